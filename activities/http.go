@@ -1,0 +1,229 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"almanac/job"
+)
+
+// Limits of one web request.
+const (
+	connectTimeout = 10 * time.Second
+	maxRedirects   = 10
+	maxHeader      = 64 << 10 // of an answer, in bytes
+	maxBody        = 2048     // of an answer's body that is read for the history, in bytes
+	maxDrain       = 16 << 10 // of an answer's body that is read on so that the connection can be used again, in bytes
+	drainTimeout   = 50 * time.Millisecond
+)
+
+// HTTPOptions configure [NewHTTP].
+type HTTPOptions struct {
+	Version string         // of Almanac, for the User-Agent
+	RootCAs *x509.CertPool // trusted for https; nil means the system's
+
+	// Dial connects to a target; nil means a [net.Dialer] that gives up after 10 s.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// HTTP sends web requests. It is safe for concurrent use and keeps
+// connections, so one serves all jobs.
+type HTTP struct {
+	client *http.Client
+	agent  string
+}
+
+// NewHTTP returns a sender for actions of type Http and Https. It uses no
+// proxy and follows a redirect only to the scheme, host and port it asked.
+func NewHTTP(o HTTPOptions) *HTTP {
+	dial := o.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: connectTimeout}).DialContext
+	}
+	transport := &http.Transport{
+		DialContext:            dial,
+		TLSClientConfig:        &tls.Config{RootCAs: o.RootCAs},
+		TLSHandshakeTimeout:    connectTimeout,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true, // the history shows a body as it was sent
+		MaxResponseHeaderBytes: maxHeader,
+		MaxIdleConnsPerHost:    4096, // jobs come in herds that are due in the same second
+		// Servers and load balancers close connections that were idle for a
+		// minute or more. A request written just then is lost, and jobs come
+		// back by the minute, so do not keep a connection that long.
+		IdleConnTimeout: 45 * time.Second,
+	}
+	return &HTTP{
+		client: &http.Client{Transport: onceTransport{transport}, CheckRedirect: checkRedirect},
+		agent:  "Almanac/" + o.Version,
+	}
+}
+
+// Send makes the request once. Any status of 2xx is success, provided that the
+// first 2048 bytes of the body, or all of a shorter one, arrive as well.
+func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string, error) {
+	req, err := h.request(ctx, e, a.Request)
+	if err != nil {
+		return "Http Action - Request cannot be sent: " + err.Error(), &PermanentError{err}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	resp, err := h.client.Do(req.WithContext(ctx))
+	if err != nil {
+		reason := errors.New(reason(ctx, err))
+		return fmt.Sprintf("Http Action - Request to host '%s' failed: %s", req.URL.Host, reason), reason
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	message := responseMessage(req.URL.Host, resp, body)
+	if err == nil {
+		drain(resp, cancel)
+	}
+	if err = verdict(ctx, resp, err); err != nil {
+		message += " (" + err.Error() + ")"
+	}
+	return message, err
+}
+
+// request returns the request that a job's author wrote, with the headers by
+// which a receiver may know the execution. A header that the author wrote wins.
+func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*http.Request, error) {
+	if r == nil {
+		return nil, errors.New("the action has no request")
+	}
+	if r.Authentication != nil {
+		return nil, notYet(fmt.Sprintf("authenticate web requests (%s)", r.Authentication.Type))
+	}
+	uri, err := url.Parse(r.URI)
+	if err != nil || uri.Host == "" || uri.Scheme != "http" && uri.Scheme != "https" {
+		return nil, errors.New("the uri is not an absolute http or https address") // err would quote all of it
+	}
+	req, err := http.NewRequestWithContext(ctx, method(r.Method), "", strings.NewReader(r.Body))
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a method", r.Method)
+	}
+	req.URL, req.Host = uri, uri.Host
+	for _, m := range r.Headers {
+		if strings.EqualFold(m.Name, "Host") {
+			req.Host = m.Value
+			continue
+		}
+		req.Header.Add(m.Name, m.Value)
+	}
+	for _, m := range h.ownHeaders(e) {
+		if len(req.Header.Values(m.Name)) == 0 {
+			req.Header.Set(m.Name, m.Value)
+		}
+	}
+	return req, nil
+}
+
+// ownHeaders returns what Almanac adds to a request. The x-ms names and the
+// form of their values are Azure Scheduler's.
+func (h *HTTP) ownHeaders(e job.Execution) job.Members {
+	return job.Members{
+		{Name: "User-Agent", Value: h.agent},
+		{Name: "Idempotency-Key", Value: e.ID},
+		{Name: "x-ms-client-request-id", Value: e.ID},
+		{Name: "x-ms-execution-tag", Value: strings.ReplaceAll(e.ID, "-", "")},
+		{Name: "x-ms-scheduler-expected-execution-time", Value: e.Due.UTC().Format("2006-01-02T15:04:05")},
+		{Name: "x-ms-scheduler-jobid", Value: headerValue(e.Job)},
+		{Name: "x-ms-scheduler-jobcollectionid", Value: headerValue(e.Collection)},
+	}
+}
+
+// headerValue percent-encodes what is not ASCII. Names hold no per cent sign,
+// so the receiver can always undo it.
+func headerValue(name string) string {
+	var b strings.Builder
+	for _, c := range []byte(name) {
+		if c < ' ' || c > '~' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+var methods = []string{
+	http.MethodGet, http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete,
+	http.MethodHead, http.MethodTrace, http.MethodConnect, http.MethodOptions,
+}
+
+// method returns the method to send: GET where the author named none, the
+// standard spelling of a standard method, and any other one as it was written.
+func method(name string) string {
+	if i := slices.IndexFunc(methods, func(m string) bool { return strings.EqualFold(m, name) }); i >= 0 {
+		return methods[i]
+	}
+	return cmp.Or(name, http.MethodGet)
+}
+
+// checkRedirect ends the chain with the redirect itself as the answer.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects || !sameOrigin(req.URL, via[0].URL) {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+}
+
+func port(u *url.URL) string {
+	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+}
+
+// verdict returns nil for success, and otherwise what went wrong; bodyErr is
+// why the body's beginning could not be read.
+func verdict(ctx context.Context, resp *http.Response, bodyErr error) error {
+	status := fmt.Sprintf("the host answered %d %s", resp.StatusCode, reasonName(resp.StatusCode))
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return errors.New(status + notFollowed(resp))
+	}
+	switch {
+	case resp.StatusCode/100 != 2:
+		return errors.New(status)
+	case bodyErr != nil:
+		return fmt.Errorf("%s, but not all of its body came: %s", status, reason(ctx, bodyErr))
+	}
+	return nil
+}
+
+// notFollowed says why a redirect was not followed.
+func notFollowed(resp *http.Response) string {
+	target, err := resp.Location()
+	switch {
+	case err != nil:
+		return " without a Location"
+	case sameOrigin(target, resp.Request.URL):
+		return fmt.Sprintf(", which is not followed: at most %d redirects are", maxRedirects)
+	}
+	return fmt.Sprintf(", which is not followed: it leads to host '%s'", cut(clean(target.Host), maxReason))
+}
+
+// drain reads what is left of a short body, so that the connection can be used
+// again. A receiver that takes its time does not hold up the attempt: cancel
+// ends the request.
+func drain(resp *http.Response, cancel context.CancelFunc) {
+	if resp.ContentLength > maxBody+maxDrain {
+		return
+	}
+	timer := time.AfterFunc(drainTimeout, cancel)
+	defer timer.Stop()
+	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain) // best effort: the outcome is known
+}

@@ -1,0 +1,298 @@
+package activities_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/activities"
+	"almanac/job"
+)
+
+var quiet = log.New(io.Discard, "", 0)
+
+// misbehave listens and hands the first connection to f once a request came.
+func misbehave(t *testing.T, f func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+			f(c)
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		<-done
+	})
+	return "http://" + l.Addr().String()
+}
+
+func write(text string) func(net.Conn) {
+	return func(c net.Conn) { io.WriteString(c, text) }
+}
+
+func reset(c net.Conn) { c.(*net.TCPConn).SetLinger(0) }
+
+func TestTargetsThatMisbehave(t *testing.T) {
+	t.Parallel()
+	const broken = "the host closed the connection before its answer was complete"
+	for _, tt := range []struct {
+		name    string
+		target  func(net.Conn)
+		message string // contained
+		err     string
+	}{
+		{"no answer", func(net.Conn) {}, "failed: " + broken, broken},
+		{"reset", reset, "failed: the host reset the connection", "the host reset the connection"},
+		{"not HTTP", write("SSH-2.0-OpenSSH_9.9\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
+		{"status that is no number", write("HTTP/1.1 abc Fine\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
+		{"header that is none", write("HTTP/1.1 200 OK\r\nno colon\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
+		{"half a header", write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n"), "failed: " + broken, broken},
+		{"endless header", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\n")
+			endless(c, "X-More: and more\r\n")
+		}, "failed: the headers of the answer are longer than 64 KiB", "the headers of the answer are longer than 64 KiB"},
+		{"body that breaks off", write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"),
+			"'OK' Response Headers: Content-Length: 10\r\n Body: abc (the host answered 200 OK, but not all of its body came: " + broken + ")",
+			"the host answered 200 OK, but not all of its body came: " + broken},
+		{"error whose body breaks off", write("HTTP/1.1 500 Oops\r\nContent-Length: 10\r\n\r\nabc"),
+			"'InternalServerError' Response Headers: Content-Length: 10\r\n Body: abc (the host answered 500 InternalServerError)",
+			"the host answered 500 InternalServerError"},
+		{"chunk that is none", write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"), "'OK'", "not all of its body came"},
+		{"hints for ever", func(c net.Conn) { endless(c, "HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n") },
+			"failed: the headers of the answer are longer than 64 KiB", "the headers of the answer are longer than 64 KiB"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			message, err := send(t, job.Request{URI: misbehave(t, tt.target) + "/?sig=topsecret"})
+			require.ErrorContains(t, err, tt.err)
+			require.Contains(t, message, tt.message)
+			require.NotContains(t, message+err.Error(), "topsecret")
+			_, permanent := errors.AsType[*activities.PermanentError](err)
+			require.False(t, permanent)
+		})
+	}
+}
+
+// endless writes text until the other side has enough, and returns how many bytes it took.
+func endless(c net.Conn, text string) int {
+	block := []byte(strings.Repeat(text, 1+4096/len(text)))
+	for written := 0; ; {
+		n, err := c.Write(block)
+		written += n
+		if err != nil {
+			return written
+		}
+	}
+}
+
+func TestTargetsThatCannotBeReached(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	closed := l.Addr().String()
+	require.NoError(t, l.Close())
+	failing := func(err error) *activities.HTTP {
+		return activities.NewHTTP(activities.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, err }})
+	}
+	for _, tt := range []struct {
+		name, host, want string
+		sender           *activities.HTTP
+	}{
+		{"refused", closed, "the connection was refused: nothing listens at this port", sender},
+		{"unknown name", "nobody.invalid", "the name 'nobody.invalid' is not known to DNS",
+			failing(&net.OpError{Op: "dial", Err: &net.DNSError{Name: "nobody.invalid", Server: "10.1.2.3:53", IsNotFound: true}})},
+		{"name server is slow", "slow.invalid", "DNS did not answer for 'slow.invalid' in time",
+			failing(&net.OpError{Op: "dial", Err: &net.DNSError{Name: "slow.invalid", IsTimeout: true}})},
+		{"name server fails", "broken.invalid", "DNS could not answer for 'broken.invalid'",
+			failing(&net.OpError{Op: "dial", Err: &net.DNSError{Name: "broken.invalid", Server: "10.1.2.3:53", IsTemporary: true}})},
+		{"silence", "192.0.2.1", "the host did not accept a connection within 10 s",
+			failing(&net.OpError{Op: "dial", Err: context.DeadlineExceeded})},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			message, err := tt.sender.Send(t.Context(), execution, action(job.Request{URI: "http://user:topsecret@" + tt.host + "/?sig=topsecret"}))
+			require.EqualError(t, err, tt.want)
+			require.Equal(t, "Http Action - Request to host '"+tt.host+"' failed: "+tt.want, message)
+		})
+	}
+}
+
+func TestHugeBodyIsNotRead(t *testing.T) {
+	t.Parallel()
+	taken := make(chan int, 1)
+	uri := misbehave(t, func(c net.Conn) {
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 10737418240\r\n\r\n")
+		taken <- endless(c, "0123456789abcdef")
+	})
+	_, err := send(t, job.Request{URI: uri})
+	require.NoError(t, err)
+	require.Less(t, <-taken, 16<<20, "what the kernel buffers, and no more")
+}
+
+func TestHugeBodyOfUnknownLengthIsNotRead(t *testing.T) {
+	t.Parallel()
+	taken := make(chan int, 1)
+	uri := misbehave(t, func(c net.Conn) {
+		io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
+		taken <- endless(c, "0123456789abcdef")
+	})
+	_, err := send(t, job.Request{URI: uri})
+	require.NoError(t, err)
+	require.Less(t, <-taken, 16<<20, "what the kernel buffers, and no more")
+}
+
+// The cases in which time passes run on a clock of their own, over pipes. The
+// bubble also checks that no goroutine is left behind.
+func TestTargetsThatTakeTheirTime(t *testing.T) {
+	t.Parallel()
+	const limit = time.Minute
+	for _, tt := range []struct {
+		name   string
+		target func(net.Conn)
+		took   time.Duration
+		err    string
+	}{
+		{"hangs before it answers", hang, limit, "no time left"},
+		{"hangs within the header", func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\nX-"); hang(c) }, limit, "no time left"},
+		{"drips its header", func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\n"); drip(c, "X-More: 1\r\n") }, limit, "no time left"},
+		{"drips its body from the start", func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n"); drip(c, "x") }, limit,
+			"the host answered 200 OK, but not all of its body came: no time left"},
+		{"drips after 2048 bytes", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n"+strings.Repeat("x", 2048))
+			drip(c, "x")
+		}, 50 * time.Millisecond, ""},
+		{"hangs after 2048 bytes of many", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"+strings.Repeat("x", 2048))
+			hang(c)
+		}, 0, ""},
+		{"answers just in time", func(c net.Conn) {
+			time.Sleep(limit - time.Second)
+			io.WriteString(c, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+		}, limit - time.Second, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var targets sync.WaitGroup
+				h := activities.NewHTTP(activities.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
+					ours, theirs := net.Pipe()
+					targets.Go(func() {
+						defer theirs.Close()
+						if _, err := http.ReadRequest(bufio.NewReader(theirs)); err == nil {
+							tt.target(theirs)
+						}
+					})
+					return ours, nil
+				}})
+				ctx, cancel := context.WithTimeoutCause(t.Context(), limit, errors.New("no time left"))
+				defer cancel()
+				start := time.Now()
+				message, err := h.Send(ctx, execution, action(job.Request{URI: "http://slow.example"}))
+				require.Equal(t, tt.took, time.Since(start))
+				targets.Wait() // the connection is closed, or this would never end
+				if tt.err == "" {
+					require.NoError(t, err)
+					return
+				}
+				require.EqualError(t, err, tt.err)
+				require.Contains(t, message, tt.err)
+			})
+		})
+	}
+}
+
+// pipes is a network without delays. What Accept returns is the other end of
+// what dial returned.
+type pipes struct {
+	dialled chan net.Conn
+	closed  context.Context
+	close   context.CancelFunc
+}
+
+func newPipes(t *testing.T) *pipes {
+	p := &pipes{dialled: make(chan net.Conn)}
+	p.closed, p.close = context.WithCancel(t.Context())
+	return p
+}
+
+func (p *pipes) dial() net.Conn {
+	ours, theirs := net.Pipe()
+	p.dialled <- theirs
+	return ours
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.dialled:
+		return c, nil
+	case <-p.closed.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (p *pipes) Close() error {
+	p.close()
+	return nil
+}
+
+func TestConnectionsAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]int{"empty": 0, "short": 100, "cut for the history": 5000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				network := newPipes(t)
+				connections := 0
+				h := activities.NewHTTP(activities.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
+					connections++
+					return network.dial(), nil
+				}})
+				s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					io.WriteString(w, strings.Repeat("x", size))
+				})}
+				go s.Serve(network)
+				defer s.Close()
+				for range 5 {
+					_, err := h.Send(t.Context(), execution, action(job.Request{URI: "http://herd.example"}))
+					require.NoError(t, err)
+				}
+				require.Equal(t, 1, connections)
+			})
+		})
+	}
+}
+
+// hang waits until the other side gives up.
+func hang(c net.Conn) { _, _ = c.Read(make([]byte, 1)) }
+
+// drip writes text again and again, a second apart, until the other side gives up.
+func drip(c net.Conn, text string) {
+	for {
+		if _, err := io.WriteString(c, text); err != nil {
+			return
+		}
+		time.Sleep(time.Second)
+	}
+}

@@ -1,0 +1,174 @@
+package activities
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Bounds of a message, in bytes.
+const (
+	maxHeaders     = 4096 // all headers of an answer
+	maxHeaderValue = 1024
+	maxReason      = 300
+)
+
+// responseMessage describes an answer in Azure Scheduler's words, which its
+// clients take apart.
+func responseMessage(host string, resp *http.Response, body []byte) string {
+	return fmt.Sprintf("Http Action - Response from host '%s': '%s' Response Headers: %s Body: %s",
+		host, reasonName(resp.StatusCode), headerText(resp.Header), bodyText(body))
+}
+
+// reasonName returns the name that .NET's HttpStatusCode has for a status, or
+// the number where there is none.
+func reasonName(status int) string {
+	switch status {
+	case http.StatusProxyAuthRequired:
+		return "ProxyAuthenticationRequired"
+	case http.StatusRequestURITooLong:
+		return "RequestUriTooLong"
+	case http.StatusHTTPVersionNotSupported:
+		return "HttpVersionNotSupported"
+	case http.StatusTeapot:
+		return "418"
+	}
+	name := strings.NewReplacer(" ", "", "-", "").Replace(http.StatusText(status))
+	if name == "" {
+		return strconv.Itoa(status)
+	}
+	return name
+}
+
+// headerText lists headers by name, each followed by a line end.
+func headerText(h http.Header) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		line := clean(name) + ": " + cut(clean(headerValues(name, h[name])), maxHeaderValue) + "\r\n"
+		if b.Len()+len(line) > maxHeaders {
+			b.WriteString("…\r\n")
+			break
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// secretPart matches the user info, query and fragment of an address.
+var secretPart = regexp.MustCompile(`(//)[^/?#@\s]*@|([?#])[^\s,;<>"']*`)
+
+// headerValues joins the values of a header and leaves out what may be secret.
+func headerValues(name string, values []string) string {
+	shown := slices.Clone(values)
+	for i, v := range shown {
+		switch name {
+		case "Set-Cookie":
+			shown[i] = "…"
+			if cookie, _, ok := strings.Cut(v, "="); ok {
+				shown[i] = cookie + "=…"
+			}
+		case "Location", "Content-Location", "Refresh", "Link":
+			shown[i] = secretPart.ReplaceAllString(v, "$1$2…")
+		}
+	}
+	return strings.Join(shown, ", ")
+}
+
+// bodyText returns the beginning of a body as text.
+func bodyText(body []byte) string {
+	return prefix(clean(string(wholeRunes(body))), maxBody)
+}
+
+// reason says why there was no answer, or no whole one, in words that help and
+// without the address, whose query may hold keys.
+func reason(ctx context.Context, err error) string {
+	if ctx.Err() != nil {
+		return context.Cause(ctx).Error()
+	}
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err
+	}
+	for _, known := range []func(error) string{dnsReason, tlsReason, connectionReason} {
+		if text := known(err); text != "" {
+			return cut(clean(text), maxReason)
+		}
+	}
+	return cut(clean(protocolReason(err)), maxReason)
+}
+
+func dnsReason(err error) string {
+	dns, ok := errors.AsType[*net.DNSError](err)
+	switch {
+	case !ok:
+		return ""
+	case dns.IsNotFound:
+		return fmt.Sprintf("the name '%s' is not known to DNS", dns.Name)
+	case dns.IsTimeout:
+		return fmt.Sprintf("DNS did not answer for '%s' in time", dns.Name)
+	}
+	return fmt.Sprintf("DNS could not answer for '%s'", dns.Name)
+}
+
+func tlsReason(err error) string {
+	if bad, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		if _, ok := errors.AsType[x509.UnknownAuthorityError](bad); ok {
+			return "TLS: the certificate is signed by an authority that is not trusted here"
+		}
+		return "TLS: the certificate is not accepted: " + strings.TrimPrefix(bad.Err.Error(), "x509: ")
+	}
+	if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" {
+		return "TLS: the host ended the handshake: " + strings.TrimPrefix(alert.Err.Error(), "tls: ")
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
+		return "TLS: the host does not speak TLS at this port; is the uri to begin with http?"
+	}
+	return ""
+}
+
+func connectionReason(err error) string {
+	operation, _ := errors.AsType[*net.OpError](err)
+	timeout, timedOut := errors.AsType[net.Error](err)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "the connection was refused: nothing listens at this port"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "there is no route to the host"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "the host reset the connection"
+	case timedOut && timeout.Timeout() && operation != nil && operation.Op == "dial":
+		return fmt.Sprintf("the host did not accept a connection within %g s", connectTimeout.Seconds())
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errConnectionLost):
+		return errConnectionLost.Error()
+	}
+	return ""
+}
+
+// protocolReason tells errors apart for which net/http has no types.
+func protocolReason(err error) string {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "server closed idle connection"):
+		return errConnectionLost.Error()
+	case strings.Contains(text, "TLS handshake timeout"):
+		return fmt.Sprintf("TLS: the handshake was not done within %g s", connectTimeout.Seconds())
+	case strings.Contains(text, "response headers exceeded"):
+		return fmt.Sprintf("the headers of the answer are longer than %d KiB", maxHeader>>10)
+	case strings.Contains(text, "malformed"):
+		return "the answer is not valid HTTP"
+	case strings.Contains(text, "Location header"):
+		return "the answer's Location header cannot be read"
+	}
+	return strings.TrimPrefix(text, "net/http: ")
+}

@@ -1,0 +1,216 @@
+// Package activities performs the actions of jobs: each attempt of an action
+// is one Temporal activity task.
+//
+// A [Runner] does what all kinds of action have in common: it keeps the record
+// of every attempt, limits an attempt's time and decides what may be repeated.
+// A [Sender] does what is special to one kind.
+package activities
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"almanac/job"
+)
+
+// TypeAction is the name of the activity type that [Runner.Run] is registered under.
+const TypeAction = "Action"
+
+// ErrTypeFailed is the type of the application error that a failed attempt
+// returns. The error of the last one carries all records; see [Attempts].
+const ErrTypeFailed = "ActionFailed"
+
+// DefaultTimeout is how long an attempt may take. The activity's
+// StartToCloseTimeout must be longer, for the outcome has to be reported too.
+const DefaultTimeout = time.Minute
+
+// Input is what the activity is to do.
+type Input struct {
+	Execution   job.Execution `json:"execution"`
+	Action      job.Action    `json:"action"` // without its error action
+	MaxAttempts int           `json:"max"`    // MaximumAttempts of the activity's retry policy, at least 1
+}
+
+// Output is the result of an action that succeeded.
+type Output struct {
+	Attempts []job.Attempt `json:"attempts"` // every attempt, oldest first; the last one completed
+}
+
+// A Sender performs actions of one kind.
+type Sender interface {
+	// Send performs the action once. It never repeats what a receiver may have
+	// seen, and returns soon after ctx ends; context.Cause(ctx) then says why,
+	// in words for the history.
+	//
+	// The message describes the outcome for the history; an empty one stands
+	// for the error's text. A nil error is success. The error's text is short:
+	// logs and Temporal's Web UI show it. A [PermanentError] is not tried
+	// again. Neither text holds secrets.
+	Send(ctx context.Context, e job.Execution, a *job.Action) (message string, err error)
+}
+
+// A PermanentError is a failure that another attempt would only repeat.
+type PermanentError struct{ Err error }
+
+func (e *PermanentError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error itself.
+func (e *PermanentError) Unwrap() error { return e.Err }
+
+// A Runner performs actions. Its fields are set before it is registered.
+type Runner struct {
+	Senders map[job.ActionType]Sender // by [job.ActionType.Kind]; a kind without one fails for good
+	Log     *slog.Logger
+	Timeout time.Duration // for one attempt; 0 means DefaultTimeout
+	Grace   time.Duration // how long a running attempt may go on when the worker stops; less than the worker's stop timeout
+}
+
+// Run makes one attempt of an action. Until the last attempt the records are
+// handed to the next one as heartbeat details; in the end they are in the
+// output, or in the error's details.
+func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
+	start := time.Now()
+	info := activity.GetInfo(ctx)
+	attempts := FillLost(r.earlier(ctx), int(info.Attempt)-1, info.ScheduledTime, start)
+
+	message, err := r.send(ctx, in)
+	took := time.Since(start)
+	level := slog.LevelDebug
+	if err != nil {
+		level = slog.LevelInfo
+	}
+	r.Log.Log(ctx, level, "attempt ended", slog.String("collection", in.Execution.Collection), slog.String("job", in.Execution.Job),
+		slog.String("execution", in.Execution.ID), slog.Int("attempt", len(attempts)+1), slog.Bool("ok", err == nil), slog.Duration("took", took))
+
+	record := job.Attempt{
+		Number: len(attempts) + 1, Start: start.UTC(), End: start.Add(took).UTC(),
+		Outcome: job.OutcomeCompleted, Message: message,
+	}
+	if err != nil {
+		record.Outcome, record.Message = job.OutcomeFailed, cmp.Or(message, err.Error())
+	}
+	attempts = bounded(append(attempts, record))
+	if err == nil {
+		return Output{Attempts: attempts}, nil
+	}
+	return Output{}, report(ctx, err, attempts, int(info.Attempt) < in.MaxAttempts)
+}
+
+// report returns the activity's error for a failed attempt, and sees to it
+// that the records survive.
+func report(ctx context.Context, err error, attempts []job.Attempt, more bool) error {
+	_, permanent := errors.AsType[*PermanentError](err)
+	// A receiver that fails is no fault of the worker's: benign errors are not
+	// logged as the SDK's own.
+	options := temporal.ApplicationErrorOptions{NonRetryable: permanent, Category: temporal.ApplicationErrorCategoryBenign}
+	if more && !permanent {
+		// The SDK sends a task's first heartbeat before the call returns. It has
+		// to get through where the attempt failed because its context ended, too.
+		activity.RecordHeartbeat(context.WithoutCancel(ctx), attempts)
+	} else {
+		options.Details = []any{attempts}
+	}
+	return temporal.NewApplicationErrorWithOptions(cut(err.Error(), maxErrorText), ErrTypeFailed, options)
+}
+
+// earlier returns the records of the attempts before this one.
+func (r *Runner) earlier(ctx context.Context) []job.Attempt {
+	var attempts []job.Attempt
+	if !activity.HasHeartbeatDetails(ctx) {
+		return nil
+	}
+	if err := activity.GetHeartbeatDetails(ctx, &attempts); err != nil {
+		r.Log.WarnContext(ctx, "records of earlier attempts cannot be read", slog.Any("error", err))
+		return nil
+	}
+	return attempts
+}
+
+// send has the action performed within the limits of one attempt.
+func (r *Runner) send(ctx context.Context, in Input) (message string, err error) {
+	kind := in.Action.Type.Kind()
+	sender, ok := r.Senders[kind]
+	if !ok {
+		return "", unsupported(cmp.Or(kind, in.Action.Type))
+	}
+	attempt, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	go r.watch(ctx, attempt, end)
+	defer func() {
+		if p := recover(); p != nil {
+			// The value may quote anything, secrets included; the stack does not.
+			r.Log.ErrorContext(ctx, "sender panicked", slog.String("kind", string(kind)),
+				slog.String("type", fmt.Sprintf("%T", p)), slog.String("stack", string(debug.Stack())))
+			message, err = "", errPanic
+		}
+	}()
+	message, err = sender.Send(attempt, in.Execution, &in.Action)
+	if err != nil && attempt.Err() != nil {
+		err = context.Cause(attempt)
+	}
+	return message, err
+}
+
+// Why an attempt ended before its sender was done, in words for the history.
+var (
+	errStopped   = errors.New("the worker was stopped; the request may have been sent")
+	errCancelled = &PermanentError{errors.New("the execution was cancelled; the request may have been sent")}
+	errPanic     = errors.New("an internal error of Almanac, described in its log, ended the attempt; the request may have been sent")
+)
+
+// watch ends the attempt, with its cause, when its time is up, when the worker
+// stops, or when Temporal withdraws the activity, whose context is ctx.
+func (r *Runner) watch(ctx, attempt context.Context, end context.CancelCauseFunc) {
+	limit := cmp.Or(r.Timeout, DefaultTimeout)
+	timeout := time.After(limit)
+	stopping := activity.GetWorkerStopChannel(ctx)
+	var stop <-chan time.Time
+	for {
+		select {
+		case <-attempt.Done():
+			return
+		case <-timeout:
+			end(fmt.Errorf("timed out: not complete after %g s", limit.Seconds()))
+		case <-stopping:
+			stopping, stop = nil, time.After(r.Grace)
+		case <-stop:
+			end(errStopped)
+		case <-ctx.Done():
+			end(withdrawn(ctx))
+		}
+	}
+}
+
+// withdrawn returns why the activity's own context ended: a worker that stops
+// ends it last, after its stop timeout.
+func withdrawn(ctx context.Context) error {
+	select {
+	case <-activity.GetWorkerStopChannel(ctx):
+		return errStopped
+	default:
+		return errCancelled
+	}
+}
+
+// unsupported returns the failure of an action that has no sender.
+func unsupported(kind job.ActionType) error {
+	what := map[job.ActionType]string{
+		job.ActionStorageQueue:    "send to storage queues",
+		job.ActionServiceBusQueue: "send to service bus queues",
+		job.ActionServiceBusTopic: "send to service bus topics",
+	}[kind]
+	return notYet(cmp.Or(what, fmt.Sprintf("perform actions of type %q", kind)))
+}
+
+// notYet returns the failure of what a job may ask for but this version does not do.
+func notYet(what string) error {
+	return &PermanentError{fmt.Errorf("this version of Almanac cannot %s yet; the job is kept as it is", what)}
+}

@@ -1,0 +1,147 @@
+package api_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"almanac/api"
+	"almanac/job"
+)
+
+// A fake is a scheduler whose methods are what a test sets; the others panic.
+type fake struct {
+	putCollection    func(ctx context.Context, k job.CollectionKey, body []byte) (job.Collection, bool, error)
+	collection       func(ctx context.Context, k job.CollectionKey) (job.Collection, error)
+	deleteCollection func(ctx context.Context, k job.CollectionKey) error
+	collections      func(ctx context.Context, subscription, resourceGroup string) ([]job.Collection, error)
+	putJob           func(ctx context.Context, k job.Key, body []byte) (job.Job, bool, error)
+	patchJob         func(ctx context.Context, k job.Key, patch []byte) (job.Job, error)
+	job              func(ctx context.Context, k job.Key) (job.Job, error)
+	deleteJob        func(ctx context.Context, k job.Key) error
+	runJob           func(ctx context.Context, k job.Key) error
+	jobs             func(ctx context.Context, k job.CollectionKey, p job.Page) ([]job.Job, bool, error)
+	history          func(ctx context.Context, k job.Key, p job.Page) ([]job.Record, bool, error)
+	ready            func(ctx context.Context) error
+}
+
+var _ api.Scheduler = (*fake)(nil)
+
+func (f *fake) PutCollection(ctx context.Context, k job.CollectionKey, body []byte) (job.Collection, bool, error) {
+	return f.putCollection(ctx, k, body)
+}
+
+func (f *fake) Collection(ctx context.Context, k job.CollectionKey) (job.Collection, error) {
+	return f.collection(ctx, k)
+}
+
+func (f *fake) DeleteCollection(ctx context.Context, k job.CollectionKey) error {
+	return f.deleteCollection(ctx, k)
+}
+
+func (f *fake) Collections(ctx context.Context, subscription, resourceGroup string) ([]job.Collection, error) {
+	return f.collections(ctx, subscription, resourceGroup)
+}
+
+func (f *fake) PutJob(ctx context.Context, k job.Key, body []byte) (job.Job, bool, error) {
+	return f.putJob(ctx, k, body)
+}
+
+func (f *fake) PatchJob(ctx context.Context, k job.Key, patch []byte) (job.Job, error) {
+	return f.patchJob(ctx, k, patch)
+}
+
+func (f *fake) Job(ctx context.Context, k job.Key) (job.Job, error) { return f.job(ctx, k) }
+func (f *fake) DeleteJob(ctx context.Context, k job.Key) error      { return f.deleteJob(ctx, k) }
+func (f *fake) RunJob(ctx context.Context, k job.Key) error         { return f.runJob(ctx, k) }
+
+func (f *fake) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) ([]job.Job, bool, error) {
+	return f.jobs(ctx, k, p)
+}
+
+func (f *fake) History(ctx context.Context, k job.Key, p job.Page) ([]job.Record, bool, error) {
+	return f.history(ctx, k, p)
+}
+
+func (f *fake) Ready(ctx context.Context) error { return f.ready(ctx) }
+
+const (
+	group       = "/subscriptions/s1/resourceGroups/g1/providers/Microsoft.Scheduler"
+	defaultID   = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/default/providers/Microsoft.Scheduler"
+	version     = "?api-version=2016-03-01"
+	jsonContent = "application/json; charset=utf-8"
+)
+
+// An answer is what a caller sees.
+type answer struct {
+	status int
+	body   string
+	header http.Header
+}
+
+// send sends a request with a JSON body to h.
+func send(h http.Handler, method, target, body string) answer {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	return serve(h, r)
+}
+
+func serve(h http.Handler, r *http.Request) answer {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return answer{w.Code, w.Body.String(), w.Header()}
+}
+
+// get sends a GET to the API of f.
+func get(f *fake, target string) answer {
+	return send(api.New(f, api.Options{}), http.MethodGet, target, "")
+}
+
+// logged returns options that log into the text that is returned as well.
+func logged() (api.Options, *strings.Builder) {
+	var text strings.Builder
+	return api.Options{Log: slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))}, &text
+}
+
+func at(text string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// definition reads a job that calls http://example.com/, as it is stored.
+func definition(t testing.TB, properties string) job.Definition {
+	t.Helper()
+	d, err := job.ParseDefinition([]byte(`{"properties":`+properties+`}`), job.ParseOptions{Now: at("2026-01-01T00:00:00Z")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// daily is a job that has run once.
+func daily(t testing.TB, k job.Key) job.Job {
+	t.Helper()
+	return job.Job{
+		Key: k,
+		Definition: definition(t, `{"startTime":"2026-01-01","action":{"type":"http","request":{
+			"uri":"http://example.com/?a=1&b=<2>","method":"POST","headers":{"x-tag":"a&b"},"body":"<x>&</x>",
+			"authentication":{"type":"basic","username":"u","password":"hush"}}},
+			"recurrence":{"frequency":"Day"}}`),
+		Status: job.Status{
+			LastExecutionTime: job.NewTime(at("2026-01-01T00:00:00.25Z")), NextExecutionTime: job.NewTime(at("2026-01-02T00:00:00Z")),
+			ExecutionCount: 1,
+		},
+	}
+}
+
+const dailyProperties = `{"startTime":"2026-01-01T00:00:00Z","action":{"request":{"uri":"http://example.com/?a=1&b=<2>","method":"POST",` +
+	`"headers":{"x-tag":"a&b"},"body":"<x>&</x>","authentication":{"username":"u","type":"Basic"}},"type":"http"},` +
+	`"recurrence":{"frequency":"day","interval":1},"state":"enabled",` +
+	`"status":{"lastExecutionTime":"2026-01-01T00:00:00.25Z","nextExecutionTime":"2026-01-02T00:00:00Z","executionCount":1,"failureCount":0,"faultedCount":0}}`

@@ -1,0 +1,57 @@
+package api
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"almanac/job"
+)
+
+func (s *server) listHistory(c *gin.Context) error {
+	k, err := s.jobKey(c)
+	if err != nil {
+		return err
+	}
+	q, err := parseListQuery(c.Request.URL.RawQuery, historyFilter)
+	if err != nil {
+		return err
+	}
+	records, more, err := s.scheduler.History(c.Request.Context(), k, job.Page{Skip: q.skip, Top: q.top, Status: job.Outcome(q.filter)})
+	if err != nil {
+		return err
+	}
+	shape := func(r job.Record) historyResource { return newHistoryResource(k, r) }
+	return reply(c, http.StatusOK, listOf(records, shape, s.nextLink(c.Request, q, more)))
+}
+
+// historyKey names an entry of a job's history. Keys sort newest first: their
+// first half counts down from the end of .NET's time to the start of the
+// attempt, in ticks of 100 ns. The second half tells entries apart that start
+// in the same tick, and is the same whenever it is asked for.
+func historyKey(r job.Record) string {
+	return fmt.Sprintf("%020d:%020d", maxTicks-ticks(r.Start), math.MaxInt64-ordinal(r))
+}
+
+// maxTicks is the last tick of the year 9999, .NET's DateTime.MaxValue.
+const maxTicks = 3155378975999999999
+
+// ticks returns t as .NET counts it: in units of 100 ns since the year 1.
+func ticks(t time.Time) int64 {
+	const perSecond, secondsBefore1970 = 10_000_000, 62135596800
+	return (t.Unix()+secondsBefore1970)*perSecond + int64(t.Nanosecond()/100)
+}
+
+// ordinal numbers the attempts of a job: by execution, its main action before
+// its error action, by attempt.
+func ordinal(r job.Record) int64 {
+	const attempts = 10_000 // more than there can be of one action
+	n := int64(r.Repeat) * 2
+	if r.ActionName == job.ErrorAction {
+		n++
+	}
+	return n*attempts + int64(r.Number)
+}

@@ -1,0 +1,111 @@
+package api_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/api"
+	"almanac/job"
+)
+
+func dailyJSON(id, collection, name string) string {
+	return `{"id":"` + id + `/jobCollections/` + collection + `/jobs/` + name + `","type":"Microsoft.Scheduler/jobCollections/jobs",` +
+		`"name":"` + collection + `/` + name + `","properties":` + dailyProperties + `}`
+}
+
+func TestJobIsShownWithoutSecretsAndWithURIsAsTheyWereSent(t *testing.T) {
+	t.Parallel()
+	f := &fake{job: func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), nil }}
+	for _, tt := range []struct{ name, path, want string }{
+		{"under its subscription and group", group + "/jobCollections/c1/jobs/j1" + version, dailyJSON(group, "c1", "j1")},
+		{"under the default ones", "/jobCollections/c1/jobs/j1", dailyJSON(defaultID, "c1", "j1")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := get(f, tt.path)
+			require.Equal(t, tt.want, got.body)
+			require.Equal(t, http.StatusOK, got.status)
+			require.Equal(t, jsonContent, got.header.Get("Content-Type"))
+		})
+	}
+}
+
+func TestStatusIsAbsentWhileTheJobIsDisabledOnly(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[job.State]string{
+		job.StateDisabled:  `"state":"disabled"}}`,
+		job.StateEnabled:   `"state":"enabled","status":{"executionCount":0,"failureCount":0,"faultedCount":0}}}`,
+		job.StateCompleted: `"state":"completed","status":{"executionCount":0,"failureCount":0,"faultedCount":0}}}`,
+		job.StateFaulted:   `"state":"faulted","status":{"executionCount":0,"failureCount":0,"faultedCount":0}}}`,
+	} {
+		t.Run(string(state), func(t *testing.T) {
+			t.Parallel()
+			got := get(&fake{job: func(_ context.Context, k job.Key) (job.Job, error) {
+				d := definition(t, `{"action":{"type":"Http","request":{"uri":"http://example.com/","method":"GET"}}}`)
+				d.State = state
+				return job.Job{Key: k, Definition: d}, nil
+			}}, "/jobCollections/c1/jobs/j1")
+			require.Equal(t, `{"id":"`+defaultID+`/jobCollections/c1/jobs/j1","type":"Microsoft.Scheduler/jobCollections/jobs","name":"c1/j1",`+
+				`"properties":{"action":{"request":{"uri":"http://example.com/","method":"GET"},"type":"Http"},`+want, got.body)
+		})
+	}
+}
+
+func TestPutJobAnswers201WhenCreatedAnd200WhenReplaced(t *testing.T) {
+	t.Parallel()
+	for created, status := range map[bool]int{true: http.StatusCreated, false: http.StatusOK} {
+		var sent []byte
+		f := &fake{putJob: func(_ context.Context, k job.Key, body []byte) (job.Job, bool, error) {
+			sent = body
+			return daily(t, k), created, nil
+		}}
+		got := send(api.New(f, api.Options{}), http.MethodPut, "/jobCollections/c1/jobs/j1", `{"as": "sent"}`)
+		require.Equal(t, status, got.status)
+		require.Equal(t, dailyJSON(defaultID, "c1", "j1"), got.body)
+		require.Equal(t, `{"as": "sent"}`, string(sent))
+	}
+}
+
+func TestPatchJobAnswersTheWholeJob(t *testing.T) {
+	t.Parallel()
+	var sent []byte
+	f := &fake{patchJob: func(_ context.Context, k job.Key, patch []byte) (job.Job, error) {
+		sent = patch
+		return daily(t, k), nil
+	}}
+	got := send(api.New(f, api.Options{}), http.MethodPatch, "/jobCollections/c1/jobs/j1", `{"as": "sent"}`)
+	require.Equal(t, http.StatusOK, got.status)
+	require.Equal(t, dailyJSON(defaultID, "c1", "j1"), got.body)
+	require.Equal(t, `{"as": "sent"}`, string(sent))
+}
+
+func TestRunAndDeleteAnswerWithoutABody(t *testing.T) {
+	t.Parallel()
+	var got []string
+	f := &fake{
+		runJob:    func(_ context.Context, k job.Key) error { got = append(got, "run "+k.ARMID()); return nil },
+		deleteJob: func(_ context.Context, k job.Key) error { got = append(got, "delete "+k.ARMID()); return nil },
+	}
+	h := api.New(f, api.Options{})
+	for _, a := range []answer{
+		send(h, http.MethodPost, group+"/jobCollections/c1/jobs/j1/run"+version, ""),
+		send(h, http.MethodDelete, group+"/jobCollections/c1/jobs/j1"+version, ""),
+	} {
+		require.Equal(t, http.StatusOK, a.status)
+		require.Empty(t, a.body)
+		require.Empty(t, a.header.Get("Content-Type"))
+	}
+	require.Equal(t, []string{"run " + group + "/jobCollections/c1/jobs/j1", "delete " + group + "/jobCollections/c1/jobs/j1"}, got)
+}
+
+func TestJobsAreListedInTheOrderOfTheScheduler(t *testing.T) {
+	t.Parallel()
+	f := &fake{jobs: func(_ context.Context, k job.CollectionKey, _ job.Page) ([]job.Job, bool, error) {
+		return []job.Job{daily(t, k.Job("b")), daily(t, k.Job("a"))}, false, nil
+	}}
+	require.Equal(t, `{"value":[`+dailyJSON(group, "c1", "b")+`,`+dailyJSON(group, "c1", "a")+`],"nextLink":null}`,
+		get(f, group+"/jobCollections/c1/jobs"+version).body)
+}

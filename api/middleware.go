@@ -1,0 +1,107 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"almanac/job"
+)
+
+const (
+	headerRequestID     = "X-Ms-Request-Id"
+	headerCorrelationID = "X-Ms-Correlation-Request-Id"
+)
+
+// identify sets the headers of every answer.
+func (s *server) identify(c *gin.Context) {
+	correlation := c.GetHeader(headerCorrelationID)
+	if len(correlation) != len(uuid.Nil.String()) || uuid.Validate(correlation) != nil {
+		correlation = uuid.NewString()
+	}
+	c.Header(headerRequestID, uuid.NewString())
+	c.Header(headerCorrelationID, correlation)
+	c.Header("Cache-Control", "no-cache")
+	c.Header("Pragma", "no-cache")
+	c.Header("Expires", "-1")
+	c.Header("X-Content-Type-Options", "nosniff")
+}
+
+// logAccess logs every request without its query, which may hold secrets that
+// were sent to the wrong place. Probes are logged at debug level.
+func (s *server) logAccess(c *gin.Context) {
+	start := time.Now()
+	c.Next()
+	level := slog.LevelInfo
+	if route := c.FullPath(); route == "/healthz" || route == "/readyz" {
+		level = slog.LevelDebug
+	}
+	s.log.LogAttrs(c.Request.Context(), level, "request answered",
+		slog.String("method", c.Request.Method), slog.String("path", c.Request.URL.Path),
+		slog.Int("status", c.Writer.Status()), slog.Int("bytes", max(c.Writer.Size(), 0)),
+		slog.Duration("took", time.Since(start)), requestID(c))
+}
+
+// requestID returns what ties the log to the answer.
+func requestID(c *gin.Context) slog.Attr {
+	return slog.String("request", c.Writer.Header().Get(headerRequestID))
+}
+
+// recoverPanic answers 500 where a handler panics, and the server goes on.
+func (s *server) recoverPanic(c *gin.Context) {
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(err) // net/http knows what to do with it
+		}
+		s.log.ErrorContext(c.Request.Context(), "handler panicked",
+			slog.Any("panic", cause), slog.String("stack", string(debug.Stack())), requestID(c))
+		c.Abort()
+		if !c.Writer.Written() {
+			_ = reply(c, http.StatusInternalServerError, internalError)
+		}
+	}()
+	c.Next()
+}
+
+// limitTime gives the request a deadline.
+func (s *server) limitTime(c *gin.Context) {
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.timeout)
+	defer cancel()
+	c.Request = c.Request.WithContext(ctx)
+	c.Next()
+}
+
+// handle adapts a handler that returns its errors.
+func (s *server) handle(f func(*gin.Context) error) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if err := f(c); err != nil {
+			s.fail(c, err)
+		}
+	}
+}
+
+// readBody reads a body of whatever content type, up to the limit that [New] set.
+func readBody(c *gin.Context) ([]byte, error) {
+	body, err := c.GetRawData()
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, &job.Error{
+			Kind: job.KindTooLarge, Code: "RequestEntityTooLarge",
+			Message: fmt.Sprintf("The body is larger than the %d bytes that are taken.", tooLarge.Limit),
+		}
+	}
+	if err != nil {
+		return nil, &job.Error{Kind: job.KindInvalid, Code: codeBadRequest, Message: "The body could not be read to its end.", Err: err}
+	}
+	return body, nil
+}

@@ -1,0 +1,27 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"almanac/job"
+)
+
+// previewRecurrence answers when a job would run; nothing is kept of it.
+func (s *server) previewRecurrence(c *gin.Context) error {
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	p, err := job.ParsePreview(body, time.Now())
+	if err != nil {
+		return err
+	}
+	result := p.Run()
+	if result.Error != nil {
+		return reply(c, http.StatusBadRequest, errorEnvelope{*result.Error})
+	}
+	return reply(c, http.StatusOK, result)
+}

@@ -1,0 +1,87 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"almanac/job"
+)
+
+const (
+	provider    = "/providers/Microsoft.Scheduler"
+	collections = "/jobCollections"
+	collection  = collections + "/:jc"
+	jobs        = collection + "/jobs"
+	oneJob      = jobs + "/:job"
+	preview     = "/previewRecurrence"
+)
+
+// reading are the methods of what can be read.
+var reading = []string{http.MethodGet, http.MethodHead}
+
+func (s *server) routes(r *gin.Engine) {
+	r.NoRoute(s.handle(noRoute))
+	r.NoMethod(s.handle(noMethod))
+
+	r.Match(reading, "/", s.handle(s.index))
+	r.Match(reading, "/healthz", s.handle(s.healthz))
+	r.Match(reading, "/readyz", s.handle(s.readyz))
+
+	subscription := r.Group("/subscriptions/:sub", s.handle(requireVersion))
+	group := subscription.Group("/resourceGroups/:rg" + provider)
+	short := r.Group("", s.handle(checkVersion))
+
+	subscription.Match(reading, provider+collections, s.handle(s.listCollections))
+	for _, g := range []*gin.RouterGroup{group, short} {
+		g.Match(reading, collections, s.handle(s.listCollections))
+		g.Match(reading, collection, s.handle(s.getCollection))
+		g.PUT(collection, s.handle(s.putCollection))
+		g.DELETE(collection, s.handle(s.deleteCollection))
+
+		g.Match(reading, jobs, s.handle(s.listJobs))
+		g.Match(reading, oneJob, s.handle(s.getJob))
+		g.PUT(oneJob, s.handle(s.putJob))
+		g.PATCH(oneJob, s.handle(s.patchJob))
+		g.DELETE(oneJob, s.handle(s.deleteJob))
+		g.POST(oneJob+"/run", s.handle(s.runJob))
+		g.Match(reading, oneJob+"/history", s.handle(s.listHistory))
+	}
+	tenant := r.Group(provider, s.handle(requireVersion))
+	for _, g := range []*gin.RouterGroup{group, subscription.Group(provider), tenant, short} {
+		g.POST(preview, s.handle(s.previewRecurrence))
+	}
+}
+
+// words are the fixed words of the paths as the routes spell them, by their
+// lower-case form.
+var words = func() map[string]string {
+	spelled := map[string]string{}
+	for _, w := range []string{
+		"subscriptions", "resourceGroups", "providers", "Microsoft.Scheduler", "jobCollections", "jobs",
+		"run", "history", "previewRecurrence", "healthz", "readyz",
+	} {
+		spelled[job.Fold(w)] = w
+	}
+	return spelled
+}()
+
+const whatExists = "What exists is .../jobCollections[/{name}[/jobs[/{name}[/run or /history]]]] and .../previewRecurrence, " +
+	"where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
+	"/subscriptions/{id}/providers/Microsoft.Scheduler/jobCollections; /healthz, /readyz and /."
+
+func noRoute(*gin.Context) error {
+	return &job.Error{Kind: job.KindNotFound, Code: "NotFound", Message: "There is nothing at this path. " + whatExists}
+}
+
+// noMethod answers 405: a status that is about HTTP alone, so that no
+// [job.Kind] stands for it. The Allow header is set already.
+func noMethod(c *gin.Context) error {
+	allowed := strings.Split(c.Writer.Header().Get("Allow"), ", ")
+	return reply(c, http.StatusMethodNotAllowed, errorEnvelope{job.ErrorBody{
+		Code:    "MethodNotAllowed",
+		Message: fmt.Sprintf("%.20s cannot be used here; use %s.", c.Request.Method, strings.Join(allowed, " or ")),
+	}})
+}

@@ -1,0 +1,135 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"almanac/job"
+)
+
+const contentType = "application/json; charset=utf-8"
+
+// reply answers with compact JSON in which URIs are as they were sent: the
+// characters that HTML gives a meaning are not escaped.
+func reply(c *gin.Context, status int, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	c.Data(status, contentType, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	return nil
+}
+
+// done answers that all is well, without a body.
+func done(c *gin.Context) error {
+	c.Status(http.StatusOK)
+	return nil
+}
+
+// putStatus returns the status of a PUT.
+func putStatus(created bool) int {
+	if created {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
+// An errorEnvelope is the body of every error.
+type errorEnvelope struct {
+	Error job.ErrorBody `json:"error"`
+}
+
+// A list is a page of a list. Value must not be nil.
+type list[T any] struct {
+	Value    []T     `json:"value"`
+	NextLink *string `json:"nextLink"`
+}
+
+// listOf returns the list of what shape makes of the items.
+func listOf[I, T any](items []I, shape func(I) T, next *string) list[T] {
+	value := make([]T, len(items))
+	for i, item := range items {
+		value[i] = shape(item)
+	}
+	return list[T]{Value: value, NextLink: next}
+}
+
+type collectionResource struct {
+	ID         string                   `json:"id"`
+	Type       string                   `json:"type"`
+	Name       string                   `json:"name"`
+	Location   string                   `json:"location,omitempty"`
+	Tags       job.Members              `json:"tags,omitzero"`
+	Properties job.CollectionProperties `json:"properties"`
+}
+
+func newCollectionResource(c job.Collection) collectionResource {
+	return collectionResource{
+		ID: c.Key.ARMID(), Type: "Microsoft.Scheduler/jobCollections", Name: c.Key.Name,
+		Location: c.Location, Tags: c.Tags, Properties: c.Properties,
+	}
+}
+
+type jobResource struct {
+	ID         string        `json:"id"`
+	Type       string        `json:"type"`
+	Name       string        `json:"name"`
+	Properties jobProperties `json:"properties"`
+}
+
+type jobProperties struct {
+	job.Definition
+	Status *job.Status `json:"status,omitempty"` // absent while the job is disabled
+}
+
+func newJobResource(j job.Job) jobResource {
+	r := jobResource{
+		ID: j.Key.ARMID(), Type: "Microsoft.Scheduler/jobCollections/jobs", Name: j.Key.Collection.Name + "/" + j.Key.Name,
+		Properties: jobProperties{Definition: j.Definition.Redacted()}, // whoever the scheduler is, no secret leaves
+	}
+	if j.Definition.State != job.StateDisabled {
+		r.Properties.Status = &j.Status
+	}
+	return r
+}
+
+type historyResource struct {
+	ID         string            `json:"id"`
+	Type       string            `json:"type"`
+	Name       string            `json:"name"`
+	Properties historyProperties `json:"properties"`
+}
+
+type historyProperties struct {
+	StartTime             *job.Time      `json:"startTime,omitempty"`
+	EndTime               *job.Time      `json:"endTime,omitempty"`
+	ExpectedExecutionTime *job.Time      `json:"expectedExecutionTime,omitempty"`
+	Status                job.Outcome    `json:"status"`
+	Message               string         `json:"message,omitempty"`
+	RetryCount            int            `json:"retryCount"`  // 0 for the first attempt
+	RepeatCount           int            `json:"repeatCount"` // 1 for the first execution, 0 for an occurrence that was not run
+	ActionName            job.ActionName `json:"actionName"`
+}
+
+func newHistoryResource(k job.Key, r job.Record) historyResource {
+	key := historyKey(r)
+	return historyResource{
+		ID: k.ARMID() + "/history/" + key, Type: "Microsoft.Scheduler/jobCollections/jobs/history",
+		Name: k.Collection.Name + "/" + k.Name + "/" + key,
+		Properties: historyProperties{
+			StartTime:             job.NewTime(r.Start),
+			EndTime:               job.NewTime(r.End),
+			ExpectedExecutionTime: job.NewTime(r.Due),
+			Status:                r.Outcome,
+			Message:               r.Message,
+			RetryCount:            max(r.Number-1, 0),
+			RepeatCount:           r.Repeat,
+			ActionName:            r.ActionName,
+		},
+	}
+}

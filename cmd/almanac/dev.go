@@ -1,0 +1,139 @@
+//go:build !slim
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+
+	"almanac/devserver"
+	"almanac/job"
+	"almanac/scheduler"
+	"almanac/worker"
+)
+
+// A devConfig is what `almanac dev` is told.
+type devConfig struct {
+	data, synchronous string
+	api, temporal, ui string
+	log               *slog.Logger
+	out               io.Writer
+}
+
+func newDev(getenv func(string) string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run everything in this process: Temporal on a file, its Web UI, worker and API",
+		Long: `Run all of Almanac on one machine: an embedded Temporal server that keeps
+everything in one SQLite file, its Web UI, the worker and the REST API.
+
+Whatever was answered is on disk: after a crash, or kill -9, the same command
+goes on where it was. Nothing asks for a login, so keep the addresses private.`,
+		Example: "  almanac dev\n  almanac dev --data /var/lib/almanac --listen 127.0.0.1:0 --ui-listen ''",
+		Args:    cobra.NoArgs,
+	}
+	s := &settings{flags: cmd.Flags(), getenv: getenv}
+	data := s.text("data", "ALMANAC_DATA", "./almanac-data", "directory of the database")
+	api := s.address("listen", "ALMANAC_LISTEN", "127.0.0.1:8080", "address of the API; port 0 picks a free one", false)
+	temporal := s.address("temporal-listen", "ALMANAC_TEMPORAL_LISTEN", "127.0.0.1:7233", "address of Temporal, for the temporal CLI and other clients", false)
+	ui := s.address("ui-listen", "ALMANAC_UI_LISTEN", "127.0.0.1:8233", "address of the Temporal Web UI; empty: none", true)
+	synchronous := s.choice("synchronous", "ALMANAC_SYNCHRONOUS", devserver.SynchronousFull,
+		"full: a commit survives a power failure; normal: about 1.7 times as fast, survives kill -9, a power failure may lose the last commits",
+		devserver.SynchronousFull, devserver.SynchronousNormal)
+	logger := s.logging("warn")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := s.check(); err != nil {
+			return err
+		}
+		return runDev(cmd.Context(), devConfig{
+			data: *data, synchronous: *synchronous, api: *api, temporal: *temporal, ui: *ui,
+			log: logger(cmd.ErrOrStderr()), out: cmd.OutOrStdout(),
+		})
+	}
+	return cmd
+}
+
+// runDev runs everything until ctx ends; then it stops in the order of the
+// dependencies: intake, worker, server.
+func runDev(ctx context.Context, c devConfig) error {
+	l, err := listen(ctx, c.api)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	server, err := devserver.Start(ctx, devserver.Options{
+		DataDir: c.data, Listen: c.temporal, UIListen: c.ui, Synchronous: c.synchronous,
+		SearchAttributes: scheduler.SearchAttributes(), Log: c.log.With("component", "server"),
+	})
+	if err != nil {
+		return err
+	}
+	defer server.Stop()
+	temporal, err := client.DialContext(ctx, client.Options{
+		HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(c.log.With("component", "temporal")),
+	})
+	if err != nil {
+		return fmt.Errorf("connect to the embedded Temporal: %w", err)
+	}
+	defer temporal.Close()
+	w := worker.New(worker.Options{Client: temporal, Version: buildVersion(), Log: c.log})
+	if err := w.Start(); err != nil {
+		return fmt.Errorf("start the worker: %w", err)
+	}
+	defer w.Stop()
+
+	service := scheduler.New(scheduler.Options{Client: temporal, Log: c.log})
+	if err := prepare(ctx, service); err != nil {
+		return err
+	}
+	announce(c, l.Addr(), server)
+	return serve(ctx, l, handler(service, c.log))
+}
+
+// prepare waits until jobs can be kept and run, and makes the collection that
+// a newcomer's first job goes to.
+func prepare(ctx context.Context, s *scheduler.Service) error {
+	wait, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		err := s.Ready(wait)
+		if err == nil {
+			break
+		}
+		select {
+		case <-wait.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	k := job.CollectionKey{Subscription: defaultSubscription, ResourceGroup: defaultResourceGroup, Name: defaultCollection}
+	_, err := s.Collection(ctx, k)
+	if job.KindOf(err) == job.KindNotFound {
+		_, _, err = s.PutCollection(ctx, k, []byte(`{"properties":{"sku":{"name":"P20Premium"}}}`))
+	}
+	return err
+}
+
+// announce says where everything is and what to try.
+func announce(c devConfig, api net.Addr, server *devserver.Server) {
+	ui := "none"
+	if server.UIAddress() != "" {
+		ui = "http://" + server.UIAddress()
+	}
+	fmt.Fprintf(c.out, `API       http://%[1]s
+Web UI    %[2]s
+Temporal  %[3]s (namespace %[4]s)
+Data      %[5]s
+
+Try:  curl -X PUT http://%[1]s/jobCollections/%[6]s/jobs/hello -d '{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"http://%[1]s/healthz"}},"recurrence":{"frequency":"minute"}}}'
+`, api, ui, server.Address(), devserver.DefaultNamespace, c.data, defaultCollection)
+}

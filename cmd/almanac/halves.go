@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+
+	"almanac/scheduler"
+	"almanac/worker"
+)
+
+func newAPI(getenv func(string) string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "api",
+		Short: "Serve the REST API for any Temporal server or cluster",
+		Long: `Serve the REST API. It keeps nothing itself: run as many as you like. Which
+Temporal it works with is told by TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and the
+other variables of Temporal. At least one "almanac worker" has to run on the
+same namespace. Until Temporal answers, so do all routes, with 503.`,
+		Example: "  TEMPORAL_ADDRESS=temporal:7233 almanac api --listen 0.0.0.0:8080",
+		Args:    cobra.NoArgs,
+	}
+	s := &settings{flags: cmd.Flags(), getenv: getenv}
+	address := s.address("listen", "ALMANAC_LISTEN", "127.0.0.1:8080", "address of the API; port 0 picks a free one", false)
+	logger := s.logging("info")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := s.check(); err != nil {
+			return err
+		}
+		return runAPI(cmd.Context(), *address, logger(cmd.ErrOrStderr()), cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+func runAPI(ctx context.Context, address string, log *slog.Logger, out io.Writer) error {
+	options, err := temporalOptions(log)
+	if err != nil {
+		return err
+	}
+	c, err := client.NewLazyClient(options)
+	if err != nil {
+		return fmt.Errorf("connect to Temporal: %w", err)
+	}
+	defer c.Close()
+	l, err := listen(ctx, address)
+	if err != nil {
+		return err
+	}
+	service := scheduler.New(scheduler.Options{Client: c, Namespace: options.Namespace, Log: log})
+	go registerSearchAttributes(ctx, service, log)
+	fmt.Fprintf(out, "API  http://%s  (Temporal %s, namespace %s)\n", l.Addr(), options.HostPort, options.Namespace)
+	return serve(ctx, l, handler(service, log))
+}
+
+// registerSearchAttributes tries until the namespace knows the search
+// attributes: Temporal may come up later than the API.
+func registerSearchAttributes(ctx context.Context, s *scheduler.Service, log *slog.Logger) {
+	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+		err := s.RegisterSearchAttributes(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		log.WarnContext(ctx, "the search attributes could not be registered yet; jobs cannot be created before", "error", err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func newWorker(getenv func(string) string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Run the jobs of any Temporal server or cluster",
+		Long: `Run jobs: their workflows and their actions. Run as many workers as you like;
+which Temporal they work for is told by TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and
+the other variables of Temporal. On Ctrl-C or SIGTERM requests that are under
+way may end before the worker does.`,
+		Example: "  TEMPORAL_ADDRESS=temporal:7233 almanac worker",
+		Args:    cobra.NoArgs,
+	}
+	s := &settings{flags: cmd.Flags(), getenv: getenv}
+	logger := s.logging("info")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := s.check(); err != nil {
+			return err
+		}
+		return runWorker(cmd.Context(), logger(cmd.ErrOrStderr()), cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+func runWorker(ctx context.Context, log *slog.Logger, out io.Writer) error {
+	options, err := temporalOptions(log)
+	if err != nil {
+		return err
+	}
+	c, err := client.DialContext(ctx, options)
+	if err != nil {
+		return fmt.Errorf("connect to Temporal at %s: %w", options.HostPort, err)
+	}
+	defer c.Close()
+	w := worker.New(worker.Options{Client: c, Version: buildVersion(), Log: log})
+	if err := w.Start(); err != nil {
+		return fmt.Errorf("start the worker: %w", err)
+	}
+	defer w.Stop()
+	fmt.Fprintf(out, "Worker  (Temporal %s, namespace %s)\n", options.HostPort, options.Namespace)
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"almanac/job"
+)
+
+// maxLine bounds a line of a batch, in bytes.
+const maxLine = 1 << 20
+
+func newPreview() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "preview [--now T] [--take N] FILE|-",
+		Short: "Show when a job would run",
+		Long: `Print the next occurrences of a job definition, one RFC 3339 line each, as if
+it were created now.
+
+With --batch, read JSON lines {"id","now","take","properties":{"startTime",
+"recurrence"}} from FILE or standard input, and write a line of JSON for each,
+in order: {"id","occurrences","done"}, where done says that nothing follows, or
+{"id","error"}. A line that is refused does not stop the rest.`,
+		Example: `  almanac preview examples/last-friday.json
+  almanac preview --now 2026-01-01T00:00:00Z --take 3 job.json
+  almanac preview --batch < cases.jsonl`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	now := cmd.Flags().String("now", "", "the time of creation, RFC 3339 (default: now)")
+	take := cmd.Flags().Int("take", 0, "how many occurrences to show, 1 to 1000 (default: the file's \"take\", or 10)")
+	batch := cmd.Flags().Bool("batch", false, "read and write JSON lines")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		at := time.Now()
+		if *now != "" {
+			var err error
+			if at, err = time.Parse(time.RFC3339, *now); err != nil {
+				return fmt.Errorf("--now is %q, want RFC 3339 such as 2026-01-31T08:00:00Z", *now)
+			}
+		}
+		if cmd.Flags().Changed("take") && (*take < 1 || *take > 1000) {
+			return fmt.Errorf("--take is %d, want 1 to 1000", *take)
+		}
+		in, err := open(cmd.InOrStdin(), args, *batch)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		if *batch {
+			return previewBatch(in, cmd.OutOrStdout(), at)
+		}
+		return previewOne(in, cmd.OutOrStdout(), at, *take)
+	}
+	return cmd
+}
+
+// open opens the file that was named, or standard input.
+func open(stdin io.Reader, args []string, batch bool) (io.ReadCloser, error) {
+	switch {
+	case len(args) == 0 && !batch:
+		return nil, errors.New("name a file with a job definition, or - for standard input")
+	case len(args) == 0 || args[0] == "-":
+		return io.NopCloser(stdin), nil
+	}
+	return os.Open(args[0])
+}
+
+func previewOne(in io.Reader, out io.Writer, now time.Time, take int) error {
+	body, err := io.ReadAll(io.LimitReader(in, maxLine))
+	if err != nil {
+		return err
+	}
+	p, err := job.ParsePreview(body, now)
+	if err != nil {
+		return err
+	}
+	if take != 0 {
+		p.Take = take
+	}
+	result := p.Run()
+	for _, t := range result.Occurrences {
+		fmt.Fprintln(out, t.UTC().Format(time.RFC3339))
+	}
+	if result.Done && len(result.Occurrences) == 0 {
+		return errors.New("the job would never run: its endTime is past, or before its first occurrence")
+	}
+	return nil
+}
+
+func previewBatch(in io.Reader, out io.Writer, now time.Time) error {
+	lines := bufio.NewReaderSize(in, maxLine)
+	w := bufio.NewWriter(out)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read a line of at most %d bytes: %w", maxLine, err)
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			if err := encoder.Encode(previewLine(line, now)); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return w.Flush()
+		}
+	}
+}
+
+func previewLine(line []byte, now time.Time) job.PreviewResult {
+	p, err := job.ParsePreview(line, now)
+	if err != nil {
+		return p.Failed(err)
+	}
+	return p.Run()
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"cmp"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set when a release is built.
+var version string
+
+// buildVersion returns the release's version, or the commit it was built from.
+func buildVersion() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "dev"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return "dev-" + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return "dev"
+}
+
+func newRoot(getenv func(string) string) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "almanac",
+		Short: "A durable job scheduler that speaks the REST API of Azure Scheduler",
+		Long: `Almanac calls your endpoints when they are due: "every last Friday at 17:15,
+retry like this, and if all fails do that". Every job is a Temporal workflow,
+so that no restart, crash or deployment loses an occurrence.
+
+Start with:  almanac dev
+
+Every flag can also be set by the environment variable that its help names; a
+flag wins. What connects to Temporal (api, worker) reads Temporal's own
+variables: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY,
+TEMPORAL_TLS_*, TEMPORAL_PROFILE.`,
+		Version:       cmp.Or(buildVersion(), "dev"),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+	}
+	root.AddCommand(newDev(getenv), newAPI(getenv), newWorker(getenv), newPreview())
+	return root
+}

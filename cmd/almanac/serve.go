@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+	sdklog "go.temporal.io/sdk/log"
+
+	"almanac/api"
+	"almanac/scheduler"
+)
+
+// drain is how long requests that are under way may take when the API stops.
+const drain = 10 * time.Second
+
+// serve answers the API on l until ctx ends, and then stops cleanly.
+func serve(ctx context.Context, l net.Listener, handler http.Handler) error {
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		IdleTimeout:       2 * time.Minute,
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve the API on %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("stop the API: %w", err)
+	}
+	return nil
+}
+
+// listen opens the API's listener.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s for the API (choose another address with --listen): %w", address, err)
+	}
+	return l, nil
+}
+
+// handler returns the API of a service.
+func handler(s *scheduler.Service, log *slog.Logger) http.Handler {
+	return api.New(s, api.Options{
+		Log: log, Version: buildVersion(),
+		DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
+	})
+}
+
+// What the short paths, /jobCollections/…, stand for.
+const (
+	defaultSubscription  = "00000000-0000-0000-0000-000000000000"
+	defaultResourceGroup = "default"
+	defaultCollection    = "default"
+)
+
+// temporalOptions reads Temporal's own variables and configuration file.
+func temporalOptions(log *slog.Logger) (client.Options, error) {
+	o, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return o, fmt.Errorf("read the TEMPORAL_* variables: %w", err)
+	}
+	o.Logger = sdklog.NewStructuredLogger(log.With("component", "temporal"))
+	if o.Namespace == "" {
+		o.Namespace = client.DefaultNamespace
+	}
+	return o, nil
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strconv"
+
+	"github.com/spf13/pflag"
+)
+
+// settings defines flags that have an environment variable each, and collects
+// what is wrong with their values, so that all mistakes are told at once.
+type settings struct {
+	flags  *pflag.FlagSet
+	getenv func(string) string
+	checks []func() error
+}
+
+// text defines a setting. The variable's value, if there is one, replaces the default.
+func (s *settings) text(name, variable, def, usage string) *string {
+	if v := s.getenv(variable); v != "" {
+		def = v
+	}
+	return s.flags.String(name, def, fmt.Sprintf("%s [$%s]", usage, variable))
+}
+
+// address defines the address of a listener, host:port; port 0 means a free one.
+func (s *settings) address(name, variable, def, usage string, optional bool) *string {
+	value := s.text(name, variable, def, usage)
+	s.checks = append(s.checks, func() error {
+		if *value == "" && optional {
+			return nil
+		}
+		_, port, err := net.SplitHostPort(*value)
+		if err == nil {
+			_, err = strconv.ParseUint(port, 10, 16)
+		}
+		if err != nil {
+			return fmt.Errorf("--%s is %q, want host:port such as %s", name, *value, def)
+		}
+		return nil
+	})
+	return value
+}
+
+// choice defines a setting that is one of some words.
+func (s *settings) choice(name, variable, def, usage string, words ...string) *string {
+	value := s.text(name, variable, def, usage)
+	s.checks = append(s.checks, func() error {
+		for _, w := range words {
+			if *value == w {
+				return nil
+			}
+		}
+		return fmt.Errorf("--%s is %q, want one of %q", name, *value, words)
+	})
+	return value
+}
+
+// check returns everything that is wrong.
+func (s *settings) check() error {
+	errs := make([]error, len(s.checks))
+	for i, check := range s.checks {
+		errs[i] = check()
+	}
+	return errors.Join(errs...)
+}
+
+// logging defines how the process logs, and returns what makes its logger.
+func (s *settings) logging(level string) func(io.Writer) *slog.Logger {
+	levels := s.choice("log-level", "ALMANAC_LOG_LEVEL", level, "least level that is logged: debug, info, warn, error", "debug", "info", "warn", "error")
+	format := s.choice("log-format", "ALMANAC_LOG_FORMAT", "text", "text or json", "text", "json")
+	return func(w io.Writer) *slog.Logger {
+		var least slog.Level
+		_ = least.UnmarshalText([]byte(*levels)) // one of the words above
+		options := &slog.HandlerOptions{Level: least}
+		if *format == "json" {
+			return slog.New(slog.NewJSONHandler(w, options))
+		}
+		return slog.New(slog.NewTextHandler(w, options))
+	}
+}

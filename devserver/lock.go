@@ -1,0 +1,22 @@
+package devserver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// lockDir makes this process the only user of dir until the returned file is
+// closed. The file itself stays: removing it would let two processes lock two
+// files of the same name.
+func lockDir(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if err := tryLock(f); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("data directory %s is in use by another server (%w): stop that one, or choose another directory", dir, err)
+	}
+	return f, nil
+}

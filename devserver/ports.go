@@ -1,0 +1,72 @@
+package devserver
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+)
+
+// ports are the addresses of the services. Each is held open until just before
+// its service binds it, so that nobody else is given it.
+type ports struct {
+	frontend, history, matching, worker *net.TCPAddr
+	ui                                  *net.TCPAddr // nil if there is none
+
+	held map[*net.TCPAddr]net.Listener
+}
+
+func reservePorts(o Options) (_ *ports, err error) {
+	p := &ports{held: make(map[*net.TCPAddr]net.Listener)}
+	defer func() {
+		if err != nil {
+			p.releaseAll()
+		}
+	}()
+
+	if p.frontend, err = p.reserve(o.Listen); err != nil {
+		return nil, fmt.Errorf("listen for Temporal clients on %s: %w", o.Listen, err)
+	}
+	if o.UIListen != "" {
+		if p.ui, err = p.reserve(o.UIListen); err != nil {
+			return nil, fmt.Errorf("listen for the Temporal Web UI on %s: %w", o.UIListen, err)
+		}
+	}
+	for _, internal := range []**net.TCPAddr{&p.history, &p.matching, &p.worker} {
+		if *internal, err = p.reserve("127.0.0.1:0"); err != nil {
+			return nil, fmt.Errorf("find a free port on the loopback interface: %w", err)
+		}
+	}
+	return p, nil
+}
+
+func (p *ports) reserve(address string) (*net.TCPAddr, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	a := l.Addr().(*net.TCPAddr)
+	p.held[a] = l
+	return a, nil
+}
+
+// release lets services have their ports.
+func (p *ports) release(addresses ...*net.TCPAddr) {
+	for _, a := range addresses {
+		_ = p.held[a].Close()
+		delete(p.held, a)
+	}
+}
+
+func (p *ports) releaseAll() { p.release(slices.Collect(maps.Keys(p.held))...) }
+
+// dialable returns the address at which this machine reaches a: one that
+// listens on all interfaces is reached through the loopback one.
+func dialable(a *net.TCPAddr) string {
+	host := a.IP.String()
+	if a.IP.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, strconv.Itoa(a.Port))
+}

@@ -1,0 +1,89 @@
+package devserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+)
+
+const (
+	readyTimeout  = 30 * time.Second
+	readyInterval = 20 * time.Millisecond
+)
+
+// waitReady returns once the frontend answers for the namespace and the history
+// service behind it has loaded its state.
+func waitReady(ctx context.Context, address, namespace string) error {
+	c, err := client.NewLazyClient(client.Options{HostPort: address, Namespace: namespace, Logger: discard{}})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+
+	return poll(ctx, "the Temporal server at "+address, func(ctx context.Context) error {
+		_, err := c.DescribeWorkflowExecution(ctx, "no-such-workflow", "")
+		if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
+			return nil
+		}
+		return err
+	})
+}
+
+// waitServing returns once an HTTP server answers at url.
+func waitServing(ctx context.Context, url string) error {
+	// Neither a proxy from the environment nor a connection left behind.
+	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+	return poll(ctx, url, func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+		if err != nil {
+			return err
+		}
+		resp, err := c.Do(req)
+		if err != nil {
+			return err
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return fmt.Errorf("HTTP status %s", resp.Status)
+		}
+		return nil
+	})
+}
+
+// poll repeats try until it succeeds, ctx ends or readyTimeout has passed.
+func poll(ctx context.Context, what string, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+
+	tick := time.NewTicker(readyInterval)
+	defer tick.Stop()
+	var last error
+	for {
+		err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			last = err // not the one that says that ctx ended
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s to answer: %w (last failure: %v)", what, ctx.Err(), last)
+		case <-tick.C:
+		}
+	}
+}
+
+// discard is a logger for the SDK, which otherwise writes to standard output.
+type discard struct{}
+
+func (discard) Debug(string, ...any) {}
+func (discard) Info(string, ...any)  {}
+func (discard) Warn(string, ...any)  {}
+func (discard) Error(string, ...any) {}

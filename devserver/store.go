@@ -1,0 +1,239 @@
+package devserver
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	persistencespb "go.temporal.io/server/api/persistence/v1"
+	"go.temporal.io/server/common/config"
+	"go.temporal.io/server/common/log"
+	"go.temporal.io/server/common/metrics"
+	"go.temporal.io/server/common/persistence/serialization"
+	persistencesql "go.temporal.io/server/common/persistence/sql"
+	"go.temporal.io/server/common/persistence/sql/sqlplugin"
+	sqliteplugin "go.temporal.io/server/common/persistence/sql/sqlplugin/sqlite"
+	"go.temporal.io/server/common/resolver"
+	"go.temporal.io/server/common/searchattribute/sadefs"
+	sqliteschema "go.temporal.io/server/schema/sqlite"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// Values of [Options.Synchronous]. Neither loses anything acknowledged when the
+// process dies, and neither can leave the database inconsistent.
+const (
+	// SynchronousFull waits for the disk at each commit: what was acknowledged
+	// survives a power failure too.
+	SynchronousFull = "full"
+
+	// SynchronousNormal waits for the disk now and then only: a power failure
+	// or a crash of the operating system may undo the last commits. Jobs
+	// created in that moment are gone, though acknowledged, and executions of
+	// that moment happen again. In return a disk with slow flushes carries
+	// several times the load.
+	SynchronousNormal = "normal"
+)
+
+const databaseFile = "temporal.db"
+
+// schemaVersion identifies the tables that this version of the server expects.
+const schemaVersion = sqliteschema.Version + "/" + sqliteschema.VisibilityVersion
+
+// store is the database before and after the server's own use of it.
+type store struct {
+	config *config.SQL
+	db     sqlplugin.DB
+}
+
+// openStore opens the database at path and creates its tables if it is new.
+func openStore(path, synchronous string) (*store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	// The plugin pastes the name into a "file:" URI unescaped.
+	uri := url.URL{Path: filepath.ToSlash(path)}
+	cfg := &config.SQL{
+		PluginName:   sqliteplugin.PluginName,
+		DatabaseName: uri.EscapedPath(),
+		ConnectAttributes: map[string]string{
+			"mode": "rwc",
+			// A write-ahead log makes a commit one sequential write, and lets
+			// a backup read while the server writes.
+			"journal_mode": "wal",
+			"synchronous":  synchronous,
+			// Milliseconds to wait for whoever else looks into the file.
+			"busy_timeout": "10000",
+		},
+	}
+	if err := setUpSchema(cfg.DatabaseName); err != nil {
+		return nil, fmt.Errorf("database %s: %w", path, err)
+	}
+	db, err := persistencesql.NewSQLDB(sqlplugin.DbKindMain, cfg, resolver.NewNoopResolver(), log.NewNoopLogger(), metrics.NoopMetricsHandler)
+	if err != nil {
+		return nil, fmt.Errorf("database %s: %w", path, err)
+	}
+	return &store{config: cfg, db: db}, nil
+}
+
+// close empties the write-ahead log, so that the database is the one file. The
+// server's SQLite plugin keeps its connection for the life of the process.
+func (s *store) close() {
+	_ = s.db.Close()
+	if db, err := openSQLite(s.config.DatabaseName); err == nil {
+		_, _ = db.Exec("PRAGMA wal_checkpoint(TRUNCATE)") // what is left, the next start reads
+		_ = db.Close()
+	}
+}
+
+// openSQLite opens the database beside the server's plugin, whose connections
+// know no transactions around a schema.
+func openSQLite(databaseName string) (*sql.DB, error) {
+	return sql.Open("sqlite", "file:"+databaseName+"?mode=rwc&_pragma=busy_timeout=2000&_pragma=journal_mode=wal&_pragma=synchronous=full")
+}
+
+// setUpSchema creates the tables in one transaction, so that dying half-way
+// leaves an empty database and not half a schema.
+func setUpSchema(databaseName string) (err error) {
+	db, err := openSQLite(databaseName)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+
+	tx, err := db.Begin()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing once committed
+
+	if _, err := tx.Exec("CREATE TABLE IF NOT EXISTS devserver_schema (version TEXT NOT NULL)"); err != nil {
+		return err
+	}
+	var version string
+	switch err := tx.QueryRow("SELECT version FROM devserver_schema").Scan(&version); {
+	case errors.Is(err, sql.ErrNoRows):
+		if err := sqliteschema.SetupSchemaOnDB(schemaWriter{tx: tx}); err != nil {
+			return err
+		}
+		if _, err := tx.Exec("INSERT INTO devserver_schema (version) VALUES (?)", schemaVersion); err != nil {
+			return err
+		}
+		return tx.Commit()
+	case err != nil:
+		return err
+	case version != schemaVersion:
+		return fmt.Errorf("it has schema %s and this program needs %s: use the version of the program that made it, or another data directory", version, schemaVersion)
+	}
+	return nil
+}
+
+// schemaWriter lets the server's schema run inside a transaction: of an
+// AdminDB, the schema uses Exec only.
+type schemaWriter struct {
+	sqlplugin.AdminDB
+	tx *sql.Tx
+}
+
+func (w schemaWriter) Exec(statement string, args ...any) error {
+	_, err := w.tx.Exec(statement, args...)
+	return err
+}
+
+// applyNamespace creates o's namespace, or changes the existing one to o's
+// retention and adds the search attributes that it lacks.
+func (s *store) applyNamespace(ctx context.Context, o Options) error {
+	fresh, err := sqliteschema.NewNamespaceConfig(clusterName, o.Namespace, false, nil)
+	if err != nil {
+		return fmt.Errorf("namespace %q: %w", o.Namespace, err)
+	}
+	if err := sqliteschema.CreateNamespaces(s.config, fresh); err != nil { // does nothing if it exists
+		return err
+	}
+	rows, err := s.db.SelectFromNamespace(ctx, sqlplugin.NamespaceFilter{Name: &o.Namespace})
+	if err != nil {
+		return fmt.Errorf("read namespace %q: %w", o.Namespace, err)
+	}
+	row := &rows[0]
+	detail, err := decodeNamespace(row)
+	if err != nil {
+		return fmt.Errorf("read namespace %q: %w", o.Namespace, err)
+	}
+
+	wanted := proto.CloneOf(detail)
+	wanted.Config.Retention = durationpb.New(o.Retention)
+	wanted.Config.CustomSearchAttributeAliases, err = withAliases(detail.Config.CustomSearchAttributeAliases, o.SearchAttributes)
+	if err != nil {
+		return fmt.Errorf("namespace %q: %w", o.Namespace, err)
+	}
+	if proto.Equal(wanted, detail) {
+		return nil
+	}
+	wanted.ConfigVersion++
+	if err := encodeNamespace(row, wanted); err != nil {
+		return fmt.Errorf("write namespace %q: %w", o.Namespace, err)
+	}
+	if _, err := s.db.UpdateNamespace(ctx, row); err != nil {
+		return fmt.Errorf("write namespace %q: %w", o.Namespace, err)
+	}
+	return nil
+}
+
+func decodeNamespace(row *sqlplugin.NamespaceRow) (*persistencespb.NamespaceDetail, error) {
+	encoding, err := enumspb.EncodingTypeFromString(row.DataEncoding)
+	if err != nil {
+		return nil, err
+	}
+	return serialization.NewSerializer().NamespaceDetailFromBlob(&commonpb.DataBlob{EncodingType: encoding, Data: row.Data})
+}
+
+func encodeNamespace(row *sqlplugin.NamespaceRow, detail *persistencespb.NamespaceDetail) error {
+	blob, err := serialization.NewSerializer().NamespaceDetailToBlob(detail)
+	if err != nil {
+		return err
+	}
+	row.Data, row.DataEncoding = blob.Data, blob.EncodingType.String()
+	return nil
+}
+
+// withAliases returns aliases extended by the wanted search attributes. The
+// database has a fixed set of typed columns such as Keyword01, and a namespace
+// gives names to those it uses: aliases maps a column to its name.
+func withAliases(aliases map[string]string, wanted map[string]enumspb.IndexedValueType) (map[string]string, error) {
+	columnTypes := sadefs.GetDBIndexSearchAttributes(nil).CustomSearchAttributes
+	columns := slices.Sorted(maps.Keys(columnTypes))
+
+	result := make(map[string]string, len(aliases)+len(wanted))
+	columnOf := make(map[string]string, len(aliases))
+	for column, name := range aliases {
+		result[column] = name
+		columnOf[name] = column
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		switch column, exists := columnOf[name]; {
+		case sadefs.IsReserved(name):
+			return nil, fmt.Errorf("search attribute %q is one of Temporal's own: choose another name", name)
+		case exists && columnTypes[column] != wanted[name]:
+			return nil, fmt.Errorf("search attribute %q has type %s here and cannot become %s: choose another name or another data directory", name, columnTypes[column], wanted[name])
+		case exists:
+			continue
+		}
+		free := slices.IndexFunc(columns, func(column string) bool {
+			_, taken := result[column]
+			return !taken && columnTypes[column] == wanted[name]
+		})
+		if free < 0 {
+			return nil, fmt.Errorf("no room for search attribute %q: SQLite holds no more of type %s", name, wanted[name])
+		}
+		result[columns[free]] = name
+	}
+	return result, nil
+}

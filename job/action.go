@@ -1,0 +1,182 @@
+package job
+
+import "time"
+
+// An Action is what a job does at each occurrence. Exactly one of the four
+// parameter members is set, the one that fits Type.
+type Action struct {
+	Request                *Request           `json:"request,omitempty"`
+	QueueMessage           *QueueMessage      `json:"queueMessage,omitempty"`
+	ServiceBusQueueMessage *ServiceBusMessage `json:"serviceBusQueueMessage,omitempty"`
+	ServiceBusTopicMessage *ServiceBusMessage `json:"serviceBusTopicMessage,omitempty"`
+	Type                   ActionType         `json:"type"`
+	RetryPolicy            *RetryPolicy       `json:"retryPolicy,omitempty"`
+	ErrorAction            *Action            `json:"errorAction,omitempty"` // runs when the last attempt failed; has none itself
+}
+
+// An ActionType names a kind of action. It is shown as the user wrote it, so
+// compare it through [ActionType.Kind].
+type ActionType string
+
+// The kinds of action.
+const (
+	ActionHTTP            ActionType = "Http"
+	ActionHTTPS           ActionType = "Https"
+	ActionStorageQueue    ActionType = "StorageQueue"
+	ActionServiceBusQueue ActionType = "ServiceBusQueue"
+	ActionServiceBusTopic ActionType = "ServiceBusTopic"
+)
+
+var actionTypes = []ActionType{ActionHTTP, ActionHTTPS, ActionStorageQueue, ActionServiceBusQueue, ActionServiceBusTopic}
+
+var actionTypeNames = []string{string(ActionHTTP), string(ActionHTTPS), string(ActionStorageQueue), string(ActionServiceBusQueue), string(ActionServiceBusTopic)}
+
+// Kind returns the constant that t spells in any case, or "" for none.
+func (t ActionType) Kind() ActionType {
+	for _, k := range actionTypes {
+		if sameName(string(k), string(t)) {
+			return k
+		}
+	}
+	return ""
+}
+
+// Text returns the action in a few words without secrets, for people.
+func (a *Action) Text() string {
+	switch {
+	case a.Request != nil:
+		return a.Request.Method + " " + RedactURI(a.Request.URI)
+	case a.QueueMessage != nil:
+		return "message to storage queue " + a.QueueMessage.StorageAccount + "/" + a.QueueMessage.QueueName
+	case a.ServiceBusQueueMessage != nil:
+		return "message to service bus queue " + a.ServiceBusQueueMessage.Namespace + "/" + a.ServiceBusQueueMessage.QueueName
+	case a.ServiceBusTopicMessage != nil:
+		return "message to service bus topic " + a.ServiceBusTopicMessage.Namespace + "/" + a.ServiceBusTopicMessage.TopicPath
+	}
+	return string(a.Type)
+}
+
+// A Request is a web request.
+type Request struct {
+	URI            string          `json:"uri"`
+	Method         string          `json:"method"`
+	Headers        Members         `json:"headers,omitzero"`
+	Body           string          `json:"body,omitempty"`
+	Authentication *Authentication `json:"authentication,omitempty"`
+}
+
+// Authentication says how a request proves who sends it. Which members are
+// used depends on Type; Password, Pfx and Secret are secrets.
+type Authentication struct {
+	Username string `json:"username,omitempty"` // Basic
+	Password string `json:"password,omitempty"` // Basic, ClientCertificate
+
+	Pfx                    string `json:"pfx,omitempty"` // ClientCertificate, base64
+	CertificateThumbprint  string `json:"certificateThumbprint,omitempty"`
+	CertificateExpiration  string `json:"certificateExpiration,omitempty"`
+	CertificateSubjectName string `json:"certificateSubjectName,omitempty"`
+
+	Secret   string `json:"secret,omitempty"` // ActiveDirectoryOAuth
+	Tenant   string `json:"tenant,omitempty"`
+	Audience string `json:"audience,omitempty"`
+	ClientID string `json:"clientId,omitempty"`
+
+	Type AuthType `json:"type"`
+}
+
+// An AuthType names a way to authenticate a request.
+type AuthType string
+
+// The ways to authenticate.
+const (
+	AuthBasic             AuthType = "Basic"
+	AuthClientCertificate AuthType = "ClientCertificate"
+	AuthOAuth             AuthType = "ActiveDirectoryOAuth"
+)
+
+// A QueueMessage is put on an Azure storage queue. SASToken is a secret.
+type QueueMessage struct {
+	StorageAccount string `json:"storageAccount"`
+	QueueName      string `json:"queueName"`
+	SASToken       string `json:"sasToken,omitempty"`
+	Message        string `json:"message"`
+}
+
+// A ServiceBusMessage is sent to a queue (QueueName) or a topic (TopicPath).
+type ServiceBusMessage struct {
+	QueueName                 string              `json:"queueName,omitempty"`
+	TopicPath                 string              `json:"topicPath,omitempty"`
+	Namespace                 string              `json:"namespace"`
+	TransportType             string              `json:"transportType,omitempty"` // notSpecified, netMessaging or amqp
+	Authentication            *ServiceBusAuth     `json:"authentication,omitempty"`
+	Message                   string              `json:"message"`
+	BrokeredMessageProperties *BrokeredProperties `json:"brokeredMessageProperties,omitempty"`
+	CustomMessageProperties   Members             `json:"customMessageProperties,omitzero"`
+}
+
+// ServiceBusAuth is a shared access key. SASKey is a secret.
+type ServiceBusAuth struct {
+	SASKeyName string `json:"sasKeyName,omitempty"`
+	SASKey     string `json:"sasKey,omitempty"`
+	Type       string `json:"type,omitempty"` // notSpecified or sharedAccessKey
+}
+
+// BrokeredProperties are a message's own properties, echoed as they were sent.
+type BrokeredProperties struct {
+	ContentType             string `json:"contentType,omitempty"`
+	CorrelationID           string `json:"correlationId,omitempty"`
+	ForcePersistence        *bool  `json:"forcePersistence,omitempty"`
+	Label                   string `json:"label,omitempty"`
+	MessageID               string `json:"messageId,omitempty"`
+	PartitionKey            string `json:"partitionKey,omitempty"`
+	ReplyTo                 string `json:"replyTo,omitempty"`
+	ReplyToSessionID        string `json:"replyToSessionId,omitempty"`
+	ScheduledEnqueueTimeUTC *Time  `json:"scheduledEnqueueTimeUtc,omitempty"`
+	SessionID               string `json:"sessionId,omitempty"`
+	TimeToLive              string `json:"timeToLive,omitempty"` // a duration, or a date-time in older versions of the API
+	To                      string `json:"to,omitempty"`
+	ViaPartitionKey         string `json:"viaPartitionKey,omitempty"`
+}
+
+// A RetryPolicy says how often a failed attempt is repeated. A nil policy,
+// and every absent member, means the service's default: 4 retries, 30 s apart.
+type RetryPolicy struct {
+	RetryType     RetryType `json:"retryType,omitempty"`
+	RetryInterval Duration  `json:"retryInterval,omitempty"`
+	RetryCount    int       `json:"retryCount,omitempty"`
+}
+
+// A RetryType says whether there are retries at all.
+type RetryType string
+
+// The retry types. The zero value means RetryFixed.
+const (
+	RetryNone  RetryType = "none"
+	RetryFixed RetryType = "fixed"
+)
+
+const (
+	defaultRetryCount    = 4
+	defaultRetryInterval = 30 * time.Second
+)
+
+// Attempts returns how many attempts there are at most, the first one included.
+func (p *RetryPolicy) Attempts() int {
+	switch {
+	case p == nil:
+		return defaultRetryCount + 1
+	case p.RetryType == RetryNone:
+		return 1
+	case p.RetryCount == 0:
+		return defaultRetryCount + 1
+	}
+	return p.RetryCount + 1
+}
+
+// Interval returns the least time between the end of an attempt and the next.
+func (p *RetryPolicy) Interval() time.Duration {
+	if p == nil || p.RetryInterval == "" {
+		return defaultRetryInterval
+	}
+	return p.RetryInterval.Value()
+}

@@ -1,0 +1,401 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxFields is how many bad fields an error lists, so that a small body
+// cannot ask for a large answer.
+const maxFields = 50
+
+// A binder collects what is wrong with a body while its values are read.
+type binder struct {
+	limits   *Limits
+	fields   []*FieldError
+	unlisted int
+	written  map[string]string // paths of list elements: as they are counted here, as they were written
+}
+
+func newBinder(l *Limits) *binder { return &binder{limits: l, written: map[string]string{}} }
+
+// asWritten returns the path that the user knows a list's element by.
+func (b *binder) asWritten(path string) string { return cmp.Or(b.written[path], path) }
+
+// fail reports a field. The value is shown, so it must be nil for a secret.
+func (b *binder) fail(path string, value any, want string) {
+	if len(b.fields) == maxFields {
+		b.unlisted++
+		return
+	}
+	b.fields = append(b.fields, &FieldError{Path: path, Value: value, Want: want})
+}
+
+// mismatch reports a value of the wrong type, or one that no word names.
+func (b *binder) mismatch(path string, n *node, want string) {
+	if v := n.scalar(); v != nil {
+		b.fail(path, v, want)
+		return
+	}
+	b.fail(path, nil, want+", not "+n.kind.String())
+}
+
+// blamed reports whether path, a part of it, or what it is a part of is
+// reported already.
+func (b *binder) blamed(path string) bool {
+	within := func(inner, outer string) bool {
+		rest, ok := strings.CutPrefix(inner, outer)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	}
+	return slices.ContainsFunc(b.fields, func(f *FieldError) bool {
+		return within(f.Path, path) || within(path, f.Path)
+	})
+}
+
+// err returns the error that reports every bad field of what was read, or nil.
+func (b *binder) err(what string) error {
+	if len(b.fields) == 0 {
+		return nil
+	}
+	e := badRequest("The %s is not valid", what)
+	if b.unlisted > 0 {
+		e = badRequest("The %s is not valid, the first %d of %d errors", what, len(b.fields), len(b.fields)+b.unlisted)
+	}
+	e.Fields = b.fields
+	return e
+}
+
+// An object is a JSON object while it is read. Members are asked for by name,
+// whatever their case; what is never asked for is reported by done.
+type object struct {
+	b         *binder
+	path      string
+	node      *node
+	known     []string
+	tolerated []string
+}
+
+// object returns n, the value at path, if it is a JSON object.
+func (b *binder) object(path string, n *node) (*object, bool) {
+	if n.kind != jsonObject {
+		b.fail(path, nil, "an object, not "+n.kind.String())
+		return nil, false
+	}
+	return &object{b: b, path: path, node: n}, true
+}
+
+// at returns the path of a member.
+func (o *object) at(name string) string {
+	if o.path == "" {
+		return name
+	}
+	return o.path + "." + name
+}
+
+// get returns a member's value; nil where it is absent or null.
+func (o *object) get(name string) *node {
+	if !slices.Contains(o.known, name) {
+		o.known = append(o.known, name)
+	}
+	return o.node.member(name)
+}
+
+// ignore tolerates members that mean nothing here.
+func (o *object) ignore(names ...string) { o.tolerated = append(o.tolerated, names...) }
+
+// object returns a member that is an object.
+func (o *object) object(name string) (*object, bool) {
+	n := o.get(name)
+	if n == nil {
+		return nil, false
+	}
+	return o.b.object(o.at(name), n)
+}
+
+// done reports the members that nobody knows.
+func (o *object) done() {
+	for _, e := range o.node.entries {
+		same := func(name string) bool { return sameName(name, e.name) }
+		if e.value.kind == jsonNull || slices.ContainsFunc(o.known, same) || slices.ContainsFunc(o.tolerated, same) {
+			continue
+		}
+		want := "a known field: " + oneOf(o.known)
+		if near := nearest(e.name, o.known); near != "" {
+			want = "a known field; did you mean '" + near + "'?"
+		}
+		o.b.fail(o.at(shorten(e.name)), nil, want)
+	}
+}
+
+// A textRule says what a string has to be.
+type textRule struct {
+	want     string            // in words
+	valid    func(string) bool // nil: every string is
+	required bool
+	hidden   bool // errors do not show the value
+}
+
+// text reads a string. It returns "" for an absent or bad one.
+func (o *object) text(name string, rule textRule) string {
+	n := o.get(name)
+	if n == nil {
+		if rule.required {
+			o.b.fail(o.at(name), nil, rule.want)
+		}
+		return ""
+	}
+	return o.b.text(o.at(name), n, rule)
+}
+
+func (b *binder) text(path string, n *node, rule textRule) string {
+	switch {
+	case n.kind != jsonString:
+		b.fail(path, nil, "a string, not "+n.kind.String())
+	case rule.valid != nil && !rule.valid(n.text):
+		var shown any
+		if !rule.hidden {
+			shown = n.text
+		}
+		b.fail(path, shown, rule.want)
+	default:
+		return n.text
+	}
+	return ""
+}
+
+// secret reads a string that no error may show. An empty one counts as left
+// out, since that is how some clients send back what an answer left out.
+func (o *object) secret(name, want string, required bool, valid func(string) bool) string {
+	n := o.get(name)
+	switch {
+	case n == nil || n.kind == jsonString && n.text == "":
+		if required {
+			o.b.fail(o.at(name), nil, want)
+		}
+		return ""
+	default:
+		return o.b.text(o.at(name), n, textRule{want: want, valid: valid, hidden: true})
+	}
+}
+
+// enum reads a string that is one of spellings in any case, and returns it as
+// it is spelled there; "" for an absent or bad one.
+func (o *object) enum(name string, spellings ...string) string {
+	n := o.get(name)
+	if n == nil {
+		return ""
+	}
+	return o.b.enum(o.at(name), n, spellings)
+}
+
+func (o *object) requiredEnum(name string, spellings ...string) string {
+	if o.get(name) == nil {
+		o.b.fail(o.at(name), nil, oneOf(spellings))
+	}
+	return o.enum(name, spellings...)
+}
+
+func (b *binder) enum(path string, n *node, spellings []string) string {
+	if n.kind == jsonString {
+		for _, s := range spellings {
+			if sameName(s, n.text) {
+				return s
+			}
+		}
+	}
+	b.mismatch(path, n, oneOf(spellings))
+	return ""
+}
+
+// integer reads an integer from least to most. It returns false for an absent
+// or bad one.
+func (o *object) integer(name string, least, most int) (int, bool) {
+	n := o.get(name)
+	if n == nil {
+		return 0, false
+	}
+	if v, ok := n.integer(); ok && v >= least && v <= most {
+		return v, true
+	}
+	want := fmt.Sprintf("an integer from %d to %d", least, most)
+	if most == math.MaxInt {
+		want = fmt.Sprintf("an integer of at least %d", least)
+	}
+	o.b.mismatch(o.at(name), n, want)
+	return 0, false
+}
+
+// integer returns the value of a number that is written as an integer.
+func (n *node) integer() (int, bool) {
+	v, err := strconv.Atoi(n.text)
+	return v, err == nil && n.kind == jsonNumber
+}
+
+// boolean reads true or false; nil for an absent or bad one.
+func (o *object) boolean(name string) *bool {
+	n := o.get(name)
+	if n == nil {
+		return nil
+	}
+	if n.kind != jsonBool {
+		o.b.mismatch(o.at(name), n, "true or false")
+		return nil
+	}
+	return new(n.text == "true")
+}
+
+// An item is an element of a list.
+type item struct {
+	path string
+	*node
+}
+
+// list reads a list. A bare value counts as a list of one; nulls do not count.
+func (o *object) list(name string) []item {
+	n := o.get(name)
+	if n == nil {
+		return nil
+	}
+	if n.kind != jsonList {
+		return []item{{o.at(name), n}}
+	}
+	var items []item
+	for i, e := range n.items {
+		if e.kind != jsonNull {
+			items = append(items, item{o.at(name) + "[" + strconv.Itoa(i) + "]", e})
+		}
+	}
+	return items
+}
+
+// strings reads an object whose values are strings; nil for an absent one.
+// Members whose value is null are left out.
+func (o *object) strings(name string) Members {
+	inner, ok := o.object(name)
+	if !ok {
+		return nil
+	}
+	members := Members{}
+	for _, e := range inner.node.entries {
+		if e.value.kind == jsonNull {
+			continue
+		}
+		value := o.b.text(inner.at(shorten(e.name)), e.value, textRule{hidden: true})
+		members = append(members, Member{e.name, value})
+	}
+	return members
+}
+
+const wantTime = "a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z"
+
+// time reads a date, or a date and time, which is in loc where it has no offset.
+func (o *object) time(name string, loc *time.Location) *Time {
+	n := o.get(name)
+	if n == nil {
+		return nil
+	}
+	if n.kind == jsonString {
+		if t, err := parseTime(n.text, loc); err == nil {
+			return &t
+		}
+	}
+	o.b.mismatch(o.at(name), n, wantTime)
+	return nil
+}
+
+// duration reads an ISO 8601 duration or a .NET TimeSpan and keeps its words.
+func (o *object) duration(name string, least, most time.Duration) Duration {
+	n := o.get(name)
+	if n == nil {
+		return ""
+	}
+	if n.kind == jsonString {
+		if d, err := ParseDuration(n.text); err == nil && d >= least && d <= most {
+			return Duration(n.text)
+		}
+	}
+	o.b.mismatch(o.at(name), n, fmt.Sprintf("a duration such as PT30S or 00:00:30, from %s to %s", isoText(least), isoText(most)))
+	return ""
+}
+
+// isoText writes a duration of whole seconds as ISO 8601, in the largest unit
+// that it is a multiple of.
+func isoText(d time.Duration) string {
+	switch {
+	case d > 0 && d%day == 0:
+		return fmt.Sprintf("P%dD", d/day)
+	case d > 0 && d%time.Hour == 0:
+		return fmt.Sprintf("PT%dH", d/time.Hour)
+	case d > 0 && d%time.Minute == 0:
+		return fmt.Sprintf("PT%dM", d/time.Minute)
+	default:
+		return fmt.Sprintf("PT%dS", d/time.Second)
+	}
+}
+
+// oneOf lists words: "a, b or c".
+func oneOf(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// nearest returns the known name that a misspelled one most likely means, or
+// "" where none is near.
+func nearest(name string, known []string) string {
+	best, least := "", 2+len(name)/5
+	if len(name) > 64 {
+		return ""
+	}
+	for _, k := range known {
+		if d := editDistance(Fold(name), Fold(k)); d < min(least, len(k)) {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the bytes to insert, remove or replace to make b of a.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+// shorten keeps a name that somebody made up from filling an error, or
+// breaking its line.
+func shorten(name string) string {
+	const most = 60
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, name)
+	if utf8.RuneCountInString(name) <= most {
+		return name
+	}
+	return string([]rune(name)[:most]) + "…"
+}

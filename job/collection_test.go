@@ -1,0 +1,119 @@
+package job_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+)
+
+const planNames = "Free, P10Premium, P20Premium or Standard"
+
+func TestParseCollection(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, body string
+		want       job.Collection
+	}{
+		{
+			"the least that it needs", `{"properties":{"sku":{"name":"free"}}}`,
+			job.Collection{Properties: job.CollectionProperties{SKU: job.SKU{Name: "Free"}, State: job.CollectionEnabled}},
+		},
+		{
+			"everything, in any case",
+			`{"id":"/x","etag":{},"Location":"West US","tags":{"b":"2","a":"1","gone":null},"Properties":{"SKU":{"NAME":"p20premium"},"state":"SUSPENDED","quota":{"maxJobCount":1000,"maxJobOccurrence":5,"maxRecurrence":{"frequency":"Hour"}}}}`,
+			job.Collection{
+				Location: "West US", Tags: job.Members{{"b", "2"}, {"a", "1"}},
+				Properties: job.CollectionProperties{
+					SKU: job.SKU{Name: "P20Premium"}, State: job.CollectionSuspended,
+					Quota: &job.Quota{MaxJobCount: 1000, MaxRecurrence: &job.MaxRecurrence{Frequency: "hour", Interval: 1}},
+				},
+			},
+		},
+		{
+			"without an envelope", `{"name":"c","location":"x","sku":{"name":"Standard"},"state":"disabled","quota":{}}`,
+			job.Collection{Location: "x", Properties: job.CollectionProperties{SKU: job.SKU{Name: "Standard"}, State: job.CollectionDisabled, Quota: &job.Quota{}}},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := job.ParseCollection([]byte(tt.body), nil)
+			require.NoError(t, err)
+			require.Equal(t, tt.want, got)
+		})
+	}
+}
+
+func TestParseCollectionReportsBadFields(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, body, want string }{
+		{"no sku", `{"properties":{}}`, "properties.sku.name: want " + planNames},
+		{"no name of a sku", `{"sku":{}}`, "sku.name: want " + planNames},
+		{
+			"bad values everywhere",
+			`{"location":1,"tags":{"a":2},"properties":{"sku":{"name":"Gold","tier":1},"state":"Deleted","quota":{"maxJobs":1,"maxJobCount":0,"maxRecurrence":{"frequency":"year","interval":0,"every":1}},"skus":1}}`,
+			lines("location: want a string, not a number",
+				"tags.a: want a string, not a number",
+				`properties.sku.name is "Gold", want `+planNames,
+				"properties.sku.tier: want a known field: name",
+				`properties.state is "Deleted", want Enabled, Disabled or Suspended`,
+				"properties.quota.maxJobCount is 0, want an integer from 1 to 2147483647",
+				`properties.quota.maxRecurrence.frequency is "year", want minute, hour, day, week or month`,
+				"properties.quota.maxRecurrence.interval is 0, want an integer from 1 to 1000",
+				"properties.quota.maxRecurrence.every: want a known field: frequency or interval",
+				"properties.quota.maxJobs: want a known field: maxJobCount or maxRecurrence",
+				"properties.skus: want a known field; did you mean 'sku'?"),
+		},
+		{
+			"a quota beyond the plan",
+			`{"properties":{"sku":{"name":"Free"},"quota":{"maxJobCount":6,"maxRecurrence":{"frequency":"minute","interval":59}}}}`,
+			lines("properties.quota.maxJobCount is 6, want at most 5, which is what the plan Free allows",
+				"properties.quota.maxRecurrence.interval is 59, want PT1H or more in all, which is what the plan Free allows"),
+		},
+		{"sku beside the properties", `{"sku":{"name":"Free"},"properties":{"sku":{"name":"Free"}}}`, "sku: want this field inside of properties"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := job.ParseCollection([]byte(tt.body), nil)
+			require.Equal(t, tt.want, complaints(t, err))
+		})
+	}
+}
+
+func TestMergeCollection(t *testing.T) {
+	t.Parallel()
+	current := job.Collection{
+		Key: job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "C"}, Location: "here", Tags: job.Members{{"a", "1"}, {"b", "2"}},
+		Properties: job.CollectionProperties{SKU: job.SKU{Name: "Standard"}, State: job.CollectionEnabled, Quota: &job.Quota{MaxJobCount: 9}},
+	}
+	for _, tt := range []struct{ name, patch, want string }{
+		{"nothing", `{}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"here","tags":{"a":"1","b":"2"},"properties":{"sku":{"name":"Standard"},"state":"Enabled","quota":{"maxJobCount":9}}}`},
+		{"beside the properties", `{"key":{"name":"D"},"name":"D","properties":{},"location":"there","tags":{"a":null,"B":"3"}}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"there","tags":{"B":"3"},"properties":{"sku":{"name":"Standard"},"state":"Enabled","quota":{"maxJobCount":9}}}`},
+		{"within the properties", `{"tags":null,"properties":{"state":"disabled","quota":{"maxRecurrence":{"frequency":"Day"}}}}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"here","properties":{"sku":{"name":"Standard"},"state":"Disabled","quota":{"maxJobCount":9,"maxRecurrence":{"frequency":"day","interval":1}}}}`},
+		{"without an envelope", `{"location":"there","quota":null}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"there","tags":{"a":"1","b":"2"},"properties":{"sku":{"name":"Standard"},"state":"Enabled"}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := job.MergeCollection(current, []byte(tt.patch), nil)
+			require.NoError(t, err)
+			require.Equal(t, tt.want, compactJSON(t, got))
+		})
+	}
+	_, err := job.MergeCollection(current, []byte(`{"properties":{"sku":{"name":"Free"},"states":1}}`), nil)
+	require.Equal(t, lines("properties.quota.maxJobCount is 9, want at most 5, which is what the plan Free allows",
+		"properties.states: want a known field; did you mean 'state'?"), complaints(t, err))
+}
+
+func TestQuotasTightenThePlan(t *testing.T) {
+	t.Parallel()
+	l := job.DefaultLimits()
+	p := job.CollectionProperties{SKU: job.SKU{Name: "Standard"}}
+	require.Equal(t, 50, p.JobLimit(&l))
+	require.Equal(t, time.Minute, p.MinRecurrence(&l))
+
+	p.Quota = &job.Quota{MaxJobCount: 7, MaxRecurrence: &job.MaxRecurrence{Frequency: "month", Interval: 2}}
+	require.Equal(t, 7, p.JobLimit(&l))
+	require.Equal(t, 56*24*time.Hour, p.MinRecurrence(&l))
+}

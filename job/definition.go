@@ -1,0 +1,192 @@
+package job
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+
+	"almanac/recurrence"
+)
+
+// A Definition is what a user writes of a job: the "properties" of the REST
+// API. Its JSON is both the wire form (members in the service's order) and
+// the stored form.
+type Definition struct {
+	StartTime  *Time       `json:"startTime,omitempty"`
+	Action     Action      `json:"action"`
+	Recurrence *Recurrence `json:"recurrence,omitempty"`
+	State      State       `json:"state"`
+}
+
+// A State is a job's state. Users set StateEnabled and StateDisabled; the
+// other two are final.
+type State string
+
+// The states of a job.
+const (
+	StateEnabled   State = "enabled"
+	StateDisabled  State = "disabled"
+	StateCompleted State = "completed" // no occurrence is left and the last one succeeded
+	StateFaulted   State = "faulted"   // no occurrence is left and the last one failed
+)
+
+// Final reports whether a job in this state can only be read and deleted.
+func (s State) Final() bool { return s == StateCompleted || s == StateFaulted }
+
+// A Recurrence says when a job repeats.
+type Recurrence struct {
+	Frequency     string        `json:"frequency"` // minute, hour, day, week, month, year
+	Count         int           `json:"count,omitempty"`
+	EndTime       *Time         `json:"endTime,omitempty"`
+	Interval      int           `json:"interval"`
+	Schedule      *Schedule     `json:"schedule,omitempty"`
+	TimeZone      string        `json:"timeZone,omitempty"`
+	CatchUpWindow Duration      `json:"catchUpWindow,omitempty"`
+	OverlapPolicy OverlapPolicy `json:"overlapPolicy,omitempty"`
+}
+
+// A Schedule narrows a recurrence to parts of the calendar.
+type Schedule struct {
+	Minutes            []int               `json:"minutes,omitempty"`
+	Hours              []int               `json:"hours,omitempty"`
+	WeekDays           []string            `json:"weekDays,omitempty"` // monday, tuesday …
+	MonthDays          []int               `json:"monthDays,omitempty"`
+	MonthlyOccurrences []MonthlyOccurrence `json:"monthlyOccurrences,omitempty"`
+	Months             []int               `json:"months,omitempty"`
+}
+
+// A MonthlyOccurrence is a weekday of a month: the first, the last …, or every one.
+type MonthlyOccurrence struct {
+	Day        string `json:"day"`
+	Occurrence int    `json:"occurrence,omitempty"` // ±1 to ±5, 0: every such day
+}
+
+// An OverlapPolicy says what becomes of an occurrence that comes due while
+// the one before it still runs or waits for a retry.
+type OverlapPolicy string
+
+// The overlap policies. The zero value means OverlapBufferOne.
+const (
+	OverlapBufferOne OverlapPolicy = "BufferOne" // at most one waits and runs right after; further ones are missed
+	OverlapSkip      OverlapPolicy = "Skip"      // it is skipped
+	OverlapAllowAll  OverlapPolicy = "AllowAll"  // it runs at once, beside the other
+)
+
+// Overlap returns the policy in force.
+func (r *Recurrence) Overlap() OverlapPolicy {
+	if r == nil {
+		return OverlapBufferOne
+	}
+	return cmp.Or(r.OverlapPolicy, OverlapBufferOne)
+}
+
+// CatchUp returns how long ago an occurrence may have come due, while nothing
+// could run it, and still run.
+func (r *Recurrence) CatchUp() time.Duration {
+	if r == nil {
+		return 0
+	}
+	return r.CatchUpWindow.Value()
+}
+
+// Limit returns how many due occurrences may be started, 0 for any number.
+func (d *Definition) Limit() int {
+	if d.Recurrence == nil {
+		return 1
+	}
+	return d.Recurrence.Count
+}
+
+// Plan compiles when the job runs. created is when the job was created, now
+// when it is looked at; both are cut to whole seconds. Every bad field is
+// reported, as a [recurrence.FieldError].
+func (d *Definition) Plan(created, now time.Time) (*recurrence.Plan, error) {
+	spec := recurrence.Spec{Created: created, Now: now}
+	if d.StartTime != nil {
+		spec.Start = d.StartTime.Time
+	}
+	if d.Recurrence != nil {
+		rule, err := d.Recurrence.rule()
+		if err != nil {
+			return nil, err
+		}
+		spec.Rule = rule
+	}
+	return recurrence.Compile(spec)
+}
+
+// SameSchedule reports whether both definitions have their occurrences at the
+// same times, so that one may take over the other's plan.
+func (d *Definition) SameSchedule(o *Definition) bool {
+	return equalJSON(d.StartTime, o.StartTime) && equalJSON(d.Recurrence.timing(), o.Recurrence.timing())
+}
+
+// timing returns the part of the recurrence that decides when the job is due.
+func (r *Recurrence) timing() *Recurrence {
+	if r == nil {
+		return nil
+	}
+	t := *r
+	t.CatchUpWindow, t.OverlapPolicy = "", ""
+	return &t
+}
+
+func (r *Recurrence) rule() (*recurrence.Rule, error) {
+	f, _ := recurrence.ParseFrequency(r.Frequency) // what is none, Compile reports with the other bad fields
+	rule := &recurrence.Rule{Frequency: f, Interval: r.Interval, Count: r.Count}
+	if r.EndTime != nil {
+		rule.End = r.EndTime.Time
+	}
+	if r.TimeZone != "" {
+		loc, err := recurrence.LoadLocation(r.TimeZone)
+		if err != nil {
+			return nil, &recurrence.FieldError{Field: "recurrence.timeZone", Value: r.TimeZone, Want: wantTimeZone}
+		}
+		rule.Location = loc
+	}
+	if s := r.Schedule; s != nil {
+		rule.Minutes, rule.Hours, rule.MonthDays, rule.Months = s.Minutes, s.Hours, s.MonthDays, s.Months
+		for _, d := range s.WeekDays {
+			rule.WeekDays = append(rule.WeekDays, weekdays[d])
+		}
+		for _, o := range s.MonthlyOccurrences {
+			rule.MonthlyOccurrences = append(rule.MonthlyOccurrences, recurrence.MonthlyOccurrence{Day: weekdays[o.Day], Occurrence: o.Occurrence})
+		}
+	}
+	return rule, nil
+}
+
+var weekdays = map[string]time.Weekday{
+	"sunday": time.Sunday, "monday": time.Monday, "tuesday": time.Tuesday, "wednesday": time.Wednesday,
+	"thursday": time.Thursday, "friday": time.Friday, "saturday": time.Saturday,
+}
+
+// Text returns a line for people: what the job does and how often.
+func (d *Definition) Text() string {
+	when := "once"
+	if r := d.Recurrence; r != nil {
+		when = "every " + r.Text()
+	}
+	return d.Action.Text() + ", " + when
+}
+
+// Text returns the recurrence as people say it, such as "2 weeks" or "day on a schedule".
+func (r *Recurrence) Text() string {
+	var b strings.Builder
+	if r.Interval > 1 {
+		b.WriteString(strconv.Itoa(r.Interval) + " " + r.Frequency + "s")
+	} else {
+		b.WriteString(r.Frequency)
+	}
+	if r.Schedule != nil {
+		b.WriteString(" on a schedule")
+	}
+	if r.TimeZone != "" {
+		b.WriteString(" in " + r.TimeZone)
+	}
+	return b.String()
+}
+
+// Equal reports whether both definitions say the same.
+func (d *Definition) Equal(o *Definition) bool { return equalJSON(d, o) }

@@ -1,0 +1,85 @@
+package job_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+)
+
+func TestDefinitionDefaults(t *testing.T) {
+	t.Parallel()
+	once := mustParse(t, withAction(httpAction))
+	require.Equal(t, 1, once.Limit())
+	require.Equal(t, job.OverlapBufferOne, once.Recurrence.Overlap())
+	require.Zero(t, once.Recurrence.CatchUp())
+
+	often := mustParse(t, withRecurrence(`{"frequency":"day"}`))
+	require.Zero(t, often.Limit())
+	require.Equal(t, job.OverlapBufferOne, often.Recurrence.Overlap())
+
+	bounded := mustParse(t, withRecurrence(`{"frequency":"day","count":5,"overlapPolicy":"skip","catchUpWindow":"PT90M"}`))
+	require.Equal(t, 5, bounded.Limit())
+	require.Equal(t, job.OverlapSkip, bounded.Recurrence.Overlap())
+	require.Equal(t, 90*time.Minute, bounded.Recurrence.CatchUp())
+}
+
+func TestSameSchedule(t *testing.T) {
+	t.Parallel()
+	base := mustParse(t, withRecurrence(`{"frequency":"week","schedule":{"hours":[8]}}`))
+	for _, tt := range []struct {
+		name, body string
+		same       bool
+	}{
+		{"said otherwise", withRecurrence(`{"Frequency":"WEEK","interval":1,"schedule":{"Hours":8}}`), true},
+		{"another policy", withRecurrence(`{"frequency":"week","schedule":{"hours":[8]},"overlapPolicy":"skip","catchUpWindow":"PT1H"}`), true},
+		{"another hour", withRecurrence(`{"frequency":"week","schedule":{"hours":[9]}}`), false},
+		{"a count", withRecurrence(`{"frequency":"week","count":2,"schedule":{"hours":[8]}}`), false},
+		{"a start", `{"startTime":"2026-02-01","action":` + httpAction + `,"recurrence":{"frequency":"week","schedule":{"hours":[8]}}}`, false},
+		{"once", withAction(httpAction), false},
+	} {
+		other := mustParse(t, tt.body)
+		require.Equal(t, tt.same, base.SameSchedule(&other), tt.name)
+		require.Equal(t, tt.same, other.SameSchedule(&base), tt.name)
+	}
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		withAction(httpAction):                     "GET http://example.com/, once",
+		withRecurrence(`{"frequency":"day"}`):      "GET http://example.com/, every day",
+		withAction(secretive()["StorageQueue"]):    "message to storage queue acc/queue, once",
+		withAction(secretive()["ServiceBusQueue"]): "message to service bus queue ns/q, once",
+		withAction(secretive()["ServiceBusTopic"]): "message to service bus topic ns/t, once",
+		withRecurrence(`{"frequency":"month","interval":2,"timeZone":"Europe/Stockholm","schedule":{"monthDays":[-1]}}`): "GET http://example.com/, every 2 months on a schedule in Europe/Stockholm",
+	} {
+		d := mustParse(t, body)
+		require.Equal(t, want, d.Text())
+	}
+}
+
+func TestPlanOfAStoredDefinition(t *testing.T) {
+	t.Parallel()
+	d := job.Definition{StartTime: job.NewTime(now.Add(time.Hour)), Recurrence: &job.Recurrence{Frequency: "hour", Interval: 6, TimeZone: "Asia/Kathmandu"}}
+	plan, err := d.Plan(now, now)
+	require.NoError(t, err)
+	first, ok := plan.First()
+	require.True(t, ok)
+	require.Equal(t, now.Add(time.Hour), first)
+
+	d.Recurrence.TimeZone = "Mars/Phobos"
+	_, err = d.Plan(now, now)
+	require.ErrorContains(t, err, `recurrence.timeZone is "Mars/Phobos"`)
+	require.Nil(t, job.NewTime(time.Time{}))
+}
+
+func TestFinalStates(t *testing.T) {
+	t.Parallel()
+	require.True(t, job.StateCompleted.Final())
+	require.True(t, job.StateFaulted.Final())
+	require.False(t, job.StateEnabled.Final())
+	require.False(t, job.StateDisabled.Final())
+}

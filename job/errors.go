@@ -1,0 +1,126 @@
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A Kind says what went wrong in terms of what the caller can do about it.
+type Kind int
+
+// The kinds of failure that a caller can tell apart.
+const (
+	KindInternal    Kind = iota // a fault of ours: nothing the caller can mend
+	KindInvalid                 // the input is wrong and was not applied
+	KindNotFound                // the named thing does not exist
+	KindConflict                // the state of the thing, or a quota, forbids it
+	KindTooLarge                // the input is larger than is taken
+	KindUnavailable             // Temporal or the workers cannot be reached now; try again
+)
+
+// An Error is a failure whose text may be shown to the caller: it holds no
+// secret and no internals. Code is the REST API's error code.
+type Error struct {
+	Kind    Kind
+	Code    string
+	Message string
+	Fields  []*FieldError // every bad field, when the input is to blame
+	Err     error         // the cause, for logs only
+}
+
+func (e *Error) Error() string {
+	if len(e.Fields) == 0 {
+		return e.Message
+	}
+	text := make([]string, len(e.Fields))
+	for i, f := range e.Fields {
+		text[i] = f.Error()
+	}
+	return e.Message + ": " + strings.Join(text, "; ")
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the Kind of the first [Error] in err's tree, or KindInternal.
+func KindOf(err error) Kind {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return KindInternal
+}
+
+// A FieldError tells what is wrong with one field.
+type FieldError struct {
+	Path  string // JSON path from the top of the body, such as properties.recurrence.interval
+	Value any    // what was given; nil where there is nothing to show, or it is a secret
+	Want  string // what is wanted, such as "1 to 31"
+}
+
+func (e *FieldError) Error() string {
+	if e.Value == nil {
+		return fmt.Sprintf("%s: want %s", e.Path, e.Want)
+	}
+	return fmt.Sprintf("%s is %s, want %s", e.Path, show(e.Value), e.Want)
+}
+
+// show renders a value as JSON, shortened so that an error stays readable.
+func show(v any) string {
+	const most = 100
+	if t, ok := v.(time.Time); ok {
+		return t.UTC().Format(time.RFC3339)
+	}
+	b, err := json.Marshal(v)
+	text := string(b)
+	if err != nil {
+		text = fmt.Sprint(v)
+	}
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+func badRequest(format string, args ...any) *Error {
+	return &Error{Kind: KindInvalid, Code: "BadRequest", Message: fmt.Sprintf(format, args...)}
+}
+
+// NotFound returns a KindNotFound error with the service's wording.
+func NotFound(what, resourceGroup string) *Error {
+	return &Error{
+		Kind: KindNotFound, Code: "ResourceNotFound",
+		Message: fmt.Sprintf("The Resource 'Microsoft.Scheduler/%s' under resource group '%s' was not found.", what, resourceGroup),
+	}
+}
+
+// Conflictf returns a KindConflict error.
+func Conflictf(format string, args ...any) *Error {
+	return &Error{Kind: KindConflict, Code: "ConflictError", Message: fmt.Sprintf(format, args...)}
+}
+
+// An ErrorBody is an error as the REST API shows it.
+type ErrorBody struct {
+	Code    string        `json:"code"`
+	Message string        `json:"message"`
+	Details []ErrorDetail `json:"details,omitempty"` // one for every bad field
+}
+
+// An ErrorDetail is what is wrong with one field, Target.
+type ErrorDetail struct {
+	Code    string `json:"code"`
+	Target  string `json:"target"`
+	Message string `json:"message"`
+}
+
+// Body returns what to show of the error. The message names the bad fields as
+// well, since many clients show nothing else.
+func (e *Error) Body() ErrorBody {
+	b := ErrorBody{Code: e.Code, Message: e.Error()}
+	for _, f := range e.Fields {
+		b.Details = append(b.Details, ErrorDetail{Code: e.Code, Target: f.Path, Message: f.Error()})
+	}
+	return b
+}

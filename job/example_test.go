@@ -1,0 +1,39 @@
+package job_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"almanac/job"
+)
+
+func ExampleParseDefinition() {
+	body := `{"properties": {
+		"action": {"type": "Http", "request": {"uri": "http://example.com", "method": "GET"}},
+		"recurrence": {"frequency": "Day", "schedule": {"hours": [25], "minute": [0]}}
+	}}`
+	_, err := job.ParseDefinition([]byte(body), job.ParseOptions{Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	if e, ok := errors.AsType[*job.Error](err); ok {
+		for _, f := range e.Fields {
+			fmt.Println(f)
+		}
+	}
+	// Output:
+	// properties.recurrence.schedule.minute: want a known field; did you mean 'minutes'?
+	// properties.recurrence.schedule.hours[0] is 25, want 0 to 23
+}
+
+func ExamplePreview() {
+	line := `{"id": "noon", "take": 2, "properties": {"startTime": "2026-03-01T12:00:00", "recurrence": {"frequency": "week"}}}`
+	p, err := job.ParsePreview([]byte(line), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	result := p.Run()
+	if err != nil {
+		result = p.Failed(err)
+	}
+	text, _ := json.Marshal(result)
+	fmt.Println(string(text))
+	// Output:
+	// {"id":"noon","occurrences":["2026-03-01T12:00:00Z","2026-03-08T12:00:00Z"],"done":false}
+}

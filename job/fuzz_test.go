@@ -1,0 +1,119 @@
+package job_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+)
+
+// seedJobs adds jobs as they were sent to the service, and some of our own.
+func seedJobs(f *testing.F, add func(body string)) {
+	for _, session := range recorded(f) {
+		for _, e := range session {
+			if e.sent() && e.isJob() {
+				add(string(e.Request))
+			}
+		}
+	}
+	for _, action := range secretive() {
+		add(withAction(withErrorAction(action)))
+	}
+	add(stored)
+	add(withRecurrence(`{"frequency":"Month","count":3,"endTime":"2030-01-01","timeZone":"Asia/Kathmandu","schedule":{"hours":1,"monthDays":[1,-1],"monthlyOccurrences":[{"day":"monday"}]},"catchUpWindow":"PT1H","overlapPolicy":"Skip"}`))
+	add(`{"properties":{"startTime":"2026-01-01T00:00:00.99999999Z","action":{"type":"Http","request":{"uri":"http://h","headers":{}}}}}`)
+}
+
+// requireStable checks that a definition that was accepted is read from its
+// own JSON as the same again, whether it was stored or is sent.
+func requireStable(t *testing.T, d job.Definition) {
+	t.Helper()
+	text := compactJSON(t, d)
+	var again job.Definition
+	require.NoError(t, json.Unmarshal([]byte(text), &again))
+	require.Equal(t, text, compactJSON(t, again))
+
+	sent, err := job.ParseDefinition([]byte(text), job.ParseOptions{Now: now, Limits: roomy(), Stored: &d})
+	require.NoError(t, err, text)
+	require.Equal(t, text, compactJSON(t, sent))
+	require.False(t, new(d.Redacted()).HasSecret())
+}
+
+func FuzzParseDefinition(f *testing.F) {
+	seedJobs(f, func(body string) { f.Add([]byte(body)) })
+	f.Fuzz(func(t *testing.T, body []byte) {
+		d, err := job.ParseDefinition(body, job.ParseOptions{Now: now})
+		if err != nil {
+			complaints(t, err)
+			return
+		}
+		requireStable(t, d)
+	})
+}
+
+func FuzzMergeDefinition(f *testing.F) {
+	seedJobs(f, func(body string) { f.Add([]byte(stored), []byte(body)) })
+	f.Add([]byte(stored), []byte(`{"properties":{"action":{"type":"StorageQueue","request":null},"recurrence":{"schedule":null}}}`))
+	f.Fuzz(func(t *testing.T, current, patch []byte) {
+		o := job.ParseOptions{Now: now, ID: jobID}
+		d, err := job.ParseDefinition(current, o)
+		if err != nil {
+			return
+		}
+		merged, err := job.MergeDefinition(d.Redacted(), patch, o)
+		if err != nil {
+			complaints(t, err)
+			return
+		}
+		requireStable(t, merged)
+		again, err := job.MergeDefinition(merged, patch, o)
+		require.NoError(t, err)
+		require.Equal(t, compactJSON(t, merged.Redacted()), compactJSON(t, again.Redacted()), "a patch that is applied twice")
+	})
+}
+
+func FuzzParseCollection(f *testing.F) {
+	for _, session := range recorded(f) {
+		for _, e := range session {
+			if e.sent() && !e.isJob() {
+				f.Add([]byte(e.Request))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		c, err := job.ParseCollection(body, nil)
+		if err != nil {
+			complaints(t, err)
+			return
+		}
+		again, err := job.ParseCollection([]byte(compactJSON(t, c)), roomy())
+		require.NoError(t, err)
+		require.Equal(t, c, again)
+		patched, err := job.MergeCollection(c, []byte(`{}`), nil)
+		require.NoError(t, err)
+		require.Equal(t, c, patched)
+	})
+}
+
+func FuzzParsePreview(f *testing.F) {
+	f.Add([]byte(`{"id":"a","now":"2026-01-01","take":3,"properties":{"startTime":"2025-01-31","recurrence":{"frequency":"month"}}}`))
+	f.Add([]byte(`{"id":-1.5e3,"startTime":"2026-01-31T00:00","recurrence":{"frequency":"day","schedule":{"minutes":[0,30]},"count":2}}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		p, err := job.ParsePreview(line, now)
+		if err != nil {
+			complaints(t, err)
+			require.True(t, json.Valid([]byte(compactJSON(t, p.Failed(err)))))
+			return
+		}
+		p.Take = min(p.Take, 20)
+		r := p.Run()
+		require.Nil(t, r.Error)
+		require.LessOrEqual(t, len(r.Occurrences), p.Take)
+		require.True(t, r.Done || len(r.Occurrences) == p.Take)
+		for i, o := range r.Occurrences[min(1, len(r.Occurrences)):] {
+			require.True(t, o.After(r.Occurrences[i]), "%v", r.Occurrences)
+		}
+	})
+}

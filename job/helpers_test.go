@@ -1,0 +1,63 @@
+package job_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+)
+
+// now is when the jobs of these tests are written.
+var now = time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC)
+
+const httpAction = `{"type":"Http","request":{"uri":"http://example.com/","method":"GET"}}`
+
+// withAction returns the body of a job with that action.
+func withAction(action string) string { return `{"properties":{"action":` + action + `}}` }
+
+// withRequest returns the body of a job with that web request.
+func withRequest(request string) string {
+	return withAction(`{"type":"Http","request":` + request + `}`)
+}
+
+// withRecurrence returns the body of a job with that recurrence.
+func withRecurrence(recurrence string) string {
+	return `{"properties":{"action":` + httpAction + `,"recurrence":` + recurrence + `}}`
+}
+
+func parse(body string) (job.Definition, error) {
+	return job.ParseDefinition([]byte(body), job.ParseOptions{Now: now})
+}
+
+func mustParse(t testing.TB, body string) job.Definition {
+	t.Helper()
+	d, err := parse(body)
+	require.NoError(t, err, body)
+	return d
+}
+
+// complaints returns what an error says of each bad field, a line each; or its
+// message, where no field is to blame.
+func complaints(t testing.TB, err error) string {
+	t.Helper()
+	require.Error(t, err)
+	e, ok := errors.AsType[*job.Error](err)
+	require.True(t, ok, "%T: %v", err, err)
+	require.Equal(t, job.KindInvalid, e.Kind)
+	require.Equal(t, "BadRequest", e.Code)
+	if len(e.Fields) == 0 {
+		return e.Message
+	}
+	lines := make([]string, len(e.Fields))
+	for i, f := range e.Fields {
+		lines[i] = f.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// lines joins what is wanted of complaints.
+func lines(l ...string) string { return strings.Join(l, "\n") }

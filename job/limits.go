@@ -1,0 +1,63 @@
+package job
+
+import "time"
+
+// Limits bound what is accepted. An operator may loosen them; [DefaultLimits]
+// are those of Azure Scheduler.
+type Limits struct {
+	JobBytes         int // size of the JSON of a job, or of a collection, as it is sent; and of a patched job
+	URIBytes         int // length of a request's URI
+	BodyBytes        int // length of a request's body, or of a message, in characters
+	Headers          int // number of a request's headers
+	HeaderBytes      int // length of all names and values of a request's headers
+	MinRetryInterval time.Duration
+	MaxRetryInterval time.Duration
+	MaxRetryCount    int
+	MaxCatchUpWindow time.Duration
+	Plans            map[string]Plan // by the SKU's name
+}
+
+// A Plan is what a SKU allows.
+type Plan struct {
+	Jobs           int           // jobs in a collection
+	MinRecurrence  time.Duration // least time between two occurrences of a job
+	Collections    int           // collections in a subscription
+	Authentication bool          // whether requests may authenticate themselves
+}
+
+// DefaultLimits returns the limits of Azure Scheduler.
+func DefaultLimits() Limits {
+	return Limits{
+		JobBytes:         16 << 10,
+		URIBytes:         2048,
+		BodyBytes:        8192,
+		Headers:          50,
+		HeaderBytes:      4096,
+		MinRetryInterval: 15 * time.Second,
+		MaxRetryInterval: 18 * 31 * day, // no 18 months are longer
+		MaxRetryCount:    20,
+		MaxCatchUpWindow: 60 * day,
+		Plans: map[string]Plan{
+			"Free":       {Jobs: 5, MinRecurrence: time.Hour, Collections: 1},
+			"Standard":   {Jobs: 50, MinRecurrence: time.Minute, Collections: 100, Authentication: true},
+			"P10Premium": {Jobs: 50, MinRecurrence: time.Minute, Collections: 10_000, Authentication: true},
+			"P20Premium": {Jobs: 1000, MinRecurrence: time.Minute, Collections: 10_000, Authentication: true},
+		},
+	}
+}
+
+// orDefault returns l, or the default limits where l is nil.
+func (l *Limits) orDefault() *Limits {
+	if l == nil {
+		return new(DefaultLimits())
+	}
+	return l
+}
+
+// checkSize refuses a body that is larger than is taken.
+func (l *Limits) checkSize(body []byte) error {
+	if len(body) <= l.JobBytes {
+		return nil
+	}
+	return badRequest("The body is %d bytes long, more than the %d that are taken", len(body), l.JobBytes)
+}

@@ -1,0 +1,98 @@
+package job_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+)
+
+const jobID = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c/jobs/j"
+
+// stored is a job that there are patches of.
+const stored = `{"startTime":"2026-02-01T00:00:00Z","action":{"request":{"uri":"http://example.com/","method":"POST","headers":{"Accept":"text/plain","X-A":"1"},"body":"b","authentication":{"username":"u","password":"p","type":"Basic"}},"type":"Http","retryPolicy":{"retryType":"fixed","retryCount":2},"errorAction":{"queueMessage":{"storageAccount":"acc","queueName":"queue","sasToken":"s","message":"m"},"type":"StorageQueue"}},"recurrence":{"frequency":"week","count":10,"interval":2,"schedule":{"hours":[8,9],"weekDays":["monday"]}},"state":"enabled"}`
+
+func merge(t testing.TB, patch string) (job.Definition, error) {
+	t.Helper()
+	current := mustParse(t, stored).Redacted()
+	return job.MergeDefinition(current, []byte(patch), job.ParseOptions{Now: now, ID: jobID})
+}
+
+func TestMergeDefinition(t *testing.T) {
+	t.Parallel()
+	redacted := strings.NewReplacer(`,"password":"p"`, "", `,"sasToken":"s"`, "").Replace(stored)
+	for _, tt := range []struct {
+		name, patch string
+		replace     []string // pairs: a part of the stored job, and what it becomes
+	}{
+		{"nothing", `{}`, nil},
+		{"nothing, in an envelope, with the names of the job", `{"id":"` + strings.ToUpper(jobID) + `","name":"c/j","type":"t","properties":{}}`, nil},
+		{"a plain value", `{"properties":{"state":"Disabled"}}`, []string{`"state":"enabled"`, `"state":"disabled"`}},
+		{"without an envelope", `{"id":"` + jobID + `","name":"x","type":"y","state":"Disabled"}`, []string{`"state":"enabled"`, `"state":"disabled"`}},
+		{"one member of many", `{"properties":{"recurrence":{"INTERVAL":3}}}`, []string{`"interval":2`, `"interval":3`}},
+		{"a list is replaced", `{"properties":{"recurrence":{"schedule":{"hours":[7]}}}}`, []string{`[8,9]`, `[7]`}},
+		{"a list is removed", `{"properties":{"recurrence":{"schedule":{"hours":null}}}}`, []string{`"hours":[8,9],`, ``}},
+		{"an object is removed", `{"properties":{"Recurrence":null}}`, []string{`"recurrence":{"frequency":"week","count":10,"interval":2,"schedule":{"hours":[8,9],"weekDays":["monday"]}},`, ``}},
+		{"authentication is removed", `{"properties":{"action":{"request":{"authentication":null}}}}`, []string{`,"authentication":{"username":"u","type":"Basic"}`, ``}},
+		{"a removed default comes back", `{"properties":{"recurrence":{"interval":null}}}`, []string{`"interval":2`, `"interval":1`}},
+		{"headers by their names in any case", `{"properties":{"action":{"request":{"headers":{"accept":"*/*","x-a":null,"X-B":"2"}}}}}`, []string{`"Accept":"text/plain","X-A":"1"`, `"accept":"*/*","X-B":"2"`}},
+		{"the casing of the type", `{"properties":{"action":{"type":"https","request":{"uri":"https://example.com/"}}}}`, []string{`"type":"Http"`, `"type":"https"`, `http://`, `https://`}},
+		{
+			"another type drops the parameters of the old one",
+			`{"properties":{"action":{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"s","message":"m"}}}}`,
+			[]string{`"request":{"uri":"http://example.com/","method":"POST","headers":{"Accept":"text/plain","X-A":"1"},"body":"b","authentication":{"username":"u","type":"Basic"}},"type":"Http"`, `"queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"s","message":"m"},"type":"StorageQueue"`},
+		},
+		{
+			"another type of the error action",
+			`{"properties":{"action":{"errorAction":{"type":"Http","request":{"uri":"http://example.com/e"}}}}}`,
+			[]string{`"queueMessage":{"storageAccount":"acc","queueName":"queue","message":"m"},"type":"StorageQueue"`, `"request":{"uri":"http://example.com/e","method":"GET"},"type":"Http"`},
+		},
+		{
+			"another type of authentication drops the old one",
+			`{"properties":{"action":{"request":{"authentication":{"type":"ClientCertificate","pfx":"AAAA"}}}}}`,
+			[]string{`{"username":"u","type":"Basic"}`, `{"pfx":"AAAA","type":"ClientCertificate"}`},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			want := strings.NewReplacer(tt.replace...).Replace(redacted)
+			got, err := merge(t, tt.patch)
+			require.NoError(t, err)
+			require.Equal(t, want, compactJSON(t, got))
+		})
+	}
+}
+
+func TestMergeDefinitionReportsBadFields(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, patch, want string }{
+		{"the status", `{"properties":{"status":{}}}`, "properties.status: want none: it is read-only"},
+		{"another job's id", `{"id":"/x","state":"disabled"}`, `id is "/x", want the id of this job, ` + jobID + `, or none`},
+		{"an id that is no text", `{"id":5,"properties":{}}`, `id is 5, want the id of this job, ` + jobID + `, or none`},
+		{"a final state", `{"properties":{"state":"Faulted"}}`, `properties.state is "Faulted", want enabled or disabled`},
+		{"an unknown field", `{"properties":{"recurrence":{"schedule":{"hour":[1]}}}}`, "properties.recurrence.schedule.hour: want a known field; did you mean 'hours'?"},
+		{"the action removed", `{"action":null}`, "action: want an action"},
+		{"a required member removed", `{"properties":{"recurrence":{"frequency":null}}}`, "properties.recurrence.frequency: want minute, hour, day, week, month or year"},
+		{"what no longer fits", `{"properties":{"recurrence":{"frequency":"day"}}}`, "properties.recurrence.schedule.weekDays: want none with frequency day, only with week"},
+		{"the parameters of another type", `{"properties":{"action":{"queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"s"}}}}`, "properties.action.queueMessage: want none: an action of type Http has a request"},
+		{"another type without its parameters", `{"properties":{"action":{"type":"StorageQueue"}}}`, "properties.action.queueMessage: want an object: an action of type StorageQueue has one"},
+		{"another user without a password", `{"properties":{"action":{"request":{"authentication":{"username":"v"}}}}}`, "properties.action.request.authentication.password: want a password"},
+		{"a member of the wrong type", `{"properties":{"recurrence":[]}}`, "properties.recurrence: want an object, not a list"},
+		{"properties of the wrong type", `{"properties":7}`, "properties: want an object, not a number"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := merge(t, tt.patch)
+			require.Equal(t, tt.want, complaints(t, err))
+		})
+	}
+}
+
+func TestPatchesCannotGrowAJobWithoutEnd(t *testing.T) {
+	t.Parallel()
+	d := mustParse(t, withAction(`{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"s","message":"`+strings.Repeat("m", 8000)+`"}}`))
+	_, err := job.MergeDefinition(d, []byte(`{"properties":{"action":{"errorAction":{"type":"Http","request":{"uri":"http://example.com/","body":"`+strings.Repeat("b", 8192)+`"}}}}}`), job.ParseOptions{Now: now})
+	require.Equal(t, "The job would be 16408 bytes long with this patch, more than the 16384 that are taken", complaints(t, err))
+}

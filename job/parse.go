@@ -1,0 +1,263 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"almanac/recurrence"
+)
+
+// ParseOptions say what a definition is read against.
+type ParseOptions struct {
+	Limits  *Limits     // nil: DefaultLimits
+	Now     time.Time   // when the definition is written; always needed
+	Created time.Time   // when the job was created; zero: Now
+	Stored  *Definition // the redacted definition that this one replaces; nil for a new job
+	ID      string      // the job's resource id, the only one that a patch may hold; empty: any
+}
+
+func (o ParseOptions) withDefaults() ParseOptions {
+	o.Limits = o.Limits.orDefault()
+	if o.Created.IsZero() {
+		o.Created = o.Now
+	}
+	return o
+}
+
+// ParseDefinition reads a job as it is written with PUT: a body that holds the
+// definition under "properties", or that is the definition itself.
+//
+// A secret may be left out where o.Stored has the same identity, which is what
+// [Definition.KeepSecrets] fills later. The error is an [*Error] of KindInvalid
+// that lists every bad field.
+func ParseDefinition(body []byte, o ParseOptions) (Definition, error) {
+	o = o.withDefaults()
+	if err := o.Limits.checkSize(body); err != nil {
+		return Definition{}, err
+	}
+	tree, err := parseObject(body)
+	if err != nil {
+		return Definition{}, err
+	}
+	b := newBinder(o.Limits)
+	props, ok := b.properties(tree, definitionMembers...)
+	if !ok {
+		return Definition{}, b.err("job")
+	}
+	d := b.definition(props, o)
+	if err := b.err("job"); err != nil {
+		return Definition{}, err
+	}
+	return d, nil
+}
+
+var (
+	envelopeMembers   = []string{"id", "name", "type", "location", "tags"}
+	definitionMembers = []string{"startTime", "action", "recurrence", "state"}
+)
+
+// properties returns what a body says: its member "properties", or, where it
+// has none, the body itself. members are the names that mean something there:
+// beside "properties" they would be passed over silently, so that is an error.
+func (b *binder) properties(tree *node, members ...string) (*object, bool) {
+	top, _ := b.object("", tree)
+	inner := top.get("properties")
+	if inner == nil {
+		top.known = nil
+		top.ignore(envelopeMembers...)
+		return top, true
+	}
+	for _, name := range members {
+		if top.get(name) != nil {
+			b.fail(name, nil, "this field inside of properties")
+		}
+	}
+	return b.object("properties", inner)
+}
+
+// definition reads a job's properties.
+func (b *binder) definition(o *object, opts ParseOptions) Definition {
+	d := b.timing(o, opts)
+	stored := &Action{}
+	if opts.Stored != nil {
+		stored = &opts.Stored.Action
+	}
+	if action, ok := o.object("action"); ok {
+		d.Action = b.action(action, stored)
+	} else if o.get("action") == nil {
+		b.fail(o.at("action"), nil, "an action")
+	}
+	d.State = StateEnabled
+	if state := o.enum("state", string(StateEnabled), string(StateDisabled)); state != "" {
+		d.State = State(state)
+	}
+	o.ignore("status") // read-only: clients send back what they got
+	o.done()
+	return d
+}
+
+// timing reads when a job runs: a definition's startTime and recurrence.
+func (b *binder) timing(o *object, opts ParseOptions) Definition {
+	var d Definition
+	bad := len(b.fields)
+	zone := time.UTC
+	o.get("startTime") // to be the first of the known fields
+	if r, ok := o.object("recurrence"); ok {
+		d.Recurrence, zone = b.recurrence(r)
+	}
+	d.StartTime = o.time("startTime", zone)
+	_, err := d.Plan(opts.Created, opts.Now)
+	for _, f := range timingErrors(err) {
+		switch path := b.asWritten(o.at(f.Field)); {
+		case b.blamed(path):
+		case f.Field == "recurrence.schedule": // a verdict on the whole, which bad parts make worthless
+			if len(b.fields) == bad {
+				b.fail(path, nil, "a schedule that is due within 100 years")
+			}
+		default:
+			b.fail(path, scalarOf(f.Value), f.Want)
+		}
+	}
+	return d
+}
+
+// timingErrors returns the field errors that err joins.
+func timingErrors(err error) []*recurrence.FieldError {
+	type joint interface {
+		error
+		Unwrap() []error
+	}
+	if joined, ok := errors.AsType[joint](err); ok {
+		var fields []*recurrence.FieldError
+		for _, e := range joined.Unwrap() {
+			fields = append(fields, timingErrors(e)...)
+		}
+		return fields
+	}
+	if f, ok := errors.AsType[*recurrence.FieldError](err); ok {
+		return []*recurrence.FieldError{f}
+	}
+	return nil
+}
+
+// scalarOf returns a value that reads well in an error, or nil.
+func scalarOf(v any) any {
+	switch v.(type) {
+	case int, string, time.Time:
+		return v
+	default:
+		return nil
+	}
+}
+
+var (
+	frequencies = []string{"minute", "hour", "day", "week", "month", "year"}
+	dayNames    = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+)
+
+const wantTimeZone = "an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time"
+
+// recurrence reads a recurrence and the zone of its times. What depends on the
+// frequency and on the calendar is left to [Definition.Plan].
+func (b *binder) recurrence(o *object) (*Recurrence, *time.Location) {
+	r := &Recurrence{Interval: 1}
+	r.Frequency = o.requiredEnum("frequency", frequencies...)
+	r.Count, _ = o.integer("count", 1, math.MaxInt32)
+	o.get("endTime")
+	if n, ok := o.integer("interval", 1, math.MaxInt); ok { // the upper bound is the frequency's
+		r.Interval = n
+	}
+	if s, ok := o.object("schedule"); ok {
+		r.Schedule = b.schedule(s)
+	}
+	zone := time.UTC
+	r.TimeZone = o.text("timeZone", textRule{want: wantTimeZone, valid: func(name string) bool {
+		loc, err := recurrence.LoadLocation(name)
+		if err == nil {
+			zone = loc
+		}
+		return err == nil && name != ""
+	}})
+	r.EndTime = o.time("endTime", zone)
+	r.CatchUpWindow = o.duration("catchUpWindow", 0, b.limits.MaxCatchUpWindow)
+	r.OverlapPolicy = OverlapPolicy(o.enum("overlapPolicy", string(OverlapBufferOne), string(OverlapSkip), string(OverlapAllowAll)))
+	o.done()
+	return r, zone
+}
+
+// schedule reads a schedule; nil for one that narrows nothing.
+func (b *binder) schedule(o *object) *Schedule {
+	s := &Schedule{
+		Minutes:            o.integers("minutes"),
+		Hours:              o.integers("hours"),
+		WeekDays:           o.enums("weekDays", dayNames),
+		MonthDays:          o.integers("monthDays"),
+		MonthlyOccurrences: b.monthlyOccurrences(o),
+		Months:             o.integers("months"),
+	}
+	o.done()
+	if len(s.Minutes)+len(s.Hours)+len(s.WeekDays)+len(s.MonthDays)+len(s.MonthlyOccurrences)+len(s.Months) == 0 {
+		return nil
+	}
+	return s
+}
+
+// integers reads a list of integers. What is wrong with one of them may be said
+// later, by its index among those that are returned.
+func (o *object) integers(name string) []int {
+	var all []int
+	for _, i := range o.list(name) {
+		if v, ok := i.integer(); ok {
+			o.b.written[fmt.Sprintf("%s[%d]", o.at(name), len(all))] = i.path
+			all = append(all, v)
+		} else {
+			o.b.mismatch(i.path, i.node, "an integer")
+		}
+	}
+	return all
+}
+
+func (o *object) enums(name string, spellings []string) []string {
+	var all []string
+	for _, i := range o.list(name) {
+		if v := o.b.enum(i.path, i.node, spellings); v != "" {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+func (b *binder) monthlyOccurrences(o *object) []MonthlyOccurrence {
+	var all []MonthlyOccurrence
+	for _, i := range o.list("monthlyOccurrences") {
+		inner, ok := b.object(i.path, i.node)
+		if !ok {
+			continue
+		}
+		m := MonthlyOccurrence{Day: inner.requiredEnum("day", dayNames...)}
+		m.Occurrence = inner.occurrence()
+		inner.done()
+		if m.Day != "" {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// occurrence reads which one of a month's weekdays is meant; 0 where that is absent.
+func (o *object) occurrence() int {
+	const name, want = "occurrence", "1 to 5 or -5 to -1"
+	n := o.get(name)
+	if n == nil {
+		return 0
+	}
+	v, ok := n.integer()
+	if !ok || !slices.Contains([]int{1, 2, 3, 4, 5, -1, -2, -3, -4, -5}, v) {
+		o.b.mismatch(o.at(name), n, want)
+		return 0
+	}
+	return v
+}

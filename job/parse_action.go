@@ -1,0 +1,392 @@
+package job
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"almanac/recurrence"
+)
+
+// parameter returns the name of the action member that fits the type.
+func (t ActionType) parameter() string {
+	switch t.Kind() {
+	case ActionHTTP, ActionHTTPS:
+		return "request"
+	case ActionStorageQueue:
+		return "queueMessage"
+	case ActionServiceBusQueue:
+		return "serviceBusQueueMessage"
+	case ActionServiceBusTopic:
+		return "serviceBusTopicMessage"
+	default:
+		return ""
+	}
+}
+
+var parameters = []string{"request", "queueMessage", "serviceBusQueueMessage", "serviceBusTopicMessage"}
+
+// action reads a job's action and its error action. stored is the action that
+// it replaces; what of its secrets may be kept need not be sent.
+func (b *binder) action(o *object, stored *Action) Action {
+	a := b.plainAction(o, stored)
+	if inner, ok := o.object("errorAction"); ok {
+		old := stored.ErrorAction
+		if old == nil {
+			old = &Action{}
+		}
+		e := b.plainAction(inner, old)
+		if inner.node.member("errorAction") != nil {
+			b.fail(inner.at("errorAction"), nil, "none: an error action has no error action of its own")
+			inner.ignore("errorAction")
+		}
+		inner.done()
+		a.ErrorAction = &e
+	}
+	o.done()
+	return a
+}
+
+// plainAction reads an action but for its error action.
+func (b *binder) plainAction(o *object, stored *Action) Action {
+	var a Action
+	if kind := o.requiredEnum("type", actionTypeNames...); kind != "" {
+		a.Type = ActionType(o.get("type").text)
+	}
+	b.checkParameters(o, a.Type)
+	if inner, ok := o.object("request"); ok {
+		a.Request = b.request(inner, stored.Request, a.Type.Kind())
+	}
+	if inner, ok := o.object("queueMessage"); ok {
+		a.QueueMessage = b.queueMessage(inner, stored.QueueMessage)
+	}
+	if inner, ok := o.object("serviceBusQueueMessage"); ok {
+		a.ServiceBusQueueMessage = b.serviceBusMessage(inner, "queueName", stored.ServiceBusQueueMessage)
+	}
+	if inner, ok := o.object("serviceBusTopicMessage"); ok {
+		a.ServiceBusTopicMessage = b.serviceBusMessage(inner, "topicPath", stored.ServiceBusTopicMessage)
+	}
+	if inner, ok := o.object("retryPolicy"); ok {
+		a.RetryPolicy = b.retryPolicy(inner)
+	}
+	return a
+}
+
+// checkParameters reports the member that the action's type needs, where it is
+// missing, and those that belong to other types.
+func (b *binder) checkParameters(o *object, t ActionType) {
+	wanted := t.parameter()
+	if wanted == "" {
+		return // the type is reported already
+	}
+	for _, name := range parameters {
+		switch given := o.get(name) != nil; {
+		case given && name != wanted:
+			b.fail(o.at(name), nil, fmt.Sprintf("none: an action of type %s has a %s", t.Kind(), wanted))
+		case !given && name == wanted:
+			b.fail(o.at(name), nil, fmt.Sprintf("an object: an action of type %s has one", t.Kind()))
+		}
+	}
+}
+
+// request reads a web request of an action of type Http or Https.
+func (b *binder) request(o *object, stored *Request, kind ActionType) *Request {
+	r := &Request{
+		URI:     b.uri(o, kind),
+		Method:  o.text("method", textRule{want: "an HTTP method such as GET", valid: isToken}),
+		Headers: b.headers(o),
+		Body:    o.text("body", atMost(b.limits.BodyBytes)),
+	}
+	if r.Method == "" {
+		r.Method = "GET"
+	}
+	if inner, ok := o.object("authentication"); ok {
+		was := &Authentication{}
+		if stored != nil && stored.Authentication != nil {
+			was = stored.Authentication
+		}
+		r.Authentication = b.authentication(inner, was)
+	}
+	o.ignore("retryPolicy") // a published quickstart sends it here, and the service passed over it
+	o.done()
+	return r
+}
+
+// atMost is the rule of a body or a message.
+func atMost(characters int) textRule {
+	return textRule{
+		want:   fmt.Sprintf("at most %d characters", characters),
+		valid:  func(s string) bool { return utf8.RuneCountInString(s) <= characters },
+		hidden: true,
+	}
+}
+
+// uri reads a request's URI.
+func (b *binder) uri(o *object, kind ActionType) string {
+	uri := o.text("uri", needed("an absolute http or https URL"))
+	if uri == "" {
+		return "" // reported already
+	}
+	want := wantURI(uri, kind, b.limits.URIBytes)
+	if want == "" {
+		return uri
+	}
+	var shown any // only of what is clearly a URL is it known which parts may be secret
+	if u, err := url.Parse(uri); err == nil && isHTTP(u) {
+		shown = RedactURI(uri)
+	}
+	b.fail(o.at("uri"), shown, want)
+	return ""
+}
+
+func isHTTP(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+// wantURI returns what a URI has to be that it is not, or "".
+func wantURI(uri string, kind ActionType, most int) string {
+	if len(uri) > most {
+		return fmt.Sprintf("at most %d bytes", most)
+	}
+	u, err := url.Parse(uri)
+	if err != nil || strings.ContainsFunc(uri, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return "an absolute http or https URL without blanks and control characters"
+	}
+	_, err = strconv.ParseUint("0"+u.Port(), 10, 16)
+	switch {
+	case !isHTTP(u), err != nil:
+		return "an absolute http or https URL with a host"
+	case u.Scheme != "https" && kind == ActionHTTPS:
+		return "an https URL, as the action is of type Https"
+	}
+	return ""
+}
+
+// Headers that belong to one connection are written by whoever holds it.
+var connectionHeaders = []string{
+	"Connection", "Content-Length", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade",
+}
+
+// headers reads a request's headers. Of those whose names differ in case only
+// the last one counts.
+func (b *binder) headers(o *object) Members {
+	given := o.strings("headers")
+	headers := given[:0:0]
+	size := 0
+	for _, h := range given {
+		b.checkHeader(o.at("headers")+"."+shorten(h.Name), h)
+		if i := slices.IndexFunc(headers, func(m Member) bool { return strings.EqualFold(m.Name, h.Name) }); i >= 0 {
+			size -= len(headers[i].Name) + len(headers[i].Value)
+			headers = slices.Delete(headers, i, i+1)
+		}
+		headers = append(headers, h)
+		size += len(h.Name) + len(h.Value)
+	}
+	if len(headers) > b.limits.Headers {
+		b.fail(o.at("headers"), nil, fmt.Sprintf("at most %d headers, not %d", b.limits.Headers, len(headers)))
+	}
+	if size > b.limits.HeaderBytes {
+		b.fail(o.at("headers"), nil, fmt.Sprintf("names and values of at most %d bytes in all, not %d", b.limits.HeaderBytes, size))
+	}
+	return headers
+}
+
+func (b *binder) checkHeader(path string, h Member) {
+	belongsToConnection := slices.ContainsFunc(connectionHeaders, func(name string) bool { return strings.EqualFold(name, h.Name) })
+	badInValue := func(r rune) bool { return r != '\t' && (r < ' ' || r == 0x7f) }
+	switch {
+	case !isToken(h.Name):
+		b.fail(path, nil, "the name of an HTTP header: letters, digits and hyphens")
+	case belongsToConnection:
+		b.fail(path, nil, "none: this header is set for each connection as it needs it")
+	case strings.ContainsFunc(h.Value, badInValue):
+		b.fail(path, nil, "a value without line breaks and control characters")
+	}
+}
+
+// isToken reports whether s is a token as HTTP defines it.
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		letterOrDigit := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return !letterOrDigit && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	})
+}
+
+const (
+	maxPfx         = 32768
+	maxPfxPassword = 256
+)
+
+// authentication reads how a request authenticates itself; nil for type
+// NotSpecified. was is the stored one, without its secrets.
+func (b *binder) authentication(o *object, was *Authentication) *Authentication {
+	kind := o.requiredEnum("type", string(AuthBasic), string(AuthClientCertificate), string(AuthOAuth), "NotSpecified")
+	a := &Authentication{Type: AuthType(kind)}
+	switch a.Type {
+	case AuthBasic:
+		a.Username = o.text("username", needed("a user name"))
+		a.Password = o.secret("password", "a password", !a.sameIdentity(was), nil)
+	case AuthClientCertificate:
+		b.certificate(o, a, was)
+	case AuthOAuth:
+		a.Tenant = o.text("tenant", needed("a tenant"))
+		a.Audience = o.text("audience", needed("an audience"))
+		a.ClientID = o.text("clientId", needed("a client id"))
+		a.Secret = o.secret("secret", "the client's secret", !a.sameIdentity(was), nil)
+	default:
+		return nil // none, or a bad type, which is reported already
+	}
+	o.done()
+	return a
+}
+
+// certificate reads a client certificate. What describes the stored one in
+// answers is kept with it; a new one has to be described anew.
+func (b *binder) certificate(o *object, a, was *Authentication) {
+	a.CertificateThumbprint = o.text("certificateThumbprint", textRule{})
+	kept := a.sameIdentity(was)
+	a.CertificateThumbprint = ""
+	a.Pfx = o.secret("pfx", fmt.Sprintf("a PFX file in base64, of at most %d characters", maxPfx), !kept, func(s string) bool {
+		_, err := base64.StdEncoding.DecodeString(s)
+		return err == nil && len(s) <= maxPfx
+	})
+	a.Password = o.secret("password", fmt.Sprintf("at most %d characters", maxPfxPassword), false, func(s string) bool {
+		return utf8.RuneCountInString(s) <= maxPfxPassword
+	})
+	o.ignore("certificateExpiration", "certificateExpirationDate", "certificateSubjectName")
+	if kept && a.Pfx == "" {
+		a.CertificateThumbprint = was.CertificateThumbprint
+		a.CertificateExpiration = was.CertificateExpiration
+		a.CertificateSubjectName = was.CertificateSubjectName
+	}
+}
+
+// needed is the rule of a member that must not be empty.
+func needed(want string) textRule {
+	return textRule{want: want, valid: func(s string) bool { return s != "" }, required: true}
+}
+
+var (
+	hostLabel      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,62}$`)
+	queueName      = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{2,62}$`)
+	storageAccount = textRule{want: "the name of a storage account: at most 63 letters, digits and hyphens", valid: hostLabel.MatchString, required: true}
+	storageQueue   = textRule{want: "the name of a storage queue: 3 to 63 lower-case letters, digits and hyphens, not a hyphen first", valid: queueName.MatchString, required: true}
+	namespace      = textRule{want: "the name of a Service Bus namespace, without the rest of its host name: at most 63 letters, digits and hyphens", valid: hostLabel.MatchString, required: true}
+	entity         = textRule{want: "the name of a Service Bus queue or topic: 1 to 260 characters without blanks and control characters", valid: isEntity, required: true}
+)
+
+func isEntity(s string) bool {
+	return s != "" && utf8.RuneCountInString(s) <= 260 &&
+		!strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+}
+
+func (b *binder) queueMessage(o *object, stored *QueueMessage) *QueueMessage {
+	m := &QueueMessage{
+		StorageAccount: o.text("storageAccount", storageAccount),
+		QueueName:      o.text("queueName", storageQueue),
+	}
+	m.SASToken = o.secret("sasToken", "a shared access signature that may add messages", !m.sameIdentity(stored), nil)
+	rule := atMost(b.limits.BodyBytes)
+	m.Message = o.text("message", textRule{
+		want:   rule.want + ", all of which XML can hold",
+		valid:  func(s string) bool { return rule.valid(s) && !strings.ContainsFunc(s, notInXML) },
+		hidden: true,
+	})
+	o.done()
+	return m
+}
+
+// notInXML reports whether XML 1.0 has no way to write r. Messages travel as
+// XML, where such a character would arrive as another one.
+func notInXML(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff
+}
+
+const authNotSpecified = "notSpecified"
+
+// serviceBusMessage reads a message to the queue or topic that the member
+// target names.
+func (b *binder) serviceBusMessage(o *object, target string, stored *ServiceBusMessage) *ServiceBusMessage {
+	m := &ServiceBusMessage{}
+	if name := o.text(target, entity); target == "queueName" {
+		m.QueueName = name
+	} else {
+		m.TopicPath = name
+	}
+	m.Namespace = o.text("namespace", namespace)
+	m.TransportType = o.enum("transportType", authNotSpecified, "netMessaging", "amqp")
+	if inner, ok := o.object("authentication"); ok {
+		m.Authentication = b.serviceBusAuth(inner, m, stored)
+	}
+	m.Message = o.text("message", atMost(b.limits.BodyBytes))
+	if inner, ok := o.object("brokeredMessageProperties"); ok {
+		m.BrokeredMessageProperties = b.brokeredProperties(inner)
+	}
+	m.CustomMessageProperties = o.strings("customMessageProperties")
+	o.done()
+	return m
+}
+
+// serviceBusAuth reads the authentication of m. One without a type is meant to
+// be a shared access key.
+func (b *binder) serviceBusAuth(o *object, m, stored *ServiceBusMessage) *ServiceBusAuth {
+	a := &ServiceBusAuth{Type: o.enum("type", "sharedAccessKey", authNotSpecified)}
+	name := textRule{}
+	if a.Type != authNotSpecified {
+		name = needed("the name of a shared access key")
+	}
+	a.SASKeyName = o.text("sasKeyName", name)
+	kept := (&ServiceBusMessage{Namespace: m.Namespace, Authentication: a}).sameIdentity(stored)
+	a.SASKey = o.secret("sasKey", "a shared access key", a.Type != authNotSpecified && !kept, nil)
+	o.done()
+	return a
+}
+
+func (b *binder) brokeredProperties(o *object) *BrokeredProperties {
+	var free textRule
+	p := &BrokeredProperties{
+		ContentType:             o.text("contentType", free),
+		CorrelationID:           o.text("correlationId", free),
+		ForcePersistence:        o.boolean("forcePersistence"),
+		Label:                   o.text("label", free),
+		MessageID:               o.text("messageId", free),
+		PartitionKey:            o.text("partitionKey", free),
+		ReplyTo:                 o.text("replyTo", free),
+		ReplyToSessionID:        o.text("replyToSessionId", free),
+		ScheduledEnqueueTimeUTC: o.time("scheduledEnqueueTimeUtc", time.UTC),
+		SessionID:               o.text("sessionId", free),
+		TimeToLive: o.text("timeToLive", textRule{
+			want:  "a duration such as PT30S or 00:00:30, or a date and time",
+			valid: isTimeToLive,
+		}),
+		To:              o.text("to", free),
+		ViaPartitionKey: o.text("viaPartitionKey", free),
+	}
+	o.done()
+	return p
+}
+
+func isTimeToLive(s string) bool {
+	if _, err := ParseDuration(s); err == nil {
+		return true
+	}
+	_, err := recurrence.ParseTime(s, time.UTC)
+	return err == nil
+}
+
+func (b *binder) retryPolicy(o *object) *RetryPolicy {
+	p := &RetryPolicy{
+		RetryType:     RetryType(o.enum("retryType", string(RetryNone), string(RetryFixed))),
+		RetryInterval: o.duration("retryInterval", b.limits.MinRetryInterval, b.limits.MaxRetryInterval),
+	}
+	p.RetryCount, _ = o.integer("retryCount", 1, b.limits.MaxRetryCount)
+	o.done()
+	return p
+}

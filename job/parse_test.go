@@ -1,0 +1,349 @@
+package job_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+)
+
+func TestParseDefinitionStoresWhatTheServiceShowed(t *testing.T) {
+	t.Parallel()
+	const action = `"action":` + httpAction
+	for _, tt := range []struct{ name, body, want string }{
+		{
+			"the least that a job needs",
+			`{"properties":{"action":{"type":"http","request":{"uri":"http://example.com"}}}}`,
+			`{"action":{"request":{"uri":"http://example.com","method":"GET"},"type":"http"},"state":"enabled"}`,
+		},
+		{
+			"no envelope, and what stands beside it",
+			`{"id":"/a","name":"n","type":"t","location":"l","tags":{},"action":` + httpAction + `,"state":"DISABLED","status":{"executionCount":3}}`,
+			`{"action":{"request":{"uri":"http://example.com/","method":"GET"},"type":"Http"},"state":"disabled"}`,
+		},
+		{
+			"what an answer holds is sent back",
+			`{"id":"/a","etag":5,"properties":{` + action + `,"state":"enabled","status":{"executionCount":3}}}`,
+			`{"action":{"request":{"uri":"http://example.com/","method":"GET"},"type":"Http"},"state":"enabled"}`,
+		},
+		{
+			"names in any case, nulls, and the last of two members",
+			`{"Properties":{"ACTION":` + httpAction + `,"StartTime":null,"bogus":null,"recurrence":{"Frequency":"HOUR","interval":9,"interval":8,"Interval":2,"count":3,"count":null}}}`,
+			`{"action":{"request":{"uri":"http://example.com/","method":"GET"},"type":"Http"},"recurrence":{"frequency":"hour","interval":2},"state":"enabled"}`,
+		},
+		{
+			"bare values and lists with gaps",
+			`{"properties":{` + action + `,"recurrence":{"frequency":"Month","schedule":{"hours":[5,null,17],"minutes":0,"monthlyOccurrences":{"day":"FRIDAY","Occurrence":-1},"monthDays":[],"months":[1]}}}}`,
+			`{"action":{"request":{"uri":"http://example.com/","method":"GET"},"type":"Http"},"recurrence":{"frequency":"month","interval":1,"schedule":{"minutes":[0],"hours":[5,17],"monthlyOccurrences":[{"day":"friday","occurrence":-1}],"months":[1]}},"state":"enabled"}`,
+		},
+		{
+			"an empty schedule is none",
+			`{"properties":{` + action + `,"recurrence":{"frequency":"week","schedule":{"weekDays":[],"hours":null}}}}`,
+			`{"action":{"request":{"uri":"http://example.com/","method":"GET"},"type":"Http"},"recurrence":{"frequency":"week","interval":1},"state":"enabled"}`,
+		},
+		{
+			"times with an offset, without one in a zone, and as a date",
+			`{"properties":{` + action + `,"startTime":"2026-07-01T08:00:00.5","recurrence":{"frequency":"day","endTime":"2026-08-01","timeZone":"Europe/Stockholm","catchUpWindow":"PT1H","overlapPolicy":"allowall"}}}`,
+			`{"startTime":"2026-07-01T06:00:00.5Z","action":{"request":{"uri":"http://example.com/","method":"GET"},"type":"Http"},"recurrence":{"frequency":"day","endTime":"2026-07-31T22:00:00Z","interval":1,"timeZone":"Europe/Stockholm","catchUpWindow":"PT1H","overlapPolicy":"AllowAll"},"state":"enabled"}`,
+		},
+		{
+			"a request with everything",
+			withAction(`{"type":"HTTPS","request":{"uri":"https://example.com/a%20b?c=d&e","method":"get","headers":{"ContEnt-TyPe":"text/plain","X-A":"1","x-a":"2"},"body":"<ü>","retryPolicy":{"x":1},"authentication":{"type":"NotSpecified"}},"retryPolicy":{"retryType":"None","retryInterval":"PT30S"}}`),
+			`{"action":{"request":{"uri":"https://example.com/a%20b?c=d&e","method":"get","headers":{"ContEnt-TyPe":"text/plain","x-a":"2"},"body":"<ü>"},"type":"HTTPS","retryPolicy":{"retryType":"none","retryInterval":"PT30S"}},"state":"enabled"}`,
+		},
+		{
+			"empty headers are shown as they were sent",
+			withRequest(`{"uri":"http://example.com/","method":"GET","headers":{}}`),
+			`{"action":{"request":{"uri":"http://example.com/","method":"GET","headers":{}},"type":"Http"},"state":"enabled"}`,
+		},
+		{
+			"type Http with an https address",
+			withRequest(`{"uri":"https://example.com/","method":"PURGE"}`),
+			`{"action":{"request":{"uri":"https://example.com/","method":"PURGE"},"type":"Http"},"state":"enabled"}`,
+		},
+		{
+			"a topic message with everything",
+			withAction(`{"type":"servicebustopic","serviceBusTopicMessage":{"topicPath":"a/b","namespace":"ns","transportType":"AMQP","authentication":{"type":"notspecified"},"message":"m","brokeredMessageProperties":{"forcePersistence":false,"timeToLive":"PT5M","scheduledEnqueueTimeUtc":"2026-02-01","messageId":"ID"},"customMessageProperties":{"B":"1","a":"2"}}}`),
+			`{"action":{"serviceBusTopicMessage":{"topicPath":"a/b","namespace":"ns","transportType":"amqp","authentication":{"type":"notSpecified"},"message":"m","brokeredMessageProperties":{"forcePersistence":false,"messageId":"ID","scheduledEnqueueTimeUtc":"2026-02-01T00:00:00Z","timeToLive":"PT5M"},"customMessageProperties":{"B":"1","a":"2"}},"type":"servicebustopic"},"state":"enabled"}`,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.want, compactJSON(t, mustParse(t, tt.body)))
+			require.Equal(t, tt.want, compactJSON(t, mustParse(t, "\ufeff"+tt.body)), "with a byte order mark")
+		})
+	}
+}
+
+func TestParseDefinitionReportsBadFields(t *testing.T) {
+	t.Parallel()
+	const days = "monday, tuesday, wednesday, thursday, friday, saturday or sunday"
+	for _, tt := range []struct{ name, body, want string }{
+		{"no action", `{"properties":{}}`, "properties.action: want an action"},
+		{"an empty body", `{}`, "action: want an action"},
+		{"properties of the wrong type", `{"properties":[]}`, "properties: want an object, not a list"},
+		{"an action of the wrong type", `{"properties":{"action":"GET"}}`, "properties.action: want an object, not a string"},
+		{
+			"a final state", `{"properties":{"action":` + httpAction + `,"state":"completed"}}`,
+			`properties.state is "completed", want enabled or disabled`,
+		},
+		{
+			"an unknown property", `{"properties":{"action":` + httpAction + `,"recurence":{"frequency":"day"}}}`,
+			"properties.recurence: want a known field; did you mean 'recurrence'?",
+		},
+		{
+			"an unknown property without an envelope", `{"action":` + httpAction + `,"starttimes":1}`,
+			"starttimes: want a known field; did you mean 'startTime'?",
+		},
+		{
+			"a property beside the envelope", `{"properties":{"action":` + httpAction + `},"recurrence":{"frequency":"day"}}`,
+			"recurrence: want this field inside of properties",
+		},
+		{
+			"unknown fields of a recurrence",
+			withRecurrence(`{"frequency":"day","intervall":2,"cron":"* * * * *"}`),
+			lines("properties.recurrence.intervall: want a known field; did you mean 'interval'?",
+				"properties.recurrence.cron: want a known field: frequency, count, endTime, interval, schedule, timeZone, catchUpWindow or overlapPolicy"),
+		},
+		{
+			"unknown fields of a schedule, and what is out of range",
+			withRecurrence(`{"frequency":"month","schedule":{"minute":[30],"hours":["x",24,null,25],"monthlyOccurrences":[{"day":"friday","occurence":1},{"occurrence":1},{"day":"funday"},{"day":"monday","occurrence":6},7]}}`),
+			lines(`properties.recurrence.schedule.hours[0] is "x", want an integer`,
+				"properties.recurrence.schedule.monthlyOccurrences[0].occurence: want a known field; did you mean 'occurrence'?",
+				"properties.recurrence.schedule.monthlyOccurrences[1].day: want "+days,
+				`properties.recurrence.schedule.monthlyOccurrences[2].day is "funday", want `+days,
+				"properties.recurrence.schedule.monthlyOccurrences[3].occurrence is 6, want 1 to 5 or -5 to -1",
+				"properties.recurrence.schedule.monthlyOccurrences[4]: want an object, not a number",
+				"properties.recurrence.schedule.minute: want a known field; did you mean 'minutes'?",
+				"properties.recurrence.schedule.hours[1] is 24, want 0 to 23",
+				"properties.recurrence.schedule.hours[3] is 25, want 0 to 23"),
+		},
+		{
+			"a bare value out of range",
+			withRecurrence(`{"frequency":"day","schedule":{"minutes":60}}`),
+			"properties.recurrence.schedule.minutes is 60, want 0 to 59",
+		},
+		{
+			"integers that are none",
+			withRecurrence(`{"frequency":"day","interval":2.0,"count":"1","schedule":{"hours":[1e1,99999999999999999999]}}`),
+			lines(`properties.recurrence.count is "1", want an integer from 1 to 2147483647`,
+				"properties.recurrence.interval is 2.0, want an integer of at least 1",
+				"properties.recurrence.schedule.hours[0] is 1e1, want an integer",
+				"properties.recurrence.schedule.hours[1] is 99999999999999999999, want an integer"),
+		},
+		{
+			"integers out of range",
+			withRecurrence(`{"frequency":"month","interval":19,"count":0}`),
+			lines("properties.recurrence.count is 0, want an integer from 1 to 2147483647",
+				"properties.recurrence.interval is 19, want 1 to 18"),
+		},
+		{
+			"bad fields everywhere are reported at once",
+			`{"properties":{"startTime":"tomorrow","action":{"type":"Http","request":{"uri":"x"},"retryPolicy":{"retryCount":21}},"recurrence":{"schedule":{"hours":[24]},"timeZone":"Mars/Phobos"},"state":"on"}}`,
+			lines("properties.recurrence.frequency: want minute, hour, day, week, month or year",
+				`properties.recurrence.timeZone is "Mars/Phobos", want an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time`,
+				`properties.startTime is "tomorrow", want a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z`,
+				"properties.recurrence.schedule.hours[0] is 24, want 0 to 23",
+				"properties.action.request.uri: want an absolute http or https URL with a host",
+				"properties.action.retryPolicy.retryCount is 21, want an integer from 1 to 20",
+				`properties.state is "on", want enabled or disabled`),
+		},
+		{
+			"what the frequency does not take",
+			withRecurrence(`{"frequency":"Day","schedule":{"weekDays":["monday"]}}`),
+			"properties.recurrence.schedule.weekDays: want none with frequency day, only with week",
+		},
+		{
+			"a rule that is never due",
+			withRecurrence(`{"frequency":"month","schedule":{"monthDays":[31],"months":[2]}}`),
+			"properties.recurrence.schedule: want a schedule that is due within 100 years",
+		},
+		{
+			"a start too far ahead",
+			`{"startTime":"2027-07-10T12:00:01Z","action":` + httpAction + `}`,
+			`startTime is 2027-07-10T12:00:01Z, want at most 18 months from now, 2027-07-10T12:00:00Z`,
+		},
+		{
+			"empty texts",
+			withRecurrence(`{"frequency":"","endTime":"","timeZone":""}`),
+			lines(`properties.recurrence.frequency is "", want minute, hour, day, week, month or year`,
+				`properties.recurrence.timeZone is "", want an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time`,
+				`properties.recurrence.endTime is "", want a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z`),
+		},
+		{
+			"the extensions",
+			withRecurrence(`{"frequency":"day","catchUpWindow":"61.00:00:00","overlapPolicy":"queue"}`),
+			lines(`properties.recurrence.catchUpWindow is "61.00:00:00", want a duration such as PT30S or 00:00:30, from PT0S to P60D`,
+				`properties.recurrence.overlapPolicy is "queue", want BufferOne, Skip or AllowAll`),
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := parse(tt.body)
+			require.Equal(t, tt.want, complaints(t, err))
+		})
+	}
+}
+
+func TestParseDefinitionReportsBadActions(t *testing.T) {
+	t.Parallel()
+	const authTypes = "Basic, ClientCertificate, ActiveDirectoryOAuth or NotSpecified"
+	queue := func(members string) string {
+		return withAction(`{"type":"StorageQueue","queueMessage":{` + members + `}}`)
+	}
+	auth := func(members string) string {
+		return withRequest(`{"uri":"http://example.com/","authentication":{` + members + `}}`)
+	}
+	for _, tt := range []struct{ name, body, want string }{
+		{
+			"no type", withAction(`{"request":{"uri":"http://example.com/"}}`),
+			"properties.action.type: want Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic",
+		},
+		{
+			"an unknown type", withAction(`{"type":"Smtp"}`),
+			`properties.action.type is "Smtp", want Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic`,
+		},
+		{
+			"the parameters of another type", withAction(`{"type":"http","queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"s"}}`),
+			lines("properties.action.request: want an object: an action of type Http has one",
+				"properties.action.queueMessage: want none: an action of type Http has a request"),
+		},
+		{
+			"an error action of an error action", withAction(`{"type":"Http","request":{"uri":"http://example.com/"},"errorAction":{"type":"Http","request":{"uri":"http://example.com/"},"errorAction":{}}}`),
+			"properties.action.errorAction.errorAction: want none: an error action has no error action of its own",
+		},
+		{
+			"unknown fields",
+			withAction(`{"type":"Http","retry":{},"request":{"url":"http://example.com/","uri":"http://example.com/"},"errorAction":{"typ":"Http"}}`),
+			lines("properties.action.request.url: want a known field; did you mean 'uri'?",
+				"properties.action.errorAction.type: want Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic",
+				"properties.action.errorAction.typ: want a known field; did you mean 'type'?",
+				"properties.action.retry: want a known field: type, request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, retryPolicy or errorAction"),
+		},
+		{"no address", withRequest(`{"method":"GET"}`), "properties.action.request.uri: want an absolute http or https URL"},
+		{"an address without a host", withRequest(`{"uri":"http:///path"}`), "properties.action.request.uri: want an absolute http or https URL with a host"},
+		{"a port that is none", withRequest(`{"uri":"http://h:65536/"}`), `properties.action.request.uri is "http://h:65536/", want an absolute http or https URL with a host`},
+		{"another scheme", withRequest(`{"uri":"ftp://example.com/"}`), "properties.action.request.uri: want an absolute http or https URL with a host"},
+		{"a blank in the address", withRequest(`{"uri":"http://example.com/a b?sig=s"}`), `properties.action.request.uri is "http://example.com/a%20b?…", want an absolute http or https URL without blanks and control characters`},
+		{"a long address", withRequest(`{"uri":"http://example.com/?` + strings.Repeat("a", 2029) + `"}`), `properties.action.request.uri is "http://example.com/?…", want at most 2048 bytes`},
+		{"an http address where https is meant", withAction(`{"type":"https","request":{"uri":"http://example.com/"}}`), `properties.action.request.uri is "http://example.com/", want an https URL, as the action is of type Https`},
+		{"a method that is none", withRequest(`{"uri":"http://example.com/","method":"GET /"}`), `properties.action.request.method is "GET /", want an HTTP method such as GET`},
+		{"a long body", withRequest(`{"uri":"http://example.com/","body":"` + strings.Repeat("ü", 8193) + `"}`), "properties.action.request.body: want at most 8192 characters"},
+		{"a body that is no string", withRequest(`{"uri":"http://example.com/","body":{"a":1}}`), "properties.action.request.body: want a string, not an object"},
+		{
+			"headers that cannot be sent",
+			withRequest(`{"uri":"http://example.com/","headers":{"a b":"1","content-length":"5","X":"a\r\nb","Y":1}}`),
+			lines("properties.action.request.headers.Y: want a string, not a number",
+				"properties.action.request.headers.a b: want the name of an HTTP header: letters, digits and hyphens",
+				"properties.action.request.headers.content-length: want none: this header is set for each connection as it needs it",
+				"properties.action.request.headers.X: want a value without line breaks and control characters"),
+		},
+		{"large headers", withRequest(`{"uri":"http://example.com/","headers":{"a":"` + strings.Repeat("b", 4096) + `"}}`), "properties.action.request.headers: want names and values of at most 4096 bytes in all, not 4097"},
+		{"no authentication type", auth(`"username":"u"`), "properties.action.request.authentication.type: want " + authTypes},
+		{
+			"authentication without what its type needs", auth(`"type":"basic","pfx":"x"`),
+			lines("properties.action.request.authentication.username: want a user name",
+				"properties.action.request.authentication.password: want a password",
+				"properties.action.request.authentication.pfx: want a known field: type, username or password"),
+		},
+		{
+			"a client without what it needs", auth(`"type":"activedirectoryoauth","tenant":"t"`),
+			lines("properties.action.request.authentication.audience: want an audience",
+				"properties.action.request.authentication.clientId: want a client id",
+				"properties.action.request.authentication.secret: want the client's secret"),
+		},
+		{"a certificate that is none", auth(`"type":"ClientCertificate","pfx":"not base64"`), "properties.action.request.authentication.pfx: want a PFX file in base64, of at most 32768 characters"},
+		{
+			"a queue message without anything", queue(``),
+			lines("properties.action.queueMessage.storageAccount: want the name of a storage account: at most 63 letters, digits and hyphens",
+				"properties.action.queueMessage.queueName: want the name of a storage queue: 3 to 63 lower-case letters, digits and hyphens, not a hyphen first",
+				"properties.action.queueMessage.sasToken: want a shared access signature that may add messages"),
+		},
+		{
+			"names that are none", queue(`"storageAccount":"a.evil.example/","queueName":"-q","sasToken":"s"`),
+			lines(`properties.action.queueMessage.storageAccount is "a.evil.example/", want the name of a storage account: at most 63 letters, digits and hyphens`,
+				`properties.action.queueMessage.queueName is "-q", want the name of a storage queue: 3 to 63 lower-case letters, digits and hyphens, not a hyphen first`),
+		},
+		{
+			"a message that XML cannot hold", queue(`"storageAccount":"a","queueName":"abc","sasToken":"s","message":"\u0001"`),
+			"properties.action.queueMessage.message: want at most 8192 characters, all of which XML can hold",
+		},
+		{
+			"a queue of Service Bus that is half said",
+			withAction(`{"type":"ServiceBusQueue","serviceBusQueueMessage":{"namespace":"n/s","topicPath":"t","transportType":"tcp","authentication":{"type":"SharedAccessKey"},"brokeredMessageProperties":{"ttl":1,"timeToLive":"soon","forcePersistence":"yes"}}}`),
+			lines("properties.action.serviceBusQueueMessage.queueName: want the name of a Service Bus queue or topic: 1 to 260 characters without blanks and control characters",
+				`properties.action.serviceBusQueueMessage.namespace is "n/s", want the name of a Service Bus namespace, without the rest of its host name: at most 63 letters, digits and hyphens`,
+				`properties.action.serviceBusQueueMessage.transportType is "tcp", want notSpecified, netMessaging or amqp`,
+				"properties.action.serviceBusQueueMessage.authentication.sasKeyName: want the name of a shared access key",
+				"properties.action.serviceBusQueueMessage.authentication.sasKey: want a shared access key",
+				`properties.action.serviceBusQueueMessage.brokeredMessageProperties.forcePersistence is "yes", want true or false`,
+				`properties.action.serviceBusQueueMessage.brokeredMessageProperties.timeToLive is "soon", want a duration such as PT30S or 00:00:30, or a date and time`,
+				"properties.action.serviceBusQueueMessage.brokeredMessageProperties.ttl: want a known field: contentType, correlationId, forcePersistence, label, messageId, partitionKey, replyTo, replyToSessionId, scheduledEnqueueTimeUtc, sessionId, timeToLive, to or viaPartitionKey",
+				"properties.action.serviceBusQueueMessage.topicPath: want a known field: queueName, namespace, transportType, authentication, message, brokeredMessageProperties or customMessageProperties"),
+		},
+		{
+			"a retry policy beyond the limits",
+			withAction(`{"type":"Http","request":{"uri":"http://example.com/"},"retryPolicy":{"retryType":"exponential","retryInterval":"00:00:14","retryCount":0,"retries":3}}`),
+			lines(`properties.action.retryPolicy.retryType is "exponential", want none or fixed`,
+				`properties.action.retryPolicy.retryInterval is "00:00:14", want a duration such as PT30S or 00:00:30, from PT15S to P558D`,
+				"properties.action.retryPolicy.retryCount is 0, want an integer from 1 to 20",
+				"properties.action.retryPolicy.retries: want a known field: retryType, retryInterval or retryCount"),
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := job.ParseDefinition([]byte(tt.body), job.ParseOptions{Now: now, Limits: roomy()})
+			require.Equal(t, tt.want, complaints(t, err))
+		})
+	}
+}
+
+// roomy returns limits that leave room for what is too large for other reasons.
+func roomy() *job.Limits {
+	l := job.DefaultLimits()
+	l.JobBytes = 1 << 20
+	return &l
+}
+
+func TestBodiesThatAreNoJSON(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, body, want string }{
+		{"nothing", "", "The body is not valid JSON at line 1, column 1: unexpected end of JSON input"},
+		{"a list", "[]", "The body is not a job or a collection: want a JSON object, not a list"},
+		{"null", "null", "The body is not a job or a collection: want a JSON object, not null"},
+		{"a comma too many", "{\n \"ü\": 1,\n}", "The body is not valid JSON at line 3, column 1: invalid character '}' looking for beginning of object key string"},
+		{"a letter behind wide ones", `{"äöü": x}`, "The body is not valid JSON at line 1, column 9: invalid character 'x' looking for beginning of value"},
+		{"something behind the end", "{}\n{}", "The body is not valid JSON at line 2, column 1: invalid character '{' after top-level value"},
+		{"Latin-1", "{\n\"a\":\"\xfc\"}", "The body is not valid JSON at line 2, column 6: the text is not UTF-8"},
+		{"a bottomless pit", `{"a":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`, "The body is not valid JSON at line 1, column 38: more than 32 levels"},
+		{"too much", `{"a":"` + strings.Repeat("a", 16384) + `"}`, "The body is 16392 bytes long, more than the 16384 that are taken"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := parse(tt.body)
+			require.Equal(t, tt.want, complaints(t, err))
+			_, err = job.MergeDefinition(job.Definition{}, []byte(tt.body), job.ParseOptions{Now: now})
+			require.Equal(t, tt.want, complaints(t, err))
+			_, err = job.ParseCollection([]byte(tt.body), nil)
+			require.Equal(t, tt.want, complaints(t, err))
+		})
+	}
+}
+
+func TestErrorsStayReadable(t *testing.T) {
+	t.Parallel()
+	var hours []string
+	for n := range 1000 {
+		hours = append(hours, strconv.Itoa(n+24))
+	}
+	_, err := parse(withRecurrence(`{"frequency":"day","schedule":{"hours":[` + strings.Join(hours, ",") + `]}}`))
+	require.ErrorContains(t, err, "The job is not valid, the first 50 of 1000 errors: properties.recurrence.schedule.hours[0] is 24, want 0 to 23; ")
+	require.Less(t, len(err.Error()), 5000)
+
+	_, err = parse(withRecurrence(`{"frequency":"` + strings.Repeat("x", 5000) + `","` + strings.Repeat("y\\n", 2000) + `":1}`))
+	require.Less(t, len(err.Error()), 1000)
+	require.NotContains(t, err.Error(), "\n")
+}

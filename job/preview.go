@@ -1,0 +1,130 @@
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+const (
+	defaultTake = 10
+	maxTake     = 1000
+)
+
+// A Preview asks when a job would run if it were created at Now.
+type Preview struct {
+	ID         json.RawMessage // echoed; a JSON string or number, nil for none
+	Now        time.Time
+	Take       int        // how many occurrences to list at most, 1 to 1000
+	Definition Definition // only its startTime and recurrence are set
+}
+
+// A PreviewResult answers a [Preview]: with occurrences, or with what is wrong
+// with the question.
+type PreviewResult struct {
+	ID          json.RawMessage
+	Occurrences []time.Time // in whole seconds
+	Done        bool        // there is none after those listed
+	Error       *ErrorBody
+}
+
+// ParsePreview reads one question:
+//
+//	{"id": "a", "now": "2026-01-01T00:00:00Z", "take": 3, "properties": {"recurrence": {"frequency": "day"}}}
+//
+// All members may be left out; without a now it is the one given. The
+// properties may be those of a whole job, and may stand at the top. Where the
+// error, an [*Error] of KindInvalid, is not nil, the Preview still holds the id
+// for [Preview.Failed] if it could be read.
+func ParsePreview(line []byte, now time.Time) (Preview, error) {
+	limits := new(DefaultLimits())
+	p := Preview{Now: now, Take: defaultTake}
+	if err := limits.checkSize(line); err != nil {
+		return p, err
+	}
+	tree, err := parseObject(line)
+	if err != nil {
+		return p, err
+	}
+	b := newBinder(limits)
+	top, _ := b.object("", tree)
+	p.ID = top.previewID()
+	if take, ok := top.integer("take", 1, maxTake); ok {
+		p.Take = take
+	}
+	if t := top.time("now", time.UTC); t != nil {
+		p.Now = t.Time
+	}
+	if props, ok := b.properties(tree, definitionMembers...); ok {
+		props.ignore("action", "state", "status")
+		if props.path == "" {
+			props.ignore("now", "take")
+		}
+		p.Definition = b.timing(props, ParseOptions{Now: p.Now, Created: p.Now})
+		props.done()
+	}
+	return p, b.err("preview")
+}
+
+// previewID reads a string or a number as it is to be echoed.
+func (o *object) previewID() json.RawMessage {
+	n := o.get("id")
+	if n == nil {
+		return nil
+	}
+	if n.kind != jsonString && n.kind != jsonNumber {
+		o.b.mismatch("id", n, "a string or a number")
+		return nil
+	}
+	id, err := plainJSON(n.scalar())
+	if err != nil {
+		return nil
+	}
+	return id
+}
+
+// Run computes the answer.
+func (p Preview) Run() PreviewResult {
+	plan, err := p.Definition.Plan(p.Now, p.Now)
+	if err != nil {
+		return p.Failed(err)
+	}
+	r := PreviewResult{ID: p.ID, Done: true}
+	for t := range plan.All() {
+		if len(r.Occurrences) == p.Take {
+			r.Done = false
+			break
+		}
+		r.Occurrences = append(r.Occurrences, t)
+	}
+	return r
+}
+
+// Failed returns the answer that err is why there is no other.
+func (p Preview) Failed(err error) PreviewResult {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		e = &Error{Code: "InternalError", Message: "The preview failed", Err: err}
+	}
+	return PreviewResult{ID: p.ID, Error: new(e.Body())}
+}
+
+// MarshalJSON writes the id, if there is one, with occurrences and done or
+// with error.
+func (r PreviewResult) MarshalJSON() ([]byte, error) {
+	if r.Error != nil {
+		return plainJSON(struct {
+			ID    json.RawMessage `json:"id,omitempty"`
+			Error *ErrorBody      `json:"error"`
+		}{r.ID, r.Error})
+	}
+	occurrences := make([]Time, len(r.Occurrences))
+	for i, t := range r.Occurrences {
+		occurrences[i] = Time{t}
+	}
+	return plainJSON(struct {
+		ID          json.RawMessage `json:"id,omitempty"`
+		Occurrences []Time          `json:"occurrences"`
+		Done        bool            `json:"done"`
+	}{r.ID, occurrences, r.Done})
+}

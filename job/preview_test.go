@@ -1,0 +1,88 @@
+package job_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+)
+
+// preview answers a line as the command line and the server do.
+func preview(t testing.TB, line string) string {
+	t.Helper()
+	p, err := job.ParsePreview([]byte(line), now)
+	if err != nil {
+		complaints(t, err)
+		return compactJSON(t, p.Failed(err))
+	}
+	return compactJSON(t, p.Run())
+}
+
+func TestPreview(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, line, want string }{
+		{"a job that runs at once", `{}`, `{"occurrences":["2026-01-10T12:00:00Z"],"done":true}`},
+		{"ten are listed", `{"id":null,"properties":{"startTime":"2026-02-01","recurrence":{"frequency":"day","count":11}}}`,
+			`{"occurrences":["2026-02-01T00:00:00Z","2026-02-02T00:00:00Z","2026-02-03T00:00:00Z","2026-02-04T00:00:00Z","2026-02-05T00:00:00Z","2026-02-06T00:00:00Z","2026-02-07T00:00:00Z","2026-02-08T00:00:00Z","2026-02-09T00:00:00Z","2026-02-10T00:00:00Z"],"done":false}`},
+		{"as many as there are", `{"id":"a<b","take":2,"properties":{"startTime":"2026-02-01","recurrence":{"frequency":"day","count":2}}}`,
+			`{"id":"a<b","occurrences":["2026-02-01T00:00:00Z","2026-02-02T00:00:00Z"],"done":true}`},
+		{"none", `{"id":1.50,"properties":{"recurrence":{"frequency":"day","endTime":"2026-01-01"}}}`, `{"id":1.50,"occurrences":[],"done":true}`},
+		{"at another time, to the second", `{"now":"2020-02-29T23:59:59.9+01:00","take":1,"recurrence":{"frequency":"year"}}`,
+			`{"occurrences":["2020-02-29T22:59:59Z"],"done":false}`},
+		{"a whole job", `{"id":"/subscriptions/s","name":"c/j","properties":{"startTime":"2026-02-01","action":{"type":"?"},"state":"completed","status":{}}}`,
+			`{"id":"/subscriptions/s","occurrences":["2026-02-01T00:00:00Z"],"done":true}`},
+		{"a whole job without an envelope", `{"name":"c/j","startTime":"2026-02-01","action":5,"state":"on","status":{}}`,
+			`{"occurrences":["2026-02-01T00:00:00Z"],"done":true}`},
+		{"bad fields", `{"id":[],"take":1001,"now":"noon","properties":{"recurrence":{"frequency":"day","hours":[1]}}}`,
+			`{"error":{"code":"BadRequest","message":"The preview is not valid: id: want a string or a number, not a list; take is 1001, want an integer from 1 to 1000; now is \"noon\", want a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z; properties.recurrence.hours: want a known field: frequency, count, endTime, interval, schedule, timeZone, catchUpWindow or overlapPolicy",` +
+				`"details":[{"code":"BadRequest","target":"id","message":"id: want a string or a number, not a list"},{"code":"BadRequest","target":"take","message":"take is 1001, want an integer from 1 to 1000"},{"code":"BadRequest","target":"now","message":"now is \"noon\", want a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z"},{"code":"BadRequest","target":"properties.recurrence.hours","message":"properties.recurrence.hours: want a known field: frequency, count, endTime, interval, schedule, timeZone, catchUpWindow or overlapPolicy"}]}}`},
+		{"the id of a bad question", `{"id":7,"recurrence":{"frequency":"day"},"tke":1}`,
+			`{"id":7,"error":{"code":"BadRequest","message":"The preview is not valid: tke: want a known field: startTime or recurrence","details":[{"code":"BadRequest","target":"tke","message":"tke: want a known field: startTime or recurrence"}]}}`},
+		{"no JSON", `{"id":7`, `{"error":{"code":"BadRequest","message":"The body is not valid JSON at line 1, column 7: unexpected end of JSON input"}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.want, preview(t, tt.line))
+		})
+	}
+}
+
+func TestPreviewOfTheRecurrenceVectors(t *testing.T) {
+	t.Parallel()
+	type answer struct {
+		ID          string
+		Occurrences []string
+		Done        bool
+		Error       json.RawMessage
+	}
+	questions := linesOf(t, "../recurrence/testdata/recurrence-input.jsonl")
+	answers := linesOf(t, "../recurrence/testdata/recurrence-expected.jsonl")
+	require.NotEmpty(t, questions)
+	require.Len(t, answers, len(questions))
+	for i, question := range questions {
+		var want, got answer
+		require.NoError(t, json.Unmarshal([]byte(answers[i]), &want))
+		require.NoError(t, json.Unmarshal([]byte(preview(t, question)), &got))
+		require.Equal(t, want.Error != nil, got.Error != nil, "%s: %s", question, got.Error)
+		want.Error, got.Error = nil, nil // what it says is not for the vectors
+		require.Equal(t, want, got, question)
+	}
+}
+
+func linesOf(t *testing.T, path string) []string {
+	t.Helper()
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	var all []string
+	s := bufio.NewScanner(f)
+	for s.Scan() {
+		all = append(all, s.Text())
+	}
+	require.NoError(t, s.Err())
+	return all
+}

@@ -1,0 +1,83 @@
+package recurrence_test
+
+import (
+	"testing"
+	"time"
+
+	"almanac/recurrence"
+)
+
+// Far is as cheap as near, and rare as cheap as frequent.
+func BenchmarkAfter(b *testing.B) {
+	stockholm := load(b, "Europe/Stockholm")
+	for _, bm := range []struct {
+		name string
+		rule recurrence.Rule
+	}{
+		{"every 15 minutes", recurrence.Rule{Frequency: recurrence.Minute, Interval: 15}},
+		{"minutes within office hours", recurrence.Rule{Frequency: recurrence.Minute, Interval: 7, Hours: []int{9, 10, 11}}},
+		{"hours that rarely meet", recurrence.Rule{Frequency: recurrence.Hour, Interval: 997, Hours: []int{3}}},
+		{"daily", recurrence.Rule{Frequency: recurrence.Day}},
+		{"office days", recurrence.Rule{
+			Frequency: recurrence.Week, Hours: []int{9, 17}, Minutes: []int{0, 30},
+			WeekDays: []time.Weekday{time.Monday, time.Tuesday, time.Wednesday, time.Thursday, time.Friday},
+		}},
+		{"last Friday", recurrence.Rule{
+			Frequency: recurrence.Month, Hours: []int{17}, Minutes: []int{15},
+			MonthlyOccurrences: []recurrence.MonthlyOccurrence{{Day: time.Friday, Occurrence: -1}},
+		}},
+		{"day 31 every 18 months", recurrence.Rule{Frequency: recurrence.Month, Interval: 18, MonthDays: []int{31}}},
+		{"Friday February 29", recurrence.Rule{
+			Frequency: recurrence.Month, MonthDays: []int{29}, Months: []int{2},
+			MonthlyOccurrences: []recurrence.MonthlyOccurrence{{Day: time.Friday}},
+		}},
+		{"yearly", recurrence.Rule{Frequency: recurrence.Year}},
+	} {
+		for _, zone := range []*time.Location{time.UTC, stockholm} {
+			bm.rule.Location = zone
+			plan := compile(b, recurrence.Spec{Created: at("2026-01-01T08:00:00Z"), Start: at("2026-01-01T08:00:00Z"), Rule: &bm.rule})
+			for _, distance := range []struct{ name, after string }{
+				{"near", "2026-01-02T12:34:56Z"},
+				{"half a century away", "2076-05-06T12:34:56Z"},
+			} {
+				b.Run(bm.name+"/"+zone.String()+"/"+distance.name, func(b *testing.B) {
+					after := at(distance.after)
+					b.ReportAllocs()
+					for b.Loop() {
+						plan.After(after)
+					}
+				})
+			}
+		}
+	}
+}
+
+func BenchmarkCompile(b *testing.B) {
+	stockholm := load(b, "Europe/Stockholm")
+	for _, bm := range []struct {
+		name string
+		rule recurrence.Rule
+	}{
+		{"daily", recurrence.Rule{Frequency: recurrence.Day, Location: stockholm}},
+		{"minutes filtered", recurrence.Rule{Frequency: recurrence.Minute, Hours: []int{9}, Location: stockholm}},
+		{"monthly", recurrence.Rule{Frequency: recurrence.Month, MonthDays: []int{1, -1}, Location: stockholm}},
+		{"never in a month", recurrence.Rule{Frequency: recurrence.Month, MonthDays: []int{31}, Months: []int{2}, Location: stockholm}},
+		{"never at an hour", recurrence.Rule{Frequency: recurrence.Hour, Interval: 24, Hours: []int{3}, Location: stockholm}},
+	} {
+		b.Run(bm.name, func(b *testing.B) {
+			spec := recurrence.Spec{Created: at("2026-01-01T08:00:00Z"), Rule: &bm.rule}
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = recurrence.Compile(spec)
+			}
+		})
+	}
+}
+
+func BenchmarkParseTime(b *testing.B) {
+	stockholm := load(b, "Europe/Stockholm")
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = recurrence.ParseTime("2026-03-29T02:30:00", stockholm)
+	}
+}

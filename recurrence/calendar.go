@@ -1,0 +1,238 @@
+package recurrence
+
+import (
+	"math/bits"
+	"time"
+)
+
+// A calendar is a set of dates, as days since 1970-01-01, the first of them
+// near the anchor and the last never.
+type calendar interface {
+	// next returns the first date at or after day, or false if there is none.
+	next(day int64) (int64, bool)
+}
+
+// days are the dates from first on, every so many days.
+type days struct {
+	first, every int64
+}
+
+func (c days) next(day int64) (int64, bool) {
+	return c.first + ceilDiv(max(day-c.first, 0), c.every)*c.every, true
+}
+
+// weeks are days of the week that begins on the given Monday, and of the weeks
+// that begin every so many days after it.
+type weeks struct {
+	monday, every int64
+	weekdays      uint32 // bit 0: Monday
+}
+
+func (c weeks) next(day int64) (int64, bool) {
+	since := max(day-c.monday, 0)
+	day = c.monday + since
+	if within := since % c.every; within < 7 {
+		if rest := c.weekdays >> within; rest != 0 {
+			return day + int64(bits.TrailingZeros32(rest)), true
+		}
+	}
+	monday := c.monday + (since/c.every+1)*c.every
+	return monday + int64(bits.TrailingZeros32(c.weekdays)), true
+}
+
+// The Gregorian calendar, weekdays included, repeats every 400 years.
+const cycleMonths = 400 * 12
+
+// months are days of the month with the given number, and of every so many
+// months after it. Months are numbered from January of year 0, which is 0.
+type months struct {
+	first, every int64
+
+	// days holds the days of each kind of month. Bit 0 is the first.
+	days [monthKinds]uint32
+
+	// hits has bit k if there are any days in the month first + k*every. It
+	// repeats every cycle bits, together with the calendar.
+	hits  [cycleMonths / 64]uint64
+	cycle int64
+}
+
+func (c *months) next(day int64) (int64, bool) {
+	year, month, dayOfMonth := time.Unix(day*secondsPerDay, 0).UTC().Date()
+	since := max(monthNumber(year, month)-c.first, 0)
+	k := ceilDiv(since, c.every)
+	if c.hit(k) && c.first+k*c.every == monthNumber(year, month) {
+		start := day - int64(dayOfMonth) + 1
+		if rest := c.daysOf(start, c.first+k*c.every) >> (dayOfMonth - 1); rest != 0 {
+			return day + int64(bits.TrailingZeros32(rest)), true
+		}
+		k++
+	}
+	k, ok := c.nextHit(k)
+	number := c.first + k*c.every
+	start := firstDay(number)
+	return start + int64(bits.TrailingZeros32(c.daysOf(start, number))), ok
+}
+
+// daysOf returns the days of the month with that number and first day.
+func (c *months) daysOf(start, number int64) uint32 {
+	return c.days[monthKind(daysIn(number), weekday(start))]
+}
+
+func (c *months) hit(k int64) bool {
+	k %= c.cycle
+	return c.hits[k/64]>>(k%64)&1 != 0
+}
+
+// nextHit returns the first k at or after the given one that is a hit.
+func (c *months) nextHit(k int64) (int64, bool) {
+	at := k % c.cycle
+	for last := k + c.cycle; k < last; {
+		if word := c.hits[at/64] >> (at % 64); word != 0 {
+			return k + int64(bits.TrailingZeros64(word)), true
+		}
+		step := min(64-at%64, c.cycle-at)
+		k += step
+		at = (at + step) % c.cycle
+	}
+	return k, false
+}
+
+// newMonths returns the months of a rule of frequency Month or Year whose
+// anchor lies on the given date.
+func newMonths(r *Rule, year int, month time.Month, day int) *months {
+	c := &months{first: monthNumber(year, month), every: r.interval()}
+	ofYear := bitset(r.Months, 1<<13-1)
+	if r.Frequency == Year {
+		c.first = monthNumber(year, time.January)
+		ofYear = bitset(r.Months, 1<<month)
+	}
+	for length := 28; length <= 31; length++ {
+		for first := time.Sunday; first <= time.Saturday; first++ {
+			c.days[monthKind(length, first)] = daysOfMonth(r, length, first, day)
+		}
+	}
+	kinds := kindsOfCycle()
+	c.cycle = cycleMonths / gcd(cycleMonths, c.every)
+	number := ((c.first % cycleMonths) + cycleMonths) % cycleMonths
+	for k := range c.cycle {
+		if ofYear>>(number%12+1)&1 != 0 && c.days[kinds[number]] != 0 {
+			c.hits[k/64] |= 1 << (k % 64)
+		}
+		number = (number + c.every) % cycleMonths
+	}
+	return c
+}
+
+// daysOfMonth returns the days on which a rule fires in a month of that length
+// that begins on that weekday. Bit 0 is the first. anchor is the day of the month
+// of the anchor.
+func daysOfMonth(r *Rule, length int, first time.Weekday, anchor int) uint32 {
+	if len(r.MonthDays) == 0 && len(r.MonthlyOccurrences) == 0 {
+		return 1 << (min(anchor, length) - 1)
+	}
+	days := uint32(1<<length - 1)
+	if len(r.MonthDays) > 0 {
+		days &= monthDays(r.MonthDays, length)
+	}
+	if len(r.MonthlyOccurrences) > 0 {
+		days &= monthlyOccurrences(r.MonthlyOccurrences, length, first)
+	}
+	return days
+}
+
+func monthDays(list []int, length int) uint32 {
+	var days uint32
+	for _, day := range list {
+		if day < 0 {
+			day += length + 1
+		}
+		if day >= 1 && day <= length {
+			days |= 1 << (day - 1)
+		}
+	}
+	return days
+}
+
+func monthlyOccurrences(list []MonthlyOccurrence, length int, first time.Weekday) uint32 {
+	var days uint32
+	for _, o := range list {
+		start := (int(o.Day-first) + 7) % 7 // of the month, from 0
+		count := (length-1-start)/7 + 1
+		nth := o.Occurrence
+		if nth < 0 {
+			nth += count + 1
+		}
+		for n := 1; n <= count; n++ {
+			if n == nth || o.Occurrence == 0 {
+				days |= 1 << (start + 7*(n-1))
+			}
+		}
+	}
+	return days
+}
+
+// monthKinds is the number of kinds of months: four lengths, seven weekdays to
+// begin on. Months of a kind have the same days in every rule.
+const monthKinds = 4 * 7
+
+func monthKind(length int, first time.Weekday) int { return (length-28)*7 + int(first) }
+
+// kindsOfCycle returns the kind of each month from year 0 through 399.
+func kindsOfCycle() (kinds [cycleMonths]uint8) {
+	first := time.Saturday // 0000-01-01
+	for number := range kinds {
+		length := daysIn(int64(number))
+		kinds[number] = uint8(monthKind(length, first))
+		first = (first + time.Weekday(length)) % 7
+	}
+	return kinds
+}
+
+func monthNumber(year int, month time.Month) int64 { return int64(year)*12 + int64(month) - 1 }
+
+// firstDay returns the first day of the month with that number.
+func firstDay(number int64) int64 {
+	year := floorDiv(number, 12)
+	return dayOf(time.Date(int(year), time.Month(number-year*12+1), 1, 0, 0, 0, 0, time.UTC))
+}
+
+// daysIn returns the length of the month with that number.
+func daysIn(number int64) int {
+	year := floorDiv(number, 12)
+	switch time.Month(number - year*12 + 1) {
+	case time.April, time.June, time.September, time.November:
+		return 30
+	case time.February:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	default:
+		return 31
+	}
+}
+
+// dayOf returns the day of a time in UTC.
+func dayOf(t time.Time) int64 { return floorDiv(t.Unix(), secondsPerDay) }
+
+// weekday returns the day of the week of a day. 1970-01-01 was a Thursday.
+func weekday(day int64) time.Weekday {
+	return time.Weekday((day%7 + 7 + int64(time.Thursday)) % 7)
+}
+
+// addMonths adds calendar months to an instant, in UTC. A day that the month
+// lacks becomes its last.
+func addMonths(t, n int64) int64 {
+	year, month, day := instant(t).Date()
+	number := monthNumber(year, month) + n
+	day = min(day, daysIn(number))
+	return (firstDay(number)+int64(day)-1)*secondsPerDay + t - floorDiv(t, secondsPerDay)*secondsPerDay
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

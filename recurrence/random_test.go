@@ -1,0 +1,273 @@
+package recurrence_test
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"almanac/recurrence"
+)
+
+// zoneNames are the zones of the random rules: all hemispheres, shifts of half
+// an hour and of whole days, odd and negative offsets, and none at all.
+var zoneNames = []string{
+	"UTC", "Europe/Stockholm", "America/New_York", "America/Sao_Paulo", "Australia/Lord_Howe", "Asia/Kathmandu",
+	"Pacific/Apia", "Pacific/Kwajalein", "Africa/Casablanca", "Europe/Dublin", "America/St_Johns", "Asia/Beirut",
+	"America/Havana", "Africa/Monrovia", "Pacific/Chatham", "Antarctica/Troll", "America/Juneau", "Asia/Manila",
+	"Africa/Cairo", "America/Scoresbysund", "Europe/Amsterdam", "Pacific/Kiritimati", "Asia/Tehran", "Asia/Gaza",
+}
+
+// A sample is a rule in numbers, for a random source or a fuzzer to choose.
+type sample struct {
+	frequency, zone   uint8
+	interval          uint16
+	minutes, days     uint64 // bits: which minutes; 1 to 31 and, from bit 32, -1 to -31
+	hours             uint32
+	weekDays          uint8
+	months            uint16
+	occurrences       uint32 // four of eight bits each: weekday and, from bit 3, occurrence + 5
+	start, now, probe int64
+}
+
+func (s sample) spec(t testing.TB) recurrence.Spec {
+	t.Helper()
+	r := &recurrence.Rule{
+		Frequency: recurrence.Minute + recurrence.Frequency(s.frequency%6),
+		Location:  load(t, zoneNames[int(s.zone)%len(zoneNames)]),
+		Minutes:   members(s.minutes&(1<<60-1), 0),
+		Hours:     members(uint64(s.hours&(1<<24-1)), 0),
+	}
+	longest := []int{1000, 1000, 548, 78, 18, 1}[s.frequency%6]
+	r.Interval = int(s.interval) % (longest + 1)
+	if r.Frequency == recurrence.Week {
+		for _, d := range members(uint64(s.weekDays&127), 0) {
+			r.WeekDays = append(r.WeekDays, time.Weekday(d))
+		}
+	}
+	if r.Frequency == recurrence.Month {
+		r.MonthDays = members(s.days&(1<<31-1), 1)
+		for _, d := range members(s.days>>32&(1<<31-1), 1) {
+			r.MonthDays = append(r.MonthDays, -d)
+		}
+		for o := s.occurrences; o != 0; o >>= 8 {
+			r.MonthlyOccurrences = append(r.MonthlyOccurrences,
+				recurrence.MonthlyOccurrence{Day: time.Weekday(o & 7 % 7), Occurrence: int(o>>3&31)%11 - 5})
+		}
+	}
+	if r.Frequency >= recurrence.Month {
+		r.Months = members(uint64(s.months&(1<<12-1)), 1)
+	}
+	const since1800 = 5364662400
+	within := func(n int64) time.Time { return time.Unix(int64(uint64(n)%(400*31556952))-since1800, 0).UTC() }
+	spec := recurrence.Spec{Created: within(s.now), Start: within(s.start), Rule: r}
+	if spec.Start.After(spec.Created.AddDate(1, 5, 0)) {
+		spec.Created = spec.Start
+	}
+	if s.now%4 == 0 {
+		spec.Start = time.Time{}
+	}
+	return spec
+}
+
+func members(set uint64, first int) (list []int) {
+	for ; set != 0; set &= set - 1 {
+		list = append(list, bits.TrailingZeros64(set)+first)
+	}
+	return list
+}
+
+// randomSample draws a sample whose lists are often short and whose times are
+// often near a change of the zone's clock.
+func randomSample(t testing.TB, r *rand.Rand) sample {
+	sparse := func() uint64 {
+		switch r.IntN(5) {
+		case 0, 1:
+			return 0
+		case 2:
+			return 1 << r.IntN(64)
+		case 3:
+			return 1<<r.IntN(64) | 1<<r.IntN(64) | 1<<r.IntN(64)
+		default:
+			return r.Uint64() & r.Uint64()
+		}
+	}
+	s := sample{
+		frequency: uint8(r.IntN(6)), zone: uint8(r.IntN(len(zoneNames))), interval: uint16(r.IntN(3)),
+		minutes: sparse(), days: sparse(), hours: uint32(sparse() >> 20), weekDays: uint8(sparse() >> 5), months: uint16(sparse() >> 7),
+	}
+	if r.IntN(3) == 0 {
+		s.interval = uint16(r.IntN(1001))
+	}
+	if r.IntN(3) == 0 {
+		s.occurrences = r.Uint32() >> (8 * r.IntN(4))
+	}
+	const since1800 = 5364662400
+	loc := load(t, zoneNames[s.zone])
+	when := func() int64 {
+		at := time.Unix(r.Int64N(400*31556952)-since1800, 0).In(loc)
+		if change, _ := at.ZoneBounds(); !change.IsZero() && change.Year() > 1801 && r.IntN(4) > 0 {
+			at = change.Add(time.Duration(r.IntN(4*3600)-2*3600) * time.Second)
+			if r.IntN(4) == 0 {
+				at = at.Add(time.Duration(r.IntN(49)-24) * time.Hour)
+			}
+		}
+		return at.Unix() + since1800
+	}
+	s.start, s.now, s.probe = when(), when(), when()
+	if r.IntN(2) == 0 {
+		s.start = s.now + r.Int64N(7200) - 3600
+	}
+	return s
+}
+
+// TestAgainstOracle compares the plans of random rules with what the oracle
+// finds by trying everything.
+func TestAgainstOracle(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(20150408, 1300))
+	for n := range 1500 {
+		s := randomSample(t, r)
+		if !checkSample(t, s) {
+			t.Fatalf("sample %d: %+v", n, s)
+		}
+	}
+}
+
+func FuzzAgainstOracle(f *testing.F) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		s := randomSample(f, r)
+		f.Add(s.frequency, s.zone, s.interval, s.minutes, s.days, s.hours, s.weekDays, s.months, s.occurrences, s.start, s.now, s.probe)
+	}
+	f.Fuzz(func(t *testing.T, frequency, zone uint8, interval uint16, minutes, days uint64, hours uint32, weekDays uint8, months uint16, occurrences uint32, start, now, probe int64) {
+		checkSample(t, sample{frequency, zone, interval, minutes, days, hours, weekDays, months, occurrences, start, now, probe})
+	})
+}
+
+// checkSample reports whether the package and the oracle agree on a sample.
+func checkSample(t *testing.T, s sample) bool {
+	t.Helper()
+	spec := s.spec(t)
+	anchor := spec.Start
+	if anchor.IsZero() {
+		anchor = spec.Created
+	}
+	o := newOracle(spec.Rule, anchor)
+	later := max(anchor.Unix(), spec.Created.Unix())
+
+	plan, err := recurrence.Compile(spec)
+	if err != nil {
+		if found := o.grid(later, later+o.patience()); len(found) > 0 {
+			t.Errorf("%s\n%v\nbut the oracle knows %v", describe(spec), err, times(found[0]))
+			return false
+		}
+		return true
+	}
+
+	// Around the anchor, the creation and any other time, and for a while before
+	// and after the next instant that the plan itself names.
+	froms := []int64{anchor.Unix() - 60, later - 60, max(anchor.Unix(), s.probeTime())}
+	if next, ok := plan.From(time.Unix(froms[2], 0)); ok {
+		froms = append(froms, next.Unix()-o.window()/2)
+	}
+	ok := true
+	for _, from := range froms {
+		until := from + o.window()
+		ok = ok && same(t, spec, "grid", gridOf(plan, from, until), o.grid(from, until))
+	}
+	return ok && checkPlan(t, spec, plan, o)
+}
+
+// checkPlan compares the occurrences right after the creation.
+func checkPlan(t *testing.T, spec recurrence.Spec, plan *recurrence.Plan, o oracle) bool {
+	t.Helper()
+	created := spec.Created.Unix()
+	until := created + o.window()
+	want := o.grid(created, until)
+	if spec.Start.IsZero() && (len(want) == 0 || want[0] != created) {
+		want = slices.Insert(want, 0, created)
+	}
+	var got []int64
+	for due := range plan.All() {
+		if due.Unix() > until {
+			break
+		}
+		got = append(got, due.Unix())
+	}
+	return same(t, spec, "plan", got, want)
+}
+
+func (s sample) probeTime() int64 { return int64(uint64(s.probe)%(400*31556952)) - 5364662400 }
+
+// window is how many seconds of grid are worth comparing, and patience how many
+// of a refused rule, by what they cost the oracle.
+func (o oracle) window() int64 {
+	const hour, day = 3600, 86400
+	switch {
+	case o.rule.Frequency <= recurrence.Hour && o.anchor < 94694400:
+		return 3 * hour * int64(min(o.every, 40))
+	case o.rule.Frequency <= recurrence.Hour:
+		return 30 * hour * int64(min(o.every, 60))
+	case len(o.times()) > 24:
+		return 3 * day * int64(min(o.every, 40))
+	default:
+		return 40 * day * int64(min(o.every, 18))
+	}
+}
+
+func (o oracle) patience() int64 {
+	const year = 365 * 86400
+	switch {
+	case o.rule.Frequency > recurrence.Hour:
+		return 99 * year
+	case o.every > 100:
+		return 10 * year
+	default:
+		return year / 4
+	}
+}
+
+// gridOf collects what From and After say between two instants.
+func gridOf(plan *recurrence.Plan, from, until int64) (all []int64) {
+	for next, ok := plan.From(time.Unix(from, 0)); ok && next.Unix() <= until; next, ok = plan.From(next.Add(time.Second)) {
+		all = append(all, next.Unix())
+	}
+	return all
+}
+
+func same(t *testing.T, spec recurrence.Spec, what string, got, want []int64) bool {
+	t.Helper()
+	if slices.Equal(got, want) {
+		return true
+	}
+	n := 0
+	for n < min(len(got), len(want)) && got[n] == want[n] {
+		n++
+	}
+	t.Errorf("%s\n%s differs at %d: got %v, want %v", describe(spec), what, n,
+		times(got[n:min(n+4, len(got))]...), times(want[n:min(n+4, len(want))]...))
+	return false
+}
+
+func describe(s recurrence.Spec) string {
+	return fmt.Sprintf("created %s, start %s, %+v", s.Created.Format(time.RFC3339), s.Start.Format(time.RFC3339), *s.Rule)
+}
+
+func times(unix ...int64) (all []string) {
+	for _, t := range unix {
+		all = append(all, time.Unix(t, 0).UTC().Format(time.RFC3339))
+	}
+	return all
+}
+
+func load(t testing.TB, name string) *time.Location {
+	t.Helper()
+	loc, err := recurrence.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loc
+}

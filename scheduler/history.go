@@ -1,0 +1,308 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/failure/v1"
+	"go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/temporal"
+
+	"almanac/activities"
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// historyTimeout bounds reading a page of a job's history.
+const historyTimeout = 20 * time.Second
+
+// eventsPerPage is how many events are fetched at once: as many as the server serves.
+const eventsPerPage = 256
+
+// History returns a page of a job's history, newest first, and whether more
+// follow. It is read from the event histories of the workflow's runs: no event
+// is written for it, and it goes back as far as the namespace keeps closed runs.
+func (s *Service) History(ctx context.Context, k job.Key, p job.Page) ([]job.Record, bool, error) {
+	if err := k.Validate(); err != nil {
+		return nil, false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
+	defer cancel()
+	records, err := s.history(ctx, k, p)
+	if err != nil {
+		return nil, false, s.fail(ctx, err, missingJob(k))
+	}
+	records, more := cut(records, p)
+	return records, more, nil
+}
+
+// history collects records until there is one more than the page needs.
+func (s *Service) history(ctx context.Context, k job.Key, p job.Page) ([]job.Record, error) {
+	found, err := s.client.DescribeWorkflowExecution(ctx, k.WorkflowID(), "")
+	if err != nil {
+		return nil, err
+	}
+	info := found.GetWorkflowExecutionInfo()
+	if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return nil, serviceerror.NewNotFound("the workflow is closed")
+	}
+	var records []job.Record
+	enough := func(batch []job.Record) bool {
+		for _, r := range batch {
+			if p.Status == "" || r.Outcome == p.Status {
+				records = append(records, r)
+			}
+		}
+		return len(records) > p.Skip+p.Top
+	}
+	run := reader{service: s, workflowID: k.WorkflowID(), runID: info.GetExecution().GetRunId()}
+	for _, a := range found.GetPendingActivities() {
+		if attempts := decode[[]job.Attempt](s, a.GetHeartbeatDetails()); len(attempts) > 0 {
+			run.expect(a.GetActivityId(), attempts)
+		}
+	}
+	for run.runID != "" {
+		before, err := run.read(ctx, enough)
+		if _, expired := errors.AsType[*serviceerror.NotFound](err); expired {
+			break // the namespace keeps closed runs only so long
+		}
+		if err != nil || before == nil {
+			return records, err
+		}
+		run = reader{service: s, workflowID: k.WorkflowID(), runID: before.previous}
+		if p.Status == job.OutcomeFailed {
+			run.runID = before.failed
+		}
+	}
+	return records, nil
+}
+
+// decode reads a payload; what cannot be read gives the zero value, for a
+// history that shows most entries serves its reader better than none.
+func decode[T any](s *Service, payloads *common.Payloads) T {
+	var value T
+	if payloads == nil {
+		return value
+	}
+	if err := s.converter.FromPayloads(payloads, &value); err != nil {
+		s.log.Warn("a payload of a history cannot be read", "error", err)
+	}
+	return value
+}
+
+// A reader reads one run of a job's workflow, newest event first.
+//
+// The attempts of an execution are known from the event that ends its
+// activity, but what they belong to only from the older event that scheduled
+// it. In between lie other executions, if several were under way at once. So
+// records are held back until nothing is open, and sorted.
+type reader struct {
+	service    *Service
+	workflowID string
+	runID      string
+
+	ended    map[int64]ending                // by the event that scheduled the activity
+	started  map[int64]*history.HistoryEvent // likewise
+	expected map[string][]job.Attempt        // by activity id: of activities under way, and of cancelled ones
+	open     int
+	batch    []job.Record
+}
+
+// An ending is how an activity ended.
+type ending struct {
+	at       time.Time
+	attempts []job.Attempt
+	failure  *failure.Failure // nil: it succeeded, or was cancelled
+	canceled bool
+	timedOut bool
+}
+
+// Earlier says where a job's history goes on.
+type earlier struct {
+	previous string // the run before; empty if there is none
+	failed   string // the newest earlier run that holds a failure
+}
+
+// expect takes the attempts of an activity that has not ended as such.
+func (r *reader) expect(activityID string, attempts []job.Attempt) {
+	if r.expected == nil {
+		r.expected = map[string][]job.Attempt{}
+	}
+	r.expected[activityID] = attempts
+}
+
+// read hands the run's records to enough, in batches that are sorted newest
+// first, until that has enough: then it returns nil. Otherwise it returns what
+// comes before the run.
+func (r *reader) read(ctx context.Context, enough func([]job.Record) bool) (*earlier, error) {
+	r.ended, r.started = map[int64]ending{}, map[int64]*history.HistoryEvent{}
+	r.open = len(r.expected)
+	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
+		Namespace:       r.service.namespace,
+		Execution:       &common.WorkflowExecution{WorkflowId: r.workflowID, RunId: r.runID},
+		MaximumPageSize: eventsPerPage,
+	}
+	for {
+		page, err := r.service.client.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.GetHistory().GetEvents() {
+			if started := e.GetWorkflowExecutionStartedEventAttributes(); started != nil {
+				if enough(r.flush()) {
+					return nil, nil
+				}
+				input := decode[workflows.JobInput](r.service, started.GetInput())
+				return &earlier{previous: started.GetContinuedExecutionRunId(), failed: input.FailedRun}, nil
+			}
+			r.event(e)
+			if r.open == 0 && len(r.batch) > 0 && enough(r.flush()) {
+				return nil, nil
+			}
+		}
+		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			return &earlier{}, nil
+		}
+	}
+}
+
+// flush returns the records that were held back, newest first.
+func (r *reader) flush() []job.Record {
+	batch := r.batch
+	r.batch = nil
+	slices.SortStableFunc(batch, func(a, b job.Record) int { return b.Start.Compare(a.Start) })
+	return batch
+}
+
+func (r *reader) event(e *history.HistoryEvent) {
+	at := e.GetEventTime().AsTime()
+	switch e.GetEventType() {
+	case enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
+		a := e.GetActivityTaskCompletedEventAttributes()
+		r.end(a.GetScheduledEventId(), ending{at: at, attempts: decode[activities.Output](r.service, a.GetResult()).Attempts})
+	case enums.EVENT_TYPE_ACTIVITY_TASK_FAILED:
+		a := e.GetActivityTaskFailedEventAttributes()
+		r.end(a.GetScheduledEventId(), ending{at: at, failure: a.GetFailure(), attempts: r.attempts(a.GetFailure())})
+	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
+		a := e.GetActivityTaskTimedOutEventAttributes()
+		r.end(a.GetScheduledEventId(), ending{at: at, failure: a.GetFailure(), attempts: r.attempts(a.GetFailure()), timedOut: true})
+	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
+		r.end(e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), ending{at: at, canceled: true})
+	case enums.EVENT_TYPE_ACTIVITY_TASK_STARTED:
+		r.started[e.GetActivityTaskStartedEventAttributes().GetScheduledEventId()] = e
+	case enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+		r.scheduled(e)
+	case enums.EVENT_TYPE_MARKER_RECORDED:
+		r.marker(e)
+	}
+}
+
+func (r *reader) end(scheduled int64, e ending) {
+	r.ended[scheduled] = e
+	r.open++
+}
+
+// attempts returns the records that a failure carries.
+func (r *reader) attempts(f *failure.Failure) []job.Attempt {
+	converter := temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: r.service.converter})
+	return activities.Attempts(converter.FailureToError(f))
+}
+
+// scheduled adds the records of the execution whose activity the event scheduled.
+func (r *reader) scheduled(e *history.HistoryEvent) {
+	a := e.GetActivityTaskScheduledEventAttributes()
+	kept, expected := r.expected[a.GetActivityId()]
+	end, ended := r.ended[e.GetEventId()]
+	if expected || ended {
+		r.open--
+	}
+	if ended && expected {
+		r.open--
+	}
+	delete(r.expected, a.GetActivityId())
+	if a.GetActivityType().GetName() != activities.TypeAction {
+		return
+	}
+	attempts := kept
+	if ended {
+		attempts = end.records(kept, e, r.started[e.GetEventId()])
+	}
+	execution := decode[activities.Input](r.service, a.GetInput()).Execution
+	for _, attempt := range attempts {
+		r.batch = append(r.batch, job.Record{Execution: execution, Attempt: attempt})
+	}
+}
+
+// records returns the attempts of an activity that ended so; kept are those
+// that were recorded before it was cancelled.
+func (e *ending) records(kept []job.Attempt, scheduled, started *history.HistoryEvent) []job.Attempt {
+	attempts := e.attempts
+	if len(attempts) < len(kept) {
+		attempts = kept
+	}
+	since := scheduled.GetEventTime().AsTime()
+	last := int(started.GetActivityTaskStartedEventAttributes().GetAttempt())
+	switch {
+	case e.canceled && len(attempts) == 0:
+		return []job.Attempt{{
+			Start: e.at, End: e.at, Outcome: job.OutcomeCancelled,
+			Message: "It was withdrawn before it was sent, since the job was changed or disabled.",
+		}}
+	case e.timedOut:
+		return activities.FillLost(attempts, last, since, e.at)
+	case e.failure != nil && len(attempts) < last: // the last attempt took itself for one that would be repeated
+		attempts = activities.FillLost(attempts, last-1, since, started.GetEventTime().AsTime())
+		return append(attempts, job.Attempt{
+			Number: last, Start: started.GetEventTime().AsTime(), End: e.at,
+			Outcome: job.OutcomeFailed, Message: e.failure.GetMessage(),
+		})
+	}
+	return attempts
+}
+
+// marker adds the occurrences that were not run, and notes the attempts that
+// were recorded before their activity was cancelled.
+func (r *reader) marker(e *history.HistoryEvent) {
+	a := e.GetMarkerRecordedEventAttributes()
+	switch a.GetMarkerName() {
+	case "SideEffect":
+		if d := decode[workflows.Planned](r.service, a.GetDetails()["data"]).Dropped; d != nil {
+			r.batch = append(r.batch, dropped(d, e.GetEventTime().AsTime())...)
+		}
+	case "LocalActivity":
+		for _, p := range decode[[]activities.Pending](r.service, a.GetDetails()["result"]) {
+			if _, known := r.expected[p.ActivityID]; !known {
+				r.open++
+				r.expect(p.ActivityID, p.Attempts)
+			}
+		}
+	}
+}
+
+// dropped returns the records of occurrences that were not run, newest first.
+// They are as old as the decision, which at tells.
+func dropped(d *workflows.Dropped, at time.Time) []job.Record {
+	var records []job.Record
+	add := func(due time.Time, message string) {
+		at = at.Add(-100 * time.Nanosecond) // the shortest time that the history's ids tell apart
+		records = append(records, job.Record{
+			Execution: job.Execution{Due: due, ActionName: job.MainAction},
+			Attempt:   job.Attempt{Number: 1, Start: at, End: at, Outcome: d.Outcome, Message: message},
+		})
+	}
+	for _, due := range slices.Backward(d.Newest) {
+		add(due, "It was not run: "+d.Why+".")
+	}
+	if rest := d.Count - len(d.Newest); rest > 0 {
+		add(d.First, fmt.Sprintf("%d occurrences, the first of which was due at %s and the last before %s, were not run: %s.",
+			rest, d.First.Format(time.RFC3339), d.Newest[0].Format(time.RFC3339), d.Why))
+	}
+	return records
+}

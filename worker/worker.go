@@ -1,0 +1,65 @@
+// Package worker runs Almanac's workflows and activities: what is registered,
+// and how it is tuned, on one screen.
+package worker
+
+import (
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/activities"
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// Options configure [New].
+type Options struct {
+	Client    client.Client
+	Converter converter.DataConverter // the client's; nil means the SDK's default
+	Version   string                  // of Almanac, for the User-Agent of requests
+	Log       *slog.Logger
+}
+
+// An attempt that is under way when the worker stops may go on for grace;
+// then it is aborted, and reported until stopTimeout is over.
+const (
+	grace       = 8 * time.Second
+	stopTimeout = 10 * time.Second
+)
+
+// New returns a worker for all of Almanac. Start and Stop it.
+func New(o Options) worker.Worker {
+	w := worker.New(o.Client, workflows.TaskQueue, worker.Options{
+		WorkerStopTimeout: stopTimeout,
+
+		// Jobs come in herds: many timers fire in the same second. An attempt
+		// mostly waits for its receiver and costs little meanwhile.
+		MaxConcurrentWorkflowTaskPollers:   10,
+		MaxConcurrentActivityTaskPollers:   10,
+		MaxConcurrentActivityExecutionSize: 2000,
+
+		// Temporal offers a workflow's tasks, and queries, to the worker that
+		// has the workflow in its cache. Where that one was killed, this is how
+		// long everybody waits before another is asked.
+		StickyScheduleToStartTimeout: time.Second,
+	})
+	w.RegisterWorkflowWithOptions(workflows.Job, workflow.RegisterOptions{Name: workflows.TypeJob})
+	w.RegisterWorkflowWithOptions(workflows.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
+
+	http := activities.NewHTTP(activities.HTTPOptions{Version: o.Version})
+	runner := &activities.Runner{
+		Senders: map[job.ActionType]activities.Sender{job.ActionHTTP: http, job.ActionHTTPS: http},
+		Log:     o.Log,
+		Grace:   grace,
+	}
+	lookups := &activities.Lookups{Converter: o.Converter}
+	w.RegisterActivityWithOptions(runner.Run, activity.RegisterOptions{Name: activities.TypeAction})
+	w.RegisterActivityWithOptions(lookups.MissingWorkflows, activity.RegisterOptions{Name: activities.TypeMissing})
+	w.RegisterActivityWithOptions(lookups.PendingAttempts, activity.RegisterOptions{Name: activities.TypePending})
+	return w
+}

@@ -1,0 +1,202 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/job"
+)
+
+// A ReplaceRequest replaces a job's definition.
+type ReplaceRequest struct {
+	Definition job.Definition `json:"definition"` // State is enabled or disabled; secrets left out are kept
+	Generation int            `json:"generation"` // of the job that the caller read; 0 for whichever
+}
+
+// handle registers everything that a job answers.
+func (j *jobLoop) handle(ctx workflow.Context) error {
+	if err := workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, func() (job.Job, error) { return j.snapshot(), nil },
+		workflow.QueryHandlerOptions{Description: "the job as it stands, without secrets"}); err != nil {
+		return err
+	}
+	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateReplace,
+		func(ctx workflow.Context, r ReplaceRequest) (job.Job, error) {
+			j.replace(ctx, r.Definition.KeepSecrets(&j.Definition))
+			return j.snapshot(), nil
+		},
+		workflow.UpdateHandlerOptions{Validator: j.mayReplace, Description: "replace the definition"})
+	if err != nil {
+		return err
+	}
+	for _, c := range j.commands() {
+		err := workflow.SetUpdateHandlerWithOptions(ctx, c.name,
+			func(ctx workflow.Context) (job.Job, error) {
+				c.do(ctx)
+				return j.snapshot(), nil
+			},
+			workflow.UpdateHandlerOptions{Validator: c.may, Description: c.describe})
+		if err != nil {
+			return err
+		}
+		j.listen(ctx, c.name, func(ctx workflow.Context, signal workflow.ReceiveChannel) {
+			signal.Receive(ctx, nil)
+			if err := c.may(); err != nil {
+				workflow.GetLogger(ctx).Warn("a signal was not heeded", "signal", c.name, "job", j.Key.ARMID(), "error", err)
+				return
+			}
+			j.handleSignal(func() { c.do(ctx) })
+		})
+	}
+	j.listen(ctx, SignalCollection, func(ctx workflow.Context, signal workflow.ReceiveChannel) {
+		var enabled bool
+		signal.Receive(ctx, &enabled)
+		j.handleSignal(func() { j.rest(ctx, enabled) })
+	})
+	return nil
+}
+
+// A command is an update without arguments, and a signal.
+type command struct {
+	name, describe string
+	may            func() error
+	do             func(workflow.Context)
+}
+
+func (j *jobLoop) commands() []command {
+	return []command{
+		{UpdateRun, "run the job now", j.mayRun, func(ctx workflow.Context) { j.demand(ctx) }},
+		{UpdateEnable, "enable the job", j.mayChange, func(ctx workflow.Context) { j.setState(ctx, job.StateEnabled) }},
+		{UpdateDisable, "disable the job", j.mayChange, func(ctx workflow.Context) { j.setState(ctx, job.StateDisabled) }},
+		{UpdateDelete, "delete the job", j.mayDelete, j.remove},
+	}
+}
+
+// listen heeds the signals of one name, one after another, beside the loop.
+func (j *jobLoop) listen(ctx workflow.Context, name string, next func(workflow.Context, workflow.ReceiveChannel)) {
+	signals := workflow.GetSignalChannel(ctx, name)
+	j.signals = append(j.signals, signals)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			next(ctx, signals)
+		}
+	})
+}
+
+// handleSignal does what a signal asks for; the run does not end before it is done.
+func (j *jobLoop) handleSignal(do func()) {
+	j.handling++
+	do()
+	j.handling--
+	j.changed = true
+}
+
+// quiet reports whether no update and no signal is being handled or waits.
+func (j *jobLoop) quiet(ctx workflow.Context) bool {
+	for _, s := range j.signals {
+		if s.Len() > 0 {
+			return false
+		}
+	}
+	return j.handling == 0 && workflow.AllHandlersFinished(ctx)
+}
+
+func (j *jobLoop) mayReplace(_ workflow.Context, r ReplaceRequest) error {
+	if r.Generation != 0 && r.Generation != j.Generation {
+		return refuse(ErrTypeStale, "the job was changed meanwhile")
+	}
+	return j.mayChange()
+}
+
+func (j *jobLoop) mayChange() error {
+	if s := j.Definition.State; s.Final() {
+		return refuse(ErrTypeConflict, fmt.Sprintf("The job is %s, which is final: it can only be read and deleted.", s))
+	}
+	return j.mayDelete()
+}
+
+func (j *jobLoop) mayRun() error {
+	if len(j.running) >= maxDemanded {
+		return refuse(ErrTypeConflict, fmt.Sprintf("%d executions of the job are under way already.", len(j.running)))
+	}
+	return j.mayChange()
+}
+
+func (j *jobLoop) mayDelete() error {
+	if j.deleted {
+		return refuse(ErrTypeGone, "the job is being deleted")
+	}
+	return nil
+}
+
+func refuse(errType, message string) error {
+	return temporal.NewNonRetryableApplicationError(message, errType, nil)
+}
+
+// setState enables or disables the job.
+func (j *jobLoop) setState(ctx workflow.Context, s job.State) {
+	d := j.Definition
+	d.State = s
+	j.replace(ctx, d)
+}
+
+// replace puts a new definition in force. When it returns, nothing runs by
+// the old one any more; an attempt that is on its way already ends as it ends.
+func (j *jobLoop) replace(ctx workflow.Context, d job.Definition) {
+	old, wasActive := j.Definition, j.active()
+	timing, same := d.SameSchedule(&old), d.Equal(&old)
+	j.Generation++
+	if same {
+		return
+	}
+	if wasActive && (!timing || d.State != job.StateEnabled) {
+		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job was changed while it waited")
+	}
+	j.Definition = d
+	if j.active() && (!timing || !wasActive) {
+		j.replan(ctx, !wasActive)
+	}
+	if d.State != old.State {
+		j.showState(ctx)
+	}
+	j.changed = true
+	j.withdraw(ctx)
+}
+
+// rest heeds that the job's collection was enabled, or disabled: then its
+// jobs rest, whatever their own state.
+func (j *jobLoop) rest(ctx workflow.Context, enabled bool) {
+	if j.Resting == !enabled {
+		return
+	}
+	wasActive := j.active()
+	if wasActive {
+		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job collection was disabled while it waited")
+	}
+	j.Resting = !enabled
+	if j.active() {
+		j.replan(ctx, true)
+		return
+	}
+	if wasActive {
+		j.withdraw(ctx)
+	}
+}
+
+// remove deletes the job: it tells the collection, and then the loop ends.
+func (j *jobLoop) remove(ctx workflow.Context) {
+	j.deleted, j.changed = true, true
+	err := workflow.SignalExternalWorkflow(ctx, j.Key.Collection.WorkflowID(), "", SignalRemoved, j.Key.Name).Get(ctx, nil)
+	if err != nil { // the collection is gone: nothing lists the job
+		workflow.GetLogger(ctx).Info("the job collection was not told that the job is gone", "job", j.Key.ARMID(), "error", err)
+	}
+}
+
+// showState lets people find jobs by their state.
+func (j *jobLoop) showState(ctx workflow.Context) {
+	state := temporal.NewSearchAttributeKeyKeyword(AttributeState).ValueSet(string(j.Definition.State))
+	if err := workflow.UpsertTypedSearchAttributes(ctx, state); err != nil {
+		workflow.GetLogger(ctx).Warn("the state could not be shown", "job", j.Key.ARMID(), "error", err)
+	}
+}

@@ -1,0 +1,176 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/activities"
+	"almanac/job"
+)
+
+// An execution is one that is under way.
+type execution struct {
+	job.Execution
+	action    job.Action
+	demanded  bool // by a user, not by the recurrence
+	withdrawn bool // nothing more is to be sent for it
+	cancel    workflow.CancelFunc
+}
+
+// attemptTimeout is how long an attempt may take before it counts as lost:
+// what the action itself may take, and some time to report.
+const attemptTimeout = activities.DefaultTimeout + 10*time.Second
+
+// start starts the execution of an occurrence.
+func (j *jobLoop) start(ctx workflow.Context, due time.Time) {
+	j.decided(due)
+	j.Started++
+	j.launch(ctx, &execution{Execution: j.execution(due.Format(time.RFC3339), due)})
+}
+
+// demand starts an execution that a user asked for.
+func (j *jobLoop) demand(ctx workflow.Context) job.Execution {
+	j.Demanded++
+	e := &execution{demanded: true, Execution: j.execution(fmt.Sprintf("run %d", j.Demanded), workflow.Now(ctx).UTC())}
+	j.launch(ctx, e)
+	return e.Execution
+}
+
+// execution returns the next execution. Its id follows from the job and what,
+// which tells the job's executions apart: the same occurrence has the same id
+// whenever and wherever it is decided, and a new job of an old name has others.
+func (j *jobLoop) execution(what string, due time.Time) job.Execution {
+	j.ExecutionCount++
+	name := j.Key.WorkflowID() + "\n" + j.Created.Format(time.RFC3339) + "\n" + what
+	return job.Execution{
+		ID:         uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String(),
+		Due:        due,
+		Repeat:     j.ExecutionCount,
+		Job:        j.Key.Name,
+		Collection: j.Key.Collection.Name,
+	}
+}
+
+// launch runs an execution beside the loop.
+func (j *jobLoop) launch(ctx workflow.Context, e *execution) {
+	e.action = j.Definition.Action
+	j.Last = workflow.Now(ctx)
+	j.executions++
+	j.running = append(j.running, e)
+	ctx, e.cancel = workflow.WithCancel(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		err := j.execute(ctx, e)
+		j.ended(workflow.Now(ctx), e, err)
+	})
+}
+
+// execute runs the action and, if its last attempt failed, the error action.
+// It returns the action's error.
+func (j *jobLoop) execute(ctx workflow.Context, e *execution) error {
+	action := e.action
+	compensation := action.ErrorAction
+	action.ErrorAction = nil
+	err := j.attempt(ctx, e, job.MainAction, action)
+	if err == nil || e.withdrawn || compensation == nil {
+		return err
+	}
+	if compensation.RetryPolicy == nil {
+		withPolicy := *compensation
+		withPolicy.RetryPolicy = action.RetryPolicy
+		compensation = &withPolicy
+	}
+	if err := j.attempt(ctx, e, job.ErrorAction, *compensation); err != nil {
+		workflow.GetLogger(ctx).Warn("the error action failed as well", "job", j.Key.ARMID(), "due", e.Due)
+	}
+	return err
+}
+
+// attempt runs one action under its retry policy.
+func (j *jobLoop) attempt(ctx workflow.Context, e *execution, name job.ActionName, action job.Action) error {
+	input := activities.Input{Execution: e.Execution, Action: action, MaxAttempts: action.RetryPolicy.Attempts()}
+	input.Execution.ActionName = name
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: attemptTimeout,
+		WaitForCancellation: true, // an attempt that is under way ends as it ends, and is told so
+		RetryPolicy:         retryPolicy(action.RetryPolicy),
+		Summary:             fmt.Sprintf("%s due %s: %s", name, e.Due.Format(time.RFC3339), action.Text()),
+	})
+	var out activities.Output
+	err := workflow.ExecuteActivity(ctx, activities.TypeAction, input).Get(ctx, &out)
+	if err != nil || len(out.Attempts) > 1 {
+		j.failures = true
+	}
+	return err
+}
+
+// retryPolicy translates a job's retry policy.
+func retryPolicy(p *job.RetryPolicy) *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{
+		InitialInterval:    p.Interval(),
+		BackoffCoefficient: 1,
+		MaximumInterval:    p.Interval(),
+		MaximumAttempts:    int32(p.Attempts()),
+	}
+}
+
+// ended books the end of an execution.
+func (j *jobLoop) ended(now time.Time, e *execution, err error) {
+	for i, r := range j.running {
+		if r == e {
+			j.running = append(j.running[:i], j.running[i+1:]...)
+			break
+		}
+	}
+	if err != nil {
+		j.FailureCount++
+		if !e.withdrawn {
+			j.FaultedCount++
+		}
+	}
+	if !e.demanded {
+		j.Failed = err != nil
+		j.BusyUntil = now
+	}
+	j.changed = true
+}
+
+// withdraw sees to it that nothing more is sent for the executions that are
+// under way: a retry that waits is cancelled, an attempt that is on its way is
+// the last one. It returns when that is certain.
+func (j *jobLoop) withdraw(ctx workflow.Context) {
+	if len(j.running) == 0 {
+		return
+	}
+	for _, e := range j.running {
+		e.withdrawn = true
+	}
+	j.keepAttempts(ctx)
+	for _, e := range j.running {
+		if e.withdrawn {
+			e.cancel()
+		}
+	}
+}
+
+// keepAttempts records the attempts of the executions under way, which
+// Temporal forgets when a waiting retry is cancelled. It is a courtesy to the
+// history's readers: if it fails, what failed before is not listed.
+func (j *jobLoop) keepAttempts(ctx workflow.Context) {
+	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		ScheduleToCloseTimeout: 2 * time.Second,
+		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
+	})
+	var pending []activities.Pending
+	err := workflow.ExecuteLocalActivity(ctx, activities.TypePending).Get(ctx, &pending)
+	if err != nil && !errors.Is(err, workflow.ErrCanceled) {
+		workflow.GetLogger(ctx).Warn("the attempts so far could not be kept", "job", j.Key.ARMID(), "error", err)
+	}
+	if len(pending) > 0 {
+		j.failures = true
+	}
+}

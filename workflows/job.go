@@ -1,0 +1,293 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/job"
+)
+
+// JobInput is everything that a run of [Job] starts from: a new job, made by
+// [NewJob], or what the run before hands over when it continues as new.
+type JobInput struct {
+	Key        job.Key        `json:"key"`
+	Created    time.Time      `json:"created"` // whole seconds, UTC
+	Definition job.Definition `json:"definition"`
+	Generation int            `json:"generation"`
+	Resting    bool           `json:"resting,omitempty"` // the collection is not enabled
+
+	Plan      Planned   `json:"plan"`                // what is ahead
+	Decided   time.Time `json:"decided,omitzero"`    // occurrences up to here are started or dropped
+	BusyUntil time.Time `json:"busyUntil,omitzero"`  // see situation
+	CatchUp   time.Time `json:"catchUp,omitzero"`    // see situation
+	Started   int       `json:"started,omitempty"`   // due occurrences that were started: what recurrence.count limits
+	Demanded  int       `json:"demanded,omitempty"`  // runs on demand
+	Failed    bool      `json:"failed,omitempty"`    // whether the last occurrence failed
+	Final     time.Time `json:"final,omitzero"`      // when the job became completed or faulted
+	FailedRun string    `json:"failedRun,omitempty"` // the newest earlier run whose history holds a failure
+
+	Last           time.Time `json:"last,omitzero"` // when the last execution started
+	ExecutionCount int       `json:"executions,omitempty"`
+	FailureCount   int       `json:"failures,omitempty"`
+	FaultedCount   int       `json:"faults,omitempty"`
+}
+
+// keepFinal is how long a job that is completed or faulted can still be read.
+const keepFinal = 60 * 24 * time.Hour
+
+// A run of a job continues as new after so many executions, if the server
+// does not suggest it before.
+const executionsPerRun = 300
+
+// maxDemanded bounds how many runs on demand may be under way at once.
+const maxDemanded = 50
+
+// NewJob returns the input of a new job's workflow. The job's whole first
+// status follows from it. The definition must be valid; resting says whether
+// the job's collection is not enabled.
+func NewJob(k job.Key, d job.Definition, resting bool, now time.Time) (JobInput, error) {
+	in := JobInput{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, Resting: resting}
+	plan, err := d.Plan(in.Created, in.Created)
+	if err != nil {
+		return JobInput{}, err
+	}
+	in.Plan = planFirst(plan)
+	in.Decided = in.Created.Add(-time.Second)
+	if in.active() && in.exhausted() {
+		in.finish(in.Created)
+	}
+	return in, nil
+}
+
+// Job runs one scheduled job for as long as it exists.
+func Job(ctx workflow.Context, in JobInput) error {
+	j := &jobLoop{JobInput: in}
+	if err := j.handle(ctx); err != nil {
+		return err
+	}
+	return j.run(ctx)
+}
+
+// A jobLoop is a run of [Job]: what the next run is told, and what is under way.
+type jobLoop struct {
+	JobInput
+
+	running    []*execution
+	executions int  // in this run
+	failures   bool // whether an attempt failed in this run
+	timer      timer
+	changed    bool // something happened that the loop should look at
+	deleted    bool
+
+	signals  []workflow.ReceiveChannel
+	handling int // signals that are being handled
+}
+
+// run is the job's life: decide what is due, then sleep until the next
+// occurrence, or until something changes.
+func (j *jobLoop) run(ctx workflow.Context) error {
+	for {
+		j.changed = false
+		j.decide(ctx)
+		j.describe(ctx)
+		switch {
+		case j.deleted:
+			return j.leave(ctx)
+		case j.mayContinueAsNew(ctx):
+			return j.continueAsNew(ctx)
+		}
+		j.timer.set(ctx, j.wake())
+		err := workflow.Await(ctx, func() bool { return j.changed || j.timer.fired() })
+		switch {
+		case temporal.IsCanceledError(err): // someone cancelled the workflow itself: as good as a delete
+			ctx, _ = workflow.NewDisconnectedContext(ctx)
+			j.remove(ctx)
+		case err != nil:
+			return err
+		case j.expired(workflow.Now(ctx)):
+			j.remove(ctx)
+		}
+	}
+}
+
+// decide starts, drops or leaves waiting every occurrence that is due.
+func (j *jobLoop) decide(ctx workflow.Context) {
+	now := workflow.Now(ctx).Truncate(time.Second)
+	for j.active() {
+		j.refill(ctx)
+		due, ok := j.next()
+		if !ok || due.After(now) {
+			break
+		}
+		another, ok := j.afterNext()
+		switch judge(situation{
+			Due: due, Another: ok && !another.After(now), Busy: j.busy(),
+			BusyUntil: j.BusyUntil, CatchUp: j.CatchUp, Overlap: j.Definition.Recurrence.Overlap(),
+		}) {
+		case verdictWait:
+			return
+		case verdictRun:
+			j.start(ctx, due)
+		case verdictRunFirst:
+			until := j.BusyUntil
+			j.start(ctx, due)
+			j.drop(ctx, until, job.OutcomeMissed, "the execution before it was still under way and another occurrence waited already")
+		case verdictSkip:
+			j.drop(ctx, j.BusyUntil, job.OutcomeSkipped, "the execution before it was still under way")
+		case verdictCatchUp:
+			j.catchUp(ctx, now)
+		}
+	}
+	if j.active() && j.exhausted() && len(j.running) == 0 {
+		j.finish(now)
+		j.showState(ctx)
+	}
+}
+
+// active reports whether occurrences run when they are due.
+func (in *JobInput) active() bool {
+	return in.Definition.State == job.StateEnabled && !in.Resting
+}
+
+// exhausted reports whether no occurrence is left.
+func (in *JobInput) exhausted() bool {
+	_, ok := in.next()
+	return !ok
+}
+
+// next returns the next undecided occurrence, be it due or not.
+func (in *JobInput) next() (time.Time, bool) {
+	if r := in.Definition.Recurrence; r != nil && r.Count > 0 && in.Started >= r.Count {
+		return time.Time{}, false
+	}
+	if len(in.Plan.Due) == 0 {
+		return time.Time{}, false
+	}
+	return in.Plan.Due[0], true
+}
+
+// afterNext returns the occurrence after the next one.
+func (in *JobInput) afterNext() (time.Time, bool) {
+	if r := in.Definition.Recurrence; len(in.Plan.Due) < 2 || r != nil && r.Count > 0 && in.Started+1 >= r.Count {
+		return time.Time{}, false
+	}
+	return in.Plan.Due[1], true
+}
+
+// finish makes the job completed or faulted.
+func (in *JobInput) finish(now time.Time) {
+	in.Definition.State = finalState(in.Failed)
+	in.Final = now
+	in.Plan = Planned{Done: true}
+}
+
+// busy reports whether an occurrence is under way; runs on demand do not count.
+func (j *jobLoop) busy() bool {
+	for _, e := range j.running {
+		if !e.demanded {
+			return true
+		}
+	}
+	return false
+}
+
+// wake returns when the loop is to look again if nothing else happens; zero for never.
+func (j *jobLoop) wake() time.Time {
+	if !j.Final.IsZero() {
+		return j.Final.Add(keepFinal)
+	}
+	next, ok := j.next()
+	if !ok || !j.active() || j.busy() && j.Definition.Recurrence.Overlap() != job.OverlapAllowAll {
+		return time.Time{}
+	}
+	return next
+}
+
+// expired reports whether the job is final and was kept long enough.
+func (j *jobLoop) expired(now time.Time) bool {
+	return !j.Final.IsZero() && !now.Before(j.Final.Add(keepFinal))
+}
+
+// mayContinueAsNew reports whether the run is long enough and nothing is under way.
+func (j *jobLoop) mayContinueAsNew(ctx workflow.Context) bool {
+	return (j.executions >= executionsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()) &&
+		len(j.running) == 0 && j.quiet(ctx)
+}
+
+// continueAsNew hands over to a new run.
+func (j *jobLoop) continueAsNew(ctx workflow.Context) error {
+	if j.failures {
+		j.FailedRun = workflow.GetInfo(ctx).WorkflowExecution.RunID
+	}
+	return workflow.NewContinueAsNewError(ctx, TypeJob, j.JobInput)
+}
+
+// leave ends the workflow of a deleted job, once everybody has been answered.
+func (j *jobLoop) leave(ctx workflow.Context) error {
+	return workflow.Await(ctx, func() bool { return j.quiet(ctx) })
+}
+
+// snapshot returns the job as its readers see it, without secrets.
+func (j *jobLoop) snapshot() job.Job { return j.Snapshot() }
+
+// Snapshot returns the job as its readers see it, without secrets.
+func (in *JobInput) Snapshot() job.Job {
+	s := job.Status{
+		LastExecutionTime: job.NewTime(in.Last),
+		ExecutionCount:    in.ExecutionCount,
+		FailureCount:      in.FailureCount,
+		FaultedCount:      in.FaultedCount,
+	}
+	if next, ok := in.next(); ok && in.active() {
+		s.NextExecutionTime = job.NewTime(next)
+	}
+	return job.Job{Key: in.Key, Created: in.Created, Definition: in.Definition.Redacted(), Status: s, Generation: in.Generation}
+}
+
+// describe tells the Temporal Web UI and CLI how the job stands.
+func (j *jobLoop) describe(ctx workflow.Context) {
+	s := j.snapshot()
+	next := "none"
+	if s.Status.NextExecutionTime != nil {
+		next = s.Status.NextExecutionTime.String()
+	}
+	last := "never"
+	if s.Status.LastExecutionTime != nil {
+		last = s.Status.LastExecutionTime.String()
+	}
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf(
+		"**%s** (%s)\n\n%s\n\n- next execution: %s\n- last execution: %s\n- executions: %d, failures: %d, faulted: %d",
+		j.Key.Name, s.Definition.State, s.Definition.Text(), next, last,
+		s.Status.ExecutionCount, s.Status.FailureCount, s.Status.FaultedCount))
+}
+
+// A timer sleeps until an instant.
+type timer struct {
+	at     time.Time
+	future workflow.Future
+	cancel workflow.CancelFunc
+}
+
+// set makes the timer fire at that instant, or never if it is zero. A timer
+// that is set for it already goes on.
+func (t *timer) set(ctx workflow.Context, at time.Time) {
+	if t.future != nil && t.at.Equal(at) && !t.future.IsReady() {
+		return
+	}
+	if t.future != nil && !t.future.IsReady() {
+		t.cancel()
+	}
+	*t = timer{}
+	if at.IsZero() {
+		return
+	}
+	ctx, cancel := workflow.WithCancel(ctx)
+	*t = timer{at: at, cancel: cancel, future: workflow.NewTimerWithOptions(ctx, at.Sub(workflow.Now(ctx)),
+		workflow.TimerOptions{Summary: "until " + at.UTC().Format(time.RFC3339)})}
+}
+
+// fired reports whether the instant has come.
+func (t *timer) fired() bool { return t.future != nil && t.future.IsReady() }

@@ -1,0 +1,86 @@
+package workflows
+
+import (
+	"time"
+
+	"almanac/job"
+)
+
+// A situation is what the decision about an occurrence that is due depends on.
+type situation struct {
+	Due       time.Time // the oldest occurrence that is due and undecided
+	Another   bool      // whether the one after it is due as well
+	Busy      bool      // whether an occurrence runs now, or waits for a retry
+	BusyUntil time.Time // when the last one that ran ended
+	CatchUp   time.Time // occurrences up to here were admitted to be caught up, one after another
+	Overlap   job.OverlapPolicy
+}
+
+// A verdict says what becomes of an occurrence that is due.
+type verdict int
+
+const (
+	verdictWait     verdict = iota // decide when the one that runs has ended
+	verdictRun                     // run it now
+	verdictRunFirst                // run it now; the others that came due while the one before it ran are missed
+	verdictSkip                    // it and all others that came due while the one before it ran are skipped
+	verdictCatchUp                 // several came due while nothing could run them: the catch-up window decides
+)
+
+// judge decides about an occurrence that is due.
+//
+// One that comes due while the one before it runs is not decided before that
+// has ended, unless the overlap policy lets both run: so a long execution
+// costs no timer of its own.
+func judge(s situation) verdict {
+	caughtUp := !s.Due.After(s.CatchUp)
+	switch {
+	case s.Busy && (caughtUp || s.Overlap != job.OverlapAllowAll):
+		return verdictWait
+	case caughtUp:
+		return verdictRun
+	case s.Overlap == job.OverlapAllowAll && s.Busy:
+		return verdictRun
+	case s.Overlap != job.OverlapAllowAll && !s.Due.After(s.BusyUntil):
+		if s.Overlap == job.OverlapSkip {
+			return verdictSkip
+		}
+		return verdictRunFirst
+	case s.Another:
+		return verdictCatchUp
+	}
+	return verdictRun
+}
+
+// A Dropped is a stretch of occurrences that came due and were not run.
+type Dropped struct {
+	Outcome job.Outcome `json:"outcome"`
+	Why     string      `json:"why"`
+	Count   int         `json:"count"`
+	First   time.Time   `json:"first"`
+	Last    time.Time   `json:"last"`
+	Newest  []time.Time `json:"newest"` // the newest of them, oldest first, at most maxListed
+}
+
+// maxListed bounds how many dropped occurrences are told one by one.
+const maxListed = 50
+
+func (d *Dropped) add(t time.Time) {
+	if d.Count == 0 {
+		d.First = t
+	}
+	d.Count++
+	d.Last = t
+	d.Newest = append(d.Newest, t)
+	if len(d.Newest) > maxListed {
+		d.Newest = d.Newest[1:]
+	}
+}
+
+// finalState returns the state of a job that has no occurrence left.
+func finalState(lastFailed bool) job.State {
+	if lastFailed {
+		return job.StateFaulted
+	}
+	return job.StateCompleted
+}

@@ -119,7 +119,10 @@ func TestEmptyListsAreTheServices28Bytes(t *testing.T) {
 func TestDefaultSubscriptionAndGroupCanBeChosen(t *testing.T) {
 	t.Parallel()
 	var asked job.CollectionKey
-	f := &fake{collection: func(_ context.Context, k job.CollectionKey) (job.Collection, error) { asked = k; return standard(k), nil }}
+	f := &fake{collection: func(_ context.Context, k job.CollectionKey) (job.Collection, error) {
+		asked = k
+		return standard(k), nil
+	}}
 	send(api.New(f, api.Options{DefaultSubscription: "mine", DefaultResourceGroup: "ours"}), http.MethodGet, "/jobCollections/c", "")
 	require.Equal(t, job.CollectionKey{Subscription: "mine", ResourceGroup: "ours", Name: "c"}, asked)
 }

@@ -20,6 +20,7 @@ var statuses = map[job.Kind]int{
 	job.KindNotFound:    http.StatusNotFound,
 	job.KindConflict:    http.StatusConflict,
 	job.KindTooLarge:    http.StatusRequestEntityTooLarge,
+	job.KindForbidden:   http.StatusForbidden,
 	job.KindUnavailable: http.StatusServiceUnavailable,
 }
 
@@ -40,20 +41,32 @@ func (s *server) fail(c *gin.Context, err error) {
 		c.Status(statusClientClosedRequest)
 		return
 	}
-	e, _ := errors.AsType[*job.Error](err)
-	status, shown := statuses[job.KindOf(err)]
-	if !shown && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		e, status, shown = s.late(), http.StatusServiceUnavailable, true
-	}
-	if !shown {
+	e := s.shown(ctx, err)
+	if e == nil {
 		s.log.ErrorContext(ctx, "request failed", slog.Any("error", err), slog.Any("cause", rootOf(err)), requestID(c))
 		_ = reply(c, http.StatusInternalServerError, internalError)
 		return
 	}
-	if status == http.StatusServiceUnavailable {
+	if e.Kind == job.KindUnavailable {
 		c.Header("Retry-After", retryAfter)
 	}
-	_ = reply(c, status, errorEnvelope{e.Body()})
+	_ = reply(c, statuses[e.Kind], errorEnvelope{e.Body()})
+}
+
+// shown returns what the caller is told of an error, or nil where it is a
+// fault of ours.
+func (s *server) shown(ctx context.Context, err error) *job.Error {
+	e, _ := errors.AsType[*job.Error](err)
+	switch {
+	case e != nil && statuses[e.Kind] != 0:
+		return e
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return &job.Error{
+			Kind: job.KindUnavailable, Code: "ServiceUnavailable",
+			Message: fmt.Sprintf("There was no answer within %s. What was asked for may have been done or not; look, and try again.", s.timeout),
+		}
+	}
+	return nil
 }
 
 // rootOf returns the innermost error, which a [job.Error] keeps out of its text.
@@ -62,12 +75,4 @@ func rootOf(err error) error {
 		err = inner
 	}
 	return err
-}
-
-// late returns the error for a request that took too long.
-func (s *server) late() *job.Error {
-	return &job.Error{
-		Kind: job.KindUnavailable, Code: "ServiceUnavailable",
-		Message: fmt.Sprintf("There was no answer within %s. What was asked for may have been done or not; look, and try again.", s.timeout),
-	}
 }

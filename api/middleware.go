@@ -82,6 +82,18 @@ func (s *server) limitTime(c *gin.Context) {
 	c.Next()
 }
 
+// refuseCrossOrigin refuses what a browser sends on behalf of another site: an
+// API that asks for no login must not be run by any web page that its user
+// happens to read. Other clients are not concerned.
+func (s *server) refuseCrossOrigin(c *gin.Context) {
+	if err := s.crossOrigin.Check(c.Request); err != nil {
+		s.fail(c, &job.Error{
+			Kind: job.KindForbidden, Code: "CrossOriginRequestForbidden",
+			Message: "A web page of another site may not change anything here.", Err: err,
+		})
+	}
+}
+
 // handle adapts a handler that returns its errors.
 func (s *server) handle(f func(*gin.Context) error) gin.HandlerFunc {
 	return func(c *gin.Context) {

@@ -79,6 +79,7 @@ type server struct {
 	version       string
 	timeout       time.Duration
 	publicURL     *url.URL
+	crossOrigin   *http.CrossOriginProtection
 }
 
 // New returns the API of s.
@@ -91,6 +92,7 @@ func New(s Scheduler, o Options) http.Handler {
 		version:       o.Version,
 		timeout:       cmp.Or(o.Timeout, defaultTimeout),
 		publicURL:     o.PublicURL,
+		crossOrigin:   http.NewCrossOriginProtection(),
 	}
 	if srv.log == nil {
 		srv.log = slog.New(slog.DiscardHandler)
@@ -109,7 +111,7 @@ func (s *server) engine() *gin.Engine {
 	r.ForwardedByClientIP = false
 	r.UseEscapedPath = true      // a name may hold an escaped slash,
 	r.UnescapePathValues = false // and a plus, which gin would take for a blank: see param
-	r.Use(s.identify, s.logAccess, s.recoverPanic, s.limitTime)
+	r.Use(s.identify, s.logAccess, s.recoverPanic, s.refuseCrossOrigin, s.limitTime)
 	s.routes(r)
 	return r
 }

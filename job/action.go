@@ -41,8 +41,17 @@ func (t ActionType) Kind() ActionType {
 	return ""
 }
 
-// Text returns the action in a few words without secrets, for people.
+// Text returns the action in a few words without secrets, for people: at most
+// 200 characters.
 func (a *Action) Text() string {
+	text := a.text()
+	if r := []rune(text); len(r) > 200 {
+		return string(r[:199]) + "…"
+	}
+	return text
+}
+
+func (a *Action) text() string {
 	switch {
 	case a.Request != nil:
 		return a.Request.Method + " " + RedactURI(a.Request.URI)

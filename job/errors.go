@@ -1,7 +1,6 @@
 package job
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,6 +17,7 @@ const (
 	KindNotFound                // the named thing does not exist
 	KindConflict                // the state of the thing, or a quota, forbids it
 	KindTooLarge                // the input is larger than is taken
+	KindForbidden               // whoever asks may not
 	KindUnavailable             // Temporal or the workers cannot be reached now; try again
 )
 
@@ -73,7 +73,7 @@ func show(v any) string {
 	if t, ok := v.(time.Time); ok {
 		return t.UTC().Format(time.RFC3339)
 	}
-	b, err := json.Marshal(v)
+	b, err := plainJSON(v)
 	text := string(b)
 	if err != nil {
 		text = fmt.Sprint(v)

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// A calendar is a set of dates, as days since 1970-01-01, the first of them
-// near the anchor and the last never.
+// A calendar is a set of dates, as days since 1970-01-01.
 type calendar interface {
 	// next returns the first date at or after day, or false if there is none.
 	next(day int64) (int64, bool)
@@ -59,23 +58,23 @@ type months struct {
 
 func (c *months) next(day int64) (int64, bool) {
 	year, month, dayOfMonth := time.Unix(day*secondsPerDay, 0).UTC().Date()
-	since := max(monthNumber(year, month)-c.first, 0)
-	k := ceilDiv(since, c.every)
-	if c.hit(k) && c.first+k*c.every == monthNumber(year, month) {
+	number := monthNumber(year, month)
+	k := ceilDiv(max(number-c.first, 0), c.every)
+	if c.first+k*c.every == number && c.hit(k) {
 		start := day - int64(dayOfMonth) + 1
-		if rest := c.daysOf(start, c.first+k*c.every) >> (dayOfMonth - 1); rest != 0 {
+		if rest := c.daysOf(number, start) >> (dayOfMonth - 1); rest != 0 {
 			return day + int64(bits.TrailingZeros32(rest)), true
 		}
 		k++
 	}
 	k, ok := c.nextHit(k)
-	number := c.first + k*c.every
+	number = c.first + k*c.every
 	start := firstDay(number)
-	return start + int64(bits.TrailingZeros32(c.daysOf(start, number))), ok
+	return start + int64(bits.TrailingZeros32(c.daysOf(number, start))), ok
 }
 
-// daysOf returns the days of the month with that number and first day.
-func (c *months) daysOf(start, number int64) uint32 {
+// daysOf returns the days of the month with that number, which begins on day start.
+func (c *months) daysOf(number, start int64) uint32 {
 	return c.days[monthKind(daysIn(number), weekday(start))]
 }
 

@@ -31,17 +31,18 @@ func newGrid(r *Rule, anchor int64) grid {
 }
 
 // newClock returns the times of day of a rule whose anchor is at the given local
-// time. Minutes and hours that it does not give are the anchor's if anchored,
-// and any if not; second is 0 with minutes, and the anchor's without.
+// time. A rule without minutes keeps the anchor's, or all if it counts minutes. One
+// without hours has all, or the anchor's if it has no minutes and counts days.
 func newClock(r *Rule, local int64) clock {
 	second := local - floorDiv(local, secondsPerDay)*secondsPerDay
 	hour, minute := second/3600, second/60%60
-	c := clock{hours: allHours, minutes: bitset(r.Minutes, 1<<minute), second: second % 60}
-	if len(r.Minutes) > 0 {
-		c.second = 0
-	} else if r.Frequency == Minute {
+	c := clock{hours: allHours, minutes: 1 << minute, second: second % 60}
+	switch {
+	case len(r.Minutes) > 0:
+		c.minutes, c.second = bitset(r.Minutes, 0), 0
+	case r.Frequency == Minute:
 		c.minutes = allMinutes
-	} else if r.Frequency > Hour && len(r.Hours) == 0 {
+	case r.Frequency > Hour:
 		c.hours = 1 << hour
 	}
 	c.hours = uint32(bitset(r.Hours, uint64(c.hours)))

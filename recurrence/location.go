@@ -15,14 +15,13 @@ import (
 // The zone's rules come from where package time finds them: the machine, or else
 // the program itself.
 func LoadLocation(name string) (*time.Location, error) {
-	iana := name
-	if windows, ok := windowsZones[name]; ok {
-		iana = windows
-	}
 	// Package time takes whatever file lies in its directories, and on some
-	// systems in any case.
-	if _, ok := slices.BinarySearch(ianaZones[:], iana); !ok {
-		return nil, fmt.Errorf("unknown time zone %q, want an IANA name such as Europe/Stockholm or a Windows name such as W. Europe Standard Time", name)
+	// systems in any case. So the name has to be known first.
+	iana := name
+	if _, ok := slices.BinarySearch(ianaZones[:], name); !ok {
+		if iana, ok = windowsZones[name]; !ok {
+			return nil, fmt.Errorf("unknown time zone %q, want an IANA name such as Europe/Stockholm or a Windows name such as W. Europe Standard Time", name)
+		}
 	}
 	loc, err := time.LoadLocation(iana)
 	if err != nil {

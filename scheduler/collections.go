@@ -80,6 +80,7 @@ func (s *Service) startCollection(ctx context.Context, c job.Collection) error {
 		ID:                    c.Key.WorkflowID(),
 		StaticSummary:         "job collection " + c.Key.Name,
 		StaticDetails:         "`" + c.Key.ARMID() + "`",
+		Memo:                  map[string]any{workflows.MemoText: "job collection " + c.Key.Name, workflows.MemoID: c.Key.ARMID()},
 		TypedSearchAttributes: temporal.NewSearchAttributes(collectionAttributes(c.Key)...),
 	}, workflows.TypeCollection, workflows.CollectionInput{Collection: c})
 	if err != nil {

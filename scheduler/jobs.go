@@ -120,6 +120,7 @@ func (s *Service) create(ctx context.Context, c job.Collection, k job.Key, body 
 		ID:                    k.WorkflowID(),
 		StaticSummary:         definition.Text(),
 		StaticDetails:         "`" + k.ARMID() + "`",
+		Memo:                  map[string]any{workflows.MemoText: definition.Text(), workflows.MemoID: k.ARMID()},
 		TypedSearchAttributes: temporal.NewSearchAttributes(attributes...),
 	}, workflows.TypeJob, input)
 	return input.Snapshot(), err

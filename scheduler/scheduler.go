@@ -165,7 +165,7 @@ func (s *Service) fail(ctx context.Context, err error, missing *job.Error) error
 		s.log.WarnContext(ctx, "temporal did not answer", slog.Any("error", err))
 		return &job.Error{
 			Kind: job.KindUnavailable, Code: "ServiceUnavailable", Err: err,
-			Message: "Temporal, or a worker of Almanac, did not answer in time. Nothing may have been changed; try again.",
+			Message: "Temporal, or a worker of Almanac, did not answer in time. It is not certain whether anything was changed: look, and try again.",
 		}
 	}
 	return &job.Error{Kind: job.KindInternal, Code: "InternalServerError", Message: "internal error", Err: err}

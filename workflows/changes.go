@@ -102,11 +102,19 @@ func (j *jobLoop) quiet(ctx workflow.Context) bool {
 	return j.handling == 0 && workflow.AllHandlersFinished(ctx)
 }
 
-func (j *jobLoop) mayReplace(_ workflow.Context, r ReplaceRequest) error {
+func (j *jobLoop) mayReplace(ctx workflow.Context, r ReplaceRequest) error {
 	if r.Generation != 0 && r.Generation != j.Generation {
 		return refuse(ErrTypeStale, "the job was changed meanwhile")
 	}
-	return j.mayChange()
+	if err := j.mayChange(); err != nil {
+		return err
+	}
+	// Whoever sent it may know more, such as a new time zone. Once in force, a
+	// definition that cannot be planned would stop the job.
+	if _, err := r.Definition.Plan(j.Created, workflow.Now(ctx)); err != nil {
+		return refuse(ErrTypeInvalid, err.Error())
+	}
+	return nil
 }
 
 func (j *jobLoop) mayChange() error {
@@ -145,11 +153,11 @@ func (j *jobLoop) setState(ctx workflow.Context, s job.State) {
 // the old one any more; an attempt that is on its way already ends as it ends.
 func (j *jobLoop) replace(ctx workflow.Context, d job.Definition) {
 	old, wasActive := j.Definition, j.active()
-	timing, same := d.SameSchedule(&old), d.Equal(&old)
-	j.Generation++
-	if same {
+	if d.Equal(&old) {
 		return
 	}
+	timing := d.SameSchedule(&old)
+	j.Generation++
 	if wasActive && (!timing || d.State != job.StateEnabled) {
 		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job was changed while it waited")
 	}
@@ -159,6 +167,9 @@ func (j *jobLoop) replace(ctx workflow.Context, d job.Definition) {
 	}
 	if d.State != old.State {
 		j.showState(ctx)
+	}
+	if text := d.Text(); text != old.Text() {
+		j.showText(ctx, text)
 	}
 	j.changed = true
 	j.withdraw(ctx)
@@ -198,5 +209,12 @@ func (j *jobLoop) showState(ctx workflow.Context) {
 	state := temporal.NewSearchAttributeKeyKeyword(AttributeState).ValueSet(string(j.Definition.State))
 	if err := workflow.UpsertTypedSearchAttributes(ctx, state); err != nil {
 		workflow.GetLogger(ctx).Warn("the state could not be shown", "job", j.Key.ARMID(), "error", err)
+	}
+}
+
+// showText tells people what the job does.
+func (j *jobLoop) showText(ctx workflow.Context, text string) {
+	if err := workflow.UpsertMemo(ctx, map[string]any{MemoText: text}); err != nil {
+		workflow.GetLogger(ctx).Warn("what the job does could not be shown", "job", j.Key.ARMID(), "error", err)
 	}
 }

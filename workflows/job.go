@@ -38,9 +38,14 @@ type JobInput struct {
 // keepFinal is how long a job that is completed or faulted can still be read.
 const keepFinal = 60 * 24 * time.Hour
 
-// A run of a job continues as new after so many executions, if the server
-// does not suggest it before.
-const executionsPerRun = 300
+// A run of a job continues as new when nothing is under way after so many
+// executions, if the server does not suggest it before. If there is no such
+// moment, the run makes one after drainAfter executions, far below the length
+// at which the server ends a workflow.
+const (
+	executionsPerRun = 300
+	drainAfter       = 2 * executionsPerRun
+)
 
 // maxDemanded bounds how many runs on demand may be under way at once.
 const maxDemanded = 50
@@ -91,15 +96,15 @@ type jobLoop struct {
 func (j *jobLoop) run(ctx workflow.Context) error {
 	for {
 		j.changed = false
-		j.decide(ctx)
-		j.describe(ctx)
 		switch {
 		case j.deleted:
 			return j.leave(ctx)
-		case j.mayContinueAsNew(ctx):
+		case j.mayContinueAsNew(ctx): // before the next occurrence is started, for there may always be one that waits
 			return j.continueAsNew(ctx)
 		}
-		j.timer.set(ctx, j.wake())
+		j.decide(ctx)
+		j.describe(ctx)
+		j.timer.set(ctx, j.wake(workflow.Now(ctx)))
 		err := workflow.Await(ctx, func() bool { return j.changed || j.timer.fired() })
 		switch {
 		case temporal.IsCanceledError(err): // someone cancelled the workflow itself: as good as a delete
@@ -122,11 +127,7 @@ func (j *jobLoop) decide(ctx workflow.Context) {
 		if !ok || due.After(now) {
 			break
 		}
-		another, ok := j.afterNext()
-		switch judge(situation{
-			Due: due, Another: ok && !another.After(now), Busy: j.busy(),
-			BusyUntil: j.BusyUntil, CatchUp: j.CatchUp, Overlap: j.Definition.Recurrence.Overlap(),
-		}) {
+		switch judge(j.situation(due, now)) {
 		case verdictWait:
 			return
 		case verdictRun:
@@ -138,12 +139,28 @@ func (j *jobLoop) decide(ctx workflow.Context) {
 		case verdictSkip:
 			j.drop(ctx, j.BusyUntil, job.OutcomeSkipped, "the execution before it was still under way")
 		case verdictCatchUp:
-			j.catchUp(ctx, now)
+			j.catchUp(ctx, due, now)
+			if j.Plan.More {
+				return
+			}
 		}
 	}
 	if j.active() && j.exhausted() && len(j.running) == 0 {
 		j.finish(now)
 		j.showState(ctx)
+	}
+}
+
+// situation returns what the decision about the next occurrence depends on.
+func (j *jobLoop) situation(due, now time.Time) situation {
+	return situation{
+		Due:       due,
+		Another:   len(j.Plan.Due) > 1 && !j.Plan.Due[1].After(now), // count does not matter: what is dropped uses up none
+		Busy:      j.busy(),
+		Draining:  j.executions >= drainAfter && len(j.running) > 0,
+		BusyUntil: j.BusyUntil,
+		CatchUp:   j.CatchUp,
+		Overlap:   j.Definition.Recurrence.Overlap(),
 	}
 }
 
@@ -169,14 +186,6 @@ func (in *JobInput) next() (time.Time, bool) {
 	return in.Plan.Due[0], true
 }
 
-// afterNext returns the occurrence after the next one.
-func (in *JobInput) afterNext() (time.Time, bool) {
-	if r := in.Definition.Recurrence; len(in.Plan.Due) < 2 || r != nil && r.Count > 0 && in.Started+1 >= r.Count {
-		return time.Time{}, false
-	}
-	return in.Plan.Due[1], true
-}
-
 // finish makes the job completed or faulted.
 func (in *JobInput) finish(now time.Time) {
 	in.Definition.State = finalState(in.Failed)
@@ -195,12 +204,15 @@ func (j *jobLoop) busy() bool {
 }
 
 // wake returns when the loop is to look again if nothing else happens; zero for never.
-func (j *jobLoop) wake() time.Time {
+func (j *jobLoop) wake(now time.Time) time.Time {
 	if !j.Final.IsZero() {
 		return j.Final.Add(keepFinal)
 	}
+	if j.Plan.More { // it is a long way: another workflow task takes the next step
+		return now.Add(time.Millisecond)
+	}
 	next, ok := j.next()
-	if !ok || !j.active() || j.busy() && j.Definition.Recurrence.Overlap() != job.OverlapAllowAll {
+	if !ok || !j.active() || j.situation(next, now).waits() {
 		return time.Time{}
 	}
 	return next

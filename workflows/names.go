@@ -47,4 +47,13 @@ const (
 	ErrTypeConflict = "Conflict" // the state of the job or collection forbids it
 	ErrTypeStale    = "Stale"    // the job was changed since the caller read it
 	ErrTypeGone     = "Gone"     // it is being deleted
+	ErrTypeInvalid  = "Invalid"  // this worker cannot plan the definition
+)
+
+// MemoText and MemoID are the members of a workflow's memo: a line that says
+// what it is, and its resource id. Every run has them, which is not so with
+// the summary that a workflow is started with.
+const (
+	MemoText = "text"
+	MemoID   = "id"
 )

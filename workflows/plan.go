@@ -56,6 +56,16 @@ func planFirst(p *recurrence.Plan) Planned {
 	return planFrom(p, first.Add(-time.Second))
 }
 
+// planOn plans on after t for a job that was enabled or changed: unlike a new
+// job it runs nothing at once.
+func planOn(p *recurrence.Plan, t time.Time) Planned {
+	first, ok := p.From(t.Add(time.Second))
+	if !ok {
+		return Planned{Done: true}
+	}
+	return planFrom(p, first.Add(-time.Second))
+}
+
 // planDrop drops the occurrences after t and up to until, and plans on.
 func planDrop(p *recurrence.Plan, t, until time.Time, outcome job.Outcome, why string) Planned {
 	dropped := &Dropped{Outcome: outcome, Why: why}

@@ -20,13 +20,13 @@ func (j *jobLoop) record(ctx workflow.Context, ask func(*recurrence.Plan) Planne
 			// gone or this worker is older than the one that took the job.
 			// Failing the workflow task keeps the job as it is until a worker
 			// that can read it comes.
-			panic("the recurrence of " + j.Key.WorkflowID() + " cannot be read: " + err.Error())
+			panic("the recurrence of " + j.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // see above
 		}
 		return ask(plan)
 	})
 	var answer Planned
 	if err := value.Get(&answer); err != nil {
-		panic("a recorded plan of " + j.Key.WorkflowID() + " cannot be read: " + err.Error())
+		panic("a recorded plan of " + j.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // likewise
 	}
 	j.Plan = answer
 }
@@ -55,16 +55,17 @@ func (j *jobLoop) drop(ctx workflow.Context, until time.Time, outcome job.Outcom
 		if !ok || next.After(until) {
 			return
 		}
-		from := j.Decided
+		from := next.Add(-time.Second)
 		j.record(ctx, func(p *recurrence.Plan) Planned { return planDrop(p, from, until, outcome, why) })
 		j.settleDropped(ctx)
 	}
 }
 
-// catchUp decides about several occurrences that came due while nothing could
-// run them: those within the catch-up window are admitted, the others missed.
-func (j *jobLoop) catchUp(ctx workflow.Context, now time.Time) {
-	from, window := j.Decided, j.Definition.Recurrence.CatchUp()
+// catchUp decides about several occurrences, from due on, that came due while
+// nothing could run them: those within the catch-up window are admitted, the
+// others missed.
+func (j *jobLoop) catchUp(ctx workflow.Context, due, now time.Time) {
+	from, window := due.Add(-time.Second), j.Definition.Recurrence.CatchUp()
 	j.record(ctx, func(p *recurrence.Plan) Planned {
 		until := missedUntil(p, from, now, window)
 		return planDrop(p, from, until, job.OutcomeMissed, "nothing could run it when it was due")
@@ -93,19 +94,14 @@ func (j *jobLoop) settleDropped(ctx workflow.Context) {
 // now on, with nothing run at once for it. A one-time job whose time passed
 // while it was disabled runs at once when it is enabled.
 func (j *jobLoop) replan(ctx workflow.Context, enabled bool) {
-	now := workflow.Now(ctx).Truncate(time.Second)
-	from := now.Add(-time.Second)
-	if from.Before(j.Decided) {
-		from = j.Decided
+	decided := j.Decided
+	if enabled && j.Definition.Recurrence == nil {
+		j.record(ctx, func(p *recurrence.Plan) Planned { return planFrom(p, decided) })
+		return
 	}
-	once := j.Definition.Recurrence == nil && j.Started == 0 && enabled
-	j.record(ctx, func(p *recurrence.Plan) Planned {
-		if once {
-			return planFirst(p)
-		}
-		return planFrom(p, from)
-	})
-	if !once {
-		j.Decided = from
+	if before := workflow.Now(ctx).Truncate(time.Second).Add(-time.Second); before.After(decided) {
+		decided = before
 	}
+	j.Decided = decided
+	j.record(ctx, func(p *recurrence.Plan) Planned { return planOn(p, decided) })
 }

@@ -11,6 +11,7 @@ type situation struct {
 	Due       time.Time // the oldest occurrence that is due and undecided
 	Another   bool      // whether the one after it is due as well
 	Busy      bool      // whether an occurrence runs now, or waits for a retry
+	Draining  bool      // whether nothing is to start before all that is under way has ended
 	BusyUntil time.Time // when the last one that ran ended
 	CatchUp   time.Time // occurrences up to here were admitted to be caught up, one after another
 	Overlap   job.OverlapPolicy
@@ -28,28 +29,42 @@ const (
 )
 
 // judge decides about an occurrence that is due.
-//
-// One that comes due while the one before it runs is not decided before that
-// has ended, unless the overlap policy lets both run: so a long execution
-// costs no timer of its own.
 func judge(s situation) verdict {
-	caughtUp := !s.Due.After(s.CatchUp)
 	switch {
-	case s.Busy && (caughtUp || s.Overlap != job.OverlapAllowAll):
+	case s.waits():
 		return verdictWait
-	case caughtUp:
+	case s.caughtUp():
 		return verdictRun
-	case s.Overlap == job.OverlapAllowAll && s.Busy:
-		return verdictRun
-	case s.Overlap != job.OverlapAllowAll && !s.Due.After(s.BusyUntil):
-		if s.Overlap == job.OverlapSkip {
-			return verdictSkip
-		}
-		return verdictRunFirst
+	case s.Busy || !s.Due.After(s.BusyUntil): // it came due while the one before it ran
+		return overlapping(s.Overlap)
 	case s.Another:
 		return verdictCatchUp
 	}
 	return verdictRun
+}
+
+// waits reports whether nothing is decided before something that is under way
+// has ended.
+//
+// An occurrence that comes due while the one before it runs waits unless the
+// overlap policy lets both run: so a long execution costs no timer of its own.
+func (s situation) waits() bool {
+	return s.Draining || s.Busy && (s.caughtUp() || s.Overlap != job.OverlapAllowAll)
+}
+
+// caughtUp reports whether the occurrence was admitted to be caught up.
+func (s situation) caughtUp() bool { return !s.Due.After(s.CatchUp) }
+
+// overlapping decides about an occurrence that came due while the one before it ran.
+func overlapping(p job.OverlapPolicy) verdict {
+	switch p {
+	case job.OverlapAllowAll:
+		return verdictRun
+	case job.OverlapSkip:
+		return verdictSkip
+	default:
+		return verdictRunFirst
+	}
 }
 
 // A Dropped is a stretch of occurrences that came due and were not run.

@@ -29,7 +29,7 @@ type devConfig struct {
 	out               io.Writer
 }
 
-func newDev(getenv func(string) string) *cobra.Command {
+func newDev(lookup func(string) (string, bool)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run everything in this process: Temporal on a file, its Web UI, worker and API",
@@ -41,11 +41,11 @@ goes on where it was. Nothing asks for a login, so keep the addresses private.`,
 		Example: "  almanac dev\n  almanac dev --data /var/lib/almanac --listen 127.0.0.1:0 --ui-listen ''",
 		Args:    cobra.NoArgs,
 	}
-	s := &settings{flags: cmd.Flags(), getenv: getenv}
+	s := &settings{flags: cmd.Flags(), lookup: lookup}
 	data := s.text("data", "ALMANAC_DATA", "./almanac-data", "directory of the database")
-	api := s.address("listen", "ALMANAC_LISTEN", "127.0.0.1:8080", "address of the API; port 0 picks a free one", false)
-	temporal := s.address("temporal-listen", "ALMANAC_TEMPORAL_LISTEN", "127.0.0.1:7233", "address of Temporal, for the temporal CLI and other clients", false)
-	ui := s.address("ui-listen", "ALMANAC_UI_LISTEN", "127.0.0.1:8233", "address of the Temporal Web UI; empty: none", true)
+	api := s.address("listen", "ALMANAC_LISTEN", "127.0.0.1:8080", "address of the API; port 0 picks a free one")
+	temporal := s.address("temporal-listen", "ALMANAC_TEMPORAL_LISTEN", "127.0.0.1:7233", "address of Temporal, for the temporal CLI and other clients")
+	ui := s.optionalAddress("ui-listen", "ALMANAC_UI_LISTEN", "127.0.0.1:8233", "address of the Temporal Web UI; empty: none")
 	synchronous := s.choice("synchronous", "ALMANAC_SYNCHRONOUS", devserver.SynchronousFull,
 		"full: a commit survives a power failure; normal: about 1.7 times as fast, survives kill -9, a power failure may lose the last commits",
 		devserver.SynchronousFull, devserver.SynchronousNormal)

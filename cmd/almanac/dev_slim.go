@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newDev(func(string) string) *cobra.Command {
+func newDev(func(string) (string, bool)) *cobra.Command {
 	return &cobra.Command{
 		Use:   "dev",
 		Short: "Not in this build, which leaves the embedded Temporal server out",

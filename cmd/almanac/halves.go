@@ -14,7 +14,7 @@ import (
 	"almanac/worker"
 )
 
-func newAPI(getenv func(string) string) *cobra.Command {
+func newAPI(lookup func(string) (string, bool)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "api",
 		Short: "Serve the REST API for any Temporal server or cluster",
@@ -25,8 +25,8 @@ same namespace. Until Temporal answers, so do all routes, with 503.`,
 		Example: "  TEMPORAL_ADDRESS=temporal:7233 almanac api --listen 0.0.0.0:8080",
 		Args:    cobra.NoArgs,
 	}
-	s := &settings{flags: cmd.Flags(), getenv: getenv}
-	address := s.address("listen", "ALMANAC_LISTEN", "127.0.0.1:8080", "address of the API; port 0 picks a free one", false)
+	s := &settings{flags: cmd.Flags(), lookup: lookup}
+	address := s.address("listen", "ALMANAC_LISTEN", "127.0.0.1:8080", "address of the API; port 0 picks a free one")
 	logger := s.logging("info")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := s.check(); err != nil {
@@ -74,7 +74,7 @@ func registerSearchAttributes(ctx context.Context, s *scheduler.Service, log *sl
 	}
 }
 
-func newWorker(getenv func(string) string) *cobra.Command {
+func newWorker(lookup func(string) (string, bool)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Run the jobs of any Temporal server or cluster",
@@ -85,7 +85,7 @@ way may end before the worker does.`,
 		Example: "  TEMPORAL_ADDRESS=temporal:7233 almanac worker",
 		Args:    cobra.NoArgs,
 	}
-	s := &settings{flags: cmd.Flags(), getenv: getenv}
+	s := &settings{flags: cmd.Flags(), lookup: lookup}
 	logger := s.logging("info")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := s.check(); err != nil {

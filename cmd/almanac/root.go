@@ -27,7 +27,7 @@ func buildVersion() string {
 	return "dev"
 }
 
-func newRoot(getenv func(string) string) *cobra.Command {
+func newRoot(lookup func(string) (string, bool)) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "almanac",
 		Short: "A durable job scheduler that speaks the REST API of Azure Scheduler",
@@ -46,6 +46,6 @@ TEMPORAL_TLS_*, TEMPORAL_PROFILE.`,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 	}
-	root.AddCommand(newDev(getenv), newAPI(getenv), newWorker(getenv), newPreview())
+	root.AddCommand(newDev(lookup), newAPI(lookup), newWorker(lookup), newPreview())
 	return root
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/pflag"
@@ -15,45 +16,60 @@ import (
 // what is wrong with their values, so that all mistakes are told at once.
 type settings struct {
 	flags  *pflag.FlagSet
-	getenv func(string) string
+	lookup func(string) (string, bool) // as os.LookupEnv
 	checks []func() error
 }
 
-// text defines a setting. The variable's value, if there is one, replaces the default.
+// text defines a setting. The variable's value, unless it is empty, replaces
+// the default.
 func (s *settings) text(name, variable, def, usage string) *string {
-	if v := s.getenv(variable); v != "" {
+	if v, _ := s.lookup(variable); v != "" {
 		def = v
 	}
 	return s.flags.String(name, def, fmt.Sprintf("%s [$%s]", usage, variable))
 }
 
 // address defines the address of a listener, host:port; port 0 means a free one.
-func (s *settings) address(name, variable, def, usage string, optional bool) *string {
+func (s *settings) address(name, variable, def, usage string) *string {
+	value := s.text(name, variable, def, usage)
+	s.checks = append(s.checks, func() error { return checkAddress(name, *value, def) })
+	return value
+}
+
+// optionalAddress defines the address of a listener that is left out where the
+// value is empty, in the variable too.
+func (s *settings) optionalAddress(name, variable, def, usage string) *string {
+	example := def
+	if v, set := s.lookup(variable); set && v == "" {
+		def = ""
+	}
 	value := s.text(name, variable, def, usage)
 	s.checks = append(s.checks, func() error {
-		if *value == "" && optional {
+		if *value == "" {
 			return nil
 		}
-		_, port, err := net.SplitHostPort(*value)
-		if err == nil {
-			_, err = strconv.ParseUint(port, 10, 16)
-		}
-		if err != nil {
-			return fmt.Errorf("--%s is %q, want host:port such as %s", name, *value, def)
-		}
-		return nil
+		return checkAddress(name, *value, example)
 	})
 	return value
+}
+
+func checkAddress(name, value, example string) error {
+	_, port, err := net.SplitHostPort(value)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("--%s is %q, want host:port such as %s", name, value, example)
+	}
+	return nil
 }
 
 // choice defines a setting that is one of some words.
 func (s *settings) choice(name, variable, def, usage string, words ...string) *string {
 	value := s.text(name, variable, def, usage)
 	s.checks = append(s.checks, func() error {
-		for _, w := range words {
-			if *value == w {
-				return nil
-			}
+		if slices.Contains(words, *value) {
+			return nil
 		}
 		return fmt.Errorf("--%s is %q, want one of %q", name, *value, words)
 	})

@@ -1,0 +1,241 @@
+package api_test
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/api"
+	"almanac/job"
+)
+
+// paged is a scheduler that notes which page it is asked for, and always has more.
+func paged() (f *fake, asked *job.Page) {
+	asked = new(job.Page)
+	return &fake{
+		jobs: func(_ context.Context, _ job.CollectionKey, p job.Page) ([]job.Job, bool, error) {
+			*asked = p
+			return nil, true, nil
+		},
+		history: func(_ context.Context, _ job.Key, p job.Page) ([]job.Record, bool, error) {
+			*asked = p
+			return nil, true, nil
+		},
+	}, asked
+}
+
+const (
+	jobsPath    = "/jobCollections/c/jobs"
+	historyPath = "/jobCollections/c/jobs/j/history"
+)
+
+func TestPageIsReadFromTheQuery(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, target string
+		want         job.Page
+	}{
+		{"nothing asked for", jobsPath, job.Page{Top: 100}},
+		{"top and skip", jobsPath + "?$top=5&$skip=10", job.Page{Top: 5, Skip: 10}},
+		{"escaped", jobsPath + "?%24top=5&%24skip=10", job.Page{Top: 5, Skip: 10}},
+		{"names in another case", jobsPath + "?$Top=5&$SKIP=10", job.Page{Top: 5, Skip: 10}},
+		{"the most", jobsPath + "?$top=100&$skip=2147483647", job.Page{Top: 100, Skip: 2147483647}},
+		{"jobs by state", jobsPath + "?$filter=state%20eq%20Enabled", job.Page{Top: 100, State: job.StateEnabled}},
+		{"state in quotes", jobsPath + "?$filter=state+eq+%27completed%27", job.Page{Top: 100, State: job.StateCompleted}},
+		{"state in double quotes", jobsPath + "?$filter=state+eq+%22Faulted%22", job.Page{Top: 100, State: job.StateFaulted}},
+		{"state in another case", jobsPath + "?$filter=STATE%20EQ%20DISABLED", job.Page{Top: 100, State: job.StateDisabled}},
+		{"many blanks", jobsPath + "?$filter=%20state%20%20eq%09enabled%20", job.Page{Top: 100, State: job.StateEnabled}},
+		{"history by status", historyPath + "?$filter=status%20eq%20Failed", job.Page{Top: 100, Status: job.OutcomeFailed}},
+		{"history in lower case and quotes", historyPath + "?$filter=status%20eq%20'completed'", job.Page{Top: 100, Status: job.OutcomeCompleted}},
+		{"parameters of others", jobsPath + "?x=1&$orderby=name&api-version=2016-03-01", job.Page{Top: 100}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f, asked := paged()
+			got := get(f, tt.target)
+			require.Equal(t, http.StatusOK, got.status, got.body)
+			require.Equal(t, tt.want, *asked)
+		})
+	}
+}
+
+func TestBadPageIsRefusedWithTheGoodValues(t *testing.T) {
+	t.Parallel()
+	const (
+		wantTop     = "an integer from 1 to 100"
+		wantSkip    = "an integer from 0 to 2147483647"
+		wantState   = "state eq enabled|disabled|completed|faulted"
+		wantHistory = "status eq Completed|Failed"
+	)
+	for _, tt := range []struct{ name, target, field, value, want string }{
+		{"top too small", jobsPath + "?$top=0", "$top", "0", wantTop},
+		{"top too large", jobsPath + "?$top=101", "$top", "101", wantTop},
+		{"top negative", historyPath + "?$top=-1", "$top", "-1", wantTop},
+		{"top no number", jobsPath + "?$top=ten", "$top", "ten", wantTop},
+		{"top empty", jobsPath + "?$top=", "$top", "", wantTop},
+		{"top twice", jobsPath + "?$top=1&$Top=2", "$top", "2,1", wantTop},
+		{"top no integer", jobsPath + "?$top=1.0", "$top", "1.0", wantTop},
+		{"skip negative", jobsPath + "?$skip=-1", "$skip", "-1", wantSkip},
+		{"skip endless", historyPath + "?$skip=99999999999999999999", "$skip", "99999999999999999999", wantSkip},
+		{"skip too large", historyPath + "?$skip=2147483648", "$skip", "2147483648", wantSkip},
+		{"filter empty", jobsPath + "?$filter=", "$filter", "", wantState},
+		{"filter by status among jobs", jobsPath + "?$filter=status%20eq%20Failed", "$filter", "status eq Failed", wantState},
+		{"filter by state in a history", historyPath + "?$filter=state%20eq%20enabled", "$filter", "state eq enabled", wantHistory},
+		{"filter by an unknown state", jobsPath + "?$filter=state%20eq%20sleepy", "$filter", "state eq sleepy", wantState},
+		{"filter by another operator", jobsPath + "?$filter=state%20ne%20enabled", "$filter", "state ne enabled", wantState},
+		{"filter by two terms", jobsPath + "?$filter=state%20eq%20enabled%20or%20state%20eq%20disabled", "$filter", "state eq enabled or state eq disabled", wantState},
+		{"filter with one quote", jobsPath + "?$filter=state%20eq%20'enabled", "$filter", "state eq 'enabled", wantState},
+		{"filter that is a quote", jobsPath + "?$filter=state%20eq%20'", "$filter", "state eq '", wantState},
+		{"filter by missed occurrences", historyPath + "?$filter=status%20eq%20Missed", "$filter", "status eq Missed", wantHistory},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := get(&fake{}, tt.target)
+			require.Equal(t, http.StatusBadRequest, got.status)
+			detail := tt.field + ` is \"` + tt.value + `\", want ` + tt.want
+			require.Equal(t, `{"error":{"code":"BadRequest","message":"The query is not valid: `+detail+`",`+
+				`"details":[{"code":"BadRequest","target":"`+tt.field+`","message":"`+detail+`"}]}}`, got.body)
+		})
+	}
+}
+
+func TestEveryBadParameterIsReported(t *testing.T) {
+	t.Parallel()
+	got := get(&fake{}, jobsPath+"?$top=x&$skip=y&$filter=z")
+	var body struct {
+		Error struct {
+			Details []struct{ Target string }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(got.body), &body))
+	require.Len(t, body.Error.Details, 3)
+}
+
+func TestMalformedQueryIsRefused(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		"$top=%zz": `invalid URL escape \"%zz\"`, "a;b": "invalid semicolon separator in query", "%": `invalid URL escape \"%\"`,
+	} {
+		r := httptest.NewRequest(http.MethodGet, jobsPath, nil)
+		r.URL.RawQuery = raw
+		got := serve(api.New(&fake{}, api.Options{}), r)
+		require.Equal(t, http.StatusBadRequest, got.status)
+		require.Equal(t, `{"error":{"code":"BadRequest","message":"The query is not valid: `+want+`"}}`, got.body)
+	}
+}
+
+func TestNextLinkLeadsToTheNextPage(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, target, want string }{
+		{"of the long path", "http://api.example" + group + jobsPath + version,
+			`"http://api.example` + group + jobsPath + `?$skip=100&api-version=2016-03-01"`},
+		{"of the short path", "http://api.example:8080" + jobsPath, `"http://api.example:8080` + jobsPath + `?$skip=100"`},
+		{"from a later page", "http://api.example" + jobsPath + "?$skip=200", `"http://api.example` + jobsPath + `?$skip=300"`},
+		{"with its filter", "http://api.example" + historyPath + "?$filter=status%20eq%20Failed&$skip=7",
+			`"http://api.example` + historyPath + `?$filter=status+eq+Failed&$skip=107"`},
+		{"with an escaped name", "http://api.example/jobCollections/c/jobs/a%20b%C3%A5/history",
+			`"http://api.example/jobCollections/c/jobs/a%20b%C3%A5/history?$skip=100"`},
+		{"none for an explicit page", "http://api.example" + jobsPath + "?$top=5", "null"},
+		{"none for an explicit page of 100", "http://api.example" + jobsPath + "?$top=100&$skip=5", "null"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f, _ := paged()
+			require.Equal(t, `{"value":[],"nextLink":`+tt.want+`}`, get(f, tt.target).body)
+		})
+	}
+}
+
+func TestNextLinkStartsWhereTheCallerReachesTheAPI(t *testing.T) {
+	t.Parallel()
+	link := func(o api.Options, change func(*http.Request)) string {
+		f, _ := paged()
+		r := httptest.NewRequest(http.MethodGet, "http://inner:8080"+jobsPath, nil)
+		r.Header.Set("X-Forwarded-Host", "evil.example")
+		r.Header.Set("X-Forwarded-Proto", "gopher")
+		r.Header.Set("X-Forwarded-Prefix", "/evil")
+		change(r)
+		var page struct{ NextLink string }
+		require.NoError(t, json.Unmarshal([]byte(serve(api.New(f, o), r).body), &page))
+		return page.NextLink
+	}
+	asIs := func(*http.Request) {}
+	require.Equal(t, "http://inner:8080/jobCollections/c/jobs?$skip=100", link(api.Options{}, asIs))
+	require.Equal(t, "https://inner:8080/jobCollections/c/jobs?$skip=100",
+		link(api.Options{}, func(r *http.Request) { r.TLS = &tls.ConnectionState{} }))
+	public, err := url.Parse("https://jobs.example/almanac/")
+	require.NoError(t, err)
+	require.Equal(t, "https://jobs.example/almanac/jobCollections/c/jobs?$skip=100", link(api.Options{PublicURL: public}, asIs))
+}
+
+func TestFollowingNextLinksVisitsEveryJobOnce(t *testing.T) {
+	t.Parallel()
+	const all = 250
+	f := &fake{jobs: func(_ context.Context, k job.CollectionKey, p job.Page) ([]job.Job, bool, error) {
+		var page []job.Job
+		for n := p.Skip; n < min(p.Skip+p.Top, all); n++ {
+			page = append(page, job.Job{Key: k.Job("j" + string(rune('A'+n))), Definition: job.Definition{State: job.StateDisabled}})
+		}
+		return page, p.Skip+p.Top < all, nil
+	}}
+	seen := map[string]bool{}
+	var sizes []int
+	for next := "http://example.com" + jobsPath; next != ""; {
+		var page struct {
+			Value    []struct{ Name string }
+			NextLink string
+		}
+		require.NoError(t, json.Unmarshal([]byte(get(f, next).body), &page))
+		for _, j := range page.Value {
+			require.False(t, seen[j.Name], j.Name)
+			seen[j.Name] = true
+		}
+		sizes = append(sizes, len(page.Value))
+		next = page.NextLink
+	}
+	require.Equal(t, []int{100, 100, 50}, sizes)
+	require.Len(t, seen, all)
+}
+
+func FuzzListQuery(f *testing.F) {
+	for _, seed := range []string{
+		"", "$top=5&$skip=5", "$filter=state%20eq%20Enabled", "$filter=state eq 'enabled'", "$top=-1", "$skip=99999999999999999999",
+		"$filter=%", "api-version=2016-03-01&$filter=%27", "$top=1;$skip=2", "$filter=state+eq+", "$TOP=+5",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		scheduler, asked := paged()
+		r := &http.Request{
+			Method: http.MethodGet, URL: &url.URL{Path: jobsPath, RawQuery: raw}, Host: "h", Header: http.Header{}, Body: http.NoBody,
+		}
+		got := serve(api.New(scheduler, api.Options{}), r)
+		var body struct {
+			Value    []any
+			NextLink *string
+		}
+		require.NoError(t, json.Unmarshal([]byte(got.body), &body), "a body that is no JSON")
+		if got.status != http.StatusOK {
+			require.Equal(t, http.StatusBadRequest, got.status)
+			return
+		}
+		states := []job.State{"", job.StateEnabled, job.StateDisabled, job.StateCompleted, job.StateFaulted}
+		require.True(t, asked.Top >= 1 && asked.Top <= 100 && asked.Skip >= 0 && slices.Contains(states, asked.State), "%+v", *asked)
+		require.Empty(t, asked.Status)
+		if body.NextLink == nil {
+			return
+		}
+		before := *asked
+		next := get(scheduler, *body.NextLink)
+		require.Equal(t, http.StatusOK, next.status, next.body)
+		before.Skip += before.Top
+		require.Equal(t, before, *asked, "the next link leads elsewhere")
+	})
+}

@@ -1,0 +1,213 @@
+package api_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/api"
+	"almanac/job"
+)
+
+// echo is a scheduler that notes which job it is asked for.
+func echo(t *testing.T) (f *fake, asked *job.Key) {
+	t.Helper()
+	asked = new(job.Key)
+	return &fake{
+		job: func(_ context.Context, k job.Key) (job.Job, error) { *asked = k; return daily(t, k), nil },
+		collection: func(_ context.Context, k job.CollectionKey) (job.Collection, error) {
+			*asked = job.Key{Collection: k}
+			return standard(k), nil
+		},
+	}, asked
+}
+
+func TestFixedWordsOfAPathCompareWithoutCaseAndNamesKeepTheirs(t *testing.T) {
+	t.Parallel()
+	long := job.CollectionKey{Subscription: "S1", ResourceGroup: "G1", Name: "C1"}
+	short := job.CollectionKey{Subscription: "00000000-0000-0000-0000-000000000000", ResourceGroup: "default"}
+	named := func(k job.CollectionKey, name string) job.CollectionKey { k.Name = name; return k }
+	for _, tt := range []struct {
+		name, path string
+		want       job.Key
+	}{
+		{"as documented", "/subscriptions/S1/resourceGroups/G1/providers/Microsoft.Scheduler/jobCollections/C1/jobs/J1", long.Job("J1")},
+		{"lower case", "/subscriptions/S1/resourcegroups/G1/providers/microsoft.scheduler/jobcollections/C1/jobs/J1", long.Job("J1")},
+		{"upper case", "/SUBSCRIPTIONS/S1/RESOURCEGROUPS/G1/PROVIDERS/MICROSOFT.SCHEDULER/JOBCOLLECTIONS/C1/JOBS/J1", long.Job("J1")},
+		{"escaped", "/%73ubscriptions/S1/resourceGroups/G1/providers/Microsoft%2EScheduler/jobCollections/C1/jobs/J1", long.Job("J1")},
+		{"a slash at the end", "/subscriptions/S1/resourceGroups/G1/providers/Microsoft.Scheduler/jobCollections/C1/jobs/J1/", long.Job("J1")},
+		{"short", "/JobCollections/C1/JOBS/J1", named(short, "C1").Job("J1")},
+		{"names that are words of the path", "/jobcollections/JOBS/jobs/JobCollections", named(short, "JOBS").Job("JobCollections")},
+		{"a name that is a provider's", "/jobcollections/providers/jobs/MICROSOFT.SCHEDULER", named(short, "providers").Job("MICROSOFT.SCHEDULER")},
+		{"a collection without a job", "/JOBCOLLECTIONS/Jobs", named(short, "Jobs").Job("")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f, asked := echo(t)
+			got := get(f, tt.path+version)
+			require.Equal(t, http.StatusOK, got.status, got.body)
+			require.Equal(t, tt.want, *asked)
+		})
+	}
+}
+
+func TestNamesArePercentDecodedOnce(t *testing.T) {
+	t.Parallel()
+	for sent, want := range map[string]string{
+		"a%20b": "a b", "a+b": "a+b", "%C3%A5%C3%A4%C3%B6": "åäö", "%6A1": "j1", "a(b)'c'~d;e,f=g@h": "a(b)'c'~d;e,f=g@h", "..": "",
+		"a%2520b": "", "a%2Fb{": "", "a%2Fjobs%2Fb": "", "a%2F..%2Fb": "", "%00": "", "a%0Ab": "", "%FF": "", "a%20": "", "%3Cscript%3E": "", "a.": "",
+	} {
+		t.Run(sent, func(t *testing.T) {
+			t.Parallel()
+			f, asked := echo(t)
+			got := get(f, "/jobCollections/c/jobs/"+sent)
+			if want == "" {
+				require.Equal(t, http.StatusBadRequest, got.status)
+				require.Contains(t, got.body, `{"error":{"code":"InvalidResourceName","message":"The name of a resource cannot be used: jobName is `)
+				return
+			}
+			require.Equal(t, http.StatusOK, got.status, got.body)
+			require.Equal(t, want, asked.Name)
+		})
+	}
+}
+
+func TestNamesThatCannotBeUsedAreRefusedEverywhere(t *testing.T) {
+	t.Parallel()
+	h := api.New(&fake{}, api.Options{})
+	for _, tt := range []struct{ name, method, path, target string }{
+		{"subscription of a list", "GET", "/subscriptions/a%2Fb/providers/Microsoft.Scheduler/jobCollections", "subscriptionId"},
+		{"group of a list", "GET", "/subscriptions/s/resourceGroups/a%3Fb/providers/Microsoft.Scheduler/jobCollections", "resourceGroupName"},
+		{"no group", "GET", "/subscriptions/s/resourceGroups//providers/Microsoft.Scheduler/jobCollections", "resourceGroupName"},
+		{"no collection", "DELETE", "/jobCollections//jobs/j", "jobCollectionName"},
+		{"collection read", "GET", "/jobCollections/a%2Fb", "jobCollectionName"},
+		{"collection written", "PUT", "/jobCollections/a%2Fb", "jobCollectionName"},
+		{"collection deleted", "DELETE", "/jobCollections/a%2Fb", "jobCollectionName"},
+		{"collection of jobs", "GET", "/jobCollections/a%2Fb/jobs", "jobCollectionName"},
+		{"collection too long", "GET", "/jobCollections/" + strings.Repeat("a", 101), "jobCollectionName"},
+		{"job written", "PUT", "/jobCollections/c/jobs/a%2Fb", "jobName"},
+		{"job patched", "PATCH", "/jobCollections/c/jobs/a%2Fb", "jobName"},
+		{"job deleted", "DELETE", "/jobCollections/c/jobs/a%2Fb", "jobName"},
+		{"job run", "POST", "/jobCollections/c/jobs/a%2Fb/run", "jobName"},
+		{"job's history", "GET", "/jobCollections/c/jobs/a%2Fb/history", "jobName"},
+		{"no job", "POST", "/jobCollections/c/jobs//run", "jobName"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := send(h, tt.method, tt.path+version, "")
+			require.Equal(t, http.StatusBadRequest, got.status)
+			require.Contains(t, got.body, `"details":[{"code":"InvalidResourceName","target":"`+tt.target+`"`)
+		})
+	}
+}
+
+func TestUnknownPathsAreAnsweredWithWhatExists(t *testing.T) {
+	t.Parallel()
+	h := api.New(&fake{}, api.Options{})
+	for _, path := range []string{
+		"/jobs", "/jobCollections/c/jobs/j/history/x", "/jobCollections/c/enable", "/jobCollections/c/jobs/j/runs", "//jobCollections",
+		"/subscriptions", "/subscriptions/s", "/subscriptions/s/jobCollections", "/subscriptions/s/resourceGroups/g/providers/Microsoft.Logic/jobCollections",
+		"/providers/Microsoft.Scheduler/operations", "/favicon.ico", "/../jobCollections", "/" + strings.Repeat("x", 100_000),
+	} {
+		for _, method := range []string{"GET", "POST", "DELETE", "BREW"} {
+			got := send(h, method, path, "")
+			require.Equal(t, http.StatusNotFound, got.status, "%s %.50s", method, path)
+			require.Equal(t, jsonContent, got.header.Get("Content-Type"))
+			require.Equal(t, `{"error":{"code":"NotFound","message":"There is nothing at this path. What exists is `+
+				`.../jobCollections[/{name}[/jobs[/{name}[/run or /history]]]] and .../previewRecurrence, `+
+				`where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; `+
+				`/subscriptions/{id}/providers/Microsoft.Scheduler/jobCollections; /healthz, /readyz and /."}}`, got.body)
+		}
+	}
+}
+
+func TestOtherMethodsAreAnsweredWithTheOnesAllowed(t *testing.T) {
+	t.Parallel()
+	h := api.New(&fake{}, api.Options{})
+	for _, tt := range []struct{ method, path, allow string }{
+		{"POST", "/jobCollections", "GET, HEAD"},
+		{"PUT", "/subscriptions/s/providers/Microsoft.Scheduler/jobCollections", "GET, HEAD"},
+		{"PATCH", "/jobCollections/c", "GET, HEAD, PUT, DELETE"},
+		{"OPTIONS", group + "/jobCollections/c", "GET, HEAD, PUT, DELETE"},
+		{"POST", "/jobCollections/c/jobs", "GET, HEAD"},
+		{"DELETE", "/jobCollections/c/jobs/", "GET, HEAD"},
+		{"POST", "/jobCollections/c/jobs/j", "GET, HEAD, PUT, DELETE, PATCH"},
+		{"GET", "/jobCollections/c/jobs/j/run", "POST"},
+		{"DELETE", "/jobCollections/c/jobs/j/history", "GET, HEAD"},
+		{"GET", "/previewRecurrence", "POST"},
+		{"POST", "/healthz", "GET, HEAD"},
+		{"DELETE", "/", "GET, HEAD"},
+	} {
+		got := send(h, tt.method, tt.path, "")
+		require.Equal(t, http.StatusMethodNotAllowed, got.status, "%s %s", tt.method, tt.path)
+		require.Equal(t, tt.allow, got.header.Get("Allow"), "%s %s", tt.method, tt.path)
+		require.Equal(t, `{"error":{"code":"MethodNotAllowed","message":"`+tt.method+` cannot be used here; use `+
+			strings.ReplaceAll(tt.allow, ", ", " or ")+`."}}`, got.body)
+	}
+}
+
+func TestAPIVersionIsRequiredOnTheLongPathsOnly(t *testing.T) {
+	t.Parallel()
+	const supported = "The supported versions are '2016-03-01, 2016-01-01, 2014-08-01-preview'."
+	const missing = `{"error":{"code":"MissingApiVersionParameter","message":"The api-version query parameter (?api-version=) is required for all requests. ` + supported + `"}}`
+	invalid := func(v string) string {
+		return `{"error":{"code":"InvalidApiVersionParameter","message":"The api-version '` + v + `' is invalid. ` + supported + `"}}`
+	}
+	f := &fake{collections: func(context.Context, string, string) ([]job.Collection, error) { return nil, nil }}
+	for _, tt := range []struct{ name, path, want string }{
+		{"2016-03-01", group + "/jobCollections?api-version=2016-03-01", ""},
+		{"2016-01-01", group + "/jobCollections?api-version=2016-01-01", ""},
+		{"2014-08-01-preview", group + "/jobCollections?api-version=2014-08-01-preview", ""},
+		{"in another case", group + "/jobCollections?API-Version=2014-08-01-Preview", ""},
+		{"missing", group + "/jobCollections", missing},
+		{"empty", group + "/jobCollections?api-version=", missing},
+		{"missing for a subscription", "/subscriptions/s/providers/Microsoft.Scheduler/jobCollections", missing},
+		{"unknown", group + "/jobCollections?api-version=2015-01-01", invalid("2015-01-01")},
+		{"twice", group + "/jobCollections?api-version=2016-03-01&api-version=2016-01-01", invalid("2016-03-01,2016-01-01")},
+		{"endless", group + "/jobCollections?api-version=" + strings.Repeat("1", 5000), invalid(strings.Repeat("1", 40))},
+		{"missing on a short path", "/jobCollections", ""},
+		{"known on a short path", "/jobCollections?api-version=2016-01-01", ""},
+		{"unknown on a short path", "/jobCollections?api-version=1", invalid("1")},
+		{"empty on a short path", "/jobCollections?api-version=", invalid("")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := get(f, tt.path)
+			if tt.want == "" {
+				require.Equal(t, http.StatusOK, got.status, got.body)
+				return
+			}
+			require.Equal(t, http.StatusBadRequest, got.status)
+			require.Equal(t, tt.want, got.body)
+		})
+	}
+}
+
+func TestHeadIsAnsweredWhereGetIs(t *testing.T) {
+	t.Parallel()
+	f, _ := echo(t)
+	s := httptest.NewServer(api.New(f, api.Options{}))
+	defer s.Close()
+	for _, path := range []string{"/", "/healthz", "/jobCollections/c", "/jobCollections/c/jobs/j"} {
+		resp, err := s.Client().Head(s.URL + path)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, http.StatusOK, resp.StatusCode, path)
+		require.Positive(t, resp.ContentLength, path)
+	}
+}
+
+func TestRequestsInAbsoluteAndAsteriskFormDoNoHarm(t *testing.T) {
+	t.Parallel()
+	f, asked := echo(t)
+	h := api.New(f, api.Options{})
+	require.Equal(t, http.StatusOK, send(h, "GET", "http://user:pass@elsewhere/jobCollections/c", "").status)
+	require.Equal(t, "c", asked.Collection.Name)
+	asterisk := &http.Request{Method: "OPTIONS", URL: &url.URL{Path: "*"}, Header: http.Header{}, Body: http.NoBody}
+	require.Equal(t, http.StatusNotFound, serve(h, asterisk).status)
+}

@@ -1,0 +1,304 @@
+package e2e_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// historyVersion is the version whose histories are recorded. After its
+// release they stay as they are, and the next version gets its own.
+const historyVersion = "0.1"
+
+var record = flag.Bool("record", false, "write the histories to workflows/testdata/histories, for the replay test of this version and all later ones")
+
+// A scenario leads a workflow through something and returns its id. The
+// workflow is closed in the end, so that the last task is checked as well.
+type scenario func(t *testing.T, s *stack, jobs string) (workflowID string)
+
+// TestHistoriesReplay makes histories on a real server and replays them.
+func TestHistoriesReplay(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]scenario{
+		"job-once":            jobOnce,
+		"job-retries":         jobRetries,
+		"job-changes":         jobChanges,
+		"job-signals":         jobSignals,
+		"job-buffer-one":      jobOverlap(job.OverlapBufferOne),
+		"job-skip":            jobOverlap(job.OverlapSkip),
+		"job-allow-all":       jobOverlap(job.OverlapAllowAll),
+		"job-catch-up":        jobCatchUp,
+		"job-continue-as-new": jobContinueAsNew,
+		"collection":          collectionLife,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := use(t)
+			id := do(t, s, s.collection(t)+"/jobs")
+			for i, h := range s.histories(t, id) {
+				r := worker.NewWorkflowReplayer()
+				r.RegisterWorkflowWithOptions(workflows.Job, workflow.RegisterOptions{Name: workflows.TypeJob})
+				r.RegisterWorkflowWithOptions(workflows.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
+				require.NoError(t, r.ReplayWorkflowHistory(nil, h))
+				if *record {
+					write(t, fmt.Sprintf("%s-%s-%d", historyVersion, name, i+1), h)
+				}
+			}
+		})
+	}
+}
+
+// histories returns the histories of a workflow's runs, oldest first, once it
+// is closed.
+func (s *stack) histories(t *testing.T, id string) []*history.History {
+	t.Helper()
+	eventually(t, 30*time.Second, "end of "+id, func() bool {
+		found, err := s.temporal.DescribeWorkflowExecution(t.Context(), id, "")
+		return err == nil && found.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	})
+	var all []*history.History
+	for run := ""; ; {
+		h := &history.History{}
+		events := s.temporal.GetWorkflowHistory(t.Context(), id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for events.HasNext() {
+			e, err := events.Next()
+			require.NoError(t, err)
+			h.Events = append(h.Events, e)
+		}
+		all = append([]*history.History{h}, all...)
+		if run = h.Events[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId(); run == "" {
+			return all
+		}
+	}
+}
+
+func write(t *testing.T, name string, h *history.History) {
+	t.Helper()
+	text, err := protojson.Marshal(h)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err = z.Write(text)
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	dir := filepath.Join("..", "..", "workflows", "testdata", "histories")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name+".json.gz"), b.Bytes(), 0o644))
+}
+
+// key returns the key of a job below a URL that ends in …/jobCollections/NAME/jobs.
+func key(jobs, name string) job.Key {
+	collection := strings.TrimSuffix(jobs, "/jobs")
+	return job.CollectionKey{
+		Subscription: "00000000-0000-0000-0000-000000000000", ResourceGroup: "default",
+		Name: collection[strings.LastIndex(collection, "/")+1:],
+	}.Job(name)
+}
+
+func created(t *testing.T, url, body string) {
+	t.Helper()
+	r := call(t, http.MethodPut, url, body)
+	require.Equal(t, http.StatusCreated, r.code, r.body)
+}
+
+func ok(t *testing.T, method, url, body string) {
+	t.Helper()
+	r := call(t, method, url, body)
+	require.Equal(t, http.StatusOK, r.code, r.body)
+}
+
+func jobOnce(t *testing.T, _ *stack, jobs string) string {
+	target := newSink(t, nil)
+	created(t, jobs+"/j", get(target.URL+"/", ""))
+	status(t, jobs+"/j", "properties.state", "completed")
+	ok(t, http.MethodDelete, jobs+"/j", "")
+	return key(jobs, "j").WorkflowID()
+}
+
+// failing is a job whose action fails and whose error action succeeds.
+func failing(target, more string) string {
+	return `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"` + target + `/fails"},
+		"retryPolicy":{"retryInterval":"PT1S","retryCount":2},
+		"errorAction":{"type":"Http","request":{"method":"GET","uri":"` + target + `/alarm"}}}` + more + `}}`
+}
+
+func fails(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/fails" {
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+}
+
+func jobRetries(t *testing.T, _ *stack, jobs string) string {
+	target := newSink(t, fails)
+	created(t, jobs+"/j", failing(target.URL, ""))
+	status(t, jobs+"/j", "properties.state", "faulted")
+	ok(t, http.MethodDelete, jobs+"/j", "")
+	return key(jobs, "j").WorkflowID()
+}
+
+func jobChanges(t *testing.T, _ *stack, jobs string) string {
+	target := newSink(t, fails)
+	j := jobs + "/j"
+	created(t, j, failing(target.URL, `,"recurrence":{"frequency":"hour"}`))
+	target.await(t, "/fails", 1, 10*time.Second)
+	ok(t, http.MethodPatch, j, `{"properties":{"state":"disabled"}}`)
+	ok(t, http.MethodPost, j+"/run", "")
+	target.await(t, "/fails", 2, 10*time.Second)
+	ok(t, http.MethodPatch, j, `{"properties":{"state":"enabled","recurrence":{"interval":2}}}`)
+	collection := strings.TrimSuffix(jobs, "/jobs")
+	ok(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"},"state":"Suspended"}}`)
+	ok(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"},"state":"Enabled"}}`)
+	ok(t, http.MethodPut, j, get(target.URL+"/new", `,"recurrence":{"frequency":"day"}`))
+	ok(t, http.MethodPost, j+"/run", "")
+	target.await(t, "/new", 1, 10*time.Second)
+	ok(t, http.MethodDelete, j, "")
+	return key(jobs, "j").WorkflowID()
+}
+
+func jobSignals(t *testing.T, s *stack, jobs string) string {
+	target := newSink(t, nil)
+	j, id := jobs+"/j", key(jobs, "j").WorkflowID()
+	created(t, j, get(target.URL+"/", `,"recurrence":{"frequency":"day"}`))
+	target.await(t, "/", 1, 10*time.Second)
+	signal := func(name string) { require.NoError(t, s.temporal.SignalWorkflow(t.Context(), id, "", name, nil)) }
+	signal(workflows.UpdateDisable)
+	status(t, j, "properties.state", "disabled")
+	signal(workflows.UpdateRun)
+	target.await(t, "/", 2, 10*time.Second)
+	signal(workflows.UpdateEnable)
+	status(t, j, "properties.state", "enabled")
+	signal(workflows.UpdateDelete)
+	return id
+}
+
+// started starts a job's workflow from a state that would take long to reach.
+func (s *stack) started(t *testing.T, jobs, definition string, created time.Time, change func(*workflows.JobInput)) string {
+	t.Helper()
+	d, err := job.ParseDefinition([]byte(definition), job.ParseOptions{Now: created})
+	require.NoError(t, err)
+	in, err := workflows.NewJob(key(jobs, "j"), d, false, created)
+	require.NoError(t, err)
+	change(&in)
+	id := in.Key.WorkflowID()
+	_, err = s.temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: workflows.TaskQueue}, workflows.TypeJob, in)
+	require.NoError(t, err)
+	return id
+}
+
+func jobOverlap(policy job.OverlapPolicy) scenario {
+	return func(t *testing.T, s *stack, jobs string) string {
+		target := newSink(t, func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-time.After(2500 * time.Millisecond):
+			case <-r.Context().Done():
+			}
+		})
+		now := time.Now().UTC().Truncate(time.Second)
+		id := s.started(t, jobs, get(target.URL+"/slow", `,"recurrence":{"frequency":"hour","overlapPolicy":"`+string(policy)+`"}`), now,
+			func(in *workflows.JobInput) {
+				in.Plan.Due = nil
+				for i := range 4 { // the last one gives way to what the engine answers when it is asked again
+					in.Plan.Due = append(in.Plan.Due, now.Add(time.Duration(i+1)*time.Second))
+				}
+			})
+		want := map[job.OverlapPolicy]int{job.OverlapBufferOne: 2, job.OverlapSkip: 1, job.OverlapAllowAll: 3}[policy]
+		target.await(t, "/slow", want, 20*time.Second)
+		url := jobs + "/j"
+		status(t, url, "properties.status.executionCount", float64(want))
+		eventually(t, 20*time.Second, "end of the executions", func() bool {
+			return call(t, http.MethodGet, url+"/history?$filter=status%20eq%20Completed", "").count("value") == want
+		})
+		ok(t, http.MethodDelete, url, "")
+		return id
+	}
+}
+
+func jobCatchUp(t *testing.T, s *stack, jobs string) string {
+	target := newSink(t, nil)
+	now := time.Now().UTC().Truncate(time.Second)
+	id := s.started(t, jobs, get(target.URL+"/late", `,"recurrence":{"frequency":"minute","catchUpWindow":"PT3M15S"}`),
+		now.Add(-10*time.Minute-30*time.Second), func(*workflows.JobInput) {})
+	target.await(t, "/late", 3, 20*time.Second)
+	url := jobs + "/j"
+	eventually(t, 20*time.Second, "missed occurrences in the history", func() bool {
+		history := call(t, http.MethodGet, url+"/history", "").body
+		return strings.Count(history, `"status":"Missed"`) == 8 && strings.Count(history, `"status":"Completed"`) == 3
+	})
+	ok(t, http.MethodDelete, url, "")
+	return id
+}
+
+func jobContinueAsNew(t *testing.T, s *stack, jobs string) string {
+	target := newSink(t, nil)
+	url, id := jobs+"/j", key(jobs, "j").WorkflowID()
+	created(t, url, get(target.URL+"/", `,"recurrence":{"frequency":"day"}`))
+	const runs = 320
+	for range runs {
+		ok(t, http.MethodPost, url+"/run", "")
+	}
+	status(t, url, "properties.status.executionCount", float64(runs+1))
+	eventually(t, 30*time.Second, "new run", func() bool {
+		found, err := s.temporal.DescribeWorkflowExecution(t.Context(), id, "")
+		return err == nil && found.GetWorkflowExecutionInfo().GetExecution().GetRunId() != found.GetWorkflowExecutionInfo().GetFirstRunId()
+	})
+	found, err := s.temporal.DescribeWorkflow(t.Context(), id, "")
+	require.NoError(t, err)
+	require.Contains(t, string(found.Memo.GetFields()[workflows.MemoText].GetData()), "every day", "the Web UI shows what the job is in every run")
+	state, _ := found.TypedSearchAttributes.GetKeyword(temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState))
+	require.Equal(t, "enabled", state)
+	target.await(t, "/", runs+1, 10*time.Second)
+	seen := map[string]bool{}
+	for _, r := range target.got("/") {
+		require.False(t, seen[r.key], "an execution was sent twice")
+		seen[r.key] = true
+	}
+	history := call(t, http.MethodGet, url+"/history?$top=100&$skip=300", "")
+	require.Equal(t, runs+1-300, history.count("value"), "the history goes on in the run before")
+	ok(t, http.MethodDelete, url, "")
+	return id
+}
+
+func collectionLife(t *testing.T, s *stack, jobs string) string {
+	target := newSink(t, nil)
+	collection := strings.TrimSuffix(jobs, "/jobs")
+	k := key(jobs, "").Collection
+	for _, name := range []string{"a", "b", "c"} {
+		created(t, jobs+"/"+name, get(target.URL+"/", `,"state":"disabled"`))
+	}
+	// A name whose workflow was never started, as after a crash in between.
+	handle, err := s.temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
+		WorkflowID: k.WorkflowID(), UpdateName: workflows.UpdateRegister, WaitForStage: client.WorkflowUpdateStageCompleted,
+		Args: []any{workflows.RegisterRequest{Name: "never", Limit: 10}},
+	})
+	require.NoError(t, err)
+	require.NoError(t, handle.Get(t.Context(), nil))
+	ok(t, http.MethodDelete, jobs+"/b", "")
+	ok(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"},"state":"Disabled"}}`)
+	ok(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"}}}`)
+	eventually(t, time.Minute, "registry without the name that stands for nothing", func() bool {
+		var names []string
+		value, err := s.temporal.QueryWorkflow(t.Context(), k.WorkflowID(), "", workflows.QueryJobs)
+		return err == nil && value.Get(&names) == nil && len(names) == 2
+	})
+	ok(t, http.MethodDelete, collection, "")
+	return k.WorkflowID()
+}

@@ -1,0 +1,262 @@
+// Package e2e_test tells the whole story of Almanac against a real Temporal
+// server, real workers and real receivers, over HTTP.
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+
+	"almanac/api"
+	"almanac/devserver"
+	"almanac/job"
+	"almanac/scheduler"
+	"almanac/worker"
+)
+
+// A stack is all of Almanac in this process.
+type stack struct {
+	url      string
+	temporal client.Client
+	service  *scheduler.Service
+}
+
+var shared struct {
+	once  sync.Once
+	stack *stack
+	stop  func()
+	err   error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.stop != nil {
+		shared.stop()
+	}
+	if almanac.dir != "" {
+		os.RemoveAll(almanac.dir)
+	}
+	os.Exit(code)
+}
+
+// use returns the stack that all tests share.
+func use(t *testing.T) *stack {
+	t.Helper()
+	shared.once.Do(func() { shared.stack, shared.stop, shared.err = start() })
+	require.NoError(t, shared.err)
+	return shared.stack
+}
+
+func start() (*stack, func(), error) {
+	ctx := context.Background()
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	data, err := os.MkdirTemp("", "almanac-e2e-")
+	if err != nil {
+		return nil, nil, err
+	}
+	server, err := devserver.Start(ctx, devserver.Options{
+		DataDir: data, Listen: "127.0.0.1:0", Synchronous: devserver.SynchronousNormal,
+		SearchAttributes: scheduler.SearchAttributes(), Log: log,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := client.DialContext(ctx, client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(log)})
+	if err != nil {
+		return nil, nil, err
+	}
+	w := worker.New(worker.Options{Client: c, Version: "e2e", Log: log})
+	if err := w.Start(); err != nil {
+		return nil, nil, err
+	}
+	limits := job.DefaultLimits()
+	limits.MinRetryInterval = time.Second // tests do not wait 15 s
+	service := scheduler.New(scheduler.Options{Client: c, Limits: &limits, Log: log})
+	front := httptest.NewServer(api.New(service, api.Options{Log: log}))
+	return &stack{url: front.URL, temporal: c, service: service}, func() {
+		front.Close()
+		w.Stop()
+		c.Close()
+		server.Stop()
+		os.RemoveAll(data)
+	}, nil
+}
+
+// A reply is an answer of the API.
+type reply struct {
+	code int
+	body string
+	head http.Header
+}
+
+// get returns the value at a path of members, such as properties.status.executionCount.
+func (r reply) get(path string) any {
+	var value any
+	if json.Unmarshal([]byte(r.body), &value) != nil {
+		return nil
+	}
+	for name := range strings.SplitSeq(path, ".") {
+		switch v := value.(type) {
+		case map[string]any:
+			value = v[name]
+		case []any:
+			var i int
+			if _, err := fmt.Sscan(name, &i); err != nil || i >= len(v) {
+				return nil
+			}
+			value = v[i]
+		default:
+			return nil
+		}
+	}
+	return value
+}
+
+// count returns the length of the list at a path.
+func (r reply) count(path string) int {
+	list, _ := r.get(path).([]any)
+	return len(list)
+}
+
+// call calls an API.
+func call(t *testing.T, method, url, body string) reply {
+	t.Helper()
+	r, err := tryCall(t.Context(), method, url, body)
+	require.NoError(t, err)
+	return r
+}
+
+func tryCall(ctx context.Context, method, url, body string) (reply, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return reply{}, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return reply{}, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return reply{resp.StatusCode, string(text), resp.Header}, err
+}
+
+// collection makes a collection of the test's own and returns its URL.
+func (s *stack) collection(t *testing.T) string {
+	t.Helper()
+	name := strings.NewReplacer("/", "-").Replace(t.Name())
+	url := s.url + "/jobCollections/" + name
+	r := call(t, http.MethodPut, url, `{"location":"here","properties":{"sku":{"name":"P20Premium"}}}`)
+	require.Equal(t, http.StatusCreated, r.code, r.body)
+	return url
+}
+
+// A sink receives what jobs send.
+type sink struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []received
+	answer   func(http.ResponseWriter, *http.Request)
+}
+
+type received struct {
+	at     time.Time
+	method string
+	path   string
+	key    string
+	header http.Header
+	body   string
+}
+
+func newSink(t *testing.T, answer func(http.ResponseWriter, *http.Request)) *sink {
+	s := &sink{answer: answer}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body bytes.Buffer
+	_, _ = io.Copy(&body, r.Body)
+	s.mu.Lock()
+	s.requests = append(s.requests, received{time.Now(), r.Method, r.URL.Path, r.Header.Get("Idempotency-Key"), r.Header, body.String()})
+	s.mu.Unlock()
+	if s.answer != nil {
+		s.answer(w, r)
+	}
+}
+
+// got returns what was received so far at a path.
+func (s *sink) got(path string) []received {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []received
+	for _, r := range s.requests {
+		if r.path == path {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// await returns what was received at a path once that are n.
+func (s *sink) await(t *testing.T, path string, n int, within time.Duration) []received {
+	t.Helper()
+	var got []received
+	eventually(t, within, fmt.Sprintf("%d requests to %s", n, path), func() bool {
+		got = s.got(path)
+		return len(got) >= n
+	})
+	return got
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, within time.Duration, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(within)
+	for !holds() {
+		if time.Now().After(deadline) {
+			t.Fatalf("no %s within %s", what, within)
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		}
+	}
+}
+
+// status waits until the job's status is as wanted and returns the job.
+func status(t *testing.T, url, path string, want any) reply {
+	t.Helper()
+	var last reply
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		last = call(t, http.MethodGet, url, "")
+		if last.get(path) == want {
+			return last
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s of %s is %v, want %v: %s", path, url, last.get(path), want, last.body)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// get is a job that calls a URL; more is added to its properties.
+func get(url, more string) string {
+	return `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"` + url + `"}}` + more + `}}`
+}

@@ -1,0 +1,83 @@
+package recurrence_test
+
+import (
+	"testing"
+	"time"
+
+	"almanac/recurrence"
+)
+
+func TestLoadLocation(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"UTC":                        "UTC",
+		"Europe/Stockholm":           "Europe/Stockholm",
+		"America/Argentina/Ushuaia":  "America/Argentina/Ushuaia",
+		"US/Pacific":                 "US/Pacific",
+		"Etc/GMT+5":                  "Etc/GMT+5",
+		"W. Europe Standard Time":    "Europe/Berlin",
+		"Pacific Standard Time":      "America/Los_Angeles",
+		"Line Islands Standard Time": "Pacific/Kiritimati",
+		"UTC-11":                     "Etc/GMT+11",
+	} {
+		loc, err := recurrence.LoadLocation(name)
+		if err != nil || loc.String() != want {
+			t.Errorf("LoadLocation(%q) = %v, %v; want %s", name, loc, err, want)
+		}
+	}
+}
+
+func TestLoadLocationRefuses(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"", "Local", "local", "utc", "europe/stockholm", "EUROPE/STOCKHOLM", "Europe/Stockholm ", "Europe", "Mars/Phobos", "CET+1",
+		"w. europe standard time", "W. Europe Daylight Time", "+01:00", "/etc/localtime", "../zoneinfo/UTC", "Europe/../UTC",
+		"posix/UTC", "right/UTC", "posixrules", "localtime", "zone.tab", `Europe\Stockholm`, "UTC\x00",
+	} {
+		if loc, err := recurrence.LoadLocation(name); err == nil {
+			t.Errorf("LoadLocation(%q) = %v, want an error", name, loc)
+		}
+	}
+}
+
+func TestEveryKnownZoneLoads(t *testing.T) {
+	t.Parallel()
+	if len(recurrence.IANAZones) < 500 || len(recurrence.WindowsZones) < 130 {
+		t.Fatalf("%d IANA zones, %d Windows zones", len(recurrence.IANAZones), len(recurrence.WindowsZones))
+	}
+	for _, name := range recurrence.IANAZones {
+		load(t, name)
+	}
+	for name, iana := range recurrence.WindowsZones {
+		if got := load(t, name); got.String() != iana && name != "UTC" { // which is IANA's as well
+			t.Errorf("%s is %v, want %s", name, got, iana)
+		}
+	}
+}
+
+// Every zone keeps its offsets for longer than its clock is ever set back or
+// forward, which the search for local times relies on.
+func TestNoZoneChangesTwiceWithinAShift(t *testing.T) {
+	t.Parallel()
+	for _, name := range recurrence.IANAZones {
+		loc := load(t, name)
+		last := time.Date(1800, 1, 1, 0, 0, 0, 0, time.UTC).In(loc)
+		for change := last; change.Year() < 2100; {
+			_, next := change.ZoneBounds()
+			if next.IsZero() {
+				break
+			}
+			if !next.After(change) { // on the last day of a leap year
+				next = change.AddDate(0, 0, 1)
+			}
+			_, before := change.Zone()
+			if _, after := next.Zone(); after != before {
+				if next.Sub(last) < 72*time.Hour && last.Year() > 1800 {
+					t.Errorf("%s changes on %v and %v", name, last, next)
+				}
+				last = next
+			}
+			change = next
+		}
+	}
+}

@@ -47,7 +47,7 @@ type received struct {
 func recording(t *testing.T) (*httptest.Server, <-chan received) {
 	t.Helper()
 	requests := make(chan received, 100)
-	return serve(t, func(w http.ResponseWriter, r *http.Request) {
+	return serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)
@@ -240,7 +240,6 @@ func TestHeaderThatCannotBeSentIsNamedWithoutItsValue(t *testing.T) {
 
 func TestRedirects(t *testing.T) {
 	t.Parallel()
-	type hop struct{ Method, Path, Body, Key string }
 	var other atomic.Int64
 	elsewhere := serve(t, func(http.ResponseWriter, *http.Request) { other.Add(1) })
 	elsewhereHost := strings.TrimPrefix(elsewhere.URL, "http://")
@@ -317,7 +316,7 @@ func TestRequestIsNotRepeatedOnALostConnection(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
 			var requests atomic.Int64
-			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			s := serve(t, func(_ http.ResponseWriter, _ *http.Request) {
 				if requests.Add(1) == 1 {
 					return // leaves a connection that can be used again
 				}

@@ -74,7 +74,7 @@ func poll(ctx context.Context, what string, try func(context.Context) error) err
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for %s to answer: %w (last failure: %v)", what, ctx.Err(), last)
+			return fmt.Errorf("wait for %s to answer: %w (last failure: %w)", what, ctx.Err(), last)
 		case <-tick.C:
 		}
 	}

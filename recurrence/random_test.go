@@ -82,14 +82,16 @@ func members(set uint64, first int) (list []int) {
 // randomSample draws a sample whose lists are often short and whose times are
 // often near a change of the zone's clock.
 func randomSample(t testing.TB, r *rand.Rand) sample {
+	bit := func() uint64 { return 1 << r.IntN(64) }
 	sparse := func() uint64 {
 		switch r.IntN(5) {
 		case 0, 1:
 			return 0
 		case 2:
-			return 1 << r.IntN(64)
+			return bit()
 		case 3:
-			return 1<<r.IntN(64) | 1<<r.IntN(64) | 1<<r.IntN(64)
+			a, b, c := bit(), bit(), bit()
+			return a | b | c
 		default:
 			return r.Uint64() & r.Uint64()
 		}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// almanac runs the program and returns what it printed.
+func almanac(t *testing.T, stdin string, variables map[string]string, args ...string) (string, error) {
+	t.Helper()
+	var out, errs strings.Builder
+	lookup := func(name string) (string, bool) {
+		value, ok := variables[name]
+		return value, ok
+	}
+	err := run(t.Context(), args, lookup, strings.NewReader(stdin), &out, &errs)
+	return out.String(), err
+}
+
+func TestPreviewPrintsOccurrences(t *testing.T) {
+	t.Parallel()
+	out, err := almanac(t, "", nil, "preview", "--now", "2026-01-01T00:00:00Z", "--take", "3", "../../examples/last-friday.json")
+	require.NoError(t, err)
+	require.Equal(t, "2026-01-30T16:15:00Z\n2026-02-27T16:15:00Z\n2026-03-27T16:15:00Z\n", out)
+}
+
+func TestEveryExampleWouldRun(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../examples/*.json")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(files), 10)
+	for _, file := range files {
+		out, err := almanac(t, "", nil, "preview", "--now", "2026-11-21T00:00:00Z", file)
+		require.NoError(t, err, file)
+		require.NotEmpty(t, out, file)
+	}
+}
+
+func TestPreviewSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, stdin, want string
+		args              []string
+	}{
+		{"a bad recurrence", `{"properties":{"recurrence":{"frequency":"dai"}}}`, "properties.recurrence.frequency", []string{"-"}},
+		{"no file", "", "name a file", nil},
+		{"a file that is not there", "", "nowhere.json", []string{"nowhere.json"}},
+		{"a bad time", "{}", "--now is", []string{"--now", "today", "-"}},
+		{"a bad number", "{}", "--take is 0", []string{"--take", "0", "-"}},
+		{"a job that never runs", `{"properties":{"recurrence":{"frequency":"day","endTime":"2020-01-01"}}}`, "never run", []string{"-"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := almanac(t, tt.stdin, nil, append([]string{"preview"}, tt.args...)...)
+			require.ErrorContains(t, err, tt.want)
+		})
+	}
+}
+
+func TestPreviewBatchAnswersEveryLine(t *testing.T) {
+	t.Parallel()
+	input, err := os.ReadFile("../../recurrence/testdata/recurrence-input.jsonl")
+	require.NoError(t, err)
+	expected, err := os.Open("../../recurrence/testdata/recurrence-expected.jsonl")
+	require.NoError(t, err)
+	defer expected.Close()
+	out, err := almanac(t, string(input), nil, "preview", "--batch")
+	require.NoError(t, err)
+
+	type result struct {
+		ID          string          `json:"id"`
+		Occurrences []string        `json:"occurrences"`
+		Done        bool            `json:"done"`
+		Error       json.RawMessage `json:"error"`
+	}
+	answers := bufio.NewScanner(strings.NewReader(out))
+	answers.Buffer(nil, maxLine)
+	lines, n := bufio.NewScanner(expected), 0
+	lines.Buffer(nil, maxLine)
+	for ; lines.Scan(); n++ {
+		require.True(t, answers.Scan(), "an answer is missing")
+		var want, got result
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &want))
+		require.NoError(t, json.Unmarshal(answers.Bytes(), &got))
+		require.Equal(t, len(want.Error) > 0, len(got.Error) > 0, "%s: %s", want.ID, answers.Text())
+		want.Error, got.Error = nil, nil
+		require.Equal(t, want, got)
+	}
+	require.False(t, answers.Scan(), "there are more answers than questions")
+	require.Positive(t, n)
+}
+
+func TestBatchGoesOnAfterARefusedLine(t *testing.T) {
+	t.Parallel()
+	out, err := almanac(t, "nonsense\n\n"+`{"id":7,"now":"2026-01-01T00:00:00Z"}`, nil, "preview", "--batch", "-")
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	require.Len(t, lines, 2)
+	require.Contains(t, lines[0], `"error":{"code":"BadRequest"`)
+	require.Equal(t, `{"id":7,"occurrences":["2026-01-01T00:00:00Z"],"done":true}`, lines[1])
+}
+
+func TestAllMistakesInTheSettingsAreTold(t *testing.T) {
+	t.Parallel()
+	_, err := almanac(t, "", map[string]string{"ALMANAC_LISTEN": "nowhere", "ALMANAC_LOG_LEVEL": "loud"},
+		"dev", "--ui-listen", "here", "--synchronous", "maybe")
+	for _, want := range []string{`--listen is "nowhere"`, `--log-level is "loud"`, `--ui-listen is "here"`, `--synchronous is "maybe"`} {
+		require.ErrorContains(t, err, want)
+	}
+}

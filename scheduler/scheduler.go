@@ -161,6 +161,9 @@ func (s *Service) fail(ctx context.Context, err error, missing *job.Error) error
 	case isRefused(err, workflows.ErrTypeConflict):
 		refused, _ := errors.AsType[*temporal.ApplicationError](err)
 		return job.Conflictf("%s", refused.Message())
+	case isRefused(err, workflows.ErrTypeInvalid):
+		refused, _ := errors.AsType[*temporal.ApplicationError](err)
+		return &job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: refused.Message()}
 	case isUnavailable(err):
 		s.log.WarnContext(ctx, "temporal did not answer", slog.Any("error", err))
 		return &job.Error{

@@ -56,7 +56,7 @@ const changesPerRun = 1000
 
 // Collection is one job collection for as long as it exists.
 func Collection(ctx workflow.Context, in CollectionInput) error {
-	c := &registry{CollectionInput: in}
+	c := &registry{CollectionInput: in, order: workflow.NewMutex(ctx)}
 	if err := c.handle(ctx); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ type registry struct {
 
 	changes int // in this run
 	changed bool
-	telling int // signals to jobs that are under way
+	order   workflow.Mutex
 	timer   timer
 	deleted bool
 	removed workflow.ReceiveChannel
@@ -112,12 +112,12 @@ func (c *registry) run(ctx workflow.Context) error {
 		}
 		c.timer.set(ctx, c.verifyAt())
 		err := workflow.Await(ctx, func() bool { return c.changed || c.timer.fired() || c.over(ctx) })
-		switch {
-		case temporal.IsCanceledError(err): // someone cancelled the workflow itself: as good as a delete
+		if err == nil && c.timer.fired() {
+			err = c.verify(ctx)
+		}
+		if temporal.IsCanceledError(err) { // someone cancelled the workflow itself: as good as a delete
 			ctx, _ = workflow.NewDisconnectedContext(ctx)
 			err = c.remove(ctx)
-		case err == nil && c.timer.fired():
-			err = c.verify(ctx)
 		}
 		if err != nil {
 			return err
@@ -127,7 +127,7 @@ func (c *registry) run(ctx workflow.Context) error {
 
 // quiet reports whether no update and no signal is being handled or waits.
 func (c *registry) quiet(ctx workflow.Context) bool {
-	return c.telling == 0 && c.removed.Len() == 0 && workflow.AllHandlersFinished(ctx)
+	return c.removed.Len() == 0 && workflow.AllHandlersFinished(ctx)
 }
 
 // over reports whether the collection is deleted and nobody waits for an answer.
@@ -214,8 +214,13 @@ func (c *registry) forget(name string) {
 
 // tell tells every job that does not know yet whether the collection is
 // enabled. One that cannot be told, since it is not there yet, is told when it
-// was verified.
+// was verified. What was told before has arrived by then, for signals that are
+// under way together may overtake each other.
 func (c *registry) tell(ctx workflow.Context) {
+	if err := c.order.Lock(ctx); err != nil {
+		return // cancelled: the jobs are about to be deleted
+	}
+	defer c.order.Unlock()
 	resting := c.resting()
 	var names []string
 	for i := range c.Jobs {
@@ -233,7 +238,6 @@ func (c *registry) tell(ctx workflow.Context) {
 
 // signal signals jobs and returns the names of those that were not there.
 func (c *registry) signal(ctx workflow.Context, names []string, signal string, argument any) []string {
-	c.telling++
 	sent := make([]workflow.Future, len(names))
 	for i, name := range names {
 		sent[i] = workflow.SignalExternalWorkflow(ctx, c.jobID(name), "", signal, argument)
@@ -244,7 +248,6 @@ func (c *registry) signal(ctx workflow.Context, names []string, signal string, a
 			missing = append(missing, names[i])
 		}
 	}
-	c.telling--
 	c.changed = true
 	return missing
 }

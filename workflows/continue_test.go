@@ -1,0 +1,266 @@
+package workflows_test
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// executionsPerRun is how many executions a run starts if nothing keeps it
+// from continuing as new.
+const executionsPerRun = 300
+
+func TestAMinutelyJobRunsEveryMinuteOnce(t *testing.T) {
+	t.Parallel()
+	minutes := 30 * 24 * 60
+	switch {
+	case os.Getenv("ALMANAC_YEAR") != "": // takes minutes
+		minutes = 365 * 24 * 60
+	case testing.Short():
+		minutes = 24 * 60
+	}
+	w := newWorld(t, every(`"frequency":"minute"`))
+	w.run(time.Duration(minutes)*time.Minute - time.Second)
+
+	require.Len(t, w.sent, minutes)
+	ids := make(map[string]bool, minutes)
+	for i, s := range w.sent {
+		due := newYear.Add(time.Duration(i) * time.Minute)
+		if !s.Execution.Due.Equal(due) || !s.at.Equal(due) || s.Execution.Repeat != i+1 || ids[s.Execution.ID] {
+			t.Fatalf("execution %d: %+v, sent at %s; want a new one, due and sent at %s", i+1, s.Execution, s.at, due)
+		}
+		ids[s.Execution.ID] = true
+	}
+	require.GreaterOrEqual(t, len(w.runs), minutes/executionsPerRun)
+	for _, r := range w.runs {
+		require.LessOrEqual(t, r.executions, executionsPerRun)
+		require.LessOrEqual(t, size(t, r.JobInput), 4<<10, "what a run hands over does not grow")
+	}
+	require.Empty(t, w.dropped())
+}
+
+// size returns how many bytes the JSON of v takes.
+func size(t *testing.T, v any) int {
+	t.Helper()
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	return len(text)
+}
+
+func TestNoRunGrowsWithoutLimit(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, recurrence   string
+		arrange            func(*world)
+		most               int // executions in a run
+		executions, missed int // in a day of 1440 minutes
+	}{
+		// The last occurrence still waits in the end.
+		{"when each execution outlasts the interval", `"frequency":"minute"`,
+			func(w *world) { w.takes(90 * time.Second) }, executionsPerRun, 960, 479},
+		{"when executions overlap all the time", `"frequency":"minute","overlapPolicy":"AllowAll"`,
+			func(w *world) { w.takes(90 * time.Second) }, 2 * executionsPerRun, 1440, 0},
+		// It ends at 12:00:30. At 10:00 the run has become so long that nothing starts beside it any more.
+		{"when a run on demand waits for its retries half a day", `"frequency":"minute"`,
+			func(w *world) {
+				w.signal(30*time.Second, workflows.UpdateRun, nil)
+				w.fails(func(s sending) bool { return s.Execution.Repeat == 2 && s.attempt < 3 })
+			}, 2 * executionsPerRun, 1440 - 121 + 1, 121},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT6H","retryCount":2}},"recurrence":{`+tt.recurrence+`}`)
+			tt.arrange(w)
+			w.run(24*time.Hour - time.Second)
+			require.Greater(t, len(w.runs), 1, "runs")
+			for _, r := range w.runs {
+				require.LessOrEqual(t, r.executions, tt.most)
+			}
+			require.Len(t, w.executions(), tt.executions)
+			require.Equal(t, tt.missed, w.missed())
+			w.requireSound()
+		})
+	}
+}
+
+// However often a job continues as new, it does the same.
+func TestContinuingAsNewChangesNothing(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, properties string
+		arrange          func(*world)
+	}{
+		{"of a plain series", every(minutely), func(*world) {}},
+		{"of a series that ends by count", every(minutely + `,"count":20`), func(*world) {}},
+		{"of a series that ends by its end time", every(minutely + `,"endTime":"2026-01-01T00:20:00Z"`), func(*world) {}},
+		{"of occurrences that wait", every(minutely), func(w *world) { w.takes(100 * time.Second) }},
+		{"of occurrences that are skipped", every(minutely + `,"overlapPolicy":"Skip"`), func(w *world) { w.takes(100 * time.Second) }},
+		{"of catching up", every(minutely + `,"catchUpWindow":"PT20M"`), func(w *world) {
+			w.now = newYear.Add(time.Hour)
+			w.takes(10 * time.Second)
+		}},
+		{"of retries, error actions and failures", withErrorAction(twoRetries, noRetry) + `,"recurrence":{"frequency":"minute","count":9}`,
+			func(w *world) { w.fails(func(s sending) bool { return s.Execution.Repeat%3 == 0 }) }},
+		{"of runs on demand", every(minutely), func(w *world) {
+			for i := range 20 {
+				w.signal(time.Duration(5+50*i)*time.Second, workflows.UpdateRun, nil)
+			}
+		}},
+		{"of changes", every(minutely), func(w *world) {
+			w.takes(20 * time.Second)
+			w.replace(130*time.Second, every(minutely+`,"interval":2`))
+			w.signal(400*time.Second, workflows.UpdateDisable, nil)
+			w.signal(500*time.Second, workflows.UpdateEnable, nil)
+			w.signal(700*time.Second, workflows.SignalCollection, false)
+			w.replace(710*time.Second, every(minutely+`,"interval":3`))
+			w.signal(800*time.Second, workflows.SignalCollection, true)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			live := func(suggest time.Duration) (*world, job.Job) {
+				w := newWorld(t, tt.properties)
+				tt.arrange(w)
+				if suggest > 0 {
+					w.suggestAfter(suggest)
+				}
+				read := w.snapshot(90*time.Minute - time.Second)
+				w.run(90*time.Minute - 500*time.Millisecond)
+				w.requireSound()
+				return w, *read
+			}
+			whole, want := live(0)
+			require.Len(t, whole.runs, 1)
+			for _, suggest := range []time.Duration{500 * time.Millisecond, 7 * time.Second, 90 * time.Second, 5 * time.Minute} {
+				cut, got := live(suggest)
+				require.Greater(t, len(cut.runs), 1)
+				require.Equal(t, want, got)
+				require.Equal(t, whole.executions(), cut.executions())
+				require.Equal(t, whole.lines(), cut.lines())
+				require.Equal(t, whole.dropped(), cut.dropped())
+			}
+		})
+	}
+}
+
+func TestNothingIsLostAtTheBoundariesOfRuns(t *testing.T) {
+	t.Parallel()
+	const step = 499 * time.Millisecond
+	w := newWorld(t, every(minutely))
+	w.takes(2 * time.Second)
+	w.suggestAfter(time.Second) // every run ends with its first execution, 2 s after a full minute
+	demanded, interval := 0, 0
+	var runs, replaces []*answer
+	for minute := range 30 {
+		for i := range 12 { // from a second before the minute to 4.5 s after it
+			at := time.Duration(minute+1)*time.Minute - time.Second + time.Duration(i)*step
+			switch (minute + i) % 3 {
+			case 0:
+				runs = append(runs, w.update(at, workflows.UpdateRun))
+			case 1:
+				w.signal(at, workflows.UpdateRun, nil)
+			case 2:
+				interval++
+				replaces = append(replaces, w.replace(at, `"action":{`+get+`},"recurrence":{"frequency":"minute","catchUpWindow":"PT`+strconv.Itoa(interval)+`M"}`))
+				continue
+			}
+			demanded++
+		}
+	}
+	read := w.snapshot(40*time.Minute - time.Second)
+	w.run(40 * time.Minute)
+
+	require.Greater(t, len(w.runs), 20)
+	for _, a := range slices.Concat(runs, replaces) {
+		a.ok(t)
+	}
+	require.Equal(t, 1+len(replaces), read.Generation)
+	require.Equal(t, "PT"+strconv.Itoa(interval)+"M", string(read.Definition.Recurrence.CatchUpWindow))
+	occurrences := 0
+	for _, s := range w.executions() {
+		if s.Execution.Due.Equal(s.Execution.Due.Truncate(time.Minute)) {
+			occurrences++
+		}
+	}
+	require.Equal(t, demanded+40, read.Status.ExecutionCount)
+	require.Len(t, w.executions(), demanded+40)
+	require.GreaterOrEqual(t, occurrences, 40)
+	require.Empty(t, w.dropped())
+}
+
+func TestARunDoesNotEndBeforeAnUpdateIsAnswered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, every(minutely))
+	w.takes(10 * time.Second)
+	w.lookupTakes = time.Second
+	w.suggestAfter(time.Second)
+	a := w.replace(9500*time.Millisecond, every(minutely+`,"overlapPolicy":"Skip"`)) // in hand when the execution ends
+	w.run(65 * time.Second)
+	require.Equal(t, job.OverlapSkip, a.ok(t).Definition.Recurrence.OverlapPolicy)
+	require.Len(t, w.runs, 2)
+	require.Equal(t, newYear.Add(time.Minute), w.runs[1].start.UTC())
+	require.Equal(t, []string{"00:00:00", "00:01:00"}, w.dues())
+}
+
+func TestTheNextRunIsToldEverything(t *testing.T) {
+	t.Parallel()
+	at := func(minutes int) time.Time { return newYear.Add(time.Duration(minutes) * time.Minute) }
+	in := workflows.JobInput{
+		Key: key, Created: newYear, Definition: definition(t, every(minutely)), Generation: 7, Resting: true,
+		Plan:    workflows.Planned{Due: []time.Time{at(10), at(11)}, Done: true, More: true, Dropped: &workflows.Dropped{Count: 1}},
+		Decided: at(9), BusyUntil: at(8), CatchUp: at(7), Started: 6, Demanded: 5, Failed: true, Final: at(4), FailedRun: "run 3",
+		Last: at(2), ExecutionCount: 11, FailureCount: 10, FaultedCount: 9,
+	}
+	for field, value := range reflect.ValueOf(in).Fields() {
+		require.False(t, value.IsZero(), "the test lacks %s", field.Name)
+	}
+	w := newWorld(t, once)
+	w.next, w.now = in, at(5)
+	w.suggestAfter(time.Second)
+	w.signal(6*time.Minute, workflows.SignalCollection, false) // wakes it
+	w.run(7 * time.Minute)
+	require.Len(t, w.runs, 2)
+	want, err := json.Marshal(in)
+	require.NoError(t, err)
+	got, err := json.Marshal(w.runs[1].JobInput)
+	require.NoError(t, err)
+	require.JSONEq(t, string(want), string(got))
+	require.Empty(t, w.sent)
+}
+
+func TestTheNextRunIsToldWhereTheNewestFailureIs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		fails func(sending) bool
+		want  string // the run that the last one is told
+	}{
+		{"nowhere", func(sending) bool { return false }, "before"},
+		{"in an execution that failed", func(s sending) bool { return s.Execution.Repeat == 2 }, "this"},
+		{"in an attempt that was repeated", func(s sending) bool { return s.Execution.Repeat == 2 && s.attempt == 1 }, "this"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT15S","retryCount":1}},"recurrence":{`+minutely+`}`)
+			w.next.FailedRun = "before"
+			w.fails(tt.fails)
+			w.suggestAfter(2 * time.Minute)
+			w.run(3 * time.Minute)
+			require.Len(t, w.runs, 2)
+			want := tt.want
+			if want == "this" {
+				want = w.runs[0].id
+			}
+			require.Equal(t, want, w.runs[1].FailedRun)
+		})
+	}
+}

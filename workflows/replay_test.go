@@ -1,0 +1,97 @@
+package workflows_test
+
+import (
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/workflows"
+)
+
+// The histories were recorded on a real server, by `task histories`. Those of
+// a released version are never recorded anew and never edited: they are what
+// running jobs have behind them.
+const historiesDir = "testdata/histories"
+
+// recordedScenarios are the histories that must be there: a version, and what
+// the workflow was led through.
+var recordedScenarios = []string{
+	"0.1-job-once",
+	"0.1-job-retries",
+	"0.1-job-changes",
+	"0.1-job-signals",
+	"0.1-job-buffer-one",
+	"0.1-job-skip",
+	"0.1-job-allow-all",
+	"0.1-job-catch-up",
+	"0.1-job-continue-as-new",
+	"0.1-collection",
+}
+
+// recordedHistories returns the files of all recorded histories.
+func recordedHistories(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(historiesDir, "*.json.gz"))
+	require.NoError(t, err)
+	for _, scenario := range recordedScenarios {
+		runs, err := filepath.Glob(filepath.Join(historiesDir, scenario+"-[0-9]*.json.gz"))
+		require.NoError(t, err)
+		require.NotEmpty(t, runs, "no history of %s: the test would prove nothing about it", scenario)
+	}
+	return files
+}
+
+func readHistory(t *testing.T, file string) *history.History {
+	t.Helper()
+	f, err := os.Open(file)
+	require.NoError(t, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	h, err := client.HistoryFromJSON(z, client.HistoryJSONOptions{})
+	require.NoError(t, err)
+	require.NotContains(t, []enums.EventType{enums.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, enums.EVENT_TYPE_WORKFLOW_TASK_STARTED},
+		h.Events[len(h.Events)-1].EventType, "a replay does not check the task before the one that a history ends in")
+	return h
+}
+
+// replay replays a history with the given implementations of the workflows.
+func replay(t *testing.T, file string, ofJob, ofCollection any) error {
+	t.Helper()
+	r := worker.NewWorkflowReplayer()
+	r.RegisterWorkflowWithOptions(ofJob, workflow.RegisterOptions{Name: workflows.TypeJob})
+	r.RegisterWorkflowWithOptions(ofCollection, workflow.RegisterOptions{Name: workflows.TypeCollection})
+	return r.ReplayWorkflowHistory(silent, readHistory(t, file))
+}
+
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	for _, file := range recordedHistories(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			require.NoError(t, replay(t, file, workflows.Job, workflows.Collection))
+		})
+	}
+}
+
+// A replay that accepts any workflow would prove nothing.
+func TestReplayCanFail(t *testing.T) {
+	t.Parallel()
+	stranger := func(ctx workflow.Context) error {
+		return workflow.ExecuteChildWorkflow(ctx, "Stranger").Get(ctx, nil)
+	}
+	for _, file := range recordedHistories(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			require.ErrorContains(t, replay(t, file, stranger, stranger), "TMPRL1100")
+		})
+	}
+}

@@ -1,0 +1,427 @@
+package workflows_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/activities"
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// newYear is when every job of these tests is created. It is a Thursday.
+var newYear = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+var key = job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "Reports"}.Job("Nightly")
+
+// get is the JSON of an action; more may follow in it, and in the properties.
+const get = `"type":"Http","request":{"uri":"http://127.0.0.1/","method":"GET"}`
+
+// once are the properties of a job without a recurrence.
+const once = `"action":{` + get + `}`
+
+// every are the properties of a job that recurs.
+func every(recurrence string) string { return once + `,"recurrence":{` + recurrence + `}` }
+
+// definition parses the properties of a job.
+func definition(t *testing.T, properties string) job.Definition {
+	t.Helper()
+	d, err := job.ParseDefinition([]byte(`{"properties":{`+properties+`}}`), job.ParseOptions{Now: newYear})
+	require.NoError(t, err)
+	return d
+}
+
+// A world runs a job in skipped time, through as many runs of its workflow as
+// it takes. Instants are told as durations since newYear.
+type world struct {
+	t    *testing.T
+	env  *testsuite.TestWorkflowEnvironment
+	next workflows.JobInput // what the next run starts from
+	now  time.Time          // when the next run starts
+
+	gone        bool                // whether there is no collection
+	act         func(sending) error // what an attempt comes to; nil: it succeeds
+	removal     time.Duration       // how long it takes to tell the collection
+	lookupTakes time.Duration
+	took        func(int) time.Duration // how long the n-th attempt takes; nil: no time
+	suggest     func() time.Duration    // how long into a run the server suggests to continue as new; nil: it does not
+	lookups     int                     // how often the attempts so far were looked up
+	events      []*event
+
+	mu       sync.Mutex // guards calls
+	calls    int
+	sent     []sending // in the order in which they were sent
+	runs     []run
+	recorded recorder
+	removed  int      // how often the collection was told that the job is gone
+	shown    []string // the states and texts that people find the job by, after the first
+}
+
+// A sending is an attempt of an action.
+type sending struct {
+	activities.Input
+	at      time.Time
+	attempt int32
+}
+
+// A run is one run of the job's workflow.
+type run struct {
+	workflows.JobInput
+	id         string
+	start      time.Time
+	executions int // that it started
+}
+
+// An event happens at an instant, in whichever run is under way then. It must
+// not be the very instant of something that ends a run: the environment loses
+// what comes then, where a server would have the run go on.
+type event struct {
+	at   time.Duration
+	do   func()
+	done bool
+}
+
+func newWorld(t *testing.T, properties string) *world {
+	t.Helper()
+	in, err := workflows.NewJob(key, definition(t, properties), false, newYear)
+	require.NoError(t, err)
+	return &world{t: t, next: in, now: newYear, recorded: recorder{DataConverter: converter.GetDefaultDataConverter()}}
+}
+
+// takes makes every attempt take that long.
+func (w *world) takes(d time.Duration) { w.took = func(int) time.Duration { return d } }
+
+// fails makes every attempt fail for which the function is true.
+func (w *world) fails(when func(sending) bool) {
+	w.act = func(s sending) error {
+		if when(s) {
+			return errFailed
+		}
+		return nil
+	}
+}
+
+var errFailed = temporal.NewApplicationError("it failed", activities.ErrTypeFailed)
+
+// suggestAfter has the server suggest to continue as new so long after a run began.
+func (w *world) suggestAfter(d time.Duration) { w.suggest = func() time.Duration { return d } }
+
+func always(sending) bool { return true }
+
+// at plans something to happen.
+func (w *world) at(after time.Duration, do func()) {
+	w.events = append(w.events, &event{at: after, do: do})
+}
+
+// signal sends the job a signal.
+func (w *world) signal(after time.Duration, name string, argument any) {
+	w.at(after, func() { w.env.SignalWorkflow(name, argument) })
+}
+
+// update sends an update and returns where its answer will be.
+func (w *world) update(after time.Duration, name string, arguments ...any) *answer {
+	a := &answer{}
+	w.at(after, func() { w.env.UpdateWorkflow(name, "", a, arguments...) })
+	return a
+}
+
+// replace replaces the definition by that of the given properties.
+func (w *world) replace(after time.Duration, properties string) *answer {
+	return w.update(after, workflows.UpdateReplace, workflows.ReplaceRequest{Definition: definition(w.t, properties)})
+}
+
+// snapshot asks for the job's status.
+func (w *world) snapshot(after time.Duration) *job.Job {
+	var got job.Job
+	w.at(after, func() {
+		value, err := w.env.QueryWorkflow(workflows.QueryStatus)
+		require.NoError(w.t, err)
+		require.NoError(w.t, value.Get(&got))
+	})
+	return &got
+}
+
+// An answer is what became of an update.
+type answer struct {
+	accepted, completed bool
+	err                 error
+	job                 job.Job
+}
+
+func (a *answer) Accept()          { a.accepted = true }
+func (a *answer) Reject(err error) { a.completed, a.err = true, err }
+func (a *answer) Complete(v any, err error) {
+	a.completed, a.err = true, err
+	if j, ok := v.(job.Job); ok {
+		a.job = j
+	}
+}
+
+// ok requires that the update was answered without an error, and returns the job.
+func (a *answer) ok(t *testing.T) job.Job {
+	t.Helper()
+	require.NoError(t, a.err)
+	require.True(t, a.completed, "the update was not answered")
+	return a.job
+}
+
+// refused requires that the update was refused before it changed anything.
+func (a *answer) refused(t *testing.T, errType string) {
+	t.Helper()
+	require.True(t, a.completed, "the update was not answered")
+	require.False(t, a.accepted, "the update was accepted")
+	requireType(t, a.err, errType)
+}
+
+func requireType(t *testing.T, err error, errType string) {
+	t.Helper()
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, errType, app.Type())
+	require.True(t, app.NonRetryable())
+}
+
+// run runs the job through each of its runs. If it is still there in the end,
+// it is deleted then.
+func (w *world) run(until time.Duration) {
+	w.t.Helper()
+	for {
+		err := w.runOnce(newYear.Add(until))
+		if err == nil {
+			return
+		}
+		var next *workflow.ContinueAsNewError
+		require.ErrorAs(w.t, err, &next)
+		w.next = workflows.JobInput{}
+		require.NoError(w.t, w.recorded.FromPayloads(next.Input, &w.next))
+		w.now = w.env.Now()
+	}
+}
+
+// runOnce runs the workflow once and returns what it ended with.
+func (w *world) runOnce(end time.Time) error {
+	w.env = newEnvironment()
+	w.env.SetStartTime(w.now)
+	w.env.SetDataConverter(&w.recorded)
+	w.env.RegisterWorkflowWithOptions(workflows.Job, workflow.RegisterOptions{Name: workflows.TypeJob})
+	w.env.RegisterActivityWithOptions(w.action, activity.RegisterOptions{Name: activities.TypeAction})
+	w.env.RegisterActivityWithOptions(w.lookup, activity.RegisterOptions{Name: activities.TypePending})
+	w.env.OnActivity(activities.TypePending, mock.Anything).After(w.lookupTakes).Return(w.lookup).Maybe()
+	w.env.OnSignalExternalWorkflow(mock.Anything, key.Collection.WorkflowID(), "", workflows.SignalRemoved, key.Name).
+		After(w.removal).Return(func(string, string, string, string, any) error {
+		w.removed++
+		if w.gone {
+			return errors.New("there is no such workflow")
+		}
+		return nil
+	}).Maybe()
+	w.env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(arguments mock.Arguments) {
+		attributes := arguments.Get(0).(temporal.SearchAttributes)
+		state, _ := attributes.GetKeyword(temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState))
+		w.shown = append(w.shown, state)
+	}).Return(nil).Maybe()
+	w.env.OnUpsertMemo(mock.Anything).Run(func(arguments mock.Arguments) {
+		w.shown = append(w.shown, arguments.Get(0).(map[string]any)[workflows.MemoText].(string))
+	}).Return(nil).Maybe()
+	w.env.SetOnActivityStartedListener(w.note)
+	if w.took != nil {
+		w.env.OnActivity(activities.TypeAction, mock.Anything, mock.Anything).AfterFn(w.duration).Return(w.action).Maybe()
+	}
+	if w.suggest != nil {
+		w.env.RegisterDelayedCallback(func() { w.env.SetContinueAsNewSuggested(true) }, w.suggest())
+	}
+	for _, e := range w.events {
+		if !e.done {
+			w.schedule(newYear.Add(e.at), func() { e.done = true; e.do() })
+		}
+	}
+	w.schedule(end, func() { w.env.SignalWorkflow(workflows.UpdateDelete, nil) })
+	w.runs = append(w.runs, run{JobInput: w.next, start: w.now})
+	w.env.ExecuteWorkflow(workflows.TypeJob, w.next)
+	return w.env.GetWorkflowError()
+}
+
+// schedule has something done at an instant; if that has passed, as soon as
+// the run has started.
+func (w *world) schedule(at time.Time, do func()) {
+	if wait := at.Sub(w.now); wait > 0 {
+		w.env.RegisterDelayedCallback(do, wait)
+		return
+	}
+	w.env.RegisterDelayedCallback(func() { w.env.RegisterDelayedCallback(do, 0) }, 0)
+}
+
+// silent is a logger that keeps silent.
+var silent = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
+
+// newEnvironment returns a silent test environment.
+func newEnvironment() *testsuite.TestWorkflowEnvironment {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(silent)
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute) // of standstill
+	return env
+}
+
+func (w *world) duration() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls++
+	return w.took(w.calls)
+}
+
+// note keeps what is sent.
+func (w *world) note(info *activity.Info, _ context.Context, arguments converter.EncodedValues) {
+	var in activities.Input
+	require.NoError(w.t, arguments.Get(&in))
+	w.sent = append(w.sent, sending{Input: in, at: w.env.Now().UTC(), attempt: info.Attempt})
+	run := &w.runs[len(w.runs)-1]
+	run.id = info.WorkflowExecution.RunID
+	if info.Attempt == 1 && in.Execution.ActionName == job.MainAction {
+		run.executions++
+	}
+}
+
+// action stands for the activity that performs actions.
+func (w *world) action(ctx context.Context, in activities.Input) (activities.Output, error) {
+	s := sending{Input: in, at: w.env.Now().UTC(), attempt: activity.GetInfo(ctx).Attempt}
+	if w.act != nil {
+		if err := w.act(s); err != nil {
+			return activities.Output{}, err
+		}
+	}
+	return activities.Output{Attempts: make([]job.Attempt, s.attempt)}, nil
+}
+
+// lookup stands for the activity that looks up the attempts so far.
+func (w *world) lookup(context.Context) ([]activities.Pending, error) {
+	w.lookups++
+	return []activities.Pending{{ActivityID: "7", Attempts: make([]job.Attempt, 1)}}, nil
+}
+
+// executions returns the first attempts of main actions. Of those sent at one
+// instant, the one that was decided first comes first.
+func (w *world) executions() []sending {
+	var out []sending
+	for _, s := range w.sent {
+		if s.attempt == 1 && s.Execution.ActionName == job.MainAction {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b sending) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.Execution.Repeat, b.Execution.Repeat))
+	})
+	return out
+}
+
+// dues returns when the executions had been due.
+func (w *world) dues() []string {
+	out := []string{}
+	for _, s := range w.executions() {
+		out = append(out, clock(s.Execution.Due))
+	}
+	return out
+}
+
+// starts returns when the executions had been due, and when they started.
+func (w *world) starts() []string {
+	out := []string{}
+	for _, s := range w.executions() {
+		out = append(out, clock(s.Execution.Due)+" "+clock(s.at))
+	}
+	return out
+}
+
+// lines returns all attempts as lines of text, such as
+// "00:00:30 MainAction#2".
+func (w *world) lines() []string {
+	out := []string{}
+	for _, s := range w.sent {
+		out = append(out, fmt.Sprintf("%s %s#%d", clock(s.at), s.Execution.ActionName, s.attempt))
+	}
+	return out
+}
+
+// clock shows an instant: the time of day on January 1, and the date too on other days.
+func clock(t time.Time) string {
+	t = t.UTC()
+	if t.Truncate(24 * time.Hour).Equal(newYear) {
+		return t.Format("15:04:05")
+	}
+	return t.Format("2006-01-02 15:04:05")
+}
+
+// dropped returns what was recorded of occurrences that were not run, such as
+// "Missed 3: 00:01:00 to 00:03:00".
+func (w *world) dropped() []string {
+	out := []string{}
+	for _, d := range w.recorded.dropped {
+		out = append(out, fmt.Sprintf("%s %d: %s to %s", d.Outcome, d.Count, clock(d.First), clock(d.Last)))
+	}
+	return out
+}
+
+// missed returns how many occurrences were recorded as missed.
+func (w *world) missed() int {
+	n := 0
+	for _, d := range w.recorded.dropped {
+		if d.Outcome == job.OutcomeMissed {
+			n += d.Count
+		}
+	}
+	return n
+}
+
+// A recorder keeps the dropped occurrences that are recorded in the history.
+type recorder struct {
+	converter.DataConverter
+	dropped []workflows.Dropped
+}
+
+func (r *recorder) ToPayloads(values ...any) (*commonpb.Payloads, error) {
+	for _, v := range values {
+		if p, ok := v.(workflows.Planned); ok && p.Dropped != nil {
+			r.dropped = append(r.dropped, *p.Dropped)
+		}
+	}
+	return r.DataConverter.ToPayloads(values...)
+}
+
+// requireSound requires what holds for every job whatever happens to it:
+// nothing is sent early; every due time and every execution id is executed
+// once; attempts of an execution follow one another.
+func (w *world) requireSound() {
+	w.t.Helper()
+	ids, dues := map[string]bool{}, map[string]bool{}
+	for _, s := range w.executions() {
+		due := s.Execution.Due.Format(time.RFC3339Nano)
+		require.False(w.t, s.at.Before(s.Execution.Due), "sent at %s, due %s", s.at, due)
+		require.False(w.t, ids[s.Execution.ID], "execution %s, due %s, was started twice", s.Execution.ID, due)
+		require.Equal(w.t, key.Name, s.Execution.Job)
+		require.Equal(w.t, key.Collection.Name, s.Execution.Collection)
+		ids[s.Execution.ID], dues[due] = true, true
+	}
+	for _, d := range w.recorded.dropped {
+		for _, due := range d.Newest {
+			require.False(w.t, dues[due.Format(time.RFC3339Nano)], "%s was both dropped and run", due)
+		}
+	}
+}

@@ -155,8 +155,9 @@ func (j *jobLoop) replace(ctx workflow.Context, d job.Definition) {
 	old, wasActive := j.Definition, j.active()
 	// Both compare JSON. encoding/json is deterministic for types without maps;
 	// what workflowcheck finds is a cache of it, and the garbage collector.
-	same := d.Equal(&old)          //workflowcheck:ignore
-	timing := d.SameSchedule(&old) //workflowcheck:ignore
+	same := d.Equal(&old)           //workflowcheck:ignore
+	timing := d.SameSchedule(&old)  //workflowcheck:ignore
+	enabled := d.Equal(enable(old)) //workflowcheck:ignore
 	if same {
 		return
 	}
@@ -175,7 +176,15 @@ func (j *jobLoop) replace(ctx workflow.Context, d job.Definition) {
 		j.showText(ctx, text)
 	}
 	j.changed = true
-	j.withdraw(ctx)
+	if !enabled { // otherwise what runs, on demand, runs by what is still in force
+		j.withdraw(ctx)
+	}
+}
+
+// enable returns the definition with nothing changed but that it is enabled.
+func enable(d job.Definition) *job.Definition {
+	d.State = job.StateEnabled
+	return &d
 }
 
 // rest heeds that the job's collection was enabled, or disabled: then its

@@ -182,13 +182,23 @@ func TestEnableContinuesFromNow(t *testing.T) {
 				require.Nil(t, before.Status.NextExecutionTime)
 				require.Equal(t, tt.want, w.dues())
 				require.Empty(t, w.dropped())
-				if len(tt.want) < 2 && tt.name[:5] != "and r" {
+				if after.Status.NextExecutionTime == nil {
 					require.Equal(t, job.StateCompleted, after.Definition.State)
 				}
 				w.requireSound()
 			})
 		}
 	}
+}
+
+func TestEnableLeavesTheRetriesOfARunOnDemandAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withErrorAction(twoRetries, "")+`,"state":"disabled","startTime":"2026-01-02T00:00:00Z"`)
+	w.fails(func(s sending) bool { return s.attempt == 1 })
+	w.signal(10*time.Second, workflows.UpdateRun, nil)
+	w.signal(20*time.Second, workflows.UpdateEnable, nil)
+	w.run(time.Hour)
+	require.Len(t, w.lines(), 2, "the first attempt and its retry: %q", w.lines())
 }
 
 func TestAOneTimeJobRunsOnceHoweverOftenItIsEnabled(t *testing.T) {
@@ -350,7 +360,7 @@ func TestAChangeKeepsTheAttemptsThatFailedBefore(t *testing.T) {
 	w := newWorld(t, `"action":{`+get+twoRetries+`},"recurrence":{`+minutely+`}`)
 	w.fails(func(s sending) bool { return s.Execution.Repeat == 1 })
 	a := w.update(30*time.Second, workflows.UpdateDisable)
-	w.suggestAfter(time.Minute)
+	w.suggest = time.Minute
 	w.signal(2*time.Minute, workflows.UpdateEnable, nil)
 	w.run(3*time.Minute + time.Second)
 	a.ok(t)

@@ -31,11 +31,11 @@ type hall struct {
 	input workflows.CollectionInput
 
 	deaf        func(name string) bool // which jobs cannot be signalled, since they do not exist
-	leaves      bool                   // whether a job that is told to delete itself does, a second later
+	leaves      bool                   // whether a job that is told to delete itself does, 300 ms later
 	slow        time.Duration          // how long the first signal takes
 	lookups     [][]string             // the names of the jobs that were looked up
 	missing     []string               // the jobs that do not exist
-	lookupTakes time.Duration
+	lookupTakes time.Duration          // how long a lookup takes
 
 	events  []event
 	stopped bool       // whether the test is over: then no job exists any more
@@ -130,14 +130,11 @@ func (h *hall) run(until time.Duration) error {
 	if h.lookupTakes > 0 {
 		h.env.OnActivity(activities.TypeMissing, mock.Anything, mock.Anything).After(h.lookupTakes).Return(h.lookup)
 	}
-	first := true
+	var first sync.Once
 	h.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, "", mock.Anything, mock.Anything).
-		AfterFn(func() time.Duration {
-			defer func() { first = false }()
-			if first {
-				return h.slow
-			}
-			return 0
+		AfterFn(func() (wait time.Duration) {
+			first.Do(func() { wait = h.slow })
+			return wait
 		}).
 		Return(func(_, id, _, signal string, argument any) error { return h.signalled(id, signal, argument) }).Maybe()
 	for _, e := range h.events {

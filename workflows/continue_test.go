@@ -23,7 +23,7 @@ func TestAMinutelyJobRunsEveryMinuteOnce(t *testing.T) {
 	t.Parallel()
 	minutes := 30 * 24 * 60
 	switch {
-	case os.Getenv("ALMANAC_YEAR") != "": // takes minutes
+	case os.Getenv("ALMANAC_YEAR") != "": // a whole year, which takes minutes
 		minutes = 365 * 24 * 60
 	case testing.Short():
 		minutes = 24 * 60
@@ -130,9 +130,7 @@ func TestContinuingAsNewChangesNothing(t *testing.T) {
 			live := func(suggest time.Duration) (*world, job.Job) {
 				w := newWorld(t, tt.properties)
 				tt.arrange(w)
-				if suggest > 0 {
-					w.suggestAfter(suggest)
-				}
+				w.suggest = suggest
 				read := w.snapshot(90*time.Minute - time.Second)
 				w.run(90*time.Minute - 500*time.Millisecond)
 				w.requireSound()
@@ -157,7 +155,7 @@ func TestNothingIsLostAtTheBoundariesOfRuns(t *testing.T) {
 	const step = 499 * time.Millisecond
 	w := newWorld(t, every(minutely))
 	w.takes(2 * time.Second)
-	w.suggestAfter(time.Second) // every run ends with its first execution, 2 s after a full minute
+	w.suggest = time.Second // every run ends with its first execution, 2 s after a full minute
 	demanded, interval := 0, 0
 	var runs, replaces []*answer
 	for minute := range 30 {
@@ -202,7 +200,7 @@ func TestARunDoesNotEndBeforeAnUpdateIsAnswered(t *testing.T) {
 	w := newWorld(t, every(minutely))
 	w.takes(10 * time.Second)
 	w.lookupTakes = time.Second
-	w.suggestAfter(time.Second)
+	w.suggest = time.Second
 	a := w.replace(9500*time.Millisecond, every(minutely+`,"overlapPolicy":"Skip"`)) // in hand when the execution ends
 	w.run(65 * time.Second)
 	require.Equal(t, job.OverlapSkip, a.ok(t).Definition.Recurrence.OverlapPolicy)
@@ -225,7 +223,7 @@ func TestTheNextRunIsToldEverything(t *testing.T) {
 	}
 	w := newWorld(t, once)
 	w.next, w.now = in, at(5)
-	w.suggestAfter(time.Second)
+	w.suggest = time.Second
 	w.signal(6*time.Minute, workflows.SignalCollection, false) // wakes it
 	w.run(7 * time.Minute)
 	require.Len(t, w.runs, 2)
@@ -253,7 +251,7 @@ func TestTheNextRunIsToldWhereTheNewestFailureIs(t *testing.T) {
 			w := newWorld(t, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT15S","retryCount":1}},"recurrence":{`+minutely+`}`)
 			w.next.FailedRun = "before"
 			w.fails(tt.fails)
-			w.suggestAfter(2 * time.Minute)
+			w.suggest = 2 * time.Minute
 			w.run(3 * time.Minute)
 			require.Len(t, w.runs, 2)
 			want := tt.want

@@ -25,8 +25,8 @@ const (
 	planHorizon = 7 * 24 * time.Hour
 )
 
-// maxSweep bounds how many dropped occurrences are counted in one step: about
-// 20 ms of the engine's time, far below what a workflow task may take.
+// maxSweep bounds how many dropped occurrences are counted in one step: some
+// milliseconds of the engine's time, far below what a workflow task may take.
 const maxSweep = 20_000
 
 // planFrom plans the occurrences after t.

@@ -57,22 +57,25 @@ type world struct {
 	next workflows.JobInput // what the next run starts from
 	now  time.Time          // when the next run starts
 
-	gone        bool                // whether there is no collection
-	act         func(sending) error // what an attempt comes to; nil: it succeeds
-	removal     time.Duration       // how long it takes to tell the collection
-	lookupTakes time.Duration
+	// How the world around the job behaves.
+	act         func(sending) error     // what an attempt comes to; nil: it succeeds
 	took        func(int) time.Duration // how long the n-th attempt takes; nil: no time
-	suggest     func() time.Duration    // how long into a run the server suggests to continue as new; nil: it does not
-	lookups     int                     // how often the attempts so far were looked up
+	suggest     time.Duration           // how long into a run the server suggests to continue as new; 0: it does not
+	lookupTakes time.Duration           // how long it takes to look up the attempts so far
+	removal     time.Duration           // how long it takes to tell the collection that the job is gone
+	gone        bool                    // whether there is no collection
 	events      []*event
 
-	mu       sync.Mutex // guards calls
-	calls    int
-	sent     []sending // in the order in which they were sent
+	// What the job did.
 	runs     []run
+	sent     []sending // in the order in which they were sent
 	recorded recorder
-	removed  int      // how often the collection was told that the job is gone
 	shown    []string // the states and texts that people find the job by, after the first
+	lookups  int      // how often the attempts so far were looked up
+	removed  int      // how often the collection was told that the job is gone
+
+	mu    sync.Mutex
+	calls int // attempts whose duration was asked for; guarded by mu
 }
 
 // A sending is an attempt of an action.
@@ -120,9 +123,6 @@ func (w *world) fails(when func(sending) bool) {
 }
 
 var errFailed = temporal.NewApplicationError("it failed", activities.ErrTypeFailed)
-
-// suggestAfter has the server suggest to continue as new so long after a run began.
-func (w *world) suggestAfter(d time.Duration) { w.suggest = func() time.Duration { return d } }
 
 func always(sending) bool { return true }
 
@@ -222,9 +222,31 @@ func (w *world) runOnce(end time.Time) error {
 	w.env.SetStartTime(w.now)
 	w.env.SetDataConverter(&w.recorded)
 	w.env.RegisterWorkflowWithOptions(workflows.Job, workflow.RegisterOptions{Name: workflows.TypeJob})
+	w.registerActivities()
+	w.mockServer()
+	for _, e := range w.events {
+		if !e.done {
+			w.schedule(newYear.Add(e.at), func() { e.done = true; e.do() })
+		}
+	}
+	w.schedule(end, func() { w.env.SignalWorkflow(workflows.UpdateDelete, nil) })
+	w.runs = append(w.runs, run{JobInput: w.next, start: w.now})
+	w.env.ExecuteWorkflow(workflows.TypeJob, w.next)
+	return w.env.GetWorkflowError()
+}
+
+func (w *world) registerActivities() {
+	w.env.SetOnActivityStartedListener(w.note)
 	w.env.RegisterActivityWithOptions(w.action, activity.RegisterOptions{Name: activities.TypeAction})
 	w.env.RegisterActivityWithOptions(w.lookup, activity.RegisterOptions{Name: activities.TypePending})
+	if w.took != nil {
+		w.env.OnActivity(activities.TypeAction, mock.Anything, mock.Anything).AfterFn(w.duration).Return(w.action).Maybe()
+	}
 	w.env.OnActivity(activities.TypePending, mock.Anything).After(w.lookupTakes).Return(w.lookup).Maybe()
+}
+
+// mockServer mocks what the job asks of the server.
+func (w *world) mockServer() {
 	w.env.OnSignalExternalWorkflow(mock.Anything, key.Collection.WorkflowID(), "", workflows.SignalRemoved, key.Name).
 		After(w.removal).Return(func(string, string, string, string, any) error {
 		w.removed++
@@ -241,22 +263,9 @@ func (w *world) runOnce(end time.Time) error {
 	w.env.OnUpsertMemo(mock.Anything).Run(func(arguments mock.Arguments) {
 		w.shown = append(w.shown, arguments.Get(0).(map[string]any)[workflows.MemoText].(string))
 	}).Return(nil).Maybe()
-	w.env.SetOnActivityStartedListener(w.note)
-	if w.took != nil {
-		w.env.OnActivity(activities.TypeAction, mock.Anything, mock.Anything).AfterFn(w.duration).Return(w.action).Maybe()
+	if w.suggest > 0 {
+		w.env.RegisterDelayedCallback(func() { w.env.SetContinueAsNewSuggested(true) }, w.suggest)
 	}
-	if w.suggest != nil {
-		w.env.RegisterDelayedCallback(func() { w.env.SetContinueAsNewSuggested(true) }, w.suggest())
-	}
-	for _, e := range w.events {
-		if !e.done {
-			w.schedule(newYear.Add(e.at), func() { e.done = true; e.do() })
-		}
-	}
-	w.schedule(end, func() { w.env.SignalWorkflow(workflows.UpdateDelete, nil) })
-	w.runs = append(w.runs, run{JobInput: w.next, start: w.now})
-	w.env.ExecuteWorkflow(workflows.TypeJob, w.next)
-	return w.env.GetWorkflowError()
 }
 
 // schedule has something done at an instant; if that has passed, as soon as

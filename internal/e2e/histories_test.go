@@ -204,6 +204,9 @@ func (s *stack) started(t *testing.T, jobs, definition string, created time.Time
 	return id
 }
 
+// jobOverlap has occurrences come due while the first one runs. They are not
+// those of the recurrence, so that it does not take minutes; so the engine
+// does not tell them when they are dropped.
 func jobOverlap(policy job.OverlapPolicy) scenario {
 	return func(t *testing.T, s *stack, jobs string) string {
 		target := newSink(t, func(_ http.ResponseWriter, r *http.Request) {

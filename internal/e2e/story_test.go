@@ -142,7 +142,10 @@ func TestDisableStopsAWaitingRetryAndKeepsItsAttempts(t *testing.T) {
 	r = call(t, http.MethodPatch, jobs+"/j", `{"properties":{"action":{"request":{"uri":"`+target.URL+`/other"}}}}`)
 	require.Equal(t, http.StatusOK, r.code, r.body)
 
-	<-time.After(3 * time.Second) // longer than the retry interval: what must not happen needs its time
+	// What must not happen would have happened before another job's time comes.
+	later := time.Now().UTC().Add(4 * time.Second).Truncate(time.Second)
+	created(t, jobs+"/later", get(target.URL+"/later", `,"startTime":"`+later.Format(time.RFC3339)+`"`))
+	target.await(t, "/later", 1, 20*time.Second)
 	require.Len(t, target.got("/fails"), sent+1)
 	require.Empty(t, target.got("/alarm"))
 	require.Empty(t, target.got("/other"))

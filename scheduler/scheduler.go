@@ -147,7 +147,7 @@ func isRefused(err error, errType string) bool {
 }
 
 // fail turns a Temporal error into one that the caller may be shown; missing
-// is what to answer if the workflow does not exist.
+// is what to answer if the workflow does not exist, nil where none was asked.
 func (s *Service) fail(ctx context.Context, err error, missing *job.Error) error {
 	if err == nil {
 		return nil
@@ -156,7 +156,7 @@ func (s *Service) fail(ctx context.Context, err error, missing *job.Error) error
 		return err
 	}
 	switch {
-	case isGone(err):
+	case isGone(err) && missing != nil:
 		return missing
 	case isRefused(err, workflows.ErrTypeConflict):
 		refused, _ := errors.AsType[*temporal.ApplicationError](err)
@@ -178,6 +178,7 @@ func isUnavailable(err error) bool {
 	_, unavailable := errors.AsType[*serviceerror.Unavailable](err)
 	_, exhausted := errors.AsType[*serviceerror.ResourceExhausted](err)
 	_, cancelled := errors.AsType[*serviceerror.Canceled](err)
+	_, namespace := errors.AsType[*serviceerror.NamespaceNotFound](err) // not there yet, or not any more
 	_, update := errors.AsType[*client.WorkflowUpdateServiceTimeoutOrCanceledError](err)
-	return unavailable || exhausted || cancelled || update || isTimeout(err) || errors.Is(err, context.Canceled)
+	return unavailable || exhausted || cancelled || namespace || update || isTimeout(err) || errors.Is(err, context.Canceled)
 }

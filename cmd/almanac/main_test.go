@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,4 +114,35 @@ func TestAllMistakesInTheSettingsAreTold(t *testing.T) {
 	for _, want := range []string{`--listen is "nowhere"`, `--log-level is "loud"`, `--ui-listen is "here"`, `--synchronous is "maybe"`} {
 		require.ErrorContains(t, err, want)
 	}
+}
+
+func TestBatchGoesOnAfterALineThatIsMuchTooLong(t *testing.T) {
+	t.Parallel()
+	long := `{"id":"` + strings.Repeat("x", 3*maxLine) + `"}`
+	out, err := almanac(t, long+"\n"+`{"id":7,"now":"2026-01-01T00:00:00Z"}`+"\n", nil, "preview", "--batch")
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	require.Len(t, lines, 2)
+	require.Contains(t, lines[0], `"error"`)
+	require.Contains(t, lines[1], `"id":7,"occurrences"`)
+}
+
+// A program that asks line by line gets each answer before its next question.
+func TestBatchAnswersBeforeTheNextLine(t *testing.T) {
+	t.Parallel()
+	in, questions := io.Pipe()
+	answers, out := io.Pipe()
+	failed := make(chan error, 1)
+	go func() {
+		failed <- run(t.Context(), []string{"preview", "--batch"}, func(string) (string, bool) { return "", false }, in, out, io.Discard)
+	}()
+	read := bufio.NewScanner(answers)
+	for range 3 {
+		_, err := io.WriteString(questions, `{"now":"2026-01-01T00:00:00Z"}`+"\n")
+		require.NoError(t, err)
+		require.True(t, read.Scan())
+		require.JSONEq(t, `{"occurrences":["2026-01-01T00:00:00Z"],"done":true}`, read.Text())
+	}
+	require.NoError(t, questions.Close())
+	require.NoError(t, <-failed)
 }

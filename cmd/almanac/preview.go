@@ -101,16 +101,25 @@ func previewBatch(in io.Reader, out io.Writer, now time.Time) error {
 	encoder.SetEscapeHTML(false)
 	for {
 		line, err := lines.ReadSlice('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("read a line of at most %d bytes: %w", maxLine, err)
-		}
 		if len(bytes.TrimSpace(line)) > 0 {
+			// A line that is too long for the buffer is for the parser as well.
 			if err := encoder.Encode(previewLine(line, now)); err != nil {
 				return err
 			}
 		}
-		if err != nil {
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = lines.ReadSlice('\n')
+		}
+		if lines.Buffered() == 0 { // whoever asks one by one waits for the answer
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
 			return w.Flush()
+		case err != nil:
+			return fmt.Errorf("read the batch: %w", err)
 		}
 	}
 }

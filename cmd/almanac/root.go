@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -41,7 +40,7 @@ Every flag can also be set by the environment variable that its help names; a
 flag wins. What connects to Temporal (api, worker) reads Temporal's own
 variables: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY,
 TEMPORAL_TLS_*, TEMPORAL_PROFILE.`,
-		Version:       cmp.Or(buildVersion(), "dev"),
+		Version:       buildVersion(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,

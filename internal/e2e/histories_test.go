@@ -220,7 +220,7 @@ func jobOverlap(policy job.OverlapPolicy) scenario {
 			func(in *workflows.JobInput) {
 				in.Plan.Due = nil
 				for i := range 4 { // the last one gives way to what the engine answers when it is asked again
-					in.Plan.Due = append(in.Plan.Due, now.Add(time.Duration(i+1)*time.Second))
+					in.Plan.Due = append(in.Plan.Due, now.Add(time.Duration(i+5)*time.Second))
 				}
 			})
 		want := map[job.OverlapPolicy]int{job.OverlapBufferOne: 2, job.OverlapSkip: 1, job.OverlapAllowAll: 3}[policy]

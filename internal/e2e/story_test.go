@@ -59,11 +59,11 @@ func TestAJobIsNeverEarly(t *testing.T) {
 	t.Parallel()
 	s, target := use(t), newSink(t, nil)
 	jobs := s.collection(t) + "/jobs"
-	due := time.Now().UTC().Add(3 * time.Second).Truncate(time.Second)
+	due := time.Now().UTC().Add(10 * time.Second).Truncate(time.Second)
 	r := call(t, http.MethodPut, jobs+"/later", get(target.URL+"/later", `,"startTime":"`+due.Format(time.RFC3339)+`"`))
 	require.Equal(t, http.StatusCreated, r.code, r.body)
 	require.Equal(t, due.Format(time.RFC3339), r.get("properties.status.nextExecutionTime"))
-	at := target.await(t, "/later", 1, 15*time.Second)[0].at
+	at := target.await(t, "/later", 1, 30*time.Second)[0].at
 	require.False(t, at.Before(due), "due %s, came %s", due, at)
 	t.Logf("came %s after it was due", at.Sub(due))
 }
@@ -123,7 +123,7 @@ func TestDisableStopsAWaitingRetryAndKeepsItsAttempts(t *testing.T) {
 	target := newSink(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	jobs := s.collection(t) + "/jobs"
 	r := call(t, http.MethodPut, jobs+"/j", `{"properties":{"recurrence":{"frequency":"day"},"action":{"type":"Http",
-		"request":{"method":"GET","uri":"`+target.URL+`/fails"},"retryPolicy":{"retryInterval":"PT2S"},
+		"request":{"method":"GET","uri":"`+target.URL+`/fails"},"retryPolicy":{"retryInterval":"PT5S"},
 		"errorAction":{"type":"Http","request":{"method":"GET","uri":"`+target.URL+`/alarm"}}}}}`)
 	require.Equal(t, http.StatusCreated, r.code, r.body)
 	target.await(t, "/fails", 1, 10*time.Second)
@@ -143,9 +143,9 @@ func TestDisableStopsAWaitingRetryAndKeepsItsAttempts(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.code, r.body)
 
 	// What must not happen would have happened before another job's time comes.
-	later := time.Now().UTC().Add(4 * time.Second).Truncate(time.Second)
+	later := time.Now().UTC().Add(8 * time.Second).Truncate(time.Second)
 	created(t, jobs+"/later", get(target.URL+"/later", `,"startTime":"`+later.Format(time.RFC3339)+`"`))
-	target.await(t, "/later", 1, 20*time.Second)
+	target.await(t, "/later", 1, 30*time.Second)
 	require.Len(t, target.got("/fails"), sent+1)
 	require.Empty(t, target.got("/alarm"))
 	require.Empty(t, target.got("/other"))

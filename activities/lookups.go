@@ -4,40 +4,106 @@ import (
 	"context"
 	"errors"
 
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"golang.org/x/sync/errgroup"
 
+	"almanac/internal/calls"
 	"almanac/job"
 )
 
-// The names of the activity types that look things up in Temporal.
+// The names of the activity types that ask or change workflows.
 const (
 	TypeMissing = "MissingWorkflows"
+	TypeUpdate  = "UpdateWorkflows"
 	TypePending = "PendingAttempts"
 )
 
-// Lookups are the activities that ask Temporal about workflows.
+// Lookups are the activities that ask or change workflows.
 type Lookups struct {
 	Converter converter.DataConverter // as the worker's client has it; nil means the SDK's default
 }
 
+// maxParallel bounds how many workflows one activity asks at once.
+const maxParallel = 16
+
 // MissingWorkflows returns the indexes of those workflow ids that no open
 // workflow has.
 func (l *Lookups) MissingWorkflows(ctx context.Context, ids []string) ([]int, error) {
-	missing := []int{}
-	for i, id := range ids {
+	return each(ctx, ids, func(ctx context.Context, id string) (bool, error) {
 		found, err := activity.GetClient(ctx).DescribeWorkflow(ctx, id, "")
-		switch _, gone := errors.AsType[*serviceerror.NotFound](err); {
-		case gone:
-			missing = append(missing, i)
-		case err != nil:
-			return nil, err
-		case found.WorkflowCloseTime != nil:
-			missing = append(missing, i)
+		if calls.IsNotFound(err) {
+			return true, nil
+		}
+		return err == nil && found.WorkflowCloseTime != nil, err
+	})
+}
+
+// An UpdateInput is an update that several workflows are sent.
+type UpdateInput struct {
+	Workflows []string `json:"ids"`
+	Update    string   `json:"update"`
+	Argument  any      `json:"arg,omitempty"` // nil for none
+}
+
+// UpdateWorkflows sends an update to workflows and waits until all of them have
+// applied it. It returns the indexes of those that are not there, or about to
+// end. Workflows that applied it already may be sent it again.
+func (l *Lookups) UpdateWorkflows(ctx context.Context, in UpdateInput) ([]int, error) {
+	var args []any
+	if in.Argument != nil {
+		args = []any{in.Argument}
+	}
+	return each(ctx, in.Workflows, func(ctx context.Context, id string) (bool, error) {
+		handle, err := calls.Update(ctx, activity.GetClient(ctx), client.UpdateWorkflowOptions{
+			WorkflowID: id, UpdateName: in.Update, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
+		})
+		if err == nil {
+			err = handle.Get(ctx, nil)
+		}
+		if calls.IsGone(err) {
+			return true, nil
+		}
+		return false, asRefusal(err)
+	})
+}
+
+// asRefusal marks a workflow's refusal of an update as nothing to be alarmed
+// about: whoever asked for it is told.
+func asRefusal(err error) error {
+	refused, ok := errors.AsType[*temporal.ApplicationError](err)
+	if !ok {
+		return err
+	}
+	return temporal.NewApplicationErrorWithOptions(refused.Message(), refused.Type(), temporal.ApplicationErrorOptions{
+		NonRetryable: refused.NonRetryable(), Category: temporal.ApplicationErrorCategoryBenign,
+	})
+}
+
+// each asks about every id, in parallel, and returns the indexes of those for
+// which the answer is yes.
+func each(ctx context.Context, ids []string, ask func(ctx context.Context, id string) (bool, error)) ([]int, error) {
+	answers := make([]bool, len(ids))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxParallel)
+	for i, id := range ids {
+		group.Go(func() (err error) {
+			answers[i], err = ask(ctx, id)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	yes := []int{}
+	for i, is := range answers {
+		if is {
+			yes = append(yes, i)
 		}
 	}
-	return missing, nil
+	return yes, nil
 }
 
 // Pending are the records of the attempts so far of an activity that waits for

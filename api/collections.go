@@ -18,11 +18,15 @@ func (s *server) listCollections(c *gin.Context) error {
 	if err := scope.Validate(); err != nil {
 		return err
 	}
-	found, err := s.scheduler.Collections(c.Request.Context(), subscription, group)
+	q, err := parseListQuery(c.Request.URL.RawQuery, noFilter)
 	if err != nil {
 		return err
 	}
-	return reply(c, http.StatusOK, listOf(found, newCollectionResource, nil))
+	found, next, err := s.scheduler.Collections(c.Request.Context(), subscription, group, q.page)
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, listOf(found, newCollectionResource, s.nextLink(c.Request, q, next)))
 }
 
 func (s *server) getCollection(c *gin.Context) error {
@@ -53,13 +57,18 @@ func (s *server) putCollection(c *gin.Context) error {
 	return reply(c, putStatus(created), newCollectionResource(stored))
 }
 
-func (s *server) deleteCollection(c *gin.Context) error {
+func (s *server) patchCollection(c *gin.Context) error {
 	k, err := s.collectionKey(c)
 	if err != nil {
 		return err
 	}
-	if err := s.scheduler.DeleteCollection(c.Request.Context(), k); err != nil {
+	patch, err := readBody(c)
+	if err != nil {
 		return err
 	}
-	return done(c)
+	stored, err := s.scheduler.PatchCollection(c.Request.Context(), k, patch)
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, newCollectionResource(stored))
 }

@@ -68,15 +68,17 @@ func TestPutCollectionAnswers201WhenCreatedAnd200WhenReplaced(t *testing.T) {
 	}
 }
 
-func TestDeleteCollectionAnswersWithoutABody(t *testing.T) {
+func TestPatchCollectionAnswersTheWholeCollection(t *testing.T) {
 	t.Parallel()
-	var deleted job.CollectionKey
-	f := &fake{deleteCollection: func(_ context.Context, k job.CollectionKey) error { deleted = k; return nil }}
-	got := send(api.New(f, api.Options{}), http.MethodDelete, group+"/jobCollections/c1"+version, "")
+	var sent []byte
+	f := &fake{patchCollection: func(_ context.Context, k job.CollectionKey, patch []byte) (job.Collection, error) {
+		sent = patch
+		return standard(k), nil
+	}}
+	got := send(api.New(f, api.Options{}), http.MethodPatch, group+"/jobCollections/c1"+version, `{"as": "sent"}`)
 	require.Equal(t, http.StatusOK, got.status)
-	require.Empty(t, got.body)
-	require.Empty(t, got.header.Get("Content-Type"))
-	require.Equal(t, job.CollectionKey{Subscription: "s1", ResourceGroup: "g1", Name: "c1"}, deleted)
+	require.Equal(t, standardJSON(group, "c1"), got.body)
+	require.Equal(t, `{"as": "sent"}`, string(sent))
 }
 
 func TestCollectionsAreListedBySubscriptionAndByGroup(t *testing.T) {
@@ -88,14 +90,15 @@ func TestCollectionsAreListedBySubscriptionAndByGroup(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := &fake{collections: func(_ context.Context, subscription, resourceGroup string) ([]job.Collection, error) {
+			f := &fake{collections: func(_ context.Context, subscription, resourceGroup string, p job.Page) ([]job.Collection, string, error) {
 				require.Equal(t, tt.subscription, subscription)
 				require.Equal(t, tt.group, resourceGroup)
+				require.Equal(t, job.Page{Top: 100}, p)
 				k := job.CollectionKey{Subscription: "s1", ResourceGroup: "g1"}
 				k.Name = "a"
 				other := k
 				other.Name = "b"
-				return []job.Collection{standard(k), standard(other)}, nil
+				return []job.Collection{standard(k), standard(other)}, "", nil
 			}}
 			got := get(f, tt.path)
 			require.Equal(t, `{"value":[`+standardJSON(group, "a")+`,`+standardJSON(group, "b")+`],"nextLink":null}`, got.body)
@@ -107,9 +110,9 @@ func TestCollectionsAreListedBySubscriptionAndByGroup(t *testing.T) {
 func TestEmptyListsAreTheServices28Bytes(t *testing.T) {
 	t.Parallel()
 	f := &fake{
-		collections: func(context.Context, string, string) ([]job.Collection, error) { return nil, nil },
-		jobs:        func(context.Context, job.CollectionKey, job.Page) ([]job.Job, bool, error) { return nil, false, nil },
-		history:     func(context.Context, job.Key, job.Page) ([]job.Record, bool, error) { return nil, false, nil },
+		collections: func(context.Context, string, string, job.Page) ([]job.Collection, string, error) { return nil, "", nil },
+		jobs:        func(context.Context, job.CollectionKey, job.Page) ([]job.Job, string, error) { return nil, "", nil },
+		history:     func(context.Context, job.Key, job.Page) ([]job.Record, string, error) { return nil, "", nil },
 	}
 	for _, path := range []string{"/jobCollections", "/jobCollections/c/jobs", "/jobCollections/c/jobs/j/history"} {
 		require.Equal(t, `{"value":[],"nextLink":null}`, get(f, path).body, path)

@@ -19,7 +19,13 @@
 // Answers are compact JSON with the members in the order of the service, and
 // without those that are null, but for the nextLink of a list. A list without
 // $top comes in pages of 100 that nextLink connects; with $top it is the one
-// page that was asked for.
+// page that was asked for. $filter takes comparisons joined by and, such as
+//
+//	state eq enabled and startTime ge 2026-01-31T08:30:00Z
+//
+// Deleting, enabling and disabling a collection is done when it is answered
+// 200. Answered 202 it goes on, whoever waits for it; the headers tell where
+// to ask about it.
 //
 // Every error has the body {"error":{"code","message","details"}}. Causes that
 // a caller cannot mend are logged and never shown.

@@ -104,19 +104,30 @@ func TestEveryCallReportsItsFailure(t *testing.T) {
 		putCollection: func(context.Context, job.CollectionKey, []byte) (job.Collection, bool, error) {
 			return job.Collection{}, true, err
 		},
-		collection:       func(context.Context, job.CollectionKey) (job.Collection, error) { return job.Collection{}, err },
-		deleteCollection: func(context.Context, job.CollectionKey) error { return err },
-		collections:      func(context.Context, string, string) ([]job.Collection, error) { return nil, err },
-		putJob:           func(context.Context, job.Key, []byte) (job.Job, bool, error) { return job.Job{}, true, err },
-		patchJob:         func(context.Context, job.Key, []byte) (job.Job, error) { return job.Job{}, err },
-		job:              func(context.Context, job.Key) (job.Job, error) { return job.Job{}, err },
-		deleteJob:        func(context.Context, job.Key) error { return err },
-		runJob:           func(context.Context, job.Key) error { return err },
-		jobs:             func(context.Context, job.CollectionKey, job.Page) ([]job.Job, bool, error) { return nil, true, err },
-		history:          func(context.Context, job.Key, job.Page) ([]job.Record, bool, error) { return nil, true, err },
+		patchCollection: func(context.Context, job.CollectionKey, []byte) (job.Collection, error) { return job.Collection{}, err },
+		collection:      func(context.Context, job.CollectionKey) (job.Collection, error) { return job.Collection{}, err },
+		change: func(context.Context, string, job.CollectionKey) (*job.Operation, error) {
+			return &job.Operation{ID: "o"}, err
+		},
+		operation: func(context.Context, job.CollectionKey, string) (job.Operation, error) {
+			return job.Operation{Done: true}, err
+		},
+		collections: func(context.Context, string, string, job.Page) ([]job.Collection, string, error) {
+			return nil, "x", err
+		},
+		postJob:   func(context.Context, job.CollectionKey, []byte) (job.Job, error) { return job.Job{}, err },
+		putJob:    func(context.Context, job.Key, []byte) (job.Job, bool, error) { return job.Job{}, true, err },
+		patchJob:  func(context.Context, job.Key, []byte) (job.Job, error) { return job.Job{}, err },
+		job:       func(context.Context, job.Key) (job.Job, error) { return job.Job{}, err },
+		deleteJob: func(context.Context, job.Key) error { return err },
+		runJob:    func(context.Context, job.Key) error { return err },
+		jobs:      func(context.Context, job.CollectionKey, job.Page) ([]job.Job, string, error) { return nil, "x", err },
+		history:   func(context.Context, job.Key, job.Page) ([]job.Record, string, error) { return nil, "x", err },
 	}, api.Options{})
 	for _, call := range []string{
-		"GET /jobCollections", "GET /jobCollections/c", "PUT /jobCollections/c", "DELETE /jobCollections/c", "GET /jobCollections/c/jobs",
+		"GET /jobCollections", "GET /jobCollections/c", "PUT /jobCollections/c", "PATCH /jobCollections/c", "DELETE /jobCollections/c",
+		"POST /jobCollections/c/enable", "POST /jobCollections/c/disable", "GET /jobCollections/c/operations/o", "GET /jobCollections/c/operationResults/o",
+		"GET /jobCollections/c/jobs", "POST /jobCollections/c/jobs",
 		"GET /jobCollections/c/jobs/j", "PUT /jobCollections/c/jobs/j", "PATCH /jobCollections/c/jobs/j", "DELETE /jobCollections/c/jobs/j",
 		"POST /jobCollections/c/jobs/j/run", "GET /jobCollections/c/jobs/j/history",
 	} {
@@ -124,6 +135,7 @@ func TestEveryCallReportsItsFailure(t *testing.T) {
 		got := send(h, method, path, "{}")
 		require.Equal(t, http.StatusConflict, got.status, call)
 		require.Equal(t, `{"error":{"code":"ConflictError","message":"no"}}`, got.body, call)
+		require.Empty(t, got.header.Get("Location"), call)
 	}
 }
 
@@ -255,6 +267,33 @@ func TestMalformedBodiesReachNobody(t *testing.T) {
 			require.True(t, strings.HasPrefix(got.body, `{"error":{"code":"BadRequest","message":"`), got.body)
 		}
 	}
+}
+
+func TestMalformedBodyIsShownWhereItBreaks(t *testing.T) {
+	t.Parallel()
+	h := api.New(&fake{postJob: func(_ context.Context, _ job.CollectionKey, body []byte) (job.Job, error) {
+		_, err := job.ParseDefinition(body, job.ParseOptions{Now: at("2026-01-01T00:00:00Z")})
+		return job.Job{}, err
+	}}, api.Options{})
+	got := send(h, http.MethodPost, "/jobCollections/c/jobs", "{\n  \"properties\": {,}\n}")
+	require.Equal(t, http.StatusBadRequest, got.status)
+	require.Contains(t, got.body, `{"error":{"code":"BadRequest","message":"The body is not valid JSON at line 2, column 18: `)
+}
+
+func TestEncodedBodiesAreRefusedRatherThanMisread(t *testing.T) {
+	t.Parallel()
+	h := api.New(&fake{putJob: func(_ context.Context, k job.Key, _ []byte) (job.Job, bool, error) { return daily(t, k), true, nil }}, api.Options{})
+	put := func(encodings ...string) answer {
+		r := httptest.NewRequest(http.MethodPut, jobPath, strings.NewReader("{}"))
+		r.Header["Content-Encoding"] = encodings
+		return serve(h, r)
+	}
+	for _, taken := range [][]string{nil, {""}, {"identity"}, {"Identity"}} {
+		require.Equal(t, http.StatusCreated, put(taken...).status, taken)
+	}
+	got := put("gzip", "br")
+	require.Equal(t, http.StatusBadRequest, got.status)
+	require.Equal(t, `{"error":{"code":"BadRequest","message":"The body has Content-Encoding \"gzip, br\"; send it as it is, without one."}}`, got.body)
 }
 
 func TestBodiesOfAnyContentTypeAreTaken(t *testing.T) {

@@ -14,19 +14,23 @@ import (
 )
 
 // A fake is a scheduler whose methods are what a test sets; the others panic.
+// Those that change a whole collection are one, change, and known by name.
 type fake struct {
-	putCollection    func(ctx context.Context, k job.CollectionKey, body []byte) (job.Collection, bool, error)
-	collection       func(ctx context.Context, k job.CollectionKey) (job.Collection, error)
-	deleteCollection func(ctx context.Context, k job.CollectionKey) error
-	collections      func(ctx context.Context, subscription, resourceGroup string) ([]job.Collection, error)
-	putJob           func(ctx context.Context, k job.Key, body []byte) (job.Job, bool, error)
-	patchJob         func(ctx context.Context, k job.Key, patch []byte) (job.Job, error)
-	job              func(ctx context.Context, k job.Key) (job.Job, error)
-	deleteJob        func(ctx context.Context, k job.Key) error
-	runJob           func(ctx context.Context, k job.Key) error
-	jobs             func(ctx context.Context, k job.CollectionKey, p job.Page) ([]job.Job, bool, error)
-	history          func(ctx context.Context, k job.Key, p job.Page) ([]job.Record, bool, error)
-	ready            func(ctx context.Context) error
+	putCollection   func(ctx context.Context, k job.CollectionKey, body []byte) (job.Collection, bool, error)
+	patchCollection func(ctx context.Context, k job.CollectionKey, patch []byte) (job.Collection, error)
+	collection      func(ctx context.Context, k job.CollectionKey) (job.Collection, error)
+	change          func(ctx context.Context, name string, k job.CollectionKey) (*job.Operation, error)
+	operation       func(ctx context.Context, k job.CollectionKey, id string) (job.Operation, error)
+	collections     func(ctx context.Context, subscription, resourceGroup string, p job.Page) ([]job.Collection, string, error)
+	postJob         func(ctx context.Context, k job.CollectionKey, body []byte) (job.Job, error)
+	putJob          func(ctx context.Context, k job.Key, body []byte) (job.Job, bool, error)
+	patchJob        func(ctx context.Context, k job.Key, patch []byte) (job.Job, error)
+	job             func(ctx context.Context, k job.Key) (job.Job, error)
+	deleteJob       func(ctx context.Context, k job.Key) error
+	runJob          func(ctx context.Context, k job.Key) error
+	jobs            func(ctx context.Context, k job.CollectionKey, p job.Page) ([]job.Job, string, error)
+	history         func(ctx context.Context, k job.Key, p job.Page) ([]job.Record, string, error)
+	ready           func(ctx context.Context) error
 }
 
 var _ api.Scheduler = (*fake)(nil)
@@ -39,12 +43,32 @@ func (f *fake) Collection(ctx context.Context, k job.CollectionKey) (job.Collect
 	return f.collection(ctx, k)
 }
 
-func (f *fake) DeleteCollection(ctx context.Context, k job.CollectionKey) error {
-	return f.deleteCollection(ctx, k)
+func (f *fake) PatchCollection(ctx context.Context, k job.CollectionKey, patch []byte) (job.Collection, error) {
+	return f.patchCollection(ctx, k, patch)
 }
 
-func (f *fake) Collections(ctx context.Context, subscription, resourceGroup string) ([]job.Collection, error) {
-	return f.collections(ctx, subscription, resourceGroup)
+func (f *fake) DeleteCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
+	return f.change(ctx, "delete", k)
+}
+
+func (f *fake) EnableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
+	return f.change(ctx, "enable", k)
+}
+
+func (f *fake) DisableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
+	return f.change(ctx, "disable", k)
+}
+
+func (f *fake) Operation(ctx context.Context, k job.CollectionKey, id string) (job.Operation, error) {
+	return f.operation(ctx, k, id)
+}
+
+func (f *fake) Collections(ctx context.Context, subscription, resourceGroup string, p job.Page) ([]job.Collection, string, error) {
+	return f.collections(ctx, subscription, resourceGroup, p)
+}
+
+func (f *fake) PostJob(ctx context.Context, k job.CollectionKey, body []byte) (job.Job, error) {
+	return f.postJob(ctx, k, body)
 }
 
 func (f *fake) PutJob(ctx context.Context, k job.Key, body []byte) (job.Job, bool, error) {
@@ -55,15 +79,21 @@ func (f *fake) PatchJob(ctx context.Context, k job.Key, patch []byte) (job.Job, 
 	return f.patchJob(ctx, k, patch)
 }
 
-func (f *fake) Job(ctx context.Context, k job.Key) (job.Job, error) { return f.job(ctx, k) }
-func (f *fake) DeleteJob(ctx context.Context, k job.Key) error      { return f.deleteJob(ctx, k) }
-func (f *fake) RunJob(ctx context.Context, k job.Key) error         { return f.runJob(ctx, k) }
+func (f *fake) Job(ctx context.Context, k job.Key) (job.Job, error) {
+	if f.job == nil { // a test that is about something else
+		return job.Job{Key: k}, nil
+	}
+	return f.job(ctx, k)
+}
 
-func (f *fake) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) ([]job.Job, bool, error) {
+func (f *fake) DeleteJob(ctx context.Context, k job.Key) error { return f.deleteJob(ctx, k) }
+func (f *fake) RunJob(ctx context.Context, k job.Key) error    { return f.runJob(ctx, k) }
+
+func (f *fake) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) ([]job.Job, string, error) {
 	return f.jobs(ctx, k, p)
 }
 
-func (f *fake) History(ctx context.Context, k job.Key, p job.Page) ([]job.Record, bool, error) {
+func (f *fake) History(ctx context.Context, k job.Key, p job.Page) ([]job.Record, string, error) {
 	return f.history(ctx, k, p)
 }
 

@@ -17,6 +17,8 @@ type indexBody struct {
 	Version   string   `json:"version,omitempty"`
 	Resources []string `json:"resources"`
 	Preview   string   `json:"preview"`
+	OpenAPI   string   `json:"openapi"`
+	Docs      string   `json:"docs"`
 	Health    string   `json:"health"`
 	Readiness string   `json:"readiness"`
 }
@@ -30,6 +32,8 @@ func (s *server) index(c *gin.Context) error {
 			"/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}" + provider + collections + "?api-version=" + supportedVersions[0],
 		},
 		Preview:   preview,
+		OpenAPI:   description,
+		Docs:      documentation,
 		Health:    "/healthz",
 		Readiness: "/readyz",
 	})

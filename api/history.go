@@ -16,16 +16,20 @@ func (s *server) listHistory(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	q, err := parseListQuery(c.Request.URL.RawQuery, historyFilter)
+	q, err := parseListQuery(c.Request.URL.RawQuery, historyFilter.parse)
 	if err != nil {
 		return err
 	}
-	records, more, err := s.scheduler.History(c.Request.Context(), k, job.Page{Skip: q.skip, Top: q.top, Status: job.Outcome(q.filter)})
+	found, err := s.scheduler.Job(c.Request.Context(), k) // knows how its names were first written
 	if err != nil {
 		return err
 	}
-	shape := func(r job.Record) historyResource { return newHistoryResource(k, r) }
-	return reply(c, http.StatusOK, listOf(records, shape, s.nextLink(c.Request, q, more)))
+	records, next, err := s.scheduler.History(c.Request.Context(), found.Key, q.page)
+	if err != nil {
+		return err
+	}
+	shape := func(r job.Record) historyResource { return newHistoryResource(found.Key, r) }
+	return reply(c, http.StatusOK, listOf(records, shape, s.nextLink(c.Request, q, next)))
 }
 
 // historyKey names an entry of a job's history. Keys sort newest first: their

@@ -23,7 +23,7 @@ func attempt() job.Record {
 }
 
 func historyOf(records ...job.Record) *fake {
-	return &fake{history: func(context.Context, job.Key, job.Page) ([]job.Record, bool, error) { return records, false, nil }}
+	return &fake{history: func(context.Context, job.Key, job.Page) ([]job.Record, string, error) { return records, "", nil }}
 }
 
 func TestHistoryEntryHasTheServicesMembersInItsOrder(t *testing.T) {

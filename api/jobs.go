@@ -4,8 +4,6 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
-
-	"almanac/job"
 )
 
 func (s *server) listJobs(c *gin.Context) error {
@@ -13,15 +11,33 @@ func (s *server) listJobs(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	q, err := parseListQuery(c.Request.URL.RawQuery, jobFilter)
+	q, err := parseListQuery(c.Request.URL.RawQuery, jobFilter.parse)
 	if err != nil {
 		return err
 	}
-	found, more, err := s.scheduler.Jobs(c.Request.Context(), k, job.Page{Skip: q.skip, Top: q.top, State: job.State(q.filter)})
+	found, next, err := s.scheduler.Jobs(c.Request.Context(), k, q.page)
 	if err != nil {
 		return err
 	}
-	return reply(c, http.StatusOK, listOf(found, newJobResource, s.nextLink(c.Request, q, more)))
+	return reply(c, http.StatusOK, listOf(found, newJobResource, s.nextLink(c.Request, q, next)))
+}
+
+// postJob creates a job whose name the scheduler makes.
+func (s *server) postJob(c *gin.Context) error {
+	k, err := s.collectionKey(c)
+	if err != nil {
+		return err
+	}
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	created, err := s.scheduler.PostJob(c.Request.Context(), k, body)
+	if err != nil {
+		return err
+	}
+	c.Header("Location", s.link(c, "jobs", created.Key.Name))
+	return reply(c, http.StatusCreated, newJobResource(created))
 }
 
 func (s *server) getJob(c *gin.Context) error {

@@ -82,6 +82,29 @@ func TestPatchJobAnswersTheWholeJob(t *testing.T) {
 	require.Equal(t, `{"as": "sent"}`, string(sent))
 }
 
+func TestPostJobAnswers201WithWhereItIs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, path, made, id, location string }{
+		{"on a long path", group + "/jobCollections/c1/jobs?API-version=2016-01-01", "j1", group, "http://example.com" + group + "/jobCollections/c1/jobs/j1?api-version=2016-01-01"},
+		{"on a short path", "/jobcollections/c1/jobs/", "j1", defaultID, "http://example.com/jobCollections/c1/jobs/j1"},
+		{"with an api-version on a short path", "/jobCollections/c1/jobs?api-version=2016-03-01&x=1", "j1", defaultID, "http://example.com/jobCollections/c1/jobs/j1?api-version=2016-03-01"},
+		{"under a name to escape", "/jobCollections/c1/jobs", "a b", defaultID, "http://example.com/jobCollections/c1/jobs/a%20b"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var sent []byte
+			got := send(api.New(&fake{postJob: func(_ context.Context, k job.CollectionKey, body []byte) (job.Job, error) {
+				sent = body
+				return daily(t, k.Job(tt.made)), nil
+			}}, api.Options{}), http.MethodPost, tt.path, `{"as": "sent"}`)
+			require.Equal(t, http.StatusCreated, got.status, got.body)
+			require.Equal(t, dailyJSON(tt.id, "c1", tt.made), got.body)
+			require.Equal(t, tt.location, got.header.Get("Location"))
+			require.Equal(t, `{"as": "sent"}`, string(sent))
+		})
+	}
+}
+
 func TestRunAndDeleteAnswerWithoutABody(t *testing.T) {
 	t.Parallel()
 	var got []string
@@ -103,8 +126,8 @@ func TestRunAndDeleteAnswerWithoutABody(t *testing.T) {
 
 func TestJobsAreListedInTheOrderOfTheScheduler(t *testing.T) {
 	t.Parallel()
-	f := &fake{jobs: func(_ context.Context, k job.CollectionKey, _ job.Page) ([]job.Job, bool, error) {
-		return []job.Job{daily(t, k.Job("b")), daily(t, k.Job("a"))}, false, nil
+	f := &fake{jobs: func(_ context.Context, k job.CollectionKey, _ job.Page) ([]job.Job, string, error) {
+		return []job.Job{daily(t, k.Job("b")), daily(t, k.Job("a"))}, "", nil
 	}}
 	require.Equal(t, `{"value":[`+dailyJSON(group, "c1", "b")+`,`+dailyJSON(group, "c1", "a")+`],"nextLink":null}`,
 		get(f, group+"/jobCollections/c1/jobs"+version).body)

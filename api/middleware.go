@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -18,6 +19,7 @@ import (
 const (
 	headerRequestID     = "X-Ms-Request-Id"
 	headerCorrelationID = "X-Ms-Correlation-Request-Id"
+	headerRoutingID     = "X-Ms-Routing-Request-Id" // region:time:correlation
 )
 
 // identify sets the headers of every answer.
@@ -28,6 +30,7 @@ func (s *server) identify(c *gin.Context) {
 	}
 	c.Header(headerRequestID, uuid.NewString())
 	c.Header(headerCorrelationID, correlation)
+	c.Header(headerRoutingID, "ALMANAC:"+time.Now().UTC().Format("20060102T150405Z")+":"+correlation)
 	c.Header("Cache-Control", "no-cache")
 	c.Header("Pragma", "no-cache")
 	c.Header("Expires", "-1")
@@ -105,6 +108,12 @@ func (s *server) handle(f func(*gin.Context) error) gin.HandlerFunc {
 
 // readBody reads a body of whatever content type, up to the limit that [New] set.
 func readBody(c *gin.Context) ([]byte, error) {
+	if encoding := strings.Join(c.Request.Header.Values("Content-Encoding"), ", "); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, &job.Error{
+			Kind: job.KindInvalid, Code: codeBadRequest,
+			Message: fmt.Sprintf("The body has Content-Encoding %.40q; send it as it is, without one.", encoding),
+		}
+	}
 	body, err := c.GetRawData()
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, &job.Error{

@@ -1,10 +1,10 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -62,58 +62,54 @@ func parseQuery(raw string) (url.Values, error) {
 	return folded, nil
 }
 
-// A filter is what $filter may ask of a list: that a field has one of these values.
-type filter struct {
-	field  string
-	values []string
-}
-
-var (
-	jobFilter = filter{"state", []string{
-		string(job.StateEnabled), string(job.StateDisabled), string(job.StateCompleted), string(job.StateFaulted),
-	}}
-	historyFilter = filter{"status", []string{string(job.OutcomeCompleted), string(job.OutcomeFailed)}}
-)
-
 // A listQuery is the part of a list that is asked for.
 type listQuery struct {
-	values   url.Values
-	skip     int
-	top      int
-	explicit bool   // top was asked for, rather than being the default
-	filter   string // the value that the filter's field must have; empty for any
+	values url.Values
+	page   job.Page
+	single bool // $top asks for this page only
 }
 
-// maxTop is the most entries of a page.
+// maxTop is the most entries of a page, and how many there are unless fewer
+// are asked for.
 const maxTop = 100
 
-// parseListQuery reads $skip, $top and $filter and reports all of them that
-// cannot be used.
-func parseListQuery(raw string, f filter) (listQuery, error) {
+// parseListQuery reads $top, $skip, $skiptoken and $filter and reports all of
+// them that cannot be used.
+func parseListQuery(raw string, filter func(text string) (job.Filter, error)) (listQuery, error) {
 	values, err := parseQuery(raw)
 	if err != nil {
 		return listQuery{}, err
 	}
-	q := listQuery{values: values, top: maxTop}
+	q := listQuery{values: values, page: job.Page{Top: maxTop}, single: values.Has("$top")}
 	var bad []*job.FieldError
-	read := func(name, want string, parse func(text string) bool) {
+	read := func(name string, parse func(text string) error) {
 		given := values[name]
-		if len(given) > 1 || len(given) == 1 && !parse(given[0]) {
-			bad = append(bad, &job.FieldError{Path: name, Value: strings.Join(given, ","), Want: want})
+		var err error
+		switch len(given) {
+		case 0:
+		case 1:
+			err = parse(given[0])
+		default:
+			err = errors.New("one value")
+		}
+		if err != nil {
+			bad = append(bad, &job.FieldError{Path: name, Value: strings.Join(given, ","), Want: err.Error()})
 		}
 	}
-	read("$skip", fmt.Sprintf("an integer from 0 to %d", math.MaxInt32), func(text string) (ok bool) {
-		q.skip, ok = parseInt(text, 0, math.MaxInt32)
-		return ok
+	read("$top", integer(&q.page.Top, 1, maxTop))
+	read("$skip", integer(&q.page.Skip, 0, math.MaxInt32))
+	read("$skiptoken", func(text string) error {
+		switch q.page.After = text; {
+		case text == "":
+			return errors.New("what the nextLink of the page before holds")
+		case values.Has("$skip"):
+			return errors.New("it without $skip, since it says where the page starts")
+		}
+		return nil
 	})
-	read("$top", fmt.Sprintf("an integer from 1 to %d", maxTop), func(text string) (ok bool) {
-		q.top, ok = parseInt(text, 1, maxTop)
-		q.explicit = true
-		return ok
-	})
-	read("$filter", f.want(), func(text string) (ok bool) {
-		q.filter, ok = f.parse(text)
-		return ok
+	read("$filter", func(text string) (err error) {
+		q.page.Filter, err = filter(text)
+		return err
 	})
 	if len(bad) > 0 {
 		return listQuery{}, &job.Error{Kind: job.KindInvalid, Code: codeBadRequest, Message: "The query is not valid", Fields: bad}
@@ -121,51 +117,15 @@ func parseListQuery(raw string, f filter) (listQuery, error) {
 	return q, nil
 }
 
-func parseInt(text string, least, most int) (int, bool) {
-	n, err := strconv.Atoi(text)
-	return n, err == nil && n >= least && n <= most
-}
-
-// parse reads "field eq value", in any case and with the value in quotes or
-// not, and returns the value as it is spelled here.
-func (f filter) parse(text string) (string, bool) {
-	terms := strings.Fields(text)
-	if len(terms) != 3 || !strings.EqualFold(terms[0], f.field) || !strings.EqualFold(terms[1], "eq") {
-		return "", false
-	}
-	wanted := unquote(terms[2])
-	i := slices.IndexFunc(f.values, func(v string) bool { return strings.EqualFold(v, wanted) })
-	if i < 0 {
-		return "", false
-	}
-	return f.values[i], true
-}
-
-// unquote removes single or double quotes from both ends.
-func unquote(text string) string {
-	if last := len(text) - 1; last > 0 && (text[0] == '\'' || text[0] == '"') && text[last] == text[0] {
-		return text[1:last]
-	}
-	return text
-}
-
-// want says what the filter takes, such as "state eq enabled|disabled".
-func (f filter) want() string { return f.field + " eq " + strings.Join(f.values, "|") }
-
-// nextLink returns the absolute URL of the page after the one that q asked
-// for, or nil: where there is none, and where $top asked for one page only.
-func (s *server) nextLink(r *http.Request, q listQuery, more bool) *string {
-	if !more || q.explicit {
+// integer returns what reads an integer between two bounds, which are both
+// good, into n.
+func integer(n *int, least, most int) func(text string) error {
+	return func(text string) error {
+		parsed, err := strconv.Atoi(text)
+		if err != nil || parsed < least || parsed > most {
+			return fmt.Errorf("an integer from %d to %d", least, most)
+		}
+		*n = parsed
 		return nil
 	}
-	q.values.Set("$skip", strconv.Itoa(q.skip+q.top))
-	base := url.URL{Scheme: "http", Host: r.Host}
-	if r.TLS != nil {
-		base.Scheme = "https"
-	}
-	if s.publicURL != nil {
-		base = *s.publicURL
-	}
-	query := strings.ReplaceAll(q.values.Encode(), "%24", "$") // as the parameters are written
-	return new(strings.TrimSuffix(base.String(), "/") + r.URL.EscapedPath() + "?" + query)
 }

@@ -17,6 +17,14 @@ const (
 	jobs        = collection + "/jobs"
 	oneJob      = jobs + "/:job"
 	preview     = "/previewRecurrence"
+
+	description   = "/openapi.yaml"
+	documentation = "/docs"
+
+	// Operations are found in a collection's path under either word: one tells
+	// how an operation stands, the other is answered as the operation ends.
+	operations       = "operations"
+	operationResults = "operationResults"
 )
 
 // reading are the methods of what can be read.
@@ -29,6 +37,9 @@ func (s *server) routes(r *gin.Engine) {
 	r.Match(reading, "/", s.handle(s.index))
 	r.Match(reading, "/healthz", s.handle(s.healthz))
 	r.Match(reading, "/readyz", s.handle(s.readyz))
+	r.Match(reading, description, s.handle(s.openAPI))
+	r.Match(reading, documentation, s.handle(s.docs))
+	r.Match(reading, documentation+"/:file", s.handle(s.docs))
 
 	subscription := r.Group("/subscriptions/:sub", s.handle(requireVersion))
 	group := subscription.Group("/resourceGroups/:rg" + provider)
@@ -39,9 +50,15 @@ func (s *server) routes(r *gin.Engine) {
 		g.Match(reading, collections, s.handle(s.listCollections))
 		g.Match(reading, collection, s.handle(s.getCollection))
 		g.PUT(collection, s.handle(s.putCollection))
-		g.DELETE(collection, s.handle(s.deleteCollection))
+		g.PATCH(collection, s.handle(s.patchCollection))
+		g.DELETE(collection, s.handle(s.apply(Scheduler.DeleteCollection)))
+		g.POST(collection+"/enable", s.handle(s.apply(Scheduler.EnableCollection)))
+		g.POST(collection+"/disable", s.handle(s.apply(Scheduler.DisableCollection)))
+		g.Match(reading, collection+"/"+operations+"/:id", s.handle(s.getOperation))
+		g.Match(reading, collection+"/"+operationResults+"/:id", s.handle(s.getOperationResult))
 
 		g.Match(reading, jobs, s.handle(s.listJobs))
+		g.POST(jobs, s.handle(s.postJob))
 		g.Match(reading, oneJob, s.handle(s.getJob))
 		g.PUT(oneJob, s.handle(s.putJob))
 		g.PATCH(oneJob, s.handle(s.patchJob))
@@ -61,16 +78,17 @@ var words = func() map[string]string {
 	spelled := map[string]string{}
 	for _, w := range []string{
 		"subscriptions", "resourceGroups", "providers", "Microsoft.Scheduler", "jobCollections", "jobs",
-		"run", "history", "previewRecurrence", "healthz", "readyz",
+		"enable", "disable", operations, operationResults, "run", "history", "previewRecurrence",
+		"healthz", "readyz", "openapi.yaml", "docs",
 	} {
 		spelled[job.Fold(w)] = w
 	}
 	return spelled
 }()
 
-const whatExists = "What exists is .../jobCollections[/{name}[/jobs[/{name}[/run or /history]]]] and .../previewRecurrence, " +
-	"where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
-	"/subscriptions/{id}/providers/Microsoft.Scheduler/jobCollections; /healthz, /readyz and /."
+const whatExists = "What exists is .../jobCollections[/{name}[/enable, /disable, /operations/{id}, /operationResults/{id} or " +
+	"/jobs[/{name}[/run or /history]]]] and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
+	"/subscriptions/{id}/providers/Microsoft.Scheduler/jobCollections; /openapi.yaml, /docs, /healthz, /readyz and /."
 
 func noRoute(*gin.Context) error {
 	return &job.Error{Kind: job.KindNotFound, Code: "NotFound", Message: "There is nothing at this path. " + whatExists}

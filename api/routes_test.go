@@ -88,6 +88,11 @@ func TestNamesThatCannotBeUsedAreRefusedEverywhere(t *testing.T) {
 		{"collection read", "GET", "/jobCollections/a%2Fb", "jobCollectionName"},
 		{"collection written", "PUT", "/jobCollections/a%2Fb", "jobCollectionName"},
 		{"collection deleted", "DELETE", "/jobCollections/a%2Fb", "jobCollectionName"},
+		{"collection patched", "PATCH", "/jobCollections/a%2Fb", "jobCollectionName"},
+		{"collection enabled", "POST", "/jobCollections/a%2Fb/enable", "jobCollectionName"},
+		{"collection disabled", "POST", "/jobCollections/a%2Fb/disable", "jobCollectionName"},
+		{"collection of an operation", "GET", "/jobCollections/a%2Fb/operations/o", "jobCollectionName"},
+		{"collection of a new job", "POST", "/jobCollections/a%2Fb/jobs", "jobCollectionName"},
 		{"collection of jobs", "GET", "/jobCollections/a%2Fb/jobs", "jobCollectionName"},
 		{"collection too long", "GET", "/jobCollections/" + strings.Repeat("a", 101), "jobCollectionName"},
 		{"job written", "PUT", "/jobCollections/c/jobs/a%2Fb", "jobName"},
@@ -110,7 +115,7 @@ func TestUnknownPathsAreAnsweredWithWhatExists(t *testing.T) {
 	t.Parallel()
 	h := api.New(&fake{}, api.Options{})
 	for _, path := range []string{
-		"/jobs", "/jobCollections/c/jobs/j/history/x", "/jobCollections/c/enable", "/jobCollections/c/jobs/j/runs", "//jobCollections",
+		"/jobs", "/jobCollections/c/jobs/j/history/x", "/jobCollections/c/jobs/j/runs", "/jobCollections/c/jobs/j/enable", "/jobCollections/c/operations", "/jobCollections/c/run", "//jobCollections",
 		"/subscriptions", "/subscriptions/s", "/subscriptions/s/jobCollections", "/subscriptions/s/resourceGroups/g/providers/Microsoft.Logic/jobCollections",
 		"/providers/Microsoft.Scheduler/operations", "/favicon.ico", "/../jobCollections", "/" + strings.Repeat("x", 100_000),
 	} {
@@ -119,9 +124,9 @@ func TestUnknownPathsAreAnsweredWithWhatExists(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, got.status, "%s %.50s", method, path)
 			require.Equal(t, jsonContent, got.header.Get("Content-Type"))
 			require.Equal(t, `{"error":{"code":"NotFound","message":"There is nothing at this path. What exists is `+
-				`.../jobCollections[/{name}[/jobs[/{name}[/run or /history]]]] and .../previewRecurrence, `+
+				`.../jobCollections[/{name}[/enable, /disable, /operations/{id}, /operationResults/{id} or /jobs[/{name}[/run or /history]]]] and .../previewRecurrence, `+
 				`where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; `+
-				`/subscriptions/{id}/providers/Microsoft.Scheduler/jobCollections; /healthz, /readyz and /."}}`, got.body)
+				`/subscriptions/{id}/providers/Microsoft.Scheduler/jobCollections; /openapi.yaml, /docs, /healthz, /readyz and /."}}`, got.body)
 		}
 	}
 }
@@ -132,15 +137,24 @@ func TestOtherMethodsAreAnsweredWithTheOnesAllowed(t *testing.T) {
 	for _, tt := range []struct{ method, path, allow string }{
 		{"POST", "/jobCollections", "GET, HEAD"},
 		{"PUT", "/subscriptions/s/providers/Microsoft.Scheduler/jobCollections", "GET, HEAD"},
-		{"PATCH", "/jobCollections/c", "GET, HEAD, PUT, DELETE"},
-		{"OPTIONS", group + "/jobCollections/c", "GET, HEAD, PUT, DELETE"},
-		{"POST", "/jobCollections/c/jobs", "GET, HEAD"},
-		{"DELETE", "/jobCollections/c/jobs/", "GET, HEAD"},
-		{"POST", "/jobCollections/c/jobs/j", "GET, HEAD, PUT, DELETE, PATCH"},
+		{"POST", "/jobCollections/c", "GET, HEAD, PUT, PATCH, DELETE"},
+		{"OPTIONS", group + "/jobCollections/c", "GET, HEAD, PUT, PATCH, DELETE"},
+		{"GET", "/jobCollections/c/enable", "POST"},
+		{"PUT", group + "/jobcollections/c/Disable", "POST"},
+		{"POST", "/jobCollections/c/operations/o", "GET, HEAD"},
+		{"DELETE", "/jobCollections/c/operationresults/o", "GET, HEAD"},
+		{"PUT", "/jobCollections/c/jobs", "GET, HEAD, POST"},
+		{"DELETE", "/jobCollections/c/jobs/", "GET, HEAD, POST"},
+		{"POST", "/jobCollections/c/jobs/run", "GET, HEAD, PUT, PATCH, DELETE"},
+		{"POST", "/jobCollections/enable", "GET, HEAD, PUT, PATCH, DELETE"},
+		{"POST", "/jobCollections/c/jobs/j", "GET, HEAD, PUT, PATCH, DELETE"},
 		{"GET", "/jobCollections/c/jobs/j/run", "POST"},
 		{"DELETE", "/jobCollections/c/jobs/j/history", "GET, HEAD"},
 		{"GET", "/previewRecurrence", "POST"},
 		{"POST", "/healthz", "GET, HEAD"},
+		{"PUT", "/openapi.yaml", "GET, HEAD"},
+		{"POST", "/docs", "GET, HEAD"},
+		{"POST", "/docs/index.js", "GET, HEAD"},
 		{"DELETE", "/", "GET, HEAD"},
 	} {
 		got := send(h, tt.method, tt.path, "")
@@ -158,7 +172,7 @@ func TestAPIVersionIsRequiredOnTheLongPathsOnly(t *testing.T) {
 	invalid := func(v string) string {
 		return `{"error":{"code":"InvalidApiVersionParameter","message":"The api-version '` + v + `' is invalid. ` + supported + `"}}`
 	}
-	f := &fake{collections: func(context.Context, string, string) ([]job.Collection, error) { return nil, nil }}
+	f := &fake{collections: func(context.Context, string, string, job.Page) ([]job.Collection, string, error) { return nil, "", nil }}
 	for _, tt := range []struct{ name, path, want string }{
 		{"2016-03-01", group + "/jobCollections?api-version=2016-03-01", ""},
 		{"2016-01-01", group + "/jobCollections?api-version=2016-01-01", ""},
@@ -188,12 +202,33 @@ func TestAPIVersionIsRequiredOnTheLongPathsOnly(t *testing.T) {
 	}
 }
 
+func TestAPIVersionIsRequiredOnEveryLongPath(t *testing.T) {
+	t.Parallel()
+	h := api.New(&fake{}, api.Options{})
+	const c = group + "/jobCollections/c"
+	for _, call := range []string{
+		"GET /subscriptions/s/providers/Microsoft.Scheduler/jobCollections", "GET " + group + "/jobCollections",
+		"GET " + c, "HEAD " + c, "PUT " + c, "PATCH " + c, "DELETE " + c, "POST " + c + "/enable", "POST " + c + "/disable",
+		"GET " + c + "/operations/o", "GET " + c + "/operationResults/o", "GET " + c + "/jobs", "POST " + c + "/jobs",
+		"GET " + c + "/jobs/j", "PUT " + c + "/jobs/j", "PATCH " + c + "/jobs/j", "DELETE " + c + "/jobs/j",
+		"POST " + c + "/jobs/j/run", "GET " + c + "/jobs/j/history",
+		"POST /providers/Microsoft.Scheduler/previewRecurrence", "POST " + group + "/previewRecurrence",
+	} {
+		method, path, _ := strings.Cut(call, " ")
+		for query, code := range map[string]string{"": "MissingApiVersionParameter", "?api-version=2017-01-01": "InvalidApiVersionParameter"} {
+			got := send(h, method, path+query, "{}")
+			require.Equal(t, http.StatusBadRequest, got.status, call)
+			require.Contains(t, got.body, `{"error":{"code":"`+code+`"`, call)
+		}
+	}
+}
+
 func TestHeadIsAnsweredWhereGetIs(t *testing.T) {
 	t.Parallel()
 	f, _ := echo(t)
 	s := httptest.NewServer(api.New(f, api.Options{}))
 	defer s.Close()
-	for _, path := range []string{"/", "/healthz", "/jobCollections/c", "/jobCollections/c/jobs/j"} {
+	for _, path := range []string{"/", "/healthz", "/openapi.yaml", "/jobCollections/c", "/jobCollections/c/jobs/j"} {
 		resp, err := s.Client().Head(s.URL + path)
 		require.NoError(t, err)
 		require.NoError(t, resp.Body.Close())

@@ -18,21 +18,32 @@ import (
 type Scheduler interface {
 	// PutCollection and PutJob create or replace, and report which it was.
 	PutCollection(ctx context.Context, k job.CollectionKey, body []byte) (c job.Collection, created bool, err error)
+	PatchCollection(ctx context.Context, k job.CollectionKey, patch []byte) (job.Collection, error)
 	Collection(ctx context.Context, k job.CollectionKey) (job.Collection, error)
-	DeleteCollection(ctx context.Context, k job.CollectionKey) error
-	// Collections are sorted by name; those of the whole subscription where
-	// the resource group is empty.
-	Collections(ctx context.Context, subscription, resourceGroup string) ([]job.Collection, error)
+
+	// DeleteCollection, EnableCollection and DisableCollection return nil when
+	// all is done, or the operation that goes on.
+	DeleteCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error)
+	EnableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error)
+	DisableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error)
+	// Operation fails with [job.KindNotFound] if there is none of that id.
+	Operation(ctx context.Context, k job.CollectionKey, id string) (job.Operation, error)
+
+	// Collections, Jobs and History return a page, and what [job.Page.After]
+	// continues it with: empty where nothing follows. Collections are sorted by
+	// name; they are those of the whole subscription where the resource group is
+	// empty.
+	Collections(ctx context.Context, subscription, resourceGroup string, p job.Page) (found []job.Collection, next string, err error)
+	Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (jobs []job.Job, next string, err error)
+	History(ctx context.Context, k job.Key, p job.Page) (records []job.Record, next string, err error)
 
 	PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job, created bool, err error)
+	// PostJob creates a job under a name that it makes.
+	PostJob(ctx context.Context, k job.CollectionKey, body []byte) (job.Job, error)
 	PatchJob(ctx context.Context, k job.Key, patch []byte) (job.Job, error)
 	Job(ctx context.Context, k job.Key) (job.Job, error)
 	DeleteJob(ctx context.Context, k job.Key) error
 	RunJob(ctx context.Context, k job.Key) error
-
-	// Jobs and History return a page, and whether more follow it.
-	Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (jobs []job.Job, more bool, err error)
-	History(ctx context.Context, k job.Key, p job.Page) (records []job.Record, more bool, err error)
 
 	// Ready returns nil, or an error that says what is missing. Its text is
 	// shown to whoever asks.

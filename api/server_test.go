@@ -42,6 +42,7 @@ func TestEveryAnswerCarriesTheServicesHeaders(t *testing.T) {
 			require.False(t, seen[id], "the %s of %s is used twice", name, call)
 			seen[id] = true
 		}
+		require.Regexp(t, `^ALMANAC:\d{8}T\d{6}Z:`+got.header.Get("x-ms-correlation-request-id")+`$`, got.header.Get("x-ms-routing-request-id"), call)
 	}
 }
 
@@ -85,7 +86,7 @@ func TestIndexTellsWhereThingsAre(t *testing.T) {
 	require.Equal(t, http.StatusOK, got.status)
 	require.Equal(t, `{"service":"Almanac","version":"1.2.3","resources":["/jobCollections",`+
 		`"/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}/providers/Microsoft.Scheduler/jobCollections?api-version=2016-03-01"],`+
-		`"preview":"/previewRecurrence","health":"/healthz","readiness":"/readyz"}`, got.body)
+		`"preview":"/previewRecurrence","openapi":"/openapi.yaml","docs":"/docs","health":"/healthz","readiness":"/readyz"}`, got.body)
 }
 
 func TestHealthDependsOnNothing(t *testing.T) {

@@ -98,6 +98,21 @@ func newJobResource(j job.Job) jobResource {
 	return r
 }
 
+// An operationResource is an operation as Azure Resource Manager shows it.
+type operationResource struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Status string `json:"status"` // InProgress, Succeeded
+}
+
+func newOperationResource(k job.CollectionKey, o job.Operation) operationResource {
+	r := operationResource{ID: k.ARMID() + "/" + operations + "/" + o.ID, Name: o.ID, Status: "InProgress"}
+	if o.Done {
+		r.Status = "Succeeded"
+	}
+	return r
+}
+
 type historyResource struct {
 	ID         string            `json:"id"`
 	Type       string            `json:"type"`

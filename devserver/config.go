@@ -69,6 +69,9 @@ func staticHosts(cfg *config.Config) map[primitives.ServiceName]static.Hosts {
 	return hosts
 }
 
+// unlimitedRPS is more than one machine can serve.
+const unlimitedRPS = 1_000_000
+
 // dynamicConfig holds every departure from Temporal's defaults, which are made
 // for clusters of many machines. Limits on sizes keep their defaults on
 // purpose: what is accepted here should be accepted by a cluster too.
@@ -112,6 +115,16 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	// All clients share this limit on lists a second; the default of 10 is
 	// soon reached by a few browser tabs.
 	dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): 200,
+
+	// Limits that protect a shared cluster from one of its users. Here they
+	// would only slow down a thousand jobs that change, or are due, at once.
+	dynamicconfig.FrontendRPS.Key():                        unlimitedRPS,
+	dynamicconfig.FrontendMaxNamespaceRPSPerInstance.Key(): unlimitedRPS,
+	dynamicconfig.MatchingRPS.Key():                        unlimitedRPS,
+	dynamicconfig.HistoryRPS.Key():                         unlimitedRPS,
+	dynamicconfig.FrontendPersistenceMaxQPS.Key():          unlimitedRPS,
+	dynamicconfig.MatchingPersistenceMaxQPS.Key():          unlimitedRPS,
+	dynamicconfig.HistoryPersistenceMaxQPS.Key():           unlimitedRPS,
 
 	// No call to Temporal's version service.
 	dynamicconfig.EnableServerVersionCheck.Key(): false,

@@ -214,14 +214,24 @@ func (b *binder) enum(path string, n *node, spellings []string) string {
 	return ""
 }
 
-// integer reads an integer from least to most. It returns false for an absent
-// or bad one.
+// integer reads an integer from least to most, as a number or as a string of
+// its digits: deployment templates put their parameters in quotes. It returns
+// false for an absent or bad one.
 func (o *object) integer(name string, least, most int) (int, bool) {
+	return o.integerBy((*node).integer, name, least, most)
+}
+
+// strictInteger is integer for where only a number will do.
+func (o *object) strictInteger(name string, least, most int) (int, bool) {
+	return o.integerBy((*node).strictInteger, name, least, most)
+}
+
+func (o *object) integerBy(read func(*node) (int, bool), name string, least, most int) (int, bool) {
 	n := o.get(name)
 	if n == nil {
 		return 0, false
 	}
-	if v, ok := n.integer(); ok && v >= least && v <= most {
+	if v, ok := read(n); ok && v >= least && v <= most {
 		return v, true
 	}
 	want := fmt.Sprintf("an integer from %d to %d", least, most)
@@ -232,10 +242,17 @@ func (o *object) integer(name string, least, most int) (int, bool) {
 	return 0, false
 }
 
-// integer returns the value of a number that is written as an integer.
+// integer returns the value of a number, or of the text of one, that is
+// written as an integer.
 func (n *node) integer() (int, bool) {
 	v, err := strconv.Atoi(n.text)
-	return v, err == nil && n.kind == jsonNumber
+	return v, err == nil && (n.kind == jsonNumber || n.kind == jsonString)
+}
+
+// strictInteger returns the value of a number that is written as an integer.
+func (n *node) strictInteger() (int, bool) {
+	v, ok := n.integer()
+	return v, ok && n.kind == jsonNumber
 }
 
 // boolean reads true or false; nil for an absent or bad one.

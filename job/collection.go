@@ -9,6 +9,7 @@ type Collection struct {
 	Location   string               `json:"location,omitempty"`
 	Tags       Members              `json:"tags,omitzero"`
 	Properties CollectionProperties `json:"properties"`
+	Generation int                  `json:"generation,omitempty"` // counts the changes of the properties
 }
 
 // CollectionProperties are the "properties" of the REST API.
@@ -20,7 +21,7 @@ type CollectionProperties struct {
 
 // A SKU names a plan.
 type SKU struct {
-	Name string `json:"name"` // Free, Standard, P10Premium, P20Premium
+	Name string `json:"name"` // Free, Standard, P10Premium, P20Premium, or Premium of version 2016-01-01
 }
 
 // A CollectionState says whether the jobs of a collection run.
@@ -46,27 +47,21 @@ type MaxRecurrence struct {
 	Interval  int    `json:"interval"`
 }
 
-// Duration returns the least time that the interval can take: a month has 28 days.
+// Duration returns the least time that the interval can take: a month has 28
+// days. It is 0 for a frequency that is none.
 func (m *MaxRecurrence) Duration() time.Duration {
-	units := map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": day, "week": 7 * day, "month": 28 * day}
-	return time.Duration(m.Interval) * units[m.Frequency]
-}
-
-// JobLimit returns how many jobs the collection takes under the plans of l.
-func (p *CollectionProperties) JobLimit(l *Limits) int {
-	most := l.Plans[p.SKU.Name].Jobs
-	if p.Quota != nil && p.Quota.MaxJobCount > 0 {
-		most = min(most, p.Quota.MaxJobCount)
+	var unit time.Duration
+	switch m.Frequency {
+	case "minute":
+		unit = time.Minute
+	case "hour":
+		unit = time.Hour
+	case "day":
+		unit = day
+	case "week":
+		unit = 7 * day
+	case "month":
+		unit = 28 * day
 	}
-	return most
-}
-
-// MinRecurrence returns the least time between two occurrences of a job under
-// the plans of l.
-func (p *CollectionProperties) MinRecurrence(l *Limits) time.Duration {
-	least := l.Plans[p.SKU.Name].MinRecurrence
-	if p.Quota != nil && p.Quota.MaxRecurrence != nil {
-		least = max(least, p.Quota.MaxRecurrence.Duration())
-	}
-	return least
+	return time.Duration(m.Interval) * unit
 }

@@ -1,15 +1,15 @@
 package job_test
 
 import (
+	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
 )
 
-const planNames = "Free, P10Premium, P20Premium or Standard"
+const planNames = "Free, P10Premium, P20Premium, Premium or Standard"
 
 func TestParseCollection(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestParseCollectionReportsBadFields(t *testing.T) {
 				"tags.a: want a string, not a number",
 				`properties.sku.name is "Gold", want `+planNames,
 				"properties.sku.tier: want a known field: name",
-				`properties.state is "Deleted", want Enabled, Disabled or Suspended`,
+				`properties.state is "Deleted", want Enabled, Disabled or Suspended; to delete the collection, send a DELETE request`,
 				"properties.quota.maxJobCount is 0, want an integer from 1 to 2147483647",
 				`properties.quota.maxRecurrence.frequency is "year", want minute, hour, day, week or month`,
 				"properties.quota.maxRecurrence.interval is 0, want an integer from 1 to 1000",
@@ -67,11 +67,13 @@ func TestParseCollectionReportsBadFields(t *testing.T) {
 				"properties.skus: want a known field; did you mean 'sku'?"),
 		},
 		{
-			"a quota beyond the plan",
-			`{"properties":{"sku":{"name":"Free"},"quota":{"maxJobCount":6,"maxRecurrence":{"frequency":"minute","interval":59}}}}`,
-			lines("properties.quota.maxJobCount is 6, want at most 5, which is what the plan Free allows",
-				"properties.quota.maxRecurrence.interval is 59, want PT1H or more in all, which is what the plan Free allows"),
+			"a quota beyond the plan, among other mistakes",
+			`{"location":1,"properties":{"sku":{"name":"Free"},"quota":{"maxJobCount":6,"maxRecurrence":{"frequency":"minute","interval":59}}}}`,
+			lines("location: want a string, not a number",
+				"properties.quota.maxJobCount is 6, want at most 5, which is what the plan Free allows",
+				`properties.quota.maxRecurrence is "PT59M", want PT1H or longer, which is what the plan Free allows`),
 		},
+		{"a state that nobody knows", `{"sku":{"name":"Free"},"state":"Paused"}`, `state is "Paused", want Enabled, Disabled or Suspended`},
 		{"sku beside the properties", `{"sku":{"name":"Free"},"properties":{"sku":{"name":"Free"}}}`, "sku: want this field inside of properties"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -92,6 +94,10 @@ func TestMergeCollection(t *testing.T) {
 		{"nothing", `{}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"here","tags":{"a":"1","b":"2"},"properties":{"sku":{"name":"Standard"},"state":"Enabled","quota":{"maxJobCount":9}}}`},
 		{"beside the properties", `{"key":{"name":"D"},"name":"D","properties":{},"location":"there","tags":{"a":null,"B":"3"}}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"there","tags":{"B":"3"},"properties":{"sku":{"name":"Standard"},"state":"Enabled","quota":{"maxJobCount":9}}}`},
 		{"within the properties", `{"tags":null,"properties":{"state":"disabled","quota":{"maxRecurrence":{"frequency":"Day"}}}}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"here","properties":{"sku":{"name":"Standard"},"state":"Disabled","quota":{"maxJobCount":9,"maxRecurrence":{"frequency":"day","interval":1}}}}`},
+		{"tags alone", `{"tags":{"b":"3","c":"4"}}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"here","tags":{"a":"1","b":"3","c":"4"},"properties":{"sku":{"name":"Standard"},"state":"Enabled","quota":{"maxJobCount":9}}}`},
+		{"a part of the quota removed", `{"properties":{"quota":{"maxJobCount":null,"maxRecurrence":{"frequency":"hour","interval":2}}}}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"here","tags":{"a":"1","b":"2"},"properties":{"sku":{"name":"Standard"},"state":"Enabled","quota":{"maxRecurrence":{"frequency":"hour","interval":2}}}}`},
+		{"a removed state is the default", `{"properties":{"state":null},"location":null}`, `{"key":{"sub":"s","rg":"g","name":"C"},"tags":{"a":"1","b":"2"},"properties":{"sku":{"name":"Standard"},"state":"Enabled","quota":{"maxJobCount":9}}}`},
+		{"another plan", `{"properties":{"sku":{"name":"premium"}}}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"here","tags":{"a":"1","b":"2"},"properties":{"sku":{"name":"Premium"},"state":"Enabled","quota":{"maxJobCount":9}}}`},
 		{"without an envelope", `{"location":"there","quota":null}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"there","tags":{"a":"1","b":"2"},"properties":{"sku":{"name":"Standard"},"state":"Enabled"}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -101,19 +107,46 @@ func TestMergeCollection(t *testing.T) {
 			require.Equal(t, tt.want, compactJSON(t, got))
 		})
 	}
-	_, err := job.MergeCollection(current, []byte(`{"properties":{"sku":{"name":"Free"},"states":1}}`), nil)
-	require.Equal(t, lines("properties.quota.maxJobCount is 9, want at most 5, which is what the plan Free allows",
-		"properties.states: want a known field; did you mean 'state'?"), complaints(t, err))
+	_, err := job.MergeCollection(current, []byte(`{"properties":{"sku":null}}`), nil)
+	require.Equal(t, "properties.sku.name: want "+planNames, complaints(t, err), "a required member removed")
+	_, err = job.MergeCollection(current, []byte(`{"properties":{"sku":{"name":"Free"},"states":1}}`), nil)
+	require.Equal(t, lines("properties.states: want a known field; did you mean 'state'?",
+		"properties.quota.maxJobCount is 9, want at most 5, which is what the plan Free allows"), complaints(t, err))
 }
 
-func TestQuotasTightenThePlan(t *testing.T) {
+func TestAQuotaBeyondItsPlanIsAConflict(t *testing.T) {
 	t.Parallel()
-	l := job.DefaultLimits()
-	p := job.CollectionProperties{SKU: job.SKU{Name: "Standard"}}
-	require.Equal(t, 50, p.JobLimit(&l))
-	require.Equal(t, time.Minute, p.MinRecurrence(&l))
-
-	p.Quota = &job.Quota{MaxJobCount: 7, MaxRecurrence: &job.MaxRecurrence{Frequency: "month", Interval: 2}}
-	require.Equal(t, 7, p.JobLimit(&l))
-	require.Equal(t, 56*24*time.Hour, p.MinRecurrence(&l))
+	current := job.Collection{Properties: job.CollectionProperties{
+		SKU: job.SKU{Name: "Standard"}, State: job.CollectionEnabled, Quota: &job.Quota{MaxJobCount: 9},
+	}}
+	for _, tt := range []struct {
+		name  string
+		write func() (job.Collection, error)
+		want  string
+	}{
+		{
+			"written", func() (job.Collection, error) {
+				return job.ParseCollection([]byte(`{"properties":{"sku":{"name":"Free"},"quota":{"maxJobCount":6,"maxRecurrence":{"frequency":"minute","interval":59}}}}`), nil)
+			},
+			"The quota of the job collection exceeds its plan: properties.quota.maxJobCount is 6, want at most 5, which is what the plan Free allows; " +
+				`properties.quota.maxRecurrence is "PT59M", want PT1H or longer, which is what the plan Free allows`,
+		},
+		{
+			"left by a patch of the plan", func() (job.Collection, error) {
+				return job.MergeCollection(current, []byte(`{"sku":{"name":"Free"}}`), nil)
+			},
+			"The quota of the job collection with this patch exceeds its plan: quota.maxJobCount is 9, want at most 5, which is what the plan Free allows",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := tt.write()
+			e, ok := errors.AsType[*job.Error](err)
+			require.True(t, ok, "%v", err)
+			require.Equal(t, job.KindConflict, e.Kind)
+			require.Equal(t, "ConflictError", e.Code)
+			require.EqualError(t, err, tt.want)
+			require.Len(t, e.Body().Details, len(e.Fields))
+		})
+	}
 }

@@ -49,11 +49,11 @@ func TestSameSchedule(t *testing.T) {
 func TestText(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		withAction(httpAction):                     "GET http://example.com/, once",
-		withRecurrence(`{"frequency":"day"}`):      "GET http://example.com/, every day",
-		withAction(secretive()["StorageQueue"]):    "message to storage queue acc/queue, once",
-		withAction(secretive()["ServiceBusQueue"]): "message to service bus queue ns/q, once",
-		withAction(secretive()["ServiceBusTopic"]): "message to service bus topic ns/t, once",
+		withAction(httpAction):                      "GET http://example.com/, once",
+		withRecurrence(`{"frequency":"day"}`):       "GET http://example.com/, every day",
+		withAction(secretive(t)["StorageQueue"]):    "message to storage queue acc/queue, once",
+		withAction(secretive(t)["ServiceBusQueue"]): "message to service bus queue ns/q, once",
+		withAction(secretive(t)["ServiceBusTopic"]): "message to service bus topic ns/t, once",
 		withRecurrence(`{"frequency":"month","interval":2,"timeZone":"Europe/Stockholm","schedule":{"monthDays":[-1]}}`): "GET http://example.com/, every 2 months on a schedule in Europe/Stockholm",
 	} {
 		d := mustParse(t, body)

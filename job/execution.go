@@ -50,6 +50,7 @@ const (
 	OutcomeMissed    Outcome = "Missed"    // came due when nothing could run it, or too many waited
 	OutcomeSkipped   Outcome = "Skipped"   // came due while the one before it ran
 	OutcomeCancelled Outcome = "Cancelled" // withdrawn before it was sent
+	OutcomePostponed Outcome = "Postponed" // known to Azure Scheduler; nothing ends like this
 )
 
 // An Attempt is the record of one attempt of an action.

@@ -29,11 +29,24 @@ func (k CollectionKey) ARMID() string {
 		"/providers/Microsoft.Scheduler/jobCollections/" + k.Name
 }
 
-// WorkflowID returns the id of the collection's workflow. It and [Key.WorkflowID]
-// are the only places where workflow ids are spelled.
+// WorkflowID returns the id of the collection's workflow. Workflow ids
+// are spelled in this file and nowhere else.
 func (k CollectionKey) WorkflowID() string {
-	return "collection/" + Fold(k.Subscription+"/"+k.ResourceGroup+"/"+k.Name)
+	return CollectionWorkflowID(k.Subscription, k.Path())
 }
+
+// Path returns the collection's name within its subscription: resource group/name.
+func (k CollectionKey) Path() string { return k.ResourceGroup + "/" + k.Name }
+
+// CollectionWorkflowID returns the id of the workflow of the collection that
+// has that path in the subscription.
+func CollectionWorkflowID(subscription, path string) string {
+	return "collection/" + Fold(subscription+"/"+path)
+}
+
+// SubscriptionWorkflowID returns the id of the workflow that lists a
+// subscription's collections.
+func SubscriptionWorkflowID(subscription string) string { return "subscription/" + Fold(subscription) }
 
 // ARMID returns the job's resource id.
 func (k Key) ARMID() string { return k.Collection.ARMID() + "/jobs/" + k.Name }

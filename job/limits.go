@@ -17,13 +17,9 @@ type Limits struct {
 	Plans            map[string]Plan // by the SKU's name
 }
 
-// A Plan is what a SKU allows.
-type Plan struct {
-	Jobs           int           // jobs in a collection
-	MinRecurrence  time.Duration // least time between two occurrences of a job
-	Collections    int           // collections in a subscription
-	Authentication bool          // whether requests may authenticate themselves
-}
+// eighteenMonths is the longest that Azure Scheduler lets anything take; no 18
+// months are longer.
+const eighteenMonths = 18 * 31 * day
 
 // DefaultLimits returns the limits of Azure Scheduler.
 func DefaultLimits() Limits {
@@ -34,15 +30,10 @@ func DefaultLimits() Limits {
 		Headers:          50,
 		HeaderBytes:      4096,
 		MinRetryInterval: 15 * time.Second,
-		MaxRetryInterval: 18 * 31 * day, // no 18 months are longer
+		MaxRetryInterval: eighteenMonths,
 		MaxRetryCount:    20,
 		MaxCatchUpWindow: 60 * day,
-		Plans: map[string]Plan{
-			"Free":       {Jobs: 5, MinRecurrence: time.Hour, Collections: 1},
-			"Standard":   {Jobs: 50, MinRecurrence: time.Minute, Collections: 100, Authentication: true},
-			"P10Premium": {Jobs: 50, MinRecurrence: time.Minute, Collections: 10_000, Authentication: true},
-			"P20Premium": {Jobs: 1000, MinRecurrence: time.Minute, Collections: 10_000, Authentication: true},
-		},
+		Plans:            defaultPlans(),
 	}
 }
 

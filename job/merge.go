@@ -51,9 +51,9 @@ func MergeDefinition(current Definition, patch []byte, o ParseOptions) (Definiti
 	return d, nil
 }
 
-// checkID refuses a patch of another job than the one of that id.
-func (b *binder) checkID(patch *node, id string) {
-	given := patch.member("id")
+// checkID refuses a body that is of another job than the one of that id.
+func (b *binder) checkID(body *node, id string) {
+	given := body.member("id")
 	if given == nil || id == "" || given.kind == jsonString && strings.EqualFold(given.text, id) {
 		return
 	}

@@ -51,9 +51,19 @@ func TestMergeDefinition(t *testing.T) {
 		},
 		{
 			"another type of authentication drops the old one",
-			`{"properties":{"action":{"request":{"authentication":{"type":"ClientCertificate","pfx":"AAAA"}}}}}`,
-			[]string{`{"username":"u","type":"Basic"}`, `{"pfx":"AAAA","type":"ClientCertificate"}`},
+			`{"properties":{"action":{"request":{"authentication":{"type":"ActiveDirectoryOAuth","tenant":"t","audience":"a","clientId":"c","secret":"s"}}}}}`,
+			[]string{`{"username":"u","type":"Basic"}`, `{"secret":"s","tenant":"t","audience":"a","clientId":"c","type":"ActiveDirectoryOAuth"}`},
 		},
+		{"all headers are removed", `{"properties":{"action":{"request":{"headers":null}}}}`, []string{`"headers":{"Accept":"text/plain","X-A":"1"},`, ``}},
+		{"a body and a method are removed", `{"properties":{"action":{"request":{"body":null,"method":null}}}}`, []string{`"method":"POST"`, `"method":"GET"`, `"body":"b",`, ``}},
+		{"the error action is removed", `{"properties":{"action":{"errorAction":null}}}`, []string{`,"errorAction":{"queueMessage":{"storageAccount":"acc","queueName":"queue","message":"m"},"type":"StorageQueue"}`, ``}},
+		{"the retry policy is removed", `{"properties":{"action":{"RetryPolicy":null}}}`, []string{`,"retryPolicy":{"retryType":"fixed","retryCount":2}`, ``}},
+		{"a part of the retry policy is removed", `{"properties":{"action":{"retryPolicy":{"retryCount":null,"retryInterval":"PT1M"}}}}`, []string{`"retryType":"fixed","retryCount":2`, `"retryType":"fixed","retryInterval":"PT1M"`}},
+		{"the schedule is removed", `{"properties":{"recurrence":{"schedule":null}}}`, []string{`,"schedule":{"hours":[8,9],"weekDays":["monday"]}`, ``}},
+		{"the last list of the schedule is removed", `{"properties":{"recurrence":{"schedule":{"hours":null,"weekDays":[]}}}}`, []string{`,"schedule":{"hours":[8,9],"weekDays":["monday"]}`, ``}},
+		{"the count and the start are removed", `{"properties":{"startTime":null,"recurrence":{"count":null}}}`, []string{`"startTime":"2026-02-01T00:00:00Z",`, ``, `"count":10,`, ``}},
+		{"nulls within what is new", `{"properties":{"action":{"errorAction":{"retryPolicy":{"retryType":"none","retryCount":null}}}}}`, []string{`"message":"m"},"type":"StorageQueue"`, `"message":"m"},"type":"StorageQueue","retryPolicy":{"retryType":"none"}`}},
+		{"nothing is removed by a null that is not there", `{"properties":{"recurrence":{"endTime":null,"timeZone":null}}}`, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -73,6 +83,11 @@ func TestMergeDefinitionReportsBadFields(t *testing.T) {
 		{"an id that is no text", `{"id":5,"properties":{}}`, `id is 5, want the id of this job, ` + jobID + `, or none`},
 		{"a final state", `{"properties":{"state":"Faulted"}}`, `properties.state is "Faulted", want enabled or disabled`},
 		{"an unknown field", `{"properties":{"recurrence":{"schedule":{"hour":[1]}}}}`, "properties.recurrence.schedule.hour: want a known field; did you mean 'hours'?"},
+		{"the type of the action removed", `{"properties":{"action":{"type":null}}}`, "properties.action.type: want Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic"},
+		{"the request removed", `{"properties":{"action":{"request":null}}}`, "properties.action.request: want an object: an action of type Http has one"},
+		{"the URI removed", `{"properties":{"action":{"request":{"uri":null}}}}`, "properties.action.request.uri: want an absolute http or https URL"},
+		{"the type of the authentication removed", `{"properties":{"action":{"request":{"authentication":{"type":null}}}}}`, "properties.action.request.authentication.type: want Basic, ClientCertificate, ActiveDirectoryOAuth or NotSpecified"},
+		{"the queue of the error action removed", `{"properties":{"action":{"errorAction":{"queueMessage":{"queueName":null}}}}}`, lines("properties.action.errorAction.queueMessage.queueName: want the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first", "properties.action.errorAction.queueMessage.sasToken: want a shared access signature that may add messages")},
 		{"the action removed", `{"action":null}`, "action: want an action"},
 		{"a required member removed", `{"properties":{"recurrence":{"frequency":null}}}`, "properties.recurrence.frequency: want minute, hour, day, week, month or year"},
 		{"what no longer fits", `{"properties":{"recurrence":{"frequency":"day"}}}`, "properties.recurrence.schedule.weekDays: want none with frequency day, only with week"},
@@ -88,6 +103,19 @@ func TestMergeDefinitionReportsBadFields(t *testing.T) {
 			require.Equal(t, tt.want, complaints(t, err))
 		})
 	}
+}
+
+func TestABodyOfAnotherJobIsRefused(t *testing.T) {
+	t.Parallel()
+	put := func(id string) error {
+		_, err := job.ParseDefinition([]byte(`{"id":`+id+`,"properties":{"action":`+httpAction+`,"status":{"executionCount":3}}}`), job.ParseOptions{Now: now, ID: jobID})
+		return err
+	}
+	for _, own := range []string{`"` + jobID + `"`, `"` + strings.ToLower(jobID) + `"`, `null`} {
+		require.NoError(t, put(own))
+	}
+	require.Equal(t, `id is "`+jobID+`2", want the id of this job, `+jobID+`, or none`, complaints(t, put(`"`+jobID+`2"`)))
+	require.Equal(t, "id: want the id of this job, "+jobID+", or none, not an object", complaints(t, put(`{}`)))
 }
 
 func TestPatchesCannotGrowAJobWithoutEnd(t *testing.T) {

@@ -16,7 +16,7 @@ type ParseOptions struct {
 	Now     time.Time   // when the definition is written; always needed
 	Created time.Time   // when the job was created; zero: Now
 	Stored  *Definition // the redacted definition that this one replaces; nil for a new job
-	ID      string      // the job's resource id, the only one that a patch may hold; empty: any
+	ID      string      // the job's resource id, the only one that a body may hold, in any case; empty: any
 }
 
 func (o ParseOptions) withDefaults() ParseOptions {
@@ -43,6 +43,7 @@ func ParseDefinition(body []byte, o ParseOptions) (Definition, error) {
 		return Definition{}, err
 	}
 	b := newBinder(o.Limits)
+	b.checkID(tree, o.ID)
 	props, ok := b.properties(tree, definitionMembers...)
 	if !ok {
 		return Definition{}, b.err("job")
@@ -161,13 +162,14 @@ var (
 const wantTimeZone = "an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time"
 
 // recurrence reads a recurrence and the zone of its times. What depends on the
-// frequency and on the calendar is left to [Definition.Plan].
+// frequency and on the calendar is left to [Definition.Plan]. Its integers are
+// numbers: when a job runs is no place for guesses.
 func (b *binder) recurrence(o *object) (*Recurrence, *time.Location) {
 	r := &Recurrence{Interval: 1}
 	r.Frequency = o.requiredEnum("frequency", frequencies...)
-	r.Count, _ = o.integer("count", 1, math.MaxInt32)
+	r.Count, _ = o.strictInteger("count", 1, math.MaxInt32)
 	o.get("endTime")
-	if n, ok := o.integer("interval", 1, math.MaxInt); ok { // the upper bound is the frequency's
+	if n, ok := o.strictInteger("interval", 1, math.MaxInt); ok { // the upper bound is the frequency's
 		r.Interval = n
 	}
 	if s, ok := o.object("schedule"); ok {
@@ -210,7 +212,7 @@ func (b *binder) schedule(o *object) *Schedule {
 func (o *object) integers(name string) []int {
 	var all []int
 	for _, i := range o.list(name) {
-		if v, ok := i.integer(); ok {
+		if v, ok := i.strictInteger(); ok {
 			o.b.written[fmt.Sprintf("%s[%d]", o.at(name), len(all))] = i.path
 			all = append(all, v)
 		} else {
@@ -254,7 +256,7 @@ func (o *object) occurrence() int {
 	if n == nil {
 		return 0
 	}
-	v, ok := n.integer()
+	v, ok := n.strictInteger()
 	if !ok || !slices.Contains([]int{1, 2, 3, 4, 5, -1, -2, -3, -4, -5}, v) {
 		o.b.mismatch(o.at(name), n, want)
 		return 0

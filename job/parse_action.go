@@ -1,7 +1,7 @@
 package job
 
 import (
-	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -248,23 +248,32 @@ func (b *binder) authentication(o *object, was *Authentication) *Authentication 
 }
 
 // certificate reads a client certificate. What describes the stored one in
-// answers is kept with it; a new one has to be described anew.
+// answers is kept with it; of a new one it is found out anew, whatever is sent.
 func (b *binder) certificate(o *object, a, was *Authentication) {
 	a.CertificateThumbprint = o.text("certificateThumbprint", textRule{})
 	kept := a.sameIdentity(was)
-	a.CertificateThumbprint = ""
-	a.Pfx = o.secret("pfx", fmt.Sprintf("a PFX file in base64, of at most %d characters", maxPfx), !kept, func(s string) bool {
-		_, err := base64.StdEncoding.DecodeString(s)
-		return err == nil && len(s) <= maxPfx
-	})
+	o.ignore("certificateExpiration", "certificateExpirationDate", "certificateSubjectName")
+	bad := len(b.fields)
 	a.Password = o.secret("password", fmt.Sprintf("at most %d characters", maxPfxPassword), false, func(s string) bool {
 		return utf8.RuneCountInString(s) <= maxPfxPassword
 	})
-	o.ignore("certificateExpiration", "certificateExpirationDate", "certificateSubjectName")
-	if kept && a.Pfx == "" {
+	// A password opens the file that it comes with: whether it opens the stored one cannot be seen from here.
+	a.Pfx = o.secret("pfx", fmt.Sprintf("a PFX file in base64, of at most %d characters", maxPfx), !kept || a.Password != "", func(s string) bool {
+		_, err := decodePFX(s)
+		return err == nil && len(s) <= maxPfx
+	})
+	switch {
+	case len(b.fields) > bad: // reported already
+	case a.Pfx == "":
 		a.CertificateThumbprint = was.CertificateThumbprint
 		a.CertificateExpiration = was.CertificateExpiration
 		a.CertificateSubjectName = was.CertificateSubjectName
+	default:
+		if err := a.describe(); errors.Is(err, errPFXPassword) {
+			b.fail(o.at("password"), nil, err.Error())
+		} else if err != nil {
+			b.fail(o.at("pfx"), nil, err.Error())
+		}
 	}
 }
 
@@ -275,9 +284,9 @@ func needed(want string) textRule {
 
 var (
 	hostLabel      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,62}$`)
-	queueName      = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{2,62}$`)
+	queueName      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{2,62}$`)
 	storageAccount = textRule{want: "the name of a storage account: at most 63 letters, digits and hyphens", valid: hostLabel.MatchString, required: true}
-	storageQueue   = textRule{want: "the name of a storage queue: 3 to 63 lower-case letters, digits and hyphens, not a hyphen first", valid: queueName.MatchString, required: true}
+	storageQueue   = textRule{want: "the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first", valid: queueName.MatchString, required: true}
 	namespace      = textRule{want: "the name of a Service Bus namespace, without the rest of its host name: at most 63 letters, digits and hyphens", valid: hostLabel.MatchString, required: true}
 	entity         = textRule{want: "the name of a Service Bus queue or topic: 1 to 260 characters without blanks and control characters", valid: isEntity, required: true}
 )

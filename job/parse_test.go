@@ -259,13 +259,13 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 		{
 			"a queue message without anything", queue(``),
 			lines("properties.action.queueMessage.storageAccount: want the name of a storage account: at most 63 letters, digits and hyphens",
-				"properties.action.queueMessage.queueName: want the name of a storage queue: 3 to 63 lower-case letters, digits and hyphens, not a hyphen first",
+				"properties.action.queueMessage.queueName: want the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first",
 				"properties.action.queueMessage.sasToken: want a shared access signature that may add messages"),
 		},
 		{
 			"names that are none", queue(`"storageAccount":"a.evil.example/","queueName":"-q","sasToken":"s"`),
 			lines(`properties.action.queueMessage.storageAccount is "a.evil.example/", want the name of a storage account: at most 63 letters, digits and hyphens`,
-				`properties.action.queueMessage.queueName is "-q", want the name of a storage queue: 3 to 63 lower-case letters, digits and hyphens, not a hyphen first`),
+				`properties.action.queueMessage.queueName is "-q", want the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first`),
 		},
 		{
 			"a message that XML cannot hold", queue(`"storageAccount":"a","queueName":"abc","sasToken":"s","message":"\u0001"`),

@@ -93,14 +93,15 @@ const (
 )
 
 var (
-	isoDuration  = regexp.MustCompile(`^P(?:(\d{1,4})Y)?(?:(\d{1,5})M)?(?:(\d{1,5})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,7})H)?(?:(\d{1,8})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?)?$`)
+	isoDuration  = regexp.MustCompile(`^P(?:(\d{1,4})Y)?(?:(\d{1,5})M)?(?:(\d{1,5})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})D)?(?:(\d{1,7})H)?(?:(\d{1,8})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?)?$`)
 	timeSpan     = regexp.MustCompile(`^(?:(\d{1,6})\.)?(\d{1,2}):(\d{1,2}):(\d{1,2}(?:\.\d{1,7})?)$`)
-	isoUnits     = []time.Duration{year, month, 7 * day, day, time.Hour, time.Minute, time.Second}
+	isoUnits     = []time.Duration{year, month, 7 * day, day, day, time.Hour, time.Minute, time.Second}
 	timeSpanUnit = []time.Duration{day, time.Hour, time.Minute, time.Second}
 )
 
 // ParseDuration reads an ISO 8601 duration or a .NET TimeSpan. Negative ones
-// are not taken.
+// are not taken. Days may follow the T as well, since the concepts document of
+// Azure Scheduler writes one day as PT1D.
 func ParseDuration(s string) (time.Duration, error) {
 	if m := isoDuration.FindStringSubmatch(s); m != nil && s != "P" && !strings.HasSuffix(s, "T") {
 		return sum(m[1:], isoUnits)

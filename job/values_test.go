@@ -20,6 +20,8 @@ func TestParseDuration(t *testing.T) {
 		"PT0.0000007S":         700,
 		"PT1H2M3S":             time.Hour + 2*time.Minute + 3*time.Second,
 		"P1D":                  day,
+		"PT1D":                 day, // in the concepts document
+		"P1DT1D":               2 * day,
 		"P2W":                  14 * day,
 		"P1Y2M3DT4H":           (365+60+3)*day + 4*time.Hour,
 		"P100Y":                100 * 365 * day,
@@ -35,7 +37,7 @@ func TestParseDuration(t *testing.T) {
 		require.Equal(t, want, job.Duration(text).Value(), text)
 	}
 	for _, text := range []string{
-		"", "P", "PT", "P1DT", "T1S", "30", "30s", "PT-1S", "-PT1S", "PT1S ", "pt1s", "P1S", "PT1D",
+		"", "P", "PT", "P1DT", "T1S", "30", "30s", "PT-1S", "-PT1S", "PT1S ", "pt1s", "P1S", "PT1H1D",
 		"24:00:00", "00:60:00", "00:00:60", "00:01", "-00:01:00", "1.00:00", "P101Y", "P60Y60M99999W", "P9999Y99999M", "999999.00:00:00", "٠٠:٠١:٠٠",
 	} {
 		_, err := job.ParseDuration(text)

@@ -9,6 +9,9 @@ import (
 type calendar interface {
 	// next returns the first date at or after day, or false if there is none.
 	next(day int64) (int64, bool)
+
+	// spacing returns the least number of days between two of its dates.
+	spacing() int64
 }
 
 // days are the dates from first on, every so many days.

@@ -9,6 +9,10 @@ import (
 type grid interface {
 	// next returns the first instant of the grid in from … until, or false.
 	next(from, until int64) (int64, bool)
+
+	// spacing returns the least number of seconds between two of its instants, as
+	// far as the zone's offset stays the same.
+	spacing() int64
 }
 
 // newGrid returns the grid of a valid rule.

@@ -3,23 +3,18 @@ package scheduler
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
-	"golang.org/x/sync/errgroup"
 
+	"almanac/internal/calls"
 	"almanac/job"
 	"almanac/workflows"
 )
-
-// maxParallel bounds how many workflows one list asks at once.
-const maxParallel = 16
 
 func missingCollection(k job.CollectionKey) *job.Error {
 	return job.NotFound("jobcollections/"+k.Name, k.ResourceGroup)
@@ -31,13 +26,13 @@ func (s *Service) Collection(ctx context.Context, k job.CollectionKey) (job.Coll
 		return job.Collection{}, err
 	}
 	var c job.Collection
-	err := s.query(ctx, k.WorkflowID(), workflows.QueryStatus, &c)
+	err := calls.Query(ctx, s.client, k.WorkflowID(), workflows.QueryStatus, &c)
 	return c, s.fail(ctx, err, missingCollection(k))
 }
 
 // PutCollection creates a collection, or replaces its properties. It reports
 // whether it was created.
-func (s *Service) PutCollection(ctx context.Context, k job.CollectionKey, body []byte) (job.Collection, bool, error) {
+func (s *Service) PutCollection(ctx context.Context, k job.CollectionKey, body []byte) (stored job.Collection, created bool, err error) {
 	if err := k.Validate(); err != nil {
 		return job.Collection{}, false, err
 	}
@@ -45,49 +40,80 @@ func (s *Service) PutCollection(ctx context.Context, k job.CollectionKey, body [
 	if err != nil {
 		return job.Collection{}, false, err
 	}
-	for {
-		c.Key = k
-		var stored job.Collection
-		err := s.update(ctx, updateTimeout, k.WorkflowID(), workflows.UpdatePut, &stored, c)
-		if err == nil || !isGone(err) {
-			return stored, false, s.fail(ctx, err, missingCollection(k))
+	c.Key = k
+	err = s.contend(ctx, func() error {
+		stored, err = s.replaceCollection(ctx, c, 0)
+		if calls.IsGone(err) {
+			stored, err = s.createCollection(ctx, c)
+			created = err == nil
 		}
-		err = s.startCollection(ctx, c)
-		if !errors.Is(err, errLost) || ctx.Err() != nil {
-			return c, err == nil, s.fail(ctx, err, missingCollection(k))
-		}
-		// It was created meanwhile, or is still being deleted.
-		if err := sleep(ctx, retryPause); err != nil {
-			return job.Collection{}, false, s.fail(ctx, err, nil)
-		}
-	}
+		return err
+	})
+	return stored, created, s.fail(ctx, err, missingCollection(k))
 }
 
-// retryPause is the pause before something is tried again that lost a race.
-const retryPause = 50 * time.Millisecond
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+// PatchCollection merges a patch into a collection's properties.
+func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, patch []byte) (stored job.Collection, err error) {
+	err = s.contend(ctx, func() error {
+		current, err := s.Collection(ctx, k)
+		if err != nil {
+			return err
+		}
+		merged, err := job.MergeCollection(current, patch, s.limits)
+		if err != nil {
+			return err
+		}
+		stored, err = s.replaceCollection(ctx, merged, current.Generation)
+		return err
+	})
+	return stored, s.fail(ctx, err, missingCollection(k))
 }
 
-func (s *Service) startCollection(ctx context.Context, c job.Collection) error {
-	err := s.start(ctx, client.StartWorkflowOptions{
+// replaceCollection replaces the properties of the collection whose generation
+// is the expected one, or any if that is 0.
+func (s *Service) replaceCollection(ctx context.Context, c job.Collection, expected int) (stored job.Collection, err error) {
+	err = s.update(ctx, longUpdateTimeout, c.Key.WorkflowID(), workflows.UpdatePut, &stored,
+		workflows.PutRequest{Collection: c, Rules: new(c.Properties.Rules(s.limits)), Expected: expected})
+	return stored, err
+}
+
+// createCollection registers the collection's name in its subscription and
+// starts its workflow. The name keeps the quota; should the start fail, the
+// subscription forgets it.
+func (s *Service) createCollection(ctx context.Context, c job.Collection) (job.Collection, error) {
+	c.Generation = 1
+	rules := c.Properties.Rules(s.limits)
+	err := s.register(ctx, c.Key.Subscription,
+		workflows.RegisterCollectionRequest{Name: c.Key.Path(), Plan: rules.Plan, Limit: rules.Collections})
+	if err != nil {
+		return job.Collection{}, err
+	}
+	return c, s.start(ctx, client.StartWorkflowOptions{
 		ID:                    c.Key.WorkflowID(),
 		StaticSummary:         "job collection " + c.Key.Name,
 		StaticDetails:         "`" + c.Key.ARMID() + "`",
 		Memo:                  map[string]any{workflows.MemoText: "job collection " + c.Key.Name, workflows.MemoID: c.Key.ARMID()},
 		TypedSearchAttributes: temporal.NewSearchAttributes(collectionAttributes(c.Key)...),
 	}, workflows.TypeCollection, workflows.CollectionInput{Collection: c})
-	if err != nil {
-		return err
+}
+
+// register registers a collection in its subscription, whose workflow is
+// started with the first one.
+func (s *Service) register(ctx context.Context, subscription string, r workflows.RegisterCollectionRequest) error {
+	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
+	defer cancel()
+	id := job.SubscriptionWorkflowID(subscription)
+	for {
+		err := s.update(ctx, updateTimeout, id, workflows.UpdateRegister, nil, r)
+		if !calls.IsGone(err) {
+			return err
+		}
+		err = s.start(ctx, client.StartWorkflowOptions{ID: id, StaticSummary: "subscription " + subscription},
+			workflows.TypeSubscription, workflows.SubscriptionInput{Subscription: subscription})
+		if err != nil && !errors.Is(err, errLost) {
+			return err
+		}
 	}
-	s.awaitListed(ctx, c.Key, true)
-	return nil
 }
 
 func collectionAttributes(k job.CollectionKey) []temporal.SearchAttributeUpdate {
@@ -99,108 +125,78 @@ func collectionAttributes(k job.CollectionKey) []temporal.SearchAttributeUpdate 
 	}
 }
 
-// DeleteCollection deletes a collection and its jobs. When it returns without
-// an error, all are gone.
-func (s *Service) DeleteCollection(ctx context.Context, k job.CollectionKey) error {
-	if err := k.Validate(); err != nil {
-		return err
-	}
-	err := s.update(ctx, deleteTimeout, k.WorkflowID(), workflows.UpdateDelete, nil)
-	if err == nil {
-		s.awaitListed(ctx, k, false)
-	}
-	return s.fail(ctx, err, missingCollection(k))
+// DeleteCollection deletes a collection and its jobs. If that takes longer than
+// some seconds, it goes on as the operation that is returned.
+func (s *Service) DeleteCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
+	return s.operate(ctx, k, workflows.UpdateDelete)
 }
 
-// Collections returns the collections of a subscription, or of one of its
-// resource groups, sorted by name.
-func (s *Service) Collections(ctx context.Context, subscription, resourceGroup string) ([]job.Collection, error) {
-	query := fmt.Sprintf("WorkflowType = '%s' AND ExecutionStatus = 'Running' AND %s = '%s'",
-		workflows.TypeCollection, workflows.AttributeSubscription, quote(subscription))
-	if resourceGroup != "" {
-		query += fmt.Sprintf(" AND %s = '%s'", workflows.AttributeResourceGroup, quote(resourceGroup))
-	}
-	ids, err := s.list(ctx, query)
+// EnableCollection enables a collection: jobs that are enabled run again. It
+// returns as [Service.DeleteCollection] does.
+func (s *Service) EnableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
+	return s.operate(ctx, k, workflows.UpdateEnable)
+}
+
+// DisableCollection disables a collection: its jobs rest, and keep their state.
+// It returns as [Service.DeleteCollection] does.
+func (s *Service) DisableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
+	return s.operate(ctx, k, workflows.UpdateDisable)
+}
+
+// Collections returns a page of the collections of a subscription, or of one of
+// its resource groups, sorted by name, and what continues it.
+func (s *Service) Collections(ctx context.Context, subscription, resourceGroup string, p job.Page) ([]job.Collection, string, error) {
+	after, err := base64.RawURLEncoding.DecodeString(p.After)
 	if err != nil {
-		return nil, s.fail(ctx, err, nil)
+		return nil, "", badToken()
 	}
-	found, err := queryAll[job.Collection](ctx, s, ids)
-	if err != nil {
-		return nil, s.fail(ctx, err, nil)
+	var paths []string
+	err = calls.Query(ctx, s.client, job.SubscriptionWorkflowID(subscription), workflows.QueryCollections, &paths)
+	if err != nil && !calls.IsGone(err) {
+		return nil, "", s.fail(ctx, err, nil)
 	}
-	slices.SortFunc(found, func(a, b job.Collection) int {
-		return cmp.Or(strings.Compare(job.Fold(a.Key.Name), job.Fold(b.Key.Name)), strings.Compare(job.Fold(a.Key.ResourceGroup), job.Fold(b.Key.ResourceGroup)))
+	byName := func(a, b string) int {
+		groupA, nameA, _ := strings.Cut(job.Fold(a), "/")
+		groupB, nameB, _ := strings.Cut(job.Fold(b), "/")
+		return cmp.Or(strings.Compare(nameA, nameB), strings.Compare(groupA, groupB))
+	}
+	paths = slices.DeleteFunc(paths, func(path string) bool {
+		group, _, _ := strings.Cut(path, "/")
+		return resourceGroup != "" && job.Fold(group) != job.Fold(resourceGroup) || len(after) > 0 && byName(path, string(after)) <= 0
 	})
-	return found, nil
+	slices.SortFunc(paths, byName)
+	found, err := collect(ctx, s, paths, p, func(path string) string { return job.CollectionWorkflowID(subscription, path) },
+		func(*job.Collection) bool { return true })
+	if err != nil {
+		return nil, "", s.fail(ctx, err, nil)
+	}
+	page, more := cut(found, p)
+	if !more {
+		return page, "", nil
+	}
+	return page, base64.RawURLEncoding.EncodeToString([]byte(page[len(page)-1].Key.Path())), nil
 }
 
-// quote prepares a name for a string in a visibility query.
-func quote(name string) string { return strings.ReplaceAll(job.Fold(name), "'", "''") }
-
-// list returns the ids of the workflows that a visibility query finds.
-func (s *Service) list(ctx context.Context, query string) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
-	defer cancel()
-	var ids []string
-	var token []byte
-	for {
-		page, err := s.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, NextPageToken: token})
+// collect asks the workflows of that many items, in their order, as make a page
+// and one more. Workflows that are gone, and what is not wanted, are left out.
+func collect[I, T any](ctx context.Context, s *Service, items []I, p job.Page, id func(I) string, wanted func(*T) bool) ([]T, error) {
+	var found []T
+	for len(items) > 0 && len(found) <= p.Skip+p.Top {
+		n := min(max(p.Skip+p.Top+1-len(found), maxParallel), len(items))
+		ids := make([]string, n)
+		for i, item := range items[:n] {
+			ids[i] = id(item)
+		}
+		asked, err := queryAll[T](ctx, s, ids)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range page.GetExecutions() {
-			ids = append(ids, e.GetExecution().GetWorkflowId())
-		}
-		if token = page.GetNextPageToken(); len(token) == 0 {
-			return ids, nil
-		}
-	}
-}
-
-// queryAll asks workflows for their status, in parallel. The answers keep the
-// order; workflows that are gone are left out.
-func queryAll[T any](ctx context.Context, s *Service, ids []string) ([]T, error) {
-	answers, there := make([]T, len(ids)), make([]bool, len(ids))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxParallel)
-	for i, id := range ids {
-		group.Go(func() error {
-			err := s.query(ctx, id, workflows.QueryStatus, &answers[i])
-			there[i] = err == nil
-			if isGone(err) {
-				return nil
+		for _, a := range asked {
+			if wanted(&a) {
+				found = append(found, a)
 			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	present := answers[:0]
-	for i, ok := range there {
-		if ok {
-			present = append(present, answers[i])
 		}
+		items = items[n:]
 	}
-	return present, nil
-}
-
-// awaitListed waits until the visibility store, which lags behind by some
-// milliseconds, knows that a collection is there, or gone, so that a list right
-// after a write shows it. A store that is slow beyond measure does not make the
-// write fail.
-func (s *Service) awaitListed(ctx context.Context, k job.CollectionKey, there bool) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	query := fmt.Sprintf("WorkflowId = '%s' AND ExecutionStatus = 'Running'", quote(k.WorkflowID()))
-	for {
-		ids, err := s.list(ctx, query)
-		if err == nil && (len(ids) > 0) == there {
-			return
-		}
-		if sleep(ctx, 10*time.Millisecond) != nil {
-			s.log.WarnContext(ctx, "the list of collections lags behind", "collection", k.ARMID())
-			return
-		}
-	}
+	return found, nil
 }

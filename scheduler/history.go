@@ -2,11 +2,13 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/failure/v1"
@@ -16,6 +18,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"almanac/activities"
+	"almanac/internal/calls"
 	"almanac/job"
 	"almanac/workflows"
 )
@@ -26,25 +29,70 @@ const historyTimeout = 20 * time.Second
 // eventsPerPage is how many events are fetched at once: as many as the server serves.
 const eventsPerPage = 256
 
-// History returns a page of a job's history, newest first, and whether more
-// follow. It is read from the event histories of the workflow's runs: no event
-// is written for it, and it goes back as far as the namespace keeps closed runs.
-func (s *Service) History(ctx context.Context, k job.Key, p job.Page) ([]job.Record, bool, error) {
+// History returns a page of a job's history, newest first, and what continues
+// it. It is read from the event histories of the workflow's runs: no event is
+// written for it, and it goes back as far as the namespace keeps closed runs.
+func (s *Service) History(ctx context.Context, k job.Key, p job.Page) ([]job.Record, string, error) {
 	if err := k.Validate(); err != nil {
-		return nil, false, err
+		return nil, "", err
+	}
+	after, err := parsePosition(p.After)
+	if err != nil || p.Filter.Status == job.OutcomePostponed {
+		return nil, "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
-	records, err := s.history(ctx, k, p)
+	found, err := s.history(ctx, k, p, after)
 	if err != nil {
-		return nil, false, s.fail(ctx, err, missingJob(k))
+		return nil, "", s.fail(ctx, err, missingJob(k))
 	}
-	records, more := cut(records, p)
-	return records, more, nil
+	page, more := cut(found, p)
+	records := make([]job.Record, len(page))
+	for i, e := range page {
+		records[i] = e.Record
+	}
+	if !more {
+		return records, "", nil
+	}
+	return records, page[len(page)-1].String(), nil
 }
 
-// history collects records until there is one more than the page needs.
-func (s *Service) history(ctx context.Context, k job.Key, p job.Page) ([]job.Record, error) {
+// A position is where in the event histories an entry was found. It stays the
+// same whatever happens later.
+type position struct {
+	run   string
+	event int64
+	index int // of the attempt, or among the occurrences that were dropped
+}
+
+func (p position) String() string { return fmt.Sprintf("%s.%d.%d", p.run, p.event, p.index) }
+
+// parsePosition reads what String returned. The zero position is before all.
+func parsePosition(text string) (position, error) {
+	if text == "" {
+		return position{}, nil
+	}
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 || uuid.Validate(parts[0]) != nil {
+		return position{}, badToken()
+	}
+	event, err := strconv.ParseInt(parts[1], 10, 64)
+	index, errIndex := strconv.Atoi(parts[2])
+	if err != nil || errIndex != nil {
+		return position{}, badToken()
+	}
+	return position{parts[0], event, index}, nil
+}
+
+// An entry is a record, and where it was found.
+type entry struct {
+	job.Record
+	position
+}
+
+// history collects entries after a position until there is one more than the
+// page needs.
+func (s *Service) history(ctx context.Context, k job.Key, p job.Page, after position) ([]entry, error) {
 	found, err := s.client.DescribeWorkflowExecution(ctx, k.WorkflowID(), "")
 	if err != nil {
 		return nil, err
@@ -53,35 +101,47 @@ func (s *Service) history(ctx context.Context, k job.Key, p job.Page) ([]job.Rec
 	if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return nil, serviceerror.NewNotFound("the workflow is closed")
 	}
-	var records []job.Record
-	enough := func(batch []job.Record) bool {
-		for _, r := range batch {
-			if p.Status == "" || r.Outcome == p.Status {
-				records = append(records, r)
+	var entries []entry
+	enough := func(batch []entry) bool {
+		for _, e := range batch {
+			switch {
+			case after != position{}:
+				if e.position == after {
+					after = position{}
+				}
+			case p.Filter.MatchesRecord(&e.Record):
+				entries = append(entries, e)
 			}
 		}
-		return len(records) > p.Skip+p.Top
+		return len(entries) > p.Skip+p.Top
 	}
 	run := reader{service: s, workflowID: k.WorkflowID(), runID: info.GetExecution().GetRunId()}
-	for _, a := range found.GetPendingActivities() {
-		if attempts := decode[[]job.Attempt](s, a.GetHeartbeatDetails()); len(attempts) > 0 {
-			run.expect(a.GetActivityId(), attempts)
+	if after.run != "" && after.run != run.runID {
+		run.runID = after.run
+	} else {
+		for _, a := range found.GetPendingActivities() {
+			if attempts := decode[[]job.Attempt](s, a.GetHeartbeatDetails()); len(attempts) > 0 {
+				run.expect(a.GetActivityId(), attempts)
+			}
 		}
 	}
 	for run.runID != "" {
 		before, err := run.read(ctx, enough)
-		if _, expired := errors.AsType[*serviceerror.NotFound](err); expired {
+		if calls.IsNotFound(err) {
 			break // the namespace keeps closed runs only so long
 		}
-		if err != nil || before == nil {
-			return records, err
+		if err != nil || before == nil || before.began.Before(p.Filter.Start.From) {
+			return entries, err
 		}
 		run = reader{service: s, workflowID: k.WorkflowID(), runID: before.previous}
-		if p.Status == job.OutcomeFailed {
+		if p.Filter.Status == job.OutcomeFailed {
 			run.runID = before.failed
 		}
 	}
-	return records, nil
+	if after != (position{}) {
+		return nil, badToken()
+	}
+	return entries, nil
 }
 
 // decode reads a payload; what cannot be read gives the zero value, for a
@@ -112,7 +172,7 @@ type reader struct {
 	started  map[int64]*history.HistoryEvent // likewise
 	expected map[string][]job.Attempt        // by activity id: of activities under way, and of cancelled ones
 	open     int
-	batch    []job.Record
+	batch    []entry
 }
 
 // An ending is how an activity ended.
@@ -127,6 +187,7 @@ type ending struct {
 // Earlier says where a job's history goes on.
 type earlier struct {
 	previous string // the run before; empty if there is none
+	began    time.Time
 	failed   string // the newest earlier run that holds a failure
 }
 
@@ -141,7 +202,7 @@ func (r *reader) expect(activityID string, attempts []job.Attempt) {
 // read hands the run's records to enough, in batches that are sorted newest
 // first, until that has enough: then it returns nil. Otherwise it returns what
 // comes before the run.
-func (r *reader) read(ctx context.Context, enough func([]job.Record) bool) (*earlier, error) {
+func (r *reader) read(ctx context.Context, enough func([]entry) bool) (*earlier, error) {
 	r.ended, r.started = map[int64]ending{}, map[int64]*history.HistoryEvent{}
 	r.open = len(r.expected)
 	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
@@ -160,7 +221,7 @@ func (r *reader) read(ctx context.Context, enough func([]job.Record) bool) (*ear
 					return nil, nil
 				}
 				input := decode[workflows.JobInput](r.service, started.GetInput())
-				return &earlier{previous: started.GetContinuedExecutionRunId(), failed: input.FailedRun}, nil
+				return &earlier{previous: started.GetContinuedExecutionRunId(), began: e.GetEventTime().AsTime(), failed: input.FailedRun}, nil
 			}
 			r.event(e)
 			if r.open == 0 && len(r.batch) > 0 && enough(r.flush()) {
@@ -174,10 +235,10 @@ func (r *reader) read(ctx context.Context, enough func([]job.Record) bool) (*ear
 }
 
 // flush returns the records that were held back, newest first.
-func (r *reader) flush() []job.Record {
+func (r *reader) flush() []entry {
 	batch := r.batch
 	r.batch = nil
-	slices.SortStableFunc(batch, func(a, b job.Record) int { return b.Start.Compare(a.Start) })
+	slices.SortStableFunc(batch, func(a, b entry) int { return b.Start.Compare(a.Start) })
 	return batch
 }
 
@@ -236,7 +297,7 @@ func (r *reader) scheduled(e *history.HistoryEvent) {
 	}
 	execution := decode[activities.Input](r.service, a.GetInput()).Execution
 	for _, attempt := range attempts {
-		r.batch = append(r.batch, job.Record{Execution: execution, Attempt: attempt})
+		r.batch = append(r.batch, entry{job.Record{Execution: execution, Attempt: attempt}, position{r.runID, e.GetEventId(), attempt.Number}})
 	}
 }
 
@@ -274,7 +335,9 @@ func (r *reader) marker(e *history.HistoryEvent) {
 	switch a.GetMarkerName() {
 	case "SideEffect":
 		if d := decode[workflows.Planned](r.service, a.GetDetails()["data"]).Dropped; d != nil {
-			r.batch = append(r.batch, dropped(d, e.GetEventTime().AsTime())...)
+			for i, record := range dropped(d, e.GetEventTime().AsTime()) {
+				r.batch = append(r.batch, entry{record, position{r.runID, e.GetEventId(), i}})
+			}
 		}
 	case "LocalActivity":
 		for _, p := range decode[[]activities.Pending](r.service, a.GetDetails()["result"]) {

@@ -143,14 +143,62 @@ MainAction 1/1 Completed`},
 		t.Run(tt.scenario, func(t *testing.T) {
 			t.Parallel()
 			s := scheduler.New(scheduler.Options{Client: recorded(t, tt.scenario)})
-			records, more, err := s.History(t.Context(), key, job.Page{Top: 100})
+			records, next, err := s.History(t.Context(), key, job.Page{Top: 100})
 			require.NoError(t, err)
-			require.False(t, more)
+			require.Empty(t, next)
 			require.Equal(t, strings.TrimSpace(tt.want), lines(records))
 			for i, r := range records[1:] {
 				require.False(t, r.Start.After(records[i].Start), "newest first")
 				require.NotEmpty(t, r.Message)
 			}
+		})
+	}
+}
+
+// scenarios are all jobs whose histories were recorded.
+func scenarios(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("../workflows/testdata/histories/*-job-*.json.gz")
+	require.NoError(t, err)
+	var names []string
+	for _, file := range files {
+		name := filepath.Base(file)
+		names = append(names, name[:strings.LastIndex(name, "-")])
+	}
+	names = slices.Compact(names)
+	require.NotEmpty(t, names)
+	return names
+}
+
+// pages reads a history page by page until it ends.
+func pages(t *testing.T, s *scheduler.Service, p job.Page) []job.Record {
+	t.Helper()
+	var all []job.Record
+	for {
+		records, next, err := s.History(t.Context(), key, p)
+		require.NoError(t, err)
+		all = append(all, records...)
+		if next == "" {
+			return all
+		}
+		require.Len(t, records, p.Top, "only the last page is shorter")
+		p.After, p.Skip = next, 0
+	}
+}
+
+func TestPagesOfAHistoryMakeUpTheWhole(t *testing.T) {
+	t.Parallel()
+	for _, scenario := range scenarios(t) {
+		t.Run(scenario, func(t *testing.T) {
+			t.Parallel()
+			s := scheduler.New(scheduler.Options{Client: recorded(t, scenario)})
+			whole := pages(t, s, job.Page{Top: 1000})
+			require.NotEmpty(t, whole)
+			for _, top := range []int{1, 2, 7} {
+				require.Equal(t, whole, pages(t, s, job.Page{Top: top}), "by %d", top)
+			}
+			skip := len(whole) / 2
+			require.Equal(t, whole[skip:], pages(t, s, job.Page{Skip: skip, Top: 2}), "but for the %d newest", skip)
 		})
 	}
 }
@@ -162,16 +210,114 @@ func TestHistoryIsPagedAcrossRuns(t *testing.T) {
 	require.Len(t, a.runs, 2)
 	s := scheduler.New(scheduler.Options{Client: a})
 	seen := map[string]bool{}
-	for skip := 0; skip < executions; skip += 100 {
-		records, more, err := s.History(t.Context(), key, job.Page{Skip: skip, Top: 100})
-		require.NoError(t, err)
-		require.Equal(t, skip+100 < executions, more)
-		for _, r := range records {
-			require.False(t, seen[r.ID], "%s is on two pages", r.ID)
-			seen[r.ID] = true
-		}
+	for _, r := range pages(t, s, job.Page{Top: 100}) {
+		require.False(t, seen[r.ID], "%s is on two pages", r.ID)
+		seen[r.ID] = true
 	}
 	require.Len(t, seen, executions)
+}
+
+func TestFiltersHoldAcrossPages(t *testing.T) {
+	t.Parallel()
+	for _, scenario := range []string{"0.1-job-retries", "0.1-job-changes", "0.1-job-catch-up", "0.1-job-continue-as-new"} {
+		t.Run(scenario, func(t *testing.T) {
+			t.Parallel()
+			s := scheduler.New(scheduler.Options{Client: recorded(t, scenario)})
+			whole := pages(t, s, job.Page{Top: 1000})
+			early, late := whole[len(whole)*2/3], whole[len(whole)/3]
+			for name, filter := range map[string]job.Filter{
+				"completed":          {Status: job.OutcomeCompleted},
+				"failed":             {Status: job.OutcomeFailed},
+				"missed":             {Status: job.OutcomeMissed},
+				"started since":      {Start: job.Period{From: early.Start}},
+				"started before":     {Start: job.Period{Before: late.Start}},
+				"started in between": {Start: job.Period{From: early.Start, Before: late.Start}},
+				"ended since":        {End: job.Period{From: early.End}},
+				"ended in between":   {Start: job.Period{From: early.Start}, End: job.Period{Before: late.End}},
+				"all of it":          {Status: job.OutcomeCompleted, Start: job.Period{From: early.Start}, End: job.Period{Before: late.End}},
+			} {
+				var want []job.Record
+				for _, r := range whole {
+					if filter.MatchesRecord(&r) {
+						want = append(want, r)
+					}
+				}
+				for _, top := range []int{3, 100} {
+					require.Equal(t, want, pages(t, s, job.Page{Top: top, Filter: filter}), "%s, by %d", name, top)
+				}
+			}
+		})
+	}
+}
+
+// Whoever pages through a history sees each entry once, whatever is added
+// meanwhile.
+func TestPagesGoOnWhereTheyEndedThoughTheHistoryGrows(t *testing.T) {
+	t.Parallel()
+	for _, scenario := range scenarios(t) {
+		t.Run(scenario, func(t *testing.T) {
+			t.Parallel()
+			a := recorded(t, scenario)
+			s := scheduler.New(scheduler.Options{Client: a})
+			whole := pages(t, s, job.Page{Top: 1000})
+			last := a.runs[len(a.runs)-1]
+			events := last.Events
+			for n := 1; n < len(events); n += max(1, len(events)/50) {
+				last.Events = events[:n]
+				records, next, err := s.History(t.Context(), key, job.Page{Top: 1})
+				require.NoError(t, err)
+				last.Events = events
+				if next == "" {
+					continue
+				}
+				at := slices.IndexFunc(whole, func(r job.Record) bool { return r.ID == records[0].ID && r.Start.Equal(records[0].Start) })
+				require.GreaterOrEqual(t, at, 0)
+				require.Equal(t, whole[at+1:], pages(t, s, job.Page{Top: 1000, After: next}), "after %d events", n)
+			}
+		})
+	}
+}
+
+func TestAPositionThatTheHistoryDoesNotHoldIsRefused(t *testing.T) {
+	t.Parallel()
+	a := recorded(t, "0.1-job-retries")
+	s := scheduler.New(scheduler.Options{Client: a})
+	_, next, err := s.History(t.Context(), key, job.Page{Top: 1})
+	require.NoError(t, err)
+	run, _, _ := strings.Cut(next, ".")
+	for name, after := range map[string]string{
+		"a word":                     "next",
+		"a number":                   "17",
+		"no run":                     ".5.0",
+		"no event":                   run,
+		"no index":                   run + ".5",
+		"more than a position":       next + ".0",
+		"an event that is no number": run + ".five.0",
+		"an index that is no number": run + ".5.first",
+		"an event that is not there": run + ".99999.0",
+		"an event without an entry":  run + ".1.0",
+		"an entry that is not there": strings.TrimSuffix(next, next[strings.LastIndex(next, "."):]) + ".99",
+		"a run of another job":       "6ba7b810-9dad-11d1-80b4-00c04fd430c8.5.0",
+		"something longer by a byte": next + " ",
+		"a run that is not one":      "../" + next,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := scheduler.New(scheduler.Options{Client: recorded(t, "0.1-job-retries")})
+			records, next, err := s.History(t.Context(), key, job.Page{Top: 100, After: after})
+			requireBadToken(t, err)
+			require.Empty(t, records)
+			require.Empty(t, next)
+		})
+	}
+}
+
+// requireBadToken requires an error that blames the continuation of a list.
+func requireBadToken(t *testing.T, err error) {
+	t.Helper()
+	require.Equal(t, job.KindInvalid, job.KindOf(err), "%v", err)
+	require.ErrorContains(t, err, "$skiptoken")
+	require.ErrorContains(t, err, "start again without it")
 }
 
 func TestReadersWhoFilterForFailuresSkipRunsWithout(t *testing.T) {
@@ -179,10 +325,10 @@ func TestReadersWhoFilterForFailuresSkipRunsWithout(t *testing.T) {
 	a := recorded(t, "0.1-job-continue-as-new")
 	whole := a.pages()
 	s := scheduler.New(scheduler.Options{Client: a})
-	records, more, err := s.History(t.Context(), key, job.Page{Top: 100, Status: job.OutcomeFailed})
+	records, next, err := s.History(t.Context(), key, job.Page{Top: 100, Filter: job.Filter{Status: job.OutcomeFailed}})
 	require.NoError(t, err)
 	require.Empty(t, records)
-	require.False(t, more)
+	require.Empty(t, next)
 	require.Less(t, a.read, whole/2, "pages, of all there are")
 }
 
@@ -191,8 +337,8 @@ func TestHistoryEndsWhereTheServerForgotARun(t *testing.T) {
 	a := recorded(t, "0.1-job-continue-as-new")
 	a.runs = a.runs[1:]
 	s := scheduler.New(scheduler.Options{Client: a})
-	records, more, err := s.History(t.Context(), key, job.Page{Top: 100})
+	records, next, err := s.History(t.Context(), key, job.Page{Top: 100})
 	require.NoError(t, err)
 	require.NotEmpty(t, records)
-	require.False(t, more)
+	require.Empty(t, next)
 }

@@ -2,12 +2,14 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"slices"
+	"strconv"
 
+	"github.com/google/uuid"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"almanac/internal/calls"
 	"almanac/job"
 	"almanac/workflows"
 )
@@ -22,19 +24,22 @@ func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 		return job.Job{}, err
 	}
 	var j job.Job
-	err := s.query(ctx, k.WorkflowID(), workflows.QueryStatus, &j)
+	err := calls.Query(ctx, s.client, k.WorkflowID(), workflows.QueryStatus, &j)
 	return j, s.fail(ctx, err, missingJob(k))
 }
 
 // PutJob creates a job, or replaces its definition. It reports whether it was
 // created.
 func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job, created bool, err error) {
-	collection, err := s.Collection(ctx, k.Collection)
-	if err != nil {
+	if err := k.Validate(); err != nil {
 		return job.Job{}, false, err
 	}
-	k.Collection = collection.Key
 	err = s.contend(ctx, func() error {
+		collection, err := s.Collection(ctx, k.Collection)
+		if err != nil {
+			return err
+		}
+		k.Collection = collection.Key
 		current, err := s.Job(ctx, k)
 		if job.KindOf(err) == job.KindNotFound {
 			j, err = s.create(ctx, collection, k, body)
@@ -44,12 +49,15 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job
 		if err != nil {
 			return err
 		}
+		if err := changeable(&current); err != nil {
+			return err
+		}
 		definition, err := job.ParseDefinition(body, s.parseOptions(&current))
 		if err != nil {
 			return err
 		}
 		j, err = s.replace(ctx, current, definition)
-		if isGone(err) {
+		if calls.IsGone(err) {
 			return errLost // it was deleted meanwhile, so it is to be created
 		}
 		return err
@@ -57,11 +65,23 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job
 	return j, created, s.fail(ctx, err, missingJob(k))
 }
 
+// PostJob creates a job under a name that it makes.
+func (s *Service) PostJob(ctx context.Context, k job.CollectionKey, body []byte) (job.Job, error) {
+	j, _, err := s.PutJob(ctx, k.Job(uuid.NewString()), body)
+	return j, err
+}
+
 // PatchJob merges a patch into a job's definition.
 func (s *Service) PatchJob(ctx context.Context, k job.Key, patch []byte) (j job.Job, err error) {
+	if err := k.Validate(); err != nil {
+		return job.Job{}, err
+	}
 	err = s.contend(ctx, func() error {
 		current, err := s.Job(ctx, k)
 		if err != nil {
+			return err
+		}
+		if err := changeable(&current); err != nil {
 			return err
 		}
 		definition, err := job.MergeDefinition(current.Definition, patch, s.parseOptions(&current))
@@ -74,39 +94,40 @@ func (s *Service) PatchJob(ctx context.Context, k job.Key, patch []byte) (j job.
 	return j, s.fail(ctx, err, missingJob(k))
 }
 
+// changeable refuses changes of what is final, whatever they are. The workflow
+// refuses them as well, should it become final meanwhile.
+func changeable(current *job.Job) error {
+	if state := current.Definition.State; state.Final() {
+		return job.Conflictf("The job '%s' is %s, which is final: it can only be read and deleted.", current.Key.Name, state)
+	}
+	return nil
+}
+
 func (s *Service) parseOptions(current *job.Job) job.ParseOptions {
 	return job.ParseOptions{
 		Limits: s.limits, Now: s.now(), Created: current.Created, Stored: &current.Definition, ID: current.Key.ARMID(),
 	}
 }
 
-// contend does what reads, decides and writes, again if somebody else wrote in
-// between.
-func (s *Service) contend(ctx context.Context, do func() error) error {
-	for {
-		err := do()
-		if !isRefused(err, workflows.ErrTypeStale) && !errors.Is(err, errLost) {
-			return err
-		}
-		if err := sleep(ctx, retryPause); err != nil {
-			return err
-		}
-	}
-}
-
 // create registers the job's name in its collection and starts its workflow.
 // The name keeps the quota; should the start fail, the collection forgets it.
 func (s *Service) create(ctx context.Context, c job.Collection, k job.Key, body []byte) (job.Job, error) {
+	ctx, cancel := context.WithTimeout(ctx, workflows.StartWithin) // which the collection counts from the registration
+	defer cancel()
 	now := s.now()
-	definition, err := job.ParseDefinition(body, job.ParseOptions{Limits: s.limits, Now: now})
+	definition, err := job.ParseDefinition(body, job.ParseOptions{Limits: s.limits, Now: now, ID: k.ARMID()})
 	if err != nil {
 		return job.Job{}, err
 	}
 	var registered workflows.RegisterResult
-	err = s.update(ctx, updateTimeout, c.Key.WorkflowID(), workflows.UpdateRegister, &registered,
-		workflows.RegisterRequest{Name: k.Name, Limit: c.Properties.JobLimit(s.limits)})
+	err = s.update(ctx, updateTimeout, c.Key.WorkflowID(), workflows.UpdateRegister, &registered, workflows.RegisterRequest{
+		Name: k.Name, Demands: definition.Demands(now), Rules: new(c.Properties.Rules(s.limits)), Generation: c.Generation,
+	})
+	if calls.IsGone(err) {
+		return job.Job{}, missingCollection(c.Key)
+	}
 	if err != nil {
-		return job.Job{}, s.fail(ctx, err, missingCollection(c.Key))
+		return job.Job{}, err
 	}
 	k.Name = registered.Name
 	input, err := workflows.NewJob(k, definition, registered.Resting, now)
@@ -127,11 +148,39 @@ func (s *Service) create(ctx context.Context, c job.Collection, k job.Key, body 
 }
 
 // replace replaces the definition of the job that the caller read. It fails if
-// the job was changed since.
+// the job was changed since, or if the collection does not allow it.
 func (s *Service) replace(ctx context.Context, current job.Job, d job.Definition) (j job.Job, err error) {
+	before, after := current.Definition.Demands(current.Created), d.Demands(current.Created)
+	both := before.And(after)
+	if both != before {
+		if err := s.claim(ctx, current, both, false); err != nil {
+			return job.Job{}, err
+		}
+	}
 	err = s.update(ctx, updateTimeout, current.Key.WorkflowID(), workflows.UpdateReplace, &j,
 		workflows.ReplaceRequest{Definition: d, Generation: current.Generation})
-	return j, err
+	if err != nil || both == after {
+		return j, err
+	}
+	if err := s.claim(ctx, current, after, true); err != nil {
+		// The job is changed all the same. What it demanded counts until it is
+		// changed again, which may only refuse a change of the plan.
+		s.log.WarnContext(ctx, "the job collection was not told that a job demands less", "job", current.Key.ARMID(), "error", err)
+	}
+	return j, nil
+}
+
+// claim tells the collection what the definition demands that comes after the
+// current one.
+func (s *Service) claim(ctx context.Context, current job.Job, demands job.Demands, final bool) error {
+	c, err := s.Collection(ctx, current.Key.Collection)
+	if err != nil {
+		return err
+	}
+	return s.update(ctx, updateTimeout, c.Key.WorkflowID(), workflows.UpdateClaim, nil, workflows.ClaimRequest{
+		Name: current.Key.Name, Demands: demands, Job: current.Generation + 1, Final: final,
+		Rules: new(c.Properties.Rules(s.limits)), Generation: c.Generation,
+	})
 }
 
 // DeleteJob deletes a job. When it returns without an error, no request of the
@@ -153,33 +202,33 @@ func (s *Service) command(ctx context.Context, k job.Key, name string) error {
 }
 
 // Jobs returns a page of a collection's jobs, in the order of their creation,
-// and whether more follow.
-func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (jobs []job.Job, more bool, err error) {
+// and what continues it.
+func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (jobs []job.Job, next string, err error) {
 	if err := k.Validate(); err != nil {
-		return nil, false, err
+		return nil, "", err
 	}
-	var names []string
-	if err := s.query(ctx, k.WorkflowID(), workflows.QueryJobs, &names); err != nil {
-		return nil, false, s.fail(ctx, err, missingCollection(k))
+	after := 0
+	if p.After != "" {
+		if after, err = strconv.Atoi(p.After); err != nil {
+			return nil, "", badToken()
+		}
 	}
-	if p.State == "" {
-		names, more = cut(names, p)
+	var listed []workflows.Listed
+	if err := calls.Query(ctx, s.client, k.WorkflowID(), workflows.QueryJobs, &listed); err != nil {
+		return nil, "", s.fail(ctx, err, missingCollection(k))
 	}
-	ids := make([]string, len(names))
-	for i, name := range names {
-		ids[i] = k.Job(name).WorkflowID()
+	sequence := map[string]int{}
+	for _, l := range listed {
+		sequence[job.Fold(l.Name)] = l.Sequence
 	}
-	if jobs, err = queryAll[job.Job](ctx, s, ids); err != nil {
-		return nil, false, s.fail(ctx, err, nil)
+	listed = slices.DeleteFunc(listed, func(l workflows.Listed) bool { return l.Sequence <= after })
+	found, err := collect(ctx, s, listed, p, func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() }, p.Filter.MatchesJob)
+	if err != nil {
+		return nil, "", s.fail(ctx, err, nil)
 	}
-	if p.State != "" {
-		jobs, more = cut(slices.DeleteFunc(jobs, func(j job.Job) bool { return j.Definition.State != p.State }), p)
+	page, more := cut(found, p)
+	if more {
+		next = strconv.Itoa(sequence[job.Fold(page[len(page)-1].Key.Name)])
 	}
-	return jobs, more, nil
-}
-
-// cut returns the page of a list, and whether more follows.
-func cut[T any](list []T, p job.Page) ([]T, bool) {
-	list = list[min(p.Skip, len(list)):]
-	return list[:min(p.Top, len(list))], len(list) > p.Top
+	return page, next, nil
 }

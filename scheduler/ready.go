@@ -20,7 +20,7 @@ const pollerFresh = 90 * time.Second
 // Ready returns nil if jobs can be kept and run: Temporal answers, the
 // namespace is there, and a worker polls. Otherwise the error says what is missing.
 func (s *Service) Ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	_, err := s.client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: s.namespace})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -18,7 +19,9 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
+	"golang.org/x/sync/errgroup"
 
+	"almanac/internal/calls"
 	"almanac/job"
 	"almanac/workflows"
 )
@@ -66,13 +69,12 @@ func New(o Options) *Service {
 	return s
 }
 
-// Deadlines keep a call from hanging when no worker answers. Deleting a
-// collection waits until all its jobs are gone.
+// Deadlines keep a call from hanging when no worker answers. A change of a
+// collection's properties is answered when all its jobs know.
 const (
-	updateTimeout = 10 * time.Second
-	deleteTimeout = 25 * time.Second
-	queryTimeout  = 2 * time.Second
-	queryTries    = 3
+	updateTimeout     = 10 * time.Second
+	longUpdateTimeout = 25 * time.Second
+	readyTimeout      = 2 * time.Second
 )
 
 // errLost says that somebody else created or deleted the workflow meanwhile.
@@ -84,7 +86,7 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 	o.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL
 	o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	o.WorkflowExecutionErrorWhenAlreadyStarted = true
-	ctx, cancel := context.WithTimeout(ctx, min(updateTimeout, workflows.StartWithin))
+	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	_, err := s.client.ExecuteWorkflow(ctx, o, workflow, input)
 	if _, ok := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); ok {
@@ -93,58 +95,71 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 	return err
 }
 
-// update sends an update to a workflow and waits for the answer.
-func (s *Service) update(ctx context.Context, timeout time.Duration, id, name string, result any, args ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	handle, err := s.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: id, UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	if err != nil {
-		return err
+// queryAll asks workflows for their status, in parallel. The answers keep the
+// order; workflows that are gone are left out.
+func queryAll[T any](ctx context.Context, s *Service, ids []string) ([]T, error) {
+	answers, there := make([]T, len(ids)), make([]bool, len(ids))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxParallel)
+	for i, id := range ids {
+		group.Go(func() error {
+			err := calls.Query(ctx, s.client, id, workflows.QueryStatus, &answers[i])
+			there[i] = err == nil
+			if calls.IsGone(err) {
+				return nil
+			}
+			return err
+		})
 	}
-	return handle.Get(ctx, result)
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	present := answers[:0]
+	for i, ok := range there {
+		if ok {
+			present = append(present, answers[i])
+		}
+	}
+	return present, nil
 }
 
-// query asks an open workflow. A query that was handed to a worker that died
-// is not answered, so it is asked again.
-func (s *Service) query(ctx context.Context, id, name string, result any) error {
-	var err error
-	for range queryTries {
-		var answer *client.QueryWorkflowWithOptionsResponse
-		attempt, cancel := context.WithTimeout(ctx, queryTimeout)
-		answer, err = s.client.QueryWorkflowWithOptions(attempt, &client.QueryWorkflowWithOptionsRequest{
-			WorkflowID: id, QueryType: name, QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
-		})
-		cancel()
-		switch {
-		case err == nil && answer.QueryRejected != nil:
-			return serviceerror.NewNotFound("the workflow is closed")
-		case err == nil:
-			return answer.QueryResult.Get(result)
-		case !isTimeout(err) || ctx.Err() != nil:
+// maxParallel bounds how many workflows one list asks at once.
+const maxParallel = 16
+
+// cut returns the page of a list, and whether more follows.
+func cut[T any](list []T, p job.Page) ([]T, bool) {
+	list = list[min(p.Skip, len(list)):]
+	return list[:min(p.Top, len(list))], len(list) > p.Top
+}
+
+// badToken is the error for a continuation that no list returned.
+func badToken() error {
+	return &job.Error{
+		Kind: job.KindInvalid, Code: "BadRequest", Message: "The query is not valid",
+		Fields: []*job.FieldError{{Path: "$skiptoken", Want: "what a nextLink of this list holds; start again without it"}},
+	}
+}
+
+// contend does what reads, decides and writes, again if somebody else wrote in
+// between.
+func (s *Service) contend(ctx context.Context, do func() error) error {
+	for pause := retryPause; ; pause = min(2*pause, maxRetryPause) {
+		err := do()
+		if !calls.IsRefused(err, workflows.ErrTypeStale) && !errors.Is(err, errLost) {
+			return err
+		}
+		if err := calls.Sleep(ctx, rand.N(pause)); err != nil {
 			return err
 		}
 	}
-	return err
 }
 
-func isTimeout(err error) bool {
-	_, deadline := errors.AsType[*serviceerror.DeadlineExceeded](err)
-	return deadline || errors.Is(err, context.DeadlineExceeded)
-}
-
-// isGone reports whether the workflow that was asked does not exist any more.
-func isGone(err error) bool {
-	_, missing := errors.AsType[*serviceerror.NotFound](err)
-	return missing || isRefused(err, workflows.ErrTypeGone)
-}
-
-// isRefused reports whether a workflow refused an update with that error type.
-func isRefused(err error, errType string) bool {
-	refused, ok := errors.AsType[*temporal.ApplicationError](err)
-	return ok && refused.Type() == errType
-}
+// What lost a race is tried again after a random pause up to retryPause, which
+// doubles each time up to maxRetryPause.
+const (
+	retryPause    = 20 * time.Millisecond
+	maxRetryPause = 500 * time.Millisecond
+)
 
 // fail turns a Temporal error into one that the caller may be shown; missing
 // is what to answer if the workflow does not exist, nil where none was asked.
@@ -156,12 +171,12 @@ func (s *Service) fail(ctx context.Context, err error, missing *job.Error) error
 		return err
 	}
 	switch {
-	case isGone(err) && missing != nil:
+	case calls.IsGone(err) && missing != nil:
 		return missing
-	case isRefused(err, workflows.ErrTypeConflict):
+	case calls.IsRefused(err, workflows.ErrTypeConflict):
 		refused, _ := errors.AsType[*temporal.ApplicationError](err)
 		return job.Conflictf("%s", refused.Message())
-	case isRefused(err, workflows.ErrTypeInvalid):
+	case calls.IsRefused(err, workflows.ErrTypeInvalid):
 		refused, _ := errors.AsType[*temporal.ApplicationError](err)
 		return &job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: refused.Message()}
 	case isUnavailable(err):
@@ -179,6 +194,5 @@ func isUnavailable(err error) bool {
 	_, exhausted := errors.AsType[*serviceerror.ResourceExhausted](err)
 	_, cancelled := errors.AsType[*serviceerror.Canceled](err)
 	_, namespace := errors.AsType[*serviceerror.NamespaceNotFound](err) // not there yet, or not any more
-	_, update := errors.AsType[*client.WorkflowUpdateServiceTimeoutOrCanceledError](err)
-	return unavailable || exhausted || cancelled || namespace || update || isTimeout(err) || errors.Is(err, context.Canceled)
+	return unavailable || exhausted || cancelled || namespace || calls.IsTimeout(err) || errors.Is(err, context.Canceled)
 }

@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"almanac/internal/calls"
 	"almanac/job"
 	"almanac/scheduler"
 	"almanac/workflows"
@@ -46,14 +48,14 @@ func TestErrorsOfTemporalHaveAKindAndSayNothingOfIt(t *testing.T) {
 	for _, tt := range []struct {
 		name             string
 		err              error
-		read, list, kill job.Kind // of Job, Collections and DeleteJob
+		read, list, kill job.Kind // of Job, Jobs and DeleteJob
 	}{
 		{"away", serviceerror.NewUnavailable("internals"), job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
 		{"silent", context.DeadlineExceeded, job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
 		{"overloaded", serviceerror.NewResourceExhausted(0, "internals"), job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
 		{"without the namespace", serviceerror.NewNamespaceNotFound("internals"), job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
-		{"without the workflow", serviceerror.NewNotFound("internals"), job.KindNotFound, job.KindInternal, job.KindNotFound},
-		{"about to delete the job", refused(workflows.ErrTypeGone), job.KindNotFound, job.KindInternal, job.KindNotFound},
+		{"without the workflow", serviceerror.NewNotFound("internals"), job.KindNotFound, job.KindNotFound, job.KindNotFound},
+		{"about to delete the job", refused(workflows.ErrTypeGone), job.KindNotFound, job.KindNotFound, job.KindNotFound},
 		{"unwilling", refused(workflows.ErrTypeConflict), job.KindConflict, job.KindConflict, job.KindConflict},
 		{"unable to plan", refused(workflows.ErrTypeInvalid), job.KindInvalid, job.KindInvalid, job.KindInvalid},
 		{"confused", serviceerror.NewInternal("internals"), job.KindInternal, job.KindInternal, job.KindInternal},
@@ -64,7 +66,7 @@ func TestErrorsOfTemporalHaveAKindAndSayNothingOfIt(t *testing.T) {
 			defer cancel()
 			s := scheduler.New(scheduler.Options{Client: broken{err: tt.err}})
 			_, read := s.Job(ctx, key)
-			_, list := s.Collections(ctx, "s", "")
+			_, _, list := s.Jobs(ctx, key.Collection, job.Page{Top: 1})
 			kill := s.DeleteJob(ctx, key)
 			for err, want := range map[error]job.Kind{read: tt.read, list: tt.list, kill: tt.kill} {
 				require.Error(t, err)
@@ -73,4 +75,43 @@ func TestErrorsOfTemporalHaveAKindAndSayNothingOfIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// slow is a Temporal that takes its time to answer an update.
+type slow struct {
+	*directory
+	registered, start time.Time // when the name was registered, and when the start has to have come
+}
+
+func (s *slow) UpdateWorkflow(ctx context.Context, _ client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	s.registered = time.Now()
+	return registered{}, calls.Sleep(ctx, 9*time.Second)
+}
+
+func (s *slow) ExecuteWorkflow(ctx context.Context, _ client.StartWorkflowOptions, _ any, _ ...any) (client.WorkflowRun, error) {
+	s.start, _ = ctx.Deadline()
+	return nil, nil
+}
+
+type registered struct{ client.WorkflowUpdateHandle }
+
+func (registered) Get(_ context.Context, result any) error {
+	*result.(*workflows.RegisterResult) = workflows.RegisterResult{Name: key.Name, New: true}
+	return nil
+}
+
+// A collection gives up a job that is not started in time.
+func TestAJobIsStartedInTimeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := job.Collection{Key: key.Collection, Properties: job.CollectionProperties{SKU: job.SKU{Name: "Standard"}}}
+		temporal := &slow{directory: &directory{t: t, answers: map[string]any{
+			key.Collection.WorkflowID() + " " + workflows.QueryStatus: c,
+		}}}
+		s := scheduler.New(scheduler.Options{Client: temporal})
+		_, created, err := s.PutJob(t.Context(), key, []byte(`{"properties":{"action":{"type":"Http","request":{"uri":"http://127.0.0.1/","method":"GET"}}}}`))
+		require.NoError(t, err)
+		require.True(t, created)
+		require.False(t, temporal.start.After(temporal.registered.Add(workflows.StartWithin)))
+	})
 }

@@ -50,6 +50,7 @@ func New(o Options) worker.Worker {
 	})
 	w.RegisterWorkflowWithOptions(workflows.Job, workflow.RegisterOptions{Name: workflows.TypeJob})
 	w.RegisterWorkflowWithOptions(workflows.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
+	w.RegisterWorkflowWithOptions(workflows.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 
 	http := activities.NewHTTP(activities.HTTPOptions{Version: o.Version})
 	runner := &activities.Runner{
@@ -60,6 +61,7 @@ func New(o Options) worker.Worker {
 	lookups := &activities.Lookups{Converter: o.Converter}
 	w.RegisterActivityWithOptions(runner.Run, activity.RegisterOptions{Name: activities.TypeAction})
 	w.RegisterActivityWithOptions(lookups.MissingWorkflows, activity.RegisterOptions{Name: activities.TypeMissing})
+	w.RegisterActivityWithOptions(lookups.UpdateWorkflows, activity.RegisterOptions{Name: activities.TypeUpdate})
 	w.RegisterActivityWithOptions(lookups.PendingAttempts, activity.RegisterOptions{Name: activities.TypePending})
 	return w
 }

@@ -49,12 +49,32 @@ func (j *jobLoop) handle(ctx workflow.Context) error {
 			j.handleSignal(func() { c.do(ctx) })
 		})
 	}
-	j.listen(ctx, SignalCollection, func(ctx workflow.Context, signal workflow.ReceiveChannel) {
+	return j.handleCollection(ctx)
+}
+
+// handleCollection registers what the job's collection tells it.
+func (j *jobLoop) handleCollection(ctx workflow.Context) error {
+	j.listen(ctx, UpdateCollection, func(ctx workflow.Context, signal workflow.ReceiveChannel) {
 		var enabled bool
 		signal.Receive(ctx, &enabled)
 		j.handleSignal(func() { j.rest(ctx, enabled) })
 	})
-	return nil
+	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateCollection,
+		func(ctx workflow.Context, enabled bool) error {
+			j.rest(ctx, enabled)
+			j.changed = true
+			return nil
+		},
+		workflow.UpdateHandlerOptions{Description: "the job collection was enabled, or disabled"})
+	if err != nil {
+		return err
+	}
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateDismiss,
+		func(workflow.Context) error {
+			j.end()
+			return nil
+		},
+		workflow.UpdateHandlerOptions{Description: "the job collection is deleted, and the job with it"})
 }
 
 // A command is an update without arguments, and a signal.
@@ -66,7 +86,7 @@ type command struct {
 
 func (j *jobLoop) commands() []command {
 	return []command{
-		{UpdateRun, "run the job now", j.mayRun, func(ctx workflow.Context) { j.demand(ctx) }},
+		{UpdateRun, "run the job now", j.mayRun, j.demand},
 		{UpdateEnable, "enable the job", j.mayChange, func(ctx workflow.Context) { j.setState(ctx, job.StateEnabled) }},
 		{UpdateDisable, "disable the job", j.mayChange, func(ctx workflow.Context) { j.setState(ctx, job.StateDisabled) }},
 		{UpdateDelete, "delete the job", j.mayDelete, j.remove},
@@ -125,8 +145,8 @@ func (j *jobLoop) mayChange() error {
 }
 
 func (j *jobLoop) mayRun() error {
-	if len(j.running) >= maxDemanded {
-		return refuse(ErrTypeConflict, fmt.Sprintf("%d executions of the job are under way already.", len(j.running)))
+	if n := len(j.running) + j.Owed; n >= maxDemanded {
+		return refuse(ErrTypeConflict, fmt.Sprintf("%d executions of the job are under way or wait already.", n))
 	}
 	return j.mayChange()
 }
@@ -210,13 +230,18 @@ func (j *jobLoop) rest(ctx workflow.Context, enabled bool) {
 // remove deletes the job: it tells the collection, and then the loop ends,
 // and with it whatever is under way.
 func (j *jobLoop) remove(ctx workflow.Context) {
-	j.deleted, j.changed = true, true
-	for _, e := range j.running {
-		e.withdrawn = true
-	}
+	j.end()
 	err := workflow.SignalExternalWorkflow(ctx, j.Key.Collection.WorkflowID(), "", SignalRemoved, j.Key.Name).Get(ctx, nil)
 	if err != nil { // the collection is gone: nothing lists the job
 		workflow.GetLogger(ctx).Info("the job collection was not told that the job is gone", "job", j.Key.ARMID(), "error", err)
+	}
+}
+
+// end makes the loop end, and with it whatever is under way.
+func (j *jobLoop) end() {
+	j.deleted, j.changed = true, true
+	for _, e := range j.running {
+		e.withdrawn = true
 	}
 }
 

@@ -102,7 +102,8 @@ func TestDisable(t *testing.T) {
 		"by a replace with state disabled": func(w *world, at time.Duration) {
 			w.replace(at, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT10M"}},"recurrence":{`+minutely+`},"state":"disabled"`)
 		},
-		"by the collection": func(w *world, at time.Duration) { w.signal(at, workflows.SignalCollection, false) },
+		"by the collection":          func(w *world, at time.Duration) { w.update(at, workflows.UpdateCollection, false) },
+		"by the collection's signal": func(w *world, at time.Duration) { w.signal(at, workflows.UpdateCollection, false) },
 	} {
 		t.Run(name+" starts nothing more and stops the retries", func(t *testing.T) {
 			t.Parallel()
@@ -165,17 +166,24 @@ func TestEnableContinuesFromNow(t *testing.T) {
 		{"and runs nothing at once in the second of the creation", every(`"frequency":"day","schedule":{"hours":[0],"minutes":[2]}`),
 			300 * time.Millisecond, []string{"00:02:00"}},
 	} {
-		for _, by := range []string{workflows.UpdateEnable, workflows.SignalCollection} {
+		for by, enable := range map[string]func(*world){
+			"by signal": func(w *world) {
+				w.next.Definition.State = job.StateDisabled
+				w.signal(tt.enable, workflows.UpdateEnable, nil)
+			},
+			"by the collection": func(w *world) {
+				w.next.Resting = true
+				w.update(tt.enable, workflows.UpdateCollection, true)
+			},
+			"by the collection's signal": func(w *world) {
+				w.next.Resting = true
+				w.signal(tt.enable, workflows.UpdateCollection, true)
+			},
+		} {
 			t.Run(by+" "+tt.name, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, tt.properties)
-				if by == workflows.UpdateEnable {
-					w.next.Definition.State = job.StateDisabled
-					w.signal(tt.enable, workflows.UpdateEnable, nil)
-				} else {
-					w.next.Resting = true
-					w.signal(tt.enable, workflows.SignalCollection, true)
-				}
+				enable(w)
 				before := w.snapshot(tt.enable - 100*time.Millisecond)
 				after := w.snapshot(tt.enable + 3*time.Minute)
 				w.run(tt.enable + 3*time.Minute + time.Second)
@@ -189,6 +197,49 @@ func TestEnableContinuesFromNow(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestAJobHeedsItsCollectionBeforeItAnswers(t *testing.T) {
+	t.Parallel()
+	t.Run("that it is disabled", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, `"action":{`+get+twoRetries+`},"recurrence":{`+minutely+`}`)
+		w.fails(always)
+		w.lookupTakes = time.Second // before the retry that waits is cancelled
+		a := w.update(30*time.Second, workflows.UpdateCollection, false)
+		var early bool
+		w.at(30*time.Second+900*time.Millisecond, func() { early = a.completed })
+		b := w.update(40*time.Second, workflows.UpdateCollection, false) // which it knows
+		read := w.snapshot(10 * time.Minute)
+		w.run(time.Hour)
+		a.ok(t)
+		b.ok(t)
+		require.False(t, early)
+		require.Equal(t, []string{"00:00:00 MainAction#1"}, w.lines())
+		require.Equal(t, job.StateEnabled, read.Definition.State, "its own state stays")
+		require.Equal(t, 1, read.Generation)
+		require.Nil(t, read.Status.NextExecutionTime)
+	})
+	t.Run("that it is enabled", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, every(minutely))
+		w.next.Resting = true
+		a := w.update(5*time.Minute+10*time.Second, workflows.UpdateCollection, true)
+		read := w.snapshot(5*time.Minute + 11*time.Second)
+		w.run(6*time.Minute + 10*time.Second)
+		a.ok(t)
+		require.Equal(t, "2026-01-01T00:06:00Z", read.Status.NextExecutionTime.String())
+		require.Equal(t, []string{"00:06:00"}, w.dues())
+	})
+	t.Run("and stays disabled if it is so itself", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, every(minutely)+`,"state":"disabled"`)
+		w.next.Resting = true
+		a := w.update(time.Minute, workflows.UpdateCollection, true)
+		w.run(time.Hour)
+		a.ok(t)
+		require.Empty(t, w.sent)
+	})
 }
 
 func TestEnableLeavesTheRetriesOfARunOnDemandAlone(t *testing.T) {
@@ -337,8 +388,8 @@ func TestReplace(t *testing.T) {
 		}
 		w.signal(2*time.Minute+910*time.Millisecond, workflows.UpdateDisable, nil)
 		w.signal(2*time.Minute+920*time.Millisecond, workflows.UpdateEnable, nil)
-		w.signal(2*time.Minute+930*time.Millisecond, workflows.SignalCollection, false)
-		w.signal(2*time.Minute+940*time.Millisecond, workflows.SignalCollection, true)
+		w.signal(2*time.Minute+930*time.Millisecond, workflows.UpdateCollection, false)
+		w.signal(2*time.Minute+940*time.Millisecond, workflows.UpdateCollection, true)
 		w.run(3*time.Minute + 10*time.Second)
 		require.Equal(t, []string{"00:00:00", "00:01:00", "00:02:00", "00:03:00"}, w.dues())
 		require.Empty(t, w.dropped())
@@ -413,8 +464,8 @@ func TestAFinalJobCanOnlyBeReadAndDeleted(t *testing.T) {
 			for _, signal := range []string{workflows.UpdateRun, workflows.UpdateEnable, workflows.UpdateDisable} {
 				w.signal(2*time.Minute, signal, nil)
 			}
-			w.signal(3*time.Minute, workflows.SignalCollection, false)
-			w.signal(4*time.Minute, workflows.SignalCollection, true)
+			w.signal(3*time.Minute, workflows.UpdateCollection, false)
+			w.signal(4*time.Minute, workflows.UpdateCollection, true)
 			read := w.snapshot(5 * time.Minute)
 			deleted := w.update(6*time.Minute, workflows.UpdateDelete)
 			w.run(time.Hour)
@@ -461,6 +512,43 @@ func TestDelete(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestAJobEndsWithItsCollection(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		arrange func(*world)
+	}{
+		{"while it sleeps", func(*world) {}},
+		{"while it runs", func(w *world) { w.takes(45 * time.Second) }},
+		{"while it waits for a retry", func(w *world) { w.fails(always) }},
+		{"while its collection is disabled", func(w *world) { w.update(20*time.Second, workflows.UpdateCollection, false) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, withErrorAction("", "")+`,"recurrence":{`+minutely+`}`)
+			tt.arrange(w)
+			a := w.update(30*time.Second, workflows.UpdateDismiss)
+			w.run(time.Hour)
+			a.ok(t)
+			require.Equal(t, []string{"00:00:00 MainAction#1"}, w.lines())
+			require.Equal(t, newYear.Add(30*time.Second), w.env.Now().UTC())
+			require.Zero(t, w.removed, "the collection, which knows, is not told")
+		})
+	}
+	t.Run("though it is being deleted already", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, every(minutely))
+		w.removal = 10 * time.Second
+		deleted := w.update(30*time.Second, workflows.UpdateDelete)
+		dismissed := w.update(35*time.Second, workflows.UpdateDismiss)
+		w.run(time.Hour)
+		deleted.ok(t)
+		dismissed.ok(t)
+		require.Equal(t, 1, w.removed)
+		require.Equal(t, newYear.Add(40*time.Second), w.env.Now().UTC())
+	})
 }
 
 func TestNoErrorActionRunsForWhatADeletionInterrupts(t *testing.T) {

@@ -16,104 +16,134 @@ import (
 // CollectionInput is everything that a run of [Collection] starts from.
 type CollectionInput struct {
 	Collection job.Collection `json:"collection"`
-	Jobs       []Registration `json:"jobs,omitempty"` // in the order in which they were created
+	Jobs       []Registration `json:"jobs,omitempty"`
+	Sequence   int            `json:"seq,omitempty"`
 }
 
-// A Registration is a job's name in the registry of its collection.
-//
-// A name is registered before the job's workflow is started, so that a quota
-// holds whoever else creates jobs. Whether the start came about is looked up
-// a little later, so that a crash between the two leaves no name without a job.
-type Registration struct {
-	Name       string    `json:"name"`                // as it was first written
-	Unverified time.Time `json:"unverified,omitzero"` // when it was registered, as long as the job was not seen
-	Resting    bool      `json:"resting,omitempty"`   // what the job was last told of the collection
+// A PutRequest replaces a collection's properties.
+type PutRequest struct {
+	job.Collection
+	Rules    *job.Rules `json:"rules,omitempty"`    // of the new properties
+	Expected int        `json:"expected,omitempty"` // the generation that the caller read; 0 for whichever
 }
 
 // A RegisterRequest asks for a name for a new job.
 type RegisterRequest struct {
-	Name  string `json:"name"`
-	Limit int    `json:"limit"` // how many jobs the collection may hold
+	Name       string      `json:"name"`
+	Limit      int         `json:"limit,omitempty"` // how many jobs the collection may hold; without Rules
+	Rules      *job.Rules  `json:"rules,omitempty"`
+	Generation int         `json:"generation,omitempty"` // of the collection whose rules these are; 0 for whichever
+	Demands    job.Demands `json:"demands,omitzero"`
 }
 
 // A RegisterResult says what the name stands for.
 type RegisterResult struct {
 	Name    string `json:"name"`    // as it was first written
-	New     bool   `json:"new"`     // the job's workflow is to be started
+	New     bool   `json:"new"`     // nobody had the name
 	Resting bool   `json:"resting"` // the collection is not enabled
 }
 
-// Whoever registers a name has StartWithin to start the job's workflow; after
-// verifyAfter a job that is not there is taken for one that never will be.
-const (
-	StartWithin = 15 * time.Second
-	verifyAfter = 30 * time.Second
-)
+// A ClaimRequest asks whether a job may demand more than it did, or tells that
+// it demands less. A job that changes claims what its old and its new
+// definition demand together before, and what the new one demands after.
+type ClaimRequest struct {
+	Name       string      `json:"name"`
+	Demands    job.Demands `json:"demands,omitzero"`
+	Job        int         `json:"job"`             // the generation of the job's new definition
+	Final      bool        `json:"final,omitempty"` // it is in force
+	Rules      *job.Rules  `json:"rules,omitempty"`
+	Generation int         `json:"generation,omitempty"` // of the collection whose rules these are
+}
 
-// A run of a collection continues as new after so many changes, if the server
-// does not suggest it before.
-const changesPerRun = 1000
+// Listed is a job in the list of its collection.
+type Listed struct {
+	Name     string `json:"name"`
+	Sequence int    `json:"seq"` // of later jobs it is higher
+}
+
+// changeUpdates is the version since which a collection tells its jobs by
+// updates, so that it knows when they have heeded it. Before it was by signals.
+const changeUpdates = "tell jobs by updates"
 
 // Collection is one job collection for as long as it exists.
 func Collection(ctx workflow.Context, in CollectionInput) error {
-	c := &registry{CollectionInput: in, order: workflow.NewMutex(ctx)}
+	c := &collection{Collection: in.Collection, order: workflow.NewMutex(ctx)}
+	c.registry = newRegistry(ctx, in.Jobs, in.Sequence, func(name string) string { return c.Key.Job(name).WorkflowID() })
+	c.signals = workflow.GetVersion(ctx, changeUpdates, workflow.DefaultVersion, 1) == workflow.DefaultVersion
 	if err := c.handle(ctx); err != nil {
 		return err
 	}
 	return c.run(ctx)
 }
 
-type registry struct {
-	CollectionInput
+type collection struct {
+	job.Collection
+	*registry
 
-	changes int // in this run
-	changed bool
-	order   workflow.Mutex
-	timer   timer
-	deleted bool
-	removed workflow.ReceiveChannel
+	order   workflow.Mutex // held while the properties change, until all jobs know
+	pending *job.Rules     // of properties that are about to be put in force
+	deleted bool           // nothing is taken any more
+	gone    bool           // and no job is left
+	signals bool           // see changeUpdates
+
+	commands []workflow.ReceiveChannel
+	handling int // signals that are being handled
 }
 
-func (c *registry) handle(ctx workflow.Context) error {
-	present := func() error { return c.present() }
+func (c *collection) handle(ctx workflow.Context) error {
 	err := errors.Join(
 		workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, c.status,
 			workflow.QueryHandlerOptions{Description: "the job collection's properties"}),
-		workflow.SetQueryHandlerWithOptions(ctx, QueryJobs, c.names,
+		workflow.SetQueryHandlerWithOptions(ctx, QueryJobs, c.list,
 			workflow.QueryHandlerOptions{Description: "the names of the collection's jobs"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdatePut, c.put,
-			workflow.UpdateHandlerOptions{Validator: func(job.Collection) error { return present() }, Description: "replace the properties"}),
+			workflow.UpdateHandlerOptions{Validator: c.mayPut, Description: "replace the properties"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateRegister, c.register,
 			workflow.UpdateHandlerOptions{Validator: c.mayRegister, Description: "reserve a name for a new job"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, UpdateDelete, c.remove,
-			workflow.UpdateHandlerOptions{Description: "delete the job collection and all its jobs"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, UpdateClaim, c.claim,
+			workflow.UpdateHandlerOptions{Validator: c.mayClaim, Description: "ask whether a job may demand more"}),
+		c.command(ctx, UpdateEnable, "enable the job collection",
+			func(ctx workflow.Context) error { return c.setState(ctx, job.CollectionEnabled) }),
+		c.command(ctx, UpdateDisable, "disable the job collection: its jobs rest, whatever their own state",
+			func(ctx workflow.Context) error { return c.setState(ctx, job.CollectionDisabled) }),
+		c.command(ctx, UpdateDelete, "delete the job collection and all its jobs", c.remove),
 	)
-	c.removed = workflow.GetSignalChannel(ctx, SignalRemoved)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			var name string
-			c.removed.Receive(ctx, &name)
-			c.forget(name)
-		}
-	})
 	return err
 }
 
+// command registers what both an update and a signal of that name do.
+func (c *collection) command(ctx workflow.Context, name, description string, do func(workflow.Context) error) error {
+	signal := workflow.GetSignalChannel(ctx, name)
+	c.commands = append(c.commands, signal)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			signal.Receive(ctx, nil)
+			c.handling++
+			if err := do(ctx); err != nil {
+				workflow.GetLogger(ctx).Warn("a signal was not heeded", "signal", name, "collection", c.Key.ARMID(), "error", err)
+			}
+			c.handling--
+			c.note()
+		}
+	})
+	return workflow.SetUpdateHandlerWithOptions(ctx, name, do, workflow.UpdateHandlerOptions{Description: description})
+}
+
 // run verifies registrations when it is time to.
-func (c *registry) run(ctx workflow.Context) error {
+func (c *collection) run(ctx workflow.Context) error {
 	for {
 		c.changed = false
 		c.describe(ctx)
 		switch {
 		case c.over(ctx):
 			return nil
-		case c.quiet(ctx) && (c.changes >= changesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()):
-			return workflow.NewContinueAsNewError(ctx, TypeCollection, c.CollectionInput)
+		case c.idle(ctx) && c.long(ctx):
+			return workflow.NewContinueAsNewError(ctx, TypeCollection,
+				CollectionInput{Collection: c.Collection, Jobs: c.entries, Sequence: c.sequence})
 		}
-		c.timer.set(ctx, c.verifyAt())
-		err := workflow.Await(ctx, func() bool { return c.changed || c.timer.fired() || c.over(ctx) })
-		if err == nil && c.timer.fired() {
-			err = c.verify(ctx)
+		verify, err := c.wait(ctx, func() bool { return c.over(ctx) })
+		if verify {
+			err = c.lookAfter(ctx)
 		}
 		if temporal.IsCanceledError(err) { // someone cancelled the workflow itself: as good as a delete
 			ctx, _ = workflow.NewDisconnectedContext(ctx)
@@ -125,202 +155,339 @@ func (c *registry) run(ctx workflow.Context) error {
 	}
 }
 
-// quiet reports whether no update and no signal is being handled or waits.
-func (c *registry) quiet(ctx workflow.Context) bool {
-	return c.removed.Len() == 0 && workflow.AllHandlersFinished(ctx)
+// idle reports whether no update and no signal is being handled or waits.
+func (c *collection) idle(ctx workflow.Context) bool {
+	waits := slices.ContainsFunc(c.commands, func(s workflow.ReceiveChannel) bool { return s.Len() > 0 })
+	return !waits && c.handling == 0 && c.quiet(ctx)
 }
 
 // over reports whether the collection is deleted and nobody waits for an answer.
-func (c *registry) over(ctx workflow.Context) bool {
-	return c.deleted && len(c.Jobs) == 0 && c.quiet(ctx)
+func (c *collection) over(ctx workflow.Context) bool {
+	return c.deleted && len(c.entries) == 0 && (c.gone || c.signals) && c.idle(ctx)
 }
 
-func (c *registry) status() (job.Collection, error) { return c.Collection, c.present() }
+// lookAfter verifies registrations. Jobs that were not there yet when the
+// collection's state changed are told.
+func (c *collection) lookAfter(ctx workflow.Context) error {
+	if err := c.verify(ctx); err != nil {
+		return err
+	}
+	if c.deleted {
+		return nil
+	}
+	return c.alone(ctx, c.tell)
+}
+
+// alone does what nothing else may change the properties during.
+func (c *collection) alone(ctx workflow.Context, do func(workflow.Context) error) error {
+	if err := c.order.Lock(ctx); err != nil {
+		return err
+	}
+	defer c.order.Unlock()
+	return do(ctx)
+}
+
+func (c *collection) status() (job.Collection, error) { return c.Collection, c.present() }
+
+func (c *collection) list() ([]Listed, error) {
+	listed := make([]Listed, len(c.entries))
+	for i, e := range c.entries {
+		listed[i] = Listed{Name: e.Name, Sequence: e.Sequence}
+	}
+	return listed, c.present()
+}
 
 // describe tells the Temporal Web UI and CLI how the collection stands.
-func (c *registry) describe(ctx workflow.Context) {
-	p := c.Collection.Properties
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** (%s, %s)\n\n%d jobs", c.Collection.Key.Name, p.SKU.Name, p.State, len(c.Jobs)))
+func (c *collection) describe(ctx workflow.Context) {
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** (%s, %s)\n\n%d jobs", c.Key.Name, c.Properties.SKU.Name, c.Properties.State, len(c.entries)))
 }
 
 // present refuses what comes while the collection is being deleted.
-func (c *registry) present() error {
+func (c *collection) present() error {
 	if c.deleted {
 		return refuse(ErrTypeGone, "the job collection is being deleted")
 	}
 	return nil
 }
 
-func (c *registry) names() ([]string, error) { return c.allNames(), c.present() }
-
-func (c *registry) allNames() []string {
-	names := make([]string, len(c.Jobs))
-	for i, r := range c.Jobs {
-		names[i] = r.Name
-	}
-	return names
-}
-
 // resting reports whether the collection's jobs rest.
-func (c *registry) resting() bool {
-	return c.Collection.Properties.State != job.CollectionEnabled
+func (c *collection) resting() bool { return c.Properties.State != job.CollectionEnabled }
+
+// current refuses what was decided by properties that are not in force any more.
+func (c *collection) current(generation int) error {
+	if generation != 0 && generation != c.Generation {
+		return refuse(ErrTypeStale, "the job collection was changed meanwhile")
+	}
+	return c.present()
 }
 
-func (c *registry) find(name string) int {
-	folded := job.Fold(name)
-	return slices.IndexFunc(c.Jobs, func(r Registration) bool { return job.Fold(r.Name) == folded })
+// mayPut refuses properties that the jobs that are there violate.
+func (c *collection) mayPut(_ workflow.Context, r PutRequest) error {
+	if err := c.current(r.Expected); err != nil || r.Rules == nil {
+		return err
+	}
+	if why := r.Rules.RefusesCount(c.Key.Name, len(c.entries)); why != "" {
+		return refuse(ErrTypeConflict, why)
+	}
+	for _, e := range c.entries {
+		if why := r.Rules.RefusesJob(c.Key.Name, e.Name, e.Demands); why != "" {
+			return refuse(ErrTypeConflict, why)
+		}
+	}
+	return nil
 }
-
-func (c *registry) note() { c.changes, c.changed = c.changes+1, true }
 
 // put replaces the properties; the jobs are told if that enables or disables
 // the collection.
-func (c *registry) put(ctx workflow.Context, to job.Collection) (job.Collection, error) {
-	c.note()
-	to.Key = c.Collection.Key
-	c.Collection = to
-	c.tell(ctx)
-	return c.Collection, nil
-}
-
-func (c *registry) mayRegister(_ workflow.Context, r RegisterRequest) error {
-	if err := c.present(); err != nil {
-		return err
-	}
-	if n := len(c.Jobs); c.find(r.Name) < 0 && n >= r.Limit {
-		return refuse(ErrTypeConflict, fmt.Sprintf(
-			"The job collection '%s' has reached its quota of %d jobs, so that job '%s' cannot be created. Delete a job, or raise the quota or the plan.",
-			c.Collection.Key.Name, r.Limit, r.Name))
-	}
-	return nil
-}
-
-func (c *registry) register(ctx workflow.Context, r RegisterRequest) (RegisterResult, error) {
-	if i := c.find(r.Name); i >= 0 {
-		return RegisterResult{Name: c.Jobs[i].Name, Resting: c.resting()}, nil
-	}
-	c.note()
-	c.Jobs = append(c.Jobs, Registration{Name: r.Name, Unverified: workflow.Now(ctx), Resting: c.resting()})
-	return RegisterResult{Name: r.Name, New: true, Resting: c.resting()}, nil
-}
-
-// forget takes a job that is gone off the registry.
-func (c *registry) forget(name string) {
-	c.note()
-	if i := c.find(name); i >= 0 {
-		c.Jobs = slices.Delete(c.Jobs, i, i+1)
-	}
-}
-
-// tell tells every job that does not know yet whether the collection is
-// enabled. One that cannot be told, since it is not there yet, is told when it
-// was verified. What was told before has arrived by then, for signals that are
-// under way together may overtake each other.
-func (c *registry) tell(ctx workflow.Context) {
-	if err := c.order.Lock(ctx); err != nil {
-		return // cancelled: the jobs are about to be deleted
-	}
-	defer c.order.Unlock()
-	resting := c.resting()
-	var names []string
-	for i := range c.Jobs {
-		if r := &c.Jobs[i]; r.Resting != resting {
-			r.Resting = resting
-			names = append(names, r.Name)
-		}
-	}
-	for _, name := range c.signal(ctx, names, SignalCollection, !resting) {
-		if i := c.find(name); i >= 0 {
-			c.Jobs[i].Resting = !c.resting()
-		}
-	}
-}
-
-// signal signals jobs and returns the names of those that were not there.
-func (c *registry) signal(ctx workflow.Context, names []string, signal string, argument any) []string {
-	sent := make([]workflow.Future, len(names))
-	for i, name := range names {
-		sent[i] = workflow.SignalExternalWorkflow(ctx, c.jobID(name), "", signal, argument)
-	}
-	var missing []string
-	for i, s := range sent {
-		if err := s.Get(ctx, nil); err != nil {
-			missing = append(missing, names[i])
-		}
-	}
-	c.changed = true
-	return missing
-}
-
-func (c *registry) jobID(name string) string { return c.Collection.Key.Job(name).WorkflowID() }
-
-// remove deletes all jobs and then the collection. Each job says when it is
-// gone; those that do not are asked again, until they are known not to exist.
-func (c *registry) remove(ctx workflow.Context) error {
-	c.note()
-	c.deleted = true
-	for len(c.Jobs) > 0 {
-		c.signal(ctx, c.allNames(), UpdateDelete, nil)
-		ok, err := workflow.AwaitWithTimeout(ctx, time.Second, func() bool { return len(c.Jobs) == 0 })
-		if err != nil {
+func (c *collection) put(ctx workflow.Context, r PutRequest) (job.Collection, error) {
+	err := c.alone(ctx, func(ctx workflow.Context) error {
+		if err := c.mayPut(ctx, r); err != nil { // another change may have come before
 			return err
 		}
-		if !ok {
-			if err := c.verify(ctx); err != nil {
+		if r.Rules != nil && r.Properties.SKU.Name != c.Properties.SKU.Name {
+			if err := c.claimPlan(ctx, r); err != nil {
 				return err
 			}
 		}
+		c.replace(r.Collection)
+		return c.tell(ctx)
+	})
+	return c.Collection, err
+}
+
+func (c *collection) replace(to job.Collection) {
+	c.note()
+	to.Key, to.Generation = c.Key, c.Generation+1
+	c.Collection = to
+}
+
+// claimPlan asks the subscription for a place among the collections of the new
+// plan. Meanwhile no job comes that it would not allow.
+func (c *collection) claimPlan(ctx workflow.Context, r PutRequest) error {
+	c.pending = r.Rules
+	defer func() { c.pending = nil }()
+	_, err := c.update(ctx, []string{job.SubscriptionWorkflowID(c.Key.Subscription)}, UpdateRegister,
+		RegisterCollectionRequest{Name: c.Key.Path(), Plan: r.Rules.Plan, Limit: r.Rules.Collections, Claim: true})
+	if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		return refuse(refused.Type(), refused.Message()) // without the activity's part in it
+	}
+	return err
+}
+
+// setState enables or disables the collection.
+func (c *collection) setState(ctx workflow.Context, s job.CollectionState) error {
+	return c.alone(ctx, func(ctx workflow.Context) error {
+		if err := c.present(); err != nil {
+			return err
+		}
+		if c.Properties.State != s {
+			to := c.Collection
+			to.Properties.State = s
+			c.replace(to)
+		}
+		return c.tell(ctx)
+	})
+}
+
+func (c *collection) mayRegister(_ workflow.Context, r RegisterRequest) error {
+	if err := c.current(r.Generation); err != nil || c.find(r.Name) >= 0 {
+		return err
+	}
+	rules := r.Rules
+	if rules == nil {
+		rules = &job.Rules{Jobs: r.Limit, Authentication: true}
+	}
+	for _, rules := range []*job.Rules{rules, c.pending} {
+		if rules == nil {
+			continue
+		}
+		why := rules.RefusesAnother(c.Key.Name, r.Name, len(c.entries))
+		if why == "" {
+			why = rules.RefusesJob(c.Key.Name, r.Name, r.Demands)
+		}
+		if why != "" {
+			return refuse(ErrTypeConflict, why)
+		}
 	}
 	return nil
 }
 
-// verifyAt returns when the oldest unverified registration is to be verified.
-func (c *registry) verifyAt() time.Time {
-	for _, r := range c.Jobs {
-		if !r.Unverified.IsZero() {
-			return r.Unverified.Add(verifyAfter)
+func (c *collection) register(ctx workflow.Context, r RegisterRequest) (RegisterResult, error) {
+	result := RegisterResult{Name: r.Name, Resting: c.resting()}
+	if i := c.find(r.Name); i >= 0 {
+		if !c.signals {
+			c.contest(ctx, i)
 		}
+		result.Name = c.entries[i].Name
+		return result, nil
 	}
-	return time.Time{}
+	result.New = true
+	c.add(Registration{Name: r.Name, Unverified: workflow.Now(ctx), Resting: c.resting(), Demands: r.Demands, Generation: 1})
+	return result, nil
 }
 
-// verify looks up the jobs whose registration is old enough that they must
-// exist by now, or all if the collection is being deleted, and forgets those
-// that do not. Jobs that missed a change of the collection's state are told.
-func (c *registry) verify(ctx workflow.Context) error {
-	now := workflow.Now(ctx)
-	var asked []Registration
-	var ids []string
-	for _, r := range c.Jobs {
-		if old := !now.Before(r.Unverified.Add(verifyAfter)); old && (c.deleted || !r.Unverified.IsZero()) {
-			asked, ids = append(asked, r), append(ids, c.jobID(r.Name))
-		}
-	}
-	if len(ids) == 0 {
+func (c *collection) mayClaim(_ workflow.Context, r ClaimRequest) error {
+	if r.Final {
 		return nil
 	}
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: time.Minute,
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
-		Summary:             fmt.Sprintf("which of %d jobs are there?", len(ids)),
-	})
-	var missing []int
-	if err := workflow.ExecuteActivity(ctx, activities.TypeMissing, ids).Get(ctx, &missing); err != nil {
+	if err := c.current(r.Generation); err != nil {
 		return err
 	}
-	for i, r := range asked {
-		at := c.find(r.Name)
-		switch {
-		case at < 0 || !c.Jobs[at].Unverified.Equal(r.Unverified): // gone, or created anew meanwhile
-		case slices.Contains(missing, i):
-			c.forget(r.Name)
-		default:
-			c.Jobs[at].Unverified = time.Time{}
+	for _, rules := range []*job.Rules{r.Rules, c.pending} {
+		if rules == nil {
+			continue
+		}
+		if why := rules.RefusesJob(c.Key.Name, r.Name, r.Demands); why != "" {
+			return refuse(ErrTypeConflict, why)
+		}
+	}
+	return nil
+}
+
+// claim notes what a job demands. Of several that change it at the same time,
+// only one will succeed; until it says so, what any of them demands counts.
+func (c *collection) claim(_ workflow.Context, r ClaimRequest) error {
+	i := c.find(r.Name)
+	if i < 0 || r.Job < c.entries[i].Generation {
+		return nil
+	}
+	c.note()
+	e := &c.entries[i]
+	if !r.Final && r.Job == e.Generation {
+		r.Demands = r.Demands.And(e.Demands)
+	}
+	e.Demands, e.Generation = r.Demands, r.Job
+	return nil
+}
+
+// jobsPerUpdate bounds how many workflows one activity updates.
+const jobsPerUpdate = 200
+
+// update sends an update to workflows and returns the set of those ids that
+// are not there.
+func (c *collection) update(ctx workflow.Context, ids []string, update string, argument any) (map[string]bool, error) {
+	missing := map[string]bool{}
+	ctx = withLookup(ctx, update)
+	for some := range slices.Chunk(ids, jobsPerUpdate) {
+		var gone []int
+		err := workflow.ExecuteActivity(ctx, activities.TypeUpdate,
+			activities.UpdateInput{Workflows: some, Update: update, Argument: argument}).Get(ctx, &gone)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range gone {
+			missing[some[i]] = true
+		}
+	}
+	return missing, nil
+}
+
+// tell tells every job that does not know yet whether the collection is
+// enabled, and returns when all know. One that is about to be started is waited
+// for, until it is certain that it will not come any more.
+func (c *collection) tell(ctx workflow.Context) error {
+	if c.signals {
+		c.tellBySignal(ctx)
+		return nil
+	}
+	for {
+		ids := c.uninformed()
+		if len(ids) == 0 || c.deleted {
+			return nil
+		}
+		missing, err := c.update(ctx, ids, UpdateCollection, !c.resting())
+		if err != nil {
+			return err
+		}
+		if come := c.informed(ctx, ids, missing); !come {
+			return nil
+		}
+		if err := workflow.Sleep(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// uninformed returns the ids of the jobs that do not know the collection's state.
+func (c *collection) uninformed() []string {
+	var ids []string
+	for _, e := range c.entries {
+		if e.Resting != c.resting() {
+			ids = append(ids, c.id(e.Name))
+		}
+	}
+	return ids
+}
+
+// informed notes that jobs know the collection's state, but for the missing
+// ones, and reports whether any of these may still be started.
+func (c *collection) informed(ctx workflow.Context, ids []string, missing map[string]bool) (come bool) {
+	asked := map[string]bool{}
+	for _, id := range ids {
+		asked[id] = true
+	}
+	for i := range c.entries {
+		e := &c.entries[i]
+		switch id := c.id(e.Name); {
+		case missing[id]:
+			come = come || c.mayCome(ctx, e)
+		case asked[id]:
+			e.Resting = c.resting()
 		}
 	}
 	c.note()
-	if !c.deleted {
-		c.tell(ctx)
+	return come
+}
+
+// mayCome reports whether somebody may still start the workflow that the name
+// was registered for.
+func (c *collection) mayCome(ctx workflow.Context, e *Registration) bool {
+	return workflow.Now(ctx).Before(e.Unverified.Add(StartWithin))
+}
+
+// remove deletes all jobs and then the collection.
+func (c *collection) remove(ctx workflow.Context) error {
+	if c.signals {
+		return c.removeBySignal(ctx)
 	}
-	return nil
+	c.note()
+	c.deleted, c.closing = true, true
+	return c.alone(ctx, func(ctx workflow.Context) error { // who comes second goes on with what was cancelled
+		for len(c.entries) > 0 {
+			if err := c.dismiss(ctx); err != nil {
+				return err
+			}
+		}
+		if !c.gone {
+			c.leave(ctx)
+		}
+		c.gone = true
+		return nil
+	})
+}
+
+// dismiss ends all jobs, and waits a moment if some may still be started.
+func (c *collection) dismiss(ctx workflow.Context) error {
+	ids := make([]string, len(c.entries))
+	for i, e := range c.entries {
+		ids[i] = c.id(e.Name)
+	}
+	missing, err := c.update(ctx, ids, UpdateDismiss, nil)
+	if err != nil {
+		return err
+	}
+	c.note()
+	c.entries = slices.DeleteFunc(c.entries, func(e Registration) bool { return !missing[c.id(e.Name)] || !c.mayCome(ctx, &e) })
+	if len(c.entries) == 0 {
+		return nil
+	}
+	return workflow.Sleep(ctx, time.Second)
+}
+
+// leave tells the subscription that the collection is gone.
+func (c *collection) leave(ctx workflow.Context) {
+	id := job.SubscriptionWorkflowID(c.Key.Subscription)
+	if err := workflow.SignalExternalWorkflow(ctx, id, "", SignalRemoved, c.Key.Path()).Get(ctx, nil); err != nil {
+		workflow.GetLogger(ctx).Info("the subscription was not told that the job collection is gone", "collection", c.Key.ARMID(), "error", err)
+	}
 }

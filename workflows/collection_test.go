@@ -1,197 +1,16 @@
 package workflows_test
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/workflow"
 
-	"almanac/activities"
 	"almanac/job"
 	"almanac/workflows"
 )
-
-// A hall runs a job collection in skipped time. Instants are told as durations
-// since newYear.
-type hall struct {
-	t     *testing.T
-	env   *testsuite.TestWorkflowEnvironment
-	input workflows.CollectionInput
-
-	deaf        func(name string) bool // which jobs cannot be signalled, since they do not exist
-	leaves      bool                   // whether a job that is told to delete itself does, 300 ms later
-	slow        time.Duration          // how long the first signal takes
-	lookups     [][]string             // the names of the jobs that were looked up
-	missing     []string               // the jobs that do not exist
-	lookupTakes time.Duration          // how long a lookup takes
-
-	events  []event
-	stopped bool       // whether the test is over: then no job exists any more
-	mu      sync.Mutex // guards what follows
-	told    []string   // signals that arrived, such as "00:00:10 a collection true"
-}
-
-func newHall(t *testing.T, state job.CollectionState, names ...string) *hall {
-	h := &hall{t: t, deaf: func(string) bool { return false }}
-	h.input.Collection = job.Collection{Key: key.Collection, Properties: properties(state)}
-	for _, name := range names {
-		h.input.Jobs = append(h.input.Jobs, workflows.Registration{Name: name, Resting: state != job.CollectionEnabled})
-	}
-	return h
-}
-
-func properties(state job.CollectionState) job.CollectionProperties {
-	return job.CollectionProperties{SKU: job.SKU{Name: "Standard"}, State: state}
-}
-
-func (h *hall) at(after time.Duration, do func()) {
-	h.events = append(h.events, event{at: after, do: do})
-}
-
-func (h *hall) update(after time.Duration, name string, arguments ...any) *reply {
-	r := &reply{}
-	h.at(after, func() { h.env.UpdateWorkflow(name, "", r, arguments...) })
-	return r
-}
-
-func (h *hall) register(after time.Duration, name string, limit int) *reply {
-	return h.update(after, workflows.UpdateRegister, workflows.RegisterRequest{Name: name, Limit: limit})
-}
-
-func (h *hall) put(after time.Duration, state job.CollectionState) *reply {
-	return h.update(after, workflows.UpdatePut, job.Collection{Key: key.Collection, Properties: properties(state)})
-}
-
-// removed tells the collection that a job is gone.
-func (h *hall) removed(after time.Duration, name string) {
-	h.at(after, func() { h.env.SignalWorkflow(workflows.SignalRemoved, name) })
-}
-
-// names asks for the names of the jobs.
-func (h *hall) names(after time.Duration) *[]string {
-	got := []string{"not asked"}
-	h.at(after, func() {
-		value, err := h.env.QueryWorkflow(workflows.QueryJobs)
-		require.NoError(h.t, err)
-		got = nil
-		require.NoError(h.t, value.Get(&got))
-	})
-	return &got
-}
-
-// A reply is what became of an update of a collection.
-type reply struct {
-	accepted, completed bool
-	value               any
-	err                 error
-}
-
-func (r *reply) Accept()                   { r.accepted = true }
-func (r *reply) Reject(err error)          { r.completed, r.err = true, err }
-func (r *reply) Complete(v any, err error) { r.completed, r.value, r.err = true, v, err }
-
-func (r *reply) ok(t *testing.T) any {
-	t.Helper()
-	require.NoError(t, r.err)
-	require.True(t, r.completed, "the update was not answered")
-	return r.value
-}
-
-func (r *reply) refused(t *testing.T, errType string) string {
-	t.Helper()
-	require.True(t, r.completed, "the update was not answered")
-	require.False(t, r.accepted, "the update was accepted")
-	requireType(t, r.err, errType)
-	return r.err.Error()
-}
-
-// errStopped says that the collection was there until the test deleted it.
-var errStopped = errors.New("the test is over")
-
-// run runs one run of the collection's workflow and returns what it ended
-// with: errStopped if it was still there in the end.
-func (h *hall) run(until time.Duration) error {
-	h.env = newEnvironment()
-	h.env.SetStartTime(newYear)
-	h.env.RegisterWorkflowWithOptions(workflows.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
-	h.env.RegisterActivityWithOptions(h.lookup, activity.RegisterOptions{Name: activities.TypeMissing})
-	if h.lookupTakes > 0 {
-		h.env.OnActivity(activities.TypeMissing, mock.Anything, mock.Anything).After(h.lookupTakes).Return(h.lookup)
-	}
-	var first sync.Once
-	h.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, "", mock.Anything, mock.Anything).
-		AfterFn(func() (wait time.Duration) {
-			first.Do(func() { wait = h.slow })
-			return wait
-		}).
-		Return(func(_, id, _, signal string, argument any) error { return h.signalled(id, signal, argument) }).Maybe()
-	for _, e := range h.events {
-		h.env.RegisterDelayedCallback(e.do, e.at)
-	}
-	h.env.RegisterDelayedCallback(func() { h.stopped = true; h.env.CancelWorkflow() }, until)
-	h.env.ExecuteWorkflow(workflows.TypeCollection, h.input)
-	if err := h.env.GetWorkflowError(); err != nil {
-		return err
-	}
-	if h.stopped {
-		return errStopped
-	}
-	return nil
-}
-
-func (h *hall) signalled(id, signal string, argument any) error {
-	name := id[strings.LastIndex(id, "/")+1:]
-	require.Equal(h.t, key.Collection.Job(name).WorkflowID(), id)
-	if h.stopped || h.deaf(name) {
-		return errors.New("there is no such workflow")
-	}
-	line := clock(h.env.Now()) + " " + name + " " + signal
-	if argument != nil {
-		line += fmt.Sprint(" ", argument)
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.told = append(h.told, line)
-	if h.leaves && signal == workflows.UpdateDelete {
-		h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(workflows.SignalRemoved, name) }, 300*time.Millisecond)
-	}
-	return nil
-}
-
-// signals returns the signals that arrived; those of one instant by name.
-func (h *hall) signals() []string {
-	slices.Sort(h.told)
-	return h.told
-}
-
-// lookup stands for the activity that looks up which workflows do not exist.
-func (h *hall) lookup(_ context.Context, ids []string) ([]int, error) {
-	var names []string
-	missing := []int{}
-	for i, id := range ids {
-		name := id[strings.LastIndex(id, "/")+1:]
-		names = append(names, name)
-		if h.stopped || slices.Contains(h.missing, name) {
-			missing = append(missing, i)
-		}
-	}
-	if !h.stopped {
-		h.lookups = append(h.lookups, names)
-	}
-	return missing, nil
-}
 
 func TestRegister(t *testing.T) {
 	t.Parallel()
@@ -199,11 +18,11 @@ func TestRegister(t *testing.T) {
 		t.Parallel()
 		h := newHall(t, job.CollectionEnabled)
 		a, b := h.register(time.Second, "One", 2), h.register(2*time.Second, "two", 2)
-		names := h.names(3 * time.Second)
+		listed := h.listed(3 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
 		require.Equal(t, workflows.RegisterResult{Name: "One", New: true}, a.ok(t))
 		require.Equal(t, workflows.RegisterResult{Name: "two", New: true}, b.ok(t))
-		require.Equal(t, []string{"One", "two"}, *names, "in the order in which they were created")
+		require.Equal(t, []workflows.Listed{{Name: "One", Sequence: 1}, {Name: "two", Sequence: 2}}, *listed, "in the order in which they were created")
 	})
 	t.Run("shows an existing job as it was first written", func(t *testing.T) {
 		t.Parallel()
@@ -235,6 +54,15 @@ func TestRegister(t *testing.T) {
 		require.Contains(t, text, "2 jobs")
 		require.Contains(t, text, "'c'")
 		require.Equal(t, workflows.RegisterResult{Name: "c", New: true}, b.ok(t), "a job has gone meanwhile")
+	})
+	t.Run("is refused by the mere limit of an older caller as well", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a")
+		full := h.update(time.Second, workflows.UpdateRegister, workflows.RegisterRequest{Name: "b", Limit: 1})
+		room := h.update(2*time.Second, workflows.UpdateRegister, workflows.RegisterRequest{Name: "b", Limit: 2})
+		require.ErrorIs(t, h.run(10*time.Second), errStopped)
+		full.refused(t, workflows.ErrTypeConflict)
+		room.ok(t)
 	})
 	t.Run("never exceeds the limit when all come at once", func(t *testing.T) {
 		t.Parallel()
@@ -321,6 +149,40 @@ func TestRegistrationsAreVerified(t *testing.T) {
 	})
 }
 
+// A job of the same name may be registered while the one before it is ending:
+// then only a lookup tells whether the word that a job is gone is about the
+// one or the other.
+func TestANameThatIsRegisteredAgain(t *testing.T) {
+	t.Parallel()
+	contest := func(t *testing.T, missing ...string) (h *hall, soon, later *[]string) {
+		t.Helper()
+		h = newHall(t, job.CollectionEnabled, "A")
+		h.missing = missing
+		h.register(10*time.Second, "a", 1)
+		h.removed(11*time.Second, "a") // says the job before it
+		soon, later = h.names(39*time.Second), h.names(41*time.Second)
+		h.removed(50*time.Second, "a") // says the one that is there now
+		return h, soon, later
+	}
+	t.Run("outlives the job before it", func(t *testing.T) {
+		t.Parallel()
+		h, soon, later := contest(t)
+		end := h.names(51 * time.Second)
+		require.ErrorIs(t, h.run(10*time.Minute), errStopped)
+		require.Equal(t, []string{"A"}, *soon)
+		require.Equal(t, []string{"A"}, *later)
+		require.Equal(t, [][]string{{"a"}}, h.lookups, "30 seconds after")
+		require.Empty(t, *end, "what was looked up can leave by itself again")
+	})
+	t.Run("is forgotten if its job did not start", func(t *testing.T) {
+		t.Parallel()
+		h, soon, later := contest(t, "a")
+		require.ErrorIs(t, h.run(10*time.Minute), errStopped)
+		require.Equal(t, []string{"A"}, *soon)
+		require.Empty(t, *later)
+	})
+}
+
 func TestPut(t *testing.T) {
 	t.Parallel()
 	t.Run("replaces the properties", func(t *testing.T) {
@@ -328,9 +190,10 @@ func TestPut(t *testing.T) {
 		h := newHall(t, job.CollectionEnabled, "a")
 		to := job.Collection{
 			Key:        job.CollectionKey{Subscription: "S", ResourceGroup: "G", Name: "REPORTS"},
+			Location:   "here",
 			Properties: job.CollectionProperties{SKU: job.SKU{Name: "Free"}, State: job.CollectionEnabled, Quota: &job.Quota{MaxJobCount: 3}},
 		}
-		a := h.update(time.Second, workflows.UpdatePut, to)
+		a := h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: to})
 		var read job.Collection
 		h.at(2*time.Second, func() {
 			value, err := h.env.QueryWorkflow(workflows.QueryStatus)
@@ -339,6 +202,7 @@ func TestPut(t *testing.T) {
 		})
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
 		to.Key = key.Collection // the names stay as they were first written
+		to.Generation = 2
 		require.Equal(t, to, a.ok(t))
 		require.Equal(t, to, read)
 		require.Empty(t, h.told, "no job need be told")
@@ -353,31 +217,68 @@ func TestPut(t *testing.T) {
 		require.Equal(t, []string{
 			"00:00:10 a collection false", "00:00:10 b collection false",
 			"00:00:30 a collection true", "00:00:30 b collection true",
-		}, h.signals(), "Suspended is no news to jobs that rest")
+		}, h.heard(), "Suspended is no news to jobs that rest")
 	})
 	t.Run("is answered when every job has been told", func(t *testing.T) {
 		t.Parallel()
 		h := newHall(t, job.CollectionEnabled, "a", "b")
 		h.slow = 5 * time.Second
 		a := h.put(10*time.Second, job.CollectionDisabled)
-		var before bool
-		h.at(14*time.Second, func() { before = a.completed })
+		before := h.answered(14*time.Second, a)
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		a.ok(t)
-		require.False(t, before)
+		require.False(t, *before)
 	})
-	t.Run("tells jobs that started meanwhile when they are verified", func(t *testing.T) {
+	t.Run("does not wait for a job that is gone", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a", "gone")
+		h.missing = []string{"gone"}
+		a := h.put(10*time.Second, job.CollectionDisabled)
+		soon := h.answered(10500*time.Millisecond, a)
+		require.ErrorIs(t, h.run(time.Minute), errStopped)
+		a.ok(t)
+		require.True(t, *soon)
+		require.Equal(t, []string{"00:00:10 a collection false"}, h.heard())
+	})
+	t.Run("waits for a job that is about to be started, and reaches it", func(t *testing.T) {
 		t.Parallel()
 		h := newHall(t, job.CollectionEnabled)
 		started := false
-		h.deaf = func(string) bool { return !started }
-		a := h.register(time.Second, "a", 9)
-		b := h.put(2*time.Second, job.CollectionDisabled) // before the job's workflow is there
-		h.at(3*time.Second, func() { started = true })
+		h.absent = func(string) bool { return !started }
+		registered := h.register(time.Second, "a", 9)
+		a := h.put(2*time.Second, job.CollectionDisabled) // before the job's workflow is there
+		before, after := h.answered(3900*time.Millisecond, a), h.answered(4100*time.Millisecond, a)
+		h.at(3500*time.Millisecond, func() { started = true })
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
-		require.False(t, a.ok(t).(workflows.RegisterResult).Resting)
-		b.ok(t)
-		require.Equal(t, []string{"00:00:31 a collection false"}, h.signals())
+		require.False(t, registered.ok(t).(workflows.RegisterResult).Resting)
+		require.Equal(t, []string{"00:00:04 a collection false"}, h.heard())
+		require.False(t, *before)
+		require.True(t, *after)
+	})
+	t.Run("waits no longer than a job may take to be started", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled)
+		h.absent = func(string) bool { return true }
+		h.missing = []string{"a"}
+		h.register(time.Second, "a", 9)
+		a := h.put(2*time.Second, job.CollectionDisabled)
+		certain := time.Second + workflows.StartWithin
+		before, after := h.answered(certain-100*time.Millisecond, a), h.answered(certain+100*time.Millisecond, a)
+		require.ErrorIs(t, h.run(time.Minute), errStopped)
+		require.False(t, *before)
+		require.True(t, *after)
+		require.Empty(t, h.told)
+	})
+	t.Run("tells a job that no update could reach when it is found", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled)
+		started := false
+		h.absent = func(string) bool { return !started }
+		h.register(time.Second, "a", 9)
+		h.put(2*time.Second, job.CollectionDisabled)
+		h.at(20*time.Second, func() { started = true })
+		require.ErrorIs(t, h.run(time.Minute), errStopped)
+		require.Equal(t, []string{"00:00:31 a collection false"}, h.heard())
 	})
 	t.Run("never overtakes the one before it", func(t *testing.T) {
 		t.Parallel()
@@ -386,14 +287,59 @@ func TestPut(t *testing.T) {
 		h.put(10*time.Second, job.CollectionDisabled)
 		h.put(11*time.Second, job.CollectionEnabled)
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
-		require.Equal(t, []string{"00:00:15 a collection false", "00:00:15 a collection true"}, h.signals())
+		require.Equal(t, []string{"00:00:15 a collection false", "00:00:15 a collection true"}, h.heard())
 	})
+}
+
+func TestJobsAreToldInChunks(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for i := range 450 {
+		names = append(names, fmt.Sprintf("job%03d", i))
+	}
+	h := newHall(t, job.CollectionEnabled, names...)
+	h.missing = []string{"job000", "job300"}
+	h.put(10*time.Second, job.CollectionDisabled)
+	h.at(15*time.Second, func() { h.missing = nil })
+	h.update(20*time.Second, workflows.UpdateDisable)
+	require.ErrorIs(t, h.run(time.Minute), errStopped)
+	require.Equal(t, []int{200, 200, 50, 2}, h.sizes)
+	require.Len(t, h.told, 450)
+	require.Equal(t, []string{"00:00:20 job000 collection false", "00:00:20 job300 collection false"}, h.heard()[448:],
+		"only those that were missing are told again")
+}
+
+func TestACollectionIsEnabledAndDisabled(t *testing.T) {
+	t.Parallel()
+	for by, send := range map[string]func(*hall, time.Duration, string){
+		"by update": func(h *hall, at time.Duration, name string) { h.update(at, name) },
+		"by signal": func(h *hall, at time.Duration, name string) { h.signal(at, name, nil) },
+	} {
+		t.Run(by, func(t *testing.T) {
+			t.Parallel()
+			h := newHall(t, job.CollectionEnabled, "a")
+			h.input.Collection.Location = "here"
+			send(h, 10*time.Second, workflows.UpdateDisable)
+			send(h, 20*time.Second, workflows.UpdateDisable) // which is no change
+			send(h, 30*time.Second, workflows.UpdateEnable)
+			send(h, 40*time.Second, workflows.UpdateDisable)
+			got := h.handOver(50 * time.Second)
+			require.Equal(t, []string{"00:00:10 a collection false", "00:00:30 a collection true", "00:00:40 a collection false"}, h.heard())
+			want := h.input.Collection
+			want.Properties.State, want.Generation = job.CollectionDisabled, 4
+			require.Equal(t, want, got.Collection, "nothing else changed")
+		})
+	}
 }
 
 func TestDeletingACollection(t *testing.T) {
 	t.Parallel()
 	deletions := map[string]func(*hall) *reply{
 		"by update": func(h *hall) *reply { return h.update(10*time.Second, workflows.UpdateDelete) },
+		"by signal": func(h *hall) *reply {
+			h.signal(10*time.Second, workflows.UpdateDelete, nil)
+			return &reply{completed: true}
+		},
 		"by cancelling the workflow": func(h *hall) *reply {
 			h.at(10*time.Second, func() { h.env.CancelWorkflow() })
 			return &reply{completed: true}
@@ -403,59 +349,65 @@ func TestDeletingACollection(t *testing.T) {
 		t.Run(by+" deletes its jobs first", func(t *testing.T) {
 			t.Parallel()
 			h := newHall(t, job.CollectionEnabled, "a", "b")
-			h.leaves = true
+			h.slow = 2 * time.Second
 			a := remove(h)
 			require.NoError(t, h.run(time.Minute))
 			a.ok(t)
-			require.Equal(t, []string{"00:00:10 a delete", "00:00:10 b delete"}, h.signals())
-			require.Equal(t, newYear.Add(10*time.Second+300*time.Millisecond), h.env.Now().UTC())
+			require.Equal(t, []string{"00:00:12 a dismiss", "00:00:12 b dismiss"}, h.heard())
+			require.Equal(t, []string{"g/Reports"}, h.left, "the subscription is told")
+			require.Equal(t, newYear.Add(12*time.Second), h.env.Now().UTC())
 		})
 		t.Run(by+" does not wait for jobs that do not exist", func(t *testing.T) {
 			t.Parallel()
 			h := newHall(t, job.CollectionEnabled, "a", "ghost")
-			h.leaves = true
 			h.missing = []string{"ghost"}
-			h.deaf = func(name string) bool { return name == "ghost" }
 			a := remove(h)
 			require.NoError(t, h.run(time.Minute))
 			a.ok(t)
-			require.Equal(t, newYear.Add(11*time.Second), h.env.Now().UTC())
+			require.Equal(t, newYear.Add(10*time.Second), h.env.Now().UTC())
 		})
 		t.Run(by+" reaches a job that starts late", func(t *testing.T) {
 			t.Parallel()
 			h := newHall(t, job.CollectionEnabled)
 			started := false
-			h.leaves = true
-			h.deaf = func(string) bool { return !started }
-			h.missing = []string{"a"} // which is not believed before its 30 seconds are over
+			h.absent = func(string) bool { return !started }
 			h.register(9*time.Second, "a", 9)
 			a := remove(h)
 			h.at(15500*time.Millisecond, func() { started = true })
 			require.NoError(t, h.run(5*time.Minute))
 			a.ok(t)
-			require.Equal(t, []string{"00:00:16 a delete"}, h.signals())
+			require.Equal(t, []string{"00:00:16 a dismiss"}, h.heard())
+			require.Equal(t, newYear.Add(16*time.Second), h.env.Now().UTC())
 		})
 		t.Run(by+" waits for a job that never starts until that is certain", func(t *testing.T) {
 			t.Parallel()
 			h := newHall(t, job.CollectionEnabled)
-			h.deaf = func(string) bool { return true }
-			h.missing = []string{"a"}
+			h.absent = func(string) bool { return true }
 			h.register(9*time.Second, "a", 9)
 			a := remove(h)
 			require.NoError(t, h.run(5*time.Minute))
 			a.ok(t)
-			require.Equal(t, newYear.Add(39*time.Second), h.env.Now().UTC())
+			require.Equal(t, newYear.Add(9*time.Second+workflows.StartWithin), h.env.Now().UTC())
 		})
 		t.Run(by+" works while registrations are verified", func(t *testing.T) {
 			t.Parallel()
 			h := newHall(t, job.CollectionEnabled)
-			h.leaves = true
 			h.input.Jobs = []workflows.Registration{{Name: "a", Unverified: newYear.Add(-25 * time.Second)}} // verified from 00:00:05 on
 			h.lookupTakes = 8 * time.Second
 			a := remove(h)
 			require.NoError(t, h.run(time.Minute))
 			a.ok(t)
-			require.Contains(t, h.signals(), "00:00:10 a delete")
+			require.Equal(t, []string{"00:00:10 a dismiss"}, h.heard())
+		})
+		t.Run(by+" works while jobs are told something else", func(t *testing.T) {
+			t.Parallel()
+			h := newHall(t, job.CollectionEnabled, "a")
+			h.slow = 5 * time.Second
+			h.put(9*time.Second, job.CollectionDisabled)
+			a := remove(h)
+			require.NoError(t, h.run(time.Minute))
+			a.ok(t)
+			require.Contains(t, h.heard(), clock(h.env.Now())+" a dismiss", "as the last of all")
 		})
 	}
 	t.Run("that holds no job ends it at once", func(t *testing.T) {
@@ -469,31 +421,55 @@ func TestDeletingACollection(t *testing.T) {
 	t.Run("twice answers both", func(t *testing.T) {
 		t.Parallel()
 		h := newHall(t, job.CollectionEnabled, "a")
-		h.leaves = true
-		a, b := h.update(10*time.Second, workflows.UpdateDelete), h.update(10*time.Second+100*time.Millisecond, workflows.UpdateDelete)
+		h.slow = 5 * time.Second
+		a, b := h.update(10*time.Second, workflows.UpdateDelete), h.update(11*time.Second, workflows.UpdateDelete)
+		early := h.answered(14*time.Second, b)
 		require.NoError(t, h.run(time.Minute))
 		a.ok(t)
 		b.ok(t)
+		require.False(t, *early, "neither before the jobs are gone")
+		require.Equal(t, []string{"00:00:15 a dismiss"}, h.heard())
+		require.Equal(t, []string{"g/Reports"}, h.left)
+	})
+	t.Run("goes on when the workflow is cancelled meanwhile", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a")
+		h.slow = 5 * time.Second
+		h.update(10*time.Second, workflows.UpdateDelete)
+		h.at(12*time.Second, func() { h.env.CancelWorkflow() })
+		require.NoError(t, h.run(time.Minute))
+		require.NotEmpty(t, h.told)
+		require.Equal(t, []string{"g/Reports"}, h.left)
 	})
 }
 
 func TestWhatComesWhileACollectionIsBeingDeletedIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newHall(t, job.CollectionEnabled, "a")
-	h.update(10*time.Second, workflows.UpdateDelete)
+	h.slow = time.Second
+	deleted := h.update(10*time.Second, workflows.UpdateDelete)
 	during := 10*time.Second + 500*time.Millisecond
-	register, again, put := h.register(during, "b", 9), h.register(during, "a", 9), h.put(during, job.CollectionDisabled)
+	refused := []*reply{
+		h.register(during, "b", 9), h.register(during, "a", 9), h.put(during, job.CollectionDisabled),
+		h.update(during, workflows.UpdateClaim, workflows.ClaimRequest{Name: "a", Job: 2, Rules: upTo(9)}),
+	}
+	failed := []*reply{h.update(during, workflows.UpdateEnable), h.update(during, workflows.UpdateDisable)}
+	h.signal(during, workflows.UpdateDisable, nil)
 	for _, query := range []string{workflows.QueryStatus, workflows.QueryJobs} {
 		h.at(during, func() {
 			_, err := h.env.QueryWorkflow(query)
 			requireType(t, err, workflows.ErrTypeGone)
 		})
 	}
-	h.removed(11*time.Second+500*time.Millisecond, "a")
 	require.NoError(t, h.run(time.Minute))
-	register.refused(t, workflows.ErrTypeGone)
-	again.refused(t, workflows.ErrTypeGone)
-	put.refused(t, workflows.ErrTypeGone)
+	deleted.ok(t)
+	for _, r := range refused {
+		r.refused(t, workflows.ErrTypeGone)
+	}
+	for _, r := range failed {
+		r.failed(t, workflows.ErrTypeGone)
+	}
+	require.Equal(t, []string{"00:00:11 a dismiss"}, h.heard())
 }
 
 func TestACollectionContinuesAsNewWithItsRegistry(t *testing.T) {
@@ -502,41 +478,65 @@ func TestACollectionContinuesAsNewWithItsRegistry(t *testing.T) {
 		name    string
 		arrange func(*hall)
 		most    time.Duration
+		passes  bool // whether names came and went
 	}{
 		{"after a thousand changes", func(h *hall) {
-			for i := range 100 {
-				h.at(time.Duration(i+1)*100*time.Millisecond, func() {
-					for range 5 {
-						h.env.UpdateWorkflow(workflows.UpdateRegister, "", &reply{}, workflows.RegisterRequest{Name: "passing", Limit: 50})
-						h.env.SignalWorkflow(workflows.SignalRemoved, "passing")
-					}
-				})
-			}
-		}, 10 * time.Second},
+			h.pass(500, "passing", workflows.RegisterRequest{Name: "passing", Rules: upTo(4)})
+		}, 10 * time.Second, true},
 		{"when the server suggests it", func(h *hall) {
 			h.at(time.Second, func() { h.env.SetContinueAsNewSuggested(true) })
 			h.removed(2*time.Second, "stranger")
-		}, 2 * time.Second},
+		}, 2 * time.Second, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := newHall(t, job.CollectionDisabled, "a", "B")
-			h.input.Jobs = append(h.input.Jobs, workflows.Registration{Name: "new", Unverified: newYear, Resting: true})
+			h.input.Jobs = append(h.input.Jobs, workflows.Registration{
+				Name: "new", Sequence: 7, Unverified: newYear, Contested: true, Resting: true,
+				Demands: job.Demands{Spacing: time.Hour, Authenticates: true}, Generation: 3,
+			})
+			h.input.Sequence = 7
 			tt.arrange(h)
-			err := h.run(time.Hour)
-			var next *workflow.ContinueAsNewError
-			require.ErrorAs(t, err, &next)
-			var got workflows.CollectionInput
-			require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &got))
+			got := continued[workflows.CollectionInput](t, h.run(time.Hour))
+			require.Equal(t, tt.passes, got.Sequence > h.input.Sequence)
+			got.Sequence = h.input.Sequence
+			got.Jobs = slices.DeleteFunc(got.Jobs, func(r workflows.Registration) bool { return r.Name == "passing" })
 			require.Equal(t, asJSON(t, h.input), asJSON(t, got))
 			require.LessOrEqual(t, h.env.Now().Sub(newYear), tt.most)
 		})
 	}
 }
 
-func asJSON(t *testing.T, v any) string {
-	t.Helper()
-	text, err := json.Marshal(v)
-	require.NoError(t, err)
-	return string(text)
+func TestSequencesAreGivenOnce(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		input workflows.CollectionInput
+		want  []workflows.Listed // once "b" is gone and "new" has come
+	}{
+		{"in one run and the next",
+			workflows.CollectionInput{Jobs: []workflows.Registration{{Name: "a", Sequence: 4}, {Name: "b", Sequence: 6}}, Sequence: 9},
+			[]workflows.Listed{{Name: "a", Sequence: 4}, {Name: "new", Sequence: 10}}},
+		{"to jobs of a run that did not count",
+			workflows.CollectionInput{Jobs: []workflows.Registration{{Name: "a"}, {Name: "c"}, {Name: "b"}}},
+			[]workflows.Listed{{Name: "a", Sequence: 1}, {Name: "c", Sequence: 2}, {Name: "new", Sequence: 4}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHall(t, job.CollectionEnabled)
+			tt.input.Collection = h.input.Collection
+			h.input = tt.input
+			h.removed(time.Second, "b")
+			h.register(2*time.Second, "new", 9)
+			listed := h.listed(3 * time.Second)
+			next := h.handOver(10 * time.Second)
+			require.Equal(t, tt.want, *listed)
+
+			after := newHall(t, job.CollectionEnabled)
+			after.input = next
+			listed = after.listed(time.Second)
+			require.ErrorIs(t, after.run(time.Minute), errStopped)
+			require.Equal(t, tt.want, *listed)
+		})
+	}
 }

@@ -120,9 +120,9 @@ func TestContinuingAsNewChangesNothing(t *testing.T) {
 			w.replace(130*time.Second, every(minutely+`,"interval":2`))
 			w.signal(400*time.Second, workflows.UpdateDisable, nil)
 			w.signal(500*time.Second, workflows.UpdateEnable, nil)
-			w.signal(700*time.Second, workflows.SignalCollection, false)
+			w.signal(700*time.Second, workflows.UpdateCollection, false)
 			w.replace(710*time.Second, every(minutely+`,"interval":3`))
-			w.signal(800*time.Second, workflows.SignalCollection, true)
+			w.signal(800*time.Second, workflows.UpdateCollection, true)
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -219,12 +219,14 @@ func TestTheNextRunIsToldEverything(t *testing.T) {
 		Last: at(2), ExecutionCount: 11, FailureCount: 10, FaultedCount: 9,
 	}
 	for field, value := range reflect.ValueOf(in).Fields() {
-		require.False(t, value.IsZero(), "the test lacks %s", field.Name)
+		if field.Name != "Owed" { // which a run starts with, and see TestRunsOnDemandThatNeverCeaseAreAllMade
+			require.False(t, value.IsZero(), "the test lacks %s", field.Name)
+		}
 	}
 	w := newWorld(t, once)
 	w.next, w.now = in, at(5)
 	w.suggest = time.Second
-	w.signal(6*time.Minute, workflows.SignalCollection, false) // wakes it
+	w.signal(6*time.Minute, workflows.UpdateCollection, false) // wakes it
 	w.run(7 * time.Minute)
 	require.Len(t, w.runs, 2)
 	want, err := json.Marshal(in)

@@ -33,12 +33,25 @@ func (j *jobLoop) start(ctx workflow.Context, due time.Time) {
 	j.launch(ctx, &execution{Execution: j.execution(due.Format(time.RFC3339), due)})
 }
 
-// demand starts an execution that a user asked for.
-func (j *jobLoop) demand(ctx workflow.Context) job.Execution {
+// changeOwed is the version since which a run on demand waits while the run of
+// the workflow is draining.
+const changeOwed = "owe runs on demand while draining"
+
+// demand starts an execution that a user asked for, or promises to.
+func (j *jobLoop) demand(ctx workflow.Context) {
+	if j.draining() && workflow.GetVersion(ctx, changeOwed, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
+		j.Owed++
+		return
+	}
 	j.Demanded++
-	e := &execution{demanded: true, Execution: j.execution(fmt.Sprintf("run %d", j.Demanded), workflow.Now(ctx).UTC())}
-	j.launch(ctx, e)
-	return e.Execution
+	j.launch(ctx, &execution{demanded: true, Execution: j.execution(fmt.Sprintf("run %d", j.Demanded), workflow.Now(ctx).UTC())})
+}
+
+// payOwed starts the executions that were promised.
+func (j *jobLoop) payOwed(ctx workflow.Context) {
+	for ; j.Owed > 0 && !j.draining(); j.Owed-- {
+		j.demand(ctx)
+	}
 }
 
 // execution returns the next execution. Its id follows from the job and what,

@@ -25,6 +25,7 @@ type JobInput struct {
 	CatchUp   time.Time `json:"catchUp,omitzero"`    // see situation
 	Started   int       `json:"started,omitempty"`   // due occurrences that were started: what recurrence.count limits
 	Demanded  int       `json:"demanded,omitempty"`  // runs on demand
+	Owed      int       `json:"owed,omitempty"`      // runs on demand that were promised and wait for the next run of the workflow
 	Failed    bool      `json:"failed,omitempty"`    // whether the last occurrence failed
 	Final     time.Time `json:"final,omitzero"`      // when the job became completed or faulted
 	FailedRun string    `json:"failedRun,omitempty"` // the newest earlier run whose history holds a failure
@@ -102,6 +103,7 @@ func (j *jobLoop) run(ctx workflow.Context) error {
 		case j.mayContinueAsNew(ctx): // before the next occurrence is started, for there may always be one that waits
 			return j.continueAsNew(ctx)
 		}
+		j.payOwed(ctx)
 		j.decide(ctx)
 		j.describe(ctx)
 		j.timer.set(ctx, j.wake(workflow.Now(ctx)))
@@ -157,7 +159,7 @@ func (j *jobLoop) situation(due, now time.Time) situation {
 		Due:       due,
 		Another:   len(j.Plan.Due) > 1 && !j.Plan.Due[1].After(now), // count does not matter: what is dropped uses up none
 		Busy:      j.busy(),
-		Draining:  j.executions >= drainAfter && len(j.running) > 0,
+		Draining:  j.draining(),
 		BusyUntil: j.BusyUntil,
 		CatchUp:   j.CatchUp,
 		Overlap:   j.Definition.Recurrence.Overlap(),
@@ -202,6 +204,10 @@ func (j *jobLoop) busy() bool {
 	}
 	return false
 }
+
+// draining reports whether nothing is to start before all that is under way has
+// ended, so that the run can continue as new.
+func (j *jobLoop) draining() bool { return j.executions >= drainAfter && len(j.running) > 0 }
 
 // wake returns when the loop is to look again if nothing else happens; zero for never.
 func (j *jobLoop) wake(now time.Time) time.Time {

@@ -1,35 +1,47 @@
 package workflows
 
+import "almanac/internal/calls"
+
 // TaskQueue is where workflows and activities of Almanac are run.
 const TaskQueue = "almanac"
 
 // The workflow types.
 const (
-	TypeJob        = "Job"
-	TypeCollection = "Collection"
+	TypeJob          = "Job"
+	TypeCollection   = "Collection"
+	TypeSubscription = "Subscription"
 )
 
 // What a [Job] answers. Run, enable, disable and delete are updates, for who
-// wants an answer, and signals of the same name, for who does not.
+// wants an answer, and signals of the same name, for who does not. A
+// [Collection] can be enabled, disabled and deleted likewise.
 const (
 	UpdateReplace = "update" // takes a ReplaceRequest
 	UpdateRun     = "run"
 	UpdateEnable  = "enable"
 	UpdateDisable = "disable"
-	UpdateDelete  = "delete" // of a Collection too
+	UpdateDelete  = "delete"
 	QueryStatus   = "status" // of a Collection too
 )
 
-// SignalCollection tells a [Job] whether its collection is enabled; its
-// argument is a bool.
-const SignalCollection = "collection"
-
-// What a [Collection] answers.
+// What a [Job] is told by its collection.
 const (
-	UpdatePut      = "put"      // takes a job.Collection
-	UpdateRegister = "register" // takes a RegisterRequest, returns a RegisterResult
-	QueryJobs      = "jobs"     // returns the names of all jobs
-	SignalRemoved  = "removed"  // a job of that name is gone
+	UpdateCollection = "collection" // whether the collection is enabled, a bool; a signal too
+	UpdateDismiss    = "dismiss"    // the collection is deleted, and the job with it
+)
+
+// What a [Collection] answers besides.
+const (
+	UpdatePut      = "put"      // takes a PutRequest
+	UpdateRegister = "register" // takes a RegisterRequest, returns a RegisterResult; of a Subscription a RegisterCollectionRequest and a string
+	UpdateClaim    = "claim"    // takes a ClaimRequest
+	QueryJobs      = "jobs"     // returns a []Listed
+	SignalRemoved  = "removed"  // a job of that name is gone; of a Subscription, a collection
+)
+
+// What a [Subscription] answers besides.
+const (
+	QueryCollections = "collections" // returns the names, each as resource group/name
 )
 
 // The search attributes that both workflows are started with; all keywords.
@@ -46,8 +58,8 @@ const (
 const (
 	ErrTypeConflict = "Conflict" // the state of the job or collection forbids it
 	ErrTypeStale    = "Stale"    // the job was changed since the caller read it
-	ErrTypeGone     = "Gone"     // it is being deleted
-	ErrTypeInvalid  = "Invalid"  // this worker cannot plan the definition
+	ErrTypeGone     = calls.ErrTypeGone
+	ErrTypeInvalid  = "Invalid" // this worker cannot plan the definition
 )
 
 // MemoText and MemoID are the members of a workflow's memo: a line that says

@@ -34,6 +34,19 @@ var recordedScenarios = []string{
 	"0.1-job-catch-up",
 	"0.1-job-continue-as-new",
 	"0.1-collection",
+	"0.2-job-once",
+	"0.2-job-retries",
+	"0.2-job-changes",
+	"0.2-job-signals",
+	"0.2-job-buffer-one",
+	"0.2-job-skip",
+	"0.2-job-allow-all",
+	"0.2-job-catch-up",
+	"0.2-job-continue-as-new",
+	"0.2-job-owed",
+	"0.2-collection",
+	"0.2-collection-plans",
+	"0.2-subscription",
 }
 
 // recordedHistories returns the files of all recorded histories.
@@ -64,11 +77,12 @@ func readHistory(t *testing.T, file string) *history.History {
 }
 
 // replay replays a history with the given implementations of the workflows.
-func replay(t *testing.T, file string, ofJob, ofCollection any) error {
+func replay(t *testing.T, file string, ofJob, ofCollection, ofSubscription any) error {
 	t.Helper()
 	r := worker.NewWorkflowReplayer()
 	r.RegisterWorkflowWithOptions(ofJob, workflow.RegisterOptions{Name: workflows.TypeJob})
 	r.RegisterWorkflowWithOptions(ofCollection, workflow.RegisterOptions{Name: workflows.TypeCollection})
+	r.RegisterWorkflowWithOptions(ofSubscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 	return r.ReplayWorkflowHistory(silent, readHistory(t, file))
 }
 
@@ -77,7 +91,7 @@ func TestReplay(t *testing.T) {
 	for _, file := range recordedHistories(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			require.NoError(t, replay(t, file, workflows.Job, workflows.Collection))
+			require.NoError(t, replay(t, file, workflows.Job, workflows.Collection, workflows.Subscription))
 		})
 	}
 }
@@ -91,7 +105,7 @@ func TestReplayCanFail(t *testing.T) {
 	for _, file := range recordedHistories(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			require.ErrorContains(t, replay(t, file, stranger, stranger), "TMPRL1100")
+			require.ErrorContains(t, replay(t, file, stranger, stranger, stranger), "TMPRL1100")
 		})
 	}
 }

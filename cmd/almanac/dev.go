@@ -25,6 +25,7 @@ import (
 type devConfig struct {
 	data, synchronous string
 	api, temporal, ui string
+	limits            *job.Limits
 	log               *slog.Logger
 	out               io.Writer
 }
@@ -49,6 +50,7 @@ goes on where it was. Nothing asks for a login, so keep the addresses private.`,
 	synchronous := s.choice("synchronous", "ALMANAC_SYNCHRONOUS", devserver.SynchronousFull,
 		"full: a commit survives a power failure; normal: about 1.7 times as fast, survives kill -9, a power failure may lose the last commits",
 		devserver.SynchronousFull, devserver.SynchronousNormal)
+	limits := s.plans()
 	logger := s.logging("warn")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := s.check(); err != nil {
@@ -56,7 +58,7 @@ goes on where it was. Nothing asks for a login, so keep the addresses private.`,
 		}
 		return runDev(cmd.Context(), devConfig{
 			data: *data, synchronous: *synchronous, api: *api, temporal: *temporal, ui: *ui,
-			log: logger(cmd.ErrOrStderr()), out: cmd.OutOrStdout(),
+			limits: limits(), log: logger(cmd.ErrOrStderr()), out: cmd.OutOrStdout(),
 		})
 	}
 	return cmd
@@ -91,7 +93,7 @@ func runDev(ctx context.Context, c devConfig) error {
 	}
 	defer w.Stop()
 
-	service := scheduler.New(scheduler.Options{Client: temporal, Log: c.log})
+	service := scheduler.New(scheduler.Options{Client: temporal, Limits: c.limits, Log: c.log})
 	if err := prepare(ctx, service); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
+	"almanac/job"
 	"almanac/scheduler"
 	"almanac/worker"
 )
@@ -27,17 +28,18 @@ same namespace. Until Temporal answers, so do all routes, with 503.`,
 	}
 	s := &settings{flags: cmd.Flags(), lookup: lookup}
 	address := s.address("listen", "ALMANAC_LISTEN", "127.0.0.1:8080", "address of the API; port 0 picks a free one")
+	limits := s.plans()
 	logger := s.logging("info")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := s.check(); err != nil {
 			return err
 		}
-		return runAPI(cmd.Context(), *address, logger(cmd.ErrOrStderr()), cmd.OutOrStdout())
+		return runAPI(cmd.Context(), *address, limits(), logger(cmd.ErrOrStderr()), cmd.OutOrStdout())
 	}
 	return cmd
 }
 
-func runAPI(ctx context.Context, address string, log *slog.Logger, out io.Writer) error {
+func runAPI(ctx context.Context, address string, limits *job.Limits, log *slog.Logger, out io.Writer) error {
 	options, err := temporalOptions(log)
 	if err != nil {
 		return err
@@ -51,7 +53,7 @@ func runAPI(ctx context.Context, address string, log *slog.Logger, out io.Writer
 	if err != nil {
 		return err
 	}
-	service := scheduler.New(scheduler.Options{Client: c, Namespace: options.Namespace, Log: log})
+	service := scheduler.New(scheduler.Options{Client: c, Namespace: options.Namespace, Limits: limits, Log: log})
 	go registerSearchAttributes(ctx, service, log)
 	fmt.Fprintf(out, "API  http://%s  (Temporal %s, namespace %s)\n", l.Addr(), options.HostPort, options.Namespace)
 	return serve(ctx, l, handler(service, log))

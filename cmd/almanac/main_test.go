@@ -8,8 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"almanac/job"
 )
 
 // almanac runs the program and returns what it printed.
@@ -145,4 +149,28 @@ func TestBatchAnswersBeforeTheNextLine(t *testing.T) {
 	}
 	require.NoError(t, questions.Close())
 	require.NoError(t, <-failed)
+}
+
+func TestPlansOfTheOperator(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "plans.json")
+	read := func(value, content string) (*job.Limits, error) {
+		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+		s := &settings{flags: pflag.NewFlagSet("test", pflag.ContinueOnError), lookup: func(string) (string, bool) { return value, true }}
+		limits := s.plans()
+		return limits(), s.check()
+	}
+	limits, err := read("azure", "")
+	require.NoError(t, err)
+	require.Equal(t, job.DefaultLimits(), *limits)
+	limits, err = read("unlimited", "")
+	require.NoError(t, err)
+	require.Equal(t, job.UnlimitedPlans(), limits.Plans)
+	limits, err = read(file, `{"Free":{"jobs":7,"authentication":true}}`)
+	require.NoError(t, err)
+	require.Equal(t, job.Plan{Jobs: 7, MinRecurrence: time.Hour, Collections: 1, Authentication: true}, limits.Plans["Free"])
+	_, err = read(file, `{"Fre":{"jobs":0}}`)
+	require.ErrorContains(t, err, "Free")
+	_, err = read("nowhere.json", "")
+	require.ErrorContains(t, err, "nowhere.json")
 }

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"almanac/job"
@@ -27,7 +28,7 @@ import (
 
 // historyVersion is the version whose histories are recorded. After its
 // release they stay as they are, and the next version gets its own.
-const historyVersion = "0.1"
+const historyVersion = "0.2"
 
 var record = flag.Bool("record", false, "write the histories to workflows/testdata/histories, for the replay test of this version and all later ones")
 
@@ -48,7 +49,10 @@ func TestHistoriesReplay(t *testing.T) {
 		"job-allow-all":       jobOverlap(job.OverlapAllowAll),
 		"job-catch-up":        jobCatchUp,
 		"job-continue-as-new": jobContinueAsNew,
+		"job-owed":            jobOwed,
 		"collection":          collectionLife,
+		"collection-plans":    collectionPlans,
+		"subscription":        subscriptionLife,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,6 +62,7 @@ func TestHistoriesReplay(t *testing.T) {
 				r := worker.NewWorkflowReplayer()
 				r.RegisterWorkflowWithOptions(workflows.Job, workflow.RegisterOptions{Name: workflows.TypeJob})
 				r.RegisterWorkflowWithOptions(workflows.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
+				r.RegisterWorkflowWithOptions(workflows.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 				require.NoError(t, r.ReplayWorkflowHistory(nil, h))
 				if *record {
 					write(t, fmt.Sprintf("%s-%s-%d", historyVersion, name, i+1), h)
@@ -298,10 +303,76 @@ func collectionLife(t *testing.T, s *stack, jobs string) string {
 	ok(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"},"state":"Disabled"}}`)
 	ok(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"}}}`)
 	eventually(t, time.Minute, "registry without the name that stands for nothing", func() bool {
-		var names []string
+		var jobs []workflows.Listed
 		value, err := s.temporal.QueryWorkflow(t.Context(), k.WorkflowID(), "", workflows.QueryJobs)
-		return err == nil && value.Get(&names) == nil && len(names) == 2
+		return err == nil && value.Get(&jobs) == nil && len(jobs) == 2
 	})
 	ok(t, http.MethodDelete, collection, "")
 	return k.WorkflowID()
+}
+
+// jobOwed has runs on demand under way all the time, so that the run of the
+// workflow has to make itself an end.
+func jobOwed(t *testing.T, _ *stack, jobs string) string {
+	target := newSink(t, nil)
+	url := jobs + "/j"
+	created(t, url, get(target.URL+"/", later))
+	const runs = 640
+	var group errgroup.Group
+	for range 8 {
+		group.Go(func() error {
+			for range runs / 8 {
+				if err := expect(t, http.StatusOK, http.MethodPost, url+"/run", ""); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, group.Wait())
+	status(t, url, "properties.status.executionCount", float64(runs))
+	target.await(t, "/", runs, 10*time.Second)
+	ok(t, http.MethodDelete, url, "")
+	return key(jobs, "j").WorkflowID()
+}
+
+// collectionPlans has jobs demand more and less of their collection's plan.
+func collectionPlans(t *testing.T, s *stack, jobs string) string {
+	collection, id := strings.TrimSuffix(jobs, "/jobs"), key(jobs, "").Collection.WorkflowID()
+	every := func(unit string) string {
+		return get("http://127.0.0.1:1/", later+`,"recurrence":{"frequency":"`+unit+`"}`)
+	}
+	created(t, jobs+"/a", every("minute"))
+	free := `{"properties":{"sku":{"name":"P10Premium"},"quota":{"maxRecurrence":{"frequency":"hour","interval":1}}}}`
+	require.Equal(t, http.StatusConflict, call(t, http.MethodPut, collection, free).code)
+	ok(t, http.MethodPut, jobs+"/a", every("day"))
+	ok(t, http.MethodPut, collection, free)
+	require.Equal(t, http.StatusConflict, call(t, http.MethodPut, jobs+"/a", every("minute")).code)
+	ok(t, http.MethodPut, jobs+"/a", every("hour"))
+	ok(t, http.MethodPost, collection+"/disable", "")
+	created(t, jobs+"/b", every("week"))
+	ok(t, http.MethodPost, collection+"/enable", "")
+	signal := func(name string) { require.NoError(t, s.temporal.SignalWorkflow(t.Context(), id, "", name, nil)) }
+	signal(workflows.UpdateDisable)
+	status(t, collection, "properties.state", "Disabled")
+	signal(workflows.UpdateEnable)
+	status(t, collection, "properties.state", "Enabled")
+	signal(workflows.UpdateDelete)
+	return id
+}
+
+func subscriptionLife(t *testing.T, s *stack, _ string) string {
+	collections := subscription(s)
+	put := func(name, plan string) int {
+		return call(t, http.MethodPut, collections+name+version, `{"properties":{"sku":{"name":"`+plan+`"}}}`).code
+	}
+	require.Equal(t, http.StatusCreated, put("a", "Free"))
+	require.Equal(t, http.StatusConflict, put("b", "Free"))
+	require.Equal(t, http.StatusCreated, put("b", "Standard"))
+	require.Equal(t, http.StatusOK, put("a", "P20Premium"))
+	require.Equal(t, http.StatusOK, put("b", "Free"))
+	ok(t, http.MethodDelete, collections+"a"+version, "")
+	ok(t, http.MethodDelete, collections+"b"+version, "")
+	parts := strings.Split(collections, "/")
+	return job.SubscriptionWorkflowID(parts[4])
 }

@@ -1,0 +1,317 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+
+	"almanac/activities"
+	"almanac/internal/calls"
+	"almanac/job"
+)
+
+// A directory answers as a server does that holds these workflows.
+type directory struct {
+	client.Client
+	workflows map[string]entry // by id
+	wait      func(context.Context) error
+	pending   []*workflow.PendingActivityInfo
+
+	mu      sync.Mutex
+	updates []client.UpdateWorkflowOptions // guarded by mu
+}
+
+// An entry is how a workflow of the directory answers.
+type entry struct {
+	closed   bool
+	describe error // what a lookup comes to
+	update   error // what an update comes to once it was sent
+	outcome  error // what an update comes to once it was accepted
+}
+
+func (d *directory) find(ctx context.Context, id string) (entry, error) {
+	if d.wait != nil {
+		if err := d.wait(ctx); err != nil {
+			return entry{}, err
+		}
+	}
+	found, ok := d.workflows[id]
+	if !ok {
+		return entry{}, serviceerror.NewNotFound("there is no such workflow")
+	}
+	return found, found.describe
+}
+
+func (d *directory) DescribeWorkflow(ctx context.Context, id, _ string) (*client.WorkflowExecutionDescription, error) {
+	found, err := d.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	description := &client.WorkflowExecutionDescription{}
+	if found.closed {
+		description.WorkflowCloseTime = new(time.Now())
+	}
+	return description, nil
+}
+
+func (d *directory) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return &workflowservice.DescribeWorkflowExecutionResponse{
+		WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{Status: enums.WORKFLOW_EXECUTION_STATUS_COMPLETED},
+		PendingActivities:     d.pending,
+	}, nil
+}
+
+func (d *directory) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	found, err := d.find(ctx, o.WorkflowID)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.updates = append(d.updates, o)
+	return handle{err: found.outcome}, found.update
+}
+
+type handle struct {
+	client.WorkflowUpdateHandle
+	err error
+}
+
+func (h handle) Get(context.Context, any) error { return h.err }
+
+// connected gives activities a client.
+type connected struct {
+	interceptor.WorkerInterceptorBase
+	client client.Client
+}
+
+func (c *connected) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	return &inbound{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, client: c.client}
+}
+
+type inbound struct {
+	interceptor.ActivityInboundInterceptorBase
+	client client.Client
+}
+
+func (i *inbound) Init(next interceptor.ActivityOutboundInterceptor) error {
+	return i.Next.Init(newOutbound(next, activity.GetClient, i.client))
+}
+
+// outbound returns a client in place of the one that an interceptor returns, C,
+// which is a type of the SDK that has no name here.
+type outbound[C any] struct {
+	interceptor.ActivityOutboundInterceptorBase
+	client C
+}
+
+func newOutbound[C any](next interceptor.ActivityOutboundInterceptor, _ func(context.Context) C, c client.Client) *outbound[C] {
+	return &outbound[C]{ActivityOutboundInterceptorBase: interceptor.ActivityOutboundInterceptorBase{Next: next}, client: any(c).(C)}
+}
+
+func (o *outbound[C]) GetClient(context.Context) C { return o.client }
+
+// look runs one of the activities that ask or change workflows.
+func (d *directory) look(name string, arguments ...any) (converter.EncodedValue, error) {
+	return d.lookWith(worker.Options{}, name, arguments...)
+}
+
+func (d *directory) lookWith(o worker.Options, name string, arguments ...any) (converter.EncodedValue, error) {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(discard{})
+	env := suite.NewTestActivityEnvironment()
+	o.Interceptors = []interceptor.WorkerInterceptor{&connected{client: d}}
+	env.SetWorkerOptions(o)
+	lookups := &activities.Lookups{}
+	env.RegisterActivityWithOptions(lookups.MissingWorkflows, activity.RegisterOptions{Name: activities.TypeMissing})
+	env.RegisterActivityWithOptions(lookups.UpdateWorkflows, activity.RegisterOptions{Name: activities.TypeUpdate})
+	env.RegisterActivityWithOptions(lookups.PendingAttempts, activity.RegisterOptions{Name: activities.TypePending})
+	return env.ExecuteActivity(name, arguments...)
+}
+
+// indexes requires that an activity returned indexes.
+func indexes(t *testing.T, value converter.EncodedValue, err error) []int {
+	t.Helper()
+	require.NoError(t, err)
+	var got []int
+	require.NoError(t, value.Get(&got))
+	return got
+}
+
+func TestMissingWorkflows(t *testing.T) {
+	t.Parallel()
+	t.Run("are those that are not there, or closed, in the order of the ids", func(t *testing.T) {
+		t.Parallel()
+		d := &directory{workflows: map[string]entry{"open": {}, "closed": {closed: true}}}
+		value, err := d.look(activities.TypeMissing, []string{"none", "open", "closed", "open", "nowhere"})
+		require.Equal(t, []int{0, 2, 4}, indexes(t, value, err))
+	})
+	t.Run("are none if all are open", func(t *testing.T) {
+		t.Parallel()
+		d := &directory{workflows: map[string]entry{"open": {}}}
+		value, err := d.look(activities.TypeMissing, []string{"open"})
+		require.Equal(t, []int{}, indexes(t, value, err))
+	})
+	t.Run("are not known if one cannot be asked", func(t *testing.T) {
+		t.Parallel()
+		d := &directory{workflows: map[string]entry{"open": {}, "silent": {describe: serviceerror.NewUnavailable("away")}}}
+		_, err := d.look(activities.TypeMissing, []string{"none", "silent", "open"})
+		require.ErrorContains(t, err, "away", "who is missing is not guessed")
+	})
+}
+
+func TestUpdateWorkflows(t *testing.T) {
+	t.Parallel()
+	refuse := func(errType string) error {
+		return temporal.NewNonRetryableApplicationError("told by the workflow", errType, nil)
+	}
+	t.Run("tells all, and returns who is not there or about to end", func(t *testing.T) {
+		t.Parallel()
+		d := &directory{workflows: map[string]entry{
+			"a": {}, "b": {}, "ending": {update: refuse(calls.ErrTypeGone)}, "ended": {outcome: refuse(calls.ErrTypeGone)},
+		}}
+		ids := []string{"none", "b", "ending", "a", "ended"}
+		value, err := d.look(activities.TypeUpdate, activities.UpdateInput{Workflows: ids, Update: "collection", Argument: false})
+		require.Equal(t, []int{0, 2, 4}, indexes(t, value, err))
+		var told []string
+		for _, u := range d.updates {
+			told = append(told, u.WorkflowID)
+			require.Equal(t, "collection", u.UpdateName)
+			require.Equal(t, []any{false}, u.Args)
+			require.Equal(t, client.WorkflowUpdateStageCompleted, u.WaitForStage, "it is not enough that it was accepted")
+		}
+		require.ElementsMatch(t, ids[1:], told)
+	})
+	t.Run("sends nothing along where there is no argument", func(t *testing.T) {
+		t.Parallel()
+		d := &directory{workflows: map[string]entry{"a": {}}}
+		value, err := d.look(activities.TypeUpdate, activities.UpdateInput{Workflows: []string{"a"}, Update: "dismiss"})
+		require.Empty(t, indexes(t, value, err))
+		require.Empty(t, d.updates[0].Args)
+	})
+	for name, e := range map[string]entry{
+		"before it is accepted": {update: refuse("Conflict")},
+		"after it was accepted": {outcome: refuse("Conflict")},
+	} {
+		t.Run("passes on why it is refused "+name, func(t *testing.T) {
+			t.Parallel()
+			d := &directory{workflows: map[string]entry{"a": {}, "unwilling": e}}
+			_, err := d.look(activities.TypeUpdate, activities.UpdateInput{Workflows: []string{"a", "unwilling"}, Update: "register"})
+			refused, ok := errors.AsType[*temporal.ApplicationError](err)
+			require.True(t, ok, "%v", err)
+			require.Equal(t, "Conflict", refused.Type())
+			require.Equal(t, "told by the workflow", refused.Message())
+			require.True(t, refused.NonRetryable())
+		})
+	}
+}
+
+func TestManyWorkflowsAreAskedInParallelButNotAllAtOnce(t *testing.T) {
+	t.Parallel()
+	const (
+		workflows   = 100
+		maxParallel = 16
+	)
+	var (
+		mu            sync.Mutex
+		asked, at, up int // all that came, those under way, and the most of these
+	)
+	full := make(chan struct{}) // closed when so many are under way as may be
+	d := &directory{wait: func(ctx context.Context) error {
+		mu.Lock()
+		asked, at = asked+1, at+1
+		if up = max(up, at); asked == maxParallel {
+			close(full)
+		}
+		mu.Unlock()
+		defer func() {
+			mu.Lock()
+			at--
+			mu.Unlock()
+		}()
+		select {
+		case <-full:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}}
+	var ids []string
+	for i := range workflows {
+		ids = append(ids, fmt.Sprint(i))
+	}
+	value, err := d.look(activities.TypeMissing, ids)
+	require.Len(t, indexes(t, value, err), workflows)
+	require.True(t, slices.IsSorted(indexes(t, value, err)))
+	require.Equal(t, maxParallel, up)
+}
+
+func TestLookupsEndWhenTheyAreCancelled(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		argument any
+	}{
+		{activities.TypeMissing, []string{"a", "b"}},
+		{activities.TypeUpdate, activities.UpdateInput{Workflows: []string{"a", "b"}, Update: "dismiss"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			d := &directory{wait: func(ctx context.Context) error {
+				cancel() // as soon as it is waited for
+				<-ctx.Done()
+				return ctx.Err()
+			}}
+			_, err := d.lookWith(worker.Options{BackgroundActivityContext: ctx}, tt.name, tt.argument)
+			require.Error(t, err)
+			require.ErrorContains(t, err, "canceled")
+		})
+	}
+}
+
+func TestPendingAttempts(t *testing.T) {
+	t.Parallel()
+	payloads := func(v any) *common.Payloads {
+		p, err := converter.GetDefaultDataConverter().ToPayloads(v)
+		require.NoError(t, err)
+		return p
+	}
+	attempts := []job.Attempt{{Number: 1, Outcome: job.OutcomeFailed, Message: "404 Not Found"}}
+	t.Run("are those of the activities that made some", func(t *testing.T) {
+		t.Parallel()
+		d := &directory{pending: []*workflow.PendingActivityInfo{
+			{ActivityId: "5"},
+			{ActivityId: "8", HeartbeatDetails: payloads(attempts)},
+		}}
+		value, err := d.look(activities.TypePending)
+		require.NoError(t, err)
+		var got []activities.Pending
+		require.NoError(t, value.Get(&got))
+		require.Equal(t, []activities.Pending{{ActivityID: "8", Attempts: attempts}}, got)
+	})
+	t.Run("that cannot be read are an error", func(t *testing.T) {
+		t.Parallel()
+		d := &directory{pending: []*workflow.PendingActivityInfo{{ActivityId: "8", HeartbeatDetails: payloads("attempts")}}}
+		_, err := d.look(activities.TypePending)
+		require.Error(t, err)
+	})
+}

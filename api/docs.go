@@ -1,0 +1,79 @@
+package api
+
+import (
+	"compress/gzip"
+	"embed"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	swagger "github.com/swaggest/swgui/v5/static"
+)
+
+//go:embed docs
+var page embed.FS
+
+// A docsFile is a part of the documentation page.
+type docsFile struct {
+	from        fs.FS
+	path        string
+	contentType string
+}
+
+// docsFiles are the parts of the page by their names below /docs. All of it is
+// in this binary: who reads it needs no internet.
+var docsFiles = map[string]docsFile{
+	"":                     {page, "docs/index.html", "text/html; charset=utf-8"},
+	"index.js":             {page, "docs/index.js", "text/javascript; charset=utf-8"},
+	"swagger-ui.css":       {swagger.FS, "swagger-ui.css.gz", "text/css; charset=utf-8"},
+	"swagger-ui-bundle.js": {swagger.FS, "swagger-ui-bundle.js.gz", "text/javascript; charset=utf-8"},
+	"favicon-32x32.png":    {swagger.FS, "favicon-32x32.png", "image/png"},
+}
+
+// docsPolicy makes browsers fetch nothing from elsewhere, and run no script
+// that is not one of the page's files.
+const docsPolicy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// docs serves a page that shows the description of this API. Its links are
+// relative, since a proxy may serve it anywhere: so a slash at the end of its
+// path would mislead them.
+func (s *server) docs(c *gin.Context) error {
+	name := strings.TrimPrefix(strings.TrimPrefix(c.Request.URL.Path, documentation), "/")
+	sent, _, _ := strings.Cut(c.Request.RequestURI, "?")
+	if name == "" && strings.HasSuffix(sent, "/") {
+		c.Header("Location", "../docs")
+		c.Status(http.StatusPermanentRedirect)
+		return nil
+	}
+	f, ok := docsFiles[name]
+	if !ok {
+		return noRoute(c)
+	}
+	return f.serve(c)
+}
+
+// serve answers with the file: compressed, where it is and the client can read
+// that.
+func (f docsFile) serve(c *gin.Context) error {
+	file, err := f.from.Open(f.path)
+	if err != nil {
+		return fmt.Errorf("opening a part of the documentation page: %w", err)
+	}
+	defer file.Close()
+	var content io.Reader = file
+	if strings.HasSuffix(f.path, ".gz") {
+		c.Header("Vary", "Accept-Encoding")
+		if strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
+			c.Header("Content-Encoding", "gzip")
+		} else if content, err = gzip.NewReader(file); err != nil {
+			return fmt.Errorf("unpacking a part of the documentation page: %w", err)
+		}
+	}
+	c.Header("Content-Security-Policy", docsPolicy)
+	c.Header("Content-Type", f.contentType)
+	_, err = io.Copy(c.Writer, content)
+	return err
+}

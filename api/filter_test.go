@@ -1,0 +1,211 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+)
+
+// filtered asks for a list and returns the filter that the scheduler is given.
+func filtered(path, filter string) (job.Filter, answer) {
+	f, asked := paged()
+	got := get(f, path+"?"+url.Values{"$filter": {filter}}.Encode())
+	return asked.Filter, got
+}
+
+// period returns a period; an empty bound is none.
+func period(from, before string) job.Period {
+	var p job.Period
+	if from != "" {
+		p.From = at(from)
+	}
+	if before != "" {
+		p.Before = at(before)
+	}
+	return p
+}
+
+func TestFilterIsReadAsTheServiceReadIt(t *testing.T) {
+	t.Parallel()
+	starting := func(from, before string) job.Filter { return job.Filter{Start: period(from, before)} }
+	const midnight, tickLater = "2016-01-01T00:00:00Z", "2016-01-01T00:00:00.0000001Z"
+	for _, tt := range []struct {
+		name, path, filter string
+		want               job.Filter
+	}{
+		{"jobs by state, as recorded", jobsPath, "state eq Enabled", job.Filter{State: job.StateEnabled}},
+		{"as documented for the classic service", jobsPath, "state eq completed", job.Filter{State: job.StateCompleted}},
+		{"in another case", jobsPath, "STATE EQ DISABLED", job.Filter{State: job.StateDisabled}},
+		{"in quotes", jobsPath, "state eq 'faulted'", job.Filter{State: job.StateFaulted}},
+		{"in double quotes", jobsPath, `state eq "Faulted"`, job.Filter{State: job.StateFaulted}},
+		{"many blanks", jobsPath, " state  eq\tenabled\n", job.Filter{State: job.StateEnabled}},
+		{"below properties", jobsPath, "Properties/State eq enabled", job.Filter{State: job.StateEnabled}},
+		{"the same state twice", jobsPath, "state eq enabled and state eq 'Enabled'", job.Filter{State: job.StateEnabled}},
+
+		{"history by status, as recorded", historyPath, "status eq Completed", job.Filter{Status: job.OutcomeCompleted}},
+		{"failures", historyPath, "status eq failed", job.Filter{Status: job.OutcomeFailed}},
+		{"missed occurrences", historyPath, "status eq missed", job.Filter{Status: job.OutcomeMissed}},
+		{"skipped occurrences", historyPath, "status eq Skipped", job.Filter{Status: job.OutcomeSkipped}},
+		{"cancelled ones", historyPath, "status eq Cancelled", job.Filter{Status: job.OutcomeCancelled}},
+		{"what was never postponed", historyPath, "status eq postponed", job.Filter{Status: "Postponed"}},
+
+		{"from a time", jobsPath, "startTime ge 2016-01-01T00:00:00Z", starting(midnight, "")},
+		{"after a time", jobsPath, "startTime gt 2016-01-01T00:00:00Z", starting(tickLater, "")},
+		{"before a time", jobsPath, "startTime lt 2016-01-01T00:00:00Z", starting("", midnight)},
+		{"up to a time", jobsPath, "startTime le 2016-01-01T00:00:00Z", starting("", tickLater)},
+		{"at a time", jobsPath, "startTime eq 2016-01-01T00:00:00Z", starting(midnight, tickLater)},
+		{"operators and fields in another case", jobsPath, "STARTTIME Ge 2016-01-01T00:00:00Z AND endtime LT 2016-01-02",
+			job.Filter{Start: period(midnight, ""), End: period("", "2016-01-02T00:00:00Z")}},
+		{"a date", jobsPath, "startTime ge 2016-01-01", starting(midnight, "")},
+		{"without an offset", jobsPath, "startTime ge 2016-01-01T00:00", starting(midnight, "")},
+		{"with an offset", jobsPath, "startTime ge 2016-01-01T01:00:00+01:00", starting(midnight, "")},
+		{"with a + that was not escaped", jobsPath, "startTime ge 2016-01-01T01:00:00 01:00 and state eq enabled",
+			job.Filter{State: job.StateEnabled, Start: period(midnight, "")}},
+		{"the same in quotes", jobsPath, "startTime ge '2016-01-01T01:00:00 01:00'", starting(midnight, "")},
+		{"with a fraction", jobsPath, "startTime ge 2016-01-01T00:00:00.0000001Z", starting(tickLater, "")},
+		{"as OData writes it", jobsPath, "startTime ge datetime'2016-01-01T00:00:00Z'", starting(midnight, "")},
+		{"in quotes and below properties", historyPath, `properties/endTime le "2016-01-01"`, job.Filter{End: period("", tickLater)}},
+		{"before the first year ends", jobsPath, "startTime le 0001-01-01", starting("", "0001-01-01T00:00:00.000000101Z")},
+
+		{"a status within a period", historyPath, "status eq Failed and startTime ge 2016-01-01 and startTime lt 2016-01-02",
+			job.Filter{Status: job.OutcomeFailed, Start: period(midnight, "2016-01-02T00:00:00Z")}},
+		{"periods that overlap", jobsPath, "startTime ge 2015-01-01 and startTime ge 2016-01-01 and startTime lt 2016-02-01 and startTime lt 2016-03-01",
+			starting(midnight, "2016-02-01T00:00:00Z")},
+		{"periods that overlap, the other way around", jobsPath, "startTime lt 2016-03-01 and startTime lt 2016-02-01 and startTime ge 2016-01-01 and startTime ge 2015-01-01",
+			starting(midnight, "2016-02-01T00:00:00Z")},
+		{"periods that do not", jobsPath, "startTime ge 2016-01-01 and startTime lt 2015-01-01", starting(midnight, "2015-01-01T00:00:00Z")},
+		{"parentheses", jobsPath, "((state eq enabled) and(startTime ge 2016-01-01 and(startTime lt 2016-01-02)))",
+			job.Filter{State: job.StateEnabled, Start: period(midnight, "2016-01-02T00:00:00Z")}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			filter, got := filtered(tt.path, tt.filter)
+			require.Equal(t, http.StatusOK, got.status, got.body)
+			require.Equal(t, tt.want, filter)
+		})
+	}
+}
+
+func TestTimesAreFilteredAsExactlyAsTheyAreShown(t *testing.T) {
+	t.Parallel()
+	r := attempt()
+	r.Start = r.Start.Add(99 * time.Nanosecond) // shown without them
+	const shown = "2016-03-30T20:39:53.8021951Z"
+	require.Equal(t, shown, job.NewTime(r.Start).String())
+	for operator, meets := range map[string]bool{"eq": true, "ge": true, "le": true, "gt": false, "lt": false} {
+		filter, got := filtered(historyPath, "startTime "+operator+" "+shown)
+		require.Equal(t, http.StatusOK, got.status, got.body)
+		require.Equal(t, meets, filter.MatchesRecord(&r), operator)
+	}
+}
+
+func TestBadFilterIsRefusedWithWhatIsWantedWhere(t *testing.T) {
+	t.Parallel()
+	const (
+		wantField   = "state, startTime or endTime"
+		wantState   = "one of enabled, disabled, completed, faulted"
+		wantStatus  = "one of Completed, Failed, Postponed, Missed, Skipped, Cancelled"
+		wantTime    = "a date or a time such as 2026-01-31T08:30:00Z"
+		wantCompare = "one of eq, ge, gt, le, lt"
+	)
+	for _, tt := range []struct{ name, path, filter, want string }{
+		{"empty", jobsPath, "", wantField + " where it ends"},
+		{"blank", jobsPath, "  ", wantField + " where it ends"},
+		{"an unknown field", jobsPath, "name eq a", wantField + ` where "name" is`},
+		{"a field in quotes", jobsPath, "'state' eq enabled", wantField + ` where "state" is`},
+		{"a field of letters that only look alike", jobsPath, "ſtate eq enabled", wantField + ` where "ſtate" is`},
+		{"status among jobs", jobsPath, "status eq Failed", wantField + ` where "status" is`},
+		{"state in a history", historyPath, "state eq enabled", `status, startTime or endTime where "state" is`},
+		{"below properties alone", jobsPath, "properties/ eq enabled", wantField + ` where "properties/" is`},
+		{"no operator", jobsPath, "state", "eq where it ends"},
+		{"another operator", jobsPath, "state ne enabled", `eq where "ne" is`},
+		{"an operator of times", jobsPath, "state ge enabled", `eq where "ge" is`},
+		{"no value", jobsPath, "state eq", wantState + " where it ends"},
+		{"an empty value", jobsPath, "state eq ''", wantState + ` where "" is`},
+		{"an unknown state", jobsPath, "state eq sleepy", wantState + ` where "sleepy" is`},
+		{"an unknown status", historyPath, "status eq lost", wantStatus + ` where "lost" is`},
+		{"a value that does not end", jobsPath, "state eq 'enabled", `a second ' after "enabled"`},
+		{"a value that is a quote", jobsPath, `state eq "`, `a second " after ""`},
+		{"two states", jobsPath, "state eq enabled and state eq disabled", "one state, not both enabled and disabled"},
+		{"or", jobsPath, "state eq enabled or state eq disabled", `and, or the end where "or" is`},
+		{"nothing after and", jobsPath, "state eq enabled and", wantField + " where it ends"},
+		{"two terms without and", jobsPath, "state eq enabled startTime ge 2016-01-01", `and, or the end where "startTime" is`},
+		{"an open parenthesis", jobsPath, "(state eq enabled", "and, or ) where it ends"},
+		{"a stray parenthesis", jobsPath, "state eq enabled)", `and, or the end where ")" is`},
+		{"empty parentheses", jobsPath, "()", wantField + ` where ")" is`},
+		{"no comparison of times", jobsPath, "startTime ne 2016-01-01", wantCompare + ` where "ne" is`},
+		{"no time", historyPath, "endTime ge", wantTime + " where it ends"},
+		{"what is no time", historyPath, "endTime ge yesterday", wantTime + ` where "yesterday" is`},
+		{"a day that is none", historyPath, "endTime ge 2016-02-30", wantTime + ` where "2016-02-30" is`},
+		{"a time in words of OData without a value", historyPath, "endTime ge datetime", wantTime + ` where "datetime" is`},
+		{"a time before all", historyPath, "endTime le 0000-12-31T23:59:59.9999999Z", wantTime + ` where "0000-12-31T23:59:59.9999999Z" is`},
+		{"a time and something", historyPath, "endTime ge 2016-01-01T00:00:00 CET", `and, or the end where "CET" is`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, got := filtered(tt.path, tt.filter)
+			require.Equal(t, http.StatusBadRequest, got.status, got.body)
+			var body struct {
+				Error struct {
+					Code    string
+					Details []struct{ Target, Message string }
+				}
+			}
+			require.NoError(t, json.Unmarshal([]byte(got.body), &body))
+			require.Equal(t, "BadRequest", body.Error.Code)
+			require.Len(t, body.Error.Details, 1)
+			require.Equal(t, "$filter", body.Error.Details[0].Target)
+			example := "state eq enabled and startTime ge 2026-01-31T08:30:00Z"
+			if tt.path == historyPath {
+				example = "status eq Failed and startTime ge 2026-01-31T08:30:00Z"
+			}
+			_, message, _ := strings.Cut(body.Error.Details[0].Message, `", want `)
+			require.Equal(t, tt.want+", as in "+example, message)
+			_, taken := filtered(tt.path, example)
+			require.Equal(t, http.StatusOK, taken.status, "the example is refused")
+		})
+	}
+}
+
+func TestLongFiltersAreRefusedBriefly(t *testing.T) {
+	t.Parallel()
+	for _, filter := range []string{
+		strings.Repeat("(", 100_000), "state eq " + strings.Repeat("x", 100_000), strings.Repeat("'x' ", 50_000), "'" + strings.Repeat("x", 100_000),
+	} {
+		_, got := filtered(jobsPath, filter)
+		require.Equal(t, http.StatusBadRequest, got.status)
+		require.Less(t, len(got.body), 1000)
+	}
+}
+
+func FuzzFilter(f *testing.F) {
+	for _, seed := range []string{
+		"", "state eq Enabled", "(startTime ge 2016-01-01 and endTime lt datetime'2016-01-02T00:00:00Z')", `properties/state eq "x"`,
+		"startTime eq 2016-01-01T00:00:00 01:00 and startTime le '0001-01-01'", "state eq 'enabled", "state eq enabled)", "((state eq enabled)",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		filter, got := filtered(jobsPath, text)
+		if got.status != http.StatusOK {
+			require.Equal(t, http.StatusBadRequest, got.status, got.body)
+			return
+		}
+		require.NotEqual(t, job.Filter{}, filter, "what is asked for is not done")
+		require.True(t, slices.Contains([]job.State{"", job.StateEnabled, job.StateDisabled, job.StateCompleted, job.StateFaulted}, filter.State))
+		require.Empty(t, filter.Status)
+		for _, same := range []string{"(" + text + ")", text + " and " + text, "(" + text + ")and(" + text + ")"} {
+			again, got := filtered(jobsPath, same)
+			require.Equal(t, http.StatusOK, got.status, got.body)
+			require.Equal(t, filter, again, same)
+		}
+	})
+}

@@ -1,0 +1,21 @@
+package api
+
+import (
+	_ "embed"
+	"net/http"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+)
+
+//go:embed openapi.yaml
+var openAPI []byte
+
+// OpenAPI returns the description of this API in YAML, as OpenAPI 3.1 has it:
+// what /openapi.yaml answers with.
+func OpenAPI() []byte { return slices.Clone(openAPI) }
+
+func (s *server) openAPI(c *gin.Context) error {
+	c.Data(http.StatusOK, "application/yaml", openAPI)
+	return nil
+}

@@ -1,0 +1,244 @@
+package api
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+)
+
+// LoadOpenAPI returns the description of the API, which is valid.
+func LoadOpenAPI(t testing.TB) *openapi3.T {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(OpenAPI())
+	require.NoError(t, err)
+	require.NoError(t, doc.Validate(t.Context()))
+	return doc
+}
+
+// A route is a method and a path whose parameters have no names.
+type route struct{ method, path string }
+
+func TestOpenAPIDescribesEveryRouteAndNoOther(t *testing.T) {
+	t.Parallel()
+	served := map[route]bool{}
+	for _, r := range (&server{scheduler: struct{ Scheduler }{}}).engine().Routes() {
+		served[route{r.Method, regexp.MustCompile(`[:*][^/]+`).ReplaceAllString(r.Path, "{}")}] = true
+	}
+	for r := range served {
+		if r.method == http.MethodGet || r.method == http.MethodHead {
+			require.True(t, served[route{http.MethodGet, r.path}] && served[route{http.MethodHead, r.path}], "%s: HEAD is answered where GET is", r.path)
+		}
+	}
+	maps.DeleteFunc(served, func(r route, _ bool) bool { return r.method == http.MethodHead }) // which is described for all of them at once
+
+	doc := LoadOpenAPI(t)
+	described := map[route]bool{}
+	for path, item := range doc.Paths.Map() {
+		servers := doc.Servers
+		if item.Servers != nil {
+			servers = item.Servers
+		}
+		for _, s := range servers {
+			for method := range item.Operations() {
+				whole := strings.TrimPrefix(s.URL, ".") + path
+				described[route{method, regexp.MustCompile(`{[^}]+}`).ReplaceAllString(whole, "{}")}] = true
+			}
+		}
+	}
+	require.Equal(t, served, described)
+}
+
+func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
+	t.Parallel()
+	doc := LoadOpenAPI(t)
+	for schema, wire := range map[string]any{
+		"JobCollectionDefinition": collectionResource{},
+		"JobCollectionListResult": list[collectionResource]{},
+		"JobDefinition":           jobResource{},
+		"JobListResult":           list[jobResource]{},
+		"JobHistoryDefinition":    historyResource{},
+		"JobHistoryListResult":    list[historyResource]{},
+		"OperationStatus":         operationResource{},
+		"Error":                   errorEnvelope{},
+		"Index":                   indexBody{},
+		"Health":                  healthBody{},
+	} {
+		t.Run(schema, func(t *testing.T) {
+			t.Parallel()
+			requireMembers(t, schema, doc.Components.Schemas[schema].Value, reflect.TypeOf(wire))
+		})
+	}
+}
+
+// Of the preview of a recurrence, whose JSON is written and read by hand, the
+// fields are compared.
+func TestOpenAPIDescribesThePreview(t *testing.T) {
+	t.Parallel()
+	doc := LoadOpenAPI(t)
+	fields := func(v any, renamed map[string]string) []string {
+		var names []string
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
+			name := strings.ToLower(f.Name)
+			if to, ok := renamed[name]; ok {
+				name = to
+			}
+			names = append(names, name)
+		}
+		return names
+	}
+	require.ElementsMatch(t, fields(job.Preview{}, map[string]string{"definition": "properties"}),
+		propertyNames(doc.Components.Schemas["RecurrencePreview"].Value))
+	require.ElementsMatch(t, fields(job.PreviewResult{}, nil),
+		append(propertyNames(doc.Components.Schemas["RecurrencePreviewResult"].Value), "error"), "an error has a body of its own")
+}
+
+// Secrets are told from everything else by [job.Definition.Redacted].
+func TestOpenAPIKnowsWhatIsSecret(t *testing.T) {
+	t.Parallel()
+	action := job.Action{
+		Request:                &job.Request{Authentication: new(filled[job.Authentication]())},
+		QueueMessage:           new(filled[job.QueueMessage]()),
+		ServiceBusQueueMessage: &job.ServiceBusMessage{Authentication: new(filled[job.ServiceBusAuth]())},
+	}
+	all := job.Definition{Action: action}
+	shown := memberNames(t, all.Redacted())
+	isSecret := func(name string) bool { return !slices.Contains(shown, name) }
+
+	doc := LoadOpenAPI(t)
+	members := memberNames(t, all)
+	require.True(t, slices.ContainsFunc(members, isSecret))
+	for name, schema := range doc.Components.Schemas {
+		for member, p := range schema.Value.Properties {
+			if slices.Contains(members, member) {
+				require.Equal(t, isSecret(member), p.Value.WriteOnly, "whether %s.%s is for writing only", name, member)
+			}
+		}
+	}
+}
+
+// filled returns a struct of strings, none of which is empty.
+func filled[T any]() T {
+	var v T
+	for _, f := range reflect.ValueOf(&v).Elem().Fields() {
+		f.SetString("x")
+	}
+	return v
+}
+
+// memberNames returns the names of all members of a value's JSON.
+func memberNames(t *testing.T, v any) []string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	var names []string
+	for _, m := range regexp.MustCompile(`"(\w+)":`).FindAllStringSubmatch(string(text), -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+func TestExamplesOfSchemasMeetThem(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	for name, schema := range LoadOpenAPI(t).Components.Schemas {
+		for path, s := range withProperties(name, schema.Value) {
+			for _, example := range s.Examples {
+				require.NoError(t, s.VisitJSON(example, openapi3.EnableJSONSchema2020()), "%s: %v", path, example)
+				checked++
+			}
+		}
+	}
+	require.Positive(t, checked)
+}
+
+// withProperties returns a schema and those of its properties, by their paths.
+func withProperties(path string, schema *openapi3.Schema) map[string]*openapi3.Schema {
+	all := map[string]*openapi3.Schema{path: schema}
+	for name, p := range schema.Properties {
+		all[path+"."+name] = p.Value
+	}
+	return all
+}
+
+// passedOver are members that are taken, as Azure Scheduler took them, and are
+// neither kept nor answered.
+var passedOver = []string{"maxJobOccurrence", "certificateExpirationDate"}
+
+// elsewhere are members of a struct that is used for more than one schema,
+// which belong to another one of these.
+var elsewhere = map[string][]string{
+	"serviceBusQueueMessage": {"topicPath"},
+	"serviceBusTopicMessage": {"queueName"},
+	"errorAction":            {"errorAction"},
+}
+
+// requireMembers requires that a schema, found at path, has the members of the
+// JSON of a struct, and those of them that are objects theirs.
+func requireMembers(t *testing.T, path string, schema *openapi3.Schema, wire reflect.Type) {
+	t.Helper()
+	member := path[strings.LastIndexByte(path, '.')+1:]
+	var names []string
+	for name, field := range wireMembers(wire) {
+		if slices.Contains(elsewhere[member], name) {
+			continue
+		}
+		names = append(names, name)
+		described := properties(schema)[name]
+		require.NotNil(t, described, "%s.%s is not described", path, name)
+		at := path + "." + name
+		require.NotEmpty(t, described.Value.Description, "%s has no description", at)
+		switch inner := elem(field); {
+		case inner.Kind() != reflect.Struct || inner == reflect.TypeFor[job.Time]() || inner == reflect.TypeFor[job.Member]():
+		case described.Value.Items != nil:
+			requireMembers(t, at, described.Value.Items.Value, inner)
+		default:
+			requireMembers(t, at, described.Value, inner)
+		}
+	}
+	described := slices.DeleteFunc(propertyNames(schema), func(name string) bool { return slices.Contains(passedOver, name) })
+	require.ElementsMatch(t, names, described, "the members of %s", path)
+}
+
+// wireMembers returns the types of a struct's fields by their names in JSON.
+func wireMembers(t reflect.Type) map[string]reflect.Type {
+	members := map[string]reflect.Type{}
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			members[name] = f.Type
+		}
+	}
+	return members
+}
+
+// elem returns what t points to or lists.
+func elem(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	return t
+}
+
+// properties returns the properties of a schema: of one that is one of several,
+// those of all of them.
+func properties(schema *openapi3.Schema) openapi3.Schemas {
+	all := openapi3.Schemas{}
+	for _, s := range slices.Concat(schema.OneOf, schema.AllOf) {
+		maps.Copy(all, s.Value.Properties)
+	}
+	maps.Copy(all, schema.Properties)
+	return all
+}
+
+func propertyNames(schema *openapi3.Schema) []string {
+	return slices.Collect(maps.Keys(properties(schema)))
+}

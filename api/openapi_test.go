@@ -1,0 +1,326 @@
+package api_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/stretchr/testify/require"
+
+	"almanac/api"
+	"almanac/job"
+)
+
+// A contract is the description of the API, which answers are held against.
+type contract struct {
+	*openapi3.T
+	router routers.Router
+}
+
+func loadContract(t testing.TB) contract {
+	t.Helper()
+	doc := api.LoadOpenAPI(t)
+	for _, s := range slices.Concat(slices.Collect(maps.Values(serversOf(doc)))...) {
+		s.URL = strings.TrimPrefix(s.URL, ".") // which says that it is relative, and the router does not know
+	}
+	router, err := gorillamux.NewRouter(doc)
+	require.NoError(t, err)
+	return contract{doc, router}
+}
+
+// serversOf returns the servers of every path.
+func serversOf(doc *openapi3.T) map[string]openapi3.Servers {
+	servers := map[string]openapi3.Servers{}
+	for path, item := range doc.Paths.Map() {
+		servers[path] = doc.Servers
+		if item.Servers != nil {
+			servers[path] = item.Servers
+		}
+	}
+	return servers
+}
+
+// serve answers a request by h, and requires that the answer is as described.
+func (c contract) serve(t testing.TB, h http.Handler, r *http.Request) answer {
+	t.Helper()
+	got := serve(h, r)
+	sent := http.Header{} // as a client sees it, for whom names compare without case
+	for name, values := range got.header {
+		sent[http.CanonicalHeaderKey(name)] = values
+	}
+	response := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, Route: c.route(t, r)},
+		Status:                 got.status,
+		Header:                 sent,
+		Options:                &openapi3filter.Options{IncludeResponseStatus: true},
+	}
+	err := openapi3filter.ValidateResponse(t.Context(), response.SetBodyBytes([]byte(got.body)))
+	require.NoError(t, err, "%s %s: %d %s", r.Method, r.URL, got.status, got.body)
+	described := response.RequestValidationInput.Route.Operation.Responses.Status(got.status)
+	require.NotNil(t, described, "%s %s: %d", r.Method, r.URL, got.status)
+	require.Equal(t, described.Value.Content != nil, got.body != "", "%s %s: whether there is a body", r.Method, r.URL)
+	return got
+}
+
+// route returns the operation of a request, or one with the answer that stands
+// for there being none.
+func (c contract) route(t testing.TB, r *http.Request) *routers.Route {
+	t.Helper()
+	r = r.Clone(t.Context())
+	r.URL.Path = cmp.Or(strings.TrimSuffix(r.URL.Path, "/"), "/") // a slash at the end makes no difference
+	route, _, err := c.router.FindRoute(r)
+	without := func(status int, response string) *routers.Route {
+		return &routers.Route{Spec: c.T, Operation: &openapi3.Operation{
+			Responses: openapi3.NewResponses(openapi3.WithStatus(status, c.Components.Responses[response])),
+		}}
+	}
+	switch {
+	case errors.Is(err, routers.ErrMethodNotAllowed):
+		return without(http.StatusMethodNotAllowed, "MethodNotAllowed")
+	case errors.Is(err, routers.ErrPathNotFound):
+		return without(http.StatusNotFound, "NotFound")
+	}
+	require.NoError(t, err)
+	return route
+}
+
+// A mood is how a scheduler answers whatever it is asked for.
+type mood struct {
+	err      error
+	created  bool // what is put was not there before
+	finished bool // changes of a collection do not take long
+}
+
+// scheduler returns one that keeps nothing, and answers as it is told.
+func (m *mood) scheduler(t testing.TB) *fake {
+	t.Helper()
+	o := job.ParseOptions{Now: at("2026-01-01T00:00:00Z")}
+	jobOf := func(k job.Key, d job.Definition, err error) (job.Job, error) {
+		return job.Job{Key: k, Definition: d.Redacted(), Status: daily(t, k).Status}, cmp.Or(m.err, err)
+	}
+	operation := job.Operation{ID: "o1", Done: m.finished}
+	return &fake{
+		putCollection: func(_ context.Context, k job.CollectionKey, body []byte) (job.Collection, bool, error) {
+			stored, err := job.ParseCollection(body, nil)
+			stored.Key = k
+			return stored, m.created, cmp.Or(m.err, err)
+		},
+		patchCollection: func(_ context.Context, k job.CollectionKey, patch []byte) (job.Collection, error) {
+			stored, err := job.MergeCollection(standard(k), patch, nil)
+			return stored, cmp.Or(m.err, err)
+		},
+		collection: func(_ context.Context, k job.CollectionKey) (job.Collection, error) { return standard(k), m.err },
+		change: func(context.Context, string, job.CollectionKey) (*job.Operation, error) {
+			if m.finished {
+				return nil, m.err
+			}
+			return &operation, m.err
+		},
+		operation: func(context.Context, job.CollectionKey, string) (job.Operation, error) { return operation, m.err },
+		collections: func(_ context.Context, subscription, resourceGroup string, _ job.Page) ([]job.Collection, string, error) {
+			return []job.Collection{standard(job.CollectionKey{Subscription: subscription, ResourceGroup: resourceGroup, Name: "c"})}, "c", m.err
+		},
+		postJob: func(_ context.Context, k job.CollectionKey, body []byte) (job.Job, error) {
+			d, err := job.ParseDefinition(body, o)
+			return jobOf(k.Job("new"), d, err)
+		},
+		putJob: func(_ context.Context, k job.Key, body []byte) (job.Job, bool, error) {
+			d, err := job.ParseDefinition(body, o)
+			j, err := jobOf(k, d, err)
+			return j, m.created, err
+		},
+		patchJob: func(_ context.Context, k job.Key, patch []byte) (job.Job, error) {
+			d, err := job.MergeDefinition(daily(t, k).Definition, patch, o)
+			return jobOf(k, d, err)
+		},
+		job:       func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), m.err },
+		deleteJob: func(context.Context, job.Key) error { return m.err },
+		runJob:    func(context.Context, job.Key) error { return m.err },
+		jobs: func(_ context.Context, k job.CollectionKey, _ job.Page) ([]job.Job, string, error) {
+			return []job.Job{daily(t, k.Job("j1")), {Key: k.Job("j2"), Definition: daily(t, k.Job("j2")).Definition}}, "j2", m.err
+		},
+		history: func(context.Context, job.Key, job.Page) ([]job.Record, string, error) {
+			return []job.Record{
+				attempt(),
+				{Execution: job.Execution{ActionName: job.MainAction}, Attempt: job.Attempt{Outcome: job.OutcomeMissed}},
+			}, "", m.err
+		},
+		ready: func(context.Context) error { return m.err },
+	}
+}
+
+// A provocation is a request that may lead to an answer of its own.
+type provocation struct {
+	mood   mood
+	method string
+	target string
+	body   string
+	header http.Header
+}
+
+// provocations returns requests for every answer that an operation may have.
+func provocations(path, method string, op *openapi3.Operation, server *openapi3.Server) []provocation {
+	target := strings.NewReplacer(
+		"{subscriptionId}", "s1", "{resourceGroupName}", "g1", "{jobCollectionName}", "c1", "{jobName}", "j1", "{operationId}", "o1", "{file}", "index.js",
+	).Replace(server.URL + path)
+	plain := provocation{method: method, target: target + version, body: "{}"}
+	with := func(change func(p *provocation)) provocation {
+		p := plain
+		change(&p)
+		return p
+	}
+	all := []provocation{
+		plain,
+		with(func(p *provocation) { p.mood.finished = true }),
+		with(func(p *provocation) { p.mood.err = errors.New("no idea") }),
+		with(func(p *provocation) { p.mood.err = &job.Error{Kind: job.KindUnavailable, Message: "no worker"} }),
+		with(func(p *provocation) { p.target = target + "?api-version=1" }),
+		with(func(p *provocation) { p.target = target + "/" }),
+	}
+	for _, example := range examples(op) {
+		for _, created := range []bool{false, true} {
+			all = append(all, with(func(p *provocation) { p.body, p.mood.created = example, created }))
+		}
+	}
+	if strings.Contains(path, "{file}") {
+		all = append(all, with(func(p *provocation) { p.target = strings.Replace(target, "index.js", "index.php", 1) }))
+	}
+	if strings.Contains(path, "{jobCollectionName}") && op.OperationID != "JobCollections_CreateOrUpdate" {
+		all = append(all, with(func(p *provocation) { p.mood.err = job.NotFound("it", "g1") }))
+	}
+	if method != http.MethodGet {
+		all = append(all,
+			with(func(p *provocation) { p.mood.err = job.Conflictf("no") }),
+			with(func(p *provocation) { p.header = http.Header{"Sec-Fetch-Site": {"cross-site"}} }),
+			with(func(p *provocation) { p.body = strings.Repeat(" ", 64<<10+1) }))
+	}
+	return all
+}
+
+// examples returns the bodies that the description shows of an operation.
+func examples(op *openapi3.Operation) []string {
+	if op.RequestBody == nil {
+		return nil
+	}
+	var bodies []string
+	for _, e := range op.RequestBody.Value.Content["application/json"].Examples {
+		body, err := json.Marshal(e.Value.Value)
+		if err != nil {
+			panic(err)
+		}
+		bodies = append(bodies, string(body))
+	}
+	return bodies
+}
+
+func TestEveryOperationIsAnsweredAsOpenAPIDescribesIt(t *testing.T) {
+	t.Parallel()
+	c := loadContract(t)
+	servers := serversOf(c.T)
+	for path, item := range c.Paths.Map() {
+		for method, op := range item.Operations() {
+			t.Run(op.OperationID, func(t *testing.T) {
+				t.Parallel()
+				answered := map[string]bool{}
+				for _, server := range servers[path] {
+					for _, p := range provocations(path, method, op, server) {
+						answered[strconv.Itoa(c.provoke(t, p))] = true
+					}
+				}
+				require.ElementsMatch(t, slices.Collect(maps.Keys(op.Responses.Map())), slices.Collect(maps.Keys(answered)),
+					"the statuses that are described, and those that there are")
+			})
+		}
+	}
+}
+
+// provoke returns the status of the answer.
+func (c contract) provoke(t *testing.T, p provocation) int {
+	t.Helper()
+	r := httptest.NewRequest(p.method, p.target, strings.NewReader(p.body))
+	maps.Copy(r.Header, p.header)
+	return c.serve(t, api.New(p.mood.scheduler(t), api.Options{}), r).status
+}
+
+func TestRequestsThatNoOperationTakesAreAnsweredAsOpenAPIDescribesIt(t *testing.T) {
+	t.Parallel()
+	c := loadContract(t)
+	require.Equal(t, http.StatusNotFound, c.provoke(t, provocation{method: http.MethodGet, target: "/nowhere"}))
+	require.Equal(t, http.StatusMethodNotAllowed, c.provoke(t, provocation{method: http.MethodPut, target: "/jobCollections"}))
+	require.Equal(t, http.StatusMethodNotAllowed, c.provoke(t, provocation{method: http.MethodOptions, target: group + "/jobCollections/c/jobs/j"}))
+}
+
+func TestExamplesOfOpenAPIAreAccepted(t *testing.T) {
+	t.Parallel()
+	c := loadContract(t)
+	o := job.ParseOptions{Now: at("2026-01-01T00:00:00Z")}
+	item := c.Paths.Value("/jobCollections/{jobCollectionName}")
+	require.NotEmpty(t, examples(item.Put))
+	for _, example := range examples(item.Put) {
+		_, err := job.ParseCollection([]byte(example), nil)
+		require.NoError(t, err, example)
+	}
+	for _, example := range examples(item.Patch) {
+		_, err := job.MergeCollection(standard(job.CollectionKey{}), []byte(example), nil)
+		require.NoError(t, err, example)
+	}
+	item = c.Paths.Value("/jobCollections/{jobCollectionName}/jobs/{jobName}")
+	require.NotEmpty(t, examples(item.Put))
+	for _, example := range examples(item.Put) {
+		_, err := job.ParseDefinition([]byte(example), o)
+		require.NoError(t, err, example)
+	}
+	for _, example := range examples(item.Patch) {
+		_, err := job.MergeDefinition(daily(t, job.Key{}).Definition, []byte(example), o)
+		require.NoError(t, err, example)
+	}
+	for _, example := range examples(c.Paths.Value("/previewRecurrence").Post) {
+		p, err := job.ParsePreview([]byte(example), o.Now)
+		require.NoError(t, err, example)
+		require.NotEmpty(t, p.Run().Occurrences)
+	}
+}
+
+func TestRecordedSessionsAreAnsweredAsOpenAPIDescribesIt(t *testing.T) {
+	t.Parallel()
+	c := loadContract(t)
+	text, err := os.ReadFile("../job/testdata/recorded.json")
+	require.NoError(t, err)
+	var sessions map[string][]exchange
+	require.NoError(t, json.Unmarshal(text, &sessions))
+	require.NotEmpty(t, sessions)
+	for name, session := range sessions {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			recording := &replay{}
+			h := api.New(recording.fake(), api.Options{})
+			for _, e := range session {
+				recording.answer = e
+				r := httptest.NewRequest(e.Method, strings.ReplaceAll(e.URI, " ", "%20"), bytes.NewReader(e.Request))
+				require.Equal(t, e.Status, c.serve(t, h, r).status, "%s %s", e.Method, e.URI)
+			}
+		})
+	}
+}
+
+func TestOpenAPIIsServedAsItIs(t *testing.T) {
+	t.Parallel()
+	got := send(api.New(&fake{}, api.Options{}), http.MethodGet, "/openapi.yaml", "")
+	require.Equal(t, http.StatusOK, got.status)
+	require.Equal(t, "application/yaml", got.header.Get("Content-Type"))
+	require.Equal(t, string(api.OpenAPI()), got.body)
+}

@@ -1,0 +1,115 @@
+// Package calls asks and changes workflows so that the caller does not notice
+// what may happen in between: a run that hands over to the next one, or a
+// worker that dies with the question.
+package calls
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+)
+
+// An attempt of a query that was handed to a worker that died is not answered,
+// so it is made anew after queryTimeout.
+const (
+	queryTimeout = 2 * time.Second
+	queryTries   = 3
+	pause        = 10 * time.Millisecond
+)
+
+// Query asks an open workflow and puts the answer into result. The error is a
+// [serviceerror.NotFound] if no open workflow has that id.
+func Query(ctx context.Context, c client.Client, workflowID, name string, result any) error {
+	for try := 1; ; {
+		attempt, cancel := context.WithTimeout(ctx, queryTimeout)
+		answer, err := c.QueryWorkflowWithOptions(attempt, &client.QueryWorkflowWithOptionsRequest{
+			WorkflowID: workflowID, QueryType: name, QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
+		})
+		late := IsTimeout(err) || attempt.Err() != nil // the server may call it what it likes
+		cancel()
+		switch {
+		case err == nil && answer.QueryRejected.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
+			if err := Sleep(ctx, pause); err != nil { // the next run takes the question
+				return err
+			}
+		case err == nil && answer.QueryRejected != nil:
+			return serviceerror.NewNotFound("the workflow is closed")
+		case err == nil:
+			return answer.QueryResult.Get(result)
+		case !late || ctx.Err() != nil || try == queryTries:
+			return err
+		default:
+			try++
+		}
+	}
+}
+
+// Update sends an update to the open workflow of that id. It returns when the
+// update has come as far as o.WaitForStage says. The error is a
+// [serviceerror.NotFound] if no open workflow has that id.
+func Update(ctx context.Context, c client.Client, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	o.UpdateID = cmp.Or(o.UpdateID, uuid.NewString())
+	for {
+		handle, err := c.UpdateWorkflow(ctx, o)
+		if !IsNotFound(err) || !isOpen(ctx, c, o.WorkflowID) {
+			return handle, err
+		}
+		// The run that was found first ended before it took the update.
+		if err := Sleep(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func isOpen(ctx context.Context, c client.Client, workflowID string) bool {
+	found, err := c.DescribeWorkflowExecution(ctx, workflowID, "")
+	return err == nil && found.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+}
+
+// IsNotFound reports whether no open workflow has the id that was asked.
+func IsNotFound(err error) bool {
+	_, missing := errors.AsType[*serviceerror.NotFound](err)
+	return missing
+}
+
+// ErrTypeGone is the type of the application error that a workflow refuses
+// updates with because it is about to end.
+const ErrTypeGone = "Gone"
+
+// IsGone reports whether there is no open workflow of the id that was asked,
+// or one that is about to end.
+func IsGone(err error) bool { return IsNotFound(err) || IsRefused(err, ErrTypeGone) }
+
+// IsRefused reports whether a workflow refused an update, or a query, with that
+// error type.
+func IsRefused(err error, errType string) bool {
+	if failed, ok := errors.AsType[*serviceerror.QueryFailed](err); ok {
+		return failed.Failure.GetApplicationFailureInfo().GetType() == errType
+	}
+	refused, ok := errors.AsType[*temporal.ApplicationError](err)
+	return ok && refused.Type() == errType
+}
+
+// IsTimeout reports whether there was no answer in time.
+func IsTimeout(err error) bool {
+	_, deadline := errors.AsType[*serviceerror.DeadlineExceeded](err)
+	_, update := errors.AsType[*client.WorkflowUpdateServiceTimeoutOrCanceledError](err)
+	return deadline || update || errors.Is(err, context.DeadlineExceeded)
+}
+
+// Sleep waits, or returns the context's error if it ends before.
+func Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,246 @@
+package calls_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/query/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+
+	"almanac/internal/calls"
+)
+
+// A server answers calls about one workflow, one answer after another; the last
+// is repeated.
+type server struct {
+	client.Client
+	t       *testing.T
+	answers []answer
+	status  enums.WorkflowExecutionStatus // of the newest run; 0: there is none
+
+	queries []*client.QueryWorkflowWithOptionsRequest
+	updates []client.UpdateWorkflowOptions
+}
+
+// An answer is what a call comes to.
+type answer struct {
+	value    string
+	rejected enums.WorkflowExecutionStatus // why a query was not passed on
+	silent   bool                          // nothing is answered before the deadline
+	err      error
+}
+
+func (s *server) next() answer {
+	a := s.answers[0]
+	if len(s.answers) > 1 {
+		s.answers = s.answers[1:]
+	}
+	return a
+}
+
+func (s *server) QueryWorkflowWithOptions(ctx context.Context, r *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	s.queries = append(s.queries, r)
+	a := s.next()
+	switch {
+	case a.silent:
+		_, bounded := ctx.Deadline()
+		require.True(s.t, bounded, "the attempt would never end")
+		return nil, serviceerror.NewDeadlineExceeded("no worker answered")
+	case a.err != nil:
+		return nil, a.err
+	case a.rejected != 0:
+		return &client.QueryWorkflowWithOptionsResponse{QueryRejected: &query.QueryRejected{Status: a.rejected}}, nil
+	}
+	payloads, err := converter.GetDefaultDataConverter().ToPayloads(a.value)
+	require.NoError(s.t, err)
+	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads)}, nil
+}
+
+func (s *server) UpdateWorkflow(_ context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	s.updates = append(s.updates, o)
+	if a := s.next(); a.err != nil {
+		return nil, a.err
+	}
+	return handle{id: o.UpdateID}, nil
+}
+
+func (s *server) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if s.status == 0 {
+		return nil, missing
+	}
+	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{Status: s.status}}, nil
+}
+
+type handle struct {
+	client.WorkflowUpdateHandle
+	id string
+}
+
+func (h handle) UpdateID() string { return h.id }
+
+var (
+	missing = serviceerror.NewNotFound("there is no such workflow")
+	broken  = serviceerror.NewInternal("broken")
+	refused = temporal.NewNonRetryableApplicationError("not now", "Conflict", nil)
+	gone    = temporal.NewNonRetryableApplicationError("about to end", calls.ErrTypeGone, nil)
+)
+
+// is reports whether an error is the wanted one.
+func is(want error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, want) }
+}
+
+const (
+	running   = enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	completed = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+	handedOn  = enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
+)
+
+func TestQuery(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		answers []answer
+		tries   int
+		value   string
+		err     func(error) bool // nil: it is answered
+	}{
+		{"is answered", []answer{{value: "hello"}}, 1, "hello", nil},
+		{"that met a run which handed over is put to the next", []answer{{rejected: handedOn}, {rejected: handedOn}, {value: "hello"}}, 3, "hello", nil},
+		{"of a closed workflow finds none", []answer{{rejected: completed}}, 1, "", calls.IsNotFound},
+		{"of no workflow finds none", []answer{{err: missing}}, 1, "", calls.IsNotFound},
+		{"is put again if a worker was silent", []answer{{silent: true}, {silent: true}, {value: "hello"}}, 3, "hello", nil},
+		{"is put three times if all workers are silent", []answer{{silent: true}}, 3, "", calls.IsTimeout},
+		{"that a run handed over is not one that a worker was silent about",
+			[]answer{{silent: true}, {rejected: handedOn}, {silent: true}, {value: "hello"}}, 4, "hello", nil},
+		{"is not put again after any other error", []answer{{err: broken}}, 1, "", is(broken)},
+		{"is not put again when it is refused", []answer{{err: refused}}, 1, "", is(refused)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &server{t: t, answers: tt.answers}
+			var value string
+			err := calls.Query(t.Context(), s, "id", "status", &value)
+			if tt.err == nil {
+				require.NoError(t, err)
+			} else {
+				require.True(t, tt.err(err), "%v", err)
+			}
+			require.Equal(t, tt.value, value)
+			require.Len(t, s.queries, tt.tries)
+			for _, q := range s.queries {
+				require.Equal(t, client.QueryWorkflowWithOptionsRequest{
+					WorkflowID: "id", QueryType: "status", QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
+				}, *q)
+			}
+		})
+	}
+	t.Run("ends with its context", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, a := range []answer{{silent: true}, {rejected: handedOn}} {
+			s := &server{t: t, answers: []answer{a}}
+			require.Error(t, calls.Query(ctx, s, "id", "status", new(string)))
+			require.Len(t, s.queries, 1)
+		}
+	})
+}
+
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		answers []answer
+		status  enums.WorkflowExecutionStatus // of the newest run
+		tries   int
+		err     func(error) bool // nil: it is taken
+	}{
+		{"is taken", []answer{{}}, running, 1, nil},
+		{"that met a run which ended is sent to the next", []answer{{err: missing}, {err: missing}, {}}, running, 3, nil},
+		{"of a closed workflow finds none", []answer{{err: missing}}, completed, 1, calls.IsNotFound},
+		{"of no workflow finds none", []answer{{err: missing}}, 0, 1, calls.IsNotFound},
+		{"is not sent again when it is refused", []answer{{err: refused}}, running, 1, is(refused)},
+		{"is not sent again after any other error", []answer{{err: broken}}, running, 1, is(broken)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &server{t: t, answers: tt.answers, status: tt.status}
+			o := client.UpdateWorkflowOptions{
+				WorkflowID: "id", UpdateName: "put", Args: []any{1}, WaitForStage: client.WorkflowUpdateStageCompleted,
+			}
+			h, err := calls.Update(t.Context(), s, o)
+			require.Len(t, s.updates, tt.tries)
+			o.UpdateID = s.updates[0].UpdateID
+			require.NotEmpty(t, o.UpdateID, "so that the server takes it once")
+			for _, u := range s.updates {
+				require.Equal(t, o, u)
+			}
+			if tt.err != nil {
+				require.True(t, tt.err(err), "%v", err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, o.UpdateID, h.UpdateID())
+		})
+	}
+	t.Run("keeps the id that it was given", func(t *testing.T) {
+		t.Parallel()
+		s := &server{t: t, answers: []answer{{}}}
+		_, err := calls.Update(t.Context(), s, client.UpdateWorkflowOptions{WorkflowID: "id", UpdateID: "mine"})
+		require.NoError(t, err)
+		require.Equal(t, "mine", s.updates[0].UpdateID)
+	})
+	t.Run("ends with its context", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		s := &server{t: t, answers: []answer{{err: missing}}, status: running}
+		_, err := calls.Update(ctx, s, client.UpdateWorkflowOptions{WorkflowID: "id"})
+		require.ErrorIs(t, err, context.Canceled)
+	})
+}
+
+func TestErrorsAreToldApart(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name                        string
+		err                         error
+		missing, gone, late, forbid bool // IsNotFound, IsGone, IsTimeout, IsRefused as a conflict
+	}{
+		{"none", nil, false, false, false, false},
+		{"no workflow", missing, true, true, false, false},
+		{"a workflow that is about to end", gone, false, true, false, false},
+		{"a workflow that refuses", refused, false, false, false, true},
+		{"a server that gave up waiting", serviceerror.NewDeadlineExceeded("late"), false, false, true, false},
+		{"a caller that gave up waiting", context.DeadlineExceeded, false, false, true, false},
+		{"a caller that went away", context.Canceled, false, false, false, false},
+		{"no namespace", serviceerror.NewNamespaceNotFound("none"), false, false, false, false},
+		{"anything else", errors.New("not found"), false, false, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.missing, calls.IsNotFound(tt.err))
+			require.Equal(t, tt.gone, calls.IsGone(tt.err))
+			require.Equal(t, tt.late, calls.IsTimeout(tt.err))
+			require.Equal(t, tt.forbid, calls.IsRefused(tt.err, "Conflict"))
+		})
+	}
+}
+
+func TestSleepEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, calls.Sleep(t.Context(), time.Nanosecond))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, calls.Sleep(ctx, time.Hour), context.Canceled)
+}

@@ -1,0 +1,107 @@
+package job
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/sha1"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"software.sslmate.com/src/go-pkcs12"
+)
+
+// What is wrong with a client certificate. The texts are a caller's to read, and
+// show nothing of it.
+var (
+	errNotPFX      = errors.New("a PFX file (PKCS #12, in base64) of one certificate, its private key and at most its chain")
+	errPFXPassword = errors.New("the password of the PFX file")
+	errCostlyPFX   = fmt.Errorf("a PFX file whose password is hashed at most %d times", maxPFXRounds)
+)
+
+// Certificate returns the client certificate of an Authentication of that type:
+// the leaf, its private key, and of its chain what the PFX file holds, in the
+// order in which TLS sends them. The error shows nothing of the file.
+func (a *Authentication) Certificate() (tls.Certificate, error) {
+	c, err := readPFX(a.Pfx, a.Password)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("the client certificate cannot be read: want %w", err)
+	}
+	return c, nil
+}
+
+// describe sets what answers show of the certificate in the PFX file.
+func (a *Authentication) describe() error {
+	c, err := readPFX(a.Pfx, a.Password)
+	if err != nil {
+		return err
+	}
+	a.CertificateThumbprint = fmt.Sprintf("%X", sha1.Sum(c.Leaf.Raw))
+	a.CertificateExpiration = Time{c.Leaf.NotAfter}.String()
+	a.CertificateSubjectName = distinguishedName(c.Leaf.RawSubject)
+	return nil
+}
+
+// decodePFX decodes the base64 of a PFX file. Blanks and line breaks do not
+// count: Azure Scheduler passed over them, and clients sent them.
+func decodePFX(text string) ([]byte, error) {
+	return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
+}
+
+// readPFX returns the certificate of a PFX file whose private key the file holds,
+// with its chain. An empty password opens a file without one, too.
+func readPFX(text, password string) (tls.Certificate, error) {
+	der, err := decodePFX(text)
+	if err != nil {
+		return tls.Certificate{}, errNotPFX
+	}
+	if pfxRounds(der) > maxPFXRounds {
+		return tls.Certificate{}, errCostlyPFX
+	}
+	key, first, others, err := pkcs12.DecodeChain(der, password)
+	switch {
+	case errors.Is(err, pkcs12.ErrIncorrectPassword):
+		return tls.Certificate{}, errPFXPassword
+	case err != nil:
+		return tls.Certificate{}, errNotPFX
+	}
+	// The order of the certificates in a file means nothing.
+	chain := chainOf(key, append([]*x509.Certificate{first}, others...))
+	if chain == nil {
+		return tls.Certificate{}, errNotPFX
+	}
+	c := tls.Certificate{PrivateKey: key, Leaf: chain[0]}
+	for _, link := range chain {
+		c.Certificate = append(c.Certificate, link.Raw)
+	}
+	return c, nil
+}
+
+// chainOf returns the certificate of the private key and those that vouch for
+// it, each for the one before; nil if none is the key's.
+func chainOf(key any, certificates []*x509.Certificate) []*x509.Certificate {
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil
+	}
+	public, ok := signer.Public().(interface{ Equal(crypto.PublicKey) bool })
+	if !ok {
+		return nil
+	}
+	next := func(c *x509.Certificate) bool { return public.Equal(c.PublicKey) }
+	var chain []*x509.Certificate
+	for {
+		i := slices.IndexFunc(certificates, next)
+		if i < 0 {
+			return chain
+		}
+		last := certificates[i]
+		chain = append(chain, last)
+		certificates = slices.Delete(certificates, i, i+1)
+		next = func(c *x509.Certificate) bool { return bytes.Equal(c.RawSubject, last.RawIssuer) }
+	}
+}

@@ -1,0 +1,109 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+)
+
+// Demands are what a job needs a collection to allow.
+type Demands struct {
+	Spacing       time.Duration `json:"spacing,omitempty"`       // least time between two occurrences; 0 for a job that runs once
+	Authenticates bool          `json:"authenticates,omitempty"` // a web request of it, be it the error action's, proves who sends it
+}
+
+// Demands returns what a valid definition needs. created is when the job was
+// created: where there is no start time, its recurrence counts from there.
+func (d *Definition) Demands(created time.Time) Demands {
+	demands := Demands{Authenticates: d.Action.authenticates()}
+	now := created
+	if d.StartTime != nil && d.StartTime.After(now) {
+		now = d.StartTime.Time // however far ahead of the creation a later change put it
+	}
+	if plan, err := d.Plan(created, now); err == nil {
+		demands.Spacing = plan.Spacing()
+	}
+	return demands
+}
+
+// authenticates reports whether a web request of the action, or of its error
+// action, has authentication.
+func (a *Action) authenticates() bool {
+	return a.Request != nil && a.Request.Authentication != nil || a.ErrorAction != nil && a.ErrorAction.authenticates()
+}
+
+// And returns what both together demand.
+func (d Demands) And(o Demands) Demands {
+	spacing := cmp.Or(d.Spacing, o.Spacing)
+	if o.Spacing > 0 {
+		spacing = min(spacing, o.Spacing)
+	}
+	return Demands{Spacing: spacing, Authenticates: d.Authenticates || o.Authenticates}
+}
+
+// Rules are what a collection allows: its plan, tightened by its quota.
+type Rules struct {
+	Plan           string        `json:"plan"`           // the SKU's name
+	Jobs           int           `json:"jobs"`           // jobs in the collection
+	MinRecurrence  time.Duration `json:"minRecurrence"`  // least time between two occurrences of a job
+	Authentication bool          `json:"auth,omitempty"` // whether requests may authenticate themselves
+	Collections    int           `json:"collections"`    // collections of the plan in a subscription
+}
+
+// Rules returns what the collection allows under the plans of l. A quota that
+// asks for more than the plan has no effect.
+func (p *CollectionProperties) Rules(l *Limits) Rules {
+	plan := l.Plans[p.SKU.Name]
+	r := Rules{
+		Plan: p.SKU.Name, Jobs: plan.Jobs, MinRecurrence: plan.MinRecurrence,
+		Authentication: plan.Authentication, Collections: plan.Collections,
+	}
+	if p.Quota == nil {
+		return r
+	}
+	if p.Quota.MaxJobCount > 0 {
+		r.Jobs = min(r.Jobs, p.Quota.MaxJobCount)
+	}
+	if p.Quota.MaxRecurrence != nil {
+		r.MinRecurrence = max(r.MinRecurrence, p.Quota.MaxRecurrence.Duration())
+	}
+	return r
+}
+
+// RefusesJob returns why the collection does not take a job with these demands,
+// or "" where it does. A job that recurs just as often as is allowed is taken.
+func (r Rules) RefusesJob(collection, name string, d Demands) string {
+	switch {
+	case d.Spacing > 0 && d.Spacing < r.MinRecurrence:
+		return fmt.Sprintf("The job '%s' would recur after %s, sooner than the %s that the job collection '%s', of plan %s, allows (quota maxRecurrence). "+
+			"Let the job recur less often, or change the plan or the quota of the collection.",
+			name, isoText(d.Spacing), isoText(r.MinRecurrence), collection, r.Plan)
+	case d.Authenticates && !r.Authentication:
+		return fmt.Sprintf("The job '%s' authenticates its requests, which the plan %s of the job collection '%s' does not allow. "+
+			"Leave out the authentication, or change the plan of the collection.",
+			name, r.Plan, collection)
+	}
+	return ""
+}
+
+// RefusesAnother returns why a collection that has so many jobs does not take
+// one more, or "" where it does.
+func (r Rules) RefusesAnother(collection, name string, have int) string {
+	if have < r.Jobs {
+		return ""
+	}
+	return fmt.Sprintf("The job collection '%s', of plan %s, has reached its quota of %d jobs (quota maxJobCount), and the job '%s' would be one more than its %d. "+
+		"Delete a job, or change the plan or the quota of the collection.",
+		collection, r.Plan, r.Jobs, name, have)
+}
+
+// RefusesCount returns why these rules cannot come to apply to a collection
+// that has so many jobs already, or "" where they can.
+func (r Rules) RefusesCount(collection string, have int) string {
+	if have <= r.Jobs {
+		return ""
+	}
+	return fmt.Sprintf("The job collection '%s' has %d jobs, more than the %d that its plan %s would allow with this quota (maxJobCount). "+
+		"Delete jobs first, or ask for a larger plan or quota.",
+		collection, have, r.Jobs, r.Plan)
+}

@@ -1,0 +1,124 @@
+package job_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+)
+
+func TestDemands(t *testing.T) {
+	t.Parallel()
+	const basic = `{"type":"Http","request":{"uri":"http://h/","authentication":{"type":"Basic","username":"u","password":"p"}}}`
+	const queue = `{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"s"}}`
+	for _, tt := range []struct {
+		name, body string
+		want       job.Demands
+	}{
+		{"a job that runs once", withAction(httpAction), job.Demands{}},
+		{"one that recurs", withRecurrence(`{"frequency":"hour","interval":3}`), job.Demands{Spacing: 3 * time.Hour}},
+		{"one that recurs by its lists", withRecurrence(`{"frequency":"month","count":1,"schedule":{"hours":[0,23],"minutes":[0,15]}}`), job.Demands{Spacing: 15 * time.Minute}},
+		{"the phase is that of the creation", withRecurrence(`{"frequency":"minute","interval":45,"schedule":{"minutes":[0,15]}}`), job.Demands{Spacing: 45 * time.Minute}},
+		{"the phase is that of the start", `{"startTime":"2026-01-10T12:07:30Z","action":` + httpAction + `,"recurrence":{"frequency":"minute","interval":4,"schedule":{"minutes":[7,11,23]}}}`, job.Demands{Spacing: 4 * time.Minute}},
+		{"a start that lies far ahead", `{"startTime":"2027-07-01","action":` + httpAction + `,"recurrence":{"frequency":"day"}}`, job.Demands{Spacing: 24 * time.Hour}},
+		{"a request that authenticates itself", withAction(basic), job.Demands{Authenticates: true}},
+		{"one of the error action", withAction(`{"type":"Http","request":{"uri":"http://h/"},"errorAction":` + basic + `}`), job.Demands{Authenticates: true}},
+		{"a queue has a key of its own", withAction(queue), job.Demands{}},
+		{"authentication of no kind", withRequest(`{"uri":"http://h/","authentication":{"type":"NotSpecified"}}`), job.Demands{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := mustParse(t, tt.body)
+			require.Equal(t, tt.want, d.Demands(now))
+		})
+	}
+	t.Run("a start more than 18 months after the creation, by a later change", func(t *testing.T) {
+		t.Parallel()
+		d := mustParse(t, `{"startTime":"2027-07-01","action":`+httpAction+`,"recurrence":{"frequency":"day"}}`)
+		require.Equal(t, job.Demands{Spacing: 24 * time.Hour}, d.Demands(now.AddDate(-3, 0, 0)))
+	})
+}
+
+func TestDemandsTogether(t *testing.T) {
+	t.Parallel()
+	once, hourly, daily := job.Demands{Authenticates: true}, job.Demands{Spacing: time.Hour}, job.Demands{Spacing: 24 * time.Hour}
+	require.Equal(t, hourly, hourly.And(daily))
+	require.Equal(t, hourly, daily.And(hourly))
+	require.Equal(t, job.Demands{Spacing: time.Hour, Authenticates: true}, once.And(hourly))
+	require.Equal(t, job.Demands{Spacing: time.Hour, Authenticates: true}, hourly.And(once))
+	require.Equal(t, once, once.And(job.Demands{}))
+}
+
+func TestRules(t *testing.T) {
+	t.Parallel()
+	l := job.DefaultLimits()
+	for _, tt := range []struct {
+		name string
+		p    job.CollectionProperties
+		want string
+	}{
+		{"a plan", job.CollectionProperties{SKU: job.SKU{Name: "Free"}}, `{"plan":"Free","jobs":5,"minRecurrence":3600000000000,"collections":1}`},
+		{"the plan of an older version", job.CollectionProperties{SKU: job.SKU{Name: "Premium"}}, `{"plan":"Premium","jobs":50,"minRecurrence":60000000000,"auth":true,"collections":10000}`},
+		{
+			"a quota tightens it, and a month has 28 days",
+			job.CollectionProperties{SKU: job.SKU{Name: "Standard"}, Quota: &job.Quota{MaxJobCount: 7, MaxRecurrence: &job.MaxRecurrence{Frequency: "month", Interval: 2}}},
+			`{"plan":"Standard","jobs":7,"minRecurrence":4838400000000000,"auth":true,"collections":100}`,
+		},
+		{
+			"a quota does not loosen it",
+			job.CollectionProperties{SKU: job.SKU{Name: "Free"}, Quota: &job.Quota{MaxJobCount: 6, MaxRecurrence: &job.MaxRecurrence{Frequency: "minute", Interval: 59}}},
+			`{"plan":"Free","jobs":5,"minRecurrence":3600000000000,"collections":1}`,
+		},
+		{"an empty quota", job.CollectionProperties{SKU: job.SKU{Name: "P20Premium"}, Quota: &job.Quota{}}, `{"plan":"P20Premium","jobs":1000,"minRecurrence":60000000000,"auth":true,"collections":10000}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := tt.p.Rules(&l)
+			require.Equal(t, tt.want, compactJSON(t, got))
+			var again job.Rules
+			require.NoError(t, json.Unmarshal([]byte(tt.want), &again))
+			require.Equal(t, got, again)
+		})
+	}
+}
+
+func TestRulesSayWhatTheyRefuse(t *testing.T) {
+	t.Parallel()
+	free := job.Rules{Plan: "Free", Jobs: 5, MinRecurrence: time.Hour, Collections: 1}
+	standard := job.Rules{Plan: "Standard", Jobs: 50, MinRecurrence: 28 * 24 * time.Hour, Authentication: true, Collections: 100}
+	for _, tt := range []struct{ name, got, want string }{
+		{"a job that runs once", free.RefusesJob("c", "j", job.Demands{}), ""},
+		{"just as often as is allowed", free.RefusesJob("c", "j", job.Demands{Spacing: time.Hour}), ""},
+		{"a monthly job under a quota of a month", standard.RefusesJob("c", "j", job.Demands{Spacing: 28 * 24 * time.Hour, Authenticates: true}), ""},
+		{
+			"too often", free.RefusesJob("c", "j", job.Demands{Spacing: time.Hour - time.Minute}),
+			"The job 'j' would recur after PT59M, sooner than the PT1H that the job collection 'c', of plan Free, allows (quota maxRecurrence). " +
+				"Let the job recur less often, or change the plan or the quota of the collection.",
+		},
+		{
+			"authentication", free.RefusesJob("c", "j", job.Demands{Authenticates: true}),
+			"The job 'j' authenticates its requests, which the plan Free of the job collection 'c' does not allow. " +
+				"Leave out the authentication, or change the plan of the collection.",
+		},
+		{"the last job that fits", free.RefusesAnother("c", "j", 4), ""},
+		{
+			"one more job", free.RefusesAnother("c", "j", 5),
+			"The job collection 'c', of plan Free, has reached its quota of 5 jobs (quota maxJobCount), and the job 'j' would be one more than its 5. " +
+				"Delete a job, or change the plan or the quota of the collection.",
+		},
+		{"as many jobs as the new plan allows", free.RefusesCount("c", 5), ""},
+		{
+			"more jobs than the new plan allows", free.RefusesCount("c", 6),
+			"The job collection 'c' has 6 jobs, more than the 5 that its plan Free would allow with this quota (maxJobCount). " +
+				"Delete jobs first, or ask for a larger plan or quota.",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.want, tt.got)
+		})
+	}
+}

@@ -1,0 +1,199 @@
+package job_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+)
+
+// A wildBody is the body of a PUT as a client recorded it, a template holds
+// it, or a document prints it. Its secrets are replaced.
+type wildBody struct {
+	Source   string // repository and path, or title
+	Kind     string // job or collection
+	API      string // version of the API that it was written for
+	Request  json.RawMessage
+	Response json.RawMessage // what a client sees of the answer; nil where the documented rules give it
+	Refused  []string        // the fields that are to blame, of a body that is not taken
+	Why      string          // it is not
+}
+
+// wildAt is when the bodies are sent: no start is too far off then, and the
+// certificates are still valid.
+var wildAt = time.Date(2018, 10, 12, 0, 0, 0, 0, time.UTC)
+
+// wildBodies returns all bodies by the names of their files.
+func wildBodies(t *testing.T) map[string]wildBody {
+	t.Helper()
+	files, err := filepath.Glob("testdata/wild/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	bodies := map[string]wildBody{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var w wildBody
+		require.NoError(t, json.Unmarshal(text, &w), file)
+		require.Contains(t, []string{"job", "collection"}, w.Kind, file)
+		require.Equal(t, w.Refused != nil, w.Why != "", file)
+		bodies[strings.TrimSuffix(filepath.Base(file), ".json")] = w
+	}
+	return bodies
+}
+
+// answer returns what the body is answered with, but for what the service
+// adds of its own: names and status.
+func (w wildBody) answer() (resource, error) {
+	if w.Kind == "collection" {
+		c, err := job.ParseCollection(w.Request, nil)
+		return resource{c.Location, c.Tags, c.Properties}, err
+	}
+	d, err := w.parse(w.Request, nil)
+	return resource{Properties: d.Redacted()}, err
+}
+
+func (w wildBody) parse(body []byte, stored *job.Definition) (job.Definition, error) {
+	return job.ParseDefinition(body, job.ParseOptions{Now: wildAt, Stored: stored})
+}
+
+func TestBodiesFoundInTheWildComeBackAsSent(t *testing.T) {
+	t.Parallel()
+	for name, w := range wildBodies(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer, err := w.answer()
+			if w.Refused != nil {
+				require.Equal(t, w.Refused, blamed(t, err))
+				return
+			}
+			require.NoError(t, err)
+			if w.Response != nil {
+				require.Equal(t, compactJSON(t, w.Response), compactJSON(t, answer))
+			} else {
+				require.JSONEq(t, w.expected(t), compactJSON(t, answer))
+			}
+		})
+	}
+}
+
+func TestAnAnswerMayBeSentBackAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	for name, w := range wildBodies(t) {
+		if w.Refused != nil {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer, err := w.answer()
+			require.NoError(t, err)
+			text := compactJSON(t, answer)
+			if w.Kind == "collection" {
+				w.Request = json.RawMessage(text)
+				answer, err = w.answer()
+				require.NoError(t, err)
+				require.Equal(t, text, compactJSON(t, answer))
+				return
+			}
+			stored, err := w.parse(w.Request, nil)
+			require.NoError(t, err)
+			d, err := w.parse([]byte(text), new(stored.Redacted()))
+			require.NoError(t, err)
+			require.False(t, d.HasSecret())
+			require.Equal(t, text, compactJSON(t, resource{Properties: d}))
+			require.Equal(t, compactJSON(t, stored), compactJSON(t, d.KeepSecrets(&stored)), "with the stored secrets")
+		})
+	}
+}
+
+// blamed returns the paths of the fields that err reports.
+func blamed(t *testing.T, err error) []string {
+	t.Helper()
+	e, ok := errors.AsType[*job.Error](err)
+	require.True(t, ok, "%v", err)
+	var paths []string
+	for _, f := range e.Fields {
+		paths = append(paths, f.Path)
+	}
+	return paths
+}
+
+// expected returns what the body comes back as by the documented rules, but
+// for the order of members.
+func (w wildBody) expected(t *testing.T) string {
+	t.Helper()
+	var body map[string]any
+	require.NoError(t, json.Unmarshal(w.Request, &body))
+	if body["properties"] == nil {
+		body = map[string]any{"properties": body}
+	}
+	seen := []string{"properties"}
+	if w.Kind == "collection" {
+		seen = append(seen, "location", "tags")
+	}
+	for name := range body {
+		if !slices.Contains(seen, name) {
+			delete(body, name)
+		}
+	}
+	properties := w.shown("properties", body["properties"]).(map[string]any)
+	if properties["state"] == nil {
+		properties["state"] = w.shown("state", "enabled")
+	}
+	if r, ok := properties["recurrence"].(map[string]any); ok && r["interval"] == nil {
+		r["interval"] = 1
+	}
+	delete(properties, "status")
+	body["properties"] = properties
+	return compactJSON(t, body)
+}
+
+// Members that no answer holds, and how answers spell what is not echoed.
+var (
+	secretMembers = []string{"password", "pfx", "secret", "sasToken", "sasKey"}
+	lowerMembers  = []string{"frequency", "retryType", "weekDays", "day"}
+	spellings     = []string{"Basic", "ActiveDirectoryOAuth", "sharedAccessKey", "netMessaging", "amqp", "Free", "Standard"}
+)
+
+// shown returns the value of a member as answers show it.
+func (w wildBody) shown(member string, value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		all := map[string]any{}
+		for name, inner := range v {
+			switch {
+			case member == "headers", member == "customMessageProperties":
+				all[name] = inner
+			case member == "authentication" && name == "type", name == "transportType", member == "sku":
+				i := slices.IndexFunc(spellings, func(s string) bool { return strings.EqualFold(s, inner.(string)) })
+				all[name] = spellings[i]
+			case inner != nil && !slices.Contains(secretMembers, name):
+				name = strings.ToLower(name[:1]) + name[1:]
+				all[name] = w.shown(name, inner)
+			}
+		}
+		return all
+	case []any:
+		all := make([]any, len(v))
+		for i, inner := range v {
+			all[i] = w.shown(member, inner)
+		}
+		return all
+	case string:
+		switch {
+		case member == "state" && w.Kind == "collection":
+			return strings.ToUpper(v[:1]) + strings.ToLower(v[1:])
+		case member == "state", slices.Contains(lowerMembers, member):
+			return strings.ToLower(v)
+		}
+	}
+	return value
+}

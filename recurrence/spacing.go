@@ -1,0 +1,103 @@
+package recurrence
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// Spacing returns the least time between two occurrences of the rule that
+// follow each other, or 0 for a job that runs once. It is a property of the rule
+// on its calendar: how a zone's clock changes, Count and End play no part in it,
+// nor does the run at once of a job without a start time.
+//
+// The answer is exact: it covers the whole cycle after which the rule repeats,
+// which takes up to 400 years where it counts months.
+func (p *Plan) Spacing() time.Duration {
+	if p.grid == nil {
+		return 0
+	}
+	return time.Duration(p.grid.spacing()) * time.Second
+}
+
+func (g elapsed) spacing() int64 { return g.every }
+
+// spacing compares the times of one day with the night between two dates.
+func (g *wallGrid) spacing() int64 {
+	within, overnight := g.clock.gaps()
+	return 60 * min(within, (g.calendar.spacing()-1)*minutesPerDay+overnight)
+}
+
+// gaps returns the least distance between two times of a day, and the distance
+// from the last one to the first one of the next day, both in minutes.
+func (c clock) gaps() (within, overnight int64) {
+	within = math.MaxInt64
+	first, _ := c.nextMinute(0)
+	last := first
+	for {
+		next, ok := c.nextMinute(last + 1)
+		if !ok {
+			return within, minutesPerDay - (last - first)
+		}
+		within = min(within, next-last)
+		last = next
+	}
+}
+
+// spacing looks at the instants of one cycle, of which there are 1440 at most,
+// all at the offset from UTC with which the rule fires first: at the anchor's it
+// may never fire.
+func (s *slots) spacing() int64 {
+	first, _ := s.next(s.anchor, lastInstant)
+	offset := s.zone.offset(first)
+	cycle := s.every / gcd(s.every, minutesPerDay) * minutesPerDay * 60
+	least := cycle
+	for at := first; at < first+cycle && least > 60; {
+		next, ok := s.nextAt(at+1, offset)
+		if !ok {
+			break
+		}
+		least = min(least, next-at)
+		at = next
+	}
+	return least
+}
+
+func (c days) spacing() int64 { return c.every }
+
+func (c weeks) spacing() int64 {
+	least := c.every
+	for day, _ := c.next(c.monday); day < c.monday+c.every; {
+		next, _ := c.next(day + 1)
+		least = min(least, next-day)
+		day = next
+	}
+	return least
+}
+
+// spacing looks at the months of one cycle and at the first one of the next.
+func (c *months) spacing() int64 {
+	least := int64(math.MaxInt64)
+	last := int64(math.MinInt64 / 2)
+	k, _ := c.nextHit(0)
+	for end := k + c.cycle; k <= end && least > 1; {
+		number := c.first + k*c.every
+		start := firstDay(number)
+		days := c.daysOf(number, start)
+		least = min(least, start+int64(bits.TrailingZeros32(days))-last, closest(days))
+		last = start + int64(bits.Len32(days)) - 1
+		k, _ = c.nextHit(k + 1)
+	}
+	return least
+}
+
+// closest returns the least distance between two bits of a set, or more than
+// any month has days if it holds one bit only.
+func closest(set uint32) int64 {
+	for distance := 1; distance < 32; distance++ {
+		if set&(set>>distance) != 0 {
+			return int64(distance)
+		}
+	}
+	return math.MaxInt64
+}

@@ -1,0 +1,223 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"almanac/job"
+	"almanac/scheduler"
+	"almanac/workflows"
+)
+
+// A directory answers queries as workflows do.
+type directory struct {
+	client.Client
+	t       *testing.T
+	answers map[string]any // by workflow id and query
+
+	mu    sync.Mutex
+	asked int // guarded by mu
+}
+
+func (d *directory) QueryWorkflowWithOptions(_ context.Context, r *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	d.mu.Lock()
+	d.asked++
+	d.mu.Unlock()
+	answer, ok := d.answers[r.WorkflowID+" "+r.QueryType]
+	if !ok {
+		return nil, serviceerror.NewNotFound("there is no such workflow")
+	}
+	payloads, err := converter.GetDefaultDataConverter().ToPayloads(answer)
+	require.NoError(d.t, err)
+	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads)}, nil
+}
+
+// shelf returns a collection of jobs job1, job2 … with the sequences 10, 20 …
+// Every third is disabled, every fifth is gone.
+func shelf(t *testing.T, jobs int) *directory {
+	t.Helper()
+	d := &directory{t: t, answers: map[string]any{}}
+	var listed []workflows.Listed
+	for i := 1; i <= jobs; i++ {
+		j := job.Job{Key: key.Collection.Job(fmt.Sprint("Job", i))}
+		j.Definition.State = job.StateEnabled
+		if i%3 == 0 {
+			j.Definition.State = job.StateDisabled
+		}
+		start := time.Date(2026, 1, i, 0, 0, 0, 0, time.UTC)
+		j.Definition.StartTime = job.NewTime(start)
+		listed = append(listed, workflows.Listed{Name: j.Key.Name, Sequence: 10 * i})
+		if i%5 != 0 {
+			d.answers[j.Key.WorkflowID()+" "+workflows.QueryStatus] = j
+		}
+	}
+	d.answers[key.Collection.WorkflowID()+" "+workflows.QueryJobs] = listed
+	return d
+}
+
+// jobPages lists a collection's jobs page by page until the list ends.
+func jobPages(t *testing.T, s *scheduler.Service, p job.Page) []string {
+	t.Helper()
+	var names []string
+	for {
+		jobs, next, err := s.Jobs(t.Context(), key.Collection, p)
+		require.NoError(t, err)
+		for _, j := range jobs {
+			names = append(names, j.Key.Name)
+		}
+		if next == "" {
+			return names
+		}
+		require.Len(t, jobs, p.Top, "only the last page is shorter")
+		p.After, p.Skip = next, 0
+	}
+}
+
+func TestJobsAreListedInTheOrderOfTheirCreation(t *testing.T) {
+	t.Parallel()
+	const jobs = 64
+	at := func(day int) time.Time { return time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC) }
+	for _, tt := range []struct {
+		name   string
+		filter job.Filter
+		want   func(i int) bool
+	}{
+		{"all that are there", job.Filter{}, func(int) bool { return true }},
+		{"those that are disabled", job.Filter{State: job.StateDisabled}, func(i int) bool { return i%3 == 0 }},
+		{"those that start in a period", job.Filter{Start: job.Period{From: at(20), Before: at(41)}}, func(i int) bool { return i >= 20 && i < 41 }},
+		{"those that have an end time: none", job.Filter{End: job.Period{From: at(1)}}, func(int) bool { return false }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var want []string
+			for i := 1; i <= jobs; i++ {
+				if i%5 != 0 && tt.want(i) {
+					want = append(want, fmt.Sprint("Job", i))
+				}
+			}
+			s := scheduler.New(scheduler.Options{Client: shelf(t, jobs)})
+			for _, top := range []int{1, 2, 7, 100} {
+				require.Equal(t, want, jobPages(t, s, job.Page{Top: top, Filter: tt.filter}), "by %d", top)
+			}
+			skip := min(3, len(want))
+			require.ElementsMatch(t, want[skip:], jobPages(t, s, job.Page{Skip: skip, Top: 4, Filter: tt.filter}), "but for %d", skip)
+		})
+	}
+}
+
+func TestAPageOfJobsAsksNoMoreThanItNeeds(t *testing.T) {
+	t.Parallel()
+	d := shelf(t, 640)
+	jobs, next, err := scheduler.New(scheduler.Options{Client: d}).Jobs(t.Context(), key.Collection, job.Page{Top: 20})
+	require.NoError(t, err)
+	require.Len(t, jobs, 20)
+	require.NotEmpty(t, next)
+	require.Less(t, d.asked, 50, "of 640 jobs")
+}
+
+func TestAListOfJobsGoesOnThoughJobsComeAndGo(t *testing.T) {
+	t.Parallel()
+	d := shelf(t, 9)
+	s := scheduler.New(scheduler.Options{Client: d})
+	jobs, next, err := s.Jobs(t.Context(), key.Collection, job.Page{Top: 3})
+	require.NoError(t, err)
+	require.Equal(t, "Job3", jobs[2].Key.Name)
+
+	list := key.Collection.WorkflowID() + " " + workflows.QueryJobs
+	listed := d.answers[list].([]workflows.Listed)
+	listed = slices.DeleteFunc(slices.Clone(listed), func(l workflows.Listed) bool { return l.Sequence <= 30 }) // those of the first page
+	d.answers[list] = append(listed, workflows.Listed{Name: "Job1", Sequence: 100})                             // one of them anew
+	require.Equal(t, []string{"Job4", "Job6", "Job7", "Job8", "Job9", "Job1"}, jobPages(t, s, job.Page{Top: 2, After: next}))
+}
+
+// office returns a subscription with the collections of these paths, such as
+// "Group/Name".
+func office(t *testing.T, paths ...string) *directory {
+	t.Helper()
+	d := &directory{t: t, answers: map[string]any{job.SubscriptionWorkflowID("S") + " " + workflows.QueryCollections: paths}}
+	for _, path := range paths {
+		group, name, _ := strings.Cut(path, "/")
+		k := job.CollectionKey{Subscription: "s", ResourceGroup: group, Name: name}
+		if name != "gone" {
+			d.answers[k.WorkflowID()+" "+workflows.QueryStatus] = job.Collection{Key: k}
+		}
+	}
+	return d
+}
+
+// collectionPages lists collections page by page until the list ends.
+func collectionPages(t *testing.T, s *scheduler.Service, group string, p job.Page) []string {
+	t.Helper()
+	var paths []string
+	for {
+		collections, next, err := s.Collections(t.Context(), "s", group, p)
+		require.NoError(t, err)
+		for _, c := range collections {
+			paths = append(paths, c.Key.Path())
+		}
+		if next == "" {
+			return paths
+		}
+		require.Len(t, collections, p.Top, "only the last page is shorter")
+		p.After, p.Skip = next, 0
+	}
+}
+
+func TestCollectionsAreListedByName(t *testing.T) {
+	t.Parallel()
+	paths := []string{"g/zebra", "G/Ape", "h/bear", "h/ape", "g/gone", "g/Äffin", "g/cat", "h/Zebra"}
+	for _, tt := range []struct {
+		group string
+		want  []string
+	}{
+		{"", []string{"G/Ape", "h/ape", "h/bear", "g/cat", "g/zebra", "h/Zebra", "g/Äffin"}},
+		{"g", []string{"G/Ape", "g/cat", "g/zebra", "g/Äffin"}},
+		{"H", []string{"h/ape", "h/bear", "h/Zebra"}},
+		{"nobody's", nil},
+	} {
+		t.Run("of the resource group "+tt.group, func(t *testing.T) {
+			t.Parallel()
+			s := scheduler.New(scheduler.Options{Client: office(t, paths...)})
+			for _, top := range []int{1, 2, 7, 100} {
+				require.Equal(t, tt.want, collectionPages(t, s, tt.group, job.Page{Top: top}), "by %d", top)
+			}
+		})
+	}
+	t.Run("of a subscription that has none", func(t *testing.T) {
+		t.Parallel()
+		s := scheduler.New(scheduler.Options{Client: &directory{t: t}})
+		require.Empty(t, collectionPages(t, s, "", job.Page{Top: 10}))
+	})
+	t.Run("though some come and go meanwhile", func(t *testing.T) {
+		t.Parallel()
+		s := scheduler.New(scheduler.Options{Client: office(t, "g/a", "g/b", "g/c")})
+		_, next, err := s.Collections(t.Context(), "s", "", job.Page{Top: 2})
+		require.NoError(t, err)
+		s = scheduler.New(scheduler.Options{Client: office(t, "g/aa", "g/c", "g/bb")}) // a and b are gone
+		require.Equal(t, []string{"g/bb", "g/c"}, collectionPages(t, s, "", job.Page{Top: 2, After: next}))
+	})
+}
+
+func TestAContinuationThatNoListReturnedIsRefused(t *testing.T) {
+	t.Parallel()
+	s := scheduler.New(scheduler.Options{Client: shelf(t, 3)})
+	for _, after := range []string{"next", "1.5", "0x10", "10 ", "99999999999999999999"} {
+		_, _, err := s.Jobs(t.Context(), key.Collection, job.Page{Top: 1, After: after})
+		requireBadToken(t, err)
+	}
+	s = scheduler.New(scheduler.Options{Client: office(t, "g/a")})
+	for _, after := range []string{"not base64", "a", "Zy9h="} {
+		_, _, err := s.Collections(t.Context(), "s", "", job.Page{Top: 1, After: after})
+		requireBadToken(t, err)
+	}
+}

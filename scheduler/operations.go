@@ -1,0 +1,75 @@
+package scheduler
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/update/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"almanac/internal/calls"
+	"almanac/job"
+)
+
+// operationPatience is how long a caller waits for an operation before it is
+// told how to look for the end of it.
+const operationPatience = 5 * time.Second
+
+// operate enables, disables or deletes a collection. What takes long goes on
+// without the caller: the operation is the update of the collection's workflow,
+// whose outcome Temporal keeps.
+func (s *Service) operate(ctx context.Context, k job.CollectionKey, name string) (*job.Operation, error) {
+	if err := k.Validate(); err != nil {
+		return nil, err
+	}
+	missing := missingCollection(k)
+	accept, cancel := context.WithTimeout(ctx, updateTimeout)
+	defer cancel()
+	handle, err := calls.Update(accept, s.client, client.UpdateWorkflowOptions{
+		WorkflowID: k.WorkflowID(), UpdateName: name, WaitForStage: client.WorkflowUpdateStageAccepted,
+	})
+	if err != nil {
+		return nil, s.fail(ctx, err, missing)
+	}
+	wait, cancel := context.WithTimeout(ctx, operationPatience)
+	defer cancel()
+	if err := handle.Get(wait, nil); !calls.IsTimeout(err) || ctx.Err() != nil {
+		return nil, s.fail(ctx, err, missing)
+	}
+	return &job.Operation{ID: handle.RunID() + "." + handle.UpdateID()}, nil
+}
+
+// Operation returns how an operation on a collection stands.
+func (s *Service) Operation(ctx context.Context, k job.CollectionKey, id string) (job.Operation, error) {
+	missing := job.NotFound("jobcollections/"+k.Name+"/operations/"+id, k.ResourceGroup)
+	run, updateID, _ := strings.Cut(id, ".")
+	if uuid.Validate(run) != nil || uuid.Validate(updateID) != nil || k.Validate() != nil {
+		return job.Operation{}, missing
+	}
+	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
+	defer cancel()
+	found, err := s.client.WorkflowService().PollWorkflowExecutionUpdate(ctx, &workflowservice.PollWorkflowExecutionUpdateRequest{
+		Namespace: s.namespace,
+		UpdateRef: &update.UpdateRef{
+			WorkflowExecution: &common.WorkflowExecution{WorkflowId: k.WorkflowID(), RunId: run}, UpdateId: updateID,
+		},
+	})
+	return job.Operation{ID: id, Done: found.GetOutcome() != nil}, s.fail(ctx, err, missing)
+}
+
+// update sends an update to a workflow and waits for the answer.
+func (s *Service) update(ctx context.Context, timeout time.Duration, id, name string, result any, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	handle, err := calls.Update(ctx, s.client, client.UpdateWorkflowOptions{
+		WorkflowID: id, UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err != nil {
+		return err
+	}
+	return handle.Get(ctx, result)
+}

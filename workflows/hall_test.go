@@ -1,0 +1,205 @@
+package workflows_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/activities"
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// A hall runs a job collection in skipped time.
+type hall struct {
+	*stage
+	input   workflows.CollectionInput
+	signals bool // whether the run began when jobs were told by signals
+
+	absent func(name string) bool // which jobs do not exist
+	leaves bool                   // whether a job that is signalled to delete itself does, 300 ms later
+	slow   time.Duration          // how long the first signal, or call of the activity that updates, takes
+	full   string                 // why the subscription has no place under another plan
+
+	mu    sync.Mutex                            // guards what follows
+	told  []string                              // what arrived, such as "00:00:10 a collection true"
+	sizes []int                                 // how many workflows each call of the activity updated
+	plans []workflows.RegisterCollectionRequest // what the subscription was asked for
+	left  []string                              // what the subscription was told is gone
+}
+
+func newHall(t *testing.T, state job.CollectionState, names ...string) *hall {
+	h := &hall{stage: newStage(t, func(id string) string { return id[strings.LastIndex(id, "/")+1:] })}
+	h.absent = func(name string) bool { return slices.Contains(h.missing, name) }
+	h.input.Collection = job.Collection{Key: key.Collection, Properties: properties(state), Generation: 1}
+	for i, name := range names {
+		h.input.Jobs = append(h.input.Jobs, workflows.Registration{Name: name, Sequence: i + 1, Resting: state != job.CollectionEnabled})
+	}
+	h.input.Sequence = len(names)
+	return h
+}
+
+func properties(state job.CollectionState) job.CollectionProperties {
+	return job.CollectionProperties{SKU: job.SKU{Name: "Standard"}, State: state}
+}
+
+// upTo are the rules of the plan Standard with a quota of jobs.
+func upTo(jobs int) *job.Rules {
+	return &job.Rules{Plan: "Standard", Jobs: jobs, MinRecurrence: time.Minute, Authentication: true, Collections: 100}
+}
+
+func (h *hall) register(after time.Duration, name string, limit int) *reply {
+	return h.update(after, workflows.UpdateRegister, workflows.RegisterRequest{Name: name, Rules: upTo(limit)})
+}
+
+func (h *hall) put(after time.Duration, state job.CollectionState) *reply {
+	return h.update(after, workflows.UpdatePut, workflows.PutRequest{Collection: job.Collection{Properties: properties(state)}})
+}
+
+// listed asks for the jobs.
+func (h *hall) listed(after time.Duration) *[]workflows.Listed {
+	got := []workflows.Listed{{Name: "not asked"}}
+	h.at(after, func() {
+		value, err := h.env.QueryWorkflow(workflows.QueryJobs)
+		require.NoError(h.t, err)
+		got = nil
+		require.NoError(h.t, value.Get(&got))
+	})
+	return &got
+}
+
+// names asks for the names of the jobs.
+func (h *hall) names(after time.Duration) *[]string {
+	listed := h.listed(after)
+	var got []string
+	h.at(after, func() {
+		for _, l := range *listed {
+			got = append(got, l.Name)
+		}
+	})
+	return &got
+}
+
+// errStopped says that the collection was there until the test deleted it.
+var errStopped = errors.New("the test is over")
+
+// run runs one run of the collection's workflow and returns what it ended
+// with: errStopped if it was still there in the end.
+func (h *hall) run(until time.Duration) error {
+	h.prepare(workflows.TypeCollection, workflows.Collection)
+	if h.signals {
+		h.env.OnGetVersion("tell jobs by updates", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion)
+	}
+	var first sync.Once
+	wait := func() (d time.Duration) {
+		first.Do(func() { d = h.slow })
+		return d
+	}
+	h.env.RegisterActivityWithOptions(h.tell, activity.RegisterOptions{Name: activities.TypeUpdate})
+	if h.slow > 0 {
+		h.env.OnActivity(activities.TypeUpdate, mock.Anything, mock.Anything).AfterFn(wait).Return(h.tell).Maybe()
+	}
+	h.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, "", mock.Anything, mock.Anything).AfterFn(wait).
+		Return(func(_, id, _, signal string, argument any) error { return h.signalled(id, signal, argument) }).Maybe()
+	h.env.RegisterDelayedCallback(func() { h.stopped = true; h.env.CancelWorkflow() }, until)
+	if err := h.play(workflows.TypeCollection, h.input); err != nil || !h.stopped {
+		return err
+	}
+	return errStopped
+}
+
+// handOver has the run continue as new at an instant, and returns what the next
+// one starts from.
+func (h *hall) handOver(at time.Duration) workflows.CollectionInput {
+	h.at(at-time.Millisecond, func() { h.env.SetContinueAsNewSuggested(true) })
+	h.removed(at, "stranger") // wakes it
+	return continued[workflows.CollectionInput](h.t, h.run(time.Hour))
+}
+
+// hear notes what a job is told. It reports whether the job exists.
+func (h *hall) hear(id, what string, argument any) bool {
+	name := h.name(id)
+	require.Equal(h.t, key.Collection.Job(name).WorkflowID(), id)
+	if h.stopped || h.absent(name) {
+		return false
+	}
+	line := clock(h.env.Now()) + " " + name + " " + what
+	if argument != nil {
+		line += fmt.Sprint(" ", argument)
+	}
+	h.told = append(h.told, line)
+	return true
+}
+
+// tell stands for the activity that updates workflows.
+func (h *hall) tell(_ context.Context, in activities.UpdateInput) ([]int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	missing := []int{}
+	for i, id := range in.Workflows {
+		if id == job.SubscriptionWorkflowID(key.Collection.Subscription) {
+			return missing, h.claimPlan(in)
+		}
+		if !h.hear(id, in.Update, in.Argument) {
+			missing = append(missing, i)
+		}
+	}
+	if !h.stopped {
+		h.sizes = append(h.sizes, len(in.Workflows))
+	}
+	return missing, nil
+}
+
+func (h *hall) claimPlan(in activities.UpdateInput) error {
+	require.Equal(h.t, workflows.UpdateRegister, in.Update)
+	var r workflows.RegisterCollectionRequest
+	require.NoError(h.t, json.Unmarshal([]byte(asJSON(h.t, in.Argument)), &r))
+	h.plans = append(h.plans, r)
+	if h.full != "" {
+		return temporal.NewNonRetryableApplicationError(h.full, workflows.ErrTypeConflict, nil)
+	}
+	return nil
+}
+
+// signalled stands for the server that passes a signal on.
+func (h *hall) signalled(id, signal string, argument any) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if signal == workflows.SignalRemoved {
+		require.Equal(h.t, job.SubscriptionWorkflowID(key.Collection.Subscription), id)
+		h.left = append(h.left, argument.(string))
+		return nil
+	}
+	if !h.hear(id, signal, argument) {
+		return errors.New("there is no such workflow")
+	}
+	if h.leaves && signal == workflows.UpdateDelete {
+		h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(workflows.SignalRemoved, h.name(id)) }, 300*time.Millisecond)
+	}
+	return nil
+}
+
+// heard returns what the jobs were told; at one instant, by name.
+func (h *hall) heard() []string {
+	slices.Sort(h.told)
+	return h.told
+}
+
+// answered notes whether an update is answered by then.
+func (h *hall) answered(by time.Duration, r *reply) *bool {
+	var was bool
+	h.at(by, func() { was = r.completed })
+	return &was
+}

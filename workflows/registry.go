@@ -1,0 +1,187 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/activities"
+	"almanac/job"
+)
+
+// A Registration is a name in a registry: of a job in that of its
+// [Collection], of a collection in that of its [Subscription].
+//
+// A name is registered before its workflow is started, so that a quota holds
+// whoever else creates. Whether the start came about is looked up a little
+// later, so that a crash between the two leaves no name without a workflow.
+type Registration struct {
+	Name       string    `json:"name"`                // as it was first written
+	Sequence   int       `json:"seq,omitempty"`       // counts registrations, from 1
+	Unverified time.Time `json:"unverified,omitzero"` // when it was registered, as long as the workflow was not seen
+	Contested  bool      `json:"contested,omitempty"` // registered again, so that only a lookup tells whether the workflow is gone
+
+	Resting    bool        `json:"resting,omitempty"`    // what the job was last told of its collection
+	Demands    job.Demands `json:"demands,omitzero"`     // the job's
+	Generation int         `json:"generation,omitempty"` // of the job that made these demands
+	Plan       string      `json:"plan,omitempty"`       // the collection's
+}
+
+// Whoever registers a name has StartWithin to start the workflow; after
+// verifyAfter one that is not there is taken for one that never will be.
+const (
+	StartWithin = 15 * time.Second
+	verifyAfter = 30 * time.Second
+)
+
+// A run of a registry continues as new after so many changes, if the server
+// does not suggest it before.
+const changesPerRun = 1000
+
+// A registry holds the names of the workflows that belong to a workflow.
+type registry struct {
+	entries  []Registration // in the order of their creation
+	sequence int            // the highest that was given
+	id       func(name string) string
+
+	changes int  // in this run
+	changed bool // since the loop looked last
+	timer   timer
+	removed workflow.ReceiveChannel
+	closing bool // every name is to be looked up, however new
+}
+
+// newRegistry heeds the signals of workflows that are gone.
+func newRegistry(ctx workflow.Context, entries []Registration, sequence int, id func(name string) string) *registry {
+	r := &registry{entries: entries, sequence: sequence, id: id, removed: workflow.GetSignalChannel(ctx, SignalRemoved)}
+	for i := range r.entries {
+		if r.entries[i].Sequence == 0 { // registered before they were counted
+			r.entries[i].Sequence = i + 1
+		}
+		r.sequence = max(r.sequence, r.entries[i].Sequence)
+	}
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			var name string
+			r.removed.Receive(ctx, &name)
+			r.note()
+			if i := r.find(name); i >= 0 && !r.entries[i].Contested {
+				r.forget(name)
+			}
+		}
+	})
+	return r
+}
+
+func (r *registry) note() { r.changes, r.changed = r.changes+1, true }
+
+func (r *registry) find(name string) int {
+	folded := job.Fold(name)
+	return slices.IndexFunc(r.entries, func(e Registration) bool { return job.Fold(e.Name) == folded })
+}
+
+func (r *registry) names() []string {
+	names := make([]string, len(r.entries))
+	for i, e := range r.entries {
+		names[i] = e.Name
+	}
+	return names
+}
+
+// add registers a name that is not registered yet.
+func (r *registry) add(e Registration) {
+	r.note()
+	r.sequence++
+	e.Sequence = r.sequence
+	r.entries = append(r.entries, e)
+}
+
+// contest notes that somebody is about to start a workflow whose name is
+// registered already: the one before it may be about to end.
+func (r *registry) contest(ctx workflow.Context, i int) {
+	r.note()
+	r.entries[i].Contested = true
+	r.entries[i].Unverified = workflow.Now(ctx)
+}
+
+func (r *registry) forget(name string) {
+	r.note()
+	if i := r.find(name); i >= 0 {
+		r.entries = slices.Delete(r.entries, i, i+1)
+	}
+}
+
+// quiet reports whether no update and no signal is being handled or waits.
+func (r *registry) quiet(ctx workflow.Context) bool {
+	return r.removed.Len() == 0 && workflow.AllHandlersFinished(ctx)
+}
+
+// long reports whether the run is long enough to continue as new.
+func (r *registry) long(ctx workflow.Context) bool {
+	return r.changes >= changesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+}
+
+// wait returns when something changed, when a name is to be verified, or when
+// over says so. It reports whether a name is to be verified.
+func (r *registry) wait(ctx workflow.Context, over func() bool) (verify bool, err error) {
+	r.timer.set(ctx, r.verifyAt())
+	err = workflow.Await(ctx, func() bool { return r.changed || r.timer.fired() || over() })
+	return err == nil && r.timer.fired(), err
+}
+
+// verifyAt returns when the oldest unverified registration is to be verified.
+func (r *registry) verifyAt() time.Time {
+	var at time.Time
+	for _, e := range r.entries {
+		if u := e.Unverified; !u.IsZero() && (at.IsZero() || u.Add(verifyAfter).Before(at)) {
+			at = u.Add(verifyAfter)
+		}
+	}
+	return at
+}
+
+// verify looks up the workflows whose registration is old enough that they
+// must exist by now, and forgets those that do not.
+func (r *registry) verify(ctx workflow.Context) error {
+	now := workflow.Now(ctx)
+	var asked []Registration
+	var ids []string
+	for _, e := range r.entries {
+		if old := !now.Before(e.Unverified.Add(verifyAfter)); old && (r.closing || !e.Unverified.IsZero()) {
+			asked, ids = append(asked, e), append(ids, r.id(e.Name))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var missing []int
+	ctx = withLookup(ctx, fmt.Sprintf("which of %d workflows are there?", len(ids)))
+	if err := workflow.ExecuteActivity(ctx, activities.TypeMissing, ids).Get(ctx, &missing); err != nil {
+		return err
+	}
+	for i, e := range asked {
+		at := r.find(e.Name)
+		switch {
+		case at < 0 || !r.entries[at].Unverified.Equal(e.Unverified): // gone, or created anew meanwhile
+		case slices.Contains(missing, i):
+			r.forget(e.Name)
+		default:
+			r.entries[at].Unverified, r.entries[at].Contested = time.Time{}, false
+		}
+	}
+	r.note()
+	return nil
+}
+
+// withLookup returns a context for activities that ask Temporal something, as
+// often as it takes.
+func withLookup(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: time.Minute,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
+		Summary:             summary,
+	})
+}

@@ -1,0 +1,158 @@
+package workflows_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/activities"
+	"almanac/workflows"
+)
+
+// A stage is where a workflow that keeps a registry runs, in skipped time.
+// Instants are told as durations since newYear.
+type stage struct {
+	t    *testing.T
+	env  *testsuite.TestWorkflowEnvironment
+	name func(workflowID string) string // of what is registered, in lower case
+
+	missing     []string      // the names whose workflows do not exist
+	lookupTakes time.Duration // how long a lookup takes
+	lookups     [][]string    // the names whose workflows were looked up
+
+	events  []event
+	stopped bool // whether the test is over: then no workflow exists any more
+}
+
+func newStage(t *testing.T, name func(string) string) *stage { return &stage{t: t, name: name} }
+
+func (s *stage) at(after time.Duration, do func()) {
+	s.events = append(s.events, event{at: after, do: do})
+}
+
+func (s *stage) update(after time.Duration, name string, arguments ...any) *reply {
+	r := &reply{}
+	s.at(after, func() { s.env.UpdateWorkflow(name, "", r, arguments...) })
+	return r
+}
+
+func (s *stage) signal(after time.Duration, name string, argument any) {
+	s.at(after, func() { s.env.SignalWorkflow(name, argument) })
+}
+
+// removed tells the registry that a workflow is gone.
+func (s *stage) removed(after time.Duration, name string) {
+	s.signal(after, workflows.SignalRemoved, name)
+}
+
+// pass has a name registered and forgotten again so many times, every 20 ms.
+func (s *stage) pass(times int, name string, register any) {
+	var next func()
+	next = func() {
+		s.env.UpdateWorkflow(workflows.UpdateRegister, "", &reply{}, register)
+		s.env.RegisterDelayedCallback(func() { s.env.SignalWorkflow(workflows.SignalRemoved, name) }, 10*time.Millisecond)
+		if times--; times > 0 {
+			s.env.RegisterDelayedCallback(next, 20*time.Millisecond)
+		}
+	}
+	s.at(0, next)
+}
+
+// prepare makes the environment for a run of a workflow.
+func (s *stage) prepare(name string, of any) {
+	s.env = newEnvironment()
+	s.env.SetStartTime(newYear)
+	s.env.RegisterWorkflowWithOptions(of, workflow.RegisterOptions{Name: name})
+	s.env.RegisterActivityWithOptions(s.lookup, activity.RegisterOptions{Name: activities.TypeMissing})
+}
+
+// play runs the workflow once and returns what it ended with.
+func (s *stage) play(name string, input any) error {
+	if s.lookupTakes > 0 {
+		s.env.OnActivity(activities.TypeMissing, mock.Anything, mock.Anything).After(s.lookupTakes).Return(s.lookup)
+	}
+	for _, e := range s.events {
+		s.env.RegisterDelayedCallback(e.do, e.at)
+	}
+	s.env.ExecuteWorkflow(name, input)
+	return s.env.GetWorkflowError()
+}
+
+// lookup stands for the activity that looks up which workflows do not exist.
+func (s *stage) lookup(_ context.Context, ids []string) ([]int, error) {
+	var names []string
+	missing := []int{}
+	for i, id := range ids {
+		name := s.name(id)
+		names = append(names, name)
+		if s.stopped || slices.Contains(s.missing, name) {
+			missing = append(missing, i)
+		}
+	}
+	if !s.stopped {
+		s.lookups = append(s.lookups, names)
+	}
+	return missing, nil
+}
+
+// continued requires that a run continued as new, and returns what the next one
+// starts from.
+func continued[T any](t *testing.T, err error) T {
+	t.Helper()
+	var next *workflow.ContinueAsNewError
+	require.ErrorAs(t, err, &next)
+	var input T
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &input))
+	return input
+}
+
+// A reply is what became of an update.
+type reply struct {
+	accepted, completed bool
+	value               any
+	err                 error
+}
+
+func (r *reply) Accept()                   { r.accepted = true }
+func (r *reply) Reject(err error)          { r.completed, r.err = true, err }
+func (r *reply) Complete(v any, err error) { r.completed, r.value, r.err = true, v, err }
+
+// ok requires that the update was answered without an error, and returns the answer.
+func (r *reply) ok(t *testing.T) any {
+	t.Helper()
+	require.NoError(t, r.err)
+	require.True(t, r.completed, "the update was not answered")
+	return r.value
+}
+
+// refused requires that the update was refused before it was written to the
+// history, and returns why.
+func (r *reply) refused(t *testing.T, errType string) string {
+	t.Helper()
+	require.False(t, r.accepted, "the update was accepted")
+	return r.failed(t, errType)
+}
+
+// failed requires that the update came to an error, and returns its text.
+func (r *reply) failed(t *testing.T, errType string) string {
+	t.Helper()
+	require.True(t, r.completed, "the update was not answered")
+	requireType(t, r.err, errType)
+	return r.err.Error()
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(text)
+}

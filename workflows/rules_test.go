@@ -1,0 +1,241 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// hourly are rules that a job must recur at most hourly, and not authenticate itself.
+var hourly = &job.Rules{Plan: "Free", Jobs: 5, MinRecurrence: time.Hour, Collections: 1}
+
+func TestACollectionKeepsItsRules(t *testing.T) {
+	t.Parallel()
+	asks := map[string]func(*hall, *job.Rules, job.Demands) *reply{
+		"a change of the collection": func(h *hall, rules *job.Rules, d job.Demands) *reply {
+			h.input.Jobs[0].Demands = d
+			return h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Rules: rules})
+		},
+		"a new job": func(h *hall, rules *job.Rules, d job.Demands) *reply {
+			return h.update(time.Second, workflows.UpdateRegister, workflows.RegisterRequest{Name: "b", Rules: rules, Demands: d})
+		},
+		"a change of a job": func(h *hall, rules *job.Rules, d job.Demands) *reply {
+			return h.update(time.Second, workflows.UpdateClaim, workflows.ClaimRequest{Name: "a", Job: 2, Rules: rules, Demands: d})
+		},
+	}
+	for _, tt := range []struct {
+		name    string
+		demands job.Demands
+		want    []string // parts of why it is refused; none if it is not
+	}{
+		{"that demands nothing", job.Demands{}, nil},
+		{"that recurs as often as is allowed", job.Demands{Spacing: time.Hour}, nil},
+		{"that recurs too often", job.Demands{Spacing: time.Hour - time.Second}, []string{"recur less often", "Reports"}},
+		{"that authenticates itself", job.Demands{Authenticates: true}, []string{"authenticat", "Free", "Reports"}},
+	} {
+		for who, ask := range asks {
+			t.Run(who+" "+tt.name, func(t *testing.T) {
+				t.Parallel()
+				h := newHall(t, job.CollectionEnabled, "a")
+				r := ask(h, hourly, tt.demands)
+				require.ErrorIs(t, h.run(time.Minute), errStopped)
+				if tt.want == nil {
+					r.ok(t)
+					return
+				}
+				why := r.refused(t, workflows.ErrTypeConflict)
+				for _, part := range tt.want {
+					require.Contains(t, why, part)
+				}
+			})
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		jobs []string
+		put  bool
+		want string // why it is refused; empty if it is not
+	}{
+		{"a change of the collection to as many jobs as it has", []string{"a", "b"}, true, ""},
+		{"a change of the collection to fewer jobs than it has", []string{"a", "b", "c"}, true, "has 3 jobs, more than the 2"},
+		{"the last new job", []string{"a"}, false, ""},
+		{"one job too many", []string{"a", "b"}, false, "quota of 2 jobs"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHall(t, job.CollectionEnabled, tt.jobs...)
+			r := h.update(time.Second, workflows.UpdateRegister, workflows.RegisterRequest{Name: "x", Rules: upTo(2)})
+			if tt.put {
+				h.events = nil
+				r = h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Rules: upTo(2)})
+			}
+			require.ErrorIs(t, h.run(time.Minute), errStopped)
+			if tt.want == "" {
+				r.ok(t)
+				return
+			}
+			require.Contains(t, r.refused(t, workflows.ErrTypeConflict), tt.want)
+		})
+	}
+}
+
+func TestWhatWasDecidedByPropertiesThatAreNotInForceIsRefused(t *testing.T) {
+	t.Parallel()
+	asks := map[string]func(*hall, int) *reply{
+		"a change of the collection": func(h *hall, generation int) *reply {
+			return h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Rules: upTo(9), Expected: generation})
+		},
+		"a new job": func(h *hall, generation int) *reply {
+			return h.update(time.Second, workflows.UpdateRegister, workflows.RegisterRequest{Name: "b", Rules: upTo(9), Generation: generation})
+		},
+		"a change of a job": func(h *hall, generation int) *reply {
+			return h.update(time.Second, workflows.UpdateClaim, workflows.ClaimRequest{Name: "a", Job: 2, Rules: upTo(9), Generation: generation})
+		},
+	}
+	for who, ask := range asks {
+		for _, tt := range []struct {
+			name       string
+			generation int
+			stale      bool
+		}{
+			{"by those in force is taken", 7, false},
+			{"by whichever is taken", 0, false},
+			{"by older ones is refused", 6, true},
+		} {
+			t.Run(who+" "+tt.name, func(t *testing.T) {
+				t.Parallel()
+				h := newHall(t, job.CollectionEnabled, "a")
+				h.input.Collection.Generation = 7
+				r := ask(h, tt.generation)
+				require.ErrorIs(t, h.run(time.Minute), errStopped)
+				if tt.stale {
+					r.refused(t, workflows.ErrTypeStale)
+					return
+				}
+				r.ok(t)
+			})
+		}
+	}
+	t.Run("though they were in force when it began to wait", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a")
+		h.slow = 5 * time.Second // the subscription
+		first, second := h.change(10*time.Second, hourly, 1), h.change(11*time.Second, upTo(9), 1)
+		require.ErrorIs(t, h.run(time.Minute), errStopped)
+		require.Equal(t, 2, first.ok(t).(job.Collection).Generation)
+		second.failed(t, workflows.ErrTypeStale)
+	})
+	t.Run("but not that a job demands less", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a")
+		r := h.update(time.Second, workflows.UpdateClaim, workflows.ClaimRequest{Name: "a", Job: 2, Final: true, Rules: upTo(9), Generation: 99})
+		require.ErrorIs(t, h.run(time.Minute), errStopped)
+		r.ok(t)
+	})
+}
+
+// change asks for another plan.
+func (h *hall) change(at time.Duration, rules *job.Rules, expected int) *reply {
+	to := h.input.Collection
+	to.Properties.SKU.Name = rules.Plan
+	return h.update(at, workflows.UpdatePut, workflows.PutRequest{Collection: to, Rules: rules, Expected: expected})
+}
+
+func TestAChangeOfThePlan(t *testing.T) {
+	t.Parallel()
+	t.Run("asks the subscription", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a")
+		r := h.change(10*time.Second, hourly, 0)
+		same := h.change(20*time.Second, hourly, 0)
+		require.ErrorIs(t, h.run(time.Minute), errStopped)
+		require.Equal(t, "Free", r.ok(t).(job.Collection).Properties.SKU.Name)
+		same.ok(t)
+		require.Equal(t, []workflows.RegisterCollectionRequest{{Name: "g/Reports", Plan: "Free", Limit: 1, Claim: true}}, h.plans,
+			"once: the other is no change of the plan")
+	})
+	t.Run("is refused if the subscription has no place", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a")
+		h.full = "The subscription has enough of them."
+		r := h.change(10*time.Second, hourly, 0)
+		by := h.update(20*time.Second, workflows.UpdateRegister,
+			workflows.RegisterRequest{Name: "b", Rules: upTo(9), Generation: 1, Demands: job.Demands{Spacing: time.Minute}})
+		got := h.handOver(40 * time.Second)
+		require.Equal(t, h.full+" (type: Conflict, retryable: false)", r.failed(t, workflows.ErrTypeConflict), "without the activity's part in it")
+		require.Equal(t, h.input.Collection, got.Collection)
+		by.ok(t)
+	})
+	t.Run("lets no job in meanwhile that the new plan forbids", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a")
+		h.slow = 5 * time.Second // the subscription
+		changed := h.change(10*time.Second, hourly, 0)
+		const during = 12 * time.Second
+		minute := job.Demands{Spacing: time.Minute}
+		register := func(name string, d job.Demands) *reply {
+			return h.update(during, workflows.UpdateRegister, workflows.RegisterRequest{Name: name, Rules: upTo(9), Generation: 1, Demands: d})
+		}
+		claim := func(d job.Demands) *reply {
+			return h.update(during, workflows.UpdateClaim, workflows.ClaimRequest{Name: "a", Job: 2, Rules: upTo(9), Generation: 1, Demands: d})
+		}
+		refused := []*reply{register("b", minute), claim(minute)}
+		taken := []*reply{register("c", job.Demands{Spacing: time.Hour}), claim(job.Demands{Spacing: 2 * time.Hour})}
+		require.ErrorIs(t, h.run(time.Minute), errStopped)
+		for _, r := range refused {
+			require.Contains(t, r.refused(t, workflows.ErrTypeConflict), "Free")
+		}
+		for _, r := range taken {
+			r.ok(t)
+		}
+		changed.ok(t)
+	})
+}
+
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	claim := func(generation int, spacing time.Duration, final bool) workflows.ClaimRequest {
+		return workflows.ClaimRequest{Name: "A", Job: generation, Demands: job.Demands{Spacing: spacing}, Final: final}
+	}
+	authenticating := workflows.ClaimRequest{Name: "A", Job: 2, Demands: job.Demands{Authenticates: true}}
+	for _, tt := range []struct {
+		name       string
+		claims     []workflows.ClaimRequest
+		want       job.Demands
+		generation int // of the job that makes them
+	}{
+		{"a job is changed", []workflows.ClaimRequest{claim(2, time.Minute, false)}, job.Demands{Spacing: time.Minute}, 2},
+		{"of contenders for one change, all count", []workflows.ClaimRequest{claim(2, time.Hour, false), claim(2, time.Minute, false), authenticating},
+			job.Demands{Spacing: time.Minute, Authenticates: true}, 2},
+		{"what came into force counts alone", []workflows.ClaimRequest{claim(2, time.Minute, false), authenticating, claim(2, 2*time.Hour, true)},
+			job.Demands{Spacing: 2 * time.Hour}, 2},
+		{"a later change counts alone", []workflows.ClaimRequest{claim(2, time.Minute, false), claim(3, 2*time.Hour, false)},
+			job.Demands{Spacing: 2 * time.Hour}, 3},
+		{"word of an older change comes late", []workflows.ClaimRequest{claim(3, time.Hour, false), claim(2, time.Minute, false), claim(2, 2*time.Hour, true)},
+			job.Demands{Spacing: time.Hour}, 3},
+		{"a job that is not registered is nobody's", []workflows.ClaimRequest{{Name: "stranger", Job: 2, Demands: job.Demands{Spacing: time.Minute}}},
+			job.Demands{Spacing: 24 * time.Hour}, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHall(t, job.CollectionEnabled, "a")
+			h.input.Jobs[0].Demands, h.input.Jobs[0].Generation = job.Demands{Spacing: 24 * time.Hour}, 1
+			var replies []*reply
+			for i, c := range tt.claims {
+				c.Rules = upTo(9)
+				replies = append(replies, h.update(time.Duration(i+1)*time.Second, workflows.UpdateClaim, c))
+			}
+			next := h.handOver(time.Minute)
+			for _, r := range replies {
+				r.ok(t)
+			}
+			require.Len(t, next.Jobs, 1)
+			require.Equal(t, tt.want, next.Jobs[0].Demands)
+			require.Equal(t, tt.generation, next.Jobs[0].Generation)
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/job"
+)
+
+// SubscriptionInput is everything that a run of [Subscription] starts from.
+type SubscriptionInput struct {
+	Subscription string         `json:"sub"`
+	Collections  []Registration `json:"collections,omitempty"` // Name is resource group/name
+	Sequence     int            `json:"seq,omitempty"`
+}
+
+// A RegisterCollectionRequest asks for a name for a new collection, or for
+// another plan for one that is there.
+type RegisterCollectionRequest struct {
+	Name  string `json:"name"` // resource group/name
+	Plan  string `json:"plan"`
+	Limit int    `json:"limit"`           // how many collections of the plan the subscription may hold
+	Claim bool   `json:"claim,omitempty"` // the collection itself asks, for its new plan
+}
+
+// Subscription lists the job collections of one subscription, as long as it
+// has any.
+func Subscription(ctx workflow.Context, in SubscriptionInput) error {
+	s := &subscription{name: in.Subscription}
+	s.registry = newRegistry(ctx, in.Collections, in.Sequence, func(name string) string {
+		return job.CollectionWorkflowID(s.name, name)
+	})
+	err := errors.Join(
+		workflow.SetQueryHandlerWithOptions(ctx, QueryCollections, func() ([]string, error) { return s.names(), nil },
+			workflow.QueryHandlerOptions{Description: "the subscription's job collections, each with its resource group"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, UpdateRegister, s.register,
+			workflow.UpdateHandlerOptions{Validator: s.mayRegister, Description: "reserve a name for a new job collection"}),
+	)
+	if err != nil {
+		return err
+	}
+	return s.run(ctx)
+}
+
+type subscription struct {
+	*registry
+	name string
+}
+
+func (s *subscription) run(ctx workflow.Context) error {
+	over := func() bool { return len(s.entries) == 0 && s.changes > 0 && s.quiet(ctx) }
+	for {
+		s.changed = false
+		workflow.SetCurrentDetails(ctx, fmt.Sprintf("subscription %s: %d job collections", s.name, len(s.entries)))
+		switch {
+		case over():
+			return nil
+		case s.quiet(ctx) && s.long(ctx):
+			return workflow.NewContinueAsNewError(ctx, TypeSubscription,
+				SubscriptionInput{Subscription: s.name, Collections: s.entries, Sequence: s.sequence})
+		}
+		verify, err := s.wait(ctx, over)
+		if verify {
+			err = s.verify(ctx)
+		}
+		if temporal.IsCanceledError(err) { // as long as there are collections, they are to be found
+			ctx, _ = workflow.NewDisconnectedContext(ctx)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *subscription) mayRegister(_ workflow.Context, r RegisterCollectionRequest) error {
+	have := 0
+	for i, e := range s.entries {
+		if e.Plan == r.Plan && i != s.find(r.Name) {
+			have++
+		}
+	}
+	if have >= r.Limit {
+		return refuse(ErrTypeConflict, fmt.Sprintf(
+			"The subscription '%s' has %d job collections of the plan %s already, and may have %d. Delete one, or choose another plan.",
+			s.name, have, r.Plan, r.Limit))
+	}
+	return nil
+}
+
+// register returns the name as it was first written.
+func (s *subscription) register(ctx workflow.Context, r RegisterCollectionRequest) (string, error) {
+	i := s.find(r.Name)
+	switch {
+	case i < 0 && r.Claim: // it is about to be deleted
+		return r.Name, nil
+	case i < 0:
+		s.add(Registration{Name: r.Name, Plan: r.Plan, Unverified: workflow.Now(ctx)})
+		return r.Name, nil
+	case !r.Claim:
+		s.contest(ctx, i)
+	}
+	s.note()
+	s.entries[i].Plan = r.Plan
+	return s.entries[i].Name, nil
+}

@@ -58,10 +58,15 @@ func Update(ctx context.Context, c client.Client, o client.UpdateWorkflowOptions
 	o.UpdateID = cmp.Or(o.UpdateID, uuid.NewString())
 	for {
 		handle, err := c.UpdateWorkflow(ctx, o)
-		if !IsNotFound(err) || !isOpen(ctx, c, o.WorkflowID) {
+		switch _, failed := errors.AsType[*serviceerror.WorkflowNotReady](err); {
+		case failed:
+			// The server refused what the workflow was about to do since
+			// something else happened meanwhile, and the update with it.
+		case IsNotFound(err) && isOpen(ctx, c, o.WorkflowID):
+			// The run that was found first ended before it took the update.
+		default:
 			return handle, err
 		}
-		// The run that was found first ended before it took the update.
 		if err := Sleep(ctx, pause); err != nil {
 			return nil, err
 		}

@@ -90,6 +90,7 @@ func (h handle) UpdateID() string { return h.id }
 var (
 	missing = serviceerror.NewNotFound("there is no such workflow")
 	broken  = serviceerror.NewInternal("broken")
+	failed  = serviceerror.NewWorkflowNotReady("unexpected workflow task failure")
 	refused = temporal.NewNonRetryableApplicationError("not now", "Conflict", nil)
 	gone    = temporal.NewNonRetryableApplicationError("about to end", calls.ErrTypeGone, nil)
 )
@@ -167,6 +168,7 @@ func TestUpdate(t *testing.T) {
 	}{
 		{"is taken", []answer{{}}, running, 1, nil},
 		{"that met a run which ended is sent to the next", []answer{{err: missing}, {err: missing}, {}}, running, 3, nil},
+		{"that was lost with a failed workflow task is sent again", []answer{{err: failed}, {}}, running, 2, nil},
 		{"of a closed workflow finds none", []answer{{err: missing}}, completed, 1, calls.IsNotFound},
 		{"of no workflow finds none", []answer{{err: missing}}, 0, 1, calls.IsNotFound},
 		{"is not sent again when it is refused", []answer{{err: refused}}, running, 1, is(refused)},

@@ -307,7 +307,7 @@ func collectionLife(t *testing.T, s *stack, jobs string) string {
 		value, err := s.temporal.QueryWorkflow(t.Context(), k.WorkflowID(), "", workflows.QueryJobs)
 		return err == nil && value.Get(&jobs) == nil && len(jobs) == 2
 	})
-	ok(t, http.MethodDelete, collection, "")
+	finish(t, call(t, http.MethodDelete, collection, ""))
 	return k.WorkflowID()
 }
 
@@ -349,9 +349,9 @@ func collectionPlans(t *testing.T, s *stack, jobs string) string {
 	ok(t, http.MethodPut, collection, free)
 	require.Equal(t, http.StatusConflict, call(t, http.MethodPut, jobs+"/a", every("minute")).code)
 	ok(t, http.MethodPut, jobs+"/a", every("hour"))
-	ok(t, http.MethodPost, collection+"/disable", "")
+	finish(t, call(t, http.MethodPost, collection+"/disable", ""))
 	created(t, jobs+"/b", every("week"))
-	ok(t, http.MethodPost, collection+"/enable", "")
+	finish(t, call(t, http.MethodPost, collection+"/enable", ""))
 	signal := func(name string) { require.NoError(t, s.temporal.SignalWorkflow(t.Context(), id, "", name, nil)) }
 	signal(workflows.UpdateDisable)
 	status(t, collection, "properties.state", "Disabled")
@@ -371,8 +371,8 @@ func subscriptionLife(t *testing.T, s *stack, _ string) string {
 	require.Equal(t, http.StatusCreated, put("b", "Standard"))
 	require.Equal(t, http.StatusOK, put("a", "P20Premium"))
 	require.Equal(t, http.StatusOK, put("b", "Free"))
-	ok(t, http.MethodDelete, collections+"a"+version, "")
-	ok(t, http.MethodDelete, collections+"b"+version, "")
+	finish(t, call(t, http.MethodDelete, collections+"a"+version, ""))
+	finish(t, call(t, http.MethodDelete, collections+"b"+version, ""))
 	parts := strings.Split(collections, "/")
 	return job.SubscriptionWorkflowID(parts[4])
 }

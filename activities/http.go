@@ -3,7 +3,6 @@ package activities
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"almanac/internal/egress"
 	"almanac/job"
 )
 
@@ -28,45 +28,39 @@ const (
 	drainTimeout   = 50 * time.Millisecond
 )
 
+// DefaultAuthority is where Azure AD hands out tokens for its public cloud.
+const DefaultAuthority = "https://login.microsoftonline.com"
+
 // HTTPOptions configure [NewHTTP].
 type HTTPOptions struct {
-	Version string         // of Almanac, for the User-Agent
-	RootCAs *x509.CertPool // trusted for https; nil means the system's
+	Version   string         // of Almanac, for the User-Agent
+	Authority string         // the URL below which tenants' token endpoints are; "" means DefaultAuthority
+	RootCAs   *x509.CertPool // trusted for https; nil means the system's
 
-	// Dial connects to a target; nil means a [net.Dialer] that gives up after 10 s.
+	// Dial connects to a target, or to the authority; nil means a [net.Dialer]
+	// that gives up after 10 s. Where its error wraps an [egress.RefusedError],
+	// the action fails for good.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // HTTP sends web requests. It is safe for concurrent use and keeps
-// connections, so one serves all jobs.
+// connections and tokens, so one serves all jobs.
 type HTTP struct {
-	client *http.Client
-	agent  string
+	client       *http.Client // for requests without a client certificate
+	certificates *certificates
+	tokens       *tokens
+	agent        string
 }
 
 // NewHTTP returns a sender for actions of type Http and Https. It uses no
 // proxy and follows a redirect only to the scheme, host and port it asked.
 func NewHTTP(o HTTPOptions) *HTTP {
-	dial := o.Dial
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: connectTimeout}).DialContext
-	}
-	transport := &http.Transport{
-		DialContext:            dial,
-		TLSClientConfig:        &tls.Config{RootCAs: o.RootCAs},
-		TLSHandshakeTimeout:    connectTimeout,
-		ForceAttemptHTTP2:      true,
-		DisableCompression:     true, // the history shows a body as it was sent
-		MaxResponseHeaderBytes: maxHeader,
-		MaxIdleConnsPerHost:    4096, // jobs come in herds that are due in the same second
-		// Servers and load balancers close connections that were idle for a
-		// minute or more. A request written just then is lost, and jobs come
-		// back by the minute, so do not keep a connection that long.
-		IdleConnTimeout: 45 * time.Second,
-	}
+	client := newClient(o, nil)
 	return &HTTP{
-		client: &http.Client{Transport: onceTransport{transport}, CheckRedirect: checkRedirect},
-		agent:  "Almanac/" + o.Version,
+		client:       client,
+		certificates: &certificates{options: o},
+		tokens:       newTokens(client.Transport, cmp.Or(o.Authority, DefaultAuthority)),
+		agent:        "Almanac/" + o.Version,
 	}
 }
 
@@ -77,16 +71,23 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	if err != nil {
 		return "Http Action - Request cannot be sent: " + err.Error(), &PermanentError{err}
 	}
+	client, err := h.authenticate(ctx, req, a.Request.Authentication)
+	if err != nil {
+		return fmt.Sprintf("Http Action - Request to host '%s' cannot be authenticated: %s", req.URL.Host, err), err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	resp, err := h.client.Do(req.WithContext(ctx))
+	resp, err := client.Do(req.WithContext(ctx))
 	if err != nil {
-		reason := errors.New(reason(ctx, err))
-		return fmt.Sprintf("Http Action - Request to host '%s' failed: %s", req.URL.Host, reason), reason
+		err = failure(ctx, err)
+		return fmt.Sprintf("Http Action - Request to host '%s' failed: %s", req.URL.Host, err), err
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusUnauthorized {
+		h.forget(req, a.Request.Authentication)
+	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
-	message := responseMessage(req.URL.Host, resp, body)
+	message := responseMessage(req, resp, body)
 	if err == nil {
 		drain(resp, cancel)
 	}
@@ -96,14 +97,19 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	return message, err
 }
 
+// failure returns why there is no answer, as the error of an attempt.
+func failure(ctx context.Context, err error) error {
+	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
+		return &PermanentError{refused}
+	}
+	return errors.New(reason(ctx, err))
+}
+
 // request returns the request that a job's author wrote, with the headers by
 // which a receiver may know the execution. A header that the author wrote wins.
 func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*http.Request, error) {
 	if r == nil {
 		return nil, errors.New("the action has no request")
-	}
-	if r.Authentication != nil {
-		return nil, notYet(fmt.Sprintf("authenticate web requests (%s)", r.Authentication.Type))
 	}
 	uri, err := url.Parse(r.URI)
 	if err != nil || uri.Host == "" || uri.Scheme != "http" && uri.Scheme != "https" {
@@ -197,7 +203,7 @@ func verdict(ctx context.Context, resp *http.Response, bodyErr error) error {
 	}
 	switch {
 	case resp.StatusCode/100 != 2:
-		return errors.New(status)
+		return withRetryAfter(errors.New(status), resp)
 	case bodyErr != nil:
 		return fmt.Errorf("%s, but not all of its body came: %s", status, reason(ctx, bodyErr))
 	}
@@ -213,7 +219,7 @@ func notFollowed(resp *http.Response) string {
 	case sameOrigin(target, resp.Request.URL):
 		return fmt.Sprintf(", which is not followed: at most %d redirects are", maxRedirects)
 	}
-	return fmt.Sprintf(", which is not followed: it leads to host '%s'", cut(clean(target.Host), maxReason))
+	return fmt.Sprintf(", which is not followed: it leads to host '%s'", cut(clean(secretsOf(resp.Request).hide(target.Host)), maxReason))
 }
 
 // drain reads what is left of a short body, so that the connection can be used

@@ -3,11 +3,13 @@ package activities_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
 
 	"almanac/activities"
 	"almanac/job"
@@ -22,8 +25,14 @@ import (
 
 var quiet = log.New(io.Discard, "", 0)
 
-// misbehave listens and hands the first connection to f once a request came.
+// misbehave listens and hands the first connection to f once a whole request came.
 func misbehave(t *testing.T, f func(net.Conn)) string {
+	t.Helper()
+	return respond(t, func(c net.Conn, _ *http.Request) { f(c) })
+}
+
+// respond does what misbehave does for an f that looks at the request.
+func respond(t *testing.T, f func(net.Conn, *http.Request)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -35,8 +44,12 @@ func misbehave(t *testing.T, f func(net.Conn)) string {
 			return
 		}
 		defer c.Close()
-		if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
-			f(c)
+		r, err := http.ReadRequest(bufio.NewReader(c))
+		if err != nil {
+			return
+		}
+		if _, err := io.Copy(io.Discard, r.Body); err == nil {
+			f(c, r)
 		}
 	}()
 	t.Cleanup(func() {
@@ -66,6 +79,9 @@ func TestTargetsThatMisbehave(t *testing.T) {
 		{"not HTTP", write("SSH-2.0-OpenSSH_9.9\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
 		{"status that is no number", write("HTTP/1.1 abc Fine\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
 		{"header that is none", write("HTTP/1.1 200 OK\r\nno colon\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
+		{"length that is no number", write("HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
+		{"two lengths", write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
+		{"unknown transfer encoding", write("HTTP/1.1 200 OK\r\nTransfer-Encoding: pigeon\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
 		{"half a header", write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n"), "failed: " + broken, broken},
 		{"endless header", func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\n")
@@ -294,5 +310,37 @@ func drip(c net.Conn, text string) {
 			return
 		}
 		time.Sleep(time.Second)
+	}
+}
+
+// What a host says when it goes away may be what it was sent.
+func TestHTTP2HostThatGoesAway(t *testing.T) {
+	t.Parallel()
+	s := &secured{Server: httptest.NewUnstartedServer(nil)}
+	s.TLS = &tls.Config{NextProtos: []string{"h2"}}
+	s.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": goAway}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	_, err := s.sender().Send(t.Context(), execution, action(job.Request{URI: s.URL + "/?sig=topsecret"}))
+	require.EqualError(t, err, "http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=PROTOCOL_ERROR, debug=…")
+	requirePermanent(t, false, err)
+}
+
+// goAway speaks HTTP/2 until the first request came.
+func goAway(_ *http.Server, c *tls.Conn, _ http.Handler) {
+	if _, err := io.CopyN(io.Discard, c, int64(len(http2.ClientPreface))); err != nil {
+		return
+	}
+	framer := http2.NewFramer(c, c)
+	_ = framer.WriteSettings()
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			return
+		}
+		if _, ok := frame.(*http2.HeadersFrame); ok {
+			_ = framer.WriteGoAway(frame.Header().StreamID, http2.ErrCodeProtocol, []byte(`no "topsecret"`))
+			_ = c.CloseWrite() // and read on, or the frame may get lost
+		}
 	}
 }

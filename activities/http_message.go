@@ -26,10 +26,12 @@ const (
 )
 
 // responseMessage describes an answer in Azure Scheduler's words, which its
-// clients take apart.
-func responseMessage(host string, resp *http.Response, body []byte) string {
+// clients take apart. Where the host sends the request's secrets back, they
+// are left out.
+func responseMessage(req *http.Request, resp *http.Response, body []byte) string {
+	s := secretsOf(req)
 	return fmt.Sprintf("Http Action - Response from host '%s': '%s' Response Headers: %s Body: %s",
-		host, reasonName(resp.StatusCode), headerText(resp.Header), bodyText(body))
+		req.URL.Host, reasonName(resp.StatusCode), headerText(resp.Header, s), bodyText(body, s))
 }
 
 // reasonName returns the name that .NET's HttpStatusCode has for a status, or
@@ -53,10 +55,10 @@ func reasonName(status int) string {
 }
 
 // headerText lists headers by name, each followed by a line end.
-func headerText(h http.Header) string {
+func headerText(h http.Header, s secrets) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(h)) {
-		line := clean(name) + ": " + cut(clean(headerValues(name, h[name])), maxHeaderValue) + "\r\n"
+		line := clean(name) + ": " + cut(clean(s.hide(headerValues(name, h[name]))), maxHeaderValue) + "\r\n"
 		if b.Len()+len(line) > maxHeaders {
 			b.WriteString("…\r\n")
 			break
@@ -87,8 +89,8 @@ func headerValues(name string, values []string) string {
 }
 
 // bodyText returns the beginning of a body as text.
-func bodyText(body []byte) string {
-	return prefix(clean(string(wholeRunes(body))), maxBody)
+func bodyText(body []byte, s secrets) string {
+	return prefix(clean(s.hide(string(wholeRunes(body)))), maxBody)
 }
 
 // reason says why there was no answer, or no whole one, in words that help and
@@ -149,13 +151,18 @@ func connectionReason(err error) string {
 		return "the host reset the connection"
 	case timedOut && timeout.Timeout() && operation != nil && operation.Op == "dial":
 		return fmt.Sprintf("the host did not accept a connection within %g s", connectTimeout.Seconds())
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errConnectionLost):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errConnectionLost),
+		errors.Is(err, net.ErrClosed): // the reading side noticed first, while the request was being written
 		return errConnectionLost.Error()
 	}
 	return ""
 }
 
-// protocolReason tells errors apart for which net/http has no types.
+// quoted matches what an error quotes, as %q does.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// protocolReason tells errors apart for which net/http has no types. What they
+// quote is the answer's, in which the host may have sent secrets back.
 func protocolReason(err error) string {
 	text := err.Error()
 	switch {
@@ -165,10 +172,12 @@ func protocolReason(err error) string {
 		return fmt.Sprintf("TLS: the handshake was not done within %g s", connectTimeout.Seconds())
 	case strings.Contains(text, "response headers exceeded"):
 		return fmt.Sprintf("the headers of the answer are longer than %d KiB", maxHeader>>10)
-	case strings.Contains(text, "malformed"):
+	case strings.Contains(text, "malformed"), strings.Contains(text, "transport connection broken"):
 		return "the answer is not valid HTTP"
 	case strings.Contains(text, "Location header"):
 		return "the answer's Location header cannot be read"
+	case strings.HasPrefix(text, "net/http: invalid header"): // of the request, and quotes the name
+		return strings.TrimPrefix(text, "net/http: ")
 	}
-	return strings.TrimPrefix(text, "net/http: ")
+	return quoted.ReplaceAllString(strings.TrimPrefix(text, "net/http: "), "…")
 }

@@ -18,7 +18,7 @@ var errConnectionLost = errors.New("the host closed the connection before its an
 // Idempotency-Key, again when a connection that was used before breaks ahead of
 // the answer's first byte. The receiver may have acted on the first copy, and
 // it is the job's retry policy that says whether it is to get another.
-type onceTransport struct{ http.RoundTripper }
+type onceTransport struct{ *http.Transport }
 
 // RoundTrip implements [http.RoundTripper].
 func (t onceTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -35,7 +35,7 @@ func (t onceTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			info.Conn.Close() // so that writing fails, which may come before the context is looked at
 		},
 	})
-	resp, err := t.RoundTripper.RoundTrip(req.WithContext(ctx))
+	resp, err := t.Transport.RoundTrip(req.WithContext(ctx))
 	if err != nil && errors.Is(context.Cause(ctx), errConnectionLost) {
 		return nil, errConnectionLost
 	}

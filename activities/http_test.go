@@ -214,8 +214,6 @@ func TestRequestsThatCannotBeSentFailForGood(t *testing.T) {
 		want   string
 	}{
 		{"no request", &job.Action{Type: "Http"}, "the action has no request"},
-		{"authentication", action(job.Request{URI: "https://example.com", Authentication: &job.Authentication{Type: job.AuthBasic, Password: "topsecret"}}),
-			"this version of Almanac cannot authenticate web requests (Basic) yet; the job is kept as it is"},
 		{"no address", action(job.Request{URI: "https://topsecret@h:x/?sig=topsecret"}), "the uri is not an absolute http or https address"},
 		{"relative", action(job.Request{URI: "/path"}), "the uri is not an absolute http or https address"},
 		{"other scheme", action(job.Request{URI: "ftp://example.com/"}), "the uri is not an absolute http or https address"},

@@ -53,7 +53,7 @@ type Sender interface {
 	// The message describes the outcome for the history; an empty one stands
 	// for the error's text. A nil error is success. The error's text is short:
 	// logs and Temporal's Web UI show it. A [PermanentError] is not tried
-	// again. Neither text holds secrets.
+	// again, and a [RetryAfterError] not too soon. Neither text holds secrets.
 	Send(ctx context.Context, e job.Execution, a *job.Action) (message string, err error)
 }
 
@@ -64,6 +64,22 @@ func (e *PermanentError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error itself.
 func (e *PermanentError) Unwrap() error { return e.Err }
+
+// A RetryAfterError is a failure after which the receiver wants to be left
+// alone for a while: the next attempt waits at least After, within reason, and
+// never less than the retry policy says.
+type RetryAfterError struct {
+	Err   error
+	After time.Duration
+}
+
+func (e *RetryAfterError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error itself.
+func (e *RetryAfterError) Unwrap() error { return e.Err }
+
+// maxRetryAfter is how long a receiver may put off the next attempt.
+const maxRetryAfter = time.Hour
 
 // A Runner performs actions. Its fields are set before it is registered.
 type Runner struct {
@@ -101,17 +117,18 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	if err == nil {
 		return Output{Attempts: attempts}, nil
 	}
-	return Output{}, report(ctx, err, attempts, int(info.Attempt) < in.MaxAttempts)
+	return Output{}, report(ctx, err, attempts, in)
 }
 
 // report returns the activity's error for a failed attempt, and sees to it
 // that the records survive.
-func report(ctx context.Context, err error, attempts []job.Attempt, more bool) error {
+func report(ctx context.Context, err error, attempts []job.Attempt, in Input) error {
 	_, permanent := errors.AsType[*PermanentError](err)
 	// A receiver that fails is no fault of the worker's: benign errors are not
 	// logged as the SDK's own.
 	options := temporal.ApplicationErrorOptions{NonRetryable: permanent, Category: temporal.ApplicationErrorCategoryBenign}
-	if more && !permanent {
+	if last := int(activity.GetInfo(ctx).Attempt) >= in.MaxAttempts; !last && !permanent {
+		options.NextRetryDelay = retryDelay(err, in.Action.RetryPolicy)
 		// The SDK sends a task's first heartbeat before the call returns. It has
 		// to get through where the attempt failed because its context ended, too.
 		activity.RecordHeartbeat(context.WithoutCancel(ctx), attempts)
@@ -119,6 +136,19 @@ func report(ctx context.Context, err error, attempts []job.Attempt, more bool) e
 		options.Details = []any{attempts}
 	}
 	return temporal.NewApplicationErrorWithOptions(cut(err.Error(), maxErrorText), ErrTypeFailed, options)
+}
+
+// retryDelay returns how long the next attempt waits where the receiver asked
+// for more than the retry policy has it wait; 0 means as the policy says.
+func retryDelay(err error, p *job.RetryPolicy) time.Duration {
+	asked, ok := errors.AsType[*RetryAfterError](err)
+	if !ok {
+		return 0
+	}
+	if after := min(asked.After, maxRetryAfter); after > p.Interval() {
+		return after
+	}
+	return 0
 }
 
 // earlier returns the records of the attempts before this one.
@@ -139,7 +169,7 @@ func (r *Runner) send(ctx context.Context, in Input) (message string, err error)
 	kind := in.Action.Type.Kind()
 	sender, ok := r.Senders[kind]
 	if !ok {
-		return "", unsupported(cmp.Or(kind, in.Action.Type))
+		return "", &PermanentError{fmt.Errorf("this worker does not perform actions of type %q; the job is kept as it is", cmp.Or(kind, in.Action.Type))}
 	}
 	attempt, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
@@ -198,19 +228,4 @@ func withdrawn(ctx context.Context) error {
 	default:
 		return errCancelled
 	}
-}
-
-// unsupported returns the failure of an action that has no sender.
-func unsupported(kind job.ActionType) error {
-	what := map[job.ActionType]string{
-		job.ActionStorageQueue:    "send to storage queues",
-		job.ActionServiceBusQueue: "send to service bus queues",
-		job.ActionServiceBusTopic: "send to service bus topics",
-	}[kind]
-	return notYet(cmp.Or(what, fmt.Sprintf("perform actions of type %q", kind)))
-}
-
-// notYet returns the failure of what a job may ask for but this version does not do.
-func notYet(what string) error {
-	return &PermanentError{fmt.Errorf("this version of Almanac cannot %s yet; the job is kept as it is", what)}
 }

@@ -221,22 +221,54 @@ func TestPermanentFailureIsNotRetried(t *testing.T) {
 	require.Equal(t, "1 Failed sending: no such queue\n", history(attempts))
 }
 
+func TestReceiverMayPutOffTheNextAttempt(t *testing.T) {
+	t.Parallel()
+	const byPolicy = time.Duration(0)
+	for _, tt := range []struct {
+		name     string
+		after    time.Duration
+		interval job.Duration
+		attempt  int32
+		want     time.Duration
+	}{
+		{"longer than the policy", 2 * time.Minute, "PT1M", 1, 2 * time.Minute},
+		{"shorter than the policy", 30 * time.Second, "PT1M", 1, byPolicy},
+		{"longer than the interval of no policy", 31 * time.Second, "", 1, 31 * time.Second},
+		{"shorter than the interval of no policy", 29 * time.Second, "", 1, byPolicy},
+		{"not at all", 0, "PT1M", 1, byPolicy},
+		{"an hour at most", 24 * time.Hour, "PT1M", 1, time.Hour},
+		{"an hour, and the policy waits longer", 24 * time.Hour, "PT2H", 1, byPolicy},
+		{"after the last attempt", 2 * time.Minute, "PT1M", 3, byPolicy},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			in := input(3)
+			if tt.interval != "" {
+				in.Action.RetryPolicy = &job.RetryPolicy{RetryInterval: tt.interval, RetryCount: 2}
+			}
+			k := task{attempt: tt.attempt}
+			_, err := k.run(t, runner(sendFunc(func(context.Context) (string, error) {
+				return "", fmt.Errorf("sending: %w", &activities.RetryAfterError{Err: errors.New("busy"), After: tt.after})
+			})), in)
+			failed := applicationError(t, err)
+			require.Equal(t, tt.want, failed.NextRetryDelay())
+			require.False(t, failed.NonRetryable())
+			require.Equal(t, "sending: busy", failed.Message())
+		})
+	}
+}
+
 func TestActionsOfOtherKindsFailForGood(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[job.ActionType]string{
-		"storagequeue":            "send to storage queues",
-		job.ActionServiceBusQueue: "send to service bus queues",
-		job.ActionServiceBusTopic: "send to service bus topics",
-		"Fax":                     `perform actions of type "Fax"`,
-	} {
-		t.Run(string(kind), func(t *testing.T) {
+	for written, shown := range map[job.ActionType]string{"storagequeue": "StorageQueue", "Fax": "Fax"} {
+		t.Run(string(written), func(t *testing.T) {
 			t.Parallel()
 			in := input(5)
-			in.Action.Type = kind
+			in.Action.Type = written
 			var k task
 			attempts, err := k.run(t, runner(fails("must not be called")), in)
 			require.True(t, applicationError(t, err).NonRetryable())
-			require.Equal(t, "1 Failed this version of Almanac cannot "+want+" yet; the job is kept as it is\n", history(attempts))
+			require.Equal(t, `1 Failed this worker does not perform actions of type "`+shown+"\"; the job is kept as it is\n", history(attempts))
 		})
 	}
 }

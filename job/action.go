@@ -105,11 +105,22 @@ const (
 
 // A QueueMessage is put on an Azure storage queue. SASToken is a secret.
 type QueueMessage struct {
-	StorageAccount string `json:"storageAccount"`
-	QueueName      string `json:"queueName"`
-	SASToken       string `json:"sasToken,omitempty"`
-	Message        string `json:"message"`
+	StorageAccount string        `json:"storageAccount"`
+	QueueName      string        `json:"queueName"`
+	SASToken       string        `json:"sasToken,omitempty"`
+	Message        string        `json:"message"`
+	MessageFormat  MessageFormat `json:"messageFormat,omitempty"`
 }
+
+// A MessageFormat says what becomes of a message on its way to a storage queue.
+// It is Almanac's own: Azure Scheduler knew the envelope alone.
+type MessageFormat string
+
+// The message formats. The zero value means MessageEnvelope.
+const (
+	MessageEnvelope MessageFormat = "envelope" // Azure Scheduler's: the text within XML that names the execution, in base64
+	MessageRaw      MessageFormat = "raw"      // the text as it is
+)
 
 // A ServiceBusMessage is sent to a queue (QueueName) or a topic (TopicPath).
 type ServiceBusMessage struct {

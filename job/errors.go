@@ -88,6 +88,14 @@ func badRequest(format string, args ...any) *Error {
 	return &Error{Kind: KindInvalid, Code: "BadRequest", Message: fmt.Sprintf(format, args...)}
 }
 
+// Refused returns a KindInvalid error: an action, at a JSON path, would fail
+// whenever it is tried. The text of err is shown.
+func Refused(path string, err error) *Error {
+	e := badRequest("The job is not valid")
+	e.Fields = []*FieldError{{Path: path, Want: "an action that can be performed: " + err.Error()}}
+	return e
+}
+
 // NotFound returns a KindNotFound error with the service's wording.
 func NotFound(what, resourceGroup string) *Error {
 	return &Error{

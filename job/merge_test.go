@@ -56,6 +56,7 @@ func TestMergeDefinition(t *testing.T) {
 		},
 		{"all headers are removed", `{"properties":{"action":{"request":{"headers":null}}}}`, []string{`"headers":{"Accept":"text/plain","X-A":"1"},`, ``}},
 		{"a body and a method are removed", `{"properties":{"action":{"request":{"body":null,"method":null}}}}`, []string{`"method":"POST"`, `"method":"GET"`, `"body":"b",`, ``}},
+		{"the format of the error action's message", `{"properties":{"action":{"errorAction":{"queueMessage":{"messageFormat":"raw"}}}}}`, []string{`"message":"m"},"type":"StorageQueue"`, `"message":"m","messageFormat":"raw"},"type":"StorageQueue"`}},
 		{"the error action is removed", `{"properties":{"action":{"errorAction":null}}}`, []string{`,"errorAction":{"queueMessage":{"storageAccount":"acc","queueName":"queue","message":"m"},"type":"StorageQueue"}`, ``}},
 		{"the retry policy is removed", `{"properties":{"action":{"RetryPolicy":null}}}`, []string{`,"retryPolicy":{"retryType":"fixed","retryCount":2}`, ``}},
 		{"a part of the retry policy is removed", `{"properties":{"action":{"retryPolicy":{"retryCount":null,"retryInterval":"PT1M"}}}}`, []string{`"retryType":"fixed","retryCount":2`, `"retryType":"fixed","retryInterval":"PT1M"`}},

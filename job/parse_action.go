@@ -308,6 +308,7 @@ func (b *binder) queueMessage(o *object, stored *QueueMessage) *QueueMessage {
 		valid:  func(s string) bool { return rule.valid(s) && !strings.ContainsFunc(s, notInXML) },
 		hidden: true,
 	})
+	m.MessageFormat = MessageFormat(o.enum("messageFormat", string(MessageEnvelope), string(MessageRaw)))
 	o.done()
 	return m
 }

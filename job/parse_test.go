@@ -65,6 +65,16 @@ func TestParseDefinitionStoresWhatTheServiceShowed(t *testing.T) {
 			`{"action":{"request":{"uri":"https://example.com/","method":"PURGE"},"type":"Http"},"state":"enabled"}`,
 		},
 		{
+			"a queue message with everything",
+			withAction(`{"type":"storagequeue","queueMessage":{"storageAccount":"Acc","queueName":"Orders","sasToken":"?sig=s","message":"<ü>\r\n","messageFormat":"RAW"}}`),
+			`{"action":{"queueMessage":{"storageAccount":"Acc","queueName":"Orders","sasToken":"?sig=s","message":"<ü>\r\n","messageFormat":"raw"},"type":"storagequeue"},"state":"enabled"}`,
+		},
+		{
+			"a queue message without a format",
+			withAction(`{"type":"StorageQueue","queueMessage":{"storageAccount":"acc","queueName":"orders","sasToken":"s","messageFormat":null}}`),
+			`{"action":{"queueMessage":{"storageAccount":"acc","queueName":"orders","sasToken":"s","message":""},"type":"StorageQueue"},"state":"enabled"}`,
+		},
+		{
 			"a topic message with everything",
 			withAction(`{"type":"servicebustopic","serviceBusTopicMessage":{"topicPath":"a/b","namespace":"ns","transportType":"AMQP","authentication":{"type":"notspecified"},"message":"m","brokeredMessageProperties":{"forcePersistence":false,"timeToLive":"PT5M","scheduledEnqueueTimeUtc":"2026-02-01","messageId":"ID"},"customMessageProperties":{"B":"1","a":"2"}}}`),
 			`{"action":{"serviceBusTopicMessage":{"topicPath":"a/b","namespace":"ns","transportType":"amqp","authentication":{"type":"notSpecified"},"message":"m","brokeredMessageProperties":{"forcePersistence":false,"messageId":"ID","scheduledEnqueueTimeUtc":"2026-02-01T00:00:00Z","timeToLive":"PT5M"},"customMessageProperties":{"B":"1","a":"2"}},"type":"servicebustopic"},"state":"enabled"}`,
@@ -270,6 +280,15 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 		{
 			"a message that XML cannot hold", queue(`"storageAccount":"a","queueName":"abc","sasToken":"s","message":"\u0001"`),
 			"properties.action.queueMessage.message: want at most 8192 characters, all of which XML can hold",
+		},
+		{
+			"a raw message that XML cannot hold, which it is sent in all the same",
+			queue(`"storageAccount":"a","queueName":"abc","sasToken":"s","message":"\ufffe","messageFormat":"raw"`),
+			"properties.action.queueMessage.message: want at most 8192 characters, all of which XML can hold",
+		},
+		{
+			"a message format that is none", queue(`"storageAccount":"a","queueName":"abc","sasToken":"s","messageFormat":"base64"`),
+			`properties.action.queueMessage.messageFormat is "base64", want envelope or raw`,
 		},
 		{
 			"a queue of Service Bus that is half said",

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -56,6 +57,9 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job
 		if err != nil {
 			return err
 		}
+		if err := s.checkActions(&definition.Action); err != nil {
+			return err
+		}
 		j, err = s.replace(ctx, current, definition)
 		if calls.IsGone(err) {
 			return errLost // it was deleted meanwhile, so it is to be created
@@ -88,6 +92,11 @@ func (s *Service) PatchJob(ctx context.Context, k job.Key, patch []byte) (j job.
 		if err != nil {
 			return err
 		}
+		if !reflect.DeepEqual(definition.Action, current.Definition.Action) { // else it could not even be disabled
+			if err := s.checkActions(&definition.Action); err != nil {
+				return err
+			}
+		}
 		j, err = s.replace(ctx, current, definition)
 		return err
 	})
@@ -99,6 +108,21 @@ func (s *Service) PatchJob(ctx context.Context, k job.Key, patch []byte) (j job.
 func changeable(current *job.Job) error {
 	if state := current.Definition.State; state.Final() {
 		return job.Conflictf("The job '%s' is %s, which is final: it can only be read and deleted.", current.Key.Name, state)
+	}
+	return nil
+}
+
+// checkActions refuses actions that would fail whenever they are tried.
+func (s *Service) checkActions(a *job.Action) error {
+	const path = "properties.action"
+	if err := s.check(a); err != nil {
+		return job.Refused(path, err)
+	}
+	if a.ErrorAction == nil {
+		return nil
+	}
+	if err := s.check(a.ErrorAction); err != nil {
+		return job.Refused(path+".errorAction", err)
 	}
 	return nil
 }
@@ -117,6 +141,9 @@ func (s *Service) create(ctx context.Context, c job.Collection, k job.Key, body 
 	now := s.now()
 	definition, err := job.ParseDefinition(body, job.ParseOptions{Limits: s.limits, Now: now, ID: k.ARMID()})
 	if err != nil {
+		return job.Job{}, err
+	}
+	if err := s.checkActions(&definition.Action); err != nil {
 		return job.Job{}, err
 	}
 	var registered workflows.RegisterResult

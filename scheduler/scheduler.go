@@ -34,6 +34,10 @@ type Options struct {
 	Limits    *job.Limits             // nil means job.DefaultLimits
 	Log       *slog.Logger
 	Now       func() time.Time // nil means time.Now
+
+	// Check returns an error where an action would fail whenever it is tried;
+	// such a job is refused. nil means that no action is.
+	Check func(*job.Action) error
 }
 
 // A Service creates, changes, reads and deletes jobs and collections. Its
@@ -45,13 +49,14 @@ type Service struct {
 	limits    *job.Limits
 	log       *slog.Logger
 	now       func() time.Time
+	check     func(*job.Action) error
 }
 
 // New returns a service.
 func New(o Options) *Service {
 	s := &Service{
 		client: o.Client, namespace: cmp.Or(o.Namespace, client.DefaultNamespace),
-		converter: o.Converter, limits: o.Limits, log: o.Log, now: o.Now,
+		converter: o.Converter, limits: o.Limits, log: o.Log, now: o.Now, check: o.Check,
 	}
 	if s.converter == nil {
 		s.converter = converter.GetDefaultDataConverter()
@@ -65,6 +70,9 @@ func New(o Options) *Service {
 	}
 	if s.now == nil {
 		s.now = time.Now
+	}
+	if s.check == nil {
+		s.check = func(*job.Action) error { return nil }
 	}
 	return s
 }
@@ -194,5 +202,6 @@ func isUnavailable(err error) bool {
 	_, exhausted := errors.AsType[*serviceerror.ResourceExhausted](err)
 	_, cancelled := errors.AsType[*serviceerror.Canceled](err)
 	_, namespace := errors.AsType[*serviceerror.NamespaceNotFound](err) // not there yet, or not any more
-	return unavailable || exhausted || cancelled || namespace || calls.IsTimeout(err) || errors.Is(err, context.Canceled)
+	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)   // its task fails, and is tried again
+	return unavailable || exhausted || cancelled || namespace || notReady || calls.IsTimeout(err) || errors.Is(err, context.Canceled)
 }

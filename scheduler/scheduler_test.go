@@ -53,6 +53,7 @@ func TestErrorsOfTemporalHaveAKindAndSayNothingOfIt(t *testing.T) {
 		{"away", serviceerror.NewUnavailable("internals"), job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
 		{"silent", context.DeadlineExceeded, job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
 		{"overloaded", serviceerror.NewResourceExhausted(0, "internals"), job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
+		{"at a workflow whose task fails", serviceerror.NewWorkflowNotReady("internals"), job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
 		{"without the namespace", serviceerror.NewNamespaceNotFound("internals"), job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
 		{"without the workflow", serviceerror.NewNotFound("internals"), job.KindNotFound, job.KindNotFound, job.KindNotFound},
 		{"about to delete the job", refused(workflows.ErrTypeGone), job.KindNotFound, job.KindNotFound, job.KindNotFound},

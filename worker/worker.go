@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Client    client.Client
 	Converter converter.DataConverter // the client's; nil means the SDK's default
-	Version   string                  // of Almanac, for the User-Agent of requests
+	Senders   map[job.ActionType]activities.Sender
 	Log       *slog.Logger
 }
 
@@ -52,12 +52,7 @@ func New(o Options) worker.Worker {
 	w.RegisterWorkflowWithOptions(workflows.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
 	w.RegisterWorkflowWithOptions(workflows.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 
-	http := activities.NewHTTP(activities.HTTPOptions{Version: o.Version})
-	runner := &activities.Runner{
-		Senders: map[job.ActionType]activities.Sender{job.ActionHTTP: http, job.ActionHTTPS: http},
-		Log:     o.Log,
-		Grace:   grace,
-	}
+	runner := &activities.Runner{Senders: o.Senders, Log: o.Log, Grace: grace}
 	lookups := &activities.Lookups{Converter: o.Converter}
 	w.RegisterActivityWithOptions(runner.Run, activity.RegisterOptions{Name: activities.TypeAction})
 	w.RegisterActivityWithOptions(lookups.MissingWorkflows, activity.RegisterOptions{Name: activities.TypeMissing})

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,11 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
+	"golang.org/x/sync/errgroup"
 
+	"almanac/activities"
 	"almanac/devserver"
+	"almanac/internal/codec"
 	"almanac/job"
 	"almanac/scheduler"
 	"almanac/worker"
@@ -25,7 +29,10 @@ import (
 type devConfig struct {
 	data, synchronous string
 	api, temporal, ui string
+	codec, token      string
+	keys              *codec.KeyRing
 	limits            *job.Limits
+	senders           *activities.Senders
 	log               *slog.Logger
 	out               io.Writer
 }
@@ -51,6 +58,11 @@ goes on where it was. Nothing asks for a login, so keep the addresses private.`,
 		"full: a commit survives a power failure; normal: about 1.7 times as fast, survives kill -9, a power failure may lose the last commits",
 		devserver.SynchronousFull, devserver.SynchronousNormal)
 	limits := s.plans()
+	senders := s.outbound("127.0.0.0/8,::1")
+	keys := s.encryption()
+	codecAddress := s.optionalAddress("codec-listen", "ALMANAC_CODEC_LISTEN", "",
+		"address of a codec server, with which the Web UI shows what is encrypted, secrets included; empty, or without keys: none")
+	token := s.codecToken("codec-listen", codecAddress)
 	logger := s.logging("warn")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := s.check(); err != nil {
@@ -58,7 +70,8 @@ goes on where it was. Nothing asks for a login, so keep the addresses private.`,
 		}
 		return runDev(cmd.Context(), devConfig{
 			data: *data, synchronous: *synchronous, api: *api, temporal: *temporal, ui: *ui,
-			limits: limits(), log: logger(cmd.ErrOrStderr()), out: cmd.OutOrStdout(),
+			codec: *codecAddress, token: token, keys: keys(), limits: limits(), senders: senders(),
+			log: logger(cmd.ErrOrStderr()), out: cmd.OutOrStdout(),
 		})
 	}
 	return cmd
@@ -80,30 +93,52 @@ func runDev(ctx context.Context, c devConfig) error {
 		return err
 	}
 	defer server.Stop()
+	data, failures := c.keys.Converters()
 	temporal, err := client.DialContext(ctx, client.Options{
-		HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(c.log.With("component", "temporal")),
+		HostPort: server.Address(), DataConverter: data, FailureConverter: failures,
+		Logger: sdklog.NewStructuredLogger(c.log.With("component", "temporal")),
 	})
 	if err != nil {
 		return fmt.Errorf("connect to the embedded Temporal: %w", err)
 	}
 	defer temporal.Close()
-	w := worker.New(worker.Options{Client: temporal, Version: buildVersion(), Log: c.log})
+	defer c.senders.Close()
+	w := worker.New(worker.Options{Client: temporal, Converter: data, Senders: c.senders.ByType(), Log: c.log})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
 	}
 	defer w.Stop()
 
-	service := scheduler.New(scheduler.Options{Client: temporal, Limits: c.limits, Log: c.log})
-	if err := prepare(ctx, service); err != nil {
+	service := scheduler.New(scheduler.Options{Client: temporal, Converter: data, Limits: c.limits, Check: c.senders.Check, Log: c.log})
+	if err := prepare(ctx, service, c.log); err != nil {
 		return err
 	}
+	group, ctx := errgroup.WithContext(ctx)
+	if c.codec != "" && c.keys != nil {
+		l, err := listenCodec(ctx, c.codec, c.keys, c.out)
+		if err != nil {
+			return err
+		}
+		decode := c.keys.Handler(codec.HandlerOptions{Token: c.token, Origins: pageOrigins(server.UIAddress())})
+		group.Go(func() error { return serve(ctx, l, decode) })
+	}
 	announce(c, l.Addr(), server)
-	return serve(ctx, l, handler(service, c.log))
+	group.Go(func() error { return serve(ctx, l, handler(service, c.log)) })
+	return group.Wait()
+}
+
+// pageOrigins returns the origins of the pages of a web server on this machine.
+func pageOrigins(address string) []string {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil
+	}
+	return []string{"http://" + address, "http://localhost:" + port}
 }
 
 // prepare waits until jobs can be kept and run, and makes the collection that
 // a newcomer's first job goes to.
-func prepare(ctx context.Context, s *scheduler.Service) error {
+func prepare(ctx context.Context, s *scheduler.Service, log *slog.Logger) error {
 	wait, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
@@ -122,7 +157,14 @@ func prepare(ctx context.Context, s *scheduler.Service) error {
 	if job.KindOf(err) == job.KindNotFound {
 		_, _, err = s.PutCollection(ctx, k, []byte(`{"properties":{"sku":{"name":"P20Premium"}}}`))
 	}
-	return err
+	switch {
+	case err == nil:
+		return nil
+	case job.KindOf(err) == job.KindUnavailable && ctx.Err() == nil: // as after a start with a wrong key, for a while
+		log.WarnContext(ctx, "the job collection does not answer yet", "collection", k.Name, "error", err)
+		return nil
+	}
+	return fmt.Errorf("look for the job collection %q: %w", k.Name, cmp.Or(errors.Unwrap(err), err)) // the cause is not for callers of the API
 }
 
 // announce says where everything is and what to try.

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
+	"almanac/activities"
+	"almanac/internal/codec"
 	"almanac/job"
 	"almanac/scheduler"
 	"almanac/worker"
@@ -29,18 +31,20 @@ same namespace. Until Temporal answers, so do all routes, with 503.`,
 	s := &settings{flags: cmd.Flags(), lookup: lookup}
 	address := s.address("listen", "ALMANAC_LISTEN", "127.0.0.1:8080", "address of the API; port 0 picks a free one")
 	limits := s.plans()
+	senders := s.outbound("") // which refuse what they could not send; nothing is sent here
+	keys := s.encryption()
 	logger := s.logging("info")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := s.check(); err != nil {
 			return err
 		}
-		return runAPI(cmd.Context(), *address, limits(), logger(cmd.ErrOrStderr()), cmd.OutOrStdout())
+		return runAPI(cmd.Context(), *address, limits(), senders(), keys(), logger(cmd.ErrOrStderr()), cmd.OutOrStdout())
 	}
 	return cmd
 }
 
-func runAPI(ctx context.Context, address string, limits *job.Limits, log *slog.Logger, out io.Writer) error {
-	options, err := temporalOptions(log)
+func runAPI(ctx context.Context, address string, limits *job.Limits, senders *activities.Senders, keys *codec.KeyRing, log *slog.Logger, out io.Writer) error {
+	options, err := temporalOptions(keys, log)
 	if err != nil {
 		return err
 	}
@@ -53,7 +57,9 @@ func runAPI(ctx context.Context, address string, limits *job.Limits, log *slog.L
 	if err != nil {
 		return err
 	}
-	service := scheduler.New(scheduler.Options{Client: c, Namespace: options.Namespace, Limits: limits, Log: log})
+	service := scheduler.New(scheduler.Options{
+		Client: c, Namespace: options.Namespace, Converter: options.DataConverter, Limits: limits, Check: senders.Check, Log: log,
+	})
 	go registerSearchAttributes(ctx, service, log)
 	fmt.Fprintf(out, "API  http://%s  (Temporal %s, namespace %s)\n", l.Addr(), options.HostPort, options.Namespace)
 	return serve(ctx, l, handler(service, log))
@@ -88,18 +94,20 @@ way may end before the worker does.`,
 		Args:    cobra.NoArgs,
 	}
 	s := &settings{flags: cmd.Flags(), lookup: lookup}
+	senders := s.outbound("")
+	keys := s.encryption()
 	logger := s.logging("info")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := s.check(); err != nil {
 			return err
 		}
-		return runWorker(cmd.Context(), logger(cmd.ErrOrStderr()), cmd.OutOrStdout())
+		return runWorker(cmd.Context(), senders(), keys(), logger(cmd.ErrOrStderr()), cmd.OutOrStdout())
 	}
 	return cmd
 }
 
-func runWorker(ctx context.Context, log *slog.Logger, out io.Writer) error {
-	options, err := temporalOptions(log)
+func runWorker(ctx context.Context, senders *activities.Senders, keys *codec.KeyRing, log *slog.Logger, out io.Writer) error {
+	options, err := temporalOptions(keys, log)
 	if err != nil {
 		return err
 	}
@@ -108,7 +116,8 @@ func runWorker(ctx context.Context, log *slog.Logger, out io.Writer) error {
 		return fmt.Errorf("connect to Temporal at %s: %w", options.HostPort, err)
 	}
 	defer c.Close()
-	w := worker.New(worker.Options{Client: c, Version: buildVersion(), Log: log})
+	defer senders.Close()
+	w := worker.New(worker.Options{Client: c, Converter: options.DataConverter, Senders: senders.ByType(), Log: log})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
 	}

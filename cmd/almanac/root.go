@@ -45,6 +45,6 @@ TEMPORAL_TLS_*, TEMPORAL_PROFILE.`,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 	}
-	root.AddCommand(newDev(lookup), newAPI(lookup), newWorker(lookup), newPreview())
+	root.AddCommand(newDev(lookup), newAPI(lookup), newWorker(lookup), newCodec(lookup), newPreview())
 	return root
 }

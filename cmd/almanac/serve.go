@@ -14,13 +14,14 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"almanac/api"
+	"almanac/internal/codec"
 	"almanac/scheduler"
 )
 
-// drain is how long requests that are under way may take when the API stops.
+// drain is how long requests that are under way may take when a server stops.
 const drain = 10 * time.Second
 
-// serve answers the API on l until ctx ends, and then stops cleanly.
+// serve answers requests on l until ctx ends, and then stops cleanly.
 func serve(ctx context.Context, l net.Listener, handler http.Handler) error {
 	server := &http.Server{
 		Handler:           handler,
@@ -32,13 +33,13 @@ func serve(ctx context.Context, l net.Listener, handler http.Handler) error {
 	go func() { failed <- server.Serve(l) }()
 	select {
 	case err := <-failed:
-		return fmt.Errorf("serve the API on %s: %w", l.Addr(), err)
+		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	if err := server.Shutdown(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("stop the API: %w", err)
+		return fmt.Errorf("stop serving on %s: %w", l.Addr(), err)
 	}
 	return nil
 }
@@ -68,11 +69,12 @@ const (
 )
 
 // temporalOptions reads Temporal's own variables and configuration file.
-func temporalOptions(log *slog.Logger) (client.Options, error) {
+func temporalOptions(keys *codec.KeyRing, log *slog.Logger) (client.Options, error) {
 	o, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return o, fmt.Errorf("read the TEMPORAL_* variables: %w", err)
 	}
+	o.DataConverter, o.FailureConverter = keys.Converters()
 	o.Logger = sdklog.NewStructuredLogger(log.With("component", "temporal"))
 	if o.Namespace == "" {
 		o.Namespace = client.DefaultNamespace

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,10 +24,17 @@ type settings struct {
 // text defines a setting. The variable's value, unless it is empty, replaces
 // the default.
 func (s *settings) text(name, variable, def, usage string) *string {
+	value := new(string)
+	s.into(value, name, variable, def, usage)
+	return value
+}
+
+// into defines a setting as text does, and where its value goes.
+func (s *settings) into(value *string, name, variable, def, usage string) {
 	if v, _ := s.lookup(variable); v != "" {
 		def = v
 	}
-	return s.flags.String(name, def, fmt.Sprintf("%s [$%s]", usage, variable))
+	s.flags.StringVar(value, name, def, fmt.Sprintf("%s [$%s]", usage, variable))
 }
 
 // address defines the address of a listener, host:port; port 0 means a free one.
@@ -48,7 +56,7 @@ func (s *settings) optionalAddress(name, variable, def, usage string) *string {
 		if *value == "" {
 			return nil
 		}
-		return checkAddress(name, *value, example)
+		return checkAddress(name, *value, cmp.Or(example, "127.0.0.1:0"))
 	})
 	return value
 }

@@ -48,10 +48,10 @@ type process struct {
 }
 
 // dev starts `almanac dev` and waits until it says where it is.
-func dev(t *testing.T, data string) *process {
+func dev(t *testing.T, data string, more ...string) *process {
 	t.Helper()
-	p := &process{Cmd: exec.Command(program(t), "dev", "--data", data,
-		"--listen", "127.0.0.1:0", "--temporal-listen", "127.0.0.1:0", "--ui-listen", "127.0.0.1:0")}
+	p := &process{Cmd: exec.Command(program(t), append([]string{"dev", "--data", data,
+		"--listen", "127.0.0.1:0", "--temporal-listen", "127.0.0.1:0", "--ui-listen", "127.0.0.1:0"}, more...)...)}
 	p.Stderr = os.Stderr
 	out, err := p.StdoutPipe()
 	require.NoError(t, err)

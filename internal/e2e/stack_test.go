@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,8 +22,11 @@ import (
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 
+	"almanac/activities"
 	"almanac/api"
 	"almanac/devserver"
+	"almanac/internal/codec"
+	"almanac/internal/egress"
 	"almanac/job"
 	"almanac/scheduler"
 	"almanac/worker"
@@ -62,38 +66,91 @@ func use(t *testing.T) *stack {
 }
 
 func start() (*stack, func(), error) {
-	ctx := context.Background()
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	data, err := os.MkdirTemp("", "almanac-e2e-")
 	if err != nil {
 		return nil, nil, err
 	}
+	s, stop, err := setup{data: data}.start(context.Background())
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, func() {
+		stop()
+		os.RemoveAll(data)
+	}, nil
+}
+
+// refusedHost is what the egress rules of every stack deny.
+const refusedHost = "refused.example"
+
+// A setup is what a stack is made with.
+type setup struct {
+	data     string // the directory of its database
+	keys     *codec.KeyRing
+	outbound activities.Outbound // but for its guard, which allows everything but refusedHost
+	log      *slog.Logger        // nil: errors, to standard error
+}
+
+// newStack starts a stack of the test's own.
+func newStack(t *testing.T, o setup) *stack {
+	t.Helper()
+	s, stop, err := o.start(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(stop)
+	return s
+}
+
+func (o setup) start(ctx context.Context) (_ *stack, stop func(), err error) {
+	var stops []func()
+	stop = func() {
+		for _, f := range slices.Backward(stops) {
+			f()
+		}
+	}
+	defer func() {
+		if err != nil {
+			stop()
+		}
+	}()
+	if o.log == nil {
+		o.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	}
 	server, err := devserver.Start(ctx, devserver.Options{
-		DataDir: data, Listen: "127.0.0.1:0", Synchronous: devserver.SynchronousNormal,
-		SearchAttributes: scheduler.SearchAttributes(), Log: log,
+		DataDir: o.data, Listen: "127.0.0.1:0", Synchronous: devserver.SynchronousNormal,
+		SearchAttributes: scheduler.SearchAttributes(), Log: o.log,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := client.DialContext(ctx, client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(log)})
+	stops = append(stops, server.Stop)
+	data, failures := o.keys.Converters()
+	c, err := client.DialContext(ctx, client.Options{
+		HostPort: server.Address(), DataConverter: data, FailureConverter: failures, Logger: sdklog.NewStructuredLogger(o.log),
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	w := worker.New(worker.Options{Client: c, Version: "e2e", Log: log})
+	stops = append(stops, c.Close)
+	o.outbound.Version = "e2e"
+	if o.outbound.Guard, err = egress.Parse(egress.ModeAny, nil, []string{refusedHost}); err != nil {
+		return nil, nil, err
+	}
+	senders, err := activities.NewSenders(o.outbound)
+	if err != nil {
+		return nil, nil, err
+	}
+	stops = append(stops, senders.Close)
+	w := worker.New(worker.Options{Client: c, Converter: data, Senders: senders.ByType(), Log: o.log})
 	if err := w.Start(); err != nil {
 		return nil, nil, err
 	}
+	stops = append(stops, w.Stop)
 	limits := job.DefaultLimits()
 	limits.MinRetryInterval = time.Second // tests do not wait 15 s
-	service := scheduler.New(scheduler.Options{Client: c, Limits: &limits, Log: log})
-	front := httptest.NewServer(api.New(service, api.Options{Log: log}))
-	return &stack{url: front.URL, temporal: c, service: service}, func() {
-		front.Close()
-		w.Stop()
-		c.Close()
-		server.Stop()
-		os.RemoveAll(data)
-	}, nil
+	service := scheduler.New(scheduler.Options{Client: c, Converter: data, Limits: &limits, Check: senders.Check, Log: o.log})
+	front := httptest.NewServer(api.New(service, api.Options{Log: o.log}))
+	stops = append(stops, front.Close)
+	return &stack{url: front.URL, temporal: c, service: service}, stop, nil
 }
 
 // A reply is an answer of the API.

@@ -1,0 +1,50 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"almanac/job"
+)
+
+// authenticate makes a request prove who sends it, and returns the client to
+// send it with. The authentication of the action wins over an Authorization
+// header and over user info in the uri: it is kept secret, and they are not.
+func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *job.Authentication) (*http.Client, error) {
+	if a == nil {
+		return h.client, nil
+	}
+	switch a.Type {
+	case job.AuthBasic:
+		req.SetBasicAuth(a.Username, a.Password)
+		return h.client, nil
+	case job.AuthClientCertificate:
+		if req.URL.Scheme != "https" {
+			return nil, &PermanentError{errors.New("a client certificate can only be shown over https, which the uri is to begin with")}
+		}
+		client, err := h.certificates.client(a)
+		if err != nil {
+			return nil, &PermanentError{err}
+		}
+		return client, nil
+	case job.AuthOAuth:
+		authorization, err := h.tokens.authorization(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Authorization", authorization)
+		return h.client, nil
+	default:
+		return nil, &PermanentError{fmt.Errorf("%q is not a type of authentication", a.Type)}
+	}
+}
+
+// forget sees to it that the next attempt does not come with the same token,
+// which the host did not accept: it may have been withdrawn.
+func (h *HTTP) forget(req *http.Request, a *job.Authentication) {
+	if a != nil && a.Type == job.AuthOAuth {
+		h.tokens.drop(a, req.Header.Get("Authorization"))
+	}
+}

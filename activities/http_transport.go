@@ -1,0 +1,112 @@
+package activities
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"almanac/job"
+)
+
+// newClient returns a client with connections of its own, which shows the
+// certificate to hosts that ask for one; nil means none.
+func newClient(o HTTPOptions, certificate *tls.Certificate) *http.Client {
+	secure := &tls.Config{RootCAs: o.RootCAs}
+	if certificate != nil {
+		// Also where the host says that it wants one of another authority: it
+		// is the host that knows what it accepts.
+		secure.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate, nil }
+		// Some servers, IIS among them, ask only once they know the path.
+		secure.Renegotiation = tls.RenegotiateOnceAsClient
+	}
+	dial := o.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: connectTimeout}).DialContext
+	}
+	transport := &http.Transport{
+		DialContext:            dial,
+		TLSClientConfig:        secure,
+		TLSHandshakeTimeout:    connectTimeout,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true, // the history shows a body as it was sent
+		MaxResponseHeaderBytes: maxHeader,
+		MaxIdleConnsPerHost:    4096, // jobs come in herds that are due in the same second
+		// Servers and load balancers close connections that were idle for a
+		// minute or more. A request written just then is lost, and jobs come
+		// back by the minute, so do not keep a connection that long.
+		IdleConnTimeout: 45 * time.Second,
+	}
+	return &http.Client{Transport: onceTransport{transport}, CheckRedirect: checkRedirect}
+}
+
+// maxCertificates is how many client certificates are kept ready for use, with
+// their connections.
+const maxCertificates = 64
+
+// certificates keeps a client for each of the client certificates used last. A
+// connection proves who opened it, so none serves two certificates.
+type certificates struct {
+	options HTTPOptions
+
+	mu   sync.Mutex
+	used []*certificate // the one used last is the last
+}
+
+// A certificate is what a PFX file and its password stand for.
+type certificate struct {
+	key    string
+	client func() (*http.Client, error) // opens the file once
+}
+
+// client returns the client for a client certificate.
+func (c *certificates) client(a *job.Authentication) (*http.Client, error) {
+	found, evicted := c.use(a)
+	if evicted != nil {
+		if old, err := evicted.client(); err == nil {
+			old.CloseIdleConnections() // those in use follow when they become idle
+		}
+	}
+	return found.client()
+}
+
+// use returns the entry for a client certificate, and the one that had to make
+// room for it, if any.
+func (c *certificates) use(a *job.Authentication) (found, evicted *certificate) {
+	key := digest(a.Pfx, a.Password)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.IndexFunc(c.used, func(u *certificate) bool { return u.key == key }); i >= 0 {
+		found = c.used[i]
+		c.used = slices.Delete(c.used, i, i+1)
+	} else {
+		found = &certificate{key, sync.OnceValues(func() (*http.Client, error) { return c.open(a) })}
+	}
+	c.used = append(c.used, found)
+	if len(c.used) > maxCertificates {
+		evicted = c.used[0]
+		c.used = slices.Delete(c.used, 0, 1)
+	}
+	return found, evicted
+}
+
+func (c *certificates) open(a *job.Authentication) (*http.Client, error) {
+	opened, err := a.Certificate()
+	if err != nil {
+		return nil, err
+	}
+	return newClient(c.options, &opened), nil
+}
+
+// digest returns a key that differs for different texts and gives none away.
+func digest(texts ...string) string {
+	h := sha256.New()
+	for _, t := range texts {
+		fmt.Fprintf(h, "%d:%s", len(t), t)
+	}
+	return string(h.Sum(nil))
+}

@@ -1,0 +1,51 @@
+package activities
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/internal/peers"
+	"almanac/job"
+)
+
+// That a link or a connection is gone is found out before a message is given to
+// it, so no attempt fails for it.
+func TestWhatIsGoneIsNotAlive(t *testing.T) {
+	t.Parallel()
+	const (
+		limit = time.Minute
+		every = 10 * time.Millisecond
+	)
+	bus := peers.StartServiceBus(t, peers.ServiceBusOptions{Queues: []peers.ServiceBusQueue{{Name: "orders"}}})
+	s := NewServiceBus(ServiceBusOptions{CustomEndpoint: bus.Address, RootCAs: bus.RootCAs})
+	target, err := s.target(&job.Action{Type: job.ActionServiceBusQueue, ServiceBusQueueMessage: &job.ServiceBusMessage{
+		QueueName: "orders", Namespace: peers.ServiceBusNamespace,
+		Authentication: &job.ServiceBusAuth{SASKeyName: peers.ServiceBusKeyName, SASKey: peers.ServiceBusKey},
+	}})
+	require.NoError(t, err)
+	connection, err := s.connect(t.Context(), target)
+	require.NoError(t, err)
+	t.Cleanup(connection.close)
+	attach := func() *busLink {
+		t.Helper()
+		link, err := connection.attach(t.Context(), target)
+		require.NoError(t, err)
+		require.True(t, link.alive())
+		return link
+	}
+
+	expiring, detached := attach(), attach()
+	expiring.renew = time.Now()
+	require.False(t, expiring.alive(), "its token is about to expire")
+	bus.Detach(t)
+	require.Eventually(t, func() bool { return !detached.alive() }, limit, every)
+
+	last := attach()
+	require.True(t, connection.alive())
+	bus.Drop(t)
+	require.Eventually(t, func() bool { return !connection.alive() }, limit, every)
+	require.Eventually(t, func() bool { return !last.alive() }, limit, every)
+	require.Zero(t, bus.Stats(t).Transfers, "nothing is sent to find out")
+}

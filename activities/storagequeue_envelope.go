@@ -1,0 +1,48 @@
+package activities
+
+import (
+	"encoding/base64"
+	"encoding/xml"
+	"strings"
+
+	"almanac/job"
+)
+
+// A storageQueueMessage is what Azure Scheduler put on a queue, member by member
+// in the order of its class StorageQueueMessage.
+type storageQueueMessage struct {
+	XMLName                  xml.Name `xml:"StorageQueueMessage"`
+	XSD                      string   `xml:"xmlns:xsd,attr"`
+	XSI                      string   `xml:"xmlns:xsi,attr"`
+	ExecutionTag             string
+	ClientRequestID          string `xml:"ClientRequestId"`
+	ExpectedExecutionTime    string
+	SchedulerJobID           string `xml:"SchedulerJobId"`
+	SchedulerJobCollectionID string `xml:"SchedulerJobCollectionId"`
+	Region                   string
+	Message                  string
+}
+
+// The declaration is of a text in memory, as .NET writes it; the bytes are
+// UTF-8. Receivers decode these first and parse the text then.
+const xmlDeclaration = `<?xml version="1.0" encoding="utf-16"?>` + "\r\n"
+
+// envelope returns a message as Azure Scheduler put it on a queue: within XML
+// that says which execution it is from, in base64.
+func envelope(e job.Execution, message, region string) (string, error) {
+	text, err := xml.MarshalIndent(storageQueueMessage{
+		XSD:                      "http://www.w3.org/2001/XMLSchema",
+		XSI:                      "http://www.w3.org/2001/XMLSchema-instance",
+		ExecutionTag:             strings.ReplaceAll(e.ID, "-", ""),
+		ClientRequestID:          e.ID,
+		ExpectedExecutionTime:    e.Due.UTC().Format("2006-01-02T15:04:05"),
+		SchedulerJobID:           e.Job,
+		SchedulerJobCollectionID: e.Collection,
+		Region:                   region,
+		Message:                  message,
+	}, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(append([]byte(xmlDeclaration), text...)), nil
+}

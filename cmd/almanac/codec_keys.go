@@ -1,0 +1,44 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"almanac/internal/codec"
+)
+
+// keysVariable has no flag: other users of a machine can read command lines.
+const keysVariable = "ALMANAC_ENCRYPTION_KEYS"
+
+// encryption defines where the keys are that payloads are encrypted with, and
+// returns what they are: nil for none. That may be called after check.
+func (s *settings) encryption() func() *codec.KeyRing {
+	file := s.text("encryption-keys-file", keysVariable+"_FILE", "",
+		"file of the keys that encrypt what Temporal stores, a line id:key for each; the first encrypts, all decrypt. $"+
+			keysVariable+" may hold the keys themselves, separated by commas")
+	var keys *codec.KeyRing
+	s.checks = append(s.checks, func() (err error) {
+		text, _ := s.lookup(keysVariable)
+		switch {
+		case *file == "" && text == "":
+			return nil
+		case *file != "" && text != "":
+			return errors.New("--encryption-keys-file and $" + keysVariable + " are both set: leave one of them out")
+		case text != "":
+			if keys, err = codec.ParseKeys(text); err != nil {
+				return fmt.Errorf("$%s: %w", keysVariable, err)
+			}
+			return nil
+		}
+		content, err := os.ReadFile(*file)
+		if err != nil {
+			return fmt.Errorf("--encryption-keys-file: %w", err)
+		}
+		if keys, err = codec.ParseKeys(string(content)); err != nil {
+			return fmt.Errorf("--encryption-keys-file: %s: %w", *file, err)
+		}
+		return nil
+	})
+	return func() *codec.KeyRing { return keys }
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"almanac/activities"
+	"almanac/internal/egress"
+)
+
+// outbound defines how actions reach the world, and returns what does, which
+// may be called after check. allow is what the egress rules allow by default
+// on top of their mode.
+func (s *settings) outbound(allow string) func() *activities.Senders {
+	mode := s.text("egress", "ALMANAC_EGRESS", egress.ModePrivate,
+		"which addresses actions may connect to: public, those on the internet; private, those and private networks, but not this machine, "+
+			"link-local addresses and cloud metadata; any")
+	allowed := s.text("egress-allow", "ALMANAC_EGRESS_ALLOW", allow,
+		"addresses and networks to allow on top, and names that may lead to private addresses, such as 127.0.0.1,169.254.7.0/24,*.example.com")
+	denied := s.text("egress-deny", "ALMANAC_EGRESS_DENY", "", "addresses, networks and names to refuse whatever else is allowed")
+	authorities := s.text("ca-file", "ALMANAC_CA_FILE", "", "PEM file of certificate authorities to trust besides the system's")
+	o := activities.Outbound{Version: buildVersion()}
+	s.into(&o.Authority, "oauth-authority", "ALMANAC_OAUTH_AUTHORITY", activities.DefaultAuthority,
+		"where ActiveDirectoryOAuth gets its tokens, less the tenant")
+	s.into(&o.QueueEndpoint, "storage-queue-endpoint", "ALMANAC_STORAGE_QUEUE_ENDPOINT", activities.DefaultQueueEndpoint,
+		"address of storage queues, for other clouds and emulators")
+	s.into(&o.BusHost, "service-bus-host", "ALMANAC_SERVICE_BUS_HOST", activities.DefaultServiceBusHost,
+		"host name of Service Bus namespaces, for other clouds")
+	s.into(&o.BusEndpoint, "service-bus-endpoint", "ALMANAC_SERVICE_BUS_ENDPOINT", "",
+		"host:port to connect to in place of the namespace's host, whose certificate is expected all the same")
+	var senders *activities.Senders
+	s.checks = append(s.checks, func() (err error) {
+		var errs []error
+		if o.Guard, err = egress.Parse(*mode, words(*allowed), words(*denied)); err != nil {
+			errs = append(errs, err)
+		}
+		if o.RootCAs, err = rootCAs(*authorities); err != nil {
+			errs = append(errs, fmt.Errorf("--ca-file: %w", err))
+		}
+		if u, err := url.Parse(o.Authority); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			errs = append(errs, fmt.Errorf("--oauth-authority is %q, want an address such as %s", o.Authority, activities.DefaultAuthority))
+		}
+		if !strings.Contains(o.BusHost, "{namespace}") {
+			errs = append(errs, fmt.Errorf("--service-bus-host is %q, want a host name with {namespace} in it, such as %s", o.BusHost, activities.DefaultServiceBusHost))
+		}
+		if o.BusEndpoint != "" {
+			errs = append(errs, checkAddress("service-bus-endpoint", o.BusEndpoint, "127.0.0.1:5671"))
+		}
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+		senders, err = activities.NewSenders(o)
+		return err
+	})
+	return func() *activities.Senders { return senders }
+}
+
+// rootCAs returns the system's certificate authorities and those of a PEM file;
+// nil, which stands for the system's, without a file.
+func rootCAs(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool() // there are systems without any
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----", file)
+	}
+	return pool, nil
+}
+
+// words splits a list.
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}

@@ -1,0 +1,172 @@
+// Package codec encrypts what Almanac hands to Temporal, so that a Temporal
+// server, its database and its backups hold no secrets in clear.
+//
+// [ParseKeys] makes a [KeyRing]; [KeyRing.Converters] returns what the client
+// of an API or a worker needs, and [KeyRing.Handler] is the codec server with
+// which the Temporal Web UI and CLI show payloads in clear.
+//
+// # What is encrypted
+//
+// The SDK sends through the codec every argument and result of workflows,
+// activities, updates, queries and signals, heartbeats, markers, the messages
+// and stack traces of failures, memos, and the summaries and details that
+// people read. Workflow ids, the names of types, search attributes and times
+// are not encrypted: Temporal works with them.
+//
+// # Format
+//
+// An encrypted payload has the encoding binary/encrypted and names its key in
+// the metadata encryption-key-id. Its data is a random nonce of 12 bytes and
+// the serialized payload under AES-256-GCM, with the key's id as additional
+// data. What gets smaller is compressed before. Payloads in clear, written
+// before there were keys, are read as they are.
+//
+// Random nonces make a key good for 2^32 payloads, some hundred million
+// executions: give a busy installation a new key in time.
+//
+// # Rotation
+//
+// A payload keeps the key it was written with, for Temporal's event histories
+// are never rewritten. The state of a job is written anew, with the first key,
+// when its workflow continues as new; an update, an attempt or a heartbeat is
+// written with the first key of its day. So:
+//
+//  1. Add the new key at the end, and restart everything: all can read it.
+//  2. Move it to the front, and restart everything: all that is new uses it.
+//  3. Keep the old key for as long as a run that has payloads of it is open or
+//     retained. After that only memos, which Temporal copies from run to run
+//     for people to read, still need it; a job that is deleted and created
+//     again has nothing of it. Job collections seldom continue as new, so most
+//     installations keep old keys for good, at no cost.
+//
+// An API or a worker that lacks a key says so, naming it: see
+// [MissingKeyError]. Jobs stand still meanwhile. They go on when the key is back:
+// within ten minutes, the longest that Temporal waits before it tries the task
+// of a workflow again. The exception is an attempt of an action that was handed
+// to a worker without the key: it fails and counts, which is why step 1 comes
+// first.
+package codec
+
+import (
+	"bytes"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/proto"
+)
+
+// The metadata of an encrypted payload; Temporal's samples use the same names.
+const (
+	encoding      = "binary/encrypted"
+	metadataKeyID = "encryption-key-id"
+)
+
+// A MissingKeyError says that a payload is encrypted with a key that is not in
+// the ring.
+type MissingKeyError struct {
+	KeyID string // as the payload names it
+	Have  []string
+}
+
+func (e *MissingKeyError) Error() string {
+	have := "there are no keys here"
+	if len(e.Have) > 0 {
+		have = "the keys here are " + strings.Join(e.Have, ", ")
+	}
+	return fmt.Sprintf("a payload is encrypted with the key %.40q, and %s: add it to ALMANAC_ENCRYPTION_KEYS, or to the file that holds the keys", e.KeyID, have)
+}
+
+// Encode encrypts payloads with the first key. It does not fail.
+func (r *KeyRing) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	return each(payloads, r.encrypt)
+}
+
+// Decode decrypts what is encrypted and returns everything else as it is. The
+// error is a [MissingKeyError] if a key is missing.
+func (r *KeyRing) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	return each(payloads, r.decrypt)
+}
+
+func each(payloads []*commonpb.Payload, do func(*commonpb.Payload) (*commonpb.Payload, error)) ([]*commonpb.Payload, error) {
+	done := make([]*commonpb.Payload, len(payloads))
+	for i, p := range payloads {
+		var err error
+		if done[i], err = do(p); err != nil {
+			return nil, err
+		}
+	}
+	return done, nil
+}
+
+func (r *KeyRing) encrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
+	if r == nil {
+		return p, nil
+	}
+	text, err := compressed(p)
+	if err != nil {
+		return nil, fmt.Errorf("serialize a payload: %w", err)
+	}
+	id := r.ids[0]
+	return &commonpb.Payload{
+		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(encoding), metadataKeyID: []byte(id)},
+		Data:     r.keys[id].Seal(nil, nil, text, []byte(id)),
+	}, nil
+}
+
+func (r *KeyRing) decrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
+	if string(p.GetMetadata()[converter.MetadataEncoding]) != encoding {
+		return p, nil
+	}
+	id := string(p.GetMetadata()[metadataKeyID])
+	if r == nil || r.keys[id] == nil {
+		return nil, &MissingKeyError{KeyID: id, Have: r.IDs()}
+	}
+	text, err := r.keys[id].Open(nil, nil, p.GetData(), []byte(id))
+	if err != nil {
+		return nil, fmt.Errorf("a payload cannot be decrypted with the key %q: either another key has that id now, or the payload was damaged", id)
+	}
+	inner := &commonpb.Payload{}
+	if err := proto.Unmarshal(text, inner); err != nil {
+		return nil, fmt.Errorf("a decrypted payload cannot be read: %w", err)
+	}
+	decoded, err := zlibCodec.Decode([]*commonpb.Payload{inner})
+	if err != nil {
+		return nil, fmt.Errorf("a decrypted payload cannot be decompressed: %w", err)
+	}
+	return decoded[0], nil
+}
+
+// What is compressed has the form that the SDK's own codec reads. Its Encode
+// is not used: it makes a compressor of some hundred kilobytes for every payload.
+var (
+	zlibCodec   = converter.NewZlibCodec(converter.ZlibCodecOptions{})
+	compressors = sync.Pool{New: func() any { return zlib.NewWriter(nil) }}
+)
+
+// compressed serializes a payload, and compresses it if that makes it smaller.
+func compressed(p *commonpb.Payload) ([]byte, error) {
+	text, err := proto.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	z := compressors.Get().(*zlib.Writer)
+	defer compressors.Put(z)
+	z.Reset(&b)
+	_, err = z.Write(text)
+	if err := errors.Join(err, z.Close()); err != nil {
+		return nil, err
+	}
+	smaller, err := proto.Marshal(&commonpb.Payload{
+		Metadata: map[string][]byte{converter.MetadataEncoding: []byte("binary/zlib")}, Data: b.Bytes(),
+	})
+	if err != nil || len(smaller) >= len(text) {
+		return text, err
+	}
+	return smaller, nil
+}

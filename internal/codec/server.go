@@ -1,0 +1,79 @@
+package codec
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"slices"
+	"strings"
+
+	"go.temporal.io/sdk/converter"
+)
+
+// maxRequest bounds a request to a codec server, in bytes.
+const maxRequest = 16 << 20
+
+// HandlerOptions configure [KeyRing.Handler].
+type HandlerOptions struct {
+	// Token is what a caller must show: "Authorization: Bearer TOKEN". Without
+	// one everybody who reaches the handler may decode.
+	Token string
+
+	// Origins are those of the web pages that may call, such as
+	// "https://temporal.example.com". All others are refused; callers that are
+	// no web page do not send an origin.
+	Origins []string
+}
+
+// Handler returns a codec server: POST /encode and /decode, each also below the
+// name of a namespace, in the protocol that the Temporal Web UI and CLI speak.
+func (r *KeyRing) Handler(o HandlerOptions) http.Handler {
+	codec := http.MaxBytesHandler(converter.NewPayloadCodecHTTPHandler(r), maxRequest)
+	mux := http.NewServeMux()
+	for _, path := range []string{"/encode", "/decode", "/{namespace}/encode", "/{namespace}/decode"} {
+		mux.Handle("POST "+path, o.authenticated(codec))
+		mux.HandleFunc("OPTIONS "+path, preflight)
+	}
+	return o.sameOrigins(mux)
+}
+
+// authenticated lets those through who show the token.
+func (o HandlerOptions) authenticated(next http.Handler) http.Handler {
+	want := sha256.Sum256([]byte(o.Token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		got := sha256.Sum256([]byte(token))
+		if o.Token != "" && (!strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(want[:], got[:]) == 0) {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "the codec server wants the header Authorization: Bearer, with the token that it was started with", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// sameOrigins refuses web pages of other origins, and lets browsers show the
+// answers to those that are allowed.
+func (o HandlerOptions) sameOrigins(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Vary", "Origin")
+		if origin := r.Header.Get("Origin"); origin != "" {
+			if !slices.Contains(o.Origins, origin) {
+				http.Error(w, "the codec server was not started with --origin for this web page", http.StatusForbidden)
+				return
+			}
+			w.Header().Set("Access-Control-Allow-Origin", origin)
+			w.Header().Set("Access-Control-Allow-Credentials", "true")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// preflight answers a browser that asks before it sends. The headers are those
+// that the Web UI sets.
+func preflight(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Access-Control-Allow-Methods", http.MethodPost)
+	w.Header().Set("Access-Control-Allow-Headers", "Authorization, Authorization-Extras, Content-Type, X-Namespace")
+	w.Header().Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+}

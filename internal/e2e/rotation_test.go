@@ -1,0 +1,190 @@
+package e2e_test
+
+import (
+	"bufio"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	sdklog "go.temporal.io/sdk/log"
+	"golang.org/x/sync/errgroup"
+
+	"almanac/internal/codec"
+	"almanac/workflows"
+)
+
+// A half is a running `almanac api` or `almanac worker`.
+type half struct {
+	process
+	log transcript
+}
+
+// startHalf starts half of Almanac and waits until it says that it is there.
+func startHalf(t *testing.T, temporal, keys string, args ...string) *half {
+	t.Helper()
+	h := &half{process: process{Cmd: exec.Command(program(t), args...)}}
+	h.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+temporal, "ALMANAC_ENCRYPTION_KEYS="+keys, "ALMANAC_EGRESS=any")
+	h.Stderr = &h.log
+	out, err := h.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, h.Start())
+	t.Cleanup(func() { h.kill(t) })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err, "%s: %s", args, &h.log)
+	h.url = regexp.MustCompile(`http://[0-9.:]+`).FindString(line)
+	return h
+}
+
+// halves are an API and a worker that are restarted with other keys.
+type halves struct {
+	temporal    string
+	api, worker *half
+}
+
+// restart starts both with those keys, the ones before being gone.
+func (h *halves) restart(t *testing.T, keys string) {
+	t.Helper()
+	if h.api != nil {
+		h.api.kill(t)
+		h.worker.kill(t)
+	}
+	h.worker = startHalf(t, h.temporal, keys, "worker")
+	h.api = startHalf(t, h.temporal, keys, "api", "--listen", "127.0.0.1:0")
+}
+
+// jobs returns the URL of a collection's jobs.
+func (h *halves) jobs() string { return h.api.url + "/jobCollections/rotation/jobs" }
+
+// Jobs go on while keys are replaced. Where one is missing, everybody who looks
+// is told which, and nothing is lost: jobs stand still until it is back.
+func TestKeysAreRotatedWhileJobsWait(t *testing.T) {
+	t.Parallel()
+	target := newSink(t, nil)
+	server := newServer(t, t.TempDir(), slog.New(slog.DiscardHandler))
+	raw, err := client.DialContext(t.Context(), client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	require.NoError(t, err)
+	t.Cleanup(raw.Close)
+	before, after := "before:"+codec.GenerateKey(), "after:"+codec.GenerateKey()
+	h := &halves{temporal: server.Address()}
+
+	h.restart(t, before)
+	eventually(t, 30*time.Second, "collection", func() bool { // its search attributes are registered meanwhile
+		return call(t, http.MethodPut, h.api.url+"/jobCollections/rotation", `{"properties":{"sku":{"name":"P20Premium"}}}`).code < 300
+	})
+	created(t, h.jobs()+"/hourly", get(target.URL+"/hourly", `,"recurrence":{"frequency":"hour"}`))
+	due := time.Now().UTC().Add(8 * time.Second).Truncate(time.Second)
+	created(t, h.jobs()+"/asleep", get(target.URL+"/asleep", `,"startTime":"`+due.Format(time.RFC3339)+`"`))
+	target.await(t, "/hourly", 1, 30*time.Second)
+	status(t, h.jobs()+"/hourly", "properties.status.executionCount", float64(1))
+	id := key(h.jobs(), "hourly").WorkflowID()
+
+	// Both keys: what was written before can be read, what is written is new.
+	h.restart(t, after+","+before)
+	ok(t, http.MethodPost, h.jobs()+"/hourly/run", "")
+	target.await(t, "/hourly", 2, 30*time.Second)
+	status(t, h.jobs()+"/hourly", "properties.status.executionCount", float64(2))
+	eventually(t, 30*time.Second, "history", func() bool {
+		return call(t, http.MethodGet, h.jobs()+"/hourly/history", "").count("value") == 2
+	})
+	require.Equal(t, []string{"before"}, keysOf(t, raw, id, enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED))
+	require.Equal(t, []string{"after", "before"}, keysOf(t, raw, id, enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED))
+
+	// The first key is missing, too early.
+	h.restart(t, after)
+	require.NoError(t, raw.SignalWorkflow(t.Context(), id, "", workflows.UpdateRun, nil))
+	refused := call(t, http.MethodGet, h.jobs()+"/hourly", "")
+	require.GreaterOrEqual(t, refused.code, http.StatusInternalServerError, refused.body)
+	var failed []string
+	eventually(t, 30*time.Second, "failed workflow task", func() bool {
+		failed = keysOf(t, raw, id, enums.EVENT_TYPE_WORKFLOW_TASK_FAILED)
+		return len(failed) > 0
+	})
+	require.Equal(t, []string{"after"}, failed, "why it failed is encrypted as well")
+	require.Contains(t, h.worker.log.String(), `the key \"before\", and the keys here are after`)
+	found, err := raw.DescribeWorkflowExecution(t.Context(), id, "")
+	require.NoError(t, err)
+	require.Equal(t, enums.WORKFLOW_EXECUTION_STATUS_RUNNING, found.GetWorkflowExecutionInfo().GetStatus())
+
+	// It is back.
+	h.restart(t, after+","+before)
+	target.await(t, "/hourly", 3, 30*time.Second)
+	status(t, h.jobs()+"/hourly", "properties.status.executionCount", float64(3))
+	require.False(t, target.await(t, "/asleep", 1, 30*time.Second)[0].at.Before(due))
+	status(t, h.jobs()+"/asleep", "properties.state", "completed")
+	require.Len(t, target.got("/hourly"), 3)
+	require.Len(t, target.got("/asleep"), 1)
+
+	// A run that continues as new needs the first key only.
+	group, ctx := errgroup.WithContext(t.Context())
+	group.SetLimit(8)
+	const runs = 300 // after which a workflow continues as new
+	for range runs {
+		group.Go(func() error {
+			_, err := tryCall(ctx, http.MethodPost, h.jobs()+"/hourly/run", "")
+			return err
+		})
+	}
+	require.NoError(t, group.Wait())
+	target.await(t, "/hourly", 3+runs, time.Minute)
+	eventually(t, time.Minute, "new run", func() bool {
+		found, err := raw.DescribeWorkflowExecution(t.Context(), id, "")
+		return err == nil && found.GetWorkflowExecutionInfo().GetExecution().GetRunId() != found.GetWorkflowExecutionInfo().GetFirstRunId()
+	})
+	h.restart(t, after)
+	ok(t, http.MethodGet, h.jobs()+"/hourly", "")
+	ok(t, http.MethodPost, h.jobs()+"/hourly/run", "")
+	target.await(t, "/hourly", 3+runs+1, 30*time.Second)
+}
+
+// keysOf returns the ids of the keys that a workflow's events of a type need.
+func keysOf(t *testing.T, c client.Client, id string, kind enums.EventType) []string {
+	t.Helper()
+	var ids []string
+	for e := range events(t, c, id) {
+		if e.GetEventType() == kind {
+			ids = append(ids, keyIDs(t, e)...)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// What `almanac dev` encrypts its codec server shows to the Temporal Web UI and CLI.
+func TestDevEncryptsAndItsCodecServerDecodes(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "keys")
+	require.NoError(t, os.WriteFile(file, []byte("k:"+codec.GenerateKey()), 0o600))
+	p := dev(t, t.TempDir(), "--encryption-keys-file", file, "--codec-listen", "127.0.0.1:0")
+	printed := func(pattern string) string {
+		found := regexp.MustCompile(pattern).FindStringSubmatch(strings.Join(p.output, "\n"))
+		require.Len(t, found, 2, p.output)
+		return found[1]
+	}
+	jobs := p.url + "/jobCollections/default/jobs"
+	created(t, jobs+"/j", get(p.url+"/healthz", `,"recurrence":{"frequency":"week"}`))
+
+	raw, err := client.DialContext(t.Context(), client.Options{HostPort: printed(`Temporal +(\S+)`), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	require.NoError(t, err)
+	defer raw.Close()
+	found, err := raw.DescribeWorkflowExecution(t.Context(), key(jobs, "j").WorkflowID(), "")
+	require.NoError(t, err)
+	memo := found.GetWorkflowExecutionInfo().GetMemo().GetFields()[workflows.MemoText]
+	require.Equal(t, "k", string(memo.GetMetadata()["encryption-key-id"]))
+
+	server := converter.NewRemotePayloadCodec(converter.RemotePayloadCodecOptions{Endpoint: printed(`Codec +(\S+)`) + "/default"})
+	decoded, err := server.Decode([]*common.Payload{memo})
+	require.NoError(t, err)
+	require.Contains(t, string(decoded[0].GetData()), "every week")
+}

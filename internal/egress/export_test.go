@@ -1,0 +1,32 @@
+package egress
+
+import (
+	"context"
+	"net"
+	"syscall"
+)
+
+// Resolve makes the guard look names up with r.
+func (g *Guard) Resolve(r *net.Resolver) { g.resolver = r }
+
+// DialUntilAllowed does what DialContext does, but calls allowed in place of
+// making a connection that the rules allow.
+func (g *Guard) DialUntilAllowed(ctx context.Context, address string, allowed func(address string) error) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	if err := g.checkName(host); err != nil {
+		return err
+	}
+	d := g.target(host).dialer()
+	control := d.ControlContext
+	d.ControlContext = func(ctx context.Context, network, address string, c syscall.RawConn) error {
+		if err := control(ctx, network, address, c); err != nil {
+			return err
+		}
+		return allowed(address)
+	}
+	_, err = d.DialContext(ctx, "tcp", address)
+	return err
+}

@@ -1,0 +1,105 @@
+package egress
+
+import (
+	"errors"
+	"net/netip"
+	"regexp"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// A list holds addresses, networks and names.
+type list struct {
+	networks []netip.Prefix
+	names    []string // normal; one that begins with "*." stands for every name below
+}
+
+var (
+	errEntry     = errors.New("an address such as 10.1.2.3, a network such as 10.0.0.0/8, or a name such as www.example.com or *.example.com")
+	errEmbedded  = errors.New("the IPv4 address or network itself: IPv4-mapped and NAT64 addresses count as IPv4 addresses")
+	errZone      = errors.New("an address without a zone")
+	errLocalhost = errors.New("127.0.0.1 and ::1: a name does not open loopback addresses")
+)
+
+// errUnmasked says how to write a network of which only an address was given.
+type errUnmasked netip.Prefix
+
+func (e errUnmasked) Error() string {
+	p := netip.Prefix(e)
+	return "the network " + p.Masked().String() + " or the address " + p.Addr().String()
+}
+
+var hostName = regexp.MustCompile(`^(\*\.)?([a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$`)
+
+// add appends what an entry says. The error says what is wanted instead.
+func (l *list) add(entry string) error {
+	entry = strings.TrimSpace(entry)
+	if network, err := netip.ParsePrefix(entry); err == nil {
+		return l.addNetwork(network)
+	}
+	if a, err := netip.ParseAddr(entry); err == nil {
+		if a.Zone() != "" {
+			return errZone
+		}
+		return l.addNetwork(netip.PrefixFrom(a, a.BitLen()))
+	}
+	name := normal(entry)
+	if below, ok := strings.CutPrefix(entry, "*."); ok { // the rest may need to be encoded
+		name = "*." + normal(below)
+	}
+	if _, isAddress := looseIPv4(strings.TrimPrefix(name, "*.")); isAddress || !hostName.MatchString(name) {
+		return errEntry
+	}
+	l.names = append(l.names, name)
+	return nil
+}
+
+func (l *list) addNetwork(p netip.Prefix) error {
+	switch {
+	case p.Masked() != p:
+		return errUnmasked(p)
+	case plain(p.Addr()) != p.Addr():
+		return errEmbedded
+	}
+	l.networks = append(l.networks, p)
+	return nil
+}
+
+// address returns the entry that an address is in.
+func (l *list) address(a netip.Addr) (entry string, ok bool) {
+	for _, p := range l.networks {
+		if p.Contains(a) {
+			if p.IsSingleIP() {
+				return p.Addr().String(), true
+			}
+			return p.String(), true
+		}
+	}
+	return "", false
+}
+
+// name returns the entry that a name is in, which is a normal one.
+func (l *list) name(host string) (entry string, ok bool) {
+	for _, n := range l.names {
+		if suffix, wild := strings.CutPrefix(n, "*"); n == host || wild && strings.HasSuffix(host, suffix) {
+			return n, true
+		}
+	}
+	return "", false
+}
+
+// normal returns a host as it is looked up and compared: in lower case, in
+// ASCII (RFC 5891), without the dot of a name's root.
+func normal(host string) string {
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil { // what has no such form is looked up as it is
+		host = ascii
+	}
+	return strings.ToLower(strings.TrimRight(host, "."))
+}
+
+// isLocalhost reports whether a normal name is one that resolvers may take for
+// this machine without asking DNS (RFC 6761).
+func isLocalhost(name string) bool {
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+}

@@ -1,0 +1,18 @@
+//go:build unix
+
+package peers
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// waitLock takes an exclusive lock on f. Closing f gives it back.
+func waitLock(f *os.File) error {
+	for {
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,7 @@
+// Package conformance has the two official clients of Azure Scheduler, for Go
+// and for Node, drive every operation of a running Almanac.
+//
+// Its tests build Almanac and start it on free ports of this machine. With
+// ALMANAC_URL they use the one at that address instead, which has to reach this
+// machine at 127.0.0.1. Everything they make is in subscriptions of their own.
+package conformance

@@ -51,6 +51,7 @@ func TestErrorsOfTemporalHaveAKindAndSayNothingOfIt(t *testing.T) {
 		read, list, kill job.Kind // of Job, Jobs and DeleteJob
 	}{
 		{"away", serviceerror.NewUnavailable("internals"), job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
+		{"without a worker", serviceerror.NewFailedPrecondition("internals"), job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
 		{"silent", context.DeadlineExceeded, job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
 		{"overloaded", serviceerror.NewResourceExhausted(0, "internals"), job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},
 		{"at a workflow whose task fails", serviceerror.NewWorkflowNotReady("internals"), job.KindUnavailable, job.KindUnavailable, job.KindUnavailable},

@@ -102,11 +102,13 @@ func IsRefused(err error, errType string) bool {
 	return ok && refused.Type() == errType
 }
 
-// IsTimeout reports whether there was no answer in time.
+// IsTimeout reports whether there was no answer in time. That no worker asked
+// for work lately, as the server may put it, is the same.
 func IsTimeout(err error) bool {
+	_, idle := errors.AsType[*serviceerror.FailedPrecondition](err)
 	_, deadline := errors.AsType[*serviceerror.DeadlineExceeded](err)
 	_, update := errors.AsType[*client.WorkflowUpdateServiceTimeoutOrCanceledError](err)
-	return deadline || update || errors.Is(err, context.DeadlineExceeded)
+	return idle || deadline || update || errors.Is(err, context.DeadlineExceeded)
 }
 
 // Sleep waits, or returns the context's error if it ends before.

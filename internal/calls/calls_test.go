@@ -91,6 +91,7 @@ var (
 	missing = serviceerror.NewNotFound("there is no such workflow")
 	broken  = serviceerror.NewInternal("broken")
 	failed  = serviceerror.NewWorkflowNotReady("unexpected workflow task failure")
+	idle    = serviceerror.NewFailedPrecondition("no poller seen for task queue recently, worker may be down")
 	refused = temporal.NewNonRetryableApplicationError("not now", "Conflict", nil)
 	gone    = temporal.NewNonRetryableApplicationError("about to end", calls.ErrTypeGone, nil)
 )
@@ -120,6 +121,7 @@ func TestQuery(t *testing.T) {
 		{"of a closed workflow finds none", []answer{{rejected: completed}}, 1, "", calls.IsNotFound},
 		{"of no workflow finds none", []answer{{err: missing}}, 1, "", calls.IsNotFound},
 		{"is put again if a worker was silent", []answer{{silent: true}, {silent: true}, {value: "hello"}}, 3, "hello", nil},
+		{"is put again if no worker asked for work lately", []answer{{err: idle}, {value: "hello"}}, 2, "hello", nil},
 		{"is put three times if all workers are silent", []answer{{silent: true}}, 3, "", calls.IsTimeout},
 		{"that a run handed over is not one that a worker was silent about",
 			[]answer{{silent: true}, {rejected: handedOn}, {silent: true}, {value: "hello"}}, 4, "hello", nil},
@@ -223,6 +225,7 @@ func TestErrorsAreToldApart(t *testing.T) {
 		{"no workflow", missing, true, true, false, false},
 		{"a workflow that is about to end", gone, false, true, false, false},
 		{"a workflow that refuses", refused, false, false, false, true},
+		{"a server that no worker asks for work", idle, false, false, true, false},
 		{"a server that gave up waiting", serviceerror.NewDeadlineExceeded("late"), false, false, true, false},
 		{"a caller that gave up waiting", context.DeadlineExceeded, false, false, true, false},
 		{"a caller that went away", context.Canceled, false, false, false, false},

@@ -35,13 +35,16 @@ const DefaultTimeout = time.Minute
 // Input is what the activity is to do.
 type Input struct {
 	Execution   job.Execution `json:"execution"`
-	Action      job.Action    `json:"action"` // without its error action
-	MaxAttempts int           `json:"max"`    // MaximumAttempts of the activity's retry policy, at least 1
+	Action      job.Action    `json:"action"`           // without its error action
+	MaxAttempts int           `json:"max"`              // MaximumAttempts of the activity's retry policy, at least 1
+	Before      int           `json:"before,omitempty"` // attempts of activities before this one, whose workers were killed
+	Lead        int           `json:"lead,omitempty"`   // how far ahead of its due time it was dispatched, in milliseconds; 0: it was not
 }
 
 // Output is the result of an action that succeeded.
 type Output struct {
-	Attempts []job.Attempt `json:"attempts"` // every attempt, oldest first; the last one completed
+	Attempts []job.Attempt `json:"attempts"`       // every attempt, oldest first; the last one completed
+	Lead     int           `json:"lead,omitempty"` // how far ahead the next execution should be dispatched, in milliseconds; 0: nothing was learnt
 }
 
 // A Sender performs actions of one kind.
@@ -87,53 +90,70 @@ type Runner struct {
 	Log     *slog.Logger
 	Timeout time.Duration // for one attempt; 0 means DefaultTimeout
 	Grace   time.Duration // how long a running attempt may go on when the worker stops; less than the worker's stop timeout
+	Lead    Lead
+
+	holds  holds
+	trials trials
 }
 
-// Run makes one attempt of an action. Until the last attempt the records are
-// handed to the next one as heartbeat details; in the end they are in the
-// output, or in the error's details.
+// Run makes one attempt of an action, once that is due. Until the last attempt
+// the records are handed to the next one as heartbeat details; in the end they
+// are in the output, or in the error's details.
 func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
-	start := time.Now()
+	ready := time.Now()
 	info := activity.GetInfo(ctx)
-	attempts := FillLost(r.earlier(ctx), int(info.Attempt)-1, info.ScheduledTime, start)
-
-	message, err := r.send(ctx, in)
-	took := time.Since(start)
+	attempts := FillLost(r.earlier(ctx), int(info.Attempt)-1, info.ScheduledTime, ready)
+	lead := r.nextLead(&in, info.Attempt, ready)
+	t := r.try(ctx, &in, attempts)
+	if t.unsent != nil {
+		return Output{}, t.unsent
+	}
+	err := t.err
 	level := slog.LevelDebug
 	if err != nil {
 		level = slog.LevelInfo
 	}
 	r.Log.Log(ctx, level, "attempt ended", slog.String("collection", in.Execution.Collection), slog.String("job", in.Execution.Job),
-		slog.String("execution", in.Execution.ID), slog.Int("attempt", len(attempts)+1), slog.Bool("ok", err == nil), slog.Duration("took", took))
+		slog.String("execution", in.Execution.ID), slog.Int("attempt", len(attempts)+1), slog.Bool("ok", err == nil), slog.Duration("took", t.end.Sub(t.start)))
 
 	record := job.Attempt{
-		Number: len(attempts) + 1, Start: start.UTC(), End: start.Add(took).UTC(),
-		Outcome: job.OutcomeCompleted, Message: message,
+		Number: len(attempts) + 1, Start: t.start.UTC(), End: t.end.UTC(),
+		Outcome: job.OutcomeCompleted, Message: t.message,
 	}
 	if err != nil {
-		record.Outcome, record.Message = job.OutcomeFailed, cmp.Or(message, err.Error())
+		record.Outcome, record.Message = job.OutcomeFailed, cmp.Or(t.message, err.Error())
 	}
 	attempts = bounded(append(attempts, record))
 	if err == nil {
-		return Output{Attempts: attempts}, nil
+		return Output{Attempts: attempts, Lead: lead}, nil
 	}
-	return Output{}, report(ctx, err, attempts, in)
+	return Output{}, report(ctx, err, attempts, lead, in)
+}
+
+// nextLead returns how far ahead the next execution should be dispatched, in
+// milliseconds; 0 means that nothing was learnt.
+func (r *Runner) nextLead(in *Input, attempt int32, ready time.Time) int {
+	if in.Lead == 0 || in.Before > 0 || attempt > 1 {
+		return 0
+	}
+	next := r.Lead.next(time.Duration(in.Lead)*time.Millisecond, in.Execution.Due.Sub(ready))
+	return int(next.Milliseconds())
 }
 
 // report returns the activity's error for a failed attempt, and sees to it
 // that the records survive.
-func report(ctx context.Context, err error, attempts []job.Attempt, in Input) error {
+func report(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) error {
 	_, permanent := errors.AsType[*PermanentError](err)
 	// A receiver that fails is no fault of the worker's: benign errors are not
 	// logged as the SDK's own.
 	options := temporal.ApplicationErrorOptions{NonRetryable: permanent, Category: temporal.ApplicationErrorCategoryBenign}
-	if last := int(activity.GetInfo(ctx).Attempt) >= in.MaxAttempts; !last && !permanent {
+	if last := in.Before+int(activity.GetInfo(ctx).Attempt) >= in.MaxAttempts; !last && !permanent {
 		options.NextRetryDelay = retryDelay(err, in.Action.RetryPolicy)
 		// The SDK sends a task's first heartbeat before the call returns. It has
 		// to get through where the attempt failed because its context ended, too.
-		activity.RecordHeartbeat(context.WithoutCancel(ctx), attempts)
+		activity.RecordHeartbeat(context.WithoutCancel(ctx), attempts, false)
 	} else {
-		options.Details = []any{attempts}
+		options.Details = []any{attempts, lead}
 	}
 	return temporal.NewApplicationErrorWithOptions(cut(err.Error(), maxErrorText), ErrTypeFailed, options)
 }
@@ -165,7 +185,7 @@ func (r *Runner) earlier(ctx context.Context) []job.Attempt {
 }
 
 // send has the action performed within the limits of one attempt.
-func (r *Runner) send(ctx context.Context, in Input) (message string, err error) {
+func (r *Runner) send(ctx context.Context, in Input, earlier []job.Attempt) (message string, err error) {
 	kind := in.Action.Type.Kind()
 	sender, ok := r.Senders[kind]
 	if !ok {
@@ -173,7 +193,7 @@ func (r *Runner) send(ctx context.Context, in Input) (message string, err error)
 	}
 	attempt, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
-	go r.watch(ctx, attempt, end)
+	go r.watch(ctx, attempt, end, earlier)
 	defer func() {
 		if p := recover(); p != nil {
 			// The value may quote anything, secrets included; the stack does not.
@@ -196,17 +216,28 @@ var (
 	errPanic     = errors.New("an internal error of Almanac, described in its log, ended the attempt; the request may have been sent")
 )
 
+// aliveInterval is how often the server is told that an attempt is under way
+// which takes long, where it would count a silent one as lost.
+const aliveInterval = 1500 * time.Millisecond
+
 // watch ends the attempt, with its cause, when its time is up, when the worker
 // stops, or when Temporal withdraws the activity, whose context is ctx.
-func (r *Runner) watch(ctx, attempt context.Context, end context.CancelCauseFunc) {
+func (r *Runner) watch(ctx, attempt context.Context, end context.CancelCauseFunc, earlier []job.Attempt) {
 	limit := cmp.Or(r.Timeout, DefaultTimeout)
 	timeout := time.After(limit)
 	stopping := activity.GetWorkerStopChannel(ctx)
-	var stop <-chan time.Time
+	var stop, alive <-chan time.Time
+	if activity.GetInfo(ctx).HeartbeatTimeout > 0 {
+		ticker := time.NewTicker(aliveInterval)
+		defer ticker.Stop()
+		alive = ticker.C
+	}
 	for {
 		select {
 		case <-attempt.Done():
 			return
+		case <-alive:
+			activity.RecordHeartbeat(ctx, earlier, true)
 		case <-timeout:
 			end(fmt.Errorf("timed out: not complete after %g s", limit.Seconds()))
 		case <-stopping:

@@ -18,6 +18,34 @@ type Job struct {
 	Definition Definition `json:"definition"` // State is the state the job is in
 	Status     Status     `json:"status"`
 	Generation int        `json:"generation"` // counts the changes of the definition
+	Ahead      *Ahead     `json:"ahead,omitempty"`
+}
+
+// Ahead are occurrences that a job's status counts as executed although they
+// were dispatched before their due time and may not have come that far yet.
+type Ahead struct {
+	Due  []time.Time `json:"due"`            // oldest first
+	Last *Time       `json:"last,omitempty"` // LastExecutionTime without them
+}
+
+// At returns the job as it stands at an instant: what is not due by then has
+// not been executed.
+func (j Job) At(now time.Time) Job {
+	ahead := j.Ahead
+	j.Ahead = nil
+	if ahead == nil {
+		return j
+	}
+	last := ahead.Last
+	for i, due := range ahead.Due {
+		if due.After(now) {
+			j.Status.ExecutionCount -= len(ahead.Due) - i
+			j.Status.NextExecutionTime, j.Status.LastExecutionTime = NewTime(due), last
+			break
+		}
+		last = NewTime(due)
+	}
+	return j
 }
 
 // An ActionName tells a job's two actions apart.

@@ -26,7 +26,7 @@ func (s *Service) Collection(ctx context.Context, k job.CollectionKey) (job.Coll
 		return job.Collection{}, err
 	}
 	var c job.Collection
-	err := calls.Query(ctx, s.client, k.WorkflowID(), workflows.QueryStatus, &c)
+	err := calls.Query(ctx, s.client, s.namespace, k.WorkflowID(), workflows.QueryStatus, &c)
 	return c, s.fail(ctx, err, missingCollection(k))
 }
 
@@ -151,7 +151,7 @@ func (s *Service) Collections(ctx context.Context, subscription, resourceGroup s
 		return nil, "", badToken()
 	}
 	var paths []string
-	err = calls.Query(ctx, s.client, job.SubscriptionWorkflowID(subscription), workflows.QueryCollections, &paths)
+	err = calls.Query(ctx, s.client, s.namespace, job.SubscriptionWorkflowID(subscription), workflows.QueryCollections, &paths)
 	if err != nil && !calls.IsGone(err) {
 		return nil, "", s.fail(ctx, err, nil)
 	}

@@ -180,6 +180,7 @@ type ending struct {
 	at       time.Time
 	attempts []job.Attempt
 	failure  *failure.Failure // nil: it succeeded, or was cancelled
+	err      error            // the same
 	canceled bool
 	timedOut bool
 }
@@ -250,10 +251,12 @@ func (r *reader) event(e *history.HistoryEvent) {
 		r.end(a.GetScheduledEventId(), ending{at: at, attempts: decode[activities.Output](r.service, a.GetResult()).Attempts})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 		a := e.GetActivityTaskFailedEventAttributes()
-		r.end(a.GetScheduledEventId(), ending{at: at, failure: a.GetFailure(), attempts: r.attempts(a.GetFailure())})
+		r.end(a.GetScheduledEventId(), r.failed(at, a.GetFailure()))
 	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
 		a := e.GetActivityTaskTimedOutEventAttributes()
-		r.end(a.GetScheduledEventId(), ending{at: at, failure: a.GetFailure(), attempts: r.attempts(a.GetFailure()), timedOut: true})
+		end := r.failed(at, a.GetFailure())
+		end.timedOut = true
+		r.end(a.GetScheduledEventId(), end)
 	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
 		r.end(e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), ending{at: at, canceled: true})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_STARTED:
@@ -270,10 +273,11 @@ func (r *reader) end(scheduled int64, e ending) {
 	r.open++
 }
 
-// attempts returns the records that a failure carries.
-func (r *reader) attempts(f *failure.Failure) []job.Attempt {
+// failed returns the ending of an activity that failed.
+func (r *reader) failed(at time.Time, f *failure.Failure) ending {
 	converter := temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: r.service.converter})
-	return activities.Attempts(converter.FailureToError(f))
+	err := converter.FailureToError(f)
+	return ending{at: at, failure: f, err: err, attempts: activities.Attempts(err)}
 }
 
 // scheduled adds the records of the execution whose activity the event scheduled.
@@ -292,18 +296,19 @@ func (r *reader) scheduled(e *history.HistoryEvent) {
 		return
 	}
 	attempts := kept
+	input := decode[activities.Input](r.service, a.GetInput())
 	if ended {
-		attempts = end.records(kept, e, r.started[e.GetEventId()])
+		attempts = end.records(kept, &input, e, r.started[e.GetEventId()])
 	}
-	execution := decode[activities.Input](r.service, a.GetInput()).Execution
 	for _, attempt := range attempts {
-		r.batch = append(r.batch, entry{job.Record{Execution: execution, Attempt: attempt}, position{r.runID, e.GetEventId(), attempt.Number}})
+		attempt.Number += input.Before
+		r.batch = append(r.batch, entry{job.Record{Execution: input.Execution, Attempt: attempt}, position{r.runID, e.GetEventId(), attempt.Number}})
 	}
 }
 
 // records returns the attempts of an activity that ended so; kept are those
 // that were recorded before it was cancelled.
-func (e *ending) records(kept []job.Attempt, scheduled, started *history.HistoryEvent) []job.Attempt {
+func (e *ending) records(kept []job.Attempt, input *activities.Input, scheduled, started *history.HistoryEvent) []job.Attempt {
 	attempts := e.attempts
 	if len(attempts) < len(kept) {
 		attempts = kept
@@ -311,11 +316,15 @@ func (e *ending) records(kept []job.Attempt, scheduled, started *history.History
 	since := scheduled.GetEventTime().AsTime()
 	last := int(started.GetActivityTaskStartedEventAttributes().GetAttempt())
 	switch {
+	case e.canceled && len(attempts) == 0 && e.at.Before(input.Execution.Due):
+		return nil // it was not due yet
 	case e.canceled && len(attempts) == 0:
 		return []job.Attempt{{
-			Start: e.at, End: e.at, Outcome: job.OutcomeCancelled,
+			Number: 1, Start: e.at, End: e.at, Outcome: job.OutcomeCancelled,
 			Message: "It was withdrawn before it was sent, since the job was changed or disabled.",
 		}}
+	case activities.Unsent(input, e.err):
+		return nil // it did not come to an attempt: the occurrence was not due yet, or another activity took over
 	case e.timedOut:
 		return activities.FillLost(attempts, last, since, e.at)
 	case e.failure != nil && len(attempts) < last: // the last attempt took itself for one that would be repeated
@@ -340,6 +349,10 @@ func (r *reader) marker(e *history.HistoryEvent) {
 			}
 		}
 	case "LocalActivity":
+		about := decode[struct{ ActivityType string }](r.service, a.GetDetails()["data"])
+		if about.ActivityType != activities.TypePending {
+			return
+		}
 		for _, p := range decode[[]activities.Pending](r.service, a.GetDetails()["result"]) {
 			if _, known := r.expected[p.ActivityID]; !known {
 				r.open++

@@ -25,8 +25,8 @@ func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 		return job.Job{}, err
 	}
 	var j job.Job
-	err := calls.Query(ctx, s.client, k.WorkflowID(), workflows.QueryStatus, &j)
-	return j, s.fail(ctx, err, missingJob(k))
+	err := calls.Query(ctx, s.client, s.namespace, k.WorkflowID(), workflows.QueryStatus, &j)
+	return j.At(s.now()), s.fail(ctx, err, missingJob(k))
 }
 
 // PutJob creates a job, or replaces its definition. It reports whether it was
@@ -170,8 +170,15 @@ func (s *Service) create(ctx context.Context, c job.Collection, k job.Key, body 
 		StaticDetails:         "`" + k.ARMID() + "`",
 		Memo:                  map[string]any{workflows.MemoText: definition.Text(), workflows.MemoID: k.ARMID()},
 		TypedSearchAttributes: temporal.NewSearchAttributes(attributes...),
+		Priority:              temporal.Priority{FairnessKey: fairnessKey(k.Collection)},
 	}, workflows.TypeJob, input)
 	return input.Snapshot(), err
+}
+
+// fairnessKey names the collection in the at most 64 bytes that Temporal takes,
+// so that where tasks queue up, one collection's do not all go before another's.
+func fairnessKey(k job.CollectionKey) string {
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(k.WorkflowID())).String()
 }
 
 // replace replaces the definition of the job that the caller read. It fails if
@@ -186,6 +193,7 @@ func (s *Service) replace(ctx context.Context, current job.Job, d job.Definition
 	}
 	err = s.update(ctx, updateTimeout, current.Key.WorkflowID(), workflows.UpdateReplace, &j,
 		workflows.ReplaceRequest{Definition: d, Generation: current.Generation})
+	j = j.At(s.now())
 	if err != nil || both == after {
 		return j, err
 	}
@@ -241,7 +249,7 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (jo
 		}
 	}
 	var listed []workflows.Listed
-	if err := calls.Query(ctx, s.client, k.WorkflowID(), workflows.QueryJobs, &listed); err != nil {
+	if err := calls.Query(ctx, s.client, s.namespace, k.WorkflowID(), workflows.QueryJobs, &listed); err != nil {
 		return nil, "", s.fail(ctx, err, missingCollection(k))
 	}
 	sequence := map[string]int{}
@@ -256,6 +264,10 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (jo
 	page, more := cut(found, p)
 	if more {
 		next = strconv.Itoa(sequence[job.Fold(page[len(page)-1].Key.Name)])
+	}
+	now := s.now()
+	for i := range page {
+		page[i] = page[i].At(now)
 	}
 	return page, next, nil
 }

@@ -111,7 +111,7 @@ func queryAll[T any](ctx context.Context, s *Service, ids []string) ([]T, error)
 	group.SetLimit(maxParallel)
 	for i, id := range ids {
 		group.Go(func() error {
-			err := calls.Query(ctx, s.client, id, workflows.QueryStatus, &answers[i])
+			err := calls.Query(ctx, s.client, s.namespace, id, workflows.QueryStatus, &answers[i])
 			there[i] = err == nil
 			if calls.IsGone(err) {
 				return nil

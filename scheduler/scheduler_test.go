@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
+	"google.golang.org/grpc"
 
 	"almanac/internal/calls"
 	"almanac/job"
@@ -25,6 +26,20 @@ type broken struct {
 }
 
 func (b broken) QueryWorkflowWithOptions(context.Context, *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	return nil, b.err
+}
+
+func (b broken) WorkflowService() workflowservice.WorkflowServiceClient {
+	return brokenFrontend{err: b.err}
+}
+
+// A brokenFrontend is the part of it that the SDK's client does not wrap.
+type brokenFrontend struct {
+	workflowservice.WorkflowServiceClient
+	err error
+}
+
+func (b brokenFrontend) ResetStickyTaskQueue(context.Context, *workflowservice.ResetStickyTaskQueueRequest, ...grpc.CallOption) (*workflowservice.ResetStickyTaskQueueResponse, error) {
 	return nil, b.err
 }
 

@@ -24,6 +24,7 @@ func (j *jobLoop) handle(ctx workflow.Context) error {
 	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateReplace,
 		func(ctx workflow.Context, r ReplaceRequest) (job.Job, error) {
 			j.replace(ctx, r.Definition.KeepSecrets(&j.Definition))
+			j.settled(ctx)
 			return j.snapshot(), nil
 		},
 		workflow.UpdateHandlerOptions{Validator: j.mayReplace, Description: "replace the definition"})
@@ -62,6 +63,7 @@ func (j *jobLoop) handleCollection(ctx workflow.Context) error {
 	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateCollection,
 		func(ctx workflow.Context, enabled bool) error {
 			j.rest(ctx, enabled)
+			j.settled(ctx)
 			j.changed = true
 			return nil
 		},
@@ -70,8 +72,8 @@ func (j *jobLoop) handleCollection(ctx workflow.Context) error {
 		return err
 	}
 	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateDismiss,
-		func(workflow.Context) error {
-			j.end()
+		func(ctx workflow.Context) error {
+			j.end(ctx)
 			return nil
 		},
 		workflow.UpdateHandlerOptions{Description: "the job collection is deleted, and the job with it"})
@@ -167,6 +169,7 @@ func (j *jobLoop) setState(ctx workflow.Context, s job.State) {
 	d := j.Definition
 	d.State = s
 	j.replace(ctx, d)
+	j.settled(ctx)
 }
 
 // replace puts a new definition in force. When it returns, nothing runs by
@@ -182,8 +185,11 @@ func (j *jobLoop) replace(ctx workflow.Context, d job.Definition) {
 		return
 	}
 	j.Generation++
+	if !enabled {
+		j.undo(ctx)
+	}
 	if wasActive && (!timing || d.State != job.StateEnabled) {
-		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job was changed while it waited")
+		j.dropWaiting(ctx, "the job was changed while it waited")
 	}
 	j.Definition = d
 	if j.active() && (!timing || !wasActive) {
@@ -215,7 +221,8 @@ func (j *jobLoop) rest(ctx workflow.Context, enabled bool) {
 	}
 	wasActive := j.active()
 	if wasActive {
-		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job collection was disabled while it waited")
+		j.undo(ctx)
+		j.dropWaiting(ctx, "the job collection was disabled while it waited")
 	}
 	j.Resting = !enabled
 	if j.active() {
@@ -230,19 +237,22 @@ func (j *jobLoop) rest(ctx workflow.Context, enabled bool) {
 // remove deletes the job: it tells the collection, and then the loop ends,
 // and with it whatever is under way.
 func (j *jobLoop) remove(ctx workflow.Context) {
-	j.end()
+	j.end(ctx)
 	err := workflow.SignalExternalWorkflow(ctx, j.Key.Collection.WorkflowID(), "", SignalRemoved, j.Key.Name).Get(ctx, nil)
 	if err != nil { // the collection is gone: nothing lists the job
 		workflow.GetLogger(ctx).Info("the job collection was not told that the job is gone", "job", j.Key.ARMID(), "error", err)
 	}
 }
 
-// end makes the loop end, and with it whatever is under way.
-func (j *jobLoop) end() {
+// end makes the loop end, and with it whatever is under way. When it returns,
+// nothing more is sent.
+func (j *jobLoop) end(ctx workflow.Context) {
 	j.deleted, j.changed = true, true
 	for _, e := range j.running {
 		e.withdrawn = true
 	}
+	j.undo(ctx)
+	j.recall(ctx)
 }
 
 // showState lets people find jobs by their state.

@@ -529,11 +529,11 @@ func TestAJobEndsWithItsCollection(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, withErrorAction("", "")+`,"recurrence":{`+minutely+`}`)
 			tt.arrange(w)
-			a := w.update(30*time.Second, workflows.UpdateDismiss)
+			a := w.update(25*time.Second, workflows.UpdateDismiss)
 			w.run(time.Hour)
 			a.ok(t)
 			require.Equal(t, []string{"00:00:00 MainAction#1"}, w.lines())
-			require.Equal(t, newYear.Add(30*time.Second), w.env.Now().UTC())
+			require.Equal(t, newYear.Add(25*time.Second), w.env.Now().UTC())
 			require.Zero(t, w.removed, "the collection, which knows, is not told")
 		})
 	}
@@ -591,7 +591,7 @@ func TestWhatComesWhileAJobIsBeingDeletedIsRefused(t *testing.T) {
 	var late []*answer
 	w.at(30*time.Second, func() {
 		for _, name := range []string{workflows.UpdateDelete, workflows.UpdateRun, workflows.UpdateDisable} {
-			a := &answer{}
+			a := &answer{w: w}
 			late = append(late, a)
 			w.env.UpdateWorkflow(name, "", a)
 		}

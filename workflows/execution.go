@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +20,11 @@ type execution struct {
 	action    job.Action
 	demanded  bool // by a user, not by the recurrence
 	withdrawn bool // nothing more is to be sent for it
+	ahead     bool // it was dispatched before it was due
+	slept     bool // the job slept until it: whether it was in time tells something about the lead
+	undone    bool // it counts as not started, although it may be held yet; see [jobLoop.undo]
+	recalled  bool // it was held, and is certain not to be sent
+	before    standing
 	cancel    workflow.CancelFunc
 }
 
@@ -28,9 +34,13 @@ const attemptTimeout = activities.DefaultTimeout + 10*time.Second
 
 // start starts the execution of an occurrence.
 func (j *jobLoop) start(ctx workflow.Context, due time.Time) {
+	before := standing{decided: j.Decided, last: j.Last}
 	j.decided(due)
 	j.Started++
-	j.launch(ctx, &execution{Execution: j.execution(due.Format(time.RFC3339), due)})
+	j.launch(ctx, &execution{
+		Execution: j.execution(due.Format(time.RFC3339), due), before: before,
+		slept: j.timer.fired() && j.timer.at.Equal(due.Add(-j.lead())),
+	})
 }
 
 // changeOwed is the version since which a run on demand waits while the run of
@@ -43,8 +53,14 @@ func (j *jobLoop) demand(ctx workflow.Context) {
 		j.Owed++
 		return
 	}
+	now := workflow.Now(ctx).UTC()
+	for _, e := range j.running {
+		if e.Due.After(now) { // it is held, and comes after this
+			e.before.last = later(e.before.last, now)
+		}
+	}
 	j.Demanded++
-	j.launch(ctx, &execution{demanded: true, Execution: j.execution(fmt.Sprintf("run %d", j.Demanded), workflow.Now(ctx).UTC())})
+	j.launch(ctx, &execution{demanded: true, Execution: j.execution(fmt.Sprintf("run %d", j.Demanded), now)})
 }
 
 // payOwed starts the executions that were promised.
@@ -72,13 +88,15 @@ func (j *jobLoop) execution(what string, due time.Time) job.Execution {
 // launch runs an execution beside the loop.
 func (j *jobLoop) launch(ctx workflow.Context, e *execution) {
 	e.action = j.Definition.Action
-	j.Last = workflow.Now(ctx)
+	now := workflow.Now(ctx)
+	e.ahead = e.Due.After(now)
+	j.Last = later(j.Last, later(now, e.Due))
 	j.executions++
 	j.running = append(j.running, e)
 	ctx, e.cancel = workflow.WithCancel(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		err := j.execute(ctx, e)
-		j.ended(workflow.Now(ctx), e, err)
+		j.ended(ctx, e, err)
 	})
 }
 
@@ -103,20 +121,55 @@ func (j *jobLoop) execute(ctx workflow.Context, e *execution) error {
 	return err
 }
 
-// attempt runs one action under its retry policy.
+// attempt runs one action under its retry policy. Where a worker was killed, or
+// stopped before the action was due, another activity takes over.
 func (j *jobLoop) attempt(ctx workflow.Context, e *execution, name job.ActionName, action job.Action) error {
 	input := activities.Input{Execution: e.Execution, Action: action, MaxAttempts: action.RetryPolicy.Attempts()}
 	input.Execution.ActionName = name
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: attemptTimeout,
+	if name == job.MainAction && e.slept {
+		input.Lead = j.Lead
+	}
+	for {
+		err := j.dispatch(ctx, e, input)
+		again, wait := takeOver(err, &input)
+		if !again || e.withdrawn {
+			return err
+		}
+		if wait > 0 {
+			if err := workflow.Sleep(ctx, wait); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// dispatch runs one action's activity.
+func (j *jobLoop) dispatch(ctx workflow.Context, e *execution, input activities.Input) error {
+	now := workflow.Now(ctx)
+	held := max(0, e.Due.Sub(now))
+	policy := retryPolicy(input.Action.RetryPolicy)
+	policy.MaximumAttempts -= int32(input.Before)
+	options := workflow.ActivityOptions{
+		StartToCloseTimeout: held + attemptTimeout,
 		WaitForCancellation: true, // an attempt that is under way ends as it ends, and is told so
-		RetryPolicy:         retryPolicy(action.RetryPolicy),
-		Summary:             fmt.Sprintf("%s due %s: %s", name, e.Due.Format(time.RFC3339), action.Text()),
-	})
+		RetryPolicy:         policy,
+		Summary:             fmt.Sprintf("%s due %s: %s", input.Execution.ActionName, e.Due.Format(time.RFC3339), input.Action.Text()),
+	}
+	regular := input.Execution.ActionName == job.MainAction && !e.demanded && j.Lead > 0
+	if regular && j.Lag > 0 {
+		// A killed worker is missed when a whole execution, were it twice as slow
+		// as the last one, would be over.
+		options.HeartbeatTimeout = held + lossTimeout + 2*milliseconds(j.Lag)
+		policy.NonRetryableErrorTypes = []string{"TemporalTimeout:Heartbeat"} // the workflow can do better; see takeOver
+	}
+	ctx = workflow.WithActivityOptions(ctx, options)
 	var out activities.Output
 	err := workflow.ExecuteActivity(ctx, activities.TypeAction, input).Get(ctx, &out)
-	if err != nil || len(out.Attempts) > 1 {
+	if err != nil || len(out.Attempts) > 1 || input.Before > 0 {
 		j.failures = true
+	}
+	if regular {
+		j.learn(now, workflow.Now(ctx), e, &out, err)
 	}
 	return err
 }
@@ -132,12 +185,15 @@ func retryPolicy(p *job.RetryPolicy) *temporal.RetryPolicy {
 }
 
 // ended books the end of an execution.
-func (j *jobLoop) ended(now time.Time, e *execution, err error) {
-	for i, r := range j.running {
-		if r == e {
-			j.running = append(j.running[:i], j.running[i+1:]...)
-			break
+func (j *jobLoop) ended(ctx workflow.Context, e *execution, err error) {
+	now := workflow.Now(ctx)
+	j.running = slices.DeleteFunc(j.running, func(r *execution) bool { return r == e })
+	j.changed = true
+	if e.undone {
+		if e.unsent(now, err) {
+			return
 		}
+		j.redo(ctx, e)
 	}
 	if err != nil {
 		j.FailureCount++
@@ -149,7 +205,6 @@ func (j *jobLoop) ended(now time.Time, e *execution, err error) {
 		j.Failed = err != nil
 		j.BusyUntil = now
 	}
-	j.changed = true
 }
 
 // withdraw sees to it that nothing more is sent for the executions that are
@@ -162,6 +217,7 @@ func (j *jobLoop) withdraw(ctx workflow.Context) {
 	for _, e := range j.running {
 		e.withdrawn = true
 	}
+	j.recall(ctx)
 	j.keepAttempts(ctx)
 	for _, e := range j.running {
 		if e.withdrawn {

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -30,6 +31,11 @@ type JobInput struct {
 	Final     time.Time `json:"final,omitzero"`      // when the job became completed or faulted
 	FailedRun string    `json:"failedRun,omitempty"` // the newest earlier run whose history holds a failure
 
+	// Lead is how far ahead of its due time the next occurrence is dispatched, in
+	// milliseconds. It is 0 in runs that began before there was such a thing.
+	Lead int `json:"lead,omitempty"`
+	Lag  int `json:"lag,omitempty"` // milliseconds from the last due time until the end of its execution was seen; 0: unknown
+
 	Last           time.Time `json:"last,omitzero"` // when the last execution started
 	ExecutionCount int       `json:"executions,omitempty"`
 	FailureCount   int       `json:"failures,omitempty"`
@@ -55,7 +61,7 @@ const maxDemanded = 50
 // status follows from it. The definition must be valid; resting says whether
 // the job's collection is not enabled.
 func NewJob(k job.Key, d job.Definition, resting bool, now time.Time) (JobInput, error) {
-	in := JobInput{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, Resting: resting}
+	in := JobInput{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, Resting: resting, Lead: firstLead}
 	plan, err := d.Plan(in.Created, in.Created)
 	if err != nil {
 		return JobInput{}, err
@@ -86,6 +92,7 @@ type jobLoop struct {
 	failures   bool // whether an attempt failed in this run
 	timer      timer
 	changed    bool // something happened that the loop should look at
+	recalling  int  // changes that wait until what was held is certain not to be sent
 	deleted    bool
 
 	signals  []workflow.ReceiveChannel
@@ -120,13 +127,17 @@ func (j *jobLoop) run(ctx workflow.Context) error {
 	}
 }
 
-// decide starts, drops or leaves waiting every occurrence that is due.
+// decide starts, drops or leaves waiting every occurrence that is due, or is to
+// be dispatched ahead.
 func (j *jobLoop) decide(ctx workflow.Context) {
+	if j.recalling > 0 {
+		return
+	}
 	now := workflow.Now(ctx).Truncate(time.Second)
 	for j.active() {
 		j.refill(ctx)
 		due, ok := j.next()
-		if !ok || due.After(now) {
+		if !ok || due.After(workflow.Now(ctx).Add(j.lead())) {
 			break
 		}
 		switch judge(j.situation(due, now)) {
@@ -198,7 +209,7 @@ func (in *JobInput) finish(now time.Time) {
 // busy reports whether an occurrence is under way; runs on demand do not count.
 func (j *jobLoop) busy() bool {
 	for _, e := range j.running {
-		if !e.demanded {
+		if !e.demanded && !e.undone {
 			return true
 		}
 	}
@@ -218,10 +229,10 @@ func (j *jobLoop) wake(now time.Time) time.Time {
 		return now.Add(time.Millisecond)
 	}
 	next, ok := j.next()
-	if !ok || !j.active() || j.situation(next, now).waits() {
+	if !ok || !j.active() || j.recalling > 0 || j.situation(next, now).waits() {
 		return time.Time{}
 	}
-	return next
+	return next.Add(-j.lead())
 }
 
 // expired reports whether the job is final and was kept long enough.
@@ -240,6 +251,7 @@ func (j *jobLoop) continueAsNew(ctx workflow.Context) error {
 	if j.failures {
 		j.FailedRun = workflow.GetInfo(ctx).WorkflowExecution.RunID
 	}
+	j.Lead = cmp.Or(j.Lead, firstLead)
 	return workflow.NewContinueAsNewError(ctx, TypeJob, j.JobInput)
 }
 
@@ -248,8 +260,21 @@ func (j *jobLoop) leave(ctx workflow.Context) error {
 	return workflow.Await(ctx, func() bool { return j.quiet(ctx) })
 }
 
-// snapshot returns the job as its readers see it, without secrets.
-func (j *jobLoop) snapshot() job.Job { return j.Snapshot() }
+// snapshot returns the job as its readers see it, without secrets. What was
+// dispatched ahead is told apart, for a query has no clock.
+func (j *jobLoop) snapshot() job.Job {
+	s := j.Snapshot()
+	for _, e := range j.running {
+		switch {
+		case e.demanded || e.withdrawn || !e.ahead:
+		case s.Ahead == nil:
+			s.Ahead = &job.Ahead{Due: []time.Time{e.Due}, Last: job.NewTime(e.before.last)}
+		default:
+			s.Ahead.Due = append(s.Ahead.Due, e.Due)
+		}
+	}
+	return s
+}
 
 // Snapshot returns the job as its readers see it, without secrets.
 func (in *JobInput) Snapshot() job.Job {
@@ -267,7 +292,7 @@ func (in *JobInput) Snapshot() job.Job {
 
 // describe tells the Temporal Web UI and CLI how the job stands.
 func (j *jobLoop) describe(ctx workflow.Context) {
-	s := j.snapshot()
+	s := j.snapshot().At(workflow.Now(ctx))
 	next := "none"
 	if s.Status.NextExecutionTime != nil {
 		next = s.Status.NextExecutionTime.String()
@@ -304,7 +329,7 @@ func (t *timer) set(ctx workflow.Context, at time.Time) {
 	}
 	ctx, cancel := workflow.WithCancel(ctx)
 	*t = timer{at: at, cancel: cancel, future: workflow.NewTimerWithOptions(ctx, at.Sub(workflow.Now(ctx)),
-		workflow.TimerOptions{Summary: "until " + at.UTC().Format(time.RFC3339)})}
+		workflow.TimerOptions{Summary: "until " + at.UTC().Format("2006-01-02T15:04:05.999Z07:00")})}
 }
 
 // fired reports whether the instant has come.

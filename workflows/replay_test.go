@@ -47,6 +47,7 @@ var recordedScenarios = []string{
 	"0.2-collection",
 	"0.2-collection-plans",
 	"0.2-subscription",
+	"0.3-job-ahead",
 }
 
 // recordedHistories returns the files of all recorded histories.

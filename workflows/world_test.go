@@ -2,12 +2,10 @@ package workflows_test
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,11 +13,12 @@ import (
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities"
@@ -60,6 +59,11 @@ type world struct {
 	// How the world around the job behaves.
 	act         func(sending) error     // what an attempt comes to; nil: it succeeds
 	took        func(int) time.Duration // how long the n-th attempt takes; nil: no time
+	fate        func(sending) fate      // what becomes of an attempt at its worker; nil: it is sent
+	learns      func(sending) int       // the lead that a success teaches; nil: none
+	queued      time.Duration           // how long it takes until a worker has an activity
+	recallTakes time.Duration           // how long it takes to take back what is held
+	recallFails bool                    // whether it cannot be taken back
 	suggest     time.Duration           // how long into a run the server suggests to continue as new; 0: it does not
 	lookupTakes time.Duration           // how long it takes to look up the attempts so far
 	removal     time.Duration           // how long it takes to tell the collection that the job is gone
@@ -67,20 +71,23 @@ type world struct {
 	events      []*event
 
 	// What the job did.
-	runs     []run
-	sent     []sending // in the order in which they were sent
-	recorded recorder
-	shown    []string // the states and texts that people find the job by, after the first
-	lookups  int      // how often the attempts so far were looked up
-	removed  int      // how often the collection was told that the job is gone
-
-	mu    sync.Mutex
-	calls int // attempts whose duration was asked for; guarded by mu
+	runs      []run
+	sent      []sending // in the order in which they were sent
+	recorded  recorder
+	held      []*holding      // attempts that are held now
+	cancelled []job.Execution // withdrawn once they were due, before a worker had them
+	shown     []string        // the states and texts that people find the job by, after the first
+	lookups   int             // how often the attempts so far were looked up
+	recalls   int             // how often a worker was asked to take back what it holds
+	removed   int             // how often the collection was told that the job is gone
+	calls     int             // attempts whose duration was asked for
 }
 
 // A sending is an attempt of an action.
 type sending struct {
 	activities.Input
+	options workflow.ActivityOptions
+	began   time.Time // when a worker had it; it is held until at
 	at      time.Time
 	attempt int32
 }
@@ -138,7 +145,7 @@ func (w *world) signal(after time.Duration, name string, argument any) {
 
 // update sends an update and returns where its answer will be.
 func (w *world) update(after time.Duration, name string, arguments ...any) *answer {
-	a := &answer{}
+	a := &answer{w: w}
 	w.at(after, func() { w.env.UpdateWorkflow(name, "", a, arguments...) })
 	return a
 }
@@ -161,7 +168,9 @@ func (w *world) snapshot(after time.Duration) *job.Job {
 
 // An answer is what became of an update.
 type answer struct {
+	w                   *world
 	accepted, completed bool
+	at                  time.Duration // when it was completed, since newYear
 	err                 error
 	job                 job.Job
 }
@@ -169,7 +178,7 @@ type answer struct {
 func (a *answer) Accept()          { a.accepted = true }
 func (a *answer) Reject(err error) { a.completed, a.err = true, err }
 func (a *answer) Complete(v any, err error) {
-	a.completed, a.err = true, err
+	a.completed, a.at, a.err = true, a.w.env.Now().Sub(newYear), err
 	if j, ok := v.(job.Job); ok {
 		a.job = j
 	}
@@ -221,8 +230,8 @@ func (w *world) runOnce(end time.Time) error {
 	w.env = newEnvironment()
 	w.env.SetStartTime(w.now)
 	w.env.SetDataConverter(&w.recorded)
+	w.env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&workersInterceptor{w: w}}})
 	w.env.RegisterWorkflowWithOptions(workflows.Job, workflow.RegisterOptions{Name: workflows.TypeJob})
-	w.registerActivities()
 	w.mockServer()
 	for _, e := range w.events {
 		if !e.done {
@@ -233,16 +242,6 @@ func (w *world) runOnce(end time.Time) error {
 	w.runs = append(w.runs, run{JobInput: w.next, start: w.now})
 	w.env.ExecuteWorkflow(workflows.TypeJob, w.next)
 	return w.env.GetWorkflowError()
-}
-
-func (w *world) registerActivities() {
-	w.env.SetOnActivityStartedListener(w.note)
-	w.env.RegisterActivityWithOptions(w.action, activity.RegisterOptions{Name: activities.TypeAction})
-	w.env.RegisterActivityWithOptions(w.lookup, activity.RegisterOptions{Name: activities.TypePending})
-	if w.took != nil {
-		w.env.OnActivity(activities.TypeAction, mock.Anything, mock.Anything).AfterFn(w.duration).Return(w.action).Maybe()
-	}
-	w.env.OnActivity(activities.TypePending, mock.Anything).After(w.lookupTakes).Return(w.lookup).Maybe()
 }
 
 // mockServer mocks what the job asks of the server.
@@ -290,40 +289,37 @@ func newEnvironment() *testsuite.TestWorkflowEnvironment {
 	return env
 }
 
+// duration returns how long the next attempt takes.
 func (w *world) duration() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.calls++
+	if w.took == nil {
+		return 0
+	}
 	return w.took(w.calls)
 }
 
 // note keeps what is sent.
-func (w *world) note(info *activity.Info, _ context.Context, arguments converter.EncodedValues) {
-	var in activities.Input
-	require.NoError(w.t, arguments.Get(&in))
-	w.sent = append(w.sent, sending{Input: in, at: w.env.Now().UTC(), attempt: info.Attempt})
+func (w *world) note(ctx workflow.Context, s sending) {
+	w.sent = append(w.sent, s)
 	run := &w.runs[len(w.runs)-1]
-	run.id = info.WorkflowExecution.RunID
-	if info.Attempt == 1 && in.Execution.ActionName == job.MainAction {
+	run.id = workflow.GetInfo(ctx).WorkflowExecution.RunID
+	if s.attempt == 1 && s.Before == 0 && s.Execution.ActionName == job.MainAction {
 		run.executions++
 	}
 }
 
-// action stands for the activity that performs actions.
-func (w *world) action(ctx context.Context, in activities.Input) (activities.Output, error) {
-	s := sending{Input: in, at: w.env.Now().UTC(), attempt: activity.GetInfo(ctx).Attempt}
+// outcome returns what comes of an attempt.
+func (w *world) outcome(s sending) (activities.Output, error) {
+	out := activities.Output{Attempts: make([]job.Attempt, s.attempt)}
 	if w.act != nil {
 		if err := w.act(s); err != nil {
 			return activities.Output{}, err
 		}
 	}
-	return activities.Output{Attempts: make([]job.Attempt, s.attempt)}, nil
-}
-
-// lookup stands for the activity that looks up the attempts so far.
-func (w *world) lookup(context.Context) ([]activities.Pending, error) {
-	w.lookups++
-	return []activities.Pending{{ActivityID: "7", Attempts: make([]job.Attempt, 1)}}, nil
+	if w.learns != nil {
+		out.Lead = w.learns(s)
+	}
+	return out, nil
 }
 
 // executions returns the first attempts of main actions. Of those sent at one
@@ -331,7 +327,7 @@ func (w *world) lookup(context.Context) ([]activities.Pending, error) {
 func (w *world) executions() []sending {
 	var out []sending
 	for _, s := range w.sent {
-		if s.attempt == 1 && s.Execution.ActionName == job.MainAction {
+		if s.attempt == 1 && s.Before == 0 && s.Execution.ActionName == job.MainAction {
 			out = append(out, s)
 		}
 	}
@@ -364,7 +360,7 @@ func (w *world) starts() []string {
 func (w *world) lines() []string {
 	out := []string{}
 	for _, s := range w.sent {
-		out = append(out, fmt.Sprintf("%s %s#%d", clock(s.at), s.Execution.ActionName, s.attempt))
+		out = append(out, fmt.Sprintf("%s %s#%d", clock(s.at), s.Execution.ActionName, s.Before+int(s.attempt)))
 	}
 	return out
 }
@@ -415,10 +411,11 @@ func (r *recorder) ToPayloads(values ...any) (*commonpb.Payloads, error) {
 }
 
 // requireSound requires what holds for every job whatever happens to it:
-// nothing is sent early; every due time and every execution id is executed
-// once; attempts of an execution follow one another.
+// nothing is sent early, or once the job is gone; every due time and every
+// execution id is executed once; attempts of an execution follow one another.
 func (w *world) requireSound() {
 	w.t.Helper()
+	require.Empty(w.t, w.held, "it would be sent although the job is gone")
 	ids, dues := map[string]bool{}, map[string]bool{}
 	for _, s := range w.executions() {
 		due := s.Execution.Due.Format(time.RFC3339Nano)

@@ -33,6 +33,7 @@ type devConfig struct {
 	keys              *codec.KeyRing
 	limits            *job.Limits
 	senders           *activities.Senders
+	lead              activities.Lead
 	log               *slog.Logger
 	out               io.Writer
 }
@@ -59,6 +60,7 @@ goes on where it was. Nothing asks for a login, so keep the addresses private.`,
 		devserver.SynchronousFull, devserver.SynchronousNormal)
 	limits := s.plans()
 	senders := s.outbound("127.0.0.0/8,::1")
+	lead := s.lead()
 	keys := s.encryption()
 	codecAddress := s.optionalAddress("codec-listen", "ALMANAC_CODEC_LISTEN", "",
 		"address of a codec server, with which the Web UI shows what is encrypted, secrets included; empty, or without keys: none")
@@ -70,7 +72,7 @@ goes on where it was. Nothing asks for a login, so keep the addresses private.`,
 		}
 		return runDev(cmd.Context(), devConfig{
 			data: *data, synchronous: *synchronous, api: *api, temporal: *temporal, ui: *ui,
-			codec: *codecAddress, token: token, keys: keys(), limits: limits(), senders: senders(),
+			codec: *codecAddress, token: token, keys: keys(), limits: limits(), senders: senders(), lead: lead(),
 			log: logger(cmd.ErrOrStderr()), out: cmd.OutOrStdout(),
 		})
 	}
@@ -103,7 +105,7 @@ func runDev(ctx context.Context, c devConfig) error {
 	}
 	defer temporal.Close()
 	defer c.senders.Close()
-	w := worker.New(worker.Options{Client: temporal, Converter: data, Senders: c.senders.ByType(), Log: c.log})
+	w := worker.New(worker.Options{Client: temporal, Converter: data, Senders: c.senders.ByType(), Lead: c.lead, Log: c.log})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
 	}

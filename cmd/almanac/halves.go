@@ -95,18 +95,19 @@ way may end before the worker does.`,
 	}
 	s := &settings{flags: cmd.Flags(), lookup: lookup}
 	senders := s.outbound("")
+	lead := s.lead()
 	keys := s.encryption()
 	logger := s.logging("info")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := s.check(); err != nil {
 			return err
 		}
-		return runWorker(cmd.Context(), senders(), keys(), logger(cmd.ErrOrStderr()), cmd.OutOrStdout())
+		return runWorker(cmd.Context(), senders(), lead(), keys(), logger(cmd.ErrOrStderr()), cmd.OutOrStdout())
 	}
 	return cmd
 }
 
-func runWorker(ctx context.Context, senders *activities.Senders, keys *codec.KeyRing, log *slog.Logger, out io.Writer) error {
+func runWorker(ctx context.Context, senders *activities.Senders, lead activities.Lead, keys *codec.KeyRing, log *slog.Logger, out io.Writer) error {
 	options, err := temporalOptions(keys, log)
 	if err != nil {
 		return err
@@ -117,7 +118,7 @@ func runWorker(ctx context.Context, senders *activities.Senders, keys *codec.Key
 	}
 	defer c.Close()
 	defer senders.Close()
-	w := worker.New(worker.Options{Client: c, Converter: options.DataConverter, Senders: senders.ByType(), Log: log})
+	w := worker.New(worker.Options{Client: c, Converter: options.DataConverter, Senders: senders.ByType(), Lead: lead, Log: log})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/pflag"
 )
@@ -80,6 +81,19 @@ func (s *settings) choice(name, variable, def, usage string, words ...string) *s
 			return nil
 		}
 		return fmt.Errorf("--%s is %q, want one of %q", name, *value, words)
+	})
+	return value
+}
+
+// duration defines a length of time, such as 250ms or 20s, more than 0 and at most most.
+func (s *settings) duration(name, variable string, def, most time.Duration, usage string) *time.Duration {
+	text := s.text(name, variable, def.String(), usage)
+	value := new(time.Duration)
+	s.checks = append(s.checks, func() (err error) {
+		if *value, err = time.ParseDuration(*text); err != nil || *value <= 0 || *value > most {
+			return fmt.Errorf("--%s is %q, want a duration of more than 0s and at most %s, such as %s", name, *text, most, def)
+		}
+		return nil
 	})
 	return value
 }

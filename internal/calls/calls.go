@@ -7,28 +7,34 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
+	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 )
 
-// An attempt of a query that was handed to a worker that died is not answered,
-// so it is made anew after queryTimeout.
+// An attempt of a query that is not answered within firstTimeout may have been
+// handed to a worker that died, so it is made anew. Busy workers have more time
+// for the others.
 const (
+	firstTimeout = time.Second
 	queryTimeout = 2 * time.Second
 	queryTries   = 3
 	pause        = 10 * time.Millisecond
 )
 
-// Query asks an open workflow and puts the answer into result. The error is a
-// [serviceerror.NotFound] if no open workflow has that id.
-func Query(ctx context.Context, c client.Client, workflowID, name string, result any) error {
+// Query asks an open workflow in the client's namespace and puts the answer into
+// result. The error is a [serviceerror.NotFound] if no open workflow has that id.
+func Query(ctx context.Context, c client.Client, namespace, workflowID, name string, result any) error {
+	timeout := firstTimeout
 	for try := 1; ; {
-		attempt, cancel := context.WithTimeout(ctx, queryTimeout)
+		attempt, cancel := context.WithTimeout(ctx, timeout)
 		answer, err := c.QueryWorkflowWithOptions(attempt, &client.QueryWorkflowWithOptionsRequest{
 			WorkflowID: workflowID, QueryType: name, QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
 		})
@@ -47,8 +53,54 @@ func Query(ctx context.Context, c client.Client, workflowID, name string, result
 			return err
 		default:
 			try++
+			timeout = queryTimeout
+			unstick(ctx, c, namespace, workflowID)
 		}
 	}
+}
+
+// unstick has the server ask any worker about a workflow, and not the one that
+// has it in its cache, or had when it died. Where that does not work, the next
+// attempt tells.
+func unstick(ctx context.Context, c client.Client, namespace, workflowID string) {
+	if !unstuck.due(namespace+"/"+workflowID, time.Now()) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, firstTimeout)
+	defer cancel()
+	_, _ = c.WorkflowService().ResetStickyTaskQueue(ctx, &workflowservice.ResetStickyTaskQueueRequest{
+		Namespace: namespace, Execution: &common.WorkflowExecution{WorkflowId: workflowID},
+	})
+}
+
+// unstuck knows which workflows were unstuck lately. Another worker has to read
+// a workflow's whole history: where the machine is merely busy, many questions
+// about one workflow must not make it busier.
+var unstuck lately
+
+const (
+	unstickPause = 10 * time.Second
+	maxLately    = 1000
+)
+
+// lately knows what was done in the last unstickPause. The zero value knows nothing.
+type lately struct {
+	mu   sync.Mutex
+	done map[string]time.Time
+}
+
+// due reports whether something was not done lately, and takes it for done.
+func (l *lately) due(what string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.done[what]) < unstickPause {
+		return false
+	}
+	if l.done == nil || len(l.done) == maxLately {
+		l.done = map[string]time.Time{}
+	}
+	l.done[what] = now
+	return true
 }
 
 // Update sends an update to the open workflow of that id. It returns when the

@@ -3,6 +3,7 @@ package calls_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
+	"google.golang.org/grpc"
 
 	"almanac/internal/calls"
 )
@@ -24,11 +26,13 @@ import (
 type server struct {
 	client.Client
 	t       *testing.T
+	id      string // of the workflow
 	answers []answer
 	status  enums.WorkflowExecutionStatus // of the newest run; 0: there is none
 
 	queries []*client.QueryWorkflowWithOptionsRequest
 	updates []client.UpdateWorkflowOptions
+	unstuck int // how often the workflow was taken from the worker that has it in its cache
 }
 
 // An answer is what a call comes to.
@@ -37,6 +41,21 @@ type answer struct {
 	rejected enums.WorkflowExecutionStatus // why a query was not passed on
 	silent   bool                          // nothing is answered before the deadline
 	err      error
+}
+
+func (s *server) WorkflowService() workflowservice.WorkflowServiceClient { return frontend{s: s} }
+
+// A frontend is the part of a server that the SDK's client does not wrap.
+type frontend struct {
+	workflowservice.WorkflowServiceClient
+	s *server
+}
+
+func (f frontend) ResetStickyTaskQueue(_ context.Context, r *workflowservice.ResetStickyTaskQueueRequest, _ ...grpc.CallOption) (*workflowservice.ResetStickyTaskQueueResponse, error) {
+	require.Equal(f.s.t, "here", r.GetNamespace())
+	require.Equal(f.s.t, f.s.id, r.GetExecution().GetWorkflowId())
+	f.s.unstuck++
+	return &workflowservice.ResetStickyTaskQueueResponse{}, nil
 }
 
 func (s *server) next() answer {
@@ -130,9 +149,9 @@ func TestQuery(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := &server{t: t, answers: tt.answers}
+			s := &server{t: t, id: tt.name, answers: tt.answers}
 			var value string
-			err := calls.Query(t.Context(), s, "id", "status", &value)
+			err := calls.Query(t.Context(), s, "here", s.id, "status", &value)
 			if tt.err == nil {
 				require.NoError(t, err)
 			} else {
@@ -142,8 +161,15 @@ func TestQuery(t *testing.T) {
 			require.Len(t, s.queries, tt.tries)
 			for _, q := range s.queries {
 				require.Equal(t, client.QueryWorkflowWithOptionsRequest{
-					WorkflowID: "id", QueryType: "status", QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
+					WorkflowID: tt.name, QueryType: "status", QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
 				}, *q)
+			}
+			late := slices.ContainsFunc(tt.answers, func(a answer) bool { return a.silent || a.err == idle })
+			require.Equal(t, late, s.unstuck == 1, "%d", s.unstuck)
+			if late {
+				s.answers = []answer{{silent: true}, {value: "hello"}}
+				require.NoError(t, calls.Query(t.Context(), s, "here", s.id, "status", &value))
+				require.Equal(t, 1, s.unstuck, "that is not done twice within seconds")
 			}
 		})
 	}
@@ -152,8 +178,8 @@ func TestQuery(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for _, a := range []answer{{silent: true}, {rejected: handedOn}} {
-			s := &server{t: t, answers: []answer{a}}
-			require.Error(t, calls.Query(ctx, s, "id", "status", new(string)))
+			s := &server{t: t, id: "id", answers: []answer{a}}
+			require.Error(t, calls.Query(ctx, s, "here", s.id, "status", new(string)))
 			require.Len(t, s.queries, 1)
 		}
 	})

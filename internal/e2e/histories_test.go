@@ -28,7 +28,7 @@ import (
 
 // historyVersion is the version whose histories are recorded. After its
 // release they stay as they are, and the next version gets its own.
-const historyVersion = "0.2"
+const historyVersion = "0.3"
 
 var record = flag.Bool("record", false, "write the histories to workflows/testdata/histories, for the replay test of this version and all later ones")
 
@@ -50,6 +50,7 @@ func TestHistoriesReplay(t *testing.T) {
 		"job-catch-up":        jobCatchUp,
 		"job-continue-as-new": jobContinueAsNew,
 		"job-owed":            jobOwed,
+		"job-ahead":           jobAhead,
 		"collection":          collectionLife,
 		"collection-plans":    collectionPlans,
 		"subscription":        subscriptionLife,
@@ -375,4 +376,28 @@ func subscriptionLife(t *testing.T, s *stack, _ string) string {
 	finish(t, call(t, http.MethodDelete, collections+"b"+version, ""))
 	parts := strings.Split(collections, "/")
 	return job.SubscriptionWorkflowID(parts[4])
+}
+
+// jobAhead changes, disables and enables a job while a worker holds an
+// occurrence, and deletes it while a worker holds the next one.
+func jobAhead(t *testing.T, s *stack, jobs string) string {
+	target := newSink(t, nil)
+	now := time.Now().UTC().Truncate(time.Second)
+	first, second := now.Add(8*time.Second), now.Add(20*time.Second)
+	id := s.started(t, jobs, hourly(target.URL+"/old"), now, func(in *workflows.JobInput) {
+		in.Plan = workflows.Planned{Due: []time.Time{first, second}, Done: true}
+		in.Lead, in.Lag = 8000, 50
+	})
+	url := jobs + "/j"
+	eventually(t, 6*time.Second, "hold", func() bool { return s.isHeld(t, id) })
+	ok(t, http.MethodPatch, url, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"`+target.URL+`/new"}}}}`)
+	target.await(t, "/new", 1, 20*time.Second)
+	require.Empty(t, target.got("/old"))
+	sleepUntil(t, second.Add(-5*time.Second))
+	eventually(t, 3*time.Second, "hold", func() bool { return s.isHeld(t, id) })
+	ok(t, http.MethodPatch, url, `{"properties":{"state":"disabled"}}`)
+	ok(t, http.MethodPatch, url, `{"properties":{"state":"enabled"}}`)
+	ok(t, http.MethodDelete, url, "")
+	require.Len(t, target.got("/new"), 1)
+	return id
 }

@@ -1,0 +1,42 @@
+package activities
+
+import "time"
+
+// A Lead bounds how far ahead of its due time an action is dispatched.
+//
+// Between a job's timer that fires and its activity that runs lie milliseconds
+// on an idle machine, and seconds where a thousand jobs are due together. So the
+// timer fires ahead of the due time, and whoever performs the action holds it
+// until then: the queueing is over when it is due. How far ahead is learnt from
+// one execution for the next.
+type Lead struct {
+	Min, Max time.Duration
+}
+
+// FirstLead is the lead of a job that has learnt nothing yet. It is shorter than
+// any other, so that a herd of new jobs, which is late, comes after jobs that are
+// due in the same second and have run before.
+const FirstLead = 150 * time.Millisecond
+
+// DefaultLead are bounds that serve up to a few thousand jobs in one second on
+// a small machine.
+func DefaultLead() Lead { return Lead{Min: 250 * time.Millisecond, Max: 20 * time.Second} }
+
+// enoughSlack is for how long an action that is ready should have to be held, so
+// that it is in time when the next herd is larger. A long lead is that of a
+// large herd, which needs more.
+const enoughSlack = time.Second
+
+// next returns the lead after one with which the action was ready slack before
+// its due time. It grows at once by what was missing. It shrinks slowly: in a
+// herd, those that got up too early would otherwise be late again, all together.
+func (l Lead) next(lead, slack time.Duration) time.Duration {
+	switch want := max(min(lead/2, enoughSlack), lead/4); {
+	case slack < -l.Max: // nothing was running: no lead helps against that
+	case slack < want:
+		lead += want - slack
+	case slack > want+want/4:
+		lead -= lead / 64
+	}
+	return min(max(lead, l.Min), l.Max)
+}

@@ -1,0 +1,187 @@
+package e2e_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// ahead starts a job whose one occurrence is dispatched at once and held until
+// it is due. It returns the workflow's id.
+func (s *stack) ahead(t *testing.T, k job.Key, definition string, due time.Time) string {
+	t.Helper()
+	now := time.Now().UTC().Truncate(time.Second)
+	return s.started(t, "/jobs", definition, now, func(in *workflows.JobInput) {
+		in.Key = k
+		in.Plan = workflows.Planned{Due: []time.Time{due}, Done: true}
+		in.Lead = int(due.Sub(now).Milliseconds())
+		in.Lag = 50 // as of a job that has run before
+	})
+}
+
+// isHeld reports whether a worker has the activity of a workflow.
+func (s *stack) isHeld(t *testing.T, id string) bool {
+	t.Helper()
+	found, err := s.temporal.DescribeWorkflowExecution(t.Context(), id, "")
+	if err != nil || len(found.GetPendingActivities()) != 1 {
+		return false
+	}
+	return found.GetPendingActivities()[0].GetState() == enums.PENDING_ACTIVITY_STATE_STARTED
+}
+
+// sleepUntil returns some time after an instant.
+func sleepUntil(t *testing.T, at time.Time) {
+	t.Helper()
+	select {
+	case <-time.After(time.Until(at)):
+	case <-t.Context().Done():
+		t.Fatal(t.Context().Err())
+	}
+}
+
+// hourly is a job that calls a URL every hour.
+func hourly(url string) string { return get(url, `,"recurrence":{"frequency":"hour"}`) }
+
+// Until it is due, what a worker holds can be changed, and the change is
+// answered before.
+func TestAChangeTakesBackWhatAWorkerHolds(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		change func(t *testing.T, target, url string)
+		sent   int // to the new address
+	}{
+		{"a new action", func(t *testing.T, target, url string) {
+			ok(t, http.MethodPatch, url, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"`+target+`/new"}}}}`)
+		}, 1},
+		{"a job that is disabled", func(t *testing.T, _, url string) {
+			ok(t, http.MethodPatch, url, `{"properties":{"state":"disabled"}}`)
+		}, 0},
+		{"a job that is deleted", func(t *testing.T, _, url string) { ok(t, http.MethodDelete, url, "") }, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, target := use(t), newSink(t, nil)
+			jobs := s.collection(t) + "/jobs"
+			url := jobs + "/j"
+			due := time.Now().UTC().Truncate(time.Second).Add(10 * time.Second)
+			id := s.ahead(t, key(jobs, "j"), hourly(target.URL+"/old"), due)
+			eventually(t, 8*time.Second, "hold", func() bool { return s.isHeld(t, id) })
+			r := call(t, http.MethodGet, url, "")
+			require.InDelta(t, 0, r.get("properties.status.executionCount"), 0, r.body)
+			require.Equal(t, due.Format(time.RFC3339), r.get("properties.status.nextExecutionTime"), r.body)
+
+			tt.change(t, target.URL, url)
+			require.True(t, time.Now().Before(due), "the answer does not wait for the due time")
+			if tt.sent > 0 {
+				require.False(t, target.await(t, "/new", tt.sent, 20*time.Second)[0].at.Before(due))
+				status(t, url, "properties.status.executionCount", float64(tt.sent))
+			}
+			sleepUntil(t, due.Add(1500*time.Millisecond))
+			require.Empty(t, target.got("/old"))
+			require.Len(t, target.got("/new"), tt.sent)
+			if tt.sent > 0 {
+				history := call(t, http.MethodGet, url+"/history", "")
+				require.Equal(t, tt.sent, history.count("value"), history.body)
+			}
+			if r := call(t, http.MethodGet, url, ""); r.code == http.StatusOK {
+				ok(t, http.MethodDelete, url, "")
+			}
+		})
+	}
+}
+
+// A worker is killed that holds the occurrences of many jobs: another one has
+// them soon, and what must not be sent twice is not.
+func TestAnotherWorkerTakesOverWhatAKilledOneHeld(t *testing.T) {
+	t.Parallel()
+	server := newServer(t, t.TempDir(), slog.New(slog.DiscardHandler))
+	c, err := client.DialContext(t.Context(), client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	s := &stack{temporal: c}
+	worker := func(t *testing.T) *half { return startHalf(t, server.Address(), "", "worker") }
+	const each = 10 // jobs of each policy
+	policies := map[string]string{
+		"often": `{"retryType":"fixed","retryInterval":"PT30S","retryCount":4}`,
+		"once":  `{"retryType":"none"}`,
+	}
+	for n, tt := range []struct {
+		name   string
+		killed time.Duration // before the due time
+		beside bool          // whether the other worker is there already
+	}{
+		{"that is started then", 2 * time.Second, false},
+		{"that was there already", 2 * time.Second, true},
+		{"while they are being sent", 50 * time.Millisecond, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) { // one after another, for they kill workers
+			target := newSink(t, nil)
+			killed := worker(t)
+			if tt.beside {
+				other := worker(t)
+				defer other.kill(t)
+			}
+			due := time.Now().UTC().Truncate(time.Second).Add(12 * time.Second)
+			collection := job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: fmt.Sprintf("killed-%d", n)}
+			ids := map[string]string{} // by path
+			for i := range each {
+				for kind, policy := range policies {
+					path := fmt.Sprintf("/%s/%d", kind, i)
+					ids[path] = s.ahead(t, collection.Job(fmt.Sprintf("%s-%d", kind, i)), `{"properties":{"action":{"type":"Http",
+						"request":{"method":"GET","uri":"`+target.URL+path+`"},"retryPolicy":`+policy+`},"recurrence":{"frequency":"hour"}}}`, due)
+				}
+			}
+			for path, id := range ids {
+				eventually(t, 10*time.Second, "hold of "+path, func() bool { return s.isHeld(t, id) })
+			}
+			sleepUntil(t, due.Add(-tt.killed))
+			killed.kill(t)
+			if !tt.beside {
+				other := worker(t)
+				defer other.kill(t)
+			}
+
+			last := due
+			for path, id := range ids {
+				var state string
+				eventually(t, time.Until(due)+30*time.Second, "end of "+path, func() bool {
+					found, err := c.DescribeWorkflow(t.Context(), id, "")
+					if err == nil {
+						state, _ = found.TypedSearchAttributes.GetKeyword(temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState))
+					}
+					return job.State(state).Final()
+				})
+				got := target.got(path)
+				once := strings.HasPrefix(path, "/once/")
+				if once {
+					require.LessOrEqual(t, len(got), 1, "%s was sent twice", path)
+				}
+				if len(got) == 0 {
+					require.True(t, once && tt.killed < time.Second, "%s is lost", path)
+					require.Equal(t, string(job.StateFaulted), state, "it is unknown whether it was sent, and the job says so")
+				}
+				for _, r := range got {
+					require.Equal(t, got[0].key, r.key)
+					require.WithinRange(t, r.at, due, due.Add(10*time.Second), path)
+					if r.at.After(last) {
+						last = r.at
+					}
+				}
+			}
+			t.Logf("the last one came %s after it was due", last.Sub(due))
+		})
+	}
+}

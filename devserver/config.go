@@ -126,6 +126,10 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	dynamicconfig.MatchingPersistenceMaxQPS.Key():          unlimitedRPS,
 	dynamicconfig.HistoryPersistenceMaxQPS.Key():           unlimitedRPS,
 
+	// Nor are Temporal's own Schedules held up, by 30 starts a second, for whoever
+	// uses them beside Almanac.
+	dynamicconfig.SchedulerNamespaceStartWorkflowRPS.Key(): unlimitedRPS,
+
 	// No call to Temporal's version service.
 	dynamicconfig.EnableServerVersionCheck.Key(): false,
 }

@@ -1,7 +1,9 @@
-package bench
+// Package engines compares package recurrence with the engines that Go programs
+// use for the same purpose: cron expressions and RFC 5545 recurrence rules.
+package engines
 
 import (
-	"testing"
+	"fmt"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -10,20 +12,28 @@ import (
 	"almanac/recurrence"
 )
 
+// The engines' names.
+const (
+	Almanac = "almanac"
+	Cron    = "robfig/cron"
+	RRule   = "rrule-go"
+)
+
 // start is a Thursday, at a full hour, so that cron, which knows no start, has the
 // same phase as the others.
 const start = "2026-01-01T09:00:00"
 
-// A schedule is the same in up to three languages. An engine that cannot express
+// A Schedule is the same in up to three languages. An engine that cannot express
 // it is left out.
-type schedule struct {
-	name  string
+type Schedule struct {
+	Name  string
 	rule  recurrence.Rule
 	cron  string
 	rrule *rrule.ROption
 }
 
-var schedules = []schedule{
+// Schedules are what is compared.
+var Schedules = []Schedule{
 	{
 		"every 15 minutes",
 		recurrence.Rule{Frequency: recurrence.Minute, Interval: 15},
@@ -80,104 +90,46 @@ var schedules = []schedule{
 	},
 }
 
-// An engine answers with the first instant after another.
-type engine struct {
-	name string
-	next func(time.Time) time.Time
+// An Engine answers with the first instant after another.
+type Engine struct {
+	Name string
+	Next func(time.Time) time.Time
 }
 
-// engines returns those that can express the schedule, ours first.
-func (s schedule) engines(t testing.TB, zone string) []engine {
-	t.Helper()
+// In returns the engines that can express the schedule in a zone, ours first.
+func (s Schedule) In(zone string) ([]Engine, error) {
 	loc, err := recurrence.LoadLocation(zone)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	from, err := recurrence.ParseTime(start, loc)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	s.rule.Location = loc
 	plan, err := recurrence.Compile(recurrence.Spec{Created: from, Start: from, Rule: &s.rule})
 	if err != nil {
-		t.Fatal(err)
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
-	all := []engine{{"almanac", func(after time.Time) time.Time {
+	all := []Engine{{Almanac, func(after time.Time) time.Time {
 		next, _ := plan.After(after)
 		return next
 	}}}
 	if s.cron != "" {
 		parsed, err := cron.ParseStandard("CRON_TZ=" + zone + " " + s.cron)
 		if err != nil {
-			t.Fatal(err)
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
-		all = append(all, engine{"cron", parsed.Next})
+		all = append(all, Engine{Cron, parsed.Next})
 	}
 	if s.rrule != nil {
 		option := *s.rrule
 		option.Dtstart = from.In(loc)
 		rule, err := rrule.NewRRule(option)
 		if err != nil {
-			t.Fatal(err)
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
-		all = append(all, engine{"rrule", func(after time.Time) time.Time { return rule.After(after, false) }})
+		all = append(all, Engine{RRule, func(after time.Time) time.Time { return rule.After(after, false) }})
 	}
-	return all
-}
-
-// zones to compare in. The times of day above are never skipped or repeated:
-// there the engines differ, by their own rules.
-var zones = []string{"UTC", "Europe/Stockholm"}
-
-func TestEnginesAgree(t *testing.T) {
-	t.Parallel()
-	for _, s := range schedules {
-		for _, zone := range zones {
-			t.Run(s.name+"/"+zone, func(t *testing.T) {
-				t.Parallel()
-				engines := s.engines(t, zone)
-				if len(engines) < 2 {
-					t.Fatal("nothing to compare with")
-				}
-				// Two weeks of the daily ones take in a change of the clock. The minutes
-				// stay clear of it: rrule steps over a repeated hour.
-				for _, after := range []string{"2026-01-01T12:00:00Z", "2026-03-22T22:00:00Z", "2026-10-18T22:00:00Z", "2031-02-03T04:05:06Z"} {
-					from, err := time.Parse(time.RFC3339, after)
-					if err != nil {
-						t.Fatal(err)
-					}
-					for range 12 {
-						want := engines[0].next(from)
-						for _, e := range engines[1:] {
-							if got := e.next(from); !got.Equal(want) {
-								t.Fatalf("after %v: %s says %v, %s %v", from, engines[0].name, want, e.name, got.UTC())
-							}
-						}
-						from = want
-					}
-				}
-			})
-		}
-	}
-}
-
-func BenchmarkNext(b *testing.B) {
-	for _, s := range schedules {
-		for _, distance := range []struct {
-			name  string
-			after time.Time
-		}{
-			{"near", time.Date(2026, time.January, 2, 12, 34, 56, 0, time.UTC)},
-			{"20 years on", time.Date(2046, time.May, 6, 12, 34, 56, 0, time.UTC)},
-		} {
-			for _, e := range s.engines(b, "Europe/Stockholm") {
-				b.Run(s.name+"/"+distance.name+"/"+e.name, func(b *testing.B) {
-					b.ReportAllocs()
-					for b.Loop() {
-						e.next(distance.after)
-					}
-				})
-			}
-		}
-	}
+	return all, nil
 }

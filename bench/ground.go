@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+
+	"almanac/activities"
+	"almanac/api"
+	"almanac/devserver"
+	"almanac/internal/egress"
+	"almanac/job"
+	"almanac/scheduler"
+	"almanac/worker"
+)
+
+// A ground is what all systems stand on, in this process: one Temporal server
+// on a file, one worker, one sink.
+type ground struct {
+	systems map[string]system
+	almanac *almanac
+	sink    *sink
+	usage   *usage
+
+	closers []func() error
+}
+
+// The systems' names, in the order in which they are measured. Almanac is
+// last, on the fullest database.
+const (
+	nameLoop      = "bare loop"
+	nameSchedules = "Temporal Schedules"
+	nameAlmanac   = "Almanac"
+)
+
+// What the short paths of the API stand for.
+const (
+	defaultSubscription  = "00000000-0000-0000-0000-000000000000"
+	defaultResourceGroup = "default"
+)
+
+func newGround(ctx context.Context, synchronous string, log *slog.Logger) (_ *ground, err error) {
+	g := &ground{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.close())
+		}
+	}()
+	data, err := os.MkdirTemp("", "almanac-bench-")
+	if err != nil {
+		return nil, err
+	}
+	g.closeWith(func() error { return os.RemoveAll(data) })
+	server, err := devserver.Start(ctx, devserver.Options{
+		DataDir: data, Listen: "127.0.0.1:0", Synchronous: synchronous,
+		SearchAttributes: scheduler.SearchAttributes(), // no log: what fails is told to who called, and removing schedules at work fails many
+	})
+	if err != nil {
+		return nil, err
+	}
+	g.closeWith(func() error { server.Stop(); return nil })
+	if g.usage, err = newUsage(filepath.Join(data, "temporal.db")); err != nil {
+		return nil, err
+	}
+	g.closeWith(g.usage.close)
+	c, err := client.DialContext(ctx, client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(log)})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the embedded Temporal: %w", err)
+	}
+	g.closeWith(func() error { c.Close(); return nil })
+	if g.sink, err = newSink(ctx); err != nil {
+		return nil, err
+	}
+	g.closeWith(g.sink.close)
+	return g, g.open(c, log)
+}
+
+// open starts the worker that knows the workflows of all systems, and
+// Almanac's API.
+func (g *ground) open(c client.Client, log *slog.Logger) error {
+	guard, err := egress.Parse(egress.ModeAny, nil, nil)
+	if err != nil {
+		return err
+	}
+	senders, err := activities.NewSenders(activities.Outbound{Version: "bench", Guard: guard})
+	if err != nil {
+		return err
+	}
+	g.closeWith(func() error { senders.Close(); return nil })
+	w := worker.New(worker.Options{Client: c, Senders: senders.ByType(), Log: log})
+	g.almanac = &almanac{temporal: c, sink: g.sink}
+	g.systems = map[string]system{
+		nameLoop: newLoop(c, w, g.sink), nameSchedules: newSchedules(c, w, g.sink), nameAlmanac: g.almanac,
+	}
+	if err := w.Start(); err != nil {
+		return fmt.Errorf("start the worker: %w", err)
+	}
+	g.closeWith(func() error { w.Stop(); return nil })
+
+	limits := job.DefaultLimits()
+	limits.Plans = job.UnlimitedPlans()
+	g.almanac.api = g.serve(scheduler.Options{Client: c, Limits: &limits, Log: log})
+	g.almanac.overdue = g.serve(scheduler.Options{
+		Client: c, Limits: &limits, Log: log,
+		Now: func() time.Time { return time.Now().Add(-backlogAge) },
+	})
+	return nil
+}
+
+// serve starts an API of Almanac and returns what calls it.
+func (g *ground) serve(o scheduler.Options) *rest {
+	front := httptest.NewServer(api.New(scheduler.New(o), api.Options{
+		Log: o.Log, DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
+	}))
+	r := newREST(front.URL)
+	g.closeWith(func() error { r.close(); front.Close(); return nil })
+	return r
+}
+
+func (g *ground) closeWith(f func() error) { g.closers = append(g.closers, f) }
+
+// close stops everything, the last first.
+func (g *ground) close() error {
+	var errs []error
+	for _, f := range slices.Backward(g.closers) {
+		errs = append(errs, f())
+	}
+	return errors.Join(errs...)
+}

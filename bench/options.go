@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"almanac/devserver"
+)
+
+// The parts of the benchmark.
+const (
+	partLateness  = "lateness"
+	partSustained = "sustained"
+	partCalls     = "calls"
+	partSleep     = "sleep"
+	partEngines   = "engines"
+)
+
+var allParts = []string{partLateness, partSustained, partCalls, partSleep, partEngines}
+
+// allSystems are the slugs of the systems.
+var allSystems = []string{"almanac", "bare-loop", "temporal-schedules"}
+
+// options say what is measured, and for how long.
+type options struct {
+	parts       []string
+	systems     []string
+	herds       [][]int // sizes; those of one element share a minute
+	settle      int     // ticks before those that are measured
+	ticks       int
+	brief       bool // end when all requests of the last tick have come
+	rounds      int
+	sustain     time.Duration // a round of it
+	sleeping    int           // jobs
+	rest        time.Duration // for how long they are watched
+	benchtime   time.Duration // for one engine and schedule
+	synchronous string
+	out         string // directory; empty: nothing is written
+}
+
+func (o options) has(part string) bool { return slices.Contains(o.parts, part) }
+
+func parseOptions(args []string, output io.Writer) (options, error) {
+	var o options
+	var parts, systems, herds string
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(output)
+	flags.StringVar(&parts, "parts", strings.Join(allParts, ","), "what to measure")
+	flags.StringVar(&systems, "systems", strings.Join(allSystems, ","), "which systems to compare")
+	flags.StringVar(&herds, "herds", "1+200+1000,2000", "numbers of jobs that are due in the same second; up to three joined by + share a minute, apart from each other")
+	flags.IntVar(&o.settle, "settle", 3, "ticks that are shown apart before those that are measured, for Almanac adapts to a herd")
+	flags.IntVar(&o.ticks, "ticks", 3, "ticks that are measured")
+	flags.BoolVar(&o.brief, "brief", false, "end once the requests of the last tick have come: to see that all works, for the costs are not comparable then")
+	flags.IntVar(&o.rounds, "rounds", 3, "rounds of sustained executions")
+	flags.DurationVar(&o.sustain, "sustain", 20*time.Second, "how long such a round takes")
+	flags.IntVar(&o.sleeping, "sleeping", 10_000, "jobs that only sleep")
+	flags.DurationVar(&o.rest, "rest", time.Minute, "how long they are watched")
+	flags.DurationVar(&o.benchtime, "benchtime", 500*time.Millisecond, "how long each recurrence engine is asked for each schedule")
+	flags.StringVar(&o.synchronous, "synchronous", devserver.SynchronousFull, "when a commit counts as done: full or normal, as in almanac dev")
+	flags.StringVar(&o.out, "out", "", "directory to write benchmarks.md and lateness.svg to; empty: only print")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	var errParts, errSystems, errHerds error
+	o.parts, errParts = parseWords("parts", parts, allParts)
+	o.systems, errSystems = parseWords("systems", systems, allSystems)
+	o.herds, errHerds = parseHerds(herds)
+	return o, errors.Join(errParts, errSystems, errHerds, o.check(flags.Args()))
+}
+
+// check returns everything that is wrong with numbers and words.
+func (o options) check(rest []string) error {
+	var errs []error
+	if len(rest) > 0 {
+		errs = append(errs, fmt.Errorf("%q is no flag; see -h", rest[0]))
+	}
+	if o.settle < 0 || o.ticks < 1 || o.rounds < 1 || o.sleeping < 1 {
+		errs = append(errs, errors.New("-settle must be at least 0, and -ticks, -rounds and -sleeping at least 1"))
+	}
+	if o.sustain <= 0 || o.rest <= 0 || o.benchtime <= 0 {
+		errs = append(errs, errors.New("-sustain, -rest and -benchtime must be more than 0"))
+	}
+	if o.synchronous != devserver.SynchronousFull && o.synchronous != devserver.SynchronousNormal {
+		errs = append(errs, fmt.Errorf("-synchronous is %q, want %s or %s", o.synchronous, devserver.SynchronousFull, devserver.SynchronousNormal))
+	}
+	return errors.Join(errs...)
+}
+
+func parseWords(name, text string, known []string) ([]string, error) {
+	words := strings.Split(text, ",")
+	for _, w := range words {
+		if !slices.Contains(known, w) {
+			return nil, fmt.Errorf("-%s has %q, want some of %s", name, w, strings.Join(known, ","))
+		}
+	}
+	return words, nil
+}
+
+func parseHerds(text string) ([][]int, error) {
+	var herds [][]int
+	for shared := range strings.SplitSeq(text, ",") {
+		var sizes []int
+		for size := range strings.SplitSeq(shared, "+") {
+			n, err := strconv.Atoi(size)
+			if err != nil || n < 1 || n > maxHerd || slices.Contains(sizes, n) {
+				return nil, fmt.Errorf("-herds has %q, want numbers from 1 to %d, none twice in a minute", size, maxHerd)
+			}
+			sizes = append(sizes, n)
+		}
+		if len(sizes) > len(offsets) {
+			return nil, fmt.Errorf("-herds has %q, want at most %d that share a minute", shared, len(offsets))
+		}
+		slices.Sort(sizes)
+		herds = append(herds, sizes)
+	}
+	return herds, nil
+}
+
+// maxHerd is as many jobs as a collection can hold.
+const maxHerd = 10_000

@@ -130,10 +130,6 @@ func TestServiceBusThatDoesNotAnswer(t *testing.T) {
 
 func TestServiceBusThatCannotBeReached(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	refusing := func(context.Context, string, string) (net.Conn, error) { return net.Dial("tcp", l.Addr().String()) }
-	require.NoError(t, l.Close())
 	failing := func(err error) func(context.Context, string, string) (net.Conn, error) {
 		return func(context.Context, string, string) (net.Conn, error) {
 			return nil, &net.OpError{Op: "dial", Err: err}
@@ -167,7 +163,7 @@ func TestServiceBusThatCannotBeReached(t *testing.T) {
 		want      string
 		permanent bool
 	}{
-		{"refused", activities.ServiceBusOptions{Dial: refusing}, none + "the connection was refused: nothing listens at this port", false},
+		{"refused", activities.ServiceBusOptions{Dial: to("127.0.0.1:1")}, none + "the connection was refused: nothing listens at this port", false},
 		{"a name that DNS does not know", activities.ServiceBusOptions{Dial: failing(&net.DNSError{Name: "contoso.servicebus.windows.net", IsNotFound: true})},
 			none + "the name 'contoso.servicebus.windows.net' is not known to DNS; is 'contoso' the name of a namespace?", false},
 		{"DNS that fails", activities.ServiceBusOptions{Dial: failing(&net.DNSError{Name: "contoso.servicebus.windows.net", Server: "10.1.2.3:53", IsTemporary: true})},

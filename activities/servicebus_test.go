@@ -290,13 +290,18 @@ func TestLinkThatWasDetachedIsReplaced(t *testing.T) {
 	_, err := sender.Send(t.Context(), execution, busAction("orders"))
 	require.NoError(t, err)
 	bus.Detach(t)
+	crossed := false // a message met the news on its way
 	require.Eventually(t, func() bool {
 		_, err := sender.Send(t.Context(), execution, busAction("orders"))
+		crossed = crossed || err != nil
 		return err == nil
 	}, pollLimit, pollEvery)
 	stats := bus.Stats(t)
-	require.Equal(t, 1, stats.Connections)
-	require.Equal(t, 2, stats.Links)
+	require.GreaterOrEqual(t, stats.Links, 2)
+	if !crossed {
+		require.Equal(t, 1, stats.Connections)
+		require.Equal(t, 2, stats.Links)
+	}
 }
 
 func TestDuplicatesOfAnExecutionAreDetected(t *testing.T) {

@@ -164,7 +164,7 @@ func TestQuery(t *testing.T) {
 					WorkflowID: tt.name, QueryType: "status", QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
 				}, *q)
 			}
-			late := slices.ContainsFunc(tt.answers, func(a answer) bool { return a.silent || a.err == idle })
+			late := slices.ContainsFunc(tt.answers, func(a answer) bool { return a.silent || errors.Is(a.err, idle) })
 			require.Equal(t, late, s.unstuck == 1, "%d", s.unstuck)
 			if late {
 				s.answers = []answer{{silent: true}, {value: "hello"}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -38,15 +39,16 @@ func TestWhatTakesOverFromALivingAttemptSendsNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r, start := newClocked(5*time.Second), time.Now()
 				in := due(2*time.Second, tt.maxAttempts)
-				over := make(chan error, 1)
-				go func() {
-					_, err := (&task{patient: patient, server: &server{}}).run(t, r.Runner, in)
-					over <- err
-				}()
+				var first sync.WaitGroup
+				first.Go(func() {
+					if _, err := (&task{patient: patient, server: &server{}}).run(t, r.Runner, in); err != nil {
+						t.Error(err)
+					}
+				})
 				time.Sleep(tt.after)
 				attempts, err := (&task{patient: patient, server: &server{}}).run(t, r.Runner, takenOver(in, tt.before))
 				require.NoError(t, err)
-				require.NoError(t, <-over)
+				first.Wait()
 				require.Equal(t, []time.Time{start.Add(2 * time.Second)}, r.sent)
 				require.Equal(t, "fine", attempts[0].Message)
 				require.Equal(t, start.Add(2*time.Second).UTC(), attempts[0].Start)
@@ -118,17 +120,18 @@ func TestAHerdIsSentBeforeItIsReported(t *testing.T) {
 			sent.Add(1)
 			return "", nil
 		}))
+		var herd sync.WaitGroup
 		start := time.Now()
 		reported := make(chan int32, n)
 		for i := range n {
 			in := due(2*time.Second, 5)
 			in.Execution.ID = strconv.Itoa(i)
-			go func() {
+			herd.Go(func() {
 				if _, err := (&task{server: &server{}}).run(t, r, in); err != nil {
 					t.Error(err)
 				}
 				reported <- sent.Load()
-			}()
+			})
 		}
 		for range n {
 			require.EqualValues(t, n, <-reported)

@@ -19,7 +19,7 @@ func (s *settings) lead() func() activities.Lead {
 	most := s.duration("max-lead", "ALMANAC_MAX_LEAD", def.Max, maxLead,
 		"how long before it is due an action is dispatched at most, which herds of jobs that are due together need")
 	s.checks = append(s.checks, func() error {
-		if *least > *most {
+		if *most > 0 && *least > *most { // what is no duration is told already
 			return fmt.Errorf("--min-lead is %s, more than --max-lead, which is %s", *least, *most)
 		}
 		return nil

@@ -174,3 +174,27 @@ func TestPlansOfTheOperator(t *testing.T) {
 	_, err = read("nowhere.json", "")
 	require.ErrorContains(t, err, "nowhere.json")
 }
+
+func TestAllMistakesOfHowActionsAreSentAreToldAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := almanac(t, "", map[string]string{"ALMANAC_EGRESS": "sometimes"}, "worker",
+		"--egress-allow", "10.1.2.3/8", "--egress-deny", "*", "--ca-file", "nowhere.pem", "--oauth-authority", "nope",
+		"--storage-queue-endpoint", "ftp://x", "--service-bus-host", "x", "--service-bus-endpoint", "y", "--min-lead", "5s", "--max-lead", "1s")
+	for _, want := range []string{
+		`the egress mode is "sometimes", want public, private, any`,
+		`the egress allow list has "10.1.2.3/8", want the network 10.0.0.0/8 or the address 10.1.2.3`,
+		`the egress deny list has "*"`,
+		"--ca-file: open nowhere.pem",
+		`--oauth-authority is "nope"`,
+		"--storage-queue-endpoint: ",
+		`--service-bus-host is "x"`,
+		`--service-bus-endpoint is "y"`,
+		"--min-lead is 5s, more than --max-lead, which is 1s",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	for _, wrong := range []string{"0s", "-1s", "31s", "soon"} {
+		_, err := almanac(t, "", nil, "worker", "--max-lead", wrong)
+		require.EqualError(t, err, `--max-lead is "`+wrong+`", want a duration of more than 0s and at most 30s, such as 20s`)
+	}
+}

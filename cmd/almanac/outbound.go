@@ -50,11 +50,10 @@ func (s *settings) outbound(allow string) func() *activities.Senders {
 		if o.BusEndpoint != "" {
 			errs = append(errs, checkAddress("service-bus-endpoint", o.BusEndpoint, "127.0.0.1:5671"))
 		}
-		if err := errors.Join(errs...); err != nil {
-			return err
+		if senders, err = activities.NewSenders(o); err != nil {
+			errs = append(errs, fmt.Errorf("--storage-queue-endpoint: %w", err)) // which nothing else checks
 		}
-		senders, err = activities.NewSenders(o)
-		return err
+		return errors.Join(errs...)
 	})
 	return func() *activities.Senders { return senders }
 }

@@ -40,24 +40,31 @@ const (
 )
 
 // hold waits until the execution is due by this machine's clock. An error ends
-// the attempt, of which nothing is sent. The hold is nil if it was due already.
+// the attempt, of which nothing is sent. Of what was due already, and of what goes
+// on although it was recalled, nobody waits for the hold, which is nil.
 func (r *Runner) hold(ctx context.Context, in *Input, earlier []job.Attempt) (*hold, error) {
-	id, due := in.Execution.ID, in.Execution.Due
-	if !time.Now().Before(due) {
-		return nil, r.announce(ctx, in, earlier)
+	due := in.Execution.Due
+	for time.Now().Before(due) {
+		h := r.holds.enter(in.Execution.ID, due)
+		err := h.wait(ctx, due.Add(-announceAhead))
+		if err == nil {
+			err = r.announce(ctx, in, earlier)
+		}
+		if err == nil {
+			err = h.wait(ctx, due)
+		}
+		switch left := r.holds.leave(in.Execution.ID, h); {
+		case left && err == nil:
+			return h, nil
+		case left:
+			r.holds.sent(h)
+			return nil, err
+		}
+		if err := giveWay(ctx, earlier); err != nil {
+			return nil, err
+		}
 	}
-	h := r.holds.enter(id, due)
-	err := h.wait(ctx, due.Add(-announceAhead))
-	if err == nil {
-		err = r.announce(ctx, in, earlier)
-	}
-	if err == nil {
-		err = h.wait(ctx, due)
-	}
-	if r.holds.leave(id, h) {
-		return h, err
-	}
-	return h, giveWay(ctx, earlier)
+	return nil, r.announce(ctx, in, earlier)
 }
 
 // Unsent reports whether an activity with that input, which ended with that
@@ -165,9 +172,9 @@ type hold struct {
 
 // A cohort is what is held for one due time.
 type cohort struct {
-	due  int64 // Unix time in seconds
-	held int
-	gone chan struct{} // closed when nothing is held any more
+	due  int64         // Unix time in seconds
+	open int           // those that are neither on their way nor recalled
+	gone chan struct{} // closed when none is open any more
 }
 
 // yieldAtMost bounds how long an attempt that has ended lets others go first.
@@ -187,11 +194,15 @@ func (h *hold) yield(ctx context.Context) {
 	}
 }
 
+// clockInterval is how often a hold looks at the clock, which may be set, or go on
+// while the machine is suspended.
+const clockInterval = 5 * time.Second
+
 // wait waits until an instant, or until the hold ends, which its error tells.
 func (h *hold) wait(ctx context.Context, until time.Time) error {
-	for wait := time.Until(until); wait > 0; wait = time.Until(until) { // again, where the clock was set back meanwhile
+	for wait := time.Until(until); wait > 0; wait = time.Until(until) {
 		select {
-		case <-time.After(wait):
+		case <-time.After(min(wait, clockInterval)):
 		case <-h.recalled:
 			return errRecalled()
 		case <-ctx.Done():
@@ -221,13 +232,21 @@ func (h *holds) enter(id string, due time.Time) *hold {
 		together = &cohort{due: due.Unix(), gone: make(chan struct{})}
 		h.cohorts[together.due] = together
 	}
-	together.held++
+	together.open++
 	one := &hold{cohort: together, recalled: make(chan struct{})}
 	h.held[id] = append(h.held[id], one)
 	return one
 }
 
+// count returns how many executions are held.
+func (h *holds) count() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.held)
+}
+
 // leave ends a hold. It reports whether that was still there, and not recalled.
+// Its cohort waits for it until it is sent.
 func (h *holds) leave(id string, one *hold) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -238,8 +257,17 @@ func (h *holds) leave(id string, one *hold) bool {
 	if h.held[id] = slices.Delete(h.held[id], i, i+1); len(h.held[id]) == 0 {
 		delete(h.held, id)
 	}
-	h.left(one)
 	return true
+}
+
+// sent has the others of a hold's cohort not wait for it any more.
+func (h *holds) sent(one *hold) {
+	if one == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.left(one)
 }
 
 // recall ends all holds of an execution, and reports whether there was any.
@@ -255,9 +283,9 @@ func (h *holds) recall(id string) bool {
 	return len(all) > 0
 }
 
-// left notes that a hold ended. The lock is held.
+// left notes that a cohort need not wait for a hold. The lock is held.
 func (h *holds) left(one *hold) {
-	if one.cohort.held--; one.cohort.held == 0 {
+	if one.cohort.open--; one.cohort.open == 0 {
 		close(one.cohort.gone)
 		delete(h.cohorts, one.cohort.due)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -94,4 +95,18 @@ func TestAHerdLearnsToBeInTime(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestJobsSleepAgainWhereTooMuchIsHeld(t *testing.T) {
+	t.Parallel()
+	r := &Runner{Lead: DefaultLead()}
+	due := time.Now().Add(time.Hour)
+	for n := range maxHeld {
+		require.Equal(t, 60_000, r.nextHold())
+		r.holds.enter(strconv.Itoa(n), due)
+	}
+	require.Zero(t, r.nextHold())
+	require.True(t, r.holds.recall("0"))
+	require.Equal(t, 60_000, r.nextHold())
+	require.Zero(t, new(Runner).nextHold())
 }

@@ -45,6 +45,7 @@ type Input struct {
 type Output struct {
 	Attempts []job.Attempt `json:"attempts"`       // every attempt, oldest first; the last one completed
 	Lead     int           `json:"lead,omitempty"` // how far ahead the next execution should be dispatched, in milliseconds; 0: nothing was learnt
+	Hold     int           `json:"hold,omitempty"` // within what time the next execution should be dispatched at once, in milliseconds
 }
 
 // A Sender performs actions of one kind.
@@ -94,6 +95,7 @@ type Runner struct {
 
 	holds  holds
 	trials trials
+	pace   pace
 }
 
 // Run makes one attempt of an action, once that is due. Until the last attempt
@@ -125,7 +127,7 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	}
 	attempts = bounded(append(attempts, record))
 	if err == nil {
-		return Output{Attempts: attempts, Lead: lead}, nil
+		return Output{Attempts: attempts, Lead: lead, Hold: r.nextHold()}, nil
 	}
 	return Output{}, report(ctx, err, attempts, lead, in)
 }
@@ -138,6 +140,15 @@ func (r *Runner) nextLead(in *Input, attempt int32, ready time.Time) int {
 	}
 	next := r.Lead.next(time.Duration(in.Lead)*time.Millisecond, in.Execution.Due.Sub(ready))
 	return int(next.Milliseconds())
+}
+
+// nextHold returns within what time the next execution should be dispatched at
+// once, in milliseconds.
+func (r *Runner) nextHold() int {
+	if r.holds.count() >= maxHeld {
+		return 0
+	}
+	return int(r.Lead.Hold.Milliseconds())
 }
 
 // report returns the activity's error for a failed attempt, and sees to it

@@ -47,9 +47,11 @@ func (r *Runner) tryOnce(ctx context.Context, in *Input, earlier []job.Attempt) 
 	if err != nil {
 		return &trial{unsent: err}
 	}
+	end := r.pace.begin(func() { r.holds.sent(h) })
 	t := &trial{start: time.Now()}
 	t.message, t.err = r.send(ctx, *in, earlier)
 	t.end = t.start.Add(time.Since(t.start))
+	end()
 	h.yield(ctx)
 	return t
 }

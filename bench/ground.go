@@ -72,7 +72,9 @@ func newGround(ctx context.Context, synchronous string, log *slog.Logger) (_ *gr
 		return nil, err
 	}
 	g.closeWith(g.usage.close)
-	c, err := client.DialContext(ctx, client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(log)})
+	c, err := client.DialContext(ctx, client.Options{
+		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(), Logger: sdklog.NewStructuredLogger(log),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("connect to the embedded Temporal: %w", err)
 	}
@@ -81,12 +83,12 @@ func newGround(ctx context.Context, synchronous string, log *slog.Logger) (_ *gr
 		return nil, err
 	}
 	g.closeWith(g.sink.close)
-	return g, g.open(c, log)
+	return g, g.open(ctx, c, log)
 }
 
 // open starts the worker that knows the workflows of all systems, and
 // Almanac's API.
-func (g *ground) open(c client.Client, log *slog.Logger) error {
+func (g *ground) open(ctx context.Context, c client.Client, log *slog.Logger) error {
 	guard, err := egress.Parse(egress.ModeAny, nil, nil)
 	if err != nil {
 		return err
@@ -96,7 +98,10 @@ func (g *ground) open(c client.Client, log *slog.Logger) error {
 		return err
 	}
 	g.closeWith(func() error { senders.Close(); return nil })
-	w := worker.New(worker.Options{Client: c, Senders: senders.ByType(), Log: log})
+	w, err := worker.New(ctx, worker.Options{Client: c, Senders: senders.ByType(), Log: log})
+	if err != nil {
+		return err
+	}
 	g.almanac = &almanac{temporal: c, sink: g.sink}
 	g.systems = map[string]system{
 		nameLoop: newLoop(c, w, g.sink), nameSchedules: newSchedules(c, w, g.sink), nameAlmanac: g.almanac,

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"slices"
 	"syscall"
 	"testing"
@@ -40,8 +41,13 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
+	stopProfile, err := startProfile(o.cpuProfile)
+	if err != nil {
+		return err
+	}
 	r := newResults(o, describeMachine(ctx), command(args))
 	err = measure(ctx, o, r, log.New(progress, "", log.Ltime))
+	err = errors.Join(err, stopProfile())
 	text, failed := r.markdown()
 	if failed != nil {
 		return errors.Join(err, failed)
@@ -53,6 +59,21 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 		return err
 	}
 	return r.write(o.out, text)
+}
+
+// startProfile writes a CPU profile to a file, if one is named, until it is stopped.
+func startProfile(name string) (stop func() error, err error) {
+	if name == "" {
+		return func() error { return nil }, nil
+	}
+	file, err := os.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return func() error { pprof.StopCPUProfile(); return file.Close() }, nil
 }
 
 // measure runs the parts that are selected. One that fails does not keep the

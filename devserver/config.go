@@ -101,6 +101,10 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	// queue, to protect the others. Here there are no others.
 	dynamicconfig.QueueMoveGroupTaskCountBase.Key(): 1_000_000,
 
+	// Tasks of one namespace are all there is. To narrow the pending ones down to
+	// their namespaces has every new task look at all of them.
+	dynamicconfig.QueueShrinkPredicateMaxPendingKeys.Key(): 0,
+
 	// A burst of updates to one workflow, such as many jobs created in one
 	// collection, is answered as fast as it is applied. Beyond the default of
 	// 10 at a time the clients back off and retry: a hundred took 2 s instead

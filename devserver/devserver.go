@@ -29,6 +29,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/server/common/config"
 	"go.temporal.io/server/temporal"
 )
@@ -182,6 +183,12 @@ func (s *Server) startTemporal(cfg *config.Config) error {
 // Address returns the "host:port" at which clients on this machine reach the
 // frontend.
 func (s *Server) Address() string { return s.address }
+
+// ConnectionOptions returns what suits clients on this machine: to compress what
+// they send would cost more than it saves.
+func (s *Server) ConnectionOptions() client.ConnectionOptions {
+	return client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}}
+}
 
 // UIAddress returns the "host:port" at which browsers on this machine reach
 // the Web UI, or "" if there is none.

@@ -43,6 +43,16 @@ func later(a, b time.Time) time.Time {
 // lead returns how far ahead of its due time the next occurrence is dispatched.
 func (in *JobInput) lead() time.Duration { return milliseconds(in.Lead) }
 
+// ahead returns how far ahead of its due time an occurrence may be dispatched
+// now. Where nothing is under way, it is worth while to hold the next one for
+// longer than its lead: that spares the job a timer, and a workflow task.
+func (j *jobLoop) ahead() time.Duration {
+	if len(j.running) > 0 {
+		return j.lead()
+	}
+	return max(j.lead(), milliseconds(j.Hold))
+}
+
 // learn keeps what an execution taught for the next one. It was dispatched at
 // an instant, and has ended now.
 func (j *jobLoop) learn(dispatched, now time.Time, e *execution, out *activities.Output, err error) {
@@ -53,6 +63,9 @@ func (j *jobLoop) learn(dispatched, now time.Time, e *execution, out *activities
 	}
 	if lead > 0 {
 		j.Lead = lead
+	}
+	if err == nil {
+		j.Hold = out.Hold
 	}
 	if err == nil && len(out.Attempts) == 1 {
 		j.Lag = max(1, int(now.Sub(later(e.Due, dispatched)).Milliseconds()))

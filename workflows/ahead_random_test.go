@@ -48,6 +48,8 @@ func newLife(t *testing.T, random *rand.Rand) *life {
 	properties := func(path, state string) string { return callsEvery(path, minutely+more) + `,"state":"` + state + `"` }
 	l := &life{world: newWorld(t, properties("/0", "enabled")), killed: map[time.Time]bool{}}
 	l.next.Lead = 500 + random.IntN(20_000)
+	hold := random.IntN(3) * random.IntN(100_000)
+	l.holds = func(sending) int { return hold }
 	l.took = func(int) time.Duration {
 		return []time.Duration{0, 20 * time.Millisecond, 900 * time.Millisecond, 4 * time.Second, 70 * time.Second}[min(random.IntN(9), random.IntN(9))%5]
 	}

@@ -28,6 +28,22 @@ func newAhead(t *testing.T, properties string) *world {
 	return w
 }
 
+// newHeld is a world in which occurrences are held from the end of the one before
+// on, if they are due within a minute.
+func newHeld(t *testing.T, properties string) *world {
+	t.Helper()
+	w := newWorld(t, properties)
+	w.next.Hold = int(time.Minute.Milliseconds())
+	w.holds = func(sending) int { return w.next.Hold }
+	return w
+}
+
+// aheads are the ways in which an occurrence comes to be dispatched ahead.
+var aheads = map[string]func(*testing.T, string) *world{
+	"dispatched by its lead":  newAhead,
+	"held for all of the way": newHeld,
+}
+
 // calls are the properties of a job that calls a path every minute.
 func calls(path string) string { return callsEvery(path, minutely) }
 
@@ -81,6 +97,50 @@ func TestAnOccurrenceIsDispatchedAheadAndSentWhenItIsDue(t *testing.T) {
 			require.Equal(t, newYear.Add(tt.want), w.sent[1].began)
 			require.Equal(t, newYear.Add(time.Minute), w.sent[1].at)
 			require.Equal(t, tt.lead, w.sent[1].Lead)
+			w.requireSound()
+		})
+	}
+}
+
+func TestAnOccurrenceThatIsDueSoonIsDispatchedAtOnce(t *testing.T) {
+	t.Parallel()
+	always := func(hold time.Duration) func(sending) int {
+		return func(sending) int { return int(hold.Milliseconds()) }
+	}
+	for _, tt := range []struct {
+		name       string
+		recurrence string
+		arrange    func(*world)
+		began      time.Duration // the attempt of the third execution
+		lead       int           // that it was told
+	}{
+		{"once the one before it has ended", minutely, func(w *world) { w.holds = always(time.Minute) }, time.Minute, 0},
+		{"once the one before it has ended, which took its time", minutely,
+			func(w *world) { w.holds = always(time.Minute); w.takes(5 * time.Second) }, 65 * time.Second, 0},
+		{"but not where that is longer than it may be held", minutely,
+			func(w *world) { w.holds = always(time.Minute - time.Millisecond) }, 2*time.Minute - window, int(window.Milliseconds())},
+		{"but not where it is far", minutely + `,"interval":2`, func(w *world) { w.holds = always(time.Minute) }, 4*time.Minute - window, int(window.Milliseconds())},
+		{"but not where workers hold too much", minutely, func(w *world) {
+			w.holds = func(s sending) int { return map[int]int{1: 60_000}[s.Execution.Repeat] }
+		}, 2*time.Minute - window, int(window.Milliseconds())},
+		{"also after a failure", minutely, func(w *world) {
+			w.holds = always(time.Minute)
+			w.fails(func(s sending) bool { return s.Execution.Repeat == 2 })
+		}, time.Minute, 0},
+		{"but not beside another one", minutely + `,"overlapPolicy":"AllowAll"`, func(w *world) {
+			w.holds = always(time.Minute)
+			w.took = func(n int) time.Duration { return map[int]time.Duration{2: 100 * time.Second}[n] }
+		}, 2*time.Minute - window, int(window.Milliseconds())},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newAhead(t, `"action":{`+get+noRetry+`},"recurrence":{`+tt.recurrence+`}`)
+			tt.arrange(w)
+			w.run(250 * time.Second)
+			third := w.executions()[2]
+			require.Equal(t, newYear.Add(tt.began), third.began)
+			require.Equal(t, third.Execution.Due, third.at)
+			require.Equal(t, tt.lead, third.Lead)
 			w.requireSound()
 		})
 	}
@@ -294,24 +354,27 @@ func TestAChangeTakesBackWhatIsHeld(t *testing.T) {
 			}, 0,
 			[]string{"/old 00:01:40"}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			w := newAhead(t, tt.properties)
-			a := tt.change(w)
-			end := w.snapshot(135 * time.Second)
-			w.run(145 * time.Second)
-			j := a.ok(t)
-			if tt.count >= 0 {
-				require.Equal(t, tt.count, j.At(newYear.Add(a.at)).Status.ExecutionCount)
-			}
-			require.Equal(t, tt.want, w.calledAt())
-			require.Empty(t, w.dropped(), "what has not happened is not listed")
-			if end.Generation > 0 { // it is not deleted
-				require.Equal(t, len(tt.want), end.Status.ExecutionCount)
-				require.Zero(t, end.Status.FailureCount)
-			}
-			w.requireSound()
-		})
+		for way, newWorld := range aheads {
+			t.Run(tt.name+", "+way, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, tt.properties)
+				a := tt.change(w)
+				end := w.snapshot(135 * time.Second)
+				w.run(145 * time.Second)
+				j := a.ok(t)
+				if tt.count >= 0 {
+					require.Equal(t, tt.count, j.At(newYear.Add(a.at)).Status.ExecutionCount)
+				}
+				require.Equal(t, tt.want, w.calledAt())
+				require.Empty(t, w.dropped(), "what has not happened is not listed")
+				if end.Generation > 0 { // it is not deleted
+					seen := end.At(newYear.Add(135 * time.Second)).Status
+					require.Equal(t, len(tt.want), seen.ExecutionCount)
+					require.Zero(t, seen.FailureCount)
+				}
+				w.requireSound()
+			})
+		}
 	}
 }
 

@@ -35,6 +35,9 @@ type JobInput struct {
 	// milliseconds. It is 0 in runs that began before there was such a thing.
 	Lead int `json:"lead,omitempty"`
 	Lag  int `json:"lag,omitempty"` // milliseconds from the last due time until the end of its execution was seen; 0: unknown
+	// Hold is within what time an occurrence that is next is dispatched at once, in
+	// milliseconds, instead of sleeping until its lead; see [activities.Lead].
+	Hold int `json:"hold,omitempty"`
 
 	Last           time.Time `json:"last,omitzero"` // when the last execution started
 	ExecutionCount int       `json:"executions,omitempty"`
@@ -137,7 +140,7 @@ func (j *jobLoop) decide(ctx workflow.Context) {
 	for j.active() {
 		j.refill(ctx)
 		due, ok := j.next()
-		if !ok || due.After(workflow.Now(ctx).Add(j.lead())) {
+		if !ok || due.After(workflow.Now(ctx).Add(j.ahead())) {
 			break
 		}
 		switch judge(j.situation(due, now)) {

@@ -48,6 +48,7 @@ var recordedScenarios = []string{
 	"0.2-collection-plans",
 	"0.2-subscription",
 	"0.3-job-ahead",
+	"0.4-job-hold",
 }
 
 // recordedHistories returns the files of all recorded histories.

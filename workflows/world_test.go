@@ -61,6 +61,7 @@ type world struct {
 	took        func(int) time.Duration // how long the n-th attempt takes; nil: no time
 	fate        func(sending) fate      // what becomes of an attempt at its worker; nil: it is sent
 	learns      func(sending) int       // the lead that a success teaches; nil: none
+	holds       func(sending) int       // the time that a success teaches within which the next execution is dispatched at once; nil: none
 	queued      time.Duration           // how long it takes until a worker has an activity
 	recallTakes time.Duration           // how long it takes to take back what is held
 	recallFails bool                    // whether it cannot be taken back
@@ -318,6 +319,9 @@ func (w *world) outcome(s sending) (activities.Output, error) {
 	}
 	if w.learns != nil {
 		out.Lead = w.learns(s)
+	}
+	if w.holds != nil {
+		out.Hold = w.holds(s)
 	}
 	return out, nil
 }

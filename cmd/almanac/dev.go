@@ -97,7 +97,8 @@ func runDev(ctx context.Context, c devConfig) error {
 	defer server.Stop()
 	data, failures := c.keys.Converters()
 	temporal, err := client.DialContext(ctx, client.Options{
-		HostPort: server.Address(), DataConverter: data, FailureConverter: failures,
+		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
+		DataConverter: data, FailureConverter: failures,
 		Logger: sdklog.NewStructuredLogger(c.log.With("component", "temporal")),
 	})
 	if err != nil {
@@ -105,7 +106,10 @@ func runDev(ctx context.Context, c devConfig) error {
 	}
 	defer temporal.Close()
 	defer c.senders.Close()
-	w := worker.New(worker.Options{Client: temporal, Converter: data, Senders: c.senders.ByType(), Lead: c.lead, Log: c.log})
+	w, err := worker.New(ctx, worker.Options{Client: temporal, Converter: data, Senders: c.senders.ByType(), Lead: c.lead, Log: c.log})
+	if err != nil {
+		return err
+	}
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
 	}

@@ -118,7 +118,12 @@ func runWorker(ctx context.Context, senders *activities.Senders, lead activities
 	}
 	defer c.Close()
 	defer senders.Close()
-	w := worker.New(worker.Options{Client: c, Converter: options.DataConverter, Senders: senders.ByType(), Lead: lead, Log: log})
+	w, err := worker.New(ctx, worker.Options{
+		Client: c, Namespace: options.Namespace, Converter: options.DataConverter, Senders: senders.ByType(), Lead: lead, Log: log,
+	})
+	if err != nil {
+		return err
+	}
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
 	}

@@ -7,8 +7,13 @@ import (
 	"almanac/activities"
 )
 
-// maxLead is the longest lead that makes sense: the shortest recurrence is a minute.
-const maxLead = 30 * time.Second
+// maxLead is the longest lead that makes sense: the shortest recurrence is a
+// minute. What is held for longer than maxHold would be lost too often to workers
+// that are killed.
+const (
+	maxLead = 30 * time.Second
+	maxHold = 10 * time.Minute
+)
 
 // lead defines how far ahead of their due time actions are dispatched, and
 // returns what reads it. It may be called after check.
@@ -18,11 +23,13 @@ func (s *settings) lead() func() activities.Lead {
 		"how long before it is due an action is dispatched at least; each job learns how much it needs")
 	most := s.duration("max-lead", "ALMANAC_MAX_LEAD", def.Max, maxLead,
 		"how long before it is due an action is dispatched at most, which herds of jobs that are due together need")
+	hold := s.durationOrNone("max-hold", "ALMANAC_MAX_HOLD", def.Hold, maxHold,
+		"an action that is due within this time after the one before it ended is dispatched at once, which saves a timer and a workflow task; 0s: none is")
 	s.checks = append(s.checks, func() error {
 		if *most > 0 && *least > *most { // what is no duration is told already
 			return fmt.Errorf("--min-lead is %s, more than --max-lead, which is %s", *least, *most)
 		}
 		return nil
 	})
-	return func() activities.Lead { return activities.Lead{Min: *least, Max: *most} }
+	return func() activities.Lead { return activities.Lead{Min: *least, Max: *most, Hold: *hold} }
 }

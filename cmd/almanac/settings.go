@@ -87,11 +87,20 @@ func (s *settings) choice(name, variable, def, usage string, words ...string) *s
 
 // duration defines a length of time, such as 250ms or 20s, more than 0 and at most most.
 func (s *settings) duration(name, variable string, def, most time.Duration, usage string) *time.Duration {
+	return s.durationFrom("more than 0s", 1, name, variable, def, most, usage)
+}
+
+// durationOrNone defines a length of time that may be 0s as well.
+func (s *settings) durationOrNone(name, variable string, def, most time.Duration, usage string) *time.Duration {
+	return s.durationFrom("at least 0s", 0, name, variable, def, most, usage)
+}
+
+func (s *settings) durationFrom(wanted string, least time.Duration, name, variable string, def, most time.Duration, usage string) *time.Duration {
 	text := s.text(name, variable, def.String(), usage)
 	value := new(time.Duration)
 	s.checks = append(s.checks, func() (err error) {
-		if *value, err = time.ParseDuration(*text); err != nil || *value <= 0 || *value > most {
-			return fmt.Errorf("--%s is %q, want a duration of more than 0s and at most %s, such as %s", name, *text, most, def)
+		if *value, err = time.ParseDuration(*text); err != nil || *value < least || *value > most {
+			return fmt.Errorf("--%s is %q, want a duration of %s and at most %s, such as %s", name, *text, wanted, most, def)
 		}
 		return nil
 	})

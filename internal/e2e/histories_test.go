@@ -28,7 +28,7 @@ import (
 
 // historyVersion is the version whose histories are recorded. After its
 // release they stay as they are, and the next version gets its own.
-const historyVersion = "0.3"
+const historyVersion = "0.4"
 
 var record = flag.Bool("record", false, "write the histories to workflows/testdata/histories, for the replay test of this version and all later ones")
 
@@ -51,6 +51,7 @@ func TestHistoriesReplay(t *testing.T) {
 		"job-continue-as-new": jobContinueAsNew,
 		"job-owed":            jobOwed,
 		"job-ahead":           jobAhead,
+		"job-hold":            jobHold,
 		"collection":          collectionLife,
 		"collection-plans":    collectionPlans,
 		"subscription":        subscriptionLife,
@@ -398,6 +399,28 @@ func jobAhead(t *testing.T, s *stack, jobs string) string {
 	ok(t, http.MethodPatch, url, `{"properties":{"state":"disabled"}}`)
 	ok(t, http.MethodPatch, url, `{"properties":{"state":"enabled"}}`)
 	ok(t, http.MethodDelete, url, "")
+	require.Len(t, target.got("/new"), 1)
+	return id
+}
+
+// jobHold is held from one occurrence to the next, without a timer.
+func jobHold(t *testing.T, s *stack, jobs string) string {
+	target := newSink(t, nil)
+	now := time.Now().UTC().Truncate(time.Second)
+	first, second, third := now.Add(3*time.Second), now.Add(12*time.Second), now.Add(40*time.Second)
+	id := s.started(t, jobs, hourly(target.URL+"/old"), now, func(in *workflows.JobInput) {
+		in.Plan = workflows.Planned{Due: []time.Time{first, second, third}, Done: true}
+	})
+	url := jobs + "/j"
+	target.await(t, "/old", 1, 10*time.Second)
+	eventually(t, 5*time.Second, "hold of the second", func() bool { return s.isHeld(t, id) })
+	ok(t, http.MethodPatch, url, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"`+target.URL+`/new"}}}}`)
+	require.True(t, time.Now().Before(second), "the answer does not wait for the due time")
+	require.False(t, target.await(t, "/new", 1, 20*time.Second)[0].at.Before(second))
+	eventually(t, 5*time.Second, "hold of the third", func() bool { return s.isHeld(t, id) })
+	ok(t, http.MethodPatch, url, `{"properties":{"state":"disabled"}}`)
+	ok(t, http.MethodDelete, url, "")
+	require.Len(t, target.got("/old"), 1)
 	require.Len(t, target.got("/new"), 1)
 	return id
 }

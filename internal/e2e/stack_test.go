@@ -125,7 +125,8 @@ func (o setup) start(ctx context.Context) (_ *stack, stop func(), err error) {
 	stops = append(stops, server.Stop)
 	data, failures := o.keys.Converters()
 	c, err := client.DialContext(ctx, client.Options{
-		HostPort: server.Address(), DataConverter: data, FailureConverter: failures, Logger: sdklog.NewStructuredLogger(o.log),
+		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
+		DataConverter: data, FailureConverter: failures, Logger: sdklog.NewStructuredLogger(o.log),
 	})
 	if err != nil {
 		return nil, nil, err
@@ -140,7 +141,10 @@ func (o setup) start(ctx context.Context) (_ *stack, stop func(), err error) {
 		return nil, nil, err
 	}
 	stops = append(stops, senders.Close)
-	w := worker.New(worker.Options{Client: c, Converter: data, Senders: senders.ByType(), Log: o.log})
+	w, err := worker.New(ctx, worker.Options{Client: c, Converter: data, Senders: senders.ByType(), Log: o.log})
+	if err != nil {
+		return nil, nil, err
+	}
 	if err := w.Start(); err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,50 @@
+package activities
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSendsBeginAFewAtATime(t *testing.T) {
+	t.Parallel()
+	atOnce := placesPerCPU * runtime.GOMAXPROCS(0)
+	for _, tt := range []struct {
+		name  string
+		takes time.Duration // a send
+		want  time.Duration // until the last one begins
+	}{
+		{"as soon as those before them are done", time.Millisecond, 2 * time.Millisecond},
+		{"and wait for none that takes its time", time.Hour, 2 * placeTime},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var p pace
+				var mu sync.Mutex
+				var group sync.WaitGroup
+				start, last, begun := time.Now(), time.Duration(0), 0
+				for range 3 * atOnce {
+					group.Go(func() {
+						end := p.begin(func() { mu.Lock(); begun++; mu.Unlock() })
+						mu.Lock()
+						last = max(last, time.Since(start))
+						mu.Unlock()
+						time.Sleep(tt.takes)
+						end()
+					})
+				}
+				synctest.Wait()
+				require.Zero(t, last)
+				group.Wait()
+				require.Equal(t, tt.want, last)
+				require.Equal(t, 3*atOnce, begun, "each is told once")
+				require.Empty(t, p.places)
+			})
+		})
+	}
+}

@@ -97,9 +97,17 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	dynamicconfig.TimerProcessorMaxPollRPS.Key():    200,
 	dynamicconfig.TransferProcessorMaxPollRPS.Key(): 200,
 
+	// How soon timers that have fired are deleted. SQLite reads all those that are
+	// there whenever it looks for the next ones.
+	dynamicconfig.TimerProcessorUpdateAckInterval.Key(): 5 * time.Second,
+
 	// A namespace with more pending tasks than this is moved to a slower
 	// queue, to protect the others. Here there are no others.
 	dynamicconfig.QueueMoveGroupTaskCountBase.Key(): 1_000_000,
+
+	// Workflows that sleep can be read again when they wake up; the default is
+	// 128,000, of which each takes more than 20 kB.
+	dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 5000,
 
 	// Tasks of one namespace are all there is. To narrow the pending ones down to
 	// their namespaces has every new task look at all of them.

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -95,15 +96,52 @@ func (j *jobLoop) commands() []command {
 	}
 }
 
-// listen heeds the signals of one name, one after another, beside the loop.
+// A listener heeds the signals of one name, one after another, beside the loop.
+type listener struct {
+	signals workflow.ReceiveChannel
+	next    func(workflow.Context, workflow.ReceiveChannel)
+	busy    bool
+}
+
 func (j *jobLoop) listen(ctx workflow.Context, name string, next func(workflow.Context, workflow.ReceiveChannel)) {
-	signals := workflow.GetSignalChannel(ctx, name)
-	j.signals = append(j.signals, signals)
+	l := &listener{signals: workflow.GetSignalChannel(ctx, name), next: next}
+	j.listeners = append(j.listeners, l)
+	if j.Direct {
+		return
+	}
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
-			next(ctx, signals)
+			next(ctx, l.signals)
 		}
 	})
+}
+
+// signalled reports whether a signal waits that the loop is to heed.
+func (j *jobLoop) signalled() bool {
+	return j.Direct && slices.ContainsFunc(j.listeners, (*listener).waits)
+}
+
+func (l *listener) waits() bool { return !l.busy && l.signals.Len() > 0 }
+
+// heed has the signals that wait heeded. A coroutine that waits for signals
+// would cost more than all else that a job has in memory, so there is one only
+// for those that came.
+func (j *jobLoop) heed(ctx workflow.Context) {
+	if !j.Direct {
+		return
+	}
+	for _, l := range j.listeners {
+		if !l.waits() {
+			continue
+		}
+		l.busy = true
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			for l.signals.Len() > 0 {
+				l.next(ctx, l.signals)
+			}
+			l.busy = false
+		})
+	}
 }
 
 // handleSignal does what a signal asks for; the run does not end before it is done.
@@ -116,8 +154,8 @@ func (j *jobLoop) handleSignal(do func()) {
 
 // quiet reports whether no update and no signal is being handled or waits.
 func (j *jobLoop) quiet(ctx workflow.Context) bool {
-	for _, s := range j.signals {
-		if s.Len() > 0 {
+	for _, l := range j.listeners {
+		if l.signals.Len() > 0 {
 			return false
 		}
 	}

@@ -575,6 +575,21 @@ func TestNothingStartsOnceAJobIsBeingDeleted(t *testing.T) {
 	require.Equal(t, 1, w.removed)
 }
 
+func TestASignalToAJobThatIsBeingDeletedDoesNotKeepIt(t *testing.T) {
+	t.Parallel()
+	for _, direct := range []bool{true, false} {
+		w := newWorld(t, every(minutely))
+		w.next.Direct = direct
+		w.removal = 10 * time.Second
+		a := w.update(30*time.Second, workflows.UpdateDelete)
+		w.signal(35*time.Second, workflows.UpdateRun, nil)
+		w.run(time.Hour)
+		a.ok(t)
+		require.Len(t, w.sent, 1)
+		require.Equal(t, newYear.Add(40*time.Second), w.env.Now().UTC())
+	}
+}
+
 func TestAJobIsDeletedThoughItsCollectionIsGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, every(minutely))

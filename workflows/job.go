@@ -39,6 +39,10 @@ type JobInput struct {
 	// milliseconds, instead of sleeping until its lead; see [activities.Lead].
 	Hold int `json:"hold,omitempty"`
 
+	// Direct says that the loop itself heeds signals. In runs that began before
+	// there was such a thing, a coroutine for each kind of signal does.
+	Direct bool `json:"direct,omitempty"`
+
 	Last           time.Time `json:"last,omitzero"` // when the last execution started
 	ExecutionCount int       `json:"executions,omitempty"`
 	FailureCount   int       `json:"failures,omitempty"`
@@ -64,7 +68,7 @@ const maxDemanded = 50
 // status follows from it. The definition must be valid; resting says whether
 // the job's collection is not enabled.
 func NewJob(k job.Key, d job.Definition, resting bool, now time.Time) (JobInput, error) {
-	in := JobInput{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, Resting: resting, Lead: firstLead}
+	in := JobInput{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, Resting: resting, Lead: firstLead, Direct: true}
 	plan, err := d.Plan(in.Created, in.Created)
 	if err != nil {
 		return JobInput{}, err
@@ -98,8 +102,8 @@ type jobLoop struct {
 	recalling  int  // changes that wait until what was held is certain not to be sent
 	deleted    bool
 
-	signals  []workflow.ReceiveChannel
-	handling int // signals that are being handled
+	listeners []*listener
+	handling  int // signals that are being handled
 }
 
 // run is the job's life: decide what is due, then sleep until the next
@@ -117,7 +121,7 @@ func (j *jobLoop) run(ctx workflow.Context) error {
 		j.decide(ctx)
 		j.describe(ctx)
 		j.timer.set(ctx, j.wake(workflow.Now(ctx)))
-		err := workflow.Await(ctx, func() bool { return j.changed || j.timer.fired() })
+		err := j.await(ctx)
 		switch {
 		case temporal.IsCanceledError(err): // someone cancelled the workflow itself: as good as a delete
 			ctx, _ = workflow.NewDisconnectedContext(ctx)
@@ -126,6 +130,21 @@ func (j *jobLoop) run(ctx workflow.Context) error {
 			return err
 		case j.expired(workflow.Now(ctx)):
 			j.remove(ctx)
+		}
+	}
+}
+
+// await waits until there is something to look at. Signals are heeded meanwhile.
+func (j *jobLoop) await(ctx workflow.Context) error {
+	awake := func() bool { return j.changed || j.timer.fired() }
+	for {
+		err := workflow.Await(ctx, func() bool { return awake() || j.signalled() })
+		if err != nil {
+			return err
+		}
+		j.heed(ctx)
+		if awake() {
+			return nil
 		}
 	}
 }
@@ -254,13 +273,19 @@ func (j *jobLoop) continueAsNew(ctx workflow.Context) error {
 	if j.failures {
 		j.FailedRun = workflow.GetInfo(ctx).WorkflowExecution.RunID
 	}
-	j.Lead = cmp.Or(j.Lead, firstLead)
+	j.Lead, j.Direct = cmp.Or(j.Lead, firstLead), true
 	return workflow.NewContinueAsNewError(ctx, TypeJob, j.JobInput)
 }
 
 // leave ends the workflow of a deleted job, once everybody has been answered.
 func (j *jobLoop) leave(ctx workflow.Context) error {
-	return workflow.Await(ctx, func() bool { return j.quiet(ctx) })
+	for {
+		err := workflow.Await(ctx, func() bool { return j.quiet(ctx) || j.signalled() })
+		if err != nil || j.quiet(ctx) {
+			return err
+		}
+		j.heed(ctx)
+	}
 }
 
 // snapshot returns the job as its readers see it, without secrets. What was

@@ -49,6 +49,8 @@ var recordedScenarios = []string{
 	"0.2-subscription",
 	"0.3-job-ahead",
 	"0.4-job-hold",
+	"0.4-job-continue-as-new",
+	"0.4-job-signals",
 }
 
 // recordedHistories returns the files of all recorded histories.

@@ -48,7 +48,7 @@ const (
 	defaultResourceGroup = "default"
 )
 
-func newGround(ctx context.Context, synchronous string, log *slog.Logger) (_ *ground, err error) {
+func newGround(ctx context.Context, o options, log *slog.Logger) (_ *ground, err error) {
 	g := &ground{}
 	defer func() {
 		if err != nil {
@@ -61,7 +61,7 @@ func newGround(ctx context.Context, synchronous string, log *slog.Logger) (_ *gr
 	}
 	g.closeWith(func() error { return os.RemoveAll(data) })
 	server, err := devserver.Start(ctx, devserver.Options{
-		DataDir: data, Listen: "127.0.0.1:0", Synchronous: synchronous,
+		DataDir: data, Listen: "127.0.0.1:0", Synchronous: o.synchronous,
 		SearchAttributes: scheduler.SearchAttributes(), // no log: what fails is told to who called, and removing schedules at work fails many
 	})
 	if err != nil {
@@ -83,12 +83,14 @@ func newGround(ctx context.Context, synchronous string, log *slog.Logger) (_ *gr
 		return nil, err
 	}
 	g.closeWith(g.sink.close)
-	return g, g.open(ctx, c, log)
+	lead := activities.DefaultLead()
+	lead.Hold = o.maxHold
+	return g, g.open(ctx, c, lead, log)
 }
 
 // open starts the worker that knows the workflows of all systems, and
 // Almanac's API.
-func (g *ground) open(ctx context.Context, c client.Client, log *slog.Logger) error {
+func (g *ground) open(ctx context.Context, c client.Client, lead activities.Lead, log *slog.Logger) error {
 	guard, err := egress.Parse(egress.ModeAny, nil, nil)
 	if err != nil {
 		return err
@@ -98,7 +100,7 @@ func (g *ground) open(ctx context.Context, c client.Client, log *slog.Logger) er
 		return err
 	}
 	g.closeWith(func() error { senders.Close(); return nil })
-	w, err := worker.New(ctx, worker.Options{Client: c, Senders: senders.ByType(), Log: log})
+	w, err := worker.New(ctx, worker.Options{Client: c, Senders: senders.ByType(), Lead: lead, Log: log})
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func (r *results) measureEngines(o options) (err error) {
 // measureTogether measures what shares one server.
 func (r *results) measureTogether(ctx context.Context, o options, progress *log.Logger) (err error) {
 	progress.Printf("starting Temporal, worker and API")
-	g, err := newGround(ctx, o.synchronous, slog.New(slog.NewTextHandler(progress.Writer(), &slog.HandlerOptions{Level: slog.LevelError})))
+	g, err := newGround(ctx, o, slog.New(slog.NewTextHandler(progress.Writer(), &slog.HandlerOptions{Level: slog.LevelError})))
 	if err != nil {
 		return err
 	}

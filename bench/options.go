@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"almanac/activities"
 	"almanac/devserver"
 )
 
@@ -41,6 +42,7 @@ type options struct {
 	rest        time.Duration // for how long they are watched
 	benchtime   time.Duration // for one engine and schedule
 	synchronous string
+	maxHold     time.Duration
 	out         string // directory; empty: nothing is written
 	cpuProfile  string // file; empty: none
 }
@@ -64,6 +66,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.DurationVar(&o.rest, "rest", time.Minute, "how long they are watched")
 	flags.DurationVar(&o.benchtime, "benchtime", 500*time.Millisecond, "how long each recurrence engine is asked for each schedule")
 	flags.StringVar(&o.synchronous, "synchronous", devserver.SynchronousFull, "when a commit counts as done: full or normal, as in almanac dev")
+	flags.DurationVar(&o.maxHold, "max-hold", activities.DefaultLead().Hold, "as in almanac dev; with 0s, Almanac's jobs sleep between two ticks")
 	flags.StringVar(&o.out, "out", "", "directory to write benchmarks.md and lateness.svg to; empty: only print")
 	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "file to write a CPU profile of all that runs in this process to, for go tool pprof")
 	if err := flags.Parse(args); err != nil {
@@ -84,6 +87,9 @@ func (o options) check(rest []string) error {
 	}
 	if o.settle < 0 || o.ticks < 1 || o.rounds < 1 || o.sleeping < 1 {
 		errs = append(errs, errors.New("-settle must be at least 0, and -ticks, -rounds and -sleeping at least 1"))
+	}
+	if o.maxHold < 0 {
+		errs = append(errs, errors.New("-max-hold must be at least 0"))
 	}
 	if o.sustain <= 0 || o.rest <= 0 || o.benchtime <= 0 {
 		errs = append(errs, errors.New("-sustain, -rest and -benchtime must be more than 0"))

@@ -39,7 +39,9 @@ func TestSendsBeginAFewAtATime(t *testing.T) {
 					})
 				}
 				synctest.Wait()
-				require.Zero(t, last)
+				mu.Lock()
+				require.Zero(t, last, "some begin at once")
+				mu.Unlock()
 				group.Wait()
 				require.Equal(t, tt.want, last)
 				require.Equal(t, 3*atOnce, begun, "each is told once")

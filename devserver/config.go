@@ -97,9 +97,12 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	dynamicconfig.TimerProcessorMaxPollRPS.Key():    200,
 	dynamicconfig.TransferProcessorMaxPollRPS.Key(): 200,
 
-	// How soon timers that have fired are deleted. SQLite reads all those that are
-	// there whenever it looks for the next ones.
-	dynamicconfig.TimerProcessorUpdateAckInterval.Key(): 5 * time.Second,
+	// How soon timers that have fired are deleted, and how many are read at once.
+	// SQLite goes through all those that are there whenever it looks for the next
+	// ones. An execution leaves three, most of them timeouts of tasks: at a few
+	// hundred executions a second it cannot keep up with many.
+	dynamicconfig.TimerProcessorUpdateAckInterval.Key(): time.Second,
+	dynamicconfig.TimerTaskBatchSize.Key():              1000,
 
 	// A namespace with more pending tasks than this is moved to a slower
 	// queue, to protect the others. Here there are no others.

@@ -60,6 +60,7 @@ func (j *jobLoop) learn(dispatched, now time.Time, e *execution, out *activities
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.Type() == activities.ErrTypeFailed {
 		var attempts []job.Attempt
 		_ = failed.Details(&attempts, &lead) // nothing is learnt from what cannot be read
+		j.Hold = 0                           // it does not say whether workers still hold anything, which an operator may have turned off
 	}
 	if lead > 0 {
 		j.Lead = lead

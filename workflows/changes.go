@@ -103,6 +103,7 @@ type listener struct {
 	busy    bool
 }
 
+// listen registers what heeds the signals of a name.
 func (j *jobLoop) listen(ctx workflow.Context, name string, next func(workflow.Context, workflow.ReceiveChannel)) {
 	l := &listener{signals: workflow.GetSignalChannel(ctx, name), next: next}
 	j.listeners = append(j.listeners, l)

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -178,7 +179,7 @@ type cohort struct {
 }
 
 // yieldAtMost bounds how long an attempt that has ended lets others go first.
-const yieldAtMost = 250 * time.Millisecond
+const yieldAtMost = time.Second
 
 // yield waits until the others of a cohort are on their way. To report what an
 // attempt came to costs more than to send it: reported at once, the first ones
@@ -219,6 +220,8 @@ type holds struct {
 	mu      sync.Mutex
 	held    map[string][]*hold // by the execution's id
 	cohorts map[int64]*cohort
+	tidied  time.Time // when garbage is collected next, or was last
+	collect func()    // nil: runtime.GC
 }
 
 func (h *holds) enter(id string, due time.Time) *hold {
@@ -232,10 +235,41 @@ func (h *holds) enter(id string, due time.Time) *hold {
 		together = &cohort{due: due.Unix(), gone: make(chan struct{})}
 		h.cohorts[together.due] = together
 	}
-	together.open++
+	if together.open++; together.open == crowd {
+		h.tidyBefore(due)
+	}
 	one := &hold{cohort: together, recalled: make(chan struct{})}
 	h.held[id] = append(h.held[id], one)
 	return one
+}
+
+const (
+	// crowd is how many that are held for one due time are many.
+	crowd = 256
+
+	// tidyAhead is how long before that the garbage is collected, which takes
+	// some hundred milliseconds; too late is tidyTooLate before.
+	tidyAhead   = 1500 * time.Millisecond
+	tidyTooLate = 500 * time.Millisecond
+
+	// tidyPause is for how long that serves others as well.
+	tidyPause = 10 * time.Second
+)
+
+// tidyBefore has the garbage collected before many are sent at once. They allocate
+// so much that a collection would often begin among them, and hold half of them
+// up until it is done. The lock is held.
+func (h *holds) tidyBefore(due time.Time) {
+	at := due.Add(-tidyAhead)
+	if time.Until(due) < tidyTooLate || at.Sub(h.tidied).Abs() < tidyPause {
+		return
+	}
+	h.tidied = at
+	collect := h.collect
+	if collect == nil {
+		collect = runtime.GC
+	}
+	time.AfterFunc(time.Until(at), collect)
 }
 
 // count returns how many executions are held.

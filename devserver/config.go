@@ -97,6 +97,12 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	dynamicconfig.TimerProcessorMaxPollRPS.Key():    200,
 	dynamicconfig.TransferProcessorMaxPollRPS.Key(): 200,
 
+	// A reader of timers that finds some of the same second three times is taken
+	// to be stuck by default, and that second is left to a second reader, which
+	// lags behind for good where hundreds fire a second. This one, which looks so
+	// often, is at each second up to a hundred times.
+	dynamicconfig.QueueReaderStuckCriticalAttempts.Key(): 0,
+
 	// How soon timers that have fired are deleted, and how many are read at once.
 	// SQLite goes through all those that are there whenever it looks for the next
 	// ones. An execution leaves three, most of them timeouts of tasks: at a few

@@ -29,6 +29,13 @@ type Options struct {
 	Senders   map[job.ActionType]activities.Sender
 	Lead      activities.Lead // the zero Lead means activities.DefaultLead
 	Log       *slog.Logger
+
+	// CachedWorkflows is how many workflows the workers of this process keep in
+	// memory, those that were at work last. Each takes about 60 kB. Another one
+	// that wakes up is replayed from its history first. 0 means
+	// DefaultCachedWorkflows. What the first worker of a process is told holds
+	// for all of them.
+	CachedWorkflows int
 }
 
 // An attempt that is under way when the worker stops may go on for grace;
@@ -38,6 +45,10 @@ const (
 	stopTimeout = 10 * time.Second
 )
 
+// DefaultCachedWorkflows is enough for two thousand jobs that are due every
+// minute, and has a worker beside any number of sleeping ones stay small.
+const DefaultCachedWorkflows = 2200
+
 // New returns a worker for all of Almanac. Start and Stop it. It asks Temporal
 // what that can do; an error says that there was no answer.
 func New(ctx context.Context, o Options) (worker.Worker, error) {
@@ -45,6 +56,7 @@ func New(ctx context.Context, o Options) (worker.Worker, error) {
 	if err != nil {
 		return nil, err
 	}
+	worker.SetStickyWorkflowCacheSize(cmp.Or(o.CachedWorkflows, DefaultCachedWorkflows))
 	w := worker.New(o.Client, workflows.TaskQueue, worker.Options{
 		WorkerStopTimeout: stopTimeout,
 

@@ -34,6 +34,7 @@ type devConfig struct {
 	limits            *job.Limits
 	senders           *activities.Senders
 	lead              activities.Lead
+	cached            int // workflows in the worker's memory
 	log               *slog.Logger
 	out               io.Writer
 }
@@ -61,6 +62,7 @@ goes on where it was. Nothing asks for a login, so keep the addresses private.`,
 	limits := s.plans()
 	senders := s.outbound("127.0.0.0/8,::1")
 	lead := s.lead()
+	cached := s.cachedWorkflows()
 	keys := s.encryption()
 	codecAddress := s.optionalAddress("codec-listen", "ALMANAC_CODEC_LISTEN", "",
 		"address of a codec server, with which the Web UI shows what is encrypted, secrets included; empty, or without keys: none")
@@ -72,7 +74,7 @@ goes on where it was. Nothing asks for a login, so keep the addresses private.`,
 		}
 		return runDev(cmd.Context(), devConfig{
 			data: *data, synchronous: *synchronous, api: *api, temporal: *temporal, ui: *ui,
-			codec: *codecAddress, token: token, keys: keys(), limits: limits(), senders: senders(), lead: lead(),
+			codec: *codecAddress, token: token, keys: keys(), limits: limits(), senders: senders(), lead: lead(), cached: *cached,
 			log: logger(cmd.ErrOrStderr()), out: cmd.OutOrStdout(),
 		})
 	}
@@ -106,7 +108,9 @@ func runDev(ctx context.Context, c devConfig) error {
 	}
 	defer temporal.Close()
 	defer c.senders.Close()
-	w, err := worker.New(ctx, worker.Options{Client: temporal, Converter: data, Senders: c.senders.ByType(), Lead: c.lead, Log: c.log})
+	w, err := worker.New(ctx, worker.Options{
+		Client: temporal, Converter: data, Senders: c.senders.ByType(), Lead: c.lead, CachedWorkflows: c.cached, Log: c.log,
+	})
 	if err != nil {
 		return err
 	}

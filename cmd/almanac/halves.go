@@ -96,19 +96,21 @@ way may end before the worker does.`,
 	s := &settings{flags: cmd.Flags(), lookup: lookup}
 	senders := s.outbound("")
 	lead := s.lead()
+	cached := s.cachedWorkflows()
 	keys := s.encryption()
 	logger := s.logging("info")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := s.check(); err != nil {
 			return err
 		}
-		return runWorker(cmd.Context(), senders(), lead(), keys(), logger(cmd.ErrOrStderr()), cmd.OutOrStdout())
+		o := worker.Options{Lead: lead(), CachedWorkflows: *cached, Log: logger(cmd.ErrOrStderr())}
+		return runWorker(cmd.Context(), senders(), o, keys(), cmd.OutOrStdout())
 	}
 	return cmd
 }
 
-func runWorker(ctx context.Context, senders *activities.Senders, lead activities.Lead, keys *codec.KeyRing, log *slog.Logger, out io.Writer) error {
-	options, err := temporalOptions(keys, log)
+func runWorker(ctx context.Context, senders *activities.Senders, o worker.Options, keys *codec.KeyRing, out io.Writer) error {
+	options, err := temporalOptions(keys, o.Log)
 	if err != nil {
 		return err
 	}
@@ -118,9 +120,8 @@ func runWorker(ctx context.Context, senders *activities.Senders, lead activities
 	}
 	defer c.Close()
 	defer senders.Close()
-	w, err := worker.New(ctx, worker.Options{
-		Client: c, Namespace: options.Namespace, Converter: options.DataConverter, Senders: senders.ByType(), Lead: lead, Log: log,
-	})
+	o.Client, o.Namespace, o.Converter, o.Senders = c, options.Namespace, options.DataConverter, senders.ByType()
+	w, err := worker.New(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"almanac/activities"
+	"almanac/worker"
 )
 
 // maxLead is the longest lead that makes sense: the shortest recurrence is a
@@ -32,4 +33,10 @@ func (s *settings) lead() func() activities.Lead {
 		return nil
 	})
 	return func() activities.Lead { return activities.Lead{Min: *least, Max: *most, Hold: *hold} }
+}
+
+// cachedWorkflows defines how many workflows the worker keeps in memory.
+func (s *settings) cachedWorkflows() *int {
+	return s.count("max-cached-workflows", "ALMANAC_MAX_CACHED_WORKFLOWS", worker.DefaultCachedWorkflows,
+		"how many jobs are kept in memory, about 60 kB each, those that ran last; another one is read again when it is due")
 }

@@ -179,7 +179,8 @@ func TestAllMistakesOfHowActionsAreSentAreToldAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := almanac(t, "", map[string]string{"ALMANAC_EGRESS": "sometimes"}, "worker",
 		"--egress-allow", "10.1.2.3/8", "--egress-deny", "*", "--ca-file", "nowhere.pem", "--oauth-authority", "nope",
-		"--storage-queue-endpoint", "ftp://x", "--service-bus-host", "x", "--service-bus-endpoint", "y", "--min-lead", "5s", "--max-lead", "1s", "--max-hold", "-1s")
+		"--storage-queue-endpoint", "ftp://x", "--service-bus-host", "x", "--service-bus-endpoint", "y", "--min-lead", "5s", "--max-lead", "1s", "--max-hold", "-1s",
+		"--max-cached-workflows", "0")
 	for _, want := range []string{
 		`the egress mode is "sometimes", want public, private, any`,
 		`the egress allow list has "10.1.2.3/8", want the network 10.0.0.0/8 or the address 10.1.2.3`,
@@ -191,6 +192,7 @@ func TestAllMistakesOfHowActionsAreSentAreToldAtOnce(t *testing.T) {
 		`--service-bus-endpoint is "y"`,
 		"--min-lead is 5s, more than --max-lead, which is 1s",
 		`--max-hold is "-1s", want a duration of at least 0s and at most 10m0s, such as 1m0s`,
+		`--max-cached-workflows is "0", want a number of at least 1, such as 2200`,
 	} {
 		require.ErrorContains(t, err, want)
 	}

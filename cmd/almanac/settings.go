@@ -107,6 +107,19 @@ func (s *settings) durationFrom(wanted string, least time.Duration, name, variab
 	return value
 }
 
+// count defines a number of things, at least 1.
+func (s *settings) count(name, variable string, def int, usage string) *int {
+	text := s.text(name, variable, strconv.Itoa(def), usage)
+	value := new(int)
+	s.checks = append(s.checks, func() (err error) {
+		if *value, err = strconv.Atoi(*text); err != nil || *value < 1 {
+			return fmt.Errorf("--%s is %q, want a number of at least 1, such as %d", name, *text, def)
+		}
+		return nil
+	})
+	return value
+}
+
 // check returns everything that is wrong.
 func (s *settings) check() error {
 	errs := make([]error, len(s.checks))

@@ -257,7 +257,7 @@ const (
 )
 
 // tidyBefore has the garbage collected before many are sent at once. They allocate
-// so much that a collection would often begin among them, and hold half of them
+// so much that a collection would often begin among them, and hold some of them
 // up until it is done. The lock is held.
 func (h *holds) tidyBefore(due time.Time) {
 	at := due.Add(-tidyAhead)

@@ -18,10 +18,15 @@ func percentile[T cmp.Ordered](sorted []T, p float64) T {
 	return sorted[max(rank, 1)-1]
 }
 
-// median returns the median of values, the lower one of two; zero if there are
-// none. It leaves values as they are.
-func median[T cmp.Ordered](values []T) T {
-	return percentile(slices.Sorted(slices.Values(values)), 50)
+// median returns the median of values, which of an even number is the mean of
+// the two in the middle; zero if there are none. It leaves values as they are.
+func median[T ~int64 | ~float64](values []T) T {
+	n := len(values)
+	if n == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // A spread sums up durations.

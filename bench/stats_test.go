@@ -34,11 +34,15 @@ func TestPercentilesAreOfTheNearestRank(t *testing.T) {
 	}
 }
 
-func TestMedianLeavesItsArgumentAsItIs(t *testing.T) {
+func TestMedian(t *testing.T) {
 	t.Parallel()
+	require.Zero(t, median([]float64{}))
+	require.Equal(t, 7*time.Second, median([]time.Duration{7 * time.Second}))
+	require.Equal(t, 2*time.Second, median([]time.Duration{3 * time.Second, time.Second}), "of two, neither the better nor the worse one")
+	require.InDelta(t, 2.5, median([]float64{9, 1, 3, 2}), 0)
 	values := []float64{3, 1, 2}
 	require.InDelta(t, 2, median(values), 0)
-	require.Equal(t, []float64{3, 1, 2}, values)
+	require.Equal(t, []float64{3, 1, 2}, values, "the argument is left as it is")
 }
 
 // The due time tells which tick a request belongs to; what was due before all
@@ -69,6 +73,6 @@ func TestArrivalsAreSortedByTick(t *testing.T) {
 
 	settled := herdResult{ticks: ticks}.settled()
 	require.Equal(t, tick{
-		lateness: spread{3, -time.Millisecond, 5 * time.Millisecond, 70 * time.Second}, early: 1, missing: 1, duplicates: 1,
+		lateness: spread{3, 2 * time.Millisecond, (5*time.Millisecond + 70*time.Second) / 2, 70 * time.Second}, early: 1, missing: 1, duplicates: 1,
 	}, settled)
 }

@@ -105,8 +105,8 @@ var dynamicConfig = dynamicconfig.StaticClient{
 
 	// How soon timers that have fired are deleted, and how many are read at once.
 	// SQLite goes through all those that are there whenever it looks for the next
-	// ones. An execution leaves three, most of them timeouts of tasks: at a few
-	// hundred executions a second it cannot keep up with many.
+	// ones. An execution leaves three, most of them timeouts of tasks: to look for
+	// them took 4 % of the CPU at 200 executions a second.
 	dynamicconfig.TimerProcessorUpdateAckInterval.Key(): time.Second,
 	dynamicconfig.TimerTaskBatchSize.Key():              1000,
 

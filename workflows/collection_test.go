@@ -98,18 +98,31 @@ func TestAJobThatIsGoneLeavesTheRegistry(t *testing.T) {
 
 func TestRegistrationsAreVerified(t *testing.T) {
 	t.Parallel()
-	t.Run("30 seconds after", func(t *testing.T) {
+	t.Run("30 to 40 seconds after, together", func(t *testing.T) {
 		t.Parallel()
 		h := newHall(t, job.CollectionEnabled, "old")
 		h.missing = []string{"lost", "old"}
 		h.register(10*time.Second, "there", 9)
-		h.register(10*time.Second, "lost", 9)
-		h.register(25*time.Second, "later", 9)
-		early, names := h.names(39*time.Second), h.names(41*time.Second)
+		h.register(19*time.Second, "lost", 9)
+		h.register(21*time.Second, "later", 9)
+		early, names := h.names(49*time.Second), h.names(51*time.Second)
 		require.ErrorIs(t, h.run(10*time.Minute), errStopped)
 		require.Equal(t, []string{"old", "there", "lost", "later"}, *early)
 		require.Equal(t, []string{"old", "there", "later"}, *names)
 		require.Equal(t, [][]string{{"there", "lost"}, {"later"}}, h.lookups, "each once, and none that was seen before")
+	})
+	t.Run("30 seconds after in runs that began when it was so, each alone", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled)
+		h.oneByOne = true
+		h.missing = []string{"lost"}
+		h.register(10*time.Second, "lost", 9)
+		h.register(11*time.Second, "there", 9)
+		early, names := h.names(39*time.Second), h.names(41*time.Second)
+		require.ErrorIs(t, h.run(10*time.Minute), errStopped)
+		require.Equal(t, []string{"lost", "there"}, *early)
+		require.Equal(t, []string{"there"}, *names)
+		require.Equal(t, [][]string{{"lost"}, {"there"}}, h.lookups)
 	})
 	t.Run("and again when a name is registered anew", func(t *testing.T) {
 		t.Parallel()
@@ -118,10 +131,10 @@ func TestRegistrationsAreVerified(t *testing.T) {
 		h.register(time.Second, "a", 9)
 		h.removed(20*time.Second, "a")
 		h.register(21*time.Second, "a", 9)
-		names := h.names(50 * time.Second)
-		gone := h.names(52 * time.Second)
+		names := h.names(60 * time.Second)
+		gone := h.names(62 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Minute), errStopped)
-		require.Equal(t, []string{"a"}, *names, "its 30 seconds have begun anew")
+		require.Equal(t, []string{"a"}, *names, "its time has begun anew")
 		require.Empty(t, *gone)
 	})
 	t.Run("but not by a lookup that began before they were made", func(t *testing.T) {
@@ -129,10 +142,10 @@ func TestRegistrationsAreVerified(t *testing.T) {
 		h := newHall(t, job.CollectionEnabled)
 		h.missing = []string{"a"}
 		h.lookupTakes = 10 * time.Second
-		h.register(time.Second, "a", 9) // looked up from 31 to 41 seconds
-		h.removed(33*time.Second, "a")
-		h.register(34*time.Second, "a", 9)
-		names, gone := h.names(60*time.Second), h.names(75*time.Second)
+		h.register(time.Second, "a", 9) // looked up from 41 to 51 seconds
+		h.removed(43*time.Second, "a")
+		h.register(44*time.Second, "a", 9)
+		names, gone := h.names(80*time.Second), h.names(95*time.Second)
 		require.ErrorIs(t, h.run(10*time.Minute), errStopped)
 		require.Equal(t, []string{"a"}, *names)
 		require.Empty(t, *gone)
@@ -142,7 +155,7 @@ func TestRegistrationsAreVerified(t *testing.T) {
 		h := newHall(t, job.CollectionEnabled)
 		h.input.Jobs = []workflows.Registration{{Name: "b", Unverified: newYear.Add(-time.Hour)}, {Name: "a", Unverified: newYear.Add(-10 * time.Second)}}
 		h.missing = []string{"a", "b"}
-		first, second := h.names(19*time.Second), h.names(21*time.Second)
+		first, second := h.names(29*time.Second), h.names(31*time.Second)
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		require.Equal(t, []string{"a"}, *first)
 		require.Empty(t, *second)
@@ -160,18 +173,18 @@ func TestANameThatIsRegisteredAgain(t *testing.T) {
 		h.missing = missing
 		h.register(10*time.Second, "a", 1)
 		h.removed(11*time.Second, "a") // says the job before it
-		soon, later = h.names(39*time.Second), h.names(41*time.Second)
-		h.removed(50*time.Second, "a") // says the one that is there now
+		soon, later = h.names(49*time.Second), h.names(51*time.Second)
+		h.removed(60*time.Second, "a") // says the one that is there now
 		return h, soon, later
 	}
 	t.Run("outlives the job before it", func(t *testing.T) {
 		t.Parallel()
 		h, soon, later := contest(t)
-		end := h.names(51 * time.Second)
+		end := h.names(61 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Minute), errStopped)
 		require.Equal(t, []string{"A"}, *soon)
 		require.Equal(t, []string{"A"}, *later)
-		require.Equal(t, [][]string{{"a"}}, h.lookups, "30 seconds after")
+		require.Equal(t, [][]string{{"a"}}, h.lookups)
 		require.Empty(t, *end, "what was looked up can leave by itself again")
 	})
 	t.Run("is forgotten if its job did not start", func(t *testing.T) {
@@ -278,7 +291,7 @@ func TestPut(t *testing.T) {
 		h.put(2*time.Second, job.CollectionDisabled)
 		h.at(20*time.Second, func() { started = true })
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
-		require.Equal(t, []string{"00:00:31 a collection false"}, h.heard())
+		require.Equal(t, []string{"00:00:41 a collection false"}, h.heard())
 	})
 	t.Run("never overtakes the one before it", func(t *testing.T) {
 		t.Parallel()
@@ -392,7 +405,7 @@ func TestDeletingACollection(t *testing.T) {
 		t.Run(by+" works while registrations are verified", func(t *testing.T) {
 			t.Parallel()
 			h := newHall(t, job.CollectionEnabled)
-			h.input.Jobs = []workflows.Registration{{Name: "a", Unverified: newYear.Add(-25 * time.Second)}} // verified from 00:00:05 on
+			h.input.Jobs = []workflows.Registration{{Name: "a", Unverified: newYear.Add(-35 * time.Second)}} // verified from 00:00:05 on
 			h.lookupTakes = 8 * time.Second
 			a := remove(h)
 			require.NoError(t, h.run(time.Minute))

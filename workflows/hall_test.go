@@ -25,8 +25,10 @@ import (
 // A hall runs a job collection in skipped time.
 type hall struct {
 	*stage
-	input   workflows.CollectionInput
-	signals bool // whether the run began when jobs were told by signals
+	input workflows.CollectionInput
+	// Whether the run began
+	signals  bool // when jobs were told by signals, or at least
+	oneByOne bool // when each registration was verified by itself
 
 	absent func(name string) bool // which jobs do not exist
 	leaves bool                   // whether a job that is signalled to delete itself does, 300 ms later
@@ -101,6 +103,9 @@ func (h *hall) run(until time.Duration) error {
 	h.prepare(workflows.TypeCollection, workflows.Collection)
 	if h.signals {
 		h.env.OnGetVersion("tell jobs by updates", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion)
+	}
+	if h.signals || h.oneByOne {
+		h.env.OnGetVersion("verify registrations in batches", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion)
 	}
 	var first sync.Once
 	wait := func() (d time.Duration) {

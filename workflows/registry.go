@@ -51,7 +51,8 @@ type registry struct {
 	changed bool // since the loop looked last
 	timer   timer
 	removed workflow.ReceiveChannel
-	closing bool // every name is to be looked up, however new
+	closing bool          // every name is to be looked up, however new
+	batch   time.Duration // for so long a name that is old enough waits for later ones, to be looked up with them
 }
 
 // newRegistry heeds the signals of workflows that are gone.
@@ -132,15 +133,19 @@ func (r *registry) wait(ctx workflow.Context, over func() bool) (verify bool, er
 	return err == nil && r.timer.fired(), err
 }
 
-// verifyAt returns when the oldest unverified registration is to be verified.
+// verifyAt returns when the oldest unverified registration is to be verified;
+// zero if there is none.
 func (r *registry) verifyAt() time.Time {
-	var at time.Time
+	var oldest time.Time
 	for _, e := range r.entries {
-		if u := e.Unverified; !u.IsZero() && (at.IsZero() || u.Add(verifyAfter).Before(at)) {
-			at = u.Add(verifyAfter)
+		if u := e.Unverified; !u.IsZero() && (oldest.IsZero() || u.Before(oldest)) {
+			oldest = u
 		}
 	}
-	return at
+	if oldest.IsZero() {
+		return oldest
+	}
+	return oldest.Add(verifyAfter + r.batch)
 }
 
 // verify looks up the workflows whose registration is old enough that they

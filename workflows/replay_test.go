@@ -51,6 +51,7 @@ var recordedScenarios = []string{
 	"0.4-job-hold",
 	"0.4-job-continue-as-new",
 	"0.4-job-signals",
+	"0.5-collection",
 }
 
 // recordedHistories returns the files of all recorded histories.

@@ -28,7 +28,7 @@ import (
 
 // historyVersion is the version whose histories are recorded. After its
 // release they stay as they are, and the next version gets its own.
-const historyVersion = "0.4"
+const historyVersion = "0.5"
 
 var record = flag.Bool("record", false, "write the histories to workflows/testdata/histories, for the replay test of this version and all later ones")
 

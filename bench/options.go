@@ -39,7 +39,7 @@ type options struct {
 	rounds      int
 	sustain     time.Duration // a round of it
 	sleeping    int           // jobs
-	rest        time.Duration // for how long they are watched
+	rest        time.Duration // for how long they are left alone, and after that watched
 	benchtime   time.Duration // for one engine and schedule
 	synchronous string
 	maxHold     time.Duration
@@ -63,7 +63,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.IntVar(&o.rounds, "rounds", 3, "rounds of sustained executions")
 	flags.DurationVar(&o.sustain, "sustain", 20*time.Second, "how long such a round takes")
 	flags.IntVar(&o.sleeping, "sleeping", 10_000, "jobs that only sleep")
-	flags.DurationVar(&o.rest, "rest", time.Minute, "how long they are watched")
+	flags.DurationVar(&o.rest, "rest", 2*time.Minute, "how long they are left alone, and after that watched")
 	flags.DurationVar(&o.benchtime, "benchtime", 500*time.Millisecond, "how long each recurrence engine is asked for each schedule")
 	flags.StringVar(&o.synchronous, "synchronous", devserver.SynchronousFull, "when a commit counts as done: full or normal, as in almanac dev")
 	flags.DurationVar(&o.maxHold, "max-hold", activities.DefaultLead().Hold, "as in almanac dev; with 0s, Almanac's jobs sleep between two ticks")

@@ -141,9 +141,11 @@ func (s *sleepers) createDue(ctx context.Context, p *program, due time.Time) err
 	return p.api.putJob(ctx, overdue, "job", s.sink.target(overdue, 0), object{"startTime": due.Truncate(time.Second).Format(time.RFC3339)})
 }
 
-// rest watches the program while all jobs sleep.
+// rest watches the program while all jobs sleep. What creating them left behind
+// is done before that: their lookup for up to 40 s, and the timeouts of its
+// activities for a minute more.
 func (s *sleepers) rest(ctx context.Context, p *program, r *sleepResult) error {
-	if err := pause(ctx, s.options.rest/2); err != nil { // what creating left behind is done by then
+	if err := pause(ctx, s.options.rest); err != nil {
 		return err
 	}
 	before, err := p.cpu(ctx)

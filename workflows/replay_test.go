@@ -52,6 +52,7 @@ var recordedScenarios = []string{
 	"0.4-job-continue-as-new",
 	"0.4-job-signals",
 	"0.5-collection",
+	"0.5-job-continue-as-new",
 }
 
 // recordedHistories returns the files of all recorded histories.

@@ -129,7 +129,7 @@ func TestKeysAreRotatedWhileJobsWait(t *testing.T) {
 	// A run that continues as new needs the first key only.
 	group, ctx := errgroup.WithContext(t.Context())
 	group.SetLimit(8)
-	const runs = 300 // after which a workflow continues as new
+	const runs = 100 // after which a workflow continues as new
 	for range runs {
 		group.Go(func() error {
 			_, err := tryCall(ctx, http.MethodPost, h.jobs()+"/hourly/run", "")

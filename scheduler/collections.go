@@ -187,7 +187,7 @@ func collect[I, T any](ctx context.Context, s *Service, items []I, p job.Page, i
 		for i, item := range items[:n] {
 			ids[i] = id(item)
 		}
-		asked, err := queryAll[T](ctx, s, ids)
+		asked, err := statusesOf[T](ctx, s, ids)
 		if err != nil {
 			return nil, err
 		}

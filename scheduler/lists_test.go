@@ -10,7 +10,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
@@ -24,9 +28,21 @@ type directory struct {
 	client.Client
 	t       *testing.T
 	answers map[string]any // by workflow id and query
+	runs    string         // the id of every run; "" for a server that does not describe
 
-	mu    sync.Mutex
-	asked int // guarded by mu
+	mu          sync.Mutex
+	asked       int   // guarded by mu
+	transitions int64 // of every workflow
+}
+
+func (d *directory) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if _, ok := d.answers[id+" "+workflows.QueryStatus]; !ok || d.runs == "" {
+		return nil, serviceerror.NewNotFound("there is no such workflow")
+	}
+	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{
+		Execution: &common.WorkflowExecution{WorkflowId: id, RunId: d.runs}, StateTransitionCount: d.transitions,
+		Status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING,
+	}}, nil
 }
 
 func (d *directory) QueryWorkflowWithOptions(_ context.Context, r *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
@@ -219,5 +235,56 @@ func TestAContinuationThatNoListReturnedIsRefused(t *testing.T) {
 	for _, after := range []string{"not base64", "a", "Zy9h="} {
 		_, _, err := s.Collections(t.Context(), "s", "", job.Page{Top: 1, After: after})
 		requireBadToken(t, err)
+	}
+}
+
+// A job that did nothing since the last list says what it said then.
+func TestListsAskOnlyJobsThatDidSomething(t *testing.T) {
+	t.Parallel()
+	const jobs = 4
+	for _, tt := range []struct {
+		name   string
+		runs   string
+		change func(*directory)
+		asked  int // jobs
+	}{
+		{"none did", "run", func(*directory) {}, 0},
+		{"all did", "run", func(d *directory) { d.transitions++ }, jobs},
+		{"all are in another run, which did as much", "run", func(d *directory) { d.runs = "next" }, jobs},
+		{"nobody knows", "", func(*directory) {}, jobs},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := shelf(t, jobs)
+			d.runs, d.transitions = tt.runs, 3
+			s := scheduler.New(scheduler.Options{Client: d})
+			list := func() []job.Job {
+				listed, _, err := s.Jobs(t.Context(), key.Collection, job.Page{Top: 100})
+				require.NoError(t, err)
+				require.Len(t, listed, jobs)
+				return listed
+			}
+			first := list()
+			require.Equal(t, 1+jobs, d.asked, "the collection and its jobs")
+			first[0].Definition.StartTime.Time = time.Time{} // by a reader, to whom it belongs
+
+			for id, answer := range d.answers {
+				if j, ok := answer.(job.Job); ok {
+					j.Generation = 2
+					d.answers[id] = j
+				}
+			}
+			tt.change(d)
+			d.asked = 0
+			news := 0
+			for _, j := range list() {
+				require.False(t, j.Definition.StartTime.IsZero())
+				if j.Generation == 2 {
+					news++
+				}
+			}
+			require.Equal(t, tt.asked, news)
+			require.Equal(t, 1+tt.asked, d.asked)
+		})
 	}
 }

@@ -50,6 +50,7 @@ type Service struct {
 	log       *slog.Logger
 	now       func() time.Time
 	check     func(*job.Action) error
+	statuses  statuses
 }
 
 // New returns a service.
@@ -103,15 +104,15 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 	return err
 }
 
-// queryAll asks workflows for their status, in parallel. The answers keep the
-// order; workflows that are gone are left out.
-func queryAll[T any](ctx context.Context, s *Service, ids []string) ([]T, error) {
+// statusesOf returns what workflows say of themselves, asked in parallel. The
+// answers keep the order; workflows that are gone are left out.
+func statusesOf[T any](ctx context.Context, s *Service, ids []string) ([]T, error) {
 	answers, there := make([]T, len(ids)), make([]bool, len(ids))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxParallel)
 	for i, id := range ids {
 		group.Go(func() error {
-			err := calls.Query(ctx, s.client, s.namespace, id, workflows.QueryStatus, &answers[i])
+			err := s.status(ctx, id, &answers[i])
 			there[i] = err == nil
 			if calls.IsGone(err) {
 				return nil

@@ -1,0 +1,95 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+
+	"almanac/internal/calls"
+	"almanac/workflows"
+)
+
+// statuses remembers what workflows said of themselves, so that a list need not
+// ask those again that did nothing since. A question to a workflow that is in no
+// worker's cache has a worker replay its run, each time; that it did nothing, the
+// server knows by itself. The zero value remembers nothing.
+type statuses struct {
+	mu   sync.Mutex
+	said map[string]saying // by workflow id
+}
+
+// A saying is what a workflow said. It is decoded anew for each reader, so that
+// none can change what the next one gets.
+type saying struct {
+	version version
+	at      time.Time
+	status  json.RawMessage
+}
+
+// A version of a workflow changes with everything that happens to it. The zero
+// value stands for an unknown one.
+type version struct {
+	run         string
+	transitions int64
+}
+
+const (
+	// maxSayings bounds how many workflows' words are remembered, some kilobytes each.
+	maxSayings = 5000
+	// sayingAge is when a workflow is asked again all the same, since a newer
+	// worker may see more in it.
+	sayingAge = time.Hour
+)
+
+// get returns what a workflow said in that version.
+func (s *statuses) get(id string, v version, now time.Time) (json.RawMessage, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	said, ok := s.said[id]
+	return said.status, ok && said.version == v && now.Sub(said.at) < sayingAge
+}
+
+// put remembers what a workflow said in that version, or in a later one.
+func (s *statuses) put(id string, v version, status json.RawMessage, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.said == nil {
+		s.said = map[string]saying{}
+	}
+	if _, known := s.said[id]; !known && len(s.said) >= maxSayings {
+		for any := range s.said {
+			delete(s.said, any)
+			break
+		}
+	}
+	s.said[id] = saying{version: v, at: now, status: status}
+}
+
+// status puts what a workflow says of itself into result. Its errors are those
+// of [calls.Query].
+func (s *Service) status(ctx context.Context, id string, result any) error {
+	v := s.version(ctx, id)
+	status, ok := s.statuses.get(id, v, time.Now())
+	if !ok {
+		if err := calls.Query(ctx, s.client, s.namespace, id, workflows.QueryStatus, &status); err != nil {
+			return err
+		}
+		if v != (version{}) {
+			s.statuses.put(id, v, status, time.Now())
+		}
+	}
+	return json.Unmarshal(status, result)
+}
+
+// version asks the server for the version of an open workflow.
+func (s *Service) version(ctx context.Context, id string) version {
+	found, err := s.client.DescribeWorkflowExecution(ctx, id, "")
+	info := found.GetWorkflowExecutionInfo()
+	if err != nil || info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING || info.GetStateTransitionCount() == 0 {
+		return version{} // the query tells what is the matter, if anything is
+	}
+	return version{run: info.GetExecution().GetRunId(), transitions: info.GetStateTransitionCount()}
+}

@@ -27,7 +27,7 @@ const (
 
 // The calls that goals are about.
 const (
-	callList    = "list 100 jobs"
+	callList    = "list 100 jobs, the first time"
 	callHistory = "newest 100 entries of a history"
 )
 
@@ -99,6 +99,10 @@ func (g *ground) calls(asked, worked herd) []call {
 	api := g.almanac.api
 	path := func(i int) string { return jobPath(asked.name, asked.id(i)) }
 	page := fmt.Sprintf("?$top=%d", callPage)
+	strangers := make([]*rest, callLists) // APIs that do not know yet what the jobs said of themselves
+	for i := range strangers {
+		strangers[i] = g.serve(g.service)
+	}
 	return []call{
 		{"create a job", callJobs, func(ctx context.Context, i int) error {
 			return api.putJob(ctx, asked.name, asked.id(i), g.sink.target(asked.name, i), sleeping())
@@ -112,7 +116,10 @@ func (g *ground) calls(asked, worked herd) []call {
 			_, err := api.call(ctx, http.MethodPatch, path(i), patch, http.StatusOK)
 			return err
 		}},
-		{callList, callLists, func(ctx context.Context, _ int) error {
+		{callList, callLists, func(ctx context.Context, i int) error {
+			return expectPage(strangers[i].call(ctx, http.MethodGet, collectionPath(asked.name)+"/jobs"+page, nil, http.StatusOK))
+		}},
+		{"list them again", callLists, func(ctx context.Context, _ int) error {
 			return expectPage(api.call(ctx, http.MethodGet, collectionPath(asked.name)+"/jobs"+page, nil, http.StatusOK))
 		}},
 		{callHistory, callLists, func(ctx context.Context, _ int) error {

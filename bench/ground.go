@@ -30,6 +30,7 @@ type ground struct {
 	almanac *almanac
 	sink    *sink
 	usage   *usage
+	service scheduler.Options // of the API
 
 	closers []func() error
 }
@@ -115,11 +116,11 @@ func (g *ground) open(ctx context.Context, c client.Client, lead activities.Lead
 
 	limits := job.DefaultLimits()
 	limits.Plans = job.UnlimitedPlans()
-	g.almanac.api = g.serve(scheduler.Options{Client: c, Limits: &limits, Log: log})
-	g.almanac.overdue = g.serve(scheduler.Options{
-		Client: c, Limits: &limits, Log: log,
-		Now: func() time.Time { return time.Now().Add(-backlogAge) },
-	})
+	g.service = scheduler.Options{Client: c, Limits: &limits, Log: log}
+	g.almanac.api = g.serve(g.service)
+	behind := g.service
+	behind.Now = func() time.Time { return time.Now().Add(-backlogAge) }
+	g.almanac.overdue = g.serve(behind)
 	return nil
 }
 

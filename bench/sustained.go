@@ -42,6 +42,9 @@ func measureSustained(ctx context.Context, g *ground, s system, o options, round
 	if err := s.createOverdue(ctx, h, sustainedDebt); err != nil {
 		return 0, fmt.Errorf("create: %w", err)
 	}
+	if err := g.awaitFirst(ctx, h); err != nil {
+		return 0, err
+	}
 	if err := pause(ctx, o.warmUp()); err != nil {
 		return 0, err
 	}
@@ -54,6 +57,20 @@ func measureSustained(ctx context.Context, g *ground, s system, o options, round
 	return rate, checkBusy(g.sink.take(h.name), h)
 }
 
+// awaitFirst waits until a herd has sent something, which takes Schedules some
+// seconds.
+func (g *ground) awaitFirst(ctx context.Context, h herd) error {
+	for end := time.Now().Add(firstWithin); g.sink.count(h.name) == 0; {
+		if time.Now().After(end) {
+			return fmt.Errorf("nothing was sent within %s", firstWithin)
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkBusy returns an error if a job has run out of work.
 func checkBusy(arrivals []arrival, h herd) error {
 	const debt = int(sustainedDebt / time.Minute)
@@ -63,9 +80,6 @@ func checkBusy(arrivals []arrival, h herd) error {
 		if done[a.job] == debt {
 			return fmt.Errorf("job %s was done with its %d occurrences before the measurement ended: choose shorter rounds", h.id(a.job), debt)
 		}
-	}
-	if len(arrivals) == 0 {
-		return errors.New("nothing was sent")
 	}
 	return nil
 }

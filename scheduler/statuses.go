@@ -60,8 +60,8 @@ func (s *statuses) put(id string, v version, status json.RawMessage, now time.Ti
 		s.said = map[string]saying{}
 	}
 	if _, known := s.said[id]; !known && len(s.said) >= maxSayings {
-		for any := range s.said {
-			delete(s.said, any)
+		for other := range s.said {
+			delete(s.said, other)
 			break
 		}
 	}

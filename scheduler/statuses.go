@@ -19,6 +19,7 @@ import (
 type statuses struct {
 	mu   sync.Mutex
 	said map[string]saying // by workflow id
+	size int               // bytes of all that was said
 }
 
 // A saying is what a workflow said. It is decoded anew for each reader, so that
@@ -37,8 +38,12 @@ type version struct {
 }
 
 const (
-	// maxSayings bounds how many workflows' words are remembered, some kilobytes each.
-	maxSayings = 5000
+	// maxSaid bounds what is remembered, in bytes: of plain jobs some ten thousand,
+	// of jobs that send large messages fewer.
+	maxSaid = 16 << 20
+	// describeTimeout is how long a server that is busy or dead is waited for
+	// before the workflow is asked.
+	describeTimeout = time.Second
 	// sayingAge is when a workflow is asked again all the same, since a newer
 	// worker may see more in it.
 	sayingAge = time.Hour
@@ -56,16 +61,26 @@ func (s *statuses) get(id string, v version, now time.Time) (json.RawMessage, bo
 func (s *statuses) put(id string, v version, status json.RawMessage, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forget(id)
+	for other := range s.said {
+		if s.size+len(status) <= maxSaid {
+			break
+		}
+		s.forget(other)
+	}
+	if s.size+len(status) > maxSaid {
+		return
+	}
 	if s.said == nil {
 		s.said = map[string]saying{}
 	}
-	if _, known := s.said[id]; !known && len(s.said) >= maxSayings {
-		for other := range s.said {
-			delete(s.said, other)
-			break
-		}
-	}
 	s.said[id] = saying{version: v, at: now, status: status}
+	s.size += len(status)
+}
+
+func (s *statuses) forget(id string) {
+	s.size -= len(s.said[id].status)
+	delete(s.said, id)
 }
 
 // status puts what a workflow says of itself into result. Its errors are those
@@ -86,6 +101,8 @@ func (s *Service) status(ctx context.Context, id string, result any) error {
 
 // version asks the server for the version of an open workflow.
 func (s *Service) version(ctx context.Context, id string) version {
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
 	found, err := s.client.DescribeWorkflowExecution(ctx, id, "")
 	info := found.GetWorkflowExecutionInfo()
 	if err != nil || info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING || info.GetStateTransitionCount() == 0 {

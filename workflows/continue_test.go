@@ -52,6 +52,19 @@ func TestAMinutelyJobRunsEveryMinuteOnce(t *testing.T) {
 	require.Empty(t, w.dropped())
 }
 
+func TestARunThatWasNotToldItsLengthGoesOnToTheFormerOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, every(`"frequency":"minute"`))
+	w.next.PerRun = 0
+	w.run(450*time.Minute - time.Second)
+	var executions []int
+	for _, r := range w.runs {
+		executions = append(executions, r.executions)
+	}
+	require.Equal(t, []int{300, executionsPerRun, 50}, executions)
+	w.requireSound()
+}
+
 // size returns how many bytes the JSON of v takes.
 func size(t *testing.T, v any) int {
 	t.Helper()

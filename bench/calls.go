@@ -76,13 +76,8 @@ func (g *ground) work(ctx context.Context, h herd) error {
 	if err := g.almanac.createOverdue(ctx, h, callExecutions*time.Minute); err != nil {
 		return err
 	}
-	for end := time.Now().Add(executedWithin); g.sink.count(h.name) < callExecutions; {
-		if time.Now().After(end) {
-			return fmt.Errorf("after %s, %d of %d executions have come", executedWithin, g.sink.count(h.name), callExecutions)
-		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
+	if err := g.sink.await(ctx, h.name, callExecutions, executedWithin); err != nil {
+		return err
 	}
 	g.sink.take(h.name)
 	return nil

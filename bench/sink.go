@@ -80,6 +80,20 @@ func (s *sink) count(herd string) int {
 	return len(s.arrivals[herd])
 }
 
+// await waits until so many requests of a herd have come; the error says how
+// many had when the time was over.
+func (s *sink) await(ctx context.Context, herd string, requests int, within time.Duration) error {
+	for end := time.Now().Add(within); s.count(herd) < requests; {
+		if time.Now().After(end) {
+			return fmt.Errorf("after %s, %d of %d executions have come", within, s.count(herd), requests)
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // take returns the requests of a herd that have come, and forgets them.
 func (s *sink) take(herd string) []arrival {
 	s.mu.Lock()

@@ -102,9 +102,10 @@ func (s *sleepers) measure(ctx context.Context) (*sleepResult, error) {
 	}
 	defer again.kill()
 	r.ready = time.Since(begin)
-	if r.first, err = s.awaitFirst(ctx, begin); err != nil {
+	if err := s.sink.await(ctx, overdue, 1, firstWithin); err != nil {
 		return nil, err
 	}
+	r.first = s.sink.take(overdue)[0].at.Sub(begin)
 	r.restarted, err = again.memory(ctx)
 	return r, err
 }
@@ -166,17 +167,4 @@ func (s *sleepers) rest(ctx context.Context, p *program, r *sleepResult) error {
 	}
 	r.disk, err = diskUsage(s.data)
 	return err
-}
-
-// awaitFirst waits for the overdue execution and returns when it came.
-func (s *sleepers) awaitFirst(ctx context.Context, begin time.Time) (time.Duration, error) {
-	for s.sink.count(overdue) == 0 {
-		if time.Since(begin) > firstWithin {
-			return 0, fmt.Errorf("%s after the restart, the overdue job was not executed", firstWithin)
-		}
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return 0, err
-		}
-	}
-	return s.sink.take(overdue)[0].at.Sub(begin), nil
 }

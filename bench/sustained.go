@@ -42,7 +42,7 @@ func measureSustained(ctx context.Context, g *ground, s system, o options, round
 	if err := s.createOverdue(ctx, h, sustainedDebt); err != nil {
 		return 0, fmt.Errorf("create: %w", err)
 	}
-	if err := g.awaitFirst(ctx, h); err != nil {
+	if err := g.sink.await(ctx, h.name, 1, firstWithin); err != nil { // Schedules take some seconds
 		return 0, err
 	}
 	if err := pause(ctx, o.warmUp()); err != nil {
@@ -55,20 +55,6 @@ func measureSustained(ctx context.Context, g *ground, s system, o options, round
 	rate = float64(g.sink.count(h.name)-before) / time.Since(start).Seconds()
 	progress.Printf("%s: %.1f executions/s sustained", s.name(), rate)
 	return rate, checkBusy(g.sink.take(h.name), h)
-}
-
-// awaitFirst waits until a herd has sent something, which takes Schedules some
-// seconds.
-func (g *ground) awaitFirst(ctx context.Context, h herd) error {
-	for end := time.Now().Add(firstWithin); g.sink.count(h.name) == 0; {
-		if time.Now().After(end) {
-			return fmt.Errorf("nothing was sent within %s", firstWithin)
-		}
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // checkBusy returns an error if a job has run out of work.

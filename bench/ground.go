@@ -73,7 +73,7 @@ func newGround(ctx context.Context, o options, log *slog.Logger) (_ *ground, err
 		return nil, err
 	}
 	g.closeWith(g.usage.close)
-	c, err := client.DialContext(ctx, client.Options{
+	c, err := worker.Dial(ctx, client.Options{
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(), Logger: sdklog.NewStructuredLogger(log),
 	})
 	if err != nil {

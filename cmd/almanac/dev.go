@@ -98,7 +98,7 @@ func runDev(ctx context.Context, c devConfig) error {
 	}
 	defer server.Stop()
 	data, failures := c.keys.Converters()
-	temporal, err := client.DialContext(ctx, client.Options{
+	temporal, err := worker.Dial(ctx, client.Options{
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
 		DataConverter: data, FailureConverter: failures,
 		Logger: sdklog.NewStructuredLogger(c.log.With("component", "temporal")),

@@ -114,7 +114,7 @@ func runWorker(ctx context.Context, senders *activities.Senders, o worker.Option
 	if err != nil {
 		return err
 	}
-	c, err := client.DialContext(ctx, options)
+	c, err := worker.Dial(ctx, options)
 	if err != nil {
 		return fmt.Errorf("connect to Temporal at %s: %w", options.HostPort, err)
 	}

@@ -124,7 +124,7 @@ func (o setup) start(ctx context.Context) (_ *stack, stop func(), err error) {
 	}
 	stops = append(stops, server.Stop)
 	data, failures := o.keys.Converters()
-	c, err := client.DialContext(ctx, client.Options{
+	c, err := worker.Dial(ctx, client.Options{
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
 		DataConverter: data, FailureConverter: failures, Logger: sdklog.NewStructuredLogger(o.log),
 	})

@@ -1,0 +1,75 @@
+package worker
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+)
+
+// A clock is a server that notes how long it has for what it is asked.
+type clock struct {
+	workflowservice.UnimplementedWorkflowServiceServer
+	left atomic.Int64 // nanoseconds
+}
+
+func (c *clock) note(ctx context.Context) {
+	deadline, _ := ctx.Deadline()
+	c.left.Store(int64(time.Until(deadline)))
+}
+
+func (c *clock) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest) (*workflowservice.GetSystemInfoResponse, error) {
+	return &workflowservice.GetSystemInfoResponse{}, nil
+}
+
+func (c *clock) RespondActivityTaskCompleted(ctx context.Context, _ *workflowservice.RespondActivityTaskCompletedRequest) (*workflowservice.RespondActivityTaskCompletedResponse, error) {
+	c.note(ctx)
+	return &workflowservice.RespondActivityTaskCompletedResponse{}, nil
+}
+
+func (c *clock) RespondActivityTaskFailed(ctx context.Context, _ *workflowservice.RespondActivityTaskFailedRequest) (*workflowservice.RespondActivityTaskFailedResponse, error) {
+	c.note(ctx)
+	return &workflowservice.RespondActivityTaskFailedResponse{}, nil
+}
+
+func (c *clock) RecordActivityTaskHeartbeat(ctx context.Context, _ *workflowservice.RecordActivityTaskHeartbeatRequest) (*workflowservice.RecordActivityTaskHeartbeatResponse, error) {
+	c.note(ctx)
+	return &workflowservice.RecordActivityTaskHeartbeatResponse{}, nil
+}
+
+func TestTheServerHasTimeToNoteWhatAnAttemptCameTo(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	at, server := &clock{}, grpc.NewServer()
+	workflowservice.RegisterWorkflowServiceServer(server, at)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	c, err := Dial(t.Context(), client.Options{HostPort: listener.Addr().String(), ConnectionOptions: client.ConnectionOptions{
+		DialOptions: []grpc.DialOption{grpc.WithUserAgent("test")},
+	}})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	token := []byte("token")
+	for _, tt := range []struct {
+		name string
+		call func(context.Context) error
+		long bool
+	}{
+		{"a success", func(ctx context.Context) error { return c.CompleteActivity(ctx, token, nil, nil) }, true},
+		{"a failure", func(ctx context.Context) error { return c.CompleteActivity(ctx, token, nil, context.DeadlineExceeded) }, true},
+		{"but not for anything else", func(ctx context.Context) error { return c.RecordActivityHeartbeat(ctx, token) }, false},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		require.NoError(t, tt.call(ctx), tt.name)
+		cancel()
+		left := time.Duration(at.left.Load())
+		require.Equal(t, tt.long, left > 30*time.Second, "%s: %s", tt.name, left)
+	}
+}

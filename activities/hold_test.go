@@ -364,7 +364,9 @@ func TestALongAttemptGivesSignsOfLife(t *testing.T) {
 		patient time.Duration
 		want    []time.Duration // after the start
 	}{
-		{"where somebody waits for them", patient, []time.Duration{
+		{"before half of the time is over in which it is missed", 6 * time.Second, []time.Duration{4 * time.Second, 7 * time.Second, 10 * time.Second}},
+		{"seldom where that is long", 10 * time.Second, []time.Duration{6 * time.Second, 11 * time.Second}},
+		{"but not too often", time.Second, []time.Duration{
 			3500 * time.Millisecond, 5 * time.Second, 6500 * time.Millisecond, 8 * time.Second, 9500 * time.Millisecond, 11 * time.Second,
 		}},
 		{"and nowhere else", 0, nil},
@@ -450,30 +452,43 @@ func TestTheLastAttemptOfAnActivityThatTookOverTellsAll(t *testing.T) {
 
 func TestAnExecutionTeachesALead(t *testing.T) {
 	t.Parallel()
+	const slow = 1500 * time.Millisecond
+	most := activities.DefaultLead().Max
 	for _, tt := range []struct {
 		name    string
 		lead    int
 		attempt int32
 		before  int
 		fails   bool
-		want    int // milliseconds
+		takes   time.Duration
+		longest time.Duration // that a lead may be
+		want    int           // milliseconds
 	}{
-		{"that is the same where it was enough", 4000, 1, 0, false, 4000},
-		{"that is longer where it was not", 8000, 1, 0, false, 9000},
-		{"when it fails, too", 8000, 1, 0, true, 9000},
-		{"but a retry teaches nothing", 8000, 2, 0, false, 0},
-		{"but one that took over teaches nothing", 8000, 1, 1, false, 0},
-		{"but one that was not waited for teaches nothing", 0, 1, 0, false, 0},
+		{"that is the same where it was enough", 4000, 1, 0, false, 0, most, 4000},
+		{"that is longer where it was not", 8000, 1, 0, false, 0, most, 9000},
+		{"when it fails, too", 8000, 1, 0, true, 0, most, 9000},
+		{"that is the same after one that took a while", 4000, 1, 0, false, slow - time.Millisecond, most, 4000},
+		{"that is long after one that took long", 4000, 1, 0, false, slow + time.Millisecond, most, 15_000},
+		{"that is as long as it may be after one that took long", 4000, 1, 0, false, time.Minute, 5 * time.Second, 5000},
+		{"that is long after one that took long and failed", 4000, 1, 0, true, time.Minute, most, 15_000},
+		{"that is not shorter because it took long", 16_000, 1, 0, false, slow + time.Millisecond, most, 19_000},
+		{"but a retry teaches nothing", 8000, 2, 0, false, time.Minute, most, 0},
+		{"but one that took over teaches nothing", 8000, 1, 1, false, time.Minute, most, 0},
+		{"but one that was not waited for teaches nothing", 0, 1, 0, false, time.Minute, most, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				outcome := fails("refused")
-				if !tt.fails {
-					outcome = func(context.Context) (string, error) { return "", nil }
-				}
-				r := runner(outcome)
+				r := runner(sendFunc(func(context.Context) (string, error) {
+					time.Sleep(tt.takes)
+					if tt.fails {
+						return "", errors.New("refused")
+					}
+					return "", nil
+				}))
+				r.Timeout = time.Hour
 				r.Lead = activities.DefaultLead()
+				r.Lead.Max = tt.longest
 				in := due(time.Second, 1)
 				in.Lead, in.Before = tt.lead, tt.before
 				if tt.attempt > 1 {

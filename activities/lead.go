@@ -38,6 +38,11 @@ const maxHeld = 10_000
 // large herd, which needs more.
 const enoughSlack = time.Second
 
+// slowLead is the least lead of a job whose last attempt took long. From its due
+// time on, an attempt may be silent for as long as it was held, and some seconds:
+// the longer that is, the less often it has to tell that it is on its way.
+const slowLead = 15 * time.Second
+
 // next returns the lead after one with which the action was ready slack before
 // its due time. It grows at once by what was missing. It shrinks slowly: in a
 // herd, those that got up too early would otherwise be late again, all together.

@@ -105,18 +105,18 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	ready := time.Now()
 	info := activity.GetInfo(ctx)
 	attempts := FillLost(r.earlier(ctx), int(info.Attempt)-1, info.ScheduledTime, ready)
-	lead := r.nextLead(&in, info.Attempt, ready)
 	t := r.try(ctx, &in, attempts)
 	if t.unsent != nil {
 		return Output{}, t.unsent
 	}
-	err := t.err
+	took, err := t.end.Sub(t.start), t.err
+	lead := r.nextLead(&in, info.Attempt, ready, took)
 	level := slog.LevelDebug
 	if err != nil {
 		level = slog.LevelInfo
 	}
 	r.Log.Log(ctx, level, "attempt ended", slog.String("collection", in.Execution.Collection), slog.String("job", in.Execution.Job),
-		slog.String("execution", in.Execution.ID), slog.Int("attempt", len(attempts)+1), slog.Bool("ok", err == nil), slog.Duration("took", t.end.Sub(t.start)))
+		slog.String("execution", in.Execution.ID), slog.Int("attempt", len(attempts)+1), slog.Bool("ok", err == nil), slog.Duration("took", took))
 
 	record := job.Attempt{
 		Number: len(attempts) + 1, Start: t.start.UTC(), End: t.end.UTC(),
@@ -133,12 +133,16 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 }
 
 // nextLead returns how far ahead the next execution should be dispatched, in
-// milliseconds; 0 means that nothing was learnt.
-func (r *Runner) nextLead(in *Input, attempt int32, ready time.Time) int {
+// milliseconds, after an attempt that was ready at an instant and took some time;
+// 0 means that nothing was learnt.
+func (r *Runner) nextLead(in *Input, attempt int32, ready time.Time, took time.Duration) int {
 	if in.Lead == 0 || in.Before > 0 || attempt > 1 {
 		return 0
 	}
 	next := r.Lead.next(time.Duration(in.Lead)*time.Millisecond, in.Execution.Due.Sub(ready))
+	if took > aliveInterval {
+		next = max(next, min(slowLead, r.Lead.Max))
+	}
 	return int(next.Milliseconds())
 }
 
@@ -227,28 +231,20 @@ var (
 	errPanic     = errors.New("an internal error of Almanac, described in its log, ended the attempt; the request may have been sent")
 )
 
-// aliveInterval is how often the server is told that an attempt is under way
-// which takes long, where it would count a silent one as lost.
-const aliveInterval = 1500 * time.Millisecond
-
 // watch ends the attempt, with its cause, when its time is up, when the worker
 // stops, or when Temporal withdraws the activity, whose context is ctx.
 func (r *Runner) watch(ctx, attempt context.Context, end context.CancelCauseFunc, earlier []job.Attempt) {
 	limit := cmp.Or(r.Timeout, DefaultTimeout)
 	timeout := time.After(limit)
 	stopping := activity.GetWorkerStopChannel(ctx)
-	var stop, alive <-chan time.Time
-	if activity.GetInfo(ctx).HeartbeatTimeout > 0 {
-		ticker := time.NewTicker(aliveInterval)
-		defer ticker.Stop()
-		alive = ticker.C
-	}
+	var stop <-chan time.Time
+	alive := newPulse(ctx, earlier, time.Now())
 	for {
 		select {
 		case <-attempt.Done():
 			return
-		case <-alive:
-			activity.RecordHeartbeat(ctx, earlier, true)
+		case <-alive.C:
+			alive.beat(ctx)
 		case <-timeout:
 			end(fmt.Errorf("timed out: not complete after %g s", limit.Seconds()))
 		case <-stopping:

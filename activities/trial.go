@@ -32,11 +32,11 @@ func (r *Runner) try(ctx context.Context, in *Input, earlier []job.Attempt) *tri
 	}
 	number := in.Before + int(activity.GetInfo(ctx).Attempt)
 	for n := in.Before; n <= number && activity.GetInfo(ctx).Attempt == 1; n++ { // the one that was lost may not have counted
-		if t := r.trials.await(ctx, in.Execution.ID, n); t != nil {
+		if t := r.trials.await(ctx, in, n, earlier); t != nil {
 			return t
 		}
 	}
-	finish := r.trials.begin(in.Execution.ID, number)
+	finish := r.trials.begin(&in.Execution, number)
 	t := r.tryOnce(ctx, in, earlier)
 	finish(t)
 	return t
@@ -56,8 +56,8 @@ func (r *Runner) tryOnce(ctx context.Context, in *Input, earlier []job.Attempt) 
 	return t
 }
 
-// trialsKept is how long an outcome is kept for whoever takes over: longer than
-// the server takes to miss an attempt that a job's last ones do not let it expect.
+// trialsKept is how long an outcome is kept for whoever takes over: much longer
+// than the server takes to miss an attempt, for where it does, it is busy.
 const trialsKept = time.Minute
 
 // trials are the attempts that a process makes, or made lately. The zero value
@@ -78,12 +78,14 @@ type endedTrial struct {
 	at  time.Time
 }
 
-func trialKey(execution string, number int) string { return execution + "#" + strconv.Itoa(number) }
+func trialKey(e *job.Execution, number int) string {
+	return e.ID + " " + string(e.ActionName) + "#" + strconv.Itoa(number)
+}
 
 // begin notes that an attempt is being made, until finish is called with what
 // it came to.
-func (t *trials) begin(execution string, number int) (finish func(*trial)) {
-	key, p := trialKey(execution, number), &pendingTrial{over: make(chan struct{})}
+func (t *trials) begin(e *job.Execution, number int) (finish func(*trial)) {
+	key, p := trialKey(e, number), &pendingTrial{over: make(chan struct{})}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.known == nil {
@@ -110,19 +112,25 @@ func (t *trials) begin(execution string, number int) (finish func(*trial)) {
 
 // await returns what an attempt of this process came to, once it has; nil where
 // there is none that was sent.
-func (t *trials) await(ctx context.Context, execution string, number int) *trial {
+func (t *trials) await(ctx context.Context, in *Input, number int, earlier []job.Attempt) *trial {
 	t.mu.Lock()
-	p := t.known[trialKey(execution, number)]
+	p := t.known[trialKey(&in.Execution, number)]
 	t.mu.Unlock()
 	if p == nil {
 		return nil
 	}
-	select {
-	case <-p.over:
-	case <-ctx.Done():
-		return &trial{unsent: errRecalled()}
-	case <-activity.GetWorkerStopChannel(ctx):
-		return &trial{unsent: errReleased("the worker stopped while it waited for an earlier attempt")}
+	alive := newPulse(ctx, earlier, in.Execution.Due)
+	for over := false; !over; {
+		select {
+		case <-p.over:
+			over = true
+		case <-alive.C:
+			alive.beat(ctx)
+		case <-ctx.Done():
+			return &trial{unsent: errRecalled()}
+		case <-activity.GetWorkerStopChannel(ctx):
+			return &trial{unsent: errReleased("the worker stopped while it waited for an earlier attempt")}
+		}
 	}
 	if p.unsent != nil || errors.Is(p.err, errCancelled) { // it ended because the server had given it up
 		return nil

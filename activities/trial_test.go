@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/activities"
+	"almanac/job"
 )
 
 // A server that is slow to listen takes an attempt for lost that is being made,
@@ -57,6 +58,33 @@ func TestWhatTakesOverFromALivingAttemptSendsNothing(t *testing.T) {
 	}
 }
 
+// Or else one after another would be taken for lost, until none was left.
+func TestWhatTakesOverFromALivingAttemptGivesSignsOfLife(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, start := newClocked(20*time.Second), time.Now()
+		in := due(2*time.Second, 5)
+		var first sync.WaitGroup
+		first.Go(func() {
+			if _, err := (&task{patient: 6 * time.Second, server: &server{}}).run(t, r.Runner, in); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(9 * time.Second)
+		in.Before = 1
+		second := task{patient: 10 * time.Second, server: &server{}}
+		_, err := second.run(t, r.Runner, in)
+		require.NoError(t, err)
+		first.Wait()
+		require.Equal(t, 22*time.Second, time.Since(start))
+		var at []time.Duration
+		for _, alive := range second.alive {
+			at = append(at, alive.Sub(start))
+		}
+		require.Equal(t, []time.Duration{14 * time.Second, 19 * time.Second}, at)
+	})
+}
+
 func TestWhatTakesOverSends(t *testing.T) {
 	t.Parallel()
 	t.Run("where the one before sent nothing", func(t *testing.T) {
@@ -89,6 +117,18 @@ func TestWhatTakesOverSends(t *testing.T) {
 			_, err = (&task{patient: patient, server: &server{}, attempt: 2}).run(t, r, in)
 			require.NoError(t, err)
 			require.Equal(t, 2, sent)
+		})
+	})
+	t.Run("another action of the same execution", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			r := newClocked(0)
+			in := due(time.Second, 5)
+			for _, in.Execution.ActionName = range []job.ActionName{job.MainAction, job.ErrorAction} {
+				_, err := (&task{patient: patient, server: &server{}}).run(t, r.Runner, in)
+				require.NoError(t, err)
+			}
+			require.Len(t, r.sent, 2)
 		})
 	})
 	t.Run("when what is known of the one before has been forgotten", func(t *testing.T) {

@@ -16,9 +16,11 @@ import (
 // window is how far ahead the occurrences of these tests are dispatched.
 const window = 10 * time.Second
 
-// silence is how long nothing may be heard of an attempt after its due time, of
-// a job whose executions take no time, until its worker counts as killed.
-const silence = 4 * time.Second
+// How long nothing may be heard of an attempt until its worker counts as killed.
+const (
+	silence     = 4 * time.Second  // after its due time, if it is held
+	longSilence = 30 * time.Second // after its start, if it is sent at once
+)
 
 // newAhead is a world in which occurrences are dispatched ahead by the window.
 func newAhead(t *testing.T, properties string) *world {
@@ -168,49 +170,33 @@ func TestAJobLearnsFromItsExecutions(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct {
-		name    string
-		second  func(*world) // what is special about the execution at 00:01
-		lead    time.Duration
-		patient time.Duration // for which the third execution may be silent after its due time
+		name   string
+		second func(*world) // what is special about the execution at 00:01
+		lead   time.Duration
 	}{
-		{"a lead", func(w *world) { w.learns = func(sending) int { return 12_000 } }, 12 * time.Second, silence},
-		{"a lead from a failure", func(w *world) { w.act = failing([]job.Attempt{{Number: 1}}, 12_000) }, 12 * time.Second, silence},
-		{"nothing from a failure of an older worker", func(w *world) { w.act = failing([]job.Attempt{{Number: 1}}) }, window, silence},
-		{"nothing from a failure that tells nothing", func(w *world) { w.act = failing() }, window, silence},
-		{"how long they take", func(w *world) { w.takes(2500 * time.Millisecond) }, window, silence + 5*time.Second},
-		{"how long they take until a retry", func(w *world) {
-			w.took = func(n int) time.Duration { return map[int]time.Duration{2: 9 * time.Second, 3: 4 * time.Second}[n] }
-			w.fails(func(s sending) bool { return s.Execution.Repeat == 2 && s.attempt == 1 })
-		}, window, silence},
+		{"a lead", func(w *world) { w.learns = func(sending) int { return 12_000 } }, 12 * time.Second},
+		{"a lead from a failure", func(w *world) { w.act = failing([]job.Attempt{{Number: 1}}, 12_000) }, 12 * time.Second},
+		{"nothing from a failure of an older worker", func(w *world) { w.act = failing([]job.Attempt{{Number: 1}}) }, window},
+		{"nothing from a failure that tells nothing", func(w *world) { w.act = failing() }, window},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newAhead(t, `"action":{`+get+`,"retryPolicy":{"retryType":"fixed","retryInterval":"PT15S","retryCount":1}},"recurrence":{`+minutely+`}`)
 			tt.second(w)
 			w.run(150 * time.Second)
-			third := w.executions()[2]
-			require.Equal(t, newYear.Add(2*time.Minute-tt.lead), third.began)
-			require.WithinDuration(t, newYear.Add(2*time.Minute+tt.patient), third.began.Add(third.options.HeartbeatTimeout), 2*time.Millisecond)
+			require.Equal(t, newYear.Add(2*time.Minute-tt.lead), w.executions()[2].began)
 			w.requireSound()
 		})
 	}
-	t.Run("nothing yet, of one that has not run", func(t *testing.T) {
-		t.Parallel()
-		w := newAhead(t, every(minutely))
-		w.run(30 * time.Second)
-		require.Zero(t, w.sent[0].options.HeartbeatTimeout)
-	})
-	t.Run("not how late they were decided", func(t *testing.T) {
+	t.Run("nothing from one that was decided late", func(t *testing.T) {
 		t.Parallel()
 		w := newAhead(t, every(minutely))
 		w.now = newYear.Add(150*time.Second + time.Millisecond) // nothing ran until then
 		w.run(190 * time.Second)
-		last := w.sent[len(w.sent)-1]
-		require.Equal(t, newYear.Add(3*time.Minute), last.at)
-		require.Equal(t, newYear.Add(3*time.Minute+silence+2*time.Millisecond), last.began.Add(last.options.HeartbeatTimeout))
+		require.Equal(t, newYear.Add(3*time.Minute), w.sent[len(w.sent)-1].at)
 		require.Zero(t, w.sent[0].Lead, "there was no timer that could have been too late")
 	})
-	t.Run("and error actions and runs on demand go by neither", func(t *testing.T) {
+	t.Run("and error actions and runs on demand have no lead", func(t *testing.T) {
 		t.Parallel()
 		w := newAhead(t, withErrorAction(noRetry, "")+`,"recurrence":{`+minutely+`}`)
 		w.fails(func(s sending) bool { return s.Execution.Repeat > 1 && s.Execution.ActionName == job.MainAction })
@@ -218,10 +204,46 @@ func TestAJobLearnsFromItsExecutions(t *testing.T) {
 		w.run(30 * time.Second)
 		require.Len(t, w.sent, 3)
 		for _, s := range w.sent[1:] {
-			require.Zero(t, s.options.HeartbeatTimeout)
 			require.Zero(t, s.Lead)
 		}
 	})
+}
+
+func TestHowLongAWorkerMayBeSilent(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, job string
+		arrange   func(*world)
+	}{
+		{"with the first execution", every(minutely), func(*world) {}},
+		{"with one that is decided late", every(minutely), func(w *world) { w.now = newYear.Add(50*time.Second + time.Millisecond) }},
+		{"after executions that took long", every(minutely), func(w *world) { w.takes(20 * time.Second) }},
+		{"after retries", `"action":{` + get + `,"retryPolicy":{"retryType":"fixed","retryInterval":"PT15S","retryCount":1}},"recurrence":{` + minutely + `}`,
+			func(w *world) { w.fails(func(s sending) bool { return s.attempt == 1 }) }},
+		{"with an error action", withErrorAction(noRetry, "") + `,"recurrence":{` + minutely + `}`,
+			func(w *world) { w.fails(func(s sending) bool { return s.Execution.ActionName == job.MainAction }) }},
+		{"with a run on demand", every(minutely), func(w *world) { w.update(30*time.Second, workflows.UpdateRun) }},
+		{"in a run that began before occurrences were dispatched ahead", every(minutely), func(w *world) { w.next.Lead = 0 }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newAhead(t, tt.job)
+			tt.arrange(w)
+			w.run(140 * time.Second)
+			require.Greater(t, len(w.sent), 2)
+			for _, s := range w.sent {
+				if s.attempt > 1 {
+					continue // the timeout is the first one's
+				}
+				want := longSilence
+				if held := s.Execution.Due.Sub(s.began); held > 0 {
+					want = held + silence
+				}
+				require.InDelta(t, want, s.options.HeartbeatTimeout, float64(2*time.Millisecond))
+			}
+			w.requireSound()
+		})
+	}
 }
 
 func TestWhatIsHeldHasNotHappenedYet(t *testing.T) {
@@ -592,7 +614,9 @@ func TestAChangeWhileAnAnswerWaits(t *testing.T) {
 func TestAnOccurrenceWhoseWorkerWasKilledIsTakenOver(t *testing.T) {
 	t.Parallel()
 	const none, retries = noRetry, `,"retryPolicy":{"retryType":"fixed","retryInterval":"PT30S","retryCount":2}`
-	lost := func(times time.Duration) string { return clock(newYear.Add(5*time.Minute + times*silence)) }
+	lost := func(times time.Duration) string { // the first time while it was held
+		return clock(newYear.Add(5*time.Minute + silence + (times-1)*longSilence))
+	}
 	for _, tt := range []struct {
 		name, policy string
 		fates        []fate
@@ -641,7 +665,7 @@ func TestALossTeachesNoPatience(t *testing.T) {
 	w.run(125 * time.Second)
 	third := w.executions()[2]
 	require.Equal(t, newYear.Add(2*time.Minute), third.at)
-	require.Less(t, third.began.Add(third.options.HeartbeatTimeout).Sub(third.at), silence+time.Second)
+	require.Equal(t, silence, third.began.Add(third.options.HeartbeatTimeout).Sub(third.at))
 	w.requireSound()
 }
 

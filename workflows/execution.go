@@ -145,22 +145,19 @@ func (j *jobLoop) attempt(ctx workflow.Context, e *execution, name job.ActionNam
 
 // dispatch runs one action's activity.
 func (j *jobLoop) dispatch(ctx workflow.Context, e *execution, input activities.Input) error {
-	now := workflow.Now(ctx)
-	held := max(0, e.Due.Sub(now))
+	held := max(0, e.Due.Sub(workflow.Now(ctx)))
 	policy := retryPolicy(input.Action.RetryPolicy)
 	policy.MaximumAttempts -= int32(input.Before)
+	policy.NonRetryableErrorTypes = []string{"TemporalTimeout:Heartbeat"} // the workflow can do better; see takeOver
 	options := workflow.ActivityOptions{
 		StartToCloseTimeout: held + attemptTimeout,
+		HeartbeatTimeout:    lossTimeout,
 		WaitForCancellation: true, // an attempt that is under way ends as it ends, and is told so
 		RetryPolicy:         policy,
 		Summary:             fmt.Sprintf("%s due %s: %s", input.Execution.ActionName, e.Due.Format(time.RFC3339), input.Action.Text()),
 	}
-	regular := input.Execution.ActionName == job.MainAction && !e.demanded && j.Lead > 0
-	if regular && j.Lag > 0 {
-		// A killed worker is missed when a whole execution, were it twice as slow
-		// as the last one, would be over.
-		options.HeartbeatTimeout = held + lossTimeout + 2*milliseconds(j.Lag)
-		policy.NonRetryableErrorTypes = []string{"TemporalTimeout:Heartbeat"} // the workflow can do better; see takeOver
+	if held > 0 {
+		options.HeartbeatTimeout = held + heldLossTimeout
 	}
 	ctx = workflow.WithActivityOptions(ctx, options)
 	var out activities.Output
@@ -168,8 +165,8 @@ func (j *jobLoop) dispatch(ctx workflow.Context, e *execution, input activities.
 	if err != nil || len(out.Attempts) > 1 || input.Before > 0 {
 		j.failures = true
 	}
-	if regular {
-		j.learn(now, workflow.Now(ctx), e, &out, err)
+	if input.Execution.ActionName == job.MainAction && !e.demanded && j.Lead > 0 {
+		j.learn(&out, err)
 	}
 	return err
 }

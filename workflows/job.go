@@ -34,7 +34,6 @@ type JobInput struct {
 	// Lead is how far ahead of its due time the next occurrence is dispatched, in
 	// milliseconds. It is 0 in runs that began before there was such a thing.
 	Lead int `json:"lead,omitempty"`
-	Lag  int `json:"lag,omitempty"` // milliseconds from the last due time until the end of its execution was seen; 0: unknown
 	// Hold is within what time an occurrence that is next is dispatched at once, in
 	// milliseconds, instead of sleeping until its lead; see [activities.Lead].
 	Hold int `json:"hold,omitempty"`

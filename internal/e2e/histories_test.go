@@ -387,7 +387,7 @@ func jobAhead(t *testing.T, s *stack, jobs string) string {
 	first, second := now.Add(8*time.Second), now.Add(20*time.Second)
 	id := s.started(t, jobs, hourly(target.URL+"/old"), now, func(in *workflows.JobInput) {
 		in.Plan = workflows.Planned{Due: []time.Time{first, second}, Done: true}
-		in.Lead, in.Lag = 8000, 50
+		in.Lead = 8000
 	})
 	url := jobs + "/j"
 	eventually(t, 6*time.Second, "hold", func() bool { return s.isHeld(t, id) })

@@ -364,28 +364,55 @@ func TestALongAttemptGivesSignsOfLife(t *testing.T) {
 		patient time.Duration
 		want    []time.Duration // after the start
 	}{
-		{"before half of the time is over in which it is missed", 6 * time.Second, []time.Duration{4 * time.Second, 7 * time.Second, 10 * time.Second}},
-		{"seldom where that is long", 10 * time.Second, []time.Duration{6 * time.Second, 11 * time.Second}},
+		{"before half of the time is over in which it is missed", 6 * time.Second, []time.Duration{3 * time.Second, 6 * time.Second, 9 * time.Second}},
+		{"seldom where that is long", 10 * time.Second, []time.Duration{4 * time.Second, 9 * time.Second}},
 		{"but not too often", time.Second, []time.Duration{
-			3500 * time.Millisecond, 5 * time.Second, 6500 * time.Millisecond, 8 * time.Second, 9500 * time.Millisecond, 11 * time.Second,
+			3 * time.Second, 4 * time.Second, 5 * time.Second, 6 * time.Second, 7 * time.Second, 8 * time.Second, 9 * time.Second, 10 * time.Second, 11 * time.Second,
 		}},
 		{"and nowhere else", 0, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r, start := newClocked(10*time.Second), time.Now()
+				r, start := newClocked(9500*time.Millisecond), time.Now()
 				k := task{patient: tt.patient, server: &server{}, earlier: []job.Attempt{{Number: 1, Message: "refused"}}, attempt: 2}
 				_, err := k.run(t, r.Runner, due(2*time.Second, 3))
 				require.NoError(t, err)
 				var at []time.Duration
-				for _, alive := range k.alive {
-					at = append(at, alive.Sub(start))
+				for _, alive := range k.server.heard {
+					at = append(at, alive.at.Sub(start))
+					require.Equal(t, "1  refused\n", history(alive.earlier), "the records so far are kept")
 				}
 				require.Equal(t, tt.want, at)
-				if tt.want != nil {
-					require.Equal(t, "1  refused\n", history(k.handedOver), "the records so far are kept")
-				}
+			})
+		})
+	}
+}
+
+func TestWhatTheServerAnswersToASignOfLife(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		answer error
+		heard  int
+		ends   time.Duration // after the start
+		want   string
+	}{
+		{"all is well", nil, 5, 11500 * time.Millisecond, "1 Completed fine\n"},
+		{"that it is too busy, and is told again", errors.New("busy"), 9, 11500 * time.Millisecond, "1 Completed fine\n"},
+		{"that it has given it up, and what it comes to is kept", serviceerror.NewNotFound("gone"), 1, 11500 * time.Millisecond, "1 Completed fine\n"},
+		{"that it is cancelled, which ends it", temporal.NewCanceledError(), 1, 3 * time.Second,
+			"1 Failed the execution was cancelled; the request may have been sent\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r, start := newClocked(9500*time.Millisecond), time.Now()
+				k := task{patient: 4 * time.Second, server: &server{answer: func(time.Time) error { return tt.answer }}}
+				attempts, _ := k.run(t, r.Runner, due(2*time.Second, 3))
+				require.Equal(t, tt.want, history(attempts))
+				require.Equal(t, tt.ends, time.Since(start))
+				require.Len(t, k.server.heard, tt.heard)
 			})
 		})
 	}
@@ -452,7 +479,7 @@ func TestTheLastAttemptOfAnActivityThatTookOverTellsAll(t *testing.T) {
 
 func TestAnExecutionTeachesALead(t *testing.T) {
 	t.Parallel()
-	const slow = 1500 * time.Millisecond
+	const slow = time.Second
 	most := activities.DefaultLead().Max
 	for _, tt := range []struct {
 		name    string

@@ -5,33 +5,43 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 
 	"almanac/job"
 )
 
 // aliveInterval is the least time between two signs of life of an attempt, and
 // after it is due before the first.
-const aliveInterval = 1500 * time.Millisecond
+const aliveInterval = time.Second
 
-// A pulse tells the server that an attempt is on its way, which would count a
-// silent one as lost: each time that half of the time until then is over.
-type pulse struct {
-	C       <-chan time.Time // when to beat; nil where the server does not listen
-	earlier []job.Attempt    // the records of the attempts before, which the next one is handed
-}
-
-// newPulse returns the pulse of an attempt that is on its way as soon as it is due.
-func newPulse(ctx context.Context, earlier []job.Attempt, due time.Time) *pulse {
-	p := &pulse{earlier: earlier}
-	if info := activity.GetInfo(ctx); info.HeartbeatTimeout > 0 {
-		held := max(0, time.Until(due))
-		left := time.Until(info.StartedTime.Add(info.HeartbeatTimeout)) - held
-		p.C = time.After(held + max(aliveInterval, left/2))
+// keepAlive tells the server that an attempt is on its way once it is due, for
+// the server would count a silent one as lost: when a quarter of the time until
+// then is over, and from then on when half of it is. It returns when over ends,
+// and reports whether the execution was cancelled before. An attempt that the
+// server has given up goes on: what it comes to is of use to whatever takes over.
+func keepAlive(ctx, over context.Context, earlier []job.Attempt, due time.Time) (cancelled bool) {
+	info := activity.GetInfo(ctx)
+	if info.HeartbeatTimeout == 0 {
+		return false
 	}
-	return p
-}
-
-func (p *pulse) beat(ctx context.Context) {
-	activity.RecordHeartbeat(ctx, p.earlier, true)
-	p.C = time.After(max(aliveInterval, activity.GetInfo(ctx).HeartbeatTimeout/2))
+	held := max(0, time.Until(due))
+	left := time.Until(info.StartedTime.Add(info.HeartbeatTimeout)) - held
+	for wait := held + max(aliveInterval, left/4); ; {
+		select {
+		case <-over.Done():
+			return false
+		case <-time.After(wait):
+		}
+		err := heartbeat(over, earlier, true)
+		switch {
+		case temporal.IsCanceledError(err):
+			return true
+		case isWithdrawn(err):
+			return false
+		case err != nil:
+			wait = aliveInterval
+		default:
+			wait = max(aliveInterval, info.HeartbeatTimeout/2)
+		}
+	}
 }

@@ -238,13 +238,15 @@ func (r *Runner) watch(ctx, attempt context.Context, end context.CancelCauseFunc
 	timeout := time.After(limit)
 	stopping := activity.GetWorkerStopChannel(ctx)
 	var stop <-chan time.Time
-	alive := newPulse(ctx, earlier, time.Now())
+	go func() {
+		if keepAlive(ctx, attempt, earlier, time.Now()) {
+			end(errCancelled)
+		}
+	}()
 	for {
 		select {
 		case <-attempt.Done():
 			return
-		case <-alive.C:
-			alive.beat(ctx)
 		case <-timeout:
 			end(fmt.Errorf("timed out: not complete after %g s", limit.Seconds()))
 		case <-stopping:

@@ -65,7 +65,6 @@ type task struct {
 	server  *server         // what is told of it at once; nil means that nobody is
 
 	handedOver []job.Attempt
-	alive      []time.Time // when it was heard of by the SDK's own heartbeats
 }
 
 // run executes the task in a test environment and returns the records of its attempts.
@@ -159,7 +158,6 @@ func (o *taskOutbound[C]) GetClient(context.Context) C { return any(o.task.serve
 
 func (o *taskOutbound[C]) RecordHeartbeat(ctx context.Context, details ...any) {
 	if ctx.Err() == nil {
-		o.task.alive = append(o.task.alive, time.Now())
 		o.Next.RecordHeartbeat(ctx, details...)
 	}
 }

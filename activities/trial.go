@@ -119,18 +119,19 @@ func (t *trials) await(ctx context.Context, in *Input, number int, earlier []job
 	if p == nil {
 		return nil
 	}
-	alive := newPulse(ctx, earlier, in.Execution.Due)
-	for over := false; !over; {
-		select {
-		case <-p.over:
-			over = true
-		case <-alive.C:
-			alive.beat(ctx)
-		case <-ctx.Done():
-			return &trial{unsent: errRecalled()}
-		case <-activity.GetWorkerStopChannel(ctx):
-			return &trial{unsent: errReleased("the worker stopped while it waited for an earlier attempt")}
+	waiting, end := context.WithCancel(ctx)
+	defer end()
+	go func() {
+		if keepAlive(ctx, waiting, earlier, in.Execution.Due) {
+			end()
 		}
+	}()
+	select {
+	case <-p.over:
+	case <-waiting.Done():
+		return &trial{unsent: errRecalled()}
+	case <-activity.GetWorkerStopChannel(ctx):
+		return &trial{unsent: errReleased("the worker stopped while it waited for an earlier attempt")}
 	}
 	if p.unsent != nil || errors.Is(p.err, errCancelled) { // it ended because the server had given it up
 		return nil

@@ -78,10 +78,10 @@ func TestWhatTakesOverFromALivingAttemptGivesSignsOfLife(t *testing.T) {
 		first.Wait()
 		require.Equal(t, 22*time.Second, time.Since(start))
 		var at []time.Duration
-		for _, alive := range second.alive {
-			at = append(at, alive.Sub(start))
+		for _, alive := range second.server.heard {
+			at = append(at, alive.at.Sub(start))
 		}
-		require.Equal(t, []time.Duration{14 * time.Second, 19 * time.Second}, at)
+		require.Equal(t, []time.Duration{11500 * time.Millisecond, 16500 * time.Millisecond, 21500 * time.Millisecond}, at)
 	})
 }
 

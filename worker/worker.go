@@ -72,11 +72,6 @@ func New(ctx context.Context, o Options) (worker.Worker, error) {
 		// it is shorter than the queue, tasks time out and are done twice: of a
 		// thousand jobs due in one second, every task did with 1 s.
 		StickyScheduleToStartTimeout: 5 * time.Second,
-
-		// An attempt knows itself how seldom it may tell that it is on its way. The
-		// SDK would hold that back for most of the time after which the server
-		// counts it as lost.
-		MaxHeartbeatThrottleInterval: time.Second,
 	})
 	w.RegisterWorkflowWithOptions(workflows.Job, workflow.RegisterOptions{Name: workflows.TypeJob})
 	w.RegisterWorkflowWithOptions(workflows.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})

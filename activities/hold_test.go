@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -44,6 +45,13 @@ func (s *server) RecordActivityHeartbeat(_ context.Context, _ []byte, details ..
 		return nil
 	}
 	return s.answer(now)
+}
+
+// beats returns what it was told.
+func (s *server) beats() []beat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.heard)
 }
 
 // patient is a heartbeat timeout that no test comes to.
@@ -379,7 +387,7 @@ func TestALongAttemptGivesSignsOfLife(t *testing.T) {
 				_, err := k.run(t, r.Runner, due(2*time.Second, 3))
 				require.NoError(t, err)
 				var at []time.Duration
-				for _, alive := range k.server.heard {
+				for _, alive := range k.server.beats() {
 					at = append(at, alive.at.Sub(start))
 					require.Equal(t, "1  refused\n", history(alive.earlier), "the records so far are kept")
 				}
@@ -412,7 +420,7 @@ func TestWhatTheServerAnswersToASignOfLife(t *testing.T) {
 				attempts, _ := k.run(t, r.Runner, due(2*time.Second, 3))
 				require.Equal(t, tt.want, history(attempts))
 				require.Equal(t, tt.ends, time.Since(start))
-				require.Len(t, k.server.heard, tt.heard)
+				require.Len(t, k.server.beats(), tt.heard)
 			})
 		})
 	}

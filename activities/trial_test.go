@@ -71,14 +71,15 @@ func TestWhatTakesOverFromALivingAttemptGivesSignsOfLife(t *testing.T) {
 			}
 		})
 		time.Sleep(9 * time.Second)
-		in.Before = 1
+		again := in
+		again.Before = 1
 		second := task{patient: 10 * time.Second, server: &server{}}
-		_, err := second.run(t, r.Runner, in)
+		_, err := second.run(t, r.Runner, again)
 		require.NoError(t, err)
 		first.Wait()
 		require.Equal(t, 22*time.Second, time.Since(start))
 		var at []time.Duration
-		for _, alive := range second.server.heard {
+		for _, alive := range second.server.beats() {
 			at = append(at, alive.at.Sub(start))
 		}
 		require.Equal(t, []time.Duration{11500 * time.Millisecond, 16500 * time.Millisecond, 21500 * time.Millisecond}, at)

@@ -41,6 +41,15 @@ type Input struct {
 	Lead        int           `json:"lead,omitempty"`   // how far ahead of its due time it was dispatched, in milliseconds; 0: it was not
 }
 
+// Earliest returns when an attempt of an activity that was scheduled at an instant
+// can have been sent at the earliest.
+func (in *Input) Earliest(scheduled time.Time) time.Time {
+	if due := in.Execution.Due; due.After(scheduled) {
+		return due
+	}
+	return scheduled
+}
+
 // Output is the result of an action that succeeded.
 type Output struct {
 	Attempts []job.Attempt `json:"attempts"`       // every attempt, oldest first; the last one completed
@@ -104,7 +113,7 @@ type Runner struct {
 func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	ready := time.Now()
 	info := activity.GetInfo(ctx)
-	attempts := FillLost(r.earlier(ctx), int(info.Attempt)-1, info.ScheduledTime, ready)
+	attempts := FillLost(r.earlier(ctx), int(info.Attempt)-1, in.Earliest(info.ScheduledTime), ready)
 	t := r.try(ctx, &in, attempts)
 	if t.unsent != nil {
 		return Output{}, t.unsent

@@ -313,7 +313,7 @@ func (e *ending) records(kept []job.Attempt, input *activities.Input, scheduled,
 	if len(attempts) < len(kept) {
 		attempts = kept
 	}
-	since := scheduled.GetEventTime().AsTime()
+	since := input.Earliest(scheduled.GetEventTime().AsTime())
 	last := int(started.GetActivityTaskStartedEventAttributes().GetAttempt())
 	switch {
 	case e.canceled && len(attempts) == 0 && e.at.Before(input.Execution.Due):

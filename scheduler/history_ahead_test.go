@@ -231,6 +231,7 @@ func TestHistoryTellsWhatWasDispatchedAhead(t *testing.T) {
 				require.True(t, i == 0 || !r.Start.After(whole[i-1].Start), "newest first")
 				if strings.Contains(r.Message, "worker stopped") {
 					require.Contains(t, r.Message, "may have been sent")
+					require.False(t, r.Start.Before(occurrence), "it was held until then")
 				}
 			}
 			if len(whole) > 0 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 
 	"almanac/job"
@@ -18,24 +19,67 @@ const (
 
 const lostMessage = "The worker stopped before it recorded the outcome; the request may have been sent."
 
-// Attempts returns the records, oldest first, that the error of an action's
-// activity carries. An activity that failed carries all. One that timed out
-// carries those its attempts left behind: see [FillLost] for the others.
-func Attempts(err error) []job.Attempt {
-	var attempts []job.Attempt
-	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.Type() == ErrTypeFailed && failed.Details(&attempts) == nil {
-		return attempts
-	}
-	if timeout, ok := errors.AsType[*temporal.TimeoutError](err); ok && timeout.LastHeartbeatDetails(&attempts) == nil {
-		return attempts
-	}
-	return nil
+// A Report is what the error of an action's activity says of its attempts.
+type Report struct {
+	Attempts []job.Attempt `json:"attempts,omitempty"` // every attempt of the activity that was sent, oldest first
+	Lead     int           `json:"lead,omitempty"`     // as in [Output]
 }
 
-// FillLost appends a record for every attempt up to number last that left none
-// because its worker died. They fall between the end of the attempt before, or
-// since where there is none, and until.
-func FillLost(attempts []job.Attempt, last int, since, until time.Time) []job.Attempt {
+func unsent(why error, attempts []job.Attempt) error {
+	return temporal.NewApplicationErrorWithOptions(why.Error(), ErrTypeUnsent, temporal.ApplicationErrorOptions{
+		NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{Report{Attempts: attempts}},
+	})
+}
+
+// An Ending is what is known of an action's activity that ended with an error.
+type Ending struct {
+	Report        // with a record of an attempt that was lost after its request may have left
+	Unsent   bool // the last attempt was not sent; it has no record
+	Lost     bool // nothing was heard of its worker any more
+	Canceled bool // the server cancelled it when no worker had it; it says nothing of earlier attempts
+}
+
+// EndingOf returns what the error of an action's activity says. The record of an
+// attempt that was lost spans the time from since, or the attempt before, until
+// until.
+func EndingOf(err error, since, until time.Time) Ending {
+	var e Ending
+	timeout, lost := errors.AsType[*temporal.TimeoutError](err)
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && !lost {
+		_ = failed.Details(&e.Report) // nothing is known of what cannot be read
+		e.Unsent = failed.Type() == ErrTypeUnsent
+		return e
+	}
+	if !lost {
+		e.Canceled = temporal.IsCanceledError(err)
+		return e
+	}
+	e.Lost = true
+	var p Progress
+	if timeout.HasLastHeartbeatDetails() && timeout.LastHeartbeatDetails(&p) != nil {
+		p.Sent = 1 // it cannot be read, but something was recorded
+	}
+	e.Attempts = p.Attempts
+	if e.Unsent = !p.MaybeSent(); !e.Unsent {
+		e.Attempts = fillLost(e.Attempts, len(e.Attempts)+1, since, until)
+	}
+	return e
+}
+
+// LossErrors returns the types of the errors by which the server reports that a
+// worker was not heard of any more. A retry policy names them as final, so that
+// the workflow decides what follows.
+func LossErrors() []string {
+	return []string{
+		"TemporalTimeout:" + enums.TIMEOUT_TYPE_HEARTBEAT.String(),
+		"TemporalTimeout:" + enums.TIMEOUT_TYPE_START_TO_CLOSE.String(),
+	}
+}
+
+// fillLost appends a record for every attempt up to number last that left none.
+// They fall between the end of the attempt before, or since where there is none,
+// and until.
+func fillLost(attempts []job.Attempt, last int, since, until time.Time) []job.Attempt {
 	for n := len(attempts) + 1; n <= last; n++ {
 		start := since
 		if len(attempts) > 0 {

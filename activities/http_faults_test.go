@@ -235,7 +235,8 @@ func TestTargetsThatTakeTheirTime(t *testing.T) {
 }
 
 // pipes is a network without delays. What Accept returns is the other end of
-// what dial returned.
+// what dial returned; once it is closed, dial fails: a transport may dial for a
+// request that got another connection meanwhile.
 type pipes struct {
 	dialled chan net.Conn
 	closed  context.Context
@@ -248,10 +249,14 @@ func newPipes(t *testing.T) *pipes {
 	return p
 }
 
-func (p *pipes) dial() net.Conn {
+func (p *pipes) dial() (net.Conn, error) {
 	ours, theirs := net.Pipe()
-	p.dialled <- theirs
-	return ours
+	select {
+	case p.dialled <- theirs:
+		return ours, nil
+	case <-p.closed.Done():
+		return nil, net.ErrClosed
+	}
 }
 
 func (p *pipes) Accept() (net.Conn, error) {
@@ -280,7 +285,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 				connections := 0
 				h := activities.NewHTTP(activities.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
 					connections++
-					return network.dial(), nil
+					return network.dial()
 				}})
 				s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					io.WriteString(w, strings.Repeat("x", size))

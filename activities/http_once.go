@@ -10,6 +10,9 @@ import (
 	"sync/atomic"
 )
 
+// errLeaseOver ends a request before it is written; nobody is shown it.
+var errLeaseOver = errors.New("the time within which the request might be sent was over")
+
 var errConnectionLost = errors.New("the host closed the connection before its answer was complete")
 
 // onceTransport writes a request at most once.
@@ -25,13 +28,24 @@ func (t onceTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context()) // ends with its parent, which lives as long as the body
 	var written atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		WroteHeaders: func() { written.Store(true) },
-		GotConn: func(info httptrace.GotConnInfo) {
-			// Over HTTP/2 only what the server said it did not process is repeated.
-			if !written.Load() || isHTTP2(info.Conn) {
-				return
+		WroteHeaders: func() {
+			if !errors.Is(context.Cause(ctx), errLeaseOver) { // else the connection is closed
+				written.Store(true)
+				begun(ctx)
 			}
-			cancel(errConnectionLost)
+		},
+		GotConn: func(info httptrace.GotConnInfo) {
+			switch {
+			case !written.Load() && !mayBegin(ctx):
+				cancel(errLeaseOver)
+				if isHTTP2(info.Conn) { // others use it too, and a request that is cancelled is not written
+					return
+				}
+			case !written.Load() || isHTTP2(info.Conn): // over HTTP/2 only what the server said it did not process is repeated
+				return
+			default:
+				cancel(errConnectionLost)
+			}
 			info.Conn.Close() // so that writing fails, which may come before the context is looked at
 		},
 	})

@@ -55,7 +55,7 @@ func TestRetryAfter(t *testing.T) {
 				go s.Serve(network)
 				defer s.Close()
 				h := activities.NewHTTP(activities.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
-					return network.dial(), nil
+					return network.dial()
 				}})
 				_, err := h.Send(t.Context(), execution, action(job.Request{URI: "http://busy.example"}))
 				require.ErrorContains(t, err, "the host answered ")

@@ -156,7 +156,7 @@ func TestEveryAttemptHasTheSameIdempotencyKey(t *testing.T) {
 		k := task{attempt: n + 1, earlier: earlier}
 		_, err := k.run(t, runner(sender), in)
 		require.ErrorContains(t, err, "503 ServiceUnavailable")
-		earlier = k.handedOver
+		earlier = k.server.handedOver()
 	}
 	require.Equal(t, []string{execution.ID, execution.ID, execution.ID}, keys)
 }

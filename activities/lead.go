@@ -18,15 +18,10 @@ type Lead struct {
 	Hold     time.Duration // what is due within this time is dispatched at once; 0: nothing is
 }
 
-// FirstLead is the lead of a job that has learnt nothing yet. It is shorter than
-// any other, so that a herd of new jobs, which is late, comes after jobs that are
-// due in the same second and have run before.
-const FirstLead = 150 * time.Millisecond
-
 // DefaultLead are bounds that serve up to a few thousand jobs in one second on
 // a small machine.
 func DefaultLead() Lead {
-	return Lead{Min: 250 * time.Millisecond, Max: 20 * time.Second, Hold: time.Minute}
+	return Lead{Min: 8 * time.Second, Max: 20 * time.Second, Hold: time.Minute}
 }
 
 // maxHeld is how many attempts a process holds at most before it has jobs sleep
@@ -40,7 +35,7 @@ const enoughSlack = time.Second
 
 // slowLead is the least lead of a job whose last attempt took long. From its due
 // time on, an attempt may be silent for as long as it was held, and some seconds:
-// the longer that is, the less often it has to tell that it is on its way.
+// the longer that is, the fewer heartbeats it needs.
 const slowLead = 15 * time.Second
 
 // next returns the lead after one with which the action was ready slack before

@@ -3,7 +3,9 @@ package activities
 import (
 	"context"
 	"errors"
+	"time"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -18,7 +20,7 @@ import (
 const (
 	TypeMissing = "MissingWorkflows"
 	TypeUpdate  = "UpdateWorkflows"
-	TypePending = "PendingAttempts"
+	TypePending = "PendingActions"
 )
 
 // Lookups are the activities that ask or change workflows.
@@ -106,16 +108,20 @@ func each(ctx context.Context, ids []string, ask func(ctx context.Context, id st
 	return yes, nil
 }
 
-// Pending are the records of the attempts so far of an activity that waits for
-// its next attempt.
+// Pending is how far an action's activity that has not ended has come.
 type Pending struct {
-	ActivityID string        `json:"id"`
-	Attempts   []job.Attempt `json:"attempts"`
+	Activity  string        `json:"id"`
+	Attempts  []job.Attempt `json:"attempts,omitempty"`  // the records so far, oldest first
+	Cancelled bool          `json:"cancelled,omitempty"` // its cancellation was requested: no fence is passed any more
+	Sent      bool          `json:"sent,omitempty"`      // the request of the attempt that left no record yet may have left
+	Until     time.Time     `json:"until,omitzero"`      // by the server's clock, until when that attempt may begin to send, if it has not
+	Next      time.Time     `json:"next,omitzero"`       // by the server's clock, when the next attempt begins; zero: it has begun, or may at any time
 }
 
-// PendingAttempts returns the attempts that the calling workflow's activities
-// have made so far. Temporal forgets them when a waiting activity is cancelled.
-func (l *Lookups) PendingAttempts(ctx context.Context) ([]Pending, error) {
+// PendingActions returns the calling workflow's activities that perform actions
+// and have not ended. The answer may be old, but never mixes states: if an activity
+// is shown as cancelled, all fences that it ever passed before that are shown.
+func (l *Lookups) PendingActions(ctx context.Context) ([]Pending, error) {
 	w := activity.GetInfo(ctx).WorkflowExecution
 	found, err := activity.GetClient(ctx).DescribeWorkflowExecution(ctx, w.ID, w.RunID)
 	if err != nil {
@@ -127,14 +133,25 @@ func (l *Lookups) PendingAttempts(ctx context.Context) ([]Pending, error) {
 	}
 	var pending []Pending
 	for _, a := range found.GetPendingActivities() {
-		var attempts []job.Attempt
-		if a.GetHeartbeatDetails() == nil {
+		if a.GetActivityType().GetName() != TypeAction {
 			continue
 		}
-		if err := payloads.FromPayloads(a.GetHeartbeatDetails(), &attempts); err != nil {
-			return nil, err
+		var progress Progress
+		if details := a.GetHeartbeatDetails(); details != nil {
+			if err := payloads.FromPayloads(details, &progress); err != nil {
+				return nil, err
+			}
 		}
-		pending = append(pending, Pending{ActivityID: a.GetActivityId(), Attempts: attempts})
+		var next time.Time
+		if t := a.GetNextAttemptScheduleTime(); t != nil {
+			next = t.AsTime()
+		}
+		pending = append(pending, Pending{
+			Activity: a.GetActivityId(), Next: next, Attempts: progress.Attempts,
+			Cancelled: a.GetState() == enums.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED,
+			Sent:      progress.MaybeSent(),
+			Until:     a.GetLastHeartbeatTime().AsTime().Add(time.Duration(progress.Lease) * time.Millisecond),
+		})
 	}
 	return pending, nil
 }

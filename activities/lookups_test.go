@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"almanac/activities"
 	"almanac/internal/calls"
@@ -34,6 +36,7 @@ type directory struct {
 	workflows map[string]entry // by id
 	wait      func(context.Context) error
 	pending   []*workflow.PendingActivityInfo
+	silent    error // what a description of a workflow comes to
 
 	mu      sync.Mutex
 	updates []client.UpdateWorkflowOptions // guarded by mu
@@ -73,6 +76,9 @@ func (d *directory) DescribeWorkflow(ctx context.Context, id, _ string) (*client
 }
 
 func (d *directory) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if d.silent != nil {
+		return nil, d.silent
+	}
 	return &workflowservice.DescribeWorkflowExecutionResponse{
 		WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{Status: enums.WORKFLOW_EXECUTION_STATUS_COMPLETED},
 		PendingActivities:     d.pending,
@@ -143,7 +149,7 @@ func (d *directory) lookWith(o worker.Options, name string, arguments ...any) (c
 	lookups := &activities.Lookups{}
 	env.RegisterActivityWithOptions(lookups.MissingWorkflows, activity.RegisterOptions{Name: activities.TypeMissing})
 	env.RegisterActivityWithOptions(lookups.UpdateWorkflows, activity.RegisterOptions{Name: activities.TypeUpdate})
-	env.RegisterActivityWithOptions(lookups.PendingAttempts, activity.RegisterOptions{Name: activities.TypePending})
+	env.RegisterActivityWithOptions(lookups.PendingActions, activity.RegisterOptions{Name: activities.TypePending})
 	return env.ExecuteActivity(name, arguments...)
 }
 
@@ -288,30 +294,75 @@ func TestLookupsEndWhenTheyAreCancelled(t *testing.T) {
 	}
 }
 
-func TestPendingAttempts(t *testing.T) {
+func TestPendingActions(t *testing.T) {
 	t.Parallel()
 	payloads := func(v any) *common.Payloads {
 		p, err := converter.GetDefaultDataConverter().ToPayloads(v)
 		require.NoError(t, err)
 		return p
 	}
-	attempts := []job.Attempt{{Number: 1, Outcome: job.OutcomeFailed, Message: "404 Not Found"}}
-	t.Run("are those of the activities that made some", func(t *testing.T) {
+	const started, cancelled = enums.PENDING_ACTIVITY_STATE_STARTED, enums.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED
+	one := []job.Attempt{{Number: 1, Outcome: job.OutcomeFailed, Message: "404 Not Found"}}
+	at := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name  string
+		kind  string // of activity; empty means one that performs an action
+		state enums.PendingActivityState
+		heard any  // the last heartbeat's details; nil: no heartbeat came
+		next  bool // whether the server tells when the next attempt is
+		want  []activities.Pending
+	}{
+		{"one that no worker has", "", enums.PENDING_ACTIVITY_STATE_SCHEDULED, nil, false, []activities.Pending{{Activity: "8"}}},
+		{"one that is held", "", started, nil, false, []activities.Pending{{Activity: "8"}}},
+		{"one that is held and cancelled", "", cancelled, nil, false, []activities.Pending{{Activity: "8", Cancelled: true}}},
+		{"one that passed its fence", "", started, activities.Progress{Sent: 1, Lease: 1200}, false,
+			[]activities.Pending{{Activity: "8", Sent: true, Until: at.Add(1200 * time.Millisecond)}}},
+		{"one that was cancelled after its fence", "", cancelled, activities.Progress{Sent: 1, Lease: 1200}, false,
+			[]activities.Pending{{Activity: "8", Cancelled: true, Sent: true, Until: at.Add(1200 * time.Millisecond)}}},
+		{"one that was sent", "", started, activities.Progress{Sent: 1}, false, []activities.Pending{{Activity: "8", Sent: true, Until: at}}},
+		{"one that waits for a retry", "", enums.PENDING_ACTIVITY_STATE_SCHEDULED, activities.Progress{Attempts: one, Sent: 1}, true,
+			[]activities.Pending{{Activity: "8", Attempts: one, Until: at, Next: at.Add(30 * time.Second)}}},
+		{"one that waits for a worker to try again", "", enums.PENDING_ACTIVITY_STATE_SCHEDULED, activities.Progress{Attempts: one, Sent: 1}, false,
+			[]activities.Pending{{Activity: "8", Attempts: one, Until: at}}},
+		{"one that passed the fence of a retry", "", started, activities.Progress{Attempts: one, Sent: 2, Lease: 1000}, false,
+			[]activities.Pending{{Activity: "8", Attempts: one, Sent: true, Until: at.Add(time.Second)}}},
+		{"no activity of another type", activities.TypeMissing, started, "progress of its own", false, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			a := &workflow.PendingActivityInfo{
+				ActivityId: "8", ActivityType: &common.ActivityType{Name: cmp.Or(tt.kind, activities.TypeAction)}, State: tt.state,
+			}
+			if tt.next {
+				a.NextAttemptScheduleTime = timestamppb.New(at.Add(30 * time.Second))
+			}
+			if tt.heard != nil {
+				a.HeartbeatDetails, a.LastHeartbeatTime = payloads(tt.heard), timestamppb.New(at)
+			}
+			value, err := (&directory{pending: []*workflow.PendingActivityInfo{a}}).look(activities.TypePending)
+			require.NoError(t, err)
+			var got []activities.Pending
+			require.NoError(t, value.Get(&got))
+			if tt.heard == nil {
+				for i := range got {
+					require.False(t, got[i].Until.After(at), "no lease was ever asked for")
+					got[i].Until = time.Time{}
+				}
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
+	t.Run("are an error if progress cannot be read", func(t *testing.T) {
 		t.Parallel()
-		d := &directory{pending: []*workflow.PendingActivityInfo{
-			{ActivityId: "5"},
-			{ActivityId: "8", HeartbeatDetails: payloads(attempts)},
-		}}
-		value, err := d.look(activities.TypePending)
-		require.NoError(t, err)
-		var got []activities.Pending
-		require.NoError(t, value.Get(&got))
-		require.Equal(t, []activities.Pending{{ActivityID: "8", Attempts: attempts}}, got)
-	})
-	t.Run("that cannot be read are an error", func(t *testing.T) {
-		t.Parallel()
-		d := &directory{pending: []*workflow.PendingActivityInfo{{ActivityId: "8", HeartbeatDetails: payloads("attempts")}}}
+		d := &directory{pending: []*workflow.PendingActivityInfo{{
+			ActivityId: "8", ActivityType: &common.ActivityType{Name: activities.TypeAction}, HeartbeatDetails: payloads("progress"),
+		}}}
 		_, err := d.look(activities.TypePending)
-		require.Error(t, err)
+		require.Error(t, err, "it is not taken for unsent")
+	})
+	t.Run("are an error if the server does not answer", func(t *testing.T) {
+		t.Parallel()
+		_, err := (&directory{silent: serviceerror.NewUnavailable("away")}).look(activities.TypePending)
+		require.ErrorContains(t, err, "away")
 	})
 }

@@ -71,7 +71,7 @@ func (t *tokens) authorization(ctx context.Context, a *job.Authentication) (stri
 			return authorization, nil
 		}
 		// The others still want it when the one who asked first has given up.
-		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), oauthTimeout, errOAuthTimeout)
+		ctx, cancel := context.WithTimeoutCause(withoutLease(context.WithoutCancel(ctx)), oauthTimeout, errOAuthTimeout)
 		defer cancel()
 		return t.request(ctx, key, a)
 	})

@@ -92,7 +92,7 @@ func inBubble(t *testing.T, f func(t *testing.T, b *bubble)) {
 		}
 		b.sender = activities.NewHTTP(activities.HTTPOptions{
 			Authority: "http://authority.example",
-			Dial:      func(_ context.Context, _, address string) (net.Conn, error) { return hosts[address].dial(), nil },
+			Dial:      func(_ context.Context, _, address string) (net.Conn, error) { return hosts[address].dial() },
 		})
 		f(t, b)
 	})

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -25,8 +26,13 @@ import (
 const TypeAction = "Action"
 
 // ErrTypeFailed is the type of the application error that a failed attempt
-// returns. The error of the last one carries all records; see [Attempts].
+// returns. Its details are a [Report].
 const ErrTypeFailed = "ActionFailed"
+
+// ErrTypeUnsent is the type of the application error of an attempt that ended
+// before its request could have left: its job was changed, its worker stopped, or
+// the server did not answer. Its details are a [Report] of the attempts before.
+const ErrTypeUnsent = "Unsent"
 
 // DefaultTimeout is how long an attempt may take. The activity's
 // StartToCloseTimeout must be longer, for the outcome has to be reported too.
@@ -35,20 +41,16 @@ const DefaultTimeout = time.Minute
 // Input is what the activity is to do.
 type Input struct {
 	Execution   job.Execution `json:"execution"`
-	Action      job.Action    `json:"action"`           // without its error action
-	MaxAttempts int           `json:"max"`              // MaximumAttempts of the activity's retry policy, at least 1
-	Before      int           `json:"before,omitempty"` // attempts of activities before this one, whose workers were killed
-	Lead        int           `json:"lead,omitempty"`   // how far ahead of its due time it was dispatched, in milliseconds; 0: it was not
+	Action      job.Action    `json:"action"`              // without its error action
+	MaxAttempts int           `json:"max"`                 // MaximumAttempts of the activity's retry policy, at least 1
+	Before      int           `json:"before,omitempty"`    // attempts of the activities before this one whose requests may have left
+	TakesOver   bool          `json:"takesOver,omitempty"` // the last of these was taken for lost
+	Lead        int           `json:"lead,omitempty"`      // how far ahead of its due time it was dispatched, in milliseconds; 0: nothing is learnt from it
 }
 
-// Earliest returns when an attempt of an activity that was scheduled at an instant
-// can have been sent at the earliest.
-func (in *Input) Earliest(scheduled time.Time) time.Time {
-	if due := in.Execution.Due; due.After(scheduled) {
-		return due
-	}
-	return scheduled
-}
+// held reports whether an attempt that the server started at an instant is held
+// until it is due.
+func (in *Input) held(started time.Time) bool { return in.Execution.Due.After(started) }
 
 // Output is the result of an action that succeeded.
 type Output struct {
@@ -101,54 +103,148 @@ type Runner struct {
 	Timeout time.Duration // for one attempt; 0 means DefaultTimeout
 	Grace   time.Duration // how long a running attempt may go on when the worker stops; less than the worker's stop timeout
 	Lead    Lead
+	Now     func() time.Time // this machine's clock; nil means time.Now
 
-	holds  holds
-	trials trials
-	pace   pace
+	once     sync.Once
+	clock    clock
+	holds    holds
+	outcomes outcomes
+	pace     pace
 }
 
 // Run makes one attempt of an action, once that is due. Until the last attempt
 // the records are handed to the next one as heartbeat details; in the end they
-// are in the output, or in the error's details.
+// are in the output, or in the error's details. The types of its errors are
+// [ErrTypeFailed] and [ErrTypeUnsent].
 func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
-	ready := time.Now()
+	r.once.Do(func() { r.clock.read = r.Now })
 	info := activity.GetInfo(ctx)
-	attempts := FillLost(r.earlier(ctx), int(info.Attempt)-1, in.Earliest(info.ScheduledTime), ready)
-	t := r.try(ctx, &in, attempts)
-	if t.unsent != nil {
-		return Output{}, t.unsent
+	r.clock.observe(info.StartedTime, r.Log)
+	slack := r.clock.until(in.Execution.Due)
+	recorded := r.earlier(ctx)
+	attempts := fillLost(recorded, int(info.Attempt)-1, later(in.Execution.Due, info.ScheduledTime), info.StartedTime)
+	if err := r.awaitRetry(ctx, recorded, in.Action.RetryPolicy); err != nil {
+		return Output{}, unsent(err, attempts)
 	}
-	took, err := t.end.Sub(t.start), t.err
-	lead := r.nextLead(&in, info.Attempt, ready, took)
+	o := r.attempt(ctx, &in, attempts)
+	if o.unsent != nil {
+		return Output{}, unsent(o.unsent, attempts)
+	}
+	took, err := o.end.Sub(o.start), o.err
+	lead := r.nextLead(&in, info.Attempt, slack, took)
+
 	level := slog.LevelDebug
 	if err != nil {
 		level = slog.LevelInfo
 	}
 	r.Log.Log(ctx, level, "attempt ended", slog.String("collection", in.Execution.Collection), slog.String("job", in.Execution.Job),
-		slog.String("execution", in.Execution.ID), slog.Int("attempt", len(attempts)+1), slog.Bool("ok", err == nil), slog.Duration("took", took))
+		slog.String("execution", in.Execution.ID), slog.Int("attempt", in.Before+len(attempts)+1), slog.Bool("ok", err == nil), slog.Duration("took", took))
 
 	record := job.Attempt{
-		Number: len(attempts) + 1, Start: t.start.UTC(), End: t.end.UTC(),
-		Outcome: job.OutcomeCompleted, Message: t.message,
+		Number: len(attempts) + 1, Start: o.start.UTC(), End: o.end.UTC(),
+		Outcome: job.OutcomeCompleted, Message: o.message,
 	}
 	if err != nil {
-		record.Outcome, record.Message = job.OutcomeFailed, cmp.Or(t.message, err.Error())
+		record.Outcome, record.Message = job.OutcomeFailed, cmp.Or(o.message, err.Error())
 	}
 	attempts = bounded(append(attempts, record))
 	if err == nil {
 		return Output{Attempts: attempts, Lead: lead, Hold: r.nextHold()}, nil
 	}
-	return Output{}, report(ctx, err, attempts, lead, in)
+	return Output{}, r.report(ctx, err, attempts, lead, in)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// awaitRetry waits until the retry interval after the last attempt is over. It is,
+// unless the server crashed: then it may hand out a task a second time, which it
+// takes for that of the next attempt (Temporal 1.32).
+func (r *Runner) awaitRetry(ctx context.Context, recorded []job.Attempt, p *job.RetryPolicy) error {
+	if len(recorded) == 0 {
+		return nil
+	}
+	return r.waitUntil(ctx, recorded[len(recorded)-1].End.Add(p.Interval()))
+}
+
+// attempt makes the attempt, unless this process made the one that the server took
+// for lost: then it returns the outcome of that.
+func (r *Runner) attempt(ctx context.Context, in *Input, earlier []job.Attempt) *outcome {
+	key := outcomeKey{in.Execution.ID, in.Execution.ActionName, in.Before + len(earlier)}
+	if in.TakesOver && len(earlier) == 0 {
+		stop := r.keepAlive(ctx, Progress{}, nil)
+		o := r.outcomes.await(ctx, key)
+		stop()
+		if o != nil {
+			return o
+		}
+	}
+	key.number++
+	finish := r.outcomes.begin(key)
+	o := r.hold(ctx, in, earlier)
+	finish(o)
+	return o
+}
+
+// hold waits until the execution is due, passes the fence before, and has the
+// action performed once.
+func (r *Runner) hold(ctx context.Context, in *Input, earlier []job.Attempt) *outcome {
+	due := in.Execution.Due
+	var h *hold
+	if in.held(activity.GetInfo(ctx).StartedTime) {
+		h = r.holds.enter(in.Execution.ID, due, r.clock.until(due))
+	}
+	sent := sync.OnceFunc(func() { r.holds.sent(h) })
+	defer sent()
+	err := r.awaitFence(ctx, h, due)
+	var l *lease
+	least := leaseTime
+	if err == nil {
+		l, err = r.fence(ctx, in, earlier, least)
+	}
+	if err == nil && h != nil {
+		err = r.waitUntil(ctx, due)
+	}
+	for err == nil {
+		if o := r.sendLeased(ctx, in, earlier, l, sent); o != nil {
+			h.yield(ctx)
+			return o
+		}
+		least = min(2*least, maxLease) // to connect may take longer than the last one
+		l, err = r.fence(ctx, in, earlier, least)
+	}
+	return &outcome{unsent: err}
+}
+
+// sendLeased has the action performed once if that begins before the lease is
+// over. It returns nil if it did not: nothing was sent.
+func (r *Runner) sendLeased(ctx context.Context, in *Input, earlier []job.Attempt, l *lease, sent func()) *outcome {
+	end := r.pace.begin(sent)
+	defer end()
+	if l.over() {
+		return nil
+	}
+	o := &outcome{start: time.Now()}
+	o.message, o.err = r.send(withLease(ctx, l), *in, earlier, l)
+	if l.refused.Load() && !l.used.Load() {
+		return nil
+	}
+	o.end = o.start.Add(time.Since(o.start))
+	return o
 }
 
 // nextLead returns how far ahead the next execution should be dispatched, in
-// milliseconds, after an attempt that was ready at an instant and took some time;
-// 0 means that nothing was learnt.
-func (r *Runner) nextLead(in *Input, attempt int32, ready time.Time, took time.Duration) int {
+// milliseconds, after an attempt that was ready slack before its due time and took
+// some time; 0 means that nothing was learnt.
+func (r *Runner) nextLead(in *Input, attempt int32, slack, took time.Duration) int {
 	if in.Lead == 0 || in.Before > 0 || attempt > 1 {
 		return 0
 	}
-	next := r.Lead.next(time.Duration(in.Lead)*time.Millisecond, in.Execution.Due.Sub(ready))
+	next := r.Lead.next(time.Duration(in.Lead)*time.Millisecond, slack)
 	if took > aliveInterval {
 		next = max(next, min(slowLead, r.Lead.Max))
 	}
@@ -166,18 +262,20 @@ func (r *Runner) nextHold() int {
 
 // report returns the activity's error for a failed attempt, and sees to it
 // that the records survive.
-func report(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) error {
+func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) error {
 	_, permanent := errors.AsType[*PermanentError](err)
 	// A receiver that fails is no fault of the worker's: benign errors are not
 	// logged as the SDK's own.
-	options := temporal.ApplicationErrorOptions{NonRetryable: permanent, Category: temporal.ApplicationErrorCategoryBenign}
+	options := temporal.ApplicationErrorOptions{
+		NonRetryable: permanent, Category: temporal.ApplicationErrorCategoryBenign,
+		Details: []any{Report{Attempts: attempts, Lead: lead}},
+	}
 	if last := in.Before+int(activity.GetInfo(ctx).Attempt) >= in.MaxAttempts; !last && !permanent {
 		options.NextRetryDelay = retryDelay(err, in.Action.RetryPolicy)
-		// The SDK sends a task's first heartbeat before the call returns. It has
-		// to get through where the attempt failed because its context ended, too.
-		activity.RecordHeartbeat(context.WithoutCancel(ctx), attempts, false)
-	} else {
-		options.Details = []any{attempts, lead}
+		// The record has to get through if the attempt failed because its context ended, too.
+		if failed := r.heartbeat(context.WithoutCancel(ctx), Progress{Attempts: attempts, Sent: len(attempts)}); failed != nil && !isWithdrawn(failed) {
+			r.Log.WarnContext(ctx, "the record of an attempt could not be kept for the next one", slog.Any("error", failed))
+		}
 	}
 	return temporal.NewApplicationErrorWithOptions(cut(err.Error(), maxErrorText), ErrTypeFailed, options)
 }
@@ -195,21 +293,21 @@ func retryDelay(err error, p *job.RetryPolicy) time.Duration {
 	return 0
 }
 
-// earlier returns the records of the attempts before this one.
+// earlier returns the records of this activity's attempts before this one.
 func (r *Runner) earlier(ctx context.Context) []job.Attempt {
-	var attempts []job.Attempt
+	var p Progress
 	if !activity.HasHeartbeatDetails(ctx) {
 		return nil
 	}
-	if err := activity.GetHeartbeatDetails(ctx, &attempts); err != nil {
+	if err := activity.GetHeartbeatDetails(ctx, &p); err != nil {
 		r.Log.WarnContext(ctx, "records of earlier attempts cannot be read", slog.Any("error", err))
 		return nil
 	}
-	return attempts
+	return p.Attempts
 }
 
 // send has the action performed within the limits of one attempt.
-func (r *Runner) send(ctx context.Context, in Input, earlier []job.Attempt) (message string, err error) {
+func (r *Runner) send(ctx context.Context, in Input, earlier []job.Attempt, l *lease) (message string, err error) {
 	kind := in.Action.Type.Kind()
 	sender, ok := r.Senders[kind]
 	if !ok {
@@ -217,7 +315,8 @@ func (r *Runner) send(ctx context.Context, in Input, earlier []job.Attempt) (mes
 	}
 	attempt, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
-	go r.watch(ctx, attempt, end, earlier)
+	go r.watch(ctx, attempt, end)
+	defer r.keepAlive(ctx, Progress{Attempts: earlier, Sent: len(earlier) + 1}, l)()
 	defer func() {
 		if p := recover(); p != nil {
 			// The value may quote anything, secrets included; the stack does not.
@@ -235,23 +334,17 @@ func (r *Runner) send(ctx context.Context, in Input, earlier []job.Attempt) (mes
 
 // Why an attempt ended before its sender was done, in words for the history.
 var (
-	errStopped   = errors.New("the worker was stopped; the request may have been sent")
-	errCancelled = &PermanentError{errors.New("the execution was cancelled; the request may have been sent")}
-	errPanic     = errors.New("an internal error of Almanac, described in its log, ended the attempt; the request may have been sent")
+	errStopped = errors.New("the worker was stopped; the request may have been sent")
+	errPanic   = errors.New("an internal error of Almanac, described in its log, ended the attempt; the request may have been sent")
 )
 
-// watch ends the attempt, with its cause, when its time is up, when the worker
-// stops, or when Temporal withdraws the activity, whose context is ctx.
-func (r *Runner) watch(ctx, attempt context.Context, end context.CancelCauseFunc, earlier []job.Attempt) {
+// watch ends the attempt, with its cause, when its time is up or when the worker
+// stops. Nothing else ends it: what was sent is not cancelled.
+func (r *Runner) watch(ctx, attempt context.Context, end context.CancelCauseFunc) {
 	limit := cmp.Or(r.Timeout, DefaultTimeout)
 	timeout := time.After(limit)
 	stopping := activity.GetWorkerStopChannel(ctx)
 	var stop <-chan time.Time
-	go func() {
-		if keepAlive(ctx, attempt, earlier, time.Now()) {
-			end(errCancelled)
-		}
-	}()
 	for {
 		select {
 		case <-attempt.Done():
@@ -262,19 +355,6 @@ func (r *Runner) watch(ctx, attempt context.Context, end context.CancelCauseFunc
 			stopping, stop = nil, time.After(r.Grace)
 		case <-stop:
 			end(errStopped)
-		case <-ctx.Done():
-			end(withdrawn(ctx))
 		}
-	}
-}
-
-// withdrawn returns why the activity's own context ended: a worker that stops
-// ends it last, after its stop timeout.
-func withdrawn(ctx context.Context) error {
-	select {
-	case <-activity.GetWorkerStopChannel(ctx):
-		return errStopped
-	default:
-		return errCancelled
 	}
 }

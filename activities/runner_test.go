@@ -7,12 +7,11 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
@@ -22,180 +21,6 @@ import (
 	"almanac/activities"
 	"almanac/job"
 )
-
-var execution = job.Execution{
-	ID:         "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
-	Due:        time.Date(2015, 9, 10, 2, 0, 0, 500, time.FixedZone("", 2*60*60)),
-	Repeat:     7,
-	ActionName: job.MainAction,
-	Job:        "nightly",
-	Collection: "reports",
-}
-
-// A sendFunc is a sender for one test.
-type sendFunc func(ctx context.Context) (string, error)
-
-func (f sendFunc) Send(ctx context.Context, _ job.Execution, _ *job.Action) (string, error) {
-	return f(ctx)
-}
-
-func fails(text string) sendFunc {
-	return func(context.Context) (string, error) { return "", errors.New(text) }
-}
-
-func runner(s activities.Sender) *activities.Runner {
-	return &activities.Runner{
-		Senders: map[job.ActionType]activities.Sender{job.ActionHTTP: s, job.ActionHTTPS: s},
-		Log:     slog.New(slog.DiscardHandler),
-	}
-}
-
-func input(maxAttempts int) activities.Input {
-	return activities.Input{Execution: execution, Action: job.Action{Type: "http"}, MaxAttempts: maxAttempts}
-}
-
-// task is one activity task: what a worker gets from Temporal, and what it
-// hands over to the next attempt.
-type task struct {
-	attempt int32           // 0 means 1
-	earlier []job.Attempt   // heartbeat details
-	stop    chan struct{}   // closed when the worker stops
-	ctx     context.Context // the activity's context ends with it; nil means never
-	patient time.Duration   // HeartbeatTimeout of the activity
-	server  *server         // what is told of it at once; nil means that nobody is
-
-	handedOver []job.Attempt
-}
-
-// run executes the task in a test environment and returns the records of its attempts.
-func (k *task) run(t testing.TB, r *activities.Runner, in activities.Input) ([]job.Attempt, error) {
-	t.Helper()
-	out, err := k.execute(t, r, in)
-	if err != nil {
-		return activities.Attempts(err), err
-	}
-	return out.Attempts, nil
-}
-
-// lead executes the task and returns the lead that it teaches.
-func (k *task) lead(t testing.TB, r *activities.Runner, in activities.Input) int {
-	t.Helper()
-	out, err := k.execute(t, r, in)
-	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
-		require.NoError(t, failed.Details(new([]job.Attempt), &out.Lead))
-	}
-	return out.Lead
-}
-
-func (k *task) execute(t testing.TB, r *activities.Runner, in activities.Input) (out activities.Output, err error) {
-	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(discard{})
-	env := suite.NewTestActivityEnvironment()
-	env.SetWorkerOptions(worker.Options{
-		Interceptors:              []interceptor.WorkerInterceptor{&taskInterceptor{task: k}},
-		BackgroundActivityContext: k.ctx,
-	})
-	env.RegisterActivityWithOptions(r.Run, activity.RegisterOptions{Name: activities.TypeAction})
-	env.SetOnActivityHeartbeatListener(func(_ *activity.Info, details converter.EncodedValues) {
-		if err := details.Get(&k.handedOver); err != nil {
-			t.Error(err)
-		}
-	})
-	if k.earlier != nil {
-		env.SetHeartbeatDetails(k.earlier)
-	}
-	if k.stop != nil {
-		env.SetWorkerStopChannel(k.stop)
-	}
-	value, err := env.ExecuteActivity(activities.TypeAction, in)
-	if err != nil {
-		return out, err
-	}
-	require.NoError(t, value.Get(&out))
-	return out, nil
-}
-
-// taskInterceptor does what the environment does not: it sets the attempt's
-// number and heartbeat timeout, has a client and, like a server, misses
-// heartbeats whose context has ended.
-type taskInterceptor struct {
-	interceptor.WorkerInterceptorBase
-	task *task
-}
-
-func (i *taskInterceptor) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
-	return &taskInbound{interceptor.ActivityInboundInterceptorBase{Next: next}, i.task}
-}
-
-type taskInbound struct {
-	interceptor.ActivityInboundInterceptorBase
-	task *task
-}
-
-func (i *taskInbound) Init(out interceptor.ActivityOutboundInterceptor) error {
-	return i.Next.Init(newTaskOutbound(out, i.task, out.GetClient))
-}
-
-// A taskOutbound's C is a type of the SDK that cannot be named: a client.
-type taskOutbound[C any] struct {
-	interceptor.ActivityOutboundInterceptorBase
-	task *task
-}
-
-func newTaskOutbound[C any](next interceptor.ActivityOutboundInterceptor, k *task, _ func(context.Context) C) *taskOutbound[C] {
-	return &taskOutbound[C]{interceptor.ActivityOutboundInterceptorBase{Next: next}, k}
-}
-
-func (o *taskOutbound[C]) GetInfo(ctx context.Context) activity.Info {
-	info := o.Next.GetInfo(ctx)
-	info.Attempt = max(o.task.attempt, 1)
-	info.HeartbeatTimeout = o.task.patient
-	return info
-}
-
-func (o *taskOutbound[C]) GetClient(context.Context) C { return any(o.task.server).(C) }
-
-func (o *taskOutbound[C]) RecordHeartbeat(ctx context.Context, details ...any) {
-	if ctx.Err() == nil {
-		o.Next.RecordHeartbeat(ctx, details...)
-	}
-}
-
-type discard struct{}
-
-func (discard) Debug(string, ...any) {}
-func (discard) Info(string, ...any)  {}
-func (discard) Warn(string, ...any)  {}
-func (discard) Error(string, ...any) {}
-
-func applicationError(t *testing.T, err error) *temporal.ApplicationError {
-	t.Helper()
-	failed, ok := errors.AsType[*temporal.ApplicationError](err)
-	require.True(t, ok, "want an application error, got %v", err)
-	require.Equal(t, activities.ErrTypeFailed, failed.Type())
-	return failed
-}
-
-// history is the outcomes and messages of attempts, a line each.
-func history(attempts []job.Attempt) string {
-	var b strings.Builder
-	for _, a := range attempts {
-		fmt.Fprintf(&b, "%d %s %s\n", a.Number, a.Outcome, a.Message)
-	}
-	return b.String()
-}
-
-func requireInOrder(t *testing.T, attempts []job.Attempt) {
-	t.Helper()
-	for i, a := range attempts {
-		require.Equal(t, i+1, a.Number)
-		require.False(t, a.End.Before(a.Start), "attempt %d ends before it starts", a.Number)
-		if i > 0 {
-			require.False(t, a.Start.Before(attempts[i-1].End), "attempt %d starts before the one before it ends", a.Number)
-		}
-	}
-}
 
 const lost = "The worker stopped before it recorded the outcome; the request may have been sent."
 
@@ -213,21 +38,22 @@ func TestSuccessReturnsEveryAttempt(t *testing.T) {
 func TestFailureBeforeTheLastAttemptHandsItsRecordOver(t *testing.T) {
 	t.Parallel()
 	var k task
-	_, err := k.run(t, runner(fails("refused")), input(2))
+	attempts, err := k.run(t, runner(fails("refused")), input(2))
 	failed := applicationError(t, err)
 	require.False(t, failed.NonRetryable())
-	require.False(t, failed.HasDetails(), "records travel in the heartbeat")
 	require.Equal(t, "refused", failed.Message())
-	require.Equal(t, "1 Failed refused\n", history(k.handedOver))
+	require.Equal(t, "1 Failed refused\n", history(attempts), "the server keeps them if a cancellation comes before the retry")
+	require.Equal(t, "1 Failed refused\n", history(k.server.handedOver()))
+	require.False(t, k.server.beats()[1].MaybeSent(), "nothing is sent before the next attempt passes its fence")
 }
 
 func TestLastFailureCarriesEveryRecord(t *testing.T) {
 	t.Parallel()
-	k := task{attempt: 2, earlier: []job.Attempt{{Number: 1, Outcome: job.OutcomeFailed, Message: "refused"}}}
+	k := task{attempt: 2, earlier: refused()}
 	attempts, err := k.run(t, runner(fails("reset")), input(2))
 	applicationError(t, err)
 	require.Equal(t, "1 Failed refused\n2 Failed reset\n", history(attempts))
-	require.Empty(t, k.handedOver)
+	require.Len(t, k.server.beats(), 1, "no other attempt needs the record")
 }
 
 func TestTheHistoryShowsTheMessageAndTheErrorStaysShort(t *testing.T) {
@@ -325,20 +151,34 @@ func TestFirstAttemptLostStartsWhenItWasScheduled(t *testing.T) {
 	require.WithinRange(t, attempts[0].Start, attempts[0].End.Add(-time.Hour), attempts[0].End)
 }
 
-func TestLostAttemptNeverEndsBeforeItStarts(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
-	attempts := activities.FillLost(nil, 2, now.Add(time.Second), now)
-	require.Len(t, attempts, 2)
-	requireInOrder(t, attempts)
-}
-
 func TestAttemptsGoOnCountingAfterAReset(t *testing.T) {
 	t.Parallel()
 	k := task{attempt: 1, earlier: []job.Attempt{{Number: 1, Outcome: job.OutcomeFailed}, {Number: 2, Outcome: job.OutcomeFailed}}}
 	attempts, err := k.run(t, runner(sendFunc(func(context.Context) (string, error) { return "fine", nil })), input(5))
 	require.NoError(t, err)
 	require.Equal(t, "1 Failed \n2 Failed \n3 Completed fine\n", history(attempts))
+}
+
+func TestRetryWaitsAlthoughTheServerHandsItOutTooSoon(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in := due(-time.Minute, 2)
+		in.Action.RetryPolicy = &job.RetryPolicy{RetryInterval: "PT15S", RetryCount: 1}
+		earlier := refused()
+		earlier[0].End = time.Now().Add(-2 * time.Second).UTC()
+		k := task{attempt: 2, earlier: earlier}
+		r := newClocked(0)
+		_, err := k.run(t, r.Runner, in)
+		require.NoError(t, err)
+		require.Equal(t, []time.Time{earlier[0].End.Add(15 * time.Second)}, utc(r.sent))
+	})
+}
+
+func utc(all []time.Time) []time.Time {
+	for i := range all {
+		all[i] = all[i].UTC()
+	}
+	return all
 }
 
 func TestMessagesOfOldAttemptsAreShortened(t *testing.T) {
@@ -391,62 +231,6 @@ func TestAttemptHasLimitedTime(t *testing.T) {
 	require.Equal(t, "1 Failed timed out: not complete after 0.02 s\n", history(attempts))
 }
 
-func TestStoppingWorkerEndsTheAttemptAndHandsItOver(t *testing.T) {
-	t.Parallel()
-	k := task{stop: make(chan struct{})}
-	_, err := k.run(t, runner(sendFunc(func(ctx context.Context) (string, error) {
-		close(k.stop)
-		return untilTheEnd(ctx)
-	})), input(2))
-	require.False(t, applicationError(t, err).NonRetryable())
-	require.Equal(t, "1 Failed the worker was stopped; the request may have been sent\n", history(k.handedOver))
-}
-
-func TestWorkerThatIsDoneWaitingEndsTheAttempt(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	k := task{stop: make(chan struct{}), ctx: ctx}
-	r := runner(sendFunc(func(ctx context.Context) (string, error) {
-		close(k.stop)
-		cancel()
-		return untilTheEnd(ctx)
-	}))
-	r.Grace = time.Hour // longer than the worker waits, which is a mistake
-	_, err := k.run(t, r, input(2))
-	require.False(t, applicationError(t, err).NonRetryable())
-	require.Equal(t, "1 Failed the worker was stopped; the request may have been sent\n", history(k.handedOver))
-}
-
-func TestCancelledActivityEndsTheAttemptForGood(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	k := task{ctx: ctx}
-	attempts, err := k.run(t, runner(sendFunc(func(ctx context.Context) (string, error) {
-		cancel()
-		return untilTheEnd(ctx)
-	})), input(2))
-	require.True(t, applicationError(t, err).NonRetryable())
-	require.Equal(t, "1 Failed the execution was cancelled; the request may have been sent\n", history(attempts))
-}
-
-func TestStoppingWorkerLetsAnAttemptEndWithinTheGrace(t *testing.T) {
-	t.Parallel()
-	k := task{stop: make(chan struct{})}
-	r := runner(sendFunc(func(ctx context.Context) (string, error) {
-		close(k.stop)
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(50 * time.Millisecond): // the attempt is under way when the worker stops
-			return "fine", nil
-		}
-	}))
-	r.Grace = time.Minute
-	attempts, err := k.run(t, r, input(2))
-	require.NoError(t, err)
-	require.Equal(t, "1 Completed fine\n", history(attempts))
-}
-
 // Temporal's own retries, with heartbeat details from attempt to attempt.
 func TestRetriesLeaveOneRecordEach(t *testing.T) {
 	t.Parallel()
@@ -463,6 +247,7 @@ func TestRetriesLeaveOneRecordEach(t *testing.T) {
 			var suite testsuite.WorkflowTestSuite
 			suite.SetLogger(discard{})
 			env := suite.NewTestWorkflowEnvironment()
+			env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&connected{client: &server{forward: true}}}})
 			calls := 0
 			env.RegisterActivityWithOptions(runner(sendFunc(func(context.Context) (string, error) {
 				if calls++; calls <= tt.failures {
@@ -470,14 +255,16 @@ func TestRetriesLeaveOneRecordEach(t *testing.T) {
 				}
 				return "fine", nil
 			})).Run, activity.RegisterOptions{Name: activities.TypeAction})
+			in := input(3)
+			in.Action.RetryPolicy = &job.RetryPolicy{RetryInterval: "PT0S"} // no time passes in the activity while the environment waits
 			env.ExecuteWorkflow(func(ctx workflow.Context) ([]job.Attempt, error) {
 				ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 					StartToCloseTimeout: 2 * activities.DefaultTimeout,
 					RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 30 * time.Second, BackoffCoefficient: 1, MaximumAttempts: 3},
 				})
 				var out activities.Output
-				if err := workflow.ExecuteActivity(ctx, activities.TypeAction, input(3)).Get(ctx, &out); err != nil {
-					return activities.Attempts(err), nil
+				if err := workflow.ExecuteActivity(ctx, activities.TypeAction, in).Get(ctx, &out); err != nil {
+					return activities.EndingOf(err, time.Time{}, time.Time{}).Attempts, nil
 				}
 				return out.Attempts, nil
 			})
@@ -490,10 +277,47 @@ func TestRetriesLeaveOneRecordEach(t *testing.T) {
 	}
 }
 
-func TestAttemptsReadsWhatATimeoutLeft(t *testing.T) {
+func TestStoppingWorkerGivesAnAttemptTheGrace(t *testing.T) {
 	t.Parallel()
-	records := []job.Attempt{{Number: 1, Outcome: job.OutcomeFailed, Message: "refused"}}
-	require.Equal(t, records, activities.Attempts(fmt.Errorf("activity: %w", temporal.NewTimeoutError(enumspb.TIMEOUT_TYPE_START_TO_CLOSE, nil, records))))
-	require.Nil(t, activities.Attempts(errors.New("something else")))
-	require.Nil(t, activities.Attempts(temporal.NewApplicationError("text as details", "Other", "not records")))
+	for _, tt := range []struct {
+		name  string
+		takes time.Duration // the request, after the worker stopped
+		grace time.Duration
+		ends  time.Duration // likewise
+		want  string
+	}{
+		{"and it ends within that", 7 * time.Second, 8 * time.Second, 7 * time.Second, "1 Completed fine\n"},
+		{"and ends it after that", 9 * time.Second, 8 * time.Second, 8 * time.Second, "1 Failed the worker was stopped; the request may have been sent\n"},
+		{"of zero, and ends it at once", time.Second, 0, 0, "1 Failed the worker was stopped; the request may have been sent\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := task{stop: make(chan struct{})}
+				r := newClocked(3*time.Second + tt.takes)
+				r.Grace = tt.grace
+				start := time.Now()
+				time.AfterFunc(3*time.Second, func() { close(k.stop) })
+				attempts, err := k.run(t, r.Runner, due(-time.Hour, 2))
+				require.Equal(t, tt.want, history(attempts))
+				require.Equal(t, 3*time.Second+tt.ends, time.Since(start))
+				if err != nil {
+					require.False(t, applicationError(t, err).NonRetryable())
+					require.Equal(t, tt.want, history(k.server.handedOver()))
+				}
+			})
+		})
+	}
+}
+
+func TestRecordIsHandedOverAfterTheContextEnded(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	k := task{ctx: ctx}
+	_, err := k.run(t, runner(sendFunc(func(context.Context) (string, error) {
+		cancel()
+		return "", errors.New("refused")
+	})), input(2))
+	require.False(t, applicationError(t, err).NonRetryable())
+	require.Equal(t, "1 Failed refused\n", history(k.server.handedOver()))
 }

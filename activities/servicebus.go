@@ -13,6 +13,7 @@ import (
 
 	"github.com/Azure/go-amqp"
 
+	"almanac/internal/pool"
 	"almanac/job"
 )
 
@@ -72,7 +73,7 @@ const (
 // success.
 type ServiceBus struct {
 	options     ServiceBusOptions
-	connections *pool[busIdentity, *busConnection]
+	connections *pool.Pool[busIdentity, *busConnection]
 }
 
 // A busIdentity is whose connection it is. Jobs that know the same name of a key
@@ -91,12 +92,12 @@ func NewServiceBus(o ServiceBusOptions) *ServiceBus {
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{Timeout: connectTimeout}).DialContext
 	}
-	return &ServiceBus{options: o, connections: newPool[busIdentity, *busConnection](o.MaxConnections, o.IdleTimeout)}
+	return &ServiceBus{options: o, connections: pool.New[busIdentity, *busConnection](o.MaxConnections, o.IdleTimeout)}
 }
 
 // Close closes the connections, once what is being sent is done. Nothing can
 // be sent afterwards.
-func (s *ServiceBus) Close() { s.connections.close() }
+func (s *ServiceBus) Close() { s.connections.Close() }
 
 // Send sends the message once. Success is that the service accepted it.
 func (s *ServiceBus) Send(ctx context.Context, e job.Execution, a *job.Action) (string, error) {
@@ -124,25 +125,25 @@ func (s *ServiceBus) prepare(e job.Execution, a *job.Action) (*busTarget, *amqp.
 
 // send transfers the message over a shared connection and link.
 func (s *ServiceBus) send(ctx context.Context, t *busTarget, message *amqp.Message) error {
-	connection, err := s.connections.acquire(ctx, t.identity(), func(ctx context.Context) (*busConnection, error) {
+	connection, err := s.connections.Acquire(ctx, t.identity(), func(ctx context.Context) (*busConnection, error) {
 		return s.connect(ctx, t)
 	})
 	if err != nil {
 		return &unsentError{err}
 	}
-	defer connection.release()
-	link, err := connection.value.links.acquire(ctx, strings.ToLower(t.entity), func(ctx context.Context) (*busLink, error) {
-		return connection.value.attach(ctx, t)
+	defer connection.Release()
+	link, err := connection.Value.links.Acquire(ctx, strings.ToLower(t.entity), func(ctx context.Context) (*busLink, error) {
+		return connection.Value.attach(ctx, t)
 	})
 	if err != nil {
-		connection.retireUnless(isRefusal(err))
+		connection.RetireUnless(isRefusal(err))
 		return &unsentError{err}
 	}
-	defer link.release()
-	err = link.value.send(ctx, message)
+	defer link.Release()
+	err = link.Value.send(ctx, message)
 	// A link that was detached is not alive, and so replaced. Of a connection
 	// that says nothing any more that is not known.
-	connection.retireUnless(err == nil || isRefusal(err) || isDetached(err))
+	connection.RetireUnless(err == nil || isRefusal(err) || isDetached(err) || errors.Is(err, errLeaseOver))
 	return err
 }
 

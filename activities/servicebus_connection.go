@@ -17,6 +17,8 @@ import (
 
 	"github.com/Azure/go-amqp"
 	"github.com/google/uuid"
+
+	"almanac/internal/pool"
 )
 
 const (
@@ -32,8 +34,8 @@ const (
 // A busConnection is an AMQP connection to a namespace.
 type busConnection struct {
 	amqp  *amqp.Conn
-	links *pool[string, *busLink] // by lower-cased entity
-	claim chan struct{}           // holds one element; a connection may have one link to $cbs
+	links *pool.Pool[string, *busLink] // by lower-cased entity
+	claim chan struct{}                // holds one element; a connection may have one link to $cbs
 }
 
 // connect opens a connection to the target's namespace, over TLS.
@@ -61,10 +63,10 @@ func (s *ServiceBus) connect(ctx context.Context, t *busTarget) (*busConnection,
 		_ = secure.Close()
 		return nil, err
 	}
-	return &busConnection{amqp: c, links: newPool[string, *busLink](maxLinks, s.options.IdleTimeout), claim: make(chan struct{}, 1)}, nil
+	return &busConnection{amqp: c, links: pool.New[string, *busLink](maxLinks, s.options.IdleTimeout), claim: make(chan struct{}, 1)}, nil
 }
 
-func (c *busConnection) alive() bool {
+func (c *busConnection) Alive() bool {
 	select {
 	case <-c.amqp.Done():
 		return false
@@ -73,9 +75,9 @@ func (c *busConnection) alive() bool {
 	}
 }
 
-func (c *busConnection) close() {
+func (c *busConnection) Close() {
 	_ = c.amqp.Close() // says what broke it before, if anything did
-	c.links.close()
+	c.links.Close()
 }
 
 // A busLink is a link that messages to one entity are sent over.
@@ -124,7 +126,7 @@ var unsendable = &amqp.Message{DeliveryTag: make([]byte, 33)}
 // alive asks the sender, which has no other way to tell: it looks at its link
 // before it looks at a message. An entity's links are detached when nothing was
 // sent for long, or the service moves it; no message needs to fail to find out.
-func (l *busLink) alive() bool {
+func (l *busLink) Alive() bool {
 	if !time.Now().Before(l.renew) {
 		return false
 	}
@@ -132,7 +134,7 @@ func (l *busLink) alive() bool {
 	return isRefusal(err)
 }
 
-func (l *busLink) close() { end(context.Background(), l.session) }
+func (l *busLink) Close() { end(context.Background(), l.session) }
 
 // send transfers a message and waits for the outcome.
 func (l *busLink) send(ctx context.Context, message *amqp.Message) error {
@@ -167,6 +169,10 @@ func (l *busLink) transfer(ctx context.Context, message *amqp.Message) (amqp.Sen
 	case <-ctx.Done():
 		return amqp.SendReceipt{}, context.Cause(ctx)
 	}
+	if !mayBegin(ctx) {
+		return amqp.SendReceipt{}, errLeaseOver
+	}
+	begun(ctx)
 	receipt, err := l.sender.SendWithReceipt(ctx, message, nil)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)

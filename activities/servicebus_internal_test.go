@@ -27,25 +27,25 @@ func TestWhatIsGoneIsNotAlive(t *testing.T) {
 	require.NoError(t, err)
 	connection, err := s.connect(t.Context(), target)
 	require.NoError(t, err)
-	t.Cleanup(connection.close)
+	t.Cleanup(connection.Close)
 	attach := func() *busLink {
 		t.Helper()
 		link, err := connection.attach(t.Context(), target)
 		require.NoError(t, err)
-		require.True(t, link.alive())
+		require.True(t, link.Alive())
 		return link
 	}
 
 	expiring, detached := attach(), attach()
 	expiring.renew = time.Now()
-	require.False(t, expiring.alive(), "its token is about to expire")
+	require.False(t, expiring.Alive(), "its token is about to expire")
 	bus.Detach(t)
-	require.Eventually(t, func() bool { return !detached.alive() }, limit, every)
+	require.Eventually(t, func() bool { return !detached.Alive() }, limit, every)
 
 	last := attach()
-	require.True(t, connection.alive())
+	require.True(t, connection.Alive())
 	bus.Drop(t)
-	require.Eventually(t, func() bool { return !connection.alive() }, limit, every)
-	require.Eventually(t, func() bool { return !last.alive() }, limit, every)
+	require.Eventually(t, func() bool { return !connection.Alive() }, limit, every)
+	require.Eventually(t, func() bool { return !last.Alive() }, limit, every)
 	require.Zero(t, bus.Stats(t).Transfers, "nothing is sent to find out")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/go-amqp"
 
 	"almanac/internal/egress"
+	"almanac/internal/pool"
 )
 
 // Error conditions of Service Bus, of "AMQP errors in Service Bus".
@@ -75,8 +76,8 @@ func busReason(t *busTarget, err error) string {
 		fate = "the message was not sent"
 	}
 	switch {
-	case errors.Is(err, errPoolClosed):
-		return errPoolClosed.Error()
+	case errors.Is(err, pool.ErrClosed):
+		return "the worker was stopped; nothing was sent"
 	case claim != nil:
 		return claimReason(t, claim)
 	case isBroken(err):
@@ -151,7 +152,7 @@ func connectReason(err error) string {
 		return "TLS: the host does not speak TLS at this port"
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Sprintf("it was not ready within %g s", openTimeout.Seconds())
+		return fmt.Sprintf("it was not ready within %g s", pool.OpenTimeout.Seconds())
 	}
 	for _, known := range []func(error) string{dnsReason, tlsReason, connectionReason} {
 		if text := known(err); text != "" {

@@ -86,12 +86,12 @@ func newGround(ctx context.Context, o options, log *slog.Logger) (_ *ground, err
 	g.closeWith(g.sink.close)
 	lead := activities.DefaultLead()
 	lead.Hold = o.maxHold
-	return g, g.open(ctx, c, lead, log)
+	return g, g.open(ctx, c, o, lead, log)
 }
 
 // open starts the worker that knows the workflows of all systems, and
 // Almanac's API.
-func (g *ground) open(ctx context.Context, c client.Client, lead activities.Lead, log *slog.Logger) error {
+func (g *ground) open(ctx context.Context, c client.Client, o options, lead activities.Lead, log *slog.Logger) error {
 	guard, err := egress.Parse(egress.ModeAny, nil, nil)
 	if err != nil {
 		return err
@@ -101,10 +101,7 @@ func (g *ground) open(ctx context.Context, c client.Client, lead activities.Lead
 		return err
 	}
 	g.closeWith(func() error { senders.Close(); return nil })
-	w, err := worker.New(ctx, worker.Options{Client: c, Senders: senders.ByType(), Lead: lead, Log: log})
-	if err != nil {
-		return err
-	}
+	w := worker.New(worker.Options{Client: c, Senders: senders.ByType(), Lead: lead, Log: log})
 	g.almanac = &almanac{temporal: c, sink: g.sink}
 	g.systems = map[string]system{
 		nameLoop: newLoop(c, w, g.sink), nameSchedules: newSchedules(c, w, g.sink), nameAlmanac: g.almanac,
@@ -118,6 +115,7 @@ func (g *ground) open(ctx context.Context, c client.Client, lead activities.Lead
 	limits.Plans = job.UnlimitedPlans()
 	g.service = scheduler.Options{Client: c, Limits: &limits, Log: log}
 	g.almanac.api = g.serve(g.service)
+	g.almanac.api.once = o.once
 	behind := g.service
 	behind.Now = func() time.Time { return time.Now().Add(-backlogAge) }
 	g.almanac.overdue = g.serve(behind)

@@ -43,6 +43,7 @@ type options struct {
 	benchtime   time.Duration // for one engine and schedule
 	synchronous string
 	maxHold     time.Duration
+	once        bool
 	out         string // directory; empty: nothing is written
 	cpuProfile  string // file; empty: none
 }
@@ -67,6 +68,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.DurationVar(&o.benchtime, "benchtime", 500*time.Millisecond, "how long each recurrence engine is asked for each schedule")
 	flags.StringVar(&o.synchronous, "synchronous", devserver.SynchronousFull, "when a commit counts as done: full or normal, as in almanac dev")
 	flags.DurationVar(&o.maxHold, "max-hold", activities.DefaultLead().Hold, "as in almanac dev; with 0s, Almanac's jobs sleep between two ticks")
+	flags.BoolVar(&o.once, "once", false, "Almanac's jobs have retryType none, so that each request is sent at most once")
 	flags.StringVar(&o.out, "out", "", "directory to write benchmarks.md and lateness.svg to; empty: only print")
 	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "file to write a CPU profile of all that runs in this process to, for go tool pprof")
 	if err := flags.Parse(args); err != nil {

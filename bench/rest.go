@@ -18,6 +18,7 @@ import (
 type rest struct {
 	url    string
 	client *http.Client
+	once   bool // jobs get retryType none
 }
 
 func newREST(url string) *rest {
@@ -91,7 +92,11 @@ func (r *rest) putCollection(ctx context.Context, name string) error {
 // Under full load the API may answer that Temporal did not in time; it is asked
 // again then, as the answer says.
 func (r *rest) putJob(ctx context.Context, collection, name, target string, more object) error {
-	properties := object{"action": object{"type": "Http", "request": object{"method": "GET", "uri": target}}}
+	action := object{"type": "Http", "request": object{"method": "GET", "uri": target}}
+	if r.once {
+		action["retryPolicy"] = object{"retryType": "none"}
+	}
+	properties := object{"action": action}
 	maps.Copy(properties, more)
 	for end := time.Now().Add(putWithin); ; {
 		_, err := r.call(ctx, http.MethodPut, jobPath(collection, name), object{"properties": properties}, http.StatusCreated, http.StatusOK)

@@ -128,11 +128,6 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	// of 0.1 s.
 	dynamicconfig.WorkflowExecutionMaxInFlightUpdates.Key(): 1000,
 
-	// A cancelled activity learns of it at once instead of at its next
-	// heartbeat.
-	dynamicconfig.EnableCancelActivityWorkerCommand.Key(): true,
-	dynamicconfig.WorkerCommandsEnabled.Key():             true,
-
 	// All clients share this limit on lists a second; the default of 10 is
 	// soon reached by a few browser tabs.
 	dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): 200,

@@ -120,8 +120,11 @@ func (s *Service) history(ctx context.Context, k job.Key, p job.Page, after posi
 		run.runID = after.run
 	} else {
 		for _, a := range found.GetPendingActivities() {
-			if attempts := decode[[]job.Attempt](s, a.GetHeartbeatDetails()); len(attempts) > 0 {
-				run.expect(a.GetActivityId(), attempts)
+			if a.GetActivityType().GetName() != activities.TypeAction {
+				continue
+			}
+			if p := decode[activities.Progress](s, a.GetHeartbeatDetails()); len(p.Attempts) > 0 {
+				run.expect(activities.Pending{Activity: a.GetActivityId(), Attempts: p.Attempts})
 			}
 		}
 	}
@@ -168,21 +171,18 @@ type reader struct {
 	workflowID string
 	runID      string
 
-	ended    map[int64]ending                // by the event that scheduled the activity
-	started  map[int64]*history.HistoryEvent // likewise
-	expected map[string][]job.Attempt        // by activity id: of activities under way, and of cancelled ones
+	ended    map[int64]ending              // by the event that scheduled the activity
+	started  map[int64]time.Time           // likewise
+	expected map[string]activities.Pending // by activity id: of activities that have not ended, and of cancelled ones
 	open     int
 	batch    []entry
 }
 
 // An ending is how an activity ended.
 type ending struct {
-	at       time.Time
-	attempts []job.Attempt
-	failure  *failure.Failure // nil: it succeeded, or was cancelled
-	err      error            // the same
-	canceled bool
-	timedOut bool
+	at     time.Time
+	result *common.Payloads // of what it completed with
+	err    error            // nil: it completed
 }
 
 // Earlier says where a job's history goes on.
@@ -192,20 +192,24 @@ type earlier struct {
 	failed   string // the newest earlier run that holds a failure
 }
 
-// expect takes the attempts of an activity that has not ended as such.
-func (r *reader) expect(activityID string, attempts []job.Attempt) {
+// expect takes what is known of an activity that has not ended, or of one that was
+// cancelled later.
+func (r *reader) expect(p activities.Pending) {
 	if r.expected == nil {
-		r.expected = map[string][]job.Attempt{}
+		r.expected = map[string]activities.Pending{}
 	}
-	r.expected[activityID] = attempts
+	if _, known := r.expected[p.Activity]; known {
+		return // from later on
+	}
+	r.expected[p.Activity] = p
+	r.open++
 }
 
 // read hands the run's records to enough, in batches that are sorted newest
 // first, until that has enough: then it returns nil. Otherwise it returns what
 // comes before the run.
 func (r *reader) read(ctx context.Context, enough func([]entry) bool) (*earlier, error) {
-	r.ended, r.started = map[int64]ending{}, map[int64]*history.HistoryEvent{}
-	r.open = len(r.expected)
+	r.ended, r.started = map[int64]ending{}, map[int64]time.Time{}
 	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
 		Namespace:       r.service.namespace,
 		Execution:       &common.WorkflowExecution{WorkflowId: r.workflowID, RunId: r.runID},
@@ -248,19 +252,17 @@ func (r *reader) event(e *history.HistoryEvent) {
 	switch e.GetEventType() {
 	case enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
 		a := e.GetActivityTaskCompletedEventAttributes()
-		r.end(a.GetScheduledEventId(), ending{at: at, attempts: decode[activities.Output](r.service, a.GetResult()).Attempts})
+		r.end(a.GetScheduledEventId(), ending{at: at, result: a.GetResult()})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 		a := e.GetActivityTaskFailedEventAttributes()
-		r.end(a.GetScheduledEventId(), r.failed(at, a.GetFailure()))
+		r.end(a.GetScheduledEventId(), ending{at: at, err: r.failure(a.GetFailure())})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
 		a := e.GetActivityTaskTimedOutEventAttributes()
-		end := r.failed(at, a.GetFailure())
-		end.timedOut = true
-		r.end(a.GetScheduledEventId(), end)
+		r.end(a.GetScheduledEventId(), ending{at: at, err: r.failure(a.GetFailure())})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
-		r.end(e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), ending{at: at, canceled: true})
+		r.end(e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), ending{at: at, err: temporal.NewCanceledError()})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_STARTED:
-		r.started[e.GetActivityTaskStartedEventAttributes().GetScheduledEventId()] = e
+		r.started[e.GetActivityTaskStartedEventAttributes().GetScheduledEventId()] = at
 	case enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
 		r.scheduled(e)
 	case enums.EVENT_TYPE_MARKER_RECORDED:
@@ -273,91 +275,76 @@ func (r *reader) end(scheduled int64, e ending) {
 	r.open++
 }
 
-// failed returns the ending of an activity that failed.
-func (r *reader) failed(at time.Time, f *failure.Failure) ending {
-	converter := temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: r.service.converter})
-	err := converter.FailureToError(f)
-	return ending{at: at, failure: f, err: err, attempts: activities.Attempts(err)}
+func (r *reader) failure(f *failure.Failure) error {
+	return temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: r.service.converter}).FailureToError(f)
 }
 
-// scheduled adds the records of the execution whose activity the event scheduled.
+// scheduled adds the records of the execution whose activity the event scheduled,
+// or takes note of what the workflow asked about those that are older.
 func (r *reader) scheduled(e *history.HistoryEvent) {
 	a := e.GetActivityTaskScheduledEventAttributes()
-	kept, expected := r.expected[a.GetActivityId()]
 	end, ended := r.ended[e.GetEventId()]
-	if expected || ended {
-		r.open--
-	}
-	if ended && expected {
-		r.open--
-	}
-	delete(r.expected, a.GetActivityId())
-	if a.GetActivityType().GetName() != activities.TypeAction {
-		return
-	}
-	attempts := kept
-	input := decode[activities.Input](r.service, a.GetInput())
 	if ended {
-		attempts = end.records(kept, &input, e, r.started[e.GetEventId()])
+		r.open--
 	}
-	for _, attempt := range attempts {
-		attempt.Number += input.Before
-		r.batch = append(r.batch, entry{job.Record{Execution: input.Execution, Attempt: attempt}, position{r.runID, e.GetEventId(), attempt.Number}})
+	switch a.GetActivityType().GetName() {
+	case activities.TypePending:
+		for _, p := range decode[[]activities.Pending](r.service, end.result) {
+			if len(p.Attempts) > 0 || p.Sent || p.Cancelled {
+				r.expect(p)
+			}
+		}
+	case activities.TypeAction:
+		known, expected := r.expected[a.GetActivityId()]
+		attempts := known.Attempts
+		if expected {
+			delete(r.expected, a.GetActivityId())
+			r.open--
+		}
+		input := decode[activities.Input](r.service, a.GetInput())
+		if ended && (!known.Cancelled || known.Sent) { // else it was refused its fence, whatever it recorded then
+			if temporal.IsCanceledError(end.err) && known.Sent { // it failed before the cancellation, and the server forgot its record
+				attempts = append(attempts, job.Attempt{
+					Number: len(attempts) + 1, Start: end.at, End: end.at, Outcome: job.OutcomeFailed,
+					Message: "It failed while the job was changed; what was answered is not known.",
+				})
+			}
+			if recorded := r.records(&end, &input, r.started[e.GetEventId()]); len(recorded) >= len(attempts) {
+				attempts = recorded
+			}
+		}
+		for _, attempt := range attempts {
+			attempt.Number += input.Before
+			r.batch = append(r.batch, entry{job.Record{Execution: input.Execution, Attempt: attempt}, position{r.runID, e.GetEventId(), attempt.Number}})
+		}
 	}
 }
 
-// records returns the attempts of an activity that ended so; kept are those
-// that were recorded before it was cancelled.
-func (e *ending) records(kept []job.Attempt, input *activities.Input, scheduled, started *history.HistoryEvent) []job.Attempt {
-	attempts := e.attempts
-	if len(attempts) < len(kept) {
-		attempts = kept
+// records returns the attempts that the end of an activity tells of.
+func (r *reader) records(e *ending, input *activities.Input, started time.Time) []job.Attempt {
+	if e.err == nil {
+		return decode[activities.Output](r.service, e.result).Attempts
 	}
-	since := input.Earliest(scheduled.GetEventTime().AsTime())
-	last := int(started.GetActivityTaskStartedEventAttributes().GetAttempt())
-	switch {
-	case e.canceled && len(attempts) == 0 && e.at.Before(input.Execution.Due):
-		return nil // it was not due yet
-	case e.canceled && len(attempts) == 0:
-		return []job.Attempt{{
-			Number: 1, Start: e.at, End: e.at, Outcome: job.OutcomeCancelled,
-			Message: "It was withdrawn before it was sent, since the job was changed or disabled.",
-		}}
-	case activities.Unsent(input, e.err):
-		return nil // it did not come to an attempt: the occurrence was not due yet, or another activity took over
-	case e.timedOut:
-		return activities.FillLost(attempts, last, since, e.at)
-	case e.failure != nil && len(attempts) < last: // the last attempt took itself for one that would be repeated
-		attempts = activities.FillLost(attempts, last-1, since, started.GetEventTime().AsTime())
-		return append(attempts, job.Attempt{
-			Number: last, Start: started.GetEventTime().AsTime(), End: e.at,
-			Outcome: job.OutcomeFailed, Message: e.failure.GetMessage(),
-		})
+	since := started
+	if due := input.Execution.Due; due.After(since) {
+		since = due
 	}
-	return attempts
+	end := activities.EndingOf(e.err, since, e.at)
+	if len(end.Attempts) > 0 || end.Unsent || end.Canceled {
+		return end.Attempts
+	}
+	return []job.Attempt{{Number: 1, Start: started, End: e.at, Outcome: job.OutcomeFailed, Message: e.err.Error()}}
 }
 
-// marker adds the occurrences that were not run, and notes the attempts that
-// were recorded before their activity was cancelled.
+// marker adds the occurrences that were not run.
 func (r *reader) marker(e *history.HistoryEvent) {
 	a := e.GetMarkerRecordedEventAttributes()
-	switch a.GetMarkerName() {
-	case "SideEffect":
-		if d := decode[workflows.Planned](r.service, a.GetDetails()["data"]).Dropped; d != nil {
-			for i, record := range dropped(d, e.GetEventTime().AsTime()) {
-				r.batch = append(r.batch, entry{record, position{r.runID, e.GetEventId(), i}})
-			}
-		}
-	case "LocalActivity":
-		about := decode[struct{ ActivityType string }](r.service, a.GetDetails()["data"])
-		if about.ActivityType != activities.TypePending {
-			return
-		}
-		for _, p := range decode[[]activities.Pending](r.service, a.GetDetails()["result"]) {
-			if _, known := r.expected[p.ActivityID]; !known {
-				r.open++
-				r.expect(p.ActivityID, p.Attempts)
-			}
+	if a.GetMarkerName() != "SideEffect" {
+		return
+	}
+	if d := decode[workflows.Planned](r.service, a.GetDetails()["data"]).Dropped; d != nil {
+		for i, record := range dropped(d, e.GetEventTime().AsTime()) {
+			r.batch = append(r.batch, entry{record, position{r.runID, e.GetEventId(), i}})
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/history/v1"
+	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -23,10 +25,11 @@ import (
 var occurrence = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
 
 // An author writes the history of a run that dispatches one occurrence's
-// action, maybe again and again.
+// action, once or several times.
 type author struct {
-	t      *testing.T
-	events []*history.HistoryEvent
+	t       *testing.T
+	events  []*history.HistoryEvent
+	pending []*workflow.PendingActivityInfo
 }
 
 func newAuthor(t *testing.T) *author {
@@ -73,11 +76,14 @@ func (a *author) dispatch(maxAttempts, before int) (scheduled int64) {
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
 		Attributes: &history.HistoryEvent_ActivityTaskScheduledEventAttributes{
 			ActivityTaskScheduledEventAttributes: &history.ActivityTaskScheduledEventAttributes{
-				ActivityId: string(rune('a' + len(a.events))), ActivityType: &common.ActivityType{Name: activities.TypeAction}, Input: a.payloads(in),
+				ActivityId: activityID(int64(len(a.events) + 1)), ActivityType: &common.ActivityType{Name: activities.TypeAction}, Input: a.payloads(in),
 			},
 		},
 	})
 }
+
+// activityID returns the id of the activity that was scheduled by an event.
+func activityID(scheduled int64) string { return fmt.Sprintf("action-%d", scheduled) }
 
 // begin writes that a worker had that attempt of an activity last.
 func (a *author) begin(at time.Duration, scheduled int64, attempt int32) {
@@ -127,13 +133,55 @@ func (a *author) fail(at time.Duration, scheduled int64, err error) {
 	})
 }
 
-// cancel writes that an activity was cancelled before a worker had it.
+// cancel writes that an activity was cancelled while no worker had it.
 func (a *author) cancel(at time.Duration, scheduled int64) {
 	a.write(at, &history.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED,
 		Attributes: &history.HistoryEvent_ActivityTaskCanceledEventAttributes{
 			ActivityTaskCanceledEventAttributes: &history.ActivityTaskCanceledEventAttributes{ScheduledEventId: scheduled},
 		},
+	})
+}
+
+// look writes that the workflow asked what was sent, and was told this.
+func (a *author) look(at time.Duration, pending ...activities.Pending) {
+	scheduled := a.write(at, &history.HistoryEvent{
+		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
+		Attributes: &history.HistoryEvent_ActivityTaskScheduledEventAttributes{
+			ActivityTaskScheduledEventAttributes: &history.ActivityTaskScheduledEventAttributes{
+				ActivityId: "look", ActivityType: &common.ActivityType{Name: activities.TypePending},
+			},
+		},
+	})
+	a.write(at, &history.HistoryEvent{
+		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED,
+		Attributes: &history.HistoryEvent_ActivityTaskCompletedEventAttributes{
+			ActivityTaskCompletedEventAttributes: &history.ActivityTaskCompletedEventAttributes{
+				ScheduledEventId: scheduled, Result: a.payloads(pending),
+			},
+		},
+	})
+}
+
+// drop writes that the occurrence was recorded as not run.
+func (a *author) drop(at time.Duration, outcome job.Outcome) {
+	a.write(at, &history.HistoryEvent{
+		EventType: enums.EVENT_TYPE_MARKER_RECORDED,
+		Attributes: &history.HistoryEvent_MarkerRecordedEventAttributes{
+			MarkerRecordedEventAttributes: &history.MarkerRecordedEventAttributes{
+				MarkerName: "SideEffect",
+				Details: map[string]*common.Payloads{"data": a.payloads(workflows.Planned{Dropped: &workflows.Dropped{
+					Outcome: outcome, Why: "the job was changed before it was sent", Count: 1, First: occurrence, Last: occurrence, Newest: []time.Time{occurrence},
+				}})},
+			},
+		},
+	})
+}
+
+// wait says that an activity has not ended, and what its last heartbeat recorded.
+func (a *author) wait(scheduled int64, p activities.Progress) {
+	a.pending = append(a.pending, &workflow.PendingActivityInfo{
+		ActivityId: activityID(scheduled), ActivityType: &common.ActivityType{Name: activities.TypeAction}, HeartbeatDetails: a.payloads(p),
 	})
 }
 
@@ -147,93 +195,211 @@ func attempts(start time.Time, outcomes ...job.Outcome) []job.Attempt {
 	return all
 }
 
-func TestHistoryTellsWhatWasDispatchedAhead(t *testing.T) {
+func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 	t.Parallel()
-	recalled := temporal.NewNonRetryableApplicationError("taken back", activities.ErrTypeRecalled, nil)
-	released := temporal.NewNonRetryableApplicationError("it stops", activities.ErrTypeReleased, nil)
-	lost, announced := temporal.NewHeartbeatTimeoutError(), temporal.NewHeartbeatTimeoutError([]job.Attempt(nil), true)
-	const early, late = -5 * time.Second, 6 * time.Second
+	const held, early, late = -9 * time.Second, -5 * time.Second, 6 * time.Second
+	failed := []job.Outcome{job.OutcomeFailed}
+	report := func(outcomes ...job.Outcome) activities.Report {
+		return activities.Report{Attempts: attempts(occurrence, outcomes...)}
+	}
+	unsent := func(earlier ...job.Outcome) error {
+		return temporal.NewNonRetryableApplicationError("nothing was sent", activities.ErrTypeUnsent, nil, report(earlier...))
+	}
+	refused := func(outcomes ...job.Outcome) error {
+		return temporal.NewApplicationError("refused", activities.ErrTypeFailed, report(outcomes...))
+	}
+	lost := func(sent int, earlier ...job.Outcome) error {
+		return temporal.NewHeartbeatTimeoutError(activities.Progress{Attempts: attempts(occurrence, earlier...), Sent: sent})
+	}
+	pending := func(scheduled int64, outcomes ...job.Outcome) activities.Pending {
+		return activities.Pending{Activity: activityID(scheduled), Attempts: attempts(occurrence, outcomes...)}
+	}
 	for _, tt := range []struct {
 		name  string
 		write func(*author)
 		want  string
 	}{
-		{"what was taken back has not happened", func(a *author) {
+		{"withdrawn before it was due", func(a *author) {
 			one := a.dispatch(5, 0)
-			a.begin(-9*time.Second, one, 1)
-			a.fail(early, one, recalled)
+			a.begin(held, one, 1)
+			a.fail(early, one, unsent())
 		}, ""},
-		{"what was taken back and dispatched again happened once", func(a *author) {
+		{"withdrawn and dispatched again", func(a *author) {
 			one := a.dispatch(5, 0)
-			a.begin(-9*time.Second, one, 1)
-			a.fail(early, one, recalled)
+			a.begin(held, one, 1)
+			a.fail(early, one, unsent())
 			two := a.dispatch(5, 0)
 			a.begin(early, two, 1)
 			a.succeed(two, job.OutcomeCompleted)
 		}, "MainAction 2/1 Completed"},
-		{"what was cancelled ahead before a worker had it has not happened", func(a *author) { a.cancel(early, a.dispatch(5, 0)) }, ""},
-		{"what was cancelled late before a worker had it was withdrawn", func(a *author) { a.cancel(late, a.dispatch(5, 0)) }, "MainAction 2/1 Cancelled"},
-		{"what a worker released another one sent", func(a *author) {
+		{"cancelled before a worker had it", func(a *author) { a.cancel(early, a.dispatch(5, 0)) }, ""},
+		{"that failed between the question what was sent and its cancellation", func(a *author) {
+			one := a.dispatch(5, 0)
+			a.look(late, activities.Pending{Activity: activityID(one), Attempts: attempts(occurrence, failed...), Sent: true})
+			a.cancel(late, one)
+		}, "MainAction 2/2 Failed\nMainAction 2/1 Failed"},
+		{"cancelled before it was sent, and recorded as dropped", func(a *author) {
+			one := a.dispatch(5, 0)
+			a.begin(held, one, 1)
+			a.fail(late, one, unsent())
+			a.drop(late, job.OutcomeCancelled)
+		}, "MainAction 0/1 Cancelled"},
+		{"a worker that stopped, and another one", func(a *author) {
 			one := a.dispatch(1, 0)
-			a.begin(-9*time.Second, one, 1)
-			a.fail(early, one, released)
+			a.begin(held, one, 1)
+			a.fail(early, one, unsent())
 			two := a.dispatch(1, 0)
 			a.begin(early, two, 1)
 			a.succeed(two, job.OutcomeCompleted)
 		}, "MainAction 2/1 Completed"},
-		{"what a killed worker may have sent is an attempt", func(a *author) {
+		{"a worker that stopped before a retry, and another one", func(a *author) {
 			one := a.dispatch(5, 0)
-			a.begin(-9*time.Second, one, 1)
-			a.fail(late, one, lost)
+			a.begin(late, one, 2)
+			a.fail(late, one, unsent(failed...))
 			two := a.dispatch(5, 1)
 			a.begin(late, two, 1)
 			a.succeed(two, job.OutcomeCompleted)
 		}, "MainAction 2/2 Completed\nMainAction 2/1 Failed"},
-		{"and so is each of several", func(a *author) {
-			for before := range 3 {
-				one := a.dispatch(3, before)
-				a.begin(time.Duration(before)*late, one, 1)
-				a.fail(time.Duration(before+1)*late, one, lost)
-			}
-		}, "MainAction 2/3 Failed\nMainAction 2/2 Failed\nMainAction 2/1 Failed"},
-		{"a worker that was killed in a retry", func(a *author) {
+		{"lost before the fence", func(a *author) {
 			one := a.dispatch(5, 0)
-			a.begin(20*time.Second, one, 2)
-			a.fail(30*time.Second, one, temporal.NewHeartbeatTimeoutError(attempts(occurrence, job.OutcomeFailed), true))
-			two := a.dispatch(5, 2)
-			a.begin(30*time.Second, two, 2)
-			a.succeed(two, job.OutcomeFailed, job.OutcomeCompleted)
-		}, "MainAction 2/4 Completed\nMainAction 2/3 Failed\nMainAction 2/2 Failed\nMainAction 2/1 Failed"},
-		{"a single attempt that was not announced has not happened", func(a *author) {
+			a.begin(held, one, 1)
+			a.fail(late, one, temporal.NewHeartbeatTimeoutError())
+		}, ""},
+		{"lost before the fence, and dispatched again", func(a *author) {
 			one := a.dispatch(1, 0)
-			a.begin(-9*time.Second, one, 1)
-			a.fail(late, one, lost)
+			a.begin(held, one, 1)
+			a.fail(late, one, temporal.NewHeartbeatTimeoutError())
 			two := a.dispatch(1, 0)
 			a.begin(late, two, 1)
 			a.succeed(two, job.OutcomeCompleted)
 		}, "MainAction 2/1 Completed"},
-		{"a single attempt that was announced may have", func(a *author) {
+		{"lost after the fence", func(a *author) {
 			one := a.dispatch(1, 0)
-			a.begin(-9*time.Second, one, 1)
-			a.fail(late, one, announced)
+			a.begin(held, one, 1)
+			a.fail(late, one, lost(1))
+		}, "MainAction 2/1 Failed, lost"},
+		{"lost after the fence, and dispatched again", func(a *author) {
+			one := a.dispatch(5, 0)
+			a.begin(held, one, 1)
+			a.fail(late, one, lost(1))
+			two := a.dispatch(5, 1)
+			a.begin(late, two, 1)
+			a.succeed(two, job.OutcomeCompleted)
+		}, "MainAction 2/2 Completed\nMainAction 2/1 Failed, lost"},
+		{"took too long after the fence", func(a *author) {
+			one := a.dispatch(1, 0)
+			a.begin(held, one, 1)
+			a.fail(late, one, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_START_TO_CLOSE, nil, activities.Progress{Sent: 1}))
+		}, "MainAction 2/1 Failed, lost"},
+		{"each of three attempts lost", func(a *author) {
+			for before := range 3 {
+				one := a.dispatch(3, before)
+				a.begin(time.Duration(before)*late, one, 1)
+				a.fail(time.Duration(before+1)*late, one, lost(1))
+			}
+		}, "MainAction 2/3 Failed, lost\nMainAction 2/2 Failed, lost\nMainAction 2/1 Failed, lost"},
+		{"a retry lost after its fence", func(a *author) {
+			one := a.dispatch(5, 0)
+			a.begin(20*time.Second, one, 2)
+			a.fail(30*time.Second, one, lost(2, failed...))
+			two := a.dispatch(5, 2)
+			a.begin(30*time.Second, two, 2)
+			a.succeed(two, job.OutcomeFailed, job.OutcomeCompleted)
+		}, "MainAction 2/4 Completed\nMainAction 2/3 Failed\nMainAction 2/2 Failed, lost\nMainAction 2/1 Failed"},
+		{"a retry lost before its fence", func(a *author) {
+			one := a.dispatch(5, 0)
+			a.begin(20*time.Second, one, 2)
+			a.fail(30*time.Second, one, lost(1, failed...))
+			two := a.dispatch(5, 1)
+			a.begin(30*time.Second, two, 1)
+			a.succeed(two, job.OutcomeCompleted)
+		}, "MainAction 2/2 Completed\nMainAction 2/1 Failed"},
+		{"lost before the fence, then the three attempts of a retry count of 2", func(a *author) {
+			one := a.dispatch(3, 0)
+			a.begin(held, one, 1)
+			a.fail(late, one, temporal.NewHeartbeatTimeoutError())
+			two := a.dispatch(3, 0)
+			a.begin(late, two, 3)
+			a.fail(2*late, two, refused(job.OutcomeFailed, job.OutcomeFailed, job.OutcomeFailed))
+		}, "MainAction 2/3 Failed\nMainAction 2/2 Failed\nMainAction 2/1 Failed"},
+		{"cancelled while it waited for a retry", func(a *author) {
+			one := a.dispatch(5, 0)
+			a.look(late, pending(one, failed...))
+			a.cancel(late, one)
+		}, "MainAction 2/1 Failed"},
+		{"cancelled in a retry that the server was asked about twice", func(a *author) {
+			one := a.dispatch(5, 0)
+			a.look(early, pending(one))
+			a.look(late, pending(one, failed...))
+			a.look(2*late, pending(one, job.OutcomeFailed, job.OutcomeFailed))
+			a.cancel(2*late, one)
+		}, "MainAction 2/2 Failed\nMainAction 2/1 Failed"},
+		{"cancelled while a second activity waited for a retry", func(a *author) {
+			one := a.dispatch(5, 0)
+			a.begin(held, one, 1)
+			a.fail(late, one, lost(1))
+			two := a.dispatch(5, 1)
+			a.look(2*late, pending(two, failed...))
+			a.cancel(2*late, two)
+		}, "MainAction 2/2 Failed\nMainAction 2/1 Failed, lost"},
+		{"failed after it was cancelled", func(a *author) {
+			one := a.dispatch(5, 0)
+			a.look(late, activities.Pending{Activity: activityID(one), Cancelled: true, Sent: true})
+			a.begin(held, one, 1)
+			a.fail(2*late, one, refused(failed...))
+		}, "MainAction 2/1 Failed"},
+		{"refused its fence after it was cancelled, before its worker was lost", func(a *author) {
+			one := a.dispatch(5, 0)
+			a.look(early, activities.Pending{Activity: activityID(one), Cancelled: true})
+			a.begin(held, one, 1)
+			a.fail(late, one, lost(1))
+		}, ""},
+		{"completed after the server was asked", func(a *author) {
+			one := a.dispatch(5, 0)
+			a.look(late, pending(one, failed...))
+			a.begin(2*late, one, 2)
+			a.succeed(one, job.OutcomeFailed, job.OutcomeCompleted)
+		}, "MainAction 2/2 Completed\nMainAction 2/1 Failed"},
+		{"a retry not sent after the server was asked", func(a *author) {
+			one := a.dispatch(5, 0)
+			a.look(late, pending(one, failed...))
+			a.begin(2*late, one, 2)
+			a.fail(2*late, one, unsent(failed...))
+		}, "MainAction 2/1 Failed"},
+		{"not ended yet", func(a *author) {
+			a.wait(a.dispatch(5, 0), activities.Progress{Attempts: attempts(occurrence, failed...), Sent: 2})
+		}, "MainAction 2/1 Failed"},
+		{"not ended yet, asked about before", func(a *author) {
+			one := a.dispatch(5, 0)
+			a.look(late, pending(one, failed...))
+			a.wait(one, activities.Progress{Attempts: attempts(occurrence, job.OutcomeFailed, job.OutcomeFailed), Sent: 2})
+		}, "MainAction 2/2 Failed\nMainAction 2/1 Failed"},
+		{"not sent yet", func(a *author) { a.wait(a.dispatch(5, 0), activities.Progress{Sent: 1, Lease: 1000}) }, ""},
+		{"failed in a way that tells nothing", func(a *author) {
+			one := a.dispatch(5, 0)
+			a.begin(held, one, 1)
+			a.fail(late, one, temporal.NewNonRetryableApplicationError("no such activity type", "Other", nil))
 		}, "MainAction 2/1 Failed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			a := newAuthor(t)
 			tt.write(a)
-			s := scheduler.New(scheduler.Options{Client: &archive{runs: []*history.History{{Events: a.events}}}})
+			s := scheduler.New(scheduler.Options{Client: &archive{runs: []*history.History{{Events: a.events}}, pending: a.pending}})
 			whole := pages(t, s, job.Page{Top: 100})
-			require.Equal(t, tt.want, lines(whole))
+			var got []string
 			for i, r := range whole {
+				line := lines([]job.Record{r})
+				if strings.Contains(r.Message, "may have been sent") {
+					line += ", lost"
+					require.False(t, r.Start.Before(occurrence), "it was held until then")
+				}
+				got = append(got, line)
 				require.NotEmpty(t, r.Message)
 				require.False(t, r.End.Before(r.Start))
 				require.True(t, i == 0 || !r.Start.After(whole[i-1].Start), "newest first")
-				if strings.Contains(r.Message, "worker stopped") {
-					require.Contains(t, r.Message, "may have been sent")
-					require.False(t, r.Start.Before(occurrence), "it was held until then")
-				}
 			}
+			require.Equal(t, tt.want, strings.Join(got, "\n"))
 			if len(whole) > 0 {
 				require.Equal(t, whole, pages(t, s, job.Page{Top: 1}), "the positions of entries tell them apart")
 			}

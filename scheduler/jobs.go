@@ -191,8 +191,8 @@ func (s *Service) replace(ctx context.Context, current job.Job, d job.Definition
 			return job.Job{}, err
 		}
 	}
-	err = s.update(ctx, updateTimeout, current.Key.WorkflowID(), workflows.UpdateReplace, &j,
-		workflows.ReplaceRequest{Definition: d, Generation: current.Generation})
+	err = s.update(ctx, changeTimeout, current.Key.WorkflowID(), workflows.UpdateReplace, &j,
+		workflows.ReplaceRequest{Definition: d, Text: d.Text(), Generation: current.Generation})
 	j = j.At(s.now())
 	if err != nil || both == after {
 		return j, err
@@ -233,7 +233,13 @@ func (s *Service) command(ctx context.Context, k job.Key, name string) error {
 	if err := k.Validate(); err != nil {
 		return err
 	}
-	return s.fail(ctx, s.update(ctx, updateTimeout, k.WorkflowID(), name, nil), missingJob(k))
+	// A query that its last worker does not answer is passed on to another one within
+	// milliseconds, and an update after it goes there too. By itself it would first
+	// wait for that worker, for as long as the sticky timeout says.
+	if _, err := s.Job(ctx, k); job.KindOf(err) == job.KindNotFound {
+		return err
+	}
+	return s.fail(ctx, s.update(ctx, changeTimeout, k.WorkflowID(), name, nil), missingJob(k))
 }
 
 // Jobs returns a page of a collection's jobs, in the order of their creation,

@@ -18,7 +18,8 @@ import (
 const pollerFresh = 90 * time.Second
 
 // Ready returns nil if jobs can be kept and run: Temporal answers, the
-// namespace is there, and a worker polls. Otherwise the error says what is missing.
+// namespace is there, a worker polls, and Temporal takes writes. Otherwise the
+// error says what is missing. It answers within readyTimeout.
 func (s *Service) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -39,7 +40,7 @@ func (s *Service) Ready(ctx context.Context) error {
 			return fmt.Errorf("no worker polls the task queue %q", workflows.TaskQueue)
 		}
 	}
-	return nil
+	return s.takesWrites(ctx)
 }
 
 // SearchAttributes are those that workflows are started with: the namespace

@@ -51,6 +51,7 @@ type Service struct {
 	now       func() time.Time
 	check     func(*job.Action) error
 	statuses  statuses
+	writes    writeProbe
 }
 
 // New returns a service.
@@ -82,6 +83,7 @@ func New(o Options) *Service {
 // collection's properties is answered when all its jobs know.
 const (
 	updateTimeout     = 10 * time.Second
+	changeTimeout     = 30 * time.Second // of a job, which may have to wait until a lease is over, or another worker takes its task
 	longUpdateTimeout = 25 * time.Second
 	readyTimeout      = 2 * time.Second
 )

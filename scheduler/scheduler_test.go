@@ -79,17 +79,19 @@ func TestErrorsOfTemporalHaveAKindAndSayNothingOfIt(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			s := scheduler.New(scheduler.Options{Client: broken{err: tt.err}})
-			_, read := s.Job(ctx, key)
-			_, _, list := s.Jobs(ctx, key.Collection, job.Page{Top: 1})
-			kill := s.DeleteJob(ctx, key)
-			for err, want := range map[error]job.Kind{read: tt.read, list: tt.list, kill: tt.kill} {
-				require.Error(t, err)
-				require.Equal(t, want, job.KindOf(err), "%v", err)
-				require.NotContains(t, err.Error(), "internals")
-			}
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				s := scheduler.New(scheduler.Options{Client: broken{err: tt.err}})
+				_, read := s.Job(ctx, key)
+				_, _, list := s.Jobs(ctx, key.Collection, job.Page{Top: 1})
+				kill := s.DeleteJob(ctx, key)
+				for err, want := range map[error]job.Kind{read: tt.read, list: tt.list, kill: tt.kill} {
+					require.Error(t, err)
+					require.Equal(t, want, job.KindOf(err), "%v", err)
+					require.NotContains(t, err.Error(), "internals")
+				}
+			})
 		})
 	}
 }

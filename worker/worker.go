@@ -4,12 +4,9 @@ package worker
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -24,11 +21,11 @@ import (
 // Options configure [New].
 type Options struct {
 	Client    client.Client
-	Namespace string                  // the client's; "" means "default"
 	Converter converter.DataConverter // the client's; nil means the SDK's default
 	Senders   map[job.ActionType]activities.Sender
 	Lead      activities.Lead // the zero Lead means activities.DefaultLead
 	Log       *slog.Logger
+	Now       func() time.Time // this machine's clock; nil means time.Now
 
 	// CachedWorkflows is how many workflows the workers of this process keep in
 	// memory, those that were at work last. Each takes about 60 kB. Another one
@@ -49,13 +46,8 @@ const (
 // minute, and has a worker beside any number of sleeping ones stay small.
 const DefaultCachedWorkflows = 2200
 
-// New returns a worker for all of Almanac. Start and Stop it. It asks Temporal
-// what that can do; an error says that there was no answer.
-func New(ctx context.Context, o Options) (worker.Worker, error) {
-	lead, err := o.lead(ctx)
-	if err != nil {
-		return nil, err
-	}
+// New returns a worker for all of Almanac. Start and Stop it.
+func New(o Options) worker.Worker {
 	worker.SetStickyWorkflowCacheSize(cmp.Or(o.CachedWorkflows, DefaultCachedWorkflows))
 	w := worker.New(o.Client, workflows.TaskQueue, worker.Options{
 		WorkerStopTimeout: stopTimeout,
@@ -77,35 +69,11 @@ func New(ctx context.Context, o Options) (worker.Worker, error) {
 	w.RegisterWorkflowWithOptions(workflows.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
 	w.RegisterWorkflowWithOptions(workflows.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 
-	runner := &activities.Runner{Senders: o.Senders, Log: o.Log, Grace: grace, Lead: lead}
+	runner := &activities.Runner{Senders: o.Senders, Log: o.Log, Grace: grace, Lead: cmp.Or(o.Lead, activities.DefaultLead()), Now: o.Now}
 	lookups := &activities.Lookups{Converter: o.Converter}
 	w.RegisterActivityWithOptions(runner.Run, activity.RegisterOptions{Name: activities.TypeAction})
-	w.RegisterActivityWithOptions(runner.Recall, activity.RegisterOptions{Name: activities.TypeRecall})
 	w.RegisterActivityWithOptions(lookups.MissingWorkflows, activity.RegisterOptions{Name: activities.TypeMissing})
 	w.RegisterActivityWithOptions(lookups.UpdateWorkflows, activity.RegisterOptions{Name: activities.TypeUpdate})
-	w.RegisterActivityWithOptions(lookups.PendingAttempts, activity.RegisterOptions{Name: activities.TypePending})
-	return w, nil
-}
-
-// lead returns how far ahead actions are dispatched. A change of a job has to
-// wait for what another worker holds unless the server can tell that one, so
-// without this nothing is held for longer than a herd needs.
-func (o *Options) lead(ctx context.Context) (activities.Lead, error) {
-	lead := cmp.Or(o.Lead, activities.DefaultLead())
-	if lead.Hold == 0 {
-		return lead, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	found, err := o.Client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{
-		Namespace: cmp.Or(o.Namespace, client.DefaultNamespace),
-	})
-	if err != nil {
-		return lead, fmt.Errorf("ask Temporal what the namespace can do: %w", err)
-	}
-	if !found.GetNamespaceInfo().GetCapabilities().GetWorkerCommands() {
-		o.Log.InfoContext(ctx, "Temporal sends no commands to workers, so that jobs sleep between all executions; see frontend.WorkerCommandsEnabled in docs/operations.md")
-		lead.Hold = 0
-	}
-	return lead, nil
+	w.RegisterActivityWithOptions(lookups.PendingActions, activity.RegisterOptions{Name: activities.TypePending})
+	return w
 }

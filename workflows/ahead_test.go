@@ -18,7 +18,7 @@ const window = 10 * time.Second
 
 // How long nothing may be heard of an attempt until its worker counts as killed.
 const (
-	silence     = 4 * time.Second  // after its due time, if it is held
+	silence     = 3 * time.Second  // after its due time, if it is held
 	longSilence = 30 * time.Second // after its start, if it is sent at once
 )
 
@@ -88,7 +88,6 @@ func TestAnOccurrenceIsDispatchedAheadAndSentWhenItIsDue(t *testing.T) {
 	}{
 		{"as far as was learnt", 10_000, 50 * time.Second},
 		{"a little, where nothing was learnt", 500, 59_500 * time.Millisecond},
-		{"not at all in a run that began before there was such a thing", 0, time.Minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -148,17 +147,6 @@ func TestAnOccurrenceThatIsDueSoonIsDispatchedAtOnce(t *testing.T) {
 	}
 }
 
-func TestANewRunIsHandedALead(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, every(minutely))
-	w.next.Lead = 0
-	w.suggest = 30 * time.Second
-	w.run(90 * time.Second)
-	require.Zero(t, w.runs[0].Lead)
-	require.Equal(t, int(activities.FirstLead.Milliseconds()), w.runs[1].Lead)
-	w.requireSound()
-}
-
 func TestAJobLearnsFromItsExecutions(t *testing.T) {
 	t.Parallel()
 	failing := func(details ...any) func(sending) error {
@@ -175,8 +163,7 @@ func TestAJobLearnsFromItsExecutions(t *testing.T) {
 		lead   time.Duration
 	}{
 		{"a lead", func(w *world) { w.learns = func(sending) int { return 12_000 } }, 12 * time.Second},
-		{"a lead from a failure", func(w *world) { w.act = failing([]job.Attempt{{Number: 1}}, 12_000) }, 12 * time.Second},
-		{"nothing from a failure of an older worker", func(w *world) { w.act = failing([]job.Attempt{{Number: 1}}) }, window},
+		{"a lead from a failure", func(w *world) { w.act = failing(12_000) }, 12 * time.Second},
 		{"nothing from a failure that tells nothing", func(w *world) { w.act = failing() }, window},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -223,7 +210,6 @@ func TestHowLongAWorkerMayBeSilent(t *testing.T) {
 		{"with an error action", withErrorAction(noRetry, "") + `,"recurrence":{` + minutely + `}`,
 			func(w *world) { w.fails(func(s sending) bool { return s.Execution.ActionName == job.MainAction }) }},
 		{"with a run on demand", every(minutely), func(w *world) { w.update(30*time.Second, workflows.UpdateRun) }},
-		{"in a run that began before occurrences were dispatched ahead", every(minutely), func(w *world) { w.next.Lead = 0 }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -282,23 +268,22 @@ func TestWhatIsHeldHasNotHappenedYet(t *testing.T) {
 		require.Equal(t, job.Status{LastExecutionTime: at(time.Minute), NextExecutionTime: at(2 * time.Minute), ExecutionCount: 3},
 			held.At(newYear.Add(time.Minute)).Status)
 	})
-	t.Run("several that are held at once", func(t *testing.T) {
+	t.Run("one at a time", func(t *testing.T) {
 		t.Parallel()
 		w := newAhead(t, every(minutely+`,"overlapPolicy":"AllowAll"`))
 		w.next.Lead = 150_000
 		held := w.snapshot(45 * time.Second)
-		w.run(50 * time.Second)
+		w.run(130 * time.Second)
 		require.Equal(t, job.Status{LastExecutionTime: at(0), NextExecutionTime: at(time.Minute), ExecutionCount: 1},
 			held.At(newYear.Add(45*time.Second)).Status)
-		require.Equal(t, job.Status{LastExecutionTime: at(2 * time.Minute), NextExecutionTime: at(3 * time.Minute), ExecutionCount: 3},
-			held.At(newYear.Add(130*time.Second)).Status)
-		require.Len(t, w.sent, 1, "the deletion took back the others")
+		require.Equal(t, newYear.Add(time.Minute), w.sent[2].began, "the next one is dispatched when this one is due")
 		w.requireSound()
 	})
 }
 
-// A change whose answer is at hand while an occurrence is held takes it back.
-func TestAChangeTakesBackWhatIsHeld(t *testing.T) {
+// Before it passes its fence, what is held is nothing: a change returns it to the
+// plan and is answered at once.
+func TestAChangeReturnsWhatIsHeldToThePlan(t *testing.T) {
 	t.Parallel()
 	const at = 55 * time.Second
 	for _, tt := range []struct {
@@ -400,29 +385,102 @@ func TestAChangeTakesBackWhatIsHeld(t *testing.T) {
 	}
 }
 
-func TestAnOccurrenceThatWasTakenBackKeepsItsID(t *testing.T) {
+func TestAChangeOfWhatIsHeldIsAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
-	calm, changed := newAhead(t, calls("/old")), newAhead(t, calls("/old"))
-	calm.run(70 * time.Second)
-	a := changed.replace(55*time.Second, calls("/new"))
-	changed.run(70 * time.Second)
-	require.Equal(t, 55*time.Second, a.at, "it is answered at once")
-	require.Equal(t, calm.sent[1].Execution, changed.sent[1].Execution)
+	for name, arrange := range map[string]func(*world){
+		"by a worker":                           func(*world) {},
+		"by a worker that was killed":           func(w *world) { w.fate = of(time.Minute, killedHeld) },
+		"by nobody yet":                         func(w *world) { w.next.Lead = 20_000; w.queued = 8 * time.Second },
+		"though the server does not answer yet": func(w *world) { w.lookFails = 2 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			calm, changed := newAhead(t, calls("/old")), newAhead(t, calls("/old"))
+			arrange(changed)
+			calm.run(75 * time.Second)
+			asked := changed.lookFails
+			a := changed.replace(55*time.Second, calls("/new"))
+			end := changed.snapshot(74 * time.Second)
+			changed.run(75 * time.Second)
+			require.Equal(t, 55*time.Second+time.Duration(asked)*time.Second, a.at)
+			require.Equal(t, 1, a.ok(t).At(newYear.Add(a.at)).Status.ExecutionCount)
+			last := changed.sent[len(changed.sent)-1]
+			require.Equal(t, calm.sent[1].Execution, last.Execution, "the occurrence keeps its id")
+			require.Equal(t, "http://127.0.0.1/new", last.Action.Request.URI)
+			require.Len(t, changed.sent, 2)
+			require.Equal(t, 2, end.Status.ExecutionCount)
+			require.Empty(t, changed.dropped())
+			changed.requireSound()
+		})
+	}
+}
+
+// From the fence on, what was held is an attempt: a change waits for its outcome, at
+// most until its lease is over.
+func TestAChangeAfterTheFenceWaitsForTheOutcome(t *testing.T) {
+	t.Parallel()
+	const at = 59900 * time.Millisecond
+	const leaseOver = time.Minute + leaseAfter + 500*time.Millisecond
+	for _, tt := range []struct {
+		name    string
+		arrange func(*world)
+		answer  time.Duration
+		want    []string
+		status  job.Status // counts in the end
+		dropped []string
+	}{
+		{"of a request that is answered quickly", func(*world) {}, time.Minute, []string{"/old 00:00:00", "/old 00:01:00"},
+			job.Status{ExecutionCount: 2}, []string{}},
+		{"but not for one that takes long", func(w *world) { w.takes(20 * time.Second) }, leaseOver, []string{"/old 00:00:00", "/old 00:01:00"},
+			job.Status{ExecutionCount: 2}, []string{}},
+		{"but not for one that fails late, which is not tried again", func(w *world) {
+			w.takes(20 * time.Second)
+			w.fails(func(s sending) bool { return s.Execution.Repeat == 2 })
+		}, leaseOver, []string{"/old 00:00:00", "/old 00:01:00"}, job.Status{ExecutionCount: 2, FailureCount: 1}, []string{}},
+		{"but not for a worker that was killed, and it may have been sent", func(w *world) { w.fate = of(time.Minute, killedFenced) },
+			leaseOver, []string{"/old 00:00:00"}, job.Status{ExecutionCount: 2, FailureCount: 1}, []string{}},
+		{"but not for a worker that is paused, which sends nothing any more", func(w *world) { w.fate = of(time.Minute, pausedFenced) },
+			leaseOver, []string{"/old 00:00:00"}, job.Status{ExecutionCount: 1}, []string{"Cancelled 1: 00:01:00 to 00:01:00"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newAhead(t, calls("/old"))
+			tt.arrange(w)
+			a := w.update(at, workflows.UpdateDisable)
+			end := w.snapshot(110 * time.Second)
+			w.run(111 * time.Second)
+			a.ok(t)
+			require.Equal(t, tt.answer, a.at)
+			require.Equal(t, tt.want, w.calledAt())
+			require.Equal(t, tt.dropped, w.dropped())
+			counts := end.At(newYear.Add(110 * time.Second)).Status
+			counts.LastExecutionTime, counts.NextExecutionTime = nil, nil
+			require.Equal(t, tt.status, counts)
+			w.requireSound()
+		})
+	}
+	t.Run("and the new definition does not send the same occurrence", func(t *testing.T) {
+		t.Parallel()
+		w := newAhead(t, calls("/old"))
+		w.takes(3 * time.Second)
+		w.replace(at, calls("/new"))
+		w.run(125 * time.Second)
+		require.Equal(t, []string{"/old 00:00:00", "/old 00:01:00", "/new 00:02:00"}, w.calledAt())
+		w.requireSound()
+	})
 }
 
 func TestAChangeThatComesWithTheDueTimeDoublesNothing(t *testing.T) {
 	t.Parallel()
-	for _, after := range []time.Duration{0, time.Millisecond, 400 * time.Millisecond, 999 * time.Millisecond, time.Second, 1500 * time.Millisecond} {
+	for _, after := range []time.Duration{-260 * time.Millisecond, 0, time.Millisecond, 400 * time.Millisecond, 999 * time.Millisecond, time.Second, 1500 * time.Millisecond} {
 		for name, change := range map[string]func(*world) *answer{
 			"of the action": func(w *world) *answer { return w.replace(time.Minute+after, calls("/new")) },
 			"of the schedule": func(w *world) *answer {
-				return w.replace(time.Minute+after, callsEvery("/new", minutely+`,"interval":2`))
+				return w.replace(time.Minute+after, callsEvery("/new", `"frequency":"hour","schedule":{"minutes":[1,3]}`))
 			},
 			"of the start time": func(w *world) *answer {
-				return w.replace(time.Minute+after, callsEvery("/new", minutely+`,"interval":1`)+`,"startTime":"2026-01-01T00:01:00Z"`)
+				return w.replace(time.Minute+after, callsEvery("/new", minutely+`,"interval":2`)+`,"startTime":"2026-01-01T00:01:00Z"`)
 			},
-			"of the state":                   func(w *world) *answer { return w.update(time.Minute+after, workflows.UpdateDisable) },
-			"of the state of the collection": func(w *world) *answer { return w.update(time.Minute+after, workflows.UpdateCollection, false) },
 		} {
 			for _, took := range []time.Duration{0, 300 * time.Millisecond, 5 * time.Second} {
 				t.Run(fmt.Sprintf("%s, %s after it, when an attempt takes %s", name, after, took), func(t *testing.T) {
@@ -432,11 +490,11 @@ func TestAChangeThatComesWithTheDueTimeDoublesNothing(t *testing.T) {
 					a := change(w)
 					got := w.snapshot(75 * time.Second)
 					w.run(80 * time.Second)
-					require.NoError(t, a.err)
-					require.True(t, a.completed)
-					require.LessOrEqual(t, a.at, time.Minute+max(after, time.Second))
-					require.Len(t, w.sent, 2)
-					if took > 0 && after > 0 {
+					a.ok(t)
+					require.LessOrEqual(t, a.at, time.Minute+max(after, leaseAfter+500*time.Millisecond))
+					if after < 0 {
+						require.Equal(t, []string{"/old 00:00:00", "/new 00:01:00"}, w.calledAt())
+					} else {
 						require.Equal(t, []string{"/old 00:00:00", "/old 00:01:00"}, w.calledAt())
 					}
 					require.Empty(t, w.dropped())
@@ -446,136 +504,6 @@ func TestAChangeThatComesWithTheDueTimeDoublesNothing(t *testing.T) {
 				})
 			}
 		}
-	}
-}
-
-// What another worker holds cannot be taken back: the answer waits until it is
-// certain whether it was sent.
-func TestAnAnswerWaitsForWhatAnotherWorkerHolds(t *testing.T) {
-	t.Parallel()
-	const at = 55 * time.Second
-	disable := func(w *world) *answer { return w.update(at, workflows.UpdateDisable) }
-	for _, tt := range []struct {
-		name    string
-		arrange func(*world)
-		change  func(*world) *answer
-		answer  time.Duration
-		want    []string
-		count   int // executions in the end
-	}{
-		{"which sends it quickly", nil, disable, time.Minute, []string{"/old 00:00:00", "/old 00:01:00"}, 2},
-		{"which sends it slowly", func(w *world) { w.takes(3 * time.Second) }, disable, 61 * time.Second,
-			[]string{"/old 00:00:00", "/old 00:01:00"}, 2},
-		{"and a new action is not sent for the same occurrence", nil,
-			func(w *world) *answer { return w.replace(at, calls("/new")) }, time.Minute,
-			[]string{"/old 00:00:00", "/old 00:01:00", "/new 00:02:00"}, 3},
-		{"and a new action is not sent for the same occurrence, though that is sent slowly",
-			func(w *world) { w.takes(3 * time.Second) },
-			func(w *world) *answer { return w.replace(at, calls("/new")) }, 61 * time.Second,
-			[]string{"/old 00:00:00", "/old 00:01:00", "/new 00:02:00"}, 3},
-		{"and what a new schedule has before it is missed", nil,
-			func(w *world) *answer {
-				return w.replace(at, callsEvery("/new", minutely)+`,"startTime":"2026-01-01T00:00:58Z"`)
-			}, time.Minute,
-			[]string{"/old 00:00:00", "/old 00:01:00", "/new 00:01:58"}, 3},
-		{"where it is the last one", func(w *world) { w.next.Definition.Recurrence.Count = 2 },
-			func(w *world) *answer { return w.replace(at, callsEvery("/new", minutely+`,"count":2`)) }, time.Minute,
-			[]string{"/old 00:00:00", "/old 00:01:00"}, 2},
-		{"unless its worker stops", func(w *world) { w.fate = of(time.Minute, released, sent) },
-			disable, 55 * time.Second, []string{"/old 00:00:00"}, 1},
-		{"unless no worker has it yet", func(w *world) { w.fate, w.queued = nil, 8*time.Second },
-			disable, at, []string{"/old 00:00:08"}, 1},
-		{"though nobody answers when asked for it", func(w *world) { w.fate, w.recallFails = nil, true },
-			disable, time.Minute, []string{"/old 00:00:00", "/old 00:01:00"}, 2},
-		{"though nobody answers in time when asked for it", func(w *world) { w.fate, w.recallFails, w.recallTakes = nil, true, 7*time.Second },
-			disable, 62 * time.Second, []string{"/old 00:00:00", "/old 00:01:00"}, 2},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			w := newAhead(t, calls("/old"))
-			w.fate = of(time.Minute, elsewhere)
-			if tt.arrange != nil {
-				tt.arrange(w)
-			}
-			a := tt.change(w)
-			end := w.snapshot(140 * time.Second)
-			w.run(145 * time.Second)
-			a.ok(t)
-			require.Equal(t, tt.answer, a.at)
-			require.Equal(t, tt.want, w.calledAt())
-			require.Equal(t, tt.count, end.Status.ExecutionCount)
-			require.Equal(t, 1, w.recalls)
-			w.requireSound()
-		})
-	}
-}
-
-func TestATakingBackThatComesToNothingLosesNothing(t *testing.T) {
-	t.Parallel()
-	for _, took := range []time.Duration{0, 500 * time.Millisecond, 5 * time.Second} {
-		t.Run(fmt.Sprintf("when an attempt takes %s", took), func(t *testing.T) {
-			t.Parallel()
-			w := newAhead(t, calls("/old"))
-			w.takes(took)
-			w.recallTakes, w.recallFails = 2*time.Second, true
-			a := w.replace(59500*time.Millisecond, calls("/new")) // it takes until after the due time
-			end := w.snapshot(100 * time.Second)
-			w.run(101 * time.Second)
-			a.ok(t)
-			require.Equal(t, []string{"/old 00:00:00", "/old 00:01:00"}, w.calledAt())
-			require.Equal(t, 2, end.Status.ExecutionCount)
-			require.Zero(t, end.Status.FailureCount)
-			w.requireSound()
-		})
-	}
-}
-
-func TestSeveralThatAreHeldAreTakenBackTogether(t *testing.T) {
-	t.Parallel()
-	hourly := func(path, minutes string) string {
-		return callsEvery(path, `"frequency":"hour","schedule":{"minutes":[`+minutes+`]},"overlapPolicy":"AllowAll"`)
-	}
-	for _, tt := range []struct {
-		name   string
-		fate   func(sending) fate
-		change func(*world) *answer
-		answer time.Duration
-		want   []string
-	}{
-		{"and sent by a new action", nil, func(w *world) *answer { return w.replace(30*time.Second, hourly("/new", "1,2,3")) }, 30 * time.Second,
-			[]string{"/old 00:00:00", "/new 00:01:00", "/new 00:02:00", "/new 00:03:00"}},
-		{"but for those that a new schedule does not hold", nil,
-			func(w *world) *answer { return w.replace(30*time.Second, hourly("/new", "2,4")) }, 30 * time.Second,
-			[]string{"/old 00:00:00", "/new 00:02:00", "/new 00:04:00"}},
-		{"for good", nil, func(w *world) *answer { return w.update(30*time.Second, workflows.UpdateDisable) }, 30 * time.Second,
-			[]string{"/old 00:00:00"}},
-		{"but for the first, which another worker holds", of(time.Minute, elsewhere),
-			func(w *world) *answer { return w.replace(30*time.Second, hourly("/new", "1,2,3")) }, time.Minute,
-			[]string{"/old 00:00:00", "/old 00:01:00", "/new 00:02:00", "/new 00:03:00"}},
-		{"but for the last, which another worker holds", of(3*time.Minute, elsewhere),
-			func(w *world) *answer { return w.update(30*time.Second, workflows.UpdateDelete) }, 3 * time.Minute,
-			[]string{"/old 00:00:00", "/old 00:03:00"}},
-		{"but for those that are due", nil,
-			func(w *world) *answer { return w.update(90*time.Second, workflows.UpdateDisable) }, 90 * time.Second,
-			[]string{"/old 00:00:00", "/old 00:01:00"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			w := newAhead(t, hourly("/old", "1,2,3"))
-			w.next.Lead = 200_000
-			w.fate = tt.fate
-			a := tt.change(w)
-			end := w.snapshot(10 * time.Minute)
-			w.run(11 * time.Minute)
-			a.ok(t)
-			require.Equal(t, tt.answer, a.at)
-			require.Equal(t, tt.want, w.calledAt())
-			require.Empty(t, w.dropped())
-			if end.Generation > 0 {
-				require.Equal(t, len(tt.want), end.Status.ExecutionCount)
-			}
-			w.requireSound()
-		})
 	}
 }
 
@@ -595,28 +523,33 @@ func TestTwoChangesInOneWindow(t *testing.T) {
 	w.requireSound()
 }
 
-func TestAChangeWhileAnAnswerWaits(t *testing.T) {
+func TestChangesAreAppliedOneAfterTheOther(t *testing.T) {
 	t.Parallel()
+	const at = 59900 * time.Millisecond
 	w := newAhead(t, calls("/old"))
-	w.fate = of(time.Minute, elsewhere)
-	first := w.replace(52*time.Second, calls("/new"))
-	second := w.replace(55*time.Second, calls("/newer"))
-	run := w.update(56*time.Second, workflows.UpdateRun)
+	w.takes(5 * time.Second)
+	first := w.replace(at, calls("/new"))
+	stale := w.update(at+100*time.Millisecond, workflows.UpdateReplace,
+		workflows.ReplaceRequest{Definition: definition(t, calls("/stale")), Generation: 1})
+	second := w.replace(at+200*time.Millisecond, calls("/newer"))
+	run := w.update(at+300*time.Millisecond, workflows.UpdateRun)
 	w.run(125 * time.Second)
-	require.Equal(t, time.Minute, first.at)
-	second.ok(t)
-	require.Equal(t, 56*time.Second, run.at, "a run on demand has nothing to wait for")
-	require.Equal(t, []string{"/old 00:00:00", "/newer 00:00:56", "/old 00:01:00", "/newer 00:02:00"}, w.calledAt())
-	require.GreaterOrEqual(t, second.at, time.Minute, "nothing is sent by an older definition once it is answered")
+	require.Equal(t, 2, first.ok(t).Generation)
+	require.True(t, stale.completed)
+	requireType(t, stale.err, workflows.ErrTypeStale)
+	require.Equal(t, 3, second.ok(t).Generation)
+	run.ok(t)
+	require.Equal(t, []string{"/old 00:00:00", "/old 00:01:00", "/new 00:01:01.5", "/newer 00:02:00"}, w.calledAt(),
+		"what waits for the first change is applied in any order")
+	require.GreaterOrEqual(t, second.at, run.at)
 	w.requireSound()
 }
 
-func TestAnOccurrenceWhoseWorkerWasKilledIsTakenOver(t *testing.T) {
+func TestAnOccurrenceWhoseWorkerIsLostIsSentByAnother(t *testing.T) {
 	t.Parallel()
 	const none, retries = noRetry, `,"retryPolicy":{"retryType":"fixed","retryInterval":"PT30S","retryCount":2}`
-	lost := func(times time.Duration) string { // the first time while it was held
-		return clock(newYear.Add(5*time.Minute + silence + (times-1)*longSilence))
-	}
+	at := func(after time.Duration) string { return clock(newYear.Add(5*time.Minute + after)) }
+	const detected = silence + window - fenceAhead // after the due time, if it passed the fence
 	for _, tt := range []struct {
 		name, policy string
 		fates        []fate
@@ -624,19 +557,23 @@ func TestAnOccurrenceWhoseWorkerWasKilledIsTakenOver(t *testing.T) {
 		want         []string // of the occurrence at 00:05, its attempts
 		failed       int
 	}{
-		{"at once", retries, []fate{killedHeld}, nil, []string{lost(1) + " MainAction#2"}, 0},
-		{"as often as it has attempts", retries, []fate{killedHeld, killedSent, killedSent}, nil,
-			[]string{lost(1) + " MainAction#2", lost(2) + " MainAction#3"}, 1},
-		{"and again after it was sent, for it may have attempts", retries, []fate{killedSent}, nil,
-			[]string{"00:05:00 MainAction#1", lost(1) + " MainAction#2"}, 0},
-		{"and keeps to its attempts in all", retries, []fate{killedHeld}, func(s sending) bool { return s.Execution.Repeat == 2 },
-			[]string{lost(1) + " MainAction#2", clock(newYear.Add(5*time.Minute+silence+30*time.Second)) + " MainAction#3"}, 1},
-		{"with a single attempt, where that was not announced", none, []fate{killedHeld}, nil, []string{lost(1) + " MainAction#1"}, 0},
-		{"with a single attempt, again and again", none, []fate{killedHeld, killedHeld}, nil, []string{lost(2) + " MainAction#1"}, 0},
-		{"with a single attempt, never where that was announced", none, []fate{killedSent}, nil, []string{"00:05:00 MainAction#1"}, 1},
-		{"when it stops", retries, []fate{released}, nil, []string{"00:05:00 MainAction#1"}, 0},
-		{"when one after another stops", none, []fate{released, released, released}, nil, []string{"00:05:00 MainAction#1"}, 0},
-		{"when it stops, and the next one is killed", none, []fate{released, killedHeld}, nil, []string{lost(1) + " MainAction#1"}, 0},
+		{"at once", retries, []fate{killedHeld}, nil, []string{at(silence) + " MainAction#1"}, 0},
+		{"again and again", retries, []fate{killedHeld, killedHeld}, nil, []string{at(silence+longSilence) + " MainAction#1"}, 0},
+		{"with all of its attempts", retries, []fate{killedHeld}, func(s sending) bool { return s.Execution.Repeat == 2 },
+			[]string{at(silence) + " MainAction#1", at(silence+30*time.Second) + " MainAction#2", at(silence+60*time.Second) + " MainAction#3"}, 1},
+		{"as the next attempt if it may have been sent", retries, []fate{killedFenced}, nil,
+			[]string{at(detected+30*time.Second) + " MainAction#2"}, 0},
+		{"as the next attempt if it was sent", retries, []fate{killedSent}, nil,
+			[]string{at(0) + " MainAction#1", at(detected+30*time.Second) + " MainAction#2"}, 0},
+		{"as often as it has attempts", retries, []fate{killedFenced, killedSent, killedSent}, nil, []string{
+			at(detected+30*time.Second) + " MainAction#2", at(detected+30*time.Second+longSilence+30*time.Second) + " MainAction#3",
+		}, 1},
+		{"with a single attempt, if that was not sent", none, []fate{killedHeld}, nil, []string{at(silence) + " MainAction#1"}, 0},
+		{"with a single attempt, never if that may have been sent", none, []fate{killedFenced}, nil, []string{}, 1},
+		{"with a single attempt, never if that was sent", none, []fate{killedSent}, nil, []string{at(0) + " MainAction#1"}, 1},
+		{"when it stops", retries, []fate{released}, nil, []string{at(0) + " MainAction#1"}, 0},
+		{"when one after another stops", none, []fate{released, released, released}, nil, []string{at(0) + " MainAction#1"}, 0},
+		{"when it stops, and the next one is killed", none, []fate{released, killedHeld}, nil, []string{at(silence) + " MainAction#1"}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -658,28 +595,67 @@ func TestAnOccurrenceWhoseWorkerWasKilledIsTakenOver(t *testing.T) {
 	}
 }
 
+// The first attempt failed and was recorded; its worker was killed before the server
+// had noted the failure itself.
+func TestAFailureWhoseReportIsLostIsFollowedByTheRetryInterval(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		policy  string
+		want    []string
+		faulted int
+	}{
+		{`{"retryType":"fixed","retryInterval":"PT40S","retryCount":1}`, []string{"00:00:00 MainAction#1", "00:00:40 MainAction#2"}, 0}, // the loss is detected after 30 s
+		{`{"retryType":"none"}`, []string{"00:00:00 MainAction#1"}, 1},
+	} {
+		w := newWorld(t, `"action":{`+get+`,"retryPolicy":`+tt.policy+`},"recurrence":{"frequency":"hour"}`)
+		w.fate = of(0, killedRecorded)
+		end := w.snapshot(30 * time.Minute)
+		w.run(31 * time.Minute)
+		require.Equal(t, tt.want, w.lines())
+		require.Equal(t, tt.faulted, end.Status.FaultedCount)
+	}
+}
+
+// The worker that holds 00:01 is gone, and nothing runs until 00:04:10.
+func TestCatchUpTreatsWhatWasHeldLikeWhatWasNot(t *testing.T) {
+	t.Parallel()
+	const back = "00:04:10"
+	for _, gone := range []fate{killedHeld, released} {
+		for _, overlap := range []job.OverlapPolicy{job.OverlapBufferOne, job.OverlapSkip, job.OverlapAllowAll} {
+			for _, tt := range []struct {
+				window        string
+				want, dropped []string
+			}{
+				{"PT0S", []string{"00:04:00 " + back}, []string{"Missed 3: 00:01:00 to 00:03:00"}},
+				{"PT2M", []string{"00:03:00 " + back, "00:04:00 " + back}, []string{"Missed 2: 00:01:00 to 00:02:00"}},
+				{"PT1H", []string{"00:01:00 " + back, "00:02:00 " + back, "00:03:00 " + back, "00:04:00 " + back}, []string{}},
+			} {
+				for way, newWorld := range aheads {
+					t.Run(fmt.Sprintf("%d, %s, %s, %s", gone, overlap, tt.window, way), func(t *testing.T) {
+						t.Parallel()
+						w := newWorld(t, every(fmt.Sprintf(`%s,"overlapPolicy":%q,"catchUpWindow":%q`, minutely, overlap, tt.window)))
+						w.fate = of(time.Minute, gone)
+						w.downUntil = newYear.Add(4*time.Minute + 10*time.Second)
+						end := w.snapshot(4*time.Minute + 30*time.Second)
+						w.run(4*time.Minute + 31*time.Second)
+						require.Equal(t, append([]string{"00:00:00 00:00:00"}, tt.want...), w.starts())
+						require.Equal(t, tt.dropped, w.dropped())
+						require.Equal(t, 1+len(tt.want), end.At(newYear.Add(4*time.Minute+30*time.Second)).Status.ExecutionCount)
+						w.requireSound()
+					})
+				}
+			}
+		}
+	}
+}
+
 func TestALossTeachesNoPatience(t *testing.T) {
 	t.Parallel()
 	w := newAhead(t, `"action":{`+get+noRetry+`},"recurrence":{`+minutely+`}`)
-	w.fate = of(time.Minute, killedHeld, killedHeld)
+	w.fate = of(time.Minute, killedHeld)
 	w.run(125 * time.Second)
 	third := w.executions()[2]
 	require.Equal(t, newYear.Add(2*time.Minute), third.at)
 	require.Equal(t, silence, third.began.Add(third.options.HeartbeatTimeout).Sub(third.at))
 	w.requireSound()
-}
-
-func TestAChangeOfAJobWhoseWorkerWasKilled(t *testing.T) {
-	t.Parallel()
-	for _, policy := range []string{"", noRetry} {
-		w := newAhead(t, `"action":{`+get+policy+`},"recurrence":{`+minutely+`}`)
-		w.fate = of(time.Minute, killedHeld)
-		a := w.update(55*time.Second, workflows.UpdateDisable)
-		end := w.snapshot(110 * time.Second)
-		w.run(2 * time.Minute)
-		a.ok(t)
-		require.Equal(t, 61*time.Second, a.at, "another worker might have sent it")
-		require.Len(t, w.sent, 1, "what was withdrawn is not taken over")
-		require.Equal(t, job.Status{LastExecutionTime: job.NewTime(newYear.Add(time.Minute)), ExecutionCount: 2, FailureCount: 1}, end.Status)
-	}
 }

@@ -13,6 +13,7 @@ import (
 // A ReplaceRequest replaces a job's definition.
 type ReplaceRequest struct {
 	Definition job.Definition `json:"definition"` // State is enabled or disabled; secrets left out are kept
+	Text       string         `json:"text"`       // of the definition, for people; written by the caller so that no replay writes another one
 	Generation int            `json:"generation"` // of the job that the caller read; 0 for whichever
 }
 
@@ -24,9 +25,14 @@ func (j *jobLoop) handle(ctx workflow.Context) error {
 	}
 	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateReplace,
 		func(ctx workflow.Context, r ReplaceRequest) (job.Job, error) {
-			j.replace(ctx, r.Definition.KeepSecrets(&j.Definition))
-			j.settled(ctx)
-			return j.snapshot(), nil
+			err := j.change(ctx, func(ctx workflow.Context) error {
+				if err := j.mayReplace(ctx, r); err != nil {
+					return err
+				}
+				j.replace(ctx, r.Definition.KeepSecrets(&j.Definition), r.Text)
+				return nil
+			})
+			return j.snapshot(), err
 		},
 		workflow.UpdateHandlerOptions{Validator: j.mayReplace, Description: "replace the definition"})
 	if err != nil {
@@ -35,8 +41,8 @@ func (j *jobLoop) handle(ctx workflow.Context) error {
 	for _, c := range j.commands() {
 		err := workflow.SetUpdateHandlerWithOptions(ctx, c.name,
 			func(ctx workflow.Context) (job.Job, error) {
-				c.do(ctx)
-				return j.snapshot(), nil
+				err := j.change(ctx, c.apply)
+				return j.snapshot(), err
 			},
 			workflow.UpdateHandlerOptions{Validator: c.may, Description: c.describe})
 		if err != nil {
@@ -44,11 +50,7 @@ func (j *jobLoop) handle(ctx workflow.Context) error {
 		}
 		j.listen(ctx, c.name, func(ctx workflow.Context, signal workflow.ReceiveChannel) {
 			signal.Receive(ctx, nil)
-			if err := c.may(); err != nil {
-				workflow.GetLogger(ctx).Warn("a signal was not heeded", "signal", c.name, "job", j.Key.ARMID(), "error", err)
-				return
-			}
-			j.handleSignal(func() { c.do(ctx) })
+			j.handleSignal(ctx, c.name, c.apply)
 		})
 	}
 	return j.handleCollection(ctx)
@@ -56,17 +58,9 @@ func (j *jobLoop) handle(ctx workflow.Context) error {
 
 // handleCollection registers what the job's collection tells it.
 func (j *jobLoop) handleCollection(ctx workflow.Context) error {
-	j.listen(ctx, UpdateCollection, func(ctx workflow.Context, signal workflow.ReceiveChannel) {
-		var enabled bool
-		signal.Receive(ctx, &enabled)
-		j.handleSignal(func() { j.rest(ctx, enabled) })
-	})
 	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateCollection,
 		func(ctx workflow.Context, enabled bool) error {
-			j.rest(ctx, enabled)
-			j.settled(ctx)
-			j.changed = true
-			return nil
+			return j.change(ctx, func(ctx workflow.Context) error { j.rest(ctx, enabled); return nil })
 		},
 		workflow.UpdateHandlerOptions{Description: "the job collection was enabled, or disabled"})
 	if err != nil {
@@ -74,10 +68,23 @@ func (j *jobLoop) handleCollection(ctx workflow.Context) error {
 	}
 	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateDismiss,
 		func(ctx workflow.Context) error {
-			j.end(ctx)
-			return nil
+			return j.change(ctx, func(ctx workflow.Context) error { j.end(ctx); return nil })
 		},
 		workflow.UpdateHandlerOptions{Description: "the job collection is deleted, and the job with it"})
+}
+
+// change applies a change, one at a time. Between the update that asks for it and
+// its turn, others may have been applied.
+func (j *jobLoop) change(ctx workflow.Context, apply func(workflow.Context) error) error {
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // a change is finished although somebody cancels the workflow itself
+	if err := j.changing.Lock(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		j.changing.Unlock()
+		j.changed = true
+	}()
+	return apply(ctx)
 }
 
 // A command is an update without arguments, and a signal.
@@ -87,50 +94,45 @@ type command struct {
 	do             func(workflow.Context)
 }
 
+// apply does what the command asks for, if the job as it is now permits it.
+func (c *command) apply(ctx workflow.Context) error {
+	if err := c.may(); err != nil {
+		return err
+	}
+	c.do(ctx)
+	return nil
+}
+
 func (j *jobLoop) commands() []command {
 	return []command{
-		{UpdateRun, "run the job now", j.mayRun, j.demand},
+		{UpdateRun, "run the job now", j.mayRun, j.runManually},
 		{UpdateEnable, "enable the job", j.mayChange, func(ctx workflow.Context) { j.setState(ctx, job.StateEnabled) }},
 		{UpdateDisable, "disable the job", j.mayChange, func(ctx workflow.Context) { j.setState(ctx, job.StateDisabled) }},
 		{UpdateDelete, "delete the job", j.mayDelete, j.remove},
 	}
 }
 
-// A listener heeds the signals of one name, one after another, beside the loop.
+// A listener handles the signals of one name, one after another, beside the loop.
 type listener struct {
 	signals workflow.ReceiveChannel
 	next    func(workflow.Context, workflow.ReceiveChannel)
 	busy    bool
 }
 
-// listen registers what heeds the signals of a name.
+// listen registers what handles the signals of a name.
 func (j *jobLoop) listen(ctx workflow.Context, name string, next func(workflow.Context, workflow.ReceiveChannel)) {
-	l := &listener{signals: workflow.GetSignalChannel(ctx, name), next: next}
-	j.listeners = append(j.listeners, l)
-	if j.Direct {
-		return
-	}
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			next(ctx, l.signals)
-		}
-	})
+	j.listeners = append(j.listeners, &listener{signals: workflow.GetSignalChannel(ctx, name), next: next})
 }
 
-// signalled reports whether a signal waits that the loop is to heed.
-func (j *jobLoop) signalled() bool {
-	return j.Direct && slices.ContainsFunc(j.listeners, (*listener).waits)
-}
+// signalled reports whether a signal waits that the loop is to handle.
+func (j *jobLoop) signalled() bool { return slices.ContainsFunc(j.listeners, (*listener).waits) }
 
 func (l *listener) waits() bool { return !l.busy && l.signals.Len() > 0 }
 
-// heed has the signals that wait heeded. A coroutine that waits for signals
-// would cost more than all else that a job has in memory, so there is one only
-// for those that came.
-func (j *jobLoop) heed(ctx workflow.Context) {
-	if !j.Direct {
-		return
-	}
+// handleSignals starts to handle the signals that wait. A coroutine that waits for
+// signals would cost more than all else that a job has in memory, so there is one
+// only for those that came.
+func (j *jobLoop) handleSignals(ctx workflow.Context) {
 	for _, l := range j.listeners {
 		if !l.waits() {
 			continue
@@ -145,22 +147,21 @@ func (j *jobLoop) heed(ctx workflow.Context) {
 	}
 }
 
-// handleSignal does what a signal asks for; the run does not end before it is done.
-func (j *jobLoop) handleSignal(do func()) {
+// handleSignal applies what a signal asks for; the run does not end before that is
+// done.
+func (j *jobLoop) handleSignal(ctx workflow.Context, name string, apply func(workflow.Context) error) {
 	j.handling++
-	do()
+	if err := j.change(ctx, apply); err != nil {
+		workflow.GetLogger(ctx).Warn("a signal was refused", "signal", name, "job", j.Key.ARMID(), "error", err)
+	}
 	j.handling--
 	j.changed = true
 }
 
 // quiet reports whether no update and no signal is being handled or waits.
 func (j *jobLoop) quiet(ctx workflow.Context) bool {
-	for _, l := range j.listeners {
-		if l.signals.Len() > 0 {
-			return false
-		}
-	}
-	return j.handling == 0 && workflow.AllHandlersFinished(ctx)
+	signals := slices.ContainsFunc(j.listeners, func(l *listener) bool { return l.signals.Len() > 0 })
+	return !signals && j.handling == 0 && workflow.AllHandlersFinished(ctx)
 }
 
 func (j *jobLoop) mayReplace(ctx workflow.Context, r ReplaceRequest) error {
@@ -207,13 +208,13 @@ func refuse(errType, message string) error {
 func (j *jobLoop) setState(ctx workflow.Context, s job.State) {
 	d := j.Definition
 	d.State = s
-	j.replace(ctx, d)
-	j.settled(ctx)
+	j.replace(ctx, d, "")
 }
 
-// replace puts a new definition in force. When it returns, nothing runs by
-// the old one any more; an attempt that is on its way already ends as it ends.
-func (j *jobLoop) replace(ctx workflow.Context, d job.Definition) {
+// replace puts a new definition in force, with a text for people unless that stays.
+// When it returns, nothing is sent by the old one any more; an attempt that was sent
+// ends as it ends.
+func (j *jobLoop) replace(ctx workflow.Context, d job.Definition, text string) {
 	old, wasActive := j.Definition, j.active()
 	// Both compare JSON. encoding/json is deterministic for types without maps;
 	// what workflowcheck finds is a cache of it, and the garbage collector.
@@ -223,12 +224,12 @@ func (j *jobLoop) replace(ctx workflow.Context, d job.Definition) {
 	if same {
 		return
 	}
-	j.Generation++
-	if !enabled {
-		j.undo(ctx)
+	if !enabled { // otherwise what runs, manually, runs by what stays in force
+		j.withdraw(ctx)
 	}
+	j.Generation++
 	if wasActive && (!timing || d.State != job.StateEnabled) {
-		j.dropWaiting(ctx, "the job was changed while it waited")
+		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job was changed while it waited")
 	}
 	j.Definition = d
 	if j.active() && (!timing || !wasActive) {
@@ -237,12 +238,8 @@ func (j *jobLoop) replace(ctx workflow.Context, d job.Definition) {
 	if d.State != old.State {
 		j.showState(ctx)
 	}
-	if text := d.Text(); text != old.Text() {
+	if text != "" {
 		j.showText(ctx, text)
-	}
-	j.changed = true
-	if !enabled { // otherwise what runs, on demand, runs by what is still in force
-		j.withdraw(ctx)
 	}
 }
 
@@ -252,29 +249,24 @@ func enable(d job.Definition) *job.Definition {
 	return &d
 }
 
-// rest heeds that the job's collection was enabled, or disabled: then its
-// jobs rest, whatever their own state.
+// rest takes note that the job's collection was enabled, or disabled: then its
+// jobs do not run, whatever their own state.
 func (j *jobLoop) rest(ctx workflow.Context, enabled bool) {
 	if j.Resting == !enabled {
 		return
 	}
-	wasActive := j.active()
-	if wasActive {
-		j.undo(ctx)
-		j.dropWaiting(ctx, "the job collection was disabled while it waited")
+	if j.active() {
+		j.withdraw(ctx)
+		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job collection was disabled while it waited")
 	}
 	j.Resting = !enabled
 	if j.active() {
 		j.replan(ctx, true)
-		return
-	}
-	if wasActive {
-		j.withdraw(ctx)
 	}
 }
 
 // remove deletes the job: it tells the collection, and then the loop ends,
-// and with it whatever is under way.
+// and with it whatever is running.
 func (j *jobLoop) remove(ctx workflow.Context) {
 	j.end(ctx)
 	err := workflow.SignalExternalWorkflow(ctx, j.Key.Collection.WorkflowID(), "", SignalRemoved, j.Key.Name).Get(ctx, nil)
@@ -283,15 +275,11 @@ func (j *jobLoop) remove(ctx workflow.Context) {
 	}
 }
 
-// end makes the loop end, and with it whatever is under way. When it returns,
+// end makes the loop end, and with it whatever is running. When it returns,
 // nothing more is sent.
 func (j *jobLoop) end(ctx workflow.Context) {
-	j.deleted, j.changed = true, true
-	for _, e := range j.running {
-		e.withdrawn = true
-	}
-	j.undo(ctx)
-	j.recall(ctx)
+	j.deleted = true
+	j.withdraw(ctx)
 }
 
 // showState lets people find jobs by their state.

@@ -102,8 +102,7 @@ func TestDisable(t *testing.T) {
 		"by a replace with state disabled": func(w *world, at time.Duration) {
 			w.replace(at, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT10M"}},"recurrence":{`+minutely+`},"state":"disabled"`)
 		},
-		"by the collection":          func(w *world, at time.Duration) { w.update(at, workflows.UpdateCollection, false) },
-		"by the collection's signal": func(w *world, at time.Duration) { w.signal(at, workflows.UpdateCollection, false) },
+		"by the collection": func(w *world, at time.Duration) { w.update(at, workflows.UpdateCollection, false) },
 	} {
 		t.Run(name+" starts nothing more and stops the retries", func(t *testing.T) {
 			t.Parallel()
@@ -175,10 +174,6 @@ func TestEnableContinuesFromNow(t *testing.T) {
 				w.next.Resting = true
 				w.update(tt.enable, workflows.UpdateCollection, true)
 			},
-			"by the collection's signal": func(w *world) {
-				w.next.Resting = true
-				w.signal(tt.enable, workflows.UpdateCollection, true)
-			},
 		} {
 			t.Run(by+" "+tt.name, func(t *testing.T) {
 				t.Parallel()
@@ -205,7 +200,7 @@ func TestAJobHeedsItsCollectionBeforeItAnswers(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, `"action":{`+get+twoRetries+`},"recurrence":{`+minutely+`}`)
 		w.fails(always)
-		w.lookupTakes = time.Second // before the retry that waits is cancelled
+		w.lookTakes = time.Second // before the retry that waits is cancelled
 		a := w.update(30*time.Second, workflows.UpdateCollection, false)
 		var early bool
 		w.at(30*time.Second+900*time.Millisecond, func() { early = a.completed })
@@ -240,6 +235,33 @@ func TestAJobHeedsItsCollectionBeforeItAnswers(t *testing.T) {
 		a.ok(t)
 		require.Empty(t, w.sent)
 	})
+}
+
+// The server forgets the attempts of an execution that is cancelled while it waits
+// for its next one. So that none of them is unknown to the job, an attempt that is
+// about to begin is awaited.
+func TestAChangeAwaitsARetryThatIsAboutToBegin(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		before time.Duration // of the retry, when the change comes
+		want   []string
+	}{
+		{2 * time.Second, []string{"00:00:00 MainAction#1"}},
+		{300 * time.Millisecond, []string{"00:00:00 MainAction#1", "00:00:20 MainAction#2"}},
+	} {
+		t.Run(tt.before.String()+" before", func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT20S","retryCount":5}},"recurrence":{`+minutely+`}`)
+			w.fails(always)
+			a := w.update(20*time.Second-tt.before, workflows.UpdateDisable)
+			read := w.snapshot(30 * time.Second)
+			w.run(time.Hour)
+			a.ok(t)
+			require.Equal(t, tt.want, w.lines())
+			require.LessOrEqual(t, a.at, 20*time.Second+2*time.Second)
+			require.Equal(t, 1, read.Status.FailureCount)
+		})
+	}
 }
 
 func TestEnableLeavesTheRetriesOfARunOnDemandAlone(t *testing.T) {
@@ -388,8 +410,8 @@ func TestReplace(t *testing.T) {
 		}
 		w.signal(2*time.Minute+910*time.Millisecond, workflows.UpdateDisable, nil)
 		w.signal(2*time.Minute+920*time.Millisecond, workflows.UpdateEnable, nil)
-		w.signal(2*time.Minute+930*time.Millisecond, workflows.UpdateCollection, false)
-		w.signal(2*time.Minute+940*time.Millisecond, workflows.UpdateCollection, true)
+		w.update(2*time.Minute+930*time.Millisecond, workflows.UpdateCollection, false)
+		w.update(2*time.Minute+940*time.Millisecond, workflows.UpdateCollection, true)
 		w.run(3*time.Minute + 10*time.Second)
 		require.Equal(t, []string{"00:00:00", "00:01:00", "00:02:00", "00:03:00"}, w.dues())
 		require.Empty(t, w.dropped())
@@ -415,7 +437,7 @@ func TestAChangeKeepsTheAttemptsThatFailedBefore(t *testing.T) {
 	w.signal(2*time.Minute, workflows.UpdateEnable, nil)
 	w.run(3*time.Minute + time.Second)
 	a.ok(t)
-	require.Equal(t, 1, w.lookups, "they are recorded before they are forgotten")
+	require.Equal(t, 2, w.looks, "they are recorded before they are forgotten, and once it is cancelled it is asked what was sent")
 	require.Equal(t, w.runs[0].id, w.next.FailedRun, "the run holds a failure")
 }
 
@@ -464,8 +486,8 @@ func TestAFinalJobCanOnlyBeReadAndDeleted(t *testing.T) {
 			for _, signal := range []string{workflows.UpdateRun, workflows.UpdateEnable, workflows.UpdateDisable} {
 				w.signal(2*time.Minute, signal, nil)
 			}
-			w.signal(3*time.Minute, workflows.UpdateCollection, false)
-			w.signal(4*time.Minute, workflows.UpdateCollection, true)
+			w.update(3*time.Minute, workflows.UpdateCollection, false)
+			w.update(4*time.Minute, workflows.UpdateCollection, true)
 			read := w.snapshot(5 * time.Minute)
 			deleted := w.update(6*time.Minute, workflows.UpdateDelete)
 			w.run(time.Hour)
@@ -577,17 +599,14 @@ func TestNothingStartsOnceAJobIsBeingDeleted(t *testing.T) {
 
 func TestASignalToAJobThatIsBeingDeletedDoesNotKeepIt(t *testing.T) {
 	t.Parallel()
-	for _, direct := range []bool{true, false} {
-		w := newWorld(t, every(minutely))
-		w.next.Direct = direct
-		w.removal = 10 * time.Second
-		a := w.update(30*time.Second, workflows.UpdateDelete)
-		w.signal(35*time.Second, workflows.UpdateRun, nil)
-		w.run(time.Hour)
-		a.ok(t)
-		require.Len(t, w.sent, 1)
-		require.Equal(t, newYear.Add(40*time.Second), w.env.Now().UTC())
-	}
+	w := newWorld(t, every(minutely))
+	w.removal = 10 * time.Second
+	a := w.update(30*time.Second, workflows.UpdateDelete)
+	w.signal(35*time.Second, workflows.UpdateRun, nil)
+	w.run(time.Hour)
+	a.ok(t)
+	require.Len(t, w.sent, 1)
+	require.Equal(t, newYear.Add(40*time.Second), w.env.Now().UTC())
 }
 
 func TestAJobIsDeletedThoughItsCollectionIsGone(t *testing.T) {
@@ -628,5 +647,5 @@ func TestPeopleFindAJobByItsStateAndText(t *testing.T) {
 	w.replace(90*time.Second, every(minutely+`,"interval":5,"count":3`))
 	w.replace(100*time.Second, every(minutely+`,"interval":5,"count":2`)) // which both have run
 	w.run(time.Hour)
-	require.Equal(t, []string{"disabled", "enabled", "GET http://127.0.0.1/, every 5 minutes", "completed"}, w.shown)
+	require.Equal(t, []string{"disabled", "enabled", "GET http://127.0.0.1/, every 5 minutes", "GET http://127.0.0.1/, every 5 minutes", "completed"}, w.shown)
 }

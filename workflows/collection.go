@@ -61,15 +61,6 @@ type Listed struct {
 	Sequence int    `json:"seq"` // of later jobs it is higher
 }
 
-// changeUpdates is the version since which a collection tells its jobs by
-// updates, so that it knows when they have heeded it. Before it was by signals.
-const changeUpdates = "tell jobs by updates"
-
-// changeBatches is the version since which a collection looks up many new jobs
-// at once. Before, most of them cost a lookup of their own, and that a quarter of
-// the CPU time that creating a job takes.
-const changeBatches = "verify registrations in batches"
-
 // registrationBatch is for how long the registrations come that are verified together.
 const registrationBatch = 10 * time.Second
 
@@ -77,10 +68,7 @@ const registrationBatch = 10 * time.Second
 func Collection(ctx workflow.Context, in CollectionInput) error {
 	c := &collection{Collection: in.Collection, order: workflow.NewMutex(ctx)}
 	c.registry = newRegistry(ctx, in.Jobs, in.Sequence, func(name string) string { return c.Key.Job(name).WorkflowID() })
-	c.signals = workflow.GetVersion(ctx, changeUpdates, workflow.DefaultVersion, 1) == workflow.DefaultVersion
-	if workflow.GetVersion(ctx, changeBatches, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
-		c.batch = registrationBatch
-	}
+	c.batch = registrationBatch
 	if err := c.handle(ctx); err != nil {
 		return err
 	}
@@ -95,7 +83,6 @@ type collection struct {
 	pending *job.Rules     // of properties that are about to be put in force
 	deleted bool           // nothing is taken any more
 	gone    bool           // and no job is left
-	signals bool           // see changeUpdates
 
 	commands []workflow.ReceiveChannel
 	handling int // signals that are being handled
@@ -174,7 +161,7 @@ func (c *collection) idle(ctx workflow.Context) bool {
 
 // over reports whether the collection is deleted and nobody waits for an answer.
 func (c *collection) over(ctx workflow.Context) bool {
-	return c.deleted && len(c.entries) == 0 && (c.gone || c.signals) && c.idle(ctx)
+	return c.deleted && len(c.entries) == 0 && c.gone && c.idle(ctx)
 }
 
 // lookAfter verifies registrations. Jobs that were not there yet when the
@@ -326,9 +313,7 @@ func (c *collection) mayRegister(_ workflow.Context, r RegisterRequest) error {
 func (c *collection) register(ctx workflow.Context, r RegisterRequest) (RegisterResult, error) {
 	result := RegisterResult{Name: r.Name, Resting: c.resting()}
 	if i := c.find(r.Name); i >= 0 {
-		if !c.signals {
-			c.contest(ctx, i)
-		}
+		c.contest(ctx, i)
 		result.Name = c.entries[i].Name
 		return result, nil
 	}
@@ -397,10 +382,6 @@ func (c *collection) update(ctx workflow.Context, ids []string, update string, a
 // enabled, and returns when all know. One that is about to be started is waited
 // for, until it is certain that it will not come any more.
 func (c *collection) tell(ctx workflow.Context) error {
-	if c.signals {
-		c.tellBySignal(ctx)
-		return nil
-	}
 	for {
 		ids := c.uninformed()
 		if len(ids) == 0 || c.deleted {
@@ -458,9 +439,6 @@ func (c *collection) mayCome(ctx workflow.Context, e *Registration) bool {
 
 // remove deletes all jobs and then the collection.
 func (c *collection) remove(ctx workflow.Context) error {
-	if c.signals {
-		return c.removeBySignal(ctx)
-	}
 	c.note()
 	c.deleted, c.closing = true, true
 	return c.alone(ctx, func(ctx workflow.Context) error { // who comes second goes on with what was cancelled

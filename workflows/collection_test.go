@@ -111,19 +111,6 @@ func TestRegistrationsAreVerified(t *testing.T) {
 		require.Equal(t, []string{"old", "there", "later"}, *names)
 		require.Equal(t, [][]string{{"there", "lost"}, {"later"}}, h.lookups, "each once, and none that was seen before")
 	})
-	t.Run("30 seconds after in runs that began when it was so, each alone", func(t *testing.T) {
-		t.Parallel()
-		h := newHall(t, job.CollectionEnabled)
-		h.oneByOne = true
-		h.missing = []string{"lost"}
-		h.register(10*time.Second, "lost", 9)
-		h.register(11*time.Second, "there", 9)
-		early, names := h.names(39*time.Second), h.names(41*time.Second)
-		require.ErrorIs(t, h.run(10*time.Minute), errStopped)
-		require.Equal(t, []string{"lost", "there"}, *early)
-		require.Equal(t, []string{"there"}, *names)
-		require.Equal(t, [][]string{{"lost"}, {"there"}}, h.lookups)
-	})
 	t.Run("and again when a name is registered anew", func(t *testing.T) {
 		t.Parallel()
 		h := newHall(t, job.CollectionEnabled)

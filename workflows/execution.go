@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,23 +15,64 @@ import (
 	"almanac/job"
 )
 
-// An execution is one that is under way.
+// A phase is how far an execution has come, as far as the workflow knows.
+//
+//	dispatched ───▶ sent ───┐
+//	    │            │      │
+//	    ▼            ▼      ▼
+//	withdrawing ─▶ withdrawn ─▶ ended
+//	    │
+//	    └─▶ returned
+//
+// Only the end of its activity and [jobLoop.look] move an execution forward. The
+// time decides in one case: if the server cancelled an activity that no worker had,
+// which says nothing of earlier attempts, there was none before the due time.
+type phase int
+
+const (
+	dispatched  phase = iota // nothing is known to have been sent: a worker may hold it
+	sent                     // a request may have left
+	withdrawing              // it is cancelled, and whether a request may have left is being found out
+	withdrawn                // a request may have left, and nothing follows it
+	returned                 // nothing was sent, and nothing will be
+)
+
+// An execution is one whose activity may be running.
 type execution struct {
 	job.Execution
-	action    job.Action
-	demanded  bool // by a user, not by the recurrence
-	withdrawn bool // nothing more is to be sent for it
-	ahead     bool // it was dispatched before it was due
-	slept     bool // the job slept until it: whether it was in time tells something about the lead
-	undone    bool // it counts as not started, although it may be held yet; see [jobLoop.undo]
-	recalled  bool // it was held, and is certain not to be sent
-	before    standing
-	cancel    workflow.CancelFunc
+	action   job.Action
+	manual   bool // it was started by a user, not by the recurrence
+	slept    bool // the job slept until it: whether it was in time tells something about the lead
+	phase    phase
+	attempts bool   // whether an attempt of it is known to have been sent
+	inFlight bool   // whether an attempt that had no record might have been sent, when the server was asked last
+	activity string // the id of its activity that was scheduled last
+	before   standing
+	cancel   workflow.CancelFunc
 }
 
-// attemptTimeout is how long an attempt may take before it counts as lost:
-// what the action itself may take, and some time to report.
-const attemptTimeout = activities.DefaultTimeout + 10*time.Second
+// A standing is what a job goes back to when an occurrence returns to the plan.
+type standing struct {
+	decided, last time.Time
+}
+
+const (
+	// attemptTimeout is how long an attempt may take before it counts as lost:
+	// what the action itself may take, and some time to report.
+	attemptTimeout = activities.DefaultTimeout + 10*time.Second
+
+	// lossTimeout is how long the server may hear nothing of an attempt that is
+	// not held. It suffers a server that is busy; see also
+	// [activities.HeldLossTimeout].
+	lossTimeout = 30 * time.Second
+
+	// leastHeld is for how long an attempt is held, at least, for the short timeout:
+	// there is no time to catch up if the server is busy.
+	leastHeld = 500 * time.Millisecond
+)
+
+// errUnsent says that an execution ended and no request of it ever left.
+var errUnsent = errors.New("nothing was sent")
 
 // start starts the execution of an occurrence.
 func (j *jobLoop) start(ctx workflow.Context, due time.Time) {
@@ -43,13 +85,9 @@ func (j *jobLoop) start(ctx workflow.Context, due time.Time) {
 	})
 }
 
-// changeOwed is the version since which a run on demand waits while the run of
-// the workflow is draining.
-const changeOwed = "owe runs on demand while draining"
-
-// demand starts an execution that a user asked for, or promises to.
-func (j *jobLoop) demand(ctx workflow.Context) {
-	if j.draining() && workflow.GetVersion(ctx, changeOwed, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
+// runManually starts an execution that a user asked for, or promises to.
+func (j *jobLoop) runManually(ctx workflow.Context) {
+	if j.draining() {
 		j.Owed++
 		return
 	}
@@ -60,13 +98,13 @@ func (j *jobLoop) demand(ctx workflow.Context) {
 		}
 	}
 	j.Demanded++
-	j.launch(ctx, &execution{demanded: true, Execution: j.execution(fmt.Sprintf("run %d", j.Demanded), now)})
+	j.launch(ctx, &execution{manual: true, Execution: j.execution(fmt.Sprintf("run %d", j.Demanded), now)})
 }
 
 // payOwed starts the executions that were promised.
 func (j *jobLoop) payOwed(ctx workflow.Context) {
 	for ; j.Owed > 0 && !j.draining(); j.Owed-- {
-		j.demand(ctx)
+		j.runManually(ctx)
 	}
 }
 
@@ -88,11 +126,10 @@ func (j *jobLoop) execution(what string, due time.Time) job.Execution {
 // launch runs an execution beside the loop.
 func (j *jobLoop) launch(ctx workflow.Context, e *execution) {
 	e.action = j.Definition.Action
-	now := workflow.Now(ctx)
-	e.ahead = e.Due.After(now)
-	j.Last = later(j.Last, later(now, e.Due))
+	j.Last = later(j.Last, later(workflow.Now(ctx), e.Due))
 	j.executions++
 	j.running = append(j.running, e)
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // withdraw cancels it, also where somebody cancels the workflow itself
 	ctx, e.cancel = workflow.WithCancel(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		err := j.execute(ctx, e)
@@ -101,13 +138,13 @@ func (j *jobLoop) launch(ctx workflow.Context, e *execution) {
 }
 
 // execute runs the action and, if its last attempt failed, the error action.
-// It returns the action's error.
+// It returns the action's error, or errUnsent.
 func (j *jobLoop) execute(ctx workflow.Context, e *execution) error {
 	action := e.action
 	compensation := action.ErrorAction
 	action.ErrorAction = nil
 	err := j.attempt(ctx, e, job.MainAction, action)
-	if err == nil || e.withdrawn || compensation == nil {
+	if err == nil || errors.Is(err, errUnsent) || e.phase >= withdrawing || compensation == nil {
 		return err
 	}
 	if compensation.RetryPolicy == nil {
@@ -121,8 +158,8 @@ func (j *jobLoop) execute(ctx workflow.Context, e *execution) error {
 	return err
 }
 
-// attempt runs one action under its retry policy. Where a worker was killed, or
-// stopped before the action was due, another activity takes over.
+// attempt runs one action under its retry policy. It dispatches another activity
+// for the attempts that are left if one was lost, or ended before it was sent.
 func (j *jobLoop) attempt(ctx workflow.Context, e *execution, name job.ActionName, action job.Action) error {
 	input := activities.Input{Execution: e.Execution, Action: action, MaxAttempts: action.RetryPolicy.Attempts()}
 	input.Execution.ActionName = name
@@ -130,34 +167,63 @@ func (j *jobLoop) attempt(ctx workflow.Context, e *execution, name job.ActionNam
 		input.Lead = j.Lead
 	}
 	for {
+		if err := ctx.Err(); err != nil && e.attempts {
+			return err
+		} else if err != nil {
+			return errUnsent
+		}
 		err := j.dispatch(ctx, e, input)
-		again, wait := takeOver(err, &input)
-		if !again || e.withdrawn {
+		end := activities.EndingOf(err, workflow.Now(ctx), workflow.Now(ctx))
+		input.Before += len(end.Attempts)
+		if len(end.Attempts) > 0 {
+			input.TakesOver = end.Lost && !end.Unsent
+		}
+		e.attempts = e.attempts || err == nil || input.Before > 0 || e.inFlight && end.Canceled // then it failed in between
+		switch {
+		case err == nil:
+			return nil
+		case e.phase >= withdrawing && (e.attempts || !end.Unsent && !end.Canceled):
+			return err
+		case e.phase >= withdrawing:
+			if end.Canceled && !workflow.Now(ctx).Before(e.Due.Add(-clockMargin)) {
+				e.phase = withdrawn // it was due: an attempt that failed at once may have been forgotten
+			}
+			return errUnsent
+		case end.Unsent && !e.attempts && !e.manual && j.Decided.Equal(e.Due):
+			return errUnsent // it is judged anew
+		case !end.Lost && !end.Unsent || input.Before >= input.MaxAttempts:
 			return err
 		}
-		if wait > 0 {
-			if err := workflow.Sleep(ctx, wait); err != nil {
-				return err
-			}
+		if n := len(end.Attempts); n > 0 {
+			passed := max(0, workflow.Now(ctx).Sub(end.Attempts[n-1].End))
+			_ = workflow.Sleep(ctx, action.RetryPolicy.Interval()-passed) // if it is cancelled, so is the attempt
 		}
 	}
 }
 
-// dispatch runs one action's activity.
+// clockMargin is by how much the clocks of a worker and of the server may differ
+// before the worker goes by the server's.
+const clockMargin = time.Second
+
+// dispatch runs one action's activity. It is scheduled before the execution is due
+// if the worker is to hold it until then.
 func (j *jobLoop) dispatch(ctx workflow.Context, e *execution, input activities.Input) error {
 	held := max(0, e.Due.Sub(workflow.Now(ctx)))
 	policy := retryPolicy(input.Action.RetryPolicy)
 	policy.MaximumAttempts -= int32(input.Before)
-	policy.NonRetryableErrorTypes = []string{"TemporalTimeout:Heartbeat"} // the workflow can do better; see takeOver
+	policy.NonRetryableErrorTypes = activities.LossErrors() // see attempt
+	j.activities++
+	e.activity = "action-" + strconv.Itoa(j.activities)
 	options := workflow.ActivityOptions{
+		ActivityID:          e.activity,
 		StartToCloseTimeout: held + attemptTimeout,
 		HeartbeatTimeout:    lossTimeout,
-		WaitForCancellation: true, // an attempt that is under way ends as it ends, and is told so
+		WaitForCancellation: true, // an attempt that was sent ends as it ends
 		RetryPolicy:         policy,
 		Summary:             fmt.Sprintf("%s due %s: %s", input.Execution.ActionName, e.Due.Format(time.RFC3339), input.Action.Text()),
 	}
-	if held > 0 {
-		options.HeartbeatTimeout = held + heldLossTimeout
+	if held > leastHeld {
+		options.HeartbeatTimeout = held + activities.HeldLossTimeout
 	}
 	ctx = workflow.WithActivityOptions(ctx, options)
 	var out activities.Output
@@ -165,7 +231,7 @@ func (j *jobLoop) dispatch(ctx workflow.Context, e *execution, input activities.
 	if err != nil || len(out.Attempts) > 1 || input.Before > 0 {
 		j.failures = true
 	}
-	if input.Execution.ActionName == job.MainAction && !e.demanded && j.Lead > 0 {
+	if input.Execution.ActionName == job.MainAction && !e.manual {
 		j.learn(&out, err)
 	}
 	return err
@@ -183,60 +249,54 @@ func retryPolicy(p *job.RetryPolicy) *temporal.RetryPolicy {
 
 // ended books the end of an execution.
 func (j *jobLoop) ended(ctx workflow.Context, e *execution, err error) {
-	now := workflow.Now(ctx)
-	j.running = slices.DeleteFunc(j.running, func(r *execution) bool { return r == e })
 	j.changed = true
-	if e.undone {
-		if e.unsent(now, err) {
-			return
-		}
-		j.redo(ctx, e)
+	if errors.Is(err, errUnsent) {
+		j.putBack(ctx, e)
+		return
+	}
+	if !j.forget(e) {
+		return // it was returned before
 	}
 	if err != nil {
 		j.FailureCount++
-		if !e.withdrawn {
+		if e.phase < withdrawing {
 			j.FaultedCount++
 		}
 	}
-	if !e.demanded {
+	if !e.manual {
 		j.Failed = err != nil
-		j.BusyUntil = now
+		j.BusyUntil = workflow.Now(ctx)
 	}
 }
 
-// withdraw sees to it that nothing more is sent for the executions that are
-// under way: a retry that waits is cancelled, an attempt that is on its way is
-// the last one. It returns when that is certain.
-func (j *jobLoop) withdraw(ctx workflow.Context) {
-	if len(j.running) == 0 {
+// forget takes an execution off those that may be running. It reports whether it
+// was one of them.
+func (j *jobLoop) forget(e *execution) bool {
+	i := slices.Index(j.running, e)
+	if i < 0 {
+		return false
+	}
+	j.running = slices.Delete(j.running, i, i+1)
+	return true
+}
+
+// putBack books an execution of which nothing was sent as never started. An
+// occurrence that no change has overtaken returns to the plan and is judged anew;
+// anything else is recorded as cancelled.
+func (j *jobLoop) putBack(ctx workflow.Context, e *execution) {
+	if !j.forget(e) {
 		return
 	}
-	for _, e := range j.running {
-		e.withdrawn = true
+	overtaken := e.phase == withdrawn
+	e.phase = returned
+	j.ExecutionCount--
+	if !e.manual {
+		j.Started--
 	}
-	j.recall(ctx)
-	j.keepAttempts(ctx)
-	for _, e := range j.running {
-		if e.withdrawn {
-			e.cancel()
-		}
+	if e.manual || overtaken || !j.Decided.Equal(e.Due) {
+		j.noteCancelled(ctx, e.Due)
+		return
 	}
-}
-
-// keepAttempts records the attempts of the executions under way, which
-// Temporal forgets when a waiting retry is cancelled. It is a courtesy to the
-// history's readers: if it fails, what failed before is not listed.
-func (j *jobLoop) keepAttempts(ctx workflow.Context) {
-	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		ScheduleToCloseTimeout: 2 * time.Second,
-		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
-	})
-	var pending []activities.Pending
-	err := workflow.ExecuteLocalActivity(ctx, activities.TypePending).Get(ctx, &pending)
-	if err != nil && !errors.Is(err, workflow.ErrCanceled) {
-		workflow.GetLogger(ctx).Warn("the attempts so far could not be kept", "job", j.Key.ARMID(), "error", err)
-	}
-	if len(pending) > 0 {
-		j.failures = true
-	}
+	j.Last, j.Decided = e.before.last, e.before.decided
+	j.Plan.Due = slices.Insert(j.Plan.Due, 0, e.Due)
 }

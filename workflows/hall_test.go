@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities"
 	"almanac/job"
@@ -25,13 +24,8 @@ import (
 // A hall runs a job collection in skipped time.
 type hall struct {
 	*stage
-	input workflows.CollectionInput
-	// Whether the run began
-	signals  bool // when jobs were told by signals, or at least
-	oneByOne bool // when each registration was verified by itself
-
+	input  workflows.CollectionInput
 	absent func(name string) bool // which jobs do not exist
-	leaves bool                   // whether a job that is signalled to delete itself does, 300 ms later
 	slow   time.Duration          // how long the first signal, or call of the activity that updates, takes
 	full   string                 // why the subscription has no place under another plan
 
@@ -101,12 +95,6 @@ var errStopped = errors.New("the test is over")
 // with: errStopped if it was still there in the end.
 func (h *hall) run(until time.Duration) error {
 	h.prepare(workflows.TypeCollection, workflows.Collection)
-	if h.signals {
-		h.env.OnGetVersion("tell jobs by updates", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion)
-	}
-	if h.signals || h.oneByOne {
-		h.env.OnGetVersion("verify registrations in batches", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion)
-	}
 	var first sync.Once
 	wait := func() (d time.Duration) {
 		first.Do(func() { d = h.slow })
@@ -189,9 +177,6 @@ func (h *hall) signalled(id, signal string, argument any) error {
 	}
 	if !h.hear(id, signal, argument) {
 		return errors.New("there is no such workflow")
-	}
-	if h.leaves && signal == workflows.UpdateDelete {
-		h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(workflows.SignalRemoved, h.name(id)) }, 300*time.Millisecond)
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
 package workflows
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -32,19 +32,11 @@ type JobInput struct {
 	FailedRun string    `json:"failedRun,omitempty"` // the newest earlier run whose history holds a failure
 
 	// Lead is how far ahead of its due time the next occurrence is dispatched, in
-	// milliseconds. It is 0 in runs that began before there was such a thing.
+	// milliseconds.
 	Lead int `json:"lead,omitempty"`
 	// Hold is within what time an occurrence that is next is dispatched at once, in
 	// milliseconds, instead of sleeping until its lead; see [activities.Lead].
 	Hold int `json:"hold,omitempty"`
-
-	// Direct says that the loop itself heeds signals. In runs that began before
-	// there was such a thing, a coroutine for each kind of signal does.
-	Direct bool `json:"direct,omitempty"`
-
-	// PerRun is after how many executions the run continues as new. It is 0, for
-	// 300, in runs that began before it was told.
-	PerRun int `json:"perRun,omitempty"`
 
 	Last           time.Time `json:"last,omitzero"` // when the last execution started
 	ExecutionCount int       `json:"executions,omitempty"`
@@ -55,7 +47,7 @@ type JobInput struct {
 // keepFinal is how long a job that is completed or faulted can still be read.
 const keepFinal = 60 * 24 * time.Hour
 
-// A run of a job continues as new when nothing is under way after so many
+// A run of a job continues as new when nothing is running after so many
 // executions, if the server does not suggest it before. A worker that has not
 // got a workflow in its cache replays what the run did so far, to go on with it
 // or to answer a query: 0.2 ms an execution, where a new run takes 17 ms, as much
@@ -63,7 +55,6 @@ const keepFinal = 60 * 24 * time.Hour
 // drainAfter executions, far below the length at which the server ends a workflow.
 const (
 	executionsPerRun = 100
-	formerlyPerRun   = 300
 	drainAfter       = 600
 )
 
@@ -74,7 +65,7 @@ const maxDemanded = 50
 // status follows from it. The definition must be valid; resting says whether
 // the job's collection is not enabled.
 func NewJob(k job.Key, d job.Definition, resting bool, now time.Time) (JobInput, error) {
-	in := JobInput{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, Resting: resting, Lead: firstLead, Direct: true, PerRun: executionsPerRun}
+	in := JobInput{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, Resting: resting, Lead: firstLead(k)}
 	plan, err := d.Plan(in.Created, in.Created)
 	if err != nil {
 		return JobInput{}, err
@@ -89,25 +80,27 @@ func NewJob(k job.Key, d job.Definition, resting bool, now time.Time) (JobInput,
 
 // Job runs one scheduled job for as long as it exists.
 func Job(ctx workflow.Context, in JobInput) error {
-	j := &jobLoop{JobInput: in}
+	j := &jobLoop{JobInput: in, changing: workflow.NewMutex(ctx)}
 	if err := j.handle(ctx); err != nil {
 		return err
 	}
 	return j.run(ctx)
 }
 
-// A jobLoop is a run of [Job]: what the next run is told, and what is under way.
+// A jobLoop is a run of [Job]: what the next run is told, and what is running.
 type jobLoop struct {
 	JobInput
 
 	running    []*execution
 	executions int  // in this run
+	activities int  // in this run, those that perform actions
 	failures   bool // whether an attempt failed in this run
 	timer      timer
-	changed    bool // something happened that the loop should look at
-	recalling  int  // changes that wait until what was held is certain not to be sent
+	changed    bool      // something happened that the loop should look at
+	askAgain   time.Time // when to ask again whether a dispatched occurrence was sent; see decisionAsk
 	deleted    bool
 
+	changing  workflow.Mutex // held while a change is applied; nothing is decided meanwhile
 	listeners []*listener
 	handling  int // signals that are being handled
 }
@@ -140,7 +133,7 @@ func (j *jobLoop) run(ctx workflow.Context) error {
 	}
 }
 
-// await waits until there is something to look at. Signals are heeded meanwhile.
+// await waits until there is something to look at. Signals are handled meanwhile.
 func (j *jobLoop) await(ctx workflow.Context) error {
 	awake := func() bool { return j.changed || j.timer.fired() }
 	for {
@@ -148,7 +141,7 @@ func (j *jobLoop) await(ctx workflow.Context) error {
 		if err != nil {
 			return err
 		}
-		j.heed(ctx)
+		j.handleSignals(ctx)
 		if awake() {
 			return nil
 		}
@@ -158,19 +151,23 @@ func (j *jobLoop) await(ctx workflow.Context) error {
 // decide starts, drops or leaves waiting every occurrence that is due, or is to
 // be dispatched ahead.
 func (j *jobLoop) decide(ctx workflow.Context) {
-	if j.recalling > 0 {
+	if j.changing.IsLocked() {
 		return
 	}
 	now := workflow.Now(ctx).Truncate(time.Second)
 	for j.active() {
 		j.refill(ctx)
 		due, ok := j.next()
-		if !ok || due.After(workflow.Now(ctx).Add(j.ahead())) {
+		if !ok || due.After(workflow.Now(ctx).Add(j.ahead())) || !j.heldUntil(workflow.Now(ctx)).IsZero() {
 			break
 		}
 		switch judge(j.situation(due, now)) {
 		case verdictWait:
 			return
+		case verdictAsk:
+			if !j.ask(ctx) {
+				return
+			}
 		case verdictRun:
 			j.start(ctx, due)
 		case verdictRunFirst:
@@ -192,12 +189,28 @@ func (j *jobLoop) decide(ctx workflow.Context) {
 	}
 }
 
+// ask asks the server whether the occurrences that are due and dispatched were
+// sent. It reports whether the decision can be made now.
+func (j *jobLoop) ask(ctx workflow.Context) bool {
+	if now := workflow.Now(ctx); now.Before(j.askAgain) {
+		return false
+	}
+	j.look(ctx)
+	j.askAgain = workflow.Now(ctx).Add(askInterval)
+	return !j.unknown() && !j.changing.IsLocked()
+}
+
+// askInterval is how often the server is asked whether an occurrence was sent. One
+// that was not, and never will be, is lost within a few seconds.
+const askInterval = 2 * time.Second
+
 // situation returns what the decision about the next occurrence depends on.
 func (j *jobLoop) situation(due, now time.Time) situation {
 	return situation{
 		Due:       due,
 		Another:   len(j.Plan.Due) > 1 && !j.Plan.Due[1].After(now), // count does not matter: what is dropped uses up none
 		Busy:      j.busy(),
+		Unknown:   j.unknown(),
 		Draining:  j.draining(),
 		BusyUntil: j.BusyUntil,
 		CatchUp:   j.CatchUp,
@@ -218,10 +231,8 @@ func (in *JobInput) exhausted() bool {
 
 // next returns the next undecided occurrence, be it due or not.
 func (in *JobInput) next() (time.Time, bool) {
-	if r := in.Definition.Recurrence; r != nil && r.Count > 0 && in.Started >= r.Count {
-		return time.Time{}, false
-	}
-	if len(in.Plan.Due) == 0 {
+	r := in.Definition.Recurrence
+	if len(in.Plan.Due) == 0 || r != nil && r.Count > 0 && in.Started >= r.Count {
 		return time.Time{}, false
 	}
 	return in.Plan.Due[0], true
@@ -234,14 +245,16 @@ func (in *JobInput) finish(now time.Time) {
 	in.Plan = Planned{Done: true}
 }
 
-// busy reports whether an occurrence is under way; runs on demand do not count.
+// busy reports whether an occurrence is dispatched and has not ended; manual runs
+// do not count.
 func (j *jobLoop) busy() bool {
-	for _, e := range j.running {
-		if !e.demanded && !e.undone {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(j.running, func(e *execution) bool { return !e.manual })
+}
+
+// unknown reports whether it is not known of an occurrence that is dispatched
+// whether it was sent.
+func (j *jobLoop) unknown() bool {
+	return slices.ContainsFunc(j.running, func(e *execution) bool { return !e.manual && e.phase == dispatched })
 }
 
 // draining reports whether nothing is to start before all that is under way has
@@ -257,10 +270,16 @@ func (j *jobLoop) wake(now time.Time) time.Time {
 		return now.Add(time.Millisecond)
 	}
 	next, ok := j.next()
-	if !ok || !j.active() || j.recalling > 0 || j.situation(next, now).waits() {
+	if !ok || !j.active() || j.changing.IsLocked() || j.situation(next, now).waits() {
 		return time.Time{}
 	}
-	return next.Add(-j.lead())
+	wake := next.Add(-j.lead())
+	if held := j.heldUntil(now); !held.IsZero() {
+		wake = later(wake, held)
+	} else if !wake.After(now) { // the loop waits for an answer
+		wake = later(wake, j.askAgain)
+	}
+	return wake
 }
 
 // expired reports whether the job is final and was kept long enough.
@@ -270,7 +289,7 @@ func (j *jobLoop) expired(now time.Time) bool {
 
 // mayContinueAsNew reports whether the run is long enough and nothing is under way.
 func (j *jobLoop) mayContinueAsNew(ctx workflow.Context) bool {
-	return (j.executions >= cmp.Or(j.PerRun, formerlyPerRun) || workflow.GetInfo(ctx).GetContinueAsNewSuggested()) &&
+	return (j.executions >= executionsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()) &&
 		len(j.running) == 0 && j.quiet(ctx)
 }
 
@@ -279,7 +298,6 @@ func (j *jobLoop) continueAsNew(ctx workflow.Context) error {
 	if j.failures {
 		j.FailedRun = workflow.GetInfo(ctx).WorkflowExecution.RunID
 	}
-	j.Lead, j.Direct, j.PerRun = cmp.Or(j.Lead, firstLead), true, executionsPerRun
 	return workflow.NewContinueAsNewError(ctx, TypeJob, j.JobInput)
 }
 
@@ -290,7 +308,7 @@ func (j *jobLoop) leave(ctx workflow.Context) error {
 		if err != nil || j.quiet(ctx) {
 			return err
 		}
-		j.heed(ctx)
+		j.handleSignals(ctx)
 	}
 }
 
@@ -300,7 +318,7 @@ func (j *jobLoop) snapshot() job.Job {
 	s := j.Snapshot()
 	for _, e := range j.running {
 		switch {
-		case e.demanded || e.withdrawn || !e.ahead:
+		case e.manual || e.phase != dispatched:
 		case s.Ahead == nil:
 			s.Ahead = &job.Ahead{Due: []time.Time{e.Due}, Last: job.NewTime(e.before.last)}
 		default:

@@ -26,7 +26,7 @@ const (
 
 // What a [Job] is told by its collection.
 const (
-	UpdateCollection = "collection" // whether the collection is enabled, a bool; a signal too
+	UpdateCollection = "collection" // whether the collection is enabled, a bool
 	UpdateDismiss    = "dismiss"    // the collection is deleted, and the job with it
 )
 

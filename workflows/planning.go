@@ -84,6 +84,19 @@ func (j *jobLoop) settleDropped(ctx workflow.Context) {
 	}
 	j.Decided = d.Last
 	j.Plan.Dropped = nil // it is in the history; the next run need not be told
+	j.reportDropped(ctx, d)
+}
+
+// noteCancelled records that an execution that was due at an instant was cancelled
+// before anything was sent for it.
+func (j *jobLoop) noteCancelled(ctx workflow.Context, due time.Time) {
+	d := &Dropped{Outcome: job.OutcomeCancelled, Why: "the job was changed before it was sent"}
+	d.add(due)
+	workflow.SideEffect(ctx, func(workflow.Context) any { return Planned{Dropped: d} })
+	j.reportDropped(ctx, d)
+}
+
+func (j *jobLoop) reportDropped(ctx workflow.Context, d *Dropped) {
 	workflow.GetMetricsHandler(ctx).WithTags(map[string]string{"outcome": string(d.Outcome)}).
 		Counter("almanac_dropped_occurrences").Inc(int64(d.Count))
 	workflow.GetLogger(ctx).Warn("occurrences were not run", "job", j.Key.ARMID(), "count", d.Count,

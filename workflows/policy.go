@@ -10,7 +10,8 @@ import (
 type situation struct {
 	Due       time.Time // the oldest occurrence that is due and undecided
 	Another   bool      // whether the one after it is due as well
-	Busy      bool      // whether an occurrence runs now, or waits for a retry
+	Busy      bool      // whether an occurrence is dispatched and has not ended
+	Unknown   bool      // whether it is not known of one of these whether it was sent
 	Draining  bool      // whether nothing is to start before all that is under way has ended
 	BusyUntil time.Time // when the last one that ran ended
 	CatchUp   time.Time // occurrences up to here were admitted to be caught up, one after another
@@ -22,6 +23,7 @@ type verdict int
 
 const (
 	verdictWait     verdict = iota // decide when the one that runs has ended
+	verdictAsk                     // find out whether the one before it was sent
 	verdictRun                     // run it now
 	verdictRunFirst                // run it now; the others that came due while the one before it ran are missed
 	verdictSkip                    // it and all others that came due while the one before it ran are skipped
@@ -35,16 +37,18 @@ func judge(s situation) verdict {
 		return verdictWait
 	case s.caughtUp():
 		return verdictRun
-	case s.Busy || !s.Due.After(s.BusyUntil): // it came due while the one before it ran
+	case s.Overlap == job.OverlapAllowAll && s.Unknown:
+		return verdictAsk
+	case s.Overlap != job.OverlapAllowAll && !s.Due.After(s.BusyUntil): // it came due while the one before it ran
 		return overlapping(s.Overlap)
-	case s.Another:
+	case s.Another: // with OverlapAllowAll nothing waits for another one, so nothing could run these
 		return verdictCatchUp
 	}
 	return verdictRun
 }
 
-// waits reports whether nothing is decided before something that is under way
-// has ended.
+// waits reports whether nothing is decided before something that is running has
+// ended.
 //
 // An occurrence that comes due while the one before it runs waits unless the
 // overlap policy lets both run: so a long execution costs no timer of its own.
@@ -55,16 +59,13 @@ func (s situation) waits() bool {
 // caughtUp reports whether the occurrence was admitted to be caught up.
 func (s situation) caughtUp() bool { return !s.Due.After(s.CatchUp) }
 
-// overlapping decides about an occurrence that came due while the one before it ran.
+// overlapping decides about an occurrence that came due while the one before it
+// ran, where the two must not run at the same time.
 func overlapping(p job.OverlapPolicy) verdict {
-	switch p {
-	case job.OverlapAllowAll:
-		return verdictRun
-	case job.OverlapSkip:
+	if p == job.OverlapSkip {
 		return verdictSkip
-	default:
-		return verdictRunFirst
 	}
+	return verdictRunFirst
 }
 
 // A Dropped is a stretch of occurrences that came due and were not run.

@@ -51,10 +51,9 @@ func TestJudgeFollowsTheDecisionTable(t *testing.T) {
 		{"Skip runs one that is due", skip, no, no, no, no, no, verdictRun},
 		{"Skip catches up several", skip, no, no, no, no, yes, verdictCatchUp},
 
-		{"AllowAll runs one beside the other", all, no, yes, no, either, either, verdictRun},
-		{"AllowAll runs those that came due meanwhile", all, no, no, no, yes, either, verdictRun},
-		{"AllowAll runs one that is due", all, no, no, no, no, no, verdictRun},
-		{"AllowAll catches up several", all, no, no, no, no, yes, verdictCatchUp},
+		{"AllowAll runs one beside the other", all, no, yes, no, either, no, verdictRun},
+		{"AllowAll runs one that is due", all, no, no, no, either, no, verdictRun},
+		{"AllowAll catches up several, for nothing could run them", all, no, either, no, either, yes, verdictCatchUp},
 	}
 	used := map[string]bool{}
 	for bits := range 1 << 5 {
@@ -91,6 +90,16 @@ func TestJudgeComparesInstantsToTheSecond(t *testing.T) {
 
 	s = situation{Due: noon, Another: true, CatchUp: noon.Add(-time.Second)}
 	require.Equal(t, verdictCatchUp, judge(s), "it came due after the last one that was admitted")
+}
+
+func TestOnlyAllowAllAsksWhetherTheOneBeforeWasSent(t *testing.T) {
+	t.Parallel()
+	for _, another := range []bool{false, true} {
+		s := situation{Due: noon, Busy: true, Unknown: true, Another: another, Overlap: job.OverlapAllowAll}
+		require.Equal(t, verdictAsk, judge(s), "whether it came due while nothing could run it depends on that")
+		s.Overlap = job.OverlapBufferOne
+		require.Equal(t, verdictWait, judge(s), "it waits for the end anyway")
+	}
 }
 
 func TestFinalState(t *testing.T) {

@@ -1,10 +1,10 @@
 package workflows_test
 
 import (
+	"errors"
 	"slices"
 	"time"
 
-	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -17,27 +17,36 @@ import (
 type fate int
 
 const (
-	sent       fate = iota // when it is due
-	elsewhere              // sent as well, but by another worker than the one that is asked to take things back
-	released               // its worker stops while it is held
-	killedHeld             // its worker is killed before it is sent
-	killedSent             // its worker is killed once it is sent
+	sent           fate = iota // when it is due
+	released                   // its worker stops while it is held
+	killedHeld                 // its worker is killed before it passes the fence
+	killedFenced               // its worker is killed after it passed the fence, before it is sent
+	killedSent                 // its worker is killed once it is sent
+	killedRecorded             // its worker is killed once it is sent, and failed, and its record is kept for the next one
+	pausedFenced               // its worker is paused after it passed the fence, for longer than its lease
 )
 
-// announceAhead is how long before the due time a worker announces an attempt
-// that is not to be repeated.
-const announceAhead = 250 * time.Millisecond
+const (
+	fenceAhead = 250 * time.Millisecond // how long before the due time an attempt passes the fence
+	leaseAfter = time.Second            // how long after the due time its lease ends
+	pause      = 2 * time.Second        // how long after the due time a paused worker goes on
+)
 
-// A holding is an attempt that is held until it is due.
-type holding struct {
-	sending
-	fate     fate
-	recalled bool
+// A pending is an activity as the server knows it.
+type pending struct {
+	activities.Progress
+	id      string
+	ctx     workflow.Context // ends when the activity is cancelled
+	until   time.Time        // the end of its lease
+	next    time.Time        // when the next attempt begins, if it waits for a retry
+	waiting bool             // for a worker or a retry: if it is cancelled then, it ends at once
 }
+
+func (p *pending) cancelled() bool { return p.ctx.Err() != nil }
 
 // workersInterceptor has the world perform what the workflow asks workers for,
 // in the workflow's own time. Unlike the test environment's own activities,
-// these heed [workflow.ActivityOptions.WaitForCancellation] as a server does:
+// these respect [workflow.ActivityOptions.WaitForCancellation] as a server does:
 // what is under way goes on, and only what waits is cancelled.
 type workersInterceptor struct {
 	interceptor.WorkerInterceptorBase
@@ -62,23 +71,17 @@ type workersOutbound struct {
 	w *world
 }
 
-func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, _ string, arguments ...any) workflow.Future {
+func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arguments ...any) workflow.Future {
 	options := workflow.GetActivityOptions(ctx)
 	return later(ctx, func(ctx workflow.Context) (any, error) {
+		if name == activities.TypePending {
+			return o.w.look(ctx)
+		}
 		var in activities.Input
 		if err := o.w.copy(&in, arguments...); err != nil {
 			return nil, err
 		}
 		return o.w.perform(ctx, in, options)
-	})
-}
-
-func (o *workersOutbound) ExecuteLocalActivity(ctx workflow.Context, name string, arguments ...any) workflow.Future {
-	return later(ctx, func(ctx workflow.Context) (any, error) {
-		if name == activities.TypeRecall {
-			return o.w.recall(ctx, arguments[0].([]string))
-		}
-		return o.w.lookup(ctx)
 	})
 }
 
@@ -101,23 +104,39 @@ func (w *world) copy(to any, values ...any) error {
 // perform stands for the activity that performs actions, with its retries. ctx
 // ends when it is cancelled.
 func (w *world) perform(ctx workflow.Context, in activities.Input, o workflow.ActivityOptions) (any, error) {
-	if w.queued > 0 {
-		if err := workflow.Sleep(ctx, w.queued); err != nil {
-			if !workflow.Now(ctx).Before(in.Execution.Due) {
-				w.cancelled = append(w.cancelled, in.Execution) // the history tells so
-			}
-			return nil, err
-		}
+	p := &pending{id: o.ActivityID, ctx: ctx}
+	w.pending = append(w.pending, p)
+	out, err := w.retry(ctx, p, in, o)
+	w.pending = slices.DeleteFunc(w.pending, func(other *pending) bool { return other == p }) // not if the workflow ends before
+	return out, err
+}
+
+// retry makes attempts of an activity until one is the last.
+func (w *world) retry(ctx workflow.Context, p *pending, in activities.Input, o workflow.ActivityOptions) (any, error) {
+	if err := p.wait(ctx, w.queued); err != nil {
+		return nil, err
 	}
 	for attempt := int32(1); ; attempt++ {
-		out, err := w.attempt(ctx, sending{Input: in, options: o, attempt: attempt})
-		if err == nil || ctx.Err() != nil || !repeatable(err, o.RetryPolicy) || attempt >= o.RetryPolicy.MaximumAttempts {
+		out, err := w.attempt(p, sending{Input: in, options: o, attempt: attempt})
+		if err == nil || p.cancelled() || !repeatable(err, o.RetryPolicy) || attempt >= o.RetryPolicy.MaximumAttempts {
 			return out, err
 		}
-		if err := workflow.Sleep(ctx, o.RetryPolicy.InitialInterval); err != nil {
+		p.next = workflow.Now(ctx).Add(o.RetryPolicy.InitialInterval)
+		if err := p.wait(ctx, o.RetryPolicy.InitialInterval); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// wait lets time pass in which no worker has the activity.
+func (p *pending) wait(ctx workflow.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	p.waiting = true
+	err := workflow.Sleep(ctx, d)
+	p.waiting = false
+	return err
 }
 
 // repeatable reports whether the server would try again.
@@ -126,110 +145,121 @@ func repeatable(err error, policy *temporal.RetryPolicy) bool {
 	case *temporal.ApplicationError:
 		return !err.NonRetryable()
 	case *temporal.TimeoutError:
-		return err.TimeoutType() != enums.TIMEOUT_TYPE_HEARTBEAT || !slices.Contains(policy.NonRetryableErrorTypes, "TemporalTimeout:Heartbeat")
+		return !slices.Contains(policy.NonRetryableErrorTypes, "TemporalTimeout:"+err.TimeoutType().String())
 	default:
 		return false
 	}
 }
 
 // attempt makes one attempt.
-func (w *world) attempt(ctx workflow.Context, s sending) (any, error) {
-	server, _ := workflow.NewDisconnectedContext(ctx) // ctx is for those who ask whether it was cancelled
+func (w *world) attempt(p *pending, s sending) (any, error) {
+	server, _ := workflow.NewDisconnectedContext(p.ctx) // p.ctx is for those who ask whether it was cancelled
 	var becomes fate
 	if w.fate != nil {
 		becomes = w.fate(s)
 	}
-	start := workflow.Now(ctx)
-	s.began = start.UTC()
+	s.began = workflow.Now(server).UTC()
 	if becomes == killedHeld {
-		return nil, lose(server, s, start, false)
+		return nil, w.lose(p, server, s)
 	}
-	if s.Execution.Due.After(start) {
-		if goes, err := w.hold(ctx, server, s, becomes); !goes {
-			return nil, err
+	if goes, err := w.hold(p, server, s, becomes); !goes {
+		return nil, err
+	}
+	s.at = workflow.Now(server).UTC()
+	w.note(server, s)
+	if becomes == killedSent || becomes == killedRecorded {
+		if becomes == killedRecorded {
+			p.Attempts = append(p.Attempts, job.Attempt{Number: int(s.attempt), End: s.at, Outcome: job.OutcomeFailed})
 		}
-	}
-	s.at = workflow.Now(ctx).UTC()
-	w.note(ctx, s)
-	if becomes == killedSent {
-		return nil, lose(server, s, start, true)
+		return nil, w.lose(p, server, s)
 	}
 	if err := workflow.Sleep(server, w.duration()); err != nil {
 		return nil, err
 	}
-	return w.outcome(s)
+	out, err := w.outcome(s)
+	p.Attempts = append(p.Attempts, job.Attempt{Number: int(s.attempt)})
+	out.Attempts = p.Attempts
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		report := activities.Report{Attempts: p.Attempts}
+		_ = failed.Details(&report.Lead)
+		err = temporal.NewApplicationErrorWithOptions(failed.Message(), failed.Type(),
+			temporal.ApplicationErrorOptions{NonRetryable: failed.NonRetryable(), Details: []any{report}})
+	}
+	return out, err
 }
 
-// hold holds an attempt until it is due, and reports whether it then goes on.
-func (w *world) hold(ctx, server workflow.Context, s sending, becomes fate) (goes bool, _ error) {
-	wait := s.Execution.Due.Sub(workflow.Now(ctx))
-	if becomes == released {
-		if err := workflow.Sleep(server, wait/2); err != nil {
-			return false, err
-		}
-		return false, temporal.NewNonRetryableApplicationError("the worker stops", activities.ErrTypeReleased, nil)
+// hold holds an attempt until it is due, and has it pass the fence. It reports
+// whether it is then sent.
+func (w *world) hold(p *pending, server workflow.Context, s sending, becomes fate) (goes bool, _ error) {
+	due := s.Execution.Due
+	wait := func(until time.Time) error { return workflow.Sleep(server, max(0, until.Sub(workflow.Now(server)))) }
+	unsent := temporal.NewNonRetryableApplicationError("nothing was sent", activities.ErrTypeUnsent, nil, activities.Report{Attempts: p.Attempts})
+	if becomes == released && due.After(workflow.Now(server)) {
+		return false, errors.Join(wait(laterTime(w.downUntil, due.Add(workflow.Now(server).Sub(due)/2))), unsent)
 	}
-	h := &holding{sending: s, fate: becomes}
-	w.held = append(w.held, h)
-	_, err := workflow.AwaitWithTimeout(server, wait, func() bool { return h.recalled })
-	w.held = slices.DeleteFunc(w.held, func(other *holding) bool { return other == h })
-	if err != nil || !h.recalled {
-		return err == nil, err
+	if err := wait(due.Add(-fenceAhead)); err != nil {
+		return false, err
 	}
-	cancelled, err := workflow.AwaitWithTimeout(server, 30*time.Second, func() bool { return ctx.Err() != nil })
-	if cancelled {
-		err = temporal.NewNonRetryableApplicationError("it was recalled", activities.ErrTypeRecalled, nil)
+	if p.cancelled() {
+		return false, unsent
 	}
-	return err == nil, err
+	p.Sent, p.until = int(s.attempt), laterTime(due, workflow.Now(server)).Add(leaseAfter)
+	if becomes == killedFenced {
+		return false, w.lose(p, server, s)
+	}
+	if becomes == pausedFenced {
+		due = due.Add(pause)
+	}
+	if err := wait(due); err != nil {
+		return false, err
+	}
+	if becomes == pausedFenced && p.cancelled() {
+		return false, unsent
+	}
+	return true, nil
 }
 
-// lose returns what the server makes of an attempt that began at start and
-// whose worker was killed, when it does.
-func lose(server workflow.Context, s sending, start time.Time, sending bool) error {
-	until, err := start.Add(s.options.StartToCloseTimeout), temporal.NewTimeoutError(enums.TIMEOUT_TYPE_START_TO_CLOSE, nil)
-	if heard := s.options.HeartbeatTimeout; heard > 0 {
-		until, err = start.Add(heard), temporal.NewHeartbeatTimeoutError()
-		if sending && s.MaxAttempts == 1 {
-			until = s.Execution.Due.Add(-announceAhead).Add(heard)
-			err = temporal.NewHeartbeatTimeoutError([]job.Attempt(nil), true)
-		}
+func laterTime(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
 	}
-	if interrupted := workflow.Sleep(server, until.Sub(workflow.Now(server))); interrupted != nil {
-		return interrupted
-	}
-	return err
+	return a
 }
 
-// recall stands for the activity that takes back what is held.
-func (w *world) recall(ctx workflow.Context, ids []string) (any, error) {
-	w.recalls++
-	if w.recallTakes > 0 {
-		if err := workflow.Sleep(ctx, w.recallTakes); err != nil {
+// lose returns what the server makes of an attempt whose worker was killed now, once
+// it does: when it has heard nothing since then, or since the attempt began if it
+// passed no fence.
+func (w *world) lose(p *pending, server workflow.Context, s sending) error {
+	heard := s.began
+	if p.MaybeSent() {
+		heard = laterTime(s.began, s.Execution.Due.Add(-fenceAhead))
+	}
+	if err := workflow.Sleep(server, laterTime(w.downUntil, heard.Add(s.options.HeartbeatTimeout)).Sub(workflow.Now(server))); err != nil {
+		return err
+	}
+	return temporal.NewHeartbeatTimeoutError(p.Progress)
+}
+
+// look stands for the activity that asks the server how far others have come.
+func (w *world) look(ctx workflow.Context) (any, error) {
+	w.looks++
+	if w.lookTakes > 0 {
+		if err := workflow.Sleep(ctx, w.lookTakes); err != nil {
 			return nil, err
 		}
 	}
-	if w.recallFails {
+	if w.lookFails > 0 {
+		w.lookFails--
 		return nil, errFailed
 	}
-	recalled := []int{}
-	for i, id := range ids {
-		for _, h := range w.held {
-			if h.Execution.ID == id && h.fate != elsewhere && !h.recalled {
-				h.recalled = true
-				recalled = append(recalled, i)
-			}
+	out := []activities.Pending{}
+	for _, p := range w.pending {
+		if p.waiting && p.cancelled() {
+			continue
 		}
+		out = append(out, activities.Pending{
+			Activity: p.id, Attempts: p.Attempts, Cancelled: p.cancelled(), Sent: p.MaybeSent(), Until: p.until, Next: p.next,
+		})
 	}
-	return recalled, nil
-}
-
-// lookup stands for the activity that looks up the attempts so far.
-func (w *world) lookup(ctx workflow.Context) (any, error) {
-	w.lookups++
-	if w.lookupTakes > 0 {
-		if err := workflow.Sleep(ctx, w.lookupTakes); err != nil {
-			return nil, err
-		}
-	}
-	return []activities.Pending{{ActivityID: "7", Attempts: make([]job.Attempt, 1)}}, nil
+	return out, nil
 }

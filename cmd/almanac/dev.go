@@ -108,12 +108,9 @@ func runDev(ctx context.Context, c devConfig) error {
 	}
 	defer temporal.Close()
 	defer c.senders.Close()
-	w, err := worker.New(ctx, worker.Options{
+	w := worker.New(worker.Options{
 		Client: temporal, Converter: data, Senders: c.senders.ByType(), Lead: c.lead, CachedWorkflows: c.cached, Log: c.log,
 	})
-	if err != nil {
-		return err
-	}
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
 	}

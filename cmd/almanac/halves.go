@@ -120,11 +120,8 @@ func runWorker(ctx context.Context, senders *activities.Senders, o worker.Option
 	}
 	defer c.Close()
 	defer senders.Close()
-	o.Client, o.Namespace, o.Converter, o.Senders = c, options.Namespace, options.DataConverter, senders.ByType()
-	w, err := worker.New(ctx, o)
-	if err != nil {
-		return err
-	}
+	o.Client, o.Converter, o.Senders = c, options.DataConverter, senders.ByType()
+	w := worker.New(o)
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
 	}

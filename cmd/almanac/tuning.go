@@ -9,8 +9,8 @@ import (
 )
 
 // maxLead is the longest lead that makes sense: the shortest recurrence is a
-// minute. What is held for longer than maxHold would be lost too often to workers
-// that are killed.
+// minute. What is held longer is detected later if its worker is killed while
+// it sends: maxHold bounds that.
 const (
 	maxLead = 30 * time.Second
 	maxHold = 10 * time.Minute

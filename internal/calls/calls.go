@@ -20,26 +20,37 @@ import (
 )
 
 // An attempt of a query that is not answered within firstTimeout may have been
-// handed to a worker that died, so it is made anew. Busy workers have more time
-// for the others.
+// handed to a worker that was killed, or is paused, so another one is made, for
+// which a busy worker has twice the time, up to mostTimeout. None is made after
+// queryTime: a workflow whose task was handed to such a worker answers nothing
+// until that task times out, after 10 s, and workers that are just started may
+// have much to catch up on. If the server itself says that no worker asks for
+// work, that is given idleTime.
 const (
-	firstTimeout = time.Second
-	queryTimeout = 2 * time.Second
-	queryTries   = 3
+	firstTimeout = 300 * time.Millisecond
+	mostTimeout  = 3 * time.Second
+	queryTime    = 25 * time.Second
+	idleTime     = 6 * time.Second
+
+	resetTimeout = time.Second
 	pause        = 10 * time.Millisecond
 )
 
 // Query asks an open workflow in the client's namespace and puts the answer into
 // result. The error is a [serviceerror.NotFound] if no open workflow has that id.
 func Query(ctx context.Context, c client.Client, namespace, workflowID, name string, result any) error {
-	timeout := firstTimeout
-	for try := 1; ; {
+	timeout, start := firstTimeout, time.Now()
+	for {
 		attempt, cancel := context.WithTimeout(ctx, timeout)
 		answer, err := c.QueryWorkflowWithOptions(attempt, &client.QueryWorkflowWithOptionsRequest{
 			WorkflowID: workflowID, QueryType: name, QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
 		})
-		late := IsTimeout(err) || attempt.Err() != nil // the server may call it what it likes
+		silent := attempt.Err() != nil // whatever the server calls it
 		cancel()
+		limit := queryTime
+		if isIdle(err) && !silent {
+			limit = idleTime
+		}
 		switch {
 		case err == nil && answer.QueryRejected.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
 			if err := Sleep(ctx, pause); err != nil { // the next run takes the question
@@ -49,12 +60,14 @@ func Query(ctx context.Context, c client.Client, namespace, workflowID, name str
 			return serviceerror.NewNotFound("the workflow is closed")
 		case err == nil:
 			return answer.QueryResult.Get(result)
-		case !late || ctx.Err() != nil || try == queryTries:
+		case !silent && !IsTimeout(err), ctx.Err() != nil, time.Since(start) > limit:
 			return err
 		default:
-			try++
-			timeout = queryTimeout
 			unstick(ctx, c, namespace, workflowID)
+			if err := Sleep(ctx, timeout/4); err != nil { // it may have come back at once
+				return err
+			}
+			timeout = min(2*timeout, mostTimeout)
 		}
 	}
 }
@@ -66,7 +79,7 @@ func unstick(ctx context.Context, c client.Client, namespace, workflowID string)
 	if !unstuck.due(namespace+"/"+workflowID, time.Now()) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, firstTimeout)
+	ctx, cancel := context.WithTimeout(ctx, resetTimeout)
 	defer cancel()
 	_, _ = c.WorkflowService().ResetStickyTaskQueue(ctx, &workflowservice.ResetStickyTaskQueueRequest{
 		Namespace: namespace, Execution: &common.WorkflowExecution{WorkflowId: workflowID},
@@ -157,10 +170,15 @@ func IsRefused(err error, errType string) bool {
 // IsTimeout reports whether there was no answer in time. That no worker asked
 // for work lately, as the server may put it, is the same.
 func IsTimeout(err error) bool {
-	_, idle := errors.AsType[*serviceerror.FailedPrecondition](err)
 	_, deadline := errors.AsType[*serviceerror.DeadlineExceeded](err)
 	_, update := errors.AsType[*client.WorkflowUpdateServiceTimeoutOrCanceledError](err)
-	return idle || deadline || update || errors.Is(err, context.DeadlineExceeded)
+	return isIdle(err) || deadline || update || errors.Is(err, context.DeadlineExceeded)
+}
+
+// isIdle reports whether the server says that no worker asked for work lately.
+func isIdle(err error) bool {
+	_, idle := errors.AsType[*serviceerror.FailedPrecondition](err)
+	return idle
 }
 
 // Sleep waits, or returns the context's error if it ends before.

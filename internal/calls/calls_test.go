@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -73,6 +74,7 @@ func (s *server) QueryWorkflowWithOptions(ctx context.Context, r *client.QueryWo
 	case a.silent:
 		_, bounded := ctx.Deadline()
 		require.True(s.t, bounded, "the attempt would never end")
+		<-ctx.Done()
 		return nil, serviceerror.NewDeadlineExceeded("no worker answered")
 	case a.err != nil:
 		return nil, a.err
@@ -141,7 +143,9 @@ func TestQuery(t *testing.T) {
 		{"of no workflow finds none", []answer{{err: missing}}, 1, "", calls.IsNotFound},
 		{"is put again if a worker was silent", []answer{{silent: true}, {silent: true}, {value: "hello"}}, 3, "hello", nil},
 		{"is put again if no worker asked for work lately", []answer{{err: idle}, {value: "hello"}}, 2, "hello", nil},
-		{"is put three times if all workers are silent", []answer{{silent: true}}, 3, "", calls.IsTimeout},
+		{"is put again for some seconds if all workers are silent", []answer{{silent: true}}, 10, "", calls.IsTimeout},
+		{"is put again for as long if the server gives up waiting", []answer{{err: serviceerror.NewDeadlineExceeded("late")}}, 37, "", calls.IsTimeout},
+		{"is put again for a few seconds if no worker asks for work", []answer{{err: idle}}, 12, "", calls.IsTimeout},
 		{"that a run handed over is not one that a worker was silent about",
 			[]answer{{silent: true}, {rejected: handedOn}, {silent: true}, {value: "hello"}}, 4, "hello", nil},
 		{"is not put again after any other error", []answer{{err: broken}}, 1, "", is(broken)},
@@ -149,28 +153,33 @@ func TestQuery(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := &server{t: t, id: tt.name, answers: tt.answers}
-			var value string
-			err := calls.Query(t.Context(), s, "here", s.id, "status", &value)
-			if tt.err == nil {
-				require.NoError(t, err)
-			} else {
-				require.True(t, tt.err(err), "%v", err)
-			}
-			require.Equal(t, tt.value, value)
-			require.Len(t, s.queries, tt.tries)
-			for _, q := range s.queries {
-				require.Equal(t, client.QueryWorkflowWithOptionsRequest{
-					WorkflowID: tt.name, QueryType: "status", QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
-				}, *q)
-			}
-			late := slices.ContainsFunc(tt.answers, func(a answer) bool { return a.silent || errors.Is(a.err, idle) })
-			require.Equal(t, late, s.unstuck == 1, "%d", s.unstuck)
-			if late {
-				s.answers = []answer{{silent: true}, {value: "hello"}}
-				require.NoError(t, calls.Query(t.Context(), s, "here", s.id, "status", &value))
-				require.Equal(t, 1, s.unstuck, "that is not done twice within seconds")
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{t: t, id: tt.name, answers: tt.answers}
+				var value string
+				err := calls.Query(t.Context(), s, "here", s.id, "status", &value)
+				if tt.err == nil {
+					require.NoError(t, err)
+				} else {
+					require.True(t, tt.err(err), "%v", err)
+				}
+				require.Equal(t, tt.value, value)
+				require.Len(t, s.queries, tt.tries)
+				for _, q := range s.queries {
+					require.Equal(t, client.QueryWorkflowWithOptionsRequest{
+						WorkflowID: tt.name, QueryType: "status", QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
+					}, *q)
+				}
+				late := slices.ContainsFunc(tt.answers, func(a answer) bool { return a.silent || calls.IsTimeout(a.err) })
+				require.Equal(t, late, s.unstuck > 0, "%d", s.unstuck)
+				if late {
+					s.answers = []answer{{silent: true}, {value: "hello"}} // whatever went before, it is done now
+					require.NoError(t, calls.Query(t.Context(), s, "here", s.id, "status", &value))
+					unstuck := s.unstuck
+					s.answers = []answer{{silent: true}, {value: "hello"}}
+					require.NoError(t, calls.Query(t.Context(), s, "here", s.id, "status", &value))
+					require.Equal(t, unstuck, s.unstuck, "that is not done twice within seconds")
+				}
+			})
 		})
 	}
 	t.Run("ends with its context", func(t *testing.T) {

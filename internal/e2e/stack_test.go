@@ -89,6 +89,7 @@ type setup struct {
 	keys     *codec.KeyRing
 	outbound activities.Outbound // but for its guard, which allows everything but refusedHost
 	log      *slog.Logger        // nil: errors, to standard error
+	skew     time.Duration       // how far the worker's clock is ahead
 }
 
 // newStack starts a stack of the test's own.
@@ -141,10 +142,10 @@ func (o setup) start(ctx context.Context) (_ *stack, stop func(), err error) {
 		return nil, nil, err
 	}
 	stops = append(stops, senders.Close)
-	w, err := worker.New(ctx, worker.Options{Client: c, Converter: data, Senders: senders.ByType(), Log: o.log})
-	if err != nil {
-		return nil, nil, err
-	}
+	w := worker.New(worker.Options{
+		Client: c, Converter: data, Senders: senders.ByType(), Log: o.log,
+		Now: func() time.Time { return time.Now().Add(o.skew) },
+	})
 	if err := w.Start(); err != nil {
 		return nil, nil, err
 	}

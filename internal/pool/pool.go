@@ -1,4 +1,6 @@
-package activities
+// Package pool keeps values that take long to open, such as connections, and that
+// many can use at once.
+package pool
 
 import (
 	"context"
@@ -7,42 +9,45 @@ import (
 	"time"
 )
 
-// openTimeout limits how long it takes to open what a pool keeps. Many may wait
+// OpenTimeout limits how long it takes to open what a pool keeps. Many may wait
 // for it, so it is not the attempt of one of them that ends it.
-const openTimeout = 30 * time.Second
+const OpenTimeout = 30 * time.Second
 
-var errPoolClosed = errors.New("the worker was stopped; nothing was sent")
+// ErrClosed is the error of [Pool.Acquire] once the pool is closed.
+var ErrClosed = errors.New("the pool is closed")
 
-// A pooled value can be used by many at once.
-type pooled interface {
-	alive() bool // at once
-	close()
+// A Value can be used by many at once.
+type Value interface {
+	Alive() bool // at once
+	Close()
 }
 
-// A pool keeps values that take long to open, one for each key. It opens each
+// A Pool keeps values that take long to open, one for each key. It opens each
 // once, however many want it, and closes those that nobody used for a while,
 // that do not live any more or that are too many: never one that is in use.
-type pool[K comparable, V pooled] struct {
+type Pool[K comparable, V Value] struct {
 	size int
 	idle time.Duration
 
 	mu     sync.Mutex
-	leases map[K]*lease[K, V]
+	leases map[K]*Lease[K, V]
 	closed bool
 
 	open sync.WaitGroup // all leases whose value is not closed
 }
 
-func newPool[K comparable, V pooled](size int, idle time.Duration) *pool[K, V] {
-	return &pool[K, V]{size: size, idle: idle, leases: make(map[K]*lease[K, V])}
+// New returns a pool of about size values, each of which is closed when nobody
+// has used it for idle.
+func New[K comparable, V Value](size int, idle time.Duration) *Pool[K, V] {
+	return &Pool[K, V]{size: size, idle: idle, leases: make(map[K]*Lease[K, V])}
 }
 
-// A lease is a value of a pool and who uses it.
-type lease[K comparable, V pooled] struct {
-	pool   *pool[K, V]
+// A Lease is a value of a pool and who uses it.
+type Lease[K comparable, V Value] struct {
+	pool   *Pool[K, V]
 	key    K
-	opened chan struct{} // closed when value or err is set
-	value  V
+	opened chan struct{} // closed when Value or err is set
+	Value  V
 	err    error
 
 	// Guarded by the pool's mutex.
@@ -52,13 +57,13 @@ type lease[K comparable, V pooled] struct {
 	timer   *time.Timer
 }
 
-// acquire returns the value of a key, for as long as it is not released. Where
+// Acquire returns the value of a key, for as long as it is not released. Where
 // there is none it is opened; ctx limits how long this call waits, and open's
 // context how long the opening takes.
-func (p *pool[K, V]) acquire(ctx context.Context, key K, open func(context.Context) (V, error)) (*lease[K, V], error) {
+func (p *Pool[K, V]) Acquire(ctx context.Context, key K, open func(context.Context) (V, error)) (*Lease[K, V], error) {
 	l, isNew := p.join(key)
 	if l == nil {
-		return nil, errPoolClosed
+		return nil, ErrClosed
 	}
 	if isNew {
 		go l.open(context.WithoutCancel(ctx), open)
@@ -66,27 +71,27 @@ func (p *pool[K, V]) acquire(ctx context.Context, key K, open func(context.Conte
 	select {
 	case <-l.opened:
 	case <-ctx.Done():
-		l.release()
+		l.Release()
 		return nil, context.Cause(ctx)
 	}
 	if l.err != nil {
 		l.retire()
-		l.release()
+		l.Release()
 		return nil, l.err
 	}
 	return l, nil
 }
 
-func (l *lease[K, V]) open(ctx context.Context, open func(context.Context) (V, error)) {
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+func (l *Lease[K, V]) open(ctx context.Context, open func(context.Context) (V, error)) {
+	ctx, cancel := context.WithTimeout(ctx, OpenTimeout)
 	defer cancel()
 	defer close(l.opened)
-	l.value, l.err = open(ctx)
+	l.Value, l.err = open(ctx)
 }
 
 // join makes the caller one of the users of a key's lease: a new one where
 // there is none that works, and none at all when the pool is closed.
-func (p *pool[K, V]) join(key K) (l *lease[K, V], isNew bool) {
+func (p *Pool[K, V]) join(key K) (l *Lease[K, V], isNew bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -100,7 +105,7 @@ func (p *pool[K, V]) join(key K) (l *lease[K, V], isNew bool) {
 	if l == nil {
 		p.makeRoom()
 		isNew = true
-		l = &lease[K, V]{pool: p, key: key, opened: make(chan struct{})}
+		l = &Lease[K, V]{pool: p, key: key, opened: make(chan struct{})}
 		p.leases[key] = l
 		p.open.Add(1)
 	}
@@ -112,10 +117,10 @@ func (p *pool[K, V]) join(key K) (l *lease[K, V], isNew bool) {
 }
 
 // isBroken reports whether the value is of no use any more.
-func (l *lease[K, V]) isBroken() bool {
+func (l *Lease[K, V]) isBroken() bool {
 	select {
 	case <-l.opened:
-		return l.err != nil || !l.value.alive()
+		return l.err != nil || !l.Value.Alive()
 	default:
 		return false
 	}
@@ -123,9 +128,9 @@ func (l *lease[K, V]) isBroken() bool {
 
 // makeRoom retires the leases that were not used for longest, so that there is
 // room for one more. Those in use stay.
-func (p *pool[K, V]) makeRoom() {
+func (p *Pool[K, V]) makeRoom() {
 	for len(p.leases) >= p.size {
-		var oldest *lease[K, V]
+		var oldest *Lease[K, V]
 		for _, l := range p.leases {
 			if l.users == 0 && (oldest == nil || l.used.Before(oldest.used)) {
 				oldest = l
@@ -138,8 +143,8 @@ func (p *pool[K, V]) makeRoom() {
 	}
 }
 
-// release ends a use.
-func (l *lease[K, V]) release() {
+// Release ends a use.
+func (l *Lease[K, V]) Release() {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()
 	if l.users--; l.users > 0 {
@@ -155,21 +160,22 @@ func (l *lease[K, V]) release() {
 
 // retire takes the lease out of the pool, so that the next one who asks gets
 // another. Its users may go on.
-func (l *lease[K, V]) retire() {
+func (l *Lease[K, V]) retire() {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()
 	l.retireLocked()
 }
 
-// retireUnless is retire, unless fine.
-func (l *lease[K, V]) retireUnless(fine bool) {
+// RetireUnless takes the value out of the pool, unless fine: the next one who asks gets
+// another. Its users may go on.
+func (l *Lease[K, V]) RetireUnless(fine bool) {
 	if !fine {
 		l.retire()
 	}
 }
 
 // expire retires the lease if it was not used since its timer was started.
-func (l *lease[K, V]) expire() {
+func (l *Lease[K, V]) expire() {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()
 	if l.users == 0 && time.Since(l.used) >= l.pool.idle {
@@ -177,7 +183,7 @@ func (l *lease[K, V]) expire() {
 	}
 }
 
-func (l *lease[K, V]) retireLocked() {
+func (l *Lease[K, V]) retireLocked() {
 	if l.retired {
 		return
 	}
@@ -189,17 +195,17 @@ func (l *lease[K, V]) retireLocked() {
 }
 
 // close closes the value, when it is open.
-func (l *lease[K, V]) close() {
+func (l *Lease[K, V]) close() {
 	defer l.pool.open.Done()
 	<-l.opened
 	if l.err == nil {
-		l.value.close()
+		l.Value.Close()
 	}
 }
 
-// close retires all leases, and waits until nobody uses one and all values are
+// Close retires all leases, and waits until nobody uses one and all values are
 // closed.
-func (p *pool[K, V]) close() {
+func (p *Pool[K, V]) Close() {
 	p.mu.Lock()
 	p.closed = true
 	for _, l := range p.leases {

@@ -1,0 +1,100 @@
+package activities_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+
+	"almanac/activities"
+	"almanac/job"
+)
+
+// arrived returns an activity's error as its workflow gets it.
+func arrived(err error) error {
+	c := temporal.GetDefaultFailureConverter()
+	return c.FailureToError(c.ErrorToFailure(err))
+}
+
+func TestEndingOf(t *testing.T) {
+	t.Parallel()
+	since := time.Date(2026, 1, 5, 9, 0, 0, 0, time.FixedZone("", 2*60*60))
+	until := since.Add(30 * time.Second)
+	one := []job.Attempt{{Number: 1, Start: since.Add(time.Second).UTC(), End: since.Add(2 * time.Second).UTC(), Outcome: job.OutcomeFailed, Message: "refused"}}
+	missing := func(number int, start time.Time) job.Attempt {
+		return job.Attempt{Number: number, Start: start.UTC(), End: until.UTC(), Outcome: job.OutcomeFailed, Message: lost}
+	}
+	failed := func(errType string, details ...any) error {
+		return temporal.NewApplicationErrorWithOptions("refused", errType, temporal.ApplicationErrorOptions{Details: details})
+	}
+	timedOut := func(kind enums.TimeoutType, details ...any) error {
+		return temporal.NewTimeoutError(kind, nil, details...)
+	}
+	const heartbeat, whole = enums.TIMEOUT_TYPE_HEARTBEAT, enums.TIMEOUT_TYPE_START_TO_CLOSE
+	report := func(attempts ...job.Attempt) activities.Report { return activities.Report{Attempts: attempts} }
+	for _, tt := range []struct {
+		name string
+		err  error
+		want activities.Ending
+	}{
+		{"a success", nil, activities.Ending{}},
+		{"a failure", failed(activities.ErrTypeFailed, activities.Report{Attempts: one, Lead: 700}),
+			activities.Ending{Report: activities.Report{Attempts: one, Lead: 700}}},
+		{"a failure without details", failed(activities.ErrTypeFailed), activities.Ending{}},
+		{"a failure whose details cannot be read", failed(activities.ErrTypeFailed, "text"), activities.Ending{}},
+		{"another application error", failed("Other"), activities.Ending{}},
+		{"another error", errors.New("something else"), activities.Ending{}},
+		{"nothing was sent", failed(activities.ErrTypeUnsent, report()), activities.Ending{Unsent: true}},
+		{"a retry was not sent", failed(activities.ErrTypeUnsent, report(one...)), activities.Ending{Report: report(one...), Unsent: true}},
+		{"cancelled while no worker had it", temporal.NewCanceledError(), activities.Ending{Canceled: true}},
+		{"lost before the first heartbeat", timedOut(heartbeat), activities.Ending{Unsent: true, Lost: true}},
+		{"lost before the fence of a retry", timedOut(heartbeat, activities.Progress{Attempts: one, Sent: 1}),
+			activities.Ending{Report: report(one...), Unsent: true, Lost: true}},
+		{"lost after the fence", timedOut(heartbeat, activities.Progress{Sent: 1, Lease: 1000}),
+			activities.Ending{Report: report(missing(1, since)), Lost: true}},
+		{"lost while it waited for its receiver", timedOut(heartbeat, activities.Progress{Sent: 1}),
+			activities.Ending{Report: report(missing(1, since)), Lost: true}},
+		{"lost after the fence of a retry", timedOut(heartbeat, activities.Progress{Attempts: one, Sent: 2}),
+			activities.Ending{Report: report(one[0], missing(2, one[0].End)), Lost: true}},
+		{"lost, and its progress cannot be read", timedOut(heartbeat, "progress"),
+			activities.Ending{Report: report(missing(1, since)), Lost: true}},
+		{"took too long before the fence", timedOut(whole), activities.Ending{Unsent: true, Lost: true}},
+		{"took too long after the fence", timedOut(whole, activities.Progress{Sent: 1}),
+			activities.Ending{Report: report(missing(1, since)), Lost: true}},
+		{"lost, after a failure that says less", temporal.NewTimeoutError(heartbeat, failed(activities.ErrTypeFailed, report()), activities.Progress{Attempts: one, Sent: 2}),
+			activities.Ending{Report: report(one[0], missing(2, one[0].End)), Lost: true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.want, activities.EndingOf(arrived(tt.err), since, until))
+		})
+	}
+}
+
+func TestLostAttemptNeverEndsBeforeItStarts(t *testing.T) {
+	t.Parallel()
+	until := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
+	late := until.Add(time.Second) // by the clock of another machine
+	for name, p := range map[string]activities.Progress{
+		"the first attempt": {Sent: 1},
+		"a retry":           {Attempts: []job.Attempt{{Number: 1, Start: until.Add(-time.Second), End: late}}, Sent: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			attempts := activities.EndingOf(arrived(temporal.NewHeartbeatTimeoutError(p)), late, until).Attempts
+			require.Len(t, attempts, p.Sent)
+			got := attempts[len(attempts)-1]
+			require.Equal(t, until, got.Start)
+			require.Equal(t, until, got.End)
+		})
+	}
+}
+
+func TestLossErrorsAreTheServersTimeouts(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{"TemporalTimeout:Heartbeat", "TemporalTimeout:StartToClose"}, activities.LossErrors(),
+		"retry policies spell timeouts like this")
+}

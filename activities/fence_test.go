@@ -1,0 +1,264 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/activities"
+)
+
+func TestNothingIsSentIfTheFenceIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]error{"it is cancelled": errCancelled, "it is gone": errMissing} {
+		for when, ahead := range map[string]time.Duration{"held": 5 * time.Second, "due already": -time.Minute} {
+			for _, maxAttempts := range []int{1, 5} {
+				t.Run(fmt.Sprintf("%s, %s, with %d attempts", name, when, maxAttempts), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						r := newClocked(0)
+						k := task{server: &server{answer: always(answer)}}
+						_, err := k.run(t, r.Runner, due(ahead, maxAttempts))
+						requireUnsent(t, err, nil)
+						require.Empty(t, r.sent)
+						require.Len(t, k.server.beats(), 1, "the answer is final")
+					})
+				})
+			}
+		}
+	}
+	t.Run("after it was asked again", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			r := newClocked(0)
+			k := task{attempt: 2, earlier: refused(), server: &server{answer: func(n int) error {
+				if n < 3 {
+					return errUnavailable
+				}
+				return errCancelled
+			}}}
+			_, err := k.run(t, r.Runner, due(5*time.Second, 5))
+			requireUnsent(t, err, refused())
+			require.Empty(t, r.sent)
+		})
+	})
+}
+
+func TestFenceOfARetryKeepsTheRecords(t *testing.T) {
+	t.Parallel()
+	k := task{attempt: 2, earlier: refused()}
+	_, err := k.run(t, newClocked(0).Runner, input(5))
+	require.NoError(t, err)
+	require.Equal(t, activities.Progress{Attempts: refused(), Sent: 2, Lease: 1000}, k.server.beats()[0].Progress)
+}
+
+func TestAttemptThatIsNotHeldWaitsForTheServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const silent = 20 * time.Second
+		r, start := newClocked(0), time.Now()
+		k := task{server: &server{answer: until(start.Add(silent), errUnavailable)}}
+		_, err := k.run(t, r.Runner, due(-time.Minute, 1))
+		require.NoError(t, err)
+		require.Equal(t, []time.Time{start.Add(silent)}, r.sent)
+	})
+}
+
+func TestAnswerThatComesAfterTheLeaseIsNotUsed(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		name   string
+		ahead  time.Duration
+		took   []time.Duration // the answers; those after the last one come at once
+		leases []time.Duration
+		sent   time.Duration // after the due time, or after the start if that is later
+	}{
+		{"in time", 0, []time.Duration{999 * ms}, []time.Duration{1000 * ms}, 999 * ms},
+		{"just too late", 0, []time.Duration{1000 * ms}, []time.Duration{1000 * ms, 2000 * ms}, 1000 * ms},
+		{"too late again and again", 0, []time.Duration{3 * time.Second, 3 * time.Second, 3 * time.Second},
+			[]time.Duration{1000 * ms, 2000 * ms, 4000 * ms}, 9 * time.Second},
+		{"never longer than half a minute", 0,
+			[]time.Duration{time.Minute, time.Minute, time.Minute, time.Minute, time.Minute, time.Minute, 29 * time.Second},
+			[]time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second, 30 * time.Second},
+			6*time.Minute + 29*time.Second},
+		{"in time for one that is held", fenceMargin, []time.Duration{1199 * ms}, []time.Duration{1200 * ms}, 999 * ms},
+		{"too late for one that is held", fenceMargin, []time.Duration{1200 * ms}, []time.Duration{1200 * ms, 2000 * ms}, 1000 * ms},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r, start := newClocked(0), time.Now()
+				k := task{server: &server{answer: func(n int) error {
+					if n <= len(tt.took) {
+						time.Sleep(tt.took[n-1])
+					}
+					return nil
+				}}}
+				_, err := k.run(t, r.Runner, due(tt.ahead, 1))
+				require.NoError(t, err)
+				require.Equal(t, []time.Time{start.Add(tt.ahead + tt.sent)}, r.sent)
+				var leases []time.Duration
+				for _, b := range k.server.beats() {
+					leases = append(leases, time.Duration(b.Lease)*ms)
+				}
+				require.Equal(t, tt.leases, leases)
+			})
+		})
+	}
+}
+
+func TestLeaseThatIsOverBeforeItsTurnIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	for name, ahead := range map[string]time.Duration{"held": 2 * time.Second, "due already": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, tt := range []struct {
+				name   string
+				wait   time.Duration // for its turn
+				fences int
+			}{
+				{"within the lease", leaseTime - 100*time.Millisecond, 1},
+				{"after the lease", leaseTime + 100*time.Millisecond, 2},
+			} {
+				t.Run(tt.name, func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						r, start := newClocked(0), time.Now()
+						free := r.OccupyPlaces()
+						time.AfterFunc(ahead+tt.wait, free)
+						var k task
+						attempts, err := k.run(t, r.Runner, due(ahead, 1))
+						require.NoError(t, err)
+						require.Equal(t, "1 Completed fine\n", history(attempts))
+						require.Equal(t, []time.Time{start.Add(ahead + tt.wait)}, r.sent)
+						require.Len(t, k.server.fences(), tt.fences)
+					})
+				})
+			}
+		})
+	}
+	t.Run("and nothing is sent if it is refused then", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			r := newClocked(0)
+			time.AfterFunc(2*leaseTime, r.OccupyPlaces())
+			k := task{server: &server{answer: func(n int) error {
+				if n > 1 {
+					return errCancelled
+				}
+				return nil
+			}}}
+			_, err := k.run(t, r.Runner, due(0, 1))
+			requireUnsent(t, err, nil)
+			require.Empty(t, r.sent)
+		})
+	})
+}
+
+func TestCancellationAfterTheFenceDoesNotEndTheRequest(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]error{"which succeeds": nil, "which fails": errors.New("refused")} {
+		for when, ahead := range map[string]time.Duration{"held": 2 * time.Second, "due already": 0} {
+			t.Run(name+", "+when, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithCancel(t.Context())
+					start := time.Now()
+					r := runner(sendFunc(func(ctx context.Context) (string, error) {
+						cancel()
+						select {
+						case <-ctx.Done():
+							t.Error("the request was cut off")
+						case <-time.After(10 * time.Second):
+						}
+						return "fine", fail
+					}))
+					k := task{ctx: ctx, server: &server{answer: func(n int) error {
+						if n > 1 {
+							return errCancelled
+						}
+						return nil
+					}}}
+					attempts, err := k.run(t, r, due(ahead, 5))
+					require.Equal(t, ahead+10*time.Second, time.Since(start))
+					if fail == nil {
+						require.NoError(t, err)
+						require.Equal(t, "1 Completed fine\n", history(attempts))
+						return
+					}
+					require.Equal(t, "refused", applicationError(t, err).Message())
+					require.Equal(t, "1 Failed fine\n", history(attempts))
+				})
+			})
+		}
+	}
+}
+
+func TestLongRequestKeepsItsActivityAlive(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		timeout time.Duration   // for heartbeats
+		want    []time.Duration // after the request was sent
+	}{
+		{"when half of the heartbeat timeout is over", 6 * time.Second, []time.Duration{3 * time.Second, 6 * time.Second, 9 * time.Second}},
+		{"but not if it takes less", 20 * time.Second, nil},
+		{"but at most once a second", time.Second, []time.Duration{
+			1 * time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second, 5 * time.Second, 6 * time.Second, 7 * time.Second, 8 * time.Second, 9 * time.Second,
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newClocked(9500 * time.Millisecond)
+				k := task{heartbeat: tt.timeout, attempt: 2, earlier: refused()}
+				_, err := k.run(t, r.Runner, due(2*time.Second, 3))
+				require.NoError(t, err)
+				var at []time.Duration
+				for _, b := range k.server.beats()[1:] {
+					at = append(at, b.at.Sub(r.sent[0]))
+					require.Equal(t, activities.Progress{Attempts: refused(), Sent: 2}, b.Progress)
+				}
+				require.Equal(t, tt.want, at)
+			})
+		})
+	}
+}
+
+func TestAnswersToAHeartbeatOfALongRequest(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		answer error
+		heard  int
+	}{
+		{"it is still wanted", nil, 4},
+		{"it is cancelled, which changes nothing", errCancelled, 4},
+		{"none, and it is sent again after a second", errUnavailable, 8},
+		{"it was given up, and is not sent again", errMissing, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r, start := newClocked(9500*time.Millisecond), time.Now()
+				k := task{heartbeat: 4 * time.Second, server: &server{answer: func(n int) error {
+					if n == 1 {
+						return nil
+					}
+					return tt.answer
+				}}}
+				attempts, err := k.run(t, r.Runner, due(2*time.Second, 3))
+				require.NoError(t, err)
+				require.Equal(t, "1 Completed fine\n", history(attempts), "the outcome is reported in any case")
+				require.Equal(t, 11500*time.Millisecond, time.Since(start))
+				require.Len(t, k.server.beats(), 1+tt.heard)
+			})
+		})
+	}
+}

@@ -1,0 +1,315 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+
+	"almanac/activities"
+	"almanac/job"
+)
+
+var execution = job.Execution{
+	ID:         "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+	Due:        time.Date(2015, 9, 10, 2, 0, 0, 500, time.FixedZone("", 2*60*60)),
+	Repeat:     7,
+	ActionName: job.MainAction,
+	Job:        "nightly",
+	Collection: "reports",
+}
+
+// A sendFunc is a sender for one test.
+type sendFunc func(ctx context.Context) (string, error)
+
+func (f sendFunc) Send(ctx context.Context, _ job.Execution, _ *job.Action) (string, error) {
+	return f(ctx)
+}
+
+func fails(text string) sendFunc {
+	return func(context.Context) (string, error) { return "", errors.New(text) }
+}
+
+func runner(s activities.Sender) *activities.Runner {
+	return &activities.Runner{
+		Senders: map[job.ActionType]activities.Sender{job.ActionHTTP: s, job.ActionHTTPS: s},
+		Log:     slog.New(slog.DiscardHandler),
+	}
+}
+
+// A clocked runner notes when it sends.
+type clocked struct {
+	*activities.Runner
+	mu   sync.Mutex
+	sent []time.Time
+}
+
+// newClocked returns a runner whose requests take that long.
+func newClocked(takes time.Duration) *clocked {
+	c := &clocked{}
+	c.Runner = runner(sendFunc(func(ctx context.Context) (string, error) {
+		c.mu.Lock()
+		c.sent = append(c.sent, time.Now())
+		c.mu.Unlock()
+		select {
+		case <-time.After(takes):
+			return "fine", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}))
+	return c
+}
+
+func input(maxAttempts int) activities.Input {
+	return activities.Input{Execution: execution, Action: job.Action{Type: "http"}, MaxAttempts: maxAttempts}
+}
+
+// due returns an input whose execution is due after a while.
+func due(after time.Duration, maxAttempts int) activities.Input {
+	in := input(maxAttempts)
+	in.Execution.Due = time.Now().Add(after).Round(0) // it arrives as JSON, without a monotonic reading
+	return in
+}
+
+// refused are records of one earlier attempt.
+func refused() []job.Attempt {
+	return []job.Attempt{{Number: 1, Outcome: job.OutcomeFailed, Message: "refused"}}
+}
+
+// A server hears heartbeats, each of which waits for its answer.
+type server struct {
+	client.Client
+	answer  func(n int) error // to heartbeat n, the first of which is 1; nil: the attempt is still wanted
+	forward bool              // heartbeats are handed on to the test environment, for the next attempt
+
+	mu    sync.Mutex
+	heard []beat
+}
+
+type beat struct {
+	at time.Time
+	activities.Progress
+}
+
+func (s *server) RecordActivityHeartbeat(ctx context.Context, _ []byte, details ...any) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	payloads, err := converter.GetDefaultDataConverter().ToPayloads(details...)
+	if err != nil {
+		return err
+	}
+	b := beat{at: time.Now()}
+	if err := converter.GetDefaultDataConverter().FromPayloads(payloads, &b.Progress); err != nil {
+		return err
+	}
+	if s.forward {
+		activity.RecordHeartbeat(ctx, details...)
+	}
+	s.mu.Lock()
+	s.heard = append(s.heard, b)
+	n := len(s.heard)
+	s.mu.Unlock()
+	if s.answer == nil {
+		return nil
+	}
+	err = s.answer(n)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// beats returns the heartbeats so far.
+func (s *server) beats() []beat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.heard)
+}
+
+// fences returns the heartbeats that asked whether the attempt is still wanted.
+func (s *server) fences() []beat {
+	return slices.DeleteFunc(s.beats(), func(b beat) bool { return b.Lease == 0 })
+}
+
+// handedOver returns the records of the last heartbeat.
+func (s *server) handedOver() []job.Attempt {
+	all := s.beats()
+	if len(all) == 0 {
+		return nil
+	}
+	return all[len(all)-1].Attempts
+}
+
+// Answers of a server.
+var (
+	errCancelled   = temporal.NewCanceledError()
+	errMissing     = serviceerror.NewNotFound("no such activity")
+	errUnavailable = serviceerror.NewUnavailable("it starts")
+)
+
+func always(err error) func(int) error { return func(int) error { return err } }
+
+// until returns what the server answers up to an instant; then all is well.
+func until(at time.Time, err error) func(int) error {
+	return func(int) error {
+		if time.Now().Before(at) {
+			return err
+		}
+		return nil
+	}
+}
+
+// task is one activity task: what a worker gets from Temporal.
+type task struct {
+	attempt   int32           // 0 means 1
+	earlier   []job.Attempt   // records in the heartbeat details
+	stop      chan struct{}   // closed when the worker stops
+	ctx       context.Context // the activity's context ends with it; nil means never
+	heartbeat time.Duration   // HeartbeatTimeout of the activity
+	started   time.Time       // by the server's clock; zero means now
+	server    *server         // nil means one to which every attempt is welcome
+}
+
+// run executes the task in a test environment and returns the records of its attempts.
+func (k *task) run(t testing.TB, r *activities.Runner, in activities.Input) ([]job.Attempt, error) {
+	t.Helper()
+	out, err := k.execute(t, r, in)
+	if err != nil {
+		return activities.EndingOf(err, time.Time{}, time.Time{}).Attempts, err
+	}
+	return out.Attempts, nil
+}
+
+func (k *task) execute(t testing.TB, r *activities.Runner, in activities.Input) (out activities.Output, err error) {
+	t.Helper()
+	if k.server == nil {
+		k.server = &server{}
+	}
+	if k.started.IsZero() {
+		k.started = time.Now().Round(0)
+	}
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(discard{})
+	env := suite.NewTestActivityEnvironment()
+	env.SetWorkerOptions(worker.Options{
+		Interceptors:              []interceptor.WorkerInterceptor{&taskInterceptor{task: k}},
+		BackgroundActivityContext: k.ctx,
+	})
+	env.RegisterActivityWithOptions(r.Run, activity.RegisterOptions{Name: activities.TypeAction})
+	if k.earlier != nil {
+		env.SetHeartbeatDetails(activities.Progress{Attempts: k.earlier, Sent: len(k.earlier)})
+	}
+	if k.stop != nil {
+		env.SetWorkerStopChannel(k.stop)
+	}
+	value, err := env.ExecuteActivity(activities.TypeAction, in)
+	if err != nil {
+		return out, err
+	}
+	require.NoError(t, value.Get(&out))
+	return out, nil
+}
+
+// taskInterceptor does what the environment does not: it sets the attempt's
+// number, times and heartbeat timeout, and has a client.
+type taskInterceptor struct {
+	interceptor.WorkerInterceptorBase
+	task *task
+}
+
+func (i *taskInterceptor) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	return &taskInbound{interceptor.ActivityInboundInterceptorBase{Next: next}, i.task}
+}
+
+type taskInbound struct {
+	interceptor.ActivityInboundInterceptorBase
+	task *task
+}
+
+func (i *taskInbound) Init(out interceptor.ActivityOutboundInterceptor) error {
+	return i.Next.Init(newTaskOutbound(out, i.task, out.GetClient))
+}
+
+// A taskOutbound's C is a type of the SDK that cannot be named: a client.
+type taskOutbound[C any] struct {
+	interceptor.ActivityOutboundInterceptorBase
+	task *task
+}
+
+func newTaskOutbound[C any](next interceptor.ActivityOutboundInterceptor, k *task, _ func(context.Context) C) *taskOutbound[C] {
+	return &taskOutbound[C]{interceptor.ActivityOutboundInterceptorBase{Next: next}, k}
+}
+
+func (o *taskOutbound[C]) GetInfo(ctx context.Context) activity.Info {
+	info := o.Next.GetInfo(ctx)
+	info.Attempt = max(o.task.attempt, 1)
+	info.HeartbeatTimeout = o.task.heartbeat
+	info.ScheduledTime, info.StartedTime = o.task.started, o.task.started
+	return info
+}
+
+func (o *taskOutbound[C]) GetClient(context.Context) C { return any(o.task.server).(C) }
+
+type discard struct{}
+
+func (discard) Debug(string, ...any) {}
+func (discard) Info(string, ...any)  {}
+func (discard) Warn(string, ...any)  {}
+func (discard) Error(string, ...any) {}
+
+func applicationError(t *testing.T, err error) *temporal.ApplicationError {
+	t.Helper()
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	require.True(t, ok, "want an application error, got %v", err)
+	require.Equal(t, activities.ErrTypeFailed, failed.Type())
+	return failed
+}
+
+// requireUnsent requires the error of an attempt that was not sent, after earlier ones.
+func requireUnsent(t *testing.T, err error, earlier []job.Attempt) {
+	t.Helper()
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	require.True(t, ok, "want an application error, got %v", err)
+	require.Equal(t, activities.ErrTypeUnsent, failed.Type())
+	require.True(t, failed.NonRetryable(), "the workflow decides what follows")
+	require.Contains(t, failed.Message(), "nothing was sent")
+	require.Equal(t, activities.Ending{Report: activities.Report{Attempts: earlier}, Unsent: true},
+		activities.EndingOf(err, time.Time{}, time.Time{}))
+}
+
+// history is the outcomes and messages of attempts, a line each.
+func history(attempts []job.Attempt) string {
+	var b strings.Builder
+	for _, a := range attempts {
+		fmt.Fprintf(&b, "%d %s %s\n", a.Number, a.Outcome, a.Message)
+	}
+	return b.String()
+}
+
+func requireInOrder(t *testing.T, attempts []job.Attempt) {
+	t.Helper()
+	for i, a := range attempts {
+		require.Equal(t, i+1, a.Number)
+		require.False(t, a.End.Before(a.Start), "attempt %d ends before it starts", a.Number)
+		if i > 0 {
+			require.False(t, a.Start.Before(attempts[i-1].End), "attempt %d starts before the one before it ends", a.Number)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"almanac/scheduler"
+)
+
+// A disk is a Temporal that is ready but for its writes.
+type disk struct {
+	client.Client
+	frontend *diskFrontend
+}
+
+func (d disk) WorkflowService() workflowservice.WorkflowServiceClient { return d.frontend }
+
+func (disk) DescribeTaskQueue(context.Context, string, enums.TaskQueueType) (*workflowservice.DescribeTaskQueueResponse, error) {
+	return &workflowservice.DescribeTaskQueueResponse{Pollers: []*taskqueue.PollerInfo{{LastAccessTime: timestamppb.Now()}}}, nil
+}
+
+// A diskFrontend counts writes.
+type diskFrontend struct {
+	workflowservice.WorkflowServiceClient
+	mu     sync.Mutex
+	writes int
+
+	write, history error         // what a write and the history service answer
+	takes          time.Duration // how long a write takes
+}
+
+func (d *diskFrontend) DescribeNamespace(context.Context, *workflowservice.DescribeNamespaceRequest, ...grpc.CallOption) (*workflowservice.DescribeNamespaceResponse, error) {
+	return &workflowservice.DescribeNamespaceResponse{}, nil
+}
+
+func (d *diskFrontend) UpdateTaskQueueConfig(ctx context.Context, _ *workflowservice.UpdateTaskQueueConfigRequest, _ ...grpc.CallOption) (*workflowservice.UpdateTaskQueueConfigResponse, error) {
+	select {
+	case <-time.After(d.takes):
+	case <-ctx.Done():
+		return nil, serviceerror.NewDeadlineExceeded("internals")
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.writes++
+	return &workflowservice.UpdateTaskQueueConfigResponse{}, d.write
+}
+
+func (d *diskFrontend) DescribeWorkflowExecution(context.Context, *workflowservice.DescribeWorkflowExecutionRequest, ...grpc.CallOption) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if d.history != nil {
+		return nil, d.history
+	}
+	return nil, serviceerror.NewNotFound("there is no such workflow")
+}
+
+func TestReadinessWritesAtMostOnceInTenSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &diskFrontend{takes: 100 * time.Millisecond}
+		s := scheduler.New(scheduler.Options{Client: disk{frontend: d}})
+		for _, writes := range []int{1, 1, 2} {
+			var all sync.WaitGroup
+			for range 100 {
+				all.Go(func() { assert.NoError(t, s.Ready(t.Context())) })
+			}
+			all.Wait()
+			require.Equal(t, writes, d.writes)
+			time.Sleep(6 * time.Second)
+		}
+	})
+}
+
+func TestReadinessSaysThatNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	const check = "; check its database and the free disk space"
+	for _, tt := range []struct {
+		name, want string
+		disk       *diskFrontend
+	}{
+		{"full", "Unavailable" + check, &diskFrontend{write: serviceerror.NewUnavailable("internals")}},
+		{"odd", "Unknown" + check, &diskFrontend{write: errors.New("internals")}},
+		{"overloaded", "ResourceExhausted; check its load and its rate limits", &diskFrontend{write: serviceerror.NewResourceExhausted(0, "internals")}},
+		{"hanging", "no answer within 2s; check its database", &diskFrontend{takes: time.Hour}},
+		{"recovering", "Unavailable" + check, &diskFrontend{history: serviceerror.NewUnavailable("internals")}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := scheduler.New(scheduler.Options{Client: disk{frontend: tt.disk}})
+				begin := time.Now()
+				for range 3 {
+					require.EqualError(t, s.Ready(t.Context()), "temporal takes no writes: "+tt.want)
+				}
+				require.LessOrEqual(t, time.Since(begin), 6*time.Second)
+				time.Sleep(time.Second)
+				tt.disk.write, tt.disk.history, tt.disk.takes = nil, nil, 0
+				require.NoError(t, s.Ready(t.Context()), "recovery is noticed after a second")
+			})
+		})
+	}
+}
+
+// A caller that goes away does not take the probe from the others.
+func TestReadinessOutlivesItsFirstCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &diskFrontend{takes: time.Second}
+		s := scheduler.New(scheduler.Options{Client: disk{frontend: d}})
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		require.Error(t, s.Ready(ctx))
+		require.NoError(t, s.Ready(t.Context()))
+		require.Equal(t, 1, d.writes)
+	})
+}
+
+// Not every Temporal lets Almanac write so, which is no reason not to be ready.
+func TestReadinessDoesNotNeedItsProbe(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{serviceerror.NewUnimplemented("internals"), serviceerror.NewPermissionDenied("internals", "")} {
+		s := scheduler.New(scheduler.Options{Client: disk{frontend: &diskFrontend{write: err}}})
+		require.NoError(t, s.Ready(t.Context()))
+	}
+}

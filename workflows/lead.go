@@ -1,0 +1,74 @@
+package workflows
+
+import (
+	"hash/fnv"
+	"time"
+
+	"almanac/activities"
+	"almanac/job"
+)
+
+// An occurrence is dispatched ahead: its activity is scheduled before it is due,
+// and a worker holds it until then. So what takes its time when many jobs are due
+// together is over by then.
+
+// The lead of a job that has learnt nothing yet lies between these, by a hash of its
+// name: so that a herd of new jobs is dispatched a few at a time.
+const (
+	leastFirstLead = 8 * time.Second
+	mostFirstLead  = 20 * time.Second
+)
+
+// firstLead returns the first lead of a job, in milliseconds.
+func firstLead(k job.Key) int {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(k.WorkflowID()))
+	return int(leastFirstLead.Milliseconds()) + int(hash.Sum32()%uint32((mostFirstLead-leastFirstLead).Milliseconds()))
+}
+
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// lead returns how far ahead of its due time the next occurrence is dispatched.
+func (in *JobInput) lead() time.Duration { return milliseconds(in.Lead) }
+
+// ahead returns how far ahead of its due time an occurrence may be dispatched
+// now. If nothing is running, the next one may be held for longer than its lead:
+// that spares the job a timer and a workflow task.
+func (j *jobLoop) ahead() time.Duration {
+	if len(j.running) > 0 {
+		return j.lead()
+	}
+	return max(j.lead(), milliseconds(j.Hold))
+}
+
+// heldUntil returns the due time of the occurrence that a worker may hold at an
+// instant; zero if there is none. There is at most one.
+func (j *jobLoop) heldUntil(now time.Time) time.Time {
+	for _, e := range j.running {
+		if e.Due.After(now) {
+			return e.Due
+		}
+	}
+	return time.Time{}
+}
+
+// learn keeps what an execution taught for the next one.
+func (j *jobLoop) learn(out *activities.Output, err error) {
+	lead := out.Lead
+	if err != nil {
+		lead = activities.EndingOf(err, time.Time{}, time.Time{}).Lead
+		j.Hold = 0 // it does not say whether workers still hold anything, which an operator may have turned off
+	} else {
+		j.Hold = out.Hold
+	}
+	if lead > 0 {
+		j.Lead = lead
+	}
+}

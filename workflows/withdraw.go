@@ -1,0 +1,140 @@
+package workflows
+
+import (
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/activities"
+)
+
+// A change of a job withdraws its executions before it is applied. Each is
+// cancelled, so that no attempt of it passes its fence any more (see
+// [activities.Progress]), and then the server is asked what passed before. An
+// execution that passed none is returned to the plan, whether or not its worker
+// still exists; one that did is an attempt and ends as it ends.
+
+const (
+	// serverSkew is by how much the clocks of the server's hosts may differ.
+	serverSkew = 500 * time.Millisecond
+
+	// lookInterval is how often the server is asked again what became of an
+	// execution that it does not show any more, or not yet as cancelled.
+	lookInterval = 200 * time.Millisecond
+
+	// An execution whose next attempt begins within nextMargin is not cancelled
+	// before that is seen to have passed its fence, or the server was asked
+	// maxLooks times.
+	nextMargin = 500 * time.Millisecond
+	maxLooks   = 5
+)
+
+// withdraw sees to it that nothing more is sent for the executions that are
+// running. When it returns, that is certain: what was not sent is back in the plan,
+// and no lease of what may have been sent is left.
+func (j *jobLoop) withdraw(ctx workflow.Context) {
+	if len(j.running) == 0 {
+		return
+	}
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	for range maxLooks {
+		if j.deleted || !j.anyDue(workflow.Now(ctx)) || !j.mayBegin(j.look(ctx), workflow.Now(ctx)) {
+			break
+		}
+		_ = workflow.Sleep(ctx, lookInterval) // the context is never cancelled
+	}
+	for _, e := range j.running {
+		if e.phase < withdrawing {
+			e.phase = withdrawing
+			e.cancel()
+		}
+	}
+	for j.settling() {
+		again := j.settle(ctx)
+		if !j.settling() {
+			return
+		}
+		_, _ = workflow.AwaitWithTimeout(ctx, again.Sub(workflow.Now(ctx)), func() bool { return !j.settling() }) // the context is never cancelled
+	}
+}
+
+// anyDue reports whether an execution is due, so that it may have failed and wait
+// for its next attempt. When the server cancels such a one, it forgets its attempts.
+func (j *jobLoop) anyDue(now time.Time) bool {
+	return slices.ContainsFunc(j.running, func(e *execution) bool { return !e.Due.After(now) })
+}
+
+// mayBegin reports whether an attempt of an execution that is due may begin, and
+// end, before the execution is cancelled: nobody would know of it.
+func (j *jobLoop) mayBegin(pending []activities.Pending, now time.Time) bool {
+	return slices.ContainsFunc(j.running, func(e *execution) bool {
+		i := slices.IndexFunc(pending, func(p activities.Pending) bool { return p.Activity == e.activity })
+		return i >= 0 && !e.Due.After(now) && !pending[i].Sent && !pending[i].Next.After(now.Add(nextMargin))
+	})
+}
+
+// settling reports whether it is being found out what became of an execution.
+func (j *jobLoop) settling() bool {
+	return slices.ContainsFunc(j.running, func(e *execution) bool { return e.phase == withdrawing })
+}
+
+// settle asks the server what became of the executions that were cancelled. It
+// returns when to ask again about those of which that is not certain yet.
+func (j *jobLoop) settle(ctx workflow.Context) (again time.Time) {
+	pending := j.look(ctx)
+	now := workflow.Now(ctx)
+	again = now.Add(lookInterval)
+	for _, e := range slices.Backward(slices.Clone(j.running)) {
+		i := slices.IndexFunc(pending, func(p activities.Pending) bool { return p.Activity == e.activity })
+		switch {
+		case e.phase != withdrawing:
+		case i < 0 || !pending[i].Cancelled: // it has ended, of which a task tells soon; or the answer is older than the cancellation
+		case !pending[i].Sent && !e.attempts:
+			j.putBack(ctx, e)
+		case !pending[i].Sent:
+			e.phase = withdrawn
+		case pending[i].Until.Add(serverSkew).After(now):
+			again = pending[i].Until.Add(serverSkew)
+		default:
+			e.phase = withdrawn
+		}
+	}
+	return again
+}
+
+// look asks the server how far the executions have come, and notes of which an
+// attempt was sent.
+func (j *jobLoop) look(ctx workflow.Context) []activities.Pending {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 2 * time.Second,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, MaximumInterval: 2 * time.Second},
+		Summary:             "what was sent",
+	})
+	var pending []activities.Pending
+	for {
+		err := workflow.ExecuteActivity(ctx, activities.TypePending).Get(ctx, &pending)
+		if err == nil {
+			break
+		}
+		workflow.GetLogger(ctx).Warn("what was sent could not be found out, and is asked again", "job", j.Key.ARMID(), "error", err)
+		_ = workflow.Sleep(ctx, time.Second)
+	}
+	for _, p := range pending {
+		if len(p.Attempts) > 0 {
+			j.failures = true
+		}
+		for _, e := range j.running {
+			if e.activity != p.Activity {
+				continue
+			}
+			e.attempts, e.inFlight = e.attempts || len(p.Attempts) > 0, p.Sent
+			if e.phase == dispatched && (p.Sent || e.attempts) {
+				e.phase = sent
+			}
+		}
+	}
+	return pending
+}

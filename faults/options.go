@@ -1,0 +1,158 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The forms in which Almanac runs.
+const (
+	formOne     = "one"     // one process
+	formCluster = "cluster" // Temporal, two workers and two APIs
+)
+
+// The kinds of fault.
+const (
+	faultKill      = "kill"      // kill -9, and a restart after 0 to 15 s
+	faultPause     = "pause"     // SIGSTOP, and SIGCONT after 2 to 60 s
+	faultStop      = "stop"      // SIGTERM, and a restart
+	faultDown      = "down"      // everything is killed for minutes
+	faultDisk      = "disk"      // the database cannot grow for a while
+	faultSlow      = "slow"      // what passes between Temporal and the others is delayed
+	faultBlackhole = "blackhole" // connections to Temporal stay open, and nothing passes
+	faultCut       = "cut"       // connections to Temporal are closed, and refused for a while
+	faultFlags     = "flags"     // a restart with other flags
+	faultKeys      = "keys"      // SIGTERM, and a restart with a new first encryption key
+	faultOverload  = "overload"  // some 300 manual runs at once, while many jobs are due
+)
+
+var (
+	faultsOfOne     = []string{faultKill, faultPause, faultStop, faultDown, faultDisk, faultFlags, faultKeys, faultOverload}
+	faultsOfCluster = []string{faultKill, faultPause, faultStop, faultDown, faultDisk, faultSlow, faultBlackhole, faultCut, faultFlags, faultKeys, faultOverload}
+)
+
+// options say what a run does.
+type options struct {
+	form      string
+	seed      uint64
+	duration  time.Duration // of the faults; creating, settling and reading come on top
+	jobs      int
+	faults    []string
+	aims      []string      // the stages that kill, pause and stop are aimed at
+	quiet     time.Duration // between two faults, at least
+	settle    time.Duration // after the last fault
+	down      time.Duration // the longest downtime
+	changes   float64       // a minute and job
+	tolerance time.Duration
+	almanac   string // the program; empty: it is built
+	temporal  string // likewise, for the form cluster
+	out       string
+	keep      bool
+	check     string // directory of an earlier run
+	workers   int    // processes of each kind, in the form cluster
+}
+
+func parseOptions(args []string, output io.Writer) (options, error) {
+	var o options
+	var faults, aims string
+	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
+	flags.SetOutput(output)
+	flags.StringVar(&o.form, "form", formOne, "one: a single `almanac dev`; cluster: Temporal, two workers and two APIs as processes of their own")
+	flags.Uint64Var(&o.seed, "seed", 0, "determines jobs, changes and faults; 0: a random one, which is printed")
+	flags.DurationVar(&o.duration, "duration", 5*time.Minute, "how long faults are made; creating the jobs, settling and reading the histories come on top")
+	flags.IntVar(&o.jobs, "jobs", 200, "number of jobs, 1 to 10000")
+	flags.StringVar(&faults, "faults", "all", "which faults: all, none or some of "+strings.Join(faultsOfCluster, ",")+"; the form one has no slow, blackhole and cut. keys encrypts what Temporal stores from the start")
+	flags.StringVar(&aims, "aims", "all", "at which stages kill, pause and stop are aimed: all or some of "+strings.Join(stages, ","))
+	flags.DurationVar(&o.quiet, "quiet", 25*time.Second, "least time between two faults; up to as much again is added at random")
+	flags.DurationVar(&o.settle, "settle", 100*time.Second, "time after the last fault before everything is read; less than 90s reports attempts that are still under way")
+	flags.DurationVar(&o.down, "down", 200*time.Second, "length of the fault down")
+	flags.Float64Var(&o.changes, "changes", 0.3, "changes for each job and minute")
+	flags.DurationVar(&o.tolerance, "tolerance", 250*time.Millisecond, "how long after the answer to a change a request by the old definition may arrive")
+	flags.StringVar(&o.almanac, "almanac", "", "program to test; empty: ./cmd/almanac is built")
+	flags.StringVar(&o.temporal, "temporal", "", "program that runs Temporal in the form cluster; empty: ./faults/temporal is built")
+	flags.StringVar(&o.out, "out", "", "directory for the report, the logs and the histories that do not replay; empty: a new temporary one")
+	flags.StringVar(&o.check, "check", "", "directory of an earlier run, whose logs are checked again; nothing is run")
+	flags.BoolVar(&o.keep, "keep", false, "keep the database")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	for o.seed == 0 {
+		o.seed = rand.Uint64N(1_000_000)
+	}
+	o.workers = 2
+	return o, errors.Join(o.validate(flags.Args()), o.pick(faults), o.pickAims(aims))
+}
+
+// validate returns everything that is wrong with numbers and words.
+func (o *options) validate(rest []string) error {
+	var errs []error
+	if len(rest) > 0 {
+		errs = append(errs, fmt.Errorf("%q is no flag; see -h", rest[0]))
+	}
+	if o.form != formOne && o.form != formCluster {
+		errs = append(errs, fmt.Errorf("-form must be one or cluster (got %q)", o.form))
+	}
+	if o.jobs < 1 || o.jobs > 10_000 {
+		errs = append(errs, fmt.Errorf("-jobs must be between 1 and 10000 (got %d)", o.jobs))
+	}
+	if o.changes < 0 {
+		errs = append(errs, fmt.Errorf("-changes must be at least 0 (got %g)", o.changes))
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"duration", o.duration}, {"quiet", o.quiet}, {"settle", o.settle}, {"down", o.down}} {
+		if d.value < time.Second || d.value > 24*time.Hour {
+			errs = append(errs, fmt.Errorf("-%s must be between 1s and 24h (got %s)", d.name, d.value))
+		}
+	}
+	if o.tolerance < 0 {
+		errs = append(errs, fmt.Errorf("-tolerance must be at least 0s (got %s)", o.tolerance))
+	}
+	return errors.Join(errs...)
+}
+
+// pick reads the list of faults.
+func (o *options) pick(list string) error {
+	possible := faultsOfOne
+	if o.form == formCluster {
+		possible = faultsOfCluster
+	}
+	switch list {
+	case "all":
+		o.faults = possible
+		return nil
+	case "none":
+		return nil
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		if !slices.Contains(possible, name) {
+			return fmt.Errorf("-faults must be all, none or some of %s in the form %s (got %q)", strings.Join(possible, ","), o.form, name)
+		}
+		o.faults = append(o.faults, name)
+	}
+	return nil
+}
+
+// pickAims reads the list of stages.
+func (o *options) pickAims(list string) error {
+	if list == "all" {
+		o.aims = stages
+		return nil
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		if !slices.Contains(stages, name) {
+			return fmt.Errorf("-aims must be all or some of %s (got %q)", strings.Join(stages, ","), name)
+		}
+		o.aims = append(o.aims, name)
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+//go:build linux
+
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	o, err := parseOptions(nil, io.Discard)
+	require.NoError(t, err)
+	require.NotZero(t, o.seed)
+	require.Equal(t, faultsOfOne, o.faults)
+	require.Equal(t, stages, o.aims)
+
+	o, err = parseOptions([]string{"-form", "cluster", "-seed", "7", "-faults", "kill,cut", "-duration", "90s"}, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, []string{faultKill, faultCut}, o.faults)
+	require.Equal(t, 90*time.Second, o.duration)
+
+	o, err = parseOptions([]string{"-faults", "none"}, io.Discard)
+	require.NoError(t, err)
+	require.Empty(t, o.faults)
+
+	o, err = parseOptions([]string{"-faults", "kill,overload", "-aims", "before the timer,fan-out"}, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, []string{faultKill, faultOverload}, o.faults)
+	require.Equal(t, []string{aimTimer, aimFanOut}, o.aims)
+}
+
+func TestOptionsThatAreWrong(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-form", "two"}, `-form must be one or cluster (got "two")`},
+		{[]string{"-jobs", "0"}, "-jobs must be between 1 and 10000 (got 0)"},
+		{[]string{"-settle", "0s"}, "-settle must be between 1s and 24h (got 0s)"},
+		{[]string{"-changes", "-1"}, "-changes must be at least 0 (got -1)"},
+		{[]string{"-tolerance", "-1s"}, "-tolerance must be at least 0s (got -1s)"},
+		{[]string{"-faults", "cut"}, `-faults must be all, none or some of kill,pause,stop,down,disk,flags,keys,overload in the form one (got "cut")`},
+		{[]string{"-aims", "create,late"}, "-aims must be all or some of " + strings.Join(stages, ",") + ` (got "late")`},
+		{[]string{"five"}, `"five" is no flag; see -h`},
+	} {
+		_, err := parseOptions(tt.args, io.Discard)
+		require.EqualError(t, err, tt.want)
+	}
+}

@@ -30,6 +30,7 @@ import (
 type Progress struct {
 	Attempts []job.Attempt `json:"attempts,omitempty"` // the records of this activity's attempts, oldest first
 	Sent     int           `json:"sent,omitempty"`     // the attempt of this activity that passed the fence last, 1 for the first; 0: none
+	Next     time.Time     `json:"next,omitzero"`      // before when the next attempt does not begin, by the clock that due times are judged by
 	Lease    int           `json:"lease,omitempty"`    // how long after this heartbeat that attempt may begin to send, in milliseconds; 0: it has begun
 }
 

@@ -121,9 +121,11 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	info := activity.GetInfo(ctx)
 	r.clock.observe(info.StartedTime, r.Log)
 	slack := r.clock.until(in.Execution.Due)
-	recorded := r.earlier(ctx)
-	attempts := fillLost(recorded, int(info.Attempt)-1, later(in.Execution.Due, info.ScheduledTime), info.StartedTime)
-	if err := r.awaitRetry(ctx, recorded, in.Action.RetryPolicy); err != nil {
+	before := r.earlier(ctx)
+	attempts := fillLost(before.Attempts, int(info.Attempt)-1, later(in.Execution.Due, info.ScheduledTime), info.StartedTime)
+	// A server that crashed may hand out a task a second time, which it takes for
+	// that of the next attempt (Temporal 1.32).
+	if err := r.waitUntil(ctx, before.Next); err != nil {
 		return Output{}, unsent(err, attempts)
 	}
 	o := r.attempt(ctx, &in, attempts)
@@ -159,16 +161,6 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// awaitRetry waits until the retry interval after the last attempt is over. It is,
-// unless the server crashed: then it may hand out a task a second time, which it
-// takes for that of the next attempt (Temporal 1.32).
-func (r *Runner) awaitRetry(ctx context.Context, recorded []job.Attempt, p *job.RetryPolicy) error {
-	if len(recorded) == 0 {
-		return nil
-	}
-	return r.waitUntil(ctx, recorded[len(recorded)-1].End.Add(p.Interval()))
 }
 
 // attempt makes the attempt, unless this process made the one that the server took
@@ -272,8 +264,9 @@ func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, 
 	}
 	if last := in.Before+int(activity.GetInfo(ctx).Attempt) >= in.MaxAttempts; !last && !permanent {
 		options.NextRetryDelay = retryDelay(err, in.Action.RetryPolicy)
+		next := r.clock.now().Add(cmp.Or(options.NextRetryDelay, in.Action.RetryPolicy.Interval()))
 		// The record has to get through if the attempt failed because its context ended, too.
-		if failed := r.heartbeat(context.WithoutCancel(ctx), Progress{Attempts: attempts, Sent: len(attempts)}); failed != nil && !isWithdrawn(failed) {
+		if failed := r.heartbeat(context.WithoutCancel(ctx), Progress{Attempts: attempts, Sent: len(attempts), Next: next}); failed != nil && !isWithdrawn(failed) {
 			r.Log.WarnContext(ctx, "the record of an attempt could not be kept for the next one", slog.Any("error", failed))
 		}
 	}
@@ -293,17 +286,16 @@ func retryDelay(err error, p *job.RetryPolicy) time.Duration {
 	return 0
 }
 
-// earlier returns the records of this activity's attempts before this one.
-func (r *Runner) earlier(ctx context.Context) []job.Attempt {
-	var p Progress
+// earlier returns what this activity's attempts before this one recorded.
+func (r *Runner) earlier(ctx context.Context) (p Progress) {
 	if !activity.HasHeartbeatDetails(ctx) {
-		return nil
+		return p
 	}
 	if err := activity.GetHeartbeatDetails(ctx, &p); err != nil {
 		r.Log.WarnContext(ctx, "records of earlier attempts cannot be read", slog.Any("error", err))
-		return nil
+		return Progress{}
 	}
-	return p.Attempts
+	return p
 }
 
 // send has the action performed within the limits of one attempt.

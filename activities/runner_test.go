@@ -161,24 +161,34 @@ func TestAttemptsGoOnCountingAfterAReset(t *testing.T) {
 
 func TestRetryWaitsAlthoughTheServerHandsItOutTooSoon(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		in := due(-time.Minute, 2)
-		in.Action.RetryPolicy = &job.RetryPolicy{RetryInterval: "PT15S", RetryCount: 1}
-		earlier := refused()
-		earlier[0].End = time.Now().Add(-2 * time.Second).UTC()
-		k := task{attempt: 2, earlier: earlier}
-		r := newClocked(0)
-		_, err := k.run(t, r.Runner, in)
-		require.NoError(t, err)
-		require.Equal(t, []time.Time{earlier[0].End.Add(15 * time.Second)}, utc(r.sent))
-	})
-}
-
-func utc(all []time.Time) []time.Time {
-	for i := range all {
-		all[i] = all[i].UTC()
+	for _, tt := range []struct {
+		name string
+		err  error
+		want time.Duration // between the attempts
+	}{
+		{"as the policy says", errors.New("refused"), 15 * time.Second},
+		{"as the receiver asked", &activities.RetryAfterError{Err: errors.New("busy"), After: time.Minute}, time.Minute},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				in := due(-time.Minute, 2)
+				in.Action.RetryPolicy = &job.RetryPolicy{RetryInterval: "PT15S", RetryCount: 1}
+				var first task
+				_, err := first.run(t, runner(sendFunc(func(context.Context) (string, error) { return "", tt.err })), in)
+				require.Error(t, err)
+				recorded := first.server.beats()
+				second := task{attempt: 2, earlier: first.server.handedOver(), next: recorded[len(recorded)-1].Next}
+				time.Sleep(2 * time.Second)
+				r := newClocked(0)
+				_, err = second.run(t, r.Runner, in)
+				require.NoError(t, err)
+				require.Len(t, r.sent, 1)
+				require.Equal(t, tt.want, r.sent[0].Sub(start))
+			})
+		})
 	}
-	return all
 }
 
 func TestMessagesOfOldAttemptsAreShortened(t *testing.T) {

@@ -180,6 +180,7 @@ func until(at time.Time, err error) func(int) error {
 type task struct {
 	attempt   int32           // 0 means 1
 	earlier   []job.Attempt   // records in the heartbeat details
+	next      time.Time       // likewise, before when the attempt does not begin
 	stop      chan struct{}   // closed when the worker stops
 	ctx       context.Context // the activity's context ends with it; nil means never
 	heartbeat time.Duration   // HeartbeatTimeout of the activity
@@ -214,7 +215,7 @@ func (k *task) execute(t testing.TB, r *activities.Runner, in activities.Input) 
 	})
 	env.RegisterActivityWithOptions(r.Run, activity.RegisterOptions{Name: activities.TypeAction})
 	if k.earlier != nil {
-		env.SetHeartbeatDetails(activities.Progress{Attempts: k.earlier, Sent: len(k.earlier)})
+		env.SetHeartbeatDetails(activities.Progress{Attempts: k.earlier, Sent: len(k.earlier), Next: k.next})
 	}
 	if k.stop != nil {
 		env.SetWorkerStopChannel(k.stop)

@@ -29,7 +29,7 @@ func TestAttemptIsSentInTimeThoughTheWorkersClockIsWrong(t *testing.T) {
 						var log bytes.Buffer
 						r := newClocked(0)
 						r.Log = slog.New(slog.NewTextHandler(&log, nil))
-						r.Now = func() time.Time { return time.Now().Add(skew) }
+						r.Clock.Local = func() time.Time { return time.Now().Add(skew) }
 						started := time.Now().Round(0)
 						at := started.Add(20 * time.Second)
 						in := due(20*time.Second, 1)
@@ -71,7 +71,7 @@ func TestWrongClockIsWarnedOfAgainAfterAMinute(t *testing.T) {
 		var log bytes.Buffer
 		r := newClocked(0)
 		r.Log = slog.New(slog.NewTextHandler(&log, nil))
-		r.Now = func() time.Time { return time.Now().Add(-time.Hour) }
+		r.Clock.Local = func() time.Time { return time.Now().Add(-time.Hour) }
 		for range 10 {
 			_, err := new(task).run(t, r.Runner, due(-time.Hour, 1))
 			require.NoError(t, err)

@@ -112,10 +112,10 @@ func begun(ctx context.Context) {
 func (r *Runner) fence(ctx context.Context, in *Input, earlier []job.Attempt, least time.Duration) (*lease, error) {
 	held := in.held(activity.GetInfo(ctx).StartedTime) && least == leaseTime
 	for {
-		if held && r.clock.now().Sub(in.Execution.Due) > HeldLossTimeout {
+		if held && r.Clock.Now().Sub(in.Execution.Due) > HeldLossTimeout {
 			return nil, errors.New("the server did not answer in time whether it is still wanted; nothing was sent")
 		}
-		l := &lease{start: time.Now(), length: max(0, in.Execution.Due.Sub(r.clock.now())) + least}
+		l := &lease{start: time.Now(), length: max(0, in.Execution.Due.Sub(r.Clock.Now())) + least}
 		err := r.heartbeat(ctx, Progress{Attempts: earlier, Sent: len(earlier) + 1, Lease: int(l.length.Milliseconds())})
 		switch {
 		case err == nil && !l.over():

@@ -72,7 +72,7 @@ const clockInterval = 5 * time.Second
 // waitUntil waits until an instant by the clock that due times are judged by. An
 // error says why the attempt is not wanted any more.
 func (r *Runner) waitUntil(ctx context.Context, until time.Time) error {
-	for wait := r.clock.until(until); wait > 0; wait = r.clock.until(until) {
+	for wait := r.Clock.Until(until); wait > 0; wait = r.Clock.Until(until) {
 		if err := r.wait(ctx, time.Now().Add(min(wait, clockInterval))); err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"almanac/internal/clock"
 	"almanac/job"
 )
 
@@ -103,10 +104,8 @@ type Runner struct {
 	Timeout time.Duration // for one attempt; 0 means DefaultTimeout
 	Grace   time.Duration // how long a running attempt may go on when the worker stops; less than the worker's stop timeout
 	Lead    Lead
-	Now     func() time.Time // this machine's clock; nil means time.Now
+	Clock   clock.Clock // says when an execution is due
 
-	once     sync.Once
-	clock    clock
 	holds    holds
 	outcomes outcomes
 	pace     pace
@@ -117,10 +116,9 @@ type Runner struct {
 // are in the output, or in the error's details. The types of its errors are
 // [ErrTypeFailed] and [ErrTypeUnsent].
 func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
-	r.once.Do(func() { r.clock.read = r.Now })
 	info := activity.GetInfo(ctx)
-	r.clock.observe(info.StartedTime, r.Log)
-	slack := r.clock.until(in.Execution.Due)
+	r.Clock.Observe(info.StartedTime, r.Log)
+	slack := r.Clock.Until(in.Execution.Due)
 	before := r.earlier(ctx)
 	attempts := fillLost(before.Attempts, int(info.Attempt)-1, later(in.Execution.Due, info.ScheduledTime), info.StartedTime)
 	// A server that crashed may hand out a task a second time, which it takes for
@@ -188,7 +186,7 @@ func (r *Runner) hold(ctx context.Context, in *Input, earlier []job.Attempt) *ou
 	due := in.Execution.Due
 	var h *hold
 	if in.held(activity.GetInfo(ctx).StartedTime) {
-		h = r.holds.enter(in.Execution.ID, due, r.clock.until(due))
+		h = r.holds.enter(in.Execution.ID, due, r.Clock.Until(due))
 	}
 	sent := sync.OnceFunc(func() { r.holds.sent(h) })
 	defer sent()
@@ -264,7 +262,7 @@ func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, 
 	}
 	if last := in.Before+int(activity.GetInfo(ctx).Attempt) >= in.MaxAttempts; !last && !permanent {
 		options.NextRetryDelay = retryDelay(err, in.Action.RetryPolicy)
-		next := r.clock.now().Add(cmp.Or(options.NextRetryDelay, in.Action.RetryPolicy.Interval()))
+		next := r.Clock.Now().Add(cmp.Or(options.NextRetryDelay, in.Action.RetryPolicy.Interval()))
 		// The record has to get through if the attempt failed because its context ended, too.
 		if failed := r.heartbeat(context.WithoutCancel(ctx), Progress{Attempts: attempts, Sent: len(attempts), Next: next}); failed != nil && !isWithdrawn(failed) {
 			r.Log.WarnContext(ctx, "the record of an attempt could not be kept for the next one", slog.Any("error", failed))

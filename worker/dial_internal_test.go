@@ -13,32 +13,32 @@ import (
 	"google.golang.org/grpc"
 )
 
-// A clock is a server that notes how long it has for what it is asked.
-type clock struct {
+// A stopwatch is a server that notes how long it has for what it is asked.
+type stopwatch struct {
 	workflowservice.UnimplementedWorkflowServiceServer
 	left atomic.Int64 // nanoseconds
 }
 
-func (c *clock) note(ctx context.Context) {
+func (c *stopwatch) note(ctx context.Context) {
 	deadline, _ := ctx.Deadline()
 	c.left.Store(int64(time.Until(deadline)))
 }
 
-func (c *clock) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest) (*workflowservice.GetSystemInfoResponse, error) {
+func (c *stopwatch) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest) (*workflowservice.GetSystemInfoResponse, error) {
 	return &workflowservice.GetSystemInfoResponse{}, nil
 }
 
-func (c *clock) RespondActivityTaskCompleted(ctx context.Context, _ *workflowservice.RespondActivityTaskCompletedRequest) (*workflowservice.RespondActivityTaskCompletedResponse, error) {
+func (c *stopwatch) RespondActivityTaskCompleted(ctx context.Context, _ *workflowservice.RespondActivityTaskCompletedRequest) (*workflowservice.RespondActivityTaskCompletedResponse, error) {
 	c.note(ctx)
 	return &workflowservice.RespondActivityTaskCompletedResponse{}, nil
 }
 
-func (c *clock) RespondActivityTaskFailed(ctx context.Context, _ *workflowservice.RespondActivityTaskFailedRequest) (*workflowservice.RespondActivityTaskFailedResponse, error) {
+func (c *stopwatch) RespondActivityTaskFailed(ctx context.Context, _ *workflowservice.RespondActivityTaskFailedRequest) (*workflowservice.RespondActivityTaskFailedResponse, error) {
 	c.note(ctx)
 	return &workflowservice.RespondActivityTaskFailedResponse{}, nil
 }
 
-func (c *clock) RecordActivityTaskHeartbeat(ctx context.Context, _ *workflowservice.RecordActivityTaskHeartbeatRequest) (*workflowservice.RecordActivityTaskHeartbeatResponse, error) {
+func (c *stopwatch) RecordActivityTaskHeartbeat(ctx context.Context, _ *workflowservice.RecordActivityTaskHeartbeatRequest) (*workflowservice.RecordActivityTaskHeartbeatResponse, error) {
 	c.note(ctx)
 	return &workflowservice.RecordActivityTaskHeartbeatResponse{}, nil
 }
@@ -47,7 +47,7 @@ func TestTheServerHasTimeToNoteWhatAnAttemptCameTo(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	at, server := &clock{}, grpc.NewServer()
+	at, server := &stopwatch{}, grpc.NewServer()
 	workflowservice.RegisterWorkflowServiceServer(server, at)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)

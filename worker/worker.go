@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities"
+	"almanac/internal/clock"
 	"almanac/job"
 	"almanac/workflows"
 )
@@ -69,7 +70,7 @@ func New(o Options) worker.Worker {
 	w.RegisterWorkflowWithOptions(workflows.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
 	w.RegisterWorkflowWithOptions(workflows.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 
-	runner := &activities.Runner{Senders: o.Senders, Log: o.Log, Grace: grace, Lead: cmp.Or(o.Lead, activities.DefaultLead()), Now: o.Now}
+	runner := &activities.Runner{Senders: o.Senders, Log: o.Log, Grace: grace, Lead: cmp.Or(o.Lead, activities.DefaultLead()), Clock: clock.Clock{Local: o.Now}}
 	lookups := &activities.Lookups{Converter: o.Converter}
 	w.RegisterActivityWithOptions(runner.Run, activity.RegisterOptions{Name: activities.TypeAction})
 	w.RegisterActivityWithOptions(lookups.MissingWorkflows, activity.RegisterOptions{Name: activities.TypeMissing})

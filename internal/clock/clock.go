@@ -1,4 +1,5 @@
-package activities
+// Package clock judges by which clock an occurrence is due.
+package clock
 
 import (
 	"log/slog"
@@ -18,13 +19,13 @@ const (
 	skewPause = time.Minute
 )
 
-// A clock tells when an occurrence is due. That is this machine's clock as long as
-// it agrees with the server's within [maxSkew]. Otherwise it is what is known of
-// the server's: an instant that the server reported, and the time that has passed
-// since, which is behind by as long as the report took to arrive. The zero value is
-// ready for use.
-type clock struct {
-	read func() time.Time // nil: time.Now
+// A Clock tells when an occurrence is due. That is this machine's clock as long as
+// it agrees with the Temporal server's within a second. Otherwise it is what is
+// known of the server's: an instant that the server reported, and the time that has
+// passed since, which is behind by as long as the report took to arrive. The zero
+// value is ready for use. Its methods may be called at the same time.
+type Clock struct {
+	Local func() time.Time // this machine's clock; nil: time.Now
 
 	mu     sync.Mutex
 	server time.Time // the server's time at the observation that puts it furthest ahead
@@ -32,15 +33,15 @@ type clock struct {
 	warned time.Time
 }
 
-func (c *clock) local() time.Time {
-	if c.read != nil {
-		return c.read()
+func (c *Clock) local() time.Time {
+	if c.Local != nil {
+		return c.Local()
 	}
 	return time.Now()
 }
 
-// now returns the current time.
-func (c *clock) now() time.Time {
+// Now returns the current time.
+func (c *Clock) Now() time.Time {
 	local := c.local()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,7 +52,7 @@ func (c *clock) now() time.Time {
 }
 
 // estimate returns the server's time, as far as it is known. The lock is held.
-func (c *clock) estimate(local time.Time) time.Time {
+func (c *Clock) estimate(local time.Time) time.Time {
 	if c.at.IsZero() {
 		return local
 	}
@@ -59,12 +60,12 @@ func (c *clock) estimate(local time.Time) time.Time {
 }
 
 // skew returns how far this machine's clock is ahead of the server's.
-func (c *clock) skew(local, server time.Time) time.Duration {
+func (c *Clock) skew(local, server time.Time) time.Duration {
 	return local.Round(0).Sub(server.Round(0))
 }
 
-// observe takes note that the server's clock was at an instant, or past it.
-func (c *clock) observe(server time.Time, log *slog.Logger) {
+// Observe takes note that the server's clock was at an instant, or past it.
+func (c *Clock) Observe(server time.Time, log *slog.Logger) {
 	local := c.local()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,5 +82,5 @@ func (c *clock) observe(server time.Time, log *slog.Logger) {
 	}
 }
 
-// until returns how long it is until an instant.
-func (c *clock) until(t time.Time) time.Duration { return t.Round(0).Sub(c.now().Round(0)) }
+// Until returns how long it is until an instant.
+func (c *Clock) Until(t time.Time) time.Duration { return t.Round(0).Sub(c.Now().Round(0)) }

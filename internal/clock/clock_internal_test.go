@@ -1,4 +1,4 @@
-package activities
+package clock
 
 import (
 	"log/slog"
@@ -14,7 +14,7 @@ func TestClockReliesOnTheBestObservation(t *testing.T) {
 	const ahead = time.Hour // this machine's clock is
 	type report struct {
 		at   time.Duration // when it arrives
-		took time.Duration // on its way
+		took time.Duration // to arrive
 	}
 	for _, tt := range []struct {
 		name    string
@@ -32,14 +32,14 @@ func TestClockReliesOnTheBestObservation(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				c := clock{read: func() time.Time { return time.Now().Add(ahead) }}
+				c := Clock{Local: func() time.Time { return time.Now().Add(ahead) }}
 				for _, r := range tt.reports {
 					time.Sleep(time.Until(start.Add(r.at)))
-					c.observe(time.Now().Add(-r.took).Round(0), slog.New(slog.DiscardHandler))
+					c.Observe(time.Now().Add(-r.took).Round(0), slog.New(slog.DiscardHandler))
 				}
 				time.Sleep(time.Until(start.Add(tt.after)))
-				require.Equal(t, time.Now().Add(-tt.behind).Round(0), c.now().Round(0))
-				require.Equal(t, time.Minute, c.until(time.Now().Add(time.Minute-tt.behind)))
+				require.Equal(t, time.Now().Add(-tt.behind).Round(0), c.Now().Round(0))
+				require.Equal(t, time.Minute, c.Until(time.Now().Add(time.Minute-tt.behind)))
 			})
 		})
 	}
@@ -48,6 +48,6 @@ func TestClockReliesOnTheBestObservation(t *testing.T) {
 func TestClockIsThisMachinesUntilTheServersIsKnown(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
-	c := clock{read: func() time.Time { return now }}
-	require.Equal(t, now, c.now())
+	c := Clock{Local: func() time.Time { return now }}
+	require.Equal(t, now, c.Now())
 }

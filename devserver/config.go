@@ -80,7 +80,7 @@ const unlimitedRPS = 1_000_000
 // history while it is at work on that workflow, and now and then answers them
 // with a determinism error. What they cost is a wait after a worker died but
 // this server did not: for ten seconds, queries and updates first try the dead
-// worker, for as long as its StickyScheduleToStartTimeout says. When the server
+// worker, for as long as the sticky timeout says. When the server
 // died with it, they do not.
 var dynamicConfig = dynamicconfig.StaticClient{
 	// Timers fire within this time of when they are due. The default of one

@@ -59,12 +59,7 @@ func New(o Options) worker.Worker {
 		MaxConcurrentActivityTaskPollers:   10,
 		MaxConcurrentActivityExecutionSize: 20_000, // herds are held until they are due, which costs little
 
-		// Temporal offers a workflow's tasks to the worker that has the workflow
-		// in its cache. Where that one was killed, this is how long they wait
-		// before another is asked; see also calls.Query. Where herds are due, and
-		// it is shorter than the queue, tasks time out and are done twice: of a
-		// thousand jobs due in one second, every task did with 1 s.
-		StickyScheduleToStartTimeout: 5 * time.Second,
+		StickyScheduleToStartTimeout: stickyTimeout,
 	})
 	w.RegisterWorkflowWithOptions(workflows.Job, workflow.RegisterOptions{Name: workflows.TypeJob})
 	w.RegisterWorkflowWithOptions(workflows.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})

@@ -120,7 +120,7 @@ func (c *changer) follow(ctx context.Context, t laws.Try, header http.Header) la
 			return next
 		}
 	}
-	t.Status, t.Error = 0, "the operation did not end"
+	t.Status, t.Error, t.Answered = 0, "the operation did not end", time.Now().UTC()
 	return t
 }
 

@@ -118,6 +118,10 @@ const (
 	// with the server yet. A fault in that time may lose it.
 	recording = 10 * time.Second
 
+	// fencesBefore is how long before its due time an attempt may count as sent, at
+	// most, although it is not yet: if its worker is lost then, nothing may arrive.
+	fencesBefore = 7 * time.Second
+
 	// settling is how long after a fault its consequences may show: a lost worker
 	// is detected, tasks are handed to another one.
 	settling = 90 * time.Second

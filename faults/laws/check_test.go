@@ -359,9 +359,13 @@ func cases() map[string]struct {
 			s.Reads[0].FailureCount = 1
 			return s
 		}, []string{laws.Retry, laws.Counts}},
-		"an error action after the last failure": {func() *story { return failing(true, 500) }, nil},
-		"an error action that is missing":        {func() *story { return failing(false, 500) }, []string{laws.Retry}},
-		"an error action after a success":        {func() *story { return failing(true, 200) }, []string{laws.Retry, laws.Counts}},
+		"an error action after the last failure":              {func() *story { return failing(true, 500) }, nil},
+		"an error action after an attempt that never arrived": {func() *story { return unsent(0) }, []string{laws.Retry}},
+		"an error action after an attempt whose worker was lost before it was sent": {func() *story {
+			return unsent(1).fault("pause", 119.9, 150, laws.Worker)
+		}, nil},
+		"an error action that is missing": {func() *story { return failing(false, 500) }, []string{laws.Retry}},
+		"an error action after a success": {func() *story { return failing(true, 200) }, []string{laws.Retry, laws.Counts}},
 
 		"the history has more attempts than are allowed": {func() *story {
 			s := tell(minutely()).ran(0, 60, 120, 180, 240, 300).fault("kill", 119.9, 125, laws.Worker)
@@ -575,6 +579,23 @@ func failing(alarm bool, status int) *story {
 		s.received(120, 120.1, 200).Action = laws.Error
 		s.noted(120, 120.1, "Completed", 0, 6).Action = laws.Error
 	}
+	return s
+}
+
+// unsent is a job with a retry whose first attempt, due at 120 s, never arrives. Its
+// history tells of that attempt, or not.
+func unsent(told int) *story {
+	d := retrying(1)
+	d.ErrorAction = true
+	s := tell(d).ran(0, 60, 180, 240, 300)
+	s.received(120, 160, 500)
+	s.received(120, 160.1, 200).Action = laws.Error
+	s.counted()
+	for i := range told + 1 {
+		s.noted(120, 160-20*float64(told-i), "Failed", i, 6)
+	}
+	s.noted(120, 160.1, "Completed", 0, 6).Action = laws.Error
+	s.Reads[0].FailureCount = 1
 	return s
 }
 

@@ -86,7 +86,7 @@ func (c *checker) checkErrorActions(j *life) {
 			c.violation(Retry, j.Job, first.Arrived, "the error action of %s due %s was sent although the action succeeded", s.id, clock(s.due))
 		case last.Success():
 			c.excused(Retry, j.Job, first.Arrived, f, "the error action of %s was sent although the action succeeded", s.id)
-		case len(main.requests) < 1+d.Retries && f == nil:
+		case len(main.requests) < 1+d.Retries && f == nil && c.fault(s.due.Add(-fencesBefore), first.Arrived) == nil:
 			c.violation(Retry, j.Job, first.Arrived, "the error action of %s due %s was sent after %d of %d attempts", s.id, clock(s.due), len(main.requests), 1+d.Retries)
 		}
 	}

@@ -7,6 +7,7 @@
 //
 //	go run ./faults                                # one process, 200 jobs, 5 minutes of faults
 //	go run ./faults -form cluster -faults kill,cut # Temporal, two workers and two APIs
+//	go run ./faults -form postgres                 # likewise, Temporal as its operators run it
 //	go run ./faults -faults kill -aims create,fan-out # only at these stages
 //	go run ./faults -check DIR                     # check the logs of an earlier run again
 //
@@ -124,7 +125,7 @@ func experiment(ctx context.Context, o *options, logger *log.Logger) (_ *laws.Lo
 			return nil, err
 		}
 	}
-	system, err := newSystem(*o, filepath.Join(work, "data"), keys)
+	system, err := newSystem(ctx, *o, work, keys)
 	if err != nil {
 		return nil, err
 	}

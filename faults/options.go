@@ -15,8 +15,9 @@ import (
 
 // The forms in which Almanac runs.
 const (
-	formOne     = "one"     // one process
-	formCluster = "cluster" // Temporal, two workers and two APIs
+	formOne      = "one"      // one process
+	formCluster  = "cluster"  // Temporal, two workers and two APIs
+	formPostgres = "postgres" // likewise, with PostgreSQL and each service of Temporal as processes of their own
 )
 
 // The kinds of fault.
@@ -35,9 +36,13 @@ const (
 )
 
 var (
-	faultsOfOne     = []string{faultKill, faultPause, faultStop, faultDown, faultDisk, faultFlags, faultKeys, faultOverload}
-	faultsOfCluster = []string{faultKill, faultPause, faultStop, faultDown, faultDisk, faultSlow, faultBlackhole, faultCut, faultFlags, faultKeys, faultOverload}
+	faultsOfOne      = []string{faultKill, faultPause, faultStop, faultDown, faultDisk, faultFlags, faultKeys, faultOverload}
+	faultsOfCluster  = []string{faultKill, faultPause, faultStop, faultDown, faultDisk, faultSlow, faultBlackhole, faultCut, faultFlags, faultKeys, faultOverload}
+	faultsOfPostgres = []string{faultKill, faultPause, faultStop, faultDown, faultSlow, faultBlackhole, faultCut, faultFlags, faultKeys, faultOverload}
 )
+
+// faultsOf are the faults that each form can have.
+var faultsOf = map[string][]string{formOne: faultsOfOne, formCluster: faultsOfCluster, formPostgres: faultsOfPostgres}
 
 // options say what a run does.
 type options struct {
@@ -57,7 +62,7 @@ type options struct {
 	out       string
 	keep      bool
 	check     string // directory of an earlier run
-	workers   int    // processes of each kind, in the form cluster
+	workers   int    // processes of each kind, unless in the form one
 }
 
 func parseOptions(args []string, output io.Writer) (options, error) {
@@ -65,11 +70,11 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	var faults, aims string
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
 	flags.SetOutput(output)
-	flags.StringVar(&o.form, "form", formOne, "one: a single `almanac dev`; cluster: Temporal, two workers and two APIs as processes of their own")
+	flags.StringVar(&o.form, "form", formOne, "one: a single `almanac dev`; cluster: Temporal, two workers and two APIs as processes of their own; postgres: the same, with PostgreSQL and each of Temporal's services as processes of their own")
 	flags.Uint64Var(&o.seed, "seed", 0, "determines jobs, changes and faults; 0: a random one, which is printed")
 	flags.DurationVar(&o.duration, "duration", 5*time.Minute, "how long faults are made; creating the jobs, settling and reading the histories come on top")
 	flags.IntVar(&o.jobs, "jobs", 200, "number of jobs, 1 to 10000")
-	flags.StringVar(&faults, "faults", "all", "which faults: all, none or some of "+strings.Join(faultsOfCluster, ",")+"; the form one has no slow, blackhole and cut. keys encrypts what Temporal stores from the start")
+	flags.StringVar(&faults, "faults", "all", "which faults: all, none or some of "+strings.Join(faultsOfCluster, ",")+"; the form one has no slow, blackhole and cut, and postgres no disk. keys encrypts what Temporal stores from the start")
 	flags.StringVar(&aims, "aims", "all", "at which stages kill, pause and stop are aimed: all or some of "+strings.Join(stages, ","))
 	flags.DurationVar(&o.quiet, "quiet", 25*time.Second, "least time between two faults; up to as much again is added at random")
 	flags.DurationVar(&o.settle, "settle", 100*time.Second, "time after the last fault before everything is read; less than 90s reports attempts that are still under way")
@@ -97,8 +102,8 @@ func (o *options) validate(rest []string) error {
 	if len(rest) > 0 {
 		errs = append(errs, fmt.Errorf("%q is no flag; see -h", rest[0]))
 	}
-	if o.form != formOne && o.form != formCluster {
-		errs = append(errs, fmt.Errorf("-form must be one or cluster (got %q)", o.form))
+	if faultsOf[o.form] == nil {
+		errs = append(errs, fmt.Errorf("-form must be one, cluster or postgres (got %q)", o.form))
 	}
 	if o.jobs < 1 || o.jobs > 10_000 {
 		errs = append(errs, fmt.Errorf("-jobs must be between 1 and 10000 (got %d)", o.jobs))
@@ -122,10 +127,7 @@ func (o *options) validate(rest []string) error {
 
 // pick reads the list of faults.
 func (o *options) pick(list string) error {
-	possible := faultsOfOne
-	if o.form == formCluster {
-		possible = faultsOfCluster
-	}
+	possible := faultsOf[o.form]
 	switch list {
 	case "all":
 		o.faults = possible

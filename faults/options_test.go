@@ -40,7 +40,7 @@ func TestOptionsThatAreWrong(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"-form", "two"}, `-form must be one or cluster (got "two")`},
+		{[]string{"-form", "two"}, `-form must be one, cluster or postgres (got "two")`},
 		{[]string{"-jobs", "0"}, "-jobs must be between 1 and 10000 (got 0)"},
 		{[]string{"-settle", "0s"}, "-settle must be between 1s and 24h (got 0s)"},
 		{[]string{"-changes", "-1"}, "-changes must be at least 0 (got -1)"},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"almanac/faults/laws"
+	"almanac/internal/processes"
 )
 
 // A breaker makes faults, one at a time.
@@ -43,7 +44,7 @@ type plan struct {
 // A target is what a fault hits.
 type target struct {
 	name      string
-	processes []*process
+	processes []*processes.Process
 	stops     []string
 }
 
@@ -56,12 +57,17 @@ func (b *breaker) targets() []target {
 	everything := target{"everything", s.all, []string{laws.API, laws.Server, laws.Workers, laws.Worker}}
 	all := []target{
 		everything,
-		{"temporal", []*process{s.server}, []string{laws.Server}},
+		{"temporal", s.temporal, []string{laws.Server}},
 		{"workers", s.workers, []string{laws.Workers, laws.Worker}},
-		{s.apis[0].name, s.apis[:1], []string{laws.API}},
+		{s.apis[0].Name, s.apis[:1], []string{laws.API}},
+	}
+	if len(s.temporal) > 1 {
+		for _, p := range s.temporal {
+			all = append(all, target{p.Name, []*processes.Process{p}, []string{laws.Server}})
+		}
 	}
 	for _, w := range s.workers { // these are hit most
-		one := target{w.name, []*process{w}, []string{laws.Worker}}
+		one := target{w.Name, []*processes.Process{w}, []string{laws.Worker}}
 		all = append(all, one, one)
 	}
 	return all
@@ -76,7 +82,7 @@ func (b *breaker) deck() []plan {
 	aim := func() string { return executionStages[b.random.IntN(len(executionStages))] }
 	targets := b.targets()
 	network := target{"network", nil, []string{laws.Server}}
-	disk := target{"disk", []*process{b.system.server}, []string{laws.Server}}
+	disk := target{"disk", []*processes.Process{b.system.server}, []string{laws.Server}}
 	if b.system.form == formOne {
 		disk.stops = targets[0].stops
 	}
@@ -206,8 +212,8 @@ func (b *breaker) revive(ctx context.Context) error {
 	var err error
 	for range 3 { // a process may end while it is waited for
 		for _, p := range b.system.all {
-			if p.gone() {
-				if err := p.start(); err != nil {
+			if p.Gone() {
+				if err := p.Start(); err != nil {
 					return err
 				}
 			}
@@ -224,34 +230,34 @@ func (b *breaker) force(ctx context.Context, p plan, f *laws.Fault) error {
 	switch p.kind {
 	case faultKill:
 		for _, one := range p.target.processes {
-			one.signal(syscall.SIGKILL)
+			one.Signal(syscall.SIGKILL)
 		}
 		return b.restart(ctx, p, f)
 	case faultStop, faultFlags, faultKeys:
 		for _, one := range p.target.processes {
-			one.signal(syscall.SIGTERM)
+			one.Signal(syscall.SIGTERM)
 		}
 		return b.restart(ctx, p, f)
 	case faultOverload:
 		return b.overload(ctx, p)
 	case faultPause:
 		for _, one := range p.target.processes {
-			one.signal(syscall.SIGSTOP)
+			one.Signal(syscall.SIGSTOP)
 		}
 		err := pause(ctx, p.length)
 		for _, one := range p.target.processes {
-			one.signal(syscall.SIGCONT)
+			one.Signal(syscall.SIGCONT)
 		}
 		return err
 	case faultDisk:
-		if err := b.system.server.limitFiles(4096); err != nil {
+		if err := b.system.server.LimitFiles(4096); err != nil {
 			return err
 		}
 		err := pause(ctx, p.length)
-		if b.system.server.gone() {
+		if b.system.server.Gone() {
 			return err
 		}
-		if failed := b.system.server.limitFiles(0); failed != nil && !b.system.server.gone() {
+		if failed := b.system.server.LimitFiles(0); failed != nil && !b.system.server.Gone() {
 			return failed
 		}
 		return err
@@ -274,7 +280,7 @@ const stopTime = 2 * time.Minute
 // restart waits until the processes are gone and starts them again after a while.
 func (b *breaker) restart(ctx context.Context, p plan, f *laws.Fault) error {
 	for _, one := range p.target.processes {
-		one.end(stopTime)
+		one.End(stopTime)
 	}
 	f.Gone = time.Now().UTC()
 	if p.kind == faultKeys {
@@ -288,14 +294,14 @@ func (b *breaker) restart(ctx context.Context, p plan, f *laws.Fault) error {
 	f.Restart = time.Now().UTC()
 	for _, one := range p.target.processes {
 		flags := p.flags
-		if len(flags) > 0 && one == b.system.server && b.system.form == formCluster {
+		if len(flags) > 0 && one == b.system.server && b.system.form != formOne {
 			flags = nil
 		}
-		if err := one.start(flags...); err != nil {
+		if err := one.Start(flags...); err != nil {
 			return err
 		}
 		if one == b.system.server && len(p.target.processes) > 1 {
-			if err := one.await(ctx); err != nil {
+			if err := one.Await(ctx); err != nil {
 				return err
 			}
 		}

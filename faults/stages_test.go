@@ -13,6 +13,7 @@ import (
 
 	"almanac/faults/laws"
 	"almanac/internal/codec"
+	"almanac/internal/processes"
 	"almanac/job"
 )
 
@@ -21,11 +22,12 @@ func broken(t *testing.T, args ...string) *breaker {
 	t.Helper()
 	o, err := parseOptions(append(args, "-seed", "1"), t.Output())
 	require.NoError(t, err)
-	s := &system{form: o.form, server: &process{name: "almanac"}}
-	s.all, s.workers, s.apis = []*process{s.server}, []*process{s.server}, []*process{s.server}
+	s := &system{form: o.form, server: &processes.Process{Name: "almanac"}}
+	s.all, s.workers, s.apis = []*processes.Process{s.server}, []*processes.Process{s.server}, []*processes.Process{s.server}
 	if o.form == formCluster {
-		s.workers = []*process{{name: "worker1"}, {name: "worker2"}}
-		s.apis = []*process{{name: "api1"}, {name: "api2"}}
+		s.temporal = s.all
+		s.workers = []*processes.Process{{Name: "worker1"}, {Name: "worker2"}}
+		s.apis = []*processes.Process{{Name: "api1"}, {Name: "api2"}}
 		s.all = slices.Concat(s.all, s.workers, s.apis)
 	}
 	return &breaker{options: o, system: s, random: stream(o.seed, 3)}

@@ -1,0 +1,247 @@
+//go:build linux
+
+// Package cluster runs Temporal as its operators do, on one machine: PostgreSQL,
+// and each of Temporal's services as a process of its own. It needs Linux and the
+// programs of PostgreSQL (Debian's package postgresql). The programs of Temporal
+// are built from the module in server.
+package cluster
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"text/template"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"almanac/internal/processes"
+)
+
+// Settings are which dynamic configuration the cluster runs with.
+type Settings string
+
+// The settings to choose from.
+const (
+	Recommended Settings = "recommended" // what docs/operations.md recommends
+	Defaults    Settings = "defaults"    // Temporal's own
+)
+
+// shards is how many parts the history is divided into: Temporal's usual number for
+// a small cluster in production.
+const shards = 512
+
+// retention is how long closed workflows are kept.
+const retention = 3 * 24 * time.Hour
+
+// Options configure [New].
+type Options struct {
+	Dir       string   // empty, and the cluster's own
+	Namespace string   // that is made
+	Settings  Settings // empty means Recommended
+	Log       func(process string) (io.Writer, error)
+}
+
+// A Cluster is a PostgreSQL server and Temporal's services.
+type Cluster struct {
+	Address  string // of the frontend
+	Postgres *processes.Process
+	Services []*processes.Process // history1, history2, matching, frontend, worker
+
+	options  Options
+	postgres *postgres
+	sqlTool  string
+}
+
+//go:embed temporal.yaml.tmpl
+var configuration string
+
+//go:embed recommended.yaml
+var recommended []byte
+
+// services are Temporal's, in the order in which they are started.
+var services = []struct{ name, service string }{
+	{"history1", "history"}, {"history2", "history"}, {"matching", "matching"}, {"frontend", "frontend"}, {"worker", "worker"},
+}
+
+// New builds Temporal's programs, which takes minutes if nothing of it is cached, and
+// prepares all processes. It is called in a directory of this module.
+func New(ctx context.Context, o Options) (*Cluster, error) {
+	programs := filepath.Join(o.Dir, "bin")
+	if err := build(ctx, programs); err != nil {
+		return nil, err
+	}
+	dynamic := filepath.Join(o.Dir, "dynamic.yaml")
+	text := recommended
+	if o.Settings == Defaults {
+		text = nil
+	}
+	if err := os.WriteFile(dynamic, text, 0o644); err != nil {
+		return nil, err
+	}
+	ports, err := processes.FreePorts(1 + 2*len(services))
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{options: o, sqlTool: filepath.Join(programs, "sql")}
+	if c.postgres, err = newPostgres(filepath.Join(o.Dir, "postgres"), ports[0]); err != nil {
+		return nil, err
+	}
+	c.Postgres = c.postgres.process
+	if err := c.configure(dynamic, ports[1:], filepath.Join(programs, "server")); err != nil {
+		return nil, err
+	}
+	for _, p := range append([]*processes.Process{c.Postgres}, c.Services...) {
+		if p.Log, err = o.Log(p.Name); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// A pair of ports is what a service listens on.
+type pair struct{ GRPC, Membership int }
+
+// configure writes the configuration of each service's process. It names the ports of
+// all services, and where there are several of one, its own.
+func (c *Cluster) configure(dynamic string, ports []int, server string) error {
+	all := map[string]pair{}
+	own := make([]pair, len(services))
+	for i, s := range services {
+		own[i] = pair{ports[2*i], ports[2*i+1]}
+		all[s.service] = own[i]
+	}
+	c.Address = fmt.Sprintf("127.0.0.1:%d", all["frontend"].GRPC)
+	tmpl := template.Must(template.New("").Parse(configuration))
+	for i, s := range services {
+		file := filepath.Join(c.options.Dir, s.name+".yaml")
+		all[s.service] = own[i]
+		var config bytes.Buffer
+		if err := tmpl.Execute(&config, map[string]any{
+			"Services": all, "Shards": shards, "Postgres": c.postgres.address, "Frontend": c.Address, "Dynamic": dynamic,
+		}); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, config.Bytes(), 0o644); err != nil {
+			return err
+		}
+		c.Services = append(c.Services, &processes.Process{
+			Name: s.name, Address: fmt.Sprintf("127.0.0.1:%d", own[i].GRPC),
+			Command: []string{server, "--config-file", file, "--allow-no-auth", "start", "--service", s.service},
+		})
+	}
+	return nil
+}
+
+// build builds Temporal's server and its tool for SQL schemas.
+func build(ctx context.Context, into string) error {
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return fmt.Errorf("find the module (run in its directory): %w", err)
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", into+"/", "go.temporal.io/server/cmd/server", "go.temporal.io/server/cmd/tools/sql")
+	cmd.Dir = filepath.Join(string(bytes.TrimSpace(root)), "internal", "cluster", "server")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build Temporal: %w\n%s", err, text)
+	}
+	return nil
+}
+
+// Start starts everything for the first time, and returns when the frontend serves
+// the namespace.
+func (c *Cluster) Start(ctx context.Context) error {
+	if err := c.postgres.start(ctx); err != nil {
+		return err
+	}
+	for _, schema := range []struct{ database, name string }{
+		{"temporal", "postgresql/v12/temporal"}, {"temporal_visibility", "postgresql/v12/visibility"},
+	} {
+		for _, args := range [][]string{
+			{"create-database"}, {"setup-schema", "-v", "0.0"}, {"update-schema", "--schema-name", schema.name},
+		} {
+			if err := c.sql(ctx, schema.database, args...); err != nil {
+				return err
+			}
+		}
+	}
+	for i, p := range c.Services {
+		if err := p.Start(); err != nil {
+			return err
+		}
+		if i == 0 { // they would race to write the cluster's metadata
+			if err := p.Await(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return c.namespace(ctx)
+}
+
+// sql runs Temporal's tool for SQL schemas.
+func (c *Cluster) sql(ctx context.Context, database string, args ...string) error {
+	host, port := c.postgres.host()
+	cmd := exec.CommandContext(ctx, c.sqlTool, append([]string{
+		"--plugin", "postgres12", "--endpoint", host, "--port", port, "--user", "temporal", "--password", "unused", "--database", database,
+	}, args...)...)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s of database %s: %w\n%s", args[0], database, err, text)
+	}
+	return nil
+}
+
+// namespace makes the namespace, once the frontend serves.
+func (c *Cluster) namespace(ctx context.Context) error {
+	namespaces, err := client.NewNamespaceClient(client.Options{HostPort: c.Address})
+	if err != nil {
+		return err
+	}
+	defer namespaces.Close()
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for {
+		err := namespaces.Register(ctx, &workflowservice.RegisterNamespaceRequest{
+			Namespace: c.options.Namespace, WorkflowExecutionRetentionPeriod: durationpb.New(retention),
+		})
+		if _, there := errors.AsType[*serviceerror.NamespaceAlreadyExists](err); err == nil || there {
+			return c.serves(ctx)
+		}
+		if pause(ctx) != nil {
+			return fmt.Errorf("make namespace %q: %w", c.options.Namespace, err)
+		}
+	}
+}
+
+// serves waits until every service knows the namespace, which takes some seconds.
+func (c *Cluster) serves(ctx context.Context) error {
+	temporal, err := client.NewLazyClient(client.Options{HostPort: c.Address, Namespace: c.options.Namespace})
+	if err != nil {
+		return err
+	}
+	defer temporal.Close()
+	for {
+		_, err := temporal.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{})
+		if err == nil {
+			return nil
+		}
+		if pause(ctx) != nil {
+			return fmt.Errorf("wait for namespace %q: %w", c.options.Namespace, err)
+		}
+	}
+}
+
+// Stop kills everything.
+func (c *Cluster) Stop() {
+	for _, p := range c.Services {
+		p.Kill()
+	}
+	c.Postgres.Kill()
+}

@@ -1,0 +1,115 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"almanac/internal/processes"
+)
+
+// startTime is how long a process may take until it serves.
+const startTime = 2 * time.Minute
+
+// A postgres is a PostgreSQL server with a directory of its own.
+type postgres struct {
+	process  *processes.Process
+	address  string
+	data     string
+	programs string              // directory
+	owner    *syscall.Credential // nil: whoever runs this; PostgreSQL does not run as root
+}
+
+func newPostgres(data string, port int) (*postgres, error) {
+	programs, err := postgresPrograms()
+	if err != nil {
+		return nil, err
+	}
+	p := &postgres{address: fmt.Sprintf("127.0.0.1:%d", port), data: data, programs: programs}
+	if os.Getuid() == 0 {
+		if p.owner, err = credential("postgres"); err != nil {
+			return nil, err
+		}
+	}
+	p.process = &processes.Process{
+		Name: "postgres", Address: p.address, User: p.owner, Command: []string{
+			filepath.Join(programs, "postgres"), "-D", data, "-p", strconv.Itoa(port),
+			"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=300", "-c", "shared_buffers=256MB",
+		},
+	}
+	return p, nil
+}
+
+// postgresPrograms returns the directory of PostgreSQL's programs: Debian keeps them
+// off the path.
+func postgresPrograms() (string, error) {
+	if found, err := exec.LookPath("initdb"); err == nil {
+		return filepath.Dir(found), nil
+	}
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil || len(found) == 0 {
+		return "", errors.Join(errors.New("no PostgreSQL is installed; Debian's package is postgresql"), err)
+	}
+	return filepath.Dir(slices.Max(found)), nil
+}
+
+func credential(name string) (*syscall.Credential, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	uid, errUID := strconv.ParseUint(u.Uid, 10, 32)
+	gid, errGID := strconv.ParseUint(u.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(errUID, errGID)
+}
+
+// start makes the database and starts the server.
+func (p *postgres) start(ctx context.Context) error {
+	if err := os.MkdirAll(p.data, 0o700); err != nil {
+		return err
+	}
+	if p.owner != nil {
+		err := errors.Join(os.Chown(p.data, int(p.owner.Uid), int(p.owner.Gid)), os.Chmod(filepath.Dir(p.data), 0o755)) // it has to get there
+		if err != nil {
+			return err
+		}
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(p.programs, "initdb"), "-D", p.data, "-U", "temporal", "-A", "trust", "-E", "UTF8", "--locale=C")
+	cmd.Dir = p.data // initdb wants to be able to return
+	if p.owner != nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.owner}
+	}
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("make the database: %w\n%s", err, text)
+	}
+	if err := p.process.Start(); err != nil {
+		return err
+	}
+	return p.process.Await(ctx)
+}
+
+func (p *postgres) host() (host, port string) {
+	host, port, _ = net.SplitHostPort(p.address) // it was made here
+	return host, port
+}
+
+// pause waits a moment between two attempts.
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(100 * time.Millisecond):
+		return nil
+	}
+}

@@ -1,0 +1,157 @@
+//go:build linux
+
+// Command run starts all of Almanac as on several machines: PostgreSQL, Temporal's
+// services, and several workers and APIs, each a process of its own. It goes on until
+// it is interrupted, and leaves nothing running.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"almanac/internal/cluster"
+	"almanac/internal/processes"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "cluster:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	data, almanac string
+	settings      cluster.Settings
+	workers, apis int
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("cluster", flag.ContinueOnError)
+	flags.StringVar(&o.data, "data", "", "directory for programs, configuration, logs and the database, which is made anew; empty: a temporary one, which is removed")
+	flags.StringVar(&o.almanac, "almanac", "", "program to run; empty: ./cmd/almanac is built, without the embedded server")
+	settings := flags.String("settings", string(cluster.Recommended), "of Temporal: recommended, what docs/operations.md recommends, or defaults")
+	flags.IntVar(&o.workers, "workers", 2, "number of workers")
+	flags.IntVar(&o.apis, "apis", 2, "number of APIs")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	o.settings = cluster.Settings(*settings)
+	switch {
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("%q is no flag; see -h", flags.Arg(0))
+	case o.settings != cluster.Recommended && o.settings != cluster.Defaults:
+		return o, fmt.Errorf("-settings must be recommended or defaults (got %q)", o.settings)
+	case o.workers < 1 || o.apis < 1 || o.workers > 100 || o.apis > 100:
+		return o, errors.New("-workers and -apis must be from 1 to 100")
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, args []string) (err error) {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	if o.data == "" {
+		if o.data, err = os.MkdirTemp("", "almanac-cluster-"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(o.data)) }()
+	}
+	if o.data, err = filepath.Abs(o.data); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.data, 0o755); err != nil {
+		return err
+	}
+	fmt.Println("Building, which takes minutes the first time ...")
+	if o.almanac == "" {
+		o.almanac = filepath.Join(o.data, "almanac")
+		if text, err := exec.CommandContext(ctx, "go", "build", "-tags", "slim", "-o", o.almanac, "almanac/cmd/almanac").CombinedOutput(); err != nil {
+			return fmt.Errorf("build almanac (run in the module's directory): %w\n%s", err, text)
+		}
+	}
+	log := func(process string) (io.Writer, error) { return os.Create(filepath.Join(o.data, process+".log")) }
+	c, err := cluster.New(ctx, cluster.Options{Dir: o.data, Namespace: "default", Settings: o.settings, Log: log})
+	if err != nil {
+		return err
+	}
+	running, err := almanac(o, c.Address, log)
+	if err != nil {
+		return err
+	}
+	defer c.Stop()
+	start := time.Now()
+	if err := c.Start(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		for _, p := range running {
+			p.Signal(syscall.SIGTERM)
+		}
+		for _, p := range running {
+			p.End(30 * time.Second)
+		}
+	}()
+	for _, p := range running {
+		if err := p.Start(); err != nil {
+			return err
+		}
+	}
+	var apis []string
+	for _, p := range running {
+		if err := p.Await(ctx); err != nil {
+			return err
+		}
+		if p.Address != "" {
+			apis = append(apis, "http://"+p.Address)
+		}
+	}
+	fmt.Printf("Ready after %s\nAPI        %s\nTemporal   %s (namespace default)\nLogs       %s\n",
+		time.Since(start).Round(time.Second), strings.Join(apis, " "), c.Address, o.data)
+	for _, p := range append(append([]*processes.Process{c.Postgres}, c.Services...), running...) {
+		fmt.Printf("%-10s process %d\n", p.Name, p.PID())
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// almanac prepares the workers and APIs.
+func almanac(o options, temporal string, log func(string) (io.Writer, error)) ([]*processes.Process, error) {
+	ports, err := processes.FreePorts(o.apis)
+	if err != nil {
+		return nil, err
+	}
+	env := []string{"TEMPORAL_ADDRESS=" + temporal, "ALMANAC_EGRESS=any", "ALMANAC_PLANS=unlimited"}
+	var all []*processes.Process
+	for i := range o.workers {
+		all = append(all, &processes.Process{Name: fmt.Sprintf("worker%d", i+1), Says: "Worker  (", Command: []string{o.almanac, "worker"}, Env: env})
+	}
+	for i, port := range ports {
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		all = append(all, &processes.Process{
+			Name: fmt.Sprintf("api%d", i+1), Address: address, Ready: "http://" + address + "/readyz",
+			Command: []string{o.almanac, "api", "--listen", address}, Env: env,
+		})
+	}
+	for _, p := range all {
+		if p.Log, err = log(p.Name); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -99,11 +100,30 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 	o.WorkflowExecutionErrorWhenAlreadyStarted = true
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
-	_, err := s.client.ExecuteWorkflow(ctx, o, workflow, input)
-	if _, ok := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); ok {
-		return errLost
+	for {
+		_, err := s.client.ExecuteWorkflow(ctx, o, workflow, input)
+		if _, ok := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); ok {
+			return errLost
+		}
+		if !isUnmapped(err) {
+			return err
+		}
+		if err := calls.Sleep(ctx, unmappedPause); err != nil {
+			return err
+		}
 	}
-	return err
+}
+
+// unmappedPause is the time between two attempts to start a workflow whose search
+// attributes are not known yet.
+const unmappedPause = 200 * time.Millisecond
+
+// isUnmapped reports whether a service of Temporal does not know a search attribute
+// that was registered lately. Each learns of it by itself, within some seconds
+// (Temporal 1.32).
+func isUnmapped(err error) bool {
+	_, ok := errors.AsType[*serviceerror.InvalidArgument](err)
+	return ok && strings.Contains(err.Error(), "no mapping defined for search attribute")
 }
 
 // statusesOf returns what workflows say of themselves, asked in parallel. The

@@ -96,6 +96,8 @@ func TestErrorsOfTemporalHaveAKindAndSayNothingOfIt(t *testing.T) {
 	}
 }
 
+const aJob = `{"properties":{"action":{"type":"Http","request":{"uri":"http://127.0.0.1/","method":"GET"}}}}`
+
 // slow is a Temporal that takes its time to answer an update.
 type slow struct {
 	*directory
@@ -128,9 +130,59 @@ func TestAJobIsStartedInTimeOrNotAtAll(t *testing.T) {
 			key.Collection.WorkflowID() + " " + workflows.QueryStatus: c,
 		}}}
 		s := scheduler.New(scheduler.Options{Client: temporal})
-		_, created, err := s.PutJob(t.Context(), key, []byte(`{"properties":{"action":{"type":"Http","request":{"uri":"http://127.0.0.1/","method":"GET"}}}}`))
+		_, created, err := s.PutJob(t.Context(), key, []byte(aJob))
 		require.NoError(t, err)
 		require.True(t, created)
 		require.False(t, temporal.start.After(temporal.registered.Add(workflows.StartWithin)))
 	})
+}
+
+// fresh is a Temporal whose services do not know the search attributes for a while.
+type fresh struct {
+	*directory
+	knows time.Time
+}
+
+func (*fresh) UpdateWorkflow(context.Context, client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	return registered{}, nil
+}
+
+func (f *fresh) ExecuteWorkflow(context.Context, client.StartWorkflowOptions, any, ...any) (client.WorkflowRun, error) {
+	if time.Now().Before(f.knows) {
+		return nil, serviceerror.NewInvalidArgument("Namespace default has no mapping defined for search attribute AlmanacState")
+	}
+	return nil, nil
+}
+
+func TestAJobIsStartedOnceTemporalKnowsTheSearchAttributes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		after time.Duration
+		want  job.Kind
+	}{
+		{"within seconds", 5 * time.Second, 0},
+		{"or it is refused for now", time.Hour, job.KindUnavailable},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := job.Collection{Key: key.Collection, Properties: job.CollectionProperties{SKU: job.SKU{Name: "Standard"}}}
+				temporal := &fresh{knows: time.Now().Add(tt.after), directory: &directory{t: t, answers: map[string]any{
+					key.Collection.WorkflowID() + " " + workflows.QueryStatus: c,
+				}}}
+				s := scheduler.New(scheduler.Options{Client: temporal})
+				start := time.Now()
+				_, created, err := s.PutJob(t.Context(), key, []byte(aJob))
+				if tt.want == 0 {
+					require.NoError(t, err)
+					require.True(t, created)
+					require.Equal(t, tt.after, time.Since(start))
+					return
+				}
+				require.Equal(t, tt.want, job.KindOf(err))
+				require.False(t, created)
+			})
+		})
+	}
 }

@@ -43,7 +43,8 @@ func newPostgres(data string, port int) (*postgres, error) {
 		}
 	}
 	p.process = &processes.Process{
-		Name: "postgres", Address: p.address, User: p.owner, Command: []string{
+		Name: "postgres", Address: p.address, User: p.owner, Says: "database system is ready to accept connections", // it takes them before
+		Command: []string{
 			filepath.Join(programs, "postgres"), "-D", data, "-p", strconv.Itoa(port),
 			"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=300", "-c", "shared_buffers=256MB",
 		},

@@ -108,8 +108,8 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 		if !isUnmapped(err) {
 			return err
 		}
-		if err := calls.Sleep(ctx, unmappedPause); err != nil {
-			return err
+		if late := calls.Sleep(ctx, unmappedPause); late != nil {
+			return errors.Join(late, err) // the log names the search attribute
 		}
 	}
 }

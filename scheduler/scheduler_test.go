@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,6 +182,8 @@ func TestAJobIsStartedOnceTemporalKnowsTheSearchAttributes(t *testing.T) {
 					return
 				}
 				require.Equal(t, tt.want, job.KindOf(err))
+				require.ErrorContains(t, errors.Unwrap(err), "AlmanacState", "for the log")
+				require.NotContains(t, err.Error(), "AlmanacState")
 				require.False(t, created)
 			})
 		})

@@ -36,8 +36,7 @@ const (
 	Defaults    Settings = "defaults"    // Temporal's own
 )
 
-// shards is how many parts the history is divided into: Temporal's usual number for
-// a small cluster in production.
+// shards is how many parts the history is divided into, over all history hosts.
 const shards = 512
 
 // retention is how long closed workflows are kept.

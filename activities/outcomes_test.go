@@ -209,7 +209,7 @@ func TestHowLongOutcomesAreKept(t *testing.T) {
 				_, err := new(task).run(t, r.Runner, in)
 				require.NoError(t, err)
 
-				// Attempts of others, one of which waits for the server.
+				// Attempts of other executions; one waits for the server.
 				var group sync.WaitGroup
 				defer group.Wait()
 				if tt.silent > 0 {

@@ -92,10 +92,10 @@ func refused() []job.Attempt {
 	return []job.Attempt{{Number: 1, Outcome: job.OutcomeFailed, Message: "refused"}}
 }
 
-// A server hears heartbeats, each of which waits for its answer.
+// A server answers heartbeats, one at a time.
 type server struct {
 	client.Client
-	answer  func(n int) error // to heartbeat n, the first of which is 1; nil: the attempt is still wanted
+	answer  func(n int) error // to heartbeat n, counted from 1; nil: the attempt is still wanted
 	forward bool              // heartbeats are handed on to the test environment, for the next attempt
 
 	mu    sync.Mutex

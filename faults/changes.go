@@ -26,9 +26,9 @@ type changer struct {
 	reads  []laws.Read
 	lists  []laws.List
 	added  []*subject // created during the run, for a fault; nothing else changes them
-	fan    sync.Mutex // held while a fault's fan-out goes on
+	fan    sync.Mutex // held during a fault's fan-out
 	open   sync.WaitGroup
-	slots  chan struct{} // bounds the changes that are under way
+	slots  chan struct{} // bounds the changes that are made at the same time
 }
 
 func newChanger(c *caller, r *receiver, subjects []*subject, random *rand.Rand) *changer {

@@ -76,7 +76,7 @@ type piece struct {
 	at   time.Time
 }
 
-// maxPieces is how many pieces may be under way in one direction of a connection.
+// maxPieces is how many pieces may wait in one direction of a connection.
 const maxPieces = 256
 
 // copy copies what comes until an error. A delay is one of each piece, and not of

@@ -214,7 +214,7 @@ func (r *receiver) lacks(jobs []laws.Job) bool {
 	return slices.ContainsFunc(jobs, func(j laws.Job) bool { return !found[j] })
 }
 
-// idle waits until no request is under way.
+// idle waits until every request is answered.
 func (r *receiver) idle(ctx context.Context, patience time.Duration) error {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline) && r.open() > 0; {
 		if err := pause(ctx, 200*time.Millisecond); err != nil {
@@ -224,7 +224,7 @@ func (r *receiver) idle(ctx context.Context, patience time.Duration) error {
 	return ctx.Err()
 }
 
-// open returns how many requests are under way.
+// open returns how many requests are not answered yet.
 func (r *receiver) open() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,7 +24,7 @@ func broken(t *testing.T, args ...string) *breaker {
 	require.NoError(t, err)
 	s := &system{form: o.form, server: &processes.Process{Name: "almanac"}}
 	s.all, s.workers, s.apis = []*processes.Process{s.server}, []*processes.Process{s.server}, []*processes.Process{s.server}
-	if o.form == formCluster {
+	if o.form != formOne {
 		s.temporal = s.all
 		s.workers = []*processes.Process{{Name: "worker1"}, {Name: "worker2"}}
 		s.apis = []*processes.Process{{Name: "api1"}, {Name: "api2"}}
@@ -35,7 +35,7 @@ func broken(t *testing.T, args ...string) *breaker {
 
 func TestTheDeckHasEveryFaultAndStage(t *testing.T) {
 	t.Parallel()
-	for _, form := range []string{formOne, formCluster} {
+	for _, form := range []string{formOne, formCluster, formPostgres} {
 		b := broken(t, "-form", form)
 		var kinds, aims []string
 		for _, p := range b.deck() {

@@ -41,7 +41,7 @@ func (c *checker) disturbed(index int) bool {
 	return false
 }
 
-// idle reports whether nothing of the job was under way, or about to be, at an instant.
+// idle reports whether no execution of the job was running, or about to start, at an instant.
 func (j *life) idle(at time.Time) bool {
 	for _, s := range j.sends {
 		last := s.last()

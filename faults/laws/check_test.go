@@ -642,7 +642,7 @@ func caughtUp() laws.Definition {
 	return d
 }
 
-// down is a job of which nothing can run from 450 s to 620 s. Then some of what
+// down is a job that cannot run from 450 s to 620 s. Then some of what
 // came due meanwhile is sent, and some is missed.
 func down(d laws.Definition, sent []float64, missed ...float64) *story {
 	s := tell(d).ran(0, 60, 120, 180, 240, 300, 360, 420)
@@ -659,7 +659,7 @@ func down(d laws.Definition, sent []float64, missed ...float64) *story {
 	return s.ran(660, 720, 780, 840)
 }
 
-// unanswered is a job of which a change is answered 503 while something is down.
+// unanswered is a job with a change that is answered 503 while something is down.
 func unanswered(what string) *story {
 	s := tell(minutely()).ran(0, 60).fault("kill", 95, 100, what)
 	c := s.change(laws.Disable, 99, 109, 503)

@@ -69,7 +69,7 @@ func countBefore(all []time.Time, t time.Time) int {
 	return n
 }
 
-// under returns the stretch in which an execution was under way, as far as the
+// under returns the stretch in which an execution was running, as far as the
 // receiver and the history know.
 func (j *life) under(due time.Time) (from, to time.Time) {
 	for _, s := range j.sends {
@@ -97,7 +97,7 @@ func (j *life) under(due time.Time) (from, to time.Time) {
 	return from, to
 }
 
-// busyAt reports whether another execution was under way at some time from due
+// busyAt reports whether another execution was running at some time from due
 // to until.
 func (j *life) busyAt(due, until time.Time) bool {
 	seen := map[int64]bool{}

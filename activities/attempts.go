@@ -4,7 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 
 	"almanac/job"
@@ -26,7 +25,11 @@ type Report struct {
 }
 
 func unsent(why error, attempts []job.Attempt) error {
-	return temporal.NewApplicationErrorWithOptions(why.Error(), ErrTypeUnsent, temporal.ApplicationErrorOptions{
+	return final(why.Error(), ErrTypeUnsent, attempts)
+}
+
+func final(message, errType string, attempts []job.Attempt) error {
+	return temporal.NewApplicationErrorWithOptions(message, errType, temporal.ApplicationErrorOptions{
 		NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{Report{Attempts: attempts}},
 	})
 }
@@ -47,7 +50,7 @@ func EndingOf(err error, since, until time.Time) Ending {
 	timeout, lost := errors.AsType[*temporal.TimeoutError](err)
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && !lost {
 		_ = failed.Details(&e.Report) // nothing is known of what cannot be read
-		e.Unsent = failed.Type() == ErrTypeUnsent
+		e.Unsent, e.Lost = failed.Type() == ErrTypeUnsent, failed.Type() == ErrTypeLost
 		return e
 	}
 	if !lost {
@@ -61,38 +64,24 @@ func EndingOf(err error, since, until time.Time) Ending {
 	}
 	e.Attempts = p.Attempts
 	if e.Unsent = !p.MaybeSent(); !e.Unsent {
-		e.Attempts = fillLost(e.Attempts, len(e.Attempts)+1, since, until)
+		e.Attempts = withLost(e.Attempts, since, until)
 	}
 	return e
 }
 
-// LossErrors returns the types of the errors by which the server reports that a
-// worker was not heard of any more. A retry policy names them as final, so that
-// the workflow decides what follows.
-func LossErrors() []string {
-	return []string{
-		"TemporalTimeout:" + enums.TIMEOUT_TYPE_HEARTBEAT.String(),
-		"TemporalTimeout:" + enums.TIMEOUT_TYPE_START_TO_CLOSE.String(),
+// withLost appends a record of an attempt that left none. It spans the time from
+// the end of the attempt before, or since if there is none, until until.
+func withLost(attempts []job.Attempt, since, until time.Time) []job.Attempt {
+	start := since
+	if n := len(attempts); n > 0 {
+		start = attempts[n-1].End
 	}
-}
-
-// fillLost appends a record for every attempt up to number last that left none.
-// They fall between the end of the attempt before, or since where there is none,
-// and until.
-func fillLost(attempts []job.Attempt, last int, since, until time.Time) []job.Attempt {
-	for n := len(attempts) + 1; n <= last; n++ {
-		start := since
-		if len(attempts) > 0 {
-			start = attempts[len(attempts)-1].End
-		}
-		if start.After(until) { // clocks of two machines
-			start = until
-		}
-		attempts = append(attempts, job.Attempt{
-			Number: n, Start: start.UTC(), End: until.UTC(), Outcome: job.OutcomeFailed, Message: lostMessage,
-		})
+	if start.After(until) { // clocks of two machines
+		start = until
 	}
-	return attempts
+	return append(attempts, job.Attempt{
+		Number: len(attempts) + 1, Start: start.UTC(), End: until.UTC(), Outcome: job.OutcomeFailed, Message: lostMessage,
+	})
 }
 
 // bounded shortens the messages of all but the newest attempts.

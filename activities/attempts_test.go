@@ -49,6 +49,7 @@ func TestEndingOf(t *testing.T) {
 		{"another error", errors.New("something else"), activities.Ending{}},
 		{"nothing was sent", failed(activities.ErrTypeUnsent, report()), activities.Ending{Unsent: true}},
 		{"a retry was not sent", failed(activities.ErrTypeUnsent, report(one...)), activities.Ending{Report: report(one...), Unsent: true}},
+		{"one before it was lost", failed(activities.ErrTypeLost, report(missing(1, since))), activities.Ending{Report: report(missing(1, since)), Lost: true}},
 		{"cancelled while no worker had it", temporal.NewCanceledError(), activities.Ending{Canceled: true}},
 		{"lost before the first heartbeat", timedOut(heartbeat), activities.Ending{Unsent: true, Lost: true}},
 		{"lost before the fence of a retry", timedOut(heartbeat, activities.Progress{Attempts: one, Sent: 1}),
@@ -91,10 +92,4 @@ func TestLostAttemptNeverEndsBeforeItStarts(t *testing.T) {
 			require.Equal(t, until, got.End)
 		})
 	}
-}
-
-func TestLossErrorsAreTheServersTimeouts(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, []string{"TemporalTimeout:Heartbeat", "TemporalTimeout:StartToClose"}, activities.LossErrors(),
-		"retry policies spell timeouts like this")
 }

@@ -25,19 +25,20 @@ const outcomesKept = time.Minute
 
 // outcomes are the attempts of this process that are being made or ended lately.
 //
-// The server takes an attempt for lost if it does not hear of it in time, and
-// another one takes over. If only the server was slow, or could not write, and this
-// process made that attempt itself, its outcome is the outcome of the new one as
-// well: the receiver does not see the request twice. The zero value holds none.
+// The server takes an attempt for lost if it does not hear of it in time, and has
+// another one made. If only the server was slow, or could not write, and this
+// process made that attempt itself, its outcome is known: the receiver does not see
+// the request twice. The zero value holds none.
 type outcomes struct {
 	mu    sync.Mutex
 	known map[outcomeKey]*pendingOutcome
-	ended []endedOutcome // oldest first
-	since time.Time      // when the server became reachable again
-	down  bool           // the server does not answer; nothing is forgotten meanwhile
+	ended []*pendingOutcome // oldest first
+	since time.Time         // when the server became reachable again
+	down  bool              // the server does not answer; nothing is forgotten meanwhile
 }
 
-// An outcomeKey names an attempt.
+// An outcomeKey names an attempt. Several may be made for one number, of which all
+// but the last are known not to have been sent.
 type outcomeKey struct {
 	execution string
 	action    job.ActionName
@@ -45,18 +46,15 @@ type outcomeKey struct {
 }
 
 type pendingOutcome struct {
+	key  outcomeKey
+	at   time.Time     // when it ended
 	over chan struct{} // closed when outcome is set
 	*outcome
 }
 
-type endedOutcome struct {
-	key outcomeKey
-	at  time.Time
-}
-
 // begin notes that an attempt is being made, until finish is called with how it ended.
 func (o *outcomes) begin(key outcomeKey) (finish func(*outcome)) {
-	p := &pendingOutcome{over: make(chan struct{})}
+	p := &pendingOutcome{key: key, over: make(chan struct{})}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.known == nil {
@@ -64,19 +62,12 @@ func (o *outcomes) begin(key outcomeKey) (finish func(*outcome)) {
 	}
 	o.known[key] = p
 	return func(result *outcome) {
-		p.outcome = result
+		p.outcome, p.at = result, time.Now()
 		close(p.over)
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		now := time.Now()
-		o.forget(now)
-		switch {
-		case o.known[key] != p:
-		case result.unsent != nil:
-			delete(o.known, key)
-		default:
-			o.ended = append(o.ended, endedOutcome{key, now})
-		}
+		o.forget(p.at)
+		o.ended = append(o.ended, p)
 	}
 }
 
@@ -86,7 +77,9 @@ func (o *outcomes) forget(now time.Time) {
 		return
 	}
 	for len(o.ended) > 0 && now.Sub(o.ended[0].at) > outcomesKept {
-		delete(o.known, o.ended[0].key)
+		if ended := o.ended[0]; o.known[ended.key] == ended {
+			delete(o.known, ended.key)
+		}
 		o.ended = o.ended[1:]
 	}
 }
@@ -102,7 +95,7 @@ func (o *outcomes) unreachable(down bool) {
 }
 
 // await returns how an attempt of this process ended, once it has; nil if there
-// is none that was sent.
+// is none, or the worker stops before.
 func (o *outcomes) await(ctx context.Context, key outcomeKey) *outcome {
 	o.mu.Lock()
 	p := o.known[key]
@@ -113,9 +106,6 @@ func (o *outcomes) await(ctx context.Context, key outcomeKey) *outcome {
 	select {
 	case <-p.over:
 	case <-activity.GetWorkerStopChannel(ctx):
-		return &outcome{unsent: errStopping}
-	}
-	if p.unsent != nil {
 		return nil
 	}
 	return p.outcome

@@ -15,14 +15,6 @@ import (
 	"almanac/job"
 )
 
-// takesOver returns the input of the activity that follows one whose attempt was
-// taken for lost after its request may have left.
-func takesOver(in activities.Input) activities.Input {
-	in.Before++
-	in.TakesOver = true
-	return in
-}
-
 func TestAttemptThatWasTakenForLostIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -47,8 +39,8 @@ func TestAttemptThatWasTakenForLostIsNotRepeated(t *testing.T) {
 				in := due(-time.Hour, 3)
 				first, firstErr := new(task).run(t, r, in)
 				time.Sleep(30 * time.Second)
-				var k task
-				second, err := k.run(t, r, takesOver(in))
+				k := task{attempt: 2, sent: true}
+				second, err := k.run(t, r, in)
 				require.Equal(t, 1, sent)
 				require.Equal(t, tt.want, history(second))
 				require.Equal(t, first, second, "times included")
@@ -87,15 +79,15 @@ func TestAttemptWaitsForTheOneThatWasTakenForLost(t *testing.T) {
 					}
 				})
 				time.Sleep(5 * time.Second)
-				k := task{heartbeat: 12 * time.Second, server: &server{answer: always(tt.answer)}}
-				attempts, err := k.run(t, r.Runner, takesOver(in))
+				k := task{attempt: 2, sent: true, heartbeat: 12 * time.Second, server: &server{answer: always(tt.answer)}}
+				attempts, err := k.run(t, r.Runner, in)
 				require.NoError(t, err)
 				require.Equal(t, 20*time.Second, time.Since(start))
 				require.Equal(t, "1 Completed fine\n", history(attempts))
 				require.Len(t, r.sent, 1)
 				require.Len(t, k.server.beats(), 2)
 				for _, b := range k.server.beats() {
-					require.False(t, b.MaybeSent(), "its own request has not left")
+					require.True(t, b.MaybeSent(), "the request of the one that it waits for may have left")
 				}
 				group.Wait()
 			})
@@ -112,10 +104,10 @@ func TestWaitForAnAttemptEndsWhenTheWorkerStops(t *testing.T) {
 		group.Go(func() { _, _ = new(task).run(t, r.Runner, in) })
 		time.Sleep(time.Second)
 		start := time.Now()
-		k := task{stop: make(chan struct{})}
+		k := task{attempt: 2, sent: true, stop: make(chan struct{})}
 		time.AfterFunc(time.Second, func() { close(k.stop) })
-		_, err := k.run(t, r.Runner, takesOver(in))
-		requireUnsent(t, err, nil)
+		_, err := k.run(t, r.Runner, in)
+		requireLost(t, err)
 		require.Equal(t, time.Second, time.Since(start))
 		group.Wait()
 		require.Len(t, r.sent, 1)
@@ -128,10 +120,9 @@ func TestOutcomesOfOthersAreNotRepeated(t *testing.T) {
 		name   string
 		change func(*activities.Input)
 	}{
-		{"one that was not counted", func(in *activities.Input) { in.Before = 0 }},
 		{"of another execution", func(in *activities.Input) { in.Execution.ID = "6ba7b811-9dad-11d1-80b4-00c04fd430c8" }},
 		{"of the other action", func(in *activities.Input) { in.Execution.ActionName = job.ErrorAction }},
-		{"of an attempt long before", func(in *activities.Input) { in.Before = 2 }},
+		{"of an attempt before", func(in *activities.Input) { in.Before = 1 }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -139,13 +130,11 @@ func TestOutcomesOfOthersAreNotRepeated(t *testing.T) {
 				r, in := newClocked(0), due(-time.Hour, 3)
 				_, err := new(task).run(t, r.Runner, in)
 				require.NoError(t, err)
-				in = takesOver(in)
 				tt.change(&in)
-				var k task
+				k := task{attempt: 2, sent: true}
 				_, err = k.run(t, r.Runner, in)
-				require.NoError(t, err)
-				require.Len(t, r.sent, 2)
-				require.Len(t, k.server.fences(), 1)
+				requireLost(t, err)
+				require.Len(t, r.sent, 1)
 			})
 		})
 	}
@@ -178,7 +167,8 @@ func TestAttemptThatWasNotSentIsMadeByTheOneThatTakesOver(t *testing.T) {
 				} else {
 					group.Wait()
 				}
-				_, err := new(task).run(t, r.Runner, takesOver(in))
+				k := task{attempt: 2, sent: true}
+				_, err := k.run(t, r.Runner, in)
 				require.NoError(t, err)
 				require.Len(t, r.sent, 1)
 				group.Wait()
@@ -229,10 +219,15 @@ func TestHowLongOutcomesAreKept(t *testing.T) {
 					_, err := new(task).run(t, r.Runner, other)
 					require.NoError(t, err)
 				}
-				var k task
-				_, err = k.run(t, r.Runner, takesOver(in))
-				require.NoError(t, err)
-				require.Equal(t, tt.kept, len(k.server.fences()) == 0)
+				sent := len(r.sent)
+				k := task{attempt: 2, sent: true}
+				_, err = k.run(t, r.Runner, in)
+				require.Len(t, r.sent, sent)
+				if tt.kept {
+					require.NoError(t, err)
+				} else {
+					requireLost(t, err)
+				}
 			})
 		})
 	}
@@ -269,8 +264,8 @@ func TestNothingIsForgottenWhileTheServerDoesNotAnswer(t *testing.T) {
 		group.Go(func() { other("waits", &server{answer: until(start.Add(silent), errUnavailable)}) })
 		time.Sleep(6 * time.Minute)
 
-		var k task
-		_, err = k.run(t, r, takesOver(in))
+		k := task{attempt: 2, sent: true}
+		_, err = k.run(t, r, in)
 		require.NoError(t, err)
 		require.Empty(t, k.server.fences())
 		require.EqualValues(t, 2, sent.Load())

@@ -35,6 +35,11 @@ const ErrTypeFailed = "ActionFailed"
 // the server did not answer. Its details are a [Report] of the attempts before.
 const ErrTypeUnsent = "Unsent"
 
+// ErrTypeLost is the type of the application error of an attempt that found that
+// the one before it may have been sent and left no record. Its details are a
+// [Report], with a record of that.
+const ErrTypeLost = "Lost"
+
 // DefaultTimeout is how long an attempt may take. The activity's
 // StartToCloseTimeout must be longer, for the outcome has to be reported too.
 const DefaultTimeout = time.Minute
@@ -42,16 +47,14 @@ const DefaultTimeout = time.Minute
 // Input is what the activity is to do.
 type Input struct {
 	Execution   job.Execution `json:"execution"`
-	Action      job.Action    `json:"action"`              // without its error action
-	MaxAttempts int           `json:"max"`                 // MaximumAttempts of the activity's retry policy, at least 1
-	Before      int           `json:"before,omitempty"`    // attempts of the activities before this one whose requests may have left
-	TakesOver   bool          `json:"takesOver,omitempty"` // the last of these was taken for lost
-	Lead        int           `json:"lead,omitempty"`      // how far ahead of its due time it was dispatched, in milliseconds; 0: nothing is learnt from it
+	Action      job.Action    `json:"action"`           // without its error action
+	MaxAttempts int           `json:"max"`              // how many attempts may be sent, at least 1
+	Before      int           `json:"before,omitempty"` // attempts of the activities before this one whose requests may have left
+	Lead        int           `json:"lead,omitempty"`   // how far ahead of its due time it was dispatched, in milliseconds; 0: nothing is learnt from it
 }
 
-// held reports whether an attempt that the server started at an instant is held
-// until it is due.
-func (in *Input) held(started time.Time) bool { return in.Execution.Due.After(started) }
+// held reports whether an attempt that begins at an instant is held until it is due.
+func (in *Input) held(begins time.Time) bool { return in.Execution.Due.After(begins) }
 
 // Output is the result of an action that succeeded.
 type Output struct {
@@ -114,23 +117,19 @@ type Runner struct {
 // Run makes one attempt of an action, once that is due. Until the last attempt
 // the records are handed to the next one as heartbeat details; in the end they
 // are in the output, or in the error's details. The types of its errors are
-// [ErrTypeFailed] and [ErrTypeUnsent].
+// [ErrTypeFailed], [ErrTypeUnsent] and [ErrTypeLost]; all but the first are final.
 func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	info := activity.GetInfo(ctx)
 	r.Clock.Observe(info.StartedTime, r.Log)
 	slack := r.Clock.Until(in.Execution.Due)
 	before := r.earlier(ctx)
-	attempts := fillLost(before.Attempts, int(info.Attempt)-1, later(in.Execution.Due, info.ScheduledTime), info.StartedTime)
-	// A server that crashed may hand out a task a second time, which it takes for
-	// that of the next attempt (Temporal 1.32).
-	if err := r.waitUntil(ctx, before.Next); err != nil {
-		return Output{}, unsent(err, attempts)
+	o, err := r.attempt(ctx, &in, before)
+	if err != nil {
+		return Output{}, err
 	}
-	o := r.attempt(ctx, &in, attempts)
-	if o.unsent != nil {
-		return Output{}, unsent(o.unsent, attempts)
-	}
-	took, err := o.end.Sub(o.start), o.err
+	attempts := before.Attempts
+	var took time.Duration
+	took, err = o.end.Sub(o.start), o.err
 	lead := r.nextLead(&in, info.Attempt, slack, took)
 
 	level := slog.LevelDebug
@@ -161,23 +160,47 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// attempt makes the attempt, unless this process made the one that the server took
-// for lost: then it returns the outcome of that.
-func (r *Runner) attempt(ctx context.Context, in *Input, earlier []job.Attempt) *outcome {
-	key := outcomeKey{in.Execution.ID, in.Execution.ActionName, in.Before + len(earlier)}
-	if in.TakesOver && len(earlier) == 0 {
-		stop := r.keepAlive(ctx, Progress{}, nil)
+// takeUpLimit is how long after its due time an occurrence that was dispatched ahead
+// may be taken up, by a first worker or after others lost it. After that it is judged
+// anew: the next one, which comes a minute later at the earliest, may be due as well.
+const takeUpLimit = 30 * time.Second
+
+var errTakenUpLate = errors.New("no worker took it up when it was due; nothing was sent")
+
+// attempt makes the attempt that follows what is recorded of those before, unless
+// one of these may have been sent and left no record: then it returns the outcome of
+// that, which this process may know.
+func (r *Runner) attempt(ctx context.Context, in *Input, before Progress) (*outcome, error) {
+	info := activity.GetInfo(ctx)
+	key := outcomeKey{in.Execution.ID, in.Execution.ActionName, in.Before + len(before.Attempts) + 1}
+	if before.MaybeSent() {
+		stop := r.keepAlive(ctx, before, &lease{start: time.Now(), length: time.Duration(before.Lease) * time.Millisecond})
 		o := r.outcomes.await(ctx, key)
 		stop()
-		if o != nil {
-			return o
+		switch {
+		case o == nil:
+			since := later(in.Execution.Due, info.ScheduledTime)
+			return nil, final(lostMessage, ErrTypeLost, withLost(before.Attempts, since, info.StartedTime))
+		case o.unsent == nil:
+			return o, nil
 		}
 	}
-	key.number++
+	ahead := len(before.Attempts) == 0 && in.held(info.ScheduledTime)
+	if ahead && r.Clock.Until(in.Execution.Due) < -takeUpLimit {
+		return nil, unsent(errTakenUpLate, nil)
+	}
+	// A server that crashed may hand out a task a second time, which it takes for
+	// that of the next attempt (Temporal 1.32).
+	if err := r.waitUntil(ctx, before.Next); err != nil {
+		return nil, unsent(err, before.Attempts)
+	}
 	finish := r.outcomes.begin(key)
-	o := r.hold(ctx, in, earlier)
+	o := r.hold(ctx, in, before.Attempts)
 	finish(o)
-	return o
+	if o.unsent != nil {
+		return nil, unsent(o.unsent, before.Attempts)
+	}
+	return o, nil
 }
 
 // hold waits until the execution is due, passes the fence before, and has the
@@ -256,13 +279,14 @@ func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, 
 	_, permanent := errors.AsType[*PermanentError](err)
 	// A receiver that fails is no fault of the worker's: benign errors are not
 	// logged as the SDK's own.
+	last := permanent || in.Before+len(attempts) >= in.MaxAttempts
 	options := temporal.ApplicationErrorOptions{
-		NonRetryable: permanent, Category: temporal.ApplicationErrorCategoryBenign,
+		NonRetryable: last, Category: temporal.ApplicationErrorCategoryBenign,
 		Details: []any{Report{Attempts: attempts, Lead: lead}},
 	}
-	if last := in.Before+int(activity.GetInfo(ctx).Attempt) >= in.MaxAttempts; !last && !permanent {
+	if !last {
 		options.NextRetryDelay = retryDelay(err, in.Action.RetryPolicy)
-		next := r.Clock.Now().Add(cmp.Or(options.NextRetryDelay, in.Action.RetryPolicy.Interval()))
+		next := r.Clock.Now().Add(options.NextRetryDelay)
 		// The record has to get through if the attempt failed because its context ended, too.
 		if failed := r.heartbeat(context.WithoutCancel(ctx), Progress{Attempts: attempts, Sent: len(attempts), Next: next}); failed != nil && !isWithdrawn(failed) {
 			r.Log.WarnContext(ctx, "the record of an attempt could not be kept for the next one", slog.Any("error", failed))
@@ -271,27 +295,24 @@ func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, 
 	return temporal.NewApplicationErrorWithOptions(cut(err.Error(), maxErrorText), ErrTypeFailed, options)
 }
 
-// retryDelay returns how long the next attempt waits where the receiver asked
-// for more than the retry policy has it wait; 0 means as the policy says.
+// retryDelay returns how long the next attempt waits: as long as the retry policy
+// says, or as the receiver asked for if that is longer.
 func retryDelay(err error, p *job.RetryPolicy) time.Duration {
-	asked, ok := errors.AsType[*RetryAfterError](err)
-	if !ok {
-		return 0
+	if asked, ok := errors.AsType[*RetryAfterError](err); ok {
+		return max(p.Interval(), min(asked.After, maxRetryAfter))
 	}
-	if after := min(asked.After, maxRetryAfter); after > p.Interval() {
-		return after
-	}
-	return 0
+	return p.Interval()
 }
 
-// earlier returns what this activity's attempts before this one recorded.
+// earlier returns what this activity's attempts before this one recorded. Where that
+// cannot be read, one of them may have been sent.
 func (r *Runner) earlier(ctx context.Context) (p Progress) {
 	if !activity.HasHeartbeatDetails(ctx) {
 		return p
 	}
 	if err := activity.GetHeartbeatDetails(ctx, &p); err != nil {
 		r.Log.WarnContext(ctx, "records of earlier attempts cannot be read", slog.Any("error", err))
-		return Progress{}
+		return Progress{Sent: 1}
 	}
 	return p
 }

@@ -78,22 +78,21 @@ func TestPermanentFailureIsNotRetried(t *testing.T) {
 
 func TestReceiverMayPutOffTheNextAttempt(t *testing.T) {
 	t.Parallel()
-	const byPolicy = time.Duration(0)
 	for _, tt := range []struct {
 		name     string
 		after    time.Duration
 		interval job.Duration
-		attempt  int32
+		number   int // of the attempt, of which three are allowed
 		want     time.Duration
 	}{
 		{"longer than the policy", 2 * time.Minute, "PT1M", 1, 2 * time.Minute},
-		{"shorter than the policy", 30 * time.Second, "PT1M", 1, byPolicy},
+		{"shorter than the policy", 30 * time.Second, "PT1M", 1, time.Minute},
 		{"longer than the interval of no policy", 31 * time.Second, "", 1, 31 * time.Second},
-		{"shorter than the interval of no policy", 29 * time.Second, "", 1, byPolicy},
-		{"not at all", 0, "PT1M", 1, byPolicy},
+		{"shorter than the interval of no policy", 29 * time.Second, "", 1, 30 * time.Second},
+		{"not at all", 0, "PT1M", 1, time.Minute},
 		{"an hour at most", 24 * time.Hour, "PT1M", 1, time.Hour},
-		{"an hour, and the policy waits longer", 24 * time.Hour, "PT2H", 1, byPolicy},
-		{"after the last attempt", 2 * time.Minute, "PT1M", 3, byPolicy},
+		{"an hour, and the policy waits longer", 24 * time.Hour, "PT2H", 1, 2 * time.Hour},
+		{"after the last attempt", 2 * time.Minute, "PT1M", 3, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -101,13 +100,13 @@ func TestReceiverMayPutOffTheNextAttempt(t *testing.T) {
 			if tt.interval != "" {
 				in.Action.RetryPolicy = &job.RetryPolicy{RetryInterval: tt.interval, RetryCount: 2}
 			}
-			k := task{attempt: tt.attempt}
-			_, err := k.run(t, runner(sendFunc(func(context.Context) (string, error) {
+			in.Before = tt.number - 1
+			_, err := new(task).run(t, runner(sendFunc(func(context.Context) (string, error) {
 				return "", fmt.Errorf("sending: %w", &activities.RetryAfterError{Err: errors.New("busy"), After: tt.after})
 			})), in)
 			failed := applicationError(t, err)
 			require.Equal(t, tt.want, failed.NextRetryDelay())
-			require.False(t, failed.NonRetryable())
+			require.Equal(t, tt.want == 0, failed.NonRetryable())
 			require.Equal(t, "sending: busy", failed.Message())
 		})
 	}
@@ -128,27 +127,67 @@ func TestActionsOfOtherKindsFailForGood(t *testing.T) {
 	}
 }
 
-func TestAttemptsOfDeadWorkersAreRecorded(t *testing.T) {
+func TestAttemptThatMayHaveBeenSentBeforeIsLeftToTheWorkflow(t *testing.T) {
 	t.Parallel()
-	end := time.Date(2026, 1, 5, 9, 0, 1, 0, time.UTC)
-	k := task{attempt: 4, earlier: []job.Attempt{{Number: 1, Start: end.Add(-time.Second), End: end, Outcome: job.OutcomeFailed, Message: "refused"}}}
-	attempts, err := k.run(t, runner(sendFunc(func(context.Context) (string, error) { return "fine", nil })), input(5))
-	require.NoError(t, err)
-	require.Equal(t, "1 Failed refused\n2 Failed "+lost+"\n3 Failed "+lost+"\n4 Completed fine\n", history(attempts))
-	requireInOrder(t, attempts)
-	require.Equal(t, end, attempts[1].Start)
-	require.False(t, attempts[1].End.After(attempts[3].Start))
-	require.WithinDuration(t, attempts[3].Start, attempts[1].End, time.Minute, "they were lost by the time this one was ready")
+	for _, tt := range []struct {
+		name    string
+		earlier []job.Attempt
+		want    string
+	}{
+		{"the first one", nil, "1 Failed " + lost + "\n"},
+		{"a retry", refused(), "1 Failed refused\n2 Failed " + lost + "\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k, r := task{attempt: 4, earlier: tt.earlier, sent: true}, newClocked(0)
+				attempts, err := k.run(t, r.Runner, due(-time.Minute, 5))
+				requireLost(t, err)
+				require.Equal(t, tt.want, history(attempts))
+				requireInOrder(t, attempts)
+				missing := attempts[len(attempts)-1]
+				require.WithinDuration(t, time.Now(), missing.End, time.Second, "it was lost by the time this one began")
+				require.Empty(t, r.sent)
+				require.Empty(t, k.server.beats())
+			})
+		})
+	}
 }
 
-func TestFirstAttemptLostStartsWhenItWasScheduled(t *testing.T) {
+func TestWhatAnotherWorkerHeldIsTakenUpForAWhile(t *testing.T) {
 	t.Parallel()
-	k := task{attempt: 2}
-	attempts, err := k.run(t, runner(fails("refused")), input(2))
-	require.Error(t, err)
-	require.Equal(t, "1 Failed "+lost+"\n2 Failed refused\n", history(attempts))
-	requireInOrder(t, attempts)
-	require.WithinRange(t, attempts[0].Start, attempts[0].End.Add(-time.Hour), attempts[0].End)
+	for _, tt := range []struct {
+		name    string
+		attempt int32
+		earlier []job.Attempt
+		after   time.Duration // the due time
+		sent    bool
+	}{
+		{"after it was lost", 2, nil, 3 * time.Second, true},
+		{"after it was lost several times", 4, nil, 30 * time.Second, true},
+		{"by a first worker", 1, nil, 30 * time.Second, true},
+		{"but no longer than that", 2, nil, 31 * time.Second, false},
+		{"nor by a first worker", 1, nil, 31 * time.Second, false},
+		{"or at any time, if it is a retry", 3, refused(), time.Hour, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				in := due(10*time.Second, 5)
+				k := task{attempt: tt.attempt, earlier: tt.earlier, scheduled: time.Now()}
+				time.Sleep(10*time.Second + tt.after)
+				r := newClocked(0)
+				_, err := k.run(t, r.Runner, in)
+				if tt.sent {
+					require.NoError(t, err)
+					require.Len(t, r.sent, 1)
+					return
+				}
+				requireUnsent(t, err, nil)
+				require.Empty(t, r.sent)
+			})
+		})
+	}
 }
 
 func TestAttemptsGoOnCountingAfterAReset(t *testing.T) {
@@ -219,7 +258,7 @@ func TestPanicInASenderIsAFailedAttempt(t *testing.T) {
 	r := runner(sendFunc(func(context.Context) (string, error) { panic("sig=topsecret") }))
 	r.Log = slog.New(slog.NewTextHandler(&log, nil))
 	var k task
-	attempts, err := k.run(t, r, input(1))
+	attempts, err := k.run(t, r, input(2))
 	require.False(t, applicationError(t, err).NonRetryable())
 	require.Contains(t, attempts[0].Message, "internal error")
 	require.Contains(t, log.String(), "sender panicked")
@@ -236,7 +275,7 @@ func TestAttemptHasLimitedTime(t *testing.T) {
 	r := runner(sendFunc(untilTheEnd))
 	r.Timeout = 20 * time.Millisecond
 	var k task
-	attempts, err := k.run(t, r, input(1))
+	attempts, err := k.run(t, r, input(2))
 	require.False(t, applicationError(t, err).NonRetryable())
 	require.Equal(t, "1 Failed timed out: not complete after 0.02 s\n", history(attempts))
 }

@@ -181,10 +181,12 @@ type task struct {
 	attempt   int32           // 0 means 1
 	earlier   []job.Attempt   // records in the heartbeat details
 	next      time.Time       // likewise, before when the attempt does not begin
+	sent      bool            // likewise, whether another attempt passed its fence and left no record
 	stop      chan struct{}   // closed when the worker stops
 	ctx       context.Context // the activity's context ends with it; nil means never
 	heartbeat time.Duration   // HeartbeatTimeout of the activity
 	started   time.Time       // by the server's clock; zero means now
+	scheduled time.Time       // likewise; zero means when it started
 	server    *server         // nil means one to which every attempt is welcome
 }
 
@@ -206,6 +208,9 @@ func (k *task) execute(t testing.TB, r *activities.Runner, in activities.Input) 
 	if k.started.IsZero() {
 		k.started = time.Now().Round(0)
 	}
+	if k.scheduled.IsZero() {
+		k.scheduled = k.started
+	}
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(discard{})
 	env := suite.NewTestActivityEnvironment()
@@ -214,8 +219,12 @@ func (k *task) execute(t testing.TB, r *activities.Runner, in activities.Input) 
 		BackgroundActivityContext: k.ctx,
 	})
 	env.RegisterActivityWithOptions(r.Run, activity.RegisterOptions{Name: activities.TypeAction})
-	if k.earlier != nil {
-		env.SetHeartbeatDetails(activities.Progress{Attempts: k.earlier, Sent: len(k.earlier), Next: k.next})
+	if k.earlier != nil || k.sent {
+		p := activities.Progress{Attempts: k.earlier, Sent: len(k.earlier), Next: k.next}
+		if k.sent {
+			p.Sent++
+		}
+		env.SetHeartbeatDetails(p)
 	}
 	if k.stop != nil {
 		env.SetWorkerStopChannel(k.stop)
@@ -262,7 +271,7 @@ func (o *taskOutbound[C]) GetInfo(ctx context.Context) activity.Info {
 	info := o.Next.GetInfo(ctx)
 	info.Attempt = max(o.task.attempt, 1)
 	info.HeartbeatTimeout = o.task.heartbeat
-	info.ScheduledTime, info.StartedTime = o.task.started, o.task.started
+	info.ScheduledTime, info.StartedTime = o.task.scheduled, o.task.started
 	return info
 }
 
@@ -293,6 +302,16 @@ func requireUnsent(t *testing.T, err error, earlier []job.Attempt) {
 	require.Contains(t, failed.Message(), "nothing was sent")
 	require.Equal(t, activities.Ending{Report: activities.Report{Attempts: earlier}, Unsent: true},
 		activities.EndingOf(err, time.Time{}, time.Time{}))
+}
+
+// requireLost requires the error of an attempt that found that the one before it may
+// have been sent.
+func requireLost(t *testing.T, err error) {
+	t.Helper()
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	require.True(t, ok, "want an application error, got %v", err)
+	require.Equal(t, activities.ErrTypeLost, failed.Type())
+	require.True(t, failed.NonRetryable(), "the workflow decides what follows")
 }
 
 // history is the outcomes and messages of attempts, a line each.

@@ -76,7 +76,7 @@ func TestNoRunGrowsWithoutLimit(t *testing.T) {
 		{"when a run on demand waits for its retries half a day", `"frequency":"minute"`,
 			func(w *world) {
 				w.signal(30*time.Second, workflows.UpdateRun, nil)
-				w.fails(func(s sending) bool { return s.Execution.Repeat == 2 && s.attempt < 3 })
+				w.fails(func(s sending) bool { return s.Execution.Repeat == 2 && s.number < 3 })
 			}, drainAfter, 1440 - 121 + 1, 121},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -253,7 +253,7 @@ func TestTheNextRunIsToldWhereTheNewestFailureIs(t *testing.T) {
 	}{
 		{"nowhere", func(sending) bool { return false }, "before"},
 		{"in an execution that failed", func(s sending) bool { return s.Execution.Repeat == 2 }, "this"},
-		{"in an attempt that was repeated", func(s sending) bool { return s.Execution.Repeat == 2 && s.attempt == 1 }, "this"},
+		{"in an attempt that was repeated", func(s sending) bool { return s.Execution.Repeat == 2 && s.number == 1 }, "this"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -175,9 +175,6 @@ func (j *jobLoop) attempt(ctx workflow.Context, e *execution, name job.ActionNam
 		err := j.dispatch(ctx, e, input)
 		end := activities.EndingOf(err, workflow.Now(ctx), workflow.Now(ctx))
 		input.Before += len(end.Attempts)
-		if len(end.Attempts) > 0 {
-			input.TakesOver = end.Lost && !end.Unsent
-		}
 		e.attempts = e.attempts || err == nil || input.Before > 0 || e.inFlight && end.Canceled // then it failed in between
 		switch {
 		case err == nil:
@@ -209,9 +206,6 @@ const clockMargin = time.Second
 // if the worker is to hold it until then.
 func (j *jobLoop) dispatch(ctx workflow.Context, e *execution, input activities.Input) error {
 	held := max(0, e.Due.Sub(workflow.Now(ctx)))
-	policy := retryPolicy(input.Action.RetryPolicy)
-	policy.MaximumAttempts -= int32(input.Before)
-	policy.NonRetryableErrorTypes = activities.LossErrors() // see attempt
 	j.activities++
 	e.activity = "action-" + strconv.Itoa(j.activities)
 	options := workflow.ActivityOptions{
@@ -219,7 +213,7 @@ func (j *jobLoop) dispatch(ctx workflow.Context, e *execution, input activities.
 		StartToCloseTimeout: held + attemptTimeout,
 		HeartbeatTimeout:    lossTimeout,
 		WaitForCancellation: true, // an attempt that was sent ends as it ends
-		RetryPolicy:         policy,
+		RetryPolicy:         retryPolicy(&input),
 		Summary:             fmt.Sprintf("%s due %s: %s", input.Execution.ActionName, e.Due.Format(time.RFC3339), input.Action.Text()),
 	}
 	if held > leastHeld {
@@ -237,13 +231,25 @@ func (j *jobLoop) dispatch(ctx workflow.Context, e *execution, input activities.
 	return err
 }
 
-// retryPolicy translates a job's retry policy.
-func retryPolicy(p *job.RetryPolicy) *temporal.RetryPolicy {
+const (
+	// takeoverInterval is how long the server waits before it has another worker
+	// take over what one lost. It doubles each time, up to the retry interval.
+	takeoverInterval = 200 * time.Millisecond
+
+	// maxTakeovers is how often that happens for one activity.
+	maxTakeovers = 3
+)
+
+// retryPolicy returns the retry policy of an action's activity. When the next attempt
+// begins after one that failed, and which one is the last, says the attempt itself, by
+// the job's retry policy: see [activities.Runner]. What is left to the server is what
+// follows an attempt that was lost.
+func retryPolicy(in *activities.Input) *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
-		InitialInterval:    p.Interval(),
-		BackoffCoefficient: 1,
-		MaximumInterval:    p.Interval(),
-		MaximumAttempts:    int32(p.Attempts()),
+		InitialInterval:    takeoverInterval,
+		BackoffCoefficient: 2,
+		MaximumInterval:    max(takeoverInterval, in.Action.RetryPolicy.Interval()),
+		MaximumAttempts:    int32(in.MaxAttempts - in.Before + maxTakeovers),
 	}
 }
 

@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -116,16 +117,54 @@ func (w *world) retry(ctx workflow.Context, p *pending, in activities.Input, o w
 	if err := p.wait(ctx, w.queued); err != nil {
 		return nil, err
 	}
+	scheduled, policy := workflow.Now(ctx), o.RetryPolicy
+	interval := policy.InitialInterval
 	for attempt := int32(1); ; attempt++ {
-		out, err := w.attempt(p, sending{Input: in, options: o, attempt: attempt})
-		if err == nil || p.cancelled() || !repeatable(err, o.RetryPolicy) || attempt >= o.RetryPolicy.MaximumAttempts {
-			return out, err
-		}
-		p.next = workflow.Now(ctx).Add(o.RetryPolicy.InitialInterval)
-		if err := p.wait(ctx, o.RetryPolicy.InitialInterval); err != nil {
+		if err := p.wait(ctx, max(0, p.Next.Sub(workflow.Now(ctx)))); err != nil { // a worker has it, and gives it up as soon
 			return nil, err
 		}
+		s := sending{Input: in, options: o, number: len(p.Attempts) + 1, began: workflow.Now(ctx).UTC()}
+		out, err := any(nil), w.refuse(p, &s, scheduled)
+		if err == nil {
+			out, err = w.attempt(p, s)
+		}
+		wait, again := followedAfter(err, interval)
+		if !again || p.cancelled() || attempt >= policy.MaximumAttempts {
+			return out, err
+		}
+		p.next = workflow.Now(ctx).Add(wait)
+		if err := p.wait(ctx, wait); err != nil {
+			return nil, err
+		}
+		interval = min(time.Duration(float64(interval)*policy.BackoffCoefficient), policy.MaximumInterval)
 	}
+}
+
+// followedAfter returns how long the server waits before the next attempt, if it makes one.
+func followedAfter(err error, interval time.Duration) (wait time.Duration, again bool) {
+	switch err := err.(type) { //nolint:errorlint // it is not wrapped
+	case *temporal.ApplicationError:
+		return cmp.Or(err.NextRetryDelay(), interval), !err.NonRetryable()
+	case *temporal.TimeoutError:
+		return interval, true
+	default:
+		return 0, false
+	}
+}
+
+// takeUpLimit is how long after its due time a worker takes up what was dispatched ahead.
+const takeUpLimit = 30 * time.Second
+
+// refuse returns why a worker makes no attempt: see [activities.Runner.Run].
+func (w *world) refuse(p *pending, s *sending, scheduled time.Time) error {
+	switch due := s.Execution.Due; {
+	case p.MaybeSent():
+		lost := append(slices.Clone(p.Attempts), job.Attempt{Number: s.number, Start: laterTime(due, scheduled), End: s.began, Outcome: job.OutcomeFailed})
+		return temporal.NewNonRetryableApplicationError("lost", activities.ErrTypeLost, nil, activities.Report{Attempts: lost})
+	case s.number == 1 && scheduled.Before(due) && s.began.After(due.Add(takeUpLimit)):
+		return temporal.NewNonRetryableApplicationError("nothing was sent", activities.ErrTypeUnsent, nil, activities.Report{})
+	}
+	return nil
 }
 
 // wait lets time pass in which no worker has the activity.
@@ -139,18 +178,6 @@ func (p *pending) wait(ctx workflow.Context, d time.Duration) error {
 	return err
 }
 
-// repeatable reports whether the server would try again.
-func repeatable(err error, policy *temporal.RetryPolicy) bool {
-	switch err := err.(type) { //nolint:errorlint // it is not wrapped
-	case *temporal.ApplicationError:
-		return !err.NonRetryable()
-	case *temporal.TimeoutError:
-		return !slices.Contains(policy.NonRetryableErrorTypes, "TemporalTimeout:"+err.TimeoutType().String())
-	default:
-		return false
-	}
-}
-
 // attempt makes one attempt.
 func (w *world) attempt(p *pending, s sending) (any, error) {
 	server, _ := workflow.NewDisconnectedContext(p.ctx) // p.ctx is for those who ask whether it was cancelled
@@ -158,7 +185,6 @@ func (w *world) attempt(p *pending, s sending) (any, error) {
 	if w.fate != nil {
 		becomes = w.fate(s)
 	}
-	s.began = workflow.Now(server).UTC()
 	if becomes == killedHeld {
 		return nil, w.lose(p, server, s)
 	}
@@ -169,7 +195,8 @@ func (w *world) attempt(p *pending, s sending) (any, error) {
 	w.note(server, s)
 	if becomes == killedSent || becomes == killedRecorded {
 		if becomes == killedRecorded {
-			p.Attempts = append(p.Attempts, job.Attempt{Number: int(s.attempt), End: s.at, Outcome: job.OutcomeFailed})
+			p.Attempts = append(p.Attempts, job.Attempt{Number: s.number, End: s.at, Outcome: job.OutcomeFailed})
+			p.Next = s.at.Add(s.Action.RetryPolicy.Interval())
 		}
 		return nil, w.lose(p, server, s)
 	}
@@ -177,13 +204,16 @@ func (w *world) attempt(p *pending, s sending) (any, error) {
 		return nil, err
 	}
 	out, err := w.outcome(s)
-	p.Attempts = append(p.Attempts, job.Attempt{Number: int(s.attempt)})
+	p.Attempts = append(p.Attempts, job.Attempt{Number: s.number})
 	out.Attempts = p.Attempts
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		report := activities.Report{Attempts: p.Attempts}
 		_ = failed.Details(&report.Lead)
 		err = temporal.NewApplicationErrorWithOptions(failed.Message(), failed.Type(),
-			temporal.ApplicationErrorOptions{NonRetryable: failed.NonRetryable(), Details: []any{report}})
+			temporal.ApplicationErrorOptions{
+				NonRetryable:   failed.NonRetryable() || s.Before+s.number >= s.MaxAttempts,
+				NextRetryDelay: s.Action.RetryPolicy.Interval(), Details: []any{report},
+			})
 	}
 	return out, err
 }
@@ -203,7 +233,7 @@ func (w *world) hold(p *pending, server workflow.Context, s sending, becomes fat
 	if p.cancelled() {
 		return false, unsent
 	}
-	p.Sent, p.until = int(s.attempt), laterTime(due, workflow.Now(server)).Add(leaseAfter)
+	p.Sent, p.until = s.number, laterTime(due, workflow.Now(server)).Add(leaseAfter)
 	if becomes == killedFenced {
 		return false, w.lose(p, server, s)
 	}

@@ -88,7 +88,7 @@ type sending struct {
 	options workflow.ActivityOptions
 	began   time.Time // when a worker had it; it is held until at
 	at      time.Time
-	attempt int32
+	number  int // of the attempt in its activity, 1 for the first that is sent
 }
 
 // A run is one run of the job's workflow.
@@ -305,7 +305,7 @@ func (w *world) note(ctx workflow.Context, s sending) {
 	w.sent = append(w.sent, s)
 	run := &w.runs[len(w.runs)-1]
 	run.id = workflow.GetInfo(ctx).WorkflowExecution.RunID
-	if s.attempt == 1 && s.Before == 0 && s.Execution.ActionName == job.MainAction {
+	if s.number == 1 && s.Before == 0 && s.Execution.ActionName == job.MainAction {
 		run.executions++
 	}
 }
@@ -332,7 +332,7 @@ func (w *world) outcome(s sending) (activities.Output, error) {
 func (w *world) executions() []sending {
 	var out []sending
 	for _, s := range w.sent {
-		if s.attempt == 1 && s.Before == 0 && s.Execution.ActionName == job.MainAction {
+		if s.number == 1 && s.Before == 0 && s.Execution.ActionName == job.MainAction {
 			out = append(out, s)
 		}
 	}
@@ -365,7 +365,7 @@ func (w *world) starts() []string {
 func (w *world) lines() []string {
 	out := []string{}
 	for _, s := range w.sent {
-		out = append(out, fmt.Sprintf("%s %s#%d", clock(s.at), s.Execution.ActionName, s.Before+int(s.attempt)))
+		out = append(out, fmt.Sprintf("%s %s#%d", clock(s.at), s.Execution.ActionName, s.Before+s.number))
 	}
 	return out
 }

@@ -81,9 +81,9 @@ func (s *Service) replaceCollection(ctx context.Context, c job.Collection, expec
 // starts its workflow. The name keeps the quota; should the start fail, the
 // subscription forgets it.
 func (s *Service) createCollection(ctx context.Context, c job.Collection) (job.Collection, error) {
-	c.Generation = 1
+	c.Generation = int(s.now().UnixMicro()) // no other collection of that name had it, nor will have
 	rules := c.Properties.Rules(s.limits)
-	err := s.register(ctx, c.Key.Subscription,
+	err := s.registerCollection(ctx, c.Key.Subscription,
 		workflows.RegisterCollectionRequest{Name: c.Key.Path(), Plan: rules.Plan, Limit: rules.Collections})
 	if err != nil {
 		return job.Collection{}, err
@@ -97,9 +97,9 @@ func (s *Service) createCollection(ctx context.Context, c job.Collection) (job.C
 	}, workflows.TypeCollection, workflows.CollectionInput{Collection: c})
 }
 
-// register registers a collection in its subscription, whose workflow is
+// registerCollection registers a collection in its subscription, whose workflow is
 // started with the first one.
-func (s *Service) register(ctx context.Context, subscription string, r workflows.RegisterCollectionRequest) error {
+func (s *Service) registerCollection(ctx context.Context, subscription string, r workflows.RegisterCollectionRequest) error {
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	id := job.SubscriptionWorkflowID(subscription)

@@ -36,18 +36,16 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job
 		return job.Job{}, false, err
 	}
 	err = s.contend(ctx, func() error {
-		collection, err := s.Collection(ctx, k.Collection)
-		if err != nil {
-			return err
-		}
-		k.Collection = collection.Key
 		current, err := s.Job(ctx, k)
 		if job.KindOf(err) == job.KindNotFound {
-			j, err = s.create(ctx, collection, k, body)
+			j, err = s.create(ctx, k, body)
 			created = err == nil
 			return err
 		}
 		if err != nil {
+			return err
+		}
+		if _, err := s.Collection(ctx, k.Collection); err != nil { // it may be about to be deleted, and its jobs with it
 			return err
 		}
 		if err := changeable(&current); err != nil {
@@ -135,9 +133,14 @@ func (s *Service) parseOptions(current *job.Job) job.ParseOptions {
 
 // create registers the job's name in its collection and starts its workflow.
 // The name keeps the quota; should the start fail, the collection forgets it.
-func (s *Service) create(ctx context.Context, c job.Collection, k job.Key, body []byte) (job.Job, error) {
+func (s *Service) create(ctx context.Context, k job.Key, body []byte) (job.Job, error) {
 	ctx, cancel := context.WithTimeout(ctx, workflows.StartWithin) // which the collection counts from the registration
 	defer cancel()
+	c, err := s.rememberedCollection(ctx, k.Collection)
+	if err != nil {
+		return job.Job{}, err
+	}
+	k.Collection = c.Key
 	now := s.now()
 	definition, err := job.ParseDefinition(body, job.ParseOptions{Limits: s.limits, Now: now, ID: k.ARMID()})
 	if err != nil {
@@ -146,13 +149,7 @@ func (s *Service) create(ctx context.Context, c job.Collection, k job.Key, body 
 	if err := s.checkActions(&definition.Action); err != nil {
 		return job.Job{}, err
 	}
-	var registered workflows.RegisterResult
-	err = s.update(ctx, updateTimeout, c.Key.WorkflowID(), workflows.UpdateRegister, &registered, workflows.RegisterRequest{
-		Name: k.Name, Demands: definition.Demands(now), Rules: new(c.Properties.Rules(s.limits)), Generation: c.Generation,
-	})
-	if calls.IsGone(err) {
-		return job.Job{}, missingCollection(c.Key)
-	}
+	registered, err := s.registerJob(ctx, &c, workflows.RegisterJob{Name: k.Name, Demands: definition.Demands(now)})
 	if err != nil {
 		return job.Job{}, err
 	}

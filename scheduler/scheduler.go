@@ -53,6 +53,9 @@ type Service struct {
 	check     func(*job.Action) error
 	statuses  statuses
 	writes    writeProbe
+
+	collections   collections
+	registrations registrations
 }
 
 // New returns a service.

@@ -118,7 +118,7 @@ func (s *slow) ExecuteWorkflow(ctx context.Context, _ client.StartWorkflowOption
 type registered struct{ client.WorkflowUpdateHandle }
 
 func (registered) Get(_ context.Context, result any) error {
-	*result.(*workflows.RegisterResult) = workflows.RegisterResult{Name: key.Name, New: true}
+	*result.(*[]workflows.RegisterResult) = []workflows.RegisterResult{{Name: key.Name}}
 	return nil
 }
 

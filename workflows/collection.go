@@ -27,20 +27,24 @@ type PutRequest struct {
 	Expected int        `json:"expected,omitempty"` // the generation that the caller read; 0 for whichever
 }
 
-// A RegisterRequest asks for a name for a new job.
+// A RegisterRequest asks for names for new jobs.
 type RegisterRequest struct {
-	Name       string      `json:"name"`
-	Limit      int         `json:"limit,omitempty"` // how many jobs the collection may hold; without Rules
-	Rules      *job.Rules  `json:"rules,omitempty"`
-	Generation int         `json:"generation,omitempty"` // of the collection whose rules these are; 0 for whichever
-	Demands    job.Demands `json:"demands,omitzero"`
+	Jobs       []RegisterJob `json:"jobs"`
+	Rules      job.Rules     `json:"rules"`
+	Generation int           `json:"generation,omitempty"` // of the collection whose rules these are; 0 for whichever
 }
 
-// A RegisterResult says what the name stands for.
+// A RegisterJob is one of the jobs that names are asked for.
+type RegisterJob struct {
+	Name    string      `json:"name"`
+	Demands job.Demands `json:"demands,omitzero"`
+}
+
+// A RegisterResult says what one of the names stands for.
 type RegisterResult struct {
-	Name    string `json:"name"`    // as it was first written
-	New     bool   `json:"new"`     // nobody had the name
-	Resting bool   `json:"resting"` // the collection is not enabled
+	Name    string `json:"name"`              // as it was first written
+	Resting bool   `json:"resting,omitempty"` // the collection is not enabled
+	Refused string `json:"refused,omitempty"` // why the rules do not allow it; the other members mean nothing then
 }
 
 // A ClaimRequest asks whether a job may demand more than it did, or tells that
@@ -97,7 +101,7 @@ func (c *collection) handle(ctx workflow.Context) error {
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdatePut, c.put,
 			workflow.UpdateHandlerOptions{Validator: c.mayPut, Description: "replace the properties"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateRegister, c.register,
-			workflow.UpdateHandlerOptions{Validator: c.mayRegister, Description: "reserve a name for a new job"}),
+			workflow.UpdateHandlerOptions{Validator: c.mayRegister, Description: "reserve names for new jobs"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateClaim, c.claim,
 			workflow.UpdateHandlerOptions{Validator: c.mayClaim, Description: "ask whether a job may demand more"}),
 		c.command(ctx, UpdateEnable, "enable the job collection",
@@ -287,39 +291,60 @@ func (c *collection) setState(ctx workflow.Context, s job.CollectionState) error
 	})
 }
 
+// mayRegister refuses a single job that the rules do not allow: that leaves nothing in
+// the history.
 func (c *collection) mayRegister(_ workflow.Context, r RegisterRequest) error {
-	if err := c.current(r.Generation); err != nil || c.find(r.Name) >= 0 {
+	if err := c.current(r.Generation); err != nil {
 		return err
 	}
-	rules := r.Rules
-	if rules == nil {
-		rules = &job.Rules{Jobs: r.Limit, Authentication: true}
+	if len(r.Jobs) != 1 {
+		return nil
+	}
+	if why := c.refuses(&r.Jobs[0], &r.Rules); why != "" {
+		return refuse(ErrTypeConflict, why)
+	}
+	return nil
+}
+
+// refuses returns why the rules do not allow a job; "" if they do, or its name is
+// registered.
+func (c *collection) refuses(applicant *RegisterJob, rules *job.Rules) string {
+	if c.find(applicant.Name) >= 0 {
+		return ""
 	}
 	for _, rules := range []*job.Rules{rules, c.pending} {
 		if rules == nil {
 			continue
 		}
-		why := rules.RefusesAnother(c.Key.Name, r.Name, len(c.entries))
+		why := rules.RefusesAnother(c.Key.Name, applicant.Name, len(c.entries))
 		if why == "" {
-			why = rules.RefusesJob(c.Key.Name, r.Name, r.Demands)
+			why = rules.RefusesJob(c.Key.Name, applicant.Name, applicant.Demands)
 		}
 		if why != "" {
-			return refuse(ErrTypeConflict, why)
+			return why
 		}
 	}
-	return nil
+	return ""
 }
 
-func (c *collection) register(ctx workflow.Context, r RegisterRequest) (RegisterResult, error) {
-	result := RegisterResult{Name: r.Name, Resting: c.resting()}
-	if i := c.find(r.Name); i >= 0 {
-		c.contest(ctx, i)
-		result.Name = c.entries[i].Name
-		return result, nil
+// register returns a result for each of the jobs, in their order.
+func (c *collection) register(ctx workflow.Context, r RegisterRequest) ([]RegisterResult, error) {
+	results := make([]RegisterResult, len(r.Jobs))
+	for n := range r.Jobs {
+		applicant, result := &r.Jobs[n], &results[n]
+		if result.Refused = c.refuses(applicant, &r.Rules); result.Refused != "" {
+			c.note()
+			continue
+		}
+		result.Name, result.Resting = applicant.Name, c.resting()
+		if i := c.find(applicant.Name); i >= 0 {
+			c.contest(ctx, i)
+			result.Name = c.entries[i].Name
+			continue
+		}
+		c.add(Registration{Name: applicant.Name, Unverified: workflow.Now(ctx), Resting: c.resting(), Demands: applicant.Demands, Generation: 1})
 	}
-	result.New = true
-	c.add(Registration{Name: r.Name, Unverified: workflow.Now(ctx), Resting: c.resting(), Demands: r.Demands, Generation: 1})
-	return result, nil
+	return results, nil
 }
 
 func (c *collection) mayClaim(_ workflow.Context, r ClaimRequest) error {

@@ -20,8 +20,8 @@ func TestRegister(t *testing.T) {
 		a, b := h.register(time.Second, "One", 2), h.register(2*time.Second, "two", 2)
 		listed := h.listed(3 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
-		require.Equal(t, workflows.RegisterResult{Name: "One", New: true}, a.ok(t))
-		require.Equal(t, workflows.RegisterResult{Name: "two", New: true}, b.ok(t))
+		require.Equal(t, []workflows.RegisterResult{{Name: "One"}}, a.ok(t))
+		require.Equal(t, []workflows.RegisterResult{{Name: "two"}}, b.ok(t))
 		require.Equal(t, []workflows.Listed{{Name: "One", Sequence: 1}, {Name: "two", Sequence: 2}}, *listed, "in the order in which they were created")
 	})
 	t.Run("shows an existing job as it was first written", func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestRegister(t *testing.T) {
 		a := h.register(time.Second, "nIGHTLYä", 1)
 		names := h.names(2 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
-		require.Equal(t, workflows.RegisterResult{Name: "NightlyÄ"}, a.ok(t), "although the collection is full")
+		require.Equal(t, []workflows.RegisterResult{{Name: "NightlyÄ"}}, a.ok(t), "although the collection is full")
 		require.Equal(t, []string{"NightlyÄ"}, *names)
 	})
 	t.Run("tells whether the collection's jobs rest", func(t *testing.T) {
@@ -39,8 +39,8 @@ func TestRegister(t *testing.T) {
 			h := newHall(t, state, "a")
 			a, b := h.register(time.Second, "a", 5), h.register(time.Second, "b", 5)
 			require.ErrorIs(t, h.run(10*time.Second), errStopped)
-			require.Equal(t, workflows.RegisterResult{Name: "a", Resting: true}, a.ok(t))
-			require.Equal(t, workflows.RegisterResult{Name: "b", New: true, Resting: true}, b.ok(t))
+			require.Equal(t, []workflows.RegisterResult{{Name: "a", Resting: true}}, a.ok(t))
+			require.Equal(t, []workflows.RegisterResult{{Name: "b", Resting: true}}, b.ok(t))
 		}
 	})
 	t.Run("is refused when the collection is full", func(t *testing.T) {
@@ -53,16 +53,32 @@ func TestRegister(t *testing.T) {
 		text := a.refused(t, workflows.ErrTypeConflict)
 		require.Contains(t, text, "2 jobs")
 		require.Contains(t, text, "'c'")
-		require.Equal(t, workflows.RegisterResult{Name: "c", New: true}, b.ok(t), "a job has gone meanwhile")
+		require.Equal(t, []workflows.RegisterResult{{Name: "c"}}, b.ok(t), "a job has gone meanwhile")
 	})
-	t.Run("is refused by the mere limit of an older caller as well", func(t *testing.T) {
+	t.Run("reserves several names at once, and refuses each by itself", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a")
-		full := h.update(time.Second, workflows.UpdateRegister, workflows.RegisterRequest{Name: "b", Limit: 1})
-		room := h.update(2*time.Second, workflows.UpdateRegister, workflows.RegisterRequest{Name: "b", Limit: 2})
+		h := newHall(t, job.CollectionDisabled, "a")
+		rules := upTo(3)
+		rules.Authentication = false
+		all := h.update(time.Second, workflows.UpdateRegister, registering(rules, 0,
+			workflows.RegisterJob{Name: "b"}, workflows.RegisterJob{Name: "c", Demands: job.Demands{Authenticates: true}},
+			workflows.RegisterJob{Name: "A"}, workflows.RegisterJob{Name: "d"}, workflows.RegisterJob{Name: "e"}, workflows.RegisterJob{Name: "B"}))
+		none := h.update(2*time.Second, workflows.UpdateRegister, registering(rules, 0, workflows.RegisterJob{Name: "f"}, workflows.RegisterJob{Name: "g"}))
+		names := h.names(3 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
-		full.refused(t, workflows.ErrTypeConflict)
-		room.ok(t)
+		results := all.ok(t).([]workflows.RegisterResult)
+		require.Len(t, results, 6)
+		for i, name := range []string{"b", "", "a", "d", "", "b"} {
+			require.Equal(t, name, results[i].Name)
+			require.Equal(t, name != "", results[i].Resting)
+			require.Equal(t, name == "", results[i].Refused != "")
+		}
+		require.Contains(t, results[1].Refused, "'c'")
+		require.Contains(t, results[4].Refused, "quota of 3 jobs")
+		for _, r := range none.ok(t).([]workflows.RegisterResult) {
+			require.Contains(t, r.Refused, "quota of 3 jobs")
+		}
+		require.Equal(t, []string{"a", "b", "d"}, *names)
 	})
 	t.Run("never exceeds the limit when all come at once", func(t *testing.T) {
 		t.Parallel()
@@ -73,15 +89,14 @@ func TestRegister(t *testing.T) {
 		}
 		names := h.names(2 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
-		created := 0
-		for _, r := range replies {
+		for i, r := range replies {
 			if r.err != nil {
 				r.refused(t, workflows.ErrTypeConflict)
-			} else if r.ok(t).(workflows.RegisterResult).New {
-				created++
+				require.False(t, slices.Contains(*names, fmt.Sprint("job", i%20)))
+			} else {
+				require.Contains(t, *names, r.ok(t).([]workflows.RegisterResult)[0].Name)
 			}
 		}
-		require.Equal(t, 10, created)
 		require.Len(t, *names, 10)
 	})
 }
@@ -250,7 +265,7 @@ func TestPut(t *testing.T) {
 		before, after := h.answered(3900*time.Millisecond, a), h.answered(4100*time.Millisecond, a)
 		h.at(3500*time.Millisecond, func() { started = true })
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
-		require.False(t, registered.ok(t).(workflows.RegisterResult).Resting)
+		require.False(t, registered.ok(t).([]workflows.RegisterResult)[0].Resting)
 		require.Equal(t, []string{"00:00:04 a collection false"}, h.heard())
 		require.False(t, *before)
 		require.True(t, *after)
@@ -481,7 +496,7 @@ func TestACollectionContinuesAsNewWithItsRegistry(t *testing.T) {
 		passes  bool // whether names came and went
 	}{
 		{"after a thousand changes", func(h *hall) {
-			h.pass(500, "passing", workflows.RegisterRequest{Name: "passing", Rules: upTo(4)})
+			h.pass(500, "passing", registering(upTo(4), 0, workflows.RegisterJob{Name: "passing"}))
 		}, 10 * time.Second, true},
 		{"when the server suggests it", func(h *hall) {
 			h.at(time.Second, func() { h.env.SetContinueAsNewSuggested(true) })

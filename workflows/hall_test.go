@@ -56,8 +56,12 @@ func upTo(jobs int) *job.Rules {
 	return &job.Rules{Plan: "Standard", Jobs: jobs, MinRecurrence: time.Minute, Authentication: true, Collections: 100}
 }
 
+func registering(rules *job.Rules, generation int, jobs ...workflows.RegisterJob) workflows.RegisterRequest {
+	return workflows.RegisterRequest{Jobs: jobs, Rules: *rules, Generation: generation}
+}
+
 func (h *hall) register(after time.Duration, name string, limit int) *reply {
-	return h.update(after, workflows.UpdateRegister, workflows.RegisterRequest{Name: name, Rules: upTo(limit)})
+	return h.update(after, workflows.UpdateRegister, registering(upTo(limit), 0, workflows.RegisterJob{Name: name}))
 }
 
 func (h *hall) put(after time.Duration, state job.CollectionState) *reply {

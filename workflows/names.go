@@ -33,7 +33,7 @@ const (
 // What a [Collection] answers besides.
 const (
 	UpdatePut      = "put"      // takes a PutRequest
-	UpdateRegister = "register" // takes a RegisterRequest, returns a RegisterResult; of a Subscription a RegisterCollectionRequest and a string
+	UpdateRegister = "register" // takes a RegisterRequest, returns a list of RegisterResult; of a Subscription a RegisterCollectionRequest and a string
 	UpdateClaim    = "claim"    // takes a ClaimRequest
 	QueryJobs      = "jobs"     // returns a []Listed
 	SignalRemoved  = "removed"  // a job of that name is gone; of a Subscription, a collection

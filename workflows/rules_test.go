@@ -21,7 +21,7 @@ func TestACollectionKeepsItsRules(t *testing.T) {
 			return h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Rules: rules})
 		},
 		"a new job": func(h *hall, rules *job.Rules, d job.Demands) *reply {
-			return h.update(time.Second, workflows.UpdateRegister, workflows.RegisterRequest{Name: "b", Rules: rules, Demands: d})
+			return h.update(time.Second, workflows.UpdateRegister, registering(rules, 0, workflows.RegisterJob{Name: "b", Demands: d}))
 		},
 		"a change of a job": func(h *hall, rules *job.Rules, d job.Demands) *reply {
 			return h.update(time.Second, workflows.UpdateClaim, workflows.ClaimRequest{Name: "a", Job: 2, Rules: rules, Demands: d})
@@ -68,7 +68,7 @@ func TestACollectionKeepsItsRules(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := newHall(t, job.CollectionEnabled, tt.jobs...)
-			r := h.update(time.Second, workflows.UpdateRegister, workflows.RegisterRequest{Name: "x", Rules: upTo(2)})
+			r := h.update(time.Second, workflows.UpdateRegister, registering(upTo(2), 0, workflows.RegisterJob{Name: "x"}))
 			if tt.put {
 				h.events = nil
 				r = h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Rules: upTo(2)})
@@ -90,7 +90,7 @@ func TestWhatWasDecidedByPropertiesThatAreNotInForceIsRefused(t *testing.T) {
 			return h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Rules: upTo(9), Expected: generation})
 		},
 		"a new job": func(h *hall, generation int) *reply {
-			return h.update(time.Second, workflows.UpdateRegister, workflows.RegisterRequest{Name: "b", Rules: upTo(9), Generation: generation})
+			return h.update(time.Second, workflows.UpdateRegister, registering(upTo(9), generation, workflows.RegisterJob{Name: "b"}))
 		},
 		"a change of a job": func(h *hall, generation int) *reply {
 			return h.update(time.Second, workflows.UpdateClaim, workflows.ClaimRequest{Name: "a", Job: 2, Rules: upTo(9), Generation: generation})
@@ -164,7 +164,7 @@ func TestAChangeOfThePlan(t *testing.T) {
 		h.full = "The subscription has enough of them."
 		r := h.change(10*time.Second, hourly, 0)
 		by := h.update(20*time.Second, workflows.UpdateRegister,
-			workflows.RegisterRequest{Name: "b", Rules: upTo(9), Generation: 1, Demands: job.Demands{Spacing: time.Minute}})
+			registering(upTo(9), 1, workflows.RegisterJob{Name: "b", Demands: job.Demands{Spacing: time.Minute}}))
 		got := h.handOver(40 * time.Second)
 		require.Equal(t, h.full+" (type: Conflict, retryable: false)", r.failed(t, workflows.ErrTypeConflict), "without the activity's part in it")
 		require.Equal(t, h.input.Collection, got.Collection)
@@ -178,7 +178,7 @@ func TestAChangeOfThePlan(t *testing.T) {
 		const during = 12 * time.Second
 		minute := job.Demands{Spacing: time.Minute}
 		register := func(name string, d job.Demands) *reply {
-			return h.update(during, workflows.UpdateRegister, workflows.RegisterRequest{Name: name, Rules: upTo(9), Generation: 1, Demands: d})
+			return h.update(during, workflows.UpdateRegister, registering(upTo(9), 1, workflows.RegisterJob{Name: name, Demands: d}))
 		}
 		claim := func(d job.Demands) *reply {
 			return h.update(during, workflows.UpdateClaim, workflows.ClaimRequest{Name: "a", Job: 2, Rules: upTo(9), Generation: 1, Demands: d})

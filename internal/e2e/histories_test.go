@@ -301,7 +301,7 @@ func collectionLife(t *testing.T, s *stack, jobs string) string {
 	// A name whose workflow was never started, as after a crash in between.
 	handle, err := s.temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
 		WorkflowID: k.WorkflowID(), UpdateName: workflows.UpdateRegister, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{workflows.RegisterRequest{Name: "never", Limit: 10}},
+		Args: []any{workflows.RegisterRequest{Jobs: []workflows.RegisterJob{{Name: "never"}}, Rules: job.Rules{Jobs: 10, Authentication: true}}},
 	})
 	require.NoError(t, err)
 	require.NoError(t, handle.Get(t.Context(), nil))

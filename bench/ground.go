@@ -61,6 +61,7 @@ func newGround(ctx context.Context, o options, log *slog.Logger) (_ *ground, err
 		return nil, err
 	}
 	g.closeWith(func() error { return os.RemoveAll(data) })
+	worker.SetCachedWorkflows(worker.DefaultCachedWorkflows) // before the server starts its own workers
 	server, err := devserver.Start(ctx, devserver.Options{
 		DataDir: data, Listen: "127.0.0.1:0", Synchronous: o.synchronous,
 		SearchAttributes: scheduler.SearchAttributes(), // no log: what fails is told to who called, and removing schedules at work fails many

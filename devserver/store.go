@@ -100,8 +100,8 @@ func openSQLite(databaseName string) (*sql.DB, error) {
 	return sql.Open("sqlite", "file:"+databaseName+"?mode=rwc&_pragma=busy_timeout=2000&_pragma=journal_mode=wal&_pragma=synchronous=full")
 }
 
-// setUpSchema creates the tables in one transaction, so that dying half-way
-// leaves an empty database and not half a schema.
+// setUpSchema creates the tables, and drops indexes that cost more than they help, in
+// one transaction, so that dying half-way leaves an empty database and not half a schema.
 func setUpSchema(databaseName string) (err error) {
 	db, err := openSQLite(databaseName)
 	if err != nil {
@@ -127,11 +127,50 @@ func setUpSchema(databaseName string) (err error) {
 		if _, err := tx.Exec("INSERT INTO devserver_schema (version) VALUES (?)", schemaVersion); err != nil {
 			return err
 		}
-		return tx.Commit()
 	case err != nil:
 		return err
 	case version != schemaVersion:
 		return fmt.Errorf("it has schema %s and this program needs %s: use the version of the program that made it, or another data directory", version, schemaVersion)
+	}
+	if err := dropIndexes(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// keptIndexes are those of the table that workflows are listed from that are kept. The
+// server has an index for each of the columns that a list may be filtered by, most of
+// which are empty; to keep all of them up to date took a quarter of the time in which a
+// job is created. A list by other columns reads all workflows.
+var keptIndexes = []string{
+	"default_idx", "by_workflow_id", "by_workflow_type", "by_status", "by_execution_time",
+	"by_keyword_01", "by_keyword_02", "by_keyword_03", "by_keyword_04", "by_keyword_05",
+}
+
+func dropIndexes(tx *sql.Tx) (err error) {
+	rows, err := tx.Query("SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'executions_visibility' AND sql IS NOT NULL")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if slices.Contains(keptIndexes, name) {
+			continue
+		}
+		if _, err := tx.Exec("DROP INDEX " + name); err != nil { // a name of the server's schema
+			return err
+		}
 	}
 	return nil
 }

@@ -27,13 +27,6 @@ type Options struct {
 	Lead      activities.Lead // the zero Lead means activities.DefaultLead
 	Log       *slog.Logger
 	Now       func() time.Time // this machine's clock; nil means time.Now
-
-	// CachedWorkflows is how many workflows the workers of this process keep in
-	// memory, those that were at work last. Each takes about 60 kB. Another one
-	// that wakes up is replayed from its history first. 0 means
-	// DefaultCachedWorkflows. What the first worker of a process is told holds
-	// for all of them.
-	CachedWorkflows int
 }
 
 // An attempt that is under way when the worker stops may go on for grace;
@@ -47,9 +40,16 @@ const (
 // minute, and has a worker beside any number of sleeping ones stay small.
 const DefaultCachedWorkflows = 2200
 
+// SetCachedWorkflows sets how many workflows the workers of this process keep in memory,
+// those that were at work last; otherwise it is the SDK's default, 10,000. Each takes some
+// 20 to 60 kB. Another one that wakes up is replayed from its history first.
+//
+// It has no effect once a worker of the process was started, and an embedded Temporal
+// server starts some.
+func SetCachedWorkflows(n int) { worker.SetStickyWorkflowCacheSize(n) }
+
 // New returns a worker for all of Almanac. Start and Stop it.
 func New(o Options) worker.Worker {
-	worker.SetStickyWorkflowCacheSize(cmp.Or(o.CachedWorkflows, DefaultCachedWorkflows))
 	w := worker.New(o.Client, workflows.TaskQueue, worker.Options{
 		WorkerStopTimeout: stopTimeout,
 

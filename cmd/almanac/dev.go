@@ -89,6 +89,7 @@ func runDev(ctx context.Context, c devConfig) error {
 		return err
 	}
 	defer l.Close()
+	worker.SetCachedWorkflows(c.cached) // before the server starts its own workers
 	server, err := devserver.Start(ctx, devserver.Options{
 		DataDir: c.data, Listen: c.temporal, UIListen: c.ui, Synchronous: c.synchronous,
 		SearchAttributes: scheduler.SearchAttributes(), Log: c.log.With("component", "server"),
@@ -109,7 +110,7 @@ func runDev(ctx context.Context, c devConfig) error {
 	defer temporal.Close()
 	defer c.senders.Close()
 	w := worker.New(worker.Options{
-		Client: temporal, Converter: data, Senders: c.senders.ByType(), Lead: c.lead, CachedWorkflows: c.cached, Log: c.log,
+		Client: temporal, Converter: data, Senders: c.senders.ByType(), Lead: c.lead, Log: c.log,
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)

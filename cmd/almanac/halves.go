@@ -103,7 +103,8 @@ way may end before the worker does.`,
 		if err := s.check(); err != nil {
 			return err
 		}
-		o := worker.Options{Lead: lead(), CachedWorkflows: *cached, Log: logger(cmd.ErrOrStderr())}
+		worker.SetCachedWorkflows(*cached)
+		o := worker.Options{Lead: lead(), Log: logger(cmd.ErrOrStderr())}
 		return runWorker(cmd.Context(), senders(), o, keys(), cmd.OutOrStdout())
 	}
 	return cmd

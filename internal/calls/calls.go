@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,7 +40,7 @@ const (
 // Query asks an open workflow in the client's namespace and puts the answer into
 // result. The error is a [serviceerror.NotFound] if no open workflow has that id.
 func Query(ctx context.Context, c client.Client, namespace, workflowID, name string, result any) error {
-	timeout, start := firstTimeout, time.Now()
+	timeout, start, misreadings := firstTimeout, time.Now(), 0
 	for {
 		attempt, cancel := context.WithTimeout(ctx, timeout)
 		answer, err := c.QueryWorkflowWithOptions(attempt, &client.QueryWorkflowWithOptionsRequest{
@@ -60,6 +61,11 @@ func Query(ctx context.Context, c client.Client, namespace, workflowID, name str
 			return serviceerror.NewNotFound("the workflow is closed")
 		case err == nil:
 			return answer.QueryResult.Get(result)
+		case isMisread(err) && misreadings < mostMisreadings:
+			misreadings++
+			if err := Sleep(ctx, pause); err != nil {
+				return err
+			}
 		case !silent && !IsTimeout(err), ctx.Err() != nil, time.Since(start) > limit:
 			return err
 		default:
@@ -70,6 +76,19 @@ func Query(ctx context.Context, c client.Client, namespace, workflowID, name str
 			timeout = min(2*timeout, mostTimeout)
 		}
 	}
+}
+
+// mostMisreadings is how often a query that a worker answered by a wrong replay is
+// asked again.
+const mostMisreadings = 5
+
+// isMisread reports whether a worker says that a workflow's code does not match its
+// history. A worker that has a workflow not in its cache any more, and reads its history
+// while that grows, takes what came last for new (github.com/temporalio/sdk-go/issues/755).
+// It reads it anew for the next query.
+func isMisread(err error) bool {
+	failed, ok := errors.AsType[*serviceerror.QueryFailed](err)
+	return ok && strings.Contains(failed.Message, "TMPRL1100")
 }
 
 // unstick has the server ask any worker about a workflow, and not the one that

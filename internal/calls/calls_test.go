@@ -113,6 +113,7 @@ var (
 	broken  = serviceerror.NewInternal("broken")
 	failed  = serviceerror.NewWorkflowNotReady("unexpected workflow task failure")
 	idle    = serviceerror.NewFailedPrecondition("no poller seen for task queue recently, worker may be down")
+	misread = serviceerror.NewQueryFailed("[TMPRL1100] During replay, a matching Timer command was expected")
 	refused = temporal.NewNonRetryableApplicationError("not now", "Conflict", nil)
 	gone    = temporal.NewNonRetryableApplicationError("about to end", calls.ErrTypeGone, nil)
 )
@@ -146,6 +147,8 @@ func TestQuery(t *testing.T) {
 		{"is put again for some seconds if all workers are silent", []answer{{silent: true}}, 10, "", calls.IsTimeout},
 		{"is put again for as long if the server gives up waiting", []answer{{err: serviceerror.NewDeadlineExceeded("late")}}, 37, "", calls.IsTimeout},
 		{"is put again for a few seconds if no worker asks for work", []answer{{err: idle}}, 12, "", calls.IsTimeout},
+		{"is put again if a worker misread the history, which grew meanwhile", []answer{{err: misread}, {err: misread}, {value: "hello"}}, 3, "hello", nil},
+		{"is put again a few times if workers go on to misread it", []answer{{err: misread}}, 6, "", is(misread)},
 		{"that a run handed over is not one that a worker was silent about",
 			[]answer{{silent: true}, {rejected: handedOn}, {silent: true}, {value: "hello"}}, 4, "hello", nil},
 		{"is not put again after any other error", []answer{{err: broken}}, 1, "", is(broken)},

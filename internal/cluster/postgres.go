@@ -75,9 +75,9 @@ func credential(name string) (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(errUID, errGID)
 }
 
-// start makes the database and starts the server.
+// start makes the database, in place of one that is there, and starts the server.
 func (p *postgres) start(ctx context.Context) error {
-	if err := os.MkdirAll(p.data, 0o700); err != nil {
+	if err := errors.Join(os.RemoveAll(p.data), os.MkdirAll(p.data, 0o700)); err != nil {
 		return err
 	}
 	if p.owner != nil {

@@ -25,12 +25,14 @@ type Report struct {
 }
 
 func unsent(why error, attempts []job.Attempt) error {
-	return final(why.Error(), ErrTypeUnsent, attempts)
+	return notMade(why.Error(), ErrTypeUnsent, attempts, 0)
 }
 
-func final(message, errType string, attempts []job.Attempt) error {
+// notMade returns the error of an attempt that was not made. The server makes another one
+// after again; 0: none.
+func notMade(message, errType string, attempts []job.Attempt, again time.Duration) error {
 	return temporal.NewApplicationErrorWithOptions(message, errType, temporal.ApplicationErrorOptions{
-		NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{Report{Attempts: attempts}},
+		NonRetryable: again == 0, NextRetryDelay: again, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{Report{Attempts: attempts}},
 	})
 }
 
@@ -39,6 +41,7 @@ type Ending struct {
 	Report        // with a record of an attempt that was lost after its request may have left
 	Unsent   bool // the last attempt was not sent; it has no record
 	Lost     bool // nothing was heard of its worker any more
+	More     bool // the last attempt failed, and another was to follow: so many were lost that the server made none
 	Canceled bool // the server cancelled it when no worker had it; it says nothing of earlier attempts
 }
 
@@ -51,6 +54,7 @@ func EndingOf(err error, since, until time.Time) Ending {
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && !lost {
 		_ = failed.Details(&e.Report) // nothing is known of what cannot be read
 		e.Unsent, e.Lost = failed.Type() == ErrTypeUnsent, failed.Type() == ErrTypeLost
+		e.More = failed.Type() == ErrTypeFailed && !failed.NonRetryable()
 		return e
 	}
 	if !lost {

@@ -42,9 +42,10 @@ func TestEndingOf(t *testing.T) {
 	}{
 		{"a success", nil, activities.Ending{}},
 		{"a failure", failed(activities.ErrTypeFailed, activities.Report{Attempts: one, Lead: 700}),
-			activities.Ending{Report: activities.Report{Attempts: one, Lead: 700}}},
-		{"a failure without details", failed(activities.ErrTypeFailed), activities.Ending{}},
-		{"a failure whose details cannot be read", failed(activities.ErrTypeFailed, "text"), activities.Ending{}},
+			activities.Ending{Report: activities.Report{Attempts: one, Lead: 700}, More: true}},
+		{"the last failure", temporal.NewNonRetryableApplicationError("refused", activities.ErrTypeFailed, nil, report(one...)), activities.Ending{Report: report(one...)}},
+		{"a failure without details", failed(activities.ErrTypeFailed), activities.Ending{More: true}},
+		{"a failure whose details cannot be read", failed(activities.ErrTypeFailed, "text"), activities.Ending{More: true}},
 		{"another application error", failed("Other"), activities.Ending{}},
 		{"another error", errors.New("something else"), activities.Ending{}},
 		{"nothing was sent", failed(activities.ErrTypeUnsent, report()), activities.Ending{Unsent: true}},

@@ -43,8 +43,9 @@ const (
 	// time, or after it was asked for if that comes later.
 	leaseTime = time.Second
 
-	// maxLease bounds a lease, which doubles each time the server's answer
-	// arrives after the lease is over.
+	// maxLease bounds a lease, which doubles each time the server's answer arrives
+	// after the lease is over. No lease is longer than the heartbeat timeout: an
+	// attempt that counts as lost must not be sent any more.
 	maxLease = 30 * time.Second
 
 	// fencePause is the time between two fences if the server does not answer.
@@ -116,6 +117,9 @@ func (r *Runner) fence(ctx context.Context, in *Input, earlier []job.Attempt, le
 			return nil, errors.New("the server did not answer in time whether it is still wanted; nothing was sent")
 		}
 		l := &lease{start: time.Now(), length: max(0, in.Execution.Due.Sub(r.Clock.Now())) + least}
+		if limit := activity.GetInfo(ctx).HeartbeatTimeout; limit > 0 { // after that it counts as lost
+			l.length = min(l.length, limit)
+		}
 		err := r.heartbeat(ctx, Progress{Attempts: earlier, Sent: len(earlier) + 1, Lease: int(l.length.Milliseconds())})
 		switch {
 		case err == nil && !l.over():
@@ -136,8 +140,9 @@ func (r *Runner) fence(ctx context.Context, in *Input, earlier []job.Attempt, le
 
 // Why nothing was sent, in words for the history.
 var (
-	errWithdrawn = errors.New("the job was changed before it was sent; nothing was sent")
-	errStopping  = errors.New("the worker stopped before it was sent; nothing was sent")
+	errWithdrawn   = errors.New("the job was changed before it was sent; nothing was sent")
+	errStopping    = errors.New("the worker stopped before it was sent; nothing was sent")
+	errTakenUpLate = errors.New("no worker took it up when it was due; nothing was sent")
 )
 
 // heartbeat records how far the attempt is.

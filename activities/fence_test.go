@@ -262,3 +262,24 @@ func TestAnswersToAHeartbeatOfALongRequest(t *testing.T) {
 		})
 	}
 }
+
+// The server takes it for lost then, so that a change would be answered at once.
+func TestALeaseIsNotLongerThanTheServerWaitsForAHeartbeat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := task{heartbeat: 5 * time.Second, server: &server{answer: func(n int) error {
+			if n <= 6 {
+				time.Sleep(40 * time.Second) // leases of 1, 2, 4, 5, 5 and 5 s are over
+			}
+			return nil
+		}}}
+		r := newClocked(0)
+		_, err := k.run(t, r.Runner, due(-time.Minute, 5))
+		require.NoError(t, err)
+		var leases []int
+		for _, b := range k.server.fences() {
+			leases = append(leases, b.Lease)
+		}
+		require.Equal(t, []int{1000, 2000, 4000, 5000, 5000, 5000, 5000}, leases)
+	})
+}

@@ -103,7 +103,7 @@ func TestAHeartbeatDoesNotEndALeaseThatIsNotUsedYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := &slowNetwork{takes: []time.Duration{5 * time.Second}}
 		r := runner(activities.NewHTTP(activities.HTTPOptions{Dial: network.dial}))
-		k := task{heartbeat: 4 * time.Second, server: &server{answer: func(n int) error {
+		k := task{heartbeat: 8 * time.Second, server: &server{answer: func(n int) error {
 			if n < 5 {
 				time.Sleep(20 * time.Second) // leases of 1, 2, 4 and 8 s are over
 			}

@@ -37,8 +37,8 @@ type outcomes struct {
 	down  bool              // the server does not answer; nothing is forgotten meanwhile
 }
 
-// An outcomeKey names an attempt. Several may be made for one number, of which all
-// but the last are known not to have been sent.
+// An outcomeKey names an attempt. Several may be made for one number, by several
+// processes, of which at most one is sent.
 type outcomeKey struct {
 	execution string
 	action    job.ActionName
@@ -67,7 +67,13 @@ func (o *outcomes) begin(key outcomeKey) (finish func(*outcome)) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.forget(p.at)
-		o.ended = append(o.ended, p)
+		switch {
+		case o.known[key] != p:
+		case result.unsent != nil:
+			delete(o.known, key)
+		default:
+			o.ended = append(o.ended, p)
+		}
 	}
 }
 
@@ -77,9 +83,7 @@ func (o *outcomes) forget(now time.Time) {
 		return
 	}
 	for len(o.ended) > 0 && now.Sub(o.ended[0].at) > outcomesKept {
-		if ended := o.ended[0]; o.known[ended.key] == ended {
-			delete(o.known, ended.key)
-		}
+		delete(o.known, o.ended[0].key)
 		o.ended = o.ended[1:]
 	}
 }
@@ -95,7 +99,8 @@ func (o *outcomes) unreachable(down bool) {
 }
 
 // await returns how an attempt of this process ended, once it has; nil if there
-// is none, or the worker stops before.
+// is none that was sent, or the worker stops before. That this process sent nothing does
+// not say that no other did.
 func (o *outcomes) await(ctx context.Context, key outcomeKey) *outcome {
 	o.mu.Lock()
 	p := o.known[key]
@@ -106,6 +111,9 @@ func (o *outcomes) await(ctx context.Context, key outcomeKey) *outcome {
 	select {
 	case <-p.over:
 	case <-activity.GetWorkerStopChannel(ctx):
+		return nil
+	}
+	if p.unsent != nil {
 		return nil
 	}
 	return p.outcome

@@ -117,19 +117,20 @@ type Runner struct {
 // Run makes one attempt of an action, once that is due. Until the last attempt
 // the records are handed to the next one as heartbeat details; in the end they
 // are in the output, or in the error's details. The types of its errors are
-// [ErrTypeFailed], [ErrTypeUnsent] and [ErrTypeLost]; all but the first are final.
+// [ErrTypeFailed], [ErrTypeUnsent] and [ErrTypeLost], which is final.
 func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	info := activity.GetInfo(ctx)
 	r.Clock.Observe(info.StartedTime, r.Log)
 	slack := r.Clock.Until(in.Execution.Due)
-	before := r.earlier(ctx)
+	before, err := r.earlier(ctx)
+	if err != nil {
+		return Output{}, r.lost(ctx, &in, nil, int(info.Attempt)-1)
+	}
 	o, err := r.attempt(ctx, &in, before)
 	if err != nil {
 		return Output{}, err
 	}
-	attempts := before.Attempts
-	var took time.Duration
-	took, err = o.end.Sub(o.start), o.err
+	attempts, took, err := before.Attempts, o.end.Sub(o.start), o.err
 	lead := r.nextLead(&in, info.Attempt, slack, took)
 
 	level := slog.LevelDebug
@@ -165,8 +166,6 @@ func later(a, b time.Time) time.Time {
 // anew: the next one, which comes a minute later at the earliest, may be due as well.
 const takeUpLimit = 30 * time.Second
 
-var errTakenUpLate = errors.New("no worker took it up when it was due; nothing was sent")
-
 // attempt makes the attempt that follows what is recorded of those before, unless
 // one of these may have been sent and left no record: then it returns the outcome of
 // that, which this process may know.
@@ -177,13 +176,10 @@ func (r *Runner) attempt(ctx context.Context, in *Input, before Progress) (*outc
 		stop := r.keepAlive(ctx, before, &lease{start: time.Now(), length: time.Duration(before.Lease) * time.Millisecond})
 		o := r.outcomes.await(ctx, key)
 		stop()
-		switch {
-		case o == nil:
-			since := later(in.Execution.Due, info.ScheduledTime)
-			return nil, final(lostMessage, ErrTypeLost, withLost(before.Attempts, since, info.StartedTime))
-		case o.unsent == nil:
-			return o, nil
+		if o == nil {
+			return nil, r.lost(ctx, in, before.Attempts, 1)
 		}
+		return o, nil
 	}
 	ahead := len(before.Attempts) == 0 && in.held(info.ScheduledTime)
 	if ahead && r.Clock.Until(in.Execution.Due) < -takeUpLimit {
@@ -191,8 +187,8 @@ func (r *Runner) attempt(ctx context.Context, in *Input, before Progress) (*outc
 	}
 	// A server that crashed may hand out a task a second time, which it takes for
 	// that of the next attempt (Temporal 1.32).
-	if err := r.waitUntil(ctx, before.Next); err != nil {
-		return nil, unsent(err, before.Attempts)
+	if wait := r.Clock.Until(before.Next); wait > 0 {
+		return nil, notMade("its retry interval is not over; nothing was sent", ErrTypeUnsent, before.Attempts, wait)
 	}
 	finish := r.outcomes.begin(key)
 	o := r.hold(ctx, in, before.Attempts)
@@ -201,6 +197,17 @@ func (r *Runner) attempt(ctx context.Context, in *Input, before Progress) (*outc
 		return nil, unsent(o.unsent, before.Attempts)
 	}
 	return o, nil
+}
+
+// lost returns the error of an attempt that found that up to n of those before it may
+// have been sent, and left no record.
+func (r *Runner) lost(ctx context.Context, in *Input, attempts []job.Attempt, n int) error {
+	info := activity.GetInfo(ctx)
+	since := later(in.Execution.Due, info.ScheduledTime)
+	for range max(1, min(n, in.MaxAttempts-in.Before-len(attempts))) {
+		attempts = withLost(attempts, since, info.StartedTime)
+	}
+	return notMade(lostMessage, ErrTypeLost, attempts, 0)
 }
 
 // hold waits until the execution is due, passes the fence before, and has the
@@ -304,17 +311,15 @@ func retryDelay(err error, p *job.RetryPolicy) time.Duration {
 	return p.Interval()
 }
 
-// earlier returns what this activity's attempts before this one recorded. Where that
-// cannot be read, one of them may have been sent.
-func (r *Runner) earlier(ctx context.Context) (p Progress) {
-	if !activity.HasHeartbeatDetails(ctx) {
-		return p
+// earlier returns what this activity's attempts before this one recorded.
+func (r *Runner) earlier(ctx context.Context) (p Progress, err error) {
+	if activity.HasHeartbeatDetails(ctx) {
+		err = activity.GetHeartbeatDetails(ctx, &p)
 	}
-	if err := activity.GetHeartbeatDetails(ctx, &p); err != nil {
+	if err != nil {
 		r.Log.WarnContext(ctx, "records of earlier attempts cannot be read", slog.Any("error", err))
-		return Progress{Sent: 1}
 	}
-	return p
+	return p, err
 }
 
 // send has the action performed within the limits of one attempt.

@@ -154,6 +154,28 @@ func TestAttemptThatMayHaveBeenSentBeforeIsLeftToTheWorkflow(t *testing.T) {
 	}
 }
 
+func TestWhatCannotBeReadOfEarlierAttemptsCountsAsSent(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		attempt int32
+		before  int
+		want    int // attempts that may have been sent
+	}{{2, 0, 1}, {4, 0, 3}, {9, 0, 5}, {9, 3, 2}} {
+		t.Run(fmt.Sprintf("attempt %d after %d", tt.attempt, tt.before), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r, k, in := newClocked(0), task{attempt: tt.attempt, details: "text"}, due(-time.Minute, 5)
+				in.Before = tt.before
+				attempts, err := k.run(t, r.Runner, in)
+				requireLost(t, err)
+				require.Equal(t, strings.Count(history(attempts), lost), tt.want)
+				requireInOrder(t, attempts)
+				require.Empty(t, r.sent)
+			})
+		})
+	}
+}
+
 func TestWhatAnotherWorkerHeldIsTakenUpForAWhile(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -222,6 +244,17 @@ func TestRetryWaitsAlthoughTheServerHandsItOutTooSoon(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				r := newClocked(0)
 				_, err = second.run(t, r.Runner, in)
+				early, ok := errors.AsType[*temporal.ApplicationError](err)
+				require.True(t, ok)
+				require.False(t, early.NonRetryable())
+				require.Equal(t, tt.want-2*time.Second, early.NextRetryDelay())
+				require.Equal(t, activities.Ending{Report: activities.Report{Attempts: first.server.handedOver()}, Unsent: true},
+					activities.EndingOf(err, time.Time{}, time.Time{}), "if the server makes no more of them")
+				require.Empty(t, second.server.beats())
+
+				time.Sleep(early.NextRetryDelay())
+				third := task{attempt: 3, earlier: second.earlier, next: second.next}
+				_, err = third.run(t, r.Runner, in)
 				require.NoError(t, err)
 				require.Len(t, r.sent, 1)
 				require.Equal(t, tt.want, r.sent[0].Sub(start))

@@ -182,6 +182,7 @@ type task struct {
 	earlier   []job.Attempt   // records in the heartbeat details
 	next      time.Time       // likewise, before when the attempt does not begin
 	sent      bool            // likewise, whether another attempt passed its fence and left no record
+	details   any             // in place of all these; nil for them
 	stop      chan struct{}   // closed when the worker stops
 	ctx       context.Context // the activity's context ends with it; nil means never
 	heartbeat time.Duration   // HeartbeatTimeout of the activity
@@ -225,6 +226,9 @@ func (k *task) execute(t testing.TB, r *activities.Runner, in activities.Input) 
 			p.Sent++
 		}
 		env.SetHeartbeatDetails(p)
+	}
+	if k.details != nil {
+		env.SetHeartbeatDetails(k.details)
 	}
 	if k.stop != nil {
 		env.SetWorkerStopChannel(k.stop)

@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,6 +72,7 @@ func (s *Service) rememberedCollection(ctx context.Context, k job.CollectionKey)
 
 // A registration is a job whose name is asked for.
 type registration struct {
+	ctx        context.Context // the caller's
 	job        workflows.RegisterJob
 	collection *job.Collection // as it is remembered
 	done       chan struct{}   // closed when the members below are set
@@ -104,7 +107,7 @@ func (r *registrations) add(id string, one *registration) (send bool) {
 func (r *registrations) take(id string) []*registration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := r.waiting[id]
+	all := slices.DeleteFunc(r.waiting[id], func(one *registration) bool { return one.ctx.Err() != nil }) // nobody would start it
 	n := min(len(all), maxJoined)
 	if n == 0 {
 		delete(r.waiting, id)
@@ -117,12 +120,12 @@ func (r *registrations) take(id string) []*registration {
 // registerJob registers a job in a collection as it is remembered. Its errors are those
 // of [Service.update], or of type [job.Error].
 func (s *Service) registerJob(ctx context.Context, c *job.Collection, applicant workflows.RegisterJob) (workflows.RegisterResult, error) {
-	one := &registration{job: applicant, collection: c, done: make(chan struct{})}
+	one := &registration{ctx: ctx, job: applicant, collection: c, done: make(chan struct{})}
 	id := c.Key.WorkflowID()
 	if s.registrations.add(id, one) {
-		go func() { // others wait for it too, so it does not end with its first caller
+		go func() {
 			for joined := s.registrations.take(id); joined != nil; joined = s.registrations.take(id) {
-				s.register(context.WithoutCancel(ctx), id, joined)
+				s.register(context.WithoutCancel(joined[0].ctx), id, joined) // it does not end with one of those that wait for it
 			}
 		}()
 	}
@@ -153,6 +156,9 @@ func (s *Service) register(ctx context.Context, id string, joined []*registratio
 	request.Rules, request.Generation = c.Properties.Rules(s.limits), c.Generation
 	var results []workflows.RegisterResult
 	err := s.update(ctx, updateTimeout, id, workflows.UpdateRegister, &results, request)
+	if err == nil && len(results) != len(joined) {
+		err = fmt.Errorf("%d jobs were registered, and %d were asked for", len(results), len(joined))
+	}
 	if err == nil {
 		s.collections.put(id, *c)
 	} else {

@@ -172,3 +172,21 @@ func TestARegistrationDoesNotEndWithTheCallerThatSentIt(t *testing.T) {
 		require.True(t, slices.ContainsFunc(r.requests, func(q workflows.RegisterRequest) bool { return q.Jobs[0].Name == "second" }))
 	})
 }
+
+func TestNoJobIsRegisteredForACallerThatGaveUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRegistry(t)
+		s := scheduler.New(scheduler.Options{Client: r})
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		for _, name := range []string{"first", "second", "third"} {
+			go func() { _, _, _ = s.PutJob(ctx, key.Collection.Job(name), []byte(aJob)) }()
+			synctest.Wait()
+		}
+		time.Sleep(time.Minute)
+		require.Len(t, r.requests, 1)
+		require.Equal(t, "first", r.requests[0].Jobs[0].Name)
+		require.NoError(t, r.put(s, "fourth")["fourth"])
+	})
+}

@@ -188,7 +188,7 @@ func (j *jobLoop) attempt(ctx workflow.Context, e *execution, name job.ActionNam
 			return errUnsent
 		case end.Unsent && !e.attempts && !e.manual && j.Decided.Equal(e.Due):
 			return errUnsent // it is judged anew
-		case !end.Lost && !end.Unsent || input.Before >= input.MaxAttempts:
+		case !end.Lost && !end.Unsent && !end.More || input.Before >= input.MaxAttempts:
 			return err
 		}
 		if n := len(end.Attempts); n > 0 {
@@ -240,10 +240,9 @@ const (
 	maxTakeovers = 3
 )
 
-// retryPolicy returns the retry policy of an action's activity. When the next attempt
-// begins after one that failed, and which one is the last, says the attempt itself, by
-// the job's retry policy: see [activities.Runner]. What is left to the server is what
-// follows an attempt that was lost.
+// retryPolicy returns the retry policy of an action's activity, which is for attempts that
+// are lost. One that fails says by the job's retry policy when the next one begins, or that
+// it was the last.
 func retryPolicy(in *activities.Input) *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
 		InitialInterval:    takeoverInterval,

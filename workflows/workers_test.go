@@ -204,7 +204,7 @@ func (w *world) attempt(p *pending, s sending) (any, error) {
 		return nil, err
 	}
 	out, err := w.outcome(s)
-	p.Attempts = append(p.Attempts, job.Attempt{Number: s.number})
+	p.Attempts = append(p.Attempts, job.Attempt{Number: s.number, End: workflow.Now(server).UTC()})
 	out.Attempts = p.Attempts
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		report := activities.Report{Attempts: p.Attempts}

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bufio"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -50,9 +51,14 @@ type process struct {
 // dev starts `almanac dev` and waits until it says where it is.
 func dev(t *testing.T, data string, more ...string) *process {
 	t.Helper()
+	return devTo(t, os.Stderr, data, more...)
+}
+
+func devTo(t *testing.T, stderr io.Writer, data string, more ...string) *process {
+	t.Helper()
 	p := &process{Cmd: exec.Command(program(t), append([]string{"dev", "--data", data,
 		"--listen", "127.0.0.1:0", "--temporal-listen", "127.0.0.1:0", "--ui-listen", "127.0.0.1:0"}, more...)...)}
-	p.Stderr = os.Stderr
+	p.Stderr = stderr
 	out, err := p.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, p.Start())

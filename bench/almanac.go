@@ -16,7 +16,8 @@ import (
 // REST API only.
 type almanac struct {
 	api      *rest
-	overdue  *rest // the API of an Almanac whose clock is backlogAge behind
+	others   []*rest // further APIs
+	overdue  *rest   // the API of an Almanac whose clock is backlogAge behind
 	temporal client.Client
 	sink     *sink
 }

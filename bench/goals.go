@@ -11,6 +11,7 @@ type goal struct {
 // goals returns those whose figures were measured.
 func (r *results) goals() []goal {
 	var b goals
+	b.sceneGoals(r.scenes)
 	b.atMost(r.latenessP99(1), 20)
 	b.atMost(r.latenessP99(1000), 100)
 	b.atMost(r.latenessP99(2000), 250)

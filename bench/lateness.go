@@ -272,14 +272,22 @@ func (m *measurement) events(ctx context.Context, due []time.Time) (events int64
 
 // sort assigns what arrived to the ticks of a herd.
 func (m *measurement) sort(h herd, arrivals []arrival) []tick {
-	first := m.first.Add(h.first.Sub(m.herds[0].first))
-	ticks := make([]tick, m.settle+m.options.ticks)
+	ticks := sortTicks(h, m.first.Add(h.first.Sub(m.herds[0].first)), m.settle+m.options.ticks, arrivals)
+	for i := range ticks {
+		ticks[i].settling = i < m.settle
+	}
+	return ticks
+}
+
+// sortTicks assigns what arrived to the n ticks of a herd from first on.
+func sortTicks(h herd, first time.Time, n int, arrivals []arrival) []tick {
+	ticks := make([]tick, n)
 	seen := make([]map[int]time.Duration, len(ticks)) // lateness by job
 	for i := range seen {
 		seen[i] = make(map[int]time.Duration, h.jobs)
 	}
 	for _, a := range arrivals {
-		i := int(a.due.Sub(first) / m.every)
+		i := int(a.due.Sub(first) / h.every)
 		if a.due.Before(first) || i >= len(ticks) { // before all jobs were there, or after the measurement
 			continue
 		}
@@ -298,7 +306,6 @@ func (m *measurement) sort(h herd, arrivals []arrival) []tick {
 		for _, d := range seen[i] {
 			late = append(late, d)
 		}
-		ticks[i].settling = i < m.settle
 		ticks[i].lateness = spreadOf(late)
 		ticks[i].missing = h.jobs - len(late)
 	}

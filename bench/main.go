@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"runtime/pprof"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -84,7 +85,9 @@ func measure(ctx context.Context, o options, r *results, progress *log.Logger) e
 		progress.Printf("recurrence engines")
 		errs = append(errs, r.measureEngines(o))
 	}
-	if o.has(partLateness) || o.has(partSustained) || o.has(partCalls) {
+	if len(o.apis) > 0 {
+		errs = append(errs, r.measureThere(ctx, o, progress))
+	} else if o.has(partPunctual) || o.has(partLateness) || o.has(partSustained) || o.has(partCalls) {
 		errs = append(errs, r.measureTogether(ctx, o, progress))
 	}
 	if o.has(partSleep) && ctx.Err() == nil {
@@ -104,6 +107,27 @@ func (r *results) measureEngines(o options) (err error) {
 	return err
 }
 
+// measureThere measures an Almanac that runs elsewhere, and calls back from there.
+func (r *results) measureThere(ctx context.Context, o options, progress *log.Logger) (err error) {
+	sink, err := newSink(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sink.close()) }()
+	a := &almanac{sink: sink}
+	for i, url := range o.apis {
+		api := newREST(strings.TrimSuffix(url, "/"))
+		defer api.close()
+		if i == 0 {
+			a.api = api
+		} else {
+			a.others = append(a.others, api)
+		}
+	}
+	r.scenes, err = measureScenes(ctx, a, o, progress)
+	return err
+}
+
 // measureTogether measures what shares one server.
 func (r *results) measureTogether(ctx context.Context, o options, progress *log.Logger) (err error) {
 	progress.Printf("starting Temporal, worker and API")
@@ -120,6 +144,11 @@ func (r *results) measureTogether(ctx context.Context, o options, progress *log.
 		}
 	}
 	var errs []error
+	if o.has(partPunctual) { // before the others, which leave much behind
+		scenes, err := measureScenes(ctx, g.almanac, o, progress)
+		r.scenes = scenes
+		errs = append(errs, err)
+	}
 	for _, s := range selected {
 		if o.has(partLateness) && ctx.Err() == nil {
 			herds, used, err := measureLateness(ctx, g, s, o, progress)

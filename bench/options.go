@@ -16,6 +16,7 @@ import (
 
 // The parts of the benchmark.
 const (
+	partPunctual  = "punctual"
 	partLateness  = "lateness"
 	partSustained = "sustained"
 	partCalls     = "calls"
@@ -23,7 +24,7 @@ const (
 	partEngines   = "engines"
 )
 
-var allParts = []string{partLateness, partSustained, partCalls, partSleep, partEngines}
+var allParts = []string{partPunctual, partLateness, partSustained, partCalls, partSleep, partEngines}
 
 // allSystems are the slugs of the systems.
 var allSystems = []string{"almanac", "bare-loop", "temporal-schedules"}
@@ -44,15 +45,18 @@ type options struct {
 	synchronous string
 	maxHold     time.Duration
 	once        bool
-	out         string // directory; empty: nothing is written
-	cpuProfile  string // file; empty: none
+	quick       bool
+	apis        []string // addresses; empty: everything runs in this process
+	sceneJobs   int      // of each scene; 0: as the scenes say
+	out         string   // directory; empty: nothing is written
+	cpuProfile  string   // file; empty: none
 }
 
 func (o options) has(part string) bool { return slices.Contains(o.parts, part) }
 
 func parseOptions(args []string, output io.Writer) (options, error) {
 	var o options
-	var parts, systems, herds string
+	var parts, systems, herds, apis string
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(output)
 	flags.StringVar(&parts, "parts", strings.Join(allParts, ","), "what to measure")
@@ -69,10 +73,19 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.StringVar(&o.synchronous, "synchronous", devserver.SynchronousFull, "when a commit counts as done: full or normal, as in almanac dev")
 	flags.DurationVar(&o.maxHold, "max-hold", activities.DefaultLead().Hold, "as in almanac dev; with 0s, Almanac's jobs sleep between two ticks")
 	flags.BoolVar(&o.once, "once", false, "Almanac's jobs have retryType none, so that each request is sent at most once")
+	flags.BoolVar(&o.quick, "quick", false, "the most important figures within ten minutes: part "+partPunctual+" with few herds and one more tick each")
+	flags.StringVar(&apis, "api", "", "addresses of Almanac's APIs, such as those that task cluster prints, joined by commas: part "+partPunctual+" is measured there; empty: everything runs in this process")
+	flags.IntVar(&o.sceneJobs, "scene-jobs", 0, "how many jobs the herds of part "+partPunctual+" have; 0: 1,000 and 2,000")
 	flags.StringVar(&o.out, "out", "", "directory to write benchmarks.md and lateness.svg to; empty: only print")
 	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "file to write a CPU profile of all that runs in this process to, for go tool pprof")
 	if err := flags.Parse(args); err != nil {
 		return o, err
+	}
+	if o.quick {
+		parts, o.ticks = partPunctual, 1
+	}
+	if apis != "" {
+		parts, o.apis = partPunctual, strings.Split(apis, ",")
 	}
 	var errParts, errSystems, errHerds error
 	o.parts, errParts = parseWords("parts", parts, allParts)
@@ -86,6 +99,9 @@ func (o options) check(rest []string) error {
 	var errs []error
 	if len(rest) > 0 {
 		errs = append(errs, fmt.Errorf("%q is no flag; see -h", rest[0]))
+	}
+	if o.sceneJobs < 0 || o.sceneJobs > maxHerd {
+		errs = append(errs, fmt.Errorf("-scene-jobs must be from 0 to %d", maxHerd))
 	}
 	if o.settle < 0 || o.ticks < 1 || o.rounds < 1 || o.sleeping < 1 {
 		errs = append(errs, errors.New("-settle must be at least 0, and -ticks, -rounds and -sleeping at least 1"))

@@ -18,6 +18,8 @@ func TestTheReportHoldsWhatWasMeasuredAndNothingElse(t *testing.T) {
 	require.NotContains(t, text, "##", "no part was measured")
 
 	r.herds = []herdResult{late(nameAlmanac, 1000, 41, 74), late(nameLoop, 1000, 4000, 9000), late(nameSchedules, 1000, 18_000, 36_000)}
+	first, later := late(nameAlmanac, 1000, 41, 260).ticks[0], late(nameAlmanac, 1000, 40, 90).ticks[0]
+	r.scenes = []sceneResult{{scene: scene{name: "every minute", jobs: 1000}, perSecond: 200, ticked: []tick{first, later, later}}}
 	r.costs[nameAlmanac] = cost{executions: 1000, cpu: 22, bytes: 3_300_000, events: 110, sampled: 10}
 	r.costs[nameSchedules] = cost{executions: 1000, cpu: 66, bytes: 26_400_000, events: 350, sampled: 10}
 	r.sustained[nameAlmanac], r.sustained[nameLoop] = []float64{90, 99, 91}, []float64{100}
@@ -26,6 +28,9 @@ func TestTheReportHoldsWhatWasMeasuredAndNothingElse(t *testing.T) {
 	text, err = r.markdown()
 	require.NoError(t, err)
 	for _, row := range []string{
+		`\| 1,000 jobs every minute +\| +first tick \| +200\.0 \| +41 ms \| +260 ms \|`,
+		`\| 1,000 jobs every minute +\| +worst of 2 more \| +\| +40 ms \| +90 ms \|`,
+		`\| 1,000 jobs every minute, p99 of the first tick +\| +at most 250 ms \| +260 ms \| +missed \|`,
 		`\| lateness of 1,000 jobs, p99 +\| +74 ms \| +9\.0 s \| +36\.0 s \| +122 × \| +486 × \|`,
 		`\| CPU an execution +\| +22 ms \| +– \| +66 ms \| +– \| +3\.00 × \|`,
 		`\| bytes in the database an execution +\| +3,300 \| +– \| +26,400 \| +– \| +8\.00 × \|`,

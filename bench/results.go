@@ -16,6 +16,7 @@ type results struct {
 	machine machine
 	command string
 
+	scenes    []sceneResult
 	herds     []herdResult
 	costs     map[string]cost      // by system
 	sustained map[string][]float64 // executions a second, by system and round
@@ -41,6 +42,11 @@ func (r *results) herd(system string, jobs int) *herdResult {
 // check returns an error for what Almanac must never do, however fast it is.
 func (r *results) check() error {
 	var errs []error
+	for _, s := range r.scenes {
+		if all := worst(s.ticked); all.early+all.duplicates > 0 {
+			errs = append(errs, fmt.Errorf("%d jobs %s: %d requests were early and %d came twice, want none", s.jobs, s.name, all.early, all.duplicates))
+		}
+	}
 	for _, h := range r.herds {
 		early, duplicates := 0, 0
 		for _, t := range h.ticks {

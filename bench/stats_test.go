@@ -50,7 +50,7 @@ func TestMedian(t *testing.T) {
 func TestArrivalsAreSortedByTick(t *testing.T) {
 	t.Parallel()
 	first := time.Date(2026, time.November, 1, 12, 0, 0, 0, time.UTC)
-	h := herd{name: "herd", jobs: 2, first: first.Add(10 * time.Second)}
+	h := herd{name: "herd", jobs: 2, first: first.Add(10 * time.Second), every: time.Minute}
 	m := &measurement{
 		options: options{ticks: 2}, settle: 1, every: time.Minute, first: first.Add(time.Minute),
 		herds: []herd{{first: first}, h},

@@ -154,13 +154,6 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	return Output{}, r.report(ctx, err, attempts, lead, in)
 }
 
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
 // takeUpLimit is how long after its due time an occurrence that was dispatched ahead
 // may be taken up, by a first worker or after others lost it. After that it is judged
 // anew: the next one, which comes a minute later at the earliest, may be due as well.
@@ -186,9 +179,12 @@ func (r *Runner) attempt(ctx context.Context, in *Input, before Progress) (*outc
 		return nil, unsent(errTakenUpLate, nil)
 	}
 	// A server that crashed may hand out a task a second time, which it takes for
-	// that of the next attempt (Temporal 1.32).
-	if wait := r.Clock.Until(before.Next); wait > 0 {
+	// that of the next attempt (Temporal 1.32). Clocks may differ a little.
+	if wait := r.Clock.Until(before.Next); wait > 2*time.Second {
 		return nil, notMade("its retry interval is not over; nothing was sent", ErrTypeUnsent, before.Attempts, wait)
+	}
+	if err := r.waitUntil(ctx, before.Next); err != nil {
+		return nil, unsent(err, before.Attempts)
 	}
 	finish := r.outcomes.begin(key)
 	o := r.hold(ctx, in, before.Attempts)
@@ -203,7 +199,10 @@ func (r *Runner) attempt(ctx context.Context, in *Input, before Progress) (*outc
 // have been sent, and left no record.
 func (r *Runner) lost(ctx context.Context, in *Input, attempts []job.Attempt, n int) error {
 	info := activity.GetInfo(ctx)
-	since := later(in.Execution.Due, info.ScheduledTime)
+	since := info.ScheduledTime
+	if in.held(since) {
+		since = in.Execution.Due
+	}
 	for range max(1, min(n, in.MaxAttempts-in.Before-len(attempts))) {
 		attempts = withLost(attempts, since, info.StartedTime)
 	}

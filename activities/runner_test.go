@@ -168,7 +168,7 @@ func TestWhatCannotBeReadOfEarlierAttemptsCountsAsSent(t *testing.T) {
 				in.Before = tt.before
 				attempts, err := k.run(t, r.Runner, in)
 				requireLost(t, err)
-				require.Equal(t, strings.Count(history(attempts), lost), tt.want)
+				require.Equal(t, tt.want, strings.Count(history(attempts), lost))
 				requireInOrder(t, attempts)
 				require.Empty(t, r.sent)
 			})

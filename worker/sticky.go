@@ -16,9 +16,9 @@ import (
 // Temporal offers a workflow's tasks to the worker that has the workflow in its
 // cache. The sticky timeout says for how long, until any other worker is asked.
 // Where that worker was killed, a short one saves time; where it is busy, the tasks
-// time out one after another and are done twice. So a workflow with an activity,
-// which another worker has to take over soon after the first one is lost, gets one
-// that follows how long tasks wait; others have time.
+// time out one after another and are done twice. So a workflow with an activity, whose
+// changes are waited for most, gets one that follows how long tasks wait; others have
+// time.
 const (
 	stickyTimeout      = 5 * time.Second
 	leastStickyTimeout = time.Second

@@ -25,7 +25,7 @@ func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 		return job.Job{}, err
 	}
 	var j job.Job
-	err := calls.Query(ctx, s.client, s.namespace, k.WorkflowID(), workflows.QueryStatus, &j)
+	err := s.ask(ctx, k.WorkflowID(), &j)
 	return j.At(s.now()), s.fail(ctx, err, missingJob(k))
 }
 
@@ -168,6 +168,7 @@ func (s *Service) create(ctx context.Context, k job.Key, body []byte) (job.Job, 
 		Memo:                  map[string]any{workflows.MemoText: definition.Text(), workflows.MemoID: k.ARMID()},
 		TypedSearchAttributes: temporal.NewSearchAttributes(attributes...),
 		Priority:              temporal.Priority{FairnessKey: fairnessKey(k.Collection)},
+		StartDelay:            startDelay(&input, registered.At),
 	}, workflows.TypeJob, input)
 	return input.Snapshot(), err
 }

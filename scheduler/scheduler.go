@@ -101,7 +101,7 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 	o.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL
 	o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	o.WorkflowExecutionErrorWhenAlreadyStarted = true
-	o.EnableEagerStart = true // where the client has a worker, that gets the first task with the answer
+	o.EnableEagerStart = o.StartDelay == 0 // where the client has a worker, that gets the first task with the answer
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	for {

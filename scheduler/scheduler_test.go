@@ -44,6 +44,10 @@ func (b brokenFrontend) ResetStickyTaskQueue(context.Context, *workflowservice.R
 	return nil, b.err
 }
 
+func (b brokenFrontend) GetWorkflowExecutionHistory(context.Context, *workflowservice.GetWorkflowExecutionHistoryRequest, ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
+	return nil, b.err
+}
+
 func (b broken) UpdateWorkflow(context.Context, client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	return nil, b.err
 }

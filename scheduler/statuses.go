@@ -7,9 +7,6 @@ import (
 	"time"
 
 	"go.temporal.io/api/enums/v1"
-
-	"almanac/internal/calls"
-	"almanac/workflows"
 )
 
 // statuses remembers what workflows said of themselves, so that a list need not
@@ -89,7 +86,7 @@ func (s *Service) status(ctx context.Context, id string, result any) error {
 	v := s.version(ctx, id)
 	status, ok := s.statuses.get(id, v, time.Now())
 	if !ok {
-		if err := calls.Query(ctx, s.client, s.namespace, id, workflows.QueryStatus, &status); err != nil {
+		if err := s.ask(ctx, id, &status); err != nil {
 			return err
 		}
 		if v != (version{}) {

@@ -42,9 +42,10 @@ type RegisterJob struct {
 
 // A RegisterResult says what one of the names stands for.
 type RegisterResult struct {
-	Name    string `json:"name"`              // as it was first written
-	Resting bool   `json:"resting,omitempty"` // the collection is not enabled
-	Refused string `json:"refused,omitempty"` // why the rules do not allow it; the other members mean nothing then
+	Name    string    `json:"name"`              // as it was first written
+	At      time.Time `json:"at,omitzero"`       // when it was registered, by the server's clock
+	Resting bool      `json:"resting,omitempty"` // the collection is not enabled
+	Refused string    `json:"refused,omitempty"` // why the rules do not allow it; the other members mean nothing then
 }
 
 // A ClaimRequest asks whether a job may demand more than it did, or tells that
@@ -336,7 +337,7 @@ func (c *collection) register(ctx workflow.Context, r RegisterRequest) ([]Regist
 			c.note()
 			continue
 		}
-		result.Name, result.Resting = applicant.Name, c.resting()
+		result.Name, result.At, result.Resting = applicant.Name, workflow.Now(ctx), c.resting()
 		if i := c.find(applicant.Name); i >= 0 {
 			c.contest(ctx, i)
 			result.Name = c.entries[i].Name

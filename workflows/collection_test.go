@@ -20,8 +20,8 @@ func TestRegister(t *testing.T) {
 		a, b := h.register(time.Second, "One", 2), h.register(2*time.Second, "two", 2)
 		listed := h.listed(3 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
-		require.Equal(t, []workflows.RegisterResult{{Name: "One"}}, a.ok(t))
-		require.Equal(t, []workflows.RegisterResult{{Name: "two"}}, b.ok(t))
+		require.Equal(t, []workflows.RegisterResult{{Name: "One", At: newYear.Add(time.Second)}}, a.registered(t))
+		require.Equal(t, []workflows.RegisterResult{{Name: "two", At: newYear.Add(2 * time.Second)}}, b.registered(t))
 		require.Equal(t, []workflows.Listed{{Name: "One", Sequence: 1}, {Name: "two", Sequence: 2}}, *listed, "in the order in which they were created")
 	})
 	t.Run("shows an existing job as it was first written", func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestRegister(t *testing.T) {
 		a := h.register(time.Second, "nIGHTLYä", 1)
 		names := h.names(2 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
-		require.Equal(t, []workflows.RegisterResult{{Name: "NightlyÄ"}}, a.ok(t), "although the collection is full")
+		require.Equal(t, []workflows.RegisterResult{{Name: "NightlyÄ", At: newYear.Add(time.Second)}}, a.registered(t), "although the collection is full")
 		require.Equal(t, []string{"NightlyÄ"}, *names)
 	})
 	t.Run("tells whether the collection's jobs rest", func(t *testing.T) {
@@ -39,8 +39,8 @@ func TestRegister(t *testing.T) {
 			h := newHall(t, state, "a")
 			a, b := h.register(time.Second, "a", 5), h.register(time.Second, "b", 5)
 			require.ErrorIs(t, h.run(10*time.Second), errStopped)
-			require.Equal(t, []workflows.RegisterResult{{Name: "a", Resting: true}}, a.ok(t))
-			require.Equal(t, []workflows.RegisterResult{{Name: "b", Resting: true}}, b.ok(t))
+			require.Equal(t, []workflows.RegisterResult{{Name: "a", At: newYear.Add(time.Second), Resting: true}}, a.registered(t))
+			require.Equal(t, []workflows.RegisterResult{{Name: "b", At: newYear.Add(time.Second), Resting: true}}, b.registered(t))
 		}
 	})
 	t.Run("is refused when the collection is full", func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestRegister(t *testing.T) {
 		text := a.refused(t, workflows.ErrTypeConflict)
 		require.Contains(t, text, "2 jobs")
 		require.Contains(t, text, "'c'")
-		require.Equal(t, []workflows.RegisterResult{{Name: "c"}}, b.ok(t), "a job has gone meanwhile")
+		require.Equal(t, []workflows.RegisterResult{{Name: "c", At: newYear.Add(3 * time.Second)}}, b.registered(t), "a job has gone meanwhile")
 	})
 	t.Run("reserves several names at once, and refuses each by itself", func(t *testing.T) {
 		t.Parallel()
@@ -66,7 +66,7 @@ func TestRegister(t *testing.T) {
 		none := h.update(2*time.Second, workflows.UpdateRegister, registering(rules, 0, workflows.RegisterJob{Name: "f"}, workflows.RegisterJob{Name: "g"}))
 		names := h.names(3 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
-		results := all.ok(t).([]workflows.RegisterResult)
+		results := all.registered(t)
 		require.Len(t, results, 6)
 		for i, name := range []string{"b", "", "a", "d", "", "b"} {
 			require.Equal(t, name, results[i].Name)
@@ -75,7 +75,7 @@ func TestRegister(t *testing.T) {
 		}
 		require.Contains(t, results[1].Refused, "'c'")
 		require.Contains(t, results[4].Refused, "quota of 3 jobs")
-		for _, r := range none.ok(t).([]workflows.RegisterResult) {
+		for _, r := range none.registered(t) {
 			require.Contains(t, r.Refused, "quota of 3 jobs")
 		}
 		require.Equal(t, []string{"a", "b", "d"}, *names)
@@ -94,7 +94,7 @@ func TestRegister(t *testing.T) {
 				r.refused(t, workflows.ErrTypeConflict)
 				require.False(t, slices.Contains(*names, fmt.Sprint("job", i%20)))
 			} else {
-				require.Contains(t, *names, r.ok(t).([]workflows.RegisterResult)[0].Name)
+				require.Contains(t, *names, r.registered(t)[0].Name)
 			}
 		}
 		require.Len(t, *names, 10)
@@ -265,7 +265,7 @@ func TestPut(t *testing.T) {
 		before, after := h.answered(3900*time.Millisecond, a), h.answered(4100*time.Millisecond, a)
 		h.at(3500*time.Millisecond, func() { started = true })
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
-		require.False(t, registered.ok(t).([]workflows.RegisterResult)[0].Resting)
+		require.False(t, registered.registered(t)[0].Resting)
 		require.Equal(t, []string{"00:00:04 a collection false"}, h.heard())
 		require.False(t, *before)
 		require.True(t, *after)
@@ -522,36 +522,21 @@ func TestACollectionContinuesAsNewWithItsRegistry(t *testing.T) {
 	}
 }
 
-func TestSequencesAreGivenOnce(t *testing.T) {
+func TestSequencesAreGivenOnceInOneRunAndTheNext(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name  string
-		input workflows.CollectionInput
-		want  []workflows.Listed // once "b" is gone and "new" has come
-	}{
-		{"in one run and the next",
-			workflows.CollectionInput{Jobs: []workflows.Registration{{Name: "a", Sequence: 4}, {Name: "b", Sequence: 6}}, Sequence: 9},
-			[]workflows.Listed{{Name: "a", Sequence: 4}, {Name: "new", Sequence: 10}}},
-		{"to jobs of a run that did not count",
-			workflows.CollectionInput{Jobs: []workflows.Registration{{Name: "a"}, {Name: "c"}, {Name: "b"}}},
-			[]workflows.Listed{{Name: "a", Sequence: 1}, {Name: "c", Sequence: 2}, {Name: "new", Sequence: 4}}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			h := newHall(t, job.CollectionEnabled)
-			tt.input.Collection = h.input.Collection
-			h.input = tt.input
-			h.removed(time.Second, "b")
-			h.register(2*time.Second, "new", 9)
-			listed := h.listed(3 * time.Second)
-			next := h.handOver(10 * time.Second)
-			require.Equal(t, tt.want, *listed)
+	h := newHall(t, job.CollectionEnabled)
+	h.input.Jobs = []workflows.Registration{{Name: "a", Sequence: 4}, {Name: "b", Sequence: 6}}
+	h.input.Sequence = 9
+	want := []workflows.Listed{{Name: "a", Sequence: 4}, {Name: "new", Sequence: 10}}
+	h.removed(time.Second, "b")
+	h.register(2*time.Second, "new", 9)
+	listed := h.listed(3 * time.Second)
+	next := h.handOver(10 * time.Second)
+	require.Equal(t, want, *listed)
 
-			after := newHall(t, job.CollectionEnabled)
-			after.input = next
-			listed = after.listed(time.Second)
-			require.ErrorIs(t, after.run(time.Minute), errStopped)
-			require.Equal(t, tt.want, *listed)
-		})
-	}
+	after := newHall(t, job.CollectionEnabled)
+	after.input = next
+	listed = after.listed(time.Second)
+	require.ErrorIs(t, after.run(time.Minute), errStopped)
+	require.Equal(t, want, *listed)
 }

@@ -12,9 +12,9 @@ const (
 	TypeSubscription = "Subscription"
 )
 
-// What a [Job] answers. Run, enable, disable and delete are updates, for who
-// wants an answer, and signals of the same name, for who does not. A
-// [Collection] can be enabled, disabled and deleted likewise.
+// What a [Job] answers. Run, enable, disable and delete are updates, for who wants an
+// answer, and signals of the same name, for who does not: a job that has not begun heeds
+// those when it begins. A [Collection] can be enabled, disabled and deleted likewise.
 const (
 	UpdateReplace = "update" // takes a ReplaceRequest
 	UpdateRun     = "run"

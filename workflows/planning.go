@@ -16,10 +16,9 @@ func (j *jobLoop) record(ctx workflow.Context, ask func(*recurrence.Plan) Planne
 	value := workflow.SideEffect(ctx, func(workflow.Context) any {
 		plan, err := j.Definition.Plan(j.Created, now)
 		if err != nil {
-			// The definition was valid when it was written, so a time zone is
-			// gone or this worker is older than the one that took the job.
-			// Failing the workflow task keeps the job as it is until a worker
-			// that can read it comes.
+			// The definition was valid when it was written, so a time zone is gone or this
+			// worker is older than the one that took the job. Failing the workflow task keeps
+			// the job as it is until a worker that can read it comes.
 			panic("the recurrence of " + j.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // see above
 		}
 		return ask(plan)
@@ -103,9 +102,8 @@ func (j *jobLoop) reportDropped(ctx workflow.Context, d *Dropped) {
 		"first", d.First, "last", d.Last, "outcome", d.Outcome, "why", d.Why)
 }
 
-// replan plans anew after the job was enabled or its schedule changed: from
-// now on, with nothing run at once for it. A one-time job whose time passed
-// while it was disabled runs at once when it is enabled.
+// replan plans anew after the job was enabled or its schedule changed: from now on,
+// with nothing run at once for it, but for an enabled one-time job whose time has passed.
 func (j *jobLoop) replan(ctx workflow.Context, enabled bool) {
 	decided := j.Decided
 	if enabled && j.Definition.Recurrence == nil {

@@ -58,12 +58,6 @@ type registry struct {
 // newRegistry heeds the signals of workflows that are gone.
 func newRegistry(ctx workflow.Context, entries []Registration, sequence int, id func(name string) string) *registry {
 	r := &registry{entries: entries, sequence: sequence, id: id, removed: workflow.GetSignalChannel(ctx, SignalRemoved)}
-	for i := range r.entries {
-		if r.entries[i].Sequence == 0 { // registered before they were counted
-			r.entries[i].Sequence = i + 1
-		}
-		r.sequence = max(r.sequence, r.entries[i].Sequence)
-	}
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			var name string

@@ -134,6 +134,17 @@ func (r *reply) ok(t *testing.T) any {
 	return r.value
 }
 
+// registered requires that jobs were registered, and returns the results.
+func (r *reply) registered(t *testing.T) []workflows.RegisterResult {
+	t.Helper()
+	results, ok := r.ok(t).([]workflows.RegisterResult)
+	require.True(t, ok)
+	for i := range results {
+		results[i].At = results[i].At.UTC()
+	}
+	return results
+}
+
 // refused requires that the update was refused before it was written to the
 // history, and returns why.
 func (r *reply) refused(t *testing.T, errType string) string {

@@ -1,0 +1,167 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/grpc"
+
+	"almanac/job"
+	"almanac/scheduler"
+	"almanac/workflows"
+)
+
+// A starter is a Temporal that registers and starts whatever is asked.
+type starter struct {
+	*directory
+	resting bool // whether the collection is disabled
+	behind  time.Duration
+	started client.StartWorkflowOptions
+}
+
+func (s *starter) UpdateWorkflow(context.Context, client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	return registeredAt{at: time.Now().Add(-s.behind), resting: s.resting}, nil
+}
+
+func (s *starter) ExecuteWorkflow(_ context.Context, o client.StartWorkflowOptions, _ any, _ ...any) (client.WorkflowRun, error) {
+	s.started = o
+	return nil, nil
+}
+
+type registeredAt struct {
+	client.WorkflowUpdateHandle
+	at      time.Time
+	resting bool
+}
+
+func (r registeredAt) Get(_ context.Context, result any) error {
+	*result.(*[]workflows.RegisterResult) = []workflows.RegisterResult{{Name: key.Name, At: r.at, Resting: r.resting}}
+	return nil
+}
+
+func TestANewJobBeginsWhenItHasSomethingToDo(t *testing.T) {
+	t.Parallel()
+	const mostLead = 20 * time.Second
+	for _, tt := range []struct {
+		name    string
+		due     time.Duration // from now on
+		more    string
+		resting bool
+		behind  time.Duration // the server's clock is behind this machine's
+		least   time.Duration // of the delay
+		most    time.Duration
+	}{
+		{name: "an hour ahead: more than a minute before it is due", due: time.Hour, least: 59*time.Minute - mostLead, most: 59 * time.Minute},
+		{name: "by the server's clock", due: time.Hour, behind: 10 * time.Minute, least: 69*time.Minute - mostLead, most: 69 * time.Minute},
+		{name: "by the server's clock, which is ahead", due: time.Hour, behind: -10 * time.Minute, least: 49*time.Minute - mostLead, most: 49 * time.Minute},
+		{name: "at once if it is due within a minute", due: time.Minute},
+		{name: "at once if it is due now", due: -time.Hour},
+		{name: "at once if it is disabled", due: time.Hour, more: `,"state":"disabled"`},
+		{name: "at once if its collection is disabled", due: time.Hour, resting: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := job.Collection{Key: key.Collection, Properties: job.CollectionProperties{SKU: job.SKU{Name: "Standard"}}}
+				server := &starter{behind: tt.behind, resting: tt.resting, directory: &directory{t: t, answers: map[string]any{
+					key.Collection.WorkflowID() + " " + workflows.QueryStatus: c,
+				}}}
+				body := fmt.Sprintf(`{"properties":{"action":{"type":"Http","request":{"uri":"http://127.0.0.1/","method":"GET"}},"startTime":%q%s}}`,
+					time.Now().Add(tt.due).UTC().Format(time.RFC3339), tt.more)
+				_, created, err := scheduler.New(scheduler.Options{Client: server}).PutJob(t.Context(), key, []byte(body))
+				require.NoError(t, err)
+				require.True(t, created)
+				require.GreaterOrEqual(t, server.started.StartDelay, tt.least)
+				require.LessOrEqual(t, server.started.StartDelay, tt.most)
+				require.Equal(t, tt.most == 0, server.started.EnableEagerStart, "Temporal allows one of the two")
+			})
+		})
+	}
+}
+
+// An asleep is a Temporal with a job whose workflow does not answer.
+type asleep struct {
+	*directory
+	answersFrom int // the question that is answered; 0: none is
+	questions   int
+	events      []*history.HistoryEvent
+}
+
+func (a *asleep) QueryWorkflowWithOptions(ctx context.Context, r *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	if a.questions++; a.questions == a.answersFrom {
+		return a.directory.QueryWorkflowWithOptions(ctx, r)
+	}
+	return nil, serviceerror.NewWorkflowNotReady("Workflow task is not scheduled yet.")
+}
+
+func (a *asleep) WorkflowService() workflowservice.WorkflowServiceClient { return asleepFrontend{a: a} }
+
+type asleepFrontend struct {
+	workflowservice.WorkflowServiceClient
+	a *asleep
+}
+
+func (f asleepFrontend) GetWorkflowExecutionHistory(_ context.Context, r *workflowservice.GetWorkflowExecutionHistoryRequest, _ ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
+	require.Equal(f.a.t, key.WorkflowID(), r.GetExecution().GetWorkflowId())
+	return &workflowservice.GetWorkflowExecutionHistoryResponse{History: &history.History{Events: f.a.events}}, nil
+}
+
+func TestAJobThatHasNotBegunIsReadFromWhatItWasStartedWith(t *testing.T) {
+	t.Parallel()
+	definition, err := job.ParseDefinition([]byte(aJob), job.ParseOptions{Limits: new(job.DefaultLimits()), ID: key.ARMID()})
+	require.NoError(t, err)
+	input, err := workflows.NewJob(key, definition, false, time.Now())
+	require.NoError(t, err)
+	payloads, err := converter.GetDefaultDataConverter().ToPayloads(input)
+	require.NoError(t, err)
+	started := func(workflow string) *history.HistoryEvent {
+		return &history.HistoryEvent{Attributes: &history.HistoryEvent_WorkflowExecutionStartedEventAttributes{
+			WorkflowExecutionStartedEventAttributes: &history.WorkflowExecutionStartedEventAttributes{
+				WorkflowType: &common.WorkflowType{Name: workflow}, Input: payloads,
+			},
+		}}
+	}
+	signalled := &history.HistoryEvent{EventType: enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED}
+	begun := &history.HistoryEvent{EventType: enums.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED}
+	other := input.Snapshot()
+	other.Status.ExecutionCount = 7
+	for _, tt := range []struct {
+		name        string
+		events      []*history.HistoryEvent
+		answersFrom int
+		want        job.Job // the zero Job: it cannot be read
+	}{
+		{"", []*history.HistoryEvent{started(workflows.TypeJob)}, 0, input.Snapshot()},
+		{"after a signal, too", []*history.HistoryEvent{started(workflows.TypeJob), signalled}, 0, input.Snapshot()},
+		{"unless it begins meanwhile", []*history.HistoryEvent{started(workflows.TypeJob), begun}, 2, other},
+		{"but not one whose task fails", []*history.HistoryEvent{started(workflows.TypeJob), signalled, begun}, 0, job.Job{}},
+		{"nor what is no job", []*history.HistoryEvent{started(workflows.TypeCollection)}, 0, job.Job{}},
+		{"nor without a history", nil, 0, job.Job{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			server := &asleep{answersFrom: tt.answersFrom, events: tt.events, directory: &directory{t: t, answers: map[string]any{
+				key.WorkflowID() + " " + workflows.QueryStatus: other,
+			}}}
+			got, err := scheduler.New(scheduler.Options{Client: server}).Job(t.Context(), key)
+			if tt.want.Key == (job.Key{}) {
+				require.Equal(t, job.KindUnavailable, job.KindOf(err))
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, tt.want.Status, got.Status)
+			require.Equal(t, tt.want.Key, got.Key)
+		})
+	}
+}

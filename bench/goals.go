@@ -16,11 +16,11 @@ func (r *results) goals() []goal {
 	b.atMost(r.latenessP99(1000), 100)
 	b.atMost(r.latenessP99(2000), 250)
 	b.better(r.latenessP99(1000), nameSchedules, 20)
-	b.better(r.cpu(), nameSchedules, 3)
-	b.better(r.cpu(), nameLoop, 1/1.1)
+	b.better(r.cpu(), nameSchedules, 4)
+	b.better(r.cpu(), nameLoop, 1.5)
 	b.better(r.bytes(), nameSchedules, 4)
 	b.better(r.rate(), nameSchedules, 3)
-	b.better(r.rate(), nameLoop, 0.9)
+	b.better(r.rate(), nameLoop, 1.05)
 	if early := r.mishaps("requests sent early", func(t tick) int { return t.early }); len(r.herds) > 0 {
 		b.atMost(early, 0)
 	}
@@ -34,6 +34,7 @@ func (r *results) goals() []goal {
 	}
 	if s := r.sleep; s != nil {
 		b.add(countOf(s.jobs, "sleeping job")+", idle CPU", s.idleCPU, 0.05, formatPercent)
+		b.add(countOf(s.jobs, "sleeping job")+", memory at rest", float64(s.resident), 400e6, formatMegabytes)
 		b.add(countOf(s.jobs, "sleeping job")+", first execution after a cold restart", milliseconds(s.first), 10_000, formatMilliseconds)
 	}
 	return b

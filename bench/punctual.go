@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,15 +9,16 @@ import (
 	"time"
 )
 
-// A scene is a herd of Almanac's jobs, created a minute before its first tick.
+// A scene is a herd of Almanac's jobs that is there for a while before its first tick.
 type scene struct {
 	name     string
 	jobs     int
-	ticks    int    // a minute apart
-	once     bool   // retryType none
-	schedule object // what is set beside the start time
-	beside   int    // jobs that ran before and are due in the same second as the first tick
-	quick    bool   // whether it is a part of a quick benchmark
+	ticks    int           // a minute apart
+	once     bool          // retryType none
+	schedule object        // what is set beside the start time
+	before   time.Duration // from when all are there to the first tick; 0: createdBefore
+	beside   int           // jobs that ran before and are due in the same second as the first tick
+	quick    bool          // whether it is a part of a quick benchmark
 }
 
 var (
@@ -36,6 +38,7 @@ func scenes(o options) []scene {
 		{name: "every minute, `retryType` `none`", jobs: 1000, ticks: ticks, once: true, schedule: minutely, quick: true},
 		{name: "once", jobs: 1000, ticks: 1, schedule: oneTime, quick: true},
 		{name: "once, `retryType` `none`", jobs: 1000, ticks: 1, once: true, schedule: oneTime},
+		{name: "once, four minutes after they were created", jobs: 1000, ticks: 1, schedule: oneTime, before: 4 * time.Minute},
 		{name: "every day", jobs: 1000, ticks: 1, schedule: daily},
 		{name: "every minute, beside ten that ran before", jobs: 1000, ticks: 1, schedule: minutely, beside: 10},
 		{name: "every minute", jobs: 2000, ticks: ticks, schedule: minutely},
@@ -67,7 +70,8 @@ type sceneResult struct {
 }
 
 const (
-	// createdBefore is how long before its first tick a herd is there.
+	// createdBefore is how long before its first tick a herd is there, unless its scene
+	// says how long.
 	createdBefore = time.Minute
 
 	// settledTicks is how many ticks the jobs beside a herd have had before.
@@ -96,7 +100,7 @@ func measureScenes(ctx context.Context, a *almanac, o options, progress *log.Log
 
 func measureScene(ctx context.Context, a *almanac, name string, s scene, brief bool, progress *log.Logger) (r sceneResult, err error) {
 	progress.Printf("creating %d jobs, %s", s.jobs, s.name)
-	estimate, before, rest := time.Duration(s.jobs)*time.Second/createPerSec, createdBefore, time.Minute-calm
+	estimate, before, rest := time.Duration(s.jobs)*time.Second/createPerSec, cmp.Or(s.before, createdBefore), time.Minute-calm
 	if brief {
 		before, rest = 5*time.Second, 5*time.Second
 	}

@@ -76,6 +76,8 @@ func newDefinition(begin time.Time, length time.Duration, random *rand.Rand) law
 	case 2:
 		d.Once = true
 		d.Start = d.Start.Add(time.Duration(random.Int64N(int64(length)))).Truncate(time.Second)
+	case 3, 4: // not due soon: its workflow begins later, or when it is changed
+		d.Start = d.Start.Add(time.Duration(2+random.IntN(5)) * time.Minute)
 	}
 	return d
 }

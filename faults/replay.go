@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -95,6 +96,11 @@ func replayOne(ctx context.Context, c client.Client, o worker.WorkflowReplayerOp
 			return nil, fmt.Errorf("read the history of %s: %w", id, err)
 		}
 		h.Events = append(h.Events, e)
+	}
+	if !slices.ContainsFunc(h.Events, func(e *history.HistoryEvent) bool {
+		return e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_TASK_STARTED
+	}) {
+		return nil, nil // it has not begun
 	}
 	r, err := worker.NewWorkflowReplayerWithOptions(o)
 	if err != nil {

@@ -25,7 +25,18 @@ func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 		return job.Job{}, err
 	}
 	var j job.Job
-	err := s.ask(ctx, k.WorkflowID(), &j)
+	_, err := s.ask(ctx, k.WorkflowID(), &j)
+	return j.At(s.now()), s.fail(ctx, err, missingJob(k))
+}
+
+// jobToChange returns a job, without secrets, that is about to be changed: its workflow
+// has begun.
+func (s *Service) jobToChange(ctx context.Context, k job.Key) (job.Job, error) {
+	var j job.Job
+	delayed, err := s.ask(ctx, k.WorkflowID(), &j)
+	if err == nil && delayed != nil {
+		err = s.begin(ctx, k.WorkflowID(), delayed)
+	}
 	return j.At(s.now()), s.fail(ctx, err, missingJob(k))
 }
 
@@ -36,7 +47,7 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job
 		return job.Job{}, false, err
 	}
 	err = s.contend(ctx, func() error {
-		current, err := s.Job(ctx, k)
+		current, err := s.jobToChange(ctx, k)
 		if job.KindOf(err) == job.KindNotFound {
 			j, err = s.create(ctx, k, body)
 			created = err == nil
@@ -79,7 +90,7 @@ func (s *Service) PatchJob(ctx context.Context, k job.Key, patch []byte) (j job.
 		return job.Job{}, err
 	}
 	err = s.contend(ctx, func() error {
-		current, err := s.Job(ctx, k)
+		current, err := s.jobToChange(ctx, k)
 		if err != nil {
 			return err
 		}
@@ -164,13 +175,23 @@ func (s *Service) create(ctx context.Context, k job.Key, body []byte) (job.Job, 
 	err = s.start(ctx, client.StartWorkflowOptions{
 		ID:                    k.WorkflowID(),
 		StaticSummary:         definition.Text(),
-		StaticDetails:         "`" + k.ARMID() + "`",
+		StaticDetails:         staticDetails(input.Snapshot()),
 		Memo:                  map[string]any{workflows.MemoText: definition.Text(), workflows.MemoID: k.ARMID()},
 		TypedSearchAttributes: temporal.NewSearchAttributes(attributes...),
 		Priority:              temporal.Priority{FairnessKey: fairnessKey(k.Collection)},
 		StartDelay:            startDelay(&input, registered.At),
 	}, workflows.TypeJob, input)
 	return input.Snapshot(), err
+}
+
+// staticDetails tells the Temporal Web UI and CLI what a job is called, and when it runs
+// first: until its workflow begins, nothing else says so.
+func staticDetails(j job.Job) string {
+	text := "`" + j.Key.ARMID() + "`"
+	if first := j.Status.NextExecutionTime; first != nil {
+		text += "\n\nfirst execution: " + first.String()
+	}
+	return text
 }
 
 // fairnessKey names the collection in the at most 64 bytes that Temporal takes,
@@ -234,7 +255,7 @@ func (s *Service) command(ctx context.Context, k job.Key, name string) error {
 	// A query that its last worker does not answer is passed on to another one within
 	// milliseconds, and an update after it goes there too. By itself it would first
 	// wait for that worker, for as long as the sticky timeout says.
-	if _, err := s.Job(ctx, k); job.KindOf(err) == job.KindNotFound {
+	if _, err := s.jobToChange(ctx, k); job.KindOf(err) == job.KindNotFound {
 		return err
 	}
 	return s.fail(ctx, s.update(ctx, changeTimeout, k.WorkflowID(), name, nil), missingJob(k))

@@ -86,7 +86,7 @@ func (s *Service) status(ctx context.Context, id string, result any) error {
 	v := s.version(ctx, id)
 	status, ok := s.statuses.get(id, v, time.Now())
 	if !ok {
-		if err := s.ask(ctx, id, &status); err != nil {
+		if _, err := s.ask(ctx, id, &status); err != nil {
 			return err
 		}
 		if v != (version{}) {

@@ -53,6 +53,7 @@ func (j *jobLoop) handle(ctx workflow.Context) error {
 			j.handleSignal(ctx, c.name, c.apply)
 		})
 	}
+	j.listen(ctx, SignalBegin, func(ctx workflow.Context, signal workflow.ReceiveChannel) { signal.Receive(ctx, nil) })
 	return j.handleCollection(ctx)
 }
 
@@ -129,9 +130,8 @@ func (j *jobLoop) signalled() bool { return slices.ContainsFunc(j.listeners, (*l
 
 func (l *listener) waits() bool { return !l.busy && l.signals.Len() > 0 }
 
-// handleSignals starts to handle the signals that wait. A coroutine that waits for
-// signals would cost more than all else that a job has in memory, so there is one
-// only for those that came.
+// handleSignals starts to handle the signals that wait. A coroutine that waits for signals would
+// cost more than all else that a job has in memory, so there is one only for those that came.
 func (j *jobLoop) handleSignals(ctx workflow.Context) {
 	for _, l := range j.listeners {
 		if !l.waits() {

@@ -60,9 +60,8 @@ const (
 // maxDemanded bounds how many runs on demand may be under way at once.
 const maxDemanded = 50
 
-// NewJob returns the input of a new job's workflow. The job's whole first
-// status follows from it. The definition must be valid; resting says whether
-// the job's collection is not enabled.
+// NewJob returns the input of a new job's workflow. The job's whole first status follows from it.
+// The definition must be valid; resting says whether the job's collection is not enabled.
 func NewJob(k job.Key, d job.Definition, resting bool, now time.Time) (JobInput, error) {
 	in := JobInput{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, Resting: resting, Lead: firstLead(k)}
 	plan, err := d.Plan(in.Created, in.Created)
@@ -77,14 +76,14 @@ func NewJob(k job.Key, d job.Definition, resting bool, now time.Time) (JobInput,
 	return in, nil
 }
 
-// Begin returns when a new job's workflow has something to do for the first time,
-// unless the job is changed before; zero for at once.
+// Begin returns when a new job's workflow has to begin at the latest; zero for at once.
+// It is 2 to 5 minutes before the job is due, so that herds begin a few at a time, too.
 func (in *JobInput) Begin() time.Time {
 	next, ok := in.next()
 	if !ok || !in.active() {
 		return time.Time{}
 	}
-	return next.Add(-in.lead())
+	return next.Add(-15 * in.lead())
 }
 
 // Job runs one scheduled job for as long as it exists.

@@ -22,6 +22,7 @@ const (
 	UpdateDisable = "disable"
 	UpdateDelete  = "delete"
 	QueryStatus   = "status" // of a Collection too
+	SignalBegin   = "begin"  // has a job begin that was started with a delay
 )
 
 // What a [Job] is told by its collection.

@@ -52,6 +52,7 @@ func TestHistoriesReplay(t *testing.T) {
 		"job-owed":            jobOwed,
 		"job-ahead":           jobAhead,
 		"job-hold":            jobHold,
+		"job-delayed":         jobDelayed,
 		"collection":          collectionLife,
 		"collection-plans":    collectionPlans,
 		"subscription":        subscriptionLife,
@@ -158,6 +159,17 @@ func jobRetries(t *testing.T, _ *stack, jobs string) string {
 	target := newSink(t, fails)
 	created(t, jobs+"/j", failing(target.URL, ""))
 	status(t, jobs+"/j", "properties.state", "faulted")
+	ok(t, http.MethodDelete, jobs+"/j", "")
+	return key(jobs, "j").WorkflowID()
+}
+
+// jobDelayed is changed, which has it begin long before it would by itself.
+func jobDelayed(t *testing.T, _ *stack, jobs string) string {
+	target := newSink(t, nil)
+	created(t, jobs+"/j", get(target.URL+"/", later+`,"recurrence":{"frequency":"day"}`))
+	ok(t, http.MethodPatch, jobs+"/j", `{"properties":{"recurrence":{"frequency":"week"}}}`)
+	ok(t, http.MethodPost, jobs+"/j/run", "")
+	status(t, jobs+"/j", "properties.status.executionCount", float64(1))
 	ok(t, http.MethodDelete, jobs+"/j", "")
 	return key(jobs, "j").WorkflowID()
 }

@@ -86,6 +86,10 @@ func TestAChangeHasAJobBegin(t *testing.T) {
 			t.Helper()
 			finish(t, call(t, http.MethodPost, collection+"/disable", ""))
 		}, "properties.status.nextExecutionTime", nil},
+		{"deleted with its collection", func(t *testing.T, collection, _ string) {
+			t.Helper()
+			finish(t, call(t, http.MethodDelete, collection, ""))
+		}, "error.code", "ResourceNotFound"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

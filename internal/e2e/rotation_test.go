@@ -86,12 +86,14 @@ func TestKeysAreRotatedWhileJobsWait(t *testing.T) {
 	created(t, h.jobs()+"/hourly", get(target.URL+"/hourly", `,"recurrence":{"frequency":"hour"}`))
 	due := time.Now().UTC().Add(8 * time.Second).Truncate(time.Second)
 	created(t, h.jobs()+"/asleep", get(target.URL+"/asleep", `,"startTime":"`+due.Format(time.RFC3339)+`"`))
+	created(t, h.jobs()+"/later", get(target.URL+"/later", later)) // the API reads it, for it has not begun
 	target.await(t, "/hourly", 1, 30*time.Second)
 	status(t, h.jobs()+"/hourly", "properties.status.executionCount", float64(1))
 	id := key(h.jobs(), "hourly").WorkflowID()
 
 	// Both keys: what was written before can be read, what is written is new.
 	h.restart(t, after+","+before)
+	ok(t, http.MethodGet, h.jobs()+"/later", "")
 	ok(t, http.MethodPost, h.jobs()+"/hourly/run", "")
 	target.await(t, "/hourly", 2, 30*time.Second)
 	status(t, h.jobs()+"/hourly", "properties.status.executionCount", float64(2))
@@ -106,6 +108,8 @@ func TestKeysAreRotatedWhileJobsWait(t *testing.T) {
 	require.NoError(t, raw.SignalWorkflow(t.Context(), id, "", workflows.UpdateRun, nil))
 	refused := call(t, http.MethodGet, h.jobs()+"/hourly", "")
 	require.GreaterOrEqual(t, refused.code, http.StatusInternalServerError, refused.body)
+	refused = call(t, http.MethodGet, h.jobs()+"/later", "")
+	require.GreaterOrEqual(t, refused.code, http.StatusInternalServerError, refused.body)
 	var failed []string
 	eventually(t, 30*time.Second, "failed workflow task", func() bool {
 		failed = keysOf(t, raw, id, enums.EVENT_TYPE_WORKFLOW_TASK_FAILED)
@@ -119,6 +123,7 @@ func TestKeysAreRotatedWhileJobsWait(t *testing.T) {
 
 	// It is back.
 	h.restart(t, after+","+before)
+	ok(t, http.MethodGet, h.jobs()+"/later", "")
 	target.await(t, "/hourly", 3, 30*time.Second)
 	status(t, h.jobs()+"/hourly", "properties.status.executionCount", float64(3))
 	require.False(t, target.await(t, "/asleep", 1, 30*time.Second)[0].at.Before(due))

@@ -189,7 +189,7 @@ func (s *Service) create(ctx context.Context, k job.Key, body []byte) (job.Job, 
 func staticDetails(j job.Job) string {
 	text := "`" + j.Key.ARMID() + "`"
 	if first := j.Status.NextExecutionTime; first != nil {
-		text += "\n\nfirst execution: " + first.String()
+		text += "\n\ncreated to run first at " + first.String()
 	}
 	return text
 }

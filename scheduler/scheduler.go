@@ -83,10 +83,11 @@ func New(o Options) *Service {
 	return s
 }
 
-// Deadlines keep a call from hanging when no worker answers. A change of a
-// collection's properties is answered when all its jobs know.
+// Deadlines keep a call from hanging when no worker answers. A worker that is killed
+// keeps the workflow task that it was at for 10 s (Temporal's default), so each is longer.
+// A change of a collection's properties is answered when all its jobs know.
 const (
-	updateTimeout     = 10 * time.Second
+	updateTimeout     = 14 * time.Second
 	changeTimeout     = 30 * time.Second // of a job, which may have to wait until a lease is over, or another worker takes its task
 	longUpdateTimeout = 25 * time.Second
 	readyTimeout      = 2 * time.Second

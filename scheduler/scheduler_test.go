@@ -111,7 +111,7 @@ type slow struct {
 
 func (s *slow) UpdateWorkflow(ctx context.Context, _ client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	s.registered = time.Now()
-	return registered{}, calls.Sleep(ctx, 9*time.Second)
+	return registered{}, calls.Sleep(ctx, 12*time.Second) // its worker was killed, and another one got the task
 }
 
 func (s *slow) ExecuteWorkflow(ctx context.Context, _ client.StartWorkflowOptions, _ any, _ ...any) (client.WorkflowRun, error) {

@@ -22,11 +22,20 @@ func missingCollection(k job.CollectionKey) *job.Error {
 
 // Collection returns a collection.
 func (s *Service) Collection(ctx context.Context, k job.CollectionKey) (job.Collection, error) {
+	return s.askCollection(ctx, s.queries.Ask, k)
+}
+
+// collectionToChange returns a collection that is about to be changed.
+func (s *Service) collectionToChange(ctx context.Context, k job.CollectionKey) (job.Collection, error) {
+	return s.askCollection(ctx, s.queries.AskBeforeChange, k)
+}
+
+func (s *Service) askCollection(ctx context.Context, query query, k job.CollectionKey) (job.Collection, error) {
 	if err := k.Validate(); err != nil {
 		return job.Collection{}, err
 	}
 	var c job.Collection
-	err := calls.Query(ctx, s.client, s.namespace, k.WorkflowID(), workflows.QueryStatus, &c)
+	err := query(ctx, k.WorkflowID(), workflows.QueryStatus, &c)
 	return c, s.fail(ctx, err, missingCollection(k))
 }
 
@@ -55,7 +64,7 @@ func (s *Service) PutCollection(ctx context.Context, k job.CollectionKey, body [
 // PatchCollection merges a patch into a collection's properties.
 func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, patch []byte) (stored job.Collection, err error) {
 	err = s.contend(ctx, func() error {
-		current, err := s.Collection(ctx, k)
+		current, err := s.collectionToChange(ctx, k)
 		if err != nil {
 			return err
 		}
@@ -151,7 +160,7 @@ func (s *Service) Collections(ctx context.Context, subscription, resourceGroup s
 		return nil, "", badToken()
 	}
 	var paths []string
-	err = calls.Query(ctx, s.client, s.namespace, job.SubscriptionWorkflowID(subscription), workflows.QueryCollections, &paths)
+	err = s.queries.Ask(ctx, job.SubscriptionWorkflowID(subscription), workflows.QueryCollections, &paths)
 	if err != nil && !calls.IsGone(err) {
 		return nil, "", s.fail(ctx, err, nil)
 	}

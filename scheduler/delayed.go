@@ -14,7 +14,6 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"almanac/internal/calls"
 	"almanac/workflows"
 )
 
@@ -39,10 +38,10 @@ func startDelay(in *workflows.JobInput, registered time.Time) time.Duration {
 }
 
 // ask asks a workflow for its status. It returns what a job was started with whose
-// workflow has not begun. Its errors are those of [calls.Query].
-func (s *Service) ask(ctx context.Context, id string, status any) (*workflows.JobInput, error) {
+// workflow has not begun. Its errors are those of the query.
+func (s *Service) ask(ctx context.Context, query query, id string, status any) (*workflows.JobInput, error) {
 	for again := true; ; again = false {
-		err := calls.Query(ctx, s.client, s.namespace, id, workflows.QueryStatus, status)
+		err := query(ctx, id, workflows.QueryStatus, status)
 		if _, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err); !notReady {
 			return nil, err
 		}

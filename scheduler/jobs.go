@@ -25,7 +25,7 @@ func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 		return job.Job{}, err
 	}
 	var j job.Job
-	_, err := s.ask(ctx, k.WorkflowID(), &j)
+	_, err := s.ask(ctx, s.queries.Ask, k.WorkflowID(), &j)
 	return j.At(s.now()), s.fail(ctx, err, missingJob(k))
 }
 
@@ -33,7 +33,7 @@ func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 // has begun.
 func (s *Service) jobToChange(ctx context.Context, k job.Key) (job.Job, error) {
 	var j job.Job
-	delayed, err := s.ask(ctx, k.WorkflowID(), &j)
+	delayed, err := s.ask(ctx, s.queries.AskBeforeChange, k.WorkflowID(), &j)
 	if err == nil && delayed != nil {
 		err = s.begin(ctx, k.WorkflowID(), delayed)
 	}
@@ -227,7 +227,7 @@ func (s *Service) replace(ctx context.Context, current job.Job, d job.Definition
 // claim tells the collection what the definition demands that comes after the
 // current one.
 func (s *Service) claim(ctx context.Context, current job.Job, demands job.Demands, final bool) error {
-	c, err := s.Collection(ctx, current.Key.Collection)
+	c, err := s.collectionToChange(ctx, current.Key.Collection)
 	if err != nil {
 		return err
 	}
@@ -274,7 +274,7 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (jo
 		}
 	}
 	var listed []workflows.Listed
-	if err := calls.Query(ctx, s.client, s.namespace, k.WorkflowID(), workflows.QueryJobs, &listed); err != nil {
+	if err := s.queries.Ask(ctx, k.WorkflowID(), workflows.QueryJobs, &listed); err != nil {
 		return nil, "", s.fail(ctx, err, missingCollection(k))
 	}
 	sequence := map[string]int{}

@@ -46,6 +46,7 @@ type Options struct {
 type Service struct {
 	client    client.Client
 	namespace string
+	queries   *calls.Queries
 	converter converter.DataConverter
 	limits    *job.Limits
 	log       *slog.Logger
@@ -64,6 +65,7 @@ func New(o Options) *Service {
 		client: o.Client, namespace: cmp.Or(o.Namespace, client.DefaultNamespace),
 		converter: o.Converter, limits: o.Limits, log: o.Log, now: o.Now, check: o.Check,
 	}
+	s.queries = calls.NewQueries(s.client, s.namespace)
 	if s.converter == nil {
 		s.converter = converter.GetDefaultDataConverter()
 	}
@@ -130,6 +132,9 @@ func isUnmapped(err error) bool {
 	_, ok := errors.AsType[*serviceerror.InvalidArgument](err)
 	return ok && strings.Contains(err.Error(), "no mapping defined for search attribute")
 }
+
+// A query is [calls.Queries.Ask] or [calls.Queries.AskBeforeChange].
+type query func(ctx context.Context, workflowID, name string, result any) error
 
 // statusesOf returns what workflows say of themselves, asked in parallel. The
 // answers keep the order; workflows that are gone are left out.

@@ -81,12 +81,12 @@ func (s *statuses) forget(id string) {
 }
 
 // status puts what a workflow says of itself into result. Its errors are those
-// of [calls.Query].
+// of [calls.Queries.Ask].
 func (s *Service) status(ctx context.Context, id string, result any) error {
 	v := s.version(ctx, id)
 	status, ok := s.statuses.get(id, v, time.Now())
 	if !ok {
-		if _, err := s.ask(ctx, id, &status); err != nil {
+		if _, err := s.ask(ctx, s.queries.Ask, id, &status); err != nil {
 			return err
 		}
 		if v != (version{}) {

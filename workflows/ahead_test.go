@@ -419,6 +419,33 @@ func TestAChangeOfWhatIsHeldIsAnsweredAtOnce(t *testing.T) {
 	}
 }
 
+// What is due may be sent at any time, so a change waits for that, but not for long: its
+// worker may not exist any more.
+func TestAChangeOfWhatIsDueIsAnsweredSoonThoughItsWorkerWasKilled(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		after, answer time.Duration
+		sent          string
+	}{
+		{0, time.Second, "/new 00:01:01"},
+		{500 * time.Millisecond, 1100 * time.Millisecond, "/new 00:01:01.1"},
+		{1500 * time.Millisecond, 1500 * time.Millisecond, "/new 00:01:01.5"},
+		{2900 * time.Millisecond, 2900 * time.Millisecond, "/new 00:01:02.9"},
+	} {
+		t.Run(tt.after.String()+" after", func(t *testing.T) {
+			t.Parallel()
+			w := newAhead(t, calls("/old"))
+			w.fate = of(time.Minute, killedHeld)
+			a := w.replace(time.Minute+tt.after, calls("/new"))
+			w.run(75 * time.Second)
+			a.ok(t)
+			require.Equal(t, time.Minute+tt.answer, a.at)
+			require.Equal(t, []string{"/old 00:00:00", tt.sent}, w.calledAt())
+			w.requireSound()
+		})
+	}
+}
+
 // From the fence on, what was held is an attempt: a change waits for its outcome, at
 // most until its lease is over.
 func TestAChangeAfterTheFenceWaitsForTheOutcome(t *testing.T) {

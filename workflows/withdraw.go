@@ -24,10 +24,11 @@ const (
 	// execution that it does not show any more, or not yet as cancelled.
 	lookInterval = 200 * time.Millisecond
 
-	// An execution whose next attempt begins within nextMargin is not cancelled
-	// before that is seen to have passed its fence, or the server was asked
-	// maxLooks times.
+	// An execution whose next attempt begins within nextMargin is not cancelled before that
+	// is seen to have passed its fence, or the server was asked maxLooks times; one of which
+	// none has begun overdue after it was due lost its worker.
 	nextMargin = 500 * time.Millisecond
+	overdue    = time.Second
 	maxLooks   = 5
 )
 
@@ -39,10 +40,7 @@ func (j *jobLoop) withdraw(ctx workflow.Context) {
 		return
 	}
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	for range maxLooks {
-		if j.deleted || !j.anyDue(workflow.Now(ctx)) || !j.mayBegin(j.look(ctx), workflow.Now(ctx)) {
-			break
-		}
+	for looks := 0; looks < maxLooks && j.mayBegin(ctx); looks++ {
 		_ = workflow.Sleep(ctx, lookInterval) // the context is never cancelled
 	}
 	for _, e := range j.running {
@@ -60,18 +58,18 @@ func (j *jobLoop) withdraw(ctx workflow.Context) {
 	}
 }
 
-// anyDue reports whether an execution is due, so that it may have failed and wait
-// for its next attempt. When the server cancels such a one, it forgets its attempts.
-func (j *jobLoop) anyDue(now time.Time) bool {
-	return slices.ContainsFunc(j.running, func(e *execution) bool { return !e.Due.After(now) })
-}
-
-// mayBegin reports whether an attempt of an execution that is due may begin, and
-// end, before the execution is cancelled: nobody would know of it.
-func (j *jobLoop) mayBegin(pending []activities.Pending, now time.Time) bool {
+// mayBegin reports whether an attempt of an execution that is due may begin, and end,
+// before the execution is cancelled. The server would forget it, and nobody know of it.
+func (j *jobLoop) mayBegin(ctx workflow.Context) bool {
+	due := func(e *execution) bool { return !e.Due.After(workflow.Now(ctx)) }
+	if j.deleted || !slices.ContainsFunc(j.running, due) {
+		return false
+	}
+	pending, now := j.look(ctx), workflow.Now(ctx)
 	return slices.ContainsFunc(j.running, func(e *execution) bool {
 		i := slices.IndexFunc(pending, func(p activities.Pending) bool { return p.Activity == e.activity })
-		return i >= 0 && !e.Due.After(now) && !pending[i].Sent && !pending[i].Next.After(now.Add(nextMargin))
+		return i >= 0 && due(e) && !pending[i].Sent && !pending[i].Next.After(now.Add(nextMargin)) &&
+			(len(pending[i].Attempts) > 0 || now.Sub(e.Due) < overdue)
 	})
 }
 

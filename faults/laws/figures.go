@@ -114,7 +114,12 @@ func answers(l *Log, lives map[Job]*life, refused map[string]int) []Sample {
 			refused[c.Kind]++
 		}
 		for _, t := range c.Tries {
-			for _, name := range []string{"all " + c.Kind, held(l, lives[c.Job], t)} {
+			situation, due := held(l, lives[c.Job], t)
+			if !due.IsZero() && outage(l, t) == nil {
+				name := situation + ", from then on"
+				times[name] = append(times[name], max(0, t.Answered.Sub(due)))
+			}
+			for _, name := range []string{"all " + c.Kind, situation} {
 				if outage(l, t) != nil {
 					if t.Status == 0 || t.Status >= 500 {
 						none[name]++
@@ -136,25 +141,33 @@ func answers(l *Log, lives map[Job]*life, refused map[string]int) []Sample {
 	return all
 }
 
-// held names the situation in which a change was issued.
-func held(l *Log, j *life, t Try) string {
+// A change meets what is due within fenceAhead, or was within takenOver before: that
+// may have passed its fence, or be on its way to another worker.
+const (
+	fenceAhead = 8 * time.Second
+	takenOver  = 4 * time.Second
+)
+
+// held names the situation in which a change was issued, and returns the due time of
+// what it met, if anything.
+func held(l *Log, j *life, t Try) (string, time.Time) {
 	name := "in calm"
 	if s := situation(l, t.Issued.Add(-time.Minute), t.Answered); s != "calm" {
 		name = "within a minute of " + s
 	}
 	if j == nil {
-		return name + ": collection"
+		return name + ": collection", time.Time{}
 	}
 	for _, s := range j.spans() {
 		if !s.active || t.Issued.Before(s.from) || t.Issued.After(s.to) {
 			continue
 		}
-		for _, due := range s.definition.due(t.Issued.Add(-time.Second), t.Issued.Add(time.Minute+time.Second)) {
-			if due.Sub(t.Issued) <= 8*time.Second {
-				return name + ": due within 8 s"
+		for _, due := range s.definition.due(t.Issued.Add(-takenOver), t.Issued.Add(time.Minute+time.Second)) {
+			if due.Sub(t.Issued) <= fenceAhead {
+				return name + ": due", due
 			}
-			return name + ": due later"
+			return name + ": due later", time.Time{}
 		}
 	}
-	return name + ": not due"
+	return name + ": not due", time.Time{}
 }

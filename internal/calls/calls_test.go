@@ -41,6 +41,7 @@ type answer struct {
 	value    string
 	rejected enums.WorkflowExecutionStatus // why a query was not passed on
 	silent   bool                          // nothing is answered before the deadline
+	takes    time.Duration                 // until it is answered, if the deadline is not before
 	err      error
 }
 
@@ -70,6 +71,9 @@ func (s *server) next() answer {
 func (s *server) QueryWorkflowWithOptions(ctx context.Context, r *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
 	s.queries = append(s.queries, r)
 	a := s.next()
+	if a.takes > 0 {
+		a.silent = calls.Sleep(ctx, a.takes) != nil
+	}
 	switch {
 	case a.silent:
 		_, bounded := ctx.Deadline()
@@ -158,8 +162,9 @@ func TestQuery(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &server{t: t, id: tt.name, answers: tt.answers}
+				q := calls.NewQueries(s, "here")
 				var value string
-				err := calls.Query(t.Context(), s, "here", s.id, "status", &value)
+				err := q.Ask(t.Context(), s.id, "status", &value)
 				if tt.err == nil {
 					require.NoError(t, err)
 				} else {
@@ -176,10 +181,10 @@ func TestQuery(t *testing.T) {
 				require.Equal(t, late, s.unstuck > 0, "%d", s.unstuck)
 				if late {
 					s.answers = []answer{{silent: true}, {value: "hello"}} // whatever went before, it is done now
-					require.NoError(t, calls.Query(t.Context(), s, "here", s.id, "status", &value))
+					require.NoError(t, q.Ask(t.Context(), s.id, "status", &value))
 					unstuck := s.unstuck
 					s.answers = []answer{{silent: true}, {value: "hello"}}
-					require.NoError(t, calls.Query(t.Context(), s, "here", s.id, "status", &value))
+					require.NoError(t, q.Ask(t.Context(), s.id, "status", &value))
 					require.Equal(t, unstuck, s.unstuck, "that is not done twice within seconds")
 				}
 			})
@@ -191,10 +196,49 @@ func TestQuery(t *testing.T) {
 		cancel()
 		for _, a := range []answer{{silent: true}, {rejected: handedOn}} {
 			s := &server{t: t, id: "id", answers: []answer{a}}
-			require.Error(t, calls.Query(ctx, s, "here", s.id, "status", new(string)))
+			require.Error(t, calls.NewQueries(s, "here").Ask(ctx, s.id, "status", new(string)))
 			require.Len(t, s.queries, 1)
 		}
 	})
+}
+
+func TestBeforeAChangeASilentWorkerIsLeftTheSooner(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		takes time.Duration // each of the queries before
+		left  time.Duration // when the worker is left that had the workflow
+	}{
+		{"when nothing was asked before", 0, 60 * time.Millisecond},
+		{"when workers answer at once", time.Millisecond, 60 * time.Millisecond},
+		{"when workers answer soon", 30 * time.Millisecond, 150 * time.Millisecond},
+		{"but not before a busy one answers", 200 * time.Millisecond, 300 * time.Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{t: t, id: "id"}
+				q := calls.NewQueries(s, "here")
+				var value string
+				for range 100 {
+					s.answers = []answer{{value: "hello", takes: tt.takes}}
+					if tt.takes > 0 {
+						require.NoError(t, q.Ask(t.Context(), s.id, "status", &value))
+					}
+				}
+				start := time.Now()
+				s.answers = []answer{{silent: true}, {value: "hello"}}
+				require.NoError(t, q.AskBeforeChange(t.Context(), s.id, "status", &value))
+				require.Equal(t, 1, s.unstuck)
+				require.InDelta(t, tt.left+tt.left/4, time.Since(start), float64(time.Millisecond))
+
+				start = time.Now()
+				s.answers = []answer{{silent: true}, {value: "hello"}}
+				require.NoError(t, q.Ask(t.Context(), s.id, "status", &value))
+				require.Equal(t, 375*time.Millisecond, time.Since(start), "a read waits for it as long as ever")
+			})
+		})
+	}
 }
 
 func TestUpdate(t *testing.T) {

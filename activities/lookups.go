@@ -115,7 +115,9 @@ type Pending struct {
 	Cancelled bool          `json:"cancelled,omitempty"` // its cancellation was requested: no fence is passed any more
 	Sent      bool          `json:"sent,omitempty"`      // the request of the attempt that left no record yet may have left
 	Until     time.Time     `json:"until,omitzero"`      // by the server's clock, until when that attempt may begin to send, if it has not
-	Next      time.Time     `json:"next,omitzero"`       // by the server's clock, when the next attempt begins; zero: it has begun, or may at any time
+	Next      time.Time     `json:"next"`                // by the server's clock, when the next attempt begins; if that is past, it has begun, or may at any time
+	Held      bool          `json:"held,omitempty"`      // a worker has it, or had when it was heard of last
+	Began     time.Time     `json:"began"`               // by the server's clock, when a worker took it up last
 }
 
 // PendingActions returns the calling workflow's activities that perform actions
@@ -142,12 +144,10 @@ func (l *Lookups) PendingActions(ctx context.Context) ([]Pending, error) {
 				return nil, err
 			}
 		}
-		var next time.Time
-		if t := a.GetNextAttemptScheduleTime(); t != nil {
-			next = t.AsTime()
-		}
 		pending = append(pending, Pending{
-			Activity: a.GetActivityId(), Next: next, Attempts: progress.Attempts,
+			Activity: a.GetActivityId(), Attempts: progress.Attempts,
+			Held: a.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED, Began: a.GetLastStartedTime().AsTime(),
+			Next:      a.GetNextAttemptScheduleTime().AsTime(), // the zero of which is past
 			Cancelled: a.GetState() == enums.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED,
 			Sent:      progress.MaybeSent(),
 			Until:     a.GetLastHeartbeatTime().AsTime().Add(time.Duration(progress.Lease) * time.Millisecond),

@@ -332,6 +332,7 @@ func TestPendingActions(t *testing.T) {
 			t.Parallel()
 			a := &workflow.PendingActivityInfo{
 				ActivityId: "8", ActivityType: &common.ActivityType{Name: cmp.Or(tt.kind, activities.TypeAction)}, State: tt.state,
+				LastStartedTime: timestamppb.New(at.Add(-time.Second)),
 			}
 			if tt.next {
 				a.NextAttemptScheduleTime = timestamppb.New(at.Add(30 * time.Second))
@@ -347,6 +348,13 @@ func TestPendingActions(t *testing.T) {
 				for i := range got {
 					require.False(t, got[i].Until.After(at), "no lease was ever asked for")
 					got[i].Until = time.Time{}
+				}
+			}
+			for i := range tt.want {
+				tt.want[i].Held, tt.want[i].Began = tt.state == started, at.Add(-time.Second)
+				if !tt.next {
+					require.True(t, got[i].Next.Before(at), "it has begun, or may at any time")
+					got[i].Next = time.Time{}
 				}
 			}
 			require.Equal(t, tt.want, got)

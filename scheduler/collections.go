@@ -22,20 +22,11 @@ func missingCollection(k job.CollectionKey) *job.Error {
 
 // Collection returns a collection.
 func (s *Service) Collection(ctx context.Context, k job.CollectionKey) (job.Collection, error) {
-	return s.askCollection(ctx, s.queries.Ask, k)
-}
-
-// collectionToChange returns a collection that is about to be changed.
-func (s *Service) collectionToChange(ctx context.Context, k job.CollectionKey) (job.Collection, error) {
-	return s.askCollection(ctx, s.queries.AskBeforeChange, k)
-}
-
-func (s *Service) askCollection(ctx context.Context, query query, k job.CollectionKey) (job.Collection, error) {
 	if err := k.Validate(); err != nil {
 		return job.Collection{}, err
 	}
 	var c job.Collection
-	err := query(ctx, k.WorkflowID(), workflows.QueryStatus, &c)
+	err := s.queries.Ask(ctx, k.WorkflowID(), workflows.QueryStatus, &c)
 	return c, s.fail(ctx, err, missingCollection(k))
 }
 
@@ -64,7 +55,7 @@ func (s *Service) PutCollection(ctx context.Context, k job.CollectionKey, body [
 // PatchCollection merges a patch into a collection's properties.
 func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, patch []byte) (stored job.Collection, err error) {
 	err = s.contend(ctx, func() error {
-		current, err := s.collectionToChange(ctx, k)
+		current, err := s.Collection(ctx, k)
 		if err != nil {
 			return err
 		}

@@ -227,7 +227,7 @@ func (s *Service) replace(ctx context.Context, current job.Job, d job.Definition
 // claim tells the collection what the definition demands that comes after the
 // current one.
 func (s *Service) claim(ctx context.Context, current job.Job, demands job.Demands, final bool) error {
-	c, err := s.collectionToChange(ctx, current.Key.Collection)
+	c, err := s.Collection(ctx, current.Key.Collection)
 	if err != nil {
 		return err
 	}

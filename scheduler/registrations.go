@@ -63,7 +63,7 @@ func (s *Service) rememberedCollection(ctx context.Context, k job.CollectionKey)
 	if c, ok := s.collections.get(k.WorkflowID()); ok {
 		return c, nil
 	}
-	c, err := s.collectionToChange(ctx, k)
+	c, err := s.Collection(ctx, k)
 	if err == nil {
 		s.collections.put(k.WorkflowID(), c)
 	}

@@ -48,6 +48,12 @@ const DefaultCachedWorkflows = 2200
 // server starts some.
 func SetCachedWorkflows(n int) { worker.SetStickyWorkflowCacheSize(n) }
 
+// pollers are those of workflow tasks, for each of the two queues: that of all workers, and
+// the sticky one. Without autoscaling both would share them, and one answer that tells of a
+// backlog in the sticky queue has all of them ask there, for up to a minute, while tasks
+// that another worker left behind lie in the other one (SDK 1.50).
+var pollers = worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 5, MinimumNumberOfPollers: 5, MaximumNumberOfPollers: 10}
+
 // New returns a worker for all of Almanac. Start and Stop it.
 func New(o Options) worker.Worker {
 	w := worker.New(o.Client, workflows.TaskQueue, worker.Options{
@@ -55,7 +61,7 @@ func New(o Options) worker.Worker {
 
 		// Jobs come in herds: many timers fire in the same second. An attempt
 		// mostly waits for its receiver and costs little meanwhile.
-		MaxConcurrentWorkflowTaskPollers:   10,
+		WorkflowTaskPollerBehavior:         worker.NewPollerBehaviorAutoscaling(pollers),
 		MaxConcurrentActivityTaskPollers:   10,
 		MaxConcurrentActivityExecutionSize: 20_000, // herds are held until they are due, which costs little
 

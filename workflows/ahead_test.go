@@ -430,7 +430,10 @@ func TestAChangeOfWhatIsDueIsAnsweredSoonThoughItsWorkerWasKilled(t *testing.T) 
 		{0, time.Second, "/new 00:01:01"},
 		{500 * time.Millisecond, 1100 * time.Millisecond, "/new 00:01:01.1"},
 		{1500 * time.Millisecond, 1500 * time.Millisecond, "/new 00:01:01.5"},
-		{2900 * time.Millisecond, 2900 * time.Millisecond, "/new 00:01:02.9"},
+		{1900 * time.Millisecond, 1900 * time.Millisecond, "/new 00:01:01.9"},
+		{2 * time.Second, 3200 * time.Millisecond, "/old 00:01:03.2"}, // another one is given it
+		{2900 * time.Millisecond, 3300 * time.Millisecond, "/old 00:01:03.2"},
+		{3100 * time.Millisecond, 3300 * time.Millisecond, "/old 00:01:03.2"},
 	} {
 		t.Run(tt.after.String()+" after", func(t *testing.T) {
 			t.Parallel()
@@ -444,6 +447,20 @@ func TestAChangeOfWhatIsDueIsAnsweredSoonThoughItsWorkerWasKilled(t *testing.T) 
 			w.requireSound()
 		})
 	}
+}
+
+// The server ends at once what no worker has, and tells nothing of it.
+func TestAChangeAwaitsAnOverdueOccurrenceThatNoWorkerHasYet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, callsEvery("/old", minutely+`,"overlapPolicy":"bufferOne"`))
+	w.queued = 500 * time.Millisecond
+	w.takes(60900 * time.Millisecond)
+	a := w.replace(61700*time.Millisecond, callsEvery("/new", minutely+`,"overlapPolicy":"bufferOne"`))
+	w.run(80 * time.Second)
+	a.ok(t)
+	require.Equal(t, []string{"/old 00:00:00.5", "/old 00:01:01.9"}, w.calledAt())
+	require.Empty(t, w.dropped())
+	w.requireSound()
 }
 
 // From the fence on, what was held is an attempt: a change waits for its outcome, at

@@ -45,7 +45,7 @@ type execution struct {
 	slept    bool // the job slept until it: whether it was in time tells something about the lead
 	phase    phase
 	attempts bool   // whether an attempt of it is known to have been sent
-	inFlight bool   // whether an attempt that had no record might have been sent, when the server was asked last
+	inFlight bool   // whether a worker had an attempt without a record that may have been sent since, when the server was asked last
 	activity string // the id of its activity that was scheduled last
 	before   standing
 	cancel   workflow.CancelFunc

@@ -25,20 +25,19 @@ const (
 	lookInterval = 200 * time.Millisecond
 
 	// An execution whose next attempt begins within nextMargin is not cancelled before that
-	// is seen to have passed its fence, or the server was asked maxLooks times; one of which
-	// none has begun overdue after it was due lost its worker.
+	// is seen to have passed its fence, or the server was asked maxLooks times. One that a
+	// worker has had for overdue, and sent nothing, most likely lost it; from takenOver on
+	// another worker may be given it.
 	nextMargin = 500 * time.Millisecond
 	overdue    = time.Second
-	maxLooks   = 5
+	takenOver  = activities.HeldLossTimeout - time.Second
+	maxLooks   = 8
 )
 
 // withdraw sees to it that nothing more is sent for the executions that are
 // running. When it returns, that is certain: what was not sent is back in the plan,
 // and no lease of what may have been sent is left.
 func (j *jobLoop) withdraw(ctx workflow.Context) {
-	if len(j.running) == 0 {
-		return
-	}
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	for looks := 0; looks < maxLooks && j.mayBegin(ctx); looks++ {
 		_ = workflow.Sleep(ctx, lookInterval) // the context is never cancelled
@@ -60,17 +59,21 @@ func (j *jobLoop) withdraw(ctx workflow.Context) {
 
 // mayBegin reports whether an attempt of an execution that is due may begin, and end,
 // before the execution is cancelled. The server would forget it, and nobody know of it.
-func (j *jobLoop) mayBegin(ctx workflow.Context) bool {
-	due := func(e *execution) bool { return !e.Due.After(workflow.Now(ctx)) }
+func (j *jobLoop) mayBegin(ctx workflow.Context) (may bool) {
+	due := func(e *execution) bool { return e.phase < withdrawing && !e.Due.After(workflow.Now(ctx)) }
 	if j.deleted || !slices.ContainsFunc(j.running, due) {
 		return false
 	}
-	pending, now := j.look(ctx), workflow.Now(ctx)
-	return slices.ContainsFunc(j.running, func(e *execution) bool {
-		i := slices.IndexFunc(pending, func(p activities.Pending) bool { return p.Activity == e.activity })
-		return i >= 0 && due(e) && !pending[i].Sent && !pending[i].Next.After(now.Add(nextMargin)) &&
-			(len(pending[i].Attempts) > 0 || now.Sub(e.Due) < overdue)
-	})
+	for _, p := range j.look(ctx) {
+		for _, e := range j.running {
+			if now := workflow.Now(ctx); e.activity == p.Activity && due(e) && !p.Sent && !p.Next.After(now.Add(nextMargin)) {
+				late := now.Sub(later(e.Due, p.Began))
+				e.inFlight = p.Held && !e.attempts && late >= overdue && late < takenOver
+				may = may || !e.inFlight
+			}
+		}
+	}
+	return may
 }
 
 // settling reports whether it is being found out what became of an execution.
@@ -121,9 +124,7 @@ func (j *jobLoop) look(ctx workflow.Context) []activities.Pending {
 		_ = workflow.Sleep(ctx, time.Second)
 	}
 	for _, p := range pending {
-		if len(p.Attempts) > 0 {
-			j.failures = true
-		}
+		j.failures = j.failures || len(p.Attempts) > 0
 		for _, e := range j.running {
 			if e.activity != p.Activity {
 				continue

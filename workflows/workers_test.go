@@ -40,6 +40,7 @@ type pending struct {
 	ctx     workflow.Context // ends when the activity is cancelled
 	until   time.Time        // the end of its lease
 	next    time.Time        // when the next attempt begins, if it waits for a retry
+	began   time.Time        // when a worker took it up last
 	waiting bool             // for a worker or a retry: if it is cancelled then, it ends at once
 }
 
@@ -124,6 +125,7 @@ func (w *world) retry(ctx workflow.Context, p *pending, in activities.Input, o w
 			return nil, err
 		}
 		s := sending{Input: in, options: o, number: len(p.Attempts) + 1, began: workflow.Now(ctx).UTC()}
+		p.began = s.began
 		out, err := any(nil), w.refuse(p, &s, scheduled)
 		if err == nil {
 			out, err = w.attempt(p, s)
@@ -289,6 +291,7 @@ func (w *world) look(ctx workflow.Context) (any, error) {
 		}
 		out = append(out, activities.Pending{
 			Activity: p.id, Attempts: p.Attempts, Cancelled: p.cancelled(), Sent: p.MaybeSent(), Until: p.until, Next: p.next,
+			Held: !p.waiting && !p.cancelled(), Began: p.began,
 		})
 	}
 	return out, nil

@@ -141,8 +141,8 @@ func answers(l *Log, lives map[Job]*life, refused map[string]int) []Sample {
 	return all
 }
 
-// A change meets what is due within fenceAhead, or was within takenOver before: that
-// may have passed its fence, or be on its way to another worker.
+// A change meets what is due within fenceAhead, or was within takenOver before and had
+// not arrived: that may have passed its fence, or be on its way to another worker.
 const (
 	fenceAhead = 8 * time.Second
 	takenOver  = 4 * time.Second
@@ -163,11 +163,18 @@ func held(l *Log, j *life, t Try) (string, time.Time) {
 			continue
 		}
 		for _, due := range s.definition.due(t.Issued.Add(-takenOver), t.Issued.Add(time.Minute+time.Second)) {
-			if due.Sub(t.Issued) <= fenceAhead {
+			switch {
+			case due.Sub(t.Issued) > fenceAhead:
+				return name + ": due later", time.Time{}
+			case !j.sentBefore(due, t.Issued):
 				return name + ": due", due
 			}
-			return name + ": due later", time.Time{}
 		}
 	}
 	return name + ": not due", time.Time{}
+}
+
+// sentBefore reports whether a request of an occurrence arrived before an instant.
+func (j *life) sentBefore(due, at time.Time) bool {
+	return slices.ContainsFunc(j.sends, func(s *sends) bool { return s.action == Main && s.due.Equal(due) && s.first().Arrived.Before(at) })
 }

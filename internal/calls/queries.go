@@ -16,7 +16,7 @@ import (
 
 // An attempt of a query that is not answered within firstTimeout may have been
 // handed to a worker that was killed, or is paused, so another one is made, for
-// which a busy worker has twice the time, up to mostTimeout. None is made after
+// which a busy worker has longer, and then twice the time, up to mostTimeout. None is made after
 // queryTime: a workflow whose task was handed to such a worker answers nothing
 // until that task times out, after 10 s, and workers that are just started may
 // have much to catch up on. If the server itself says that no worker asks for
@@ -52,8 +52,8 @@ func (q *Queries) Ask(ctx context.Context, workflowID, name string, result any) 
 // AskBeforeChange is [Queries.Ask] for a workflow that is about to be changed. It waits
 // less for the worker that last had the workflow: once another one has answered, the
 // change goes to any as well, and otherwise it would wait for that worker until the
-// sticky timeout is over. Reads are many at once and hurry less, for another worker has
-// to read the whole history.
+// sticky timeout is over. Reads are many at once and hurry less, for whichever worker
+// gets the workflow next has to read its whole history.
 func (q *Queries) AskBeforeChange(ctx context.Context, workflowID, name string, result any) error {
 	return q.ask(ctx, q.usual.timeout(), workflowID, name, result)
 }
@@ -94,7 +94,7 @@ func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, na
 			if err := Sleep(ctx, timeout/4); err != nil { // it may have come back at once
 				return err
 			}
-			timeout = min(2*timeout, mostTimeout)
+			timeout = min(2*max(timeout, firstTimeout/2), mostTimeout)
 		}
 	}
 }

@@ -72,6 +72,8 @@ func (s *server) getOperationResult(c *gin.Context) error {
 	switch {
 	case err != nil:
 		return err
+	case found.Failed != nil:
+		return found.Failed
 	case !found.Done:
 		return s.accepted(c, found.ID)
 	}

@@ -124,6 +124,20 @@ func TestOperationIsToldInBothWaysOfResourceManager(t *testing.T) {
 	}
 }
 
+func TestOperationThatFailedSaysWhy(t *testing.T) {
+	t.Parallel()
+	h := api.New(&fake{operation: func(_ context.Context, k job.CollectionKey, id string) (job.Operation, error) {
+		return job.Operation{ID: id, Done: true, Failed: job.NotFound("jobcollections/"+k.Name, k.ResourceGroup)}, nil
+	}}, api.Options{})
+	const why = `"error":{"code":"ResourceNotFound","message":"The Resource 'Microsoft.Scheduler/jobcollections/c1' under resource group 'default' was not found."}`
+	got := send(h, http.MethodGet, "/jobCollections/c1/operations/o", "")
+	require.Equal(t, http.StatusOK, got.status, "it is the operation that failed, not the question")
+	require.Equal(t, `{"id":"`+defaultID+`/jobCollections/c1/operations/o","name":"o","status":"Failed",`+why+`}`, got.body)
+	got = send(h, http.MethodGet, "/jobCollections/c1/operationResults/o", "")
+	require.Equal(t, http.StatusNotFound, got.status)
+	require.Equal(t, `{`+why+`}`, got.body)
+}
+
 func TestClientThatFollowsAnOperationSeesItsEnd(t *testing.T) {
 	t.Parallel()
 	asked := 0

@@ -100,14 +100,18 @@ func newJobResource(j job.Job) jobResource {
 
 // An operationResource is an operation as Azure Resource Manager shows it.
 type operationResource struct {
-	ID     string `json:"id"`
-	Name   string `json:"name"`
-	Status string `json:"status"` // InProgress, Succeeded
+	ID     string         `json:"id"`
+	Name   string         `json:"name"`
+	Status string         `json:"status"` // InProgress, Succeeded, Failed
+	Error  *job.ErrorBody `json:"error,omitempty"`
 }
 
 func newOperationResource(k job.CollectionKey, o job.Operation) operationResource {
 	r := operationResource{ID: k.ARMID() + "/" + operations + "/" + o.ID, Name: o.ID, Status: "InProgress"}
-	if o.Done {
+	switch {
+	case o.Failed != nil:
+		r.Status, r.Error = "Failed", new(o.Failed.Body())
+	case o.Done:
 		r.Status = "Succeeded"
 	}
 	return r

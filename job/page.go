@@ -51,6 +51,7 @@ func (f Filter) MatchesRecord(r *Record) bool {
 // An Operation is a change of a collection that takes longer than a request
 // may: it goes on whoever waits for it.
 type Operation struct {
-	ID   string // opaque: letters, digits, hyphens and full stops
-	Done bool   // it succeeded
+	ID     string // opaque: letters, digits, hyphens and full stops
+	Done   bool   // it succeeded, or failed
+	Failed *Error // why it failed; nil if it did not
 }

@@ -255,10 +255,10 @@ func (r *reader) event(e *history.HistoryEvent) {
 		r.end(a.GetScheduledEventId(), ending{at: at, result: a.GetResult()})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 		a := e.GetActivityTaskFailedEventAttributes()
-		r.end(a.GetScheduledEventId(), ending{at: at, err: r.failure(a.GetFailure())})
+		r.end(a.GetScheduledEventId(), ending{at: at, err: r.service.failure(a.GetFailure())})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
 		a := e.GetActivityTaskTimedOutEventAttributes()
-		r.end(a.GetScheduledEventId(), ending{at: at, err: r.failure(a.GetFailure())})
+		r.end(a.GetScheduledEventId(), ending{at: at, err: r.service.failure(a.GetFailure())})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
 		r.end(e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), ending{at: at, err: temporal.NewCanceledError()})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_STARTED:
@@ -275,8 +275,9 @@ func (r *reader) end(scheduled int64, e ending) {
 	r.open++
 }
 
-func (r *reader) failure(f *failure.Failure) error {
-	return temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: r.service.converter}).FailureToError(f)
+// failure returns the error that a failure was.
+func (s *Service) failure(f *failure.Failure) error {
+	return temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: s.converter}).FailureToError(f)
 }
 
 // scheduled adds the records of the execution whose activity the event scheduled,

@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -58,7 +60,16 @@ func (s *Service) Operation(ctx context.Context, k job.CollectionKey, id string)
 			WorkflowExecution: &common.WorkflowExecution{WorkflowId: k.WorkflowID(), RunId: run}, UpdateId: updateID,
 		},
 	})
-	return job.Operation{ID: id, Done: found.GetOutcome() != nil}, s.fail(ctx, err, missing)
+	if err != nil {
+		return job.Operation{}, s.fail(ctx, err, missing)
+	}
+	o := job.Operation{ID: id, Done: found.GetOutcome() != nil}
+	if failure := found.GetOutcome().GetFailure(); failure != nil {
+		cause := s.failure(failure)
+		s.log.WarnContext(ctx, "an operation on a job collection failed", slog.String("collection", k.ARMID()), slog.Any("error", cause))
+		o.Failed, _ = errors.AsType[*job.Error](s.fail(ctx, cause, missingCollection(k)))
+	}
+	return o, nil
 }
 
 // update sends an update to a workflow and waits for the answer.

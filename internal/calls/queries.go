@@ -16,7 +16,7 @@ import (
 
 // An attempt of a query that is not answered within firstTimeout may have been
 // handed to a worker that was killed, or is paused, so another one is made, for
-// which a busy worker has longer, and then twice the time, up to mostTimeout. None is made after
+// which a busy worker has twice the time, up to mostTimeout. None is made after
 // queryTime: a workflow whose task was handed to such a worker answers nothing
 // until that task times out, after 10 s, and workers that are just started may
 // have much to catch up on. If the server itself says that no worker asks for

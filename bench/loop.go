@@ -23,10 +23,6 @@ type bareLoop struct {
 
 const typeLoop = "BenchLoop"
 
-// loopsPerRun is after how many executions the loop continues as new: as many
-// as Almanac's jobs.
-const loopsPerRun = 300
-
 // attemptTimeout is the activity's, for the systems that are not Almanac.
 const attemptTimeout = activities.DefaultTimeout + 10*time.Second
 
@@ -38,7 +34,7 @@ type loopInput struct {
 }
 
 func loop(ctx workflow.Context, in loopInput) error {
-	for range loopsPerRun {
+	for range workflows.ExecutionsPerRun {
 		if err := workflow.Sleep(ctx, in.Next.Sub(workflow.Now(ctx))); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@
 //	go run ./faults -form cluster -faults kill,cut # Temporal, two workers and two APIs
 //	go run ./faults -form postgres                 # likewise, Temporal as its operators run it
 //	go run ./faults -faults kill -aims create,fan-out # only at these stages
+//	go run ./faults -form cluster -changes-after kill # how long changes take then
 //	go run ./faults -check DIR                     # check the logs of an earlier run again
 //
 // The seed determines the jobs, the changes and the faults. It does not determine
@@ -68,7 +69,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if o.check != "" {
 		l, err = readLogs(o.check)
 	} else {
-		l, err = experiment(ctx, &o, logger)
+		l, err = experiment(ctx, &o, out, logger)
 	}
 	if l == nil {
 		return err
@@ -98,8 +99,9 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	return nil
 }
 
-// experiment runs Almanac, breaks it, and returns what was seen.
-func experiment(ctx context.Context, o *options, logger *log.Logger) (_ *laws.Log, err error) {
+// experiment runs Almanac, breaks it, and returns what was seen; nothing where it
+// only measured how long changes take.
+func experiment(ctx context.Context, o *options, out io.Writer, logger *log.Logger) (_ *laws.Log, err error) {
 	logger.Printf("seed %d", o.seed)
 	work, err := os.MkdirTemp("", "almanac-faults-")
 	if err != nil {
@@ -138,6 +140,9 @@ func experiment(ctx context.Context, o *options, logger *log.Logger) (_ *laws.Lo
 		return nil, err
 	}
 	defer receiver.server.Close()
+	if o.changesAfter != "" {
+		return nil, measureChanges(ctx, o, system, receiver, out, logger)
+	}
 	return observe(ctx, o, system, receiver, logger)
 }
 

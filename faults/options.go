@@ -63,6 +63,9 @@ type options struct {
 	keep      bool
 	check     string // directory of an earlier run
 	workers   int    // processes of each kind, unless in the form one
+
+	changesAfter string        // the fault after which changes are measured; empty: there is a run of faults
+	faultAt      time.Duration // when that comes
 }
 
 func parseOptions(args []string, output io.Writer) (options, error) {
@@ -85,6 +88,8 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.StringVar(&o.temporal, "temporal", "", "program that runs Temporal in the form cluster; empty: ./faults/temporal is built")
 	flags.StringVar(&o.out, "out", "", "directory for the report, the logs and the histories that do not replay; empty: a new temporary one")
 	flags.StringVar(&o.check, "check", "", "directory of an earlier run, whose logs are checked again; nothing is run")
+	flags.StringVar(&o.changesAfter, "changes-after", "", "instead of a run: how long changes of jobs take that are held, each changed once right after this fault of one of two workers: "+strings.Join(faultsBeforeChanges, ", "))
+	flags.DurationVar(&o.faultAt, "fault-at", 4*time.Second, "when that fault comes, after half of the jobs were due; the others are due 30s after these")
 	flags.BoolVar(&o.keep, "keep", false, "keep the database")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -118,6 +123,15 @@ func (o *options) validate(rest []string) error {
 		if d.value < time.Second || d.value > 24*time.Hour {
 			errs = append(errs, fmt.Errorf("-%s must be between 1s and 24h (got %s)", d.name, d.value))
 		}
+	}
+	if o.changesAfter != "" && !slices.Contains(faultsBeforeChanges, o.changesAfter) {
+		errs = append(errs, fmt.Errorf("-changes-after must be %s (got %q)", strings.Join(faultsBeforeChanges, ", "), o.changesAfter))
+	}
+	if o.changesAfter != "" && o.form == formOne {
+		errs = append(errs, errors.New("-changes-after needs two workers: -form must be cluster or postgres"))
+	}
+	if o.faultAt < 0 || o.faultAt >= time.Minute {
+		errs = append(errs, fmt.Errorf("-fault-at must be at least 0s and less than 1m (got %s)", o.faultAt))
 	}
 	if o.tolerance < 0 {
 		errs = append(errs, fmt.Errorf("-tolerance must be at least 0s (got %s)", o.tolerance))

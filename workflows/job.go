@@ -47,15 +47,15 @@ type JobInput struct {
 // keepFinal is how long a job that is completed or faulted can still be read.
 const keepFinal = 60 * 24 * time.Hour
 
-// A run of a job continues as new when nothing is running after so many executions, if
-// the server does not suggest it before. A worker that has not got a workflow in its
-// cache replays what the run did so far: 0.2 ms an execution, where a new run takes 17 ms.
-// If there is no such moment, the run makes one after drainAfter executions, far below
-// the length at which the server ends a workflow.
-const (
-	executionsPerRun = 100
-	drainAfter       = 600
-)
+// ExecutionsPerRun is after how many executions a run of a job continues as new, once
+// nothing is running, if the server does not suggest it before. A worker that has not got
+// a workflow in its cache replays what the run did so far: 0.2 ms an execution, where a new
+// run takes 17 ms.
+const ExecutionsPerRun = 100
+
+// drainAfter is after how many executions a run for which there is no such moment makes
+// one, far below the length at which the server ends a workflow.
+const drainAfter = 600
 
 // maxDemanded bounds how many runs on demand may be under way at once.
 const maxDemanded = 50
@@ -297,7 +297,7 @@ func (j *jobLoop) expired(now time.Time) bool {
 
 // mayContinueAsNew reports whether the run is long enough and nothing is under way.
 func (j *jobLoop) mayContinueAsNew(ctx workflow.Context) bool {
-	return (j.executions >= executionsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()) &&
+	return (j.executions >= ExecutionsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()) &&
 		len(j.running) == 0 && j.quiet(ctx)
 }
 

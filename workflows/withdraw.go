@@ -30,7 +30,7 @@ const (
 	// another worker may be given it.
 	nextMargin = 500 * time.Millisecond
 	overdue    = time.Second
-	takenOver  = activities.HeldLossTimeout - time.Second
+	takenOver  = activities.HeldLossTimeout - 300*time.Millisecond
 	maxLooks   = 8
 )
 

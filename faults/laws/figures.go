@@ -37,8 +37,8 @@ func sample(name string, times []time.Duration) Sample {
 	return s
 }
 
-// samples sums up times by name, in the order of the names.
-func samples(times map[string][]time.Duration) []Sample {
+// Samples sums up times by name, in the order of the names.
+func Samples(times map[string][]time.Duration) []Sample {
 	var all []Sample
 	for name, t := range times {
 		all = append(all, sample(name, t))
@@ -70,7 +70,7 @@ func figures(l *Log, all []*life) Figures {
 		}
 	}
 	f.Executions = len(executions)
-	f.Lateness = samples(late)
+	f.Lateness = Samples(late)
 	f.Answers = answers(l, byJob, f.Refused)
 	return f
 }
@@ -134,7 +134,7 @@ func answers(l *Log, lives map[Job]*life, refused map[string]int) []Sample {
 			}
 		}
 	}
-	all := samples(times)
+	all := Samples(times)
 	for i := range all {
 		all[i].Unanswered, all[i].Outage = none[all[i].Name], out[all[i].Name]
 	}

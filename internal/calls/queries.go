@@ -12,15 +12,16 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 )
 
-// An attempt of a query that is not answered within firstTimeout may have been
-// handed to a worker that was killed, or is paused, so another one is made, for
-// which a busy worker has twice the time, up to mostTimeout. None is made after
-// queryTime: a workflow whose task was handed to such a worker answers nothing
-// until that task times out, after 10 s, and workers that are just started may
-// have much to catch up on. If the server itself says that no worker asks for
-// work, that is given idleTime.
+// A query that is not answered within firstTimeout may have been handed to a worker
+// that was killed, or is paused, so another attempt is made beside the first, which a
+// worker that is merely busy may still answer. The time since the first doubles with
+// each, but they are no more than mostTimeout apart. All are given up after queryTime:
+// a workflow whose task was handed to such a worker answers nothing until that task
+// times out, after 10 s, and workers that are just started may have much to catch up
+// on. If the server itself says that no worker asks for work, that is given idleTime.
 const (
 	firstTimeout = 300 * time.Millisecond
 	mostTimeout  = 3 * time.Second
@@ -59,42 +60,72 @@ func (q *Queries) AskBeforeChange(ctx context.Context, workflowID, name string, 
 }
 
 func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, name string, result any) error {
-	start, misreadings := time.Now(), 0
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	answers := make(chan answer)
+	begin := func() {
+		go func() {
+			a := q.attempt(ctx, workflowID, name)
+			select {
+			case answers <- a:
+			case <-ctx.Done(): // another attempt was answered
+			}
+		}()
+	}
+	start := time.Now()
+	begin()
+	next := time.NewTimer(timeout)
+	defer next.Stop()
+	for {
+		select {
+		case a := <-answers:
+			if a.err == nil {
+				q.usual.took(a.took)
+				return a.value.Get(result)
+			}
+			if !IsTimeout(a.err) || isIdle(a.err) && time.Since(start) > idleTime {
+				return a.err
+			}
+			next.Reset(timeout / 4) // it may have come back at once
+		case <-next.C:
+			q.unstick(ctx, workflowID)
+			begin()
+			next.Reset(timeout)
+			timeout = min(2*timeout, mostTimeout)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// An answer is what an attempt of a query came to.
+type answer struct {
+	value converter.EncodedValue
+	took  time.Duration
+	err   error
+}
+
+// attempt asks a workflow once. A run that hands over leaves the question to the next one,
+// and a worker that misread the history is asked again.
+func (q *Queries) attempt(ctx context.Context, workflowID, name string) answer {
+	misreadings := 0
 	for {
 		asked := time.Now()
-		attempt, cancel := context.WithTimeout(ctx, timeout)
-		answer, err := q.client.QueryWorkflowWithOptions(attempt, &client.QueryWorkflowWithOptionsRequest{
+		found, err := q.client.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
 			WorkflowID: workflowID, QueryType: name, QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
 		})
-		silent := attempt.Err() != nil // whatever the server calls it
-		cancel()
-		limit := queryTime
-		if isIdle(err) && !silent {
-			limit = idleTime
-		}
 		switch {
-		case err == nil && answer.QueryRejected.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
-			if err := Sleep(ctx, pause); err != nil { // the next run takes the question
-				return err
-			}
-		case err == nil && answer.QueryRejected != nil:
-			return serviceerror.NewNotFound("the workflow is closed")
-		case err == nil:
-			q.usual.took(time.Since(asked))
-			return answer.QueryResult.Get(result)
-		case isMisread(err) && misreadings < mostMisreadings:
+		case err == nil && found.QueryRejected == nil:
+			return answer{value: found.QueryResult, took: time.Since(asked)}
+		case err == nil && found.QueryRejected.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
+			return answer{err: serviceerror.NewNotFound("the workflow is closed")}
+		case err != nil && (!isMisread(err) || misreadings == mostMisreadings):
+			return answer{err: err}
+		case err != nil:
 			misreadings++
-			if err := Sleep(ctx, pause); err != nil {
-				return err
-			}
-		case !silent && !IsTimeout(err), ctx.Err() != nil, time.Since(start) > limit:
-			return err
-		default:
-			q.unstick(ctx, workflowID)
-			if err := Sleep(ctx, timeout/4); err != nil { // it may have come back at once
-				return err
-			}
-			timeout = min(2*max(timeout, firstTimeout/2), mostTimeout)
+		}
+		if err := Sleep(ctx, pause); err != nil {
+			return answer{err: err}
 		}
 	}
 }

@@ -431,8 +431,8 @@ func TestAChangeOfWhatIsDueIsAnsweredSoonThoughItsWorkerWasKilled(t *testing.T) 
 		{500 * time.Millisecond, 1100 * time.Millisecond, "/new 00:01:01.1"},
 		{1500 * time.Millisecond, 1500 * time.Millisecond, "/new 00:01:01.5"},
 		{1900 * time.Millisecond, 1900 * time.Millisecond, "/new 00:01:01.9"},
-		{2600 * time.Millisecond, 2600 * time.Millisecond, "/new 00:01:02.6"},
-		{2700 * time.Millisecond, 3300 * time.Millisecond, "/old 00:01:03.2"}, // another one is given it
+		{2400 * time.Millisecond, 2400 * time.Millisecond, "/new 00:01:02.4"},
+		{2500 * time.Millisecond, 3300 * time.Millisecond, "/old 00:01:03.2"}, // another one is given it
 		{2900 * time.Millisecond, 3300 * time.Millisecond, "/old 00:01:03.2"},
 		{3100 * time.Millisecond, 3300 * time.Millisecond, "/old 00:01:03.2"},
 	} {

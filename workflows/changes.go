@@ -265,6 +265,14 @@ func (j *jobLoop) rest(ctx workflow.Context, enabled bool) {
 	}
 }
 
+// discard deletes the job, unless somebody has.
+func (j *jobLoop) discard(ctx workflow.Context) error {
+	if !j.deleted {
+		j.remove(ctx)
+	}
+	return nil
+}
+
 // remove deletes the job: it tells the collection, and then the loop ends,
 // and with it whatever is running.
 func (j *jobLoop) remove(ctx workflow.Context) {

@@ -140,7 +140,7 @@ func (c *collection) run(ctx workflow.Context) error {
 		switch {
 		case c.over(ctx):
 			return nil
-		case c.idle(ctx) && c.long(ctx):
+		case ctx.Err() == nil && c.idle(ctx) && c.long(ctx):
 			return workflow.NewContinueAsNewError(ctx, TypeCollection,
 				CollectionInput{Collection: c.Collection, Jobs: c.entries, Sequence: c.sequence})
 		}
@@ -149,7 +149,7 @@ func (c *collection) run(ctx workflow.Context) error {
 			err = c.lookAfter(ctx)
 		}
 		if temporal.IsCanceledError(err) { // someone cancelled the workflow itself: as good as a delete
-			ctx, _ = workflow.NewDisconnectedContext(ctx)
+			ctx, _ = workflow.NewDisconnectedContext(ctx) // it goes on until all jobs are gone
 			err = c.remove(ctx)
 		}
 		if err != nil {
@@ -243,6 +243,7 @@ func (c *collection) mayPut(_ workflow.Context, r PutRequest) error {
 // put replaces the properties; the jobs are told if that enables or disables
 // the collection.
 func (c *collection) put(ctx workflow.Context, r PutRequest) (job.Collection, error) {
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // it is finished although somebody cancels the workflow itself
 	err := c.alone(ctx, func(ctx workflow.Context) error {
 		if err := c.mayPut(ctx, r); err != nil { // another change may have come before
 			return err
@@ -279,6 +280,7 @@ func (c *collection) claimPlan(ctx workflow.Context, r PutRequest) error {
 
 // setState enables or disables the collection.
 func (c *collection) setState(ctx workflow.Context, s job.CollectionState) error {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	return c.alone(ctx, func(ctx workflow.Context) error {
 		if err := c.present(); err != nil {
 			return err
@@ -465,6 +467,7 @@ func (c *collection) mayCome(ctx workflow.Context, e *Registration) bool {
 
 // remove deletes all jobs and then the collection.
 func (c *collection) remove(ctx workflow.Context) error {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	c.note()
 	c.deleted, c.closing = true, true
 	return c.alone(ctx, func(ctx workflow.Context) error { // who comes second goes on with what was cancelled

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/job"
@@ -47,15 +46,15 @@ type JobInput struct {
 // keepFinal is how long a job that is completed or faulted can still be read.
 const keepFinal = 60 * 24 * time.Hour
 
-// ExecutionsPerRun is after how many executions a run of a job continues as new, once
-// nothing is running, if the server does not suggest it before. A worker that has not got
-// a workflow in its cache replays what the run did so far: 0.2 ms an execution, where a new
-// run takes 17 ms.
-const ExecutionsPerRun = 100
-
-// drainAfter is after how many executions a run for which there is no such moment makes
-// one, far below the length at which the server ends a workflow.
-const drainAfter = 600
+// A run of a job continues as new when nothing is running after so many executions, if
+// the server does not suggest it before. A worker that has not got a workflow in its
+// cache replays what the run did so far: 0.2 ms an execution, where a new run takes 17 ms.
+// If there is no such moment, the run makes one after drainAfter executions, far below
+// the length at which the server ends a workflow.
+const (
+	ExecutionsPerRun = 100
+	drainAfter       = 600
+)
 
 // maxDemanded bounds how many runs on demand may be under way at once.
 const maxDemanded = 50
@@ -118,6 +117,9 @@ type jobLoop struct {
 func (j *jobLoop) run(ctx workflow.Context) error {
 	for {
 		j.changed = false
+		if ctx.Err() != nil || j.expired(workflow.Now(ctx)) { // that someone cancelled the workflow itself is as good as a delete
+			_ = j.change(ctx, j.discard) // which cannot fail
+		}
 		switch {
 		case j.deleted:
 			return j.leave(ctx)
@@ -128,30 +130,17 @@ func (j *jobLoop) run(ctx workflow.Context) error {
 		j.decide(ctx)
 		j.describe(ctx)
 		j.timer.set(ctx, j.wake(workflow.Now(ctx)))
-		err := j.await(ctx)
-		switch {
-		case temporal.IsCanceledError(err): // someone cancelled the workflow itself: as good as a delete
-			ctx, _ = workflow.NewDisconnectedContext(ctx)
-			j.remove(ctx)
-		case err != nil:
-			return err
-		case j.expired(workflow.Now(ctx)):
-			j.remove(ctx)
-		}
+		j.await(ctx)
 	}
 }
 
-// await waits until there is something to look at. Signals are handled meanwhile.
-func (j *jobLoop) await(ctx workflow.Context) error {
+// await waits until there is something to look at, or the workflow is cancelled. Signals
+// are handled meanwhile.
+func (j *jobLoop) await(ctx workflow.Context) {
 	awake := func() bool { return j.changed || j.timer.fired() }
-	for {
-		err := workflow.Await(ctx, func() bool { return awake() || j.signalled() })
-		if err != nil {
-			return err
-		}
-		j.handleSignals(ctx)
-		if awake() {
-			return nil
+	for workflow.Await(ctx, func() bool { return awake() || j.signalled() }) == nil {
+		if j.handleSignals(ctx); awake() {
+			return
 		}
 	}
 }
@@ -311,6 +300,7 @@ func (j *jobLoop) continueAsNew(ctx workflow.Context) error {
 
 // leave ends the workflow of a deleted job, once everybody has been answered.
 func (j *jobLoop) leave(ctx workflow.Context) error {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	for {
 		err := workflow.Await(ctx, func() bool { return j.quiet(ctx) || j.signalled() })
 		if err != nil || j.quiet(ctx) {
@@ -375,7 +365,7 @@ type timer struct {
 }
 
 // set makes the timer fire at that instant, or never if it is zero. A timer
-// that is set for it already goes on.
+// that is set for it already goes on, also when the workflow itself is cancelled.
 func (t *timer) set(ctx workflow.Context, at time.Time) {
 	if t.future != nil && t.at.Equal(at) && !t.future.IsReady() {
 		return
@@ -387,7 +377,7 @@ func (t *timer) set(ctx workflow.Context, at time.Time) {
 	if at.IsZero() {
 		return
 	}
-	ctx, cancel := workflow.WithCancel(ctx)
+	ctx, cancel := workflow.NewDisconnectedContext(ctx) // else it would seem to fire then
 	*t = timer{at: at, cancel: cancel, future: workflow.NewTimerWithOptions(ctx, at.Sub(workflow.Now(ctx)),
 		workflow.TimerOptions{Summary: "until " + at.UTC().Format("2006-01-02T15:04:05.999Z07:00")})}
 }

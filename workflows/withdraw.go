@@ -27,10 +27,10 @@ const (
 	// An execution whose next attempt begins within nextMargin is not cancelled before that
 	// is seen to have passed its fence, or the server was asked maxLooks times. One that a
 	// worker has had for overdue, and sent nothing, most likely lost it; from takenOver on
-	// another worker may be given it.
+	// another worker might be given it before its cancellation is recorded.
 	nextMargin = 500 * time.Millisecond
 	overdue    = time.Second
-	takenOver  = activities.HeldLossTimeout - 300*time.Millisecond
+	takenOver  = activities.HeldLossTimeout - 500*time.Millisecond
 	maxLooks   = 8
 )
 

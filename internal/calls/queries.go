@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -18,10 +19,11 @@ import (
 // A query that is not answered within firstTimeout may have been handed to a worker
 // that was killed, or is paused, so another attempt is made beside the first, which a
 // worker that is merely busy may still answer. The time since the first doubles with
-// each, but they are no more than mostTimeout apart. All are given up after queryTime:
-// a workflow whose task was handed to such a worker answers nothing until that task
-// times out, after 10 s, and workers that are just started may have much to catch up
-// on. If the server itself says that no worker asks for work, that is given idleTime.
+// each, but they are no more than mostTimeout apart, and none but the first goes on when
+// the next is made. There are none after queryTime: a workflow whose task was handed to
+// such a worker answers nothing until that task times out, after 10 s, and workers that
+// are just started may have much to catch up on. If the server itself says that no worker
+// asks for work, that is given idleTime.
 const (
 	firstTimeout = 300 * time.Millisecond
 	mostTimeout  = 3 * time.Second
@@ -63,37 +65,43 @@ func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, na
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	answers := make(chan answer)
-	begin := func() {
-		go func() {
-			a := q.attempt(ctx, workflowID, name)
-			select {
-			case answers <- a:
-			case <-ctx.Done(): // another attempt was answered
-			}
-		}()
+	begin := func(another bool, limit time.Duration) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		if another {
+			q.unstick(ctx, workflowID)
+		}
+		a := q.attempt(ctx, workflowID, name)
+		if ctx.Err() != nil { // nobody waits for it any more
+			return
+		}
+		select {
+		case answers <- a:
+		case <-ctx.Done():
+		}
 	}
-	start := time.Now()
-	begin()
+	start, last := time.Now(), error(nil)
+	go begin(false, queryTime)
 	next := time.NewTimer(timeout)
 	defer next.Stop()
 	for {
 		select {
 		case a := <-answers:
 			if a.err == nil {
-				q.usual.took(a.took)
+				q.usual.took(min(a.took, firstTimeout))
 				return a.value.Get(result)
 			}
 			if !IsTimeout(a.err) || isIdle(a.err) && time.Since(start) > idleTime {
 				return a.err
 			}
+			last = a.err
 			next.Reset(timeout / 4) // it may have come back at once
 		case <-next.C:
-			q.unstick(ctx, workflowID)
-			begin()
+			go begin(true, timeout)
 			next.Reset(timeout)
 			timeout = min(2*timeout, mostTimeout)
 		case <-ctx.Done():
-			return ctx.Err()
+			return cmp.Or(last, ctx.Err())
 		}
 	}
 }
@@ -137,8 +145,8 @@ type usual struct {
 	mean time.Duration
 }
 
-// Before a change, an attempt of a query may take usualTimes as long as usual, but at
-// least leastTimeout.
+// Before a change, a query may take usualTimes as long as usual, but at least
+// leastTimeout, until another attempt is made.
 const (
 	usualTimes   = 5
 	usualOf      = 8
@@ -152,7 +160,7 @@ func (u *usual) took(d time.Duration) {
 	u.mean += (d - u.mean) / usualOf
 }
 
-// timeout returns how long the first attempt of a query may take, before a change.
+// timeout returns after how long another attempt is made of a query before a change.
 func (u *usual) timeout() time.Duration {
 	u.mu.Lock()
 	defer u.mu.Unlock()

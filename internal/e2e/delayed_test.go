@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/history/v1"
 
 	"almanac/job"
+	"almanac/workflows"
 )
 
 // begun returns whether the workflow of a job has begun, and after what delay it does
@@ -105,6 +106,31 @@ func TestAChangeHasAJobBegin(t *testing.T) {
 			require.True(t, begun)
 		})
 	}
+}
+
+// The server keeps a question until a workflow begins if whoever asks would wait for so long.
+func TestAJobThatIsAboutToBeginIsReadAtOnce(t *testing.T) {
+	t.Parallel()
+	s, target := use(t), newSink(t, nil)
+	jobs := s.collection(t) + "/jobs"
+	k, now := key(jobs, "j"), time.Now().UTC().Truncate(time.Second)
+	definition := func(due time.Time) string {
+		return get(target.URL+"/", fmt.Sprintf(`,"startTime":%q`, due.Format(time.RFC3339)))
+	}
+	d, err := job.ParseDefinition([]byte(definition(now.Add(time.Hour))), job.ParseOptions{Now: now})
+	require.NoError(t, err)
+	in, err := workflows.NewJob(k, d, false, now)
+	require.NoError(t, err)
+	begin := now.Add(15 * time.Second)
+	created(t, jobs+"/j", definition(begin.Add(now.Add(time.Hour).Sub(in.Begin())).Truncate(time.Second)))
+	_, delay := s.begun(t, k)
+	require.Positive(t, delay)
+
+	sleepUntil(t, begin.Add(-6*time.Second))
+	read := call(t, http.MethodGet, jobs+"/j", "")
+	require.Equal(t, http.StatusOK, read.code, read.body)
+	begun, _ := s.begun(t, k)
+	require.False(t, begun, "the answer does not wait until it begins")
 }
 
 // The names of the jobs decide when each begins.

@@ -1,0 +1,58 @@
+package e2e_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+)
+
+// isAsleep reports whether a job's workflow has set a timer.
+func (s *stack) isAsleep(t *testing.T, id string) bool {
+	t.Helper()
+	events := s.temporal.GetWorkflowHistory(t.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		e, err := events.Next()
+		require.NoError(t, err)
+		if e.GetEventType() == enums.EVENT_TYPE_TIMER_STARTED {
+			return true
+		}
+	}
+	return false
+}
+
+// Whoever cancels the workflow of a job, in Temporal's Web UI or by its CLI, deletes the job.
+func TestToCancelTheWorkflowOfAJobDeletesIt(t *testing.T) {
+	t.Parallel()
+	s, target := use(t), newSink(t, nil)
+	for _, tt := range []struct {
+		name  string
+		due   time.Duration // from its creation
+		ready func(t *testing.T, id string) bool
+	}{
+		{"asleep", time.Minute, s.isAsleep},
+		{"held", 10 * time.Second, s.isHeld},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			collection := s.collection(t)
+			url := collection + "/jobs/j"
+			due := time.Now().UTC().Truncate(time.Second).Add(tt.due)
+			created(t, url, get(target.URL+"/"+tt.name, `,"startTime":"`+due.Format(time.RFC3339)+`","recurrence":{"frequency":"hour"}`))
+			created(t, collection+"/jobs/other", get(target.URL+"/other", later+`,"recurrence":{"frequency":"day"}`))
+			id := key(collection+"/jobs", "j").WorkflowID()
+			eventually(t, 9*time.Second, tt.name, func() bool { return tt.ready(t, id) })
+
+			require.NoError(t, s.temporal.CancelWorkflow(t.Context(), id, ""))
+			eventually(t, 5*time.Second, "deletion", func() bool {
+				return call(t, http.MethodGet, url, "").code == http.StatusNotFound
+			})
+			list := call(t, http.MethodGet, collection+"/jobs", "")
+			require.Equal(t, 1, list.count("value"), list.body)
+			created(t, url, get(target.URL+"/again", later))
+			require.Empty(t, target.got("/"+tt.name))
+		})
+	}
+}

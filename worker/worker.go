@@ -51,8 +51,9 @@ func SetCachedWorkflows(n int) { worker.SetStickyWorkflowCacheSize(n) }
 // pollers are those of workflow tasks, for each of the two queues: that of all workers, and
 // the sticky one. Without autoscaling both would share them, and one answer that tells of a
 // backlog in the sticky queue has all of them ask there, for up to a minute, while tasks
-// that another worker left behind lie in the other one (SDK 1.50).
-var pollers = worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 5, MinimumNumberOfPollers: 5, MaximumNumberOfPollers: 10}
+// that another worker left behind lie in the other one (SDK 1.50). There are few where there
+// is little to do: a worker that is paused takes a task along with each, for 10 s.
+var pollers = worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 2, MinimumNumberOfPollers: 2, MaximumNumberOfPollers: 10}
 
 // New returns a worker for all of Almanac. Start and Stop it.
 func New(o Options) worker.Worker {

@@ -19,11 +19,11 @@ import (
 // A query that is not answered within firstTimeout may have been handed to a worker
 // that was killed, or is paused, so another attempt is made beside the first, which a
 // worker that is merely busy may still answer. The time since the first doubles with
-// each, but they are no more than mostTimeout apart, and none but the first goes on when
-// the next is made. There are none after queryTime: a workflow whose task was handed to
-// such a worker answers nothing until that task times out, after 10 s, and workers that
-// are just started may have much to catch up on. If the server itself says that no worker
-// asks for work, that is given idleTime.
+// each, but they are no more than mostTimeout apart. Each but the first is given up when
+// the next one is made, or after firstTimeout if that is later. There are none after
+// queryTime: a workflow whose task was handed to such a worker answers nothing until that
+// task times out, after 10 s, and workers that are just started may have much to catch up
+// on. If the server itself says that no worker asks for work, that is given idleTime.
 const (
 	firstTimeout = 300 * time.Millisecond
 	mostTimeout  = 3 * time.Second
@@ -65,6 +65,8 @@ func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, na
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	answers := make(chan answer)
+	// Of a workflow whose delay is over soon, the server keeps a question with a late deadline
+	// until then, and refuses it otherwise: so all but the first have an early one.
 	begin := func(another bool, limit time.Duration) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
@@ -97,7 +99,7 @@ func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, na
 			last = a.err
 			next.Reset(timeout / 4) // it may have come back at once
 		case <-next.C:
-			go begin(true, timeout)
+			go begin(true, max(timeout, firstTimeout))
 			next.Reset(timeout)
 			timeout = min(2*timeout, mostTimeout)
 		case <-ctx.Done():

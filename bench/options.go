@@ -46,10 +46,11 @@ type options struct {
 	maxHold     time.Duration
 	once        bool
 	quick       bool
-	apis        []string // addresses; empty: everything runs in this process
-	sceneJobs   int      // of each scene; 0: as the scenes say
-	out         string   // directory; empty: nothing is written
-	cpuProfile  string   // file; empty: none
+	apis        []string      // addresses; empty: everything runs in this process
+	sceneJobs   int           // of each scene; 0: as the scenes say
+	before      time.Duration // from when a scene's jobs are there to their first tick
+	out         string        // directory; empty: nothing is written
+	cpuProfile  string        // file; empty: none
 }
 
 func (o options) has(part string) bool { return slices.Contains(o.parts, part) }
@@ -76,6 +77,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.BoolVar(&o.quick, "quick", false, "the most important figures within ten minutes: part "+partPunctual+" with few herds and one more tick each")
 	flags.StringVar(&apis, "api", "", "addresses of Almanac's APIs, such as those that task cluster prints, joined by commas: part "+partPunctual+" is measured there; empty: everything runs in this process")
 	flags.IntVar(&o.sceneJobs, "scene-jobs", 0, "how many jobs the herds of part "+partPunctual+" have; 0: 1,000 and 2,000")
+	flags.DurationVar(&o.before, "created-before", time.Minute, "how long before their first tick the herds of part "+partPunctual+" are there, but for those that say so themselves")
 	flags.StringVar(&o.out, "out", "", "directory to write benchmarks.md and lateness.svg to; empty: only print")
 	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "file to write a CPU profile of all that runs in this process to, for go tool pprof")
 	if err := flags.Parse(args); err != nil {
@@ -105,6 +107,9 @@ func (o options) check(rest []string) error {
 	}
 	if o.settle < 0 || o.ticks < 1 || o.rounds < 1 || o.sleeping < 1 {
 		errs = append(errs, errors.New("-settle must be at least 0, and -ticks, -rounds and -sleeping at least 1"))
+	}
+	if o.before < 0 || o.before > backlogAge {
+		errs = append(errs, fmt.Errorf("-created-before must be from 0s to %s", backlogAge))
 	}
 	if o.maxHold < 0 {
 		errs = append(errs, errors.New("-max-hold must be at least 0"))

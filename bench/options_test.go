@@ -29,6 +29,7 @@ func TestAllMistakesAreTold(t *testing.T) {
 		{"too many in a minute", []string{"-herds", "1+2+3+4"}, []string{"want at most 3 that share a minute"}},
 		{"nothing to measure", []string{"-ticks", "0", "-sustain", "0s"}, []string{"-ticks", "-sustain"}},
 		{"durability", []string{"-synchronous", "off"}, []string{`-synchronous is "off", want full or normal`}},
+		{"a herd of yesterday", []string{"-created-before", "25h"}, []string{"-created-before must be from 0s to 24h0m0s"}},
 		{"an argument", []string{"lateness"}, []string{`"lateness" is no flag`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

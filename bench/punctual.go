@@ -16,7 +16,7 @@ type scene struct {
 	ticks    int           // a minute apart
 	once     bool          // retryType none
 	schedule object        // what is set beside the start time
-	before   time.Duration // from when all are there to the first tick; 0: createdBefore
+	before   time.Duration // from when all are there to the first tick; 0: as the option says
 	beside   int           // jobs that ran before and are due in the same second as the first tick
 	quick    bool          // whether it is a part of a quick benchmark
 }
@@ -69,20 +69,14 @@ type sceneResult struct {
 	others    tick // of the jobs beside, at the first tick
 }
 
-const (
-	// createdBefore is how long before its first tick a herd is there, unless its scene
-	// says how long.
-	createdBefore = time.Minute
-
-	// settledTicks is how many ticks the jobs beside a herd have had before.
-	settledTicks = 2
-)
+// settledTicks is how many ticks the jobs beside a herd have had before.
+const settledTicks = 2
 
 // measureScenes measures one scene after another. What was measured before a failure
 // is returned with it.
 func measureScenes(ctx context.Context, a *almanac, o options, progress *log.Logger) (results []sceneResult, err error) {
 	for i, s := range scenes(o) {
-		r, err := measureScene(ctx, a, fmt.Sprintf("scene-%d-%d", time.Now().Unix(), i), s, o.brief, progress)
+		r, err := measureScene(ctx, a, fmt.Sprintf("scene-%d-%d", time.Now().Unix(), i), s, o, progress)
 		if err != nil {
 			return results, fmt.Errorf("%d jobs %s: %w", s.jobs, s.name, err)
 		}
@@ -98,10 +92,10 @@ func measureScenes(ctx context.Context, a *almanac, o options, progress *log.Log
 	return results, nil
 }
 
-func measureScene(ctx context.Context, a *almanac, name string, s scene, brief bool, progress *log.Logger) (r sceneResult, err error) {
+func measureScene(ctx context.Context, a *almanac, name string, s scene, o options, progress *log.Logger) (r sceneResult, err error) {
 	progress.Printf("creating %d jobs, %s", s.jobs, s.name)
-	estimate, before, rest := time.Duration(s.jobs)*time.Second/createPerSec, cmp.Or(s.before, createdBefore), time.Minute-calm
-	if brief {
+	estimate, before, rest := time.Duration(s.jobs)*time.Second/createPerSec, cmp.Or(s.before, o.before), time.Minute-calm
+	if o.brief {
 		before, rest = 5*time.Second, 5*time.Second
 	}
 	first := time.Now().UTC().Add(estimate + before + time.Second).Truncate(time.Second)

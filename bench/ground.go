@@ -87,12 +87,12 @@ func newGround(ctx context.Context, o options, log *slog.Logger) (_ *ground, err
 	g.closeWith(g.sink.close)
 	lead := activities.DefaultLead()
 	lead.Hold = o.maxHold
-	return g, g.open(ctx, c, o, lead, log)
+	return g, g.open(c, o, lead, log)
 }
 
 // open starts the worker that knows the workflows of all systems, and
 // Almanac's API.
-func (g *ground) open(ctx context.Context, c client.Client, o options, lead activities.Lead, log *slog.Logger) error {
+func (g *ground) open(c client.Client, o options, lead activities.Lead, log *slog.Logger) error {
 	guard, err := egress.Parse(egress.ModeAny, nil, nil)
 	if err != nil {
 		return err

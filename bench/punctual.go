@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"maps"
 	"time"
 )
 
@@ -140,9 +141,7 @@ func (a *almanac) createScene(ctx context.Context, h herd, once bool, schedule o
 		return err
 	}
 	more := object{"startTime": h.first.Format(time.RFC3339)}
-	for k, v := range schedule {
-		more[k] = v
-	}
+	maps.Copy(more, schedule)
 	apis := append([]*rest{a.api}, a.others...)
 	return h.each(ctx, func(ctx context.Context, number int) error {
 		api := *apis[number%len(apis)]

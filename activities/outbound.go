@@ -67,14 +67,14 @@ func (s *Senders) Close() { s.bus.Close() }
 // Check returns an [egress.RefusedError] where it is certain, without a look at
 // DNS, that an action cannot be sent whenever it is tried.
 func (s *Senders) Check(a *job.Action) error {
-	if host := s.host(a); host != "" {
-		return s.outbound.Guard.CheckHost(host)
+	if address := s.address(a); address != "" {
+		return s.outbound.Guard.Check(address)
 	}
 	return nil
 }
 
-// host returns which host an action goes to; "" where none can be told.
-func (s *Senders) host(a *job.Action) string {
+// address returns which host and port an action goes to; "" where none can be told.
+func (s *Senders) address(a *job.Action) string {
 	address := ""
 	switch {
 	case a.Request != nil:
@@ -82,16 +82,16 @@ func (s *Senders) host(a *job.Action) string {
 	case a.QueueMessage != nil:
 		address = s.queue.url(a.QueueMessage)
 	default:
-		return s.busHost(a)
+		return s.busAddress(a)
 	}
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
-	return u.Hostname()
+	return net.JoinHostPort(u.Hostname(), port(u))
 }
 
-func (s *Senders) busHost(a *job.Action) string {
+func (s *Senders) busAddress(a *job.Action) string {
 	m := a.ServiceBusQueueMessage
 	if m == nil {
 		m = a.ServiceBusTopicMessage
@@ -99,8 +99,8 @@ func (s *Senders) busHost(a *job.Action) string {
 	if m == nil {
 		return ""
 	}
-	if host, _, err := net.SplitHostPort(s.bus.options.CustomEndpoint); err == nil {
-		return host
+	if s.bus.options.CustomEndpoint != "" {
+		return s.bus.options.CustomEndpoint
 	}
-	return strings.ReplaceAll(s.bus.options.Host, namespacePlaceholder, m.Namespace)
+	return net.JoinHostPort(strings.ReplaceAll(s.bus.options.Host, namespacePlaceholder, m.Namespace), amqpsPort)
 }

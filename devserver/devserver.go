@@ -25,6 +25,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -86,6 +87,7 @@ type Options struct {
 type Server struct {
 	address   string
 	uiAddress string
+	listening []string
 
 	temporal temporal.Server
 	ui       *webUI // nil if there is none
@@ -145,6 +147,7 @@ func start(ctx context.Context, o Options) (_ *Server, err error) {
 	}
 
 	s.address = dialable(ports.frontend)
+	s.listening = ports.all()
 	ports.release(ports.frontend, ports.history, ports.matching, ports.worker)
 	if err := s.startTemporal(serverConfig(ports, s.store.config)); err != nil {
 		return nil, err
@@ -193,6 +196,10 @@ func (s *Server) ConnectionOptions() client.ConnectionOptions {
 // UIAddress returns the "host:port" at which browsers on this machine reach
 // the Web UI, or "" if there is none.
 func (s *Server) UIAddress() string { return s.uiAddress }
+
+// Listening returns every "host:port" that the server listens on, those of
+// services that only talk to each other included. None of them asks for a login.
+func (s *Server) Listening() []string { return slices.Clone(s.listening) }
 
 // Stop shuts the server down and frees the data directory for another process.
 // It returns within seconds, even if a service hangs. Stopping twice is fine.

@@ -51,6 +51,15 @@ func (p *ports) reserve(address string) (*net.TCPAddr, error) {
 	return a, nil
 }
 
+// all returns the addresses that are held, as they are listened on.
+func (p *ports) all() []string {
+	var all []string
+	for a := range p.held {
+		all = append(all, a.String())
+	}
+	return all
+}
+
 // release lets services have their ports.
 func (p *ports) release(addresses ...*net.TCPAddr) {
 	for _, a := range addresses {

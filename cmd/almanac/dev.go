@@ -32,7 +32,7 @@ type devConfig struct {
 	codec, token      string
 	keys              *codec.KeyRing
 	limits            *job.Limits
-	senders           *activities.Senders
+	senders           *outbound
 	lead              activities.Lead
 	cached            int // workflows in the worker's memory
 	log               *slog.Logger
@@ -98,6 +98,18 @@ func runDev(ctx context.Context, c devConfig) error {
 		return err
 	}
 	defer server.Stop()
+	own := append(server.Listening(), l.Addr().String())
+	var codecListener net.Listener // nil: no codec server
+	if c.codec != "" && c.keys != nil {
+		if codecListener, err = listenCodec(ctx, c.codec, c.keys, c.out); err != nil {
+			return err
+		}
+		defer codecListener.Close()
+		own = append(own, codecListener.Addr().String())
+	}
+	if err := c.senders.protect(own...); err != nil { // before the worker sends anything
+		return err
+	}
 	data, failures := c.keys.Converters()
 	temporal, err := worker.Dial(ctx, client.Options{
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
@@ -122,13 +134,9 @@ func runDev(ctx context.Context, c devConfig) error {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	if c.codec != "" && c.keys != nil {
-		l, err := listenCodec(ctx, c.codec, c.keys, c.out)
-		if err != nil {
-			return err
-		}
+	if codecListener != nil {
 		decode := c.keys.Handler(codec.HandlerOptions{Token: c.token, Origins: pageOrigins(server.UIAddress())})
-		group.Go(func() error { return serve(ctx, l, decode) })
+		group.Go(func() error { return serve(ctx, codecListener, decode) })
 	}
 	announce(c, l.Addr(), server)
 	group.Go(func() error { return serve(ctx, l, handler(service, c.log)) })
@@ -186,6 +194,6 @@ Web UI    %[2]s
 Temporal  %[3]s (namespace %[4]s)
 Data      %[5]s
 
-Try:  curl -X PUT http://%[1]s/jobCollections/%[6]s/jobs/hello -d '{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"http://%[1]s/healthz"}},"recurrence":{"frequency":"minute"}}}'
+Try:  curl -X PUT http://%[1]s/jobCollections/%[6]s/jobs/hello -d '{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"https://example.com/"}},"recurrence":{"frequency":"minute"}}}'
 `, api, ui, server.Address(), devserver.DefaultNamespace, c.data, defaultCollection)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
-	"almanac/activities"
 	"almanac/internal/codec"
 	"almanac/job"
 	"almanac/scheduler"
@@ -43,7 +42,7 @@ same namespace. Until Temporal answers, so do all routes, with 503.`,
 	return cmd
 }
 
-func runAPI(ctx context.Context, address string, limits *job.Limits, senders *activities.Senders, keys *codec.KeyRing, log *slog.Logger, out io.Writer) error {
+func runAPI(ctx context.Context, address string, limits *job.Limits, senders *outbound, keys *codec.KeyRing, log *slog.Logger, out io.Writer) error {
 	options, err := temporalOptions(keys, log)
 	if err != nil {
 		return err
@@ -55,6 +54,9 @@ func runAPI(ctx context.Context, address string, limits *job.Limits, senders *ac
 	defer c.Close()
 	l, err := listen(ctx, address)
 	if err != nil {
+		return err
+	}
+	if err := senders.protect(append(temporalPorts(options.HostPort), l.Addr().String())...); err != nil {
 		return err
 	}
 	service := scheduler.New(scheduler.Options{
@@ -89,7 +91,10 @@ func newWorker(lookup func(string) (string, bool)) *cobra.Command {
 		Long: `Run jobs: their workflows and their actions. Run as many workers as you like;
 which Temporal they work for is told by TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and
 the other variables of Temporal. On Ctrl-C or SIGTERM requests that are under
-way may end before the worker does.`,
+way may end before the worker does.
+
+No action reaches TEMPORAL_ADDRESS. Where the API, a codec server or a Temporal
+Web UI listens a worker does not know: name them with --egress-deny host:port.`,
 		Example: "  TEMPORAL_ADDRESS=temporal:7233 almanac worker",
 		Args:    cobra.NoArgs,
 	}
@@ -110,9 +115,12 @@ way may end before the worker does.`,
 	return cmd
 }
 
-func runWorker(ctx context.Context, senders *activities.Senders, o worker.Options, keys *codec.KeyRing, out io.Writer) error {
+func runWorker(ctx context.Context, senders *outbound, o worker.Options, keys *codec.KeyRing, out io.Writer) error {
 	options, err := temporalOptions(keys, o.Log)
 	if err != nil {
+		return err
+	}
+	if err := senders.protect(temporalPorts(options.HostPort)...); err != nil {
 		return err
 	}
 	c, err := worker.Dial(ctx, options)

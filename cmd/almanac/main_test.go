@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"almanac/internal/egress"
 	"almanac/job"
 )
 
@@ -199,5 +200,29 @@ func TestAllMistakesOfHowActionsAreSentAreToldAtOnce(t *testing.T) {
 	for _, wrong := range []string{"0s", "-1s", "31s", "soon"} {
 		_, err := almanac(t, "", nil, "worker", "--max-lead", wrong)
 		require.EqualError(t, err, `--max-lead is "`+wrong+`", want a duration of more than 0s and at most 30s, such as 20s`)
+	}
+}
+
+func TestThePortsOfTemporalAreFoundInItsAddress(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string][]string{
+		"temporal:7233":                    {"temporal:7233"},
+		"127.0.0.1:7233":                   {"127.0.0.1:7233"},
+		"[::1]:7233":                       {"[::1]:7233"},
+		"temporal":                         {"temporal:443"},
+		"::1":                              {"[::1]:443"},
+		"dns:///temporal:7233":             {"temporal:7233"},
+		"dns://10.0.0.53/temporal:7233":    {"temporal:7233"},
+		"dns:temporal:7233":                {"temporal:7233"},
+		"passthrough:///temporal:7233":     {"temporal:7233"},
+		"ipv4:10.0.0.1:7233,10.0.0.2:7234": {"10.0.0.1:7233", "10.0.0.2:7234"},
+		"ipv6:[fd00::1]:7233,[fd00::2]":    {"[fd00::1]:7233", "[fd00::2]:443"},
+		"unix:///run/temporal.sock":        nil,
+		"almanac.a1b2c.tmprl.cloud:7233":   {"almanac.a1b2c.tmprl.cloud:7233"},
+	} {
+		require.Equal(t, want, temporalPorts(target), target)
+		for _, p := range want {
+			require.NoError(t, new(egress.Guard).Protect(p), p)
+		}
 	}
 }

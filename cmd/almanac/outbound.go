@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"strings"
@@ -12,16 +13,54 @@ import (
 	"almanac/internal/egress"
 )
 
+// An outbound is how actions reach the world.
+type outbound struct {
+	*activities.Senders
+	guard *egress.Guard
+}
+
+// protect keeps actions from what Almanac and Temporal listen on.
+func (o *outbound) protect(addresses ...string) error {
+	for _, a := range addresses {
+		if err := o.guard.Protect(a); err != nil {
+			return fmt.Errorf("keep actions from Almanac's own addresses: %w", err)
+		}
+	}
+	return nil
+}
+
+// temporalPorts returns host:port of each frontend that a value of
+// TEMPORAL_ADDRESS names, which gRPC may take in more than one form:
+// host[:port], dns:///host[:port], or a list such as ipv4:10.0.0.1:7233,10.0.0.2:7233.
+func temporalPorts(target string) []string {
+	if scheme, rest, ok := strings.Cut(target, ":"); ok {
+		switch strings.ToLower(scheme) {
+		case "unix", "unix-abstract": // no action reaches a socket in the file system
+			return nil
+		case "dns", "passthrough", "ipv4", "ipv6":
+			target = rest[strings.LastIndexByte(rest, '/')+1:]
+		}
+	}
+	var ports []string
+	for address := range strings.SplitSeq(target, ",") {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			address = net.JoinHostPort(strings.Trim(address, "[]"), "443") // gRPC's default
+		}
+		ports = append(ports, address)
+	}
+	return ports
+}
+
 // outbound defines how actions reach the world, and returns what does, which
 // may be called after check. allow is what the egress rules allow by default
 // on top of their mode.
-func (s *settings) outbound(allow string) func() *activities.Senders {
+func (s *settings) outbound(allow string) func() *outbound {
 	mode := s.text("egress", "ALMANAC_EGRESS", egress.ModePrivate,
 		"which addresses actions may connect to: public, those on the internet; private, those and private networks, but not this machine, "+
 			"link-local addresses and cloud metadata; any")
 	allowed := s.text("egress-allow", "ALMANAC_EGRESS_ALLOW", allow,
 		"addresses and networks to allow on top, and names that may lead to private addresses, such as 127.0.0.1,169.254.7.0/24,*.example.com")
-	denied := s.text("egress-deny", "ALMANAC_EGRESS_DENY", "", "addresses, networks and names to refuse whatever else is allowed")
+	denied := s.text("egress-deny", "ALMANAC_EGRESS_DENY", "", "addresses, networks and names to refuse whatever else is allowed; host:port for one port of a host, such as another process of Almanac")
 	authorities := s.text("ca-file", "ALMANAC_CA_FILE", "", "PEM file of certificate authorities to trust besides the system's")
 	o := activities.Outbound{Version: buildVersion()}
 	s.into(&o.Authority, "oauth-authority", "ALMANAC_OAUTH_AUTHORITY", activities.DefaultAuthority,
@@ -55,7 +94,7 @@ func (s *settings) outbound(allow string) func() *activities.Senders {
 		}
 		return errors.Join(errs...)
 	})
-	return func() *activities.Senders { return senders }
+	return func() *outbound { return &outbound{senders, o.Guard} }
 }
 
 // rootCAs returns the system's certificate authorities and those of a PEM file;

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,8 +77,7 @@ func temporalOptions(keys *codec.KeyRing, log *slog.Logger) (client.Options, err
 	}
 	o.DataConverter, o.FailureConverter = keys.Converters()
 	o.Logger = sdklog.NewStructuredLogger(log.With("component", "temporal"))
-	if o.Namespace == "" {
-		o.Namespace = client.DefaultNamespace
-	}
+	o.Namespace = cmp.Or(o.Namespace, client.DefaultNamespace)
+	o.HostPort = cmp.Or(o.HostPort, client.DefaultHostPort)
 	return o, nil
 }

@@ -20,9 +20,10 @@ func TestDevKeepsAsManyWorkflowsInMemoryAsItIsTold(t *testing.T) {
 	t.Parallel()
 	const most, jobs = 5, 40
 	var stacks bytes.Buffer
+	receiver := newSink(t, nil)
 	p := devTo(t, &stacks, t.TempDir(), "--max-cached-workflows", fmt.Sprint(most))
 	for i := range jobs {
-		created(t, fmt.Sprintf("%s/jobCollections/default/jobs/j%d", p.url, i), get(p.url+"/healthz", `,"recurrence":{"frequency":"week"}`))
+		created(t, fmt.Sprintf("%s/jobCollections/default/jobs/j%d", p.url, i), get(receiver.URL, `,"recurrence":{"frequency":"week"}`))
 	}
 	eventually(t, 20*time.Second, "end of the first executions", func() bool {
 		r := call(t, http.MethodGet, fmt.Sprintf("%s/jobCollections/default/jobs/j%d", p.url, jobs-1), "")

@@ -178,7 +178,7 @@ func TestDevEncryptsAndItsCodecServerDecodes(t *testing.T) {
 		return found[1]
 	}
 	jobs := p.url + "/jobCollections/default/jobs"
-	created(t, jobs+"/j", get(p.url+"/healthz", `,"recurrence":{"frequency":"week"}`))
+	created(t, jobs+"/j", get(newSink(t, nil).URL, `,"recurrence":{"frequency":"week"}`))
 
 	raw, err := client.DialContext(t.Context(), client.Options{HostPort: printed(`Temporal +(\S+)`), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
 	require.NoError(t, err)

@@ -17,6 +17,7 @@ const (
 	private        kind = "private addresses"
 	loopback       kind = "loopback addresses"
 	linkLocal      kind = "link-local addresses"
+	ownAddress     kind = "addresses of this machine"
 	metadata       kind = "metadata services of clouds"
 	unspecified    kind = "unspecified addresses"
 	multicast      kind = "multicast addresses"
@@ -28,12 +29,16 @@ const (
 // documents of each. They are named because some are in networks that would
 // be private or public otherwise.
 var metadataServices = []netip.Prefix{
-	netip.MustParsePrefix("169.254.169.254/32"), // most clouds
-	netip.MustParsePrefix("168.63.129.16/32"),   // Azure
-	netip.MustParsePrefix("100.100.100.200/32"), // Alibaba Cloud
-	netip.MustParsePrefix("192.0.0.192/32"),     // Oracle Cloud
-	netip.MustParsePrefix("fd00:ec2::/32"),      // AWS
-	netip.MustParsePrefix("fd20:ce::254/128"),   // Google Cloud
+	netip.MustParsePrefix("169.254.169.254/32"),     // most clouds
+	netip.MustParsePrefix("168.63.129.16/32"),       // Azure
+	netip.MustParsePrefix("100.100.100.200/32"),     // Alibaba Cloud
+	netip.MustParsePrefix("fd00:100::100:200/128"),  // Alibaba Cloud, by cloud-init's data source AliYun
+	netip.MustParsePrefix("192.0.0.192/32"),         // Oracle Cloud
+	netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"), // Oracle Cloud, by its own SDKs (instance principals)
+	netip.MustParsePrefix("fd00:ec2::/32"),          // AWS
+	netip.MustParsePrefix("fd20:ce::254/128"),       // Google Cloud
+	netip.MustParsePrefix("fd00:42::42/128"),        // Scaleway, by cloud-init's data source Scaleway
+	netip.MustParsePrefix("fd00:a9fe:a9fe::1/128"),  // Akamai (Linode), by cloud-init's data source Akamai
 }
 
 var (
@@ -95,6 +100,14 @@ func behind(a netip.Addr) netip.Addr {
 		return ipv4At(a, 2)
 	}
 	return netip.Addr{}
+}
+
+// loopbackOf returns the loopback address of a's family.
+func loopbackOf(a netip.Addr) netip.Addr {
+	if a.Is4() {
+		return ipv4Loopback
+	}
+	return netip.IPv6Loopback()
 }
 
 // ipv4At returns the IPv4 address in four bytes of an IPv6 address.

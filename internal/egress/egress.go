@@ -11,18 +11,27 @@
 //
 // # Rules
 //
-// The mode says which addresses are refused. On top of it are two lists of
-// addresses, networks (10.0.0.0/8) and names (www.example.com, or
-// *.example.com for every name below it):
+// What Almanac and Temporal themselves listen on is refused always: see
+// [Guard.Protect]. Otherwise the mode says which addresses are refused. On top
+// of it are two lists of addresses, networks (10.0.0.0/8) and names
+// (www.example.com, or *.example.com for every name below it):
 //
 //   - What the deny list has is refused, whatever else is said. A name is
 //     refused before it is looked up. That stops requests by this name only:
-//     the host may have others, and has its address.
+//     the host may have others, and has its address. An entry with a port
+//     (10.1.2.3:8233, ui.example.com:8233) refuses that port of the host by
+//     every name and address that leads there.
 //   - An address or network on the allow list may be connected to although the
 //     mode refuses it.
 //   - A name on the allow list may lead to private addresses, as in
 //     [ModePrivate]. Not to others: whoever answers for that name in DNS could
 //     otherwise lead a request to the worker's own machine.
+//
+// The addresses of this machine's network interfaces count as the machine, as
+// its loopback addresses do: every mode but ModeAny refuses them, unless the
+// allow list has the address, or the loopback address of the same family. An
+// address by which others reach this machine, but that no interface has, such as
+// that of a load balancer, is not known.
 //
 // The lists do not narrow what the mode allows, other than by what is denied.
 // An IPv6 address that stands for an IPv4 address, as IPv4-mapped and NAT64
@@ -37,7 +46,9 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -55,7 +66,7 @@ const (
 	// addresses (RFC 4193).
 	ModePrivate = "private"
 
-	// ModeAny refuses nothing.
+	// ModeAny refuses nothing but what [Guard.Protect] was told.
 	ModeAny = "any"
 )
 
@@ -80,6 +91,10 @@ func (e *RefusedError) Error() string {
 type Guard struct {
 	mode        string
 	allow, deny list
+	machine     machine
+
+	mu        sync.RWMutex
+	protected []endpoint
 
 	resolver *net.Resolver // nil means the system's
 }
@@ -102,7 +117,7 @@ func Parse(mode string, allow, deny []string) (*Guard, error) {
 		}
 	}
 	for _, entry := range deny {
-		if err := g.deny.add(entry); err != nil {
+		if err := g.deny.addDenied(entry); err != nil {
 			errs = append(errs, fmt.Errorf("the egress deny list has %q, want %w", entry, err))
 		}
 	}
@@ -116,18 +131,21 @@ func Parse(mode string, allow, deny []string) (*Guard, error) {
 // does, within 10 s. Where a rule forbids it, the error is a [RefusedError] or
 // wraps one. Of a name's addresses, those that are refused are left out.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
 	if !slices.Contains([]string{"tcp", "tcp4", "tcp6"}, network) {
 		return nil, &RefusedError{Target: host, Rule: "only TCP connections are made"}
 	}
-	if err := g.checkName(host); err != nil {
+	if err := g.checkName(host, port); err != nil {
 		return nil, err
 	}
 	t := g.target(host)
 	conn, err := t.dialer().DialContext(ctx, network, address)
+	if errors.Is(err, errUndecided) {
+		return nil, errUndecided
+	}
 	if _, refused := errors.AsType[*RefusedError](err); refused && t.permitted.Load() {
 		return nil, errNoneAccepted // which may be another time
 	}
@@ -136,29 +154,46 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 
 var errNoneAccepted = errors.New("of the host's addresses, none that the egress rules allow accepted a connection")
 
-// CheckHost returns a [RefusedError] where it is certain, without a look at
-// DNS, that a connection to a host would be refused: the host is an address, in
+// Check returns a [RefusedError] where it is certain, without a look at DNS,
+// that a connection to host:port would be refused: the host is an address, in
 // any form that resolvers take for one, a name on the deny list, or localhost.
-// It returns nil for every other host; the guard decides when it connects.
-func (g *Guard) CheckHost(host string) error {
-	if err := g.checkName(host); err != nil {
+// It returns nil for everything else; the guard decides when it connects. So it
+// does for the addresses of this machine's interfaces: whoever checks may run on
+// another machine than who connects.
+func (g *Guard) Check(address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil
+	}
+	if err := g.checkName(host, port); err != nil {
 		return err
 	}
 	t := g.target(host)
 	name := normal(host)
 	if a, ok := literal(name); ok {
-		return t.check(a)
+		return t.checkLiteral(a, port)
 	}
-	if isLocalhost(name) && t.check(netip.IPv6Loopback()) != nil {
-		return t.check(ipv4Loopback)
+	if isLocalhost(name) && t.checkLiteral(netip.IPv6Loopback(), port) != nil {
+		return t.checkLiteral(ipv4Loopback, port)
 	}
 	return nil
 }
 
-// checkName refuses a host whose name is on the deny list.
-func (g *Guard) checkName(host string) error {
-	if entry, ok := g.deny.name(normal(host)); ok {
+// checkName refuses a host whose name is on the deny list, or that of an
+// endpoint which is refused.
+func (g *Guard) checkName(host, port string) error {
+	name := normal(host)
+	if entry, ok := g.deny.name(name); ok {
 		return denied(host, entry)
+	}
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	asked := func(e endpoint) bool { return e.host == name && strconv.Itoa(int(e.port)) == port }
+	if slices.ContainsFunc(g.protected, asked) {
+		return &RefusedError{Target: host, Rule: ownPort}
+	}
+	if i := slices.IndexFunc(g.deny.endpoints, asked); i >= 0 {
+		return denied(host, g.deny.endpoints[i].String())
 	}
 	return nil
 }
@@ -185,8 +220,12 @@ func (t *target) dialer() *net.Dialer {
 	return &net.Dialer{
 		Timeout:  connectTimeout,
 		Resolver: t.guard.resolver,
-		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			host, _, err := net.SplitHostPort(address)
+		ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
+			host, port, err := net.SplitHostPort(address)
+			if err != nil {
+				return err
+			}
+			number, err := strconv.ParseUint(port, 10, 16)
 			if err != nil {
 				return err
 			}
@@ -197,7 +236,7 @@ func (t *target) dialer() *net.Dialer {
 					return err
 				}
 			}
-			if err := t.check(a); err != nil {
+			if err := t.check(ctx, a, uint16(number)); err != nil {
 				return err
 			}
 			t.permitted.Store(true)
@@ -206,20 +245,55 @@ func (t *target) dialer() *net.Dialer {
 	}
 }
 
-// check returns why the target may not be connected to at an address, if it
-// may not.
-func (t *target) check(a netip.Addr) error {
-	g := t.guard
+// check returns why the target may not be connected to at an address and port,
+// if it may not.
+func (t *target) check(ctx context.Context, a netip.Addr, port uint16) error {
 	a = plain(a)
-	for _, form := range []netip.Addr{a, behind(a)} {
+	resolve := func(host string) ([]netip.Addr, error) { return t.guard.lookup(ctx, host) }
+	if err := t.checkPort(a, port, resolve); err != nil {
+		return err
+	}
+	return t.checkAddress(a, t.guard.machine.has(a))
+}
+
+// checkLiteral returns why it is certain that the target, which is an address,
+// may not be connected to. A port that is none, or is named, tells nothing.
+func (t *target) checkLiteral(a netip.Addr, port string) error {
+	a = plain(a)
+	if number, err := strconv.ParseUint(port, 10, 16); err == nil {
+		if err := t.checkPort(a, uint16(number), known); err != nil {
+			return err
+		}
+	}
+	return t.checkAddress(a, false)
+}
+
+// checkAddress returns which rule for addresses refuses a plain one, if any
+// does. own says that it is to count as one of this machine.
+func (t *target) checkAddress(a netip.Addr, own bool) error {
+	g := t.guard
+	denying, allowing := []netip.Addr{a, behind(a)}, []netip.Addr{a}
+	if own {
+		denying, allowing = append(denying, loopbackOf(a)), append(allowing, loopbackOf(a))
+	}
+	for _, form := range denying {
 		if entry, ok := g.deny.address(form); ok {
 			return denied(t.host, entry)
 		}
 	}
-	if _, ok := g.allow.address(a); ok || g.mode == ModeAny {
+	for _, form := range allowing {
+		if _, ok := g.allow.address(form); ok {
+			return nil
+		}
+	}
+	if g.mode == ModeAny {
 		return nil
 	}
-	switch kind := kindOf(a); {
+	kind := kindOf(a)
+	if own && kind != metadata && kind != loopback {
+		kind = ownAddress
+	}
+	switch {
 	case kind == public, kind == private && (g.mode == ModePrivate || t.named):
 		return nil
 	case kind == private:

@@ -20,6 +20,7 @@ func parse(t *testing.T, mode, allow, deny string) *egress.Guard {
 	t.Helper()
 	g, err := egress.Parse(mode, strings.Fields(allow), strings.Fields(deny))
 	require.NoError(t, err)
+	g.Own("127.0.0.1", "::1", "192.168.77.1", "8.8.4.4", "fd77::1") // whatever machine the test runs on
 	return g
 }
 
@@ -98,6 +99,11 @@ func TestAddresses(t *testing.T) {
 		{"fd00:ec2::254", "metadata services", everywhere},
 		{"fd00:ec2::23", "metadata services", everywhere},
 		{"fd20:ce::254", "metadata services", everywhere},
+		{"fd00:c1::a9fe:a9fe", "metadata services", everywhere},
+		{"fd00:42::42", "metadata services", everywhere},
+		{"fd00:a9fe:a9fe::1", "metadata services", everywhere},
+		{"fd00:100::100:200", "metadata services", everywhere},
+		{"fd00:42::43", "private", inPublic},
 		{"0.0.0.0", "unspecified", everywhere},
 		{"::", "unspecified", everywhere},
 		{"", "unspecified", everywhere},
@@ -152,7 +158,7 @@ func TestAddresses(t *testing.T) {
 				g := parse(t, mode, "", "")
 				for when, rule := range map[string]string{
 					"connecting": rule(t, g, tt.host),
-					"checking":   ruleOf(t, g.CheckHost(tt.host)),
+					"checking":   ruleOf(t, g.Check(net.JoinHostPort(tt.host, "80"))),
 				} {
 					if strings.Contains(tt.refused, mode) {
 						require.Contains(t, rule, tt.kind+" ", "%s in mode %s", when, mode)
@@ -200,8 +206,8 @@ func TestAddressesInOtherWords(t *testing.T) {
 		{"0xa9fea9fe", "metadata services"},
 		{"0251.0376.0251.0376", "metadata services"},
 		{"169.254.43518", "metadata services"},
-		{"[::1]", "loopback"},
-		{"[::ffff:7f00:1]", "loopback"},
+		{"::1", "loopback"},
+		{"::ffff:7f00:1", "loopback"},
 		{"localhost", "loopback"},
 		{"LocalHost.", "loopback"},
 		{"db.localhost", "loopback"},
@@ -224,24 +230,24 @@ func TestAddressesInOtherWords(t *testing.T) {
 	} {
 		t.Run(tt.host, func(t *testing.T) {
 			t.Parallel()
-			rule := ruleOf(t, private.CheckHost(tt.host))
+			rule := ruleOf(t, private.Check(net.JoinHostPort(tt.host, "80")))
 			if tt.kind == "" {
 				require.Empty(t, rule)
 				return
 			}
 			require.Contains(t, rule, tt.kind)
-			require.NoError(t, parse(t, "any", "", "").CheckHost(tt.host))
+			require.NoError(t, parse(t, "any", "", "").Check(net.JoinHostPort(tt.host, "80")))
 		})
 	}
 }
 
 func TestLocalhostIsRefusedOnlyIfEachOfItsAddressesIs(t *testing.T) {
 	t.Parallel()
-	require.Error(t, parse(t, "public", "", "").CheckHost("localhost"))
-	require.Error(t, parse(t, "public", "127.0.0.2", "").CheckHost("localhost"))
-	require.NoError(t, parse(t, "public", "127.0.0.0/8", "").CheckHost("localhost"))
-	require.NoError(t, parse(t, "public", "::1", "").CheckHost("localhost"))
-	require.Error(t, parse(t, "any", "", "localhost").CheckHost("localhost"))
+	require.Error(t, parse(t, "public", "", "").Check("localhost:80"))
+	require.Error(t, parse(t, "public", "127.0.0.2", "").Check("localhost:80"))
+	require.NoError(t, parse(t, "public", "127.0.0.0/8", "").Check("localhost:80"))
+	require.NoError(t, parse(t, "public", "::1", "").Check("localhost:80"))
+	require.Error(t, parse(t, "any", "", "localhost").Check("localhost:80"))
 }
 
 func TestNames(t *testing.T) {
@@ -341,7 +347,7 @@ func TestDeniedNameIsNotLookedUp(t *testing.T) {
 	z := resolve(t, g, map[string][]string{"secret.test": {"127.0.0.1"}})
 	_, err := g.DialContext(t.Context(), "tcp", "secret.test:80")
 	require.EqualError(t, err, "Almanac does not connect to 'secret.test': the egress deny list has *.test; an operator can take it off")
-	require.EqualError(t, g.CheckHost("secret.test"), err.Error())
+	require.EqualError(t, g.Check("secret.test:80"), err.Error())
 	require.Zero(t, z.questions())
 }
 
@@ -391,7 +397,7 @@ func TestRebinding(t *testing.T) {
 	port, visited := listen(t)
 	g := parse(t, "public", "", "")
 	resolve(t, g, map[string][]string{"rebinding.test": {"8.8.8.8", "127.0.0.1"}})
-	require.NoError(t, g.CheckHost("rebinding.test"))
+	require.NoError(t, g.Check("rebinding.test:80"))
 	require.Empty(t, rule(t, g, "rebinding.test"))
 	_, err := g.DialContext(t.Context(), "tcp", "rebinding.test:"+port)
 	require.Contains(t, ruleOf(t, err), "loopback addresses")
@@ -461,27 +467,33 @@ func TestRedirectToWhatIsRefused(t *testing.T) {
 func TestParseListsEveryMistake(t *testing.T) {
 	t.Parallel()
 	_, err := egress.Parse("Open",
-		[]string{"10.1.2.3/8", "fe80::1%eth0", "localhost", "ok.test", ""},
-		[]string{"::ffff:10.0.0.0/104", "64:ff9b::/96", "*", "a*.test", "0x7f.1", "10.0.0.0/33", "http://x.test", "10.0.0.1:80", "ok"})
+		[]string{"10.1.2.3/8", "fe80::1%eth0", "localhost", "ok.test", "", "ok.test:80"},
+		[]string{"::ffff:10.0.0.0/104", "64:ff9b::/96", "*", "a*.test", "0x7f.1", "10.0.0.0/33", "http://x.test",
+			"*.test:80", "10.0.0.0/8:80", ":80", "10.0.0.1:0", "ok", "ok:80", "10.0.0.1:80", "[fd00::1]:80"})
 	require.EqualError(t, err, strings.Join([]string{
 		`the egress mode is "Open", want public, private, any`,
 		`the egress allow list has "10.1.2.3/8", want the network 10.0.0.0/8 or the address 10.1.2.3`,
 		`the egress allow list has "fe80::1%eth0", want an address without a zone`,
 		`the egress allow list has "localhost", want 127.0.0.1 and ::1: a name does not open loopback addresses`,
 		`the egress allow list has "", want ` + entry,
+		`the egress allow list has "ok.test:80", want ` + entry,
 		`the egress deny list has "::ffff:10.0.0.0/104", want ` + embedded,
 		`the egress deny list has "64:ff9b::/96", want ` + embedded,
-		`the egress deny list has "*", want ` + entry,
-		`the egress deny list has "a*.test", want ` + entry,
-		`the egress deny list has "0x7f.1", want ` + entry,
-		`the egress deny list has "10.0.0.0/33", want ` + entry,
-		`the egress deny list has "http://x.test", want ` + entry,
-		`the egress deny list has "10.0.0.1:80", want ` + entry,
+		`the egress deny list has "*", want ` + denied,
+		`the egress deny list has "a*.test", want ` + denied,
+		`the egress deny list has "0x7f.1", want ` + denied,
+		`the egress deny list has "10.0.0.0/33", want ` + denied,
+		`the egress deny list has "http://x.test", want ` + denied,
+		`the egress deny list has "*.test:80", want ` + denied,
+		`the egress deny list has "10.0.0.0/8:80", want ` + denied,
+		`the egress deny list has ":80", want ` + denied,
+		`the egress deny list has "10.0.0.1:0", want ` + denied,
 	}, "\n"))
 }
 
 const (
 	entry    = "an address such as 10.1.2.3, a network such as 10.0.0.0/8, or a name such as www.example.com or *.example.com"
+	denied   = entry + "; with a port, such as 10.1.2.3:8233 or www.example.com:8233, where that alone is meant"
 	embedded = "the IPv4 address or network itself: IPv4-mapped and NAT64 addresses count as IPv4 addresses"
 )
 

@@ -9,14 +9,25 @@ import (
 // Resolve makes the guard look names up with r.
 func (g *Guard) Resolve(r *net.Resolver) { g.resolver = r }
 
+// Own makes the guard take addresses for those of its machine.
+func (g *Guard) Own(addresses ...string) {
+	g.machine.addresses = func() ([]net.Addr, error) {
+		var own []net.Addr
+		for _, a := range addresses {
+			own = append(own, &net.IPNet{IP: net.ParseIP(a), Mask: net.CIDRMask(24, 32)})
+		}
+		return own, nil
+	}
+}
+
 // DialUntilAllowed does what DialContext does, but calls allowed in place of
 // making a connection that the rules allow.
 func (g *Guard) DialUntilAllowed(ctx context.Context, address string, allowed func(address string) error) error {
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return err
 	}
-	if err := g.checkName(host); err != nil {
+	if err := g.checkName(host, port); err != nil {
 		return err
 	}
 	d := g.target(host).dialer()

@@ -2,6 +2,7 @@ package egress
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -9,14 +10,16 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// A list holds addresses, networks and names.
+// A list holds addresses, networks, names and ports of hosts.
 type list struct {
-	networks []netip.Prefix
-	names    []string // normal; one that begins with "*." stands for every name below
+	networks  []netip.Prefix
+	names     []string // normal; one that begins with "*." stands for every name below
+	endpoints []endpoint
 }
 
 var (
 	errEntry     = errors.New("an address such as 10.1.2.3, a network such as 10.0.0.0/8, or a name such as www.example.com or *.example.com")
+	errDenied    = fmt.Errorf("%w; with a port, such as 10.1.2.3:8233 or www.example.com:8233, where that alone is meant", errEntry)
 	errEmbedded  = errors.New("the IPv4 address or network itself: IPv4-mapped and NAT64 addresses count as IPv4 addresses")
 	errZone      = errors.New("an address without a zone")
 	errLocalhost = errors.New("127.0.0.1 and ::1: a name does not open loopback addresses")
@@ -52,6 +55,25 @@ func (l *list) add(entry string) error {
 		return errEntry
 	}
 	l.names = append(l.names, name)
+	return nil
+}
+
+// addDenied appends what an entry of a deny list says, which may have a port.
+func (l *list) addDenied(entry string) error {
+	entry = strings.TrimSpace(entry)
+	if e, err := parseEndpoint(entry); err == nil && e.port != 0 {
+		host := list{}
+		if err := host.add(e.host); err != nil || strings.ContainsAny(e.host, "*/") {
+			return errDenied
+		}
+		l.endpoints = append(l.endpoints, e)
+		return nil
+	}
+	if err := l.add(entry); errors.Is(err, errEntry) {
+		return errDenied
+	} else if err != nil {
+		return err
+	}
 	return nil
 }
 

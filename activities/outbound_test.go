@@ -1,0 +1,56 @@
+package activities_test
+
+import (
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/activities"
+	"almanac/internal/egress"
+	"almanac/job"
+)
+
+// What Almanac listens on is out of reach for actions of every kind, also where
+// everything that can be allowed is.
+func TestNoActionReachesWhatAlmanacListensOn(t *testing.T) {
+	t.Parallel()
+	own := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }).Listener.Addr().String()
+	_, port, err := net.SplitHostPort(own)
+	require.NoError(t, err)
+	guard, err := egress.Parse(egress.ModeAny, []string{"0.0.0.0/0", "::/0"}, nil)
+	require.NoError(t, err)
+	require.NoError(t, guard.Protect(own))
+	senders, err := activities.NewSenders(activities.Outbound{
+		Guard: guard, Authority: "http://" + own, QueueEndpoint: "http://" + own + "/{account}", BusEndpoint: own,
+	})
+	require.NoError(t, err)
+	defer senders.Close()
+	other := serve(t, func(http.ResponseWriter, *http.Request) {}).URL
+	const rule = "no action may reach this port"
+	for name, a := range map[string]*job.Action{
+		"Http":                 action(job.Request{URI: "http://" + own}),
+		"Http, by name":        action(job.Request{URI: "http://localhost:" + port}),
+		"Http, in hexadecimal": action(job.Request{URI: "http://0x7f000001:" + port}),
+		"Https":                {Type: job.ActionHTTPS, Request: &job.Request{URI: "https://" + own}},
+		"client certificate":   action(job.Request{URI: "https://" + own, Authentication: clientCertificate(t, "me")}),
+		"StorageQueue":         queueAction("orders", "sv=1&sig=2"),
+		"ServiceBusQueue":      busAction("orders"),
+		"ServiceBusTopic":      topicAction("news"),
+	} {
+		require.ErrorContains(t, senders.Check(a), rule, name)
+		if name == "Http, in hexadecimal" {
+			continue // whether it is an address is up to the system's resolver
+		}
+		message, err := senders.ByType()[a.Type.Kind()].Send(t.Context(), execution, a)
+		require.ErrorContains(t, err, rule, name)
+		requirePermanent(t, true, err)
+		require.Contains(t, message, rule, name)
+	}
+	_, err = senders.ByType()[job.ActionHTTP].Send(t.Context(), execution, action(job.Request{URI: other, Authentication: registered("me")}))
+	require.ErrorContains(t, err, rule, "the authority is Almanac's own")
+
+	_, err = senders.ByType()[job.ActionHTTP].Send(t.Context(), execution, action(job.Request{URI: other}))
+	require.NoError(t, err, "another port of the machine")
+}

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -115,9 +114,10 @@ func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*h
 	if err != nil || uri.Host == "" || uri.Scheme != "http" && uri.Scheme != "https" {
 		return nil, errors.New("the uri is not an absolute http or https address") // err would quote all of it
 	}
-	req, err := http.NewRequestWithContext(ctx, method(r.Method), "", strings.NewReader(r.Body))
-	if err != nil {
-		return nil, fmt.Errorf("%q is not a method", r.Method)
+	method := strings.ToUpper(cmp.Or(r.Method, http.MethodGet))
+	req, err := http.NewRequestWithContext(ctx, method, "", strings.NewReader(r.Body))
+	if err != nil || !job.IsMethod(method) {
+		return nil, fmt.Errorf("%q is not a method that requests may have", r.Method)
 	}
 	req.URL, req.Host = uri, uri.Host
 	for _, m := range r.Headers {
@@ -161,20 +161,6 @@ func headerValue(name string) string {
 		}
 	}
 	return b.String()
-}
-
-var methods = []string{
-	http.MethodGet, http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete,
-	http.MethodHead, http.MethodTrace, http.MethodConnect, http.MethodOptions,
-}
-
-// method returns the method to send: GET where the author named none, the
-// standard spelling of a standard method, and any other one as it was written.
-func method(name string) string {
-	if i := slices.IndexFunc(methods, func(m string) bool { return strings.EqualFold(m, name) }); i >= 0 {
-		return methods[i]
-	}
-	return cmp.Or(name, http.MethodGet)
 }
 
 // checkRedirect ends the chain with the redirect itself as the answer.

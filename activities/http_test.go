@@ -85,7 +85,7 @@ func TestRequestArrivesAsWritten(t *testing.T) {
 func TestMethodOnTheWire(t *testing.T) {
 	t.Parallel()
 	s, requests := recording(t)
-	for written, want := range map[string]string{"": "GET", "get": "GET", "Patch": "PATCH", "OPTIONS": "OPTIONS", "Reindex": "Reindex"} {
+	for written, want := range map[string]string{"": "GET", "get": "GET", "Patch": "PATCH", "OPTIONS": "OPTIONS"} {
 		_, err := send(t, job.Request{URI: s.URL, Method: written})
 		require.NoError(t, err)
 		got := <-requests
@@ -217,7 +217,8 @@ func TestRequestsThatCannotBeSentFailForGood(t *testing.T) {
 		{"no address", action(job.Request{URI: "https://topsecret@h:x/?sig=topsecret"}), "the uri is not an absolute http or https address"},
 		{"relative", action(job.Request{URI: "/path"}), "the uri is not an absolute http or https address"},
 		{"other scheme", action(job.Request{URI: "ftp://example.com/"}), "the uri is not an absolute http or https address"},
-		{"bad method", action(job.Request{URI: "https://example.com/", Method: "A B"}), `"A B" is not a method`},
+		{"bad method", action(job.Request{URI: "https://example.com/", Method: "A B"}), `"A B" is not a method that requests may have`},
+		{"method for proxies", action(job.Request{URI: "https://example.com/", Method: "connect"}), `"connect" is not a method that requests may have`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -100,7 +100,7 @@ func (b *binder) checkParameters(o *object, t ActionType) {
 func (b *binder) request(o *object, stored *Request, kind ActionType) *Request {
 	r := &Request{
 		URI:     b.uri(o, kind),
-		Method:  o.text("method", textRule{want: "an HTTP method such as GET", valid: isToken}),
+		Method:  o.text("method", textRule{want: wantMethod, valid: IsMethod}),
 		Headers: b.headers(o),
 		Body:    o.text("body", atMost(b.limits.BodyBytes)),
 	}
@@ -117,6 +117,19 @@ func (b *binder) request(o *object, stored *Request, kind ActionType) *Request {
 	o.ignore("retryPolicy") // a published quickstart sends it here, and the service passed over it
 	o.done()
 	return r
+}
+
+const wantMethod = "GET, PUT, POST, PATCH, DELETE, HEAD or OPTIONS"
+
+// IsMethod reports whether requests may have a method: one of those that Azure
+// Scheduler names, in any case, but for CONNECT and TRACE. Those have a proxy
+// open a tunnel, and send credentials back.
+func IsMethod(name string) bool {
+	switch strings.ToUpper(name) {
+	case "GET", "PUT", "POST", "PATCH", "DELETE", "HEAD", "OPTIONS":
+		return true
+	}
+	return false
 }
 
 // atMost is the rule of a body or a message.
@@ -208,7 +221,30 @@ func (b *binder) checkHeader(path string, h Member) {
 		b.fail(path, nil, "none: this header is set for each connection as it needs it")
 	case strings.ContainsFunc(h.Value, badInValue):
 		b.fail(path, nil, "a value without line breaks and control characters")
+	case strings.EqualFold(h.Name, "Host") && !isVirtualHost(h.Value):
+		b.fail(path, nil, "a host name such as www.example.com, with or without a port; an address and localhost are not allowed here")
 	}
+}
+
+var (
+	virtualHost = regexp.MustCompile(`^([A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?$`)
+	// numericLabel matches the last label of what some take for an IPv4 address.
+	numericLabel = regexp.MustCompile(`(?i)(^|\.)([0-9]+|0x[0-9a-f]*)\.?$`)
+	localhost    = regexp.MustCompile(`(?i)(^|\.)localhost\.?$`)
+)
+
+// isVirtualHost reports whether a Host header may have a value. Addresses and
+// localhost may not be claimed: servers that are meant for their own machine or
+// network tell by them that a web page of another site does not call.
+func isVirtualHost(value string) bool {
+	host := value
+	if name, port, ok := strings.Cut(value, ":"); ok {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return false
+		}
+		host = name
+	}
+	return virtualHost.MatchString(host) && len(host) <= 253 && !numericLabel.MatchString(host) && !localhost.MatchString(host)
 }
 
 // isToken reports whether s is a token as HTTP defines it.

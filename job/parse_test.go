@@ -61,8 +61,8 @@ func TestParseDefinitionStoresWhatTheServiceShowed(t *testing.T) {
 		},
 		{
 			"type Http with an https address",
-			withRequest(`{"uri":"https://example.com/","method":"PURGE"}`),
-			`{"action":{"request":{"uri":"https://example.com/","method":"PURGE"},"type":"Http"},"state":"enabled"}`,
+			withRequest(`{"uri":"https://example.com/","method":"Options"}`),
+			`{"action":{"request":{"uri":"https://example.com/","method":"Options"},"type":"Http"},"state":"enabled"}`,
 		},
 		{
 			"a queue message with everything",
@@ -200,6 +200,7 @@ func TestParseDefinitionReportsBadFields(t *testing.T) {
 
 func TestParseDefinitionReportsBadActions(t *testing.T) {
 	t.Parallel()
+	const methods = "GET, PUT, POST, PATCH, DELETE, HEAD or OPTIONS"
 	const authTypes = "Basic, ClientCertificate, ActiveDirectoryOAuth or NotSpecified"
 	queue := func(members string) string {
 		return withAction(`{"type":"StorageQueue","queueMessage":{` + members + `}}`)
@@ -240,7 +241,11 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 		{"a blank in the address", withRequest(`{"uri":"http://example.com/a b?sig=s"}`), `properties.action.request.uri is "http://example.com/a%20b?…", want an absolute http or https URL without blanks and control characters`},
 		{"a long address", withRequest(`{"uri":"http://example.com/?` + strings.Repeat("a", 2029) + `"}`), `properties.action.request.uri is "http://example.com/?…", want at most 2048 bytes`},
 		{"an http address where https is meant", withAction(`{"type":"https","request":{"uri":"http://example.com/"}}`), `properties.action.request.uri is "http://example.com/", want an https URL, as the action is of type Https`},
-		{"a method that is none", withRequest(`{"uri":"http://example.com/","method":"GET /"}`), `properties.action.request.method is "GET /", want an HTTP method such as GET`},
+		{"a method that is none", withRequest(`{"uri":"http://example.com/","method":"GET /"}`), `properties.action.request.method is "GET /", want ` + methods},
+		{"a method that is misspelt", withRequest(`{"uri":"http://example.com/","method":"GETT"}`), `properties.action.request.method is "GETT", want ` + methods},
+		{"a method for proxies", withRequest(`{"uri":"http://example.com/","method":"CONNECT"}`), `properties.action.request.method is "CONNECT", want ` + methods},
+		{"a method that sends credentials back", withRequest(`{"uri":"http://example.com/","method":"trace"}`), `properties.action.request.method is "trace", want ` + methods},
+		{"the preface of HTTP/2", withRequest(`{"uri":"http://example.com/","method":"PRI"}`), `properties.action.request.method is "PRI", want ` + methods},
 		{"a long body", withRequest(`{"uri":"http://example.com/","body":"` + strings.Repeat("ü", 8193) + `"}`), "properties.action.request.body: want at most 8192 characters"},
 		{"a body that is no string", withRequest(`{"uri":"http://example.com/","body":{"a":1}}`), "properties.action.request.body: want a string, not an object"},
 		{
@@ -365,4 +370,23 @@ func TestErrorsStayReadable(t *testing.T) {
 	_, err = parse(withRecurrence(`{"frequency":"` + strings.Repeat("x", 5000) + `","` + strings.Repeat("y\\n", 2000) + `":1}`))
 	require.Less(t, len(err.Error()), 1000)
 	require.NotContains(t, err.Error(), "\n")
+}
+
+func TestAHostHeaderIsAHostName(t *testing.T) {
+	t.Parallel()
+	parse := func(value string) error {
+		_, err := job.ParseDefinition([]byte(withRequest(`{"uri":"http://10.1.2.3/","headers":{"hOST":"`+value+`"}}`)), job.ParseOptions{Now: now})
+		return err
+	}
+	for _, good := range []string{"example.com", "Example.COM.", "example.com:8080", "intranet", "my_service", "1st.example", "xn--mnchen-3ya.example", "0x.example"} {
+		require.NoError(t, parse(good), good)
+	}
+	for _, bad := range []string{
+		"127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:8080", "::1", "10.1.2.3", "2130706433", "0x7f.1", "0X7F000001", "127.1.", "localhost", "LocalHost:8080", "db.localhost",
+		"", ":80", "a b", "example.com/path", "user@example.com", "http://example.com", "example.com:x", "example.com:80:80", "example..com", "münchen.example",
+	} {
+		err := parse(bad)
+		require.ErrorContains(t, err, "properties.action.request.headers.hOST: want a host name such as www.example.com, with or without a port; "+
+			"an address and localhost are not allowed here", bad)
+	}
 }

@@ -158,8 +158,8 @@ var errNoneAccepted = errors.New("of the host's addresses, none that the egress 
 // that a connection to host:port would be refused: the host is an address, in
 // any form that resolvers take for one, a name on the deny list, or localhost.
 // It returns nil for everything else; the guard decides when it connects. So it
-// does for the addresses of this machine's interfaces: whoever checks may run on
-// another machine than who connects.
+// does for the addresses of this machine's interfaces that would be allowed on
+// another machine: who connects may run there.
 func (g *Guard) Check(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -265,7 +265,11 @@ func (t *target) checkLiteral(a netip.Addr, port string) error {
 			return err
 		}
 	}
-	return t.checkAddress(a, false)
+	err := t.checkAddress(a, false)
+	if err != nil && t.guard.machine.has(a) { // and may be allowed as an address of the machine
+		err = t.checkAddress(a, true)
+	}
+	return err
 }
 
 // checkAddress returns which rule for addresses refuses a plain one, if any

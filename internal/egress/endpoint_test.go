@@ -151,6 +151,21 @@ func TestTheAddressesOfTheMachineCountAsTheMachine(t *testing.T) {
 	}
 }
 
+func TestAnAddressOfTheMachineIsNotRefusedForSureIfItIsAllowedHereOrElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		mode, allow, host string
+		refused           bool
+	}{
+		{"private", "", "192.168.77.1", false},           // elsewhere
+		{"public", "", "192.168.77.1", true},             // neither
+		{"public", "127.0.0.0/8", "192.168.77.1", false}, // here
+		{"public", "127.0.0.0/8", "192.168.77.2", true},
+	} {
+		require.Equal(t, tt.refused, parse(t, tt.mode, tt.allow, "").Check(tt.host+":80") != nil, "%+v", tt)
+	}
+}
+
 // The machine that the test runs on, as it is.
 func TestTheAddressesOfThisMachineAreKnown(t *testing.T) {
 	t.Parallel()

@@ -33,6 +33,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/server/common/config"
 	"go.temporal.io/server/temporal"
+
+	"almanac/internal/web"
 )
 
 const (
@@ -50,7 +52,8 @@ const (
 
 // Options configure [Start]. DataDir and Listen are required.
 type Options struct {
-	// DataDir is the directory of the database file, created if missing.
+	// DataDir is the directory of the database file, created if missing. Only
+	// this process's user may read it, and the files of the database, from then on.
 	DataDir string
 
 	// Listen is the frontend's "host:port". Port 0 picks a free one. Whoever
@@ -60,6 +63,10 @@ type Options struct {
 	// UIListen is the Web UI's "host:port", or "" for no Web UI. Port 0 picks
 	// a free one. It asks for no login either.
 	UIListen string
+
+	// UIHosts are the names by which the Web UI may be called, besides addresses
+	// and localhost; nil for none.
+	UIHosts *web.Hosts
 
 	// Namespace is created if missing. Default: [DefaultNamespace].
 	Namespace string
@@ -157,8 +164,7 @@ func start(ctx context.Context, o Options) (_ *Server, err error) {
 	}
 	if ports.ui != nil {
 		s.uiAddress = dialable(ports.ui)
-		ports.release(ports.ui)
-		if s.ui, err = startUI(ctx, ports.ui, s.address, o.Namespace); err != nil {
+		if s.ui, err = startUI(ports.take(ports.ui), s.address, o); err != nil {
 			return nil, err
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/devserver"
+	"almanac/internal/web"
 )
 
 const taskQueue = "devserver-test"
@@ -125,6 +126,58 @@ func TestWebUI(t *testing.T) {
 	s.Stop()
 	_, err := net.Dial("tcp", s.UIAddress())
 	require.Error(t, err, "the Web UI should be gone after Stop")
+}
+
+// A web page that has DNS resolve its own name to this machine would otherwise
+// be the same site as the Web UI, read all histories and terminate workflows.
+func TestTheWebUIAnswersToItsOwnNamesOnly(t *testing.T) {
+	t.Parallel()
+	o := options(t.TempDir())
+	o.UIListen = "127.0.0.1:0"
+	var err error
+	o.UIHosts, err = web.ParseHosts("ui.example.com")
+	require.NoError(t, err)
+	s := start(t, o)
+	_, port, err := net.SplitHostPort(s.UIAddress())
+	require.NoError(t, err)
+	const list, terminate = "/api/v1/namespaces/default/workflows", "/api/v1/namespaces/default/workflows/none/terminate"
+	for host, found := range map[string]bool{
+		s.UIAddress(): true, "localhost:" + port: true, "ui.example.com": true, "evil.example:" + port: false, "ui.example.com.evil.example": false,
+	} {
+		for path, method := range map[string]string{"/": http.MethodGet, list: http.MethodGet, terminate: http.MethodPost} {
+			r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.UIAddress()+path, http.NoBody)
+			require.NoError(t, err)
+			r.Host = host
+			r.Header.Set("Origin", "http://"+host)
+			r.Header.Set("Sec-Fetch-Site", "same-origin")
+			resp, err := http.DefaultClient.Do(r)
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+			switch {
+			case !found:
+				require.Equal(t, http.StatusMisdirectedRequest, resp.StatusCode, "%s of %s", path, host)
+			case path == terminate:
+				require.Equal(t, http.StatusNotFound, resp.StatusCode, "Temporal was asked for a workflow that does not exist")
+			default:
+				require.Equal(t, http.StatusOK, resp.StatusCode, "%s of %s", path, host)
+			}
+		}
+	}
+}
+
+func TestTheWebUIRefusesOtherSites(t *testing.T) {
+	t.Parallel()
+	o := options(t.TempDir())
+	o.UIListen = "127.0.0.1:0"
+	s := start(t, o)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.UIAddress()+"/api/v1/namespaces/default/workflows/none/terminate", http.NoBody)
+	require.NoError(t, err)
+	r.Header.Set("Origin", "http://evil.example")
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	resp, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusForbidden, resp.StatusCode)
 }
 
 func TestStartRefuses(t *testing.T) {

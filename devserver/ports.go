@@ -9,7 +9,7 @@ import (
 )
 
 // ports are the addresses of the services. Each is held open until just before
-// its service binds it, so that nobody else is given it.
+// its service binds it, so that nobody else is given it, or takes the listener.
 type ports struct {
 	frontend, history, matching, worker *net.TCPAddr
 	ui                                  *net.TCPAddr // nil if there is none
@@ -66,6 +66,13 @@ func (p *ports) release(addresses ...*net.TCPAddr) {
 		_ = p.held[a].Close()
 		delete(p.held, a)
 	}
+}
+
+// take returns the listener on an address, which is the caller's from then on.
+func (p *ports) take(a *net.TCPAddr) net.Listener {
+	l := p.held[a]
+	delete(p.held, a)
+	return l
 }
 
 func (p *ports) releaseAll() { p.release(slices.Collect(maps.Keys(p.held))...) }

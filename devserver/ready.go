@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -31,28 +30,6 @@ func waitReady(ctx context.Context, address, namespace string) error {
 			return nil
 		}
 		return err
-	})
-}
-
-// waitServing returns once an HTTP server answers at url.
-func waitServing(ctx context.Context, url string) error {
-	// Neither a proxy from the environment nor a connection left behind.
-	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-
-	return poll(ctx, url, func(ctx context.Context) error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-		if err != nil {
-			return err
-		}
-		resp, err := c.Do(req)
-		if err != nil {
-			return err
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			return fmt.Errorf("HTTP status %s", resp.Status)
-		}
-		return nil
 	})
 }
 

@@ -1,49 +1,76 @@
 package devserver
 
 import (
-	"context"
+	"fmt"
+	"io/fs"
 	"net"
+	"net/http"
 
-	uiserver "github.com/temporalio/ui-server/v2/server"
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+	uiapi "github.com/temporalio/ui-server/v2/server/api"
+	"github.com/temporalio/ui-server/v2/server/auth"
 	uiconfig "github.com/temporalio/ui-server/v2/server/config"
-	uioptions "github.com/temporalio/ui-server/v2/server/server_options"
+	"github.com/temporalio/ui-server/v2/server/csrf"
+	"github.com/temporalio/ui-server/v2/server/headers"
+	"github.com/temporalio/ui-server/v2/server/route"
+	"github.com/temporalio/ui-server/v2/ui"
+
+	"almanac/internal/web"
 )
 
 // webUI is Temporal's Web UI.
 type webUI struct {
-	server *uiserver.Server
+	server *http.Server
 }
 
-// startUI serves the Web UI for the frontend on address, and returns once it
-// answers.
-func startUI(ctx context.Context, address *net.TCPAddr, frontend, namespace string) (*webUI, error) {
-	ui := &webUI{server: uiserver.NewServer(uioptions.WithConfigProvider(&uiconfig.Config{
+// startUI serves the Web UI for the frontend on l, which it closes when it stops.
+func startUI(l net.Listener, frontend string, o Options) (*webUI, error) {
+	handler, err := uiHandler(frontend, o.Namespace)
+	if err != nil {
+		_ = l.Close()
+		return nil, fmt.Errorf("start the Temporal Web UI: %w", err)
+	}
+	u := &webUI{web.NewServer(handler, o.UIHosts)}
+	go func() { _ = u.server.Serve(web.Limit(l)) }() // ends when it is stopped
+	return u, nil
+}
+
+// uiHandler returns the Web UI. The library's own server listens by itself, and
+// answers to every host name, so that any web page can make itself the same site
+// as the UI (see [web.Hosts]). This is made of the same parts.
+func uiHandler(frontend, namespace string) (http.Handler, error) {
+	provider, err := uiconfig.NewConfigProviderWithRefresh(&uiconfig.Config{
 		TemporalGRPCAddress: frontend,
-		Host:                uiHost(address.IP),
-		Port:                address.Port,
 		EnableUI:            true,
 		DefaultNamespace:    namespace,
 		// The page would load news from Temporal's site.
 		DisableNewsFetch: true,
-		// It is served over plain HTTP, where browsers drop secure cookies.
-		CORS:     uiconfig.CORS{CookieInsecure: true},
-		HideLogs: true,
-	}))}
-	go func() { _ = ui.server.Start() }() // returns nil, after Stop
-
-	if err := waitServing(ctx, "http://"+dialable(address)+"/healthz"); err != nil {
-		ui.stop()
+	})
+	if err != nil {
 		return nil, err
 	}
-	return ui, nil
-}
-
-// uiHost writes ip as the UI server wants it: it appends ":port" itself.
-func uiHost(ip net.IP) string {
-	if ip.To4() == nil {
-		return "[" + ip.String() + "]"
+	assets, err := ui.Assets()
+	if err != nil {
+		return nil, err
 	}
-	return ip.String()
+	if assets, err = fs.Sub(assets, "local"); err != nil {
+		return nil, err
+	}
+	const secureCookies = false // it is served over plain HTTP, where browsers drop them
+	e := echo.New()
+	e.Use(middleware.Recover(), middleware.Gzip(), middleware.Secure(),
+		csrf.EnsureTokenCookie(secureCookies), middleware.CSRFWithConfig(csrf.MiddlewareConfig(provider, secureCookies)))
+	route.SetHealthRoute(e)
+	forward := headers.WithForwardHeaders([]string{auth.AuthorizationExtrasHeader, "Caller-Type"})
+	if err := route.SetAPIRoutes(e, provider, []uiapi.Middleware{forward}); err != nil {
+		return nil, err
+	}
+	if err := route.SetUIRoutes(e, "", assets); err != nil {
+		return nil, err
+	}
+	route.SetRenderRoute(e, "")
+	return e, nil
 }
 
-func (ui *webUI) stop() { ui.server.Stop() }
+func (u *webUI) stop() { _ = u.server.Close() }

@@ -37,6 +37,7 @@ origin with --origin. With the CLI:
 	s := &settings{flags: cmd.Flags(), lookup: lookup}
 	address := s.address("listen", "ALMANAC_CODEC_LISTEN", defaultCodecAddress, "address of the codec server; port 0 picks a free one")
 	token := s.codecToken("listen", address)
+	hosts := s.hosts(nil, address)
 	pages := s.text("origin", "ALMANAC_CODEC_ORIGIN", "", "origins of the Web UIs that may ask, separated by commas, such as http://127.0.0.1:8233")
 	keys := s.encryption()
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -50,7 +51,7 @@ origin with --origin. With the CLI:
 		if err != nil {
 			return err
 		}
-		return serve(cmd.Context(), l, keys().Handler(codec.HandlerOptions{Token: token, Origins: origins(*pages)}))
+		return serve(cmd.Context(), l, keys().Handler(codec.HandlerOptions{Token: token, Origins: origins(*pages)}), hosts())
 	}
 	cmd.AddCommand(newGenerateKey())
 	return cmd

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 	"almanac/activities"
 	"almanac/devserver"
 	"almanac/internal/codec"
+	"almanac/internal/web"
 	"almanac/job"
 	"almanac/scheduler"
 	"almanac/worker"
@@ -30,6 +32,8 @@ type devConfig struct {
 	data, synchronous string
 	api, temporal, ui string
 	codec, token      string
+	public            *url.URL // nil: callers reach the API as it listens
+	hosts             *web.Hosts
 	keys              *codec.KeyRing
 	limits            *job.Limits
 	senders           *outbound
@@ -47,7 +51,9 @@ func newDev(lookup func(string) (string, bool)) *cobra.Command {
 everything in one SQLite file, its Web UI, the worker and the REST API.
 
 Whatever was answered is on disk: after a crash, or kill -9, the same command
-goes on where it was. Nothing asks for a login, so keep the addresses private.`,
+goes on where it was. Nothing asks for a login: addresses that are not loopback
+take --unauthenticated, and jobs may not call this machine then, unless
+--egress-allow says so.`,
 		Example: "  almanac dev\n  almanac dev --data /var/lib/almanac --listen 127.0.0.1:0 --ui-listen ''",
 		Args:    cobra.NoArgs,
 	}
@@ -59,23 +65,27 @@ goes on where it was. Nothing asks for a login, so keep the addresses private.`,
 	synchronous := s.choice("synchronous", "ALMANAC_SYNCHRONOUS", devserver.SynchronousFull,
 		"full: a commit survives a power failure; normal: about 1.7 times as fast, survives kill -9, a power failure may lose the last commits",
 		devserver.SynchronousFull, devserver.SynchronousNormal)
+	exposed := s.unauthenticated(listener{"listen", api}, listener{"temporal-listen", temporal}, listener{"ui-listen", ui})
+	public := s.publicURL()
 	limits := s.plans()
-	senders := s.outbound("127.0.0.0/8,::1")
+	senders := s.outbound("127.0.0.0/8,::1", exposed)
 	lead := s.lead()
 	cached := s.cachedWorkflows()
 	keys := s.encryption()
 	codecAddress := s.optionalAddress("codec-listen", "ALMANAC_CODEC_LISTEN", "",
 		"address of a codec server, with which the Web UI shows what is encrypted, secrets included; empty, or without keys: none")
 	token := s.codecToken("codec-listen", codecAddress)
+	hosts := s.hosts(public, api, ui, codecAddress)
 	logger := s.logging("warn")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := s.check(); err != nil {
 			return err
 		}
+		log := logger(cmd.ErrOrStderr())
 		return runDev(cmd.Context(), devConfig{
 			data: *data, synchronous: *synchronous, api: *api, temporal: *temporal, ui: *ui,
-			codec: *codecAddress, token: token, keys: keys(), limits: limits(), senders: senders(), lead: lead(), cached: *cached,
-			log: logger(cmd.ErrOrStderr()), out: cmd.OutOrStdout(),
+			codec: *codecAddress, token: token, public: public(), hosts: hosts(), keys: keys(), limits: limits(), senders: senders(), lead: lead(), cached: *cached,
+			log: log, out: cmd.OutOrStdout(),
 		})
 	}
 	return cmd
@@ -91,7 +101,7 @@ func runDev(ctx context.Context, c devConfig) error {
 	defer l.Close()
 	worker.SetCachedWorkflows(c.cached) // before the server starts its own workers
 	server, err := devserver.Start(ctx, devserver.Options{
-		DataDir: c.data, Listen: c.temporal, UIListen: c.ui, Synchronous: c.synchronous,
+		DataDir: c.data, Listen: c.temporal, UIListen: c.ui, UIHosts: c.hosts, Synchronous: c.synchronous,
 		SearchAttributes: scheduler.SearchAttributes(), Log: c.log.With("component", "server"),
 	})
 	if err != nil {
@@ -136,10 +146,10 @@ func runDev(ctx context.Context, c devConfig) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if codecListener != nil {
 		decode := c.keys.Handler(codec.HandlerOptions{Token: c.token, Origins: pageOrigins(server.UIAddress())})
-		group.Go(func() error { return serve(ctx, codecListener, decode) })
+		group.Go(func() error { return serve(ctx, codecListener, decode, c.hosts) })
 	}
 	announce(c, l.Addr(), server)
-	group.Go(func() error { return serve(ctx, l, handler(service, c.log)) })
+	group.Go(func() error { return serve(ctx, l, handler(service, c.public, c.log), c.hosts) })
 	return group.Wait()
 }
 

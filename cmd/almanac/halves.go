@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
 	"almanac/internal/codec"
+	"almanac/internal/web"
 	"almanac/job"
 	"almanac/scheduler"
 	"almanac/worker"
@@ -23,27 +25,49 @@ func newAPI(lookup func(string) (string, bool)) *cobra.Command {
 		Long: `Serve the REST API. It keeps nothing itself: run as many as you like. Which
 Temporal it works with is told by TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and the
 other variables of Temporal. At least one "almanac worker" has to run on the
-same namespace. Until Temporal answers, so do all routes, with 503.`,
-		Example: "  TEMPORAL_ADDRESS=temporal:7233 almanac api --listen 0.0.0.0:8080",
+same namespace. Until Temporal answers, so do all routes, with 503.
+
+The API asks for no login. Where others are to reach it, put a proxy before it
+that does, and give --unauthenticated with an address that is not loopback.`,
+		Example: "  TEMPORAL_ADDRESS=temporal:7233 almanac api --public-url https://jobs.example.com",
 		Args:    cobra.NoArgs,
 	}
 	s := &settings{flags: cmd.Flags(), lookup: lookup}
 	address := s.address("listen", "ALMANAC_LISTEN", "127.0.0.1:8080", "address of the API; port 0 picks a free one")
+	exposed := s.unauthenticated(listener{"listen", address})
+	public := s.publicURL()
+	hosts := s.hosts(public, address)
 	limits := s.plans()
-	senders := s.outbound("") // which refuse what they could not send; nothing is sent here
+	senders := s.outbound("", exposed) // which refuse what they could not send; nothing is sent here
 	keys := s.encryption()
 	logger := s.logging("info")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := s.check(); err != nil {
 			return err
 		}
-		return runAPI(cmd.Context(), *address, limits(), senders(), keys(), logger(cmd.ErrOrStderr()), cmd.OutOrStdout())
+		log := logger(cmd.ErrOrStderr())
+		return runAPI(cmd.Context(), apiConfig{
+			address: *address, public: public(), hosts: hosts(), limits: limits(), senders: senders(), keys: keys(),
+			log: log, out: cmd.OutOrStdout(),
+		})
 	}
 	return cmd
 }
 
-func runAPI(ctx context.Context, address string, limits *job.Limits, senders *outbound, keys *codec.KeyRing, log *slog.Logger, out io.Writer) error {
-	options, err := temporalOptions(keys, log)
+// An apiConfig is what `almanac api` is told.
+type apiConfig struct {
+	address string
+	public  *url.URL // nil: callers reach the API as it listens
+	hosts   *web.Hosts
+	limits  *job.Limits
+	senders *outbound
+	keys    *codec.KeyRing
+	log     *slog.Logger
+	out     io.Writer
+}
+
+func runAPI(ctx context.Context, a apiConfig) error {
+	options, err := temporalOptions(a.keys, a.log)
 	if err != nil {
 		return err
 	}
@@ -52,19 +76,19 @@ func runAPI(ctx context.Context, address string, limits *job.Limits, senders *ou
 		return fmt.Errorf("connect to Temporal: %w", err)
 	}
 	defer c.Close()
-	l, err := listen(ctx, address)
+	l, err := listen(ctx, a.address)
 	if err != nil {
 		return err
 	}
-	if err := senders.protect(append(temporalPorts(options.HostPort), l.Addr().String())...); err != nil {
+	if err := a.senders.protect(append(temporalPorts(options.HostPort), l.Addr().String())...); err != nil {
 		return err
 	}
 	service := scheduler.New(scheduler.Options{
-		Client: c, Namespace: options.Namespace, Converter: options.DataConverter, Limits: limits, Check: senders.Check, Log: log,
+		Client: c, Namespace: options.Namespace, Converter: options.DataConverter, Limits: a.limits, Check: a.senders.Check, Log: a.log,
 	})
-	go registerSearchAttributes(ctx, service, log)
-	fmt.Fprintf(out, "API  http://%s  (Temporal %s, namespace %s)\n", l.Addr(), options.HostPort, options.Namespace)
-	return serve(ctx, l, handler(service, log))
+	go registerSearchAttributes(ctx, service, a.log)
+	fmt.Fprintf(a.out, "API  http://%s  (Temporal %s, namespace %s)\n", l.Addr(), options.HostPort, options.Namespace)
+	return serve(ctx, l, handler(service, a.public, a.log), a.hosts)
 }
 
 // registerSearchAttributes tries until the namespace knows the search
@@ -99,7 +123,7 @@ Web UI listens a worker does not know: name them with --egress-deny host:port.`,
 		Args:    cobra.NoArgs,
 	}
 	s := &settings{flags: cmd.Flags(), lookup: lookup}
-	senders := s.outbound("")
+	senders := s.outbound("", nil)
 	lead := s.lead()
 	cached := s.cachedWorkflows()
 	keys := s.encryption()

@@ -53,8 +53,9 @@ func temporalPorts(target string) []string {
 
 // outbound defines how actions reach the world, and returns what does, which
 // may be called after check. allow is what the egress rules allow by default
-// on top of their mode.
-func (s *settings) outbound(allow string) func() *outbound {
+// on top of their mode, unless others reach what listens here: they may write
+// jobs, and this machine is not theirs. exposed says so; nil means never.
+func (s *settings) outbound(allow string, exposed func() bool) func() *outbound {
 	mode := s.text("egress", "ALMANAC_EGRESS", egress.ModePrivate,
 		"which addresses actions may connect to: public, those on the internet; private, those and private networks, but not this machine, "+
 			"link-local addresses and cloud metadata; any")
@@ -74,6 +75,9 @@ func (s *settings) outbound(allow string) func() *outbound {
 	var senders *activities.Senders
 	s.checks = append(s.checks, func() (err error) {
 		var errs []error
+		if exposed != nil && exposed() && !s.given("egress-allow", "ALMANAC_EGRESS_ALLOW") {
+			*allowed = ""
+		}
 		if o.Guard, err = egress.Parse(*mode, words(*allowed), words(*denied)); err != nil {
 			errs = append(errs, err)
 		}

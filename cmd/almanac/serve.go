@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -16,22 +17,17 @@ import (
 
 	"almanac/api"
 	"almanac/internal/codec"
-	"almanac/scheduler"
+	"almanac/internal/web"
 )
 
 // drain is how long requests that are under way may take when a server stops.
 const drain = 10 * time.Second
 
 // serve answers requests on l until ctx ends, and then stops cleanly.
-func serve(ctx context.Context, l net.Listener, handler http.Handler) error {
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute,
-		IdleTimeout:       2 * time.Minute,
-	}
+func serve(ctx context.Context, l net.Listener, handler http.Handler, hosts *web.Hosts) error {
+	server := web.NewServer(handler, hosts)
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(l) }()
+	go func() { failed <- server.Serve(web.Limit(l)) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
@@ -54,10 +50,11 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// handler returns the API of a service.
-func handler(s *scheduler.Service, log *slog.Logger) http.Handler {
+// handler returns the API of a service. public is where callers reach it; nil
+// means where it listens.
+func handler(s api.Scheduler, public *url.URL, log *slog.Logger) http.Handler {
 	return api.New(s, api.Options{
-		Log: log, Version: buildVersion(),
+		Log: log, Version: buildVersion(), PublicURL: public,
 		DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
 	})
 }

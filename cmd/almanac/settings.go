@@ -120,6 +120,28 @@ func (s *settings) count(name, variable string, def int, usage string) *int {
 	return value
 }
 
+// boolean defines a setting that is on or off, and off by default.
+func (s *settings) boolean(name, variable, usage string) *bool {
+	value := s.flags.Bool(name, false, fmt.Sprintf("%s [$%s]", usage, variable))
+	s.checks = append(s.checks, func() (err error) {
+		v, _ := s.lookup(variable)
+		if v == "" || s.flags.Changed(name) {
+			return nil
+		}
+		if *value, err = strconv.ParseBool(v); err != nil {
+			return fmt.Errorf("$%s is %q, want true or false", variable, v)
+		}
+		return nil
+	})
+	return value
+}
+
+// given reports whether a setting was given, by its flag or its variable.
+func (s *settings) given(name, variable string) bool {
+	v, _ := s.lookup(variable)
+	return v != "" || s.flags.Changed(name)
+}
+
 // check returns everything that is wrong.
 func (s *settings) check() error {
 	errs := make([]error, len(s.checks))

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+
+	"almanac/api"
+	"almanac/job"
+)
+
+// parsed defines settings, reads arguments and variables, and returns what is
+// wrong with them.
+func parsed(t *testing.T, define func(*settings), variables map[string]string, args ...string) error {
+	t.Helper()
+	s := &settings{flags: pflag.NewFlagSet("test", pflag.ContinueOnError), lookup: func(name string) (string, bool) {
+		value, ok := variables[name]
+		return value, ok
+	}}
+	define(s)
+	require.NoError(t, s.flags.Parse(args))
+	return s.check()
+}
+
+func TestWhatAsksForNoLoginListensOnLoopbackAddressesUnlessTold(t *testing.T) {
+	t.Parallel()
+	check := func(variables map[string]string, args ...string) error {
+		return parsed(t, func(s *settings) {
+			s.unauthenticated(listener{"listen", s.address("listen", "ALMANAC_LISTEN", "127.0.0.1:8080", "")},
+				listener{"ui-listen", s.optionalAddress("ui-listen", "ALMANAC_UI_LISTEN", "127.0.0.1:8233", "")})
+		}, variables, args...)
+	}
+	for _, local := range []string{"127.0.0.1:0", "127.0.0.2:80", "[::1]:80", "localhost:80"} {
+		require.NoError(t, check(nil, "--listen", local, "--ui-listen", ""))
+	}
+	for _, reached := range []string{"0.0.0.0:80", ":80", "[::]:80", "10.1.2.3:80", "almanac.internal:80"} {
+		const want = ", where others reach it, and it asks for no login: listen on a loopback address such as 127.0.0.1, " +
+			"or give --unauthenticated if a proxy or a firewall keeps strangers out"
+		require.EqualError(t, check(nil, "--listen", reached), `--listen is "`+reached+`"`+want)
+		require.EqualError(t, check(nil, "--ui-listen", reached), `--ui-listen is "`+reached+`"`+want)
+		require.NoError(t, check(nil, "--listen", reached, "--unauthenticated"))
+		require.NoError(t, check(map[string]string{"ALMANAC_UNAUTHENTICATED": "true"}, "--listen", reached))
+		require.Error(t, check(map[string]string{"ALMANAC_UNAUTHENTICATED": "true"}, "--listen", reached, "--unauthenticated=false"))
+	}
+	require.EqualError(t, check(map[string]string{"ALMANAC_UNAUTHENTICATED": "perhaps"}), `$ALMANAC_UNAUTHENTICATED is "perhaps", want true or false`)
+
+	_, err := almanac(t, "", nil, "api", "--listen", "0.0.0.0:8080")
+	require.ErrorContains(t, err, `--listen is "0.0.0.0:8080", where others reach it`)
+}
+
+// Whoever reaches the API may write jobs; the machine's own services are not for them.
+func TestJobsMayNotCallThisMachineByDefaultWhereOthersReachTheAPI(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name      string
+		exposed   bool
+		variables map[string]string
+		args      []string
+		allowed   bool
+	}{
+		{"for this machine alone", false, nil, nil, true},
+		{"for others as well", true, nil, nil, false},
+		{"for others, and allowed by flag", true, nil, []string{"--egress-allow", "127.0.0.1"}, true},
+		{"for others, and allowed by variable", true, map[string]string{"ALMANAC_EGRESS_ALLOW": "127.0.0.0/8"}, nil, true},
+		{"for this machine alone, and not allowed", false, nil, []string{"--egress-allow", ""}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var senders func() *outbound
+			require.NoError(t, parsed(t, func(s *settings) {
+				senders = s.outbound("127.0.0.0/8,::1", func() bool { return tt.exposed })
+			}, tt.variables, tt.args...))
+			err := senders().Check(&job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: "http://127.0.0.1:9000/"}})
+			if tt.allowed {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, "loopback addresses are refused")
+			}
+		})
+	}
+}
+
+func TestPublicURLs(t *testing.T) {
+	t.Parallel()
+	read := func(text string) (*url.URL, error) {
+		var public func() *url.URL
+		err := parsed(t, func(s *settings) { public = s.publicURL() }, map[string]string{"ALMANAC_PUBLIC_URL": text})
+		return public(), err
+	}
+	for _, good := range []string{"https://jobs.example.com", "http://10.1.2.3:8080", "https://example.com/almanac/", "https://[::1]"} {
+		public, err := read(good)
+		require.NoError(t, err)
+		require.Equal(t, good, public.String())
+	}
+	none, err := read("")
+	require.NoError(t, err)
+	require.Nil(t, none)
+	for _, bad := range []string{
+		"jobs.example.com", "/almanac", "ftp://example.com", "https://", "https:///x", "https://example.com?", "https://example.com/?a=b", "https://example.com/#a",
+		"https://example.com#", "https://me:topsecret@example.com", "https://example.com:port", "://",
+	} {
+		_, err := read(bad)
+		require.ErrorContains(t, err, "want an absolute http or https URL without a user, a query and a fragment, such as https://jobs.example.com", bad)
+		require.NotContains(t, err.Error(), "topsecret")
+	}
+}
+
+// A going Scheduler has a list that goes on, and operations that do.
+type going struct{ api.Scheduler }
+
+func (going) Jobs(context.Context, job.CollectionKey, job.Page) ([]job.Job, string, error) {
+	return nil, "more", nil
+}
+
+func (going) DisableCollection(context.Context, job.CollectionKey) (*job.Operation, error) {
+	return &job.Operation{ID: "1"}, nil
+}
+
+func TestLinksBeginWithThePublicURL(t *testing.T) {
+	t.Parallel()
+	for flag, base := range map[string]string{
+		"":                              "http://127.0.0.1:8080",
+		"https://jobs.example.com":      "https://jobs.example.com",
+		"https://example.com:444/jobs/": "https://example.com:444/jobs",
+	} {
+		var public func() *url.URL
+		require.NoError(t, parsed(t, func(s *settings) { public = s.publicURL() }, nil, "--public-url", flag))
+		h := handler(going{}, public(), slog.New(slog.DiscardHandler))
+		send := func(method, path string) *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(method, "http://127.0.0.1:8080"+path, nil))
+			return w
+		}
+		require.Contains(t, send(http.MethodGet, "/jobCollections/c/jobs").Body.String(), `"nextLink":"`+base+`/jobCollections/c/jobs?`)
+		accepted := send(http.MethodPost, "/jobCollections/c/disable")
+		require.Equal(t, http.StatusAccepted, accepted.Code)
+		require.Equal(t, base+"/jobCollections/c/operationResults/1", accepted.Header().Get("Location"))
+		require.Equal(t, []string{base + "/jobCollections/c/operations/1"}, map[string][]string(accepted.Header())["Azure-AsyncOperation"])
+	}
+}
+
+func TestTheAPIAnswersToTheNamesThatItIsToldOnly(t *testing.T) {
+	t.Parallel()
+	variables := map[string]string{"ALMANAC_ALLOWED_HOSTS": "api,*.internal", "TEMPORAL_ADDRESS": "127.0.0.1:1"}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	lines, out := io.Pipe()
+	failed := make(chan error, 1)
+	go func() {
+		lookup := func(name string) (string, bool) { v, ok := variables[name]; return v, ok }
+		failed <- run(ctx, []string{"api", "--listen", "127.0.0.1:0", "--public-url", "https://jobs.example.com", "--log-level", "error"},
+			lookup, strings.NewReader(""), out, io.Discard)
+		_ = out.Close()
+	}()
+	read := bufio.NewScanner(lines)
+	require.True(t, read.Scan())
+	address := regexp.MustCompile(`http://(\S+)`).FindStringSubmatch(read.Text())
+	require.NotEmpty(t, address, read.Text())
+	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	for host, want := range map[string]int{
+		address[1]: http.StatusOK, "localhost": http.StatusOK, "jobs.example.com": http.StatusOK, "api:8080": http.StatusOK, "a.internal": http.StatusOK,
+		"evil.example:8080": http.StatusMisdirectedRequest, "example.com": http.StatusMisdirectedRequest,
+	} {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address[1]+"/healthz", http.NoBody)
+		require.NoError(t, err)
+		r.Host = host
+		r.Header.Set("Origin", "http://"+host)
+		resp, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, want, resp.StatusCode, "%s: %s", host, body)
+		if want != http.StatusOK {
+			require.Contains(t, string(body), "--allowed-hosts")
+		}
+	}
+	stop()
+	require.NoError(t, <-failed)
+
+	_, err := almanac(t, "", nil, "api", "--allowed-hosts", "http://x")
+	require.ErrorContains(t, err, `--allowed-hosts: "http://x" is no host name`)
+}

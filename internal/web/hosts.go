@@ -1,0 +1,99 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strings"
+)
+
+// Hosts are the names by which a server may be called. Addresses and localhost
+// always are; a nil Hosts has nothing else.
+//
+// A web page may call a server on its reader's machine, or in its network, by a
+// name of its own that it has DNS resolve to that server's address. To the
+// browser both are one site then, so that no rule about other sites helps; but
+// the Host header still has the name (DNS rebinding).
+type Hosts struct {
+	names []string // in lower case; one that begins with "." stands for every name below
+}
+
+var hostName = regexp.MustCompile(`^(\*\.)?([a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$`)
+
+// ParseHosts returns the hosts of some names, such as www.example.com, or
+// *.example.com for every name below that one. An address counts, too, as it is
+// allowed in any case. The error lists every mistake.
+func ParseHosts(names ...string) (*Hosts, error) {
+	h := &Hosts{}
+	var errs []error
+	for _, entry := range names {
+		name := normal(entry)
+		switch {
+		case isAddress(name):
+		case !hostName.MatchString(name):
+			errs = append(errs, fmt.Errorf("%q is no host name such as jobs.example.com or *.example.com, without a port", entry))
+		default:
+			h.names = append(h.names, strings.TrimPrefix(name, "*"))
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return h, nil
+}
+
+// Allows reports whether a server may be called by the value of a Host header.
+// None at all is allowed: browsers send one.
+func (h *Hosts) Allows(value string) bool {
+	host := value
+	if name, _, err := net.SplitHostPort(value); err == nil {
+		host = name
+	}
+	host = normal(host)
+	if host == "" || host == "localhost" || isAddress(host) {
+		return true
+	}
+	if h == nil {
+		return false
+	}
+	for _, name := range h.names {
+		if host == name || name[0] == '.' && strings.HasSuffix(host, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Check returns a handler that answers requests to other hosts with 421, in the
+// shape of the API's errors, and passes all others on.
+func (h *Hosts) Check(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.Allows(r.Host) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body, _ := json.Marshal(map[string]any{"error": map[string]string{ // cannot fail
+			"code": "MisdirectedRequest",
+			"message": fmt.Sprintf("This server does not go by the name %.100q, in the Host header. Call it by its address, or have its operator start it with that name in --allowed-hosts.",
+				r.Host),
+		}})
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(http.StatusMisdirectedRequest)
+		_, _ = w.Write(body) // the caller may be gone
+	})
+}
+
+func normal(host string) string {
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+}
+
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}

@@ -1,0 +1,115 @@
+package web
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func start(t *testing.T, s *http.Server, limit func(net.Listener) net.Listener) (address string) {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() { _ = s.Serve(limit(l)) }()
+	t.Cleanup(func() { s.Close() })
+	return l.Addr().String()
+}
+
+func dial(t *testing.T, address, text string) net.Conn {
+	t.Helper()
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	_, err = io.WriteString(c, text)
+	require.NoError(t, err)
+	return c
+}
+
+func unlimited(l net.Listener) net.Listener { return l }
+
+func TestEveryPartOfARequestHasALimit(t *testing.T) {
+	t.Parallel()
+	s := NewServer(http.NotFoundHandler(), nil)
+	require.Positive(t, s.ReadHeaderTimeout)
+	require.Greater(t, s.ReadTimeout, 30*time.Second, "the API's own limit")
+	require.Greater(t, s.WriteTimeout, s.ReadTimeout)
+	require.Positive(t, s.IdleTimeout)
+	require.Positive(t, s.MaxHeaderBytes)
+}
+
+func TestABodyThatNeverEndsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	read := make(chan error, 1)
+	s := NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, err := io.ReadAll(r.Body)
+		read <- err
+	}), nil)
+	s.ReadTimeout = 50 * time.Millisecond
+	c := dial(t, start(t, s, unlimited), "PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nbegun")
+	require.Error(t, <-read)
+	_, err := io.ReadAll(c)
+	require.NoError(t, err, "the server closes the connection")
+}
+
+func TestACallerThatDoesNotReadIsGivenUp(t *testing.T) {
+	t.Parallel()
+	written := make(chan error, 1)
+	s := NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, err := w.Write(make([]byte, 64<<20)) // more than the system buffers
+		written <- err
+	}), nil)
+	s.WriteTimeout = 50 * time.Millisecond
+	dial(t, start(t, s, unlimited), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	require.Error(t, <-written)
+}
+
+// A counter counts the connections of a listener that are open.
+type counter struct {
+	net.Listener
+	open, most atomic.Int64
+}
+
+type counted struct {
+	net.Conn
+	counter *counter
+	once    sync.Once
+}
+
+func (c *counter) Accept() (net.Conn, error) {
+	conn, err := c.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c.most.Store(max(c.most.Load(), c.open.Add(1)))
+	return &counted{Conn: conn, counter: c}, nil
+}
+
+func (c *counted) Close() error {
+	c.once.Do(func() { c.counter.open.Add(-1) })
+	return c.Conn.Close()
+}
+
+func TestConnectionsBeyondTheLimitWait(t *testing.T) {
+	t.Parallel()
+	var c counter
+	address := start(t, NewServer(http.NotFoundHandler(), nil), func(l net.Listener) net.Listener {
+		c.Listener = l
+		return limit(&c, 2)
+	})
+	var connections []net.Conn
+	for range 6 {
+		connections = append(connections, dial(t, address, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+	}
+	for _, connection := range connections { // in the order in which they were accepted
+		_, err := connection.Read(make([]byte, 1))
+		require.NoError(t, err)
+		require.NoError(t, connection.Close())
+	}
+	require.EqualValues(t, 2, c.most.Load())
+}

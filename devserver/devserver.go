@@ -132,7 +132,7 @@ func start(ctx context.Context, o Options) (_ *Server, err error) {
 		}
 	}()
 
-	if err := os.MkdirAll(o.DataDir, 0o700); err != nil {
+	if err := privateDir(o.DataDir, o.Log); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	if s.lock, err = lockDir(o.DataDir); err != nil {
@@ -144,7 +144,11 @@ func start(ctx context.Context, o Options) (_ *Server, err error) {
 	}
 	defer ports.releaseAll()
 
-	if s.store, err = openStore(filepath.Join(o.DataDir, databaseFile), o.Synchronous); err != nil {
+	database := filepath.Join(o.DataDir, databaseFile)
+	if err := privateFiles(database, o.Log); err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	if s.store, err = openStore(database, o.Synchronous); err != nil {
 		return nil, err
 	}
 	// The namespace is brought into shape before any service has read it:

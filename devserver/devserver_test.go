@@ -187,6 +187,8 @@ func TestStartRefuses(t *testing.T) {
 	t.Cleanup(func() { _ = taken.Close() })
 	used := options(t.TempDir())
 	start(t, used)
+	sticky := t.TempDir()
+	require.NoError(t, os.Chmod(sticky, 0o777|os.ModeSticky))
 
 	for _, tt := range []struct {
 		name   string
@@ -196,6 +198,7 @@ func TestStartRefuses(t *testing.T) {
 		{"a data directory in use", func(o *devserver.Options) { o.DataDir = used.DataDir }, "in use by another server"},
 		{"a frontend address in use", func(o *devserver.Options) { o.Listen = taken.Addr().String() }, taken.Addr().String()},
 		{"a Web UI address in use", func(o *devserver.Options) { o.UIListen = taken.Addr().String() }, taken.Addr().String()},
+		{"a directory for the files of all users", func(o *devserver.Options) { o.DataDir = sticky }, "for the files of all users"},
 		{"no data directory", func(o *devserver.Options) { o.DataDir = "" }, "no data directory"},
 		{"no address", func(o *devserver.Options) { o.Listen = "" }, "no address"},
 		{"a retention below Temporal's minimum", func(o *devserver.Options) { o.Retention = time.Minute }, "want at least 1h0m0s"},

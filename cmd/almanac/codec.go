@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/netip"
 	"strings"
@@ -31,7 +32,7 @@ origin with --origin. With the CLI:
 
   temporal workflow show --workflow-id … \
     --codec-endpoint http://127.0.0.1:8234 --codec-auth "Bearer $` + tokenVariable + `"`,
-		Example: "  " + keysVariable + "_FILE=keys almanac codec --origin http://localhost:8233\n  almanac codec generate-key > keys",
+		Example: "  " + keysVariable + "_FILE=keys almanac codec --origin http://localhost:8233\n  (umask 077; almanac codec generate-key > keys)",
 		Args:    cobra.NoArgs,
 	}
 	s := &settings{flags: cmd.Flags(), lookup: lookup}
@@ -47,6 +48,7 @@ origin with --origin. With the CLI:
 		if keys() == nil {
 			return fmt.Errorf("there are no keys to decode with: set --encryption-keys-file or $%s", keysVariable)
 		}
+		s.warn(slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)))
 		l, err := listenCodec(cmd.Context(), *address, keys(), cmd.OutOrStdout())
 		if err != nil {
 			return err
@@ -64,7 +66,7 @@ func newGenerateKey() *cobra.Command {
 		Long: `Print a new line for the file of keys. Without an id the key is named after the
 day. Keep the file as safe as the secrets, and apart from Temporal's database;
 without its key, what is encrypted is lost.`,
-		Example: "  almanac codec generate-key > keys",
+		Example: "  (umask 077; almanac codec generate-key > keys)",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := time.Now().UTC().Format(time.DateOnly)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 
 	"almanac/internal/codec"
 )
@@ -37,6 +38,9 @@ func (s *settings) encryption() func() *codec.KeyRing {
 		}
 		if keys, err = codec.ParseKeys(string(content)); err != nil {
 			return fmt.Errorf("--encryption-keys-file: %s: %w", *file, err)
+		}
+		if info, err := os.Stat(*file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o044 != 0 {
+			s.warnings = append(s.warnings, fmt.Sprintf("other users of this machine may read the encryption keys in %s, which has the permissions %#o: chmod 600 it", *file, info.Mode().Perm()))
 		}
 		return nil
 	})

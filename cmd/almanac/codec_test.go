@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -112,4 +114,30 @@ func TestTheCodecServerServesUntilItIsStopped(t *testing.T) {
 
 	stop()
 	require.NoError(t, <-failed)
+}
+
+func TestAFileOfKeysThatOthersMayReadIsTold(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("permissions are another matter there")
+	}
+	file := filepath.Join(t.TempDir(), "keys")
+	require.NoError(t, os.WriteFile(file, []byte("k:"+codec.GenerateKey()), 0o600))
+	for permissions, told := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o644: true, 0o604: true} {
+		require.NoError(t, os.Chmod(file, permissions))
+		var log strings.Builder
+		require.NoError(t, parsed(t, func(s *settings) {
+			s.encryption()
+			s.checks = append(s.checks, func() error {
+				s.warn(slog.New(slog.NewTextHandler(&log, nil)))
+				return nil
+			})
+		}, map[string]string{"ALMANAC_ENCRYPTION_KEYS_FILE": file}))
+		if told {
+			require.Contains(t, log.String(), "other users of this machine may read the encryption keys", permissions)
+			require.Contains(t, log.String(), "chmod 600")
+		} else {
+			require.Empty(t, log.String(), permissions)
+		}
+	}
 }

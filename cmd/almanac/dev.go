@@ -82,6 +82,7 @@ take --unauthenticated, and jobs may not call this machine then, unless
 			return err
 		}
 		log := logger(cmd.ErrOrStderr())
+		s.warn(log)
 		return runDev(cmd.Context(), devConfig{
 			data: *data, synchronous: *synchronous, api: *api, temporal: *temporal, ui: *ui,
 			codec: *codecAddress, token: token, public: public(), hosts: hosts(), keys: keys(), limits: limits(), senders: senders(), lead: lead(), cached: *cached,

@@ -46,6 +46,7 @@ that does, and give --unauthenticated with an address that is not loopback.`,
 			return err
 		}
 		log := logger(cmd.ErrOrStderr())
+		s.warn(log)
 		return runAPI(cmd.Context(), apiConfig{
 			address: *address, public: public(), hosts: hosts(), limits: limits(), senders: senders(), keys: keys(),
 			log: log, out: cmd.OutOrStdout(),
@@ -134,6 +135,7 @@ Web UI listens a worker does not know: name them with --egress-deny host:port.`,
 		}
 		worker.SetCachedWorkflows(*cached)
 		o := worker.Options{Lead: lead(), Log: logger(cmd.ErrOrStderr())}
+		s.warn(o.Log)
 		return runWorker(cmd.Context(), senders(), o, keys(), cmd.OutOrStdout())
 	}
 	return cmd

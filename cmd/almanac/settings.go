@@ -20,6 +20,8 @@ type settings struct {
 	flags  *pflag.FlagSet
 	lookup func(string) (string, bool) // as os.LookupEnv
 	checks []func() error
+
+	warnings []string // of what is not wrong, but should not be; complete after check
 }
 
 // text defines a setting. The variable's value, unless it is empty, replaces
@@ -149,6 +151,13 @@ func (s *settings) check() error {
 		errs[i] = check()
 	}
 	return errors.Join(errs...)
+}
+
+// warn logs what is not wrong, but should not be. It may be called after check.
+func (s *settings) warn(log *slog.Logger) {
+	for _, w := range s.warnings {
+		log.Warn(w)
+	}
 }
 
 // logging defines how the process logs, and returns what makes its logger.

@@ -22,6 +22,7 @@ const lostMessage = "The worker stopped before it recorded the outcome; the requ
 type Report struct {
 	Attempts []job.Attempt `json:"attempts,omitempty"` // every attempt of the activity that was sent, oldest first
 	Lead     int           `json:"lead,omitempty"`     // as in [Output]
+	Next     time.Time     `json:"next,omitzero"`      // when the workflow is to have another attempt made; zero: the server does, or none follows
 }
 
 func unsent(why error, attempts []job.Attempt) error {
@@ -41,7 +42,7 @@ type Ending struct {
 	Report        // with a record of an attempt that was lost after its request may have left
 	Unsent   bool // the last attempt was not sent; it has no record
 	Lost     bool // nothing was heard of its worker any more
-	More     bool // the last attempt failed, and another was to follow: so many were lost that the server made none
+	More     bool // the last attempt failed, and another is to follow, from Next on
 	Canceled bool // the server cancelled it when no worker had it; it says nothing of earlier attempts
 }
 
@@ -54,7 +55,7 @@ func EndingOf(err error, since, until time.Time) Ending {
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && !lost {
 		_ = failed.Details(&e.Report) // nothing is known of what cannot be read
 		e.Unsent, e.Lost = failed.Type() == ErrTypeUnsent, failed.Type() == ErrTypeLost
-		e.More = failed.Type() == ErrTypeFailed && !failed.NonRetryable()
+		e.More = failed.Type() == ErrTypeFailed && (!failed.NonRetryable() || !e.Next.IsZero()) // else so many were lost that the server made none
 		return e
 	}
 	if !lost {

@@ -25,7 +25,7 @@ func TestAttemptThatWasTakenForLostIsNotRepeated(t *testing.T) {
 		{"but its success is reported", nil, "1 Completed the answer\n"},
 		{"but its failure is reported", errors.New("refused"), "1 Failed the answer\n"},
 		{"but its failure for good is reported", &activities.PermanentError{Err: errors.New("refused")}, "1 Failed the answer\n"},
-		{"but its failure that puts off the next attempt is reported", &activities.RetryAfterError{Err: errors.New("refused"), After: time.Minute}, "1 Failed the answer\n"},
+		{"but its failure that puts off the next attempt is reported", &activities.RetryAfterError{Err: errors.New("refused"), After: 31 * time.Second}, "1 Failed the answer\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -97,6 +97,11 @@ func (e *RetryAfterError) Error() string { return e.Err.Error() }
 // Unwrap returns the error itself.
 func (e *RetryAfterError) Unwrap() error { return e.Err }
 
+// retriesWithin is for how long, since an activity was scheduled or due, the server has
+// it retried. Later attempts are made by other activities: a workflow that waits for one
+// of them can continue as new meanwhile, and the server need not keep the records.
+const retriesWithin = time.Minute
+
 // maxRetryAfter is how long a receiver may put off the next attempt.
 const maxRetryAfter = time.Hour
 
@@ -285,19 +290,23 @@ func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, 
 	_, permanent := errors.AsType[*PermanentError](err)
 	// A receiver that fails is no fault of the worker's: benign errors are not
 	// logged as the SDK's own.
-	last := permanent || in.Before+len(attempts) >= in.MaxAttempts
-	options := temporal.ApplicationErrorOptions{
-		NonRetryable: last, Category: temporal.ApplicationErrorCategoryBenign,
-		Details: []any{Report{Attempts: attempts, Lead: lead}},
-	}
-	if !last {
-		options.NextRetryDelay = retryDelay(err, in.Action.RetryPolicy)
-		next := r.Clock.Now().Add(options.NextRetryDelay)
-		// The record has to get through if the attempt failed because its context ended, too.
-		if failed := r.heartbeat(context.WithoutCancel(ctx), Progress{Attempts: attempts, Sent: len(attempts), Next: next}); failed != nil && !isWithdrawn(failed) {
-			r.Log.WarnContext(ctx, "the record of an attempt could not be kept for the next one", slog.Any("error", failed))
+	report := Report{Attempts: attempts, Lead: lead}
+	options := temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign}
+	if last := permanent || in.Before+len(attempts) >= in.MaxAttempts; !last {
+		delay := retryDelay(err, in.Action.RetryPolicy)
+		next := r.Clock.Now().Add(delay)
+		info := activity.GetInfo(ctx)
+		if next.Sub(info.ScheduledTime) > retriesWithin && next.Sub(in.Execution.Due) > retriesWithin {
+			report.Next = next
+		} else {
+			options.NonRetryable, options.NextRetryDelay = false, delay
+			// The record has to get through if the attempt failed because its context ended, too.
+			if failed := r.heartbeat(context.WithoutCancel(ctx), Progress{Attempts: attempts, Sent: len(attempts), Next: next}); failed != nil && !isWithdrawn(failed) {
+				r.Log.WarnContext(ctx, "the record of an attempt could not be kept for the next one", slog.Any("error", failed))
+			}
 		}
 	}
+	options.Details = []any{report}
 	return temporal.NewApplicationErrorWithOptions(cut(err.Error(), maxErrorText), ErrTypeFailed, options)
 }
 

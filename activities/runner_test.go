@@ -101,13 +101,22 @@ func TestReceiverMayPutOffTheNextAttempt(t *testing.T) {
 				in.Action.RetryPolicy = &job.RetryPolicy{RetryInterval: tt.interval, RetryCount: 2}
 			}
 			in.Before = tt.number - 1
+			before := time.Now()
 			_, err := new(task).run(t, runner(sendFunc(func(context.Context) (string, error) {
 				return "", fmt.Errorf("sending: %w", &activities.RetryAfterError{Err: errors.New("busy"), After: tt.after})
 			})), in)
 			failed := applicationError(t, err)
-			require.Equal(t, tt.want, failed.NextRetryDelay())
-			require.Equal(t, tt.want == 0, failed.NonRetryable())
 			require.Equal(t, "sending: busy", failed.Message())
+			end := activities.EndingOf(err, time.Time{}, time.Time{})
+			require.Equal(t, tt.want > 0, end.More)
+			if tt.want < time.Minute {
+				require.Equal(t, tt.want, failed.NextRetryDelay())
+				require.Equal(t, tt.want == 0, failed.NonRetryable())
+				require.Zero(t, end.Next)
+				return
+			}
+			require.True(t, failed.NonRetryable(), "the workflow waits so long")
+			require.WithinRange(t, end.Next, before.Add(tt.want), time.Now().Add(tt.want))
 		})
 	}
 }

@@ -210,7 +210,7 @@ func TestHowLongAWorkerMayBeSilent(t *testing.T) {
 		{"with one that is decided late", every(minutely), func(w *world) { w.now = newYear.Add(50*time.Second + time.Millisecond) }},
 		{"after executions that took long", every(minutely), func(w *world) { w.takes(20 * time.Second) }},
 		{"after retries", `"action":{` + get + `,"retryPolicy":{"retryType":"fixed","retryInterval":"PT15S","retryCount":1}},"recurrence":{` + minutely + `}`,
-			func(w *world) { w.fails(func(s sending) bool { return s.number == 1 }) }},
+			func(w *world) { w.fails(func(s sending) bool { return s.attempt() == 1 }) }},
 		{"with an error action", withErrorAction(noRetry, "") + `,"recurrence":{` + minutely + `}`,
 			func(w *world) { w.fails(func(s sending) bool { return s.Execution.ActionName == job.MainAction }) }},
 		{"with a run on demand", every(minutely), func(w *world) { w.update(30*time.Second, workflows.UpdateRun) }},
@@ -642,7 +642,7 @@ func TestAnOccurrenceWhoseWorkerIsLostIsSentByAnother(t *testing.T) {
 			require.Equal(t, tt.failed, end.Status.FaultedCount)
 			for _, s := range w.sent[1:] {
 				require.Equal(t, w.sent[1].Execution, s.Execution)
-				require.LessOrEqual(t, s.Before+s.number, s.MaxAttempts)
+				require.LessOrEqual(t, s.attempt(), s.MaxAttempts)
 			}
 		})
 	}

@@ -187,8 +187,8 @@ func (j *jobLoop) mayChange() error {
 }
 
 func (j *jobLoop) mayRun() error {
-	if n := len(j.running) + j.Owed; n >= maxDemanded {
-		return refuse(ErrTypeConflict, fmt.Sprintf("%d executions of the job are under way or wait already.", n))
+	if n := j.demanded() + j.Owed; n >= maxDemanded {
+		return refuse(ErrTypeConflict, fmt.Sprintf("%d runs of the job on demand are under way or wait already.", n))
 	}
 	return j.mayChange()
 }

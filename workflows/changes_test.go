@@ -267,7 +267,7 @@ func TestAChangeAwaitsARetryThatIsAboutToBegin(t *testing.T) {
 func TestEnableLeavesTheRetriesOfARunOnDemandAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, withErrorAction(twoRetries, "")+`,"state":"disabled","startTime":"2026-01-02T00:00:00Z"`)
-	w.fails(func(s sending) bool { return s.number == 1 })
+	w.fails(func(s sending) bool { return s.attempt() == 1 })
 	w.signal(10*time.Second, workflows.UpdateRun, nil)
 	w.signal(20*time.Second, workflows.UpdateEnable, nil)
 	w.run(time.Hour)

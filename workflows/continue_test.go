@@ -72,12 +72,15 @@ func TestNoRunGrowsWithoutLimit(t *testing.T) {
 			func(w *world) { w.takes(90 * time.Second) }, executionsPerRun, 960, 479},
 		{"when executions overlap all the time", `"frequency":"minute","overlapPolicy":"AllowAll"`,
 			func(w *world) { w.takes(90 * time.Second) }, drainAfter, 1440, 0},
-		// It ends at 12:00:30. At 10:00 the run has become so long that nothing starts beside it any more.
 		{"when a run on demand waits for its retries half a day", `"frequency":"minute"`,
 			func(w *world) {
 				w.signal(30*time.Second, workflows.UpdateRun, nil)
-				w.fails(func(s sending) bool { return s.Execution.Repeat == 2 && s.number < 3 })
-			}, drainAfter, 1440 - 121 + 1, 121},
+				w.fails(func(s sending) bool { return s.Execution.Repeat == 2 && s.attempt() < 3 })
+			}, executionsPerRun, 1440 + 1, 0},
+		{"when many executions wait for their retries", `"frequency":"minute","overlapPolicy":"AllowAll"`,
+			func(w *world) { w.fails(func(s sending) bool { return s.Execution.Repeat%10 == 0 && s.attempt() < 3 }) }, executionsPerRun, 1440, 0},
+		{"when more executions wait than may be under way", `"frequency":"minute","overlapPolicy":"AllowAll"`,
+			func(w *world) { w.fails(always) }, executionsPerRun, 200, 1240},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -224,6 +227,10 @@ func TestTheNextRunIsToldEverything(t *testing.T) {
 		Plan:    workflows.Planned{Due: []time.Time{at(10), at(11)}, Done: true, More: true, Dropped: &workflows.Dropped{Count: 1}},
 		Decided: at(9), BusyUntil: at(8), CatchUp: at(7), Started: 6, Demanded: 5, Failed: true, Final: at(4), FailedRun: "run 3",
 		Lead: 700, Hold: 3000, Last: at(2), ExecutionCount: 11, FailureCount: 10, FaultedCount: 9,
+		Waiting: []workflows.Waiting{{
+			Execution: job.Execution{ID: "e", Due: at(1), Repeat: 3, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"},
+			Manual:    true, Tried: 2, Next: at(60),
+		}},
 	}
 	for field, value := range reflect.ValueOf(in).Fields() {
 		if field.Name != "Owed" { // which a run starts with, and see TestRunsOnDemandThatNeverCeaseAreAllMade
@@ -253,7 +260,7 @@ func TestTheNextRunIsToldWhereTheNewestFailureIs(t *testing.T) {
 	}{
 		{"nowhere", func(sending) bool { return false }, "before"},
 		{"in an execution that failed", func(s sending) bool { return s.Execution.Repeat == 2 }, "this"},
-		{"in an attempt that was repeated", func(s sending) bool { return s.Execution.Repeat == 2 && s.number == 1 }, "this"},
+		{"in an attempt that was repeated", func(s sending) bool { return s.Execution.Repeat == 2 && s.attempt() == 1 }, "this"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -44,9 +44,12 @@ type execution struct {
 	manual   bool // it was started by a user, not by the recurrence
 	slept    bool // the job slept until it: whether it was in time tells something about the lead
 	phase    phase
-	attempts bool   // whether an attempt of it is known to have been sent
-	inFlight bool   // whether a worker had an attempt without a record that may have been sent since, when the server was asked last
-	activity string // the id of its activity that was scheduled last
+	tried    int       // attempts of the action that is tried, by the activities that have ended, whose requests may have left
+	waits    bool      // no activity of it is under way; the next is scheduled at next, by a later run if this one ends before
+	next     time.Time // see waits
+	attempts bool      // whether an attempt of it is known to have been sent
+	inFlight bool      // whether a worker had an attempt without a record that may have been sent since, when the server was asked last
+	activity string    // the id of its activity that was scheduled last
 	before   standing
 	cancel   workflow.CancelFunc
 }
@@ -125,9 +128,24 @@ func (j *jobLoop) execution(what string, due time.Time) job.Execution {
 
 // launch runs an execution beside the loop.
 func (j *jobLoop) launch(ctx workflow.Context, e *execution) {
-	e.action = j.Definition.Action
+	e.ActionName = job.MainAction
 	j.Last = later(j.Last, later(workflow.Now(ctx), e.Due))
 	j.executions++
+	j.perform(ctx, e)
+}
+
+// resume goes on with the executions that wait for their next attempts. A change of the
+// job would have ended them, so what they do is what the job does.
+func (j *jobLoop) resume(ctx workflow.Context) {
+	for _, w := range j.Waiting {
+		j.perform(ctx, &execution{Execution: w.Execution, manual: w.Manual, phase: sent, attempts: true, tried: w.Tried, waits: true, next: w.Next})
+	}
+	j.Waiting = nil
+}
+
+// perform runs an execution, from where it stands, beside the loop.
+func (j *jobLoop) perform(ctx workflow.Context, e *execution) {
+	e.action = j.Definition.Action
 	j.running = append(j.running, e)
 	ctx, _ = workflow.NewDisconnectedContext(ctx) // withdraw cancels it, also where somebody cancels the workflow itself
 	ctx, e.cancel = workflow.WithCancel(ctx)
@@ -137,45 +155,56 @@ func (j *jobLoop) launch(ctx workflow.Context, e *execution) {
 	})
 }
 
+// errBefore says that the action failed in an earlier run.
+var errBefore = errors.New("the action failed")
+
 // execute runs the action and, if its last attempt failed, the error action.
 // It returns the action's error, or errUnsent.
 func (j *jobLoop) execute(ctx workflow.Context, e *execution) error {
 	action := e.action
 	compensation := action.ErrorAction
 	action.ErrorAction = nil
-	err := j.attempt(ctx, e, job.MainAction, action)
+	err := errBefore
+	if e.ActionName == job.MainAction {
+		err = j.attempt(ctx, e, action)
+	}
 	if err == nil || errors.Is(err, errUnsent) || e.phase >= withdrawing || compensation == nil {
 		return err
+	}
+	if e.ActionName == job.MainAction {
+		e.ActionName, e.tried, e.waits, e.next = job.ErrorAction, 0, true, workflow.Now(ctx)
 	}
 	if compensation.RetryPolicy == nil {
 		withPolicy := *compensation
 		withPolicy.RetryPolicy = action.RetryPolicy
 		compensation = &withPolicy
 	}
-	if err := j.attempt(ctx, e, job.ErrorAction, *compensation); err != nil {
+	if err := j.attempt(ctx, e, *compensation); err != nil {
 		workflow.GetLogger(ctx).Warn("the error action failed as well", "job", j.Key.ARMID(), "due", e.Due)
 	}
 	return err
 }
 
 // attempt runs one action under its retry policy. It dispatches another activity
-// for the attempts that are left if one was lost, or ended before it was sent.
-func (j *jobLoop) attempt(ctx workflow.Context, e *execution, name job.ActionName, action job.Action) error {
+// for the attempts that are left if one was lost, ended before it was sent, or is not to
+// begin soon.
+func (j *jobLoop) attempt(ctx workflow.Context, e *execution, action job.Action) error {
 	input := activities.Input{Execution: e.Execution, Action: action, MaxAttempts: action.RetryPolicy.Attempts()}
-	input.Execution.ActionName = name
-	if name == job.MainAction && e.slept {
+	if e.ActionName == job.MainAction && e.slept {
 		input.Lead = j.Lead
 	}
 	for {
+		j.pause(ctx, e)
 		if err := ctx.Err(); err != nil && e.attempts {
 			return err
 		} else if err != nil {
 			return errUnsent
 		}
+		input.Before = e.tried
 		err := j.dispatch(ctx, e, input)
 		end := activities.EndingOf(err, workflow.Now(ctx), workflow.Now(ctx))
-		input.Before += len(end.Attempts)
-		e.attempts = e.attempts || err == nil || input.Before > 0 || e.inFlight && end.Canceled // then it failed in between
+		e.tried += len(end.Attempts)
+		e.attempts = e.attempts || err == nil || e.tried > 0 || e.inFlight && end.Canceled // then it failed in between
 		switch {
 		case err == nil:
 			return nil
@@ -188,14 +217,37 @@ func (j *jobLoop) attempt(ctx workflow.Context, e *execution, name job.ActionNam
 			return errUnsent
 		case end.Unsent && !e.attempts && !e.manual && j.Decided.Equal(e.Due):
 			return errUnsent // it is judged anew
-		case !end.Lost && !end.Unsent && !end.More || input.Before >= input.MaxAttempts:
+		case !end.Lost && !end.Unsent && !end.More || e.tried >= input.MaxAttempts:
 			return err
 		}
-		if n := len(end.Attempts); n > 0 {
-			passed := max(0, workflow.Now(ctx).Sub(end.Attempts[n-1].End))
-			_ = workflow.Sleep(ctx, action.RetryPolicy.Interval()-passed) // if it is cancelled, so is the attempt
-		}
+		e.wait(workflow.Now(ctx), &end, action.RetryPolicy.Interval())
 	}
+}
+
+// wait has the execution wait for its next attempt after an activity of it has ended:
+// until that says, or if it does not, until the interval since its last attempt is over.
+func (e *execution) wait(now time.Time, end *activities.Ending, interval time.Duration) {
+	e.waits, e.next = true, later(now, end.Next)
+	if n := len(end.Attempts); n > 0 && end.Next.IsZero() {
+		passed := max(0, now.Sub(end.Attempts[n-1].End))
+		e.next = later(now, now.Add(interval-passed))
+	}
+	if e.attempts && e.phase == dispatched {
+		e.phase = sent
+	}
+}
+
+// pause waits until the next attempt of an execution that waits is to begin, and as long
+// as the run drains. If the execution is cancelled, it returns at once.
+func (j *jobLoop) pause(ctx workflow.Context, e *execution) {
+	if !e.waits {
+		return
+	}
+	j.changed = true
+	if workflow.Sleep(ctx, e.next.Sub(workflow.Now(ctx))) == nil {
+		_ = workflow.Await(ctx, func() bool { return !j.draining() })
+	}
+	e.waits = false
 }
 
 // clockMargin is by how much the clocks of a worker and of the server may differ

@@ -29,6 +29,7 @@ type JobInput struct {
 	Failed    bool      `json:"failed,omitempty"`    // whether the last occurrence failed
 	Final     time.Time `json:"final,omitzero"`      // when the job became completed or faulted
 	FailedRun string    `json:"failedRun,omitempty"` // the newest earlier run whose history holds a failure
+	Waiting   []Waiting `json:"waiting,omitempty"`   // executions that wait for their next attempts
 
 	// Lead is how far ahead of its due time the next occurrence is dispatched, in
 	// milliseconds.
@@ -43,21 +44,37 @@ type JobInput struct {
 	FaultedCount   int       `json:"faults,omitempty"`
 }
 
+// A Waiting is an execution whose next attempt a later run makes.
+type Waiting struct {
+	job.Execution           // ActionName is the action that is tried
+	Manual        bool      `json:"manual,omitempty"`
+	Tried         int       `json:"tried,omitempty"` // attempts of that action whose requests may have left
+	Next          time.Time `json:"next"`            // when the next one begins
+}
+
 // keepFinal is how long a job that is completed or faulted can still be read.
 const keepFinal = 60 * 24 * time.Hour
 
-// A run of a job continues as new when nothing is running after so many executions, if
-// the server does not suggest it before. A worker that has not got a workflow in its
-// cache replays what the run did so far: 0.2 ms an execution, where a new run takes 17 ms.
-// If there is no such moment, the run makes one after drainAfter executions, far below
-// the length at which the server ends a workflow.
+// A run of a job continues as new after so many executions, if the server does not suggest
+// it before, at a moment when no attempt is being made. A worker that has not got a workflow
+// in its cache replays what the run did so far: 0.2 ms an execution, where a new run takes
+// 17 ms. If there is no such moment, the run makes one, far below what the server ends a
+// workflow at (51,200 events, 50 MB): it drains.
 const (
 	ExecutionsPerRun = 100
-	drainAfter       = 600
+
+	drainAfter  = 600    // executions
+	drainEvents = 10_000 // events
+	drainBytes  = 12 << 20
 )
 
-// maxDemanded bounds how many runs on demand may be under way at once.
-const maxDemanded = 50
+// How many executions of a job may be under way at once, those that wait for an attempt
+// included, bounds what a run hands over, and what the server keeps of its workflow: that
+// it ends at 8 MB, and the records of an activity's attempts can take 25 kB.
+const (
+	maxOverlapping = 100 // occurrences
+	maxDemanded    = 50  // runs on demand
+)
 
 // NewJob returns the input of a new job's workflow. The job's whole first status follows from it.
 // The definition must be valid; resting says whether the job's collection is not enabled.
@@ -91,6 +108,7 @@ func Job(ctx workflow.Context, in JobInput) error {
 	if err := j.handle(ctx); err != nil {
 		return err
 	}
+	j.resume(ctx)
 	return j.run(ctx)
 }
 
@@ -102,6 +120,7 @@ type jobLoop struct {
 	executions int  // in this run
 	activities int  // in this run, those that perform actions
 	failures   bool // whether an attempt failed in this run
+	full       bool // the run's history is so long that it drains
 	timer      timer
 	changed    bool      // something happened that the loop should look at
 	askAgain   time.Time // when to ask again whether a dispatched occurrence was sent; see decisionAsk
@@ -117,6 +136,8 @@ type jobLoop struct {
 func (j *jobLoop) run(ctx workflow.Context) error {
 	for {
 		j.changed = false
+		info := workflow.GetInfo(ctx)
+		j.full = j.full || info.GetCurrentHistoryLength() >= drainEvents || info.GetCurrentHistorySize() >= drainBytes
 		if ctx.Err() != nil || j.expired(workflow.Now(ctx)) { // that someone cancelled the workflow itself is as good as a delete
 			_ = j.change(ctx, j.discard) // which cannot fail
 		}
@@ -137,7 +158,7 @@ func (j *jobLoop) run(ctx workflow.Context) error {
 // await waits until there is something to look at, or the workflow is cancelled. Signals
 // are handled meanwhile.
 func (j *jobLoop) await(ctx workflow.Context) {
-	awake := func() bool { return j.changed || j.timer.fired() }
+	awake := func() bool { return j.changed || j.timer.fired() || j.draining() && j.mayContinueAsNew(ctx) }
 	for workflow.Await(ctx, func() bool { return awake() || j.signalled() }) == nil {
 		if j.handleSignals(ctx); awake() {
 			return
@@ -173,6 +194,8 @@ func (j *jobLoop) decide(ctx workflow.Context) {
 			j.drop(ctx, until, job.OutcomeMissed, "the execution before it was still under way and another occurrence waited already")
 		case verdictSkip:
 			j.drop(ctx, j.BusyUntil, job.OutcomeSkipped, "the execution before it was still under way")
+		case verdictMiss:
+			j.drop(ctx, due, job.OutcomeMissed, fmt.Sprintf("%d executions of the job were under way, which is as many as may be", maxOverlapping))
 		case verdictCatchUp:
 			j.catchUp(ctx, due, now)
 			if j.Plan.More {
@@ -206,7 +229,8 @@ func (j *jobLoop) situation(due, now time.Time) situation {
 	return situation{
 		Due:       due,
 		Another:   len(j.Plan.Due) > 1 && !j.Plan.Due[1].After(now), // count does not matter: what is dropped uses up none
-		Busy:      j.busy(),
+		Busy:      j.overlapping() > 0,
+		Crowded:   j.crowded(),
 		Unknown:   j.unknown(),
 		Draining:  j.draining(),
 		BusyUntil: j.BusyUntil,
@@ -242,11 +266,21 @@ func (in *JobInput) finish(now time.Time) {
 	in.Plan = Planned{Done: true}
 }
 
-// busy reports whether an occurrence is dispatched and has not ended; manual runs
-// do not count.
-func (j *jobLoop) busy() bool {
-	return slices.ContainsFunc(j.running, func(e *execution) bool { return !e.manual })
+// overlapping returns how many occurrences were dispatched and have not ended.
+func (j *jobLoop) overlapping() int { return len(j.running) - j.demanded() }
+
+// demanded returns how many runs on demand were dispatched and have not ended.
+func (j *jobLoop) demanded() (n int) {
+	for _, e := range j.running {
+		if e.manual {
+			n++
+		}
+	}
+	return n
 }
+
+// crowded reports whether no occurrence is started beside those that have not ended.
+func (j *jobLoop) crowded() bool { return j.overlapping() >= maxOverlapping }
 
 // unknown reports whether it is not known of an occurrence that is dispatched
 // whether it was sent.
@@ -254,9 +288,9 @@ func (j *jobLoop) unknown() bool {
 	return slices.ContainsFunc(j.running, func(e *execution) bool { return !e.manual && e.phase == dispatched })
 }
 
-// draining reports whether nothing is to start before all that is under way has
+// draining reports whether no attempt is to begin before those that are being made have
 // ended, so that the run can continue as new.
-func (j *jobLoop) draining() bool { return j.executions >= drainAfter && len(j.running) > 0 }
+func (j *jobLoop) draining() bool { return j.full || j.executions >= drainAfter }
 
 // wake returns when the loop is to look again if nothing else happens; zero for never.
 func (j *jobLoop) wake(now time.Time) time.Time {
@@ -270,7 +304,10 @@ func (j *jobLoop) wake(now time.Time) time.Time {
 	if !ok || !j.active() || j.changing.IsLocked() || j.situation(next, now).waits() {
 		return time.Time{}
 	}
-	wake := next.Add(-j.lead())
+	wake := next
+	if !j.crowded() {
+		wake = next.Add(-j.lead())
+	}
 	if held := j.heldUntil(now); !held.IsZero() {
 		wake = later(wake, held)
 	} else if !wake.After(now) { // the loop waits for an answer
@@ -284,14 +321,21 @@ func (j *jobLoop) expired(now time.Time) bool {
 	return !j.Final.IsZero() && !now.Before(j.Final.Add(keepFinal))
 }
 
-// mayContinueAsNew reports whether the run is long enough and nothing is under way.
+// mayContinueAsNew reports whether the run is long enough and no attempt is being made.
 func (j *jobLoop) mayContinueAsNew(ctx workflow.Context) bool {
-	return (j.executions >= ExecutionsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()) &&
-		len(j.running) == 0 && j.quiet(ctx)
+	long := j.draining() || j.executions >= ExecutionsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+	trying := func(e *execution) bool { return !e.waits }
+	return long && !j.deleted && !slices.ContainsFunc(j.running, trying) && j.quiet(ctx)
 }
 
 // continueAsNew hands over to a new run.
 func (j *jobLoop) continueAsNew(ctx workflow.Context) error {
+	for _, e := range j.running {
+		j.Waiting = append(j.Waiting, Waiting{Execution: e.Execution, Manual: e.manual, Tried: e.tried, Next: e.next})
+	}
+	if r := j.Definition.Recurrence; r != nil && r.Overlap() == job.OverlapAllowAll && j.draining() {
+		j.CatchUp = workflow.Now(ctx) // what came due meanwhile would have run
+	}
 	if j.failures {
 		j.FailedRun = workflow.GetInfo(ctx).WorkflowExecution.RunID
 	}

@@ -93,7 +93,7 @@ func TestTheStatusOfAJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, every(`"frequency":"minute","count":4`))
 	w.act = func(s sending) error { // the second occurrence fails for good, the third one once
-		if n := s.Execution.Repeat; n == 2 || n == 3 && s.number == 1 {
+		if n := s.Execution.Repeat; n == 2 || n == 3 && s.attempt() == 1 {
 			return errFailed
 		}
 		return nil

@@ -42,7 +42,10 @@ func (in *JobInput) lead() time.Duration { return milliseconds(in.Lead) }
 // now. If nothing is running, the next one may be held for longer than its lead:
 // that spares the job a timer and a workflow task.
 func (j *jobLoop) ahead() time.Duration {
-	if len(j.running) > 0 {
+	switch {
+	case j.crowded():
+		return 0
+	case len(j.running) > 0:
 		return j.lead()
 	}
 	return max(j.lead(), milliseconds(j.Hold))

@@ -11,6 +11,7 @@ type situation struct {
 	Due       time.Time // the oldest occurrence that is due and undecided
 	Another   bool      // whether the one after it is due as well
 	Busy      bool      // whether an occurrence is dispatched and has not ended
+	Crowded   bool      // whether as many are as may be
 	Unknown   bool      // whether it is not known of one of these whether it was sent
 	Draining  bool      // whether nothing is to start before all that is under way has ended
 	BusyUntil time.Time // when the last one that ran ended
@@ -27,6 +28,7 @@ const (
 	verdictRun                     // run it now
 	verdictRunFirst                // run it now; the others that came due while the one before it ran are missed
 	verdictSkip                    // it and all others that came due while the one before it ran are skipped
+	verdictMiss                    // it is missed, for as many are under way as may be
 	verdictCatchUp                 // several came due while nothing could run them: the catch-up window decides
 )
 
@@ -39,6 +41,8 @@ func judge(s situation) verdict {
 		return verdictRun
 	case s.Overlap == job.OverlapAllowAll && s.Unknown:
 		return verdictAsk
+	case s.Crowded:
+		return verdictMiss
 	case s.Overlap != job.OverlapAllowAll && !s.Due.After(s.BusyUntil): // it came due while the one before it ran
 		return overlapping(s.Overlap)
 	case s.Another: // with OverlapAllowAll nothing waits for another one, so nothing could run these

@@ -92,6 +92,18 @@ func TestJudgeComparesInstantsToTheSecond(t *testing.T) {
 	require.Equal(t, verdictCatchUp, judge(s), "it came due after the last one that was admitted")
 }
 
+func TestAnOccurrenceIsMissedWhereAsManyAreUnderWayAsMayBe(t *testing.T) {
+	t.Parallel()
+	s := situation{Due: noon, Busy: true, Crowded: true, Overlap: job.OverlapAllowAll}
+	require.Equal(t, verdictMiss, judge(s))
+	s.Another = true
+	require.Equal(t, verdictMiss, judge(s), "each, as long as there are so many")
+	s.Unknown = true
+	require.Equal(t, verdictAsk, judge(s), "one that was not sent would leave a place")
+	s.Draining = true
+	require.Equal(t, verdictWait, judge(s))
+}
+
 func TestOnlyAllowAllAsksWhetherTheOneBeforeWasSent(t *testing.T) {
 	t.Parallel()
 	for _, another := range []bool{false, true} {

@@ -39,10 +39,10 @@ func TestRetriesAndTheErrorAction(t *testing.T) {
 			"00:00:00 MainAction#1", "00:01:00 MainAction#2", "00:02:00 MainAction#3",
 		}, 1, 1},
 		{"retryType none is one attempt", `"action":{` + get + noRetry + `}`, always, []string{"00:00:00 MainAction#1"}, 1, 1},
-		{"a success ends the retries", once, func(s sending) bool { return s.number < 3 }, []string{
+		{"a success ends the retries", once, func(s sending) bool { return s.attempt() < 3 }, []string{
 			"00:00:00 MainAction#1", "00:00:30 MainAction#2", "00:01:00 MainAction#3",
 		}, 0, 0},
-		{"no error action runs after a success", withErrorAction(twoRetries, ""), func(s sending) bool { return s.number < 3 }, []string{
+		{"no error action runs after a success", withErrorAction(twoRetries, ""), func(s sending) bool { return s.attempt() < 3 }, []string{
 			"00:00:00 MainAction#1", "00:01:00 MainAction#2", "00:02:00 MainAction#3",
 		}, 0, 0},
 		{"the error action runs once after the last failure", withErrorAction(twoRetries, ""), mainFails, []string{
@@ -53,7 +53,7 @@ func TestRetriesAndTheErrorAction(t *testing.T) {
 			"00:02:00 ErrorAction#1", "00:03:00 ErrorAction#2", "00:04:00 ErrorAction#3",
 		}, 1, 1},
 		{"the error action inherits the default retry policy too", withErrorAction("", ""),
-			func(s sending) bool { return s.Execution.ActionName == job.MainAction || s.number == 1 }, []string{
+			func(s sending) bool { return s.Execution.ActionName == job.MainAction || s.attempt() == 1 }, []string{
 				"00:00:00 MainAction#1", "00:00:30 MainAction#2", "00:01:00 MainAction#3", "00:01:30 MainAction#4", "00:02:00 MainAction#5",
 				"00:02:00 ErrorAction#1", "00:02:30 ErrorAction#2",
 			}, 1, 1},

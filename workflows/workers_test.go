@@ -41,6 +41,7 @@ type pending struct {
 	until   time.Time        // the end of its lease
 	next    time.Time        // when the next attempt begins, if it waits for a retry
 	began   time.Time        // when a worker took it up last
+	since   time.Time        // when it was scheduled
 	waiting bool             // for a worker or a retry: if it is cancelled then, it ends at once
 }
 
@@ -118,7 +119,8 @@ func (w *world) retry(ctx workflow.Context, p *pending, in activities.Input, o w
 	if err := p.wait(ctx, w.queued); err != nil {
 		return nil, err
 	}
-	scheduled, policy := workflow.Now(ctx), o.RetryPolicy
+	policy := o.RetryPolicy
+	p.since = workflow.Now(ctx)
 	interval := policy.InitialInterval
 	for attempt := int32(1); ; attempt++ {
 		if err := p.wait(ctx, max(0, p.Next.Sub(workflow.Now(ctx)))); err != nil { // a worker has it, and gives it up as soon
@@ -126,7 +128,7 @@ func (w *world) retry(ctx workflow.Context, p *pending, in activities.Input, o w
 		}
 		s := sending{Input: in, options: o, number: len(p.Attempts) + 1, began: workflow.Now(ctx).UTC()}
 		p.began = s.began
-		out, err := any(nil), w.refuse(p, &s, scheduled)
+		out, err := any(nil), w.refuse(p, &s)
 		if err == nil {
 			out, err = w.attempt(p, s)
 		}
@@ -157,13 +159,16 @@ func followedAfter(err error, interval time.Duration) (wait time.Duration, again
 // takeUpLimit is how long after its due time a worker takes up what was dispatched ahead.
 const takeUpLimit = 30 * time.Second
 
+// retriesWithin is for how long a worker has the server retry an activity.
+const retriesWithin = time.Minute
+
 // refuse returns why a worker makes no attempt: see [activities.Runner.Run].
-func (w *world) refuse(p *pending, s *sending, scheduled time.Time) error {
+func (w *world) refuse(p *pending, s *sending) error {
 	switch due := s.Execution.Due; {
 	case p.MaybeSent():
-		lost := append(slices.Clone(p.Attempts), job.Attempt{Number: s.number, Start: laterTime(due, scheduled), End: s.began, Outcome: job.OutcomeFailed})
+		lost := append(slices.Clone(p.Attempts), job.Attempt{Number: s.number, Start: laterTime(due, p.since), End: s.began, Outcome: job.OutcomeFailed})
 		return temporal.NewNonRetryableApplicationError("lost", activities.ErrTypeLost, nil, activities.Report{Attempts: lost})
-	case s.number == 1 && scheduled.Before(due) && s.began.After(due.Add(takeUpLimit)):
+	case s.number == 1 && p.since.Before(due) && s.began.After(due.Add(takeUpLimit)):
 		return temporal.NewNonRetryableApplicationError("nothing was sent", activities.ErrTypeUnsent, nil, activities.Report{})
 	}
 	return nil
@@ -211,11 +216,12 @@ func (w *world) attempt(p *pending, s sending) (any, error) {
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		report := activities.Report{Attempts: p.Attempts}
 		_ = failed.Details(&report.Lead)
+		last, wait := failed.NonRetryable() || s.attempt() >= s.MaxAttempts, s.Action.RetryPolicy.Interval()
+		if next := workflow.Now(server).Add(wait); !last && next.Sub(laterTime(s.Execution.Due, p.since)) > retriesWithin {
+			last, report.Next = true, next
+		}
 		err = temporal.NewApplicationErrorWithOptions(failed.Message(), failed.Type(),
-			temporal.ApplicationErrorOptions{
-				NonRetryable:   failed.NonRetryable() || s.Before+s.number >= s.MaxAttempts,
-				NextRetryDelay: s.Action.RetryPolicy.Interval(), Details: []any{report},
-			})
+			temporal.ApplicationErrorOptions{NonRetryable: last, NextRetryDelay: wait, Details: []any{report}})
 	}
 	return out, err
 }

@@ -91,6 +91,9 @@ type sending struct {
 	number  int // of the attempt in its activity, 1 for the first that is sent
 }
 
+// attempt returns which attempt of its action it is, 1 for the first.
+func (s *sending) attempt() int { return s.Before + s.number }
+
 // A run is one run of the job's workflow.
 type run struct {
 	workflows.JobInput
@@ -305,7 +308,7 @@ func (w *world) note(ctx workflow.Context, s sending) {
 	w.sent = append(w.sent, s)
 	run := &w.runs[len(w.runs)-1]
 	run.id = workflow.GetInfo(ctx).WorkflowExecution.RunID
-	if s.number == 1 && s.Before == 0 && s.Execution.ActionName == job.MainAction {
+	if s.attempt() == 1 && s.Execution.ActionName == job.MainAction {
 		run.executions++
 	}
 }
@@ -332,7 +335,7 @@ func (w *world) outcome(s sending) (activities.Output, error) {
 func (w *world) executions() []sending {
 	var out []sending
 	for _, s := range w.sent {
-		if s.number == 1 && s.Before == 0 && s.Execution.ActionName == job.MainAction {
+		if s.attempt() == 1 && s.Execution.ActionName == job.MainAction {
 			out = append(out, s)
 		}
 	}
@@ -365,7 +368,7 @@ func (w *world) starts() []string {
 func (w *world) lines() []string {
 	out := []string{}
 	for _, s := range w.sent {
-		out = append(out, fmt.Sprintf("%s %s#%d", clock(s.at), s.Execution.ActionName, s.Before+s.number))
+		out = append(out, fmt.Sprintf("%s %s#%d", clock(s.at), s.Execution.ActionName, s.attempt()))
 	}
 	return out
 }

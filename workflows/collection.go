@@ -312,8 +312,12 @@ func (c *collection) mayRegister(_ workflow.Context, r RegisterRequest) error {
 // refuses returns why the rules do not allow a job; "" if they do, or its name is
 // registered.
 func (c *collection) refuses(applicant *RegisterJob, rules *job.Rules) string {
-	if c.find(applicant.Name) >= 0 {
+	switch {
+	case c.find(applicant.Name) >= 0:
 		return ""
+	case c.full(applicant.Name):
+		return fmt.Sprintf("The job collection '%s' is full: it has %d jobs, whose names take as much as can be kept together. "+
+			"Delete one, or use another job collection.", c.Key.Name, len(c.entries))
 	}
 	for _, rules := range []*job.Rules{rules, c.pending} {
 		if rules == nil {
@@ -495,7 +499,7 @@ func (c *collection) dismiss(ctx workflow.Context) error {
 		return err
 	}
 	c.note()
-	c.entries = slices.DeleteFunc(c.entries, func(e Registration) bool { return !missing[c.id(e.Name)] || !c.mayCome(ctx, &e) })
+	c.set(slices.DeleteFunc(c.entries, func(e Registration) bool { return !missing[c.id(e.Name)] || !c.mayCome(ctx, &e) }))
 	if len(c.entries) == 0 {
 		return nil
 	}

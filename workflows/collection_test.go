@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,6 +100,53 @@ func TestRegister(t *testing.T) {
 		}
 		require.Len(t, *names, 10)
 	})
+}
+
+func TestACollectionTakesAsManyJobsAsItCanKeepTogether(t *testing.T) {
+	t.Parallel()
+	batch := func(prefix string, n int) (jobs []workflows.RegisterJob) {
+		for i := range n {
+			jobs = append(jobs, workflows.RegisterJob{Name: fmt.Sprint(prefix, i), Demands: job.Demands{Spacing: 30 * 24 * time.Hour, Authenticates: true}})
+		}
+		return jobs
+	}
+	for _, tt := range []struct {
+		name, prefix string
+		have         int // jobs that are there; of 100 more, some are taken
+		why          string
+	}{
+		{"10,000 of short names", "job ", 9_950, "quota of 10000 jobs"},
+		{"fewer of long ones", strings.Repeat("n", 250), 4_520, "is full"},
+		{"and of such as take more in JSON", strings.Repeat("<", 250), 1_150, "is full"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var names []string
+			for i := range tt.have {
+				names = append(names, fmt.Sprint(tt.prefix, "old", i))
+			}
+			h := newHall(t, job.CollectionEnabled, names...)
+			for i := range h.input.Jobs { // none can take more
+				e := &h.input.Jobs[i]
+				e.Unverified, e.Contested, e.Generation = newYear.Add(time.Hour+time.Nanosecond), true, 1_000_000
+				e.Demands = job.Demands{Spacing: 18 * 30 * 24 * time.Hour, Authenticates: true}
+			}
+			many := h.update(time.Second, workflows.UpdateRegister, registering(upTo(10_000), 0, batch(tt.prefix, 100)...))
+			another := h.register(2*time.Second, tt.prefix+"another", 10_000)
+			again := h.register(3*time.Second, strings.ToUpper(names[0]), 10_000)
+			next := h.handOver(4 * time.Second)
+			results := many.registered(t)
+			taken := slices.IndexFunc(results, func(r workflows.RegisterResult) bool { return r.Refused != "" })
+			require.Positive(t, taken)
+			for _, r := range results[taken:] {
+				require.Contains(t, r.Refused, tt.why)
+			}
+			require.Contains(t, another.refused(t, workflows.ErrTypeConflict), tt.why)
+			require.Equal(t, names[0], again.registered(t)[0].Name, "it has its place already")
+			require.Len(t, next.Jobs, tt.have+taken)
+			require.Less(t, size(t, next), 2<<20-1000, "with what its encryption adds, the server takes it")
+		})
+	}
 }
 
 func TestAJobThatIsGoneLeavesTheRegistry(t *testing.T) {

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -41,9 +42,18 @@ const (
 // does not suggest it before.
 const changesPerRun = 1000
 
+// Temporal takes 2 MiB at most of what a run hands over to the next one, its encryption
+// included. A registration takes entryBytes at most, beside its name.
+const (
+	maxRegistryBytes = 2_000_000
+	entryBytes       = 180
+)
+
 // A registry holds the names of the workflows that belong to a workflow.
 type registry struct {
 	entries  []Registration // in the order of their creation
+	numbers  map[string]int // their sequence, by the folded name
+	size     int            // bytes that they take at most when they are handed over
 	sequence int            // the highest that was given
 	id       func(name string) string
 
@@ -57,7 +67,8 @@ type registry struct {
 
 // newRegistry heeds the signals of workflows that are gone.
 func newRegistry(ctx workflow.Context, entries []Registration, sequence int, id func(name string) string) *registry {
-	r := &registry{entries: entries, sequence: sequence, id: id, removed: workflow.GetSignalChannel(ctx, SignalRemoved)}
+	r := &registry{sequence: sequence, id: id, removed: workflow.GetSignalChannel(ctx, SignalRemoved)}
+	r.set(entries)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			var name string
@@ -73,9 +84,31 @@ func newRegistry(ctx workflow.Context, entries []Registration, sequence int, id 
 
 func (r *registry) note() { r.changes, r.changed = r.changes+1, true }
 
+// set makes these the registrations, in the order of their sequence.
+func (r *registry) set(entries []Registration) {
+	r.entries, r.numbers, r.size = nil, map[string]int{}, 0
+	for _, e := range entries {
+		r.append(e)
+	}
+}
+
+// find returns the index of a name's registration; -1 if it has none.
 func (r *registry) find(name string) int {
-	folded := job.Fold(name)
-	return slices.IndexFunc(r.entries, func(e Registration) bool { return job.Fold(e.Name) == folded })
+	number, ok := r.numbers[job.Fold(name)]
+	if !ok {
+		return -1
+	}
+	i, _ := slices.BinarySearchFunc(r.entries, number, func(e Registration, number int) int { return e.Sequence - number })
+	return i
+}
+
+// full reports whether there is no room for another name.
+func (r *registry) full(name string) bool { return r.size+bytesOf(name) > maxRegistryBytes }
+
+// bytesOf returns how many bytes a registration takes at most, as JSON.
+func bytesOf(name string) int {
+	text, _ := json.Marshal(name) //workflowcheck:ignore // of a string it is deterministic, and has no error
+	return entryBytes + len(text)
 }
 
 func (r *registry) names() []string {
@@ -91,7 +124,13 @@ func (r *registry) add(e Registration) {
 	r.note()
 	r.sequence++
 	e.Sequence = r.sequence
+	r.append(e)
+}
+
+func (r *registry) append(e Registration) {
 	r.entries = append(r.entries, e)
+	r.numbers[job.Fold(e.Name)] = e.Sequence
+	r.size += bytesOf(e.Name)
 }
 
 // contest notes that somebody is about to start a workflow whose name is
@@ -106,6 +145,8 @@ func (r *registry) forget(name string) {
 	r.note()
 	if i := r.find(name); i >= 0 {
 		r.entries = slices.Delete(r.entries, i, i+1)
+		delete(r.numbers, job.Fold(name))
+		r.size -= bytesOf(name)
 	}
 }
 
@@ -147,14 +188,26 @@ func (r *registry) verifyAt() time.Time {
 func (r *registry) verify(ctx workflow.Context) error {
 	now := workflow.Now(ctx)
 	var asked []Registration
-	var ids []string
 	for _, e := range r.entries {
 		if old := !now.Before(e.Unverified.Add(verifyAfter)); old && (r.closing || !e.Unverified.IsZero()) {
-			asked, ids = append(asked, e), append(ids, r.id(e.Name))
+			asked = append(asked, e)
 		}
 	}
-	if len(ids) == 0 {
-		return nil
+	for some := range slices.Chunk(asked, namesPerLookup) {
+		if err := r.lookUp(ctx, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namesPerLookup bounds how many workflows one activity looks up.
+const namesPerLookup = 1000
+
+func (r *registry) lookUp(ctx workflow.Context, asked []Registration) error {
+	ids := make([]string, len(asked))
+	for i, e := range asked {
+		ids[i] = r.id(e.Name)
 	}
 	var missing []int
 	ctx = withLookup(ctx, fmt.Sprintf("which of %d workflows are there?", len(ids)))
@@ -163,9 +216,10 @@ func (r *registry) verify(ctx workflow.Context) error {
 	}
 	for i, e := range asked {
 		at := r.find(e.Name)
+		_, isMissing := slices.BinarySearch(missing, i)
 		switch {
 		case at < 0 || !r.entries[at].Unverified.Equal(e.Unverified): // gone, or created anew meanwhile
-		case slices.Contains(missing, i):
+		case isMissing:
 			r.forget(e.Name)
 		default:
 			r.entries[at].Unverified, r.entries[at].Contested = time.Time{}, false

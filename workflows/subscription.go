@@ -77,11 +77,15 @@ func (s *subscription) run(ctx workflow.Context) error {
 }
 
 func (s *subscription) mayRegister(_ workflow.Context, r RegisterCollectionRequest) error {
-	have := 0
+	at, have := s.find(r.Name), 0
 	for i, e := range s.entries {
-		if e.Plan == r.Plan && i != s.find(r.Name) {
+		if e.Plan == r.Plan && i != at {
 			have++
 		}
+	}
+	if at < 0 && !r.Claim && s.full(r.Name) {
+		return refuse(ErrTypeConflict, fmt.Sprintf("The subscription '%s' is full: it has %d job collections, whose names take as much as can be kept together. "+
+			"Delete one, or use another subscription.", s.name, len(s.entries)))
 	}
 	if have >= r.Limit {
 		return refuse(ErrTypeConflict, fmt.Sprintf(

@@ -92,12 +92,7 @@ func (b *binder) object(path string, n *node) (*object, bool) {
 }
 
 // at returns the path of a member.
-func (o *object) at(name string) string {
-	if o.path == "" {
-		return name
-	}
-	return o.path + "." + name
-}
+func (o *object) at(name string) string { return memberPath(o.path, name) }
 
 // get returns a member's value; nil where it is absent or null.
 func (o *object) get(name string) *node {
@@ -286,7 +281,7 @@ func (o *object) list(name string) []item {
 	var items []item
 	for i, e := range n.items {
 		if e.kind != jsonNull {
-			items = append(items, item{o.at(name) + "[" + strconv.Itoa(i) + "]", e})
+			items = append(items, item{itemPath(o.at(name), i), e})
 		}
 	}
 	return items

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -19,7 +21,8 @@ type node struct {
 	kind    nodeKind
 	text    string  // of a string, a number or a boolean
 	items   []*node // of a list
-	entries []entry // of an object; each name once
+	entries []entry // of an object; no two of the same name
+	exact   bool    // of an object: its names compare with case
 }
 
 // An entry is a member of a JSON object.
@@ -61,18 +64,43 @@ func (n *node) scalar() any {
 // letters: folding alone would take the Kelvin sign for a k.
 func sameName(a, b string) bool { return len(a) == len(b) && strings.EqualFold(a, b) }
 
-// index returns where the member of that name, in any case, is; of several
-// the last. It returns -1 where there is none.
-func (n *node) index(name string) int {
-	for i, e := range slices.Backward(n.entries) {
-		if sameName(e.name, name) {
-			return i
+// foldASCII maps names that sameName takes for the same, and no others, to one
+// string.
+func foldASCII(name string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
 		}
-	}
-	return -1
+		return r
+	}, name)
 }
 
-// member returns the value of that name, in any case, or nil where there is
+// memberPath returns the path of a member of the object at path, which is
+// empty at the top.
+func memberPath(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// itemPath returns the path of an element of the list at path.
+func itemPath(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// compared returns what the names of an object's members are compared by.
+func (n *node) compared(name string) string {
+	if n.exact {
+		return name
+	}
+	return foldASCII(name)
+}
+
+// index returns where the member of that name is, or -1 where there is none.
+func (n *node) index(name string) int {
+	return slices.IndexFunc(n.entries, func(e entry) bool { return n.compared(e.name) == n.compared(name) })
+}
+
+// member returns the value of that name, or nil where there is
 // none or it is null.
 func (n *node) member(name string) *node {
 	if n == nil {
@@ -84,24 +112,21 @@ func (n *node) member(name string) *node {
 	return nil
 }
 
-// remove drops every member of that name, in any case.
+// remove drops the member of that name.
 func (n *node) remove(name string) {
-	if n != nil {
-		n.entries = slices.DeleteFunc(n.entries, func(e entry) bool { return sameName(e.name, name) })
-	}
-}
-
-// set adds a member, or replaces the one of exactly that name.
-func (n *node) set(name string, value *node) {
-	if i := slices.IndexFunc(n.entries, func(e entry) bool { return e.name == name }); i >= 0 {
-		n.entries[i].value = value
+	if n == nil {
 		return
 	}
-	n.entries = append(n.entries, entry{name, value})
+	if i := n.index(name); i >= 0 {
+		n.entries = slices.Delete(n.entries, i, i+1)
+	}
 }
 
 // parseObject reads a body that must be one JSON object, in UTF-8 with or
-// without a byte order mark. Of members of the same name the last one counts.
+// without a byte order mark. An object that has two members of the same name is
+// an error, since programs disagree on which of them counts. Names compare without
+// case, those of headers and tags too, but for a message's custom properties,
+// whose names Service Bus compares with case.
 func parseObject(body []byte) (*node, error) {
 	body = bytes.TrimPrefix(body, []byte("\ufeff"))
 	if !utf8.Valid(body) {
@@ -116,10 +141,16 @@ func parseObject(body []byte) (*node, error) {
 		}
 		return nil, malformed(body, offset, err.Error())
 	}
-	r := treeReader{decoder: json.NewDecoder(bytes.NewReader(body)), body: body}
+	if offset := loneSurrogate(body); offset >= 0 {
+		return nil, malformed(body, offset, string(body[offset:offset+6])+" is one half of a pair of surrogates, which is no character by itself")
+	}
+	r := treeReader{decoder: json.NewDecoder(bytes.NewReader(body)), body: body, repeated: newBinder(nil)}
 	r.decoder.UseNumber()
-	tree, err := r.value(0)
+	tree, err := r.value("", 0)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.repeated.err("body"); err != nil {
 		return nil, err
 	}
 	if tree.kind != jsonObject {
@@ -140,6 +171,42 @@ func invalidUTF8(text []byte) int {
 	return offset
 }
 
+// loneSurrogate returns the offset of the first \u escape in a JSON text that
+// stands for one half of a pair of surrogates without the other half, or -1.
+// The decoder would put the replacement character in its place.
+func loneSurrogate(text []byte) int {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		first := escaped(text[i:])
+		switch {
+		case first < 0:
+			i++ // a backslash may be what is escaped
+		case !utf16.IsSurrogate(first):
+			i += 5
+		case utf16.DecodeRune(first, escaped(text[i+6:])) == utf8.RuneError:
+			return i
+		default:
+			i += 11
+		}
+	}
+	return -1
+}
+
+// escaped returns what the \u escape that a JSON text begins with stands for, or
+// -1 where it begins with none.
+func escaped(text []byte) rune {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return -1
+	}
+	unit, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(unit)
+}
+
 // malformed returns the error for a body that is no JSON from offset on.
 func malformed(body []byte, offset int, reason string) *Error {
 	before := body[:max(0, min(offset, len(body)))]
@@ -150,11 +217,12 @@ func malformed(body []byte, offset int, reason string) *Error {
 
 // A treeReader turns tokens into nodes.
 type treeReader struct {
-	decoder *json.Decoder
-	body    []byte
+	decoder  *json.Decoder
+	body     []byte
+	repeated *binder // reports the members that are there more than once
 }
 
-func (r *treeReader) value(depth int) (*node, error) {
+func (r *treeReader) value(path string, depth int) (*node, error) {
 	if depth > maxDepth {
 		return nil, malformed(r.body, int(r.decoder.InputOffset()), fmt.Sprintf("more than %d levels", maxDepth))
 	}
@@ -165,9 +233,9 @@ func (r *treeReader) value(depth int) (*node, error) {
 	switch t := token.(type) {
 	case json.Delim:
 		if t == '{' {
-			return r.object(depth)
+			return r.object(path, depth)
 		}
-		return r.list(depth)
+		return r.list(path, depth)
 	case string:
 		return &node{kind: jsonString, text: t}, nil
 	case json.Number:
@@ -179,26 +247,40 @@ func (r *treeReader) value(depth int) (*node, error) {
 	}
 }
 
-func (r *treeReader) object(depth int) (*node, error) {
-	n := &node{kind: jsonObject}
+func (r *treeReader) object(path string, depth int) (*node, error) {
+	n := &node{kind: jsonObject, exact: strings.HasSuffix(foldASCII(path), ".custommessageproperties")}
+	names := map[string]string{} // as they were written, by what they are compared by
 	for r.decoder.More() {
-		name, err := r.value(depth + 1)
+		name, err := r.value(path, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		value, err := r.value(depth + 1)
+		at := memberPath(path, shorten(name.text))
+		if before, ok := names[n.compared(name.text)]; ok {
+			r.repeated.fail(at, nil, onlyOnce(name.text, before))
+		}
+		names[n.compared(name.text)] = name.text
+		value, err := r.value(at, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		n.set(name.text, value)
+		n.entries = append(n.entries, entry{name.text, value})
 	}
 	return n, r.end()
 }
 
-func (r *treeReader) list(depth int) (*node, error) {
+// onlyOnce returns what is wanted of a member that is there before, too.
+func onlyOnce(name, before string) string {
+	if name == before {
+		return "this member once"
+	}
+	return "this member once; " + show(shorten(before)) + " is the same one, as case makes no difference"
+}
+
+func (r *treeReader) list(path string, depth int) (*node, error) {
 	n := &node{kind: jsonList}
 	for r.decoder.More() {
-		item, err := r.value(depth + 1)
+		item, err := r.value(itemPath(path, len(n.items)), depth+1)
 		if err != nil {
 			return nil, err
 		}

@@ -100,7 +100,7 @@ func merge(n, patch *node) {
 		case e.value.kind == jsonNull:
 			n.remove(e.name)
 		case i < 0:
-			n.set(e.name, e.value)
+			n.entries = append(n.entries, e)
 		case e.value.kind == jsonObject && n.entries[i].value.kind == jsonObject:
 			merge(n.entries[i].value, e.value)
 		default:

@@ -2,7 +2,6 @@ package job
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -213,7 +212,7 @@ func (o *object) integers(name string) []int {
 	var all []int
 	for _, i := range o.list(name) {
 		if v, ok := i.strictInteger(); ok {
-			o.b.written[fmt.Sprintf("%s[%d]", o.at(name), len(all))] = i.path
+			o.b.written[itemPath(o.at(name), len(all))] = i.path
 			all = append(all, v)
 		} else {
 			o.b.mismatch(i.path, i.node, "an integer")

@@ -187,19 +187,12 @@ var connectionHeaders = []string{
 	"Connection", "Content-Length", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-// headers reads a request's headers. Of those whose names differ in case only
-// the last one counts.
+// headers reads a request's headers.
 func (b *binder) headers(o *object) Members {
-	given := o.strings("headers")
-	headers := given[:0:0]
+	headers := o.strings("headers")
 	size := 0
-	for _, h := range given {
-		b.checkHeader(o.at("headers")+"."+shorten(h.Name), h)
-		if i := slices.IndexFunc(headers, func(m Member) bool { return strings.EqualFold(m.Name, h.Name) }); i >= 0 {
-			size -= len(headers[i].Name) + len(headers[i].Value)
-			headers = slices.Delete(headers, i, i+1)
-		}
-		headers = append(headers, h)
+	for _, h := range headers {
+		b.checkHeader(memberPath(o.at("headers"), shorten(h.Name)), h)
 		size += len(h.Name) + len(h.Value)
 	}
 	if len(headers) > b.limits.Headers {

@@ -30,8 +30,8 @@ func TestParseDefinitionStoresWhatTheServiceShowed(t *testing.T) {
 			`{"action":{"request":{"uri":"http://example.com/","method":"GET"},"type":"Http"},"state":"enabled"}`,
 		},
 		{
-			"names in any case, nulls, and the last of two members",
-			`{"Properties":{"ACTION":` + httpAction + `,"StartTime":null,"bogus":null,"recurrence":{"Frequency":"HOUR","interval":9,"interval":8,"Interval":2,"count":3,"count":null}}}`,
+			"names in any case, and nulls",
+			`{"Properties":{"ACTION":` + httpAction + `,"StartTime":null,"bogus":null,"recurrence":{"Frequency":"HOUR","Interval":2,"count":null}}}`,
 			`{"action":{"request":{"uri":"http://example.com/","method":"GET"},"type":"Http"},"recurrence":{"frequency":"hour","interval":2},"state":"enabled"}`,
 		},
 		{
@@ -51,7 +51,7 @@ func TestParseDefinitionStoresWhatTheServiceShowed(t *testing.T) {
 		},
 		{
 			"a request with everything",
-			withAction(`{"type":"HTTPS","request":{"uri":"https://example.com/a%20b?c=d&e","method":"get","headers":{"ContEnt-TyPe":"text/plain","X-A":"1","x-a":"2"},"body":"<ü>","retryPolicy":{"x":1},"authentication":{"type":"NotSpecified"}},"retryPolicy":{"retryType":"None","retryInterval":"PT30S"}}`),
+			withAction(`{"type":"HTTPS","request":{"uri":"https://example.com/a%20b?c=d&e","method":"get","headers":{"ContEnt-TyPe":"text/plain","x-a":"2"},"body":"<ü>","retryPolicy":{"x":1},"authentication":{"type":"NotSpecified"}},"retryPolicy":{"retryType":"None","retryInterval":"PT30S"}}`),
 			`{"action":{"request":{"uri":"https://example.com/a%20b?c=d&e","method":"get","headers":{"ContEnt-TyPe":"text/plain","x-a":"2"},"body":"<ü>"},"type":"HTTPS","retryPolicy":{"retryType":"none","retryInterval":"PT30S"}},"state":"enabled"}`,
 		},
 		{
@@ -355,6 +355,95 @@ func TestBodiesThatAreNoJSON(t *testing.T) {
 			require.Equal(t, tt.want, complaints(t, err))
 		})
 	}
+}
+
+func TestAMemberThatIsThereTwiceIsRefusedByItsPath(t *testing.T) {
+	t.Parallel()
+	const once = ": want this member once"
+	same := func(name string) string {
+		return once + `; "` + name + `" is the same one, as case makes no difference`
+	}
+	for _, tt := range []struct{ name, body, want string }{
+		{"the envelope", `{"properties":{},"Properties":{}}`, "Properties" + same("properties")},
+		{"beside the envelope", `{"id":"a","ID":"b","properties":{}}`, "ID" + same("id")},
+		{"without an envelope", `{"state":"Enabled","state":"Disabled"}`, "state" + once},
+		{"one of them null", `{"properties":{"state":"Enabled","state":null}}`, "properties.state" + once},
+		{
+			"three times", withRecurrence(`{"frequency":"hour","interval":9,"Interval":2,"interval":8}`),
+			lines("properties.recurrence.Interval"+same("interval"), "properties.recurrence.interval"+same("Interval")),
+		},
+		{
+			"in a list", withRecurrence(`{"frequency":"month","schedule":{"monthlyOccurrences":[{"day":"friday"},{"day":"friday","day":"monday"}]}}`),
+			"properties.recurrence.schedule.monthlyOccurrences[1].day" + once,
+		},
+		{"headers, whose names compare without case", withRequest(`{"uri":"http://example.com/","headers":{"X-A":"1","x-a":"2"}}`), "properties.action.request.headers.x-a" + same("X-A")},
+		{"tags, whose names compare without case in a patch", `{"tags":{"Team":"a","team":"b"},"properties":{"sku":{"name":"Free"}}}`, "tags.team" + same("Team")},
+		{
+			"properties of a message, whose names compare with case", withAction(`{"type":"ServiceBusTopic","serviceBusTopicMessage":{"customMessageProperties":{"a":"1","A":"2","a":"3"}}}`),
+			"properties.action.serviceBusTopicMessage.customMessageProperties.a" + once,
+		},
+		{"written with an escape", `{"state":"Enabled","st\u0061te":"Disabled"}`, "state" + once},
+		{"where nothing is known", `{"etag":[{"a":1,"a":2}],"properties":{}}`, "etag[0].a" + once},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for reader, err := range readings(tt.body) {
+				require.Equal(t, tt.want, complaints(t, err), reader)
+			}
+		})
+	}
+}
+
+// readings returns what everything that reads a body says of it.
+func readings(body string) map[string]error {
+	o := job.ParseOptions{Now: now}
+	_, put := job.ParseDefinition([]byte(body), o)
+	_, patched := job.MergeDefinition(job.Definition{}, []byte(body), o)
+	_, collection := job.ParseCollection([]byte(body), nil)
+	_, patchedCollection := job.MergeCollection(job.Collection{}, []byte(body), nil)
+	_, previewed := job.ParsePreview([]byte(body), now)
+	return map[string]error{
+		"a job": put, "a patch of a job": patched, "a collection": collection, "a patch of a collection": patchedCollection, "a preview": previewed,
+	}
+}
+
+func TestPropertiesOfAMessageMayDifferInCaseAlone(t *testing.T) {
+	t.Parallel()
+	message := func(custom string) string {
+		return withAction(`{"type":"ServiceBusQueue","serviceBusQueueMessage":{"queueName":"q","namespace":"n","customMessageProperties":` + custom + `}}`)
+	}
+	d := mustParse(t, message(`{"a":"1","A":"2"}`))
+	require.Equal(t, job.Members{{Name: "a", Value: "1"}, {Name: "A", Value: "2"}}, d.Action.ServiceBusQueueMessage.CustomMessageProperties)
+
+	patched, err := job.MergeDefinition(d, []byte(message(`{"A":null,"b":"3"}`)), job.ParseOptions{Now: now})
+	require.NoError(t, err)
+	require.Equal(t, job.Members{{Name: "a", Value: "1"}, {Name: "b", Value: "3"}}, patched.Action.ServiceBusQueueMessage.CustomMessageProperties)
+}
+
+func TestEveryCharacterOfABodyIsKeptOrRefused(t *testing.T) {
+	t.Parallel()
+	const half = " is one half of a pair of surrogates, which is no character by itself"
+	for _, tt := range []struct{ name, text, want string }{
+		{"a first half alone", `\ud800`, `The body is not valid JSON at line 1, column 10: \ud800` + half},
+		{"a second half alone", `\uDFFF`, `The body is not valid JSON at line 1, column 10: \uDFFF` + half},
+		{"two first halves", `\ud83d\ud83d`, `The body is not valid JSON at line 1, column 10: \ud83d` + half},
+		{"the halves in the wrong order", `\ude00\ud83d`, `The body is not valid JSON at line 1, column 10: \ude00` + half},
+		{"a half before other characters", `\ud83dabcdefg`, `The body is not valid JSON at line 1, column 10: \ud83d` + half},
+		{"a half behind a pair and a backslash", `\ud83d\ude00\\\ud83d`, `The body is not valid JSON at line 1, column 24: \ud83d` + half},
+		{"a byte that is no UTF-8", "\xff", "The body is not valid JSON at line 1, column 10: the text is not UTF-8"},
+		{"a surrogate in UTF-8", "\xed\xa0\x80", "The body is not valid JSON at line 1, column 10: the text is not UTF-8"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for _, body := range []string{`{"body":"` + tt.text + `"}`, `{"abc":{"` + tt.text + `":1}}`} {
+				for reader, err := range readings(body) {
+					require.Equal(t, tt.want, complaints(t, err), reader)
+				}
+			}
+		})
+	}
+	d := mustParse(t, withRequest(`{"uri":"http://example.com/","body":"\ud83d\uDE00 \\ud800 \\\ud83d\ude00 \ufffd"}`))
+	require.Equal(t, `😀 \ud800 \😀 `+"\ufffd", d.Action.Request.Body)
 }
 
 func TestErrorsStayReadable(t *testing.T) {

@@ -68,7 +68,7 @@ func TestNamesArePercentDecodedOnce(t *testing.T) {
 			got := get(f, "/jobCollections/c/jobs/"+sent)
 			if want == "" {
 				require.Equal(t, http.StatusBadRequest, got.status)
-				require.Contains(t, got.body, `{"error":{"code":"InvalidResourceName","message":"The name of a resource cannot be used: jobName is `)
+				require.Contains(t, got.body, `{"error":{"code":"InvalidResourceName","message":"The name of a resource cannot be used; see the details of jobName","details":[`)
 				return
 			}
 			require.Equal(t, http.StatusOK, got.status, got.body)

@@ -3,6 +3,7 @@ package job
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -88,14 +89,6 @@ func badRequest(format string, args ...any) *Error {
 	return &Error{Kind: KindInvalid, Code: "BadRequest", Message: fmt.Sprintf(format, args...)}
 }
 
-// Refused returns a KindInvalid error: an action, at a JSON path, would fail
-// whenever it is tried. The text of err is shown.
-func Refused(path string, err error) *Error {
-	e := badRequest("The job is not valid")
-	e.Fields = []*FieldError{{Path: path, Want: "an action that can be performed: " + err.Error()}}
-	return e
-}
-
 // NotFound returns a KindNotFound error with the service's wording.
 func NotFound(what, resourceGroup string) *Error {
 	return &Error{
@@ -123,12 +116,40 @@ type ErrorDetail struct {
 	Message string `json:"message"`
 }
 
-// Body returns what to show of the error. The message names the bad fields as
-// well, since many clients show nothing else.
+// Body returns what to show of the error. The message says which fields are bad,
+// since many clients show nothing else; the details say what is wrong with them.
 func (e *Error) Body() ErrorBody {
-	b := ErrorBody{Code: e.Code, Message: e.Error()}
+	b := ErrorBody{Code: e.Code, Message: e.summary()}
 	for _, f := range e.Fields {
 		b.Details = append(b.Details, ErrorDetail{Code: e.Code, Target: f.Path, Message: f.Error()})
 	}
 	return b
+}
+
+// summary returns the message, and the paths of the first bad fields.
+func (e *Error) summary() string {
+	const most = 5
+	var paths []string
+	for _, f := range e.Fields {
+		if !slices.Contains(paths, f.Path) {
+			paths = append(paths, f.Path)
+		}
+	}
+	switch more := len(paths) - most; {
+	case len(paths) == 0:
+		return e.Message
+	case more > 0:
+		return fmt.Sprintf("%s; see the details of %s and %d more", e.Message, strings.Join(paths[:most], ", "), more)
+	default:
+		return e.Message + "; see the details of " + and(paths)
+	}
+}
+
+// and lists words: "a, b and c".
+func and(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }

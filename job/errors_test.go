@@ -17,13 +17,29 @@ func TestErrorBody(t *testing.T) {
 	require.True(t, ok)
 	require.JSONEq(t, `{
 		"code": "BadRequest",
-		"message": "The job is not valid: properties.recurrence.interval is 549, want 1 to 548; properties.recurrence.schedule.hours[0] is 24, want 0 to 23",
+		"message": "The job is not valid; see the details of properties.recurrence.interval and properties.recurrence.schedule.hours[0]",
 		"details": [
 			{"code": "BadRequest", "target": "properties.recurrence.interval", "message": "properties.recurrence.interval is 549, want 1 to 548"},
 			{"code": "BadRequest", "target": "properties.recurrence.schedule.hours[0]", "message": "properties.recurrence.schedule.hours[0] is 24, want 0 to 23"}
 		]
 	}`, compactJSON(t, e.Body()))
 	require.Equal(t, `{"code":"ConflictError","message":"5 jobs are too many"}`, compactJSON(t, job.Conflictf("%d jobs are too many", 5).Body()))
+}
+
+func TestTheMessageOfAnErrorNamesTheFirstBadFields(t *testing.T) {
+	t.Parallel()
+	message := func(paths ...string) string {
+		e := &job.Error{Message: "No"}
+		for _, path := range paths {
+			e.Fields = append(e.Fields, &job.FieldError{Path: path, Want: "better"})
+		}
+		return e.Body().Message
+	}
+	require.Equal(t, "No", message())
+	require.Equal(t, "No; see the details of a", message("a"))
+	require.Equal(t, "No; see the details of a", message("a", "a"), "two faults of one field")
+	require.Equal(t, "No; see the details of a, b, c, d and e", message("a", "b", "c", "d", "e"))
+	require.Equal(t, "No; see the details of a, b, c, d, e and 2 more", message("a", "b", "c", "d", "e", "f", "g"))
 }
 
 func TestKindOf(t *testing.T) {

@@ -132,14 +132,14 @@ func parseObject(body []byte) (*node, error) {
 	if !utf8.Valid(body) {
 		return nil, malformed(body, invalidUTF8(body), "the text is not UTF-8")
 	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, badRequest("The body is empty: send a JSON object")
+	}
 	// A decoder that reads token by token misplaces errors; the check of the whole does not.
 	var whole json.RawMessage
 	if err := json.Unmarshal(body, &whole); err != nil {
-		offset := 0
-		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			offset = int(syntax.Offset) - 1
-		}
-		return nil, malformed(body, offset, err.Error())
+		offset, reason := syntaxError(body, err)
+		return nil, malformed(body, offset, reason)
 	}
 	if offset := loneSurrogate(body); offset >= 0 {
 		return nil, malformed(body, offset, string(body[offset:offset+6])+" is one half of a pair of surrogates, which is no character by itself")
@@ -205,6 +205,25 @@ func escaped(text []byte) rune {
 		return -1
 	}
 	return rune(unit)
+}
+
+// syntaxError returns where a body is no JSON, and why in words for people.
+func syntaxError(body []byte, err error) (offset int, reason string) {
+	syntax, ok := errors.AsType[*json.SyntaxError](err)
+	if !ok {
+		return 0, err.Error()
+	}
+	offset = max(int(syntax.Offset)-1, 0)
+	before, rest := bytes.TrimRight(body[:offset], " \t\r\n"), body[offset:]
+	switch {
+	case syntax.Error() == "unexpected end of JSON input":
+		return offset, "the text ends before the object does"
+	case rest[0] == '\'' && !bytes.HasSuffix(before, []byte(`\`)):
+		return offset, "names and strings stand in double quotes, not in single ones"
+	case (rest[0] == '}' || rest[0] == ']') && bytes.HasSuffix(before, []byte(",")):
+		return len(before) - 1, fmt.Sprintf("nothing follows this comma but %c; leave the comma out", rest[0])
+	}
+	return offset, syntax.Error()
 }
 
 // malformed returns the error for a body that is no JSON from offset on.

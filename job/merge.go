@@ -2,6 +2,7 @@ package job
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -14,7 +15,8 @@ import (
 // the parameters of the old type. The result is checked as a whole, so errors
 // may name fields that the patch did not send.
 //
-// o.Stored is not looked at: it is current.
+// o.Stored is not looked at: it is current. o.Check is asked only where the patch
+// changes the action, so that what is refused by now can still be disabled.
 func MergeDefinition(current Definition, patch []byte, o ParseOptions) (Definition, error) {
 	o = o.withDefaults()
 	current = current.Redacted()
@@ -42,6 +44,9 @@ func MergeDefinition(current Definition, patch []byte, o ParseOptions) (Definiti
 	dropOldType(old.member("action"), changes.node.member("action"))
 	merged := changes.mergedInto(old)
 	d := b.definition(merged, o)
+	if !reflect.DeepEqual(d.Action, current.Action) {
+		b.checkActions(merged.at("action"), &d.Action, o.Check)
+	}
 	if err := b.err("job with this patch"); err != nil {
 		return Definition{}, err
 	}

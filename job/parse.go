@@ -16,6 +16,10 @@ type ParseOptions struct {
 	Created time.Time   // when the job was created; zero: Now
 	Stored  *Definition // the redacted definition that this one replaces; nil for a new job
 	ID      string      // the job's resource id, the only one that a body may hold, in any case; empty: any
+
+	// Check refuses an action, without its error action, that would fail whenever
+	// it is tried. The text of the error is shown. nil: nothing is refused.
+	Check func(*Action) error
 }
 
 func (o ParseOptions) withDefaults() ParseOptions {
@@ -48,6 +52,7 @@ func ParseDefinition(body []byte, o ParseOptions) (Definition, error) {
 		return Definition{}, b.err("job")
 	}
 	d := b.definition(props, o)
+	b.checkActions(props.at("action"), &d.Action, o.Check)
 	if err := b.err("job"); err != nil {
 		return Definition{}, err
 	}

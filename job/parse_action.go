@@ -54,6 +54,24 @@ func (b *binder) action(o *object, stored *Action) Action {
 	return a
 }
 
+// checkActions reports what check refuses of a job's action, at path, and its
+// error action. It looks at nothing where anything is wrong already.
+func (b *binder) checkActions(path string, a *Action, check func(*Action) error) {
+	if check == nil || len(b.fields) > 0 {
+		return
+	}
+	const want = "an action that can be performed: "
+	if err := check(a); err != nil {
+		b.fail(path, nil, want+err.Error())
+	}
+	if a.ErrorAction == nil {
+		return
+	}
+	if err := check(a.ErrorAction); err != nil {
+		b.fail(memberPath(path, "errorAction"), nil, want+err.Error())
+	}
+}
+
 // plainAction reads an action but for its error action.
 func (b *binder) plainAction(o *object, stored *Action) Action {
 	var a Action

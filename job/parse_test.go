@@ -1,6 +1,7 @@
 package job_test
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -335,10 +336,17 @@ func roomy() *job.Limits {
 func TestBodiesThatAreNoJSON(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, body, want string }{
-		{"nothing", "", "The body is not valid JSON at line 1, column 1: unexpected end of JSON input"},
+		{"nothing", "", "The body is empty: send a JSON object"},
+		{"nothing but blanks behind a byte order mark", "\ufeff \r\n", "The body is empty: send a JSON object"},
+		{"half of an object", `{"a":`, "The body is not valid JSON at line 1, column 5: the text ends before the object does"},
 		{"a list", "[]", "The body is not a job or a collection: want a JSON object, not a list"},
 		{"null", "null", "The body is not a job or a collection: want a JSON object, not null"},
-		{"a comma too many", "{\n \"ü\": 1,\n}", "The body is not valid JSON at line 3, column 1: invalid character '}' looking for beginning of object key string"},
+		{"a comma too many", "{\n \"ü\": 1,\n}", "The body is not valid JSON at line 2, column 8: nothing follows this comma but }; leave the comma out"},
+		{"a comma too many in a list", `{"a":[1, ]}`, "The body is not valid JSON at line 1, column 8: nothing follows this comma but ]; leave the comma out"},
+		{"a comma alone", `{,}`, "The body is not valid JSON at line 1, column 2: invalid character ',' looking for beginning of object key string"},
+		{"a name in single quotes", `{'a': 1}`, "The body is not valid JSON at line 1, column 2: names and strings stand in double quotes, not in single ones"},
+		{"a string in single quotes", `{"a": 'b'}`, "The body is not valid JSON at line 1, column 7: names and strings stand in double quotes, not in single ones"},
+		{"an escaped single quote", `{"a": "it\'s"}`, `The body is not valid JSON at line 1, column 11: invalid character '\'' in string escape code`},
 		{"a letter behind wide ones", `{"äöü": x}`, "The body is not valid JSON at line 1, column 9: invalid character 'x' looking for beginning of value"},
 		{"something behind the end", "{}\n{}", "The body is not valid JSON at line 2, column 1: invalid character '{' after top-level value"},
 		{"Latin-1", "{\n\"a\":\"\xfc\"}", "The body is not valid JSON at line 2, column 6: the text is not UTF-8"},
@@ -444,6 +452,31 @@ func TestEveryCharacterOfABodyIsKeptOrRefused(t *testing.T) {
 	}
 	d := mustParse(t, withRequest(`{"uri":"http://example.com/","body":"\ud83d\uDE00 \\ud800 \\\ud83d\ude00 \ufffd"}`))
 	require.Equal(t, `😀 \ud800 \😀 `+"\ufffd", d.Action.Request.Body)
+}
+
+func TestErrorsNameTheMembersThatWereSent(t *testing.T) {
+	t.Parallel()
+	o := job.ParseOptions{Now: now, Check: func(a *job.Action) error {
+		return fmt.Errorf("no way to %s", a.Request.URI)
+	}}
+	action := strings.TrimSuffix(httpAction, "}") + `,"errorAction":{"type":"Http","request":{"uri":"http://example.org/"}}}`
+	const main, other = ": want an action that can be performed: no way to http://example.com/", ": want an action that can be performed: no way to http://example.org/"
+	for _, tt := range []struct{ name, body, want string }{
+		{"within properties", `{"properties":{"action":` + action + `}}`, lines("properties.action"+main, "properties.action.errorAction"+other)},
+		{"without an envelope", `{"action":` + action + `}`, lines("action"+main, "action.errorAction"+other)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := job.ParseDefinition([]byte(tt.body), o)
+			require.Equal(t, tt.want, complaints(t, err))
+			_, err = job.MergeDefinition(mustParse(t, stored), []byte(tt.body), o)
+			require.Equal(t, tt.want, complaints(t, err))
+		})
+	}
+	_, err := job.MergeDefinition(mustParse(t, stored), []byte(`{"state":"disabled"}`), o)
+	require.NoError(t, err, "a patch that leaves the action alone")
+	_, err = job.ParseDefinition([]byte(`{"action":{"type":"Http"}}`), o)
+	require.Equal(t, "action.request: want an object: an action of type Http has one", complaints(t, err), "half an action is not checked")
 }
 
 func TestErrorsStayReadable(t *testing.T) {

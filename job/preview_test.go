@@ -38,11 +38,11 @@ func TestPreview(t *testing.T) {
 		{"a whole job without an envelope", `{"name":"c/j","startTime":"2026-02-01","action":5,"state":"on","status":{}}`,
 			`{"occurrences":["2026-02-01T00:00:00Z"],"done":true}`},
 		{"bad fields", `{"id":[],"take":1001,"now":"noon","properties":{"recurrence":{"frequency":"day","hours":[1]}}}`,
-			`{"error":{"code":"BadRequest","message":"The preview is not valid: id: want a string or a number, not a list; take is 1001, want an integer from 1 to 1000; now is \"noon\", want a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z; properties.recurrence.hours: want a known field: frequency, count, endTime, interval, schedule, timeZone, catchUpWindow or overlapPolicy",` +
+			`{"error":{"code":"BadRequest","message":"The preview is not valid; see the details of id, take, now and properties.recurrence.hours",` +
 				`"details":[{"code":"BadRequest","target":"id","message":"id: want a string or a number, not a list"},{"code":"BadRequest","target":"take","message":"take is 1001, want an integer from 1 to 1000"},{"code":"BadRequest","target":"now","message":"now is \"noon\", want a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z"},{"code":"BadRequest","target":"properties.recurrence.hours","message":"properties.recurrence.hours: want a known field: frequency, count, endTime, interval, schedule, timeZone, catchUpWindow or overlapPolicy"}]}}`},
 		{"the id of a bad question", `{"id":7,"recurrence":{"frequency":"day"},"tke":1}`,
-			`{"id":7,"error":{"code":"BadRequest","message":"The preview is not valid: tke: want a known field: startTime or recurrence","details":[{"code":"BadRequest","target":"tke","message":"tke: want a known field: startTime or recurrence"}]}}`},
-		{"no JSON", `{"id":7`, `{"error":{"code":"BadRequest","message":"The body is not valid JSON at line 1, column 7: unexpected end of JSON input"}}`},
+			`{"id":7,"error":{"code":"BadRequest","message":"The preview is not valid; see the details of tke","details":[{"code":"BadRequest","target":"tke","message":"tke: want a known field: startTime or recurrence"}]}}`},
+		{"no JSON", `{"id":7`, `{"error":{"code":"BadRequest","message":"The body is not valid JSON at line 1, column 7: the text ends before the object does"}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

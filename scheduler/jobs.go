@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"reflect"
 	"slices"
 	"strconv"
 
@@ -66,16 +65,25 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job
 		if err != nil {
 			return err
 		}
-		if err := s.checkActions(&definition.Action); err != nil {
-			return err
-		}
 		j, err = s.replace(ctx, current, definition)
 		if calls.IsGone(err) {
 			return errLost // it was deleted meanwhile, so it is to be created
 		}
 		return err
 	})
-	return j, created, s.fail(ctx, err, missingJob(k))
+	err = s.fail(ctx, err, missingJob(k))
+	if job.KindOf(err) == job.KindNotFound { // a job that is not there is created
+		err = noCollectionYet(k.Collection)
+	}
+	return j, created, err
+}
+
+// noCollectionYet returns the error for a job to be created in a collection that
+// does not exist.
+func noCollectionYet(k job.CollectionKey) *job.Error {
+	e := missingCollection(k)
+	e.Message += " Create the job collection first: PUT " + k.ARMID() + `?api-version=2016-03-01 with the body {"properties":{"sku":{"name":"Standard"}}}.`
+	return e
 }
 
 // PostJob creates a job under a name that it makes.
@@ -101,11 +109,6 @@ func (s *Service) PatchJob(ctx context.Context, k job.Key, patch []byte) (j job.
 		if err != nil {
 			return err
 		}
-		if !reflect.DeepEqual(definition.Action, current.Definition.Action) { // else it could not even be disabled
-			if err := s.checkActions(&definition.Action); err != nil {
-				return err
-			}
-		}
 		j, err = s.replace(ctx, current, definition)
 		return err
 	})
@@ -121,24 +124,9 @@ func changeable(current *job.Job) error {
 	return nil
 }
 
-// checkActions refuses actions that would fail whenever they are tried.
-func (s *Service) checkActions(a *job.Action) error {
-	const path = "properties.action"
-	if err := s.check(a); err != nil {
-		return job.Refused(path, err)
-	}
-	if a.ErrorAction == nil {
-		return nil
-	}
-	if err := s.check(a.ErrorAction); err != nil {
-		return job.Refused(path+".errorAction", err)
-	}
-	return nil
-}
-
 func (s *Service) parseOptions(current *job.Job) job.ParseOptions {
 	return job.ParseOptions{
-		Limits: s.limits, Now: s.now(), Created: current.Created, Stored: &current.Definition, ID: current.Key.ARMID(),
+		Limits: s.limits, Now: s.now(), Created: current.Created, Stored: &current.Definition, ID: current.Key.ARMID(), Check: s.check,
 	}
 }
 
@@ -153,11 +141,8 @@ func (s *Service) create(ctx context.Context, k job.Key, body []byte) (job.Job, 
 	}
 	k.Collection = c.Key
 	now := s.now()
-	definition, err := job.ParseDefinition(body, job.ParseOptions{Limits: s.limits, Now: now, ID: k.ARMID()})
+	definition, err := job.ParseDefinition(body, job.ParseOptions{Limits: s.limits, Now: now, ID: k.ARMID(), Check: s.check})
 	if err != nil {
-		return job.Job{}, err
-	}
-	if err := s.checkActions(&definition.Action); err != nil {
 		return job.Job{}, err
 	}
 	registered, err := s.registerJob(ctx, &c, workflows.RegisterJob{Name: k.Name, Demands: definition.Demands(now)})

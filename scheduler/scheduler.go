@@ -79,9 +79,6 @@ func New(o Options) *Service {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if s.check == nil {
-		s.check = func(*job.Action) error { return nil }
-	}
 	return s
 }
 

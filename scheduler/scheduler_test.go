@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,6 +103,24 @@ func TestErrorsOfTemporalHaveAKindAndSayNothingOfIt(t *testing.T) {
 }
 
 const aJob = `{"properties":{"action":{"type":"Http","request":{"uri":"http://127.0.0.1/","method":"GET"}}}}`
+
+func TestAJobWithoutACollectionIsToldHowToCreateIt(t *testing.T) {
+	t.Parallel()
+	s := scheduler.New(scheduler.Options{Client: &directory{t: t}})
+	_, _, put := s.PutJob(t.Context(), key, []byte(aJob))
+	_, posted := s.PostJob(t.Context(), key.Collection, []byte(aJob))
+	for _, err := range []error{put, posted} {
+		require.Equal(t, job.KindNotFound, job.KindOf(err))
+		require.ErrorContains(t, err, "'Microsoft.Scheduler/jobcollections/"+key.Collection.Name+"' under resource group")
+		_, body, found := strings.Cut(err.Error(), "Create the job collection first: PUT "+key.Collection.ARMID()+"?api-version=2016-03-01 with the body ")
+		require.True(t, found, "%v", err)
+		_, err := job.ParseCollection([]byte(strings.TrimSuffix(body, ".")), nil)
+		require.NoError(t, err)
+	}
+	_, err := s.PatchJob(t.Context(), key, []byte(`{}`))
+	require.ErrorContains(t, err, "/jobs/"+key.Name+"'")
+	require.NotContains(t, err.Error(), "Create")
+}
 
 // slow is a Temporal that takes its time to answer an update.
 type slow struct {

@@ -168,7 +168,7 @@ func TestAJobThatCanNeverBeSentIsRefusedWhenItIsWritten(t *testing.T) {
 		refused := call(t, http.MethodPut, jobs+"/new", `{"properties":{`+properties+`}}`)
 		require.Equal(t, http.StatusBadRequest, refused.code, refused.body)
 		require.Equal(t, target, refused.get("error.details.0.target"))
-		require.Contains(t, refused.get("error.message"), "the egress deny list has "+refusedHost)
+		require.Contains(t, refused.get("error.details.0.message"), "the egress deny list has "+refusedHost)
 		require.Equal(t, http.StatusNotFound, call(t, http.MethodGet, jobs+"/new", "").code)
 
 		created(t, jobs+"/old", `{"properties":{"state":"disabled","action":{`+good+`}}}`)

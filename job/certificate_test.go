@@ -178,8 +178,7 @@ func TestClientCertificatesThatCannotBeRead(t *testing.T) {
 	trust, err := pkcs12.Modern2023.EncodeTrustStore([]*x509.Certificate{leaf.certificate}, "canary")
 	require.NoError(t, err)
 	for _, tt := range []struct{ name, pfx, password, want string }{
-		{"no base64", "canary!", "canary", ".pfx: want a PFX file in base64, of at most 32768 characters"},
-		{"more than the service took", strings.Repeat("canary", 5462), "canary", ".pfx: want a PFX file in base64, of at most 32768 characters"},
+		{"no base64", "canary!", "canary", ".pfx: want a PFX file in base64"},
 		{"something else", base64.StdEncoding.EncodeToString([]byte("canary")), "canary", notPFX},
 		{"half a file", good[:400], "canary", notPFX},
 		{"another password", good, "Canary", password},
@@ -291,6 +290,6 @@ func TestACertificateKeepsItsDescriptionUntilThereIsANewOne(t *testing.T) {
 		compactJSON(t, got.KeepSecrets(&d).Action.Request.Authentication), "a new certificate without a password must not get the old one's")
 
 	_, err = read(`{"type":"ClientCertificate","password":"canary"}`)
-	require.Equal(t, "properties.action.request.authentication.pfx: want a PFX file in base64, of at most 32768 characters", complaints(t, err),
+	require.Equal(t, "properties.action.request.authentication.pfx: want a PFX file in base64", complaints(t, err),
 		"nobody could tell whether a new password opens the old file")
 }

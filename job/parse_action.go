@@ -266,10 +266,7 @@ func isToken(s string) bool {
 	})
 }
 
-const (
-	maxPfx         = 32768
-	maxPfxPassword = 256
-)
+const maxPfxPassword = 256
 
 // authentication reads how a request authenticates itself; nil for type
 // NotSpecified. was is the stored one, without its secrets.
@@ -305,9 +302,9 @@ func (b *binder) certificate(o *object, a, was *Authentication) {
 		return utf8.RuneCountInString(s) <= maxPfxPassword
 	})
 	// A password opens the file that it comes with: whether it opens the stored one cannot be seen from here.
-	a.Pfx = o.secret("pfx", fmt.Sprintf("a PFX file in base64, of at most %d characters", maxPfx), !kept || a.Password != "", func(s string) bool {
+	a.Pfx = o.secret("pfx", "a PFX file in base64", !kept || a.Password != "", func(s string) bool {
 		_, err := decodePFX(s)
-		return err == nil && len(s) <= maxPfx
+		return err == nil
 	})
 	switch {
 	case len(b.fields) > bad: // reported already

@@ -271,7 +271,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 				"properties.action.request.authentication.clientId: want a client id",
 				"properties.action.request.authentication.secret: want the client's secret"),
 		},
-		{"a certificate that is none", auth(`"type":"ClientCertificate","pfx":"not base64"`), "properties.action.request.authentication.pfx: want a PFX file in base64, of at most 32768 characters"},
+		{"a certificate that is none", auth(`"type":"ClientCertificate","pfx":"not base64"`), "properties.action.request.authentication.pfx: want a PFX file in base64"},
 		{
 			"a queue message without anything", queue(``),
 			lines("properties.action.queueMessage.storageAccount: want the name of a storage account: at most 63 letters, digits and hyphens",

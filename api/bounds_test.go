@@ -1,0 +1,237 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"almanac/api"
+)
+
+// A probe makes a request in which a number is n, a text has n characters, or an
+// object has n members.
+type probe func(n int) (method, target, body string)
+
+// probes are the requests for every place of a request that has a bound in
+// openapi.yaml. A place is the name of a parameter, or a schema and the path in it.
+var probes = map[string]probe{
+	"$top":              inTarget(jobsPath+"?$top=", strconv.Itoa, ""),
+	"$skip":             inTarget(jobsPath+"?$skip=", strconv.Itoa, ""),
+	"jobCollectionName": inTarget("/jobCollections/", text, "/jobs/j1"),
+	"jobName":           inTarget("/jobCollections/c1/jobs/", text, "/history"),
+	"subscriptionId":    inTarget("/subscriptions/", text, "/providers/Microsoft.Scheduler/jobCollections"+version),
+
+	"JobCollectionDefinition properties.quota.maxJobCount":            inCollection(`"maxJobCount":#`),
+	"JobCollectionDefinition properties.quota.maxRecurrence.interval": inCollection(`"maxRecurrence":{"frequency":"minute","interval":#}`),
+
+	"JobDefinition properties.action.retryPolicy.retryCount":           inAction("Http", `"retryPolicy":{"retryCount":#}`, strconv.Itoa),
+	"JobDefinition properties.action.request.uri":                      inAction("Http", `"request":{"uri":"#"}`, uri),
+	"JobDefinition properties.action.request.headers":                  inAction("Http", `"request":{"headers":{#}}`, headers),
+	"JobDefinition properties.action.request.body":                     inAction("Http", `"request":{"body":"#"}`, text),
+	"JobDefinition properties.action.request.authentication.username":  inAuthentication("Basic", "username"),
+	"JobDefinition properties.action.request.authentication.password":  inAuthentication("ClientCertificate", "password"),
+	"JobDefinition properties.action.request.authentication.tenant":    inAuthentication("ActiveDirectoryOAuth", "tenant"),
+	"JobDefinition properties.action.request.authentication.audience":  inAuthentication("ActiveDirectoryOAuth", "audience"),
+	"JobDefinition properties.action.request.authentication.clientId":  inAuthentication("ActiveDirectoryOAuth", "clientId"),
+	"JobDefinition properties.action.queueMessage.storageAccount":      inAction("StorageQueue", `"queueMessage":{"storageAccount":"#"}`, text),
+	"JobDefinition properties.action.queueMessage.queueName":           inAction("StorageQueue", `"queueMessage":{"queueName":"#"}`, text),
+	"JobDefinition properties.action.queueMessage.message":             inAction("StorageQueue", `"queueMessage":{"message":"#"}`, text),
+	"JobDefinition properties.action.serviceBusQueueMessage.queueName": inAction("ServiceBusQueue", `"serviceBusQueueMessage":{"queueName":"#"}`, text),
+	"JobDefinition properties.action.serviceBusQueueMessage.namespace": inAction("ServiceBusQueue", `"serviceBusQueueMessage":{"namespace":"#"}`, text),
+	"JobDefinition properties.action.serviceBusQueueMessage.message":   inAction("ServiceBusQueue", `"serviceBusQueueMessage":{"message":"#"}`, text),
+	"JobDefinition properties.action.serviceBusTopicMessage.topicPath": inAction("ServiceBusTopic", `"serviceBusTopicMessage":{"topicPath":"#"}`, text),
+	"JobDefinition properties.action.serviceBusTopicMessage.namespace": inAction("ServiceBusTopic", `"serviceBusTopicMessage":{"namespace":"#"}`, text),
+	"JobDefinition properties.action.serviceBusTopicMessage.message":   inAction("ServiceBusTopic", `"serviceBusTopicMessage":{"message":"#"}`, text),
+
+	"RecurrencePreview take": func(n int) (string, string, string) {
+		return http.MethodPost, "/previewRecurrence", fmt.Sprintf(`{"take":%d}`, n)
+	},
+}
+
+// The recurrence of a job and that of a preview have the same bounds.
+func init() {
+	for member, members := range map[string]string{
+		"count":                 `"frequency":"minute","count":#`,
+		"interval":              `"frequency":"minute","interval":#`,
+		"schedule.minutes[0]":   `"frequency":"day","schedule":{"minutes":[#]}`,
+		"schedule.hours[0]":     `"frequency":"day","schedule":{"hours":[#]}`,
+		"schedule.monthDays[0]": `"frequency":"month","schedule":{"monthDays":[#]}`,
+		"schedule.months[0]":    `"frequency":"year","schedule":{"months":[#]}`,
+		"schedule.monthlyOccurrences[0].occurrence": `"frequency":"month","schedule":{"monthlyOccurrences":[{"day":"friday","occurrence":#}]}`,
+	} {
+		probes["JobDefinition properties.recurrence."+member] = inRecurrence(http.MethodPut, jobPath, members)
+		probes["RecurrencePreview properties.recurrence."+member] = inRecurrence(http.MethodPost, "/previewRecurrence", members)
+	}
+}
+
+func text(n int) string { return strings.Repeat("a", n) }
+
+func uri(n int) string {
+	const host = "http://example.com/"
+	return host + strings.Repeat("a", n-len(host))
+}
+
+func headers(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf(`"x-%d":""`, i)
+	}
+	return strings.Join(all, ",")
+}
+
+func inTarget(before string, written func(int) string, after string) probe {
+	return func(n int) (string, string, string) { return http.MethodGet, before + written(n) + after, "" }
+}
+
+// The bodies that follow lack what is needed beside the member with a bound: that
+// leads to errors, but none of that member.
+
+func inCollection(quota string) probe {
+	return func(n int) (string, string, string) {
+		return http.MethodPut, "/jobCollections/c1", `{"properties":{"sku":{"name":"P20Premium"},"quota":{` + strings.ReplaceAll(quota, "#", strconv.Itoa(n)) + `}}}`
+	}
+}
+
+func inRecurrence(method, target, members string) probe {
+	return func(n int) (string, string, string) {
+		return method, target, `{"properties":{"recurrence":{` + strings.ReplaceAll(members, "#", strconv.Itoa(n)) + `}}}`
+	}
+}
+
+func inAction(kind, members string, written func(int) string) probe {
+	return func(n int) (string, string, string) {
+		return http.MethodPut, jobPath, `{"properties":{"action":{"type":"` + kind + `",` + strings.ReplaceAll(members, "#", written(n)) + `}}}`
+	}
+}
+
+func inAuthentication(kind, member string) probe {
+	return inAction("Http", `"request":{"authentication":{"type":"`+kind+`","`+member+`":"#"}}`, text)
+}
+
+func TestEveryBoundOfARequestIsTheOneThatOpenAPIStates(t *testing.T) {
+	t.Parallel()
+	bounds := requestBounds(t, loadContract(t))
+	require.ElementsMatch(t, slices.Collect(maps.Keys(bounds)), slices.Collect(maps.Keys(probes)), "the places with bounds, and those that are probed")
+	h := api.New((&mood{}).scheduler(t), api.Options{})
+	for place, stated := range bounds {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			for keyword, bound := range stated {
+				beyond := bound + 1
+				if strings.HasPrefix(keyword, "min") {
+					beyond = bound - 1
+				}
+				require.Empty(t, complaint(t, h, place, bound), "%s: %d", keyword, bound)
+				require.NotEmpty(t, complaint(t, h, place, beyond), "%s: %d", keyword, bound)
+			}
+		})
+	}
+}
+
+// complaint returns what an answer says of the bounded value where that is n, or "".
+func complaint(t *testing.T, h http.Handler, place string, n int) string {
+	t.Helper()
+	method, target, body := probes[place](n)
+	got := send(h, method, target, body)
+	if got.status != http.StatusBadRequest {
+		return ""
+	}
+	var refusal struct {
+		Error struct {
+			Details []struct{ Target, Message string }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(got.body), &refusal))
+	require.NotEmpty(t, refusal.Error.Details, "a request that is refused for another reason: %s", got.body)
+	_, path, found := strings.Cut(place, " ")
+	if !found {
+		path = place
+	}
+	for _, d := range refusal.Error.Details {
+		if d.Target == path {
+			return d.Message
+		}
+	}
+	return ""
+}
+
+// requestBounds returns the numeric bounds of all parameters and bodies, by their
+// place and keyword.
+func requestBounds(t *testing.T, c contract) map[string]map[string]int {
+	t.Helper()
+	found := map[string]map[string]int{}
+	walk := func(place string, root *openapi3.SchemaRef) {
+		require.NoError(t, root.WalkSubtree(func(pointer string, schema *openapi3.SchemaRef) error {
+			if schema.Value.ReadOnly {
+				return openapi3.SkipSubtree
+			}
+			if bounds := boundsOf(t, schema.Value); len(bounds) > 0 {
+				// An error action is read as an action is.
+				found[strings.TrimSpace(place+" "+strings.Replace(jsonPath(pointer), ".errorAction", "", 1))] = bounds
+			}
+			return nil
+		}))
+	}
+	require.NoError(t, c.WalkParameters(func(_ string, p *openapi3.ParameterRef) error {
+		walk(p.Value.Name, p.Value.Schema)
+		return nil
+	}))
+	for _, item := range c.Paths.Map() {
+		for _, op := range item.Operations() {
+			if op.RequestBody != nil {
+				schema := op.RequestBody.Value.Content["application/json"].Schema
+				walk(strings.TrimPrefix(schema.Ref, "#/components/schemas/"), schema)
+			}
+		}
+	}
+	return found
+}
+
+var boundKeyword = regexp.MustCompile(`^(min|max|exclusive|multiple)`)
+
+// boundsOf returns the numeric bounds of one schema by their keywords.
+func boundsOf(t *testing.T, schema *openapi3.Schema) map[string]int {
+	t.Helper()
+	encoded, err := json.Marshal(schema)
+	require.NoError(t, err)
+	var keywords map[string]any
+	require.NoError(t, json.Unmarshal(encoded, &keywords))
+	bounds := map[string]int{}
+	for keyword, value := range keywords {
+		if boundKeyword.MatchString(keyword) {
+			require.Regexp(t, `^m(in|ax)(imum|Length|Items|Properties)$`, keyword, "a bound that no probe is for")
+			bounds[keyword] = int(value.(float64))
+		}
+	}
+	return bounds
+}
+
+// jsonPath returns the path in a JSON value of what a schema at a JSON pointer
+// describes, as errors have it.
+func jsonPath(pointer string) string {
+	var path strings.Builder
+	segments := strings.Split(pointer, "/")
+	for i := 1; i < len(segments); i++ {
+		switch segments[i] {
+		case "properties":
+			i++
+			path.WriteString("." + segments[i])
+		case "oneOf", "anyOf", "allOf":
+			i++
+		case "items":
+			path.WriteString("[0]")
+		default:
+			path.WriteString("." + segments[i])
+		}
+	}
+	return strings.TrimPrefix(path.String(), ".")
+}

@@ -58,6 +58,21 @@ func TestOpenAPIDescribesEveryRouteAndNoOther(t *testing.T) {
 	require.Equal(t, served, described)
 }
 
+// Swagger UI, the page at /docs, resolves no references in the parameters of a
+// path: it shows them without names, and sends "{jobName}" as it is.
+func TestParametersStandAtOperationsWhereTheDocumentationPageReadsThem(t *testing.T) {
+	t.Parallel()
+	doc := LoadOpenAPI(t)
+	for path, item := range doc.Paths.Map() {
+		require.Empty(t, item.Parameters, path)
+		for method, op := range item.Operations() {
+			for _, name := range regexp.MustCompile(`{([^}]+)}`).FindAllStringSubmatch(path, -1) {
+				require.NotNil(t, op.Parameters.GetByInAndName("path", name[1]), "%s %s", method, path)
+			}
+		}
+	}
+}
+
 func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 	t.Parallel()
 	doc := LoadOpenAPI(t)

@@ -74,6 +74,7 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	if err != nil {
 		return fmt.Sprintf("Http Action - Request to host '%s' cannot be authenticated: %s", req.URL.Host, err), err
 	}
+	s := secretsOf(a).withRequest(req)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	resp, err := client.Do(req.WithContext(ctx))
@@ -86,11 +87,11 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 		h.forget(req, a.Request.Authentication)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
-	message := responseMessage(req, resp, body)
+	message := responseMessage(req, resp, body, s)
 	if err == nil {
 		drain(resp, cancel)
 	}
-	if err = verdict(ctx, resp, err); err != nil {
+	if err = verdict(ctx, resp, err, s); err != nil {
 		message += " (" + err.Error() + ")"
 	}
 	return message, err
@@ -181,11 +182,11 @@ func port(u *url.URL) string {
 
 // verdict returns nil for success, and otherwise what went wrong; bodyErr is
 // why the body's beginning could not be read.
-func verdict(ctx context.Context, resp *http.Response, bodyErr error) error {
+func verdict(ctx context.Context, resp *http.Response, bodyErr error, s secrets) error {
 	status := fmt.Sprintf("the host answered %d %s", resp.StatusCode, reasonName(resp.StatusCode))
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return errors.New(status + notFollowed(resp))
+		return errors.New(status + notFollowed(resp, s))
 	}
 	switch {
 	case resp.StatusCode/100 != 2:
@@ -197,7 +198,7 @@ func verdict(ctx context.Context, resp *http.Response, bodyErr error) error {
 }
 
 // notFollowed says why a redirect was not followed.
-func notFollowed(resp *http.Response) string {
+func notFollowed(resp *http.Response, s secrets) string {
 	target, err := resp.Location()
 	switch {
 	case err != nil:
@@ -205,7 +206,7 @@ func notFollowed(resp *http.Response) string {
 	case sameOrigin(target, resp.Request.URL):
 		return fmt.Sprintf(", which is not followed: at most %d redirects are", maxRedirects)
 	}
-	return fmt.Sprintf(", which is not followed: it leads to host '%s'", cut(clean(secretsOf(resp.Request).hide(target.Host)), maxReason))
+	return fmt.Sprintf(", which is not followed: it leads to host '%s'", s.text(target.Host, maxReason))
 }
 
 // drain reads what is left of a short body, so that the connection can be used

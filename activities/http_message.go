@@ -28,8 +28,7 @@ const (
 // responseMessage describes an answer in Azure Scheduler's words, which its
 // clients take apart. Where the host sends the request's secrets back, they
 // are left out.
-func responseMessage(req *http.Request, resp *http.Response, body []byte) string {
-	s := secretsOf(req)
+func responseMessage(req *http.Request, resp *http.Response, body []byte, s secrets) string {
 	return fmt.Sprintf("Http Action - Response from host '%s': '%s' Response Headers: %s Body: %s",
 		req.URL.Host, reasonName(resp.StatusCode), headerText(resp.Header, s), bodyText(body, s))
 }
@@ -58,7 +57,7 @@ func reasonName(status int) string {
 func headerText(h http.Header, s secrets) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(h)) {
-		line := clean(name) + ": " + cut(clean(s.hide(headerValues(name, h[name]))), maxHeaderValue) + "\r\n"
+		line := clean(name) + ": " + s.text(headerValues(name, h[name]), maxHeaderValue) + "\r\n"
 		if b.Len()+len(line) > maxHeaders {
 			b.WriteString("…\r\n")
 			break

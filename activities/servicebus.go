@@ -153,11 +153,13 @@ type busTarget struct {
 	kind   string // queue or topic
 	host   string
 	entity string
+
+	secrets secrets
 }
 
 // target returns where the action's message goes.
 func (s *ServiceBus) target(a *job.Action) (*busTarget, error) {
-	t := &busTarget{ServiceBusMessage: a.ServiceBusQueueMessage, kind: "queue"}
+	t := &busTarget{ServiceBusMessage: a.ServiceBusQueueMessage, kind: "queue", secrets: secretsOf(a)}
 	if a.Type.Kind() == job.ActionServiceBusTopic {
 		t.ServiceBusMessage, t.kind = a.ServiceBusTopicMessage, "topic"
 	}

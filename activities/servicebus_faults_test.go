@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -56,6 +57,10 @@ func TestRefusalsOfServiceBus(t *testing.T) {
 			want: "the namespace is busy and takes no message now: let attempts be further apart, or raise its capacity (com.microsoft:server-busy The request was throttled.)"},
 		{name: "a namespace that is busy before it takes a message", fail: &peers.ServiceBusFailure{At: "attach", Condition: "com.microsoft:server-busy"},
 			want: "the namespace is busy and takes no message now: let attempts be further apart, or raise its capacity (com.microsoft:server-busy)"},
+		{name: "an answer that has the key", fail: reject("com.microsoft:timeout", "The key "+url.QueryEscape(peers.ServiceBusKey)+" is slow."), transfers: 1,
+			want: "the service was not done in time; the message may have been accepted (com.microsoft:timeout The key …%3D%3D is slow.)"},
+		{name: "an answer that has the token", fail: &peers.ServiceBusFailure{At: "token", Status: 500, Description: "SharedAccessSignature sr=a&sig=topsecret%3D&skn=send is bad."},
+			want: "the service did not take the token: 500 SharedAccessSignature … is bad."},
 		{name: "a queue that is full", fail: reject("amqp:resource-limit-exceeded", ""), transfers: 1,
 			want: "the queue is full: have messages received, or raise its size (amqp:resource-limit-exceeded)"},
 		{name: "a queue that is disabled", fail: &peers.ServiceBusFailure{At: "attach", Condition: "com.microsoft:entity-disabled"},

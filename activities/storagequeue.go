@@ -81,14 +81,14 @@ func (q *StorageQueue) Send(ctx context.Context, e job.Execution, a *job.Action)
 		return "StorageQueue Action - Message cannot be sent: " + err.Error(), err
 	}
 	name := strings.ToLower(m.StorageAccount + "/" + m.QueueName)
-	if err := q.put(ctx, e, m); err != nil {
+	if err := q.put(ctx, e, m, secretsOf(a)); err != nil {
 		return fmt.Sprintf("StorageQueue Action - Message to queue '%s' failed: %s", name, err), err
 	}
 	return fmt.Sprintf("StorageQueue Action - Message accepted by queue '%s'", name), nil
 }
 
 // put makes the request and returns why it failed, as the error of an attempt.
-func (q *StorageQueue) put(ctx context.Context, e job.Execution, m *job.QueueMessage) error {
+func (q *StorageQueue) put(ctx context.Context, e job.Execution, m *job.QueueMessage, s secrets) error {
 	text, err := q.text(e, m)
 	if err != nil {
 		return &PermanentError{err}
@@ -108,7 +108,7 @@ func (q *StorageQueue) put(ctx context.Context, e job.Execution, m *job.QueueMes
 	if err == nil || resp != nil && resp.StatusCode == http.StatusCreated {
 		return nil // also where the rest of the answer was lost: the message is there
 	}
-	return queueFailure(ctx, m.StorageAccount, token, err)
+	return queueFailure(ctx, m.StorageAccount, token, s, err)
 }
 
 func (q *StorageQueue) url(m *job.QueueMessage) string {

@@ -50,6 +50,7 @@ func TestAnswersOfTheQueueService(t *testing.T) {
 		{status: 500, code: "OperationTimedOut", want: base + "500 OperationTimedOut"},
 		{status: 307, header: "Location: /elsewhere", want: base + "307"},
 		{status: 200, want: base + "200"},
+		{status: 403, code: "got-top%73ecret.", want: base + "403 got-…."},
 		{status: 418, code: strings.Repeat("x", 200), want: base + "418 " + strings.Repeat("x", 97) + "…"},
 	} {
 		t.Run(fmt.Sprintf("%d %.20s", tt.status, tt.code), func(t *testing.T) {

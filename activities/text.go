@@ -10,11 +10,17 @@ import (
 // and every control character but tab and line ends, becomes U+FFFD.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\t' && r != '\r' && r != '\n' {
+		if isNoText(r) {
 			return utf8.RuneError
 		}
-		return r // invalid bytes arrive as RuneError already
+		return r
 	}, s)
+}
+
+// isNoText reports whether a rune is an invalid byte, or a control character other than
+// tab and line ends.
+func isNoText(r rune) bool {
+	return r == utf8.RuneError || unicode.IsControl(r) && r != '\t' && r != '\r' && r != '\n'
 }
 
 // cut returns s, or where it is longer than limit bytes its beginning, at a

@@ -28,10 +28,17 @@ func (d Definition) KeepSecrets(old *Definition) Definition {
 }
 
 // HasSecret reports whether any secret is set.
-func (d *Definition) HasSecret() bool {
-	found := false
-	d.Action.mapSecrets(&d.Action, func(secret, _ *string, _ bool) { found = found || *secret != "" })
-	return found
+func (d *Definition) HasSecret() bool { return len(d.Action.Secrets()) > 0 }
+
+// Secrets returns the secrets of the action, and of its error action.
+func (a *Action) Secrets() []string {
+	var all []string
+	a.mapSecrets(a, func(secret, _ *string, _ bool) {
+		if *secret != "" {
+			all = append(all, *secret)
+		}
+	})
+	return all
 }
 
 // mapSecrets returns a deep enough copy of a in which visit has been called

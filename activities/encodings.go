@@ -1,0 +1,182 @@
+package activities
+
+import (
+	"encoding/base64"
+	"html"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+// A view is a text as it is read once an encoding is undone.
+type view struct {
+	text     string
+	from, to []int // where in the original text the encoded form of each byte begins and ends; nil: the view is that text
+}
+
+// source returns where the encoded form of some bytes is in the original text.
+func (v *view) source(begin, end int) (from, to int) {
+	if v.from == nil {
+		return begin, end
+	}
+	return v.from[begin], v.to[end-1]
+}
+
+// mark marks the encoded form of some bytes. What follows the last byte is part of an
+// encoded form that is cut off.
+func (v *view) mark(begin, end int, hidden []bool) {
+	from, to := v.source(begin, end)
+	if end == len(v.text) {
+		to = len(hidden)
+	}
+	for i := from; i < to; i++ {
+		hidden[i] = true
+	}
+}
+
+// decode returns what a view reads as in an encoding; nil if it is the same.
+func (v *view) decode(e encoding) *view {
+	if !strings.ContainsAny(v.text, e.marks) {
+		return nil
+	}
+	d, changed := &view{}, false
+	var b strings.Builder
+	for at := 0; at < len(v.text); {
+		text, size := "", 0
+		if strings.IndexByte(e.marks, v.text[at]) >= 0 {
+			text, size = e.decode(v.text[at:])
+		}
+		if same := max(size, 1); size == 0 || text == v.text[at:at+same] {
+			for end := at + same; at < end; at++ {
+				from, to := v.source(at, at+1)
+				d.from, d.to = append(d.from, from), append(d.to, to)
+				b.WriteByte(v.text[at])
+			}
+			continue
+		}
+		changed = true
+		from, to := v.source(at, at+size)
+		for range len(text) {
+			d.from, d.to = append(d.from, from), append(d.to, to)
+		}
+		b.WriteString(text)
+		at += size
+	}
+	d.text = b.String()
+	if !changed {
+		return nil
+	}
+	return d
+}
+
+// An encoding is a way to write text. Its decode reads what the rest of a text
+// begins with, which is one of marks, and returns how many bytes that is: 0 if it is
+// not encoded. An encoded form that is cut off at the end reads as nothing.
+type encoding struct {
+	marks  string
+	decode func(rest string) (text string, size int)
+}
+
+const base64Marks = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
+
+var encodings = []encoding{
+	{"%", percent},
+	{"%+", func(rest string) (string, int) {
+		if rest[0] == '+' {
+			return " ", 1
+		}
+		return percent(rest)
+	}},
+	{`\`, backslash},
+	{"&", entity},
+	{base64Marks, base64Run},
+}
+
+func percent(rest string) (string, int) {
+	if len(rest) < len("%41") {
+		return "", len(rest)
+	}
+	c, err := strconv.ParseUint(rest[1:3], 16, 8)
+	if err != nil {
+		return "", 0
+	}
+	return string([]byte{byte(c)}), 3
+}
+
+// maxEscape is how long an escape sequence can be, in bytes: 😀, as JSON may have it.
+const maxEscape = len(`\ud83d\ude00`)
+
+// backslash reads an escape sequence of JSON, JavaScript or Go.
+func backslash(rest string) (string, int) {
+	if strings.HasPrefix(rest, `\/`) || strings.HasPrefix(rest, `\'`) {
+		return rest[1:2], 2
+	}
+	if high, err := strconv.ParseUint(after(rest, `\u`, 4), 16, 32); err == nil && utf16.IsSurrogate(rune(high)) {
+		if low, err := strconv.ParseUint(after(rest[6:], `\u`, 4), 16, 32); err == nil {
+			return string(utf16.DecodeRune(rune(high), rune(low))), maxEscape
+		}
+	}
+	r, multibyte, tail, err := strconv.UnquoteChar(rest, '"')
+	switch {
+	case err == nil && !multibyte:
+		return string([]byte{byte(r)}), len(rest) - len(tail)
+	case err == nil:
+		return string(r), len(rest) - len(tail)
+	case len(rest) < maxEscape:
+		return "", len(rest)
+	}
+	return "", 0
+}
+
+// after returns the n bytes after a prefix, "" if they are not there.
+func after(s, prefix string, n int) string {
+	tail, ok := strings.CutPrefix(s, prefix)
+	if !ok || len(tail) < n {
+		return ""
+	}
+	return tail[:n]
+}
+
+// entity reads a character reference of HTML or XML.
+func entity(rest string) (string, int) {
+	end := strings.IndexByte(rest[:min(len(rest), maxEscape)], ';')
+	if end < 0 {
+		if len(rest) < maxEscape {
+			return "", len(rest)
+		}
+		return "", 0
+	}
+	if text := html.UnescapeString(rest[:end+1]); text != rest[:end+1] {
+		return text, end + 1
+	}
+	return "", 0
+}
+
+// base64Run reads text in base64, of either alphabet, padded or not. What is before and
+// after it may look like part of it, so it is the longest text that there is.
+func base64Run(rest string) (string, int) {
+	size := len(rest) - len(strings.TrimLeft(rest, base64Marks))
+	run, longest := standardAlphabet.Replace(rest[:size]), ""
+	for skip := 0; skip < 4 && len(run)-skip >= minRun; skip++ {
+		digits := run[skip:]
+		if len(digits)%4 == 1 {
+			digits = digits[:len(digits)-1]
+		}
+		decoded, _ := base64.RawStdEncoding.DecodeString(digits) // cannot fail
+		for text := range strings.FieldsFuncSeq(string(decoded), isNoText) {
+			if len(text) > len(longest) {
+				longest = text
+			}
+		}
+	}
+	if len(longest) < minSecret {
+		return rest[:size], size // and not read again from its second character on
+	}
+	padding := len(rest[size:]) - len(strings.TrimLeft(rest[size:], "="))
+	return longest, size + padding
+}
+
+// minRun is how many characters minSecret bytes take at least in base64.
+const minRun = 6
+
+var standardAlphabet = strings.NewReplacer("-", "+", "_", "/")

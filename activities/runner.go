@@ -47,10 +47,11 @@ const DefaultTimeout = time.Minute
 // Input is what the activity is to do.
 type Input struct {
 	Execution   job.Execution `json:"execution"`
-	Action      job.Action    `json:"action"`           // without its error action
-	MaxAttempts int           `json:"max"`              // how many attempts may be sent, at least 1
-	Before      int           `json:"before,omitempty"` // attempts of the activities before this one whose requests may have left
-	Lead        int           `json:"lead,omitempty"`   // how far ahead of its due time it was dispatched, in milliseconds; 0: nothing is learnt from it
+	Action      job.Action    `json:"action"`                // without its error action
+	MaxAttempts int           `json:"max"`                   // how many attempts may be sent, at least 1
+	Before      int           `json:"before,omitempty"`      // attempts of the activities before this one whose requests may have left
+	Compensated bool          `json:"compensated,omitempty"` // an error action follows if it fails
+	Lead        int           `json:"lead,omitempty"`        // how far ahead of its due time it was dispatched, in milliseconds; 0: nothing is learnt from it
 }
 
 // held reports whether an attempt that begins at an instant is held until it is due.
@@ -137,14 +138,13 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	}
 	attempts, took, err := before.Attempts, o.end.Sub(o.start), o.err
 	lead := r.nextLead(&in, info.Attempt, slack, took)
-
-	level := slog.LevelDebug
-	if err != nil {
-		level = slog.LevelInfo
+	begin := in.Execution.Due
+	switch {
+	case !before.Next.IsZero():
+		begin = before.Next
+	case in.Before > 0 || in.Execution.ActionName == job.ErrorAction:
+		begin = info.ScheduledTime
 	}
-	r.Log.Log(ctx, level, "attempt ended", slog.String("collection", in.Execution.Collection), slog.String("job", in.Execution.Job),
-		slog.String("execution", in.Execution.ID), slog.Int("attempt", in.Before+len(attempts)+1), slog.Bool("ok", err == nil), slog.Duration("took", took))
-
 	record := job.Attempt{
 		Number: len(attempts) + 1, Start: o.start.UTC(), End: o.end.UTC(),
 		Outcome: job.OutcomeCompleted, Message: o.message,
@@ -154,9 +154,12 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	}
 	attempts = bounded(append(attempts, record))
 	if err == nil {
+		r.log(ctx, &in, record, begin, "", "")
 		return Output{Attempts: attempts, Lead: lead, Hold: r.nextHold()}, nil
 	}
-	return Output{}, r.report(ctx, err, attempts, lead, in)
+	failed, next := r.report(ctx, err, attempts, lead, in)
+	r.log(ctx, &in, record, begin, err.Error(), next)
+	return Output{}, failed
 }
 
 // takeUpLimit is how long after its due time an occurrence that was dispatched ahead
@@ -211,6 +214,11 @@ func (r *Runner) lost(ctx context.Context, in *Input, attempts []job.Attempt, n 
 	for range max(1, min(n, in.MaxAttempts-in.Before-len(attempts))) {
 		attempts = withLost(attempts, since, info.StartedTime)
 	}
+	record, next := attempts[len(attempts)-1], nextAfterLast(in)
+	if in.Before+len(attempts) < in.MaxAttempts {
+		next = nextRetry(record.End.Add(in.Action.RetryPolicy.Interval()))
+	}
+	r.log(ctx, in, record, since, lostMessage, next)
 	return notMade(lostMessage, ErrTypeLost, attempts, 0)
 }
 
@@ -285,29 +293,33 @@ func (r *Runner) nextHold() int {
 }
 
 // report returns the activity's error for a failed attempt, and sees to it
-// that the records survive.
-func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) error {
+// that the records survive. It also says what follows.
+func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) (failed error, follows string) {
 	_, permanent := errors.AsType[*PermanentError](err)
 	// A receiver that fails is no fault of the worker's: benign errors are not
 	// logged as the SDK's own.
 	report := Report{Attempts: attempts, Lead: lead}
 	options := temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign}
+	follows = nextAfterLast(&in)
 	if last := permanent || in.Before+len(attempts) >= in.MaxAttempts; !last {
 		delay := retryDelay(err, in.Action.RetryPolicy)
 		next := r.Clock.Now().Add(delay)
+		follows = nextRetry(next)
 		info := activity.GetInfo(ctx)
 		if next.Sub(info.ScheduledTime) > retriesWithin && next.Sub(in.Execution.Due) > retriesWithin {
 			report.Next = next
 		} else {
 			options.NonRetryable, options.NextRetryDelay = false, delay
 			// The record has to get through if the attempt failed because its context ended, too.
-			if failed := r.heartbeat(context.WithoutCancel(ctx), Progress{Attempts: attempts, Sent: len(attempts), Next: next}); failed != nil && !isWithdrawn(failed) {
+			if failed := r.heartbeat(context.WithoutCancel(ctx), Progress{Attempts: attempts, Sent: len(attempts), Next: next}); isWithdrawn(failed) {
+				follows = nextWithdrawn
+			} else if failed != nil {
 				r.Log.WarnContext(ctx, "the record of an attempt could not be kept for the next one", slog.Any("error", failed))
 			}
 		}
 	}
 	options.Details = []any{report}
-	return temporal.NewApplicationErrorWithOptions(cut(err.Error(), maxErrorText), ErrTypeFailed, options)
+	return temporal.NewApplicationErrorWithOptions(cut(err.Error(), maxErrorText), ErrTypeFailed, options), follows
 }
 
 // retryDelay returns how long the next attempt waits: as long as the retry policy

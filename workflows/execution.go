@@ -179,9 +179,7 @@ func (j *jobLoop) execute(ctx workflow.Context, e *execution) error {
 		withPolicy.RetryPolicy = action.RetryPolicy
 		compensation = &withPolicy
 	}
-	if err := j.attempt(ctx, e, *compensation); err != nil {
-		workflow.GetLogger(ctx).Warn("the error action failed as well", "job", j.Key.ARMID(), "due", e.Due)
-	}
+	_ = j.attempt(ctx, e, *compensation) // the execution has failed already
 	return err
 }
 
@@ -190,6 +188,7 @@ func (j *jobLoop) execute(ctx workflow.Context, e *execution) error {
 // begin soon.
 func (j *jobLoop) attempt(ctx workflow.Context, e *execution, action job.Action) error {
 	input := activities.Input{Execution: e.Execution, Action: action, MaxAttempts: action.RetryPolicy.Attempts()}
+	input.Compensated = e.ActionName == job.MainAction && e.action.ErrorAction != nil
 	if e.ActionName == job.MainAction && e.slept {
 		input.Lead = j.Lead
 	}
@@ -315,6 +314,10 @@ func (j *jobLoop) ended(ctx workflow.Context, e *execution, err error) {
 		return // it was returned before
 	}
 	if err != nil {
+		if _, silent := errors.AsType[*temporal.TimeoutError](err); silent { // else a worker has logged it
+			workflow.GetLogger(ctx).Warn("execution failed", "collection", j.Key.Collection.Name, "job", j.Key.Name, "execution", e.ID,
+				"due", e.Due, "error", "no worker recorded the outcome; the request may have been sent", "next", "given up")
+		}
 		j.FailureCount++
 		if e.phase < withdrawing {
 			j.FaultedCount++

@@ -76,7 +76,7 @@ take --unauthenticated, and jobs may not call this machine then, unless
 		"address of a codec server, with which the Web UI shows what is encrypted, secrets included; empty, or without keys: none")
 	token := s.codecToken("codec-listen", codecAddress)
 	hosts := s.hosts(public, api, ui, codecAddress)
-	logger := s.logging("warn")
+	logger := s.logging("info")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := s.check(); err != nil {
 			return err

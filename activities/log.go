@@ -1,0 +1,79 @@
+package activities
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"almanac/job"
+)
+
+// What follows an attempt that failed.
+const (
+	nextErrorAction = "the error action follows"
+	nextNothing     = "given up"
+	nextWithdrawn   = "none, for the job was changed"
+)
+
+// nextRetry says that another attempt begins at an instant.
+func nextRetry(at time.Time) string { return "retried at " + at.UTC().Format(time.RFC3339) }
+
+// nextAfterLast says what follows the last attempt of an action.
+func nextAfterLast(in *Input) string {
+	if in.Compensated {
+		return nextErrorAction
+	}
+	return nextNothing
+}
+
+// log writes one line about an attempt that ended: a success at debug, a failed attempt
+// at info, and an action that failed with its last attempt at warn. begin is when the
+// attempt was to begin; text is why it failed.
+func (r *Runner) log(ctx context.Context, in *Input, record job.Attempt, begin time.Time, text, next string) {
+	level, message := slog.LevelInfo, "attempt failed"
+	switch {
+	case record.Outcome == job.OutcomeCompleted:
+		level, message = slog.LevelDebug, "attempt completed"
+	case next != nextErrorAction && next != nextNothing:
+	case in.Execution.ActionName == job.ErrorAction:
+		level, message = slog.LevelWarn, "error action failed"
+	default:
+		level, message = slog.LevelWarn, "execution failed"
+	}
+	if !r.Log.Enabled(ctx, level) {
+		return
+	}
+	attributes := []slog.Attr{
+		slog.String("collection", in.Execution.Collection), slog.String("job", in.Execution.Job), slog.String("execution", in.Execution.ID),
+		slog.Time("due", in.Execution.Due.UTC()), slog.Float64("late", seconds(record.Start.Sub(begin))),
+		slog.Int("attempt", in.Before+record.Number), slog.Int("of", in.MaxAttempts),
+		slog.String("host", hostOf(&in.Action)), slog.Float64("seconds", seconds(record.End.Sub(record.Start))),
+	}
+	if level > slog.LevelDebug {
+		attributes = append(attributes, slog.String("error", text), slog.String("next", next))
+	}
+	r.Log.LogAttrs(ctx, level, message, attributes...)
+}
+
+// seconds returns a duration in seconds, to the millisecond.
+func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
+
+// hostOf returns where an action goes, in lower case: the host of an address, with its port
+// if it names one; the storage account; or the Service Bus namespace. It is "" if there is none.
+func hostOf(a *job.Action) string {
+	switch {
+	case a.Request != nil:
+		if u, err := url.Parse(a.Request.URI); err == nil {
+			return strings.ToLower(u.Host)
+		}
+	case a.QueueMessage != nil:
+		return strings.ToLower(a.QueueMessage.StorageAccount)
+	case a.ServiceBusQueueMessage != nil:
+		return strings.ToLower(a.ServiceBusQueueMessage.Namespace)
+	case a.ServiceBusTopicMessage != nil:
+		return strings.ToLower(a.ServiceBusTopicMessage.Namespace)
+	}
+	return ""
+}

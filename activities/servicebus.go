@@ -132,7 +132,7 @@ func (s *ServiceBus) send(ctx context.Context, t *busTarget, message *amqp.Messa
 		return &unsentError{err}
 	}
 	defer connection.Release()
-	link, err := connection.Value.links.Acquire(ctx, strings.ToLower(t.entity), func(ctx context.Context) (*busLink, error) {
+	link, err := connection.Value.links.Acquire(ctx, job.Fold(t.entity), func(ctx context.Context) (*busLink, error) {
 		return connection.Value.attach(ctx, t)
 	})
 	if err != nil {

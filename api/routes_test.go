@@ -61,6 +61,8 @@ func TestNamesArePercentDecodedOnce(t *testing.T) {
 	for sent, want := range map[string]string{
 		"a%20b": "a b", "a+b": "a+b", "%C3%A5%C3%A4%C3%B6": "åäö", "%6A1": "j1", "a(b)'c'~d;e,f=g@h": "a(b)'c'~d;e,f=g@h", "..": "",
 		"a%2520b": "", "a%2Fb{": "", "a%2Fjobs%2Fb": "", "a%2F..%2Fb": "", "%00": "", "a%0Ab": "", "%FF": "", "a%20": "", "%3Cscript%3E": "", "a.": "",
+		"%E3%82%AB%E3%83%95%E3%82%A7": "カフェ", "%F0%9F%91%A9%E2%80%8D%F0%9F%92%BB": "👩‍💻", "%E2%84%AA": "\u212a", "e%CC%81": "e\u0301",
+		"%E2%80%AE": "", "%E2%80%A8": "", "%EF%BF%BD": "", "%ED%A0%80": "", "%C0%AF": "", "%C2%85": "", "%EF%BF%BF": "",
 	} {
 		t.Run(sent, func(t *testing.T) {
 			t.Parallel()

@@ -60,20 +60,8 @@ func (n *node) scalar() any {
 	}
 }
 
-// sameName reports whether two names differ at most in the case of ASCII
-// letters: folding alone would take the Kelvin sign for a k.
-func sameName(a, b string) bool { return len(a) == len(b) && strings.EqualFold(a, b) }
-
-// foldASCII maps names that sameName takes for the same, and no others, to one
-// string.
-func foldASCII(name string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			r += 'a' - 'A'
-		}
-		return r
-	}, name)
-}
+// sameName reports whether [Fold] takes two names for one.
+func sameName(a, b string) bool { return len(a) == len(b) && Fold(a) == Fold(b) }
 
 // memberPath returns the path of a member of the object at path, which is
 // empty at the top.
@@ -92,7 +80,7 @@ func (n *node) compared(name string) string {
 	if n.exact {
 		return name
 	}
-	return foldASCII(name)
+	return Fold(name)
 }
 
 // index returns where the member of that name is, or -1 where there is none.
@@ -267,7 +255,7 @@ func (r *treeReader) value(path string, depth int) (*node, error) {
 }
 
 func (r *treeReader) object(path string, depth int) (*node, error) {
-	n := &node{kind: jsonObject, exact: strings.HasSuffix(foldASCII(path), ".custommessageproperties")}
+	n := &node{kind: jsonObject, exact: strings.HasSuffix(Fold(path), ".custommessageproperties")}
 	names := map[string]string{} // as they were written, by what they are compared by
 	for r.decoder.More() {
 		name, err := r.value(path, depth+1)

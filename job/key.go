@@ -1,13 +1,15 @@
 package job
 
 import (
-	"strconv"
+	"crypto/sha256"
+	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
-// A CollectionKey names a collection. Names compare without case; the case
-// they were first written in is kept for showing.
+// A CollectionKey names a collection. Names compare as [Fold] says; the
+// spelling that they were first written in is kept for showing.
 type CollectionKey struct {
 	Subscription  string `json:"sub"`
 	ResourceGroup string `json:"rg"`
@@ -29,8 +31,7 @@ func (k CollectionKey) ARMID() string {
 		"/providers/Microsoft.Scheduler/jobCollections/" + k.Name
 }
 
-// WorkflowID returns the id of the collection's workflow. Workflow ids
-// are spelled in this file and nowhere else.
+// WorkflowID returns the id of the collection's workflow.
 func (k CollectionKey) WorkflowID() string {
 	return CollectionWorkflowID(k.Subscription, k.Path())
 }
@@ -41,30 +42,69 @@ func (k CollectionKey) Path() string { return k.ResourceGroup + "/" + k.Name }
 // CollectionWorkflowID returns the id of the workflow of the collection that
 // has that path in the subscription.
 func CollectionWorkflowID(subscription, path string) string {
-	return "collection/" + Fold(subscription+"/"+path)
+	return workflowID("collection/" + subscription + "/" + path)
 }
 
 // SubscriptionWorkflowID returns the id of the workflow that lists a
 // subscription's collections.
-func SubscriptionWorkflowID(subscription string) string { return "subscription/" + Fold(subscription) }
+func SubscriptionWorkflowID(subscription string) string {
+	return workflowID("subscription/" + subscription)
+}
 
 // ARMID returns the job's resource id.
 func (k Key) ARMID() string { return k.Collection.ARMID() + "/jobs/" + k.Name }
 
-// WorkflowID returns the id of the job's workflow: the same for every
-// spelling of the names that differs in case only.
+// WorkflowID returns the id of the job's workflow.
 func (k Key) WorkflowID() string {
 	c := k.Collection
-	return "job/" + Fold(c.Subscription+"/"+c.ResourceGroup+"/"+c.Name+"/"+k.Name)
+	return workflowID("job/" + c.Subscription + "/" + c.ResourceGroup + "/" + c.Name + "/" + k.Name)
 }
 
-// Fold maps names that differ in case only to one string.
-func Fold(name string) string { return strings.ToLower(name) }
+// maxWorkflowID is how many bytes of a workflow id Temporal's tables hold in
+// PostgreSQL and MySQL. Elsewhere an id may have 1,000.
+const maxWorkflowID = 255
 
-// Names end up in paths, workflow ids and outbound headers.
+// workflowID returns the id of the workflow that has that path of names, none
+// of which holds a slash. It is the same for every spelling of the names that
+// [Fold] takes for one.
+//
+// An id is a path: letters, digits, hyphens, full stops and underscores are
+// themselves, and every other byte of a name is percent-encoded. Temporal's
+// clients send ids in headers of gRPC, which are ASCII. What would be longer
+// than maxWorkflowID is cut, and ends in a tilde and a hash of the whole.
+func workflowID(path string) string {
+	var id strings.Builder
+	for _, c := range []byte(Fold(path)) {
+		if c == '/' || c == '-' || c == '.' || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' {
+			id.WriteByte(c)
+		} else {
+			fmt.Fprintf(&id, "%%%02X", c)
+		}
+	}
+	if id.Len() <= maxWorkflowID {
+		return id.String()
+	}
+	hash := fmt.Sprintf("~%x", sha256.Sum256([]byte(id.String())))
+	return id.String()[:maxWorkflowID-len(hash)] + hash
+}
+
+// Fold maps names that differ only in the case of ASCII letters to one string,
+// as Azure Resource Manager compares names. All else counts as it is written:
+// there is no other folding and no normalisation, so that the Kelvin sign is
+// not a k, and an é of one code point is not an e and an accent.
+func Fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, name)
+}
+
+// Names have a bounded number of characters. A search attribute holds 255.
 const (
 	maxCollectionName = 100
-	maxName           = 260
+	maxName           = 255
 )
 
 // Validate reports the names that cannot be used.
@@ -97,15 +137,21 @@ func invalidNames(fields ...*FieldError) error {
 }
 
 func checkName(what, name string, most int) *FieldError {
-	bad := name == "" || len(name) > most || strings.TrimSpace(name) != name || strings.HasSuffix(name, ".") ||
-		strings.ContainsFunc(name, func(r rune) bool {
-			return unicode.IsControl(r) || r == unicode.ReplacementChar || strings.ContainsRune(`/\?#%&<>":*|`, r)
-		})
+	bad := name == "" || utf8.RuneCountInString(name) > most || strings.TrimSpace(name) != name || strings.HasSuffix(name, ".") ||
+		strings.ContainsFunc(name, notInName)
 	if !bad {
 		return nil
 	}
 	return &FieldError{
 		Path: what, Value: name,
-		Want: `at most ` + strconv.Itoa(most) + ` bytes without control characters, without any of / \ ? # % & < > " : * |, without blanks at its ends or a full stop at its end`,
+		Want: fmt.Sprintf(`1 to %d characters, in UTF-8, without any of / \ ? # %% & < > " : * |, without control characters, line separators and marks of writing direction, `+
+			`without blanks at its ends and a full stop at its end`, most),
 	}
+}
+
+// notInName reports whether no name may hold r: what means something in a path,
+// what cannot be seen, and what stands for bytes that are not UTF-8.
+func notInName(r rune) bool {
+	return r == unicode.ReplacementChar || strings.ContainsRune(`/\?#%&<>":*|`, r) ||
+		unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control, unicode.Noncharacter_Code_Point)
 }

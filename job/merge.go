@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
-	"strings"
 )
 
 // MergeDefinition reads a PATCH of a job: what current, which is without
@@ -59,7 +58,7 @@ func MergeDefinition(current Definition, patch []byte, o ParseOptions) (Definiti
 // checkID refuses a body that is of another job than the one of that id.
 func (b *binder) checkID(body *node, id string) {
 	given := body.member("id")
-	if given == nil || id == "" || given.kind == jsonString && strings.EqualFold(given.text, id) {
+	if given == nil || id == "" || given.kind == jsonString && sameName(given.text, id) {
 		return
 	}
 	b.mismatch("id", given, "the id of this job, "+id+", or none")
@@ -131,7 +130,7 @@ func dropOldType(action, patch *node) {
 	}
 	for _, name := range parameters {
 		old, changed := action.member(name), patch.member(name).member("authentication").member("type")
-		if was := old.member("authentication").member("type"); was != nil && changed != nil && !strings.EqualFold(was.text, changed.text) {
+		if was := old.member("authentication").member("type"); was != nil && changed != nil && !sameName(was.text, changed.text) {
 			old.remove("authentication")
 		}
 	}

@@ -223,7 +223,7 @@ func (b *binder) headers(o *object) Members {
 }
 
 func (b *binder) checkHeader(path string, h Member) {
-	belongsToConnection := slices.ContainsFunc(connectionHeaders, func(name string) bool { return strings.EqualFold(name, h.Name) })
+	belongsToConnection := slices.ContainsFunc(connectionHeaders, func(name string) bool { return sameName(name, h.Name) })
 	badInValue := func(r rune) bool { return r != '\t' && (r < ' ' || r == 0x7f) }
 	switch {
 	case !isToken(h.Name):

@@ -1,9 +1,6 @@
 package job
 
-import (
-	"net/url"
-	"strings"
-)
+import "net/url"
 
 // Redacted returns a copy of the definition without secrets.
 func (d Definition) Redacted() Definition {
@@ -102,7 +99,7 @@ func (a *Authentication) sameIdentity(o *Authentication) bool {
 	case AuthOAuth:
 		return a.Tenant == o.Tenant && a.Audience == o.Audience && a.ClientID == o.ClientID
 	case AuthClientCertificate:
-		return a.CertificateThumbprint == "" || strings.EqualFold(a.CertificateThumbprint, o.CertificateThumbprint)
+		return a.CertificateThumbprint == "" || sameName(a.CertificateThumbprint, o.CertificateThumbprint)
 	default:
 		return false
 	}

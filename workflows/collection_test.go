@@ -28,7 +28,7 @@ func TestRegister(t *testing.T) {
 	t.Run("shows an existing job as it was first written", func(t *testing.T) {
 		t.Parallel()
 		h := newHall(t, job.CollectionEnabled, "NightlyÄ")
-		a := h.register(time.Second, "nIGHTLYä", 1)
+		a := h.register(time.Second, "nIGHTLYÄ", 1)
 		names := h.names(2 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
 		require.Equal(t, []workflows.RegisterResult{{Name: "NightlyÄ", At: newYear.Add(time.Second)}}, a.registered(t), "although the collection is full")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -37,7 +38,11 @@ type hall struct {
 }
 
 func newHall(t *testing.T, state job.CollectionState, names ...string) *hall {
-	h := &hall{stage: newStage(t, func(id string) string { return id[strings.LastIndex(id, "/")+1:] })}
+	h := &hall{stage: newStage(t, func(id string) string {
+		name, err := url.PathUnescape(id[strings.LastIndex(id, "/")+1:])
+		require.NoError(t, err)
+		return name
+	})}
 	h.absent = func(name string) bool { return slices.Contains(h.missing, name) }
 	h.input.Collection = job.Collection{Key: key.Collection, Properties: properties(state), Generation: 1}
 	for i, name := range names {

@@ -35,7 +35,7 @@ test('a bad job is refused, field by field', async (t) => {
     assert.equal(error.statusCode, 400);
     assert.equal(error.code, 'BadRequest');
     assert.match(error.message, /properties\.action\.request/);
-    assert.match(error.message, /properties\.recurrence\.schedule\.hours\[0\] is 25/);
+    assert.match(error.message, /properties\.recurrence\.schedule\.hours\[0\]/);
     assert.equal(error.body.code, 'BadRequest');
     return true;
   });

@@ -57,8 +57,16 @@ var probes = map[string]probe{
 	},
 }
 
-// The recurrence of a job and that of a preview have the same bounds.
+// The action and the recurrence of a job and those of a preview have the same bounds.
 func init() {
+	for place, put := range maps.Clone(probes) {
+		if member, ok := strings.CutPrefix(place, "JobDefinition properties.action."); ok {
+			probes["RecurrencePreview properties.action."+member] = func(n int) (string, string, string) {
+				_, _, body := put(n)
+				return http.MethodPost, "/previewRecurrence", body
+			}
+		}
+	}
 	for member, members := range map[string]string{
 		"count":                 `"frequency":"minute","count":#`,
 		"interval":              `"frequency":"minute","interval":#`,

@@ -9,6 +9,9 @@ type Status struct {
 	ExecutionCount    int   `json:"executionCount"`              // executions started: occurrences and runs on demand, retries not counted
 	FailureCount      int   `json:"failureCount"`                // executions that ended without success
 	FaultedCount      int   `json:"faultedCount"`                // of these, the ones whose retries were exhausted
+
+	// Reason says why no occurrence is left, where the counters do not; see [Definition.WhyOver].
+	Reason string `json:"reason,omitempty"`
 }
 
 // A Job is what is known of a job: its definition without secrets, and how it stands.

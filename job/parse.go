@@ -20,6 +20,8 @@ type ParseOptions struct {
 	// Check refuses an action, without its error action, that would fail whenever
 	// it is tried. The text of the error is shown. nil: nothing is refused.
 	Check func(*Action) error
+
+	actionOptional bool // the definition may have no action, as a preview's
 }
 
 func (o ParseOptions) withDefaults() ParseOptions {
@@ -92,7 +94,7 @@ func (b *binder) definition(o *object, opts ParseOptions) Definition {
 	}
 	if action, ok := o.object("action"); ok {
 		d.Action = b.action(action, stored)
-	} else if o.get("action") == nil {
+	} else if o.get("action") == nil && !opts.actionOptional {
 		b.fail(o.at("action"), nil, "an action")
 	}
 	d.State = StateEnabled

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"time"
@@ -16,7 +17,14 @@ type Preview struct {
 	ID         json.RawMessage // echoed; a JSON string or number, nil for none
 	Now        time.Time
 	Take       int        // how many occurrences to list at most, 1 to 1000
-	Definition Definition // only its startTime and recurrence are set
+	Definition Definition // without an action where the question has none
+}
+
+// PreviewOptions say what a question is read against.
+type PreviewOptions struct {
+	Now     time.Time // when the job is created where the question does not say so
+	Created time.Time // when the job is created whatever the question says; zero: not set
+	Take    int       // how many occurrences to list whatever the question says; 0: not set
 }
 
 // A PreviewResult answers a [Preview]: with occurrences, or with what is wrong
@@ -25,6 +33,7 @@ type PreviewResult struct {
 	ID          json.RawMessage
 	Occurrences []time.Time // in whole seconds
 	Done        bool        // there is none after those listed
+	Notes       []string    // sentences: what may surprise about the occurrences, such as why there is none
 	Error       *ErrorBody
 }
 
@@ -32,13 +41,13 @@ type PreviewResult struct {
 //
 //	{"id": "a", "now": "2026-01-01T00:00:00Z", "take": 3, "properties": {"recurrence": {"frequency": "day"}}}
 //
-// All members may be left out; without a now it is the one given. The
-// properties may be those of a whole job, and may stand at the top. Where the
-// error, an [*Error] of KindInvalid, is not nil, the Preview still holds the id
-// for [Preview.Failed] if it could be read.
-func ParsePreview(line []byte, now time.Time) (Preview, error) {
+// All members may be left out. The properties may be those of a whole job, and
+// may stand at the top. They are checked as those of a new job are, but that
+// they need no action. Where the error, an [*Error] of KindInvalid, is not nil,
+// the Preview still holds the id for [Preview.Failed] if it could be read.
+func ParsePreview(line []byte, o PreviewOptions) (Preview, error) {
 	limits := new(DefaultLimits())
-	p := Preview{Now: now, Take: defaultTake}
+	p := Preview{Now: o.Now, Take: defaultTake}
 	if err := limits.checkSize(line); err != nil {
 		return p, err
 	}
@@ -55,13 +64,15 @@ func ParsePreview(line []byte, now time.Time) (Preview, error) {
 	if t := top.time("now", time.UTC); t != nil {
 		p.Now = t.Time
 	}
+	p.Take = cmp.Or(o.Take, p.Take)
+	if !o.Created.IsZero() {
+		p.Now = o.Created
+	}
 	if props, ok := b.properties(tree, definitionMembers...); ok {
-		props.ignore("action", "state", "status")
 		if props.path == "" {
 			props.ignore("now", "take")
 		}
-		p.Definition = b.timing(props, ParseOptions{Now: p.Now, Created: p.Now})
-		props.done()
+		p.Definition = b.definition(props, ParseOptions{Now: p.Now, Created: p.Now, actionOptional: true})
 	}
 	return p, b.err("preview")
 }
@@ -90,6 +101,8 @@ func (p Preview) Run() PreviewResult {
 		return p.Failed(err)
 	}
 	r := PreviewResult{ID: p.ID, Done: true}
+	first, ok := plan.First()
+	r.Notes = p.Definition.notes(p.Now, first, ok)
 	for t := range plan.All() {
 		if len(r.Occurrences) == p.Take {
 			r.Done = false
@@ -109,8 +122,8 @@ func (p Preview) Failed(err error) PreviewResult {
 	return PreviewResult{ID: p.ID, Error: new(e.Body())}
 }
 
-// MarshalJSON writes the id, if there is one, with occurrences and done or
-// with error.
+// MarshalJSON writes the id, if there is one, with occurrences, done and notes,
+// if there are any, or with error.
 func (r PreviewResult) MarshalJSON() ([]byte, error) {
 	if r.Error != nil {
 		return plainJSON(struct {
@@ -126,5 +139,6 @@ func (r PreviewResult) MarshalJSON() ([]byte, error) {
 		ID          json.RawMessage `json:"id,omitempty"`
 		Occurrences []Time          `json:"occurrences"`
 		Done        bool            `json:"done"`
-	}{r.ID, occurrences, r.Done})
+		Notes       []string        `json:"notes,omitempty"`
+	}{r.ID, occurrences, r.Done, r.Notes})
 }

@@ -170,11 +170,13 @@ func (s *Service) create(ctx context.Context, k job.Key, body []byte) (job.Job, 
 }
 
 // staticDetails tells the Temporal Web UI and CLI what a job is called, and when it runs
-// first: until its workflow begins, nothing else says so.
+// first, or why it never does: until its workflow begins, nothing else says so.
 func staticDetails(j job.Job) string {
 	text := "`" + j.Key.ARMID() + "`"
 	if first := j.Status.NextExecutionTime; first != nil {
 		text += "\n\ncreated to run first at " + first.String()
+	} else if j.Status.Reason != "" {
+		text += "\n\n" + j.Status.Reason
 	}
 	return text
 }

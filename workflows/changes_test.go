@@ -331,6 +331,16 @@ func TestReplace(t *testing.T) {
 		require.Equal(t, []string{"00:00:00"}, w.dues())
 		require.Equal(t, job.StateCompleted, after.Definition.State)
 	})
+	t.Run("with an end time in the past completes the job, which says why", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, every(`"frequency":"hour"`))
+		a := w.replace(5*time.Minute, every(`"frequency":"hour","endTime":"2026-01-01T00:02:00Z"`))
+		after := w.snapshot(6 * time.Minute)
+		w.run(10 * time.Minute)
+		a.ok(t)
+		require.Equal(t, job.StateCompleted, after.Definition.State)
+		require.Equal(t, "No occurrence is left at or before the job's endTime, 2026-01-01T00:02:00Z.", after.Status.Reason)
+	})
 	t.Run("that takes the start time away in the second of the creation runs nothing at once", func(t *testing.T) {
 		t.Parallel()
 		const daily = `"frequency":"day","schedule":{"hours":[0],"minutes":[2]}`

@@ -358,6 +358,9 @@ func (j *jobLoop) leave(ctx workflow.Context) error {
 // dispatched ahead is told apart, for a query has no clock.
 func (j *jobLoop) snapshot() job.Job {
 	s := j.Snapshot()
+	if j.overlapping() > 0 {
+		s.Status.Reason = "" // the last occurrence is not over
+	}
 	for _, e := range j.running {
 		switch {
 		case e.manual || e.phase != dispatched:
@@ -378,8 +381,11 @@ func (in *JobInput) Snapshot() job.Job {
 		FailureCount:      in.FailureCount,
 		FaultedCount:      in.FaultedCount,
 	}
-	if next, ok := in.next(); ok && in.active() {
+	switch next, ok := in.next(); {
+	case ok && in.active():
 		s.NextExecutionTime = job.NewTime(next)
+	case !ok && in.Plan.Done:
+		s.Reason = in.Definition.WhyOver(in.Created, in.Started)
 	}
 	return job.Job{Key: in.Key, Created: in.Created, Definition: in.Definition.Redacted(), Status: s, Generation: in.Generation}
 }
@@ -388,8 +394,11 @@ func (in *JobInput) Snapshot() job.Job {
 func (j *jobLoop) describe(ctx workflow.Context) {
 	s := j.snapshot().At(workflow.Now(ctx))
 	next := "none"
-	if s.Status.NextExecutionTime != nil {
+	switch {
+	case s.Status.NextExecutionTime != nil:
 		next = s.Status.NextExecutionTime.String()
+	case s.Status.Reason != "":
+		next += ". " + s.Status.Reason
 	}
 	last := "never"
 	if s.Status.LastExecutionTime != nil {

@@ -69,24 +69,41 @@ func TestTheFirstRunOfAJob(t *testing.T) {
 	}
 }
 
-func TestAJobWithNothingToRunIsCompletedFromTheStart(t *testing.T) {
+func TestAJobWithNothingToRunIsCompletedFromTheStartAndSaysWhy(t *testing.T) {
 	t.Parallel()
-	for name, properties := range map[string]string{
-		"the end time is past":              every(`"frequency":"minute","endTime":"2025-06-01T00:00:00Z"`),
-		"the end time is before the start":  every(`"frequency":"minute","endTime":"2026-01-01T01:00:00Z"`) + `,"startTime":"2026-01-01T02:00:00Z"`,
-		"the end time is before any minute": every(`"frequency":"hour","endTime":"2026-01-01T00:20:00Z","schedule":{"minutes":[30]}`) + `,"startTime":"2026-01-01T00:00:00Z"`,
+	for name, tt := range map[string]struct{ properties, reason string }{
+		"the end time is past": {every(`"frequency":"minute","endTime":"2025-06-01T00:00:00Z"`),
+			"The job never runs: its endTime, 2025-06-01T00:00:00Z, was past when it was created."},
+		"the end time is before the start": {every(`"frequency":"minute","endTime":"2026-01-01T01:00:00Z"`) + `,"startTime":"2026-01-01T02:00:00Z"`,
+			"No occurrence is left at or before the job's endTime, 2026-01-01T01:00:00Z."},
+		"the end time is before any minute": {every(`"frequency":"hour","endTime":"2026-01-01T00:20:00Z","schedule":{"minutes":[30]}`) + `,"startTime":"2026-01-01T00:00:00Z"`,
+			"No occurrence is left at or before the job's endTime, 2026-01-01T00:20:00Z."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, properties)
+			w := newWorld(t, tt.properties)
 			require.Equal(t, job.StateCompleted, w.next.Snapshot().Definition.State, "as the creation answers")
+			require.Equal(t, job.Status{Reason: tt.reason}, w.next.Snapshot().Status, "as the creation answers")
 			got := w.snapshot(time.Second)
 			w.run(time.Hour)
 			require.Empty(t, w.sent)
 			require.Equal(t, job.StateCompleted, got.Definition.State)
-			require.Equal(t, job.Status{}, got.Status)
+			require.Equal(t, job.Status{Reason: tt.reason}, got.Status)
 		})
 	}
+}
+
+func TestAJobThatItsEndTimeEndedSaysSoOnceItsLastExecutionIsOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, every(`"frequency":"minute","endTime":"2026-01-01T00:01:30Z"`))
+	w.takes(10 * time.Second)
+	running := w.snapshot(65 * time.Second)
+	over := w.snapshot(75 * time.Second)
+	w.run(2 * time.Minute)
+	require.Nil(t, running.Status.NextExecutionTime)
+	require.Empty(t, running.Status.Reason)
+	require.Equal(t, job.StateCompleted, over.Definition.State)
+	require.Equal(t, "No occurrence is left at or before the job's endTime, 2026-01-01T00:01:30Z.", over.Status.Reason)
 }
 
 func TestTheStatusOfAJob(t *testing.T) {

@@ -59,7 +59,6 @@ func TestPreviewSaysWhatIsWrong(t *testing.T) {
 		{"a file that is not there", "", "nowhere.json", []string{"nowhere.json"}},
 		{"a bad time", "{}", "--now is", []string{"--now", "today", "-"}},
 		{"a bad number", "{}", "--take is 0", []string{"--take", "0", "-"}},
-		{"a job that never runs", `{"properties":{"recurrence":{"frequency":"day","endTime":"2020-01-01"}}}`, "never run", []string{"-"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +108,7 @@ func TestBatchGoesOnAfterARefusedLine(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	require.Len(t, lines, 2)
 	require.Contains(t, lines[0], `"error":{"code":"BadRequest"`)
-	require.Equal(t, `{"id":7,"occurrences":["2026-01-01T00:00:00Z"],"done":true}`, lines[1])
+	require.Equal(t, `{"id":7,"occurrences":["2026-01-01T00:00:00Z"],"done":true,"notes":["The job runs once, at once, because startTime is absent."]}`, lines[1])
 }
 
 func TestAllMistakesInTheSettingsAreTold(t *testing.T) {
@@ -143,7 +142,7 @@ func TestBatchAnswersBeforeTheNextLine(t *testing.T) {
 	}()
 	read := bufio.NewScanner(answers)
 	for range 3 {
-		_, err := io.WriteString(questions, `{"now":"2026-01-01T00:00:00Z"}`+"\n")
+		_, err := io.WriteString(questions, `{"now":"2026-01-01T00:00:00Z","startTime":"2026-01-01"}`+"\n")
 		require.NoError(t, err)
 		require.True(t, read.Scan())
 		require.JSONEq(t, `{"occurrences":["2026-01-01T00:00:00Z"],"done":true}`, read.Text())

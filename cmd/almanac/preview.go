@@ -77,7 +77,7 @@ func previewOne(in io.Reader, out io.Writer, now time.Time, take int) error {
 	if err != nil {
 		return err
 	}
-	p, err := job.ParsePreview(body, now)
+	p, err := job.ParsePreview(body, job.PreviewOptions{Now: now})
 	if err != nil {
 		return err
 	}
@@ -88,8 +88,8 @@ func previewOne(in io.Reader, out io.Writer, now time.Time, take int) error {
 	for _, t := range result.Occurrences {
 		fmt.Fprintln(out, t.UTC().Format(time.RFC3339))
 	}
-	if result.Done && len(result.Occurrences) == 0 {
-		return errors.New("the job would never run: its endTime is past, or before its first occurrence")
+	for _, note := range result.Notes {
+		fmt.Fprintln(out, note)
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func previewBatch(in io.Reader, out io.Writer, now time.Time) error {
 }
 
 func previewLine(line []byte, now time.Time) job.PreviewResult {
-	p, err := job.ParsePreview(line, now)
+	p, err := job.ParsePreview(line, job.PreviewOptions{Now: now})
 	if err != nil {
 		return p.Failed(err)
 	}

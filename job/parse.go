@@ -17,11 +17,7 @@ type ParseOptions struct {
 	Stored  *Definition // the redacted definition that this one replaces; nil for a new job
 	ID      string      // the job's resource id, the only one that a body may hold, in any case; empty: any
 
-	// Check refuses an action, without its error action, that would fail whenever
-	// it is tried. The text of the error is shown. nil: nothing is refused.
-	Check func(*Action) error
-
-	actionOptional bool // the definition may have no action, as a preview's
+	actionless bool // whether the action may be left out
 }
 
 func (o ParseOptions) withDefaults() ParseOptions {
@@ -94,7 +90,7 @@ func (b *binder) definition(o *object, opts ParseOptions) Definition {
 	}
 	if action, ok := o.object("action"); ok {
 		d.Action = b.action(action, stored)
-	} else if o.get("action") == nil && !opts.actionOptional {
+	} else if o.get("action") == nil && !opts.actionless {
 		b.fail(o.at("action"), nil, "an action")
 	}
 	d.State = StateEnabled

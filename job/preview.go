@@ -17,14 +17,7 @@ type Preview struct {
 	ID         json.RawMessage // echoed; a JSON string or number, nil for none
 	Now        time.Time
 	Take       int        // how many occurrences to list at most, 1 to 1000
-	Definition Definition // without an action where the question has none
-}
-
-// PreviewOptions say what a question is read against.
-type PreviewOptions struct {
-	Now     time.Time // when the job is created where the question does not say so
-	Created time.Time // when the job is created whatever the question says; zero: not set
-	Take    int       // how many occurrences to list whatever the question says; 0: not set
+	Definition Definition // as it would be written with PUT; its Action is empty where none was given
 }
 
 // A PreviewResult answers a [Preview]: with occurrences, or with what is wrong
@@ -41,11 +34,12 @@ type PreviewResult struct {
 //
 //	{"id": "a", "now": "2026-01-01T00:00:00Z", "take": 3, "properties": {"recurrence": {"frequency": "day"}}}
 //
-// All members may be left out. The properties may be those of a whole job, and
-// may stand at the top. They are checked as those of a new job are, but that
-// they need no action. Where the error, an [*Error] of KindInvalid, is not nil,
-// the Preview still holds the id for [Preview.Failed] if it could be read.
-func ParsePreview(line []byte, o PreviewOptions) (Preview, error) {
+// All members may be left out; without a now it is the one given. The
+// properties may be those of a whole job, and may stand at the top. All that is
+// there is checked as [ParseDefinition] checks a new job. Where the
+// error, an [*Error] of KindInvalid, is not nil, the Preview still holds the id
+// for [Preview.Failed] if it could be read.
+func ParsePreview(line []byte, now time.Time) (Preview, error) {
 	limits := new(DefaultLimits())
 	p := Preview{Now: o.Now, Take: defaultTake}
 	if err := limits.checkSize(line); err != nil {
@@ -72,7 +66,7 @@ func ParsePreview(line []byte, o PreviewOptions) (Preview, error) {
 		if props.path == "" {
 			props.ignore("now", "take")
 		}
-		p.Definition = b.definition(props, ParseOptions{Now: p.Now, Created: p.Now, actionOptional: true})
+		p.Definition = b.definition(props, ParseOptions{Limits: limits, Now: p.Now, Created: p.Now, actionless: true})
 	}
 	return p, b.err("preview")
 }

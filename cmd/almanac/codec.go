@@ -95,8 +95,8 @@ func (s *settings) codecToken(name string, address *string) string {
 		if token != "" || err != nil || isLoopback(host) { // what is no address, another check tells
 			return nil
 		}
-		return fmt.Errorf("--%s is %q, where others reach the codec server: set $%s to a secret of your choice, or listen on a loopback address",
-			name, *address, tokenVariable)
+		return fmt.Errorf("%s is %q, where others reach the codec server: set $%s to a secret of your choice, or listen on a loopback address",
+			s.source(name), *address, tokenVariable)
 	})
 	return token
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -25,7 +24,7 @@ func (s *settings) encryption() func() *codec.KeyRing {
 		case *file == "" && text == "":
 			return nil
 		case *file != "" && text != "":
-			return errors.New("--encryption-keys-file and $" + keysVariable + " are both set: leave one of them out")
+			return fmt.Errorf("%s and $%s are both set: leave one of them out", s.source("encryption-keys-file"), keysVariable)
 		case text != "":
 			if keys, err = codec.ParseKeys(text); err != nil {
 				return fmt.Errorf("$%s: %w", keysVariable, err)
@@ -34,10 +33,10 @@ func (s *settings) encryption() func() *codec.KeyRing {
 		}
 		content, err := os.ReadFile(*file)
 		if err != nil {
-			return fmt.Errorf("--encryption-keys-file: %w", err)
+			return s.blame("encryption-keys-file", err)
 		}
 		if keys, err = codec.ParseKeys(string(content)); err != nil {
-			return fmt.Errorf("--encryption-keys-file: %s: %w", *file, err)
+			return s.blame("encryption-keys-file", fmt.Errorf("%s: %w", *file, err))
 		}
 		if info, err := os.Stat(*file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o044 != 0 {
 			s.warnings = append(s.warnings, fmt.Sprintf("other users of this machine may read the encryption keys in %s, which has the permissions %#o: chmod 600 it", *file, info.Mode().Perm()))

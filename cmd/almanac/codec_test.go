@@ -58,7 +58,7 @@ func TestWhatIsWrongWithTheKeysIsTold(t *testing.T) {
 		{"a bad key", map[string]string{"ALMANAC_ENCRYPTION_KEYS": "k:" + key[1:]}, []string{"api"}, `$ALMANAC_ENCRYPTION_KEYS: encryption key 1: "k": want 32 bytes`},
 		{"a key without an id", map[string]string{"ALMANAC_ENCRYPTION_KEYS": key}, []string{"worker"}, "$ALMANAC_ENCRYPTION_KEYS: encryption key 1: want id:key"},
 		{"a bad file", nil, []string{"dev", "--encryption-keys-file", bad}, bad + `: encryption key 1: "k": want 32 bytes`},
-		{"no file", map[string]string{"ALMANAC_ENCRYPTION_KEYS_FILE": "nowhere"}, []string{"codec"}, "--encryption-keys-file: open nowhere"},
+		{"no file", map[string]string{"ALMANAC_ENCRYPTION_KEYS_FILE": "nowhere"}, []string{"codec"}, "$ALMANAC_ENCRYPTION_KEYS_FILE: open nowhere"},
 		{"two sources", map[string]string{"ALMANAC_ENCRYPTION_KEYS": "k:" + key}, []string{"codec", "--encryption-keys-file", good}, "both set"},
 		{"a codec server that asks nobody", nil, []string{"codec", "--encryption-keys-file", good, "--listen", ":0"}, "set $ALMANAC_CODEC_TOKEN"},
 		{"a codec server of dev that asks nobody", nil, []string{"dev", "--codec-listen", "0.0.0.0:0"}, "set $ALMANAC_CODEC_TOKEN"},

@@ -29,8 +29,8 @@ func (s *settings) unauthenticated(listeners ...listener) (exposed func() bool) 
 	s.checks = append(s.checks, func() error {
 		for _, l := range listeners {
 			if l.exposed() && !*agreed {
-				return fmt.Errorf("--%s is %q, where others reach it, and it asks for no login: listen on a loopback address such as 127.0.0.1, "+
-					"or give --unauthenticated if a proxy or a firewall keeps strangers out", l.flag, *l.address)
+				return fmt.Errorf("%s is %q, where others reach it, and it asks for no login: listen on a loopback address such as 127.0.0.1, "+
+					"or give --unauthenticated if a proxy or a firewall keeps strangers out", s.source(l.flag), *l.address)
 			}
 		}
 		return nil
@@ -54,7 +54,7 @@ func (s *settings) hosts(public func() *url.URL, addresses ...*string) func() *w
 	var hosts *web.Hosts
 	s.checks = append(s.checks, func() (err error) {
 		if hosts, err = web.ParseHosts(words(*allowed)...); err != nil {
-			return fmt.Errorf("--allowed-hosts: %w", err)
+			return s.blame("allowed-hosts", err)
 		}
 		names := words(*allowed)
 		for _, a := range addresses {
@@ -85,7 +85,7 @@ func (s *settings) publicURL() func() *url.URL {
 		}
 		u, err := url.Parse(*text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.ContainsAny(*text, "?#") {
-			return fmt.Errorf("--public-url is %q, want an absolute http or https URL without a user, a query and a fragment, such as https://jobs.example.com", redacted(*text))
+			return fmt.Errorf("%s is %q, want an absolute http or https URL without a user, a query and a fragment, such as https://jobs.example.com", s.source("public-url"), redacted(*text))
 		}
 		public = u
 		return nil

@@ -30,5 +30,6 @@ func run(ctx context.Context, args []string, lookup func(string) (string, bool),
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	return root.ExecuteContext(ctx)
+	refuseUnknownTopics(root)
+	return explain(root.ExecuteContext(ctx))
 }

@@ -59,6 +59,11 @@ func TestPreviewSaysWhatIsWrong(t *testing.T) {
 		{"a file that is not there", "", "nowhere.json", []string{"nowhere.json"}},
 		{"a bad time", "{}", "--now is", []string{"--now", "today", "-"}},
 		{"a bad number", "{}", "--take is 0", []string{"--take", "0", "-"}},
+		{"a bad action", `{"properties":{"action":{"type":"Htp"}}}`, `properties.action.type is "Htp"`, []string{"-"}},
+		{"two times of creation", `{"now":"2026-01-01"}`, `its own "now"`, []string{"--now", "2026-01-02T00:00:00Z", "-"}},
+		{"a number for a batch", "{}", "--take cannot be combined with --batch", []string{"--batch", "--take", "3"}},
+		{"a time for a batch", "{}", "--now cannot be combined with --batch", []string{"--batch", "--now", "2026-01-01T00:00:00Z"}},
+		{"a job that never runs", `{"properties":{"recurrence":{"frequency":"day","endTime":"2020-01-01"}}}`, "never run", []string{"-"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -115,8 +120,53 @@ func TestAllMistakesInTheSettingsAreTold(t *testing.T) {
 	t.Parallel()
 	_, err := almanac(t, "", map[string]string{"ALMANAC_LISTEN": "nowhere", "ALMANAC_LOG_LEVEL": "loud"},
 		"dev", "--ui-listen", "here", "--synchronous", "maybe")
-	for _, want := range []string{`--listen is "nowhere"`, `--log-level is "loud"`, `--ui-listen is "here"`, `--synchronous is "maybe"`} {
+	for _, want := range []string{`$ALMANAC_LISTEN is "nowhere", want host:port such as 127.0.0.1:8080`, `$ALMANAC_LOG_LEVEL is "loud"`, `--ui-listen is "here"`, `--synchronous is "maybe"`} {
 		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestAFlagIsBlamedWhereItReplacesItsVariable(t *testing.T) {
+	t.Parallel()
+	_, err := almanac(t, "", map[string]string{"ALMANAC_LISTEN": "127.0.0.1:80", "ALMANAC_MAX_LEAD": "1s", "ALMANAC_CODEC_LISTEN": "0.0.0.0:1"},
+		"dev", "--listen", "nowhere", "--min-lead", "2s")
+	require.ErrorContains(t, err, `--listen is "nowhere", want host:port such as 127.0.0.1:8080`)
+	require.ErrorContains(t, err, "--min-lead is 2s, more than $ALMANAC_MAX_LEAD, which is 1s")
+	require.ErrorContains(t, err, `$ALMANAC_CODEC_LISTEN is "0.0.0.0:1", where others reach the codec server`)
+}
+
+func TestAnUnknownCommandIsAnError(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ args, want string }{
+		{"bogus", `unknown command "bogus" for "almanac"`},
+		{"bogus", `almanac help`},
+		{"prevew --take 3 job.json", "preview"},
+		{"codec bogus", `unknown command "bogus" for "almanac codec"`},
+		{"help bogus", `unknown command "bogus"`},
+		{"completion bogus", `unknown command "bogus" for "almanac completion"`},
+		{"version 1", `unknown command "1" for "almanac version"`},
+	} {
+		out, err := almanac(t, "", nil, strings.Fields(tt.args)...)
+		require.ErrorContains(t, err, tt.want, tt.args)
+		require.Empty(t, out, tt.args)
+	}
+}
+
+func TestTheVersionIsPrintedByACommandAndAFlag(t *testing.T) {
+	t.Parallel()
+	command, err := almanac(t, "", nil, "version")
+	require.NoError(t, err)
+	flag, err := almanac(t, "", nil, "--version")
+	require.NoError(t, err)
+	require.Equal(t, flag, command)
+	require.Contains(t, command, "almanac version ")
+}
+
+func TestHelpIsPrintedForWhoAsksForIt(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{nil, {"help"}, {"--help"}, {"help", "preview"}, {"completion"}, {"completion", "bash"}} {
+		out, err := almanac(t, "", nil, args...)
+		require.NoError(t, err, args)
+		require.Contains(t, out, "almanac", args)
 	}
 }
 
@@ -182,9 +232,9 @@ func TestAllMistakesOfHowActionsAreSentAreToldAtOnce(t *testing.T) {
 		"--storage-queue-endpoint", "ftp://x", "--service-bus-host", "x", "--service-bus-endpoint", "y", "--min-lead", "5s", "--max-lead", "1s", "--max-hold", "-1s",
 		"--max-cached-workflows", "0")
 	for _, want := range []string{
-		`the egress mode is "sometimes", want public, private, any`,
-		`the egress allow list has "10.1.2.3/8", want the network 10.0.0.0/8 or the address 10.1.2.3`,
-		`the egress deny list has "*"`,
+		`$ALMANAC_EGRESS: the egress mode is "sometimes", want public, private, any`,
+		`--egress-allow: the egress allow list has "10.1.2.3/8", want the network 10.0.0.0/8 or the address 10.1.2.3`,
+		`--egress-deny: the egress deny list has "*"`,
 		"--ca-file: open nowhere.pem",
 		`--oauth-authority is "nope"`,
 		"--storage-queue-endpoint: ",

@@ -75,30 +75,39 @@ func (s *settings) outbound(allow string, exposed func() bool) func() *outbound 
 	var senders *activities.Senders
 	s.checks = append(s.checks, func() (err error) {
 		var errs []error
-		if exposed != nil && exposed() && !s.given("egress-allow", "ALMANAC_EGRESS_ALLOW") {
+		if exposed != nil && exposed() && !s.given("egress-allow") {
 			*allowed = ""
 		}
 		if o.Guard, err = egress.Parse(*mode, words(*allowed), words(*denied)); err != nil {
-			errs = append(errs, err)
+			errs = append(errs, s.blameEgress(*mode, words(*allowed), words(*denied)))
 		}
 		if o.RootCAs, err = rootCAs(*authorities); err != nil {
-			errs = append(errs, fmt.Errorf("--ca-file: %w", err))
+			errs = append(errs, s.blame("ca-file", err))
 		}
 		if u, err := url.Parse(o.Authority); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			errs = append(errs, fmt.Errorf("--oauth-authority is %q, want an address such as %s", o.Authority, activities.DefaultAuthority))
+			errs = append(errs, fmt.Errorf("%s is %q, want an address such as %s", s.source("oauth-authority"), o.Authority, activities.DefaultAuthority))
 		}
 		if !strings.Contains(o.BusHost, "{namespace}") {
-			errs = append(errs, fmt.Errorf("--service-bus-host is %q, want a host name with {namespace} in it, such as %s", o.BusHost, activities.DefaultServiceBusHost))
+			errs = append(errs, fmt.Errorf("%s is %q, want a host name with {namespace} in it, such as %s", s.source("service-bus-host"), o.BusHost, activities.DefaultServiceBusHost))
 		}
 		if o.BusEndpoint != "" {
-			errs = append(errs, checkAddress("service-bus-endpoint", o.BusEndpoint, "127.0.0.1:5671"))
+			errs = append(errs, checkAddress(s.source("service-bus-endpoint"), o.BusEndpoint, "127.0.0.1:5671"))
 		}
 		if senders, err = activities.NewSenders(o); err != nil {
-			errs = append(errs, fmt.Errorf("--storage-queue-endpoint: %w", err)) // which nothing else checks
+			errs = append(errs, s.blame("storage-queue-endpoint", err)) // which nothing else checks
 		}
 		return errors.Join(errs...)
 	})
 	return func() *outbound { return &outbound{senders, o.Guard} }
+}
+
+// blameEgress returns what is wrong with the egress rules, each mistake with the
+// setting that it is in.
+func (s *settings) blameEgress(mode string, allow, deny []string) error {
+	_, inMode := egress.Parse(mode, nil, nil)
+	_, inAllow := egress.Parse(egress.ModeAny, allow, nil)
+	_, inDeny := egress.Parse(egress.ModeAny, nil, deny)
+	return errors.Join(s.blame("egress", inMode), s.blame("egress-allow", inAllow), s.blame("egress-deny", inDeny))
 }
 
 // rootCAs returns the system's certificate authorities and those of a PEM file;

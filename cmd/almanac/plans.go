@@ -30,11 +30,11 @@ func (s *settings) plans() func() *job.Limits {
 		}
 		text, err := os.ReadFile(*value)
 		if err != nil {
-			return fmt.Errorf("--plans is neither %s nor %s nor a file that can be read: %w", plansAzure, plansUnlimited, err)
+			return fmt.Errorf("%s is neither %s nor %s nor a file that can be read: %w", s.source("plans"), plansAzure, plansUnlimited, err)
 		}
 		plans, err := job.ParsePlans(text)
 		if err != nil {
-			return fmt.Errorf("--plans: %s: %w", *value, err)
+			return s.blame("plans", fmt.Errorf("%s: %w", *value, err))
 		}
 		limits.Plans = plans
 		return nil

@@ -23,7 +23,8 @@ func newPreview() *cobra.Command {
 		Use:   "preview [--now T] [--take N] FILE|-",
 		Short: "Show when a job would run",
 		Long: `Print the next occurrences of a job definition, one RFC 3339 line each, as if
-it were created now.
+it were created now. The definition is checked as the API checks a new job; it may
+lack its action. The plan of a collection and the egress rules are not checked.
 
 With --batch, read JSON lines {"id","now","take","properties":{"startTime",
 "recurrence"}} from FILE or standard input, and write a line of JSON for each,
@@ -45,6 +46,11 @@ in order: {"id","occurrences","done"}, where done says that nothing follows, or
 				return fmt.Errorf("--now is %q, want RFC 3339 such as 2026-01-31T08:00:00Z", *now)
 			}
 		}
+		for _, name := range []string{"now", "take"} {
+			if *batch && cmd.Flags().Changed(name) {
+				return fmt.Errorf("--%s cannot be combined with --batch: give each line its own %q", name, name)
+			}
+		}
 		if cmd.Flags().Changed("take") && (*take < 1 || *take > 1000) {
 			return fmt.Errorf("--take is %d, want 1 to 1000", *take)
 		}
@@ -56,7 +62,21 @@ in order: {"id","occurrences","done"}, where done says that nothing follows, or
 		if *batch {
 			return previewBatch(in, cmd.OutOrStdout(), at)
 		}
-		return previewOne(in, cmd.OutOrStdout(), at, *take)
+		body, err := io.ReadAll(io.LimitReader(in, maxLine))
+		if err != nil {
+			return err
+		}
+		p, err := job.ParsePreview(body, at)
+		if err != nil {
+			return err
+		}
+		if *now != "" && !p.Now.Equal(at) {
+			return errors.New(`--now cannot be combined with a file that has its own "now": leave out one of them`)
+		}
+		if *take != 0 {
+			p.Take = *take
+		}
+		return previewOne(cmd.OutOrStdout(), p)
 	}
 	return cmd
 }
@@ -72,18 +92,7 @@ func open(stdin io.Reader, args []string, batch bool) (io.ReadCloser, error) {
 	return os.Open(args[0])
 }
 
-func previewOne(in io.Reader, out io.Writer, now time.Time, take int) error {
-	body, err := io.ReadAll(io.LimitReader(in, maxLine))
-	if err != nil {
-		return err
-	}
-	p, err := job.ParsePreview(body, job.PreviewOptions{Now: now})
-	if err != nil {
-		return err
-	}
-	if take != 0 {
-		p.Take = take
-	}
+func previewOne(out io.Writer, p job.Preview) error {
 	result := p.Run()
 	for _, t := range result.Occurrences {
 		fmt.Fprintln(out, t.UTC().Format(time.RFC3339))

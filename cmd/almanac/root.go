@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -43,8 +45,45 @@ TEMPORAL_TLS_*, TEMPORAL_PROFILE.`,
 		Version:       buildVersion(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
 	}
-	root.AddCommand(newDev(lookup), newAPI(lookup), newWorker(lookup), newCodec(lookup), newPreview())
+	root.AddCommand(newDev(lookup), newAPI(lookup), newWorker(lookup), newCodec(lookup), newPreview(), newVersion())
 	return root
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, as --version does",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s version %s\n", cmd.Root().Name(), cmd.Root().Version)
+			return err
+		},
+	}
+}
+
+// refuseUnknownTopics makes errors of what cobra's own commands answer with help
+// and success: `help bogus` and `completion bogus`. The outputs have to be set before.
+func refuseUnknownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				_, _, err := root.Find(args)
+				return err
+			}
+		case "completion":
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // what does nothing is never asked for its Args
+		}
+	}
+}
+
+// explain says where the commands are listed, if err is that one is unknown.
+func explain(err error) error {
+	if err == nil || !strings.HasPrefix(err.Error(), "unknown command ") {
+		return err
+	}
+	return fmt.Errorf("%s\n\nRun \"almanac help\" for the list of commands", strings.TrimSpace(err.Error()))
 }

@@ -38,12 +38,47 @@ func (s *settings) into(value *string, name, variable, def, usage string) {
 		def = v
 	}
 	s.flags.StringVar(value, name, def, fmt.Sprintf("%s [$%s]", usage, variable))
+	s.remember(name, variable)
+}
+
+// variableOf is the annotation of a flag that holds the name of its variable.
+const variableOf = "variable"
+
+func (s *settings) remember(name, variable string) {
+	_ = s.flags.SetAnnotation(name, variableOf, []string{variable}) // it fails for flags that are not defined
+}
+
+// variable returns the name of a setting's variable and its value; "" where it is
+// not set.
+func (s *settings) variable(name string) (variable, value string) {
+	variable = s.flags.Lookup(name).Annotations[variableOf][0]
+	value, _ = s.lookup(variable)
+	return variable, value
+}
+
+// source returns where the value of a setting came from, for errors about it:
+// its variable, if that is set and its flag is not, and its flag otherwise.
+func (s *settings) source(name string) string {
+	if variable, value := s.variable(name); value != "" && !s.flags.Changed(name) {
+		return "$" + variable
+	}
+	return "--" + name
+}
+
+// blame adds to an error about a setting's value where the value came from. It
+// returns nil for nil.
+func (s *settings) blame(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", s.source(name), err)
 }
 
 // address defines the address of a listener, host:port; port 0 means a free one.
 func (s *settings) address(name, variable, def, usage string) *string {
+	example := def
 	value := s.text(name, variable, def, usage)
-	s.checks = append(s.checks, func() error { return checkAddress(name, *value, def) })
+	s.checks = append(s.checks, func() error { return checkAddress(s.source(name), *value, example) })
 	return value
 }
 
@@ -59,18 +94,19 @@ func (s *settings) optionalAddress(name, variable, def, usage string) *string {
 		if *value == "" {
 			return nil
 		}
-		return checkAddress(name, *value, cmp.Or(example, "127.0.0.1:0"))
+		return checkAddress(s.source(name), *value, cmp.Or(example, "127.0.0.1:0"))
 	})
 	return value
 }
 
-func checkAddress(name, value, example string) error {
+// checkAddress checks the address of a listener, which came from source.
+func checkAddress(source, value, example string) error {
 	_, port, err := net.SplitHostPort(value)
 	if err == nil {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return fmt.Errorf("--%s is %q, want host:port such as %s", name, value, example)
+		return fmt.Errorf("%s is %q, want host:port such as %s", source, value, example)
 	}
 	return nil
 }
@@ -82,7 +118,7 @@ func (s *settings) choice(name, variable, def, usage string, words ...string) *s
 		if slices.Contains(words, *value) {
 			return nil
 		}
-		return fmt.Errorf("--%s is %q, want one of %q", name, *value, words)
+		return fmt.Errorf("%s is %q, want one of %q", s.source(name), *value, words)
 	})
 	return value
 }
@@ -102,7 +138,7 @@ func (s *settings) durationFrom(wanted string, least time.Duration, name, variab
 	value := new(time.Duration)
 	s.checks = append(s.checks, func() (err error) {
 		if *value, err = time.ParseDuration(*text); err != nil || *value < least || *value > most {
-			return fmt.Errorf("--%s is %q, want a duration of %s and at most %s, such as %s", name, *text, wanted, most, def)
+			return fmt.Errorf("%s is %q, want a duration of %s and at most %s, such as %s", s.source(name), *text, wanted, most, def)
 		}
 		return nil
 	})
@@ -115,7 +151,7 @@ func (s *settings) count(name, variable string, def int, usage string) *int {
 	value := new(int)
 	s.checks = append(s.checks, func() (err error) {
 		if *value, err = strconv.Atoi(*text); err != nil || *value < 1 {
-			return fmt.Errorf("--%s is %q, want a number of at least 1, such as %d", name, *text, def)
+			return fmt.Errorf("%s is %q, want a number of at least 1, such as %d", s.source(name), *text, def)
 		}
 		return nil
 	})
@@ -125,6 +161,7 @@ func (s *settings) count(name, variable string, def int, usage string) *int {
 // boolean defines a setting that is on or off, and off by default.
 func (s *settings) boolean(name, variable, usage string) *bool {
 	value := s.flags.Bool(name, false, fmt.Sprintf("%s [$%s]", usage, variable))
+	s.remember(name, variable)
 	s.checks = append(s.checks, func() (err error) {
 		v, _ := s.lookup(variable)
 		if v == "" || s.flags.Changed(name) {
@@ -139,8 +176,8 @@ func (s *settings) boolean(name, variable, usage string) *bool {
 }
 
 // given reports whether a setting was given, by its flag or its variable.
-func (s *settings) given(name, variable string) bool {
-	v, _ := s.lookup(variable)
+func (s *settings) given(name string) bool {
+	_, v := s.variable(name)
 	return v != "" || s.flags.Changed(name)
 }
 

@@ -28,7 +28,7 @@ func (s *settings) lead() func() activities.Lead {
 		"an action that is due within this time after the one before it ended is dispatched at once, which saves a timer and a workflow task; 0s: none is")
 	s.checks = append(s.checks, func() error {
 		if *most > 0 && *least > *most { // what is no duration is told already
-			return fmt.Errorf("--min-lead is %s, more than --max-lead, which is %s", *least, *most)
+			return fmt.Errorf("%s is %s, more than %s, which is %s", s.source("min-lead"), *least, s.source("max-lead"), *most)
 		}
 		return nil
 	})

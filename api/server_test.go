@@ -122,6 +122,14 @@ func TestPreviewListsOccurrences(t *testing.T) {
 	}
 }
 
+func TestPreviewSaysWhyAJobWouldNeverRun(t *testing.T) {
+	t.Parallel()
+	h := api.New(&fake{}, api.Options{})
+	got := send(h, http.MethodPost, "/previewRecurrence", `{"now":"2026-01-02","properties":{"recurrence":{"frequency":"day","endTime":"2026-01-01"}}}`)
+	require.Equal(t, http.StatusOK, got.status)
+	require.Equal(t, `{"occurrences":[],"done":true,"notes":["The job would never run, because its endTime, 2026-01-01T00:00:00Z, is past. It would be accepted, and be completed at once."]}`, got.body)
+}
+
 func TestPreviewOfABadRecurrenceNamesItsFields(t *testing.T) {
 	t.Parallel()
 	h := api.New(&fake{}, api.Options{})

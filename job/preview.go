@@ -26,7 +26,7 @@ type PreviewResult struct {
 	ID          json.RawMessage
 	Occurrences []time.Time // in whole seconds
 	Done        bool        // there is none after those listed
-	Notes       []string    // sentences: what may surprise about the occurrences, such as why there is none
+	Notes       []string    // sentences about what may surprise: why the job runs at once, or never
 	Error       *ErrorBody
 }
 
@@ -104,8 +104,49 @@ func (p Preview) Run() PreviewResult {
 		}
 		r.Occurrences = append(r.Occurrences, t)
 	}
+	r.Notes = p.notes(len(r.Occurrences) == 0)
 	return r
 }
+
+// notes says what may surprise in the answer. never says that there are no occurrences.
+func (p Preview) notes(never bool) []string {
+	d := p.Definition
+	switch {
+	case never:
+		return []string{"The job would never run, because its endTime, " + p.late() + ". It would be accepted, and be completed at once."}
+	case d.State == StateDisabled:
+		return []string{"The state is disabled: nothing runs until the job is enabled."}
+	case d.StartTime == nil && d.Recurrence != nil:
+		return []string{"The first occurrence is the creation of the job itself, because startTime is absent. Give a startTime to begin at another time."}
+	case d.StartTime == nil:
+		return []string{"The job runs once, as soon as it is created, because startTime is absent."}
+	case d.Recurrence == nil && d.StartTime.Before(p.Now.Truncate(time.Second)):
+		return []string{"The job runs once, as soon as it is created, because its startTime, " + instant(d.StartTime.Time) + ", is past."}
+	}
+	return nil
+}
+
+// late says of the endTime of a job that never runs what it comes too early for.
+func (p Preview) late() string {
+	d, endless := p.Definition, *p.Definition.Recurrence
+	end := endless.EndTime.Time
+	switch {
+	case end.Before(p.Now.Truncate(time.Second)):
+		return instant(end) + ", is past"
+	case d.StartTime != nil && end.Before(d.StartTime.Time):
+		return instant(end) + ", is before its startTime, " + instant(d.StartTime.Time)
+	}
+	endless.EndTime = nil
+	d.Recurrence = &endless
+	if plan, err := d.Plan(p.Now, p.Now); err == nil {
+		if first, ok := plan.First(); ok {
+			return instant(end) + ", is before the first occurrence, " + instant(first)
+		}
+	}
+	return instant(end) + ", is before the first occurrence"
+}
+
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // Failed returns the answer that err is why there is no other.
 func (p Preview) Failed(err error) PreviewResult {
@@ -116,8 +157,8 @@ func (p Preview) Failed(err error) PreviewResult {
 	return PreviewResult{ID: p.ID, Error: new(e.Body())}
 }
 
-// MarshalJSON writes the id, if there is one, with occurrences, done and notes,
-// if there are any, or with error.
+// MarshalJSON writes the id, if there is one, with occurrences, done and the
+// notes, if there are any, or with error.
 func (r PreviewResult) MarshalJSON() ([]byte, error) {
 	if r.Error != nil {
 		return plainJSON(struct {

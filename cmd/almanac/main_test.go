@@ -33,7 +33,48 @@ func TestPreviewPrintsOccurrences(t *testing.T) {
 	t.Parallel()
 	out, err := almanac(t, "", nil, "preview", "--now", "2026-01-01T00:00:00Z", "--take", "3", "../../examples/last-friday.json")
 	require.NoError(t, err)
-	require.Equal(t, "2026-01-30T16:15:00Z\n2026-02-27T16:15:00Z\n2026-03-27T16:15:00Z\n", out)
+	require.Equal(t, "Fri 2026-01-30 17:15:00 +01:00 Europe/Stockholm  2026-01-30T16:15:00Z\n"+
+		"Fri 2026-02-27 17:15:00 +01:00 Europe/Stockholm  2026-02-27T16:15:00Z\n"+
+		"Fri 2026-03-27 17:15:00 +01:00 Europe/Stockholm  2026-03-27T16:15:00Z\n", out)
+}
+
+func TestPreviewShowsTheTimesOfTheZoneThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	const question = `{"now":"2026-01-01","take":1,"startTime":"2026-07-03T23:00:00Z","recurrence":{"frequency":"day"}}`
+	for zone, want := range map[string]string{
+		"UTC":                     "Fri 2026-07-03 23:00:00 +00:00 UTC  2026-07-03T23:00:00Z\n",
+		"W. Europe Standard Time": "Sat 2026-07-04 01:00:00 +02:00 Europe/Berlin  2026-07-03T23:00:00Z\n",
+	} {
+		out, err := almanac(t, question, nil, "preview", "--tz", zone, "-")
+		require.NoError(t, err)
+		require.Equal(t, want, out)
+	}
+	out, err := almanac(t, question, nil, "preview", "-")
+	require.NoError(t, err)
+	require.Equal(t, "Fri 2026-07-03 23:00:00 +00:00 UTC  2026-07-03T23:00:00Z\n", out, "a recurrence without a zone is in UTC")
+}
+
+func TestPreviewAnswersProgramsInJSON(t *testing.T) {
+	t.Parallel()
+	out, err := almanac(t, `{"now":"2026-01-01","startTime":"2025-01-01"}`, nil, "preview", "-o", "json", "-")
+	require.NoError(t, err)
+	require.Equal(t, `{"occurrences":["2026-01-01T00:00:00Z"],"done":true,"notes":["The job runs once, as soon as it is created, because its startTime, 2025-01-01T00:00:00Z, is past."]}`+"\n", out)
+	out, err = almanac(t, `{"now":"2026-01-01","recurrence":{"frequency":"day","endTime":"2025-01-01"}}`, nil, "preview", "-o", "json", "-")
+	require.ErrorContains(t, err, "is past")
+	require.Contains(t, out, `{"occurrences":[],"done":true,"notes":["The job would never run`)
+	out, err = almanac(t, `{"take":0}`, nil, "preview", "-o", "json", "-")
+	require.ErrorContains(t, err, "take is 0")
+	require.Contains(t, out, `{"error":{"code":"BadRequest"`)
+}
+
+func TestPreviewNotesThatAJobRunsAtOnceBesideTheTimes(t *testing.T) {
+	t.Parallel()
+	var out, notes strings.Builder
+	err := run(t.Context(), []string{"preview", "--take", "1", "--now", "2026-01-01T00:00:00Z", "-"}, func(string) (string, bool) { return "", false },
+		strings.NewReader(`{"recurrence":{"frequency":"day"}}`), &out, &notes)
+	require.NoError(t, err)
+	require.Equal(t, "Thu 2026-01-01 00:00:00 +00:00 UTC  2026-01-01T00:00:00Z\n", out.String())
+	require.Equal(t, "Note: The first occurrence is the creation of the job itself, because startTime is absent. Give a startTime to begin at another time.\n", notes.String())
 }
 
 func TestEveryExampleWouldRun(t *testing.T) {
@@ -59,6 +100,10 @@ func TestPreviewSaysWhatIsWrong(t *testing.T) {
 		{"a file that is not there", "", "nowhere.json", []string{"nowhere.json"}},
 		{"a bad time", "{}", "--now is", []string{"--now", "today", "-"}},
 		{"a bad number", "{}", "--take is 0", []string{"--take", "0", "-"}},
+		{"a bad zone", "{}", "--tz: unknown time zone", []string{"--tz", "Europe/Stokholm", "-"}},
+		{"a bad shape", "{}", `--output is "xml"`, []string{"-o", "xml", "-"}},
+		{"a zone for JSON", "{}", "--tz cannot be combined", []string{"-o", "json", "--tz", "UTC", "-"}},
+		{"a shape for a batch", "{}", "--output cannot be combined with --batch", []string{"-o", "text", "--batch"}},
 		{"a bad action", `{"properties":{"action":{"type":"Htp"}}}`, `properties.action.type is "Htp"`, []string{"-"}},
 		{"two times of creation", `{"now":"2026-01-01"}`, `its own "now"`, []string{"--now", "2026-01-02T00:00:00Z", "-"}},
 		{"a number for a batch", "{}", "--take cannot be combined with --batch", []string{"--batch", "--take", "3"}},

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"almanac/job"
+	"almanac/recurrence"
 )
 
 // maxLine bounds a line of a batch, in bytes.
@@ -20,65 +22,113 @@ const maxLine = 1 << 20
 
 func newPreview() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "preview [--now T] [--take N] FILE|-",
+		Use:   "preview FILE|-",
 		Short: "Show when a job would run",
-		Long: `Print the next occurrences of a job definition, one RFC 3339 line each, as if
-it were created now. The definition is checked as the API checks a new job; it may
-lack its action. The plan of a collection and the egress rules are not checked.
+		Long: `Print the next occurrences of a job definition, as if it were created now: a
+line for each, with the weekday and the time in the zone of the recurrence (or of
+--tz), and last the time in UTC. The definition is checked as the API checks a new
+job; it may lack its action. The plan of a collection and the egress rules are not
+checked.
 
-With --batch, read JSON lines {"id","now","take","properties":{"startTime",
-"recurrence"}} from FILE or standard input, and write a line of JSON for each,
-in order: {"id","occurrences","done"}, where done says that nothing follows, or
+Without a startTime the first occurrence is the creation of the job itself. A job
+that runs once and whose startTime is past runs at once. Notes on standard error
+say so. The exit code is 1 if the definition is refused, or the job would never
+run, because its endTime is past or before the first occurrence.
+
+With -o json, print the answer of POST /previewRecurrence as a line of JSON:
+{"occurrences","done","notes"}, where occurrences are in UTC, done says that
+nothing follows, and notes is absent if there are none; or {"error"}.
+
+With --batch, read JSON lines {"id","now","take","properties"} from FILE or standard
+input, and write a line of JSON for each, in order: {"id","occurrences","done"} or
 {"id","error"}. A line that is refused does not stop the rest.`,
 		Example: `  almanac preview examples/last-friday.json
-  almanac preview --now 2026-01-01T00:00:00Z --take 3 job.json
+  almanac preview --tz America/New_York examples/last-friday.json
+  almanac preview --now 2026-01-01T00:00:00Z --take 3 -o json job.json
   almanac preview --batch < cases.jsonl`,
 		Args: cobra.MaximumNArgs(1),
 	}
-	now := cmd.Flags().String("now", "", "the time of creation, RFC 3339 (default: now)")
-	take := cmd.Flags().Int("take", 0, "how many occurrences to show, 1 to 1000 (default: the file's \"take\", or 10)")
-	batch := cmd.Flags().Bool("batch", false, "read and write JSON lines")
+	var f previewFlags
+	cmd.Flags().StringVar(&f.now, "now", "", "the time of creation, RFC 3339 (default: the file's \"now\", or now)")
+	cmd.Flags().IntVar(&f.take, "take", 0, "how many occurrences to show, 1 to 1000 (default: the file's \"take\", or 10)")
+	cmd.Flags().StringVar(&f.zone, "tz", "", "time zone to show times in, such as Europe/Stockholm (default: the recurrence's timeZone, or UTC)")
+	cmd.Flags().StringVarP(&f.output, "output", "o", outputText, "text or json")
+	cmd.Flags().BoolVar(&f.batch, "batch", false, "read and write JSON lines")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		at := time.Now()
-		if *now != "" {
-			var err error
-			if at, err = time.Parse(time.RFC3339, *now); err != nil {
-				return fmt.Errorf("--now is %q, want RFC 3339 such as 2026-01-31T08:00:00Z", *now)
-			}
+		o, err := f.options(cmd.Flags().Changed)
+		if err != nil {
+			return err
 		}
-		for _, name := range []string{"now", "take"} {
-			if *batch && cmd.Flags().Changed(name) {
-				return fmt.Errorf("--%s cannot be combined with --batch: give each line its own %q", name, name)
-			}
-		}
-		if cmd.Flags().Changed("take") && (*take < 1 || *take > 1000) {
-			return fmt.Errorf("--take is %d, want 1 to 1000", *take)
-		}
-		in, err := open(cmd.InOrStdin(), args, *batch)
+		in, err := open(cmd.InOrStdin(), args, f.batch)
 		if err != nil {
 			return err
 		}
 		defer in.Close()
-		if *batch {
-			return previewBatch(in, cmd.OutOrStdout(), at)
+		if f.batch {
+			return previewBatch(in, cmd.OutOrStdout(), o.now)
 		}
-		body, err := io.ReadAll(io.LimitReader(in, maxLine))
-		if err != nil {
-			return err
-		}
-		p, err := job.ParsePreview(body, at)
-		if err != nil {
-			return err
-		}
-		if *now != "" && !p.Now.Equal(at) {
-			return errors.New(`--now cannot be combined with a file that has its own "now": leave out one of them`)
-		}
-		if *take != 0 {
-			p.Take = *take
-		}
-		return previewOne(cmd.OutOrStdout(), p)
+		return previewFile(cmd, in, o)
 	}
 	return cmd
+}
+
+// The shapes of what preview prints.
+const (
+	outputText = "text"
+	outputJSON = "json"
+)
+
+// previewFlags are the flags of preview, as they were given.
+type previewFlags struct {
+	now, zone, output string
+	take              int
+	batch             bool
+}
+
+// previewOptions are what the flags ask for.
+type previewOptions struct {
+	now   time.Time
+	fixed bool           // now was given, and the file may not have another
+	take  int            // 0: as the file says
+	zone  *time.Location // nil: that of the recurrence
+	json  bool
+}
+
+// options returns what the flags ask for, or everything that is wrong with them.
+func (f *previewFlags) options(changed func(flag string) bool) (previewOptions, error) {
+	o := previewOptions{now: time.Now(), fixed: changed("now"), take: f.take, json: f.output == outputJSON}
+	var errs []error
+	for _, name := range []string{"now", "take"} {
+		if f.batch && changed(name) {
+			errs = append(errs, fmt.Errorf("--%s cannot be combined with --batch: give each line its own %q", name, name))
+		}
+	}
+	for _, name := range []string{"tz", "output"} {
+		if f.batch && changed(name) {
+			errs = append(errs, fmt.Errorf("--%s cannot be combined with --batch, which writes JSON lines in UTC", name))
+		}
+	}
+	var err error
+	if o.fixed {
+		if o.now, err = time.Parse(time.RFC3339, f.now); err != nil {
+			errs = append(errs, fmt.Errorf("--now is %q, want RFC 3339 such as 2026-01-31T08:00:00Z", f.now))
+		}
+	}
+	if changed("take") && (f.take < 1 || f.take > 1000) {
+		errs = append(errs, fmt.Errorf("--take is %d, want 1 to 1000", f.take))
+	}
+	if changed("tz") {
+		if o.zone, err = recurrence.LoadLocation(f.zone); err != nil {
+			errs = append(errs, fmt.Errorf("--tz: %w", err))
+		}
+		if o.json {
+			errs = append(errs, errors.New("--tz cannot be combined with --output json, whose times are in UTC"))
+		}
+	}
+	if f.output != outputText && f.output != outputJSON {
+		errs = append(errs, fmt.Errorf("--output is %q, want %s or %s", f.output, outputText, outputJSON))
+	}
+	return o, errors.Join(errs...)
 }
 
 // open opens the file that was named, or standard input.
@@ -92,15 +142,78 @@ func open(stdin io.Reader, args []string, batch bool) (io.ReadCloser, error) {
 	return os.Open(args[0])
 }
 
-func previewOne(out io.Writer, p job.Preview) error {
-	result := p.Run()
-	for _, t := range result.Occurrences {
-		fmt.Fprintln(out, t.UTC().Format(time.RFC3339))
+// previewFile answers the one question in a file.
+func previewFile(cmd *cobra.Command, in io.Reader, o previewOptions) error {
+	body, err := io.ReadAll(io.LimitReader(in, maxLine))
+	if err != nil {
+		return err
 	}
-	for _, note := range result.Notes {
-		fmt.Fprintln(out, note)
+	p, err := job.ParsePreview(body, o.now)
+	if err != nil {
+		if o.json {
+			err = errors.Join(err, writeJSON(cmd.OutOrStdout(), p.Failed(err)))
+		}
+		return err
+	}
+	if o.fixed && !p.Now.Equal(o.now) {
+		return errors.New(`--now cannot be combined with a file that has its own "now": leave out one of them`)
+	}
+	if o.take != 0 {
+		p.Take = o.take
+	}
+	return previewOne(cmd, p, o)
+}
+
+// previewOne prints one answer. The error is that the job would never run.
+func previewOne(cmd *cobra.Command, p job.Preview, o previewOptions) error {
+	result := p.Run()
+	if o.json {
+		if err := writeJSON(cmd.OutOrStdout(), result); err != nil {
+			return err
+		}
+	} else if err := printOccurrences(cmd.OutOrStdout(), result.Occurrences, o.zoneOf(p.Definition)); err != nil {
+		return err
+	}
+	switch {
+	case result.Error != nil:
+		return errors.New(result.Error.Message)
+	case len(result.Occurrences) == 0:
+		return errors.New(strings.Join(result.Notes, " "))
+	case !o.json:
+		for _, note := range result.Notes {
+			fmt.Fprintln(cmd.ErrOrStderr(), "Note:", note)
+		}
 	}
 	return nil
+}
+
+// zoneOf returns the zone to show a job's times in.
+func (o previewOptions) zoneOf(d job.Definition) *time.Location {
+	if o.zone != nil {
+		return o.zone
+	}
+	if d.Recurrence != nil && d.Recurrence.TimeZone != "" {
+		if zone, err := recurrence.LoadLocation(d.Recurrence.TimeZone); err == nil { // as it was when the definition was checked
+			return zone
+		}
+	}
+	return time.UTC
+}
+
+// printOccurrences prints a line for each time: as the clocks of the zone show
+// it, and in UTC.
+func printOccurrences(out io.Writer, times []time.Time, zone *time.Location) error {
+	w := bufio.NewWriter(out)
+	for _, t := range times {
+		fmt.Fprintf(w, "%s %s  %s\n", t.In(zone).Format("Mon 2006-01-02 15:04:05 -07:00"), zone, t.UTC().Format(time.RFC3339))
+	}
+	return w.Flush()
+}
+
+func writeJSON(out io.Writer, result job.PreviewResult) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(result)
 }
 
 func previewBatch(in io.Reader, out io.Writer, now time.Time) error {
@@ -133,10 +246,13 @@ func previewBatch(in io.Reader, out io.Writer, now time.Time) error {
 	}
 }
 
+// previewLine answers without notes, which are for people.
 func previewLine(line []byte, now time.Time) job.PreviewResult {
 	p, err := job.ParsePreview(line, job.PreviewOptions{Now: now})
 	if err != nil {
 		return p.Failed(err)
 	}
-	return p.Run()
+	result := p.Run()
+	result.Notes = nil
+	return result
 }

@@ -89,6 +89,25 @@ func TestEveryExampleWouldRun(t *testing.T) {
 	}
 }
 
+func TestAnExampleWithTimesOfDayRunsAtNoOtherTime(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../examples/*.json")
+	require.NoError(t, err)
+	scheduled := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		created := time.Date(2026, 11, 21, 3, 4, 5, 0, time.UTC) // a time of day that no example has
+		p, err := job.ParsePreview(text, created)
+		require.NoError(t, err, file)
+		if r := p.Definition.Recurrence; r != nil && r.Schedule != nil {
+			require.NotContains(t, p.Run().Occurrences, created, "%s runs when it is created: give it a startTime", file)
+			scheduled++
+		}
+	}
+	require.Positive(t, scheduled)
+}
+
 func TestPreviewSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -7,6 +7,9 @@ import (
 	_ "time/tzdata" // machines without time zone files, such as minimal containers
 )
 
+// Locations returns the names of the IANA database that [LoadLocation] takes, sorted.
+func Locations() []string { return slices.Clone(ianaZones[:]) }
+
 // LoadLocation returns the time zone of that name: a name of the IANA database,
 // such as Europe/Stockholm, or of Windows, such as W. Europe Standard Time, which
 // stands for the IANA zone that Unicode's CLDR gives it for the world. Names

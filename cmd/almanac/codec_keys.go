@@ -14,7 +14,7 @@ const keysVariable = "ALMANAC_ENCRYPTION_KEYS"
 // encryption defines where the keys are that payloads are encrypted with, and
 // returns what they are: nil for none. That may be called after check.
 func (s *settings) encryption() func() *codec.KeyRing {
-	file := s.text("encryption-keys-file", keysVariable+"_FILE", "",
+	file := s.file("encryption-keys-file", keysVariable+"_FILE", "",
 		"file of the keys that encrypt what Temporal stores, a line id:key for each; the first encrypts, all decrypt. $"+
 			keysVariable+" may hold the keys themselves, separated by commas")
 	var keys *codec.KeyRing

@@ -58,7 +58,7 @@ take --unauthenticated, and jobs may not call this machine then, unless
 		Args:    cobra.NoArgs,
 	}
 	s := &settings{flags: cmd.Flags(), lookup: lookup}
-	data := s.text("data", "ALMANAC_DATA", "./almanac-data", "directory of the database")
+	data := s.directory("data", "ALMANAC_DATA", "./almanac-data", "directory of the database")
 	api := s.address("listen", "ALMANAC_LISTEN", "127.0.0.1:8080", "address of the API; port 0 picks a free one")
 	temporal := s.address("temporal-listen", "ALMANAC_TEMPORAL_LISTEN", "127.0.0.1:7233", "address of Temporal, for the temporal CLI and other clients")
 	ui := s.optionalAddress("ui-listen", "ALMANAC_UI_LISTEN", "127.0.0.1:8233", "address of the Temporal Web UI; empty: none")

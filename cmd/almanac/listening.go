@@ -76,7 +76,7 @@ func (s *settings) hosts(public func() *url.URL, addresses ...*string) func() *w
 // publicURL defines where callers reach the API, and returns it: nil where they
 // reach it as it listens. It may be called after check.
 func (s *settings) publicURL() func() *url.URL {
-	text := s.text("public-url", "ALMANAC_PUBLIC_URL", "",
+	text := s.typed("URL", "public-url", "ALMANAC_PUBLIC_URL", "",
 		"where callers reach the API if a proxy stands before it, such as https://jobs.example.com; links in answers begin with it")
 	var public *url.URL
 	s.checks = append(s.checks, func() error {

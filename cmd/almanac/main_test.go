@@ -234,6 +234,40 @@ func TestHelpIsPrintedForWhoAsksForIt(t *testing.T) {
 	}
 }
 
+func TestTheShellIsOfferedTheValuesOfFlags(t *testing.T) {
+	t.Parallel()
+	const nothing, files, directories = ":4\n", ":0\n", ":16\n" // cobra's directives; 8 filters files by their ending
+	for _, tt := range []struct{ args, want string }{
+		{"api --log-level", "debug\ninfo\nwarn\nerror\n" + nothing},
+		{"api --egress", "public\nprivate\nany\n" + nothing},
+		{"worker --max-lead", nothing},
+		{"worker --ca-file", files},
+		{"api --plans", files},
+		{"api --listen", nothing},
+		{"dev --data", directories},
+		{"api", nothing},
+		{"preview -o", "text\njson\n" + nothing},
+		{"preview", "json\njsonl\n:8\n"},
+		{"codec generate-key", nothing},
+	} {
+		out, err := almanac(t, "", nil, append(append([]string{"__complete"}, strings.Fields(tt.args)...), "")...)
+		require.NoError(t, err)
+		require.Equal(t, tt.want, out, tt.args)
+	}
+	out, err := almanac(t, "", nil, "__complete", "preview", "--tz", "Europe/Stock")
+	require.NoError(t, err)
+	require.Contains(t, out, "Europe/Stockholm\n")
+}
+
+func TestHelpSaysWhatKindOfValueAFlagTakes(t *testing.T) {
+	t.Parallel()
+	out, err := almanac(t, "", map[string]string{"ALMANAC_MAX_LEAD": "7s"}, "worker", "--help")
+	require.NoError(t, err)
+	for _, want := range []string{"--max-lead duration", "--max-cached-workflows int", "--ca-file file", "[$ALMANAC_MAX_LEAD] (default 7s)"} {
+		require.Contains(t, out, want)
+	}
+}
+
 func TestBatchGoesOnAfterALineThatIsMuchTooLong(t *testing.T) {
 	t.Parallel()
 	long := `{"id":"` + strings.Repeat("x", 3*maxLine) + `"}`

@@ -59,10 +59,11 @@ func (s *settings) outbound(allow string, exposed func() bool) func() *outbound 
 	mode := s.text("egress", "ALMANAC_EGRESS", egress.ModePrivate,
 		"which addresses actions may connect to: public, those on the internet; private, those and private networks, but not this machine, "+
 			"link-local addresses and cloud metadata; any")
+	s.offer("egress", egress.ModePublic, egress.ModePrivate, egress.ModeAny)
 	allowed := s.text("egress-allow", "ALMANAC_EGRESS_ALLOW", allow,
 		"addresses and networks to allow on top, and names that may lead to private addresses, such as 127.0.0.1,169.254.7.0/24,*.example.com")
 	denied := s.text("egress-deny", "ALMANAC_EGRESS_DENY", "", "addresses, networks and names to refuse whatever else is allowed; host:port for one port of a host, such as another process of Almanac")
-	authorities := s.text("ca-file", "ALMANAC_CA_FILE", "", "PEM file of certificate authorities to trust besides the system's")
+	authorities := s.file("ca-file", "ALMANAC_CA_FILE", "", "PEM file of certificate authorities to trust besides the system's")
 	o := activities.Outbound{Version: buildVersion()}
 	s.into(&o.Authority, "oauth-authority", "ALMANAC_OAUTH_AUTHORITY", activities.DefaultAuthority,
 		"where ActiveDirectoryOAuth gets its tokens, less the tenant")

@@ -16,7 +16,7 @@ const (
 // plans defines the limits of the plans, and returns what reads them. It may be
 // called after check.
 func (s *settings) plans() func() *job.Limits {
-	value := s.text("plans", "ALMANAC_PLANS", plansAzure,
+	value := s.file("plans", "ALMANAC_PLANS", plansAzure,
 		"what the plans Free, Standard, P10Premium and P20Premium allow: azure, as Azure Scheduler did; unlimited; or a JSON file "+
 			`such as {"Standard":{"jobs":500,"minRecurrence":"PT5M","collections":1000,"authentication":true}}`)
 	limits := job.DefaultLimits()

@@ -46,7 +46,8 @@ input, and write a line of JSON for each, in order: {"id","occurrences","done"} 
   almanac preview --tz America/New_York examples/last-friday.json
   almanac preview --now 2026-01-01T00:00:00Z --take 3 -o json job.json
   almanac preview --batch < cases.jsonl`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cobra.FixedCompletions([]string{"json", "jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
 	var f previewFlags
 	cmd.Flags().StringVar(&f.now, "now", "", "the time of creation, RFC 3339 (default: the file's \"now\", or now)")
@@ -54,6 +55,9 @@ input, and write a line of JSON for each, in order: {"id","occurrences","done"} 
 	cmd.Flags().StringVar(&f.zone, "tz", "", "time zone to show times in, such as Europe/Stockholm (default: the recurrence's timeZone, or UTC)")
 	cmd.Flags().StringVarP(&f.output, "output", "o", outputText, "text or json")
 	cmd.Flags().BoolVar(&f.batch, "batch", false, "read and write JSON lines")
+	s := &settings{flags: cmd.Flags()}
+	s.offer("tz", recurrence.Locations()...)
+	s.offer("output", outputText, outputJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o, err := f.options(cmd.Flags().Changed)
 		if err != nil {

@@ -47,6 +47,12 @@ TEMPORAL_TLS_*, TEMPORAL_PROFILE.`,
 		SilenceErrors: true,
 	}
 	root.AddCommand(newDev(lookup), newAPI(lookup), newWorker(lookup), newCodec(lookup), newPreview(), newVersion())
+	for _, cmd := range root.Commands() {
+		complete(cmd)
+		for _, inner := range cmd.Commands() {
+			complete(inner)
+		}
+	}
 	return root
 }
 

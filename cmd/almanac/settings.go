@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -27,18 +28,77 @@ type settings struct {
 // text defines a setting. The variable's value, unless it is empty, replaces
 // the default.
 func (s *settings) text(name, variable, def, usage string) *string {
-	value := new(string)
-	s.into(value, name, variable, def, usage)
-	return value
+	return s.typed("string", name, variable, def, usage)
 }
 
 // into defines a setting as text does, and where its value goes.
 func (s *settings) into(value *string, name, variable, def, usage string) {
+	s.typedInto(value, "string", name, variable, def, usage)
+}
+
+// typed defines a setting as text does, whose help says what kind of value it has.
+func (s *settings) typed(kind, name, variable, def, usage string) *string {
+	value := new(string)
+	s.typedInto(value, kind, name, variable, def, usage)
+	return value
+}
+
+func (s *settings) typedInto(value *string, kind, name, variable, def, usage string) {
+	*value = def
 	if v, _ := s.lookup(variable); v != "" {
-		def = v
+		*value = v
 	}
-	s.flags.StringVar(value, name, def, fmt.Sprintf("%s [$%s]", usage, variable))
+	s.flags.Var(typedValue{value, kind}, name, fmt.Sprintf("%s [$%s]", usage, variable))
 	s.remember(name, variable)
+}
+
+// A typedValue is the text of a flag, and what kind of value it is. The text is
+// read when all settings are checked, so that all mistakes are told at once.
+type typedValue struct {
+	text *string
+	kind string // as [pflag.Value] wants it: string, duration, int
+}
+
+func (v typedValue) Set(text string) error { *v.text = text; return nil }
+func (v typedValue) String() string        { return *v.text }
+func (v typedValue) Type() string          { return v.kind }
+
+// file defines a setting that is the path of a file.
+func (s *settings) file(name, variable, def, usage string) *string {
+	value := s.typed("file", name, variable, def, usage)
+	_ = s.flags.SetAnnotation(name, cobra.BashCompFilenameExt, []string{}) // any file
+	return value
+}
+
+// directory defines a setting that is the path of a directory.
+func (s *settings) directory(name, variable, def, usage string) *string {
+	value := s.typed("directory", name, variable, def, usage)
+	_ = s.flags.SetAnnotation(name, cobra.BashCompSubdirsInDir, []string{})
+	return value
+}
+
+// offersOf is the annotation of a flag that holds the words it is completed with.
+const offersOf = "offers"
+
+// offer has the shell complete a setting with some words, and what else it takes
+// is for the user to write.
+func (s *settings) offer(name string, words ...string) {
+	_ = s.flags.SetAnnotation(name, offersOf, words)
+}
+
+// complete has the shell complete each flag of a command with what was offered for
+// it, files and directories where that was said, and nothing otherwise.
+func complete(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		_, isFile := f.Annotations[cobra.BashCompFilenameExt]
+		_, isDirectory := f.Annotations[cobra.BashCompSubdirsInDir]
+		if !isFile && !isDirectory {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(f.Annotations[offersOf], cobra.ShellCompDirectiveNoFileComp))
+		}
+	})
+	if cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
 }
 
 // variableOf is the annotation of a flag that holds the name of its variable.
@@ -77,7 +137,7 @@ func (s *settings) blame(name string, err error) error {
 // address defines the address of a listener, host:port; port 0 means a free one.
 func (s *settings) address(name, variable, def, usage string) *string {
 	example := def
-	value := s.text(name, variable, def, usage)
+	value := s.typed("host:port", name, variable, def, usage)
 	s.checks = append(s.checks, func() error { return checkAddress(s.source(name), *value, example) })
 	return value
 }
@@ -89,7 +149,7 @@ func (s *settings) optionalAddress(name, variable, def, usage string) *string {
 	if v, set := s.lookup(variable); set && v == "" {
 		def = ""
 	}
-	value := s.text(name, variable, def, usage)
+	value := s.typed("host:port", name, variable, def, usage)
 	s.checks = append(s.checks, func() error {
 		if *value == "" {
 			return nil
@@ -114,6 +174,7 @@ func checkAddress(source, value, example string) error {
 // choice defines a setting that is one of some words.
 func (s *settings) choice(name, variable, def, usage string, words ...string) *string {
 	value := s.text(name, variable, def, usage)
+	s.offer(name, words...)
 	s.checks = append(s.checks, func() error {
 		if slices.Contains(words, *value) {
 			return nil
@@ -134,7 +195,7 @@ func (s *settings) durationOrNone(name, variable string, def, most time.Duration
 }
 
 func (s *settings) durationFrom(wanted string, least time.Duration, name, variable string, def, most time.Duration, usage string) *time.Duration {
-	text := s.text(name, variable, def.String(), usage)
+	text := s.typed("duration", name, variable, def.String(), usage)
 	value := new(time.Duration)
 	s.checks = append(s.checks, func() (err error) {
 		if *value, err = time.ParseDuration(*text); err != nil || *value < least || *value > most {
@@ -147,7 +208,7 @@ func (s *settings) durationFrom(wanted string, least time.Duration, name, variab
 
 // count defines a number of things, at least 1.
 func (s *settings) count(name, variable string, def int, usage string) *int {
-	text := s.text(name, variable, strconv.Itoa(def), usage)
+	text := s.typed("int", name, variable, strconv.Itoa(def), usage)
 	value := new(int)
 	s.checks = append(s.checks, func() (err error) {
 		if *value, err = strconv.Atoi(*text); err != nil || *value < 1 {

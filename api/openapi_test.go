@@ -289,7 +289,7 @@ func TestExamplesOfOpenAPIAreAccepted(t *testing.T) {
 		require.NoError(t, err, example)
 	}
 	for _, example := range examples(c.Paths.Value("/previewRecurrence").Post) {
-		p, err := job.ParsePreview([]byte(example), job.PreviewOptions{Now: o.Now})
+		p, err := job.ParsePreview([]byte(example), o.Now)
 		require.NoError(t, err, example)
 		require.NotEmpty(t, p.Run().Occurrences)
 	}

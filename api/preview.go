@@ -15,7 +15,7 @@ func (s *server) previewRecurrence(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := job.ParsePreview(body, job.PreviewOptions{Now: time.Now()})
+	p, err := job.ParsePreview(body, time.Now())
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func ExampleParseDefinition() {
 
 func ExamplePreview() {
 	line := `{"id": "noon", "take": 2, "properties": {"startTime": "2026-03-01T12:00:00", "recurrence": {"frequency": "week"}}}`
-	p, err := job.ParsePreview([]byte(line), job.PreviewOptions{Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	p, err := job.ParsePreview([]byte(line), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	result := p.Run()
 	if err != nil {
 		result = p.Failed(err)

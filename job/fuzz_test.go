@@ -125,7 +125,7 @@ func FuzzParsePreview(f *testing.F) {
 	f.Add([]byte(`{"id":"a","now":"2026-01-01","take":3,"properties":{"startTime":"2025-01-31","recurrence":{"frequency":"month"}}}`))
 	f.Add([]byte(`{"id":-1.5e3,"startTime":"2026-01-31T00:00","recurrence":{"frequency":"day","schedule":{"minutes":[0,30]},"count":2}}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		p, err := job.ParsePreview(line, job.PreviewOptions{Now: now})
+		p, err := job.ParsePreview(line, now)
 		if err != nil {
 			complaints(t, err)
 			require.True(t, json.Valid([]byte(compactJSON(t, p.Failed(err)))))

@@ -17,6 +17,10 @@ type ParseOptions struct {
 	Stored  *Definition // the redacted definition that this one replaces; nil for a new job
 	ID      string      // the job's resource id, the only one that a body may hold, in any case; empty: any
 
+	// Check refuses an action, without its error action, that would fail whenever
+	// it is tried. The text of the error is shown. nil: nothing is refused.
+	Check func(*Action) error
+
 	actionless bool // whether the action may be left out
 }
 

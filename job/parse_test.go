@@ -409,7 +409,7 @@ func readings(body string) map[string]error {
 	_, patched := job.MergeDefinition(job.Definition{}, []byte(body), o)
 	_, collection := job.ParseCollection([]byte(body), nil)
 	_, patchedCollection := job.MergeCollection(job.Collection{}, []byte(body), nil)
-	_, previewed := job.ParsePreview([]byte(body), job.PreviewOptions{Now: now})
+	_, previewed := job.ParsePreview([]byte(body), now)
 	return map[string]error{
 		"a job": put, "a patch of a job": patched, "a collection": collection, "a patch of a collection": patchedCollection, "a preview": previewed,
 	}

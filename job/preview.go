@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"time"
@@ -41,7 +40,7 @@ type PreviewResult struct {
 // for [Preview.Failed] if it could be read.
 func ParsePreview(line []byte, now time.Time) (Preview, error) {
 	limits := new(DefaultLimits())
-	p := Preview{Now: o.Now, Take: defaultTake}
+	p := Preview{Now: now, Take: defaultTake}
 	if err := limits.checkSize(line); err != nil {
 		return p, err
 	}
@@ -57,10 +56,6 @@ func ParsePreview(line []byte, now time.Time) (Preview, error) {
 	}
 	if t := top.time("now", time.UTC); t != nil {
 		p.Now = t.Time
-	}
-	p.Take = cmp.Or(o.Take, p.Take)
-	if !o.Created.IsZero() {
-		p.Now = o.Created
 	}
 	if props, ok := b.properties(tree, definitionMembers...); ok {
 		if props.path == "" {
@@ -95,8 +90,6 @@ func (p Preview) Run() PreviewResult {
 		return p.Failed(err)
 	}
 	r := PreviewResult{ID: p.ID, Done: true}
-	first, ok := plan.First()
-	r.Notes = p.Definition.notes(p.Now, first, ok)
 	for t := range plan.All() {
 		if len(r.Occurrences) == p.Take {
 			r.Done = false

@@ -252,7 +252,7 @@ func previewBatch(in io.Reader, out io.Writer, now time.Time) error {
 
 // previewLine answers without notes, which are for people.
 func previewLine(line []byte, now time.Time) job.PreviewResult {
-	p, err := job.ParsePreview(line, job.PreviewOptions{Now: now})
+	p, err := job.ParsePreview(line, now)
 	if err != nil {
 		return p.Failed(err)
 	}

@@ -55,13 +55,31 @@ type options struct {
 
 func (o options) has(part string) bool { return slices.Contains(o.parts, part) }
 
+const helpText = `Usage: go run . [flags]   (in the directory bench)
+
+Measure how late Almanac is, and what it costs, beside Temporal's own Schedules and
+the smallest job workflow that one could write, on the same embedded Temporal
+server. All parts take about three quarters of an hour, on a machine that does
+nothing else; the ratios count, not the figures. docs/benchmarks.md explains them.
+
+  go run . -quick                                   # the most important figures, in ten minutes
+  go run . -parts punctual -systems almanac -herds 500
+  go run . -out ../docs                             # all, into benchmarks.md and lateness.svg
+
+Flags:
+`
+
 func parseOptions(args []string, output io.Writer) (options, error) {
 	var o options
 	var parts, systems, herds, apis string
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(output)
-	flags.StringVar(&parts, "parts", strings.Join(allParts, ","), "what to measure")
-	flags.StringVar(&systems, "systems", strings.Join(allSystems, ","), "which systems to compare")
+	flags.Usage = func() {
+		fmt.Fprint(output, helpText)
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&parts, "parts", strings.Join(allParts, ","), "what to measure, joined by commas")
+	flags.StringVar(&systems, "systems", strings.Join(allSystems, ","), "which systems to compare, joined by commas")
 	flags.StringVar(&herds, "herds", "1+200+1000,2000", "numbers of jobs that are due in the same second; up to three joined by + share a minute, apart from each other")
 	flags.IntVar(&o.settle, "settle", 3, "ticks that are shown apart before those that are measured, for Almanac adapts to a herd")
 	flags.IntVar(&o.ticks, "ticks", 3, "ticks that are measured")

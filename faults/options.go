@@ -68,11 +68,31 @@ type options struct {
 	faultAt      time.Duration // when that comes
 }
 
+const usage = `Usage: go run ./faults [flags]
+
+Run Almanac with many jobs, make faults, change jobs meanwhile, and check the laws
+that docs/faults.md lists. The report says which were violated. The exit status is 1
+if one was, or if the run failed.
+
+  go run ./faults                                   # one process, 200 jobs, 5 minutes of faults
+  go run ./faults -form cluster -faults kill,cut    # Temporal, two workers and two APIs
+  go run ./faults -form postgres                    # likewise, Temporal as its operators run it
+  go run ./faults -faults kill -aims create,fan-out # only at these stages
+  go run ./faults -form cluster -changes-after kill # how long changes take then
+  go run ./faults -check DIR                        # check the logs of an earlier run again
+
+Flags:
+`
+
 func parseOptions(args []string, output io.Writer) (options, error) {
 	var o options
 	var faults, aims string
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
 	flags.SetOutput(output)
+	flags.Usage = func() {
+		fmt.Fprint(output, usage)
+		flags.PrintDefaults()
+	}
 	flags.StringVar(&o.form, "form", formOne, "one: a single `almanac dev`; cluster: Temporal, two workers and two APIs as processes of their own; postgres: the same, with PostgreSQL and each of Temporal's services as processes of their own")
 	flags.Uint64Var(&o.seed, "seed", 0, "determines jobs, changes and faults; 0: a random one, which is printed")
 	flags.DurationVar(&o.duration, "duration", 5*time.Minute, "how long faults are made; creating the jobs, settling and reading the histories come on top")

@@ -32,6 +32,16 @@ func main() {
 	}
 }
 
+const usage = `Usage: go run ./internal/cluster/run [flags]
+
+Start all of Almanac as on several machines: PostgreSQL, Temporal's services, and
+several workers and APIs, each a process of its own. Print the addresses, and go on
+until Ctrl-C, which leaves nothing running. It needs Linux and Debian's package
+postgresql. Building takes minutes the first time.
+
+Flags:
+`
+
 type options struct {
 	data, almanac string
 	settings      cluster.Settings
@@ -43,6 +53,10 @@ func parse(args []string) (options, error) {
 	flags := flag.NewFlagSet("cluster", flag.ContinueOnError)
 	flags.StringVar(&o.data, "data", "", "directory for programs, configuration, logs and the database, which is made anew; empty: a temporary one, which is removed")
 	flags.StringVar(&o.almanac, "almanac", "", "program to run; empty: ./cmd/almanac is built, without the embedded server")
+	flags.Usage = func() {
+		fmt.Fprint(flags.Output(), usage)
+		flags.PrintDefaults()
+	}
 	settings := flags.String("settings", string(cluster.Recommended), "of Temporal: recommended, what docs/operations.md recommends, or defaults")
 	flags.IntVar(&o.workers, "workers", 2, "number of workers")
 	flags.IntVar(&o.apis, "apis", 2, "number of APIs")

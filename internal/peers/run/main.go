@@ -7,7 +7,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"os/signal"
@@ -36,9 +39,42 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx); err != nil && ctx.Err() == nil {
+	err := parse(os.Args[1:], os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err == nil {
+		err = run(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
 		log.Fatalf("peers: %v", err)
 	}
+}
+
+const usage = `Usage: go run ./internal/peers/run
+
+Start what stands in for Azure, and print each message that arrives, until Ctrl-C:
+
+  - Azurite, Microsoft's storage emulator, on 127.0.0.1:%d, with the queue %s
+  - a small Service Bus on 127.0.0.1:%d, with the queue %s and the topic %s
+
+It prints how to start "almanac dev" beside it. The jobs in examples/ run there as
+they are. It needs Node 20 and npm, which fetches both programs once. There are no
+flags.
+`
+
+// parse refuses all arguments but those that ask for help.
+func parse(args []string, output io.Writer) error {
+	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
+	flags.SetOutput(output)
+	flags.Usage = func() { fmt.Fprintf(output, usage, azuritePort, orders, serviceBusPort, orders, news) }
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%q is no flag; see -h", flags.Arg(0))
+	}
+	return nil
 }
 
 func run(ctx context.Context) error {

@@ -45,3 +45,16 @@ func (s *settings) encryption() func() *codec.KeyRing {
 	})
 	return func() *codec.KeyRing { return keys }
 }
+
+// clearPayloads defines whether payloads in clear are read although there are
+// keys, and returns the keys with that.
+func (s *settings) clearPayloads(keys func() *codec.KeyRing) func() *codec.KeyRing {
+	accept := s.boolean("accept-clear-payloads", "ALMANAC_ACCEPT_CLEAR_PAYLOADS",
+		"with encryption keys, also read what Temporal stores in clear; for jobs that are older than the keys")
+	return func() *codec.KeyRing {
+		if *accept {
+			return keys().AcceptingClear()
+		}
+		return keys()
+	}
+}

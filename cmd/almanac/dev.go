@@ -71,7 +71,7 @@ take --unauthenticated, and jobs may not call this machine then, unless
 	senders := s.outbound("127.0.0.0/8,::1", exposed)
 	lead := s.lead()
 	cached := s.cachedWorkflows()
-	keys := s.encryption()
+	keys := s.clearPayloads(s.encryption())
 	codecAddress := s.optionalAddress("codec-listen", "ALMANAC_CODEC_LISTEN", "",
 		"address of a codec server, with which the Web UI shows what is encrypted, secrets included; empty, or without keys: none")
 	token := s.codecToken("codec-listen", codecAddress)

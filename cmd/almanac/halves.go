@@ -39,7 +39,7 @@ that does, and give --unauthenticated with an address that is not loopback.`,
 	hosts := s.hosts(public, address)
 	limits := s.plans()
 	senders := s.outbound("", exposed) // which refuse what they could not send; nothing is sent here
-	keys := s.encryption()
+	keys := s.clearPayloads(s.encryption())
 	logger := s.logging("info")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := s.check(); err != nil {
@@ -127,7 +127,7 @@ Web UI listens a worker does not know: name them with --egress-deny host:port.`,
 	senders := s.outbound("", nil)
 	lead := s.lead()
 	cached := s.cachedWorkflows()
-	keys := s.encryption()
+	keys := s.clearPayloads(s.encryption())
 	logger := s.logging("info")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := s.check(); err != nil {

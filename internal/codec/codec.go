@@ -18,8 +18,15 @@
 // An encrypted payload has the encoding binary/encrypted and names its key in
 // the metadata encryption-key-id. Its data is a random nonce of 12 bytes and
 // the serialized payload under AES-256-GCM, with the key's id as additional
-// data. What gets smaller is compressed before. Payloads in clear, written
-// before there were keys, are read as they are.
+// data. What gets smaller is compressed before.
+//
+// # Payloads in clear
+//
+// With keys, a payload in clear is refused: it may be from anybody who reaches
+// Temporal. Without keys payloads are in clear, and so are those of jobs that are
+// older than the keys: [KeyRing.AcceptingClear] returns a ring that reads them
+// as they are, for a migration. The messages of failures in clear are shown
+// either way.
 //
 // Random nonces make a key good for 2^32 payloads, some hundred million
 // executions: give a busy installation a new key in time.
@@ -81,13 +88,23 @@ func (e *MissingKeyError) Error() string {
 	return fmt.Sprintf("a payload is encrypted with the key %.40q, and %s: add it to ALMANAC_ENCRYPTION_KEYS, or to the file that holds the keys", e.KeyID, have)
 }
 
+// A ClearPayloadError says that a payload is not encrypted although there are keys.
+type ClearPayloadError struct{}
+
+func (*ClearPayloadError) Error() string {
+	return "a payload is in clear although there are encryption keys: it was written before there were keys, or by a program that has none. " +
+		"If jobs are older than the keys, start every api and worker with --accept-clear-payloads (ALMANAC_ACCEPT_CLEAR_PAYLOADS=true). " +
+		"If it was sent with the temporal CLI, give that a --codec-endpoint"
+}
+
 // Encode encrypts payloads with the first key. It does not fail.
 func (r *KeyRing) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return each(payloads, r.encrypt)
 }
 
-// Decode decrypts what is encrypted and returns everything else as it is. The
-// error is a [MissingKeyError] if a key is missing.
+// Decode decrypts payloads. The error is a [MissingKeyError] if a key is
+// missing, and a [ClearPayloadError] if a payload is in clear. A ring without keys
+// and one of [KeyRing.AcceptingClear] return payloads in clear as they are.
 func (r *KeyRing) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return each(payloads, r.decrypt)
 }
@@ -120,6 +137,9 @@ func (r *KeyRing) encrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
 
 func (r *KeyRing) decrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
 	if string(p.GetMetadata()[converter.MetadataEncoding]) != encoding {
+		if r != nil && !r.acceptClear {
+			return nil, &ClearPayloadError{}
+		}
 		return p, nil
 	}
 	id := string(p.GetMetadata()[metadataKeyID])

@@ -81,14 +81,30 @@ func TestTheSamePayloadLooksDifferentEachTime(t *testing.T) {
 	require.NotEqual(t, first.Data, encode(t, keys, payload("1")).Data)
 }
 
-func TestPayloadsInClearAreReadAsTheyAre(t *testing.T) {
+func TestPayloadsInClearAreRefusedOnceThereAreKeys(t *testing.T) {
 	t.Parallel()
 	clear := payload(`"written before there were keys"`)
-	for _, keys := range []*codec.KeyRing{nil, ring(t, "k")} {
+	var refused *codec.ClearPayloadError
+	for name, p := range map[string]*commonpb.Payload{"text": clear, "nothing": {}, "other encoding": {
+		Metadata: map[string][]byte{"encoding": []byte("binary/zlib")}, Data: []byte("x"),
+	}} {
+		decoded, err := ring(t, "k").Decode([]*commonpb.Payload{p})
+		require.ErrorAs(t, err, &refused, name)
+		require.Nil(t, decoded)
+		require.ErrorContains(t, err, "--accept-clear-payloads")
+		require.NotContains(t, err.Error(), "written before there were keys\"")
+	}
+}
+
+func TestPayloadsInClearAreReadDuringAMigrationAndWithoutKeys(t *testing.T) {
+	t.Parallel()
+	clear := payload(`"written before there were keys"`)
+	for _, keys := range []*codec.KeyRing{nil, (*codec.KeyRing)(nil).AcceptingClear(), ring(t, "k").AcceptingClear()} {
 		decoded, err := keys.Decode([]*commonpb.Payload{clear})
 		require.NoError(t, err)
 		require.Same(t, clear, decoded[0])
 	}
+	require.NotContains(t, encode(t, ring(t, "k").AcceptingClear(), clear).String(), "written", "what is new is encrypted")
 }
 
 func TestWithoutKeysNothingIsEncrypted(t *testing.T) {

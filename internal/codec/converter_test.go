@@ -53,13 +53,27 @@ func TestAMissingKeyFailsAWorkflowTaskAndNotTheWorkflow(t *testing.T) {
 	}
 }
 
-// What is not encrypted and still cannot be read, such as the argument of a
-// signal that somebody typed, is not worth stopping a workflow for.
+// What is decrypted and still cannot be read, such as the argument of a signal
+// that somebody typed, is not worth stopping a workflow for.
 func TestABadValueIsAnErrorInAWorkflow(t *testing.T) {
 	t.Parallel()
 	data, _ := ring(t, "k").Converters()
+	bad, err := data.ToPayload("seven")
+	require.NoError(t, err)
 	var number int
-	require.Error(t, inWorkflow(t, data).FromPayload(payload(`"seven"`), &number))
+	require.Error(t, inWorkflow(t, data).FromPayload(bad, &number))
+}
+
+func TestAPayloadInClearFailsAWorkflowTaskAndNotTheWorkflow(t *testing.T) {
+	t.Parallel()
+	data, _ := ring(t, "k").Converters()
+	var number int
+	var refused *codec.ClearPayloadError
+	require.ErrorAs(t, data.FromPayload(payload("7"), &number), &refused)
+	require.Panics(t, func() { _ = inWorkflow(t, data).FromPayload(payload("7"), &number) })
+	migrating, _ := ring(t, "k").AcceptingClear().Converters()
+	require.NoError(t, inWorkflow(t, migrating).FromPayload(payload("7"), &number))
+	require.Equal(t, 7, number)
 }
 
 func TestFailuresAreEncrypted(t *testing.T) {

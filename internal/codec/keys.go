@@ -22,6 +22,8 @@ const keySize = 32
 type KeyRing struct {
 	ids  []string // the first one encrypts
 	keys map[string]cipher.AEAD
+
+	acceptClear bool
 }
 
 // validID matches the names of keys. A base64 key of the right size is longer,
@@ -86,6 +88,17 @@ func (r *KeyRing) add(entry string) error {
 	}
 	r.ids, r.keys[id] = append(r.ids, id), aead
 	return nil
+}
+
+// AcceptingClear returns a ring of the same keys that reads payloads in clear as
+// they are.
+func (r *KeyRing) AcceptingClear() *KeyRing {
+	if r == nil {
+		return nil
+	}
+	accepting := *r
+	accepting.acceptClear = true
+	return &accepting
 }
 
 // IDs returns the ids of the keys, the one that encrypts first.

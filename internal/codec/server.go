@@ -27,8 +27,9 @@ type HandlerOptions struct {
 
 // Handler returns a codec server: POST /encode and /decode, each also below the
 // name of a namespace, in the protocol that the Temporal Web UI and CLI speak.
+// Payloads in clear are shown as they are.
 func (r *KeyRing) Handler(o HandlerOptions) http.Handler {
-	codec := http.MaxBytesHandler(converter.NewPayloadCodecHTTPHandler(r), maxRequest)
+	codec := http.MaxBytesHandler(converter.NewPayloadCodecHTTPHandler(r.AcceptingClear()), maxRequest)
 	mux := http.NewServeMux()
 	for _, path := range []string{"/encode", "/decode", "/{namespace}/encode", "/{namespace}/decode"} {
 		mux.Handle("POST "+path, o.authenticated(codec))

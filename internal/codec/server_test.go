@@ -1,6 +1,7 @@
 package codec_test
 
 import (
+	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -146,4 +147,11 @@ func TestTheCodecServerTakesNoEndlessRequest(t *testing.T) {
 	h := ring(t, "k").Handler(codec.HandlerOptions{})
 	w := ask(t, h, "/encode", nil, payload(strings.Repeat("x", 17<<20)))
 	require.Equal(t, http.StatusBadRequest, w.Code)
+}
+
+func TestTheCodecServerShowsPayloadsInClearAsTheyAre(t *testing.T) {
+	t.Parallel()
+	w := ask(t, ring(t, "k").Handler(codec.HandlerOptions{}), "/decode", nil, payload(`"older than the keys"`))
+	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+	require.Contains(t, w.Body.String(), base64.StdEncoding.EncodeToString([]byte(`"older than the keys"`)))
 }

@@ -166,13 +166,14 @@ func (b *binder) text(path string, n *node, rule textRule) string {
 }
 
 // secret reads a string that no error may show. An empty one counts as left
-// out, since that is how some clients send back what an answer left out.
-func (o *object) secret(name, want string, required bool, valid func(string) bool) string {
+// out, since that is how some clients send back what an answer left out. missing
+// is what is wanted in that case, "" for nothing.
+func (o *object) secret(name, want, missing string, valid func(string) bool) string {
 	n := o.get(name)
 	switch {
 	case n == nil || n.kind == jsonString && n.text == "":
-		if required {
-			o.b.fail(o.at(name), nil, want)
+		if missing != "" {
+			o.b.fail(o.at(name), nil, missing)
 		}
 		return ""
 	default:

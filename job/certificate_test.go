@@ -280,14 +280,18 @@ func TestACertificateKeepsItsDescriptionUntilThereIsANewOne(t *testing.T) {
 	} {
 		got, err := read(same)
 		require.NoError(t, err)
-		require.Equal(t, compactJSON(t, d), compactJSON(t, got.KeepSecrets(&d)))
+		filled, err := got.KeepSecrets(&d, false)
+		require.NoError(t, err)
+		require.Equal(t, compactJSON(t, d), compactJSON(t, filled))
 	}
 
 	open := pfx(t, pkcs12.Passwordless, renewed.key, "", renewed.certificate)
 	got, err := read(`{"type":"ClientCertificate","pfx":"` + open + `","certificateThumbprint":"` + thumbprint + `"}`)
 	require.NoError(t, err)
+	filled, err := got.KeepSecrets(&d, false)
+	require.NoError(t, err)
 	require.Equal(t, `{"pfx":"`+open+`",`+describedAs(renewed.certificate, "CN=renewed, O=Org")+`,"type":"ClientCertificate"}`,
-		compactJSON(t, got.KeepSecrets(&d).Action.Request.Authentication), "a new certificate without a password must not get the old one's")
+		compactJSON(t, filled.Action.Request.Authentication), "a new certificate without a password must not get the old one's")
 
 	_, err = read(`{"type":"ClientCertificate","password":"canary"}`)
 	require.Equal(t, "properties.action.request.authentication.pfx: want a PFX file in base64", complaints(t, err),

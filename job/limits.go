@@ -15,6 +15,10 @@ type Limits struct {
 	MaxRetryCount    int
 	MaxCatchUpWindow time.Duration
 	Plans            map[string]Plan // by the SKU's name
+
+	// AllowSecretRetargeting lets a secret that a change leaves out be kept
+	// although it will be sent to another target, as Azure Scheduler did.
+	AllowSecretRetargeting bool
 }
 
 // eighteenMonths is the longest that Azure Scheduler lets anything take; no 18

@@ -38,7 +38,7 @@ func TestMergeDefinition(t *testing.T) {
 		{"authentication is removed", `{"properties":{"action":{"request":{"authentication":null}}}}`, []string{`,"authentication":{"username":"u","type":"Basic"}`, ``}},
 		{"a removed default comes back", `{"properties":{"recurrence":{"interval":null}}}`, []string{`"interval":2`, `"interval":1`}},
 		{"headers by their names in any case", `{"properties":{"action":{"request":{"headers":{"accept":"*/*","x-a":null,"X-B":"2"}}}}}`, []string{`"Accept":"text/plain","X-A":"1"`, `"accept":"*/*","X-B":"2"`}},
-		{"the casing of the type", `{"properties":{"action":{"type":"https","request":{"uri":"https://example.com/"}}}}`, []string{`"type":"Http"`, `"type":"https"`, `http://`, `https://`}},
+		{"the casing of the type", `{"properties":{"action":{"type":"https","request":{"uri":"https://example.com/","authentication":{"password":"q"}}}}}`, []string{`"type":"Http"`, `"type":"https"`, `http://`, `https://`, `"username":"u"`, `"username":"u","password":"q"`}},
 		{
 			"another type drops the parameters of the old one",
 			`{"properties":{"action":{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"s","message":"m"}}}}`,
@@ -88,7 +88,7 @@ func TestMergeDefinitionReportsBadFields(t *testing.T) {
 		{"the request removed", `{"properties":{"action":{"request":null}}}`, "properties.action.request: want an object: an action of type Http has one"},
 		{"the URI removed", `{"properties":{"action":{"request":{"uri":null}}}}`, "properties.action.request.uri: want an absolute http or https URL"},
 		{"the type of the authentication removed", `{"properties":{"action":{"request":{"authentication":{"type":null}}}}}`, "properties.action.request.authentication.type: want Basic, ClientCertificate, ActiveDirectoryOAuth or NotSpecified"},
-		{"the queue of the error action removed", `{"properties":{"action":{"errorAction":{"queueMessage":{"queueName":null}}}}}`, lines("properties.action.errorAction.queueMessage.queueName: want the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first", "properties.action.errorAction.queueMessage.sasToken: want a shared access signature that may add messages")},
+		{"the queue of the error action removed", `{"properties":{"action":{"errorAction":{"queueMessage":{"queueName":null}}}}}`, lines("properties.action.errorAction.queueMessage.queueName: want the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first", "properties.action.errorAction.queueMessage.sasToken: want a shared access signature that may add messages, sent again: the target changed (queueName), and a stored secret is not sent to another one")},
 		{"the action removed", `{"action":null}`, "action: want an action"},
 		{"a required member removed", `{"properties":{"recurrence":{"frequency":null}}}`, "properties.recurrence.frequency: want minute, hour, day, week, month or year"},
 		{"what no longer fits", `{"properties":{"recurrence":{"frequency":"day"}}}`, "properties.recurrence.schedule.weekDays: want none with frequency day, only with week"},

@@ -35,8 +35,8 @@ func (o ParseOptions) withDefaults() ParseOptions {
 // ParseDefinition reads a job as it is written with PUT: a body that holds the
 // definition under "properties", or that is the definition itself.
 //
-// A secret may be left out where o.Stored has the same identity, which is what
-// [Definition.KeepSecrets] fills later. The error is an [*Error] of KindInvalid
+// A secret may be left out where o.Stored has the same identity and target, as
+// [Definition.KeepSecrets] fills it in later. The error is an [*Error] of KindInvalid
 // that lists every bad field.
 func ParseDefinition(body []byte, o ParseOptions) (Definition, error) {
 	o = o.withDefaults()

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -126,11 +127,7 @@ func (b *binder) request(o *object, stored *Request, kind ActionType) *Request {
 		r.Method = "GET"
 	}
 	if inner, ok := o.object("authentication"); ok {
-		was := &Authentication{}
-		if stored != nil && stored.Authentication != nil {
-			was = stored.Authentication
-		}
-		r.Authentication = b.authentication(inner, was)
+		r.Authentication = b.authentication(inner, r, stored)
 	}
 	o.ignore("retryPolicy") // a published quickstart sends it here, and the service passed over it
 	o.done()
@@ -268,22 +265,28 @@ func isToken(s string) bool {
 
 const maxPfxPassword = 256
 
-// authentication reads how a request authenticates itself; nil for type
-// NotSpecified. was is the stored one, without its secrets.
-func (b *binder) authentication(o *object, was *Authentication) *Authentication {
+// authentication reads how r authenticates itself; nil for type NotSpecified.
+// stored is the request that r replaces, without its secrets; nil for none.
+func (b *binder) authentication(o *object, r, stored *Request) *Authentication {
 	kind := o.requiredEnum("type", string(AuthBasic), string(AuthClientCertificate), string(AuthOAuth), "NotSpecified")
 	a := &Authentication{Type: AuthType(kind)}
+	keeps := func() kept {
+		with := *r
+		with.Authentication = a
+		return with.keeps(stored).to(b.limits.AllowSecretRetargeting)
+	}
 	switch a.Type {
 	case AuthBasic:
 		a.Username = o.text("username", needed("a user name"))
-		a.Password = o.secret("password", "a password", !a.sameIdentity(was), nil)
+		a.Password = o.secret("password", wantPassword, keeps().missing(wantPassword), nil)
 	case AuthClientCertificate:
-		b.certificate(o, a, was)
+		a.CertificateThumbprint = o.text("certificateThumbprint", textRule{})
+		b.certificate(o, a, keeps(), stored)
 	case AuthOAuth:
 		a.Tenant = o.text("tenant", needed("a tenant"))
 		a.Audience = o.text("audience", needed("an audience"))
 		a.ClientID = o.text("clientId", needed("a client id"))
-		a.Secret = o.secret("secret", "the client's secret", !a.sameIdentity(was), nil)
+		a.Secret = o.secret("secret", wantClientSecret, keeps().missing(wantClientSecret), nil)
 	default:
 		return nil // none, or a bad type, which is reported already
 	}
@@ -293,22 +296,25 @@ func (b *binder) authentication(o *object, was *Authentication) *Authentication 
 
 // certificate reads a client certificate. What describes the stored one in
 // answers is kept with it; of a new one it is found out anew, whatever is sent.
-func (b *binder) certificate(o *object, a, was *Authentication) {
-	a.CertificateThumbprint = o.text("certificateThumbprint", textRule{})
-	kept := a.sameIdentity(was)
+func (b *binder) certificate(o *object, a *Authentication, k kept, stored *Request) {
 	o.ignore("certificateExpiration", "certificateExpirationDate", "certificateSubjectName")
 	bad := len(b.fields)
-	a.Password = o.secret("password", fmt.Sprintf("at most %d characters", maxPfxPassword), false, func(s string) bool {
+	a.Password = o.secret("password", fmt.Sprintf("at most %d characters", maxPfxPassword), "", func(s string) bool {
 		return utf8.RuneCountInString(s) <= maxPfxPassword
 	})
 	// A password opens the file that it comes with: whether it opens the stored one cannot be seen from here.
-	a.Pfx = o.secret("pfx", "a PFX file in base64", !kept || a.Password != "", func(s string) bool {
+	missing := k.missing(wantPFX)
+	if a.Password != "" {
+		missing = cmp.Or(missing, wantPFX)
+	}
+	a.Pfx = o.secret("pfx", wantPFX, missing, func(s string) bool {
 		_, err := decodePFX(s)
 		return err == nil
 	})
 	switch {
 	case len(b.fields) > bad: // reported already
 	case a.Pfx == "":
+		was := stored.Authentication
 		a.CertificateThumbprint = was.CertificateThumbprint
 		a.CertificateExpiration = was.CertificateExpiration
 		a.CertificateSubjectName = was.CertificateSubjectName
@@ -345,7 +351,7 @@ func (b *binder) queueMessage(o *object, stored *QueueMessage) *QueueMessage {
 		StorageAccount: o.text("storageAccount", storageAccount),
 		QueueName:      o.text("queueName", storageQueue),
 	}
-	m.SASToken = o.secret("sasToken", "a shared access signature that may add messages", !m.sameIdentity(stored), nil)
+	m.SASToken = o.secret("sasToken", wantSASToken, m.keeps(stored).to(b.limits.AllowSecretRetargeting).missing(wantSASToken), nil)
 	rule := atMost(b.limits.BodyBytes)
 	m.Message = o.text("message", textRule{
 		want:   rule.want + ", all of which XML can hold",
@@ -397,8 +403,11 @@ func (b *binder) serviceBusAuth(o *object, m, stored *ServiceBusMessage) *Servic
 		name = needed("the name of a shared access key")
 	}
 	a.SASKeyName = o.text("sasKeyName", name)
-	kept := (&ServiceBusMessage{Namespace: m.Namespace, Authentication: a}).sameIdentity(stored)
-	a.SASKey = o.secret("sasKey", "a shared access key", a.Type != authNotSpecified && !kept, nil)
+	missing := ""
+	if a.Type != authNotSpecified {
+		missing = (&ServiceBusMessage{Namespace: m.Namespace, Authentication: a}).keeps(stored).to(b.limits.AllowSecretRetargeting).missing(wantSASKey)
+	}
+	a.SASKey = o.secret("sasKey", wantSASKey, missing, nil)
 	o.done()
 	return a
 }

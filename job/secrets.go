@@ -1,27 +1,69 @@
 package job
 
-import "net/url"
+import (
+	"cmp"
+	"net/url"
+)
 
 // Redacted returns a copy of the definition without secrets.
 func (d Definition) Redacted() Definition {
-	d.Action = d.Action.mapSecrets(&d.Action, func(secret, _ *string, _ bool) { *secret = "" })
+	d.Action = d.Action.mapSecrets("", &d.Action, func(s secret) { *s.value = "" })
 	return d
 }
 
-// KeepSecrets fills the secrets that d leaves out from old, wherever the
-// identity that the secret belongs to is unchanged: the user name; the tenant,
-// audience and client; the certificate; the storage account and queue; the
-// Service Bus namespace and the name of the key. old may be nil.
-func (d Definition) KeepSecrets(old *Definition) Definition {
+// KeepSecrets fills the secrets that d leaves out from old, which may be nil,
+// where a stored secret may be [kept]. The error is an [*Error] of KindInvalid
+// that names every secret that is left out, needed and not kept.
+func (d Definition) KeepSecrets(old *Definition, retarget bool) (Definition, error) {
 	if old == nil {
-		return d
+		old = &Definition{}
 	}
-	d.Action = d.Action.mapSecrets(&old.Action, func(secret, stored *string, same bool) {
-		if *secret == "" && same {
-			*secret = *stored
+	b := newBinder(nil)
+	d.Action = d.Action.mapSecrets("properties.action", &old.Action, func(s secret) {
+		k := s.kept.to(retarget)
+		if *s.value == "" && k.may() {
+			*s.value = *s.stored
+		}
+		if *s.value == "" && s.want != "" {
+			b.fail(s.path, nil, cmp.Or(k.missing(s.want), s.want))
 		}
 	})
-	return d
+	return d, b.err("job")
+}
+
+// A kept says whether a stored secret may stand in for one that is left out.
+//
+// It may where it proves the same identity (the user name; the client; the
+// certificate; the name of the key) to the same target (scheme, host and port
+// of the uri, and the header Host; the tenant and audience that a token is
+// asked of and for; the storage account and queue; the Service Bus namespace).
+// Otherwise whoever may change a job could have its secrets sent to a host of
+// their own. The rest of the uri may change.
+type kept struct {
+	identity bool
+	moved    string // what makes the target another one; "" where it is the same
+}
+
+// to returns k, for those who want stored secrets to follow the target.
+func (k kept) to(retarget bool) kept {
+	if retarget {
+		k.moved = ""
+	}
+	return k
+}
+
+func (k kept) may() bool { return k.identity && k.moved == "" }
+
+// missing returns what is wanted where the secret is left out, or "" where the
+// stored one is kept.
+func (k kept) missing(secret string) string {
+	switch {
+	case k.may():
+		return ""
+	case k.identity:
+		return secret + ", sent again: the target changed (" + k.moved + "), and a stored secret is not sent to another one"
+	}
+	return secret
 }
 
 // HasSecret reports whether any secret is set.
@@ -30,51 +72,79 @@ func (d *Definition) HasSecret() bool { return len(d.Action.Secrets()) > 0 }
 // Secrets returns the secrets of the action, and of its error action.
 func (a *Action) Secrets() []string {
 	var all []string
-	a.mapSecrets(a, func(secret, _ *string, _ bool) {
-		if *secret != "" {
-			all = append(all, *secret)
+	a.mapSecrets("", a, func(s secret) {
+		if *s.value != "" {
+			all = append(all, *s.value)
 		}
 	})
 	return all
 }
 
-// mapSecrets returns a deep enough copy of a in which visit has been called
-// with each secret, its counterpart in old (never nil), and whether both
-// belong to the same identity.
-func (a Action) mapSecrets(old *Action, visit func(secret, stored *string, same bool)) Action {
+// A secret is one that an action has or may have.
+type secret struct {
+	path          string  // its JSON path
+	value, stored *string // what it is, and its counterpart in the action before; never nil
+	kept          kept
+	want          string // what it is, in words; "" where an action needs none
+}
+
+const (
+	wantPassword     = "a password"
+	wantPFX          = "a PFX file in base64"
+	wantClientSecret = "the client's secret"
+	wantSASToken     = "a shared access signature that may add messages"
+	wantSASKey       = "a shared access key"
+)
+
+// mapSecrets returns a deep enough copy of a, which is at that path, in which
+// visit has been called with each secret.
+func (a Action) mapSecrets(path string, old *Action, visit func(secret)) Action {
 	if old == nil {
 		old = &Action{}
 	}
-	if r := a.Request; r != nil && r.Authentication != nil {
-		copied, auth, was := *r, *r.Authentication, Authentication{}
-		if old.Request != nil && old.Request.Authentication != nil {
-			was = *old.Request.Authentication
-		}
-		same := auth.sameIdentity(&was)
-		visit(&auth.Password, &was.Password, same && auth.Pfx == "") // a new certificate has its own password
-		visit(&auth.Pfx, &was.Pfx, same)
-		visit(&auth.Secret, &was.Secret, same)
-		copied.Authentication = &auth
-		a.Request = &copied
-	}
+	a.Request = a.Request.mapSecrets(path+".request.authentication", old.Request, visit)
 	if m := a.QueueMessage; m != nil {
 		copied, was := *m, QueueMessage{}
 		if old.QueueMessage != nil {
 			was = *old.QueueMessage
 		}
-		visit(&copied.SASToken, &was.SASToken, copied.sameIdentity(&was))
+		visit(secret{path + ".queueMessage.sasToken", &copied.SASToken, &was.SASToken, m.keeps(old.QueueMessage), wantSASToken})
 		a.QueueMessage = &copied
 	}
-	a.ServiceBusQueueMessage = a.ServiceBusQueueMessage.mapSecrets(old.ServiceBusQueueMessage, visit)
-	a.ServiceBusTopicMessage = a.ServiceBusTopicMessage.mapSecrets(old.ServiceBusTopicMessage, visit)
+	a.ServiceBusQueueMessage = a.ServiceBusQueueMessage.mapSecrets(path+".serviceBusQueueMessage", old.ServiceBusQueueMessage, visit)
+	a.ServiceBusTopicMessage = a.ServiceBusTopicMessage.mapSecrets(path+".serviceBusTopicMessage", old.ServiceBusTopicMessage, visit)
 	if a.ErrorAction != nil {
-		e := a.ErrorAction.mapSecrets(old.ErrorAction, visit)
+		e := a.ErrorAction.mapSecrets(path+".errorAction", old.ErrorAction, visit)
 		a.ErrorAction = &e
 	}
 	return a
 }
 
-func (m *ServiceBusMessage) mapSecrets(old *ServiceBusMessage, visit func(secret, stored *string, same bool)) *ServiceBusMessage {
+func (r *Request) mapSecrets(path string, old *Request, visit func(secret)) *Request {
+	if r == nil || r.Authentication == nil {
+		return r
+	}
+	copied, auth, was := *r, *r.Authentication, Authentication{}
+	if old != nil && old.Authentication != nil {
+		was = *old.Authentication
+	}
+	keeps := r.keeps(old)
+	needed := func(t AuthType, want string) string {
+		if auth.Type == t {
+			return want
+		}
+		return ""
+	}
+	password := keeps
+	password.identity = keeps.identity && auth.Pfx == "" // a new certificate has its own password
+	visit(secret{path + ".password", &auth.Password, &was.Password, password, needed(AuthBasic, wantPassword)})
+	visit(secret{path + ".pfx", &auth.Pfx, &was.Pfx, keeps, needed(AuthClientCertificate, wantPFX)})
+	visit(secret{path + ".secret", &auth.Secret, &was.Secret, keeps, needed(AuthOAuth, wantClientSecret)})
+	copied.Authentication = &auth
+	return &copied
+}
+
+func (m *ServiceBusMessage) mapSecrets(path string, old *ServiceBusMessage, visit func(secret)) *ServiceBusMessage {
 	if m == nil || m.Authentication == nil {
 		return m
 	}
@@ -82,38 +152,78 @@ func (m *ServiceBusMessage) mapSecrets(old *ServiceBusMessage, visit func(secret
 	if old != nil && old.Authentication != nil {
 		was = *old.Authentication
 	}
-	visit(&auth.SASKey, &was.SASKey, m.sameIdentity(old))
+	s := secret{path + ".authentication.sasKey", &auth.SASKey, &was.SASKey, m.keeps(old), wantSASKey}
+	if auth.Type == authNotSpecified {
+		s.want = ""
+	}
+	visit(s)
 	copied.Authentication = &auth
 	return &copied
 }
 
-// sameIdentity reports whether both prove the same identity: the user name;
-// tenant, audience and client; or the thumbprint.
-func (a *Authentication) sameIdentity(o *Authentication) bool {
-	if a.Type != o.Type {
-		return false
+// keeps returns whether the secrets of old, which may be nil, may be kept in r,
+// which has an authentication.
+func (r *Request) keeps(old *Request) kept {
+	if old == nil || old.Authentication == nil || r.Authentication.Type != old.Authentication.Type {
+		return kept{}
 	}
+	var k kept
+	a, o := r.Authentication, old.Authentication
 	switch a.Type {
 	case AuthBasic:
-		return a.Username == o.Username
-	case AuthOAuth:
-		return a.Tenant == o.Tenant && a.Audience == o.Audience && a.ClientID == o.ClientID
+		k.identity = a.Username == o.Username
 	case AuthClientCertificate:
-		return a.CertificateThumbprint == "" || sameName(a.CertificateThumbprint, o.CertificateThumbprint)
-	default:
-		return false
+		k.identity = a.CertificateThumbprint == "" || sameName(a.CertificateThumbprint, o.CertificateThumbprint)
+	case AuthOAuth:
+		k.identity = a.ClientID == o.ClientID
+		k.move("tenant", a.Tenant, o.Tenant)
+		k.move("audience", a.Audience, o.Audience)
+	}
+	if r.URI != "" { // without one, nothing is sent
+		k.move("scheme, host or port of uri", origin(r.URI), origin(old.URI))
+	}
+	k.move("header Host", r.Headers.get("Host"), old.Headers.get("Host"))
+	return k
+}
+
+// keeps returns whether the token of old, which may be nil, may be kept in m.
+func (m *QueueMessage) keeps(old *QueueMessage) kept {
+	if old == nil {
+		return kept{}
+	}
+	k := kept{identity: true}
+	k.move("storageAccount", m.StorageAccount, old.StorageAccount)
+	k.move("queueName", m.QueueName, old.QueueName)
+	return k
+}
+
+// keeps returns whether the key of old, which may be nil, may be kept in m,
+// which has an authentication.
+func (m *ServiceBusMessage) keeps(old *ServiceBusMessage) kept {
+	if old == nil || old.Authentication == nil {
+		return kept{}
+	}
+	k := kept{identity: m.Authentication.SASKeyName == old.Authentication.SASKeyName}
+	k.move("namespace", m.Namespace, old.Namespace)
+	return k
+}
+
+// move notes that a part of the target is another one, if it is.
+func (k *kept) move(part, now, was string) {
+	if k.moved == "" && now != was {
+		k.moved = part
 	}
 }
 
-// sameIdentity reports whether both messages go to the same queue.
-func (m *QueueMessage) sameIdentity(o *QueueMessage) bool {
-	return o != nil && m.StorageAccount == o.StorageAccount && m.QueueName == o.QueueName
-}
-
-// sameIdentity reports whether both messages are authenticated by the same key.
-func (m *ServiceBusMessage) sameIdentity(o *ServiceBusMessage) bool {
-	return o != nil && m.Authentication != nil && o.Authentication != nil &&
-		m.Namespace == o.Namespace && m.Authentication.SASKeyName == o.Authentication.SASKeyName
+// origin returns what decides where requests to a uri are sent: equal texts go
+// to the same place.
+func origin(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil {
+		return uri
+	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	return u.Scheme + "://" + Fold(u.Hostname()) + ":" + port
 }
 
 // RedactURI returns an absolute URI without what may be secret in it: user

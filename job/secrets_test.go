@@ -79,7 +79,9 @@ func TestSecretsAreKeptWhileTheIdentityIsTheSame(t *testing.T) {
 				got, err := job.ParseDefinition([]byte(sentBack), job.ParseOptions{Now: now, Stored: &shown})
 				require.NoError(t, err)
 				require.False(t, got.HasSecret())
-				require.Equal(t, compactJSON(t, d), compactJSON(t, got.KeepSecrets(&d)))
+				filled, err := got.KeepSecrets(&d, false)
+				require.NoError(t, err)
+				require.Equal(t, compactJSON(t, d), compactJSON(t, filled))
 
 				_, err = parse(sentBack)
 				require.ErrorContains(t, err, "properties.action.", "a new job has no secrets to keep")
@@ -94,11 +96,7 @@ func TestSecretsAreNotKeptForAnotherIdentity(t *testing.T) {
 	for _, tt := range []struct{ name, kind, old, new, missing string }{
 		{"another user", "Basic", `"username":"u"`, `"username":"v"`, "request.authentication.password: want a password"},
 		{"another client", "OAuth", `"clientId":"c"`, `"clientId":"d"`, "request.authentication.secret: want the client's secret"},
-		{"another tenant", "OAuth", `"tenant":"t"`, `"tenant":"d"`, "request.authentication.secret: want the client's secret"},
-		{"another queue", "StorageQueue", `"queueName":"queue"`, `"queueName":"other"`, "queueMessage.sasToken: want a shared access signature that may add messages"},
-		{"another account", "StorageQueue", `"acc"`, `"bcc"`, "queueMessage.sasToken: want a shared access signature that may add messages"},
 		{"another key", "ServiceBusQueue", `"sasKeyName":"k"`, `"sasKeyName":"l"`, "serviceBusQueueMessage.authentication.sasKey: want a shared access key"},
-		{"another namespace", "ServiceBusTopic", `"ns"`, `"nt"`, "serviceBusTopicMessage.authentication.sasKey: want a shared access key"},
 		{"another certificate", "ClientCertificate", `"certificateThumbprint":"`, `"certificateThumbprint":"AA`, "request.authentication.pfx: want a PFX file in base64"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -158,10 +156,136 @@ func TestErrorsShowNoSecrets(t *testing.T) {
 	require.Greater(t, failed, len(bodies)/2)
 }
 
+// changed returns an action as answers show it, with each old text replaced by
+// the new one after it.
+func changed(t *testing.T, a job.Action, pairs ...string) string {
+	t.Helper()
+	shown := compactJSON(t, a)
+	sent := strings.NewReplacer(pairs...).Replace(shown)
+	require.NotEqual(t, shown, sent)
+	return sent
+}
+
+func TestSecretsAreNotKeptForAnotherTarget(t *testing.T) {
+	t.Parallel()
+	const origin = "scheme, host or port of uri"
+	type tested struct{ kind, old, new, missing, moved string }
+	tests := []tested{
+		{"OAuth", `"tenant":"t"`, `"tenant":"d"`, "request.authentication.secret: want the client's secret", "tenant"},
+		{"OAuth", `"audience":"a"`, `"audience":"b"`, "request.authentication.secret: want the client's secret", "audience"},
+		{"StorageQueue", `"queueName":"queue"`, `"queueName":"other"`, "queueMessage.sasToken: want a shared access signature that may add messages", "queueName"},
+		{"StorageQueue", `"acc"`, `"bcc"`, "queueMessage.sasToken: want a shared access signature that may add messages", "storageAccount"},
+		{"ServiceBusQueue", `"ns"`, `"nt"`, "serviceBusQueueMessage.authentication.sasKey: want a shared access key", "namespace"},
+		{"ServiceBusTopic", `"ns"`, `"nt"`, "serviceBusTopicMessage.authentication.sasKey: want a shared access key", "namespace"},
+	}
+	for kind, missing := range map[string]string{
+		"Basic":             "request.authentication.password: want a password",
+		"OAuth":             "request.authentication.secret: want the client's secret",
+		"ClientCertificate": "request.authentication.pfx: want a PFX file in base64",
+	} {
+		tests = append(tests,
+			tested{kind, "@example.com", "@evil.example", missing, origin},
+			tested{kind, "@example.com", "@example.com.evil.example", missing, origin},
+			tested{kind, "@example.com/", "@example.com:8080/", missing, origin},
+			tested{kind, "http://user", "https://user", missing, origin},
+			tested{kind, "http://user:canary@example.com/", `http://example.com@evil.example/`, missing, origin},
+			tested{kind, "@example.com", "@example.\u212aom", missing, origin},
+			tested{kind, `"method":"GET"`, `"headers":{"host":"evil.example"}`, missing, "header Host"},
+		)
+	}
+	for _, tt := range tests {
+		for _, within := range []string{"", "errorAction."} {
+			t.Run(tt.kind+" "+within+tt.new, func(t *testing.T) {
+				t.Parallel()
+				d := mustParse(t, withAction(withErrorAction(secretive(t)[tt.kind])))
+				shown := d.Redacted()
+				main, reaction := shown.Action, *shown.Action.ErrorAction
+				main.ErrorAction = nil
+				body := withErrorActionOf(changed(t, main, tt.old, tt.new), compactJSON(t, reaction))
+				if within != "" {
+					body = withErrorActionOf(compactJSON(t, main), changed(t, reaction, tt.old, tt.new))
+				}
+				want := "properties.action." + within + tt.missing + ", sent again: the target changed (" + tt.moved + "), and a stored secret is not sent to another one"
+				_, err := job.ParseDefinition([]byte(body), job.ParseOptions{Now: now, Stored: &shown})
+				require.Equal(t, want, complaints(t, err), "in a PUT")
+				_, err = job.MergeDefinition(shown, []byte(body), job.ParseOptions{Now: now})
+				require.Equal(t, want, complaints(t, err), "in a PATCH")
+
+				loose := job.DefaultLimits()
+				loose.AllowSecretRetargeting = true
+				got, err := job.ParseDefinition([]byte(body), job.ParseOptions{Now: now, Stored: &shown, Limits: &loose})
+				require.NoError(t, err, "where the operator allows it")
+				_, err = got.KeepSecrets(&d, false)
+				require.Equal(t, want, complaints(t, err), "where the secrets are")
+				got, err = got.KeepSecrets(&d, true)
+				require.NoError(t, err)
+				require.Equal(t, shownSecrets(t, d), shownSecrets(t, got))
+			})
+		}
+	}
+}
+
+// withErrorActionOf returns the body of a job with these two actions.
+func withErrorActionOf(action, reaction string) string {
+	return withAction(strings.TrimSuffix(action, "}") + `,"errorAction":` + reaction + `}`)
+}
+
+// shownSecrets returns how often the secrets of a definition occur outside its URIs.
+func shownSecrets(t *testing.T, d job.Definition) int {
+	t.Helper()
+	d.Action.Request, d.Action.ErrorAction = withoutURI(d.Action.Request), new(*d.Action.ErrorAction)
+	d.Action.ErrorAction.Request = withoutURI(d.Action.ErrorAction.Request)
+	text := compactJSON(t, d)
+	return strings.Count(text, canary) + strings.Count(text, `"pfx"`)
+}
+
+func TestSecretsAreKeptWhateverElseOfAURIChanges(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"Basic", "OAuth", "ClientCertificate"} {
+		for _, uri := range []string{
+			"http://example.com/", "http://example.com", "http://example.com:80/other/path?other=query#other", "http://EXAMPLE.com/?sig=canary", "http://another@example.com/",
+		} {
+			d := mustParse(t, withAction(secretive(t)[kind]))
+			shown := d.Redacted()
+			body := withAction(changed(t, shown.Action, shown.Action.Request.URI, uri, `"method":"GET"`, `"method":"PUT","body":"b","headers":{"X-Host":"h"}`))
+			got, err := job.ParseDefinition([]byte(body), job.ParseOptions{Now: now, Stored: &shown})
+			require.NoError(t, err, uri)
+			got, err = got.KeepSecrets(&d, false)
+			require.NoError(t, err, uri)
+			require.Equal(t, d.Action.Request.Authentication, got.Action.Request.Authentication)
+		}
+	}
+}
+
+func TestANewSecretMayGoAnywhere(t *testing.T) {
+	t.Parallel()
+	for kind, action := range secretive(t) {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			d := mustParse(t, withAction(action))
+			shown := d.Redacted()
+			body := withAction(strings.NewReplacer("example.com", "example.org", `"acc"`, `"bcc"`, `"ns"`, `"nt"`).Replace(action))
+			got, err := job.ParseDefinition([]byte(body), job.ParseOptions{Now: now, Stored: &shown})
+			require.NoError(t, err)
+			filled, err := got.KeepSecrets(&d, false)
+			require.NoError(t, err)
+			require.Equal(t, compactJSON(t, got), compactJSON(t, filled))
+		})
+	}
+}
+
 func TestKeepSecretsOfNoJob(t *testing.T) {
 	t.Parallel()
-	d := mustParse(t, withAction(secretive(t)["Basic"]))
-	require.Equal(t, d, d.KeepSecrets(nil))
+	for kind, action := range secretive(t) {
+		d := mustParse(t, withAction(action))
+		got, err := d.KeepSecrets(nil, false)
+		require.NoError(t, err)
+		require.Equal(t, d, got)
+		_, err = d.Redacted().KeepSecrets(nil, true)
+		require.ErrorContains(t, err, "properties.action.", kind)
+		_, err = d.KeepSecrets(new(d.Redacted()), false)
+		require.NoError(t, err)
+	}
 }
 
 func TestRedactURI(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -150,6 +151,17 @@ type Members []Member
 
 // A Member is a name and its value.
 type Member struct{ Name, Value string }
+
+// get returns the value of that name, in any case; of several the last, and ""
+// for none.
+func (m Members) get(name string) string {
+	for _, f := range slices.Backward(m) {
+		if sameName(f.Name, name) {
+			return f.Value
+		}
+	}
+	return ""
+}
 
 // MarshalJSON writes an object.
 func (m Members) MarshalJSON() ([]byte, error) {

@@ -198,7 +198,7 @@ func (s *Service) replace(ctx context.Context, current job.Job, d job.Definition
 		}
 	}
 	err = s.update(ctx, changeTimeout, current.Key.WorkflowID(), workflows.UpdateReplace, &j,
-		workflows.ReplaceRequest{Definition: d, Text: d.Text(), Generation: current.Generation})
+		workflows.ReplaceRequest{Definition: d, Text: d.Text(), Generation: current.Generation, Retarget: s.limits.AllowSecretRetargeting})
 	j = j.At(s.now())
 	if err != nil || both == after {
 		return j, err

@@ -12,9 +12,10 @@ import (
 
 // A ReplaceRequest replaces a job's definition.
 type ReplaceRequest struct {
-	Definition job.Definition `json:"definition"` // State is enabled or disabled; secrets left out are kept
-	Text       string         `json:"text"`       // of the definition, for people; written by the caller so that no replay writes another one
-	Generation int            `json:"generation"` // of the job that the caller read; 0 for whichever
+	Definition job.Definition `json:"definition"`         // State is enabled or disabled; secrets left out are kept
+	Text       string         `json:"text"`               // of the definition, for people; written by the caller so that no replay writes another one
+	Generation int            `json:"generation"`         // of the job that the caller read; 0 for whichever
+	Retarget   bool           `json:"retarget,omitempty"` // secrets that are left out are kept although they will be sent to another target
 }
 
 // handle registers everything that a job answers.
@@ -29,7 +30,11 @@ func (j *jobLoop) handle(ctx workflow.Context) error {
 				if err := j.mayReplace(ctx, r); err != nil {
 					return err
 				}
-				j.replace(ctx, r.Definition.KeepSecrets(&j.Definition), r.Text)
+				d, err := j.withSecrets(r)
+				if err != nil {
+					return err
+				}
+				j.replace(ctx, d, r.Text)
 				return nil
 			})
 			return j.snapshot(), err
@@ -176,7 +181,18 @@ func (j *jobLoop) mayReplace(ctx workflow.Context, r ReplaceRequest) error {
 	if _, err := r.Definition.Plan(j.Created, workflow.Now(ctx)); err != nil {
 		return refuse(ErrTypeInvalid, err.Error())
 	}
-	return nil
+	_, err := j.withSecrets(r)
+	return err
+}
+
+// withSecrets returns the definition of a request with the secrets that it leaves out.
+// What the caller read may be changed since, so this decides whether they may be kept.
+func (j *jobLoop) withSecrets(r ReplaceRequest) (job.Definition, error) {
+	d, err := r.Definition.KeepSecrets(&j.Definition, r.Retarget)
+	if err != nil {
+		return d, refuse(ErrTypeInvalid, err.Error())
+	}
+	return d, nil
 }
 
 func (j *jobLoop) mayChange() error {

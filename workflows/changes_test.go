@@ -451,6 +451,73 @@ func TestAChangeKeepsTheAttemptsThatFailedBefore(t *testing.T) {
 	require.Equal(t, w.runs[0].id, w.next.FailedRun, "the run holds a failure")
 }
 
+func TestSecretsStayWithTheirTarget(t *testing.T) {
+	t.Parallel()
+	at := func(host, password string) workflows.ReplaceRequest {
+		d := definition(t, `"action":{"type":"Http","request":{"uri":"http://`+host+`/","method":"GET","authentication":{"type":"Basic","username":"ann","password":"`+
+			password+`"}}},"recurrence":{`+minutely+`}`)
+		if password == "left out" {
+			d = d.Redacted()
+		}
+		return workflows.ReplaceRequest{Definition: d}
+	}
+	start := func(t *testing.T) *world {
+		w := newWorld(t, every(minutely))
+		w.next.Definition = at("old.example", "hunter2").Definition
+		return w
+	}
+	sent := func(w *world) []string {
+		var all []string
+		for _, s := range w.sent {
+			all = append(all, s.Action.Request.URI+" "+s.Action.Request.Authentication.Password)
+		}
+		return all
+	}
+	t.Run("when a change leaves them out", func(t *testing.T) {
+		t.Parallel()
+		w := start(t)
+		a := w.update(30*time.Second, workflows.UpdateReplace, at("new.example", "left out"))
+		w.run(90 * time.Second)
+		a.refused(t, workflows.ErrTypeInvalid)
+		require.ErrorContains(t, a.err, "properties.action.request.authentication.password: want a password, sent again: the target changed")
+		require.Equal(t, []string{"http://old.example/ hunter2", "http://old.example/ hunter2"}, sent(w))
+	})
+	t.Run("when another change was applied before", func(t *testing.T) {
+		t.Parallel()
+		w := start(t)
+		moved := w.update(30*time.Second, workflows.UpdateReplace, at("new.example", "hunter3"))
+		late := w.update(40*time.Second, workflows.UpdateReplace, at("old.example", "left out")) // it was made for the job before, and names no generation
+		w.run(90 * time.Second)
+		moved.ok(t)
+		late.refused(t, workflows.ErrTypeInvalid)
+		require.Equal(t, []string{"http://old.example/ hunter2", "http://new.example/ hunter3"}, sent(w))
+	})
+	t.Run("when another change is applied while it waits", func(t *testing.T) {
+		t.Parallel()
+		const sending = 59900 * time.Millisecond
+		w := newAhead(t, every(minutely))
+		w.next.Definition = at("old.example", "hunter2").Definition
+		w.takes(5 * time.Second) // so that the first change waits
+		moved := w.update(sending, workflows.UpdateReplace, at("new.example", "hunter3"))
+		late := w.update(sending+200*time.Millisecond, workflows.UpdateReplace, at("old.example", "left out"))
+		w.run(150 * time.Second)
+		moved.ok(t)
+		require.True(t, late.accepted, "it was allowed until the other one was applied")
+		requireType(t, late.err, workflows.ErrTypeInvalid)
+		require.Equal(t, []string{"http://old.example/ hunter2", "http://old.example/ hunter2", "http://new.example/ hunter3"}, sent(w))
+	})
+	t.Run("unless the operator lets them follow it", func(t *testing.T) {
+		t.Parallel()
+		w := start(t)
+		follows := at("new.example", "left out")
+		follows.Retarget = true
+		a := w.update(30*time.Second, workflows.UpdateReplace, follows)
+		w.run(90 * time.Second)
+		a.ok(t)
+		require.Equal(t, []string{"http://old.example/ hunter2", "http://new.example/ hunter2"}, sent(w))
+	})
+}
+
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	basic := func(user, password string) string {

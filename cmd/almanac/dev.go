@@ -67,7 +67,7 @@ take --unauthenticated, and jobs may not call this machine then, unless
 		devserver.SynchronousFull, devserver.SynchronousNormal)
 	exposed := s.unauthenticated(listener{"listen", api}, listener{"temporal-listen", temporal}, listener{"ui-listen", ui})
 	public := s.publicURL()
-	limits := s.plans()
+	limits := s.limits()
 	senders := s.outbound("127.0.0.0/8,::1", exposed)
 	lead := s.lead()
 	cached := s.cachedWorkflows()

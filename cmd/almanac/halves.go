@@ -37,7 +37,7 @@ that does, and give --unauthenticated with an address that is not loopback.`,
 	exposed := s.unauthenticated(listener{"listen", address})
 	public := s.publicURL()
 	hosts := s.hosts(public, address)
-	limits := s.plans()
+	limits := s.limits()
 	senders := s.outbound("", exposed) // which refuse what they could not send; nothing is sent here
 	keys := s.clearPayloads(s.encryption())
 	logger := s.logging("info")

@@ -299,13 +299,23 @@ func TestBatchAnswersBeforeTheNextLine(t *testing.T) {
 	require.NoError(t, <-failed)
 }
 
+// only looks up one variable.
+func only(variable, value string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		if name == variable {
+			return value, true
+		}
+		return "", false
+	}
+}
+
 func TestPlansOfTheOperator(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "plans.json")
 	read := func(value, content string) (*job.Limits, error) {
 		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
-		s := &settings{flags: pflag.NewFlagSet("test", pflag.ContinueOnError), lookup: func(string) (string, bool) { return value, true }}
-		limits := s.plans()
+		s := &settings{flags: pflag.NewFlagSet("test", pflag.ContinueOnError), lookup: only("ALMANAC_PLANS", value)}
+		limits := s.limits()
 		return limits(), s.check()
 	}
 	limits, err := read("azure", "")
@@ -321,6 +331,34 @@ func TestPlansOfTheOperator(t *testing.T) {
 	require.ErrorContains(t, err, "Free")
 	_, err = read("nowhere.json", "")
 	require.ErrorContains(t, err, "nowhere.json")
+}
+
+func TestStoredSecretsFollowAChangedTargetOnlyIfTheOperatorSaysSo(t *testing.T) {
+	t.Parallel()
+	read := func(variable string, args ...string) (bool, error) {
+		s := &settings{flags: pflag.NewFlagSet("test", pflag.ContinueOnError), lookup: only("ALMANAC_ALLOW_SECRET_RETARGETING", variable)}
+		limits := s.limits()
+		require.NoError(t, s.flags.Parse(args))
+		err := s.check()
+		return limits().AllowSecretRetargeting, err
+	}
+	for _, tt := range []struct {
+		variable string
+		args     []string
+		want     bool
+	}{
+		{"", nil, false},
+		{"true", nil, true},
+		{"false", nil, false},
+		{"", []string{"--allow-secret-retargeting"}, true},
+		{"true", []string{"--allow-secret-retargeting=false"}, false},
+	} {
+		got, err := read(tt.variable, tt.args...)
+		require.NoError(t, err)
+		require.Equal(t, tt.want, got, "%q %q", tt.variable, tt.args)
+	}
+	_, err := read("perhaps")
+	require.EqualError(t, err, `--allow-secret-retargeting is "perhaps", want true or false`)
 }
 
 func TestAllMistakesOfHowActionsAreSentAreToldAtOnce(t *testing.T) {

@@ -13,14 +13,18 @@ const (
 	plansUnlimited = "unlimited"
 )
 
-// plans defines the limits of the plans, and returns what reads them. It may be
-// called after check.
-func (s *settings) plans() func() *job.Limits {
+// limits defines what jobs and collections may be, and returns what reads that,
+// which may be called after check.
+func (s *settings) limits() func() *job.Limits {
 	value := s.file("plans", "ALMANAC_PLANS", plansAzure,
 		"what the plans Free, Standard, P10Premium and P20Premium allow: azure, as Azure Scheduler did; unlimited; or a JSON file "+
 			`such as {"Standard":{"jobs":500,"minRecurrence":"PT5M","collections":1000,"authentication":true}}`)
+	retarget := s.boolean("allow-secret-retargeting", "ALMANAC_ALLOW_SECRET_RETARGETING",
+		"keep a stored password, certificate, client secret, SAS token or key when a change sends it to another host, tenant, account or namespace, "+
+			"as Azure Scheduler did; without, the change has to bring it again")
 	limits := job.DefaultLimits()
 	s.checks = append(s.checks, func() error {
+		limits.AllowSecretRetargeting = *retarget
 		switch *value {
 		case plansAzure:
 			return nil

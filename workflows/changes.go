@@ -53,12 +53,12 @@ func (j *jobLoop) handle(ctx workflow.Context) error {
 		if err != nil {
 			return err
 		}
-		j.listen(ctx, c.name, func(ctx workflow.Context, signal workflow.ReceiveChannel) {
+		j.listen(ctx, c.name, c.describe+", without an answer", func(ctx workflow.Context, signal workflow.ReceiveChannel) {
 			signal.Receive(ctx, nil)
 			j.handleSignal(ctx, c.name, c.apply)
 		})
 	}
-	j.listen(ctx, SignalBegin, func(ctx workflow.Context, signal workflow.ReceiveChannel) { signal.Receive(ctx, nil) })
+	j.listen(ctx, SignalBegin, "begin although the delay that the job was started with is not over", func(ctx workflow.Context, signal workflow.ReceiveChannel) { signal.Receive(ctx, nil) })
 	return j.handleCollection(ctx)
 }
 
@@ -125,9 +125,11 @@ type listener struct {
 	busy    bool
 }
 
-// listen registers what handles the signals of a name.
-func (j *jobLoop) listen(ctx workflow.Context, name string, next func(workflow.Context, workflow.ReceiveChannel)) {
-	j.listeners = append(j.listeners, &listener{signals: workflow.GetSignalChannel(ctx, name), next: next})
+// listen registers what handles the signals of a name. The Temporal Web UI and CLI
+// show the description.
+func (j *jobLoop) listen(ctx workflow.Context, name, description string, next func(workflow.Context, workflow.ReceiveChannel)) {
+	signals := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description})
+	j.listeners = append(j.listeners, &listener{signals: signals, next: next})
 }
 
 // signalled reports whether a signal waits that the loop is to handle.

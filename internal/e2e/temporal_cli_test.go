@@ -1,0 +1,164 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// cliVersion is the latest version of the temporal CLI that can be built as a
+// module: later ones need a module that has no version of its own.
+const cliVersion = "github.com/temporalio/cli@v1.5.1"
+
+// temporalCLI builds Temporal's own command line, less the server that is in it,
+// and returns its directory.
+func temporalCLI(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	source := filepath.Join(dir, "source")
+	goCommand := func(in string, args ...string) ([]byte, error) {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir, cmd.Env = in, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		t.Logf("go %s\n%s", strings.Join(args, " "), errs.Bytes())
+		return out, err
+	}
+	out, err := goCommand(dir, "mod", "download", "-json", cliVersion)
+	if err != nil && os.Getenv("CI") != "true" {
+		t.Skip("the temporal CLI cannot be downloaded: what the document shows is not run")
+	}
+	require.NoError(t, err)
+	var module struct{ Dir string }
+	require.NoError(t, json.Unmarshal(out, &module))
+	require.NoError(t, os.CopyFS(source, os.DirFS(module.Dir)))
+	server := filepath.Join(source, "temporalcli", "devserver")
+	text, err := os.ReadFile("testdata/devserver.go")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(server, "server.go"), text, 0o600))
+	require.NoError(t, os.Remove(filepath.Join(server, "log.go")))
+	_, err = goCommand(source, "build", "-trimpath", "-o", filepath.Join(dir, "bin", "temporal"), "./cmd/temporal")
+	require.NoError(t, err)
+	return filepath.Join(dir, "bin")
+}
+
+// shown returns the commands of a document, in their order.
+func shown(t *testing.T, document string) []string {
+	t.Helper()
+	text, err := os.ReadFile(document)
+	require.NoError(t, err)
+	var commands []string
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllSubmatch(text, -1) {
+		for line := range strings.Lines(string(block[1])) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				commands = append(commands, line)
+			}
+		}
+	}
+	return commands
+}
+
+func TestTheDocumentOfTheTemporalCLIShowsWhatWorks(t *testing.T) {
+	t.Parallel()
+	bin, s, target := temporalCLI(t), use(t), newSink(t, nil)
+	home := t.TempDir() // without a configuration of whoever runs the test
+	run := func(command string) string {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+		cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "TEMPORAL_ADDRESS="+s.address, "HOME="+home, "XDG_CONFIG_HOME="+home)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s\n%s", command, out)
+		return string(out)
+	}
+	collection := s.url + "/jobCollections/default"
+	hello := collection + "/jobs/hello"
+	patch := func(state string) { ok(t, http.MethodPatch, hello, `{"properties":{"state":"`+state+`"}}`) }
+	disable := func() { patch("disabled") }
+	prints := func(want ...string) func(string) bool {
+		return func(out string) bool {
+			return !slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(out, w) })
+		}
+	}
+	reads := func(url, path string, want any) func(string) bool {
+		return func(string) bool { return call(t, http.MethodGet, url, "").get(path) == want }
+	}
+	disabled, enabled := reads(hello, "properties.state", "disabled"), reads(hello, "properties.state", "enabled")
+	ranAgain := reads(hello, "properties.status.executionCount", 2.0)
+	gone := func(string) bool { return call(t, http.MethodGet, hello, "").code == http.StatusNotFound }
+
+	const (
+		subscription = "00000000-0000-0000-0000-000000000000"
+		ofJob        = "--workflow-id job/" + subscription + "/default/default/hello"
+		ofCollection = "--workflow-id collection/" + subscription + "/default/default"
+		running      = ` AND ExecutionStatus = "Running"'`
+	)
+	steps := []struct {
+		command string
+		before  func()            // nil: the job is enabled, and has run once or more
+		holds   func(string) bool // of what is printed, sooner or later
+	}{
+		{`list --query 'WorkflowType = "Job" AND AlmanacCollection = "default"` + running, nil, prints(subscription + "/default/default/hello")},
+		{`list --query 'AlmanacJob = "hello"` + running, nil, prints(subscription + "/default/default/hello")},
+		{`list --query 'AlmanacState = "disabled"` + running, disable, prints(subscription + "/default/default/hello")},
+		{`count --query 'AlmanacState = "disabled"` + running, disable, prints("Total: ")},
+
+		{"describe " + ofJob, nil, prints("AlmanacState", "/jobCollections/default/jobs/hello")},
+		{"metadata " + ofJob, nil, prints("next execution:", "run the job now, without an answer", "delete the job, without an answer")},
+		{"query " + ofJob + " --type status", nil, prints(`"executionCount":1`)},
+		{"show " + ofJob, nil, prints("WorkflowExecutionStarted")},
+		{"query " + ofCollection + " --type status", nil, prints("Standard")},
+		{"query " + ofCollection + " --type jobs", nil, prints("hello")},
+		{"query --workflow-id subscription/" + subscription + " --type collections", nil, prints("default/default")},
+
+		{"update execute " + ofJob + " --name run", nil, ranAgain},
+		{"update execute " + ofJob + " --name disable", nil, disabled},
+		{"update execute " + ofJob + " --name enable", disable, enabled},
+		{"update execute " + ofJob + " --name delete", nil, gone},
+		{"update execute " + ofCollection + " --name disable", nil, reads(collection, "properties.state", "Disabled")},
+		{"update execute " + ofCollection + " --name enable", nil, reads(collection, "properties.state", "Enabled")},
+
+		{"signal " + ofJob + " --name run", nil, ranAgain},
+		{"signal " + ofJob + " --name disable", nil, disabled},
+		{"signal " + ofJob + " --name enable", disable, enabled},
+		{"signal " + ofJob + " --name delete", nil, gone},
+		{`signal --query 'WorkflowType = "Job" AND AlmanacCollection = "default"` + running + ` --name disable --reason "maintenance" --yes`, nil, disabled},
+
+		{"cancel " + ofJob, nil, gone},
+		{"terminate " + ofJob + ` --reason "does not answer"`, nil, gone},
+	}
+	var tested []string
+	for _, step := range steps {
+		tested = append(tested, "temporal workflow "+step.command)
+	}
+	require.Equal(t, tested, shown(t, "../../docs/temporal-cli.md"), "what the document shows is what is tested")
+
+	require.Equal(t, http.StatusCreated, call(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"}}}`).code)
+	for i, step := range steps {
+		if gone("") {
+			created(t, hello, get(target.URL, `,"recurrence":{"frequency":"week"}`))
+			status(t, hello, "properties.status.executionCount", 1.0)
+		}
+		patch("enabled")
+		if step.before != nil {
+			step.before()
+		}
+		out := run(tested[i])
+		eventually(t, 30*time.Second, "outcome of "+tested[i]+", which printed\n"+out, func() bool {
+			if strings.HasPrefix(step.command, "list") { // what Temporal finds is some milliseconds old
+				out = run(tested[i])
+			}
+			return step.holds(out)
+		})
+	}
+	created(t, hello, get(target.URL, later)) // a name whose job was terminated can be used again
+}

@@ -61,6 +61,23 @@ func ParseDefinition(body []byte, o ParseOptions) (Definition, error) {
 	return d, nil
 }
 
+// maxStored bounds the JSON of a definition with all its secrets, in bytes.
+const maxStored = 1 << 20
+
+// Check refuses a definition that [ParseDefinition] would not have read from any
+// body, but for the limits that an operator may have set: it came by another way
+// than the API. It has all its secrets. The error is an [*Error] of KindInvalid.
+func (d *Definition) Check(now, created time.Time) error {
+	text, err := plainJSON(d)
+	if err != nil {
+		return badRequest("The job is not valid: %v", err)
+	}
+	limits := DefaultLimits()
+	limits.JobBytes = maxStored
+	_, err = ParseDefinition(text, ParseOptions{Limits: &limits, Now: now, Created: created})
+	return err
+}
+
 var (
 	envelopeMembers   = []string{"id", "name", "type", "location", "tags"}
 	definitionMembers = []string{"startTime", "action", "recurrence", "state"}

@@ -512,3 +512,25 @@ func TestAHostHeaderIsAHostName(t *testing.T) {
 			"an address and localhost are not allowed here", bad)
 	}
 }
+
+func TestWhatTheAPIReadPassesTheCheckOfWhatCameByAnotherWay(t *testing.T) {
+	t.Parallel()
+	body := withAction(`{"type":"Http","request":{"uri":"http://example.com/?a=1&b=<2>","method":"post","body":"` + strings.Repeat("<", 8_000) + `"}}`)
+	d := mustParse(t, body)
+	require.NoError(t, d.Check(now, now), "however long its JSON is")
+
+	for name, change := range map[string]func(*job.Definition){
+		"properties.action.type":          func(d *job.Definition) { d.Action.Type = "" },
+		"properties.action.request.uri":   func(d *job.Definition) { d.Action.Request.URI = "nowhere" },
+		"properties.action.request":       func(d *job.Definition) { d.Action.Request = nil },
+		"properties.state":                func(d *job.Definition) { d.State = "over" },
+		"properties.recurrence.frequency": func(d *job.Definition) { d.Recurrence = &job.Recurrence{Frequency: "second", Interval: 1} },
+		"properties.recurrence.catchUpWindow": func(d *job.Definition) {
+			d.Recurrence = &job.Recurrence{Frequency: "day", Interval: 1, CatchUpWindow: "soon"}
+		},
+	} {
+		d := mustParse(t, body)
+		change(&d)
+		require.ErrorContains(t, d.Check(now, now), strings.TrimPrefix(name, "properties."), name)
+	}
+}

@@ -82,6 +82,7 @@ func TestSecretsAreKeptWhileTheIdentityIsTheSame(t *testing.T) {
 				filled, err := got.KeepSecrets(&d, false)
 				require.NoError(t, err)
 				require.Equal(t, compactJSON(t, d), compactJSON(t, filled))
+				require.NoError(t, filled.Check(now, now))
 
 				_, err = parse(sentBack)
 				require.ErrorContains(t, err, "properties.action.", "a new job has no secrets to keep")

@@ -3,6 +3,7 @@ package workflows
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -39,7 +40,7 @@ func (j *jobLoop) handle(ctx workflow.Context) error {
 			})
 			return j.snapshot(), err
 		},
-		workflow.UpdateHandlerOptions{Validator: j.mayReplace, Description: "replace the definition"})
+		workflow.UpdateHandlerOptions{Validator: j.validate, Description: "replace the definition"})
 	if err != nil {
 		return err
 	}
@@ -185,6 +186,22 @@ func (j *jobLoop) mayReplace(ctx workflow.Context, r ReplaceRequest) error {
 	}
 	_, err := j.withSecrets(r)
 	return err
+}
+
+// validate refuses a request that would be refused now, or that the API would not have
+// made: the update may come from elsewhere. The clock of the API may be ahead.
+func (j *jobLoop) validate(ctx workflow.Context, r ReplaceRequest) error {
+	if err := j.mayReplace(ctx, r); err != nil {
+		return err
+	}
+	d, err := j.withSecrets(r)
+	if err != nil {
+		return err
+	}
+	if err := d.Check(workflow.Now(ctx).Add(time.Hour), j.Created); err != nil { //workflowcheck:ignore // a validator is not replayed
+		return refuse(ErrTypeInvalid, err.Error())
+	}
+	return nil
 }
 
 // withSecrets returns the definition of a request with the secrets that it leaves out.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/workflow"
 
 	"almanac/job"
 	"almanac/workflows"
@@ -725,4 +726,31 @@ func TestPeopleFindAJobByItsStateAndText(t *testing.T) {
 	w.replace(100*time.Second, every(minutely+`,"interval":5,"count":2`)) // which both have run
 	w.run(time.Hour)
 	require.Equal(t, []string{"disabled", "enabled", "GET http://127.0.0.1/, every 5 minutes", "GET http://127.0.0.1/, every 5 minutes", "completed"}, w.shown)
+}
+
+func TestADefinitionThatTheAPIWouldNotHaveMadeIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, every(minutely))
+	garbage := w.update(30*time.Second, workflows.UpdateReplace, map[string]any{"garbage": 1})
+	broken := definition(t, every(minutely))
+	broken.Action.Request.URI = "nowhere"
+	nowhere := w.update(40*time.Second, workflows.UpdateReplace, workflows.ReplaceRequest{Definition: broken})
+	w.run(90 * time.Second)
+	for _, a := range []*answer{garbage, nowhere} {
+		a.refused(t, workflows.ErrTypeInvalid)
+	}
+	require.ErrorContains(t, nowhere.err, "action.request.uri")
+	require.Equal(t, []string{"00:00:00", "00:01:00"}, w.dues(), "it goes on as it was")
+}
+
+func TestAWorkflowThatAlmanacDidNotStartEndsAndSaysSo(t *testing.T) {
+	t.Parallel()
+	for name, function := range map[string]any{
+		workflows.TypeJob: workflows.Job, workflows.TypeCollection: workflows.Collection, workflows.TypeSubscription: workflows.Subscription,
+	} {
+		env := newEnvironment()
+		env.RegisterWorkflowWithOptions(function, workflow.RegisterOptions{Name: name})
+		env.ExecuteWorkflow(name, map[string]any{})
+		require.ErrorContains(t, env.GetWorkflowError(), "create jobs and job collections through the API", name)
+	}
 }

@@ -71,6 +71,9 @@ const registrationBatch = 10 * time.Second
 
 // Collection is one job collection for as long as it exists.
 func Collection(ctx workflow.Context, in CollectionInput) error {
+	if in.Collection.Key.Name == "" || in.Collection.Generation == 0 {
+		return errStranger
+	}
 	c := &collection{Collection: in.Collection, order: workflow.NewMutex(ctx)}
 	c.registry = newRegistry(ctx, in.Jobs, in.Sequence, func(name string) string { return c.Key.Job(name).WorkflowID() })
 	c.batch = registrationBatch

@@ -102,8 +102,14 @@ func (in *JobInput) Begin() time.Time {
 	return next.Add(-15 * in.lead())
 }
 
+// errStranger ends a workflow whose input Almanac did not make.
+var errStranger = refuse(ErrTypeInvalid, "The workflow was not started by Almanac, so nothing lists it: create jobs and job collections through the API.")
+
 // Job runs one scheduled job for as long as it exists.
 func Job(ctx workflow.Context, in JobInput) error {
+	if in.Key.Name == "" || in.Created.IsZero() || in.Generation == 0 || in.Definition.Action.Type == "" {
+		return errStranger
+	}
 	j := &jobLoop{JobInput: in, changing: workflow.NewMutex(ctx)}
 	if err := j.handle(ctx); err != nil {
 		return err

@@ -29,6 +29,9 @@ type RegisterCollectionRequest struct {
 // Subscription lists the job collections of one subscription, as long as it
 // has any.
 func Subscription(ctx workflow.Context, in SubscriptionInput) error {
+	if in.Subscription == "" {
+		return errStranger
+	}
 	s := &subscription{name: in.Subscription}
 	s.registry = newRegistry(ctx, in.Collections, in.Sequence, func(name string) string {
 		return job.CollectionWorkflowID(s.name, name)

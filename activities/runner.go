@@ -157,7 +157,7 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 		r.log(ctx, &in, record, begin, "", "")
 		return Output{Attempts: attempts, Lead: lead, Hold: r.nextHold()}, nil
 	}
-	failed, next := r.report(ctx, err, attempts, lead, in)
+	next, failed := r.report(ctx, err, attempts, lead, in)
 	r.log(ctx, &in, record, begin, err.Error(), next)
 	return Output{}, failed
 }
@@ -292,9 +292,9 @@ func (r *Runner) nextHold() int {
 	return int(r.Lead.Hold.Milliseconds())
 }
 
-// report returns the activity's error for a failed attempt, and sees to it
-// that the records survive. It also says what follows.
-func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) (failed error, follows string) {
+// report returns the activity's error for a failed attempt, and what follows it, and sees
+// to it that the records survive.
+func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) (follows string, failed error) {
 	_, permanent := errors.AsType[*PermanentError](err)
 	// A receiver that fails is no fault of the worker's: benign errors are not
 	// logged as the SDK's own.
@@ -310,16 +310,27 @@ func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, 
 			report.Next = next
 		} else {
 			options.NonRetryable, options.NextRetryDelay = false, delay
-			// The record has to get through if the attempt failed because its context ended, too.
-			if failed := r.heartbeat(context.WithoutCancel(ctx), Progress{Attempts: attempts, Sent: len(attempts), Next: next}); isWithdrawn(failed) {
+			if !r.keep(ctx, attempts, next) {
 				follows = nextWithdrawn
-			} else if failed != nil {
-				r.Log.WarnContext(ctx, "the record of an attempt could not be kept for the next one", slog.Any("error", failed))
 			}
 		}
 	}
 	options.Details = []any{report}
-	return temporal.NewApplicationErrorWithOptions(cut(err.Error(), maxErrorText), ErrTypeFailed, options), follows
+	return follows, temporal.NewApplicationErrorWithOptions(cut(err.Error(), maxErrorText), ErrTypeFailed, options)
+}
+
+// keep keeps the records for the activity's next attempt. It reports whether there may
+// be one: the activity is not withdrawn.
+func (r *Runner) keep(ctx context.Context, attempts []job.Attempt, next time.Time) bool {
+	// They have to get through if the attempt failed because its context ended, too.
+	failed := r.heartbeat(context.WithoutCancel(ctx), Progress{Attempts: attempts, Sent: len(attempts), Next: next})
+	if isWithdrawn(failed) {
+		return false
+	}
+	if failed != nil {
+		r.Log.WarnContext(ctx, "the record of an attempt could not be kept for the next one", slog.Any("error", failed))
+	}
+	return true
 }
 
 // retryDelay returns how long the next attempt waits: as long as the retry policy

@@ -73,12 +73,13 @@ const maxWorkflowID = 255
 // clients send ids in headers of gRPC, which are ASCII. What would be longer
 // than maxWorkflowID is cut, and ends in a tilde and a hash of the whole.
 func workflowID(path string) string {
+	const hex = "0123456789ABCDEF"
 	var id strings.Builder
 	for _, c := range []byte(Fold(path)) {
 		if c == '/' || c == '-' || c == '.' || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' {
 			id.WriteByte(c)
 		} else {
-			fmt.Fprintf(&id, "%%%02X", c)
+			id.Write([]byte{'%', hex[c>>4], hex[c&0xf]})
 		}
 	}
 	if id.Len() <= maxWorkflowID {

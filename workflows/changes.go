@@ -198,7 +198,8 @@ func (j *jobLoop) validate(ctx workflow.Context, r ReplaceRequest) error {
 	if err != nil {
 		return err
 	}
-	if err := d.Check(workflow.Now(ctx).Add(time.Hour), j.Created); err != nil { //workflowcheck:ignore // a validator is not replayed
+	err = d.Check(workflow.Now(ctx).Add(time.Hour), j.Created) //workflowcheck:ignore // a validator is not replayed
+	if err != nil {
 		return refuse(ErrTypeInvalid, err.Error())
 	}
 	return nil

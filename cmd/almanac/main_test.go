@@ -358,7 +358,7 @@ func TestStoredSecretsFollowAChangedTargetOnlyIfTheOperatorSaysSo(t *testing.T) 
 		require.Equal(t, tt.want, got, "%q %q", tt.variable, tt.args)
 	}
 	_, err := read("perhaps")
-	require.EqualError(t, err, `--allow-secret-retargeting is "perhaps", want true or false`)
+	require.EqualError(t, err, `$ALMANAC_ALLOW_SECRET_RETARGETING is "perhaps", want true or false`)
 }
 
 func TestAllMistakesOfHowActionsAreSentAreToldAtOnce(t *testing.T) {

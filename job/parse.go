@@ -61,20 +61,21 @@ func ParseDefinition(body []byte, o ParseOptions) (Definition, error) {
 	return d, nil
 }
 
-// maxStored bounds the JSON of a definition with all its secrets, in bytes.
-const maxStored = 1 << 20
-
 // Check refuses a definition that [ParseDefinition] would not have read from any
-// body, but for the limits that an operator may have set: it came by another way
-// than the API. It has all its secrets. The error is an [*Error] of KindInvalid.
+// body: it came by another way than the API. It has all its secrets. How large its
+// parts may be, an operator may have set, and is not checked. The error is an
+// [*Error] of KindInvalid.
 func (d *Definition) Check(now, created time.Time) error {
 	text, err := plainJSON(d)
 	if err != nil {
 		return badRequest("The job is not valid: %v", err)
 	}
-	limits := DefaultLimits()
-	limits.JobBytes = maxStored
-	_, err = ParseDefinition(text, ParseOptions{Limits: &limits, Now: now, Created: created})
+	const most = math.MaxInt32
+	limits := &Limits{
+		JobBytes: most, URIBytes: most, BodyBytes: most, Headers: most, HeaderBytes: most,
+		MaxRetryInterval: math.MaxInt64, MaxRetryCount: most, MaxCatchUpWindow: math.MaxInt64,
+	}
+	_, err = ParseDefinition(text, ParseOptions{Limits: limits, Now: now, Created: created})
 	return err
 }
 

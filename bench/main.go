@@ -86,9 +86,16 @@ func measure(ctx context.Context, o options, r *results, progress *log.Logger) e
 		errs = append(errs, r.measureEngines(o))
 	}
 	if len(o.apis) > 0 {
-		errs = append(errs, r.measureThere(ctx, o, progress))
+		scenes, err := measureThere(ctx, o, scenes(o), progress)
+		r.scenes = scenes
+		errs = append(errs, err)
 	} else if o.has(partPunctual) || o.has(partLateness) || o.has(partSustained) || o.has(partCalls) {
 		errs = append(errs, r.measureTogether(ctx, o, progress))
+	}
+	if o.has(partCluster) && ctx.Err() == nil {
+		scenes, err := measureClusters(ctx, o, progress)
+		r.scenes = append(r.scenes, scenes...)
+		errs = append(errs, err)
 	}
 	if o.has(partSleep) && ctx.Err() == nil {
 		var err error
@@ -107,11 +114,11 @@ func (r *results) measureEngines(o options) (err error) {
 	return err
 }
 
-// measureThere measures an Almanac that runs elsewhere, and calls back from there.
-func (r *results) measureThere(ctx context.Context, o options, progress *log.Logger) (err error) {
+// measureThere measures scenes of an Almanac that runs elsewhere, and calls back from there.
+func measureThere(ctx context.Context, o options, scenes []scene, progress *log.Logger) (results []sceneResult, err error) {
 	sink, err := newSink(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, sink.close()) }()
 	a := &almanac{sink: sink}
@@ -124,8 +131,7 @@ func (r *results) measureThere(ctx context.Context, o options, progress *log.Log
 			a.others = append(a.others, api)
 		}
 	}
-	r.scenes, err = measureScenes(ctx, a, o, progress)
-	return err
+	return measureScenes(ctx, a, o, scenes, progress)
 }
 
 // measureTogether measures what shares one server.
@@ -145,7 +151,7 @@ func (r *results) measureTogether(ctx context.Context, o options, progress *log.
 	}
 	var errs []error
 	if o.has(partPunctual) { // before the others, which leave much behind
-		scenes, err := measureScenes(ctx, g.almanac, o, progress)
+		scenes, err := measureScenes(ctx, g.almanac, o, scenes(o), progress)
 		r.scenes = scenes
 		errs = append(errs, err)
 	}

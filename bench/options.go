@@ -17,6 +17,7 @@ import (
 // The parts of the benchmark.
 const (
 	partPunctual  = "punctual"
+	partCluster   = "cluster"
 	partLateness  = "lateness"
 	partSustained = "sustained"
 	partCalls     = "calls"
@@ -24,7 +25,7 @@ const (
 	partEngines   = "engines"
 )
 
-var allParts = []string{partPunctual, partLateness, partSustained, partCalls, partSleep, partEngines}
+var allParts = []string{partPunctual, partCluster, partLateness, partSustained, partCalls, partSleep, partEngines}
 
 // allSystems are the slugs of the systems.
 var allSystems = []string{"almanac", "bare-loop", "temporal-schedules"}
@@ -48,6 +49,7 @@ type options struct {
 	quick       bool
 	apis        []string      // addresses; empty: everything runs in this process
 	sceneJobs   int           // of each scene; 0: as the scenes say
+	clusterJobs int           // of each scene on a cluster
 	before      time.Duration // from when a scene's jobs are there to their first tick
 	out         string        // directory; empty: nothing is written
 	cpuProfile  string        // file; empty: none
@@ -59,8 +61,10 @@ const helpText = `Usage: go run . [flags]   (in the directory bench)
 
 Measure how late Almanac is, and what it costs, beside Temporal's own Schedules and
 the smallest job workflow that one could write, on the same embedded Temporal
-server. All parts take about three quarters of an hour, on a machine that does
-nothing else; the ratios count, not the figures. docs/benchmarks.md explains them.
+server; and how late Almanac is on a cluster (part cluster, which needs Linux and
+Debian's package postgresql; internal/cluster/run starts the same). All parts take
+two and a half hours, on a machine that does nothing else; the ratios count, not the
+figures. docs/benchmarks.md explains them.
 
   go run . -quick                                   # the most important figures, in ten minutes
   go run . -parts punctual -systems almanac -herds 500
@@ -95,6 +99,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.BoolVar(&o.quick, "quick", false, "the most important figures within ten minutes: part "+partPunctual+" with few herds and one more tick each")
 	flags.StringVar(&apis, "api", "", "addresses of Almanac's APIs, such as those that task cluster prints, joined by commas: part "+partPunctual+" is measured there; empty: everything runs in this process")
 	flags.IntVar(&o.sceneJobs, "scene-jobs", 0, "how many jobs the herds of part "+partPunctual+" have; 0: 1,000 and 2,000")
+	flags.IntVar(&o.clusterJobs, "cluster-jobs", 500, "how many jobs the herds of part "+partCluster+" have")
 	flags.DurationVar(&o.before, "created-before", time.Minute, "how long before their first tick the herds of part "+partPunctual+" are there, but for those that say so themselves")
 	flags.StringVar(&o.out, "out", "", "directory to write benchmarks.md and lateness.svg to; empty: only print")
 	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "file to write a CPU profile of all that runs in this process to, for go tool pprof")
@@ -122,6 +127,9 @@ func (o options) check(rest []string) error {
 	}
 	if o.sceneJobs < 0 || o.sceneJobs > maxHerd {
 		errs = append(errs, fmt.Errorf("-scene-jobs must be from 0 to %d", maxHerd))
+	}
+	if o.clusterJobs < 1 || o.clusterJobs > maxHerd {
+		errs = append(errs, fmt.Errorf("-cluster-jobs must be from 1 to %d", maxHerd))
 	}
 	if o.settle < 0 || o.ticks < 1 || o.rounds < 1 || o.sleeping < 1 {
 		errs = append(errs, errors.New("-settle must be at least 0, and -ticks, -rounds and -sleeping at least 1"))

@@ -15,17 +15,26 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// build builds the program from the module that this one is a part of.
-func build(ctx context.Context, dir string) (string, error) {
+// moduleDir returns the directory of the module that this one is a part of.
+func moduleDir(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "almanac").Output()
 	if err != nil {
 		return "", fmt.Errorf("find the module almanac (run in its directory bench): %w", err)
 	}
-	path := filepath.Join(dir, "almanac")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/almanac")
-	cmd.Dir = strings.TrimSpace(string(out))
+	return strings.TrimSpace(string(out)), nil
+}
+
+// build builds a program of that module, and returns its path.
+func build(ctx context.Context, dir, pkg string) (string, error) {
+	module, err := moduleDir(ctx)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, filepath.Base(pkg))
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, pkg)
+	cmd.Dir = module
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build almanac: %w\n%s", err, text)
+		return "", fmt.Errorf("build %s: %w\n%s", pkg, err, text)
 	}
 	return path, nil
 }

@@ -19,7 +19,10 @@ func TestTheReportHoldsWhatWasMeasuredAndNothingElse(t *testing.T) {
 
 	r.herds = []herdResult{late(nameAlmanac, 1000, 41, 74), late(nameLoop, 1000, 4000, 9000), late(nameSchedules, 1000, 18_000, 36_000)}
 	first, later := late(nameAlmanac, 1000, 41, 260).ticks[0], late(nameAlmanac, 1000, 40, 90).ticks[0]
-	r.scenes = []sceneResult{{scene: scene{name: "every minute", jobs: 1000}, perSecond: 200, ticked: []tick{first, later, later}}}
+	r.scenes = []sceneResult{
+		{scene: scene{name: "every minute", jobs: 1000}, perSecond: 200, ticked: []tick{first, later, later}},
+		{scene: scene{name: "once, on a cluster with Temporal's own settings", jobs: 500, limit: 200 * time.Millisecond}, perSecond: 170, ticked: []tick{first}},
+	}
 	r.costs[nameAlmanac] = cost{executions: 1000, cpu: 22, bytes: 3_300_000, events: 110, sampled: 10}
 	r.costs[nameSchedules] = cost{executions: 1000, cpu: 66, bytes: 26_400_000, events: 350, sampled: 10}
 	r.sustained[nameAlmanac], r.sustained[nameLoop] = []float64{90, 99, 91}, []float64{100}
@@ -31,6 +34,7 @@ func TestTheReportHoldsWhatWasMeasuredAndNothingElse(t *testing.T) {
 		`\| 1,000 jobs every minute +\| +first tick \| +200\.0 \| +41 ms \| +260 ms \|`,
 		`\| 1,000 jobs every minute +\| +worst of 2 more \| +\| +40 ms \| +90 ms \|`,
 		`\| 1,000 jobs every minute, p99 of the first tick +\| +at most 250 ms \| +260 ms \| +missed \|`,
+		`\| 500 jobs once, on a cluster with Temporal's own settings, p99 of the first tick +\| +at most 200 ms \| +260 ms \| +missed \|`,
 		`\| lateness of 1,000 jobs, p99 +\| +74 ms \| +9\.0 s \| +36\.0 s \| +122 × \| +486 × \|`,
 		`\| CPU an execution +\| +22 ms \| +– \| +66 ms \| +– \| +3\.00 × \|`,
 		`\| bytes in the database an execution +\| +3,300 \| +– \| +26,400 \| +– \| +8\.00 × \|`,

@@ -45,7 +45,7 @@ func measureSleep(ctx context.Context, o options, progress *log.Logger) (_ *slee
 	}
 	defer os.RemoveAll(dir)
 	progress.Printf("building almanac")
-	path, err := build(ctx, dir)
+	path, err := build(ctx, dir, "./cmd/almanac")
 	if err != nil {
 		return nil, err
 	}

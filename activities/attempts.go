@@ -6,6 +6,7 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
+	"almanac/internal/redact"
 	"almanac/job"
 )
 
@@ -92,7 +93,7 @@ func withLost(attempts []job.Attempt, since, until time.Time) []job.Attempt {
 // bounded shortens the messages of all but the newest attempts.
 func bounded(attempts []job.Attempt) []job.Attempt {
 	for i := range max(0, len(attempts)-maxFullMessages) {
-		attempts[i].Message = cut(attempts[i].Message, maxOldMessage)
+		attempts[i].Message = redact.Cut(attempts[i].Message, maxOldMessage)
 	}
 	return attempts
 }

@@ -1,8 +1,12 @@
 package activities_test
 
 import (
+	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"almanac/job"
@@ -21,5 +25,41 @@ func BenchmarkHTTP(b *testing.B) {
 		if _, err := sender.Send(b.Context(), execution, post); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// The answer that costs most to show: a host sends as much as is read of its headers and
+// body, in several encodings, for a job with as many secrets as it may have.
+func BenchmarkLargestAnswer(b *testing.B) {
+	text := strings.Repeat(`%25&amp;\u0041abcdefgh+`, 2000)
+	for name, header := range map[string]http.Header{
+		"one header":   {"A": {text}},
+		"a location":   {"Location": {"http://a/" + text + "?" + text[:8<<10]}},
+		"many headers": {},
+	} {
+		if len(header) == 0 {
+			for i := range 600 {
+				header[fmt.Sprintf("H%d", i)] = []string{text[:60]}
+			}
+		}
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			maps.Copy(w.Header(), header)
+			_, _ = io.WriteString(w, text[:2048])
+		}))
+		defer s.Close()
+		uri := s.URL + "/?"
+		for i := 0; len(uri) < 2000; i++ {
+			uri += fmt.Sprintf("&a=%%41%013d", i)
+		}
+		get := action(job.Request{
+			URI: uri, Authentication: &job.Authentication{Type: job.AuthBasic, Username: "me", Password: strings.Repeat("aB3", 4000)},
+		})
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := sender.Send(b.Context(), execution, get); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -33,6 +33,3 @@ func (l *TestLease) Used() bool { return l.lease.used.Load() }
 
 // Refused reports whether sending was to begin too late.
 func (l *TestLease) Refused() bool { return l.lease.refused.Load() }
-
-// Hide returns a text without a secret.
-func Hide(secret, text string) string { return secrets{secret}.hide(text) }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"almanac/internal/egress"
+	"almanac/internal/redact"
 	"almanac/job"
 )
 
@@ -74,7 +75,7 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	if err != nil {
 		return fmt.Sprintf("Http Action - Request to host '%s' cannot be authenticated: %s", req.URL.Host, err), err
 	}
-	s := secretsOf(a).withRequest(req)
+	s := withRequest(secretsOf(a), req)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	resp, err := client.Do(req.WithContext(ctx))
@@ -182,7 +183,7 @@ func port(u *url.URL) string {
 
 // verdict returns nil for success, and otherwise what went wrong; bodyErr is
 // why the body's beginning could not be read.
-func verdict(ctx context.Context, resp *http.Response, bodyErr error, s secrets) error {
+func verdict(ctx context.Context, resp *http.Response, bodyErr error, s redact.Secrets) error {
 	status := fmt.Sprintf("the host answered %d %s", resp.StatusCode, reasonName(resp.StatusCode))
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
@@ -198,7 +199,7 @@ func verdict(ctx context.Context, resp *http.Response, bodyErr error, s secrets)
 }
 
 // notFollowed says why a redirect was not followed.
-func notFollowed(resp *http.Response, s secrets) string {
+func notFollowed(resp *http.Response, s redact.Secrets) string {
 	target, err := resp.Location()
 	switch {
 	case err != nil:
@@ -206,7 +207,7 @@ func notFollowed(resp *http.Response, s secrets) string {
 	case sameOrigin(target, resp.Request.URL):
 		return fmt.Sprintf(", which is not followed: at most %d redirects are", maxRedirects)
 	}
-	return fmt.Sprintf(", which is not followed: it leads to host '%s'", s.text(target.Host, maxReason))
+	return fmt.Sprintf(", which is not followed: it leads to host '%s'", s.Text(target.Host, maxReason))
 }
 
 // drain reads what is left of a short body, so that the connection can be used

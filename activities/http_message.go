@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"almanac/internal/redact"
 )
 
 // Bounds of a message, in bytes.
@@ -28,9 +30,9 @@ const (
 // responseMessage describes an answer in Azure Scheduler's words, which its
 // clients take apart. Where the host sends the request's secrets back, they
 // are left out.
-func responseMessage(req *http.Request, resp *http.Response, body []byte, s secrets) string {
+func responseMessage(req *http.Request, resp *http.Response, body []byte, s redact.Secrets) string {
 	return fmt.Sprintf("Http Action - Response from host '%s': '%s' Response Headers: %s Body: %s",
-		req.URL.Host, reasonName(resp.StatusCode), headerText(resp.Header, s), bodyText(body, s))
+		req.URL.Host, reasonName(resp.StatusCode), headerText(resp.Header, s), s.Beginning(body, maxBody))
 }
 
 // reasonName returns the name that .NET's HttpStatusCode has for a status, or
@@ -54,11 +56,14 @@ func reasonName(status int) string {
 }
 
 // headerText lists headers by name, each followed by a line end.
-func headerText(h http.Header, s secrets) string {
+func headerText(h http.Header, s redact.Secrets) string {
 	var b strings.Builder
+	read := 0 // bytes of values, which may be secrets and nearly nothing else
 	for _, name := range slices.Sorted(maps.Keys(h)) {
-		line := clean(name) + ": " + s.text(headerValues(name, h[name]), maxHeaderValue) + "\r\n"
-		if b.Len()+len(line) > maxHeaders {
+		values := headerValues(name, h[name])
+		read += min(len(values), maxHeaderValue)
+		line := redact.Clean(name) + ": " + s.Text(values, maxHeaderValue) + "\r\n"
+		if read > maxHeaders || b.Len()+len(line) > maxHeaders {
 			b.WriteString("…\r\n")
 			break
 		}
@@ -87,11 +92,6 @@ func headerValues(name string, values []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// bodyText returns the beginning of a body as text.
-func bodyText(body []byte, s secrets) string {
-	return prefix(clean(s.hide(string(wholeRunes(body)))), maxBody)
-}
-
 // reason says why there was no answer, or no whole one, in words that help and
 // without the address, whose query may hold keys.
 func reason(ctx context.Context, err error) string {
@@ -103,10 +103,10 @@ func reason(ctx context.Context, err error) string {
 	}
 	for _, known := range []func(error) string{dnsReason, tlsReason, connectionReason} {
 		if text := known(err); text != "" {
-			return cut(clean(text), maxReason)
+			return redact.Cut(redact.Clean(text), maxReason)
 		}
 	}
-	return cut(clean(protocolReason(err)), maxReason)
+	return redact.Cut(redact.Clean(protocolReason(err)), maxReason)
 }
 
 func dnsReason(err error) string {

@@ -3,17 +3,13 @@ package activities_test
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"html"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
-	"net/url"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -229,106 +225,6 @@ func TestSecretAtTheEndOfTheBodyIsHidden(t *testing.T) {
 		requireNoCanary(t, message)
 		require.Contains(t, message, " Body: xxxx")
 	}
-}
-
-// A password with characters that each encoding writes in its own way.
-const awkward = `kä"n<&r>i/+e ~'\\n😀%41`
-
-// encoders write a text as hosts may, among them those of other languages.
-var encoders = map[string]func(string) string{
-	"as it is":                  func(s string) string { return s },
-	"JSON":                      func(s string) string { return jsonText(s, true) },
-	"JSON that is not for HTML": func(s string) string { return jsonText(s, false) },
-	"JSON in ASCII":             strconv.QuoteToASCII,
-	"JSON with surrogates": func(s string) string {
-		return strings.ReplaceAll(strconv.QuoteToASCII(s), `\U0001f600`, `\ud83d\uDE00`)
-	},
-	"JSON of PHP":                func(s string) string { return strings.ReplaceAll(jsonText(s, false), "/", `\/`) },
-	"JSON in JSON":               func(s string) string { return jsonText(jsonText(s, true), true) },
-	"HTML":                       html.EscapeString,
-	"HTML by number":             func(s string) string { return eachRune(s, "&#%d;") },
-	"HTML by hexadecimal number": func(s string) string { return eachRune(s, "&#x%x;") },
-	"JSON in HTML":               func(s string) string { return html.EscapeString(jsonText(s, false)) },
-	"a path":                     url.PathEscape,
-	"a form":                     url.QueryEscape,
-	"per cent in lower case":     func(s string) string { return strings.ToLower(eachByte(s, "%%%02x")) },
-	"per cent in upper case":     func(s string) string { return eachByte(s, "%%%02X") },
-	"per cent twice":             func(s string) string { return url.PathEscape(url.QueryEscape(s)) },
-	"bytes in Go or Python":      func(s string) string { return eachByte(s, `\x%02x`) },
-	"base64":                     func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
-	"base64 without padding":     func(s string) string { return base64.RawStdEncoding.EncodeToString([]byte(s)) },
-	"base64 for addresses":       func(s string) string { return base64.URLEncoding.EncodeToString([]byte(s)) },
-	"base64 of credentials":      func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte("me:" + s)) },
-	"base64 behind a slash":      func(s string) string { return "Basic/" + base64.StdEncoding.EncodeToString([]byte("me:"+s)) },
-	"base64 of JSON": func(s string) string {
-		return base64.StdEncoding.EncodeToString([]byte(`{"password":` + jsonText(s, true) + `}`))
-	},
-	"base64 in a form": func(s string) string { return url.QueryEscape(base64.StdEncoding.EncodeToString([]byte(s))) },
-	"base64 in JSON of PHP": func(s string) string {
-		return strings.ReplaceAll(base64.StdEncoding.EncodeToString([]byte(s)), "/", `\/`)
-	},
-}
-
-func jsonText(s string, forHTML bool) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(forHTML)
-	_ = e.Encode(s)
-	return strings.TrimSpace(b.String())
-}
-
-func eachRune(s, format string) string {
-	var b strings.Builder
-	for _, r := range s {
-		fmt.Fprintf(&b, format, r)
-	}
-	return b.String()
-}
-
-func eachByte(s, format string) string {
-	var b strings.Builder
-	for _, c := range []byte(s) {
-		fmt.Fprintf(&b, format, c)
-	}
-	return b.String()
-}
-
-// However a host encodes a password that it sends back, the history does not have it.
-func TestEncodedSecretsAreHidden(t *testing.T) {
-	t.Parallel()
-	for name, encode := range encoders {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			encoded := encode(awkward)
-			message := bodyShown(t, awkward, "before <"+encoded+"> after")
-			shown := message[strings.Index(message, "before"):]
-			require.Regexp(t, `^before <("|&#34;|\\"|Basic/)*…("|&#34;|\\"|%3D|=)*> after$`, shown)
-		})
-	}
-}
-
-// Text that is no secret may be shown: at most three bytes of a secret that is cut off.
-func TestEncodedSecretsAreHiddenWhereTheTextIsCut(t *testing.T) {
-	t.Parallel()
-	const password = `canary"<winter>&/2026/sesame`
-	for name, encode := range encoders {
-		encoded := encode(password)
-		for n := range len(encoded) {
-			shown := activities.Hide(password, "before "+encoded[:n])
-			require.Less(t, len(shown), len("before …"+encode(password[:4])), "%d bytes of %s: %s", n, name, shown)
-		}
-	}
-}
-
-// bodyShown returns what the history shows of a body, of a host that got a password.
-func bodyShown(t *testing.T, password, body string) string {
-	t.Helper()
-	target := respond(t, func(c net.Conn, _ *http.Request) {
-		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(body), body)
-	})
-	message, err := send(t, job.Request{URI: target, Authentication: &job.Authentication{Type: job.AuthBasic, Username: "me", Password: password}})
-	require.NoError(t, err)
-	return message
 }
 
 func TestSecretWithinAnotherIsHiddenWithIt(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"almanac/internal/clock"
+	"almanac/internal/redact"
 	"almanac/job"
 )
 
@@ -316,7 +317,7 @@ func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, 
 		}
 	}
 	options.Details = []any{report}
-	return follows, temporal.NewApplicationErrorWithOptions(cut(err.Error(), maxErrorText), ErrTypeFailed, options)
+	return follows, temporal.NewApplicationErrorWithOptions(redact.Cut(err.Error(), maxErrorText), ErrTypeFailed, options)
 }
 
 // keep keeps the records for the activity's next attempt. It reports whether there may

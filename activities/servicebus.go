@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/go-amqp"
 
 	"almanac/internal/pool"
+	"almanac/internal/redact"
 	"almanac/job"
 )
 
@@ -154,7 +155,7 @@ type busTarget struct {
 	host   string
 	entity string
 
-	secrets secrets
+	secrets redact.Secrets
 }
 
 // target returns where the action's message goes.

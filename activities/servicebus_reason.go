@@ -57,7 +57,7 @@ func busFailure(ctx context.Context, t *busTarget, err error) error {
 		return context.Cause(ctx)
 	}
 	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
-		return &PermanentError{errors.New(t.secrets.text(refused.Error(), maxReason))}
+		return &PermanentError{errors.New(t.secrets.Text(refused.Error(), maxReason))}
 	}
 	if permanent, ok := errors.AsType[*PermanentError](err); ok {
 		return permanent
@@ -65,7 +65,7 @@ func busFailure(ctx context.Context, t *busTarget, err error) error {
 	if condition, ok := errors.AsType[*amqp.Error](err); ok && condition.Condition == amqp.ErrCondMessageSizeExceeded {
 		return &PermanentError{fmt.Errorf("%s: the message with its properties is larger than the %s takes", condition.Condition, t.kind)}
 	}
-	return errors.New(t.secrets.text(busReason(t, err), maxReason))
+	return errors.New(t.secrets.Text(busReason(t, err), maxReason))
 }
 
 func busReason(t *busTarget, err error) string {

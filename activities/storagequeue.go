@@ -16,6 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue"
 
+	"almanac/internal/redact"
 	"almanac/job"
 )
 
@@ -88,7 +89,7 @@ func (q *StorageQueue) Send(ctx context.Context, e job.Execution, a *job.Action)
 }
 
 // put makes the request and returns why it failed, as the error of an attempt.
-func (q *StorageQueue) put(ctx context.Context, e job.Execution, m *job.QueueMessage, s secrets) error {
+func (q *StorageQueue) put(ctx context.Context, e job.Execution, m *job.QueueMessage, s redact.Secrets) error {
 	text, err := q.text(e, m)
 	if err != nil {
 		return &PermanentError{err}

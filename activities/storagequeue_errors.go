@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"time"
 
+	"almanac/internal/redact"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/queueerror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/sas"
@@ -19,14 +21,14 @@ import (
 // attempt. What the service refuses may be mended while the job retries: the
 // queue made, the signature's time come. Not so a request that is wrong by
 // itself.
-func queueFailure(ctx context.Context, account string, token url.Values, s secrets, err error) error {
+func queueFailure(ctx context.Context, account string, token url.Values, s redact.Secrets, err error) error {
 	answer, ok := errors.AsType[*azcore.ResponseError](err)
 	if !ok || ctx.Err() != nil {
 		return queueUnreachable(ctx, account, err)
 	}
 	text := fmt.Sprintf("the service answered %d", answer.StatusCode)
 	if answer.ErrorCode != "" {
-		text += " " + s.text(answer.ErrorCode, maxErrorCode)
+		text += " " + s.Text(answer.ErrorCode, maxErrorCode)
 	}
 	if advice := queueAdvice(queueerror.Code(answer.ErrorCode), token); advice != "" {
 		text += ": " + advice

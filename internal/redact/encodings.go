@@ -1,4 +1,4 @@
-package activities
+package redact
 
 import (
 	"encoding/base64"
@@ -169,14 +169,14 @@ func base64Run(rest string) (string, int) {
 			}
 		}
 	}
-	if len(longest) < minSecret {
+	if len(longest) < MinSecret {
 		return rest[:size], size // and not read again from its second character on
 	}
 	padding := len(rest[size:]) - len(strings.TrimLeft(rest[size:], "="))
 	return longest, size + padding
 }
 
-// minRun is how many characters minSecret bytes take at least in base64.
+// minRun is how many characters MinSecret bytes take at least in base64.
 const minRun = 6
 
 var standardAlphabet = strings.NewReplacer("-", "+", "_", "/")

@@ -1,4 +1,4 @@
-package activities
+package redact
 
 import (
 	"strings"
@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// clean makes text of unknown origin safe to store and show: what is not UTF-8,
+// Clean makes text of unknown origin safe to store and show: what is not UTF-8,
 // and every control character but tab and line ends, becomes U+FFFD.
-func clean(s string) string {
+func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if isNoText(r) {
 			return utf8.RuneError
@@ -23,10 +23,11 @@ func isNoText(r rune) bool {
 	return r == utf8.RuneError || unicode.IsControl(r) && r != '\t' && r != '\r' && r != '\n'
 }
 
-// cut returns s, or where it is longer than limit bytes its beginning, at a
+const ellipsis = "…" // stands for what is not shown
+
+// Cut returns s, or where it is longer than limit bytes its beginning, at a
 // rune boundary, and an ellipsis: limit bytes at most together.
-func cut(s string, limit int) string {
-	const ellipsis = "…"
+func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
@@ -44,15 +45,15 @@ func prefix(s string, limit int) string {
 	return s[:limit]
 }
 
-// wholeRunes returns b without a rune at its end that is only there in part.
-func wholeRunes(b []byte) []byte {
-	for back := 1; back < utf8.UTFMax && back <= len(b); back++ {
-		if last := b[len(b)-back:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRune(last) {
-				return b[:len(b)-back]
+// wholeRunes returns s without a rune at its end that is only there in part.
+func wholeRunes(s string) string {
+	for back := 1; back < utf8.UTFMax && back <= len(s); back++ {
+		if last := s[len(s)-back:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRuneInString(last) {
+				return s[:len(s)-back]
 			}
 			break
 		}
 	}
-	return b
+	return s
 }

@@ -26,10 +26,6 @@ type Report struct {
 	Next     time.Time     `json:"next,omitzero"`      // when the workflow is to have another attempt made; zero: the server does, or none follows
 }
 
-func unsent(why error, attempts []job.Attempt) error {
-	return notMade(why.Error(), ErrTypeUnsent, attempts, 0)
-}
-
 // notMade returns the error of an attempt that was not made. The server makes another one
 // after again; 0: none.
 func notMade(message, errType string, attempts []job.Attempt, again time.Duration) error {

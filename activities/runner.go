@@ -31,9 +31,8 @@ const TypeAction = "Action"
 // returns. Its details are a [Report].
 const ErrTypeFailed = "ActionFailed"
 
-// ErrTypeUnsent is the type of the application error of an attempt that ended
-// before its request could have left: its job was changed, its worker stopped, or
-// the server did not answer. Its details are a [Report] of the attempts before.
+// ErrTypeUnsent is the type of the error of [Output.Err], and of an attempt that came
+// before the retry interval was over. Its details are a [Report] of the attempts before.
 const ErrTypeUnsent = "Unsent"
 
 // ErrTypeLost is the type of the application error of an attempt that found that
@@ -58,11 +57,23 @@ type Input struct {
 // held reports whether an attempt that begins at an instant is held until it is due.
 func (in *Input) held(begins time.Time) bool { return in.Execution.Due.After(begins) }
 
-// Output is the result of an action that succeeded.
+// Output is the result of an action that succeeded, or of an attempt that ended before
+// its request could have left: its job was changed, its worker stopped, or the server
+// did not answer. That is no failure, and Temporal's Web UI does not show it as one.
 type Output struct {
-	Attempts []job.Attempt `json:"attempts"`       // every attempt, oldest first; the last one completed
-	Lead     int           `json:"lead,omitempty"` // how far ahead the next execution should be dispatched, in milliseconds; 0: nothing was learnt
-	Hold     int           `json:"hold,omitempty"` // within what time the next execution should be dispatched at once, in milliseconds
+	Unsent   string        `json:"unsent,omitempty"` // why nothing was sent; the attempts are those before
+	Attempts []job.Attempt `json:"attempts"`         // every attempt, oldest first; the last one completed
+	Lead     int           `json:"lead,omitempty"`   // how far ahead the next execution should be dispatched, in milliseconds; 0: nothing was learnt
+	Hold     int           `json:"hold,omitempty"`   // within what time the next execution should be dispatched at once, in milliseconds
+}
+
+// Err returns nil for an action that succeeded, and otherwise an error that says that
+// nothing was sent. [EndingOf] reads it.
+func (o *Output) Err() error {
+	if o.Unsent == "" {
+		return nil
+	}
+	return notMade(o.Unsent, ErrTypeUnsent, o.Attempts, 0)
 }
 
 // A Sender performs actions of one kind.
@@ -124,7 +135,8 @@ type Runner struct {
 // Run makes one attempt of an action, once that is due. Until the last attempt
 // the records are handed to the next one as heartbeat details; in the end they
 // are in the output, or in the error's details. The types of its errors are
-// [ErrTypeFailed], [ErrTypeUnsent] and [ErrTypeLost], which is final.
+// [ErrTypeFailed], [ErrTypeUnsent], after which the server makes another attempt, and
+// [ErrTypeLost], which is final.
 func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	info := activity.GetInfo(ctx)
 	r.Clock.Observe(info.StartedTime, r.Log)
@@ -136,6 +148,9 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	o, err := r.attempt(ctx, &in, before)
 	if err != nil {
 		return Output{}, err
+	}
+	if o.unsent != nil {
+		return Output{Unsent: o.unsent.Error(), Attempts: before.Attempts}, nil
 	}
 	attempts, took, err := before.Attempts, o.end.Sub(o.start), o.err
 	lead := r.nextLead(&in, info.Attempt, slack, took)
@@ -185,7 +200,7 @@ func (r *Runner) attempt(ctx context.Context, in *Input, before Progress) (*outc
 	}
 	ahead := len(before.Attempts) == 0 && in.held(info.ScheduledTime)
 	if ahead && r.Clock.Until(in.Execution.Due) < -takeUpLimit {
-		return nil, unsent(errTakenUpLate, nil)
+		return &outcome{unsent: errTakenUpLate}, nil
 	}
 	// A server that crashed may hand out a task a second time, which it takes for
 	// that of the next attempt (Temporal 1.32). Clocks may differ a little.
@@ -193,14 +208,11 @@ func (r *Runner) attempt(ctx context.Context, in *Input, before Progress) (*outc
 		return nil, notMade("its retry interval is not over; nothing was sent", ErrTypeUnsent, before.Attempts, wait)
 	}
 	if err := r.waitUntil(ctx, before.Next); err != nil {
-		return nil, unsent(err, before.Attempts)
+		return &outcome{unsent: err}, nil
 	}
 	finish := r.outcomes.begin(key)
 	o := r.hold(ctx, in, before.Attempts)
 	finish(o)
-	if o.unsent != nil {
-		return nil, unsent(o.unsent, before.Attempts)
-	}
 	return o, nil
 }
 

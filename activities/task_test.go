@@ -238,7 +238,7 @@ func (k *task) execute(t testing.TB, r *activities.Runner, in activities.Input) 
 		return out, err
 	}
 	require.NoError(t, value.Get(&out))
-	return out, nil
+	return out, out.Err()
 }
 
 // taskInterceptor does what the environment does not: it sets the attempt's
@@ -302,6 +302,8 @@ func requireUnsent(t *testing.T, err error, earlier []job.Attempt) {
 	failed, ok := errors.AsType[*temporal.ApplicationError](err)
 	require.True(t, ok, "want an application error, got %v", err)
 	require.Equal(t, activities.ErrTypeUnsent, failed.Type())
+	_, shown := errors.AsType[*temporal.ActivityError](err)
+	require.False(t, shown, "Temporal shows a failure")
 	require.True(t, failed.NonRetryable(), "the workflow decides what follows")
 	require.Contains(t, failed.Message(), "nothing was sent")
 	require.Equal(t, activities.Ending{Report: activities.Report{Attempts: earlier}, Unsent: true},

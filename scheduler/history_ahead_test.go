@@ -113,6 +113,18 @@ func (a *author) succeed(scheduled int64, outcomes ...job.Outcome) {
 	})
 }
 
+// unsent writes that an activity ended and its last attempt was not sent.
+func (a *author) unsent(at time.Duration, scheduled int64, earlier ...job.Outcome) {
+	a.write(at, &history.HistoryEvent{
+		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED,
+		Attributes: &history.HistoryEvent_ActivityTaskCompletedEventAttributes{
+			ActivityTaskCompletedEventAttributes: &history.ActivityTaskCompletedEventAttributes{
+				ScheduledEventId: scheduled, Result: a.payloads(activities.Output{Unsent: "nothing was sent", Attempts: attempts(occurrence, earlier...)}),
+			},
+		},
+	})
+}
+
 // fail writes that an activity ended with an error.
 func (a *author) fail(at time.Duration, scheduled int64, err error) {
 	failure := temporal.GetDefaultFailureConverter().ErrorToFailure(err)
@@ -202,9 +214,6 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 	report := func(outcomes ...job.Outcome) activities.Report {
 		return activities.Report{Attempts: attempts(occurrence, outcomes...)}
 	}
-	unsent := func(earlier ...job.Outcome) error {
-		return temporal.NewNonRetryableApplicationError("nothing was sent", activities.ErrTypeUnsent, nil, report(earlier...))
-	}
 	refused := func(outcomes ...job.Outcome) error {
 		return temporal.NewApplicationError("refused", activities.ErrTypeFailed, report(outcomes...))
 	}
@@ -222,12 +231,12 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 		{"withdrawn before it was due", func(a *author) {
 			one := a.dispatch(5, 0)
 			a.begin(held, one, 1)
-			a.fail(early, one, unsent())
+			a.unsent(early, one)
 		}, ""},
 		{"withdrawn and dispatched again", func(a *author) {
 			one := a.dispatch(5, 0)
 			a.begin(held, one, 1)
-			a.fail(early, one, unsent())
+			a.unsent(early, one)
 			two := a.dispatch(5, 0)
 			a.begin(early, two, 1)
 			a.succeed(two, job.OutcomeCompleted)
@@ -241,13 +250,13 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 		{"cancelled before it was sent, and recorded as dropped", func(a *author) {
 			one := a.dispatch(5, 0)
 			a.begin(held, one, 1)
-			a.fail(late, one, unsent())
+			a.unsent(late, one)
 			a.drop(late, job.OutcomeCancelled)
 		}, "MainAction 0/1 Cancelled"},
 		{"a worker that stopped, and another one", func(a *author) {
 			one := a.dispatch(1, 0)
 			a.begin(held, one, 1)
-			a.fail(early, one, unsent())
+			a.unsent(early, one)
 			two := a.dispatch(1, 0)
 			a.begin(early, two, 1)
 			a.succeed(two, job.OutcomeCompleted)
@@ -255,7 +264,7 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 		{"a worker that stopped before a retry, and another one", func(a *author) {
 			one := a.dispatch(5, 0)
 			a.begin(late, one, 2)
-			a.fail(late, one, unsent(failed...))
+			a.unsent(late, one, failed...)
 			two := a.dispatch(5, 1)
 			a.begin(late, two, 1)
 			a.succeed(two, job.OutcomeCompleted)
@@ -364,7 +373,7 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 			one := a.dispatch(5, 0)
 			a.look(late, pending(one, failed...))
 			a.begin(2*late, one, 2)
-			a.fail(2*late, one, unsent(failed...))
+			a.unsent(2*late, one, failed...)
 		}, "MainAction 2/1 Failed"},
 		{"not ended yet", func(a *author) {
 			a.wait(a.dispatch(5, 0), activities.Progress{Attempts: attempts(occurrence, failed...), Sent: 2})

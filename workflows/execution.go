@@ -265,14 +265,19 @@ func (j *jobLoop) dispatch(ctx workflow.Context, e *execution, input activities.
 		HeartbeatTimeout:    lossTimeout,
 		WaitForCancellation: true, // an attempt that was sent ends as it ends
 		RetryPolicy:         retryPolicy(&input),
-		Summary:             fmt.Sprintf("%s due %s: %s", input.Execution.ActionName, e.Due.Format(time.RFC3339), input.Action.Text()),
 	}
+	when := "due"
 	if held > leastHeld {
+		when = "held by a worker until"
 		options.HeartbeatTimeout = held + activities.HeldLossTimeout
 	}
+	options.Summary = fmt.Sprintf("%s %s %s: %s", input.Execution.ActionName, when, e.Due.Format(time.RFC3339), input.Action.Text())
 	ctx = workflow.WithActivityOptions(ctx, options)
 	var out activities.Output
 	err := workflow.ExecuteActivity(ctx, activities.TypeAction, input).Get(ctx, &out)
+	if err == nil {
+		err = out.Err()
+	}
 	if err != nil || len(out.Attempts) > 1 || input.Before > 0 {
 		j.failures = true
 	}

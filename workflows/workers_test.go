@@ -128,8 +128,8 @@ func (w *world) retry(ctx workflow.Context, p *pending, in activities.Input, o w
 		}
 		s := sending{Input: in, options: o, number: len(p.Attempts) + 1, began: workflow.Now(ctx).UTC()}
 		p.began = s.began
-		out, err := any(nil), w.refuse(p, &s)
-		if err == nil {
+		out, err := ending(w.refuse(p, &s))
+		if out == nil && err == nil {
 			out, err = w.attempt(p, s)
 		}
 		wait, again := followedAfter(err, interval)
@@ -196,7 +196,7 @@ func (w *world) attempt(p *pending, s sending) (any, error) {
 		return nil, w.lose(p, server, s)
 	}
 	if goes, err := w.hold(p, server, s, becomes); !goes {
-		return nil, err
+		return ending(err)
 	}
 	s.at = workflow.Now(server).UTC()
 	w.note(server, s)
@@ -224,6 +224,14 @@ func (w *world) attempt(p *pending, s sending) (any, error) {
 			temporal.ApplicationErrorOptions{NonRetryable: last, NextRetryDelay: wait, Details: []any{report}})
 	}
 	return out, err
+}
+
+// ending returns how the activity of an attempt that was not made ends: see [activities.Output].
+func ending(err error) (any, error) {
+	if end := activities.EndingOf(err, time.Time{}, time.Time{}); end.Unsent {
+		return activities.Output{Unsent: err.Error(), Attempts: end.Attempts}, nil
+	}
+	return nil, err
 }
 
 // hold holds an attempt until it is due, and has it pass the fence. It reports

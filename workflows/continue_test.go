@@ -219,6 +219,44 @@ func TestARunDoesNotEndBeforeAnUpdateIsAnswered(t *testing.T) {
 	require.Equal(t, []string{"00:00:00", "00:01:00"}, w.dues())
 }
 
+// A run on demand, which is the execution after which the run drains, loses each of its
+// workers before anything is sent. The next run makes it, unless the job is changed.
+func TestARunOnDemandThatWasNotSentIsNotSentInTheNextRunEither(t *testing.T) {
+	t.Parallel()
+	const demanded = (drainAfter-1)*time.Minute + 30*time.Second - time.Minute
+	live := func(change time.Duration) (*world, job.Job) {
+		w := newWorld(t, every(minutely+`,"overlapPolicy":"AllowAll"`))
+		w.takes(90 * time.Second)
+		w.fate = func(s sending) fate {
+			if s.Execution.Repeat == drainAfter && (change > 0 || len(w.runs) == 1) {
+				return killedHeld
+			}
+			return sent
+		}
+		w.signal(demanded, workflows.UpdateRun, nil)
+		if change > 0 {
+			w.signal(change, workflows.UpdateDisable, nil)
+		}
+		read := w.snapshot(demanded + 9*time.Minute)
+		w.run(demanded + 10*time.Minute)
+		require.Len(t, w.runs, 2)
+		require.Len(t, w.runs[1].Waiting, 1)
+		return w, *read
+	}
+	due := clock(newYear.Add(demanded))
+
+	w, _ := live(0)
+	require.Contains(t, w.dues(), due, "it is sent in the end")
+	w.requireSound()
+
+	w, read := live(demanded + 5*time.Minute) // in the next run
+	require.True(t, w.runs[1].start.Before(newYear.Add(demanded+5*time.Minute)))
+	require.NotContains(t, w.dues(), due)
+	require.Zero(t, read.Status.FailureCount, "nothing was sent")
+	require.Equal(t, len(w.executions()), read.Status.ExecutionCount)
+	require.Contains(t, w.dropped(), "Cancelled 1: "+due+" to "+due)
+}
+
 func TestTheNextRunIsToldEverything(t *testing.T) {
 	t.Parallel()
 	at := func(minutes int) time.Time { return newYear.Add(time.Duration(minutes) * time.Minute) }
@@ -229,9 +267,12 @@ func TestTheNextRunIsToldEverything(t *testing.T) {
 		Lead: 700, Hold: 3000, Last: at(2), ExecutionCount: 11, FailureCount: 10, FaultedCount: 9,
 		Waiting: []workflows.Waiting{{
 			Execution: job.Execution{ID: "e", Due: at(1), Repeat: 3, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"},
-			Manual:    true, Tried: 2, Next: at(60),
+			Manual:    true, Sent: true, Tried: 2, Next: at(60),
+		}, {
+			Execution: job.Execution{ID: "f", Due: at(2), Repeat: 4, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"}, Next: at(61),
 		}},
 	}
+	require.NoError(t, json.Unmarshal([]byte(`{"decided":"2026-01-01T00:01:00Z","last":"2026-01-01T00:02:00Z"}`), &in.Waiting[1].Before))
 	for field, value := range reflect.ValueOf(in).Fields() {
 		if field.Name != "Owed" { // which a run starts with, and see TestRunsOnDemandThatNeverCeaseAreAllMade
 			require.False(t, value.IsZero(), "the test lacks %s", field.Name)

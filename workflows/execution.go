@@ -56,7 +56,8 @@ type execution struct {
 
 // A standing is what a job goes back to when an occurrence returns to the plan.
 type standing struct {
-	decided, last time.Time
+	Decided time.Time `json:"decided,omitzero"`
+	Last    time.Time `json:"last,omitzero"`
 }
 
 const (
@@ -79,7 +80,7 @@ var errUnsent = errors.New("nothing was sent")
 
 // start starts the execution of an occurrence.
 func (j *jobLoop) start(ctx workflow.Context, due time.Time) {
-	before := standing{decided: j.Decided, last: j.Last}
+	before := standing{Decided: j.Decided, Last: j.Last}
 	j.decided(due)
 	j.Started++
 	j.launch(ctx, &execution{
@@ -97,7 +98,7 @@ func (j *jobLoop) runManually(ctx workflow.Context) {
 	now := workflow.Now(ctx).UTC()
 	for _, e := range j.running {
 		if e.Due.After(now) { // it is held, and comes after this
-			e.before.last = later(e.before.last, now)
+			e.before.Last = later(e.before.Last, now)
 		}
 	}
 	j.Demanded++
@@ -138,9 +139,22 @@ func (j *jobLoop) launch(ctx workflow.Context, e *execution) {
 // job would have ended them, so what they do is what the job does.
 func (j *jobLoop) resume(ctx workflow.Context) {
 	for _, w := range j.Waiting {
-		j.perform(ctx, &execution{Execution: w.Execution, manual: w.Manual, phase: sent, attempts: true, tried: w.Tried, waits: true, next: w.Next})
+		e := execution{Execution: w.Execution, manual: w.Manual, attempts: w.Sent, before: w.Before, tried: w.Tried, waits: true, next: w.Next}
+		if w.Sent {
+			e.phase = sent
+		}
+		j.perform(ctx, &e)
 	}
 	j.Waiting = nil
+}
+
+// handOver returns what the next run is told of an execution that waits.
+func (e *execution) handOver() Waiting {
+	w := Waiting{Execution: e.Execution, Manual: e.manual, Sent: e.attempts, Tried: e.tried, Next: e.next}
+	if !w.Sent {
+		w.Before = e.before
+	}
+	return w
 }
 
 // perform runs an execution, from where it stands, beside the loop.
@@ -362,6 +376,6 @@ func (j *jobLoop) putBack(ctx workflow.Context, e *execution) {
 		j.noteCancelled(ctx, e.Due)
 		return
 	}
-	j.Last, j.Decided = e.before.last, e.before.decided
+	j.Last, j.Decided = e.before.Last, e.before.Decided
 	j.Plan.Due = slices.Insert(j.Plan.Due, 0, e.Due)
 }

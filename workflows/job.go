@@ -48,6 +48,8 @@ type JobInput struct {
 type Waiting struct {
 	job.Execution           // ActionName is the action that is tried
 	Manual        bool      `json:"manual,omitempty"`
+	Sent          bool      `json:"sent,omitempty"`  // an attempt of the execution was sent: it cannot be returned to the plan
+	Before        standing  `json:"before,omitzero"` // what the job goes back to if it is
 	Tried         int       `json:"tried,omitempty"` // attempts of that action whose requests may have left
 	Next          time.Time `json:"next"`            // when the next one begins
 }
@@ -337,7 +339,7 @@ func (j *jobLoop) mayContinueAsNew(ctx workflow.Context) bool {
 // continueAsNew hands over to a new run.
 func (j *jobLoop) continueAsNew(ctx workflow.Context) error {
 	for _, e := range j.running {
-		j.Waiting = append(j.Waiting, Waiting{Execution: e.Execution, Manual: e.manual, Tried: e.tried, Next: e.next})
+		j.Waiting = append(j.Waiting, e.handOver())
 	}
 	if r := j.Definition.Recurrence; r != nil && r.Overlap() == job.OverlapAllowAll && j.draining() {
 		j.CatchUp = workflow.Now(ctx) // what came due meanwhile would have run
@@ -371,7 +373,7 @@ func (j *jobLoop) snapshot() job.Job {
 		switch {
 		case e.manual || e.phase != dispatched:
 		case s.Ahead == nil:
-			s.Ahead = &job.Ahead{Due: []time.Time{e.Due}, Last: job.NewTime(e.before.last)}
+			s.Ahead = &job.Ahead{Due: []time.Time{e.Due}, Last: job.NewTime(e.before.Last)}
 		default:
 			s.Ahead.Due = append(s.Ahead.Due, e.Due)
 		}

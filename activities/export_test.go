@@ -19,6 +19,15 @@ func (r *Runner) OccupyPlaces() (free func()) {
 	}
 }
 
+// OccupyHost counts a request to a host, until free is called.
+func (r *Runner) OccupyHost(host string) (free func()) {
+	free, _ = r.hosts.enter(context.Background(), host, r.PerHost) // which waits as long as it takes
+	return free
+}
+
+// HostIsFull reports whether a host has as many requests as it may have.
+func (r *Runner) HostIsFull(host string) bool { return r.hosts.full(host, r.PerHost) }
+
 // A TestLease is a lease for one test.
 type TestLease struct{ lease lease }
 

@@ -15,7 +15,8 @@ type outcome struct {
 	start, end time.Time
 	message    string
 	err        error // the sender's
-	unsent     error // why nothing was sent, if nothing was; the other members mean nothing then
+	unsent     error // why nothing was sent, if nothing was; the members above mean nothing then
+	hostFull   bool  // its host was full, and no fence was passed: the server can have it made later
 }
 
 // outcomesKept is how long an outcome is kept for an attempt that takes over: much

@@ -31,8 +31,9 @@ const TypeAction = "Action"
 // returns. Its details are a [Report].
 const ErrTypeFailed = "ActionFailed"
 
-// ErrTypeUnsent is the type of the error of [Output.Err], and of an attempt that came
-// before the retry interval was over. Its details are a [Report] of the attempts before.
+// ErrTypeUnsent is the type of the error of [Output.Err], and of an attempt that the server
+// is to make later: its retry interval is not over, or its host has too many unanswered
+// requests. Its details are a [Report] of the attempts before.
 const ErrTypeUnsent = "Unsent"
 
 // ErrTypeLost is the type of the application error of an attempt that found that
@@ -124,10 +125,12 @@ type Runner struct {
 	Log     *slog.Logger
 	Timeout time.Duration // for one attempt; 0 means DefaultTimeout
 	Grace   time.Duration // how long a running attempt may go on when the worker stops; less than the worker's stop timeout
+	PerHost int           // how many requests to one host may be unanswered; 0: any number
 	Lead    Lead
 	Clock   clock.Clock // says when an execution is due
 
 	holds    holds
+	hosts    hosts
 	outcomes outcomes
 	pace     pace
 }
@@ -135,7 +138,7 @@ type Runner struct {
 // Run makes one attempt of an action, once that is due. Until the last attempt
 // the records are handed to the next one as heartbeat details; in the end they
 // are in the output, or in the error's details. The types of its errors are
-// [ErrTypeFailed], [ErrTypeUnsent], after which the server makes another attempt, and
+// [ErrTypeFailed], [ErrTypeUnsent], after which the server makes the attempt later, and
 // [ErrTypeLost], which is final.
 func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	info := activity.GetInfo(ctx)
@@ -213,6 +216,13 @@ func (r *Runner) attempt(ctx context.Context, in *Input, before Progress) (*outc
 	finish := r.outcomes.begin(key)
 	o := r.hold(ctx, in, before.Attempts)
 	finish(o)
+	if policy := info.RetryPolicy; o.hostFull && (policy == nil || info.Attempt != policy.MaximumAttempts) { // else the workflow decides anew
+		begin := in.Execution.Due
+		if before.Next.After(begin) {
+			begin = before.Next
+		}
+		return nil, madeLater(in, &before, -r.Clock.Until(begin))
+	}
 	return o, nil
 }
 
@@ -246,21 +256,23 @@ func (r *Runner) hold(ctx context.Context, in *Input, earlier []job.Attempt) *ou
 	sent := sync.OnceFunc(func() { r.holds.sent(h) })
 	defer sent()
 	err := r.awaitFence(ctx, h, due)
-	var l *lease
-	least := leaseTime
-	if err == nil {
-		l, err = r.fence(ctx, in, earlier, least)
-	}
-	if err == nil && h != nil {
-		err = r.waitUntil(ctx, due)
-	}
-	for err == nil {
-		if o := r.sendLeased(ctx, in, earlier, l, sent); o != nil {
-			h.yield(ctx)
-			return o
+	for least := leaseTime; err == nil; least = min(2*least, maxLease) { // to connect may take longer than the last lease
+		if err = r.awaitHost(ctx, in); errors.Is(err, errHostFull) {
+			return &outcome{unsent: err, hostFull: least == leaseTime}
 		}
-		least = min(2*least, maxLease) // to connect may take longer than the last one
-		l, err = r.fence(ctx, in, earlier, least)
+		var l *lease
+		if err == nil {
+			l, err = r.fence(ctx, in, earlier, least)
+		}
+		if err == nil && h != nil {
+			err = r.waitUntil(ctx, due)
+		}
+		if err == nil {
+			if o := r.sendLeased(ctx, in, earlier, l, sent); o != nil {
+				h.yield(ctx)
+				return o
+			}
+		}
 	}
 	return &outcome{unsent: err}
 }
@@ -270,6 +282,13 @@ func (r *Runner) hold(ctx context.Context, in *Input, earlier []job.Attempt) *ou
 func (r *Runner) sendLeased(ctx context.Context, in *Input, earlier []job.Attempt, l *lease, sent func()) *outcome {
 	end := r.pace.begin(sent)
 	defer end()
+	leased, cancel := context.WithTimeout(ctx, l.length-time.Since(l.start))
+	defer cancel()
+	leave, err := r.hosts.enter(leased, hostOf(&in.Action), r.PerHost) // last: a herd that waits for the worker takes none of its host's places
+	if err != nil {
+		return nil
+	}
+	defer leave()
 	if l.over() {
 		return nil
 	}

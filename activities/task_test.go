@@ -179,6 +179,7 @@ func until(at time.Time, err error) func(int) error {
 // task is one activity task: what a worker gets from Temporal.
 type task struct {
 	attempt   int32           // 0 means 1
+	attempts  int32           // that the server makes; 0 means any number
 	earlier   []job.Attempt   // records in the heartbeat details
 	next      time.Time       // likewise, before when the attempt does not begin
 	sent      bool            // likewise, whether another attempt passed its fence and left no record
@@ -274,6 +275,7 @@ func newTaskOutbound[C any](next interceptor.ActivityOutboundInterceptor, k *tas
 func (o *taskOutbound[C]) GetInfo(ctx context.Context) activity.Info {
 	info := o.Next.GetInfo(ctx)
 	info.Attempt = max(o.task.attempt, 1)
+	info.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: o.task.attempts}
 	info.HeartbeatTimeout = o.task.heartbeat
 	info.ScheduledTime, info.StartedTime = o.task.scheduled, o.task.started
 	return info
@@ -308,6 +310,18 @@ func requireUnsent(t *testing.T, err error, earlier []job.Attempt) {
 	require.Contains(t, failed.Message(), "nothing was sent")
 	require.Equal(t, activities.Ending{Report: activities.Report{Attempts: earlier}, Unsent: true},
 		activities.EndingOf(err, time.Time{}, time.Time{}))
+}
+
+// requireMadeLater requires the error by which the server makes an attempt later, after
+// half of a pause to one and a half. It returns what it says.
+func requireMadeLater(t *testing.T, err error, pause time.Duration) string {
+	t.Helper()
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	require.True(t, ok, "want an application error, got %v", err)
+	require.Equal(t, activities.ErrTypeUnsent, failed.Type())
+	require.False(t, failed.NonRetryable())
+	require.WithinRange(t, time.Time{}.Add(failed.NextRetryDelay()), time.Time{}.Add(pause/2), time.Time{}.Add((pause+time.Second)*3/2))
+	return failed.Message()
 }
 
 // requireLost requires the error of an attempt that found that the one before it may

@@ -27,6 +27,8 @@ type Options struct {
 	Lead      activities.Lead // the zero Lead means activities.DefaultLead
 	Log       *slog.Logger
 	Now       func() time.Time // this machine's clock; nil means time.Now
+	Slots     int              // how many actions are held or made at once; 0 means DefaultSlots
+	PerHost   int              // how many requests to one host may be unanswered; 0 means activities.DefaultPerHost
 }
 
 // An attempt that is under way when the worker stops may go on for grace;
@@ -35,6 +37,9 @@ const (
 	grace       = 8 * time.Second
 	stopTimeout = 10 * time.Second
 )
+
+// DefaultSlots is enough for herds, which are held until they are due: that costs little.
+const DefaultSlots = 20_000
 
 // DefaultCachedWorkflows is enough for two thousand jobs that are due every
 // minute, and has a worker beside any number of sleeping ones stay small.
@@ -64,7 +69,7 @@ func New(o Options) worker.Worker {
 		// mostly waits for its receiver and costs little meanwhile.
 		WorkflowTaskPollerBehavior:         worker.NewPollerBehaviorAutoscaling(pollers),
 		MaxConcurrentActivityTaskPollers:   10,
-		MaxConcurrentActivityExecutionSize: 20_000, // herds are held until they are due, which costs little
+		MaxConcurrentActivityExecutionSize: cmp.Or(o.Slots, DefaultSlots),
 
 		StickyScheduleToStartTimeout: stickyTimeout,
 	})
@@ -72,7 +77,10 @@ func New(o Options) worker.Worker {
 	w.RegisterWorkflowWithOptions(workflows.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
 	w.RegisterWorkflowWithOptions(workflows.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 
-	runner := &activities.Runner{Senders: o.Senders, Log: o.Log, Grace: grace, Lead: cmp.Or(o.Lead, activities.DefaultLead()), Clock: clock.Clock{Local: o.Now}}
+	runner := &activities.Runner{
+		Senders: o.Senders, Log: o.Log, Grace: grace, PerHost: cmp.Or(o.PerHost, activities.DefaultPerHost),
+		Lead: cmp.Or(o.Lead, activities.DefaultLead()), Clock: clock.Clock{Local: o.Now},
+	}
 	lookups := &activities.Lookups{Converter: o.Converter}
 	w.RegisterActivityWithOptions(runner.Run, activity.RegisterOptions{Name: activities.TypeAction})
 	w.RegisterActivityWithOptions(lookups.MissingWorkflows, activity.RegisterOptions{Name: activities.TypeMissing})

@@ -39,6 +39,7 @@ type devConfig struct {
 	senders           *outbound
 	lead              activities.Lead
 	cached            int // workflows in the worker's memory
+	perHost           int // requests to one host
 	log               *slog.Logger
 	out               io.Writer
 }
@@ -71,6 +72,7 @@ take --unauthenticated, and jobs may not call this machine then, unless
 	senders := s.outbound("127.0.0.0/8,::1", exposed)
 	lead := s.lead()
 	cached := s.cachedWorkflows()
+	perHost := s.perHost()
 	keys := s.clearPayloads(s.encryption())
 	codecAddress := s.optionalAddress("codec-listen", "ALMANAC_CODEC_LISTEN", "",
 		"address of a codec server, with which the Web UI shows what is encrypted, secrets included; empty, or without keys: none")
@@ -85,7 +87,7 @@ take --unauthenticated, and jobs may not call this machine then, unless
 		s.warn(log)
 		return runDev(cmd.Context(), devConfig{
 			data: *data, synchronous: *synchronous, api: *api, temporal: *temporal, ui: *ui,
-			codec: *codecAddress, token: token, public: public(), hosts: hosts(), keys: keys(), limits: limits(), senders: senders(), lead: lead(), cached: *cached,
+			codec: *codecAddress, token: token, public: public(), hosts: hosts(), keys: keys(), limits: limits(), senders: senders(), lead: lead(), cached: *cached, perHost: *perHost,
 			log: log, out: cmd.OutOrStdout(),
 		})
 	}
@@ -133,7 +135,7 @@ func runDev(ctx context.Context, c devConfig) error {
 	defer temporal.Close()
 	defer c.senders.Close()
 	w := worker.New(worker.Options{
-		Client: temporal, Converter: data, Senders: c.senders.ByType(), Lead: c.lead, Log: c.log,
+		Client: temporal, Converter: data, Senders: c.senders.ByType(), Lead: c.lead, PerHost: c.perHost, Log: c.log,
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)

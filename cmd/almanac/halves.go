@@ -127,6 +127,7 @@ Web UI listens a worker does not know: name them with --egress-deny host:port.`,
 	senders := s.outbound("", nil)
 	lead := s.lead()
 	cached := s.cachedWorkflows()
+	perHost := s.perHost()
 	keys := s.clearPayloads(s.encryption())
 	logger := s.logging("info")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -134,7 +135,7 @@ Web UI listens a worker does not know: name them with --egress-deny host:port.`,
 			return err
 		}
 		worker.SetCachedWorkflows(*cached)
-		o := worker.Options{Lead: lead(), Log: logger(cmd.ErrOrStderr())}
+		o := worker.Options{Lead: lead(), PerHost: *perHost, Log: logger(cmd.ErrOrStderr())}
 		s.warn(o.Log)
 		return runWorker(cmd.Context(), senders(), o, keys(), cmd.OutOrStdout())
 	}

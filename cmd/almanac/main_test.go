@@ -366,7 +366,7 @@ func TestAllMistakesOfHowActionsAreSentAreToldAtOnce(t *testing.T) {
 	_, err := almanac(t, "", map[string]string{"ALMANAC_EGRESS": "sometimes"}, "worker",
 		"--egress-allow", "10.1.2.3/8", "--egress-deny", "*", "--ca-file", "nowhere.pem", "--oauth-authority", "nope",
 		"--storage-queue-endpoint", "ftp://x", "--service-bus-host", "x", "--service-bus-endpoint", "y", "--min-lead", "5s", "--max-lead", "1s", "--max-hold", "-1s",
-		"--max-cached-workflows", "0")
+		"--max-cached-workflows", "0", "--max-per-host", "10001")
 	for _, want := range []string{
 		`$ALMANAC_EGRESS: the egress mode is "sometimes", want public, private, any`,
 		`--egress-allow: the egress allow list has "10.1.2.3/8", want the network 10.0.0.0/8 or the address 10.1.2.3`,
@@ -379,6 +379,7 @@ func TestAllMistakesOfHowActionsAreSentAreToldAtOnce(t *testing.T) {
 		"--min-lead is 5s, more than --max-lead, which is 1s",
 		`--max-hold is "-1s", want a duration of at least 0s and at most 10m0s, such as 1m0s`,
 		`--max-cached-workflows is "0", want a number of at least 1, such as 2200`,
+		"--max-per-host is 10001, want at most 10000",
 	} {
 		require.ErrorContains(t, err, want)
 	}

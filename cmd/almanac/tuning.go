@@ -40,3 +40,20 @@ func (s *settings) cachedWorkflows() *int {
 	return s.count("max-cached-workflows", "ALMANAC_MAX_CACHED_WORKFLOWS", worker.DefaultCachedWorkflows,
 		"how many jobs are kept in memory, about 60 kB each, those that ran last; another one is read again when it is due")
 }
+
+// mostPerHost leaves half of what a worker holds or makes at once to others.
+const mostPerHost = worker.DefaultSlots / 2
+
+// perHost defines how many requests to one host a worker waits for at once.
+func (s *settings) perHost() *int {
+	n := s.count("max-per-host", "ALMANAC_MAX_PER_HOST", activities.DefaultPerHost, fmt.Sprintf(
+		"how many requests to one host a worker waits for at once, of %d actions that it holds or makes; further ones are made later, so that a slow or silent host does not hold up the jobs of others",
+		worker.DefaultSlots))
+	s.checks = append(s.checks, func() error {
+		if *n > mostPerHost {
+			return fmt.Errorf("%s is %d, want at most %d", s.source("max-per-host"), *n, mostPerHost)
+		}
+		return nil
+	})
+	return n
+}

@@ -91,6 +91,8 @@ type setup struct {
 	outbound activities.Outbound // but for its guard, which allows everything but refusedHost
 	log      *slog.Logger        // nil: errors, to standard error
 	skew     time.Duration       // how far the worker's clock is ahead
+	slots    int                 // of the worker; 0 means its default
+	perHost  int                 // likewise
 }
 
 // newStack starts a stack of the test's own.
@@ -144,7 +146,7 @@ func (o setup) start(ctx context.Context) (_ *stack, stop func(), err error) {
 	}
 	stops = append(stops, senders.Close)
 	w := worker.New(worker.Options{
-		Client: c, Converter: data, Senders: senders.ByType(), Log: o.log,
+		Client: c, Converter: data, Senders: senders.ByType(), Log: o.log, Slots: o.slots, PerHost: o.perHost,
 		Now: func() time.Time { return time.Now().Add(o.skew) },
 	})
 	if err := w.Start(); err != nil {

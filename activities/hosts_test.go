@@ -1,0 +1,112 @@
+package activities_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/activities"
+	"almanac/job"
+)
+
+// to returns an input for a host that is due after a while.
+func to(host string, after time.Duration) activities.Input {
+	in := due(after, 5)
+	in.Action.Request = &job.Request{URI: "http://" + host + "/"}
+	return in
+}
+
+func TestASilentHostHasOnlySoManyRequests(t *testing.T) {
+	t.Parallel()
+	const never = -1
+	for _, tt := range []struct {
+		name    string
+		after   time.Duration // when the further attempt is due
+		answers time.Duration // when the host answers
+		uri     string
+		sent    time.Duration // when the further attempt is sent
+		ends    time.Duration // when it leaves the worker, if it is not
+		pause   time.Duration // after which the server makes it
+	}{
+		{"a further one is made later", 0, time.Hour, "http://silent.example/", never, 1250 * time.Millisecond, 10 * time.Second},
+		{"one that is held, too", 5 * time.Second, time.Hour, "http://silent.example/", never, 6250 * time.Millisecond, 10 * time.Second},
+		{"one that is overdue does not wait", -25 * time.Second, time.Hour, "http://SILENT.example/", never, 0, 25 * time.Second},
+		{"one that is long overdue is made within 90 s", -time.Hour, time.Hour, "http://silent.example/other", never, 0, time.Minute},
+		{"one that is held is sent in time if the host has answered by then", 5 * time.Second, 4900 * time.Millisecond, "http://silent.example/", 5 * time.Second, 0, 0},
+		{"one is sent late if the host answers soon", 0, 600 * time.Millisecond, "http://silent.example/", 750 * time.Millisecond, 0, 0},
+		{"another host has its own", 5 * time.Second, time.Hour, "http://other.example/", 5 * time.Second, 0, 0},
+		{"and so has another port", 5 * time.Second, time.Hour, "http://silent.example:81/", 5 * time.Second, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newClocked(0).Runner
+				r.PerHost = 1
+				start, free := time.Now(), sync.OnceFunc(r.OccupyHost("silent.example"))
+				defer free()
+				time.AfterFunc(tt.answers, free)
+				in := due(tt.after, 5)
+				in.Action.Request = &job.Request{URI: tt.uri}
+				k := task{attempt: 2, earlier: refused()}
+				attempts, err := k.run(t, r, in)
+				took := time.Since(start)
+				if tt.sent != never {
+					require.NoError(t, err)
+					require.Len(t, attempts, 2)
+					require.WithinDuration(t, start.Add(tt.sent), attempts[1].Start, 50*time.Millisecond)
+					return
+				}
+				require.InDelta(t, tt.ends.Seconds(), took.Seconds(), 0.3)
+				text := requireMadeLater(t, err, tt.pause)
+				require.Contains(t, text, "silent.example: the host has not answered")
+				require.Empty(t, k.server.beats(), "it passed no fence")
+				end := activities.EndingOf(err, time.Time{}, time.Time{})
+				require.True(t, end.Unsent)
+				require.Equal(t, refused(), end.Attempts, "it is no attempt")
+			})
+		})
+	}
+}
+
+// When the server makes no other attempt, the workflow decides.
+func TestTheLastAttemptThatASilentHostHasNoPlaceForIsReturned(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newClocked(0).Runner
+		r.PerHost = 1
+		defer r.OccupyHost("silent.example")()
+		k := task{attempt: 4, attempts: 4, earlier: refused()}
+		_, err := k.run(t, r, to("silent.example", -time.Minute))
+		requireUnsent(t, err, refused())
+	})
+}
+
+func TestAnAnswerMakesPlaceForAnotherRequest(t *testing.T) {
+	t.Parallel()
+	r := runner(fails("refused"))
+	r.PerHost = 1
+	for range 3 {
+		_, err := new(task).run(t, r, to("target.example", -time.Minute))
+		applicationError(t, err)
+	}
+}
+
+// A herd that waits for the worker to begin takes none of its host's requests.
+func TestAttemptsThatWaitForTheWorkerTakeNoPlaceOfTheHost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newClocked(0).Runner
+		r.PerHost = 1
+		free, full := r.OccupyPlaces(), true
+		time.AfterFunc(500*time.Millisecond, func() {
+			full = r.HostIsFull("target.example")
+			free()
+		})
+		_, err := new(task).run(t, r, to("target.example", 0))
+		require.NoError(t, err)
+		require.False(t, full)
+	})
+}

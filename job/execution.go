@@ -24,29 +24,33 @@ type Job struct {
 	Ahead      *Ahead     `json:"ahead,omitempty"`
 }
 
-// Ahead are occurrences that a job's status counts as executed although they
-// were dispatched before their due time and may not have come that far yet.
+// Ahead are occurrences that were dispatched before their due time. A job's status does
+// not count them: it names the first one as the next execution.
 type Ahead struct {
 	Due  []time.Time `json:"due"`            // oldest first
-	Last *Time       `json:"last,omitempty"` // LastExecutionTime without them
+	Next *Time       `json:"next,omitempty"` // NextExecutionTime once all of them are due
 }
 
-// At returns the job as it stands at an instant: what is not due by then has
-// not been executed.
+// At returns the job as it stands at an instant: what was dispatched ahead and is due by
+// then has been executed.
 func (j Job) At(now time.Time) Job {
 	ahead := j.Ahead
 	j.Ahead = nil
 	if ahead == nil {
 		return j
 	}
-	last := ahead.Last
 	for i, due := range ahead.Due {
 		if due.After(now) {
-			j.Status.ExecutionCount -= len(ahead.Due) - i
-			j.Status.NextExecutionTime, j.Status.LastExecutionTime = NewTime(due), last
 			break
 		}
-		last = NewTime(due)
+		s := &j.Status
+		s.ExecutionCount++
+		if last := s.LastExecutionTime; last == nil || last.Before(due) { // a run on demand may have come after it
+			s.LastExecutionTime = NewTime(due)
+		}
+		if s.NextExecutionTime = ahead.Next; i+1 < len(ahead.Due) {
+			s.NextExecutionTime = NewTime(ahead.Due[i+1])
+		}
 	}
 	return j
 }

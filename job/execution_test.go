@@ -17,8 +17,8 @@ func TestAJobAsItStandsAtAnInstant(t *testing.T) {
 	status := func(count int, last, next *job.Time) job.Status {
 		return job.Status{ExecutionCount: count, LastExecutionTime: last, NextExecutionTime: next, FailureCount: 1}
 	}
-	one := &job.Ahead{Due: []time.Time{at(0)}, Last: shown(-10)}
-	two := &job.Ahead{Due: []time.Time{at(0), at(10)}, Last: shown(-10)}
+	one := &job.Ahead{Due: []time.Time{at(0)}, Next: shown(10)}
+	two := &job.Ahead{Due: []time.Time{at(0), at(10)}, Next: shown(20)}
 	for _, tt := range []struct {
 		name   string
 		status job.Status
@@ -27,13 +27,15 @@ func TestAJobAsItStandsAtAnInstant(t *testing.T) {
 		want   job.Status
 	}{
 		{"is as it is where nothing is ahead", status(7, shown(0), shown(10)), nil, at(-1), status(7, shown(0), shown(10))},
-		{"has not done what is ahead", status(7, shown(0), shown(10)), one, at(0).Add(-1), status(6, shown(-10), shown(0))},
-		{"has done it when it is due", status(7, shown(0), shown(10)), one, at(0), status(7, shown(0), shown(10))},
-		{"has done it later", status(7, shown(0), shown(10)), one, at(5), status(7, shown(0), shown(10))},
-		{"has not done the first thing ever", status(1, shown(0), nil), &job.Ahead{Due: []time.Time{at(0)}}, at(-1), status(0, nil, shown(0))},
-		{"has done none of two", status(7, shown(10), shown(20)), two, at(-1), status(5, shown(-10), shown(0))},
-		{"has done one of two", status(7, shown(10), shown(20)), two, at(0), status(6, shown(0), shown(10))},
-		{"has done both", status(7, shown(10), nil), two, at(10), status(7, shown(10), nil)},
+		{"has not done what is ahead", status(6, shown(-10), shown(0)), one, at(0).Add(-1), status(6, shown(-10), shown(0))},
+		{"has done it when it is due", status(6, shown(-10), shown(0)), one, at(0), status(7, shown(0), shown(10))},
+		{"has done it later", status(6, shown(-10), shown(0)), one, at(5), status(7, shown(0), shown(10))},
+		{"has done it before a run on demand", status(7, shown(3), shown(0)), one, at(5), status(8, shown(3), shown(10))},
+		{"has not done the first thing ever", status(0, nil, shown(0)), &job.Ahead{Due: []time.Time{at(0)}}, at(-1), status(0, nil, shown(0))},
+		{"has done the first thing ever", status(0, nil, shown(0)), &job.Ahead{Due: []time.Time{at(0)}}, at(0), status(1, shown(0), nil)},
+		{"has done none of two", status(5, shown(-10), shown(0)), two, at(-1), status(5, shown(-10), shown(0))},
+		{"has done one of two", status(5, shown(-10), shown(0)), two, at(0), status(6, shown(0), shown(10))},
+		{"has done both", status(5, shown(-10), shown(0)), two, at(10), status(7, shown(10), shown(20))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -202,8 +202,9 @@ func TestWhateverChangesAroundADueTime(t *testing.T) {
 		t.Run(fmt.Sprint("life ", seed), func(t *testing.T) {
 			t.Parallel()
 			l := newLife(t, rand.New(rand.NewPCG(seed, 0)))
-			end := l.snapshot(randomMinutes*time.Minute - 30*time.Second)
+			last := l.snapshot(randomMinutes*time.Minute - 30*time.Second)
 			l.run(randomMinutes*time.Minute - 29*time.Second)
+			end := new(last.At(newYear.Add(randomMinutes*time.Minute - 30*time.Second)))
 			l.requireSound()
 			l.requireObedient()
 			l.requireNothingLost(end)

@@ -243,7 +243,11 @@ func TestWhatIsHeldHasNotHappenedYet(t *testing.T) {
 		t.Parallel()
 		w := newAhead(t, every(minutely))
 		held := w.snapshot(55 * time.Second)
+		ended := w.snapshot(65 * time.Second)
 		w.run(70 * time.Second)
+		require.NotNil(t, held.Ahead)
+		require.Equal(t, held.At(newYear.Add(55*time.Second)).Status, held.Status, "a query that has no clock tells the same as the API")
+		require.Equal(t, held.At(newYear.Add(65*time.Second)).Status, ended.Status, "once it has ended as well")
 		require.Equal(t, job.Status{LastExecutionTime: at(0), NextExecutionTime: at(time.Minute), ExecutionCount: 1},
 			held.At(newYear.Add(time.Minute-time.Nanosecond)).Status)
 		require.Equal(t, job.Status{LastExecutionTime: at(time.Minute), NextExecutionTime: at(2 * time.Minute), ExecutionCount: 2},
@@ -267,6 +271,7 @@ func TestWhatIsHeldHasNotHappenedYet(t *testing.T) {
 		run := w.update(55*time.Second, workflows.UpdateRun)
 		w.run(70 * time.Second)
 		held := run.ok(t)
+		require.Equal(t, held.At(newYear.Add(55*time.Second)).Status, held.Status)
 		require.Equal(t, job.Status{LastExecutionTime: at(55 * time.Second), NextExecutionTime: at(time.Minute), ExecutionCount: 2},
 			held.At(newYear.Add(55*time.Second)).Status)
 		require.Equal(t, job.Status{LastExecutionTime: at(time.Minute), NextExecutionTime: at(2 * time.Minute), ExecutionCount: 3},

@@ -96,10 +96,8 @@ func (j *jobLoop) runManually(ctx workflow.Context) {
 		return
 	}
 	now := workflow.Now(ctx).UTC()
-	for _, e := range j.running {
-		if e.Due.After(now) { // it is held, and comes after this
-			e.before.Last = later(e.before.Last, now)
-		}
+	for _, e := range j.running { // without those that were not sent, this is the last one
+		e.before.Last = later(e.before.Last, now)
 	}
 	j.Demanded++
 	j.launch(ctx, &execution{manual: true, Execution: j.execution(fmt.Sprintf("run %d", j.Demanded), now)})

@@ -363,20 +363,22 @@ func (j *jobLoop) leave(ctx workflow.Context) error {
 }
 
 // snapshot returns the job as its readers see it, without secrets. What was
-// dispatched ahead is told apart, for a query has no clock.
+// dispatched ahead is not counted, and told apart, for a query has no clock.
 func (j *jobLoop) snapshot() job.Job {
 	s := j.Snapshot()
 	if j.overlapping() > 0 {
 		s.Status.Reason = "" // the last occurrence is not over
 	}
 	for _, e := range j.running {
-		switch {
-		case e.manual || e.phase != dispatched:
-		case s.Ahead == nil:
-			s.Ahead = &job.Ahead{Due: []time.Time{e.Due}, Last: job.NewTime(e.before.Last)}
-		default:
-			s.Ahead.Due = append(s.Ahead.Due, e.Due)
+		if e.manual || e.phase != dispatched {
+			continue
 		}
+		if s.Ahead == nil {
+			s.Ahead = &job.Ahead{Next: s.Status.NextExecutionTime}
+			s.Status.NextExecutionTime, s.Status.LastExecutionTime = job.NewTime(e.Due), job.NewTime(e.before.Last)
+		}
+		s.Ahead.Due = append(s.Ahead.Due, e.Due)
+		s.Status.ExecutionCount--
 	}
 	return s
 }

@@ -100,7 +100,7 @@ func TestAJobThatItsEndTimeEndedSaysSoOnceItsLastExecutionIsOver(t *testing.T) {
 	running := w.snapshot(65 * time.Second)
 	over := w.snapshot(75 * time.Second)
 	w.run(2 * time.Minute)
-	require.Nil(t, running.Status.NextExecutionTime)
+	require.Nil(t, running.At(newYear.Add(65*time.Second)).Status.NextExecutionTime)
 	require.Empty(t, running.Status.Reason)
 	require.Equal(t, job.StateCompleted, over.Definition.State)
 	require.Equal(t, "No occurrence is left at or before the job's endTime, 2026-01-01T00:01:30Z.", over.Status.Reason)
@@ -127,7 +127,7 @@ func TestTheStatusOfAJob(t *testing.T) {
 	}, afterOne.Status)
 	require.Equal(t, job.Status{
 		LastExecutionTime: job.NewTime(newYear.Add(time.Minute)), NextExecutionTime: job.NewTime(newYear.Add(2 * time.Minute)), ExecutionCount: 2,
-	}, retrying.Status, "an attempt that failed is no execution that failed")
+	}, retrying.At(newYear.Add(90*time.Second)).Status, "an attempt that failed is no execution that failed")
 	require.Equal(t, job.StateEnabled, retrying.Definition.State)
 	require.Equal(t, 4, end.Status.ExecutionCount)
 	require.Equal(t, 1, end.Status.FailureCount)

@@ -44,7 +44,10 @@ func (s *Service) PutCollection(ctx context.Context, k job.CollectionKey, body [
 	err = s.contend(ctx, func() error {
 		stored, err = s.replaceCollection(ctx, c, 0)
 		if calls.IsGone(err) {
-			stored, err = s.createCollection(ctx, c)
+			err = startInTime(ctx, func(ctx context.Context) (err error) {
+				stored, err = s.createCollection(ctx, c)
+				return err
+			})
 			created = err == nil
 		}
 		return err
@@ -72,7 +75,7 @@ func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, patc
 // replaceCollection replaces the properties of the collection whose generation
 // is the expected one, or any if that is 0.
 func (s *Service) replaceCollection(ctx context.Context, c job.Collection, expected int) (stored job.Collection, err error) {
-	err = s.update(ctx, longUpdateTimeout, c.Key.WorkflowID(), workflows.UpdatePut, &stored,
+	err = s.update(ctx, changeTimeout, c.Key.WorkflowID(), workflows.UpdatePut, &stored,
 		workflows.PutRequest{Collection: c, Rules: new(c.Properties.Rules(s.limits)), Expected: expected})
 	return stored, err
 }

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"almanac/internal/calls"
 	"almanac/workflows"
 )
 
@@ -95,11 +96,14 @@ func beginsOrEnds(e *history.HistoryEvent) bool {
 // database; of signals, only those that might start a workflow make one in a delay. This
 // one starts none, for there is one of that id.
 func (s *Service) begin(ctx context.Context, id string, in *workflows.JobInput) error {
-	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	_, err := s.client.SignalWithStartWorkflow(ctx, id, workflows.SignalBegin, nil, client.StartWorkflowOptions{
-		ID: id, TaskQueue: workflows.TaskQueue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-	}, workflows.TypeJob, in)
+	err := calls.Patiently(ctx, func(ctx context.Context) error {
+		_, err := s.client.SignalWithStartWorkflow(ctx, id, workflows.SignalBegin, nil, client.StartWorkflowOptions{
+			ID: id, TaskQueue: workflows.TaskQueue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		}, workflows.TypeJob, in)
+		return err
+	})
 	if _, ended := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); ended {
 		return nil // what is asked of it next will say so
 	}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -45,10 +46,20 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job
 	if err := k.Validate(); err != nil {
 		return job.Job{}, false, err
 	}
+	var unanswered error // of a start
 	err = s.contend(ctx, func() error {
 		current, err := s.jobToChange(ctx, k)
 		if job.KindOf(err) == job.KindNotFound {
-			j, err = s.create(ctx, k, body)
+			c, err := s.rememberedCollection(ctx, k.Collection)
+			if err != nil {
+				return err
+			}
+			err = startInTime(ctx, func(ctx context.Context) (err error) {
+				if j, err = s.create(ctx, c, k, body); calls.IsTimeout(err) {
+					unanswered = err
+				}
+				return err
+			})
 			created = err == nil
 			return err
 		}
@@ -59,7 +70,7 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job
 			return err
 		}
 		if err := changeable(&current); err != nil {
-			return err
+			return cmp.Or(unanswered, err) // if it was this caller's, it has run already
 		}
 		definition, err := job.ParseDefinition(body, s.parseOptions(&current))
 		if err != nil {
@@ -132,13 +143,7 @@ func (s *Service) parseOptions(current *job.Job) job.ParseOptions {
 
 // create registers the job's name in its collection and starts its workflow.
 // The name keeps the quota; should the start fail, the collection forgets it.
-func (s *Service) create(ctx context.Context, k job.Key, body []byte) (job.Job, error) {
-	ctx, cancel := context.WithTimeout(ctx, workflows.StartWithin) // which the collection counts from the registration
-	defer cancel()
-	c, err := s.rememberedCollection(ctx, k.Collection)
-	if err != nil {
-		return job.Job{}, err
-	}
+func (s *Service) create(ctx context.Context, c job.Collection, k job.Key, body []byte) (job.Job, error) {
 	k.Collection = c.Key
 	now := s.now()
 	definition, err := job.ParseDefinition(body, job.ParseOptions{Limits: s.limits, Now: now, ID: k.ARMID(), Check: s.check})
@@ -218,7 +223,7 @@ func (s *Service) claim(ctx context.Context, current job.Job, demands job.Demand
 	if err != nil {
 		return err
 	}
-	return s.update(ctx, updateTimeout, c.Key.WorkflowID(), workflows.UpdateClaim, nil, workflows.ClaimRequest{
+	return s.update(ctx, changeTimeout, c.Key.WorkflowID(), workflows.UpdateClaim, nil, workflows.ClaimRequest{
 		Name: current.Key.Name, Demands: demands, Job: current.Generation + 1, Final: final,
 		Rules: new(c.Properties.Rules(s.limits)), Generation: c.Generation,
 	})

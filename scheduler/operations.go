@@ -15,6 +15,7 @@ import (
 
 	"almanac/internal/calls"
 	"almanac/job"
+	"almanac/workflows"
 )
 
 // operationPatience is how long a caller waits for an operation before it is
@@ -29,10 +30,15 @@ func (s *Service) operate(ctx context.Context, k job.CollectionKey, name string)
 		return nil, err
 	}
 	missing := missingCollection(k)
-	accept, cancel := context.WithTimeout(ctx, updateTimeout)
+	accept, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	handle, err := calls.Update(accept, s.client, client.UpdateWorkflowOptions{
-		WorkflowID: k.WorkflowID(), UpdateName: name, WaitForStage: client.WorkflowUpdateStageAccepted,
+	o := client.UpdateWorkflowOptions{
+		WorkflowID: k.WorkflowID(), UpdateID: uuid.NewString(), UpdateName: name, WaitForStage: client.WorkflowUpdateStageAccepted,
+	}
+	var handle client.WorkflowUpdateHandle
+	err := calls.Patiently(accept, func(ctx context.Context) (err error) {
+		handle, err = calls.Update(ctx, s.client, o)
+		return err
 	})
 	if err != nil {
 		return nil, s.fail(ctx, err, missing)
@@ -72,15 +78,25 @@ func (s *Service) Operation(ctx context.Context, k job.CollectionKey, id string)
 	return o, nil
 }
 
-// update sends an update to a workflow and waits for the answer.
+// update sends an update to a workflow and waits for the answer, for timeout at most. If
+// the server gives up before, the update is sent again under the same id, so that a run of
+// the workflow applies it once. A run of a job on demand is not, for the job's workflow
+// may have continued as new meanwhile, and would run it once more.
 func (s *Service) update(ctx context.Context, timeout time.Duration, id, name string, result any, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	handle, err := calls.Update(ctx, s.client, client.UpdateWorkflowOptions{
-		WorkflowID: id, UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	if err != nil {
-		return err
+	o := client.UpdateWorkflowOptions{
+		WorkflowID: id, UpdateID: uuid.NewString(), UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
 	}
-	return handle.Get(ctx, result)
+	do := func(ctx context.Context) error {
+		handle, err := calls.Update(ctx, s.client, o)
+		if err != nil {
+			return err
+		}
+		return handle.Get(ctx, result)
+	}
+	if name == workflows.UpdateRun {
+		return do(ctx)
+	}
+	return calls.Patiently(ctx, do)
 }

@@ -84,13 +84,25 @@ func New(o Options) *Service {
 
 // Deadlines keep a call from hanging when no worker answers. A worker that is killed
 // keeps the workflow task that it was at for 10 s (Temporal's default), so each is longer.
-// A change of a collection's properties is answered when all its jobs know.
 const (
-	updateTimeout     = 14 * time.Second
-	changeTimeout     = 30 * time.Second // of a job, which may have to wait until a lease is over, or another worker takes its task
-	longUpdateTimeout = 25 * time.Second
-	readyTimeout      = 2 * time.Second
+	updateTimeout = 14 * time.Second // of a start or a registration, which are tried again after that
+	changeTimeout = 30 * time.Second // of a whole change, which may have to wait until a lease is over, or another worker takes its task
+	readyTimeout  = 2 * time.Second
 )
+
+// startInTime registers a name and starts the workflow behind it, which has to be done
+// within StartWithin. If that was not answered by then, both are tried again, as long as
+// the caller waits: a name may be registered twice. A workflow that the first try did
+// start is found by the second one, which returns errLost.
+func startInTime(ctx context.Context, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	return calls.Patiently(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, workflows.StartWithin) // which is counted from the registration
+		defer cancel()
+		return try(ctx)
+	})
+}
 
 // errLost says that somebody else created or deleted the workflow meanwhile.
 var errLost = errors.New("the workflow was created or deleted meanwhile")

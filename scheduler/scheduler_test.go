@@ -145,6 +145,137 @@ func (registered) Get(_ context.Context, result any) error {
 	return nil
 }
 
+// hesitant is a Temporal that does not answer the first registrations.
+type hesitant struct {
+	*directory
+	silent, asked int
+	starts        []error  // what starts come to, one after another; then they succeed
+	started       *job.Job // by the first start
+}
+
+func (h *hesitant) UpdateWorkflow(ctx context.Context, _ client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	if h.asked++; h.asked <= h.silent {
+		<-ctx.Done()
+		return nil, client.NewWorkflowUpdateServiceTimeoutOrCanceledError(ctx.Err())
+	}
+	return registered{}, nil
+}
+
+func (h *hesitant) ExecuteWorkflow(context.Context, client.StartWorkflowOptions, any, ...any) (client.WorkflowRun, error) {
+	if len(h.starts) == 0 {
+		return nil, nil
+	}
+	if h.started != nil {
+		h.answers[key.WorkflowID()+" "+workflows.QueryStatus] = *h.started
+	}
+	err := h.starts[0]
+	h.starts = h.starts[1:]
+	return nil, err
+}
+
+func TestACreateThatWasNotAnsweredIsTriedAgainWhileTheCallerWaits(t *testing.T) {
+	t.Parallel()
+	late := serviceerror.NewDeadlineExceeded("context deadline exceeded")
+	completed := &job.Job{Key: key, Definition: job.Definition{State: job.StateCompleted}}
+	for _, tt := range []struct {
+		name    string
+		silent  int // registrations that are not answered
+		starts  []error
+		started *job.Job
+		patient time.Duration // how long the caller waits
+		asked   int           // for a registration
+		kind    job.Kind      // KindInternal: there is no error
+	}{
+		{"and succeeds", 1, nil, nil, 30 * time.Second, 2, job.KindInternal},
+		{"and succeeds if it was the start", 0, []error{late}, nil, 30 * time.Second, 2, job.KindInternal},
+		{"but no third time", 3, nil, nil, time.Hour, 3, job.KindUnavailable},
+		{"but not for a caller who is gone", 3, nil, nil, 10 * time.Second, 1, job.KindUnavailable},
+		{"and if the job has run meanwhile, nobody is told that it cannot be created", 0,
+			[]error{late, &serviceerror.WorkflowExecutionAlreadyStarted{}}, completed, 30 * time.Second, 2, job.KindUnavailable},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := job.Collection{Key: key.Collection, Properties: job.CollectionProperties{SKU: job.SKU{Name: "Standard"}}}
+				temporal := &hesitant{silent: tt.silent, starts: tt.starts, started: tt.started, directory: &directory{t: t, answers: map[string]any{
+					key.Collection.WorkflowID() + " " + workflows.QueryStatus: c,
+				}}}
+				ctx, cancel := context.WithTimeout(t.Context(), tt.patient)
+				defer cancel()
+				_, created, err := scheduler.New(scheduler.Options{Client: temporal}).PutJob(ctx, key, []byte(aJob))
+				require.Equal(t, tt.kind == job.KindInternal, created, "%v", err)
+				require.Equal(t, created, err == nil, "%v", err)
+				require.Equal(t, tt.kind, job.KindOf(err))
+				time.Sleep(time.Minute) // a registration does not end with its caller
+				synctest.Wait()
+				require.Equal(t, tt.asked, temporal.asked)
+			})
+		})
+	}
+}
+
+// busy is a Temporal that gives up the first update although its caller has time.
+type busy struct {
+	*directory
+	ids []string // of the updates
+}
+
+func (b *busy) UpdateWorkflow(_ context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	if b.ids = append(b.ids, o.UpdateID); len(b.ids) == 1 {
+		return nil, serviceerror.NewDeadlineExceeded("context deadline exceeded")
+	}
+	return obeyed{}, nil
+}
+
+type obeyed struct{ client.WorkflowUpdateHandle }
+
+func (obeyed) Get(context.Context, any) error { return nil }
+
+func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		change func(context.Context, *scheduler.Service) error
+		again  bool
+	}{
+		{"a delete", func(ctx context.Context, s *scheduler.Service) error { return s.DeleteJob(ctx, key) }, true},
+		{"a job's new definition", func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.PatchJob(ctx, key, []byte(`{"properties":{"state":"disabled"}}`))
+			return err
+		}, true},
+		{"a collection's properties", func(ctx context.Context, s *scheduler.Service) error {
+			_, _, err := s.PutCollection(ctx, key.Collection, []byte(`{"properties":{"sku":{"name":"Standard"}}}`))
+			return err
+		}, true},
+		{"a collection's end", func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.DeleteCollection(ctx, key.Collection)
+			return err
+		}, true},
+		{"but not a run on demand, which a later run of the workflow would take for another one",
+			func(ctx context.Context, s *scheduler.Service) error { return s.RunJob(ctx, key) }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d, err := job.ParseDefinition([]byte(aJob), job.ParseOptions{Now: time.Now()})
+				require.NoError(t, err)
+				temporal := &busy{directory: &directory{t: t, answers: map[string]any{
+					key.WorkflowID() + " " + workflows.QueryStatus: job.Job{Key: key, Definition: d, Generation: 1},
+				}}}
+				err = tt.change(t.Context(), scheduler.New(scheduler.Options{Client: temporal}))
+				if !tt.again {
+					require.Equal(t, job.KindUnavailable, job.KindOf(err))
+					require.Len(t, temporal.ids, 1)
+					return
+				}
+				require.NoError(t, err)
+				require.Len(t, temporal.ids, 2)
+				require.Equal(t, temporal.ids[0], temporal.ids[1], "so that it is applied once")
+			})
+		})
+	}
+}
+
 // A collection gives up a job that is not started in time.
 func TestAJobIsStartedInTimeOrNotAtAll(t *testing.T) {
 	t.Parallel()

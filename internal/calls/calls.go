@@ -69,12 +69,27 @@ func IsRefused(err error, errType string) bool {
 	return ok && refused.Type() == errType
 }
 
+// Patiently does what may be done more than once. It does so again as long as there is
+// no answer in time and ctx is not over: do may have a shorter deadline, and so may the
+// server for what it does itself.
+func Patiently(ctx context.Context, do func(context.Context) error) error {
+	for {
+		err := do(ctx)
+		if !isLate(err) || ctx.Err() != nil || Sleep(ctx, pause) != nil {
+			return err
+		}
+	}
+}
+
 // IsTimeout reports whether there was no answer in time. That no worker asked
 // for work lately, as the server may put it, is the same.
-func IsTimeout(err error) bool {
+func IsTimeout(err error) bool { return isIdle(err) || isLate(err) }
+
+// isLate reports whether there was no answer in time.
+func isLate(err error) bool {
 	_, deadline := errors.AsType[*serviceerror.DeadlineExceeded](err)
 	_, update := errors.AsType[*client.WorkflowUpdateServiceTimeoutOrCanceledError](err)
-	return isIdle(err) || deadline || update || errors.Is(err, context.DeadlineExceeded)
+	return deadline || update || errors.Is(err, context.DeadlineExceeded)
 }
 
 // isIdle reports whether the server says that no worker asked for work lately.

@@ -306,6 +306,41 @@ func TestUpdate(t *testing.T) {
 	})
 }
 
+func TestWhatMayBeDoneTwiceIsDoneAgainWhileItIsLate(t *testing.T) {
+	t.Parallel()
+	late := serviceerror.NewDeadlineExceeded("late")
+	for _, tt := range []struct {
+		name    string
+		answers []error
+		err     error
+	}{
+		{"and is done", []error{nil}, nil},
+		{"and is done in the end", []error{late, late, nil}, nil},
+		{"but not after any other error", []error{late, broken}, broken},
+		{"but not if no worker asks for work", []error{idle}, idle},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				done := 0
+				err := calls.Patiently(t.Context(), func(context.Context) error { done++; return tt.answers[done-1] })
+				require.Equal(t, tt.err, err)
+				require.Len(t, tt.answers, done)
+			})
+		})
+	}
+	t.Run("until its context ends", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			err := calls.Patiently(ctx, func(context.Context) error { return late })
+			require.ErrorIs(t, err, late)
+			require.Error(t, ctx.Err())
+		})
+	})
+}
+
 func TestErrorsAreToldApart(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -38,7 +38,7 @@ func TestKindsOfFailureHaveTheirStatus(t *testing.T) {
 				{Path: "properties.recurrence.interval", Value: 0, Want: "1 or more"}, {Path: "properties.action", Want: "an action"},
 			}},
 			http.StatusBadRequest,
-			`{"error":{"code":"BadRequest","message":"The job is not valid; see the details of properties.recurrence.interval and properties.action",` +
+			`{"error":{"code":"BadRequest","message":"The job is not valid (2 fields are wrong): properties.recurrence.interval is 0, want 1 or more; also properties.action",` +
 				`"details":[{"code":"BadRequest","target":"properties.recurrence.interval","message":"properties.recurrence.interval is 0, want 1 or more"},` +
 				`{"code":"BadRequest","target":"properties.action","message":"properties.action: want an action"}]}}`,
 		},

@@ -100,7 +100,7 @@ func TestBadPageIsRefusedWithTheGoodValues(t *testing.T) {
 			got := get(&fake{}, tt.target)
 			require.Equal(t, http.StatusBadRequest, got.status)
 			detail := tt.field + ` is \"` + tt.value + `\", want ` + tt.want
-			require.Equal(t, `{"error":{"code":"BadRequest","message":"The query is not valid; see the details of `+tt.field+`",`+
+			require.Equal(t, `{"error":{"code":"BadRequest","message":"The query is not valid: `+detail+`",`+
 				`"details":[{"code":"BadRequest","target":"`+tt.field+`","message":"`+detail+`"}]}}`, got.body)
 		})
 	}

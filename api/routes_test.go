@@ -70,7 +70,7 @@ func TestNamesArePercentDecodedOnce(t *testing.T) {
 			got := get(f, "/jobCollections/c/jobs/"+sent)
 			if want == "" {
 				require.Equal(t, http.StatusBadRequest, got.status)
-				require.Contains(t, got.body, `{"error":{"code":"InvalidResourceName","message":"The name of a resource cannot be used; see the details of jobName","details":[`)
+				require.Contains(t, got.body, `{"error":{"code":"InvalidResourceName","message":"The name of a resource cannot be used: jobName is \"`)
 				return
 			}
 			require.Equal(t, http.StatusOK, got.status, got.body)

@@ -136,7 +136,7 @@ func TestPreviewOfABadRecurrenceNamesItsFields(t *testing.T) {
 	got := send(h, http.MethodPost, "/previewRecurrence", `{"properties":{"recurrence":{"frequency":"fortnight"}}}`)
 	require.Equal(t, http.StatusBadRequest, got.status)
 	const detail = `properties.recurrence.frequency is \"fortnight\", want minute, hour, day, week, month or year`
-	require.Equal(t, `{"error":{"code":"BadRequest","message":"The preview is not valid; see the details of properties.recurrence.frequency",`+
+	require.Equal(t, `{"error":{"code":"BadRequest","message":"The preview is not valid: `+detail+`",`+
 		`"details":[{"code":"BadRequest","target":"properties.recurrence.frequency","message":"`+detail+`"}]}}`, got.body)
 
 	got = send(h, http.MethodPost, "/previewRecurrence", strings.Repeat(" ", 65<<10))

@@ -65,10 +65,7 @@ func (b *binder) err(what string) error {
 		return nil
 	}
 	e := badRequest("The %s is not valid", what)
-	if b.unlisted > 0 {
-		e = badRequest("The %s is not valid, the first %d of %d errors", what, len(b.fields), len(b.fields)+b.unlisted)
-	}
-	e.Fields = b.fields
+	e.Fields, e.Unlisted = b.fields, b.unlisted
 	return e
 }
 

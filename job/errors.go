@@ -25,13 +25,15 @@ const (
 // An Error is a failure whose text may be shown to the caller: it holds no
 // secret and no internals. Code is the REST API's error code.
 type Error struct {
-	Kind    Kind
-	Code    string
-	Message string
-	Fields  []*FieldError // every bad field, when the input is to blame
-	Err     error         // the cause, for logs only
+	Kind     Kind
+	Code     string
+	Message  string
+	Fields   []*FieldError // what is wrong with the bad fields, when the input is to blame
+	Unlisted int           // how much is wrong beyond that
+	Err      error         // the cause, for logs only
 }
 
+// Error returns the message, and all that is wrong with the fields.
 func (e *Error) Error() string {
 	if len(e.Fields) == 0 {
 		return e.Message
@@ -40,7 +42,11 @@ func (e *Error) Error() string {
 	for i, f := range e.Fields {
 		text[i] = f.Error()
 	}
-	return e.Message + ": " + strings.Join(text, "; ")
+	message := e.Message
+	if e.Unlisted > 0 {
+		message += fmt.Sprintf(", the first %d of %d errors", len(e.Fields), len(e.Fields)+e.Unlisted)
+	}
+	return message + ": " + strings.Join(text, "; ")
 }
 
 // Unwrap returns the cause.
@@ -106,7 +112,7 @@ func Conflictf(format string, args ...any) *Error {
 type ErrorBody struct {
 	Code    string        `json:"code"`
 	Message string        `json:"message"`
-	Details []ErrorDetail `json:"details,omitempty"` // one for every bad field
+	Details []ErrorDetail `json:"details,omitempty"` // one for every bad field, up to 50
 }
 
 // An ErrorDetail is what is wrong with one field, Target.
@@ -116,8 +122,9 @@ type ErrorDetail struct {
 	Message string `json:"message"`
 }
 
-// Body returns what to show of the error. The message says which fields are bad,
-// since many clients show nothing else; the details say what is wrong with them.
+// Body returns what to show of the error. Many clients show the message alone, so
+// it says what is wrong with the first bad field, and names others. The details
+// say what is wrong with each.
 func (e *Error) Body() ErrorBody {
 	b := ErrorBody{Code: e.Code, Message: e.summary()}
 	for _, f := range e.Fields {
@@ -126,23 +133,29 @@ func (e *Error) Body() ErrorBody {
 	return b
 }
 
-// summary returns the message, and the paths of the first bad fields.
+// summary returns all of the error if one field is bad. Otherwise it returns the
+// message, the number of bad fields, what is wrong with the first, and the paths
+// of some others.
 func (e *Error) summary() string {
-	const most = 5
+	const most = 5 // others
 	var paths []string
 	for _, f := range e.Fields {
 		if !slices.Contains(paths, f.Path) {
 			paths = append(paths, f.Path)
 		}
 	}
-	switch more := len(paths) - most; {
-	case len(paths) == 0:
-		return e.Message
-	case more > 0:
-		return fmt.Sprintf("%s; see the details of %s and %d more", e.Message, strings.Join(paths[:most], ", "), more)
-	default:
-		return e.Message + "; see the details of " + and(paths)
+	if len(paths) < 2 {
+		return e.Error()
 	}
+	bad := fmt.Sprintf("%d fields are wrong", len(paths))
+	if e.Unlisted > 0 {
+		bad = "at least " + bad
+	}
+	others := paths[1:]
+	if more := len(others) - most; more > 0 {
+		others = append(others[:most:most], fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("%s (%s): %s; also %s", e.Message, bad, e.Fields[0], and(others))
 }
 
 // and lists words: "a, b and c".

@@ -17,7 +17,7 @@ func TestErrorBody(t *testing.T) {
 	require.True(t, ok)
 	require.JSONEq(t, `{
 		"code": "BadRequest",
-		"message": "The job is not valid; see the details of properties.recurrence.interval and properties.recurrence.schedule.hours[0]",
+		"message": "The job is not valid (2 fields are wrong): properties.recurrence.interval is 549, want 1 to 548; also properties.recurrence.schedule.hours[0]",
 		"details": [
 			{"code": "BadRequest", "target": "properties.recurrence.interval", "message": "properties.recurrence.interval is 549, want 1 to 548"},
 			{"code": "BadRequest", "target": "properties.recurrence.schedule.hours[0]", "message": "properties.recurrence.schedule.hours[0] is 24, want 0 to 23"}
@@ -26,20 +26,37 @@ func TestErrorBody(t *testing.T) {
 	require.Equal(t, `{"code":"ConflictError","message":"5 jobs are too many"}`, compactJSON(t, job.Conflictf("%d jobs are too many", 5).Body()))
 }
 
-func TestTheMessageOfAnErrorNamesTheFirstBadFields(t *testing.T) {
+func TestTheMessageOfAnErrorSaysWhatIsWrongWithTheFirstFieldAndNamesOthers(t *testing.T) {
 	t.Parallel()
-	message := func(paths ...string) string {
-		e := &job.Error{Message: "No"}
-		for _, path := range paths {
-			e.Fields = append(e.Fields, &job.FieldError{Path: path, Want: "better"})
+	message := func(unlisted int, paths ...string) string {
+		e := &job.Error{Message: "No", Unlisted: unlisted}
+		for i, path := range paths {
+			e.Fields = append(e.Fields, &job.FieldError{Path: path, Value: i, Want: "better"})
 		}
 		return e.Body().Message
 	}
-	require.Equal(t, "No", message())
-	require.Equal(t, "No; see the details of a", message("a"))
-	require.Equal(t, "No; see the details of a", message("a", "a"), "two faults of one field")
-	require.Equal(t, "No; see the details of a, b, c, d and e", message("a", "b", "c", "d", "e"))
-	require.Equal(t, "No; see the details of a, b, c, d, e and 2 more", message("a", "b", "c", "d", "e", "f", "g"))
+	require.Equal(t, "No", message(0))
+	require.Equal(t, "No: a is 0, want better", message(0, "a"))
+	require.Equal(t, "No: a is 0, want better; a is 1, want better", message(0, "a", "a"), "two faults of one field")
+	require.Equal(t, "No (2 fields are wrong): a is 0, want better; also b", message(0, "a", "b", "a"))
+	require.Equal(t, "No (3 fields are wrong): a is 0, want better; also b and c", message(0, "a", "b", "c"))
+	require.Equal(t, "No (6 fields are wrong): a is 0, want better; also b, c, d, e and f", message(0, "a", "b", "c", "d", "e", "f"))
+	require.Equal(t, "No (8 fields are wrong): a is 0, want better; also b, c, d, e, f and 2 more", message(0, "a", "b", "c", "d", "e", "f", "g", "h"))
+	require.Equal(t, "No (at least 2 fields are wrong): a is 0, want better; also b", message(9, "a", "b"))
+}
+
+func TestTheMessageOfAnErrorHasTheNamesThatWereSent(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"state":"on","action":` + httpAction + `}`:                `The job is not valid: state is "on", want enabled or disabled`,
+		`{"properties":{"state":"on","action":` + httpAction + `}}`: `The job is not valid: properties.state is "on", want enabled or disabled`,
+		`{"state":"on","bogus":1}`:                                  `The job is not valid (3 fields are wrong): action: want an action; also state and bogus`,
+	} {
+		_, err := parse(body)
+		e, ok := errors.AsType[*job.Error](err)
+		require.True(t, ok)
+		require.Equal(t, want, e.Body().Message)
+	}
 }
 
 func TestKindOf(t *testing.T) {

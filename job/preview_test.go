@@ -41,13 +41,13 @@ func TestPreview(t *testing.T) {
 		{"a whole job without an envelope", `{"name":"c/j","startTime":"2026-02-01","action":` + httpAction + `,"state":"enabled","status":{}}`,
 			`{"occurrences":["2026-02-01T00:00:00Z"],"done":true}`},
 		{"an action that a PUT would refuse", `{"id":1,"properties":{"action":{"type":"Htp","request":{"uri":"http://example.com/"}},"state":"on"}}`,
-			`{"id":1,"error":{"code":"BadRequest","message":"The preview is not valid; see the details of properties.action.type and properties.state",` +
+			`{"id":1,"error":{"code":"BadRequest","message":"The preview is not valid (2 fields are wrong): properties.action.type is \"Htp\", want Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic; also properties.state",` +
 				`"details":[{"code":"BadRequest","target":"properties.action.type","message":"properties.action.type is \"Htp\", want Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic"},{"code":"BadRequest","target":"properties.state","message":"properties.state is \"on\", want enabled or disabled"}]}}`},
 		{"bad fields", `{"id":[],"take":1001,"now":"noon","properties":{"recurrence":{"frequency":"day","hours":[1]}}}`,
-			`{"error":{"code":"BadRequest","message":"The preview is not valid; see the details of id, take, now and properties.recurrence.hours",` +
+			`{"error":{"code":"BadRequest","message":"The preview is not valid (4 fields are wrong): id: want a string or a number, not a list; also take, now and properties.recurrence.hours",` +
 				`"details":[{"code":"BadRequest","target":"id","message":"id: want a string or a number, not a list"},{"code":"BadRequest","target":"take","message":"take is 1001, want an integer from 1 to 1000"},{"code":"BadRequest","target":"now","message":"now is \"noon\", want a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z"},{"code":"BadRequest","target":"properties.recurrence.hours","message":"properties.recurrence.hours: want a known field: frequency, count, endTime, interval, schedule, timeZone, catchUpWindow or overlapPolicy"}]}}`},
 		{"the id of a bad question", `{"id":7,"recurrence":{"frequency":"day"},"tke":1}`,
-			`{"id":7,"error":{"code":"BadRequest","message":"The preview is not valid; see the details of tke","details":[{"code":"BadRequest","target":"tke","message":"tke: want a known field: startTime, recurrence, action or state"}]}}`},
+			`{"id":7,"error":{"code":"BadRequest","message":"The preview is not valid: tke: want a known field: startTime, recurrence, action or state","details":[{"code":"BadRequest","target":"tke","message":"tke: want a known field: startTime, recurrence, action or state"}]}}`},
 		{"no JSON", `{"id":7`, `{"error":{"code":"BadRequest","message":"The body is not valid JSON at line 1, column 7: the text ends before the object does"}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -206,7 +206,10 @@ func syntaxError(body []byte, err error) (offset int, reason string) {
 	switch {
 	case syntax.Error() == "unexpected end of JSON input":
 		return offset, "the text ends before the object does"
-	case rest[0] == '\'' && !bytes.HasSuffix(before, []byte(`\`)):
+	case strings.HasSuffix(syntax.Error(), "in string escape code"):
+		letter, _ := utf8.DecodeRune(rest)
+		return offset - 1, fmt.Sprintf("\\%c is no escape; write a backslash as two", letter)
+	case rest[0] == '\'':
 		return offset, "names and strings stand in double quotes, not in single ones"
 	case (rest[0] == '}' || rest[0] == ']') && bytes.HasSuffix(before, []byte(",")):
 		return len(before) - 1, fmt.Sprintf("nothing follows this comma but %c; leave the comma out", rest[0])

@@ -346,7 +346,9 @@ func TestBodiesThatAreNoJSON(t *testing.T) {
 		{"a comma alone", `{,}`, "The body is not valid JSON at line 1, column 2: invalid character ',' looking for beginning of object key string"},
 		{"a name in single quotes", `{'a': 1}`, "The body is not valid JSON at line 1, column 2: names and strings stand in double quotes, not in single ones"},
 		{"a string in single quotes", `{"a": 'b'}`, "The body is not valid JSON at line 1, column 7: names and strings stand in double quotes, not in single ones"},
-		{"an escaped single quote", `{"a": "it\'s"}`, `The body is not valid JSON at line 1, column 11: invalid character '\'' in string escape code`},
+		{"an escaped single quote", `{"a": "it\'s"}`, `The body is not valid JSON at line 1, column 10: \' is no escape; write a backslash as two`},
+		{"a path of Windows", `{"a": "C:\queue"}`, `The body is not valid JSON at line 1, column 10: \q is no escape; write a backslash as two`},
+		{"a wide letter behind a backslash", `{"a": "\ü"}`, `The body is not valid JSON at line 1, column 8: \ü is no escape; write a backslash as two`},
 		{"a letter behind wide ones", `{"äöü": x}`, "The body is not valid JSON at line 1, column 9: invalid character 'x' looking for beginning of value"},
 		{"something behind the end", "{}\n{}", "The body is not valid JSON at line 2, column 1: invalid character '{' after top-level value"},
 		{"Latin-1", "{\n\"a\":\"\xfc\"}", "The body is not valid JSON at line 2, column 6: the text is not UTF-8"},
@@ -360,6 +362,10 @@ func TestBodiesThatAreNoJSON(t *testing.T) {
 			_, err = job.MergeDefinition(job.Definition{}, []byte(tt.body), job.ParseOptions{Now: now})
 			require.Equal(t, tt.want, complaints(t, err))
 			_, err = job.ParseCollection([]byte(tt.body), nil)
+			require.Equal(t, tt.want, complaints(t, err))
+			_, err = job.MergeCollection(job.Collection{}, []byte(tt.body), nil)
+			require.Equal(t, tt.want, complaints(t, err))
+			_, err = job.ParsePreview([]byte(tt.body), now)
 			require.Equal(t, tt.want, complaints(t, err))
 		})
 	}

@@ -60,7 +60,7 @@ func UnlimitedPlans() map[string]Plan {
 func ParsePlans(text []byte) (map[string]Plan, error) {
 	tree, err := parseObject(text)
 	if err != nil {
-		return nil, badRequest("The table of plans is not a JSON object: %v", err)
+		return nil, badRequest("The table of plans cannot be read: %v", err)
 	}
 	plans := defaultPlans()
 	b := newBinder(new(DefaultLimits()))

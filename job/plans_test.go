@@ -47,8 +47,9 @@ func TestParsePlans(t *testing.T) {
 func TestParsePlansListsEveryMistake(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, text, want string }{
-		{"no JSON", `jobs=5`, "The table of plans is not a JSON object: The body is not valid JSON at line 1, column 1: invalid character 'j' looking for beginning of value"},
-		{"no object", `[]`, "The table of plans is not a JSON object: The body is not a job or a collection: want a JSON object, not a list"},
+		{"no JSON", `jobs=5`, "The table of plans cannot be read: The body is not valid JSON at line 1, column 1: invalid character 'j' looking for beginning of value"},
+		{"no object", `[]`, "The table of plans cannot be read: The body is not a job or a collection: want a JSON object, not a list"},
+		{"a plan twice", `{"Free":{"jobs":1},"free":{"jobs":2}}`, `The table of plans cannot be read: The body is not valid: free: want this member once; "Free" is the same one, as case makes no difference`},
 		{
 			"bad values everywhere", `{"Free":{"jobs":0,"minRecurrence":"PT59S","collections":10001,"authentication":"yes","job":1},"Standrd":{},"Standard":5}`,
 			lines("Free.jobs is 0, want an integer from 1 to 10000",

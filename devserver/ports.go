@@ -51,7 +51,8 @@ func (p *ports) reserve(address string) (*net.TCPAddr, error) {
 	return a, nil
 }
 
-// all returns the addresses that are held, as they are listened on.
+// all returns the address, host:port, of every port that has not been released or taken,
+// in no order. The host of one that listens on all interfaces is [::] or 0.0.0.0.
 func (p *ports) all() []string {
 	var all []string
 	for a := range p.held {

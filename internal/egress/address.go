@@ -26,13 +26,13 @@ const (
 )
 
 // metadataServices are where clouds tell a machine about itself, by the
-// documents of each. They are named because some are in networks that would
+// documents of each, unless another source is given. They are named because some are in networks that would
 // be private or public otherwise.
 var metadataServices = []netip.Prefix{
 	netip.MustParsePrefix("169.254.169.254/32"),     // most clouds
 	netip.MustParsePrefix("168.63.129.16/32"),       // Azure
 	netip.MustParsePrefix("100.100.100.200/32"),     // Alibaba Cloud
-	netip.MustParsePrefix("fd00:100::100:200/128"),  // Alibaba Cloud, by cloud-init's data source AliYun
+	netip.MustParsePrefix("fd00:100::100:200/128"),  // Alibaba Cloud, by a pull request to cloud-init of May 2026 that is open
 	netip.MustParsePrefix("192.0.0.192/32"),         // Oracle Cloud
 	netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"), // Oracle Cloud, by its own SDKs (instance principals)
 	netip.MustParsePrefix("fd00:ec2::/32"),          // AWS

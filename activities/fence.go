@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
 	"almanac/job"
@@ -147,7 +148,10 @@ var (
 
 // heartbeat records how far the attempt is.
 func (r *Runner) heartbeat(ctx context.Context, p Progress) error {
-	err := activity.GetClient(ctx).RecordActivityHeartbeat(ctx, activity.GetInfo(ctx).TaskToken, p)
+	info := activity.GetInfo(ctx)
+	err := activity.GetClient(ctx).RecordActivityHeartbeatWithOptions(ctx, client.RecordActivityHeartbeatOptions{
+		TaskToken: info.TaskToken, WorkflowID: info.WorkflowExecution.ID, Details: []any{p}, // encrypted for that workflow
+	})
 	if ctx.Err() == nil {
 		r.outcomes.unreachable(err != nil && !isWithdrawn(err))
 	}

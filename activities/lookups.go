@@ -133,6 +133,7 @@ func (l *Lookups) PendingActions(ctx context.Context) ([]Pending, error) {
 	if payloads == nil {
 		payloads = converter.GetDefaultDataConverter()
 	}
+	payloads = calls.ConverterFor(payloads, w.ID)
 	var pending []Pending
 	for _, a := range found.GetPendingActivities() {
 		if a.GetActivityType().GetName() != TypeAction {

@@ -107,11 +107,11 @@ type beat struct {
 	activities.Progress
 }
 
-func (s *server) RecordActivityHeartbeat(ctx context.Context, _ []byte, details ...any) error {
+func (s *server) RecordActivityHeartbeatWithOptions(ctx context.Context, o client.RecordActivityHeartbeatOptions) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	payloads, err := converter.GetDefaultDataConverter().ToPayloads(details...)
+	payloads, err := converter.GetDefaultDataConverter().ToPayloads(o.Details...)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (s *server) RecordActivityHeartbeat(ctx context.Context, _ []byte, details 
 		return err
 	}
 	if s.forward {
-		activity.RecordHeartbeat(ctx, details...)
+		activity.RecordHeartbeat(ctx, o.Details...)
 	}
 	s.mu.Lock()
 	s.heard = append(s.heard, b)

@@ -109,7 +109,9 @@ func replayOne(ctx context.Context, c client.Client, o worker.WorkflowReplayerOp
 	r.RegisterWorkflowWithOptions(workflows.Job, workflow.RegisterOptions{Name: workflows.TypeJob})
 	r.RegisterWorkflowWithOptions(workflows.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
 	r.RegisterWorkflowWithOptions(workflows.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
-	failure := r.ReplayWorkflowHistory(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h)
+	failure := r.ReplayWorkflowHistoryWithOptions(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h, worker.ReplayWorkflowHistoryOptions{
+		OriginalExecution: workflow.Execution{ID: id, RunID: run}, // payloads are encrypted for it
+	})
 	if failure == nil {
 		return nil, nil
 	}

@@ -78,7 +78,7 @@ func (s *Service) delayed(ctx context.Context, id string) (*workflows.JobInput, 
 		return nil, nil
 	}
 	var in workflows.JobInput
-	if err := s.converter.FromPayloads(started.GetInput(), &in); err != nil {
+	if err := calls.ConverterFor(s.converter, id).FromPayloads(started.GetInput(), &in); err != nil {
 		return nil, err
 	}
 	return &in, nil

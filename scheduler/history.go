@@ -123,7 +123,7 @@ func (s *Service) history(ctx context.Context, k job.Key, p job.Page, after posi
 			if a.GetActivityType().GetName() != activities.TypeAction {
 				continue
 			}
-			if p := decode[activities.Progress](s, a.GetHeartbeatDetails()); len(p.Attempts) > 0 {
+			if p := decode[activities.Progress](s, k.WorkflowID(), a.GetHeartbeatDetails()); len(p.Attempts) > 0 {
 				run.expect(activities.Pending{Activity: a.GetActivityId(), Attempts: p.Attempts})
 			}
 		}
@@ -149,12 +149,12 @@ func (s *Service) history(ctx context.Context, k job.Key, p job.Page, after posi
 
 // decode reads a payload; what cannot be read gives the zero value, for a
 // history that shows most entries serves its reader better than none.
-func decode[T any](s *Service, payloads *common.Payloads) T {
+func decode[T any](s *Service, workflowID string, payloads *common.Payloads) T {
 	var value T
 	if payloads == nil {
 		return value
 	}
-	if err := s.converter.FromPayloads(payloads, &value); err != nil {
+	if err := calls.ConverterFor(s.converter, workflowID).FromPayloads(payloads, &value); err != nil {
 		s.log.Warn("a payload of a history cannot be read", "error", err)
 	}
 	return value
@@ -225,7 +225,7 @@ func (r *reader) read(ctx context.Context, enough func([]entry) bool) (*earlier,
 				if enough(r.flush()) {
 					return nil, nil
 				}
-				input := decode[workflows.JobInput](r.service, started.GetInput())
+				input := decode[workflows.JobInput](r.service, r.workflowID, started.GetInput())
 				return &earlier{previous: started.GetContinuedExecutionRunId(), began: e.GetEventTime().AsTime(), failed: input.FailedRun}, nil
 			}
 			r.event(e)
@@ -255,10 +255,10 @@ func (r *reader) event(e *history.HistoryEvent) {
 		r.end(a.GetScheduledEventId(), ending{at: at, result: a.GetResult()})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 		a := e.GetActivityTaskFailedEventAttributes()
-		r.end(a.GetScheduledEventId(), ending{at: at, err: r.service.failure(a.GetFailure())})
+		r.end(a.GetScheduledEventId(), ending{at: at, err: r.service.failure(r.workflowID, a.GetFailure())})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
 		a := e.GetActivityTaskTimedOutEventAttributes()
-		r.end(a.GetScheduledEventId(), ending{at: at, err: r.service.failure(a.GetFailure())})
+		r.end(a.GetScheduledEventId(), ending{at: at, err: r.service.failure(r.workflowID, a.GetFailure())})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
 		r.end(e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), ending{at: at, err: temporal.NewCanceledError()})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_STARTED:
@@ -275,9 +275,11 @@ func (r *reader) end(scheduled int64, e ending) {
 	r.open++
 }
 
-// failure returns the error that a failure was.
-func (s *Service) failure(f *failure.Failure) error {
-	return temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: s.converter}).FailureToError(f)
+// failure returns the error that a failure of a workflow was.
+func (s *Service) failure(workflowID string, f *failure.Failure) error {
+	return temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
+		DataConverter: calls.ConverterFor(s.converter, workflowID),
+	}).FailureToError(f)
 }
 
 // scheduled adds the records of the execution whose activity the event scheduled,
@@ -290,7 +292,7 @@ func (r *reader) scheduled(e *history.HistoryEvent) {
 	}
 	switch a.GetActivityType().GetName() {
 	case activities.TypePending:
-		for _, p := range decode[[]activities.Pending](r.service, end.result) {
+		for _, p := range decode[[]activities.Pending](r.service, r.workflowID, end.result) {
 			if len(p.Attempts) > 0 || p.Sent || p.Cancelled {
 				r.expect(p)
 			}
@@ -302,7 +304,7 @@ func (r *reader) scheduled(e *history.HistoryEvent) {
 			delete(r.expected, a.GetActivityId())
 			r.open--
 		}
-		input := decode[activities.Input](r.service, a.GetInput())
+		input := decode[activities.Input](r.service, r.workflowID, a.GetInput())
 		if ended && (!known.Cancelled || known.Sent) { // else it was refused its fence, whatever it recorded then
 			if temporal.IsCanceledError(end.err) && known.Sent { // it failed before the cancellation, and the server forgot its record
 				attempts = append(attempts, job.Attempt{
@@ -324,7 +326,7 @@ func (r *reader) scheduled(e *history.HistoryEvent) {
 // records returns the attempts that the end of an activity tells of.
 func (r *reader) records(e *ending, input *activities.Input, started time.Time) []job.Attempt {
 	if e.err == nil {
-		return decode[activities.Output](r.service, e.result).Attempts
+		return decode[activities.Output](r.service, r.workflowID, e.result).Attempts
 	}
 	since := started
 	if due := input.Execution.Due; due.After(since) {
@@ -343,7 +345,7 @@ func (r *reader) marker(e *history.HistoryEvent) {
 	if a.GetMarkerName() != "SideEffect" {
 		return
 	}
-	if d := decode[workflows.Planned](r.service, a.GetDetails()["data"]).Dropped; d != nil {
+	if d := decode[workflows.Planned](r.service, r.workflowID, a.GetDetails()["data"]).Dropped; d != nil {
 		for i, record := range dropped(d, e.GetEventTime().AsTime()) {
 			r.batch = append(r.batch, entry{record, position{r.runID, e.GetEventId(), i}})
 		}

@@ -71,7 +71,7 @@ func (s *Service) Operation(ctx context.Context, k job.CollectionKey, id string)
 	}
 	o := job.Operation{ID: id, Done: found.GetOutcome() != nil}
 	if failure := found.GetOutcome().GetFailure(); failure != nil {
-		cause := s.failure(failure)
+		cause := s.failure(k.WorkflowID(), failure)
 		s.log.WarnContext(ctx, "an operation on a job collection failed", slog.String("collection", k.ARMID()), slog.Any("error", cause))
 		o.Failed, _ = errors.AsType[*job.Error](s.fail(ctx, cause, missingCollection(k)))
 	}

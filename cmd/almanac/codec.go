@@ -22,10 +22,11 @@ func newCodec(lookup func(string) (string, bool)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "codec",
 		Short: "Let the Temporal Web UI and CLI show what is encrypted",
-		Long: `Serve /encode and /decode, with which the Temporal Web UI and the temporal CLI
-show in clear what Almanac keeps encrypted in Temporal. Whoever may ask sees
-the secrets of all jobs: that takes the token in $` + tokenVariable + `, without
-which the server listens on loopback addresses only. Put TLS before it.
+		Long: `Serve /decode, with which the Temporal Web UI and the temporal CLI show in clear
+what Almanac keeps encrypted in Temporal. /encode is refused: a payload is
+encrypted for one workflow, and a codec server is not told which. Whoever may ask
+sees the secrets of all jobs: that takes the token in $` + tokenVariable + `,
+without which the server listens on loopback addresses only. Put TLS before it.
 
 In the Web UI, set the codec endpoint to the address, and name the page's own
 origin with --origin. With the CLI:

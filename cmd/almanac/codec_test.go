@@ -96,7 +96,7 @@ func TestTheCodecServerServesUntilItIsStopped(t *testing.T) {
 
 	keys, err := codec.ParseKeys(entry)
 	require.NoError(t, err)
-	encrypted, err := keys.Encode([]*commonpb.Payload{{Data: []byte("a secret")}})
+	encrypted, err := keys.Codec("job/a").Encode([]*commonpb.Payload{{Data: []byte("a secret")}})
 	require.NoError(t, err)
 	body, err := protojson.Marshal(&commonpb.Payloads{Payloads: encrypted})
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 )
 
@@ -106,4 +107,11 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// ConverterFor returns the converter for the payloads of a workflow and of its activities,
+// which are encrypted for that workflow. The SDK does so by itself, but not where responses
+// of its WorkflowService are read.
+func ConverterFor(c converter.DataConverter, workflowID string) converter.DataConverter {
+	return converter.WithDataConverterSerializationContext(c, converter.WorkflowSerializationContext{WorkflowID: workflowID})
 }

@@ -15,10 +15,20 @@
 //
 // # Format
 //
-// An encrypted payload has the encoding binary/encrypted and names its key in
-// the metadata encryption-key-id. Its data is a random nonce of 12 bytes and
-// the serialized payload under AES-256-GCM, with the key's id as additional
-// data. What gets smaller is compressed before.
+// An encrypted payload has the encoding binary/encrypted, and names its key in
+// the metadata encryption-key-id and its workflow in encryption-workflow-id. Its
+// data is a random nonce of 12 bytes and the serialized payload under
+// AES-256-GCM, with both ids as additional data. What gets smaller is compressed
+// before.
+//
+// # Payloads of another workflow
+//
+// A payload is valid in the workflow that it was encrypted for: nobody who can
+// write to Temporal and has no key can copy a job's definition into another job.
+// The SDK says whose payloads it converts ([converter.WorkflowSerializationContext]),
+// and an API or a worker refuses one that names another workflow. The codec server
+// is not told where a payload was found. It shows what it can decrypt, and encrypts
+// nothing. An older payload of the same workflow is valid in place of a newer one.
 //
 // # Payloads in clear
 //
@@ -71,6 +81,8 @@ import (
 const (
 	encoding      = "binary/encrypted"
 	metadataKeyID = "encryption-key-id"
+
+	metadataWorkflowID = "encryption-workflow-id" // ours
 )
 
 // A MissingKeyError says that a payload is encrypted with a key that is not in
@@ -94,20 +106,55 @@ type ClearPayloadError struct{}
 func (*ClearPayloadError) Error() string {
 	return "a payload is in clear although there are encryption keys: it was written before there were keys, or by a program that has none. " +
 		"If jobs are older than the keys, start every api and worker with --accept-clear-payloads (ALMANAC_ACCEPT_CLEAR_PAYLOADS=true). " +
-		"If it was sent with the temporal CLI, give that a --codec-endpoint"
+		"If it is an argument that was sent with the temporal CLI or Web UI, use Almanac's API: they cannot encrypt for a workflow"
 }
+
+// A MisplacedError says that a payload was encrypted for another workflow than the
+// one it was found in.
+type MisplacedError struct {
+	Workflow string // that it was encrypted for; "" for none
+	Found    string // the workflow that it was found in; "" for none
+}
+
+func (e *MisplacedError) Error() string {
+	return fmt.Sprintf("a payload that was encrypted for the workflow %.300q was found in %.300q: somebody copied it there", e.Workflow, e.Found)
+}
+
+// A Codec encrypts and decrypts the payloads of one workflow. It is a
+// [converter.PayloadCodec].
+type Codec struct {
+	keys     *KeyRing
+	workflow string
+}
+
+// Codec returns the codec for the payloads of a workflow; "" means of none.
+func (r *KeyRing) Codec(workflowID string) Codec { return Codec{r, workflowID} }
 
 // Encode encrypts payloads with the first key. It does not fail.
-func (r *KeyRing) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
-	return each(payloads, r.encrypt)
+func (c Codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	return each(payloads, func(p *commonpb.Payload) (*commonpb.Payload, error) { return c.keys.encrypt(p, c.workflow) })
 }
 
-// Decode decrypts payloads. The error is a [MissingKeyError] if a key is
-// missing, and a [ClearPayloadError] if a payload is in clear. A ring without keys
-// and one of [KeyRing.AcceptingClear] return payloads in clear as they are.
-func (r *KeyRing) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
-	return each(payloads, r.decrypt)
+// Decode decrypts payloads. The error is a [MissingKeyError] if a key is missing, a
+// [ClearPayloadError] if a payload is in clear, and a [MisplacedError] if it was
+// encrypted for another workflow. A ring without keys and one of
+// [KeyRing.AcceptingClear] return payloads in clear as they are.
+func (c Codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	return each(payloads, func(p *commonpb.Payload) (*commonpb.Payload, error) {
+		decoded, err := c.keys.decrypt(p)
+		if err == nil && isEncrypted(p) && workflowOf(p) != c.workflow {
+			return nil, &MisplacedError{Workflow: workflowOf(p), Found: c.workflow}
+		}
+		return decoded, err
+	})
 }
+
+func isEncrypted(p *commonpb.Payload) bool {
+	return string(p.GetMetadata()[converter.MetadataEncoding]) == encoding
+}
+
+// workflowOf returns the id of the workflow that an encrypted payload names.
+func workflowOf(p *commonpb.Payload) string { return string(p.GetMetadata()[metadataWorkflowID]) }
 
 func each(payloads []*commonpb.Payload, do func(*commonpb.Payload) (*commonpb.Payload, error)) ([]*commonpb.Payload, error) {
 	done := make([]*commonpb.Payload, len(payloads))
@@ -120,7 +167,10 @@ func each(payloads []*commonpb.Payload, do func(*commonpb.Payload) (*commonpb.Pa
 	return done, nil
 }
 
-func (r *KeyRing) encrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
+// additional returns what is authenticated beside a payload. The id of a key has no line end.
+func additional(keyID, workflowID string) []byte { return []byte(keyID + "\n" + workflowID) }
+
+func (r *KeyRing) encrypt(p *commonpb.Payload, workflowID string) (*commonpb.Payload, error) {
 	if r == nil {
 		return p, nil
 	}
@@ -129,14 +179,16 @@ func (r *KeyRing) encrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
 		return nil, fmt.Errorf("serialize a payload: %w", err)
 	}
 	id := r.ids[0]
-	return &commonpb.Payload{
-		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(encoding), metadataKeyID: []byte(id)},
-		Data:     r.keys[id].Seal(nil, nil, text, []byte(id)),
-	}, nil
+	metadata := map[string][]byte{converter.MetadataEncoding: []byte(encoding), metadataKeyID: []byte(id)}
+	if workflowID != "" {
+		metadata[metadataWorkflowID] = []byte(workflowID)
+	}
+	return &commonpb.Payload{Metadata: metadata, Data: r.keys[id].Seal(nil, nil, text, additional(id, workflowID))}, nil
 }
 
+// decrypt decrypts a payload of whatever workflow.
 func (r *KeyRing) decrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
-	if string(p.GetMetadata()[converter.MetadataEncoding]) != encoding {
+	if !isEncrypted(p) {
 		if r != nil && !r.acceptClear {
 			return nil, &ClearPayloadError{}
 		}
@@ -146,7 +198,7 @@ func (r *KeyRing) decrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
 	if r == nil || r.keys[id] == nil {
 		return nil, &MissingKeyError{KeyID: id, Have: r.IDs()}
 	}
-	text, err := r.keys[id].Open(nil, nil, p.GetData(), []byte(id))
+	text, err := r.keys[id].Open(nil, nil, p.GetData(), additional(id, workflowOf(p)))
 	if err != nil {
 		return nil, fmt.Errorf("a payload cannot be decrypted with the key %q: either another key has that id now, or the payload was damaged", id)
 	}

@@ -32,9 +32,12 @@ func payload(text string) *commonpb.Payload {
 	return &commonpb.Payload{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(text)}
 }
 
+// workflowID is whose payloads the tests encrypt.
+const workflowID = "job/a"
+
 func encode(t testing.TB, r *codec.KeyRing, p *commonpb.Payload) *commonpb.Payload {
 	t.Helper()
-	encoded, err := r.Encode([]*commonpb.Payload{p})
+	encoded, err := r.Codec(workflowID).Encode([]*commonpb.Payload{p})
 	require.NoError(t, err)
 	require.Len(t, encoded, 1)
 	return encoded[0]
@@ -58,7 +61,7 @@ func TestPayloadsComeBackAsTheyWere(t *testing.T) {
 			require.Equal(t, "binary/encrypted", string(encrypted.Metadata["encoding"]))
 			require.Equal(t, "new", string(encrypted.Metadata["encryption-key-id"]))
 			require.NotContains(t, encrypted.String(), "secret")
-			decoded, err := ring(t, "old", "new").Decode([]*commonpb.Payload{encrypted})
+			decoded, err := ring(t, "old", "new").Codec(workflowID).Decode([]*commonpb.Payload{encrypted})
 			require.NoError(t, err)
 			require.True(t, proto.Equal(p, decoded[0]), "got %v", decoded[0])
 		})
@@ -88,7 +91,7 @@ func TestPayloadsInClearAreRefusedOnceThereAreKeys(t *testing.T) {
 	for name, p := range map[string]*commonpb.Payload{"text": clear, "nothing": {}, "other encoding": {
 		Metadata: map[string][]byte{"encoding": []byte("binary/zlib")}, Data: []byte("x"),
 	}} {
-		decoded, err := ring(t, "k").Decode([]*commonpb.Payload{p})
+		decoded, err := ring(t, "k").Codec(workflowID).Decode([]*commonpb.Payload{p})
 		require.ErrorAs(t, err, &refused, name)
 		require.Nil(t, decoded)
 		require.ErrorContains(t, err, "--accept-clear-payloads")
@@ -100,11 +103,42 @@ func TestPayloadsInClearAreReadDuringAMigrationAndWithoutKeys(t *testing.T) {
 	t.Parallel()
 	clear := payload(`"written before there were keys"`)
 	for _, keys := range []*codec.KeyRing{nil, (*codec.KeyRing)(nil).AcceptingClear(), ring(t, "k").AcceptingClear()} {
-		decoded, err := keys.Decode([]*commonpb.Payload{clear})
+		decoded, err := keys.Codec(workflowID).Decode([]*commonpb.Payload{clear})
 		require.NoError(t, err)
 		require.Same(t, clear, decoded[0])
 	}
 	require.NotContains(t, encode(t, ring(t, "k").AcceptingClear(), clear).String(), "written", "what is new is encrypted")
+}
+
+// Whoever can write to Temporal's database cannot give a job what belongs to another.
+func TestAPayloadIsValidInItsWorkflowOnly(t *testing.T) {
+	t.Parallel()
+	keys := ring(t, "k")
+	encrypted := encode(t, keys, payload(`"a secret"`))
+	renamed, unnamed := proto.CloneOf(encrypted), proto.CloneOf(encrypted)
+	renamed.Metadata["encryption-workflow-id"] = []byte("another")
+	delete(unnamed.Metadata, "encryption-workflow-id")
+	ofNone, err := keys.Codec("").Encode([]*commonpb.Payload{payload("1")})
+	require.NoError(t, err)
+	for _, tt := range []struct {
+		name    string
+		in      string
+		payload *commonpb.Payload
+		want    string
+	}{
+		{"in another workflow", "another", encrypted, `encrypted for the workflow "` + workflowID + `" was found in "another"`},
+		{"outside of workflows", "", encrypted, `was found in ""`},
+		{"of none, in a workflow", workflowID, ofNone[0], `encrypted for the workflow ""`},
+		{"with the other's name", "another", renamed, "damaged"},
+		{"without a name", "", unnamed, "damaged"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			decoded, err := keys.Codec(tt.in).Decode([]*commonpb.Payload{tt.payload})
+			require.ErrorContains(t, err, tt.want)
+			require.Nil(t, decoded)
+		})
+	}
 }
 
 func TestWithoutKeysNothingIsEncrypted(t *testing.T) {
@@ -139,7 +173,7 @@ func TestWhatCannotBeDecryptedIsAnError(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			decoded, err := tt.keys.Decode([]*commonpb.Payload{tt.payload})
+			decoded, err := tt.keys.Codec(workflowID).Decode([]*commonpb.Payload{tt.payload})
 			require.ErrorContains(t, err, tt.want)
 			require.Nil(t, decoded)
 		})
@@ -154,7 +188,7 @@ func TestAPayloadIsBoundToTheIDOfItsKey(t *testing.T) {
 	require.NoError(t, err)
 	p := encode(t, keys, payload("1"))
 	p.Metadata["encryption-key-id"] = []byte("b")
-	_, err = keys.Decode([]*commonpb.Payload{p})
+	_, err = keys.Codec(workflowID).Decode([]*commonpb.Payload{p})
 	require.Error(t, err)
 }
 
@@ -224,7 +258,7 @@ func BenchmarkCodec(b *testing.B) {
 		name string
 		do   func([]*commonpb.Payload) ([]*commonpb.Payload, error)
 		with *commonpb.Payload
-	}{{"encode", keys.Encode, input}, {"decode", keys.Decode, encrypted}} {
+	}{{"encode", keys.Codec(workflowID).Encode, input}, {"decode", keys.Codec(workflowID).Decode, encrypted}} {
 		b.Run(bm.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -236,4 +270,4 @@ func BenchmarkCodec(b *testing.B) {
 	}
 }
 
-var _ converter.PayloadCodec = (*codec.KeyRing)(nil)
+var _ converter.PayloadCodec = codec.Codec{}

@@ -12,40 +12,82 @@ import (
 // workers alike. Use them without keys as well: only they keep a worker without
 // keys from ending jobs that it cannot read.
 func (r *KeyRing) Converters() (converter.DataConverter, converter.FailureConverter) {
-	data := &dataConverter{DataConverter: converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), r), keys: r}
-	return data, temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
-		DataConverter:          data,
-		EncodeCommonAttributes: r != nil,
-	})
+	data := newDataConverter(r.Codec(""), false)
+	return data, newFailureConverter(data)
 }
 
-// A dataConverter is a codec's data converter that tells the code of workflows
-// from everything else.
+// A dataConverter is a codec's data converter that the SDK tells whose payloads it
+// converts, and whether for the code of a workflow.
 type dataConverter struct {
 	converter.DataConverter
-	keys *KeyRing
+	codec      Codec
+	inWorkflow bool
 }
 
-var _ converter.ContextAware = (*dataConverter)(nil)
+var (
+	_ converter.ContextAware                          = (*dataConverter)(nil)
+	_ converter.DataConverterWithSerializationContext = (*dataConverter)(nil)
+)
+
+func newDataConverter(c Codec, inWorkflow bool) *dataConverter {
+	var payloads converter.PayloadCodec = c
+	if inWorkflow {
+		payloads = insistent{c}
+	}
+	return &dataConverter{converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), payloads), c, inWorkflow}
+}
 
 // WithWorkflowContext returns the converter for the code of a workflow. There,
 // an error would not do: the SDK ends a workflow whose input cannot be read,
 // takes an unreadable result for a failure, and drops an unreadable signal. A
 // panic fails the workflow task only, which Temporal repeats until it succeeds.
 func (c *dataConverter) WithWorkflowContext(converter.WorkflowContext) converter.DataConverter {
-	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), insistent{c.keys})
+	return newDataConverter(c.codec, true)
 }
 
 // WithContext returns the converter for activities and clients.
 func (c *dataConverter) WithContext(context.Context) converter.DataConverter { return c }
 
+// WithSerializationContext returns the converter for the payloads of a workflow and
+// of its activities.
+func (c *dataConverter) WithSerializationContext(of converter.SerializationContext) converter.DataConverter {
+	switch of := of.(type) {
+	case converter.WorkflowSerializationContext:
+		return newDataConverter(c.codec.keys.Codec(of.WorkflowID), c.inWorkflow)
+	case converter.ActivitySerializationContext:
+		return newDataConverter(c.codec.keys.Codec(of.WorkflowID), c.inWorkflow)
+	}
+	return c
+}
+
 // insistent panics where its keys cannot decode a payload.
-type insistent struct{ *KeyRing }
+type insistent struct{ Codec }
 
 func (i insistent) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
-	decoded, err := i.KeyRing.Decode(payloads)
+	decoded, err := i.Codec.Decode(payloads)
 	if err != nil {
 		panic(err) // see WithWorkflowContext
 	}
 	return decoded, nil
+}
+
+// A failureConverter is the SDK's, which is not told whose failures it converts.
+type failureConverter struct {
+	converter.FailureConverter
+	data *dataConverter
+}
+
+var _ converter.FailureConverterWithSerializationContext = (*failureConverter)(nil)
+
+func newFailureConverter(data *dataConverter) *failureConverter {
+	return &failureConverter{temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
+		DataConverter:          data,
+		EncodeCommonAttributes: data.codec.keys != nil,
+	}), data}
+}
+
+// WithSerializationContext returns the converter for the failures of a workflow and
+// of its activities.
+func (c *failureConverter) WithSerializationContext(of converter.SerializationContext) converter.FailureConverter {
+	return newFailureConverter(c.data.WithSerializationContext(of).(*dataConverter))
 }

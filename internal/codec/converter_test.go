@@ -1,11 +1,13 @@
 package codec_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
+	"google.golang.org/protobuf/proto"
 
 	"almanac/internal/codec"
 )
@@ -94,6 +96,38 @@ func TestFailuresAreEncrypted(t *testing.T) {
 	require.ErrorAs(t, err, &failed)
 	require.NoError(t, failed.Details(&details))
 	require.Equal(t, "another secret", details)
+}
+
+// The SDK tells the converters whose payloads they convert, and in what order it does so
+// differs.
+func TestValuesAndFailuresAreValidInTheirWorkflowOnly(t *testing.T) {
+	t.Parallel()
+	data, failures := ring(t, "k").Converters()
+	in := func(id string) (converter.DataConverter, converter.FailureConverter) {
+		of := converter.WorkflowSerializationContext{WorkflowID: id}
+		return converter.WithDataConverterSerializationContext(data, of), converter.WithFailureConverterSerializationContext(failures, of)
+	}
+	own, ownFailures := in("own")
+	other, otherFailures := in("other")
+	encrypted, err := own.ToPayload("a secret")
+	require.NoError(t, err)
+	failure := ownFailures.ErrorToFailure(temporal.NewApplicationErrorWithOptions("a secret", "Failed", temporal.ApplicationErrorOptions{Details: []any{1}}))
+
+	var text string
+	require.NoError(t, inWorkflow(t, own).FromPayload(encrypted, &text))
+	var misplaced *codec.MisplacedError
+	require.ErrorAs(t, other.FromPayload(encrypted, &text), &misplaced)
+	require.Equal(t, codec.MisplacedError{Workflow: "own", Found: "other"}, *misplaced)
+	require.Panics(t, func() { _ = inWorkflow(t, other).FromPayload(encrypted, &text) })
+	late := converter.WithDataConverterSerializationContext(inWorkflow(t, data), converter.WorkflowSerializationContext{WorkflowID: "other"})
+	require.Panics(t, func() { _ = late.FromPayload(encrypted, &text) })
+
+	failed, ok := errors.AsType[*temporal.ApplicationError](otherFailures.FailureToError(proto.CloneOf(failure)))
+	require.True(t, ok)
+	require.NotContains(t, failed.Error(), "a secret")
+	var number int
+	require.ErrorAs(t, failed.Details(&number), &misplaced)
+	require.ErrorContains(t, ownFailures.FailureToError(failure), "a secret")
 }
 
 // Whoever reads event histories knows the keys, but need not write failures.

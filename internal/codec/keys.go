@@ -15,10 +15,9 @@ import (
 // keySize is the size of a key in bytes: AES-256.
 const keySize = 32
 
-// A KeyRing holds the keys that payloads are encrypted and decrypted with. It
-// is a [converter.PayloadCodec]. A nil KeyRing has no keys: it encrypts
-// nothing, and refuses to decode what is encrypted. It is safe for concurrent
-// use.
+// A KeyRing holds the keys that payloads are encrypted and decrypted with. A nil
+// KeyRing has no keys: it encrypts nothing, and refuses to decode what is
+// encrypted. It is safe for concurrent use.
 type KeyRing struct {
 	ids  []string // the first one encrypts
 	keys map[string]cipher.AEAD

@@ -3,10 +3,12 @@ package codec
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
 
+	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
 )
 
@@ -25,11 +27,11 @@ type HandlerOptions struct {
 	Origins []string
 }
 
-// Handler returns a codec server: POST /encode and /decode, each also below the
-// name of a namespace, in the protocol that the Temporal Web UI and CLI speak.
-// Payloads in clear are shown as they are.
+// Handler returns a codec server: POST /decode, also below the name of a namespace,
+// in the protocol that the Temporal Web UI and CLI speak. Payloads in clear are shown
+// as they are. POST /encode is refused: the server is not told for which workflow.
 func (r *KeyRing) Handler(o HandlerOptions) http.Handler {
-	codec := http.MaxBytesHandler(converter.NewPayloadCodecHTTPHandler(r.AcceptingClear()), maxRequest)
+	codec := http.MaxBytesHandler(converter.NewPayloadCodecHTTPHandler(reader{r.AcceptingClear()}), maxRequest)
 	mux := http.NewServeMux()
 	for _, path := range []string{"/encode", "/decode", "/{namespace}/encode", "/{namespace}/decode"} {
 		mux.Handle("POST "+path, o.authenticated(codec))
@@ -77,4 +79,15 @@ func preflight(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Access-Control-Allow-Headers", "Authorization, Authorization-Extras, Content-Type, X-Namespace")
 	w.Header().Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// A reader is the codec of a codec server.
+type reader struct{ keys *KeyRing }
+
+func (reader) Encode([]*commonpb.Payload) ([]*commonpb.Payload, error) {
+	return nil, errors.New("payloads are encrypted for one workflow, and a codec server is not told which: send no arguments, or use Almanac's API")
+}
+
+func (r reader) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	return each(payloads, r.keys.decrypt)
 }

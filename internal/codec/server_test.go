@@ -81,12 +81,11 @@ func TestTheSDKsRemoteCodecWorks(t *testing.T) {
 		},
 	})
 	p := payload(`"a secret"`)
-	encoded, err := remote.Encode([]*commonpb.Payload{p})
-	require.NoError(t, err)
-	require.Equal(t, "k", string(encoded[0].GetMetadata()["encryption-key-id"]))
-	decoded, err := remote.Decode(encoded)
+	decoded, err := remote.Decode([]*commonpb.Payload{encode(t, keys, p)})
 	require.NoError(t, err)
 	require.True(t, proto.Equal(p, decoded[0]))
+	_, err = remote.Encode([]*commonpb.Payload{p})
+	require.ErrorContains(t, err, "encrypted for one workflow")
 }
 
 func TestABrowserMayAskBefore(t *testing.T) {
@@ -145,7 +144,7 @@ func TestTheCodecServerNamesAMissingKey(t *testing.T) {
 func TestTheCodecServerTakesNoEndlessRequest(t *testing.T) {
 	t.Parallel()
 	h := ring(t, "k").Handler(codec.HandlerOptions{})
-	w := ask(t, h, "/encode", nil, payload(strings.Repeat("x", 17<<20)))
+	w := ask(t, h, "/decode", nil, payload(strings.Repeat("x", 17<<20)))
 	require.Equal(t, http.StatusBadRequest, w.Code)
 }
 

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bufio"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
@@ -53,15 +56,15 @@ type halves struct {
 	api, worker *half
 }
 
-// restart starts both with those keys, the ones before being gone.
-func (h *halves) restart(t *testing.T, keys string) {
+// restart starts both with those keys and arguments, the ones before being gone.
+func (h *halves) restart(t *testing.T, keys string, args ...string) {
 	t.Helper()
 	if h.api != nil {
 		h.api.kill(t)
 		h.worker.kill(t)
 	}
-	h.worker = startHalf(t, h.temporal, keys, "worker")
-	h.api = startHalf(t, h.temporal, keys, "api", "--listen", "127.0.0.1:0")
+	h.worker = startHalf(t, h.temporal, keys, append([]string{"worker"}, args...)...)
+	h.api = startHalf(t, h.temporal, keys, append([]string{"api", "--listen", "127.0.0.1:0"}, args...)...)
 }
 
 // jobs returns the URL of a collection's jobs.
@@ -151,6 +154,99 @@ func TestKeysAreRotatedWhileJobsWait(t *testing.T) {
 	ok(t, http.MethodGet, h.jobs()+"/hourly", "")
 	ok(t, http.MethodPost, h.jobs()+"/hourly/run", "")
 	target.await(t, "/hourly", 3+runs+1, 30*time.Second)
+}
+
+// Jobs from before there were keys go on if what is in clear is accepted, and stand still
+// otherwise.
+func TestKeysAreIntroducedWhileJobsWait(t *testing.T) {
+	t.Parallel()
+	target := newSink(t, nil)
+	server := newServer(t, t.TempDir(), slog.New(slog.DiscardHandler))
+	raw, err := client.DialContext(t.Context(), client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	require.NoError(t, err)
+	t.Cleanup(raw.Close)
+	h, keys := &halves{temporal: server.Address()}, "k:"+codec.GenerateKey()
+
+	h.restart(t, "")
+	eventually(t, 30*time.Second, "collection", func() bool { // its search attributes are registered meanwhile
+		return call(t, http.MethodPut, h.api.url+"/jobCollections/rotation", `{"properties":{"sku":{"name":"P20Premium"}}}`).code < 300
+	})
+	created(t, h.jobs()+"/old", get(target.URL+"/old", `,"recurrence":{"frequency":"hour"}`))
+	target.await(t, "/old", 1, 30*time.Second)
+
+	h.restart(t, keys)
+	id := key(h.jobs(), "old").WorkflowID()
+	require.NoError(t, raw.SignalWorkflow(t.Context(), id, "", workflows.UpdateRun, nil))
+	refused := call(t, http.MethodGet, h.jobs()+"/old", "")
+	require.GreaterOrEqual(t, refused.code, http.StatusInternalServerError, refused.body)
+	eventually(t, 30*time.Second, "word of what to do", func() bool { return strings.Contains(h.worker.log.String(), "--accept-clear-payloads") })
+	require.Len(t, target.got("/old"), 1)
+
+	h.restart(t, keys, "--accept-clear-payloads")
+	target.await(t, "/old", 2, 30*time.Second)
+	status(t, h.jobs()+"/old", "properties.status.executionCount", float64(2))
+	created(t, h.jobs()+"/new", get(target.URL+"/new", `,"recurrence":{"frequency":"hour"}`))
+	target.await(t, "/new", 1, 30*time.Second)
+	require.Equal(t, []string{"k"}, keysOf(t, raw, key(h.jobs(), "new").WorkflowID(), enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED))
+}
+
+// A job's payloads are of no use in another workflow: whoever starts one with them past
+// Almanac has a workflow that stands still.
+func TestAJobsPayloadsAreRefusedInAnotherWorkflow(t *testing.T) {
+	t.Parallel()
+	keys, err := codec.ParseKeys("k:" + codec.GenerateKey())
+	require.NoError(t, err)
+	target := newSink(t, nil)
+	var log transcript
+	s := newStack(t, setup{data: t.TempDir(), keys: keys, log: slog.New(slog.NewTextHandler(&log, nil))})
+	jobs := s.collection(t) + "/jobs"
+	created(t, jobs+"/victim", get(target.URL+"/victim", `,"recurrence":{"frequency":"hour"}`))
+	target.await(t, "/victim", 1, 30*time.Second)
+	var input *common.Payloads
+	for e := range events(t, s.temporal, key(jobs, "victim").WorkflowID()) {
+		if started := e.GetWorkflowExecutionStartedEventAttributes(); started != nil {
+			input = started.GetInput()
+		}
+	}
+	copied := key(jobs, "copied").WorkflowID()
+	_, err = s.temporal.WorkflowService().StartWorkflowExecution(t.Context(), &workflowservice.StartWorkflowExecutionRequest{
+		Namespace: client.DefaultNamespace, WorkflowId: copied, WorkflowType: &common.WorkflowType{Name: workflows.TypeJob},
+		TaskQueue: &taskqueue.TaskQueue{Name: workflows.TaskQueue}, Input: input, RequestId: "copied",
+	})
+	require.NoError(t, err)
+	eventually(t, 30*time.Second, "refusal", func() bool { return strings.Contains(log.String(), `was found in \"`+copied) })
+	require.Len(t, target.got("/victim"), 1)
+}
+
+// Each payload is encrypted for one workflow: the heartbeats that hand records to the next
+// attempt, the signal of a job that leaves its collection, the updates of a collection.
+func TestRetriesAndCollectionsWorkWithKeys(t *testing.T) {
+	t.Parallel()
+	keys, err := codec.ParseKeys("k:" + codec.GenerateKey())
+	require.NoError(t, err)
+	var log transcript
+	s := newStack(t, setup{data: t.TempDir(), keys: keys, log: slog.New(slog.NewTextHandler(&log, nil))})
+	target := newSink(t, func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "not today", http.StatusServiceUnavailable)
+	})
+	collection := s.collection(t)
+	jobs := collection + "/jobs"
+	created(t, jobs+"/j", `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"`+target.URL+`/fails"},
+		"retryPolicy":{"retryType":"fixed","retryInterval":"PT1S","retryCount":2}}}}`)
+	status(t, jobs+"/j", "properties.state", "faulted")
+	require.Len(t, target.got("/fails"), 3)
+	history := call(t, http.MethodGet, jobs+"/j/history", "")
+	require.Equal(t, 3, history.count("value"), history.body)
+	for i := range 3 {
+		require.Contains(t, history.get(fmt.Sprintf("value.%d.properties.message", i)), "not today")
+	}
+
+	finish(t, call(t, http.MethodPost, collection+"/disable", ""))
+	ok(t, http.MethodDelete, jobs+"/j", "")
+	status(t, jobs, "value", []any{})
+	finish(t, call(t, http.MethodDelete, collection, ""))
+	require.NotContains(t, log.String(), "was encrypted for the workflow")
+	require.NotContains(t, log.String(), "cannot be read")
 }
 
 // keysOf returns the ids of the keys that a workflow's events of a type need.

@@ -405,8 +405,12 @@ func TestEveryPayloadIsEncrypted(t *testing.T) {
 		found, err := v.raw.DescribeWorkflowExecution(t.Context(), id, "")
 		require.NoError(t, err)
 		require.Equal(t, []string{"k"}, keyIDs(t, found), "the memo and the summary of %s", id)
+		require.Equal(t, []string{id}, metadata(t, found, "encryption-workflow-id"))
 		for e := range events(t, v.raw, id) {
 			require.NotContains(t, keyIDs(t, e), "", "%s of %s: %v", e.GetEventType(), id, e)
+			for _, of := range metadata(t, e, "encryption-workflow-id") {
+				require.Equal(t, id, of, "it is good in no other: %s", e.GetEventType())
+			}
 		}
 	}
 }
@@ -415,12 +419,18 @@ func TestEveryPayloadIsEncrypted(t *testing.T) {
 // encrypted with, "" for none. Search attributes, which never are, do not count.
 func keyIDs(t *testing.T, m proto.Message) []string {
 	t.Helper()
+	return metadata(t, m, "encryption-key-id")
+}
+
+// metadata returns what the payloads of a message name in a member of their metadata.
+func metadata(t *testing.T, m proto.Message, member string) []string {
+	t.Helper()
 	ids := map[string]bool{}
 	err := proxy.VisitPayloads(t.Context(), m, proxy.VisitPayloadsOptions{
 		SkipSearchAttributes: true,
 		Visitor: func(_ *proxy.VisitPayloadsContext, payloads []*common.Payload) ([]*common.Payload, error) {
 			for _, p := range payloads {
-				ids[string(p.GetMetadata()["encryption-key-id"])] = true
+				ids[string(p.GetMetadata()[member])] = true
 			}
 			return payloads, nil
 		},

@@ -111,6 +111,9 @@ func (s *server) RecordActivityHeartbeatWithOptions(ctx context.Context, o clien
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if o.WorkflowID != activity.GetInfo(ctx).WorkflowExecution.ID {
+		return errors.New("the next attempt could not decrypt it")
+	}
 	payloads, err := converter.GetDefaultDataConverter().ToPayloads(o.Details...)
 	if err != nil {
 		return err

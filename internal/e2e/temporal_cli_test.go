@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"almanac/internal/codec"
 )
 
 // cliVersion is the latest version of the temporal CLI that can be built as a
@@ -72,14 +75,7 @@ func shown(t *testing.T, document string) []string {
 func TestTheDocumentOfTheTemporalCLIShowsWhatWorks(t *testing.T) {
 	t.Parallel()
 	bin, s, target := temporalCLI(t), use(t), newSink(t, nil)
-	home := t.TempDir() // without a configuration of whoever runs the test
-	run := func(command string) string {
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
-		cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "TEMPORAL_ADDRESS="+s.address, "HOME="+home, "XDG_CONFIG_HOME="+home)
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s\n%s", command, out)
-		return string(out)
-	}
+	run := func(command string) string { return runCLI(t, bin, s, command) }
 	collection := s.url + "/jobCollections/default"
 	hello := collection + "/jobs/hello"
 	patch := func(state string) { ok(t, http.MethodPatch, hello, `{"properties":{"state":"`+state+`"}}`) }
@@ -161,4 +157,42 @@ func TestTheDocumentOfTheTemporalCLIShowsWhatWorks(t *testing.T) {
 		})
 	}
 	created(t, hello, get(target.URL, later)) // a name whose job was terminated can be used again
+
+	t.Run("with encryption keys", func(t *testing.T) { testCLIWithKeys(t, bin) })
+}
+
+// runCLI runs a command of the temporal CLI and returns what it prints.
+func runCLI(t *testing.T, bin string, s *stack, command string) string {
+	t.Helper()
+	home := t.TempDir() // without a configuration of whoever runs the test
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "TEMPORAL_ADDRESS="+s.address, "HOME="+home, "XDG_CONFIG_HOME="+home)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s\n%s", command, out)
+	return string(out)
+}
+
+// With a codec server the CLI shows what is encrypted, and its commands without arguments work.
+func testCLIWithKeys(t *testing.T, bin string) {
+	keys, err := codec.ParseKeys("k:" + codec.GenerateKey())
+	require.NoError(t, err)
+	s, target := newStack(t, setup{data: t.TempDir(), keys: keys}), newSink(t, nil)
+	decoder := httptest.NewServer(keys.Handler(codec.HandlerOptions{Token: "t0ken"}))
+	t.Cleanup(decoder.Close)
+	hello := s.collection(t) + "/jobs/hello"
+	created(t, hello, get(target.URL, `,"recurrence":{"frequency":"week"}`))
+	status(t, hello, "properties.status.executionCount", 1.0)
+	ofJob := " --workflow-id " + key(strings.TrimSuffix(hello, "/hello"), "hello").WorkflowID()
+	const with = ` --codec-auth "Bearer t0ken" --codec-endpoint `
+
+	query := "temporal workflow query --type status" + ofJob
+	require.NotContains(t, runCLI(t, bin, s, query), `"executionCount":1`)
+	require.Contains(t, runCLI(t, bin, s, query+with+decoder.URL), `"executionCount":1`)
+	require.Contains(t, runCLI(t, bin, s, "temporal workflow describe"+ofJob+with+decoder.URL), "every week")
+	require.Contains(t, runCLI(t, bin, s, "temporal workflow show --output json"+ofJob+with+decoder.URL), target.URL)
+
+	runCLI(t, bin, s, "temporal workflow update execute --name run"+ofJob+with+decoder.URL)
+	status(t, hello, "properties.status.executionCount", 2.0)
+	runCLI(t, bin, s, "temporal workflow signal --name disable"+ofJob)
+	status(t, hello, "properties.state", "disabled")
 }

@@ -116,9 +116,13 @@ func (r *Runner) awaitHost(ctx context.Context, in *Input) error {
 }
 
 // madeLater returns the error by which the server makes an attempt later that found its
-// host full, and that is late.
-func madeLater(in *Input, before *Progress, late time.Duration) error {
-	pause := min(max(late, leastPause), mostPause)
+// host full.
+func (r *Runner) madeLater(in *Input, before *Progress) error {
+	begin := in.Execution.Due
+	if before.Next.After(begin) {
+		begin = before.Next
+	}
+	pause := min(max(-r.Clock.Until(begin), leastPause), mostPause)
 	pause = time.Duration(float64(pause) * (0.5 + rand.Float64()))
 	return notMade(fmt.Sprintf("%s: %s", hostOf(&in.Action), errHostFull), ErrTypeUnsent, before.Attempts, pause)
 }

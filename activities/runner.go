@@ -217,11 +217,7 @@ func (r *Runner) attempt(ctx context.Context, in *Input, before Progress) (*outc
 	o := r.hold(ctx, in, before.Attempts)
 	finish(o)
 	if policy := info.RetryPolicy; o.hostFull && (policy == nil || info.Attempt != policy.MaximumAttempts) { // else the workflow decides anew
-		begin := in.Execution.Due
-		if before.Next.After(begin) {
-			begin = before.Next
-		}
-		return nil, madeLater(in, &before, -r.Clock.Until(begin))
+		return nil, r.madeLater(in, &before)
 	}
 	return o, nil
 }

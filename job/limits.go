@@ -1,9 +1,12 @@
 package job
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
-// Limits bound what is accepted. An operator may loosen them; [DefaultLimits]
-// are those of Azure Scheduler.
+// Limits bound what is accepted. An operator may loosen them, as far as maxStored
+// leaves room. [DefaultLimits] are those of Azure Scheduler.
 type Limits struct {
 	JobBytes         int // size of the JSON of a job, or of a collection, as it is sent; and of a patched job
 	URIBytes         int // length of a request's URI
@@ -39,6 +42,25 @@ func DefaultLimits() Limits {
 		MaxCatchUpWindow: 60 * day,
 		Plans:            defaultPlans(),
 	}
+}
+
+// maxStored is how many bytes a job may take in Temporal, with its secrets. 150
+// attempts of a job can begin in one step of its workflow. Each has a copy of the
+// action, and Temporal ends a workflow that records more than 4 MiB in a step. So a job
+// cannot have room for the longest PFX file that the service's documents name, 32,768
+// characters; they also say that a job has 16 KiB.
+const maxStored = 24 << 10
+
+// checkStored refuses a job that takes more than maxStored.
+func (d *Definition) checkStored() error {
+	text, err := json.Marshal(d) // as Temporal's SDK does
+	if err != nil {
+		return err
+	}
+	if len(text) > maxStored {
+		return badRequest("The job takes %d bytes in Temporal with its secrets, more than the %d that are taken: make it shorter, or have fewer of <, > and &, which take 6 bytes each", len(text), maxStored)
+	}
+	return nil
 }
 
 // orDefault returns l, or the default limits where l is nil.

@@ -52,7 +52,7 @@ func MergeDefinition(current Definition, patch []byte, o ParseOptions) (Definiti
 	if err := o.Limits.checkMerged(&d); err != nil {
 		return Definition{}, err
 	}
-	return d, nil
+	return d, d.checkStored()
 }
 
 // checkID refuses a body that is of another job than the one of that id.

@@ -125,3 +125,33 @@ func TestPatchesCannotGrowAJobWithoutEnd(t *testing.T) {
 	_, err := job.MergeDefinition(d, []byte(`{"properties":{"action":{"errorAction":{"type":"Http","request":{"uri":"http://example.com/","body":"`+strings.Repeat("b", 8192)+`"}}}}}`), job.ParseOptions{Now: now})
 	require.Equal(t, "The job would be 16408 bytes long with this patch, more than the 16384 that are taken", complaints(t, err))
 }
+
+// Each attempt has a copy of its action in the history of the workflow, where the JSON of Go has six bytes for each of <, > and &.
+func TestAJobThatTakesTooMuchInTemporalIsRefused(t *testing.T) {
+	t.Parallel()
+	sent := func(members string) []byte {
+		return []byte(withAction(`{"type":"Http","request":{"uri":"http://example.com/","method":"POST",` + members + `}}`))
+	}
+	const refusal = " bytes in Temporal with its secrets, more than the 24576 that are taken: make it shorter, or have fewer of <, > and &, which take 6 bytes each"
+	page := strings.Repeat("<", 8192)
+	o := job.ParseOptions{Now: now}
+	_, err := job.ParseDefinition(sent(`"body":"`+page+`"`), o)
+	require.EqualError(t, err, "The job takes 49262"+refusal)
+	require.Equal(t, job.KindInvalid, job.KindOf(err))
+	_, err = job.MergeDefinition(mustParse(t, string(sent(`"body":""`))), sent(`"body":"`+page+`"`), o)
+	require.ErrorContains(t, err, refusal)
+	_, err = job.ParsePreview(sent(`"body":"`+page+`"`), now)
+	require.ErrorContains(t, err, refusal)
+
+	html := `"body":"` + strings.Repeat("<p>It is so & so.</p>", 300) + `"`
+	_, err = job.ParseDefinition(sent(html), o)
+	require.NoError(t, err, "a page of the web")
+
+	secret := `"authentication":{"type":"Basic","username":"u","password":"` + strings.Repeat("s", 14_000) + `"}`
+	old := mustParse(t, string(sent(secret)))
+	o.Stored = new(old.Redacted())
+	keeping, err := job.ParseDefinition(sent(`"body":"`+strings.Repeat("<", 2000)+`","authentication":{"type":"Basic","username":"u"}`), o)
+	require.NoError(t, err)
+	_, err = keeping.KeepSecrets(&old, false)
+	require.ErrorContains(t, err, refusal)
+}

@@ -58,7 +58,7 @@ func ParseDefinition(body []byte, o ParseOptions) (Definition, error) {
 	if err := b.err("job"); err != nil {
 		return Definition{}, err
 	}
-	return d, nil
+	return d, d.checkStored()
 }
 
 // Check refuses a definition that [ParseDefinition] would not have read from any

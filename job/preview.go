@@ -63,7 +63,10 @@ func ParsePreview(line []byte, now time.Time) (Preview, error) {
 		}
 		p.Definition = b.definition(props, ParseOptions{Limits: limits, Now: p.Now, Created: p.Now, actionless: true})
 	}
-	return p, b.err("preview")
+	if err := b.err("preview"); err != nil {
+		return p, err
+	}
+	return p, p.Definition.checkStored()
 }
 
 // previewID reads a string or a number as it is to be echoed.

@@ -13,7 +13,8 @@ func (d Definition) Redacted() Definition {
 
 // KeepSecrets fills the secrets that d leaves out from old, which may be nil,
 // where a stored secret may be [kept]. The error is an [*Error] of KindInvalid
-// that names every secret that is left out, needed and not kept.
+// that names every secret that is left out, needed and not kept, or says that the
+// job is too large with them.
 func (d Definition) KeepSecrets(old *Definition, retarget bool) (Definition, error) {
 	if old == nil {
 		old = &Definition{}
@@ -28,7 +29,10 @@ func (d Definition) KeepSecrets(old *Definition, retarget bool) (Definition, err
 			b.fail(s.path, nil, cmp.Or(k.missing(s.want), s.want))
 		}
 	})
-	return d, b.err("job")
+	if err := b.err("job"); err != nil {
+		return d, err
+	}
+	return d, d.checkStored()
 }
 
 // A kept says whether a stored secret may stand in for one that is left out.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,31 @@ func TestAnExampleWithTimesOfDayRunsAtNoOtherTime(t *testing.T) {
 		}
 	}
 	require.Positive(t, scheduled)
+}
+
+func TestTheTableOfExamplesSaysWhenEachRunsFirst(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../examples/*.json")
+	require.NoError(t, err)
+	table, err := os.ReadFile("../../examples/README.md")
+	require.NoError(t, err)
+	said := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(.+)` \\| .+ \\| (.+) \\|$").FindAllStringSubmatch(string(table), -1) {
+		said[row[1]] = row[2]
+	}
+	first := map[string]string{}
+	created := time.Date(2026, 11, 21, 3, 4, 5, 0, time.UTC) // as the document says
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		p, err := job.ParsePreview(text, created)
+		require.NoError(t, err, file)
+		first[filepath.Base(file)] = "at once"
+		if due := p.Run().Occurrences[0]; !due.Equal(created) {
+			first[filepath.Base(file)] = due.UTC().Format(time.RFC3339)
+		}
+	}
+	require.Equal(t, first, said)
 }
 
 func TestPreviewSaysWhatIsWrong(t *testing.T) {

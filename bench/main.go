@@ -38,7 +38,7 @@ func main() {
 // run measures what the arguments select. Whatever was measured before a
 // failure is printed; files are written only where nothing failed.
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
-	o, err := parseOptions(args, progress)
+	o, err := parseOptions(args, out)
 	if err != nil {
 		return err
 	}

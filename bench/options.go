@@ -12,6 +12,7 @@ import (
 
 	"almanac/activities"
 	"almanac/devserver"
+	"almanac/internal/help"
 )
 
 // The parts of the benchmark.
@@ -69,19 +70,12 @@ figures. docs/benchmarks.md explains them.
   go run . -quick                                   # the most important figures, in ten minutes
   go run . -parts punctual -systems almanac -herds 500
   go run . -out ../docs                             # all, into benchmarks.md and lateness.svg
-
-Flags:
 `
 
 func parseOptions(args []string, output io.Writer) (options, error) {
 	var o options
 	var parts, systems, herds, apis string
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.SetOutput(output)
-	flags.Usage = func() {
-		fmt.Fprint(output, helpText)
-		flags.PrintDefaults()
-	}
 	flags.StringVar(&parts, "parts", strings.Join(allParts, ","), "what to measure, joined by commas")
 	flags.StringVar(&systems, "systems", strings.Join(allSystems, ","), "which systems to compare, joined by commas")
 	flags.StringVar(&herds, "herds", "1+200+1000,2000", "numbers of jobs that are due in the same second; up to three joined by + share a minute, apart from each other")
@@ -89,12 +83,12 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.IntVar(&o.ticks, "ticks", 3, "ticks that are measured")
 	flags.BoolVar(&o.brief, "brief", false, "end once the requests of the last tick have come: to see that all works, for the costs are not comparable then")
 	flags.IntVar(&o.rounds, "rounds", 3, "rounds of sustained executions")
-	flags.DurationVar(&o.sustain, "sustain", 20*time.Second, "how long such a round takes")
+	flags.DurationVar(&o.sustain, "sustain", 20*time.Second, "how long a round of sustained executions takes")
 	flags.IntVar(&o.sleeping, "sleeping", 10_000, "jobs that only sleep")
-	flags.DurationVar(&o.rest, "rest", 2*time.Minute, "how long they are left alone, and after that watched")
+	flags.DurationVar(&o.rest, "rest", 2*time.Minute, "how long the jobs that only sleep are left alone, and after that watched")
 	flags.DurationVar(&o.benchtime, "benchtime", 500*time.Millisecond, "how long each recurrence engine is asked for each schedule")
 	flags.StringVar(&o.synchronous, "synchronous", devserver.SynchronousFull, "when a commit counts as done: full or normal, as in almanac dev")
-	flags.DurationVar(&o.maxHold, "max-hold", activities.DefaultLead().Hold, "as in almanac dev; with 0s, Almanac's jobs sleep between two ticks")
+	flags.DurationVar(&o.maxHold, "max-hold", activities.DefaultLead().Hold, "within what time of the execution before it an action is dispatched at once, as in almanac dev; with 0s, Almanac's jobs sleep between two ticks")
 	flags.BoolVar(&o.once, "once", false, "Almanac's jobs have retryType none, so that each request is sent at most once")
 	flags.BoolVar(&o.quick, "quick", false, "the most important figures within ten minutes: part "+partPunctual+" with few herds and one more tick each")
 	flags.StringVar(&apis, "api", "", "addresses of Almanac's APIs, such as those that task cluster prints, joined by commas: part "+partPunctual+" is measured there; empty: everything runs in this process")
@@ -103,7 +97,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.DurationVar(&o.before, "created-before", time.Minute, "how long before their first tick the herds of part "+partPunctual+" are there, but for those that say so themselves")
 	flags.StringVar(&o.out, "out", "", "directory to write benchmarks.md and lateness.svg to; empty: only print")
 	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "file to write a CPU profile of all that runs in this process to, for go tool pprof")
-	if err := flags.Parse(args); err != nil {
+	if err := help.Parse(flags, helpText, args, output); err != nil {
 		return o, err
 	}
 	if o.quick {
@@ -116,15 +110,12 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	o.parts, errParts = parseWords("parts", parts, allParts)
 	o.systems, errSystems = parseWords("systems", systems, allSystems)
 	o.herds, errHerds = parseHerds(herds)
-	return o, errors.Join(errParts, errSystems, errHerds, o.check(flags.Args()))
+	return o, errors.Join(errParts, errSystems, errHerds, o.check())
 }
 
 // check returns everything that is wrong with numbers and words.
-func (o options) check(rest []string) error {
+func (o options) check() error {
 	var errs []error
-	if len(rest) > 0 {
-		errs = append(errs, fmt.Errorf("%q is no flag; see -h", rest[0]))
-	}
 	if o.sceneJobs < 0 || o.sceneJobs > maxHerd {
 		errs = append(errs, fmt.Errorf("-scene-jobs must be from 0 to %d", maxHerd))
 	}

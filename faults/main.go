@@ -60,7 +60,7 @@ func main() {
 
 // run makes one run, or checks an earlier one again.
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
-	o, err := parseOptions(args, progress)
+	o, err := parseOptions(args, out)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"almanac/internal/help"
 )
 
 // The forms in which Almanac runs.
@@ -80,20 +82,13 @@ if one was, or if the run failed.
   go run ./faults -faults kill -aims create,fan-out # only at these stages
   go run ./faults -form cluster -changes-after kill # how long changes take then
   go run ./faults -check DIR                        # check the logs of an earlier run again
-
-Flags:
 `
 
 func parseOptions(args []string, output io.Writer) (options, error) {
 	var o options
 	var faults, aims string
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
-	flags.SetOutput(output)
-	flags.Usage = func() {
-		fmt.Fprint(output, usage)
-		flags.PrintDefaults()
-	}
-	flags.StringVar(&o.form, "form", formOne, "one: a single `almanac dev`; cluster: Temporal, two workers and two APIs as processes of their own; postgres: the same, with PostgreSQL and each of Temporal's services as processes of their own")
+	flags.StringVar(&o.form, "form", formOne, "how Almanac runs, a `form`: one is a single almanac dev; cluster is Temporal, two workers and two APIs as processes of their own; postgres is the same with PostgreSQL and each of Temporal's services as processes of their own")
 	flags.Uint64Var(&o.seed, "seed", 0, "determines jobs, changes and faults; 0: a random one, which is printed")
 	flags.DurationVar(&o.duration, "duration", 5*time.Minute, "how long faults are made; creating the jobs, settling and reading the histories come on top")
 	flags.IntVar(&o.jobs, "jobs", 200, "number of jobs, 1 to 10000")
@@ -101,7 +96,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.StringVar(&aims, "aims", "all", "at which stages kill, pause and stop are aimed: all or some of "+strings.Join(stages, ","))
 	flags.DurationVar(&o.quiet, "quiet", 25*time.Second, "least time between two faults; up to as much again is added at random")
 	flags.DurationVar(&o.settle, "settle", 100*time.Second, "time after the last fault before everything is read; less than 90s reports attempts that are still under way")
-	flags.DurationVar(&o.down, "down", 200*time.Second, "length of the fault down")
+	flags.DurationVar(&o.down, "down", 200*time.Second, "how long the fault down keeps everything down")
 	flags.Float64Var(&o.changes, "changes", 0.3, "changes for each job and minute")
 	flags.DurationVar(&o.tolerance, "tolerance", 250*time.Millisecond, "how long after the answer to a change a request by the old definition may arrive")
 	flags.StringVar(&o.almanac, "almanac", "", "program to test; empty: ./cmd/almanac is built")
@@ -111,22 +106,19 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.StringVar(&o.changesAfter, "changes-after", "", "instead of a run: how long changes of jobs take that are held, each changed once right after this fault of one of two workers: "+strings.Join(faultsBeforeChanges, ", "))
 	flags.DurationVar(&o.faultAt, "fault-at", 4*time.Second, "when that fault comes, after half of the jobs were due; the others are due 30s after these")
 	flags.BoolVar(&o.keep, "keep", false, "keep the database")
-	if err := flags.Parse(args); err != nil {
+	if err := help.Parse(flags, usage, args, output); err != nil {
 		return o, err
 	}
 	for o.seed == 0 {
 		o.seed = rand.Uint64N(1_000_000)
 	}
 	o.workers = 2
-	return o, errors.Join(o.validate(flags.Args()), o.pick(faults), o.pickAims(aims))
+	return o, errors.Join(o.validate(), o.pick(faults), o.pickAims(aims))
 }
 
 // validate returns everything that is wrong with numbers and words.
-func (o *options) validate(rest []string) error {
+func (o *options) validate() error {
 	var errs []error
-	if len(rest) > 0 {
-		errs = append(errs, fmt.Errorf("%q is no flag; see -h", rest[0]))
-	}
 	if faultsOf[o.form] == nil {
 		errs = append(errs, fmt.Errorf("-form must be one, cluster or postgres (got %q)", o.form))
 	}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"almanac/internal/cluster"
+	"almanac/internal/help"
 	"almanac/internal/processes"
 )
 
@@ -38,8 +39,6 @@ Start all of Almanac as on several machines: PostgreSQL, Temporal's services, an
 several workers and APIs, each a process of its own. Print the addresses, and go on
 until Ctrl-C, which leaves nothing running. It needs Linux and Debian's package
 postgresql. Building takes minutes the first time.
-
-Flags:
 `
 
 type options struct {
@@ -48,25 +47,19 @@ type options struct {
 	workers, apis int
 }
 
-func parse(args []string) (options, error) {
+func parse(args []string, output io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("cluster", flag.ContinueOnError)
 	flags.StringVar(&o.data, "data", "", "directory for programs, configuration, logs and the database, which is made anew; empty: a temporary one, which is removed")
 	flags.StringVar(&o.almanac, "almanac", "", "program to run; empty: ./cmd/almanac is built, without the embedded server")
-	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), usage)
-		flags.PrintDefaults()
-	}
-	settings := flags.String("settings", string(cluster.Recommended), "of Temporal: recommended, what docs/operations.md recommends, or defaults")
-	flags.IntVar(&o.workers, "workers", 2, "number of workers")
-	flags.IntVar(&o.apis, "apis", 2, "number of APIs")
-	if err := flags.Parse(args); err != nil {
+	settings := flags.String("settings", string(cluster.Recommended), "settings of Temporal, `recommended|defaults`: what docs/operations.md recommends, or Temporal's own")
+	flags.IntVar(&o.workers, "workers", 2, "number of workers, 1 to 100")
+	flags.IntVar(&o.apis, "apis", 2, "number of APIs, 1 to 100")
+	if err := help.Parse(flags, usage, args, output); err != nil {
 		return o, err
 	}
 	o.settings = cluster.Settings(*settings)
 	switch {
-	case flags.NArg() > 0:
-		return o, fmt.Errorf("%q is no flag; see -h", flags.Arg(0))
 	case o.settings != cluster.Recommended && o.settings != cluster.Defaults:
 		return o, fmt.Errorf("-settings must be recommended or defaults (got %q)", o.settings)
 	case o.workers < 1 || o.apis < 1 || o.workers > 100 || o.apis > 100:
@@ -76,7 +69,7 @@ func parse(args []string) (options, error) {
 }
 
 func run(ctx context.Context, args []string) (err error) {
-	o, err := parse(args)
+	o, err := parse(args, os.Stdout)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +13,7 @@ import (
 
 func TestFlags(t *testing.T) {
 	t.Parallel()
-	o, err := parse([]string{"-data", "here", "-settings", "defaults", "-workers", "3", "-apis", "1"})
+	o, err := parse([]string{"-data", "here", "-settings", "defaults", "-workers", "3", "-apis", "1"}, io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, options{data: "here", settings: cluster.Defaults, workers: 3, apis: 1}, o)
 	for _, tt := range []struct {
@@ -24,7 +25,7 @@ func TestFlags(t *testing.T) {
 		{[]string{"-workers", "0"}, "-workers and -apis must be from 1 to 100"},
 		{[]string{"-apis", "101"}, "-workers and -apis must be from 1 to 100"},
 	} {
-		_, err := parse(tt.args)
+		_, err := parse(tt.args, io.Discard)
 		require.EqualError(t, err, tt.want)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 	"golang.org/x/sync/errgroup"
 
+	"almanac/internal/help"
 	"almanac/internal/peers"
 )
 
@@ -39,7 +40,7 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := parse(os.Args[1:], os.Stderr)
+	err := parse(os.Args[1:], os.Stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return
 	}
@@ -59,22 +60,13 @@ Start what stands in for Azure, and print each message that arrives, until Ctrl-
   - a small Service Bus on 127.0.0.1:%d, with the queue %s and the topic %s
 
 It prints how to start "almanac dev" beside it. The jobs in examples/ run there as
-they are. It needs Node 20 and npm, which fetches both programs once. There are no
-flags.
+they are. It needs Node 20 and npm, which fetches both programs once.
 `
 
 // parse refuses all arguments but those that ask for help.
 func parse(args []string, output io.Writer) error {
 	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
-	flags.SetOutput(output)
-	flags.Usage = func() { fmt.Fprintf(output, usage, azuritePort, orders, serviceBusPort, orders, news) }
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("%q is no flag; see -h", flags.Arg(0))
-	}
-	return nil
+	return help.Parse(flags, fmt.Sprintf(usage, azuritePort, orders, serviceBusPort, orders, news), args, output)
 }
 
 func run(ctx context.Context) error {

@@ -85,6 +85,18 @@ func (s *server) limitTime(c *gin.Context) {
 	c.Next()
 }
 
+// admit ends here what the guard answers.
+func (s *server) admit(c *gin.Context) {
+	if s.guard == nil {
+		return
+	}
+	admitted := false
+	s.guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { admitted = true })).ServeHTTP(c.Writer, c.Request)
+	if !admitted {
+		c.Abort()
+	}
+}
+
 // refuseCrossOrigin refuses what a browser sends on behalf of another site: an
 // API that asks for no login must not be run by any web page that its user
 // happens to read. Other clients are not concerned.

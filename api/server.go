@@ -73,6 +73,10 @@ type Options struct {
 	// links start with it. Nil means the scheme and host of each request. No
 	// X-Forwarded header is trusted.
 	PublicURL *url.URL
+
+	// Guard returns a handler that answers the requests that it refuses, and passes all others
+	// on. What it answers is logged as every answer is. Nil means that none is refused.
+	Guard func(next http.Handler) http.Handler
 }
 
 const (
@@ -91,6 +95,7 @@ type server struct {
 	timeout       time.Duration
 	publicURL     *url.URL
 	crossOrigin   *http.CrossOriginProtection
+	guard         func(http.Handler) http.Handler // nil: none
 }
 
 // New returns the API of s.
@@ -104,6 +109,7 @@ func New(s Scheduler, o Options) http.Handler {
 		timeout:       cmp.Or(o.Timeout, defaultTimeout),
 		publicURL:     o.PublicURL,
 		crossOrigin:   http.NewCrossOriginProtection(),
+		guard:         o.Guard,
 	}
 	if srv.log == nil {
 		srv.log = slog.New(slog.DiscardHandler)
@@ -122,7 +128,7 @@ func (s *server) engine() *gin.Engine {
 	r.ForwardedByClientIP = false
 	r.UseEscapedPath = true      // a name may hold an escaped slash,
 	r.UnescapePathValues = false // and a plus, which gin would take for a blank: see param
-	r.Use(s.identify, s.logAccess, s.recoverPanic, s.refuseCrossOrigin, s.limitTime)
+	r.Use(s.identify, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitTime)
 	s.routes(r)
 	return r
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/api"
+	"almanac/internal/web"
 	"almanac/job"
 )
 
@@ -78,6 +79,26 @@ func TestAccessLogHasALinePerRequestWithoutItsQuery(t *testing.T) {
 	log.Reset()
 	send(h, http.MethodGet, "/healthz", "")
 	require.Contains(t, log.String(), "level=DEBUG")
+}
+
+func TestAccessLogHasWhatTheGuardRefused(t *testing.T) {
+	t.Parallel()
+	o, log := logged()
+	o.Guard = new(web.Hosts).Check
+	h := api.New(&fake{job: func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), nil }}, o)
+	call := func(host string) answer {
+		r := httptest.NewRequest(http.MethodGet, jobPath, nil)
+		r.Host = host
+		return serve(h, r)
+	}
+	require.Equal(t, http.StatusOK, call("127.0.0.1:8080").status)
+	log.Reset()
+	got := call("evil.example")
+	require.Equal(t, http.StatusMisdirectedRequest, got.status)
+	require.Contains(t, got.body, `"MisdirectedRequest"`)
+	require.NotContains(t, got.body, "properties", "nothing else is answered")
+	require.Regexp(t, `msg="request answered" method=GET path=/jobCollections/c/jobs/j status=421 `+
+		fmt.Sprintf(`bytes=%d took=\S+ request=%s\n$`, len(got.body), got.header.Get("X-Ms-Request-Id")), log.String())
 }
 
 func TestIndexTellsWhereThingsAre(t *testing.T) {

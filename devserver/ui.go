@@ -31,7 +31,7 @@ func startUI(l net.Listener, frontend string, o Options) (*webUI, error) {
 		_ = l.Close()
 		return nil, fmt.Errorf("start the Temporal Web UI: %w", err)
 	}
-	u := &webUI{web.NewServer(handler, o.UIHosts)}
+	u := &webUI{web.NewServer(o.UIHosts.Check(handler))}
 	go func() { _ = u.server.Serve(web.Limit(l)) }() // ends when it is stopped
 	return u, nil
 }

@@ -54,7 +54,7 @@ origin with --origin. With the CLI:
 		if err != nil {
 			return err
 		}
-		return serve(cmd.Context(), l, keys().Handler(codec.HandlerOptions{Token: token, Origins: origins(*pages)}), hosts())
+		return serve(cmd.Context(), l, hosts().Check(keys().Handler(codec.HandlerOptions{Token: token, Origins: origins(*pages)})))
 	}
 	cmd.AddCommand(newGenerateKey())
 	return cmd

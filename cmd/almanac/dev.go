@@ -149,10 +149,10 @@ func runDev(ctx context.Context, c devConfig) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if codecListener != nil {
 		decode := c.keys.Handler(codec.HandlerOptions{Token: c.token, Origins: pageOrigins(server.UIAddress())})
-		group.Go(func() error { return serve(ctx, codecListener, decode, c.hosts) })
+		group.Go(func() error { return serve(ctx, codecListener, c.hosts.Check(decode)) })
 	}
 	announce(c, l.Addr(), server)
-	group.Go(func() error { return serve(ctx, l, handler(service, c.public, c.log), c.hosts) })
+	group.Go(func() error { return serve(ctx, l, handler(service, c.public, c.hosts, c.log)) })
 	return group.Wait()
 }
 

@@ -89,7 +89,7 @@ func runAPI(ctx context.Context, a apiConfig) error {
 	})
 	go registerSearchAttributes(ctx, service, a.log)
 	fmt.Fprintf(a.out, "API  http://%s  (Temporal %s, namespace %s)\n", l.Addr(), options.HostPort, options.Namespace)
-	return serve(ctx, l, handler(service, a.public, a.log), a.hosts)
+	return serve(ctx, l, handler(service, a.public, a.hosts, a.log))
 }
 
 // registerSearchAttributes tries until the namespace knows the search

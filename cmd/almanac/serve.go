@@ -24,8 +24,8 @@ import (
 const drain = 10 * time.Second
 
 // serve answers requests on l until ctx ends, and then stops cleanly.
-func serve(ctx context.Context, l net.Listener, handler http.Handler, hosts *web.Hosts) error {
-	server := web.NewServer(handler, hosts)
+func serve(ctx context.Context, l net.Listener, handler http.Handler) error {
+	server := web.NewServer(handler)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(web.Limit(l)) }()
 	select {
@@ -52,9 +52,9 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 
 // handler returns the API of a service. public is where callers reach it; nil
 // means where it listens.
-func handler(s api.Scheduler, public *url.URL, log *slog.Logger) http.Handler {
+func handler(s api.Scheduler, public *url.URL, hosts *web.Hosts, log *slog.Logger) http.Handler {
 	return api.New(s, api.Options{
-		Log: log, Version: buildVersion(), PublicURL: public,
+		Log: log, Version: buildVersion(), PublicURL: public, Guard: hosts.Check,
 		DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
 	})
 }

@@ -25,11 +25,11 @@ const (
 	maxConnections = 4096     // each takes some ten kilobytes, and a file descriptor
 )
 
-// NewServer returns a server of h that answers to some hosts only, and that no
-// caller can keep busy for long.
-func NewServer(h http.Handler, hosts *Hosts) *http.Server {
+// NewServer returns a server of h that no caller can keep busy for long. Which hosts it
+// answers to is for h to say; see [Hosts.Check].
+func NewServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           hosts.Check(h),
+		Handler:           h,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,

@@ -35,7 +35,7 @@ func unlimited(l net.Listener) net.Listener { return l }
 
 func TestEveryPartOfARequestHasALimit(t *testing.T) {
 	t.Parallel()
-	s := NewServer(http.NotFoundHandler(), nil)
+	s := NewServer(http.NotFoundHandler())
 	require.Positive(t, s.ReadHeaderTimeout)
 	require.Greater(t, s.ReadTimeout, 30*time.Second, "the API's own limit")
 	require.Greater(t, s.WriteTimeout, s.ReadTimeout)
@@ -49,7 +49,7 @@ func TestABodyThatNeverEndsIsGivenUp(t *testing.T) {
 	s := NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, err := io.ReadAll(r.Body)
 		read <- err
-	}), nil)
+	}))
 	s.ReadTimeout = 50 * time.Millisecond
 	c := dial(t, start(t, s, unlimited), "PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nbegun")
 	require.Error(t, <-read)
@@ -63,7 +63,7 @@ func TestACallerThatDoesNotReadIsGivenUp(t *testing.T) {
 	s := NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, err := w.Write(make([]byte, 64<<20)) // more than the system buffers
 		written <- err
-	}), nil)
+	}))
 	s.WriteTimeout = 50 * time.Millisecond
 	dial(t, start(t, s, unlimited), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	require.Error(t, <-written)
@@ -98,7 +98,7 @@ func (c *counted) Close() error {
 func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	t.Parallel()
 	var c counter
-	address := start(t, NewServer(http.NotFoundHandler(), nil), func(l net.Listener) net.Listener {
+	address := start(t, NewServer(http.NotFoundHandler()), func(l net.Listener) net.Listener {
 		c.Listener = l
 		return limit(&c, 2)
 	})

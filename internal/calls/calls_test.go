@@ -3,6 +3,7 @@ package calls_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -249,6 +250,55 @@ func TestBeforeAChangeASilentWorkerIsLeftTheSooner(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server that is too busy to answer is not asked ever more: an attempt that nobody
+// waits for any more is work for it all the same.
+func TestQueriesOfASlowServerAreFewMoreThanThereAreCallers(t *testing.T) {
+	t.Parallel()
+	const callers = 200
+	synctest.Test(t, func(t *testing.T) {
+		s := &crowded{}
+		q := calls.NewQueries(s, "here")
+		var asking sync.WaitGroup
+		for i := range callers {
+			asking.Go(func() { _ = q.Ask(t.Context(), fmt.Sprint(i), "status", new(string)) })
+		}
+		asking.Wait()
+		require.GreaterOrEqual(t, s.most, callers)
+		require.LessOrEqual(t, s.most, callers+16)
+	})
+}
+
+// crowded is a server that answers no query, and counts them.
+type crowded struct {
+	client.Client
+	mu        sync.Mutex
+	now, most int
+}
+
+func (c *crowded) WorkflowService() workflowservice.WorkflowServiceClient { return quick{} }
+
+type quick struct {
+	workflowservice.WorkflowServiceClient
+}
+
+func (quick) ResetStickyTaskQueue(context.Context, *workflowservice.ResetStickyTaskQueueRequest, ...grpc.CallOption) (*workflowservice.ResetStickyTaskQueueResponse, error) {
+	return &workflowservice.ResetStickyTaskQueueResponse{}, nil
+}
+
+func (c *crowded) QueryWorkflowWithOptions(ctx context.Context, _ *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	c.add(1)
+	defer c.add(-1)
+	<-ctx.Done()
+	return nil, serviceerror.NewDeadlineExceeded("late")
+}
+
+func (c *crowded) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now += n
+	c.most = max(c.most, c.now)
 }
 
 func TestUpdate(t *testing.T) {

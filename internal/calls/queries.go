@@ -31,6 +31,12 @@ const (
 	idleTime     = 6 * time.Second
 
 	resetTimeout = time.Second
+
+	// maxAnother bounds how many attempts beside first ones there are at a time. They help
+	// where a worker does not answer, and then end within milliseconds. If it is the server that
+	// is slow, they last, and each is more work for it: without a bound, queries of a
+	// server that was too busy to answer kept it so for minutes.
+	maxAnother = 16
 )
 
 // Queries asks open workflows of a namespace. It is safe for concurrent use.
@@ -39,11 +45,12 @@ type Queries struct {
 	namespace string
 	usual     usual
 	unstuck   lately
+	another   chan struct{} // holds an element for each attempt beside a first one
 }
 
 // NewQueries returns what asks workflows in the client's namespace.
 func NewQueries(c client.Client, namespace string) *Queries {
-	return &Queries{client: c, namespace: namespace}
+	return &Queries{client: c, namespace: namespace, another: make(chan struct{}, maxAnother)}
 }
 
 // Ask asks an open workflow and puts the answer into result. The error is a
@@ -71,6 +78,12 @@ func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, na
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		if another {
+			select {
+			case q.another <- struct{}{}:
+				defer func() { <-q.another }()
+			case <-ctx.Done():
+				return
+			}
 			q.unstick(ctx, workflowID)
 		}
 		a := q.attempt(ctx, workflowID, name)

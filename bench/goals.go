@@ -32,6 +32,7 @@ func (r *results) goals() []goal {
 			b.add(c.name+", p50", milliseconds(c.p50), 50, formatMilliseconds)
 		}
 	}
+	b.isolationGoals(r.isolation)
 	if s := r.sleep; s != nil {
 		b.add(countOf(s.jobs, "sleeping job")+", idle CPU", s.idleCPU, 0.05, formatPercent)
 		b.add(countOf(s.jobs, "sleeping job")+", memory at rest", float64(s.resident), 400e6, formatMegabytes)

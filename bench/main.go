@@ -89,7 +89,7 @@ func measure(ctx context.Context, o options, r *results, progress *log.Logger) e
 		scenes, err := measureThere(ctx, o, scenes(o), progress)
 		r.scenes = scenes
 		errs = append(errs, err)
-	} else if o.has(partPunctual) || o.has(partLateness) || o.has(partSustained) || o.has(partCalls) {
+	} else if o.has(partPunctual) || o.has(partLateness) || o.has(partSustained) || o.has(partCalls) || o.has(partIsolation) {
 		errs = append(errs, r.measureTogether(ctx, o, progress))
 	}
 	if o.has(partCluster) && ctx.Err() == nil {
@@ -153,6 +153,11 @@ func (r *results) measureTogether(ctx context.Context, o options, progress *log.
 	if o.has(partPunctual) { // before the others, which leave much behind
 		scenes, err := measureScenes(ctx, g.almanac, o, scenes(o), progress)
 		r.scenes = scenes
+		errs = append(errs, err)
+	}
+	if o.has(partIsolation) && ctx.Err() == nil { // likewise
+		beside, err := measureIsolation(ctx, g.almanac, o, progress)
+		r.isolation = beside
 		errs = append(errs, err)
 	}
 	for _, s := range selected {

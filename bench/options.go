@@ -22,11 +22,12 @@ const (
 	partLateness  = "lateness"
 	partSustained = "sustained"
 	partCalls     = "calls"
+	partIsolation = "isolation"
 	partSleep     = "sleep"
 	partEngines   = "engines"
 )
 
-var allParts = []string{partPunctual, partCluster, partLateness, partSustained, partCalls, partSleep, partEngines}
+var allParts = []string{partPunctual, partCluster, partLateness, partSustained, partCalls, partIsolation, partSleep, partEngines}
 
 // allSystems are the slugs of the systems.
 var allSystems = []string{"almanac", "bare-loop", "temporal-schedules"}
@@ -92,7 +93,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.BoolVar(&o.once, "once", false, "Almanac's jobs have retryType none, so that each request is sent at most once")
 	flags.BoolVar(&o.quick, "quick", false, "the most important figures within ten minutes: part "+partPunctual+" with few herds and one more tick each")
 	flags.StringVar(&apis, "api", "", "addresses of Almanac's APIs, such as those that task cluster prints, joined by commas: part "+partPunctual+" is measured there; empty: everything runs in this process")
-	flags.IntVar(&o.sceneJobs, "scene-jobs", 0, "how many jobs the herds of part "+partPunctual+" have; 0: 1,000 and 2,000")
+	flags.IntVar(&o.sceneJobs, "scene-jobs", 0, "how many jobs the herds of parts "+partPunctual+" and "+partIsolation+" have; 0: 1,000 and 2,000")
 	flags.IntVar(&o.clusterJobs, "cluster-jobs", 500, "how many jobs the herds of part "+partCluster+" have")
 	flags.DurationVar(&o.before, "created-before", time.Minute, "how long before their first tick the herds of part "+partPunctual+" are there, but for those that say so themselves")
 	flags.StringVar(&o.out, "out", "", "directory to write benchmarks.md and lateness.svg to; empty: only print")

@@ -24,13 +24,13 @@ func (r *results) markdown() (string, error) {
 		Synchronous string
 		Plot        string // empty: there is nothing to show
 
-		Scenes, Summary, Ticks, Calls, Sleep, Engines, Goals string // tables; empty: not measured
-		Sustained                                            bool
-		Sustain                                              string // a round
-		Jobs                                                 int    // of them
+		Scenes, Summary, Ticks, Calls, Isolation, Sleep, Engines, Goals string // tables; empty: not measured
+		Sustained                                                       bool
+		Sustain                                                         string // a round
+		Jobs                                                            int    // of them
 	}{
 		r.machine, r.command, r.options.synchronous, r.plotName(),
-		r.sceneTable(), r.summary(), r.tickTable(), r.callTable(), r.sleepTable(), r.engineTable(), r.goalTable(),
+		r.sceneTable(), r.summary(), r.tickTable(), r.callTable(), r.isolationTable(), r.sleepTable(), r.engineTable(), r.goalTable(),
 		len(r.sustained) > 0, r.options.sustain.String(), sustainedJobs,
 	})
 	return b.String(), err

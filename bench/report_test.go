@@ -28,6 +28,11 @@ func TestTheReportHoldsWhatWasMeasuredAndNothingElse(t *testing.T) {
 	r.sustained[nameAlmanac], r.sustained[nameLoop] = []float64{90, 99, 91}, []float64{100}
 	r.engines = []engines.Result{{Schedule: "last Friday", Distance: "near", Engine: engines.RRule, Nanoseconds: 12345.6, Allocs: 7}}
 	r.sleep = &sleepResult{jobs: 10_000, idleCPU: 0.012, first: 5 * time.Second}
+	get := kindResult{"get a job", map[string][]answer{
+		stageCreating: {{took: 20 * time.Millisecond, code: 200}, {took: 2 * time.Second, code: 503}},
+		stageFiring:   {{took: 30 * time.Millisecond, code: 200}},
+	}}
+	r.isolation = &isolationResult{jobs: 2000, kinds: []kindResult{get}, ten: []tick{late(nameAlmanac, 10, 9, 12).ticks[0]}}
 	text, err = r.markdown()
 	require.NoError(t, err)
 	for _, row := range []string{
@@ -40,6 +45,10 @@ func TestTheReportHoldsWhatWasMeasuredAndNothingElse(t *testing.T) {
 		`\| bytes in the database an execution +\| +3,300 \| +– \| +26,400 \| +– \| +8\.00 × \|`,
 		`\| executions/s, sustained +\| +91\.0 \| +100\.0 \| +– \| +0\.91 × \| +– \|`,
 		`\| last Friday +\| +near \| +– \| +– \| +12,346 ns, 7 allocs \|`,
+		`\| get a job \| +creating \| +2 \| +20 ms \| +2\.0 s \| +2\.0 s \| +1 \|`,
+		`\| calls beside 2,000 jobs, creating, p99 of the slowest kind +\| +at most 1\.0 s \| +2\.0 s \| +missed \|`,
+		`\| calls beside 2,000 jobs, firing, not answered by 2xx +\| +at most 0 \| +0 \| +met \|`,
+		`\| ten jobs beside 2,000 jobs, worst p99 +\| +at most 250 ms \| +12 ms \| +met \|`,
 		`\| 10,000 sleeping jobs, idle CPU +\| +at most 5\.0 % \| +1\.2 % \| +met \|`,
 		`\| lateness of 1,000 jobs, p99 +\| +at most 100 ms \| +74 ms \| +met \|`,
 	} {

@@ -24,7 +24,7 @@ type rest struct {
 func newREST(url string) *rest {
 	return &rest{url: url, client: &http.Client{
 		Timeout:   time.Minute,
-		Transport: &http.Transport{MaxIdleConnsPerHost: parallel}, // and no proxy
+		Transport: &http.Transport{MaxIdleConnsPerHost: 2 * parallel}, // and no proxy
 	}}
 }
 

@@ -21,6 +21,7 @@ type results struct {
 	costs     map[string]cost      // by system
 	sustained map[string][]float64 // executions a second, by system and round
 	calls     []callResult
+	isolation *isolationResult
 	sleep     *sleepResult
 	engines   []engines.Result
 }

@@ -2,14 +2,12 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/temporal"
 	"golang.org/x/sync/errgroup"
 
 	"almanac/internal/calls"
@@ -18,9 +16,11 @@ import (
 
 // The names of the activity types that ask or change workflows.
 const (
-	TypeMissing = "MissingWorkflows"
-	TypeUpdate  = "UpdateWorkflows"
-	TypePending = "PendingActions"
+	TypeMissing   = "MissingWorkflows"
+	TypePending   = "PendingActions"
+	TypeUpdate    = "UpdateWorkflow"
+	TypeUpdateAll = "UpdateWorkflows"
+	TypeTerminate = "TerminateWorkflows"
 )
 
 // Lookups are the activities that ask or change workflows.
@@ -28,84 +28,38 @@ type Lookups struct {
 	Converter converter.DataConverter // as the worker's client has it; nil means the SDK's default
 }
 
-// maxParallel bounds how many workflows one activity asks at once.
-const maxParallel = 16
-
 // MissingWorkflows returns the indexes of those workflow ids that no open
 // workflow has.
 func (l *Lookups) MissingWorkflows(ctx context.Context, ids []string) ([]int, error) {
-	return each(ctx, ids, func(ctx context.Context, id string) (bool, error) {
-		found, err := activity.GetClient(ctx).DescribeWorkflow(ctx, id, "")
-		if calls.IsNotFound(err) {
-			return true, nil
-		}
-		return err == nil && found.WorkflowCloseTime != nil, err
-	})
-}
-
-// An UpdateInput is an update that several workflows are sent.
-type UpdateInput struct {
-	Workflows []string `json:"ids"`
-	Update    string   `json:"update"`
-	Argument  any      `json:"arg,omitempty"` // nil for none
-}
-
-// UpdateWorkflows sends an update to workflows and waits until all of them have
-// applied it. It returns the indexes of those that are not there, or about to
-// end. Workflows that applied it already may be sent it again.
-func (l *Lookups) UpdateWorkflows(ctx context.Context, in UpdateInput) ([]int, error) {
-	var args []any
-	if in.Argument != nil {
-		args = []any{in.Argument}
-	}
-	return each(ctx, in.Workflows, func(ctx context.Context, id string) (bool, error) {
-		handle, err := calls.Update(ctx, activity.GetClient(ctx), client.UpdateWorkflowOptions{
-			WorkflowID: id, UpdateName: in.Update, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
-		})
-		if err == nil {
-			err = handle.Get(ctx, nil)
-		}
-		if calls.IsGone(err) {
-			return true, nil
-		}
-		return false, asRefusal(err)
-	})
-}
-
-// asRefusal marks a workflow's refusal of an update as nothing to be alarmed
-// about: whoever asked for it is told.
-func asRefusal(err error) error {
-	refused, ok := errors.AsType[*temporal.ApplicationError](err)
-	if !ok {
-		return err
-	}
-	return temporal.NewApplicationErrorWithOptions(refused.Message(), refused.Type(), temporal.ApplicationErrorOptions{
-		NonRetryable: refused.NonRetryable(), Category: temporal.ApplicationErrorCategoryBenign,
-	})
-}
-
-// each asks about every id, in parallel, and returns the indexes of those for
-// which the answer is yes.
-func each(ctx context.Context, ids []string, ask func(ctx context.Context, id string) (bool, error)) ([]int, error) {
-	answers := make([]bool, len(ids))
+	missing := make([]bool, len(ids))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxParallel)
+	group.SetLimit(calls.MaxParallel)
 	for i, id := range ids {
-		group.Go(func() (err error) {
-			answers[i], err = ask(ctx, id)
+		group.Go(func() error {
+			found, err := activity.GetClient(ctx).DescribeWorkflow(ctx, id, "")
+			if calls.IsNotFound(err) {
+				missing[i] = true
+				return nil
+			}
+			missing[i] = err == nil && found.WorkflowCloseTime != nil
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	yes := []int{}
-	for i, is := range answers {
+	return indexes(missing), nil
+}
+
+// indexes returns the indexes of what is true.
+func indexes(list []bool) []int {
+	found := []int{}
+	for i, is := range list {
 		if is {
-			yes = append(yes, i)
+			found = append(found, i)
 		}
 	}
-	return yes, nil
+	return found
 }
 
 // Pending is how far an action's activity that has not ended has come.
@@ -129,21 +83,14 @@ func (l *Lookups) PendingActions(ctx context.Context) ([]Pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	payloads := l.Converter
-	if payloads == nil {
-		payloads = converter.GetDefaultDataConverter()
-	}
-	payloads = calls.ConverterFor(payloads, w.ID)
 	var pending []Pending
 	for _, a := range found.GetPendingActivities() {
 		if a.GetActivityType().GetName() != TypeAction {
 			continue
 		}
-		var progress Progress
-		if details := a.GetHeartbeatDetails(); details != nil {
-			if err := payloads.FromPayloads(details, &progress); err != nil {
-				return nil, err
-			}
+		progress, err := l.progress(w.ID, a)
+		if err != nil {
+			return nil, err
 		}
 		pending = append(pending, Pending{
 			Activity: a.GetActivityId(), Attempts: progress.Attempts,
@@ -151,8 +98,25 @@ func (l *Lookups) PendingActions(ctx context.Context) ([]Pending, error) {
 			Next:      a.GetNextAttemptScheduleTime().AsTime(), // the zero of which is past
 			Cancelled: a.GetState() == enums.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED,
 			Sent:      progress.MaybeSent(),
-			Until:     a.GetLastHeartbeatTime().AsTime().Add(time.Duration(progress.Lease) * time.Millisecond),
+			Until:     leaseOf(a, &progress),
 		})
 	}
 	return pending, nil
+}
+
+// progress returns what an action's activity of a workflow recorded last.
+func (l *Lookups) progress(workflowID string, a *workflow.PendingActivityInfo) (p Progress, err error) {
+	payloads := l.Converter
+	if payloads == nil {
+		payloads = converter.GetDefaultDataConverter()
+	}
+	if details := a.GetHeartbeatDetails(); details != nil {
+		err = calls.ConverterFor(payloads, workflowID).FromPayloads(details, &p)
+	}
+	return p, err
+}
+
+// leaseOf returns until when, by the server's clock, an attempt may begin to send.
+func leaseOf(a *workflow.PendingActivityInfo, p *Progress) time.Time {
+	return a.GetLastHeartbeatTime().AsTime().Add(time.Duration(p.Lease) * time.Millisecond)
 }

@@ -3,7 +3,6 @@ package activities_test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -20,13 +19,11 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"almanac/activities"
-	"almanac/internal/calls"
 	"almanac/job"
 )
 
@@ -47,6 +44,7 @@ type entry struct {
 	closed   bool
 	describe error // what a lookup comes to
 	update   error // what an update comes to once it was sent
+	silent   bool  // an update is not answered
 	outcome  error // what an update comes to once it was accepted
 }
 
@@ -91,8 +89,12 @@ func (d *directory) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowO
 		return nil, err
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.updates = append(d.updates, o)
+	d.mu.Unlock()
+	if found.silent {
+		<-ctx.Done()
+		return nil, serviceerror.NewDeadlineExceeded("no worker answered")
+	}
 	return handle{err: found.outcome}, found.update
 }
 
@@ -148,7 +150,9 @@ func (d *directory) lookWith(o worker.Options, name string, arguments ...any) (c
 	env.SetWorkerOptions(o)
 	lookups := &activities.Lookups{}
 	env.RegisterActivityWithOptions(lookups.MissingWorkflows, activity.RegisterOptions{Name: activities.TypeMissing})
-	env.RegisterActivityWithOptions(lookups.UpdateWorkflows, activity.RegisterOptions{Name: activities.TypeUpdate})
+	env.RegisterActivityWithOptions(lookups.UpdateWorkflow, activity.RegisterOptions{Name: activities.TypeUpdate})
+	env.RegisterActivityWithOptions(lookups.UpdateWorkflows, activity.RegisterOptions{Name: activities.TypeUpdateAll})
+	env.RegisterActivityWithOptions(lookups.TerminateWorkflows, activity.RegisterOptions{Name: activities.TypeTerminate})
 	env.RegisterActivityWithOptions(lookups.PendingActions, activity.RegisterOptions{Name: activities.TypePending})
 	return env.ExecuteActivity(name, arguments...)
 }
@@ -182,52 +186,6 @@ func TestMissingWorkflows(t *testing.T) {
 		_, err := d.look(activities.TypeMissing, []string{"none", "silent", "open"})
 		require.ErrorContains(t, err, "away", "who is missing is not guessed")
 	})
-}
-
-func TestUpdateWorkflows(t *testing.T) {
-	t.Parallel()
-	refuse := func(errType string) error {
-		return temporal.NewNonRetryableApplicationError("told by the workflow", errType, nil)
-	}
-	t.Run("tells all, and returns who is not there or about to end", func(t *testing.T) {
-		t.Parallel()
-		d := &directory{workflows: map[string]entry{
-			"a": {}, "b": {}, "ending": {update: refuse(calls.ErrTypeGone)}, "ended": {outcome: refuse(calls.ErrTypeGone)},
-		}}
-		ids := []string{"none", "b", "ending", "a", "ended"}
-		value, err := d.look(activities.TypeUpdate, activities.UpdateInput{Workflows: ids, Update: "collection", Argument: false})
-		require.Equal(t, []int{0, 2, 4}, indexes(t, value, err))
-		var told []string
-		for _, u := range d.updates {
-			told = append(told, u.WorkflowID)
-			require.Equal(t, "collection", u.UpdateName)
-			require.Equal(t, []any{false}, u.Args)
-			require.Equal(t, client.WorkflowUpdateStageCompleted, u.WaitForStage, "it is not enough that it was accepted")
-		}
-		require.ElementsMatch(t, ids[1:], told)
-	})
-	t.Run("sends nothing along where there is no argument", func(t *testing.T) {
-		t.Parallel()
-		d := &directory{workflows: map[string]entry{"a": {}}}
-		value, err := d.look(activities.TypeUpdate, activities.UpdateInput{Workflows: []string{"a"}, Update: "dismiss"})
-		require.Empty(t, indexes(t, value, err))
-		require.Empty(t, d.updates[0].Args)
-	})
-	for name, e := range map[string]entry{
-		"before it is accepted": {update: refuse("Conflict")},
-		"after it was accepted": {outcome: refuse("Conflict")},
-	} {
-		t.Run("passes on why it is refused "+name, func(t *testing.T) {
-			t.Parallel()
-			d := &directory{workflows: map[string]entry{"a": {}, "unwilling": e}}
-			_, err := d.look(activities.TypeUpdate, activities.UpdateInput{Workflows: []string{"a", "unwilling"}, Update: "register"})
-			refused, ok := errors.AsType[*temporal.ApplicationError](err)
-			require.True(t, ok, "%v", err)
-			require.Equal(t, "Conflict", refused.Type())
-			require.Equal(t, "told by the workflow", refused.Message())
-			require.True(t, refused.NonRetryable())
-		})
-	}
 }
 
 func TestManyWorkflowsAreAskedInParallelButNotAllAtOnce(t *testing.T) {
@@ -277,7 +235,7 @@ func TestLookupsEndWhenTheyAreCancelled(t *testing.T) {
 		argument any
 	}{
 		{activities.TypeMissing, []string{"a", "b"}},
-		{activities.TypeUpdate, activities.UpdateInput{Workflows: []string{"a", "b"}, Update: "dismiss"}},
+		{activities.TypeUpdateAll, activities.UpdateInput{Workflows: []string{"a", "b"}, Update: "dismiss", Patience: time.Hour}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

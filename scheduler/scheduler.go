@@ -229,6 +229,9 @@ func (s *Service) fail(ctx context.Context, err error, missing *job.Error) error
 	case calls.IsRefused(err, workflows.ErrTypeInvalid):
 		refused, _ := errors.AsType[*temporal.ApplicationError](err)
 		return &job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: refused.Message()}
+	case calls.IsRefused(err, workflows.ErrTypeSilent):
+		refused, _ := errors.AsType[*temporal.ApplicationError](err)
+		return &job.Error{Kind: job.KindConflict, Code: "JobsDidNotAnswer", Message: refused.Message()}
 	case isUnavailable(err):
 		s.log.WarnContext(ctx, "temporal did not answer", slog.Any("error", err))
 		return &job.Error{

@@ -84,7 +84,9 @@ func New(o Options) worker.Worker {
 	lookups := &activities.Lookups{Converter: o.Converter}
 	w.RegisterActivityWithOptions(runner.Run, activity.RegisterOptions{Name: activities.TypeAction})
 	w.RegisterActivityWithOptions(lookups.MissingWorkflows, activity.RegisterOptions{Name: activities.TypeMissing})
-	w.RegisterActivityWithOptions(lookups.UpdateWorkflows, activity.RegisterOptions{Name: activities.TypeUpdate})
+	w.RegisterActivityWithOptions(lookups.UpdateWorkflow, activity.RegisterOptions{Name: activities.TypeUpdate})
+	w.RegisterActivityWithOptions(lookups.UpdateWorkflows, activity.RegisterOptions{Name: activities.TypeUpdateAll})
+	w.RegisterActivityWithOptions(lookups.TerminateWorkflows, activity.RegisterOptions{Name: activities.TypeTerminate})
 	w.RegisterActivityWithOptions(lookups.PendingActions, activity.RegisterOptions{Name: activities.TypePending})
 	return w
 }

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities"
+	"almanac/internal/calls"
 	"almanac/job"
 )
 
@@ -18,6 +19,7 @@ type CollectionInput struct {
 	Collection job.Collection `json:"collection"`
 	Jobs       []Registration `json:"jobs,omitempty"`
 	Sequence   int            `json:"seq,omitempty"`
+	Pause      time.Duration  `json:"pause,omitempty"` // before jobs that did not answer are told again
 }
 
 // A PutRequest replaces a collection's properties.
@@ -77,6 +79,7 @@ func Collection(ctx workflow.Context, in CollectionInput) error {
 	c := &collection{Collection: in.Collection, order: workflow.NewMutex(ctx)}
 	c.registry = newRegistry(ctx, in.Jobs, in.Sequence, func(name string) string { return c.Key.Job(name).WorkflowID() })
 	c.batch = registrationBatch
+	c.resume(ctx, in.Pause)
 	if err := c.handle(ctx); err != nil {
 		return err
 	}
@@ -87,7 +90,8 @@ type collection struct {
 	job.Collection
 	*registry
 
-	order   workflow.Mutex // held while the properties change, until all jobs know
+	order   workflow.Mutex // held while the properties change, until all jobs know that answer
+	again   again          // when the others are told again
 	pending *job.Rules     // of properties that are about to be put in force
 	deleted bool           // nothing is taken any more
 	gone    bool           // and no job is left
@@ -119,7 +123,7 @@ func (c *collection) handle(ctx workflow.Context) error {
 
 // command registers what both an update and a signal of that name do.
 func (c *collection) command(ctx workflow.Context, name, description string, do func(workflow.Context) error) error {
-	signal := workflow.GetSignalChannel(ctx, name)
+	signal := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description + ", without an answer"})
 	c.commands = append(c.commands, signal)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
@@ -135,7 +139,7 @@ func (c *collection) command(ctx workflow.Context, name, description string, do 
 	return workflow.SetUpdateHandlerWithOptions(ctx, name, do, workflow.UpdateHandlerOptions{Description: description})
 }
 
-// run verifies registrations when it is time to.
+// run verifies registrations, and tells jobs again that did not answer, when it is time to.
 func (c *collection) run(ctx workflow.Context) error {
 	for {
 		c.changed = false
@@ -145,11 +149,16 @@ func (c *collection) run(ctx workflow.Context) error {
 			return nil
 		case ctx.Err() == nil && c.idle(ctx) && c.long(ctx):
 			return workflow.NewContinueAsNewError(ctx, TypeCollection,
-				CollectionInput{Collection: c.Collection, Jobs: c.entries, Sequence: c.sequence})
+				CollectionInput{Collection: c.Collection, Jobs: c.entries, Sequence: c.sequence, Pause: c.again.pause})
 		}
-		verify, err := c.wait(ctx, func() bool { return c.over(ctx) })
-		if verify {
+		c.again.timer.set(ctx, c.again.at)
+		verify, err := c.wait(ctx, func() bool { return c.over(ctx) || c.again.timer.fired() })
+		switch {
+		case err != nil:
+		case verify:
 			err = c.lookAfter(ctx)
+		case c.again.timer.fired():
+			err = c.alone(ctx, c.tellAgain)
 		}
 		if temporal.IsCanceledError(err) { // someone cancelled the workflow itself: as good as a delete
 			ctx, _ = workflow.NewDisconnectedContext(ctx) // it goes on until all jobs are gone
@@ -175,13 +184,19 @@ func (c *collection) over(ctx workflow.Context) bool {
 // lookAfter verifies registrations. Jobs that were not there yet when the
 // collection's state changed are told.
 func (c *collection) lookAfter(ctx workflow.Context) error {
-	if err := c.verify(ctx); err != nil {
+	if err := c.verify(ctx, c.deleted); err != nil {
 		return err
 	}
 	if c.deleted {
 		return nil
 	}
-	return c.alone(ctx, c.tell)
+	return c.alone(ctx, func(ctx workflow.Context) error {
+		err := c.inform(ctx, c.uninformed(false))
+		if calls.IsRefused(err, ErrTypeSilent) { // they are told again
+			return nil
+		}
+		return err
+	})
 }
 
 // alone does what nothing else may change the properties during.
@@ -205,7 +220,11 @@ func (c *collection) list() ([]Listed, error) {
 
 // describe tells the Temporal Web UI and CLI how the collection stands.
 func (c *collection) describe(ctx workflow.Context) {
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** (%s, %s)\n\n%d jobs", c.Key.Name, c.Properties.SKU.Name, c.Properties.State, len(c.entries)))
+	silent := ""
+	if n := len(c.silent()); n > 0 {
+		silent = fmt.Sprintf(", of which %d did not answer and may not know that the job collection is %s", n, c.Properties.State)
+	}
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** (%s, %s)\n\n%d jobs%s", c.Key.Name, c.Properties.SKU.Name, c.Properties.State, len(c.entries), silent))
 }
 
 // present refuses what comes while the collection is being deleted.
@@ -244,7 +263,7 @@ func (c *collection) mayPut(_ workflow.Context, r PutRequest) error {
 }
 
 // put replaces the properties; the jobs are told if that enables or disables
-// the collection.
+// the collection. The error may be that some of them did not answer.
 func (c *collection) put(ctx workflow.Context, r PutRequest) (job.Collection, error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx) // it is finished although somebody cancels the workflow itself
 	err := c.alone(ctx, func(ctx workflow.Context) error {
@@ -256,7 +275,11 @@ func (c *collection) put(ctx workflow.Context, r PutRequest) (job.Collection, er
 				return err
 			}
 		}
+		rested := c.resting()
 		c.replace(r.Collection)
+		if rested == c.resting() {
+			return c.inform(ctx, c.uninformed(false))
+		}
 		return c.tell(ctx)
 	})
 	return c.Collection, err
@@ -273,15 +296,16 @@ func (c *collection) replace(to job.Collection) {
 func (c *collection) claimPlan(ctx workflow.Context, r PutRequest) error {
 	c.pending = r.Rules
 	defer func() { c.pending = nil }()
-	_, err := c.update(ctx, []string{job.SubscriptionWorkflowID(c.Key.Subscription)}, UpdateRegister,
-		RegisterCollectionRequest{Name: c.Key.Path(), Plan: r.Rules.Plan, Limit: r.Rules.Collections, Claim: true})
+	err := workflow.ExecuteActivity(withLookup(ctx, UpdateRegister), activities.TypeUpdate, job.SubscriptionWorkflowID(c.Key.Subscription), UpdateRegister,
+		RegisterCollectionRequest{Name: c.Key.Path(), Plan: r.Rules.Plan, Limit: r.Rules.Collections, Claim: true}).Get(ctx, nil)
 	if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return refuse(refused.Type(), refused.Message()) // without the activity's part in it
 	}
 	return err
 }
 
-// setState enables or disables the collection.
+// setState enables or disables the collection. The error may be that some jobs did
+// not answer.
 func (c *collection) setState(ctx workflow.Context, s job.CollectionState) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	return c.alone(ctx, func(ctx workflow.Context) error {
@@ -299,11 +323,11 @@ func (c *collection) setState(ctx workflow.Context, s job.CollectionState) error
 
 // mayRegister refuses a single job that the rules do not allow: that leaves nothing in
 // the history.
-func (c *collection) mayRegister(_ workflow.Context, r RegisterRequest) error {
+func (c *collection) mayRegister(ctx workflow.Context, r RegisterRequest) error {
 	if err := c.current(r.Generation); err != nil {
 		return err
 	}
-	if len(r.Jobs) != 1 {
+	if len(r.Jobs) != 1 || c.crowded(&r) && c.mayRecount(ctx) {
 		return nil
 	}
 	if why := c.refuses(&r.Jobs[0], &r.Rules); why != "" {
@@ -337,8 +361,32 @@ func (c *collection) refuses(applicant *RegisterJob, rules *job.Rules) string {
 	return ""
 }
 
+// crowded reports whether there is no room for one of the new jobs, whatever else speaks
+// against them.
+func (c *collection) crowded(r *RegisterRequest) bool {
+	have := len(c.entries)
+	for _, applicant := range r.Jobs {
+		if c.find(applicant.Name) >= 0 {
+			continue
+		}
+		if c.full(applicant.Name) || r.Rules.RefusesAnother(c.Key.Name, applicant.Name, have) != "" {
+			return true
+		}
+		have++
+	}
+	return false
+}
+
 // register returns a result for each of the jobs, in their order.
 func (c *collection) register(ctx workflow.Context, r RegisterRequest) ([]RegisterResult, error) {
+	if c.crowded(&r) && c.mayRecount(ctx) {
+		if err := c.recount(ctx); err != nil {
+			return nil, err
+		}
+		if err := c.current(r.Generation); err != nil { // another change may have come before
+			return nil, err
+		}
+	}
 	results := make([]RegisterResult, len(r.Jobs))
 	for n := range r.Jobs {
 		applicant, result := &r.Jobs[n], &results[n]
@@ -391,97 +439,14 @@ func (c *collection) claim(_ workflow.Context, r ClaimRequest) error {
 	return nil
 }
 
-// jobsPerUpdate bounds how many workflows one activity updates.
-const jobsPerUpdate = 200
-
-// update sends an update to workflows and returns the set of those ids that
-// are not there.
-func (c *collection) update(ctx workflow.Context, ids []string, update string, argument any) (map[string]bool, error) {
-	missing := map[string]bool{}
-	ctx = withLookup(ctx, update)
-	for some := range slices.Chunk(ids, jobsPerUpdate) {
-		var gone []int
-		err := workflow.ExecuteActivity(ctx, activities.TypeUpdate,
-			activities.UpdateInput{Workflows: some, Update: update, Argument: argument}).Get(ctx, &gone)
-		if err != nil {
-			return nil, err
-		}
-		for _, i := range gone {
-			missing[some[i]] = true
-		}
-	}
-	return missing, nil
-}
-
-// tell tells every job that does not know yet whether the collection is
-// enabled, and returns when all know. One that is about to be started is waited
-// for, until it is certain that it will not come any more.
-func (c *collection) tell(ctx workflow.Context) error {
-	for {
-		ids := c.uninformed()
-		if len(ids) == 0 || c.deleted {
-			return nil
-		}
-		missing, err := c.update(ctx, ids, UpdateCollection, !c.resting())
-		if err != nil {
-			return err
-		}
-		if come := c.informed(ctx, ids, missing); !come {
-			return nil
-		}
-		if err := workflow.Sleep(ctx, time.Second); err != nil {
-			return err
-		}
-	}
-}
-
-// uninformed returns the ids of the jobs that do not know the collection's state.
-func (c *collection) uninformed() []string {
-	var ids []string
-	for _, e := range c.entries {
-		if e.Resting != c.resting() {
-			ids = append(ids, c.id(e.Name))
-		}
-	}
-	return ids
-}
-
-// informed notes that jobs know the collection's state, but for the missing
-// ones, and reports whether any of these may still be started.
-func (c *collection) informed(ctx workflow.Context, ids []string, missing map[string]bool) (come bool) {
-	asked := map[string]bool{}
-	for _, id := range ids {
-		asked[id] = true
-	}
-	for i := range c.entries {
-		e := &c.entries[i]
-		switch id := c.id(e.Name); {
-		case missing[id]:
-			come = come || c.mayCome(ctx, e)
-		case asked[id]:
-			e.Resting = c.resting()
-		}
-	}
-	c.note()
-	return come
-}
-
-// mayCome reports whether somebody may still start the workflow that the name
-// was registered for.
-func (c *collection) mayCome(ctx workflow.Context, e *Registration) bool {
-	return workflow.Now(ctx).Before(e.Unverified.Add(StartWithin))
-}
-
 // remove deletes all jobs and then the collection.
 func (c *collection) remove(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	c.note()
-	c.deleted, c.closing = true, true
+	c.deleted = true
 	return c.alone(ctx, func(ctx workflow.Context) error { // who comes second goes on with what was cancelled
-		for len(c.entries) > 0 {
-			if err := c.dismiss(ctx); err != nil {
-				return err
-			}
+		if err := c.dismiss(ctx); err != nil {
+			return err
 		}
 		if !c.gone {
 			c.leave(ctx)
@@ -489,24 +454,6 @@ func (c *collection) remove(ctx workflow.Context) error {
 		c.gone = true
 		return nil
 	})
-}
-
-// dismiss ends all jobs, and waits a moment if some may still be started.
-func (c *collection) dismiss(ctx workflow.Context) error {
-	ids := make([]string, len(c.entries))
-	for i, e := range c.entries {
-		ids[i] = c.id(e.Name)
-	}
-	missing, err := c.update(ctx, ids, UpdateDismiss, nil)
-	if err != nil {
-		return err
-	}
-	c.note()
-	c.set(slices.DeleteFunc(c.entries, func(e Registration) bool { return !missing[c.id(e.Name)] || !c.mayCome(ctx, &e) }))
-	if len(c.entries) == 0 {
-		return nil
-	}
-	return workflow.Sleep(ctx, time.Second)
 }
 
 // leave tells the subscription that the collection is gone.

@@ -2,7 +2,6 @@ package workflows_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -29,12 +28,16 @@ type hall struct {
 	absent func(name string) bool // which jobs do not exist
 	slow   time.Duration          // how long the first signal, or call of the activity that updates, takes
 	full   string                 // why the subscription has no place under another plan
+	silent func(name string) bool // which jobs do not answer
+	stuck  func(name string) bool // which jobs the server does not terminate
 
 	mu    sync.Mutex                            // guards what follows
 	told  []string                              // what arrived, such as "00:00:10 a collection true"
 	sizes []int                                 // how many workflows each call of the activity updated
 	plans []workflows.RegisterCollectionRequest // what the subscription was asked for
 	left  []string                              // what the subscription was told is gone
+	asked []string                              // which jobs were asked that do not answer, such as "00:00:10 a collection false 2s"
+	ended []string                              // which jobs were terminated
 }
 
 func newHall(t *testing.T, state job.CollectionState, names ...string) *hall {
@@ -109,9 +112,12 @@ func (h *hall) run(until time.Duration) error {
 		first.Do(func() { d = h.slow })
 		return d
 	}
-	h.env.RegisterActivityWithOptions(h.tell, activity.RegisterOptions{Name: activities.TypeUpdate})
+	h.env.RegisterActivityWithOptions(h.tell, activity.RegisterOptions{Name: activities.TypeUpdateAll})
+	h.env.RegisterActivityWithOptions(h.claimPlan, activity.RegisterOptions{Name: activities.TypeUpdate})
+	h.env.RegisterActivityWithOptions(h.terminate, activity.RegisterOptions{Name: activities.TypeTerminate})
 	if h.slow > 0 {
-		h.env.OnActivity(activities.TypeUpdate, mock.Anything, mock.Anything).AfterFn(wait).Return(h.tell).Maybe()
+		h.env.OnActivity(activities.TypeUpdateAll, mock.Anything, mock.Anything).AfterFn(wait).Return(h.tell).Maybe()
+		h.env.OnActivity(activities.TypeUpdate, mock.Anything, mock.Anything, mock.Anything, mock.Anything).AfterFn(wait).Return(h.claimPlan).Maybe()
 	}
 	h.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, "", mock.Anything, mock.Anything).AfterFn(wait).
 		Return(func(_, id, _, signal string, argument any) error { return h.signalled(id, signal, argument) }).Maybe()
@@ -146,28 +152,46 @@ func (h *hall) hear(id, what string, argument any) bool {
 }
 
 // tell stands for the activity that updates workflows.
-func (h *hall) tell(_ context.Context, in activities.UpdateInput) ([]int, error) {
+func (h *hall) tell(_ context.Context, in activities.UpdateInput) (r activities.UpdateResult, _ error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	missing := []int{}
 	for i, id := range in.Workflows {
-		if id == job.SubscriptionWorkflowID(key.Collection.Subscription) {
-			return missing, h.claimPlan(in)
-		}
-		if !h.hear(id, in.Update, in.Argument) {
-			missing = append(missing, i)
+		switch name := h.name(id); {
+		case h.silent != nil && h.silent(name) && !h.stopped && !slices.Contains(h.ended, name):
+			h.asked = append(h.asked, fmt.Sprint(clock(h.env.Now()), " ", name, " ", in.Update, " ", in.Argument, " ", in.Patience))
+			r.Failed, r.Reasons = append(r.Failed, i), append(r.Reasons, "no answer")
+		case !h.hear(id, in.Update, in.Argument):
+			r.Missing = append(r.Missing, i)
 		}
 	}
 	if !h.stopped {
 		h.sizes = append(h.sizes, len(in.Workflows))
 	}
-	return missing, nil
+	return r, nil
 }
 
-func (h *hall) claimPlan(in activities.UpdateInput) error {
-	require.Equal(h.t, workflows.UpdateRegister, in.Update)
-	var r workflows.RegisterCollectionRequest
-	require.NoError(h.t, json.Unmarshal([]byte(asJSON(h.t, in.Argument)), &r))
+// terminate stands for the activity that terminates workflows.
+func (h *hall) terminate(_ context.Context, in activities.TerminateInput) ([]int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	require.NotEmpty(h.t, in.Reason)
+	still := []int{}
+	for i, id := range in.Workflows {
+		if name := h.name(id); h.stuck != nil && h.stuck(name) {
+			still = append(still, i)
+		} else {
+			h.ended = append(h.ended, name)
+		}
+	}
+	return still, nil
+}
+
+// claimPlan stands for the activity that updates one workflow.
+func (h *hall) claimPlan(_ context.Context, id, update string, r workflows.RegisterCollectionRequest) error {
+	require.Equal(h.t, job.SubscriptionWorkflowID(key.Collection.Subscription), id)
+	require.Equal(h.t, workflows.UpdateRegister, update)
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.plans = append(h.plans, r)
 	if h.full != "" {
 		return temporal.NewNonRetryableApplicationError(h.full, workflows.ErrTypeConflict, nil)

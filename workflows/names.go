@@ -61,6 +61,7 @@ const (
 	ErrTypeStale    = "Stale"    // the job was changed since the caller read it
 	ErrTypeGone     = calls.ErrTypeGone
 	ErrTypeInvalid  = "Invalid" // this worker cannot plan the definition
+	ErrTypeSilent   = "Silent"  // it was done, but some jobs did not answer and do not know of it yet
 )
 
 // MemoText and MemoID are the members of a workflow's memo: a line that says

@@ -26,6 +26,7 @@ type Registration struct {
 	Contested  bool      `json:"contested,omitempty"` // registered again, so that only a lookup tells whether the workflow is gone
 
 	Resting    bool        `json:"resting,omitempty"`    // what the job was last told of its collection
+	Silent     bool        `json:"silent,omitempty"`     // it was told something since, and did not answer: it may know or not
 	Demands    job.Demands `json:"demands,omitzero"`     // the job's
 	Generation int         `json:"generation,omitempty"` // of the job that made these demands
 	Plan       string      `json:"plan,omitempty"`       // the collection's
@@ -61,13 +62,14 @@ type registry struct {
 	changed bool // since the loop looked last
 	timer   timer
 	removed workflow.ReceiveChannel
-	closing bool          // every name is to be looked up, however new
+	counted time.Time     // when all names were looked up last, since there was no room
 	batch   time.Duration // for so long a name that is old enough waits for later ones, to be looked up with them
 }
 
 // newRegistry heeds the signals of workflows that are gone.
 func newRegistry(ctx workflow.Context, entries []Registration, sequence int, id func(name string) string) *registry {
-	r := &registry{sequence: sequence, id: id, removed: workflow.GetSignalChannel(ctx, SignalRemoved)}
+	r := &registry{sequence: sequence, id: id, removed: workflow.GetSignalChannelWithOptions(ctx, SignalRemoved,
+		workflow.SignalChannelOptions{Description: "forget a name, whose workflow is gone"})}
 	r.set(entries)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
@@ -183,13 +185,30 @@ func (r *registry) verifyAt() time.Time {
 	return oldest.Add(verifyAfter + r.batch)
 }
 
+// recountAfter is how often all names may be looked up because there is no room.
+const recountAfter = time.Minute
+
+// mayRecount reports whether all names were not looked up lately.
+func (r *registry) mayRecount(ctx workflow.Context) bool {
+	return !workflow.Now(ctx).Before(r.counted.Add(recountAfter))
+}
+
+// recount forgets the names whose workflows were terminated, which tells nobody. It is
+// done before a name is refused because there is no room.
+func (r *registry) recount(ctx workflow.Context) error {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	r.counted = workflow.Now(ctx)
+	return r.verify(ctx, true)
+}
+
 // verify looks up the workflows whose registration is old enough that they
-// must exist by now, and forgets those that do not.
-func (r *registry) verify(ctx workflow.Context) error {
+// must exist by now, and forgets those that do not: of all names, or of those whose
+// workflow was not seen yet.
+func (r *registry) verify(ctx workflow.Context, all bool) error {
 	now := workflow.Now(ctx)
 	var asked []Registration
 	for _, e := range r.entries {
-		if old := !now.Before(e.Unverified.Add(verifyAfter)); old && (r.closing || !e.Unverified.IsZero()) {
+		if old := !now.Before(e.Unverified.Add(verifyAfter)); old && (all || !e.Unverified.IsZero()) {
 			asked = append(asked, e)
 		}
 	}
@@ -218,7 +237,7 @@ func (r *registry) lookUp(ctx workflow.Context, asked []Registration) error {
 		at := r.find(e.Name)
 		_, isMissing := slices.BinarySearch(missing, i)
 		switch {
-		case at < 0 || !r.entries[at].Unverified.Equal(e.Unverified): // gone, or created anew meanwhile
+		case at < 0 || r.entries[at].Sequence != e.Sequence || !r.entries[at].Unverified.Equal(e.Unverified): // gone, or created anew meanwhile
 		case isMissing:
 			r.forget(e.Name)
 		default:

@@ -145,6 +145,19 @@ func (r *reply) registered(t *testing.T) []workflows.RegisterResult {
 	return results
 }
 
+// noRoom requires that there was no room for one job that was to be registered, whether or
+// not all names were looked up first, and returns why.
+func (r *reply) noRoom(t *testing.T) string {
+	t.Helper()
+	if r.err != nil {
+		return r.refused(t, workflows.ErrTypeConflict)
+	}
+	results := r.registered(t)
+	require.Len(t, results, 1)
+	require.NotEmpty(t, results[0].Refused)
+	return results[0].Refused
+}
+
 // refused requires that the update was refused before it was written to the
 // history, and returns why.
 func (r *reply) refused(t *testing.T, errType string) string {

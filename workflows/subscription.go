@@ -67,7 +67,7 @@ func (s *subscription) run(ctx workflow.Context) error {
 		}
 		verify, err := s.wait(ctx, over)
 		if verify {
-			err = s.verify(ctx)
+			err = s.verify(ctx, false)
 		}
 		if temporal.IsCanceledError(err) { // as long as there are collections, they are to be found
 			ctx, _ = workflow.NewDisconnectedContext(ctx)
@@ -79,7 +79,16 @@ func (s *subscription) run(ctx workflow.Context) error {
 	}
 }
 
-func (s *subscription) mayRegister(_ workflow.Context, r RegisterCollectionRequest) error {
+// mayRegister refuses what has no room: that leaves nothing in the history.
+func (s *subscription) mayRegister(ctx workflow.Context, r RegisterCollectionRequest) error {
+	if s.mayRecount(ctx) {
+		return nil
+	}
+	return s.room(&r)
+}
+
+// room returns an error if there is no room for a collection.
+func (s *subscription) room(r *RegisterCollectionRequest) error {
 	at, have := s.find(r.Name), 0
 	for i, e := range s.entries {
 		if e.Plan == r.Plan && i != at {
@@ -100,6 +109,16 @@ func (s *subscription) mayRegister(_ workflow.Context, r RegisterCollectionReque
 
 // register returns the name as it was first written.
 func (s *subscription) register(ctx workflow.Context, r RegisterCollectionRequest) (string, error) {
+	if s.room(&r) != nil {
+		if s.mayRecount(ctx) {
+			if err := s.recount(ctx); err != nil {
+				return "", err
+			}
+		}
+		if err := s.room(&r); err != nil {
+			return "", err
+		}
+	}
 	i := s.find(r.Name)
 	switch {
 	case i < 0 && r.Claim: // it is about to be deleted

@@ -100,7 +100,7 @@ func TestRegisterACollection(t *testing.T) {
 		room := o.register(5*time.Second, standard("g/c", 2))
 		names := o.names(6 * time.Second)
 		require.NotNil(t, o.run(10*time.Second))
-		why := full.refused(t, workflows.ErrTypeConflict)
+		why := full.failed(t, workflows.ErrTypeConflict)
 		for _, part := range []string{"'S'", "2 job collections", "Standard", "Delete one"} {
 			require.Contains(t, why, part)
 		}
@@ -124,7 +124,7 @@ func TestACollectionClaimsAnotherPlan(t *testing.T) {
 		next := o.run(10 * time.Second)
 		a.ok(t)
 		again.ok(t)
-		b.refused(t, workflows.ErrTypeConflict)
+		b.failed(t, workflows.ErrTypeConflict)
 		freed.ok(t)
 		require.Equal(t, []workflows.Registration{
 			{Name: "g/a", Sequence: 1, Plan: "Free"}, {Name: "g/b", Sequence: 2, Plan: "Standard"},

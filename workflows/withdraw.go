@@ -17,9 +17,6 @@ import (
 // still exists; one that did is an attempt and ends as it ends.
 
 const (
-	// serverSkew is by how much the clocks of the server's hosts may differ.
-	serverSkew = 500 * time.Millisecond
-
 	// lookInterval is how often the server is asked again what became of an
 	// execution that it does not show any more, or not yet as cancelled.
 	lookInterval = 200 * time.Millisecond
@@ -96,8 +93,8 @@ func (j *jobLoop) settle(ctx workflow.Context) (again time.Time) {
 			j.putBack(ctx, e)
 		case !pending[i].Sent:
 			e.phase = withdrawn
-		case pending[i].Until.Add(serverSkew).After(now):
-			again = pending[i].Until.Add(serverSkew)
+		case pending[i].Until.Add(activities.ServerSkew).After(now):
+			again = pending[i].Until.Add(activities.ServerSkew)
 		default:
 			e.phase = withdrawn
 		}

@@ -17,14 +17,20 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-const pause = 10 * time.Millisecond
+// What has to be tried again is, after pause; that doubles up to mostPause where a
+// workflow goes on to fail.
+const (
+	pause     = 10 * time.Millisecond
+	mostPause = 500 * time.Millisecond
+)
 
 // Update sends an update to the open workflow of that id. It returns when the
 // update has come as far as o.WaitForStage says. The error is a
-// [serviceerror.NotFound] if no open workflow has that id.
+// [serviceerror.NotFound] if no open workflow has that id. One that ends with the context
+// says in its tree why the update was not taken, if the server said so.
 func Update(ctx context.Context, c client.Client, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	o.UpdateID = cmp.Or(o.UpdateID, uuid.NewString())
-	for {
+	for pause := pause; ; pause = min(2*pause, mostPause) {
 		handle, err := c.UpdateWorkflow(ctx, o)
 		switch _, failed := errors.AsType[*serviceerror.WorkflowNotReady](err); {
 		case failed:
@@ -35,8 +41,8 @@ func Update(ctx context.Context, c client.Client, o client.UpdateWorkflowOptions
 		default:
 			return handle, err
 		}
-		if err := Sleep(ctx, pause); err != nil {
-			return nil, err
+		if late := Sleep(ctx, pause); late != nil {
+			return nil, errors.Join(late, err)
 		}
 	}
 }

@@ -1,0 +1,43 @@
+package calls_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/internal/calls"
+)
+
+func TestEachAsksInParallelButNotAllAtOnce(t *testing.T) {
+	t.Parallel()
+	const n = 100
+	for _, tt := range []struct {
+		name  string
+		takes time.Duration
+		most  int32         // that are asked at once
+		whole time.Duration // that all takes
+	}{
+		{"those that answer soon", 100 * time.Millisecond, calls.MaxParallel, 700 * time.Millisecond},
+		{"those that do not, which make room for others", 10 * time.Second, n, 11800 * time.Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var asked [n]atomic.Bool
+				var now, most atomic.Int32
+				start := time.Now()
+				calls.Each(n, func(i int) {
+					require.False(t, asked[i].Swap(true))
+					most.Store(max(most.Load(), now.Add(1)))
+					time.Sleep(tt.takes)
+					now.Add(-1)
+				})
+				require.Equal(t, tt.most, most.Load())
+				require.Equal(t, tt.whole, time.Since(start))
+			})
+		})
+	}
+}

@@ -1,0 +1,295 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/activities"
+)
+
+// A collection tells its jobs whether it is enabled, and that it is deleted. A job that
+// cannot answer, since no worker can read its history, say, must not keep the others
+// from being told: it gets a second chance when all have been asked, and then it is
+// told again in the background, or terminated.
+
+const (
+	// patience is how long a job has to answer, and lastPatience where it did not at
+	// first: a worker that is killed keeps a task for 10 s.
+	patience     = 2 * time.Second
+	lastPatience = 12 * time.Second
+
+	// jobsPerUpdate bounds how many workflows one activity updates, and silentPerUpdate
+	// how many it has that did not answer at first.
+	jobsPerUpdate   = 200
+	silentPerUpdate = 1000
+
+	// Jobs that did not answer are told again after a pause, which doubles each time all
+	// of them were told.
+	leastPause = time.Second
+	mostPause  = 5 * time.Minute
+)
+
+// answers tell those jobs apart that did not apply what they were told, by their workflow ids.
+type answers struct {
+	missing map[string]bool   // they are not there, or about to end
+	failed  map[string]string // they did not answer, with the reason of the first ones
+}
+
+// update sends an update to jobs, in chunks, each of which has so long to answer.
+func (c *collection) update(ctx workflow.Context, ids []string, update string, argument any, chunk int, patience time.Duration) (answers, error) {
+	a := answers{missing: map[string]bool{}, failed: map[string]string{}}
+	ctx = withLookup(ctx, update)
+	for some := range slices.Chunk(ids, chunk) {
+		var r activities.UpdateResult
+		err := workflow.ExecuteActivity(ctx, activities.TypeUpdateAll, activities.UpdateInput{
+			Workflows: some, Update: update, ID: fmt.Sprintf("%s-%d", update, c.Generation), Argument: argument, Patience: patience,
+		}).Get(ctx, &r)
+		if err != nil {
+			return a, err
+		}
+		for _, i := range r.Missing {
+			a.missing[some[i]] = true
+		}
+		for n, i := range r.Failed {
+			a.failed[some[i]] = ""
+			if n < len(r.Reasons) {
+				a.failed[some[i]] = r.Reasons[n]
+			}
+		}
+	}
+	return a, nil
+}
+
+// updateTwice sends an update to jobs, and once more to those that did not answer.
+func (c *collection) updateTwice(ctx workflow.Context, ids []string, update string, argument any) (answers, error) {
+	first, err := c.update(ctx, ids, update, argument, jobsPerUpdate, patience)
+	if err != nil || len(first.failed) == 0 {
+		return first, err
+	}
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, failed := first.failed[id]; return !failed })
+	last, err := c.update(ctx, ids, update, argument, silentPerUpdate, lastPatience)
+	for _, id := range ids {
+		if last.missing[id] {
+			first.missing[id] = true
+		}
+	}
+	first.failed = last.failed
+	return first, err
+}
+
+// tell tells every job that does not know yet whether the collection is enabled.
+func (c *collection) tell(ctx workflow.Context) error { return c.inform(ctx, c.uninformed(true)) }
+
+// inform tells jobs whether the collection is enabled, and returns when all know. One
+// that is about to be started is waited for, until it is certain that it will not come any
+// more. Of those that do not answer, the error says the names.
+func (c *collection) inform(ctx workflow.Context, ids []string) error {
+	failed := map[string]string{}
+	for len(ids) > 0 && !c.deleted {
+		a, err := c.updateTwice(ctx, ids, UpdateCollection, !c.resting())
+		if err != nil {
+			return err
+		}
+		come := c.informed(ctx, ids, a)
+		for _, id := range ids {
+			if why, ok := a.failed[id]; ok {
+				failed[id] = why
+			}
+		}
+		if ids = come; len(ids) == 0 {
+			break
+		}
+		if err := workflow.Sleep(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+	return c.untold(ctx, failed)
+}
+
+// uninformed returns the ids of the jobs that do not know the collection's state, with
+// those that did not answer before or without.
+func (c *collection) uninformed(silent bool) []string {
+	var ids []string
+	for _, e := range c.entries {
+		if silent && e.Silent || !e.Silent && e.Resting != c.resting() {
+			ids = append(ids, c.id(e.Name))
+		}
+	}
+	return ids
+}
+
+// informed notes which jobs know the collection's state, and returns those of the missing
+// ones that may still be started.
+func (c *collection) informed(ctx workflow.Context, ids []string, a answers) (come []string) {
+	asked := map[string]bool{}
+	for _, id := range ids {
+		asked[id] = true
+	}
+	for i := range c.entries {
+		e := &c.entries[i]
+		id := c.id(e.Name)
+		_, failed := a.failed[id]
+		switch {
+		case !asked[id]:
+		case a.missing[id]:
+			e.Silent = false
+			if c.mayCome(ctx, e) {
+				come = append(come, id)
+			}
+		case failed:
+			e.Silent = true
+		default:
+			e.Resting, e.Silent = c.resting(), false
+		}
+	}
+	c.note()
+	return come
+}
+
+// mayCome reports whether somebody may still start the workflow that the name
+// was registered for.
+func (c *collection) mayCome(ctx workflow.Context, e *Registration) bool {
+	return workflow.Now(ctx).Before(e.Unverified.Add(StartWithin))
+}
+
+// untold has jobs told again later, and returns an error that says which these are; nil
+// for none.
+func (c *collection) untold(ctx workflow.Context, failed map[string]string) error {
+	if len(failed) == 0 {
+		return nil
+	}
+	c.again = again{timer: c.again.timer, pause: leastPause, at: workflow.Now(ctx).Add(leastPause)}
+	workflow.GetLogger(ctx).Warn("jobs did not answer; they are told again", "collection", c.Key.ARMID(), "jobs", len(failed), "state", c.Properties.State)
+	const most = 5
+	var names []string
+	for _, e := range c.entries {
+		why, ok := failed[c.id(e.Name)]
+		if !ok || len(names) == most {
+			continue
+		}
+		name := "'" + e.Name + "'"
+		if why != "" {
+			name += " (" + why + ")"
+		}
+		names = append(names, name)
+	}
+	text := strings.Join(names, ", ")
+	if more := len(failed) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return refuse(ErrTypeSilent, fmt.Sprintf("The state of the job collection '%s' is %s, but %d of its %d jobs did not answer and may not know: %s. "+
+		"They are told as soon as they answer.", c.Key.Name, c.Properties.State, len(failed), len(c.entries), text))
+}
+
+// again is when jobs are told again that did not answer.
+type again struct {
+	timer timer
+	at    time.Time     // zero for never
+	pause time.Duration // after all of them were told
+	after int           // the sequence of the last one that was told
+}
+
+// resume goes on with what the run before told.
+func (c *collection) resume(ctx workflow.Context, pause time.Duration) {
+	if len(c.silent()) > 0 {
+		c.again.pause = max(pause, leastPause)
+		c.again.at = workflow.Now(ctx).Add(c.again.pause)
+	}
+}
+
+// silent returns the registrations of the jobs that did not answer.
+func (c *collection) silent() (silent []Registration) {
+	for _, e := range c.entries {
+		if e.Silent {
+			silent = append(silent, e)
+		}
+	}
+	return silent
+}
+
+// tellAgain tells some of the jobs that did not answer. Nothing else changes the
+// properties meanwhile, so that is brief.
+func (c *collection) tellAgain(ctx workflow.Context) error {
+	silent := c.silent()
+	if len(silent) == 0 || c.deleted {
+		c.again = again{timer: c.again.timer}
+		return nil
+	}
+	some := slices.DeleteFunc(silent, func(e Registration) bool { return e.Sequence <= c.again.after })
+	some = some[:min(len(some), jobsPerUpdate)]
+	ids := make([]string, len(some))
+	for i, e := range some {
+		ids[i], c.again.after = c.id(e.Name), e.Sequence
+	}
+	pause := leastPause
+	if len(some) < jobsPerUpdate { // these were the last
+		c.again.after, c.again.pause = 0, min(2*c.again.pause, mostPause)
+		pause = c.again.pause
+	}
+	a, err := c.update(ctx, ids, UpdateCollection, !c.resting(), jobsPerUpdate, patience)
+	if err != nil {
+		return err
+	}
+	c.informed(ctx, ids, a)
+	c.again.at = workflow.Now(ctx).Add(pause)
+	return nil
+}
+
+// dismiss ends all jobs. When it returns without an error, nothing is sent by them any
+// more. Those that do not answer are terminated; one that may still be started is waited for.
+func (c *collection) dismiss(ctx workflow.Context) error {
+	for pause := time.Second; len(c.entries) > 0; {
+		ids := make([]string, len(c.entries))
+		for i, e := range c.entries {
+			ids[i] = c.id(e.Name)
+		}
+		a, err := c.updateTwice(ctx, ids, UpdateDismiss, nil)
+		if err != nil {
+			return err
+		}
+		ids = slices.DeleteFunc(ids, func(id string) bool { _, failed := a.failed[id]; return !failed })
+		still, err := c.terminate(ctx, ids)
+		if err != nil {
+			return err
+		}
+		c.note()
+		c.set(slices.DeleteFunc(c.entries, func(e Registration) bool {
+			id := c.id(e.Name)
+			_, failed := a.failed[id]
+			return !still[id] && !((failed || a.missing[id]) && c.mayCome(ctx, &e))
+		}))
+		if len(c.entries) == 0 {
+			return nil
+		}
+		if err := workflow.Sleep(ctx, pause); err != nil {
+			return err
+		}
+		if len(still) > 0 {
+			pause = min(2*pause, mostPause)
+		}
+	}
+	return nil
+}
+
+// terminate ends jobs that do not answer, and returns the set of those that are still there.
+func (c *collection) terminate(ctx workflow.Context, ids []string) (map[string]bool, error) {
+	still := map[string]bool{}
+	ctx = withLookup(ctx, "terminate jobs that do not answer")
+	for some := range slices.Chunk(ids, jobsPerUpdate) {
+		var left []int
+		err := workflow.ExecuteActivity(ctx, activities.TypeTerminate, activities.TerminateInput{
+			Workflows: some, Reason: "its job collection was deleted, and it did not answer",
+		}).Get(ctx, &left)
+		if err != nil {
+			return still, err
+		}
+		for _, i := range left {
+			still[some[i]] = true
+		}
+	}
+	return still, nil
+}

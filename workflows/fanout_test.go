@@ -1,0 +1,190 @@
+package workflows_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// only returns what reports whether a name is one of these.
+func only(names ...string) func(string) bool {
+	return func(name string) bool { return slices.Contains(names, name) }
+}
+
+func TestAJobThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	t.Run("keeps none of the others from being told, and the answer names it", func(t *testing.T) {
+		t.Parallel()
+		var names []string
+		for i := range 450 {
+			names = append(names, fmt.Sprintf("job%03d", i))
+		}
+		h := newHall(t, job.CollectionEnabled, names...)
+		h.silent = only("job000", "job001", "job002", "job003", "job004", "job300")
+		a := h.update(10*time.Second, workflows.UpdateDisable)
+		got := h.handOver(11*time.Second - time.Millisecond)
+		why := a.failed(t, workflows.ErrTypeSilent)
+		for _, part := range []string{"Disabled", "6 of its 450 jobs", "'job000' (no answer)", "'job004' (no answer) and 1 more"} {
+			require.Contains(t, why, part)
+		}
+		require.Equal(t, []int{200, 200, 50, 6}, h.sizes, "those that did not answer are asked once more, after all others")
+		require.Len(t, h.told, 444)
+		require.Equal(t, "00:00:10 job000 collection false 2s", h.asked[0])
+		require.Equal(t, "00:00:10 job000 collection false 12s", h.asked[6], "a killed worker keeps a task for 10 s")
+		require.Equal(t, job.CollectionDisabled, got.Collection.Properties.State)
+	})
+	t.Run("at first is no failure", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h.silent = func(name string) bool { return name == "a" && len(h.asked) == 0 }
+		a := h.update(10*time.Second, workflows.UpdateDisable)
+		require.ErrorIs(t, h.run(time.Minute), errStopped)
+		a.ok(t)
+		require.Equal(t, []string{"00:00:10 a collection false", "00:00:10 b collection false"}, h.heard())
+	})
+	t.Run("is told again, more and more seldom, until it does", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h.silent = func(name string) bool { return name == "a" && h.env.Now().Before(newYear.Add(time.Minute)) }
+		h.update(10*time.Second, workflows.UpdateDisable)
+		require.ErrorIs(t, h.run(time.Hour), errStopped)
+		var at []string
+		for _, asked := range h.asked[2:] {
+			require.Contains(t, asked, "a collection false 2s")
+			at = append(at, strings.Fields(asked)[0])
+		}
+		require.Equal(t, []string{"00:00:11", "00:00:13", "00:00:17", "00:00:25", "00:00:41"}, at)
+		require.Equal(t, []string{"00:00:10 b collection false", "00:01:13 a collection false"}, h.heard(), "and never again")
+	})
+	t.Run("is told at least every five minutes, across runs", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionDisabled, "a")
+		h.input.Jobs[0].Silent = true
+		h.input.Pause = 4 * time.Minute
+		h.silent = only("a")
+		next := h.handOver(30 * time.Minute)
+		var at []string
+		for _, asked := range h.asked {
+			at = append(at, strings.Fields(asked)[0])
+		}
+		require.Equal(t, []string{"00:04:00", "00:09:00", "00:14:00", "00:19:00", "00:24:00", "00:29:00"}, at)
+		require.True(t, next.Jobs[0].Silent)
+		require.Equal(t, 5*time.Minute, next.Pause)
+	})
+	t.Run("one of many, is told in its turn", func(t *testing.T) {
+		t.Parallel()
+		var names []string
+		for i := range 450 {
+			names = append(names, fmt.Sprintf("job%03d", i))
+		}
+		h := newHall(t, job.CollectionDisabled, names...)
+		for i := range h.input.Jobs {
+			h.input.Jobs[i].Silent = true
+		}
+		h.silent = func(name string) bool { return name != "job449" }
+		next := h.handOver(3500 * time.Millisecond)
+		require.Equal(t, []int{200, 200, 50}, h.sizes)
+		require.Equal(t, []string{"00:00:03 job449 collection false"}, h.heard())
+		require.False(t, next.Jobs[449].Silent)
+	})
+	t.Run("learns what holds now, although it was told something else meanwhile", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a")
+		h.silent = func(name string) bool { return h.env.Now().Before(newYear.Add(time.Minute)) }
+		h.update(10*time.Second, workflows.UpdateDisable)
+		h.update(20*time.Second, workflows.UpdateEnable) // which is what the job knew last, if it did not heed the other
+		require.ErrorIs(t, h.run(time.Hour), errStopped)
+		require.Len(t, h.told, 1)
+		require.Contains(t, h.told[0], "a collection true")
+	})
+	t.Run("is not waited for by changes that do not concern it", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionDisabled, "a")
+		h.input.Jobs[0].Silent = true
+		h.input.Pause = time.Minute
+		h.silent = only("a")
+		a := h.put(10*time.Second, job.CollectionSuspended)
+		b := h.register(11*time.Second, "b", 9)
+		require.ErrorIs(t, h.run(20*time.Second), errStopped)
+		a.ok(t)
+		b.ok(t)
+		require.Empty(t, h.asked)
+	})
+	t.Run("does not end the collection when its registration is verified", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled)
+		h.silent = only("a")
+		h.absent = func(string) bool { return h.env.Now().Before(newYear.Add(20 * time.Second)) }
+		h.register(time.Second, "a", 9)
+		h.update(2*time.Second, workflows.UpdateDisable)
+		require.ErrorIs(t, h.run(10*time.Minute), errStopped)
+		require.NotEmpty(t, h.asked)
+	})
+	t.Run("is terminated when the collection is deleted", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a", "b", "c")
+		h.silent = only("a", "c")
+		a := h.update(10*time.Second, workflows.UpdateDelete)
+		require.NoError(t, h.run(time.Minute))
+		a.ok(t)
+		require.Equal(t, []string{"00:00:10 b dismiss"}, h.heard())
+		require.Equal(t, []string{"a", "c"}, h.ended)
+		require.Equal(t, []string{"g/Reports"}, h.left)
+	})
+	t.Run("and is not terminated either is tried again", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h.silent = only("a")
+		h.stuck = func(string) bool { return h.env.Now().Before(newYear.Add(20 * time.Second)) }
+		a := h.update(10*time.Second, workflows.UpdateDelete)
+		early := h.answered(19*time.Second, a)
+		require.NoError(t, h.run(time.Minute))
+		a.ok(t)
+		require.False(t, *early)
+		require.Equal(t, []string{"a"}, h.ended)
+	})
+}
+
+func TestATerminatedJobMakesRoom(t *testing.T) {
+	t.Parallel()
+	t.Run("for the next one", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h.missing = []string{"a"}
+		r := h.register(time.Second, "c", 2)
+		names := h.names(2 * time.Second)
+		require.ErrorIs(t, h.run(10*time.Second), errStopped)
+		require.Equal(t, "c", r.registered(t)[0].Name)
+		require.Equal(t, []string{"b", "c"}, *names)
+	})
+	t.Run("within a minute", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a", "b")
+		first, second := h.register(time.Second, "c", 2), h.register(2*time.Second, "c", 2)
+		h.at(3*time.Second, func() { h.missing = []string{"a"} })
+		soon, later := h.register(60*time.Second, "c", 2), h.register(61*time.Second, "c", 2)
+		require.ErrorIs(t, h.run(2*time.Minute), errStopped)
+		first.noRoom(t)
+		second.refused(t, workflows.ErrTypeConflict)
+		soon.refused(t, workflows.ErrTypeConflict)
+		require.Equal(t, "c", later.registered(t)[0].Name)
+		require.Equal(t, [][]string{{"a", "b"}, {"a", "b"}}, h.lookups[:2])
+	})
+	t.Run("and so does a terminated collection", func(t *testing.T) {
+		t.Parallel()
+		o := newOffice(t, "g/a")
+		o.missing = []string{"g/a"}
+		r := o.register(time.Second, standard("g/b", 1))
+		names := o.names(2 * time.Second)
+		require.NotNil(t, o.run(10*time.Second))
+		r.ok(t)
+		require.Equal(t, []string{"g/b"}, *names)
+	})
+}

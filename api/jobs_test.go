@@ -132,3 +132,20 @@ func TestJobsAreListedInTheOrderOfTheScheduler(t *testing.T) {
 	require.Equal(t, `{"value":[`+dailyJSON(group, "c1", "b")+`,`+dailyJSON(group, "c1", "a")+`],"nextLink":null}`,
 		get(f, group+"/jobCollections/c1/jobs"+version).body)
 }
+
+func TestWhatCouldNotBeReadIsListedWithoutAState(t *testing.T) {
+	t.Parallel()
+	f := &fake{
+		jobs: func(_ context.Context, k job.CollectionKey, _ job.Page) ([]job.Job, string, error) {
+			return []job.Job{{Key: k.Job("a"), Unread: "it did not answer"}, daily(t, k.Job("b"))}, "", nil
+		},
+		collections: func(_ context.Context, s, group string, _ job.Page) ([]job.Collection, string, error) {
+			return []job.Collection{{Key: job.CollectionKey{Subscription: s, ResourceGroup: group, Name: "c1"}, Unread: "it did not answer"}}, "", nil
+		},
+	}
+	const properties = `"properties":{"status":{"reason":"It could not be read: it did not answer."}}}`
+	require.Equal(t, `{"value":[{"id":"`+group+`/jobCollections/c1/jobs/a","type":"Microsoft.Scheduler/jobCollections/jobs","name":"c1/a",`+properties+`,`+
+		dailyJSON(group, "c1", "b")+`],"nextLink":null}`, get(f, group+"/jobCollections/c1/jobs"+version).body)
+	require.Equal(t, `{"value":[{"id":"`+group+`/jobCollections/c1","type":"Microsoft.Scheduler/jobCollections","name":"c1",`+properties+`],"nextLink":null}`,
+		get(f, group+"/jobCollections"+version).body)
+}

@@ -81,6 +81,7 @@ func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 		"JobCollectionListResult": list[collectionResource]{},
 		"JobDefinition":           jobResource{},
 		"JobListResult":           list[jobResource]{},
+		"Unread":                  unreadResource{},
 		"JobHistoryDefinition":    historyResource{},
 		"JobHistoryListResult":    list[historyResource]{},
 		"OperationStatus":         operationResource{},
@@ -244,10 +245,10 @@ func elem(t reflect.Type) reflect.Type {
 }
 
 // properties returns the properties of a schema: of one that is one of several,
-// those of all of them.
+// those of all of them, the last ones first.
 func properties(schema *openapi3.Schema) openapi3.Schemas {
 	all := openapi3.Schemas{}
-	for _, s := range slices.Concat(schema.OneOf, schema.AllOf) {
+	for _, s := range slices.Concat(schema.OneOf, schema.AnyOf, schema.AllOf) {
 		maps.Copy(all, s.Value.Properties)
 	}
 	maps.Copy(all, schema.Properties)

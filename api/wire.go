@@ -98,6 +98,45 @@ func newJobResource(j job.Job) jobResource {
 	return r
 }
 
+// An unreadResource is an entry of a list that could not be read. It has no state, since
+// clients of the service know no other than the usual ones.
+type unreadResource struct {
+	ID         string           `json:"id"`
+	Type       string           `json:"type"`
+	Name       string           `json:"name"`
+	Properties unreadProperties `json:"properties"`
+}
+
+type unreadProperties struct {
+	Status unreadStatus `json:"status"`
+}
+
+type unreadStatus struct {
+	Reason string `json:"reason"`
+}
+
+func unread(id, kind, name, why string) unreadResource {
+	return unreadResource{id, kind, name, unreadProperties{unreadStatus{"It could not be read: " + why + "."}}}
+}
+
+// newCollectionEntry returns the entry of a list of collections.
+func newCollectionEntry(c job.Collection) any {
+	r := newCollectionResource(c)
+	if c.Unread != "" {
+		return unread(r.ID, r.Type, r.Name, c.Unread)
+	}
+	return r
+}
+
+// newJobEntry returns the entry of a list of jobs.
+func newJobEntry(j job.Job) any {
+	r := newJobResource(j)
+	if j.Unread != "" {
+		return unread(r.ID, r.Type, r.Name, j.Unread)
+	}
+	return r
+}
+
 // An operationResource is an operation as Azure Resource Manager shows it.
 type operationResource struct {
 	ID     string         `json:"id"`

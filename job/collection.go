@@ -10,6 +10,10 @@ type Collection struct {
 	Tags       Members              `json:"tags,omitzero"`
 	Properties CollectionProperties `json:"properties"`
 	Generation int                  `json:"generation,omitempty"` // counts the changes of the properties
+
+	// Unread says, in an entry of a list, why the collection could not be read. Then
+	// nothing but the key is known of it.
+	Unread string `json:"-"`
 }
 
 // CollectionProperties are the "properties" of the REST API.

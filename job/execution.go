@@ -22,6 +22,10 @@ type Job struct {
 	Status     Status     `json:"status"`
 	Generation int        `json:"generation"` // counts the changes of the definition
 	Ahead      *Ahead     `json:"ahead,omitempty"`
+
+	// Unread says, in an entry of a list, why the job could not be read. Then
+	// nothing but the key is known of it.
+	Unread string `json:"-"`
 }
 
 // Ahead are occurrences that were dispatched before their due time. A job's status does

@@ -31,8 +31,12 @@ func (p Period) Contains(t time.Time) bool {
 	return !t.IsZero() && !t.Before(p.From) && (p.Before.IsZero() || t.Before(p.Before))
 }
 
-// MatchesJob reports whether a job meets the filter.
+// MatchesJob reports whether a job meets the filter. Of one that could not be read nobody
+// knows, so it meets none.
 func (f Filter) MatchesJob(j *Job) bool {
+	if j.Unread != "" {
+		return f == Filter{}
+	}
 	var start, end time.Time
 	if s := j.Definition.StartTime; s != nil {
 		start = s.Time

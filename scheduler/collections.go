@@ -168,8 +168,15 @@ func (s *Service) Collections(ctx context.Context, subscription, resourceGroup s
 		return resourceGroup != "" && job.Fold(group) != job.Fold(resourceGroup) || len(after) > 0 && byName(path, string(after)) <= 0
 	})
 	slices.SortFunc(paths, byName)
-	found, err := collect(ctx, s, paths, p, func(path string) string { return job.CollectionWorkflowID(subscription, path) },
-		func(*job.Collection) bool { return true })
+	found, err := collect(ctx, s, p, lister[string, job.Collection]{
+		items: paths,
+		id:    func(path string) string { return job.CollectionWorkflowID(subscription, path) },
+		unread: func(path, why string) job.Collection {
+			group, name, _ := strings.Cut(path, "/")
+			return job.Collection{Key: job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: name}, Unread: why}
+		},
+		matches: func(*job.Collection) bool { return true },
+	})
 	if err != nil {
 		return nil, "", s.fail(ctx, err, nil)
 	}
@@ -178,28 +185,4 @@ func (s *Service) Collections(ctx context.Context, subscription, resourceGroup s
 		return page, "", nil
 	}
 	return page, base64.RawURLEncoding.EncodeToString([]byte(page[len(page)-1].Key.Path())), nil
-}
-
-// collect asks the workflows of that many items, in their order, as make a page
-// and one more. Workflows that are gone, and what is not wanted, are left out.
-func collect[I, T any](ctx context.Context, s *Service, items []I, p job.Page, id func(I) string, wanted func(*T) bool) ([]T, error) {
-	var found []T
-	for len(items) > 0 && len(found) <= p.Skip+p.Top {
-		n := min(max(p.Skip+p.Top+1-len(found), maxParallel), len(items))
-		ids := make([]string, n)
-		for i, item := range items[:n] {
-			ids[i] = id(item)
-		}
-		asked, err := statusesOf[T](ctx, s, ids)
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range asked {
-			if wanted(&a) {
-				found = append(found, a)
-			}
-		}
-		items = items[n:]
-	}
-	return found, nil
 }

@@ -26,7 +26,7 @@ func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 	}
 	var j job.Job
 	_, err := s.ask(ctx, s.queries.Ask, k.WorkflowID(), &j)
-	return j.At(s.now()), s.fail(ctx, err, missingJob(k))
+	return j.At(s.now()), s.failToRead(ctx, err, k)
 }
 
 // jobToChange returns a job, without secrets, that is about to be changed: its workflow
@@ -37,7 +37,7 @@ func (s *Service) jobToChange(ctx context.Context, k job.Key) (job.Job, error) {
 	if err == nil && delayed != nil {
 		err = s.begin(ctx, k.WorkflowID(), delayed)
 	}
-	return j.At(s.now()), s.fail(ctx, err, missingJob(k))
+	return j.At(s.now()), s.failToRead(ctx, err, k)
 }
 
 // PutJob creates a job, or replaces its definition. It reports whether it was
@@ -229,12 +229,6 @@ func (s *Service) claim(ctx context.Context, current job.Job, demands job.Demand
 	})
 }
 
-// DeleteJob deletes a job. When it returns without an error, no request of the
-// job will be sent any more.
-func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
-	return s.command(ctx, k, workflows.UpdateDelete)
-}
-
 // RunJob runs a job now, whatever its recurrence says.
 func (s *Service) RunJob(ctx context.Context, k job.Key) error {
 	return s.command(ctx, k, workflows.UpdateRun)
@@ -274,7 +268,12 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (jo
 		sequence[job.Fold(l.Name)] = l.Sequence
 	}
 	listed = slices.DeleteFunc(listed, func(l workflows.Listed) bool { return l.Sequence <= after })
-	found, err := collect(ctx, s, listed, p, func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() }, p.Filter.MatchesJob)
+	found, err := collect(ctx, s, p, lister[workflows.Listed, job.Job]{
+		items:   listed,
+		id:      func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() },
+		unread:  func(l workflows.Listed, why string) job.Job { return job.Job{Key: k.Job(l.Name), Unread: why} },
+		matches: p.Filter.MatchesJob,
+	})
 	if err != nil {
 		return nil, "", s.fail(ctx, err, nil)
 	}

@@ -20,7 +20,6 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
-	"golang.org/x/sync/errgroup"
 
 	"almanac/internal/calls"
 	"almanac/job"
@@ -144,37 +143,6 @@ func isUnmapped(err error) bool {
 
 // A query is [calls.Queries.Ask] or [calls.Queries.AskBeforeChange].
 type query func(ctx context.Context, workflowID, name string, result any) error
-
-// statusesOf returns what workflows say of themselves, asked in parallel. The
-// answers keep the order; workflows that are gone are left out.
-func statusesOf[T any](ctx context.Context, s *Service, ids []string) ([]T, error) {
-	answers, there := make([]T, len(ids)), make([]bool, len(ids))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxParallel)
-	for i, id := range ids {
-		group.Go(func() error {
-			err := s.status(ctx, id, &answers[i])
-			there[i] = err == nil
-			if calls.IsGone(err) {
-				return nil
-			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	present := answers[:0]
-	for i, ok := range there {
-		if ok {
-			present = append(present, answers[i])
-		}
-	}
-	return present, nil
-}
-
-// maxParallel bounds how many workflows one list asks at once.
-const maxParallel = 16
 
 // cut returns the page of a list, and whether more follows.
 func cut[T any](list []T, p job.Page) ([]T, bool) {

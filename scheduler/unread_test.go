@@ -1,0 +1,215 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+
+	"almanac/job"
+	"almanac/scheduler"
+	"almanac/workflows"
+)
+
+// A ward is a directory in which some workflows are ill.
+type ward struct {
+	*directory
+	ill        map[string]error // what a question to a workflow comes to; nil: it is not answered
+	attempt    int32            // for which time the task of an ill one is being tried
+	terminated []string
+	removed    []string // names that the collection was told are gone
+}
+
+func (w *ward) QueryWorkflowWithOptions(ctx context.Context, r *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	err, ill := w.ill[r.WorkflowID]
+	switch {
+	case !ill:
+		return w.directory.QueryWorkflowWithOptions(ctx, r)
+	case err != nil:
+		return nil, err
+	}
+	<-ctx.Done()
+	return nil, serviceerror.NewDeadlineExceeded("no worker answered")
+}
+
+func (w *ward) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return &workflowservice.DescribeWorkflowExecutionResponse{
+		WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{Execution: &common.WorkflowExecution{WorkflowId: id, RunId: "run"}, Status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING},
+		PendingWorkflowTask:   &workflow.PendingWorkflowTaskInfo{Attempt: w.attempt},
+	}, nil
+}
+
+func (w *ward) UpdateWorkflow(ctx context.Context, _ client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (w *ward) TerminateWorkflow(_ context.Context, id, run, reason string, _ ...any) error {
+	w.terminated = append(w.terminated, fmt.Sprint(id, " ", run, " ", reason))
+	return nil
+}
+
+func (w *ward) SignalWorkflow(_ context.Context, id, _, name string, argument any) error {
+	require.Equal(w.t, key.Collection.WorkflowID(), id)
+	require.Equal(w.t, workflows.SignalRemoved, name)
+	w.removed = append(w.removed, argument.(string))
+	return nil
+}
+
+func (w *ward) WorkflowService() workflowservice.WorkflowServiceClient { return wardFrontend{} }
+
+type wardFrontend struct {
+	workflowservice.WorkflowServiceClient
+}
+
+func (wardFrontend) ResetStickyTaskQueue(context.Context, *workflowservice.ResetStickyTaskQueueRequest, ...grpc.CallOption) (*workflowservice.ResetStickyTaskQueueResponse, error) {
+	return &workflowservice.ResetStickyTaskQueueResponse{}, nil
+}
+
+func (wardFrontend) GetWorkflowExecutionHistory(context.Context, *workflowservice.GetWorkflowExecutionHistoryRequest, ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
+	return &workflowservice.GetWorkflowExecutionHistoryResponse{}, nil
+}
+
+// hospital returns a ward of jobs, of which those with these numbers are ill.
+func hospital(t *testing.T, jobs int, of error, ill ...int) *ward {
+	w := &ward{directory: shelf(t, jobs), ill: map[string]error{}, attempt: 1}
+	for _, i := range ill {
+		w.ill[key.Collection.Job(fmt.Sprint("Job", i)).WorkflowID()] = of
+	}
+	w.answers[key.Collection.WorkflowID()+" "+workflows.QueryStatus] = job.Collection{Key: key.Collection}
+	return w
+}
+
+func TestAListShowsWhatCouldNotBeRead(t *testing.T) {
+	t.Parallel()
+	const jobs = 4 // Job3 is disabled
+	for _, tt := range []struct {
+		name string
+		of   error
+		want string
+		took time.Duration
+	}{
+		{"since it is silent", nil, "it did not answer in time", 14 * time.Second},
+		{"since its task fails", serviceerror.NewWorkflowNotReady("internals"), "its workflow task fails again and again; the log of the workers says why", 0},
+		{"since no worker can read its history", serviceerror.NewQueryFailed("internals"), "no worker can read its history; the log of the workers says why", 0},
+		{"since Temporal is confused", serviceerror.NewInternal("internals"), "what is stored of it could not be read; the log of the API says why", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := scheduler.New(scheduler.Options{Client: hospital(t, jobs, tt.of, 2)})
+				start := time.Now()
+				listed, next, err := s.Jobs(t.Context(), key.Collection, job.Page{Top: 2})
+				require.NoError(t, err)
+				require.Equal(t, tt.took, time.Since(start))
+				require.Equal(t, "20", next)
+				require.Equal(t, job.StateEnabled, listed[0].Definition.State)
+				require.Equal(t, job.Job{Key: key.Collection.Job("Job2"), Unread: tt.want}, listed[1])
+
+				listed, _, err = s.Jobs(t.Context(), key.Collection, job.Page{Top: 9, Filter: job.Filter{State: job.StateEnabled}})
+				require.NoError(t, err)
+				require.Len(t, listed, 2, "nobody knows whether it is enabled")
+			})
+		})
+	}
+	t.Run("although there are many", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			var all []int
+			for i := range 300 {
+				all = append(all, i+1)
+			}
+			s := scheduler.New(scheduler.Options{Client: hospital(t, 300, nil, all...)})
+			start := time.Now()
+			listed, _, err := s.Jobs(t.Context(), key.Collection, job.Page{Top: 1000})
+			require.NoError(t, err)
+			require.Len(t, listed, 300)
+			require.LessOrEqual(t, time.Since(start), 30*time.Second, "the API gives a request no longer")
+		})
+	})
+	t.Run("of collections, too", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			w := &ward{directory: office(t, "G/a", "G/b")}
+			w.ill = map[string]error{job.CollectionWorkflowID("s", "G/a"): nil}
+			found, _, err := scheduler.New(scheduler.Options{Client: w}).Collections(t.Context(), "s", "", job.Page{Top: 9})
+			require.NoError(t, err)
+			require.Equal(t, job.Collection{Key: job.CollectionKey{Subscription: "s", ResourceGroup: "G", Name: "a"}, Unread: "it did not answer in time"}, found[0])
+			require.Equal(t, "b", found[1].Key.Name)
+		})
+	})
+}
+
+func TestAJobThatCannotBeReadSaysWhy(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		of      error
+		attempt int32
+		want    string
+	}{
+		{"if nothing is known of it", nil, 1, "Temporal, or a worker of Almanac, did not answer in time."},
+		{"if its task was tried before", nil, 7, "The job 'Job1' could not be read: its workflow task has failed or timed out, and is tried for the 7. time"},
+		{"if its task fails", serviceerror.NewWorkflowNotReady("internals"), 1, "its workflow task fails again and again"},
+		{"if no worker can read its history", serviceerror.NewQueryFailed("internals"), 1, "no worker can read its history"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := hospital(t, 1, tt.of, 1)
+				w.attempt = tt.attempt
+				_, err := scheduler.New(scheduler.Options{Client: w}).Job(t.Context(), key.Collection.Job("Job1"))
+				require.Equal(t, job.KindUnavailable, job.KindOf(err))
+				require.ErrorContains(t, err, tt.want)
+				require.NotContains(t, err.Error(), "internals")
+			})
+		})
+	}
+}
+
+func TestDeletingAJobThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	one := key.Collection.Job("Job1")
+	for _, tt := range []struct {
+		name    string
+		arrange func(*ward)
+		ended   bool
+	}{
+		{"terminates it", func(*ward) {}, true},
+		{"terminates it, if it takes questions only", func(w *ward) { delete(w.ill, one.WorkflowID()) }, true},
+		{"does not, if its collection does not answer either: there may be no worker", func(w *ward) { w.ill[key.Collection.WorkflowID()] = nil }, false},
+		{"does not, if Temporal is away", func(w *ward) {
+			w.ill[one.WorkflowID()] = serviceerror.NewUnavailable("away")
+			w.ill[key.Collection.WorkflowID()] = serviceerror.NewUnavailable("away")
+		}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := hospital(t, 1, nil, 1)
+				tt.arrange(w)
+				start := time.Now()
+				err := scheduler.New(scheduler.Options{Client: w}).DeleteJob(t.Context(), one)
+				require.LessOrEqual(t, time.Since(start), 20*time.Second)
+				if !tt.ended {
+					require.Equal(t, job.KindUnavailable, job.KindOf(err))
+					require.Empty(t, w.terminated)
+					return
+				}
+				require.NoError(t, err)
+				require.Equal(t, []string{one.WorkflowID() + " run it was deleted, and did not answer"}, w.terminated)
+				require.Equal(t, []string{"Job1"}, w.removed)
+			})
+		})
+	}
+}

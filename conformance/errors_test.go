@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/services/scheduler/mgmt/2016-03-01/scheduler" //nolint:staticcheck // retired, as is the service
+	"github.com/Azure/go-autorest/autorest/date"
 	"github.com/stretchr/testify/require"
 )
 
@@ -116,20 +118,32 @@ func TestQuotasAreConflicts(t *testing.T) {
 	conflict(err)
 }
 
-func TestACompletedJobIsFinal(t *testing.T) {
+func TestACompletedJobIsRevivedByAScheduleWithAFuture(t *testing.T) {
 	t.Parallel()
 	c, ctx, target := newClient(t), t.Context(), newReceiver(t)
 	c.create(t, scheduler.Standard)
 	again := scheduler.JobDefinition{Properties: &scheduler.JobProperties{Action: get(target.URL)}}
 	c.put(t, "once", *again.Properties)
-	c.awaitState(t, "once", scheduler.JobStateCompleted)
+	read := c.awaitState(t, "once", scheduler.JobStateCompleted)
 
-	_, err := c.jobs.CreateOrUpdate(ctx, group, collection, "once", again)
-	status, _ := serviceError(t, err)
-	require.Equal(t, http.StatusConflict, status)
-	_, err = c.jobs.Patch(ctx, group, collection, "once", again)
-	status, _ = serviceError(t, err)
-	require.Equal(t, http.StatusConflict, status)
+	for _, same := range []scheduler.JobProperties{*again.Properties, read} {
+		put := c.put(t, "once", same)
+		require.Equal(t, http.StatusOK, put.StatusCode)
+		require.Equal(t, scheduler.JobState("completed"), put.Properties.State)
+	}
+	patched, err := c.jobs.Patch(ctx, group, collection, "once", again)
+	require.NoError(t, err)
+	require.Equal(t, scheduler.JobState("completed"), patched.Properties.State)
+	require.Equal(t, 1, target.count(), "it does not run again")
+	ran, err := c.jobs.Run(ctx, group, collection, "once")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, ran.StatusCode)
+
+	read.StartTime = &date.Time{Time: time.Now().Add(time.Hour)}
+	revived := c.put(t, "once", read)
+	require.Equal(t, http.StatusOK, revived.StatusCode)
+	require.Equal(t, scheduler.JobState("enabled"), revived.Properties.State)
+	require.NotNil(t, revived.Properties.Status.NextExecutionTime)
 
 	deleted, err := c.jobs.Delete(ctx, group, collection, "once")
 	require.NoError(t, err)

@@ -19,8 +19,9 @@ type Definition struct {
 	State      State       `json:"state"`
 }
 
-// A State is a job's state. Users set StateEnabled and StateDisabled; the
-// other two are final.
+// A State is a job's state. Users set StateEnabled and StateDisabled. The other two
+// are final: an enabled job has one of them once it has no occurrence left, until it is
+// given another.
 type State string
 
 // The states of a job.
@@ -31,7 +32,7 @@ const (
 	StateFaulted   State = "faulted"   // no occurrence is left and the last one failed
 )
 
-// Final reports whether a job in this state can only be read and deleted.
+// Final reports whether a job in this state has no occurrence left.
 func (s State) Final() bool { return s == StateCompleted || s == StateFaulted }
 
 // A Recurrence says when a job repeats.

@@ -76,6 +76,32 @@ func TestPlanOfAStoredDefinition(t *testing.T) {
 	require.Nil(t, job.NewTime(time.Time{}))
 }
 
+// Clients send back what they read of a final job, changed or not.
+func TestAFinalStateThatIsSentBackIsThatOfAnEnabledJob(t *testing.T) {
+	t.Parallel()
+	read := mustParse(t, stored).Redacted()
+	for _, state := range []job.State{job.StateCompleted, job.StateFaulted} {
+		read.State = state
+		for sent, want := range map[string]job.State{
+			"completed": job.StateEnabled, "Faulted": job.StateEnabled, "enabled": job.StateEnabled, "disabled": job.StateDisabled,
+		} {
+			back := read
+			back.State = job.State(sent)
+			put, err := job.ParseDefinition([]byte(compactJSON(t, back)), job.ParseOptions{Now: now, Stored: &read})
+			require.NoError(t, err, sent)
+			require.Equal(t, want, put.State, sent)
+			patched, err := job.MergeDefinition(read, []byte(`{"properties":{"state":"`+sent+`"}}`), job.ParseOptions{Now: now})
+			require.NoError(t, err, sent)
+			require.Equal(t, want, patched.State, sent)
+		}
+		patched, err := job.MergeDefinition(read, []byte(`{"properties":{"recurrence":{"count":20}}}`), job.ParseOptions{Now: now})
+		require.NoError(t, err)
+		require.Equal(t, job.StateEnabled, patched.State, "a patch that leaves the state alone")
+	}
+	_, err := job.MergeDefinition(read, []byte(`{"state":"on"}`), job.ParseOptions{Now: now})
+	require.Equal(t, `state is "on", want enabled, disabled, completed or faulted`, complaints(t, err))
+}
+
 func TestFinalStates(t *testing.T) {
 	t.Parallel()
 	require.True(t, job.StateCompleted.Final())

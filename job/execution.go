@@ -10,7 +10,7 @@ type Status struct {
 	FailureCount      int   `json:"failureCount"`                // executions that ended without success
 	FaultedCount      int   `json:"faultedCount"`                // of these, the ones whose retries were exhausted
 
-	// Reason says why no occurrence is left, where the counters do not; see [Definition.WhyOver].
+	// Reason says why no occurrence is left; see [Definition.WhyOver].
 	Reason string `json:"reason,omitempty"`
 }
 

@@ -36,8 +36,9 @@ func (o ParseOptions) withDefaults() ParseOptions {
 // definition under "properties", or that is the definition itself.
 //
 // A secret may be left out where o.Stored has the same identity and target, as
-// [Definition.KeepSecrets] fills it in later. The error is an [*Error] of KindInvalid
-// that lists every bad field.
+// [Definition.KeepSecrets] fills it in later. Where o.Stored is final, a final state, which
+// clients send back that read the job, means [StateEnabled], as none does. The error is an
+// [*Error] of KindInvalid that lists every bad field.
 func ParseDefinition(body []byte, o ParseOptions) (Definition, error) {
 	o = o.withDefaults()
 	if err := o.Limits.checkSize(body); err != nil {
@@ -116,8 +117,12 @@ func (b *binder) definition(o *object, opts ParseOptions) Definition {
 		b.fail(o.at("action"), nil, "an action")
 	}
 	d.State = StateEnabled
-	if state := o.enum("state", string(StateEnabled), string(StateDisabled)); state != "" {
-		d.State = State(state)
+	states := []string{string(StateEnabled), string(StateDisabled)}
+	if opts.Stored != nil && opts.Stored.State.Final() {
+		states = append(states, string(StateCompleted), string(StateFaulted))
+	}
+	if o.enum("state", states...) == string(StateDisabled) {
+		d.State = StateDisabled
 	}
 	o.ignore("status") // read-only: clients send back what they got
 	o.done()

@@ -5,18 +5,21 @@ import (
 	"time"
 )
 
-// WhyOver returns why a job has no occurrence left, where its counters do not
-// say so: because of its endTime, or because it was changed after its time. It
-// returns "" for a job that ran as often as it was to run. created is when the
-// job was created, started how many occurrences were started.
+// WhyOver returns why a job has no occurrence left. created is when the job was
+// created, started how many occurrences were started. It returns "" for a
+// recurrence that has no end.
 func (d *Definition) WhyOver(created time.Time, started int) string {
 	r := d.Recurrence
 	switch {
 	case r == nil && started == 0:
 		return fmt.Sprintf("The job was to run once, at %s. That had passed when the job was changed, and a change runs nothing at once.", d.anchor(created))
-	case r == nil, r.Count > 0 && started >= r.Count, r.EndTime == nil:
+	case r == nil:
+		return fmt.Sprintf("The job was to run once, at %s, which has passed.", d.anchor(created))
+	case r.Count > 0 && started >= r.Count:
+		return fmt.Sprintf("The job's count, %d, is used up.", r.Count)
+	case r.EndTime == nil:
 		return ""
-	case r.EndTime.Unix() < created.Unix():
+	case started == 0 && r.EndTime.Unix() < created.Unix():
 		return fmt.Sprintf("The job never runs: its endTime, %s, was past when it was created.", r.EndTime)
 	default:
 		return fmt.Sprintf("No occurrence is left at or before the job's endTime, %s.", r.EndTime)

@@ -16,8 +16,11 @@ func TestWhyAJobHasNoOccurrenceLeft(t *testing.T) {
 		started          int
 		want             string
 	}{
-		{"it ran once, as it was to", `{"action":` + httpAction + `}`, 1, ""},
-		{"its count is used up", `{"action":` + httpAction + `,"recurrence":{"frequency":"day","count":3,"endTime":"2026-01-09"}}`, 3, ""},
+		{"it ran once, as it was to", `{"action":` + httpAction + `}`, 1,
+			"The job was to run once, at 2026-01-10T12:00:00Z, which has passed."},
+		{"its count is used up", `{"action":` + httpAction + `,"recurrence":{"frequency":"day","count":3,"endTime":"2026-01-09"}}`, 3, "The job's count, 3, is used up."},
+		{"its end time was changed to one before its creation", `{"action":` + httpAction + `,"recurrence":{"frequency":"day","endTime":"2026-01-09"}}`, 2,
+			"No occurrence is left at or before the job's endTime, 2026-01-09T00:00:00Z."},
 		{"its end time was past when it was created", `{"action":` + httpAction + `,"recurrence":{"frequency":"day","endTime":"2026-01-09"}}`, 0,
 			"The job never runs: its endTime, 2026-01-09T00:00:00Z, was past when it was created."},
 		{"its end time came before its count was used up", `{"action":` + httpAction + `,"recurrence":{"frequency":"day","count":3,"endTime":"2026-01-11"}}`, 1,

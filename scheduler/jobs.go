@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -46,7 +45,6 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job
 	if err := k.Validate(); err != nil {
 		return job.Job{}, false, err
 	}
-	var unanswered error // of a start
 	err = s.contend(ctx, func() error {
 		current, err := s.jobToChange(ctx, k)
 		if job.KindOf(err) == job.KindNotFound {
@@ -55,9 +53,7 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job
 				return err
 			}
 			err = startInTime(ctx, func(ctx context.Context) (err error) {
-				if j, err = s.create(ctx, c, k, body); calls.IsTimeout(err) {
-					unanswered = err
-				}
+				j, err = s.create(ctx, c, k, body)
 				return err
 			})
 			created = err == nil
@@ -68,9 +64,6 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job
 		}
 		if _, err := s.Collection(ctx, k.Collection); err != nil { // it may be about to be deleted, and its jobs with it
 			return err
-		}
-		if err := changeable(&current); err != nil {
-			return cmp.Or(unanswered, err) // if it was this caller's, it has run already
 		}
 		definition, err := job.ParseDefinition(body, s.parseOptions(&current))
 		if err != nil {
@@ -113,9 +106,6 @@ func (s *Service) PatchJob(ctx context.Context, k job.Key, patch []byte) (j job.
 		if err != nil {
 			return err
 		}
-		if err := changeable(&current); err != nil {
-			return err
-		}
 		definition, err := job.MergeDefinition(current.Definition, patch, s.parseOptions(&current))
 		if err != nil {
 			return err
@@ -124,15 +114,6 @@ func (s *Service) PatchJob(ctx context.Context, k job.Key, patch []byte) (j job.
 		return err
 	})
 	return j, s.fail(ctx, err, missingJob(k))
-}
-
-// changeable refuses changes of what is final, whatever they are. The workflow
-// refuses them as well, should it become final meanwhile.
-func changeable(current *job.Job) error {
-	if state := current.Definition.State; state.Final() {
-		return job.Conflictf("The job '%s' is %s, which is final: it can only be read and deleted.", current.Key.Name, state)
-	}
-	return nil
 }
 
 func (s *Service) parseOptions(current *job.Job) job.ParseOptions {
@@ -175,13 +156,11 @@ func (s *Service) create(ctx context.Context, c job.Collection, k job.Key, body 
 }
 
 // staticDetails tells the Temporal Web UI and CLI what a job is called, and when it runs
-// first, or why it never does: until its workflow begins, nothing else says so.
+// first: until its workflow begins, nothing else says so.
 func staticDetails(j job.Job) string {
 	text := "`" + j.Key.ARMID() + "`"
 	if first := j.Status.NextExecutionTime; first != nil {
 		text += "\n\ncreated to run first at " + first.String()
-	} else if j.Status.Reason != "" {
-		text += "\n\n" + j.Status.Reason
 	}
 	return text
 }

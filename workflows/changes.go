@@ -113,9 +113,9 @@ func (c *command) apply(ctx workflow.Context) error {
 func (j *jobLoop) commands() []command {
 	return []command{
 		{UpdateRun, "run the job now", j.mayRun, j.runManually},
-		{UpdateEnable, "enable the job", j.mayChange, func(ctx workflow.Context) { j.setState(ctx, job.StateEnabled) }},
-		{UpdateDisable, "disable the job", j.mayChange, func(ctx workflow.Context) { j.setState(ctx, job.StateDisabled) }},
-		{UpdateDelete, "delete the job", j.mayDelete, j.remove},
+		{UpdateEnable, "enable the job", j.maySetState, func(ctx workflow.Context) { j.setState(ctx, job.StateEnabled) }},
+		{UpdateDisable, "disable the job", j.maySetState, func(ctx workflow.Context) { j.setState(ctx, job.StateDisabled) }},
+		{UpdateDelete, "delete the job", j.mayChange, j.remove},
 	}
 }
 
@@ -215,11 +215,12 @@ func (j *jobLoop) withSecrets(r ReplaceRequest) (job.Definition, error) {
 	return d, nil
 }
 
-func (j *jobLoop) mayChange() error {
+// maySetState refuses to enable or disable a job that has nothing left to run.
+func (j *jobLoop) maySetState() error {
 	if s := j.Definition.State; s.Final() {
-		return refuse(ErrTypeConflict, fmt.Sprintf("The job is %s, which is final: it can only be read and deleted.", s))
+		return refuse(ErrTypeConflict, fmt.Sprintf("The job is %s: no occurrence is left. Change its schedule by PUT or PATCH, or run it.", s))
 	}
-	return j.mayDelete()
+	return j.mayChange()
 }
 
 func (j *jobLoop) mayRun() error {
@@ -229,7 +230,7 @@ func (j *jobLoop) mayRun() error {
 	return j.mayChange()
 }
 
-func (j *jobLoop) mayDelete() error {
+func (j *jobLoop) mayChange() error {
 	if j.deleted {
 		return refuse(ErrTypeGone, "the job is being deleted")
 	}
@@ -250,8 +251,15 @@ func (j *jobLoop) setState(ctx workflow.Context, s job.State) {
 // replace puts a new definition in force, with a text for people unless that stays.
 // When it returns, nothing is sent by the old one any more; an attempt that was sent
 // ends as it ends.
+//
+// A final job is an enabled one without an occurrence left: a definition that has one
+// revives it, and one that has none leaves it final.
 func (j *jobLoop) replace(ctx workflow.Context, d job.Definition, text string) {
 	old, wasActive := j.Definition, j.active()
+	final := old.State.Final()
+	if final {
+		old.State = job.StateEnabled
+	}
 	// Both compare JSON. encoding/json is deterministic for types without maps;
 	// what workflowcheck finds is a cache of it, and the garbage collector.
 	same := d.Equal(&old)           //workflowcheck:ignore
@@ -267,11 +275,18 @@ func (j *jobLoop) replace(ctx workflow.Context, d job.Definition, text string) {
 	if wasActive && (!timing || d.State != job.StateEnabled) {
 		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job was changed while it waited")
 	}
-	j.Definition = d
-	if j.active() && (!timing || !wasActive) {
+	shown := j.Definition.State
+	j.Definition, j.Final = d, time.Time{}
+	switch {
+	case final && !timing: // active or not: the answer says whether it has a future
+		j.replan(ctx, false)
+	case !final && j.active() && (!timing || !wasActive):
 		j.replan(ctx, !wasActive)
 	}
-	if d.State != old.State {
+	if (final && d.State == job.StateEnabled || j.active()) && j.over() {
+		j.finish(workflow.Now(ctx))
+	}
+	if j.Definition.State != shown {
 		j.showState(ctx)
 	}
 	if text != "" {

@@ -77,6 +77,17 @@ func TestRunNow(t *testing.T) {
 		require.Equal(t, 1, end.Status.FaultedCount)
 		require.Equal(t, job.StateCompleted, end.Definition.State)
 	})
+	t.Run("does not delay the end of the job", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, `"action":{`+get+twoRetries+`},"recurrence":{`+minutely+`,"count":2}`)
+		w.fails(func(s sending) bool { return s.Execution.Repeat == 2 })
+		w.signal(50*time.Second, workflows.UpdateRun, nil) // it waits for a retry when the last occurrence ends
+		read := w.snapshot(70 * time.Second)
+		w.run(time.Hour)
+		require.Equal(t, job.StateCompleted, read.Definition.State)
+		require.Len(t, w.lines(), 5, "it goes on")
+		w.requireSound()
+	})
 	t.Run("is refused while too many are under way", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, every(`"frequency":"hour"`)+`,"state":"disabled"`)
@@ -328,7 +339,7 @@ func TestReplace(t *testing.T) {
 		a := w.replace(5*time.Minute, once+`,"startTime":"2026-01-01T00:01:00Z"`)
 		after := w.snapshot(6 * time.Minute)
 		w.run(10 * time.Minute)
-		a.ok(t)
+		require.Equal(t, job.StateCompleted, a.ok(t).Definition.State, "as the change answers")
 		require.Equal(t, []string{"00:00:00"}, w.dues())
 		require.Equal(t, job.StateCompleted, after.Definition.State)
 	})
@@ -338,7 +349,7 @@ func TestReplace(t *testing.T) {
 		a := w.replace(5*time.Minute, every(`"frequency":"hour","endTime":"2026-01-01T00:02:00Z"`))
 		after := w.snapshot(6 * time.Minute)
 		w.run(10 * time.Minute)
-		a.ok(t)
+		require.Equal(t, job.StateCompleted, a.ok(t).Definition.State, "as the change answers")
 		require.Equal(t, job.StateCompleted, after.Definition.State)
 		require.Equal(t, "No occurrence is left at or before the job's endTime, 2026-01-01T00:02:00Z.", after.Status.Reason)
 	})
@@ -437,6 +448,18 @@ func TestReplace(t *testing.T) {
 		require.Nil(t, a.ok(t).Status.NextExecutionTime)
 		require.Equal(t, []string{"00:06:00", "00:07:00"}, w.dues())
 	})
+}
+
+func TestAChangeAmidALongSweepOfMissedOccurrencesDoesNotEndTheJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, every(minutely))
+	const down = 60 * 24 * time.Hour
+	w.now = newYear.Add(down)
+	a := w.replace(down+1500*time.Microsecond, every(minutely+`,"overlapPolicy":"Skip"`))
+	w.run(down + 90*time.Second)
+	require.Equal(t, job.StateEnabled, a.ok(t).Definition.State)
+	require.Equal(t, []string{"2026-03-02 00:00:00", "2026-03-02 00:01:00"}, w.dues())
+	require.Equal(t, 60*24*60, w.missed())
 }
 
 func TestAChangeKeepsTheAttemptsThatFailedBefore(t *testing.T) {
@@ -545,38 +568,6 @@ func TestSecrets(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, string(text), "hunter")
 		require.Contains(t, string(text), `"ann"`)
-	}
-}
-
-func TestAFinalJobCanOnlyBeReadAndDeleted(t *testing.T) {
-	t.Parallel()
-	for _, state := range []job.State{job.StateCompleted, job.StateFaulted} {
-		t.Run(string(state), func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, `"action":{`+get+noRetry+`}`)
-			w.fails(func(sending) bool { return state == job.StateFaulted })
-			refused := []*answer{
-				w.replace(time.Minute, every(minutely)),
-				w.update(time.Minute, workflows.UpdateRun),
-				w.update(time.Minute, workflows.UpdateEnable),
-				w.update(time.Minute, workflows.UpdateDisable),
-			}
-			for _, signal := range []string{workflows.UpdateRun, workflows.UpdateEnable, workflows.UpdateDisable} {
-				w.signal(2*time.Minute, signal, nil)
-			}
-			w.update(3*time.Minute, workflows.UpdateCollection, false)
-			w.update(4*time.Minute, workflows.UpdateCollection, true)
-			read := w.snapshot(5 * time.Minute)
-			deleted := w.update(6*time.Minute, workflows.UpdateDelete)
-			w.run(time.Hour)
-			for _, a := range refused {
-				a.refused(t, workflows.ErrTypeConflict)
-			}
-			require.Equal(t, state, read.Definition.State)
-			require.Equal(t, 1, read.Status.ExecutionCount)
-			deleted.ok(t)
-			require.Equal(t, newYear.Add(6*time.Minute), w.env.Now().UTC())
-		})
 	}
 }
 
@@ -725,7 +716,7 @@ func TestPeopleFindAJobByItsStateAndText(t *testing.T) {
 	w.replace(90*time.Second, every(minutely+`,"interval":5,"count":3`))
 	w.replace(100*time.Second, every(minutely+`,"interval":5,"count":2`)) // which both have run
 	w.run(time.Hour)
-	require.Equal(t, []string{"disabled", "enabled", "GET http://127.0.0.1/, every 5 minutes", "GET http://127.0.0.1/, every 5 minutes", "completed"}, w.shown)
+	require.Equal(t, []string{"disabled", "enabled", "GET http://127.0.0.1/, every 5 minutes", "completed", "GET http://127.0.0.1/, every 5 minutes"}, w.shown)
 }
 
 func TestADefinitionThatTheAPIWouldNotHaveMadeIsRefused(t *testing.T) {

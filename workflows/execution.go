@@ -340,9 +340,12 @@ func (j *jobLoop) ended(ctx workflow.Context, e *execution, err error) {
 			j.FaultedCount++
 		}
 	}
-	if !e.manual {
+	switch {
+	case !e.manual:
 		j.Failed = err != nil
 		j.BusyUntil = workflow.Now(ctx)
+	case !j.Final.IsZero():
+		j.Final = workflow.Now(ctx) // it stays that much longer
 	}
 }
 

@@ -27,7 +27,7 @@ type JobInput struct {
 	Demanded  int       `json:"demanded,omitempty"`  // runs on demand
 	Owed      int       `json:"owed,omitempty"`      // runs on demand that were promised and wait for the next run of the workflow
 	Failed    bool      `json:"failed,omitempty"`    // whether the last occurrence failed
-	Final     time.Time `json:"final,omitzero"`      // when the job became completed or faulted
+	Final     time.Time `json:"final,omitzero"`      // of a job that is completed or faulted: when it became so, or was changed or run last
 	FailedRun string    `json:"failedRun,omitempty"` // the newest earlier run whose history holds a failure
 	Waiting   []Waiting `json:"waiting,omitempty"`   // executions that wait for their next attempts
 
@@ -54,7 +54,7 @@ type Waiting struct {
 	Next          time.Time `json:"next"`            // when the next one begins
 }
 
-// keepFinal is how long a job that is completed or faulted can still be read.
+// keepFinal is how long a job that is completed or faulted stays after its last execution or change.
 const keepFinal = 60 * 24 * time.Hour
 
 // A run of a job continues as new after so many executions, if the server does not suggest
@@ -146,7 +146,8 @@ func (j *jobLoop) run(ctx workflow.Context) error {
 		j.changed = false
 		info := workflow.GetInfo(ctx)
 		j.full = j.full || info.GetCurrentHistoryLength() >= drainEvents || info.GetCurrentHistorySize() >= drainBytes
-		if ctx.Err() != nil || j.expired(workflow.Now(ctx)) { // that someone cancelled the workflow itself is as good as a delete
+		expires := j.expires()
+		if ctx.Err() != nil || !expires.IsZero() && !workflow.Now(ctx).Before(expires) { // that someone cancelled the workflow itself is as good as a delete
 			_ = j.change(ctx, j.discard) // which cannot fail
 		}
 		switch {
@@ -211,7 +212,7 @@ func (j *jobLoop) decide(ctx workflow.Context) {
 			}
 		}
 	}
-	if j.active() && j.exhausted() && len(j.running) == 0 {
+	if j.active() && j.over() {
 		j.finish(now)
 		j.showState(ctx)
 	}
@@ -255,8 +256,11 @@ func (in *JobInput) active() bool {
 // exhausted reports whether no occurrence is left.
 func (in *JobInput) exhausted() bool {
 	_, ok := in.next()
-	return !ok
+	return !ok && !in.Plan.More
 }
+
+// over reports whether no occurrence is left, nor one that has not ended.
+func (j *jobLoop) over() bool { return j.exhausted() && j.overlapping() == 0 }
 
 // next returns the next undecided occurrence, be it due or not.
 func (in *JobInput) next() (time.Time, bool) {
@@ -303,7 +307,7 @@ func (j *jobLoop) draining() bool { return j.full || j.executions >= drainAfter 
 // wake returns when the loop is to look again if nothing else happens; zero for never.
 func (j *jobLoop) wake(now time.Time) time.Time {
 	if !j.Final.IsZero() {
-		return j.Final.Add(keepFinal)
+		return j.expires()
 	}
 	if j.Plan.More { // it is a long way: another workflow task takes the next step
 		return now.Add(time.Millisecond)
@@ -324,9 +328,12 @@ func (j *jobLoop) wake(now time.Time) time.Time {
 	return wake
 }
 
-// expired reports whether the job is final and was kept long enough.
-func (j *jobLoop) expired(now time.Time) bool {
-	return !j.Final.IsZero() && !now.Before(j.Final.Add(keepFinal))
+// expires returns when a final job has been kept long enough; zero while it is not final, or runs.
+func (j *jobLoop) expires() time.Time {
+	if j.Final.IsZero() || len(j.running) > 0 || j.Owed > 0 {
+		return time.Time{}
+	}
+	return j.Final.Add(keepFinal)
 }
 
 // mayContinueAsNew reports whether the run is long enough and no attempt is being made.

@@ -161,14 +161,3 @@ func TestTheLastOccurrenceDecidesWhetherAJobIsFaulted(t *testing.T) {
 		})
 	}
 }
-
-func TestAFinalJobLeavesByItselfAfter60Days(t *testing.T) {
-	t.Parallel()
-	const day = 24 * time.Hour
-	w := newWorld(t, once)
-	there := w.snapshot(60*day - time.Second)
-	w.run(90 * day)
-	require.Equal(t, job.StateCompleted, there.Definition.State)
-	require.Equal(t, newYear.Add(60*day), w.env.Now().UTC())
-	require.Equal(t, 1, w.removed, "the collection is told")
-}

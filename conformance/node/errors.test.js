@@ -61,15 +61,23 @@ test('quotas are conflicts', async (t) => {
   await assert.rejects(client.jobCollections.createOrUpdate(group, 'another', { properties: { sku: { name: 'Free' } } }), conflict);
 });
 
-test('a completed job is final', async (t) => {
+test('a completed job is revived by a schedule with a future', async (t) => {
   const client = newClient(t);
   const receiver = await newReceiver(t);
   await create(client, 'Standard');
   const job = { properties: { action: get(receiver.url) } };
   await client.jobs.createOrUpdate(group, collection, 'once', job);
   await inState(client, 'once', 'completed');
-  await assert.rejects(client.jobs.createOrUpdate(group, collection, 'once', job), { statusCode: 409, code: 'ConflictError' });
-  await assert.rejects(client.jobs.patch(group, collection, 'once', job), { statusCode: 409, code: 'ConflictError' });
+  assert.equal((await client.jobs.createOrUpdate(group, collection, 'once', job)).properties.state, 'completed');
+  assert.equal((await client.jobs.patch(group, collection, 'once', job)).properties.state, 'completed');
+  assert.equal(receiver.requests.length, 1, 'it does not run again');
+  await client.jobs.run(group, collection, 'once');
+  const read = await client.jobs.get(group, collection, 'once');
+  assert.equal(read.properties.state, 'completed');
+  read.properties.startTime = new Date(Date.now() + 3600_000);
+  const revived = await client.jobs.createOrUpdate(group, collection, 'once', read);
+  assert.equal(revived.properties.state, 'enabled');
+  assert.ok(revived.properties.status.nextExecutionTime instanceof Date);
   await client.jobs.deleteMethod(group, collection, 'once');
   const again = await client.jobs.createOrUpdateWithHttpOperationResponse(group, collection, 'once', job);
   assert.equal(again.response.statusCode, 201);

@@ -53,6 +53,7 @@ func TestHistoriesReplay(t *testing.T) {
 		"job-ahead":           jobAhead,
 		"job-hold":            jobHold,
 		"job-delayed":         jobDelayed,
+		"job-revived":         jobRevived,
 		"collection":          collectionLife,
 		"collection-plans":    collectionPlans,
 		"subscription":        subscriptionLife,
@@ -171,6 +172,26 @@ func jobDelayed(t *testing.T, _ *stack, jobs string) string {
 	ok(t, http.MethodPost, jobs+"/j/run", "")
 	status(t, jobs+"/j", "properties.status.executionCount", float64(1))
 	ok(t, http.MethodDelete, jobs+"/j", "")
+	return key(jobs, "j").WorkflowID()
+}
+
+// jobRevived is run, and left as it is by a change, while it is final; and lives on by another one.
+func jobRevived(t *testing.T, _ *stack, jobs string) string {
+	target := newSink(t, fails)
+	j := jobs + "/j"
+	created(t, j, failing(target.URL, ""))
+	status(t, j, "properties.state", "faulted")
+	ok(t, http.MethodPost, j+"/run", "")
+	target.await(t, "/alarm", 2, 20*time.Second)
+	ok(t, http.MethodPatch, j, `{"properties":{"action":{"request":{"uri":"`+target.URL+`/mended"}}}}`)
+	ok(t, http.MethodPatch, j, `{"properties":{"state":"disabled"`+later+`}}`)
+	ok(t, http.MethodPatch, j, `{"properties":{"state":"enabled"}}`)
+	startSoon(t, j)
+	status(t, j, "properties.state", "completed")
+	target.await(t, "/mended", 1, 10*time.Second)
+	ok(t, http.MethodPost, j+"/run", "")
+	target.await(t, "/mended", 2, 10*time.Second)
+	ok(t, http.MethodDelete, j, "")
 	return key(jobs, "j").WorkflowID()
 }
 

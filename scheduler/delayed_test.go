@@ -125,7 +125,7 @@ func (a *asleep) QueryWorkflowWithOptions(ctx context.Context, r *client.QueryWo
 func (a *asleep) WorkflowService() workflowservice.WorkflowServiceClient { return asleepFrontend{a: a} }
 
 type asleepFrontend struct {
-	workflowservice.WorkflowServiceClient
+	unhurried
 	a *asleep
 }
 

@@ -57,7 +57,7 @@ func recorded(t *testing.T, scenario string) *archive {
 func (a *archive) WorkflowService() workflowservice.WorkflowServiceClient { return &frontend{a: a} }
 
 type frontend struct {
-	workflowservice.WorkflowServiceClient
+	unhurried
 	a *archive
 }
 

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"google.golang.org/grpc"
 
 	"almanac/job"
 	"almanac/scheduler"
@@ -33,6 +34,18 @@ type directory struct {
 	mu          sync.Mutex
 	asked       int   // guarded by mu
 	transitions int64 // of every workflow
+}
+
+func (d *directory) WorkflowService() workflowservice.WorkflowServiceClient { return unhurried{} }
+
+// On a slow machine queries are put again, and the server is asked to take the
+// workflow from the worker that has it in its cache. An unhurried server does not mind.
+type unhurried struct {
+	workflowservice.WorkflowServiceClient
+}
+
+func (unhurried) ResetStickyTaskQueue(context.Context, *workflowservice.ResetStickyTaskQueueRequest, ...grpc.CallOption) (*workflowservice.ResetStickyTaskQueueResponse, error) {
+	return &workflowservice.ResetStickyTaskQueueResponse{}, nil
 }
 
 func (d *directory) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {

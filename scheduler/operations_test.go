@@ -29,7 +29,7 @@ type polled struct {
 func (p polled) WorkflowService() workflowservice.WorkflowServiceClient { return polledFrontend{p: p} }
 
 type polledFrontend struct {
-	workflowservice.WorkflowServiceClient
+	unhurried
 	p polled
 }
 

@@ -290,7 +290,8 @@ func newEnvironment() *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(silent)
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute) // of standstill
+	env.SetTestTimeout(time.Minute)                                             // of standstill
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // by the SDK, one second: machines are busy
 	return env
 }
 

@@ -47,7 +47,7 @@ func (c *condemned) DescribeWorkflowExecution(_ context.Context, _, run string) 
 	}, nil
 }
 
-func (c *condemned) TerminateWorkflow(_ context.Context, _, run, reason string, _ ...any) error {
+func (c *condemned) TerminateWorkflow(ctx context.Context, _, run, reason string, _ ...any) error {
 	switch {
 	case c.err != nil:
 		return c.err
@@ -56,7 +56,7 @@ func (c *condemned) TerminateWorkflow(_ context.Context, _, run, reason string, 
 		c.status = enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
 		return serviceerror.NewNotFound("workflow execution already completed")
 	default:
-		return c.successor.TerminateWorkflow(context.Background(), "", run, reason)
+		return c.successor.TerminateWorkflow(ctx, "", run, reason)
 	}
 	c.reasons = append(c.reasons, reason)
 	c.status = enums.WORKFLOW_EXECUTION_STATUS_TERMINATED

@@ -260,7 +260,8 @@ func (c *collection) dismiss(ctx workflow.Context) error {
 		c.set(slices.DeleteFunc(c.entries, func(e Registration) bool {
 			id := c.id(e.Name)
 			_, failed := a.failed[id]
-			return !still[id] && !((failed || a.missing[id]) && c.mayCome(ctx, &e))
+			comes := (failed || a.missing[id]) && c.mayCome(ctx, &e)
+			return !still[id] && !comes
 		}))
 		if len(c.entries) == 0 {
 			return nil

@@ -97,10 +97,11 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 	t.Run("learns what holds now, although it was told something else meanwhile", func(t *testing.T) {
 		t.Parallel()
 		h := newHall(t, job.CollectionEnabled, "a")
-		h.silent = func(name string) bool { return h.env.Now().Before(newYear.Add(time.Minute)) }
+		h.silent = func(string) bool { return h.env.Now().Before(newYear.Add(time.Minute)) }
 		h.update(10*time.Second, workflows.UpdateDisable)
-		h.update(20*time.Second, workflows.UpdateEnable) // which is what the job knew last, if it did not heed the other
+		a := h.update(20*time.Second, workflows.UpdateEnable) // which is what the job knew last, if it did not heed the other
 		require.ErrorIs(t, h.run(time.Hour), errStopped)
+		a.failed(t, workflows.ErrTypeSilent)
 		require.Len(t, h.told, 1)
 		require.Contains(t, h.told[0], "a collection true")
 	})
@@ -120,8 +121,8 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 	t.Run("does not end the collection when its registration is verified", func(t *testing.T) {
 		t.Parallel()
 		h := newHall(t, job.CollectionEnabled)
-		h.silent = only("a")
 		h.absent = func(string) bool { return h.env.Now().Before(newYear.Add(20 * time.Second)) }
+		h.silent = func(name string) bool { return !h.absent(name) }
 		h.register(time.Second, "a", 9)
 		h.update(2*time.Second, workflows.UpdateDisable)
 		require.ErrorIs(t, h.run(10*time.Minute), errStopped)

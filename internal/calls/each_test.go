@@ -26,15 +26,18 @@ func TestEachAsksInParallelButNotAllAtOnce(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var asked [n]atomic.Bool
+				var asked [n]atomic.Int32
 				var now, most atomic.Int32
 				start := time.Now()
 				calls.Each(n, func(i int) {
-					require.False(t, asked[i].Swap(true))
+					asked[i].Add(1)
 					most.Store(max(most.Load(), now.Add(1)))
 					time.Sleep(tt.takes)
 					now.Add(-1)
 				})
+				for i := range asked {
+					require.EqualValues(t, 1, asked[i].Load())
+				}
 				require.Equal(t, tt.most, most.Load())
 				require.Equal(t, tt.whole, time.Since(start))
 			})

@@ -165,3 +165,22 @@ func TestATerminatedJobCountsForNoQuota(t *testing.T) {
 	created(t, url+"/jobs/b", get("http://127.0.0.1:1/", later))
 	require.Equal(t, http.StatusConflict, call(t, http.MethodPut, url+"/jobs/c", get("http://127.0.0.1:1/", later)).code)
 }
+
+// That is what the wait for leases after a termination relies on.
+func TestATerminatedJobStillShowsWhatItWasSending(t *testing.T) {
+	t.Parallel()
+	done := make(chan struct{})
+	s, target := use(t), newSink(t, func(http.ResponseWriter, *http.Request) { <-done })
+	t.Cleanup(func() { close(done) })
+	jobs := s.collection(t) + "/jobs"
+	created(t, jobs+"/j", get(target.URL+"/", ""))
+	target.await(t, "/", 1, 30*time.Second)
+	id := key(jobs, "j").WorkflowID()
+	require.NoError(t, s.temporal.TerminateWorkflow(t.Context(), id, "", "by hand"))
+	found, err := s.temporal.DescribeWorkflowExecution(t.Context(), id, "")
+	require.NoError(t, err)
+	require.Len(t, found.GetPendingActivities(), 1)
+	require.Equal(t, activities.TypeAction, found.GetPendingActivities()[0].GetActivityType().GetName())
+	require.NotNil(t, found.GetPendingActivities()[0].GetHeartbeatDetails())
+	require.NotNil(t, found.GetWorkflowExecutionInfo().GetCloseTime())
+}

@@ -162,7 +162,9 @@ func TestATerminatedJobCountsForNoQuota(t *testing.T) {
 	require.Equal(t, http.StatusOK, call(t, http.MethodPatch, url, `{"properties":{"quota":{"maxJobCount":1}}}`).code)
 	created(t, url+"/jobs/a", get("http://127.0.0.1:1/", later))
 	require.NoError(t, s.temporal.TerminateWorkflow(t.Context(), key(url+"/jobs", "a").WorkflowID(), "", "by hand"))
-	created(t, url+"/jobs/b", get("http://127.0.0.1:1/", later))
+	eventually(t, 2*time.Minute, "room for another job, once it is certain that a start does not come any more", func() bool {
+		return call(t, http.MethodPut, url+"/jobs/b", get("http://127.0.0.1:1/", later)).code == http.StatusCreated
+	})
 	require.Equal(t, http.StatusConflict, call(t, http.MethodPut, url+"/jobs/c", get("http://127.0.0.1:1/", later)).code)
 }
 

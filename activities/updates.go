@@ -17,10 +17,14 @@ import (
 )
 
 // UpdateWorkflow sends an update to one workflow and waits until that has applied it.
-// The error is the workflow's refusal, as the workflow put it, or says that it did not
-// answer.
+// The error is the workflow's refusal, as the workflow put it, is of the type
+// [calls.ErrTypeGone] if there is none, or says that it did not answer.
 func (l *Lookups) UpdateWorkflow(ctx context.Context, id, update string, argument any) error {
-	return asRefusal(send(ctx, client.UpdateWorkflowOptions{WorkflowID: id, UpdateName: update, Args: []any{argument}}))
+	err := send(ctx, client.UpdateWorkflowOptions{WorkflowID: id, UpdateName: update, Args: []any{argument}})
+	if calls.IsGone(err) {
+		return temporal.NewNonRetryableApplicationError("there is no open workflow of that id", calls.ErrTypeGone, err)
+	}
+	return asRefusal(err)
 }
 
 // asRefusal marks a workflow's refusal of an update as nothing to be alarmed
@@ -69,7 +73,7 @@ const (
 
 // UpdateWorkflows sends an update to workflows and waits until all of them have
 // applied it, or their time is over. One that does not answer keeps none of the others
-// from being asked; when it answers later, the update is applied.
+// from being asked; the update may still be applied later.
 func (l *Lookups) UpdateWorkflows(ctx context.Context, in UpdateInput) (UpdateResult, error) {
 	o := client.UpdateWorkflowOptions{UpdateName: in.Update, UpdateID: in.ID}
 	if in.Argument != nil {

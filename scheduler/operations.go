@@ -36,11 +36,11 @@ func (s *Service) operate(ctx context.Context, k job.CollectionKey, name string)
 		WorkflowID: k.WorkflowID(), UpdateID: uuid.NewString(), UpdateName: name, WaitForStage: client.WorkflowUpdateStageAccepted,
 	}
 	var handle client.WorkflowUpdateHandle
-	err := calls.Patiently(accept, func(ctx context.Context) (err error) {
+	err := calls.Patiently(accept, once(name, func(ctx context.Context) (err error) {
 		handle, err = calls.Update(ctx, s.client, o)
 		return err
-	})
-	if err != nil {
+	}))
+	if err != nil || handle == nil {
 		return nil, s.fail(ctx, err, missing)
 	}
 	wait, cancel := context.WithTimeout(ctx, operationPatience)
@@ -98,5 +98,19 @@ func (s *Service) update(ctx context.Context, timeout time.Duration, id, name st
 	if name == workflows.UpdateRun {
 		return do(ctx)
 	}
-	return calls.Patiently(ctx, do)
+	return calls.Patiently(ctx, once(name, do))
+}
+
+// once returns what does an update, and does it again. To delete what is gone by then
+// succeeds: the answer to the first try was lost.
+func once(name string, do func(context.Context) error) func(context.Context) error {
+	tried := false
+	return func(ctx context.Context) error {
+		err := do(ctx)
+		if tried && name == workflows.UpdateDelete && calls.IsGone(err) {
+			return nil
+		}
+		tried = true
+		return err
+	}
 }

@@ -204,7 +204,7 @@ func (s *Service) fail(ctx context.Context, err error, missing *job.Error) error
 		s.log.WarnContext(ctx, "temporal did not answer", slog.Any("error", err))
 		return &job.Error{
 			Kind: job.KindUnavailable, Code: "ServiceUnavailable", Err: err,
-			Message: "Temporal, or a worker of Almanac, did not answer in time. It is not certain whether anything was changed: look, and try again.",
+			Message: "Temporal, or a worker of Almanac, did not answer in time. A change may or may not have been applied: check before you try again.",
 		}
 	}
 	return &job.Error{Kind: job.KindInternal, Code: "InternalServerError", Message: "internal error", Err: err}
@@ -216,5 +216,6 @@ func isUnavailable(err error) bool {
 	_, cancelled := errors.AsType[*serviceerror.Canceled](err)
 	_, namespace := errors.AsType[*serviceerror.NamespaceNotFound](err) // not there yet, or not any more
 	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)   // its task fails, and is tried again
-	return unavailable || exhausted || cancelled || namespace || notReady || calls.IsTimeout(err) || errors.Is(err, context.Canceled)
+	ended := calls.IsRefused(err, "AcceptedUpdateCompletedWorkflow")    // by the server: the workflow ended meanwhile
+	return ended || unavailable || exhausted || cancelled || namespace || notReady || calls.IsTimeout(err) || errors.Is(err, context.Canceled)
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func (s *Service) failToRead(ctx context.Context, err error, k job.Key) error {
 		if attempt < 2 {
 			return shown // it may be that nothing answers
 		}
-		why = fmt.Sprintf("its workflow task has failed or timed out, and is tried for the %d. time; the log of the workers says why", attempt)
+		why = fmt.Sprintf("its workflow task has failed or timed out, and is at attempt %d; the log of the workers says why", attempt)
 	}
 	s.log.WarnContext(ctx, "a job could not be read", slog.String("job", k.ARMID()), slog.Any("error", err))
 	return &job.Error{
@@ -78,7 +79,12 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
 	patient, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	err := s.command(patient, k, workflows.UpdateDelete)
-	if kind := job.KindOf(err); err == nil || kind != job.KindUnavailable && kind != job.KindInternal || ctx.Err() != nil {
+	switch kind := job.KindOf(err); {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case kind == job.KindNotFound: // it may have been terminated a moment ago
+		return cmp.Or(s.fail(ctx, activities.AwaitTerminated(ctx, s.client, s.converter, k.WorkflowID()), nil), err)
+	case kind != job.KindUnavailable && kind != job.KindInternal:
 		return err
 	}
 	if !s.answers(ctx, k.Collection) { // so it may be no fault of the job
@@ -86,14 +92,15 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
 	}
 	s.log.WarnContext(ctx, "a job that is deleted did not answer, and is terminated", slog.String("job", k.ARMID()), slog.Any("error", err))
 	err = activities.Terminate(ctx, s.client, s.converter, k.WorkflowID(), "it was deleted, and did not answer")
-	if err != nil {
+	if !calls.IsTimeout(err) && err != nil {
 		return s.fail(ctx, err, missingJob(k))
 	}
-	err = s.client.SignalWorkflow(ctx, k.Collection.WorkflowID(), "", workflows.SignalRemoved, k.Name)
-	if err != nil { // it looks for itself when it is full
-		s.log.WarnContext(ctx, "the job collection was not told that a job is gone", slog.String("job", k.ARMID()), slog.Any("error", err))
+	tell, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectionTimeout) // although it may not be certain yet that nothing is sent
+	defer cancel()
+	if failed := s.client.SignalWorkflow(tell, k.Collection.WorkflowID(), "", workflows.SignalRemoved, k.Name); failed != nil { // it looks for itself when it is full
+		s.log.WarnContext(ctx, "the job collection was not told that a job is gone", slog.String("job", k.ARMID()), slog.Any("error", failed))
 	}
-	return nil
+	return s.fail(ctx, err, missingJob(k))
 }
 
 // answers reports whether a collection is there and answers, which takes a worker.

@@ -296,13 +296,25 @@ func (c *collection) replace(to job.Collection) {
 func (c *collection) claimPlan(ctx workflow.Context, r PutRequest) error {
 	c.pending = r.Rules
 	defer func() { c.pending = nil }()
-	err := workflow.ExecuteActivity(withLookup(ctx, UpdateRegister), activities.TypeUpdate, job.SubscriptionWorkflowID(c.Key.Subscription), UpdateRegister,
+	limited := workflow.WithScheduleToCloseTimeout(withLookup(ctx, UpdateRegister), claimTimeout)
+	err := workflow.ExecuteActivity(limited, activities.TypeUpdate, job.SubscriptionWorkflowID(c.Key.Subscription), UpdateRegister,
 		RegisterCollectionRequest{Name: c.Key.Path(), Plan: r.Rules.Plan, Limit: r.Rules.Collections, Claim: true}).Get(ctx, nil)
-	if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+	refused, isRefusal := errors.AsType[*temporal.ApplicationError](err)
+	isRefusal = isRefusal && refused.NonRetryable()
+	switch {
+	case isRefusal && refused.Type() == ErrTypeGone: // so none of its collections counts
+		return nil
+	case isRefusal:
 		return refuse(refused.Type(), refused.Message()) // without the activity's part in it
+	case err != nil && !temporal.IsCanceledError(err):
+		return refuse(ErrTypeConflict, fmt.Sprintf("The subscription did not answer within %s, so nobody knows whether it has room for another job collection of plan %s. "+
+			"Nothing was changed; try again.", claimTimeout, r.Rules.Plan))
 	}
 	return err
 }
+
+// claimTimeout is how long the subscription may take to answer: all other changes wait.
+const claimTimeout = 20 * time.Second
 
 // setState enables or disables the collection. The error may be that some jobs did
 // not answer.

@@ -115,7 +115,8 @@ func (c *collection) inform(ctx workflow.Context, ids []string) error {
 func (c *collection) uninformed(silent bool) []string {
 	var ids []string
 	for _, e := range c.entries {
-		if silent && e.Silent || !e.Silent && e.Resting != c.resting() {
+		outdated := e.Resting != c.resting() || e.Contested // which may be a job that was created anew
+		if silent && e.Silent || !e.Silent && outdated {
 			ids = append(ids, c.id(e.Name))
 		}
 	}
@@ -182,7 +183,7 @@ func (c *collection) untold(ctx workflow.Context, failed map[string]string) erro
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return refuse(ErrTypeSilent, fmt.Sprintf("The state of the job collection '%s' is %s, but %d of its %d jobs did not answer and may not know: %s. "+
-		"They are told as soon as they answer.", c.Key.Name, c.Properties.State, len(failed), len(c.entries), text))
+		"They are told again, every five minutes at least, until they answer.", c.Key.Name, c.Properties.State, len(failed), len(c.entries), text))
 }
 
 // again is when jobs are told again that did not answer.
@@ -251,7 +252,9 @@ func (c *collection) dismiss(ctx workflow.Context) error {
 		if err != nil {
 			return err
 		}
-		ids = slices.DeleteFunc(ids, func(id string) bool { _, failed := a.failed[id]; return !failed })
+		// Those that are missing may have been terminated, a moment ago: then what they may
+		// still send is waited for.
+		ids = slices.DeleteFunc(ids, func(id string) bool { _, failed := a.failed[id]; return !failed && !a.missing[id] })
 		still, err := c.terminate(ctx, ids)
 		if err != nil {
 			return err
@@ -276,7 +279,8 @@ func (c *collection) dismiss(ctx workflow.Context) error {
 	return nil
 }
 
-// terminate ends jobs that do not answer, and returns the set of those that are still there.
+// terminate ends jobs that are still there, and returns the set of those of which it is not
+// certain that they send nothing any more.
 func (c *collection) terminate(ctx workflow.Context, ids []string) (map[string]bool, error) {
 	still := map[string]bool{}
 	ctx = withLookup(ctx, "terminate jobs that do not answer")

@@ -153,6 +153,31 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 	})
 }
 
+func TestAJobThatWasTerminatedMaySendForAMoment(t *testing.T) {
+	t.Parallel()
+	h := newHall(t, job.CollectionEnabled, "a", "b")
+	h.silent = only("a")
+	certain := func() bool { return !h.env.Now().Before(newYear.Add(40 * time.Second)) }
+	h.stuck = func(string) bool { return !certain() }
+	terminated := func() bool { return !h.env.Now().Before(newYear.Add(12 * time.Second)) }
+	h.absent = func(name string) bool { return name == "a" && terminated() }
+	a := h.update(10*time.Second, workflows.UpdateDelete)
+	early := h.answered(39*time.Second, a)
+	require.NoError(t, h.run(2*time.Minute))
+	a.ok(t)
+	require.False(t, *early, "the collection's DELETE is answered before it is certain")
+}
+
+func TestAJobThatTakesThePlaceOfATerminatedOneIsToldToo(t *testing.T) {
+	t.Parallel()
+	h := newHall(t, job.CollectionSuspended, "a")
+	h.input.Jobs[0].Resting = false // it was terminated before the collection was disabled
+	h.register(10*time.Second, "a", 9)
+	h.update(11*time.Second, workflows.UpdateEnable)
+	require.ErrorIs(t, h.run(30*time.Second), errStopped)
+	require.Contains(t, h.heard(), "00:00:11 a collection true")
+}
+
 func TestATerminatedJobMakesRoom(t *testing.T) {
 	t.Parallel()
 	t.Run("for the next one", func(t *testing.T) {

@@ -27,6 +27,7 @@ type hall struct {
 	input  workflows.CollectionInput
 	absent func(name string) bool // which jobs do not exist
 	slow   time.Duration          // how long the first signal, or call of the activity that updates, takes
+	nobody error                  // what asking the subscription for a place comes to, if it cannot be asked
 	full   string                 // why the subscription has no place under another plan
 	silent func(name string) bool // which jobs do not answer
 	stuck  func(name string) bool // which jobs the server does not terminate
@@ -193,6 +194,9 @@ func (h *hall) claimPlan(_ context.Context, id, update string, r workflows.Regis
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.plans = append(h.plans, r)
+	if h.nobody != nil {
+		return h.nobody
+	}
 	if h.full != "" {
 		return temporal.NewNonRetryableApplicationError(h.full, workflows.ErrTypeConflict, nil)
 	}

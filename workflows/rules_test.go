@@ -1,10 +1,12 @@
 package workflows_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
 
 	"almanac/job"
 	"almanac/workflows"
@@ -173,6 +175,24 @@ func TestAChangeOfThePlan(t *testing.T) {
 		require.Equal(t, h.full+" (type: Conflict, retryable: false)", r.failed(t, workflows.ErrTypeConflict), "without the activity's part in it")
 		require.Equal(t, h.input.Collection, got.Collection)
 		by.ok(t)
+	})
+	t.Run("is made if there is no subscription, for nothing counts then", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a")
+		h.nobody = temporal.NewNonRetryableApplicationError("there is none", workflows.ErrTypeGone, nil)
+		r := h.change(10*time.Second, hourly, 0)
+		require.ErrorIs(t, h.run(time.Minute), errStopped)
+		require.Equal(t, "Free", r.ok(t).(job.Collection).Properties.SKU.Name)
+	})
+	t.Run("does not hold up the collection for long if the subscription does not answer", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a")
+		h.nobody = errors.New("no answer")
+		r := h.change(10*time.Second, hourly, 0)
+		next := h.update(11*time.Second, workflows.UpdateDisable)
+		require.ErrorIs(t, h.run(time.Minute), errStopped)
+		require.Contains(t, r.failed(t, workflows.ErrTypeConflict), "Nothing was changed; try again.")
+		next.ok(t)
 	})
 	t.Run("lets no job in meanwhile that the new plan forbids", func(t *testing.T) {
 		t.Parallel()

@@ -235,7 +235,9 @@ func (w *world) runOnce(end time.Time) error {
 	w.env = newEnvironment()
 	w.env.SetStartTime(w.now)
 	w.env.SetDataConverter(&w.recorded)
-	w.env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&workersInterceptor{w: w}}})
+	w.env.SetWorkerOptions(worker.Options{
+		DeadlockDetectionTimeout: deadlock, Interceptors: []interceptor.WorkerInterceptor{&workersInterceptor{w: w}},
+	})
 	w.env.RegisterWorkflowWithOptions(workflows.Job, workflow.RegisterOptions{Name: workflows.TypeJob})
 	w.mockServer()
 	for _, e := range w.events {
@@ -285,13 +287,17 @@ func (w *world) schedule(at time.Time, do func()) {
 // silent is a logger that keeps silent.
 var silent = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 
+// deadlock is when a workflow that does not yield is stuck. By default it is one second,
+// which a busy machine may take for anything.
+const deadlock = time.Minute
+
 // newEnvironment returns a silent test environment.
 func newEnvironment() *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(silent)
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute)                                             // of standstill
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // by the SDK, one second: machines are busy
+	env.SetTestTimeout(time.Minute) // of standstill
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: deadlock})
 	return env
 }
 

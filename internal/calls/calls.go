@@ -32,24 +32,29 @@ func Update(ctx context.Context, c client.Client, o client.UpdateWorkflowOptions
 	o.UpdateID = cmp.Or(o.UpdateID, uuid.NewString())
 	for pause := pause; ; pause = min(2*pause, mostPause) {
 		handle, err := c.UpdateWorkflow(ctx, o)
-		switch _, failed := errors.AsType[*serviceerror.WorkflowNotReady](err); {
-		case failed:
-			// The server refused what the workflow was about to do since
-			// something else happened meanwhile, and the update with it.
-		case IsNotFound(err) && isOpen(ctx, c, o.WorkflowID):
-			// The run that was found first ended before it took the update.
-		default:
+		if IsNotFound(err) { // it may be that only the run that was found first ended before it took the update
+			open, unknown := isOpen(ctx, c, o.WorkflowID)
+			if !open {
+				return nil, cmp.Or(unknown, err)
+			}
+			err = nil // which would say that there is none
+		} else if _, failed := errors.AsType[*serviceerror.WorkflowNotReady](err); !failed {
 			return handle, err
-		}
+		} // otherwise the server refused what the workflow was about to do since something else happened meanwhile, and the update with it
 		if late := Sleep(ctx, pause); late != nil {
 			return nil, errors.Join(late, err)
 		}
 	}
 }
 
-func isOpen(ctx context.Context, c client.Client, workflowID string) bool {
+// isOpen reports whether there is an open workflow of that id. Without an answer, that is
+// not known.
+func isOpen(ctx context.Context, c client.Client, workflowID string) (bool, error) {
 	found, err := c.DescribeWorkflowExecution(ctx, workflowID, "")
-	return err == nil && found.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	if IsNotFound(err) {
+		return false, nil
+	}
+	return found.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, err
 }
 
 // IsNotFound reports whether no open workflow has the id that was asked.
@@ -80,7 +85,7 @@ func IsRefused(err error, errType string) bool {
 // no answer in time and ctx is not over: do may have a shorter deadline, and so may the
 // server for what it does itself.
 func Patiently(ctx context.Context, do func(context.Context) error) error {
-	for {
+	for pause := pause; ; pause = min(2*pause, mostPause) {
 		err := do(ctx)
 		if !isLate(err) || ctx.Err() != nil || Sleep(ctx, pause) != nil {
 			return err

@@ -106,8 +106,11 @@ func (s *server) UpdateWorkflow(_ context.Context, o client.UpdateWorkflowOption
 }
 
 func (s *server) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
-	if s.status == 0 {
+	switch s.status {
+	case 0:
 		return nil, missing
+	case unknown:
+		return nil, broken
 	}
 	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{Status: s.status}}, nil
 }
@@ -137,6 +140,7 @@ func is(want error) func(error) bool {
 const (
 	running   = enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 	completed = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+	unknown   = enums.WorkflowExecutionStatus(-1) // the server does not say
 	handedOn  = enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
 )
 
@@ -339,6 +343,18 @@ func TestUpdate(t *testing.T) {
 			require.Equal(t, o.UpdateID, h.UpdateID())
 		})
 	}
+	t.Run("of a workflow that is open finds it, although it is not taken in time", func(t *testing.T) {
+		t.Parallel()
+		for _, status := range []enums.WorkflowExecutionStatus{running, unknown} {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+				defer cancel()
+				_, err := calls.Update(ctx, &server{t: t, answers: []answer{{err: missing}}, status: status}, client.UpdateWorkflowOptions{WorkflowID: "id"})
+				require.Error(t, err)
+				require.False(t, calls.IsGone(err), "%v", err)
+			})
+		}
+	})
 	t.Run("keeps the id that it was given", func(t *testing.T) {
 		t.Parallel()
 		s := &server{t: t, answers: []answer{{}}}

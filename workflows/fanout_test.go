@@ -156,10 +156,10 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 func TestAJobThatWasTerminatedMaySendForAMoment(t *testing.T) {
 	t.Parallel()
 	h := newHall(t, job.CollectionEnabled, "a", "b")
-	h.silent = only("a")
 	certain := func() bool { return !h.env.Now().Before(newYear.Add(40 * time.Second)) }
 	h.stuck = func(string) bool { return !certain() }
 	terminated := func() bool { return !h.env.Now().Before(newYear.Add(12 * time.Second)) }
+	h.silent = func(name string) bool { return name == "a" && !terminated() }
 	h.absent = func(name string) bool { return name == "a" && terminated() }
 	a := h.update(10*time.Second, workflows.UpdateDelete)
 	early := h.answered(39*time.Second, a)

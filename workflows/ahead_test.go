@@ -424,6 +424,43 @@ func TestAChangeOfWhatIsHeldIsAnsweredAtOnce(t *testing.T) {
 	}
 }
 
+// Its host has no place for 00:01, so the server makes that again at 00:01:11.25. Until then
+// nothing of it can be sent.
+func TestAChangeReturnsWhatWaitsForItsFullHostToThePlan(t *testing.T) {
+	t.Parallel()
+	const again = time.Minute + hostWait + hostPause
+	once := []fate{hostFull}
+	for _, tt := range []struct {
+		name  string
+		at    time.Duration // of the change
+		fates []fate
+		want  string
+	}{
+		{"and sends it at once by the new action", 65 * time.Second, once, "/new 00:01:05"},
+		{"while it waits in its worker", 60500 * time.Millisecond, once, "/new 00:01:01.1"},
+		{"until shortly before it is made again", again - 1001*time.Millisecond, once, "/new 00:01:10.249"},
+		{"if it is put off once more while the change waits for that", again - 900*time.Millisecond, []fate{hostFull, hostFull}, "/new 00:01:11.35"},
+		{"but not if it is sent meanwhile", again - 900*time.Millisecond, once, "/old 00:01:11.25"},
+	} {
+		for way, newWorld := range aheads {
+			t.Run(tt.name+", "+way, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, calls("/old"))
+				w.fate = of(time.Minute, tt.fates...)
+				a := w.replace(tt.at, calls("/new"))
+				end := w.snapshot(135 * time.Second)
+				w.run(145 * time.Second)
+				a.ok(t)
+				require.Equal(t, []string{"/old 00:00:00", tt.want, "/new 00:02:00"}, w.calledAt())
+				require.Empty(t, w.dropped(), "what has not happened is not listed")
+				require.Equal(t, 3, end.At(newYear.Add(135*time.Second)).Status.ExecutionCount)
+				require.Zero(t, end.Status.FailureCount)
+				w.requireSound()
+			})
+		}
+	}
+}
+
 // What is due may be sent at any time, so a change waits for that, but not for long: its
 // worker may not exist any more.
 func TestAChangeOfWhatIsDueIsAnsweredSoonThoughItsWorkerWasKilled(t *testing.T) {

@@ -26,7 +26,8 @@ import (
 //
 // Only the end of its activity and [jobLoop.look] move an execution forward. The
 // time decides in one case: if the server cancelled an activity that no worker had,
-// which says nothing of earlier attempts, there was none before the due time.
+// which says nothing of earlier attempts, there was none before the due time, and none
+// that was sent before execution.rests if that is set.
 type phase int
 
 const (
@@ -49,6 +50,7 @@ type execution struct {
 	next     time.Time // see waits
 	attempts bool      // whether an attempt of it is known to have been sent
 	inFlight bool      // whether a worker had an attempt without a record that may have been sent since, when the server was asked last
+	rests    time.Time // if set, nothing was sent and nothing will be before then: the server's pause, by its clock, when it was asked last
 	activity string    // the id of its activity that was scheduled last
 	before   standing
 	cancel   workflow.CancelFunc
@@ -222,7 +224,7 @@ func (j *jobLoop) attempt(ctx workflow.Context, e *execution, action job.Action)
 		case e.phase >= withdrawing && (e.attempts || !end.Unsent && !end.Canceled):
 			return err
 		case e.phase >= withdrawing:
-			if end.Canceled && !workflow.Now(ctx).Before(e.Due.Add(-clockMargin)) {
+			if end.Canceled && !e.knownUnsent(workflow.Now(ctx)) {
 				e.phase = withdrawn // it was due: an attempt that failed at once may have been forgotten
 			}
 			return errUnsent
@@ -233,6 +235,12 @@ func (j *jobLoop) attempt(ctx workflow.Context, e *execution, action job.Action)
 		}
 		e.wait(workflow.Now(ctx), &end, action.RetryPolicy.Interval())
 	}
+}
+
+// knownUnsent reports whether nothing can have been sent for an execution whose activity
+// the server had cancelled by now, when no worker had it.
+func (e *execution) knownUnsent(now time.Time) bool {
+	return now.Before(e.Due.Add(-clockMargin)) || now.Before(e.rests.Add(-activities.ServerSkew))
 }
 
 // wait has the execution wait for its next attempt after an activity of it has ended:
@@ -270,7 +278,7 @@ const clockMargin = time.Second
 func (j *jobLoop) dispatch(ctx workflow.Context, e *execution, input activities.Input) error {
 	held := max(0, e.Due.Sub(workflow.Now(ctx)))
 	j.activities++
-	e.activity = "action-" + strconv.Itoa(j.activities)
+	e.activity, e.rests = "action-"+strconv.Itoa(j.activities), time.Time{}
 	options := workflow.ActivityOptions{
 		ActivityID:          e.activity,
 		StartToCloseTimeout: held + attemptTimeout,

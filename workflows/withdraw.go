@@ -63,7 +63,7 @@ func (j *jobLoop) mayBegin(ctx workflow.Context) (may bool) {
 	}
 	for _, p := range j.look(ctx) {
 		for _, e := range j.running {
-			if now := workflow.Now(ctx); e.activity == p.Activity && due(e) && !p.Sent && !p.Next.After(now.Add(nextMargin)) {
+			if now := workflow.Now(ctx); e.activity == p.Activity && due(e) && !p.Sent && !p.Next.After(now.Add(e.margin())) {
 				late := now.Sub(later(e.Due, p.Began))
 				e.inFlight = p.Held && !e.attempts && late >= overdue && late < takenOver
 				may = may || !e.inFlight
@@ -71,6 +71,15 @@ func (j *jobLoop) mayBegin(ctx workflow.Context) (may bool) {
 		}
 	}
 	return may
+}
+
+// margin returns how long before its next attempt an execution can be cancelled. One of
+// which nothing was sent is to be known as such afterwards: see [execution.knownUnsent].
+func (e *execution) margin() time.Duration {
+	if e.attempts {
+		return nextMargin
+	}
+	return nextMargin + activities.ServerSkew
 }
 
 // settling reports whether it is being found out what became of an execution.
@@ -126,7 +135,10 @@ func (j *jobLoop) look(ctx workflow.Context) []activities.Pending {
 			if e.activity != p.Activity {
 				continue
 			}
-			e.attempts, e.inFlight = e.attempts || len(p.Attempts) > 0, p.Sent
+			e.attempts, e.inFlight, e.rests = e.attempts || len(p.Attempts) > 0, p.Sent, time.Time{}
+			if !p.Sent && !e.attempts {
+				e.rests = p.Next
+			}
 			if e.phase == dispatched && (p.Sent || e.attempts) {
 				e.phase = sent
 			}

@@ -25,12 +25,15 @@ const (
 	killedSent                 // its worker is killed once it is sent
 	killedRecorded             // its worker is killed once it is sent, and failed, and its record is kept for the next one
 	pausedFenced               // its worker is paused after it passed the fence, for longer than its lease
+	hostFull                   // its host is full until hostWait after it is due, and it is made hostPause later
 )
 
 const (
-	fenceAhead = 250 * time.Millisecond // how long before the due time an attempt passes the fence
-	leaseAfter = time.Second            // how long after the due time its lease ends
-	pause      = 2 * time.Second        // how long after the due time a paused worker goes on
+	fenceAhead = 250 * time.Millisecond  // how long before the due time an attempt passes the fence
+	leaseAfter = time.Second             // how long after the due time its lease ends
+	pause      = 2 * time.Second         // how long after the due time a paused worker goes on
+	hostWait   = 1250 * time.Millisecond // how long after the due time an attempt waits for its full host
+	hostPause  = 10 * time.Second        // after which the server makes it then
 )
 
 // A pending is an activity as the server knows it.
@@ -192,8 +195,11 @@ func (w *world) attempt(p *pending, s sending) (any, error) {
 	if w.fate != nil {
 		becomes = w.fate(s)
 	}
-	if becomes == killedHeld {
+	switch becomes {
+	case killedHeld:
 		return nil, w.lose(p, server, s)
+	case hostFull:
+		return nil, waitForHost(server, &s, p.Attempts)
 	}
 	if goes, err := w.hold(p, server, s, becomes); !goes {
 		return ending(err)
@@ -263,6 +269,17 @@ func (w *world) hold(p *pending, server workflow.Context, s sending, becomes fat
 		return false, unsent
 	}
 	return true, nil
+}
+
+// waitForHost returns the error by which the server makes an attempt later, once it has
+// waited for its full host.
+func waitForHost(server workflow.Context, s *sending, attempts []job.Attempt) error {
+	if err := workflow.Sleep(server, max(0, s.Execution.Due.Add(hostWait).Sub(workflow.Now(server)))); err != nil {
+		return err
+	}
+	return temporal.NewApplicationErrorWithOptions("the host is full; nothing was sent", activities.ErrTypeUnsent, temporal.ApplicationErrorOptions{
+		NextRetryDelay: hostPause, Details: []any{activities.Report{Attempts: attempts}},
+	})
 }
 
 func laterTime(a, b time.Time) time.Time {

@@ -3,6 +3,8 @@ package activities
 import (
 	"context"
 	"time"
+
+	"almanac/job"
 )
 
 // OccupyPlaces has sends wait for their turn, until free is called.
@@ -19,14 +21,14 @@ func (r *Runner) OccupyPlaces() (free func()) {
 	}
 }
 
-// OccupyHost counts a request to a host, until free is called.
-func (r *Runner) OccupyHost(host string) (free func()) {
-	free, _ = r.hosts.enter(context.Background(), host, r.PerHost) // which waits as long as it takes
+// OccupyHost counts a request to where an action goes, until free is called.
+func (r *Runner) OccupyHost(a *job.Action) (free func()) {
+	free, _ = r.hosts.enter(context.Background(), hostKey(a), r.PerHost) // which waits as long as it takes
 	return free
 }
 
-// HostIsFull reports whether a host has as many requests as it may have.
-func (r *Runner) HostIsFull(host string) bool { return r.hosts.full(host, r.PerHost) }
+// HostIsFull reports whether where an action goes has as many requests as it may have.
+func (r *Runner) HostIsFull(a *job.Action) bool { return r.hosts.full(hostKey(a), r.PerHost) }
 
 // A TestLease is a lease for one test.
 type TestLease struct{ lease lease }

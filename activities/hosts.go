@@ -1,15 +1,21 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"almanac/job"
 )
 
 // DefaultPerHost is how many requests to one host a worker waits for at once: a tenth of
@@ -34,7 +40,7 @@ var errHostFull = errors.New("the host has not answered as many requests as a wo
 // hosts count the requests that hosts have not answered. The zero value counts none.
 type hosts struct {
 	mu    sync.Mutex
-	known map[string]*host // those with requests
+	known map[string]*host // by hostKey, those with requests
 }
 
 type host struct {
@@ -45,7 +51,7 @@ type host struct {
 
 // enter counts a request to a host, which may have most, or any number if that is 0. It
 // waits for a place until ctx is over. leave frees it.
-func (h *hosts) enter(ctx context.Context, name string, most int) (leave func(), err error) {
+func (h *hosts) enter(ctx context.Context, key string, most int) (leave func(), err error) {
 	if most <= 0 {
 		return func() {}, nil
 	}
@@ -53,10 +59,10 @@ func (h *hosts) enter(ctx context.Context, name string, most int) (leave func(),
 	if h.known == nil {
 		h.known = map[string]*host{}
 	}
-	to := h.known[name]
+	to := h.known[key]
 	if to == nil {
 		to = &host{places: semaphore.NewWeighted(int64(most))}
-		h.known[name] = to
+		h.known[key] = to
 	}
 	to.users++
 	h.mu.Unlock()
@@ -64,7 +70,7 @@ func (h *hosts) enter(ctx context.Context, name string, most int) (leave func(),
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if to.users--; to.users == 0 {
-			delete(h.known, name)
+			delete(h.known, key)
 		}
 	}
 	if err := to.places.Acquire(ctx, 1); err != nil {
@@ -78,18 +84,18 @@ func (h *hosts) enter(ctx context.Context, name string, most int) (leave func(),
 }
 
 // full reports whether a host has as many requests as it may have.
-func (h *hosts) full(name string, most int) bool {
+func (h *hosts) full(key string, most int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	to := h.known[name]
+	to := h.known[key]
 	return to != nil && to.users >= most
 }
 
 // warn logs that a host is full, once in a while.
-func (h *hosts) warn(log *slog.Logger, name string, most int) {
+func (h *hosts) warn(log *slog.Logger, key, name string, most int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	to := h.known[name]
+	to := h.known[key]
 	if to == nil || time.Since(to.warned) < fullWarnPause {
 		return
 	}
@@ -98,14 +104,32 @@ func (h *hosts) warn(log *slog.Logger, name string, most int) {
 		slog.String("host", name), slog.Int("max-per-host", most))
 }
 
+// hostKey returns where an action goes, as requests are counted: as [hostOf], with the kind
+// of receiver, for a storage account and a namespace may have one name, and with the port.
+func hostKey(a *job.Action) string {
+	switch {
+	case a.Request != nil:
+		u, err := url.Parse(a.Request.URI)
+		if err != nil {
+			return ""
+		}
+		port := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+		return "host " + net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), port))
+	case a.QueueMessage != nil:
+		return "storage account " + hostOf(a)
+	default:
+		return "namespace " + hostOf(a)
+	}
+}
+
 // awaitHost waits until the host may have another request. It returns errHostFull if that
 // takes longer than fullWait after the due time, and otherwise why the attempt is not
 // wanted any more.
 func (r *Runner) awaitHost(ctx context.Context, in *Input) error {
-	name := hostOf(&in.Action)
-	for r.hosts.full(name, r.PerHost) {
+	key := hostKey(&in.Action)
+	for r.hosts.full(key, r.PerHost) {
 		if r.Clock.Until(in.Execution.Due) < -fullWait {
-			r.hosts.warn(r.Log, name, r.PerHost)
+			r.hosts.warn(r.Log, key, hostOf(&in.Action), r.PerHost)
 			return errHostFull
 		}
 		if err := r.wait(ctx, time.Now().Add(fullInterval)); err != nil {

@@ -15,8 +15,12 @@ import (
 // to returns an input for a host that is due after a while.
 func to(host string, after time.Duration) activities.Input {
 	in := due(after, 5)
-	in.Action.Request = &job.Request{URI: "http://" + host + "/"}
+	in.Action = *get("http://" + host + "/")
 	return in
+}
+
+func get(uri string) *job.Action {
+	return &job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: uri}}
 }
 
 func TestASilentHostHasOnlySoManyRequests(t *testing.T) {
@@ -45,7 +49,7 @@ func TestASilentHostHasOnlySoManyRequests(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newClocked(0).Runner
 				r.PerHost = 1
-				start, free := time.Now(), sync.OnceFunc(r.OccupyHost("silent.example"))
+				start, free := time.Now(), sync.OnceFunc(r.OccupyHost(get("http://silent.example/")))
 				defer free()
 				time.AfterFunc(tt.answers, free)
 				in := due(tt.after, 5)
@@ -71,13 +75,53 @@ func TestASilentHostHasOnlySoManyRequests(t *testing.T) {
 	}
 }
 
+func TestRequestsToOneReceiverAreCountedTogether(t *testing.T) {
+	t.Parallel()
+	queue := func(account string) *job.Action {
+		return &job.Action{Type: job.ActionStorageQueue, QueueMessage: &job.QueueMessage{StorageAccount: account}}
+	}
+	busQueue := func(namespace string) *job.Action {
+		return &job.Action{Type: job.ActionServiceBusQueue, ServiceBusQueueMessage: &job.ServiceBusMessage{Namespace: namespace}}
+	}
+	busTopic := func(namespace string) *job.Action {
+		return &job.Action{Type: job.ActionServiceBusTopic, ServiceBusTopicMessage: &job.ServiceBusMessage{Namespace: namespace}}
+	}
+	for _, tt := range []struct {
+		name       string
+		one, other *job.Action
+		together   bool
+	}{
+		{"a host in any case", get("http://contoso/a"), get("HTTP://CONTOSO/b"), true},
+		{"the port of http", get("http://contoso"), get("http://contoso:80/"), true},
+		{"the port of https", get("https://contoso"), get("https://contoso:443/"), true},
+		{"an empty port", get("https://contoso:/"), get("https://contoso/"), true},
+		{"an address of IPv6", get("http://[::1]/"), get("http://[::1]:80/"), true},
+		{"another port", get("https://contoso"), get("https://contoso:8443/"), false},
+		{"http and https", get("http://contoso"), get("https://contoso"), false},
+		{"a storage account", queue("contoso"), queue("Contoso"), true},
+		{"another one", queue("contoso"), queue("fabrikam"), false},
+		{"a queue and a topic of a Service Bus namespace", busQueue("contoso"), busTopic("Contoso"), true},
+		{"a storage account and a namespace of that name", queue("contoso"), busQueue("contoso"), false},
+		{"a storage account and a host of that name", queue("contoso"), get("http://contoso/"), false},
+		{"a namespace and a host of that name", busTopic("contoso"), get("http://contoso/"), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := runner(fails("refused"))
+			r.PerHost = 1
+			defer r.OccupyHost(tt.one)()
+			require.Equal(t, tt.together, r.HostIsFull(tt.other))
+		})
+	}
+}
+
 // When the server makes no other attempt, the workflow decides.
 func TestTheLastAttemptThatASilentHostHasNoPlaceForIsReturned(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newClocked(0).Runner
 		r.PerHost = 1
-		defer r.OccupyHost("silent.example")()
+		defer r.OccupyHost(get("http://silent.example/"))()
 		k := task{attempt: 4, attempts: 4, earlier: refused()}
 		_, err := k.run(t, r, to("silent.example", -time.Minute))
 		requireUnsent(t, err, refused())
@@ -102,7 +146,7 @@ func TestAttemptsThatWaitForTheWorkerTakeNoPlaceOfTheHost(t *testing.T) {
 		r.PerHost = 1
 		free, full := r.OccupyPlaces(), true
 		time.AfterFunc(500*time.Millisecond, func() {
-			full = r.HostIsFull("target.example")
+			full = r.HostIsFull(get("http://target.example/"))
 			free()
 		})
 		_, err := new(task).run(t, r, to("target.example", 0))

@@ -280,7 +280,7 @@ func (r *Runner) sendLeased(ctx context.Context, in *Input, earlier []job.Attemp
 	defer end()
 	leased, cancel := context.WithTimeout(ctx, l.length-time.Since(l.start))
 	defer cancel()
-	leave, err := r.hosts.enter(leased, hostOf(&in.Action), r.PerHost) // last: a herd that waits for the worker takes none of its host's places
+	leave, err := r.hosts.enter(leased, hostKey(&in.Action), r.PerHost) // last: a herd that waits for the worker takes none of its host's places
 	if err != nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -143,7 +144,7 @@ func (r *Runner) fence(ctx context.Context, in *Input, earlier []job.Attempt, le
 var (
 	errWithdrawn   = errors.New("the job was changed before it was sent; nothing was sent")
 	errStopping    = errors.New("the worker stopped before it was sent; nothing was sent")
-	errTakenUpLate = errors.New("no worker took it up when it was due; nothing was sent")
+	errTakenUpLate = fmt.Errorf("it could not begin within %g s of its due time; nothing was sent", takeUpLimit.Seconds())
 )
 
 // heartbeat records how far the attempt is.

@@ -182,8 +182,9 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 }
 
 // takeUpLimit is how long after its due time an occurrence that was dispatched ahead
-// may be taken up, by a first worker or after others lost it. After that it is judged
-// anew: the next one, which comes a minute later at the earliest, may be due as well.
+// may be taken up: by a first worker, or after others lost it or its host was full.
+// After that it is judged anew: the next one, which comes a minute later at the
+// earliest, may be due as well.
 const takeUpLimit = 30 * time.Second
 
 // attempt makes the attempt that follows what is recorded of those before, unless

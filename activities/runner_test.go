@@ -215,6 +215,7 @@ func TestWhatAnotherWorkerHeldIsTakenUpForAWhile(t *testing.T) {
 					return
 				}
 				requireUnsent(t, err, nil)
+				require.ErrorContains(t, err, "it could not begin within 30 s of its due time", "its worker may be gone, or its host may have been full")
 				require.Empty(t, r.sent)
 			})
 		})

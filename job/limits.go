@@ -58,7 +58,7 @@ func (d *Definition) checkStored() error {
 		return err
 	}
 	if len(text) > maxStored {
-		return badRequest("The job takes %d bytes in Temporal with its secrets, more than the %d that are taken: make it shorter, or have fewer of <, > and &, which take 6 bytes each", len(text), maxStored)
+		return badRequest("The job must be at most %d bytes as Temporal stores it, with stored secrets (got %d). Shorten the body or headers; <, > and & take 6 bytes each", maxStored, len(text))
 	}
 	return nil
 }

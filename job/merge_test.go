@@ -132,16 +132,17 @@ func TestAJobThatTakesTooMuchInTemporalIsRefused(t *testing.T) {
 	sent := func(members string) []byte {
 		return []byte(withAction(`{"type":"Http","request":{"uri":"http://example.com/","method":"POST",` + members + `}}`))
 	}
-	const refusal = " bytes in Temporal with its secrets, more than the 24576 that are taken: make it shorter, or have fewer of <, > and &, which take 6 bytes each"
+	const limit = "The job must be at most 24576 bytes as Temporal stores it, with stored secrets (got "
+	const advice = "Shorten the body or headers; <, > and & take 6 bytes each"
 	page := strings.Repeat("<", 8192)
 	o := job.ParseOptions{Now: now}
 	_, err := job.ParseDefinition(sent(`"body":"`+page+`"`), o)
-	require.EqualError(t, err, "The job takes 49262"+refusal)
+	require.EqualError(t, err, limit+"49262). "+advice)
 	require.Equal(t, job.KindInvalid, job.KindOf(err))
 	_, err = job.MergeDefinition(mustParse(t, string(sent(`"body":""`))), sent(`"body":"`+page+`"`), o)
-	require.ErrorContains(t, err, refusal)
+	require.ErrorContains(t, err, limit)
 	_, err = job.ParsePreview(sent(`"body":"`+page+`"`), now)
-	require.ErrorContains(t, err, refusal)
+	require.ErrorContains(t, err, limit)
 
 	html := `"body":"` + strings.Repeat("<p>It is so & so.</p>", 300) + `"`
 	_, err = job.ParseDefinition(sent(html), o)
@@ -153,5 +154,5 @@ func TestAJobThatTakesTooMuchInTemporalIsRefused(t *testing.T) {
 	keeping, err := job.ParseDefinition(sent(`"body":"`+strings.Repeat("<", 2000)+`","authentication":{"type":"Basic","username":"u"}`), o)
 	require.NoError(t, err)
 	_, err = keeping.KeepSecrets(&old, false)
-	require.ErrorContains(t, err, refusal)
+	require.ErrorContains(t, err, limit)
 }

@@ -131,7 +131,7 @@ type jobLoop struct {
 	full       bool // the run's history is so long that it drains
 	timer      timer
 	changed    bool      // something happened that the loop should look at
-	askAgain   time.Time // when to ask again whether a dispatched occurrence was sent; see decisionAsk
+	askAgain   time.Time // when to ask again whether a dispatched occurrence was sent; see verdictAsk
 	deleted    bool
 
 	changing  workflow.Mutex // held while a change is applied; nothing is decided meanwhile

@@ -117,7 +117,7 @@ type MisplacedError struct {
 }
 
 func (e *MisplacedError) Error() string {
-	return fmt.Sprintf("a payload that was encrypted for the workflow %.300q was found in %.300q: somebody copied it there", e.Workflow, e.Found)
+	return fmt.Sprintf("a payload that was encrypted for the workflow %.300q was found in %.300q: it was copied there, or is read for the wrong workflow; reset or delete that workflow", e.Workflow, e.Found)
 }
 
 // A Codec encrypts and decrypts the payloads of one workflow. It is a

@@ -126,7 +126,7 @@ func TestAPayloadIsValidInItsWorkflowOnly(t *testing.T) {
 		payload *commonpb.Payload
 		want    string
 	}{
-		{"in another workflow", "another", encrypted, `encrypted for the workflow "` + workflowID + `" was found in "another"`},
+		{"in another workflow", "another", encrypted, `encrypted for the workflow "` + workflowID + `" was found in "another": it was copied there, or is read for the wrong workflow; reset or delete that workflow`},
 		{"outside of workflows", "", encrypted, `was found in ""`},
 		{"of none, in a workflow", workflowID, ofNone[0], `encrypted for the workflow ""`},
 		{"with the other's name", "another", renamed, "damaged"},

@@ -22,6 +22,10 @@ import (
 // the actions that it holds or makes at once.
 const DefaultPerHost = 2000
 
+// HostWait is how long after its due time an attempt leaves its worker that waits for its
+// host.
+const HostWait = fullWait + fullInterval
+
 // An attempt whose host has as many unanswered requests as it may have waits in the worker
 // until fullWait after its due time. Then the server has it made later, after a pause that
 // grows with its lateness, so that it takes no place in the worker. It has passed no fence.

@@ -437,7 +437,7 @@ func TestAChangeReturnsWhatWaitsForItsFullHostToThePlan(t *testing.T) {
 		want  string
 	}{
 		{"and sends it at once by the new action", 65 * time.Second, once, "/new 00:01:05"},
-		{"while it waits in its worker", 60500 * time.Millisecond, once, "/new 00:01:01.1"},
+		{"once it has left its worker", 60500 * time.Millisecond, once, "/new 00:01:01.3"},
 		{"until shortly before it is made again", again - 1001*time.Millisecond, once, "/new 00:01:10.249"},
 		{"if it is put off once more while the change waits for that", again - 900*time.Millisecond, []fate{hostFull, hostFull}, "/new 00:01:11.35"},
 		{"but not if it is sent meanwhile", again - 900*time.Millisecond, once, "/old 00:01:11.25"},
@@ -461,6 +461,30 @@ func TestAChangeReturnsWhatWaitsForItsFullHostToThePlan(t *testing.T) {
 	}
 }
 
+// It is put off between the server's answer and its cancellation.
+func TestAnOccurrenceThatItsFullHostPutsOffWhileAChangeIsAppliedIsNoFailure(t *testing.T) {
+	t.Parallel()
+	for after := time.Duration(0); after < 2*time.Second; after += 50 * time.Millisecond {
+		t.Run(after.String(), func(t *testing.T) {
+			t.Parallel()
+			w := newAhead(t, calls("/old"))
+			w.fate = of(time.Minute, hostFull)
+			w.lookAges = 50 * time.Millisecond
+			a := w.replace(time.Minute+after, calls("/new"))
+			end := w.snapshot(90 * time.Second)
+			w.run(95 * time.Second)
+			a.ok(t)
+			require.Less(t, a.at, time.Minute+after+2*time.Second)
+			require.Len(t, w.sent, 2)
+			require.Equal(t, "http://127.0.0.1/new", w.sent[1].Action.Request.URI)
+			require.Equal(t, newYear.Add(a.at), w.sent[1].at)
+			require.Empty(t, w.dropped())
+			require.Zero(t, end.Status.FailureCount)
+			w.requireSound()
+		})
+	}
+}
+
 // What is due may be sent at any time, so a change waits for that, but not for long: its
 // worker may not exist any more.
 func TestAChangeOfWhatIsDueIsAnsweredSoonThoughItsWorkerWasKilled(t *testing.T) {
@@ -469,8 +493,8 @@ func TestAChangeOfWhatIsDueIsAnsweredSoonThoughItsWorkerWasKilled(t *testing.T) 
 		after, answer time.Duration
 		sent          string
 	}{
-		{0, time.Second, "/new 00:01:01"},
-		{500 * time.Millisecond, 1100 * time.Millisecond, "/new 00:01:01.1"},
+		{0, 1600 * time.Millisecond, "/new 00:01:01.6"},
+		{500 * time.Millisecond, 1500 * time.Millisecond, "/new 00:01:01.5"},
 		{1500 * time.Millisecond, 1500 * time.Millisecond, "/new 00:01:01.5"},
 		{1900 * time.Millisecond, 1900 * time.Millisecond, "/new 00:01:01.9"},
 		{2400 * time.Millisecond, 2400 * time.Millisecond, "/new 00:01:02.4"},

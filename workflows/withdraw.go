@@ -23,12 +23,13 @@ const (
 
 	// An execution whose next attempt begins within nextMargin is not cancelled before that
 	// is seen to have passed its fence, or the server was asked maxLooks times. One that a
-	// worker has had for overdue, and sent nothing, most likely lost it; from takenOver on
-	// another worker might be given it before its cancellation is recorded.
+	// worker has had for overdue, and sent nothing, most likely lost it, for its host need
+	// not be awaited any more; from takenOver on another worker might be given it before its
+	// cancellation is recorded.
 	nextMargin = 500 * time.Millisecond
-	overdue    = time.Second
+	overdue    = activities.HostWait + 250*time.Millisecond
 	takenOver  = activities.HeldLossTimeout - 500*time.Millisecond
-	maxLooks   = 8
+	maxLooks   = 10
 )
 
 // withdraw sees to it that nothing more is sent for the executions that are

@@ -29,11 +29,11 @@ const (
 )
 
 const (
-	fenceAhead = 250 * time.Millisecond  // how long before the due time an attempt passes the fence
-	leaseAfter = time.Second             // how long after the due time its lease ends
-	pause      = 2 * time.Second         // how long after the due time a paused worker goes on
-	hostWait   = 1250 * time.Millisecond // how long after the due time an attempt waits for its full host
-	hostPause  = 10 * time.Second        // after which the server makes it then
+	fenceAhead = 250 * time.Millisecond // how long before the due time an attempt passes the fence
+	leaseAfter = time.Second            // how long after the due time its lease ends
+	pause      = 2 * time.Second        // how long after the due time a paused worker goes on
+	hostWait   = activities.HostWait    // how long after the due time an attempt waits for its full host
+	hostPause  = 10 * time.Second       // after which the server makes it then
 )
 
 // A pending is an activity as the server knows it.
@@ -324,6 +324,9 @@ func (w *world) look(ctx workflow.Context) (any, error) {
 			Activity: p.id, Attempts: p.Attempts, Cancelled: p.cancelled(), Sent: p.MaybeSent(), Until: p.until, Next: p.next,
 			Held: !p.waiting && !p.cancelled(), Began: p.began,
 		})
+	}
+	if w.lookAges > 0 {
+		return out, workflow.Sleep(ctx, w.lookAges)
 	}
 	return out, nil
 }

@@ -66,6 +66,7 @@ type world struct {
 	suggest   time.Duration           // how long into a run the server suggests to continue as new; 0: it does not
 	downUntil time.Time               // until when the server notices no loss
 	lookTakes time.Duration           // how long it takes to ask the server how far attempts have come
+	lookAges  time.Duration           // how old the answer to that is
 	lookFails int                     // how often nobody answers that
 	removal   time.Duration           // how long it takes to tell the collection that the job is gone
 	gone      bool                    // whether there is no collection

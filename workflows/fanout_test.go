@@ -202,6 +202,32 @@ func TestATerminatedJobMakesRoom(t *testing.T) {
 		require.Equal(t, "c", later.registered(t)[0].Name)
 		require.Equal(t, [][]string{{"a", "b"}, {"a", "b"}}, h.lookups[:2])
 	})
+	t.Run("for whoever comes while it is looked for", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a", "b", "c")
+		h.missing = []string{"a", "b"}
+		h.lookupTakes = 5 * time.Second
+		first, second, late := h.register(time.Second, "d", 3), h.register(2*time.Second, "e", 3), h.register(7*time.Second, "f", 3)
+		early := h.answered(5*time.Second, second)
+		names := h.names(8 * time.Second)
+		require.ErrorIs(t, h.run(20*time.Second), errStopped)
+		require.Equal(t, "d", first.registered(t)[0].Name)
+		require.Equal(t, "e", second.registered(t)[0].Name)
+		require.False(t, *early)
+		late.refused(t, workflows.ErrTypeConflict)
+		require.Equal(t, []string{"c", "d", "e"}, *names)
+		require.Equal(t, [][]string{{"a", "b", "c"}}, h.lookups, "once for all")
+	})
+	t.Run("for whoever comes while collections are looked for, too", func(t *testing.T) {
+		t.Parallel()
+		o := newOffice(t, "g/a", "g/b")
+		o.missing = []string{"g/a", "g/b"}
+		o.lookupTakes = 5 * time.Second
+		first, second := o.register(time.Second, standard("g/c", 2)), o.register(2*time.Second, standard("g/d", 2))
+		require.NotNil(t, o.run(10*time.Second))
+		first.ok(t)
+		second.ok(t)
+	})
 	t.Run("and so does a terminated collection", func(t *testing.T) {
 		t.Parallel()
 		o := newOffice(t, "g/a")

@@ -63,6 +63,7 @@ type registry struct {
 	timer   timer
 	removed workflow.ReceiveChannel
 	counted time.Time     // when all names were looked up last, since there was no room
+	looking bool          // they are being looked up
 	batch   time.Duration // for so long a name that is old enough waits for later ones, to be looked up with them
 }
 
@@ -188,16 +189,21 @@ func (r *registry) verifyAt() time.Time {
 // recountAfter is how often all names may be looked up because there is no room.
 const recountAfter = time.Minute
 
-// mayRecount reports whether all names were not looked up lately.
+// mayRecount reports whether all names are being looked up, or were not lately.
 func (r *registry) mayRecount(ctx workflow.Context) bool {
-	return !workflow.Now(ctx).Before(r.counted.Add(recountAfter))
+	return r.looking || !workflow.Now(ctx).Before(r.counted.Add(recountAfter))
 }
 
 // recount forgets the names whose workflows were terminated, which tells nobody. It is
-// done before a name is refused because there is no room.
+// done before anything is refused because of names that are registered. Whoever comes
+// while it is done waits for it.
 func (r *registry) recount(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	r.counted = workflow.Now(ctx)
+	if r.looking {
+		return workflow.Await(ctx, func() bool { return !r.looking })
+	}
+	r.looking, r.counted = true, workflow.Now(ctx)
+	defer func() { r.looking = false }()
 	return r.verify(ctx, true)
 }
 

@@ -246,20 +246,46 @@ func (c *collection) current(generation int) error {
 	return c.present()
 }
 
-// mayPut refuses properties that the jobs that are there violate.
-func (c *collection) mayPut(_ workflow.Context, r PutRequest) error {
-	if err := c.current(r.Expected); err != nil || r.Rules == nil {
+// mayPut refuses properties that the jobs that are there violate: that leaves nothing in
+// the history.
+func (c *collection) mayPut(ctx workflow.Context, r PutRequest) error {
+	if err := c.current(r.Expected); err != nil || c.mayRecount(ctx) {
 		return err
 	}
-	if why := r.Rules.RefusesCount(c.Key.Name, len(c.entries)); why != "" {
+	return c.violate(r.Rules)
+}
+
+// violate refuses rules that the jobs that are there violate.
+func (c *collection) violate(rules *job.Rules) error {
+	if rules == nil {
+		return nil
+	}
+	if why := rules.RefusesCount(c.Key.Name, len(c.entries)); why != "" {
 		return refuse(ErrTypeConflict, why)
 	}
 	for _, e := range c.entries {
-		if why := r.Rules.RefusesJob(c.Key.Name, e.Name, e.Demands); why != "" {
+		if why := rules.RefusesJob(c.Key.Name, e.Name, e.Demands); why != "" {
 			return refuse(ErrTypeConflict, why)
 		}
 	}
 	return nil
+}
+
+// admit refuses as mayPut does, but looks first whether the jobs are there because of
+// which it would.
+func (c *collection) admit(ctx workflow.Context, r PutRequest) error {
+	if err := c.current(r.Expected); err != nil { // another change may have come before
+		return err
+	}
+	if c.violate(r.Rules) != nil && c.mayRecount(ctx) {
+		if err := c.recount(ctx); err != nil {
+			return err
+		}
+		if err := c.present(); err != nil {
+			return err
+		}
+	}
+	return c.violate(r.Rules)
 }
 
 // put replaces the properties; the jobs are told if that enables or disables
@@ -267,7 +293,7 @@ func (c *collection) mayPut(_ workflow.Context, r PutRequest) error {
 func (c *collection) put(ctx workflow.Context, r PutRequest) (job.Collection, error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx) // it is finished although somebody cancels the workflow itself
 	err := c.alone(ctx, func(ctx workflow.Context) error {
-		if err := c.mayPut(ctx, r); err != nil { // another change may have come before
+		if err := c.admit(ctx, r); err != nil {
 			return err
 		}
 		if r.Rules != nil && r.Properties.SKU.Name != c.Properties.SKU.Name {

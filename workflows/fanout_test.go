@@ -228,6 +228,48 @@ func TestATerminatedJobMakesRoom(t *testing.T) {
 		first.ok(t)
 		second.ok(t)
 	})
+	t.Run("for a quota that the others keep to", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a", "b", "c")
+		h.missing = []string{"a", "b"}
+		h.lookupTakes = 5 * time.Second
+		first := h.change(time.Second, upTo(1), 1)
+		names := h.names(7 * time.Second)
+		second := h.change(8*time.Second, upTo(0), 0)
+		require.ErrorIs(t, h.run(20*time.Second), errStopped)
+		require.Equal(t, 2, first.ok(t).(job.Collection).Generation)
+		require.Equal(t, []string{"c"}, *names)
+		require.Contains(t, second.refused(t, workflows.ErrTypeConflict), "has 1 jobs", "it looked less than a minute ago")
+	})
+	t.Run("for a plan whose rules the others keep to", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h.input.Jobs[0].Demands = job.Demands{Authenticates: true}
+		h.missing = []string{"a"}
+		r := h.change(time.Second, hourly, 0)
+		require.ErrorIs(t, h.run(20*time.Second), errStopped)
+		require.Equal(t, "Free", r.ok(t).(job.Collection).Properties.SKU.Name)
+	})
+	t.Run("but the collection does not look where nothing is refused", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h.missing = []string{"a"}
+		r := h.change(time.Second, upTo(2), 0)
+		require.ErrorIs(t, h.run(20*time.Second), errStopped)
+		r.ok(t)
+		require.Empty(t, h.lookups)
+	})
+	t.Run("but not for what a collection that was deleted meanwhile asks", func(t *testing.T) {
+		t.Parallel()
+		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h.missing = []string{"a"}
+		h.lookupTakes = 5 * time.Second
+		r := h.change(time.Second, upTo(1), 0)
+		deleted := h.update(2*time.Second, workflows.UpdateDelete)
+		require.NoError(t, h.run(20*time.Second))
+		r.failed(t, workflows.ErrTypeGone)
+		deleted.ok(t)
+	})
 	t.Run("and so does a terminated collection", func(t *testing.T) {
 		t.Parallel()
 		o := newOffice(t, "g/a")

@@ -26,7 +26,7 @@ func (s *server) listCollections(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return reply(c, http.StatusOK, listOf(found, newCollectionEntry, s.nextLink(c.Request, q, next)))
+	return reply(c, http.StatusOK, listOf(found, newCollectionEntry, s.nextLink(c.Request, q, next, len(found))))
 }
 
 func (s *server) getCollection(c *gin.Context) error {

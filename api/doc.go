@@ -19,7 +19,9 @@
 // Answers are compact JSON with the members in the order of the service, and
 // without those that are null, but for the nextLink of a list. A list without
 // $top comes in pages of 100 that nextLink connects; with $top it is the one
-// page that was asked for. $filter takes comparisons joined by and, such as
+// page that was asked for. Where many jobs do not answer, a page may have fewer
+// entries, or none, and nextLink goes on with the rest, with $top as well.
+// $filter takes comparisons joined by and, such as
 //
 //	state eq enabled and startTime ge 2026-01-31T08:30:00Z
 //

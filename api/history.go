@@ -29,7 +29,7 @@ func (s *server) listHistory(c *gin.Context) error {
 		return err
 	}
 	shape := func(r job.Record) historyResource { return newHistoryResource(found.Key, r) }
-	return reply(c, http.StatusOK, listOf(records, shape, s.nextLink(c.Request, q, next)))
+	return reply(c, http.StatusOK, listOf(records, shape, s.nextLink(c.Request, q, next, len(records))))
 }
 
 // historyKey names an entry of a job's history. Keys sort newest first: their

@@ -19,7 +19,7 @@ func (s *server) listJobs(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return reply(c, http.StatusOK, listOf(found, newJobEntry, s.nextLink(c.Request, q, next)))
+	return reply(c, http.StatusOK, listOf(found, newJobEntry, s.nextLink(c.Request, q, next, len(found))))
 }
 
 // postJob creates a job whose name the scheduler makes.

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -21,10 +22,14 @@ func (s *server) base(r *http.Request) string {
 }
 
 // nextLink returns the absolute URL of the page that next continues the list
-// with, or nil: where there is none, and where $top asked for one page only.
-func (s *server) nextLink(r *http.Request, q listQuery, next string) *string {
-	if next == "" || q.single {
+// with after so many entries, or nil: where there is none, and where $top asked
+// for no more than these.
+func (s *server) nextLink(r *http.Request, q listQuery, next string, entries int) *string {
+	if next == "" || q.single && entries >= q.page.Top {
 		return nil
+	}
+	if q.single {
+		q.values.Set("$top", strconv.Itoa(q.page.Top-entries))
 	}
 	q.values.Del("$skip") // which the page before has left out already
 	q.values.Set("$skiptoken", next)

@@ -144,14 +144,32 @@ func TestNextLinkLeadsToTheNextPage(t *testing.T) {
 			`"http://api.example` + historyPath + `?$filter=status+eq+Failed&$skiptoken=a%2Bb%2Fc%3D"`},
 		{"with an escaped name", "http://api.example/jobCollections/c/jobs/a%20b%C3%A5/history",
 			`"http://api.example/jobCollections/c/jobs/a%20b%C3%A5/history?$skiptoken=a%2Bb%2Fc%3D"`},
-		{"none for an explicit page", "http://api.example" + jobsPath + "?$top=5", "null"},
-		{"none for an explicit page of 100", "http://api.example" + jobsPath + "?$top=100&$skip=5", "null"},
-		{"none for an explicit page after another", "http://api.example" + jobsPath + "?$top=5&$skiptoken=x", "null"},
+		{"with what an explicit page lacks", "http://api.example" + jobsPath + "?$top=5&$skip=7", `"http://api.example` + jobsPath + `?$skiptoken=a%2Bb%2Fc%3D&$top=5"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f, _ := paged()
 			require.Equal(t, `{"value":[],"nextLink":`+tt.want+`}`, get(f, tt.target).body)
+		})
+	}
+}
+
+func TestAnExplicitPageHasANextLinkOnlyWhereItIsShort(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string]string{
+		"?$top=3":                       "null",
+		"?$top=3&$skip=5":               "null",
+		"?$top=3&$skiptoken=x":          "null",
+		"?$top=5&$skiptoken=x":          `"http://api.example` + jobsPath + `?$skiptoken=next&$top=2"`,
+		"?$filter=state%20eq%20enabled": `"http://api.example` + jobsPath + `?$filter=state+eq+enabled&$skiptoken=next"`,
+	} {
+		t.Run(target, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{jobs: func(_ context.Context, k job.CollectionKey, _ job.Page) ([]job.Job, string, error) {
+				return []job.Job{{Key: k.Job("a")}, {Key: k.Job("b")}, {Key: k.Job("c")}}, "next", nil
+			}}
+			got := get(f, "http://api.example"+jobsPath+target)
+			require.Contains(t, got.body, `"nextLink":`+want+`}`)
 		})
 	}
 }
@@ -250,7 +268,7 @@ func FuzzListQuery(f *testing.F) {
 		if body.NextLink == nil {
 			return
 		}
-		want := job.Page{Top: 100, After: "a+b/c=", Filter: asked.Filter}
+		want := job.Page{Top: asked.Top, After: "a+b/c=", Filter: asked.Filter}
 		next := send(h, http.MethodGet, *body.NextLink, "")
 		require.Equal(t, http.StatusOK, next.status, next.body)
 		require.Equal(t, want, *asked, "the next link leads elsewhere")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -147,8 +148,13 @@ func (s *Service) DisableCollection(ctx context.Context, k job.CollectionKey) (*
 }
 
 // Collections returns a page of the collections of a subscription, or of one of
-// its resource groups, sorted by name, and what continues it.
-func (s *Service) Collections(ctx context.Context, subscription, resourceGroup string, p job.Page) ([]job.Collection, string, error) {
+// its resource groups, sorted by name, and what continues it. If many do not answer, the page
+// is as that of [Service.Jobs].
+func (s *Service) Collections(ctx context.Context, subscription, resourceGroup string, p job.Page) (page []job.Collection, next string, err error) {
+	end := time.Now().Add(listTime)
+	if p, err = resume(p); err != nil {
+		return nil, "", err
+	}
 	after, err := base64.RawURLEncoding.DecodeString(p.After)
 	if err != nil {
 		return nil, "", badToken()
@@ -168,21 +174,16 @@ func (s *Service) Collections(ctx context.Context, subscription, resourceGroup s
 		return resourceGroup != "" && job.Fold(group) != job.Fold(resourceGroup) || len(after) > 0 && byName(path, string(after)) <= 0
 	})
 	slices.SortFunc(paths, byName)
-	found, err := collect(ctx, s, p, lister[string, job.Collection]{
+	page, next, err = collect(ctx, s, p, lister[string, job.Collection]{
 		items: paths,
+		end:   end,
 		id:    func(path string) string { return job.CollectionWorkflowID(subscription, path) },
 		unread: func(path, why string) job.Collection {
 			group, name, _ := strings.Cut(path, "/")
 			return job.Collection{Key: job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: name}, Unread: why}
 		},
 		matches: func(*job.Collection) bool { return true },
+		after:   func(path string) string { return base64.RawURLEncoding.EncodeToString([]byte(path)) },
 	})
-	if err != nil {
-		return nil, "", s.fail(ctx, err, nil)
-	}
-	page, more := cut(found, p)
-	if !more {
-		return page, "", nil
-	}
-	return page, base64.RawURLEncoding.EncodeToString([]byte(page[len(page)-1].Key.Path())), nil
+	return page, next, s.fail(ctx, err, nil)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/client"
@@ -227,9 +228,14 @@ func (s *Service) command(ctx context.Context, k job.Key, name string) error {
 }
 
 // Jobs returns a page of a collection's jobs, in the order of their creation,
-// and what continues it.
-func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (jobs []job.Job, next string, err error) {
+// and what continues it. If many jobs do not answer, the page has fewer than were
+// asked for, or none, and goes on all the same.
+func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (page []job.Job, next string, err error) {
+	end := time.Now().Add(listTime)
 	if err := k.Validate(); err != nil {
+		return nil, "", err
+	}
+	if p, err = resume(p); err != nil {
 		return nil, "", err
 	}
 	after := 0
@@ -242,27 +248,17 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (jo
 	if err := s.queries.Ask(ctx, k.WorkflowID(), workflows.QueryJobs, &listed); err != nil {
 		return nil, "", s.fail(ctx, err, missingCollection(k))
 	}
-	sequence := map[string]int{}
-	for _, l := range listed {
-		sequence[job.Fold(l.Name)] = l.Sequence
-	}
-	listed = slices.DeleteFunc(listed, func(l workflows.Listed) bool { return l.Sequence <= after })
-	found, err := collect(ctx, s, p, lister[workflows.Listed, job.Job]{
-		items:   listed,
+	page, next, err = collect(ctx, s, p, lister[workflows.Listed, job.Job]{
+		items:   slices.DeleteFunc(listed, func(l workflows.Listed) bool { return l.Sequence <= after }),
+		end:     end,
 		id:      func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() },
 		unread:  func(l workflows.Listed, why string) job.Job { return job.Job{Key: k.Job(l.Name), Unread: why} },
 		matches: p.Filter.MatchesJob,
+		after:   func(l workflows.Listed) string { return strconv.Itoa(l.Sequence) },
 	})
-	if err != nil {
-		return nil, "", s.fail(ctx, err, nil)
-	}
-	page, more := cut(found, p)
-	if more {
-		next = strconv.Itoa(sequence[job.Fold(page[len(page)-1].Key.Name)])
-	}
 	now := s.now()
 	for i := range page {
 		page[i] = page[i].At(now)
 	}
-	return page, next, nil
+	return page, next, s.fail(ctx, err, nil)
 }

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"context"
 	"log/slog"
+	"strconv"
+	"strings"
 	"time"
 
 	"almanac/internal/calls"
@@ -18,16 +20,21 @@ const (
 	patience     = 2 * time.Second
 	lastPatience = 12 * time.Second
 
-	// listTime is when no workflow of a list is given a second chance any more.
-	listTime = 25 * time.Second
+	// listTime is when no more workflows of a list are asked, and none is given a second chance
+	// any more: the next page goes on with them. Those that are asked together take about 4 s
+	// if none of them answers.
+	listTime = 22 * time.Second
+	maxBatch = 128 // workflows that are asked together
 )
 
 // A lister says what a list consists of.
 type lister[I, T any] struct {
 	items   []I
+	end     time.Time         // when the page has to do with what was found
 	id      func(I) string    // of the item's workflow
 	unread  func(I, string) T // the entry of an item that could not be read, and why
 	matches func(*T) bool     // what is wanted
+	after   func(I) string    // the continuation that goes on after an item
 }
 
 // A read is what became of an item of a list.
@@ -36,20 +43,23 @@ type read[T any] struct {
 	err   error // that of [Service.status]
 }
 
-// collect asks the workflows of that many items, in their order, as make a page
-// and one more. Workflows that are gone, and what is not wanted, are left out.
-func collect[I, T any](ctx context.Context, s *Service, p job.Page, l lister[I, T]) ([]T, error) {
-	end := time.Now().Add(listTime)
+// collect returns a page of the items, in their order, and what continues it. Workflows that
+// are gone, and what is not wanted, are left out. If many do not answer, the page is shorter
+// than it might be, or empty, but it gets on by some items at least.
+func collect[I, T any](ctx context.Context, s *Service, p job.Page, l lister[I, T]) (page []T, next string, err error) {
 	var found []T
-	for items := l.items; len(items) > 0 && len(found) <= p.Skip+p.Top; {
-		n := min(max(p.Skip+p.Top+1-len(found), calls.MaxParallel), len(items))
-		ids := make([]string, n)
-		for i, item := range items[:n] {
+	var of []I // what was found
+	asked := 0
+	for asked < len(l.items) && len(found) <= p.Skip+p.Top && (asked == 0 || time.Now().Before(l.end)) {
+		items := l.items[asked:]
+		items = items[:min(max(p.Skip+p.Top+1-len(found), calls.MaxParallel), maxBatch, len(items))]
+		ids := make([]string, len(items))
+		for i, item := range items {
 			ids[i] = l.id(item)
 		}
-		entries := statusesOf[T](ctx, s, ids, end)
+		entries := statusesOf[T](ctx, s, ids, l.end)
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, "", ctx.Err()
 		}
 		for i, e := range entries {
 			switch {
@@ -60,12 +70,40 @@ func collect[I, T any](ctx context.Context, s *Service, p job.Page, l lister[I, 
 				e.value = l.unread(items[i], whyUnread(e.err))
 			}
 			if l.matches(&e.value) {
-				found = append(found, e.value)
+				found, of = append(found, e.value), append(of, items[i])
 			}
 		}
-		items = items[n:]
+		asked += len(items)
 	}
-	return found, nil
+	page, more := cut(found, p)
+	switch {
+	case more:
+		next = l.after(of[p.Skip+p.Top-1])
+	case asked < len(l.items):
+		next = l.after(l.items[asked-1])
+		if left := p.Skip - len(found); left > 0 {
+			next += skipMark + strconv.Itoa(left)
+		}
+	}
+	return page, next, nil
+}
+
+// skipMark is what follows a continuation whose page ended before it had left out as many
+// entries as it was to: then comes the number of those that are left.
+const skipMark = "~"
+
+// resume returns a page that goes on as its continuation says.
+func resume(p job.Page) (job.Page, error) {
+	after, left, found := strings.Cut(p.After, skipMark)
+	if !found {
+		return p, nil
+	}
+	skip, err := strconv.ParseUint(left, 10, 31)
+	if err != nil || skip == 0 || after == "" {
+		return p, badToken()
+	}
+	p.After, p.Skip = after, int(skip)
+	return p, nil
 }
 
 // statusesOf returns what workflows say of themselves. Those that do not answer are asked

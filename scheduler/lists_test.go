@@ -240,12 +240,12 @@ func TestCollectionsAreListedByName(t *testing.T) {
 func TestAContinuationThatNoListReturnedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := scheduler.New(scheduler.Options{Client: shelf(t, 3)})
-	for _, after := range []string{"next", "1.5", "0x10", "10 ", "99999999999999999999"} {
+	for _, after := range []string{"next", "1.5", "0x10", "10 ", "99999999999999999999", "~", "10~", "~5", "10~0", "10~-1", "10~5~5", "10~9999999999", "10~99999999999999999999"} {
 		_, _, err := s.Jobs(t.Context(), key.Collection, job.Page{Top: 1, After: after})
 		requireBadToken(t, err)
 	}
 	s = scheduler.New(scheduler.Options{Client: office(t, "g/a")})
-	for _, after := range []string{"not base64", "a", "Zy9h="} {
+	for _, after := range []string{"not base64", "a", "Zy9h=", "~5", "Zy9h~0", "Zy9h~a"} {
 		_, _, err := s.Collections(t.Context(), "s", "", job.Page{Top: 1, After: after})
 		requireBadToken(t, err)
 	}

@@ -125,16 +125,8 @@ func TestAListShowsWhatCouldNotBeRead(t *testing.T) {
 	t.Run("although there are many", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			var all []int
-			for i := range 300 {
-				all = append(all, i+1)
-			}
-			s := scheduler.New(scheduler.Options{Client: hospital(t, 300, nil, all...)})
-			start := time.Now()
-			listed, _, err := s.Jobs(t.Context(), key.Collection, job.Page{Top: 1000})
-			require.NoError(t, err)
-			require.Len(t, listed, 300)
-			require.LessOrEqual(t, time.Since(start), 30*time.Second, "the API gives a request no longer")
+			s := scheduler.New(scheduler.Options{Client: hospital(t, 300, nil, upTo(300)...)})
+			require.Len(t, inTime(t, job.Page{Top: 1000}, ofJobs(s)), 300)
 		})
 	})
 	t.Run("of collections, too", func(t *testing.T) {
@@ -146,6 +138,101 @@ func TestAListShowsWhatCouldNotBeRead(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, job.Collection{Key: job.CollectionKey{Subscription: "s", ResourceGroup: "G", Name: "a"}, Unread: "it did not answer in time"}, found[0])
 			require.Equal(t, "b", found[1].Key.Name)
+		})
+	})
+}
+
+// upTo returns the numbers from 1 to n.
+func upTo(n int) (all []int) {
+	for i := range n {
+		all = append(all, i+1)
+	}
+	return all
+}
+
+func ofJobs(s *scheduler.Service) func(context.Context, job.Page) ([]job.Job, string, error) {
+	return func(ctx context.Context, p job.Page) ([]job.Job, string, error) {
+		return s.Jobs(ctx, key.Collection, p)
+	}
+}
+
+// inTime lists page by page until the list ends. No page may take longer than the API gives
+// a request.
+func inTime[T any](t *testing.T, p job.Page, list func(context.Context, job.Page) ([]T, string, error)) (all []T) {
+	t.Helper()
+	seen := map[string]bool{}
+	for {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		page, next, err := list(ctx, p)
+		cancel()
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(page), p.Top)
+		all = append(all, page...)
+		if next == "" {
+			return all
+		}
+		require.False(t, seen[next], "the list goes round at %s", next)
+		seen[next] = true
+		p.After, p.Skip = next, 0
+	}
+}
+
+func TestAListWithManyThatDoNotAnswerGoesOnWithItsNextPage(t *testing.T) {
+	t.Parallel()
+	const jobs, silent = 1000, 950
+	enabled := job.Filter{State: job.StateEnabled}
+	want := func(skip int) (names []string) { // of those after the silent ones
+		for i := silent + 1; i <= jobs; i++ {
+			if i%3 != 0 && i%5 != 0 {
+				names = append(names, fmt.Sprint("Job", i))
+			}
+		}
+		return names[skip:]
+	}
+	for _, tt := range []struct {
+		name string
+		page job.Page
+		want []string
+	}{
+		{"which is filtered", job.Page{Top: 100, Filter: enabled}, want(0)},
+		{"of few entries", job.Page{Top: 3, Filter: enabled}, want(0)},
+		{"but for what is skipped", job.Page{Skip: 5, Top: 4, Filter: enabled}, want(5)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var names []string
+				for _, j := range inTime(t, tt.page, ofJobs(scheduler.New(scheduler.Options{Client: hospital(t, jobs, nil, upTo(silent)...)}))) {
+					names = append(names, j.Key.Name)
+				}
+				require.Equal(t, tt.want, names)
+			})
+		})
+	}
+	t.Run("though more than can be asked in time is skipped", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			s := scheduler.New(scheduler.Options{Client: hospital(t, jobs, nil, upTo(jobs)...)})
+			listed := inTime(t, job.Page{Skip: 990, Top: 100}, ofJobs(s))
+			require.Len(t, listed, 10)
+			require.Equal(t, "Job991", listed[0].Key.Name)
+		})
+	})
+	t.Run("of collections, too", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			var paths []string
+			ill := map[string]error{}
+			for i := range jobs {
+				paths = append(paths, fmt.Sprintf("g/c%04d", i))
+				ill[job.CollectionWorkflowID("s", paths[i])] = nil
+			}
+			s := scheduler.New(scheduler.Options{Client: &ward{directory: office(t, paths...), ill: ill}})
+			found := inTime(t, job.Page{Skip: 500, Top: 100}, func(ctx context.Context, p job.Page) ([]job.Collection, string, error) {
+				return s.Collections(ctx, "s", "", p)
+			})
+			require.Len(t, found, 500)
+			require.Equal(t, "c0500", found[0].Key.Name)
 		})
 	})
 }

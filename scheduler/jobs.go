@@ -244,12 +244,13 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (pa
 			return nil, "", badToken()
 		}
 	}
-	var listed []workflows.Listed
-	if err := s.queries.Ask(ctx, k.WorkflowID(), workflows.QueryJobs, &listed); err != nil {
+	var list workflows.JobList
+	if err := s.queries.Ask(ctx, k.WorkflowID(), workflows.QueryJobs, &list); err != nil {
 		return nil, "", s.fail(ctx, err, missingCollection(k))
 	}
+	k = list.Collection
 	page, next, err = collect(ctx, s, p, lister[workflows.Listed, job.Job]{
-		items:   slices.DeleteFunc(listed, func(l workflows.Listed) bool { return l.Sequence <= after }),
+		items:   slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool { return l.Sequence <= after }),
 		end:     end,
 		id:      func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() },
 		unread:  func(l workflows.Listed, why string) job.Job { return job.Job{Key: k.Job(l.Name), Unread: why} },

@@ -90,7 +90,7 @@ func shelf(t *testing.T, jobs int) *directory {
 			d.answers[j.Key.WorkflowID()+" "+workflows.QueryStatus] = j
 		}
 	}
-	d.answers[key.Collection.WorkflowID()+" "+workflows.QueryJobs] = listed
+	d.answers[key.Collection.WorkflowID()+" "+workflows.QueryJobs] = workflows.JobList{Collection: key.Collection, Jobs: listed}
 	return d
 }
 
@@ -163,9 +163,10 @@ func TestAListOfJobsGoesOnThoughJobsComeAndGo(t *testing.T) {
 	require.Equal(t, "Job3", jobs[2].Key.Name)
 
 	list := key.Collection.WorkflowID() + " " + workflows.QueryJobs
-	listed := d.answers[list].([]workflows.Listed)
-	listed = slices.DeleteFunc(slices.Clone(listed), func(l workflows.Listed) bool { return l.Sequence <= 30 }) // those of the first page
-	d.answers[list] = append(listed, workflows.Listed{Name: "Job1", Sequence: 100})                             // one of them anew
+	listed := slices.Clone(d.answers[list].(workflows.JobList).Jobs)
+	listed = slices.DeleteFunc(listed, func(l workflows.Listed) bool { return l.Sequence <= 30 }) // those of the first page
+	listed = append(listed, workflows.Listed{Name: "Job1", Sequence: 100})                        // one of them anew
+	d.answers[list] = workflows.JobList{Collection: key.Collection, Jobs: listed}
 	require.Equal(t, []string{"Job4", "Job6", "Job7", "Job8", "Job9", "Job1"}, jobPages(t, s, job.Page{Top: 2, After: next}))
 }
 

@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,6 +128,20 @@ func TestAListShowsWhatCouldNotBeRead(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := scheduler.New(scheduler.Options{Client: hospital(t, 300, nil, upTo(300)...)})
 			require.Len(t, inTime(t, job.Page{Top: 1000}, ofJobs(s)), 300)
+		})
+	})
+	t.Run("under the id that the others have", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			s := scheduler.New(scheduler.Options{Client: hospital(t, 4, nil, 2)})
+			k := key.Collection
+			listed, _, err := s.Jobs(t.Context(), job.CollectionKey{
+				Subscription: strings.ToUpper(k.Subscription), ResourceGroup: strings.ToUpper(k.ResourceGroup), Name: strings.ToUpper(k.Name),
+			}, job.Page{Top: 9})
+			require.NoError(t, err)
+			for i, j := range listed {
+				require.Equal(t, k.Job(fmt.Sprint("Job", i+1)).ARMID(), j.Key.ARMID())
+			}
 		})
 	})
 	t.Run("of collections, too", func(t *testing.T) {

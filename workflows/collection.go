@@ -62,6 +62,12 @@ type ClaimRequest struct {
 	Generation int         `json:"generation,omitempty"` // of the collection whose rules these are
 }
 
+// JobList is a collection and its jobs, in the order of their creation.
+type JobList struct {
+	Collection job.CollectionKey `json:"collection"` // as it was first written
+	Jobs       []Listed          `json:"jobs"`
+}
+
 // Listed is a job in the list of its collection.
 type Listed struct {
 	Name     string `json:"name"`
@@ -210,12 +216,12 @@ func (c *collection) alone(ctx workflow.Context, do func(workflow.Context) error
 
 func (c *collection) status() (job.Collection, error) { return c.Collection, c.present() }
 
-func (c *collection) list() ([]Listed, error) {
-	listed := make([]Listed, len(c.entries))
+func (c *collection) list() (JobList, error) {
+	list := JobList{Collection: c.Key, Jobs: make([]Listed, len(c.entries))}
 	for i, e := range c.entries {
-		listed[i] = Listed{Name: e.Name, Sequence: e.Sequence}
+		list.Jobs[i] = Listed{Name: e.Name, Sequence: e.Sequence}
 	}
-	return listed, c.present()
+	return list, c.present()
 }
 
 // describe tells the Temporal Web UI and CLI how the collection stands.

@@ -83,8 +83,10 @@ func (h *hall) listed(after time.Duration) *[]workflows.Listed {
 	h.at(after, func() {
 		value, err := h.env.QueryWorkflow(workflows.QueryJobs)
 		require.NoError(h.t, err)
-		got = nil
-		require.NoError(h.t, value.Get(&got))
+		var list workflows.JobList
+		require.NoError(h.t, value.Get(&list))
+		require.Equal(h.t, key.Collection, list.Collection)
+		got = list.Jobs
 	})
 	return &got
 }

@@ -36,7 +36,7 @@ const (
 	UpdatePut      = "put"      // takes a PutRequest
 	UpdateRegister = "register" // takes a RegisterRequest, returns a list of RegisterResult; of a Subscription a RegisterCollectionRequest and a string
 	UpdateClaim    = "claim"    // takes a ClaimRequest
-	QueryJobs      = "jobs"     // returns a []Listed
+	QueryJobs      = "jobs"     // returns a JobList
 	SignalRemoved  = "removed"  // a job of that name is gone; of a Subscription, a collection
 )
 

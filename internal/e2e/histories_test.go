@@ -342,9 +342,9 @@ func collectionLife(t *testing.T, s *stack, jobs string) string {
 	ok(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"},"state":"Disabled"}}`)
 	ok(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"}}}`)
 	eventually(t, time.Minute, "registry without the name that stands for nothing", func() bool {
-		var jobs []workflows.Listed
+		var list workflows.JobList
 		value, err := s.temporal.QueryWorkflow(t.Context(), k.WorkflowID(), "", workflows.QueryJobs)
-		return err == nil && value.Get(&jobs) == nil && len(jobs) == 2
+		return err == nil && value.Get(&list) == nil && len(list.Jobs) == 2
 	})
 	finish(t, call(t, http.MethodDelete, collection, ""))
 	return k.WorkflowID()

@@ -26,12 +26,20 @@ import (
 type ward struct {
 	*directory
 	ill        map[string]error // what a question to a workflow comes to; nil: it is not answered
+	slow       time.Duration    // how long the list of jobs takes
 	attempt    int32            // for which time the task of an ill one is being tried
 	terminated []string
 	removed    []string // names that the collection was told are gone
 }
 
 func (w *ward) QueryWorkflowWithOptions(ctx context.Context, r *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	if r.QueryType == workflows.QueryJobs {
+		select {
+		case <-time.After(w.slow):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	err, ill := w.ill[r.WorkflowID]
 	switch {
 	case !ill:
@@ -224,6 +232,14 @@ func TestAListWithManyThatDoNotAnswerGoesOnWithItsNextPage(t *testing.T) {
 			})
 		})
 	}
+	t.Run("though the collection is slow", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			w := hospital(t, 200, nil, upTo(200)...)
+			w.slow = 24 * time.Second
+			require.Len(t, inTime(t, job.Page{Top: 100}, ofJobs(scheduler.New(scheduler.Options{Client: w}))), 200)
+		})
+	})
 	t.Run("though more than can be asked in time is skipped", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {

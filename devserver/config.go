@@ -69,9 +69,6 @@ func staticHosts(cfg *config.Config) map[primitives.ServiceName]static.Hosts {
 	return hosts
 }
 
-// schedulerWorkers is how many tasks of a kind wait for the database at a time.
-const schedulerWorkers = 32
-
 // unlimitedRPS is more than one machine can serve.
 const unlimitedRPS = 1_000_000
 
@@ -106,12 +103,6 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	// often, is at each second up to a hundred times.
 	dynamicconfig.QueueReaderStuckCriticalAttempts.Key(): 0,
 
-	// How many tasks of a kind are worked off at a time. Each reads and writes, and there is one
-	// connection to the database, which serves whoever waits in the order in which they came: by
-	// default, a herd has 512 of its timers wait before what a caller asks for.
-	dynamicconfig.TimerProcessorSchedulerWorkerCount.Key():      schedulerWorkers,
-	dynamicconfig.VisibilityProcessorSchedulerWorkerCount.Key(): schedulerWorkers,
-
 	// How soon timers that have fired are deleted, and how many are read at once.
 	// SQLite goes through all those that are there whenever it looks for the next
 	// ones. An execution leaves three, most of them timeouts of tasks: to look for
@@ -126,9 +117,8 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	// Workflows that sleep can be read again when they wake up; the default is
 	// 128,000, of which each takes more than 20 kB. Those that are due every few
 	// minutes should have room: an execution of 2,000 such jobs took 15 % more CPU
-	// time with room for 1,500. Who addresses a workflow by its id, as the API does,
-	// leaves a second entry, a small one.
-	dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 5000,
+	// time with room for 1,500.
+	dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 2500,
 
 	// Tasks of one namespace are all there is. To narrow the pending ones down to
 	// their namespaces has every new task look at all of them.

@@ -98,8 +98,13 @@ func (s *Service) createCollection(ctx context.Context, c job.Collection) (job.C
 		StaticDetails:         "`" + c.Key.ARMID() + "`",
 		Memo:                  map[string]any{workflows.MemoText: "job collection " + c.Key.Name, workflows.MemoID: c.Key.ARMID()},
 		TypedSearchAttributes: temporal.NewSearchAttributes(collectionAttributes(c.Key)...),
+		Priority:              first,
 	}, workflows.TypeCollection, workflows.CollectionInput{Collection: c})
 }
+
+// first has the tasks of a registry go before those of jobs: whoever creates a job waits
+// for them, and a herd of jobs may have thousands.
+var first = temporal.Priority{PriorityKey: 1}
 
 // registerCollection registers a collection in its subscription, whose workflow is
 // started with the first one.
@@ -112,7 +117,7 @@ func (s *Service) registerCollection(ctx context.Context, subscription string, r
 		if !calls.IsGone(err) {
 			return err
 		}
-		err = s.start(ctx, client.StartWorkflowOptions{ID: id, StaticSummary: "subscription " + subscription},
+		err = s.start(ctx, client.StartWorkflowOptions{ID: id, StaticSummary: "subscription " + subscription, Priority: first},
 			workflows.TypeSubscription, workflows.SubscriptionInput{Subscription: subscription})
 		if err != nil && !errors.Is(err, errLost) {
 			return err

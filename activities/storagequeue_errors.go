@@ -10,11 +10,11 @@ import (
 	"net/url"
 	"time"
 
-	"almanac/internal/redact"
-
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/queueerror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/sas"
+
+	"almanac/internal/redact"
 )
 
 // queueFailure returns why a message was not put on a queue, as the error of an

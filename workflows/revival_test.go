@@ -15,6 +15,7 @@ const day = 24 * time.Hour
 // A job that is completed or faulted is one that is enabled and has no occurrence left.
 func TestAFinalJobIsRevivedByAScheduleThatHasAFuture(t *testing.T) {
 	t.Parallel()
+	const neverRan = "one that never had an occurrence"
 	for _, tt := range []struct {
 		name, properties string
 		change           string // after 10 minutes and 10 seconds
@@ -29,16 +30,16 @@ func TestAFinalJobIsRevivedByAScheduleThatHasAFuture(t *testing.T) {
 			every(`"frequency":"minute","interval":5,"endTime":"2026-01-01T00:20:00Z"`), []string{"00:00:00", "00:05:00", "00:15:00", "00:20:00"}},
 		{"a series by no end at all, however far the catch-up window reaches back", every(`"frequency":"minute","count":2`),
 			every(`"frequency":"minute","interval":10,"catchUpWindow":"P1D"`), []string{"00:00:00", "00:01:00", "00:20:00", "00:30:00"}},
-		{"one that never had an occurrence", every(`"frequency":"minute","endTime":"2025-06-01T00:00:00Z"`), every(`"frequency":"hour"`),
+		{neverRan, every(`"frequency":"minute","endTime":"2025-06-01T00:00:00Z"`), every(`"frequency":"hour"`),
 			[]string{"01:00:00"}},
 	} {
 		for _, state := range []job.State{job.StateCompleted, job.StateFaulted} {
+			if state == job.StateFaulted && tt.name == neverRan { // what never ran did not fail
+				continue
+			}
 			t.Run(tt.name+" when it is "+string(state), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, tt.properties)
-				if state == job.StateFaulted && w.next.Definition.State.Final() {
-					t.Skip("what never ran did not fail")
-				}
 				w.next.Definition.Action.RetryPolicy = &job.RetryPolicy{RetryType: job.RetryNone}
 				changed := definition(t, tt.change)
 				changed.Action = w.next.Definition.Action

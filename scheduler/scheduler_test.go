@@ -220,12 +220,16 @@ func TestACreateThatWasNotAnsweredIsTriedAgainWhileTheCallerWaits(t *testing.T) 
 // busy is a Temporal that gives up the first update although its caller has time.
 type busy struct {
 	*directory
-	ids []string // of the updates
+	ids  []string // of the updates
+	gone bool     // the first update was applied all the same, and ended the workflow
 }
 
 func (b *busy) UpdateWorkflow(_ context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	if b.ids = append(b.ids, o.UpdateID); len(b.ids) == 1 {
 		return nil, serviceerror.NewDeadlineExceeded("context deadline exceeded")
+	}
+	if b.gone {
+		return nil, serviceerror.NewNotFound("workflow execution already completed")
 	}
 	return obeyed{}, nil
 }
@@ -274,6 +278,29 @@ func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
 				require.NoError(t, err)
 				require.Len(t, temporal.ids, 2)
 				require.Equal(t, temporal.ids[0], temporal.ids[1], "so that it is applied once")
+			})
+		})
+	}
+}
+
+func TestADeleteWhoseAnswerWasLostSucceeds(t *testing.T) {
+	t.Parallel()
+	for name, remove := range map[string]func(context.Context, *scheduler.Service) error{
+		"of a job": func(ctx context.Context, s *scheduler.Service) error { return s.DeleteJob(ctx, key) },
+		"of a collection": func(ctx context.Context, s *scheduler.Service) error {
+			o, err := s.DeleteCollection(ctx, key.Collection)
+			require.Nil(t, o, "nothing is left to wait for")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				temporal := &busy{gone: true, directory: &directory{t: t, answers: map[string]any{
+					key.WorkflowID() + " " + workflows.QueryStatus: job.Job{Key: key, Generation: 1},
+				}}}
+				require.NoError(t, remove(t.Context(), scheduler.New(scheduler.Options{Client: temporal})))
+				require.Len(t, temporal.ids, 2)
 			})
 		})
 	}

@@ -113,6 +113,23 @@ func TestTerminateReturnsWhenNothingCanBeSentAnyMore(t *testing.T) {
 			})
 		})
 	}
+	t.Run("whoever terminated it; what runs or completed is not waited for", func(t *testing.T) {
+		t.Parallel()
+		for status, wait := range map[enums.WorkflowExecutionStatus]time.Duration{
+			enums.WORKFLOW_EXECUTION_STATUS_TERMINATED: 2*time.Second + skew,
+			enums.WORKFLOW_EXECUTION_STATUS_RUNNING:    0,
+			enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:  0,
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				of := one(heard(activities.TypeAction, 0, activities.Progress{Sent: 1, Lease: 2000}))
+				of.status = status
+				start := time.Now()
+				require.NoError(t, activities.AwaitTerminated(t.Context(), of, nil, "id"))
+				require.Equal(t, wait, time.Since(start), "%s", status)
+				require.Empty(t, of.reasons)
+			})
+		}
+	})
 	t.Run("with an error, if the server does not do it", func(t *testing.T) {
 		t.Parallel()
 		refused := one()

@@ -28,12 +28,16 @@ type Lookups struct {
 	Converter converter.DataConverter // as the worker's client has it; nil means the SDK's default
 }
 
+// lookupsAtOnce is how many workflows are looked up at once. That is seldom urgent,
+// and each may have to be read from the database first.
+const lookupsAtOnce = 4
+
 // MissingWorkflows returns the indexes of those workflow ids that no open
 // workflow has.
 func (l *Lookups) MissingWorkflows(ctx context.Context, ids []string) ([]int, error) {
 	missing := make([]bool, len(ids))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(calls.MaxParallel)
+	group.SetLimit(lookupsAtOnce)
 	for i, id := range ids {
 		group.Go(func() error {
 			found, err := activity.GetClient(ctx).DescribeWorkflow(ctx, id, "")

@@ -192,7 +192,7 @@ func TestManyWorkflowsAreAskedInParallelButNotAllAtOnce(t *testing.T) {
 	t.Parallel()
 	const (
 		workflows   = 100
-		maxParallel = 16
+		maxParallel = 4
 	)
 	var (
 		mu            sync.Mutex

@@ -128,6 +128,7 @@ type Runner struct {
 	PerHost int           // how many requests to one host may be unanswered; 0: any number
 	Lead    Lead
 	Clock   clock.Clock // says when an execution is due
+	Reports *Reports    // nil: outcomes are reported at once
 
 	holds    holds
 	hosts    hosts
@@ -174,10 +175,14 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	attempts = bounded(append(attempts, record))
 	if err == nil {
 		r.log(ctx, &in, record, begin, "", "")
+		r.awaitReport(ctx, before.Attempts)
 		return Output{Attempts: attempts, Lead: lead, Hold: r.nextHold()}, nil
 	}
-	next, failed := r.report(ctx, err, attempts, lead, in)
+	next, ended, failed := r.report(ctx, err, attempts, lead, in)
 	r.log(ctx, &in, record, begin, err.Error(), next)
+	if ended {
+		r.awaitReport(ctx, before.Attempts)
+	}
 	return Output{}, failed
 }
 
@@ -321,9 +326,9 @@ func (r *Runner) nextHold() int {
 	return int(r.Lead.Hold.Milliseconds())
 }
 
-// report returns the activity's error for a failed attempt, and what follows it, and sees
-// to it that the records survive.
-func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) (follows string, failed error) {
+// report returns the activity's error for a failed attempt, what follows it, and whether
+// that ends the activity. If it does not, the records are kept for the next attempt.
+func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) (follows string, ended bool, failed error) {
 	_, permanent := errors.AsType[*PermanentError](err)
 	// A receiver that fails is no fault of the worker's: benign errors are not
 	// logged as the SDK's own.
@@ -345,7 +350,14 @@ func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, 
 		}
 	}
 	options.Details = []any{report}
-	return follows, temporal.NewApplicationErrorWithOptions(redact.Cut(err.Error(), maxErrorText), ErrTypeFailed, options)
+	return follows, options.NonRetryable, temporal.NewApplicationErrorWithOptions(redact.Cut(err.Error(), maxErrorText), ErrTypeFailed, options)
+}
+
+// awaitReport waits until the outcome of an attempt may be reported to the workflow, and
+// keeps the attempt alive meanwhile.
+func (r *Runner) awaitReport(ctx context.Context, earlier []job.Attempt) {
+	defer r.keepAlive(ctx, Progress{Attempts: earlier, Sent: len(earlier) + 1}, nil)()
+	r.Reports.enter(ctx)
 }
 
 // keep keeps the records for the activity's next attempt. It reports whether there may

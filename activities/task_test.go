@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,6 +193,7 @@ type task struct {
 	heartbeat time.Duration   // HeartbeatTimeout of the activity
 	started   time.Time       // by the server's clock; zero means now
 	scheduled time.Time       // likewise; zero means when it started
+	workflow  string          // ID of its workflow; "" means any
 	server    *server         // nil means one to which every attempt is welcome
 }
 
@@ -281,6 +283,7 @@ func (o *taskOutbound[C]) GetInfo(ctx context.Context) activity.Info {
 	info.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: o.task.attempts}
 	info.HeartbeatTimeout = o.task.heartbeat
 	info.ScheduledTime, info.StartedTime = o.task.scheduled, o.task.started
+	info.WorkflowExecution.ID = cmp.Or(o.task.workflow, info.WorkflowExecution.ID)
 	return info
 }
 

@@ -92,7 +92,7 @@ func newGround(ctx context.Context, o options, log *slog.Logger) (_ *ground, err
 
 // open starts the worker that knows the workflows of all systems, and
 // Almanac's API.
-func (g *ground) open(c client.Client, o options, lead activities.Lead, log *slog.Logger) error {
+func (g *ground) open(c *worker.Client, o options, lead activities.Lead, log *slog.Logger) error {
 	guard, err := egress.Parse(egress.ModeAny, nil, nil)
 	if err != nil {
 		return err

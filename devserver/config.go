@@ -110,6 +110,11 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	dynamicconfig.TimerProcessorUpdateAckInterval.Key(): time.Second,
 	dynamicconfig.TimerTaskBatchSize.Key():              1000,
 
+	// Each of these holds the lock of a workflow while it waits for the database, behind all
+	// calls. Of 512, the default, calls wait for hundreds: those of a herd whose heartbeats
+	// are due.
+	dynamicconfig.TimerProcessorSchedulerWorkerCount.Key(): 32,
+
 	// A namespace with more pending tasks than this is moved to a slower
 	// queue, to protect the others. Here there are no others.
 	dynamicconfig.QueueMoveGroupTaskCountBase.Key(): 1_000_000,

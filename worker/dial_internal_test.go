@@ -2,12 +2,15 @@ package worker
 
 import (
 	"context"
+	"io"
 	"net"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/query/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc"
@@ -71,5 +74,37 @@ func TestTheServerHasTimeToNoteWhatAnAttemptCameTo(t *testing.T) {
 		cancel()
 		left := time.Duration(at.left.Load())
 		require.Equal(t, tt.long, left > 30*time.Second, "%s: %s", tt.name, left)
+	}
+}
+
+// A notebook is told of reports and tasks.
+type notebook struct{ notes []string }
+
+func (n *notebook) Sent(taskToken []byte)      { n.notes = append(n.notes, "sent "+string(taskToken)) }
+func (n *notebook) Received(workflowID string) { n.notes = append(n.notes, "received "+workflowID) }
+
+func TestWatchReports(t *testing.T) {
+	t.Parallel()
+	task := &workflowservice.PollWorkflowTaskQueueResponse{WorkflowExecution: &common.WorkflowExecution{WorkflowId: "job"}}
+	asked := &workflowservice.PollWorkflowTaskQueueResponse{WorkflowExecution: task.GetWorkflowExecution(), Query: &query.WorkflowQuery{}}
+	for _, tt := range []struct {
+		name            string
+		request, answer any
+		err             error
+		notes           []string
+	}{
+		{"a success", &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte("a")}, nil, nil, []string{"sent a"}},
+		{"a failure", &workflowservice.RespondActivityTaskFailedRequest{TaskToken: []byte("a")}, nil, nil, []string{"sent a"}},
+		{"a report that the server refuses", &workflowservice.RespondActivityTaskCompletedRequest{TaskToken: []byte("a")}, nil, io.EOF, []string{"sent a"}},
+		{"a workflow's task", &workflowservice.PollWorkflowTaskQueueRequest{}, task, nil, []string{"received job"}},
+		{"not a query, which says nothing of what was reported", &workflowservice.PollWorkflowTaskQueueRequest{}, asked, nil, nil},
+		{"not a task that did not arrive", &workflowservice.PollWorkflowTaskQueueRequest{}, task, io.EOF, nil},
+		{"not a heartbeat", &workflowservice.RecordActivityTaskHeartbeatRequest{TaskToken: []byte("a")}, nil, nil, nil},
+	} {
+		n := &notebook{}
+		err := watchReports(n)(t.Context(), "", tt.request, tt.answer, nil,
+			func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return tt.err })
+		require.Equal(t, tt.err, err, tt.name)
+		require.Equal(t, tt.notes, n.notes, tt.name)
 	}
 }

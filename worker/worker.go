@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -21,7 +20,7 @@ import (
 
 // Options configure [New].
 type Options struct {
-	Client    client.Client
+	Client    *Client
 	Converter converter.DataConverter // the client's; nil means the SDK's default
 	Senders   map[job.ActionType]activities.Sender
 	Lead      activities.Lead // the zero Lead means activities.DefaultLead
@@ -62,7 +61,7 @@ var pollers = worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 2,
 
 // New returns a worker for all of Almanac. Start and Stop it.
 func New(o Options) worker.Worker {
-	w := worker.New(o.Client, workflows.TaskQueue, worker.Options{
+	w := worker.New(o.Client.Client, workflows.TaskQueue, worker.Options{
 		WorkerStopTimeout: stopTimeout,
 
 		// Jobs come in herds: many timers fire in the same second. An attempt
@@ -79,7 +78,7 @@ func New(o Options) worker.Worker {
 
 	runner := &activities.Runner{
 		Senders: o.Senders, Log: o.Log, Grace: grace, PerHost: cmp.Or(o.PerHost, activities.DefaultPerHost),
-		Lead: cmp.Or(o.Lead, activities.DefaultLead()), Clock: clock.Clock{Local: o.Now},
+		Lead: cmp.Or(o.Lead, activities.DefaultLead()), Clock: clock.Clock{Local: o.Now}, Reports: o.Client.reports,
 	}
 	lookups := &activities.Lookups{Converter: o.Converter}
 	w.RegisterActivityWithOptions(runner.Run, activity.RegisterOptions{Name: activities.TypeAction})

@@ -20,7 +20,7 @@ func TestWorkerServesEveryType(t *testing.T) {
 	c, err := client.NewLazyClient(client.Options{})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	w := worker.New(worker.Options{Client: c, Log: slog.New(slog.DiscardHandler)})
+	w := worker.New(worker.Options{Client: &worker.Client{Client: c}, Log: slog.New(slog.DiscardHandler)})
 	// A worker panics if a type is registered twice.
 	for _, name := range []string{activities.TypeAction, activities.TypeMissing, activities.TypeUpdate, activities.TypePending} {
 		require.Panics(t, registerActivity(w, name), name)

@@ -9,9 +9,12 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // clusterTicks is how many ticks follow the first one on a cluster: what disturbs some of
@@ -57,13 +60,38 @@ func measureClusters(ctx context.Context, o options, progress *log.Logger) (resu
 			scenes[i].name += ", on a cluster with " + c.name
 			scenes[i].limit = c.limit
 		}
-		there, err := measureThere(ctx, o, scenes, progress)
+		there, err := measureApart(ctx, o, scenes, progress)
 		results = append(results, there...)
 		if err = errors.Join(err, stopCluster(running)); err != nil {
 			return results, err
 		}
 	}
 	return results, nil
+}
+
+// scenesApart is how far apart herds are that are due every minute and are measured at the
+// same time: half of the time is saved, and each is over long before the other is due.
+const scenesApart = 30 * time.Second
+
+// measureApart measures two scenes at the same time, scenesApart, and the others after them.
+func measureApart(ctx context.Context, o options, scenes []scene, progress *log.Logger) ([]sceneResult, error) {
+	var first, second, others []sceneResult
+	group, both := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		first, err = measureThere(both, o, scenes[:1], progress)
+		return err
+	})
+	group.Go(func() (err error) {
+		if err = pause(both, scenesApart); err == nil {
+			second, err = measureThere(both, o, scenes[1:2], progress)
+		}
+		return err
+	})
+	err := group.Wait()
+	if err == nil {
+		others, err = measureThere(ctx, o, scenes[2:], progress)
+	}
+	return slices.Concat(first, second, others), err
 }
 
 // startCluster starts a cluster, and returns the addresses of its APIs once it is ready.

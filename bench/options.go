@@ -65,7 +65,7 @@ Measure how late Almanac is, and what it costs, beside Temporal's own Schedules 
 the smallest job workflow that one could write, on the same embedded Temporal
 server; and how late Almanac is on a cluster (part cluster, which needs Linux and
 Debian's package postgresql; internal/cluster/run starts the same). All parts take
-two and a half hours, on a machine that does nothing else; the ratios count, not the
+two hours, on a machine that does nothing else; the ratios count, not the
 figures. docs/benchmarks.md explains them.
 
   go run . -quick                                   # the most important figures, in ten minutes

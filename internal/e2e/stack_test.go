@@ -158,7 +158,7 @@ func (o setup) start(ctx context.Context) (_ *stack, stop func(), err error) {
 	service := scheduler.New(scheduler.Options{Client: c, Converter: data, Limits: &limits, Check: senders.Check, Log: o.log})
 	front := httptest.NewServer(api.New(service, api.Options{Log: o.log}))
 	stops = append(stops, front.Close)
-	return &stack{url: front.URL, address: server.Address(), temporal: c, service: service}, stop, nil
+	return &stack{url: front.URL, address: server.Address(), temporal: c.Client, service: service}, stop, nil
 }
 
 // A reply is an answer of the API.

@@ -13,13 +13,13 @@ import (
 
 // A ReplaceRequest replaces a job's definition.
 type ReplaceRequest struct {
-	Definition job.Definition `json:"definition"`         // State is enabled or disabled; secrets left out are kept
-	Text       string         `json:"text"`               // of the definition, for people; written by the caller so that no replay writes another one
-	Generation int            `json:"generation"`         // of the job that the caller read; 0 for whichever
-	Retarget   bool           `json:"retarget,omitempty"` // secrets that are left out are kept although they will be sent to another target
+	Definition job.Definition `json:"definition"`         // State must be enabled or disabled; omitted secrets are kept
+	Text       string         `json:"text"`               // readable form of the definition; from the caller, so that a replay cannot produce another
+	Generation int            `json:"generation"`         // of the job that the caller read; 0 for any
+	Retarget   bool           `json:"retarget,omitempty"` // keep omitted secrets even if they will be sent to another target
 }
 
-// handle registers everything that a job answers.
+// handle registers the job's queries, updates and signals.
 func (j *jobLoop) handle(ctx workflow.Context) error {
 	if err := workflow.SetQueryHandlerWithOptions(ctx, QueryStatus, func() (job.Job, error) { return j.snapshot(), nil },
 		workflow.QueryHandlerOptions{Description: "the job as it stands, without secrets"}); err != nil {
@@ -63,7 +63,7 @@ func (j *jobLoop) handle(ctx workflow.Context) error {
 	return j.handleCollection(ctx)
 }
 
-// handleCollection registers what the job's collection tells it.
+// handleCollection registers the updates that the job's collection sends.
 func (j *jobLoop) handleCollection(ctx workflow.Context) error {
 	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateCollection,
 		func(ctx workflow.Context, enabled bool) error {
@@ -80,10 +80,10 @@ func (j *jobLoop) handleCollection(ctx workflow.Context) error {
 		workflow.UpdateHandlerOptions{Description: "the job collection is deleted, and the job with it"})
 }
 
-// change applies a change, one at a time. Between the update that asks for it and
-// its turn, others may have been applied.
+// change applies changes one at a time. Others may be applied while one waits for its turn, so apply
+// must check again whether it is allowed.
 func (j *jobLoop) change(ctx workflow.Context, apply func(workflow.Context) error) error {
-	ctx, _ = workflow.NewDisconnectedContext(ctx) // a change is finished although somebody cancels the workflow itself
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // finish even if the workflow is cancelled
 	if err := j.changing.Lock(ctx); err != nil {
 		return err
 	}
@@ -94,14 +94,14 @@ func (j *jobLoop) change(ctx workflow.Context, apply func(workflow.Context) erro
 	return apply(ctx)
 }
 
-// A command is an update without arguments, and a signal.
+// A command is an update without arguments, and also a signal.
 type command struct {
 	name, describe string
 	may            func() error
 	do             func(workflow.Context)
 }
 
-// apply does what the command asks for, if the job as it is now permits it.
+// apply runs the command if the job's current state allows it.
 func (c *command) apply(ctx workflow.Context) error {
 	if err := c.may(); err != nil {
 		return err
@@ -119,27 +119,26 @@ func (j *jobLoop) commands() []command {
 	}
 }
 
-// A listener handles the signals of one name, one after another, beside the loop.
+// A listener handles the signals of one name in order, in a coroutine beside the loop.
 type listener struct {
 	signals workflow.ReceiveChannel
 	next    func(workflow.Context, workflow.ReceiveChannel)
 	busy    bool
 }
 
-// listen registers what handles the signals of a name. The Temporal Web UI and CLI
-// show the description.
+// listen registers the handler for signals of a name. The Temporal Web UI and CLI show the description.
 func (j *jobLoop) listen(ctx workflow.Context, name, description string, next func(workflow.Context, workflow.ReceiveChannel)) {
 	signals := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description})
 	j.listeners = append(j.listeners, &listener{signals: signals, next: next})
 }
 
-// signalled reports whether a signal waits that the loop is to handle.
+// signalled reports whether a signal is pending and its listener is idle.
 func (j *jobLoop) signalled() bool { return slices.ContainsFunc(j.listeners, (*listener).waits) }
 
 func (l *listener) waits() bool { return !l.busy && l.signals.Len() > 0 }
 
-// handleSignals starts to handle the signals that wait. A coroutine that waits for signals would
-// cost more than all else that a job has in memory, so there is one only for those that came.
+// handleSignals starts a coroutine for each listener with pending signals. None is kept waiting for
+// signals: such a coroutine would take more memory than the rest of the job.
 func (j *jobLoop) handleSignals(ctx workflow.Context) {
 	for _, l := range j.listeners {
 		if !l.waits() {
@@ -155,8 +154,7 @@ func (j *jobLoop) handleSignals(ctx workflow.Context) {
 	}
 }
 
-// handleSignal applies what a signal asks for; the run does not end before that is
-// done.
+// handleSignal applies a signal's change. The run does not end before it has returned.
 func (j *jobLoop) handleSignal(ctx workflow.Context, name string, apply func(workflow.Context) error) {
 	j.handling++
 	if err := j.change(ctx, apply); err != nil {
@@ -166,7 +164,7 @@ func (j *jobLoop) handleSignal(ctx workflow.Context, name string, apply func(wor
 	j.changed = true
 }
 
-// quiet reports whether no update and no signal is being handled or waits.
+// quiet reports whether no update or signal is pending or being handled.
 func (j *jobLoop) quiet(ctx workflow.Context) bool {
 	signals := slices.ContainsFunc(j.listeners, func(l *listener) bool { return l.signals.Len() > 0 })
 	return !signals && j.handling == 0 && workflow.AllHandlersFinished(ctx)
@@ -179,8 +177,8 @@ func (j *jobLoop) mayReplace(ctx workflow.Context, r ReplaceRequest) error {
 	if err := j.mayChange(); err != nil {
 		return err
 	}
-	// Whoever sent it may know more, such as a new time zone. Once in force, a
-	// definition that cannot be planned would stop the job.
+	// The definition may come from a newer version, with a time zone that this worker does not have.
+	// Once in force, a definition that cannot be planned would stop the job.
 	if _, err := r.Definition.Plan(j.Created, workflow.Now(ctx)); err != nil {
 		return refuse(ErrTypeInvalid, err.Error())
 	}
@@ -188,8 +186,8 @@ func (j *jobLoop) mayReplace(ctx workflow.Context, r ReplaceRequest) error {
 	return err
 }
 
-// validate refuses a request that would be refused now, or that the API would not have
-// made: the update may come from elsewhere. The clock of the API may be ahead.
+// validate rejects an update that mayReplace would refuse, or that violates the API's own checks: it
+// may not come from the API. Times may be up to an hour ahead, since the API's clock may be ahead.
 func (j *jobLoop) validate(ctx workflow.Context, r ReplaceRequest) error {
 	if err := j.mayReplace(ctx, r); err != nil {
 		return err
@@ -205,8 +203,8 @@ func (j *jobLoop) validate(ctx workflow.Context, r ReplaceRequest) error {
 	return nil
 }
 
-// withSecrets returns the definition of a request with the secrets that it leaves out.
-// What the caller read may be changed since, so this decides whether they may be kept.
+// withSecrets returns the requested definition with its omitted secrets filled in. The workflow decides
+// whether they may be kept, since the job may have changed since the caller read it.
 func (j *jobLoop) withSecrets(r ReplaceRequest) (job.Definition, error) {
 	d, err := r.Definition.KeepSecrets(&j.Definition, r.Retarget)
 	if err != nil {
@@ -215,7 +213,7 @@ func (j *jobLoop) withSecrets(r ReplaceRequest) (job.Definition, error) {
 	return d, nil
 }
 
-// maySetState refuses to enable or disable a job that has nothing left to run.
+// maySetState refuses to enable or disable a completed or faulted job.
 func (j *jobLoop) maySetState() error {
 	if s := j.Definition.State; s.Final() {
 		return refuse(ErrTypeConflict, fmt.Sprintf("The job is %s: no occurrence is left. Change its schedule by PUT or PATCH, or run it.", s))
@@ -241,34 +239,32 @@ func refuse(errType, message string) error {
 	return temporal.NewNonRetryableApplicationError(message, errType, nil)
 }
 
-// setState enables or disables the job.
 func (j *jobLoop) setState(ctx workflow.Context, s job.State) {
 	d := j.Definition
 	d.State = s
 	j.replace(ctx, d, "")
 }
 
-// replace puts a new definition in force, with a text for people unless that stays.
-// When it returns, nothing is sent by the old one any more; an attempt that was sent
-// ends as it ends.
+// replace puts a new definition in force, and its text into the memo unless text is "". When it
+// returns, no more requests are sent by the old definition; attempts already sent run to their end.
 //
-// A final job is an enabled one without an occurrence left: a definition that has one
-// revives it, and one that has none leaves it final.
+// A completed or faulted job is treated as an enabled job without occurrences: a definition with an
+// occurrence left makes it active again, one without leaves it final.
 func (j *jobLoop) replace(ctx workflow.Context, d job.Definition, text string) {
 	old, wasActive := j.Definition, j.active()
 	final := old.State.Final()
 	if final {
 		old.State = job.StateEnabled
 	}
-	// Both compare JSON. encoding/json is deterministic for types without maps;
-	// what workflowcheck finds is a cache of it, and the garbage collector.
+	// These compare JSON. encoding/json is deterministic for types without maps; workflowcheck only
+	// finds its cache and the garbage collector.
 	same := d.Equal(&old)           //workflowcheck:ignore
 	timing := d.SameSchedule(&old)  //workflowcheck:ignore
 	enabled := d.Equal(enable(old)) //workflowcheck:ignore
 	if same {
 		return
 	}
-	if !enabled { // otherwise what runs, manually, runs by what stays in force
+	if !enabled { // if the job is only enabled, manual runs go on: their definition is the same
 		j.withdraw(ctx)
 	}
 	j.Generation++
@@ -278,7 +274,7 @@ func (j *jobLoop) replace(ctx workflow.Context, d job.Definition, text string) {
 	shown := j.Definition.State
 	j.Definition, j.Final = d, time.Time{}
 	switch {
-	case final && !timing: // active or not: the answer says whether it has a future
+	case final && !timing: // even if the job is not active: whether it is final depends on the new schedule
 		j.replan(ctx, false)
 	case !final && j.active() && (!timing || !wasActive):
 		j.replan(ctx, !wasActive)
@@ -294,14 +290,13 @@ func (j *jobLoop) replace(ctx workflow.Context, d job.Definition, text string) {
 	}
 }
 
-// enable returns the definition with nothing changed but that it is enabled.
 func enable(d job.Definition) *job.Definition {
 	d.State = job.StateEnabled
 	return &d
 }
 
-// rest takes note that the job's collection was enabled, or disabled: then its
-// jobs do not run, whatever their own state.
+// rest applies a change of the collection's state: while the collection is not enabled, its jobs do not
+// run, whatever their own state.
 func (j *jobLoop) rest(ctx workflow.Context, enabled bool) {
 	if j.Resting == !enabled {
 		return
@@ -316,7 +311,7 @@ func (j *jobLoop) rest(ctx workflow.Context, enabled bool) {
 	}
 }
 
-// discard deletes the job, unless somebody has.
+// discard deletes the job unless it is deleted already.
 func (j *jobLoop) discard(ctx workflow.Context) error {
 	if !j.deleted {
 		j.remove(ctx)
@@ -324,24 +319,23 @@ func (j *jobLoop) discard(ctx workflow.Context) error {
 	return nil
 }
 
-// remove deletes the job: it tells the collection, and then the loop ends,
-// and with it whatever is running.
+// remove deletes the job and unregisters its name from the collection. The loop then ends, and with it
+// all executions.
 func (j *jobLoop) remove(ctx workflow.Context) {
 	j.end(ctx)
 	err := workflow.SignalExternalWorkflow(ctx, j.Key.Collection.WorkflowID(), "", SignalRemoved, j.Key.Name).Get(ctx, nil)
-	if err != nil { // the collection is gone: nothing lists the job
+	if err != nil { // the collection is gone, so nothing lists the job
 		workflow.GetLogger(ctx).Info("the job collection was not told that the job is gone", "job", j.Key.ARMID(), "error", err)
 	}
 }
 
-// end makes the loop end, and with it whatever is running. When it returns,
-// nothing more is sent.
+// end makes the loop end. When it returns, no more requests are sent.
 func (j *jobLoop) end(ctx workflow.Context) {
 	j.deleted = true
 	j.withdraw(ctx)
 }
 
-// showState lets people find jobs by their state.
+// showState updates the search attribute of the job's state.
 func (j *jobLoop) showState(ctx workflow.Context) {
 	state := temporal.NewSearchAttributeKeyKeyword(AttributeState).ValueSet(string(j.Definition.State))
 	if err := workflow.UpsertTypedSearchAttributes(ctx, state); err != nil {
@@ -349,7 +343,7 @@ func (j *jobLoop) showState(ctx workflow.Context) {
 	}
 }
 
-// showText tells people what the job does.
+// showText updates the memo's description of the job.
 func (j *jobLoop) showText(ctx workflow.Context, text string) {
 	if err := workflow.UpsertMemo(ctx, map[string]any{MemoText: text}); err != nil {
 		workflow.GetLogger(ctx).Warn("what the job does could not be shown", "job", j.Key.ARMID(), "error", err)

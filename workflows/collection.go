@@ -14,70 +14,69 @@ import (
 	"almanac/job"
 )
 
-// CollectionInput is everything that a run of [Collection] starts from.
+// CollectionInput is the input of a run of [Collection].
 type CollectionInput struct {
 	Collection job.Collection `json:"collection"`
 	Jobs       []Registration `json:"jobs,omitempty"`
 	Sequence   int            `json:"seq,omitempty"`
-	Pause      time.Duration  `json:"pause,omitempty"` // before jobs that did not answer are told again
+	Pause      time.Duration  `json:"pause,omitempty"` // until silent jobs are told again
 }
 
 // A PutRequest replaces a collection's properties.
 type PutRequest struct {
 	job.Collection
-	Rules    *job.Rules `json:"rules,omitempty"`    // of the new properties
-	Expected int        `json:"expected,omitempty"` // the generation that the caller read; 0 for whichever
+	Rules    *job.Rules `json:"rules,omitempty"`    // of the new plan and quota; nil: nothing is checked
+	Expected int        `json:"expected,omitempty"` // the generation that the caller read; 0 for any
 }
 
-// A RegisterRequest asks for names for new jobs.
+// A RegisterRequest registers names for new jobs.
 type RegisterRequest struct {
 	Jobs       []RegisterJob `json:"jobs"`
 	Rules      job.Rules     `json:"rules"`
-	Generation int           `json:"generation,omitempty"` // of the collection whose rules these are; 0 for whichever
+	Generation int           `json:"generation,omitempty"` // of the collection that the rules were read from; 0 for any
 }
 
-// A RegisterJob is one of the jobs that names are asked for.
+// A RegisterJob is a new job of a [RegisterRequest].
 type RegisterJob struct {
 	Name    string      `json:"name"`
 	Demands job.Demands `json:"demands,omitzero"`
 }
 
-// A RegisterResult says what one of the names stands for.
+// A RegisterResult is the answer for one name.
 type RegisterResult struct {
-	Name    string    `json:"name"`              // as it was first written
-	At      time.Time `json:"at,omitzero"`       // when it was registered, by the server's clock
+	Name    string    `json:"name"`              // as first written
+	At      time.Time `json:"at,omitzero"`       // time of registration by the server's clock
 	Resting bool      `json:"resting,omitempty"` // the collection is not enabled
-	Refused string    `json:"refused,omitempty"` // why the rules do not allow it; the other members mean nothing then
+	Refused string    `json:"refused,omitempty"` // why the rules refuse the job; the other fields are then undefined
 }
 
-// A ClaimRequest asks whether a job may demand more than it did, or tells that
-// it demands less. A job that changes claims what its old and its new
-// definition demand together before, and what the new one demands after.
+// A ClaimRequest reports what a job demands of the plan. A job that changes sends two: before the
+// change, the demands of its old and new definitions together; after it, Final, those of the new one.
 type ClaimRequest struct {
 	Name       string      `json:"name"`
 	Demands    job.Demands `json:"demands,omitzero"`
-	Job        int         `json:"job"`             // the generation of the job's new definition
-	Final      bool        `json:"final,omitempty"` // it is in force
+	Job        int         `json:"job"`             // generation of the job's new definition
+	Final      bool        `json:"final,omitempty"` // the new definition is in force
 	Rules      *job.Rules  `json:"rules,omitempty"`
-	Generation int         `json:"generation,omitempty"` // of the collection whose rules these are
+	Generation int         `json:"generation,omitempty"` // of the collection that the rules were read from
 }
 
-// JobList is a collection and its jobs, in the order of their creation.
+// JobList is a collection and its jobs in order of creation.
 type JobList struct {
-	Collection job.CollectionKey `json:"collection"` // as it was first written
+	Collection job.CollectionKey `json:"collection"` // as first written
 	Jobs       []Listed          `json:"jobs"`
 }
 
-// Listed is a job in the list of its collection.
+// Listed is one job of a [JobList].
 type Listed struct {
 	Name     string `json:"name"`
-	Sequence int    `json:"seq"` // of later jobs it is higher
+	Sequence int    `json:"seq"` // increases with each registration
 }
 
-// registrationBatch is for how long the registrations come that are verified together.
+// registrationBatch is the time over which registrations are collected to be verified together.
 const registrationBatch = 10 * time.Second
 
-// Collection is one job collection for as long as it exists.
+// Collection is one job collection, from its creation to its deletion.
 func Collection(ctx workflow.Context, in CollectionInput) error {
 	if in.Collection.Key.Name == "" || in.Collection.Generation == 0 {
 		return errStranger
@@ -96,14 +95,14 @@ type collection struct {
 	job.Collection
 	*registry
 
-	order   workflow.Mutex // held while the properties change, until all jobs know that answer
-	again   again          // when the others are told again
-	pending *job.Rules     // of properties that are about to be put in force
-	deleted bool           // nothing is taken any more
-	gone    bool           // and no job is left
+	order   workflow.Mutex // held while the properties change, until every job that answers has applied it
+	again   again          // when silent jobs are told again
+	pending *job.Rules     // rules of properties that are about to be put in force
+	deleted bool           // every further request is refused
+	gone    bool           // all jobs are deleted as well
 
 	commands []workflow.ReceiveChannel
-	handling int // signals that are being handled
+	handling int // signals being handled
 }
 
 func (c *collection) handle(ctx workflow.Context) error {
@@ -127,7 +126,7 @@ func (c *collection) handle(ctx workflow.Context) error {
 	return err
 }
 
-// command registers what both an update and a signal of that name do.
+// command registers an update and a signal of the same name.
 func (c *collection) command(ctx workflow.Context, name, description string, do func(workflow.Context) error) error {
 	signal := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description + ", without an answer"})
 	c.commands = append(c.commands, signal)
@@ -145,7 +144,7 @@ func (c *collection) command(ctx workflow.Context, name, description string, do 
 	return workflow.SetUpdateHandlerWithOptions(ctx, name, do, workflow.UpdateHandlerOptions{Description: description})
 }
 
-// run verifies registrations, and tells jobs again that did not answer, when it is time to.
+// run verifies registrations and tells silent jobs again, each when its timer fires.
 func (c *collection) run(ctx workflow.Context) error {
 	for {
 		c.changed = false
@@ -166,8 +165,8 @@ func (c *collection) run(ctx workflow.Context) error {
 		case c.again.timer.fired():
 			err = c.alone(ctx, c.tellAgain)
 		}
-		if temporal.IsCanceledError(err) { // someone cancelled the workflow itself: as good as a delete
-			ctx, _ = workflow.NewDisconnectedContext(ctx) // it goes on until all jobs are gone
+		if temporal.IsCanceledError(err) { // cancelling the workflow itself deletes the collection
+			ctx, _ = workflow.NewDisconnectedContext(ctx) // until all jobs are gone
 			err = c.remove(ctx)
 		}
 		if err != nil {
@@ -176,19 +175,19 @@ func (c *collection) run(ctx workflow.Context) error {
 	}
 }
 
-// idle reports whether no update and no signal is being handled or waits.
+// idle reports whether no update or signal is pending or being handled.
 func (c *collection) idle(ctx workflow.Context) bool {
 	waits := slices.ContainsFunc(c.commands, func(s workflow.ReceiveChannel) bool { return s.Len() > 0 })
 	return !waits && c.handling == 0 && c.quiet(ctx)
 }
 
-// over reports whether the collection is deleted and nobody waits for an answer.
+// over reports whether the collection is deleted and every request is answered.
 func (c *collection) over(ctx workflow.Context) bool {
 	return c.deleted && len(c.entries) == 0 && c.gone && c.idle(ctx)
 }
 
-// lookAfter verifies registrations. Jobs that were not there yet when the
-// collection's state changed are told.
+// lookAfter verifies registrations, and tells the collection's state to jobs that were started since it
+// changed.
 func (c *collection) lookAfter(ctx workflow.Context) error {
 	if err := c.verify(ctx, c.deleted); err != nil {
 		return err
@@ -198,14 +197,14 @@ func (c *collection) lookAfter(ctx workflow.Context) error {
 	}
 	return c.alone(ctx, func(ctx workflow.Context) error {
 		err := c.inform(ctx, c.uninformed(false))
-		if calls.IsRefused(err, ErrTypeSilent) { // they are told again
+		if calls.IsRefused(err, ErrTypeSilent) { // tellAgain repeats it
 			return nil
 		}
 		return err
 	})
 }
 
-// alone does what nothing else may change the properties during.
+// alone runs do while nothing else can change the properties.
 func (c *collection) alone(ctx workflow.Context, do func(workflow.Context) error) error {
 	if err := c.order.Lock(ctx); err != nil {
 		return err
@@ -224,7 +223,7 @@ func (c *collection) list() (JobList, error) {
 	return list, c.present()
 }
 
-// describe tells the Temporal Web UI and CLI how the collection stands.
+// describe sets the details that the Temporal Web UI and CLI show.
 func (c *collection) describe(ctx workflow.Context) {
 	silent := ""
 	if n := len(c.silent()); n > 0 {
@@ -233,7 +232,7 @@ func (c *collection) describe(ctx workflow.Context) {
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** (%s, %s)\n\n%d jobs%s", c.Key.Name, c.Properties.SKU.Name, c.Properties.State, len(c.entries), silent))
 }
 
-// present refuses what comes while the collection is being deleted.
+// present returns an error while the collection is being deleted.
 func (c *collection) present() error {
 	if c.deleted {
 		return refuse(ErrTypeGone, "the job collection is being deleted")
@@ -241,10 +240,10 @@ func (c *collection) present() error {
 	return nil
 }
 
-// resting reports whether the collection's jobs rest.
+// resting reports whether the collection is not enabled, so that its jobs do not run.
 func (c *collection) resting() bool { return c.Properties.State != job.CollectionEnabled }
 
-// current refuses what was decided by properties that are not in force any more.
+// current returns an error if the caller read another generation of the properties.
 func (c *collection) current(generation int) error {
 	if generation != 0 && generation != c.Generation {
 		return refuse(ErrTypeStale, "the job collection was changed meanwhile")
@@ -252,8 +251,8 @@ func (c *collection) current(generation int) error {
 	return c.present()
 }
 
-// mayPut refuses properties that the jobs that are there violate: that leaves nothing in
-// the history.
+// mayPut refuses rules that existing jobs violate, before the update is written to the history. If a
+// recount is possible, admit decides instead.
 func (c *collection) mayPut(ctx workflow.Context, r PutRequest) error {
 	if err := c.current(r.Expected); err != nil || c.mayRecount(ctx) {
 		return err
@@ -261,7 +260,7 @@ func (c *collection) mayPut(ctx workflow.Context, r PutRequest) error {
 	return c.violate(r.Rules)
 }
 
-// violate refuses rules that the jobs that are there violate.
+// violate returns an error if existing jobs violate the rules.
 func (c *collection) violate(rules *job.Rules) error {
 	if rules == nil {
 		return nil
@@ -277,10 +276,9 @@ func (c *collection) violate(rules *job.Rules) error {
 	return nil
 }
 
-// admit refuses as mayPut does, but looks first whether the jobs are there because of
-// which it would.
+// admit refuses like mayPut, but first looks up whether the jobs that violate the rules still exist.
 func (c *collection) admit(ctx workflow.Context, r PutRequest) error {
-	if err := c.current(r.Expected); err != nil { // another change may have come before
+	if err := c.current(r.Expected); err != nil { // another change may have been applied before
 		return err
 	}
 	if c.violate(r.Rules) != nil && c.mayRecount(ctx) {
@@ -294,10 +292,10 @@ func (c *collection) admit(ctx workflow.Context, r PutRequest) error {
 	return c.violate(r.Rules)
 }
 
-// put replaces the properties; the jobs are told if that enables or disables
-// the collection. The error may be that some of them did not answer.
+// put replaces the properties, and tells the jobs if that enables or disables the collection. An error
+// of type [ErrTypeSilent] means that it was done but some jobs did not answer.
 func (c *collection) put(ctx workflow.Context, r PutRequest) (job.Collection, error) {
-	ctx, _ = workflow.NewDisconnectedContext(ctx) // it is finished although somebody cancels the workflow itself
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // finish even if the workflow is cancelled
 	err := c.alone(ctx, func(ctx workflow.Context) error {
 		if err := c.admit(ctx, r); err != nil {
 			return err
@@ -323,8 +321,8 @@ func (c *collection) replace(to job.Collection) {
 	c.Collection = to
 }
 
-// claimPlan asks the subscription for a place among the collections of the new
-// plan. Meanwhile no job comes that it would not allow.
+// claimPlan asks the subscription for a place among the collections of the new plan. Meanwhile, new
+// jobs must satisfy the rules of both plans.
 func (c *collection) claimPlan(ctx workflow.Context, r PutRequest) error {
 	c.pending = r.Rules
 	defer func() { c.pending = nil }()
@@ -334,10 +332,10 @@ func (c *collection) claimPlan(ctx workflow.Context, r PutRequest) error {
 	refused, isRefusal := errors.AsType[*temporal.ApplicationError](err)
 	isRefusal = isRefusal && refused.NonRetryable()
 	switch {
-	case isRefusal && refused.Type() == ErrTypeGone: // so none of its collections counts
+	case isRefusal && refused.Type() == ErrTypeGone: // a subscription without a workflow has no collections to count
 		return nil
 	case isRefusal:
-		return refuse(refused.Type(), refused.Message()) // without the activity's part in it
+		return refuse(refused.Type(), refused.Message()) // without the activity's own error text
 	case err != nil && !temporal.IsCanceledError(err):
 		return refuse(ErrTypeConflict, fmt.Sprintf("The subscription did not answer within %s, so nobody knows whether it has room for another job collection of plan %s. "+
 			"Nothing was changed; try again.", claimTimeout, r.Rules.Plan))
@@ -345,11 +343,11 @@ func (c *collection) claimPlan(ctx workflow.Context, r PutRequest) error {
 	return err
 }
 
-// claimTimeout is how long the subscription may take to answer: all other changes wait.
+// claimTimeout is how long the subscription may take to answer. All other changes wait.
 const claimTimeout = 20 * time.Second
 
-// setState enables or disables the collection. The error may be that some jobs did
-// not answer.
+// setState enables or disables the collection. An error of type [ErrTypeSilent] means that it was done
+// but some jobs did not answer.
 func (c *collection) setState(ctx workflow.Context, s job.CollectionState) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	return c.alone(ctx, func(ctx workflow.Context) error {
@@ -365,8 +363,8 @@ func (c *collection) setState(ctx workflow.Context, s job.CollectionState) error
 	})
 }
 
-// mayRegister refuses a single job that the rules do not allow: that leaves nothing in
-// the history.
+// mayRegister refuses a single job that the rules do not allow, before the update is written to the
+// history. If a recount could make room, register decides instead.
 func (c *collection) mayRegister(ctx workflow.Context, r RegisterRequest) error {
 	if err := c.current(r.Generation); err != nil {
 		return err
@@ -380,8 +378,7 @@ func (c *collection) mayRegister(ctx workflow.Context, r RegisterRequest) error 
 	return nil
 }
 
-// refuses returns why the rules do not allow a job; "" if they do, or its name is
-// registered.
+// refuses returns why the rules do not allow a job; "" if they do or its name is already registered.
 func (c *collection) refuses(applicant *RegisterJob, rules *job.Rules) string {
 	switch {
 	case c.find(applicant.Name) >= 0:
@@ -405,8 +402,7 @@ func (c *collection) refuses(applicant *RegisterJob, rules *job.Rules) string {
 	return ""
 }
 
-// crowded reports whether there is no room for one of the new jobs, whatever else speaks
-// against them.
+// crowded reports whether the quota or the registry's size leaves no room for one of the new jobs.
 func (c *collection) crowded(r *RegisterRequest) bool {
 	have := len(c.entries)
 	for _, applicant := range r.Jobs {
@@ -421,13 +417,13 @@ func (c *collection) crowded(r *RegisterRequest) bool {
 	return false
 }
 
-// register returns a result for each of the jobs, in their order.
+// register returns one result per job, in request order.
 func (c *collection) register(ctx workflow.Context, r RegisterRequest) ([]RegisterResult, error) {
 	if c.crowded(&r) && c.mayRecount(ctx) {
 		if err := c.recount(ctx); err != nil {
 			return nil, err
 		}
-		if err := c.current(r.Generation); err != nil { // another change may have come before
+		if err := c.current(r.Generation); err != nil { // another change may have been applied before
 			return nil, err
 		}
 	}
@@ -467,8 +463,8 @@ func (c *collection) mayClaim(_ workflow.Context, r ClaimRequest) error {
 	return nil
 }
 
-// claim notes what a job demands. Of several that change it at the same time,
-// only one will succeed; until it says so, what any of them demands counts.
+// claim records a job's demands. If several changes of the job claim at once, only one will be applied;
+// until its final claim, the demands of all of them count together.
 func (c *collection) claim(_ workflow.Context, r ClaimRequest) error {
 	i := c.find(r.Name)
 	if i < 0 || r.Job < c.entries[i].Generation {
@@ -483,12 +479,11 @@ func (c *collection) claim(_ workflow.Context, r ClaimRequest) error {
 	return nil
 }
 
-// remove deletes all jobs and then the collection.
 func (c *collection) remove(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	c.note()
 	c.deleted = true
-	return c.alone(ctx, func(ctx workflow.Context) error { // who comes second goes on with what was cancelled
+	return c.alone(ctx, func(ctx workflow.Context) error { // a second call takes over if the first was cancelled
 		if err := c.dismiss(ctx); err != nil {
 			return err
 		}
@@ -500,7 +495,7 @@ func (c *collection) remove(ctx workflow.Context) error {
 	})
 }
 
-// leave tells the subscription that the collection is gone.
+// leave unregisters the collection from its subscription.
 func (c *collection) leave(ctx workflow.Context) {
 	id := job.SubscriptionWorkflowID(c.Key.Subscription)
 	if err := workflow.SignalExternalWorkflow(ctx, id, "", SignalRemoved, c.Key.Path()).Get(ctx, nil); err != nil {

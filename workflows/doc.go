@@ -1,12 +1,11 @@
-// Package workflows holds Almanac's workflows.
+// Package workflows holds Almanac's workflows:
 //
-// [Job] is one scheduled job for as long as it exists: it sleeps on a durable timer until
-// the next occurrence is due, runs the action as an activity, runs the error action if
-// that failed, and plans on. [Collection] is one job collection: its properties and the
-// registry of its jobs' names. [Subscription] is the registry of a subscription's collections.
+//   - [Job] is one scheduled job. It plans occurrences, sleeps on a durable timer until the next
+//     one, and runs the action as an activity, then the error action if that failed.
+//   - [Collection] is one job collection: its properties and the registry of its jobs' names.
+//   - [Subscription] is the registry of a subscription's collections.
 //
-// What to do when is decided by plain functions in policy.go and plan.go that know nothing
-// of Temporal. The answer of the recurrence engine is recorded in the history (see
-// [Planned]), so that a later version of the engine, or of the time zone database, changes
-// no occurrence that is already planned and cannot break a replay.
+// Decisions are plain functions without Temporal, in policy.go and plan.go. Answers of the recurrence
+// engine are recorded in the history (see [Planned]), so a new version of the engine or of the time
+// zone database changes no planned occurrence and breaks no replay.
 package workflows

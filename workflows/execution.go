@@ -24,63 +24,60 @@ import (
 //	    │
 //	    └─▶ returned
 //
-// Only the end of its activity and [jobLoop.look] move an execution forward. The
-// time decides in one case: if the server cancelled an activity that no worker had,
-// which says nothing of earlier attempts, there was none before the due time, and none
-// that was sent before execution.rests if that is set.
+// Only [jobLoop.look] and the end of its activity move an execution forward. A clock decides in one
+// case: an activity that the server cancelled while no worker had it says nothing of earlier attempts.
+// Nothing was sent for it before its due time, nor before execution.rests if that is set.
 type phase int
 
 const (
-	dispatched  phase = iota // nothing is known to have been sent: a worker may hold it
-	sent                     // a request may have left
-	withdrawing              // it is cancelled, and whether a request may have left is being found out
-	withdrawn                // a request may have left, and nothing follows it
-	returned                 // nothing was sent, and nothing will be
+	dispatched  phase = iota // no request is known to have been sent; a worker may hold it
+	sent                     // a request may have been sent
+	withdrawing              // cancelled; whether a request may have been sent is being looked up
+	withdrawn                // a request may have been sent, and no other follows
+	returned                 // no request was sent, and none will be
 )
 
-// An execution is one whose activity may be running.
+// An execution is an occurrence or manual run that has not ended.
 type execution struct {
 	job.Execution
 	action   job.Action
-	manual   bool // it was started by a user, not by the recurrence
-	slept    bool // the job slept until it: whether it was in time tells something about the lead
+	manual   bool // a manual run, not an occurrence
+	slept    bool // the job slept until it, so its punctuality adjusts the lead
 	phase    phase
-	tried    int       // attempts of the action that is tried, by the activities that have ended, whose requests may have left
-	waits    bool      // no activity of it is under way; the next is scheduled at next, by a later run if this one ends before
-	next     time.Time // see waits
-	attempts bool      // whether an attempt of it is known to have been sent
-	inFlight bool      // whether a worker had an attempt without a record that may have been sent since, when the server was asked last
-	rests    time.Time // if set, nothing was sent and nothing will be before then: the server's pause, by its clock, when it was asked last
-	activity string    // the id of its activity that was scheduled last
+	tried    int  // attempts of the current action, in ended activities, whose requests may have been sent
+	waits    bool // between two activities: the next is scheduled at next, by a later run if this one ends before
+	next     time.Time
+	attempts bool      // an attempt is known to have been sent
+	inFlight bool      // when last looked up, a worker had an attempt that may have been sent since and has no record
+	rests    time.Time // if set: when last looked up, nothing was sent and the server's retry delay lasted until then, by its clock
+	activity string    // id of the activity scheduled last
 	before   standing
 	cancel   workflow.CancelFunc
 }
 
-// A standing is what a job goes back to when an occurrence returns to the plan.
+// A standing is the job's state to restore if an occurrence returns to the plan.
 type standing struct {
 	Decided time.Time `json:"decided,omitzero"`
 	Last    time.Time `json:"last,omitzero"`
 }
 
 const (
-	// attemptTimeout is how long an attempt may take before it counts as lost:
-	// what the action itself may take, and some time to report.
+	// attemptTimeout is how long an attempt may take before it counts as lost: the time limit of the
+	// action, and 10 s to report.
 	attemptTimeout = activities.DefaultTimeout + 10*time.Second
 
-	// lossTimeout is how long the server may hear nothing of an attempt that is
-	// not held. It suffers a server that is busy; see also
-	// [activities.HeldLossTimeout].
+	// lossTimeout is the heartbeat timeout of an attempt that is not held. It is long enough for a busy
+	// server; for held ones see [activities.HeldLossTimeout].
 	lossTimeout = 30 * time.Second
 
-	// leastHeld is for how long an attempt is held, at least, for the short timeout:
-	// there is no time to catch up if the server is busy.
+	// leastHeld is the shortest hold that gets the short heartbeat timeout: with less, a busy server
+	// has no time to catch up.
 	leastHeld = 500 * time.Millisecond
 )
 
-// errUnsent says that an execution ended and no request of it ever left.
+// errUnsent ends an execution of which no request was sent.
 var errUnsent = errors.New("nothing was sent")
 
-// start starts the execution of an occurrence.
 func (j *jobLoop) start(ctx workflow.Context, due time.Time) {
 	before := standing{Decided: j.Decided, Last: j.Last}
 	j.decided(due)
@@ -91,30 +88,30 @@ func (j *jobLoop) start(ctx workflow.Context, due time.Time) {
 	})
 }
 
-// runManually starts an execution that a user asked for, or promises to.
+// runManually starts a manual run; while the run drains, it is left to the next run of the workflow.
 func (j *jobLoop) runManually(ctx workflow.Context) {
 	if j.draining() {
 		j.Owed++
 		return
 	}
 	now := workflow.Now(ctx).UTC()
-	for _, e := range j.running { // without those that were not sent, this is the last one
+	for _, e := range j.running { // if e returns to the plan, this manual run is the last execution
 		e.before.Last = later(e.before.Last, now)
 	}
 	j.Demanded++
 	j.launch(ctx, &execution{manual: true, Execution: j.execution(fmt.Sprintf("run %d", j.Demanded), now)})
 }
 
-// payOwed starts the executions that were promised.
+// payOwed starts the manual runs that were left while an earlier run drained.
 func (j *jobLoop) payOwed(ctx workflow.Context) {
 	for ; j.Owed > 0 && !j.draining(); j.Owed-- {
 		j.runManually(ctx)
 	}
 }
 
-// execution returns the next execution. Its id follows from the job and what,
-// which tells the job's executions apart: the same occurrence has the same id
-// whenever and wherever it is decided, and a new job of an old name has others.
+// execution returns the job's next execution. Its id is a hash of the job's id, its creation time and
+// what (the due time, or "run N"). So an occurrence keeps its id however often it is decided, and a job
+// created anew under the same name has other ids.
 func (j *jobLoop) execution(what string, due time.Time) job.Execution {
 	j.ExecutionCount++
 	name := j.Key.WorkflowID() + "\n" + j.Created.Format(time.RFC3339) + "\n" + what
@@ -127,7 +124,7 @@ func (j *jobLoop) execution(what string, due time.Time) job.Execution {
 	}
 }
 
-// launch runs an execution beside the loop.
+// launch starts a new execution.
 func (j *jobLoop) launch(ctx workflow.Context, e *execution) {
 	e.ActionName = job.MainAction
 	j.Last = later(j.Last, later(workflow.Now(ctx), e.Due))
@@ -135,8 +132,8 @@ func (j *jobLoop) launch(ctx workflow.Context, e *execution) {
 	j.perform(ctx, e)
 }
 
-// resume goes on with the executions that wait for their next attempts. A change of the
-// job would have ended them, so what they do is what the job does.
+// resume continues the executions that wait for their next attempts. They run the current action: a
+// change of the job would have withdrawn them.
 func (j *jobLoop) resume(ctx workflow.Context) {
 	for _, w := range j.Waiting {
 		e := execution{Execution: w.Execution, manual: w.Manual, attempts: w.Sent, before: w.Before, tried: w.Tried, waits: true, next: w.Next}
@@ -148,7 +145,7 @@ func (j *jobLoop) resume(ctx workflow.Context) {
 	j.Waiting = nil
 }
 
-// handOver returns what the next run is told of an execution that waits.
+// handOver returns what the next run needs to continue a waiting execution.
 func (e *execution) handOver() Waiting {
 	w := Waiting{Execution: e.Execution, Manual: e.manual, Sent: e.attempts, Tried: e.tried, Next: e.next}
 	if !w.Sent {
@@ -157,11 +154,11 @@ func (e *execution) handOver() Waiting {
 	return w
 }
 
-// perform runs an execution, from where it stands, beside the loop.
+// perform runs an execution, from where it stands, in a coroutine beside the loop.
 func (j *jobLoop) perform(ctx workflow.Context, e *execution) {
 	e.action = j.Definition.Action
 	j.running = append(j.running, e)
-	ctx, _ = workflow.NewDisconnectedContext(ctx) // withdraw cancels it, also where somebody cancels the workflow itself
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // only withdraw cancels it, not a cancellation of the workflow
 	ctx, e.cancel = workflow.WithCancel(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		err := j.execute(ctx, e)
@@ -169,11 +166,11 @@ func (j *jobLoop) perform(ctx workflow.Context, e *execution) {
 	})
 }
 
-// errBefore says that the action failed in an earlier run.
+// errBefore stands for the action's error in an earlier run.
 var errBefore = errors.New("the action failed")
 
-// execute runs the action and, if its last attempt failed, the error action.
-// It returns the action's error, or errUnsent.
+// execute runs the action and, if its last attempt failed, the error action. It returns the action's
+// error, or errUnsent.
 func (j *jobLoop) execute(ctx workflow.Context, e *execution) error {
 	action := e.action
 	compensation := action.ErrorAction
@@ -193,13 +190,12 @@ func (j *jobLoop) execute(ctx workflow.Context, e *execution) error {
 		withPolicy.RetryPolicy = action.RetryPolicy
 		compensation = &withPolicy
 	}
-	_ = j.attempt(ctx, e, *compensation) // the execution has failed already
+	_ = j.attempt(ctx, e, *compensation) // the execution has failed whatever the error action does
 	return err
 }
 
-// attempt runs one action under its retry policy. It dispatches another activity
-// for the attempts that are left if one was lost, ended before it was sent, or is not to
-// begin soon.
+// attempt runs one action under its retry policy. The remaining attempts get another activity if an
+// attempt was lost, ended before it was sent, or is to begin later than the server retries.
 func (j *jobLoop) attempt(ctx workflow.Context, e *execution, action job.Action) error {
 	input := activities.Input{Execution: e.Execution, Action: action, MaxAttempts: action.RetryPolicy.Attempts()}
 	input.Compensated = e.ActionName == job.MainAction && e.action.ErrorAction != nil
@@ -217,7 +213,7 @@ func (j *jobLoop) attempt(ctx workflow.Context, e *execution, action job.Action)
 		err := j.dispatch(ctx, e, input)
 		end := activities.EndingOf(err, workflow.Now(ctx), workflow.Now(ctx))
 		e.tried += len(end.Attempts)
-		e.attempts = e.attempts || err == nil || e.tried > 0 || e.inFlight && end.Canceled // then it failed in between
+		e.attempts = e.attempts || err == nil || e.tried > 0 || e.inFlight && end.Canceled // in flight at the last look, then cancelled while no worker had it: the attempt failed in between
 		switch {
 		case err == nil:
 			return nil
@@ -225,11 +221,11 @@ func (j *jobLoop) attempt(ctx workflow.Context, e *execution, action job.Action)
 			return err
 		case e.phase >= withdrawing:
 			if end.Canceled && !e.knownUnsent(workflow.Now(ctx)) {
-				e.phase = withdrawn // it was due: an attempt that failed at once may have been forgotten
+				e.phase = withdrawn // it was due: the server may have forgotten an attempt that failed at once
 			}
 			return errUnsent
 		case end.Unsent && !e.attempts && !e.manual && j.Decided.Equal(e.Due):
-			return errUnsent // it is judged anew
+			return errUnsent // to be judged anew
 		case !end.Lost && !end.Unsent && !end.More || e.tried >= input.MaxAttempts:
 			return err
 		}
@@ -237,14 +233,14 @@ func (j *jobLoop) attempt(ctx workflow.Context, e *execution, action job.Action)
 	}
 }
 
-// knownUnsent reports whether nothing can have been sent for an execution whose activity
-// the server had cancelled by now, when no worker had it.
+// knownUnsent reports whether nothing can have been sent for an execution whose activity the server
+// cancelled, at now, while no worker had it.
 func (e *execution) knownUnsent(now time.Time) bool {
 	return now.Before(e.Due.Add(-clockMargin)) || now.Before(e.rests.Add(-activities.ServerSkew))
 }
 
-// wait has the execution wait for its next attempt after an activity of it has ended:
-// until that says, or if it does not, until the interval since its last attempt is over.
+// wait makes the execution wait for its next attempt after one of its activities ended: until end.Next
+// or, if that is zero, until interval has passed since the last attempt.
 func (e *execution) wait(now time.Time, end *activities.Ending, interval time.Duration) {
 	e.waits, e.next = true, later(now, end.Next)
 	if n := len(end.Attempts); n > 0 && end.Next.IsZero() {
@@ -256,8 +252,8 @@ func (e *execution) wait(now time.Time, end *activities.Ending, interval time.Du
 	}
 }
 
-// pause waits until the next attempt of an execution that waits is to begin, and as long
-// as the run drains. If the execution is cancelled, it returns at once.
+// pause waits until the next attempt is to begin, and while the run drains. It returns at once if the
+// execution is cancelled.
 func (j *jobLoop) pause(ctx workflow.Context, e *execution) {
 	if !e.waits {
 		return
@@ -269,12 +265,12 @@ func (j *jobLoop) pause(ctx workflow.Context, e *execution) {
 	e.waits = false
 }
 
-// clockMargin is by how much the clocks of a worker and of the server may differ
-// before the worker goes by the server's.
+// clockMargin is how far a worker's clock may differ from the server's before the worker uses the
+// server's.
 const clockMargin = time.Second
 
-// dispatch runs one action's activity. It is scheduled before the execution is due
-// if the worker is to hold it until then.
+// dispatch runs one activity of an action. An activity scheduled before the due time is held by the
+// worker until then.
 func (j *jobLoop) dispatch(ctx workflow.Context, e *execution, input activities.Input) error {
 	held := max(0, e.Due.Sub(workflow.Now(ctx)))
 	j.activities++
@@ -283,7 +279,7 @@ func (j *jobLoop) dispatch(ctx workflow.Context, e *execution, input activities.
 		ActivityID:          e.activity,
 		StartToCloseTimeout: held + attemptTimeout,
 		HeartbeatTimeout:    lossTimeout,
-		WaitForCancellation: true, // an attempt that was sent ends as it ends
+		WaitForCancellation: true, // an attempt already sent runs to its end
 		RetryPolicy:         retryPolicy(&input),
 	}
 	when := "due"
@@ -308,17 +304,16 @@ func (j *jobLoop) dispatch(ctx workflow.Context, e *execution, input activities.
 }
 
 const (
-	// takeoverInterval is how long the server waits before it has another worker
-	// take over what one lost. It doubles each time, up to the retry interval.
+	// takeoverInterval is the time until the server gives a lost attempt to another worker. It doubles
+	// each time, up to the retry interval.
 	takeoverInterval = 200 * time.Millisecond
 
-	// maxTakeovers is how often that happens for one activity.
+	// maxTakeovers is the number of lost attempts the server retries per activity.
 	maxTakeovers = 3
 )
 
-// retryPolicy returns the retry policy of an action's activity, which is for attempts that
-// are lost. One that fails says by the job's retry policy when the next one begins, or that
-// it was the last.
+// retryPolicy returns the activity's retry policy, which applies to lost attempts only. A failed
+// attempt sets its own next retry delay by the job's retry policy, or ends the activity.
 func retryPolicy(in *activities.Input) *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
 		InitialInterval:    takeoverInterval,
@@ -328,7 +323,7 @@ func retryPolicy(in *activities.Input) *temporal.RetryPolicy {
 	}
 }
 
-// ended books the end of an execution.
+// ended records the end of an execution.
 func (j *jobLoop) ended(ctx workflow.Context, e *execution, err error) {
 	j.changed = true
 	if errors.Is(err, errUnsent) {
@@ -336,10 +331,10 @@ func (j *jobLoop) ended(ctx workflow.Context, e *execution, err error) {
 		return
 	}
 	if !j.forget(e) {
-		return // it was returned before
+		return // it was returned to the plan before
 	}
 	if err != nil {
-		if _, silent := errors.AsType[*temporal.TimeoutError](err); silent { // else a worker has logged it
+		if _, silent := errors.AsType[*temporal.TimeoutError](err); silent { // otherwise a worker has logged it
 			workflow.GetLogger(ctx).Warn("execution failed", "collection", j.Key.Collection.Name, "job", j.Key.Name, "execution", e.ID,
 				"due", e.Due, "error", "no worker recorded the outcome; the request may have been sent", "next", "given up")
 		}
@@ -353,12 +348,11 @@ func (j *jobLoop) ended(ctx workflow.Context, e *execution, err error) {
 		j.Failed = err != nil
 		j.BusyUntil = workflow.Now(ctx)
 	case !j.Final.IsZero():
-		j.Final = workflow.Now(ctx) // it stays that much longer
+		j.Final = workflow.Now(ctx) // keep the final job for another keepFinal
 	}
 }
 
-// forget takes an execution off those that may be running. It reports whether it
-// was one of them.
+// forget removes an execution from the running ones, and reports whether it was one of them.
 func (j *jobLoop) forget(e *execution) bool {
 	i := slices.Index(j.running, e)
 	if i < 0 {
@@ -368,9 +362,9 @@ func (j *jobLoop) forget(e *execution) bool {
 	return true
 }
 
-// putBack books an execution of which nothing was sent as never started. An
-// occurrence that no change has overtaken returns to the plan and is judged anew;
-// anything else is recorded as cancelled.
+// putBack undoes the start of an execution of which nothing was sent. An occurrence returns to the plan
+// and is judged anew, unless a change has overtaken it; then it is recorded as cancelled, as a manual
+// run is.
 func (j *jobLoop) putBack(ctx workflow.Context, e *execution) {
 	if !j.forget(e) {
 		return

@@ -10,8 +10,8 @@ import (
 	"almanac/job"
 )
 
-// JobInput is everything that a run of [Job] starts from: a new job, made by
-// [NewJob], or what the run before hands over when it continues as new.
+// JobInput is the input of a run of [Job]: from [NewJob] for a new job, or from the run before when it
+// continues as new.
 type JobInput struct {
 	Key        job.Key        `json:"key"`
 	Created    time.Time      `json:"created"` // whole seconds, UTC
@@ -19,49 +19,47 @@ type JobInput struct {
 	Generation int            `json:"generation"`
 	Resting    bool           `json:"resting,omitempty"` // the collection is not enabled
 
-	Plan      Planned   `json:"plan"`                // what is ahead
+	Plan      Planned   `json:"plan"`                // occurrences ahead
 	Decided   time.Time `json:"decided,omitzero"`    // occurrences up to here are started or dropped
 	BusyUntil time.Time `json:"busyUntil,omitzero"`  // see situation
 	CatchUp   time.Time `json:"catchUp,omitzero"`    // see situation
-	Started   int       `json:"started,omitempty"`   // due occurrences that were started: what recurrence.count limits
-	Demanded  int       `json:"demanded,omitempty"`  // runs on demand
-	Owed      int       `json:"owed,omitempty"`      // runs on demand that were promised and wait for the next run of the workflow
-	Failed    bool      `json:"failed,omitempty"`    // whether the last occurrence failed
-	Final     time.Time `json:"final,omitzero"`      // of a job that is completed or faulted: when it became so, or was changed or run last
-	FailedRun string    `json:"failedRun,omitempty"` // the newest earlier run whose history holds a failure
+	Started   int       `json:"started,omitempty"`   // occurrences started, which recurrence.count limits
+	Demanded  int       `json:"demanded,omitempty"`  // manual runs started
+	Owed      int       `json:"owed,omitempty"`      // manual runs accepted while draining, left to the next run of the workflow
+	Failed    bool      `json:"failed,omitempty"`    // the last occurrence failed
+	Final     time.Time `json:"final,omitzero"`      // when the job was completed or faulted, or last changed or run after that
+	FailedRun string    `json:"failedRun,omitempty"` // run id of the newest earlier run whose history holds a failure
 	Waiting   []Waiting `json:"waiting,omitempty"`   // executions that wait for their next attempts
 
-	// Lead is how far ahead of its due time the next occurrence is dispatched, in
-	// milliseconds.
+	// Lead is how long before its due time the next occurrence is dispatched, in milliseconds.
 	Lead int `json:"lead,omitempty"`
-	// Hold is within what time an occurrence that is next is dispatched at once, in
-	// milliseconds, instead of sleeping until its lead; see [activities.Lead].
+	// Hold: if the next occurrence is due within this time, in milliseconds, it is dispatched at once
+	// instead of sleeping until its lead; see [activities.Lead].
 	Hold int `json:"hold,omitempty"`
 
-	Last           time.Time `json:"last,omitzero"` // when the last execution started
+	Last           time.Time `json:"last,omitzero"` // start of the last execution
 	ExecutionCount int       `json:"executions,omitempty"`
 	FailureCount   int       `json:"failures,omitempty"`
 	FaultedCount   int       `json:"faults,omitempty"`
 }
 
-// A Waiting is an execution whose next attempt a later run makes.
+// A Waiting is an execution that a run hands over while it waits for its next attempt.
 type Waiting struct {
-	job.Execution           // ActionName is the action that is tried
+	job.Execution           // ActionName is the current action
 	Manual        bool      `json:"manual,omitempty"`
-	Sent          bool      `json:"sent,omitempty"`  // an attempt of the execution was sent: it cannot be returned to the plan
-	Before        standing  `json:"before,omitzero"` // what the job goes back to if it is
-	Tried         int       `json:"tried,omitempty"` // attempts of that action whose requests may have left
-	Next          time.Time `json:"next"`            // when the next one begins
+	Sent          bool      `json:"sent,omitempty"`  // an attempt was sent, so the execution cannot return to the plan
+	Before        standing  `json:"before,omitzero"` // restored if the execution returns to the plan
+	Tried         int       `json:"tried,omitempty"` // attempts of the current action whose requests may have been sent
+	Next          time.Time `json:"next"`            // start of the next attempt
 }
 
-// keepFinal is how long a job that is completed or faulted stays after its last execution or change.
+// keepFinal is how long a completed or faulted job is kept after its last execution or change.
 const keepFinal = 60 * 24 * time.Hour
 
-// A run of a job continues as new after so many executions, if the server does not suggest
-// it before, at a moment when no attempt is being made. A worker that has not got a workflow
-// in its cache replays what the run did so far: 0.2 ms an execution, where a new run takes
-// 17 ms. If there is no such moment, the run makes one, far below what the server ends a
-// workflow at (51,200 events, 50 MB): it drains.
+// A run continues as new after ExecutionsPerRun executions, or when the server suggests it, once no
+// attempt is being made. Without the workflow in its cache, a worker replays the run at 0.2 ms per
+// execution; a new run costs 17 ms. If attempts always overlap, the run drains at the drain limits, far
+// below those at which the server ends a workflow (51,200 events, 50 MB).
 const (
 	ExecutionsPerRun = 100
 
@@ -70,16 +68,16 @@ const (
 	drainBytes  = 12 << 20
 )
 
-// How many executions of a job may be under way at once, those that wait for an attempt
-// included, bounds what a run hands over, and what the server keeps of its workflow: that
-// it ends at 8 MB, and the records of an activity's attempts can take 25 kB.
+// Limits of a job's executions that have not ended, those waiting for an attempt included. They bound
+// what a run hands over and the server's record of the workflow: the server ends a workflow whose
+// record exceeds 8 MB, and the attempts of one activity can take 25 kB.
 const (
 	maxOverlapping = 100 // occurrences
-	maxDemanded    = 50  // runs on demand
+	maxDemanded    = 50  // manual runs
 )
 
-// NewJob returns the input of a new job's workflow. The job's whole first status follows from it.
-// The definition must be valid; resting says whether the job's collection is not enabled.
+// NewJob returns the input of a new job's workflow, from which the job's first status follows. The
+// definition must be valid; resting means that the collection is not enabled.
 func NewJob(k job.Key, d job.Definition, resting bool, now time.Time) (JobInput, error) {
 	in := JobInput{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, Resting: resting, Lead: firstLead(k)}
 	plan, err := d.Plan(in.Created, in.Created)
@@ -94,8 +92,9 @@ func NewJob(k job.Key, d job.Definition, resting bool, now time.Time) (JobInput,
 	return in, nil
 }
 
-// Begin returns when a new job's workflow has to begin at the latest; zero for at once.
-// It is 2 to 5 minutes before the job is due, so that herds begin a few at a time, too.
+// Begin returns the latest time at which a new job's workflow has to begin; zero for at once. It is 2
+// to 5 minutes (15 leads) before the job is due, so that the workflows of a herd begin at different
+// times.
 func (in *JobInput) Begin() time.Time {
 	next, ok := in.next()
 	if !ok || !in.active() {
@@ -104,10 +103,10 @@ func (in *JobInput) Begin() time.Time {
 	return next.Add(-15 * in.lead())
 }
 
-// errStranger ends a workflow whose input Almanac did not make.
+// errStranger ends a workflow whose input was not made by Almanac.
 var errStranger = refuse(ErrTypeInvalid, "The workflow was not started by Almanac, so nothing lists it: create jobs and job collections through the API.")
 
-// Job runs one scheduled job for as long as it exists.
+// Job is one scheduled job, from its creation to its deletion.
 func Job(ctx workflow.Context, in JobInput) error {
 	if in.Key.Name == "" || in.Created.IsZero() || in.Generation == 0 || in.Definition.Action.Type == "" {
 		return errStranger
@@ -120,40 +119,39 @@ func Job(ctx workflow.Context, in JobInput) error {
 	return j.run(ctx)
 }
 
-// A jobLoop is a run of [Job]: what the next run is told, and what is running.
+// A jobLoop is the state of a run of [Job]: the input of the next run, and what is running.
 type jobLoop struct {
 	JobInput
 
 	running    []*execution
 	executions int  // in this run
-	activities int  // in this run, those that perform actions
-	failures   bool // whether an attempt failed in this run
-	full       bool // the run's history is so long that it drains
+	activities int  // action activities in this run
+	failures   bool // an attempt failed in this run
+	full       bool // the history is so long that the run drains
 	timer      timer
-	changed    bool      // something happened that the loop should look at
-	askAgain   time.Time // when to ask again whether a dispatched occurrence was sent; see verdictAsk
+	changed    bool      // wakes the loop
+	askAgain   time.Time // when to look again whether a dispatched occurrence was sent; see verdictAsk
 	deleted    bool
 
 	changing  workflow.Mutex // held while a change is applied; nothing is decided meanwhile
 	listeners []*listener
-	handling  int // signals that are being handled
+	handling  int // signals being handled
 }
 
-// run is the job's life: decide what is due, then sleep until the next
-// occurrence, or until something changes.
+// run decides what is due, sleeps until the next occurrence or a change, and repeats.
 func (j *jobLoop) run(ctx workflow.Context) error {
 	for {
 		j.changed = false
 		info := workflow.GetInfo(ctx)
 		j.full = j.full || info.GetCurrentHistoryLength() >= drainEvents || info.GetCurrentHistorySize() >= drainBytes
 		expires := j.expires()
-		if ctx.Err() != nil || !expires.IsZero() && !workflow.Now(ctx).Before(expires) { // that someone cancelled the workflow itself is as good as a delete
-			_ = j.change(ctx, j.discard) // which cannot fail
+		if ctx.Err() != nil || !expires.IsZero() && !workflow.Now(ctx).Before(expires) { // cancelling the workflow itself deletes the job
+			_ = j.change(ctx, j.discard) // cannot fail
 		}
 		switch {
 		case j.deleted:
 			return j.leave(ctx)
-		case j.mayContinueAsNew(ctx): // before the next occurrence is started, for there may always be one that waits
+		case j.mayContinueAsNew(ctx): // before the next occurrence is started: one may always be waiting
 			return j.continueAsNew(ctx)
 		}
 		j.payOwed(ctx)
@@ -164,8 +162,7 @@ func (j *jobLoop) run(ctx workflow.Context) error {
 	}
 }
 
-// await waits until there is something to look at, or the workflow is cancelled. Signals
-// are handled meanwhile.
+// await waits until the loop has something to do or the workflow is cancelled. It handles signals.
 func (j *jobLoop) await(ctx workflow.Context) {
 	awake := func() bool { return j.changed || j.timer.fired() || j.draining() && j.mayContinueAsNew(ctx) }
 	for workflow.Await(ctx, func() bool { return awake() || j.signalled() }) == nil {
@@ -175,8 +172,8 @@ func (j *jobLoop) await(ctx workflow.Context) {
 	}
 }
 
-// decide starts, drops or leaves waiting every occurrence that is due, or is to
-// be dispatched ahead.
+// decide starts or drops the occurrences that are due or to be dispatched ahead, or leaves them
+// waiting.
 func (j *jobLoop) decide(ctx workflow.Context) {
 	if j.changing.IsLocked() {
 		return
@@ -218,8 +215,8 @@ func (j *jobLoop) decide(ctx workflow.Context) {
 	}
 }
 
-// ask asks the server whether the occurrences that are due and dispatched were
-// sent. It reports whether the decision can be made now.
+// ask looks up whether the dispatched occurrences that are due were sent. It reports whether the next
+// occurrence can be decided now.
 func (j *jobLoop) ask(ctx workflow.Context) bool {
 	if now := workflow.Now(ctx); now.Before(j.askAgain) {
 		return false
@@ -229,15 +226,14 @@ func (j *jobLoop) ask(ctx workflow.Context) bool {
 	return !j.unknown() && !j.changing.IsLocked()
 }
 
-// askInterval is how often the server is asked whether an occurrence was sent. One
-// that was not, and never will be, is lost within a few seconds.
+// askInterval is the time between two such lookups. An occurrence that was not sent and never will be
+// is lost within a few seconds.
 const askInterval = 2 * time.Second
 
-// situation returns what the decision about the next occurrence depends on.
 func (j *jobLoop) situation(due, now time.Time) situation {
 	return situation{
 		Due:       due,
-		Another:   len(j.Plan.Due) > 1 && !j.Plan.Due[1].After(now), // count does not matter: what is dropped uses up none
+		Another:   len(j.Plan.Due) > 1 && !j.Plan.Due[1].After(now), // regardless of recurrence.count, which dropped occurrences do not use up
 		Busy:      j.overlapping() > 0,
 		Crowded:   j.crowded(),
 		Unknown:   j.unknown(),
@@ -259,10 +255,10 @@ func (in *JobInput) exhausted() bool {
 	return !ok && !in.Plan.More
 }
 
-// over reports whether no occurrence is left, nor one that has not ended.
+// over reports whether no occurrence is left and all have ended.
 func (j *jobLoop) over() bool { return j.exhausted() && j.overlapping() == 0 }
 
-// next returns the next undecided occurrence, be it due or not.
+// next returns the next undecided occurrence, due or not.
 func (in *JobInput) next() (time.Time, bool) {
 	r := in.Definition.Recurrence
 	if len(in.Plan.Due) == 0 || r != nil && r.Count > 0 && in.Started >= r.Count {
@@ -278,10 +274,10 @@ func (in *JobInput) finish(now time.Time) {
 	in.Plan = Planned{Done: true}
 }
 
-// overlapping returns how many occurrences were dispatched and have not ended.
+// overlapping returns the number of occurrences that have not ended.
 func (j *jobLoop) overlapping() int { return len(j.running) - j.demanded() }
 
-// demanded returns how many runs on demand were dispatched and have not ended.
+// demanded returns the number of manual runs that have not ended.
 func (j *jobLoop) demanded() (n int) {
 	for _, e := range j.running {
 		if e.manual {
@@ -291,25 +287,24 @@ func (j *jobLoop) demanded() (n int) {
 	return n
 }
 
-// crowded reports whether no occurrence is started beside those that have not ended.
+// crowded reports whether as many occurrences as allowed have not ended.
 func (j *jobLoop) crowded() bool { return j.overlapping() >= maxOverlapping }
 
-// unknown reports whether it is not known of an occurrence that is dispatched
-// whether it was sent.
+// unknown reports whether a dispatched occurrence may or may not have been sent.
 func (j *jobLoop) unknown() bool {
 	return slices.ContainsFunc(j.running, func(e *execution) bool { return !e.manual && e.phase == dispatched })
 }
 
-// draining reports whether no attempt is to begin before those that are being made have
-// ended, so that the run can continue as new.
+// draining reports whether no new attempt may begin, so that the run can continue as new when the
+// current ones have ended.
 func (j *jobLoop) draining() bool { return j.full || j.executions >= drainAfter }
 
-// wake returns when the loop is to look again if nothing else happens; zero for never.
+// wake returns when the loop is to run again if nothing changes; zero for never.
 func (j *jobLoop) wake(now time.Time) time.Time {
 	if !j.Final.IsZero() {
 		return j.expires()
 	}
-	if j.Plan.More { // it is a long way: another workflow task takes the next step
+	if j.Plan.More { // too many to drop in one workflow task: another takes the next step
 		return now.Add(time.Millisecond)
 	}
 	next, ok := j.next()
@@ -322,13 +317,13 @@ func (j *jobLoop) wake(now time.Time) time.Time {
 	}
 	if held := j.heldUntil(now); !held.IsZero() {
 		wake = later(wake, held)
-	} else if !wake.After(now) { // the loop waits for an answer
+	} else if !wake.After(now) { // waiting for ask
 		wake = later(wake, j.askAgain)
 	}
 	return wake
 }
 
-// expires returns when a final job has been kept long enough; zero while it is not final, or runs.
+// expires returns when a final job is to be deleted; zero if it is not final or has executions left.
 func (j *jobLoop) expires() time.Time {
 	if j.Final.IsZero() || len(j.running) > 0 || j.Owed > 0 {
 		return time.Time{}
@@ -343,7 +338,6 @@ func (j *jobLoop) mayContinueAsNew(ctx workflow.Context) bool {
 	return long && !j.deleted && !slices.ContainsFunc(j.running, trying) && j.quiet(ctx)
 }
 
-// continueAsNew hands over to a new run.
 func (j *jobLoop) continueAsNew(ctx workflow.Context) error {
 	for _, e := range j.running {
 		j.Waiting = append(j.Waiting, e.handOver())
@@ -357,7 +351,7 @@ func (j *jobLoop) continueAsNew(ctx workflow.Context) error {
 	return workflow.NewContinueAsNewError(ctx, TypeJob, j.JobInput)
 }
 
-// leave ends the workflow of a deleted job, once everybody has been answered.
+// leave ends the workflow of a deleted job once every request is answered.
 func (j *jobLoop) leave(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	for {
@@ -369,12 +363,12 @@ func (j *jobLoop) leave(ctx workflow.Context) error {
 	}
 }
 
-// snapshot returns the job as its readers see it, without secrets. What was
-// dispatched ahead is not counted, and told apart, for a query has no clock.
+// snapshot returns the job for readers, without secrets. Occurrences dispatched ahead are not counted
+// but listed in Ahead: a query has no clock to tell whether they are due.
 func (j *jobLoop) snapshot() job.Job {
 	s := j.Snapshot()
 	if j.overlapping() > 0 {
-		s.Status.Reason = "" // the last occurrence is not over
+		s.Status.Reason = "" // the last occurrence has not ended
 	}
 	for _, e := range j.running {
 		if e.manual || e.phase != dispatched {
@@ -390,7 +384,7 @@ func (j *jobLoop) snapshot() job.Job {
 	return s
 }
 
-// Snapshot returns the job as its readers see it, without secrets.
+// Snapshot returns the job for readers, without secrets.
 func (in *JobInput) Snapshot() job.Job {
 	s := job.Status{
 		LastExecutionTime: job.NewTime(in.Last),
@@ -407,7 +401,7 @@ func (in *JobInput) Snapshot() job.Job {
 	return job.Job{Key: in.Key, Created: in.Created, Definition: in.Definition.Redacted(), Status: s, Generation: in.Generation}
 }
 
-// describe tells the Temporal Web UI and CLI how the job stands.
+// describe sets the details that the Temporal Web UI and CLI show.
 func (j *jobLoop) describe(ctx workflow.Context) {
 	s := j.snapshot().At(workflow.Now(ctx))
 	next := "none"
@@ -427,15 +421,15 @@ func (j *jobLoop) describe(ctx workflow.Context) {
 		s.Status.ExecutionCount, s.Status.FailureCount, s.Status.FaultedCount))
 }
 
-// A timer sleeps until an instant.
+// A timer fires at a given time.
 type timer struct {
 	at     time.Time
 	future workflow.Future
 	cancel workflow.CancelFunc
 }
 
-// set makes the timer fire at that instant, or never if it is zero. A timer
-// that is set for it already goes on, also when the workflow itself is cancelled.
+// set makes the timer fire at the given time, or never if that is zero. A timer already set for it is
+// kept. Cancelling the workflow does not stop it.
 func (t *timer) set(ctx workflow.Context, at time.Time) {
 	if t.future != nil && t.at.Equal(at) && !t.future.IsReady() {
 		return
@@ -447,10 +441,9 @@ func (t *timer) set(ctx workflow.Context, at time.Time) {
 	if at.IsZero() {
 		return
 	}
-	ctx, cancel := workflow.NewDisconnectedContext(ctx) // else it would seem to fire then
+	ctx, cancel := workflow.NewDisconnectedContext(ctx) // otherwise it would be cancelled with the workflow, and seem to fire
 	*t = timer{at: at, cancel: cancel, future: workflow.NewTimerWithOptions(ctx, at.Sub(workflow.Now(ctx)),
 		workflow.TimerOptions{Summary: "until " + at.UTC().Format("2006-01-02T15:04:05.999Z07:00")})}
 }
 
-// fired reports whether the instant has come.
 func (t *timer) fired() bool { return t.future != nil && t.future.IsReady() }

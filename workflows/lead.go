@@ -8,12 +8,11 @@ import (
 	"almanac/job"
 )
 
-// An occurrence is dispatched ahead: its activity is scheduled before it is due,
-// and a worker holds it until then. So what takes its time when many jobs are due
-// together is over by then.
+// An occurrence is dispatched ahead: its activity is scheduled before the due time, and a worker holds
+// it until then. So the queueing of a herd is over when it is due.
 
-// The lead of a job that has learnt nothing yet lies between these, by a hash of its
-// name: so that a herd of new jobs is dispatched a few at a time.
+// The lead of a new job lies between these, by a hash of its name, so that a herd of new jobs is
+// dispatched over 12 s.
 const (
 	leastFirstLead = 8 * time.Second
 	mostFirstLead  = 20 * time.Second
@@ -35,12 +34,11 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// lead returns how far ahead of its due time the next occurrence is dispatched.
+// lead returns how long before its due time the next occurrence is dispatched.
 func (in *JobInput) lead() time.Duration { return milliseconds(in.Lead) }
 
-// ahead returns how far ahead of its due time an occurrence may be dispatched
-// now. If nothing is running, the next one may be held for longer than its lead:
-// that spares the job a timer and a workflow task.
+// ahead returns how long before its due time an occurrence may be dispatched now. If nothing is running
+// it may be held for longer than the lead, up to Hold, which saves a timer and a workflow task.
 func (j *jobLoop) ahead() time.Duration {
 	switch {
 	case j.crowded():
@@ -51,8 +49,8 @@ func (j *jobLoop) ahead() time.Duration {
 	return max(j.lead(), milliseconds(j.Hold))
 }
 
-// heldUntil returns the due time of the occurrence that a worker may hold at an
-// instant; zero if there is none. There is at most one.
+// heldUntil returns the due time of the occurrence that a worker may hold at now; zero if none. There
+// is at most one.
 func (j *jobLoop) heldUntil(now time.Time) time.Time {
 	for _, e := range j.running {
 		if e.Due.After(now) {
@@ -62,12 +60,12 @@ func (j *jobLoop) heldUntil(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// learn keeps what an execution taught for the next one.
+// learn keeps the lead and hold that an execution's activity returned for the next one.
 func (j *jobLoop) learn(out *activities.Output, err error) {
 	lead := out.Lead
 	if err != nil {
 		lead = activities.EndingOf(err, time.Time{}, time.Time{}).Lead
-		j.Hold = 0 // it does not say whether workers still hold anything, which an operator may have turned off
+		j.Hold = 0 // an error carries no Hold, and an operator may have turned holding off
 	} else {
 		j.Hold = out.Hold
 	}

@@ -2,7 +2,7 @@ package workflows
 
 import "almanac/internal/calls"
 
-// TaskQueue is where workflows and activities of Almanac are run.
+// TaskQueue is the task queue of Almanac's workflows and activities.
 const TaskQueue = "almanac"
 
 // The workflow types.
@@ -12,9 +12,9 @@ const (
 	TypeSubscription = "Subscription"
 )
 
-// What a [Job] answers. Run, enable, disable and delete are updates, for who wants an
-// answer, and signals of the same name, for who does not: a job that has not begun heeds
-// those when it begins. A [Collection] can be enabled, disabled and deleted likewise.
+// Updates, queries and signals of a [Job]. Run, enable, disable and delete are updates, and also
+// signals of the same name for callers that need no answer; a job whose start is delayed handles those
+// when it begins. Enable, disable and delete exist for a [Collection] too.
 const (
 	UpdateReplace = "update" // takes a ReplaceRequest
 	UpdateRun     = "run"
@@ -22,31 +22,31 @@ const (
 	UpdateDisable = "disable"
 	UpdateDelete  = "delete"
 	QueryStatus   = "status" // of a Collection too
-	SignalBegin   = "begin"  // has a job begin that was started with a delay
+	SignalBegin   = "begin"  // begins a job whose start is delayed
 )
 
-// What a [Job] is told by its collection.
+// Updates that a [Job] gets from its collection.
 const (
-	UpdateCollection = "collection" // whether the collection is enabled, a bool
-	UpdateDismiss    = "dismiss"    // the collection is deleted, and the job with it
+	UpdateCollection = "collection" // takes a bool: the collection is enabled
+	UpdateDismiss    = "dismiss"    // the collection is being deleted, and the job with it
 )
 
-// What a [Collection] answers besides.
+// Further updates, queries and signals of a [Collection].
 const (
 	UpdatePut      = "put"      // takes a PutRequest
-	UpdateRegister = "register" // takes a RegisterRequest, returns a list of RegisterResult; of a Subscription a RegisterCollectionRequest and a string
+	UpdateRegister = "register" // takes a RegisterRequest, returns []RegisterResult; of a Subscription: RegisterCollectionRequest, string
 	UpdateClaim    = "claim"    // takes a ClaimRequest
 	QueryJobs      = "jobs"     // returns a JobList
-	SignalRemoved  = "removed"  // a job of that name is gone; of a Subscription, a collection
+	SignalRemoved  = "removed"  // takes the name of a job, or in a Subscription a collection, that is gone
 )
 
-// What a [Subscription] answers besides.
+// Further queries of a [Subscription].
 const (
-	QueryCollections = "collections" // returns the names, each as resource group/name
+	QueryCollections = "collections" // returns []string, each "resource group/name"
 )
 
-// The search attributes that both workflows are started with; all keywords.
-// Names are in lower case, since they compare without case.
+// Search attributes of the Job and Collection workflows, all keywords. Names are in lower case, since
+// they compare without case.
 const (
 	AttributeSubscription  = "AlmanacSubscription"
 	AttributeResourceGroup = "AlmanacResourceGroup"
@@ -55,18 +55,17 @@ const (
 	AttributeState         = "AlmanacState"
 )
 
-// The types of the errors that updates are refused with.
+// Error types of refused updates.
 const (
 	ErrTypeConflict = "Conflict" // the state of the job or collection forbids it
-	ErrTypeStale    = "Stale"    // the job was changed since the caller read it
+	ErrTypeStale    = "Stale"    // it was changed since the caller read it
 	ErrTypeGone     = calls.ErrTypeGone
-	ErrTypeInvalid  = "Invalid" // this worker cannot plan the definition
-	ErrTypeSilent   = "Silent"  // it was done, but some jobs did not answer and do not know of it yet
+	ErrTypeInvalid  = "Invalid" // the definition is invalid, or this worker cannot plan it
+	ErrTypeSilent   = "Silent"  // it was done, but some jobs did not answer and may not know
 )
 
-// MemoText and MemoID are the members of a workflow's memo: a line that says
-// what it is, and its resource id. Every run has them, which is not so with
-// the summary that a workflow is started with.
+// Members of a workflow's memo: a line that describes it, and its resource id. Unlike the summary that
+// a workflow is started with, every run has them.
 const (
 	MemoText = "text"
 	MemoID   = "id"

@@ -7,8 +7,8 @@ import (
 	"almanac/recurrence"
 )
 
-// Planned is what the recurrence engine answered, as it is recorded in a
-// job's history: the next occurrences, and those that were dropped before them.
+// Planned is the recorded answer of the recurrence engine: the next occurrences, and those dropped
+// before them.
 type Planned struct {
 	Due     []time.Time `json:"due,omitempty"`     // oldest first
 	Done    bool        `json:"done,omitempty"`    // no occurrence follows Due
@@ -16,20 +16,18 @@ type Planned struct {
 	More    bool        `json:"more,omitempty"`    // more is to be dropped: ask again, from Dropped.Last
 }
 
-// Occurrences are planned some at a time, since each answer of the engine is
-// an event in the history; but not far ahead, so that a new version of the
-// time zone database is heeded soon. Two are always planned, for the decision
-// about an occurrence depends on whether the one after it is due as well.
+// Several occurrences are planned at a time, since each answer is an event in the history, but not far
+// ahead, so that a new time zone database takes effect soon. Two are always planned: the decision about
+// one depends on whether the next is due as well.
 const (
 	planAhead   = 16
 	planHorizon = 7 * 24 * time.Hour
 )
 
-// maxSweep bounds how many dropped occurrences are counted in one step: some
-// milliseconds of the engine's time, far below what a workflow task may take.
+// maxSweep is the maximum number of occurrences dropped in one step. It takes the engine some
+// milliseconds, far less than the limit of a workflow task.
 const maxSweep = 20_000
 
-// planFrom plans the occurrences after t.
 func planFrom(p *recurrence.Plan, t time.Time) Planned {
 	var out Planned
 	for len(out.Due) < planAhead {
@@ -47,7 +45,6 @@ func planFrom(p *recurrence.Plan, t time.Time) Planned {
 	return out
 }
 
-// planFirst plans a new job.
 func planFirst(p *recurrence.Plan) Planned {
 	first, ok := p.First()
 	if !ok {
@@ -56,8 +53,8 @@ func planFirst(p *recurrence.Plan) Planned {
 	return planFrom(p, first.Add(-time.Second))
 }
 
-// planOn plans on after t for a job that was enabled or changed: unlike a new
-// job it runs nothing at once.
+// planOn plans the occurrences after t of a job that was enabled or changed. Unlike planFirst it plans
+// none to run at once.
 func planOn(p *recurrence.Plan, t time.Time) Planned {
 	first, ok := p.From(t.Add(time.Second))
 	if !ok {
@@ -66,7 +63,7 @@ func planOn(p *recurrence.Plan, t time.Time) Planned {
 	return planFrom(p, first.Add(-time.Second))
 }
 
-// planDrop drops the occurrences after t and up to until, and plans on.
+// planDrop drops the occurrences after t and up to until, and plans the ones after that.
 func planDrop(p *recurrence.Plan, t, until time.Time, outcome job.Outcome, why string) Planned {
 	dropped := &Dropped{Outcome: outcome, Why: why}
 	for {
@@ -87,9 +84,8 @@ func planDrop(p *recurrence.Plan, t, until time.Time, outcome job.Outcome, why s
 	return out
 }
 
-// missedUntil returns the instant up to which the occurrences after t, of
-// which several are due at now, are missed: those that came due before the
-// catch-up window, but for the latest one if none came due within it.
+// missedUntil returns the time up to which the occurrences after t are missed, when several are due at
+// now: those due before the catch-up window, except the latest if none came due within it.
 func missedUntil(p *recurrence.Plan, t, now time.Time, window time.Duration) time.Time {
 	from := now.Add(-window)
 	if from.Before(t) {
@@ -101,9 +97,8 @@ func missedUntil(p *recurrence.Plan, t, now time.Time, window time.Duration) tim
 	return latest(p, t, now).Add(-time.Second)
 }
 
-// latest returns the latest occurrence after t and not after now; there is one.
-// It looks back from now in growing steps, so that it costs little however
-// many there are.
+// latest returns the latest occurrence after t and not after now; there must be one. It searches back
+// from now in doubling steps, so its cost does not grow with the number of occurrences.
 func latest(p *recurrence.Plan, t, now time.Time) time.Time {
 	for step := time.Second; ; step *= 2 {
 		from := now.Add(-step)

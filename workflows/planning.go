@@ -9,16 +9,16 @@ import (
 	"almanac/recurrence"
 )
 
-// record runs ask, which asks the recurrence engine, and records the answer
-// in the history. A replay takes the recorded answer.
+// record asks the recurrence engine in a side effect, which records the answer in the history. A replay
+// takes the recorded answer.
 func (j *jobLoop) record(ctx workflow.Context, ask func(*recurrence.Plan) Planned) {
 	now := workflow.Now(ctx)
 	value := workflow.SideEffect(ctx, func(workflow.Context) any {
 		plan, err := j.Definition.Plan(j.Created, now)
 		if err != nil {
-			// The definition was valid when it was written, so a time zone is gone or this
-			// worker is older than the one that took the job. Failing the workflow task keeps
-			// the job as it is until a worker that can read it comes.
+			// The definition was valid when it was written, so a time zone is gone, or this worker is
+			// older than the one that accepted it. Failing the workflow task keeps the job until
+			// another worker can read it.
 			panic("the recurrence of " + j.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // see above
 		}
 		return ask(plan)
@@ -30,7 +30,7 @@ func (j *jobLoop) record(ctx workflow.Context, ask func(*recurrence.Plan) Planne
 	j.Plan = answer
 }
 
-// refill plans on when all planned occurrences are decided but for one.
+// refill plans further occurrences when at most one planned occurrence is undecided.
 func (j *jobLoop) refill(ctx workflow.Context) {
 	if len(j.Plan.Due) > 1 || j.Plan.Done {
 		return
@@ -39,14 +39,14 @@ func (j *jobLoop) refill(ctx workflow.Context) {
 	j.record(ctx, func(p *recurrence.Plan) Planned { return planFrom(p, from) })
 }
 
-// decided takes the next occurrence off the plan.
+// decided removes the next occurrence from the plan.
 func (j *jobLoop) decided(due time.Time) {
 	j.Decided = due
 	j.Plan.Due = j.Plan.Due[1:]
 }
 
-// drop records that the occurrences that are left and due up to until were
-// not run, and why. It does nothing if there is none.
+// drop records why the undecided occurrences due up to until are not run. It does nothing if there are
+// none.
 func (j *jobLoop) drop(ctx workflow.Context, until time.Time, outcome job.Outcome, why string) {
 	for {
 		j.refill(ctx)
@@ -60,9 +60,8 @@ func (j *jobLoop) drop(ctx workflow.Context, until time.Time, outcome job.Outcom
 	}
 }
 
-// catchUp decides about several occurrences, from due on, that came due while
-// nothing could run them: those within the catch-up window are admitted, the
-// others missed.
+// catchUp decides several occurrences, from due on, that came due while nothing could run them. Those
+// within the catch-up window will run; the others are missed.
 func (j *jobLoop) catchUp(ctx workflow.Context, due, now time.Time) {
 	from, window := due.Add(-time.Second), j.Definition.Recurrence.CatchUp()
 	j.record(ctx, func(p *recurrence.Plan) Planned {
@@ -75,19 +74,18 @@ func (j *jobLoop) catchUp(ctx workflow.Context, due, now time.Time) {
 	}
 }
 
-// settleDropped books what the last answer dropped.
+// settleDropped applies the dropped part of the last answer.
 func (j *jobLoop) settleDropped(ctx workflow.Context) {
 	d := j.Plan.Dropped
 	if d == nil {
 		return
 	}
 	j.Decided = d.Last
-	j.Plan.Dropped = nil // it is in the history; the next run need not be told
+	j.Plan.Dropped = nil // it is in the history; the next run does not need it
 	j.reportDropped(ctx, d)
 }
 
-// noteCancelled records that an execution that was due at an instant was cancelled
-// before anything was sent for it.
+// noteCancelled records an occurrence or manual run that was cancelled before anything was sent.
 func (j *jobLoop) noteCancelled(ctx workflow.Context, due time.Time) {
 	d := &Dropped{Outcome: job.OutcomeCancelled, Why: "the job was changed before it was sent"}
 	d.add(due)
@@ -102,8 +100,8 @@ func (j *jobLoop) reportDropped(ctx workflow.Context, d *Dropped) {
 		"first", d.First, "last", d.Last, "outcome", d.Outcome, "why", d.Why)
 }
 
-// replan plans anew after the job was enabled or its schedule changed: from now on,
-// with nothing run at once for it, but for an enabled one-time job whose time has passed.
+// replan plans from now on, after the job was enabled or its schedule changed. Nothing runs at once,
+// except an enabled one-time job whose time has passed.
 func (j *jobLoop) replan(ctx workflow.Context, enabled bool) {
 	decided := j.Decided
 	if enabled && j.Definition.Recurrence == nil {

@@ -213,7 +213,7 @@ func (j *jobLoop) attempt(ctx workflow.Context, e *execution, action job.Action)
 		err := j.dispatch(ctx, e, input)
 		end := activities.EndingOf(err, workflow.Now(ctx), workflow.Now(ctx))
 		e.tried += len(end.Attempts)
-		e.attempts = e.attempts || err == nil || e.tried > 0 || e.inFlight && end.Canceled // in flight at the last look, then cancelled while no worker had it: the attempt failed in between
+		e.attempts = e.attempts || err == nil || e.tried > 0 || e.inFlight && end.Canceled // the attempt in flight failed before the cancellation
 		switch {
 		case err == nil:
 			return nil

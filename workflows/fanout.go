@@ -11,35 +11,33 @@ import (
 	"almanac/activities"
 )
 
-// A collection tells its jobs whether it is enabled, and that it is deleted. A job that
-// cannot answer, since no worker can read its history, say, must not keep the others
-// from being told: it gets a second chance when all have been asked, and then it is
-// told again in the background, or terminated.
+// A collection sends its jobs an update when it is enabled, disabled or deleted. A job that does not
+// answer, for example because no worker can read its history, must not delay the others: it is asked
+// again after all of them, and then told again in the background, or terminated.
 
 const (
-	// patience is how long a job has to answer, and lastPatience where it did not at
-	// first: a worker that is killed keeps a task for 10 s.
+	// patience is how long a job has to answer, lastPatience how long in the second round: after a
+	// worker crash, a task is not handed out again for 10 s.
 	patience     = 2 * time.Second
 	lastPatience = 12 * time.Second
 
-	// jobsPerUpdate bounds how many workflows one activity updates, and silentPerUpdate
-	// how many it has that did not answer at first.
+	// jobsPerUpdate is the maximum number of workflows per activity, silentPerUpdate the maximum in the
+	// second round.
 	jobsPerUpdate   = 200
 	silentPerUpdate = 1000
 
-	// Jobs that did not answer are told again after a pause, which doubles each time all
-	// of them were told.
+	// Silent jobs are told again after a pause that doubles with each round, between these limits.
 	leastPause = time.Second
 	mostPause  = 5 * time.Minute
 )
 
-// answers tell those jobs apart that did not apply what they were told, by their workflow ids.
+// answers are the jobs, by workflow id, that did not apply an update.
 type answers struct {
-	missing map[string]bool   // they are not there, or about to end
-	failed  map[string]string // they did not answer, with the reason of the first ones
+	missing map[string]bool   // gone, or about to end
+	failed  map[string]string // no answer; the reason is set for the first ones only
 }
 
-// update sends an update to jobs, in chunks, each of which has so long to answer.
+// update sends an update to jobs, chunk of them per activity, each with patience to answer.
 func (c *collection) update(ctx workflow.Context, ids []string, update string, argument any, chunk int, patience time.Duration) (answers, error) {
 	a := answers{missing: map[string]bool{}, failed: map[string]string{}}
 	ctx = withLookup(ctx, update)
@@ -81,12 +79,11 @@ func (c *collection) updateTwice(ctx workflow.Context, ids []string, update stri
 	return first, err
 }
 
-// tell tells every job that does not know yet whether the collection is enabled.
+// tell sends the collection's state to every job that may not have it.
 func (c *collection) tell(ctx workflow.Context) error { return c.inform(ctx, c.uninformed(true)) }
 
-// inform tells jobs whether the collection is enabled, and returns when all know. One
-// that is about to be started is waited for, until it is certain that it will not come any
-// more. Of those that do not answer, the error says the names.
+// inform sends the collection's state to jobs and returns when all have applied it. It waits for a job
+// that may still be started, until StartWithin is over. The error names the jobs that did not answer.
 func (c *collection) inform(ctx workflow.Context, ids []string) error {
 	failed := map[string]string{}
 	for len(ids) > 0 && !c.deleted {
@@ -110,12 +107,12 @@ func (c *collection) inform(ctx workflow.Context, ids []string) error {
 	return c.untold(ctx, failed)
 }
 
-// uninformed returns the ids of the jobs that do not know the collection's state, with
-// those that did not answer before or without.
+// uninformed returns the ids of the jobs that have not applied the collection's state. Silent jobs are
+// included only on request.
 func (c *collection) uninformed(silent bool) []string {
 	var ids []string
 	for _, e := range c.entries {
-		outdated := e.Resting != c.resting() || e.Contested // which may be a job that was created anew
+		outdated := e.Resting != c.resting() || e.Contested // a contested name may belong to a new job
 		if silent && e.Silent || !e.Silent && outdated {
 			ids = append(ids, c.id(e.Name))
 		}
@@ -123,8 +120,8 @@ func (c *collection) uninformed(silent bool) []string {
 	return ids
 }
 
-// informed notes which jobs know the collection's state, and returns those of the missing
-// ones that may still be started.
+// informed records which jobs applied the collection's state, and returns the missing ones that may
+// still be started.
 func (c *collection) informed(ctx workflow.Context, ids []string, a answers) (come []string) {
 	asked := map[string]bool{}
 	for _, id := range ids {
@@ -151,14 +148,13 @@ func (c *collection) informed(ctx workflow.Context, ids []string, a answers) (co
 	return come
 }
 
-// mayCome reports whether somebody may still start the workflow that the name
-// was registered for.
+// mayCome reports whether the workflow of a registered name may still be started.
 func (c *collection) mayCome(ctx workflow.Context, e *Registration) bool {
 	return workflow.Now(ctx).Before(e.Unverified.Add(StartWithin))
 }
 
-// untold has jobs told again later, and returns an error that says which these are; nil
-// for none.
+// untold schedules silent jobs to be told again, and returns an error that names the first of them; nil
+// if there are none.
 func (c *collection) untold(ctx workflow.Context, failed map[string]string) error {
 	if len(failed) == 0 {
 		return nil
@@ -186,15 +182,15 @@ func (c *collection) untold(ctx workflow.Context, failed map[string]string) erro
 		"They are told again, every five minutes at least, until they answer.", c.Key.Name, c.Properties.State, len(failed), len(c.entries), text))
 }
 
-// again is when jobs are told again that did not answer.
+// again is the state of telling silent jobs again.
 type again struct {
 	timer timer
-	at    time.Time     // zero for never
-	pause time.Duration // after all of them were told
-	after int           // the sequence of the last one that was told
+	at    time.Time     // of the next chunk; zero for never
+	pause time.Duration // between rounds
+	after int           // sequence of the last job told in this round
 }
 
-// resume goes on with what the run before told.
+// resume continues telling jobs that were silent in the run before.
 func (c *collection) resume(ctx workflow.Context, pause time.Duration) {
 	if len(c.silent()) > 0 {
 		c.again.pause = max(pause, leastPause)
@@ -202,7 +198,6 @@ func (c *collection) resume(ctx workflow.Context, pause time.Duration) {
 	}
 }
 
-// silent returns the registrations of the jobs that did not answer.
 func (c *collection) silent() (silent []Registration) {
 	for _, e := range c.entries {
 		if e.Silent {
@@ -212,8 +207,8 @@ func (c *collection) silent() (silent []Registration) {
 	return silent
 }
 
-// tellAgain tells some of the jobs that did not answer. Nothing else changes the
-// properties meanwhile, so that is brief.
+// tellAgain tells the next chunk of silent jobs. It holds up other changes of the properties, so the
+// chunk is small.
 func (c *collection) tellAgain(ctx workflow.Context) error {
 	silent := c.silent()
 	if len(silent) == 0 || c.deleted {
@@ -227,7 +222,7 @@ func (c *collection) tellAgain(ctx workflow.Context) error {
 		ids[i], c.again.after = c.id(e.Name), e.Sequence
 	}
 	pause := leastPause
-	if len(some) < jobsPerUpdate { // these were the last
+	if len(some) < jobsPerUpdate { // the last chunk of this round
 		c.again.after, c.again.pause = 0, min(2*c.again.pause, mostPause)
 		pause = c.again.pause
 	}
@@ -240,8 +235,8 @@ func (c *collection) tellAgain(ctx workflow.Context) error {
 	return nil
 }
 
-// dismiss ends all jobs. When it returns without an error, nothing is sent by them any
-// more. Those that do not answer are terminated; one that may still be started is waited for.
+// dismiss ends all jobs, and terminates those that do not answer. It waits for a job that may still be
+// started. When it returns nil, no more requests are sent by them.
 func (c *collection) dismiss(ctx workflow.Context) error {
 	for pause := time.Second; len(c.entries) > 0; {
 		ids := make([]string, len(c.entries))
@@ -252,8 +247,7 @@ func (c *collection) dismiss(ctx workflow.Context) error {
 		if err != nil {
 			return err
 		}
-		// Those that are missing may have been terminated, a moment ago: then what they may
-		// still send is waited for.
+		// A missing job may just have been terminated: then wait until its leases are over.
 		ids = slices.DeleteFunc(ids, func(id string) bool { _, failed := a.failed[id]; return !failed && !a.missing[id] })
 		still, err := c.terminate(ctx, ids)
 		if err != nil {
@@ -279,8 +273,7 @@ func (c *collection) dismiss(ctx workflow.Context) error {
 	return nil
 }
 
-// terminate ends jobs that are still there, and returns the set of those of which it is not
-// certain that they send nothing any more.
+// terminate terminates jobs, and returns the set of those that may still send requests.
 func (c *collection) terminate(ctx workflow.Context, ids []string) (map[string]bool, error) {
 	still := map[string]bool{}
 	ctx = withLookup(ctx, "terminate jobs that do not answer")

@@ -13,61 +13,60 @@ import (
 	"almanac/job"
 )
 
-// A Registration is a name in a registry: of a job in that of its
-// [Collection], of a collection in that of its [Subscription].
+// A Registration is a registered name: a job's in its [Collection], a collection's in its
+// [Subscription].
 //
-// A name is registered before its workflow is started, so that a quota holds
-// whoever else creates. Whether the start came about is looked up a little
-// later, so that a crash between the two leaves no name without a workflow.
+// A name is registered before its workflow is started, so that quotas hold under concurrent creates. A
+// lookup 30 s later forgets names whose workflow was never started.
 type Registration struct {
-	Name       string    `json:"name"`                // as it was first written
-	Sequence   int       `json:"seq,omitempty"`       // counts registrations, from 1
-	Unverified time.Time `json:"unverified,omitzero"` // when it was registered, as long as the workflow was not seen
-	Contested  bool      `json:"contested,omitempty"` // registered again, so that only a lookup tells whether the workflow is gone
+	Name       string    `json:"name"`                // as first written
+	Sequence   int       `json:"seq,omitempty"`       // number of the registration, from 1
+	Unverified time.Time `json:"unverified,omitzero"` // time of registration until the workflow was seen, then zero
+	Contested  bool      `json:"contested,omitempty"` // registered again while it existed: only a lookup can tell whether the workflow is gone
 
-	Resting    bool        `json:"resting,omitempty"`    // what the job was last told of its collection
-	Silent     bool        `json:"silent,omitempty"`     // it was told something since, and did not answer: it may know or not
-	Demands    job.Demands `json:"demands,omitzero"`     // the job's
-	Generation int         `json:"generation,omitempty"` // of the job that made these demands
-	Plan       string      `json:"plan,omitempty"`       // the collection's
+	Resting    bool        `json:"resting,omitempty"`    // the collection's state that the job applied last: not enabled
+	Silent     bool        `json:"silent,omitempty"`     // the job did not answer since; it may have applied the state or not
+	Demands    job.Demands `json:"demands,omitzero"`     // of the job
+	Generation int         `json:"generation,omitempty"` // generation of the job's definition with these demands
+	Plan       string      `json:"plan,omitempty"`       // of the collection
 }
 
-// Whoever registers a name has StartWithin to start the workflow; after
-// verifyAfter one that is not there is taken for one that never will be.
+// A workflow must be started within StartWithin of its registration. One that is not there after
+// verifyAfter is assumed never to start.
 const (
 	StartWithin = 15 * time.Second
 	verifyAfter = 30 * time.Second
 )
 
-// A run of a registry continues as new after so many changes, if the server
-// does not suggest it before.
+// changesPerRun is the number of changes after which a run of a registry continues as new, if the
+// server does not suggest it before.
 const changesPerRun = 1000
 
-// Temporal takes 2 MiB at most of what a run hands over to the next one, its encryption
-// included. A registration takes entryBytes at most, beside its name.
+// Temporal limits the input of the next run to 2 MiB, encryption included. A registration takes up to
+// entryBytes beside its name.
 const (
 	maxRegistryBytes = 2_000_000
 	entryBytes       = 180
 )
 
-// A registry holds the names of the workflows that belong to a workflow.
+// A registry holds the names of the workflows that belong to a collection or subscription.
 type registry struct {
-	entries  []Registration // in the order of their creation
-	numbers  map[string]int // their sequence, by the folded name
-	size     int            // bytes that they take at most when they are handed over
-	sequence int            // the highest that was given
+	entries  []Registration // in order of creation
+	numbers  map[string]int // sequence by folded name
+	size     int            // upper bound of the entries' size when they are handed over
+	sequence int            // the last one given
 	id       func(name string) string
 
 	changes int  // in this run
-	changed bool // since the loop looked last
+	changed bool // since the loop last ran
 	timer   timer
 	removed workflow.ReceiveChannel
-	counted time.Time     // when all names were looked up last, since there was no room
-	looking bool          // they are being looked up
-	batch   time.Duration // for so long a name that is old enough waits for later ones, to be looked up with them
+	counted time.Time     // last recount
+	looking bool          // a recount is running
+	batch   time.Duration // how long a name due for verification waits for later ones, to be looked up with them
 }
 
-// newRegistry heeds the signals of workflows that are gone.
+// newRegistry returns a registry that forgets names on the signal [SignalRemoved].
 func newRegistry(ctx workflow.Context, entries []Registration, sequence int, id func(name string) string) *registry {
 	r := &registry{sequence: sequence, id: id, removed: workflow.GetSignalChannelWithOptions(ctx, SignalRemoved,
 		workflow.SignalChannelOptions{Description: "forget a name, whose workflow is gone"})}
@@ -87,7 +86,7 @@ func newRegistry(ctx workflow.Context, entries []Registration, sequence int, id 
 
 func (r *registry) note() { r.changes, r.changed = r.changes+1, true }
 
-// set makes these the registrations, in the order of their sequence.
+// set replaces the registrations. They must be in order of sequence.
 func (r *registry) set(entries []Registration) {
 	r.entries, r.numbers, r.size = nil, map[string]int{}, 0
 	for _, e := range entries {
@@ -95,7 +94,7 @@ func (r *registry) set(entries []Registration) {
 	}
 }
 
-// find returns the index of a name's registration; -1 if it has none.
+// find returns the index of a name's registration; -1 if there is none.
 func (r *registry) find(name string) int {
 	number, ok := r.numbers[job.Fold(name)]
 	if !ok {
@@ -105,10 +104,10 @@ func (r *registry) find(name string) int {
 	return i
 }
 
-// full reports whether there is no room for another name.
+// full reports whether there is no room for a further name.
 func (r *registry) full(name string) bool { return r.size+bytesOf(name) > maxRegistryBytes }
 
-// bytesOf returns how many bytes a registration takes at most, as JSON.
+// bytesOf returns an upper bound of a registration's size as JSON.
 func bytesOf(name string) int {
 	text, _ := json.Marshal(name) //workflowcheck:ignore // of a string it is deterministic, and has no error
 	return entryBytes + len(text)
@@ -122,7 +121,7 @@ func (r *registry) names() []string {
 	return names
 }
 
-// add registers a name that is not registered yet.
+// add registers a new name.
 func (r *registry) add(e Registration) {
 	r.note()
 	r.sequence++
@@ -136,8 +135,8 @@ func (r *registry) append(e Registration) {
 	r.size += bytesOf(e.Name)
 }
 
-// contest notes that somebody is about to start a workflow whose name is
-// registered already: the one before it may be about to end.
+// contest records that a workflow is about to be started under a registered name: the existing one may
+// be about to end.
 func (r *registry) contest(ctx workflow.Context, i int) {
 	r.note()
 	r.entries[i].Contested = true
@@ -153,26 +152,25 @@ func (r *registry) forget(name string) {
 	}
 }
 
-// quiet reports whether no update and no signal is being handled or waits.
+// quiet reports whether no update or signal is pending or being handled.
 func (r *registry) quiet(ctx workflow.Context) bool {
 	return r.removed.Len() == 0 && workflow.AllHandlersFinished(ctx)
 }
 
-// long reports whether the run is long enough to continue as new.
+// long reports whether the run should continue as new.
 func (r *registry) long(ctx workflow.Context) bool {
 	return r.changes >= changesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 }
 
-// wait returns when something changed, when a name is to be verified, or when
-// over says so. It reports whether a name is to be verified.
+// wait returns when something changed, a name is to be verified, or over returns true. verify reports
+// whether a name is to be verified.
 func (r *registry) wait(ctx workflow.Context, over func() bool) (verify bool, err error) {
 	r.timer.set(ctx, r.verifyAt())
 	err = workflow.Await(ctx, func() bool { return r.changed || r.timer.fired() || over() })
 	return err == nil && r.timer.fired(), err
 }
 
-// verifyAt returns when the oldest unverified registration is to be verified;
-// zero if there is none.
+// verifyAt returns when the oldest unverified registration is to be verified; zero if there is none.
 func (r *registry) verifyAt() time.Time {
 	var oldest time.Time
 	for _, e := range r.entries {
@@ -186,17 +184,16 @@ func (r *registry) verifyAt() time.Time {
 	return oldest.Add(verifyAfter + r.batch)
 }
 
-// recountAfter is how often all names may be looked up because there is no room.
+// recountAfter is the minimum time between two recounts.
 const recountAfter = time.Minute
 
-// mayRecount reports whether all names are being looked up, or were not lately.
+// mayRecount reports whether a recount may begin, or is running and can be waited for.
 func (r *registry) mayRecount(ctx workflow.Context) bool {
 	return r.looking || !workflow.Now(ctx).Before(r.counted.Add(recountAfter))
 }
 
-// recount forgets the names whose workflows were terminated, which tells nobody. It is
-// done before anything is refused because of names that are registered. Whoever comes
-// while it is done waits for it.
+// recount looks up all names and forgets those whose workflows were terminated, which sends no signal.
+// It precedes any refusal because of registered names. Concurrent calls wait for the same recount.
 func (r *registry) recount(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	if r.looking {
@@ -207,9 +204,8 @@ func (r *registry) recount(ctx workflow.Context) error {
 	return r.verify(ctx, true)
 }
 
-// verify looks up the workflows whose registration is old enough that they
-// must exist by now, and forgets those that do not: of all names, or of those whose
-// workflow was not seen yet.
+// verify looks up registrations older than verifyAfter and forgets those without a workflow: of all
+// names, or only of those whose workflow was not seen yet.
 func (r *registry) verify(ctx workflow.Context, all bool) error {
 	now := workflow.Now(ctx)
 	var asked []Registration
@@ -226,7 +222,7 @@ func (r *registry) verify(ctx workflow.Context, all bool) error {
 	return nil
 }
 
-// namesPerLookup bounds how many workflows one activity looks up.
+// namesPerLookup is the maximum number of workflows per lookup activity.
 const namesPerLookup = 1000
 
 func (r *registry) lookUp(ctx workflow.Context, asked []Registration) error {
@@ -243,7 +239,7 @@ func (r *registry) lookUp(ctx workflow.Context, asked []Registration) error {
 		at := r.find(e.Name)
 		_, isMissing := slices.BinarySearch(missing, i)
 		switch {
-		case at < 0 || r.entries[at].Sequence != e.Sequence || !r.entries[at].Unverified.Equal(e.Unverified): // gone, or created anew meanwhile
+		case at < 0 || r.entries[at].Sequence != e.Sequence || !r.entries[at].Unverified.Equal(e.Unverified): // removed, or created anew meanwhile
 		case isMissing:
 			r.forget(e.Name)
 		default:
@@ -254,8 +250,7 @@ func (r *registry) lookUp(ctx workflow.Context, asked []Registration) error {
 	return nil
 }
 
-// withLookup returns a context for activities that ask Temporal something, as
-// often as it takes.
+// withLookup returns a context for activities that query or update workflows, retried without limit.
 func withLookup(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: time.Minute,

@@ -10,24 +10,23 @@ import (
 	"almanac/job"
 )
 
-// SubscriptionInput is everything that a run of [Subscription] starts from.
+// SubscriptionInput is the input of a run of [Subscription].
 type SubscriptionInput struct {
 	Subscription string         `json:"sub"`
-	Collections  []Registration `json:"collections,omitempty"` // Name is resource group/name
+	Collections  []Registration `json:"collections,omitempty"` // Name is "resource group/name"
 	Sequence     int            `json:"seq,omitempty"`
 }
 
-// A RegisterCollectionRequest asks for a name for a new collection, or for
-// another plan for one that is there.
+// A RegisterCollectionRequest registers the name of a new collection, or the new plan of an existing
+// one.
 type RegisterCollectionRequest struct {
-	Name  string `json:"name"` // resource group/name
+	Name  string `json:"name"` // "resource group/name"
 	Plan  string `json:"plan"`
-	Limit int    `json:"limit"`           // how many collections of the plan the subscription may hold
-	Claim bool   `json:"claim,omitempty"` // the collection itself asks, for its new plan
+	Limit int    `json:"limit"`           // maximum number of collections with this plan in the subscription
+	Claim bool   `json:"claim,omitempty"` // sent by the collection itself for its new plan
 }
 
-// Subscription lists the job collections of one subscription, as long as it
-// has any.
+// Subscription is the registry of one subscription's collections. It ends when the last one is gone.
 func Subscription(ctx workflow.Context, in SubscriptionInput) error {
 	if in.Subscription == "" {
 		return errStranger
@@ -69,7 +68,7 @@ func (s *subscription) run(ctx workflow.Context) error {
 		if verify {
 			err = s.verify(ctx, false)
 		}
-		if temporal.IsCanceledError(err) { // as long as there are collections, they are to be found
+		if temporal.IsCanceledError(err) { // cancellation is ignored while collections are registered, so that they stay listed
 			ctx, _ = workflow.NewDisconnectedContext(ctx)
 			continue
 		}
@@ -79,7 +78,7 @@ func (s *subscription) run(ctx workflow.Context) error {
 	}
 }
 
-// mayRegister refuses what has no room: that leaves nothing in the history.
+// mayRegister refuses a collection without room, before the update is written to the history.
 func (s *subscription) mayRegister(ctx workflow.Context, r RegisterCollectionRequest) error {
 	if s.mayRecount(ctx) {
 		return nil
@@ -87,7 +86,7 @@ func (s *subscription) mayRegister(ctx workflow.Context, r RegisterCollectionReq
 	return s.room(&r)
 }
 
-// room returns an error if there is no room for a collection.
+// room returns an error if the quota or the registry's size leaves no room for the collection.
 func (s *subscription) room(r *RegisterCollectionRequest) error {
 	at, have := s.find(r.Name), 0
 	for i, e := range s.entries {
@@ -107,7 +106,7 @@ func (s *subscription) room(r *RegisterCollectionRequest) error {
 	return nil
 }
 
-// register returns the name as it was first written.
+// register registers the collection and returns its name as first written.
 func (s *subscription) register(ctx workflow.Context, r RegisterCollectionRequest) (string, error) {
 	if s.room(&r) != nil {
 		if s.mayRecount(ctx) {
@@ -121,7 +120,7 @@ func (s *subscription) register(ctx workflow.Context, r RegisterCollectionReques
 	}
 	i := s.find(r.Name)
 	switch {
-	case i < 0 && r.Claim: // it is about to be deleted
+	case i < 0 && r.Claim: // the collection is about to be deleted
 		return r.Name, nil
 	case i < 0:
 		s.add(Registration{Name: r.Name, Plan: r.Plan, Unverified: workflow.Now(ctx)})

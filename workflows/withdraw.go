@@ -10,31 +10,29 @@ import (
 	"almanac/activities"
 )
 
-// A change of a job withdraws its executions before it is applied. Each is
-// cancelled, so that no attempt of it passes its fence any more (see
-// [activities.Progress]), and then the server is asked what passed before. An
-// execution that passed none is returned to the plan, whether or not its worker
-// still exists; one that did is an attempt and ends as it ends.
+// A change of a job first withdraws its executions. Each is cancelled, so that no later attempt passes
+// its fence (see [activities.Progress]), and then the server is asked which fences were passed before.
+// An execution without one returns to the plan, whether or not its worker still exists. One with a
+// fence is an attempt, and runs to its end.
 
 const (
-	// lookInterval is how often the server is asked again what became of an
-	// execution that it does not show any more, or not yet as cancelled.
+	// lookInterval is the time between two lookups of an execution that the server does not yet show as
+	// cancelled, or no longer shows.
 	lookInterval = 200 * time.Millisecond
 
-	// An execution whose next attempt begins within nextMargin is not cancelled before that
-	// is seen to have passed its fence, or the server was asked maxLooks times. One that a
-	// worker has had for overdue, and sent nothing, most likely lost it, for its host need
-	// not be awaited any more; from takenOver on another worker might be given it before its
-	// cancellation is recorded.
+	// An execution whose next attempt begins within nextMargin is cancelled only after that attempt
+	// passed its fence, or after maxLooks lookups. Exception: a worker that has had the attempt for
+	// overdue without passing a fence most likely crashed (it waits at most HostWait for the host), so
+	// it is not awaited. From takenOver on it is again, since the server may give the attempt to
+	// another worker before the cancellation is recorded.
 	nextMargin = 500 * time.Millisecond
 	overdue    = activities.HostWait + 250*time.Millisecond
 	takenOver  = activities.HeldLossTimeout - 500*time.Millisecond
 	maxLooks   = 10
 )
 
-// withdraw sees to it that nothing more is sent for the executions that are
-// running. When it returns, that is certain: what was not sent is back in the plan,
-// and no lease of what may have been sent is left.
+// withdraw ensures that nothing more is sent for the running executions. When it returns, those not
+// sent are back in the plan, and the leases of those that may have been sent are over.
 func (j *jobLoop) withdraw(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	for looks := 0; looks < maxLooks && j.mayBegin(ctx); looks++ {
@@ -55,8 +53,8 @@ func (j *jobLoop) withdraw(ctx workflow.Context) {
 	}
 }
 
-// mayBegin reports whether an attempt of an execution that is due may begin, and end,
-// before the execution is cancelled. The server would forget it, and nobody know of it.
+// mayBegin reports whether an attempt of a due execution may begin, and end, before the execution is
+// cancelled. The server would forget the record of such an attempt.
 func (j *jobLoop) mayBegin(ctx workflow.Context) (may bool) {
 	due := func(e *execution) bool { return e.phase < withdrawing && !e.Due.After(workflow.Now(ctx)) }
 	if j.deleted || !slices.ContainsFunc(j.running, due) {
@@ -74,8 +72,8 @@ func (j *jobLoop) mayBegin(ctx workflow.Context) (may bool) {
 	return may
 }
 
-// margin returns how long before its next attempt an execution can be cancelled. One of
-// which nothing was sent is to be known as such afterwards: see [execution.knownUnsent].
+// margin returns how long before its next attempt an execution can be cancelled. It is longer if
+// nothing was sent, so that [execution.knownUnsent] still holds afterwards.
 func (e *execution) margin() time.Duration {
 	if e.attempts {
 		return nextMargin
@@ -83,13 +81,13 @@ func (e *execution) margin() time.Duration {
 	return nextMargin + activities.ServerSkew
 }
 
-// settling reports whether it is being found out what became of an execution.
+// settling reports whether the fate of a cancelled execution is still unknown.
 func (j *jobLoop) settling() bool {
 	return slices.ContainsFunc(j.running, func(e *execution) bool { return e.phase == withdrawing })
 }
 
-// settle asks the server what became of the executions that were cancelled. It
-// returns when to ask again about those of which that is not certain yet.
+// settle looks up the cancelled executions and moves each to returned or withdrawn. It returns when to
+// look again if some are not settled yet.
 func (j *jobLoop) settle(ctx workflow.Context) (again time.Time) {
 	pending := j.look(ctx)
 	now := workflow.Now(ctx)
@@ -98,7 +96,7 @@ func (j *jobLoop) settle(ctx workflow.Context) (again time.Time) {
 		i := slices.IndexFunc(pending, func(p activities.Pending) bool { return p.Activity == e.activity })
 		switch {
 		case e.phase != withdrawing:
-		case i < 0 || !pending[i].Cancelled: // it has ended, of which a task tells soon; or the answer is older than the cancellation
+		case i < 0 || !pending[i].Cancelled: // it has ended, which a task will report; or the answer precedes the cancellation
 		case !pending[i].Sent && !e.attempts:
 			j.putBack(ctx, e)
 		case !pending[i].Sent:
@@ -112,8 +110,8 @@ func (j *jobLoop) settle(ctx workflow.Context) (again time.Time) {
 	return again
 }
 
-// look asks the server how far the executions have come, and notes of which an
-// attempt was sent.
+// look asks the server for the job's pending action activities, until it answers, and records which
+// executions had an attempt sent.
 func (j *jobLoop) look(ctx workflow.Context) []activities.Pending {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{

@@ -12,21 +12,19 @@ import (
 	"almanac/activities"
 )
 
-// reportTimeout is how long the server may take to note what an attempt came
-// to: about as long as an attempt may take.
+// reportTimeout is how long the server may take to record an attempt's outcome: about as long as an
+// attempt may take.
 const reportTimeout = time.Minute
 
-// A Client is a worker's connection to Temporal. Its Close ends it.
+// A Client is a worker's connection to Temporal. Close it.
 type Client struct {
 	client.Client
 	reports *activities.Reports
 }
 
-// Dial connects to Temporal as a worker should: it has a sticky timeout that follows
-// how busy the worker is, and gives the server time to note what an attempt came to.
-// The SDK gives it 10 s, and then forgets the outcome, so that the server takes the
-// attempt for lost. Of 5,000 jobs that were due in one second on two cores, it
-// forgot 600.
+// Dial connects to Temporal for a worker. The sticky timeout follows the worker's load, and the server
+// has reportTimeout to record an outcome. With the SDK's 10 s, the outcome is dropped and the attempt
+// counts as lost: of 5,000 jobs due in one second on two cores, 600 were.
 func Dial(ctx context.Context, o client.Options) (*Client, error) {
 	reports := activities.NewReports()
 	connection := &o.ConnectionOptions
@@ -50,8 +48,8 @@ func reportPatiently(ctx context.Context, method string, request, answer any, c 
 	return call(ctx, method, request, answer, c, o...)
 }
 
-// A reportWatcher is told of the reports of attempts that the server has answered, and of the
-// workflows whose tasks come. It is an [activities.Reports].
+// A reportWatcher receives the answered reports of attempts and the workflows whose tasks arrive. It is
+// an [activities.Reports].
 type reportWatcher interface {
 	Sent(taskToken []byte)
 	Received(workflowID string)

@@ -13,33 +13,31 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// Temporal offers a workflow's tasks to the worker that has the workflow in its
-// cache. The sticky timeout says for how long, until any other worker is asked.
-// Where that worker was killed, a short one saves time; where it is busy, the tasks
-// time out one after another and are done twice. So a workflow with an activity, whose
-// changes are waited for most, gets one that follows how long tasks wait; others have
-// time.
+// Temporal offers a workflow's tasks first to the worker that has it in its cache, and after the sticky
+// timeout to any worker. A short timeout saves time after a worker crash; but if the worker is busy,
+// tasks time out one after another and are done twice. So the timeout of a workflow with an activity,
+// whose changes are the most urgent, follows how long tasks wait; others get stickyTimeout.
 const (
 	stickyTimeout      = 5 * time.Second
 	leastStickyTimeout = time.Second
-	stickyWaits        = 4 // shorter sticky timeouts are so many times the longest wait
+	stickyWaits        = 4 // the timeout of a workflow with an activity is so many times the longest wait
 
-	// waitsKept is for how long, at least, a wait is remembered, and at most twice
-	// as long: herds come every minute.
+	// waitsKept is how long a wait is remembered, up to twice as long: more than the minute between
+	// herds.
 	waitsKept = 70 * time.Second
 )
 
-// sticky knows how long workflow tasks waited for this process lately. The zero
-// value knows of none.
+// sticky tracks how long workflow tasks waited for this process recently. The zero value is ready for
+// use.
 type sticky struct {
 	mu              sync.Mutex
-	first           time.Time // when the first task was handed out, by the server's clock
+	first           time.Time // start of the first task, by the server's clock
 	began           time.Time
 	longest, before time.Duration // since began, and in the waitsKept before
 }
 
-// waited takes note of how long a task waited, by the server's clock. One that was
-// there before the first was handed out waited for a worker to come.
+// waited records how long a task waited, by the server's clock. Tasks scheduled before the first one
+// started waited for a worker, and do not count.
 func (s *sticky) waited(scheduled, started, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +58,7 @@ func (s *sticky) timeout(now time.Time) time.Duration {
 	return min(max(leastStickyTimeout, stickyWaits*max(s.longest, s.before)), stickyTimeout)
 }
 
-// turn forgets what is old. The lock is held.
+// turn forgets old waits. s.mu is held.
 func (s *sticky) turn(now time.Time) {
 	switch age := now.Sub(s.began); {
 	case age < waitsKept:
@@ -73,8 +71,7 @@ func (s *sticky) turn(now time.Time) {
 	s.began, s.longest = now, 0
 }
 
-// intercept sets the sticky timeout of workflows with activities, and sees how long
-// tasks waited, by the server's clock.
+// intercept sets the sticky timeout of workflows with activities, and records how long tasks waited.
 func (s *sticky) intercept(ctx context.Context, method string, request, answer any, c *grpc.ClientConn, call grpc.UnaryInvoker, o ...grpc.CallOption) error {
 	if r, ok := request.(*workflowservice.RespondWorkflowTaskCompletedRequest); ok && r.GetStickyAttributes() != nil && slices.ContainsFunc(r.GetCommands(), startsActivity) {
 		r.StickyAttributes.ScheduleToStartTimeout = durationpb.New(s.timeout(time.Now()))

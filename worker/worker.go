@@ -1,5 +1,4 @@
-// Package worker runs Almanac's workflows and activities: what is registered,
-// and how it is tuned, on one screen.
+// Package worker configures the Temporal worker that runs Almanac's workflows and activities.
 package worker
 
 import (
@@ -26,46 +25,45 @@ type Options struct {
 	Lead      activities.Lead // the zero Lead means activities.DefaultLead
 	Log       *slog.Logger
 	Now       func() time.Time // this machine's clock; nil means time.Now
-	Slots     int              // how many actions are held or made at once; 0 means DefaultSlots
-	PerHost   int              // how many requests to one host may be unanswered; 0 means activities.DefaultPerHost
+	Slots     int              // maximum of actions held or in flight; 0 means DefaultSlots
+	PerHost   int              // maximum of unanswered requests per host; 0 means activities.DefaultPerHost
 }
 
-// An attempt that is under way when the worker stops may go on for grace;
-// then it is aborted, and reported until stopTimeout is over.
+// On graceful shutdown, running attempts may continue for grace. Then they are aborted, and have until
+// stopTimeout to report.
 const (
 	grace       = 8 * time.Second
 	stopTimeout = 10 * time.Second
 )
 
-// DefaultSlots is enough for herds, which are held until they are due: that costs little.
+// DefaultSlots is enough for herds: held actions cost little.
 const DefaultSlots = 20_000
 
-// DefaultCachedWorkflows is enough for two thousand jobs that are due every
-// minute, and has a worker beside any number of sleeping ones stay small.
+// DefaultCachedWorkflows is enough for 2,000 jobs due every minute, and keeps a worker for any number
+// of sleeping jobs small.
 const DefaultCachedWorkflows = 2200
 
-// SetCachedWorkflows sets how many workflows the workers of this process keep in memory,
-// those that were at work last; otherwise it is the SDK's default, 10,000. Each takes some
-// 20 to 60 kB. Another one that wakes up is replayed from its history first.
+// SetCachedWorkflows sets how many workflows the workers of this process cache, least recently used
+// ones being evicted; the SDK's default is 10,000. Each takes 20 to 60 kB. A workflow that is not
+// cached is replayed from its history.
 //
-// It has no effect once a worker of the process was started, and an embedded Temporal
-// server starts some.
+// It has no effect after a worker was started in the process, and an embedded Temporal server starts
+// some.
 func SetCachedWorkflows(n int) { worker.SetStickyWorkflowCacheSize(n) }
 
-// pollers are those of workflow tasks, for each of the two queues: that of all workers, and
-// the sticky one. Without autoscaling both would share them, and one answer that tells of a
-// backlog in the sticky queue has all of them ask there, for up to a minute, while tasks
-// that another worker left behind lie in the other one (SDK 1.50). There are few where there
-// is little to do: a worker that is paused takes a task along with each, for 10 s.
+// pollers are the workflow task pollers of each queue, the shared and the sticky one. Without
+// autoscaling the queues share them, and one answer that reports a sticky backlog sends all of them
+// there for up to a minute, while tasks left by another worker wait in the shared queue (SDK 1.50). The
+// minimum is low, since a paused worker keeps one task per poller for 10 s.
 var pollers = worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 2, MinimumNumberOfPollers: 2, MaximumNumberOfPollers: 10}
 
-// New returns a worker for all of Almanac. Start and Stop it.
+// New returns a worker for all workflows and activities. The caller starts and stops it.
 func New(o Options) worker.Worker {
 	w := worker.New(o.Client.Client, workflows.TaskQueue, worker.Options{
 		WorkerStopTimeout: stopTimeout,
 
-		// Jobs come in herds: many timers fire in the same second. An attempt
-		// mostly waits for its receiver and costs little meanwhile.
+		// For herds of timers that fire in the same second. An attempt mostly waits for its receiver
+		// and costs little meanwhile.
 		WorkflowTaskPollerBehavior:         worker.NewPollerBehaviorAutoscaling(pollers),
 		MaxConcurrentActivityTaskPollers:   10,
 		MaxConcurrentActivityExecutionSize: cmp.Or(o.Slots, DefaultSlots),

@@ -18,34 +18,30 @@ import (
 	"almanac/job"
 )
 
-// ServiceBusOptions configure [NewServiceBus]. The zero value is for Azure's
-// public cloud.
+// ServiceBusOptions configure [NewServiceBus]. The zero value is for Azure's public cloud.
 type ServiceBusOptions struct {
-	Version string // of Almanac, which the service is told
+	Version string // Almanac's version, sent to the service
 
-	// Host is the host name of a namespace, with {namespace} in place of the
-	// namespace's own. "" means "{namespace}.servicebus.windows.net"; other
-	// clouds have other ones, such as "{namespace}.servicebus.chinacloudapi.cn".
+	// Host is the host name of a namespace, with {namespace} for its name; "" means
+	// "{namespace}.servicebus.windows.net". Other clouds differ, for example
+	// "{namespace}.servicebus.chinacloudapi.cn".
 	Host string
 
-	// CustomEndpoint is the address, host and port, that all connections are made
-	// to; "" means port 5671 of the namespace's host. It is for a proxy that
-	// passes TLS on: the certificate and the claims are those of the namespace.
+	// CustomEndpoint is the host:port to connect to; "" means port 5671 of the namespace's host. It is
+	// for a proxy that passes TLS through: certificate and claims are those of the namespace.
 	CustomEndpoint string
 
 	RootCAs *x509.CertPool // nil means the system's
 
-	// Dial connects to a target; nil means a [net.Dialer] that gives up after 10 s.
+	// Dial connects to a target; nil means a [net.Dialer] with a timeout of 10 s.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// IdleTimeout is how long a connection, and within it the link to an entity,
-	// is kept when nothing is sent; 0 means 4 minutes. The service cuts links off
-	// after 10.
+	// IdleTimeout is how long an idle connection, or link to an entity, is kept; 0 means 4 minutes. The
+	// service detaches links that are idle for 10 minutes.
 	IdleTimeout time.Duration
 
-	// MaxConnections is how many connections are kept, one for each shared access
-	// key of a namespace; 0 means 256. Those in use are not counted out: there may
-	// be more for as long as they are needed.
+	// MaxConnections is how many connections are kept, one per shared access key of a namespace; 0
+	// means 256. It does not limit those in use.
 	MaxConnections int
 }
 
@@ -59,26 +55,22 @@ const (
 
 	defaultIdleTimeout    = 4 * time.Minute
 	defaultMaxConnections = 256
-	maxLinks              = 256 // that one connection keeps
+	maxLinks              = 256 // kept per connection
 )
 
-// ServiceBus sends messages to Service Bus queues and topics, over AMQP 1.0
-// whatever the action's transport type. It is safe for concurrent use and
-// shares connections, so one serves all jobs. Close it.
+// ServiceBus sends messages to Service Bus queues and topics by AMQP 1.0, whatever the action's
+// transport type. It is safe for concurrent use and shares connections, so use one for all jobs. Close
+// it.
 //
-// A message is transferred once for each attempt. That is why this is made of
-// go-amqp, the protocol layer of Azure's SDK, and not of azservicebus above it:
-// where a link is detached after the transfer the SDK transfers the message
-// again by itself, even with its retries turned off, and where the service
-// releases a message, which means that it did not take it, the SDK reports
-// success.
+// A message is transferred once per attempt. That requires go-amqp, the protocol layer of Azure's SDK:
+// azservicebus above it transfers a message again if the link is detached after the transfer, even with
+// retries off, and reports success if the service releases a message, that is, does not take it.
 type ServiceBus struct {
 	options     ServiceBusOptions
 	connections *pool.Pool[busIdentity, *busConnection]
 }
 
-// A busIdentity is whose connection it is. Jobs that know the same name of a key
-// but not the same key do not share one.
+// A busIdentity identifies a connection. Jobs with the same key name but different keys share none.
 type busIdentity struct {
 	host    string
 	keyName string
@@ -96,11 +88,10 @@ func NewServiceBus(o ServiceBusOptions) *ServiceBus {
 	return &ServiceBus{options: o, connections: pool.New[busIdentity, *busConnection](o.MaxConnections, o.IdleTimeout)}
 }
 
-// Close closes the connections, once what is being sent is done. Nothing can
-// be sent afterwards.
+// Close closes the connections once sends in flight are done. Later sends fail.
 func (s *ServiceBus) Close() { s.connections.Close() }
 
-// Send sends the message once. Success is that the service accepted it.
+// Send sends the message once. It succeeds if the service accepts the message.
 func (s *ServiceBus) Send(ctx context.Context, e job.Execution, a *job.Action) (string, error) {
 	kind := a.Type.Kind()
 	t, message, err := s.prepare(e, a)
@@ -114,7 +105,6 @@ func (s *ServiceBus) Send(ctx context.Context, e job.Execution, a *job.Action) (
 	return fmt.Sprintf("%s Action - Message '%s' accepted by %s", kind, message.Properties.MessageID, t), nil
 }
 
-// prepare returns what is to be sent, and where.
 func (s *ServiceBus) prepare(e job.Execution, a *job.Action) (*busTarget, *amqp.Message, error) {
 	t, err := s.target(a)
 	if err != nil {
@@ -142,23 +132,22 @@ func (s *ServiceBus) send(ctx context.Context, t *busTarget, message *amqp.Messa
 	}
 	defer link.Release()
 	err = link.Value.send(ctx, message)
-	// A link that was detached is not alive, and so replaced. Of a connection
-	// that says nothing any more that is not known.
+	// A detached link fails Alive and is replaced. A connection that no longer answers is not noticed
+	// otherwise, so it is retired here.
 	connection.RetireUnless(err == nil || isRefusal(err) || isDetached(err) || errors.Is(err, errLeaseOver))
 	return err
 }
 
-// A busTarget is where a message goes, and by whose right.
+// A busTarget is a message's destination, with its credentials.
 type busTarget struct {
 	*job.ServiceBusMessage
-	kind   string // queue or topic
+	kind   string // "queue" or "topic"
 	host   string
 	entity string
 
 	secrets redact.Secrets
 }
 
-// target returns where the action's message goes.
 func (s *ServiceBus) target(a *job.Action) (*busTarget, error) {
 	t := &busTarget{ServiceBusMessage: a.ServiceBusQueueMessage, kind: "queue", secrets: secretsOf(a)}
 	if a.Type.Kind() == job.ActionServiceBusTopic {
@@ -175,7 +164,7 @@ func (s *ServiceBus) target(a *job.Action) (*busTarget, error) {
 	return t, nil
 }
 
-// String names the target for people.
+// String describes the target for messages.
 func (t *busTarget) String() string {
 	return fmt.Sprintf("%s '%s' of namespace '%s'", t.kind, t.entity, t.Namespace)
 }

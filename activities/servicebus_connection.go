@@ -23,19 +23,18 @@ import (
 
 const (
 	claimLifetime = 2 * time.Hour
-	// claimMargin is how long before its token expires a link is replaced: the
-	// clocks of two machines, and an attempt, have room in it.
+	// claimMargin is how long before its token expires a link is replaced, for an attempt's duration
+	// and clock skew.
 	claimMargin = 15 * time.Minute
 
-	amqpWriteTimeout = 5 * time.Second // of one frame; an attempt that ends waits no longer than this
+	amqpWriteTimeout = 5 * time.Second // per frame; it limits how long an attempt that ends still waits
 	detachTimeout    = 5 * time.Second
 )
 
-// A busConnection is an AMQP connection to a namespace.
 type busConnection struct {
 	amqp  *amqp.Conn
 	links *pool.Pool[string, *busLink] // by lower-cased entity
-	claim chan struct{}                // holds one element; a connection may have one link to $cbs
+	claim chan struct{}                // a semaphore: a connection may have one link to $cbs
 }
 
 // connect opens a connection to the target's namespace, over TLS.
@@ -55,7 +54,7 @@ func (s *ServiceBus) connect(ctx context.Context, t *busTarget) (*busConnection,
 	}
 	c, err := amqp.NewConn(ctx, secure, &amqp.ConnOptions{
 		HostName:     t.host,
-		SASLType:     amqp.SASLTypeAnonymous(), // who may do what is a matter of claims
+		SASLType:     amqp.SASLTypeAnonymous(), // authorization is by claims
 		WriteTimeout: amqpWriteTimeout,
 		Properties:   map[string]any{"product": "Almanac", "version": s.options.Version, "platform": runtime.GOOS},
 	})
@@ -76,19 +75,19 @@ func (c *busConnection) Alive() bool {
 }
 
 func (c *busConnection) Close() {
-	_ = c.amqp.Close() // says what broke it before, if anything did
+	_ = c.amqp.Close() // the error is what broke it before
 	c.links.Close()
 }
 
-// A busLink is a link that messages to one entity are sent over.
+// A busLink is a link over which messages are sent to one entity.
 type busLink struct {
 	session *amqp.Session
 	sender  *amqp.Sender
-	renew   time.Time     // when it is to be replaced, for the sake of its token
-	turn    chan struct{} // holds one element: messages are written one at a time
+	renew   time.Time     // when to replace it, before its token expires
+	turn    chan struct{} // a semaphore: messages are written one at a time
 }
 
-// attach opens a link to the target's entity, after claiming the right to send.
+// attach puts a token for the target's entity and opens a link to it.
 func (c *busConnection) attach(ctx context.Context, t *busTarget) (*busLink, error) {
 	expires := time.Now().Add(claimLifetime)
 	audience := "amqps://" + t.host + "/" + t.entity
@@ -96,7 +95,7 @@ func (c *busConnection) attach(ctx context.Context, t *busTarget) (*busLink, err
 	if err := c.putToken(ctx, audience, token, expires); err != nil {
 		return nil, err
 	}
-	// With a session of its own, what one link does wrong is no other's concern.
+	// A session per link, so that an error of one link does not affect others.
 	session, err := c.amqp.NewSession(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -112,20 +111,17 @@ func (c *busConnection) attach(ctx context.Context, t *busTarget) (*busLink, err
 	return &busLink{session: session, sender: sender, renew: expires.Add(-claimMargin), turn: make(chan struct{}, 1)}, nil
 }
 
-// end ends a session, and its links.
 func end(ctx context.Context, session *amqp.Session) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), detachTimeout)
 	defer cancel()
-	_ = session.Close(ctx) // what is not ended goes with the connection
+	_ = session.Close(ctx) // otherwise it ends with the connection
 }
 
-// unsendable is refused before anything is sent: its tag is longer than the
-// protocol lets it be.
+// unsendable is rejected before anything is sent: its tag exceeds the protocol's limit of 32 bytes.
 var unsendable = &amqp.Message{DeliveryTag: make([]byte, 33)}
 
-// alive asks the sender, which has no other way to tell: it looks at its link
-// before it looks at a message. An entity's links are detached when nothing was
-// sent for long, or the service moves it; no message needs to fail to find out.
+// Alive tests the link by sending unsendable, since the sender checks its link before the message. The
+// service detaches links that are idle or moved; this detects it without failing a message.
 func (l *busLink) Alive() bool {
 	if !time.Now().Before(l.renew) {
 		return false
@@ -161,7 +157,7 @@ func (l *busLink) send(ctx context.Context, message *amqp.Message) error {
 	}
 }
 
-// transfer writes a message when it is its turn.
+// transfer writes a message when no other is being written.
 func (l *busLink) transfer(ctx context.Context, message *amqp.Message) (amqp.SendReceipt, error) {
 	select {
 	case l.turn <- struct{}{}:
@@ -180,16 +176,16 @@ func (l *busLink) transfer(ctx context.Context, message *amqp.Message) (amqp.Sen
 	return receipt, err
 }
 
-// A claimError is an answer to a token that does not accept it.
+// A claimError is the service's refusal of a token.
 type claimError struct {
-	status      int // as in HTTP
+	status      int // an HTTP status
 	description string
 }
 
 func (e *claimError) Error() string { return fmt.Sprintf("%d %s", e.status, e.description) }
 
-// putToken claims, for this connection, what a token is for. The protocol is
-// Claims-based Security, of the AMQP technical committee at OASIS.
+// putToken puts a token for the connection, by the Claims-based Security protocol of the OASIS AMQP
+// technical committee.
 func (c *busConnection) putToken(ctx context.Context, audience, token string, expires time.Time) error {
 	select {
 	case c.claim <- struct{}{}:
@@ -245,8 +241,8 @@ func ask(ctx context.Context, session *amqp.Session, node string, request *amqp.
 	return receiver.Receive(ctx, nil)
 }
 
-// sasToken returns a shared access signature for a resource, in the form that
-// "Service Bus access control with Shared Access Signatures" describes.
+// sasToken returns a shared access signature for a resource, as described in "Service Bus access
+// control with Shared Access Signatures".
 func sasToken(resource, keyName, key string, expires time.Time) string {
 	resource = strings.ToLower(url.QueryEscape(resource))
 	expiry := strconv.FormatInt(expires.Unix(), 10)

@@ -16,17 +16,15 @@ import (
 	"almanac/recurrence"
 )
 
-// maxIdentifier is the length in characters of what a service bus tells messages
-// and their partitions apart by.
+// maxIdentifier is Service Bus's limit, in characters, of message ids, session ids and partition keys.
 const maxIdentifier = 128
 
-// maxHeaderTTL is what the message header has room for: 32 bits of milliseconds.
+// maxHeaderTTL is the limit of the message header: 32 bits of milliseconds.
 const maxHeaderTTL = math.MaxUint32 * time.Millisecond
 
-// busMessage returns the message that a job's author wrote, as it goes over the
-// wire at this moment: "AMQP 1.0 in Azure Service Bus protocol guide" has the
-// names. Without an id of the author's it has the execution's, which is the same
-// for all attempts, so that duplicate detection can do its work.
+// busMessage converts a job's message to AMQP; the names are from "AMQP 1.0 in Azure Service Bus
+// protocol guide". The default message id is the execution's id, the same for all attempts, for
+// duplicate detection.
 func busMessage(m *job.ServiceBusMessage, e job.Execution, now time.Time) (*amqp.Message, error) {
 	p := m.BrokeredMessageProperties
 	if p == nil {
@@ -36,7 +34,7 @@ func busMessage(m *job.ServiceBusMessage, e job.Execution, now time.Time) (*amqp
 		return nil, err
 	}
 	message := &amqp.Message{
-		Header: &amqp.MessageHeader{Durable: p.ForcePersistence != nil && *p.ForcePersistence, Priority: 4}, // 4 is AMQP's normal one
+		Header: &amqp.MessageHeader{Durable: p.ForcePersistence != nil && *p.ForcePersistence, Priority: 4}, // 4 is AMQP's default priority
 		Properties: &amqp.MessageProperties{
 			MessageID:      cmp.Or(p.MessageID, e.ID),
 			To:             optional(p.To),
@@ -88,8 +86,7 @@ func annotations(p *job.BrokeredProperties) amqp.Annotations {
 	return a
 }
 
-// checkProperties returns what keeps a message from being accepted, in words
-// that help more than the service's.
+// checkProperties rejects properties that the service would refuse, with a more helpful error.
 func checkProperties(p *job.BrokeredProperties) error {
 	for _, id := range []struct{ name, value string }{
 		{"messageId", p.MessageID}, {"sessionId", p.SessionID}, {"replyToSessionId", p.ReplyToSessionID},
@@ -103,16 +100,16 @@ func checkProperties(p *job.BrokeredProperties) error {
 		return errors.New("brokeredMessageProperties has a partitionKey other than its sessionId: " +
 			"a session is in one partition, so leave the partitionKey out or make them equal")
 	}
-	// On the wire it is a symbol. A bad one would break the connection, which
-	// other jobs use, too.
+	// It is sent as an AMQP symbol, and an invalid one would break the connection, which other jobs
+	// share.
 	if strings.ContainsFunc(p.ContentType, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return errors.New("brokeredMessageProperties.contentType has to be of ASCII characters")
 	}
 	return nil
 }
 
-// expiry returns when a message ends that has this time to live: a duration, or
-// a date and time as in the older versions of the API.
+// expiry returns when a message with the given time to live expires. timeToLive is a duration or, as in
+// older versions of the API, a date and time.
 func expiry(timeToLive string, now time.Time) (time.Time, error) {
 	expires, err := recurrence.ParseTime(timeToLive, time.UTC)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"almanac/internal/pool"
 )
 
-// Error conditions of Service Bus, of "AMQP errors in Service Bus".
+// Service Bus error conditions, from "AMQP errors in Service Bus".
 const (
 	busServerBusy     amqp.ErrCond = "com.microsoft:server-busy"
 	busTimeout        amqp.ErrCond = "com.microsoft:timeout"
@@ -22,36 +22,36 @@ const (
 	busArgument       amqp.ErrCond = "com.microsoft:argument-error"
 )
 
-// isDetached reports whether err is the end of a link, on a connection that works.
+// isDetached reports whether err ended a link or session; the connection works.
 func isDetached(err error) bool {
 	_, link := errors.AsType[*amqp.LinkError](err)
 	_, session := errors.AsType[*amqp.SessionError](err)
 	return link || session
 }
 
-// isBroken reports whether err is the end of a connection.
+// isBroken reports whether err ended the connection.
 func isBroken(err error) bool {
 	_, ok := errors.AsType[*amqp.ConnError](err)
 	return ok
 }
 
-// isRefusal reports whether err is the service's answer: it took nothing, and
-// what brought the answer works.
+// isRefusal reports whether err is the service's answer: it accepted nothing, and the link or
+// connection that brought it works.
 func isRefusal(err error) bool {
 	_, claim := errors.AsType[*claimError](err)
 	_, condition := errors.AsType[*amqp.Error](err)
 	return claim || condition && !isDetached(err) && !isBroken(err)
 }
 
-// An unsentError is a failure from before the message was transferred.
+// An unsentError is a failure before the message was transferred.
 type unsentError struct{ err error }
 
 func (e *unsentError) Error() string { return e.err.Error() }
 
 func (e *unsentError) Unwrap() error { return e.err }
 
-// busFailure returns why a message was not sent, or is not known to be, in words
-// that help; permanent where another attempt would only repeat it.
+// busFailure returns the attempt's error, in helpful words; permanent if another attempt would fail
+// too.
 func busFailure(ctx context.Context, t *busTarget, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -94,7 +94,6 @@ func busReason(t *busTarget, err error) string {
 	return reason
 }
 
-// claimReason says why a token was not accepted.
 func claimReason(t *busTarget, e *claimError) string {
 	switch e.status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -138,7 +137,7 @@ func missing(t *busTarget, said string) string {
 	return fmt.Sprintf("there is no such %s in the namespace (%s)", t.kind, said)
 }
 
-// remark is what the service said when it ended a connection or a link.
+// remark returns what the service said when it ended a connection or link.
 func remark(e *amqp.Error) string {
 	if e == nil {
 		return ""
@@ -146,7 +145,6 @@ func remark(e *amqp.Error) string {
 	return fmt.Sprintf(" (%s %s)", e.Condition, e.Description)
 }
 
-// connectReason says why there is no connection.
 func connectReason(err error) string {
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		return "TLS: the host does not speak TLS at this port"

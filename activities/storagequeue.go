@@ -20,40 +20,39 @@ import (
 	"almanac/job"
 )
 
-// DefaultQueueEndpoint is where Azure's public cloud has the queues of a storage
-// account, with {account} for the account.
+// DefaultQueueEndpoint is the queue endpoint in Azure's public cloud, with {account} for the storage
+// account.
 const DefaultQueueEndpoint = "https://" + accountPlaceholder + ".queue.core.windows.net"
 
 const (
 	accountPlaceholder = "{account}"
 	defaultRegion      = "Almanac"
-	maxQueueMessage    = 64 << 10 // bytes of text, by the REST reference of Put Message
-	maxQueueAnswer     = 64 << 10 // bytes of an answer's body that are read
+	maxQueueMessage    = 64 << 10 // bytes of text, from the REST reference of Put Message
+	maxQueueAnswer     = 64 << 10 // bytes of a response's body that are read
 )
 
 // StorageQueueOptions configure [NewStorageQueue].
 type StorageQueueOptions struct {
-	Version  string         // of Almanac, for the User-Agent
-	Endpoint string         // as DefaultQueueEndpoint, for another cloud or an emulator; "" means that one
-	Region   string         // what messages name as the region they come from; "" means Almanac
+	Version  string         // Almanac's version, for the User-Agent
+	Endpoint string         // for another cloud or an emulator, in the form of DefaultQueueEndpoint, the default
+	Region   string         // source region written into messages; "" means Almanac
 	RootCAs  *x509.CertPool // trusted for https; nil means the system's
 
-	// Dial connects to an endpoint; nil means a [net.Dialer] that gives up after
-	// 10 s. Where its error wraps an [egress.RefusedError], the action fails for
-	// good.
+	// Dial connects to an endpoint; nil means a [net.Dialer] with a timeout of 10 s. If its error wraps
+	// an [egress.RefusedError], the action fails permanently.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// StorageQueue puts messages on queues of Azure Storage. It is safe for
-// concurrent use and keeps connections, so one serves all jobs.
+// StorageQueue puts messages on Azure Storage queues. It is safe for concurrent use and caches
+// connections, so use one for all jobs.
 type StorageQueue struct {
 	endpoint string
 	region   string
 	client   azqueue.ClientOptions
 }
 
-// NewStorageQueue returns a sender for actions of type StorageQueue. It uses no
-// proxy and follows no redirect. An endpoint that cannot be used is an error.
+// NewStorageQueue returns a sender for actions of type StorageQueue. It uses no proxy and follows no
+// redirect. The error is an invalid endpoint.
 func NewStorageQueue(o StorageQueueOptions) (*StorageQueue, error) {
 	endpoint := strings.TrimSuffix(cmp.Or(o.Endpoint, DefaultQueueEndpoint), "/")
 	u, err := url.Parse(strings.ReplaceAll(endpoint, accountPlaceholder, "account"))
@@ -66,15 +65,14 @@ func NewStorageQueue(o StorageQueueOptions) (*StorageQueue, error) {
 		region:   cmp.Or(o.Region, defaultRegion),
 		client: azqueue.ClientOptions{ClientOptions: azcore.ClientOptions{
 			Transport: boundedTransport{transport},
-			Retry:     policy.RetryOptions{MaxRetries: -1}, // retries are the job's
+			Retry:     policy.RetryOptions{MaxRetries: -1}, // the job's retry policy retries
 			Telemetry: policy.TelemetryOptions{ApplicationID: "Almanac/" + o.Version},
 		}},
 	}, nil
 }
 
-// Send puts the message on the queue once. The names of the account and the
-// queue are sent in lower case, the only one that Azure Storage knows: Azure
-// Scheduler took them in any.
+// Send puts the message on the queue once. Account and queue names are sent in lower case, as Azure
+// Storage requires; Azure Scheduler accepted any case.
 func (q *StorageQueue) Send(ctx context.Context, e job.Execution, a *job.Action) (string, error) {
 	m := a.QueueMessage
 	if m == nil {
@@ -88,7 +86,7 @@ func (q *StorageQueue) Send(ctx context.Context, e job.Execution, a *job.Action)
 	return fmt.Sprintf("StorageQueue Action - Message accepted by queue '%s'", name), nil
 }
 
-// put makes the request and returns why it failed, as the error of an attempt.
+// put makes the request and returns the attempt's error.
 func (q *StorageQueue) put(ctx context.Context, e job.Execution, m *job.QueueMessage, s redact.Secrets) error {
 	text, err := q.text(e, m)
 	if err != nil {
@@ -103,11 +101,11 @@ func (q *StorageQueue) put(ctx context.Context, e job.Execution, m *job.QueueMes
 		return &PermanentError{errors.New("the address of the queue cannot be made from its names")} // err would quote the token
 	}
 	var resp *http.Response
-	// The logs of Azure Storage show this header.
+	// This header appears in the logs of Azure Storage.
 	ctx = policy.WithHTTPHeader(ctx, http.Header{"X-Ms-Client-Request-Id": {e.ID}})
 	_, err = client.EnqueueMessage(policy.WithCaptureResponse(ctx, &resp), text, nil)
 	if err == nil || resp != nil && resp.StatusCode == http.StatusCreated {
-		return nil // also where the rest of the answer was lost: the message is there
+		return nil // even if the rest of the response was lost, the message was accepted
 	}
 	return queueFailure(ctx, m.StorageAccount, token, s, err)
 }
@@ -117,7 +115,7 @@ func (q *StorageQueue) url(m *job.QueueMessage) string {
 	return strings.ReplaceAll(q.endpoint, accountPlaceholder, account) + "/" + url.PathEscape(strings.ToLower(m.QueueName))
 }
 
-// text returns the message as it is to be on the queue.
+// text returns the message as put on the queue.
 func (q *StorageQueue) text(e job.Execution, m *job.QueueMessage) (string, error) {
 	text := m.Message
 	if m.MessageFormat != job.MessageRaw {
@@ -132,9 +130,8 @@ func (q *StorageQueue) text(e job.Execution, m *job.QueueMessage) (string, error
 	return text, nil
 }
 
-// sasParameters returns the parameters of a shared access signature, which may
-// be written as Azure's portal shows it in any place: by itself, after a
-// question mark, or as the end of an address.
+// sasParameters parses a shared access signature in any form that Azure's portal shows: alone, after a
+// question mark, or at the end of an address.
 func sasParameters(token string) (url.Values, error) {
 	token = strings.TrimSpace(token)
 	if _, query, ok := strings.Cut(token, "?"); ok {
@@ -147,8 +144,8 @@ func sasParameters(token string) (url.Values, error) {
 	return parameters, nil
 }
 
-// boundedTransport lets the SDK see no more of an answer than it needs. Unlike
-// an [http.Client] it reports errors without the address, which holds the token.
+// boundedTransport limits how much of a response the SDK reads. Unlike an [http.Client] it returns
+// errors without the address, which holds the token.
 type boundedTransport struct{ http.RoundTripper }
 
 // Do implements [policy.Transporter].

@@ -8,8 +8,7 @@ import (
 	"almanac/job"
 )
 
-// A storageQueueMessage is what Azure Scheduler put on a queue, member by member
-// in the order of its class StorageQueueMessage.
+// A storageQueueMessage is Azure Scheduler's class StorageQueueMessage, members in the same order.
 type storageQueueMessage struct {
 	XMLName                  xml.Name `xml:"StorageQueueMessage"`
 	XSD                      string   `xml:"xmlns:xsd,attr"`
@@ -23,12 +22,12 @@ type storageQueueMessage struct {
 	Message                  string
 }
 
-// The declaration is of a text in memory, as .NET writes it; the bytes are
-// UTF-8. Receivers decode these first and parse the text then.
+// The declaration says utf-16 as .NET writes it for text in memory, but the bytes are UTF-8. Receivers
+// decode the bytes before they parse the text.
 const xmlDeclaration = `<?xml version="1.0" encoding="utf-16"?>` + "\r\n"
 
-// envelope returns a message as Azure Scheduler put it on a queue: within XML
-// that says which execution it is from, in base64.
+// envelope returns a message as Azure Scheduler put it on a queue: base64 of XML that identifies the
+// execution.
 func envelope(e job.Execution, message, region string) (string, error) {
 	text, err := xml.MarshalIndent(storageQueueMessage{
 		XSD:                      "http://www.w3.org/2001/XMLSchema",

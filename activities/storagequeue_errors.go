@@ -17,10 +17,9 @@ import (
 	"almanac/internal/redact"
 )
 
-// queueFailure returns why a message was not put on a queue, as the error of an
-// attempt. What the service refuses may be mended while the job retries: the
-// queue made, the signature's time come. Not so a request that is wrong by
-// itself.
+// queueFailure returns the attempt's error. Most refusals are retried, since they may be fixed
+// meanwhile, for example by creating the queue. Statuses 400 and 413 are permanent: the request itself
+// is wrong.
 func queueFailure(ctx context.Context, account string, token url.Values, s redact.Secrets, err error) error {
 	answer, ok := errors.AsType[*azcore.ResponseError](err)
 	if !ok || ctx.Err() != nil {
@@ -41,7 +40,7 @@ func queueFailure(ctx context.Context, account string, token url.Values, s redac
 
 const maxErrorCode = 100 // bytes
 
-// queueUnreachable returns why there is no answer.
+// queueUnreachable returns the attempt's error if there was no response.
 func queueUnreachable(ctx context.Context, account string, err error) error {
 	if ctx.Err() != nil {
 		return failure(ctx, err)
@@ -55,7 +54,7 @@ func queueUnreachable(ctx context.Context, account string, err error) error {
 	return failure(ctx, err)
 }
 
-// queueAdvice says what to do about an error of Azure Storage.
+// queueAdvice says how to fix an error of Azure Storage; "" if unknown.
 func queueAdvice(code queueerror.Code, token url.Values) string {
 	switch code {
 	case queueerror.AuthenticationFailed:
@@ -90,8 +89,7 @@ func queueAdvice(code queueerror.Code, token url.Values) string {
 	return ""
 }
 
-// signatureAdvice says why a shared access signature is not accepted, as far as
-// its other parameters tell.
+// signatureAdvice says why a shared access signature was refused, as far as its parameters show.
 func signatureAdvice(token url.Values, now time.Time) string {
 	p := sas.NewQueryParameters(token)
 	if start := p.StartTime(); now.Before(start) {

@@ -18,33 +18,32 @@ import (
 	"almanac/job"
 )
 
-// Limits of one web request.
+// Limits of a request and its response.
 const (
 	connectTimeout = 10 * time.Second
 	maxRedirects   = 10
-	maxHeader      = 64 << 10 // of an answer, in bytes
-	maxBody        = 2048     // of an answer's body that is read for the history, in bytes
-	maxDrain       = 16 << 10 // of an answer's body that is read on so that the connection can be used again, in bytes
+	maxHeader      = 64 << 10 // bytes of a response's headers
+	maxBody        = 2048     // bytes of a response's body kept for the history
+	maxDrain       = 16 << 10 // further bytes of the body read so that the connection can be reused
 	drainTimeout   = 50 * time.Millisecond
 )
 
-// DefaultAuthority is where Azure AD hands out tokens for its public cloud.
+// DefaultAuthority issues tokens for Azure's public cloud.
 const DefaultAuthority = "https://login.microsoftonline.com"
 
 // HTTPOptions configure [NewHTTP].
 type HTTPOptions struct {
-	Version   string         // of Almanac, for the User-Agent
-	Authority string         // the URL below which tenants' token endpoints are; "" means DefaultAuthority
+	Version   string         // Almanac's version, for the User-Agent
+	Authority string         // base URL of the tenants' token endpoints; "" means DefaultAuthority
 	RootCAs   *x509.CertPool // trusted for https; nil means the system's
 
-	// Dial connects to a target, or to the authority; nil means a [net.Dialer]
-	// that gives up after 10 s. Where its error wraps an [egress.RefusedError],
-	// the action fails for good.
+	// Dial connects to a target or to the authority; nil means a [net.Dialer] with a timeout of 10 s.
+	// If its error wraps an [egress.RefusedError], the action fails permanently.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// HTTP sends web requests. It is safe for concurrent use and keeps
-// connections and tokens, so one serves all jobs.
+// HTTP sends web requests. It is safe for concurrent use. It caches connections and tokens, so use one
+// for all jobs.
 type HTTP struct {
 	client       *http.Client // for requests without a client certificate
 	certificates *certificates
@@ -52,8 +51,8 @@ type HTTP struct {
 	agent        string
 }
 
-// NewHTTP returns a sender for actions of type Http and Https. It uses no
-// proxy and follows a redirect only to the scheme, host and port it asked.
+// NewHTTP returns a sender for actions of type Http and Https. It uses no proxy, and follows up to 10
+// redirects, only to the same scheme, host and port.
 func NewHTTP(o HTTPOptions) *HTTP {
 	client := newClient(o, nil)
 	return &HTTP{
@@ -64,8 +63,8 @@ func NewHTTP(o HTTPOptions) *HTTP {
 	}
 }
 
-// Send makes the request once. Any status of 2xx is success, provided that the
-// first 2048 bytes of the body, or all of a shorter one, arrive as well.
+// Send makes the request once. It succeeds on a 2xx status, provided that the first 2048 bytes of the
+// body, or all of a shorter one, arrive too.
 func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string, error) {
 	req, err := h.request(ctx, e, a.Request)
 	if err != nil {
@@ -98,7 +97,7 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	return message, err
 }
 
-// failure returns why there is no answer, as the error of an attempt.
+// failure returns the attempt's error if there was no response.
 func failure(ctx context.Context, err error) error {
 	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
 		return &PermanentError{refused}
@@ -106,15 +105,15 @@ func failure(ctx context.Context, err error) error {
 	return errors.New(reason(ctx, err))
 }
 
-// request returns the request that a job's author wrote, with the headers by
-// which a receiver may know the execution. A header that the author wrote wins.
+// request builds the job's request. It adds headers that identify the execution, unless the job sets
+// them.
 func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*http.Request, error) {
 	if r == nil {
 		return nil, errors.New("the action has no request")
 	}
 	uri, err := url.Parse(r.URI)
 	if err != nil || uri.Host == "" || uri.Scheme != "http" && uri.Scheme != "https" {
-		return nil, errors.New("the uri is not an absolute http or https address") // err would quote all of it
+		return nil, errors.New("the uri is not an absolute http or https address") // err would quote the whole address
 	}
 	method := strings.ToUpper(cmp.Or(r.Method, http.MethodGet))
 	req, err := http.NewRequestWithContext(ctx, method, "", strings.NewReader(r.Body))
@@ -137,8 +136,7 @@ func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*h
 	return req, nil
 }
 
-// ownHeaders returns what Almanac adds to a request. The x-ms names and the
-// form of their values are Azure Scheduler's.
+// ownHeaders returns the headers that Almanac adds. The x-ms names and formats are Azure Scheduler's.
 func (h *HTTP) ownHeaders(e job.Execution) job.Members {
 	return job.Members{
 		{Name: "User-Agent", Value: h.agent},
@@ -151,8 +149,8 @@ func (h *HTTP) ownHeaders(e job.Execution) job.Members {
 	}
 }
 
-// headerValue percent-encodes what is not ASCII. Names hold no per cent sign,
-// so the receiver can always undo it.
+// headerValue percent-encodes non-ASCII bytes. Names contain no percent sign, so a receiver can always
+// decode it.
 func headerValue(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(name) {
@@ -165,7 +163,7 @@ func headerValue(name string) string {
 	return b.String()
 }
 
-// checkRedirect ends the chain with the redirect itself as the answer.
+// checkRedirect stops at a redirect that is not followed, which becomes the response.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects || !sameOrigin(req.URL, via[0].URL) {
 		return http.ErrUseLastResponse
@@ -181,8 +179,8 @@ func port(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
-// verdict returns nil for success, and otherwise what went wrong; bodyErr is
-// why the body's beginning could not be read.
+// verdict returns nil on success, otherwise the reason of failure. bodyErr is the error of reading the
+// beginning of the body.
 func verdict(ctx context.Context, resp *http.Response, bodyErr error, s redact.Secrets) error {
 	status := fmt.Sprintf("the host answered %d %s", resp.StatusCode, reasonName(resp.StatusCode))
 	switch resp.StatusCode {
@@ -198,7 +196,6 @@ func verdict(ctx context.Context, resp *http.Response, bodyErr error, s redact.S
 	return nil
 }
 
-// notFollowed says why a redirect was not followed.
 func notFollowed(resp *http.Response, s redact.Secrets) string {
 	target, err := resp.Location()
 	switch {
@@ -210,9 +207,8 @@ func notFollowed(resp *http.Response, s redact.Secrets) string {
 	return fmt.Sprintf(", which is not followed: it leads to host '%s'", s.Text(target.Host, maxReason))
 }
 
-// drain reads what is left of a short body, so that the connection can be used
-// again. A receiver that takes its time does not hold up the attempt: cancel
-// ends the request.
+// drain reads the rest of a short body so that the connection can be reused. After drainTimeout it
+// calls cancel, so a slow receiver does not delay the attempt.
 func drain(resp *http.Response, cancel context.CancelFunc) {
 	if resp.ContentLength > maxBody+maxDrain {
 		return

@@ -9,9 +9,9 @@ import (
 	"almanac/job"
 )
 
-// authenticate makes a request prove who sends it, and returns the client to
-// send it with. The authentication of the action wins over an Authorization
-// header and over user info in the uri: it is kept secret, and they are not.
+// authenticate adds the action's authentication to a request and returns the client to send it with. It
+// takes precedence over an Authorization header and over user info in the uri, which are not kept
+// secret.
 func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *job.Authentication) (*http.Client, error) {
 	if a == nil {
 		return h.client, nil
@@ -41,8 +41,7 @@ func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *job.Authe
 	}
 }
 
-// forget sees to it that the next attempt does not come with the same token,
-// which the host did not accept: it may have been withdrawn.
+// forget drops the request's token after the host refused it, since it may have been revoked.
 func (h *HTTP) forget(req *http.Request, a *job.Authentication) {
 	if a != nil && a.Type == job.AuthOAuth {
 		h.tokens.drop(a, req.Header.Get("Authorization"))

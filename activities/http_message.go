@@ -20,23 +20,21 @@ import (
 	"almanac/internal/redact"
 )
 
-// Bounds of a message, in bytes.
+// Limits of a message, in bytes.
 const (
-	maxHeaders     = 4096 // all headers of an answer
+	maxHeaders     = 4096 // all headers of a response
 	maxHeaderValue = 1024
 	maxReason      = 300
 )
 
-// responseMessage describes an answer in Azure Scheduler's words, which its
-// clients take apart. Where the host sends the request's secrets back, they
-// are left out.
+// responseMessage describes a response in Azure Scheduler's format, which its clients parse. Secrets
+// that the host echoes are left out.
 func responseMessage(req *http.Request, resp *http.Response, body []byte, s redact.Secrets) string {
 	return fmt.Sprintf("Http Action - Response from host '%s': '%s' Response Headers: %s Body: %s",
 		req.URL.Host, reasonName(resp.StatusCode), headerText(resp.Header, s), s.Beginning(body, maxBody))
 }
 
-// reasonName returns the name that .NET's HttpStatusCode has for a status, or
-// the number where there is none.
+// reasonName returns the name of a status in .NET's HttpStatusCode, or the number if it has none.
 func reasonName(status int) string {
 	switch status {
 	case http.StatusProxyAuthRequired:
@@ -55,10 +53,10 @@ func reasonName(status int) string {
 	return name
 }
 
-// headerText lists headers by name, each followed by a line end.
+// headerText lists headers sorted by name, each on a line.
 func headerText(h http.Header, s redact.Secrets) string {
 	var b strings.Builder
-	read := 0 // bytes of values, which may be secrets and nearly nothing else
+	read := 0 // bytes of values read; redacted ones take little room in b
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		values := headerValues(name, h[name])
 		read += min(len(values), maxHeaderValue)
@@ -75,7 +73,7 @@ func headerText(h http.Header, s redact.Secrets) string {
 // secretPart matches the user info, query and fragment of an address.
 var secretPart = regexp.MustCompile(`(//)[^/?#@\s]*@|([?#])[^\s,;<>"']*`)
 
-// headerValues joins the values of a header and leaves out what may be secret.
+// headerValues joins the values of a header without the parts that may be secret.
 func headerValues(name string, values []string) string {
 	shown := slices.Clone(values)
 	for i, v := range shown {
@@ -92,8 +90,7 @@ func headerValues(name string, values []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// reason says why there was no answer, or no whole one, in words that help and
-// without the address, whose query may hold keys.
+// reason says why there was no complete response, without the address, whose query may hold keys.
 func reason(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return context.Cause(ctx).Error()
@@ -151,17 +148,17 @@ func connectionReason(err error) string {
 	case timedOut && timeout.Timeout() && operation != nil && operation.Op == "dial":
 		return fmt.Sprintf("the host did not accept a connection within %g s", connectTimeout.Seconds())
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errConnectionLost),
-		errors.Is(err, net.ErrClosed): // the reading side noticed first, while the request was being written
+		errors.Is(err, net.ErrClosed): // the reader noticed first, while the request was being written
 		return errConnectionLost.Error()
 	}
 	return ""
 }
 
-// quoted matches what an error quotes, as %q does.
+// quoted matches text quoted by %q.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// protocolReason tells errors apart for which net/http has no types. What they
-// quote is the answer's, in which the host may have sent secrets back.
+// protocolReason describes errors for which net/http has no types. Quoted text comes from the response,
+// in which the host may echo secrets, and is left out.
 func protocolReason(err error) string {
 	text := err.Error()
 	switch {
@@ -175,7 +172,7 @@ func protocolReason(err error) string {
 		return "the answer is not valid HTTP"
 	case strings.Contains(text, "Location header"):
 		return "the answer's Location header cannot be read"
-	case strings.HasPrefix(text, "net/http: invalid header"): // of the request, and quotes the name
+	case strings.HasPrefix(text, "net/http: invalid header"): // of the request; it quotes the header's name
 		return strings.TrimPrefix(text, "net/http: ")
 	}
 	return quoted.ReplaceAllString(strings.TrimPrefix(text, "net/http: "), "…")

@@ -10,17 +10,16 @@ import (
 	"sync/atomic"
 )
 
-// errLeaseOver ends a request before it is written; nobody is shown it.
+// errLeaseOver ends a request before it is written. It is never shown.
 var errLeaseOver = errors.New("the time within which the request might be sent was over")
 
 var errConnectionLost = errors.New("the host closed the connection before its answer was complete")
 
 // onceTransport writes a request at most once.
 //
-// By itself an [http.Transport] writes a GET, or whatever has an
-// Idempotency-Key, again when a connection that was used before breaks ahead of
-// the answer's first byte. The receiver may have acted on the first copy, and
-// it is the job's retry policy that says whether it is to get another.
+// An [http.Transport] by itself writes a GET, or any request with an Idempotency-Key, again if a reused
+// connection breaks before the first byte of the response. The receiver may have processed the first
+// copy, and whether it gets another is up to the job's retry policy.
 type onceTransport struct{ *http.Transport }
 
 // RoundTrip implements [http.RoundTripper].
@@ -29,7 +28,7 @@ func (t onceTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	var written atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteHeaders: func() {
-			if !errors.Is(context.Cause(ctx), errLeaseOver) { // else the connection is closed
+			if !errors.Is(context.Cause(ctx), errLeaseOver) { // otherwise the connection is closed
 				written.Store(true)
 				begun(ctx)
 			}
@@ -38,15 +37,15 @@ func (t onceTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			switch {
 			case !written.Load() && !mayBegin(ctx):
 				cancel(errLeaseOver)
-				if isHTTP2(info.Conn) { // others use it too, and a request that is cancelled is not written
+				if isHTTP2(info.Conn) { // the connection is shared, and a cancelled request is not written
 					return
 				}
-			case !written.Load() || isHTTP2(info.Conn): // over HTTP/2 only what the server said it did not process is repeated
+			case !written.Load() || isHTTP2(info.Conn): // over HTTP/2 only requests that the server reports as unprocessed are repeated
 				return
 			default:
 				cancel(errConnectionLost)
 			}
-			info.Conn.Close() // so that writing fails, which may come before the context is looked at
+			info.Conn.Close() // makes the write fail, which may happen before the context is checked
 		},
 	})
 	resp, err := t.Transport.RoundTrip(req.WithContext(ctx))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// withRetryAfter returns err, and with it how long the host wants to be left
-// alone, where it answered so (RFC 9110, section 10.2.3).
+// withRetryAfter wraps err in a [RetryAfterError] if a 429 or 503 response has a Retry-After header
+// (RFC 9110, section 10.2.3).
 func withRetryAfter(err error, resp *http.Response) error {
 	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
 		return err
@@ -19,8 +19,8 @@ func withRetryAfter(err error, resp *http.Response) error {
 	return err
 }
 
-// retryAfter returns what a Retry-After header asks for: a number of seconds,
-// or a date. It is 0 where there is none, or none that can be read.
+// retryAfter returns the value of a Retry-After header, given as seconds or as a date; 0 if it is
+// absent or malformed.
 func retryAfter(h http.Header) time.Duration {
 	value := h.Get("Retry-After")
 	seconds, err := strconv.ParseUint(value, 10, 31)
@@ -34,7 +34,7 @@ func retryAfter(h http.Header) time.Duration {
 	if err != nil {
 		return 0
 	}
-	now, err := http.ParseTime(h.Get("Date")) // by the host's own clock
+	now, err := http.ParseTime(h.Get("Date")) // the host's own clock
 	if err != nil {
 		now = time.Now()
 	}

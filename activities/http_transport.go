@@ -13,13 +13,12 @@ import (
 	"almanac/job"
 )
 
-// newClient returns a client with connections of its own, which shows the
-// certificate to hosts that ask for one; nil means none.
+// newClient returns a client with its own connections. It presents the certificate, unless nil, to
+// hosts that ask for one.
 func newClient(o HTTPOptions, certificate *tls.Certificate) *http.Client {
 	secure := &tls.Config{RootCAs: o.RootCAs}
 	if certificate != nil {
-		// Also where the host says that it wants one of another authority: it
-		// is the host that knows what it accepts.
+		// Presented even if the host names other authorities: it decides what it accepts.
 		secure.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate, nil }
 		// Some servers, IIS among them, ask only once they know the path.
 		secure.Renegotiation = tls.RenegotiateOnceAsClient
@@ -35,29 +34,27 @@ func newClient(o HTTPOptions, certificate *tls.Certificate) *http.Client {
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true, // the history shows a body as it was sent
 		MaxResponseHeaderBytes: maxHeader,
-		MaxIdleConnsPerHost:    4096, // jobs come in herds that are due in the same second
-		// Servers and load balancers close connections that were idle for a
-		// minute or more. A request written just then is lost, and jobs come
-		// back by the minute, so do not keep a connection that long.
+		MaxIdleConnsPerHost:    4096, // for herds of jobs due in the same second
+		// Servers and load balancers close connections that were idle for a minute or more. A request
+		// written at that moment is lost, and many jobs run each minute.
 		IdleConnTimeout: 45 * time.Second,
 	}
 	return &http.Client{Transport: onceTransport{transport}, CheckRedirect: checkRedirect}
 }
 
-// maxCertificates is how many client certificates are kept ready for use, with
-// their connections.
+// maxCertificates is how many client certificates are cached, with their connections.
 const maxCertificates = 64
 
-// certificates keeps a client for each of the client certificates used last. A
-// connection proves who opened it, so none serves two certificates.
+// certificates caches a client per client certificate, the most recently used ones. Connections are not
+// shared between certificates, since a connection is authenticated by one.
 type certificates struct {
 	options HTTPOptions
 
 	mu   sync.Mutex
-	used []*certificate // the one used last is the last
+	used []*certificate // most recently used last
 }
 
-// A certificate is what a PFX file and its password stand for.
+// A certificate is a PFX file with its password.
 type certificate struct {
 	key    string
 	client func() (*http.Client, error) // opens the file once
@@ -68,14 +65,13 @@ func (c *certificates) client(a *job.Authentication) (*http.Client, error) {
 	found, evicted := c.use(a)
 	if evicted != nil {
 		if old, err := evicted.client(); err == nil {
-			old.CloseIdleConnections() // those in use follow when they become idle
+			old.CloseIdleConnections() // connections in use are closed when they become idle
 		}
 	}
 	return found.client()
 }
 
-// use returns the entry for a client certificate, and the one that had to make
-// room for it, if any.
+// use returns the entry for a client certificate, and the entry evicted for it, if any.
 func (c *certificates) use(a *job.Authentication) (found, evicted *certificate) {
 	key := digest(a.Pfx, a.Password)
 	c.mu.Lock()
@@ -102,7 +98,7 @@ func (c *certificates) open(a *job.Authentication) (*http.Client, error) {
 	return newClient(c.options, &opened), nil
 }
 
-// digest returns a key that differs for different texts and gives none away.
+// digest returns a key that differs for different texts and reveals none.
 func digest(texts ...string) string {
 	h := sha256.New()
 	for _, t := range texts {

@@ -19,25 +19,25 @@ import (
 )
 
 const (
-	oauthTimeout   = 30 * time.Second // for the answer of a token endpoint; half of an attempt's time
-	oauthMargin    = 2 * time.Minute  // a token is used while it is valid for this long: an attempt takes its time, and clocks differ
+	oauthTimeout   = 30 * time.Second // per token request; half of an attempt's time limit
+	oauthMargin    = 2 * time.Minute  // shortest remaining validity of a token in use, for the attempt's duration and clock skew
 	maxOAuthTokens = 1000
 )
 
 var errOAuthTimeout = fmt.Errorf("no answer within %g s", oauthTimeout.Seconds())
 
-// tokens gets tokens by the client credentials grant of OAuth 2.0 (RFC 6749)
-// from one authority, at the endpoints of Azure AD's version 1, and keeps them.
+// tokens fetches and caches tokens by the client credentials grant of OAuth 2.0 (RFC 6749) from one
+// authority, at Azure AD v1 endpoints.
 type tokens struct {
 	client    *http.Client
 	authority string
-	requests  singleflight.Group // by digest, like known
+	requests  singleflight.Group // by digest, as in known
 
 	mu    sync.Mutex
 	known map[string]token
 }
 
-// A token is the value of an Authorization header, and how long it may be used.
+// A token is the value of an Authorization header, and until when it may be used.
 type token struct {
 	authorization string
 	until         time.Time
@@ -45,7 +45,7 @@ type token struct {
 
 func newTokens(transport http.RoundTripper, authority string) *tokens {
 	return &tokens{
-		// The secret is in the body, and goes where it was to go and nowhere else.
+		// The body holds the secret, so redirects are not followed.
 		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}},
@@ -54,23 +54,23 @@ func newTokens(transport http.RoundTripper, authority string) *tokens {
 	}
 }
 
-// tokenKey stands for the client, what its token is for, and its secret.
+// tokenKey returns the cache key of a client, its audience and its secret.
 func tokenKey(a *job.Authentication) string {
 	return digest(a.Tenant, a.ClientID, a.Audience, a.Secret)
 }
 
-// authorization returns the value of the Authorization header. However many
-// jobs ask for it at once, there is one request for the token.
+// authorization returns the value of the Authorization header. Concurrent calls share one token
+// request.
 func (t *tokens) authorization(ctx context.Context, a *job.Authentication) (string, error) {
 	key := tokenKey(a)
 	if authorization, ok := t.lookup(key); ok {
 		return authorization, nil
 	}
 	answer := t.requests.DoChan(key, func() (any, error) {
-		if authorization, ok := t.lookup(key); ok { // it came meanwhile
+		if authorization, ok := t.lookup(key); ok { // another request stored it meanwhile
 			return authorization, nil
 		}
-		// The others still want it when the one who asked first has given up.
+		// Other callers still wait for the token if the first one gives up.
 		ctx, cancel := context.WithTimeoutCause(withoutLease(context.WithoutCancel(ctx)), oauthTimeout, errOAuthTimeout)
 		defer cancel()
 		return t.request(ctx, key, a)
@@ -93,7 +93,7 @@ func (t *tokens) lookup(key string) (string, bool) {
 	return found.authorization, ok && time.Now().Before(found.until)
 }
 
-// drop forgets a token, unless there is a newer one.
+// drop removes a token from the cache unless it was replaced by a newer one.
 func (t *tokens) drop(a *job.Authentication, authorization string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,8 +102,7 @@ func (t *tokens) drop(a *job.Authentication, authorization string) {
 	}
 }
 
-// keep stores a token that is valid until expiry. One that does not say how
-// long it is valid is not kept.
+// keep caches a token that is valid until expiry. A token without a lifetime is not cached.
 func (t *tokens) keep(key, authorization string, now, expiry time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,7 +118,6 @@ func (t *tokens) keep(key, authorization string, now, expiry time.Time) {
 	}
 }
 
-// request asks the authority for a token.
 func (t *tokens) request(ctx context.Context, key string, a *job.Authentication) (string, error) {
 	config := clientcredentials.Config{
 		ClientID:       a.ClientID,
@@ -138,8 +136,7 @@ func (t *tokens) request(ctx context.Context, key string, a *job.Authentication)
 	return authorization, nil
 }
 
-// tokenErrors says what to do about the errors of RFC 6749, and of Azure AD's
-// own, that a client can mend.
+// tokenErrors explains the error codes of RFC 6749 and Azure AD that a client can fix.
 var tokenErrors = map[string]string{
 	"invalid_client":      "the secret is wrong or has expired",
 	"unauthorized_client": "the tenant does not know the clientId",
@@ -148,8 +145,7 @@ var tokenErrors = map[string]string{
 	"access_denied":       "the client may not have tokens for the audience",
 }
 
-// failure says why there is no token. Of the endpoint's answer it shows only
-// what is known to be no secret.
+// failure says why there is no token. It quotes only parts of the response known to hold no secret.
 func (t *tokens) failure(ctx context.Context, err error) error {
 	text := "no token from " + job.RedactURI(t.authority) + ": "
 	if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok {

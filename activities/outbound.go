@@ -10,11 +10,11 @@ import (
 	"almanac/job"
 )
 
-// Outbound says how actions of all kinds reach the world. The zero Outbound
-// reaches what is on the public internet, in Azure's public cloud.
+// Outbound configures connections for all kinds of action. The zero Outbound reaches the public
+// internet, in Azure's public cloud.
 type Outbound struct {
-	Version string         // of Almanac, which receivers are told
-	Guard   *egress.Guard  // decides about every connection; nil means one of [egress.ModePublic]
+	Version string         // Almanac's version, sent to receivers
+	Guard   *egress.Guard  // decides on every connection; nil means [egress.ModePublic]
 	RootCAs *x509.CertPool // trusted for TLS; nil means the system's
 
 	Authority     string // as in [HTTPOptions]
@@ -23,7 +23,7 @@ type Outbound struct {
 	BusEndpoint   string // as CustomEndpoint of [ServiceBusOptions]
 }
 
-// Senders perform actions of all kinds.
+// Senders are the senders of all kinds of action.
 type Senders struct {
 	outbound Outbound
 	http     *HTTP
@@ -31,8 +31,8 @@ type Senders struct {
 	bus      *ServiceBus
 }
 
-// NewSenders returns the senders of all kinds of action. Close them. The error
-// says which setting cannot be used.
+// NewSenders returns the senders of all kinds of action. The caller closes them. An error names the
+// invalid setting.
 func NewSenders(o Outbound) (*Senders, error) {
 	if o.Guard == nil {
 		o.Guard = new(egress.Guard)
@@ -52,7 +52,7 @@ func NewSenders(o Outbound) (*Senders, error) {
 	}, nil
 }
 
-// ByType returns the sender of each kind of action.
+// ByType returns the sender of each action type.
 func (s *Senders) ByType() map[job.ActionType]Sender {
 	return map[job.ActionType]Sender{
 		job.ActionHTTP: s.http, job.ActionHTTPS: s.http,
@@ -61,11 +61,11 @@ func (s *Senders) ByType() map[job.ActionType]Sender {
 	}
 }
 
-// Close closes connections, once what is being sent is done.
+// Close closes the connections once requests in flight are done.
 func (s *Senders) Close() { s.bus.Close() }
 
-// Check returns an [egress.RefusedError] where it is certain, without a look at
-// DNS, that an action cannot be sent whenever it is tried.
+// Check returns an [egress.RefusedError] if the action can never be sent, as far as that is certain
+// without DNS.
 func (s *Senders) Check(a *job.Action) error {
 	if address := s.address(a); address != "" {
 		return s.outbound.Guard.Check(address)
@@ -73,7 +73,7 @@ func (s *Senders) Check(a *job.Action) error {
 	return nil
 }
 
-// address returns which host and port an action goes to; "" where none can be told.
+// address returns the host and port of an action; "" if unknown.
 func (s *Senders) address(a *job.Action) string {
 	address := ""
 	switch {

@@ -10,26 +10,24 @@ import (
 	"almanac/job"
 )
 
-// An outcome is how one attempt ended.
+// An outcome is the result of one attempt.
 type outcome struct {
 	start, end time.Time
 	message    string
 	err        error // the sender's
-	unsent     error // why nothing was sent, if nothing was; the members above mean nothing then
-	hostFull   bool  // its host was full, and no fence was passed: the server can have it made later
+	unsent     error // why nothing was sent; if set, the fields above are undefined
+	hostFull   bool  // the host was at its limit and no fence was passed, so the server can retry it
 }
 
-// outcomesKept is how long an outcome is kept for an attempt that takes over: much
-// longer than the server takes to detect a lost attempt, for if it takes one that
-// was completed for lost, it is busy.
+// outcomesKept is how long an outcome is kept for an attempt that takes over. It is much longer than
+// the server takes to detect a lost attempt, since a server that lost a completed attempt is busy.
 const outcomesKept = time.Minute
 
-// outcomes are the attempts of this process that are being made or ended lately.
+// outcomes are the attempts of this process that are being made or ended recently.
 //
-// The server takes an attempt for lost if it does not hear of it in time, and has
-// another one made. If only the server was slow, or could not write, and this
-// process made that attempt itself, its outcome is known: the receiver does not see
-// the request twice. The zero value holds none.
+// The server has a lost attempt made again. If the attempt was not lost, but the server was slow or
+// could not write, and it comes back to the process that made it, the known outcome is reported and the
+// receiver gets no duplicate. The zero value is ready for use.
 type outcomes struct {
 	mu    sync.Mutex
 	known map[outcomeKey]*pendingOutcome
@@ -38,8 +36,8 @@ type outcomes struct {
 	down  bool              // the server does not answer; nothing is forgotten meanwhile
 }
 
-// An outcomeKey names an attempt. Several may be made for one number, by several
-// processes, of which at most one is sent.
+// An outcomeKey identifies an attempt. Several processes may make one of the same number; at most one
+// of them is sent.
 type outcomeKey struct {
 	execution string
 	action    job.ActionName
@@ -53,7 +51,7 @@ type pendingOutcome struct {
 	*outcome
 }
 
-// begin notes that an attempt is being made, until finish is called with how it ended.
+// begin records an attempt that is being made. finish records its outcome.
 func (o *outcomes) begin(key outcomeKey) (finish func(*outcome)) {
 	p := &pendingOutcome{key: key, over: make(chan struct{})}
 	o.mu.Lock()
@@ -78,7 +76,7 @@ func (o *outcomes) begin(key outcomeKey) (finish func(*outcome)) {
 	}
 }
 
-// forget drops what ended long ago. The lock is held.
+// forget removes outcomes older than outcomesKept. o.mu is held.
 func (o *outcomes) forget(now time.Time) {
 	if o.down || now.Sub(o.since) <= outcomesKept {
 		return
@@ -89,7 +87,7 @@ func (o *outcomes) forget(now time.Time) {
 	}
 }
 
-// unreachable notes whether the server did not answer a heartbeat, or did.
+// unreachable records whether the server failed to answer a heartbeat.
 func (o *outcomes) unreachable(down bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -99,9 +97,8 @@ func (o *outcomes) unreachable(down bool) {
 	o.down = down
 }
 
-// await returns how an attempt of this process ended, once it has; nil if there
-// is none that was sent, or the worker stops before. That this process sent nothing does
-// not say that no other did.
+// await waits for the outcome of an attempt of this process. It returns nil if there is none, if the
+// attempt was not sent (another process may still have sent it), or if the worker stops.
 func (o *outcomes) await(ctx context.Context, key outcomeKey) *outcome {
 	o.mu.Lock()
 	p := o.known[key]

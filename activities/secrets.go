@@ -8,18 +8,18 @@ import (
 	"almanac/job"
 )
 
-// secretsOf returns the secrets of an action, which its receiver may send back.
+// secretsOf returns an action's secrets, which a receiver may echo.
 func secretsOf(a *job.Action) redact.Secrets {
 	var s redact.Secrets
 	s.Add(a.Secrets()...)
 	if m := a.QueueMessage; m != nil {
-		token, _ := sasParameters(m.SASToken) // without one there is no signature
+		token, _ := sasParameters(m.SASToken) // a token that cannot be parsed has no signature
 		s.Add(token.Get("sig"))
 	}
 	return s
 }
 
-// withRequest adds what a web request proves its sender by, and long values of its query.
+// withRequest adds a web request's credentials and the long values of its query.
 func withRequest(s redact.Secrets, req *http.Request) redact.Secrets {
 	authorization := req.Header.Get("Authorization")
 	if _, credentials, ok := strings.Cut(authorization, " "); ok {

@@ -16,61 +16,54 @@ import (
 	"almanac/job"
 )
 
-// Before anything is sent, an attempt passes a fence: it records with the
-// server, by a heartbeat, that its request may leave from now on, and the server
-// answers whether the activity is still wanted. A heartbeat is a conditional
-// write to the workflow's state, and so is the cancellation of an activity: the
-// server puts them in order. A fence that comes after the cancellation is
-// refused; one that comes before it can be seen by whoever cancelled.
+// Before anything is sent, an attempt passes a fence: it records with the server, by a heartbeat, that
+// its request may be sent from now on. A heartbeat is a conditional write to the workflow's state, and
+// so is the cancellation of an activity, so the server orders the two. A fence after the cancellation
+// is refused; a fence before it is visible to the workflow that cancelled.
 //
-// The answer is good for a short lease. An attempt that has not begun to send by
-// then, because its process was paused, say, asks again. A lease is a length of
-// time and starts when the worker asks, so it depends on no two clocks that agree.
+// A passed fence is valid for a short lease. An attempt that has not begun to send by then, for example
+// because its process was paused, passes another one. A lease is a duration that starts when the worker
+// asks, so it does not require two clocks to agree.
 
-// Progress is what an attempt records with the server by heartbeats, and what is
-// left of it when its worker crashes.
+// Progress is what an attempt records with the server by heartbeats. It survives a worker crash.
 type Progress struct {
-	Attempts []job.Attempt `json:"attempts,omitempty"` // the records of this activity's attempts, oldest first
-	Sent     int           `json:"sent,omitempty"`     // the attempt of this activity that passed the fence last, 1 for the first; 0: none
-	Next     time.Time     `json:"next,omitzero"`      // before when the next attempt does not begin, by the clock that due times are judged by
-	Lease    int           `json:"lease,omitempty"`    // how long after this heartbeat that attempt may begin to send, in milliseconds; 0: it has begun
+	Attempts []job.Attempt `json:"attempts,omitempty"` // this activity's completed attempts, oldest first
+	Sent     int           `json:"sent,omitempty"`     // number of the attempt that passed the fence last, from 1; 0: none
+	Next     time.Time     `json:"next,omitzero"`      // the next attempt does not begin before, by the clock for due times
+	Lease    int           `json:"lease,omitempty"`    // the attempt may begin to send until so many milliseconds after this heartbeat; 0: it has begun
 }
 
-// MaybeSent reports whether the request of an attempt that left no record may
-// have left.
+// MaybeSent reports whether an attempt without a record may have been sent.
 func (p *Progress) MaybeSent() bool { return p.Sent > len(p.Attempts) }
 
 const (
-	// leaseTime is the shortest lease: what a fence is good for after the due
-	// time, or after it was asked for if that comes later.
+	// leaseTime is how long a lease lasts at least after the due time or, if that is past, after the fence.
 	leaseTime = time.Second
 
-	// maxLease bounds a lease, which doubles each time the server's answer arrives
-	// after the lease is over. No lease is longer than the heartbeat timeout: an
-	// attempt that counts as lost must not be sent any more.
+	// maxLease limits a lease, which doubles each time the server's answer arrives after it is over. No
+	// lease is longer than the heartbeat timeout, since a lost attempt must not be sent.
 	maxLease = 30 * time.Second
 
 	// fencePause is the time between two fences if the server does not answer.
 	fencePause = 500 * time.Millisecond
 )
 
-// A lease says until when an attempt may begin to send.
+// A lease limits when an attempt may begin to send.
 type lease struct {
 	start   time.Time // when the worker asked
 	length  time.Duration
 	used    atomic.Bool // sending began
-	refused atomic.Bool // sending was to begin after the lease was over, and did not
+	refused atomic.Bool // sending was not begun, since the lease was over
 }
 
-// over reports whether the lease is over. It looks at two clocks, for one of them
-// stops while the machine is suspended, and the other one may be set.
+// over reports whether the lease is over by either of two clocks: the monotonic one stops while the
+// machine is suspended, and the wall clock may be set.
 func (l *lease) over() bool {
 	now := time.Now()
 	return max(now.Sub(l.start), now.Round(0).Sub(l.start.Round(0))) >= l.length
 }
 
-// left returns for how long sending may begin, in milliseconds; 0 if it has begun, or
-// nothing is sent.
+// left returns the rest of the lease in milliseconds; 0 if sending has begun or the lease is over.
 func (l *lease) left() int {
 	if l == nil || l.used.Load() || l.over() {
 		return 0
@@ -84,18 +77,16 @@ func withLease(ctx context.Context, l *lease) context.Context {
 	return context.WithValue(ctx, leaseKey{}, l)
 }
 
-// withoutLease returns a context for what may be sent in preparation, such as a
-// request for a token.
+// withoutLease returns a context for preparatory requests, such as one for a token.
 func withoutLease(ctx context.Context) context.Context {
 	return context.WithValue(ctx, leaseKey{}, (*lease)(nil))
 }
 
-// mayBegin reports whether the first byte of a request may leave now. A sender
-// asks when it has a connection, just before it writes; if the answer is no, it
-// writes nothing, and its error does not matter.
+// mayBegin reports whether the first byte of a request may be sent now. A sender asks just before it
+// writes, with the connection open. On false it writes nothing; its error is ignored.
 func mayBegin(ctx context.Context) bool {
 	l, _ := ctx.Value(leaseKey{}).(*lease)
-	if l == nil || l.used.Load() { // what has begun may go on at any time
+	if l == nil || l.used.Load() { // a request that has begun may go on
 		return true
 	}
 	refused := l.over()
@@ -103,15 +94,14 @@ func mayBegin(ctx context.Context) bool {
 	return !refused
 }
 
-// begun notes that the first byte of a request has left, or is about to.
+// begun records that the first byte of a request is being sent.
 func begun(ctx context.Context) {
 	if l, _ := ctx.Value(leaseKey{}).(*lease); l != nil {
 		l.used.Store(true)
 	}
 }
 
-// fence asks the server whether the attempt is still wanted, until it answers,
-// and records that it is about to be sent. An error says why nothing is sent.
+// fence passes the fence, asking until the server answers. An error says why nothing is sent.
 func (r *Runner) fence(ctx context.Context, in *Input, earlier []job.Attempt, least time.Duration) (*lease, error) {
 	held := in.held(activity.GetInfo(ctx).StartedTime) && least == leaseTime
 	for {
@@ -119,7 +109,7 @@ func (r *Runner) fence(ctx context.Context, in *Input, earlier []job.Attempt, le
 			return nil, errors.New("the server did not answer in time whether it is still wanted; nothing was sent")
 		}
 		l := &lease{start: time.Now(), length: max(0, in.Execution.Due.Sub(r.Clock.Now())) + least}
-		if limit := activity.GetInfo(ctx).HeartbeatTimeout; limit > 0 { // after that it counts as lost
+		if limit := activity.GetInfo(ctx).HeartbeatTimeout; limit > 0 { // after that the attempt counts as lost
 			l.length = min(l.length, limit)
 		}
 		err := r.heartbeat(ctx, Progress{Attempts: earlier, Sent: len(earlier) + 1, Lease: int(l.length.Milliseconds())})
@@ -140,14 +130,14 @@ func (r *Runner) fence(ctx context.Context, in *Input, earlier []job.Attempt, le
 	}
 }
 
-// Why nothing was sent, in words for the history.
+// Reasons why nothing was sent, as shown in the history.
 var (
 	errWithdrawn   = errors.New("the job was changed before it was sent; nothing was sent")
 	errStopping    = errors.New("the worker stopped before it was sent; nothing was sent")
 	errTakenUpLate = fmt.Errorf("it could not begin within %g s of its due time; nothing was sent", takeUpLimit.Seconds())
 )
 
-// heartbeat records how far the attempt is.
+// heartbeat records an attempt's progress.
 func (r *Runner) heartbeat(ctx context.Context, p Progress) error {
 	info := activity.GetInfo(ctx)
 	err := activity.GetClient(ctx).RecordActivityHeartbeatWithOptions(ctx, client.RecordActivityHeartbeatOptions{
@@ -159,22 +149,19 @@ func (r *Runner) heartbeat(ctx context.Context, p Progress) error {
 	return err
 }
 
-// isWithdrawn reports whether a heartbeat's answer is that the activity is
-// cancelled, or not there any more.
+// isWithdrawn reports whether a heartbeat's error means that the activity is cancelled or gone.
 func isWithdrawn(err error) bool {
 	_, missing := errors.AsType[*serviceerror.NotFound](err)
 	return missing || temporal.IsCanceledError(err)
 }
 
-// aliveInterval is the shortest time between two heartbeats of an attempt that
-// waits for its receiver.
+// aliveInterval is the shortest time between two heartbeats of an attempt that was sent.
 const aliveInterval = time.Second
 
-// keepAlive sends a heartbeat whenever half of the heartbeat timeout is over, until
-// it is stopped or the server has given the attempt up: even then the attempt is
-// completed, and its outcome is of use to the one that takes over. A cancellation
-// changes nothing, for the request was sent. When stop returns, no heartbeat can
-// replace what is recorded later.
+// keepAlive sends a heartbeat each half of the heartbeat timeout until it is stopped, or the activity
+// is gone. The attempt is completed even then, since the one that takes over can use its outcome.
+// Cancellation is ignored, since the request was sent. When stop returns, no heartbeat is in flight
+// that could replace a later record.
 func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease) (stop func()) {
 	ctx = context.WithoutCancel(ctx)
 	stopping, stopped := make(chan struct{}), make(chan struct{})

@@ -10,34 +10,33 @@ import (
 	"go.temporal.io/sdk/activity"
 )
 
-// HeldLossTimeout is how long after its due time the server may hear nothing of
-// an attempt that is held before it takes the attempt for lost.
+// HeldLossTimeout is how long after its due time the server waits for a heartbeat of a held attempt
+// before the attempt counts as lost.
 const HeldLossTimeout = 3 * time.Second
 
-// Fences are spread over the time before the due time: those of a herd would
-// otherwise queue up at the server. They end fenceMargin before it.
+// The fences of a herd are spread over the time before the due time, so that they do not queue up at
+// the server. They end fenceMargin before it.
 const (
 	fenceMargin = 200 * time.Millisecond
-	fenceTime   = 2500 * time.Microsecond // for each of those that are held for the same due time
+	fenceTime   = 2500 * time.Microsecond // per attempt held for the same due time
 	maxFences   = 6 * time.Second
 )
 
-// A hold is an attempt that is ready and waits until it is due; nil if it was
-// due already.
+// A hold is a held attempt; nil if it was due already.
 type hold struct {
 	cohort *cohort
-	spread float64 // where among its cohort its fence comes, in [0, 1)
+	spread float64 // position of its fence among its cohort's, in [0, 1)
 }
 
-// A cohort is what is held for one due time.
+// A cohort is the attempts held for one due time.
 type cohort struct {
 	due  int64         // Unix time in seconds
-	size int           // those that were ever held
-	open int           // those that are not sent
-	gone chan struct{} // closed when none is open any more
+	size int           // attempts ever held
+	open int           // attempts not yet sent
+	gone chan struct{} // closed when open reaches 0
 }
 
-// awaitFence waits until it is time for the fence.
+// awaitFence waits until the attempt's time to pass the fence.
 func (r *Runner) awaitFence(ctx context.Context, h *hold, due time.Time) error {
 	if h == nil {
 		return nil
@@ -49,11 +48,11 @@ func (r *Runner) awaitFence(ctx context.Context, h *hold, due time.Time) error {
 	return r.waitUntil(ctx, due.Add(-fenceMargin-time.Duration(h.spread*float64(spread))))
 }
 
-// yieldAtMost bounds how long an attempt that has ended lets others go first.
+// yieldAtMost is the longest time that an ended attempt yields.
 const yieldAtMost = time.Second
 
-// yield waits until the others of a cohort are sent. To report an outcome costs
-// more than to send: reported at once, the first ones would delay the last.
+// yield waits until the others of the cohort are sent. Reporting an outcome costs more than sending, so
+// the first reports would otherwise delay the last requests.
 func (h *hold) yield(ctx context.Context) {
 	if h == nil {
 		return
@@ -65,12 +64,12 @@ func (h *hold) yield(ctx context.Context) {
 	}
 }
 
-// clockInterval is how often a wait looks at the clock, which may be set, or go on
-// while the machine is suspended.
+// clockInterval is how often a wait checks the clock, which may be set, or advance while the machine is
+// suspended.
 const clockInterval = 5 * time.Second
 
-// waitUntil waits until an instant by the clock that due times are judged by. An
-// error says why the attempt is not wanted any more.
+// waitUntil waits until a time by the clock for due times. An error says why the attempt is no longer
+// wanted.
 func (r *Runner) waitUntil(ctx context.Context, until time.Time) error {
 	for wait := r.Clock.Until(until); wait > 0; wait = r.Clock.Until(until) {
 		if err := r.wait(ctx, time.Now().Add(min(wait, clockInterval))); err != nil {
@@ -80,7 +79,7 @@ func (r *Runner) waitUntil(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// wait waits until an instant by this machine's clock.
+// wait waits until a time by this machine's clock, with the errors of waitUntil.
 func (r *Runner) wait(ctx context.Context, until time.Time) error {
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
@@ -94,16 +93,16 @@ func (r *Runner) wait(ctx context.Context, until time.Time) error {
 	}
 }
 
-// holds are what a process holds. The zero value holds nothing.
+// holds are the attempts that a process holds. The zero value is ready for use.
 type holds struct {
 	mu      sync.Mutex
-	held    int // attempts that are not sent
+	held    int // attempts not yet sent
 	cohorts map[int64]*cohort
-	tidied  time.Time // when garbage is collected next, or was last
+	tidied  time.Time // time of the last or the next garbage collection
 	collect func()    // nil: runtime.GC
 }
 
-// enter notes an attempt that is held, until it is sent.
+// enter records a held attempt.
 func (h *holds) enter(id string, due time.Time, remaining time.Duration) *hold {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(id))
@@ -126,21 +125,20 @@ func (h *holds) enter(id string, due time.Time, remaining time.Duration) *hold {
 }
 
 const (
-	// crowd is how many that are held for one due time are many.
+	// crowd is the cohort size from which garbage is collected ahead.
 	crowd = 256
 
-	// tidyAhead is how long before that the garbage is collected, which takes
-	// some hundred milliseconds; too late is tidyTooLate before.
+	// tidyAhead is how long before the due time garbage is collected, which takes some hundred
+	// milliseconds. Less than tidyTooLate before, it is left out.
 	tidyAhead   = 1500 * time.Millisecond
 	tidyTooLate = 500 * time.Millisecond
 
-	// tidyPause is for how long that serves others as well.
+	// tidyPause is the shortest time between two such collections.
 	tidyPause = 10 * time.Second
 )
 
-// tidyBefore has the garbage collected before many are sent at once. They allocate
-// so much that a collection would often begin among them, and hold some of them
-// up until it is done. The lock is held.
+// tidyBefore schedules a garbage collection before a large cohort is sent. Sending allocates so much
+// that a collection would often start during it and delay some requests. h.mu is held.
 func (h *holds) tidyBefore(due time.Time) {
 	at := due.Add(-tidyAhead)
 	if time.Until(due) < tidyTooLate || at.Sub(h.tidied).Abs() < tidyPause {
@@ -154,22 +152,21 @@ func (h *holds) tidyBefore(due time.Time) {
 	time.AfterFunc(time.Until(at), collect)
 }
 
-// count returns how many attempts are held.
+// count returns the number of held attempts.
 func (h *holds) count() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.held
 }
 
-// size returns how many attempts are or were held for the due time of one.
+// size returns how many attempts were ever held for the due time of one.
 func (h *holds) size(one *hold) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return one.cohort.size
 }
 
-// sent notes that an attempt is not held any more: the others of its cohort need not
-// wait for it.
+// sent records that an attempt is no longer held, so that its cohort does not wait for it.
 func (h *holds) sent(one *hold) {
 	if one == nil {
 		return

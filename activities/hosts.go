@@ -18,33 +18,31 @@ import (
 	"almanac/job"
 )
 
-// DefaultPerHost is how many requests to one host a worker waits for at once: a tenth of
-// the actions that it holds or makes at once.
+// DefaultPerHost is the default limit of unanswered requests per host and worker: a tenth of the
+// worker's activity slots.
 const DefaultPerHost = 2000
 
-// HostWait is how long after its due time an attempt leaves its worker that waits for its
-// host.
+// HostWait is the longest that an attempt waits in its worker for its host, from its due time on.
 const HostWait = fullWait + fullInterval
 
-// An attempt whose host has as many unanswered requests as it may have waits in the worker
-// until fullWait after its due time. Then the server has it made later, after a pause that
-// grows with its lateness, so that it takes no place in the worker. It has passed no fence.
+// An attempt whose host has reached its limit of unanswered requests waits in the worker until fullWait
+// after its due time. Then the server retries it after a pause equal to its lateness, within leastPause
+// and mostPause, plus or minus half. It takes no activity slot meanwhile, and has passed no fence.
 const (
 	fullWait     = time.Second
-	fullInterval = 250 * time.Millisecond // between two looks
-	leastPause   = 10 * time.Second       // give or take a half, like mostPause
+	fullInterval = 250 * time.Millisecond // between two checks
+	leastPause   = 10 * time.Second
 	mostPause    = time.Minute
 
-	fullWarnPause = time.Minute // between two warnings for one host
+	fullWarnPause = time.Minute // between two warnings per host
 )
 
-// errHostFull says that a host has as many unanswered requests as it may have.
 var errHostFull = errors.New("the host has not answered as many requests as a worker makes to one host at once; nothing was sent")
 
-// hosts count the requests that hosts have not answered. The zero value counts none.
+// hosts counts the unanswered requests per host. The zero value is ready for use.
 type hosts struct {
 	mu    sync.Mutex
-	known map[string]*host // by hostKey, those with requests
+	known map[string]*host // by hostKey; only hosts with requests
 }
 
 type host struct {
@@ -53,8 +51,8 @@ type host struct {
 	warned time.Time
 }
 
-// enter counts a request to a host, which may have most, or any number if that is 0. It
-// waits for a place until ctx is over. leave frees it.
+// enter takes one of most places for requests to a host, waiting until ctx is done; 0 means no limit.
+// leave frees it.
 func (h *hosts) enter(ctx context.Context, key string, most int) (leave func(), err error) {
 	if most <= 0 {
 		return func() {}, nil
@@ -87,7 +85,7 @@ func (h *hosts) enter(ctx context.Context, key string, most int) (leave func(), 
 	}, nil
 }
 
-// full reports whether a host has as many requests as it may have.
+// full reports whether a host has reached its limit.
 func (h *hosts) full(key string, most int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,7 +93,7 @@ func (h *hosts) full(key string, most int) bool {
 	return to != nil && to.users >= most
 }
 
-// warn logs that a host is full, once in a while.
+// warn logs at most once per fullWarnPause that a host has reached its limit.
 func (h *hosts) warn(log *slog.Logger, key, name string, most int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,8 +106,8 @@ func (h *hosts) warn(log *slog.Logger, key, name string, most int) {
 		slog.String("host", name), slog.Int("max-per-host", most))
 }
 
-// hostKey returns where an action goes, as requests are counted: as [hostOf], with the kind
-// of receiver, for a storage account and a namespace may have one name, and with the port.
+// hostKey returns the key under which an action's requests are counted: [hostOf] with the port, and
+// with the kind of receiver, since a storage account and a namespace may have the same name.
 func hostKey(a *job.Action) string {
 	switch {
 	case a.Request != nil:
@@ -126,9 +124,8 @@ func hostKey(a *job.Action) string {
 	}
 }
 
-// awaitHost waits until the host may have another request. It returns errHostFull if that
-// takes longer than fullWait after the due time, and otherwise why the attempt is not
-// wanted any more.
+// awaitHost waits until the host is below its limit. It returns errHostFull if that takes longer than
+// fullWait after the due time, or the error of wait.
 func (r *Runner) awaitHost(ctx context.Context, in *Input) error {
 	key := hostKey(&in.Action)
 	for r.hosts.full(key, r.PerHost) {
@@ -143,8 +140,7 @@ func (r *Runner) awaitHost(ctx context.Context, in *Input) error {
 	return nil
 }
 
-// madeLater returns the error by which the server makes an attempt later that found its
-// host full.
+// madeLater returns the error by which the server retries an attempt whose host had reached its limit.
 func (r *Runner) madeLater(in *Input, before *Progress) error {
 	begin := in.Execution.Due
 	if before.Next.After(begin) {

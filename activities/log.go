@@ -10,17 +10,16 @@ import (
 	"almanac/job"
 )
 
-// What follows an attempt that failed.
+// Values of the attribute next: what follows a failed attempt.
 const (
 	nextErrorAction = "the error action follows"
 	nextNothing     = "given up"
 	nextWithdrawn   = "none, for the job was changed"
 )
 
-// nextRetry says that another attempt begins at an instant.
 func nextRetry(at time.Time) string { return "retried at " + at.UTC().Format(time.RFC3339) }
 
-// nextAfterLast says what follows the last attempt of an action.
+// nextAfterLast returns what follows the last attempt of an action.
 func nextAfterLast(in *Input) string {
 	if in.Compensated {
 		return nextErrorAction
@@ -28,9 +27,8 @@ func nextAfterLast(in *Input) string {
 	return nextNothing
 }
 
-// log writes one line about an attempt that ended: a success at debug, a failed attempt
-// at info, and an action that failed with its last attempt at warn. begin is when the
-// attempt was to begin; text is why it failed.
+// log writes one line per ended attempt: at debug if it completed, at warn if it was the last of an
+// action and failed, otherwise at info. begin is when the attempt was to begin, text why it failed.
 func (r *Runner) log(ctx context.Context, in *Input, record job.Attempt, begin time.Time, text, next string) {
 	level, message := slog.LevelInfo, "attempt failed"
 	switch {
@@ -57,11 +55,11 @@ func (r *Runner) log(ctx context.Context, in *Input, record job.Attempt, begin t
 	r.Log.LogAttrs(ctx, level, message, attributes...)
 }
 
-// seconds returns a duration in seconds, to the millisecond.
+// seconds rounds to the millisecond.
 func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
 
-// hostOf returns where an action goes, in lower case: the host of an address, with its port
-// if it names one; the storage account; or the Service Bus namespace. It is "" if there is none.
+// hostOf returns an action's destination in lower case: the address's host, with its port if it names
+// one; the storage account; or the Service Bus namespace. It is "" if there is none.
 func hostOf(a *job.Action) string {
 	switch {
 	case a.Request != nil:

@@ -14,7 +14,7 @@ import (
 	"almanac/job"
 )
 
-// The names of the activity types that ask or change workflows.
+// Names of the activity types that query or update workflows.
 const (
 	TypeMissing   = "MissingWorkflows"
 	TypePending   = "PendingActions"
@@ -23,17 +23,16 @@ const (
 	TypeTerminate = "TerminateWorkflows"
 )
 
-// Lookups are the activities that ask or change workflows.
+// Lookups are the activities that query or update workflows.
 type Lookups struct {
-	Converter converter.DataConverter // as the worker's client has it; nil means the SDK's default
+	Converter converter.DataConverter // the one of the worker's client; nil means the SDK's default
 }
 
-// lookupsAtOnce is how many workflows are looked up at once. That is seldom urgent,
-// and each may have to be read from the database first.
+// lookupsAtOnce is the number of concurrent lookups. They are seldom urgent, and each may make the
+// server read the workflow from its database.
 const lookupsAtOnce = 4
 
-// MissingWorkflows returns the indexes of those workflow ids that no open
-// workflow has.
+// MissingWorkflows returns the indexes of the ids without an open workflow.
 func (l *Lookups) MissingWorkflows(ctx context.Context, ids []string) ([]int, error) {
 	missing := make([]bool, len(ids))
 	group, ctx := errgroup.WithContext(ctx)
@@ -55,7 +54,6 @@ func (l *Lookups) MissingWorkflows(ctx context.Context, ids []string) ([]int, er
 	return indexes(missing), nil
 }
 
-// indexes returns the indexes of what is true.
 func indexes(list []bool) []int {
 	found := []int{}
 	for i, is := range list {
@@ -66,21 +64,20 @@ func indexes(list []bool) []int {
 	return found
 }
 
-// Pending is how far an action's activity that has not ended has come.
+// Pending is the progress of an action's activity that has not ended.
 type Pending struct {
 	Activity  string        `json:"id"`
-	Attempts  []job.Attempt `json:"attempts,omitempty"`  // the records so far, oldest first
-	Cancelled bool          `json:"cancelled,omitempty"` // its cancellation was requested: no fence is passed any more
-	Sent      bool          `json:"sent,omitempty"`      // the request of the attempt that left no record yet may have left
-	Until     time.Time     `json:"until,omitzero"`      // by the server's clock, until when that attempt may begin to send, if it has not
-	Next      time.Time     `json:"next"`                // by the server's clock, when the next attempt begins; if that is past, it has begun, or may at any time
-	Held      bool          `json:"held,omitempty"`      // a worker has it, or had when it was heard of last
-	Began     time.Time     `json:"began"`               // by the server's clock, when a worker took it up last
+	Attempts  []job.Attempt `json:"attempts,omitempty"`  // completed attempts, oldest first
+	Cancelled bool          `json:"cancelled,omitempty"` // cancellation was requested, so no later fence is passed
+	Sent      bool          `json:"sent,omitempty"`      // an attempt without a record may have been sent
+	Until     time.Time     `json:"until,omitzero"`      // by the server's clock, when that attempt's lease ends
+	Next      time.Time     `json:"next"`                // by the server's clock, when the next attempt begins; past: it has begun, or may at any time
+	Held      bool          `json:"held,omitempty"`      // a worker has it, or had when the server last heard of it
+	Began     time.Time     `json:"began"`               // by the server's clock, when a worker last started it
 }
 
-// PendingActions returns the calling workflow's activities that perform actions
-// and have not ended. The answer may be old, but never mixes states: if an activity
-// is shown as cancelled, all fences that it ever passed before that are shown.
+// PendingActions returns the calling workflow's action activities that have not ended. The answer may
+// be old but is consistent: an activity shown as cancelled is shown with every fence it ever passed.
 func (l *Lookups) PendingActions(ctx context.Context) ([]Pending, error) {
 	w := activity.GetInfo(ctx).WorkflowExecution
 	found, err := activity.GetClient(ctx).DescribeWorkflowExecution(ctx, w.ID, w.RunID)
@@ -99,7 +96,7 @@ func (l *Lookups) PendingActions(ctx context.Context) ([]Pending, error) {
 		pending = append(pending, Pending{
 			Activity: a.GetActivityId(), Attempts: progress.Attempts,
 			Held: a.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED, Began: a.GetLastStartedTime().AsTime(),
-			Next:      a.GetNextAttemptScheduleTime().AsTime(), // the zero of which is past
+			Next:      a.GetNextAttemptScheduleTime().AsTime(), // the zero time is in the past
 			Cancelled: a.GetState() == enums.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED,
 			Sent:      progress.MaybeSent(),
 			Until:     leaseOf(a, &progress),
@@ -108,7 +105,7 @@ func (l *Lookups) PendingActions(ctx context.Context) ([]Pending, error) {
 	return pending, nil
 }
 
-// progress returns what an action's activity of a workflow recorded last.
+// progress returns the last recorded progress of a workflow's action activity.
 func (l *Lookups) progress(workflowID string, a *workflow.PendingActivityInfo) (p Progress, err error) {
 	payloads := l.Converter
 	if payloads == nil {
@@ -120,7 +117,7 @@ func (l *Lookups) progress(workflowID string, a *workflow.PendingActivityInfo) (
 	return p, err
 }
 
-// leaseOf returns until when, by the server's clock, an attempt may begin to send.
+// leaseOf returns when the attempt's lease ends, by the server's clock.
 func leaseOf(a *workflow.PendingActivityInfo, p *Progress) time.Time {
 	return a.GetLastHeartbeatTime().AsTime().Add(time.Duration(p.Lease) * time.Millisecond)
 }

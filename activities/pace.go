@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// A pace has sends begin a few at a time. The zero value is ready for use.
+// A pace limits how many sends begin at once. The zero value is ready for use.
 //
-// A herd that is due at one instant is sent sooner in this way than all at once:
-// what is begun is soon under way, and the connections that the first ones open
-// serve those after them. A send that waits for its receiver holds up nobody: it
-// has its place for a moment only.
+// This sends a herd sooner than starting all of it together: requests begun leave quickly, and later
+// ones reuse the connections of the first. A slow receiver delays no one, since a place is kept for at
+// most placeTime.
 type pace struct {
 	once   sync.Once
 	places chan struct{}
@@ -19,11 +18,10 @@ type pace struct {
 
 const (
 	placesPerCPU = 8                    // sends that begin at the same time
-	placeTime    = 2 * time.Millisecond // for which a send has its place, if it is not done before
+	placeTime    = 2 * time.Millisecond // longest time that a send keeps its place
 )
 
-// begin waits for a place. What frees it again, which happens by itself after a
-// while, calls begun.
+// begin waits for a place. The place is freed by end, or after placeTime; begun is then called once.
 func (p *pace) begin(begun func()) (end func()) {
 	p.once.Do(func() { p.places = make(chan struct{}, placesPerCPU*runtime.GOMAXPROCS(0)) })
 	p.places <- struct{}{}

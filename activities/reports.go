@@ -9,27 +9,25 @@ import (
 	"go.temporal.io/sdk/activity"
 )
 
-// Reports has the outcomes of a herd reported a few at a time. A report gives its workflow
-// a task, and a worker is handed tasks in the order in which they were scheduled: if a
-// thousand outcomes were reported at once, a call that reads or changes a job would wait
-// until a thousand tasks are done.
+// Reports limits how many outcomes of a herd are reported at once. Each report creates a workflow task,
+// and tasks are dispatched in order: if a thousand outcomes were reported at once, a call that reads or
+// changes a job would wait for a thousand tasks.
 //
-// A report has one of reportPlaces until this process is handed its workflow's task, but
-// no longer than reportTime after the server has answered it, for the task may go to
-// another process.
+// A report keeps one of reportPlaces until this process receives the workflow's task, but at most
+// reportTime after the server's answer, since another process may receive it.
 type Reports struct {
 	places chan struct{}
 
 	mu   sync.Mutex
-	open []*openReport // those that have a place
+	open []*openReport // reports that have a place
 }
 
 const (
 	reportPlaces = 16
 	reportTime   = 100 * time.Millisecond
 
-	// reportLimit is how long a report has its place at most: longer than the server may
-	// take to answer it.
+	// reportLimit is the longest that a report keeps its place: longer than the server may take to
+	// answer.
 	reportLimit = 90 * time.Second
 )
 
@@ -38,11 +36,11 @@ type openReport struct {
 	limit             *time.Timer
 }
 
-// NewReports returns Reports whose user calls [Reports.Sent] and [Reports.Received].
+// NewReports returns Reports. The caller must call [Reports.Sent] and [Reports.Received].
 func NewReports() *Reports { return &Reports{places: make(chan struct{}, reportPlaces)} }
 
-// enter waits for a place. It returns without one where somebody waits for the report: the
-// activity is cancelled, or the worker stops.
+// enter waits for a place. It returns at once if the report is urgent: the activity is cancelled or the
+// worker stops.
 func (r *Reports) enter(ctx context.Context) {
 	if r == nil {
 		return
@@ -73,7 +71,7 @@ func (r *Reports) leave(one *openReport) {
 	}
 }
 
-// Sent notes that the server has answered what an activity's task was completed with.
+// Sent records that the server has answered the completion of an activity task.
 func (r *Reports) Sent(token []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +82,7 @@ func (r *Reports) Sent(token []byte) {
 	}
 }
 
-// Received notes that this process was handed a task of a workflow.
+// Received records that this process received a task of a workflow.
 func (r *Reports) Received(workflowID string) {
 	r.mu.Lock()
 	var done []*openReport

@@ -1,9 +1,7 @@
-// Package activities performs the actions of jobs: each attempt of an action
-// is one Temporal activity task.
+// Package activities performs the actions of jobs. Each attempt is one Temporal activity task.
 //
-// A [Runner] does what all kinds of action have in common: it keeps the record
-// of every attempt, limits an attempt's time and decides what may be repeated.
-// A [Sender] does what is special to one kind.
+// A [Runner] does what all kinds of action share: records, the time limit, and what may be repeated. A
+// [Sender] performs one kind.
 package activities
 
 import (
@@ -24,52 +22,49 @@ import (
 	"almanac/job"
 )
 
-// TypeAction is the name of the activity type that [Runner.Run] is registered under.
+// TypeAction is the activity type of [Runner.Run].
 const TypeAction = "Action"
 
-// ErrTypeFailed is the type of the application error that a failed attempt
-// returns. Its details are a [Report].
+// ErrTypeFailed is the application error type of a failed attempt. Its details are a [Report].
 const ErrTypeFailed = "ActionFailed"
 
-// ErrTypeUnsent is the type of the error of [Output.Err], and of an attempt that the server
-// is to make later: its retry interval is not over, or its host has too many unanswered
-// requests. Its details are a [Report] of the attempts before.
+// ErrTypeUnsent is the error type of [Output.Err], and of an attempt that the server retries later
+// because its retry interval is not over or its host has too many unanswered requests. Its details are
+// a [Report] of the attempts before.
 const ErrTypeUnsent = "Unsent"
 
-// ErrTypeLost is the type of the application error of an attempt that found that
-// the one before it may have been sent and left no record. Its details are a
-// [Report], with a record of that.
+// ErrTypeLost is the application error type of an attempt that found the one before without a record
+// although it may have been sent. Its details are a [Report] that includes the lost attempt.
 const ErrTypeLost = "Lost"
 
-// DefaultTimeout is how long an attempt may take. The activity's
-// StartToCloseTimeout must be longer, for the outcome has to be reported too.
+// DefaultTimeout is the time limit of an attempt. The activity's StartToCloseTimeout must be longer, to
+// leave time for reporting.
 const DefaultTimeout = time.Minute
 
-// Input is what the activity is to do.
+// Input is the input of [Runner.Run].
 type Input struct {
 	Execution   job.Execution `json:"execution"`
 	Action      job.Action    `json:"action"`                // without its error action
-	MaxAttempts int           `json:"max"`                   // how many attempts may be sent, at least 1
-	Before      int           `json:"before,omitempty"`      // attempts of the activities before this one whose requests may have left
-	Compensated bool          `json:"compensated,omitempty"` // an error action follows if it fails
-	Lead        int           `json:"lead,omitempty"`        // how far ahead of its due time it was dispatched, in milliseconds; 0: nothing is learnt from it
+	MaxAttempts int           `json:"max"`                   // maximum number of attempts that may be sent, at least 1
+	Before      int           `json:"before,omitempty"`      // attempts of earlier activities that may have been sent
+	Compensated bool          `json:"compensated,omitempty"` // an error action follows a failure
+	Lead        int           `json:"lead,omitempty"`        // milliseconds it was dispatched before its due time; 0: the lead is not adjusted
 }
 
-// held reports whether an attempt that begins at an instant is held until it is due.
+// held reports whether an attempt that begins at the given time is held until its due time.
 func (in *Input) held(begins time.Time) bool { return in.Execution.Due.After(begins) }
 
-// Output is the result of an action that succeeded, or of an attempt that ended before
-// its request could have left: its job was changed, its worker stopped, or the server
-// did not answer. That is no failure, and Temporal's Web UI does not show it as one.
+// Output is the result of an action that succeeded, or of an attempt that ended before it was sent
+// because the job was changed, the worker stopped, or the server did not answer. The latter is not an
+// error, so that Temporal's Web UI shows no failure.
 type Output struct {
-	Unsent   string        `json:"unsent,omitempty"` // why nothing was sent; the attempts are those before
-	Attempts []job.Attempt `json:"attempts"`         // every attempt, oldest first; the last one completed
-	Lead     int           `json:"lead,omitempty"`   // how far ahead the next execution should be dispatched, in milliseconds; 0: nothing was learnt
-	Hold     int           `json:"hold,omitempty"`   // within what time the next execution should be dispatched at once, in milliseconds
+	Unsent   string        `json:"unsent,omitempty"` // why nothing was sent; Attempts are then those before
+	Attempts []job.Attempt `json:"attempts"`         // oldest first; the last one completed
+	Lead     int           `json:"lead,omitempty"`   // lead of the next execution in milliseconds; 0: unchanged
+	Hold     int           `json:"hold,omitempty"`   // hold of the next execution in milliseconds; see [Lead]
 }
 
-// Err returns nil for an action that succeeded, and otherwise an error that says that
-// nothing was sent. [EndingOf] reads it.
+// Err returns nil if the action succeeded, otherwise an [ErrTypeUnsent] error for [EndingOf].
 func (o *Output) Err() error {
 	if o.Unsent == "" {
 		return nil
@@ -79,28 +74,26 @@ func (o *Output) Err() error {
 
 // A Sender performs actions of one kind.
 type Sender interface {
-	// Send performs the action once. It never repeats what a receiver may have
-	// seen, and returns soon after ctx ends; context.Cause(ctx) then says why,
-	// in words for the history.
+	// Send performs the action once. It never repeats what a receiver may have seen, and returns soon
+	// after ctx ends; context.Cause(ctx) is then the reason shown in the history.
 	//
-	// The message describes the outcome for the history; an empty one stands
-	// for the error's text. A nil error is success. The error's text is short:
-	// logs and Temporal's Web UI show it. A [PermanentError] is not tried
-	// again, and a [RetryAfterError] not too soon. Neither text holds secrets.
+	// message describes the outcome for the history; "" stands for the error's text. A nil error is
+	// success. The error's text must be short, since logs and Temporal's Web UI show it. A
+	// [PermanentError] is not retried, a [RetryAfterError] not before its time. Neither text may hold
+	// secrets.
 	Send(ctx context.Context, e job.Execution, a *job.Action) (message string, err error)
 }
 
-// A PermanentError is a failure that another attempt would only repeat.
+// A PermanentError is a failure that is not retried, since another attempt would fail too.
 type PermanentError struct{ Err error }
 
 func (e *PermanentError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error itself.
+// Unwrap returns Err.
 func (e *PermanentError) Unwrap() error { return e.Err }
 
-// A RetryAfterError is a failure after which the receiver wants to be left
-// alone for a while: the next attempt waits at least After, within reason, and
-// never less than the retry policy says.
+// A RetryAfterError is a failure after which the receiver asks for a pause. The next attempt waits for
+// After, at most an hour, and never less than the retry policy says.
 type RetryAfterError struct {
 	Err   error
 	After time.Duration
@@ -108,26 +101,26 @@ type RetryAfterError struct {
 
 func (e *RetryAfterError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error itself.
+// Unwrap returns Err.
 func (e *RetryAfterError) Unwrap() error { return e.Err }
 
-// retriesWithin is for how long, since an activity was scheduled or due, the server has
-// it retried. Later attempts are made by other activities: a workflow that waits for one
-// of them can continue as new meanwhile, and the server need not keep the records.
+// retriesWithin is how long, since an activity was scheduled or due, the server retries it. Later
+// attempts are activities of their own, so that the workflow can continue as new while it waits and the
+// server need not keep the records.
 const retriesWithin = time.Minute
 
-// maxRetryAfter is how long a receiver may put off the next attempt.
+// maxRetryAfter limits [RetryAfterError.After].
 const maxRetryAfter = time.Hour
 
-// A Runner performs actions. Its fields are set before it is registered.
+// A Runner performs actions. Its fields must be set before it is registered.
 type Runner struct {
-	Senders map[job.ActionType]Sender // by [job.ActionType.Kind]; a kind without one fails for good
+	Senders map[job.ActionType]Sender // by [job.ActionType.Kind]; other kinds fail permanently
 	Log     *slog.Logger
-	Timeout time.Duration // for one attempt; 0 means DefaultTimeout
-	Grace   time.Duration // how long a running attempt may go on when the worker stops; less than the worker's stop timeout
-	PerHost int           // how many requests to one host may be unanswered; 0: any number
+	Timeout time.Duration // of one attempt; 0 means DefaultTimeout
+	Grace   time.Duration // how long a running attempt may go on after the worker stops; shorter than the worker's stop timeout
+	PerHost int           // maximum of unanswered requests per host; 0: no limit
 	Lead    Lead
-	Clock   clock.Clock // says when an execution is due
+	Clock   clock.Clock // decides when an execution is due
 	Reports *Reports    // nil: outcomes are reported at once
 
 	holds    holds
@@ -136,11 +129,12 @@ type Runner struct {
 	pace     pace
 }
 
-// Run makes one attempt of an action, once that is due. Until the last attempt
-// the records are handed to the next one as heartbeat details; in the end they
-// are in the output, or in the error's details. The types of its errors are
-// [ErrTypeFailed], [ErrTypeUnsent], after which the server makes the attempt later, and
-// [ErrTypeLost], which is final.
+// Run makes one attempt of an action when it is due. The records are passed to the next attempt as
+// heartbeat details, and finally returned in the output or in the error's details. Error types:
+//
+//   - [ErrTypeFailed]
+//   - [ErrTypeUnsent]: the server retries the attempt later.
+//   - [ErrTypeLost]: final.
 func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	info := activity.GetInfo(ctx)
 	r.Clock.Observe(info.StartedTime, r.Log)
@@ -186,15 +180,13 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	return Output{}, failed
 }
 
-// takeUpLimit is how long after its due time an occurrence that was dispatched ahead
-// may be taken up: by a first worker, or after others lost it or its host was full.
-// After that it is judged anew: the next one, which comes a minute later at the
-// earliest, may be due as well.
+// takeUpLimit is how long after its due time an occurrence dispatched ahead may first be sent, for
+// example after a worker crash or a wait for its host. Later it is judged anew, since the next
+// occurrence, at least a minute after it, may be due as well.
 const takeUpLimit = 30 * time.Second
 
-// attempt makes the attempt that follows what is recorded of those before, unless
-// one of these may have been sent and left no record: then it returns the outcome of
-// that, which this process may know.
+// attempt makes the next attempt. If an earlier one without a record may have been sent, it returns
+// that attempt's outcome instead, or an [ErrTypeLost] error if this process does not know it.
 func (r *Runner) attempt(ctx context.Context, in *Input, before Progress) (*outcome, error) {
 	info := activity.GetInfo(ctx)
 	key := outcomeKey{in.Execution.ID, in.Execution.ActionName, in.Before + len(before.Attempts) + 1}
@@ -211,8 +203,8 @@ func (r *Runner) attempt(ctx context.Context, in *Input, before Progress) (*outc
 	if ahead && r.Clock.Until(in.Execution.Due) < -takeUpLimit {
 		return &outcome{unsent: errTakenUpLate}, nil
 	}
-	// A server that crashed may hand out a task a second time, which it takes for
-	// that of the next attempt (Temporal 1.32). Clocks may differ a little.
+	// A server that crashed may dispatch a task a second time, as that of the next attempt (Temporal
+	// 1.32). 2 s are for clock skew.
 	if wait := r.Clock.Until(before.Next); wait > 2*time.Second {
 		return nil, notMade("its retry interval is not over; nothing was sent", ErrTypeUnsent, before.Attempts, wait)
 	}
@@ -222,14 +214,14 @@ func (r *Runner) attempt(ctx context.Context, in *Input, before Progress) (*outc
 	finish := r.outcomes.begin(key)
 	o := r.hold(ctx, in, before.Attempts)
 	finish(o)
-	if policy := info.RetryPolicy; o.hostFull && (policy == nil || info.Attempt != policy.MaximumAttempts) { // else the workflow decides anew
+	if policy := info.RetryPolicy; o.hostFull && (policy == nil || info.Attempt != policy.MaximumAttempts) { // otherwise the workflow judges it anew
 		return nil, r.madeLater(in, &before)
 	}
 	return o, nil
 }
 
-// lost returns the error of an attempt that found that up to n of those before it may
-// have been sent, and left no record.
+// lost returns the error of an attempt that found up to n earlier ones without a record that may have
+// been sent.
 func (r *Runner) lost(ctx context.Context, in *Input, attempts []job.Attempt, n int) error {
 	info := activity.GetInfo(ctx)
 	since := info.ScheduledTime
@@ -247,8 +239,7 @@ func (r *Runner) lost(ctx context.Context, in *Input, attempts []job.Attempt, n 
 	return notMade(lostMessage, ErrTypeLost, attempts, 0)
 }
 
-// hold waits until the execution is due, passes the fence before, and has the
-// action performed once.
+// hold waits until the execution is due, passes the fence shortly before, and performs the action once.
 func (r *Runner) hold(ctx context.Context, in *Input, earlier []job.Attempt) *outcome {
 	due := in.Execution.Due
 	var h *hold
@@ -258,7 +249,7 @@ func (r *Runner) hold(ctx context.Context, in *Input, earlier []job.Attempt) *ou
 	sent := sync.OnceFunc(func() { r.holds.sent(h) })
 	defer sent()
 	err := r.awaitFence(ctx, h, due)
-	for least := leaseTime; err == nil; least = min(2*least, maxLease) { // to connect may take longer than the last lease
+	for least := leaseTime; err == nil; least = min(2*least, maxLease) { // connecting may take longer than a lease
 		if err = r.awaitHost(ctx, in); errors.Is(err, errHostFull) {
 			return &outcome{unsent: err, hostFull: least == leaseTime}
 		}
@@ -279,14 +270,14 @@ func (r *Runner) hold(ctx context.Context, in *Input, earlier []job.Attempt) *ou
 	return &outcome{unsent: err}
 }
 
-// sendLeased has the action performed once if that begins before the lease is
-// over. It returns nil if it did not: nothing was sent.
+// sendLeased performs the action once if that begins within the lease. Otherwise nothing is sent, and
+// it returns nil.
 func (r *Runner) sendLeased(ctx context.Context, in *Input, earlier []job.Attempt, l *lease, sent func()) *outcome {
 	end := r.pace.begin(sent)
 	defer end()
 	leased, cancel := context.WithTimeout(ctx, l.length-time.Since(l.start))
 	defer cancel()
-	leave, err := r.hosts.enter(leased, hostKey(&in.Action), r.PerHost) // last: a herd that waits for the worker takes none of its host's places
+	leave, err := r.hosts.enter(leased, hostKey(&in.Action), r.PerHost) // last, so that attempts waiting for this worker take no places of the host
 	if err != nil {
 		return nil
 	}
@@ -303,9 +294,8 @@ func (r *Runner) sendLeased(ctx context.Context, in *Input, earlier []job.Attemp
 	return o
 }
 
-// nextLead returns how far ahead the next execution should be dispatched, in
-// milliseconds, after an attempt that was ready slack before its due time and took
-// some time; 0 means that nothing was learnt.
+// nextLead returns the lead of the next execution in milliseconds, after an attempt that was ready
+// slack before its due time and took took; 0 if the lead does not change.
 func (r *Runner) nextLead(in *Input, attempt int32, slack, took time.Duration) int {
 	if in.Lead == 0 || in.Before > 0 || attempt > 1 {
 		return 0
@@ -317,8 +307,7 @@ func (r *Runner) nextLead(in *Input, attempt int32, slack, took time.Duration) i
 	return int(next.Milliseconds())
 }
 
-// nextHold returns within what time the next execution should be dispatched at
-// once, in milliseconds.
+// nextHold returns the hold of the next execution in milliseconds; see [Lead].
 func (r *Runner) nextHold() int {
 	if r.holds.count() >= maxHeld {
 		return 0
@@ -326,12 +315,11 @@ func (r *Runner) nextHold() int {
 	return int(r.Lead.Hold.Milliseconds())
 }
 
-// report returns the activity's error for a failed attempt, what follows it, and whether
-// that ends the activity. If it does not, the records are kept for the next attempt.
+// report returns the activity's error for a failed attempt, what follows it, and whether it ends the
+// activity. If it does not, the records are kept for the next attempt.
 func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) (follows string, ended bool, failed error) {
 	_, permanent := errors.AsType[*PermanentError](err)
-	// A receiver that fails is no fault of the worker's: benign errors are not
-	// logged as the SDK's own.
+	// The failure is the receiver's, not the worker's: the SDK does not log benign errors as its own.
 	report := Report{Attempts: attempts, Lead: lead}
 	options := temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign}
 	follows = nextAfterLast(&in)
@@ -353,17 +341,16 @@ func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, 
 	return follows, options.NonRetryable, temporal.NewApplicationErrorWithOptions(redact.Cut(err.Error(), maxErrorText), ErrTypeFailed, options)
 }
 
-// awaitReport waits until the outcome of an attempt may be reported to the workflow, and
-// keeps the attempt alive meanwhile.
+// awaitReport waits until the outcome may be reported, with heartbeats meanwhile.
 func (r *Runner) awaitReport(ctx context.Context, earlier []job.Attempt) {
 	defer r.keepAlive(ctx, Progress{Attempts: earlier, Sent: len(earlier) + 1}, nil)()
 	r.Reports.enter(ctx)
 }
 
-// keep keeps the records for the activity's next attempt. It reports whether there may
-// be one: the activity is not withdrawn.
+// keep records attempts for the activity's next attempt. It returns false if the activity is withdrawn,
+// so that there is none.
 func (r *Runner) keep(ctx context.Context, attempts []job.Attempt, next time.Time) bool {
-	// They have to get through if the attempt failed because its context ended, too.
+	// The heartbeat must get through even if the attempt failed because its context ended.
 	failed := r.heartbeat(context.WithoutCancel(ctx), Progress{Attempts: attempts, Sent: len(attempts), Next: next})
 	if isWithdrawn(failed) {
 		return false
@@ -374,8 +361,8 @@ func (r *Runner) keep(ctx context.Context, attempts []job.Attempt, next time.Tim
 	return true
 }
 
-// retryDelay returns how long the next attempt waits: as long as the retry policy
-// says, or as the receiver asked for if that is longer.
+// retryDelay returns the delay before the next attempt: the retry policy's interval, or what the
+// receiver asked for if that is longer.
 func retryDelay(err error, p *job.RetryPolicy) time.Duration {
 	if asked, ok := errors.AsType[*RetryAfterError](err); ok {
 		return max(p.Interval(), min(asked.After, maxRetryAfter))
@@ -383,7 +370,7 @@ func retryDelay(err error, p *job.RetryPolicy) time.Duration {
 	return p.Interval()
 }
 
-// earlier returns what this activity's attempts before this one recorded.
+// earlier returns the progress recorded by the activity's earlier attempts.
 func (r *Runner) earlier(ctx context.Context) (p Progress, err error) {
 	if activity.HasHeartbeatDetails(ctx) {
 		err = activity.GetHeartbeatDetails(ctx, &p)
@@ -394,7 +381,7 @@ func (r *Runner) earlier(ctx context.Context) (p Progress, err error) {
 	return p, err
 }
 
-// send has the action performed within the limits of one attempt.
+// send performs the action within the limits of one attempt.
 func (r *Runner) send(ctx context.Context, in Input, earlier []job.Attempt, l *lease) (message string, err error) {
 	kind := in.Action.Type.Kind()
 	sender, ok := r.Senders[kind]
@@ -407,7 +394,7 @@ func (r *Runner) send(ctx context.Context, in Input, earlier []job.Attempt, l *l
 	defer r.keepAlive(ctx, Progress{Attempts: earlier, Sent: len(earlier) + 1}, l)()
 	defer func() {
 		if p := recover(); p != nil {
-			// The value may quote anything, secrets included; the stack does not.
+			// The value may contain secrets; the stack does not.
 			r.Log.ErrorContext(ctx, "sender panicked", slog.String("kind", string(kind)),
 				slog.String("type", fmt.Sprintf("%T", p)), slog.String("stack", string(debug.Stack())))
 			message, err = "", errPanic
@@ -420,14 +407,14 @@ func (r *Runner) send(ctx context.Context, in Input, earlier []job.Attempt, l *l
 	return message, err
 }
 
-// Why an attempt ended before its sender was done, in words for the history.
+// Reasons why an attempt ended before its sender returned, as shown in the history.
 var (
 	errStopped = errors.New("the worker was stopped; the request may have been sent")
 	errPanic   = errors.New("an internal error of Almanac, described in its log, ended the attempt; the request may have been sent")
 )
 
-// watch ends the attempt, with its cause, when its time is up or when the worker
-// stops. Nothing else ends it: what was sent is not cancelled.
+// watch ends the attempt, with its cause, at its time limit or at the end of Grace after the worker
+// stops. Cancellation does not end it, since the request was sent.
 func (r *Runner) watch(ctx, attempt context.Context, end context.CancelCauseFunc) {
 	limit := cmp.Or(r.Timeout, DefaultTimeout)
 	timeout := time.After(limit)

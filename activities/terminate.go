@@ -13,15 +13,14 @@ import (
 	"almanac/internal/calls"
 )
 
-// A TerminateInput says which workflows are to be terminated, and why.
+// A TerminateInput is the input of [Lookups.TerminateWorkflows].
 type TerminateInput struct {
 	Workflows []string `json:"ids"`
 	Reason    string   `json:"reason"`
 }
 
-// TerminateWorkflows ends workflows, whether or not a worker can read their histories.
-// When it returns, they send nothing any more, but for those whose indexes it returns:
-// of these that is not certain.
+// TerminateWorkflows terminates workflows, whether or not a worker can read their histories. It returns
+// the indexes of those that may still send requests.
 func (l *Lookups) TerminateWorkflows(ctx context.Context, in TerminateInput) ([]int, error) {
 	still := make([]bool, len(in.Workflows))
 	calls.Each(len(still), func(i int) {
@@ -36,21 +35,20 @@ func (l *Lookups) TerminateWorkflows(ctx context.Context, in TerminateInput) ([]
 }
 
 const (
-	// terminateTimeout is longer than any lease.
+	// terminateTimeout exceeds any lease.
 	terminateTimeout = 45 * time.Second
 
-	// longestLease is the longest that an attempt may ask for: it does so some seconds
-	// before it is due at the earliest.
+	// longestLease is the upper bound of a lease: fences are passed some seconds before the due time at
+	// the earliest.
 	longestLease = maxLease + 10*time.Second
 
-	// ServerSkew is by how much the clocks of the server's hosts may differ.
+	// ServerSkew is the maximum clock skew between the server's hosts.
 	ServerSkew = 500 * time.Millisecond
 )
 
-// Terminate ends the open workflow of that id; there may be none, or one that was
-// terminated before. When it returns nil, nothing is sent by it any more: the server
-// passes no fence of what it has terminated, and the leases that were granted before
-// are over.
+// Terminate terminates the open workflow of an id, if there is one. When it returns nil, no more
+// requests are sent by it, nor by a workflow of that id terminated before: the server refuses their
+// fences, and their leases are over.
 func Terminate(ctx context.Context, c client.Client, payloads converter.DataConverter, id, reason string) error {
 	for {
 		found, err := c.DescribeWorkflowExecution(ctx, id, "")
@@ -61,24 +59,23 @@ func Terminate(ctx context.Context, c client.Client, payloads converter.DataConv
 		if err := ignoreMissing(c.TerminateWorkflow(ctx, id, run, reason)); err != nil {
 			return err
 		}
-		if continued, err := outlast(ctx, c, payloads, id, run); !continued { // as new, just before
+		if continued, err := outlast(ctx, c, payloads, id, run); !continued { // it continued as new just before
 			return err
 		}
 	}
 }
 
-// AwaitTerminated waits until nothing is sent any more by the workflow of that id if it
-// was terminated.
+// AwaitTerminated waits until a terminated workflow of that id can send no more requests.
 func AwaitTerminated(ctx context.Context, c client.Client, payloads converter.DataConverter, id string) error {
 	_, err := outlast(ctx, c, payloads, id, "")
 	return err
 }
 
-// outlast waits until the leases are over that a run had when it was terminated, or
-// reports that it continued as new.
+// outlast waits until the leases of a terminated run are over. It reports whether the run continued as
+// new instead.
 func outlast(ctx context.Context, c client.Client, payloads converter.DataConverter, id, run string) (continued bool, err error) {
 	asked := time.Now()
-	found, err := c.DescribeWorkflowExecution(ctx, id, run) // what it shows of a closed run is final
+	found, err := c.DescribeWorkflowExecution(ctx, id, run) // final for a closed run
 	if err != nil {
 		return false, ignoreMissing(err)
 	}
@@ -86,7 +83,7 @@ func outlast(ctx context.Context, c client.Client, payloads converter.DataConver
 	switch info.GetStatus() {
 	case enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
 		return true, nil
-	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: // which a job is not before that is certain
+	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: // a job completes only when its leases are over
 		return false, nil
 	}
 	l, left := &Lookups{Converter: payloads}, time.Duration(0)
@@ -95,7 +92,7 @@ func outlast(ctx context.Context, c client.Client, payloads converter.DataConver
 			continue
 		}
 		until := a.GetLastHeartbeatTime().AsTime().Add(longestLease)
-		if p, err := l.progress(id, a); err == nil { // otherwise the key is missing that it was encrypted with
+		if p, err := l.progress(id, a); err == nil { // otherwise the key to decrypt it is missing
 			until = leaseOf(a, &p)
 		}
 		left = max(left, until.Add(ServerSkew).Sub(info.GetCloseTime().AsTime()))
@@ -103,7 +100,7 @@ func outlast(ctx context.Context, c client.Client, payloads converter.DataConver
 	return false, calls.Sleep(ctx, time.Until(asked.Add(left)))
 }
 
-// ignoreMissing returns nil where the error is that there is no such open workflow.
+// ignoreMissing returns nil if the error is that there is no such open workflow.
 func ignoreMissing(err error) error {
 	if calls.IsGone(err) {
 		return nil

@@ -16,9 +16,9 @@ import (
 	"almanac/internal/redact"
 )
 
-// UpdateWorkflow sends an update to one workflow and waits until that has applied it.
-// The error is the workflow's refusal, as the workflow put it, is of the type
-// [calls.ErrTypeGone] if there is none, or says that it did not answer.
+// UpdateWorkflow sends an update to one workflow and waits until it is applied. The error is the
+// workflow's refusal, has type [calls.ErrTypeGone] if there is no open workflow, or says that it did
+// not answer.
 func (l *Lookups) UpdateWorkflow(ctx context.Context, id, update string, argument any) error {
 	err := send(ctx, client.UpdateWorkflowOptions{WorkflowID: id, UpdateName: update, Args: []any{argument}})
 	if calls.IsGone(err) {
@@ -27,8 +27,7 @@ func (l *Lookups) UpdateWorkflow(ctx context.Context, id, update string, argumen
 	return asRefusal(err)
 }
 
-// asRefusal marks a workflow's refusal of an update as nothing to be alarmed
-// about: whoever asked for it is told.
+// asRefusal marks a workflow's refusal as benign, which is not logged as an error: the caller reports it.
 func asRefusal(err error) error {
 	refused, ok := errors.AsType[*temporal.ApplicationError](err)
 	if !ok {
@@ -49,31 +48,30 @@ func send(ctx context.Context, o client.UpdateWorkflowOptions) error {
 	return handle.Get(ctx, nil)
 }
 
-// An UpdateInput is an update that several workflows are sent.
+// An UpdateInput is an update for several workflows.
 type UpdateInput struct {
 	Workflows []string      `json:"ids"`
 	Update    string        `json:"update"`
-	ID        string        `json:"id"`            // of the update: a workflow takes it once, however often it is sent
-	Argument  any           `json:"arg,omitempty"` // nil for none
-	Patience  time.Duration `json:"patience"`      // how long each may take to answer
+	ID        string        `json:"id"` // of the update: a workflow applies it once, however often it is sent
+	Argument  any           `json:"arg,omitempty"`
+	Patience  time.Duration `json:"patience"` // how long each workflow may take to answer
 }
 
-// An UpdateResult tells the workflows apart, by their indexes, that did not apply an update.
+// An UpdateResult lists the workflows, by index, that did not apply an update.
 type UpdateResult struct {
-	Missing []int    `json:"missing,omitempty"` // they are not there, or about to end
-	Failed  []int    `json:"failed,omitempty"`  // they did not answer, or refused
-	Reasons []string `json:"reasons,omitempty"` // why the first of these failed; without secrets
+	Missing []int    `json:"missing,omitempty"` // gone, or about to end
+	Failed  []int    `json:"failed,omitempty"`  // did not answer, or refused
+	Reasons []string `json:"reasons,omitempty"` // of the first maxReasons failed ones, without secrets
 }
 
 const (
-	// maxReasons bounds how many reasons a result holds, and reasonBytes each of them.
+	// maxReasons limits the reasons in a result, reasonBytes the length of each.
 	maxReasons  = 10
 	reasonBytes = 200
 )
 
-// UpdateWorkflows sends an update to workflows and waits until all of them have
-// applied it, or their time is over. One that does not answer keeps none of the others
-// from being asked; the update may still be applied later.
+// UpdateWorkflows sends an update to workflows and waits until each has applied it or its patience is
+// over. A workflow that does not answer delays no other, and may still apply the update later.
 func (l *Lookups) UpdateWorkflows(ctx context.Context, in UpdateInput) (UpdateResult, error) {
 	o := client.UpdateWorkflowOptions{UpdateName: in.Update, UpdateID: in.ID}
 	if in.Argument != nil {
@@ -107,7 +105,7 @@ func (l *Lookups) UpdateWorkflows(ctx context.Context, in UpdateInput) (UpdateRe
 	return r, nil
 }
 
-// unansweredFor returns why a workflow did not apply an update that it had so long for.
+// unansweredFor returns why a workflow did not apply an update.
 func unansweredFor(err error, patience time.Duration) string {
 	refused, isRefusal := errors.AsType[*temporal.ApplicationError](err)
 	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)

@@ -152,7 +152,6 @@ func (h *holds) tidyBefore(due time.Time) {
 	time.AfterFunc(time.Until(at), collect)
 }
 
-// count returns the number of held attempts.
 func (h *holds) count() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

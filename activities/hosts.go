@@ -85,7 +85,6 @@ func (h *hosts) enter(ctx context.Context, key string, most int) (leave func(), 
 	}, nil
 }
 
-// full reports whether a host has reached its limit.
 func (h *hosts) full(key string, most int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -105,8 +105,7 @@ func failure(ctx context.Context, err error) error {
 	return errors.New(reason(ctx, err))
 }
 
-// request builds the job's request. It adds headers that identify the execution, unless the job sets
-// them.
+// request builds the job's request. It adds headers that identify the execution, unless the job sets them.
 func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*http.Request, error) {
 	if r == nil {
 		return nil, errors.New("the action has no request")

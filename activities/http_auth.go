@@ -10,8 +10,7 @@ import (
 )
 
 // authenticate adds the action's authentication to a request and returns the client to send it with. It
-// takes precedence over an Authorization header and over user info in the uri, which are not kept
-// secret.
+// takes precedence over an Authorization header and over user info in the uri, which are not kept secret.
 func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *job.Authentication) (*http.Client, error) {
 	if a == nil {
 		return h.client, nil

@@ -60,7 +60,6 @@ type certificate struct {
 	client func() (*http.Client, error) // opens the file once
 }
 
-// client returns the client for a client certificate.
 func (c *certificates) client(a *job.Authentication) (*http.Client, error) {
 	found, evicted := c.use(a)
 	if evicted != nil {

@@ -4,10 +4,9 @@ import "time"
 
 // A Lead limits how long before its due time an action is dispatched.
 //
-// Between a job's timer and the start of its activity lie milliseconds on an idle machine, and seconds
-// if a thousand jobs are due together. So the timer fires ahead of the due time and the worker holds
-// the action until then: the queueing is over when it is due. Each execution adjusts the lead of the
-// next.
+// Between a job's timer and the start of its activity lie milliseconds on an idle machine, and seconds if a
+// thousand jobs are due together. So the timer fires ahead of the due time and the worker holds the action
+// until then: the queueing is over when it is due. Each execution adjusts the lead of the next.
 //
 // If the next occurrence is due within Hold when an execution ends, the job does not sleep at all: the
 // action is dispatched at once and held. That halves the cost of an execution.

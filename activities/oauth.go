@@ -59,8 +59,7 @@ func tokenKey(a *job.Authentication) string {
 	return digest(a.Tenant, a.ClientID, a.Audience, a.Secret)
 }
 
-// authorization returns the value of the Authorization header. Concurrent calls share one token
-// request.
+// authorization returns the value of the Authorization header. Concurrent calls share one token request.
 func (t *tokens) authorization(ctx context.Context, a *job.Authentication) (string, error) {
 	key := tokenKey(a)
 	if authorization, ok := t.lookup(key); ok {

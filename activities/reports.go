@@ -26,8 +26,7 @@ const (
 	reportPlaces = 16
 	reportTime   = 100 * time.Millisecond
 
-	// reportLimit is the longest that a report keeps its place: longer than the server may take to
-	// answer.
+	// reportLimit is the longest that a report keeps its place: longer than the server may take to answer.
 	reportLimit = 90 * time.Second
 )
 
@@ -60,7 +59,6 @@ func (r *Reports) enter(ctx context.Context) {
 	r.open = append(r.open, one)
 }
 
-// leave frees the place of a report, if it still has one.
 func (r *Reports) leave(one *openReport) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

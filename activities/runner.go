@@ -77,10 +77,9 @@ type Sender interface {
 	// Send performs the action once. It never repeats what a receiver may have seen, and returns soon
 	// after ctx ends; context.Cause(ctx) is then the reason shown in the history.
 	//
-	// message describes the outcome for the history; "" stands for the error's text. A nil error is
-	// success. The error's text must be short, since logs and Temporal's Web UI show it. A
-	// [PermanentError] is not retried, a [RetryAfterError] not before its time. Neither text may hold
-	// secrets.
+	// message describes the outcome for the history; "" stands for the error's text. A nil error is success.
+	// The error's text must be short, since logs and Temporal's Web UI show it. A [PermanentError] is not
+	// retried, a [RetryAfterError] not before its time. Neither text may hold secrets.
 	Send(ctx context.Context, e job.Execution, a *job.Action) (message string, err error)
 }
 

@@ -58,9 +58,8 @@ const (
 	maxLinks              = 256 // kept per connection
 )
 
-// ServiceBus sends messages to Service Bus queues and topics by AMQP 1.0, whatever the action's
-// transport type. It is safe for concurrent use and shares connections, so use one for all jobs. Close
-// it.
+// ServiceBus sends messages to Service Bus queues and topics by AMQP 1.0, whatever the action's transport
+// type. It is safe for concurrent use and shares connections, so use one for all jobs. Close it.
 //
 // A message is transferred once per attempt. That requires go-amqp, the protocol layer of Azure's SDK:
 // azservicebus above it transfers a message again if the link is detached after the transfer, even with

@@ -37,7 +37,6 @@ type busConnection struct {
 	claim chan struct{}                // a semaphore: a connection may have one link to $cbs
 }
 
-// connect opens a connection to the target's namespace, over TLS.
 func (s *ServiceBus) connect(ctx context.Context, t *busTarget) (*busConnection, error) {
 	address := s.options.CustomEndpoint
 	if address == "" {
@@ -219,7 +218,6 @@ func (c *busConnection) putToken(ctx context.Context, audience, token string, ex
 	return nil
 }
 
-// ask sends a request to a node and returns the response.
 func ask(ctx context.Context, session *amqp.Session, node string, request *amqp.Message) (*amqp.Message, error) {
 	sender, err := session.NewSender(ctx, node, nil)
 	if err != nil {

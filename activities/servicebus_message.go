@@ -22,9 +22,8 @@ const maxIdentifier = 128
 // maxHeaderTTL is the limit of the message header: 32 bits of milliseconds.
 const maxHeaderTTL = math.MaxUint32 * time.Millisecond
 
-// busMessage converts a job's message to AMQP; the names are from "AMQP 1.0 in Azure Service Bus
-// protocol guide". The default message id is the execution's id, the same for all attempts, for
-// duplicate detection.
+// busMessage converts a job's message to AMQP; the names are from "AMQP 1.0 in Azure Service Bus protocol
+// guide". The default message id is the execution's id, the same for all attempts, for duplicate detection.
 func busMessage(m *job.ServiceBusMessage, e job.Execution, now time.Time) (*amqp.Message, error) {
 	p := m.BrokeredMessageProperties
 	if p == nil {
@@ -100,8 +99,7 @@ func checkProperties(p *job.BrokeredProperties) error {
 		return errors.New("brokeredMessageProperties has a partitionKey other than its sessionId: " +
 			"a session is in one partition, so leave the partitionKey out or make them equal")
 	}
-	// It is sent as an AMQP symbol, and an invalid one would break the connection, which other jobs
-	// share.
+	// It is sent as an AMQP symbol, and an invalid one would break the connection, which other jobs share.
 	if strings.ContainsFunc(p.ContentType, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return errors.New("brokeredMessageProperties.contentType has to be of ASCII characters")
 	}

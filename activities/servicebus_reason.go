@@ -50,8 +50,7 @@ func (e *unsentError) Error() string { return e.err.Error() }
 
 func (e *unsentError) Unwrap() error { return e.err }
 
-// busFailure returns the attempt's error, in helpful words; permanent if another attempt would fail
-// too.
+// busFailure returns the attempt's error, in helpful words; permanent if another attempt would fail too.
 func busFailure(ctx context.Context, t *busTarget, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -17,9 +17,8 @@ import (
 	"almanac/internal/redact"
 )
 
-// queueFailure returns the attempt's error. Most refusals are retried, since they may be fixed
-// meanwhile, for example by creating the queue. Statuses 400 and 413 are permanent: the request itself
-// is wrong.
+// queueFailure returns the attempt's error. Most refusals are retried, since they may be fixed meanwhile,
+// for example by creating the queue. Statuses 400 and 413 are permanent: the request itself is wrong.
 func queueFailure(ctx context.Context, account string, token url.Values, s redact.Secrets, err error) error {
 	answer, ok := errors.AsType[*azcore.ResponseError](err)
 	if !ok || ctx.Err() != nil {

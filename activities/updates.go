@@ -16,9 +16,8 @@ import (
 	"almanac/internal/redact"
 )
 
-// UpdateWorkflow sends an update to one workflow and waits until it is applied. The error is the
-// workflow's refusal, has type [calls.ErrTypeGone] if there is no open workflow, or says that it did
-// not answer.
+// UpdateWorkflow sends an update to one workflow and waits until it is applied. The error is the workflow's
+// refusal, has type [calls.ErrTypeGone] if there is no open workflow, or says that it did not answer.
 func (l *Lookups) UpdateWorkflow(ctx context.Context, id, update string, argument any) error {
 	err := send(ctx, client.UpdateWorkflowOptions{WorkflowID: id, UpdateName: update, Args: []any{argument}})
 	if calls.IsGone(err) {

@@ -22,13 +22,11 @@ const (
 	leastStickyTimeout = time.Second
 	stickyWaits        = 4 // the timeout of a workflow with an activity is so many times the longest wait
 
-	// waitsKept is how long a wait is remembered, up to twice as long: more than the minute between
-	// herds.
+	// waitsKept is how long a wait is remembered, up to twice as long: more than the minute between herds.
 	waitsKept = 70 * time.Second
 )
 
-// sticky tracks how long workflow tasks waited for this process recently. The zero value is ready for
-// use.
+// sticky tracks how long workflow tasks waited for this process recently. The zero value is ready for use.
 type sticky struct {
 	mu              sync.Mutex
 	first           time.Time // start of the first task, by the server's clock

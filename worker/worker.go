@@ -47,8 +47,7 @@ const DefaultCachedWorkflows = 2200
 // ones being evicted; the SDK's default is 10,000. Each takes 20 to 60 kB. A workflow that is not
 // cached is replayed from its history.
 //
-// It has no effect after a worker was started in the process, and an embedded Temporal server starts
-// some.
+// It has no effect after a worker was started in the process, and an embedded Temporal server starts some.
 func SetCachedWorkflows(n int) { worker.SetStickyWorkflowCacheSize(n) }
 
 // pollers are the workflow task pollers of each queue, the shared and the sticky one. Without

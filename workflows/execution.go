@@ -265,8 +265,7 @@ func (j *jobLoop) pause(ctx workflow.Context, e *execution) {
 	e.waits = false
 }
 
-// clockMargin is how far a worker's clock may differ from the server's before the worker uses the
-// server's.
+// clockMargin is how far a worker's clock may differ from the server's before the worker uses the server's.
 const clockMargin = time.Second
 
 // dispatch runs one activity of an action. An activity scheduled before the due time is held by the
@@ -362,9 +361,8 @@ func (j *jobLoop) forget(e *execution) bool {
 	return true
 }
 
-// putBack undoes the start of an execution of which nothing was sent. An occurrence returns to the plan
-// and is judged anew, unless a change has overtaken it; then it is recorded as cancelled, as a manual
-// run is.
+// putBack undoes the start of an execution of which nothing was sent. An occurrence returns to the plan and
+// is judged anew, unless a change has overtaken it; then it is recorded as cancelled, as a manual run is.
 func (j *jobLoop) putBack(ctx workflow.Context, e *execution) {
 	if !j.forget(e) {
 		return

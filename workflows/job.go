@@ -92,9 +92,8 @@ func NewJob(k job.Key, d job.Definition, resting bool, now time.Time) (JobInput,
 	return in, nil
 }
 
-// Begin returns the latest time at which a new job's workflow has to begin; zero for at once. It is 2
-// to 5 minutes (15 leads) before the job is due, so that the workflows of a herd begin at different
-// times.
+// Begin returns the latest time at which a new job's workflow has to begin; zero for at once. It is 2 to 5
+// minutes (15 leads) before the job is due, so that the workflows of a herd begin at different times.
 func (in *JobInput) Begin() time.Time {
 	next, ok := in.next()
 	if !ok || !in.active() {
@@ -172,8 +171,7 @@ func (j *jobLoop) await(ctx workflow.Context) {
 	}
 }
 
-// decide starts or drops the occurrences that are due or to be dispatched ahead, or leaves them
-// waiting.
+// decide starts or drops the occurrences that are due or to be dispatched ahead, or leaves them waiting.
 func (j *jobLoop) decide(ctx workflow.Context) {
 	if j.changing.IsLocked() {
 		return
@@ -249,7 +247,6 @@ func (in *JobInput) active() bool {
 	return in.Definition.State == job.StateEnabled && !in.Resting
 }
 
-// exhausted reports whether no occurrence is left.
 func (in *JobInput) exhausted() bool {
 	_, ok := in.next()
 	return !ok && !in.Plan.More
@@ -267,7 +264,6 @@ func (in *JobInput) next() (time.Time, bool) {
 	return in.Plan.Due[0], true
 }
 
-// finish makes the job completed or faulted.
 func (in *JobInput) finish(now time.Time) {
 	in.Definition.State = finalState(in.Failed)
 	in.Final = now

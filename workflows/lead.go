@@ -34,7 +34,6 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// lead returns how long before its due time the next occurrence is dispatched.
 func (in *JobInput) lead() time.Duration { return milliseconds(in.Lead) }
 
 // ahead returns how long before its due time an occurrence may be dispatched now. If nothing is running

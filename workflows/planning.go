@@ -39,14 +39,12 @@ func (j *jobLoop) refill(ctx workflow.Context) {
 	j.record(ctx, func(p *recurrence.Plan) Planned { return planFrom(p, from) })
 }
 
-// decided removes the next occurrence from the plan.
 func (j *jobLoop) decided(due time.Time) {
 	j.Decided = due
 	j.Plan.Due = j.Plan.Due[1:]
 }
 
-// drop records why the undecided occurrences due up to until are not run. It does nothing if there are
-// none.
+// drop records why the undecided occurrences due up to until are not run. It does nothing if there are none.
 func (j *jobLoop) drop(ctx workflow.Context, until time.Time, outcome job.Outcome, why string) {
 	for {
 		j.refill(ctx)

@@ -79,7 +79,6 @@ type Dropped struct {
 	Newest  []time.Time `json:"newest"` // the newest maxListed, oldest first
 }
 
-// maxListed is the maximum number of dropped occurrences listed one by one.
 const maxListed = 50
 
 func (d *Dropped) add(t time.Time) {

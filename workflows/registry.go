@@ -13,8 +13,7 @@ import (
 	"almanac/job"
 )
 
-// A Registration is a registered name: a job's in its [Collection], a collection's in its
-// [Subscription].
+// A Registration is a registered name: a job's in its [Collection], a collection's in its [Subscription].
 //
 // A name is registered before its workflow is started, so that quotas hold under concurrent creates. A
 // lookup 30 s later forgets names whose workflow was never started.
@@ -104,7 +103,6 @@ func (r *registry) find(name string) int {
 	return i
 }
 
-// full reports whether there is no room for a further name.
 func (r *registry) full(name string) bool { return r.size+bytesOf(name) > maxRegistryBytes }
 
 // bytesOf returns an upper bound of a registration's size as JSON.
@@ -121,7 +119,6 @@ func (r *registry) names() []string {
 	return names
 }
 
-// add registers a new name.
 func (r *registry) add(e Registration) {
 	r.note()
 	r.sequence++

@@ -17,8 +17,7 @@ type SubscriptionInput struct {
 	Sequence     int            `json:"seq,omitempty"`
 }
 
-// A RegisterCollectionRequest registers the name of a new collection, or the new plan of an existing
-// one.
+// A RegisterCollectionRequest registers the name of a new collection, or the new plan of an existing one.
 type RegisterCollectionRequest struct {
 	Name  string `json:"name"` // "resource group/name"
 	Plan  string `json:"plan"`

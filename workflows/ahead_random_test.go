@@ -13,25 +13,25 @@ import (
 	"almanac/workflows"
 )
 
-// randomMinutes is how long the lives of random jobs are.
+// randomMinutes is the duration of a random job's life.
 const randomMinutes = 12
 
-// A life is a job that is changed at random instants around its due times.
+// A life is a job that is changed at random times around its due times.
 type life struct {
 	*world
 	versions []version
-	states   []change // enabled, or not
-	rests    []change // its collection
+	states   []change // enabled or disabled
+	rests    []change // of its collection
 	killed   map[time.Time]bool
 }
 
-// A version of the job calls a path of its own.
+// A version is a definition of the job that calls its own path.
 type version struct {
 	path   string
 	answer *answer
 }
 
-// A change of a state takes effect at an instant, and was answered at another.
+// A change of state takes effect at one time and was answered at another.
 type change struct {
 	on     bool
 	at     time.Duration
@@ -73,7 +73,7 @@ func newLife(t *testing.T, random *rand.Rand) *life {
 	return l
 }
 
-// changeAround plans changes at instants most of which are close to a due time.
+// changeAround plans changes, most of them close to a due time.
 func (l *life) changeAround(random *rand.Rand, properties func(path, state string) string) {
 	var instants []time.Duration
 	for range 4 + random.IntN(12) {
@@ -106,12 +106,11 @@ func (l *life) changeAround(random *rand.Rand, properties func(path, state strin
 	}
 }
 
-// demanded reports whether a user asked for the execution: such a one is never
-// due at a whole second.
+// demanded reports whether the execution is a manual run, which is never due at a whole second.
 func (s *sending) demanded() bool { return s.Execution.Due.Nanosecond() != 0 }
 
-// requireObedient requires that nothing is sent by a version that was replaced,
-// and nothing that is due while the job, or its collection, is disabled.
+// requireObedient requires that no replaced version sends anything, and that nothing due while the job
+// or its collection is disabled is sent.
 func (l *life) requireObedient() {
 	l.t.Helper()
 	for _, s := range l.sent {
@@ -137,8 +136,8 @@ func (l *life) requireObedient() {
 	}
 }
 
-// on reports whether something is certainly enabled at an instant: it was, by the
-// answer, and nobody had asked for anything else.
+// on reports whether the state is certainly enabled at a given time: its last change was answered, and
+// no other was requested.
 func on(changes []change, at time.Duration) bool {
 	for _, c := range slices.Backward(changes) {
 		if c.at <= at {
@@ -148,8 +147,8 @@ func on(changes []change, at time.Duration) bool {
 	return false
 }
 
-// requireNothingLost requires that every occurrence of the job that is due while
-// it is enabled was sent, was recorded as dropped, or had its worker killed.
+// requireNothingLost requires that every occurrence due while the job is enabled was sent, recorded as
+// dropped, or lost in a worker crash.
 func (l *life) requireNothingLost(end *job.Job) {
 	l.t.Helper()
 	told := map[time.Time]bool{}
@@ -177,7 +176,7 @@ func (l *life) requireNothingLost(end *job.Job) {
 		due := time.Duration(minute) * time.Minute
 		at := newYear.Add(due)
 		if next := end.Status.NextExecutionTime; next != nil && !at.Before(next.Time) {
-			break // it waits for the one before it
+			break // waits for the one before
 		}
 		if on(l.states, due) && on(l.rests, due) && !l.killed[at] {
 			require.True(l.t, told[at], "%s is lost", clock(at))
@@ -185,7 +184,7 @@ func (l *life) requireNothingLost(end *job.Job) {
 	}
 }
 
-// requireCounted requires that the job counts every execution once.
+// requireCounted requires that each execution is counted once.
 func (l *life) requireCounted(end *job.Job) {
 	l.t.Helper()
 	ids := map[string]bool{}

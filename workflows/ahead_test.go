@@ -13,20 +13,19 @@ import (
 	"almanac/workflows"
 )
 
-// window is how far ahead the occurrences of these tests are dispatched.
+// window is the lead of the occurrences in these tests.
 const window = 10 * time.Second
 
-// How long nothing may be heard of an attempt until its worker counts as killed.
+// Heartbeat timeouts: how long an attempt may be silent before it counts as lost.
 const (
-	silence     = 3 * time.Second  // after its due time, if it is held
-	longSilence = 30 * time.Second // after its start, if it is sent at once
+	silence     = 3 * time.Second  // after the due time, if held
+	longSilence = 30 * time.Second // after the start, if sent at once
 )
 
-// takeover is how long it takes until another worker has what a killed one lost; it
-// doubles for the next one.
+// takeover is the time until another worker has a lost attempt; it doubles with each loss.
 const takeover = 200 * time.Millisecond
 
-// newAhead is a world in which occurrences are dispatched ahead by the window.
+// newAhead returns a world that dispatches occurrences ahead by window.
 func newAhead(t *testing.T, properties string) *world {
 	t.Helper()
 	w := newWorld(t, properties)
@@ -34,8 +33,8 @@ func newAhead(t *testing.T, properties string) *world {
 	return w
 }
 
-// newHeld is a world in which occurrences are held from the end of the one before
-// on, if they are due within a minute.
+// newHeld returns a world that holds occurrences from the end of the one before, if due within a
+// minute.
 func newHeld(t *testing.T, properties string) *world {
 	t.Helper()
 	w := newWorld(t, properties)
@@ -44,13 +43,13 @@ func newHeld(t *testing.T, properties string) *world {
 	return w
 }
 
-// aheads are the ways in which an occurrence comes to be dispatched ahead.
+// aheads are the ways to dispatch an occurrence ahead.
 var aheads = map[string]func(*testing.T, string) *world{
 	"dispatched by its lead":  newAhead,
 	"held for all of the way": newHeld,
 }
 
-// calls are the properties of a job that calls a path every minute.
+// calls returns the properties of a job that calls a path every minute.
 func calls(path string) string { return callsEvery(path, minutely) }
 
 func callsEvery(path, recurrence string) string {
@@ -61,7 +60,7 @@ func call(path string) string {
 	return `{"type":"Http","request":{"uri":"http://127.0.0.1` + path + `","method":"GET"}}`
 }
 
-// calledAt returns what was called and when, such as "/old 00:01:00".
+// calledAt returns the calls and their times, such as "/old 00:01:00".
 func (w *world) calledAt() []string {
 	out := []string{}
 	for _, s := range w.sent {
@@ -70,8 +69,8 @@ func (w *world) calledAt() []string {
 	return out
 }
 
-// of tells what becomes of the activities of the occurrence due at an instant,
-// one after another; those after them are sent.
+// of returns the fates of successive activities of the occurrence due at a given time; later ones are
+// sent.
 func of(due time.Duration, becomes ...fate) func(sending) fate {
 	return func(s sending) fate {
 		if len(becomes) == 0 || !s.Execution.Due.Equal(newYear.Add(due)) {
@@ -116,8 +115,8 @@ func TestAnOccurrenceThatIsDueSoonIsDispatchedAtOnce(t *testing.T) {
 		name       string
 		recurrence string
 		arrange    func(*world)
-		began      time.Duration // the attempt of the third execution
-		lead       int           // that it was told
+		began      time.Duration // start of the third execution's attempt
+		lead       int           // in its input
 	}{
 		{"once the one before it has ended", minutely, func(w *world) { w.holds = always(time.Minute) }, time.Minute, 0},
 		{"once the one before it has ended, which took its time", minutely,
@@ -163,7 +162,7 @@ func TestAJobLearnsFromItsExecutions(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		second func(*world) // what is special about the execution at 00:01
+		second func(*world) // the fate of the execution at 00:01
 		lead   time.Duration
 	}{
 		{"a lead", func(w *world) { w.learns = func(sending) int { return 12_000 } }, 12 * time.Second},
@@ -182,7 +181,7 @@ func TestAJobLearnsFromItsExecutions(t *testing.T) {
 	t.Run("nothing from one that was decided late", func(t *testing.T) {
 		t.Parallel()
 		w := newAhead(t, every(minutely))
-		w.now = newYear.Add(150*time.Second + time.Millisecond) // nothing ran until then
+		w.now = newYear.Add(150*time.Second + time.Millisecond) // no worker ran until then
 		w.run(190 * time.Second)
 		require.Equal(t, newYear.Add(3*time.Minute), w.sent[len(w.sent)-1].at)
 		require.Zero(t, w.sent[0].Lead, "there was no timer that could have been too late")
@@ -223,7 +222,7 @@ func TestHowLongAWorkerMayBeSilent(t *testing.T) {
 			require.Greater(t, len(w.sent), 2)
 			for _, s := range w.sent {
 				if s.number > 1 {
-					continue // the timeout is the first one's
+					continue // the timeout is the first attempt's
 				}
 				want := longSilence
 				if held := s.Execution.Due.Sub(s.began); held > 0 {
@@ -290,8 +289,8 @@ func TestWhatIsHeldHasNotHappenedYet(t *testing.T) {
 	})
 }
 
-// Before it passes its fence, what is held is nothing: a change returns it to the
-// plan and is answered at once.
+// A held occurrence that has not passed its fence returns to the plan, and the change is answered at
+// once.
 func TestAChangeReturnsWhatIsHeldToThePlan(t *testing.T) {
 	t.Parallel()
 	const at = 55 * time.Second
@@ -299,7 +298,7 @@ func TestAChangeReturnsWhatIsHeldToThePlan(t *testing.T) {
 		name       string
 		properties string
 		change     func(*world) *answer
-		count      int // executions as of the answer
+		count      int // at the time of the answer
 		want       []string
 	}{
 		{"and sends it by a new action", calls("/old"),
@@ -383,7 +382,7 @@ func TestAChangeReturnsWhatIsHeldToThePlan(t *testing.T) {
 				}
 				require.Equal(t, tt.want, w.calledAt())
 				require.Empty(t, w.dropped(), "what has not happened is not listed")
-				if end.Generation > 0 { // it is not deleted
+				if end.Generation > 0 { // not deleted
 					seen := end.At(newYear.Add(135 * time.Second)).Status
 					require.Equal(t, len(tt.want), seen.ExecutionCount)
 					require.Zero(t, seen.FailureCount)
@@ -424,8 +423,7 @@ func TestAChangeOfWhatIsHeldIsAnsweredAtOnce(t *testing.T) {
 	}
 }
 
-// Its host has no place for 00:01, so the server makes that again at 00:01:11.25. Until then
-// nothing of it can be sent.
+// The host is full at 00:01, so the server retries at 00:01:11.25. Nothing can be sent before.
 func TestAChangeReturnsWhatWaitsForItsFullHostToThePlan(t *testing.T) {
 	t.Parallel()
 	const again = time.Minute + hostWait + hostPause
@@ -461,7 +459,7 @@ func TestAChangeReturnsWhatWaitsForItsFullHostToThePlan(t *testing.T) {
 	}
 }
 
-// It is put off between the server's answer and its cancellation.
+// It is deferred between the server's answer and its cancellation.
 func TestAnOccurrenceThatItsFullHostPutsOffWhileAChangeIsAppliedIsNoFailure(t *testing.T) {
 	t.Parallel()
 	for after := time.Duration(0); after < 2*time.Second; after += 50 * time.Millisecond {
@@ -485,8 +483,8 @@ func TestAnOccurrenceThatItsFullHostPutsOffWhileAChangeIsAppliedIsNoFailure(t *t
 	}
 }
 
-// What is due may be sent at any time, so a change waits for that, but not for long: its
-// worker may not exist any more.
+// A due occurrence may be sent at any time, so a change waits for it, but only shortly: its worker may
+// have crashed.
 func TestAChangeOfWhatIsDueIsAnsweredSoonThoughItsWorkerWasKilled(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -498,7 +496,7 @@ func TestAChangeOfWhatIsDueIsAnsweredSoonThoughItsWorkerWasKilled(t *testing.T) 
 		{1500 * time.Millisecond, 1500 * time.Millisecond, "/new 00:01:01.5"},
 		{1900 * time.Millisecond, 1900 * time.Millisecond, "/new 00:01:01.9"},
 		{2400 * time.Millisecond, 2400 * time.Millisecond, "/new 00:01:02.4"},
-		{2500 * time.Millisecond, 3300 * time.Millisecond, "/old 00:01:03.2"}, // another one is given it
+		{2500 * time.Millisecond, 3300 * time.Millisecond, "/old 00:01:03.2"}, // another worker gets it
 		{2900 * time.Millisecond, 3300 * time.Millisecond, "/old 00:01:03.2"},
 		{3100 * time.Millisecond, 3300 * time.Millisecond, "/old 00:01:03.2"},
 	} {
@@ -516,7 +514,7 @@ func TestAChangeOfWhatIsDueIsAnsweredSoonThoughItsWorkerWasKilled(t *testing.T) 
 	}
 }
 
-// The server ends at once what no worker has, and tells nothing of it.
+// The server ends an activity that no worker has at once, without its records.
 func TestAChangeAwaitsAnOverdueOccurrenceThatNoWorkerHasYet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, callsEvery("/old", minutely+`,"overlapPolicy":"bufferOne"`))
@@ -530,8 +528,8 @@ func TestAChangeAwaitsAnOverdueOccurrenceThatNoWorkerHasYet(t *testing.T) {
 	w.requireSound()
 }
 
-// From the fence on, what was held is an attempt: a change waits for its outcome, at
-// most until its lease is over.
+// An occurrence that passed its fence is an attempt: a change waits for its outcome, at most until its
+// lease is over.
 func TestAChangeAfterTheFenceWaitsForTheOutcome(t *testing.T) {
 	t.Parallel()
 	const at = 59900 * time.Millisecond
@@ -541,7 +539,7 @@ func TestAChangeAfterTheFenceWaitsForTheOutcome(t *testing.T) {
 		arrange func(*world)
 		answer  time.Duration
 		want    []string
-		status  job.Status // counts in the end
+		status  job.Status // final counts
 		dropped []string
 	}{
 		{"of a request that is answered quickly", func(*world) {}, time.Minute, []string{"/old 00:00:00", "/old 00:01:00"},
@@ -669,7 +667,7 @@ func TestAnOccurrenceWhoseWorkerIsLostIsSentByAnother(t *testing.T) {
 		name, policy string
 		fates        []fate
 		fails        func(sending) bool
-		want         []string // of the occurrence at 00:05, its attempts
+		want         []string // attempts of the occurrence at 00:05
 		failed       int
 	}{
 		{"at once", retries, []fate{killedHeld}, nil, []string{at(silence) + " MainAction#1"}, 0},
@@ -714,8 +712,8 @@ func TestAnOccurrenceWhoseWorkerIsLostIsSentByAnother(t *testing.T) {
 	}
 }
 
-// The first attempt failed and was recorded; its worker was killed before the server
-// had noted the failure itself.
+// The first attempt failed and was recorded, but its worker crashed before the server had the failure
+// itself.
 func TestAFailureWhoseReportIsLostIsFollowedByTheRetryInterval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, `"action":{`+get+`,"retryPolicy":{"retryType":"fixed","retryInterval":"PT40S","retryCount":1}},"recurrence":{"frequency":"hour"}`)
@@ -726,7 +724,7 @@ func TestAFailureWhoseReportIsLostIsFollowedByTheRetryInterval(t *testing.T) {
 	require.Zero(t, end.Status.FaultedCount)
 }
 
-// The worker that holds 00:01 is gone, and nothing runs until 00:04:10.
+// The worker that holds 00:01 crashes, and none runs until 00:04:10.
 func TestCatchUpTreatsWhatWasHeldLikeWhatWasNot(t *testing.T) {
 	t.Parallel()
 	const back = "00:04:10"

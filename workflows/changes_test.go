@@ -70,7 +70,7 @@ func TestRunNow(t *testing.T) {
 		w := newWorld(t, `"action":{`+get+noRetry+`},"recurrence":{"frequency":"minute","count":2}`)
 		w.fails(func(s sending) bool { return s.Execution.Repeat == 3 })
 		w.takes(10 * time.Second)
-		w.signal(65*time.Second, workflows.UpdateRun, nil) // it ends last
+		w.signal(65*time.Second, workflows.UpdateRun, nil) // ends last
 		end := w.snapshot(time.Hour)
 		w.run(2 * time.Hour)
 		require.Equal(t, []string{"00:00:00", "00:01:00", "00:01:05"}, w.dues())
@@ -81,7 +81,7 @@ func TestRunNow(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, `"action":{`+get+twoRetries+`},"recurrence":{`+minutely+`,"count":2}`)
 		w.fails(func(s sending) bool { return s.Execution.Repeat == 2 })
-		w.signal(50*time.Second, workflows.UpdateRun, nil) // it waits for a retry when the last occurrence ends
+		w.signal(50*time.Second, workflows.UpdateRun, nil) // waits for a retry when the last occurrence ends
 		read := w.snapshot(70 * time.Second)
 		w.run(time.Hour)
 		require.Equal(t, job.StateCompleted, read.Definition.State)
@@ -163,7 +163,7 @@ func TestEnableContinuesFromNow(t *testing.T) {
 	for _, tt := range []struct {
 		name, properties string
 		enable           time.Duration
-		want             []string // in the 3 minutes after
+		want             []string // in the next 3 minutes
 	}{
 		{"with the first instant of the grid", every(minutely), 5*time.Minute + 10*time.Second, []string{"00:06:00", "00:07:00", "00:08:00"}},
 		{"with the instant that is now", every(minutely), 5*time.Minute + 900*time.Millisecond, []string{"00:05:00", "00:06:00", "00:07:00", "00:08:00"}},
@@ -212,11 +212,11 @@ func TestAJobHeedsItsCollectionBeforeItAnswers(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, `"action":{`+get+twoRetries+`},"recurrence":{`+minutely+`}`)
 		w.fails(always)
-		w.lookTakes = time.Second // before the retry that waits is cancelled
+		w.lookTakes = time.Second // before the waiting retry is cancelled
 		a := w.update(30*time.Second, workflows.UpdateCollection, false)
 		var early bool
 		w.at(30*time.Second+900*time.Millisecond, func() { early = a.completed })
-		b := w.update(40*time.Second, workflows.UpdateCollection, false) // which it knows
+		b := w.update(40*time.Second, workflows.UpdateCollection, false) // no change
 		read := w.snapshot(10 * time.Minute)
 		w.run(time.Hour)
 		a.ok(t)
@@ -249,13 +249,12 @@ func TestAJobHeedsItsCollectionBeforeItAnswers(t *testing.T) {
 	})
 }
 
-// The server forgets the attempts of an execution that is cancelled while it waits
-// for its next one. So that none of them is unknown to the job, an attempt that is
-// about to begin is awaited.
+// The server forgets the attempts of an execution that is cancelled while it waits for a retry. So a
+// retry that is about to begin is awaited.
 func TestAChangeAwaitsARetryThatIsAboutToBegin(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		before time.Duration // of the retry, when the change comes
+		before time.Duration // between the change and the retry
 		want   []string
 	}{
 		{2 * time.Second, []string{"00:00:00 MainAction#1"}},
@@ -510,7 +509,7 @@ func TestSecretsStayWithTheirTarget(t *testing.T) {
 		t.Parallel()
 		w := start(t)
 		moved := w.update(30*time.Second, workflows.UpdateReplace, at("new.example", "hunter3"))
-		late := w.update(40*time.Second, workflows.UpdateReplace, at("old.example", "left out")) // it was made for the job before, and names no generation
+		late := w.update(40*time.Second, workflows.UpdateReplace, at("old.example", "left out")) // for an earlier version of the job, without a generation
 		w.run(90 * time.Second)
 		moved.ok(t)
 		late.refused(t, workflows.ErrTypeInvalid)
@@ -582,7 +581,7 @@ func TestDelete(t *testing.T) {
 		name    string
 		arrange func(*world)
 		at      time.Duration
-		want    []string // sent
+		want    []string // requests
 	}{
 		{"while it sleeps", func(*world) {}, 90 * time.Second, []string{"00:00:00 MainAction#1", "00:01:00 MainAction#1"}},
 		{"while it runs", func(w *world) { w.takes(30 * time.Second) }, 10 * time.Second, []string{"00:00:00 MainAction#1"}},
@@ -657,7 +656,7 @@ func TestNoErrorActionRunsForWhatADeletionInterrupts(t *testing.T) {
 func TestNothingStartsOnceAJobIsBeingDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, once+`,"state":"disabled"`)
-	w.at(time.Minute, func() { // both before the workflow looks at either
+	w.at(time.Minute, func() { // both before the workflow handles either
 		w.env.SignalWorkflowSkippingWorkflowTask(workflows.UpdateEnable, nil)
 		w.env.SignalWorkflow(workflows.UpdateDelete, nil)
 	})
@@ -714,7 +713,7 @@ func TestPeopleFindAJobByItsStateAndText(t *testing.T) {
 	w.signal(40*time.Second, workflows.UpdateEnable, nil)
 	w.signal(45*time.Second, workflows.UpdateEnable, nil)
 	w.replace(90*time.Second, every(minutely+`,"interval":5,"count":3`))
-	w.replace(100*time.Second, every(minutely+`,"interval":5,"count":2`)) // which both have run
+	w.replace(100*time.Second, every(minutely+`,"interval":5,"count":2`)) // both have run
 	w.run(time.Hour)
 	require.Equal(t, []string{"disabled", "enabled", "GET http://127.0.0.1/, every 5 minutes", "completed", "GET http://127.0.0.1/, every 5 minutes"}, w.shown)
 }

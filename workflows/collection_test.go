@@ -86,7 +86,7 @@ func TestRegister(t *testing.T) {
 		h := newHall(t, job.CollectionEnabled)
 		var replies []*reply
 		for i := range 30 {
-			replies = append(replies, h.register(time.Second, fmt.Sprint("job", i%20), 10)) // some of them twice
+			replies = append(replies, h.register(time.Second, fmt.Sprint("job", i%20), 10)) // some twice
 		}
 		names := h.names(2 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
@@ -111,7 +111,7 @@ func TestACollectionTakesAsManyJobsAsItCanKeepTogether(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, prefix string
-		have         int // jobs that are there; of 100 more, some are taken
+		have         int // existing jobs; of 100 more, some are accepted
 		why          string
 	}{
 		{"10,000 of short names", "job ", 9_950, "quota of 10000 jobs"},
@@ -125,7 +125,7 @@ func TestACollectionTakesAsManyJobsAsItCanKeepTogether(t *testing.T) {
 				names = append(names, fmt.Sprint(tt.prefix, "old", i))
 			}
 			h := newHall(t, job.CollectionEnabled, names...)
-			for i := range h.input.Jobs { // none can take more
+			for i := range h.input.Jobs { // no further name fits
 				e := &h.input.Jobs[i]
 				e.Unverified, e.Contested, e.Generation = newYear.Add(time.Hour+time.Nanosecond), true, 1_000_000
 				e.Demands = job.Demands{Spacing: 18 * 30 * 24 * time.Hour, Authenticates: true}
@@ -194,7 +194,7 @@ func TestRegistrationsAreVerified(t *testing.T) {
 		h := newHall(t, job.CollectionEnabled)
 		h.missing = []string{"a"}
 		h.lookupTakes = 10 * time.Second
-		h.register(time.Second, "a", 9) // looked up from 41 to 51 seconds
+		h.register(time.Second, "a", 9) // looked up between 41 and 51 seconds
 		h.removed(43*time.Second, "a")
 		h.register(44*time.Second, "a", 9)
 		names, gone := h.names(80*time.Second), h.names(95*time.Second)
@@ -214,9 +214,8 @@ func TestRegistrationsAreVerified(t *testing.T) {
 	})
 }
 
-// A job of the same name may be registered while the one before it is ending:
-// then only a lookup tells whether the word that a job is gone is about the
-// one or the other.
+// A name may be registered again while the job before is ending. The signal that a job is gone may then
+// be from either, and only a lookup can tell.
 func TestANameThatIsRegisteredAgain(t *testing.T) {
 	t.Parallel()
 	contest := func(t *testing.T, missing ...string) (h *hall, soon, later *[]string) {
@@ -224,9 +223,9 @@ func TestANameThatIsRegisteredAgain(t *testing.T) {
 		h = newHall(t, job.CollectionEnabled, "A")
 		h.missing = missing
 		h.register(10*time.Second, "a", 1)
-		h.removed(11*time.Second, "a") // says the job before it
+		h.removed(11*time.Second, "a") // from the job before
 		soon, later = h.names(49*time.Second), h.names(51*time.Second)
-		h.removed(60*time.Second, "a") // says the one that is there now
+		h.removed(60*time.Second, "a") // from the current job
 		return h, soon, later
 	}
 	t.Run("outlives the job before it", func(t *testing.T) {
@@ -266,7 +265,7 @@ func TestPut(t *testing.T) {
 			require.NoError(t, value.Get(&read))
 		})
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
-		to.Key = key.Collection // the names stay as they were first written
+		to.Key = key.Collection // names stay as first written
 		to.Generation = 2
 		require.Equal(t, to, a.ok(t))
 		require.Equal(t, to, read)
@@ -311,7 +310,7 @@ func TestPut(t *testing.T) {
 		started := false
 		h.absent = func(string) bool { return !started }
 		registered := h.register(time.Second, "a", 9)
-		a := h.put(2*time.Second, job.CollectionDisabled) // before the job's workflow is there
+		a := h.put(2*time.Second, job.CollectionDisabled) // before the job's workflow exists
 		before, after := h.answered(3900*time.Millisecond, a), h.answered(4100*time.Millisecond, a)
 		h.at(3500*time.Millisecond, func() { started = true })
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
@@ -385,7 +384,7 @@ func TestACollectionIsEnabledAndDisabled(t *testing.T) {
 			h := newHall(t, job.CollectionEnabled, "a")
 			h.input.Collection.Location = "here"
 			send(h, 10*time.Second, workflows.UpdateDisable)
-			send(h, 20*time.Second, workflows.UpdateDisable) // which is no change
+			send(h, 20*time.Second, workflows.UpdateDisable) // no change
 			send(h, 30*time.Second, workflows.UpdateEnable)
 			send(h, 40*time.Second, workflows.UpdateDisable)
 			got := h.handOver(50 * time.Second)
@@ -543,7 +542,7 @@ func TestACollectionContinuesAsNewWithItsRegistry(t *testing.T) {
 		name    string
 		arrange func(*hall)
 		most    time.Duration
-		passes  bool // whether names came and went
+		passes  bool // names were registered and removed
 	}{
 		{"after a thousand changes", func(h *hall) {
 			h.pass(500, "passing", registering(upTo(4), 0, workflows.RegisterJob{Name: "passing"}))

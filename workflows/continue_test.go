@@ -15,8 +15,8 @@ import (
 	"almanac/workflows"
 )
 
-// executionsPerRun is how many executions a run starts if nothing keeps it
-// from continuing as new, and drainAfter if something does.
+// executionsPerRun is the number of executions after which a run continues as new, drainAfter the one
+// after which it drains.
 const (
 	executionsPerRun = 100
 	drainAfter       = 600
@@ -26,7 +26,7 @@ func TestAMinutelyJobRunsEveryMinuteOnce(t *testing.T) {
 	t.Parallel()
 	minutes := 30 * 24 * 60
 	switch {
-	case os.Getenv("ALMANAC_YEAR") != "": // a whole year, which takes minutes
+	case os.Getenv("ALMANAC_YEAR") != "": // a whole year takes minutes
 		minutes = 365 * 24 * 60
 	case testing.Short():
 		minutes = 24 * 60
@@ -51,7 +51,7 @@ func TestAMinutelyJobRunsEveryMinuteOnce(t *testing.T) {
 	require.Empty(t, w.dropped())
 }
 
-// size returns how many bytes the JSON of v takes.
+// size returns the size of v as JSON, in bytes.
 func size(t *testing.T, v any) int {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -64,10 +64,10 @@ func TestNoRunGrowsWithoutLimit(t *testing.T) {
 	for _, tt := range []struct {
 		name, recurrence   string
 		arrange            func(*world)
-		most               int // executions in a run
-		executions, missed int // in a day of 1440 minutes
+		most               int // executions per run
+		executions, missed int // per day of 1440 minutes
 	}{
-		// The last occurrence still waits in the end.
+		// The last occurrence is still waiting at the end.
 		{"when each execution outlasts the interval", `"frequency":"minute"`,
 			func(w *world) { w.takes(90 * time.Second) }, executionsPerRun, 960, 479},
 		{"when executions overlap all the time", `"frequency":"minute","overlapPolicy":"AllowAll"`,
@@ -98,7 +98,7 @@ func TestNoRunGrowsWithoutLimit(t *testing.T) {
 	}
 }
 
-// However often a job continues as new, it does the same.
+// A job that continues as new more often does the same.
 func TestContinuingAsNewChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -141,8 +141,8 @@ func TestContinuingAsNewChangesNothing(t *testing.T) {
 				w.run(70*time.Minute - 500*time.Millisecond)
 				w.requireSound()
 				for i := range w.sent {
-					w.sent[i].Lead = 0                // an occurrence that a run begins with teaches nothing
-					w.sent[i].options.ActivityID = "" // it is unique in a run
+					w.sent[i].Lead = 0                // the first occurrence of a run does not adjust the lead
+					w.sent[i].options.ActivityID = "" // unique within a run
 				}
 				return w, *read
 			}
@@ -165,11 +165,11 @@ func TestNothingIsLostAtTheBoundariesOfRuns(t *testing.T) {
 	const step = 499 * time.Millisecond
 	w := newWorld(t, every(minutely))
 	w.takes(2 * time.Second)
-	w.suggest = time.Second // every run ends with its first execution, 2 s after a full minute
+	w.suggest = time.Second // every run ends with its first execution, 2 s after the minute
 	demanded, interval := 0, 0
 	var runs, replaces []*answer
 	for minute := range 30 {
-		for i := range 12 { // from a second before the minute to 4.5 s after it
+		for i := range 12 { // from 1 s before the minute to 4.5 s after it
 			at := time.Duration(minute+1)*time.Minute - time.Second + time.Duration(i)*step
 			switch (minute + i) % 3 {
 			case 0:
@@ -211,7 +211,7 @@ func TestARunDoesNotEndBeforeAnUpdateIsAnswered(t *testing.T) {
 	w.takes(10 * time.Second)
 	w.lookTakes = time.Second
 	w.suggest = time.Second
-	a := w.replace(9500*time.Millisecond, every(minutely+`,"overlapPolicy":"Skip"`)) // in hand when the execution ends
+	a := w.replace(9500*time.Millisecond, every(minutely+`,"overlapPolicy":"Skip"`)) // being handled when the execution ends
 	w.run(65 * time.Second)
 	require.Equal(t, job.OverlapSkip, a.ok(t).Definition.Recurrence.OverlapPolicy)
 	require.Equal(t, newYear.Add(a.at), w.runs[1].start.UTC())
@@ -219,8 +219,8 @@ func TestARunDoesNotEndBeforeAnUpdateIsAnswered(t *testing.T) {
 	require.Equal(t, []string{"00:00:00", "00:01:00"}, w.dues())
 }
 
-// A run on demand, which is the execution after which the run drains, loses each of its
-// workers before anything is sent. The next run makes it, unless the job is changed.
+// The run drains after a manual run whose workers all crash before anything is sent. The next run of
+// the workflow makes it, unless the job is changed.
 func TestARunOnDemandThatWasNotSentIsNotSentInTheNextRunEither(t *testing.T) {
 	t.Parallel()
 	const demanded = (drainAfter-1)*time.Minute + 30*time.Second - time.Minute
@@ -274,14 +274,14 @@ func TestTheNextRunIsToldEverything(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(`{"decided":"2026-01-01T00:01:00Z","last":"2026-01-01T00:02:00Z"}`), &in.Waiting[1].Before))
 	for field, value := range reflect.ValueOf(in).Fields() {
-		if field.Name != "Owed" { // which a run starts with, and see TestRunsOnDemandThatNeverCeaseAreAllMade
+		if field.Name != "Owed" { // a run starts with it; see TestRunsOnDemandThatNeverCeaseAreAllMade
 			require.False(t, value.IsZero(), "the test lacks %s", field.Name)
 		}
 	}
 	w := newWorld(t, once)
 	w.next, w.now = in, at(5)
 	w.suggest = time.Second
-	w.update(6*time.Minute, workflows.UpdateCollection, false) // wakes it
+	w.update(6*time.Minute, workflows.UpdateCollection, false) // wakes the loop
 	w.run(7 * time.Minute)
 	require.Len(t, w.runs, 2)
 	want, err := json.Marshal(in)
@@ -297,7 +297,7 @@ func TestTheNextRunIsToldWhereTheNewestFailureIs(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		fails func(sending) bool
-		want  string // the run that the last one is told
+		want  string // the FailedRun in the last run's input
 	}{
 		{"nowhere", func(sending) bool { return false }, "before"},
 		{"in an execution that failed", func(s sending) bool { return s.Execution.Repeat == 2 }, "this"},

@@ -13,7 +13,7 @@ import (
 	"almanac/workflows"
 )
 
-// only returns what reports whether a name is one of these.
+// only returns a predicate for the given names.
 func only(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
@@ -99,7 +99,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 		h := newHall(t, job.CollectionEnabled, "a")
 		h.silent = func(string) bool { return h.env.Now().Before(newYear.Add(time.Minute)) }
 		h.update(10*time.Second, workflows.UpdateDisable)
-		a := h.update(20*time.Second, workflows.UpdateEnable) // which is what the job knew last, if it did not heed the other
+		a := h.update(20*time.Second, workflows.UpdateEnable) // the job's last known state, if it did not apply the other
 		require.ErrorIs(t, h.run(time.Hour), errStopped)
 		a.failed(t, workflows.ErrTypeSilent)
 		require.Len(t, h.told, 1)
@@ -170,7 +170,7 @@ func TestAJobThatWasTerminatedMaySendForAMoment(t *testing.T) {
 func TestAJobThatTakesThePlaceOfATerminatedOneIsToldToo(t *testing.T) {
 	t.Parallel()
 	h := newHall(t, job.CollectionSuspended, "a")
-	h.input.Jobs[0].Resting = false // it was terminated before the collection was disabled
+	h.input.Jobs[0].Resting = false // terminated before the collection was disabled
 	h.register(10*time.Second, "a", 9)
 	h.update(11*time.Second, workflows.UpdateEnable)
 	require.ErrorIs(t, h.run(30*time.Second), errStopped)

@@ -25,20 +25,20 @@ import (
 type hall struct {
 	*stage
 	input  workflows.CollectionInput
-	absent func(name string) bool // which jobs do not exist
-	slow   time.Duration          // how long the first signal, or call of the activity that updates, takes
-	nobody error                  // what asking the subscription for a place comes to, if it cannot be asked
-	full   string                 // why the subscription has no place under another plan
-	silent func(name string) bool // which jobs do not answer
-	stuck  func(name string) bool // which jobs the server does not terminate
+	absent func(name string) bool // jobs that do not exist
+	slow   time.Duration          // duration of the first signal, or call of the update activity
+	nobody error                  // error of asking the subscription for a place
+	full   string                 // the subscription's reason to refuse another plan
+	silent func(name string) bool // jobs that do not answer
+	stuck  func(name string) bool // jobs that cannot be terminated
 
-	mu    sync.Mutex                            // guards what follows
-	told  []string                              // what arrived, such as "00:00:10 a collection true"
-	sizes []int                                 // how many workflows each call of the activity updated
-	plans []workflows.RegisterCollectionRequest // what the subscription was asked for
-	left  []string                              // what the subscription was told is gone
-	asked []string                              // which jobs were asked that do not answer, such as "00:00:10 a collection false 2s"
-	ended []string                              // which jobs were terminated
+	mu    sync.Mutex                            // guards the fields below
+	told  []string                              // updates and signals received, such as "00:00:10 a collection true"
+	sizes []int                                 // workflows per call of the update activity
+	plans []workflows.RegisterCollectionRequest // requests to the subscription
+	left  []string                              // collections unregistered from the subscription
+	asked []string                              // updates of jobs that do not answer, such as "00:00:10 a collection false 2s"
+	ended []string                              // jobs terminated
 }
 
 func newHall(t *testing.T, state job.CollectionState, names ...string) *hall {
@@ -60,7 +60,7 @@ func properties(state job.CollectionState) job.CollectionProperties {
 	return job.CollectionProperties{SKU: job.SKU{Name: "Standard"}, State: state}
 }
 
-// upTo are the rules of the plan Standard with a quota of jobs.
+// upTo returns the rules of the plan Standard with a quota of jobs.
 func upTo(jobs int) *job.Rules {
 	return &job.Rules{Plan: "Standard", Jobs: jobs, MinRecurrence: time.Minute, Authentication: true, Collections: 100}
 }
@@ -77,7 +77,7 @@ func (h *hall) put(after time.Duration, state job.CollectionState) *reply {
 	return h.update(after, workflows.UpdatePut, workflows.PutRequest{Collection: job.Collection{Properties: properties(state)}})
 }
 
-// listed asks for the jobs.
+// listed queries the jobs.
 func (h *hall) listed(after time.Duration) *[]workflows.Listed {
 	got := []workflows.Listed{{Name: "not asked"}}
 	h.at(after, func() {
@@ -91,7 +91,7 @@ func (h *hall) listed(after time.Duration) *[]workflows.Listed {
 	return &got
 }
 
-// names asks for the names of the jobs.
+// names queries the names of the jobs.
 func (h *hall) names(after time.Duration) *[]string {
 	listed := h.listed(after)
 	var got []string
@@ -103,11 +103,11 @@ func (h *hall) names(after time.Duration) *[]string {
 	return &got
 }
 
-// errStopped says that the collection was there until the test deleted it.
+// errStopped means that the collection existed until the end of the test.
 var errStopped = errors.New("the test is over")
 
-// run runs one run of the collection's workflow and returns what it ended
-// with: errStopped if it was still there in the end.
+// run runs the collection's workflow once and returns its error: errStopped if it existed until the
+// end.
 func (h *hall) run(until time.Duration) error {
 	h.prepare(workflows.TypeCollection, workflows.Collection)
 	var first sync.Once
@@ -131,15 +131,14 @@ func (h *hall) run(until time.Duration) error {
 	return errStopped
 }
 
-// handOver has the run continue as new at an instant, and returns what the next
-// one starts from.
+// handOver makes the run continue as new at the given time, and returns the next run's input.
 func (h *hall) handOver(at time.Duration) workflows.CollectionInput {
 	h.at(at-time.Millisecond, func() { h.env.SetContinueAsNewSuggested(true) })
-	h.removed(at, "stranger") // wakes it
+	h.removed(at, "stranger") // wakes the loop
 	return continued[workflows.CollectionInput](h.t, h.run(time.Hour))
 }
 
-// hear notes what a job is told. It reports whether the job exists.
+// hear records an update or signal of a job. It reports whether the job exists.
 func (h *hall) hear(id, what string, argument any) bool {
 	name := h.name(id)
 	require.Equal(h.t, key.Collection.Job(name).WorkflowID(), id)
@@ -154,7 +153,7 @@ func (h *hall) hear(id, what string, argument any) bool {
 	return true
 }
 
-// tell stands for the activity that updates workflows.
+// tell is a fake of the activity that updates workflows.
 func (h *hall) tell(_ context.Context, in activities.UpdateInput) (r activities.UpdateResult, _ error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -173,7 +172,7 @@ func (h *hall) tell(_ context.Context, in activities.UpdateInput) (r activities.
 	return r, nil
 }
 
-// terminate stands for the activity that terminates workflows.
+// terminate is a fake of the activity that terminates workflows.
 func (h *hall) terminate(_ context.Context, in activities.TerminateInput) ([]int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -189,7 +188,7 @@ func (h *hall) terminate(_ context.Context, in activities.TerminateInput) ([]int
 	return still, nil
 }
 
-// claimPlan stands for the activity that updates one workflow.
+// claimPlan is a fake of the activity that updates one workflow.
 func (h *hall) claimPlan(_ context.Context, id, update string, r workflows.RegisterCollectionRequest) error {
 	require.Equal(h.t, job.SubscriptionWorkflowID(key.Collection.Subscription), id)
 	require.Equal(h.t, workflows.UpdateRegister, update)
@@ -205,7 +204,7 @@ func (h *hall) claimPlan(_ context.Context, id, update string, r workflows.Regis
 	return nil
 }
 
-// signalled stands for the server that passes a signal on.
+// signalled is a fake of the server's signal delivery.
 func (h *hall) signalled(id, signal string, argument any) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -220,13 +219,13 @@ func (h *hall) signalled(id, signal string, argument any) error {
 	return nil
 }
 
-// heard returns what the jobs were told; at one instant, by name.
+// heard returns the updates and signals that jobs received; those of one time by name.
 func (h *hall) heard() []string {
 	slices.Sort(h.told)
 	return h.told
 }
 
-// answered notes whether an update is answered by then.
+// answered records whether an update is answered by the given time.
 func (h *hall) answered(by time.Duration, r *reply) *bool {
 	var was bool
 	h.at(by, func() { was = r.completed })

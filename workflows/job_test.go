@@ -109,7 +109,7 @@ func TestAJobThatItsEndTimeEndedSaysSoOnceItsLastExecutionIsOver(t *testing.T) {
 func TestTheStatusOfAJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, every(`"frequency":"minute","count":4`))
-	w.act = func(s sending) error { // the second occurrence fails for good, the third one once
+	w.act = func(s sending) error { // the second occurrence fails permanently, the third once
 		if n := s.Execution.Repeat; n == 2 || n == 3 && s.attempt() == 1 {
 			return errFailed
 		}
@@ -142,7 +142,7 @@ func TestTheLastOccurrenceDecidesWhetherAJobIsFaulted(t *testing.T) {
 	const noRetry = `"action":{` + get + `,"retryPolicy":{"retryType":"none"}}`
 	for _, tt := range []struct {
 		name, properties string
-		failing          int // which execution fails
+		failing          int // number of the failing execution
 		want             job.State
 	}{
 		{"a job that runs once and fails is faulted", noRetry, 1, job.StateFaulted},

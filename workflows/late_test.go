@@ -9,7 +9,7 @@ import (
 
 func TestOverlap(t *testing.T) {
 	t.Parallel()
-	// The first execution takes long, the others 5 seconds.
+	// The first execution takes first, the others 5 seconds.
 	long := func(first time.Duration) func(int) time.Duration {
 		return func(n int) time.Duration {
 			if n == 1 {
@@ -57,13 +57,13 @@ func TestAnOccurrenceThatWaitsForARetryIsUnderWay(t *testing.T) {
 	require.Equal(t, []string{"Skipped 2: 00:01:00 to 00:02:00"}, w.dropped())
 }
 
-// The worker was away since the job was created.
+// No worker has run since the job was created.
 func TestWhatCameDueWhileNothingCouldRunIt(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, properties string
 		away             time.Duration
-		want, dropped    []string // due and start of each execution in the 90 s after, and the others
+		want, dropped    []string // due and start time of each execution in the next 90 s, and the dropped ones
 	}{
 		{"one occurrence runs as soon as it can", every(`"frequency":"hour"`), 10 * time.Minute,
 			[]string{"00:00:00 00:10:00"}, []string{}},
@@ -131,7 +131,7 @@ func TestYearsOfAbsenceAreCountedToTheMinute(t *testing.T) {
 func TestWhatAChangeTookOffThePlanIsNotMissed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, every(`"frequency":"day","schedule":{"hours":[0],"minutes":[2,3,4]}`))
-	w.next.Plan.Due = w.next.Plan.Due[1:] // as when it was enabled in the second of its creation
+	w.next.Plan.Due = w.next.Plan.Due[1:] // as if enabled in the second of its creation
 	w.now = newYear.Add(5 * time.Minute)
 	w.run(10 * time.Minute)
 	require.Equal(t, []string{"00:04:00 00:05:00"}, w.starts())

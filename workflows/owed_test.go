@@ -14,7 +14,7 @@ func TestRunsOnDemandThatNeverCeaseAreAllMade(t *testing.T) {
 	w := newWorld(t, every(`"frequency":"month"`))
 	w.takes(25 * time.Second)
 	const demanded = 650
-	for i := range demanded { // two or three are under way at any time
+	for i := range demanded { // two or three run at any time
 		w.signal(time.Duration(10*i+1)*time.Second, workflows.UpdateRun, nil)
 	}
 	w.run(6 * time.Hour)

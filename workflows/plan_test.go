@@ -11,7 +11,7 @@ import (
 	"almanac/recurrence"
 )
 
-// at reads an instant of 2026, such as "01-01 12:00:00".
+// at parses a time in 2026, such as "01-01 12:00:00".
 func at(t *testing.T, s string) time.Time {
 	t.Helper()
 	out, err := time.Parse("2006-01-02 15:04:05", "2026-"+s)
@@ -27,8 +27,8 @@ func shown(times []time.Time) []string {
 	return out
 }
 
-// planOf compiles a job that was created at noon; rule is the JSON of its
-// recurrence without the braces, or empty for a job that runs once.
+// planOf compiles a job created at noon. rule is its recurrence as JSON without braces; "" for a
+// one-time job.
 func planOf(t *testing.T, rule string) *recurrence.Plan {
 	t.Helper()
 	properties := `"action":{"type":"Http","request":{"uri":"http://127.0.0.1/","method":"GET"}}`
@@ -177,7 +177,7 @@ func TestTheCatchUpWindow(t *testing.T) {
 	for _, tt := range []struct {
 		name, rule, decided, now string
 		window                   time.Duration
-		first                    string // the first occurrence that is not missed
+		first                    string // the first occurrence not missed
 	}{
 		{"that holds none leaves the latest", daily, "01-01 12:00:00", "01-05 12:00:00", time.Hour, "01-05 09:00:00"},
 		{"that holds one leaves that", daily, "01-01 12:00:00", "01-05 12:00:00", 4 * time.Hour, "01-05 09:00:00"},

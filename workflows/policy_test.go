@@ -12,7 +12,7 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// A fact is a yes, a no, or in a rule of the decision table either.
+// A fact is true, false or, in a rule of the decision table, either.
 type fact int
 
 const (
@@ -23,7 +23,7 @@ const (
 
 func (f fact) allows(b bool) bool { return f == either || b == (f == yes) }
 
-// Each situation falls under exactly one rule of the decision table.
+// Each situation matches exactly one rule of the decision table.
 func TestJudgeFollowsTheDecisionTable(t *testing.T) {
 	t.Parallel()
 	const (
@@ -61,7 +61,7 @@ func TestJudgeFollowsTheDecisionTable(t *testing.T) {
 		for _, policy := range []job.OverlapPolicy{buffer, skip, all} {
 			s := situation{Due: noon, Another: another, Busy: busy, Draining: draining, Overlap: policy}
 			if admitted {
-				s.CatchUp = noon // the last instant that is
+				s.CatchUp = noon // the last time that is caught up
 			}
 			if cameDueBusy {
 				s.BusyUntil = noon

@@ -18,19 +18,18 @@ import (
 	"almanac/workflows"
 )
 
-// A stage is where a workflow that keeps a registry runs, in skipped time.
-// Instants are told as durations since newYear.
+// A stage runs a workflow with a registry in skipped time. Times are given as durations since newYear.
 type stage struct {
 	t    *testing.T
 	env  *testsuite.TestWorkflowEnvironment
-	name func(workflowID string) string // of what is registered, in lower case
+	name func(workflowID string) string // of a registered workflow, in lower case
 
-	missing     []string      // the names whose workflows do not exist
-	lookupTakes time.Duration // how long a lookup takes
-	lookups     [][]string    // the names whose workflows were looked up
+	missing     []string      // names without a workflow
+	lookupTakes time.Duration // duration of a lookup
+	lookups     [][]string    // names looked up, per call
 
 	events  []event
-	stopped bool // whether the test is over: then no workflow exists any more
+	stopped bool // the test is over, and no workflow exists
 }
 
 func newStage(t *testing.T, name func(string) string) *stage { return &stage{t: t, name: name} }
@@ -49,12 +48,12 @@ func (s *stage) signal(after time.Duration, name string, argument any) {
 	s.at(after, func() { s.env.SignalWorkflow(name, argument) })
 }
 
-// removed tells the registry that a workflow is gone.
+// removed signals to the registry that a workflow is gone.
 func (s *stage) removed(after time.Duration, name string) {
 	s.signal(after, workflows.SignalRemoved, name)
 }
 
-// pass has a name registered and forgotten again so many times, every 20 ms.
+// pass registers and removes a name so many times, every 20 ms.
 func (s *stage) pass(times int, name string, register any) {
 	var next func()
 	next = func() {
@@ -67,7 +66,6 @@ func (s *stage) pass(times int, name string, register any) {
 	s.at(0, next)
 }
 
-// prepare makes the environment for a run of a workflow.
 func (s *stage) prepare(name string, of any) {
 	s.env = newEnvironment()
 	s.env.SetStartTime(newYear)
@@ -75,7 +73,7 @@ func (s *stage) prepare(name string, of any) {
 	s.env.RegisterActivityWithOptions(s.lookup, activity.RegisterOptions{Name: activities.TypeMissing})
 }
 
-// play runs the workflow once and returns what it ended with.
+// play runs the workflow once and returns its error.
 func (s *stage) play(name string, input any) error {
 	if s.lookupTakes > 0 {
 		s.env.OnActivity(activities.TypeMissing, mock.Anything, mock.Anything).After(s.lookupTakes).Return(s.lookup)
@@ -87,7 +85,7 @@ func (s *stage) play(name string, input any) error {
 	return s.env.GetWorkflowError()
 }
 
-// lookup stands for the activity that looks up which workflows do not exist.
+// lookup is a fake of the activity that finds missing workflows.
 func (s *stage) lookup(_ context.Context, ids []string) ([]int, error) {
 	var names []string
 	missing := []int{}
@@ -104,8 +102,7 @@ func (s *stage) lookup(_ context.Context, ids []string) ([]int, error) {
 	return missing, nil
 }
 
-// continued requires that a run continued as new, and returns what the next one
-// starts from.
+// continued requires that a run continued as new, and returns the next run's input.
 func continued[T any](t *testing.T, err error) T {
 	t.Helper()
 	var next *workflow.ContinueAsNewError
@@ -115,7 +112,7 @@ func continued[T any](t *testing.T, err error) T {
 	return input
 }
 
-// A reply is what became of an update.
+// A reply is the answer to an update.
 type reply struct {
 	accepted, completed bool
 	value               any
@@ -126,7 +123,7 @@ func (r *reply) Accept()                   { r.accepted = true }
 func (r *reply) Reject(err error)          { r.completed, r.err = true, err }
 func (r *reply) Complete(v any, err error) { r.completed, r.value, r.err = true, v, err }
 
-// ok requires that the update was answered without an error, and returns the answer.
+// ok requires that the update succeeded, and returns its result.
 func (r *reply) ok(t *testing.T) any {
 	t.Helper()
 	require.NoError(t, r.err)
@@ -134,7 +131,7 @@ func (r *reply) ok(t *testing.T) any {
 	return r.value
 }
 
-// registered requires that jobs were registered, and returns the results.
+// registered requires that the registration succeeded, and returns its results.
 func (r *reply) registered(t *testing.T) []workflows.RegisterResult {
 	t.Helper()
 	results, ok := r.ok(t).([]workflows.RegisterResult)
@@ -145,8 +142,8 @@ func (r *reply) registered(t *testing.T) []workflows.RegisterResult {
 	return results
 }
 
-// noRoom requires that there was no room for one job that was to be registered, whether or
-// not all names were looked up first, and returns why.
+// noRoom requires that one job was refused for lack of room, with or without a recount, and returns the
+// reason.
 func (r *reply) noRoom(t *testing.T) string {
 	t.Helper()
 	if r.err != nil {
@@ -158,15 +155,15 @@ func (r *reply) noRoom(t *testing.T) string {
 	return results[0].Refused
 }
 
-// refused requires that the update was refused before it was written to the
-// history, and returns why.
+// refused requires that the update was refused before it was written to the history, and returns the
+// reason.
 func (r *reply) refused(t *testing.T, errType string) string {
 	t.Helper()
 	require.False(t, r.accepted, "the update was accepted")
 	return r.failed(t, errType)
 }
 
-// failed requires that the update came to an error, and returns its text.
+// failed requires that the update failed, and returns its error's text.
 func (r *reply) failed(t *testing.T, errType string) string {
 	t.Helper()
 	require.True(t, r.completed, "the update was not answered")

@@ -16,13 +16,11 @@ import (
 	"almanac/workflows"
 )
 
-// The histories were recorded on a real server, by `task histories`. Those of
-// a released version are never recorded anew and never edited: they are what
-// running jobs have behind them.
+// The histories were recorded on a real server by `task histories`. Those of a released version are
+// never recorded again or edited: running jobs have such histories.
 const historiesDir = "testdata/histories"
 
-// recordedScenarios are the histories that must be there: a version, and what
-// the workflow was led through.
+// recordedScenarios are the required histories: a version, and the scenario.
 var recordedScenarios = []string{
 	"0.1-job-once",
 	"0.1-job-retries",
@@ -42,7 +40,6 @@ var recordedScenarios = []string{
 	"0.1-subscription",
 }
 
-// recordedHistories returns the files of all recorded histories.
 func recordedHistories(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(historiesDir, "*.json.gz"))
@@ -89,7 +86,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A replay that accepts any workflow would prove nothing.
+// A replay that accepted any workflow would prove nothing.
 func TestReplayCanFail(t *testing.T) {
 	t.Parallel()
 	stranger := func(ctx workflow.Context) error {

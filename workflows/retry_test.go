@@ -12,8 +12,8 @@ import (
 	"almanac/job"
 )
 
-// withErrorAction is a job that runs once; retry and errorRetry are further
-// JSON of its action and of the action's error action.
+// withErrorAction returns a one-time job; retry and errorRetry are added to the JSON of its action and
+// of the error action.
 func withErrorAction(retry, errorRetry string) string {
 	return `"action":{` + get + retry + `,"errorAction":{"type":"Http","request":{"uri":"http://127.0.0.1/sorry","method":"POST"}` + errorRetry + `}}`
 }

@@ -12,7 +12,7 @@ import (
 
 const day = 24 * time.Hour
 
-// A job that is completed or faulted is one that is enabled and has no occurrence left.
+// A completed or faulted job is treated as an enabled one without occurrences.
 func TestAFinalJobIsRevivedByAScheduleThatHasAFuture(t *testing.T) {
 	t.Parallel()
 	const neverRan = "one that never had an occurrence"
@@ -34,7 +34,7 @@ func TestAFinalJobIsRevivedByAScheduleThatHasAFuture(t *testing.T) {
 			[]string{"01:00:00"}},
 	} {
 		for _, state := range []job.State{job.StateCompleted, job.StateFaulted} {
-			if state == job.StateFaulted && tt.name == neverRan { // what never ran did not fail
+			if state == job.StateFaulted && tt.name == neverRan { // a job that never ran did not fail
 				continue
 			}
 			t.Run(tt.name+" when it is "+string(state), func(t *testing.T) {

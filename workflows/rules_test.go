@@ -12,7 +12,7 @@ import (
 	"almanac/workflows"
 )
 
-// hourly are rules that a job must recur at most hourly, and not authenticate itself.
+// hourly are rules that require a recurrence of an hour or more, and no authentication.
 var hourly = &job.Rules{Plan: "Free", Jobs: 5, MinRecurrence: time.Hour, Collections: 1}
 
 func TestACollectionKeepsItsRules(t *testing.T) {
@@ -32,7 +32,7 @@ func TestACollectionKeepsItsRules(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		demands job.Demands
-		want    []string // parts of why it is refused; none if it is not
+		want    []string // parts of the reason of refusal; none if accepted
 	}{
 		{"that demands nothing", job.Demands{}, nil},
 		{"that recurs as often as is allowed", job.Demands{Spacing: time.Hour}, nil},
@@ -61,7 +61,7 @@ func TestACollectionKeepsItsRules(t *testing.T) {
 		name string
 		jobs []string
 		put  bool
-		want string // why it is refused; empty if it is not
+		want string // the reason of refusal; "" if accepted
 	}{
 		{"a change of the collection to as many jobs as it has", []string{"a", "b"}, true, ""},
 		{"a change of the collection to fewer jobs than it has", []string{"a", "b", "c"}, true, "has 3 jobs, more than the 2"},
@@ -130,7 +130,7 @@ func TestWhatWasDecidedByPropertiesThatAreNotInForceIsRefused(t *testing.T) {
 	t.Run("though they were in force when it began to wait", func(t *testing.T) {
 		t.Parallel()
 		h := newHall(t, job.CollectionEnabled, "a")
-		h.slow = 5 * time.Second // the subscription
+		h.slow = 5 * time.Second // the subscription's answer
 		first, second := h.change(10*time.Second, hourly, 1), h.change(11*time.Second, upTo(9), 1)
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		require.Equal(t, 2, first.ok(t).(job.Collection).Generation)
@@ -145,7 +145,7 @@ func TestWhatWasDecidedByPropertiesThatAreNotInForceIsRefused(t *testing.T) {
 	})
 }
 
-// change asks for another plan.
+// change requests another plan.
 func (h *hall) change(at time.Duration, rules *job.Rules, expected int) *reply {
 	to := h.input.Collection
 	to.Properties.SKU.Name = rules.Plan
@@ -198,7 +198,7 @@ func TestAChangeOfThePlan(t *testing.T) {
 	t.Run("lets no job in meanwhile that the new plan forbids", func(t *testing.T) {
 		t.Parallel()
 		h := newHall(t, job.CollectionEnabled, "a")
-		h.slow = 5 * time.Second // the subscription
+		h.slow = 5 * time.Second // the subscription's answer
 		changed := h.change(10*time.Second, hourly, 0)
 		const during = 12 * time.Second
 		minute := job.Demands{Spacing: time.Minute}
@@ -231,7 +231,7 @@ func TestClaims(t *testing.T) {
 		name       string
 		claims     []workflows.ClaimRequest
 		want       job.Demands
-		generation int // of the job that makes them
+		generation int // of the job with these demands
 	}{
 		{"a job is changed", []workflows.ClaimRequest{claim(2, time.Minute, false)}, job.Demands{Spacing: time.Minute}, 2},
 		{"of contenders for one change, all count", []workflows.ClaimRequest{claim(2, time.Hour, false), claim(2, time.Minute, false), authenticating},

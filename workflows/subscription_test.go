@@ -16,7 +16,7 @@ type office struct {
 	input workflows.SubscriptionInput
 }
 
-// newOffice returns one with collections of the plan Standard, such as "g/Reports".
+// newOffice returns an office with collections of the plan Standard, such as "g/Reports".
 func newOffice(t *testing.T, names ...string) *office {
 	o := &office{stage: newStage(t, func(id string) string { return strings.TrimPrefix(id, "collection/s/") })}
 	o.input.Subscription = "S"
@@ -31,12 +31,12 @@ func (o *office) register(after time.Duration, r workflows.RegisterCollectionReq
 	return o.update(after, workflows.UpdateRegister, r)
 }
 
-// standard asks for a name for a collection of the plan Standard.
+// standard returns a request for a name under the plan Standard.
 func standard(name string, limit int) workflows.RegisterCollectionRequest {
 	return workflows.RegisterCollectionRequest{Name: name, Plan: "Standard", Limit: limit}
 }
 
-// names asks for the collections.
+// names queries the collections.
 func (o *office) names(after time.Duration) *[]string {
 	got := []string{"not asked"}
 	o.at(after, func() {
@@ -48,14 +48,14 @@ func (o *office) names(after time.Duration) *[]string {
 	return &got
 }
 
-// run runs the workflow until it ends, or has to continue as new at an instant.
-// It returns what the next run starts from, nil if there is none.
+// run runs the workflow until it ends or, at the given time, must continue as new. It returns the next
+// run's input, nil if there is none.
 func (o *office) run(until time.Duration) *workflows.SubscriptionInput {
 	o.t.Helper()
 	o.prepare(workflows.TypeSubscription, workflows.Subscription)
 	o.at(until, func() {
 		o.env.SetContinueAsNewSuggested(true)
-		o.env.SignalWorkflow(workflows.SignalRemoved, "stranger") // wakes it
+		o.env.SignalWorkflow(workflows.SignalRemoved, "stranger") // wakes the loop
 	})
 	err := o.play(workflows.TypeSubscription, o.input)
 	if err == nil {

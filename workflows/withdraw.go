@@ -12,8 +12,8 @@ import (
 
 // A change of a job first withdraws its executions. Each is cancelled, so that no later attempt passes
 // its fence (see [activities.Progress]), and then the server is asked which fences were passed before.
-// An execution without one returns to the plan, whether or not its worker still exists. One with a
-// fence is an attempt, and runs to its end.
+// An execution that passed none returns to the plan, whether or not its worker still exists. One that
+// passed its fence is an attempt, and runs to its end.
 
 const (
 	// lookInterval is the time between two lookups of an execution that the server does not yet show as

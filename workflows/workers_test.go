@@ -14,46 +14,45 @@ import (
 	"almanac/job"
 )
 
-// A fate is what becomes of an attempt at the worker that has it.
+// A fate is what happens to an attempt at its worker.
 type fate int
 
 const (
-	sent           fate = iota // when it is due
-	released                   // its worker stops while it is held
-	killedHeld                 // its worker is killed before it passes the fence
-	killedFenced               // its worker is killed after it passed the fence, before it is sent
-	killedSent                 // its worker is killed once it is sent
-	killedRecorded             // its worker is killed once it is sent, and failed, and its record is kept for the next one
-	pausedFenced               // its worker is paused after it passed the fence, for longer than its lease
-	hostFull                   // its host is full until hostWait after it is due, and it is made hostPause later
+	sent           fate = iota // sent at the due time
+	released                   // graceful shutdown while held
+	killedHeld                 // worker crash before the fence
+	killedFenced               // worker crash after the fence, before it is sent
+	killedSent                 // worker crash once it is sent
+	killedRecorded             // worker crash once it failed and its record is kept for the next attempt
+	pausedFenced               // worker paused after the fence, for longer than the lease
+	hostFull                   // host full until hostWait after the due time; the attempt is made hostPause later
 )
 
 const (
-	fenceAhead = 250 * time.Millisecond // how long before the due time an attempt passes the fence
-	leaseAfter = time.Second            // how long after the due time its lease ends
-	pause      = 2 * time.Second        // how long after the due time a paused worker goes on
-	hostWait   = activities.HostWait    // how long after the due time an attempt waits for its full host
-	hostPause  = 10 * time.Second       // after which the server makes it then
+	fenceAhead = 250 * time.Millisecond // from the fence to the due time
+	leaseAfter = time.Second            // from the due time to the end of the lease
+	pause      = 2 * time.Second        // from the due time until a paused worker continues
+	hostWait   = activities.HostWait    // from the due time until an attempt gives up on its full host
+	hostPause  = 10 * time.Second       // until the server then makes it
 )
 
-// A pending is an activity as the server knows it.
+// A pending is an activity as the server sees it.
 type pending struct {
 	activities.Progress
 	id      string
-	ctx     workflow.Context // ends when the activity is cancelled
-	until   time.Time        // the end of its lease
-	next    time.Time        // when the next attempt begins, if it waits for a retry
-	began   time.Time        // when a worker took it up last
+	ctx     workflow.Context // done when the activity is cancelled
+	until   time.Time        // end of its lease
+	next    time.Time        // start of the next attempt, if it waits for a retry
+	began   time.Time        // when a worker last started it
 	since   time.Time        // when it was scheduled
-	waiting bool             // for a worker or a retry: if it is cancelled then, it ends at once
+	waiting bool             // waits for a worker or a retry, so that cancellation ends it at once
 }
 
 func (p *pending) cancelled() bool { return p.ctx.Err() != nil }
 
-// workersInterceptor has the world perform what the workflow asks workers for,
-// in the workflow's own time. Unlike the test environment's own activities,
-// these respect [workflow.ActivityOptions.WaitForCancellation] as a server does:
-// what is under way goes on, and only what waits is cancelled.
+// workersInterceptor makes the world perform the workflow's activities in workflow time. Unlike the
+// test environment's activities, these honour [workflow.ActivityOptions.WaitForCancellation] as a
+// server does: cancellation ends only activities that are waiting.
 type workersInterceptor struct {
 	interceptor.WorkerInterceptorBase
 	w *world
@@ -91,14 +90,14 @@ func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arg
 	})
 }
 
-// later returns what do is going to return.
+// later returns a future of do's result.
 func later(ctx workflow.Context, do func(workflow.Context) (any, error)) workflow.Future {
 	future, done := workflow.NewFuture(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) { done.Set(do(ctx)) })
 	return future
 }
 
-// copy reads what a worker would be sent.
+// copy encodes and decodes values, as on their way to a worker.
 func (w *world) copy(to any, values ...any) error {
 	payloads, err := w.recorded.ToPayloads(values...)
 	if err != nil {
@@ -107,17 +106,16 @@ func (w *world) copy(to any, values ...any) error {
 	return w.recorded.FromPayloads(payloads, to)
 }
 
-// perform stands for the activity that performs actions, with its retries. ctx
-// ends when it is cancelled.
+// perform is a fake of the action activity, with its retries. ctx is done when it is cancelled.
 func (w *world) perform(ctx workflow.Context, in activities.Input, o workflow.ActivityOptions) (any, error) {
 	p := &pending{id: o.ActivityID, ctx: ctx}
 	w.pending = append(w.pending, p)
 	out, err := w.retry(ctx, p, in, o)
-	w.pending = slices.DeleteFunc(w.pending, func(other *pending) bool { return other == p }) // not if the workflow ends before
+	w.pending = slices.DeleteFunc(w.pending, func(other *pending) bool { return other == p }) // not reached if the workflow ends before
 	return out, err
 }
 
-// retry makes attempts of an activity until one is the last.
+// retry makes attempts of an activity until the last one.
 func (w *world) retry(ctx workflow.Context, p *pending, in activities.Input, o workflow.ActivityOptions) (any, error) {
 	if err := p.wait(ctx, w.queued); err != nil {
 		return nil, err
@@ -126,7 +124,7 @@ func (w *world) retry(ctx workflow.Context, p *pending, in activities.Input, o w
 	p.since = workflow.Now(ctx)
 	interval := policy.InitialInterval
 	for attempt := int32(1); ; attempt++ {
-		if err := p.wait(ctx, max(0, p.Next.Sub(workflow.Now(ctx)))); err != nil { // a worker has it, and gives it up as soon
+		if err := p.wait(ctx, max(0, p.Next.Sub(workflow.Now(ctx)))); err != nil { // the worker that has it gives it up then
 			return nil, err
 		}
 		s := sending{Input: in, options: o, number: len(p.Attempts) + 1, began: workflow.Now(ctx).UTC()}
@@ -147,7 +145,7 @@ func (w *world) retry(ctx workflow.Context, p *pending, in activities.Input, o w
 	}
 }
 
-// followedAfter returns how long the server waits before the next attempt, if it makes one.
+// followedAfter returns the server's delay before the next attempt, and whether it makes one.
 func followedAfter(err error, interval time.Duration) (wait time.Duration, again bool) {
 	switch err := err.(type) { //nolint:errorlint // it is not wrapped
 	case *temporal.ApplicationError:
@@ -159,13 +157,13 @@ func followedAfter(err error, interval time.Duration) (wait time.Duration, again
 	}
 }
 
-// takeUpLimit is how long after its due time a worker takes up what was dispatched ahead.
+// takeUpLimit is the worker's limit for taking up an occurrence dispatched ahead.
 const takeUpLimit = 30 * time.Second
 
-// retriesWithin is for how long a worker has the server retry an activity.
+// retriesWithin is how long a worker lets the server retry an activity.
 const retriesWithin = time.Minute
 
-// refuse returns why a worker makes no attempt: see [activities.Runner.Run].
+// refuse returns why a worker makes no attempt; see [activities.Runner.Run].
 func (w *world) refuse(p *pending, s *sending) error {
 	switch due := s.Execution.Due; {
 	case p.MaybeSent():
@@ -177,7 +175,7 @@ func (w *world) refuse(p *pending, s *sending) error {
 	return nil
 }
 
-// wait lets time pass in which no worker has the activity.
+// wait waits while no worker has the activity.
 func (p *pending) wait(ctx workflow.Context, d time.Duration) error {
 	if d == 0 {
 		return nil
@@ -188,9 +186,8 @@ func (p *pending) wait(ctx workflow.Context, d time.Duration) error {
 	return err
 }
 
-// attempt makes one attempt.
 func (w *world) attempt(p *pending, s sending) (any, error) {
-	server, _ := workflow.NewDisconnectedContext(p.ctx) // p.ctx is for those who ask whether it was cancelled
+	server, _ := workflow.NewDisconnectedContext(p.ctx) // p.ctx only shows whether it was cancelled
 	var becomes fate
 	if w.fate != nil {
 		becomes = w.fate(s)
@@ -232,7 +229,7 @@ func (w *world) attempt(p *pending, s sending) (any, error) {
 	return out, err
 }
 
-// ending returns how the activity of an attempt that was not made ends: see [activities.Output].
+// ending returns the result of an activity whose attempt was not made; see [activities.Output].
 func ending(err error) (any, error) {
 	if end := activities.EndingOf(err, time.Time{}, time.Time{}); end.Unsent {
 		return activities.Output{Unsent: err.Error(), Attempts: end.Attempts}, nil
@@ -240,8 +237,8 @@ func ending(err error) (any, error) {
 	return nil, err
 }
 
-// hold holds an attempt until it is due, and has it pass the fence. It reports
-// whether it is then sent.
+// hold holds an attempt until it is due and makes it pass the fence. It reports whether it is then
+// sent.
 func (w *world) hold(p *pending, server workflow.Context, s sending, becomes fate) (goes bool, _ error) {
 	due := s.Execution.Due
 	wait := func(until time.Time) error { return workflow.Sleep(server, max(0, until.Sub(workflow.Now(server)))) }
@@ -271,8 +268,8 @@ func (w *world) hold(p *pending, server workflow.Context, s sending, becomes fat
 	return true, nil
 }
 
-// waitForHost returns the error by which the server makes an attempt later, once it has
-// waited for its full host.
+// waitForHost waits for the full host and returns the error by which the server retries the attempt
+// later.
 func waitForHost(server workflow.Context, s *sending, attempts []job.Attempt) error {
 	if err := workflow.Sleep(server, max(0, s.Execution.Due.Add(hostWait).Sub(workflow.Now(server)))); err != nil {
 		return err
@@ -289,9 +286,8 @@ func laterTime(a, b time.Time) time.Time {
 	return a
 }
 
-// lose returns what the server makes of an attempt whose worker was killed now, once
-// it does: when it has heard nothing since then, or since the attempt began if it
-// passed no fence.
+// lose returns the server's result for an attempt whose worker crashed now, after the heartbeat
+// timeout: since now or, if it passed no fence, since the attempt began.
 func (w *world) lose(p *pending, server workflow.Context, s sending) error {
 	heard := s.began
 	if p.MaybeSent() {
@@ -303,7 +299,7 @@ func (w *world) lose(p *pending, server workflow.Context, s sending) error {
 	return temporal.NewHeartbeatTimeoutError(p.Progress)
 }
 
-// look stands for the activity that asks the server how far others have come.
+// look is a fake of the activity that looks up the progress of others.
 func (w *world) look(ctx workflow.Context) (any, error) {
 	w.looks++
 	if w.lookTakes > 0 {

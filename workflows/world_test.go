@@ -26,21 +26,20 @@ import (
 	"almanac/workflows"
 )
 
-// newYear is when every job of these tests is created. It is a Thursday.
+// newYear is the creation time of every job in these tests, a Thursday.
 var newYear = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 var key = job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "Reports"}.Job("Nightly")
 
-// get is the JSON of an action; more may follow in it, and in the properties.
+// get is an action as JSON; more may follow in it and in the properties.
 const get = `"type":"Http","request":{"uri":"http://127.0.0.1/","method":"GET"}`
 
-// once are the properties of a job without a recurrence.
+// once is the properties of a one-time job.
 const once = `"action":{` + get + `}`
 
-// every are the properties of a job that recurs.
+// every returns the properties of a recurring job.
 func every(recurrence string) string { return once + `,"recurrence":{` + recurrence + `}` }
 
-// definition parses the properties of a job.
 func definition(t *testing.T, properties string) job.Definition {
 	t.Helper()
 	d, err := job.ParseDefinition([]byte(`{"properties":{`+properties+`}}`), job.ParseOptions{Now: newYear})
@@ -48,38 +47,38 @@ func definition(t *testing.T, properties string) job.Definition {
 	return d
 }
 
-// A world runs a job in skipped time, through as many runs of its workflow as
-// it takes. Instants are told as durations since newYear.
+// A world runs a job in skipped time, through all runs of its workflow. Times are given as durations
+// since newYear.
 type world struct {
 	t    *testing.T
 	env  *testsuite.TestWorkflowEnvironment
-	next workflows.JobInput // what the next run starts from
-	now  time.Time          // when the next run starts
+	next workflows.JobInput // input of the next run
+	now  time.Time          // start of the next run
 
-	// How the world around the job behaves.
-	act       func(sending) error     // what an attempt comes to; nil: it succeeds
-	took      func(int) time.Duration // how long the n-th attempt takes; nil: no time
-	fate      func(sending) fate      // what becomes of an attempt at its worker; nil: it is sent
-	learns    func(sending) int       // the lead that a success teaches; nil: none
-	holds     func(sending) int       // the time that a success teaches within which the next execution is dispatched at once; nil: none
-	queued    time.Duration           // how long it takes until a worker has an activity
-	suggest   time.Duration           // how long into a run the server suggests to continue as new; 0: it does not
-	downUntil time.Time               // until when the server notices no loss
-	lookTakes time.Duration           // how long it takes to ask the server how far attempts have come
-	lookAges  time.Duration           // how old the answer to that is
-	lookFails int                     // how often nobody answers that
-	removal   time.Duration           // how long it takes to tell the collection that the job is gone
-	gone      bool                    // whether there is no collection
+	// Behaviour of the job's environment.
+	act       func(sending) error     // result of an attempt; nil: success
+	took      func(int) time.Duration // duration of the n-th attempt; nil: 0
+	fate      func(sending) fate      // of an attempt; nil: it is sent
+	learns    func(sending) int       // Lead in the result of a success; nil: 0
+	holds     func(sending) int       // Hold in the result of a success; nil: 0
+	queued    time.Duration           // time until a worker has an activity
+	suggest   time.Duration           // when the server suggests to continue as new, from the start of a run; 0: never
+	downUntil time.Time               // until then the server detects no loss
+	lookTakes time.Duration           // duration of a lookup of attempts
+	lookAges  time.Duration           // age of its answer
+	lookFails int                     // how often it fails
+	removal   time.Duration           // duration of the signal to the collection that the job is gone
+	gone      bool                    // there is no collection
 	events    []*event
 
 	// What the job did.
 	runs     []run
-	sent     []sending // in the order in which they were sent
+	sent     []sending // in order of sending
 	recorded recorder
-	pending  []*pending // activities that perform actions and have not ended
-	shown    []string   // the states and texts that people find the job by, after the first
-	looks    int        // how often the server was asked how far attempts have come
-	removed  int        // how often the collection was told that the job is gone
+	pending  []*pending // action activities that have not ended
+	shown    []string   // states and texts shown by search attribute and memo, after the first
+	looks    int        // lookups of attempts
+	removed  int        // signals to the collection that the job is gone
 	calls    int        // attempts whose duration was asked for
 }
 
@@ -87,25 +86,23 @@ type world struct {
 type sending struct {
 	activities.Input
 	options workflow.ActivityOptions
-	began   time.Time // when a worker had it; it is held until at
+	began   time.Time // when a worker started it; it is held until at
 	at      time.Time
-	number  int // of the attempt in its activity, 1 for the first that is sent
+	number  int // of the attempt in its activity, from 1 for the first sent
 }
 
-// attempt returns which attempt of its action it is, 1 for the first.
+// attempt returns the number of the attempt of its action, from 1.
 func (s *sending) attempt() int { return s.Before + s.number }
 
-// A run is one run of the job's workflow.
 type run struct {
 	workflows.JobInput
 	id         string
 	start      time.Time
-	executions int // that it started
+	executions int // started in this run
 }
 
-// An event happens at an instant, in whichever run is under way then. It must
-// not be the very instant of something that ends a run: the environment loses
-// what comes then, where a server would have the run go on.
+// An event happens at a given time, in whatever run is active. It must not be at the exact end of a
+// run: the environment loses such events, where a server would continue the run.
 type event struct {
 	at   time.Duration
 	do   func()
@@ -116,14 +113,14 @@ func newWorld(t *testing.T, properties string) *world {
 	t.Helper()
 	in, err := workflows.NewJob(key, definition(t, properties), false, newYear)
 	require.NoError(t, err)
-	in.Lead = 150 // so that instants are the same for every name
+	in.Lead = 150 // the same times for every name
 	return &world{t: t, next: in, now: newYear, recorded: recorder{DataConverter: converter.GetDefaultDataConverter()}}
 }
 
-// takes makes every attempt take that long.
+// takes sets the duration of every attempt.
 func (w *world) takes(d time.Duration) { w.took = func(int) time.Duration { return d } }
 
-// fails makes every attempt fail for which the function is true.
+// fails makes the attempts fail for which when is true.
 func (w *world) fails(when func(sending) bool) {
 	w.act = func(s sending) error {
 		if when(s) {
@@ -137,30 +134,29 @@ var errFailed = temporal.NewApplicationError("it failed", activities.ErrTypeFail
 
 func always(sending) bool { return true }
 
-// at plans something to happen.
+// at schedules do.
 func (w *world) at(after time.Duration, do func()) {
 	w.events = append(w.events, &event{at: after, do: do})
 }
 
-// signal sends the job a signal.
 func (w *world) signal(after time.Duration, name string, argument any) {
 	w.at(after, func() { w.env.SignalWorkflow(name, argument) })
 }
 
-// update sends an update and returns where its answer will be.
+// update sends an update and returns its future answer.
 func (w *world) update(after time.Duration, name string, arguments ...any) *answer {
 	a := &answer{w: w}
 	w.at(after, func() { w.env.UpdateWorkflow(name, "", a, arguments...) })
 	return a
 }
 
-// replace replaces the definition by that of the given properties.
+// replace replaces the definition by one with the given properties.
 func (w *world) replace(after time.Duration, properties string) *answer {
 	d := definition(w.t, properties)
 	return w.update(after, workflows.UpdateReplace, workflows.ReplaceRequest{Definition: d, Text: d.Text()})
 }
 
-// snapshot asks for the job's status.
+// snapshot queries the job's status.
 func (w *world) snapshot(after time.Duration) *job.Job {
 	var got job.Job
 	w.at(after, func() {
@@ -171,11 +167,11 @@ func (w *world) snapshot(after time.Duration) *job.Job {
 	return &got
 }
 
-// An answer is what became of an update.
+// An answer is the result of an update.
 type answer struct {
 	w                   *world
 	accepted, completed bool
-	at                  time.Duration // when it was completed, since newYear
+	at                  time.Duration // completion, since newYear
 	err                 error
 	job                 job.Job
 }
@@ -189,7 +185,7 @@ func (a *answer) Complete(v any, err error) {
 	}
 }
 
-// ok requires that the update was answered without an error, and returns the job.
+// ok requires that the update succeeded, and returns the job.
 func (a *answer) ok(t *testing.T) job.Job {
 	t.Helper()
 	require.NoError(t, a.err)
@@ -213,8 +209,7 @@ func requireType(t *testing.T, err error, errType string) {
 	require.True(t, app.NonRetryable())
 }
 
-// run runs the job through each of its runs. If it is still there in the end,
-// it is deleted then.
+// run runs the job through all its runs. If it still exists at the end, it is deleted then.
 func (w *world) run(until time.Duration) {
 	w.t.Helper()
 	for {
@@ -230,9 +225,9 @@ func (w *world) run(until time.Duration) {
 	}
 }
 
-// runOnce runs the workflow once and returns what it ended with.
+// runOnce runs the workflow once and returns its error.
 func (w *world) runOnce(end time.Time) error {
-	w.pending = nil // what the run before left has ended with it
+	w.pending = nil // activities end with their run
 	w.env = newEnvironment()
 	w.env.SetStartTime(w.now)
 	w.env.SetDataConverter(&w.recorded)
@@ -275,8 +270,7 @@ func (w *world) mockServer() {
 	}
 }
 
-// schedule has something done at an instant; if that has passed, as soon as
-// the run has started.
+// schedule runs do at the given time or, if that has passed, when the run has started.
 func (w *world) schedule(at time.Time, do func()) {
 	if wait := at.Sub(w.now); wait > 0 {
 		w.env.RegisterDelayedCallback(do, wait)
@@ -285,24 +279,24 @@ func (w *world) schedule(at time.Time, do func()) {
 	w.env.RegisterDelayedCallback(func() { w.env.RegisterDelayedCallback(do, 0) }, 0)
 }
 
-// silent is a logger that keeps silent.
+// silent discards logs.
 var silent = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 
-// deadlock is when a workflow that does not yield is stuck. By default it is one second,
-// which a busy machine may take for anything.
+// deadlock is the time after which a workflow that does not yield counts as stuck. The default of one
+// second is too short for a busy machine.
 const deadlock = time.Minute
 
-// newEnvironment returns a silent test environment.
+// newEnvironment returns a test environment without logs.
 func newEnvironment() *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(silent)
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetTestTimeout(time.Minute) // of standstill
+	env.SetTestTimeout(time.Minute) // without progress
 	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: deadlock})
 	return env
 }
 
-// duration returns how long the next attempt takes.
+// duration returns the duration of the next attempt.
 func (w *world) duration() time.Duration {
 	w.calls++
 	if w.took == nil {
@@ -311,7 +305,6 @@ func (w *world) duration() time.Duration {
 	return w.took(w.calls)
 }
 
-// note keeps what is sent.
 func (w *world) note(ctx workflow.Context, s sending) {
 	w.sent = append(w.sent, s)
 	run := &w.runs[len(w.runs)-1]
@@ -321,7 +314,7 @@ func (w *world) note(ctx workflow.Context, s sending) {
 	}
 }
 
-// outcome returns what comes of an attempt.
+// outcome returns the result of an attempt.
 func (w *world) outcome(s sending) (activities.Output, error) {
 	var out activities.Output
 	if w.act != nil {
@@ -338,8 +331,8 @@ func (w *world) outcome(s sending) (activities.Output, error) {
 	return out, nil
 }
 
-// executions returns the first attempts of main actions. Of those sent at one
-// instant, the one that was decided first comes first.
+// executions returns the first attempts of main actions; those sent at the same time in order of
+// decision.
 func (w *world) executions() []sending {
 	var out []sending
 	for _, s := range w.sent {
@@ -353,7 +346,7 @@ func (w *world) executions() []sending {
 	return out
 }
 
-// dues returns when the executions had been due.
+// dues returns the due times of the executions.
 func (w *world) dues() []string {
 	out := []string{}
 	for _, s := range w.executions() {
@@ -362,7 +355,7 @@ func (w *world) dues() []string {
 	return out
 }
 
-// starts returns when the executions had been due, and when they started.
+// starts returns the due and start times of the executions.
 func (w *world) starts() []string {
 	out := []string{}
 	for _, s := range w.executions() {
@@ -371,8 +364,7 @@ func (w *world) starts() []string {
 	return out
 }
 
-// lines returns all attempts as lines of text, such as
-// "00:00:30 MainAction#2".
+// lines returns all attempts as text, such as "00:00:30 MainAction#2".
 func (w *world) lines() []string {
 	out := []string{}
 	for _, s := range w.sent {
@@ -381,7 +373,7 @@ func (w *world) lines() []string {
 	return out
 }
 
-// clock shows an instant: the time of day on January 1, and the date too on other days.
+// clock formats a time: the time of day on January 1, with the date on other days.
 func clock(t time.Time) string {
 	t = t.UTC()
 	if t.Truncate(24 * time.Hour).Equal(newYear) {
@@ -390,8 +382,7 @@ func clock(t time.Time) string {
 	return t.Format("2006-01-02 15:04:05")
 }
 
-// dropped returns what was recorded of occurrences that were not run, such as
-// "Missed 3: 00:01:00 to 00:03:00".
+// dropped returns the recorded dropped occurrences, such as "Missed 3: 00:01:00 to 00:03:00".
 func (w *world) dropped() []string {
 	out := []string{}
 	for _, d := range w.recorded.dropped {
@@ -400,7 +391,7 @@ func (w *world) dropped() []string {
 	return out
 }
 
-// missed returns how many occurrences were recorded as missed.
+// missed returns the number of occurrences recorded as missed.
 func (w *world) missed() int {
 	n := 0
 	for _, d := range w.recorded.dropped {
@@ -411,7 +402,7 @@ func (w *world) missed() int {
 	return n
 }
 
-// A recorder keeps the dropped occurrences that are recorded in the history.
+// A recorder collects the dropped occurrences recorded in the history.
 type recorder struct {
 	converter.DataConverter
 	dropped []workflows.Dropped
@@ -426,9 +417,8 @@ func (r *recorder) ToPayloads(values ...any) (*commonpb.Payloads, error) {
 	return r.DataConverter.ToPayloads(values...)
 }
 
-// requireSound requires what holds for every job whatever happens to it:
-// nothing is sent early, or once the job is gone; every due time and every
-// execution id is executed once; attempts of an execution follow one another.
+// requireSound requires the invariants of every job: nothing is sent early, or after the job is gone; every
+// execution id is started once; no due time is both dropped and run.
 func (w *world) requireSound() {
 	w.t.Helper()
 	for _, p := range w.pending {

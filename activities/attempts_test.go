@@ -13,7 +13,7 @@ import (
 	"almanac/job"
 )
 
-// arrived returns an activity's error as its workflow gets it.
+// arrived returns an activity's error as its workflow receives it.
 func arrived(err error) error {
 	c := temporal.GetDefaultFailureConverter()
 	return c.FailureToError(c.ErrorToFailure(err))
@@ -79,7 +79,7 @@ func TestEndingOf(t *testing.T) {
 func TestLostAttemptNeverEndsBeforeItStarts(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
-	late := until.Add(time.Second) // by the clock of another machine
+	late := until.Add(time.Second) // by another machine's clock
 	for name, p := range map[string]activities.Progress{
 		"the first attempt": {Sent: 1},
 		"a retry":           {Attempts: []job.Attempt{{Number: 1, Start: until.Add(-time.Second), End: late}}, Sent: 2},

@@ -12,7 +12,7 @@ import (
 	"almanac/job"
 )
 
-// One attempt against a server of the same process, whose cost is included.
+// One attempt against a server in the same process, whose cost is included.
 func BenchmarkHTTP(b *testing.B) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	defer s.Close()
@@ -28,8 +28,8 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
-// The answer that costs most to show: a host sends as much as is read of its headers and
-// body, in several encodings, for a job with as many secrets as it may have.
+// The response that costs most to describe: the maximum of headers and body, with the maximum of
+// secrets in several encodings.
 func BenchmarkLargestAnswer(b *testing.B) {
 	text := strings.Repeat(`%25&amp;\u0041abcdefgh+`, 2000)
 	for name, header := range map[string]http.Header{

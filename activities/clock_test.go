@@ -13,15 +13,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The time of the test is the server's.
+// The test's clock is the server's.
 func TestAttemptIsSentInTimeThoughTheWorkersClockIsWrong(t *testing.T) {
 	t.Parallel()
-	const tolerance = time.Second // less is within what the clocks of two machines may differ by
+	const tolerance = time.Second // less is within the clock skew allowed between two machines
 	for _, skew := range []time.Duration{
 		0, 300 * time.Millisecond, tolerance, tolerance + time.Millisecond, 2 * time.Second, time.Minute, time.Hour, 400 * 24 * time.Hour,
 	} {
 		for _, sign := range []time.Duration{1, -1} {
-			for _, delay := range []time.Duration{0, 200 * time.Millisecond} { // of the task's way to the worker
+			for _, delay := range []time.Duration{0, 200 * time.Millisecond} { // between the server's dispatch of the task and its arrival
 				skew := sign * skew
 				t.Run(fmt.Sprintf("%s ahead, told %s late", skew, delay), func(t *testing.T) {
 					t.Parallel()

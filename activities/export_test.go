@@ -7,10 +7,10 @@ import (
 	"almanac/job"
 )
 
-// OccupyPlaces has sends wait for their turn, until free is called.
+// OccupyPlaces makes sends wait until free is called.
 func (r *Runner) OccupyPlaces() (free func()) {
 	end := r.pace.begin(func() {})
-	end() // the places are made now
+	end() // creates the places
 	for range cap(r.pace.places) {
 		r.pace.places <- struct{}{}
 	}
@@ -21,19 +21,19 @@ func (r *Runner) OccupyPlaces() (free func()) {
 	}
 }
 
-// OccupyHost counts a request to where an action goes, until free is called.
+// OccupyHost counts a request to the action's host until free is called.
 func (r *Runner) OccupyHost(a *job.Action) (free func()) {
-	free, _ = r.hosts.enter(context.Background(), hostKey(a), r.PerHost) // which waits as long as it takes
+	free, _ = r.hosts.enter(context.Background(), hostKey(a), r.PerHost) // waits without limit
 	return free
 }
 
-// HostIsFull reports whether where an action goes has as many requests as it may have.
+// HostIsFull reports whether the action's host has reached its limit.
 func (r *Runner) HostIsFull(a *job.Action) bool { return r.hosts.full(hostKey(a), r.PerHost) }
 
-// A TestLease is a lease for one test.
+// A TestLease is a lease for a test.
 type TestLease struct{ lease lease }
 
-// WithTestLease returns a context for a request that may begin within that time from now.
+// WithTestLease returns a context for a request that may begin within length from now.
 func WithTestLease(ctx context.Context, length time.Duration) (context.Context, *TestLease) {
 	l := &TestLease{lease{start: time.Now(), length: length}}
 	return withLease(ctx, &l.lease), l
@@ -42,5 +42,5 @@ func WithTestLease(ctx context.Context, length time.Duration) (context.Context, 
 // Used reports whether sending began.
 func (l *TestLease) Used() bool { return l.lease.used.Load() }
 
-// Refused reports whether sending was to begin too late.
+// Refused reports whether sending was refused since the lease was over.
 func (l *TestLease) Refused() bool { return l.lease.refused.Load() }

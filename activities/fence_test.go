@@ -75,9 +75,9 @@ func TestAnswerThatComesAfterTheLeaseIsNotUsed(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		ahead  time.Duration
-		took   []time.Duration // the answers; those after the last one come at once
+		took   []time.Duration // the server's answers; later ones are immediate
 		leases []time.Duration
-		sent   time.Duration // after the due time, or after the start if that is later
+		sent   time.Duration // since the due time or, if later, the start
 	}{
 		{"in time", 0, []time.Duration{999 * ms}, []time.Duration{1000 * ms}, 999 * ms},
 		{"just too late", 0, []time.Duration{1000 * ms}, []time.Duration{1000 * ms, 2000 * ms}, 1000 * ms},
@@ -120,7 +120,7 @@ func TestLeaseThatIsOverBeforeItsTurnIsAskedForAgain(t *testing.T) {
 			t.Parallel()
 			for _, tt := range []struct {
 				name   string
-				wait   time.Duration // for its turn
+				wait   time.Duration // for the pace
 				fences int
 			}{
 				{"within the lease", leaseTime - 100*time.Millisecond, 1},
@@ -204,8 +204,8 @@ func TestLongRequestKeepsItsActivityAlive(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
-		timeout time.Duration   // for heartbeats
-		want    []time.Duration // after the request was sent
+		timeout time.Duration   // heartbeat timeout
+		want    []time.Duration // since the request was sent
 	}{
 		{"when half of the heartbeat timeout is over", 6 * time.Second, []time.Duration{3 * time.Second, 6 * time.Second, 9 * time.Second}},
 		{"but not if it takes less", 20 * time.Second, nil},
@@ -263,7 +263,7 @@ func TestAnswersToAHeartbeatOfALongRequest(t *testing.T) {
 	}
 }
 
-// The server takes it for lost then, so that a change would be answered at once.
+// The attempt counts as lost then, so a change would be answered at once.
 func TestALeaseIsNotLongerThanTheServerWaitsForAHeartbeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ func TestGarbageIsCollectedBeforeManyAreDue(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		herds []many
-		want  []time.Duration // when garbage is collected
+		want  []time.Duration // times of garbage collections
 	}{
 		{"not before a few", []many{{time.Minute, crowd - 1}}, nil},
 		{"once before many", []many{{time.Minute, 3 * crowd}}, []time.Duration{time.Minute - tidyAhead}},

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	fenceMargin = 200 * time.Millisecond // the last fence comes so long before the due time
+	fenceMargin = 200 * time.Millisecond // from the last fence to the due time
 	leaseTime   = time.Second            // the shortest lease
 )
 
@@ -108,15 +108,15 @@ func TestFencesOfAHerdAreSpread(t *testing.T) {
 	})
 }
 
-// To report an outcome costs more than to send: it waits until the others are sent.
+// Reporting an outcome costs more than sending, so it waits until the others are sent.
 func TestOutcomeIsReportedAfterTheOthersWereSent(t *testing.T) {
 	t.Parallel()
 	const ahead = 2 * time.Second
 	for _, tt := range []struct {
 		name  string
-		other time.Duration // when the other one is due
-		late  time.Duration // how long after its due time the server lets it pass
-		want  time.Duration // until the first one ends, after the due time
+		other time.Duration // due time of the other attempt
+		late  time.Duration // from its due time until the server lets it pass its fence
+		want  time.Duration // from the due time until the first attempt ends
 	}{
 		{"of the same second", ahead, 400 * time.Millisecond, 400 * time.Millisecond},
 		{"for a second at most", ahead, 1900 * time.Millisecond, time.Second},
@@ -150,7 +150,7 @@ func TestHeldAttemptIsNotSentByAWorkerThatStops(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		at     time.Duration // when it stops; the attempt is due after 5 s
+		at     time.Duration // when the worker stops; the attempt is due after 5 s
 		answer error         // of the server, until the due time
 		fences int
 	}{
@@ -198,8 +198,8 @@ func TestHeldAttemptGivesUpIfTheServerDoesNotAnswer(t *testing.T) {
 	const ahead = 5 * time.Second
 	for _, tt := range []struct {
 		name   string
-		silent time.Duration // after the due time
-		sent   time.Duration // likewise
+		silent time.Duration // since the due time
+		sent   time.Duration // since the due time
 	}{
 		{"but not before", activities.HeldLossTimeout - time.Second, activities.HeldLossTimeout - 700*time.Millisecond},
 		{"and sends nothing", time.Hour, -1},
@@ -243,7 +243,7 @@ func TestExecutionTeachesALead(t *testing.T) {
 		before  int
 		fails   bool
 		takes   time.Duration
-		longest time.Duration // that a lead may be
+		longest time.Duration // maximum lead
 		want    int           // milliseconds
 	}{
 		{"that is the same where it was enough", 4000, 1, 0, false, 0, most, 4000},

@@ -12,7 +12,7 @@ import (
 	"almanac/job"
 )
 
-// to returns an input for a host that is due after a while.
+// to returns an input for a host, due after the given time.
 func to(host string, after time.Duration) activities.Input {
 	in := due(after, 5)
 	in.Action = *get("http://" + host + "/")
@@ -28,12 +28,12 @@ func TestASilentHostHasOnlySoManyRequests(t *testing.T) {
 	const never = -1
 	for _, tt := range []struct {
 		name    string
-		after   time.Duration // when the further attempt is due
+		after   time.Duration // due time of the further attempt
 		answers time.Duration // when the host answers
 		uri     string
 		sent    time.Duration // when the further attempt is sent
-		ends    time.Duration // when it leaves the worker, if it is not
-		pause   time.Duration // after which the server makes it
+		ends    time.Duration // when it leaves the worker, if it is not sent
+		pause   time.Duration // until the server retries it
 	}{
 		{"a further one is made later", 0, time.Hour, "http://silent.example/", never, 1250 * time.Millisecond, 10 * time.Second},
 		{"one that is held, too", 5 * time.Second, time.Hour, "http://silent.example/", never, 6250 * time.Millisecond, 10 * time.Second},
@@ -115,7 +115,7 @@ func TestRequestsToOneReceiverAreCountedTogether(t *testing.T) {
 	}
 }
 
-// When the server makes no other attempt, the workflow decides.
+// If the server makes no other attempt, the workflow decides.
 func TestTheLastAttemptThatASilentHostHasNoPlaceForIsReturned(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestAnAnswerMakesPlaceForAnotherRequest(t *testing.T) {
 	}
 }
 
-// A herd that waits for the worker to begin takes none of its host's requests.
+// Attempts waiting for the worker's pace take no places of the host.
 func TestAttemptsThatWaitForTheWorkerTakeNoPlaceOfTheHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -55,8 +55,7 @@ func TestAuthorizationOfTheAuthor(t *testing.T) {
 	require.Equal(t, []string{"Basic bWU6bWluZQ=="}, (<-requests).Header.Values("Authorization"))
 }
 
-// clientCertificate returns the authentication with a new certificate. Two of
-// one name are two certificates.
+// clientCertificate returns an authentication with a new certificate, even if the name is the same.
 func clientCertificate(t *testing.T, name string) *job.Authentication {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -76,7 +75,7 @@ func clientCertificate(t *testing.T, name string) *job.Authentication {
 	}
 }
 
-// A visit is who made a request, and over which connection.
+// A visit is the client and connection of a request.
 type visit struct{ client, connection, protocol string }
 
 // secured is a host that asks for client certificates.
@@ -87,7 +86,7 @@ type secured struct {
 	visits []visit
 }
 
-// serveSecured starts a host that speaks HTTP/2 as well, or not.
+// serveSecured starts such a host, with or without HTTP/2.
 func serveSecured(t *testing.T, http2 bool, c *tls.Config, h http.HandlerFunc) *secured {
 	t.Helper()
 	s := &secured{}
@@ -116,7 +115,6 @@ func (s *secured) sender() *activities.HTTP {
 	return activities.NewHTTP(activities.HTTPOptions{RootCAs: roots})
 }
 
-// last returns the visit that came last.
 func (s *secured) last() visit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +160,7 @@ func TestConnectionsServeOneCertificateEach(t *testing.T) {
 		s := serveSecured(t, http2, &tls.Config{ClientAuth: tls.RequestClientCert}, nil)
 		h := s.sender()
 		one, other := clientCertificate(t, "one"), clientCertificate(t, "other")
-		copied := *one // as another job has it
+		copied := *one // as in another job
 		connections := map[string]string{}
 		for _, tt := range []struct {
 			a    *job.Authentication
@@ -214,7 +212,7 @@ func TestCertificatesUsedLongAgoAreForgotten(t *testing.T) {
 	select {
 	case got := <-closed:
 		require.Equal(t, firstConnection, got)
-	case <-time.After(30 * time.Second): // by itself it would be closed after 45
+	case <-time.After(30 * time.Second): // the transport would close it after 45 s
 		require.Fail(t, "the connection is kept")
 	}
 	require.NotEqual(t, firstConnection, connection(first), "it is opened again")
@@ -223,8 +221,8 @@ func TestCertificatesUsedLongAgoAreForgotten(t *testing.T) {
 func TestHostsThatDoNotAcceptTheClient(t *testing.T) {
 	t.Parallel()
 	const ended = "TLS: the host ended the handshake: "
-	// With TLS 1.3 the request is on its way before the host has seen the
-	// certificate. If it closes the connection unread, its reason may get lost.
+	// With TLS 1.3 the request may leave before the host sees the certificate. If the host then closes
+	// the connection unread, its reason may get lost.
 	const lost = "the host reset the connection"
 	demanding := &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	refusing := &tls.Config{ClientAuth: tls.RequireAnyClientCert, VerifyPeerCertificate: func([][]byte, [][]*x509.Certificate) error {
@@ -235,7 +233,7 @@ func TestHostsThatDoNotAcceptTheClient(t *testing.T) {
 		config  *tls.Config
 		version uint16
 		a       *job.Authentication
-		want    []string // one of them
+		want    []string // one of these
 	}{
 		{"no certificate, TLS 1.2", demanding, tls.VersionTLS12, nil, []string{ended + "handshake failure"}},
 		{"no certificate, TLS 1.3", demanding, tls.VersionTLS13, nil, []string{ended + "certificate required", lost}},
@@ -273,7 +271,7 @@ func TestAuthenticationsThatCannotBeUsedFailForGood(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			for range 2 { // the second time from what is kept of the first
+			for range 2 { // the second time with the cached client
 				message, err := send(t, job.Request{URI: tt.scheme + "://host.invalid/?sig=topsecret", Authentication: tt.a})
 				require.EqualError(t, err, tt.want)
 				requirePermanent(t, true, err)
@@ -288,9 +286,9 @@ func TestRequestWithACertificateIsNotRepeatedOnALostConnection(t *testing.T) {
 	var requests atomic.Int64
 	s := serveSecured(t, false, &tls.Config{ClientAuth: tls.RequireAnyClientCert}, func(http.ResponseWriter, *http.Request) {
 		if requests.Add(1) == 1 {
-			return // leaves a connection that can be used again
+			return // leaves a reusable connection
 		}
-		panic(http.ErrAbortHandler) // closes it without an answer
+		panic(http.ErrAbortHandler) // closes the connection without a response
 	})
 	h := s.sender()
 	a := action(job.Request{URI: s.URL, Method: "PUT", Body: "x", Authentication: clientCertificate(t, "me")})

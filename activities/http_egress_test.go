@@ -69,7 +69,7 @@ func TestGuardHoldsForTheAuthority(t *testing.T) {
 	requirePermanent(t, true, err)
 }
 
-// The target is allowed; what it redirects to is not.
+// The target is allowed, but its redirect's target is not.
 func TestRedirectsToWhatTheGuardRefuses(t *testing.T) {
 	t.Parallel()
 	for name, location := range map[string]string{
@@ -97,11 +97,11 @@ func TestRedirectsToWhatTheGuardRefuses(t *testing.T) {
 	}
 }
 
-// The name leads elsewhere by the time that the redirect is followed.
+// The name resolves to another address when the redirect is followed.
 func TestRedirectToANameThatWasRebound(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Connection", "close") // so that it is connected to once more
+		w.Header().Set("Connection", "close") // so that another connection is made
 		http.Redirect(w, r, "/next", http.StatusFound)
 	})
 	public, rebound := guard(t, "127.0.0.1"), guard(t)
@@ -120,7 +120,7 @@ func TestRedirectToANameThatWasRebound(t *testing.T) {
 	require.EqualValues(t, 2, dialled.Load())
 }
 
-// A process reads the environment once, so the test runs in one of its own.
+// A process reads the environment once, so the test runs in its own process.
 func TestProxiesOfTheEnvironmentAreIgnored(t *testing.T) {
 	t.Parallel()
 	const inner = "ALMANAC_TEST_PROXY"

@@ -25,13 +25,13 @@ import (
 
 var quiet = log.New(io.Discard, "", 0)
 
-// misbehave listens and hands the first connection to f once a whole request came.
+// misbehave listens, and calls f with the first connection after a whole request.
 func misbehave(t *testing.T, f func(net.Conn)) string {
 	t.Helper()
 	return respond(t, func(c net.Conn, _ *http.Request) { f(c) })
 }
 
-// respond does what misbehave does for an f that looks at the request.
+// respond is misbehave for an f that needs the request.
 func respond(t *testing.T, f func(net.Conn, *http.Request)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -71,7 +71,7 @@ func TestTargetsThatMisbehave(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		target  func(net.Conn)
-		message string // contained
+		message string // substring
 		err     string
 	}{
 		{"no answer", func(net.Conn) {}, "failed: " + broken, broken},
@@ -109,7 +109,7 @@ func TestTargetsThatMisbehave(t *testing.T) {
 	}
 }
 
-// endless writes text until the other side has enough, and returns how many bytes it took.
+// endless writes text until the other side stops reading, and returns the number of bytes written.
 func endless(c net.Conn, text string) int {
 	block := []byte(strings.Repeat(text, 1+4096/len(text)))
 	for written := 0; ; {
@@ -123,7 +123,7 @@ func endless(c net.Conn, text string) int {
 
 func TestTargetsThatCannotBeReached(t *testing.T) {
 	t.Parallel()
-	const closed = "127.0.0.1:1" // not a port that another test may get
+	const closed = "127.0.0.1:1" // a port that no other test gets
 	failing := func(err error) *activities.HTTP {
 		return activities.NewHTTP(activities.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, err }})
 	}
@@ -174,8 +174,7 @@ func TestHugeBodyOfUnknownLengthIsNotRead(t *testing.T) {
 	require.Less(t, <-taken, 16<<20, "what the kernel buffers, and no more")
 }
 
-// The cases in which time passes run on a clock of their own, over pipes. The
-// bubble also checks that no goroutine is left behind.
+// Cases with delays run in a synctest bubble, over pipes. The bubble also detects leaked goroutines.
 func TestTargetsThatTakeTheirTime(t *testing.T) {
 	t.Parallel()
 	const limit = time.Minute
@@ -222,7 +221,7 @@ func TestTargetsThatTakeTheirTime(t *testing.T) {
 				start := time.Now()
 				message, err := h.Send(ctx, execution, action(job.Request{URI: "http://slow.example"}))
 				require.Equal(t, tt.took, time.Since(start))
-				targets.Wait() // the connection is closed, or this would never end
+				targets.Wait() // hangs if the connection is not closed
 				if tt.err == "" {
 					require.NoError(t, err)
 					return
@@ -234,9 +233,8 @@ func TestTargetsThatTakeTheirTime(t *testing.T) {
 	}
 }
 
-// pipes is a network without delays. What Accept returns is the other end of
-// what dial returned; once it is closed, dial fails: a transport may dial for a
-// request that got another connection meanwhile.
+// pipes is a network without delays: Accept returns the other end of each connection dialled. After
+// Close, dial fails, since a transport may dial for a request that got another connection meanwhile.
 type pipes struct {
 	dialled chan net.Conn
 	closed  context.Context
@@ -305,7 +303,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 // hang waits until the other side gives up.
 func hang(c net.Conn) { _, _ = c.Read(make([]byte, 1)) }
 
-// drip writes text again and again, a second apart, until the other side gives up.
+// drip writes text once a second until the other side gives up.
 func drip(c net.Conn, text string) {
 	for {
 		if _, err := io.WriteString(c, text); err != nil {
@@ -315,7 +313,7 @@ func drip(c net.Conn, text string) {
 	}
 }
 
-// What a host says when it goes away may be what it was sent.
+// The debug data of a GOAWAY frame may echo the request.
 func TestHTTP2HostThatGoesAway(t *testing.T) {
 	t.Parallel()
 	s := &secured{Server: httptest.NewUnstartedServer(nil)}
@@ -328,7 +326,7 @@ func TestHTTP2HostThatGoesAway(t *testing.T) {
 	requirePermanent(t, false, err)
 }
 
-// goAway speaks HTTP/2 until the first request came.
+// goAway speaks HTTP/2 until the first request has arrived.
 func goAway(_ *http.Server, c *tls.Conn, _ http.Handler) {
 	if _, err := io.CopyN(io.Discard, c, int64(len(http2.ClientPreface))); err != nil {
 		return
@@ -342,7 +340,7 @@ func goAway(_ *http.Server, c *tls.Conn, _ http.Handler) {
 		}
 		if _, ok := frame.(*http2.HeadersFrame); ok {
 			_ = framer.WriteGoAway(frame.Header().StreamID, http2.ErrCodeProtocol, []byte(`no "topsecret"`))
-			_ = c.CloseWrite() // and read on, or the frame may get lost
+			_ = c.CloseWrite() // and reads on, or the frame may get lost
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"almanac/job"
 )
 
-// Secrets of a request. Each holds the word, encoded or not.
+// Secrets of a request. Each contains the word, encoded or not.
 const (
 	canary       = "canary"
 	canaryQuery  = "canary+0123456789abcdef/=="
@@ -32,7 +32,7 @@ const (
 	canarySecret = "canary~secret"
 )
 
-// requireNoCanary checks that a text holds no secret, and no part of one.
+// requireNoCanary requires that a text contains no secret, nor a part of one.
 func requireNoCanary(t *testing.T, text string) {
 	t.Helper()
 	require.NotContains(t, text, canary)
@@ -45,7 +45,7 @@ func canaryAddress(scheme string) string {
 	return scheme + "://me:" + canaryInURI + "@target.example/hook?code=canary%2B0123456789abcdef%2F%3D%3D&sig=" + canaryQuery
 }
 
-// Every kind of outcome: what the history shows, and what becomes of the action.
+// Every kind of outcome: its text in the history and the action's result.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	answer := func(status int, header ...string) http.HandlerFunc {
@@ -68,7 +68,7 @@ func TestOutcomes(t *testing.T) {
 		scheme    string // "" means http
 		target    http.HandlerFunc
 		dial      dial
-		message   string // its beginning
+		message   string // prefix
 		err       string // "" means success
 		permanent bool
 		after     time.Duration
@@ -131,7 +131,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// Hosts may send back whatever they get, in any place.
+// Hosts may echo anything, anywhere in a response.
 func TestNoOutcomeShowsSecretsOfTheRequest(t *testing.T) {
 	t.Parallel()
 	everything := func(r *http.Request) string {
@@ -213,7 +213,7 @@ func TestNoOutcomeShowsSecretsOfTheRequest(t *testing.T) {
 	}
 }
 
-// Where a secret is cut off with the body, the part that is left shows nothing.
+// The part of a secret that is left where the body is cut off is hidden.
 func TestSecretAtTheEndOfTheBodyIsHidden(t *testing.T) {
 	t.Parallel()
 	for n := range len(canaryQuery) + 1 {

@@ -14,7 +14,7 @@ import (
 	"almanac/job"
 )
 
-// The clock of a bubble begins at midnight UTC on 2000-01-01, a Saturday.
+// A synctest bubble's clock starts at midnight UTC on 2000-01-01, a Saturday.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	const none = time.Duration(0)

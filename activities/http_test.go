@@ -43,7 +43,7 @@ type received struct {
 	body string
 }
 
-// recording answers every request with 200 and hands it on.
+// recording answers every request with 200 and sends it to the channel.
 func recording(t *testing.T) (*httptest.Server, <-chan received) {
 	t.Helper()
 	requests := make(chan received, 100)
@@ -245,7 +245,7 @@ func TestRedirects(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		status   int
-		location string // {self} is the server that is asked
+		location string // {self} is the server's own address
 		method   string
 		want     []string // method, path and body of each request
 		err      string
@@ -317,9 +317,9 @@ func TestRequestIsNotRepeatedOnALostConnection(t *testing.T) {
 			var requests atomic.Int64
 			s := serve(t, func(_ http.ResponseWriter, _ *http.Request) {
 				if requests.Add(1) == 1 {
-					return // leaves a connection that can be used again
+					return // leaves a reusable connection
 				}
-				panic(http.ErrAbortHandler) // closes it without an answer
+				panic(http.ErrAbortHandler) // closes the connection without a response
 			})
 			r := job.Request{URI: s.URL, Method: method}
 			_, err := send(t, r)
@@ -331,7 +331,7 @@ func TestRequestIsNotRepeatedOnALostConnection(t *testing.T) {
 	}
 }
 
-// Microsoft recorded this text, up to where it is cut.
+// Recorded by Microsoft, up to the cut.
 const recorded = "Http Action - Response from host 'www.bing.com': 'OK' Response Headers: Vary: Accept-Encoding\r\n" +
 	"Cache-Control: max-age=0, private\r\nP3P: CP=\"NON UNI COM NAV STA L"
 

@@ -45,22 +45,20 @@ func TestNextLead(t *testing.T) {
 	})
 }
 
-// A herd is many jobs that are due together, at a server that dispatches them
-// one after another.
+// A herd is many jobs due at the same time, at a server that dispatches them one after another.
 type herd struct {
 	leads []time.Duration
-	each  time.Duration // how long a dispatch takes
+	each  time.Duration // duration of a dispatch
 }
 
-// round has all jobs due once, has each learn, and returns by how much the last
-// one was late, or else in time.
+// round runs all jobs once and adjusts each lead. It returns the slack of the last one, negative if late.
 func (h *herd) round(bounds Lead) (slack time.Duration) {
 	order := make([]int, len(h.leads))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(h.leads[b], h.leads[a]), cmp.Compare(a, b)) })
-	ready := -time.Hour // before the due time
+	ready := -time.Hour // relative to the due time
 	slack = time.Hour
 	for _, i := range order {
 		ready = max(ready, -h.leads[i]) + h.each

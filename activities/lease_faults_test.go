@@ -40,7 +40,7 @@ func TestAReceiverThatTakesLongToConnectToIsSentTheRequest(t *testing.T) {
 	}
 }
 
-// breaks fails the second request's first write, having written nothing.
+// breaks fails the first write of the second request, before anything is written.
 type breaks struct {
 	net.Conn
 	broken *bool
@@ -120,7 +120,7 @@ func TestAHeartbeatDoesNotEndALeaseThatIsNotUsedYet(t *testing.T) {
 	})
 }
 
-// The first attempt failed and was recorded; the second one was lost before its fence.
+// The first attempt failed and was recorded; the second was lost before its fence.
 func TestAnOutcomeThatWasRecordedIsNotReportedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := 0
@@ -135,7 +135,7 @@ func TestAnOutcomeThatWasRecordedIsNotReportedAgain(t *testing.T) {
 		_, err := first.run(t, r, in)
 		require.Error(t, err)
 		require.Len(t, first.server.handedOver(), 1, "it is recorded")
-		time.Sleep(50 * time.Second) // 30 s until the retry, whose fence the server did not answer: heartbeat timeout
+		time.Sleep(50 * time.Second) // 30 s until the retry, then the heartbeat timeout, since the server did not answer its fence
 		in.Before = 1
 		attempts, err := new(task).run(t, r, in)
 		require.NoError(t, err, "%s", history(attempts))
@@ -143,7 +143,7 @@ func TestAnOutcomeThatWasRecordedIsNotReportedAgain(t *testing.T) {
 	})
 }
 
-// S5: a heartbeat of keepAlive that is in flight when the request ends is applied after the record was handed over.
+// A heartbeat of keepAlive that is in flight when the request ends is applied after the record was kept.
 func TestSuspicionLateHeartbeatOverwritesTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var applied []activities.Progress
@@ -151,7 +151,7 @@ func TestSuspicionLateHeartbeatOverwritesTheRecord(t *testing.T) {
 		k.server.answer = func(n int) error {
 			p := k.server.beats()[n-1].Progress
 			if n == 2 {
-				time.Sleep(3 * time.Second) // the server is slow to apply it; the client's context ends meanwhile
+				time.Sleep(3 * time.Second) // the server applies it late, after the client's context has ended
 			}
 			applied = append(applied, p)
 			return nil

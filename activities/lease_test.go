@@ -18,16 +18,16 @@ import (
 	"almanac/job"
 )
 
-// request returns the input of an attempt that is due and posts something to an address.
+// request returns the input of a due attempt that posts to an address.
 func request(uri string, a *job.Authentication) activities.Input {
 	in := due(0, 1)
 	in.Action = *action(job.Request{URI: uri, Method: "POST", Body: "once", Authentication: a})
 	return in
 }
 
-// A slow network takes its time to connect, and notes what was written on each connection.
+// A slowNetwork delays connections and records what is written on each.
 type slowNetwork struct {
-	takes []time.Duration // the connections; those after the last one take none
+	takes []time.Duration // per connection; later ones take none
 
 	mu      sync.Mutex
 	written [][]byte
@@ -138,7 +138,7 @@ func TestRequestForATokenDoesNotUseTheLease(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		takes  time.Duration // the token
+		takes  time.Duration // duration of the token request
 		fences int
 	}{
 		{"one that is quick", leaseTime / 2, 1},
@@ -165,7 +165,7 @@ func TestRequestForATokenDoesNotUseTheLease(t *testing.T) {
 	}
 }
 
-// Whatever sends, and however it is connected already.
+// For every sender, with and without an open connection.
 func TestNothingIsSentAfterTheLease(t *testing.T) {
 	t.Parallel()
 	type target struct {
@@ -231,7 +231,7 @@ func TestNothingIsSentAfterTheLease(t *testing.T) {
 	}
 }
 
-// A connection that many share does not suffer from an attempt that comes too late.
+// An attempt whose lease is over does not disturb a shared connection.
 func TestLeaseThatIsOverDoesNotDisturbOthers(t *testing.T) {
 	t.Parallel()
 	t.Run("on an HTTP/2 connection", func(t *testing.T) {

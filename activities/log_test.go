@@ -15,7 +15,7 @@ import (
 	"almanac/job"
 )
 
-// logged runs a task and returns what it logs, a map for each line.
+// logged runs a task and returns its log, a map per line.
 func logged(t *testing.T, k *task, s activities.Sender, in activities.Input) []map[string]any {
 	t.Helper()
 	var b bytes.Buffer

@@ -27,25 +27,25 @@ import (
 	"almanac/job"
 )
 
-// A directory answers as a server does that holds these workflows.
+// A directory is a fake server that holds these workflows.
 type directory struct {
 	client.Client
 	workflows map[string]entry // by id
 	wait      func(context.Context) error
 	pending   []*workflow.PendingActivityInfo
-	silent    error // what a description of a workflow comes to
+	silent    error // the error of describing a workflow
 
 	mu      sync.Mutex
 	updates []client.UpdateWorkflowOptions // guarded by mu
 }
 
-// An entry is how a workflow of the directory answers.
+// An entry is a workflow's behaviour in the directory.
 type entry struct {
 	closed   bool
-	describe error // what a lookup comes to
-	update   error // what an update comes to once it was sent
-	silent   bool  // an update is not answered
-	outcome  error // what an update comes to once it was accepted
+	describe error // result of a lookup
+	update   error // result of sending an update
+	silent   bool  // updates are not answered
+	outcome  error // result of an accepted update
 }
 
 func (d *directory) find(ctx context.Context, id string) (entry, error) {
@@ -124,8 +124,7 @@ func (i *inbound) Init(next interceptor.ActivityOutboundInterceptor) error {
 	return i.Next.Init(newOutbound(next, activity.GetClient, i.client))
 }
 
-// outbound returns a client in place of the one that an interceptor returns, C,
-// which is a type of the SDK that has no name here.
+// outbound replaces the client that an interceptor returns. C is its type, which the SDK does not export.
 type outbound[C any] struct {
 	interceptor.ActivityOutboundInterceptorBase
 	client C
@@ -137,7 +136,7 @@ func newOutbound[C any](next interceptor.ActivityOutboundInterceptor, _ func(con
 
 func (o *outbound[C]) GetClient(context.Context) C { return o.client }
 
-// look runs one of the activities that ask or change workflows.
+// look runs one of the [activities.Lookups].
 func (d *directory) look(name string, arguments ...any) (converter.EncodedValue, error) {
 	return d.lookWith(worker.Options{}, name, arguments...)
 }
@@ -196,9 +195,9 @@ func TestManyWorkflowsAreAskedInParallelButNotAllAtOnce(t *testing.T) {
 	)
 	var (
 		mu            sync.Mutex
-		asked, at, up int // all that came, those under way, and the most of these
+		asked, at, up int // lookups in all, running now, and the maximum of these
 	)
-	full := make(chan struct{}) // closed when so many are under way as may be
+	full := make(chan struct{}) // closed when the maximum number of lookups is running
 	d := &directory{wait: func(ctx context.Context) error {
 		mu.Lock()
 		asked, at = asked+1, at+1
@@ -241,7 +240,7 @@ func TestLookupsEndWhenTheyAreCancelled(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			d := &directory{wait: func(ctx context.Context) error {
-				cancel() // as soon as it is waited for
+				cancel() // as soon as the caller waits for it
 				<-ctx.Done()
 				return ctx.Err()
 			}}
@@ -264,10 +263,10 @@ func TestPendingActions(t *testing.T) {
 	at := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		name  string
-		kind  string // of activity; empty means one that performs an action
+		kind  string // activity type; "" means the action's
 		state enums.PendingActivityState
-		heard any  // the last heartbeat's details; nil: no heartbeat came
-		next  bool // whether the server tells when the next attempt is
+		heard any  // details of the last heartbeat; nil: none was sent
+		next  bool // the server returns the time of the next attempt
 		want  []activities.Pending
 	}{
 		{"one that no worker has", "", enums.PENDING_ACTIVITY_STATE_SCHEDULED, nil, false, []activities.Pending{{Activity: "8"}}},

@@ -58,16 +58,15 @@ func TestTokenIsAskedForAndSent(t *testing.T) {
 	}, form)
 }
 
-// A bubble is a network of a target and an authority in which time passes only
-// when everybody waits. Tokens are t1, t2 and so on.
+// A bubble is a network of a target and an authority on a synctest clock. Tokens are t1, t2 and so on.
 type bubble struct {
 	sender *activities.HTTP
-	tokens atomic.Int64 // asked for
+	tokens atomic.Int64 // tokens issued
 	answer http.HandlerFunc
 	target http.HandlerFunc
 }
 
-// inBubble runs f on a clock of its own. Tokens are valid for an hour.
+// inBubble runs f in a bubble. Tokens are valid for an hour.
 func inBubble(t *testing.T, f func(t *testing.T, b *bubble)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -149,7 +148,7 @@ func TestTokenIsUsedUntilShortlyBeforeItExpires(t *testing.T) {
 	const always = time.Duration(0)
 	for _, tt := range []struct {
 		name, expires string
-		used          time.Duration // how long
+		used          time.Duration // how long the token is used
 	}{
 		{"an hour, as a text", `"expires_in":"3600",`, 58 * time.Minute},
 		{"an hour, as a number", `"expires_in":3600,`, 58 * time.Minute},
@@ -225,7 +224,7 @@ func TestTokenThatReplacedAnotherIsKept(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bubble) {
 		b.target = func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") == "Bearer t1" {
-				time.Sleep(time.Second) // so that both requests come with it
+				time.Sleep(time.Second) // so that both requests carry it
 				w.WriteHeader(http.StatusUnauthorized)
 			}
 		}
@@ -238,7 +237,7 @@ func TestTokenThatReplacedAnotherIsKept(t *testing.T) {
 			})
 			time.Sleep(500 * time.Millisecond)
 		}
-		time.Sleep(250 * time.Millisecond) // the first has its answer, the second has not
+		time.Sleep(250 * time.Millisecond) // the first is answered, the second is not
 		require.NoError(t, b.send(t.Context(), registered("me")))
 		group.Wait()
 		require.NoError(t, b.send(t.Context(), registered("me")))
@@ -250,7 +249,7 @@ func TestAuthorityThatHangs(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, b *bubble) {
 		b.answer = func(_ http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body) // only then the server notices that the client is gone
+			io.Copy(io.Discard, r.Body) // the server notices only then that the client is gone
 			<-r.Context().Done()
 		}
 		start := time.Now()
@@ -267,7 +266,7 @@ func TestAnswersOfTheAuthority(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		status int
-		header string // more, as name: value
+		header string // a further header, as name: value
 		body   string
 		want   string
 		after  time.Duration
@@ -310,8 +309,7 @@ func TestAnswersOfTheAuthority(t *testing.T) {
 	}
 }
 
-// retryAfter returns how long the receiver wants to be left alone; 0 means that
-// it did not say.
+// retryAfter returns the pause that the receiver asks for; 0 if none.
 func retryAfter(err error) time.Duration {
 	asked, ok := errors.AsType[*activities.RetryAfterError](err)
 	if !ok {

@@ -12,8 +12,7 @@ import (
 	"almanac/job"
 )
 
-// What Almanac listens on is out of reach for actions of every kind, also where
-// everything that can be allowed is.
+// Actions of no kind reach Almanac's own listeners, even if everything that can be allowed is allowed.
 func TestNoActionReachesWhatAlmanacListensOn(t *testing.T) {
 	t.Parallel()
 	own := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }).Listener.Addr().String()
@@ -41,7 +40,7 @@ func TestNoActionReachesWhatAlmanacListensOn(t *testing.T) {
 	} {
 		require.ErrorContains(t, senders.Check(a), rule, name)
 		if name == "Http, in hexadecimal" {
-			continue // whether it is an address is up to the system's resolver
+			continue // whether it is an address depends on the system's resolver
 		}
 		message, err := senders.ByType()[a.Type.Kind()].Send(t.Context(), execution, a)
 		require.ErrorContains(t, err, rule, name)

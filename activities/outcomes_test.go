@@ -62,7 +62,7 @@ func TestAttemptWaitsForTheOneThatWasTakenForLost(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		answer error // to heartbeats of the one that waits
+		answer error // to heartbeats of the waiting attempt
 	}{
 		{"and keeps its activity alive", nil},
 		{"although it is cancelled", errCancelled},
@@ -140,7 +140,7 @@ func TestOutcomesOfOthersAreNotRepeated(t *testing.T) {
 	}
 }
 
-// The fence that was recorded may be that of another process.
+// The recorded fence may be another process's.
 func TestThatThisProcessSentNothingDoesNotSayThatNoOtherDid(t *testing.T) {
 	t.Parallel()
 	for name, running := range map[string]bool{"after it ended": false, "while it ends": true} {
@@ -181,8 +181,8 @@ func TestHowLongOutcomesAreKept(t *testing.T) {
 	const minute = time.Minute
 	for _, tt := range []struct {
 		name   string
-		silent time.Duration // how long the server does not answer after the attempt ended
-		after  time.Duration // when another takes over
+		silent time.Duration // from the attempt's end until the server answers again
+		after  time.Duration // until another attempt takes over
 		kept   bool
 	}{
 		{"a minute", 0, minute, true},
@@ -231,7 +231,7 @@ func TestHowLongOutcomesAreKept(t *testing.T) {
 	}
 }
 
-// A request that began before the server fell silent ends meanwhile.
+// A request that began before the server stopped answering ends meanwhile.
 func TestNothingIsForgottenWhileTheServerDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ func TestSendsBeginAFewAtATime(t *testing.T) {
 	atOnce := placesPerCPU * runtime.GOMAXPROCS(0)
 	for _, tt := range []struct {
 		name  string
-		takes time.Duration // a send
-		want  time.Duration // until the last one begins
+		takes time.Duration // duration of a send
+		want  time.Duration // start of the last one
 	}{
 		{"as soon as those before them are done", time.Millisecond, 2 * time.Millisecond},
 		{"and wait for none that takes its time", time.Hour, 2 * placeTime},

@@ -18,7 +18,7 @@ func TestOutcomesAreReportedAFewAtATime(t *testing.T) {
 	const many = 16
 	for _, tt := range []struct {
 		name  string
-		after func(r *activities.Reports, token []byte) // what happens five seconds later
+		after func(r *activities.Reports, token []byte) // called after five seconds
 		ends  time.Duration                             // when a further outcome is reported
 	}{
 		{"until the workflow of one has its task", func(r *activities.Reports, _ []byte) { r.Received("job-7") }, 5 * time.Second},
@@ -100,7 +100,7 @@ func TestWhatWaitsToBeReported(t *testing.T) {
 	}
 }
 
-// fill has so many outcomes be reported that a further one waits.
+// fill occupies all places for reports.
 func fill(t *testing.T, r *activities.Runner) {
 	t.Helper()
 	for range 16 {

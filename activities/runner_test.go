@@ -82,7 +82,7 @@ func TestReceiverMayPutOffTheNextAttempt(t *testing.T) {
 		name     string
 		after    time.Duration
 		interval job.Duration
-		number   int // of the attempt, of which three are allowed
+		number   int // of the attempt; three are allowed
 		want     time.Duration
 	}{
 		{"longer than the policy", 2 * time.Minute, "PT1M", 1, 2 * time.Minute},
@@ -191,7 +191,7 @@ func TestWhatAnotherWorkerHeldIsTakenUpForAWhile(t *testing.T) {
 		name    string
 		attempt int32
 		earlier []job.Attempt
-		after   time.Duration // the due time
+		after   time.Duration // since the due time
 		sent    bool
 	}{
 		{"after it was lost", 2, nil, 3 * time.Second, true},
@@ -348,7 +348,7 @@ func TestRetriesLeaveOneRecordEach(t *testing.T) {
 				return "fine", nil
 			})).Run, activity.RegisterOptions{Name: activities.TypeAction})
 			in := input(3)
-			in.Action.RetryPolicy = &job.RetryPolicy{RetryInterval: "PT0S"} // no time passes in the activity while the environment waits
+			in.Action.RetryPolicy = &job.RetryPolicy{RetryInterval: "PT0S"} // no time passes in an activity while the environment waits
 			env.ExecuteWorkflow(func(ctx workflow.Context) ([]job.Attempt, error) {
 				ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 					StartToCloseTimeout: 2 * activities.DefaultTimeout,
@@ -373,9 +373,9 @@ func TestStoppingWorkerGivesAnAttemptTheGrace(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		takes time.Duration // the request, after the worker stopped
+		takes time.Duration // duration of the request after the worker stopped
 		grace time.Duration
-		ends  time.Duration // likewise
+		ends  time.Duration // since the worker stopped
 		want  string
 	}{
 		{"and it ends within that", 7 * time.Second, 8 * time.Second, 7 * time.Second, "1 Completed fine\n"},

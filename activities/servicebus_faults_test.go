@@ -33,7 +33,7 @@ func TestRefusalsOfServiceBus(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name      string
-		fail      *peers.ServiceBusFailure // nil means that it fails by itself
+		fail      *peers.ServiceBusFailure // nil if it fails without one
 		change    func(*job.ServiceBusMessage)
 		want      string
 		permanent bool
@@ -155,7 +155,7 @@ func TestServiceBusThatCannotBeReached(t *testing.T) {
 	})
 	hangUp := accepting(t, func(c net.Conn) {
 		c = tls.Server(c, secure.TLS)
-		_, _ = io.ReadFull(c, make([]byte, 8)) // the header of the protocol
+		_, _ = io.ReadFull(c, make([]byte, 8)) // the protocol header
 		c.Close()
 	})
 	plain := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request came without TLS") })
@@ -196,7 +196,7 @@ func TestServiceBusThatCannotBeReached(t *testing.T) {
 	}
 }
 
-// accepting listens and hands the first connection to f. Its address is returned.
+// accepting listens and calls f with the first connection. It returns the address.
 func accepting(t *testing.T, f func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

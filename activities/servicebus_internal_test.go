@@ -10,8 +10,7 @@ import (
 	"almanac/job"
 )
 
-// That a link or a connection is gone is found out before a message is given to
-// it, so no attempt fails for it.
+// A lost link or connection is detected before a message is sent over it, so no attempt fails.
 func TestWhatIsGoneIsNotAlive(t *testing.T) {
 	t.Parallel()
 	const (

@@ -147,12 +147,12 @@ func TestTimeToLive(t *testing.T) {
 	t.Parallel()
 	bus := startBus(t)
 	sender := busSender(t, bus, activities.ServiceBusOptions{})
-	const most = 1<<32 - 1 // milliseconds of a header's ttl: 49 days
+	const most = 1<<32 - 1 // milliseconds in a header's ttl: 49 days
 	far := time.Date(2999, 12, 31, 23, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		name, timeToLive string
 		ttl              time.Duration
-		expires          time.Time // of a date; zero for a duration, from which it follows
+		expires          time.Time // for a date; zero for a duration, which determines it
 	}{
 		{"an ISO 8601 duration", "P1DT2H", 26 * time.Hour, time.Time{}},
 		{"a TimeSpan", "00:00:30", 30 * time.Second, time.Time{}},
@@ -186,7 +186,7 @@ func TestSendsAtTheSameTimeShareAConnection(t *testing.T) {
 	const each = 100
 	var group sync.WaitGroup
 	for i := range each {
-		// Names of entities are the same in any case.
+		// Entity names compare without case.
 		for _, queue := range []string{"orders", []string{"others", "Others", "OTHERS"}[i%3]} {
 			group.Go(func() {
 				e := execution
@@ -274,7 +274,7 @@ func TestNamespaceThatRestarts(t *testing.T) {
 
 	require.NoError(t, bus.Stop())
 	const refused = "no connection to contoso.servicebus.windows.net: the connection was refused: nothing listens at this port"
-	// The first one may be on its way before it is known that the connection is gone.
+	// The first one may be sent before the loss of the connection is noticed.
 	require.Eventually(t, func() bool { err := send(); return err != nil && err.Error() == refused }, pollLimit, pollEvery)
 
 	bus.Start(t)
@@ -282,7 +282,7 @@ func TestNamespaceThatRestarts(t *testing.T) {
 	require.Len(t, bus.Receive(t, 1, "orders"), 1)
 }
 
-// Service Bus detaches the links of entities that are idle or moved.
+// Service Bus detaches links of entities that are idle or moved.
 func TestLinkThatWasDetachedIsReplaced(t *testing.T) {
 	t.Parallel()
 	bus := startBus(t)
@@ -290,9 +290,9 @@ func TestLinkThatWasDetachedIsReplaced(t *testing.T) {
 	_, err := sender.Send(t.Context(), execution, busAction("orders"))
 	require.NoError(t, err)
 	bus.Detach(t)
-	crossed := false // a message met the news on its way
+	crossed := false // a message was sent before the detach arrived
 	var stats peers.ServiceBusStats
-	require.Eventually(t, func() bool { // a message that is sent before the news has come may still be accepted
+	require.Eventually(t, func() bool { // a message sent before the detach arrives may still be accepted
 		_, err := sender.Send(t.Context(), execution, busAction("orders"))
 		crossed = crossed || err != nil
 		stats = bus.Stats(t)
@@ -308,7 +308,7 @@ func TestDuplicatesOfAnExecutionAreDetected(t *testing.T) {
 	t.Parallel()
 	bus := startBus(t)
 	sender := busSender(t, bus, activities.ServiceBusOptions{})
-	// The namespace keeps the message, and its answer is lost.
+	// The namespace stores the message, and its answer is lost.
 	bus.Fail(t, peers.ServiceBusFailure{Entity: "once", At: "transfer", How: "drop", Stored: true, Times: 1})
 	message, err := sender.Send(t.Context(), execution, busAction("once"))
 	require.EqualError(t, err, "the connection was lost before the service answered; the message may have been accepted")

@@ -29,7 +29,7 @@ func TestAnswersOfTheQueueService(t *testing.T) {
 	for _, tt := range []struct {
 		status    int
 		code      string
-		header    string // more, as name: value
+		header    string // a further header, as name: value
 		want      string
 		permanent bool
 		after     time.Duration
@@ -188,8 +188,8 @@ func TestQueueServiceThatHangs(t *testing.T) {
 	require.Equal(t, "StorageQueue Action - Message to queue 'devstoreaccount1/orders' failed: timed out: not complete after 60 s", message)
 }
 
-// Azurite cannot say where the limit is: it spoils letters of several bytes at
-// the ends of the chunks in which it reads a long request.
+// Azurite does not show the limit: it corrupts multi-byte characters at the ends of the chunks in which
+// it reads a long request.
 func TestTheLengthOfAMessageIsInBytes(t *testing.T) {
 	t.Parallel()
 	bodies := make(chan string, 1)
@@ -218,7 +218,7 @@ func TestTheLengthOfAMessageIsInBytes(t *testing.T) {
 	require.Empty(t, bodies, "it is not sent")
 }
 
-// A connection that was used before may break when the request is under way.
+// A reused connection may break during the request.
 func TestMessageIsSentOnceOverAConnectionThatBreaks(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32

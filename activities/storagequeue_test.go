@@ -32,7 +32,7 @@ func queueSender(t testing.TB, o activities.StorageQueueOptions) *activities.Sto
 	return q
 }
 
-// opened is what a receiver of Azure Scheduler's messages makes of one.
+// opened is a message of Azure Scheduler as a receiver decodes it.
 type opened struct {
 	XMLName                  xml.Name `xml:"StorageQueueMessage"`
 	ExecutionTag             string
@@ -102,7 +102,7 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
 			"a CDATA section":   "<![CDATA[ <b> ]]> ]]>",
 			"other scripts":     "Grüße, 世界, مرحبا",
 			"emoji":             "👩‍👩‍👧‍👦🏳️‍🌈",
-			"quotes throughout": strings.Repeat(`"`, 8192), // the longest there is, as XML
+			"quotes throughout": strings.Repeat(`"`, 8192), // the longest possible, as XML
 		} {
 			for _, format := range []job.MessageFormat{"", job.MessageEnvelope, job.MessageRaw} {
 				a := queueAction("texts", peers.QueueSAS(t, sas.QueueSignatureValues{QueueName: "texts"}))
@@ -129,7 +129,7 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
 			name   string
 			text   string
 			format job.MessageFormat
-			size   string // that it is too large by; "" means that it fits
+			size   string // size in the error; "" means that it fits
 		}{
 			{"the longest", strings.Repeat("x", 65536), job.MessageRaw, ""},
 			{"one byte more", strings.Repeat("x", 65537), job.MessageRaw, "65537"},
@@ -270,8 +270,7 @@ func TestTheExampleArrivesInTheQueue(t *testing.T) {
 	require.Equal(t, definition.Action.QueueMessage.Message, open(t, peers.Messages(t, queue)[0]).Message)
 }
 
-// The addresses are those of Azure's public cloud; only the connection leads
-// elsewhere.
+// The addresses are those of Azure's public cloud; only the connection leads elsewhere.
 func TestQueuesOfThePublicCloud(t *testing.T) {
 	t.Parallel()
 	azurite := peers.StartSecureAzurite(t)
@@ -303,8 +302,7 @@ func TestQueueServiceThatRestarts(t *testing.T) {
 	require.NoError(t, azurite.Stop())
 	_, err = sender.Send(t.Context(), execution, a)
 	require.Error(t, err)
-	// Whether it is the connection that was kept or a new one that fails depends
-	// on when its end was noticed.
+	// Depending on when its end was noticed, the kept connection or a new one fails.
 	require.Contains(t, []string{
 		"the connection was refused: nothing listens at this port",
 		"the host reset the connection",

@@ -53,7 +53,7 @@ func runner(s activities.Sender) *activities.Runner {
 	}
 }
 
-// A clocked runner notes when it sends.
+// A clocked is a runner that records when it sends.
 type clocked struct {
 	*activities.Runner
 	mu   sync.Mutex
@@ -81,23 +81,23 @@ func input(maxAttempts int) activities.Input {
 	return activities.Input{Execution: execution, Action: job.Action{Type: "http"}, MaxAttempts: maxAttempts}
 }
 
-// due returns an input whose execution is due after a while.
+// due returns an input whose execution is due after the given time.
 func due(after time.Duration, maxAttempts int) activities.Input {
 	in := input(maxAttempts)
-	in.Execution.Due = time.Now().Add(after).Round(0) // it arrives as JSON, without a monotonic reading
+	in.Execution.Due = time.Now().Add(after).Round(0) // as after JSON, without a monotonic reading
 	return in
 }
 
-// refused are records of one earlier attempt.
+// refused returns the records of one earlier attempt.
 func refused() []job.Attempt {
 	return []job.Attempt{{Number: 1, Outcome: job.OutcomeFailed, Message: "refused"}}
 }
 
-// A server answers heartbeats, one at a time.
+// A server answers heartbeats one at a time.
 type server struct {
 	client.Client
-	answer  func(n int) error // to heartbeat n, counted from 1; nil: the attempt is still wanted
-	forward bool              // heartbeats are handed on to the test environment, for the next attempt
+	answer  func(n int) error // to heartbeat n, from 1; nil: the attempt is still wanted
+	forward bool              // pass heartbeats to the test environment, for the next attempt
 
 	mu    sync.Mutex
 	heard []beat
@@ -140,19 +140,18 @@ func (s *server) RecordActivityHeartbeatWithOptions(ctx context.Context, o clien
 	return err
 }
 
-// beats returns the heartbeats so far.
 func (s *server) beats() []beat {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.heard)
 }
 
-// fences returns the heartbeats that asked whether the attempt is still wanted.
+// fences returns the heartbeats that passed a fence, or tried to.
 func (s *server) fences() []beat {
 	return slices.DeleteFunc(s.beats(), func(b beat) bool { return b.Lease == 0 })
 }
 
-// handedOver returns the records of the last heartbeat.
+// handedOver returns the records in the last heartbeat.
 func (s *server) handedOver() []job.Attempt {
 	all := s.beats()
 	if len(all) == 0 {
@@ -161,7 +160,7 @@ func (s *server) handedOver() []job.Attempt {
 	return all[len(all)-1].Attempts
 }
 
-// Answers of a server.
+// A server's answers.
 var (
 	errCancelled   = temporal.NewCanceledError()
 	errMissing     = serviceerror.NewNotFound("no such activity")
@@ -170,7 +169,7 @@ var (
 
 func always(err error) func(int) error { return func(int) error { return err } }
 
-// until returns what the server answers up to an instant; then all is well.
+// until returns an answer of err up to the given time, and of nil afterwards.
 func until(at time.Time, err error) func(int) error {
 	return func(int) error {
 		if time.Now().Before(at) {
@@ -180,21 +179,21 @@ func until(at time.Time, err error) func(int) error {
 	}
 }
 
-// task is one activity task: what a worker gets from Temporal.
+// task is an activity task as a worker gets it from Temporal.
 type task struct {
 	attempt   int32           // 0 means 1
-	attempts  int32           // that the server makes; 0 means any number
+	attempts  int32           // the server's maximum; 0 means no limit
 	earlier   []job.Attempt   // records in the heartbeat details
-	next      time.Time       // likewise, before when the attempt does not begin
-	sent      bool            // likewise, whether another attempt passed its fence and left no record
-	details   any             // in place of all these; nil for them
+	next      time.Time       // in the heartbeat details: the attempt does not begin before
+	sent      bool            // in the heartbeat details: another attempt passed its fence and left no record
+	details   any             // replaces these heartbeat details unless nil
 	stop      chan struct{}   // closed when the worker stops
 	ctx       context.Context // the activity's context ends with it; nil means never
-	heartbeat time.Duration   // HeartbeatTimeout of the activity
+	heartbeat time.Duration   // the activity's HeartbeatTimeout
 	started   time.Time       // by the server's clock; zero means now
-	scheduled time.Time       // likewise; zero means when it started
-	workflow  string          // ID of its workflow; "" means any
-	server    *server         // nil means one to which every attempt is welcome
+	scheduled time.Time       // by the server's clock; zero means when it started
+	workflow  string          // workflow id; "" means any
+	server    *server         // nil means one that accepts every heartbeat
 }
 
 // run executes the task in a test environment and returns the records of its attempts.
@@ -247,8 +246,8 @@ func (k *task) execute(t testing.TB, r *activities.Runner, in activities.Input) 
 	return out, out.Err()
 }
 
-// taskInterceptor does what the environment does not: it sets the attempt's
-// number, times and heartbeat timeout, and has a client.
+// taskInterceptor adds what the environment lacks: the attempt's number, times and heartbeat timeout,
+// and a client.
 type taskInterceptor struct {
 	interceptor.WorkerInterceptorBase
 	task *task
@@ -267,7 +266,7 @@ func (i *taskInbound) Init(out interceptor.ActivityOutboundInterceptor) error {
 	return i.Next.Init(newTaskOutbound(out, i.task, out.GetClient))
 }
 
-// A taskOutbound's C is a type of the SDK that cannot be named: a client.
+// A taskOutbound's C is the type of the client, which the SDK does not export.
 type taskOutbound[C any] struct {
 	interceptor.ActivityOutboundInterceptorBase
 	task *task
@@ -304,7 +303,7 @@ func applicationError(t *testing.T, err error) *temporal.ApplicationError {
 	return failed
 }
 
-// requireUnsent requires the error of an attempt that was not sent, after earlier ones.
+// requireUnsent requires the error of an attempt that was not sent, with the earlier records.
 func requireUnsent(t *testing.T, err error, earlier []job.Attempt) {
 	t.Helper()
 	failed, ok := errors.AsType[*temporal.ApplicationError](err)
@@ -318,8 +317,8 @@ func requireUnsent(t *testing.T, err error, earlier []job.Attempt) {
 		activities.EndingOf(err, time.Time{}, time.Time{}))
 }
 
-// requireMadeLater requires the error by which the server makes an attempt later, after
-// half of a pause to one and a half. It returns what it says.
+// requireMadeLater requires the error by which the server retries an attempt later, after 0.5 to 1.5
+// times the pause. It returns the error's text.
 func requireMadeLater(t *testing.T, err error, pause time.Duration) string {
 	t.Helper()
 	failed, ok := errors.AsType[*temporal.ApplicationError](err)
@@ -330,8 +329,7 @@ func requireMadeLater(t *testing.T, err error, pause time.Duration) string {
 	return failed.Message()
 }
 
-// requireLost requires the error of an attempt that found that the one before it may
-// have been sent.
+// requireLost requires an [activities.ErrTypeLost] error.
 func requireLost(t *testing.T, err error) {
 	t.Helper()
 	failed, ok := errors.AsType[*temporal.ApplicationError](err)
@@ -340,7 +338,7 @@ func requireLost(t *testing.T, err error) {
 	require.True(t, failed.NonRetryable(), "the workflow decides what follows")
 }
 
-// history is the outcomes and messages of attempts, a line each.
+// history returns the outcomes and messages of attempts, a line each.
 func history(attempts []job.Attempt) string {
 	var b strings.Builder
 	for _, a := range attempts {

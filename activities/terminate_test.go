@@ -26,7 +26,7 @@ type condemned struct {
 	status    enums.WorkflowExecutionStatus
 	closed    time.Time // by the server's clock
 	pending   []*workflow.PendingActivityInfo
-	successor *condemned // the run that this one hands over to before it can be terminated
+	successor *condemned // the next run, if this one continues as new before it is terminated
 	err       error
 	reasons   []string
 }

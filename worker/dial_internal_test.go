@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// A stopwatch is a server that notes how long it has for what it is asked.
+// A stopwatch is a server that records the deadlines of its calls.
 type stopwatch struct {
 	workflowservice.UnimplementedWorkflowServiceServer
 	left atomic.Int64 // nanoseconds
@@ -77,7 +77,7 @@ func TestTheServerHasTimeToNoteWhatAnAttemptCameTo(t *testing.T) {
 	}
 }
 
-// A notebook is told of reports and tasks.
+// A notebook records reports and tasks.
 type notebook struct{ notes []string }
 
 func (n *notebook) Sent(taskToken []byte)      { n.notes = append(n.notes, "sent "+string(taskToken)) }

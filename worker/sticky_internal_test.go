@@ -17,21 +17,20 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// polls has a task come that waited.
+// polls simulates a poll that returns a task that waited.
 func polls(t *testing.T, s *sticky, wait time.Duration, q *query.WorkflowQuery) {
 	t.Helper()
 	task := &workflowservice.PollWorkflowTaskQueueResponse{}
 	err := s.intercept(t.Context(), "", &workflowservice.PollWorkflowTaskQueueRequest{}, task, nil,
 		func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
-			now := time.Now().Add(time.Hour) // the server's clock is another one
+			now := time.Now().Add(time.Hour) // the server's clock is an hour ahead
 			task.ScheduledTime, task.StartedTime, task.Query = timestamppb.New(now.Add(-wait)), timestamppb.New(now), q
 			return nil
 		})
 	require.NoError(t, err)
 }
 
-// completes returns the sticky timeout that a workflow task is completed with, which
-// the SDK set to an hour.
+// completes returns the sticky timeout in the completion of a workflow task, which the SDK set to an hour.
 func completes(t *testing.T, s *sticky, commands ...enums.CommandType) time.Duration {
 	t.Helper()
 	r := &workflowservice.RespondWorkflowTaskCompletedRequest{

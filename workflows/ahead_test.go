@@ -33,8 +33,7 @@ func newAhead(t *testing.T, properties string) *world {
 	return w
 }
 
-// newHeld returns a world that holds occurrences from the end of the one before, if due within a
-// minute.
+// newHeld returns a world that holds occurrences from the end of the one before, if due within a minute.
 func newHeld(t *testing.T, properties string) *world {
 	t.Helper()
 	w := newWorld(t, properties)
@@ -69,8 +68,7 @@ func (w *world) calledAt() []string {
 	return out
 }
 
-// of returns the fates of successive activities of the occurrence due at a given time; later ones are
-// sent.
+// of returns the fates of successive activities of the occurrence due at a given time; later ones are sent.
 func of(due time.Duration, becomes ...fate) func(sending) fate {
 	return func(s sending) fate {
 		if len(becomes) == 0 || !s.Execution.Due.Equal(newYear.Add(due)) {
@@ -289,8 +287,7 @@ func TestWhatIsHeldHasNotHappenedYet(t *testing.T) {
 	})
 }
 
-// A held occurrence that has not passed its fence returns to the plan, and the change is answered at
-// once.
+// A held occurrence that has not passed its fence returns to the plan, and the change is answered at once.
 func TestAChangeReturnsWhatIsHeldToThePlan(t *testing.T) {
 	t.Parallel()
 	const at = 55 * time.Second

@@ -106,8 +106,7 @@ func (h *hall) names(after time.Duration) *[]string {
 // errStopped means that the collection existed until the end of the test.
 var errStopped = errors.New("the test is over")
 
-// run runs the collection's workflow once and returns its error: errStopped if it existed until the
-// end.
+// run runs the collection's workflow once and returns its error: errStopped if it existed until the end.
 func (h *hall) run(until time.Duration) error {
 	h.prepare(workflows.TypeCollection, workflows.Collection)
 	var first sync.Once

@@ -155,8 +155,7 @@ func (r *reply) noRoom(t *testing.T) string {
 	return results[0].Refused
 }
 
-// refused requires that the update was refused before it was written to the history, and returns the
-// reason.
+// refused requires that the update was refused before it was written to the history, and returns the reason.
 func (r *reply) refused(t *testing.T, errType string) string {
 	t.Helper()
 	require.False(t, r.accepted, "the update was accepted")

@@ -237,8 +237,7 @@ func ending(err error) (any, error) {
 	return nil, err
 }
 
-// hold holds an attempt until it is due and makes it pass the fence. It reports whether it is then
-// sent.
+// hold holds an attempt until it is due and makes it pass the fence. It reports whether it is then sent.
 func (w *world) hold(p *pending, server workflow.Context, s sending, becomes fate) (goes bool, _ error) {
 	due := s.Execution.Due
 	wait := func(until time.Time) error { return workflow.Sleep(server, max(0, until.Sub(workflow.Now(server)))) }
@@ -268,8 +267,7 @@ func (w *world) hold(p *pending, server workflow.Context, s sending, becomes fat
 	return true, nil
 }
 
-// waitForHost waits for the full host and returns the error by which the server retries the attempt
-// later.
+// waitForHost waits for the full host and returns the error by which the server retries the attempt later.
 func waitForHost(server workflow.Context, s *sending, attempts []job.Attempt) error {
 	if err := workflow.Sleep(server, max(0, s.Execution.Due.Add(hostWait).Sub(workflow.Now(server)))); err != nil {
 		return err

@@ -331,8 +331,7 @@ func (w *world) outcome(s sending) (activities.Output, error) {
 	return out, nil
 }
 
-// executions returns the first attempts of main actions; those sent at the same time in order of
-// decision.
+// executions returns the first attempts of main actions; those sent at the same time in order of decision.
 func (w *world) executions() []sending {
 	var out []sending
 	for _, s := range w.sent {

@@ -117,7 +117,7 @@ type Runner struct {
 	Log     *slog.Logger
 	Timeout time.Duration // of one attempt; 0 means DefaultTimeout
 	Grace   time.Duration // how long a running attempt may go on after the worker stops; shorter than the worker's stop timeout
-	PerHost int           // maximum of unanswered requests per host; 0: no limit
+	PerHost int           // maximum number of unanswered requests per host; 0: no limit
 	Lead    Lead
 	Clock   clock.Clock // decides when an execution is due
 	Reports *Reports    // nil: outcomes are reported at once
@@ -131,7 +131,7 @@ type Runner struct {
 // Run makes one attempt of an action when it is due. The records are passed to the next attempt as
 // heartbeat details, and finally returned in the output or in the error's details. Error types:
 //
-//   - [ErrTypeFailed]
+//   - [ErrTypeFailed]: the attempt failed.
 //   - [ErrTypeUnsent]: the server retries the attempt later.
 //   - [ErrTypeLost]: final.
 func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
@@ -179,9 +179,9 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	return Output{}, failed
 }
 
-// takeUpLimit is how long after its due time an occurrence dispatched ahead may first be sent, for
-// example after a worker crash or a wait for its host. Later it is judged anew, since the next
-// occurrence, at least a minute after it, may be due as well.
+// takeUpLimit is how long after its due time a worker may take up an occurrence dispatched ahead that was
+// not sent, for example after a worker crash or because its host was full. Later it is judged anew, since
+// the next occurrence, at least a minute after it, may be due as well.
 const takeUpLimit = 30 * time.Second
 
 // attempt makes the next attempt. If an earlier one without a record may have been sent, it returns
@@ -293,8 +293,8 @@ func (r *Runner) sendLeased(ctx context.Context, in *Input, earlier []job.Attemp
 	return o
 }
 
-// nextLead returns the lead of the next execution in milliseconds, after an attempt that was ready
-// slack before its due time and took took; 0 if the lead does not change.
+// nextLead returns the lead of the next execution in milliseconds, given the slack and duration of the
+// attempt; 0 if the lead does not change.
 func (r *Runner) nextLead(in *Input, attempt int32, slack, took time.Duration) int {
 	if in.Lead == 0 || in.Before > 0 || attempt > 1 {
 		return 0

@@ -25,8 +25,8 @@ type Options struct {
 	Lead      activities.Lead // the zero Lead means activities.DefaultLead
 	Log       *slog.Logger
 	Now       func() time.Time // this machine's clock; nil means time.Now
-	Slots     int              // maximum of actions held or in flight; 0 means DefaultSlots
-	PerHost   int              // maximum of unanswered requests per host; 0 means activities.DefaultPerHost
+	Slots     int              // maximum number of actions held or in flight; 0 means DefaultSlots
+	PerHost   int              // maximum number of unanswered requests per host; 0 means activities.DefaultPerHost
 }
 
 // On graceful shutdown, running attempts may continue for grace. Then they are aborted, and have until

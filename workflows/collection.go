@@ -19,7 +19,7 @@ type CollectionInput struct {
 	Collection job.Collection `json:"collection"`
 	Jobs       []Registration `json:"jobs,omitempty"`
 	Sequence   int            `json:"seq,omitempty"`
-	Pause      time.Duration  `json:"pause,omitempty"` // until silent jobs are told again
+	Pause      time.Duration  `json:"pause,omitempty"` // between rounds of updates to silent jobs
 }
 
 // A PutRequest replaces a collection's properties.
@@ -96,9 +96,9 @@ type collection struct {
 	*registry
 
 	order   workflow.Mutex // held while the properties change, until every job that answers has applied it
-	again   again          // when silent jobs are told again
+	again   again          // repeated updates of silent jobs
 	pending *job.Rules     // rules of properties that are about to be put in force
-	deleted bool           // every further request is refused
+	deleted bool           // only deletes are still accepted
 	gone    bool           // all jobs are deleted as well
 
 	commands []workflow.ReceiveChannel
@@ -144,7 +144,7 @@ func (c *collection) command(ctx workflow.Context, name, description string, do 
 	return workflow.SetUpdateHandlerWithOptions(ctx, name, do, workflow.UpdateHandlerOptions{Description: description})
 }
 
-// run verifies registrations and tells silent jobs again, each when its timer fires.
+// run verifies registrations and updates silent jobs again, each when its timer fires.
 func (c *collection) run(ctx workflow.Context) error {
 	for {
 		c.changed = false
@@ -186,7 +186,7 @@ func (c *collection) over(ctx workflow.Context) bool {
 	return c.deleted && len(c.entries) == 0 && c.gone && c.idle(ctx)
 }
 
-// lookAfter verifies registrations, and tells the collection's state to jobs that were started since it
+// lookAfter verifies registrations, and sends the collection's state to jobs that were started since it
 // changed.
 func (c *collection) lookAfter(ctx workflow.Context) error {
 	if err := c.verify(ctx, c.deleted); err != nil {
@@ -292,7 +292,7 @@ func (c *collection) admit(ctx workflow.Context, r PutRequest) error {
 	return c.violate(r.Rules)
 }
 
-// put replaces the properties, and tells the jobs if that enables or disables the collection. An error
+// put replaces the properties, and updates the jobs if that enables or disables the collection. An error
 // of type [ErrTypeSilent] means that it was done but some jobs did not answer.
 func (c *collection) put(ctx workflow.Context, r PutRequest) (job.Collection, error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx) // finish even if the workflow is cancelled

@@ -15,7 +15,7 @@ import (
 	"almanac/job"
 )
 
-// A phase is how far an execution has come, as far as the workflow knows.
+// A phase is an execution's progress as recorded by the workflow.
 //
 //	dispatched ───▶ sent ───┐
 //	    │            │      │

@@ -13,7 +13,7 @@ import (
 
 // A collection sends its jobs an update when it is enabled, disabled or deleted. A job that does not
 // answer, for example because no worker can read its history, must not delay the others: it is asked
-// again after all of them, and then told again in the background, or terminated.
+// again after all of them; if it stays silent, it is updated again in the background, or terminated.
 
 const (
 	// patience is how long a job has to answer, lastPatience how long in the second round: after a
@@ -26,7 +26,7 @@ const (
 	jobsPerUpdate   = 200
 	silentPerUpdate = 1000
 
-	// Silent jobs are told again after a pause that doubles with each round, between these limits.
+	// Silent jobs are updated again after a pause that doubles with each round, between these limits.
 	leastPause = time.Second
 	mostPause  = 5 * time.Minute
 )
@@ -153,7 +153,7 @@ func (c *collection) mayCome(ctx workflow.Context, e *Registration) bool {
 	return workflow.Now(ctx).Before(e.Unverified.Add(StartWithin))
 }
 
-// untold schedules silent jobs to be told again, and returns an error that names the first of them; nil
+// untold schedules the repeated updates of silent jobs, and returns an error that names the first of them; nil
 // if there are none.
 func (c *collection) untold(ctx workflow.Context, failed map[string]string) error {
 	if len(failed) == 0 {
@@ -182,15 +182,15 @@ func (c *collection) untold(ctx workflow.Context, failed map[string]string) erro
 		"They are told again, every five minutes at least, until they answer.", c.Key.Name, c.Properties.State, len(failed), len(c.entries), text))
 }
 
-// again is the state of telling silent jobs again.
+// again is the state of the repeated updates of silent jobs.
 type again struct {
 	timer timer
 	at    time.Time     // of the next chunk; zero for never
 	pause time.Duration // between rounds
-	after int           // sequence of the last job told in this round
+	after int           // sequence of the last job updated in this round
 }
 
-// resume continues telling jobs that were silent in the run before.
+// resume continues the updates of jobs that were silent in the run before.
 func (c *collection) resume(ctx workflow.Context, pause time.Duration) {
 	if len(c.silent()) > 0 {
 		c.again.pause = max(pause, leastPause)
@@ -207,7 +207,7 @@ func (c *collection) silent() (silent []Registration) {
 	return silent
 }
 
-// tellAgain tells the next chunk of silent jobs. It holds up other changes of the properties, so the
+// tellAgain updates the next chunk of silent jobs. Other changes of the properties wait for it, so the
 // chunk is small.
 func (c *collection) tellAgain(ctx workflow.Context) error {
 	silent := c.silent()

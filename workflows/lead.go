@@ -59,7 +59,7 @@ func (j *jobLoop) heldUntil(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// learn keeps the lead and hold that an execution's activity returned for the next one.
+// learn stores the lead and hold that an execution's activity returned for the next one.
 func (j *jobLoop) learn(out *activities.Output, err error) {
 	lead := out.Lead
 	if err != nil {

@@ -24,7 +24,7 @@ type Registration struct {
 	Contested  bool      `json:"contested,omitempty"` // registered again while it existed: only a lookup can tell whether the workflow is gone
 
 	Resting    bool        `json:"resting,omitempty"`    // the collection's state that the job applied last: not enabled
-	Silent     bool        `json:"silent,omitempty"`     // the job did not answer since; it may have applied the state or not
+	Silent     bool        `json:"silent,omitempty"`     // a later update was not answered; the job may have applied it or not
 	Demands    job.Demands `json:"demands,omitzero"`     // of the job
 	Generation int         `json:"generation,omitempty"` // generation of the job's definition with these demands
 	Plan       string      `json:"plan,omitempty"`       // of the collection

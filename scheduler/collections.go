@@ -31,8 +31,7 @@ func (s *Service) Collection(ctx context.Context, k job.CollectionKey) (job.Coll
 	return c, s.fail(ctx, err, missingCollection(k))
 }
 
-// PutCollection creates a collection, or replaces its properties. It reports
-// whether it was created.
+// PutCollection creates a collection or replaces its properties. created reports which.
 func (s *Service) PutCollection(ctx context.Context, k job.CollectionKey, body []byte) (stored job.Collection, created bool, err error) {
 	if err := k.Validate(); err != nil {
 		return job.Collection{}, false, err
@@ -73,19 +72,18 @@ func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, patc
 	return stored, s.fail(ctx, err, missingCollection(k))
 }
 
-// replaceCollection replaces the properties of the collection whose generation
-// is the expected one, or any if that is 0.
+// replaceCollection replaces the properties of a collection. It fails if expected is not 0 and the
+// collection's generation is a different one.
 func (s *Service) replaceCollection(ctx context.Context, c job.Collection, expected int) (stored job.Collection, err error) {
 	err = s.update(ctx, changeTimeout, c.Key.WorkflowID(), workflows.UpdatePut, &stored,
 		workflows.PutRequest{Collection: c, Rules: new(c.Properties.Rules(s.limits)), Expected: expected})
 	return stored, err
 }
 
-// createCollection registers the collection's name in its subscription and
-// starts its workflow. The name keeps the quota; should the start fail, the
-// subscription forgets it.
+// createCollection registers the collection's name in its subscription and starts its workflow. The name
+// counts against the quota from then on. If the start fails, the subscription forgets the name.
 func (s *Service) createCollection(ctx context.Context, c job.Collection) (job.Collection, error) {
-	c.Generation = int(s.now().UnixMicro()) // no other collection of that name had it, nor will have
+	c.Generation = int(s.now().UnixMicro()) // unique among all collections of that name, past and future
 	rules := c.Properties.Rules(s.limits)
 	err := s.registerCollection(ctx, c.Key.Subscription,
 		workflows.RegisterCollectionRequest{Name: c.Key.Path(), Plan: rules.Plan, Limit: rules.Collections})
@@ -102,12 +100,12 @@ func (s *Service) createCollection(ctx context.Context, c job.Collection) (job.C
 	}, workflows.TypeCollection, workflows.CollectionInput{Collection: c})
 }
 
-// first has the tasks of a registry go before those of jobs: whoever creates a job waits
-// for them, and a herd of jobs may have thousands.
+// first is the priority of the tasks of collections and subscriptions, ahead of those of jobs: callers that
+// create jobs wait for them, and a herd of due jobs may queue thousands.
 var first = temporal.Priority{PriorityKey: 1}
 
-// registerCollection registers a collection in its subscription, whose workflow is
-// started with the first one.
+// registerCollection registers a collection in its subscription. It starts the subscription's workflow if
+// that does not exist yet.
 func (s *Service) registerCollection(ctx context.Context, subscription string, r workflows.RegisterCollectionRequest) error {
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
@@ -134,27 +132,27 @@ func collectionAttributes(k job.CollectionKey) []temporal.SearchAttributeUpdate 
 	}
 }
 
-// DeleteCollection deletes a collection and its jobs. If that takes longer than
-// some seconds, it goes on as the operation that is returned.
+// DeleteCollection deletes a collection and its jobs. If that takes longer than 5 s, it returns an
+// operation, which continues on the server; otherwise nil.
 func (s *Service) DeleteCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
 	return s.operate(ctx, k, workflows.UpdateDelete)
 }
 
-// EnableCollection enables a collection: jobs that are enabled run again. It
-// returns as [Service.DeleteCollection] does.
+// EnableCollection enables a collection: its enabled jobs run again. It returns an operation as
+// [Service.DeleteCollection] does.
 func (s *Service) EnableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
 	return s.operate(ctx, k, workflows.UpdateEnable)
 }
 
-// DisableCollection disables a collection: its jobs rest, and keep their state.
-// It returns as [Service.DeleteCollection] does.
+// DisableCollection disables a collection: its jobs stop running and keep their state. It returns an
+// operation as [Service.DeleteCollection] does.
 func (s *Service) DisableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
 	return s.operate(ctx, k, workflows.UpdateDisable)
 }
 
-// Collections returns a page of the collections of a subscription, or of one of
-// its resource groups, sorted by name, and what continues it. If many do not answer, the page
-// is as that of [Service.Jobs].
+// Collections returns a page of the collections of a subscription, or of one of its resource groups if
+// resourceGroup is not empty. They are sorted by name, then by resource group. The continuation is empty on
+// the last page. If many collections do not answer, the page is short, as in [Service.Jobs].
 func (s *Service) Collections(ctx context.Context, subscription, resourceGroup string, p job.Page) (page []job.Collection, next string, err error) {
 	end := time.Now().Add(listTime)
 	if p, err = resume(p); err != nil {

@@ -18,18 +18,16 @@ import (
 	"almanac/workflows"
 )
 
-// A new job that is not due soon is started with a delay: until that is over no worker
-// hears of its workflow, which spares a workflow task, a timer and a place in a worker's
-// memory. A query finds nobody who could answer, but what would be answered follows from
-// the input.
+// A new job that is not due soon is started with Temporal's start delay. Until the delay is over, no worker
+// gets its workflow, which saves a workflow task, a timer and a place in a worker's cache. A query cannot
+// be answered in that time, so the status is computed from the workflow's input.
 
-// leastDelay is the shortest delay that is worth it.
+// leastDelay is the shortest delay worth using.
 const leastDelay = 10 * time.Second
 
-// startDelay returns how long after its start a job's workflow need not begin. It is
-// reckoned from when the job was registered, by the server's clock, so it matters nothing
-// how wrong this machine's is. The start comes at most StartWithin later, and the job
-// begins that much later.
+// startDelay returns the start delay of a job's workflow, 0 for none. It is counted from the registration,
+// by the server's clock, so this machine's clock does not matter. The start comes at most StartWithin after
+// the registration, and the job begins that much later.
 func startDelay(in *workflows.JobInput, registered time.Time) time.Duration {
 	begin := in.Begin()
 	if begin.IsZero() || registered.IsZero() || begin.Sub(registered) < leastDelay {
@@ -38,8 +36,8 @@ func startDelay(in *workflows.JobInput, registered time.Time) time.Duration {
 	return begin.Sub(registered)
 }
 
-// ask asks a workflow for its status. It returns what a job was started with whose
-// workflow has not begun. Its errors are those of the query.
+// ask queries a workflow's status. If the workflow is a job that has not begun, ask computes the status
+// from its input and returns the input too. The errors are those of the query.
 func (s *Service) ask(ctx context.Context, query query, id string, status any) (*workflows.JobInput, error) {
 	for again := true; ; again = false {
 		err := query(ctx, id, workflows.QueryStatus, status)
@@ -52,14 +50,14 @@ func (s *Service) ask(ctx context.Context, query query, id string, status any) (
 			return nil, errRead
 		case in != nil:
 			return in, remarshal(in.Snapshot(), status)
-		case !again: // its tasks fail
+		case !again: // it has begun, but its workflow task fails
 			return nil, err
 		}
 	}
 }
 
-// delayed returns what a job was started with whose workflow has not begun; nil if it
-// has, or has ended.
+// delayed returns the input of a job whose workflow has not begun. It returns nil if the workflow has begun
+// or is closed.
 func (s *Service) delayed(ctx context.Context, id string) (*workflows.JobInput, error) {
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
@@ -88,13 +86,12 @@ func beginsOrEnds(e *history.HistoryEvent) bool {
 	return e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED || e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED
 }
 
-// begin has the workflow of a job begin that was started with a delay.
+// begin ends the start delay of a job's workflow.
 //
-// An update would do so by itself. But the server (1.32) keeps the task that it makes for
-// that in memory, and takes it for the end of the delay if that comes meanwhile: if it
-// crashed then, the job would never begin. The task for a signal is written to its
-// database; of signals, only those that might start a workflow make one in a delay. This
-// one starts none, for there is one of that id.
+// An update would end it too. But the server (1.32) keeps the workflow task for that update in memory only,
+// and takes it for the end of the delay if the delay ends meanwhile: if the server crashed then, the job
+// would never begin. The workflow task for a signal is written to the database. During a delay only
+// SignalWithStart makes such a task; it starts nothing here, because the workflow exists.
 func (s *Service) begin(ctx context.Context, id string, in *workflows.JobInput) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
@@ -105,12 +102,12 @@ func (s *Service) begin(ctx context.Context, id string, in *workflows.JobInput) 
 		return err
 	})
 	if _, ended := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); ended {
-		return nil // what is asked of it next will say so
+		return nil // the next call reports it
 	}
 	return err
 }
 
-// remarshal puts a value where a query would put the answer.
+// remarshal stores value in result, as a query does.
 func remarshal(value, result any) error {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -23,15 +23,15 @@ import (
 	"almanac/workflows"
 )
 
-// historyTimeout bounds reading a page of a job's history.
+// historyTimeout is the limit for reading a page of a job's history.
 const historyTimeout = 20 * time.Second
 
-// eventsPerPage is how many events are fetched at once: as many as the server serves.
+// eventsPerPage is the number of events per call, which is the server's maximum.
 const eventsPerPage = 256
 
-// History returns a page of a job's history, newest first, and what continues
-// it. It is read from the event histories of the workflow's runs: no event is
-// written for it, and it goes back as far as the namespace keeps closed runs.
+// History returns a page of a job's history, newest first, and its continuation, which is empty on the last
+// page. It reads the event histories of the workflow's runs: no event is written for it, and it goes back
+// as far as the namespace's retention.
 func (s *Service) History(ctx context.Context, k job.Key, p job.Page) ([]job.Record, string, error) {
 	if err := k.Validate(); err != nil {
 		return nil, "", err
@@ -57,17 +57,16 @@ func (s *Service) History(ctx context.Context, k job.Key, p job.Page) ([]job.Rec
 	return records, page[len(page)-1].String(), nil
 }
 
-// A position is where in the event histories an entry was found. It stays the
-// same whatever happens later.
+// A position is the place of an entry in the event histories. It never changes.
 type position struct {
 	run   string
 	event int64
-	index int // of the attempt, or among the occurrences that were dropped
+	index int // of the attempt, or of the dropped occurrence
 }
 
 func (p position) String() string { return fmt.Sprintf("%s.%d.%d", p.run, p.event, p.index) }
 
-// parsePosition reads what String returned. The zero position is before all.
+// parsePosition is the inverse of String. The zero position, for "", is before all entries.
 func parsePosition(text string) (position, error) {
 	if text == "" {
 		return position{}, nil
@@ -84,14 +83,13 @@ func parsePosition(text string) (position, error) {
 	return position{parts[0], event, index}, nil
 }
 
-// An entry is a record, and where it was found.
+// An entry is a record and its position.
 type entry struct {
 	job.Record
 	position
 }
 
-// history collects entries after a position until there is one more than the
-// page needs.
+// history collects the entries after a position, one more than the page needs.
 func (s *Service) history(ctx context.Context, k job.Key, p job.Page, after position) ([]entry, error) {
 	found, err := s.client.DescribeWorkflowExecution(ctx, k.WorkflowID(), "")
 	if err != nil {
@@ -131,7 +129,7 @@ func (s *Service) history(ctx context.Context, k job.Key, p job.Page, after posi
 	for run.runID != "" {
 		before, err := run.read(ctx, enough)
 		if calls.IsNotFound(err) {
-			break // the namespace keeps closed runs only so long
+			break // the retention of closed runs is over
 		}
 		if err != nil || before == nil || before.began.Before(p.Filter.Start.From) {
 			return entries, err
@@ -147,8 +145,8 @@ func (s *Service) history(ctx context.Context, k job.Key, p job.Page, after posi
 	return entries, nil
 }
 
-// decode reads a payload; what cannot be read gives the zero value, for a
-// history that shows most entries serves its reader better than none.
+// decode reads a payload. It returns the zero value if the payload cannot be read: a history with most
+// entries is better than none.
 func decode[T any](s *Service, workflowID string, payloads *common.Payloads) T {
 	var value T
 	if payloads == nil {
@@ -162,18 +160,17 @@ func decode[T any](s *Service, workflowID string, payloads *common.Payloads) T {
 
 // A reader reads one run of a job's workflow, newest event first.
 //
-// The attempts of an execution are known from the event that ends its
-// activity, but what they belong to only from the older event that scheduled
-// it. In between lie other executions, if several were under way at once. So
-// records are held back until nothing is open, and sorted.
+// The attempts of an execution are in the event that ends its activity; the execution itself is in the
+// older event that scheduled the activity. Between the two lie events of other executions, if several ran
+// at once. So the reader holds records back until no activity is open, and then sorts them.
 type reader struct {
 	service    *Service
 	workflowID string
 	runID      string
 
-	ended    map[int64]ending              // by the event that scheduled the activity
+	ended    map[int64]ending              // by ID of the event that scheduled the activity
 	started  map[int64]time.Time           // likewise
-	expected map[string]activities.Pending // by activity id: of activities that have not ended, and of cancelled ones
+	expected map[string]activities.Pending // by activity ID: activities that have not ended, and cancelled ones
 	open     int
 	batch    []entry
 }
@@ -181,33 +178,31 @@ type reader struct {
 // An ending is how an activity ended.
 type ending struct {
 	at     time.Time
-	result *common.Payloads // of what it completed with
-	err    error            // nil: it completed
+	result *common.Payloads // set if it completed
+	err    error            // nil if it completed
 }
 
-// Earlier says where a job's history goes on.
+// An earlier says where a job's history continues before a run.
 type earlier struct {
-	previous string // the run before; empty if there is none
+	previous string // the run ID of the previous run; empty if there is none
 	began    time.Time
-	failed   string // the newest earlier run that holds a failure
+	failed   string // the run ID of the newest earlier run with a failure
 }
 
-// expect takes what is known of an activity that has not ended, or of one that was
-// cancelled later.
+// expect notes what is known of an activity that has not ended or was cancelled.
 func (r *reader) expect(p activities.Pending) {
 	if r.expected == nil {
 		r.expected = map[string]activities.Pending{}
 	}
 	if _, known := r.expected[p.Activity]; known {
-		return // from later on
+		return // from a later event, which counts
 	}
 	r.expected[p.Activity] = p
 	r.open++
 }
 
-// read hands the run's records to enough, in batches that are sorted newest
-// first, until that has enough: then it returns nil. Otherwise it returns what
-// comes before the run.
+// read passes the run's records to enough, in batches sorted newest first. It returns nil as soon as enough
+// returns true, and otherwise where the history continues.
 func (r *reader) read(ctx context.Context, enough func([]entry) bool) (*earlier, error) {
 	r.ended, r.started = map[int64]ending{}, map[int64]time.Time{}
 	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
@@ -239,7 +234,7 @@ func (r *reader) read(ctx context.Context, enough func([]entry) bool) (*earlier,
 	}
 }
 
-// flush returns the records that were held back, newest first.
+// flush returns the records held back, newest first.
 func (r *reader) flush() []entry {
 	batch := r.batch
 	r.batch = nil
@@ -275,15 +270,15 @@ func (r *reader) end(scheduled int64, e ending) {
 	r.open++
 }
 
-// failure returns the error that a failure of a workflow was.
+// failure converts the failure in an event to an error.
 func (s *Service) failure(workflowID string, f *failure.Failure) error {
 	return temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
 		DataConverter: calls.ConverterFor(s.converter, workflowID),
 	}).FailureToError(f)
 }
 
-// scheduled adds the records of the execution whose activity the event scheduled,
-// or takes note of what the workflow asked about those that are older.
+// scheduled adds the records of the execution whose activity the event scheduled. For an activity of type
+// Pending it notes the result, which describes older activities.
 func (r *reader) scheduled(e *history.HistoryEvent) {
 	a := e.GetActivityTaskScheduledEventAttributes()
 	end, ended := r.ended[e.GetEventId()]
@@ -305,8 +300,8 @@ func (r *reader) scheduled(e *history.HistoryEvent) {
 			r.open--
 		}
 		input := decode[activities.Input](r.service, r.workflowID, a.GetInput())
-		if ended && (!known.Cancelled || known.Sent) { // else it was refused its fence, whatever it recorded then
-			if temporal.IsCanceledError(end.err) && known.Sent { // it failed before the cancellation, and the server forgot its record
+		if ended && (!known.Cancelled || known.Sent) { // a cancelled activity without a fence sent nothing, whatever it recorded
+			if temporal.IsCanceledError(end.err) && known.Sent { // the attempt failed before the cancellation, and the server dropped its record
 				attempts = append(attempts, job.Attempt{
 					Number: len(attempts) + 1, Start: end.at, End: end.at, Outcome: job.OutcomeFailed,
 					Message: "It failed while the job was changed; what was answered is not known.",
@@ -323,7 +318,7 @@ func (r *reader) scheduled(e *history.HistoryEvent) {
 	}
 }
 
-// records returns the attempts that the end of an activity tells of.
+// records returns the attempts recorded in the end of an activity.
 func (r *reader) records(e *ending, input *activities.Input, started time.Time) []job.Attempt {
 	if e.err == nil {
 		return decode[activities.Output](r.service, r.workflowID, e.result).Attempts
@@ -339,7 +334,7 @@ func (r *reader) records(e *ending, input *activities.Input, started time.Time) 
 	return []job.Attempt{{Number: 1, Start: started, End: e.at, Outcome: job.OutcomeFailed, Message: e.err.Error()}}
 }
 
-// marker adds the occurrences that were not run.
+// marker adds the occurrences that a side effect recorded as dropped.
 func (r *reader) marker(e *history.HistoryEvent) {
 	a := e.GetMarkerRecordedEventAttributes()
 	if a.GetMarkerName() != "SideEffect" {
@@ -352,12 +347,12 @@ func (r *reader) marker(e *history.HistoryEvent) {
 	}
 }
 
-// dropped returns the records of occurrences that were not run, newest first.
-// They are as old as the decision, which at tells.
+// dropped returns the records of occurrences that were dropped, newest first. at is the time of that
+// decision; the records start at it, 100 ns apart.
 func dropped(d *workflows.Dropped, at time.Time) []job.Record {
 	var records []job.Record
 	add := func(due time.Time, message string) {
-		at = at.Add(-100 * time.Nanosecond) // the shortest time that the history's ids tell apart
+		at = at.Add(-100 * time.Nanosecond) // the resolution of IDs in the history
 		records = append(records, job.Record{
 			Execution: job.Execution{Due: due, ActionName: job.MainAction},
 			Attempt:   job.Attempt{Number: 1, Start: at, End: at, Outcome: d.Outcome, Message: message},

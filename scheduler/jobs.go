@@ -19,7 +19,7 @@ func missingJob(k job.Key) *job.Error {
 	return job.NotFound("jobcollections/"+k.Collection.Name+"/jobs/"+k.Name, k.Collection.ResourceGroup)
 }
 
-// Job returns a job, without secrets.
+// Job returns a job, without its secrets.
 func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 	if err := k.Validate(); err != nil {
 		return job.Job{}, err
@@ -29,8 +29,7 @@ func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 	return j.At(s.now()), s.failToRead(ctx, err, k)
 }
 
-// jobToChange returns a job, without secrets, that is about to be changed: its workflow
-// has begun.
+// jobToChange returns a job, without its secrets, and begins its workflow if that was started with a delay.
 func (s *Service) jobToChange(ctx context.Context, k job.Key) (job.Job, error) {
 	var j job.Job
 	delayed, err := s.ask(ctx, s.queries.AskBeforeChange, k.WorkflowID(), &j)
@@ -40,8 +39,7 @@ func (s *Service) jobToChange(ctx context.Context, k job.Key) (job.Job, error) {
 	return j.At(s.now()), s.failToRead(ctx, err, k)
 }
 
-// PutJob creates a job, or replaces its definition. It reports whether it was
-// created.
+// PutJob creates a job or replaces its definition. created reports which.
 func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job, created bool, err error) {
 	if err := k.Validate(); err != nil {
 		return job.Job{}, false, err
@@ -63,7 +61,7 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job
 		if err != nil {
 			return err
 		}
-		if _, err := s.Collection(ctx, k.Collection); err != nil { // it may be about to be deleted, and its jobs with it
+		if _, err := s.Collection(ctx, k.Collection); err != nil { // the collection may be in deletion, and its jobs with it
 			return err
 		}
 		definition, err := job.ParseDefinition(body, s.parseOptions(&current))
@@ -72,26 +70,25 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job
 		}
 		j, err = s.replace(ctx, current, definition)
 		if calls.IsGone(err) {
-			return errLost // it was deleted meanwhile, so it is to be created
+			return errLost // deleted in the meantime: create it
 		}
 		return err
 	})
 	err = s.fail(ctx, err, missingJob(k))
-	if job.KindOf(err) == job.KindNotFound { // a job that is not there is created
+	if job.KindOf(err) == job.KindNotFound { // the job may be missing, so the collection is what was not found
 		err = noCollectionYet(k.Collection)
 	}
 	return j, created, err
 }
 
-// noCollectionYet returns the error for a job to be created in a collection that
-// does not exist.
+// noCollectionYet returns the error for a new job whose collection does not exist.
 func noCollectionYet(k job.CollectionKey) *job.Error {
 	e := missingCollection(k)
 	e.Message += " Create the job collection first: PUT " + k.ARMID() + `?api-version=2016-03-01 with the body {"properties":{"sku":{"name":"Standard"}}}.`
 	return e
 }
 
-// PostJob creates a job under a name that it makes.
+// PostJob creates a job with a generated name, a UUID.
 func (s *Service) PostJob(ctx context.Context, k job.CollectionKey, body []byte) (job.Job, error) {
 	j, _, err := s.PutJob(ctx, k.Job(uuid.NewString()), body)
 	return j, err
@@ -123,8 +120,8 @@ func (s *Service) parseOptions(current *job.Job) job.ParseOptions {
 	}
 }
 
-// create registers the job's name in its collection and starts its workflow.
-// The name keeps the quota; should the start fail, the collection forgets it.
+// create registers the job's name in its collection and starts its workflow. The name counts against the
+// quota from then on. If the start fails, the collection forgets the name.
 func (s *Service) create(ctx context.Context, c job.Collection, k job.Key, body []byte) (job.Job, error) {
 	k.Collection = c.Key
 	now := s.now()
@@ -156,8 +153,8 @@ func (s *Service) create(ctx context.Context, c job.Collection, k job.Key, body 
 	return input.Snapshot(), err
 }
 
-// staticDetails tells the Temporal Web UI and CLI what a job is called, and when it runs
-// first: until its workflow begins, nothing else says so.
+// staticDetails returns the details shown in the Temporal Web UI and CLI: the job's ARM ID and its first
+// due time, which nothing else shows until the workflow begins.
 func staticDetails(j job.Job) string {
 	text := "`" + j.Key.ARMID() + "`"
 	if first := j.Status.NextExecutionTime; first != nil {
@@ -166,14 +163,14 @@ func staticDetails(j job.Job) string {
 	return text
 }
 
-// fairnessKey names the collection in the at most 64 bytes that Temporal takes,
-// so that where tasks queue up, one collection's do not all go before another's.
+// fairnessKey returns a hash of the collection's workflow ID, since Temporal's limit is 64 bytes. If tasks
+// queue up, the fairness key keeps one collection from starving the others.
 func fairnessKey(k job.CollectionKey) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(k.WorkflowID())).String()
 }
 
-// replace replaces the definition of the job that the caller read. It fails if
-// the job was changed since, or if the collection does not allow it.
+// replace replaces the definition of current, the job that the caller read. It fails if the job was changed
+// since, or if its collection does not allow the new definition.
 func (s *Service) replace(ctx context.Context, current job.Job, d job.Definition) (j job.Job, err error) {
 	before, after := current.Definition.Demands(current.Created), d.Demands(current.Created)
 	both := before.And(after)
@@ -189,15 +186,15 @@ func (s *Service) replace(ctx context.Context, current job.Job, d job.Definition
 		return j, err
 	}
 	if err := s.claim(ctx, current, after, true); err != nil {
-		// The job is changed all the same. What it demanded counts until it is
-		// changed again, which may only refuse a change of the plan.
+		// The job is changed nevertheless. The collection counts the old demands until the job's next
+		// change; the only effect is that it may refuse a change of its plan.
 		s.log.WarnContext(ctx, "the job collection was not told that a job demands less", "job", current.Key.ARMID(), "error", err)
 	}
 	return j, nil
 }
 
-// claim tells the collection what the definition demands that comes after the
-// current one.
+// claim sends the collection the demands of the job's next definition. final means that the job has that
+// definition already.
 func (s *Service) claim(ctx context.Context, current job.Job, demands job.Demands, final bool) error {
 	c, err := s.Collection(ctx, current.Key.Collection)
 	if err != nil {
@@ -209,7 +206,7 @@ func (s *Service) claim(ctx context.Context, current job.Job, demands job.Demand
 	})
 }
 
-// RunJob runs a job now, whatever its recurrence says.
+// RunJob starts a manual run of a job, at any time and in any state.
 func (s *Service) RunJob(ctx context.Context, k job.Key) error {
 	return s.command(ctx, k, workflows.UpdateRun)
 }
@@ -218,18 +215,18 @@ func (s *Service) command(ctx context.Context, k job.Key, name string) error {
 	if err := k.Validate(); err != nil {
 		return err
 	}
-	// A query that its last worker does not answer is passed on to another one within
-	// milliseconds, and an update after it goes there too. By itself it would first
-	// wait for that worker, for as long as the sticky timeout says.
+	// Query first. If the worker that last had the workflow does not answer, the query moves the workflow
+	// to another one within 60 to 300 ms, and the update goes there too. The update alone would wait for
+	// the first worker until the sticky timeout.
 	if _, err := s.jobToChange(ctx, k); job.KindOf(err) == job.KindNotFound {
 		return err
 	}
 	return s.fail(ctx, s.update(ctx, changeTimeout, k.WorkflowID(), name, nil), missingJob(k))
 }
 
-// Jobs returns a page of a collection's jobs, in the order of their creation,
-// and what continues it. If many jobs do not answer, the page has fewer than were
-// asked for, or none, and goes on all the same.
+// Jobs returns a page of a collection's jobs, in order of creation, and the continuation, which is empty on
+// the last page. If many jobs do not answer, the page has fewer entries than requested, or none, and still
+// has a continuation.
 func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (page []job.Job, next string, err error) {
 	end := time.Now().Add(listTime)
 	if err := k.Validate(); err != nil {

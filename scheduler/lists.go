@@ -11,44 +11,43 @@ import (
 	"almanac/job"
 )
 
-// A list asks each workflow how it stands. One that cannot answer, since no worker can
-// read its history, say, must not keep the others from being shown: it gets a second
-// chance when the others have answered, and then is shown as one that could not be read.
+// A list reads the status of each workflow. A workflow that cannot answer, for example because no worker
+// can replay its history, must not hide the others: it is queried once more after the others have answered,
+// and is then listed as unread.
 const (
-	// patience is how long a workflow has to answer, and lastPatience where it did not at
-	// first: a worker that is killed keeps a task for 10 s.
+	// patience is the limit for a workflow's first answer, lastPatience for the second attempt: a crashed
+	// worker keeps a workflow task for 10 s.
 	patience     = 2 * time.Second
 	lastPatience = 12 * time.Second
 
-	// listTime is when no more workflows of a list are asked, and none is given a second chance
-	// any more: the next page goes on with them. Those that are asked together take about 4 s
-	// if none of them answers.
+	// After listTime a page queries no further workflows, and none a second time; the next page continues
+	// with them. A batch in which no workflow answers takes about 4 s.
 	listTime = 22 * time.Second
-	maxBatch = 128 // workflows that are asked together
+	maxBatch = 128 // workflows queried together
 )
 
-// A lister says what a list consists of.
+// A lister describes the items of a list.
 type lister[I, T any] struct {
 	items   []I
-	end     time.Time         // when the page has to do with what was found
-	id      func(I) string    // of the item's workflow
-	unread  func(I, string) T // the entry of an item that could not be read, and why
-	matches func(*T) bool     // what is wanted
-	after   func(I) string    // the continuation that goes on after an item
+	end     time.Time         // no further workflows are queried after it
+	id      func(I) string    // the workflow ID of an item
+	unread  func(I, string) T // the entry of an item that could not be read, with the reason
+	matches func(*T) bool     // the page's filter
+	after   func(I) string    // the continuation of a page that ends with the item
 }
 
-// A read is what became of an item of a list.
+// A read is the result of reading one item of a list.
 type read[T any] struct {
 	value T
-	err   error // that of [Service.status]
+	err   error // of [Service.status]
 }
 
-// collect returns a page of the items, in their order, and what continues it. Workflows that
-// are gone, and what is not wanted, are left out. If many do not answer, the page is shorter
-// than it might be, or empty, but it gets on by some items at least.
+// collect returns a page of the items, in their order, and its continuation. Closed workflows and entries
+// that the filter rejects are left out. If many workflows do not answer, the page may be short or empty,
+// but it covers at least one batch of items.
 func collect[I, T any](ctx context.Context, s *Service, p job.Page, l lister[I, T]) (page []T, next string, err error) {
 	var found []T
-	var of []I // what was found
+	var of []I // the items of found
 	asked := 0
 	for asked < len(l.items) && len(found) <= p.Skip+p.Top && (asked == 0 || time.Now().Before(l.end)) {
 		items := l.items[asked:]
@@ -88,11 +87,11 @@ func collect[I, T any](ctx context.Context, s *Service, p job.Page, l lister[I, 
 	return page, next, nil
 }
 
-// skipMark is what follows a continuation whose page ended before it had left out as many
-// entries as it was to: then comes the number of those that are left.
+// skipMark separates a continuation from the number of entries still to be skipped, on a page that ended
+// before it had skipped them all.
 const skipMark = "~"
 
-// resume returns a page that goes on as its continuation says.
+// resume applies the continuation in p.After to the page.
 func resume(p job.Page) (job.Page, error) {
 	after, left, found := strings.Cut(p.After, skipMark)
 	if !found {
@@ -106,8 +105,8 @@ func resume(p job.Page) (job.Page, error) {
 	return p, nil
 }
 
-// statusesOf returns what workflows say of themselves. Those that do not answer are asked
-// once more, until the end at most.
+// statusesOf reads the status of workflows. Those that do not answer in time are queried once more, until
+// end at most.
 func statusesOf[T any](ctx context.Context, s *Service, ids []string, end time.Time) []read[T] {
 	entries := make([]read[T], len(ids))
 	all := make([]int, len(ids))

@@ -18,13 +18,13 @@ import (
 	"almanac/workflows"
 )
 
-// operationPatience is how long a caller waits for an operation before it is
-// told how to look for the end of it.
+// operationPatience is how long a caller waits for an operation on a collection. After that it gets the
+// operation's ID instead of the outcome.
 const operationPatience = 5 * time.Second
 
-// operate enables, disables or deletes a collection. What takes long goes on
-// without the caller: the operation is the update of the collection's workflow,
-// whose outcome Temporal keeps.
+// operate enables, disables or deletes a collection. It returns an operation if that takes longer than
+// operationPatience: the operation is the update of the collection's workflow, whose outcome Temporal
+// keeps.
 func (s *Service) operate(ctx context.Context, k job.CollectionKey, name string) (*job.Operation, error) {
 	if err := k.Validate(); err != nil {
 		return nil, err
@@ -51,7 +51,8 @@ func (s *Service) operate(ctx context.Context, k job.CollectionKey, name string)
 	return &job.Operation{ID: handle.RunID() + "." + handle.UpdateID()}, nil
 }
 
-// Operation returns how an operation on a collection stands.
+// Operation returns the state of an operation on a collection, from any instance of the API: Temporal
+// keeps the outcome with the run of the collection's workflow.
 func (s *Service) Operation(ctx context.Context, k job.CollectionKey, id string) (job.Operation, error) {
 	missing := job.NotFound("jobcollections/"+k.Name+"/operations/"+id, k.ResourceGroup)
 	run, updateID, _ := strings.Cut(id, ".")
@@ -78,10 +79,10 @@ func (s *Service) Operation(ctx context.Context, k job.CollectionKey, id string)
 	return o, nil
 }
 
-// update sends an update to a workflow and waits for the answer, for timeout at most. If
-// the server gives up before, the update is sent again under the same id, so that a run of
-// the workflow applies it once. A run of a job on demand is not, for the job's workflow
-// may have continued as new meanwhile, and would run it once more.
+// update sends an update to a workflow and waits for the result, for timeout at most. If the server gives
+// up earlier, the update is sent again with the same update ID, which one run of the workflow applies only
+// once. A manual run (UpdateRun) is sent only once: the workflow may have continued as new in between, and
+// would then run the job twice.
 func (s *Service) update(ctx context.Context, timeout time.Duration, id, name string, result any, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -101,8 +102,8 @@ func (s *Service) update(ctx context.Context, timeout time.Duration, id, name st
 	return calls.Patiently(ctx, once(name, do))
 }
 
-// once returns what does an update, and does it again. To delete what is gone by then
-// succeeds: the answer to the first try was lost.
+// once returns an update that may be sent again. If a later attempt to delete finds the workflow gone, the
+// delete succeeded and only the earlier answer was lost.
 func once(name string, do func(context.Context) error) func(context.Context) error {
 	tried := false
 	return func(ctx context.Context) error {

@@ -13,13 +13,12 @@ import (
 	"almanac/workflows"
 )
 
-// pollerFresh is how long ago a worker may have polled and still count as
-// alive; a poll lasts up to a minute.
+// A worker counts as alive if it polled within pollerFresh. A poll lasts up to a minute.
 const pollerFresh = 90 * time.Second
 
-// Ready returns nil if jobs can be kept and run: Temporal answers, the
-// namespace is there, a worker polls, and Temporal takes writes. Otherwise the
-// error says what is missing. It answers within readyTimeout.
+// Ready returns nil if jobs can be stored and run: Temporal answers, the namespace exists, a worker polls
+// both task queues, and Temporal accepts writes. Otherwise the error says what is missing. It returns
+// within readyTimeout.
 func (s *Service) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -43,8 +42,8 @@ func (s *Service) Ready(ctx context.Context) error {
 	return s.takesWrites(ctx)
 }
 
-// SearchAttributes are those that workflows are started with: the namespace
-// must know them.
+// SearchAttributes returns the search attributes that workflows are started with. The namespace must have
+// them.
 func SearchAttributes() map[string]enums.IndexedValueType {
 	attributes := map[string]enums.IndexedValueType{}
 	for _, name := range []string{

@@ -12,27 +12,25 @@ import (
 	"almanac/workflows"
 )
 
-// collections are the collections that answered lately. A collection refuses a
-// registration by a generation that is not its own any more, so what is remembered may
-// be old. The zero value remembers none.
+// collections caches collections that answered recently. An outdated entry does no harm: a collection
+// refuses a registration with another generation than its own. The zero value is empty.
 type collections struct {
 	mu    sync.Mutex
-	known map[string]answered // by workflow id
+	known map[string]answered // by workflow ID
 }
 
-// An answered is a collection as it was when it answered.
+// An answered is a collection and the time of its answer.
 type answered struct {
 	job.Collection
 	at time.Time
 }
 
 const (
-	// answeredLately is for how long a collection that answered need not be asked
-	// before it is sent an update. A question finds a worker if the one that answered
-	// last was killed meanwhile; an update would wait for that one.
+	// A collection that answered within answeredLately is sent an update without a query first. The query
+	// moves the workflow to another worker if its last one crashed; an update would wait for that one.
 	answeredLately = 2 * time.Second
 
-	// maxCollections bounds how many are remembered.
+	// maxCollections is the limit of cached collections.
 	maxCollections = 1000
 )
 
@@ -58,7 +56,7 @@ func (c *collections) forget(id string) {
 	delete(c.known, id)
 }
 
-// rememberedCollection returns a collection as it was when it answered last.
+// rememberedCollection returns a collection from the cache, or queries it.
 func (s *Service) rememberedCollection(ctx context.Context, k job.CollectionKey) (job.Collection, error) {
 	if c, ok := s.collections.get(k.WorkflowID()); ok {
 		return c, nil
@@ -70,28 +68,28 @@ func (s *Service) rememberedCollection(ctx context.Context, k job.CollectionKey)
 	return c, err
 }
 
-// A registration is a job whose name is asked for.
+// A registration is a request to register the name of a new job.
 type registration struct {
 	ctx        context.Context // the caller's
 	job        workflows.RegisterJob
-	collection *job.Collection // as it is remembered
+	collection *job.Collection // from the cache
 	done       chan struct{}   // closed when the members below are set
 	result     workflows.RegisterResult
 	err        error
 }
 
-// registrations wait for their collection, which answers one request after another:
-// those that come meanwhile are joined to the next. The zero value has none.
+// registrations are the requests that wait for their collection. A collection gets one update at a time;
+// requests that come meanwhile share the next one. The zero value has none.
 type registrations struct {
 	mu      sync.Mutex
-	waiting map[string][]*registration // by workflow id of the collection; there is an entry as long as a request is on its way
+	waiting map[string][]*registration // by the collection's workflow ID; an entry exists as long as an update is running
 }
 
-// maxJoined bounds how many registrations are joined to one request.
+// maxJoined is the limit of registrations in one update.
 const maxJoined = 100
 
-// add has a registration wait. It reports whether no request of the collection is on
-// its way, so that the caller is to send one.
+// add enqueues a registration. send reports whether no update of the collection is running, so that the
+// caller has to send one.
 func (r *registrations) add(id string, one *registration) (send bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,11 +101,11 @@ func (r *registrations) add(id string, one *registration) (send bool) {
 	return !busy
 }
 
-// take returns what the next request consists of; nothing if none is to be sent.
+// take removes and returns the registrations of the next update; nil if none is needed.
 func (r *registrations) take(id string) []*registration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := slices.DeleteFunc(r.waiting[id], func(one *registration) bool { return one.ctx.Err() != nil }) // nobody would start it
+	all := slices.DeleteFunc(r.waiting[id], func(one *registration) bool { return one.ctx.Err() != nil }) // their callers have given up
 	n := min(len(all), maxJoined)
 	if n == 0 {
 		delete(r.waiting, id)
@@ -117,15 +115,15 @@ func (r *registrations) take(id string) []*registration {
 	return all[:n:n]
 }
 
-// registerJob registers a job in a collection as it is remembered. Its errors are those
-// of [Service.update], or of type [job.Error].
+// registerJob registers a job in a cached collection. Its errors are those of [Service.update], or of type
+// [job.Error].
 func (s *Service) registerJob(ctx context.Context, c *job.Collection, applicant workflows.RegisterJob) (workflows.RegisterResult, error) {
 	one := &registration{ctx: ctx, job: applicant, collection: c, done: make(chan struct{})}
 	id := c.Key.WorkflowID()
 	if s.registrations.add(id, one) {
 		go func() {
 			for joined := s.registrations.take(id); joined != nil; joined = s.registrations.take(id) {
-				s.register(context.WithoutCancel(joined[0].ctx), id, joined) // it does not end with one of those that wait for it
+				s.register(context.WithoutCancel(joined[0].ctx), id, joined) // it must outlive the caller of any one registration
 			}
 		}()
 	}
@@ -143,7 +141,7 @@ func (s *Service) registerJob(ctx context.Context, c *job.Collection, applicant 
 	return one.result, one.err
 }
 
-// register sends a request for some registrations, and tells each what became of it.
+// register sends one update for several registrations and distributes the results.
 func (s *Service) register(ctx context.Context, id string, joined []*registration) {
 	c := joined[0].collection
 	request := workflows.RegisterRequest{Jobs: make([]workflows.RegisterJob, len(joined))}

@@ -1,9 +1,8 @@
-// Package scheduler keeps jobs and job collections as Temporal workflows:
-// creating is a workflow start, changing an update, reading a query, and the
-// history of a job is read from the event histories of its workflow's runs.
+// Package scheduler keeps jobs and job collections as Temporal workflows. A create is a workflow start, a
+// change an update, a read a query; the history of a job is read from the event histories of its workflow's
+// runs.
 //
-// Nothing is stored anywhere else, so any number of Services may work on the
-// same namespace.
+// There is no other store, so any number of Services may share a namespace.
 package scheduler
 
 import (
@@ -29,19 +28,19 @@ import (
 // Options configure a [Service].
 type Options struct {
 	Client    client.Client
-	Namespace string                  // the client's
-	Converter converter.DataConverter // the client's; nil means the SDK's default
+	Namespace string                  // of Client
+	Converter converter.DataConverter // of Client; nil means the SDK's default
 	Limits    *job.Limits             // nil means job.DefaultLimits
 	Log       *slog.Logger
 	Now       func() time.Time // nil means time.Now
 
-	// Check returns an error where an action would fail whenever it is tried;
-	// such a job is refused. nil means that no action is.
+	// Check returns an error if an action would fail on every attempt; a job with such an action is
+	// refused. nil means that no action is refused.
 	Check func(*job.Action) error
 }
 
-// A Service creates, changes, reads and deletes jobs and collections. Its
-// errors are of type [job.Error]. It is safe for concurrent use.
+// A Service creates, changes, reads and deletes jobs and collections. Its errors are of type [job.Error].
+// It is safe for concurrent use.
 type Service struct {
 	client    client.Client
 	namespace string
@@ -58,7 +57,7 @@ type Service struct {
 	registrations registrations
 }
 
-// New returns a service.
+// New returns a Service. Defaults are those of [Options].
 func New(o Options) *Service {
 	s := &Service{
 		client: o.Client, namespace: cmp.Or(o.Namespace, client.DefaultNamespace),
@@ -81,38 +80,38 @@ func New(o Options) *Service {
 	return s
 }
 
-// Deadlines keep a call from hanging when no worker answers. A worker that is killed
-// keeps the workflow task that it was at for 10 s (Temporal's default), so each is longer.
+// Deadlines of calls to Temporal. Each is longer than the 10 s (Temporal's default workflow task timeout)
+// for which a crashed worker keeps a workflow task.
 const (
-	updateTimeout = 14 * time.Second // of a start or a registration, which are tried again after that
-	changeTimeout = 30 * time.Second // of a whole change, which may have to wait until a lease is over, or another worker takes its task
+	updateTimeout = 14 * time.Second // of one start or registration; the caller retries after it
+	changeTimeout = 30 * time.Second // of a whole change, which may wait for a lease to expire or for another worker to take over the workflow task
 	readyTimeout  = 2 * time.Second
 )
 
-// startInTime registers a name and starts the workflow behind it, which has to be done
-// within StartWithin. If that was not answered by then, both are tried again, as long as
-// the caller waits: a name may be registered twice. A workflow that the first try did
-// start is found by the second one, which returns errLost.
+// startInTime calls try, which registers a name and starts the workflow behind it. Each call has
+// StartWithin, counted from the registration. A call that gets no answer in time is repeated, for
+// changeTimeout at most: a name may be registered twice. If an earlier call did start the workflow, the
+// next one returns errLost.
 func startInTime(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	return calls.Patiently(ctx, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, workflows.StartWithin) // which is counted from the registration
+		ctx, cancel := context.WithTimeout(ctx, workflows.StartWithin)
 		defer cancel()
 		return try(ctx)
 	})
 }
 
-// errLost says that somebody else created or deleted the workflow meanwhile.
+// errLost means that another caller created or deleted the workflow in the meantime.
 var errLost = errors.New("the workflow was created or deleted meanwhile")
 
-// start starts a workflow; it returns errLost if one of that id runs already.
+// start starts a workflow. It returns errLost if a workflow with that ID is open.
 func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, workflow string, input any) error {
 	o.TaskQueue = workflows.TaskQueue
 	o.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL
 	o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	o.WorkflowExecutionErrorWhenAlreadyStarted = true
-	o.EnableEagerStart = o.StartDelay == 0 // where the client has a worker, that gets the first task with the answer
+	o.EnableEagerStart = o.StartDelay == 0 // with a worker in the same client, the first workflow task comes with the response
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	for {
@@ -124,18 +123,17 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 			return err
 		}
 		if late := calls.Sleep(ctx, unmappedPause); late != nil {
-			return errors.Join(late, err) // the log names the search attribute
+			return errors.Join(late, err) // err names the search attribute, for the log
 		}
 	}
 }
 
-// unmappedPause is the time between two attempts to start a workflow whose search
-// attributes are not known yet.
+// unmappedPause is the pause between attempts to start a workflow whose search attributes are not mapped
+// yet.
 const unmappedPause = 200 * time.Millisecond
 
-// isUnmapped reports whether a service of Temporal does not know a search attribute
-// that was registered lately. Each learns of it by itself, within some seconds
-// (Temporal 1.32).
+// isUnmapped reports whether a Temporal service does not know a newly registered search attribute yet. Each
+// service picks it up on its own, within seconds (Temporal 1.32).
 func isUnmapped(err error) bool {
 	_, ok := errors.AsType[*serviceerror.InvalidArgument](err)
 	return ok && strings.Contains(err.Error(), "no mapping defined for search attribute")
@@ -144,13 +142,13 @@ func isUnmapped(err error) bool {
 // A query is [calls.Queries.Ask] or [calls.Queries.AskBeforeChange].
 type query func(ctx context.Context, workflowID, name string, result any) error
 
-// cut returns the page of a list, and whether more follows.
+// cut returns the page p of list, and whether entries follow it.
 func cut[T any](list []T, p job.Page) ([]T, bool) {
 	list = list[min(p.Skip, len(list)):]
 	return list[:min(p.Top, len(list))], len(list) > p.Top
 }
 
-// badToken is the error for a continuation that no list returned.
+// badToken is the error for a $skiptoken that no list returned.
 func badToken() error {
 	return &job.Error{
 		Kind: job.KindInvalid, Code: "BadRequest", Message: "The query is not valid",
@@ -158,8 +156,8 @@ func badToken() error {
 	}
 }
 
-// contend does what reads, decides and writes, again if somebody else wrote in
-// between.
+// contend calls do, a read followed by a write, until it loses no race with another writer: again after
+// ErrTypeStale and errLost.
 func (s *Service) contend(ctx context.Context, do func() error) error {
 	for pause := retryPause; ; pause = min(2*pause, maxRetryPause) {
 		err := do()
@@ -172,15 +170,15 @@ func (s *Service) contend(ctx context.Context, do func() error) error {
 	}
 }
 
-// What lost a race is tried again after a random pause up to retryPause, which
-// doubles each time up to maxRetryPause.
+// contend waits a random time of up to retryPause before it retries. The limit doubles each time, up to
+// maxRetryPause.
 const (
 	retryPause    = 20 * time.Millisecond
 	maxRetryPause = 500 * time.Millisecond
 )
 
-// fail turns a Temporal error into one that the caller may be shown; missing
-// is what to answer if the workflow does not exist, nil where none was asked.
+// fail turns a Temporal error into a [job.Error]. missing is returned if the workflow does not exist; it is
+// nil if the call named none.
 func (s *Service) fail(ctx context.Context, err error, missing *job.Error) error {
 	if err == nil {
 		return nil
@@ -214,8 +212,8 @@ func isUnavailable(err error) bool {
 	_, unavailable := errors.AsType[*serviceerror.Unavailable](err)
 	_, exhausted := errors.AsType[*serviceerror.ResourceExhausted](err)
 	_, cancelled := errors.AsType[*serviceerror.Canceled](err)
-	_, namespace := errors.AsType[*serviceerror.NamespaceNotFound](err) // not there yet, or not any more
-	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)   // its task fails, and is tried again
-	ended := calls.IsRefused(err, "AcceptedUpdateCompletedWorkflow")    // by the server: the workflow ended meanwhile
+	_, namespace := errors.AsType[*serviceerror.NamespaceNotFound](err) // not created yet, or deleted
+	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)   // the workflow task fails and is retried
+	ended := calls.IsRefused(err, "AcceptedUpdateCompletedWorkflow")    // set by the server: the workflow closed before it answered
 	return ended || unavailable || exhausted || cancelled || namespace || notReady || calls.IsTimeout(err) || errors.Is(err, context.Canceled)
 }

@@ -9,44 +9,42 @@ import (
 	"go.temporal.io/api/enums/v1"
 )
 
-// statuses remembers what workflows said of themselves, so that a list need not
-// ask those again that did nothing since. A question to a workflow that is in no
-// worker's cache has a worker replay its run, each time; that it did nothing, the
-// server knows by itself. The zero value remembers nothing.
+// statuses caches the statuses of workflows, so that a list does not query workflows that are unchanged. A
+// query of a workflow that is in no worker's cache makes a worker replay its run, each time; the server
+// itself knows whether the workflow changed. The zero value is empty.
 type statuses struct {
 	mu   sync.Mutex
-	said map[string]saying // by workflow id
-	size int               // bytes of all that was said
+	said map[string]saying // by workflow ID
+	size int               // of all statuses, in bytes
 }
 
-// A saying is what a workflow said. It is decoded anew for each reader, so that
-// none can change what the next one gets.
+// A saying is a cached status. It is decoded anew for each reader, so that no reader can change it for the
+// next.
 type saying struct {
 	version version
 	at      time.Time
 	status  json.RawMessage
 }
 
-// A version of a workflow changes with everything that happens to it. The zero
-// value stands for an unknown one.
+// A version changes with every state transition of a workflow. The zero value means unknown.
 type version struct {
 	run         string
 	transitions int64
 }
 
 const (
-	// maxSaid bounds what is remembered, in bytes: of plain jobs some ten thousand,
-	// of jobs that send large messages fewer.
+	// maxSaid is the size limit of the cache: about ten thousand plain jobs, fewer if they have large
+	// messages.
 	maxSaid = 16 << 20
-	// describeTimeout is how long a server that is busy or dead is waited for
-	// before the workflow is asked.
+	// describeTimeout is the limit for the server's answer about a workflow's version. After it the
+	// workflow is queried.
 	describeTimeout = time.Second
-	// sayingAge is when a workflow is asked again all the same, since a newer
-	// worker may see more in it.
+	// sayingAge is the age after which an unchanged workflow is queried again: a newer version of the
+	// workers may return more.
 	sayingAge = time.Hour
 )
 
-// get returns what a workflow said in that version.
+// get returns the cached status of a workflow in version v.
 func (s *statuses) get(id string, v version, now time.Time) (json.RawMessage, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +52,7 @@ func (s *statuses) get(id string, v version, now time.Time) (json.RawMessage, bo
 	return said.status, ok && said.version == v && now.Sub(said.at) < sayingAge
 }
 
-// put remembers what a workflow said in that version, or in a later one.
+// put caches the status of a workflow in version v or a later one.
 func (s *statuses) put(id string, v version, status json.RawMessage, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +78,7 @@ func (s *statuses) forget(id string) {
 	delete(s.said, id)
 }
 
-// status puts what a workflow says of itself into result. Its errors are those
+// status stores the status of a workflow in result, from the cache if it is unchanged. Its errors are those
 // of [calls.Queries.Ask].
 func (s *Service) status(ctx context.Context, id string, result any) error {
 	v := s.version(ctx, id)
@@ -96,14 +94,15 @@ func (s *Service) status(ctx context.Context, id string, result any) error {
 	return json.Unmarshal(status, result)
 }
 
-// version asks the server for the version of an open workflow.
+// version asks the server for the version of a workflow. It is zero if the workflow is not open or the
+// server does not answer.
 func (s *Service) version(ctx context.Context, id string) version {
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
 	found, err := s.client.DescribeWorkflowExecution(ctx, id, "")
 	info := found.GetWorkflowExecutionInfo()
 	if err != nil || info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING || info.GetStateTransitionCount() == 0 {
-		return version{} // the query tells what is the matter, if anything is
+		return version{} // the query will return the error, if there is one
 	}
 	return version{run: info.GetExecution().GetRunId(), transitions: info.GetStateTransitionCount()}
 }

@@ -16,7 +16,7 @@ import (
 	"almanac/workflows"
 )
 
-// whyUnread returns why a workflow could not be read, in words for people.
+// whyUnread returns the reason, for people, why a workflow could not be read.
 func whyUnread(err error) string {
 	_, failed := errors.AsType[*serviceerror.QueryFailed](err)
 	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)
@@ -31,8 +31,8 @@ func whyUnread(err error) string {
 	return "what is stored of it could not be read; the log of the API says why"
 }
 
-// failToRead is [Service.fail] for a job that was to be read. If Temporal knows that the
-// fault is the job's own, the error says so.
+// failToRead is [Service.fail] for reading a job. If the fault is the job's own, as far as Temporal shows,
+// the error says so.
 func (s *Service) failToRead(ctx context.Context, err error, k job.Key) error {
 	shown := s.fail(ctx, err, missingJob(k))
 	_, failed := errors.AsType[*serviceerror.QueryFailed](err)
@@ -40,14 +40,14 @@ func (s *Service) failToRead(ctx context.Context, err error, k job.Key) error {
 	switch kind := job.KindOf(shown); {
 	case err == nil, ctx.Err() != nil, kind != job.KindUnavailable && kind != job.KindInternal:
 		return shown
-	case kind == job.KindInternal && temporals && !failed: // a fault of Temporal
+	case kind == job.KindInternal && temporals && !failed: // a fault of Temporal's
 		return shown
 	}
 	why := whyUnread(err)
 	if calls.IsTimeout(err) {
 		attempt := s.taskAttempt(ctx, k.WorkflowID())
 		if attempt < 2 {
-			return shown // it may be that nothing answers
+			return shown // possibly no worker answers at all
 		}
 		why = fmt.Sprintf("its workflow task has failed or timed out, and is at attempt %d; the log of the workers says why", attempt)
 	}
@@ -58,7 +58,8 @@ func (s *Service) failToRead(ctx context.Context, err error, k job.Key) error {
 	}
 }
 
-// taskAttempt returns for which time a workflow's task is being tried; 0 if it has none.
+// taskAttempt returns the attempt number of a workflow's pending workflow task; 0 if there is none or it is
+// not known.
 func (s *Service) taskAttempt(ctx context.Context, id string) int {
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
@@ -69,12 +70,11 @@ func (s *Service) taskAttempt(ctx context.Context, id string) int {
 	return int(found.GetPendingWorkflowTask().GetAttempt())
 }
 
-// collectionTimeout is how long a collection may take to answer whose job did not.
+// collectionTimeout is the limit for an answer from the collection of a job that did not answer.
 const collectionTimeout = 3 * time.Second
 
-// DeleteJob deletes a job. When it returns without an error, no request of the
-// job will be sent any more. A job that does not answer although its collection
-// does is terminated.
+// DeleteJob deletes a job. After it returns nil, no request of the job is sent any more. If the job does
+// not answer but its collection does, the job's workflow is terminated.
 func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
 	patient, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
@@ -82,12 +82,12 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
 	switch kind := job.KindOf(err); {
 	case err == nil || ctx.Err() != nil:
 		return err
-	case kind == job.KindNotFound: // it may have been terminated a moment ago
+	case kind == job.KindNotFound: // it may just have been terminated
 		return cmp.Or(s.fail(ctx, activities.AwaitTerminated(ctx, s.client, s.converter, k.WorkflowID()), nil), err)
 	case kind != job.KindUnavailable && kind != job.KindInternal:
 		return err
 	}
-	if !s.answers(ctx, k.Collection) { // so it may be no fault of the job
+	if !s.answers(ctx, k.Collection) { // then the job may not be at fault
 		return err
 	}
 	s.log.WarnContext(ctx, "a job that is deleted did not answer, and is terminated", slog.String("job", k.ARMID()), slog.Any("error", err))
@@ -95,15 +95,17 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
 	if !calls.IsTimeout(err) && err != nil {
 		return s.fail(ctx, err, missingJob(k))
 	}
+
+	// more. If the signal is lost, the collection finds the job gone when it is full.
 	tell, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectionTimeout) // although it may not be certain yet that nothing is sent
 	defer cancel()
-	if failed := s.client.SignalWorkflow(tell, k.Collection.WorkflowID(), "", workflows.SignalRemoved, k.Name); failed != nil { // it looks for itself when it is full
+	if failed := s.client.SignalWorkflow(tell, k.Collection.WorkflowID(), "", workflows.SignalRemoved, k.Name); failed != nil {
 		s.log.WarnContext(ctx, "the job collection was not told that a job is gone", slog.String("job", k.ARMID()), slog.Any("error", failed))
 	}
 	return s.fail(ctx, err, missingJob(k))
 }
 
-// answers reports whether a collection is there and answers, which takes a worker.
+// answers reports whether a collection exists and a worker answers for it.
 func (s *Service) answers(ctx context.Context, k job.CollectionKey) bool {
 	ctx, cancel := context.WithTimeout(ctx, collectionTimeout)
 	defer cancel()

@@ -17,40 +17,39 @@ import (
 	"almanac/workflows"
 )
 
-// A write probe updates the configuration of the task queue probeQueue, which
-// nobody uses, and changes nothing in it. Temporal (1.29 and later) writes the
-// clock of the configuration all the same. That takes 0.11 s, of which the server
-// waits 0.1 s for other updates, and adds 5 kB to the write-ahead log of SQLite.
-// Three rows remain however many probes there are.
+// A write probe updates the configuration of the task queue probeQueue, which is not used otherwise,
+// without changing it. Temporal (1.29 and later) still writes the configuration's clock. That takes 0.11 s,
+// 0.1 s of which the server waits for other updates, and adds 5 kB to SQLite's write-ahead log. Three rows
+// remain, however many probes there are.
 //
-// Starting and deleting a workflow is no alternative: that writes 720 kB, and if
-// the server records the start in its visibility store after the deletion, the
-// record remains for good. Duplicate signals and resets of sticky queues are not
-// written. A refused start leaves a history without an owner.
+// Alternatives that were rejected:
+//   - Starting and deleting a workflow writes 720 kB, and if the server records the start in its
+//     visibility store after the deletion, the record stays for good.
+//   - Duplicate signals and resets of sticky task queues are not written.
+//   - A refused start leaves a history without an owner.
 const probeQueue = workflows.TaskQueue + "-ready"
 
-// A result is valid for writesFresh if Temporal took the write and for
-// refusalFresh if not, so that recovery is noticed soon.
+// A result is valid for writesFresh if Temporal accepted the write, and for refusalFresh if not, so that
+// recovery is noticed soon.
 const (
 	writesFresh  = 10 * time.Second
 	refusalFresh = time.Second
 )
 
-// A writeProbe remembers whether Temporal took the last write. Its zero value
-// has not tried yet.
+// A writeProbe remembers the result of the last write probe. Its zero value has none yet.
 type writeProbe struct {
 	mu      sync.Mutex
 	attempt *attempt // the latest; guarded by mu
 }
 
-// An attempt is one write, which any number of callers wait for.
+// An attempt is one write, shared by all callers that wait for it.
 type attempt struct {
 	done  chan struct{} // closed at the end
 	err   error         // set before done is closed
 	until time.Time     // set before done is closed: when the result expires
 }
 
-// expired reports whether the attempt has ended and its result is too old.
+// expired reports whether the attempt has ended and its result is no longer valid.
 func (a *attempt) expired(now time.Time) bool {
 	select {
 	case <-a.done:
@@ -60,8 +59,8 @@ func (a *attempt) expired(now time.Time) bool {
 	}
 }
 
-// takesWrites returns nil if Temporal has taken a write within writesFresh. It
-// makes one if that is not known.
+// takesWrites returns nil if Temporal accepted a write within writesFresh. Without a valid result it makes
+// a write.
 func (s *Service) takesWrites(ctx context.Context) error {
 	a := s.writes.latest(ctx, s)
 	select {
@@ -72,7 +71,7 @@ func (s *Service) takesWrites(ctx context.Context) error {
 	}
 }
 
-// latest returns the attempt that runs or whose result is valid, or begins one.
+// latest returns the attempt that is running or whose result is valid; otherwise it starts one.
 func (p *writeProbe) latest(ctx context.Context, s *Service) *attempt {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +83,7 @@ func (p *writeProbe) latest(ctx context.Context, s *Service) *attempt {
 	p.attempt = a
 	go func() {
 		defer close(a.done)
-		// Others wait for it too, so it does not end with its first caller.
+		// Other callers wait for it too, so it must outlive the first.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
 		defer cancel()
 		if err := s.write(ctx); err != nil {
@@ -102,9 +101,8 @@ func (p *writeProbe) latest(ctx context.Context, s *Service) *attempt {
 	return a
 }
 
-// write writes to Temporal's database. It then asks for a workflow that does not
-// exist: for seconds after the database has recovered, Temporal's history
-// service still refuses all calls.
+// write writes to Temporal's database. It then describes a workflow that does not exist: for seconds after
+// the database has recovered, Temporal's history service still refuses all calls.
 func (s *Service) write(ctx context.Context) error {
 	_, err := s.client.WorkflowService().UpdateTaskQueueConfig(ctx, &workflowservice.UpdateTaskQueueConfigRequest{
 		Namespace: s.namespace, TaskQueue: probeQueue, TaskQueueType: enums.TASK_QUEUE_TYPE_ACTIVITY,
@@ -123,8 +121,8 @@ func (s *Service) write(ctx context.Context) error {
 	return err
 }
 
-// refused returns the error to show for a write that failed. It has nothing of
-// the server's own text, which may name hosts and tables.
+// refused returns the error to show for a failed write. It omits the server's own text, which may name
+// hosts and tables.
 func refused(err error) error {
 	code := serviceerror.ToStatus(err).Code()
 	switch {

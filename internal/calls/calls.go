@@ -1,6 +1,5 @@
-// Package calls asks and changes workflows so that the caller does not notice
-// what may happen in between: a run that hands over to the next one, or a
-// worker that dies with the question.
+// Package calls queries and updates workflows. It hides from its callers that a run may continue as new
+// meanwhile, or that a worker may crash before it answers.
 package calls
 
 import (
@@ -17,38 +16,35 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// What has to be tried again is, after pause; that doubles up to mostPause where a
-// workflow goes on to fail.
+// Retries come after pause; Update and Patiently double it each time, up to mostPause.
 const (
 	pause     = 10 * time.Millisecond
 	mostPause = 500 * time.Millisecond
 )
 
-// Update sends an update to the open workflow of that id. It returns when the
-// update has come as far as o.WaitForStage says. The error is a
-// [serviceerror.NotFound] if no open workflow has that id. One that ends with the context
-// says in its tree why the update was not taken, if the server said so.
+// Update sends an update to the open workflow with that ID. It returns when the update has reached the
+// stage o.WaitForStage. The error is a [serviceerror.NotFound] if no workflow with that ID is open. If ctx
+// ends first, the error tree holds the server's reason for not accepting the update, if there was one.
 func Update(ctx context.Context, c client.Client, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	o.UpdateID = cmp.Or(o.UpdateID, uuid.NewString())
 	for pause := pause; ; pause = min(2*pause, mostPause) {
 		handle, err := c.UpdateWorkflow(ctx, o)
-		if IsNotFound(err) { // it may be that only the run that was found first ended before it took the update
+		if IsNotFound(err) { // or the run that the server found ended before it accepted the update, and the next run is open
 			open, unknown := isOpen(ctx, c, o.WorkflowID)
 			if !open {
 				return nil, cmp.Or(unknown, err)
 			}
-			err = nil // which would say that there is none
+			err = nil // NotFound would be wrong
 		} else if _, failed := errors.AsType[*serviceerror.WorkflowNotReady](err); !failed {
 			return handle, err
-		} // otherwise the server refused what the workflow was about to do since something else happened meanwhile, and the update with it
+		} // WorkflowNotReady: the server rejected a workflow task because of a concurrent change, and the update with it
 		if late := Sleep(ctx, pause); late != nil {
 			return nil, errors.Join(late, err)
 		}
 	}
 }
 
-// isOpen reports whether there is an open workflow of that id. Without an answer, that is
-// not known.
+// isOpen reports whether a workflow with that ID is open. The result is unknown if the error is not nil.
 func isOpen(ctx context.Context, c client.Client, workflowID string) (bool, error) {
 	found, err := c.DescribeWorkflowExecution(ctx, workflowID, "")
 	if IsNotFound(err) {
@@ -57,22 +53,20 @@ func isOpen(ctx context.Context, c client.Client, workflowID string) (bool, erro
 	return found.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, err
 }
 
-// IsNotFound reports whether no open workflow has the id that was asked.
+// IsNotFound reports whether err means that no workflow with the ID is open.
 func IsNotFound(err error) bool {
 	_, missing := errors.AsType[*serviceerror.NotFound](err)
 	return missing
 }
 
-// ErrTypeGone is the type of the application error that a workflow refuses
-// updates with because it is about to end.
+// ErrTypeGone is the type of the application error with which a workflow that is about to close refuses
+// updates.
 const ErrTypeGone = "Gone"
 
-// IsGone reports whether there is no open workflow of the id that was asked,
-// or one that is about to end.
+// IsGone reports whether err means that no workflow with the ID is open, or that it is about to close.
 func IsGone(err error) bool { return IsNotFound(err) || IsRefused(err, ErrTypeGone) }
 
-// IsRefused reports whether a workflow refused an update, or a query, with that
-// error type.
+// IsRefused reports whether a workflow refused an update or a query with that error type.
 func IsRefused(err error, errType string) bool {
 	if failed, ok := errors.AsType[*serviceerror.QueryFailed](err); ok {
 		return failed.Failure.GetApplicationFailureInfo().GetType() == errType
@@ -81,9 +75,8 @@ func IsRefused(err error, errType string) bool {
 	return ok && refused.Type() == errType
 }
 
-// Patiently does what may be done more than once. It does so again as long as there is
-// no answer in time and ctx is not over: do may have a shorter deadline, and so may the
-// server for what it does itself.
+// Patiently calls do again until it gets an answer or ctx ends: do may have a shorter deadline than ctx,
+// and so may the server. do must be safe to repeat.
 func Patiently(ctx context.Context, do func(context.Context) error) error {
 	for pause := pause; ; pause = min(2*pause, mostPause) {
 		err := do(ctx)
@@ -93,24 +86,23 @@ func Patiently(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
-// IsTimeout reports whether there was no answer in time. That no worker asked
-// for work lately, as the server may put it, is the same.
+// IsTimeout reports whether err means that no answer came in time, or that no worker has polled recently.
 func IsTimeout(err error) bool { return isIdle(err) || isLate(err) }
 
-// isLate reports whether there was no answer in time.
+// isLate reports whether err means that no answer came in time.
 func isLate(err error) bool {
 	_, deadline := errors.AsType[*serviceerror.DeadlineExceeded](err)
 	_, update := errors.AsType[*client.WorkflowUpdateServiceTimeoutOrCanceledError](err)
 	return deadline || update || errors.Is(err, context.DeadlineExceeded)
 }
 
-// isIdle reports whether the server says that no worker asked for work lately.
+// isIdle reports whether err is the server's statement that no worker has polled recently.
 func isIdle(err error) bool {
 	_, idle := errors.AsType[*serviceerror.FailedPrecondition](err)
 	return idle
 }
 
-// Sleep waits, or returns the context's error if it ends before.
+// Sleep waits for d. It returns the context's error if ctx ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -120,9 +112,9 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ConverterFor returns the converter for the payloads of a workflow and of its activities,
-// which are encrypted for that workflow. The SDK does so by itself, but not where responses
-// of its WorkflowService are read.
+// ConverterFor returns the converter for the payloads of a workflow and its activities, which are encrypted
+// for that workflow. It is needed for responses of the client's WorkflowService; the SDK's other calls use
+// it on their own.
 func ConverterFor(c converter.DataConverter, workflowID string) converter.DataConverter {
 	return converter.WithDataConverterSerializationContext(c, converter.WorkflowSerializationContext{WorkflowID: workflowID})
 }

@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// MaxParallel bounds how many workflows are asked at once, but for those that take longer
-// than slowAfter: they make room for others.
+// Each makes at most MaxParallel calls at once. A call that takes longer than slowAfter no longer counts.
 const (
 	MaxParallel = 16
 	slowAfter   = 300 * time.Millisecond
 )
 
-// Each asks each of n workflows, in parallel. One that does not answer soon keeps none of
-// the others from being asked.
+// Each calls ask for 0 to n-1, in parallel, and returns when all calls have ended. A workflow that does not
+// answer does not hold up the others.
 func Each(n int, ask func(i int)) {
 	places := make(chan struct{}, MaxParallel)
 	var group sync.WaitGroup

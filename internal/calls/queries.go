@@ -16,14 +16,14 @@ import (
 	"go.temporal.io/sdk/converter"
 )
 
-// A query that is not answered within firstTimeout may have been handed to a worker
-// that was killed, or is paused, so another attempt is made beside the first, which a
-// worker that is merely busy may still answer. The time since the first doubles with
-// each, but they are no more than mostTimeout apart. Each but the first is given up when
-// the next one is made, or after firstTimeout if that is later. There are none after
-// queryTime: a workflow whose task was handed to such a worker answers nothing until that
-// task times out, after 10 s, and workers that are just started may have much to catch up
-// on. If the server itself says that no worker asks for work, that is given idleTime.
+// A query that is not answered within firstTimeout may have been given to a worker that crashed or is
+// paused. So another attempt is made beside the first one, which a busy worker may still answer. Attempts
+// are made 0.3, 0.6, 1.2, 2.4 s and so on after the first, at most mostTimeout apart. The first attempt
+// lasts until queryTime; each of the others until the next one is made, and at least firstTimeout.
+//
+// queryTime is so long because a workflow whose workflow task was given to a crashed worker answers nothing
+// until that task times out, after 10 s, and because workers that have just started may have much to catch
+// up on. If the server itself says that no worker polls, the query gives up after idleTime.
 const (
 	firstTimeout = 300 * time.Millisecond
 	mostTimeout  = 3 * time.Second
@@ -32,38 +32,36 @@ const (
 
 	resetTimeout = time.Second
 
-	// maxAnother bounds how many attempts beside first ones there are at a time. They help
-	// where a worker does not answer, and then end within milliseconds. If it is the server that
-	// is slow, they last, and each is more work for it: without a bound, queries of a
-	// server that was too busy to answer kept it so for minutes.
+	// maxAnother is the limit of attempts beside first ones, over all queries. If a worker does not answer,
+	// they help and end within milliseconds. If the server is slow, they last, and each makes it slower:
+	// without a limit, queries kept a busy server too busy to answer for minutes.
 	maxAnother = 16
 )
 
-// Queries asks open workflows of a namespace. It is safe for concurrent use.
+// Queries queries open workflows of a namespace. It is safe for concurrent use.
 type Queries struct {
 	client    client.Client
 	namespace string
 	usual     usual
 	unstuck   lately
-	another   chan struct{} // holds an element for each attempt beside a first one
+	another   chan struct{} // a semaphore for attempts beside first ones
 }
 
-// NewQueries returns what asks workflows in the client's namespace.
+// NewQueries returns the Queries of the client's namespace.
 func NewQueries(c client.Client, namespace string) *Queries {
 	return &Queries{client: c, namespace: namespace, another: make(chan struct{}, maxAnother)}
 }
 
-// Ask asks an open workflow and puts the answer into result. The error is a
-// [serviceerror.NotFound] if no open workflow has that id.
+// Ask queries an open workflow and stores the answer in result. The error is a [serviceerror.NotFound] if
+// no workflow with that ID is open.
 func (q *Queries) Ask(ctx context.Context, workflowID, name string, result any) error {
 	return q.ask(ctx, firstTimeout, workflowID, name, result)
 }
 
-// AskBeforeChange is [Queries.Ask] for a workflow that is about to be changed. It waits
-// less for the worker that last had the workflow: once another one has answered, the
-// change goes to any as well, and otherwise it would wait for that worker until the
-// sticky timeout is over. Reads are many at once and hurry less, for whichever worker
-// gets the workflow next has to read its whole history.
+// AskBeforeChange is [Queries.Ask] for a workflow that is about to be changed. It makes the second attempt
+// sooner, 60 to 300 ms after the first: once another worker has answered, the change goes to that one too,
+// instead of waiting for the first worker until the sticky timeout. Ask is more patient, because reads are
+// many at once and the next worker has to read the workflow's whole history.
 func (q *Queries) AskBeforeChange(ctx context.Context, workflowID, name string, result any) error {
 	return q.ask(ctx, q.usual.timeout(), workflowID, name, result)
 }
@@ -72,8 +70,8 @@ func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, na
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	answers := make(chan answer)
-	// Of a workflow whose delay is over soon, the server keeps a question with a late deadline
-	// until then, and refuses it otherwise: so all but the first have an early one.
+	// If a workflow's start delay ends before a query's deadline, the server holds the query until then;
+	// otherwise it refuses it. So all attempts but the first have an early deadline.
 	begin := func(another bool, limit time.Duration) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
@@ -87,7 +85,7 @@ func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, na
 			q.unstick(ctx, workflowID)
 		}
 		a := q.attempt(ctx, workflowID, name)
-		if ctx.Err() != nil { // nobody waits for it any more
+		if ctx.Err() != nil { // the caller has its answer, or has given up
 			return
 		}
 		select {
@@ -110,7 +108,7 @@ func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, na
 				return a.err
 			}
 			last = a.err
-			next.Reset(timeout / 4) // it may have come back at once
+			next.Reset(timeout / 4) // the attempt may have failed at once
 		case <-next.C:
 			go begin(true, max(timeout, firstTimeout))
 			next.Reset(timeout)
@@ -121,15 +119,15 @@ func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, na
 	}
 }
 
-// An answer is what an attempt of a query came to.
+// An answer is the result of one attempt.
 type answer struct {
 	value converter.EncodedValue
 	took  time.Duration
 	err   error
 }
 
-// attempt asks a workflow once. A run that hands over leaves the question to the next one,
-// and a worker that misread the history is asked again.
+// attempt queries a workflow once. It repeats the query if the run continued as new, and up to
+// mostMisreadings times if the worker misread the history.
 func (q *Queries) attempt(ctx context.Context, workflowID, name string) answer {
 	misreadings := 0
 	for {
@@ -153,51 +151,49 @@ func (q *Queries) attempt(ctx context.Context, workflowID, name string) answer {
 	}
 }
 
-// usual knows how long queries take that are answered: a mean in which the latest counts
-// one part in usualOf. The zero value takes them to be quick.
+// usual is the mean duration of answered queries, in which the latest has the weight 1/usualOf. The zero
+// value stands for quick queries.
 type usual struct {
 	mu   sync.Mutex
 	mean time.Duration
 }
 
-// Before a change, a query may take usualTimes as long as usual, but at least
-// leastTimeout, until another attempt is made.
+// Before a change, the second attempt is made after usualTimes the usual duration of a query, at least
+// leastTimeout and at most firstTimeout.
 const (
 	usualTimes   = 5
 	usualOf      = 8
 	leastTimeout = 60 * time.Millisecond
 )
 
-// took notes how long a query took that was answered.
+// took adds the duration of an answered query.
 func (u *usual) took(d time.Duration) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.mean += (d - u.mean) / usualOf
 }
 
-// timeout returns after how long another attempt is made of a query before a change.
+// timeout returns the time after which the second attempt of a query before a change is made.
 func (u *usual) timeout() time.Duration {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return min(max(leastTimeout, usualTimes*u.mean), firstTimeout)
 }
 
-// mostMisreadings is how often a query that a worker answered by a wrong replay is
-// asked again.
+// mostMisreadings is the limit of repetitions of a query that failed because of a wrong replay.
 const mostMisreadings = 5
 
-// isMisread reports whether a worker says that a workflow's code does not match its
-// history. A worker that has a workflow not in its cache any more, and reads its history
-// while that grows, takes what came last for new (github.com/temporalio/sdk-go/issues/755).
-// It reads it anew for the next query.
+// isMisread reports whether a worker found a workflow's code not to match its history. That happens without
+// a fault in the code: a worker without the workflow in its cache that reads the history while it grows
+// takes the latest events for new ones (github.com/temporalio/sdk-go/issues/755). The next query makes it
+// read the history anew.
 func isMisread(err error) bool {
 	failed, ok := errors.AsType[*serviceerror.QueryFailed](err)
 	return ok && strings.Contains(failed.Message, "TMPRL1100")
 }
 
-// unstick has the server ask any worker about a workflow, and not the one that
-// has it in its cache, or had when it died. Where that does not work, the next
-// attempt tells.
+// unstick resets the workflow's sticky task queue, so that the next query goes to any worker and not to the
+// last one, which may have crashed. It reports no error: the next attempt does.
 func (q *Queries) unstick(ctx context.Context, workflowID string) {
 	if !q.unstuck.due(workflowID, time.Now()) {
 		return
@@ -209,21 +205,20 @@ func (q *Queries) unstick(ctx context.Context, workflowID string) {
 	})
 }
 
-// A workflow is unstuck once in unstickPause. Another worker has to read its whole
-// history: where the machine is merely busy, many questions about one workflow must
-// not make it busier.
+// A workflow's sticky queue is reset once in unstickPause. The next worker has to read its whole history,
+// so on a busy machine many queries of one workflow must not add to the load.
 const (
 	unstickPause = 10 * time.Second
 	maxLately    = 1000
 )
 
-// lately knows what was done in the last unstickPause. The zero value knows nothing.
+// lately records what was done in the last unstickPause. The zero value is empty.
 type lately struct {
 	mu   sync.Mutex
 	done map[string]time.Time
 }
 
-// due reports whether something was not done lately, and takes it for done.
+// due reports whether something was not done in the last unstickPause, and records it as done.
 func (l *lately) due(what string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,67 +1,58 @@
-// Package codec encrypts what Almanac hands to Temporal, so that a Temporal
-// server, its database and its backups hold no secrets in clear.
+// Package codec encrypts the payloads that Almanac sends to Temporal, so that a Temporal server, its
+// database and its backups hold no secrets in clear.
 //
-// [ParseKeys] makes a [KeyRing]; [KeyRing.Converters] returns what the client
-// of an API or a worker needs, and [KeyRing.Handler] is the codec server with
-// which the Temporal Web UI and CLI show payloads in clear.
+// [ParseKeys] returns a [KeyRing]; [KeyRing.Converters] returns the converters for the client of an API or
+// a worker; [KeyRing.Handler] is the codec server with which the Temporal Web UI and CLI show payloads in
+// clear.
 //
 // # What is encrypted
 //
-// The SDK sends through the codec every argument and result of workflows,
-// activities, updates, queries and signals, heartbeats, markers, the messages
-// and stack traces of failures, memos, and the summaries and details that
-// people read. Workflow ids, the names of types, search attributes and times
-// are not encrypted: Temporal works with them.
+// The SDK passes these through the codec: arguments and results of workflows, activities, updates, queries
+// and signals; heartbeats; markers; messages and stack traces of failures; memos; static summaries and
+// details. Workflow IDs, type names, search attributes and times are not encrypted: Temporal works with
+// them.
 //
 // # Format
 //
-// An encrypted payload has the encoding binary/encrypted, and names its key in
-// the metadata encryption-key-id and its workflow in encryption-workflow-id. Its
-// data is a random nonce of 12 bytes and the serialized payload under
-// AES-256-GCM, with both ids as additional data. What gets smaller is compressed
-// before.
+// An encrypted payload has the encoding binary/encrypted. Its metadata encryption-key-id names the key,
+// encryption-workflow-id the workflow. Its data is a random nonce of 12 bytes and the serialized payload
+// under AES-256-GCM, with both IDs as additional data. The payload is compressed first if that makes it
+// smaller.
 //
 // # Payloads of another workflow
 //
-// A payload is valid in the workflow that it was encrypted for: nobody who can
-// write to Temporal and has no key can copy a job's definition into another job.
-// The SDK says whose payloads it converts ([converter.WorkflowSerializationContext]),
-// and an API or a worker refuses one that names another workflow. The codec server
-// is not told where a payload was found. It shows what it can decrypt, and encrypts
-// nothing. An older payload of the same workflow is valid in place of a newer one.
+// A payload is valid only in the workflow that it was encrypted for, so that someone who can write to
+// Temporal but has no key cannot copy a job's definition into another job. The SDK passes the workflow of a
+// payload to the converter ([converter.WorkflowSerializationContext]), and an API or a worker refuses a
+// payload that names another workflow. The codec server does not get the workflow: it decrypts any payload
+// and encrypts none. An older payload of the same workflow is accepted in place of a newer one.
 //
 // # Payloads in clear
 //
-// With keys, a payload in clear is refused: it may be from anybody who reaches
-// Temporal. Without keys payloads are in clear, and so are those of jobs that are
-// older than the keys: [KeyRing.AcceptingClear] returns a ring that reads them
-// as they are, for a migration. The messages of failures in clear are shown
-// either way.
+// With keys, a payload in clear is refused: anyone who reaches Temporal may have written it. For a
+// migration of jobs that are older than the keys, [KeyRing.AcceptingClear] returns a ring that accepts
+// payloads in clear. Messages of failures in clear are shown either way.
 //
-// Random nonces make a key good for 2^32 payloads, some hundred million
-// executions: give a busy installation a new key in time.
+// Random nonces limit a key to 2^32 payloads, some hundred million executions: give a busy installation a
+// new key in time.
 //
 // # Rotation
 //
-// A payload keeps the key it was written with, for Temporal's event histories
-// are never rewritten. The state of a job is written anew, with the first key,
-// when its workflow continues as new; an update, an attempt or a heartbeat is
-// written with the first key of its day. So:
+// A payload keeps its key, because Temporal never rewrites event histories. The state of a job is encrypted
+// anew, with the first key, when its workflow continues as new; updates, attempts and heartbeats are
+// encrypted with the key that is first at the time. To rotate:
 //
-//  1. Add the new key at the end, and restart everything: all can read it.
-//  2. Move it to the front, and restart everything: all that is new uses it.
-//  3. Keep the old key for as long as a run that has payloads of it is open or
-//     retained. After that only memos, which Temporal copies from run to run
-//     for people to read, still need it; a job that is deleted and created
-//     again has nothing of it. Job collections seldom continue as new, so most
-//     installations keep old keys for good, at no cost.
+//  1. Add the new key at the end, and restart everything: all processes can read it.
+//  2. Move it to the front, and restart everything: all new payloads use it.
+//  3. Keep the old key as long as a run with payloads of that key is open or retained. After
+//     that only memos still need it, which Temporal copies from run to run and only people
+//     read; a job that is deleted and created again no longer does. Job collections seldom
+//     continue as new, so most installations keep old keys for good, at no cost.
 //
-// An API or a worker that lacks a key says so, naming it: see
-// [MissingKeyError]. Jobs stand still meanwhile. They go on when the key is back:
-// within ten minutes, the longest that Temporal waits before it tries the task
-// of a workflow again. The exception is an attempt of an action that was handed
-// to a worker without the key: it fails and counts, which is why step 1 comes
-// first.
+// If an API or a worker lacks a key, its errors name it: see [MissingKeyError]. Jobs stop meanwhile. They
+// resume within ten minutes of the key's return, which is the longest time between two attempts of a
+// workflow task. The exception is an attempt of an action that is given to a worker without the key: it
+// fails and counts, which is why step 1 comes first.
 package codec
 
 import (
@@ -77,18 +68,17 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The metadata of an encrypted payload; Temporal's samples use the same names.
+// Metadata of an encrypted payload. Temporal's samples use the same names.
 const (
 	encoding      = "binary/encrypted"
 	metadataKeyID = "encryption-key-id"
 
-	metadataWorkflowID = "encryption-workflow-id" // ours
+	metadataWorkflowID = "encryption-workflow-id" // not in the samples
 )
 
-// A MissingKeyError says that a payload is encrypted with a key that is not in
-// the ring.
+// A MissingKeyError means that a payload is encrypted with a key that the ring lacks.
 type MissingKeyError struct {
-	KeyID string // as the payload names it
+	KeyID string // from the payload
 	Have  []string
 }
 
@@ -100,7 +90,7 @@ func (e *MissingKeyError) Error() string {
 	return fmt.Sprintf("a payload is encrypted with the key %.40q, and %s: add it to ALMANAC_ENCRYPTION_KEYS, or to the file that holds the keys", e.KeyID, have)
 }
 
-// A ClearPayloadError says that a payload is not encrypted although there are keys.
+// A ClearPayloadError means that a payload is in clear although the ring has keys.
 type ClearPayloadError struct{}
 
 func (*ClearPayloadError) Error() string {
@@ -109,10 +99,9 @@ func (*ClearPayloadError) Error() string {
 		"If it is an argument that was sent with the temporal CLI or Web UI, use Almanac's API: they cannot encrypt for a workflow"
 }
 
-// A MisplacedError says that a payload was encrypted for another workflow than the
-// one it was found in.
+// A MisplacedError means that a payload was found in another workflow than it was encrypted for.
 type MisplacedError struct {
-	Workflow string // that it was encrypted for; "" for none
+	Workflow string // the workflow that it was encrypted for; "" for none
 	Found    string // the workflow that it was found in; "" for none
 }
 
@@ -127,18 +116,17 @@ type Codec struct {
 	workflow string
 }
 
-// Codec returns the codec for the payloads of a workflow; "" means of none.
+// Codec returns the codec for the payloads of a workflow. "" stands for payloads of no workflow.
 func (r *KeyRing) Codec(workflowID string) Codec { return Codec{r, workflowID} }
 
-// Encode encrypts payloads with the first key. It does not fail.
+// Encode encrypts payloads with the first key. Without keys it returns them as they are.
 func (c Codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return each(payloads, func(p *commonpb.Payload) (*commonpb.Payload, error) { return c.keys.encrypt(p, c.workflow) })
 }
 
-// Decode decrypts payloads. The error is a [MissingKeyError] if a key is missing, a
-// [ClearPayloadError] if a payload is in clear, and a [MisplacedError] if it was
-// encrypted for another workflow. A ring without keys and one of
-// [KeyRing.AcceptingClear] return payloads in clear as they are.
+// Decode decrypts payloads. The error is a [MissingKeyError] if a key is missing, a [ClearPayloadError] if
+// a payload is in clear, and a [MisplacedError] if a payload was encrypted for another workflow. A ring
+// without keys, and one from [KeyRing.AcceptingClear], return payloads in clear as they are.
 func (c Codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return each(payloads, func(p *commonpb.Payload) (*commonpb.Payload, error) {
 		decoded, err := c.keys.decrypt(p)
@@ -153,7 +141,7 @@ func isEncrypted(p *commonpb.Payload) bool {
 	return string(p.GetMetadata()[converter.MetadataEncoding]) == encoding
 }
 
-// workflowOf returns the id of the workflow that an encrypted payload names.
+// workflowOf returns the ID of the workflow that an encrypted payload names.
 func workflowOf(p *commonpb.Payload) string { return string(p.GetMetadata()[metadataWorkflowID]) }
 
 func each(payloads []*commonpb.Payload, do func(*commonpb.Payload) (*commonpb.Payload, error)) ([]*commonpb.Payload, error) {
@@ -167,7 +155,7 @@ func each(payloads []*commonpb.Payload, do func(*commonpb.Payload) (*commonpb.Pa
 	return done, nil
 }
 
-// additional returns what is authenticated beside a payload. The id of a key has no line end.
+// additional returns the additional data of the AEAD. A key ID has no line end, so it is unambiguous.
 func additional(keyID, workflowID string) []byte { return []byte(keyID + "\n" + workflowID) }
 
 func (r *KeyRing) encrypt(p *commonpb.Payload, workflowID string) (*commonpb.Payload, error) {
@@ -186,7 +174,7 @@ func (r *KeyRing) encrypt(p *commonpb.Payload, workflowID string) (*commonpb.Pay
 	return &commonpb.Payload{Metadata: metadata, Data: r.keys[id].Seal(nil, nil, text, additional(id, workflowID))}, nil
 }
 
-// decrypt decrypts a payload of whatever workflow.
+// decrypt decrypts a payload of any workflow.
 func (r *KeyRing) decrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
 	if !isEncrypted(p) {
 		if r != nil && !r.acceptClear {
@@ -213,14 +201,14 @@ func (r *KeyRing) decrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
 	return decoded[0], nil
 }
 
-// What is compressed has the form that the SDK's own codec reads. Its Encode
-// is not used: it makes a compressor of some hundred kilobytes for every payload.
+// Compressed payloads have the format of the SDK's own codec, which decodes them. Its Encode is not used:
+// it allocates a compressor of some hundred kilobytes for every payload.
 var (
 	zlibCodec   = converter.NewZlibCodec(converter.ZlibCodecOptions{})
 	compressors = sync.Pool{New: func() any { return zlib.NewWriter(nil) }}
 )
 
-// compressed serializes a payload, and compresses it if that makes it smaller.
+// compressed serializes a payload and compresses it if that makes it smaller.
 func compressed(p *commonpb.Payload) ([]byte, error) {
 	text, err := proto.Marshal(p)
 	if err != nil {

@@ -8,16 +8,15 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// Converters returns the converters of a [client.Options], for APIs and
-// workers alike. Use them without keys as well: only they keep a worker without
-// keys from ending jobs that it cannot read.
+// Converters returns the converters for [client.Options], for APIs and workers alike. Use them without keys
+// as well: they keep a worker without keys from closing jobs that it cannot read.
 func (r *KeyRing) Converters() (converter.DataConverter, converter.FailureConverter) {
 	data := newDataConverter(r.Codec(""), false)
 	return data, newFailureConverter(data)
 }
 
-// A dataConverter is a codec's data converter that the SDK tells whose payloads it
-// converts, and whether for the code of a workflow.
+// A dataConverter is a data converter with a codec. The SDK passes it the workflow of the payloads, and
+// whether it is used by workflow code.
 type dataConverter struct {
 	converter.DataConverter
 	codec      Codec
@@ -37,19 +36,18 @@ func newDataConverter(c Codec, inWorkflow bool) *dataConverter {
 	return &dataConverter{converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), payloads), c, inWorkflow}
 }
 
-// WithWorkflowContext returns the converter for the code of a workflow. There,
-// an error would not do: the SDK ends a workflow whose input cannot be read,
-// takes an unreadable result for a failure, and drops an unreadable signal. A
-// panic fails the workflow task only, which Temporal repeats until it succeeds.
+// WithWorkflowContext returns the converter for workflow code, which panics where others return an error.
+// On an error the SDK would close a workflow whose input cannot be read, treat an unreadable result as a
+// failure, and drop an unreadable signal. A panic only fails the workflow task, which Temporal retries
+// until it succeeds.
 func (c *dataConverter) WithWorkflowContext(converter.WorkflowContext) converter.DataConverter {
 	return newDataConverter(c.codec, true)
 }
 
-// WithContext returns the converter for activities and clients.
+// WithContext returns the converter for activities and clients, which is c.
 func (c *dataConverter) WithContext(context.Context) converter.DataConverter { return c }
 
-// WithSerializationContext returns the converter for the payloads of a workflow and
-// of its activities.
+// WithSerializationContext returns the converter for the payloads of a workflow and its activities.
 func (c *dataConverter) WithSerializationContext(of converter.SerializationContext) converter.DataConverter {
 	switch of := of.(type) {
 	case converter.WorkflowSerializationContext:
@@ -60,7 +58,7 @@ func (c *dataConverter) WithSerializationContext(of converter.SerializationConte
 	return c
 }
 
-// insistent panics where its keys cannot decode a payload.
+// insistent is a Codec whose Decode panics instead of returning an error.
 type insistent struct{ Codec }
 
 func (i insistent) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
@@ -71,7 +69,7 @@ func (i insistent) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, er
 	return decoded, nil
 }
 
-// A failureConverter is the SDK's, which is not told whose failures it converts.
+// A failureConverter is the SDK's failure converter with a serialization context, which the SDK's lacks.
 type failureConverter struct {
 	converter.FailureConverter
 	data *dataConverter
@@ -86,8 +84,7 @@ func newFailureConverter(data *dataConverter) *failureConverter {
 	}), data}
 }
 
-// WithSerializationContext returns the converter for the failures of a workflow and
-// of its activities.
+// WithSerializationContext returns the converter for the failures of a workflow and its activities.
 func (c *failureConverter) WithSerializationContext(of converter.SerializationContext) converter.FailureConverter {
 	return newFailureConverter(c.data.WithSerializationContext(of).(*dataConverter))
 }

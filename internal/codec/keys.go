@@ -15,9 +15,8 @@ import (
 // keySize is the size of a key in bytes: AES-256.
 const keySize = 32
 
-// A KeyRing holds the keys that payloads are encrypted and decrypted with. A nil
-// KeyRing has no keys: it encrypts nothing, and refuses to decode what is
-// encrypted. It is safe for concurrent use.
+// A KeyRing holds the keys that encrypt and decrypt payloads. A nil KeyRing has no keys: it encrypts
+// nothing and refuses to decode encrypted payloads. A KeyRing is safe for concurrent use.
 type KeyRing struct {
 	ids  []string // the first one encrypts
 	keys map[string]cipher.AEAD
@@ -25,14 +24,13 @@ type KeyRing struct {
 	acceptClear bool
 }
 
-// validID matches the names of keys. A base64 key of the right size is longer,
-// so an id may be shown.
+// validID matches key IDs. A base64 key of the right size is longer than an ID can be, so an ID may be
+// shown.
 var validID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,32}$`)
 
-// ParseKeys reads keys, each as id:base64, separated by commas or line ends.
-// An id has up to 32 letters, digits, dots, dashes or underscores; a key has 32
-// bytes. The first key encrypts, all decrypt. Empty lines and lines that begin
-// with # do not count. The error tells every mistake, and no key.
+// ParseKeys reads keys in the form id:base64, separated by commas or line ends. An ID has 1 to 32 ASCII
+// letters, digits, dots, dashes or underscores; a key has 32 bytes. The first key encrypts, all decrypt.
+// Empty lines and lines that begin with # are ignored. The error lists every mistake and shows no key.
 func ParseKeys(text string) (*KeyRing, error) {
 	r := &KeyRing{keys: map[string]cipher.AEAD{}}
 	var errs []error
@@ -67,14 +65,14 @@ func entries(text string) []string {
 
 func (r *KeyRing) add(entry string) error {
 	id, encoded, found := strings.Cut(entry, ":")
-	if !found || !validID.MatchString(id) { // nothing is quoted: the parts may be the wrong way round
+	if !found || !validID.MatchString(id) { // do not quote the entry: key and ID may be swapped
 		return errors.New("want id:key, the id of at most 32 letters, digits, dots, dashes or underscores")
 	}
 	if slices.Contains(r.ids, id) {
 		return fmt.Errorf("the id %q is taken already", id)
 	}
 	key, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil || len(key) != keySize { // err tells about the key
+	if err != nil || len(key) != keySize { // err would show parts of the key
 		return fmt.Errorf("%q: want %d bytes in base64, as `openssl rand -base64 %d` prints them", id, keySize, keySize)
 	}
 	block, err := aes.NewCipher(key)
@@ -89,8 +87,8 @@ func (r *KeyRing) add(entry string) error {
 	return nil
 }
 
-// AcceptingClear returns a ring of the same keys that reads payloads in clear as
-// they are.
+// AcceptingClear returns a ring of the same keys that returns payloads in clear as they are instead of
+// refusing them.
 func (r *KeyRing) AcceptingClear() *KeyRing {
 	if r == nil {
 		return nil
@@ -100,7 +98,7 @@ func (r *KeyRing) AcceptingClear() *KeyRing {
 	return &accepting
 }
 
-// IDs returns the ids of the keys, the one that encrypts first.
+// IDs returns the IDs of the keys, first the one that encrypts.
 func (r *KeyRing) IDs() []string {
 	if r == nil {
 		return nil
@@ -108,10 +106,10 @@ func (r *KeyRing) IDs() []string {
 	return slices.Clone(r.ids)
 }
 
-// String returns the ids of the keys, so that no formatting shows a key.
+// String returns the IDs of the keys, so that no formatting shows a key.
 func (r *KeyRing) String() string { return strings.Join(r.IDs(), ", ") }
 
-// GenerateKey returns a new key in base64.
+// GenerateKey returns a new random key of 32 bytes, in base64.
 func GenerateKey() string {
 	key := make([]byte, keySize)
 	_, _ = rand.Read(key) // never fails

@@ -12,24 +12,23 @@ import (
 	"go.temporal.io/sdk/converter"
 )
 
-// maxRequest bounds a request to a codec server, in bytes.
+// maxRequest is the size limit of a request to a codec server, in bytes.
 const maxRequest = 16 << 20
 
 // HandlerOptions configure [KeyRing.Handler].
 type HandlerOptions struct {
-	// Token is what a caller must show: "Authorization: Bearer TOKEN". Without
-	// one everybody who reaches the handler may decode.
+	// Token is the secret of callers: "Authorization: Bearer TOKEN". If it is empty, everyone who reaches
+	// the handler may decode.
 	Token string
 
-	// Origins are those of the web pages that may call, such as
-	// "https://temporal.example.com". All others are refused; callers that are
-	// no web page do not send an origin.
+	// Origins are the origins of web pages that may call, such as "https://temporal.example.com". Other
+	// pages get 403. Callers that are not web pages send no Origin header and are not affected.
 	Origins []string
 }
 
-// Handler returns a codec server: POST /decode, also below the name of a namespace,
-// in the protocol that the Temporal Web UI and CLI speak. Payloads in clear are shown
-// as they are. POST /encode is refused: the server is not told for which workflow.
+// Handler returns a codec server: POST /decode and POST /{namespace}/decode, in the protocol of the
+// Temporal Web UI and CLI. Payloads in clear are returned as they are. POST /encode is refused, because the
+// request does not name the workflow to encrypt for.
 func (r *KeyRing) Handler(o HandlerOptions) http.Handler {
 	codec := http.MaxBytesHandler(converter.NewPayloadCodecHTTPHandler(reader{r.AcceptingClear()}), maxRequest)
 	mux := http.NewServeMux()
@@ -40,7 +39,7 @@ func (r *KeyRing) Handler(o HandlerOptions) http.Handler {
 	return o.sameOrigins(mux)
 }
 
-// authenticated lets those through who show the token.
+// authenticated answers 401 to callers without the token.
 func (o HandlerOptions) authenticated(next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(o.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -55,8 +54,8 @@ func (o HandlerOptions) authenticated(next http.Handler) http.Handler {
 	})
 }
 
-// sameOrigins refuses web pages of other origins, and lets browsers show the
-// answers to those that are allowed.
+// sameOrigins answers 403 to web pages of other origins, and sets the CORS headers for those of allowed
+// ones.
 func (o HandlerOptions) sameOrigins(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "Origin")
@@ -72,8 +71,7 @@ func (o HandlerOptions) sameOrigins(next http.Handler) http.Handler {
 	})
 }
 
-// preflight answers a browser that asks before it sends. The headers are those
-// that the Web UI sets.
+// preflight answers CORS preflight requests. The allowed headers are those that the Web UI sets.
 func preflight(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Access-Control-Allow-Methods", http.MethodPost)
 	w.Header().Set("Access-Control-Allow-Headers", "Authorization, Authorization-Extras, Content-Type, X-Namespace")
@@ -81,10 +79,10 @@ func preflight(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// A reader is the codec of a codec server.
+// A reader is the payload codec of a codec server.
 type reader struct{ keys *KeyRing }
 
-// Encode has nothing to do for a call without arguments, which the temporal CLI sends as well.
+// Encode accepts only calls without payloads, which the temporal CLI makes too.
 func (reader) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	if len(payloads) == 0 {
 		return payloads, nil

@@ -9,7 +9,7 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// A kind is a class of addresses, in words.
+// A kind is a class of addresses; its value is the text for errors.
 type kind string
 
 const (
@@ -25,9 +25,9 @@ const (
 	specialPurpose kind = "special-purpose addresses"
 )
 
-// metadataServices are where clouds tell a machine about itself, by the
-// documents of each, unless another source is given. They are named because some are in networks that would
-// be private or public otherwise.
+// metadataServices are the addresses of the clouds' metadata services. The source is the cloud's
+// documentation unless a comment names another. They are listed because some would otherwise count as
+// private or public.
 var metadataServices = []netip.Prefix{
 	netip.MustParsePrefix("169.254.169.254/32"),     // most clouds
 	netip.MustParsePrefix("168.63.129.16/32"),       // Azure
@@ -44,15 +44,15 @@ var metadataServices = []netip.Prefix{
 var (
 	ipv4Loopback     = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	limitedBroadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
-	sharedSpace      = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598: what providers, and some clusters, use as a private network
+	sharedSpace      = netip.MustParsePrefix("100.64.0.0/10") // RFC 6598: carrier-grade NAT; some clusters use it as a private network
 	compatible       = netip.MustParsePrefix("::/96")         // RFC 4291: IPv4-compatible, deprecated
 	sixToFour        = netip.MustParsePrefix("2002::/16")     // RFC 3056
 )
 
-// internet knows IANA's registries of special-purpose addresses.
+// internet checks addresses against IANA's registries of special-purpose addresses.
 var internet = ssrf.New(ssrf.WithAnyPort())
 
-// kindOf returns the class of a plain address.
+// kindOf returns the kind of a plain address.
 func kindOf(a netip.Addr) kind {
 	switch {
 	case slices.ContainsFunc(metadataServices, func(p netip.Prefix) bool { return p.Contains(a) }):
@@ -75,8 +75,8 @@ func kindOf(a netip.Addr) kind {
 	return public
 }
 
-// plain returns the address that a connection to a leads to: a without its
-// zone, and the IPv4 address where it is an IPv4-mapped or a NAT64 one.
+// plain returns the address that a connection to a goes to: a without its zone, and the IPv4 address of an
+// IPv4-mapped or NAT64 address.
 func plain(a netip.Addr) netip.Addr {
 	a = a.WithZone("").Unmap()
 	if ssrf.IPv6NAT64Prefix.Contains(a) {
@@ -85,9 +85,9 @@ func plain(a netip.Addr) netip.Addr {
 	return a
 }
 
-// behind returns the address that a plain one leads to on many machines: the
-// unspecified ones to the machine itself, and those of transition mechanisms to
-// an IPv4 address. It is the invalid address where there is none.
+// behind returns the address to which many machines route a plain address: an unspecified address leads to
+// the machine itself, an address of a transition mechanism (IPv4-compatible, 6to4) to an IPv4 address.
+// Other addresses give the invalid address.
 func behind(a netip.Addr) netip.Addr {
 	switch {
 	case a == netip.IPv4Unspecified():
@@ -116,7 +116,7 @@ func ipv4At(a netip.Addr, offset int) netip.Addr {
 	return netip.AddrFrom4([4]byte(b[offset : offset+4]))
 }
 
-// literal returns the address that a normal host is, if it is one.
+// literal returns the address that a normal host stands for without DNS, if any. The empty host is 0.0.0.0.
 func literal(host string) (netip.Addr, bool) {
 	if host == "" {
 		return netip.IPv4Unspecified(), true
@@ -127,9 +127,8 @@ func literal(host string) (netip.Addr, bool) {
 	return looseIPv4(host)
 }
 
-// looseIPv4 reads an IPv4 address as the C library's inet_aton does, and with
-// it many resolvers: of one to four parts, each decimal, octal (017) or
-// hexadecimal (0x7f), the last of which fills all bytes that are left.
+// looseIPv4 parses an IPv4 address as the C library's inet_aton and many resolvers do: one to four parts,
+// each decimal, octal (017) or hexadecimal (0x7f); the last part fills the remaining bytes.
 func looseIPv4(host string) (netip.Addr, bool) {
 	parts := strings.Split(host, ".")
 	if len(parts) > 4 {
@@ -150,7 +149,7 @@ func looseIPv4(host string) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}), true
 }
 
-// parseC reads a number of at most so many bits as C writes it.
+// parseC parses a C integer literal of at most bits bits.
 func parseC(text string, bits int) (uint64, error) {
 	if hex, ok := strings.CutPrefix(text, "0x"); ok {
 		return strconv.ParseUint(hex, 16, bits)

@@ -1,41 +1,34 @@
 // Package egress decides which addresses Almanac may connect to.
 //
-// Whoever may write a job chooses where a worker sends a request. A [Guard]
-// keeps such a request from what only the worker can reach: services of its own
-// machine, of the network around it, and the metadata service of its cloud,
-// which hands out credentials.
+// Everyone who may write a job chooses where a worker sends requests. A [Guard] protects what only the
+// worker can reach: services on its own machine, services on its private network, and its cloud's metadata
+// service, which hands out credentials.
 //
-// The guard decides when a connection is about to be made, on the address that
-// it would go to. So it does not matter how a target is written, what its name
-// resolves to this time, or which redirect led there.
+// The guard checks the address of each connection just before it is made. So the spelling of a target, what
+// its name resolves to at that moment, and redirects do not matter.
 //
 // # Rules
 //
-// What Almanac and Temporal themselves listen on is refused always: see
-// [Guard.Protect]. Otherwise the mode says which addresses are refused. On top
-// of it are two lists of addresses, networks (10.0.0.0/8) and names
-// (www.example.com, or *.example.com for every name below it):
+// The addresses that Almanac and Temporal listen on are always refused: see [Guard.Protect]. For others the
+// mode says which addresses are refused. Two lists of addresses, networks (10.0.0.0/8) and names
+// (www.example.com, or *.example.com for every name below it) modify the mode:
 //
-//   - What the deny list has is refused, whatever else is said. A name is
-//     refused before it is looked up. That stops requests by this name only:
-//     the host may have others, and has its address. An entry with a port
-//     (10.1.2.3:8233, ui.example.com:8233) refuses that port of the host by
-//     every name and address that leads there.
-//   - An address or network on the allow list may be connected to although the
-//     mode refuses it.
-//   - A name on the allow list may lead to private addresses, as in
-//     [ModePrivate]. Not to others: whoever answers for that name in DNS could
-//     otherwise lead a request to the worker's own machine.
+//   - Entries of the deny list are always refused. A name is refused before it is looked up, which
+//     stops requests by this name only: the host can still be reached by its other names and its
+//     address. An entry with a port (10.1.2.3:8233, ui.example.com:8233) refuses that port of the
+//     host, by every name and address that leads there.
+//   - An address or network on the allow list is allowed even if the mode refuses it.
+//   - A name on the allow list may resolve to private addresses, as in [ModePrivate], but not to
+//     others the mode refuses: the owner of the name's DNS zone could otherwise direct requests to
+//     the worker's own machine.
 //
-// The addresses of this machine's network interfaces count as the machine, as
-// its loopback addresses do: every mode but ModeAny refuses them, unless the
-// allow list has the address, or the loopback address of the same family. An
-// address by which others reach this machine, but that no interface has, such as
-// that of a load balancer, is not known.
+// The addresses of this machine's network interfaces count as loopback addresses do: every mode but ModeAny
+// refuses them, unless the allow list has the address or the loopback address of the same family. An
+// address by which others reach this machine but that no interface has, such as that of a load balancer, is
+// not recognized.
 //
-// The lists do not narrow what the mode allows, other than by what is denied.
-// An IPv6 address that stands for an IPv4 address, as IPv4-mapped and NAT64
-// ones do (RFC 4291, RFC 6052), is judged as that.
+// The allow list does not restrict the mode: addresses that the mode allows need no entry. An IPv6 address
+// that stands for an IPv4 address (IPv4-mapped, RFC 4291; NAT64, RFC 6052) is treated as that IPv4 address.
 package egress
 
 import (
@@ -54,40 +47,38 @@ import (
 	"time"
 )
 
-// The modes: which addresses are refused where no list says anything.
+// The modes: which addresses are refused unless a list says otherwise.
 const (
-	// ModePublic refuses what is not on the public internet: private, loopback
-	// and link-local addresses, and the others in IANA's registries of
-	// special-purpose addresses; and clouds' metadata services.
+	// ModePublic allows the public internet only. It refuses private, loopback and link-local addresses,
+	// the other special-purpose addresses in IANA's registries, and the clouds' metadata services.
 	ModePublic = "public"
 
-	// ModePrivate allows private networks on top of what ModePublic allows: those
-	// of RFC 1918, shared address space (RFC 6598), and unique local IPv6
-	// addresses (RFC 4193).
+	// ModePrivate also allows private networks: RFC 1918, shared address space (RFC 6598), and unique local
+	// IPv6 addresses (RFC 4193).
 	ModePrivate = "private"
 
-	// ModeAny refuses nothing but what [Guard.Protect] was told.
+	// ModeAny refuses only the addresses of [Guard.Protect] and of the deny list.
 	ModeAny = "any"
 )
 
 var modes = []string{ModePublic, ModePrivate, ModeAny}
 
-// connectTimeout is how long a host may take to accept a connection.
+// connectTimeout is the time limit for making a connection.
 const connectTimeout = 10 * time.Second
 
-// A RefusedError says that a rule forbids to connect to a target. Its text does
-// not give away which address a name resolves to.
+// A RefusedError means that a rule forbids connecting to a target. Its text does not reveal the addresses
+// that a name resolves to.
 type RefusedError struct {
-	Target string // the host as it was asked for
-	Rule   string // which rule it is, and what an operator can do about it
+	Target string // the host as requested
+	Rule   string // the rule, and what an operator can do about it
 }
 
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("Almanac does not connect to '%s': %s", e.Target, e.Rule)
 }
 
-// A Guard makes the connections that its rules allow, which are [Parse]'s. It
-// is safe for concurrent use. The zero Guard is one of ModePublic.
+// A Guard makes the connections that its rules allow. See [Parse] for the rules. It is safe for concurrent
+// use. The zero Guard has mode ModePublic and empty lists.
 type Guard struct {
 	mode        string
 	allow, deny list
@@ -96,11 +87,11 @@ type Guard struct {
 	mu        sync.RWMutex
 	protected []endpoint
 
-	resolver *net.Resolver // nil means the system's
+	resolver *net.Resolver // nil means the system's resolver
 }
 
-// Parse returns a Guard of a mode and two lists of addresses, networks and
-// names. The error lists every mistake.
+// Parse returns a Guard with a mode and an allow and a deny list of addresses, networks and names. The
+// error lists every mistake.
 func Parse(mode string, allow, deny []string) (*Guard, error) {
 	g := &Guard{mode: mode}
 	var errs []error
@@ -127,9 +118,8 @@ func Parse(mode string, allow, deny []string) (*Guard, error) {
 	return g, nil
 }
 
-// DialContext connects to a host and port over TCP, as that of a [net.Dialer]
-// does, within 10 s. Where a rule forbids it, the error is a [RefusedError] or
-// wraps one. Of a name's addresses, those that are refused are left out.
+// DialContext connects to host:port over TCP, as [net.Dialer.DialContext] does, within 10 s. Refused
+// addresses of a name are skipped. The error is or wraps a [RefusedError] if a rule forbids the connection.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -147,19 +137,18 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 		return nil, errUndecided
 	}
 	if _, refused := errors.AsType[*RefusedError](err); refused && t.permitted.Load() {
-		return nil, errNoneAccepted // which may be another time
+		return nil, errNoneAccepted // addresses that are allowed may accept another time
 	}
 	return conn, err
 }
 
 var errNoneAccepted = errors.New("of the host's addresses, none that the egress rules allow accepted a connection")
 
-// Check returns a [RefusedError] where it is certain, without a look at DNS,
-// that a connection to host:port would be refused: the host is an address, in
-// any form that resolvers take for one, a name on the deny list, or localhost.
-// It returns nil for everything else; the guard decides when it connects. So it
-// does for the addresses of this machine's interfaces that would be allowed on
-// another machine: who connects may run there.
+// Check returns a [RefusedError] if a connection to host:port would certainly be refused, as far as can be
+// told without DNS: the host is an address, in any form that resolvers accept, a name on the deny list, or
+// localhost. Otherwise it returns nil, and the guard decides when it connects. It also returns nil for an
+// address of this machine's interfaces that would be allowed on another machine, since the worker may run
+// there.
 func (g *Guard) Check(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -179,8 +168,7 @@ func (g *Guard) Check(address string) error {
 	return nil
 }
 
-// checkName refuses a host whose name is on the deny list, or that of an
-// endpoint which is refused.
+// checkName refuses a host whose name is on the deny list or is that of a refused endpoint.
 func (g *Guard) checkName(host, port string) error {
 	name := normal(host)
 	if entry, ok := g.deny.name(name); ok {
@@ -202,12 +190,12 @@ func denied(host, entry string) error {
 	return &RefusedError{Target: host, Rule: fmt.Sprintf("the egress deny list has %s; an operator can take it off", entry)}
 }
 
-// A target is a host to which one connection is to be made.
+// A target is the host of one connection to be made.
 type target struct {
 	guard     *Guard
 	host      string
-	named     bool        // on the allow list
-	permitted atomic.Bool // at least one of its addresses was
+	named     bool        // it is on the allow list
+	permitted atomic.Bool // at least one of its addresses was allowed
 }
 
 func (g *Guard) target(host string) *target {
@@ -215,7 +203,7 @@ func (g *Guard) target(host string) *target {
 	return &target{guard: g, host: host, named: named}
 }
 
-// dialer returns a dialer that asks before every attempt to connect.
+// dialer returns a dialer that checks every address before it connects.
 func (t *target) dialer() *net.Dialer {
 	return &net.Dialer{
 		Timeout:  connectTimeout,
@@ -229,8 +217,8 @@ func (t *target) dialer() *net.Dialer {
 			if err != nil {
 				return err
 			}
-			host, _, _ = strings.Cut(host, "%") // IPv4 addresses may come with a zone here
-			a := netip.IPv4Unspecified()        // what no host at all means
+			host, _, _ = strings.Cut(host, "%") // IPv4 addresses may have a zone here
+			a := netip.IPv4Unspecified()        // stands for an empty host
 			if host != "" {
 				if a, err = netip.ParseAddr(host); err != nil {
 					return err
@@ -245,8 +233,7 @@ func (t *target) dialer() *net.Dialer {
 	}
 }
 
-// check returns why the target may not be connected to at an address and port,
-// if it may not.
+// check returns an error if the target may not be connected to at an address and port.
 func (t *target) check(ctx context.Context, a netip.Addr, port uint16) error {
 	a = plain(a)
 	resolve := func(host string) ([]netip.Addr, error) { return t.guard.lookup(ctx, host) }
@@ -256,8 +243,8 @@ func (t *target) check(ctx context.Context, a netip.Addr, port uint16) error {
 	return t.checkAddress(a, t.guard.machine.has(a))
 }
 
-// checkLiteral returns why it is certain that the target, which is an address,
-// may not be connected to. A port that is none, or is named, tells nothing.
+// checkLiteral returns an error if the target, which is an address, certainly may not be connected to. A
+// port that is not a number is not checked.
 func (t *target) checkLiteral(a netip.Addr, port string) error {
 	a = plain(a)
 	if number, err := strconv.ParseUint(port, 10, 16); err == nil {
@@ -266,14 +253,14 @@ func (t *target) checkLiteral(a netip.Addr, port string) error {
 		}
 	}
 	err := t.checkAddress(a, false)
-	if err != nil && t.guard.machine.has(a) { // and may be allowed as an address of the machine
+	if err != nil && t.guard.machine.has(a) { // it may be allowed as an address of this machine
 		err = t.checkAddress(a, true)
 	}
 	return err
 }
 
-// checkAddress returns which rule for addresses refuses a plain one, if any
-// does. own says that it is to count as one of this machine.
+// checkAddress returns an error if a rule for addresses refuses a plain address. own means that the address
+// counts as one of this machine.
 func (t *target) checkAddress(a netip.Addr, own bool) error {
 	g := t.guard
 	denying, allowing := []netip.Addr{a, behind(a)}, []netip.Addr{a}

@@ -17,7 +17,7 @@ type endpoint struct {
 	port uint16
 }
 
-// parseEndpoint reads host:port. A host that is empty is the unspecified address.
+// parseEndpoint parses host:port. An empty host means the unspecified address.
 func parseEndpoint(address string) (endpoint, error) {
 	host, number, err := net.SplitHostPort(address)
 	if err != nil {
@@ -32,18 +32,20 @@ func parseEndpoint(address string) (endpoint, error) {
 
 func (e endpoint) String() string { return net.JoinHostPort(e.host, strconv.Itoa(int(e.port))) }
 
-// ownPort is the rule of the endpoints that [Guard.Protect] was told.
+// ownPort is the rule shown for endpoints from [Guard.Protect].
 const ownPort = "no action may reach this port: Almanac or Temporal listens there; no setting allows it"
 
-// Protect refuses connections to a port of a host, whatever the mode and the
-// lists say. It is for what Almanac and Temporal listen on, which ask for no
-// login and know the secrets of all jobs.
+// Protect refuses connections to a port of a host, in every mode and whatever the lists say. It is meant
+// for the addresses that Almanac and Temporal listen on, which need no login and give access to the secrets
+// of all jobs.
 //
-// The host is an address or a name. An address of this machine, loopback and
-// unspecified ones included, stands for all of them: so what a wildcard address
-// listens on is covered. A name stands for all addresses that it resolves to
-// when a connection to that port is about to be made; while it cannot be
-// resolved, no connection to that port is made.
+// The host is an address or a name:
+//   - An address of this machine, including loopback and unspecified addresses, stands for all
+//     addresses of this machine, so a listener on a wildcard address is covered.
+//   - A name stands for all addresses that it resolves to when a connection to that port is about
+//     to be made. While it cannot be resolved, every connection to that port is refused.
+//
+// The error means that address is not host:port.
 func (g *Guard) Protect(address string) error {
 	e, err := parseEndpoint(address)
 	if err != nil {
@@ -55,15 +57,14 @@ func (g *Guard) Protect(address string) error {
 	return nil
 }
 
-// errUndecided is the error while the host of an endpoint cannot be looked up.
-// It says neither which one that is nor what the target's name resolves to.
+// errUndecided is the error while an endpoint's host cannot be resolved. It names neither that host nor the
+// addresses of the target.
 var errUndecided = errors.New("this port of some host is not for actions, and DNS does not say at the moment which addresses that host has")
 
 // A resolver returns the addresses of an endpoint's host.
 type resolver func(host string) ([]netip.Addr, error)
 
-// checkPort returns why the target may not be connected to at a plain address
-// and port, if an endpoint forbids it.
+// checkPort returns an error if an endpoint forbids the target a connection to a plain address and port.
 func (t *target) checkPort(a netip.Addr, port uint16, resolve resolver) error {
 	g := t.guard
 	g.mu.RLock()
@@ -81,8 +82,7 @@ func (t *target) checkPort(a netip.Addr, port uint16, resolve resolver) error {
 	return err
 }
 
-// leadsTo returns which of the endpoints a connection to a plain address and
-// port ends at; nil for none.
+// leadsTo returns the endpoint that a connection to a plain address and port ends at; nil for none.
 func (g *Guard) leadsTo(endpoints []endpoint, a netip.Addr, port uint16, resolve resolver) (*endpoint, error) {
 	for i, e := range endpoints {
 		if e.port != port {
@@ -99,8 +99,8 @@ func (g *Guard) leadsTo(endpoints []endpoint, a netip.Addr, port uint16, resolve
 	return nil, nil
 }
 
-// same reports whether connections to two plain addresses end at the same
-// machine, as far as this one can tell.
+// same reports whether connections to two plain addresses end at the same machine, as far as can be told
+// from here.
 func (g *Guard) same(a, b netip.Addr) bool {
 	return a == b || behind(a) == b || g.isHere(a) && g.isHere(b)
 }
@@ -110,7 +110,7 @@ func (g *Guard) isHere(a netip.Addr) bool {
 	return a.IsLoopback() || behind(a).IsLoopback() || g.machine.has(a) || g.machine.has(behind(a))
 }
 
-// lookup returns the addresses of an endpoint's host as they are now.
+// lookup resolves the host of an endpoint.
 func (g *Guard) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	if a, ok := address(host); ok {
 		return []netip.Addr{a}, nil
@@ -118,20 +118,19 @@ func (g *Guard) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	return cmp.Or(g.resolver, net.DefaultResolver).LookupNetIP(ctx, "ip", host)
 }
 
-// known returns the addresses of an endpoint's host that are known without a
-// look at DNS.
+// known returns the addresses of an endpoint's host that are known without DNS.
 func known(host string) ([]netip.Addr, error) {
 	if a, ok := address(host); ok {
 		return []netip.Addr{a}, nil
 	}
 	if isLocalhost(host) {
-		return []netip.Addr{ipv4Loopback}, nil // which stands for all of this machine
+		return []netip.Addr{ipv4Loopback}, nil // stands for all addresses of this machine
 	}
 	return nil, nil
 }
 
-// address returns the address that a normal host of an endpoint is, if it is
-// one. Forms that some resolvers only take for an address are left to them.
+// address parses a normal host of an endpoint as an address. Forms that only some resolvers take for an
+// address (0x7f.1) do not count; they are resolved like names.
 func address(host string) (netip.Addr, bool) {
 	if host == "" {
 		return netip.IPv4Unspecified(), true

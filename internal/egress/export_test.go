@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// Resolve makes the guard look names up with r.
+// Resolve makes the guard use r for DNS.
 func (g *Guard) Resolve(r *net.Resolver) { g.resolver = r }
 
-// Own makes the guard take addresses for those of its machine.
+// Own replaces the addresses of the guard's machine.
 func (g *Guard) Own(addresses ...string) {
 	g.machine.addresses = func() ([]net.Addr, error) {
 		var own []net.Addr
@@ -20,8 +20,7 @@ func (g *Guard) Own(addresses ...string) {
 	}
 }
 
-// DialUntilAllowed does what DialContext does, but calls allowed in place of
-// making a connection that the rules allow.
+// DialUntilAllowed is DialContext, but calls allowed instead of making a connection that the rules allow.
 func (g *Guard) DialUntilAllowed(ctx context.Context, address string, allowed func(address string) error) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

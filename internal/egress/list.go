@@ -10,10 +10,10 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// A list holds addresses, networks, names and ports of hosts.
+// A list holds addresses and networks, host names, and ports of hosts.
 type list struct {
 	networks  []netip.Prefix
-	names     []string // normal; one that begins with "*." stands for every name below
+	names     []string // normal; "*.example.com" stands for every name below example.com
 	endpoints []endpoint
 }
 
@@ -25,7 +25,7 @@ var (
 	errLocalhost = errors.New("127.0.0.1 and ::1: a name does not open loopback addresses")
 )
 
-// errUnmasked says how to write a network of which only an address was given.
+// errUnmasked is the error for a network with host bits set.
 type errUnmasked netip.Prefix
 
 func (e errUnmasked) Error() string {
@@ -35,7 +35,7 @@ func (e errUnmasked) Error() string {
 
 var hostName = regexp.MustCompile(`^(\*\.)?([a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$`)
 
-// add appends what an entry says. The error says what is wanted instead.
+// add parses an entry and appends it. The error says what is allowed instead.
 func (l *list) add(entry string) error {
 	entry = strings.TrimSpace(entry)
 	if network, err := netip.ParsePrefix(entry); err == nil {
@@ -48,7 +48,7 @@ func (l *list) add(entry string) error {
 		return l.addNetwork(netip.PrefixFrom(a, a.BitLen()))
 	}
 	name := normal(entry)
-	if below, ok := strings.CutPrefix(entry, "*."); ok { // the rest may need to be encoded
+	if below, ok := strings.CutPrefix(entry, "*."); ok { // encode what follows the wildcard
 		name = "*." + normal(below)
 	}
 	if _, isAddress := looseIPv4(strings.TrimPrefix(name, "*.")); isAddress || !hostName.MatchString(name) {
@@ -58,7 +58,7 @@ func (l *list) add(entry string) error {
 	return nil
 }
 
-// addDenied appends what an entry of a deny list says, which may have a port.
+// addDenied parses an entry of a deny list, which may have a port, and appends it.
 func (l *list) addDenied(entry string) error {
 	entry = strings.TrimSpace(entry)
 	if e, err := parseEndpoint(entry); err == nil && e.port != 0 {
@@ -88,7 +88,7 @@ func (l *list) addNetwork(p netip.Prefix) error {
 	return nil
 }
 
-// address returns the entry that an address is in.
+// address returns the entry that contains a, if any.
 func (l *list) address(a netip.Addr) (entry string, ok bool) {
 	for _, p := range l.networks {
 		if p.Contains(a) {
@@ -101,7 +101,7 @@ func (l *list) address(a netip.Addr) (entry string, ok bool) {
 	return "", false
 }
 
-// name returns the entry that a name is in, which is a normal one.
+// name returns the entry that matches a normal name, if any.
 func (l *list) name(host string) (entry string, ok bool) {
 	for _, n := range l.names {
 		if suffix, wild := strings.CutPrefix(n, "*"); n == host || wild && strings.HasSuffix(host, suffix) {
@@ -111,17 +111,16 @@ func (l *list) name(host string) (entry string, ok bool) {
 	return "", false
 }
 
-// normal returns a host as it is looked up and compared: in lower case, in
-// ASCII (RFC 5891), without the dot of a name's root.
+// normal returns a host in the form that is looked up and compared: lower case, ASCII (RFC 5891), without a
+// trailing dot.
 func normal(host string) string {
-	if ascii, err := idna.Lookup.ToASCII(host); err == nil { // what has no such form is looked up as it is
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil { // a host without such a form is used as it is
 		host = ascii
 	}
 	return strings.ToLower(strings.TrimRight(host, "."))
 }
 
-// isLocalhost reports whether a normal name is one that resolvers may take for
-// this machine without asking DNS (RFC 6761).
+// isLocalhost reports whether resolvers may resolve a normal name to this machine without DNS (RFC 6761).
 func isLocalhost(name string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// ownAge is how old the list of this machine's addresses may be: to read it
-// takes system calls, and herds of jobs connect in the same second.
+// ownAge is the maximum age of the list of this machine's addresses. Reading it takes system calls, and
+// herds of jobs connect in the same second.
 const ownAge = 5 * time.Second
 
-// A machine knows the addresses of its network interfaces, as they were at most
-// [ownAge] ago. It is safe for concurrent use, and the zero value is ready.
+// A machine holds the addresses of this machine's network interfaces, at most [ownAge] old. It is safe for
+// concurrent use. The zero value is ready to use.
 type machine struct {
 	addresses func() ([]net.Addr, error) // nil means net.InterfaceAddrs
 
@@ -21,8 +21,8 @@ type machine struct {
 	read time.Time
 }
 
-// has reports whether a plain address is one of the machine's own. Where the
-// system does not say which they are, those of the last time count.
+// has reports whether a plain address belongs to this machine. If the addresses cannot be read, the last
+// ones that could be read count.
 func (m *machine) has(a netip.Addr) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -33,7 +33,7 @@ func (m *machine) has(a netip.Addr) bool {
 	return m.own[a]
 }
 
-// refresh reads the addresses. The lock is held.
+// refresh reads the addresses. The caller holds the lock.
 func (m *machine) refresh() {
 	read := m.addresses
 	if read == nil {

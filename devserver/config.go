@@ -12,11 +12,10 @@ import (
 	"go.temporal.io/server/common/primitives"
 )
 
-// clusterName is written into the database: it must not change.
+// clusterName must not change: it is stored in the database.
 const clusterName = "active"
 
-// serverConfig describes one node that runs every service. Metrics and
-// profiling are left out: nobody asked for a port that serves them.
+// serverConfig describes one node that runs every service. It has no ports for metrics and profiling.
 func serverConfig(p *ports, db *config.SQL) *config.Config {
 	frontend := dialable(p.frontend)
 	return &config.Config{
@@ -30,7 +29,7 @@ func serverConfig(p *ports, db *config.SQL) *config.Config {
 		Persistence: config.Persistence{
 			DefaultStore:    sqliteplugin.PluginName,
 			VisibilityStore: sqliteplugin.PluginName,
-			// One: all shards would share the one writer that SQLite allows.
+			// One shard: more would share the single writer that SQLite allows.
 			NumHistoryShards: 1,
 			DataStores:       map[string]config.DataStore{sqliteplugin.PluginName: {SQL: db}},
 		},
@@ -58,8 +57,8 @@ func service(a *net.TCPAddr) config.Service {
 	return config.Service{RPC: config.RPC{BindOnIP: a.IP.String(), GRPCPort: a.Port}}
 }
 
-// staticHosts tells the services where the others are, which saves the gossip
-// protocol, its ports and the second it takes to settle.
+// staticHosts returns the addresses of the services. Static addresses replace the gossip protocol, its
+// ports and the second it takes to converge.
 func staticHosts(cfg *config.Config) map[primitives.ServiceName]static.Hosts {
 	hosts := make(map[primitives.ServiceName]static.Hosts, len(cfg.Services))
 	for name, s := range cfg.Services {
@@ -72,75 +71,66 @@ func staticHosts(cfg *config.Config) map[primitives.ServiceName]static.Hosts {
 // unlimitedRPS is more than one machine can serve.
 const unlimitedRPS = 1_000_000
 
-// dynamicConfig holds every departure from Temporal's defaults, which are made
-// for clusters of many machines. Limits on sizes keep their defaults on
-// purpose: what is accepted here should be accepted by a cluster too.
+// dynamicConfig holds all departures from Temporal's defaults, which are meant for clusters of many
+// machines. Size limits keep their defaults, so that a cluster accepts what is accepted here.
 //
-// Sticky queries stay on, too: without them a worker gets queries with a whole
-// history while it is at work on that workflow, and now and then answers them
-// with a determinism error. What they cost is a wait after a worker died but
-// this server did not: for ten seconds, queries and updates first try the dead
-// worker, for as long as the sticky timeout says. When the server
-// died with it, they do not.
+// Sticky queries stay on too. Without them a worker gets queries with a whole history while it runs that
+// workflow's task, and sometimes answers with a determinism error. The price comes after a worker crash
+// that this server survives: for ten seconds, queries and updates first try the crashed worker, for the
+// sticky timeout each.
 var dynamicConfig = dynamicconfig.StaticClient{
-	// Timers fire within this time of when they are due. The default of one
-	// second would be the largest part of a job's lateness.
+	// The maximum delay of a timer. The default of 1 s would be most of a job's lateness.
 	dynamicconfig.TimerProcessorMaxTimeShift.Key(): 10 * time.Millisecond,
 
-	// Partitions spread a task queue over machines. On one machine they only
-	// hide tasks from pollers that happen to ask at another partition.
+	// Partitions spread a task queue over machines. On one machine they only hide tasks from pollers of
+	// another partition.
 	dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
 	dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
 
-	// Many jobs due in the same second are loaded page by page; the default
-	// of 20 pages a second is meant for thousands of shards on a machine.
+	// Many jobs due in the same second are loaded page by page. The default of 20 pages a second is meant
+	// for thousands of shards on a machine.
 	dynamicconfig.TimerProcessorMaxPollRPS.Key():    200,
 	dynamicconfig.TransferProcessorMaxPollRPS.Key(): 200,
 
-	// A reader of timers that finds some of the same second three times is taken
-	// to be stuck by default, and that second is left to a second reader, which
-	// lags behind for good where hundreds fire a second. This one, which looks so
-	// often, is at each second up to a hundred times.
+	// 0 turns this check off. By default, a reader that finds timers of the same second three times counts
+	// as stuck, and a second reader gets that second; with hundreds of timers a second, it lags behind for
+	// good. This server's reader looks at each second up to a hundred times, since timers fire within 10
+	// ms.
 	dynamicconfig.QueueReaderStuckCriticalAttempts.Key(): 0,
 
-	// How soon timers that have fired are deleted, and how many are read at once.
-	// SQLite goes through all those that are there whenever it looks for the next
-	// ones. An execution leaves three, most of them timeouts of tasks: to look for
-	// them took 4 % of the CPU at 200 executions a second.
+	// How often fired timers are deleted, and how many timers are read at once. SQLite scans all fired
+	// timers whenever it looks for the next ones. An execution leaves three, most of them timeouts of
+	// tasks; the scans took 4 % of the CPU at 200 executions a second.
 	dynamicconfig.TimerProcessorUpdateAckInterval.Key(): time.Second,
 	dynamicconfig.TimerTaskBatchSize.Key():              1000,
 
-	// Each of these holds the lock of a workflow while it waits for the database, behind all
-	// calls. Of 512, the default, calls wait for hundreds: those of a herd whose heartbeats
-	// are due.
+	// Each of these workers holds a workflow's lock while it waits for the database, behind all calls. With
+	// the default of 512, calls waited for hundreds of them when the heartbeat timers of a herd were due.
 	dynamicconfig.TimerProcessorSchedulerWorkerCount.Key(): 32,
 
-	// A namespace with more pending tasks than this is moved to a slower
-	// queue, to protect the others. Here there are no others.
+	// Above this number of pending tasks a namespace is moved to a slower queue, to protect other
+	// namespaces. Here there are none.
 	dynamicconfig.QueueMoveGroupTaskCountBase.Key(): 1_000_000,
 
-	// Workflows that sleep can be read again when they wake up; the default is
-	// 128,000, of which each takes more than 20 kB. Those that are due every few
-	// minutes should have room: an execution of 2,000 such jobs took 15 % more CPU
-	// time with room for 1,500.
+	// The cache of workflows. The default of 128,000 at more than 20 kB each is too much, and sleeping
+	// workflows can be loaded again. Workflows that are due every few minutes should fit: with room for
+	// 1,500, an execution of 2,000 such jobs took 15 % more CPU time.
 	dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 2500,
 
-	// Tasks of one namespace are all there is. To narrow the pending ones down to
-	// their namespaces has every new task look at all of them.
+	// Narrowing pending tasks down to their namespaces makes each new task scan all of them. All tasks
+	// belong to one namespace here.
 	dynamicconfig.QueueShrinkPredicateMaxPendingKeys.Key(): 0,
 
-	// A burst of updates to one workflow, such as many jobs created in one
-	// collection, is answered as fast as it is applied. Beyond the default of
-	// 10 at a time the clients back off and retry: a hundred took 2 s instead
-	// of 0.1 s.
+	// Updates in flight to one workflow, such as the collection of many new jobs. Beyond the default of 10,
+	// clients back off and retry: a hundred creates took 2 s instead of 0.1 s.
 	dynamicconfig.WorkflowExecutionMaxInFlightUpdates.Key(): 1000,
 
-	// All clients share this limit on lists a second; the default of 10 is
-	// soon reached by a few browser tabs.
+	// The limit of visibility lists per second, shared by all clients. A few browser tabs reach the default
+	// of 10.
 	dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): 200,
 
-	// Limits that protect a shared cluster from one of its users. Here they
-	// would only slow down a thousand jobs that change, or are due, at once.
+	// Limits that protect a shared cluster from one of its users. Here they would only delay a thousand
+	// jobs that change, or are due, at once.
 	dynamicconfig.FrontendRPS.Key():                        unlimitedRPS,
 	dynamicconfig.FrontendMaxNamespaceRPSPerInstance.Key(): unlimitedRPS,
 	dynamicconfig.MatchingRPS.Key():                        unlimitedRPS,
@@ -149,10 +139,10 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	dynamicconfig.MatchingPersistenceMaxQPS.Key():          unlimitedRPS,
 	dynamicconfig.HistoryPersistenceMaxQPS.Key():           unlimitedRPS,
 
-	// Nor are Temporal's own Schedules held up, by 30 starts a second, for whoever
-	// uses them beside Almanac.
+	// Temporal's own Schedules, for users who have some beside Almanac, are not limited to 30 starts a
+	// second either.
 	dynamicconfig.SchedulerNamespaceStartWorkflowRPS.Key(): unlimitedRPS,
 
-	// No call to Temporal's version service.
+	// No calls to Temporal's version check service.
 	dynamicconfig.EnableServerVersionCheck.Key(): false,
 }

@@ -1,20 +1,17 @@
-// Package devserver runs a whole Temporal cluster inside the process: all of
-// its services on one SQLite file, and its Web UI.
+// Package devserver runs a Temporal cluster inside the process: all services on one SQLite file, and the
+// Web UI.
 //
-// It is meant for one machine: a laptop, a test, or a small installation that
-// wants durable jobs without operating a cluster. Everything acknowledged
-// survives the death of the process, kill -9 included; see
-// [Options.Synchronous] for what survives the death of the machine.
+// It is meant for one machine: a laptop, a test, or a small installation that needs durable jobs without
+// operating a cluster. Every acknowledged write survives the end of the process, kill -9 included;
+// [Options.Synchronous] says what survives a crash of the machine.
 //
-// One process at a time may use a data directory. Only the addresses that
-// [Options] names are reachable from outside; what the services say to each
-// other stays on the loopback interface. Nothing is sent to the internet.
+// One process at a time may use a data directory. Only the addresses in [Options] can be reached from
+// outside; the services use the loopback interface among themselves. Nothing is sent to the internet.
 //
 // # Upgrades
 //
-// Temporal has no schema migrations for SQLite. A data directory therefore
-// remembers the schema it was made with, and [Start] refuses one whose schema
-// differs from the one it knows.
+// Temporal has no schema migrations for SQLite. A data directory therefore records its schema, and [Start]
+// refuses a directory with another schema than its own.
 package devserver
 
 import (
@@ -38,66 +35,63 @@ import (
 )
 
 const (
-	// DefaultNamespace is the namespace used when [Options] names none.
+	// DefaultNamespace is the default of Options.Namespace.
 	DefaultNamespace = "default"
 
-	// DefaultRetention is how long closed workflows are kept when [Options]
-	// does not say.
+	// DefaultRetention is the default of Options.Retention: 60 days.
 	DefaultRetention = 60 * 24 * time.Hour
 
-	// stopTimeout bounds Stop. Everything acknowledged is on disk already, so
-	// a service that hangs is abandoned rather than waited for.
+	// stopTimeout is the time limit of Stop. All acknowledged writes are on disk by then, so a service that
+	// hangs is abandoned.
 	stopTimeout = 10 * time.Second
 )
 
 // Options configure [Start]. DataDir and Listen are required.
 type Options struct {
-	// DataDir is the directory of the database file, created if missing. Only
-	// this process's user may read it, and the files of the database, from then on.
+	// DataDir is the directory of the database file, created if missing. Start restricts it and the files
+	// of the database to this process's user.
 	DataDir string
 
-	// Listen is the frontend's "host:port". Port 0 picks a free one. Whoever
-	// reaches it can read and change every workflow: it asks for no login.
+	// Listen is the frontend's "host:port". Port 0 picks a free port. The frontend asks for no login:
+	// everyone who reaches it can read and change every workflow.
 	Listen string
 
-	// UIListen is the Web UI's "host:port", or "" for no Web UI. Port 0 picks
-	// a free one. It asks for no login either.
+	// UIListen is the Web UI's "host:port"; "" means no Web UI. Port 0 picks a free port. The Web UI asks
+	// for no login either.
 	UIListen string
 
-	// UIHosts are the names by which the Web UI may be called, besides addresses
-	// and localhost; nil for none.
+	// UIHosts are the host names that the Web UI answers to, besides addresses and localhost; nil means no
+	// others.
 	UIHosts *web.Hosts
 
 	// Namespace is created if missing. Default: [DefaultNamespace].
 	Namespace string
 
-	// Retention is how long closed workflows are kept. It applies to an
-	// existing namespace too. At least an hour, which is Temporal's own
-	// minimum. Default: [DefaultRetention].
+	// Retention is how long closed workflows are kept, in an existing namespace too. The minimum is one
+	// hour, as in Temporal. Default: [DefaultRetention].
 	Retention time.Duration
 
-	// SearchAttributes are registered in the namespace. Attributes that exist
-	// already are kept, whether named here or not; naming one with another
-	// type is an error. SQLite has room for 10 keywords and 3 of each other
+	// SearchAttributes are registered in the namespace. Existing attributes are kept, named here or not; an
+	// existing name with another type is an error. SQLite has columns for 10 keywords and 3 of each other
 	// type.
 	SearchAttributes map[string]enumspb.IndexedValueType
 
-	// Synchronous says when a commit counts as done: [SynchronousFull] or
-	// [SynchronousNormal]. Default: [SynchronousFull].
+	// Synchronous says when a commit is complete: [SynchronousFull] or [SynchronousNormal]. Default:
+	// [SynchronousFull].
 	Synchronous string
 
-	// Log receives the server's own warnings and errors. Default: discard.
+	// Log receives the server's warnings and errors. Default: discard.
 	Log *slog.Logger
 }
 
-// Server is a running Temporal server.
+// A Server is a running Temporal server.
 type Server struct {
 	address   string
 	uiAddress string
 	listening []string
 
 	temporal temporal.Server
-	ui       *webUI // nil if there is none
+	ui       *webUI // nil without a Web UI
 	store    *store
 	lock     *os.File
 	log      *serverLog
@@ -105,13 +99,12 @@ type Server struct {
 	stopOnce sync.Once
 }
 
-// Start runs a server on o.DataDir. It returns when the server serves the
-// namespace, with its retention and its search attributes in force. Cancelling
-// ctx gives up on a start under way; it does not stop a started server.
+// Start runs a server on o.DataDir. It returns when the server serves the namespace, with its retention and
+// search attributes. If ctx ends before, the start fails; after that, ctx has no effect.
 //
-// It fails at once when another process uses the directory, and when a chosen
-// address is taken. Should the process lose a port to another one between the
-// check and its use, the Temporal server logs it and ends the process.
+// It fails at once if another process uses the directory, or if an address is taken. If another process
+// takes a port after the check and before the server binds it, the Temporal server logs that and ends the
+// process.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -151,8 +144,8 @@ func start(ctx context.Context, o Options) (_ *Server, err error) {
 	if s.store, err = openStore(database, o.Synchronous); err != nil {
 		return nil, err
 	}
-	// The namespace is brought into shape before any service has read it:
-	// each keeps its own cache of namespaces, seconds behind the database.
+	// Prepare the namespace before any service starts: each service caches namespaces, and its cache lags
+	// seconds behind the database.
 	if err := s.store.applyNamespace(ctx, o); err != nil {
 		return nil, err
 	}
@@ -193,29 +186,27 @@ func (s *Server) startTemporal(cfg *config.Config) error {
 	return nil
 }
 
-// Address returns the "host:port" at which clients on this machine reach the
-// frontend.
+// Address returns the "host:port" at which clients on this machine reach the frontend.
 func (s *Server) Address() string { return s.address }
 
-// ConnectionOptions returns what suits clients on this machine: to compress what
-// they send would cost more than it saves.
+// ConnectionOptions returns options for clients on this machine: without compression, which costs more than
+// it saves here.
 func (s *Server) ConnectionOptions() client.ConnectionOptions {
 	return client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}}
 }
 
-// UIAddress returns the "host:port" at which browsers on this machine reach
-// the Web UI, or "" if there is none.
+// UIAddress returns the "host:port" at which browsers on this machine reach the Web UI; "" without one.
 func (s *Server) UIAddress() string { return s.uiAddress }
 
-// Listening returns every "host:port" that the server listens on, those of
-// services that only talk to each other included. None of them asks for a login.
+// Listening returns the "host:port" of every listener of the server, including those that only its services
+// use. None of them asks for a login.
 func (s *Server) Listening() []string { return slices.Clone(s.listening) }
 
-// Stop shuts the server down and frees the data directory for another process.
-// It returns within seconds, even if a service hangs. Stopping twice is fine.
+// Stop shuts the server down and releases the data directory. It waits 10 s at most for the Temporal
+// server. Calling it again has no effect.
 func (s *Server) Stop() {
 	s.stopOnce.Do(func() {
-		s.log.mute() // services losing each other is no news from here on
+		s.log.mute() // from here on the services report losing each other
 		if s.ui != nil {
 			s.ui.stop()
 		}
@@ -223,7 +214,7 @@ func (s *Server) Stop() {
 			stopped := make(chan struct{})
 			go func() {
 				defer close(stopped)
-				_ = s.temporal.Stop() // its failures went to the log
+				_ = s.temporal.Stop() // its errors are in the log
 			}()
 			select {
 			case <-stopped:
@@ -234,7 +225,7 @@ func (s *Server) Stop() {
 			s.store.close()
 		}
 		if s.lock != nil {
-			_ = s.lock.Close() // the lock goes with the file
+			_ = s.lock.Close() // closing the file releases the lock
 		}
 	})
 }

@@ -6,9 +6,8 @@ import (
 	"path/filepath"
 )
 
-// lockDir makes this process the only user of dir until the returned file is
-// closed. The file itself stays: removing it would let two processes lock two
-// files of the same name.
+// lockDir locks dir for this process until the returned file is closed. The lock file stays: if it were
+// removed, two processes could lock two files of the same name.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

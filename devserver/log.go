@@ -10,22 +10,21 @@ import (
 	"go.temporal.io/server/common/log/tag"
 )
 
-// noHTTPPort begins the warning that each start would give: the frontend's HTTP
-// API is left out on purpose, as it would be one more open port.
+// noHTTPPort is the start of a warning that every start would log: the frontend has no HTTP API on purpose,
+// which would be one more open port.
 const noHTTPPort = "HTTP API port has not been set."
 
-// serverLog passes the server's warnings and errors on to an slog.Logger. What
-// the server does in detail is of no interest to whoever runs it embedded.
+// serverLog passes the server's warnings and errors to an slog.Logger and drops the levels below.
 type serverLog struct {
 	log   *slog.Logger
-	muted *atomic.Bool // shared by all loggers derived from one
+	muted *atomic.Bool // shared by all loggers from With
 }
 
 func newServerLog(l *slog.Logger) *serverLog {
 	return &serverLog{log: l.With(slog.String("component", "temporal-server")), muted: new(atomic.Bool)}
 }
 
-// mute drops everything but fatal errors from now on.
+// mute drops all later warnings and errors except panics and fatal errors.
 func (l *serverLog) mute() { l.muted.Store(true) }
 
 func (l *serverLog) Debug(string, ...tag.Tag) {}
@@ -43,7 +42,7 @@ func (l *serverLog) Error(msg string, tags ...tag.Tag) {
 	}
 }
 
-// DPanic reports what would be a panic in the server's own tests.
+// DPanic logs what panics only in the server's own tests.
 func (l *serverLog) DPanic(msg string, tags ...tag.Tag) { l.Error(msg, tags...) }
 
 func (l *serverLog) Panic(msg string, tags ...tag.Tag) {
@@ -51,8 +50,7 @@ func (l *serverLog) Panic(msg string, tags ...tag.Tag) {
 	panic("temporal server: " + msg)
 }
 
-// Fatal ends the process, as the server relies on it not returning. Nothing
-// acknowledged is lost by that.
+// Fatal ends the process: the server relies on it not to return. No acknowledged write is lost.
 func (l *serverLog) Fatal(msg string, tags ...tag.Tag) {
 	l.log.Error(msg, attrs(tags)...)
 	os.Exit(1)

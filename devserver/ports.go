@@ -8,11 +8,11 @@ import (
 	"strconv"
 )
 
-// ports are the addresses of the services. Each is held open until just before
-// its service binds it, so that nobody else is given it, or takes the listener.
+// ports are the addresses of the services. Each is held by a listener until just before its service binds
+// it, so that the system does not give it to another process.
 type ports struct {
 	frontend, history, matching, worker *net.TCPAddr
-	ui                                  *net.TCPAddr // nil if there is none
+	ui                                  *net.TCPAddr // nil without a Web UI
 
 	held map[*net.TCPAddr]net.Listener
 }
@@ -51,8 +51,8 @@ func (p *ports) reserve(address string) (*net.TCPAddr, error) {
 	return a, nil
 }
 
-// all returns the address, host:port, of every port that has not been released or taken,
-// in no order. The host of one that listens on all interfaces is [::] or 0.0.0.0.
+// all returns the host:port of each port that has not been released or taken, in no particular order. The
+// host of a listener on all interfaces is [::] or 0.0.0.0.
 func (p *ports) all() []string {
 	var all []string
 	for a := range p.held {
@@ -61,7 +61,7 @@ func (p *ports) all() []string {
 	return all
 }
 
-// release lets services have their ports.
+// release closes the listeners, so that the services can bind the addresses.
 func (p *ports) release(addresses ...*net.TCPAddr) {
 	for _, a := range addresses {
 		_ = p.held[a].Close()
@@ -69,7 +69,7 @@ func (p *ports) release(addresses ...*net.TCPAddr) {
 	}
 }
 
-// take returns the listener on an address, which is the caller's from then on.
+// take returns the listener on an address. The caller has to close it.
 func (p *ports) take(a *net.TCPAddr) net.Listener {
 	l := p.held[a]
 	delete(p.held, a)
@@ -78,8 +78,8 @@ func (p *ports) take(a *net.TCPAddr) net.Listener {
 
 func (p *ports) releaseAll() { p.release(slices.Collect(maps.Keys(p.held))...) }
 
-// dialable returns the address at which this machine reaches a: one that
-// listens on all interfaces is reached through the loopback one.
+// dialable returns the host:port at which this machine reaches a, with 127.0.0.1 for an address on all
+// interfaces.
 func dialable(a *net.TCPAddr) string {
 	host := a.IP.String()
 	if a.IP.IsUnspecified() {

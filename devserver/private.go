@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// privateDir makes dir, if it is missing, and lets nobody but this process's user
-// into it: what is in it are the secrets of all jobs.
+// privateDir creates dir if it is missing, and restricts it to this process's user: its files hold the
+// secrets of all jobs. A directory that all users share, such as /tmp, is an error.
 func privateDir(dir string, log *slog.Logger) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -19,15 +19,14 @@ func privateDir(dir string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if info.Mode()&fs.ModeSticky != 0 { // as /tmp has it
+	if info.Mode()&fs.ModeSticky != 0 { // such as /tmp
 		return fmt.Errorf("%s is for the files of all users: choose one for Almanac alone, such as %s", dir, filepath.Join(dir, "almanac-data"))
 	}
 	return restrict(dir, 0o700, log)
 }
 
-// privateFiles makes the database file, if it is missing, and lets nobody but
-// this process's user read it, and what SQLite puts beside it. That gets the
-// permissions of the database when it is made.
+// privateFiles creates the database file if it is missing, and restricts it and the files that SQLite keeps
+// beside it to this process's user. SQLite gives new files beside it the permissions of the database.
 func privateFiles(database string, log *slog.Logger) error {
 	f, err := os.OpenFile(database, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -44,8 +43,8 @@ func privateFiles(database string, log *slog.Logger) error {
 	return nil
 }
 
-// restrict sets the permissions of a file or directory. Where that is not
-// possible, as on volumes that others own, it warns.
+// restrict sets the permissions of a file or directory. If that fails, as on volumes with another owner, it
+// only logs a warning.
 func restrict(path string, permissions fs.FileMode, log *slog.Logger) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() == permissions {

@@ -15,8 +15,7 @@ const (
 	readyInterval = 20 * time.Millisecond
 )
 
-// waitReady returns once the frontend answers for the namespace and the history
-// service behind it has loaded its state.
+// waitReady returns when the frontend serves the namespace and the history service has loaded its state.
 func waitReady(ctx context.Context, address, namespace string) error {
 	c, err := client.NewLazyClient(client.Options{HostPort: address, Namespace: namespace, Logger: discard{}})
 	if err != nil {
@@ -33,7 +32,7 @@ func waitReady(ctx context.Context, address, namespace string) error {
 	})
 }
 
-// poll repeats try until it succeeds, ctx ends or readyTimeout has passed.
+// poll calls try every readyInterval until it succeeds, ctx ends or readyTimeout has passed.
 func poll(ctx context.Context, what string, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -47,7 +46,7 @@ func poll(ctx context.Context, what string, try func(context.Context) error) err
 			return nil
 		}
 		if ctx.Err() == nil {
-			last = err // not the one that says that ctx ended
+			last = err // keep it instead of the error of ctx
 		}
 		select {
 		case <-ctx.Done():
@@ -57,7 +56,7 @@ func poll(ctx context.Context, what string, try func(context.Context) error) err
 	}
 }
 
-// discard is a logger for the SDK, which otherwise writes to standard output.
+// discard is a logger for the SDK that drops everything. By default the SDK logs to standard output.
 type discard struct{}
 
 func (discard) Debug(string, ...any) {}

@@ -27,50 +27,48 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// Values of [Options.Synchronous]. Neither loses anything acknowledged when the
-// process dies, and neither can leave the database inconsistent.
+// Values of [Options.Synchronous]. With either, no acknowledged write is lost when the process dies, and
+// the database stays consistent.
 const (
-	// SynchronousFull waits for the disk at each commit: what was acknowledged
-	// survives a power failure too.
+	// SynchronousFull flushes to disk at each commit: acknowledged writes survive a power failure too.
 	SynchronousFull = "full"
 
-	// SynchronousNormal waits for the disk now and then only: a power failure
-	// or a crash of the operating system may undo the last commits. Jobs
-	// created in that moment are gone, though acknowledged, and executions of
-	// that moment happen again. In return a disk with slow flushes carries
-	// several times the load.
+	// SynchronousNormal flushes to disk at checkpoints only: a power failure or a crash of the operating
+	// system may lose the last commits. Jobs created just before are gone although acknowledged, and
+	// executions just before are repeated. On a disk with slow flushes, throughput is several times that of
+	// SynchronousFull.
 	SynchronousNormal = "normal"
 )
 
 const databaseFile = "temporal.db"
 
-// schemaVersion identifies the tables that this version of the server expects.
+// schemaVersion identifies the tables of this version of the server.
 const schemaVersion = sqliteschema.Version + "/" + sqliteschema.VisibilityVersion
 
-// store is the database before and after the server's own use of it.
+// A store is the database, for use before the server starts and after it stops.
 type store struct {
 	config *config.SQL
 	db     sqlplugin.DB
 }
 
-// openStore opens the database at path and creates its tables if it is new.
+// openStore opens the database at path. It creates the tables if the database is new.
 func openStore(path, synchronous string) (*store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	// The plugin pastes the name into a "file:" URI unescaped.
+	// The plugin inserts the name into a "file:" URI without escaping it.
 	uri := url.URL{Path: filepath.ToSlash(path)}
 	cfg := &config.SQL{
 		PluginName:   sqliteplugin.PluginName,
 		DatabaseName: uri.EscapedPath(),
 		ConnectAttributes: map[string]string{
 			"mode": "rwc",
-			// A write-ahead log makes a commit one sequential write, and lets
-			// a backup read while the server writes.
+			// With a write-ahead log a commit is one sequential write, and a backup can read while the
+			// server writes.
 			"journal_mode": "wal",
 			"synchronous":  synchronous,
-			// Milliseconds to wait for whoever else looks into the file.
+			// Milliseconds to wait while another process has the file locked.
 			"busy_timeout": "10000",
 		},
 	}
@@ -84,24 +82,24 @@ func openStore(path, synchronous string) (*store, error) {
 	return &store{config: cfg, db: db}, nil
 }
 
-// close empties the write-ahead log, so that the database is the one file. The
-// server's SQLite plugin keeps its connection for the life of the process.
+// close empties the write-ahead log, so that the database is a single file. The server's SQLite plugin
+// keeps its own connection for the life of the process.
 func (s *store) close() {
 	_ = s.db.Close()
 	if db, err := openSQLite(s.config.DatabaseName); err == nil {
-		_, _ = db.Exec("PRAGMA wal_checkpoint(TRUNCATE)") // what is left, the next start reads
+		_, _ = db.Exec("PRAGMA wal_checkpoint(TRUNCATE)") // after an error the next start reads the log
 		_ = db.Close()
 	}
 }
 
-// openSQLite opens the database beside the server's plugin, whose connections
-// know no transactions around a schema.
+// openSQLite opens the database without the server's plugin, whose connections cannot run a schema in a
+// transaction.
 func openSQLite(databaseName string) (*sql.DB, error) {
 	return sql.Open("sqlite", "file:"+databaseName+"?mode=rwc&_pragma=busy_timeout=2000&_pragma=journal_mode=wal&_pragma=synchronous=full")
 }
 
-// setUpSchema creates the tables, and drops indexes that cost more than they help, in
-// one transaction, so that dying half-way leaves an empty database and not half a schema.
+// setUpSchema creates the tables and drops costly indexes, in one transaction, so that a crash leaves
+// either an empty database or the whole schema.
 func setUpSchema(databaseName string) (err error) {
 	db, err := openSQLite(databaseName)
 	if err != nil {
@@ -113,7 +111,7 @@ func setUpSchema(databaseName string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // does nothing once committed
+	defer func() { _ = tx.Rollback() }() // has no effect after Commit
 
 	if _, err := tx.Exec("CREATE TABLE IF NOT EXISTS devserver_schema (version TEXT NOT NULL)"); err != nil {
 		return err
@@ -138,10 +136,9 @@ func setUpSchema(databaseName string) (err error) {
 	return tx.Commit()
 }
 
-// keptIndexes are those of the table that workflows are listed from that are kept. The
-// server has an index for each of the columns that a list may be filtered by, most of
-// which are empty; to keep all of them up to date took a quarter of the time in which a
-// job is created. A list by other columns reads all workflows.
+// keptIndexes are the indexes kept on the visibility table, which lists of workflows read. The server has
+// one for each column that a list can filter by, most of them for empty columns; maintaining them all took
+// a quarter of the time to create a job. A list that filters by another column scans all workflows.
 var keptIndexes = []string{
 	"default_idx", "by_workflow_id", "by_workflow_type", "by_status", "by_execution_time",
 	"by_keyword_01", "by_keyword_02", "by_keyword_03", "by_keyword_04", "by_keyword_05",
@@ -168,15 +165,14 @@ func dropIndexes(tx *sql.Tx) (err error) {
 		if slices.Contains(keptIndexes, name) {
 			continue
 		}
-		if _, err := tx.Exec("DROP INDEX " + name); err != nil { // a name of the server's schema
+		if _, err := tx.Exec("DROP INDEX " + name); err != nil { // the name comes from the server's schema
 			return err
 		}
 	}
 	return nil
 }
 
-// schemaWriter lets the server's schema run inside a transaction: of an
-// AdminDB, the schema uses Exec only.
+// schemaWriter runs the server's schema in a transaction. Of AdminDB, the schema uses Exec only.
 type schemaWriter struct {
 	sqlplugin.AdminDB
 	tx *sql.Tx
@@ -187,14 +183,14 @@ func (w schemaWriter) Exec(statement string, args ...any) error {
 	return err
 }
 
-// applyNamespace creates o's namespace, or changes the existing one to o's
-// retention and adds the search attributes that it lacks.
+// applyNamespace creates o's namespace, or sets the retention of the existing one and adds the search
+// attributes it lacks.
 func (s *store) applyNamespace(ctx context.Context, o Options) error {
 	fresh, err := sqliteschema.NewNamespaceConfig(clusterName, o.Namespace, false, nil)
 	if err != nil {
 		return fmt.Errorf("namespace %q: %w", o.Namespace, err)
 	}
-	if err := sqliteschema.CreateNamespaces(s.config, fresh); err != nil { // does nothing if it exists
+	if err := sqliteschema.CreateNamespaces(s.config, fresh); err != nil { // has no effect if the namespace exists
 		return err
 	}
 	rows, err := s.db.SelectFromNamespace(ctx, sqlplugin.NamespaceFilter{Name: &o.Namespace})
@@ -243,9 +239,9 @@ func encodeNamespace(row *sqlplugin.NamespaceRow, detail *persistencespb.Namespa
 	return nil
 }
 
-// withAliases returns aliases extended by the wanted search attributes. The
-// database has a fixed set of typed columns such as Keyword01, and a namespace
-// gives names to those it uses: aliases maps a column to its name.
+// withAliases returns aliases plus the wanted search attributes. The database has a fixed set of typed
+// columns, such as Keyword01; aliases maps the columns that the namespace uses to the names of its search
+// attributes.
 func withAliases(aliases map[string]string, wanted map[string]enumspb.IndexedValueType) (map[string]string, error) {
 	columnTypes := sadefs.GetDBIndexSearchAttributes(nil).CustomSearchAttributes
 	columns := slices.Sorted(maps.Keys(columnTypes))

@@ -19,12 +19,12 @@ import (
 	"almanac/internal/web"
 )
 
-// webUI is Temporal's Web UI.
+// webUI is the server of Temporal's Web UI.
 type webUI struct {
 	server *http.Server
 }
 
-// startUI serves the Web UI for the frontend on l, which it closes when it stops.
+// startUI serves the Web UI for the frontend on l, which it closes on errors and in stop.
 func startUI(l net.Listener, frontend string, o Options) (*webUI, error) {
 	handler, err := uiHandler(frontend, o.Namespace)
 	if err != nil {
@@ -32,13 +32,13 @@ func startUI(l net.Listener, frontend string, o Options) (*webUI, error) {
 		return nil, fmt.Errorf("start the Temporal Web UI: %w", err)
 	}
 	u := &webUI{web.NewServer(o.UIHosts.Check(handler))}
-	go func() { _ = u.server.Serve(web.Limit(l)) }() // ends when it is stopped
+	go func() { _ = u.server.Serve(web.Limit(l)) }() // ends in stop
 	return u, nil
 }
 
-// uiHandler returns the Web UI. The library's own server listens by itself, and
-// answers to every host name, so that any web page can make itself the same site
-// as the UI (see [web.Hosts]). This is made of the same parts.
+// uiHandler returns the handler of the Web UI, assembled from the parts of the library's own server. That
+// server opens its own listener and answers to every host name, so any web page could act as the same site
+// (see [web.Hosts]).
 func uiHandler(frontend, namespace string) (http.Handler, error) {
 	provider, err := uiconfig.NewConfigProviderWithRefresh(&uiconfig.Config{
 		TemporalGRPCAddress: frontend,
@@ -57,7 +57,7 @@ func uiHandler(frontend, namespace string) (http.Handler, error) {
 	if assets, err = fs.Sub(assets, "local"); err != nil {
 		return nil, err
 	}
-	const secureCookies = false // it is served over plain HTTP, where browsers drop them
+	const secureCookies = false // browsers drop secure cookies over plain HTTP
 	e := echo.New()
 	e.Use(middleware.Recover(), middleware.Gzip(), middleware.Secure(),
 		csrf.EnsureTokenCookie(secureCookies), middleware.CSRFWithConfig(csrf.MiddlewareConfig(provider, secureCookies)))

@@ -15,7 +15,7 @@ import (
 	"almanac/internal/codec"
 )
 
-// tokenVariable has no flag, for the same reason as keysVariable.
+// tokenVariable has no flag, because other users of a machine can read command lines.
 const tokenVariable = "ALMANAC_CODEC_TOKEN"
 
 func newCodec(lookup func(string) (string, bool)) *cobra.Command {
@@ -84,16 +84,16 @@ without its key, what is encrypted is lost.`,
 	}
 }
 
-// defaultCodecAddress is next to the Web UI's.
+// defaultCodecAddress has the port after the Web UI's.
 const defaultCodecAddress = "127.0.0.1:8234"
 
-// codecToken returns the token that callers of the codec server must show. It
-// is required where the address, if there is one, is more than a loopback address.
+// codecToken returns the token that callers of the codec server must send. It is required if the address is
+// set and is not a loopback address.
 func (s *settings) codecToken(name string, address *string) string {
 	token, _ := s.lookup(tokenVariable)
 	s.checks = append(s.checks, func() error {
 		host, _, err := net.SplitHostPort(*address)
-		if token != "" || err != nil || isLoopback(host) { // what is no address, another check tells
+		if token != "" || err != nil || isLoopback(host) { // another check reports bad addresses
 			return nil
 		}
 		return fmt.Errorf("%s is %q, where others reach the codec server: set $%s to a secret of your choice, or listen on a loopback address",
@@ -107,7 +107,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// origins reads a list of origins, which never end in a slash.
+// origins splits a list of origins and removes trailing slashes.
 func origins(list string) []string {
 	all := words(list)
 	for i, o := range all {
@@ -116,7 +116,7 @@ func origins(list string) []string {
 	return all
 }
 
-// listenCodec opens the codec server's listener and says where it is.
+// listenCodec opens the codec server's listener and prints its address.
 func listenCodec(ctx context.Context, address string, keys *codec.KeyRing, out io.Writer) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {

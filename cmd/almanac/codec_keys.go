@@ -8,11 +8,11 @@ import (
 	"almanac/internal/codec"
 )
 
-// keysVariable has no flag: other users of a machine can read command lines.
+// keysVariable has no flag, because other users of a machine can read command lines.
 const keysVariable = "ALMANAC_ENCRYPTION_KEYS"
 
-// encryption defines where the keys are that payloads are encrypted with, and
-// returns what they are: nil for none. That may be called after check.
+// encryption defines the source of the encryption keys, and returns a function for the keys, to be called
+// after check. It returns nil if there are none.
 func (s *settings) encryption() func() *codec.KeyRing {
 	file := s.file("encryption-keys-file", keysVariable+"_FILE", "",
 		"file of the keys that encrypt what Temporal stores, a line id:key for each; the first encrypts, all decrypt. $"+
@@ -46,8 +46,8 @@ func (s *settings) encryption() func() *codec.KeyRing {
 	return func() *codec.KeyRing { return keys }
 }
 
-// clearPayloads defines whether payloads in clear are read although there are
-// keys, and returns the keys with that.
+// clearPayloads defines whether payloads in clear are accepted despite keys, and returns a function for the
+// keys with that choice.
 func (s *settings) clearPayloads(keys func() *codec.KeyRing) func() *codec.KeyRing {
 	accept := s.boolean("accept-clear-payloads", "ALMANAC_ACCEPT_CLEAR_PAYLOADS",
 		"with encryption keys, also read what Temporal stores in clear; for jobs that are older than the keys")

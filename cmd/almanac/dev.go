@@ -27,19 +27,19 @@ import (
 	"almanac/worker"
 )
 
-// A devConfig is what `almanac dev` is told.
+// A devConfig is the configuration of `almanac dev`.
 type devConfig struct {
 	data, synchronous string
 	api, temporal, ui string
 	codec, token      string
-	public            *url.URL // nil: callers reach the API as it listens
+	public            *url.URL // nil: links begin with the host of the request
 	hosts             *web.Hosts
 	keys              *codec.KeyRing
 	limits            *job.Limits
 	senders           *outbound
 	lead              activities.Lead
-	cached            int // workflows in the worker's memory
-	perHost           int // requests to one host
+	cached            int // workflows in the worker's cache
+	perHost           int // concurrent requests to one host
 	log               *slog.Logger
 	out               io.Writer
 }
@@ -94,15 +94,14 @@ take --unauthenticated, and jobs may not call this machine then, unless
 	return cmd
 }
 
-// runDev runs everything until ctx ends; then it stops in the order of the
-// dependencies: intake, worker, server.
+// runDev runs everything until ctx ends. Then it stops first the API, then the worker, then the server.
 func runDev(ctx context.Context, c devConfig) error {
 	l, err := listen(ctx, c.api)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	worker.SetCachedWorkflows(c.cached) // before the server starts its own workers
+	worker.SetCachedWorkflows(c.cached) // before the server starts its own workers, which share the cache
 	server, err := devserver.Start(ctx, devserver.Options{
 		DataDir: c.data, Listen: c.temporal, UIListen: c.ui, UIHosts: c.hosts, Synchronous: c.synchronous,
 		SearchAttributes: scheduler.SearchAttributes(), Log: c.log.With("component", "server"),
@@ -120,7 +119,7 @@ func runDev(ctx context.Context, c devConfig) error {
 		defer codecListener.Close()
 		own = append(own, codecListener.Addr().String())
 	}
-	if err := c.senders.protect(own...); err != nil { // before the worker sends anything
+	if err := c.senders.protect(own...); err != nil { // before the worker starts
 		return err
 	}
 	data, failures := c.keys.Converters()
@@ -156,7 +155,8 @@ func runDev(ctx context.Context, c devConfig) error {
 	return group.Wait()
 }
 
-// pageOrigins returns the origins of the pages of a web server on this machine.
+// pageOrigins returns the origins of the pages of a web server on this machine, by address and by
+// localhost.
 func pageOrigins(address string) []string {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -165,8 +165,7 @@ func pageOrigins(address string) []string {
 	return []string{"http://" + address, "http://localhost:" + port}
 }
 
-// prepare waits until jobs can be kept and run, and makes the collection that
-// a newcomer's first job goes to.
+// prepare waits until jobs can be stored and run, and creates the default collection.
 func prepare(ctx context.Context, s *scheduler.Service, log *slog.Logger) error {
 	wait, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -189,14 +188,14 @@ func prepare(ctx context.Context, s *scheduler.Service, log *slog.Logger) error 
 	switch {
 	case err == nil:
 		return nil
-	case job.KindOf(err) == job.KindUnavailable && ctx.Err() == nil: // as after a start with a wrong key, for a while
+	case job.KindOf(err) == job.KindUnavailable && ctx.Err() == nil: // for example after a run with a wrong encryption key, for a while
 		log.WarnContext(ctx, "the job collection does not answer yet", "collection", k.Name, "error", err)
 		return nil
 	}
-	return fmt.Errorf("look for the job collection %q: %w", k.Name, cmp.Or(errors.Unwrap(err), err)) // the cause is not for callers of the API
+	return fmt.Errorf("look for the job collection %q: %w", k.Name, cmp.Or(errors.Unwrap(err), err)) // the API's text hides the cause
 }
 
-// announce says where everything is and what to try.
+// announce prints all addresses and a first command to try.
 func announce(c devConfig, api net.Addr, server *devserver.Server) {
 	ui := "none"
 	if server.UIAddress() != "" {

@@ -38,7 +38,7 @@ that does, and give --unauthenticated with an address that is not loopback.`,
 	public := s.publicURL()
 	hosts := s.hosts(public, address)
 	limits := s.limits()
-	senders := s.outbound("", exposed) // which refuse what they could not send; nothing is sent here
+	senders := s.outbound("", exposed) // the API sends nothing; it refuses jobs that workers could not send
 	keys := s.clearPayloads(s.encryption())
 	logger := s.logging("info")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -55,10 +55,10 @@ that does, and give --unauthenticated with an address that is not loopback.`,
 	return cmd
 }
 
-// An apiConfig is what `almanac api` is told.
+// An apiConfig is the configuration of `almanac api`.
 type apiConfig struct {
 	address string
-	public  *url.URL // nil: callers reach the API as it listens
+	public  *url.URL // nil: links begin with the host of the request
 	hosts   *web.Hosts
 	limits  *job.Limits
 	senders *outbound
@@ -92,8 +92,8 @@ func runAPI(ctx context.Context, a apiConfig) error {
 	return serve(ctx, l, handler(service, a.public, a.hosts, a.log))
 }
 
-// registerSearchAttributes tries until the namespace knows the search
-// attributes: Temporal may come up later than the API.
+// registerSearchAttributes retries until the namespace has the search attributes, since Temporal may start
+// after the API. The pause between attempts doubles from 1 s to 1 min.
 func registerSearchAttributes(ctx context.Context, s *scheduler.Service, log *slog.Logger) {
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
 		err := s.RegisterSearchAttributes(ctx)

@@ -9,20 +9,20 @@ import (
 	"almanac/internal/web"
 )
 
-// A listener is a flag for an address that asks for no login.
+// A listener is the flag for the address of a server that asks for no login.
 type listener struct {
 	flag    string
-	address *string // empty: none
+	address *string // empty: no such server
 }
 
-// exposed reports whether others than this machine reach the listener.
+// exposed reports whether the listener can be reached from other machines.
 func (l listener) exposed() bool {
 	host, _, err := net.SplitHostPort(*l.address)
 	return err == nil && !isLoopback(host)
 }
 
-// unauthenticated defines the flag without which listeners that ask for no login
-// are for this machine alone, and returns whether one of them is for others.
+// unauthenticated defines the flag --unauthenticated, without which listeners must have loopback addresses.
+// The result reports whether a listener can be reached from other machines.
 func (s *settings) unauthenticated(listeners ...listener) (exposed func() bool) {
 	agreed := s.boolean("unauthenticated", "ALMANAC_UNAUTHENTICATED",
 		"let others than this machine reach what asks for no login; something else has to keep strangers out")
@@ -45,9 +45,9 @@ func (s *settings) unauthenticated(listeners ...listener) (exposed func() bool) 
 	}
 }
 
-// hosts defines by which names what listens on some addresses may be called, and
-// returns what decides. It may be called after check. public is the URL of the
-// API, whose host is one of them; nil for none.
+// hosts defines the host names that the servers at the addresses answer to, and returns a function for the
+// result, to be called after check. The hosts of the addresses and of public, the URL of the API, are
+// added. public may be nil.
 func (s *settings) hosts(public func() *url.URL, addresses ...*string) func() *web.Hosts {
 	allowed := s.text("allowed-hosts", "ALMANAC_ALLOWED_HOSTS", "",
 		"host names to answer to, besides addresses, localhost and the hosts of other flags, such as jobs.example.com,*.internal; others get 421")
@@ -65,7 +65,7 @@ func (s *settings) hosts(public func() *url.URL, addresses ...*string) func() *w
 		if public != nil && public() != nil {
 			names = append(names, public().Hostname())
 		}
-		if known, err := web.ParseHosts(names...); err == nil { // what is no address or URL, other checks tell
+		if known, err := web.ParseHosts(names...); err == nil { // other checks report bad addresses and URLs
 			hosts = known
 		}
 		return nil
@@ -73,8 +73,8 @@ func (s *settings) hosts(public func() *url.URL, addresses ...*string) func() *w
 	return func() *web.Hosts { return hosts }
 }
 
-// publicURL defines where callers reach the API, and returns it: nil where they
-// reach it as it listens. It may be called after check.
+// publicURL defines the URL at which callers reach the API, and returns a function for it, to be called
+// after check. It is nil if callers use the address of the listener.
 func (s *settings) publicURL() func() *url.URL {
 	text := s.typed("URL", "public-url", "ALMANAC_PUBLIC_URL", "",
 		"where callers reach the API if a proxy stands before it, such as https://jobs.example.com; links in answers begin with it")
@@ -93,7 +93,7 @@ func (s *settings) publicURL() func() *url.URL {
 	return func() *url.URL { return public }
 }
 
-// redacted returns a URL without the password that may be in it.
+// redacted returns a URL without its password.
 func redacted(text string) string {
 	if u, err := url.Parse(text); err == nil {
 		return u.Redacted()

@@ -1,5 +1,5 @@
-// Command almanac is Almanac, a durable job scheduler: all of it in one
-// process (dev), its two halves (api, worker), and tools (preview).
+// Command almanac runs Almanac, a durable job scheduler: everything in one process (dev), its two halves
+// (api, worker), and tools (preview, codec).
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second Ctrl-C ends the process at once.
+	// The first Ctrl-C restores the default handling of signals, so a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
 	if err := run(ctx, os.Args[1:], os.LookupEnv, os.Stdin, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "almanac:", err)
@@ -23,7 +23,7 @@ func main() {
 	}
 }
 
-// run is main without globals.
+// run is main without its global variables.
 func run(ctx context.Context, args []string, lookup func(string) (string, bool), stdin io.Reader, stdout, stderr io.Writer) error {
 	root := newRoot(lookup)
 	root.SetArgs(args)

@@ -13,13 +13,13 @@ import (
 	"almanac/internal/egress"
 )
 
-// An outbound is how actions reach the world.
+// An outbound sends the requests of actions, through a guard.
 type outbound struct {
 	*activities.Senders
 	guard *egress.Guard
 }
 
-// protect keeps actions from what Almanac and Temporal listen on.
+// protect refuses actions every connection to the addresses, which Almanac and Temporal listen on.
 func (o *outbound) protect(addresses ...string) error {
 	for _, a := range addresses {
 		if err := o.guard.Protect(a); err != nil {
@@ -29,13 +29,13 @@ func (o *outbound) protect(addresses ...string) error {
 	return nil
 }
 
-// temporalPorts returns host:port of each frontend that a value of
-// TEMPORAL_ADDRESS names, which gRPC may take in more than one form:
-// host[:port], dns:///host[:port], or a list such as ipv4:10.0.0.1:7233,10.0.0.2:7233.
+// temporalPorts returns the host:port of each frontend in a value of TEMPORAL_ADDRESS. The forms are those
+// of gRPC: host[:port], dns:///host[:port], or a list such as ipv4:10.0.0.1:7233,10.0.0.2:7233. The default
+// port is 443.
 func temporalPorts(target string) []string {
 	if scheme, rest, ok := strings.Cut(target, ":"); ok {
 		switch strings.ToLower(scheme) {
-		case "unix", "unix-abstract": // no action reaches a socket in the file system
+		case "unix", "unix-abstract": // no action can reach a socket in the file system
 			return nil
 		case "dns", "passthrough", "ipv4", "ipv6":
 			target = rest[strings.LastIndexByte(rest, '/')+1:]
@@ -44,17 +44,17 @@ func temporalPorts(target string) []string {
 	var ports []string
 	for address := range strings.SplitSeq(target, ",") {
 		if _, _, err := net.SplitHostPort(address); err != nil {
-			address = net.JoinHostPort(strings.Trim(address, "[]"), "443") // gRPC's default
+			address = net.JoinHostPort(strings.Trim(address, "[]"), "443") // gRPC's default port
 		}
 		ports = append(ports, address)
 	}
 	return ports
 }
 
-// outbound defines how actions reach the world, and returns what does, which
-// may be called after check. allow is what the egress rules allow by default
-// on top of their mode, unless others reach what listens here: they may write
-// jobs, and this machine is not theirs. exposed says so; nil means never.
+// outbound defines the settings for outbound connections, and returns a function for the result, to be
+// called after check. allow is the default of the egress allow list. It does not apply if exposed, which
+// may be nil, reports that others reach the listeners of this process: they may write jobs, and this
+// machine is not theirs.
 func (s *settings) outbound(allow string, exposed func() bool) func() *outbound {
 	mode := s.text("egress", "ALMANAC_EGRESS", egress.ModePrivate,
 		"which addresses actions may connect to: public, those on the internet; private, those and private networks, but not this machine, "+
@@ -95,15 +95,14 @@ func (s *settings) outbound(allow string, exposed func() bool) func() *outbound 
 			errs = append(errs, checkAddress(s.source("service-bus-endpoint"), o.BusEndpoint, "127.0.0.1:5671"))
 		}
 		if senders, err = activities.NewSenders(o); err != nil {
-			errs = append(errs, s.blame("storage-queue-endpoint", err)) // which nothing else checks
+			errs = append(errs, s.blame("storage-queue-endpoint", err)) // no other check covers it
 		}
 		return errors.Join(errs...)
 	})
 	return func() *outbound { return &outbound{senders, o.Guard} }
 }
 
-// blameEgress returns what is wrong with the egress rules, each mistake with the
-// setting that it is in.
+// blameEgress returns the mistakes in the egress rules, each with the name of its setting.
 func (s *settings) blameEgress(mode string, allow, deny []string) error {
 	_, inMode := egress.Parse(mode, nil, nil)
 	_, inAllow := egress.Parse(egress.ModeAny, allow, nil)
@@ -111,8 +110,8 @@ func (s *settings) blameEgress(mode string, allow, deny []string) error {
 	return errors.Join(s.blame("egress", inMode), s.blame("egress-allow", inAllow), s.blame("egress-deny", inDeny))
 }
 
-// rootCAs returns the system's certificate authorities and those of a PEM file;
-// nil, which stands for the system's, without a file.
+// rootCAs returns the system's certificate authorities plus those in a PEM file; nil, for the system's,
+// without a file.
 func rootCAs(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
@@ -123,7 +122,7 @@ func rootCAs(file string) (*x509.CertPool, error) {
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
-		pool = x509.NewCertPool() // there are systems without any
+		pool = x509.NewCertPool() // the system has none
 	}
 	if !pool.AppendCertsFromPEM(pem) {
 		return nil, fmt.Errorf("%s holds no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----", file)
@@ -131,7 +130,7 @@ func rootCAs(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// words splits a list.
+// words splits a list at commas and blanks.
 func words(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }

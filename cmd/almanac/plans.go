@@ -7,14 +7,14 @@ import (
 	"almanac/job"
 )
 
-// The words that stand for a table of plans; everything else is a file.
+// Values of the setting plans; any other value is the name of a file.
 const (
 	plansAzure     = "azure"
 	plansUnlimited = "unlimited"
 )
 
-// limits defines what jobs and collections may be, and returns what reads that,
-// which may be called after check.
+// limits defines the settings for limits of jobs and collections, and returns a function for the result, to
+// be called after check.
 func (s *settings) limits() func() *job.Limits {
 	value := s.file("plans", "ALMANAC_PLANS", plansAzure,
 		"what the plans Free, Standard, P10Premium and P20Premium allow: azure, as Azure Scheduler did; unlimited; or a JSON file "+

@@ -17,7 +17,7 @@ import (
 	"almanac/recurrence"
 )
 
-// maxLine bounds a line of a batch, in bytes.
+// maxLine is the size limit of a definition or of a line of a batch, in bytes.
 const maxLine = 1 << 20
 
 func newPreview() *cobra.Command {
@@ -76,29 +76,29 @@ input, and write a line of JSON for each, in order: {"id","occurrences","done"} 
 	return cmd
 }
 
-// The shapes of what preview prints.
+// Values of --output.
 const (
 	outputText = "text"
 	outputJSON = "json"
 )
 
-// previewFlags are the flags of preview, as they were given.
+// previewFlags are the values of the flags of preview.
 type previewFlags struct {
 	now, zone, output string
 	take              int
 	batch             bool
 }
 
-// previewOptions are what the flags ask for.
+// previewOptions are the parsed flags of preview.
 type previewOptions struct {
 	now   time.Time
-	fixed bool           // now was given, and the file may not have another
-	take  int            // 0: as the file says
-	zone  *time.Location // nil: that of the recurrence
+	fixed bool           // --now was given, so the file must not have another time
+	take  int            // 0: the file's take
+	zone  *time.Location // nil: the zone of the recurrence
 	json  bool
 }
 
-// options returns what the flags ask for, or everything that is wrong with them.
+// options parses the flags. The error lists every mistake.
 func (f *previewFlags) options(changed func(flag string) bool) (previewOptions, error) {
 	o := previewOptions{now: time.Now(), fixed: changed("now"), take: f.take, json: f.output == outputJSON}
 	var errs []error
@@ -135,7 +135,7 @@ func (f *previewFlags) options(changed func(flag string) bool) (previewOptions, 
 	return o, errors.Join(errs...)
 }
 
-// open opens the file that was named, or standard input.
+// open opens the named file, or standard input.
 func open(stdin io.Reader, args []string, batch bool) (io.ReadCloser, error) {
 	switch {
 	case len(args) == 0 && !batch:
@@ -146,7 +146,7 @@ func open(stdin io.Reader, args []string, batch bool) (io.ReadCloser, error) {
 	return os.Open(args[0])
 }
 
-// previewFile answers the one question in a file.
+// previewFile previews the definition in a file.
 func previewFile(cmd *cobra.Command, in io.Reader, o previewOptions) error {
 	body, err := io.ReadAll(io.LimitReader(in, maxLine))
 	if err != nil {
@@ -168,7 +168,7 @@ func previewFile(cmd *cobra.Command, in io.Reader, o previewOptions) error {
 	return previewOne(cmd, p, o)
 }
 
-// previewOne prints one answer. The error is that the job would never run.
+// previewOne prints one preview. The error means that the job would never run.
 func previewOne(cmd *cobra.Command, p job.Preview, o previewOptions) error {
 	result := p.Run()
 	if o.json {
@@ -191,21 +191,20 @@ func previewOne(cmd *cobra.Command, p job.Preview, o previewOptions) error {
 	return nil
 }
 
-// zoneOf returns the zone to show a job's times in.
+// zoneOf returns the zone in which a job's times are shown.
 func (o previewOptions) zoneOf(d job.Definition) *time.Location {
 	if o.zone != nil {
 		return o.zone
 	}
 	if d.Recurrence != nil && d.Recurrence.TimeZone != "" {
-		if zone, err := recurrence.LoadLocation(d.Recurrence.TimeZone); err == nil { // as it was when the definition was checked
+		if zone, err := recurrence.LoadLocation(d.Recurrence.TimeZone); err == nil { // cannot fail: the definition was checked
 			return zone
 		}
 	}
 	return time.UTC
 }
 
-// printOccurrences prints a line for each time: as the clocks of the zone show
-// it, and in UTC.
+// printOccurrences prints a line for each time: the local time in the zone, the zone, and the time in UTC.
 func printOccurrences(out io.Writer, times []time.Time, zone *time.Location) error {
 	w := bufio.NewWriter(out)
 	for _, t := range times {
@@ -228,7 +227,7 @@ func previewBatch(in io.Reader, out io.Writer, now time.Time) error {
 	for {
 		line, err := lines.ReadSlice('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
-			// A line that is too long for the buffer is for the parser as well.
+			// The parser gets the part of a too long line that fits the buffer, and refuses it.
 			if err := encoder.Encode(previewLine(line, now)); err != nil {
 				return err
 			}
@@ -236,7 +235,7 @@ func previewBatch(in io.Reader, out io.Writer, now time.Time) error {
 		for errors.Is(err, bufio.ErrBufferFull) {
 			_, err = lines.ReadSlice('\n')
 		}
-		if lines.Buffered() == 0 { // whoever asks one by one waits for the answer
+		if lines.Buffered() == 0 { // a caller that sends one line at a time waits for its answer
 			if err := w.Flush(); err != nil {
 				return err
 			}
@@ -250,7 +249,7 @@ func previewBatch(in io.Reader, out io.Writer, now time.Time) error {
 	}
 }
 
-// previewLine answers without notes, which are for people.
+// previewLine previews one line of a batch, without the notes, which are for people.
 func previewLine(line []byte, now time.Time) job.PreviewResult {
 	p, err := job.ParsePreview(line, now)
 	if err != nil {

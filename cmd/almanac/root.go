@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set when a release is built.
+// version is set by the build of a release.
 var version string
 
-// buildVersion returns the release's version, or the commit it was built from.
+// buildVersion returns the version of a release, or "dev-" and the commit of another build.
 func buildVersion() string {
 	if version != "" {
 		return version
@@ -68,8 +68,8 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// refuseUnknownTopics makes errors of what cobra's own commands answer with help
-// and success: `help bogus` and `completion bogus`. The outputs have to be set before.
+// refuseUnknownTopics makes `help bogus` and `completion bogus` fail; cobra would print help and succeed.
+// The outputs of root must be set before.
 func refuseUnknownTopics(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -81,12 +81,12 @@ func refuseUnknownTopics(root *cobra.Command) {
 				return err
 			}
 		case "completion":
-			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // what does nothing is never asked for its Args
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // cobra checks Args only of commands that run
 		}
 	}
 }
 
-// explain says where the commands are listed, if err is that one is unknown.
+// explain adds to an error about an unknown command how to list the commands.
 func explain(err error) error {
 	if err == nil || !strings.HasPrefix(err.Error(), "unknown command ") {
 		return err

@@ -20,10 +20,10 @@ import (
 	"almanac/internal/web"
 )
 
-// drain is how long requests that are under way may take when a server stops.
+// drain is the time limit for requests in progress when a server stops.
 const drain = 10 * time.Second
 
-// serve answers requests on l until ctx ends, and then stops cleanly.
+// serve answers requests on l until ctx ends, then shuts down gracefully within drain.
 func serve(ctx context.Context, l net.Listener, handler http.Handler) error {
 	server := web.NewServer(handler)
 	failed := make(chan error, 1)
@@ -50,8 +50,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// handler returns the API of a service. public is where callers reach it; nil
-// means where it listens.
+// handler returns the API of a service. public is the URL at which callers reach it; nil means the host of
+// each request.
 func handler(s api.Scheduler, public *url.URL, hosts *web.Hosts, log *slog.Logger) http.Handler {
 	return api.New(s, api.Options{
 		Log: log, Version: buildVersion(), PublicURL: public, Guard: hosts.Check,
@@ -59,14 +59,14 @@ func handler(s api.Scheduler, public *url.URL, hosts *web.Hosts, log *slog.Logge
 	})
 }
 
-// What the short paths, /jobCollections/…, stand for.
+// The defaults for the short paths, /jobCollections/….
 const (
 	defaultSubscription  = "00000000-0000-0000-0000-000000000000"
 	defaultResourceGroup = "default"
 	defaultCollection    = "default"
 )
 
-// temporalOptions reads Temporal's own variables and configuration file.
+// temporalOptions returns the client options from Temporal's own variables and configuration file.
 func temporalOptions(keys *codec.KeyRing, log *slog.Logger) (client.Options, error) {
 	o, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {

@@ -15,28 +15,27 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// settings defines flags that have an environment variable each, and collects
-// what is wrong with their values, so that all mistakes are told at once.
+// settings defines flags, each with an environment variable, and checks their values together, so that one
+// error lists all mistakes.
 type settings struct {
 	flags  *pflag.FlagSet
 	lookup func(string) (string, bool) // as os.LookupEnv
 	checks []func() error
 
-	warnings []string // of what is not wrong, but should not be; complete after check
+	warnings []string // complete after check
 }
 
-// text defines a setting. The variable's value, unless it is empty, replaces
-// the default.
+// text defines a setting. The value of the variable, unless it is empty, replaces the default.
 func (s *settings) text(name, variable, def, usage string) *string {
 	return s.typed("string", name, variable, def, usage)
 }
 
-// into defines a setting as text does, and where its value goes.
+// into is text for a setting whose value is stored in *value.
 func (s *settings) into(value *string, name, variable, def, usage string) {
 	s.typedInto(value, "string", name, variable, def, usage)
 }
 
-// typed defines a setting as text does, whose help says what kind of value it has.
+// typed is text for a setting whose help shows a kind of value.
 func (s *settings) typed(kind, name, variable, def, usage string) *string {
 	value := new(string)
 	s.typedInto(value, kind, name, variable, def, usage)
@@ -52,42 +51,41 @@ func (s *settings) typedInto(value *string, kind, name, variable, def, usage str
 	s.remember(name, variable)
 }
 
-// A typedValue is the text of a flag, and what kind of value it is. The text is
-// read when all settings are checked, so that all mistakes are told at once.
+// A typedValue is a flag with its text as the value and the kind that help shows. check parses the text, so
+// that one error lists all mistakes.
 type typedValue struct {
 	text *string
-	kind string // as [pflag.Value] wants it: string, duration, int
+	kind string // the result of [pflag.Value.Type]: string, duration, int
 }
 
 func (v typedValue) Set(text string) error { *v.text = text; return nil }
 func (v typedValue) String() string        { return *v.text }
 func (v typedValue) Type() string          { return v.kind }
 
-// file defines a setting that is the path of a file.
+// file defines a setting with the path of a file.
 func (s *settings) file(name, variable, def, usage string) *string {
 	value := s.typed("file", name, variable, def, usage)
 	_ = s.flags.SetAnnotation(name, cobra.BashCompFilenameExt, []string{}) // any file
 	return value
 }
 
-// directory defines a setting that is the path of a directory.
+// directory defines a setting with the path of a directory.
 func (s *settings) directory(name, variable, def, usage string) *string {
 	value := s.typed("directory", name, variable, def, usage)
 	_ = s.flags.SetAnnotation(name, cobra.BashCompSubdirsInDir, []string{})
 	return value
 }
 
-// offersOf is the annotation of a flag that holds the words it is completed with.
+// offersOf is the annotation of a flag with the words offered for shell completion.
 const offersOf = "offers"
 
-// offer has the shell complete a setting with some words, and what else it takes
-// is for the user to write.
+// offer adds words to the shell completion of a setting. Other values are not ruled out.
 func (s *settings) offer(name string, words ...string) {
 	_ = s.flags.SetAnnotation(name, offersOf, words)
 }
 
-// complete has the shell complete each flag of a command with what was offered for
-// it, files and directories where that was said, and nothing otherwise.
+// complete sets up shell completion for a command: the words that offer added, files or directories for
+// such settings, and otherwise nothing.
 func complete(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		_, isFile := f.Annotations[cobra.BashCompFilenameExt]
@@ -101,23 +99,22 @@ func complete(cmd *cobra.Command) {
 	}
 }
 
-// variableOf is the annotation of a flag that holds the name of its variable.
+// variableOf is the annotation of a flag with the name of its variable.
 const variableOf = "variable"
 
 func (s *settings) remember(name, variable string) {
-	_ = s.flags.SetAnnotation(name, variableOf, []string{variable}) // it fails for flags that are not defined
+	_ = s.flags.SetAnnotation(name, variableOf, []string{variable}) // fails only for flags that are not defined
 }
 
-// variable returns the name of a setting's variable and its value; "" where it is
-// not set.
+// variable returns the name and the value of a setting's variable; the value is "" if it is not set.
 func (s *settings) variable(name string) (variable, value string) {
 	variable = s.flags.Lookup(name).Annotations[variableOf][0]
 	value, _ = s.lookup(variable)
 	return variable, value
 }
 
-// source returns where the value of a setting came from, for errors about it:
-// its variable, if that is set and its flag is not, and its flag otherwise.
+// source returns the origin of a setting's value, for errors: $VARIABLE if the variable is set and the flag
+// is not, otherwise --flag.
 func (s *settings) source(name string) string {
 	if variable, value := s.variable(name); value != "" && !s.flags.Changed(name) {
 		return "$" + variable
@@ -125,8 +122,7 @@ func (s *settings) source(name string) string {
 	return "--" + name
 }
 
-// blame adds to an error about a setting's value where the value came from. It
-// returns nil for nil.
+// blame adds the origin of a setting's value to an error about it. It returns nil for nil.
 func (s *settings) blame(name string, err error) error {
 	if err == nil {
 		return nil
@@ -134,7 +130,7 @@ func (s *settings) blame(name string, err error) error {
 	return fmt.Errorf("%s: %w", s.source(name), err)
 }
 
-// address defines the address of a listener, host:port; port 0 means a free one.
+// address defines the address of a listener, host:port. Port 0 means a free port.
 func (s *settings) address(name, variable, def, usage string) *string {
 	example := def
 	value := s.typed("host:port", name, variable, def, usage)
@@ -142,8 +138,8 @@ func (s *settings) address(name, variable, def, usage string) *string {
 	return value
 }
 
-// optionalAddress defines the address of a listener that is left out where the
-// value is empty, in the variable too.
+// optionalAddress defines the address of a listener that is not opened if the value is empty, also in the
+// variable.
 func (s *settings) optionalAddress(name, variable, def, usage string) *string {
 	example := def
 	if v, set := s.lookup(variable); set && v == "" {
@@ -159,7 +155,7 @@ func (s *settings) optionalAddress(name, variable, def, usage string) *string {
 	return value
 }
 
-// checkAddress checks the address of a listener, which came from source.
+// checkAddress checks the address of a listener. source is its origin.
 func checkAddress(source, value, example string) error {
 	_, port, err := net.SplitHostPort(value)
 	if err == nil {
@@ -171,7 +167,7 @@ func checkAddress(source, value, example string) error {
 	return nil
 }
 
-// choice defines a setting that is one of some words.
+// choice defines a setting with a fixed set of values.
 func (s *settings) choice(name, variable, def, usage string, words ...string) *string {
 	value := s.text(name, variable, def, usage)
 	s.offer(name, words...)
@@ -184,12 +180,12 @@ func (s *settings) choice(name, variable, def, usage string, words ...string) *s
 	return value
 }
 
-// duration defines a length of time, such as 250ms or 20s, more than 0 and at most most.
+// duration defines a duration, such as 250ms or 20s, of more than 0s and at most most.
 func (s *settings) duration(name, variable string, def, most time.Duration, usage string) *time.Duration {
 	return s.durationFrom("more than 0s", 1, name, variable, def, most, usage)
 }
 
-// durationOrNone defines a length of time that may be 0s as well.
+// durationOrNone defines a duration of at least 0s and at most most.
 func (s *settings) durationOrNone(name, variable string, def, most time.Duration, usage string) *time.Duration {
 	return s.durationFrom("at least 0s", 0, name, variable, def, most, usage)
 }
@@ -206,7 +202,7 @@ func (s *settings) durationFrom(wanted string, least time.Duration, name, variab
 	return value
 }
 
-// count defines a number of things, at least 1.
+// count defines an integer of at least 1.
 func (s *settings) count(name, variable string, def int, usage string) *int {
 	text := s.typed("int", name, variable, strconv.Itoa(def), usage)
 	value := new(int)
@@ -219,7 +215,7 @@ func (s *settings) count(name, variable string, def int, usage string) *int {
 	return value
 }
 
-// boolean defines a setting that is on or off, and off by default.
+// boolean defines a setting that is true or false, with the default false.
 func (s *settings) boolean(name, variable, usage string) *bool {
 	value := s.flags.Bool(name, false, fmt.Sprintf("%s [$%s]", usage, variable))
 	s.remember(name, variable)
@@ -236,13 +232,13 @@ func (s *settings) boolean(name, variable, usage string) *bool {
 	return value
 }
 
-// given reports whether a setting was given, by its flag or its variable.
+// given reports whether a setting's flag or variable is set.
 func (s *settings) given(name string) bool {
 	_, v := s.variable(name)
 	return v != "" || s.flags.Changed(name)
 }
 
-// check returns everything that is wrong.
+// check parses and checks all values. The error lists every mistake.
 func (s *settings) check() error {
 	errs := make([]error, len(s.checks))
 	for i, check := range s.checks {
@@ -251,20 +247,21 @@ func (s *settings) check() error {
 	return errors.Join(errs...)
 }
 
-// warn logs what is not wrong, but should not be. It may be called after check.
+// warn logs the warnings of check.
 func (s *settings) warn(log *slog.Logger) {
 	for _, w := range s.warnings {
 		log.Warn(w)
 	}
 }
 
-// logging defines how the process logs, and returns what makes its logger.
+// logging defines the settings for logs, and returns a function that makes the logger, to be called after
+// check.
 func (s *settings) logging(level string) func(io.Writer) *slog.Logger {
 	levels := s.choice("log-level", "ALMANAC_LOG_LEVEL", level, "least level that is logged: debug, info, warn, error", "debug", "info", "warn", "error")
 	format := s.choice("log-format", "ALMANAC_LOG_FORMAT", "text", "text or json", "text", "json")
 	return func(w io.Writer) *slog.Logger {
 		var least slog.Level
-		_ = least.UnmarshalText([]byte(*levels)) // one of the words above
+		_ = least.UnmarshalText([]byte(*levels)) // choice has checked it
 		options := &slog.HandlerOptions{Level: least}
 		if *format == "json" {
 			return slog.New(slog.NewJSONHandler(w, options))

@@ -12,7 +12,7 @@ import (
 func (s *server) listCollections(c *gin.Context) error {
 	subscription, group := s.scope(c)
 	scope := job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: "any"}
-	if _, grouped := c.Params.Get("rg"); !grouped { // so a whole subscription is listed, or the default group
+	if _, grouped := c.Params.Get("rg"); !grouped { // the path has no resource group: a whole subscription, or the default group
 		scope.ResourceGroup = cmp.Or(group, "any")
 	}
 	if err := scope.Validate(); err != nil {

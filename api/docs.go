@@ -16,15 +16,15 @@ import (
 //go:embed docs
 var page embed.FS
 
-// A docsFile is a part of the documentation page.
+// A docsFile is a file of the documentation page.
 type docsFile struct {
 	from        fs.FS
 	path        string
 	contentType string
 }
 
-// docsFiles are the parts of the page by their names below /docs. All of it is
-// in this binary: who reads it needs no internet.
+// docsFiles are the files of the page by their names below /docs. All are embedded, so the page needs no
+// internet.
 var docsFiles = map[string]docsFile{
 	"":                     {page, "docs/index.html", "text/html; charset=utf-8"},
 	"index.js":             {page, "docs/index.js", "text/javascript; charset=utf-8"},
@@ -33,13 +33,11 @@ var docsFiles = map[string]docsFile{
 	"favicon-32x32.png":    {swagger.FS, "favicon-32x32.png", "image/png"},
 }
 
-// docsPolicy makes browsers fetch nothing from elsewhere, and run no script
-// that is not one of the page's files.
+// docsPolicy allows browsers to load only the page's own files, and no inline scripts.
 const docsPolicy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// docs serves a page that shows the description of this API. Its links are
-// relative, since a proxy may serve it anywhere: so a slash at the end of its
-// path would mislead them.
+// docs serves a page that shows the OpenAPI description. Its links are relative, since a proxy may serve it
+// at any path; so a path with a trailing slash is redirected.
 func (s *server) docs(c *gin.Context) error {
 	name := strings.TrimPrefix(strings.TrimPrefix(c.Request.URL.Path, documentation), "/")
 	sent, _, _ := strings.Cut(c.Request.RequestURI, "?")
@@ -55,8 +53,7 @@ func (s *server) docs(c *gin.Context) error {
 	return f.serve(c)
 }
 
-// serve answers with the file: compressed, where it is and the client can read
-// that.
+// serve answers with the file. A compressed file stays compressed if the client accepts gzip.
 func (f docsFile) serve(c *gin.Context) error {
 	file, err := f.from.Open(f.path)
 	if err != nil {

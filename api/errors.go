@@ -14,7 +14,7 @@ import (
 
 const codeBadRequest = "BadRequest"
 
-// statuses are those of the kinds of failure that are shown.
+// statuses are the HTTP statuses of the kinds of error that are shown to callers.
 var statuses = map[job.Kind]int{
 	job.KindInvalid:     http.StatusBadRequest,
 	job.KindNotFound:    http.StatusNotFound,
@@ -24,16 +24,16 @@ var statuses = map[job.Kind]int{
 	job.KindUnavailable: http.StatusServiceUnavailable,
 }
 
-// statusClientClosedRequest is only ever logged: the client is gone.
+// statusClientClosedRequest is for the log only: the client has closed the connection.
 const statusClientClosedRequest = 499
 
-// retryAfter is how many seconds a client should wait for what is not
-// available now.
+// retryAfter is the Retry-After of 503 answers, in seconds.
 const retryAfter = "2"
 
 var internalError = errorEnvelope{job.ErrorBody{Code: "InternalServerError", Message: "internal error"}}
 
-// fail answers a request with an error. What is not for the caller is logged.
+// fail answers a request with an error. Internal errors are logged and answered with 500 without their
+// text.
 func (s *server) fail(c *gin.Context, err error) {
 	c.Abort()
 	ctx := c.Request.Context()
@@ -53,8 +53,7 @@ func (s *server) fail(c *gin.Context, err error) {
 	_ = reply(c, statuses[e.Kind], errorEnvelope{e.Body()})
 }
 
-// shown returns what the caller is told of an error, or nil where it is a
-// fault of ours.
+// shown returns the error to show to the caller; nil for an internal error.
 func (s *server) shown(ctx context.Context, err error) *job.Error {
 	e, _ := errors.AsType[*job.Error](err)
 	switch {
@@ -69,7 +68,7 @@ func (s *server) shown(ctx context.Context, err error) *job.Error {
 	return nil
 }
 
-// rootOf returns the innermost error, which a [job.Error] keeps out of its text.
+// rootOf returns the innermost error, which the text of a [job.Error] leaves out.
 func rootOf(err error) error {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner

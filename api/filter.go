@@ -13,8 +13,8 @@ import (
 	"almanac/job"
 )
 
-// A filterRule says what $filter may ask of a list: what its entries' field is
-// equal to, and when their startTime and endTime are. The language is
+// A filterRule describes the $filter of a list: one field with a fixed set of values, and startTime and
+// endTime. All terms must match. The grammar is
 //
 //	filter     = term { "and" term }
 //	term       = comparison | "(" filter ")"
@@ -22,12 +22,12 @@ import (
 //	operator   = "eq" | "ge" | "gt" | "le" | "lt"
 //	value      = word | "'" text "'" | '"' text '"' | "datetime'" text "'"
 //
-// where everything but a time is in any case. All terms are to be met.
+// Everything but times is case-insensitive. The only operator of a field with fixed values is eq.
 type filterRule struct {
 	field   string
 	values  []string
 	example string
-	equal   func(value string) job.Filter // the filter for entries whose field has this value; empty for any
+	equal   func(value string) job.Filter // the filter for a value of field; "" stands for any value
 }
 
 var (
@@ -55,7 +55,7 @@ const (
 	fieldEnd   = "endTime"
 )
 
-// parse reads a filter. The error says what is wanted instead.
+// parse parses a filter. The error says what is allowed instead.
 func (r *filterRule) parse(text string) (job.Filter, error) {
 	p := filterParser{rule: r}
 	var err error
@@ -70,7 +70,7 @@ func (r *filterRule) parse(text string) (job.Filter, error) {
 	return f, nil
 }
 
-// noFilter refuses a filter of what can only be listed whole.
+// noFilter refuses every filter, for lists that have none.
 func noFilter(string) (job.Filter, error) {
 	return job.Filter{}, errors.New("no $filter here: it is for jobs and their history")
 }
@@ -81,13 +81,13 @@ type filterToken struct {
 	quoted bool
 }
 
-// is reports whether the token is that word, in any case. The lengths are
-// compared since folding alone would take letters from outside ASCII.
+// is reports whether the token is the word, in any case. The lengths are compared because case folding
+// alone would match some letters outside ASCII.
 func (t filterToken) is(word string) bool {
 	return !t.quoted && len(t.text) == len(word) && strings.EqualFold(t.text, word)
 }
 
-// instead returns an error that says what is wanted in the token's place.
+// instead returns an error that names what is allowed in place of the token.
 func (t filterToken) instead(want string) error {
 	if t == (filterToken{}) {
 		return fmt.Errorf("%s where it ends", want)
@@ -125,7 +125,7 @@ func splitFilter(text string) ([]filterToken, error) {
 	}
 }
 
-// A filterParser reads tokens and collects what they ask for.
+// A filterParser parses tokens into a value and two periods.
 type filterParser struct {
 	rule *filterRule
 	rest []filterToken
@@ -155,8 +155,8 @@ func (p *filterParser) accept(word string) bool {
 	return found
 }
 
-// filter reads a whole filter. Since terms are joined by and alone, parentheses
-// change nothing, and are only counted.
+// filter parses a whole filter. Terms are joined by "and" only, so parentheses do not change the meaning;
+// the parser only counts them.
 func (p *filterParser) filter() error {
 	open := 0
 	for {
@@ -200,7 +200,7 @@ func (p *filterParser) comparison() error {
 	return field.instead(fmt.Sprintf("%s, %s or %s", p.rule.field, fieldStart, fieldEnd))
 }
 
-// equality reads what the rule's field is to be equal to.
+// equality parses the operator eq and a value of the rule's field.
 func (p *filterParser) equality() error {
 	if operator := p.take(); !operator.is("eq") {
 		return operator.instead("eq")
@@ -218,11 +218,11 @@ func (p *filterParser) equality() error {
 	return nil
 }
 
-// tick is how exactly times are shown, and so how exactly they can be asked
-// for: one that is shown as t is at t or less than a tick later.
+// tick is the resolution of times in answers, and so of times in filters: an entry shown with time t has a
+// time from t to less than one tick later.
 const tick = 100 * time.Nanosecond
 
-// timing narrows a period by what it reads.
+// timing parses a comparison with a time, and narrows a period accordingly.
 func (p *filterParser) timing(period *job.Period) error {
 	operator := p.take()
 	if !slices.ContainsFunc([]string{"eq", "ge", "gt", "le", "lt"}, operator.is) {
@@ -249,7 +249,7 @@ func (p *filterParser) timing(period *job.Period) error {
 	return nil
 }
 
-// intersection returns the time that lies in both periods.
+// intersection returns the time that is in both periods.
 func intersection(p, q job.Period) job.Period {
 	if q.From.After(p.From) {
 		p.From = q.From
@@ -260,11 +260,10 @@ func intersection(p, q job.Period) job.Period {
 	return p
 }
 
-// offset is what follows the + of a time, of which a query makes a blank
-// unless it is escaped.
+// offset matches a time's offset without its "+", which a query turns into a blank unless it is escaped.
 var offset = regexp.MustCompile(`^\d\d:\d\d$`)
 
-// time reads a time as it may stand in the body of a job.
+// time parses a time in any form that the body of a job allows.
 func (p *filterParser) time() (time.Time, error) {
 	given := p.take()
 	if given.is("datetime") && p.peek().quoted {
@@ -279,7 +278,7 @@ func (p *filterParser) time() (time.Time, error) {
 		return time.Time{}, err
 	}
 	var t job.Time
-	if t.UnmarshalJSON(quoted) != nil || t.Year() < 1 { // the zero time would be no bound
+	if t.UnmarshalJSON(quoted) != nil || t.Year() < 1 { // a zero time would mean no bound
 		return time.Time{}, given.instead("a date or a time such as 2026-01-31T08:30:00Z")
 	}
 	return t.Time, nil

@@ -8,10 +8,10 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// readyTimeout is short: whoever probes does not wait long either.
+// readyTimeout is the limit for an answer to /readyz. It is short because probes do not wait long.
 const readyTimeout = 5 * time.Second
 
-// An indexBody tells where things are.
+// An indexBody lists the paths of the API.
 type indexBody struct {
 	Service   string   `json:"service"`
 	Version   string   `json:"version,omitempty"`
@@ -39,18 +39,18 @@ func (s *server) index(c *gin.Context) error {
 	})
 }
 
-// A healthBody answers a probe.
+// A healthBody is the answer to a probe.
 type healthBody struct {
 	Status  string `json:"status"`
 	Missing string `json:"missing,omitempty"`
 }
 
-// healthz says that the process is alive, whatever it depends on.
+// healthz answers 200 as long as the process runs, whether or not Temporal answers.
 func (s *server) healthz(c *gin.Context) error {
 	return reply(c, http.StatusOK, healthBody{Status: "alive"})
 }
 
-// readyz says whether jobs can be kept and run.
+// readyz answers 200 if jobs can be stored and run, and 503 with what is missing if not.
 func (s *server) readyz(c *gin.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTimeout)
 	defer cancel()

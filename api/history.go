@@ -20,7 +20,7 @@ func (s *server) listHistory(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := s.scheduler.Job(c.Request.Context(), k) // knows how its names were first written
+	found, err := s.scheduler.Job(c.Request.Context(), k) // for the names as they were first written
 	if err != nil {
 		return err
 	}
@@ -32,10 +32,9 @@ func (s *server) listHistory(c *gin.Context) error {
 	return reply(c, http.StatusOK, listOf(records, shape, s.nextLink(c.Request, q, next, len(records))))
 }
 
-// historyKey names an entry of a job's history. Keys sort newest first: their
-// first half counts down from the end of .NET's time to the start of the
-// attempt, in ticks of 100 ns. The second half tells entries apart that start
-// in the same tick, and is the same whenever it is asked for.
+// historyKey returns the name of an entry of a job's history. Names sort newest first. The first half
+// counts down, in ticks of 100 ns, from .NET's DateTime.MaxValue to the start of the attempt. The second
+// half distinguishes entries that start in the same tick. A name never changes.
 func historyKey(r job.Record) string {
 	return fmt.Sprintf("%020d:%020d", maxTicks-ticks(r.Start), math.MaxInt64-ordinal(r))
 }
@@ -49,10 +48,9 @@ func ticks(t time.Time) int64 {
 	return (t.Unix()+secondsBefore1970)*perSecond + int64(t.Nanosecond()/100)
 }
 
-// ordinal numbers the attempts of a job: by execution, its main action before
-// its error action, by attempt.
+// ordinal numbers the attempts of a job: by execution, then main before error action, then attempt.
 func ordinal(r job.Record) int64 {
-	const attempts = 10_000 // more than there can be of one action
+	const attempts = 10_000 // more than one action can have
 	n := int64(r.Repeat) * 2
 	if r.ActionName == job.ErrorAction {
 		n++

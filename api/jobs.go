@@ -22,7 +22,7 @@ func (s *server) listJobs(c *gin.Context) error {
 	return reply(c, http.StatusOK, listOf(found, newJobEntry, s.nextLink(c.Request, q, next, len(found))))
 }
 
-// postJob creates a job whose name the scheduler makes.
+// postJob creates a job with a generated name.
 func (s *server) postJob(c *gin.Context) error {
 	k, err := s.collectionKey(c)
 	if err != nil {

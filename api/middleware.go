@@ -22,7 +22,7 @@ const (
 	headerRoutingID     = "X-Ms-Routing-Request-Id" // region:time:correlation
 )
 
-// identify sets the headers of every answer.
+// identify sets the headers that all answers have.
 func (s *server) identify(c *gin.Context) {
 	correlation := c.GetHeader(headerCorrelationID)
 	if len(correlation) != len(uuid.Nil.String()) || uuid.Validate(correlation) != nil {
@@ -37,8 +37,8 @@ func (s *server) identify(c *gin.Context) {
 	c.Header("X-Content-Type-Options", "nosniff")
 }
 
-// logAccess logs every request without its query, which may hold secrets that
-// were sent to the wrong place. Probes are logged at debug level.
+// logAccess logs every request, at level debug for probes. It leaves out the query, which may hold secrets
+// sent by mistake.
 func (s *server) logAccess(c *gin.Context) {
 	start := time.Now()
 	c.Next()
@@ -52,12 +52,12 @@ func (s *server) logAccess(c *gin.Context) {
 		slog.Duration("took", time.Since(start)), requestID(c))
 }
 
-// requestID returns what ties the log to the answer.
+// requestID returns the log attribute with the request ID of the answer.
 func requestID(c *gin.Context) slog.Attr {
 	return slog.String("request", c.Writer.Header().Get(headerRequestID))
 }
 
-// recoverPanic answers 500 where a handler panics, and the server goes on.
+// recoverPanic answers 500 and logs if a handler panics.
 func (s *server) recoverPanic(c *gin.Context) {
 	defer func() {
 		cause := recover()
@@ -65,7 +65,7 @@ func (s *server) recoverPanic(c *gin.Context) {
 			return
 		}
 		if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-			panic(err) // net/http knows what to do with it
+			panic(err) // net/http handles it
 		}
 		s.log.ErrorContext(c.Request.Context(), "handler panicked",
 			slog.Any("panic", cause), slog.String("stack", string(debug.Stack())), requestID(c))
@@ -85,7 +85,7 @@ func (s *server) limitTime(c *gin.Context) {
 	c.Next()
 }
 
-// admit ends here what the guard answers.
+// admit aborts requests that the guard answers itself.
 func (s *server) admit(c *gin.Context) {
 	if s.guard == nil {
 		return
@@ -97,9 +97,8 @@ func (s *server) admit(c *gin.Context) {
 	}
 }
 
-// refuseCrossOrigin refuses what a browser sends on behalf of another site: an
-// API that asks for no login must not be run by any web page that its user
-// happens to read. Other clients are not concerned.
+// refuseCrossOrigin answers 403 to requests that a browser sends for a page of another site: the API asks
+// for no login, so any page that its user visits could otherwise call it. Other clients are not affected.
 func (s *server) refuseCrossOrigin(c *gin.Context) {
 	if err := s.crossOrigin.Check(c.Request); err != nil {
 		s.fail(c, &job.Error{
@@ -109,7 +108,7 @@ func (s *server) refuseCrossOrigin(c *gin.Context) {
 	}
 }
 
-// handle adapts a handler that returns its errors.
+// handle adapts a handler that returns an error.
 func (s *server) handle(f func(*gin.Context) error) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if err := f(c); err != nil {
@@ -118,7 +117,8 @@ func (s *server) handle(f func(*gin.Context) error) gin.HandlerFunc {
 	}
 }
 
-// readBody reads a body of whatever content type, up to the limit that [New] set.
+// readBody reads a body of any content type, up to the limit set by [New]. A Content-Encoding other than
+// identity is an error.
 func readBody(c *gin.Context) ([]byte, error) {
 	if encoding := strings.Join(c.Request.Header.Values("Content-Encoding"), ", "); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, &job.Error{

@@ -11,8 +11,7 @@ import (
 //go:embed openapi.yaml
 var openAPI []byte
 
-// OpenAPI returns the description of this API in YAML, as OpenAPI 3.1 has it:
-// what /openapi.yaml answers with.
+// OpenAPI returns the OpenAPI 3.1 description of this API, in YAML. It is served at /openapi.yaml.
 func OpenAPI() []byte { return slices.Clone(openAPI) }
 
 func (s *server) openAPI(c *gin.Context) error {

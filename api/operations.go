@@ -9,11 +9,11 @@ import (
 	"almanac/job"
 )
 
-// A change changes a whole collection, its jobs included. It returns nil when
-// all is done, or the operation that goes on.
+// A change changes a whole collection and its jobs. It returns nil if it is complete, and otherwise the
+// operation that continues it.
 type change func(Scheduler, context.Context, job.CollectionKey) (*job.Operation, error)
 
-// apply returns a handler that makes a change.
+// apply returns a handler that makes a change: 200 if it is complete, 202 if it continues.
 func (s *server) apply(do change) func(*gin.Context) error {
 	return func(c *gin.Context) error {
 		k, err := s.collectionKey(c)
@@ -31,13 +31,11 @@ func (s *server) apply(do change) func(*gin.Context) error {
 	}
 }
 
-// operationRetryAfter is how many seconds a client should wait before it asks
-// again how an operation stands.
+// operationRetryAfter is the Retry-After of a running operation, in seconds.
 const operationRetryAfter = "1"
 
-// accepted answers that an operation goes on, and where to ask about it. Both
-// ways of Azure Resource Manager are offered; clients prefer
-// Azure-AsyncOperation.
+// accepted answers 202 with both ways of Azure Resource Manager to poll the operation: Location and
+// Azure-AsyncOperation. Clients prefer the latter.
 func (s *server) accepted(c *gin.Context, id string) error {
 	c.Header("Location", s.link(c, operationResults, id))
 	c.Writer.Header()["Azure-AsyncOperation"] = []string{s.link(c, operations, id)} // Set would change its case
@@ -46,7 +44,7 @@ func (s *server) accepted(c *gin.Context, id string) error {
 	return nil
 }
 
-// operation finds the operation that the path names.
+// operation returns the operation that the path names.
 func (s *server) operation(c *gin.Context) (job.CollectionKey, job.Operation, error) {
 	k, err := s.collectionKey(c)
 	if err != nil {
@@ -56,7 +54,7 @@ func (s *server) operation(c *gin.Context) (job.CollectionKey, job.Operation, er
 	return k, found, err
 }
 
-// getOperation tells how an operation stands.
+// getOperation answers 200 with the state of an operation.
 func (s *server) getOperation(c *gin.Context) error {
 	k, found, err := s.operation(c)
 	if err != nil {
@@ -65,8 +63,8 @@ func (s *server) getOperation(c *gin.Context) error {
 	return reply(c, http.StatusOK, newOperationResource(k, found))
 }
 
-// getOperationResult answers as the request that started the operation would
-// have, had it waited so long.
+// getOperationResult answers as the original request would: 200 or an error when the operation has ended,
+// 202 until then.
 func (s *server) getOperationResult(c *gin.Context) error {
 	_, found, err := s.operation(c)
 	switch {

@@ -11,9 +11,8 @@ import (
 	"almanac/job"
 )
 
-// canonicalPath hands requests on to h with their path in the spelling of the
-// routes, since clients of Azure differ in the case of its fixed words, and
-// without a slash at its end.
+// canonicalPath rewrites the path of a request and passes it on to h: fixed words in the spelling of the
+// routes, since clients of Azure differ in their case, and no trailing slash.
 func canonicalPath(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/") {
@@ -27,11 +26,11 @@ func canonicalPath(h http.Handler) http.Handler {
 	})
 }
 
-// spell returns a path, which is given as it was sent, with its fixed words in
-// the spelling of the routes: decoded, and with every segment escaped alike.
+// spell returns a path, given as it was sent, with its fixed words in the spelling of the routes: decoded,
+// and with every segment escaped in the same way.
 //
-// Fixed words and names alternate, but for the name of the provider, which is
-// fixed as well. So a job may be named like one of the words.
+// Fixed words and names alternate, except that the provider's name is also a fixed word. So a job may have
+// one of the words as its name.
 func spell(sent string) (plain, escaped string) {
 	segments := strings.Split(strings.TrimSuffix(sent, "/"), "/")[1:]
 	var p, e strings.Builder
@@ -50,15 +49,14 @@ func spell(sent string) (plain, escaped string) {
 	return cmp.Or(p.String(), "/"), cmp.Or(e.String(), "/")
 }
 
-// param returns a name from the path. [spell] has escaped it, so that it
-// decodes.
+// param returns a name from the path, decoded. It cannot fail, because [spell] has escaped the name.
 func param(c *gin.Context, name string) string {
 	decoded, _ := url.PathUnescape(c.Param(name))
 	return decoded
 }
 
-// scope returns the subscription and resource group that the path names, or
-// the defaults on a short path. Under a subscription alone there is no group.
+// scope returns the subscription and resource group in the path, or the defaults for a short path. The
+// group is empty for a path with a subscription only.
 func (s *server) scope(c *gin.Context) (subscription, group string) {
 	if _, long := c.Params.Get("sub"); !long {
 		return s.subscription, s.resourceGroup
@@ -66,14 +64,14 @@ func (s *server) scope(c *gin.Context) (subscription, group string) {
 	return param(c, "sub"), param(c, "rg")
 }
 
-// collectionKey returns the key of the collection that the path names.
+// collectionKey returns the key of the collection in the path.
 func (s *server) collectionKey(c *gin.Context) (job.CollectionKey, error) {
 	subscription, group := s.scope(c)
 	k := job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: param(c, "jc")}
 	return k, k.Validate()
 }
 
-// jobKey returns the key of the job that the path names.
+// jobKey returns the key of the job in the path.
 func (s *server) jobKey(c *gin.Context) (job.Key, error) {
 	subscription, group := s.scope(c)
 	k := job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: param(c, "jc")}.Job(param(c, "job"))

@@ -9,7 +9,7 @@ import (
 	"almanac/job"
 )
 
-// previewRecurrence answers when a job would run; nothing is kept of it.
+// previewRecurrence answers with the next occurrences of a definition. It stores nothing.
 func (s *server) previewRecurrence(c *gin.Context) error {
 	body, err := readBody(c)
 	if err != nil {

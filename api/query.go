@@ -15,11 +15,10 @@ import (
 	"almanac/job"
 )
 
-// supportedVersions are the versions of the API that Azure Scheduler had; all
-// are answered alike.
+// supportedVersions are the api-versions of Azure Scheduler. The answers do not depend on them.
 var supportedVersions = []string{"2016-03-01", "2016-01-01", "2014-08-01-preview"}
 
-// requireVersion refuses requests without an api-version that is supported.
+// requireVersion refuses requests without a supported api-version.
 func requireVersion(c *gin.Context) error { return version(c, true) }
 
 // checkVersion refuses requests with an api-version that is not supported.
@@ -48,8 +47,8 @@ func version(c *gin.Context, required bool) error {
 	return nil
 }
 
-// parseQuery reads a query. Names of parameters compare without case, as in
-// Azure, and are returned in lower case.
+// parseQuery parses a query. Parameter names are case-insensitive, as in Azure, and are returned in lower
+// case.
 func parseQuery(raw string) (url.Values, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -62,19 +61,17 @@ func parseQuery(raw string) (url.Values, error) {
 	return folded, nil
 }
 
-// A listQuery is the part of a list that is asked for.
+// A listQuery holds the parsed query parameters of a list.
 type listQuery struct {
 	values url.Values
 	page   job.Page
-	single bool // $top asks for this page only
+	single bool // $top was given, so nothing follows this page
 }
 
-// maxTop is the most entries of a page, and how many there are unless fewer
-// are asked for.
+// maxTop is the maximum of $top, and its default.
 const maxTop = 100
 
-// parseListQuery reads $top, $skip, $skiptoken and $filter and reports all of
-// them that cannot be used.
+// parseListQuery parses $top, $skip, $skiptoken and $filter. The error lists every bad one.
 func parseListQuery(raw string, filter func(text string) (job.Filter, error)) (listQuery, error) {
 	values, err := parseQuery(raw)
 	if err != nil {
@@ -117,8 +114,7 @@ func parseListQuery(raw string, filter func(text string) (job.Filter, error)) (l
 	return q, nil
 }
 
-// integer returns what reads an integer between two bounds, which are both
-// good, into n.
+// integer returns a function that parses an integer from least to most into n.
 func integer(n *int, least, most int) func(text string) error {
 	return func(text string) error {
 		parsed, err := strconv.Atoi(text)

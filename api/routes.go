@@ -21,13 +21,13 @@ const (
 	description   = "/openapi.yaml"
 	documentation = "/docs"
 
-	// Operations are found in a collection's path under either word: one tells
-	// how an operation stands, the other is answered as the operation ends.
+	// Both words are paths of an operation in its collection: operations/{id} returns its state,
+	// operationResults/{id} answers as the original request would.
 	operations       = "operations"
 	operationResults = "operationResults"
 )
 
-// reading are the methods of what can be read.
+// reading are the methods of readable resources.
 var reading = []string{http.MethodGet, http.MethodHead}
 
 func (s *server) routes(r *gin.Engine) {
@@ -72,8 +72,7 @@ func (s *server) routes(r *gin.Engine) {
 	}
 }
 
-// words are the fixed words of the paths as the routes spell them, by their
-// lower-case form.
+// words are the fixed words of the paths in the spelling of the routes, by their lower-case form.
 var words = func() map[string]string {
 	spelled := map[string]string{}
 	for _, w := range []string{
@@ -94,8 +93,8 @@ func noRoute(*gin.Context) error {
 	return &job.Error{Kind: job.KindNotFound, Code: "NotFound", Message: "There is nothing at this path. " + whatExists}
 }
 
-// noMethod answers 405: a status that is about HTTP alone, so that no
-// [job.Kind] stands for it. The Allow header is set already.
+// noMethod answers 405. There is no [job.Kind] for it, because it concerns HTTP only. The router has set
+// the Allow header.
 func noMethod(c *gin.Context) error {
 	allowed := strings.Split(c.Writer.Header().Get("Allow"), ", ")
 	return reply(c, http.StatusMethodNotAllowed, errorEnvelope{job.ErrorBody{

@@ -13,69 +13,66 @@ import (
 	"almanac/job"
 )
 
-// A Scheduler keeps collections and jobs. Its errors carry a [job.Kind]; what
-// does not counts as [job.KindInternal]. Jobs are returned without secrets.
+// A Scheduler stores and runs jobs. Its errors carry a [job.Kind]; others count as [job.KindInternal]. It
+// returns jobs without secrets.
 type Scheduler interface {
-	// PutCollection and PutJob create or replace, and report which it was.
+	// PutCollection and PutJob create or replace; created reports which.
 	PutCollection(ctx context.Context, k job.CollectionKey, body []byte) (c job.Collection, created bool, err error)
 	PatchCollection(ctx context.Context, k job.CollectionKey, patch []byte) (job.Collection, error)
 	Collection(ctx context.Context, k job.CollectionKey) (job.Collection, error)
 
-	// DeleteCollection, EnableCollection and DisableCollection return nil when
-	// all is done, or the operation that goes on.
+	// DeleteCollection, EnableCollection and DisableCollection return nil if the change is complete, and
+	// otherwise the operation that continues it.
 	DeleteCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error)
 	EnableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error)
 	DisableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error)
-	// Operation fails with [job.KindNotFound] if there is none of that id.
+	// Operation fails with [job.KindNotFound] if there is no operation with that ID.
 	Operation(ctx context.Context, k job.CollectionKey, id string) (job.Operation, error)
 
-	// Collections, Jobs and History return a page, and what [job.Page.After]
-	// continues it with: empty where nothing follows. Collections are sorted by
-	// name; they are those of the whole subscription where the resource group is
-	// empty.
+	// Collections, Jobs and History return a page and its continuation, the [job.Page.After] of the next
+	// page; it is empty on the last page. Collections are sorted by name. An empty resource group means the
+	// whole subscription.
 	Collections(ctx context.Context, subscription, resourceGroup string, p job.Page) (found []job.Collection, next string, err error)
 	Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (jobs []job.Job, next string, err error)
 	History(ctx context.Context, k job.Key, p job.Page) (records []job.Record, next string, err error)
 
 	PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job, created bool, err error)
-	// PostJob creates a job under a name that it makes.
+	// PostJob creates a job with a generated name.
 	PostJob(ctx context.Context, k job.CollectionKey, body []byte) (job.Job, error)
 	PatchJob(ctx context.Context, k job.Key, patch []byte) (job.Job, error)
 	Job(ctx context.Context, k job.Key) (job.Job, error)
 	DeleteJob(ctx context.Context, k job.Key) error
 	RunJob(ctx context.Context, k job.Key) error
 
-	// Ready returns nil, or an error that says what is missing. Its text is
-	// shown to whoever asks.
+	// Ready returns nil, or an error that says what is missing. Its text is shown to every caller.
 	Ready(ctx context.Context) error
 }
 
 // Options configure the handler. The zero value is ready to use.
 type Options struct {
-	Log *slog.Logger // nil means none
+	Log *slog.Logger // nil means no log
 
-	// DefaultSubscription and DefaultResourceGroup are what the short paths
-	// stand for. They default to the nil GUID and to "default".
+	// DefaultSubscription and DefaultResourceGroup apply to the short paths. They default to the nil GUID
+	// and "default".
 	DefaultSubscription  string
 	DefaultResourceGroup string
 
-	// Version is Almanac's own, shown at /.
+	// Version is Almanac's version, shown at /.
 	Version string
 
-	// Timeout is how long a request may take. It defaults to 30 s.
+	// Timeout is the time limit of a request. It defaults to 30 s.
 	Timeout time.Duration
 
-	// MaxBodyBytes is the size above which a body is not even read. It
-	// defaults to 64 KiB; what a job may measure is up to [job.Limits].
+	// MaxBodyBytes is the size limit for reading a body. It defaults to 64 KiB. The size limit of a job is
+	// in [job.Limits].
 	MaxBodyBytes int64
 
-	// PublicURL is where callers reach this API when a proxy stands before it;
-	// links start with it. Nil means the scheme and host of each request. No
-	// X-Forwarded header is trusted.
+	// PublicURL is the start of links, for callers that reach this API through a proxy. Nil means the
+	// scheme and host of each request. X-Forwarded headers are ignored.
 	PublicURL *url.URL
 
-	// Guard returns a handler that answers the requests that it refuses, and passes all others
-	// on. What it answers is logged as every answer is. Nil means that none is refused.
+	// Guard wraps next in a handler that answers requests it refuses and passes on all others. Its answers
+	// are logged like all answers. Nil means that no request is refused.
 	Guard func(next http.Handler) http.Handler
 }
 
@@ -89,16 +86,16 @@ const (
 type server struct {
 	scheduler     Scheduler
 	log           *slog.Logger
-	subscription  string // of the short paths
+	subscription  string // default of the short paths
 	resourceGroup string
 	version       string
 	timeout       time.Duration
 	publicURL     *url.URL
 	crossOrigin   *http.CrossOriginProtection
-	guard         func(http.Handler) http.Handler // nil: none
+	guard         func(http.Handler) http.Handler // nil: no guard
 }
 
-// New returns the API of s.
+// New returns a handler that serves the API of s.
 func New(s Scheduler, o Options) http.Handler {
 	srv := &server{
 		scheduler:     s,
@@ -117,17 +114,17 @@ func New(s Scheduler, o Options) http.Handler {
 	return http.MaxBytesHandler(canonicalPath(srv.engine()), cmp.Or(o.MaxBodyBytes, defaultMaxBodyBytes))
 }
 
-// engine returns the router with all its routes.
+// engine returns the router with all routes.
 func (s *server) engine() *gin.Engine {
-	if gin.Mode() == gin.DebugMode { // which prints every route, in a format of its own; the mode is the process's
+	if gin.Mode() == gin.DebugMode { // debug mode, which is global, prints every route in its own format
 		gin.SetMode(gin.ReleaseMode)
 	}
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
 	r.RedirectTrailingSlash = false
 	r.ForwardedByClientIP = false
-	r.UseEscapedPath = true      // a name may hold an escaped slash,
-	r.UnescapePathValues = false // and a plus, which gin would take for a blank: see param
+	r.UseEscapedPath = true      // names may hold an escaped slash,
+	r.UnescapePathValues = false // and a plus, which gin would decode as a blank: see param
 	r.Use(s.identify, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitTime)
 	s.routes(r)
 	return r

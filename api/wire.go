@@ -12,8 +12,8 @@ import (
 
 const contentType = "application/json; charset=utf-8"
 
-// reply answers with compact JSON in which URIs are as they were sent: the
-// characters that HTML gives a meaning are not escaped.
+// reply answers with compact JSON. Characters with a meaning in HTML (<, > and &) are not escaped, so URIs
+// are shown as they were sent.
 func reply(c *gin.Context, status int, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -25,13 +25,13 @@ func reply(c *gin.Context, status int, v any) error {
 	return nil
 }
 
-// done answers that all is well, without a body.
+// done answers 200 without a body.
 func done(c *gin.Context) error {
 	c.Status(http.StatusOK)
 	return nil
 }
 
-// putStatus returns the status of a PUT.
+// putStatus returns the status of a PUT: 201 or 200.
 func putStatus(created bool) int {
 	if created {
 		return http.StatusCreated
@@ -44,13 +44,13 @@ type errorEnvelope struct {
 	Error job.ErrorBody `json:"error"`
 }
 
-// A list is a page of a list. Value must not be nil.
+// A list is one page of a list. Value must not be nil.
 type list[T any] struct {
 	Value    []T     `json:"value"`
 	NextLink *string `json:"nextLink"`
 }
 
-// listOf returns the list of what shape makes of the items.
+// listOf returns the list of the items in the given shape.
 func listOf[I, T any](items []I, shape func(I) T, next *string) list[T] {
 	value := make([]T, len(items))
 	for i, item := range items {
@@ -90,7 +90,7 @@ type jobProperties struct {
 func newJobResource(j job.Job) jobResource {
 	r := jobResource{
 		ID: j.Key.ARMID(), Type: "Microsoft.Scheduler/jobCollections/jobs", Name: j.Key.Collection.Name + "/" + j.Key.Name,
-		Properties: jobProperties{Definition: j.Definition.Redacted()}, // whoever the scheduler is, no secret leaves
+		Properties: jobProperties{Definition: j.Definition.Redacted()}, // again here, for any Scheduler
 	}
 	if j.Definition.State != job.StateDisabled {
 		r.Properties.Status = &j.Status
@@ -98,8 +98,8 @@ func newJobResource(j job.Job) jobResource {
 	return r
 }
 
-// An unreadResource is an entry of a list that could not be read. It has no state, since
-// clients of the service know no other than the usual ones.
+// An unreadResource is an entry of a list that could not be read. It has no state, because clients of Azure
+// Scheduler know only the usual ones.
 type unreadResource struct {
 	ID         string           `json:"id"`
 	Type       string           `json:"type"`
@@ -119,7 +119,7 @@ func unread(id, kind, name, why string) unreadResource {
 	return unreadResource{id, kind, name, unreadProperties{unreadStatus{"It could not be read: " + why + "."}}}
 }
 
-// newCollectionEntry returns the entry of a list of collections.
+// newCollectionEntry returns an entry of a list of collections.
 func newCollectionEntry(c job.Collection) any {
 	r := newCollectionResource(c)
 	if c.Unread != "" {
@@ -128,7 +128,7 @@ func newCollectionEntry(c job.Collection) any {
 	return r
 }
 
-// newJobEntry returns the entry of a list of jobs.
+// newJobEntry returns an entry of a list of jobs.
 func newJobEntry(j job.Job) any {
 	r := newJobResource(j)
 	if j.Unread != "" {
@@ -137,7 +137,7 @@ func newJobEntry(j job.Job) any {
 	return r
 }
 
-// An operationResource is an operation as Azure Resource Manager shows it.
+// An operationResource is an operation in the form of Azure Resource Manager.
 type operationResource struct {
 	ID     string         `json:"id"`
 	Name   string         `json:"name"`
@@ -170,7 +170,7 @@ type historyProperties struct {
 	Status                job.Outcome    `json:"status"`
 	Message               string         `json:"message,omitempty"`
 	RetryCount            int            `json:"retryCount"`  // 0 for the first attempt
-	RepeatCount           int            `json:"repeatCount"` // 1 for the first execution, 0 for an occurrence that was not run
+	RepeatCount           int            `json:"repeatCount"` // 1 for the first execution; 0 for an occurrence that was dropped
 	ActionName            job.ActionName `json:"actionName"`
 }
 

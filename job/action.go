@@ -2,8 +2,8 @@ package job
 
 import "time"
 
-// An Action is what a job does at each occurrence. Exactly one of the four
-// parameter members is set, the one that fits Type.
+// An Action is what a job does at each occurrence. Exactly one of the four parameter members is set, the
+// one for Type.
 type Action struct {
 	Request                *Request           `json:"request,omitempty"`
 	QueueMessage           *QueueMessage      `json:"queueMessage,omitempty"`
@@ -11,11 +11,10 @@ type Action struct {
 	ServiceBusTopicMessage *ServiceBusMessage `json:"serviceBusTopicMessage,omitempty"`
 	Type                   ActionType         `json:"type"`
 	RetryPolicy            *RetryPolicy       `json:"retryPolicy,omitempty"`
-	ErrorAction            *Action            `json:"errorAction,omitempty"` // runs when the last attempt failed; has none itself
+	ErrorAction            *Action            `json:"errorAction,omitempty"` // runs after the last attempt failed; has no error action itself
 }
 
-// An ActionType names a kind of action. It is shown as the user wrote it, so
-// compare it through [ActionType.Kind].
+// An ActionType names a kind of action in the user's spelling. Compare it through [ActionType.Kind].
 type ActionType string
 
 // The kinds of action.
@@ -31,7 +30,7 @@ var actionTypes = []ActionType{ActionHTTP, ActionHTTPS, ActionStorageQueue, Acti
 
 var actionTypeNames = []string{string(ActionHTTP), string(ActionHTTPS), string(ActionStorageQueue), string(ActionServiceBusQueue), string(ActionServiceBusTopic)}
 
-// Kind returns the constant that t spells in any case, or "" for none.
+// Kind returns the constant that equals t in any case; "" for none.
 func (t ActionType) Kind() ActionType {
 	for _, k := range actionTypes {
 		if sameName(string(k), string(t)) {
@@ -41,8 +40,7 @@ func (t ActionType) Kind() ActionType {
 	return ""
 }
 
-// Text returns the action in a few words without secrets, for people: at most
-// 200 characters.
+// Text describes the action for people, without secrets, in at most 200 characters.
 func (a *Action) Text() string {
 	text := a.text()
 	if r := []rune(text); len(r) > 200 {
@@ -74,8 +72,8 @@ type Request struct {
 	Authentication *Authentication `json:"authentication,omitempty"`
 }
 
-// Authentication says how a request proves who sends it. Which members are
-// used depends on Type; Password, Pfx and Secret are secrets.
+// Authentication authenticates a request. Type decides which members are used. Password, Pfx and Secret are
+// secrets.
 type Authentication struct {
 	Username string `json:"username,omitempty"` // Basic
 	Password string `json:"password,omitempty"` // Basic, ClientCertificate
@@ -112,14 +110,14 @@ type QueueMessage struct {
 	MessageFormat  MessageFormat `json:"messageFormat,omitempty"`
 }
 
-// A MessageFormat says what becomes of a message on its way to a storage queue.
-// It is Almanac's own: Azure Scheduler knew the envelope alone.
+// A MessageFormat defines how the text of a message is put on a storage queue. It is an extension: Azure
+// Scheduler has only the envelope.
 type MessageFormat string
 
 // The message formats. The zero value means MessageEnvelope.
 const (
-	MessageEnvelope MessageFormat = "envelope" // Azure Scheduler's: the text within XML that names the execution, in base64
-	MessageRaw      MessageFormat = "raw"      // the text as it is
+	MessageEnvelope MessageFormat = "envelope" // as Azure Scheduler: the text in an XML envelope that names the execution, in base64
+	MessageRaw      MessageFormat = "raw"      // the text unchanged
 )
 
 // A ServiceBusMessage is sent to a queue (QueueName) or a topic (TopicPath).
@@ -141,7 +139,7 @@ type ServiceBusAuth struct {
 	Type       string `json:"type,omitempty"` // notSpecified or sharedAccessKey
 }
 
-// BrokeredProperties are a message's own properties, echoed as they were sent.
+// BrokeredProperties are the message's brokered properties, as the user sent them.
 type BrokeredProperties struct {
 	ContentType             string `json:"contentType,omitempty"`
 	CorrelationID           string `json:"correlationId,omitempty"`
@@ -153,20 +151,20 @@ type BrokeredProperties struct {
 	ReplyToSessionID        string `json:"replyToSessionId,omitempty"`
 	ScheduledEnqueueTimeUTC *Time  `json:"scheduledEnqueueTimeUtc,omitempty"`
 	SessionID               string `json:"sessionId,omitempty"`
-	TimeToLive              string `json:"timeToLive,omitempty"` // a duration, or a date-time in older versions of the API
+	TimeToLive              string `json:"timeToLive,omitempty"` // a duration; a date-time in older versions of the API
 	To                      string `json:"to,omitempty"`
 	ViaPartitionKey         string `json:"viaPartitionKey,omitempty"`
 }
 
-// A RetryPolicy says how often a failed attempt is repeated. A nil policy,
-// and every absent member, means the service's default: 4 retries, 30 s apart.
+// A RetryPolicy defines how often and at what interval a failed attempt is retried. A nil policy, and every
+// absent member, means the service's default: 4 retries, 30 s apart.
 type RetryPolicy struct {
 	RetryType     RetryType `json:"retryType,omitempty"`
 	RetryInterval Duration  `json:"retryInterval,omitempty"`
 	RetryCount    int       `json:"retryCount,omitempty"`
 }
 
-// A RetryType says whether there are retries at all.
+// A RetryType turns retries on or off.
 type RetryType string
 
 // The retry types. The zero value means RetryFixed.
@@ -180,7 +178,7 @@ const (
 	defaultRetryInterval = 30 * time.Second
 )
 
-// Attempts returns how many attempts there are at most, the first one included.
+// Attempts returns the maximum number of attempts, including the first: 5 by default, 1 without retries.
 func (p *RetryPolicy) Attempts() int {
 	switch {
 	case p == nil:
@@ -193,7 +191,8 @@ func (p *RetryPolicy) Attempts() int {
 	return p.RetryCount + 1
 }
 
-// Interval returns the least time between the end of an attempt and the next.
+// Interval returns the minimum time between the end of an attempt and the start of the next; 30 s by
+// default.
 func (p *RetryPolicy) Interval() time.Duration {
 	if p == nil || p.RetryInterval == "" {
 		return defaultRetryInterval

@@ -12,24 +12,23 @@ import (
 	"unicode/utf8"
 )
 
-// maxFields is how many bad fields an error lists, so that a small body
-// cannot ask for a large answer.
+// maxFields is the limit of bad fields in an error, so that a small body cannot cause a large answer.
 const maxFields = 50
 
-// A binder collects what is wrong with a body while its values are read.
+// A binder collects errors while the values of a body are parsed.
 type binder struct {
 	limits   *Limits
 	fields   []*FieldError
 	unlisted int
-	written  map[string]string // paths of list elements: as they are counted here, as they were written
+	written  map[string]string // for a path of a list element by its index in the result: the path in the body
 }
 
 func newBinder(l *Limits) *binder { return &binder{limits: l, written: map[string]string{}} }
 
-// asWritten returns the path that the user knows a list's element by.
+// asWritten returns the path in the body for a path by an index in the result.
 func (b *binder) asWritten(path string) string { return cmp.Or(b.written[path], path) }
 
-// fail reports a field. The value is shown, so it must be nil for a secret.
+// fail reports an error in a field. The value is shown, so it must be nil for a secret.
 func (b *binder) fail(path string, value any, want string) {
 	if len(b.fields) == maxFields {
 		b.unlisted++
@@ -38,7 +37,7 @@ func (b *binder) fail(path string, value any, want string) {
 	b.fields = append(b.fields, &FieldError{Path: path, Value: value, Want: want})
 }
 
-// mismatch reports a value of the wrong type, or one that no word names.
+// mismatch reports a value of the wrong type or an unknown word.
 func (b *binder) mismatch(path string, n *node, want string) {
 	if v := n.scalar(); v != nil {
 		b.fail(path, v, want)
@@ -47,8 +46,7 @@ func (b *binder) mismatch(path string, n *node, want string) {
 	b.fail(path, nil, want+", not "+n.kind.String())
 }
 
-// blamed reports whether path, a part of it, or what it is a part of is
-// reported already.
+// blamed reports whether path, a part of it, or a parent of it has an error already.
 func (b *binder) blamed(path string) bool {
 	within := func(inner, outer string) bool {
 		rest, ok := strings.CutPrefix(inner, outer)
@@ -59,7 +57,7 @@ func (b *binder) blamed(path string) bool {
 	})
 }
 
-// err returns the error that reports every bad field of what was read, or nil.
+// err returns the error with all bad fields; nil if there are none.
 func (b *binder) err(what string) error {
 	if len(b.fields) == 0 {
 		return nil
@@ -69,8 +67,8 @@ func (b *binder) err(what string) error {
 	return e
 }
 
-// An object is a JSON object while it is read. Members are asked for by name,
-// whatever their case; what is never asked for is reported by done.
+// An object is a JSON object being parsed. Members are requested by name, in any case. done reports the
+// members that were never requested.
 type object struct {
 	b         *binder
 	path      string
@@ -79,7 +77,7 @@ type object struct {
 	tolerated []string
 }
 
-// object returns n, the value at path, if it is a JSON object.
+// object returns n, the value at path, if it is a JSON object. Otherwise it reports an error.
 func (b *binder) object(path string, n *node) (*object, bool) {
 	if n.kind != jsonObject {
 		b.fail(path, nil, "an object, not "+n.kind.String())
@@ -91,7 +89,7 @@ func (b *binder) object(path string, n *node) (*object, bool) {
 // at returns the path of a member.
 func (o *object) at(name string) string { return memberPath(o.path, name) }
 
-// get returns a member's value; nil where it is absent or null.
+// get returns a member's value; nil if it is absent or null.
 func (o *object) get(name string) *node {
 	if !slices.Contains(o.known, name) {
 		o.known = append(o.known, name)
@@ -99,7 +97,7 @@ func (o *object) get(name string) *node {
 	return o.node.member(name)
 }
 
-// ignore tolerates members that mean nothing here.
+// ignore makes done accept members without using them.
 func (o *object) ignore(names ...string) { o.tolerated = append(o.tolerated, names...) }
 
 // object returns a member that is an object.
@@ -111,7 +109,7 @@ func (o *object) object(name string) (*object, bool) {
 	return o.b.object(o.at(name), n)
 }
 
-// done reports the members that nobody knows.
+// done reports the unknown members.
 func (o *object) done() {
 	for _, e := range o.node.entries {
 		same := func(name string) bool { return sameName(name, e.name) }
@@ -126,15 +124,15 @@ func (o *object) done() {
 	}
 }
 
-// A textRule says what a string has to be.
+// A textRule is the rule for a string.
 type textRule struct {
-	want     string            // in words
-	valid    func(string) bool // nil: every string is
+	want     string            // what is allowed, for errors
+	valid    func(string) bool // nil: every string is valid
 	required bool
 	hidden   bool // errors do not show the value
 }
 
-// text reads a string. It returns "" for an absent or bad one.
+// text parses a string. It returns "" if the member is absent or bad.
 func (o *object) text(name string, rule textRule) string {
 	n := o.get(name)
 	if n == nil {
@@ -162,9 +160,9 @@ func (b *binder) text(path string, n *node, rule textRule) string {
 	return ""
 }
 
-// secret reads a string that no error may show. An empty one counts as left
-// out, since that is how some clients send back what an answer left out. missing
-// is what is wanted in that case, "" for nothing.
+// secret parses a string whose value is never shown in errors. An empty string counts as absent, because
+// some clients send it for members that an answer left out. missing is the error for an absent secret; ""
+// for none.
 func (o *object) secret(name, want, missing string, valid func(string) bool) string {
 	n := o.get(name)
 	switch {
@@ -178,8 +176,8 @@ func (o *object) secret(name, want, missing string, valid func(string) bool) str
 	}
 }
 
-// enum reads a string that is one of spellings in any case, and returns it as
-// it is spelled there; "" for an absent or bad one.
+// enum parses a string that equals one of spellings in any case, and returns that spelling; "" if the
+// member is absent or bad.
 func (o *object) enum(name string, spellings ...string) string {
 	n := o.get(name)
 	if n == nil {
@@ -207,14 +205,13 @@ func (b *binder) enum(path string, n *node, spellings []string) string {
 	return ""
 }
 
-// integer reads an integer from least to most, as a number or as a string of
-// its digits: deployment templates put their parameters in quotes. It returns
-// false for an absent or bad one.
+// integer parses an integer from least to most, as a number or as a string of digits, because deployment
+// templates quote their parameters. It returns false if the member is absent or bad.
 func (o *object) integer(name string, least, most int) (int, bool) {
 	return o.integerBy((*node).integer, name, least, most)
 }
 
-// strictInteger is integer for where only a number will do.
+// strictInteger is integer without strings.
 func (o *object) strictInteger(name string, least, most int) (int, bool) {
 	return o.integerBy((*node).strictInteger, name, least, most)
 }
@@ -235,8 +232,7 @@ func (o *object) integerBy(read func(*node) (int, bool), name string, least, mos
 	return 0, false
 }
 
-// integer returns the value of a number, or of the text of one, that is
-// written as an integer.
+// integer returns the value of a number or string that is written as an integer.
 func (n *node) integer() (int, bool) {
 	v, err := strconv.Atoi(n.text)
 	return v, err == nil && (n.kind == jsonNumber || n.kind == jsonString)
@@ -248,7 +244,7 @@ func (n *node) strictInteger() (int, bool) {
 	return v, ok && n.kind == jsonNumber
 }
 
-// boolean reads true or false; nil for an absent or bad one.
+// boolean parses true or false; nil if the member is absent or bad.
 func (o *object) boolean(name string) *bool {
 	n := o.get(name)
 	if n == nil {
@@ -267,7 +263,7 @@ type item struct {
 	*node
 }
 
-// list reads a list. A bare value counts as a list of one; nulls do not count.
+// list parses a list. A bare value counts as a list with one element. Null elements are left out.
 func (o *object) list(name string) []item {
 	n := o.get(name)
 	if n == nil {
@@ -285,8 +281,7 @@ func (o *object) list(name string) []item {
 	return items
 }
 
-// strings reads an object whose values are strings; nil for an absent one.
-// Members whose value is null are left out.
+// strings parses an object whose values are strings; nil if it is absent. Null members are left out.
 func (o *object) strings(name string) Members {
 	inner, ok := o.object(name)
 	if !ok {
@@ -305,7 +300,7 @@ func (o *object) strings(name string) Members {
 
 const wantTime = "a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z"
 
-// time reads a date, or a date and time, which is in loc where it has no offset.
+// time parses a date, or a date and time, which is in loc if it has no offset.
 func (o *object) time(name string, loc *time.Location) *Time {
 	n := o.get(name)
 	if n == nil {
@@ -320,7 +315,7 @@ func (o *object) time(name string, loc *time.Location) *Time {
 	return nil
 }
 
-// duration reads an ISO 8601 duration or a .NET TimeSpan and keeps its words.
+// duration parses an ISO 8601 duration or a .NET TimeSpan, and keeps its spelling.
 func (o *object) duration(name string, least, most time.Duration) Duration {
 	n := o.get(name)
 	if n == nil {
@@ -335,8 +330,7 @@ func (o *object) duration(name string, least, most time.Duration) Duration {
 	return ""
 }
 
-// isoText writes a duration of whole seconds as ISO 8601, in the largest unit
-// that it is a multiple of.
+// isoText returns a duration of whole seconds in ISO 8601, in the largest unit without a remainder.
 func isoText(d time.Duration) string {
 	switch {
 	case d > 0 && d%day == 0:
@@ -350,7 +344,7 @@ func isoText(d time.Duration) string {
 	}
 }
 
-// oneOf lists words: "a, b or c".
+// oneOf joins words: "a, b or c".
 func oneOf(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
@@ -359,8 +353,7 @@ func oneOf(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// nearest returns the known name that a misspelled one most likely means, or
-// "" where none is near.
+// nearest returns the known name closest to a misspelled one; "" if none is close.
 func nearest(name string, known []string) string {
 	best, least := "", 2+len(name)/5
 	if len(name) > 64 {
@@ -374,7 +367,7 @@ func nearest(name string, known []string) string {
 	return best
 }
 
-// editDistance counts the bytes to insert, remove or replace to make b of a.
+// editDistance returns the Levenshtein distance of a and b, in bytes.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -394,8 +387,7 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// shorten keeps a name that somebody made up from filling an error, or
-// breaking its line.
+// shorten makes a name from the body safe for an error: at most 60 characters, without control characters.
 func shorten(name string) string {
 	const most = 60
 	name = strings.Map(func(r rune) rune {

@@ -15,17 +15,16 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// What is wrong with a client certificate. The texts are a caller's to read, and
-// show nothing of it.
+// Errors of client certificates. The texts are for callers, and show nothing of the certificate.
 var (
 	errNotPFX      = errors.New("a PFX file (PKCS #12, in base64) of one certificate, its private key and at most its chain")
 	errPFXPassword = errors.New("the password of the PFX file")
 	errCostlyPFX   = fmt.Errorf("a PFX file whose password is hashed at most %d times", maxPFXRounds)
 )
 
-// Certificate returns the client certificate of an Authentication of that type:
-// the leaf, its private key, and of its chain what the PFX file holds, in the
-// order in which TLS sends them. The error shows nothing of the file.
+// Certificate returns the client certificate of an Authentication of type ClientCertificate: the leaf, its
+// private key, and the chain as far as the PFX file has it, in the order of TLS. The error shows nothing of
+// the file.
 func (a *Authentication) Certificate() (tls.Certificate, error) {
 	c, err := readPFX(a.Pfx, a.Password)
 	if err != nil {
@@ -34,7 +33,7 @@ func (a *Authentication) Certificate() (tls.Certificate, error) {
 	return c, nil
 }
 
-// describe sets what answers show of the certificate in the PFX file.
+// describe sets the members that describe the certificate in the PFX file.
 func (a *Authentication) describe() error {
 	c, err := readPFX(a.Pfx, a.Password)
 	if err != nil {
@@ -46,14 +45,14 @@ func (a *Authentication) describe() error {
 	return nil
 }
 
-// decodePFX decodes the base64 of a PFX file. Blanks and line breaks do not
-// count: Azure Scheduler passed over them, and clients sent them.
+// decodePFX decodes the base64 of a PFX file. It ignores blanks and line breaks, as Azure Scheduler did,
+// because clients sent them.
 func decodePFX(text string) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
 }
 
-// readPFX returns the certificate of a PFX file whose private key the file holds,
-// with its chain. An empty password opens a file without one, too.
+// readPFX returns the certificate in a PFX file that belongs to the file's private key, with its chain. An
+// empty password also opens a file without a password.
 func readPFX(text, password string) (tls.Certificate, error) {
 	der, err := decodePFX(text)
 	if err != nil {
@@ -69,7 +68,7 @@ func readPFX(text, password string) (tls.Certificate, error) {
 	case err != nil:
 		return tls.Certificate{}, errNotPFX
 	}
-	// The order of the certificates in a file means nothing.
+	// The order of the certificates in a file has no meaning.
 	chain := chainOf(key, append([]*x509.Certificate{first}, others...))
 	if chain == nil {
 		return tls.Certificate{}, errNotPFX
@@ -81,8 +80,8 @@ func readPFX(text, password string) (tls.Certificate, error) {
 	return c, nil
 }
 
-// chainOf returns the certificate of the private key and those that vouch for
-// it, each for the one before; nil if none is the key's.
+// chainOf returns the certificate of the private key, followed by its issuer, the issuer's issuer, and so
+// on; nil if no certificate belongs to the key.
 func chainOf(key any, certificates []*x509.Certificate) []*x509.Certificate {
 	signer, ok := key.(crypto.Signer)
 	if !ok {

@@ -9,9 +9,8 @@ import (
 	"almanac/recurrence"
 )
 
-// A Definition is what a user writes of a job: the "properties" of the REST
-// API. Its JSON is both the wire form (members in the service's order) and
-// the stored form.
+// A Definition is the part of a job that users write: the "properties" of the REST API. Its JSON is both
+// the wire form, with members in the service's order, and the stored form.
 type Definition struct {
 	StartTime  *Time       `json:"startTime,omitempty"`
 	Action     Action      `json:"action"`
@@ -19,23 +18,22 @@ type Definition struct {
 	State      State       `json:"state"`
 }
 
-// A State is a job's state. Users set StateEnabled and StateDisabled. The other two
-// are final: an enabled job has one of them once it has no occurrence left, until it is
-// given another.
+// A State is the state of a job. Users set StateEnabled and StateDisabled. The other two are final: an
+// enabled job gets one of them when it has no occurrence left, and keeps it until a user changes the job.
 type State string
 
 // The states of a job.
 const (
 	StateEnabled   State = "enabled"
 	StateDisabled  State = "disabled"
-	StateCompleted State = "completed" // no occurrence is left and the last one succeeded
-	StateFaulted   State = "faulted"   // no occurrence is left and the last one failed
+	StateCompleted State = "completed" // no occurrence is left, and the last execution succeeded
+	StateFaulted   State = "faulted"   // no occurrence is left, and the last execution failed
 )
 
 // Final reports whether a job in this state has no occurrence left.
 func (s State) Final() bool { return s == StateCompleted || s == StateFaulted }
 
-// A Recurrence says when a job repeats.
+// A Recurrence defines when a job repeats.
 type Recurrence struct {
 	Frequency     string        `json:"frequency"` // minute, hour, day, week, month, year
 	Count         int           `json:"count,omitempty"`
@@ -47,7 +45,7 @@ type Recurrence struct {
 	OverlapPolicy OverlapPolicy `json:"overlapPolicy,omitempty"`
 }
 
-// A Schedule narrows a recurrence to parts of the calendar.
+// A Schedule restricts a recurrence to parts of the calendar.
 type Schedule struct {
 	Minutes            []int               `json:"minutes,omitempty"`
 	Hours              []int               `json:"hours,omitempty"`
@@ -60,21 +58,21 @@ type Schedule struct {
 // A MonthlyOccurrence is a weekday of a month: the first, the last …, or every one.
 type MonthlyOccurrence struct {
 	Day        string `json:"day"`
-	Occurrence int    `json:"occurrence,omitempty"` // ±1 to ±5, 0: every such day
+	Occurrence int    `json:"occurrence,omitempty"` // ±1 to ±5; 0: every such day
 }
 
-// An OverlapPolicy says what becomes of an occurrence that comes due while
-// the one before it still runs or waits for a retry.
+// An OverlapPolicy defines what happens to an occurrence that comes due while the previous execution is
+// running or waiting for a retry.
 type OverlapPolicy string
 
 // The overlap policies. The zero value means OverlapBufferOne.
 const (
-	OverlapBufferOne OverlapPolicy = "BufferOne" // at most one waits and runs right after; further ones are missed
-	OverlapSkip      OverlapPolicy = "Skip"      // it is skipped
-	OverlapAllowAll  OverlapPolicy = "AllowAll"  // it runs at once, beside the other
+	OverlapBufferOne OverlapPolicy = "BufferOne" // one occurrence waits and runs right after; further ones are missed
+	OverlapSkip      OverlapPolicy = "Skip"      // the occurrence is skipped
+	OverlapAllowAll  OverlapPolicy = "AllowAll"  // the occurrence runs at once, in parallel
 )
 
-// Overlap returns the policy in force.
+// Overlap returns the overlap policy, OverlapBufferOne by default.
 func (r *Recurrence) Overlap() OverlapPolicy {
 	if r == nil {
 		return OverlapBufferOne
@@ -82,8 +80,8 @@ func (r *Recurrence) Overlap() OverlapPolicy {
 	return cmp.Or(r.OverlapPolicy, OverlapBufferOne)
 }
 
-// CatchUp returns how long ago an occurrence may have come due, while nothing
-// could run it, and still run.
+// CatchUp returns the catch-up window: an occurrence that could not run when it was due still runs if it is
+// not older than that. The default is 0.
 func (r *Recurrence) CatchUp() time.Duration {
 	if r == nil {
 		return 0
@@ -91,7 +89,7 @@ func (r *Recurrence) CatchUp() time.Duration {
 	return r.CatchUpWindow.Value()
 }
 
-// Limit returns how many due occurrences may be started, 0 for any number.
+// Limit returns the maximum number of occurrences to start; 0 means no limit.
 func (d *Definition) Limit() int {
 	if d.Recurrence == nil {
 		return 1
@@ -99,9 +97,8 @@ func (d *Definition) Limit() int {
 	return d.Recurrence.Count
 }
 
-// Plan compiles when the job runs. created is when the job was created, now
-// when it is looked at; both are cut to whole seconds. Every bad field is
-// reported, as a [recurrence.FieldError].
+// Plan compiles the schedule of a job. created is the time of the job's creation, now the time of the call;
+// both are cut to whole seconds. The error joins a [recurrence.FieldError] for each bad field.
 func (d *Definition) Plan(created, now time.Time) (*recurrence.Plan, error) {
 	spec := recurrence.Spec{Created: created, Now: now}
 	if d.StartTime != nil {
@@ -117,13 +114,13 @@ func (d *Definition) Plan(created, now time.Time) (*recurrence.Plan, error) {
 	return recurrence.Compile(spec)
 }
 
-// SameSchedule reports whether both definitions have their occurrences at the
-// same times, so that one may take over the other's plan.
+// SameSchedule reports whether both definitions have the same start time and recurrence, so that one can
+// take over the other's plan.
 func (d *Definition) SameSchedule(o *Definition) bool {
 	return equalJSON(d.StartTime, o.StartTime) && equalJSON(d.Recurrence.timing(), o.Recurrence.timing())
 }
 
-// timing returns the part of the recurrence that decides when the job is due.
+// timing returns the part of the recurrence that decides when occurrences are due.
 func (r *Recurrence) timing() *Recurrence {
 	if r == nil {
 		return nil
@@ -134,7 +131,7 @@ func (r *Recurrence) timing() *Recurrence {
 }
 
 func (r *Recurrence) rule() (*recurrence.Rule, error) {
-	f, _ := recurrence.ParseFrequency(r.Frequency) // what is none, Compile reports with the other bad fields
+	f, _ := recurrence.ParseFrequency(r.Frequency) // Compile reports an unknown frequency together with the other bad fields
 	rule := &recurrence.Rule{Frequency: f, Interval: r.Interval, Count: r.Count}
 	if r.EndTime != nil {
 		rule.End = r.EndTime.Time
@@ -172,7 +169,7 @@ func (d *Definition) Text() string {
 	return d.Action.Text() + ", " + when
 }
 
-// Text returns the recurrence as people say it, such as "2 weeks" or "day on a schedule".
+// Text returns the recurrence in words, such as "2 weeks" or "day on a schedule".
 func (r *Recurrence) Text() string {
 	var b strings.Builder
 	if r.Interval > 1 {
@@ -189,5 +186,5 @@ func (r *Recurrence) Text() string {
 	return b.String()
 }
 
-// Equal reports whether both definitions say the same.
+// Equal reports whether both definitions have the same stored form.
 func (d *Definition) Equal(o *Definition) bool { return equalJSON(d, o) }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// attributeNames are the names that Windows has for the attributes of a
-// certificate's subject; it shows the others as OID.1.2.3.
+// attributeNames are the names in Windows for the attributes of a certificate's subject. Windows shows
+// others as OID.1.2.3.
 var attributeNames = []struct {
 	oid  asn1.ObjectIdentifier
 	name string
@@ -29,10 +29,9 @@ var attributeNames = []struct {
 	{asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 1}, "E"},
 }
 
-// distinguishedName returns a certificate's subject as .NET shows it, and so did
-// Azure Scheduler: CN=host, O=Org. That is the reverse of the order in which it
-// is encoded, which begins with what is most general; a name that OpenSSL shows
-// as "O = Org, CN = host". It is "" for what cannot be read.
+// distinguishedName returns a certificate's subject in the form of .NET and Azure Scheduler: CN=host,
+// O=Org. That is the reverse of the encoded order, which OpenSSL shows: "O = Org, CN = host". It is "" if
+// the subject cannot be parsed.
 func distinguishedName(der []byte) string {
 	var name pkix.RDNSequence
 	if _, err := asn1.Unmarshal(der, &name); err != nil {
@@ -42,7 +41,7 @@ func distinguishedName(der []byte) string {
 	for _, set := range slices.Backward(name) {
 		var attributes []string
 		for _, a := range set {
-			value, _ := a.Value.(string) // in all its encodings that are in use
+			value, _ := a.Value.(string) // the type of all encodings in use
 			attributes = append(attributes, attributeName(a.Type)+"="+quoteAttribute(value))
 		}
 		parts = append(parts, strings.Join(attributes, " + "))
@@ -59,8 +58,7 @@ func attributeName(oid asn1.ObjectIdentifier) string {
 	return "OID." + oid.String()
 }
 
-// quoteAttribute puts a value in quotes where it would be ambiguous without
-// them; a quote in it is doubled.
+// quoteAttribute quotes a value that would be ambiguous without quotes. A quote in it is doubled.
 func quoteAttribute(value string) string {
 	if value != "" && value == strings.TrimSpace(value) && !strings.ContainsAny(value, ",+=\"\n<>#;") {
 		return value

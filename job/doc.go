@@ -1,16 +1,12 @@
-// Package job holds the nouns of Almanac: jobs, collections, actions,
-// executions, and what may be said of them.
+// Package job defines jobs, collections, actions and executions, with their JSON and its validation.
 //
-// [ParseDefinition], [MergeDefinition], [ParseCollection] and [MergeCollection]
-// read what users write, in the JSON of the Azure Scheduler REST API, and report
-// every bad field with its path. Everything they return is valid, and everything
-// else in the project relies on that. [ParsePreview] reads the question when a
-// job would run.
+// [ParseDefinition], [MergeDefinition], [ParseCollection] and [MergeCollection] parse the JSON of the Azure
+// Scheduler REST API. Their errors list every bad field with its path. Their results are valid, and the
+// other packages rely on that. [ParsePreview] parses a request for the next occurrences of a job.
 //
-// Names of members, and of what a member enumerates, are read in any case; null
-// is as good as absent; what nobody knows is an error, since silence would mean a
-// job that runs at the wrong time.
+// Names of members and enumerated values are case-insensitive. null means absent. An unknown member is an
+// error, since ignoring it could mean a job that runs at the wrong time.
 //
-// The JSON of [Definition] and [CollectionProperties] is the wire form, member
-// order included, and also what workflows store.
+// The JSON of [Definition] and [CollectionProperties], including the order of members, is both the wire
+// form and the form stored in workflows.
 package job

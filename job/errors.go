@@ -8,32 +8,32 @@ import (
 	"time"
 )
 
-// A Kind says what went wrong in terms of what the caller can do about it.
+// A Kind classifies errors by what the caller can do about them.
 type Kind int
 
-// The kinds of failure that a caller can tell apart.
+// The kinds of error.
 const (
-	KindInternal    Kind = iota // a fault of ours: nothing the caller can mend
+	KindInternal    Kind = iota // an internal error, which the caller cannot fix
 	KindInvalid                 // the input is wrong and was not applied
-	KindNotFound                // the named thing does not exist
-	KindConflict                // the state of the thing, or a quota, forbids it
-	KindTooLarge                // the input is larger than is taken
-	KindForbidden               // whoever asks may not
-	KindUnavailable             // Temporal or the workers cannot be reached now; try again
+	KindNotFound                // the named resource does not exist
+	KindConflict                // the resource's state, or a quota, forbids it
+	KindTooLarge                // the input is too large
+	KindForbidden               // the caller is not allowed to do this
+	KindUnavailable             // Temporal or the workers do not answer; try again
 )
 
-// An Error is a failure whose text may be shown to the caller: it holds no
-// secret and no internals. Code is the REST API's error code.
+// An Error is an error whose text may be shown to the caller: it contains no secrets and no internals. Code
+// is the REST API's error code.
 type Error struct {
 	Kind     Kind
 	Code     string
 	Message  string
-	Fields   []*FieldError // what is wrong with the bad fields, when the input is to blame
-	Unlisted int           // how much is wrong beyond that
+	Fields   []*FieldError // the bad fields, if the input is wrong
+	Unlisted int           // the number of further errors in fields
 	Err      error         // the cause, for logs only
 }
 
-// Error returns the message, and all that is wrong with the fields.
+// Error returns the message and the errors of all listed fields.
 func (e *Error) Error() string {
 	if len(e.Fields) == 0 {
 		return e.Message
@@ -52,7 +52,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the Kind of the first [Error] in err's tree, or KindInternal.
+// KindOf returns the Kind of the first [Error] in err's tree; KindInternal if there is none.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -60,11 +60,11 @@ func KindOf(err error) Kind {
 	return KindInternal
 }
 
-// A FieldError tells what is wrong with one field.
+// A FieldError is an error in one field.
 type FieldError struct {
 	Path  string // JSON path from the top of the body, such as properties.recurrence.interval
-	Value any    // what was given; nil where there is nothing to show, or it is a secret
-	Want  string // what is wanted, such as "1 to 31"
+	Value any    // the given value; nil if it is absent, a secret, or not a scalar
+	Want  string // what is allowed, such as "1 to 31"
 }
 
 func (e *FieldError) Error() string {
@@ -74,7 +74,7 @@ func (e *FieldError) Error() string {
 	return fmt.Sprintf("%s is %s, want %s", e.Path, show(e.Value), e.Want)
 }
 
-// show renders a value as JSON, shortened so that an error stays readable.
+// show returns a value as JSON, cut to 100 characters.
 func show(v any) string {
 	const most = 100
 	if t, ok := v.(time.Time); ok {
@@ -95,7 +95,7 @@ func badRequest(format string, args ...any) *Error {
 	return &Error{Kind: KindInvalid, Code: "BadRequest", Message: fmt.Sprintf(format, args...)}
 }
 
-// NotFound returns a KindNotFound error with the service's wording.
+// NotFound returns a KindNotFound error in the service's words.
 func NotFound(what, resourceGroup string) *Error {
 	return &Error{
 		Kind: KindNotFound, Code: "ResourceNotFound",
@@ -108,23 +108,22 @@ func Conflictf(format string, args ...any) *Error {
 	return &Error{Kind: KindConflict, Code: "ConflictError", Message: fmt.Sprintf(format, args...)}
 }
 
-// An ErrorBody is an error as the REST API shows it.
+// An ErrorBody is the form of an error in the REST API.
 type ErrorBody struct {
 	Code    string        `json:"code"`
 	Message string        `json:"message"`
-	Details []ErrorDetail `json:"details,omitempty"` // one for every bad field, up to 50
+	Details []ErrorDetail `json:"details,omitempty"` // one for each bad field, up to 50
 }
 
-// An ErrorDetail is what is wrong with one field, Target.
+// An ErrorDetail is an error in the field Target.
 type ErrorDetail struct {
 	Code    string `json:"code"`
 	Target  string `json:"target"`
 	Message string `json:"message"`
 }
 
-// Body returns what to show of the error. Many clients show the message alone, so
-// it says what is wrong with the first bad field, and names others. The details
-// say what is wrong with each.
+// Body returns the form to show. Since many clients show only the message, it has the error of the first
+// bad field and the names of others. The details have all errors.
 func (e *Error) Body() ErrorBody {
 	b := ErrorBody{Code: e.Code, Message: e.summary()}
 	for _, f := range e.Fields {
@@ -133,11 +132,10 @@ func (e *Error) Body() ErrorBody {
 	return b
 }
 
-// summary returns all of the error if one field is bad. Otherwise it returns the
-// message, the number of bad fields, what is wrong with the first, and the paths
-// of some others.
+// summary returns the whole error if one field is bad, and otherwise the message, the number of bad fields,
+// the error of the first, and the paths of up to five others.
 func (e *Error) summary() string {
-	const most = 5 // others
+	const most = 5 // fields beside the first
 	var paths []string
 	for _, f := range e.Fields {
 		if !slices.Contains(paths, f.Path) {
@@ -158,7 +156,7 @@ func (e *Error) summary() string {
 	return fmt.Sprintf("%s (%s): %s; also %s", e.Message, bad, e.Fields[0], and(others))
 }
 
-// and lists words: "a, b and c".
+// and joins words: "a, b and c".
 func and(words []string) string {
 	last := len(words) - 1
 	if last == 0 {

@@ -2,41 +2,40 @@ package job
 
 import "time"
 
-// A Status is how a job stands, as the REST API shows it.
+// A Status is the status of a job, in the form of the REST API.
 type Status struct {
-	LastExecutionTime *Time `json:"lastExecutionTime,omitempty"` // when the last execution started
-	NextExecutionTime *Time `json:"nextExecutionTime,omitempty"` // when the next occurrence is due
-	ExecutionCount    int   `json:"executionCount"`              // executions started: occurrences and runs on demand, retries not counted
-	FailureCount      int   `json:"failureCount"`                // executions that ended without success
-	FaultedCount      int   `json:"faultedCount"`                // of these, the ones whose retries were exhausted
+	LastExecutionTime *Time `json:"lastExecutionTime,omitempty"` // start of the last execution
+	NextExecutionTime *Time `json:"nextExecutionTime,omitempty"` // due time of the next occurrence
+	ExecutionCount    int   `json:"executionCount"`              // executions started: occurrences and manual runs, without retries
+	FailureCount      int   `json:"failureCount"`                // executions that failed
+	FaultedCount      int   `json:"faultedCount"`                // failed executions whose retries were exhausted
 
 	// Reason says why no occurrence is left; see [Definition.WhyOver].
 	Reason string `json:"reason,omitempty"`
 }
 
-// A Job is what is known of a job: its definition without secrets, and how it stands.
+// A Job is a job's definition, without secrets, and its status.
 type Job struct {
 	Key        Key        `json:"key"`
 	Created    time.Time  `json:"created"`
-	Definition Definition `json:"definition"` // State is the state the job is in
+	Definition Definition `json:"definition"` // State is the job's current state
 	Status     Status     `json:"status"`
-	Generation int        `json:"generation"` // counts the changes of the definition
+	Generation int        `json:"generation"` // number of changes of the definition
 	Ahead      *Ahead     `json:"ahead,omitempty"`
 
-	// Unread says, in an entry of a list, why the job could not be read. Then
-	// nothing but the key is known of it.
+	// Unread is the reason why a job in a list could not be read. If it is set, only the key is known.
 	Unread string `json:"-"`
 }
 
-// Ahead are occurrences that were dispatched before their due time. A job's status does
-// not count them: it names the first one as the next execution.
+// Ahead lists occurrences that were dispatched before their due time. The job's status does not count them
+// yet: its next execution is the first of them.
 type Ahead struct {
 	Due  []time.Time `json:"due"`            // oldest first
-	Next *Time       `json:"next,omitempty"` // NextExecutionTime once all of them are due
+	Next *Time       `json:"next,omitempty"` // NextExecutionTime after all of them are due
 }
 
-// At returns the job as it stands at an instant: what was dispatched ahead and is due by
-// then has been executed.
+// At returns the job with its status at a given time: occurrences dispatched ahead that are due by then
+// count as executed.
 func (j Job) At(now time.Time) Job {
 	ahead := j.Ahead
 	j.Ahead = nil
@@ -49,7 +48,7 @@ func (j Job) At(now time.Time) Job {
 		}
 		s := &j.Status
 		s.ExecutionCount++
-		if last := s.LastExecutionTime; last == nil || last.Before(due) { // a run on demand may have come after it
+		if last := s.LastExecutionTime; last == nil || last.Before(due) { // a manual run may have started later
 			s.LastExecutionTime = NewTime(due)
 		}
 		if s.NextExecutionTime = ahead.Next; i+1 < len(ahead.Due) {
@@ -59,37 +58,37 @@ func (j Job) At(now time.Time) Job {
 	return j
 }
 
-// An ActionName tells a job's two actions apart.
+// An ActionName distinguishes a job's main action and its error action.
 type ActionName string
 
-// The names that the history uses.
+// The action names in the history.
 const (
 	MainAction  ActionName = "MainAction"
 	ErrorAction ActionName = "ErrorAction"
 )
 
-// An Execution is one occurrence of a job, or one run on demand: all attempts
-// of its action, and of its error action if they fail.
+// An Execution is one occurrence of a job, or one manual run: all attempts of its action, and of its error
+// action if the action fails.
 type Execution struct {
-	ID         string     `json:"id"`     // a UUID, the same for all attempts: what a receiver may tell repetitions by
-	Due        time.Time  `json:"due"`    // when it was to start
+	ID         string     `json:"id"`     // a UUID, the same for all attempts, by which a receiver recognizes duplicates
+	Due        time.Time  `json:"due"`    // the due time
 	Repeat     int        `json:"repeat"` // 1 for the job's first execution, 2 for the second …
 	ActionName ActionName `json:"action"`
 	Job        string     `json:"job"`        // the job's name
 	Collection string     `json:"collection"` // its collection's name
 }
 
-// An Outcome is how an attempt ended, or why there was none.
+// An Outcome is the result of an attempt, or the reason why there was none.
 type Outcome string
 
 // The outcomes.
 const (
 	OutcomeCompleted Outcome = "Completed"
 	OutcomeFailed    Outcome = "Failed"
-	OutcomeMissed    Outcome = "Missed"    // came due when nothing could run it, or too many waited
-	OutcomeSkipped   Outcome = "Skipped"   // came due while the one before it ran
+	OutcomeMissed    Outcome = "Missed"    // came due when it could not run, or while too many were waiting
+	OutcomeSkipped   Outcome = "Skipped"   // came due while the previous execution was running
 	OutcomeCancelled Outcome = "Cancelled" // withdrawn before it was sent
-	OutcomePostponed Outcome = "Postponed" // known to Azure Scheduler; nothing ends like this
+	OutcomePostponed Outcome = "Postponed" // from Azure Scheduler; no attempt has this outcome
 )
 
 // An Attempt is the record of one attempt of an action.
@@ -98,11 +97,10 @@ type Attempt struct {
 	Start   time.Time `json:"start"`
 	End     time.Time `json:"end"`
 	Outcome Outcome   `json:"outcome"`
-	Message string    `json:"message"` // what was answered, or what went wrong; without secrets
+	Message string    `json:"message"` // the response, or the error; without secrets
 }
 
-// A Record is an entry of a job's history: an attempt of an execution, or an
-// occurrence that was not run.
+// A Record is an entry of a job's history: an attempt of an execution, or an occurrence that was dropped.
 type Record struct {
 	Execution
 	Attempt

@@ -12,17 +12,16 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deep a body may be nested; a job needs seven levels.
+// maxDepth is the limit of nesting in a body. A job needs seven levels.
 const maxDepth = 32
 
-// A node is a JSON value as it was written: a number keeps its digits, an
-// object the order of its members.
+// A node is a JSON value as written: a number keeps its digits, an object the order of its members.
 type node struct {
 	kind    nodeKind
-	text    string  // of a string, a number or a boolean
+	text    string  // of a string, number or boolean
 	items   []*node // of a list
-	entries []entry // of an object; no two of the same name
-	exact   bool    // of an object: its names compare with case
+	entries []entry // of an object; names are unique
+	exact   bool    // of an object: names are case-sensitive
 }
 
 // An entry is a member of a JSON object.
@@ -46,7 +45,7 @@ func (k nodeKind) String() string {
 	return [...]string{"null", "a boolean", "a number", "a string", "a list", "an object"}[k]
 }
 
-// scalar returns a string, number or boolean for showing, and nil for anything else.
+// scalar returns a string, number or boolean, to be shown in errors; nil for other kinds.
 func (n *node) scalar() any {
 	switch n.kind {
 	case jsonBool:
@@ -60,11 +59,10 @@ func (n *node) scalar() any {
 	}
 }
 
-// sameName reports whether [Fold] takes two names for one.
+// sameName reports whether two names are equal under [Fold].
 func sameName(a, b string) bool { return len(a) == len(b) && Fold(a) == Fold(b) }
 
-// memberPath returns the path of a member of the object at path, which is
-// empty at the top.
+// memberPath returns the path of a member of the object at path, which is empty at the top.
 func memberPath(path, name string) string {
 	if path == "" {
 		return name
@@ -75,7 +73,7 @@ func memberPath(path, name string) string {
 // itemPath returns the path of an element of the list at path.
 func itemPath(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// compared returns what the names of an object's members are compared by.
+// compared returns the form in which the object's member names are compared.
 func (n *node) compared(name string) string {
 	if n.exact {
 		return name
@@ -83,13 +81,12 @@ func (n *node) compared(name string) string {
 	return Fold(name)
 }
 
-// index returns where the member of that name is, or -1 where there is none.
+// index returns the index of the member with that name; -1 for none.
 func (n *node) index(name string) int {
 	return slices.IndexFunc(n.entries, func(e entry) bool { return n.compared(e.name) == n.compared(name) })
 }
 
-// member returns the value of that name, or nil where there is
-// none or it is null.
+// member returns the value of the member with that name; nil if it is absent or null.
 func (n *node) member(name string) *node {
 	if n == nil {
 		return nil
@@ -100,7 +97,7 @@ func (n *node) member(name string) *node {
 	return nil
 }
 
-// remove drops the member of that name.
+// remove removes the member with that name.
 func (n *node) remove(name string) {
 	if n == nil {
 		return
@@ -110,11 +107,10 @@ func (n *node) remove(name string) {
 	}
 }
 
-// parseObject reads a body that must be one JSON object, in UTF-8 with or
-// without a byte order mark. An object that has two members of the same name is
-// an error, since programs disagree on which of them counts. Names compare without
-// case, those of headers and tags too, but for a message's custom properties,
-// whose names Service Bus compares with case.
+// parseObject parses a body, which must be one JSON object in UTF-8, with or without a byte order mark. An
+// object with two members of the same name is an error, because programs disagree on which one counts.
+// Names are compared without case, also those of headers and tags, except for a message's custom
+// properties: their names are case-sensitive in Service Bus.
 func parseObject(body []byte) (*node, error) {
 	body = bytes.TrimPrefix(body, []byte("\ufeff"))
 	if !utf8.Valid(body) {
@@ -123,7 +119,7 @@ func parseObject(body []byte) (*node, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, badRequest("The body is empty: send a JSON object")
 	}
-	// A decoder that reads token by token misplaces errors; the check of the whole does not.
+	// The token decoder reports wrong offsets of errors; Unmarshal of the whole body does not.
 	var whole json.RawMessage
 	if err := json.Unmarshal(body, &whole); err != nil {
 		offset, reason := syntaxError(body, err)
@@ -159,9 +155,8 @@ func invalidUTF8(text []byte) int {
 	return offset
 }
 
-// loneSurrogate returns the offset of the first \u escape in a JSON text that
-// stands for one half of a pair of surrogates without the other half, or -1.
-// The decoder would put the replacement character in its place.
+// loneSurrogate returns the offset of the first \u escape in a JSON text that is one half of a surrogate
+// pair without the other half; -1 for none. The decoder would silently replace it.
 func loneSurrogate(text []byte) int {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' {
@@ -170,7 +165,7 @@ func loneSurrogate(text []byte) int {
 		first := escaped(text[i:])
 		switch {
 		case first < 0:
-			i++ // a backslash may be what is escaped
+			i++ // the escaped character may be a backslash
 		case !utf16.IsSurrogate(first):
 			i += 5
 		case utf16.DecodeRune(first, escaped(text[i+6:])) == utf8.RuneError:
@@ -182,8 +177,7 @@ func loneSurrogate(text []byte) int {
 	return -1
 }
 
-// escaped returns what the \u escape that a JSON text begins with stands for, or
-// -1 where it begins with none.
+// escaped returns the UTF-16 code unit of the \u escape at the start of a JSON text; -1 if there is none.
 func escaped(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return -1
@@ -195,7 +189,7 @@ func escaped(text []byte) rune {
 	return rune(unit)
 }
 
-// syntaxError returns where a body is no JSON, and why in words for people.
+// syntaxError returns the offset of a JSON error, and its reason for people.
 func syntaxError(body []byte, err error) (offset int, reason string) {
 	syntax, ok := errors.AsType[*json.SyntaxError](err)
 	if !ok {
@@ -217,7 +211,7 @@ func syntaxError(body []byte, err error) (offset int, reason string) {
 	return offset, syntax.Error()
 }
 
-// malformed returns the error for a body that is no JSON from offset on.
+// malformed returns the error for a body with a JSON error at offset.
 func malformed(body []byte, offset int, reason string) *Error {
 	before := body[:max(0, min(offset, len(body)))]
 	line := bytes.Count(before, []byte("\n")) + 1
@@ -225,11 +219,11 @@ func malformed(body []byte, offset int, reason string) *Error {
 	return badRequest("The body is not valid JSON at line %d, column %d: %s", line, column, reason)
 }
 
-// A treeReader turns tokens into nodes.
+// A treeReader builds nodes from tokens.
 type treeReader struct {
 	decoder  *json.Decoder
 	body     []byte
-	repeated *binder // reports the members that are there more than once
+	repeated *binder // collects errors of repeated members
 }
 
 func (r *treeReader) value(path string, depth int) (*node, error) {
@@ -259,7 +253,7 @@ func (r *treeReader) value(path string, depth int) (*node, error) {
 
 func (r *treeReader) object(path string, depth int) (*node, error) {
 	n := &node{kind: jsonObject, exact: strings.HasSuffix(Fold(path), ".custommessageproperties")}
-	names := map[string]string{} // as they were written, by what they are compared by
+	names := map[string]string{} // spelling of each name, by the form compared
 	for r.decoder.More() {
 		name, err := r.value(path, depth+1)
 		if err != nil {
@@ -279,7 +273,7 @@ func (r *treeReader) object(path string, depth int) (*node, error) {
 	return n, r.end()
 }
 
-// onlyOnce returns what is wanted of a member that is there before, too.
+// onlyOnce returns what is allowed instead of a repeated member.
 func onlyOnce(name, before string) string {
 	if name == before {
 		return "this member once"
@@ -299,7 +293,7 @@ func (r *treeReader) list(path string, depth int) (*node, error) {
 	return n, r.end()
 }
 
-// end reads the bracket that closes an object or a list.
+// end reads the closing bracket of an object or a list.
 func (r *treeReader) end() error {
 	if _, err := r.decoder.Token(); err != nil {
 		return malformed(r.body, int(r.decoder.InputOffset()), err.Error())

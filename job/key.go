@@ -8,70 +8,66 @@ import (
 	"unicode/utf8"
 )
 
-// A CollectionKey names a collection. Names compare as [Fold] says; the
-// spelling that they were first written in is kept for showing.
+// A CollectionKey names a collection. Names are compared as by [Fold]. They are shown as they were first
+// written.
 type CollectionKey struct {
 	Subscription  string `json:"sub"`
 	ResourceGroup string `json:"rg"`
 	Name          string `json:"name"`
 }
 
-// A Key names a job within its collection.
+// A Key names a job in its collection.
 type Key struct {
 	Collection CollectionKey `json:"collection"`
 	Name       string        `json:"name"`
 }
 
-// Job returns the key of the collection's job of that name.
+// Job returns the key of the collection's job with that name.
 func (k CollectionKey) Job(name string) Key { return Key{Collection: k, Name: name} }
 
-// ARMID returns the collection's resource id.
+// ARMID returns the collection's ARM resource ID.
 func (k CollectionKey) ARMID() string {
 	return "/subscriptions/" + k.Subscription + "/resourceGroups/" + k.ResourceGroup +
 		"/providers/Microsoft.Scheduler/jobCollections/" + k.Name
 }
 
-// WorkflowID returns the id of the collection's workflow.
+// WorkflowID returns the ID of the collection's workflow.
 func (k CollectionKey) WorkflowID() string {
 	return CollectionWorkflowID(k.Subscription, k.Path())
 }
 
-// Path returns the collection's name within its subscription: resource group/name.
+// Path returns the collection's path in its subscription: resource group/name.
 func (k CollectionKey) Path() string { return k.ResourceGroup + "/" + k.Name }
 
-// CollectionWorkflowID returns the id of the workflow of the collection that
-// has that path in the subscription.
+// CollectionWorkflowID returns the ID of the workflow of the collection with that path in the subscription.
 func CollectionWorkflowID(subscription, path string) string {
 	return workflowID("collection/" + subscription + "/" + path)
 }
 
-// SubscriptionWorkflowID returns the id of the workflow that lists a
-// subscription's collections.
+// SubscriptionWorkflowID returns the ID of the workflow that lists a subscription's collections.
 func SubscriptionWorkflowID(subscription string) string {
 	return workflowID("subscription/" + subscription)
 }
 
-// ARMID returns the job's resource id.
+// ARMID returns the job's ARM resource ID.
 func (k Key) ARMID() string { return k.Collection.ARMID() + "/jobs/" + k.Name }
 
-// WorkflowID returns the id of the job's workflow.
+// WorkflowID returns the ID of the job's workflow.
 func (k Key) WorkflowID() string {
 	c := k.Collection
 	return workflowID("job/" + c.Subscription + "/" + c.ResourceGroup + "/" + c.Name + "/" + k.Name)
 }
 
-// maxWorkflowID is how many bytes of a workflow id Temporal's tables hold in
-// PostgreSQL and MySQL. Elsewhere an id may have 1,000.
+// maxWorkflowID is the size limit of a workflow ID in Temporal's tables in PostgreSQL and MySQL, in bytes.
+// Elsewhere it is 1,000.
 const maxWorkflowID = 255
 
-// workflowID returns the id of the workflow that has that path of names, none
-// of which holds a slash. It is the same for every spelling of the names that
-// [Fold] takes for one.
+// workflowID returns the workflow ID for a path of names, none of which contains a slash. Names that are
+// equal under [Fold] have the same ID.
 //
-// An id is a path: letters, digits, hyphens, full stops and underscores are
-// themselves, and every other byte of a name is percent-encoded. Temporal's
-// clients send ids in headers of gRPC, which are ASCII. What would be longer
-// than maxWorkflowID is cut, and ends in a tilde and a hash of the whole.
+// Letters, digits, hyphens, full stops and underscores are kept, and every other byte of a name is
+// percent-encoded: Temporal's clients send IDs in gRPC headers, which are ASCII. A longer ID than
+// maxWorkflowID is cut, and ends in a tilde and the SHA-256 of the whole ID.
 func workflowID(path string) string {
 	const hex = "0123456789ABCDEF"
 	var id strings.Builder
@@ -89,10 +85,9 @@ func workflowID(path string) string {
 	return id.String()[:maxWorkflowID-len(hash)] + hash
 }
 
-// Fold maps names that differ only in the case of ASCII letters to one string,
-// as Azure Resource Manager compares names. All else counts as it is written:
-// there is no other folding and no normalisation, so that the Kelvin sign is
-// not a k, and an é of one code point is not an e and an accent.
+// Fold maps ASCII letters to lower case, as Azure Resource Manager does to compare names. Other characters
+// are unchanged, without normalization: the Kelvin sign is not a k, and a precomposed é differs from an e
+// with an accent.
 func Fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -102,13 +97,13 @@ func Fold(name string) string {
 	}, name)
 }
 
-// Names have a bounded number of characters. A search attribute holds 255.
+// Limits of names, in characters. A search attribute holds 255.
 const (
 	maxCollectionName = 100
 	maxName           = 255
 )
 
-// Validate reports the names that cannot be used.
+// Validate returns an error that lists the names that are not allowed.
 func (k CollectionKey) Validate() error {
 	return invalidNames(
 		checkName("subscriptionId", k.Subscription, maxName),
@@ -116,7 +111,7 @@ func (k CollectionKey) Validate() error {
 		checkName("jobCollectionName", k.Name, maxCollectionName))
 }
 
-// Validate reports the names that cannot be used.
+// Validate returns an error that lists the names that are not allowed.
 func (k Key) Validate() error {
 	if err := k.Collection.Validate(); err != nil {
 		return err
@@ -150,8 +145,8 @@ func checkName(what, name string, most int) *FieldError {
 	}
 }
 
-// notInName reports whether no name may hold r: what means something in a path,
-// what cannot be seen, and what stands for bytes that are not UTF-8.
+// notInName reports whether r is forbidden in names: characters with a meaning in paths, invisible ones,
+// and the replacement character, which stands for bytes that are not UTF-8.
 func notInName(r rune) bool {
 	return r == unicode.ReplacementChar || strings.ContainsRune(`/\?#%&<>":*|`, r) ||
 		unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control, unicode.Noncharacter_Code_Point)

@@ -5,27 +5,26 @@ import (
 	"time"
 )
 
-// Limits bound what is accepted. An operator may loosen them, as far as maxStored
-// leaves room. [DefaultLimits] are those of Azure Scheduler.
+// Limits bound the input. [DefaultLimits] are those of Azure Scheduler. An operator may raise them, as far
+// as maxStored allows.
 type Limits struct {
-	JobBytes         int // size of the JSON of a job, or of a collection, as it is sent; and of a patched job
+	JobBytes         int // size of a job's or a collection's JSON, as sent and after a patch
 	URIBytes         int // length of a request's URI
-	BodyBytes        int // length of a request's body, or of a message, in characters
+	BodyBytes        int // length of a request's body or of a message, in characters
 	Headers          int // number of a request's headers
-	HeaderBytes      int // length of all names and values of a request's headers
+	HeaderBytes      int // total length of the names and values of a request's headers
 	MinRetryInterval time.Duration
 	MaxRetryInterval time.Duration
 	MaxRetryCount    int
 	MaxCatchUpWindow time.Duration
-	Plans            map[string]Plan // by the SKU's name
+	Plans            map[string]Plan // by SKU name
 
-	// AllowSecretRetargeting lets a secret that a change leaves out be kept
-	// although it will be sent to another target, as Azure Scheduler did.
+	// AllowSecretRetargeting keeps a secret that a change leaves out even if it is then sent to another
+	// target, as Azure Scheduler did.
 	AllowSecretRetargeting bool
 }
 
-// eighteenMonths is the longest that Azure Scheduler lets anything take; no 18
-// months are longer.
+// eighteenMonths is Azure Scheduler's upper limit for durations. No 18 calendar months are longer.
 const eighteenMonths = 18 * 31 * day
 
 // DefaultLimits returns the limits of Azure Scheduler.
@@ -44,14 +43,13 @@ func DefaultLimits() Limits {
 	}
 }
 
-// maxStored is how many bytes a job may take in Temporal, with its secrets. 150
-// attempts of a job can begin in one step of its workflow. Each has a copy of the
-// action, and Temporal ends a workflow that records more than 4 MiB in a step. So a job
-// cannot have room for the longest PFX file that the service's documents name, 32,768
-// characters; they also say that a job has 16 KiB.
+// maxStored is the size limit of a job in Temporal, with its secrets, in bytes. In one workflow task, 150
+// attempts of a job can begin, each with a copy of the action, and Temporal terminates a workflow that
+// records more than 4 MiB in one. So there is no room for the longest PFX file in the service's
+// documentation, 32,768 characters. The documentation also limits a job to 16 KiB.
 const maxStored = 24 << 10
 
-// checkStored refuses a job that takes more than maxStored.
+// checkStored returns an error if a job takes more than maxStored.
 func (d *Definition) checkStored() error {
 	text, err := json.Marshal(d) //workflowcheck:ignore // it always writes the same definition alike, as Temporal's SDK does
 	if err != nil {
@@ -63,7 +61,7 @@ func (d *Definition) checkStored() error {
 	return nil
 }
 
-// orDefault returns l, or the default limits where l is nil.
+// orDefault returns l, or the default limits if l is nil.
 func (l *Limits) orDefault() *Limits {
 	if l == nil {
 		return new(DefaultLimits())
@@ -71,7 +69,7 @@ func (l *Limits) orDefault() *Limits {
 	return l
 }
 
-// checkSize refuses a body that is larger than is taken.
+// checkSize returns an error if a body is larger than JobBytes.
 func (l *Limits) checkSize(body []byte) error {
 	if len(body) <= l.JobBytes {
 		return nil

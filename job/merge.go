@@ -6,16 +6,14 @@ import (
 	"slices"
 )
 
-// MergeDefinition reads a PATCH of a job: what current, which is without
-// secrets, becomes by it.
+// MergeDefinition applies a PATCH to current, a definition without secrets.
 //
-// Objects merge member by member, an explicit null removes a member, and lists
-// and plain values replace what was there. A patch of the action's type drops
-// the parameters of the old type. The result is checked as a whole, so errors
-// may name fields that the patch did not send.
+// Objects are merged member by member, an explicit null removes a member, and lists and scalars replace the
+// old value. If the patch changes the action's type, the parameters of the old type are dropped. The merged
+// definition is validated as a whole, so errors may name fields that the patch did not contain.
 //
-// o.Stored is not looked at: it is current. o.Check is asked only where the patch
-// changes the action, so that what is refused by now can still be disabled.
+// o.Stored is ignored: current takes its place. o.Check is called only if the patch changes the action, so
+// that a job whose action is refused by now can still be disabled.
 func MergeDefinition(current Definition, patch []byte, o ParseOptions) (Definition, error) {
 	o = o.withDefaults()
 	current = current.Redacted()
@@ -55,7 +53,7 @@ func MergeDefinition(current Definition, patch []byte, o ParseOptions) (Definiti
 	return d, d.checkStored()
 }
 
-// checkID refuses a body that is of another job than the one of that id.
+// checkID reports a body whose id is that of another job.
 func (b *binder) checkID(body *node, id string) {
 	given := body.member("id")
 	if given == nil || id == "" || given.kind == jsonString && sameName(given.text, id) {
@@ -64,7 +62,7 @@ func (b *binder) checkID(body *node, id string) {
 	b.mismatch("id", given, "the id of this job, "+id+", or none")
 }
 
-// checkMerged refuses what patches made larger than a job may be.
+// checkMerged returns an error if the merged job is larger than JobBytes.
 func (l *Limits) checkMerged(d *Definition) error {
 	text, err := plainJSON(d)
 	if err != nil {
@@ -76,7 +74,7 @@ func (l *Limits) checkMerged(d *Definition) error {
 	return nil
 }
 
-// treeOf returns the JSON of a value.
+// treeOf returns the JSON of a value as a node.
 func treeOf(v any) (*node, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -85,8 +83,8 @@ func treeOf(v any) (*node, error) {
 	return parseObject(text)
 }
 
-// mergedInto returns old, which it changes, with the members of o merged into
-// it, at the path of o. What o tolerates does not count.
+// mergedInto merges the members of o into old, which it changes, and returns the result at the path of o.
+// Tolerated members are left out.
 func (o *object) mergedInto(old *node) *object {
 	patch := *o.node
 	patch.entries = slices.DeleteFunc(slices.Clone(patch.entries), func(e entry) bool {
@@ -96,7 +94,7 @@ func (o *object) mergedInto(old *node) *object {
 	return &object{b: o.b, path: o.path, node: old}
 }
 
-// merge applies a patch, an object, to n.
+// merge applies a patch, which is an object, to n.
 func merge(n, patch *node) {
 	for _, e := range patch.entries {
 		i := n.index(e.name)
@@ -113,8 +111,8 @@ func merge(n, patch *node) {
 	}
 }
 
-// dropOldType removes from an action what does not fit the type that a patch
-// gives it, and the same from its error action.
+// dropOldType removes from an action the parameters that do not fit the patch's type, and an authentication
+// of another type than the patch's. It does the same for the error action.
 func dropOldType(action, patch *node) {
 	if action == nil || patch == nil {
 		return

@@ -2,15 +2,14 @@ package job
 
 import "time"
 
-// A Page is the part of a list that is asked for.
+// A Page selects a part of a list.
 type Page struct {
-	Skip, Top int    // entries to leave out, and to return at most
-	After     string // where the page before ended: what the scheduler returned with it; empty for the first page
+	Skip, Top int    // entries to skip, and the maximum to return
+	After     string // the continuation returned with the previous page; empty for the first page
 	Filter    Filter
 }
 
-// A Filter is what the entries of a list have to meet. The zero value is met
-// by all.
+// A Filter selects entries of a list. The zero value selects all.
 type Filter struct {
 	State  State   // of jobs; empty for any
 	Status Outcome // of history entries; empty for any
@@ -19,11 +18,11 @@ type Filter struct {
 	End   Period // of a job: its recurrence's endTime; of a history entry: when the attempt ended
 }
 
-// A Period is a half-open range of time. A zero bound is none.
+// A Period is a half-open range of time. A zero bound means no bound.
 type Period struct{ From, Before time.Time }
 
-// Contains reports whether t lies in the period. The zero time, which stands
-// for none, lies only in the unbounded one.
+// Contains reports whether t is in the period. The zero time means no time; only the unbounded period
+// contains it.
 func (p Period) Contains(t time.Time) bool {
 	if p == (Period{}) {
 		return true
@@ -31,8 +30,8 @@ func (p Period) Contains(t time.Time) bool {
 	return !t.IsZero() && !t.Before(p.From) && (p.Before.IsZero() || t.Before(p.Before))
 }
 
-// MatchesJob reports whether a job meets the filter. Of one that could not be read nobody
-// knows, so it meets none.
+// MatchesJob reports whether the filter selects a job. Only the zero filter selects a job that could not be
+// read.
 func (f Filter) MatchesJob(j *Job) bool {
 	if j.Unread != "" {
 		return f == Filter{}
@@ -47,15 +46,14 @@ func (f Filter) MatchesJob(j *Job) bool {
 	return (f.State == "" || j.Definition.State == f.State) && f.Start.Contains(start) && f.End.Contains(end)
 }
 
-// MatchesRecord reports whether an entry of a history meets the filter.
+// MatchesRecord reports whether the filter selects an entry of a history.
 func (f Filter) MatchesRecord(r *Record) bool {
 	return (f.Status == "" || r.Outcome == f.Status) && f.Start.Contains(r.Start) && f.End.Contains(r.End)
 }
 
-// An Operation is a change of a collection that takes longer than a request
-// may: it goes on whoever waits for it.
+// An Operation is a change of a collection that takes longer than a request. It continues on its own.
 type Operation struct {
 	ID     string // opaque: letters, digits, hyphens and full stops
-	Done   bool   // it succeeded, or failed
-	Failed *Error // why it failed; nil if it did not
+	Done   bool   // it has succeeded or failed
+	Failed *Error // nil if it has not failed
 }

@@ -9,19 +9,19 @@ import (
 	"almanac/recurrence"
 )
 
-// ParseOptions say what a definition is read against.
+// ParseOptions are the context in which a definition is parsed.
 type ParseOptions struct {
 	Limits  *Limits     // nil: DefaultLimits
-	Now     time.Time   // when the definition is written; always needed
-	Created time.Time   // when the job was created; zero: Now
-	Stored  *Definition // the redacted definition that this one replaces; nil for a new job
-	ID      string      // the job's resource id, the only one that a body may hold, in any case; empty: any
+	Now     time.Time   // time of the request; required
+	Created time.Time   // time of the job's creation; zero: Now
+	Stored  *Definition // the redacted definition to be replaced; nil for a new job
+	ID      string      // the job's resource ID; a body with another one is refused, compared without case; empty: any
 
-	// Check refuses an action, without its error action, that would fail whenever
-	// it is tried. The text of the error is shown. nil: nothing is refused.
+	// Check returns an error for an action that would fail on every attempt, its error action aside. The
+	// text is shown. nil means that no action is refused.
 	Check func(*Action) error
 
-	actionless bool // whether the action may be left out
+	actionless bool // the action may be absent
 }
 
 func (o ParseOptions) withDefaults() ParseOptions {
@@ -32,13 +32,12 @@ func (o ParseOptions) withDefaults() ParseOptions {
 	return o
 }
 
-// ParseDefinition reads a job as it is written with PUT: a body that holds the
-// definition under "properties", or that is the definition itself.
+// ParseDefinition parses the body of a PUT of a job: a definition, either under "properties" or at the top.
 //
-// A secret may be left out where o.Stored has the same identity and target, as
-// [Definition.KeepSecrets] fills it in later. Where o.Stored is final, a final state, which
-// clients send back that read the job, means [StateEnabled], as none does. The error is an
-// [*Error] of KindInvalid that lists every bad field.
+// A secret may be left out if o.Stored has the same identity and target; [Definition.KeepSecrets] fills it
+// in later. If o.Stored is in a final state, the body may have a final state too, since clients send back
+// what they read. It means [StateEnabled], like an absent state. The error is an [*Error] of KindInvalid
+// that lists every bad field.
 func ParseDefinition(body []byte, o ParseOptions) (Definition, error) {
 	o = o.withDefaults()
 	if err := o.Limits.checkSize(body); err != nil {
@@ -62,10 +61,9 @@ func ParseDefinition(body []byte, o ParseOptions) (Definition, error) {
 	return d, d.checkStored()
 }
 
-// Check refuses a definition that [ParseDefinition] would not have read from any
-// body: it came by another way than the API. It has all its secrets. How large its
-// parts may be, an operator may have set, and is not checked. The error is an
-// [*Error] of KindInvalid.
+// Check returns an error for a definition that [ParseDefinition] cannot return, because it did not come
+// through the API. d must have all its secrets. Limits that an operator may change are not checked. The
+// error is an [*Error] of KindInvalid.
 func (d *Definition) Check(now, created time.Time) error {
 	text, err := plainJSON(d)
 	if err != nil {
@@ -85,9 +83,8 @@ var (
 	definitionMembers = []string{"startTime", "action", "recurrence", "state"}
 )
 
-// properties returns what a body says: its member "properties", or, where it
-// has none, the body itself. members are the names that mean something there:
-// beside "properties" they would be passed over silently, so that is an error.
+// properties returns the member "properties" of a body, or the body itself if it has none. members are
+// names that belong inside "properties"; beside it they are reported, since they would be ignored.
 func (b *binder) properties(tree *node, members ...string) (*object, bool) {
 	top, _ := b.object("", tree)
 	inner := top.get("properties")
@@ -104,7 +101,7 @@ func (b *binder) properties(tree *node, members ...string) (*object, bool) {
 	return b.object("properties", inner)
 }
 
-// definition reads a job's properties.
+// definition parses a job's properties.
 func (b *binder) definition(o *object, opts ParseOptions) Definition {
 	d := b.timing(o, opts)
 	stored := &Action{}
@@ -124,17 +121,17 @@ func (b *binder) definition(o *object, opts ParseOptions) Definition {
 	if o.enum("state", states...) == string(StateDisabled) {
 		d.State = StateDisabled
 	}
-	o.ignore("status") // read-only: clients send back what they got
+	o.ignore("status") // read-only: clients send back what they read
 	o.done()
 	return d
 }
 
-// timing reads when a job runs: a definition's startTime and recurrence.
+// timing parses startTime and recurrence.
 func (b *binder) timing(o *object, opts ParseOptions) Definition {
 	var d Definition
 	bad := len(b.fields)
 	zone := time.UTC
-	o.get("startTime") // to be the first of the known fields
+	o.get("startTime") // puts it first among the known fields
 	if r, ok := o.object("recurrence"); ok {
 		d.Recurrence, zone = b.recurrence(r)
 	}
@@ -143,7 +140,7 @@ func (b *binder) timing(o *object, opts ParseOptions) Definition {
 	for _, f := range timingErrors(err) {
 		switch path := b.asWritten(o.at(f.Field)); {
 		case b.blamed(path):
-		case f.Field == "recurrence.schedule": // a verdict on the whole, which bad parts make worthless
+		case f.Field == "recurrence.schedule": // about the whole schedule; meaningless if a part is bad
 			if len(b.fields) == bad {
 				b.fail(path, nil, "a schedule that is due within 100 years")
 			}
@@ -154,7 +151,7 @@ func (b *binder) timing(o *object, opts ParseOptions) Definition {
 	return d
 }
 
-// timingErrors returns the field errors that err joins.
+// timingErrors returns the field errors joined in err.
 func timingErrors(err error) []*recurrence.FieldError {
 	type joint interface {
 		error
@@ -173,7 +170,7 @@ func timingErrors(err error) []*recurrence.FieldError {
 	return nil
 }
 
-// scalarOf returns a value that reads well in an error, or nil.
+// scalarOf returns v if errors can show it, and otherwise nil.
 func scalarOf(v any) any {
 	switch v.(type) {
 	case int, string, time.Time:
@@ -190,15 +187,15 @@ var (
 
 const wantTimeZone = "an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time"
 
-// recurrence reads a recurrence and the zone of its times. What depends on the
-// frequency and on the calendar is left to [Definition.Plan]. Its integers are
-// numbers: when a job runs is no place for guesses.
+// recurrence parses a recurrence and returns the zone of its times. Checks that depend on the frequency and
+// on the calendar are left to [Definition.Plan]. Integers must be JSON numbers, not strings, unlike
+// elsewhere: an error here would mean a job that runs at the wrong time.
 func (b *binder) recurrence(o *object) (*Recurrence, *time.Location) {
 	r := &Recurrence{Interval: 1}
 	r.Frequency = o.requiredEnum("frequency", frequencies...)
 	r.Count, _ = o.strictInteger("count", 1, math.MaxInt32)
 	o.get("endTime")
-	if n, ok := o.strictInteger("interval", 1, math.MaxInt); ok { // the upper bound is the frequency's
+	if n, ok := o.strictInteger("interval", 1, math.MaxInt); ok { // the upper bound depends on the frequency
 		r.Interval = n
 	}
 	if s, ok := o.object("schedule"); ok {
@@ -219,7 +216,7 @@ func (b *binder) recurrence(o *object) (*Recurrence, *time.Location) {
 	return r, zone
 }
 
-// schedule reads a schedule; nil for one that narrows nothing.
+// schedule parses a schedule; nil if it is empty.
 func (b *binder) schedule(o *object) *Schedule {
 	s := &Schedule{
 		Minutes:            o.integers("minutes"),
@@ -236,8 +233,8 @@ func (b *binder) schedule(o *object) *Schedule {
 	return s
 }
 
-// integers reads a list of integers. What is wrong with one of them may be said
-// later, by its index among those that are returned.
+// integers parses a list of integers. It records their paths in the body, because later errors refer to an
+// index in the result.
 func (o *object) integers(name string) []int {
 	var all []int
 	for _, i := range o.list(name) {
@@ -278,7 +275,7 @@ func (b *binder) monthlyOccurrences(o *object) []MonthlyOccurrence {
 	return all
 }
 
-// occurrence reads which one of a month's weekdays is meant; 0 where that is absent.
+// occurrence parses the number of a weekday in its month; 0 if it is absent.
 func (o *object) occurrence() int {
 	const name, want = "occurrence", "1 to 5 or -5 to -1"
 	n := o.get(name)

@@ -16,7 +16,7 @@ import (
 	"almanac/recurrence"
 )
 
-// parameter returns the name of the action member that fits the type.
+// parameter returns the name of the parameter member for the type; "" for an unknown type.
 func (t ActionType) parameter() string {
 	switch t.Kind() {
 	case ActionHTTP, ActionHTTPS:
@@ -34,8 +34,8 @@ func (t ActionType) parameter() string {
 
 var parameters = []string{"request", "queueMessage", "serviceBusQueueMessage", "serviceBusTopicMessage"}
 
-// action reads a job's action and its error action. stored is the action that
-// it replaces; what of its secrets may be kept need not be sent.
+// action parses a job's action and its error action. stored is the action to be replaced; secrets that may
+// be kept from it need not be sent.
 func (b *binder) action(o *object, stored *Action) Action {
 	a := b.plainAction(o, stored)
 	if inner, ok := o.object("errorAction"); ok {
@@ -55,8 +55,8 @@ func (b *binder) action(o *object, stored *Action) Action {
 	return a
 }
 
-// checkActions reports what check refuses of a job's action, at path, and its
-// error action. It looks at nothing where anything is wrong already.
+// checkActions reports an error of check for a job's action, at path, and for its error action. It calls
+// check only if there are no errors yet.
 func (b *binder) checkActions(path string, a *Action, check func(*Action) error) {
 	if check == nil || len(b.fields) > 0 {
 		return
@@ -73,7 +73,7 @@ func (b *binder) checkActions(path string, a *Action, check func(*Action) error)
 	}
 }
 
-// plainAction reads an action but for its error action.
+// plainAction parses an action without its error action.
 func (b *binder) plainAction(o *object, stored *Action) Action {
 	var a Action
 	if kind := o.requiredEnum("type", actionTypeNames...); kind != "" {
@@ -98,12 +98,12 @@ func (b *binder) plainAction(o *object, stored *Action) Action {
 	return a
 }
 
-// checkParameters reports the member that the action's type needs, where it is
-// missing, and those that belong to other types.
+// checkParameters reports the type's parameter member if it is missing, and those of other types if they
+// are present.
 func (b *binder) checkParameters(o *object, t ActionType) {
 	wanted := t.parameter()
 	if wanted == "" {
-		return // the type is reported already
+		return // an error already
 	}
 	for _, name := range parameters {
 		switch given := o.get(name) != nil; {
@@ -115,7 +115,7 @@ func (b *binder) checkParameters(o *object, t ActionType) {
 	}
 }
 
-// request reads a web request of an action of type Http or Https.
+// request parses the request of an action of type Http or Https.
 func (b *binder) request(o *object, stored *Request, kind ActionType) *Request {
 	r := &Request{
 		URI:     b.uri(o, kind),
@@ -129,16 +129,15 @@ func (b *binder) request(o *object, stored *Request, kind ActionType) *Request {
 	if inner, ok := o.object("authentication"); ok {
 		r.Authentication = b.authentication(inner, r, stored)
 	}
-	o.ignore("retryPolicy") // a published quickstart sends it here, and the service passed over it
+	o.ignore("retryPolicy") // a published quickstart sends it here; the service ignored it
 	o.done()
 	return r
 }
 
 const wantMethod = "GET, PUT, POST, PATCH, DELETE, HEAD or OPTIONS"
 
-// IsMethod reports whether requests may have a method: one of those that Azure
-// Scheduler names, in any case, but for CONNECT and TRACE. Those have a proxy
-// open a tunnel, and send credentials back.
+// IsMethod reports whether a request may have a method: one of those that Azure Scheduler names, in any
+// case, except CONNECT and TRACE. CONNECT opens a tunnel through a proxy, and TRACE returns credentials.
 func IsMethod(name string) bool {
 	switch strings.ToUpper(name) {
 	case "GET", "PUT", "POST", "PATCH", "DELETE", "HEAD", "OPTIONS":
@@ -147,7 +146,7 @@ func IsMethod(name string) bool {
 	return false
 }
 
-// atMost is the rule of a body or a message.
+// atMost is the rule for bodies and messages.
 func atMost(characters int) textRule {
 	return textRule{
 		want:   fmt.Sprintf("at most %d characters", characters),
@@ -156,17 +155,17 @@ func atMost(characters int) textRule {
 	}
 }
 
-// uri reads a request's URI.
+// uri parses a request's URI.
 func (b *binder) uri(o *object, kind ActionType) string {
 	uri := o.text("uri", needed("an absolute http or https URL"))
 	if uri == "" {
-		return "" // reported already
+		return "" // an error already
 	}
 	want := wantURI(uri, kind, b.limits.URIBytes)
 	if want == "" {
 		return uri
 	}
-	var shown any // only of what is clearly a URL is it known which parts may be secret
+	var shown any // redaction is reliable only for a proper URL
 	if u, err := url.Parse(uri); err == nil && isHTTP(u) {
 		shown = RedactURI(uri)
 	}
@@ -178,7 +177,7 @@ func isHTTP(u *url.URL) bool {
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
-// wantURI returns what a URI has to be that it is not, or "".
+// wantURI returns what is wrong with a URI, as what is allowed instead; "" if nothing is.
 func wantURI(uri string, kind ActionType, most int) string {
 	if len(uri) > most {
 		return fmt.Sprintf("at most %d bytes", most)
@@ -197,12 +196,12 @@ func wantURI(uri string, kind ActionType, most int) string {
 	return ""
 }
 
-// Headers that belong to one connection are written by whoever holds it.
+// connectionHeaders concern a single connection, so the HTTP client sets them.
 var connectionHeaders = []string{
 	"Connection", "Content-Length", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-// headers reads a request's headers.
+// headers parses a request's headers.
 func (b *binder) headers(o *object) Members {
 	headers := o.strings("headers")
 	size := 0
@@ -236,14 +235,14 @@ func (b *binder) checkHeader(path string, h Member) {
 
 var (
 	virtualHost = regexp.MustCompile(`^([A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?$`)
-	// numericLabel matches the last label of what some take for an IPv4 address.
+	// numericLabel matches a last label that makes some parsers take a name for an IPv4 address.
 	numericLabel = regexp.MustCompile(`(?i)(^|\.)([0-9]+|0x[0-9a-f]*)\.?$`)
 	localhost    = regexp.MustCompile(`(?i)(^|\.)localhost\.?$`)
 )
 
-// isVirtualHost reports whether a Host header may have a value. Addresses and
-// localhost may not be claimed: servers that are meant for their own machine or
-// network tell by them that a web page of another site does not call.
+// isVirtualHost reports whether a value is allowed in a Host header. Addresses and localhost are not:
+// servers meant for their own machine or network rely on the Host header to detect requests from web pages
+// of other sites.
 func isVirtualHost(value string) bool {
 	host := value
 	if name, port, ok := strings.Cut(value, ":"); ok {
@@ -255,7 +254,7 @@ func isVirtualHost(value string) bool {
 	return virtualHost.MatchString(host) && len(host) <= 253 && !numericLabel.MatchString(host) && !localhost.MatchString(host)
 }
 
-// isToken reports whether s is a token as HTTP defines it.
+// isToken reports whether s is an HTTP token.
 func isToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		letterOrDigit := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
@@ -265,8 +264,8 @@ func isToken(s string) bool {
 
 const maxPfxPassword = 256
 
-// authentication reads how r authenticates itself; nil for type NotSpecified.
-// stored is the request that r replaces, without its secrets; nil for none.
+// authentication parses the authentication of r; nil for type NotSpecified. stored is the redacted request
+// to be replaced, or nil.
 func (b *binder) authentication(o *object, r, stored *Request) *Authentication {
 	kind := o.requiredEnum("type", string(AuthBasic), string(AuthClientCertificate), string(AuthOAuth), "NotSpecified")
 	a := &Authentication{Type: AuthType(kind)}
@@ -288,21 +287,22 @@ func (b *binder) authentication(o *object, r, stored *Request) *Authentication {
 		a.ClientID = o.text("clientId", needed("a client id"))
 		a.Secret = o.secret("secret", wantClientSecret, keeps().missing(wantClientSecret), nil)
 	default:
-		return nil // none, or a bad type, which is reported already
+		return nil // NotSpecified, or an error already
 	}
 	o.done()
 	return a
 }
 
-// certificate reads a client certificate. What describes the stored one in
-// answers is kept with it; of a new one it is found out anew, whatever is sent.
+// certificate parses a client certificate. The members that describe it are never taken from the body: they
+// come from stored if the stored certificate is kept, and from the certificate otherwise.
 func (b *binder) certificate(o *object, a *Authentication, k kept, stored *Request) {
 	o.ignore("certificateExpiration", "certificateExpirationDate", "certificateSubjectName")
 	bad := len(b.fields)
 	a.Password = o.secret("password", fmt.Sprintf("at most %d characters", maxPfxPassword), "", func(s string) bool {
 		return utf8.RuneCountInString(s) <= maxPfxPassword
 	})
-	// A password opens the file that it comes with: whether it opens the stored one cannot be seen from here.
+	// A password belongs to the PFX file sent with it. Whether it opens the stored file cannot be checked
+	// here.
 	missing := k.missing(wantPFX)
 	if a.Password != "" {
 		missing = cmp.Or(missing, wantPFX)
@@ -312,7 +312,7 @@ func (b *binder) certificate(o *object, a *Authentication, k kept, stored *Reque
 		return err == nil
 	})
 	switch {
-	case len(b.fields) > bad: // reported already
+	case len(b.fields) > bad: // errors already
 	case a.Pfx == "":
 		was := stored.Authentication
 		a.CertificateThumbprint = was.CertificateThumbprint
@@ -327,7 +327,7 @@ func (b *binder) certificate(o *object, a *Authentication, k kept, stored *Reque
 	}
 }
 
-// needed is the rule of a member that must not be empty.
+// needed is the rule for a member that must not be empty.
 func needed(want string) textRule {
 	return textRule{want: want, valid: func(s string) bool { return s != "" }, required: true}
 }
@@ -363,16 +363,15 @@ func (b *binder) queueMessage(o *object, stored *QueueMessage) *QueueMessage {
 	return m
 }
 
-// notInXML reports whether XML 1.0 has no way to write r. Messages travel as
-// XML, where such a character would arrive as another one.
+// notInXML reports whether XML 1.0 cannot represent r. Messages are sent as XML, in which such a character
+// would arrive as another one.
 func notInXML(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff
 }
 
 const authNotSpecified = "notSpecified"
 
-// serviceBusMessage reads a message to the queue or topic that the member
-// target names.
+// serviceBusMessage parses a message to a queue or topic, named by the member target.
 func (b *binder) serviceBusMessage(o *object, target string, stored *ServiceBusMessage) *ServiceBusMessage {
 	m := &ServiceBusMessage{}
 	if name := o.text(target, entity); target == "queueName" {
@@ -394,8 +393,7 @@ func (b *binder) serviceBusMessage(o *object, target string, stored *ServiceBusM
 	return m
 }
 
-// serviceBusAuth reads the authentication of m. One without a type is meant to
-// be a shared access key.
+// serviceBusAuth parses the authentication of m. Without a type it is a shared access key.
 func (b *binder) serviceBusAuth(o *object, m, stored *ServiceBusMessage) *ServiceBusAuth {
 	a := &ServiceBusAuth{Type: o.enum("type", "sharedAccessKey", authNotSpecified)}
 	name := textRule{}

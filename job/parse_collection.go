@@ -7,12 +7,12 @@ import (
 
 var collectionMembers = []string{"sku", "state", "quota"}
 
-// ParseCollection reads a job collection as it is written with PUT: a body
-// that holds sku, state and quota under "properties", or at its top. A nil l
-// means the default limits. The Key is left empty, since it is not in the body.
+// ParseCollection parses the body of a PUT of a job collection, with sku, state and quota under
+// "properties" or at the top. A nil l means the default limits. The Key is empty, because it is not part of
+// the body.
 //
-// The error is an [*Error] that lists every bad field. It is of KindInvalid, or,
-// where nothing is wrong but that the quota exceeds the plan, of KindConflict.
+// The error is an [*Error] that lists every bad field. It is of KindInvalid, or of KindConflict if the only
+// fault is a quota above the plan.
 func ParseCollection(body []byte, l *Limits) (Collection, error) {
 	l = l.orDefault()
 	if err := l.checkSize(body); err != nil {
@@ -35,8 +35,8 @@ func ParseCollection(body []byte, l *Limits) (Collection, error) {
 	return c, nil
 }
 
-// MergeCollection reads a PATCH of a job collection: what current becomes by
-// it, by the rules of [MergeDefinition]. The error is that of [ParseCollection].
+// MergeCollection applies a PATCH to current, by the rules of [MergeDefinition]. The error is that of
+// [ParseCollection].
 func MergeCollection(current Collection, patch []byte, l *Limits) (Collection, error) {
 	l = l.orDefault()
 	if err := l.checkSize(patch); err != nil {
@@ -68,13 +68,13 @@ func MergeCollection(current Collection, patch []byte, l *Limits) (Collection, e
 	return c, nil
 }
 
-// besideProperties reads what a collection's body holds beside "properties".
+// besideProperties parses the members of a collection beside "properties".
 func (b *binder) besideProperties(o *object) Collection {
 	return Collection{Location: o.text("location", textRule{}), Tags: o.strings("tags")}
 }
 
-// collectionProperties reads the properties of a collection, and returns beside
-// them what of their quota is beyond their plan.
+// collectionProperties parses the properties of a collection. beyond are the parts of the quota above the
+// plan.
 func (b *binder) collectionProperties(o *object) (p CollectionProperties, beyond []*FieldError) {
 	p = CollectionProperties{State: CollectionEnabled}
 	names := sortedNames(b.limits.Plans)
@@ -97,9 +97,8 @@ func (b *binder) collectionProperties(o *object) (p CollectionProperties, beyond
 	return p, beyond
 }
 
-// collectionErr returns the error that reports every bad field of a collection,
-// and what of its quota is beyond its plan. That alone is a conflict: another
-// plan would make it good.
+// collectionErr returns the error with every bad field of a collection. If the quota is above the plan and
+// nothing else is wrong, it is a conflict, since another plan would allow it.
 func (b *binder) collectionErr(what string, beyond []*FieldError) error {
 	if len(b.fields) == 0 && len(beyond) > 0 {
 		conflict := Conflictf("The quota of the %s exceeds its plan", what)
@@ -112,22 +111,22 @@ func (b *binder) collectionErr(what string, beyond []*FieldError) error {
 	return b.err(what)
 }
 
-// collectionState reads the state of a collection; "" for an absent or bad one.
+// collectionState parses the state of a collection; "" if it is absent or bad.
 func (o *object) collectionState() CollectionState {
 	const name = "state"
 	states := []string{string(CollectionEnabled), string(CollectionDisabled), string(CollectionSuspended)}
-	if n := o.get(name); n != nil && sameName(n.text, "Deleted") { // the service took it, to no known effect
+	if n := o.get(name); n != nil && sameName(n.text, "Deleted") { // the service accepted it, without a known effect
 		o.b.fail(o.at(name), n.text, oneOf(states)+"; to delete the collection, send a DELETE request")
 		return ""
 	}
 	return CollectionState(o.enum(name, states...))
 }
 
-// quota reads a quota, whatever the plan says of it. What is bad is left out.
+// quota parses a quota without regard to the plan. Bad members are left out.
 func (o *object) quota() *Quota {
 	q := &Quota{}
 	q.MaxJobCount, _ = o.integer("maxJobCount", 1, math.MaxInt32)
-	o.ignore("maxJobOccurrence") // the service took it, to no effect
+	o.ignore("maxJobOccurrence") // the service accepted it, without an effect
 	if inner, ok := o.object("maxRecurrence"); ok {
 		q.MaxRecurrence = &MaxRecurrence{Frequency: inner.requiredEnum("frequency", "minute", "hour", "day", "week", "month"), Interval: 1}
 		if inner.get("interval") != nil {
@@ -139,7 +138,7 @@ func (o *object) quota() *Quota {
 	return q
 }
 
-// beyond returns the limits of the quota at path that are wider than the plan's.
+// beyond returns the limits of the quota at path that are above the plan's.
 func (q *Quota) beyond(p Plan, sku, path string) (fields []*FieldError) {
 	if q.MaxJobCount > p.Jobs {
 		fields = append(fields, &FieldError{

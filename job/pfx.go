@@ -5,11 +5,11 @@ import (
 	"encoding/asn1"
 )
 
-// maxPFXRounds is how often a PFX file may want its password hashed. Programs
-// write a few thousand, and the most careful of them some hundred thousand.
+// maxPFXRounds is the limit of hashing rounds for the password of a PFX file. Programs use a few thousand,
+// the most careful ones some hundred thousand.
 const maxPFXRounds = 1_000_000
 
-// The shape of a PFX file (RFC 7292), as far as it says what opening it costs.
+// The structure of a PFX file (RFC 7292), as far as it determines the cost of opening the file.
 type (
 	pfxFile struct {
 		Version  int
@@ -47,10 +47,9 @@ type (
 	}
 )
 
-// pfxRounds returns the most rounds of hashing that any part of a PFX file asks
-// for, so that a small file cannot keep a processor busy for days. It sees what
-// the file says in clear, where all programs put it, and returns 0 for what
-// is no PFX file.
+// pfxRounds returns the maximum number of hashing rounds of the parts of a PFX file. It exists because a
+// small file could otherwise keep a processor busy for days. It reads the parts in clear, where all
+// programs put these numbers, and returns 0 for data that is not a PFX file.
 func pfxRounds(der []byte) int {
 	var file pfxFile
 	if _, err := asn1.Unmarshal(der, &file); err != nil {
@@ -78,7 +77,7 @@ func pfxRounds(der []byte) int {
 	return most
 }
 
-// unwrap reads the DER that an octet string holds, and reports whether it could.
+// unwrap parses the DER in an octet string into v, and reports success.
 func unwrap(content asn1.RawValue, v any) bool {
 	var octets []byte
 	if _, err := asn1.Unmarshal(content.Bytes, &octets); err != nil {
@@ -88,10 +87,10 @@ func unwrap(content asn1.RawValue, v any) bool {
 	return err == nil
 }
 
-// rounds returns how many rounds an algorithm takes to make a key of a password,
-// or 0 for one that makes none.
+// rounds returns the number of rounds in which an algorithm derives a key from a password; 0 for an
+// algorithm that derives none.
 func rounds(algorithm pkix.AlgorithmIdentifier) int {
-	var derived struct { // PBES2 and PBMAC1 name another algorithm that does it
+	var derived struct { // PBES2 and PBMAC1 name the key derivation as an algorithm of its own
 		KDF   pkix.AlgorithmIdentifier
 		Other pkix.AlgorithmIdentifier
 	}

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Demands are what a job needs a collection to allow.
+// Demands are what a job requires its collection to allow.
 type Demands struct {
-	Spacing       time.Duration `json:"spacing,omitempty"`       // least time between two occurrences; 0 for a job that runs once
-	Authenticates bool          `json:"authenticates,omitempty"` // a web request of it, be it the error action's, proves who sends it
+	Spacing       time.Duration `json:"spacing,omitempty"`       // minimum time between two occurrences; 0 for a job that runs once
+	Authenticates bool          `json:"authenticates,omitempty"` // a request of its action or error action has an authentication
 }
 
-// Demands returns what a valid definition needs. created is when the job was
-// created: where there is no start time, its recurrence counts from there.
+// Demands returns what a valid definition requires. created is the time of the job's creation, from which a
+// recurrence without a start time counts.
 func (d *Definition) Demands(created time.Time) Demands {
 	demands := Demands{Authenticates: d.Action.authenticates()}
 	now := created
 	if d.StartTime != nil && d.StartTime.After(now) {
-		now = d.StartTime.Time // however far ahead of the creation a later change put it
+		now = d.StartTime.Time // a later change may have moved it more than 18 months past the creation
 	}
 	if plan, err := d.Plan(created, now); err == nil {
 		demands.Spacing = plan.Spacing()
@@ -26,13 +26,12 @@ func (d *Definition) Demands(created time.Time) Demands {
 	return demands
 }
 
-// authenticates reports whether a web request of the action, or of its error
-// action, has authentication.
+// authenticates reports whether a request of the action or its error action has an authentication.
 func (a *Action) authenticates() bool {
 	return a.Request != nil && a.Request.Authentication != nil || a.ErrorAction != nil && a.ErrorAction.authenticates()
 }
 
-// And returns what both together demand.
+// And returns the demands of both.
 func (d Demands) And(o Demands) Demands {
 	spacing := cmp.Or(d.Spacing, o.Spacing)
 	if o.Spacing > 0 {
@@ -41,17 +40,16 @@ func (d Demands) And(o Demands) Demands {
 	return Demands{Spacing: spacing, Authenticates: d.Authenticates || o.Authenticates}
 }
 
-// Rules are what a collection allows: its plan, tightened by its quota.
+// Rules are what a collection allows: its plan, lowered by its quota.
 type Rules struct {
-	Plan           string        `json:"plan"`           // the SKU's name
-	Jobs           int           `json:"jobs"`           // jobs in the collection
-	MinRecurrence  time.Duration `json:"minRecurrence"`  // least time between two occurrences of a job
-	Authentication bool          `json:"auth,omitempty"` // whether requests may authenticate themselves
-	Collections    int           `json:"collections"`    // collections of the plan in a subscription
+	Plan           string        `json:"plan"`           // SKU name
+	Jobs           int           `json:"jobs"`           // maximum in the collection
+	MinRecurrence  time.Duration `json:"minRecurrence"`  // minimum time between two occurrences of a job
+	Authentication bool          `json:"auth,omitempty"` // whether requests may authenticate
+	Collections    int           `json:"collections"`    // maximum in a subscription, with this plan
 }
 
-// Rules returns what the collection allows under the plans of l. A quota that
-// asks for more than the plan has no effect.
+// Rules returns what the collection allows under the plans of l. A quota above the plan has no effect.
 func (p *CollectionProperties) Rules(l *Limits) Rules {
 	plan := l.Plans[p.SKU.Name]
 	r := Rules{
@@ -70,8 +68,8 @@ func (p *CollectionProperties) Rules(l *Limits) Rules {
 	return r
 }
 
-// RefusesJob returns why the collection does not take a job with these demands,
-// or "" where it does. A job that recurs just as often as is allowed is taken.
+// RefusesJob returns why the collection refuses a job with these demands; "" if it does not. A job exactly
+// at the limit is allowed.
 func (r Rules) RefusesJob(collection, name string, d Demands) string {
 	switch {
 	case d.Spacing > 0 && d.Spacing < r.MinRecurrence:
@@ -86,8 +84,7 @@ func (r Rules) RefusesJob(collection, name string, d Demands) string {
 	return ""
 }
 
-// RefusesAnother returns why a collection that has so many jobs does not take
-// one more, or "" where it does.
+// RefusesAnother returns why a collection with have jobs refuses one more; "" if it does not.
 func (r Rules) RefusesAnother(collection, name string, have int) string {
 	if have < r.Jobs {
 		return ""
@@ -97,8 +94,7 @@ func (r Rules) RefusesAnother(collection, name string, have int) string {
 		collection, r.Plan, r.Jobs, name, have)
 }
 
-// RefusesCount returns why these rules cannot come to apply to a collection
-// that has so many jobs already, or "" where they can.
+// RefusesCount returns why these rules cannot be applied to a collection with have jobs; "" if they can.
 func (r Rules) RefusesCount(collection string, have int) string {
 	if have <= r.Jobs {
 		return ""

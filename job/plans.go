@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// A Plan is what a SKU allows.
+// A Plan is the set of limits of a SKU.
 type Plan struct {
-	Jobs           int           // jobs in a collection
-	MinRecurrence  time.Duration // least time between two occurrences of a job
-	Collections    int           // collections in a subscription
-	Authentication bool          // whether requests may authenticate themselves
+	Jobs           int           // maximum in a collection
+	MinRecurrence  time.Duration // minimum time between two occurrences of a job
+	Collections    int           // maximum in a subscription
+	Authentication bool          // whether requests may authenticate
 }
 
-// defaultPlans returns the plans of Azure Scheduler. Premium is the one that
-// version 2016-01-01 of its API knows instead of P10Premium and P20Premium. It has
-// the limits of the smaller one, and keeps its name, which is all that clients
-// of that version can read.
+// defaultPlans returns the plans of Azure Scheduler. Premium is the plan of API version 2016-01-01 that
+// later became P10Premium and P20Premium. It has the limits of P10Premium, and keeps its name, because
+// clients of that version know no other.
 func defaultPlans() map[string]Plan {
 	premium := Plan{Jobs: 50, MinRecurrence: time.Minute, Collections: maxOfPlan, Authentication: true}
 	return map[string]Plan{
@@ -29,17 +28,15 @@ func defaultPlans() map[string]Plan {
 	}
 }
 
-// What no plan can lift. A collection's workflow holds the names of its jobs, and
-// a subscription's those of its collections, so that both have to stay small;
-// and a recurrence cannot say less than a minute.
+// Limits of every plan. The workflow of a collection holds the names of its jobs, and that of a
+// subscription those of its collections, so both must stay small. The shortest recurrence is a minute.
 const (
 	maxOfPlan       = 10_000
 	minPlanInterval = time.Minute
 )
 
-// UnlimitedPlans returns plans without limits other than those that nothing can
-// lift: 10,000 jobs in a collection, 10,000 collections in a subscription, and
-// one minute between two occurrences.
+// UnlimitedPlans returns plans with only the limits that apply to every plan: 10,000 jobs in a collection,
+// 10,000 collections in a subscription, and one minute between two occurrences.
 func UnlimitedPlans() map[string]Plan {
 	plans := defaultPlans()
 	for name := range plans {
@@ -48,15 +45,13 @@ func UnlimitedPlans() map[string]Plan {
 	return plans
 }
 
-// ParsePlans reads an operator's table of plans, in JSON:
+// ParsePlans parses an operator's table of plans, in JSON:
 //
 //	{"Standard": {"jobs": 500, "minRecurrence": "PT5M", "collections": 1000, "authentication": true}}
 //
-// Plans and members that are left out, or null, keep the limits of Azure
-// Scheduler; there can be no other plans than its own. jobs and collections are
-// 1 to 10,000, minRecurrence is an ISO 8601 duration or a .NET TimeSpan from one
-// minute to 18 months. The error is an [*Error] of KindInvalid that lists every
-// mistake.
+// Absent and null plans and members keep the limits of Azure Scheduler. Only the names of its plans are
+// allowed. jobs and collections are 1 to 10,000; minRecurrence is an ISO 8601 duration or a .NET TimeSpan
+// from one minute to 18 months. The error is an [*Error] of KindInvalid that lists every mistake.
 func ParsePlans(text []byte) (map[string]Plan, error) {
 	tree, err := parseObject(text)
 	if err != nil {
@@ -77,7 +72,7 @@ func ParsePlans(text []byte) (map[string]Plan, error) {
 	return plans, nil
 }
 
-// plan reads what an operator changes of a plan.
+// plan parses an operator's changes to a plan.
 func (b *binder) plan(o *object, p Plan) Plan {
 	if n, ok := o.integer("jobs", 1, maxOfPlan); ok {
 		p.Jobs = n
@@ -95,5 +90,5 @@ func (b *binder) plan(o *object, p Plan) Plan {
 	return p
 }
 
-// sortedNames returns the names of the plans, in the same order every time.
+// sortedNames returns the names of the plans in a fixed order.
 func sortedNames(plans map[string]Plan) []string { return slices.Sorted(maps.Keys(plans)) }

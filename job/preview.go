@@ -11,33 +11,31 @@ const (
 	maxTake     = 1000
 )
 
-// A Preview asks when a job would run if it were created at Now.
+// A Preview is a request for the occurrences of a job that is created at Now.
 type Preview struct {
-	ID         json.RawMessage // echoed; a JSON string or number, nil for none
+	ID         json.RawMessage // returned unchanged; a JSON string or number, nil for none
 	Now        time.Time
-	Take       int        // how many occurrences to list at most, 1 to 1000
-	Definition Definition // as it would be written with PUT; its Action is empty where none was given
+	Take       int        // maximum number of occurrences, 1 to 1000
+	Definition Definition // as in a PUT; the Action is empty if it was absent
 }
 
-// A PreviewResult answers a [Preview]: with occurrences, or with what is wrong
-// with the question.
+// A PreviewResult is the answer to a [Preview]: occurrences, or an error.
 type PreviewResult struct {
 	ID          json.RawMessage
-	Occurrences []time.Time // in whole seconds
-	Done        bool        // there is none after those listed
-	Notes       []string    // sentences about what may surprise: why the job runs at once, or never
+	Occurrences []time.Time // whole seconds
+	Done        bool        // no occurrence follows
+	Notes       []string    // sentences for people: why the job runs at once, or never
 	Error       *ErrorBody
 }
 
-// ParsePreview reads one question:
+// ParsePreview parses a request:
 //
 //	{"id": "a", "now": "2026-01-01T00:00:00Z", "take": 3, "properties": {"recurrence": {"frequency": "day"}}}
 //
-// All members may be left out; without a now it is the one given. The
-// properties may be those of a whole job, and may stand at the top. All that is
-// there is checked as [ParseDefinition] checks a new job. Where the
-// error, an [*Error] of KindInvalid, is not nil, the Preview still holds the id
-// for [Preview.Failed] if it could be read.
+// All members are optional. now is the default of the request's now; take defaults to 10. The properties
+// may be those of a whole job, and may be at the top. They are validated as by [ParseDefinition] for a new
+// job. The error is an [*Error] of KindInvalid; the Preview then still has the ID, if it could be parsed,
+// for [Preview.Failed].
 func ParsePreview(line []byte, now time.Time) (Preview, error) {
 	limits := new(DefaultLimits())
 	p := Preview{Now: now, Take: defaultTake}
@@ -69,7 +67,7 @@ func ParsePreview(line []byte, now time.Time) (Preview, error) {
 	return p, p.Definition.checkStored()
 }
 
-// previewID reads a string or a number as it is to be echoed.
+// previewID returns the JSON of a string or number.
 func (o *object) previewID() json.RawMessage {
 	n := o.get("id")
 	if n == nil {
@@ -86,7 +84,7 @@ func (o *object) previewID() json.RawMessage {
 	return id
 }
 
-// Run computes the answer.
+// Run computes the occurrences.
 func (p Preview) Run() PreviewResult {
 	plan, err := p.Definition.Plan(p.Now, p.Now)
 	if err != nil {
@@ -104,7 +102,7 @@ func (p Preview) Run() PreviewResult {
 	return r
 }
 
-// notes says what may surprise in the answer. never says that there are no occurrences.
+// notes returns explanations of a surprising result. never means that there are no occurrences.
 func (p Preview) notes(never bool) []string {
 	d := p.Definition
 	switch {
@@ -122,7 +120,7 @@ func (p Preview) notes(never bool) []string {
 	return nil
 }
 
-// late says of the endTime of a job that never runs what it comes too early for.
+// late returns, for a job that never runs, its endTime and what the endTime comes before.
 func (p Preview) late() string {
 	d, endless := p.Definition, *p.Definition.Recurrence
 	end := endless.EndTime.Time
@@ -144,7 +142,7 @@ func (p Preview) late() string {
 
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// Failed returns the answer that err is why there is no other.
+// Failed returns the answer for an error.
 func (p Preview) Failed(err error) PreviewResult {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -153,8 +151,7 @@ func (p Preview) Failed(err error) PreviewResult {
 	return PreviewResult{ID: p.ID, Error: new(e.Body())}
 }
 
-// MarshalJSON writes the id, if there is one, with occurrences, done and the
-// notes, if there are any, or with error.
+// MarshalJSON writes the ID, if any, with either occurrences, done and the notes, if any, or error.
 func (r PreviewResult) MarshalJSON() ([]byte, error) {
 	if r.Error != nil {
 		return plainJSON(struct {

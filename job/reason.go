@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// WhyOver returns why a job has no occurrence left. created is when the job was
-// created, started how many occurrences were started. It returns "" for a
-// recurrence that has no end.
+// WhyOver returns why a job has no occurrence left. created is the time of the job's creation, started the
+// number of occurrences started. It returns "" for a recurrence without an end.
 func (d *Definition) WhyOver(created time.Time, started int) string {
 	r := d.Recurrence
 	switch {
@@ -26,7 +25,7 @@ func (d *Definition) WhyOver(created time.Time, started int) string {
 	}
 }
 
-// anchor returns what the job's occurrences are counted from.
+// anchor returns the time from which the job's occurrences are counted.
 func (d *Definition) anchor(created time.Time) *Time {
 	if d.StartTime != nil {
 		return d.StartTime

@@ -11,10 +11,9 @@ func (d Definition) Redacted() Definition {
 	return d
 }
 
-// KeepSecrets fills the secrets that d leaves out from old, which may be nil,
-// where a stored secret may be [kept]. The error is an [*Error] of KindInvalid
-// that names every secret that is left out, needed and not kept, or says that the
-// job is too large with them.
+// KeepSecrets fills the secrets that d leaves out from old, which may be nil, as far as [kept] allows.
+// retarget lifts the condition on the target. The error is an [*Error] of KindInvalid: it names every
+// needed secret that is left out and not kept, or says that the job is too large with its secrets.
 func (d Definition) KeepSecrets(old *Definition, retarget bool) (Definition, error) {
 	if old == nil {
 		old = &Definition{}
@@ -35,20 +34,20 @@ func (d Definition) KeepSecrets(old *Definition, retarget bool) (Definition, err
 	return d, d.checkStored()
 }
 
-// A kept says whether a stored secret may stand in for one that is left out.
+// A kept says whether a stored secret may replace one that is left out. Two conditions must hold:
 //
-// It may where it proves the same identity (the user name; the client; the
-// certificate; the name of the key) to the same target (scheme, host and port
-// of the uri, and the header Host; the tenant and audience that a token is
-// asked of and for; the storage account and queue; the Service Bus namespace).
-// Otherwise whoever may change a job could have its secrets sent to a host of
-// their own. The rest of the uri may change.
+//   - The identity is the same: the user name, the client ID, the certificate, or the key's name.
+//   - The target is the same: scheme, host and port of the uri and the header Host; the tenant and
+//     audience of a token; the storage account and queue; the Service Bus namespace. The rest of
+//     the uri may change.
+//
+// Otherwise everyone who may change a job could have its secrets sent to a host of their own.
 type kept struct {
 	identity bool
-	moved    string // what makes the target another one; "" where it is the same
+	moved    string // the part that makes the target another one; "" if it is the same
 }
 
-// to returns k, for those who want stored secrets to follow the target.
+// to returns k, without the condition on the target if retarget is true.
 func (k kept) to(retarget bool) kept {
 	if retarget {
 		k.moved = ""
@@ -58,8 +57,7 @@ func (k kept) to(retarget bool) kept {
 
 func (k kept) may() bool { return k.identity && k.moved == "" }
 
-// missing returns what is wanted where the secret is left out, or "" where the
-// stored one is kept.
+// missing returns what is needed if the secret is left out; "" if the stored one is kept.
 func (k kept) missing(secret string) string {
 	switch {
 	case k.may():
@@ -73,7 +71,7 @@ func (k kept) missing(secret string) string {
 // HasSecret reports whether any secret is set.
 func (d *Definition) HasSecret() bool { return len(d.Action.Secrets()) > 0 }
 
-// Secrets returns the secrets of the action, and of its error action.
+// Secrets returns the secrets of the action and of its error action.
 func (a *Action) Secrets() []string {
 	var all []string
 	a.mapSecrets("", a, func(s secret) {
@@ -84,12 +82,12 @@ func (a *Action) Secrets() []string {
 	return all
 }
 
-// A secret is one that an action has or may have.
+// A secret is a secret member of an action, set or not.
 type secret struct {
 	path          string  // its JSON path
-	value, stored *string // what it is, and its counterpart in the action before; never nil
+	value, stored *string // in this action, and in the stored one; never nil
 	kept          kept
-	want          string // what it is, in words; "" where an action needs none
+	want          string // description for errors; "" if the action does not need it
 }
 
 const (
@@ -100,8 +98,8 @@ const (
 	wantSASKey       = "a shared access key"
 )
 
-// mapSecrets returns a deep enough copy of a, which is at that path, in which
-// visit has been called with each secret.
+// mapSecrets returns a copy of a, in which it has called visit with each secret. path is the JSON path of
+// a. The copy is deep enough for visit to change the secrets.
 func (a Action) mapSecrets(path string, old *Action, visit func(secret)) Action {
 	if old == nil {
 		old = &Action{}
@@ -165,8 +163,8 @@ func (m *ServiceBusMessage) mapSecrets(path string, old *ServiceBusMessage, visi
 	return &copied
 }
 
-// keeps returns whether the secrets of old, which may be nil, may be kept in r,
-// which has an authentication.
+// keeps reports whether the secrets of old, which may be nil, may be kept in r. r must have an
+// authentication.
 func (r *Request) keeps(old *Request) kept {
 	if old == nil || old.Authentication == nil || r.Authentication.Type != old.Authentication.Type {
 		return kept{}
@@ -183,14 +181,14 @@ func (r *Request) keeps(old *Request) kept {
 		k.move("tenant", a.Tenant, o.Tenant)
 		k.move("audience", a.Audience, o.Audience)
 	}
-	if r.URI != "" { // without one, nothing is sent
+	if r.URI != "" { // an action without a URI sends nothing
 		k.move("scheme, host or port of uri", origin(r.URI), origin(old.URI))
 	}
 	k.move("header Host", r.Headers.get("Host"), old.Headers.get("Host"))
 	return k
 }
 
-// keeps returns whether the token of old, which may be nil, may be kept in m.
+// keeps reports whether the SAS token of old, which may be nil, may be kept in m.
 func (m *QueueMessage) keeps(old *QueueMessage) kept {
 	if old == nil {
 		return kept{}
@@ -201,8 +199,7 @@ func (m *QueueMessage) keeps(old *QueueMessage) kept {
 	return k
 }
 
-// keeps returns whether the key of old, which may be nil, may be kept in m,
-// which has an authentication.
+// keeps reports whether the key of old, which may be nil, may be kept in m. m must have an authentication.
 func (m *ServiceBusMessage) keeps(old *ServiceBusMessage) kept {
 	if old == nil || old.Authentication == nil {
 		return kept{}
@@ -212,15 +209,14 @@ func (m *ServiceBusMessage) keeps(old *ServiceBusMessage) kept {
 	return k
 }
 
-// move notes that a part of the target is another one, if it is.
+// move records a change of a part of the target.
 func (k *kept) move(part, now, was string) {
 	if k.moved == "" && now != was {
 		k.moved = part
 	}
 }
 
-// origin returns what decides where requests to a uri are sent: equal texts go
-// to the same place.
+// origin returns the scheme, host and port of a URI, normalized for comparison.
 func origin(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil {
@@ -230,8 +226,7 @@ func origin(uri string) string {
 	return u.Scheme + "://" + Fold(u.Hostname()) + ":" + port
 }
 
-// RedactURI returns an absolute URI without what may be secret in it: user
-// info, the query and the fragment.
+// RedactURI returns an absolute URI without its user info, query and fragment, which may hold secrets.
 func RedactURI(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil {

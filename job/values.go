@@ -15,13 +15,13 @@ import (
 	"almanac/recurrence"
 )
 
-// A Time is an instant as the REST API shows it: UTC, with up to seven
-// fractional digits, trailing zeros trimmed.
+// A Time is a point in time in the form of the REST API: UTC, with up to seven fractional digits without
+// trailing zeros.
 type Time struct{ time.Time }
 
 const timeLayout = "2006-01-02T15:04:05.9999999Z"
 
-// NewTime returns t, or nil where t is zero.
+// NewTime returns t; nil if t is zero.
 func NewTime(t time.Time) *Time {
 	if t.IsZero() {
 		return nil
@@ -35,7 +35,7 @@ func (t Time) String() string { return t.UTC().Format(timeLayout) }
 // MarshalJSON returns the wire form.
 func (t Time) MarshalJSON() ([]byte, error) { return []byte(`"` + t.String() + `"`), nil }
 
-// UnmarshalJSON reads the wire form, as it was stored.
+// UnmarshalJSON parses the wire form.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	var s string
 	if err := json.Unmarshal(b, &s); err != nil {
@@ -51,9 +51,8 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 
 var fraction = regexp.MustCompile(`\.\d+`)
 
-// parseTime reads an ISO 8601 date, or date and time, which is in loc where it
-// has no offset. Of a fraction of a second it keeps 100 ns, rounded, but never
-// into the next second.
+// parseTime parses an ISO 8601 date or date and time, which is in loc if it has no offset. It rounds
+// fractions of a second to 100 ns, but never up to the next second.
 func parseTime(s string, loc *time.Location) (Time, error) {
 	const tick = 100 * time.Nanosecond
 	t, err := recurrence.ParseTime(s, loc)
@@ -61,7 +60,7 @@ func parseTime(s string, loc *time.Location) (Time, error) {
 		return Time{}, err
 	}
 	t = t.UTC()
-	if t.Year() > 9999 { // at an offset from UTC; no job runs later
+	if t.Year() > 9999 { // because of its offset from UTC; no job runs later
 		return Time{time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)}, nil
 	}
 	if t.Year() < 0 {
@@ -75,18 +74,17 @@ func parseTime(s string, loc *time.Location) (Time, error) {
 	return Time{t.Add(ticks * tick)}, nil
 }
 
-// A Duration is a length of time in the words of whoever wrote it: ISO 8601
-// (PT30S, P1D) or a .NET TimeSpan ([d.]hh:mm:ss). The zero value is none.
+// A Duration is a length of time in the user's spelling: ISO 8601 (PT30S, P1D) or a .NET TimeSpan
+// ([d.]hh:mm:ss). The zero value means none.
 type Duration string
 
-// Value returns the length; 0 for none, or where the text is not a duration.
+// Value returns the length; 0 for none or for a text that is not a duration.
 func (d Duration) Value() time.Duration {
 	v, _ := ParseDuration(string(d))
 	return v
 }
 
-// Years and months have no fixed length; a duration that uses them is read
-// with 365 and 30 days.
+// In durations a year counts 365 days and a month 30.
 const (
 	day   = 24 * time.Hour
 	month = 30 * day
@@ -100,9 +98,8 @@ var (
 	timeSpanUnit = []time.Duration{day, time.Hour, time.Minute, time.Second}
 )
 
-// ParseDuration reads an ISO 8601 duration or a .NET TimeSpan. Negative ones
-// are not taken. Days may follow the T as well, since the concepts document of
-// Azure Scheduler writes one day as PT1D.
+// ParseDuration parses an ISO 8601 duration or a .NET TimeSpan. Negative durations are errors. Days may
+// also follow the T, because Azure Scheduler's documentation writes one day as PT1D.
 func ParseDuration(s string) (time.Duration, error) {
 	if m := isoDuration.FindStringSubmatch(s); m != nil && s != "P" && !strings.HasSuffix(s, "T") {
 		return sum(m[1:], isoUnits)
@@ -118,8 +115,7 @@ func within(digits string, limit float64) bool {
 	return err == nil && v < limit
 }
 
-// longest keeps sums of units away from overflow; it is far above every limit
-// that applies to a duration.
+// longest prevents sums from overflowing. It is far above every limit of a duration.
 const longest = 100 * year
 
 var errTooLong = errors.New("a duration of more than 100 years")
@@ -145,15 +141,14 @@ func sum(parts []string, units []time.Duration) (time.Duration, error) {
 	return total, nil
 }
 
-// Members are the members of a JSON object with string values, in the order
-// they were written. Nil is an absent object.
+// Members are the members of a JSON object with string values, in their original order. Nil stands for an
+// absent object.
 type Members []Member
 
 // A Member is a name and its value.
 type Member struct{ Name, Value string }
 
-// get returns the value of that name, in any case; of several the last, and ""
-// for none.
+// get returns the value of the last member with that name, in any case; "" for none.
 func (m Members) get(name string) string {
 	for _, f := range slices.Backward(m) {
 		if sameName(f.Name, name) {
@@ -163,7 +158,7 @@ func (m Members) get(name string) string {
 	return ""
 }
 
-// MarshalJSON writes an object.
+// MarshalJSON writes a JSON object.
 func (m Members) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -186,14 +181,14 @@ func (m Members) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// UnmarshalJSON reads an object whose values are strings.
+// UnmarshalJSON parses a JSON object whose values are strings.
 func (m *Members) UnmarshalJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	open, err := d.Token()
 	if err != nil {
 		return err
 	}
-	if open == nil { // null, which by convention changes nothing
+	if open == nil { // null changes nothing, by convention
 		return nil
 	}
 	if open != json.Delim('{') {
@@ -226,7 +221,7 @@ func equalJSON(a, b any) bool {
 	return errA == nil && errB == nil && bytes.Equal(x, y)
 }
 
-// plainJSON returns the JSON of a value without the escapes for HTML.
+// plainJSON returns the JSON of a value without HTML escapes.
 func plainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -10,11 +10,11 @@ type calendar interface {
 	// next returns the first date at or after day, or false if there is none.
 	next(day int64) (int64, bool)
 
-	// spacing returns the least number of days between two of its dates.
+	// spacing returns the minimum number of days between two dates.
 	spacing() int64
 }
 
-// days are the dates from first on, every so many days.
+// days are the dates from first on, every every days.
 type days struct {
 	first, every int64
 }
@@ -23,8 +23,8 @@ func (c days) next(day int64) (int64, bool) {
 	return c.first + ceilDiv(max(day-c.first, 0), c.every)*c.every, true
 }
 
-// weeks are days of the week that begins on the given Monday, and of the weeks
-// that begin every so many days after it.
+// weeks are weekdays in the week that begins on monday, and in the weeks that begin every every days after
+// it.
 type weeks struct {
 	monday, every int64
 	weekdays      uint32 // bit 0: Monday
@@ -42,19 +42,19 @@ func (c weeks) next(day int64) (int64, bool) {
 	return monday + int64(bits.TrailingZeros32(c.weekdays)), true
 }
 
-// The Gregorian calendar, weekdays included, repeats every 400 years.
+// The Gregorian calendar, including weekdays, repeats every 400 years.
 const cycleMonths = 400 * 12
 
-// months are days of the month with the given number, and of every so many
-// months after it. Months are numbered from January of year 0, which is 0.
+// months are days of the month with number first, and of every every-th month after it. Month 0 is January
+// of year 0.
 type months struct {
 	first, every int64
 
-	// days holds the days of each kind of month. Bit 0 is the first.
+	// days holds the matching days of each kind of month. Bit 0 is the first day.
 	days [monthKinds]uint32
 
-	// hits has bit k if there are any days in the month first + k*every. It
-	// repeats every cycle bits, together with the calendar.
+	// Bit k of hits is set if month first + k*every has matching days. The bits repeat every cycle bits, as
+	// the calendar does.
 	hits  [cycleMonths / 64]uint64
 	cycle int64
 }
@@ -76,7 +76,7 @@ func (c *months) next(day int64) (int64, bool) {
 	return start + int64(bits.TrailingZeros32(c.daysOf(number, start))), ok
 }
 
-// daysOf returns the days of the month with that number, which begins on day start.
+// daysOf returns the matching days of the month with that number, which begins on day start.
 func (c *months) daysOf(number, start int64) uint32 {
 	return c.days[monthKind(daysIn(number), weekday(start))]
 }
@@ -86,7 +86,7 @@ func (c *months) hit(k int64) bool {
 	return c.hits[k/64]>>(k%64)&1 != 0
 }
 
-// nextHit returns the first k at or after the given one that is a hit.
+// nextHit returns the first set bit of hits from bit k on.
 func (c *months) nextHit(k int64) (int64, bool) {
 	at := k % c.cycle
 	for last := k + c.cycle; k < last; {
@@ -100,8 +100,7 @@ func (c *months) nextHit(k int64) (int64, bool) {
 	return k, false
 }
 
-// newMonths returns the months of a rule of frequency Month or Year whose
-// anchor lies on the given date.
+// newMonths returns the months of a rule of frequency Month or Year whose anchor has the given date.
 func newMonths(r *Rule, year int, month time.Month, day int) *months {
 	c := &months{first: monthNumber(year, month), every: r.interval()}
 	ofYear := bitset(r.Months, 1<<13-1)
@@ -126,9 +125,8 @@ func newMonths(r *Rule, year int, month time.Month, day int) *months {
 	return c
 }
 
-// daysOfMonth returns the days on which a rule fires in a month of that length
-// that begins on that weekday. Bit 0 is the first. anchor is the day of the month
-// of the anchor.
+// daysOfMonth returns the matching days of a month with that length that begins on weekday first. Bit 0 is
+// the first day. anchor is the anchor's day of the month.
 func daysOfMonth(r *Rule, length int, first time.Weekday, anchor int) uint32 {
 	if len(r.MonthDays) == 0 && len(r.MonthlyOccurrences) == 0 {
 		return 1 << (min(anchor, length) - 1)
@@ -159,7 +157,7 @@ func monthDays(list []int, length int) uint32 {
 func monthlyOccurrences(list []MonthlyOccurrence, length int, first time.Weekday) uint32 {
 	var days uint32
 	for _, o := range list {
-		start := (int(o.Day-first) + 7) % 7 // of the month, from 0
+		start := (int(o.Day-first) + 7) % 7 // offset of the first such weekday in the month
 		count := (length-1-start)/7 + 1
 		nth := o.Occurrence
 		if nth < 0 {
@@ -174,13 +172,13 @@ func monthlyOccurrences(list []MonthlyOccurrence, length int, first time.Weekday
 	return days
 }
 
-// monthKinds is the number of kinds of months: four lengths, seven weekdays to
-// begin on. Months of a kind have the same days in every rule.
+// monthKinds is the number of kinds of months: four lengths times seven first weekdays. Months of one kind
+// have the same matching days.
 const monthKinds = 4 * 7
 
 func monthKind(length int, first time.Weekday) int { return (length-28)*7 + int(first) }
 
-// kindsOfCycle returns the kind of each month from year 0 through 399.
+// kindsOfCycle returns the kinds of the months of years 0 to 399.
 func kindsOfCycle() (kinds [cycleMonths]uint8) {
 	first := time.Saturday // 0000-01-01
 	for number := range kinds {
@@ -215,16 +213,15 @@ func daysIn(number int64) int {
 	}
 }
 
-// dayOf returns the day of a time in UTC.
+// dayOf returns the days from 1970-01-01 to a time in UTC.
 func dayOf(t time.Time) int64 { return floorDiv(t.Unix(), secondsPerDay) }
 
-// weekday returns the day of the week of a day. 1970-01-01 was a Thursday.
+// weekday returns the weekday of a day. 1970-01-01 was a Thursday.
 func weekday(day int64) time.Weekday {
 	return time.Weekday((day%7 + 7 + int64(time.Thursday)) % 7)
 }
 
-// addMonths adds calendar months to an instant, in UTC. A day that the month
-// lacks becomes its last.
+// addMonths adds n calendar months to an instant, in UTC. If the month lacks the day, its last day is used.
 func addMonths(t, n int64) int64 {
 	year, month, day := instant(t).Date()
 	number := monthNumber(year, month) + n

@@ -10,22 +10,22 @@ const (
 	allMinutes = 1<<60 - 1
 )
 
-// A clock is a set of times of day: each of the hours with each of the minutes,
-// at one second. It is never empty.
+// A clock is a set of times of day: each of the hours with each of the minutes, all at the same second. It
+// is never empty.
 type clock struct {
 	hours   uint32 // bit h: hour h
 	minutes uint64 // bit m: minute m of each hour
 	second  int64
 }
 
-// next returns the first time of day at or after the given second of the day,
-// as a second of the day, or false if none is left.
+// next returns the first time of day at or after the given one, both in seconds of the day, or false if
+// none is left.
 func (c clock) next(second int64) (int64, bool) {
 	minute, ok := c.nextMinute(ceilDiv(second-c.second, 60))
 	return minute*60 + c.second, ok
 }
 
-// nextMinute is next in whole minutes of the day, whatever the second.
+// nextMinute is next in minutes of the day, regardless of the second.
 func (c clock) nextMinute(minute int64) (int64, bool) {
 	if minute >= minutesPerDay {
 		return 0, false
@@ -44,8 +44,7 @@ func (c clock) nextMinute(minute int64) (int64, bool) {
 	return hour*60 + int64(bits.TrailingZeros64(c.minutes)), true
 }
 
-// nextLocalMinute is nextMinute over the days: it takes and returns minutes of
-// local time since 1970.
+// nextLocalMinute is nextMinute across days: it takes and returns minutes of local time since 1970.
 func (c clock) nextLocalMinute(minute int64) int64 {
 	midnight := floorDiv(minute, minutesPerDay) * minutesPerDay
 	if m, ok := c.nextMinute(minute - midnight); ok {
@@ -55,7 +54,7 @@ func (c clock) nextLocalMinute(minute int64) int64 {
 	return midnight + minutesPerDay + first
 }
 
-// bitset returns a set of small numbers, or all if the list is empty.
+// bitset returns the set of the numbers in list, or all if the list is empty.
 func bitset(list []int, all uint64) uint64 {
 	if len(list) == 0 {
 		return all

@@ -1,6 +1,6 @@
 package recurrence
 
-// The tables of names, for the tests.
+// Tables of names for tests.
 var (
 	IANAZones    = ianaZones[:]
 	WindowsZones = windowsZones

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// A grid is every instant, from the anchor on, at which a rule fires.
+// A grid is the set of all instants from the anchor on at which a rule fires.
 type grid interface {
-	// next returns the first instant of the grid in from … until, or false.
+	// next returns the first instant of the grid from from to until, both included, or false.
 	next(from, until int64) (int64, bool)
 
-	// spacing returns the least number of seconds between two of its instants, as
-	// far as the zone's offset stays the same.
+	// spacing returns the minimum number of seconds between two instants, assuming a constant offset of the
+	// zone.
 	spacing() int64
 }
 
@@ -34,9 +34,9 @@ func newGrid(r *Rule, anchor int64) grid {
 	}
 }
 
-// newClock returns the times of day of a rule whose anchor is at the given local
-// time. A rule without minutes keeps the anchor's, or all if it counts minutes. One
-// without hours has all, or the anchor's if it has no minutes and counts days.
+// newClock returns the times of day of a rule with an anchor at the given local time. Without minutes, a
+// rule has the anchor's minute, or all minutes with frequency Minute. Without hours, it has all hours; but
+// with frequency Day or longer and no minutes either, it has the anchor's hour.
 func newClock(r *Rule, local int64) clock {
 	second := local - floorDiv(local, secondsPerDay)*secondsPerDay
 	hour, minute := second/3600, second/60%60
@@ -53,7 +53,7 @@ func newClock(r *Rule, local int64) clock {
 	return c
 }
 
-// elapsed is the grid of plain minutes and hours.
+// elapsed is the grid of minutes and hours without lists.
 type elapsed struct {
 	first, every int64
 }
@@ -63,16 +63,14 @@ func (g elapsed) next(from, until int64) (int64, bool) {
 	return t, t <= until
 }
 
-// A wallGrid is the grid of days and longer: each date of a calendar at each
-// time of a clock.
+// A wallGrid is the grid of days and longer units: each date of a calendar at each time of a clock.
 type wallGrid struct {
 	zone     zone
 	calendar calendar
 	clock    clock
 	anchor   int64
 
-	// atAnchor is set if the anchor is an instant of the grid even where its local
-	// time has come before.
+	// atAnchor means that the anchor is an instant of the grid even if its local time is a repeated one.
 	atAnchor bool
 }
 
@@ -109,9 +107,9 @@ func newWeeks(r *Rule, day int64) weeks {
 	return c
 }
 
-// next finds the first local time of the rule within the span around from. If
-// that is in a later span, none is left in this one, and the search goes on
-// shortly before it: there is nothing in between, in whichever span that is.
+// next looks for the first local time of the rule in the span around from. If that time is in a later span,
+// there is none left in this one; the search continues shortly before that time, since no local time of the
+// rule lies between.
 func (g *wallGrid) next(from, until int64) (int64, bool) {
 	if from <= g.anchor {
 		if g.atAnchor {
@@ -137,8 +135,8 @@ func (g *wallGrid) next(from, until int64) (int64, bool) {
 	return 0, false
 }
 
-// nextSkipped returns the first instant at or after from, in a span's shifted
-// part, that stands for a local time which the clock skipped.
+// nextSkipped returns the first instant at or after from, in the shifted part of a span, that stands for a
+// skipped local time of the rule.
 func (g *wallGrid) nextSkipped(from int64, s span) int64 {
 	local, ok := g.nextLocal(from + s.before)
 	if !ok || local >= s.start+s.offset {

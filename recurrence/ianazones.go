@@ -1,9 +1,8 @@
 package recurrence
 
-// ianaZones are the names of the IANA time zone database, links included, sorted.
+// ianaZones are the names in the IANA time zone database, including links, sorted.
 //
-// Source: release 2025c, as the names of the files in lib/time/zoneinfo.zip of
-// Go 1.26.
+// Source: release 2025c, the names of the files in lib/time/zoneinfo.zip of Go 1.26.
 var ianaZones = [...]string{
 	"Africa/Abidjan",
 	"Africa/Accra",

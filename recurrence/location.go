@@ -7,19 +7,17 @@ import (
 	_ "time/tzdata" // machines without time zone files, such as minimal containers
 )
 
-// Locations returns the names of the IANA database that [LoadLocation] takes, sorted.
+// Locations returns the IANA names that [LoadLocation] accepts, sorted.
 func Locations() []string { return slices.Clone(ianaZones[:]) }
 
-// LoadLocation returns the time zone of that name: a name of the IANA database,
-// such as Europe/Stockholm, or of Windows, such as W. Europe Standard Time, which
-// stands for the IANA zone that Unicode's CLDR gives it for the world. Names
-// compare exactly, case included.
+// LoadLocation returns the time zone with that name: an IANA name, such as Europe/Stockholm, or a Windows
+// name, such as W. Europe Standard Time, for which Unicode's CLDR gives the IANA zone (territory 001).
+// Names are case-sensitive.
 //
-// The zone's rules come from where package time finds them: the machine, or else
-// the program itself.
+// The zone's rules come from package time: from the machine, or if it has none, from the program itself.
 func LoadLocation(name string) (*time.Location, error) {
-	// Package time takes whatever file lies in its directories, and on some
-	// systems in any case. So the name has to be known first.
+	// Package time accepts any file in its directories, on some systems in any case. So only known names
+	// are passed to it.
 	iana := name
 	if _, ok := slices.BinarySearch(ianaZones[:], name); !ok {
 		if iana, ok = windowsZones[name]; !ok {

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// A Plan knows when a job runs. It is immutable and safe for concurrent use. It
-// returns times in UTC, in whole seconds, and none later than the year 9999.
+// A Plan computes when a job runs. It is immutable and safe for concurrent use. It returns times in UTC, in
+// whole seconds, up to the end of the year 9999.
 type Plan struct {
 	grid    grid  // nil: the job runs once
-	anchor  int64 // start time, or else created
+	anchor  int64 // start time or, without one, the creation
 	created int64
-	atOnce  bool // the job repeats, and its first run is due when it is created
+	atOnce  bool // the job repeats, and its first occurrence is its creation
 	end     int64
 	count   int
 }
 
-// Compile checks a Spec and makes its Plan. If fields are bad, the error joins a
-// [*FieldError] for each of them. A start more than 18 months ahead is bad, and
-// so is a rule that does not fire within 100 years, be it in a month that lacks
-// the day, at an hour that its interval steps over, or once too rarely.
+// Compile checks a Spec and returns its Plan. The error joins a [*FieldError] for each bad field. Two
+// limits apply: a start at most 18 months ahead, and a first occurrence within 100 years. A rule exceeds
+// the latter if its months lack the day, if its interval steps over its hours, or if its dates are too
+// rare.
 func Compile(s Spec) (*Plan, error) {
 	now := s.Created.Unix()
 	if !s.Now.IsZero() {
@@ -56,22 +56,23 @@ func (p *Plan) unless(err error) (*Plan, error) {
 	return p, nil
 }
 
-// First returns the job's first occurrence, as of its creation, or false if it
-// has none. That is the creation itself if the job has no start time, or runs
-// once and should have started before; the start time if the job runs once and
-// starts later; and else the first instant of the grid from the creation on.
+// First returns the job's first occurrence, or false if it has none:
+//
+//   - the creation, if the job has no start time, or runs once with a start time in the past;
+//   - the start time, if the job runs once and starts later;
+//   - otherwise the first instant of the grid from the creation on.
 func (p *Plan) First() (time.Time, bool) { return p.due(p.created) }
 
-// After returns the first occurrence after t, or false if there is none. It
-// takes no account of [Plan.Count]: only the caller knows what has been started.
+// After returns the first occurrence after t, or false if there is none. It ignores [Plan.Count], because
+// only the caller knows how many occurrences were started.
 func (p *Plan) After(t time.Time) (time.Time, bool) {
 	return p.due(min(t.Unix(), lastInstant) + 1)
 }
 
-// From returns where a job goes on that was enabled or changed at t: the first
-// instant of the grid at or after t, or for a job that runs once its start time,
-// or else its creation, unless that is before t. Nothing runs at once. The
-// fraction of t is cut off, so that an instant in t's own second counts.
+// From returns the next occurrence of a job that was enabled or changed at t: the first instant of the grid
+// at or after t. For a job that runs once it is the start time or, without one, the creation; false if that
+// is before t. So a change never runs a job at once. The fraction of t is cut off, so an instant in t's own
+// second counts.
 func (p *Plan) From(t time.Time) (time.Time, bool) {
 	from := t.Unix()
 	if p.grid == nil {
@@ -80,12 +81,11 @@ func (p *Plan) From(t time.Time) (time.Time, bool) {
 	return found(p.grid.next(from, p.end))
 }
 
-// Count returns how many occurrences the job has at most, or 0 for no limit.
+// Count returns the maximum number of occurrences; 0 means no limit.
 func (p *Plan) Count() int { return p.count }
 
-// All returns all occurrences of a job that is left to itself: First, and then
-// After the one before, until the plan ends or its count is used up. It may go on
-// for thousands of years.
+// All returns all occurrences of a job that is never changed: First, and then After of each, until the plan
+// ends or its count is reached. There may be thousands of years of them.
 func (p *Plan) All() iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		t, ok := p.First()

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// A Frequency is the unit in which a [Rule] counts. The zero value is no
-// frequency and makes a rule invalid.
+// A Frequency is the unit of a [Rule]. The zero value is invalid.
 type Frequency int
 
 // The frequencies, from short to long.
@@ -22,15 +21,14 @@ const (
 
 var frequencyNames = [...]string{Minute: "minute", Hour: "hour", Day: "day", Week: "week", Month: "month", Year: "year"}
 
-// maxInterval holds the longest interval of each frequency: a thousand of the
-// short ones, and no more than 18 months of the others.
+// maxInterval is the maximum interval of each frequency: 1000 minutes or hours, and about 18 months of
+// days, weeks and months; years are limited to 1.
 var maxInterval = [...]int{Minute: 1000, Hour: 1000, Day: 548, Week: 78, Month: 18, Year: 1}
 
-// ParseFrequency returns the frequency of that name, in upper, lower or mixed
-// case, and whether there is one.
+// ParseFrequency returns the frequency with that name, in any case, and whether there is one.
 func ParseFrequency(s string) (Frequency, bool) {
 	for f := Minute; f <= Year; f++ {
-		// Folding alone would take letters from outside ASCII, such as the Kelvin sign for k.
+		// EqualFold alone would match letters outside ASCII, such as the Kelvin sign for k.
 		if name := frequencyNames[f]; len(s) == len(name) && strings.EqualFold(s, name) {
 			return f, true
 		}
@@ -52,68 +50,65 @@ func (f Frequency) valid() bool { return f >= Minute && f <= Year }
 type MonthlyOccurrence struct {
 	Day time.Weekday
 
-	// Occurrence is 1 for the first such day of the month to 5 for the fifth,
-	// which few months have, or -1 for the last to -5. 0 is every one.
+	// Occurrence is 1 to 5 for the first to the fifth such day of the month (few months have a fifth), -1
+	// to -5 for the last to the fifth last, and 0 for every such day.
 	Occurrence int
 }
 
-// A Rule says how a job repeats. Lists may hold their elements in any order and
-// more than once; an empty list is the same as none.
+// A Rule defines how a job repeats. Lists may be in any order and contain duplicates; an empty list means
+// the same as nil.
 type Rule struct {
 	Frequency Frequency
 
-	// Interval is the number of minutes, hours, … from one period to the next:
-	// up to 1000 minutes or hours, 548 days, 78 weeks, 18 months or 1 year.
-	// 0 means 1.
+	// Interval is the number of units from one period to the next: up to 1000 minutes or hours, 548 days,
+	// 78 weeks, 18 months or 1 year. 0 means 1.
 	Interval int
 
-	// Count ends the job after that many occurrences. 0 is no limit.
+	// Count is the maximum number of occurrences. 0 means no limit.
 	Count int
 
-	// End is the last time at which an occurrence may be due. Zero is no limit.
+	// End is the last time at which an occurrence may be due. Zero means no limit.
 	End time.Time
 
-	// Location is the time zone whose calendar and clock apply. nil is UTC.
+	// Location is the time zone for calendar and clock. nil means UTC.
 	Location *time.Location
 
-	// Minutes (0 to 59) and Hours (0 to 23) are the times of day: every hour
-	// with every minute, at second 0. Hours alone keep the anchor's minute and
-	// second; Minutes alone apply to all 24 hours. With frequency Minute or Hour
-	// they filter what elapsed time yields.
+	// Minutes (0 to 59) and Hours (0 to 23) are the times of day: each hour with each minute, at second 0.
+	// Without Minutes, the anchor's minute and second apply; without Hours but with Minutes, all 24 hours.
+	// With frequency Minute or Hour the lists filter the elapsed minutes or hours.
 	Minutes, Hours []int
 
-	// WeekDays are the days of a week that begins on Monday. Only with Week,
-	// where none means the weekday of the anchor.
+	// WeekDays are weekdays of a week that begins on Monday. They require frequency Week; the default is
+	// the anchor's weekday.
 	WeekDays []time.Weekday
 
-	// MonthDays (1 to 31, or -1 for the last day to -31) and MonthlyOccurrences
-	// are the days of a month; where both are given, those in both. Only with
-	// Month, where neither means the anchor's day, or the last of a shorter month.
+	// MonthDays (1 to 31, or -1 for the last day to -31) and MonthlyOccurrences are days of a month; if
+	// both are given, a day must be in both. They require frequency Month; the default is the anchor's day,
+	// or the last day of a shorter month.
 	MonthDays          []int
 	MonthlyOccurrences []MonthlyOccurrence
 
-	// Months (1 to 12) are the months of the year. Only with Month, of which
-	// they drop the others, and with Year, where none means the anchor's month.
+	// Months (1 to 12) are months of the year. They require frequency Month, where they exclude all other
+	// months, or Year, where the default is the anchor's month.
 	Months []int
 }
 
-// interval returns Interval with its default.
+// interval returns Interval or its default.
 func (r *Rule) interval() int64 { return int64(max(r.Interval, 1)) }
 
-// A Spec is what decides when a job runs.
+// A Spec is the input of [Compile].
 type Spec struct {
-	// Created is when the job was created.
+	// Created is the time of the job's creation.
 	Created time.Time
 
-	// Start is the job's start time, in the past or at most 18 months ahead.
-	// Zero is none: the job runs at once.
+	// Start is the job's start time, in the past or at most 18 months after Now. Zero means none: the job
+	// runs at once.
 	Start time.Time
 
-	// Rule is how the job repeats. nil: it runs once.
+	// Rule defines how the job repeats. nil means that it runs once.
 	Rule *Rule
 
-	// Now is when the Spec was written, if later than the job's creation. It is
-	// the time from which Compile looks ahead, and has no other meaning. Zero is
-	// Created.
+	// Now is the time at which the Spec was written, from which Compile checks the limits on Start and on
+	// the first occurrence. It has no other effect. Zero means Created.
 	Now time.Time
 }

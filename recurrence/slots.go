@@ -1,22 +1,22 @@
 package recurrence
 
-// slots is the grid of minutes and hours of which a clock filters some. A slot is
-// one minute or one hour of elapsed time, and slots begin at regular distances.
-// The grid holds the instants within slots at which local time is on the clock.
+// slots is the grid of minutes or hours filtered by a clock. A slot is one minute or hour of elapsed time;
+// slots begin at regular intervals. The grid consists of the instants in slots at which the local time is
+// on the clock.
 type slots struct {
 	zone   zone
 	clock  clock
 	anchor int64
-	first  int64 // when the first slot begins
+	first  int64 // start of the first slot
 	length int64 // of a slot, in minutes
-	every  int64 // minutes from slot to slot
+	every  int64 // minutes between the starts of slots
 
-	// skip tells, for a slot that begins in a given minute of the local day, how
-	// many slots further on is one that holds a time of the clock.
+	// skip is the number of slots from a slot that begins at the given minute of the local day to the next
+	// one that contains a time of the clock.
 	skip [minutesPerDay]int16
 }
 
-// never is the skip where no slot will do.
+// never is the skip if no slot contains a time of the clock.
 const never = -1
 
 func newSlots(r *Rule, z zone, anchor int64) *slots {
@@ -33,8 +33,8 @@ func newSlots(r *Rule, z zone, anchor int64) *slots {
 	return s
 }
 
-// fillSkip goes backwards through the minutes in which one slot after the other
-// begins. They repeat, so that after two rounds each has met its next hit.
+// fillSkip walks backwards through the minutes of the day at which successive slots begin. These repeat, so
+// after two rounds each has found its next hit.
 func (s *slots) fillSkip() {
 	step := s.every % minutesPerDay
 	rings := gcd(minutesPerDay, s.every)
@@ -53,8 +53,8 @@ func (s *slots) fillSkip() {
 	}
 }
 
-// next tries span after span. Whether a slot holds a time of the clock depends
-// on the offset only, so that each span needs one look at most.
+// next tries one span after the other. Whether a slot contains a time of the clock depends only on the
+// offset, so each span takes at most one lookup.
 func (s *slots) next(from, until int64) (int64, bool) {
 	from = max(from, s.anchor)
 	for from <= until {
@@ -67,14 +67,13 @@ func (s *slots) next(from, until int64) (int64, bool) {
 	return 0, false
 }
 
-// nextAt returns the first instant at or after from, which is not before the
-// anchor, if the zone kept the offset for ever. It counts the instants at which
-// the local second is the clock's: one a minute.
+// nextAt returns the first instant at or after from, assuming that the offset never changes. from must not
+// be before the anchor. It counts the instants whose local second is the clock's, one a minute.
 func (s *slots) nextAt(from, offset int64) (int64, bool) {
 	shift := offset - s.clock.second
 	minute := ceilDiv(from+shift, 60)
 	first := ceilDiv(s.first+shift, 60)
-	begin := minute - (minute-first)%s.every // of the last slot by then
+	begin := minute - (minute-first)%s.every // start of the last slot up to minute
 	if minute < begin+s.length {
 		if hit := s.clock.nextLocalMinute(minute); hit < begin+s.length {
 			return hit*60 - shift, true

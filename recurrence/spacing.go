@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// Spacing returns the least time between two occurrences of the rule that
-// follow each other, or 0 for a job that runs once. It is a property of the rule
-// on its calendar: how a zone's clock changes, Count and End play no part in it,
-// nor does the run at once of a job without a start time.
+// Spacing returns the minimum time between two successive occurrences of the rule; 0 for a job that runs
+// once. It is a property of the rule on its calendar: clock changes, Count, End, and the first occurrence
+// at the creation do not matter.
 //
-// The answer is exact: it covers the whole cycle after which the rule repeats,
-// which takes up to 400 years where it counts months.
+// The result is exact: it covers the whole cycle after which the rule repeats, which is up to 400 years for
+// months.
 func (p *Plan) Spacing() time.Duration {
 	if p.grid == nil {
 		return 0
@@ -22,14 +21,14 @@ func (p *Plan) Spacing() time.Duration {
 
 func (g elapsed) spacing() int64 { return g.every }
 
-// spacing compares the times of one day with the night between two dates.
+// spacing compares the gaps between the times of one day with the gap from one date to the next.
 func (g *wallGrid) spacing() int64 {
 	within, overnight := g.clock.gaps()
 	return 60 * min(within, (g.calendar.spacing()-1)*minutesPerDay+overnight)
 }
 
-// gaps returns the least distance between two times of a day, and the distance
-// from the last one to the first one of the next day, both in minutes.
+// gaps returns the minimum gap between two times of one day, and the gap from the last time to the first of
+// the next day, both in minutes.
 func (c clock) gaps() (within, overnight int64) {
 	within = math.MaxInt64
 	first, _ := c.nextMinute(0)
@@ -44,9 +43,8 @@ func (c clock) gaps() (within, overnight int64) {
 	}
 }
 
-// spacing looks at the instants of one cycle, of which there are 1440 at most,
-// all at the offset from UTC with which the rule fires first: at the anchor's it
-// may never fire.
+// spacing examines the instants of one cycle, at most 1440, with a constant offset: the offset of the first
+// instant at which the rule fires, since with the anchor's it may never fire.
 func (s *slots) spacing() int64 {
 	first, _ := s.next(s.anchor, lastInstant)
 	offset := s.zone.offset(first)
@@ -75,7 +73,7 @@ func (c weeks) spacing() int64 {
 	return least
 }
 
-// spacing looks at the months of one cycle and at the first one of the next.
+// spacing examines the months of one cycle and the first month of the next.
 func (c *months) spacing() int64 {
 	least := int64(math.MaxInt64)
 	last := int64(math.MinInt64 / 2)
@@ -91,8 +89,7 @@ func (c *months) spacing() int64 {
 	return least
 }
 
-// closest returns the least distance between two bits of a set, or more than
-// any month has days if it holds one bit only.
+// closest returns the minimum distance between two bits of a set; math.MaxInt64 for a single bit.
 func closest(set uint32) int64 {
 	for distance := 1; distance < 32; distance++ {
 		if set&(set>>distance) != 0 {

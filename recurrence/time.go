@@ -9,15 +9,13 @@ import (
 
 var isoTime = regexp.MustCompile(`^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:(Z)|([+-])(\d\d):(\d\d))?)?$`)
 
-// ParseTime reads an ISO 8601 date, 2006-01-02, or date-time,
-// 2006-01-02T15:04[:05[.999…]][Z|±07:00], to the whole second. A date is the
-// midnight at its start. Without an offset from UTC the value is local time in
-// loc, or UTC if loc is nil; a local time that loc's clock skips is read with the
-// offset before the gap, and one that comes twice is the first instant.
+// ParseTime parses an ISO 8601 date, 2006-01-02, or date-time, 2006-01-02T15:04[:05[.999…]][Z|±07:00], and
+// cuts it to the whole second. A date means the midnight at its start. Without an offset the value is local
+// time in loc, or UTC if loc is nil. A local time that loc's clock skips is read with the offset before the
+// gap; of one that occurs twice, the first instant is returned.
 //
-// The time is in UTC and never the zero [time.Time], which stands for no time in
-// a [Spec]: the one instant that is the same is returned a nanosecond late, and
-// [Compile] cuts fractions off.
+// The result is in UTC. It is never the zero [time.Time], which means no time in a [Spec]: that instant is
+// returned one nanosecond later, and [Compile] cuts fractions off.
 func ParseTime(s string, loc *time.Location) (time.Time, error) {
 	m := isoTime.FindStringSubmatch(s)
 	if m == nil {
@@ -55,8 +53,8 @@ func ParseTime(s string, loc *time.Location) (time.Time, error) {
 	return t, nil
 }
 
-// number returns the value of a few digits, or 0 if there are none.
+// number returns the value of digits; 0 for none.
 func number(digits string) int {
-	n, _ := strconv.Atoi(digits) // the pattern lets nothing else through
+	n, _ := strconv.Atoi(digits) // the pattern allows only a few digits
 	return n
 }

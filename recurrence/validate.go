@@ -7,27 +7,26 @@ import (
 	"time"
 )
 
-// The limits of what a plan may look ahead, in calendar months.
+// How far ahead of now a plan may begin and may be idle, in calendar months.
 const (
 	maxStartMonths = 18
 	maxIdleMonths  = 100 * 12
 )
 
-// The instants that ISO 8601 can say with a year of four digits.
+// The range of ISO 8601 with a four-digit year.
 const (
 	firstInstant = -62167219200 - secondsPerDay // 0000-01-01 in the earliest zone, at most
 	lastInstant  = 253402300799                 // 9999-12-31T23:59:59Z
 )
 
-// A FieldError is one field of a job that breaks a rule.
+// A FieldError is an error in one field of a job.
 type FieldError struct {
 	Field string // path within the job's properties, such as "recurrence.schedule.hours[2]"
-	Value any    // what it is; nil if it is missing
-	Want  string // what it may be, such as "0 to 23"
+	Value any    // the given value; nil if it is missing
+	Want  string // what is allowed, such as "0 to 23"
 }
 
-// Error says what the field is and what it may be: "recurrence.interval is 19,
-// want 1 to 18".
+// Error returns a text such as "recurrence.interval is 19, want 1 to 18".
 func (e *FieldError) Error() string {
 	switch v := e.Value.(type) {
 	case nil:
@@ -41,7 +40,7 @@ func (e *FieldError) Error() string {
 	}
 }
 
-// A phrase is the Value of a FieldError that no single value is to blame for.
+// A phrase is the Value of a FieldError that concerns several fields.
 type phrase string
 
 // A check collects the bad fields of a Spec.
@@ -49,7 +48,7 @@ type check struct {
 	errs []error
 }
 
-// that notes the field unless it is ok.
+// that reports a field unless ok is true.
 func (c *check) that(ok bool, field string, value any, want string) {
 	if !ok {
 		c.errs = append(c.errs, &FieldError{Field: field, Value: value, Want: want})
@@ -68,7 +67,7 @@ func (c *check) start(start time.Time, now int64) {
 	c.that(start.Unix() >= firstInstant, field, start, "the year 0 or later")
 }
 
-// rule checks everything in a rule that no date or time zone plays a part in.
+// rule makes all checks of a rule that need neither dates nor the time zone.
 func (c *check) rule(r *Rule) {
 	const recurrence, schedule = "recurrence.", "recurrence.schedule."
 	longest := maxInterval[Minute]
@@ -101,7 +100,7 @@ func (c *check) rule(r *Rule) {
 	}
 }
 
-// only notes a list of n elements that the frequency does not take.
+// only reports a list of n elements if the frequency does not allow it.
 func (c *check) only(f Frequency, n int, field string, value any, first, last Frequency) {
 	if n == 0 || f >= first && f <= last {
 		return

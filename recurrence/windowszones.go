@@ -1,9 +1,9 @@
 package recurrence
 
-// windowsZones maps the names that Windows gives time zones to IANA names.
+// windowsZones maps the names of time zones in Windows to IANA names.
 //
-// Source: Unicode CLDR, npm package cldr-core 48.2.0, supplemental/windowsZones.json:
-// of each mapZone with _territory "001", _other and _type, sorted by the former.
+// Source: Unicode CLDR, npm package cldr-core 48.2.0, supplemental/windowsZones.json: _other and _type of
+// each mapZone with _territory "001", sorted by _other.
 var windowsZones = map[string]string{
 	"AUS Central Standard Time":       "Australia/Darwin",
 	"AUS Eastern Standard Time":       "Australia/Sydney",

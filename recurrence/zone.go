@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// maxOffset bounds how far any zone's local time is from UTC.
+// maxOffset is an upper bound of the offset from UTC of all zones, in seconds.
 const maxOffset = 26 * 3600
 
-// A zone tells local time. Local times are seconds since 1970 as if the local
-// clock showed UTC: an instant plus the offset in force.
+// A zone converts between instants and local times. A local time is an instant plus the offset in force, in
+// seconds: the seconds since 1970 if the local clock showed UTC.
 type zone struct {
 	loc *time.Location
 }
 
-// A span is a stretch of time during which a zone keeps one offset. Every span
-// of a real zone lasts longer than its offset differs from the one before.
+// A span is a period in which a zone has one offset. In real zones, every span is longer than the
+// difference between its offset and the previous one.
 type span struct {
-	start, end int64 // instants; end is the first one that is no longer within
+	start, end int64 // instants; end is not included
 	offset     int64
-	before     int64 // offset of the span before, or offset if that ended long ago
+	before     int64 // offset of the previous span, or offset if that ended long ago
 }
 
-// at returns the span around an instant. It may be cut short at the turn of a
-// year, in which case the next one has the same offset.
+// at returns the span around an instant. It may end early, at the end of a year; then the next span has the
+// same offset.
 func (z zone) at(t int64) span {
 	if z.loc == time.UTC {
 		return span{start: math.MinInt64, end: math.MaxInt64}
@@ -40,7 +40,7 @@ func (z zone) at(t int64) span {
 	}
 	if !end.IsZero() {
 		s.end = end.Unix()
-		// Package time believes that a leap year, too, ends after 365 days.
+		// Package time takes leap years to end after 365 days, too.
 		if s.end <= t {
 			s.end = (floorDiv(t, secondsPerDay) + 1) * secondsPerDay
 		}
@@ -48,23 +48,22 @@ func (z zone) at(t int64) span {
 	return s
 }
 
-// fresh returns the instant in the span from which its local times are new:
-// where the clock was set back, the first ones have come before.
+// fresh returns the instant at which the span's local times stop repeating earlier ones: after start if the
+// clock was set back.
 func (s span) fresh() int64 { return s.start + max(s.before-s.offset, 0) }
 
-// shifted returns the instant in the span until which it holds the local times
-// that the clock skipped, besides its own: where the clock was set forward, they
-// are read with the offset before.
+// shifted returns the instant until which the span's instants also stand for skipped local times: after
+// start if the clock was set forward. Skipped local times are read with the previous offset.
 func (s span) shifted() int64 { return s.start + max(s.offset-s.before, 0) }
 
-// offset returns how far local time is ahead of UTC at an instant, in seconds.
+// offset returns local time minus UTC at an instant, in seconds.
 func (z zone) offset(t int64) int64 {
 	_, offset := time.Unix(t, 0).In(z.loc).Zone()
 	return int64(offset)
 }
 
-// wall returns the instant of a local time: the first one where it comes twice,
-// and the one by the offset before the gap where the clock skips it.
+// wall returns the instant of a local time: the first one if it occurs twice. If the clock skips it, it is
+// read with the offset before the gap.
 func (z zone) wall(local int64) int64 {
 	s := z.at(local - maxOffset)
 	for local-s.offset >= s.end {

@@ -17,12 +17,11 @@ import (
 	"almanac/api"
 )
 
-// A probe makes a request in which a number is n, a text has n characters, or an
-// object has n members.
+// A probe returns a request with a number n, a text of n characters, or an object with n members.
 type probe func(n int) (method, target, body string)
 
-// probes are the requests for every place of a request that has a bound in
-// openapi.yaml. A place is the name of a parameter, or a schema and the path in it.
+// probes are the requests for every bounded place in openapi.yaml. A place is the name of a parameter, or a
+// schema and the path in it.
 var probes = map[string]probe{
 	"$top":              inTarget(jobsPath+"?$top=", strconv.Itoa, ""),
 	"$skip":             inTarget(jobsPath+"?$skip=", strconv.Itoa, ""),
@@ -57,7 +56,7 @@ var probes = map[string]probe{
 	},
 }
 
-// The action and the recurrence of a job and those of a preview have the same bounds.
+// The action and the recurrence of a preview have the same bounds as those of a job.
 func init() {
 	for place, put := range maps.Clone(probes) {
 		if member, ok := strings.CutPrefix(place, "JobDefinition properties.action."); ok {
@@ -100,8 +99,7 @@ func inTarget(before string, written func(int) string, after string) probe {
 	return func(n int) (string, string, string) { return http.MethodGet, before + written(n) + after, "" }
 }
 
-// The bodies that follow lack what is needed beside the member with a bound: that
-// leads to errors, but none of that member.
+// The following bodies lack required members. That causes errors, but none for the bounded member.
 
 func inCollection(quota string) probe {
 	return func(n int) (string, string, string) {
@@ -145,7 +143,7 @@ func TestEveryBoundOfARequestIsTheOneThatOpenAPIStates(t *testing.T) {
 	}
 }
 
-// complaint returns what an answer says of the bounded value where that is n, or "".
+// complaint returns the error for the bounded value n in an answer; "" if there is none.
 func complaint(t *testing.T, h http.Handler, place string, n int) string {
 	t.Helper()
 	method, target, body := probes[place](n)
@@ -172,8 +170,7 @@ func complaint(t *testing.T, h http.Handler, place string, n int) string {
 	return ""
 }
 
-// requestBounds returns the numeric bounds of all parameters and bodies, by their
-// place and keyword.
+// requestBounds returns the numeric bounds of all parameters and bodies, by place and keyword.
 func requestBounds(t *testing.T, c contract) map[string]map[string]int {
 	t.Helper()
 	found := map[string]map[string]int{}
@@ -183,7 +180,7 @@ func requestBounds(t *testing.T, c contract) map[string]map[string]int {
 				return openapi3.SkipSubtree
 			}
 			if bounds := boundsOf(t, schema.Value); len(bounds) > 0 {
-				// An error action is read as an action is.
+				// Error actions are parsed like actions.
 				found[strings.TrimSpace(place+" "+strings.Replace(jsonPath(pointer), ".errorAction", "", 1))] = bounds
 			}
 			return nil
@@ -206,7 +203,7 @@ func requestBounds(t *testing.T, c contract) map[string]map[string]int {
 
 var boundKeyword = regexp.MustCompile(`^(min|max|exclusive|multiple)`)
 
-// boundsOf returns the numeric bounds of one schema by their keywords.
+// boundsOf returns the numeric bounds of one schema, by keyword.
 func boundsOf(t *testing.T, schema *openapi3.Schema) map[string]int {
 	t.Helper()
 	encoded, err := json.Marshal(schema)
@@ -223,8 +220,8 @@ func boundsOf(t *testing.T, schema *openapi3.Schema) map[string]int {
 	return bounds
 }
 
-// jsonPath returns the path in a JSON value of what a schema at a JSON pointer
-// describes, as errors have it.
+// jsonPath returns the path, in the form of errors, of the JSON value described by the schema at a JSON
+// pointer.
 func jsonPath(pointer string) string {
 	var path strings.Builder
 	segments := strings.Split(pointer, "/")

@@ -12,7 +12,7 @@ import (
 	"almanac/api"
 )
 
-// elsewhere are what a browser would fetch from another host.
+// elsewhere matches references that a browser would fetch from another host.
 var elsewhere = regexp.MustCompile(`(?i)(src|href|action)\s*=\s*["']?\s*(https?:)?//|url\(\s*["']?(https?:)?//|@import`)
 
 func TestDocumentationPageNeedsNothingFromElsewhere(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"almanac/job"
 )
 
-// A fake is a scheduler whose methods are what a test sets; the others panic.
-// Those that change a whole collection are one, change, and known by name.
+// A fake is a Scheduler whose methods a test sets; the others panic. The methods that change a whole
+// collection share one field, change, and are told apart by name.
 type fake struct {
 	putCollection   func(ctx context.Context, k job.CollectionKey, body []byte) (job.Collection, bool, error)
 	patchCollection func(ctx context.Context, k job.CollectionKey, patch []byte) (job.Collection, error)
@@ -80,7 +80,7 @@ func (f *fake) PatchJob(ctx context.Context, k job.Key, patch []byte) (job.Job, 
 }
 
 func (f *fake) Job(ctx context.Context, k job.Key) (job.Job, error) {
-	if f.job == nil { // a test that is about something else
+	if f.job == nil { // a test of something else
 		return job.Job{Key: k}, nil
 	}
 	return f.job(ctx, k)
@@ -106,7 +106,7 @@ const (
 	jsonContent = "application/json; charset=utf-8"
 )
 
-// An answer is what a caller sees.
+// An answer is a response as the caller sees it.
 type answer struct {
 	status int
 	body   string
@@ -126,12 +126,12 @@ func serve(h http.Handler, r *http.Request) answer {
 	return answer{w.Code, w.Body.String(), w.Header()}
 }
 
-// get sends a GET to the API of f.
+// get sends a GET request to the API of f.
 func get(f *fake, target string) answer {
 	return send(api.New(f, api.Options{}), http.MethodGet, target, "")
 }
 
-// logged returns options that log into the text that is returned as well.
+// logged returns options with a log, and the text of the log.
 func logged() (api.Options, *strings.Builder) {
 	var text strings.Builder
 	return api.Options{Log: slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))}, &text
@@ -145,7 +145,7 @@ func at(text string) time.Time {
 	return t
 }
 
-// definition reads a job that calls http://example.com/, as it is stored.
+// definition returns the stored form of a job that calls http://example.com/.
 func definition(t testing.TB, properties string) job.Definition {
 	t.Helper()
 	d, err := job.ParseDefinition([]byte(`{"properties":`+properties+`}`), job.ParseOptions{Now: at("2026-01-01T00:00:00Z")})
@@ -155,7 +155,7 @@ func definition(t testing.TB, properties string) job.Definition {
 	return d
 }
 
-// daily is a job that has run once.
+// daily returns a job that has run once.
 func daily(t testing.TB, k job.Key) job.Job {
 	t.Helper()
 	return job.Job{

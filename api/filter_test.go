@@ -15,14 +15,14 @@ import (
 	"almanac/job"
 )
 
-// filtered asks for a list and returns the filter that the scheduler is given.
+// filtered requests a list and returns the filter that the scheduler gets.
 func filtered(path, filter string) (job.Filter, answer) {
 	f, asked := paged()
 	got := get(f, path+"?"+url.Values{"$filter": {filter}}.Encode())
 	return asked.Filter, got
 }
 
-// period returns a period; an empty bound is none.
+// period returns a period. An empty text means no bound.
 func period(from, before string) job.Period {
 	var p job.Period
 	if from != "" {
@@ -98,7 +98,7 @@ func TestFilterIsReadAsTheServiceReadIt(t *testing.T) {
 func TestTimesAreFilteredAsExactlyAsTheyAreShown(t *testing.T) {
 	t.Parallel()
 	r := attempt()
-	r.Start = r.Start.Add(99 * time.Nanosecond) // shown without them
+	r.Start = r.Start.Add(99 * time.Nanosecond) // answers do not show these
 	const shown = "2016-03-30T20:39:53.8021951Z"
 	require.Equal(t, shown, job.NewTime(r.Start).String())
 	for operator, meets := range map[string]bool{"eq": true, "ge": true, "le": true, "gt": false, "lt": false} {
@@ -195,7 +195,7 @@ func FuzzFilter(f *testing.F) {
 		f.Add(seed)
 	}
 	scheduler, asked := paged()
-	h := api.New(scheduler, api.Options{}) // to make one takes longer than to ask it
+	h := api.New(scheduler, api.Options{}) // made once, because it takes longer than a request
 	filtered := func(text string) (job.Filter, answer) {
 		*asked = job.Page{}
 		got := send(h, http.MethodGet, jobsPath+"?"+url.Values{"$filter": {text}}.Encode(), "")

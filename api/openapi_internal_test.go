@@ -16,7 +16,7 @@ import (
 	"almanac/job"
 )
 
-// LoadOpenAPI returns the description of the API, which is valid.
+// LoadOpenAPI returns the description of the API, and checks that it is valid.
 func LoadOpenAPI(t testing.TB) *openapi3.T {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(OpenAPI())
@@ -25,7 +25,7 @@ func LoadOpenAPI(t testing.TB) *openapi3.T {
 	return doc
 }
 
-// A route is a method and a path whose parameters have no names.
+// A route is a method and a path without the names of its parameters.
 type route struct{ method, path string }
 
 func TestOpenAPIDescribesEveryRouteAndNoOther(t *testing.T) {
@@ -39,7 +39,7 @@ func TestOpenAPIDescribesEveryRouteAndNoOther(t *testing.T) {
 			require.True(t, served[route{http.MethodGet, r.path}] && served[route{http.MethodHead, r.path}], "%s: HEAD is answered where GET is", r.path)
 		}
 	}
-	maps.DeleteFunc(served, func(r route, _ bool) bool { return r.method == http.MethodHead }) // which is described for all of them at once
+	maps.DeleteFunc(served, func(r route, _ bool) bool { return r.method == http.MethodHead }) // described once for all paths
 
 	doc := LoadOpenAPI(t)
 	described := map[route]bool{}
@@ -58,8 +58,8 @@ func TestOpenAPIDescribesEveryRouteAndNoOther(t *testing.T) {
 	require.Equal(t, served, described)
 }
 
-// Swagger UI, the page at /docs, resolves no references in the parameters of a
-// path: it shows them without names, and sends "{jobName}" as it is.
+// Swagger UI, the page at /docs, does not resolve references in a path's parameters: it shows them without
+// names, and sends "{jobName}" literally.
 func TestParametersStandAtOperationsWhereTheDocumentationPageReadsThem(t *testing.T) {
 	t.Parallel()
 	doc := LoadOpenAPI(t)
@@ -96,8 +96,7 @@ func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 	}
 }
 
-// Of the preview of a recurrence, whose JSON is written and read by hand, the
-// fields are compared.
+// The JSON of the preview is written and parsed by hand, so its fields are compared.
 func TestOpenAPIDescribesThePreview(t *testing.T) {
 	t.Parallel()
 	doc := LoadOpenAPI(t)
@@ -118,7 +117,7 @@ func TestOpenAPIDescribesThePreview(t *testing.T) {
 		append(propertyNames(doc.Components.Schemas["RecurrencePreviewResult"].Value), "error"), "an error has a body of its own")
 }
 
-// Secrets are told from everything else by [job.Definition.Redacted].
+// [job.Definition.Redacted] decides which members are secret.
 func TestOpenAPIKnowsWhatIsSecret(t *testing.T) {
 	t.Parallel()
 	action := job.Action{
@@ -142,7 +141,7 @@ func TestOpenAPIKnowsWhatIsSecret(t *testing.T) {
 	}
 }
 
-// filled returns a struct of strings, none of which is empty.
+// filled returns a struct of non-empty strings.
 func filled[T any]() T {
 	var v T
 	for _, f := range reflect.ValueOf(&v).Elem().Fields() {
@@ -177,7 +176,7 @@ func TestExamplesOfSchemasMeetThem(t *testing.T) {
 	require.Positive(t, checked)
 }
 
-// withProperties returns a schema and those of its properties, by their paths.
+// withProperties returns a schema and the schemas of its properties, by path.
 func withProperties(path string, schema *openapi3.Schema) map[string]*openapi3.Schema {
 	all := map[string]*openapi3.Schema{path: schema}
 	for name, p := range schema.Properties {
@@ -186,20 +185,18 @@ func withProperties(path string, schema *openapi3.Schema) map[string]*openapi3.S
 	return all
 }
 
-// passedOver are members that are taken, as Azure Scheduler took them, and are
-// neither kept nor answered.
+// passedOver are members that the API accepts, as Azure Scheduler did, but neither stores nor returns.
 var passedOver = []string{"maxJobOccurrence", "certificateExpirationDate"}
 
-// elsewhere are members of a struct that is used for more than one schema,
-// which belong to another one of these.
+// elsewhere are members of a struct with several schemas that belong to another of these schemas.
 var elsewhere = map[string][]string{
 	"serviceBusQueueMessage": {"topicPath"},
 	"serviceBusTopicMessage": {"queueName"},
 	"errorAction":            {"errorAction"},
 }
 
-// requireMembers requires that a schema, found at path, has the members of the
-// JSON of a struct, and those of them that are objects theirs.
+// requireMembers requires that a schema, at path, has the members of the JSON of a struct, recursively for
+// members that are objects.
 func requireMembers(t *testing.T, path string, schema *openapi3.Schema, wire reflect.Type) {
 	t.Helper()
 	member := path[strings.LastIndexByte(path, '.')+1:]
@@ -225,7 +222,7 @@ func requireMembers(t *testing.T, path string, schema *openapi3.Schema, wire ref
 	require.ElementsMatch(t, names, described, "the members of %s", path)
 }
 
-// wireMembers returns the types of a struct's fields by their names in JSON.
+// wireMembers returns the types of a struct's fields by JSON name.
 func wireMembers(t reflect.Type) map[string]reflect.Type {
 	members := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(t) {
@@ -236,7 +233,7 @@ func wireMembers(t reflect.Type) map[string]reflect.Type {
 	return members
 }
 
-// elem returns what t points to or lists.
+// elem returns the element type of a pointer or list.
 func elem(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -244,8 +241,8 @@ func elem(t reflect.Type) reflect.Type {
 	return t
 }
 
-// properties returns the properties of a schema: of one that is one of several,
-// those of all of them, the last ones first.
+// properties returns the properties of a schema. For a schema with alternatives it returns those of all of
+// them, later ones first.
 func properties(schema *openapi3.Schema) openapi3.Schemas {
 	all := openapi3.Schemas{}
 	for _, s := range slices.Concat(schema.OneOf, schema.AnyOf, schema.AllOf) {

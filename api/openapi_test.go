@@ -25,7 +25,7 @@ import (
 	"almanac/job"
 )
 
-// A contract is the description of the API, which answers are held against.
+// A contract is the OpenAPI description, against which answers are checked.
 type contract struct {
 	*openapi3.T
 	router routers.Router
@@ -35,7 +35,7 @@ func loadContract(t testing.TB) contract {
 	t.Helper()
 	doc := api.LoadOpenAPI(t)
 	for _, s := range slices.Concat(slices.Collect(maps.Values(serversOf(doc)))...) {
-		s.URL = strings.TrimPrefix(s.URL, ".") // which says that it is relative, and the router does not know
+		s.URL = strings.TrimPrefix(s.URL, ".") // the router does not support the "." of a relative URL
 	}
 	router, err := gorillamux.NewRouter(doc)
 	require.NoError(t, err)
@@ -54,11 +54,11 @@ func serversOf(doc *openapi3.T) map[string]openapi3.Servers {
 	return servers
 }
 
-// serve answers a request by h, and requires that the answer is as described.
+// serve sends a request to h, and requires that the answer matches the description.
 func (c contract) serve(t testing.TB, h http.Handler, r *http.Request) answer {
 	t.Helper()
 	got := serve(h, r)
-	sent := http.Header{} // as a client sees it, for whom names compare without case
+	sent := http.Header{} // canonical header names, since clients compare them without case
 	for name, values := range got.header {
 		sent[http.CanonicalHeaderKey(name)] = values
 	}
@@ -76,12 +76,12 @@ func (c contract) serve(t testing.TB, h http.Handler, r *http.Request) answer {
 	return got
 }
 
-// route returns the operation of a request, or one with the answer that stands
-// for there being none.
+// route returns the operation of a request. If there is none, it returns one that describes the error
+// answer.
 func (c contract) route(t testing.TB, r *http.Request) *routers.Route {
 	t.Helper()
 	r = r.Clone(t.Context())
-	r.URL.Path = cmp.Or(strings.TrimSuffix(r.URL.Path, "/"), "/") // a slash at the end makes no difference
+	r.URL.Path = cmp.Or(strings.TrimSuffix(r.URL.Path, "/"), "/") // trailing slashes are ignored
 	route, _, err := c.router.FindRoute(r)
 	without := func(status int, response string) *routers.Route {
 		return &routers.Route{Spec: c.T, Operation: &openapi3.Operation{
@@ -98,14 +98,14 @@ func (c contract) route(t testing.TB, r *http.Request) *routers.Route {
 	return route
 }
 
-// A mood is how a scheduler answers whatever it is asked for.
+// A mood is how a scheduler answers all calls.
 type mood struct {
 	err      error
-	created  bool // what is put was not there before
-	finished bool // changes of a collection do not take long
+	created  bool // a PUT creates
+	finished bool // changes of a collection complete at once
 }
 
-// scheduler returns one that keeps nothing, and answers as it is told.
+// scheduler returns a fake that stores nothing and answers according to m.
 func (m *mood) scheduler(t testing.TB) *fake {
 	t.Helper()
 	o := job.ParseOptions{Now: at("2026-01-01T00:00:00Z")}
@@ -163,7 +163,7 @@ func (m *mood) scheduler(t testing.TB) *fake {
 	}
 }
 
-// A provocation is a request that may lead to an answer of its own.
+// A provocation is a request that should lead to a certain answer.
 type provocation struct {
 	mood   mood
 	method string
@@ -211,7 +211,7 @@ func provocations(path, method string, op *openapi3.Operation, server *openapi3.
 	return all
 }
 
-// examples returns the bodies that the description shows of an operation.
+// examples returns the example bodies in the description of an operation.
 func examples(op *openapi3.Operation) []string {
 	if op.RequestBody == nil {
 		return nil
@@ -248,7 +248,7 @@ func TestEveryOperationIsAnsweredAsOpenAPIDescribesIt(t *testing.T) {
 	}
 }
 
-// provoke returns the status of the answer.
+// provoke sends the request and returns the status of the answer.
 func (c contract) provoke(t *testing.T, p provocation) int {
 	t.Helper()
 	r := httptest.NewRequest(p.method, p.target, strings.NewReader(p.body))

@@ -13,8 +13,7 @@ import (
 	"almanac/job"
 )
 
-// changes are the requests that change the whole collection at path, by what
-// the scheduler is asked to do.
+// changes returns the requests that change the whole collection at path, by the method of the scheduler.
 func changes(path string) map[string][2]string {
 	return map[string][2]string{
 		"delete":  {http.MethodDelete, path},
@@ -77,12 +76,12 @@ func TestChangeThatGoesOnIsAnsweredWithWhereToAsk(t *testing.T) {
 	}
 }
 
-// requireGoing checks the answer that says that operation 0-a.1 goes on.
+// requireGoing requires the 202 answer for operation 0-a.1.
 func requireGoing(t *testing.T, got answer, collection, query, what string) {
 	t.Helper()
 	require.Equal(t, http.StatusAccepted, got.status, what)
 	require.Empty(t, got.body, what)
-	header := map[string][]string(got.header) // with the names in the case in which they are sent
+	header := map[string][]string(got.header) // header names in the case in which they are sent
 	require.Equal(t, []string{collection + "/operationResults/0-a.1" + query}, header["Location"], what)
 	require.Equal(t, []string{collection + "/operations/0-a.1" + query}, header["Azure-AsyncOperation"], what)
 	require.Equal(t, []string{"1"}, header["Retry-After"], what)

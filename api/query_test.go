@@ -17,7 +17,7 @@ import (
 	"almanac/job"
 )
 
-// paged is a scheduler that notes which page it is asked for, and always has more.
+// paged is a scheduler that records the requested page, and always has a next one.
 func paged() (f *fake, asked *job.Page) {
 	const next = "a+b/c="
 	asked = new(job.Page)
@@ -245,7 +245,7 @@ func FuzzListQuery(f *testing.F) {
 		f.Add(seed)
 	}
 	scheduler, asked := paged()
-	h := api.New(scheduler, api.Options{}) // to make one takes longer than to ask it
+	h := api.New(scheduler, api.Options{}) // made once, because it takes longer than a request
 	f.Fuzz(func(t *testing.T, raw string) {
 		*asked = job.Page{}
 		r := &http.Request{

@@ -16,7 +16,7 @@ import (
 	"almanac/job"
 )
 
-// An exchange is a request to Azure Scheduler and its answer, as recorded.
+// An exchange is a recorded request to Azure Scheduler and its answer.
 type exchange struct {
 	Method   string
 	URI      string
@@ -25,9 +25,8 @@ type exchange struct {
 	Response json.RawMessage
 }
 
-// A replay is a scheduler that keeps what it is told, and takes from the
-// recording what only the service knew: when a job is due next, what was there
-// before, and whether something is new.
+// A replay is a scheduler that stores what it gets, and takes from the recording what only the service
+// could decide: the next due time, the previous state, and whether a resource is new.
 type replay struct {
 	answer     exchange
 	collection job.Collection
@@ -98,7 +97,7 @@ func (e historyEntry) record() job.Record {
 	}
 }
 
-// recordedList reads the items of a recorded list.
+// recordedList parses the items of a recorded list.
 func recordedList[I, T any](e exchange, item func(name string, i I) T) ([]T, error) {
 	var page struct{ Value []json.RawMessage }
 	if err := json.Unmarshal(e.Response, &page); err != nil {
@@ -119,7 +118,7 @@ func recordedList[I, T any](e exchange, item func(name string, i I) T) ([]T, err
 	return all, nil
 }
 
-// historyOrder is the part of a history key that the service changed with every answer.
+// historyOrder matches the part of a history key that the service changed with every answer.
 var historyOrder = regexp.MustCompile(`(\d{20}):\d{20}`)
 
 func TestRecordedSessionsAreAnsweredAsTheServiceDid(t *testing.T) {
@@ -145,8 +144,8 @@ func TestRecordedSessionsAreAnsweredAsTheServiceDid(t *testing.T) {
 	}
 }
 
-// recordedBody returns the recorded answer as it is on the wire. A history
-// entry says of a success that it is one, where the service said nothing.
+// recordedBody returns the recorded answer in wire form. The message of a successful history entry is
+// added, since the service sent none.
 func recordedBody(t *testing.T, e exchange) string {
 	t.Helper()
 	if string(e.Response) == "null" {

@@ -14,7 +14,7 @@ import (
 	"almanac/job"
 )
 
-// echo is a scheduler that notes which job it is asked for.
+// echo is a scheduler that records the requested job.
 func echo(t *testing.T) (f *fake, asked *job.Key) {
 	t.Helper()
 	asked = new(job.Key)

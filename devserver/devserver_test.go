@@ -32,7 +32,7 @@ const taskQueue = "devserver-test"
 
 var team = temporal.NewSearchAttributeKeyKeyword("Team")
 
-// sleeper sleeps for a second and then waits to be told to finish.
+// sleeper sleeps for a second and then waits for a signal to finish.
 func sleeper(ctx workflow.Context) (string, error) {
 	if err := workflow.Sleep(ctx, time.Second); err != nil {
 		return "", err
@@ -53,7 +53,7 @@ func TestStateSurvivesRestart(t *testing.T) {
 	stopWorker()
 	c.Close()
 	s.Stop()
-	s.Stop() // twice is fine
+	s.Stop() // a second call has no effect
 
 	if log, err := os.Stat(filepath.Join(o.DataDir, "temporal.db-wal")); err == nil {
 		require.Zero(t, log.Size(), "after a stop the database should be the one file")
@@ -128,8 +128,8 @@ func TestWebUI(t *testing.T) {
 	require.Error(t, err, "the Web UI should be gone after Stop")
 }
 
-// A web page that has DNS resolve its own name to this machine would otherwise
-// be the same site as the Web UI, read all histories and terminate workflows.
+// A web page can have DNS resolve its own name to this machine. Without this check it would be the same
+// site as the Web UI, and could read all histories and terminate workflows.
 func TestTheWebUIAnswersToItsOwnNamesOnly(t *testing.T) {
 	t.Parallel()
 	o := options(t.TempDir())
@@ -234,8 +234,8 @@ func TestStartGivesUpWithItsContext(t *testing.T) {
 	start(t, o) // the directory is free again
 }
 
-// TestKillLosesNothingAcknowledged kills a server in another process right
-// after it acknowledged the last of some workflows, and counts them.
+// TestKillLosesNothingAcknowledged kills a server in another process right after it has acknowledged some
+// workflows, and counts them after a restart.
 func TestKillLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -255,7 +255,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 	}
 }
 
-// dirVariable makes this test binary a server on the directory it names.
+// dirVariable names the environment variable that makes this test binary run a server on a directory.
 const dirVariable = "DEVSERVER_TEST_DIR"
 
 func TestMain(m *testing.M) {

@@ -32,8 +32,8 @@ type certified struct {
 	certificate *x509.Certificate
 }
 
-// certify makes a certificate for that subject, encoded in that order. Without
-// an issuer it vouches for itself.
+// certify makes a certificate with a subject, encoded in the given order. It is self-signed if issuer is
+// nil.
 func certify(t testing.TB, subject pkix.RDNSequence, issuer *certified) certified {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -62,7 +62,7 @@ var (
 	oidO  = asn1.ObjectIdentifier{2, 5, 4, 10}
 )
 
-// named returns a subject as it is encoded: an organisation, then a name in it.
+// named returns a subject in encoded order: an organization, then a common name.
 func named(commonName string) pkix.RDNSequence {
 	return pkix.RDNSequence{{{Type: oidO, Value: "Org"}}, {{Type: oidCN, Value: commonName}}}
 }
@@ -82,7 +82,7 @@ func canaryPFX(t testing.TB) string {
 	return pfx(t, pkcs12.Modern2023, leaf.key, canary, leaf.certificate)
 }
 
-// describedAs returns what answers say of a certificate.
+// describedAs returns the members that describe a certificate in answers.
 func describedAs(c *x509.Certificate, subject string) string {
 	return fmt.Sprintf(`"certificateThumbprint":"%X","certificateExpiration":"2031-01-01T07:00:00Z","certificateSubjectName":%q`, sha1.Sum(c.Raw), subject)
 }
@@ -131,7 +131,7 @@ func TestClientCertificatesWithTheirChain(t *testing.T) {
 	middle := certify(t, named("middle"), &root)
 	leaf := certify(t, named("leaf"), &middle)
 	stranger := certify(t, named("stranger"), nil)
-	// A file may hold its certificates in any order, the leaf last.
+	// A file may hold its certificates in any order, here with the leaf last.
 	text := pfx(t, pkcs12.Modern2023, leaf.key, "", root.certificate, stranger.certificate, middle.certificate, leaf.certificate)
 	d := mustParse(t, withAction(withCertificate(text, "")))
 	auth := d.Action.Request.Authentication
@@ -201,12 +201,11 @@ func TestClientCertificatesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestAPFXFileCannotAskForEndlessWork raises each of the counts that say how often
-// the password is to be hashed.
+// TestAPFXFileCannotAskForEndlessWork raises each number of hashing rounds in a PFX file.
 func TestAPFXFileCannotAskForEndlessWork(t *testing.T) {
 	t.Parallel()
 	const rounds = 1 << 16
-	few, many := []byte{2, 3, 1, 0, 0}, []byte{2, 3, 0x7f, 0xff, 0xff} // in DER, and eight million
+	few, many := []byte{2, 3, 1, 0, 0}, []byte{2, 3, 0x7f, 0xff, 0xff} // in DER: 256, and eight million
 	leaf := certify(t, named("host"), nil)
 	for _, tt := range []struct {
 		name    string

@@ -76,7 +76,7 @@ func TestPlanOfAStoredDefinition(t *testing.T) {
 	require.Nil(t, job.NewTime(time.Time{}))
 }
 
-// Clients send back what they read of a final job, changed or not.
+// Clients send back what they read of a job in a final state, changed or not.
 func TestAFinalStateThatIsSentBackIsThatOfAnEnabledJob(t *testing.T) {
 	t.Parallel()
 	read := mustParse(t, stored).Redacted()

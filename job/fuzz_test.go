@@ -12,7 +12,7 @@ import (
 	"almanac/job"
 )
 
-// seedJobs adds jobs as they were sent to the service, and some of our own.
+// seedJobs adds jobs that were sent to Azure Scheduler, and some of our own.
 func seedJobs(f *testing.F, add func(body string)) {
 	for _, session := range recorded(f) {
 		for _, e := range session {
@@ -29,8 +29,8 @@ func seedJobs(f *testing.F, add func(body string)) {
 	add(`{"properties":{"startTime":"2026-01-01T00:00:00.99999999Z","action":{"type":"Http","request":{"uri":"http://h","headers":{}}}}}`)
 }
 
-// requireStable checks that a definition that was accepted is read from its
-// own JSON as the same again, whether it was stored or is sent.
+// requireStable requires that an accepted definition is unchanged after parsing its own JSON, both the
+// stored form and the wire form.
 func requireStable(t *testing.T, d job.Definition) {
 	t.Helper()
 	text := compactJSON(t, d)

@@ -11,7 +11,7 @@ import (
 	"almanac/job"
 )
 
-// now is when the jobs of these tests are written.
+// now is the time at which the jobs of these tests are sent.
 var now = time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC)
 
 const httpAction = `{"type":"Http","request":{"uri":"http://example.com/","method":"GET"}}`
@@ -40,8 +40,7 @@ func mustParse(t testing.TB, body string) job.Definition {
 	return d
 }
 
-// complaints returns what an error says of each bad field, a line each; or its
-// message, where no field is to blame.
+// complaints returns the errors of all bad fields, one a line, or the message if there are no fields.
 func complaints(t testing.TB, err error) string {
 	t.Helper()
 	require.Error(t, err)
@@ -59,5 +58,5 @@ func complaints(t testing.TB, err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// lines joins what is wanted of complaints.
+// lines joins the expected complaints.
 func lines(l ...string) string { return strings.Join(l, "\n") }

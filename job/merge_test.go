@@ -11,7 +11,7 @@ import (
 
 const jobID = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c/jobs/j"
 
-// stored is a job that there are patches of.
+// stored is the job to which the patches are applied.
 const stored = `{"startTime":"2026-02-01T00:00:00Z","action":{"request":{"uri":"http://example.com/","method":"POST","headers":{"Accept":"text/plain","X-A":"1"},"body":"b","authentication":{"username":"u","password":"p","type":"Basic"}},"type":"Http","retryPolicy":{"retryType":"fixed","retryCount":2},"errorAction":{"queueMessage":{"storageAccount":"acc","queueName":"queue","sasToken":"s","message":"m"},"type":"StorageQueue"}},"recurrence":{"frequency":"week","count":10,"interval":2,"schedule":{"hours":[8,9],"weekDays":["monday"]}},"state":"enabled"}`
 
 func merge(t testing.TB, patch string) (job.Definition, error) {
@@ -25,7 +25,7 @@ func TestMergeDefinition(t *testing.T) {
 	redacted := strings.NewReplacer(`,"password":"p"`, "", `,"sasToken":"s"`, "").Replace(stored)
 	for _, tt := range []struct {
 		name, patch string
-		replace     []string // pairs: a part of the stored job, and what it becomes
+		replace     []string // pairs: a part of the stored job, and its replacement
 	}{
 		{"nothing", `{}`, nil},
 		{"nothing, in an envelope, with the names of the job", `{"id":"` + strings.ToUpper(jobID) + `","name":"c/j","type":"t","properties":{}}`, nil},
@@ -126,7 +126,8 @@ func TestPatchesCannotGrowAJobWithoutEnd(t *testing.T) {
 	require.Equal(t, "The job would be 16408 bytes long with this patch, more than the 16384 that are taken", complaints(t, err))
 }
 
-// Each attempt has a copy of its action in the history of the workflow, where the JSON of Go has six bytes for each of <, > and &.
+// Each attempt has a copy of its action in the workflow's history, in which Go's JSON takes six bytes for
+// each of <, > and &.
 func TestAJobThatTakesTooMuchInTemporalIsRefused(t *testing.T) {
 	t.Parallel()
 	sent := func(members string) []byte {

@@ -326,7 +326,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 	}
 }
 
-// roomy returns limits that leave room for what is too large for other reasons.
+// roomy returns limits that are too high to be reached.
 func roomy() *job.Limits {
 	l := job.DefaultLimits()
 	l.JobBytes = 1 << 20
@@ -408,7 +408,7 @@ func TestAMemberThatIsThereTwiceIsRefusedByItsPath(t *testing.T) {
 	}
 }
 
-// readings returns what everything that reads a body says of it.
+// readings returns the error of every function that parses a body.
 func readings(body string) map[string]error {
 	o := job.ParseOptions{Now: now}
 	_, put := job.ParseDefinition([]byte(body), o)

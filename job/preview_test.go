@@ -12,7 +12,7 @@ import (
 	"almanac/job"
 )
 
-// preview answers a line as the command line and the server do.
+// preview answers a line as the command line and the API do.
 func preview(t testing.TB, line string) string {
 	t.Helper()
 	p, err := job.ParsePreview([]byte(line), now)
@@ -21,7 +21,7 @@ func preview(t testing.TB, line string) string {
 		return compactJSON(t, p.Failed(err))
 	}
 	r := p.Run()
-	r.Notes = nil // which have a test of their own
+	r.Notes = nil // notes have a test of their own
 	return compactJSON(t, r)
 }
 
@@ -103,7 +103,7 @@ func TestPreviewOfTheRecurrenceVectors(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(answers[i]), &want))
 		require.NoError(t, json.Unmarshal([]byte(preview(t, question)), &got))
 		require.Equal(t, want.Error != nil, got.Error != nil, "%s: %s", question, got.Error)
-		want.Error, got.Error = nil, nil // what it says is not for the vectors
+		want.Error, got.Error = nil, nil // the vectors do not fix the text of errors
 		require.Equal(t, want, got, question)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"almanac/job"
 )
 
-// An exchange is a request to Azure Scheduler and its answer, as recorded.
+// An exchange is a recorded request to Azure Scheduler and its answer.
 type exchange struct {
 	Method   string
 	URI      string
@@ -22,10 +22,10 @@ type exchange struct {
 	Response json.RawMessage
 }
 
-// isJob tells a job from its collection.
+// isJob reports whether the exchange is about a job, not a collection.
 func (e exchange) isJob() bool { return strings.Contains(e.URI, "/jobs/") }
 
-// sent reports whether the exchange writes something.
+// sent reports whether the request has a body.
 func (e exchange) sent() bool { return string(e.Request) != "null" }
 
 func recorded(t testing.TB) map[string][]exchange {
@@ -38,7 +38,7 @@ func recorded(t testing.TB) map[string][]exchange {
 	return sessions
 }
 
-// when the sessions were recorded.
+// recordedAt is the time of the recordings.
 var recordedAt = time.Date(2016, 3, 30, 20, 40, 35, 0, time.UTC)
 
 func TestRecordedSessionsAreAnsweredAsTheServiceDid(t *testing.T) {
@@ -77,15 +77,15 @@ func TestRecordedSessionsAreAnsweredAsTheServiceDid(t *testing.T) {
 	}
 }
 
-// A resource is how the service shows a collection, less its names.
+// A resource is a collection or job in the service's form, without its names.
 type resource struct {
 	Location   string      `json:"location,omitempty"`
 	Tags       job.Members `json:"tags,omitzero"`
 	Properties any         `json:"properties"`
 }
 
-// answered returns what the service answered with, as compact JSON with the
-// members in their order, less what it adds itself.
+// answered returns the service's answer as compact JSON, with the members in their order, without the
+// members that the service adds.
 func answered(t *testing.T, e exchange) string {
 	t.Helper()
 	var answer struct {

@@ -11,15 +11,15 @@ import (
 	"almanac/job"
 )
 
-// Every secret of these tests holds this word, which nothing else does.
+// canary is contained in every secret of these tests, and in nothing else.
 const canary = "canary"
 
-// authenticated returns a web request with that authentication.
+// authenticated returns an action with that authentication.
 func authenticated(authentication string) string {
 	return `{"type":"Http","request":{"uri":"http://user:canary@example.com/?sig=canary#canary","authentication":` + authentication + `}}`
 }
 
-// secretive returns an action of each kind that has secrets.
+// secretive returns an action of each kind with secrets.
 func secretive(t testing.TB) map[string]string {
 	t.Helper()
 	return map[string]string{
@@ -32,7 +32,7 @@ func secretive(t testing.TB) map[string]string {
 	}
 }
 
-// withErrorAction returns an action with the same one as its error action.
+// withErrorAction returns an action with itself as its error action.
 func withErrorAction(action string) string {
 	return strings.TrimSuffix(action, "}") + `,"errorAction":` + action + `}`
 }
@@ -55,7 +55,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 }
 
-// withoutURI returns a request less its URI, which is shown as it was written.
+// withoutURI returns a request without its URI, which answers show as written.
 func withoutURI(r *job.Request) *job.Request {
 	if r == nil {
 		return nil
@@ -148,7 +148,7 @@ func TestErrorsShowNoSecrets(t *testing.T) {
 	failed := 0
 	for _, body := range bodies {
 		_, err := job.ParseDefinition([]byte(body), job.ParseOptions{Now: now})
-		if err != nil { // some actions have nothing of what was spoiled
+		if err != nil { // some actions do not have the member that was spoiled
 			failed++
 			require.NotContains(t, complaints(t, err), canary, body)
 			require.NotContains(t, err.Error(), canary, body)
@@ -157,8 +157,7 @@ func TestErrorsShowNoSecrets(t *testing.T) {
 	require.Greater(t, failed, len(bodies)/2)
 }
 
-// changed returns an action as answers show it, with each old text replaced by
-// the new one after it.
+// changed returns an action in the form of answers, with replacements: pairs of old and new text.
 func changed(t *testing.T, a job.Action, pairs ...string) string {
 	t.Helper()
 	shown := compactJSON(t, a)
@@ -226,12 +225,12 @@ func TestSecretsAreNotKeptForAnotherTarget(t *testing.T) {
 	}
 }
 
-// withErrorActionOf returns the body of a job with these two actions.
+// withErrorActionOf returns the body of a job with an action and an error action.
 func withErrorActionOf(action, reaction string) string {
 	return withAction(strings.TrimSuffix(action, "}") + `,"errorAction":` + reaction + `}`)
 }
 
-// shownSecrets returns how often the secrets of a definition occur outside its URIs.
+// shownSecrets returns the number of secrets outside URIs: occurrences of the canary, and members pfx.
 func shownSecrets(t *testing.T, d job.Definition) int {
 	t.Helper()
 	d.Action.Request, d.Action.ErrorAction = withoutURI(d.Action.Request), new(*d.Action.ErrorAction)

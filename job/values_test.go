@@ -20,7 +20,7 @@ func TestParseDuration(t *testing.T) {
 		"PT0.0000007S":         700,
 		"PT1H2M3S":             time.Hour + 2*time.Minute + 3*time.Second,
 		"P1D":                  day,
-		"PT1D":                 day, // in the concepts document
+		"PT1D":                 day, // from Azure Scheduler's concepts document
 		"P1DT1D":               2 * day,
 		"P2W":                  14 * day,
 		"P1Y2M3DT4H":           (365+60+3)*day + 4*time.Hour,
@@ -79,7 +79,7 @@ func TestTimesKeepAHundredNanoseconds(t *testing.T) {
 
 func TestTheFirstInstantIsATimeToo(t *testing.T) {
 	t.Parallel()
-	// Package time calls it zero, which elsewhere means no time at all.
+	// In package time this is the zero time, which means no time elsewhere.
 	d := mustParse(t, `{"startTime":"0001-01-01T00:00:00Z","action":`+httpAction+`,"recurrence":{"frequency":"hour"}}`)
 	var stored job.Definition
 	require.NoError(t, json.Unmarshal([]byte(compactJSON(t, d)), &stored))

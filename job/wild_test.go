@@ -15,23 +15,23 @@ import (
 	"almanac/job"
 )
 
-// A wildBody is the body of a PUT as a client recorded it, a template holds
-// it, or a document prints it. Its secrets are replaced.
+// A wildBody is the body of a PUT from a client's recording, a template or a document. Its secrets are
+// replaced.
 type wildBody struct {
 	Source   string // repository and path, or title
 	Kind     string // job or collection
-	API      string // version of the API that it was written for
+	API      string // the API version that it was written for
 	Request  json.RawMessage
-	Response json.RawMessage // what a client sees of the answer; nil where the documented rules give it
-	Refused  []string        // the fields that are to blame, of a body that is not taken
-	Why      string          // it is not
+	Response json.RawMessage // the answer as a client sees it; nil: it follows from the documented rules
+	Refused  []string        // the bad fields, if the body is refused
+	Why      string          // the reason for that
 }
 
-// wildAt is when the bodies are sent: no start is too far off then, and the
-// certificates are still valid.
+// wildAt is the time at which the bodies are sent. At that time every start is within the limit, and the
+// certificates are valid.
 var wildAt = time.Date(2018, 10, 12, 0, 0, 0, 0, time.UTC)
 
-// wildBodies returns all bodies by the names of their files.
+// wildBodies returns all bodies by file name.
 func wildBodies(t *testing.T) map[string]wildBody {
 	t.Helper()
 	files, err := filepath.Glob("testdata/wild/*.json")
@@ -50,8 +50,7 @@ func wildBodies(t *testing.T) map[string]wildBody {
 	return bodies
 }
 
-// answer returns what the body is answered with, but for what the service
-// adds of its own: names and status.
+// answer returns the answer to the body, without the names and the status that the service adds.
 func (w wildBody) answer() (resource, error) {
 	if w.Kind == "collection" {
 		c, err := job.ParseCollection(w.Request, nil)
@@ -116,7 +115,7 @@ func TestAnAnswerMayBeSentBackAndChangesNothing(t *testing.T) {
 	}
 }
 
-// blamed returns the paths of the fields that err reports.
+// blamed returns the paths of the fields in err.
 func blamed(t *testing.T, err error) []string {
 	t.Helper()
 	e, ok := errors.AsType[*job.Error](err)
@@ -128,8 +127,7 @@ func blamed(t *testing.T, err error) []string {
 	return paths
 }
 
-// expected returns what the body comes back as by the documented rules, but
-// for the order of members.
+// expected returns the answer to the body by the documented rules, except for the order of members.
 func (w wildBody) expected(t *testing.T) string {
 	t.Helper()
 	var body map[string]any
@@ -158,14 +156,14 @@ func (w wildBody) expected(t *testing.T) string {
 	return compactJSON(t, body)
 }
 
-// Members that no answer holds, and how answers spell what is not echoed.
+// Members that answers never have, and the spelling of values that are not returned as sent.
 var (
 	secretMembers = []string{"password", "pfx", "secret", "sasToken", "sasKey"}
 	lowerMembers  = []string{"frequency", "retryType", "weekDays", "day"}
 	spellings     = []string{"Basic", "ActiveDirectoryOAuth", "sharedAccessKey", "netMessaging", "amqp", "Free", "Standard"}
 )
 
-// shown returns the value of a member as answers show it.
+// shown returns a member's value in the form of answers.
 func (w wildBody) shown(member string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -7,7 +7,7 @@ import (
 	"almanac/recurrence"
 )
 
-// Far is as cheap as near, and rare as cheap as frequent.
+// The cost must not depend on the distance from the anchor or on how rare the occurrences are.
 func BenchmarkAfter(b *testing.B) {
 	stockholm := load(b, "Europe/Stockholm")
 	for _, bm := range []struct {

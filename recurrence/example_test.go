@@ -60,7 +60,7 @@ func ExamplePlan_After() {
 	// 2015-04-11 14:00:00 +0000 UTC
 }
 
-// All mistakes come at once.
+// The error lists all mistakes.
 func ExampleCompile() {
 	_, err := recurrence.Compile(recurrence.Spec{
 		Created: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
@@ -72,7 +72,7 @@ func ExampleCompile() {
 	// recurrence.schedule.hours[1] is 24, want 0 to 23
 }
 
-// A local time that the clock skips in spring is an hour later.
+// A local time that the clock skips in spring becomes an hour later.
 func ExampleParseTime() {
 	stockholm, err := recurrence.LoadLocation("Europe/Stockholm")
 	if err != nil {

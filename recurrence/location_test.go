@@ -49,14 +49,14 @@ func TestEveryKnownZoneLoads(t *testing.T) {
 		load(t, name)
 	}
 	for name, iana := range recurrence.WindowsZones {
-		if got := load(t, name); got.String() != iana && name != "UTC" { // which is IANA's as well
+		if got := load(t, name); got.String() != iana && name != "UTC" { // UTC is an IANA name too
 			t.Errorf("%s is %v, want %s", name, got, iana)
 		}
 	}
 }
 
-// Every zone keeps its offsets for longer than its clock is ever set back or
-// forward, which the search for local times relies on.
+// In every zone, an offset lasts longer than the clock is ever set back or forward. The search for local
+// times relies on that.
 func TestNoZoneChangesTwiceWithinAShift(t *testing.T) {
 	t.Parallel()
 	for _, name := range recurrence.IANAZones {

@@ -7,9 +7,8 @@ import (
 	"almanac/recurrence"
 )
 
-// An oracle knows the grid of a rule by trying every date and every instant. It
-// is the definition of the grid written down as plainly as possible, and shares
-// no code with the package. Instants are Unix seconds.
+// An oracle computes the grid of a rule by trying every date and every instant. It states the definition of
+// the grid as plainly as possible, and shares no code with the package. Instants are Unix seconds.
 type oracle struct {
 	rule   *recurrence.Rule
 	loc    *time.Location
@@ -27,7 +26,7 @@ func newOracle(r *recurrence.Rule, anchor time.Time) oracle {
 	return o
 }
 
-// grid returns the grid instants in from … until, sorted.
+// grid returns the grid's instants from from to until, both included, sorted.
 func (o oracle) grid(from, until int64) []int64 {
 	from = max(from, o.anchor)
 	var all []int64
@@ -65,7 +64,7 @@ func (o oracle) dates(from, until int64) (all []int64) {
 	return all
 }
 
-// on reports whether the rule fires on a date, which is given as its midnight in UTC.
+// on reports whether the rule fires on a date, given as its midnight in UTC.
 func (o oracle) on(d time.Time) bool {
 	anchor := date(o.local)
 	monday := func(d time.Time) time.Time { return d.AddDate(0, 0, -(int(d.Weekday())+6)%7) }
@@ -108,7 +107,7 @@ func (o oracle) on(d time.Time) bool {
 	return false
 }
 
-// times returns the times of day, as the time since midnight.
+// times returns the times of day, as durations since midnight.
 func (o oracle) times() (all []time.Duration) {
 	hours, minutes, second := o.rule.Hours, o.rule.Minutes, 0
 	if len(minutes) == 0 {
@@ -127,7 +126,7 @@ func (o oracle) times() (all []time.Duration) {
 	return all
 }
 
-// slots tries each second that lies in a slot.
+// slots tries each second in a slot.
 func (o oracle) slots(from, until int64) (all []int64) {
 	first, length := o.anchor-int64(o.local.Second()), int64(60)
 	if o.rule.Frequency == recurrence.Hour {
@@ -143,7 +142,7 @@ func (o oracle) slots(from, until int64) (all []int64) {
 	period := length * int64(o.every)
 	for slot := first + (from-first)/period*period; slot <= until; slot += period {
 		for t := slot; t < slot+length; t++ {
-			// Since 1973 all offsets are whole minutes, which spares reading most seconds.
+			// Since 1973 all offsets are whole minutes, so most seconds need not be tried.
 			if t > 94694400 && t%60 != int64(second) {
 				continue
 			}
@@ -157,9 +156,8 @@ func (o oracle) slots(from, until int64) (all []int64) {
 
 func (o oracle) read(t int64) time.Time { return time.Unix(t, 0).In(o.loc) }
 
-// wall returns the instant at which a clock in loc first shows local, which is
-// given as if the clock showed UTC; or where no clock ever does, the instant by
-// the offset that was in force before the gap.
+// wall returns the instant at which a clock in loc first shows local, which is given as if in UTC. If no
+// clock ever shows it, the offset before the gap applies.
 func wall(local time.Time, loc *time.Location) int64 {
 	shows := func(t int64) int64 {
 		_, offset := time.Unix(t, 0).In(loc).Zone()
@@ -177,7 +175,7 @@ func wall(local time.Time, loc *time.Location) int64 {
 	if first != 0 {
 		return first
 	}
-	// The last quarter of an hour, then the last second, to show less than local.
+	// Find the last quarter of an hour, then the last second, at which the clock shows less than local.
 	t := want - 2*day
 	for shows(t+900) < want {
 		t += 900
@@ -197,5 +195,5 @@ func lastDay(d time.Time) int {
 	return time.Date(d.Year(), d.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// contains reports whether a list of the rule lets n pass. An empty one does.
+// contains reports whether a list of the rule contains n. An empty list contains every n.
 func contains(list []int, n int) bool { return len(list) == 0 || slices.Contains(list, n) }

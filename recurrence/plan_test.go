@@ -9,8 +9,7 @@ import (
 	"almanac/recurrence"
 )
 
-// Each case reads like a calendar: from the start on, in the local time of the
-// zone, these are the first occurrences.
+// Each case lists the first occurrences from the start on, in local time of the zone.
 func TestGrid(t *testing.T) {
 	t.Parallel()
 	friday := func(n int) []recurrence.MonthlyOccurrence {
@@ -379,7 +378,7 @@ func compile(t testing.TB, s recurrence.Spec) *recurrence.Plan {
 	return plan
 }
 
-// at reads a time as the tests write it. "" is none.
+// at parses a time. "" means none.
 func at(s string) time.Time {
 	if s == "" {
 		return time.Time{}

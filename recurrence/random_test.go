@@ -11,8 +11,8 @@ import (
 	"almanac/recurrence"
 )
 
-// zoneNames are the zones of the random rules: all hemispheres, shifts of half
-// an hour and of whole days, odd and negative offsets, and none at all.
+// zoneNames are the zones of the random rules: both hemispheres, shifts of half an hour and of whole days,
+// odd and negative offsets, and UTC.
 var zoneNames = []string{
 	"UTC", "Europe/Stockholm", "America/New_York", "America/Sao_Paulo", "Australia/Lord_Howe", "Asia/Kathmandu",
 	"Pacific/Apia", "Pacific/Kwajalein", "Africa/Casablanca", "Europe/Dublin", "America/St_Johns", "Asia/Beirut",
@@ -20,11 +20,11 @@ var zoneNames = []string{
 	"Africa/Cairo", "America/Scoresbysund", "Europe/Amsterdam", "Pacific/Kiritimati", "Asia/Tehran", "Asia/Gaza",
 }
 
-// A sample is a rule in numbers, for a random source or a fuzzer to choose.
+// A sample is a rule as numbers, chosen by a random source or a fuzzer.
 type sample struct {
 	frequency, zone   uint8
 	interval          uint16
-	minutes, days     uint64 // bits: which minutes; 1 to 31 and, from bit 32, -1 to -31
+	minutes, days     uint64 // bits: minutes; days 1 to 31 and, from bit 32, -1 to -31
 	hours             uint32
 	weekDays          uint8
 	months            uint16
@@ -79,8 +79,8 @@ func members(set uint64, first int) (list []int) {
 	return list
 }
 
-// randomSample draws a sample whose lists are often short and whose times are
-// often near a change of the zone's clock.
+// randomSample draws a sample. Its lists are often short, and its times often near a clock change of the
+// zone.
 func randomSample(t testing.TB, r *rand.Rand) sample {
 	bit := func() uint64 { return 1 << r.IntN(64) }
 	sparse := func() uint64 {
@@ -125,8 +125,7 @@ func randomSample(t testing.TB, r *rand.Rand) sample {
 	return s
 }
 
-// TestAgainstOracle compares the plans of random rules with what the oracle
-// finds by trying everything.
+// TestAgainstOracle compares the plans of random rules with the oracle.
 func TestAgainstOracle(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(20150408, 1300))
@@ -169,8 +168,8 @@ func checkSample(t *testing.T, s sample) bool {
 		return true
 	}
 
-	// Around the anchor, the creation and any other time, and for a while before
-	// and after the next instant that the plan itself names.
+	// Compare around the anchor, the creation and another time, and before and after the next instant that
+	// the plan returns.
 	froms := []int64{anchor.Unix() - 60, later - 60, max(anchor.Unix(), s.probeTime())}
 	if next, ok := plan.From(time.Unix(froms[2], 0)); ok {
 		froms = append(froms, next.Unix()-o.window()/2)
@@ -204,8 +203,8 @@ func checkPlan(t *testing.T, spec recurrence.Spec, plan *recurrence.Plan, o orac
 
 func (s sample) probeTime() int64 { return int64(uint64(s.probe)%(400*31556952)) - 5364662400 }
 
-// window is how many seconds of grid are worth comparing, and patience how many
-// of a refused rule, by what they cost the oracle.
+// window is the number of seconds of grid to compare, and patience the number for a refused rule. Both
+// depend on the oracle's cost.
 func (o oracle) window() int64 {
 	const hour, day = 3600, 86400
 	switch {
@@ -232,7 +231,7 @@ func (o oracle) patience() int64 {
 	}
 }
 
-// gridOf collects what From and After say between two instants.
+// gridOf collects the results of From and After between two instants.
 func gridOf(plan *recurrence.Plan, from, until int64) (all []int64) {
 	for next, ok := plan.From(time.Unix(from, 0)); ok && next.Unix() <= until; next, ok = plan.From(next.Add(time.Second)) {
 		all = append(all, next.Unix())

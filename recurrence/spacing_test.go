@@ -69,9 +69,8 @@ func TestSpacing(t *testing.T) {
 	})
 }
 
-// TestSpacingAgainstOccurrences walks the occurrences of random rules: none may
-// be nearer to the one before than the spacing, and where the walk covers the
-// whole cycle of the rule, two have to be as near.
+// TestSpacingAgainstOccurrences walks through the occurrences of random rules. No gap may be smaller than
+// the spacing; if the walk covers the rule's whole cycle, one gap must be equal to it.
 func TestSpacingAgainstOccurrences(t *testing.T) {
 	t.Parallel()
 	const most = 5000
@@ -118,7 +117,7 @@ func TestSpacingAgainstOccurrences(t *testing.T) {
 	}
 }
 
-// cycleEnd returns when the occurrences of a rule in UTC have begun to repeat.
+// cycleEnd returns the time by which the occurrences of a rule in UTC have begun to repeat.
 func cycleEnd(r *recurrence.Rule, from time.Time) time.Time {
 	every := max(r.Interval, 1)
 	switch r.Frequency {

@@ -76,7 +76,7 @@ func TestParseTimeRefuses(t *testing.T) {
 	}
 }
 
-// The zero Time means none, so that a time which happens to be it must not be.
+// The zero Time means no time, so ParseTime must not return it for a real one.
 func TestParseTimeIsNeverZero(t *testing.T) {
 	t.Parallel()
 	end, err := recurrence.ParseTime("0001-01-01T00:00:00Z", nil)

@@ -154,8 +154,8 @@ func TestStartIsAtMost18MonthsAhead(t *testing.T) {
 	}
 }
 
-// A rule must fire within 100 years of its start or of when it was written,
-// whichever is later; that it fired before is no help, and its end no hindrance.
+// A rule must fire within 100 years of its start or of Now, whichever is later. Earlier instants do not
+// count, and its end does not matter.
 func TestFiresWithin100Years(t *testing.T) {
 	t.Parallel()
 	rare := recurrence.Rule{

@@ -15,7 +15,7 @@ import (
 	"almanac/recurrence"
 )
 
-// A vector is one job of testdata/recurrence-input.jsonl.
+// A vector is one job in testdata/recurrence-input.jsonl.
 type vector struct {
 	ID         string
 	Now        string
@@ -40,7 +40,7 @@ type vector struct {
 	}
 }
 
-// An answer is its counterpart in testdata/recurrence-expected.jsonl.
+// An answer is the expected result in testdata/recurrence-expected.jsonl.
 type answer struct {
 	ID          string
 	Occurrences []string
@@ -79,8 +79,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// preview returns the first occurrences of a vector's job and whether there are
-// no more.
+// preview returns the first occurrences of a vector's job, and whether no more follow.
 func preview(line []byte) (due []string, done bool, err error) {
 	spec, take, err := decode(line)
 	if err != nil {
@@ -99,7 +98,7 @@ func preview(line []byte) (due []string, done bool, err error) {
 	return due, true, nil
 }
 
-// decode maps JSON to a Spec, as far as the vectors need it.
+// decode converts JSON to a Spec, as far as the vectors need it.
 func decode(line []byte) (recurrence.Spec, int, error) {
 	var v vector
 	d := json.NewDecoder(bytes.NewReader(line))

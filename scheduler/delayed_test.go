@@ -22,7 +22,7 @@ import (
 	"almanac/workflows"
 )
 
-// A starter is a Temporal that registers and starts whatever is asked.
+// A starter is a Temporal that accepts every registration and start.
 type starter struct {
 	*directory
 	resting bool // whether the collection is disabled
@@ -54,11 +54,11 @@ func TestANewJobBeginsWhenItHasSomethingToDo(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
-		due     time.Duration // from now on
+		due     time.Duration // after now
 		more    string
 		resting bool
-		behind  time.Duration // the server's clock is behind this machine's
-		least   time.Duration // of the delay
+		behind  time.Duration // by how much the server's clock is behind this machine's
+		least   time.Duration // lower limit of the delay
 		most    time.Duration
 	}{
 		{name: "2 to 5 minutes before it is due", due: time.Hour, least: 55 * time.Minute, most: 58 * time.Minute},
@@ -92,7 +92,7 @@ func TestANewJobBeginsWhenItHasSomethingToDo(t *testing.T) {
 // An asleep is a Temporal with a job whose workflow does not answer.
 type asleep struct {
 	*directory
-	answersFrom int // the question that is answered; 0: none is
+	answersFrom int // number of the first query that is answered; 0: none is
 	questions   int
 	events      []*history.HistoryEvent
 	done        []string // signals and updates
@@ -134,7 +134,7 @@ func (f asleepFrontend) GetWorkflowExecutionHistory(_ context.Context, r *workfl
 	return &workflowservice.GetWorkflowExecutionHistoryResponse{History: &history.History{Events: f.a.events}}, nil
 }
 
-// startedAs returns the event of a workflow's start with an input.
+// startedAs returns the event of a workflow's start with the given input.
 func startedAs(t *testing.T, workflow string, input workflows.JobInput) *history.HistoryEvent {
 	t.Helper()
 	payloads, err := converter.GetDefaultDataConverter().ToPayloads(input)
@@ -168,7 +168,7 @@ func TestAJobThatHasNotBegunIsReadFromWhatItWasStartedWith(t *testing.T) {
 		name        string
 		events      []*history.HistoryEvent
 		answersFrom int
-		want        job.Job // the zero Job: it cannot be read
+		want        job.Job // zero if the job cannot be read
 	}{
 		{"", []*history.HistoryEvent{started(workflows.TypeJob)}, 0, input.Snapshot()},
 		{"after a signal, too", []*history.HistoryEvent{started(workflows.TypeJob), signalled}, 0, input.Snapshot()},
@@ -195,8 +195,8 @@ func TestAJobThatHasNotBegunIsReadFromWhatItWasStartedWith(t *testing.T) {
 	}
 }
 
-// If only an update had it begin, a crash of the server might leave it without anything
-// that does.
+// An update alone would end the delay too, but a crash of the server might then leave the job without a
+// workflow task.
 func TestAJobThatHasNotBegunBeginsBeforeItIsChanged(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

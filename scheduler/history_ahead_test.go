@@ -21,11 +21,11 @@ import (
 	"almanac/workflows"
 )
 
-// occurrence is when what is dispatched ahead, in these histories, is due.
+// occurrence is the due time of what is dispatched ahead in these histories.
 var occurrence = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
 
-// An author writes the history of a run that dispatches one occurrence's
-// action, once or several times.
+// An author writes the history of a run that dispatches the action of one occurrence, once or several
+// times.
 type author struct {
 	t       *testing.T
 	events  []*history.HistoryEvent
@@ -52,7 +52,7 @@ func (a *author) payloads(values ...any) *common.Payloads {
 	return p
 }
 
-// write adds an event that happened so long after the due time, and returns its id.
+// write adds an event at a time relative to the due time, and returns its ID.
 func (a *author) write(at time.Duration, e *history.HistoryEvent) int64 {
 	e.EventId = int64(len(a.events) + 1)
 	e.EventTime = timestamppb.New(occurrence.Add(at))
@@ -60,9 +60,8 @@ func (a *author) write(at time.Duration, e *history.HistoryEvent) int64 {
 	return e.EventId
 }
 
-// dispatch writes that an activity was scheduled, 10 s ahead of the due time or
-// as soon as the one before it ended. It has so many attempts, of which those
-// before were other activities'.
+// dispatch adds the scheduling of an activity with at most maxAttempts attempts, 10 s before the due time
+// or as soon as the previous activity ended. before attempts were made by other activities.
 func (a *author) dispatch(maxAttempts, before int) (scheduled int64) {
 	at := -10 * time.Second
 	if before := a.events[len(a.events)-1].GetEventTime().AsTime().Sub(occurrence); before > at {
@@ -82,10 +81,10 @@ func (a *author) dispatch(maxAttempts, before int) (scheduled int64) {
 	})
 }
 
-// activityID returns the id of the activity that was scheduled by an event.
+// activityID returns the ID of the activity that an event scheduled.
 func activityID(scheduled int64) string { return fmt.Sprintf("action-%d", scheduled) }
 
-// begin writes that a worker had that attempt of an activity last.
+// begin adds the start of an activity's last attempt.
 func (a *author) begin(at time.Duration, scheduled int64, attempt int32) {
 	a.write(at, &history.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_STARTED,
@@ -95,8 +94,7 @@ func (a *author) begin(at time.Duration, scheduled int64, attempt int32) {
 	})
 }
 
-// succeed writes that an activity ended with the attempts that are told, the
-// last of which succeeded.
+// succeed adds the completion of an activity with attempts of these outcomes, the last of which succeeded.
 func (a *author) succeed(scheduled int64, outcomes ...job.Outcome) {
 	last := a.events[len(a.events)-1].GetEventTime().AsTime()
 	start := occurrence
@@ -113,7 +111,7 @@ func (a *author) succeed(scheduled int64, outcomes ...job.Outcome) {
 	})
 }
 
-// unsent writes that an activity ended and its last attempt was not sent.
+// unsent adds the end of an activity whose last attempt was not sent.
 func (a *author) unsent(at time.Duration, scheduled int64, earlier ...job.Outcome) {
 	a.write(at, &history.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED,
@@ -125,7 +123,7 @@ func (a *author) unsent(at time.Duration, scheduled int64, earlier ...job.Outcom
 	})
 }
 
-// fail writes that an activity ended with an error.
+// fail adds the failure of an activity.
 func (a *author) fail(at time.Duration, scheduled int64, err error) {
 	failure := temporal.GetDefaultFailureConverter().ErrorToFailure(err)
 	if failure.GetTimeoutFailureInfo() != nil {
@@ -145,7 +143,7 @@ func (a *author) fail(at time.Duration, scheduled int64, err error) {
 	})
 }
 
-// cancel writes that an activity was cancelled while no worker had it.
+// cancel adds the cancellation of an activity that no worker had.
 func (a *author) cancel(at time.Duration, scheduled int64) {
 	a.write(at, &history.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED,
@@ -155,7 +153,7 @@ func (a *author) cancel(at time.Duration, scheduled int64) {
 	})
 }
 
-// look writes that the workflow asked what was sent, and was told this.
+// look adds a lookup of pending activities by the workflow, with its result.
 func (a *author) look(at time.Duration, pending ...activities.Pending) {
 	scheduled := a.write(at, &history.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
@@ -175,7 +173,7 @@ func (a *author) look(at time.Duration, pending ...activities.Pending) {
 	})
 }
 
-// drop writes that the occurrence was recorded as not run.
+// drop adds the record of the occurrence as dropped.
 func (a *author) drop(at time.Duration, outcome job.Outcome) {
 	a.write(at, &history.HistoryEvent{
 		EventType: enums.EVENT_TYPE_MARKER_RECORDED,
@@ -190,14 +188,14 @@ func (a *author) drop(at time.Duration, outcome job.Outcome) {
 	})
 }
 
-// wait says that an activity has not ended, and what its last heartbeat recorded.
+// wait adds an activity that has not ended, with its last heartbeat.
 func (a *author) wait(scheduled int64, p activities.Progress) {
 	a.pending = append(a.pending, &workflow.PendingActivityInfo{
 		ActivityId: activityID(scheduled), ActivityType: &common.ActivityType{Name: activities.TypeAction}, HeartbeatDetails: a.payloads(p),
 	})
 }
 
-// attempts are records of attempts, the first of which began at start.
+// attempts returns records of attempts. The first begins at start.
 func attempts(start time.Time, outcomes ...job.Outcome) []job.Attempt {
 	var all []job.Attempt
 	for i, o := range outcomes {

@@ -24,17 +24,15 @@ import (
 	"almanac/scheduler"
 )
 
-// An archive answers as a server does that holds one workflow, of which these
-// are the runs, oldest first.
+// An archive is a Temporal with one workflow, whose runs are given, oldest first.
 type archive struct {
 	client.Client
 	runs    []*history.History
 	pending []*workflow.PendingActivityInfo // of the last run
-	read    int                             // pages that were asked for
+	read    int                             // pages requested
 }
 
-// recorded returns the runs of a workflow whose histories were recorded on a
-// real server.
+// recorded returns the runs of a workflow whose histories were recorded on a real server.
 func recorded(t *testing.T, scenario string) *archive {
 	t.Helper()
 	files, err := filepath.Glob("../workflows/testdata/histories/" + scenario + "-[0-9]*.json.gz")
@@ -61,7 +59,7 @@ type frontend struct {
 	a *archive
 }
 
-// pages returns how many there are.
+// pages returns the total number of pages.
 func (a *archive) pages() int {
 	n := 0
 	for _, h := range a.runs {
@@ -84,8 +82,8 @@ func (a *archive) DescribeWorkflowExecution(context.Context, string, string) (*w
 	}, nil
 }
 
-// GetWorkflowExecutionHistoryReverse pages by as little as 7 events, so that
-// what belongs together lies on different pages.
+// GetWorkflowExecutionHistoryReverse returns pages of as little as 7 events, so that events of one
+// execution are on different pages.
 func (f *frontend) GetWorkflowExecutionHistoryReverse(_ context.Context, r *workflowservice.GetWorkflowExecutionHistoryReverseRequest, _ ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryReverseResponse, error) {
 	f.a.read++
 	for _, h := range f.a.runs {
@@ -112,8 +110,7 @@ func (f *frontend) GetWorkflowExecutionHistoryReverse(_ context.Context, r *work
 
 var key = job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "c"}.Job("j")
 
-// lines shows records as text: action, number of the execution and of the
-// attempt, outcome.
+// lines returns records as text: action, number of the execution and of the attempt, outcome.
 func lines(records []job.Record) string {
 	var out []string
 	for _, r := range records {
@@ -131,8 +128,8 @@ ErrorAction 1/1 Completed
 MainAction 1/3 Failed
 MainAction 1/2 Failed
 MainAction 1/1 Failed`},
-		// The retry of the first execution was cancelled when the job was
-		// disabled, that of the second when it was changed.
+		// The first execution's retry was cancelled when the job was disabled, the second's when it was
+		// changed.
 		{"0.1-job-changes", `
 MainAction 3/1 Completed
 MainAction 2/1 Failed
@@ -159,7 +156,7 @@ MainAction 1/1 Completed`},
 	}
 }
 
-// scenarios are all jobs whose histories were recorded.
+// scenarios returns the names of all recorded histories of jobs.
 func scenarios(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("../workflows/testdata/histories/*-job-*.json.gz")
@@ -260,8 +257,7 @@ func TestFiltersHoldAcrossPages(t *testing.T) {
 	}
 }
 
-// Whoever pages through a history sees each entry once, whatever is added
-// meanwhile.
+// A reader of all pages gets each entry once, even if entries are added meanwhile.
 func TestPagesGoOnWhereTheyEndedThoughTheHistoryGrows(t *testing.T) {
 	t.Parallel()
 	for _, scenario := range scenarios(t) {
@@ -322,7 +318,7 @@ func TestAPositionThatTheHistoryDoesNotHoldIsRefused(t *testing.T) {
 	}
 }
 
-// requireBadToken requires an error that blames the continuation of a list.
+// requireBadToken requires the error for an unknown continuation of a list.
 func requireBadToken(t *testing.T, err error) {
 	t.Helper()
 	require.Equal(t, job.KindInvalid, job.KindOf(err), "%v", err)

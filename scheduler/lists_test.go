@@ -24,12 +24,12 @@ import (
 	"almanac/workflows"
 )
 
-// A directory answers queries as workflows do.
+// A directory answers queries in place of workflows.
 type directory struct {
 	client.Client
 	t       *testing.T
-	answers map[string]any // by workflow id and query
-	runs    string         // the id of every run; "" for a server that does not describe
+	answers map[string]any // by workflow ID and query
+	runs    string         // the ID of every run; "": the server does not answer Describe
 
 	mu          sync.Mutex
 	asked       int   // guarded by mu
@@ -38,8 +38,7 @@ type directory struct {
 
 func (d *directory) WorkflowService() workflowservice.WorkflowServiceClient { return unhurried{} }
 
-// On a slow machine queries are put again, and the server is asked to take the
-// workflow from the worker that has it in its cache. An unhurried server does not mind.
+// On a slow machine queries are repeated and sticky queues are reset. An unhurried server accepts that.
 type unhurried struct {
 	workflowservice.WorkflowServiceClient
 }
@@ -71,8 +70,8 @@ func (d *directory) QueryWorkflowWithOptions(_ context.Context, r *client.QueryW
 	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads)}, nil
 }
 
-// shelf returns a collection of jobs job1, job2 … with the sequences 10, 20 …
-// Every third is disabled, every fifth is gone.
+// shelf returns a collection of jobs job1, job2 … with the sequences 10, 20 … Every third job is disabled,
+// every fifth is gone.
 func shelf(t *testing.T, jobs int) *directory {
 	t.Helper()
 	d := &directory{t: t, answers: map[string]any{}}
@@ -94,7 +93,7 @@ func shelf(t *testing.T, jobs int) *directory {
 	return d
 }
 
-// jobPages lists a collection's jobs page by page until the list ends.
+// jobPages lists all jobs of a collection, page by page.
 func jobPages(t *testing.T, s *scheduler.Service, p job.Page) []string {
 	t.Helper()
 	var names []string
@@ -164,14 +163,13 @@ func TestAListOfJobsGoesOnThoughJobsComeAndGo(t *testing.T) {
 
 	list := key.Collection.WorkflowID() + " " + workflows.QueryJobs
 	listed := slices.Clone(d.answers[list].(workflows.JobList).Jobs)
-	listed = slices.DeleteFunc(listed, func(l workflows.Listed) bool { return l.Sequence <= 30 }) // those of the first page
-	listed = append(listed, workflows.Listed{Name: "Job1", Sequence: 100})                        // one of them anew
+	listed = slices.DeleteFunc(listed, func(l workflows.Listed) bool { return l.Sequence <= 30 }) // the jobs of the first page are gone
+	listed = append(listed, workflows.Listed{Name: "Job1", Sequence: 100})                        // one of them is created again
 	d.answers[list] = workflows.JobList{Collection: key.Collection, Jobs: listed}
 	require.Equal(t, []string{"Job4", "Job6", "Job7", "Job8", "Job9", "Job1"}, jobPages(t, s, job.Page{Top: 2, After: next}))
 }
 
-// office returns a subscription with the collections of these paths, such as
-// "Group/Name".
+// office returns a subscription with the collections at these paths, such as "Group/Name".
 func office(t *testing.T, paths ...string) *directory {
 	t.Helper()
 	d := &directory{t: t, answers: map[string]any{job.SubscriptionWorkflowID("S") + " " + workflows.QueryCollections: paths}}
@@ -185,7 +183,7 @@ func office(t *testing.T, paths ...string) *directory {
 	return d
 }
 
-// collectionPages lists collections page by page until the list ends.
+// collectionPages lists all collections, page by page.
 func collectionPages(t *testing.T, s *scheduler.Service, group string, p job.Page) []string {
 	t.Helper()
 	var paths []string
@@ -252,7 +250,7 @@ func TestAContinuationThatNoListReturnedIsRefused(t *testing.T) {
 	}
 }
 
-// A job that did nothing since the last list says what it said then.
+// An unchanged job is listed with its cached status.
 func TestListsAskOnlyJobsThatDidSomething(t *testing.T) {
 	t.Parallel()
 	const jobs = 4
@@ -260,7 +258,7 @@ func TestListsAskOnlyJobsThatDidSomething(t *testing.T) {
 		name   string
 		runs   string
 		change func(*directory)
-		asked  int // jobs
+		asked  int // jobs queried
 	}{
 		{"none did", "run", func(*directory) {}, 0},
 		{"all did", "run", func(d *directory) { d.transitions++ }, jobs},
@@ -280,7 +278,7 @@ func TestListsAskOnlyJobsThatDidSomething(t *testing.T) {
 			}
 			first := list()
 			require.Equal(t, 1+jobs, d.asked, "the collection and its jobs")
-			first[0].Definition.StartTime.Time = time.Time{} // by a reader, to whom it belongs
+			first[0].Definition.StartTime.Time = time.Time{} // the reader changes its own copy
 
 			for id, answer := range d.answers {
 				if j, ok := answer.(job.Job); ok {

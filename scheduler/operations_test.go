@@ -19,10 +19,10 @@ import (
 	"almanac/workflows"
 )
 
-// polled is a Temporal that is asked how one update stands.
+// polled is a Temporal with the outcome of one update.
 type polled struct {
 	client.Client
-	outcome *update.Outcome // nil: it goes on
+	outcome *update.Outcome // nil: it is running
 	err     error
 }
 
@@ -48,8 +48,8 @@ func TestHowAnOperationStands(t *testing.T) {
 		name   string
 		answer polled
 		done   bool
-		failed job.Kind // of its failure
-		err    job.Kind // of the question's
+		failed job.Kind // of the operation's failure
+		err    job.Kind // of the call
 	}{
 		{"that goes on", polled{}, false, none, none},
 		{"that succeeded", polled{outcome: &update.Outcome{Value: &update.Outcome_Success{Success: &common.Payloads{}}}}, true, none, none},

@@ -21,7 +21,7 @@ import (
 	"almanac/scheduler"
 )
 
-// A disk is a Temporal that is ready but for its writes.
+// A disk is a Temporal that is ready except for its writes.
 type disk struct {
 	client.Client
 	frontend *diskFrontend
@@ -39,8 +39,8 @@ type diskFrontend struct {
 	mu     sync.Mutex
 	writes int
 
-	write, history error         // what a write and the history service answer
-	takes          time.Duration // how long a write takes
+	write, history error         // answers to a write and of the history service
+	takes          time.Duration // duration of a write
 }
 
 func (d *diskFrontend) DescribeNamespace(context.Context, *workflowservice.DescribeNamespaceRequest, ...grpc.CallOption) (*workflowservice.DescribeNamespaceResponse, error) {
@@ -113,7 +113,7 @@ func TestReadinessSaysThatNothingIsWritten(t *testing.T) {
 	}
 }
 
-// A caller that goes away does not take the probe from the others.
+// If a caller gives up, the probe continues for the others.
 func TestReadinessOutlivesItsFirstCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestReadinessOutlivesItsFirstCaller(t *testing.T) {
 	})
 }
 
-// Not every Temporal lets Almanac write so, which is no reason not to be ready.
+// A Temporal that refuses or does not implement the probe's write still counts as ready.
 func TestReadinessDoesNotNeedItsProbe(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{serviceerror.NewUnimplemented("internals"), serviceerror.NewPermissionDenied("internals", "")} {

@@ -19,7 +19,7 @@ import (
 	"almanac/workflows"
 )
 
-// registry is a Temporal with a job collection that takes a second for each update.
+// registry is a Temporal with a job collection in which each update takes a second.
 type registry struct {
 	*directory
 	generation int // of the collection
@@ -36,7 +36,7 @@ func newRegistry(t *testing.T) *registry {
 	return r
 }
 
-// change changes the collection's properties.
+// change changes the properties of the collection.
 func (r *registry) change() {
 	r.generation++
 	r.answers[key.Collection.WorkflowID()+" "+workflows.QueryStatus] = job.Collection{
@@ -79,7 +79,7 @@ func (a *registeredAfter) Get(_ context.Context, result any) error {
 	return nil
 }
 
-// put creates jobs of these names at the same time, and returns what became of each.
+// put creates jobs with these names in parallel, and returns their errors.
 func (r *registry) put(s *scheduler.Service, names ...string) map[string]error {
 	var group sync.WaitGroup
 	var mu sync.Mutex
@@ -141,7 +141,7 @@ func TestACollectionThatAnsweredLatelyIsNotAskedAgain(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		between func(r *registry)
-		asked   int // with the question whether there is a job of that name
+		asked   int // queries for a job with the name
 		sent    int
 	}{
 		{"at once", func(*registry) {}, 2 + 1, 2},

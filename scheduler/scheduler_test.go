@@ -21,7 +21,7 @@ import (
 	"almanac/workflows"
 )
 
-// broken is a Temporal whose every answer is an error.
+// broken is a Temporal that answers every call with an error.
 type broken struct {
 	client.Client
 	err error
@@ -35,7 +35,7 @@ func (b broken) WorkflowService() workflowservice.WorkflowServiceClient {
 	return brokenFrontend{err: b.err}
 }
 
-// A brokenFrontend is the part of it that the SDK's client does not wrap.
+// A brokenFrontend is the part of broken behind the SDK's client.
 type brokenFrontend struct {
 	workflowservice.WorkflowServiceClient
 	err error
@@ -122,15 +122,15 @@ func TestAJobWithoutACollectionIsToldHowToCreateIt(t *testing.T) {
 	require.NotContains(t, err.Error(), "Create")
 }
 
-// slow is a Temporal that takes its time to answer an update.
+// slow is a Temporal that is slow to answer an update.
 type slow struct {
 	*directory
-	registered, start time.Time // when the name was registered, and when the start has to have come
+	registered, start time.Time // time of the registration, and deadline of the start
 }
 
 func (s *slow) UpdateWorkflow(ctx context.Context, _ client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	s.registered = time.Now()
-	return registered{}, calls.Sleep(ctx, 12*time.Second) // its worker was killed, and another one got the task
+	return registered{}, calls.Sleep(ctx, 12*time.Second) // its worker crashed, and another one got the workflow task
 }
 
 func (s *slow) ExecuteWorkflow(ctx context.Context, _ client.StartWorkflowOptions, _ any, _ ...any) (client.WorkflowRun, error) {
@@ -149,7 +149,7 @@ func (registered) Get(_ context.Context, result any) error {
 type hesitant struct {
 	*directory
 	silent, asked int
-	starts        []error  // what starts come to, one after another; then they succeed
+	starts        []error  // results of the starts, in order; later ones succeed
 	started       *job.Job // by the first start
 }
 
@@ -185,9 +185,9 @@ func TestACreateThatWasNotAnsweredIsTriedAgainWhileTheCallerWaits(t *testing.T) 
 		silent  int // registrations that are not answered
 		starts  []error
 		started *job.Job
-		patient time.Duration // how long the caller waits
-		asked   int           // for a registration
-		kind    job.Kind      // KindInternal: there is no error
+		patient time.Duration // the caller's deadline
+		asked   int           // registrations
+		kind    job.Kind      // KindInternal: no error
 	}{
 		{"and succeeds", 1, nil, nil, 30 * time.Second, 2, job.KindInternal},
 		{"and succeeds if it was the start", 0, []error{late}, nil, 30 * time.Second, 2, job.KindInternal},
@@ -209,7 +209,7 @@ func TestACreateThatWasNotAnsweredIsTriedAgainWhileTheCallerWaits(t *testing.T) 
 				require.Equal(t, tt.kind == job.KindInternal, err == nil, "%v", err)
 				require.Equal(t, err == nil && tt.started == nil, created)
 				require.Equal(t, tt.kind, job.KindOf(err))
-				time.Sleep(time.Minute) // a registration does not end with its caller
+				time.Sleep(time.Minute) // a registration outlives its caller
 				synctest.Wait()
 				require.Equal(t, tt.asked, temporal.asked)
 			})
@@ -217,11 +217,11 @@ func TestACreateThatWasNotAnsweredIsTriedAgainWhileTheCallerWaits(t *testing.T) 
 	}
 }
 
-// busy is a Temporal that gives up the first update although its caller has time.
+// busy is a Temporal that gives up the first update before the caller's deadline.
 type busy struct {
 	*directory
 	ids  []string // of the updates
-	gone bool     // the first update was applied all the same, and ended the workflow
+	gone bool     // the first update was applied nevertheless, and ended the workflow
 }
 
 func (b *busy) UpdateWorkflow(_ context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
@@ -306,7 +306,7 @@ func TestADeleteWhoseAnswerWasLostSucceeds(t *testing.T) {
 	}
 }
 
-// A collection gives up a job that is not started in time.
+// A collection forgets a job that is not started in time.
 func TestAJobIsStartedInTimeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -322,7 +322,7 @@ func TestAJobIsStartedInTimeOrNotAtAll(t *testing.T) {
 	})
 }
 
-// fresh is a Temporal whose services do not know the search attributes for a while.
+// fresh is a Temporal whose services do not know the search attributes at first.
 type fresh struct {
 	*directory
 	knows time.Time

@@ -22,14 +22,14 @@ import (
 	"almanac/workflows"
 )
 
-// A ward is a directory in which some workflows are ill.
+// A ward is a directory in which some workflows are ill: they answer queries with an error, or not at all.
 type ward struct {
 	*directory
-	ill        map[string]error // what a question to a workflow comes to; nil: it is not answered
-	slow       time.Duration    // how long the list of jobs takes
-	attempt    int32            // for which time the task of an ill one is being tried
+	ill        map[string]error // error of a workflow's query; nil: no answer
+	slow       time.Duration    // delay of the list of jobs
+	attempt    int32            // attempt of an ill workflow's task
 	terminated []string
-	removed    []string // names that the collection was told are gone
+	removed    []string // names reported to the collection as gone
 }
 
 func (w *ward) QueryWorkflowWithOptions(ctx context.Context, r *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
@@ -89,7 +89,7 @@ func (wardFrontend) GetWorkflowExecutionHistory(context.Context, *workflowservic
 	return &workflowservice.GetWorkflowExecutionHistoryResponse{}, nil
 }
 
-// hospital returns a ward of jobs, of which those with these numbers are ill.
+// hospital returns a ward of jobs. Those with the numbers ill are ill.
 func hospital(t *testing.T, jobs int, of error, ill ...int) *ward {
 	w := &ward{directory: shelf(t, jobs), ill: map[string]error{}, attempt: 1}
 	for _, i := range ill {
@@ -179,8 +179,7 @@ func ofJobs(s *scheduler.Service) func(context.Context, job.Page) ([]job.Job, st
 	}
 }
 
-// inTime lists page by page until the list ends. No page may take longer than the API gives
-// a request.
+// inTime lists all pages. Each must take less time than the API allows a request.
 func inTime[T any](t *testing.T, p job.Page, list func(context.Context, job.Page) ([]T, string, error)) (all []T) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -204,7 +203,7 @@ func TestAListWithManyThatDoNotAnswerGoesOnWithItsNextPage(t *testing.T) {
 	t.Parallel()
 	const jobs, silent = 1000, 950
 	enabled := job.Filter{State: job.StateEnabled}
-	want := func(skip int) (names []string) { // of those after the silent ones
+	want := func(skip int) (names []string) { // after the silent ones
 		for i := silent + 1; i <= jobs; i++ {
 			if i%3 != 0 && i%5 != 0 {
 				names = append(names, fmt.Sprint("Job", i))

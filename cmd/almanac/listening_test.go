@@ -19,8 +19,7 @@ import (
 	"almanac/job"
 )
 
-// parsed defines settings, reads arguments and variables, and returns what is
-// wrong with them.
+// parsed defines settings, parses arguments and variables, and returns the error of the check.
 func parsed(t *testing.T, define func(*settings), variables map[string]string, args ...string) error {
 	t.Helper()
 	s := &settings{flags: pflag.NewFlagSet("test", pflag.ContinueOnError), lookup: func(name string) (string, bool) {
@@ -58,7 +57,7 @@ func TestWhatAsksForNoLoginListensOnLoopbackAddressesUnlessTold(t *testing.T) {
 	require.ErrorContains(t, err, `--listen is "0.0.0.0:8080", where others reach it`)
 }
 
-// Whoever reaches the API may write jobs; the machine's own services are not for them.
+// Everyone who reaches the API may write jobs, which must not reach services of this machine.
 func TestJobsMayNotCallThisMachineByDefaultWhereOthersReachTheAPI(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -115,7 +114,7 @@ func TestPublicURLs(t *testing.T) {
 	}
 }
 
-// A going Scheduler has a list that goes on, and operations that do.
+// A going Scheduler has a list with further pages, and operations that continue.
 type going struct{ api.Scheduler }
 
 func (going) Jobs(context.Context, job.CollectionKey, job.Page) ([]job.Job, string, error) {

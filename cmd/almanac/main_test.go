@@ -18,7 +18,7 @@ import (
 	"almanac/job"
 )
 
-// almanac runs the program and returns what it printed.
+// almanac runs the program and returns its output.
 func almanac(t *testing.T, stdin string, variables map[string]string, args ...string) (string, error) {
 	t.Helper()
 	var out, errs strings.Builder
@@ -98,7 +98,7 @@ func TestAnExampleWithTimesOfDayRunsAtNoOtherTime(t *testing.T) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		created := time.Date(2026, 11, 21, 3, 4, 5, 0, time.UTC) // a time of day that no example has
+		created := time.Date(2026, 11, 21, 3, 4, 5, 0, time.UTC) // no example has this time of day
 		p, err := job.ParsePreview(text, created)
 		require.NoError(t, err, file)
 		if r := p.Definition.Recurrence; r != nil && r.Schedule != nil {
@@ -120,7 +120,7 @@ func TestTheTableOfExamplesSaysWhenEachRunsFirst(t *testing.T) {
 		said[row[1]] = row[2]
 	}
 	first := map[string]string{}
-	created := time.Date(2026, 11, 21, 3, 4, 5, 0, time.UTC) // as the document says
+	created := time.Date(2026, 11, 21, 3, 4, 5, 0, time.UTC) // from the document
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -262,7 +262,7 @@ func TestHelpIsPrintedForWhoAsksForIt(t *testing.T) {
 
 func TestTheShellIsOfferedTheValuesOfFlags(t *testing.T) {
 	t.Parallel()
-	const nothing, files, directories = ":4\n", ":0\n", ":16\n" // cobra's directives; 8 filters files by their ending
+	const nothing, files, directories = ":4\n", ":0\n", ":16\n" // cobra's directives; 8 filters files by extension
 	for _, tt := range []struct{ args, want string }{
 		{"api --log-level", "debug\ninfo\nwarn\nerror\n" + nothing},
 		{"api --egress", "public\nprivate\nany\n" + nothing},
@@ -305,7 +305,7 @@ func TestBatchGoesOnAfterALineThatIsMuchTooLong(t *testing.T) {
 	require.Contains(t, lines[1], `"id":7,"occurrences"`)
 }
 
-// A program that asks line by line gets each answer before its next question.
+// A caller that sends one line at a time gets each answer before it sends the next line.
 func TestBatchAnswersBeforeTheNextLine(t *testing.T) {
 	t.Parallel()
 	in, questions := io.Pipe()
@@ -325,7 +325,7 @@ func TestBatchAnswersBeforeTheNextLine(t *testing.T) {
 	require.NoError(t, <-failed)
 }
 
-// only looks up one variable.
+// only returns a lookup function that has one variable.
 func only(variable, value string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		if name == variable {

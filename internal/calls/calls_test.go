@@ -24,33 +24,32 @@ import (
 	"almanac/internal/calls"
 )
 
-// A server answers calls about one workflow, one answer after another; the last
-// is repeated.
+// A server answers calls for one workflow with a sequence of answers. The last one is repeated.
 type server struct {
 	client.Client
 	t      *testing.T
 	id     string                        // of the workflow
-	status enums.WorkflowExecutionStatus // of the newest run; 0: there is none
+	status enums.WorkflowExecutionStatus // of the newest run; 0: there is no run
 
 	mu      sync.Mutex
 	answers []answer
 	queries []*client.QueryWorkflowWithOptionsRequest
 	updates []client.UpdateWorkflowOptions
-	unstuck int // how often the workflow was taken from the worker that has it in its cache
+	unstuck int // resets of the sticky queue
 }
 
-// An answer is what a call comes to.
+// An answer is the result of a call.
 type answer struct {
 	value    string
-	rejected enums.WorkflowExecutionStatus // why a query was not passed on
-	silent   bool                          // nothing is answered before the deadline
-	takes    time.Duration                 // until it is answered, if the deadline is not before
+	rejected enums.WorkflowExecutionStatus // status with which a query is rejected
+	silent   bool                          // there is no answer before the deadline
+	takes    time.Duration                 // time until the answer
 	err      error
 }
 
 func (s *server) WorkflowService() workflowservice.WorkflowServiceClient { return frontend{s: s} }
 
-// A frontend is the part of a server that the SDK's client does not wrap.
+// A frontend is the part of a server behind the SDK's client.
 type frontend struct {
 	workflowservice.WorkflowServiceClient
 	s *server
@@ -132,7 +131,7 @@ var (
 	gone    = temporal.NewNonRetryableApplicationError("about to end", calls.ErrTypeGone, nil)
 )
 
-// is reports whether an error is the wanted one.
+// is returns a function that reports whether an error is want.
 func is(want error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, want) }
 }
@@ -140,7 +139,7 @@ func is(want error) func(error) bool {
 const (
 	running   = enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 	completed = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
-	unknown   = enums.WorkflowExecutionStatus(-1) // the server does not say
+	unknown   = enums.WorkflowExecutionStatus(-1) // the server does not return a status
 	handedOn  = enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
 )
 
@@ -151,7 +150,7 @@ func TestQuery(t *testing.T) {
 		answers []answer
 		tries   int
 		value   string
-		err     func(error) bool // nil: it is answered
+		err     func(error) bool // nil: no error
 	}{
 		{"is answered", []answer{{value: "hello"}}, 1, "hello", nil},
 		{"that met a run which handed over is put to the next", []answer{{rejected: handedOn}, {rejected: handedOn}, {value: "hello"}}, 3, "hello", nil},
@@ -192,7 +191,7 @@ func TestQuery(t *testing.T) {
 				late := slices.ContainsFunc(tt.answers, func(a answer) bool { return a.silent || a.takes > 0 || calls.IsTimeout(a.err) })
 				require.Equal(t, late, s.unstuck > 0, "%d", s.unstuck)
 				if late {
-					s.answers = []answer{{silent: true}, {value: "hello"}} // whatever went before, it is done now
+					s.answers = []answer{{silent: true}, {value: "hello"}} // after this the sticky queue has been reset in any case
 					require.NoError(t, q.Ask(t.Context(), s.id, "status", &value))
 					unstuck := s.unstuck
 					s.answers = []answer{{silent: true}, {value: "hello"}}
@@ -221,8 +220,8 @@ func TestBeforeAChangeASilentWorkerIsLeftTheSooner(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		takes time.Duration // each of the queries before
-		left  time.Duration // when the worker is left that had the workflow
+		takes time.Duration // duration of each earlier query
+		left  time.Duration // time of the second attempt
 	}{
 		{"when nothing was asked before", 0, 60 * time.Millisecond},
 		{"when workers answer at once", time.Millisecond, 60 * time.Millisecond},
@@ -256,8 +255,8 @@ func TestBeforeAChangeASilentWorkerIsLeftTheSooner(t *testing.T) {
 	}
 }
 
-// A server that is too busy to answer is not asked ever more: an attempt that nobody
-// waits for any more is work for it all the same.
+// A server that is too busy to answer does not get more and more queries: an attempt is work for it even if
+// its caller has given up.
 func TestQueriesOfASlowServerAreFewMoreThanThereAreCallers(t *testing.T) {
 	t.Parallel()
 	const callers = 200
@@ -275,7 +274,7 @@ func TestQueriesOfASlowServerAreFewMoreThanThereAreCallers(t *testing.T) {
 	})
 }
 
-// crowded is a server that answers no query, and counts them.
+// crowded is a server that counts queries and answers none.
 type crowded struct {
 	client.Client
 	mu        sync.Mutex
@@ -313,7 +312,7 @@ func TestUpdate(t *testing.T) {
 		answers []answer
 		status  enums.WorkflowExecutionStatus // of the newest run
 		tries   int
-		err     func(error) bool // nil: it is taken
+		err     func(error) bool // nil: no error
 	}{
 		{"is taken", []answer{{}}, running, 1, nil},
 		{"that met a run which ended is sent to the next", []answer{{err: missing}, {err: missing}, {}}, running, 3, nil},

@@ -17,8 +17,8 @@ func TestEachAsksInParallelButNotAllAtOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		takes time.Duration
-		most  int32         // that are asked at once
-		whole time.Duration // that all takes
+		most  int32         // calls at once
+		whole time.Duration // duration of all calls
 	}{
 		{"those that answer soon", 100 * time.Millisecond, calls.MaxParallel, 700 * time.Millisecond},
 		{"those that do not, which make room for others", 10 * time.Second, n, 11800 * time.Millisecond},

@@ -14,8 +14,7 @@ import (
 	"almanac/internal/codec"
 )
 
-// ring returns a key ring with keys of these ids. The same id is always the
-// same key.
+// ring returns a key ring with keys of these IDs. An ID always has the same key.
 func ring(t testing.TB, ids ...string) *codec.KeyRing {
 	t.Helper()
 	entries := make([]string, len(ids))
@@ -32,7 +31,7 @@ func payload(text string) *commonpb.Payload {
 	return &commonpb.Payload{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(text)}
 }
 
-// workflowID is whose payloads the tests encrypt.
+// workflowID is the workflow for which the tests encrypt payloads.
 const workflowID = "job/a"
 
 func encode(t testing.TB, r *codec.KeyRing, p *commonpb.Payload) *commonpb.Payload {
@@ -110,7 +109,7 @@ func TestPayloadsInClearAreReadDuringAMigrationAndWithoutKeys(t *testing.T) {
 	require.NotContains(t, encode(t, ring(t, "k").AcceptingClear(), clear).String(), "written", "what is new is encrypted")
 }
 
-// Whoever can write to Temporal's database cannot give a job what belongs to another.
+// Write access to Temporal's database does not allow copying payloads from one job to another.
 func TestAPayloadIsValidInItsWorkflowOnly(t *testing.T) {
 	t.Parallel()
 	keys := ring(t, "k")
@@ -180,7 +179,7 @@ func TestWhatCannotBeDecryptedIsAnError(t *testing.T) {
 	}
 }
 
-// The id is bound to the ciphertext even if both ids stand for one key.
+// The key's ID is bound to the ciphertext, even if two IDs have the same key.
 func TestAPayloadIsBoundToTheIDOfItsKey(t *testing.T) {
 	t.Parallel()
 	key := codec.GenerateKey()

@@ -29,7 +29,7 @@ func TestValuesGoThroughTheConverter(t *testing.T) {
 	}
 }
 
-// inWorkflow returns the converter that the SDK uses for the code of workflows.
+// inWorkflow returns the converter that the SDK uses for workflow code.
 func inWorkflow(t *testing.T, c converter.DataConverter) converter.DataConverter {
 	t.Helper()
 	aware, ok := c.(converter.ContextAware)
@@ -55,8 +55,8 @@ func TestAMissingKeyFailsAWorkflowTaskAndNotTheWorkflow(t *testing.T) {
 	}
 }
 
-// What is decrypted and still cannot be read, such as the argument of a signal
-// that somebody typed, is not worth stopping a workflow for.
+// A value that can be decrypted but not decoded, such as a mistyped argument of a signal, must not stop a
+// workflow.
 func TestABadValueIsAnErrorInAWorkflow(t *testing.T) {
 	t.Parallel()
 	data, _ := ring(t, "k").Converters()
@@ -98,8 +98,7 @@ func TestFailuresAreEncrypted(t *testing.T) {
 	require.Equal(t, "another secret", details)
 }
 
-// The SDK tells the converters whose payloads they convert, and in what order it does so
-// differs.
+// The SDK gives a converter its workflow and serialization contexts, in varying order.
 func TestValuesAndFailuresAreValidInTheirWorkflowOnly(t *testing.T) {
 	t.Parallel()
 	data, failures := ring(t, "k").Converters()
@@ -130,7 +129,7 @@ func TestValuesAndFailuresAreValidInTheirWorkflowOnly(t *testing.T) {
 	require.ErrorContains(t, ownFailures.FailureToError(failure), "a secret")
 }
 
-// Whoever reads event histories knows the keys, but need not write failures.
+// A reader of event histories has the keys but may lack the failure converter.
 func TestEncryptedFailuresAreReadByAnyConverterWithTheKeys(t *testing.T) {
 	t.Parallel()
 	data, failures := ring(t, "k").Converters()

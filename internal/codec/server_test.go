@@ -67,7 +67,7 @@ func TestTheWebUIAndTheCLIDecode(t *testing.T) {
 	}
 }
 
-// The SDK's client of codec servers is what the CLI uses.
+// The temporal CLI uses the SDK's client of codec servers.
 func TestTheSDKsRemoteCodecWorks(t *testing.T) {
 	t.Parallel()
 	keys := ring(t, "k")

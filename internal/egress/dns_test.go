@@ -13,9 +13,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// A zone is a name server of its own. Each name has one or more answers, which
-// are lists of addresses: they are given one after another, and the last one is
-// repeated.
+// A zone is a name server. Each name has one or more answers, which are lists of addresses; they are
+// returned in order, and the last one is repeated.
 type zone struct {
 	t *testing.T
 
@@ -24,7 +23,7 @@ type zone struct {
 	asked   int
 }
 
-// resolver returns a resolver that asks the zone and nobody else.
+// resolver returns a resolver that uses the zone only.
 func (z *zone) resolver() *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
@@ -33,7 +32,7 @@ func (z *zone) resolver() *net.Resolver {
 	}}
 }
 
-// serve answers questions over a stream (RFC 1035, section 4.2.2).
+// serve answers queries over a stream (RFC 1035, section 4.2.2).
 func (z *zone) serve(c net.Conn) {
 	defer c.Close()
 	for {
@@ -83,8 +82,8 @@ func (z *zone) answer(question []byte) ([]byte, error) {
 	return m.Pack()
 }
 
-// next returns the addresses of a name. Only questions for IPv4 addresses, of
-// which there is one for each time that it is looked up, move on.
+// next returns the addresses of a name. Each lookup has one query for IPv4 addresses; only those advance to
+// the next answer.
 func (z *zone) next(name string, kind dnsmessage.Type) (addresses []string, ok bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()

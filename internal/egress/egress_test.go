@@ -20,7 +20,7 @@ func parse(t *testing.T, mode, allow, deny string) *egress.Guard {
 	t.Helper()
 	g, err := egress.Parse(mode, strings.Fields(allow), strings.Fields(deny))
 	require.NoError(t, err)
-	g.Own("127.0.0.1", "::1", "192.168.77.1", "8.8.4.4", "fd77::1") // whatever machine the test runs on
+	g.Own("127.0.0.1", "::1", "192.168.77.1", "8.8.4.4", "fd77::1") // independent of the machine that runs the test
 	return g
 }
 
@@ -32,12 +32,11 @@ func resolve(t *testing.T, g *egress.Guard, answers map[string][]string) *zone {
 	return z
 }
 
-// rule returns the rule that forbids to connect to a host, as the guard finds
-// out when it connects; "" where it is allowed.
+// rule returns the rule that forbids the guard to connect to a host; "" if it is allowed.
 func rule(t *testing.T, g *egress.Guard, host string) string {
 	t.Helper()
 	reached := errors.New("the rules allow it")
-	var allowed atomic.Bool // two addresses may be tried at once
+	var allowed atomic.Bool // two addresses may be tried in parallel
 	err := g.DialUntilAllowed(t.Context(), net.JoinHostPort(host, "80"), func(string) error {
 		allowed.Store(true)
 		return reached
@@ -128,7 +127,7 @@ func TestAddresses(t *testing.T) {
 		{"3fff::1", "special-purpose", everywhere},
 		{"5f00::1", "special-purpose", everywhere},
 		{"fec0::1", "special-purpose", everywhere},
-		{"64:ff9b:1::a00:1", "special-purpose", everywhere}, // NAT64 of a network's own
+		{"64:ff9b:1::a00:1", "special-purpose", everywhere}, // NAT64 prefix for use in one network
 
 		// IPv4 addresses in IPv6 addresses
 		{"::ffff:8.8.8.8", "", nowhere},
@@ -180,8 +179,8 @@ func TestZeroGuardIsPublic(t *testing.T) {
 		rule(t, &g, "10.0.0.1"))
 }
 
-// Resolvers that follow the C library take these for addresses. Others ask DNS,
-// and a search list or a wildcard may answer.
+// Resolvers that follow the C library take these for addresses. Others query DNS, where a search list or a
+// wildcard may match.
 func TestAddressesInOtherWords(t *testing.T) {
 	t.Parallel()
 	private := parse(t, "private", "", "")
@@ -218,8 +217,8 @@ func TestAddressesInOtherWords(t *testing.T) {
 		{"010.8.8.8", ""}, // 8.8.8.8
 		{"134744072", ""},
 		{"10.1", ""},
-		{"4294967296", ""},  // too large for an address: a name
-		{"127.0.0.256", ""}, // names, too
+		{"4294967296", ""},  // too large for an address, so it is a name
+		{"127.0.0.256", ""}, // also names
 		{"127.0.0.0.1", ""},
 		{"127..1", ""},
 		{"0x", ""},
@@ -272,7 +271,7 @@ func TestNames(t *testing.T) {
 	for _, tt := range []struct {
 		name, host        string
 		mode, allow, deny string
-		rule              string // contained; "" is allowed
+		rule              string // a substring; "": the connection is allowed
 	}{
 		{"public address", "public.test", "public", "", "", ""},
 		{"public IPv6 address", "public6.test", "public", "", "", ""},
@@ -351,9 +350,9 @@ func TestDeniedNameIsNotLookedUp(t *testing.T) {
 	require.Zero(t, z.questions())
 }
 
-// listen returns the port of a listener on 127.0.0.1, and a function that tells
-// whether anybody has connected since. The kernel completes a connection before
-// it tells the client, so there is nothing to wait for.
+// listen returns the port of a listener on 127.0.0.1, and a function that reports whether there was a
+// connection since its last call. The kernel completes a connection before the client sees it, so the
+// function need not wait.
 func listen(t *testing.T) (port string, visited func() bool) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -449,7 +448,7 @@ func TestRefusalDoesNotGiveAwayWhatANameResolvesTo(t *testing.T) {
 		"an operator can choose mode private, or allow the name or the address", refused.Error())
 }
 
-// A client follows a redirect through the same guard.
+// A client follows redirects through the same guard.
 func TestRedirectToWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	port, visited := listen(t)

@@ -14,7 +14,7 @@ import (
 
 const ownPort = "no action may reach this port: Almanac or Temporal listens there; no setting allows it"
 
-// protect returns a guard that allows whatever can be allowed.
+// protect returns a guard with the most permissive rules.
 func protect(t *testing.T, addresses ...string) *egress.Guard {
 	t.Helper()
 	g := parse(t, "any", "0.0.0.0/0 ::/0", "")
@@ -24,7 +24,7 @@ func protect(t *testing.T, addresses ...string) *egress.Guard {
 	return g
 }
 
-// ruleAt is rule for a port.
+// ruleAt is rule for one port.
 func ruleAt(t *testing.T, g *egress.Guard, address string) string {
 	t.Helper()
 	reached := errors.New("the rules allow it")
@@ -92,7 +92,7 @@ func TestEveryAddressOfAProtectedNameIsRefused(t *testing.T) {
 	require.Empty(t, ruleAt(t, g, "10.0.0.9:7233"))
 }
 
-// The name is looked up for each connection: Temporal may have moved.
+// The name is resolved for each connection, since Temporal may have moved.
 func TestAProtectedNameThatMoves(t *testing.T) {
 	t.Parallel()
 	g := protect(t, "temporal.test:7233")
@@ -166,7 +166,7 @@ func TestAnAddressOfTheMachineIsNotRefusedForSureIfItIsAllowedHereOrElsewhere(t 
 	}
 }
 
-// The machine that the test runs on, as it is.
+// This test uses the real addresses of the machine.
 func TestTheAddressesOfThisMachineAreKnown(t *testing.T) {
 	t.Parallel()
 	found, err := net.InterfaceAddrs()

@@ -95,9 +95,9 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
 	if !calls.IsTimeout(err) && err != nil {
 		return s.fail(ctx, err, missingJob(k))
 	}
-
+	// Tell the collection even if Terminate timed out before it was certain that no request is sent any
 	// more. If the signal is lost, the collection finds the job gone when it is full.
-	tell, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectionTimeout) // although it may not be certain yet that nothing is sent
+	tell, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectionTimeout)
 	defer cancel()
 	if failed := s.client.SignalWorkflow(tell, k.Collection.WorkflowID(), "", workflows.SignalRemoved, k.Name); failed != nil {
 		s.log.WarnContext(ctx, "the job collection was not told that a job is gone", slog.String("job", k.ARMID()), slog.Any("error", failed))

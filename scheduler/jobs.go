@@ -206,7 +206,8 @@ func (s *Service) claim(ctx context.Context, current job.Job, demands job.Demand
 	})
 }
 
-// RunJob starts a manual run of a job, at any time and in any state.
+// RunJob starts a manual run of a job, in any state of the job and its collection. The error is of kind
+// [job.KindConflict] if 50 manual runs of the job are running or waiting.
 func (s *Service) RunJob(ctx context.Context, k job.Key) error {
 	return s.command(ctx, k, workflows.UpdateRun)
 }

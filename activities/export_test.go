@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"time"
 
 	"almanac/job"
 )
@@ -29,18 +28,3 @@ func (r *Runner) OccupyHost(a *job.Action) (free func()) {
 
 // HostIsFull reports whether the action's host has reached its limit.
 func (r *Runner) HostIsFull(a *job.Action) bool { return r.hosts.full(hostKey(a), r.PerHost) }
-
-// A TestLease is a lease for a test.
-type TestLease struct{ lease lease }
-
-// WithTestLease returns a context for a request that may begin within length from now.
-func WithTestLease(ctx context.Context, length time.Duration) (context.Context, *TestLease) {
-	l := &TestLease{lease{start: time.Now(), length: length}}
-	return withLease(ctx, &l.lease), l
-}
-
-// Used reports whether sending began.
-func (l *TestLease) Used() bool { return l.lease.used.Load() }
-
-// Refused reports whether sending was refused since the lease was over.
-func (l *TestLease) Refused() bool { return l.lease.refused.Load() }

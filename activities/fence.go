@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -13,6 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"almanac/activities/lease"
 	"almanac/job"
 )
 
@@ -40,84 +40,41 @@ const (
 	// leaseTime is how long a lease lasts at least after the due time or, if that is past, after the fence.
 	leaseTime = time.Second
 
-	// maxLease limits a lease, which doubles each time the server's answer arrives after it is over. No
+	// MaxLease limits a lease, which doubles each time the server's answer arrives after it is over. No
 	// lease is longer than the heartbeat timeout, since a lost attempt must not be sent.
-	maxLease = 30 * time.Second
+	MaxLease = 30 * time.Second
 
 	// fencePause is the time between two fences if the server does not answer.
 	fencePause = 500 * time.Millisecond
 )
 
-// A lease limits when an attempt may begin to send.
-type lease struct {
-	start   time.Time // when the worker asked
-	length  time.Duration
-	used    atomic.Bool // sending began
-	refused atomic.Bool // sending was not begun, since the lease was over
-}
-
-// over reports whether the lease is over by either of two clocks: the monotonic one stops while the
-// machine is suspended, and the wall clock may be set.
-func (l *lease) over() bool {
-	now := time.Now()
-	return max(now.Sub(l.start), now.Round(0).Sub(l.start.Round(0))) >= l.length
-}
-
-// left returns the rest of the lease in milliseconds; 0 if sending has begun or the lease is over.
-func (l *lease) left() int {
-	if l == nil || l.used.Load() || l.over() {
+// leaseLeft returns the rest of a lease in milliseconds; 0 if sending has begun, the lease is over, or
+// nothing is sent.
+func leaseLeft(l *lease.Lease) int {
+	if l == nil || l.Used() || l.Over() {
 		return 0
 	}
-	return int((l.length - time.Since(l.start)).Milliseconds()) + 1
-}
-
-type leaseKey struct{}
-
-func withLease(ctx context.Context, l *lease) context.Context {
-	return context.WithValue(ctx, leaseKey{}, l)
-}
-
-// withoutLease returns a context for preparatory requests, such as one for a token.
-func withoutLease(ctx context.Context) context.Context {
-	return context.WithValue(ctx, leaseKey{}, (*lease)(nil))
-}
-
-// mayBegin reports whether the first byte of a request may be sent now. A sender asks just before it
-// writes, with the connection open. On false it writes nothing; its error is ignored.
-func mayBegin(ctx context.Context) bool {
-	l, _ := ctx.Value(leaseKey{}).(*lease)
-	if l == nil || l.used.Load() { // a request that has begun may go on
-		return true
-	}
-	refused := l.over()
-	l.refused.Store(refused)
-	return !refused
-}
-
-// begun records that the first byte of a request is being sent.
-func begun(ctx context.Context) {
-	if l, _ := ctx.Value(leaseKey{}).(*lease); l != nil {
-		l.used.Store(true)
-	}
+	return int(l.Remaining().Milliseconds()) + 1
 }
 
 // fence passes the fence, asking until the server answers. An error says why nothing is sent.
-func (r *Runner) fence(ctx context.Context, in *Input, earlier []job.Attempt, least time.Duration) (*lease, error) {
+func (r *Runner) fence(ctx context.Context, in *Input, earlier []job.Attempt, least time.Duration) (*lease.Lease, error) {
 	held := in.held(activity.GetInfo(ctx).StartedTime) && least == leaseTime
 	for {
 		if held && r.Clock.Now().Sub(in.Execution.Due) > HeldLossTimeout {
 			return nil, errors.New("the server did not answer in time whether it is still wanted; nothing was sent")
 		}
-		l := &lease{start: time.Now(), length: max(0, in.Execution.Due.Sub(r.Clock.Now())) + least}
+		start, length := time.Now(), max(0, in.Execution.Due.Sub(r.Clock.Now()))+least
 		if limit := activity.GetInfo(ctx).HeartbeatTimeout; limit > 0 { // after that the attempt counts as lost
-			l.length = min(l.length, limit)
+			length = min(length, limit)
 		}
-		err := r.heartbeat(ctx, Progress{Attempts: earlier, Sent: len(earlier) + 1, Lease: int(l.length.Milliseconds())})
+		l := lease.New(start, length)
+		err := r.heartbeat(ctx, Progress{Attempts: earlier, Sent: len(earlier) + 1, Lease: int(length.Milliseconds())})
 		switch {
-		case err == nil && !l.over():
+		case err == nil && !l.Over():
 			return l, nil
 		case err == nil:
-			least = min(2*least, maxLease)
+			least = min(2*least, MaxLease)
 			continue
 		case isWithdrawn(err):
 			return nil, errWithdrawn
@@ -162,7 +119,7 @@ const aliveInterval = time.Second
 // is gone. The attempt is completed even then, since the one that takes over can use its outcome.
 // Cancellation is ignored, since the request was sent. When stop returns, no heartbeat is in flight
 // that could replace a later record.
-func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease) (stop func()) {
+func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease) (stop func()) {
 	ctx = context.WithoutCancel(ctx)
 	stopping, stopped := make(chan struct{}), make(chan struct{})
 	interval := max(aliveInterval, activity.GetInfo(ctx).HeartbeatTimeout/2)
@@ -174,7 +131,7 @@ func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease) (stop func
 				return
 			case <-time.After(wait):
 			}
-			p.Lease = l.left()
+			p.Lease = leaseLeft(l)
 			err := r.heartbeat(ctx, p)
 			switch {
 			case err == nil, temporal.IsCanceledError(err):

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/activities"
+	"almanac/activities/senders"
 	"almanac/job"
 )
 
@@ -26,9 +27,9 @@ func TestAReceiverThatTakesLongToConnectToIsSentTheRequest(t *testing.T) {
 				for range 500 {
 					network.takes = append(network.takes, takes)
 				}
-				r := runner(activities.NewHTTP(activities.HTTPOptions{Dial: network.dial}))
+				r := runner(senders.NewHTTP(senders.HTTPOptions{Dial: network.dial}))
 				k := task{heartbeat: time.Hour, stop: make(chan struct{})}
-				in := request("http://slow.example/", nil)
+				in := request("http://slow.example/")
 				if name == "held" {
 					in.Execution.Due = time.Now().Add(2 * time.Second)
 				}
@@ -59,7 +60,7 @@ func TestASecondConnectionIsHeldToTheLeaseAsWell(t *testing.T) {
 		var broken bool
 		var arrived []time.Time
 		dials := 0
-		h := activities.NewHTTP(activities.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
+		h := senders.NewHTTP(senders.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
 			if dials++; dials > 1 {
 				time.Sleep(5 * time.Second)
 			}
@@ -82,7 +83,7 @@ func TestASecondConnectionIsHeldToTheLeaseAsWell(t *testing.T) {
 			}
 			return ours, nil
 		}})
-		in := request("http://target.example/", nil)
+		in := request("http://target.example/")
 		in.Action.Request.Headers = job.Members{{Name: "X-Long", Value: strings.Repeat("x", 5000)}}
 		_, err := h.Send(t.Context(), execution, &in.Action)
 		require.NoError(t, err)
@@ -102,14 +103,14 @@ func TestASecondConnectionIsHeldToTheLeaseAsWell(t *testing.T) {
 func TestAHeartbeatDoesNotEndALeaseThatIsNotUsedYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := &slowNetwork{takes: []time.Duration{5 * time.Second}}
-		r := runner(activities.NewHTTP(activities.HTTPOptions{Dial: network.dial}))
+		r := runner(senders.NewHTTP(senders.HTTPOptions{Dial: network.dial}))
 		k := task{heartbeat: 8 * time.Second, server: &server{answer: func(n int) error {
 			if n < 5 {
 				time.Sleep(20 * time.Second) // leases of 1, 2, 4 and 8 s are over
 			}
 			return nil
 		}}}
-		_, err := k.run(t, r, request("http://slow.example/", nil))
+		_, err := k.run(t, r, request("http://slow.example/"))
 		require.NoError(t, err)
 		network.targets.Wait()
 		fence := k.server.beats()[4]

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"almanac/activities/lease"
 	"almanac/internal/clock"
 	"almanac/internal/redact"
 	"almanac/job"
@@ -108,8 +109,8 @@ func (e *RetryAfterError) Unwrap() error { return e.Err }
 // server need not keep the records.
 const retriesWithin = time.Minute
 
-// maxRetryAfter limits [RetryAfterError.After].
-const maxRetryAfter = time.Hour
+// MaxRetryAfter limits [RetryAfterError.After].
+const MaxRetryAfter = time.Hour
 
 // A Runner performs actions. Its fields must be set before it is registered.
 type Runner struct {
@@ -190,7 +191,7 @@ func (r *Runner) attempt(ctx context.Context, in *Input, before Progress) (*outc
 	info := activity.GetInfo(ctx)
 	key := outcomeKey{in.Execution.ID, in.Execution.ActionName, in.Before + len(before.Attempts) + 1}
 	if before.MaybeSent() {
-		stop := r.keepAlive(ctx, before, &lease{start: time.Now(), length: time.Duration(before.Lease) * time.Millisecond})
+		stop := r.keepAlive(ctx, before, lease.New(time.Now(), time.Duration(before.Lease)*time.Millisecond))
 		o := r.outcomes.await(ctx, key)
 		stop()
 		if o == nil {
@@ -248,11 +249,11 @@ func (r *Runner) hold(ctx context.Context, in *Input, earlier []job.Attempt) *ou
 	sent := sync.OnceFunc(func() { r.holds.sent(h) })
 	defer sent()
 	err := r.awaitFence(ctx, h, due)
-	for least := leaseTime; err == nil; least = min(2*least, maxLease) { // connecting may take longer than a lease
+	for least := leaseTime; err == nil; least = min(2*least, MaxLease) { // connecting may take longer than a lease
 		if err = r.awaitHost(ctx, in); errors.Is(err, errHostFull) {
 			return &outcome{unsent: err, hostFull: least == leaseTime}
 		}
-		var l *lease
+		var l *lease.Lease
 		if err == nil {
 			l, err = r.fence(ctx, in, earlier, least)
 		}
@@ -271,22 +272,22 @@ func (r *Runner) hold(ctx context.Context, in *Input, earlier []job.Attempt) *ou
 
 // sendLeased performs the action once if that begins within the lease. Otherwise nothing is sent, and
 // it returns nil.
-func (r *Runner) sendLeased(ctx context.Context, in *Input, earlier []job.Attempt, l *lease, sent func()) *outcome {
+func (r *Runner) sendLeased(ctx context.Context, in *Input, earlier []job.Attempt, l *lease.Lease, sent func()) *outcome {
 	end := r.pace.begin(sent)
 	defer end()
-	leased, cancel := context.WithTimeout(ctx, l.length-time.Since(l.start))
+	leased, cancel := context.WithTimeout(ctx, l.Remaining())
 	defer cancel()
 	leave, err := r.hosts.enter(leased, hostKey(&in.Action), r.PerHost) // last, so that attempts waiting for this worker take no places of the host
 	if err != nil {
 		return nil
 	}
 	defer leave()
-	if l.over() {
+	if l.Over() {
 		return nil
 	}
 	o := &outcome{start: time.Now()}
-	o.message, o.err = r.send(withLease(ctx, l), *in, earlier, l)
-	if l.refused.Load() && !l.used.Load() {
+	o.message, o.err = r.send(lease.With(ctx, l), *in, earlier, l)
+	if l.Refused() {
 		return nil
 	}
 	o.end = o.start.Add(time.Since(o.start))
@@ -364,7 +365,7 @@ func (r *Runner) keep(ctx context.Context, attempts []job.Attempt, next time.Tim
 // receiver asked for if that is longer.
 func retryDelay(err error, p *job.RetryPolicy) time.Duration {
 	if asked, ok := errors.AsType[*RetryAfterError](err); ok {
-		return max(p.Interval(), min(asked.After, maxRetryAfter))
+		return max(p.Interval(), min(asked.After, MaxRetryAfter))
 	}
 	return p.Interval()
 }
@@ -381,7 +382,7 @@ func (r *Runner) earlier(ctx context.Context) (p Progress, err error) {
 }
 
 // send performs the action within the limits of one attempt.
-func (r *Runner) send(ctx context.Context, in Input, earlier []job.Attempt, l *lease) (message string, err error) {
+func (r *Runner) send(ctx context.Context, in Input, earlier []job.Attempt, l *lease.Lease) (message string, err error) {
 	kind := in.Action.Type.Kind()
 	sender, ok := r.Senders[kind]
 	if !ok {

@@ -339,7 +339,7 @@ func TestRetriesLeaveOneRecordEach(t *testing.T) {
 			var suite testsuite.WorkflowTestSuite
 			suite.SetLogger(discard{})
 			env := suite.NewTestWorkflowEnvironment()
-			env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&connected{client: &server{forward: true}}}})
+			env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&taskInterceptor{task: &task{server: &server{forward: true}, real: true}}}})
 			calls := 0
 			env.RegisterActivityWithOptions(runner(sendFunc(func(context.Context) (string, error) {
 				if calls++; calls <= tt.failures {

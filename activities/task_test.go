@@ -191,9 +191,10 @@ type task struct {
 	ctx       context.Context // the activity's context ends with it; nil means never
 	heartbeat time.Duration   // the activity's HeartbeatTimeout
 	started   time.Time       // by the server's clock; zero means now
-	scheduled time.Time       // by the server's clock; zero means when it started
-	workflow  string          // workflow id; "" means any
-	server    *server         // nil means one that accepts every heartbeat
+	scheduled time.Time       // likewise; zero means when it started
+	workflow  string          // ID of its workflow; "" means any
+	server    *server         // nil means one to which every attempt is welcome
+	real      bool            // its attempt, times and timeouts are those of the environment
 }
 
 // run executes the task in a test environment and returns the records of its attempts.
@@ -278,6 +279,9 @@ func newTaskOutbound[C any](next interceptor.ActivityOutboundInterceptor, k *tas
 
 func (o *taskOutbound[C]) GetInfo(ctx context.Context) activity.Info {
 	info := o.Next.GetInfo(ctx)
+	if o.task.real {
+		return info
+	}
 	info.Attempt = max(o.task.attempt, 1)
 	info.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: o.task.attempts}
 	info.HeartbeatTimeout = o.task.heartbeat

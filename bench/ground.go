@@ -15,6 +15,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"almanac/activities"
+	"almanac/activities/senders"
 	"almanac/api"
 	"almanac/devserver"
 	"almanac/internal/egress"
@@ -97,12 +98,12 @@ func (g *ground) open(c *worker.Client, o options, lead activities.Lead, log *sl
 	if err != nil {
 		return err
 	}
-	senders, err := activities.NewSenders(activities.Outbound{Version: "bench", Guard: guard})
+	all, err := senders.New(senders.Options{Version: "bench", Guard: guard})
 	if err != nil {
 		return err
 	}
-	g.closeWith(func() error { senders.Close(); return nil })
-	w := worker.New(worker.Options{Client: c, Senders: senders.ByType(), Lead: lead, Log: log})
+	g.closeWith(func() error { all.Close(); return nil })
+	w := worker.New(worker.Options{Client: c, Senders: all.ByType(), Lead: lead, Log: log})
 	g.almanac = &almanac{temporal: c, sink: g.sink}
 	g.systems = map[string]system{
 		nameLoop: newLoop(c, w, g.sink), nameSchedules: newSchedules(c, w, g.sink), nameAlmanac: g.almanac,

@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"almanac/activities"
+	"almanac/activities/lookups"
 	"almanac/internal/calls"
 	"almanac/job"
 	"almanac/workflows"
@@ -122,7 +123,7 @@ func (s *Service) history(ctx context.Context, k job.Key, p job.Page, after posi
 				continue
 			}
 			if p := decode[activities.Progress](s, k.WorkflowID(), a.GetHeartbeatDetails()); len(p.Attempts) > 0 {
-				run.expect(activities.Pending{Activity: a.GetActivityId(), Attempts: p.Attempts})
+				run.expect(lookups.Pending{Activity: a.GetActivityId(), Attempts: p.Attempts})
 			}
 		}
 	}
@@ -168,9 +169,9 @@ type reader struct {
 	workflowID string
 	runID      string
 
-	ended    map[int64]ending              // by ID of the event that scheduled the activity
-	started  map[int64]time.Time           // likewise
-	expected map[string]activities.Pending // by activity ID: activities that have not ended, and cancelled ones
+	ended    map[int64]ending           // by ID of the event that scheduled the activity
+	started  map[int64]time.Time        // likewise
+	expected map[string]lookups.Pending // by activity ID: activities that have not ended, and cancelled ones
 	open     int
 	batch    []entry
 }
@@ -190,9 +191,9 @@ type earlier struct {
 }
 
 // expect notes what is known of an activity that has not ended or was cancelled.
-func (r *reader) expect(p activities.Pending) {
+func (r *reader) expect(p lookups.Pending) {
 	if r.expected == nil {
-		r.expected = map[string]activities.Pending{}
+		r.expected = map[string]lookups.Pending{}
 	}
 	if _, known := r.expected[p.Activity]; known {
 		return // from a later event, which counts
@@ -286,8 +287,8 @@ func (r *reader) scheduled(e *history.HistoryEvent) {
 		r.open--
 	}
 	switch a.GetActivityType().GetName() {
-	case activities.TypePending:
-		for _, p := range decode[[]activities.Pending](r.service, r.workflowID, end.result) {
+	case lookups.TypePending:
+		for _, p := range decode[[]lookups.Pending](r.service, r.workflowID, end.result) {
 			if len(p.Attempts) > 0 || p.Sent || p.Cancelled {
 				r.expect(p)
 			}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"almanac/activities"
+	"almanac/activities/lookups"
 	"almanac/job"
 	"almanac/scheduler"
 	"almanac/workflows"
@@ -154,12 +155,12 @@ func (a *author) cancel(at time.Duration, scheduled int64) {
 }
 
 // look adds a lookup of pending activities by the workflow, with its result.
-func (a *author) look(at time.Duration, pending ...activities.Pending) {
+func (a *author) look(at time.Duration, pending ...lookups.Pending) {
 	scheduled := a.write(at, &history.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
 		Attributes: &history.HistoryEvent_ActivityTaskScheduledEventAttributes{
 			ActivityTaskScheduledEventAttributes: &history.ActivityTaskScheduledEventAttributes{
-				ActivityId: "look", ActivityType: &common.ActivityType{Name: activities.TypePending},
+				ActivityId: "look", ActivityType: &common.ActivityType{Name: lookups.TypePending},
 			},
 		},
 	})
@@ -218,8 +219,8 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 	lost := func(sent int, earlier ...job.Outcome) error {
 		return temporal.NewHeartbeatTimeoutError(activities.Progress{Attempts: attempts(occurrence, earlier...), Sent: sent})
 	}
-	pending := func(scheduled int64, outcomes ...job.Outcome) activities.Pending {
-		return activities.Pending{Activity: activityID(scheduled), Attempts: attempts(occurrence, outcomes...)}
+	pending := func(scheduled int64, outcomes ...job.Outcome) lookups.Pending {
+		return lookups.Pending{Activity: activityID(scheduled), Attempts: attempts(occurrence, outcomes...)}
 	}
 	for _, tt := range []struct {
 		name  string
@@ -242,7 +243,7 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 		{"cancelled before a worker had it", func(a *author) { a.cancel(early, a.dispatch(5, 0)) }, ""},
 		{"that failed between the question what was sent and its cancellation", func(a *author) {
 			one := a.dispatch(5, 0)
-			a.look(late, activities.Pending{Activity: activityID(one), Attempts: attempts(occurrence, failed...), Sent: true})
+			a.look(late, lookups.Pending{Activity: activityID(one), Attempts: attempts(occurrence, failed...), Sent: true})
 			a.cancel(late, one)
 		}, "MainAction 2/2 Failed\nMainAction 2/1 Failed"},
 		{"cancelled before it was sent, and recorded as dropped", func(a *author) {
@@ -351,13 +352,13 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 		}, "MainAction 2/2 Failed\nMainAction 2/1 Failed, lost"},
 		{"failed after it was cancelled", func(a *author) {
 			one := a.dispatch(5, 0)
-			a.look(late, activities.Pending{Activity: activityID(one), Cancelled: true, Sent: true})
+			a.look(late, lookups.Pending{Activity: activityID(one), Cancelled: true, Sent: true})
 			a.begin(held, one, 1)
 			a.fail(2*late, one, refused(failed...))
 		}, "MainAction 2/1 Failed"},
 		{"refused its fence after it was cancelled, before its worker was lost", func(a *author) {
 			one := a.dispatch(5, 0)
-			a.look(early, activities.Pending{Activity: activityID(one), Cancelled: true})
+			a.look(early, lookups.Pending{Activity: activityID(one), Cancelled: true})
 			a.begin(held, one, 1)
 			a.fail(late, one, lost(1))
 		}, ""},

@@ -10,7 +10,7 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 
-	"almanac/activities"
+	"almanac/activities/lookups"
 	"almanac/internal/calls"
 	"almanac/job"
 	"almanac/workflows"
@@ -83,7 +83,7 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
 	case err == nil || ctx.Err() != nil:
 		return err
 	case kind == job.KindNotFound: // it may just have been terminated
-		return cmp.Or(s.fail(ctx, activities.AwaitTerminated(ctx, s.client, s.converter, k.WorkflowID()), nil), err)
+		return cmp.Or(s.fail(ctx, lookups.AwaitTerminated(ctx, s.client, s.converter, k.WorkflowID()), nil), err)
 	case kind != job.KindUnavailable && kind != job.KindInternal:
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
 		return err
 	}
 	s.log.WarnContext(ctx, "a job that is deleted did not answer, and is terminated", slog.String("job", k.ARMID()), slog.Any("error", err))
-	err = activities.Terminate(ctx, s.client, s.converter, k.WorkflowID(), "it was deleted, and did not answer")
+	err = lookups.Terminate(ctx, s.client, s.converter, k.WorkflowID(), "it was deleted, and did not answer")
 	if !calls.IsTimeout(err) && err != nil {
 		return s.fail(ctx, err, missingJob(k))
 	}

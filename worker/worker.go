@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities"
+	"almanac/activities/lookups"
 	"almanac/internal/clock"
 	"almanac/job"
 	"almanac/workflows"
@@ -77,12 +78,12 @@ func New(o Options) worker.Worker {
 		Senders: o.Senders, Log: o.Log, Grace: grace, PerHost: cmp.Or(o.PerHost, activities.DefaultPerHost),
 		Lead: cmp.Or(o.Lead, activities.DefaultLead()), Clock: clock.Clock{Local: o.Now}, Reports: o.Client.reports,
 	}
-	lookups := &activities.Lookups{Converter: o.Converter}
+	looks := &lookups.Lookups{Converter: o.Converter}
 	w.RegisterActivityWithOptions(runner.Run, activity.RegisterOptions{Name: activities.TypeAction})
-	w.RegisterActivityWithOptions(lookups.MissingWorkflows, activity.RegisterOptions{Name: activities.TypeMissing})
-	w.RegisterActivityWithOptions(lookups.UpdateWorkflow, activity.RegisterOptions{Name: activities.TypeUpdate})
-	w.RegisterActivityWithOptions(lookups.UpdateWorkflows, activity.RegisterOptions{Name: activities.TypeUpdateAll})
-	w.RegisterActivityWithOptions(lookups.TerminateWorkflows, activity.RegisterOptions{Name: activities.TypeTerminate})
-	w.RegisterActivityWithOptions(lookups.PendingActions, activity.RegisterOptions{Name: activities.TypePending})
+	w.RegisterActivityWithOptions(looks.MissingWorkflows, activity.RegisterOptions{Name: lookups.TypeMissing})
+	w.RegisterActivityWithOptions(looks.UpdateWorkflow, activity.RegisterOptions{Name: lookups.TypeUpdate})
+	w.RegisterActivityWithOptions(looks.UpdateWorkflows, activity.RegisterOptions{Name: lookups.TypeUpdateAll})
+	w.RegisterActivityWithOptions(looks.TerminateWorkflows, activity.RegisterOptions{Name: lookups.TypeTerminate})
+	w.RegisterActivityWithOptions(looks.PendingActions, activity.RegisterOptions{Name: lookups.TypePending})
 	return w
 }

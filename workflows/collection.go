@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"almanac/activities"
+	"almanac/activities/lookups"
 	"almanac/internal/calls"
 	"almanac/job"
 )
@@ -327,7 +327,7 @@ func (c *collection) claimPlan(ctx workflow.Context, r PutRequest) error {
 	c.pending = r.Rules
 	defer func() { c.pending = nil }()
 	limited := workflow.WithScheduleToCloseTimeout(withLookup(ctx, UpdateRegister), claimTimeout)
-	err := workflow.ExecuteActivity(limited, activities.TypeUpdate, job.SubscriptionWorkflowID(c.Key.Subscription), UpdateRegister,
+	err := workflow.ExecuteActivity(limited, lookups.TypeUpdate, job.SubscriptionWorkflowID(c.Key.Subscription), UpdateRegister,
 		RegisterCollectionRequest{Name: c.Key.Path(), Plan: r.Rules.Plan, Limit: r.Rules.Collections, Claim: true}).Get(ctx, nil)
 	refused, isRefusal := errors.AsType[*temporal.ApplicationError](err)
 	isRefusal = isRefusal && refused.NonRetryable()

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities"
+	"almanac/activities/lookups"
 	"almanac/job"
 )
 
@@ -236,7 +237,7 @@ func (j *jobLoop) attempt(ctx workflow.Context, e *execution, action job.Action)
 // knownUnsent reports whether nothing can have been sent for an execution whose activity the server
 // cancelled, at now, while no worker had it.
 func (e *execution) knownUnsent(now time.Time) bool {
-	return now.Before(e.Due.Add(-clockMargin)) || now.Before(e.rests.Add(-activities.ServerSkew))
+	return now.Before(e.Due.Add(-clockMargin)) || now.Before(e.rests.Add(-lookups.ServerSkew))
 }
 
 // wait makes the execution wait for its next attempt after one of its activities ended: until end.Next

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"go.temporal.io/sdk/workflow"
+	"almanac/activities/lookups"
 
-	"almanac/activities"
+	"go.temporal.io/sdk/workflow"
 )
 
 // A collection sends its jobs an update when it is enabled, disabled or deleted. A job that does not
@@ -42,8 +42,8 @@ func (c *collection) update(ctx workflow.Context, ids []string, update string, a
 	a := answers{missing: map[string]bool{}, failed: map[string]string{}}
 	ctx = withLookup(ctx, update)
 	for some := range slices.Chunk(ids, chunk) {
-		var r activities.UpdateResult
-		err := workflow.ExecuteActivity(ctx, activities.TypeUpdateAll, activities.UpdateInput{
+		var r lookups.UpdateResult
+		err := workflow.ExecuteActivity(ctx, lookups.TypeUpdateAll, lookups.UpdateInput{
 			Workflows: some, Update: update, ID: fmt.Sprintf("%s-%d", update, c.Generation), Argument: argument, Patience: patience,
 		}).Get(ctx, &r)
 		if err != nil {
@@ -279,7 +279,7 @@ func (c *collection) terminate(ctx workflow.Context, ids []string) (map[string]b
 	ctx = withLookup(ctx, "terminate jobs that do not answer")
 	for some := range slices.Chunk(ids, jobsPerUpdate) {
 		var left []int
-		err := workflow.ExecuteActivity(ctx, activities.TypeTerminate, activities.TerminateInput{
+		err := workflow.ExecuteActivity(ctx, lookups.TypeTerminate, lookups.TerminateInput{
 			Workflows: some, Reason: "its job collection was deleted, and it did not answer",
 		}).Get(ctx, &left)
 		if err != nil {

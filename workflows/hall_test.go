@@ -16,7 +16,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"almanac/activities"
+	"almanac/activities/lookups"
 	"almanac/job"
 	"almanac/workflows"
 )
@@ -114,12 +114,12 @@ func (h *hall) run(until time.Duration) error {
 		first.Do(func() { d = h.slow })
 		return d
 	}
-	h.env.RegisterActivityWithOptions(h.tell, activity.RegisterOptions{Name: activities.TypeUpdateAll})
-	h.env.RegisterActivityWithOptions(h.claimPlan, activity.RegisterOptions{Name: activities.TypeUpdate})
-	h.env.RegisterActivityWithOptions(h.terminate, activity.RegisterOptions{Name: activities.TypeTerminate})
+	h.env.RegisterActivityWithOptions(h.tell, activity.RegisterOptions{Name: lookups.TypeUpdateAll})
+	h.env.RegisterActivityWithOptions(h.claimPlan, activity.RegisterOptions{Name: lookups.TypeUpdate})
+	h.env.RegisterActivityWithOptions(h.terminate, activity.RegisterOptions{Name: lookups.TypeTerminate})
 	if h.slow > 0 {
-		h.env.OnActivity(activities.TypeUpdateAll, mock.Anything, mock.Anything).AfterFn(wait).Return(h.tell).Maybe()
-		h.env.OnActivity(activities.TypeUpdate, mock.Anything, mock.Anything, mock.Anything, mock.Anything).AfterFn(wait).Return(h.claimPlan).Maybe()
+		h.env.OnActivity(lookups.TypeUpdateAll, mock.Anything, mock.Anything).AfterFn(wait).Return(h.tell).Maybe()
+		h.env.OnActivity(lookups.TypeUpdate, mock.Anything, mock.Anything, mock.Anything, mock.Anything).AfterFn(wait).Return(h.claimPlan).Maybe()
 	}
 	h.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, "", mock.Anything, mock.Anything).AfterFn(wait).
 		Return(func(_, id, _, signal string, argument any) error { return h.signalled(id, signal, argument) }).Maybe()
@@ -153,7 +153,7 @@ func (h *hall) hear(id, what string, argument any) bool {
 }
 
 // tell is a fake of the activity that updates workflows.
-func (h *hall) tell(_ context.Context, in activities.UpdateInput) (r activities.UpdateResult, _ error) {
+func (h *hall) tell(_ context.Context, in lookups.UpdateInput) (r lookups.UpdateResult, _ error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i, id := range in.Workflows {
@@ -172,7 +172,7 @@ func (h *hall) tell(_ context.Context, in activities.UpdateInput) (r activities.
 }
 
 // terminate is a fake of the activity that terminates workflows.
-func (h *hall) terminate(_ context.Context, in activities.TerminateInput) ([]int, error) {
+func (h *hall) terminate(_ context.Context, in lookups.TerminateInput) ([]int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	require.NotEmpty(h.t, in.Reason)

@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"almanac/activities"
+	"almanac/activities/lookups"
 	"almanac/job"
 )
 
@@ -229,7 +229,7 @@ func (r *registry) lookUp(ctx workflow.Context, asked []Registration) error {
 	}
 	var missing []int
 	ctx = withLookup(ctx, fmt.Sprintf("which of %d workflows are there?", len(ids)))
-	if err := workflow.ExecuteActivity(ctx, activities.TypeMissing, ids).Get(ctx, &missing); err != nil {
+	if err := workflow.ExecuteActivity(ctx, lookups.TypeMissing, ids).Get(ctx, &missing); err != nil {
 		return err
 	}
 	for i, e := range asked {

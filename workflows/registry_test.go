@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"almanac/activities"
+	"almanac/activities/lookups"
 	"almanac/workflows"
 )
 
@@ -70,13 +70,13 @@ func (s *stage) prepare(name string, of any) {
 	s.env = newEnvironment()
 	s.env.SetStartTime(newYear)
 	s.env.RegisterWorkflowWithOptions(of, workflow.RegisterOptions{Name: name})
-	s.env.RegisterActivityWithOptions(s.lookup, activity.RegisterOptions{Name: activities.TypeMissing})
+	s.env.RegisterActivityWithOptions(s.lookup, activity.RegisterOptions{Name: lookups.TypeMissing})
 }
 
 // play runs the workflow once and returns its error.
 func (s *stage) play(name string, input any) error {
 	if s.lookupTakes > 0 {
-		s.env.OnActivity(activities.TypeMissing, mock.Anything, mock.Anything).After(s.lookupTakes).Return(s.lookup)
+		s.env.OnActivity(lookups.TypeMissing, mock.Anything, mock.Anything).After(s.lookupTakes).Return(s.lookup)
 	}
 	for _, e := range s.events {
 		s.env.RegisterDelayedCallback(e.do, e.at)

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities"
+	"almanac/activities/lookups"
 )
 
 // A change of a job first withdraws its executions. Each is cancelled, so that no later attempt passes
@@ -78,7 +79,7 @@ func (e *execution) margin() time.Duration {
 	if e.attempts {
 		return nextMargin
 	}
-	return nextMargin + activities.ServerSkew
+	return nextMargin + lookups.ServerSkew
 }
 
 // settling reports whether the fate of a cancelled execution is still unknown.
@@ -93,7 +94,7 @@ func (j *jobLoop) settle(ctx workflow.Context) (again time.Time) {
 	now := workflow.Now(ctx)
 	again = now.Add(lookInterval)
 	for _, e := range slices.Backward(slices.Clone(j.running)) {
-		i := slices.IndexFunc(pending, func(p activities.Pending) bool { return p.Activity == e.activity })
+		i := slices.IndexFunc(pending, func(p lookups.Pending) bool { return p.Activity == e.activity })
 		switch {
 		case e.phase != withdrawing:
 		case i < 0 || !pending[i].Cancelled: // it has ended, which a task will report; or the answer precedes the cancellation
@@ -101,8 +102,8 @@ func (j *jobLoop) settle(ctx workflow.Context) (again time.Time) {
 			j.putBack(ctx, e)
 		case !pending[i].Sent:
 			e.phase = withdrawn
-		case pending[i].Until.Add(activities.ServerSkew).After(now):
-			again = pending[i].Until.Add(activities.ServerSkew)
+		case pending[i].Until.Add(lookups.ServerSkew).After(now):
+			again = pending[i].Until.Add(lookups.ServerSkew)
 		default:
 			e.phase = withdrawn
 		}
@@ -112,16 +113,16 @@ func (j *jobLoop) settle(ctx workflow.Context) (again time.Time) {
 
 // look asks the server for the job's pending action activities, until it answers, and records which
 // executions had an attempt sent.
-func (j *jobLoop) look(ctx workflow.Context) []activities.Pending {
+func (j *jobLoop) look(ctx workflow.Context) []lookups.Pending {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 2 * time.Second,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, MaximumInterval: 2 * time.Second},
 		Summary:             "what was sent",
 	})
-	var pending []activities.Pending
+	var pending []lookups.Pending
 	for {
-		err := workflow.ExecuteActivity(ctx, activities.TypePending).Get(ctx, &pending)
+		err := workflow.ExecuteActivity(ctx, lookups.TypePending).Get(ctx, &pending)
 		if err == nil {
 			break
 		}

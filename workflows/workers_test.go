@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities"
+	"almanac/activities/lookups"
 	"almanac/job"
 )
 
@@ -79,7 +80,7 @@ type workersOutbound struct {
 func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arguments ...any) workflow.Future {
 	options := workflow.GetActivityOptions(ctx)
 	return later(ctx, func(ctx workflow.Context) (any, error) {
-		if name == activities.TypePending {
+		if name == lookups.TypePending {
 			return o.w.look(ctx)
 		}
 		var in activities.Input
@@ -309,12 +310,12 @@ func (w *world) look(ctx workflow.Context) (any, error) {
 		w.lookFails--
 		return nil, errFailed
 	}
-	out := []activities.Pending{}
+	out := []lookups.Pending{}
 	for _, p := range w.pending {
 		if p.waiting && p.cancelled() {
 			continue
 		}
-		out = append(out, activities.Pending{
+		out = append(out, lookups.Pending{
 			Activity: p.id, Attempts: p.Attempts, Cancelled: p.cancelled(), Sent: p.MaybeSent(), Until: p.until, Next: p.next,
 			Held: !p.waiting && !p.cancelled(), Began: p.began,
 		})

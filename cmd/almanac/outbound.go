@@ -9,13 +9,14 @@ import (
 	"os"
 	"strings"
 
-	"almanac/activities"
+	"almanac/activities/senders"
+	"almanac/activities/senders/servicebus"
 	"almanac/internal/egress"
 )
 
 // An outbound sends the requests of actions, through a guard.
 type outbound struct {
-	*activities.Senders
+	*senders.Senders
 	guard *egress.Guard
 }
 
@@ -64,16 +65,16 @@ func (s *settings) outbound(allow string, exposed func() bool) func() *outbound 
 		"addresses and networks to allow on top, and names that may lead to private addresses, such as 127.0.0.1,169.254.7.0/24,*.example.com")
 	denied := s.text("egress-deny", "ALMANAC_EGRESS_DENY", "", "addresses, networks and names to refuse whatever else is allowed; host:port for one port of a host, such as another process of Almanac")
 	authorities := s.file("ca-file", "ALMANAC_CA_FILE", "", "PEM file of certificate authorities to trust besides the system's")
-	o := activities.Outbound{Version: buildVersion()}
-	s.into(&o.Authority, "oauth-authority", "ALMANAC_OAUTH_AUTHORITY", activities.DefaultAuthority,
+	o := senders.Options{Version: buildVersion()}
+	s.into(&o.Authority, "oauth-authority", "ALMANAC_OAUTH_AUTHORITY", senders.DefaultAuthority,
 		"where ActiveDirectoryOAuth gets its tokens, less the tenant")
-	s.into(&o.QueueEndpoint, "storage-queue-endpoint", "ALMANAC_STORAGE_QUEUE_ENDPOINT", activities.DefaultQueueEndpoint,
+	s.into(&o.QueueEndpoint, "storage-queue-endpoint", "ALMANAC_STORAGE_QUEUE_ENDPOINT", senders.DefaultQueueEndpoint,
 		"address of storage queues, for other clouds and emulators")
-	s.into(&o.BusHost, "service-bus-host", "ALMANAC_SERVICE_BUS_HOST", activities.DefaultServiceBusHost,
+	s.into(&o.BusHost, "service-bus-host", "ALMANAC_SERVICE_BUS_HOST", servicebus.DefaultHost,
 		"host name of Service Bus namespaces, for other clouds")
 	s.into(&o.BusEndpoint, "service-bus-endpoint", "ALMANAC_SERVICE_BUS_ENDPOINT", "",
 		"host:port to connect to in place of the namespace's host, whose certificate is expected all the same")
-	var senders *activities.Senders
+	var all *senders.Senders
 	s.checks = append(s.checks, func() (err error) {
 		var errs []error
 		if exposed != nil && exposed() && !s.given("egress-allow") {
@@ -86,20 +87,20 @@ func (s *settings) outbound(allow string, exposed func() bool) func() *outbound 
 			errs = append(errs, s.blame("ca-file", err))
 		}
 		if u, err := url.Parse(o.Authority); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			errs = append(errs, fmt.Errorf("%s is %q, want an address such as %s", s.source("oauth-authority"), o.Authority, activities.DefaultAuthority))
+			errs = append(errs, fmt.Errorf("%s is %q, want an address such as %s", s.source("oauth-authority"), o.Authority, senders.DefaultAuthority))
 		}
 		if !strings.Contains(o.BusHost, "{namespace}") {
-			errs = append(errs, fmt.Errorf("%s is %q, want a host name with {namespace} in it, such as %s", s.source("service-bus-host"), o.BusHost, activities.DefaultServiceBusHost))
+			errs = append(errs, fmt.Errorf("%s is %q, want a host name with {namespace} in it, such as %s", s.source("service-bus-host"), o.BusHost, servicebus.DefaultHost))
 		}
 		if o.BusEndpoint != "" {
 			errs = append(errs, checkAddress(s.source("service-bus-endpoint"), o.BusEndpoint, "127.0.0.1:5671"))
 		}
-		if senders, err = activities.NewSenders(o); err != nil {
+		if all, err = senders.New(o); err != nil {
 			errs = append(errs, s.blame("storage-queue-endpoint", err)) // no other check covers it
 		}
 		return errors.Join(errs...)
 	})
-	return func() *outbound { return &outbound{senders, o.Guard} }
+	return func() *outbound { return &outbound{all, o.Guard} }
 }
 
 // blameEgress returns the mistakes in the egress rules, each with the name of its setting.

@@ -13,7 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/sas"
 	"github.com/stretchr/testify/require"
 
-	"almanac/activities"
+	"almanac/activities/senders"
 	"almanac/internal/peers"
 	"almanac/job"
 	"almanac/scheduler"
@@ -37,7 +37,7 @@ func TestActionsOfAllKindsRunInAnyMix(t *testing.T) {
 		Queues: []peers.ServiceBusQueue{{Name: "orders"}},
 		Topics: []peers.ServiceBusTopic{{Name: "news", Subscriptions: []string{"all"}}},
 	})
-	s := newStack(t, setup{data: t.TempDir(), outbound: activities.Outbound{
+	s := newStack(t, setup{data: t.TempDir(), outbound: senders.Options{
 		RootCAs: bus.RootCAs, QueueEndpoint: azurite.Endpoint(), BusEndpoint: bus.Address,
 	}})
 	jobs := s.collection(t) + "/jobs"

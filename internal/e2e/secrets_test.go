@@ -34,7 +34,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"software.sslmate.com/src/go-pkcs12"
 
-	"almanac/activities"
+	"almanac/activities/senders"
 	"almanac/devserver"
 	"almanac/internal/codec"
 	"almanac/job"
@@ -196,7 +196,7 @@ func newVault(t *testing.T, keys *codec.KeyRing, receiver *httptest.Server) *vau
 	trusted.AddCert(receiver.Certificate())
 	v.stack = newStack(t, setup{
 		data: v.data, keys: keys, log: slog.New(slog.NewTextHandler(&v.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		outbound: activities.Outbound{
+		outbound: senders.Options{
 			RootCAs: trusted, Authority: receiver.URL, QueueEndpoint: receiver.URL + "/{account}", BusEndpoint: "127.0.0.1:1",
 		},
 	})

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"almanac/activities"
+	"almanac/activities/lookups"
 	"almanac/workflows"
 )
 
@@ -140,7 +141,7 @@ func TestNothingIsSentOnceAJobIsTerminated(t *testing.T) {
 		created(t, jobs+"/"+name, get(target.URL+"/"+name, `,"startTime":"`+due.UTC().Format(time.RFC3339)+`"`))
 		group.Go(func() error {
 			<-time.After(time.Until(due.Add(time.Duration(i-n+2) * 300 * time.Millisecond)))
-			err := activities.Terminate(t.Context(), s.temporal, nil, key(jobs, name).WorkflowID(), "it is time")
+			err := lookups.Terminate(t.Context(), s.temporal, nil, key(jobs, name).WorkflowID(), "it is time")
 			ended[i] = time.Now()
 			return err
 		})

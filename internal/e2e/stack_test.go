@@ -22,7 +22,7 @@ import (
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 
-	"almanac/activities"
+	"almanac/activities/senders"
 	"almanac/api"
 	"almanac/devserver"
 	"almanac/internal/codec"
@@ -88,11 +88,11 @@ const refusedHost = "refused.example"
 type setup struct {
 	data     string // the directory of its database
 	keys     *codec.KeyRing
-	outbound activities.Outbound // but for its guard, which allows everything but refusedHost
-	log      *slog.Logger        // nil: errors, to standard error
-	skew     time.Duration       // how far the worker's clock is ahead
-	slots    int                 // of the worker; 0 means its default
-	perHost  int                 // likewise
+	outbound senders.Options // but for its guard, which allows everything but refusedHost
+	log      *slog.Logger    // nil: errors, to standard error
+	skew     time.Duration   // how far the worker's clock is ahead
+	slots    int             // of the worker; 0 means its default
+	perHost  int             // likewise
 }
 
 // newStack starts a stack of the test's own.
@@ -140,13 +140,13 @@ func (o setup) start(ctx context.Context) (_ *stack, stop func(), err error) {
 	if o.outbound.Guard, err = egress.Parse(egress.ModeAny, nil, []string{refusedHost}); err != nil {
 		return nil, nil, err
 	}
-	senders, err := activities.NewSenders(o.outbound)
+	all, err := senders.New(o.outbound)
 	if err != nil {
 		return nil, nil, err
 	}
-	stops = append(stops, senders.Close)
+	stops = append(stops, all.Close)
 	w := worker.New(worker.Options{
-		Client: c, Converter: data, Senders: senders.ByType(), Log: o.log, Slots: o.slots, PerHost: o.perHost,
+		Client: c, Converter: data, Senders: all.ByType(), Log: o.log, Slots: o.slots, PerHost: o.perHost,
 		Now: func() time.Time { return time.Now().Add(o.skew) },
 	})
 	if err := w.Start(); err != nil {
@@ -155,7 +155,7 @@ func (o setup) start(ctx context.Context) (_ *stack, stop func(), err error) {
 	stops = append(stops, w.Stop)
 	limits := job.DefaultLimits()
 	limits.MinRetryInterval = time.Second // tests do not wait 15 s
-	service := scheduler.New(scheduler.Options{Client: c, Converter: data, Limits: &limits, Check: senders.Check, Log: o.log})
+	service := scheduler.New(scheduler.Options{Client: c, Converter: data, Limits: &limits, Check: all.Check, Log: o.log})
 	front := httptest.NewServer(api.New(service, api.Options{Log: o.log}))
 	stops = append(stops, front.Close)
 	return &stack{url: front.URL, address: server.Address(), temporal: c.Client, service: service}, stop, nil

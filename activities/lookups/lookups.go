@@ -1,0 +1,124 @@
+package lookups
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"golang.org/x/sync/errgroup"
+
+	"almanac/activities"
+	"almanac/internal/calls"
+	"almanac/job"
+)
+
+// Names of the activity types that query or update workflows.
+const (
+	TypeMissing   = "MissingWorkflows"
+	TypePending   = "PendingActions"
+	TypeUpdate    = "UpdateWorkflow"
+	TypeUpdateAll = "UpdateWorkflows"
+	TypeTerminate = "TerminateWorkflows"
+)
+
+// Lookups are the activities that query or update workflows.
+type Lookups struct {
+	Converter converter.DataConverter // the one of the worker's client; nil means the SDK's default
+}
+
+// lookupsAtOnce is the number of concurrent lookups. They are seldom urgent, and each may make the
+// server read the workflow from its database.
+const lookupsAtOnce = 4
+
+// MissingWorkflows returns the indexes of the ids without an open workflow.
+func (l *Lookups) MissingWorkflows(ctx context.Context, ids []string) ([]int, error) {
+	missing := make([]bool, len(ids))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(lookupsAtOnce)
+	for i, id := range ids {
+		group.Go(func() error {
+			found, err := activity.GetClient(ctx).DescribeWorkflow(ctx, id, "")
+			if calls.IsNotFound(err) {
+				missing[i] = true
+				return nil
+			}
+			missing[i] = err == nil && found.WorkflowCloseTime != nil
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return indexes(missing), nil
+}
+
+func indexes(list []bool) []int {
+	found := []int{}
+	for i, is := range list {
+		if is {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// Pending is the progress of an action's activity that has not ended.
+type Pending struct {
+	Activity  string        `json:"id"`
+	Attempts  []job.Attempt `json:"attempts,omitempty"`  // completed attempts, oldest first
+	Cancelled bool          `json:"cancelled,omitempty"` // cancellation was requested, so no later fence is passed
+	Sent      bool          `json:"sent,omitempty"`      // an attempt without a record may have been sent
+	Until     time.Time     `json:"until,omitzero"`      // by the server's clock, when that attempt's lease ends
+	Next      time.Time     `json:"next"`                // by the server's clock, when the next attempt begins; past: it has begun, or may at any time
+	Held      bool          `json:"held,omitempty"`      // a worker has it, or had when the server last heard of it
+	Began     time.Time     `json:"began"`               // by the server's clock, when a worker last started it
+}
+
+// PendingActions returns the calling workflow's action activities that have not ended. The answer may
+// be old but is consistent: an activity shown as cancelled is shown with every fence it ever passed.
+func (l *Lookups) PendingActions(ctx context.Context) ([]Pending, error) {
+	w := activity.GetInfo(ctx).WorkflowExecution
+	found, err := activity.GetClient(ctx).DescribeWorkflowExecution(ctx, w.ID, w.RunID)
+	if err != nil {
+		return nil, err
+	}
+	var pending []Pending
+	for _, a := range found.GetPendingActivities() {
+		if a.GetActivityType().GetName() != activities.TypeAction {
+			continue
+		}
+		progress, err := l.progress(w.ID, a)
+		if err != nil {
+			return nil, err
+		}
+		pending = append(pending, Pending{
+			Activity: a.GetActivityId(), Attempts: progress.Attempts,
+			Held: a.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED, Began: a.GetLastStartedTime().AsTime(),
+			Next:      a.GetNextAttemptScheduleTime().AsTime(), // the zero time is in the past
+			Cancelled: a.GetState() == enums.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED,
+			Sent:      progress.MaybeSent(),
+			Until:     leaseOf(a, &progress),
+		})
+	}
+	return pending, nil
+}
+
+// progress returns the last recorded progress of a workflow's action activity.
+func (l *Lookups) progress(workflowID string, a *workflow.PendingActivityInfo) (p activities.Progress, err error) {
+	payloads := l.Converter
+	if payloads == nil {
+		payloads = converter.GetDefaultDataConverter()
+	}
+	if details := a.GetHeartbeatDetails(); details != nil {
+		err = calls.ConverterFor(payloads, workflowID).FromPayloads(details, &p)
+	}
+	return p, err
+}
+
+// leaseOf returns when the attempt's lease ends, by the server's clock.
+func leaseOf(a *workflow.PendingActivityInfo, p *activities.Progress) time.Time {
+	return a.GetLastHeartbeatTime().AsTime().Add(time.Duration(p.Lease) * time.Millisecond)
+}

@@ -1,0 +1,219 @@
+package senders
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"almanac/activities"
+	"almanac/internal/egress"
+	"almanac/internal/netreason"
+	"almanac/internal/redact"
+	"almanac/job"
+)
+
+// Limits of a request and its response.
+const (
+	maxRedirects = 10
+	maxHeader    = 64 << 10 // bytes of a response's headers
+	maxBody      = 2048     // bytes of a response's body kept for the history
+	maxDrain     = 16 << 10 // further bytes of the body read so that the connection can be reused
+	drainTimeout = 50 * time.Millisecond
+)
+
+// DefaultAuthority issues tokens for Azure's public cloud.
+const DefaultAuthority = "https://login.microsoftonline.com"
+
+// HTTPOptions configure [NewHTTP].
+type HTTPOptions struct {
+	Version   string         // Almanac's version, for the User-Agent
+	Authority string         // base URL of the tenants' token endpoints; "" means DefaultAuthority
+	RootCAs   *x509.CertPool // trusted for https; nil means the system's
+
+	// Dial connects to a target or to the authority; nil means a [net.Dialer] with a timeout of 10 s.
+	// If its error wraps an [egress.RefusedError], the action fails permanently.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// HTTP sends web requests. It is safe for concurrent use. It caches connections and tokens, so use one
+// for all jobs.
+type HTTP struct {
+	client       *http.Client // for requests without a client certificate
+	certificates *certificates
+	tokens       *tokens
+	agent        string
+}
+
+// NewHTTP returns a sender for actions of type Http and Https. It uses no proxy, and follows up to 10
+// redirects, only to the same scheme, host and port.
+func NewHTTP(o HTTPOptions) *HTTP {
+	client := newClient(o, nil)
+	return &HTTP{
+		client:       client,
+		certificates: &certificates{options: o},
+		tokens:       newTokens(client.Transport, cmp.Or(o.Authority, DefaultAuthority)),
+		agent:        "Almanac/" + o.Version,
+	}
+}
+
+// Send makes the request once. It succeeds on a 2xx status, provided that the first 2048 bytes of the
+// body, or all of a shorter one, arrive too.
+func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string, error) {
+	req, err := h.request(ctx, e, a.Request)
+	if err != nil {
+		return "Http Action - Request cannot be sent: " + err.Error(), &activities.PermanentError{Err: err}
+	}
+	client, err := h.authenticate(ctx, req, a.Request.Authentication)
+	if err != nil {
+		return fmt.Sprintf("Http Action - Request to host '%s' cannot be authenticated: %s", req.URL.Host, err), err
+	}
+	s := withRequest(secretsOf(a), req)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	resp, err := client.Do(req.WithContext(ctx))
+	if err != nil {
+		err = failure(ctx, err)
+		return fmt.Sprintf("Http Action - Request to host '%s' failed: %s", req.URL.Host, err), err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusUnauthorized {
+		h.forget(req, a.Request.Authentication)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	message := responseMessage(req, resp, body, s)
+	if err == nil {
+		drain(resp, cancel)
+	}
+	if err = verdict(ctx, resp, err, s); err != nil {
+		message += " (" + err.Error() + ")"
+	}
+	return message, err
+}
+
+// failure returns the attempt's error if there was no response.
+func failure(ctx context.Context, err error) error {
+	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
+		return &activities.PermanentError{Err: refused}
+	}
+	return errors.New(reason(ctx, err))
+}
+
+// request builds the job's request. It adds headers that identify the execution, unless the job sets them.
+func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*http.Request, error) {
+	if r == nil {
+		return nil, errors.New("the action has no request")
+	}
+	uri, err := url.Parse(r.URI)
+	if err != nil || uri.Host == "" || uri.Scheme != "http" && uri.Scheme != "https" {
+		return nil, errors.New("the uri is not an absolute http or https address") // err would quote the whole address
+	}
+	method := strings.ToUpper(cmp.Or(r.Method, http.MethodGet))
+	req, err := http.NewRequestWithContext(ctx, method, "", strings.NewReader(r.Body))
+	if err != nil || !job.IsMethod(method) {
+		return nil, fmt.Errorf("%q is not a method that requests may have", r.Method)
+	}
+	req.URL, req.Host = uri, uri.Host
+	for _, m := range r.Headers {
+		if strings.EqualFold(m.Name, "Host") {
+			req.Host = m.Value
+			continue
+		}
+		req.Header.Add(m.Name, m.Value)
+	}
+	for _, m := range h.ownHeaders(e) {
+		if len(req.Header.Values(m.Name)) == 0 {
+			req.Header.Set(m.Name, m.Value)
+		}
+	}
+	return req, nil
+}
+
+// ownHeaders returns the headers that Almanac adds. The x-ms names and formats are Azure Scheduler's.
+func (h *HTTP) ownHeaders(e job.Execution) job.Members {
+	return job.Members{
+		{Name: "User-Agent", Value: h.agent},
+		{Name: "Idempotency-Key", Value: e.ID},
+		{Name: "x-ms-client-request-id", Value: e.ID},
+		{Name: "x-ms-execution-tag", Value: strings.ReplaceAll(e.ID, "-", "")},
+		{Name: "x-ms-scheduler-expected-execution-time", Value: e.Due.UTC().Format("2006-01-02T15:04:05")},
+		{Name: "x-ms-scheduler-jobid", Value: headerValue(e.Job)},
+		{Name: "x-ms-scheduler-jobcollectionid", Value: headerValue(e.Collection)},
+	}
+}
+
+// headerValue percent-encodes non-ASCII bytes. Names contain no percent sign, so a receiver can always
+// decode it.
+func headerValue(name string) string {
+	var b strings.Builder
+	for _, c := range []byte(name) {
+		if c < ' ' || c > '~' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// checkRedirect stops at a redirect that is not followed, which becomes the response.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects || !sameOrigin(req.URL, via[0].URL) {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+}
+
+func port(u *url.URL) string {
+	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+}
+
+// verdict returns nil on success, otherwise the reason of failure. bodyErr is the error of reading the
+// beginning of the body.
+func verdict(ctx context.Context, resp *http.Response, bodyErr error, s redact.Secrets) error {
+	status := fmt.Sprintf("the host answered %d %s", resp.StatusCode, reasonName(resp.StatusCode))
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return errors.New(status + notFollowed(resp, s))
+	}
+	switch {
+	case resp.StatusCode/100 != 2:
+		return withRetryAfter(errors.New(status), resp)
+	case bodyErr != nil:
+		return fmt.Errorf("%s, but not all of its body came: %s", status, reason(ctx, bodyErr))
+	}
+	return nil
+}
+
+func notFollowed(resp *http.Response, s redact.Secrets) string {
+	target, err := resp.Location()
+	switch {
+	case err != nil:
+		return " without a Location"
+	case sameOrigin(target, resp.Request.URL):
+		return fmt.Sprintf(", which is not followed: at most %d redirects are", maxRedirects)
+	}
+	return fmt.Sprintf(", which is not followed: it leads to host '%s'", s.Text(target.Host, netreason.MaxLength))
+}
+
+// drain reads the rest of a short body so that the connection can be reused. After drainTimeout it
+// calls cancel, so a slow receiver does not delay the attempt.
+func drain(resp *http.Response, cancel context.CancelFunc) {
+	if resp.ContentLength > maxBody+maxDrain {
+		return
+	}
+	timer := time.AfterFunc(drainTimeout, cancel)
+	defer timer.Stop()
+	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain) // best effort: the outcome is known
+}

@@ -1,0 +1,122 @@
+package senders
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"almanac/internal/netreason"
+	"almanac/internal/redact"
+)
+
+// Limits of a message, in bytes.
+const (
+	maxHeaders     = 4096 // all headers of a response
+	maxHeaderValue = 1024
+)
+
+// responseMessage describes a response in Azure Scheduler's format, which its clients parse. Secrets
+// that the host echoes are left out.
+func responseMessage(req *http.Request, resp *http.Response, body []byte, s redact.Secrets) string {
+	return fmt.Sprintf("Http Action - Response from host '%s': '%s' Response Headers: %s Body: %s",
+		req.URL.Host, reasonName(resp.StatusCode), headerText(resp.Header, s), s.Beginning(body, maxBody))
+}
+
+// reasonName returns the name of a status in .NET's HttpStatusCode, or the number if it has none.
+func reasonName(status int) string {
+	switch status {
+	case http.StatusProxyAuthRequired:
+		return "ProxyAuthenticationRequired"
+	case http.StatusRequestURITooLong:
+		return "RequestUriTooLong"
+	case http.StatusHTTPVersionNotSupported:
+		return "HttpVersionNotSupported"
+	case http.StatusTeapot:
+		return "418"
+	}
+	name := strings.NewReplacer(" ", "", "-", "").Replace(http.StatusText(status))
+	if name == "" {
+		return strconv.Itoa(status)
+	}
+	return name
+}
+
+// headerText lists headers sorted by name, each on a line.
+func headerText(h http.Header, s redact.Secrets) string {
+	var b strings.Builder
+	read := 0 // bytes of values read; redacted ones take little room in b
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		values := headerValues(name, h[name])
+		read += min(len(values), maxHeaderValue)
+		line := redact.Clean(name) + ": " + s.Text(values, maxHeaderValue) + "\r\n"
+		if read > maxHeaders || b.Len()+len(line) > maxHeaders {
+			b.WriteString("…\r\n")
+			break
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// secretPart matches the user info, query and fragment of an address.
+var secretPart = regexp.MustCompile(`(//)[^/?#@\s]*@|([?#])[^\s,;<>"']*`)
+
+// headerValues joins the values of a header without the parts that may be secret.
+func headerValues(name string, values []string) string {
+	shown := slices.Clone(values)
+	for i, v := range shown {
+		switch name {
+		case "Set-Cookie":
+			shown[i] = "…"
+			if cookie, _, ok := strings.Cut(v, "="); ok {
+				shown[i] = cookie + "=…"
+			}
+		case "Location", "Content-Location", "Refresh", "Link":
+			shown[i] = secretPart.ReplaceAllString(v, "$1$2…")
+		}
+	}
+	return strings.Join(shown, ", ")
+}
+
+// reason says why there was no complete response, without the address, whose query may hold keys.
+func reason(ctx context.Context, err error) string {
+	if ctx.Err() != nil {
+		return context.Cause(ctx).Error()
+	}
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err
+	}
+	return redact.Cut(redact.Clean(cmp.Or(netreason.Of(err), protocolReason(err))), netreason.MaxLength)
+}
+
+// quoted matches text quoted by %q.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// protocolReason describes errors for which net/http has no types. Quoted text comes from the response,
+// in which the host may echo secrets, and is left out.
+func protocolReason(err error) string {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "server closed idle connection"):
+		return netreason.ErrConnectionLost.Error()
+	case strings.Contains(text, "TLS handshake timeout"):
+		return fmt.Sprintf("TLS: the handshake was not done within %g s", netreason.ConnectTimeout.Seconds())
+	case strings.Contains(text, "response headers exceeded"):
+		return fmt.Sprintf("the headers of the answer are longer than %d KiB", maxHeader>>10)
+	case strings.Contains(text, "malformed"), strings.Contains(text, "transport connection broken"):
+		return "the answer is not valid HTTP"
+	case strings.Contains(text, "Location header"):
+		return "the answer's Location header cannot be read"
+	case strings.HasPrefix(text, "net/http: invalid header"): // of the request; it quotes the header's name
+		return strings.TrimPrefix(text, "net/http: ")
+	}
+	return quoted.ReplaceAllString(strings.TrimPrefix(text, "net/http: "), "…")
+}

@@ -1,0 +1,59 @@
+package senders
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+
+	"almanac/activities/lease"
+	"almanac/internal/netreason"
+)
+
+// onceTransport writes a request at most once.
+//
+// An [http.Transport] by itself writes a GET, or any request with an Idempotency-Key, again if a reused
+// connection breaks before the first byte of the response. The receiver may have processed the first
+// copy, and whether it gets another is up to the job's retry policy.
+type onceTransport struct{ *http.Transport }
+
+// RoundTrip implements [http.RoundTripper].
+func (t onceTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context()) // ends with its parent, which lives as long as the body
+	var written atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		WroteHeaders: func() {
+			if !errors.Is(context.Cause(ctx), lease.ErrOver) { // otherwise the connection is closed
+				written.Store(true)
+				lease.Begun(ctx)
+			}
+		},
+		GotConn: func(info httptrace.GotConnInfo) {
+			switch {
+			case !written.Load() && !lease.MayBegin(ctx):
+				cancel(lease.ErrOver)
+				if isHTTP2(info.Conn) { // the connection is shared, and a cancelled request is not written
+					return
+				}
+			case !written.Load() || isHTTP2(info.Conn): // over HTTP/2 only requests that the server reports as unprocessed are repeated
+				return
+			default:
+				cancel(netreason.ErrConnectionLost)
+			}
+			info.Conn.Close() // makes the write fail, which may happen before the context is checked
+		},
+	})
+	resp, err := t.Transport.RoundTrip(req.WithContext(ctx))
+	if err != nil && errors.Is(context.Cause(ctx), netreason.ErrConnectionLost) {
+		return nil, netreason.ErrConnectionLost
+	}
+	return resp, err
+}
+
+func isHTTP2(c net.Conn) bool {
+	secure, ok := c.(*tls.Conn)
+	return ok && secure.ConnectionState().NegotiatedProtocol == "h2"
+}

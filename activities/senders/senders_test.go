@@ -1,0 +1,59 @@
+package senders_test
+
+import (
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/activities/senders"
+	"almanac/internal/egress"
+	"almanac/job"
+)
+
+// Actions of no kind reach Almanac's own listeners, even if everything that can be allowed is allowed.
+func TestNoActionReachesWhatAlmanacListensOn(t *testing.T) {
+	t.Parallel()
+	own := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }).Listener.Addr().String()
+	_, port, err := net.SplitHostPort(own)
+	require.NoError(t, err)
+	guard, err := egress.Parse(egress.ModeAny, []string{"0.0.0.0/0", "::/0"}, nil)
+	require.NoError(t, err)
+	require.NoError(t, guard.Protect(own))
+	all, err := senders.New(senders.Options{
+		Guard: guard, Authority: "http://" + own, QueueEndpoint: "http://" + own + "/{account}", BusEndpoint: own,
+	})
+	require.NoError(t, err)
+	defer all.Close()
+	other := serve(t, func(http.ResponseWriter, *http.Request) {}).URL
+	bus := &job.ServiceBusMessage{
+		QueueName: "orders", Namespace: "here", Message: "hello",
+		Authentication: &job.ServiceBusAuth{Type: "sharedAccessKey", SASKeyName: "send", SASKey: "secret"},
+	}
+	const rule = "no action may reach this port"
+	for name, a := range map[string]*job.Action{
+		"Http":                 action(job.Request{URI: "http://" + own}),
+		"Http, by name":        action(job.Request{URI: "http://localhost:" + port}),
+		"Http, in hexadecimal": action(job.Request{URI: "http://0x7f000001:" + port}),
+		"Https":                {Type: job.ActionHTTPS, Request: &job.Request{URI: "https://" + own}},
+		"client certificate":   action(job.Request{URI: "https://" + own, Authentication: clientCertificate(t, "me")}),
+		"StorageQueue":         queueAction("orders", "sv=1&sig=2"),
+		"ServiceBusQueue":      {Type: job.ActionServiceBusQueue, ServiceBusQueueMessage: bus},
+		"ServiceBusTopic":      {Type: job.ActionServiceBusTopic, ServiceBusTopicMessage: bus},
+	} {
+		require.ErrorContains(t, all.Check(a), rule, name)
+		if name == "Http, in hexadecimal" {
+			continue // whether it is an address depends on the system's resolver
+		}
+		message, err := all.ByType()[a.Type.Kind()].Send(t.Context(), execution, a)
+		require.ErrorContains(t, err, rule, name)
+		requirePermanent(t, true, err)
+		require.Contains(t, message, rule, name)
+	}
+	_, err = all.ByType()[job.ActionHTTP].Send(t.Context(), execution, action(job.Request{URI: other, Authentication: registered("me")}))
+	require.ErrorContains(t, err, rule, "the authority is Almanac's own")
+
+	_, err = all.ByType()[job.ActionHTTP].Send(t.Context(), execution, action(job.Request{URI: other}))
+	require.NoError(t, err, "another port of the machine")
+}

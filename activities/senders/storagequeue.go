@@ -1,0 +1,162 @@
+package senders
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue"
+
+	"almanac/activities"
+	"almanac/internal/redact"
+	"almanac/job"
+)
+
+// DefaultQueueEndpoint is the queue endpoint in Azure's public cloud, with {account} for the storage
+// account.
+const DefaultQueueEndpoint = "https://" + accountPlaceholder + ".queue.core.windows.net"
+
+const (
+	accountPlaceholder = "{account}"
+	defaultRegion      = "Almanac"
+	maxQueueMessage    = 64 << 10 // bytes of text, from the REST reference of Put Message
+	maxQueueAnswer     = 64 << 10 // bytes of a response's body that are read
+)
+
+// StorageQueueOptions configure [NewStorageQueue].
+type StorageQueueOptions struct {
+	Version  string         // Almanac's version, for the User-Agent
+	Endpoint string         // for another cloud or an emulator, in the form of DefaultQueueEndpoint, the default
+	Region   string         // source region written into messages; "" means Almanac
+	RootCAs  *x509.CertPool // trusted for https; nil means the system's
+
+	// Dial connects to an endpoint; nil means a [net.Dialer] with a timeout of 10 s. If its error wraps
+	// an [egress.RefusedError], the action fails permanently.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// StorageQueue puts messages on Azure Storage queues. It is safe for concurrent use and caches
+// connections, so use one for all jobs.
+type StorageQueue struct {
+	endpoint string
+	region   string
+	client   azqueue.ClientOptions
+}
+
+// NewStorageQueue returns a sender for actions of type StorageQueue. It uses no proxy and follows no
+// redirect. The error is an invalid endpoint.
+func NewStorageQueue(o StorageQueueOptions) (*StorageQueue, error) {
+	endpoint := strings.TrimSuffix(cmp.Or(o.Endpoint, DefaultQueueEndpoint), "/")
+	u, err := url.Parse(strings.ReplaceAll(endpoint, accountPlaceholder, "account"))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !strings.Contains(endpoint, accountPlaceholder) {
+		return nil, fmt.Errorf("the endpoint of storage queues is to be an http or https address with %s in it, such as %s", accountPlaceholder, DefaultQueueEndpoint)
+	}
+	transport := newClient(HTTPOptions{RootCAs: o.RootCAs, Dial: o.Dial}, nil).Transport
+	return &StorageQueue{
+		endpoint: endpoint,
+		region:   cmp.Or(o.Region, defaultRegion),
+		client: azqueue.ClientOptions{ClientOptions: azcore.ClientOptions{
+			Transport: boundedTransport{transport},
+			Retry:     policy.RetryOptions{MaxRetries: -1}, // the job's retry policy retries
+			Telemetry: policy.TelemetryOptions{ApplicationID: "Almanac/" + o.Version},
+		}},
+	}, nil
+}
+
+// Send puts the message on the queue once. Account and queue names are sent in lower case, as Azure
+// Storage requires; Azure Scheduler accepted any case.
+func (q *StorageQueue) Send(ctx context.Context, e job.Execution, a *job.Action) (string, error) {
+	m := a.QueueMessage
+	if m == nil {
+		err := &activities.PermanentError{Err: errors.New("the action has no queueMessage")}
+		return "StorageQueue Action - Message cannot be sent: " + err.Error(), err
+	}
+	name := strings.ToLower(m.StorageAccount + "/" + m.QueueName)
+	if err := q.put(ctx, e, m, secretsOf(a)); err != nil {
+		return fmt.Sprintf("StorageQueue Action - Message to queue '%s' failed: %s", name, err), err
+	}
+	return fmt.Sprintf("StorageQueue Action - Message accepted by queue '%s'", name), nil
+}
+
+// put makes the request and returns the attempt's error.
+func (q *StorageQueue) put(ctx context.Context, e job.Execution, m *job.QueueMessage, s redact.Secrets) error {
+	text, err := q.text(e, m)
+	if err != nil {
+		return &activities.PermanentError{Err: err}
+	}
+	token, err := sasParameters(m.SASToken)
+	if err != nil {
+		return &activities.PermanentError{Err: err}
+	}
+	client, err := azqueue.NewQueueClientWithNoCredential(q.url(m)+"?"+token.Encode(), &q.client)
+	if err != nil {
+		return &activities.PermanentError{Err: errors.New("the address of the queue cannot be made from its names")} // err would quote the token
+	}
+	var resp *http.Response
+	// This header appears in the logs of Azure Storage.
+	ctx = policy.WithHTTPHeader(ctx, http.Header{"X-Ms-Client-Request-Id": {e.ID}})
+	_, err = client.EnqueueMessage(policy.WithCaptureResponse(ctx, &resp), text, nil)
+	if err == nil || resp != nil && resp.StatusCode == http.StatusCreated {
+		return nil // even if the rest of the response was lost, the message was accepted
+	}
+	return queueFailure(ctx, m.StorageAccount, token, s, err)
+}
+
+func (q *StorageQueue) url(m *job.QueueMessage) string {
+	account := url.PathEscape(strings.ToLower(m.StorageAccount))
+	return strings.ReplaceAll(q.endpoint, accountPlaceholder, account) + "/" + url.PathEscape(strings.ToLower(m.QueueName))
+}
+
+// text returns the message as put on the queue.
+func (q *StorageQueue) text(e job.Execution, m *job.QueueMessage) (string, error) {
+	text := m.Message
+	if m.MessageFormat != job.MessageRaw {
+		var err error
+		if text, err = envelope(e, m.Message, q.region); err != nil {
+			return "", err
+		}
+	}
+	if len(text) > maxQueueMessage {
+		return "", fmt.Errorf("the message is %d bytes long as it is sent, and a queue holds %d (64 KiB): shorten it", len(text), maxQueueMessage)
+	}
+	return text, nil
+}
+
+// sasParameters parses a shared access signature in any form that Azure's portal shows: alone, after a
+// question mark, or at the end of an address.
+func sasParameters(token string) (url.Values, error) {
+	token = strings.TrimSpace(token)
+	if _, query, ok := strings.Cut(token, "?"); ok {
+		token = query
+	}
+	parameters, err := url.ParseQuery(token)
+	if err != nil || parameters.Get("sig") == "" {
+		return nil, errors.New("the sasToken is not a shared access signature, which has the form sv=…&sig=…: put one into the job") // err would quote it
+	}
+	return parameters, nil
+}
+
+// boundedTransport limits how much of a response the SDK reads. Unlike an [http.Client] it returns
+// errors without the address, which holds the token.
+type boundedTransport struct{ http.RoundTripper }
+
+// Do implements [policy.Transporter].
+func (t boundedTransport) Do(req *http.Request) (*http.Response, error) {
+	resp, err := t.RoundTrip(req)
+	if err == nil {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, maxQueueAnswer), resp.Body}
+	}
+	return resp, err
+}

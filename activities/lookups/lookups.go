@@ -1,3 +1,4 @@
+// Package lookups holds the activities that ask and change other workflows.
 package lookups
 
 import (

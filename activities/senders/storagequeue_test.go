@@ -260,7 +260,7 @@ func TestSharedAccessSignatures(t *testing.T) {
 
 func TestTheExampleArrivesInTheQueue(t *testing.T) {
 	t.Parallel()
-	body, err := os.ReadFile("../examples/storage-queue.json")
+	body, err := os.ReadFile("../../examples/storage-queue.json")
 	require.NoError(t, err)
 	definition, err := job.ParseDefinition(body, job.ParseOptions{Now: time.Now()})
 	require.NoError(t, err)

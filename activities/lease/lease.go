@@ -24,8 +24,8 @@ type Lease struct {
 // New returns a lease that started at an instant, read from [time.Now].
 func New(start time.Time, length time.Duration) *Lease { return &Lease{start: start, length: length} }
 
-// Over reports whether the lease is over. It looks at the monotonic clock, which stops while
-// the machine is suspended, and at the wall clock, which may be set.
+// Over reports whether the lease is over by the monotonic clock, which stops while the machine is
+// suspended, or by the wall clock, which may be set.
 func (l *Lease) Over() bool { return l.Remaining() <= 0 }
 
 // Remaining returns how long it is until the lease is over.
@@ -33,9 +33,6 @@ func (l *Lease) Remaining() time.Duration {
 	now := time.Now()
 	return l.length - max(now.Sub(l.start), now.Round(0).Sub(l.start.Round(0)))
 }
-
-// Length returns the length that the lease started with.
-func (l *Lease) Length() time.Duration { return l.length }
 
 // Used reports whether sending has begun.
 func (l *Lease) Used() bool { return l.used.Load() }

@@ -302,12 +302,7 @@ func (r *reader) scheduled(e *history.HistoryEvent) {
 		}
 		input := decode[activities.Input](r.service, r.workflowID, a.GetInput())
 		if ended && (!known.Cancelled || known.Sent) { // a cancelled activity without a fence sent nothing, whatever it recorded
-			if temporal.IsCanceledError(end.err) && known.Sent { // the attempt failed before the cancellation, and the server dropped its record
-				attempts = append(attempts, job.Attempt{
-					Number: len(attempts) + 1, Start: end.at, End: end.at, Outcome: job.OutcomeFailed,
-					Message: "It failed while the job was changed; what was answered is not known.",
-				})
-			}
+			attempts = append(attempts, forgotten(&end, &known, expected)...)
 			if recorded := r.records(&end, &input, r.started[e.GetEventId()]); len(recorded) >= len(attempts) {
 				attempts = recorded
 			}
@@ -317,6 +312,23 @@ func (r *reader) scheduled(e *history.HistoryEvent) {
 			r.batch = append(r.batch, entry{job.Record{Execution: input.Execution, Attempt: attempt}, position{r.runID, e.GetEventId(), attempt.Number}})
 		}
 	}
+}
+
+// forgotten returns the record of the attempt that the server dropped, or may have dropped, when it
+// cancelled an activity: one that failed after the last lookup before the cancellation.
+func forgotten(end *ending, last *lookups.Pending, known bool) []job.Attempt {
+	lost := job.Attempt{Number: len(last.Attempts) + 1, Start: end.at, End: end.at}
+	switch {
+	case !known || !temporal.IsCanceledError(end.err):
+		return nil
+	case last.Sent:
+		lost.Outcome, lost.Message = job.OutcomeFailed, "It failed while the job was changed; what was answered is not known."
+	case last.Next.Before(end.at):
+		lost.Outcome, lost.Message = job.OutcomeCancelled, "The job was changed when this attempt was due; whether it was sent is not known."
+	default:
+		return nil
+	}
+	return []job.Attempt{lost}
 }
 
 // records returns the attempts recorded in the end of an activity.
@@ -359,8 +371,12 @@ func dropped(d *workflows.Dropped, at time.Time) []job.Record {
 			Attempt:   job.Attempt{Number: 1, Start: at, End: at, Outcome: d.Outcome, Message: message},
 		})
 	}
+	what := "It was not run: "
+	if d.Outcome == job.OutcomeCancelled {
+		what = "It was cancelled: "
+	}
 	for _, due := range slices.Backward(d.Newest) {
-		add(due, "It was not run: "+d.Why+".")
+		add(due, what+d.Why+".")
 	}
 	if rest := d.Count - len(d.Newest); rest > 0 {
 		add(d.First, fmt.Sprintf("%d occurrences, the first of which was due at %s and the last before %s, were not run: %s.",

@@ -220,7 +220,7 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 		return temporal.NewHeartbeatTimeoutError(activities.Progress{Attempts: attempts(occurrence, earlier...), Sent: sent})
 	}
 	pending := func(scheduled int64, outcomes ...job.Outcome) lookups.Pending {
-		return lookups.Pending{Activity: activityID(scheduled), Attempts: attempts(occurrence, outcomes...)}
+		return lookups.Pending{Activity: activityID(scheduled), Attempts: attempts(occurrence, outcomes...), Next: occurrence.Add(time.Hour)}
 	}
 	for _, tt := range []struct {
 		name  string
@@ -335,6 +335,13 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 			a.look(late, pending(one, failed...))
 			a.cancel(late, one)
 		}, "MainAction 2/1 Failed"},
+		{"cancelled after its retry had become due", func(a *author) {
+			one := a.dispatch(5, 0)
+			waits := pending(one, failed...)
+			waits.Next = occurrence.Add(2*late - time.Second)
+			a.look(late, waits)
+			a.cancel(2*late, one)
+		}, "MainAction 2/2 Cancelled\nMainAction 2/1 Failed"},
 		{"cancelled in a retry that the server was asked about twice", func(a *author) {
 			one := a.dispatch(5, 0)
 			a.look(early, pending(one))

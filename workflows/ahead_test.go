@@ -480,6 +480,23 @@ func TestAnOccurrenceThatItsFullHostPutsOffWhileAChangeIsAppliedIsNoFailure(t *t
 	}
 }
 
+// No worker has the occurrence when it is cancelled, so the server may have forgotten an attempt that failed.
+func TestAnOccurrenceCancelledWhenItWasDueIsNotCalledUnsent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, calls("/old"))
+	w.queued = 8 * time.Second
+	a := w.replace(time.Second, calls("/new"))
+	end := w.snapshot(50 * time.Second)
+	w.run(55 * time.Second)
+	a.ok(t)
+	require.Less(t, a.at, 8*time.Second)
+	require.Empty(t, w.sent)
+	require.Equal(t, []string{"Cancelled 1: 00:00:00 to 00:00:00"}, w.dropped())
+	require.Equal(t, "the job was changed when it was due; whether it was sent is not known", w.recorded.dropped[0].Why)
+	require.Zero(t, end.Status.ExecutionCount)
+	w.requireSound()
+}
+
 // A due occurrence may be sent at any time, so a change waits for it, but only shortly: its worker may
 // have crashed.
 func TestAChangeOfWhatIsDueIsAnsweredSoonThoughItsWorkerWasKilled(t *testing.T) {

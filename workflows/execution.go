@@ -50,6 +50,7 @@ type execution struct {
 	next     time.Time
 	attempts bool      // an attempt is known to have been sent
 	inFlight bool      // when last looked up, a worker had an attempt that may have been sent since and has no record
+	unknown  bool      // its activity was cancelled when it was due, and the server may have forgotten an attempt that failed at once
 	rests    time.Time // if set: when last looked up, nothing was sent and the server's retry delay lasted until then, by its clock
 	activity string    // id of the activity scheduled last
 	before   standing
@@ -221,9 +222,7 @@ func (j *jobLoop) attempt(ctx workflow.Context, e *execution, action job.Action)
 		case e.phase >= withdrawing && (e.attempts || !end.Unsent && !end.Canceled):
 			return err
 		case e.phase >= withdrawing:
-			if end.Canceled && !e.knownUnsent(workflow.Now(ctx)) {
-				e.phase = withdrawn // it was due: the server may have forgotten an attempt that failed at once
-			}
+			e.unknown = end.Canceled && !e.knownUnsent(workflow.Now(ctx))
 			return errUnsent
 		case end.Unsent && !e.attempts && !e.manual && j.Decided.Equal(e.Due):
 			return errUnsent // to be judged anew
@@ -368,14 +367,14 @@ func (j *jobLoop) putBack(ctx workflow.Context, e *execution) {
 	if !j.forget(e) {
 		return
 	}
-	overtaken := e.phase == withdrawn
+	overtaken := e.phase == withdrawn || e.unknown
 	e.phase = returned
 	j.ExecutionCount--
 	if !e.manual {
 		j.Started--
 	}
 	if e.manual || overtaken || !j.Decided.Equal(e.Due) {
-		j.noteCancelled(ctx, e.Due)
+		j.noteCancelled(ctx, e)
 		return
 	}
 	j.Last, j.Decided = e.before.Last, e.before.Decided

@@ -83,10 +83,13 @@ func (j *jobLoop) settleDropped(ctx workflow.Context) {
 	j.reportDropped(ctx, d)
 }
 
-// noteCancelled records an occurrence or manual run that was cancelled before anything was sent.
-func (j *jobLoop) noteCancelled(ctx workflow.Context, due time.Time) {
+// noteCancelled records an execution that was cancelled before anything is known to have been sent.
+func (j *jobLoop) noteCancelled(ctx workflow.Context, e *execution) {
 	d := &Dropped{Outcome: job.OutcomeCancelled, Why: "the job was changed before it was sent"}
-	d.add(due)
+	if e.unknown {
+		d.Why = "the job was changed when it was due; whether it was sent is not known"
+	}
+	d.add(e.Due)
 	workflow.SideEffect(ctx, func(workflow.Context) any { return Planned{Dropped: d} })
 	j.reportDropped(ctx, d)
 }

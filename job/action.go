@@ -42,9 +42,13 @@ func (t ActionType) Kind() ActionType {
 
 // Text describes the action for people, without secrets, in at most 200 characters.
 func (a *Action) Text() string {
-	text := a.text()
-	if r := []rune(text); len(r) > 200 {
-		return string(r[:199]) + "…"
+	return limit(a.text(), 200)
+}
+
+// limit returns a text of at most so many characters.
+func limit(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
 	}
 	return text
 }

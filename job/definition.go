@@ -2,8 +2,6 @@ package job
 
 import (
 	"cmp"
-	"strconv"
-	"strings"
 	"time"
 
 	"almanac/recurrence"
@@ -97,23 +95,6 @@ func (d *Definition) Limit() int {
 	return d.Recurrence.Count
 }
 
-// Plan compiles the schedule of a job. created is the time of the job's creation, now the time of the call;
-// both are cut to whole seconds. The error joins a [recurrence.FieldError] for each bad field.
-func (d *Definition) Plan(created, now time.Time) (*recurrence.Plan, error) {
-	spec := recurrence.Spec{Created: created, Now: now}
-	if d.StartTime != nil {
-		spec.Start = d.StartTime.Time
-	}
-	if d.Recurrence != nil {
-		rule, err := d.Recurrence.rule()
-		if err != nil {
-			return nil, err
-		}
-		spec.Rule = rule
-	}
-	return recurrence.Compile(spec)
-}
-
 // SameSchedule reports whether both definitions have the same start time and recurrence, so that one can
 // take over the other's plan.
 func (d *Definition) SameSchedule(o *Definition) bool {
@@ -130,18 +111,12 @@ func (r *Recurrence) timing() *Recurrence {
 	return &t
 }
 
-func (r *Recurrence) rule() (*recurrence.Rule, error) {
-	f, _ := recurrence.ParseFrequency(r.Frequency) // Compile reports an unknown frequency together with the other bad fields
-	rule := &recurrence.Rule{Frequency: f, Interval: r.Interval, Count: r.Count}
+// rule converts the recurrence to a rule of package recurrence.
+func (r *Recurrence) rule() (recurrence.Rule, error) {
+	f, _ := recurrence.ParseFrequency(r.Frequency) // New reports an unknown frequency together with the other bad fields
+	rule := recurrence.Rule{Frequency: f, Interval: r.Interval, Count: r.Count}
 	if r.EndTime != nil {
 		rule.End = r.EndTime.Time
-	}
-	if r.TimeZone != "" {
-		loc, err := recurrence.LoadLocation(r.TimeZone)
-		if err != nil {
-			return nil, &recurrence.FieldError{Field: "recurrence.timeZone", Value: r.TimeZone, Want: wantTimeZone}
-		}
-		rule.Location = loc
 	}
 	if s := r.Schedule; s != nil {
 		rule.Minutes, rule.Hours, rule.MonthDays, rule.Months = s.Minutes, s.Hours, s.MonthDays, s.Months
@@ -151,6 +126,13 @@ func (r *Recurrence) rule() (*recurrence.Rule, error) {
 		for _, o := range s.MonthlyOccurrences {
 			rule.MonthlyOccurrences = append(rule.MonthlyOccurrences, recurrence.MonthlyOccurrence{Day: weekdays[o.Day], Occurrence: o.Occurrence})
 		}
+	}
+	if r.TimeZone != "" {
+		loc, err := recurrence.LoadLocation(r.TimeZone)
+		if err != nil {
+			return rule, &FieldError{Path: "recurrence.timeZone", Value: r.TimeZone, Want: wantTimeZone}
+		}
+		rule.Location = loc
 	}
 	return rule, nil
 }
@@ -163,27 +145,24 @@ var weekdays = map[string]time.Weekday{
 // Text returns a line for people: what the job does and how often.
 func (d *Definition) Text() string {
 	when := "once"
-	if r := d.Recurrence; r != nil {
-		when = "every " + r.Text()
+	if d.Recurrence != nil {
+		when = limit(d.When(), 150)
 	}
 	return d.Action.Text() + ", " + when
 }
 
-// Text returns the recurrence in words, such as "2 weeks" or "day on a schedule".
-func (r *Recurrence) Text() string {
-	var b strings.Builder
-	if r.Interval > 1 {
-		b.WriteString(strconv.Itoa(r.Interval) + " " + r.Frequency + "s")
-	} else {
-		b.WriteString(r.Frequency)
+// When returns when the job repeats, in English, such as "every 2 weeks on Monday
+// at 09:00, Europe/Stockholm". It is empty for a job that runs once.
+func (d *Definition) When() string {
+	if d.Recurrence == nil {
+		return ""
 	}
-	if r.Schedule != nil {
-		b.WriteString(" on a schedule")
+	var start time.Time
+	if d.StartTime != nil {
+		start = d.StartTime.Time
 	}
-	if r.TimeZone != "" {
-		b.WriteString(" in " + r.TimeZone)
-	}
-	return b.String()
+	rule, _ := d.Recurrence.rule() // a time zone that is unknown by now is left out
+	return rule.Describe(start)
 }
 
 // Equal reports whether both definitions have the same stored form.

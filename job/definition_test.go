@@ -1,6 +1,7 @@
 package job_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -54,24 +55,34 @@ func TestText(t *testing.T) {
 		withAction(secretive(t)["StorageQueue"]):    "message to storage queue acc/queue, once",
 		withAction(secretive(t)["ServiceBusQueue"]): "message to service bus queue ns/q, once",
 		withAction(secretive(t)["ServiceBusTopic"]): "message to service bus topic ns/t, once",
-		withRecurrence(`{"frequency":"month","interval":2,"timeZone":"Europe/Stockholm","schedule":{"monthDays":[-1]}}`): "GET http://example.com/, every 2 months on a schedule in Europe/Stockholm",
+		withRecurrence(`{"frequency":"month","interval":2,"timeZone":"Europe/Stockholm","schedule":{"monthDays":[-1]}}`): "GET http://example.com/, the last day of every second month, Europe/Stockholm",
+		`{"startTime":"2026-02-02T09:00:00Z","action":` + httpAction + `,"recurrence":{"frequency":"week","interval":2,"count":5,"endTime":"2027-01-01"}}`: "GET http://example.com/, " +
+			"every 2 weeks on Monday at 09:00, from 2026-02-02 09:00 until 2027-01-01, 5 times",
 	} {
 		d := mustParse(t, body)
 		require.Equal(t, want, d.Text())
 	}
 }
 
-func TestPlanOfAStoredDefinition(t *testing.T) {
+func TestTextIsShort(t *testing.T) {
+	t.Parallel()
+	d := mustParse(t, withRecurrence(`{"frequency":"month","schedule":{"monthDays":[1,3,5,7,9,11,13,15,17,19,21,23,-1,-3,-5,-7,-9]}}`))
+	require.Greater(t, len(d.When()), 200)
+	require.Less(t, len(d.Text()), 200)
+	require.True(t, strings.HasSuffix(d.Text(), "…"))
+}
+
+func TestTimetableOfAStoredDefinition(t *testing.T) {
 	t.Parallel()
 	d := job.Definition{StartTime: job.NewTime(now.Add(time.Hour)), Recurrence: &job.Recurrence{Frequency: "hour", Interval: 6, TimeZone: "Asia/Kathmandu"}}
-	plan, err := d.Plan(now, now)
+	plan, err := d.Timetable(now, now)
 	require.NoError(t, err)
 	first, ok := plan.First()
 	require.True(t, ok)
 	require.Equal(t, now.Add(time.Hour), first)
 
 	d.Recurrence.TimeZone = "Mars/Phobos"
-	_, err = d.Plan(now, now)
+	_, err = d.Timetable(now, now)
 	require.ErrorContains(t, err, `recurrence.timeZone is "Mars/Phobos"`)
 	require.Nil(t, job.NewTime(time.Time{}))
 }

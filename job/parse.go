@@ -1,7 +1,6 @@
 package job
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"time"
@@ -136,38 +135,15 @@ func (b *binder) timing(o *object, opts ParseOptions) Definition {
 		d.Recurrence, zone = b.recurrence(r)
 	}
 	d.StartTime = o.time("startTime", zone)
-	_, err := d.Plan(opts.Created, opts.Now)
-	for _, f := range timingErrors(err) {
-		switch path := b.asWritten(o.at(f.Field)); {
-		case b.blamed(path):
-		case f.Field == "recurrence.schedule": // about the whole schedule; meaningless if a part is bad
-			if len(b.fields) == bad {
-				b.fail(path, nil, "a schedule that is due within 100 years")
-			}
-		default:
-			b.fail(path, scalarOf(f.Value), f.Want)
+	_, err := d.Timetable(opts.Created, opts.Now)
+	for _, f := range flatten[*FieldError](err) {
+		path := b.asWritten(o.at(f.Path))
+		worthless := f.Path == "recurrence.schedule" && len(b.fields) > bad // about the whole schedule
+		if !worthless && !b.blamed(path) {
+			b.fail(path, f.Value, f.Want)
 		}
 	}
 	return d
-}
-
-// timingErrors returns the field errors joined in err.
-func timingErrors(err error) []*recurrence.FieldError {
-	type joint interface {
-		error
-		Unwrap() []error
-	}
-	if joined, ok := errors.AsType[joint](err); ok {
-		var fields []*recurrence.FieldError
-		for _, e := range joined.Unwrap() {
-			fields = append(fields, timingErrors(e)...)
-		}
-		return fields
-	}
-	if f, ok := errors.AsType[*recurrence.FieldError](err); ok {
-		return []*recurrence.FieldError{f}
-	}
-	return nil
 }
 
 // scalarOf returns v if errors can show it, and otherwise nil.
@@ -188,7 +164,7 @@ var (
 const wantTimeZone = "an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time"
 
 // recurrence parses a recurrence and returns the zone of its times. Checks that depend on the frequency and
-// on the calendar are left to [Definition.Plan]. Integers must be JSON numbers, not strings, unlike
+// on the calendar are left to [Definition.Timetable]. Integers must be JSON numbers, not strings, unlike
 // elsewhere: an error here would mean a job that runs at the wrong time.
 func (b *binder) recurrence(o *object) (*Recurrence, *time.Location) {
 	r := &Recurrence{Interval: 1}

@@ -20,7 +20,7 @@ func (d *Definition) Demands(created time.Time) Demands {
 	if d.StartTime != nil && d.StartTime.After(now) {
 		now = d.StartTime.Time // a later change may have moved it more than 18 months past the creation
 	}
-	if plan, err := d.Plan(created, now); err == nil {
+	if plan, err := d.Timetable(created, now); err == nil {
 		demands.Spacing = plan.Spacing()
 	}
 	return demands

@@ -86,7 +86,7 @@ func (o *object) previewID() json.RawMessage {
 
 // Run computes the occurrences.
 func (p Preview) Run() PreviewResult {
-	plan, err := p.Definition.Plan(p.Now, p.Now)
+	plan, err := p.Definition.Timetable(p.Now, p.Now)
 	if err != nil {
 		return p.Failed(err)
 	}
@@ -132,7 +132,7 @@ func (p Preview) late() string {
 	}
 	endless.EndTime = nil
 	d.Recurrence = &endless
-	if plan, err := d.Plan(p.Now, p.Now); err == nil {
+	if plan, err := d.Timetable(p.Now, p.Now); err == nil {
 		if first, ok := plan.First(); ok {
 			return instant(end) + ", is before the first occurrence, " + instant(first)
 		}

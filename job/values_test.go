@@ -83,7 +83,7 @@ func TestTheFirstInstantIsATimeToo(t *testing.T) {
 	d := mustParse(t, `{"startTime":"0001-01-01T00:00:00Z","action":`+httpAction+`,"recurrence":{"frequency":"hour"}}`)
 	var stored job.Definition
 	require.NoError(t, json.Unmarshal([]byte(compactJSON(t, d)), &stored))
-	plan, err := stored.Plan(now.Add(time.Minute), now.Add(time.Minute))
+	plan, err := stored.Timetable(now.Add(time.Minute), now.Add(time.Minute))
 	require.NoError(t, err)
 	first, ok := plan.First()
 	require.True(t, ok)

@@ -8,7 +8,7 @@ import (
 )
 
 // The cost must not depend on the distance from the anchor or on how rare the occurrences are.
-func BenchmarkAfter(b *testing.B) {
+func BenchmarkNext(b *testing.B) {
 	stockholm := load(b, "Europe/Stockholm")
 	for _, bm := range []struct {
 		name string
@@ -35,7 +35,7 @@ func BenchmarkAfter(b *testing.B) {
 	} {
 		for _, zone := range []*time.Location{time.UTC, stockholm} {
 			bm.rule.Location = zone
-			plan := compile(b, recurrence.Spec{Created: at("2026-01-01T08:00:00Z"), Start: at("2026-01-01T08:00:00Z"), Rule: &bm.rule})
+			s := compile(b, bm.rule, "2026-01-01T08:00:00Z")
 			for _, distance := range []struct{ name, after string }{
 				{"near", "2026-01-02T12:34:56Z"},
 				{"half a century away", "2076-05-06T12:34:56Z"},
@@ -44,7 +44,7 @@ func BenchmarkAfter(b *testing.B) {
 					after := at(distance.after)
 					b.ReportAllocs()
 					for b.Loop() {
-						plan.After(after)
+						s.Next(after)
 					}
 				})
 			}
@@ -52,7 +52,7 @@ func BenchmarkAfter(b *testing.B) {
 	}
 }
 
-func BenchmarkCompile(b *testing.B) {
+func BenchmarkNew(b *testing.B) {
 	stockholm := load(b, "Europe/Stockholm")
 	for _, bm := range []struct {
 		name string
@@ -65,12 +65,21 @@ func BenchmarkCompile(b *testing.B) {
 		{"never at an hour", recurrence.Rule{Frequency: recurrence.Hour, Interval: 24, Hours: []int{3}, Location: stockholm}},
 	} {
 		b.Run(bm.name, func(b *testing.B) {
-			spec := recurrence.Spec{Created: at("2026-01-01T08:00:00Z"), Rule: &bm.rule}
+			anchor := at("2026-01-01T08:00:00Z")
 			b.ReportAllocs()
 			for b.Loop() {
-				_, _ = recurrence.Compile(spec)
+				_, _ = recurrence.New(bm.rule, anchor)
 			}
 		})
+	}
+}
+
+func BenchmarkPrev(b *testing.B) {
+	rule := recurrence.Rule{Frequency: recurrence.Week, Hours: []int{9, 17}, Location: load(b, "Europe/Stockholm")}
+	s, before := compile(b, rule, "2026-01-01T08:00:00Z"), at("2076-05-06T12:34:56Z")
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Prev(before)
 	}
 }
 

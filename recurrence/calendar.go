@@ -45,25 +45,34 @@ func (c weeks) next(day int64) (int64, bool) {
 // The Gregorian calendar, including weekdays, repeats every 400 years.
 const cycleMonths = 400 * 12
 
-// months are days of the month with number first, and of every every-th month after it. Month 0 is January
-// of year 0.
+// months are days of some months: of run months in a row from month first on, and of as many every every
+// months after it. Month 0 is January of year 0.
 type months struct {
-	first, every int64
+	first, every, run int64
 
 	// days holds the matching days of each kind of month. Bit 0 is the first day.
 	days [monthKinds]uint32
 
-	// Bit k of hits is set if month first + k*every has matching days. The bits repeat every cycle bits, as
-	// the calendar does.
+	// Bit k of hits is set if the k-th month has matching days. The bits repeat every cycle bits, as the
+	// calendar does.
 	hits  [cycleMonths / 64]uint64
 	cycle int64
+}
+
+// number returns the number of the k-th month.
+func (c *months) number(k int64) int64 { return c.first + k/c.run*c.every + k%c.run }
+
+// index returns which month is the first at or after the one with that number.
+func (c *months) index(number int64) int64 {
+	since := max(number-c.first, 0)
+	return since/c.every*c.run + min(since%c.every, c.run)
 }
 
 func (c *months) next(day int64) (int64, bool) {
 	year, month, dayOfMonth := time.Unix(day*secondsPerDay, 0).UTC().Date()
 	number := monthNumber(year, month)
-	k := ceilDiv(max(number-c.first, 0), c.every)
-	if c.first+k*c.every == number && c.hit(k) {
+	k := c.index(number)
+	if c.number(k) == number && c.hit(k) {
 		start := day - int64(dayOfMonth) + 1
 		if rest := c.daysOf(number, start) >> (dayOfMonth - 1); rest != 0 {
 			return day + int64(bits.TrailingZeros32(rest)), true
@@ -71,14 +80,14 @@ func (c *months) next(day int64) (int64, bool) {
 		k++
 	}
 	k, ok := c.nextHit(k)
-	number = c.first + k*c.every
+	number = c.number(k)
 	start := firstDay(number)
 	return start + int64(bits.TrailingZeros32(c.daysOf(number, start))), ok
 }
 
 // daysOf returns the matching days of the month with that number, which begins on day start.
 func (c *months) daysOf(number, start int64) uint32 {
-	return c.days[monthKind(daysIn(number), weekday(start))]
+	return c.days[monthKind(daysIn(number), weekdayOf(start))]
 }
 
 func (c *months) hit(k int64) bool {
@@ -102,10 +111,10 @@ func (c *months) nextHit(k int64) (int64, bool) {
 
 // newMonths returns the months of a rule of frequency Month or Year whose anchor has the given date.
 func newMonths(r *Rule, year int, month time.Month, day int) *months {
-	c := &months{first: monthNumber(year, month), every: r.interval()}
+	c := &months{first: monthNumber(year, month), every: r.interval(), run: 1}
 	ofYear := bitset(r.Months, 1<<13-1)
 	if r.Frequency == Year {
-		c.first = monthNumber(year, time.January)
+		c.first, c.every, c.run = monthNumber(year, time.January), 12*r.interval(), 12
 		ofYear = bitset(r.Months, 1<<month)
 	}
 	for length := 28; length <= 31; length++ {
@@ -114,13 +123,13 @@ func newMonths(r *Rule, year int, month time.Month, day int) *months {
 		}
 	}
 	kinds := kindsOfCycle()
-	c.cycle = cycleMonths / gcd(cycleMonths, c.every)
-	number := ((c.first % cycleMonths) + cycleMonths) % cycleMonths
+	c.cycle = cycleMonths / gcd(cycleMonths, c.every) * c.run
 	for k := range c.cycle {
+		number := c.number(k)
+		number -= floorDiv(number, cycleMonths) * cycleMonths
 		if ofYear>>(number%12+1)&1 != 0 && c.days[kinds[number]] != 0 {
 			c.hits[k/64] |= 1 << (k % 64)
 		}
-		number = (number + c.every) % cycleMonths
 	}
 	return c
 }
@@ -216,17 +225,9 @@ func daysIn(number int64) int {
 // dayOf returns the days from 1970-01-01 to a time in UTC.
 func dayOf(t time.Time) int64 { return floorDiv(t.Unix(), secondsPerDay) }
 
-// weekday returns the weekday of a day. 1970-01-01 was a Thursday.
-func weekday(day int64) time.Weekday {
+// weekdayOf returns the weekday of a day. 1970-01-01 was a Thursday.
+func weekdayOf(day int64) time.Weekday {
 	return time.Weekday((day%7 + 7 + int64(time.Thursday)) % 7)
-}
-
-// addMonths adds n calendar months to an instant, in UTC. If the month lacks the day, its last day is used.
-func addMonths(t, n int64) int64 {
-	year, month, day := instant(t).Date()
-	number := monthNumber(year, month) + n
-	day = min(day, daysIn(number))
-	return (firstDay(number)+int64(day)-1)*secondsPerDay + t - floorDiv(t, secondsPerDay)*secondsPerDay
 }
 
 func gcd(a, b int64) int64 {

@@ -10,6 +10,9 @@ type grid interface {
 	// next returns the first instant of the grid from from to until, both included, or false.
 	next(from, until int64) (int64, bool)
 
+	// fires reports whether the grid has any instant.
+	fires() bool
+
 	// spacing returns the minimum number of seconds between two instants, assuming a constant offset of the
 	// zone.
 	spacing() int64
@@ -17,10 +20,7 @@ type grid interface {
 
 // newGrid returns the grid of a valid rule.
 func newGrid(r *Rule, anchor int64) grid {
-	z := zone{loc: r.Location}
-	if z.loc == nil {
-		z.loc = time.UTC
-	}
+	z := newZone(r.Location)
 	filtered := len(r.Hours) > 0 || len(r.Minutes) > 0
 	switch {
 	case r.Frequency > Hour:
@@ -63,6 +63,8 @@ func (g elapsed) next(from, until int64) (int64, bool) {
 	return t, t <= until
 }
 
+func (g elapsed) fires() bool { return true }
+
 // A wallGrid is the grid of days and longer units: each date of a calendar at each time of a clock.
 type wallGrid struct {
 	zone     zone
@@ -96,7 +98,7 @@ func newWallGrid(r *Rule, z zone, anchor int64) *wallGrid {
 
 func newWeeks(r *Rule, day int64) weeks {
 	sinceMonday := func(d time.Weekday) int { return (int(d) + 6) % 7 }
-	today := sinceMonday(weekday(day))
+	today := sinceMonday(weekdayOf(day))
 	c := weeks{monday: day - int64(today), every: 7 * r.interval()}
 	for _, d := range r.WeekDays {
 		c.weekdays |= 1 << sinceMonday(d)
@@ -105,6 +107,12 @@ func newWeeks(r *Rule, day int64) weeks {
 		c.weekdays = 1 << today
 	}
 	return c
+}
+
+// fires looks at the dates only: a clock is never empty.
+func (g *wallGrid) fires() bool {
+	_, ok := g.nextLocal(g.anchor)
+	return ok
 }
 
 // next looks for the first local time of the rule in the span around from. If that time is in a later span,

@@ -1,27 +1,55 @@
 package recurrence
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
-	_ "time/tzdata" // machines without time zone files, such as minimal containers
 )
 
+//go:generate go run ./internal/zones
+
+// ianaZones are the names in the IANA time zone database, including links, sorted.
+var ianaZones = strings.Fields(ianaText)
+
+// windowsZones maps Windows time zone names to IANA names.
+var windowsZones = parseWindowsZones(windowsText)
+
+//go:embed ianazones.txt
+var ianaText string
+
+//go:embed windowszones.txt
+var windowsText string
+
+// parseWindowsZones reads lines of a Windows name, a tab and an IANA name.
+func parseWindowsZones(text string) map[string]string {
+	zones := map[string]string{}
+	for line := range strings.Lines(text) {
+		windows, iana, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		zones[windows] = iana
+	}
+	return zones
+}
+
+const allowedZones = "an IANA name such as Europe/Stockholm or a Windows name such as W. Europe Standard Time"
+
 // Locations returns the IANA names that [LoadLocation] accepts, sorted.
-func Locations() []string { return slices.Clone(ianaZones[:]) }
+func Locations() []string { return slices.Clone(ianaZones) }
 
 // LoadLocation returns the time zone with that name: an IANA name, such as Europe/Stockholm, or a Windows
 // name, such as W. Europe Standard Time, for which Unicode's CLDR gives the IANA zone (territory 001).
 // Names are case-sensitive.
 //
-// The zone's rules come from package time: from the machine, or if it has none, from the program itself.
+// The zone's rules come from package time. A program for machines without time zone files, such as minimal
+// containers, must import [time/tzdata].
 func LoadLocation(name string) (*time.Location, error) {
 	// Package time accepts any file in its directories, on some systems in any case. So only known names
 	// are passed to it.
 	iana := name
-	if _, ok := slices.BinarySearch(ianaZones[:], name); !ok {
+	if _, ok := slices.BinarySearch(ianaZones, name); !ok {
 		if iana, ok = windowsZones[name]; !ok {
-			return nil, fmt.Errorf("unknown time zone %q, want an IANA name such as Europe/Stockholm or a Windows name such as W. Europe Standard Time", name)
+			return nil, fmt.Errorf("unknown time zone %q, want "+allowedZones, name)
 		}
 	}
 	loc, err := time.LoadLocation(iana)

@@ -1,6 +1,11 @@
 package recurrence_test
 
 import (
+	"archive/zip"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +56,39 @@ func TestEveryKnownZoneLoads(t *testing.T) {
 	for name, iana := range recurrence.WindowsZones {
 		if got := load(t, name); got.String() != iana && name != "UTC" { // UTC is an IANA name too
 			t.Errorf("%s is %v, want %s", name, got, iana)
+		}
+	}
+}
+
+// go generate writes the names. After a new release of the time zone database, it must run again.
+func TestZoneNamesAreThoseOfGo(t *testing.T) {
+	t.Parallel()
+	output, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive, err := zip.OpenReader(filepath.Join(strings.TrimSpace(string(output)), "lib", "time", "zoneinfo.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	var names []string
+	for _, f := range archive.File {
+		if !strings.HasSuffix(f.Name, "/") {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	if !slices.Equal(recurrence.Locations(), names) {
+		t.Error("the names of time zones are not those of this Go: run go generate ./recurrence")
+	}
+}
+
+func TestWindowsZonesStandForIANAZones(t *testing.T) {
+	t.Parallel()
+	for name, iana := range recurrence.WindowsZones {
+		if _, known := slices.BinarySearch(recurrence.IANAZones, iana); !known {
+			t.Errorf("%s stands for %q: run go generate ./recurrence", name, iana)
 		}
 	}
 }

@@ -32,15 +32,16 @@ type sample struct {
 	start, now, probe int64
 }
 
-func (s sample) spec(t testing.TB) recurrence.Spec {
+// rule returns the rule of a sample and its anchor.
+func (s sample) rule(t testing.TB) (recurrence.Rule, time.Time) {
 	t.Helper()
-	r := &recurrence.Rule{
+	r := recurrence.Rule{
 		Frequency: recurrence.Minute + recurrence.Frequency(s.frequency%6),
 		Location:  load(t, zoneNames[int(s.zone)%len(zoneNames)]),
 		Minutes:   members(s.minutes&(1<<60-1), 0),
 		Hours:     members(uint64(s.hours&(1<<24-1)), 0),
 	}
-	longest := []int{1000, 1000, 548, 78, 18, 1}[s.frequency%6]
+	longest := []int{1000, 1000, 548, 78, 18, 30}[s.frequency%6]
 	r.Interval = int(s.interval) % (longest + 1)
 	if r.Frequency == recurrence.Week {
 		for _, d := range members(uint64(s.weekDays&127), 0) {
@@ -60,17 +61,11 @@ func (s sample) spec(t testing.TB) recurrence.Spec {
 	if r.Frequency >= recurrence.Month {
 		r.Months = members(uint64(s.months&(1<<12-1)), 1)
 	}
-	const since1800 = 5364662400
-	within := func(n int64) time.Time { return time.Unix(int64(uint64(n)%(400*31556952))-since1800, 0).UTC() }
-	spec := recurrence.Spec{Created: within(s.now), Start: within(s.start), Rule: r}
-	if spec.Start.After(spec.Created.AddDate(1, 5, 0)) {
-		spec.Created = spec.Start
-	}
-	if s.now%4 == 0 {
-		spec.Start = time.Time{}
-	}
-	return spec
+	return r, time.Unix(s.unix(s.start), 0).UTC()
 }
+
+// unix returns an instant between the years 1800 and 2200.
+func (s sample) unix(n int64) int64 { return int64(uint64(n)%(400*31556952)) - 5364662400 }
 
 func members(set uint64, first int) (list []int) {
 	for ; set != 0; set &= set - 1 {
@@ -125,7 +120,7 @@ func randomSample(t testing.TB, r *rand.Rand) sample {
 	return s
 }
 
-// TestAgainstOracle compares the plans of random rules with the oracle.
+// TestAgainstOracle compares the schedules of random rules with the oracle.
 func TestAgainstOracle(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(20150408, 1300))
@@ -151,57 +146,46 @@ func FuzzAgainstOracle(f *testing.F) {
 // checkSample reports whether the package and the oracle agree on a sample.
 func checkSample(t *testing.T, s sample) bool {
 	t.Helper()
-	spec := s.spec(t)
-	anchor := spec.Start
-	if anchor.IsZero() {
-		anchor = spec.Created
-	}
-	o := newOracle(spec.Rule, anchor)
-	later := max(anchor.Unix(), spec.Created.Unix())
+	rule, anchor := s.rule(t)
+	o := newOracle(&rule, anchor)
+	later := max(anchor.Unix(), s.unix(s.now))
 
-	plan, err := recurrence.Compile(spec)
+	schedule, err := recurrence.New(rule, anchor)
 	if err != nil {
 		if found := o.grid(later, later+o.patience()); len(found) > 0 {
-			t.Errorf("%s\n%v\nbut the oracle knows %v", describe(spec), err, times(found[0]))
+			t.Errorf("%s\n%v\nbut the oracle knows %v", describe(rule, anchor), err, times(found[0]))
 			return false
 		}
 		return true
 	}
 
-	// Compare around the anchor, the creation and another time, and before and after the next instant that
-	// the plan returns.
-	froms := []int64{anchor.Unix() - 60, later - 60, max(anchor.Unix(), s.probeTime())}
-	if next, ok := plan.From(time.Unix(froms[2], 0)); ok {
+	// Compare around the anchor and two other times, and before and after the next instant that the schedule
+	// returns.
+	froms := []int64{anchor.Unix() - 60, later - 60, max(anchor.Unix(), s.unix(s.probe))}
+	if next, ok := schedule.Next(time.Unix(froms[2], 0)); ok {
 		froms = append(froms, next.Unix()-o.window()/2)
 	}
-	ok := true
 	for _, from := range froms {
 		until := from + o.window()
-		ok = ok && same(t, spec, "grid", gridOf(plan, from, until), o.grid(from, until))
-	}
-	return ok && checkPlan(t, spec, plan, o)
-}
-
-// checkPlan compares the occurrences right after the creation.
-func checkPlan(t *testing.T, spec recurrence.Spec, plan *recurrence.Plan, o oracle) bool {
-	t.Helper()
-	created := spec.Created.Unix()
-	until := created + o.window()
-	want := o.grid(created, until)
-	if spec.Start.IsZero() && (len(want) == 0 || want[0] != created) {
-		want = slices.Insert(want, 0, created)
-	}
-	var got []int64
-	for due := range plan.All() {
-		if due.Unix() > until {
-			break
+		got := between(schedule, from, until)
+		if !same(t, rule, anchor, got, o.grid(from, until)) || !samePrev(t, schedule, got) {
+			return false
 		}
-		got = append(got, due.Unix())
 	}
-	return same(t, spec, "plan", got, want)
+	return true
 }
 
-func (s sample) probeTime() int64 { return int64(uint64(s.probe)%(400*31556952)) - 5364662400 }
+// samePrev reports whether Prev returns the same instants backwards, up to ten of them.
+func samePrev(t *testing.T, s *recurrence.Schedule, all []int64) bool {
+	t.Helper()
+	for i := 1; i < min(len(all), 10); i++ {
+		if prev, ok := s.Prev(time.Unix(all[i], 0)); !ok || prev.Unix() != all[i-1] {
+			t.Errorf("%s\nbefore %v: got %v, %v, want %v", s, times(all[i]), prev, ok, times(all[i-1]))
+			return false
+		}
+	}
+	return true
+}
 
 // window is the number of seconds of grid to compare, and patience the number for a refused rule. Both
 // depend on the oracle's cost.
@@ -231,15 +215,15 @@ func (o oracle) patience() int64 {
 	}
 }
 
-// gridOf collects the results of From and After between two instants.
-func gridOf(plan *recurrence.Plan, from, until int64) (all []int64) {
-	for next, ok := plan.From(time.Unix(from, 0)); ok && next.Unix() <= until; next, ok = plan.From(next.Add(time.Second)) {
+// between collects the instants of a schedule from from to until, both included.
+func between(s *recurrence.Schedule, from, until int64) (all []int64) {
+	for next := range s.Between(time.Unix(from, 0), time.Unix(until+1, 0)) {
 		all = append(all, next.Unix())
 	}
 	return all
 }
 
-func same(t *testing.T, spec recurrence.Spec, what string, got, want []int64) bool {
+func same(t *testing.T, rule recurrence.Rule, anchor time.Time, got, want []int64) bool {
 	t.Helper()
 	if slices.Equal(got, want) {
 		return true
@@ -248,13 +232,14 @@ func same(t *testing.T, spec recurrence.Spec, what string, got, want []int64) bo
 	for n < min(len(got), len(want)) && got[n] == want[n] {
 		n++
 	}
-	t.Errorf("%s\n%s differs at %d: got %v, want %v", describe(spec), what, n,
+	t.Errorf("%s\ndiffers at %d: got %v, want %v", describe(rule, anchor), n,
 		times(got[n:min(n+4, len(got))]...), times(want[n:min(n+4, len(want))]...))
 	return false
 }
 
-func describe(s recurrence.Spec) string {
-	return fmt.Sprintf("created %s, start %s, %+v", s.Created.Format(time.RFC3339), s.Start.Format(time.RFC3339), *s.Rule)
+func describe(rule recurrence.Rule, anchor time.Time) string {
+	type plain recurrence.Rule // without its String method
+	return fmt.Sprintf("%s: %+v", rule.Describe(anchor), plain(rule))
 }
 
 func times(unix ...int64) (all []string) {

@@ -2,6 +2,7 @@ package recurrence
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -21,20 +22,19 @@ const (
 
 var frequencyNames = [...]string{Minute: "minute", Hour: "hour", Day: "day", Week: "week", Month: "month", Year: "year"}
 
-// maxInterval is the maximum interval of each frequency: 1000 minutes or hours, and about 18 months of
-// days, weeks and months; years are limited to 1.
-var maxInterval = [...]int{Minute: 1000, Hour: 1000, Day: 548, Week: 78, Month: 18, Year: 1}
-
 // ParseFrequency returns the frequency with that name, in any case, and whether there is one.
 func ParseFrequency(s string) (Frequency, bool) {
 	for f := Minute; f <= Year; f++ {
-		// EqualFold alone would match letters outside ASCII, such as the Kelvin sign for k.
-		if name := frequencyNames[f]; len(s) == len(name) && strings.EqualFold(s, name) {
+		if sameWord(s, frequencyNames[f]) {
 			return f, true
 		}
 	}
 	return 0, false
 }
+
+// sameWord compares in any case. EqualFold alone would match letters outside ASCII, such as the Kelvin sign
+// for k.
+func sameWord(s, word string) bool { return len(s) == len(word) && strings.EqualFold(s, word) }
 
 // String returns the frequency's name in lower case.
 func (f Frequency) String() string {
@@ -55,19 +55,22 @@ type MonthlyOccurrence struct {
 	Occurrence int
 }
 
-// A Rule defines how a job repeats. Lists may be in any order and contain duplicates; an empty list means
+// A Rule defines how something repeats. Lists may be in any order and contain duplicates; an empty list means
 // the same as nil.
+//
+// The JSON of a Rule has the member names of Azure Scheduler's recurrence: frequency, interval, count, endTime,
+// timeZone, and schedule with minutes, hours, weekDays, monthDays, monthlyOccurrences and months. A valid rule
+// is the same after a round trip if [LoadLocation] knows its Location.
 type Rule struct {
 	Frequency Frequency
 
-	// Interval is the number of units from one period to the next: up to 1000 minutes or hours, 548 days,
-	// 78 weeks, 18 months or 1 year. 0 means 1.
+	// Interval is the number of units from one period to the next: up to 1000000. 0 means 1.
 	Interval int
 
-	// Count is the maximum number of occurrences. 0 means no limit.
+	// Count is the maximum number of instants: up to 1000000. 0 means no limit.
 	Count int
 
-	// End is the last time at which an occurrence may be due. Zero means no limit.
+	// End is the last time at which the rule may fire. Zero means no limit.
 	End time.Time
 
 	// Location is the time zone for calendar and clock. nil means UTC.
@@ -96,19 +99,17 @@ type Rule struct {
 // interval returns Interval or its default.
 func (r *Rule) interval() int64 { return int64(max(r.Interval, 1)) }
 
-// A Spec is the input of [Compile].
-type Spec struct {
-	// Created is the time of the job's creation.
-	Created time.Time
+// location returns Location or its default.
+func (r *Rule) location() *time.Location {
+	if r.Location == nil {
+		return time.UTC
+	}
+	return r.Location
+}
 
-	// Start is the job's start time, in the past or at most 18 months after Now. Zero means none: the job
-	// runs at once.
-	Start time.Time
-
-	// Rule defines how the job repeats. nil means that it runs once.
-	Rule *Rule
-
-	// Now is the time at which the Spec was written, from which Compile checks the limits on Start and on
-	// the first occurrence. It has no other effect. Zero means Created.
-	Now time.Time
+// clone returns the rule with lists of its own.
+func (r Rule) clone() Rule {
+	r.Minutes, r.Hours, r.MonthDays, r.Months = slices.Clone(r.Minutes), slices.Clone(r.Hours), slices.Clone(r.MonthDays), slices.Clone(r.Months)
+	r.WeekDays, r.MonthlyOccurrences = slices.Clone(r.WeekDays), slices.Clone(r.MonthlyOccurrences)
+	return r
 }

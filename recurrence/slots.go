@@ -53,6 +53,16 @@ func (s *slots) fillSkip() {
 	}
 }
 
+// settled is 2100-01-01. By then, every zone's clock changes by the same rule each year, or not at all.
+const settled = 4102444800
+
+// fires tries every offset that the zone ever has. Whether a slot contains a time of the clock depends on
+// nothing else.
+func (s *slots) fires() bool {
+	_, ok := s.next(s.anchor, max(s.anchor, settled)+100*366*secondsPerDay)
+	return ok
+}
+
 // next tries one span after the other. Whether a slot contains a time of the clock depends only on the
 // offset, so each span takes at most one lookup.
 func (s *slots) next(from, until int64) (int64, bool) {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Spacing returns the minimum time between two successive occurrences of the rule; 0 for a job that runs
-// once. It is a property of the rule on its calendar: clock changes, Count, End, and the first occurrence
-// at the creation do not matter.
+// Spacing returns the minimum time between two successive instants of the rule. It is a property of the rule
+// on its calendar: clock changes, Count, End and excluded ranges do not matter.
 //
 // The result is exact: it covers the whole cycle after which the rule repeats, which is up to 400 years for
 // months.
-func (p *Plan) Spacing() time.Duration {
-	if p.grid == nil {
+func (s *Schedule) Spacing() time.Duration {
+	if s.grid == nil {
 		return 0
 	}
-	return time.Duration(p.grid.spacing()) * time.Second
+	const longest = math.MaxInt64 / int64(time.Second)
+	return time.Duration(min(s.grid.spacing(), longest)) * time.Second
 }
 
 func (g elapsed) spacing() int64 { return g.every }
@@ -79,7 +79,7 @@ func (c *months) spacing() int64 {
 	last := int64(math.MinInt64 / 2)
 	k, _ := c.nextHit(0)
 	for end := k + c.cycle; k <= end && least > 1; {
-		number := c.first + k*c.every
+		number := c.number(k)
 		start := firstDay(number)
 		days := c.daysOf(number, start)
 		least = min(least, start+int64(bits.TrailingZeros32(days))-last, closest(days))

@@ -14,8 +14,8 @@ var isoTime = regexp.MustCompile(`^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d
 // time in loc, or UTC if loc is nil. A local time that loc's clock skips is read with the offset before the
 // gap; of one that occurs twice, the first instant is returned.
 //
-// The result is in UTC. It is never the zero [time.Time], which means no time in a [Spec]: that instant is
-// returned one nanosecond later, and [Compile] cuts fractions off.
+// The result is in UTC. It is never the zero [time.Time], which means no time, as in the End of a [Rule]: that
+// instant is returned one nanosecond later, and [New] cuts fractions off.
 func ParseTime(s string, loc *time.Location) (time.Time, error) {
 	m := isoTime.FindStringSubmatch(s)
 	if m == nil {

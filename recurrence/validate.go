@@ -3,14 +3,7 @@ package recurrence
 import (
 	"errors"
 	"fmt"
-	"math"
 	"time"
-)
-
-// How far ahead of now a plan may begin and may be idle, in calendar months.
-const (
-	maxStartMonths = 18
-	maxIdleMonths  = 100 * 12
 )
 
 // The range of ISO 8601 with a four-digit year.
@@ -19,84 +12,84 @@ const (
 	lastInstant  = 253402300799                 // 9999-12-31T23:59:59Z
 )
 
-// A FieldError is an error in one field of a job.
+// The largest values of Interval and Count.
+const (
+	maxInterval = 1_000_000
+	maxCount    = 1_000_000
+)
+
+// ErrNever is the error of a rule that can never fire, because its months lack its days or its interval skips
+// its hours.
+var ErrNever = errors.New("the rule never fires")
+
+// A FieldError is an error in one field of a [Rule], of a cron expression or of an RFC 5545 rule, in an anchor
+// or in a [Range].
 type FieldError struct {
-	Field string // path within the job's properties, such as "recurrence.schedule.hours[2]"
-	Value any    // the given value; nil if it is missing
-	Want  string // what is allowed, such as "0 to 23"
+	Field   string // its name in the input, such as "Hours[2]", "day of month" or "BYDAY"
+	Value   any    // the given value; nil if it is missing
+	Allowed string // what is allowed, such as "0 to 23"
 }
 
-// Error returns a text such as "recurrence.interval is 19, want 1 to 18".
+// Error returns a text such as "Hours[2] is 24; allowed: 0 to 23".
 func (e *FieldError) Error() string {
 	switch v := e.Value.(type) {
 	case nil:
-		return fmt.Sprintf("%s is missing, want %s", e.Field, e.Want)
+		return fmt.Sprintf("%s is missing; allowed: %s", e.Field, e.Allowed)
 	case string:
-		return fmt.Sprintf("%s is %q, want %s", e.Field, v, e.Want)
+		return fmt.Sprintf("%s is %q; allowed: %s", e.Field, v, e.Allowed)
 	case time.Time:
-		return fmt.Sprintf("%s is %s, want %s", e.Field, v.Format(time.RFC3339), e.Want)
+		return fmt.Sprintf("%s is %s; allowed: %s", e.Field, v.Format(time.RFC3339), e.Allowed)
 	default:
-		return fmt.Sprintf("%s is %v, want %s", e.Field, v, e.Want)
+		return fmt.Sprintf("%s is %v; allowed: %s", e.Field, v, e.Allowed)
 	}
 }
 
-// A phrase is the Value of a FieldError that concerns several fields.
-type phrase string
-
-// A check collects the bad fields of a Spec.
+// A check collects bad fields.
 type check struct {
 	errs []error
 }
 
 // that reports a field unless ok is true.
-func (c *check) that(ok bool, field string, value any, want string) {
+func (c *check) that(ok bool, field string, value any, allowed string) {
 	if !ok {
-		c.errs = append(c.errs, &FieldError{Field: field, Value: value, Want: want})
+		c.errs = append(c.errs, &FieldError{Field: field, Value: value, Allowed: allowed})
 	}
 }
 
 func (c *check) err() error { return errors.Join(c.errs...) }
 
-// start checks the start time of a Spec written at now.
-func (c *check) start(start time.Time, now int64) {
-	const field = "startTime"
-	if limit := addMonths(now, maxStartMonths); start.Unix() > limit {
-		want := fmt.Sprintf("at most %d months from now, %s", maxStartMonths, instant(limit).Format(time.RFC3339))
-		c.that(false, field, start, want)
-	}
-	c.that(start.Unix() >= firstInstant, field, start, "the year 0 or later")
-}
+const (
+	allowedAnchor      = "a time in the years 0 to 9999"
+	allowedFrequencies = "minute, hour, day, week, month or year"
+)
 
 // rule makes all checks of a rule that need neither dates nor the time zone.
 func (c *check) rule(r *Rule) {
-	const recurrence, schedule = "recurrence.", "recurrence.schedule."
-	longest := maxInterval[Minute]
-	if r.Frequency.valid() {
-		longest = maxInterval[r.Frequency]
-		c.only(r.Frequency, len(r.WeekDays), schedule+"weekDays", r.WeekDays, Week, Week)
-		c.only(r.Frequency, len(r.MonthDays), schedule+"monthDays", r.MonthDays, Month, Month)
-		c.only(r.Frequency, len(r.MonthlyOccurrences), schedule+"monthlyOccurrences", r.MonthlyOccurrences, Month, Month)
-		c.only(r.Frequency, len(r.Months), schedule+"months", r.Months, Month, Year)
+	if f := r.Frequency; f.valid() {
+		c.only(f, len(r.WeekDays), "WeekDays", r.WeekDays, Week, Week)
+		c.only(f, len(r.MonthDays), "MonthDays", r.MonthDays, Month, Month)
+		c.only(f, len(r.MonthlyOccurrences), "MonthlyOccurrences", r.MonthlyOccurrences, Month, Month)
+		c.only(f, len(r.Months), "Months", r.Months, Month, Year)
 	} else {
 		var value any
-		if r.Frequency != 0 {
-			value = r.Frequency
+		if f != 0 {
+			value = f
 		}
-		c.that(false, recurrence+"frequency", value, "minute, hour, day, week, month or year")
+		c.that(false, "Frequency", value, allowedFrequencies)
 	}
-	c.that(r.Interval >= 0 && r.Interval <= longest, recurrence+"interval", r.Interval, oneTo(longest))
-	c.that(r.Count >= 0 && r.Count <= math.MaxInt32, recurrence+"count", r.Count, oneTo(math.MaxInt32))
-	c.ints(schedule+"minutes", r.Minutes, "0 to 59", func(n int) bool { return n >= 0 && n <= 59 })
-	c.ints(schedule+"hours", r.Hours, "0 to 23", func(n int) bool { return n >= 0 && n <= 23 })
-	c.ints(schedule+"monthDays", r.MonthDays, "1 to 31 or -31 to -1", func(n int) bool { return n != 0 && n >= -31 && n <= 31 })
-	c.ints(schedule+"months", r.Months, "1 to 12", func(n int) bool { return n >= 1 && n <= 12 })
+	c.that(r.Interval >= 0 && r.Interval <= maxInterval, "Interval", r.Interval, fmt.Sprintf("1 to %d", maxInterval))
+	c.that(r.Count >= 0 && r.Count <= maxCount, "Count", r.Count, fmt.Sprintf("1 to %d", maxCount))
+	c.ints("Minutes", r.Minutes, "0 to 59", func(n int) bool { return n >= 0 && n <= 59 })
+	c.ints("Hours", r.Hours, "0 to 23", func(n int) bool { return n >= 0 && n <= 23 })
+	c.ints("MonthDays", r.MonthDays, "1 to 31 or -31 to -1", func(n int) bool { return n != 0 && n >= -31 && n <= 31 })
+	c.ints("Months", r.Months, "1 to 12", func(n int) bool { return n >= 1 && n <= 12 })
 	for i, day := range r.WeekDays {
-		c.weekday(fmt.Sprintf("%sweekDays[%d]", schedule, i), day)
+		c.weekday(fmt.Sprintf("WeekDays[%d]", i), day)
 	}
 	for i, o := range r.MonthlyOccurrences {
-		field := fmt.Sprintf("%smonthlyOccurrences[%d]", schedule, i)
-		c.weekday(field+".day", o.Day)
-		c.that(o.Occurrence >= -5 && o.Occurrence <= 5, field+".occurrence", o.Occurrence, "1 to 5 or -5 to -1")
+		field := fmt.Sprintf("MonthlyOccurrences[%d]", i)
+		c.weekday(field+".Day", o.Day)
+		c.that(o.Occurrence >= -5 && o.Occurrence <= 5, field+".Occurrence", o.Occurrence, "1 to 5 or -5 to -1")
 	}
 }
 
@@ -112,21 +105,14 @@ func (c *check) only(f Frequency, n int, field string, value any, first, last Fr
 	c.that(false, field, value, fmt.Sprintf("none with frequency %s, only with %s", f, takers))
 }
 
-func (c *check) ints(field string, list []int, want string, ok func(int) bool) {
+func (c *check) ints(field string, list []int, allowed string, ok func(int) bool) {
 	for i, n := range list {
 		if !ok(n) {
-			c.that(false, fmt.Sprintf("%s[%d]", field, i), n, want)
+			c.that(false, fmt.Sprintf("%s[%d]", field, i), n, allowed)
 		}
 	}
 }
 
 func (c *check) weekday(field string, day time.Weekday) {
 	c.that(day >= time.Sunday && day <= time.Saturday, field, int(day), "a day of the week")
-}
-
-func oneTo(n int) string {
-	if n == 1 {
-		return "1"
-	}
-	return fmt.Sprintf("1 to %d", n)
 }

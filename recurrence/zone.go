@@ -14,6 +14,14 @@ type zone struct {
 	loc *time.Location
 }
 
+// newZone returns the zone of a location. nil means UTC.
+func newZone(loc *time.Location) zone {
+	if loc == nil {
+		loc = time.UTC
+	}
+	return zone{loc: loc}
+}
+
 // A span is a period in which a zone has one offset. In real zones, every span is longer than the
 // difference between its offset and the previous one.
 type span struct {

@@ -179,7 +179,7 @@ func (j *jobLoop) mayReplace(ctx workflow.Context, r ReplaceRequest) error {
 	}
 	// The definition may come from a newer version, with a time zone that this worker does not have.
 	// Once in force, a definition that cannot be planned would stop the job.
-	if _, err := r.Definition.Plan(j.Created, workflow.Now(ctx)); err != nil {
+	if _, err := r.Definition.Timetable(j.Created, workflow.Now(ctx)); err != nil {
 		return refuse(ErrTypeInvalid, err.Error())
 	}
 	_, err := j.withSecrets(r)

@@ -715,7 +715,7 @@ func TestPeopleFindAJobByItsStateAndText(t *testing.T) {
 	w.replace(90*time.Second, every(minutely+`,"interval":5,"count":3`))
 	w.replace(100*time.Second, every(minutely+`,"interval":5,"count":2`)) // both have run
 	w.run(time.Hour)
-	require.Equal(t, []string{"disabled", "enabled", "GET http://127.0.0.1/, every 5 minutes", "completed", "GET http://127.0.0.1/, every 5 minutes"}, w.shown)
+	require.Equal(t, []string{"disabled", "enabled", "GET http://127.0.0.1/, every 5 minutes, 3 times", "completed", "GET http://127.0.0.1/, every 5 minutes, 2 times"}, w.shown)
 }
 
 func TestADefinitionThatTheAPIWouldNotHaveMadeIsRefused(t *testing.T) {

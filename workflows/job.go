@@ -80,7 +80,7 @@ const (
 // definition must be valid; resting means that the collection is not enabled.
 func NewJob(k job.Key, d job.Definition, resting bool, now time.Time) (JobInput, error) {
 	in := JobInput{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, Resting: resting, Lead: firstLead(k)}
-	plan, err := d.Plan(in.Created, in.Created)
+	plan, err := d.Timetable(in.Created, in.Created)
 	if err != nil {
 		return JobInput{}, err
 	}
@@ -411,9 +411,10 @@ func (j *jobLoop) describe(ctx workflow.Context) {
 	if s.Status.LastExecutionTime != nil {
 		last = s.Status.LastExecutionTime.String()
 	}
+	text := s.Definition.Text() //workflowcheck:ignore // it looks up a time zone, and goes into no command
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf(
 		"**%s** (%s)\n\n%s\n\n- next execution: %s\n- last execution: %s\n- executions: %d, failures: %d, faulted: %d",
-		j.Key.Name, s.Definition.State, s.Definition.Text(), next, last,
+		j.Key.Name, s.Definition.State, text, next, last,
 		s.Status.ExecutionCount, s.Status.FailureCount, s.Status.FaultedCount))
 }
 

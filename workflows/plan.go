@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"almanac/job"
-	"almanac/recurrence"
 )
 
 // Planned is the recorded answer of the recurrence engine: the next occurrences, and those dropped
@@ -28,7 +27,7 @@ const (
 // milliseconds, far less than the limit of a workflow task.
 const maxSweep = 20_000
 
-func planFrom(p *recurrence.Plan, t time.Time) Planned {
+func planFrom(p *job.Timetable, t time.Time) Planned {
 	var out Planned
 	for len(out.Due) < planAhead {
 		next, ok := p.After(t)
@@ -45,7 +44,7 @@ func planFrom(p *recurrence.Plan, t time.Time) Planned {
 	return out
 }
 
-func planFirst(p *recurrence.Plan) Planned {
+func planFirst(p *job.Timetable) Planned {
 	first, ok := p.First()
 	if !ok {
 		return Planned{Done: true}
@@ -55,7 +54,7 @@ func planFirst(p *recurrence.Plan) Planned {
 
 // planOn plans the occurrences after t of a job that was enabled or changed. Unlike planFirst it plans
 // none to run at once.
-func planOn(p *recurrence.Plan, t time.Time) Planned {
+func planOn(p *job.Timetable, t time.Time) Planned {
 	first, ok := p.From(t.Add(time.Second))
 	if !ok {
 		return Planned{Done: true}
@@ -64,7 +63,7 @@ func planOn(p *recurrence.Plan, t time.Time) Planned {
 }
 
 // planDrop drops the occurrences after t and up to until, and plans the ones after that.
-func planDrop(p *recurrence.Plan, t, until time.Time, outcome job.Outcome, why string) Planned {
+func planDrop(p *job.Timetable, t, until time.Time, outcome job.Outcome, why string) Planned {
 	dropped := &Dropped{Outcome: outcome, Why: why}
 	for {
 		next, ok := p.After(t)
@@ -86,7 +85,7 @@ func planDrop(p *recurrence.Plan, t, until time.Time, outcome job.Outcome, why s
 
 // missedUntil returns the time up to which the occurrences after t are missed, when several are due at
 // now: those due before the catch-up window, except the latest if none came due within it.
-func missedUntil(p *recurrence.Plan, t, now time.Time, window time.Duration) time.Time {
+func missedUntil(p *job.Timetable, t, now time.Time, window time.Duration) time.Time {
 	from := now.Add(-window)
 	if from.Before(t) {
 		return t
@@ -99,7 +98,7 @@ func missedUntil(p *recurrence.Plan, t, now time.Time, window time.Duration) tim
 
 // latest returns the latest occurrence after t and not after now; there must be one. It searches back
 // from now in doubling steps, so its cost does not grow with the number of occurrences.
-func latest(p *recurrence.Plan, t, now time.Time) time.Time {
+func latest(p *job.Timetable, t, now time.Time) time.Time {
 	for step := time.Second; ; step *= 2 {
 		from := now.Add(-step)
 		if from.Before(t) {

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
-	"almanac/recurrence"
 )
 
 // at parses a time in 2026, such as "01-01 12:00:00".
@@ -29,7 +28,7 @@ func shown(times []time.Time) []string {
 
 // planOf compiles a job created at noon. rule is its recurrence as JSON without braces; "" for a
 // one-time job.
-func planOf(t *testing.T, rule string) *recurrence.Plan {
+func planOf(t *testing.T, rule string) *job.Timetable {
 	t.Helper()
 	properties := `"action":{"type":"Http","request":{"uri":"http://127.0.0.1/","method":"GET"}}`
 	if rule != "" {
@@ -37,7 +36,7 @@ func planOf(t *testing.T, rule string) *recurrence.Plan {
 	}
 	d, err := job.ParseDefinition([]byte(`{"properties":{`+properties+`}}`), job.ParseOptions{Now: noon})
 	require.NoError(t, err)
-	p, err := d.Plan(noon, noon)
+	p, err := d.Timetable(noon, noon)
 	require.NoError(t, err)
 	return p
 }

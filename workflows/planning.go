@@ -6,15 +6,14 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/job"
-	"almanac/recurrence"
 )
 
 // record asks the recurrence engine in a side effect, which records the answer in the history. A replay
 // takes the recorded answer.
-func (j *jobLoop) record(ctx workflow.Context, ask func(*recurrence.Plan) Planned) {
+func (j *jobLoop) record(ctx workflow.Context, ask func(*job.Timetable) Planned) {
 	now := workflow.Now(ctx)
 	value := workflow.SideEffect(ctx, func(workflow.Context) any {
-		plan, err := j.Definition.Plan(j.Created, now)
+		plan, err := j.Definition.Timetable(j.Created, now)
 		if err != nil {
 			// The definition was valid when it was written, so a time zone is gone, or this worker is
 			// older than the one that accepted it. Failing the workflow task keeps the job until
@@ -36,7 +35,7 @@ func (j *jobLoop) refill(ctx workflow.Context) {
 		return
 	}
 	from := j.Decided
-	j.record(ctx, func(p *recurrence.Plan) Planned { return planFrom(p, from) })
+	j.record(ctx, func(p *job.Timetable) Planned { return planFrom(p, from) })
 }
 
 func (j *jobLoop) decided(due time.Time) {
@@ -53,7 +52,7 @@ func (j *jobLoop) drop(ctx workflow.Context, until time.Time, outcome job.Outcom
 			return
 		}
 		from := next.Add(-time.Second)
-		j.record(ctx, func(p *recurrence.Plan) Planned { return planDrop(p, from, until, outcome, why) })
+		j.record(ctx, func(p *job.Timetable) Planned { return planDrop(p, from, until, outcome, why) })
 		j.settleDropped(ctx)
 	}
 }
@@ -62,7 +61,7 @@ func (j *jobLoop) drop(ctx workflow.Context, until time.Time, outcome job.Outcom
 // within the catch-up window will run; the others are missed.
 func (j *jobLoop) catchUp(ctx workflow.Context, due, now time.Time) {
 	from, window := due.Add(-time.Second), j.Definition.Recurrence.CatchUp()
-	j.record(ctx, func(p *recurrence.Plan) Planned {
+	j.record(ctx, func(p *job.Timetable) Planned {
 		until := missedUntil(p, from, now, window)
 		return planDrop(p, from, until, job.OutcomeMissed, "nothing could run it when it was due")
 	})
@@ -106,12 +105,12 @@ func (j *jobLoop) reportDropped(ctx workflow.Context, d *Dropped) {
 func (j *jobLoop) replan(ctx workflow.Context, enabled bool) {
 	decided := j.Decided
 	if enabled && j.Definition.Recurrence == nil {
-		j.record(ctx, func(p *recurrence.Plan) Planned { return planFrom(p, decided) })
+		j.record(ctx, func(p *job.Timetable) Planned { return planFrom(p, decided) })
 		return
 	}
 	if before := workflow.Now(ctx).Truncate(time.Second).Add(-time.Second); before.After(decided) {
 		decided = before
 	}
 	j.Decided = decided
-	j.record(ctx, func(p *recurrence.Plan) Planned { return planOn(p, decided) })
+	j.record(ctx, func(p *job.Timetable) Planned { return planOn(p, decided) })
 }

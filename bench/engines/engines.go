@@ -107,12 +107,12 @@ func (s Schedule) In(zone string) ([]Engine, error) {
 		return nil, err
 	}
 	s.rule.Location = loc
-	plan, err := recurrence.Compile(recurrence.Spec{Created: from, Start: from, Rule: &s.rule})
+	schedule, err := recurrence.New(s.rule, from)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	all := []Engine{{Almanac, func(after time.Time) time.Time {
-		next, _ := plan.After(after)
+		next, _ := schedule.Next(after)
 		return next
 	}}}
 	if s.cron != "" {

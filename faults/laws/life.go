@@ -198,26 +198,21 @@ func (j *life) spans() []span {
 	return all
 }
 
-// plan returns when a job of that definition is due.
-func (d *Definition) plan() (*recurrence.Plan, error) {
-	spec := recurrence.Spec{Created: d.Start, Start: d.Start}
-	if !d.Once {
-		spec.Rule = &recurrence.Rule{Frequency: recurrence.Minute, Interval: 1}
-	}
-	return recurrence.Compile(spec)
-}
-
 // due returns the due times after from and before to.
 func (d *Definition) due(from, to time.Time) []time.Time {
-	plan, err := d.plan()
+	if d.Once {
+		if start := d.Start.Truncate(time.Second); start.After(from) && start.Before(to) {
+			return []time.Time{start.UTC()}
+		}
+		return nil
+	}
+	schedule, err := recurrence.New(recurrence.Rule{Frequency: recurrence.Minute}, d.Start)
 	if err != nil {
 		return nil
 	}
 	var all []time.Time
-	for t, ok := plan.After(from); ok && t.Before(to) && len(all) < maxDue; t, ok = plan.After(t) {
-		if t.After(from) {
-			all = append(all, t)
-		}
+	for t, ok := schedule.Next(from); ok && t.Before(to) && len(all) < maxDue; t, ok = schedule.Next(t) {
+		all = append(all, t)
 	}
 	return all
 }

@@ -1,7 +1,9 @@
 package recurrence_test
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -134,6 +136,11 @@ func TestGrid(t *testing.T) {
 			[]string{"2024-02-29T12:00:00Z", "2025-02-28T12:00:00Z", "2026-02-28T12:00:00Z", "2027-02-28T12:00:00Z", "2028-02-29T12:00:00Z"},
 		},
 		{
+			"every third year keeps its months", "UTC", "2026-05-15T12:00:00Z",
+			recurrence.Rule{Frequency: recurrence.Year, Interval: 3, Months: []int{2, 9}},
+			[]string{"2026-09-15T12:00:00Z", "2029-02-15T12:00:00Z", "2029-09-15T12:00:00Z", "2032-02-15T12:00:00Z"},
+		},
+		{
 			"months of the year drop the others of the interval", "UTC", "2026-01-15T12:00:00Z",
 			recurrence.Rule{Frequency: recurrence.Month, Interval: 5, Months: []int{6, 4}},
 			[]string{"2026-06-15T12:00:00Z", "2027-04-15T12:00:00Z", "2031-06-15T12:00:00Z"},
@@ -192,9 +199,8 @@ func TestGrid(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			tt.rule.Location = load(t, tt.zone)
-			plan := compile(t, recurrence.Spec{Created: at(tt.start), Start: at(tt.start), Rule: &tt.rule})
 			var got []string
-			for due := range plan.All() {
+			for due := range compile(t, tt.rule, tt.start).All() {
 				if len(got) == len(tt.want) {
 					break
 				}
@@ -207,175 +213,187 @@ func TestGrid(t *testing.T) {
 	}
 }
 
-func TestPlan(t *testing.T) {
+func TestNextAndPrev(t *testing.T) {
 	t.Parallel()
-	const created = "2026-01-10T12:00:00Z"
-	daily := func() *recurrence.Rule { return &recurrence.Rule{Frequency: recurrence.Day} }
-	ending := func(end string) *recurrence.Rule {
-		return &recurrence.Rule{Frequency: recurrence.Day, End: at(end)}
-	}
+	daily := recurrence.Rule{Frequency: recurrence.Day}
+	ending := recurrence.Rule{Frequency: recurrence.Day, End: at("2026-01-12T12:00:00Z")}
+	counted := recurrence.Rule{Frequency: recurrence.Week, Count: 3, WeekDays: []time.Weekday{time.Monday, time.Friday}}
 	for _, tt := range []struct {
-		name  string
-		start string
-		rule  *recurrence.Rule
-		want  []string // the first occurrences, at most two
+		name       string
+		rule       recurrence.Rule
+		at         time.Time
+		next, prev string
 	}{
-		{"once, at once", "", nil, []string{created}},
-		{"once, at once, for a start in the past", "2026-01-01T00:00:00Z", nil, []string{created}},
-		{"once, at the start", "2026-02-01T00:00:00Z", nil, []string{"2026-02-01T00:00:00Z"}},
-		{"at once, then the grid after it", "", daily(), []string{created, "2026-01-11T12:00:00Z"}},
-		{"at once, off the grid", "", &recurrence.Rule{Frequency: recurrence.Day, Hours: []int{15}}, []string{created, "2026-01-10T15:00:00Z"}},
-		{"a start in the past only sets the phase", "2026-01-01T15:00:00Z", daily(), []string{"2026-01-10T15:00:00Z", "2026-01-11T15:00:00Z"}},
-		{"a start now", created, daily(), []string{created, "2026-01-11T12:00:00Z"}},
-		{"a start ahead", "2026-02-01T00:00:00Z", daily(), []string{"2026-02-01T00:00:00Z", "2026-02-02T00:00:00Z"}},
-		{"an end in the past stops even the run at once", "", ending("2026-01-10T11:59:59Z"), nil},
-		{"an end right now lets it run", "", ending(created), []string{created}},
-		{"an end at an occurrence includes it", "", ending("2026-01-11T12:00:00Z"), []string{created, "2026-01-11T12:00:00Z"}},
-		{"an end before an occurrence excludes it", "", ending("2026-01-11T11:59:59Z"), []string{created}},
-		{"an end before the first instant", "2026-02-01T00:00:00Z", ending("2026-01-31T00:00:00Z"), nil},
-		{"a count of one is the run at once", "", &recurrence.Rule{Frequency: recurrence.Day, Count: 1}, []string{created}},
-		{
-			"instants before the creation do not count", "2026-01-01T15:00:00Z",
-			&recurrence.Rule{Frequency: recurrence.Day, Count: 2},
-			[]string{"2026-01-10T15:00:00Z", "2026-01-11T15:00:00Z"},
-		},
+		{"both are strict", daily, at("2026-01-11T12:00:00Z"), "2026-01-12T12:00:00Z", "2026-01-10T12:00:00Z"},
+		{"a fraction before is before", daily, at("2026-01-11T11:59:59.999999999Z"), "2026-01-11T12:00:00Z", "2026-01-10T12:00:00Z"},
+		{"a fraction after is after", daily, at("2026-01-11T12:00:00.000000001Z"), "2026-01-12T12:00:00Z", "2026-01-11T12:00:00Z"},
+		{"nothing is before the anchor", daily, at("2026-01-02T00:00:00Z"), "2026-01-10T12:00:00Z", ""},
+		{"the anchor is the first", daily, at("2026-01-10T12:00:00Z"), "2026-01-11T12:00:00Z", ""},
+		{"in another century", daily, at("2226-01-10T13:00:00Z"), "2226-01-11T12:00:00Z", "2226-01-10T12:00:00Z"},
+		{"an end includes an instant", ending, at("2026-01-11T12:00:00Z"), "2026-01-12T12:00:00Z", "2026-01-10T12:00:00Z"},
+		{"nothing is after the end", ending, at("2026-02-11T12:00:00Z"), "", "2026-01-12T12:00:00Z"},
+		{"a count ends as well", counted, at("2026-01-16T12:00:00Z"), "2026-01-19T12:00:00Z", "2026-01-12T12:00:00Z"},
+		{"nothing is after the count", counted, at("2026-01-19T12:00:00Z"), "", "2026-01-16T12:00:00Z"},
+		{"the last year", daily, at("9999-12-31T12:00:00Z"), "", "9999-12-30T12:00:00Z"},
+		{"after the end of time", daily, time.Unix(1<<63-1, 0), "", "9999-12-31T12:00:00Z"},
+		{"before its beginning", daily, time.Unix(-1<<63, 0), "2026-01-10T12:00:00Z", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			spec := recurrence.Spec{Created: at(created).Add(750 * time.Millisecond), Start: at(tt.start), Rule: tt.rule}
-			plan := compile(t, spec)
+			s := compile(t, tt.rule, "2026-01-10T12:00:00.9Z")
+			if got, ok := s.Next(tt.at); ok != (tt.next != "") || !got.Equal(at(tt.next)) {
+				t.Errorf("Next(%v) = %v, %v; want %q", tt.at, got, ok, tt.next)
+			}
+			if got, ok := s.Prev(tt.at); ok != (tt.prev != "") || !got.Equal(at(tt.prev)) {
+				t.Errorf("Prev(%v) = %v, %v; want %q", tt.at, got, ok, tt.prev)
+			}
+		})
+	}
+}
+
+func TestBetween(t *testing.T) {
+	t.Parallel()
+	s := compile(t, recurrence.Rule{Frequency: recurrence.Hour}, "2026-01-10T12:00:00Z")
+	for _, tt := range []struct{ name, from, until, want string }{
+		{"takes in its beginning and not its end", "2026-01-10T13:00:00Z", "2026-01-10T15:00:00Z", "13 14"},
+		{"cuts no fraction off", "2026-01-10T13:00:00.5Z", "2026-01-10T15:00:00.5Z", "14 15"},
+		{"begins at the anchor", "2026-01-01T00:00:00Z", "2026-01-10T14:00:00Z", "12 13"},
+		{"may be empty", "2026-01-10T13:00:01Z", "2026-01-10T14:00:00Z", ""},
+		{"may be the wrong way round", "2026-01-10T15:00:00Z", "2026-01-10T13:00:00Z", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			var got []string
-			for due := range plan.All() {
-				if len(got) == 2 {
-					break
-				}
-				got = append(got, due.Format(time.RFC3339Nano))
+			for due := range s.Between(at(tt.from), at(tt.until)) {
+				got = append(got, due.Format("15"))
 			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("got %v, want %v", got, tt.want)
-			}
-			first, ok := plan.First()
-			if ok != (len(tt.want) > 0) || ok && first.Format(time.RFC3339) != tt.want[0] {
-				t.Errorf("First() = %v, %v; want %v", first, ok, tt.want)
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("got %v, want %s", got, tt.want)
 			}
 		})
 	}
+	for range s.All() {
+		break // an iterator stops when it is told to
+	}
 }
 
-func TestAfter(t *testing.T) {
+func TestExclude(t *testing.T) {
 	t.Parallel()
-	past := recurrence.Spec{
-		Created: at("2026-01-10T12:00:00Z"), Start: at("2026-01-01T12:00:00Z"),
-		Rule: &recurrence.Rule{Frequency: recurrence.Day, Count: 1},
+	stockholm := load(t, "Europe/Stockholm")
+	daily := compile(t, recurrence.Rule{Frequency: recurrence.Day, Hours: []int{0, 12}, Minutes: []int{0}, Location: stockholm, Count: 12}, "2026-12-23T12:00:00+01:00")
+	without, err := daily.Exclude(
+		recurrence.Date(2026, time.December, 25, stockholm),
+		recurrence.Range{From: at("2026-12-26T12:00:00+01:00"), Until: at("2026-12-27T12:00:00+01:00")},
+		recurrence.Date(2026, time.December, 26, stockholm),
+	)
+	if err != nil {
+		t.Fatal(err)
 	}
-	now := past
-	now.Start = time.Time{}
-	once := recurrence.Spec{Created: at("2026-01-10T12:00:00Z"), Start: at("2026-02-01T12:00:00Z")}
+	if without, err = without.Exclude(recurrence.Date(2026, time.December, 23, stockholm)); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for due := range without.All() {
+		got = append(got, due.In(stockholm).Format("02T15"))
+	}
+	want := []string{"24T00", "24T12", "27T12", "28T00", "28T12", "29T00"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	if n := len(slices.Collect(daily.All())); n != 12 {
+		t.Errorf("the schedule itself has %d instants left", n)
+	}
+	if prev, ok := without.Prev(at("2026-12-27T12:00:00+01:00")); !ok || !prev.Equal(at("2026-12-24T12:00:00+01:00")) {
+		t.Errorf("Prev = %v, %v", prev, ok)
+	}
+	if prev, ok := without.Prev(at("2026-12-24T00:00:00+01:00")); ok {
+		t.Errorf("Prev = %v, before all that is left", prev)
+	}
+}
+
+func TestExcludeRefuses(t *testing.T) {
+	t.Parallel()
+	s := compile(t, recurrence.Rule{Frequency: recurrence.Day}, "2026-01-10T12:00:00Z")
+	day := recurrence.Date(2026, time.January, 12, nil)
+	for _, r := range []recurrence.Range{{}, {From: day.From}, {Until: day.Until}, {From: day.Until, Until: day.From}} {
+		_, err := s.Exclude(day, r)
+		if field, ok := errors.AsType[*recurrence.FieldError](err); !ok || field.Field != "Ranges[1]" {
+			t.Errorf("%v: got %v", r, err)
+		}
+	}
+}
+
+func TestADateIsAsLongAsItsZoneMakesIt(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
-		name  string
-		spec  recurrence.Spec
-		after time.Time
-		want  string
+		zone  string
+		month time.Month
+		day   int
+		year  int
+		want  time.Duration
 	}{
-		{"strictly after", past, at("2026-01-11T12:00:00Z"), "2026-01-12T12:00:00Z"},
-		{"a fraction before is before", past, at("2026-01-11T11:59:59.999999999Z"), "2026-01-11T12:00:00Z"},
-		{"a fraction after is after", past, at("2026-01-11T12:00:00.000000001Z"), "2026-01-12T12:00:00Z"},
-		{"never before the creation", past, at("2026-01-02T00:00:00Z"), "2026-01-10T12:00:00Z"},
-		{"the run at once counts as an occurrence", now, at("2026-01-01T00:00:00Z"), "2026-01-10T12:00:00Z"},
-		{"after the run at once", now, at("2026-01-10T12:00:00Z"), "2026-01-11T12:00:00Z"},
-		{"in another century", past, at("2226-01-10T13:00:00Z"), "2226-01-11T12:00:00Z"},
-		{"before a single run", once, at("2026-01-31T00:00:00Z"), "2026-02-01T12:00:00Z"},
-		{"after a single run", once, at("2026-02-01T12:00:00Z"), ""},
-		{"after the last year", past, at("9999-12-31T12:00:00Z"), ""},
-		{"after the end of time", past, time.Unix(1<<63-1, 0), ""},
-		{"before its beginning", past, time.Unix(-1<<63, 0), "2026-01-10T12:00:00Z"},
+		{"Europe/Stockholm", time.March, 29, 2026, 23 * time.Hour},
+		{"Europe/Stockholm", time.October, 25, 2026, 25 * time.Hour},
+		{"Europe/Stockholm", time.June, 1, 2026, 24 * time.Hour},
+		{"Pacific/Apia", time.December, 30, 2011, 0},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if got, ok := compile(t, tt.spec).After(tt.after); ok != (tt.want != "") || !got.Equal(at(tt.want)) {
-				t.Errorf("After(%v) = %v, %v; want %q", tt.after, got, ok, tt.want)
-			}
-		})
+		r := recurrence.Date(tt.year, tt.month, tt.day, load(t, tt.zone))
+		if got := r.Until.Sub(r.From); got != tt.want {
+			t.Errorf("%s %d-%d-%d: got %v, want %v", tt.zone, tt.year, tt.month, tt.day, got, tt.want)
+		}
 	}
 }
 
-func TestFrom(t *testing.T) {
+func TestTheZeroScheduleIsEmpty(t *testing.T) {
 	t.Parallel()
-	created := at("2026-01-10T12:00:00Z")
-	daily := &recurrence.Rule{Frequency: recurrence.Day, End: at("2026-03-01T00:00:00Z")}
-	for _, tt := range []struct {
-		name, start string
-		rule        *recurrence.Rule
-		from, want  string
-	}{
-		{"an instant at the time itself", "", daily, "2026-01-12T12:00:00Z", "2026-01-12T12:00:00Z"},
-		{"an instant in its second", "", daily, "2026-01-12T12:00:00.9Z", "2026-01-12T12:00:00Z"},
-		{"the one after", "", daily, "2026-01-12T12:00:01Z", "2026-01-13T12:00:00Z"},
-		{"a start ahead", "2026-02-01T15:00:00Z", daily, "2026-01-12T00:00:00Z", "2026-02-01T15:00:00Z"},
-		{"nothing runs at once", "", &recurrence.Rule{Frequency: recurrence.Day, Hours: []int{15}}, "2026-01-10T12:00:00Z", "2026-01-10T15:00:00Z"},
-		{"nothing after the end", "", daily, "2026-03-01T00:00:00Z", ""},
-		{"a single run ahead", "2026-02-01T00:00:00Z", nil, "2026-02-01T00:00:00Z", "2026-02-01T00:00:00Z"},
-		{"a single run that has passed", "2026-02-01T00:00:00Z", nil, "2026-02-01T00:00:01Z", ""},
-		{"a single run without start", "", nil, "2026-01-10T12:00:00Z", "2026-01-10T12:00:00Z"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			plan := compile(t, recurrence.Spec{Created: created, Start: at(tt.start), Rule: tt.rule})
-			if got, ok := plan.From(at(tt.from)); ok != (tt.want != "") || !got.Equal(at(tt.want)) {
-				t.Errorf("From(%s) = %v, %v; want %q", tt.from, got, ok, tt.want)
-			}
-		})
+	var s recurrence.Schedule
+	if next, ok := s.Next(time.Time{}); ok {
+		t.Errorf("Next = %v", next)
+	}
+	if prev, ok := s.Prev(at("2026-01-01T00:00:00Z")); ok {
+		t.Errorf("Prev = %v", prev)
+	}
+	if s.Spacing() != 0 || s.String() != "never" || len(slices.Collect(s.All())) > 0 {
+		t.Errorf("got %v, %s", s.Spacing(), s.String())
 	}
 }
 
-func TestCountIsTheCallersToApply(t *testing.T) {
-	t.Parallel()
-	plan := compile(t, recurrence.Spec{Created: at("2026-01-10T12:00:00Z"), Rule: &recurrence.Rule{Frequency: recurrence.Hour, Count: 3}})
-	if plan.Count() != 3 {
-		t.Errorf("Count() = %d, want 3", plan.Count())
+func TestNextAllocatesNothing(t *testing.T) {
+	rule := recurrence.Rule{Frequency: recurrence.Month, MonthDays: []int{29}, Months: []int{2}, Location: load(t, "Europe/Stockholm")}
+	s, err := compile(t, rule, "2026-01-10T12:00:00Z").Exclude(recurrence.Date(2064, time.February, 29, rule.Location))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if n := len(slices.Collect(plan.All())); n != 3 {
-		t.Errorf("All yields %d occurrences, want 3", n)
-	}
-	if _, ok := plan.After(at("2026-01-20T12:00:00Z")); !ok {
-		t.Error("After stops at the count")
-	}
-}
-
-func TestAfterAllocatesNothing(t *testing.T) {
-	plan := compile(t, recurrence.Spec{
-		Created: at("2026-01-10T12:00:00Z"),
-		Rule:    &recurrence.Rule{Frequency: recurrence.Month, MonthDays: []int{29}, Months: []int{2}, Location: load(t, "Europe/Stockholm")},
-	})
 	after := at("2060-07-08T09:10:11Z")
-	if n := testing.AllocsPerRun(100, func() { plan.After(after) }); n != 0 {
-		t.Errorf("After allocates %v times", n)
+	if n := testing.AllocsPerRun(100, func() { s.Next(after) }); n != 0 {
+		t.Errorf("Next allocates %v times", n)
 	}
 }
 
-func TestPlanKeepsNothingOfItsRule(t *testing.T) {
+func TestScheduleKeepsNothingOfItsRule(t *testing.T) {
 	t.Parallel()
 	rule := recurrence.Rule{Frequency: recurrence.Day, Hours: []int{9}, Minutes: []int{30}}
-	plan := compile(t, recurrence.Spec{Created: at("2026-01-10T12:00:00Z"), Rule: &rule})
+	s := compile(t, rule, "2026-01-10T12:00:00Z")
+	s.Rule().Hours[0] = 1
 	rule.Hours[0], rule.Minutes[0], rule.Frequency = 17, 0, recurrence.Year
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			if got, _ := plan.After(at("2026-01-10T12:00:00Z")); !got.Equal(at("2026-01-11T09:30:00Z")) {
-				t.Errorf("After = %v", got)
+			if got, _ := s.Next(at("2026-01-10T12:00:00Z")); !got.Equal(at("2026-01-11T09:30:00Z")) {
+				t.Errorf("Next = %v", got)
 			}
 		})
 	}
 	wg.Wait()
 }
 
-func compile(t testing.TB, s recurrence.Spec) *recurrence.Plan {
+func compile(t testing.TB, rule recurrence.Rule, anchor string) *recurrence.Schedule {
 	t.Helper()
-	plan, err := recurrence.Compile(s)
+	s, err := recurrence.New(rule, at(anchor))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plan
+	return s
 }
 
 // at parses a time. "" means none.

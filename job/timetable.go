@@ -1,0 +1,253 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"strings"
+	"time"
+
+	"almanac/recurrence"
+)
+
+// A Timetable knows when a job runs. It combines what package recurrence knows of
+// the calendar with the rules of the service: a job without a start time runs once
+// at once, and then on its schedule; a start time in the past only sets the phase,
+// so that instants before the creation are discarded; a job without a recurrence
+// runs once.
+//
+// It is immutable and safe for concurrent use. It returns times in UTC, in whole
+// seconds, and none later than the year 9999.
+type Timetable struct {
+	schedule *recurrence.Schedule // without an end; nil: the job runs once
+	start    int64                // the start time, or else created
+	created  int64
+	atOnce   bool // the job repeats, and its first run is due when it is created
+	end      int64
+	count    int
+}
+
+// maxIntervals holds the longest interval of each frequency: a thousand of the
+// short ones, and no more than 18 months of the others.
+var maxIntervals = map[recurrence.Frequency]int{
+	recurrence.Hour: 1000, recurrence.Day: 548, recurrence.Week: 78, recurrence.Month: 18, recurrence.Year: 1,
+}
+
+// Timetable returns when the job runs. created is when the job was created, now
+// when it is looked at; both are cut to whole seconds. If fields are bad, the error
+// joins a [*FieldError] for each of them, with its path within the properties. A
+// start more than 18 months after now is bad, and so is a schedule that is not due
+// within 100 years.
+func (d *Definition) Timetable(created, now time.Time) (*Timetable, error) {
+	t := &Timetable{start: created.Unix(), created: created.Unix(), atOnce: d.Recurrence != nil, end: math.MaxInt64}
+	anchor := created
+	var errs []error
+	if d.StartTime != nil {
+		t.start, t.atOnce = d.StartTime.Unix(), false
+		if errs = startErrors(d.StartTime.Time, now); errs == nil {
+			anchor = d.StartTime.Time
+		}
+	}
+	if r := d.Recurrence; r != nil {
+		var err error
+		t.schedule, err = r.schedule(anchor)
+		never := errors.Is(err, recurrence.ErrNever)
+		if err != nil && !never {
+			errs = append(errs, err)
+		}
+		if errs == nil && (never || !t.within100Years(now)) {
+			errs = append(errs, &FieldError{Path: "recurrence.schedule", Want: "a schedule that is due within 100 years"})
+		}
+		t.count = r.Count
+		if r.EndTime != nil {
+			t.end = r.EndTime.Unix()
+		}
+	}
+	if errs != nil {
+		return nil, errors.Join(errs...)
+	}
+	return t, nil
+}
+
+// within100Years reports whether the job is due within 100 years of its start or of
+// now, whichever is later. Its end plays no part in that.
+func (t *Timetable) within100Years(now time.Time) bool {
+	from := time.Unix(max(t.start, now.Unix()), 0)
+	limit := addMonths(from, 100*12)
+	next, ok := t.schedule.Next(from.Add(-time.Second))
+	return ok && !next.After(limit) || limit.Year() > 9999
+}
+
+// startErrors returns what is wrong with a start time.
+func startErrors(start, now time.Time) (errs []error) {
+	const path = "startTime"
+	if limit := addMonths(now, 18); start.Unix() > limit.Unix() {
+		errs = append(errs, &FieldError{Path: path, Value: start, Want: "at most 18 months from now, " + instant(limit)})
+	}
+	if start.UTC().Year() < 0 {
+		errs = append(errs, &FieldError{Path: path, Value: start, Want: "the year 0 or later"})
+	}
+	return errs
+}
+
+// addMonths adds calendar months to an instant, in UTC. A day that the month
+// lacks becomes its last.
+func addMonths(t time.Time, n int) time.Time {
+	year, month, day := t.UTC().Date()
+	month += time.Month(n)
+	hour, minute, second := t.UTC().Clock()
+	last := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	return time.Date(year, month, min(day, last), hour, minute, second, 0, time.UTC)
+}
+
+// schedule returns the recurrence without its end and its count, which are the
+// Timetable's to apply. The error joins a [*FieldError] for each bad field.
+func (r *Recurrence) schedule(anchor time.Time) (*recurrence.Schedule, error) {
+	rule, err := r.rule()
+	if err != nil {
+		return nil, err
+	}
+	rule.End, rule.Count = time.Time{}, 0
+	longest, ok := maxIntervals[rule.Frequency]
+	if !ok {
+		longest = 1000
+	}
+	var own []error
+	if rule.Interval < 0 || rule.Interval > longest {
+		want := "1"
+		if longest > 1 {
+			want = fmt.Sprintf("1 to %d", longest)
+		}
+		own = append(own, &FieldError{Path: "recurrence.interval", Value: rule.Interval, Want: want})
+		rule.Interval = 0
+	}
+	if r.Count < 0 || r.Count > math.MaxInt32 {
+		own = append(own, &FieldError{Path: "recurrence.count", Value: r.Count, Want: fmt.Sprintf("1 to %d", math.MaxInt32)})
+	}
+	schedule, err := recurrence.New(rule, anchor)
+	if own == nil && (err == nil || errors.Is(err, recurrence.ErrNever)) {
+		return schedule, err
+	}
+	// The fields that the frequency rules out come first, then those above, and the
+	// elements of lists last.
+	var errs []error
+	for _, f := range flatten[*recurrence.FieldError](err) {
+		path := jsonPath(f.Field)
+		if own != nil && strings.Contains(path, "[") {
+			errs, own = append(errs, own...), nil
+		}
+		errs = append(errs, &FieldError{Path: path, Value: scalarOf(f.Value), Want: f.Allowed})
+	}
+	return nil, errors.Join(append(errs, own...)...)
+}
+
+// jsonPath returns the path of a field of a [recurrence.Rule]: "Hours[2]" is
+// recurrence.schedule.hours[2].
+func jsonPath(field string) string {
+	path := "recurrence."
+	switch field {
+	case "Anchor":
+		return "startTime"
+	case "Frequency", "Interval", "Count":
+	default:
+		path += "schedule."
+	}
+	parts := strings.Split(field, ".")
+	for i, part := range parts {
+		parts[i] = strings.ToLower(part[:1]) + part[1:]
+	}
+	return path + strings.Join(parts, ".")
+}
+
+// flatten returns the errors of one type that err joins.
+func flatten[E error](err error) (all []E) {
+	type joint interface {
+		error
+		Unwrap() []error
+	}
+	if joined, ok := errors.AsType[joint](err); ok {
+		for _, e := range joined.Unwrap() {
+			all = append(all, flatten[E](e)...)
+		}
+		return all
+	}
+	if e, ok := errors.AsType[E](err); ok {
+		all = append(all, e)
+	}
+	return all
+}
+
+// First returns the job's first occurrence, as of its creation, or false if it
+// has none. That is the creation itself if the job has no start time, or runs
+// once and should have started before; the start time if the job runs once and
+// starts later; and else the first instant of the schedule from the creation on.
+func (t *Timetable) First() (time.Time, bool) { return t.due(t.created) }
+
+// After returns the first occurrence after at, or false if there is none. It
+// takes no account of [Timetable.Count]: only the caller knows what has been started.
+func (t *Timetable) After(at time.Time) (time.Time, bool) {
+	return t.due(min(at.Unix(), math.MaxInt64-1) + 1)
+}
+
+// From returns where a job goes on that was enabled or changed at some time: the
+// first instant of the schedule then or later, or for a job that runs once its
+// start time, or else its creation, unless that has passed. Nothing runs at once.
+// The fraction of at is cut off, so that an instant in at's own second counts.
+func (t *Timetable) From(at time.Time) (time.Time, bool) {
+	if t.schedule == nil {
+		return t.until(time.Unix(t.start, 0).UTC(), t.start >= at.Unix())
+	}
+	return t.scheduled(at.Unix())
+}
+
+// Count returns how many occurrences the job has at most, or 0 for no limit.
+func (t *Timetable) Count() int { return t.count }
+
+// Spacing returns the least time between two occurrences of the schedule that
+// follow each other, or 0 for a job that runs once. See [recurrence.Schedule.Spacing].
+func (t *Timetable) Spacing() time.Duration {
+	if t.schedule == nil {
+		return 0
+	}
+	return t.schedule.Spacing()
+}
+
+// All returns all occurrences of a job that is left to itself: First, and then
+// After the one before, until the end or until its count is used up. It may go on
+// for thousands of years.
+func (t *Timetable) All() iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		next, ok := t.First()
+		for n := 1; ok && yield(next) && n != t.count; n++ {
+			next, ok = t.After(next)
+		}
+	}
+}
+
+// due returns the first occurrence at or after from.
+func (t *Timetable) due(from int64) (time.Time, bool) {
+	from = max(from, t.created)
+	switch {
+	case t.schedule == nil:
+		once := max(t.start, t.created)
+		return t.until(time.Unix(once, 0).UTC(), once >= from)
+	case t.atOnce && from == t.created:
+		return t.until(time.Unix(t.created, 0).UTC(), true)
+	default:
+		return t.scheduled(from)
+	}
+}
+
+// scheduled returns the first instant of the schedule at or after from.
+func (t *Timetable) scheduled(from int64) (time.Time, bool) {
+	return t.until(t.schedule.Next(time.Unix(from-1, 0)))
+}
+
+// until drops an occurrence that is none or comes after the end.
+func (t *Timetable) until(at time.Time, ok bool) (time.Time, bool) {
+	if !ok || at.Unix() > t.end {
+		return time.Time{}, false
+	}
+	return at, true
+}

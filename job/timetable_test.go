@@ -1,0 +1,282 @@
+package job_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+)
+
+// created is when the jobs of these tests are created.
+var created = now.Add(750 * time.Millisecond)
+
+// timetable compiles a job with a start time, or none, and the JSON of a
+// recurrence, or none.
+func timetable(t *testing.T, start, recurrence string) *job.Timetable {
+	t.Helper()
+	body := `{"action":` + httpAction
+	if start != "" {
+		body += `,"startTime":"` + start + `"`
+	}
+	if recurrence != "" {
+		body += `,"recurrence":` + recurrence
+	}
+	d := mustParse(t, body+"}")
+	timetable, err := d.Timetable(created, created)
+	require.NoError(t, err)
+	return timetable
+}
+
+func rfc3339(all ...time.Time) []string {
+	var texts []string
+	for _, t := range all {
+		texts = append(texts, t.Format(time.RFC3339Nano))
+	}
+	return texts
+}
+
+// shown returns the time that was found, or nothing.
+func shown(at time.Time, ok bool) string {
+	if !ok {
+		return ""
+	}
+	return at.Format(time.RFC3339Nano)
+}
+
+func instantOf(t *testing.T, text string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, text)
+	require.NoError(t, err)
+	return at
+}
+
+func TestTimetable(t *testing.T) {
+	t.Parallel()
+	const creation, daily = "2026-01-10T12:00:00Z", `{"frequency":"day"}`
+	ending := func(end string) string { return `{"frequency":"day","endTime":"` + end + `"}` }
+	for _, tt := range []struct {
+		name, start, recurrence string
+		want                    []string // the first occurrences, at most two
+	}{
+		{"once, at once", "", "", []string{creation}},
+		{"once, at once, for a start in the past", "2026-01-01T00:00:00Z", "", []string{creation}},
+		{"once, at the start", "2026-02-01T00:00:00Z", "", []string{"2026-02-01T00:00:00Z"}},
+		{"at once, then on the schedule after it", "", daily, []string{creation, "2026-01-11T12:00:00Z"}},
+		{"at once, off the schedule", "", `{"frequency":"day","schedule":{"hours":[15]}}`, []string{creation, "2026-01-10T15:00:00Z"}},
+		{"a start in the past only sets the phase", "2026-01-01T15:00:00Z", daily, []string{"2026-01-10T15:00:00Z", "2026-01-11T15:00:00Z"}},
+		{"a start now", creation, daily, []string{creation, "2026-01-11T12:00:00Z"}},
+		{"a start ahead", "2026-02-01T00:00:00Z", daily, []string{"2026-02-01T00:00:00Z", "2026-02-02T00:00:00Z"}},
+		{"an end in the past stops even the run at once", "", ending("2026-01-10T11:59:59Z"), nil},
+		{"an end right now lets it run", "", ending(creation), []string{creation}},
+		{"an end at an occurrence includes it", "", ending("2026-01-11T12:00:00Z"), []string{creation, "2026-01-11T12:00:00Z"}},
+		{"an end before an occurrence excludes it", "", ending("2026-01-11T11:59:59Z"), []string{creation}},
+		{"an end before the first instant", "2026-02-01T00:00:00Z", ending("2026-01-31T00:00:00Z"), nil},
+		{"an end before the first one of a rare schedule", creation, `{"frequency":"month","endTime":"2027-01-01","schedule":{"monthDays":[29],"months":[2]}}`, nil},
+		{"a count of one is the run at once", "", `{"frequency":"day","count":1}`, []string{creation}},
+		{"instants before the creation do not count", "2026-01-01T15:00:00Z", `{"frequency":"day","count":2}`, []string{"2026-01-10T15:00:00Z", "2026-01-11T15:00:00Z"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			timetable := timetable(t, tt.start, tt.recurrence)
+			var got []time.Time
+			for due := range timetable.All() {
+				if len(got) == 2 {
+					break
+				}
+				got = append(got, due)
+			}
+			require.Equal(t, tt.want, rfc3339(got...))
+			first := ""
+			if len(tt.want) > 0 {
+				first = tt.want[0]
+			}
+			require.Equal(t, first, shown(timetable.First()))
+		})
+	}
+}
+
+func TestTimetableAfter(t *testing.T) {
+	t.Parallel()
+	past := func(t *testing.T) *job.Timetable {
+		return timetable(t, "2026-01-01T12:00:00Z", `{"frequency":"day","count":1}`)
+	}
+	atOnce := func(t *testing.T) *job.Timetable { return timetable(t, "", `{"frequency":"day","count":1}`) }
+	once := func(t *testing.T) *job.Timetable { return timetable(t, "2026-02-01T12:00:00Z", "") }
+	for _, tt := range []struct {
+		name  string
+		of    func(*testing.T) *job.Timetable
+		after time.Time
+		want  string
+	}{
+		{"strictly after", past, instantOf(t, "2026-01-11T12:00:00Z"), "2026-01-12T12:00:00Z"},
+		{"a fraction before is before", past, instantOf(t, "2026-01-11T11:59:59.999999999Z"), "2026-01-11T12:00:00Z"},
+		{"a fraction after is after", past, instantOf(t, "2026-01-11T12:00:00.000000001Z"), "2026-01-12T12:00:00Z"},
+		{"never before the creation", past, instantOf(t, "2026-01-02T00:00:00Z"), "2026-01-10T12:00:00Z"},
+		{"the run at once counts as an occurrence", atOnce, instantOf(t, "2026-01-01T00:00:00Z"), "2026-01-10T12:00:00Z"},
+		{"after the run at once", atOnce, instantOf(t, "2026-01-10T12:00:00Z"), "2026-01-11T12:00:00Z"},
+		{"in another century", past, instantOf(t, "2226-01-10T13:00:00Z"), "2226-01-11T12:00:00Z"},
+		{"before a single run", once, instantOf(t, "2026-01-31T00:00:00Z"), "2026-02-01T12:00:00Z"},
+		{"after a single run", once, instantOf(t, "2026-02-01T12:00:00Z"), ""},
+		{"after the last year", past, instantOf(t, "9999-12-31T12:00:00Z"), ""},
+		{"after the end of time", past, time.Unix(1<<63-1, 0), ""},
+		{"before its beginning", past, time.Unix(-1<<63, 0), "2026-01-10T12:00:00Z"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.want, shown(tt.of(t).After(tt.after)))
+		})
+	}
+}
+
+func TestTimetableFrom(t *testing.T) {
+	t.Parallel()
+	const daily = `{"frequency":"day","endTime":"2026-03-01"}`
+	for _, tt := range []struct{ name, start, recurrence, from, want string }{
+		{"an instant at the time itself", "", daily, "2026-01-12T12:00:00Z", "2026-01-12T12:00:00Z"},
+		{"an instant in its second", "", daily, "2026-01-12T12:00:00.9Z", "2026-01-12T12:00:00Z"},
+		{"the one after", "", daily, "2026-01-12T12:00:01Z", "2026-01-13T12:00:00Z"},
+		{"a start ahead", "2026-02-01T15:00:00Z", daily, "2026-01-12T00:00:00Z", "2026-02-01T15:00:00Z"},
+		{"nothing runs at once", "", `{"frequency":"day","schedule":{"hours":[15]}}`, "2026-01-10T12:00:00Z", "2026-01-10T15:00:00Z"},
+		{"nothing after the end", "", daily, "2026-03-01T00:00:00Z", ""},
+		{"a single run ahead", "2026-02-01T00:00:00Z", "", "2026-02-01T00:00:00Z", "2026-02-01T00:00:00Z"},
+		{"a single run that has passed", "2026-02-01T00:00:00Z", "", "2026-02-01T00:00:01Z", ""},
+		{"a single run without start", "", "", "2026-01-10T12:00:00Z", "2026-01-10T12:00:00Z"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.want, shown(timetable(t, tt.start, tt.recurrence).From(instantOf(t, tt.from))))
+		})
+	}
+}
+
+func TestTheCountOfATimetableIsTheCallersToApply(t *testing.T) {
+	t.Parallel()
+	hourly := timetable(t, "", `{"frequency":"hour","count":3}`)
+	require.Equal(t, 3, hourly.Count())
+	require.Len(t, slices.Collect(hourly.All()), 3)
+	_, ok := hourly.After(instantOf(t, "2026-01-20T12:00:00Z"))
+	require.True(t, ok)
+}
+
+func TestTimetableSpacing(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, timetable(t, "", "").Spacing())
+	require.Equal(t, 6*time.Hour, timetable(t, "", `{"frequency":"hour","interval":6,"count":1}`).Spacing())
+}
+
+func TestStartIsAtMost18MonthsAhead(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, created, now, start string
+		ok                        bool
+	}{
+		{"exactly", "2026-01-10T12:00:00Z", "", "2027-07-10T12:00:00Z", true},
+		{"a fraction more is dropped", "2026-01-10T12:00:00Z", "", "2027-07-10T12:00:00.9Z", true},
+		{"a second more", "2026-01-10T12:00:00Z", "", "2027-07-10T12:00:01Z", false},
+		{"to the last day of a shorter month", "2026-08-31T12:00:00Z", "", "2028-02-29T12:00:00Z", true},
+		{"not to the first of the next", "2026-08-31T12:00:00Z", "", "2028-03-01T00:00:00Z", false},
+		{"in UTC, not in the start's offset", "2026-08-31T23:00:00Z", "", "2028-03-01T01:00:00+02:00", true},
+		{"long past", "2026-01-10T12:00:00Z", "", "1626-01-10T12:00:00Z", true},
+		{"counted from the change", "2026-01-10T12:00:00Z", "2026-02-10T12:00:00Z", "2027-08-10T12:00:00Z", true},
+		{"and no further", "2026-01-10T12:00:00Z", "2026-02-10T12:00:00Z", "2027-08-10T12:00:01Z", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			created := instantOf(t, tt.created)
+			now := created
+			if tt.now != "" {
+				now = instantOf(t, tt.now)
+			}
+			d := job.Definition{StartTime: job.NewTime(instantOf(t, tt.start))}
+			_, err := d.Timetable(created, now)
+			if tt.ok {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, "startTime is ")
+			require.ErrorContains(t, err, ", want at most 18 months from now, ")
+		})
+	}
+}
+
+// A schedule must be due within 100 years of its start or of when it was written,
+// whichever is later; that it was due before is no help.
+func TestDueWithin100Years(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, start, created, now string
+		ok                        bool
+	}{
+		{"at the start itself", "2036-02-29T12:00:00Z", "2035-01-01T00:00:00Z", "", true},
+		{"at the creation itself", "2036-02-29T12:00:00Z", "2036-02-29T12:00:00Z", "", true},
+		{"only before the creation", "2036-02-29T12:00:00Z", "2036-02-29T12:00:01Z", "", false},
+		{"only before the change", "2036-02-29T12:00:00Z", "2036-01-01T00:00:00Z", "2036-03-01T00:00:00Z", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			created := instantOf(t, tt.created)
+			now := created
+			if tt.now != "" {
+				now = instantOf(t, tt.now)
+			}
+			d := job.Definition{StartTime: job.NewTime(instantOf(t, tt.start)), Recurrence: &job.Recurrence{
+				Frequency: "month", Interval: 5,
+				Schedule: &job.Schedule{MonthDays: []int{29}, Months: []int{2}, MonthlyOccurrences: []job.MonthlyOccurrence{{Day: "friday"}}},
+			}}
+			_, err := d.Timetable(created, now)
+			if tt.ok {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, "recurrence.schedule: want a schedule that is due within 100 years")
+		})
+	}
+}
+
+// The fields are named as the API names them, in the order of their checks.
+func TestTimetableReportsEveryBadField(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		d    job.Definition
+		want string
+	}{
+		{"all kinds", job.Definition{
+			StartTime: job.NewTime(instantOf(t, "2030-01-10T12:00:00Z")),
+			Recurrence: &job.Recurrence{Frequency: "day", Interval: 1000, Count: -1, Schedule: &job.Schedule{
+				Hours: []int{24, 12, 25}, Months: []int{0}, MonthlyOccurrences: []job.MonthlyOccurrence{{Day: "friday", Occurrence: 6}},
+			}},
+		}, lines("startTime is 2030-01-10T12:00:00Z, want at most 18 months from now, 2027-07-10T12:00:00Z",
+			"recurrence.schedule.monthlyOccurrences: want none with frequency day, only with month",
+			"recurrence.schedule.months: want none with frequency day, only with month and year",
+			"recurrence.interval is 1000, want 1 to 548",
+			"recurrence.count is -1, want 1 to 2147483647",
+			"recurrence.schedule.hours[0] is 24, want 0 to 23",
+			"recurrence.schedule.hours[2] is 25, want 0 to 23",
+			"recurrence.schedule.months[0] is 0, want 1 to 12",
+			"recurrence.schedule.monthlyOccurrences[0].occurrence is 6, want 1 to 5 or -5 to -1")},
+		{"no frequency", job.Definition{Recurrence: &job.Recurrence{Frequency: "second", Interval: 1001}},
+			lines("recurrence.frequency: want minute, hour, day, week, month or year", "recurrence.interval is 1001, want 1 to 1000")},
+		{"minutes", job.Definition{Recurrence: &job.Recurrence{Frequency: "minute", Interval: 1001}}, "recurrence.interval is 1001, want 1 to 1000"},
+		{"hours", job.Definition{Recurrence: &job.Recurrence{Frequency: "hour", Interval: 1001}}, "recurrence.interval is 1001, want 1 to 1000"},
+		{"days", job.Definition{Recurrence: &job.Recurrence{Frequency: "day", Interval: 549}}, "recurrence.interval is 549, want 1 to 548"},
+		{"weeks", job.Definition{Recurrence: &job.Recurrence{Frequency: "week", Interval: 79}}, "recurrence.interval is 79, want 1 to 78"},
+		{"months", job.Definition{Recurrence: &job.Recurrence{Frequency: "month", Interval: 19}}, "recurrence.interval is 19, want 1 to 18"},
+		{"years", job.Definition{Recurrence: &job.Recurrence{Frequency: "year", Interval: 2}}, "recurrence.interval is 2, want 1"},
+		{"never", job.Definition{Recurrence: &job.Recurrence{Frequency: "month", Schedule: &job.Schedule{MonthDays: []int{31}, Months: []int{2}}}},
+			"recurrence.schedule: want a schedule that is due within 100 years"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := tt.d.Timetable(created, created)
+			require.EqualError(t, err, tt.want)
+		})
+	}
+	var d job.Definition
+	d.Recurrence = &job.Recurrence{Frequency: "day"}
+	_, err := d.Timetable(time.Time{}, created)
+	require.Error(t, err, "a job without a creation")
+}

@@ -1,0 +1,239 @@
+package recurrence
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+)
+
+// A Schedule is a [Rule] counted from an anchor: a series of instants. It is
+// immutable and safe for concurrent use. It returns times in UTC, in whole
+// seconds, none before the anchor and none later than the year 9999.
+//
+// [New] makes a Schedule. The zero value has no instants.
+type Schedule struct {
+	rule   Rule
+	grid   grid
+	anchor int64
+	until  int64     // the last instant that End and Count allow
+	out    []stretch // what is left out, sorted and disjoint
+}
+
+// A stretch is the instants from … until, the last one excluded.
+type stretch struct{ from, until int64 }
+
+// New returns the schedule of a rule. The anchor is where its counting begins:
+// the earliest instant at which it can fire, and the source of whatever the rule
+// leaves open, such as the minute, the weekday or the day of the month. Its
+// fraction of a second is cut off, its location has no meaning.
+//
+// If fields are bad, the error joins a [*FieldError] for each of them, the anchor
+// included: a zero Rule and a zero anchor are errors. A rule that can never fire,
+// such as one for 31 February, is [ErrNever].
+func New(rule Rule, anchor time.Time) (*Schedule, error) {
+	var c check
+	c.that(!anchor.IsZero(), "Anchor", nil, allowedAnchor)
+	c.that(anchor.Unix() >= firstInstant && anchor.Unix() <= lastInstant, "Anchor", anchor, allowedAnchor)
+	c.rule(&rule)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	s := &Schedule{rule: rule.clone(), anchor: anchor.Unix(), until: lastInstant}
+	s.grid = newGrid(&s.rule, s.anchor)
+	if !s.grid.fires() {
+		return nil, ErrNever
+	}
+	if !rule.End.IsZero() {
+		s.until = min(rule.End.Unix(), lastInstant)
+	}
+	if rule.Count > 0 {
+		s.until = s.nth(rule.Count)
+	}
+	return s, nil
+}
+
+// nth returns the n-th instant, or the end if there are fewer.
+func (s *Schedule) nth(n int) int64 {
+	t := s.anchor - 1
+	for range n {
+		next, ok := s.grid.next(t+1, s.until)
+		if !ok {
+			return s.until
+		}
+		t = next
+	}
+	return t
+}
+
+// Rule returns the rule, with lists of its own.
+func (s *Schedule) Rule() Rule { return s.rule.clone() }
+
+// Anchor returns the anchor, in UTC and in whole seconds.
+func (s *Schedule) Anchor() time.Time { return instant(s.anchor) }
+
+// Next returns the first instant strictly after a time, or false if there is
+// none. It allocates nothing, and costs the same near the anchor and far from it.
+func (s *Schedule) Next(after time.Time) (time.Time, bool) {
+	return found(s.next(min(after.Unix(), lastInstant) + 1))
+}
+
+// Prev returns the last instant strictly before a time, or false if there is
+// none. It costs some dozens of times what Next does.
+func (s *Schedule) Prev(before time.Time) (time.Time, bool) {
+	return found(s.prev(max(ceilSecond(before), firstInstant) - 1))
+}
+
+// Between returns the instants of a stretch of time in order: from itself is in
+// it and until is not, so that stretches which touch share no instant.
+func (s *Schedule) Between(from, until time.Time) iter.Seq[time.Time] {
+	first, end := ceilSecond(from), ceilSecond(until)
+	return func(yield func(time.Time) bool) {
+		for t, ok := s.next(first); ok && t < end && yield(instant(t)); {
+			t, ok = s.next(t + 1)
+		}
+	}
+}
+
+// All returns all instants in order. Without a Count or an End they go on until
+// the year 9999.
+func (s *Schedule) All() iter.Seq[time.Time] {
+	return s.Between(instant(s.anchor), instant(lastInstant+1))
+}
+
+// next returns the first instant at or after from.
+func (s *Schedule) next(from int64) (int64, bool) {
+	if s.grid == nil {
+		return 0, false
+	}
+	for from = max(from, s.anchor); ; {
+		t, ok := s.grid.next(from, s.until)
+		if !ok {
+			return 0, false
+		}
+		out, ok := s.leftOut(t)
+		if !ok {
+			return t, true
+		}
+		from = out.until
+	}
+}
+
+// prev returns the last instant at or before to.
+func (s *Schedule) prev(to int64) (int64, bool) {
+	for to = min(to, s.until); s.grid != nil && to >= s.anchor; {
+		t, ok := s.lastOfGrid(to)
+		if !ok {
+			break
+		}
+		out, ok := s.leftOut(t)
+		if !ok {
+			return t, true
+		}
+		to = out.from - 1
+	}
+	return 0, false
+}
+
+// lastOfGrid returns the last instant of the grid at or before to. Looking back
+// in growing steps, it finds one that is near, and then halves the distance.
+func (s *Schedule) lastOfGrid(to int64) (int64, bool) {
+	last, ok := s.grid.next(s.anchor, to)
+	if !ok {
+		return 0, false
+	}
+	none := to + 1 // nothing is left from here on
+	for step := int64(60); to-step > last; step *= 2 {
+		if t, ok := s.grid.next(to-step, to); ok {
+			last = t
+			break
+		}
+		none = to - step
+	}
+	for none-last > 1 {
+		middle := last + (none-last)/2
+		if t, ok := s.grid.next(middle, to); ok {
+			last = t
+		} else {
+			none = middle
+		}
+	}
+	return last, true
+}
+
+// A Range is a stretch of time: From is in it, Until is not.
+type Range struct {
+	From, Until time.Time
+}
+
+// Date returns the Range of a date in a time zone, or in UTC if loc is nil. It
+// takes in 23, 24 or 25 hours where the clock changes, and none where the zone
+// skips the date.
+func Date(year int, month time.Month, day int, loc *time.Location) Range {
+	z := newZone(loc)
+	midnight := dayOf(time.Date(year, month, day, 0, 0, 0, 0, time.UTC)) * secondsPerDay
+	return Range{From: instant(z.wall(midnight)), Until: instant(z.wall(midnight + secondsPerDay))}
+}
+
+// Exclude returns the schedule without the instants in the ranges, besides those
+// that are left out already: holidays, say, or a week of maintenance. What is
+// left out counts towards Count all the same, as in RFC 5545. A Range without
+// From or Until, or with Until before From, is a [*FieldError].
+func (s *Schedule) Exclude(ranges ...Range) (*Schedule, error) {
+	var c check
+	without := *s
+	without.out = slices.Clone(s.out)
+	for i, r := range ranges {
+		ok := !r.From.IsZero() && !r.Until.IsZero() && !r.Until.Before(r.From)
+		c.that(ok, fmt.Sprintf("Ranges[%d]", i), r, "a From and an Until that is not before it")
+		without.out = append(without.out, stretch{ceilSecond(r.From), ceilSecond(r.Until)})
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	without.out = disjoint(without.out)
+	return &without, nil
+}
+
+// disjoint sorts stretches and joins those that touch.
+func disjoint(all []stretch) []stretch {
+	slices.SortFunc(all, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
+	out := all[:0]
+	for _, s := range all {
+		switch last := len(out) - 1; {
+		case s.from == s.until:
+		case last >= 0 && s.from <= out[last].until:
+			out[last].until = max(out[last].until, s.until)
+		default:
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// leftOut returns the stretch that an instant is left out with, if it is.
+func (s *Schedule) leftOut(t int64) (stretch, bool) {
+	i, _ := slices.BinarySearchFunc(s.out, t, func(s stretch, t int64) int { return cmp.Compare(s.until, t+1) })
+	if i < len(s.out) && s.out[i].from <= t {
+		return s.out[i], true
+	}
+	return stretch{}, false
+}
+
+func found(t int64, ok bool) (time.Time, bool) {
+	if !ok {
+		return time.Time{}, false
+	}
+	return instant(t), true
+}
+
+func instant(t int64) time.Time { return time.Unix(t, 0).UTC() }
+
+// ceilSecond returns the first whole second at or after a time.
+func ceilSecond(t time.Time) int64 {
+	if t.Nanosecond() > 0 {
+		return t.Unix() + 1
+	}
+	return t.Unix()
+}

@@ -1,0 +1,138 @@
+package recurrence_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"almanac/recurrence"
+)
+
+func TestParseCron(t *testing.T) {
+	t.Parallel()
+	for expr, want := range map[string]string{
+		"* * * * *":                          "every minute",
+		"*/15 * * * *":                       "every hour at minutes 0, 15, 30 and 45",
+		"5/20 * * * *":                       "every hour at minutes 5, 25 and 45",
+		"30 * * * *":                         "every hour at minute 30",
+		"0 9 * * *":                          "every day at 09:00",
+		"0 9,17 * * ?":                       "every day at 09:00 and 17:00",
+		"0 0 9 * * *":                        "every day at 09:00",
+		"0 */6 * * *":                        "every day at 00:00, 06:00, 12:00 and 18:00",
+		"* 9 * * *":                          "every day at every minute of hour 9",
+		"0 9 * * 1-5":                        "every week on Monday to Friday at 09:00",
+		"0 9 * * MON-FRI":                    "every week on Monday to Friday at 09:00",
+		"0 9 * * mon,Wed,fri":                "every week on Monday, Wednesday and Friday at 09:00",
+		"0 9 * * 0":                          "every week on Sunday at 09:00",
+		"0 9 * * 7":                          "every week on Sunday at 09:00",
+		"0 9 * * 5-7":                        "every week on Friday to Sunday at 09:00",
+		"0 9 * * 0-0":                        "every week on Sunday at 09:00",
+		"0 9 * * FRI-SUN":                    "every week on Friday to Sunday at 09:00",
+		"0 9 * * */2":                        "every week on Tuesday, Thursday, Saturday and Sunday at 09:00",
+		"*/15 9-17 * * 1-5":                  "every week on Monday to Friday at minutes 0, 15, 30 and 45 of hours 9 to 17",
+		"*/30 * * * 6":                       "every week on Saturday at minutes 0 and 30 of every hour",
+		"0 0 1,15 * *":                       "the 1st and the 15th of every month at 00:00",
+		"0 0 */10 * *":                       "the 1st, the 11th, the 21st and the 31st of every month at 00:00",
+		"0 0 L * *":                          "the last day of every month at 00:00",
+		"0 0 L-2,15 * ?":                     "the 15th and the third to last day of every month at 00:00",
+		"0 9 * * 5L":                         "the last Friday of every month at 09:00",
+		"0 9 ? * FRIL":                       "the last Friday of every month at 09:00",
+		"0 9 * * 1#2":                        "the second Monday of every month at 09:00",
+		"0 9 * * MON#2,FRI":                  "the second Monday and every Friday of every month at 09:00",
+		"0 0 9 ? * MON#2":                    "the second Monday of every month at 09:00",
+		"0 0 9 ? * MON-FRI/2":                "every week on Monday, Wednesday and Friday at 09:00",
+		"0 9 * 6 *":                          "every day of every June at 09:00",
+		"0 9 * JUN-AUG MON":                  "every Monday of every June, July and August at 09:00",
+		"0 0 29 2 *":                         "the 29th of every February at 00:00",
+		"@yearly":                            "the 1st of every January at 00:00",
+		"@annually":                          "the 1st of every January at 00:00",
+		"@monthly":                           "the 1st of every month at 00:00",
+		"@weekly":                            "every week on Sunday at 00:00",
+		"@daily":                             "every day at 00:00",
+		"@midnight":                          "every day at 00:00",
+		"@hourly":                            "every hour at minute 0",
+		"@every 90m":                         "every 90 minutes",
+		"@every 1h30m":                       "every 90 minutes",
+		"@every 48h":                         "every 48 hours",
+		"CRON_TZ=Europe/Stockholm 0 9 * * *": "every day at 09:00, Europe/Stockholm",
+		"TZ=Asia/Tokyo @daily":               "every day at 00:00, Asia/Tokyo",
+		"  0\t9 *  * * ":                     "every day at 09:00",
+	} {
+		rule, err := recurrence.ParseCron(expr)
+		if err != nil || rule.String() != want {
+			t.Errorf("%s\ngot  %s, %v\nwant %s", expr, rule, err, want)
+			continue
+		}
+		if _, err := recurrence.New(rule, at("2026-01-05T09:00:00Z")); err != nil {
+			t.Errorf("%s: %v", expr, err)
+		}
+	}
+}
+
+func TestParseCronRefuses(t *testing.T) {
+	t.Parallel()
+	const either = "* or ? where there are days of the week, since cron fires on days that match either field: write an expression for each"
+	for expr, want := range map[string]string{
+		"":                      `expression is ""; allowed: minute, hour, day of month, month and day of week, with the second before them or without`,
+		"* * * *":               "expression is",
+		"0 0 9 * * * 2026":      "expression is",
+		"@reboot":               `expression is "@reboot"; allowed: @yearly, @monthly, @weekly, @daily, @hourly or @every with a duration`,
+		"@every 30s":            `@every is "30s"; allowed: whole minutes, such as 90m or 1h30m`,
+		"@every -1h":            "@every is",
+		"@every 0m":             "@every is",
+		"@every soon":           "@every is",
+		"@every 2000000h":       "@every is",
+		"@every 1h TZ=UTC":      "@every is",
+		"*/10 * * * * *":        `second is "*/10"; allowed: 0`,
+		"60 * * * *":            `minute is "60"; allowed: 0 to 59`,
+		"-1 * * * *":            "minute is",
+		"+1 * * * *":            "minute is",
+		"*/0 * * * *":           `minute is "*/0"; allowed: a step of 1 to 59`,
+		"*/90 * * * *":          "minute is",
+		"1,,2 * * * *":          `minute is ""`,
+		"H * * * *":             "minute is",
+		"? * * * *":             "minute is",
+		"* 24 * * *":            `hour is "24"; allowed: 0 to 23`,
+		"* 22-2 * * *":          `hour is "22-2"; allowed: a range that begins before it ends`,
+		"* 1-2-3 * * *":         "hour is",
+		"* * 0 * *":             `day of month is "0"; allowed: 1 to 31, L or L-1 to L-30`,
+		"* * 32 * *":            "day of month is",
+		"* * 15W * *":           "day of month is",
+		"* * LW * *":            "day of month is",
+		"* * L-31 * *":          "day of month is",
+		"* * * 13 *":            `month is "13"; allowed: 1 to 12 or JAN to DEC`,
+		"* * * JANUARY *":       "month is",
+		"* * * * 8":             `day of week is "8"; allowed: 0 to 7 or SUN to SAT, also with L or #1 to #5`,
+		"* * * * L":             "day of week is",
+		"* * * * MON#6":         "day of week is",
+		"* * * * MO":            "day of week is",
+		"0 9 13 * 5":            `day of month is "13"; allowed: ` + either,
+		"0 9 */2 * 5":           `day of month is "*/2"; allowed: ` + either,
+		"0 9 L * 5L":            `day of month is "L"; allowed: ` + either,
+		"0 0 9 ? * 2-6":         `day of week is "2-6"; allowed: names, MON to SUN: with six fields and a ?, some programs count days of the week from 0 and some from 1`,
+		"0 0 9 ? * 6#3":         "day of week is",
+		"TZ=Mars/Phobos @daily": `TZ is "Mars/Phobos"; allowed: an IANA name`,
+		"CRON_TZ= @daily":       "CRON_TZ is",
+		"UTC=1 0 9 * * *":       "second is",
+	} {
+		rule, err := recurrence.ParseCron(expr)
+		if _, ok := errors.AsType[*recurrence.FieldError](err); !ok || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s\ngot  %s, %v\nwant %s", expr, rule, err, want)
+		}
+	}
+}
+
+func FuzzParseCron(f *testing.F) {
+	for _, expr := range []string{"*/15 9-17 * * 1-5", "0 0 9 ? * MON#2", "@every 1h30m", "CRON_TZ=UTC 0 0 L-3,1/5 JAN *", "0 9 13 * 5"} {
+		f.Add(expr)
+	}
+	f.Fuzz(func(t *testing.T, expr string) {
+		rule, err := recurrence.ParseCron(expr)
+		if err != nil {
+			return
+		}
+		if _, err := recurrence.New(rule, at("2026-01-01T00:00:00Z")); err != nil && !errors.Is(err, recurrence.ErrNever) {
+			t.Errorf("%q is no rule: %v", expr, err)
+		}
+	})
+}

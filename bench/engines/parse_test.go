@@ -3,11 +3,13 @@ package engines
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/robfig/cron/v3"
+	"github.com/teambition/rrule-go"
 
 	"almanac/recurrence"
 )
@@ -113,4 +115,101 @@ func randomCron(r *rand.Rand) string {
 		return "0 " + expr
 	}
 	return expr
+}
+
+// Random rules of RFC 5545 fire at the same instants in both engines.
+func TestRRuleAgrees(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(55, 45))
+	compared := 0
+	for range 3000 {
+		text := randomRRule(r)
+		set, err := rrule.StrToRRuleSet(text)
+		if err != nil {
+			t.Fatalf("%s\n%v", text, err)
+		}
+		rule, anchor, err := recurrence.ParseRRule(text)
+		if err != nil {
+			continue
+		}
+		ours, err := recurrence.New(rule, anchor)
+		if err != nil {
+			continue
+		}
+		compared++
+		var got, want []string
+		for at := range ours.All() {
+			if len(got) == 25 || at.Year() > 2060 {
+				break
+			}
+			got = append(got, at.Format(time.RFC3339))
+		}
+		next := set.Iterator()
+		for at, ok := next(); ok && len(want) < 25 && at.UTC().Year() <= 2060; at, ok = next() {
+			want = append(want, at.UTC().Format(time.RFC3339))
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%s\n%s\ngot  %v\nwant %v", text, ours, got, want)
+		}
+	}
+	if compared < 1000 {
+		t.Errorf("only %d of 3000 rules were compared", compared)
+	}
+}
+
+// randomRRule returns a rule and its start, in UTC.
+func randomRRule(r *rand.Rand) string {
+	start := time.Unix(1e9+r.Int64N(1e9), 0).UTC()
+	if r.IntN(2) == 0 {
+		start = start.Truncate(time.Minute)
+	}
+	frequency := []string{"MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY"}[r.IntN(6)]
+	parts := []string{"FREQ=" + frequency}
+	numbers := func(name string, least, most int) {
+		var list []string
+		for range 1 + r.IntN(3) {
+			list = append(list, fmt.Sprint(least+r.IntN(most-least+1)))
+		}
+		slices.Sort(list)
+		parts = append(parts, name+"="+strings.Join(slices.Compact(list), ","))
+	}
+	if r.IntN(3) == 0 {
+		parts = append(parts, fmt.Sprintf("INTERVAL=%d", 1+r.IntN(5)))
+	}
+	if r.IntN(5) == 0 {
+		parts = append(parts, fmt.Sprintf("COUNT=%d", 1+r.IntN(30)))
+	} else if r.IntN(5) == 0 {
+		parts = append(parts, start.AddDate(r.IntN(5), r.IntN(12), 0).Format("UNTIL=20060102T150405Z"))
+	}
+	if r.IntN(4) == 0 {
+		numbers("BYMONTH", 1, 12)
+	}
+	if r.IntN(4) == 0 && frequency != "WEEKLY" {
+		least := 1
+		if r.IntN(4) == 0 {
+			least = -3
+		}
+		numbers("BYMONTHDAY", least, 31)
+		parts[len(parts)-1] = strings.NewReplacer("=0,", "=1,", ",0", "", "=0", "=1").Replace(parts[len(parts)-1])
+	}
+	if r.IntN(3) == 0 {
+		counted := r.IntN(2) == 0 && frequency == "MONTHLY" // to rrule-go, counted days and others together are none
+		var days []string
+		for range 1 + r.IntN(3) {
+			day := []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}[r.IntN(7)]
+			if counted {
+				day = []string{"1", "2", "+3", "-1", "-2"}[r.IntN(5)] + day
+			}
+			days = append(days, day)
+		}
+		parts = append(parts, "BYDAY="+strings.Join(days, ","))
+	}
+	if r.IntN(4) == 0 {
+		numbers("BYHOUR", 0, 23)
+	}
+	if r.IntN(4) == 0 {
+		numbers("BYMINUTE", 0, 59)
+		parts = append(parts, "BYSECOND=0")
+	}
+	return start.Format("DTSTART:20060102T150405Z") + "\nRRULE:" + strings.Join(parts, ";")
 }

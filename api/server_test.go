@@ -139,7 +139,7 @@ func TestPreviewListsOccurrences(t *testing.T) {
 	} {
 		got := send(h, http.MethodPost, path, question)
 		require.Equal(t, http.StatusOK, got.status, path)
-		require.Equal(t, `{"id":"q1","occurrences":["2026-01-05T08:00:00Z","2026-01-12T08:00:00Z"],"done":false}`, got.body, path)
+		require.Equal(t, `{"id":"q1","occurrences":["2026-01-05T08:00:00Z","2026-01-12T08:00:00Z"],"done":false,"text":"every week on Monday at 08:00, from 2026-01-05 08:00, 3 times"}`, got.body, path)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestPreviewSaysWhyAJobWouldNeverRun(t *testing.T) {
 	h := api.New(&fake{}, api.Options{})
 	got := send(h, http.MethodPost, "/previewRecurrence", `{"now":"2026-01-02","properties":{"recurrence":{"frequency":"day","endTime":"2026-01-01"}}}`)
 	require.Equal(t, http.StatusOK, got.status)
-	require.Equal(t, `{"occurrences":[],"done":true,"notes":["The job would never run, because its endTime, 2026-01-01T00:00:00Z, is past. It would be accepted, and be completed at once."]}`, got.body)
+	require.Equal(t, `{"occurrences":[],"done":true,"text":"every day, until 2026-01-01","notes":["The job would never run, because its endTime, 2026-01-01T00:00:00Z, is past. It would be accepted, and be completed at once."]}`, got.body)
 }
 
 func TestPreviewOfABadRecurrenceNamesItsFields(t *testing.T) {

@@ -35,5 +35,5 @@ func ExamplePreview() {
 	text, _ := json.Marshal(result)
 	fmt.Println(string(text))
 	// Output:
-	// {"id":"noon","occurrences":["2026-03-01T12:00:00Z","2026-03-08T12:00:00Z"],"done":false}
+	// {"id":"noon","occurrences":["2026-03-01T12:00:00Z","2026-03-08T12:00:00Z"],"done":false,"text":"every week on Sunday at 12:00, from 2026-03-01 12:00"}
 }

@@ -24,6 +24,7 @@ type PreviewResult struct {
 	ID          json.RawMessage
 	Occurrences []time.Time // whole seconds
 	Done        bool        // no occurrence follows
+	Text        string      // the recurrence in English; empty if there is none
 	Notes       []string    // sentences for people: why the job runs at once, or never
 	Error       *ErrorBody
 }
@@ -90,7 +91,7 @@ func (p Preview) Run() PreviewResult {
 	if err != nil {
 		return p.Failed(err)
 	}
-	r := PreviewResult{ID: p.ID, Done: true}
+	r := PreviewResult{ID: p.ID, Done: true, Text: p.Definition.When()}
 	for t := range plan.All() {
 		if len(r.Occurrences) == p.Take {
 			r.Done = false
@@ -151,7 +152,7 @@ func (p Preview) Failed(err error) PreviewResult {
 	return PreviewResult{ID: p.ID, Error: new(e.Body())}
 }
 
-// MarshalJSON writes the ID, if any, with either occurrences, done and the notes, if any, or error.
+// MarshalJSON writes the ID, if any, with either occurrences, done and, if any, the text and the notes, or error.
 func (r PreviewResult) MarshalJSON() ([]byte, error) {
 	if r.Error != nil {
 		return plainJSON(struct {
@@ -167,6 +168,7 @@ func (r PreviewResult) MarshalJSON() ([]byte, error) {
 		ID          json.RawMessage `json:"id,omitempty"`
 		Occurrences []Time          `json:"occurrences"`
 		Done        bool            `json:"done"`
+		Text        string          `json:"text,omitempty"`
 		Notes       []string        `json:"notes,omitempty"`
-	}{r.ID, occurrences, r.Done, r.Notes})
+	}{r.ID, occurrences, r.Done, r.Text, r.Notes})
 }

@@ -21,7 +21,7 @@ func preview(t testing.TB, line string) string {
 		return compactJSON(t, p.Failed(err))
 	}
 	r := p.Run()
-	r.Notes = nil // notes have a test of their own
+	r.Text, r.Notes = "", nil // they have tests of their own
 	return compactJSON(t, r)
 }
 
@@ -54,6 +54,18 @@ func TestPreview(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, tt.want, preview(t, tt.line))
 		})
+	}
+}
+
+func TestPreviewSaysInEnglishWhenAJobRepeats(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		`{"startTime":"2026-02-01"}`: "",
+		`{"take":1,"startTime":"2026-02-02","recurrence":{"frequency":"week","schedule":{"hours":[9,17],"minutes":[0]}}}`: "every week on Monday at 09:00 and 17:00, from 2026-02-02",
+	} {
+		p, err := job.ParsePreview([]byte(line), now)
+		require.NoError(t, err)
+		require.Equal(t, want, p.Run().Text)
 	}
 }
 

@@ -209,3 +209,24 @@ func first(s *recurrence.Schedule, n int) (all []string) {
 	}
 	return all
 }
+
+func FuzzParseRRule(f *testing.F) {
+	for _, text := range []string{
+		"DTSTART;TZID=Europe/Stockholm:20260105T090000\nRRULE:FREQ=MONTHLY;BYDAY=-1FR;COUNT=10", "FREQ=YEARLY;INTERVAL=2;BYMONTH=1",
+		"DTSTART;VALUE=DATE:20260131\r\nRRULE:FREQ=DA\r\n ILY;UNTIL=20260203;BYHOUR=1,2;BYMINUTE=3;BYSECOND=0", "FREQ=MONTHLY;BYDAY=FR;BYSETPOS=-1;WKST=SU",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		rule, anchor, err := recurrence.ParseRRule(text)
+		if err != nil {
+			return
+		}
+		if anchor.IsZero() {
+			anchor = at("2026-01-31T09:00:00Z")
+		}
+		if _, err := recurrence.New(rule, anchor); err != nil && !errors.Is(err, recurrence.ErrNever) {
+			t.Errorf("%q is no rule: %v", text, err)
+		}
+	})
+}

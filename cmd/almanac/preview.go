@@ -32,12 +32,12 @@ checked.
 
 Without a startTime the first occurrence is the creation of the job itself. A job
 that runs once and whose startTime is past runs at once. Notes on standard error
-say so. The exit code is 1 if the definition is refused, or the job would never
+say so, and a line there says in English when the job repeats. The exit code is 1 if the definition is refused, or the job would never
 run, because its endTime is past or before the first occurrence.
 
 With -o json, print the answer of POST /previewRecurrence as a line of JSON:
-{"occurrences","done","notes"}, where occurrences are in UTC, done says that
-nothing follows, and notes is absent if there are none; or {"error"}.
+{"occurrences","done","text","notes"}, where occurrences are in UTC, done says that
+nothing follows, and text and notes are absent if there are none; or {"error"}.
 
 With --batch, read JSON lines {"id","now","take","properties"} from FILE or standard
 input, and write a line of JSON for each, in order: {"id","occurrences","done"} or
@@ -184,6 +184,9 @@ func previewOne(cmd *cobra.Command, p job.Preview, o previewOptions) error {
 	case len(result.Occurrences) == 0:
 		return errors.New(strings.Join(result.Notes, " "))
 	case !o.json:
+		if result.Text != "" {
+			fmt.Fprintln(cmd.ErrOrStderr(), "Schedule:", result.Text)
+		}
 		for _, note := range result.Notes {
 			fmt.Fprintln(cmd.ErrOrStderr(), "Note:", note)
 		}
@@ -249,13 +252,13 @@ func previewBatch(in io.Reader, out io.Writer, now time.Time) error {
 	}
 }
 
-// previewLine previews one line of a batch, without the notes, which are for people.
+// previewLine previews one line of a batch, without the text and the notes, which are for people.
 func previewLine(line []byte, now time.Time) job.PreviewResult {
 	p, err := job.ParsePreview(line, now)
 	if err != nil {
 		return p.Failed(err)
 	}
 	result := p.Run()
-	result.Notes = nil
+	result.Text, result.Notes = "", nil
 	return result
 }

@@ -18,10 +18,15 @@ import (
 // give [New] one of your own then. A DTSTART without a zone is in UTC.
 //
 // What a Rule cannot say is refused, with a [*FieldError] that names the part:
-// BYWEEKNO, BYYEARDAY, BYSETPOS (but for one day of a month), seconds other than
-// the start's, days that an interval of several weeks or years would need, and
-// EXDATE and RDATE, for which there is [Schedule.Exclude]. A rule that leaves its
-// day or its hour to the start needs the DTSTART if it is to mean the same.
+//
+//   - BYWEEKNO and BYYEARDAY;
+//   - BYSETPOS, but for one weekday of a month, and for the last of the days from
+//     the 28th to the start's;
+//   - a BYSECOND other than 0 or the start's;
+//   - BYDAY, BYMONTHDAY and BYMONTH with an interval of several days or years, or of
+//     several weeks in some months;
+//   - EXDATE and RDATE, for which there is [Schedule.Exclude];
+//   - a rule that takes its day or its hour from the start, without a DTSTART.
 //
 // As in RFC 5545, a month without the day is skipped. Where the clock changes, the
 // rules of this package hold, which RFC 5545 shares for days and longer.
@@ -50,6 +55,7 @@ type rruleParser struct {
 	zone    *time.Location
 	start   time.Time // zero: there is no DTSTART
 	allDay  bool      // DTSTART is a date
+	clamped bool      // the day is the start's, or the last of a shorter month
 	seconds []int
 }
 
@@ -258,12 +264,32 @@ func (p *rruleParser) bySetPos(r *Rule) error {
 	}
 	nth, err := strconv.Atoi(value)
 	days := r.MonthlyOccurrences
+	if p.clamps(r) && nth == -1 {
+		r.MonthDays, p.clamped = nil, true
+		return nil
+	}
 	if err != nil || nth == 0 || nth < -5 || nth > 5 || r.Frequency != Month || len(days) != 1 || days[0].Occurrence != 0 ||
 		len(r.MonthDays) > 0 || len(r.Hours) > 1 || len(r.Minutes) > 1 {
-		return bad("BYSETPOS", value, "1 to 5 or -5 to -1, for one day of the week of a month, once that day")
+		return bad("BYSETPOS", value, "1 to 5 or -5 to -1, for one day of the week of a month, once that day; "+
+			"or -1, for BYMONTHDAY=28 to the day of DTSTART")
 	}
 	days[0].Occurrence = nth
 	return nil
+}
+
+// clamps reports whether the last of the days is the start's, or the last of a shorter month.
+func (p *rruleParser) clamps(r *Rule) bool {
+	return r.Frequency == Month && len(r.MonthlyOccurrences) == 0 && !p.start.IsZero() && len(r.Hours) <= 1 && len(r.Minutes) <= 1 &&
+		slices.Equal(sorted(r.MonthDays), clampedDays(p.local().Day()))
+}
+
+// clampedDays returns the days of which a month's last one is the given day, or the month's last if it is
+// shorter. There are none for a day that all months have.
+func clampedDays(day int) []int {
+	if day < 29 {
+		return nil
+	}
+	return upTo(day + 1)[28:]
 }
 
 // dates settles which frequency can say the days that were read.
@@ -285,7 +311,7 @@ func (p *rruleParser) dates(r *Rule) error {
 	case Week:
 		return p.weekly(r)
 	case Month:
-		if len(r.MonthlyOccurrences)+len(r.MonthDays) == 0 {
+		if len(r.MonthlyOccurrences)+len(r.MonthDays) == 0 && !p.clamped {
 			return p.startDay(r)
 		}
 	case Year:
@@ -435,16 +461,17 @@ func (p *rruleParser) times(r *Rule) error {
 // line with the start, and one with the rule. The same instants come back, not
 // always the same Rule.
 //
-// RFC 5545 skips a month that lacks the anchor's day, and cannot say that a local
-// time is its second pass, or that stretches are left out. A schedule with any of
-// these is a [*FieldError].
+// RFC 5545 skips a month that lacks the anchor's day, except for one time of a day
+// by month. It cannot say that a local time is its second pass, or that ranges are
+// left out. A schedule with any of these is a [*FieldError].
 func (s *Schedule) RRule() (string, error) {
 	r := s.rule
 	local := instant(s.anchor).In(r.location())
 	var c check
 	c.that(len(s.out) == 0, "Ranges", len(s.out), "none left out")
 	clamped := r.Frequency >= Month && len(r.MonthDays)+len(r.MonthlyOccurrences) == 0 && local.Day() > shortest(&r, local.Month())
-	c.that(!clamped, "Anchor", local, "a day that each month has")
+	onceADay := len(r.Hours) <= 1 && len(r.Minutes) <= 1 && len(r.Minutes) <= len(r.Hours)
+	c.that(!clamped || r.Frequency == Month && onceADay, "Anchor", local, "a day that each month has")
 	_, offset := local.Zone()
 	c.that(newZone(r.Location).wall(s.anchor+int64(offset)) == s.anchor, "Anchor", local, "the first pass of a local time")
 	if err := c.err(); err != nil {
@@ -466,6 +493,9 @@ func (s *Schedule) RRule() (string, error) {
 		add("COUNT", strconv.Itoa(r.Count))
 	}
 	add("BYMONTH", texts(r.Months)...)
+	if clamped {
+		r.MonthDays = clampedDays(local.Day())
+	}
 	add("BYMONTHDAY", texts(r.MonthDays)...)
 	for _, day := range r.WeekDays {
 		r.MonthlyOccurrences = append(r.MonthlyOccurrences, MonthlyOccurrence{Day: day})
@@ -486,6 +516,9 @@ func (s *Schedule) RRule() (string, error) {
 	add("BYMINUTE", texts(r.Minutes)...)
 	if len(r.Minutes) > 0 {
 		add("BYSECOND", "0")
+	}
+	if clamped {
+		add("BYSETPOS", "-1")
 	}
 	start := "DTSTART;TZID=" + r.location().String() + local.Format(":20060102T150405")
 	if r.location() == time.UTC {

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	_ "time/tzdata" // the engines are compared in a zone with daylight saving
 
 	"almanac/bench/engines"
 )

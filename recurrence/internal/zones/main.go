@@ -1,6 +1,6 @@
-// Command zones writes the names of time zones that package recurrence knows, with
-// the sources as they are below. Run it with go generate, in the package's
-// directory, after a new version of Go or of CLDR.
+// Command zones writes the names of time zones that package recurrence knows: those of Go's copy of the IANA
+// database, and those of Windows in Unicode CLDR, for which it needs npm. Run it with go generate, after a new
+// release of Go or of CLDR.
 package main
 
 import (
@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,8 +20,8 @@ import (
 	"time"
 )
 
-// cldr is a release of Unicode CLDR's data on the npm registry.
-const cldr = "https://registry.npmjs.org/cldr-core/-/cldr-core-48.2.0.tgz"
+// cldr is the npm package with a release of Unicode CLDR's data.
+const cldr = "cldr-core@48.2.0"
 
 func main() {
 	if err := run(); err != nil {
@@ -32,15 +31,24 @@ func main() {
 }
 
 func run() error {
-	goroot, err := exec.CommandContext(context.Background(), "go", "env", "GOROOT").Output()
-	if err != nil {
-		return fmt.Errorf("ask Go where it is: %w", err)
-	}
-	iana, err := ianaZones(filepath.Join(strings.TrimSpace(string(goroot)), "lib", "time", "zoneinfo.zip"))
+	goroot, err := output("go", "env", "GOROOT")
 	if err != nil {
 		return err
 	}
-	data, err := fetch(cldr, "package/supplemental/windowsZones.json")
+	iana, err := ianaZones(filepath.Join(goroot, "lib", "time", "zoneinfo.zip"))
+	if err != nil {
+		return err
+	}
+	directory, err := os.MkdirTemp("", "zones-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(directory)
+	archive, err := output("npm", "pack", "--silent", "--pack-destination", directory, cldr)
+	if err != nil {
+		return err
+	}
+	data, err := unpack(filepath.Join(directory, archive), "package/supplemental/windowsZones.json")
 	if err != nil {
 		return err
 	}
@@ -49,6 +57,17 @@ func run() error {
 		return err
 	}
 	return errors.Join(write("ianazones.txt", iana), write("windowszones.txt", windows))
+}
+
+// output runs a command and returns what it prints.
+func output(command ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, command[0], command[1:]...).Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", strings.Join(command, " "), err)
+	}
+	return strings.TrimSpace(string(text)), nil
 }
 
 func write(name string, lines []string) error {
@@ -101,30 +120,21 @@ func windowsZones(data []byte) ([]string, error) {
 	return lines, nil
 }
 
-// fetch returns one file of a compressed archive on the web.
-func fetch(url, name string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+// unpack returns one file of a compressed archive.
+func unpack(path, name string) ([]byte, error) {
+	archive, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", url, response.Status)
-	}
-	unzipped, err := gzip.NewReader(response.Body)
+	defer archive.Close()
+	unzipped, err := gzip.NewReader(archive)
 	if err != nil {
 		return nil, err
 	}
 	for files := tar.NewReader(unzipped); ; {
 		file, err := files.Next()
 		if err != nil {
-			return nil, fmt.Errorf("find %s in %s: %w", name, url, err)
+			return nil, fmt.Errorf("find %s in %s: %w", name, path, err)
 		}
 		if file.Name == name {
 			return io.ReadAll(files)

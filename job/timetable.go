@@ -190,6 +190,23 @@ func (t *Timetable) After(at time.Time) (time.Time, bool) {
 	return t.due(min(at.Unix(), math.MaxInt64-1) + 1)
 }
 
+// Last returns the last occurrence at or before by, or false if there is none. Like After it takes no account of
+// [Timetable.Count].
+func (t *Timetable) Last(by time.Time) (time.Time, bool) {
+	to := min(by.Unix(), t.end)
+	once := max(t.start, t.created)
+	if t.schedule != nil {
+		if last, ok := t.schedule.Prev(time.Unix(to, 1)); ok && last.Unix() >= t.created {
+			return last, true
+		}
+		once = t.created
+	}
+	if once > to || t.schedule != nil && !t.atOnce {
+		return time.Time{}, false
+	}
+	return time.Unix(once, 0).UTC(), true
+}
+
 // From returns where a job goes on that was enabled or changed at some time: the
 // first instant of the schedule then or later, or for a job that runs once its
 // start time, or else its creation, unless that has passed. Nothing runs at once.

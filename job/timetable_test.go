@@ -131,6 +131,32 @@ func TestTimetableAfter(t *testing.T) {
 	}
 }
 
+func TestTheLastOccurrenceIsThatOfALookAtEachOne(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ start, recurrence string }{
+		{"", ""},
+		{"2026-01-11T12:00:00Z", ""},
+		{"", `{"frequency":"minute"}`},
+		{"2026-01-01T00:00:30Z", `{"frequency":"minute","interval":7}`},
+		{"", `{"frequency":"week"}`},
+		{"", `{"frequency":"month","schedule":{"monthDays":[-1]}}`},
+		{"2026-01-11T12:00:00Z", `{"frequency":"day","schedule":{"hours":[0,23],"minutes":[0,1,59]}}`},
+		{"", `{"frequency":"minute","endTime":"2026-01-10T18:00:00Z"}`},
+		{"", `{"frequency":"minute","endTime":"2026-01-10T11:59:59Z"}`},
+	} {
+		timetable := timetable(t, tt.start, tt.recurrence)
+		for _, away := range []time.Duration{-time.Second, 0, time.Second - 1, time.Second, time.Minute, time.Hour, 25 * time.Hour, 40*24*time.Hour + 7*time.Second} {
+			by, want := now.Add(away), ""
+			for next, ok := timetable.First(); ok && !next.After(by); next, ok = timetable.After(next) {
+				want = shown(next, true)
+			}
+			require.Equal(t, want, shown(timetable.Last(by)), "%s, %s later", tt.recurrence, away)
+		}
+	}
+	far := now.AddDate(30, 0, 0)
+	require.Equal(t, shown(far, true), shown(timetable(t, "", `{"frequency":"minute"}`).Last(far.Add(59*time.Second))))
+}
+
 func TestTimetableFrom(t *testing.T) {
 	t.Parallel()
 	const daily = `{"frequency":"day","endTime":"2026-03-01"}`

@@ -93,30 +93,6 @@ func missedUntil(p *job.Timetable, t, now time.Time, window time.Duration) time.
 	if first, ok := p.After(from.Add(-time.Second)); ok && !first.After(now) {
 		return first.Add(-time.Second)
 	}
-	return latest(p, t, now).Add(-time.Second)
-}
-
-// latest returns the latest occurrence after t and not after now; there must be one. It searches back
-// from now in doubling steps, so its cost does not grow with the number of occurrences.
-func latest(p *job.Timetable, t, now time.Time) time.Time {
-	for step := time.Second; ; step *= 2 {
-		from := now.Add(-step)
-		if from.Before(t) {
-			from = t
-		}
-		found, ok := p.After(from)
-		if !ok || found.After(now) {
-			if from.Equal(t) {
-				return t
-			}
-			continue
-		}
-		for {
-			next, ok := p.After(found)
-			if !ok || next.After(now) {
-				return found
-			}
-			found = next
-		}
-	}
+	last, _ := p.Last(now)
+	return last.Add(-time.Second)
 }

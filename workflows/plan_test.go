@@ -203,32 +203,3 @@ func TestTheCatchUpWindow(t *testing.T) {
 		})
 	}
 }
-
-func TestLatestAgreesWithALookAtEveryOccurrence(t *testing.T) {
-	t.Parallel()
-	rules := []string{
-		minutely, daily, `"frequency":"minute","interval":7`, `"frequency":"week"`, `"frequency":"month","schedule":{"monthDays":[-1]}`,
-		`"frequency":"day","schedule":{"hours":[0,23],"minutes":[0,1,59]}`, `"frequency":"minute","endTime":"2026-01-01T18:00:00Z"`,
-	}
-	for _, rule := range rules {
-		p := planOf(t, rule)
-		for _, away := range []time.Duration{time.Second, time.Minute, time.Hour, 25 * time.Hour, 40*24*time.Hour + 7*time.Second} {
-			now, want := noon.Add(away), time.Time{}
-			for next, ok := p.After(noon); ok && !next.After(now); next, ok = p.After(next) {
-				want = next
-			}
-			if !want.IsZero() {
-				require.Equal(t, want, latest(p, noon, now), "%s, %s later", rule, away)
-			}
-		}
-	}
-}
-
-func TestLatestFindsTheMinuteAfterYears(t *testing.T) {
-	t.Parallel()
-	p := planOf(t, minutely)
-	for years := range 30 {
-		now := noon.AddDate(years+1, 0, 0).Add(59 * time.Second)
-		require.Equal(t, now.Truncate(time.Minute), latest(p, noon, now))
-	}
-}

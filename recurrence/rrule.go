@@ -74,11 +74,12 @@ func (p *rruleParser) lines(text string) error {
 	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(line)
 		head, value, named := strings.Cut(line, ":")
-		name, parameters, _ := strings.Cut(strings.ToUpper(head), ";")
+		name, parameters, _ := strings.Cut(head, ";")
+		name = strings.ToUpper(name)
 		switch {
 		case line == "":
 		case named && name == "DTSTART" && p.start.IsZero():
-			if err := p.dtstart(head, parameters, value); err != nil {
+			if err := p.dtstart(parameters, value); err != nil {
 				return err
 			}
 		case named && name == "RRULE" && rule == "":
@@ -102,20 +103,18 @@ func (p *rruleParser) lines(text string) error {
 	return nil
 }
 
-// dtstart reads the start. head keeps the case of a zone's name.
-func (p *rruleParser) dtstart(head, parameters, value string) error {
-	const tzid = "TZID="
+// dtstart reads the start.
+func (p *rruleParser) dtstart(parameters, value string) error {
 	for parameter := range strings.SplitSeq(parameters, ";") {
+		key, text, _ := strings.Cut(parameter, "=")
 		switch {
-		case parameter == "" || parameter == "VALUE=DATE-TIME":
-		case parameter == "VALUE=DATE":
+		case parameter == "" || sameWord(parameter, "VALUE=DATE-TIME"):
+		case sameWord(parameter, "VALUE=DATE"):
 			p.allDay = true
-		case strings.HasPrefix(parameter, tzid):
-			begin := strings.Index(strings.ToUpper(head), tzid) + len(tzid)
-			name, _, _ := strings.Cut(head[begin:], ";")
+		case sameWord(key, "TZID"):
 			var err error
-			if p.zone, err = LoadLocation(strings.Trim(name, `"`)); err != nil {
-				return bad("TZID", name, allowedZones)
+			if p.zone, err = LoadLocation(strings.Trim(text, `"`)); err != nil {
+				return bad("TZID", text, allowedZones)
 			}
 		default:
 			return bad("DTSTART", parameter, "TZID and VALUE")
@@ -138,7 +137,7 @@ func (p *rruleParser) time(value string) (at time.Time, date, ok bool) {
 		layout, date = "20060102", true
 	}
 	at, err := time.Parse(layout, local)
-	if err != nil || date && utc || at.Year() == 0 {
+	if err != nil || date && utc || at.Year() < 2 {
 		return time.Time{}, false, false
 	}
 	if !utc {
@@ -155,35 +154,17 @@ func (p *rruleParser) rule() (Rule, error) {
 	}
 	r := Rule{Frequency: frequency, Location: p.zone}
 	var interval, count []int
-	for _, part := range []struct {
-		name     string
-		into     *[]int
-		min, max int
-		fromEnd  bool
-		single   bool
-	}{
-		{"INTERVAL", &interval, 1, maxInterval, false, true},
-		{"COUNT", &count, 1, maxCount, false, true},
-		{"BYSECOND", &p.seconds, 0, 59, false, true},
-		{"BYMINUTE", &r.Minutes, 0, 59, false, false},
-		{"BYHOUR", &r.Hours, 0, 23, false, false},
-		{"BYMONTHDAY", &r.MonthDays, 1, 31, true, false},
-		{"BYMONTH", &r.Months, 1, 12, false, false},
+	for _, part := range []rruleNumbers{
+		{"INTERVAL", &interval, 1, maxInterval, false},
+		{"COUNT", &count, 1, maxCount, false},
+		{"BYSECOND", &p.seconds, 0, 59, false},
+		{"BYMINUTE", &r.Minutes, 0, 59, true},
+		{"BYHOUR", &r.Hours, 0, 23, true},
+		{"BYMONTHDAY", &r.MonthDays, 1, 31, true},
+		{"BYMONTH", &r.Months, 1, 12, true},
 	} {
-		for text := range p.items(part.name) {
-			n, err := strconv.Atoi(text)
-			distance := n
-			if part.fromEnd {
-				distance = max(n, -n)
-			}
-			if err != nil || distance < part.min || distance > part.max || part.single && len(*part.into) > 0 {
-				allowed := fmt.Sprintf("%d to %d", part.min, part.max)
-				if part.fromEnd {
-					allowed += " or -31 to -1"
-				}
-				return Rule{}, bad(part.name, p.parts[part.name], allowed)
-			}
-			*part.into = append(*part.into, n)
+		if err := p.numbers(part); err != nil {
+			return Rule{}, err
 		}
 	}
 	r.Interval, r.Count = sum(interval), sum(count)
@@ -193,6 +174,35 @@ func (p *rruleParser) rule() (Rule, error) {
 		}
 	}
 	return r, nil
+}
+
+// rruleNumbers is a part that holds a number, or a list of numbers. Those of BYMONTHDAY may be negative.
+type rruleNumbers struct {
+	name     string
+	into     *[]int
+	min, max int
+	list     bool
+}
+
+// numbers reads a part that holds numbers.
+func (p *rruleParser) numbers(part rruleNumbers) error {
+	negative := part.name == "BYMONTHDAY"
+	for text := range p.items(part.name) {
+		n, err := strconv.Atoi(text)
+		size := n
+		if negative {
+			size = max(n, -n)
+		}
+		if err != nil || size < part.min || size > part.max || !part.list && len(*part.into) > 0 {
+			allowed := fmt.Sprintf("%d to %d", part.min, part.max)
+			if negative {
+				allowed += " or -31 to -1"
+			}
+			return bad(part.name, p.parts[part.name], allowed)
+		}
+		*part.into = append(*part.into, n)
+	}
+	return nil
 }
 
 // value returns a part for an error: nil if it is missing.

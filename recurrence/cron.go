@@ -24,8 +24,13 @@ import (
 // The instants do not depend on the anchor, but for @every, which counts from it.
 //
 // What a Rule cannot say is refused, with a [*FieldError] that names the field:
-// above all days of the month together with days of the week, as cron fires on
-// the days that match either. So are expressions in which programs disagree.
+//
+//   - days of the month together with days of the week, as cron fires on the days
+//     that match either;
+//   - W, the nearest weekday; seconds; @reboot; a seventh field with years;
+//   - a step beyond its field, such as */90, which is every hour to cron;
+//   - numbers as days of the week where there are six fields and a ?, as some programs
+//     count these days from 0 and others from 1.
 //
 // Where the clock changes, an expression with any hour, any day and any month
 // counts elapsed time: it fires throughout an hour that comes twice. Any other

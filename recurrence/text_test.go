@@ -1,6 +1,8 @@
 package recurrence_test
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -118,5 +120,56 @@ func TestBadFieldsAreShownAsTheyAre(t *testing.T) {
 		if bad.String() == "" || bad.Describe(at("2026-01-01T00:00:00Z")) == "" {
 			t.Errorf("frequency %v is no text", f)
 		}
+	}
+}
+
+// Two schedules with the same text fire at the same instants.
+func TestATextHasOneMeaning(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(12, 4))
+	anchors := []string{"2026-01-31T09:00:00Z", "2026-02-03T10:30:15Z"}
+	instants, shared := map[string][]string{}, 0
+	pick := func(from ...int) []int {
+		var list []int
+		for range r.IntN(3) {
+			list = append(list, from[r.IntN(len(from))])
+		}
+		return list
+	}
+	for range 20000 {
+		rule := recurrence.Rule{
+			Frequency: recurrence.Minute + recurrence.Frequency(r.IntN(6)), Interval: r.IntN(3),
+			Minutes: pick(0, 30), Hours: pick(9, 10, 17),
+		}
+		switch rule.Frequency {
+		case recurrence.Week:
+			for _, day := range pick(0, 1, 5) {
+				rule.WeekDays = append(rule.WeekDays, time.Weekday(day))
+			}
+		case recurrence.Month:
+			rule.MonthDays = pick(1, 13, 31, -1, -2)
+			for _, day := range pick(1, 5) {
+				rule.MonthlyOccurrences = append(rule.MonthlyOccurrences, recurrence.MonthlyOccurrence{Day: time.Weekday(day), Occurrence: r.IntN(4) - 2})
+			}
+		}
+		if rule.Frequency >= recurrence.Month {
+			rule.Months = pick(1, 2, 6)
+		}
+		s, err := recurrence.New(rule, at(anchors[r.IntN(len(anchors))]))
+		if err != nil {
+			continue
+		}
+		got := first(s, 12)
+		want, known := instants[s.String()]
+		if known && !slices.Equal(got, want) {
+			t.Fatalf("%s\nis %v\nor %v", s, got, want)
+		}
+		if known {
+			shared++
+		}
+		instants[s.String()] = got
+	}
+	if shared < 1000 {
+		t.Errorf("only %d texts were met twice", shared)
 	}
 }

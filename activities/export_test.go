@@ -8,14 +8,14 @@ import (
 
 // OccupyPlaces makes sends wait until free is called.
 func (r *Runner) OccupyPlaces() (free func()) {
-	end := r.pace.begin(func() {})
+	end := r.limiter.begin(func() {})
 	end() // creates the places
-	for range cap(r.pace.places) {
-		r.pace.places <- struct{}{}
+	for range cap(r.limiter.places) {
+		r.limiter.places <- struct{}{}
 	}
 	return func() {
-		for range cap(r.pace.places) {
-			<-r.pace.places
+		for range cap(r.limiter.places) {
+			<-r.limiter.places
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/senders"
-	"almanac/internal/peers"
+	"almanac/internal/emulators"
 	"almanac/job"
 )
 
@@ -115,7 +115,7 @@ func TestNothingIsWrittenOnAConnectionThatComesAfterTheLease(t *testing.T) {
 func TestRedirectIsFollowedAfterTheLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		network := peers.NewPipes(t)
+		network := emulators.NewPipes(t)
 		var asked []string
 		s := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			asked = append(asked, r.URL.Path)

@@ -126,7 +126,7 @@ type Runner struct {
 	holds    holds
 	hosts    hosts
 	outcomes outcomes
-	pace     pace
+	limiter  sendLimiter
 }
 
 // Run makes one attempt of an action when it is due. The records are passed to the next attempt as
@@ -273,7 +273,7 @@ func (r *Runner) hold(ctx context.Context, in *Input, earlier []job.Attempt) *ou
 // sendLeased performs the action once if that begins within the lease. Otherwise nothing is sent, and
 // it returns nil.
 func (r *Runner) sendLeased(ctx context.Context, in *Input, earlier []job.Attempt, l *lease.Lease, sent func()) *outcome {
-	end := r.pace.begin(sent)
+	end := r.limiter.begin(sent)
 	defer end()
 	leased, cancel := context.WithTimeout(ctx, l.Remaining())
 	defer cancel()

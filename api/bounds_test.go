@@ -127,7 +127,7 @@ func TestEveryBoundOfARequestIsTheOneThatOpenAPIStates(t *testing.T) {
 	t.Parallel()
 	bounds := requestBounds(t, loadContract(t))
 	require.ElementsMatch(t, slices.Collect(maps.Keys(bounds)), slices.Collect(maps.Keys(probes)), "the places with bounds, and those that are probed")
-	h := api.New((&mood{}).scheduler(t), api.Options{})
+	h := api.New((&backend{}).scheduler(t), api.Options{})
 	for place, stated := range bounds {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()

@@ -233,7 +233,7 @@ func (p *filterParser) timing(period *job.Period) error {
 		return err
 	}
 	var narrower job.Period
-	switch after := t.Add(tick); job.Fold(operator.text) {
+	switch after := t.Add(tick); job.NormalizeName(operator.text) {
 	case "eq":
 		narrower = job.Period{From: t, Before: after}
 	case "ge":

@@ -99,14 +99,14 @@ func (c contract) route(t testing.TB, r *http.Request) *routers.Route {
 }
 
 // A mood is how a scheduler answers all calls.
-type mood struct {
+type backend struct {
 	err      error
 	created  bool // a PUT creates
 	finished bool // changes of a collection complete at once
 }
 
 // scheduler returns a fake that stores nothing and answers according to m.
-func (m *mood) scheduler(t testing.TB) *fake {
+func (m *backend) scheduler(t testing.TB) *fake {
 	t.Helper()
 	o := job.ParseOptions{Now: at("2026-01-01T00:00:00Z")}
 	jobOf := func(k job.Key, d job.Definition, err error) (job.Job, error) {
@@ -164,49 +164,49 @@ func (m *mood) scheduler(t testing.TB) *fake {
 }
 
 // A provocation is a request that should lead to a certain answer.
-type provocation struct {
-	mood   mood
-	method string
-	target string
-	body   string
-	header http.Header
+type trigger struct {
+	backend backend
+	method  string
+	target  string
+	body    string
+	header  http.Header
 }
 
 // provocations returns requests for every answer that an operation may have.
-func provocations(path, method string, op *openapi3.Operation, server *openapi3.Server) []provocation {
+func triggers(path, method string, op *openapi3.Operation, server *openapi3.Server) []trigger {
 	target := strings.NewReplacer(
 		"{subscriptionId}", "s1", "{resourceGroupName}", "g1", "{jobCollectionName}", "c1", "{jobName}", "j1", "{operationId}", "o1", "{file}", "index.js",
 	).Replace(server.URL + path)
-	plain := provocation{method: method, target: target + version, body: "{}"}
-	with := func(change func(p *provocation)) provocation {
+	plain := trigger{method: method, target: target + version, body: "{}"}
+	with := func(change func(p *trigger)) trigger {
 		p := plain
 		change(&p)
 		return p
 	}
-	all := []provocation{
+	all := []trigger{
 		plain,
-		with(func(p *provocation) { p.mood.finished = true }),
-		with(func(p *provocation) { p.mood.err = errors.New("no idea") }),
-		with(func(p *provocation) { p.mood.err = &job.Error{Kind: job.KindUnavailable, Message: "no worker"} }),
-		with(func(p *provocation) { p.target = target + "?api-version=1" }),
-		with(func(p *provocation) { p.target = target + "/" }),
+		with(func(p *trigger) { p.backend.finished = true }),
+		with(func(p *trigger) { p.backend.err = errors.New("no idea") }),
+		with(func(p *trigger) { p.backend.err = &job.Error{Kind: job.KindUnavailable, Message: "no worker"} }),
+		with(func(p *trigger) { p.target = target + "?api-version=1" }),
+		with(func(p *trigger) { p.target = target + "/" }),
 	}
 	for _, example := range examples(op) {
 		for _, created := range []bool{false, true} {
-			all = append(all, with(func(p *provocation) { p.body, p.mood.created = example, created }))
+			all = append(all, with(func(p *trigger) { p.body, p.backend.created = example, created }))
 		}
 	}
 	if strings.Contains(path, "{file}") {
-		all = append(all, with(func(p *provocation) { p.target = strings.Replace(target, "index.js", "index.php", 1) }))
+		all = append(all, with(func(p *trigger) { p.target = strings.Replace(target, "index.js", "index.php", 1) }))
 	}
 	if strings.Contains(path, "{jobCollectionName}") && op.OperationID != "JobCollections_CreateOrUpdate" {
-		all = append(all, with(func(p *provocation) { p.mood.err = job.NotFound("it", "g1") }))
+		all = append(all, with(func(p *trigger) { p.backend.err = job.NotFound("it", "g1") }))
 	}
 	if method != http.MethodGet {
 		all = append(all,
-			with(func(p *provocation) { p.mood.err = job.Conflictf("no") }),
-			with(func(p *provocation) { p.header = http.Header{"Sec-Fetch-Site": {"cross-site"}} }),
-			with(func(p *provocation) { p.body = strings.Repeat(" ", 64<<10+1) }))
+			with(func(p *trigger) { p.backend.err = job.Conflictf("no") }),
+			with(func(p *trigger) { p.header = http.Header{"Sec-Fetch-Site": {"cross-site"}} }),
+			with(func(p *trigger) { p.body = strings.Repeat(" ", 64<<10+1) }))
 	}
 	return all
 }
@@ -237,8 +237,8 @@ func TestEveryOperationIsAnsweredAsOpenAPIDescribesIt(t *testing.T) {
 				t.Parallel()
 				answered := map[string]bool{}
 				for _, server := range servers[path] {
-					for _, p := range provocations(path, method, op, server) {
-						answered[strconv.Itoa(c.provoke(t, p))] = true
+					for _, p := range triggers(path, method, op, server) {
+						answered[strconv.Itoa(c.fire(t, p))] = true
 					}
 				}
 				require.ElementsMatch(t, slices.Collect(maps.Keys(op.Responses.Map())), slices.Collect(maps.Keys(answered)),
@@ -249,19 +249,19 @@ func TestEveryOperationIsAnsweredAsOpenAPIDescribesIt(t *testing.T) {
 }
 
 // provoke sends the request and returns the status of the answer.
-func (c contract) provoke(t *testing.T, p provocation) int {
+func (c contract) fire(t *testing.T, p trigger) int {
 	t.Helper()
 	r := httptest.NewRequest(p.method, p.target, strings.NewReader(p.body))
 	maps.Copy(r.Header, p.header)
-	return c.serve(t, api.New(p.mood.scheduler(t), api.Options{}), r).status
+	return c.serve(t, api.New(p.backend.scheduler(t), api.Options{}), r).status
 }
 
 func TestRequestsThatNoOperationTakesAreAnsweredAsOpenAPIDescribesIt(t *testing.T) {
 	t.Parallel()
 	c := loadContract(t)
-	require.Equal(t, http.StatusNotFound, c.provoke(t, provocation{method: http.MethodGet, target: "/nowhere"}))
-	require.Equal(t, http.StatusMethodNotAllowed, c.provoke(t, provocation{method: http.MethodPut, target: "/jobCollections"}))
-	require.Equal(t, http.StatusMethodNotAllowed, c.provoke(t, provocation{method: http.MethodOptions, target: group + "/jobCollections/c/jobs/j"}))
+	require.Equal(t, http.StatusNotFound, c.fire(t, trigger{method: http.MethodGet, target: "/nowhere"}))
+	require.Equal(t, http.StatusMethodNotAllowed, c.fire(t, trigger{method: http.MethodPut, target: "/jobCollections"}))
+	require.Equal(t, http.StatusMethodNotAllowed, c.fire(t, trigger{method: http.MethodOptions, target: group + "/jobCollections/c/jobs/j"}))
 }
 
 func TestExamplesOfOpenAPIAreAccepted(t *testing.T) {

@@ -40,7 +40,7 @@ func spell(sent string) (plain, escaped string) {
 			s = decoded
 		}
 		fixed := i%2 == 0 || word == "providers"
-		if word = words[job.Fold(s)]; fixed && word != "" {
+		if word = words[job.NormalizeName(s)]; fixed && word != "" {
 			s = word
 		}
 		p.WriteString("/" + s)

@@ -56,7 +56,7 @@ func parseQuery(raw string) (url.Values, error) {
 	}
 	folded := url.Values{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		folded[job.Fold(name)] = append(folded[job.Fold(name)], values[name]...)
+		folded[job.NormalizeName(name)] = append(folded[job.NormalizeName(name)], values[name]...)
 	}
 	return folded, nil
 }

@@ -80,7 +80,7 @@ var words = func() map[string]string {
 		"enable", "disable", operations, operationResults, "run", "history", "previewRecurrence",
 		"healthz", "readyz", "openapi.yaml", "docs",
 	} {
-		spelled[job.Fold(w)] = w
+		spelled[job.NormalizeName(w)] = w
 	}
 	return spelled
 }()

@@ -37,7 +37,7 @@ func sleeping() object {
 }
 
 // measureCalls measures the calls of Almanac's API, each at rest otherwise.
-func measureCalls(ctx context.Context, g *ground, progress *log.Logger) (results []callResult, err error) {
+func measureCalls(ctx context.Context, g *environment, progress *log.Logger) (results []callResult, err error) {
 	progress.Printf("calls of the API")
 	asked, worked := herd{name: "calls", jobs: callJobs}, herd{name: "calls-history", jobs: 1}
 	defer func() {
@@ -72,7 +72,7 @@ func measureCalls(ctx context.Context, g *ground, progress *log.Logger) (results
 }
 
 // work makes a job that has executed often.
-func (g *ground) work(ctx context.Context, h herd) error {
+func (g *environment) work(ctx context.Context, h herd) error {
 	if err := g.almanac.createOverdue(ctx, h, callExecutions*time.Minute); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ type call struct {
 	do    func(ctx context.Context, i int) error
 }
 
-func (g *ground) calls(asked, worked herd) []call {
+func (g *environment) calls(asked, worked herd) []call {
 	api := g.almanac.api
 	path := func(i int) string { return jobPath(asked.name, asked.id(i)) }
 	page := fmt.Sprintf("?$top=%d", callPage)

@@ -74,9 +74,9 @@ func (c *cost) add(o cost) {
 
 // measureLateness measures the herds of one system. What was measured before a
 // failure is returned with it.
-func measureLateness(ctx context.Context, g *ground, s system, o options, progress *log.Logger) (results []herdResult, total cost, err error) {
+func measureLateness(ctx context.Context, g *environment, s system, o options, progress *log.Logger) (results []herdResult, total cost, err error) {
 	for i, sizes := range o.herds {
-		m := &measurement{ground: g, system: s, options: o, progress: progress, settle: o.settle}
+		m := &measurement{environment: g, system: s, options: o, progress: progress, settle: o.settle}
 		if s.name() != nameAlmanac { // which alone adapts to a herd; the others only warm up
 			m.settle = min(m.settle, 1)
 		}
@@ -92,7 +92,7 @@ func measureLateness(ctx context.Context, g *ground, s system, o options, progre
 
 // A measurement is of herds that share a minute.
 type measurement struct {
-	*ground
+	*environment
 	system   system
 	options  options
 	progress *log.Logger

@@ -138,7 +138,7 @@ func measureThere(ctx context.Context, o options, scenes []scene, progress *log.
 // measureTogether measures what shares one server.
 func (r *results) measureTogether(ctx context.Context, o options, progress *log.Logger) (err error) {
 	progress.Printf("starting Temporal, worker and API")
-	g, err := newGround(ctx, o, slog.New(slog.NewTextHandler(progress.Writer(), &slog.HandlerOptions{Level: slog.LevelError})))
+	g, err := newEnvironment(ctx, o, slog.New(slog.NewTextHandler(progress.Writer(), &slog.HandlerOptions{Level: slog.LevelError})))
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (r *results) measureTogether(ctx context.Context, o options, progress *log.
 
 // measureSustained measures one system after the other, round by round, so that
 // what changes in the meantime changes for all.
-func (r *results) measureSustained(ctx context.Context, g *ground, selected []system, o options, progress *log.Logger) error {
+func (r *results) measureSustained(ctx context.Context, g *environment, selected []system, o options, progress *log.Logger) error {
 	for round := range o.rounds {
 		for _, s := range selected {
 			rate, err := measureSustained(ctx, g, s, o, round, progress)

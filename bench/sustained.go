@@ -27,7 +27,7 @@ func (o options) warmUp() time.Duration {
 
 // measureSustained returns how many executions a second a system completes in
 // one round.
-func measureSustained(ctx context.Context, g *ground, s system, o options, round int, progress *log.Logger) (rate float64, err error) {
+func measureSustained(ctx context.Context, g *environment, s system, o options, round int, progress *log.Logger) (rate float64, err error) {
 	h := herd{name: fmt.Sprintf("%s-sustained-%d", slug(s), round), jobs: sustainedJobs, every: time.Minute}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)

@@ -360,7 +360,7 @@ func nearest(name string, known []string) string {
 		return ""
 	}
 	for _, k := range known {
-		if d := editDistance(Fold(name), Fold(k)); d < min(least, len(k)) {
+		if d := editDistance(NormalizeName(name), NormalizeName(k)); d < min(least, len(k)) {
 			best, least = k, d
 		}
 	}

@@ -59,8 +59,8 @@ func (n *node) scalar() any {
 	}
 }
 
-// sameName reports whether two names are equal under [Fold].
-func sameName(a, b string) bool { return len(a) == len(b) && Fold(a) == Fold(b) }
+// sameName reports whether two names are equal under [NormalizeName].
+func sameName(a, b string) bool { return len(a) == len(b) && NormalizeName(a) == NormalizeName(b) }
 
 // memberPath returns the path of a member of the object at path, which is empty at the top.
 func memberPath(path, name string) string {
@@ -78,7 +78,7 @@ func (n *node) compared(name string) string {
 	if n.exact {
 		return name
 	}
-	return Fold(name)
+	return NormalizeName(name)
 }
 
 // index returns the index of the member with that name; -1 for none.
@@ -252,7 +252,7 @@ func (r *treeReader) value(path string, depth int) (*node, error) {
 }
 
 func (r *treeReader) object(path string, depth int) (*node, error) {
-	n := &node{kind: jsonObject, exact: strings.HasSuffix(Fold(path), ".custommessageproperties")}
+	n := &node{kind: jsonObject, exact: strings.HasSuffix(NormalizeName(path), ".custommessageproperties")}
 	names := map[string]string{} // spelling of each name, by the form compared
 	for r.decoder.More() {
 		name, err := r.value(path, depth+1)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// A CollectionKey names a collection. Names are compared as by [Fold]. They are shown as they were first
+// A CollectionKey names a collection. Names are compared as by [NormalizeName]. They are shown as they were first
 // written.
 type CollectionKey struct {
 	Subscription  string `json:"sub"`
@@ -63,7 +63,7 @@ func (k Key) WorkflowID() string {
 const maxWorkflowID = 255
 
 // workflowID returns the workflow ID for a path of names, none of which contains a slash. Names that are
-// equal under [Fold] have the same ID.
+// equal under [NormalizeName] have the same ID.
 //
 // Letters, digits, hyphens, full stops and underscores are kept, and every other byte of a name is
 // percent-encoded: Temporal's clients send IDs in gRPC headers, which are ASCII. A longer ID than
@@ -71,7 +71,7 @@ const maxWorkflowID = 255
 func workflowID(path string) string {
 	const hex = "0123456789ABCDEF"
 	var id strings.Builder
-	for _, c := range []byte(Fold(path)) {
+	for _, c := range []byte(NormalizeName(path)) {
 		if c == '/' || c == '-' || c == '.' || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' {
 			id.WriteByte(c)
 		} else {
@@ -85,10 +85,10 @@ func workflowID(path string) string {
 	return id.String()[:maxWorkflowID-len(hash)] + hash
 }
 
-// Fold maps ASCII letters to lower case, as Azure Resource Manager does to compare names. Other characters
+// NormalizeName maps ASCII letters to lower case, as Azure Resource Manager does to compare names. Other characters
 // are unchanged, without normalization: the Kelvin sign is not a k, and a precomposed é differs from an e
 // with an accent.
-func Fold(name string) string {
+func NormalizeName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
 			return r + 'a' - 'A'

@@ -41,7 +41,7 @@ func TestWorkflowIDsAreASCIIAndTellNamesApart(t *testing.T) {
 		seen[id] = name
 		decoded, err := url.PathUnescape(strings.TrimPrefix(id, "job/s/g/c/"))
 		require.NoError(t, err)
-		require.Equal(t, job.Fold(name), decoded)
+		require.Equal(t, job.NormalizeName(name), decoded)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestFoldChangesTheCaseOfASCIIOnly(t *testing.T) {
 	for name, want := range map[string]string{
 		"AZaz[@`{": "azaz[@`{", "\u212a": "\u212a", "\u0130": "\u0130", "ÄÖÜ": "ÄÖÜ", "ΣΑΣ": "ΣΑΣ", "\u017f": "\u017f", "E\u0301": "e\u0301", "": "",
 	} {
-		require.Equal(t, want, job.Fold(name))
+		require.Equal(t, want, job.NormalizeName(name))
 	}
 }
 

@@ -88,7 +88,7 @@ func treeOf(v any) (*node, error) {
 func (o *object) mergedInto(old *node) *object {
 	patch := *o.node
 	patch.entries = slices.DeleteFunc(slices.Clone(patch.entries), func(e entry) bool {
-		return slices.Contains(o.tolerated, Fold(e.name))
+		return slices.Contains(o.tolerated, NormalizeName(e.name))
 	})
 	merge(old, &patch)
 	return &object{b: o.b, path: o.path, node: old}

@@ -223,7 +223,7 @@ func origin(uri string) string {
 		return uri
 	}
 	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
-	return u.Scheme + "://" + Fold(u.Hostname()) + ":" + port
+	return u.Scheme + "://" + NormalizeName(u.Hostname()) + ":" + port
 }
 
 // RedactURI returns an absolute URI without its user info, query and fragment, which may hold secrets.

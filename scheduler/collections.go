@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/workflows"
 )
@@ -43,7 +43,7 @@ func (s *Service) PutCollection(ctx context.Context, k job.CollectionKey, body [
 	c.Key = k
 	err = s.contend(ctx, func() error {
 		stored, err = s.replaceCollection(ctx, c, 0)
-		if calls.IsGone(err) {
+		if wfclient.IsGone(err) {
 			err = startInTime(ctx, func(ctx context.Context) (err error) {
 				stored, err = s.createCollection(ctx, c)
 				return err
@@ -76,7 +76,7 @@ func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, patc
 // collection's generation is a different one.
 func (s *Service) replaceCollection(ctx context.Context, c job.Collection, expected int) (stored job.Collection, err error) {
 	err = s.update(ctx, changeTimeout, c.Key.WorkflowID(), workflows.UpdatePut, &stored,
-		workflows.PutRequest{Collection: c, Rules: new(c.Properties.Rules(s.limits)), Expected: expected})
+		workflows.PutRequest{Collection: c, Limits: new(c.Properties.CollectionLimits(s.limits)), Expected: expected})
 	return stored, err
 }
 
@@ -84,9 +84,9 @@ func (s *Service) replaceCollection(ctx context.Context, c job.Collection, expec
 // counts against the quota from then on. If the start fails, the subscription forgets the name.
 func (s *Service) createCollection(ctx context.Context, c job.Collection) (job.Collection, error) {
 	c.Generation = int(s.now().UnixMicro()) // unique among all collections of that name, past and future
-	rules := c.Properties.Rules(s.limits)
+	limits := c.Properties.CollectionLimits(s.limits)
 	err := s.registerCollection(ctx, c.Key.Subscription,
-		workflows.RegisterCollectionRequest{Name: c.Key.Path(), Plan: rules.Plan, Limit: rules.Collections})
+		workflows.RegisterCollectionRequest{Name: c.Key.Path(), Plan: limits.Plan, Limit: limits.Collections})
 	if err != nil {
 		return job.Collection{}, err
 	}
@@ -112,7 +112,7 @@ func (s *Service) registerCollection(ctx context.Context, subscription string, r
 	id := job.SubscriptionWorkflowID(subscription)
 	for {
 		err := s.update(ctx, updateTimeout, id, workflows.UpdateRegister, nil, r)
-		if !calls.IsGone(err) {
+		if !wfclient.IsGone(err) {
 			return err
 		}
 		err = s.start(ctx, client.StartWorkflowOptions{ID: id, StaticSummary: "subscription " + subscription, Priority: first},
@@ -126,9 +126,9 @@ func (s *Service) registerCollection(ctx context.Context, subscription string, r
 func collectionAttributes(k job.CollectionKey) []temporal.SearchAttributeUpdate {
 	keyword := temporal.NewSearchAttributeKeyKeyword
 	return []temporal.SearchAttributeUpdate{
-		keyword(workflows.AttributeSubscription).ValueSet(job.Fold(k.Subscription)),
-		keyword(workflows.AttributeResourceGroup).ValueSet(job.Fold(k.ResourceGroup)),
-		keyword(workflows.AttributeCollection).ValueSet(job.Fold(k.Name)),
+		keyword(workflows.AttributeSubscription).ValueSet(job.NormalizeName(k.Subscription)),
+		keyword(workflows.AttributeResourceGroup).ValueSet(job.NormalizeName(k.ResourceGroup)),
+		keyword(workflows.AttributeCollection).ValueSet(job.NormalizeName(k.Name)),
 	}
 }
 
@@ -164,17 +164,17 @@ func (s *Service) Collections(ctx context.Context, subscription, resourceGroup s
 	}
 	var paths []string
 	err = s.queries.Ask(ctx, job.SubscriptionWorkflowID(subscription), workflows.QueryCollections, &paths)
-	if err != nil && !calls.IsGone(err) {
+	if err != nil && !wfclient.IsGone(err) {
 		return nil, "", s.fail(ctx, err, nil)
 	}
 	byName := func(a, b string) int {
-		groupA, nameA, _ := strings.Cut(job.Fold(a), "/")
-		groupB, nameB, _ := strings.Cut(job.Fold(b), "/")
+		groupA, nameA, _ := strings.Cut(job.NormalizeName(a), "/")
+		groupB, nameB, _ := strings.Cut(job.NormalizeName(b), "/")
 		return cmp.Or(strings.Compare(nameA, nameB), strings.Compare(groupA, groupB))
 	}
 	paths = slices.DeleteFunc(paths, func(path string) bool {
 		group, _, _ := strings.Cut(path, "/")
-		return resourceGroup != "" && job.Fold(group) != job.Fold(resourceGroup) || len(after) > 0 && byName(path, string(after)) <= 0
+		return resourceGroup != "" && job.NormalizeName(group) != job.NormalizeName(resourceGroup) || len(after) > 0 && byName(path, string(after)) <= 0
 	})
 	slices.SortFunc(paths, byName)
 	page, next, err = collect(ctx, s, p, lister[string, job.Collection]{

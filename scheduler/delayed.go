@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 	"almanac/workflows"
 )
 
@@ -76,7 +76,7 @@ func (s *Service) delayed(ctx context.Context, id string) (*workflows.JobInput, 
 		return nil, nil
 	}
 	var in workflows.JobInput
-	if err := calls.ConverterFor(s.converter, id).FromPayloads(started.GetInput(), &in); err != nil {
+	if err := wfclient.ConverterFor(s.converter, id).FromPayloads(started.GetInput(), &in); err != nil {
 		return nil, err
 	}
 	return &in, nil
@@ -95,7 +95,7 @@ func beginsOrEnds(e *history.HistoryEvent) bool {
 func (s *Service) begin(ctx context.Context, id string, in *workflows.JobInput) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	err := calls.Patiently(ctx, func(ctx context.Context) error {
+	err := wfclient.Patiently(ctx, func(ctx context.Context) error {
 		_, err := s.client.SignalWithStartWorkflow(ctx, id, workflows.SignalBegin, nil, client.StartWorkflowOptions{
 			ID: id, TaskQueue: workflows.TaskQueue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		}, workflows.TypeJob, in)

@@ -46,7 +46,7 @@ type registeredAt struct {
 }
 
 func (r registeredAt) Get(_ context.Context, result any) error {
-	*result.(*[]workflows.RegisterResult) = []workflows.RegisterResult{{Name: key.Name, At: r.at, Resting: r.resting}}
+	*result.(*[]workflows.RegisterResult) = []workflows.RegisterResult{{Name: key.Name, At: r.at, CollectionDisabled: r.resting}}
 	return nil
 }
 

@@ -19,7 +19,7 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/lookups"
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/workflows"
 )
@@ -129,7 +129,7 @@ func (s *Service) history(ctx context.Context, k job.Key, p job.Page, after posi
 	}
 	for run.runID != "" {
 		before, err := run.read(ctx, enough)
-		if calls.IsNotFound(err) {
+		if wfclient.IsNotFound(err) {
 			break // the retention of closed runs is over
 		}
 		if err != nil || before == nil || before.began.Before(p.Filter.Start.From) {
@@ -153,7 +153,7 @@ func decode[T any](s *Service, workflowID string, payloads *common.Payloads) T {
 	if payloads == nil {
 		return value
 	}
-	if err := calls.ConverterFor(s.converter, workflowID).FromPayloads(payloads, &value); err != nil {
+	if err := wfclient.ConverterFor(s.converter, workflowID).FromPayloads(payloads, &value); err != nil {
 		s.log.Warn("a payload of a history cannot be read", "error", err)
 	}
 	return value
@@ -274,7 +274,7 @@ func (r *reader) end(scheduled int64, e ending) {
 // failure converts the failure in an event to an error.
 func (s *Service) failure(workflowID string, f *failure.Failure) error {
 	return temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
-		DataConverter: calls.ConverterFor(s.converter, workflowID),
+		DataConverter: wfclient.ConverterFor(s.converter, workflowID),
 	}).FailureToError(f)
 }
 

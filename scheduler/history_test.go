@@ -206,7 +206,7 @@ func TestPagesOfAHistoryMakeUpTheWhole(t *testing.T) {
 
 func TestHistoryIsPagedAcrossRuns(t *testing.T) {
 	t.Parallel()
-	a := recorded(t, "0.1-job-owed")
+	a := recorded(t, "0.1-job-deferred")
 	require.Len(t, a.runs, 2)
 	whole := pages(t, scheduler.New(scheduler.Options{Client: a}), job.Page{Top: 100})
 	seen := map[string]bool{}
@@ -340,7 +340,7 @@ func TestReadersWhoFilterForFailuresSkipRunsWithout(t *testing.T) {
 
 func TestHistoryEndsWhereTheServerForgotARun(t *testing.T) {
 	t.Parallel()
-	a := recorded(t, "0.1-job-owed")
+	a := recorded(t, "0.1-job-deferred")
 	require.Len(t, a.runs, 2)
 	a.runs = a.runs[1:]
 	s := scheduler.New(scheduler.Options{Client: a})

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/workflows"
 )
@@ -69,7 +69,7 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job
 			return err
 		}
 		j, err = s.replace(ctx, current, definition)
-		if calls.IsGone(err) {
+		if wfclient.IsGone(err) {
 			return errLost // deleted in the meantime: create it
 		}
 		return err
@@ -129,17 +129,17 @@ func (s *Service) create(ctx context.Context, c job.Collection, k job.Key, body 
 	if err != nil {
 		return job.Job{}, err
 	}
-	registered, err := s.registerJob(ctx, &c, workflows.RegisterJob{Name: k.Name, Demands: definition.Demands(now)})
+	registered, err := s.registerJob(ctx, &c, workflows.RegisterJob{Name: k.Name, Requirements: definition.Requirements(now)})
 	if err != nil {
 		return job.Job{}, err
 	}
 	k.Name = registered.Name
-	input, err := workflows.NewJob(k, definition, registered.Resting, now)
+	input, err := workflows.NewJob(k, definition, registered.CollectionDisabled, now)
 	if err != nil {
 		return job.Job{}, err
 	}
 	attributes := append(collectionAttributes(c.Key),
-		temporal.NewSearchAttributeKeyKeyword(workflows.AttributeJob).ValueSet(job.Fold(k.Name)),
+		temporal.NewSearchAttributeKeyKeyword(workflows.AttributeJob).ValueSet(job.NormalizeName(k.Name)),
 		temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState).ValueSet(string(input.Definition.State)))
 	err = s.start(ctx, client.StartWorkflowOptions{
 		ID:                    k.WorkflowID(),
@@ -172,10 +172,10 @@ func fairnessKey(k job.CollectionKey) string {
 // replace replaces the definition of current, the job that the caller read. It fails if the job was changed
 // since, or if its collection does not allow the new definition.
 func (s *Service) replace(ctx context.Context, current job.Job, d job.Definition) (j job.Job, err error) {
-	before, after := current.Definition.Demands(current.Created), d.Demands(current.Created)
+	before, after := current.Definition.Requirements(current.Created), d.Requirements(current.Created)
 	both := before.And(after)
 	if both != before {
-		if err := s.claim(ctx, current, both, false); err != nil {
+		if err := s.reserve(ctx, current, both, false); err != nil {
 			return job.Job{}, err
 		}
 	}
@@ -185,24 +185,24 @@ func (s *Service) replace(ctx context.Context, current job.Job, d job.Definition
 	if err != nil || both == after {
 		return j, err
 	}
-	if err := s.claim(ctx, current, after, true); err != nil {
-		// The job is changed nevertheless. The collection counts the old demands until the job's next
+	if err := s.reserve(ctx, current, after, true); err != nil {
+		// The job is changed nevertheless. The collection counts the old requirements until the job's next
 		// change; the only effect is that it may refuse a change of its plan.
-		s.log.WarnContext(ctx, "the job collection was not told that a job demands less", "job", current.Key.ARMID(), "error", err)
+		s.log.WarnContext(ctx, "the job collection was not told that a job requires less", "job", current.Key.ARMID(), "error", err)
 	}
 	return j, nil
 }
 
-// claim sends the collection the demands of the job's next definition. final means that the job has that
+// reserve sends the collection the requirements of the job's next definition. final means that the job has that
 // definition already.
-func (s *Service) claim(ctx context.Context, current job.Job, demands job.Demands, final bool) error {
+func (s *Service) reserve(ctx context.Context, current job.Job, requirements job.Requirements, final bool) error {
 	c, err := s.Collection(ctx, current.Key.Collection)
 	if err != nil {
 		return err
 	}
-	return s.update(ctx, changeTimeout, c.Key.WorkflowID(), workflows.UpdateClaim, nil, workflows.ClaimRequest{
-		Name: current.Key.Name, Demands: demands, Job: current.Generation + 1, Final: final,
-		Rules: new(c.Properties.Rules(s.limits)), Generation: c.Generation,
+	return s.update(ctx, changeTimeout, c.Key.WorkflowID(), workflows.UpdateReserve, nil, workflows.ReserveRequest{
+		Name: current.Key.Name, Requirements: requirements, Job: current.Generation + 1, Final: final,
+		Limits: new(c.Properties.CollectionLimits(s.limits)), Generation: c.Generation,
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 	"almanac/job"
 )
 
@@ -51,7 +51,7 @@ func collect[I, T any](ctx context.Context, s *Service, p job.Page, l lister[I, 
 	asked := 0
 	for asked < len(l.items) && len(found) <= p.Skip+p.Top && (asked == 0 || time.Now().Before(l.end)) {
 		items := l.items[asked:]
-		items = items[:min(max(p.Skip+p.Top+1-len(found), calls.MaxParallel), maxBatch, len(items))]
+		items = items[:min(max(p.Skip+p.Top+1-len(found), wfclient.MaxParallel), maxBatch, len(items))]
 		ids := make([]string, len(items))
 		for i, item := range items {
 			ids[i] = l.id(item)
@@ -62,7 +62,7 @@ func collect[I, T any](ctx context.Context, s *Service, p job.Page, l lister[I, 
 		}
 		for i, e := range entries {
 			switch {
-			case calls.IsGone(e.err):
+			case wfclient.IsGone(e.err):
 				continue
 			case e.err != nil:
 				s.log.WarnContext(ctx, "a workflow that is listed could not be read", slog.String("id", ids[i]), slog.Any("error", e.err))
@@ -114,14 +114,14 @@ func statusesOf[T any](ctx context.Context, s *Service, ids []string, end time.T
 		all[i] = i
 	}
 	ask := func(indexes []int, patience time.Duration) (again []int) {
-		calls.Each(len(indexes), func(n int) {
+		wfclient.Each(len(indexes), func(n int) {
 			ctx, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
 			e := &entries[indexes[n]]
 			e.err = s.status(ctx, ids[indexes[n]], &e.value)
 		})
 		for _, i := range indexes {
-			if err := entries[i].err; err != nil && calls.IsTimeout(err) {
+			if err := entries[i].err; err != nil && wfclient.IsTimeout(err) {
 				again = append(again, i)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/workflows"
 )
@@ -36,8 +36,8 @@ func (s *Service) operate(ctx context.Context, k job.CollectionKey, name string)
 		WorkflowID: k.WorkflowID(), UpdateID: uuid.NewString(), UpdateName: name, WaitForStage: client.WorkflowUpdateStageAccepted,
 	}
 	var handle client.WorkflowUpdateHandle
-	err := calls.Patiently(accept, once(name, func(ctx context.Context) (err error) {
-		handle, err = calls.Update(ctx, s.client, o)
+	err := wfclient.Patiently(accept, once(name, func(ctx context.Context) (err error) {
+		handle, err = wfclient.Update(ctx, s.client, o)
 		return err
 	}))
 	if err != nil || handle == nil {
@@ -45,7 +45,7 @@ func (s *Service) operate(ctx context.Context, k job.CollectionKey, name string)
 	}
 	wait, cancel := context.WithTimeout(ctx, operationPatience)
 	defer cancel()
-	if err := handle.Get(wait, nil); !calls.IsTimeout(err) || ctx.Err() != nil {
+	if err := handle.Get(wait, nil); !wfclient.IsTimeout(err) || ctx.Err() != nil {
 		return nil, s.fail(ctx, err, missing)
 	}
 	return &job.Operation{ID: handle.RunID() + "." + handle.UpdateID()}, nil
@@ -90,7 +90,7 @@ func (s *Service) update(ctx context.Context, timeout time.Duration, id, name st
 		WorkflowID: id, UpdateID: uuid.NewString(), UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
 	}
 	do := func(ctx context.Context) error {
-		handle, err := calls.Update(ctx, s.client, o)
+		handle, err := wfclient.Update(ctx, s.client, o)
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (s *Service) update(ctx context.Context, timeout time.Duration, id, name st
 	if name == workflows.UpdateRun {
 		return do(ctx)
 	}
-	return calls.Patiently(ctx, once(name, do))
+	return wfclient.Patiently(ctx, once(name, do))
 }
 
 // once returns an update that may be sent again. If a later attempt to delete finds the workflow gone, the
@@ -108,7 +108,7 @@ func once(name string, do func(context.Context) error) func(context.Context) err
 	tried := false
 	return func(ctx context.Context) error {
 		err := do(ctx)
-		if tried && name == workflows.UpdateDelete && calls.IsGone(err) {
+		if tried && name == workflows.UpdateDelete && wfclient.IsGone(err) {
 			return nil
 		}
 		tried = true

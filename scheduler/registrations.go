@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/workflows"
 )
@@ -133,7 +133,7 @@ func (s *Service) registerJob(ctx context.Context, c *job.Collection, applicant 
 		return workflows.RegisterResult{}, ctx.Err()
 	}
 	switch {
-	case calls.IsGone(one.err):
+	case wfclient.IsGone(one.err):
 		return workflows.RegisterResult{}, missingCollection(c.Key)
 	case one.err == nil && one.result.Refused != "":
 		return workflows.RegisterResult{}, job.Conflictf("%s", one.result.Refused)
@@ -151,7 +151,7 @@ func (s *Service) register(ctx context.Context, id string, joined []*registratio
 			c = one.collection
 		}
 	}
-	request.Rules, request.Generation = c.Properties.Rules(s.limits), c.Generation
+	request.Limits, request.Generation = c.Properties.CollectionLimits(s.limits), c.Generation
 	var results []workflows.RegisterResult
 	err := s.update(ctx, updateTimeout, id, workflows.UpdateRegister, &results, request)
 	if err == nil && len(results) != len(joined) {

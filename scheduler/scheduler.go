@@ -20,7 +20,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/workflows"
 )
@@ -42,16 +42,16 @@ type Options struct {
 // A Service creates, changes, reads and deletes jobs and collections. Its errors are of type [job.Error].
 // It is safe for concurrent use.
 type Service struct {
-	client    client.Client
-	namespace string
-	queries   *calls.Queries
-	converter converter.DataConverter
-	limits    *job.Limits
-	log       *slog.Logger
-	now       func() time.Time
-	check     func(*job.Action) error
-	statuses  statuses
-	writes    writeProbe
+	client      client.Client
+	namespace   string
+	queries     *wfclient.Queries
+	converter   converter.DataConverter
+	limits      *job.Limits
+	log         *slog.Logger
+	now         func() time.Time
+	check       func(*job.Action) error
+	statusCache statusCache
+	writes      writeProbe
 
 	collections   collections
 	registrations registrations
@@ -63,7 +63,7 @@ func New(o Options) *Service {
 		client: o.Client, namespace: cmp.Or(o.Namespace, client.DefaultNamespace),
 		converter: o.Converter, limits: o.Limits, log: o.Log, now: o.Now, check: o.Check,
 	}
-	s.queries = calls.NewQueries(s.client, s.namespace)
+	s.queries = wfclient.NewQueries(s.client, s.namespace)
 	if s.converter == nil {
 		s.converter = converter.GetDefaultDataConverter()
 	}
@@ -95,7 +95,7 @@ const (
 func startInTime(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	return calls.Patiently(ctx, func(ctx context.Context) error {
+	return wfclient.Patiently(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, workflows.StartWithin)
 		defer cancel()
 		return try(ctx)
@@ -122,7 +122,7 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 		if !isUnmapped(err) {
 			return err
 		}
-		if late := calls.Sleep(ctx, unmappedPause); late != nil {
+		if late := wfclient.Sleep(ctx, unmappedPause); late != nil {
 			return errors.Join(late, err) // err names the search attribute, for the log
 		}
 	}
@@ -139,7 +139,7 @@ func isUnmapped(err error) bool {
 	return ok && strings.Contains(err.Error(), "no mapping defined for search attribute")
 }
 
-// A query is [calls.Queries.Ask] or [calls.Queries.AskBeforeChange].
+// A query is [wfclient.Queries.Ask] or [wfclient.Queries.AskBeforeChange].
 type query func(ctx context.Context, workflowID, name string, result any) error
 
 // cut returns the page p of list, and whether entries follow it.
@@ -161,10 +161,10 @@ func badToken() error {
 func (s *Service) contend(ctx context.Context, do func() error) error {
 	for pause := retryPause; ; pause = min(2*pause, maxRetryPause) {
 		err := do()
-		if !calls.IsRefused(err, workflows.ErrTypeStale) && !errors.Is(err, errLost) {
+		if !wfclient.IsRefused(err, workflows.ErrTypeStale) && !errors.Is(err, errLost) {
 			return err
 		}
-		if err := calls.Sleep(ctx, rand.N(pause)); err != nil {
+		if err := wfclient.Sleep(ctx, rand.N(pause)); err != nil {
 			return err
 		}
 	}
@@ -187,15 +187,15 @@ func (s *Service) fail(ctx context.Context, err error, missing *job.Error) error
 		return err
 	}
 	switch {
-	case calls.IsGone(err) && missing != nil:
+	case wfclient.IsGone(err) && missing != nil:
 		return missing
-	case calls.IsRefused(err, workflows.ErrTypeConflict):
+	case wfclient.IsRefused(err, workflows.ErrTypeConflict):
 		refused, _ := errors.AsType[*temporal.ApplicationError](err)
 		return job.Conflictf("%s", refused.Message())
-	case calls.IsRefused(err, workflows.ErrTypeInvalid):
+	case wfclient.IsRefused(err, workflows.ErrTypeInvalid):
 		refused, _ := errors.AsType[*temporal.ApplicationError](err)
 		return &job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: refused.Message()}
-	case calls.IsRefused(err, workflows.ErrTypeSilent):
+	case wfclient.IsRefused(err, workflows.ErrTypeSilent):
 		refused, _ := errors.AsType[*temporal.ApplicationError](err)
 		return &job.Error{Kind: job.KindConflict, Code: "JobsDidNotAnswer", Message: refused.Message()}
 	case isUnavailable(err):
@@ -214,6 +214,6 @@ func isUnavailable(err error) bool {
 	_, cancelled := errors.AsType[*serviceerror.Canceled](err)
 	_, namespace := errors.AsType[*serviceerror.NamespaceNotFound](err) // not created yet, or deleted
 	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)   // the workflow task fails and is retried
-	ended := calls.IsRefused(err, "AcceptedUpdateCompletedWorkflow")    // set by the server: the workflow closed before it answered
-	return ended || unavailable || exhausted || cancelled || namespace || notReady || calls.IsTimeout(err) || errors.Is(err, context.Canceled)
+	ended := wfclient.IsRefused(err, "AcceptedUpdateCompletedWorkflow") // set by the server: the workflow closed before it answered
+	return ended || unavailable || exhausted || cancelled || namespace || notReady || wfclient.IsTimeout(err) || errors.Is(err, context.Canceled)
 }

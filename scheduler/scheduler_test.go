@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"google.golang.org/grpc"
 
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/scheduler"
 	"almanac/workflows"
@@ -130,7 +130,7 @@ type slow struct {
 
 func (s *slow) UpdateWorkflow(ctx context.Context, _ client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	s.registered = time.Now()
-	return registered{}, calls.Sleep(ctx, 12*time.Second) // its worker crashed, and another one got the workflow task
+	return registered{}, wfclient.Sleep(ctx, 12*time.Second) // its worker crashed, and another one got the workflow task
 }
 
 func (s *slow) ExecuteWorkflow(ctx context.Context, _ client.StartWorkflowOptions, _ any, _ ...any) (client.WorkflowRun, error) {

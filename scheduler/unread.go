@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"almanac/activities/lookups"
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/workflows"
 )
@@ -44,7 +44,7 @@ func (s *Service) failToRead(ctx context.Context, err error, k job.Key) error {
 		return shown
 	}
 	why := whyUnread(err)
-	if calls.IsTimeout(err) {
+	if wfclient.IsTimeout(err) {
 		attempt := s.taskAttempt(ctx, k.WorkflowID())
 		if attempt < 2 {
 			return shown // possibly no worker answers at all
@@ -92,7 +92,7 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
 	}
 	s.log.WarnContext(ctx, "a job that is deleted did not answer, and is terminated", slog.String("job", k.ARMID()), slog.Any("error", err))
 	err = lookups.Terminate(ctx, s.client, s.converter, k.WorkflowID(), "it was deleted, and did not answer")
-	if !calls.IsTimeout(err) && err != nil {
+	if !wfclient.IsTimeout(err) && err != nil {
 		return s.fail(ctx, err, missingJob(k))
 	}
 	// Tell the collection even if Terminate timed out before it was certain that no request is sent any

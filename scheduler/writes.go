@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc/codes"
 
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 	"almanac/workflows"
 )
 
@@ -115,7 +115,7 @@ func (s *Service) write(ctx context.Context) error {
 	_, err = s.client.WorkflowService().DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{
 		Namespace: s.namespace, Execution: &common.WorkflowExecution{WorkflowId: probeQueue},
 	})
-	if calls.IsNotFound(err) {
+	if wfclient.IsNotFound(err) {
 		return nil
 	}
 	return err
@@ -126,7 +126,7 @@ func (s *Service) write(ctx context.Context) error {
 func refused(err error) error {
 	code := serviceerror.ToStatus(err).Code()
 	switch {
-	case calls.IsTimeout(err):
+	case wfclient.IsTimeout(err):
 		return fmt.Errorf("temporal takes no writes: no answer within %s; check its database", readyTimeout)
 	case code == codes.ResourceExhausted:
 		return fmt.Errorf("temporal takes no writes: %s; check its load and its rate limits", code)

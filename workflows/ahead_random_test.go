@@ -53,8 +53,8 @@ func newLife(t *testing.T, random *rand.Rand) *life {
 	l.took = func(int) time.Duration {
 		return []time.Duration{0, 20 * time.Millisecond, 900 * time.Millisecond, 4 * time.Second, 70 * time.Second}[min(random.IntN(9), random.IntN(9))%5]
 	}
-	l.fate = func(s sending) fate {
-		becomes := []fate{sent, sent, sent, pausedFenced, released, killedHeld, killedFenced, killedSent}[random.IntN(8)]
+	l.workerFate = func(s sending) workerFate {
+		becomes := []workerFate{sent, sent, sent, pausedFenced, released, killedHeld, killedFenced, killedSent}[random.IntN(8)]
 		if becomes == killedFenced || becomes == killedSent {
 			l.killed[s.Execution.Due] = true
 		}

@@ -69,8 +69,8 @@ func (w *world) calledAt() []string {
 }
 
 // of returns the fates of successive activities of the occurrence due at a given time; later ones are sent.
-func of(due time.Duration, becomes ...fate) func(sending) fate {
-	return func(s sending) fate {
+func of(due time.Duration, becomes ...workerFate) func(sending) workerFate {
+	return func(s sending) workerFate {
 		if len(becomes) == 0 || !s.Execution.Due.Equal(newYear.Add(due)) {
 			return sent
 		}
@@ -394,7 +394,7 @@ func TestAChangeOfWhatIsHeldIsAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, arrange := range map[string]func(*world){
 		"by a worker":                           func(*world) {},
-		"by a worker that was killed":           func(w *world) { w.fate = of(time.Minute, killedHeld) },
+		"by a worker that was killed":           func(w *world) { w.workerFate = of(time.Minute, killedHeld) },
 		"by nobody yet":                         func(w *world) { w.next.Lead = 20_000; w.queued = 8 * time.Second },
 		"though the server does not answer yet": func(w *world) { w.lookFails = 2 },
 	} {
@@ -424,24 +424,24 @@ func TestAChangeOfWhatIsHeldIsAnsweredAtOnce(t *testing.T) {
 func TestAChangeReturnsWhatWaitsForItsFullHostToThePlan(t *testing.T) {
 	t.Parallel()
 	const again = time.Minute + hostWait + hostPause
-	once := []fate{hostFull}
+	once := []workerFate{hostFull}
 	for _, tt := range []struct {
 		name  string
 		at    time.Duration // of the change
-		fates []fate
+		fates []workerFate
 		want  string
 	}{
 		{"and sends it at once by the new action", 65 * time.Second, once, "/new 00:01:05"},
 		{"once it has left its worker", 60500 * time.Millisecond, once, "/new 00:01:01.3"},
 		{"until shortly before it is made again", again - 1001*time.Millisecond, once, "/new 00:01:10.249"},
-		{"if it is put off once more while the change waits for that", again - 900*time.Millisecond, []fate{hostFull, hostFull}, "/new 00:01:11.35"},
+		{"if it is put off once more while the change waits for that", again - 900*time.Millisecond, []workerFate{hostFull, hostFull}, "/new 00:01:11.35"},
 		{"but not if it is sent meanwhile", again - 900*time.Millisecond, once, "/old 00:01:11.25"},
 	} {
 		for way, newWorld := range aheads {
 			t.Run(tt.name+", "+way, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, calls("/old"))
-				w.fate = of(time.Minute, tt.fates...)
+				w.workerFate = of(time.Minute, tt.fates...)
 				a := w.replace(tt.at, calls("/new"))
 				end := w.snapshot(135 * time.Second)
 				w.run(145 * time.Second)
@@ -463,7 +463,7 @@ func TestAnOccurrenceThatItsFullHostPutsOffWhileAChangeIsAppliedIsNoFailure(t *t
 		t.Run(after.String(), func(t *testing.T) {
 			t.Parallel()
 			w := newAhead(t, calls("/old"))
-			w.fate = of(time.Minute, hostFull)
+			w.workerFate = of(time.Minute, hostFull)
 			w.lookAges = 50 * time.Millisecond
 			a := w.replace(time.Minute+after, calls("/new"))
 			end := w.snapshot(90 * time.Second)
@@ -517,7 +517,7 @@ func TestAChangeOfWhatIsDueIsAnsweredSoonThoughItsWorkerWasKilled(t *testing.T) 
 		t.Run(tt.after.String()+" after", func(t *testing.T) {
 			t.Parallel()
 			w := newAhead(t, calls("/old"))
-			w.fate = of(time.Minute, killedHeld)
+			w.workerFate = of(time.Minute, killedHeld)
 			a := w.replace(time.Minute+tt.after, calls("/new"))
 			w.run(75 * time.Second)
 			a.ok(t)
@@ -564,9 +564,9 @@ func TestAChangeAfterTheFenceWaitsForTheOutcome(t *testing.T) {
 			w.takes(20 * time.Second)
 			w.fails(func(s sending) bool { return s.Execution.Repeat == 2 })
 		}, leaseOver, []string{"/old 00:00:00", "/old 00:01:00"}, job.Status{ExecutionCount: 2, FailureCount: 1}, []string{}},
-		{"but not for a worker that was killed, and it may have been sent", func(w *world) { w.fate = of(time.Minute, killedFenced) },
+		{"but not for a worker that was killed, and it may have been sent", func(w *world) { w.workerFate = of(time.Minute, killedFenced) },
 			leaseOver, []string{"/old 00:00:00"}, job.Status{ExecutionCount: 2, FailureCount: 1}, []string{}},
-		{"but not for a worker that is paused, which sends nothing any more", func(w *world) { w.fate = of(time.Minute, pausedFenced) },
+		{"but not for a worker that is paused, which sends nothing any more", func(w *world) { w.workerFate = of(time.Minute, pausedFenced) },
 			leaseOver, []string{"/old 00:00:00"}, job.Status{ExecutionCount: 1}, []string{"Cancelled 1: 00:01:00 to 00:01:00"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -679,37 +679,37 @@ func TestAnOccurrenceWhoseWorkerIsLostIsSentByAnother(t *testing.T) {
 	const detected = silence + window - fenceAhead + takeover // after the due time, if it passed the fence
 	for _, tt := range []struct {
 		name, policy string
-		fates        []fate
+		fates        []workerFate
 		fails        func(sending) bool
 		want         []string // attempts of the occurrence at 00:05
 		failed       int
 	}{
-		{"at once", retries, []fate{killedHeld}, nil, []string{at(silence) + " MainAction#1"}, 0},
-		{"again and again", retries, []fate{killedHeld, killedHeld}, nil, []string{at(2*silence+window+takeover) + " MainAction#1"}, 0},
-		{"so often that the occurrence is judged anew", retries, []fate{killedHeld, killedHeld, killedHeld}, nil, []string{at(3*silence+2*window+7*takeover) + " MainAction#1"}, 0},
-		{"with all of its attempts", retries, []fate{killedHeld}, func(s sending) bool { return s.Execution.Repeat == 2 },
+		{"at once", retries, []workerFate{killedHeld}, nil, []string{at(silence) + " MainAction#1"}, 0},
+		{"again and again", retries, []workerFate{killedHeld, killedHeld}, nil, []string{at(2*silence+window+takeover) + " MainAction#1"}, 0},
+		{"so often that the occurrence is judged anew", retries, []workerFate{killedHeld, killedHeld, killedHeld}, nil, []string{at(3*silence+2*window+7*takeover) + " MainAction#1"}, 0},
+		{"with all of its attempts", retries, []workerFate{killedHeld}, func(s sending) bool { return s.Execution.Repeat == 2 },
 			[]string{at(silence) + " MainAction#1", at(silence+30*time.Second) + " MainAction#2", at(silence+60*time.Second) + " MainAction#3"}, 1},
-		{"with all of its attempts, although the server makes no more of them", retries, []fate{sent, killedHeld, killedHeld, killedHeld, killedHeld},
+		{"with all of its attempts, although the server makes no more of them", retries, []workerFate{sent, killedHeld, killedHeld, killedHeld, killedHeld},
 			func(s sending) bool { return s.Execution.Repeat == 2 },
 			[]string{at(0) + " MainAction#1", at(88*time.Second) + " MainAction#2", at(118*time.Second) + " MainAction#3"}, 1},
-		{"as the next attempt if it may have been sent", retries, []fate{killedFenced}, nil,
+		{"as the next attempt if it may have been sent", retries, []workerFate{killedFenced}, nil,
 			[]string{at(detected+30*time.Second) + " MainAction#2"}, 0},
-		{"as the next attempt if it was sent", retries, []fate{killedSent}, nil,
+		{"as the next attempt if it was sent", retries, []workerFate{killedSent}, nil,
 			[]string{at(0) + " MainAction#1", at(detected+30*time.Second) + " MainAction#2"}, 0},
-		{"as often as it has attempts", retries, []fate{killedFenced, killedSent, killedSent}, nil, []string{
+		{"as often as it has attempts", retries, []workerFate{killedFenced, killedSent, killedSent}, nil, []string{
 			at(detected+30*time.Second) + " MainAction#2", at(detected+30*time.Second+longSilence+takeover+30*time.Second) + " MainAction#3",
 		}, 1},
-		{"with a single attempt, if that was not sent", none, []fate{killedHeld}, nil, []string{at(silence) + " MainAction#1"}, 0},
-		{"with a single attempt, never if that may have been sent", none, []fate{killedFenced}, nil, []string{}, 1},
-		{"with a single attempt, never if that was sent", none, []fate{killedSent}, nil, []string{at(0) + " MainAction#1"}, 1},
-		{"when it stops", retries, []fate{released}, nil, []string{at(0) + " MainAction#1"}, 0},
-		{"when one after another stops", none, []fate{released, released, released}, nil, []string{at(0) + " MainAction#1"}, 0},
-		{"when it stops, and the next one is killed", none, []fate{released, killedHeld}, nil, []string{at(silence) + " MainAction#1"}, 0},
+		{"with a single attempt, if that was not sent", none, []workerFate{killedHeld}, nil, []string{at(silence) + " MainAction#1"}, 0},
+		{"with a single attempt, never if that may have been sent", none, []workerFate{killedFenced}, nil, []string{}, 1},
+		{"with a single attempt, never if that was sent", none, []workerFate{killedSent}, nil, []string{at(0) + " MainAction#1"}, 1},
+		{"when it stops", retries, []workerFate{released}, nil, []string{at(0) + " MainAction#1"}, 0},
+		{"when one after another stops", none, []workerFate{released, released, released}, nil, []string{at(0) + " MainAction#1"}, 0},
+		{"when it stops, and the next one is killed", none, []workerFate{released, killedHeld}, nil, []string{at(silence) + " MainAction#1"}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newAhead(t, `"action":{`+get+tt.policy+`},"recurrence":{`+minutely+`,"interval":5}`)
-			w.fate = of(5*time.Minute, tt.fates...)
+			w.workerFate = of(5*time.Minute, tt.fates...)
 			if tt.fails != nil {
 				w.fails(tt.fails)
 			}
@@ -731,7 +731,7 @@ func TestAnOccurrenceWhoseWorkerIsLostIsSentByAnother(t *testing.T) {
 func TestAFailureWhoseReportIsLostIsFollowedByTheRetryInterval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, `"action":{`+get+`,"retryPolicy":{"retryType":"fixed","retryInterval":"PT40S","retryCount":1}},"recurrence":{"frequency":"hour"}`)
-	w.fate = of(0, killedRecorded)
+	w.workerFate = of(0, killedRecorded)
 	end := w.snapshot(30 * time.Minute)
 	w.run(31 * time.Minute)
 	require.Equal(t, []string{"00:00:00 MainAction#1", "00:00:40 MainAction#2"}, w.lines(), "the loss is detected after 30 s")
@@ -742,7 +742,7 @@ func TestAFailureWhoseReportIsLostIsFollowedByTheRetryInterval(t *testing.T) {
 func TestCatchUpTreatsWhatWasHeldLikeWhatWasNot(t *testing.T) {
 	t.Parallel()
 	const back = "00:04:10"
-	for _, gone := range []fate{killedHeld, released} {
+	for _, gone := range []workerFate{killedHeld, released} {
 		for _, overlap := range []job.OverlapPolicy{job.OverlapBufferOne, job.OverlapSkip, job.OverlapAllowAll} {
 			for _, tt := range []struct {
 				window        string
@@ -756,7 +756,7 @@ func TestCatchUpTreatsWhatWasHeldLikeWhatWasNot(t *testing.T) {
 					t.Run(fmt.Sprintf("%d, %s, %s, %s", gone, overlap, tt.window, way), func(t *testing.T) {
 						t.Parallel()
 						w := newWorld(t, every(fmt.Sprintf(`%s,"overlapPolicy":%q,"catchUpWindow":%q`, minutely, overlap, tt.window)))
-						w.fate = of(time.Minute, gone)
+						w.workerFate = of(time.Minute, gone)
 						w.downUntil = newYear.Add(4*time.Minute + 10*time.Second)
 						end := w.snapshot(4*time.Minute + 30*time.Second)
 						w.run(4*time.Minute + 31*time.Second)
@@ -774,7 +774,7 @@ func TestCatchUpTreatsWhatWasHeldLikeWhatWasNot(t *testing.T) {
 func TestALossTeachesNoPatience(t *testing.T) {
 	t.Parallel()
 	w := newAhead(t, `"action":{`+get+noRetry+`},"recurrence":{`+minutely+`}`)
-	w.fate = of(time.Minute, killedHeld)
+	w.workerFate = of(time.Minute, killedHeld)
 	w.run(125 * time.Second)
 	third := w.executions()[2]
 	require.Equal(t, newYear.Add(2*time.Minute), third.at)

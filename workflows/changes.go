@@ -222,7 +222,7 @@ func (j *jobLoop) maySetState() error {
 }
 
 func (j *jobLoop) mayRun() error {
-	if n := j.demanded() + j.Owed; n >= maxDemanded {
+	if n := j.runningManually() + j.DeferredRuns; n >= maxManualRuns {
 		return refuse(ErrTypeConflict, fmt.Sprintf("%d runs of the job on demand are under way or wait already.", n))
 	}
 	return j.mayChange()
@@ -298,14 +298,14 @@ func enable(d job.Definition) *job.Definition {
 // rest applies a change of the collection's state: while the collection is not enabled, its jobs do not
 // run, whatever their own state.
 func (j *jobLoop) rest(ctx workflow.Context, enabled bool) {
-	if j.Resting == !enabled {
+	if j.CollectionDisabled == !enabled {
 		return
 	}
 	if j.active() {
 		j.withdraw(ctx)
 		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job collection was disabled while it waited")
 	}
-	j.Resting = !enabled
+	j.CollectionDisabled = !enabled
 	if j.active() {
 		j.replan(ctx, true)
 	}

@@ -38,7 +38,7 @@ func TestRunNow(t *testing.T) {
 	t.Run("runs a job whose collection is disabled", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, every(minutely))
-		w.next.Resting = true
+		w.next.CollectionDisabled = true
 		w.signal(30*time.Second, workflows.UpdateRun, nil)
 		w.run(time.Hour)
 		require.Equal(t, []string{"00:00:30"}, w.dues())
@@ -183,7 +183,7 @@ func TestEnableContinuesFromNow(t *testing.T) {
 				w.signal(tt.enable, workflows.UpdateEnable, nil)
 			},
 			"by the collection": func(w *world) {
-				w.next.Resting = true
+				w.next.CollectionDisabled = true
 				w.update(tt.enable, workflows.UpdateCollection, true)
 			},
 		} {
@@ -230,7 +230,7 @@ func TestAJobHeedsItsCollectionBeforeItAnswers(t *testing.T) {
 	t.Run("that it is enabled", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, every(minutely))
-		w.next.Resting = true
+		w.next.CollectionDisabled = true
 		a := w.update(5*time.Minute+10*time.Second, workflows.UpdateCollection, true)
 		read := w.snapshot(5*time.Minute + 11*time.Second)
 		w.run(6*time.Minute + 10*time.Second)
@@ -241,7 +241,7 @@ func TestAJobHeedsItsCollectionBeforeItAnswers(t *testing.T) {
 	t.Run("and stays disabled if it is so itself", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, every(minutely)+`,"state":"disabled"`)
-		w.next.Resting = true
+		w.next.CollectionDisabled = true
 		a := w.update(time.Minute, workflows.UpdateCollection, true)
 		w.run(time.Hour)
 		a.ok(t)

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities/lookups"
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 	"almanac/job"
 )
 
@@ -25,40 +25,40 @@ type CollectionInput struct {
 // A PutRequest replaces a collection's properties.
 type PutRequest struct {
 	job.Collection
-	Rules    *job.Rules `json:"rules,omitempty"`    // of the new plan and quota; nil: nothing is checked
-	Expected int        `json:"expected,omitempty"` // the generation that the caller read; 0 for any
+	Limits   *job.CollectionLimits `json:"limits,omitempty"`   // of the new plan and quota; nil: nothing is checked
+	Expected int                   `json:"expected,omitempty"` // the generation that the caller read; 0 for any
 }
 
 // A RegisterRequest registers names for new jobs.
 type RegisterRequest struct {
-	Jobs       []RegisterJob `json:"jobs"`
-	Rules      job.Rules     `json:"rules"`
-	Generation int           `json:"generation,omitempty"` // of the collection that the rules were read from; 0 for any
+	Jobs       []RegisterJob        `json:"jobs"`
+	Limits     job.CollectionLimits `json:"limits"`
+	Generation int                  `json:"generation,omitempty"` // of the collection that the rules were read from; 0 for any
 }
 
 // A RegisterJob is a new job of a [RegisterRequest].
 type RegisterJob struct {
-	Name    string      `json:"name"`
-	Demands job.Demands `json:"demands,omitzero"`
+	Name         string           `json:"name"`
+	Requirements job.Requirements `json:"requirements,omitzero"`
 }
 
 // A RegisterResult is the answer for one name.
 type RegisterResult struct {
-	Name    string    `json:"name"`              // as first written
-	At      time.Time `json:"at,omitzero"`       // time of registration by the server's clock
-	Resting bool      `json:"resting,omitempty"` // the collection is not enabled
-	Refused string    `json:"refused,omitempty"` // why the rules refuse the job; the other fields are then undefined
+	Name               string    `json:"name"`                         // as first written
+	At                 time.Time `json:"at,omitzero"`                  // time of registration by the server's clock
+	CollectionDisabled bool      `json:"collectionDisabled,omitempty"` // the collection is not enabled
+	Refused            string    `json:"refused,omitempty"`            // why the rules refuse the job; the other fields are then undefined
 }
 
-// A ClaimRequest reports what a job demands of the plan. A job that changes sends two: before the
-// change, the demands of its old and new definitions together; after it, Final, those of the new one.
-type ClaimRequest struct {
-	Name       string      `json:"name"`
-	Demands    job.Demands `json:"demands,omitzero"`
-	Job        int         `json:"job"`             // generation of the job's new definition
-	Final      bool        `json:"final,omitempty"` // the new definition is in force
-	Rules      *job.Rules  `json:"rules,omitempty"`
-	Generation int         `json:"generation,omitempty"` // of the collection that the rules were read from
+// A ReserveRequest reports what a job requires of the plan. A job that changes sends two: before the
+// change, the requirements of its old and new definitions together; after it, Final, those of the new one.
+type ReserveRequest struct {
+	Name         string                `json:"name"`
+	Requirements job.Requirements      `json:"requirements,omitzero"`
+	Job          int                   `json:"job"`             // generation of the job's new definition
+	Final        bool                  `json:"final,omitempty"` // the new definition is in force
+	Limits       *job.CollectionLimits `json:"limits,omitempty"`
+	Generation   int                   `json:"generation,omitempty"` // of the collection that the rules were read from
 }
 
 // JobList is a collection and its jobs in order of creation.
@@ -95,11 +95,11 @@ type collection struct {
 	job.Collection
 	*registry
 
-	order   workflow.Mutex // held while the properties change, until every job that answers has applied it
-	again   again          // repeated updates of silent jobs
-	pending *job.Rules     // rules of properties that are about to be put in force
-	deleted bool           // only deletes are still accepted
-	gone    bool           // all jobs are deleted as well
+	order   workflow.Mutex        // held while the properties change, until every job that answers has applied it
+	again   again                 // repeated updates of silent jobs
+	pending *job.CollectionLimits // rules of properties that are about to be put in force
+	deleted bool                  // only deletes are still accepted
+	gone    bool                  // all jobs are deleted as well
 
 	commands []workflow.ReceiveChannel
 	handling int // signals being handled
@@ -115,7 +115,7 @@ func (c *collection) handle(ctx workflow.Context) error {
 			workflow.UpdateHandlerOptions{Validator: c.mayPut, Description: "replace the properties"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, UpdateRegister, c.register,
 			workflow.UpdateHandlerOptions{Validator: c.mayRegister, Description: "reserve names for new jobs"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, UpdateClaim, c.claim,
+		workflow.SetUpdateHandlerWithOptions(ctx, UpdateReserve, c.reserve,
 			workflow.UpdateHandlerOptions{Validator: c.mayClaim, Description: "ask whether a job may demand more"}),
 		c.command(ctx, UpdateEnable, "enable the job collection",
 			func(ctx workflow.Context) error { return c.setState(ctx, job.CollectionEnabled) }),
@@ -197,7 +197,7 @@ func (c *collection) lookAfter(ctx workflow.Context) error {
 	}
 	return c.alone(ctx, func(ctx workflow.Context) error {
 		err := c.inform(ctx, c.uninformed(false))
-		if calls.IsRefused(err, ErrTypeSilent) { // tellAgain repeats it
+		if wfclient.IsRefused(err, ErrTypeSilent) { // tellAgain repeats it
 			return nil
 		}
 		return err
@@ -241,7 +241,7 @@ func (c *collection) present() error {
 }
 
 // resting reports whether the collection is not enabled, so that its jobs do not run.
-func (c *collection) resting() bool { return c.Properties.State != job.CollectionEnabled }
+func (c *collection) disabled() bool { return c.Properties.State != job.CollectionEnabled }
 
 // current returns an error if the caller read another generation of the properties.
 func (c *collection) current(generation int) error {
@@ -257,19 +257,19 @@ func (c *collection) mayPut(ctx workflow.Context, r PutRequest) error {
 	if err := c.current(r.Expected); err != nil || c.mayRecount(ctx) {
 		return err
 	}
-	return c.violate(r.Rules)
+	return c.violate(r.Limits)
 }
 
 // violate returns an error if existing jobs violate the rules.
-func (c *collection) violate(rules *job.Rules) error {
-	if rules == nil {
+func (c *collection) violate(limits *job.CollectionLimits) error {
+	if limits == nil {
 		return nil
 	}
-	if why := rules.RefusesCount(c.Key.Name, len(c.entries)); why != "" {
+	if why := limits.RefusesCount(c.Key.Name, len(c.entries)); why != "" {
 		return refuse(ErrTypeConflict, why)
 	}
 	for _, e := range c.entries {
-		if why := rules.RefusesJob(c.Key.Name, e.Name, e.Demands); why != "" {
+		if why := limits.RefusesJob(c.Key.Name, e.Name, e.Requirements); why != "" {
 			return refuse(ErrTypeConflict, why)
 		}
 	}
@@ -281,7 +281,7 @@ func (c *collection) admit(ctx workflow.Context, r PutRequest) error {
 	if err := c.current(r.Expected); err != nil { // another change may have been applied before
 		return err
 	}
-	if c.violate(r.Rules) != nil && c.mayRecount(ctx) {
+	if c.violate(r.Limits) != nil && c.mayRecount(ctx) {
 		if err := c.recount(ctx); err != nil {
 			return err
 		}
@@ -289,7 +289,7 @@ func (c *collection) admit(ctx workflow.Context, r PutRequest) error {
 			return err
 		}
 	}
-	return c.violate(r.Rules)
+	return c.violate(r.Limits)
 }
 
 // put replaces the properties, and updates the jobs if that enables or disables the collection. An error
@@ -300,14 +300,14 @@ func (c *collection) put(ctx workflow.Context, r PutRequest) (job.Collection, er
 		if err := c.admit(ctx, r); err != nil {
 			return err
 		}
-		if r.Rules != nil && r.Properties.SKU.Name != c.Properties.SKU.Name {
-			if err := c.claimPlan(ctx, r); err != nil {
+		if r.Limits != nil && r.Properties.SKU.Name != c.Properties.SKU.Name {
+			if err := c.reservePlan(ctx, r); err != nil {
 				return err
 			}
 		}
-		rested := c.resting()
+		rested := c.disabled()
 		c.replace(r.Collection)
-		if rested == c.resting() {
+		if rested == c.disabled() {
 			return c.inform(ctx, c.uninformed(false))
 		}
 		return c.tell(ctx)
@@ -323,12 +323,12 @@ func (c *collection) replace(to job.Collection) {
 
 // claimPlan asks the subscription for a place among the collections of the new plan. Meanwhile, new
 // jobs must satisfy the rules of both plans.
-func (c *collection) claimPlan(ctx workflow.Context, r PutRequest) error {
-	c.pending = r.Rules
+func (c *collection) reservePlan(ctx workflow.Context, r PutRequest) error {
+	c.pending = r.Limits
 	defer func() { c.pending = nil }()
-	limited := workflow.WithScheduleToCloseTimeout(withLookup(ctx, UpdateRegister), claimTimeout)
+	limited := workflow.WithScheduleToCloseTimeout(withLookup(ctx, UpdateRegister), reserveTimeout)
 	err := workflow.ExecuteActivity(limited, lookups.TypeUpdate, job.SubscriptionWorkflowID(c.Key.Subscription), UpdateRegister,
-		RegisterCollectionRequest{Name: c.Key.Path(), Plan: r.Rules.Plan, Limit: r.Rules.Collections, Claim: true}).Get(ctx, nil)
+		RegisterCollectionRequest{Name: c.Key.Path(), Plan: r.Limits.Plan, Limit: r.Limits.Collections, Reserve: true}).Get(ctx, nil)
 	refused, isRefusal := errors.AsType[*temporal.ApplicationError](err)
 	isRefusal = isRefusal && refused.NonRetryable()
 	switch {
@@ -338,13 +338,13 @@ func (c *collection) claimPlan(ctx workflow.Context, r PutRequest) error {
 		return refuse(refused.Type(), refused.Message()) // without the activity's own error text
 	case err != nil && !temporal.IsCanceledError(err):
 		return refuse(ErrTypeConflict, fmt.Sprintf("The subscription did not answer within %s, so nobody knows whether it has room for another job collection of plan %s. "+
-			"Nothing was changed; try again.", claimTimeout, r.Rules.Plan))
+			"Nothing was changed; try again.", reserveTimeout, r.Limits.Plan))
 	}
 	return err
 }
 
-// claimTimeout is how long the subscription may take to answer. All other changes wait.
-const claimTimeout = 20 * time.Second
+// reserveTimeout is how long the subscription may take to answer. All other changes wait.
+const reserveTimeout = 20 * time.Second
 
 // setState enables or disables the collection. An error of type [ErrTypeSilent] means that it was done
 // but some jobs did not answer.
@@ -372,14 +372,14 @@ func (c *collection) mayRegister(ctx workflow.Context, r RegisterRequest) error 
 	if len(r.Jobs) != 1 || c.crowded(&r) && c.mayRecount(ctx) {
 		return nil
 	}
-	if why := c.refuses(&r.Jobs[0], &r.Rules); why != "" {
+	if why := c.refuses(&r.Jobs[0], &r.Limits); why != "" {
 		return refuse(ErrTypeConflict, why)
 	}
 	return nil
 }
 
 // refuses returns why the rules do not allow a job; "" if they do or its name is already registered.
-func (c *collection) refuses(applicant *RegisterJob, rules *job.Rules) string {
+func (c *collection) refuses(applicant *RegisterJob, limits *job.CollectionLimits) string {
 	switch {
 	case c.find(applicant.Name) >= 0:
 		return ""
@@ -387,13 +387,13 @@ func (c *collection) refuses(applicant *RegisterJob, rules *job.Rules) string {
 		return fmt.Sprintf("The job collection '%s' is full: it has %d jobs, whose names take as much as can be kept together. "+
 			"Delete one, or use another job collection.", c.Key.Name, len(c.entries))
 	}
-	for _, rules := range []*job.Rules{rules, c.pending} {
-		if rules == nil {
+	for _, limits := range []*job.CollectionLimits{limits, c.pending} {
+		if limits == nil {
 			continue
 		}
-		why := rules.RefusesAnother(c.Key.Name, applicant.Name, len(c.entries))
+		why := limits.RefusesAnother(c.Key.Name, applicant.Name, len(c.entries))
 		if why == "" {
-			why = rules.RefusesJob(c.Key.Name, applicant.Name, applicant.Demands)
+			why = limits.RefusesJob(c.Key.Name, applicant.Name, applicant.Requirements)
 		}
 		if why != "" {
 			return why
@@ -409,7 +409,7 @@ func (c *collection) crowded(r *RegisterRequest) bool {
 		if c.find(applicant.Name) >= 0 {
 			continue
 		}
-		if c.full(applicant.Name) || r.Rules.RefusesAnother(c.Key.Name, applicant.Name, have) != "" {
+		if c.full(applicant.Name) || r.Limits.RefusesAnother(c.Key.Name, applicant.Name, have) != "" {
 			return true
 		}
 		have++
@@ -430,42 +430,42 @@ func (c *collection) register(ctx workflow.Context, r RegisterRequest) ([]Regist
 	results := make([]RegisterResult, len(r.Jobs))
 	for n := range r.Jobs {
 		applicant, result := &r.Jobs[n], &results[n]
-		if result.Refused = c.refuses(applicant, &r.Rules); result.Refused != "" {
+		if result.Refused = c.refuses(applicant, &r.Limits); result.Refused != "" {
 			c.note()
 			continue
 		}
-		result.Name, result.At, result.Resting = applicant.Name, workflow.Now(ctx), c.resting()
+		result.Name, result.At, result.CollectionDisabled = applicant.Name, workflow.Now(ctx), c.disabled()
 		if i := c.find(applicant.Name); i >= 0 {
 			c.contest(ctx, i)
 			result.Name = c.entries[i].Name
 			continue
 		}
-		c.add(Registration{Name: applicant.Name, Unverified: workflow.Now(ctx), Resting: c.resting(), Demands: applicant.Demands, Generation: 1})
+		c.add(Registration{Name: applicant.Name, Unverified: workflow.Now(ctx), CollectionDisabled: c.disabled(), Requirements: applicant.Requirements, Generation: 1})
 	}
 	return results, nil
 }
 
-func (c *collection) mayClaim(_ workflow.Context, r ClaimRequest) error {
+func (c *collection) mayClaim(_ workflow.Context, r ReserveRequest) error {
 	if r.Final {
 		return nil
 	}
 	if err := c.current(r.Generation); err != nil {
 		return err
 	}
-	for _, rules := range []*job.Rules{r.Rules, c.pending} {
-		if rules == nil {
+	for _, limits := range []*job.CollectionLimits{r.Limits, c.pending} {
+		if limits == nil {
 			continue
 		}
-		if why := rules.RefusesJob(c.Key.Name, r.Name, r.Demands); why != "" {
+		if why := limits.RefusesJob(c.Key.Name, r.Name, r.Requirements); why != "" {
 			return refuse(ErrTypeConflict, why)
 		}
 	}
 	return nil
 }
 
-// claim records a job's demands. If several changes of the job claim at once, only one will be applied;
-// until its final claim, the demands of all of them count together.
-func (c *collection) claim(_ workflow.Context, r ClaimRequest) error {
+// reserve records a job's requirements. If several changes of the job reserve at once, only one will be
+// applied; until its final reservation, the requirements of all of them count together.
+func (c *collection) reserve(_ workflow.Context, r ReserveRequest) error {
 	i := c.find(r.Name)
 	if i < 0 || r.Job < c.entries[i].Generation {
 		return nil
@@ -473,9 +473,9 @@ func (c *collection) claim(_ workflow.Context, r ClaimRequest) error {
 	c.note()
 	e := &c.entries[i]
 	if !r.Final && r.Job == e.Generation {
-		r.Demands = r.Demands.And(e.Demands)
+		r.Requirements = r.Requirements.And(e.Requirements)
 	}
-	e.Demands, e.Generation = r.Demands, r.Job
+	e.Requirements, e.Generation = r.Requirements, r.Job
 	return nil
 }
 

@@ -17,7 +17,7 @@ func TestRegister(t *testing.T) {
 	t.Parallel()
 	t.Run("reserves the name of a new job", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled)
+		h := newCollectionEnv(t, job.CollectionEnabled)
 		a, b := h.register(time.Second, "One", 2), h.register(2*time.Second, "two", 2)
 		listed := h.listed(3 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
@@ -27,7 +27,7 @@ func TestRegister(t *testing.T) {
 	})
 	t.Run("shows an existing job as it was first written", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "NightlyÄ")
+		h := newCollectionEnv(t, job.CollectionEnabled, "NightlyÄ")
 		a := h.register(time.Second, "nIGHTLYÄ", 1)
 		names := h.names(2 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
@@ -37,16 +37,16 @@ func TestRegister(t *testing.T) {
 	t.Run("tells whether the collection's jobs rest", func(t *testing.T) {
 		t.Parallel()
 		for _, state := range []job.CollectionState{job.CollectionDisabled, job.CollectionSuspended} {
-			h := newHall(t, state, "a")
+			h := newCollectionEnv(t, state, "a")
 			a, b := h.register(time.Second, "a", 5), h.register(time.Second, "b", 5)
 			require.ErrorIs(t, h.run(10*time.Second), errStopped)
-			require.Equal(t, []workflows.RegisterResult{{Name: "a", At: newYear.Add(time.Second), Resting: true}}, a.registered(t))
-			require.Equal(t, []workflows.RegisterResult{{Name: "b", At: newYear.Add(time.Second), Resting: true}}, b.registered(t))
+			require.Equal(t, []workflows.RegisterResult{{Name: "a", At: newYear.Add(time.Second), CollectionDisabled: true}}, a.registered(t))
+			require.Equal(t, []workflows.RegisterResult{{Name: "b", At: newYear.Add(time.Second), CollectionDisabled: true}}, b.registered(t))
 		}
 	})
 	t.Run("is refused when the collection is full", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
 		a := h.register(time.Second, "c", 2)
 		h.removed(2*time.Second, "A")
 		b := h.register(3*time.Second, "c", 2)
@@ -58,20 +58,20 @@ func TestRegister(t *testing.T) {
 	})
 	t.Run("reserves several names at once, and refuses each by itself", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionDisabled, "a")
-		rules := upTo(3)
-		rules.Authentication = false
-		all := h.update(time.Second, workflows.UpdateRegister, registering(rules, 0,
-			workflows.RegisterJob{Name: "b"}, workflows.RegisterJob{Name: "c", Demands: job.Demands{Authenticates: true}},
+		h := newCollectionEnv(t, job.CollectionDisabled, "a")
+		limits := upTo(3)
+		limits.Authentication = false
+		all := h.update(time.Second, workflows.UpdateRegister, registering(limits, 0,
+			workflows.RegisterJob{Name: "b"}, workflows.RegisterJob{Name: "c", Requirements: job.Requirements{Authenticates: true}},
 			workflows.RegisterJob{Name: "A"}, workflows.RegisterJob{Name: "d"}, workflows.RegisterJob{Name: "e"}, workflows.RegisterJob{Name: "B"}))
-		none := h.update(2*time.Second, workflows.UpdateRegister, registering(rules, 0, workflows.RegisterJob{Name: "f"}, workflows.RegisterJob{Name: "g"}))
+		none := h.update(2*time.Second, workflows.UpdateRegister, registering(limits, 0, workflows.RegisterJob{Name: "f"}, workflows.RegisterJob{Name: "g"}))
 		names := h.names(3 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
 		results := all.registered(t)
 		require.Len(t, results, 6)
 		for i, name := range []string{"b", "", "a", "d", "", "b"} {
 			require.Equal(t, name, results[i].Name)
-			require.Equal(t, name != "", results[i].Resting)
+			require.Equal(t, name != "", results[i].CollectionDisabled)
 			require.Equal(t, name == "", results[i].Refused != "")
 		}
 		require.Contains(t, results[1].Refused, "'c'")
@@ -83,7 +83,7 @@ func TestRegister(t *testing.T) {
 	})
 	t.Run("never exceeds the limit when all come at once", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled)
+		h := newCollectionEnv(t, job.CollectionEnabled)
 		var replies []*reply
 		for i := range 30 {
 			replies = append(replies, h.register(time.Second, fmt.Sprint("job", i%20), 10)) // some twice
@@ -105,7 +105,7 @@ func TestACollectionTakesAsManyJobsAsItCanKeepTogether(t *testing.T) {
 	t.Parallel()
 	batch := func(prefix string, n int) (jobs []workflows.RegisterJob) {
 		for i := range n {
-			jobs = append(jobs, workflows.RegisterJob{Name: fmt.Sprint(prefix, i), Demands: job.Demands{Spacing: 30 * 24 * time.Hour, Authenticates: true}})
+			jobs = append(jobs, workflows.RegisterJob{Name: fmt.Sprint(prefix, i), Requirements: job.Requirements{Spacing: 30 * 24 * time.Hour, Authenticates: true}})
 		}
 		return jobs
 	}
@@ -124,11 +124,11 @@ func TestACollectionTakesAsManyJobsAsItCanKeepTogether(t *testing.T) {
 			for i := range tt.have {
 				names = append(names, fmt.Sprint(tt.prefix, "old", i))
 			}
-			h := newHall(t, job.CollectionEnabled, names...)
+			h := newCollectionEnv(t, job.CollectionEnabled, names...)
 			for i := range h.input.Jobs { // no further name fits
 				e := &h.input.Jobs[i]
 				e.Unverified, e.Contested, e.Generation = newYear.Add(time.Hour+time.Nanosecond), true, 1_000_000
-				e.Demands = job.Demands{Spacing: 18 * 30 * 24 * time.Hour, Authenticates: true}
+				e.Requirements = job.Requirements{Spacing: 18 * 30 * 24 * time.Hour, Authenticates: true}
 			}
 			many := h.update(time.Second, workflows.UpdateRegister, registering(upTo(10_000), 0, batch(tt.prefix, 100)...))
 			another := h.register(2*time.Second, tt.prefix+"another", 10_000)
@@ -153,7 +153,7 @@ func TestACollectionTakesAsManyJobsAsItCanKeepTogether(t *testing.T) {
 
 func TestAJobThatIsGoneLeavesTheRegistry(t *testing.T) {
 	t.Parallel()
-	h := newHall(t, job.CollectionEnabled, "a", "B", "c")
+	h := newCollectionEnv(t, job.CollectionEnabled, "a", "B", "c")
 	h.removed(time.Second, "b")
 	h.removed(time.Second, "stranger")
 	names := h.names(2 * time.Second)
@@ -165,7 +165,7 @@ func TestRegistrationsAreVerified(t *testing.T) {
 	t.Parallel()
 	t.Run("30 to 40 seconds after, together", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "old")
+		h := newCollectionEnv(t, job.CollectionEnabled, "old")
 		h.missing = []string{"lost", "old"}
 		h.register(10*time.Second, "there", 9)
 		h.register(19*time.Second, "lost", 9)
@@ -178,7 +178,7 @@ func TestRegistrationsAreVerified(t *testing.T) {
 	})
 	t.Run("and again when a name is registered anew", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled)
+		h := newCollectionEnv(t, job.CollectionEnabled)
 		h.missing = []string{"a"}
 		h.register(time.Second, "a", 9)
 		h.removed(20*time.Second, "a")
@@ -191,7 +191,7 @@ func TestRegistrationsAreVerified(t *testing.T) {
 	})
 	t.Run("but not by a lookup that began before they were made", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled)
+		h := newCollectionEnv(t, job.CollectionEnabled)
 		h.missing = []string{"a"}
 		h.lookupTakes = 10 * time.Second
 		h.register(time.Second, "a", 9) // looked up between 41 and 51 seconds
@@ -204,7 +204,7 @@ func TestRegistrationsAreVerified(t *testing.T) {
 	})
 	t.Run("across runs", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled)
+		h := newCollectionEnv(t, job.CollectionEnabled)
 		h.input.Jobs = []workflows.Registration{{Name: "b", Unverified: newYear.Add(-time.Hour)}, {Name: "a", Unverified: newYear.Add(-10 * time.Second)}}
 		h.missing = []string{"a", "b"}
 		first, second := h.names(29*time.Second), h.names(31*time.Second)
@@ -218,9 +218,9 @@ func TestRegistrationsAreVerified(t *testing.T) {
 // be from either, and only a lookup can tell.
 func TestANameThatIsRegisteredAgain(t *testing.T) {
 	t.Parallel()
-	contest := func(t *testing.T, missing ...string) (h *hall, soon, later *[]string) {
+	contest := func(t *testing.T, missing ...string) (h *collectionEnv, soon, later *[]string) {
 		t.Helper()
-		h = newHall(t, job.CollectionEnabled, "A")
+		h = newCollectionEnv(t, job.CollectionEnabled, "A")
 		h.missing = missing
 		h.register(10*time.Second, "a", 1)
 		h.removed(11*time.Second, "a") // from the job before
@@ -251,7 +251,7 @@ func TestPut(t *testing.T) {
 	t.Parallel()
 	t.Run("replaces the properties", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a")
 		to := job.Collection{
 			Key:        job.CollectionKey{Subscription: "S", ResourceGroup: "G", Name: "REPORTS"},
 			Location:   "here",
@@ -273,7 +273,7 @@ func TestPut(t *testing.T) {
 	})
 	t.Run("that disables or enables tells every job", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a", "B")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a", "B")
 		h.put(10*time.Second, job.CollectionDisabled)
 		h.put(20*time.Second, job.CollectionSuspended)
 		h.put(30*time.Second, job.CollectionEnabled)
@@ -285,7 +285,7 @@ func TestPut(t *testing.T) {
 	})
 	t.Run("is answered when every job has been told", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
 		h.slow = 5 * time.Second
 		a := h.put(10*time.Second, job.CollectionDisabled)
 		before := h.answered(14*time.Second, a)
@@ -295,7 +295,7 @@ func TestPut(t *testing.T) {
 	})
 	t.Run("does not wait for a job that is gone", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a", "gone")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a", "gone")
 		h.missing = []string{"gone"}
 		a := h.put(10*time.Second, job.CollectionDisabled)
 		soon := h.answered(10500*time.Millisecond, a)
@@ -306,7 +306,7 @@ func TestPut(t *testing.T) {
 	})
 	t.Run("waits for a job that is about to be started, and reaches it", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled)
+		h := newCollectionEnv(t, job.CollectionEnabled)
 		started := false
 		h.absent = func(string) bool { return !started }
 		registered := h.register(time.Second, "a", 9)
@@ -314,14 +314,14 @@ func TestPut(t *testing.T) {
 		before, after := h.answered(3900*time.Millisecond, a), h.answered(4100*time.Millisecond, a)
 		h.at(3500*time.Millisecond, func() { started = true })
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
-		require.False(t, registered.registered(t)[0].Resting)
+		require.False(t, registered.registered(t)[0].CollectionDisabled)
 		require.Equal(t, []string{"00:00:04 a collection false"}, h.heard())
 		require.False(t, *before)
 		require.True(t, *after)
 	})
 	t.Run("waits no longer than a job may take to be started", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled)
+		h := newCollectionEnv(t, job.CollectionEnabled)
 		h.absent = func(string) bool { return true }
 		h.missing = []string{"a"}
 		h.register(time.Second, "a", 9)
@@ -335,7 +335,7 @@ func TestPut(t *testing.T) {
 	})
 	t.Run("tells a job that no update could reach when it is found", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled)
+		h := newCollectionEnv(t, job.CollectionEnabled)
 		started := false
 		h.absent = func(string) bool { return !started }
 		h.register(time.Second, "a", 9)
@@ -346,7 +346,7 @@ func TestPut(t *testing.T) {
 	})
 	t.Run("never overtakes the one before it", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a")
 		h.slow = 5 * time.Second
 		h.put(10*time.Second, job.CollectionDisabled)
 		h.put(11*time.Second, job.CollectionEnabled)
@@ -361,7 +361,7 @@ func TestJobsAreToldInChunks(t *testing.T) {
 	for i := range 450 {
 		names = append(names, fmt.Sprintf("job%03d", i))
 	}
-	h := newHall(t, job.CollectionEnabled, names...)
+	h := newCollectionEnv(t, job.CollectionEnabled, names...)
 	h.missing = []string{"job000", "job300"}
 	h.put(10*time.Second, job.CollectionDisabled)
 	h.at(15*time.Second, func() { h.missing = nil })
@@ -375,13 +375,13 @@ func TestJobsAreToldInChunks(t *testing.T) {
 
 func TestACollectionIsEnabledAndDisabled(t *testing.T) {
 	t.Parallel()
-	for by, send := range map[string]func(*hall, time.Duration, string){
-		"by update": func(h *hall, at time.Duration, name string) { h.update(at, name) },
-		"by signal": func(h *hall, at time.Duration, name string) { h.signal(at, name, nil) },
+	for by, send := range map[string]func(*collectionEnv, time.Duration, string){
+		"by update": func(h *collectionEnv, at time.Duration, name string) { h.update(at, name) },
+		"by signal": func(h *collectionEnv, at time.Duration, name string) { h.signal(at, name, nil) },
 	} {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()
-			h := newHall(t, job.CollectionEnabled, "a")
+			h := newCollectionEnv(t, job.CollectionEnabled, "a")
 			h.input.Collection.Location = "here"
 			send(h, 10*time.Second, workflows.UpdateDisable)
 			send(h, 20*time.Second, workflows.UpdateDisable) // no change
@@ -398,13 +398,13 @@ func TestACollectionIsEnabledAndDisabled(t *testing.T) {
 
 func TestDeletingACollection(t *testing.T) {
 	t.Parallel()
-	deletions := map[string]func(*hall) *reply{
-		"by update": func(h *hall) *reply { return h.update(10*time.Second, workflows.UpdateDelete) },
-		"by signal": func(h *hall) *reply {
+	deletions := map[string]func(*collectionEnv) *reply{
+		"by update": func(h *collectionEnv) *reply { return h.update(10*time.Second, workflows.UpdateDelete) },
+		"by signal": func(h *collectionEnv) *reply {
 			h.signal(10*time.Second, workflows.UpdateDelete, nil)
 			return &reply{completed: true}
 		},
-		"by cancelling the workflow": func(h *hall) *reply {
+		"by cancelling the workflow": func(h *collectionEnv) *reply {
 			h.at(10*time.Second, func() { h.env.CancelWorkflow() })
 			return &reply{completed: true}
 		},
@@ -412,7 +412,7 @@ func TestDeletingACollection(t *testing.T) {
 	for by, remove := range deletions {
 		t.Run(by+" deletes its jobs first", func(t *testing.T) {
 			t.Parallel()
-			h := newHall(t, job.CollectionEnabled, "a", "b")
+			h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
 			h.slow = 2 * time.Second
 			a := remove(h)
 			require.NoError(t, h.run(time.Minute))
@@ -423,7 +423,7 @@ func TestDeletingACollection(t *testing.T) {
 		})
 		t.Run(by+" does not wait for jobs that do not exist", func(t *testing.T) {
 			t.Parallel()
-			h := newHall(t, job.CollectionEnabled, "a", "ghost")
+			h := newCollectionEnv(t, job.CollectionEnabled, "a", "ghost")
 			h.missing = []string{"ghost"}
 			a := remove(h)
 			require.NoError(t, h.run(time.Minute))
@@ -432,7 +432,7 @@ func TestDeletingACollection(t *testing.T) {
 		})
 		t.Run(by+" reaches a job that starts late", func(t *testing.T) {
 			t.Parallel()
-			h := newHall(t, job.CollectionEnabled)
+			h := newCollectionEnv(t, job.CollectionEnabled)
 			started := false
 			h.absent = func(string) bool { return !started }
 			h.register(9*time.Second, "a", 9)
@@ -445,7 +445,7 @@ func TestDeletingACollection(t *testing.T) {
 		})
 		t.Run(by+" waits for a job that never starts until that is certain", func(t *testing.T) {
 			t.Parallel()
-			h := newHall(t, job.CollectionEnabled)
+			h := newCollectionEnv(t, job.CollectionEnabled)
 			h.absent = func(string) bool { return true }
 			h.register(9*time.Second, "a", 9)
 			a := remove(h)
@@ -455,7 +455,7 @@ func TestDeletingACollection(t *testing.T) {
 		})
 		t.Run(by+" works while registrations are verified", func(t *testing.T) {
 			t.Parallel()
-			h := newHall(t, job.CollectionEnabled)
+			h := newCollectionEnv(t, job.CollectionEnabled)
 			h.input.Jobs = []workflows.Registration{{Name: "a", Unverified: newYear.Add(-35 * time.Second)}} // verified from 00:00:05 on
 			h.lookupTakes = 8 * time.Second
 			a := remove(h)
@@ -465,7 +465,7 @@ func TestDeletingACollection(t *testing.T) {
 		})
 		t.Run(by+" works while jobs are told something else", func(t *testing.T) {
 			t.Parallel()
-			h := newHall(t, job.CollectionEnabled, "a")
+			h := newCollectionEnv(t, job.CollectionEnabled, "a")
 			h.slow = 5 * time.Second
 			h.put(9*time.Second, job.CollectionDisabled)
 			a := remove(h)
@@ -476,7 +476,7 @@ func TestDeletingACollection(t *testing.T) {
 	}
 	t.Run("that holds no job ends it at once", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled)
+		h := newCollectionEnv(t, job.CollectionEnabled)
 		a := h.update(10*time.Second, workflows.UpdateDelete)
 		require.NoError(t, h.run(time.Minute))
 		a.ok(t)
@@ -484,7 +484,7 @@ func TestDeletingACollection(t *testing.T) {
 	})
 	t.Run("twice answers both", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a")
 		h.slow = 5 * time.Second
 		a, b := h.update(10*time.Second, workflows.UpdateDelete), h.update(11*time.Second, workflows.UpdateDelete)
 		early := h.answered(14*time.Second, b)
@@ -497,7 +497,7 @@ func TestDeletingACollection(t *testing.T) {
 	})
 	t.Run("goes on when the workflow is cancelled meanwhile", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a")
 		h.slow = 5 * time.Second
 		h.update(10*time.Second, workflows.UpdateDelete)
 		h.at(12*time.Second, func() { h.env.CancelWorkflow() })
@@ -509,13 +509,13 @@ func TestDeletingACollection(t *testing.T) {
 
 func TestWhatComesWhileACollectionIsBeingDeletedIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newHall(t, job.CollectionEnabled, "a")
+	h := newCollectionEnv(t, job.CollectionEnabled, "a")
 	h.slow = time.Second
 	deleted := h.update(10*time.Second, workflows.UpdateDelete)
 	during := 10*time.Second + 500*time.Millisecond
 	refused := []*reply{
 		h.register(during, "b", 9), h.register(during, "a", 9), h.put(during, job.CollectionDisabled),
-		h.update(during, workflows.UpdateClaim, workflows.ClaimRequest{Name: "a", Job: 2, Rules: upTo(9)}),
+		h.update(during, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: 2, Limits: upTo(9)}),
 	}
 	failed := []*reply{h.update(during, workflows.UpdateEnable), h.update(during, workflows.UpdateDisable)}
 	h.signal(during, workflows.UpdateDisable, nil)
@@ -540,24 +540,24 @@ func TestACollectionContinuesAsNewWithItsRegistry(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
-		arrange func(*hall)
+		arrange func(*collectionEnv)
 		most    time.Duration
 		passes  bool // names were registered and removed
 	}{
-		{"after a thousand changes", func(h *hall) {
+		{"after a thousand changes", func(h *collectionEnv) {
 			h.pass(500, "passing", registering(upTo(4), 0, workflows.RegisterJob{Name: "passing"}))
 		}, 10 * time.Second, true},
-		{"when the server suggests it", func(h *hall) {
+		{"when the server suggests it", func(h *collectionEnv) {
 			h.at(time.Second, func() { h.env.SetContinueAsNewSuggested(true) })
 			h.removed(2*time.Second, "stranger")
 		}, 2 * time.Second, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			h := newHall(t, job.CollectionDisabled, "a", "B")
+			h := newCollectionEnv(t, job.CollectionDisabled, "a", "B")
 			h.input.Jobs = append(h.input.Jobs, workflows.Registration{
-				Name: "new", Sequence: 7, Unverified: newYear, Contested: true, Resting: true,
-				Demands: job.Demands{Spacing: time.Hour, Authenticates: true}, Generation: 3,
+				Name: "new", Sequence: 7, Unverified: newYear, Contested: true, CollectionDisabled: true,
+				Requirements: job.Requirements{Spacing: time.Hour, Authenticates: true}, Generation: 3,
 			})
 			h.input.Sequence = 7
 			tt.arrange(h)
@@ -573,7 +573,7 @@ func TestACollectionContinuesAsNewWithItsRegistry(t *testing.T) {
 
 func TestSequencesAreGivenOnceInOneRunAndTheNext(t *testing.T) {
 	t.Parallel()
-	h := newHall(t, job.CollectionEnabled)
+	h := newCollectionEnv(t, job.CollectionEnabled)
 	h.input.Jobs = []workflows.Registration{{Name: "a", Sequence: 4}, {Name: "b", Sequence: 6}}
 	h.input.Sequence = 9
 	want := []workflows.Listed{{Name: "a", Sequence: 4}, {Name: "new", Sequence: 10}}
@@ -583,7 +583,7 @@ func TestSequencesAreGivenOnceInOneRunAndTheNext(t *testing.T) {
 	next := h.handOver(10 * time.Second)
 	require.Equal(t, want, *listed)
 
-	after := newHall(t, job.CollectionEnabled)
+	after := newCollectionEnv(t, job.CollectionEnabled)
 	after.input = next
 	listed = after.listed(time.Second)
 	require.ErrorIs(t, after.run(time.Minute), errStopped)

@@ -227,7 +227,7 @@ func TestARunOnDemandThatWasNotSentIsNotSentInTheNextRunEither(t *testing.T) {
 	live := func(change time.Duration) (*world, job.Job) {
 		w := newWorld(t, every(minutely+`,"overlapPolicy":"AllowAll"`))
 		w.takes(90 * time.Second)
-		w.fate = func(s sending) fate {
+		w.workerFate = func(s sending) workerFate {
 			if s.Execution.Repeat == drainAfter && (change > 0 || len(w.runs) == 1) {
 				return killedHeld
 			}
@@ -261,9 +261,9 @@ func TestTheNextRunIsToldEverything(t *testing.T) {
 	t.Parallel()
 	at := func(minutes int) time.Time { return newYear.Add(time.Duration(minutes) * time.Minute) }
 	in := workflows.JobInput{
-		Key: key, Created: newYear, Definition: definition(t, every(minutely)), Generation: 7, Resting: true,
+		Key: key, Created: newYear, Definition: definition(t, every(minutely)), Generation: 7, CollectionDisabled: true,
 		Plan:    workflows.Planned{Due: []time.Time{at(10), at(11)}, Done: true, More: true, Dropped: &workflows.Dropped{Count: 1}},
-		Decided: at(9), BusyUntil: at(8), CatchUp: at(7), Started: 6, Demanded: 5, Failed: true, Final: at(4), FailedRun: "run 3",
+		Decided: at(9), BusyUntil: at(8), CatchUp: at(7), Started: 6, ManualRuns: 5, Failed: true, Final: at(4), FailedRun: "run 3",
 		Lead: 700, Hold: 3000, Last: at(2), ExecutionCount: 11, FailureCount: 10, FaultedCount: 9,
 		Waiting: []workflows.Waiting{{
 			Execution: job.Execution{ID: "e", Due: at(1), Repeat: 3, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"},
@@ -274,7 +274,7 @@ func TestTheNextRunIsToldEverything(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(`{"decided":"2026-01-01T00:01:00Z","last":"2026-01-01T00:02:00Z"}`), &in.Waiting[1].Before))
 	for field, value := range reflect.ValueOf(in).Fields() {
-		if field.Name != "Owed" { // a run starts with it; see TestRunsOnDemandThatNeverCeaseAreAllMade
+		if field.Name != "DeferredRuns" { // a run starts with it; see TestRunsOnDemandThatNeverCeaseAreAllMade
 			require.False(t, value.IsZero(), "the test lacks %s", field.Name)
 		}
 	}

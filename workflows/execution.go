@@ -93,20 +93,20 @@ func (j *jobLoop) start(ctx workflow.Context, due time.Time) {
 // runManually starts a manual run; while the run drains, it is left to the next run of the workflow.
 func (j *jobLoop) runManually(ctx workflow.Context) {
 	if j.draining() {
-		j.Owed++
+		j.DeferredRuns++
 		return
 	}
 	now := workflow.Now(ctx).UTC()
 	for _, e := range j.running { // if e returns to the plan, this manual run is the last execution
 		e.before.Last = later(e.before.Last, now)
 	}
-	j.Demanded++
-	j.launch(ctx, &execution{manual: true, Execution: j.execution(fmt.Sprintf("run %d", j.Demanded), now)})
+	j.ManualRuns++
+	j.launch(ctx, &execution{manual: true, Execution: j.execution(fmt.Sprintf("run %d", j.ManualRuns), now)})
 }
 
-// payOwed starts the manual runs that were left while an earlier run drained.
-func (j *jobLoop) payOwed(ctx workflow.Context) {
-	for ; j.Owed > 0 && !j.draining(); j.Owed-- {
+// startDeferred starts the manual runs that were left while an earlier run drained.
+func (j *jobLoop) startDeferred(ctx workflow.Context) {
+	for ; j.DeferredRuns > 0 && !j.draining(); j.DeferredRuns-- {
 		j.runManually(ctx)
 	}
 }

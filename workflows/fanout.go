@@ -87,7 +87,7 @@ func (c *collection) tell(ctx workflow.Context) error { return c.inform(ctx, c.u
 func (c *collection) inform(ctx workflow.Context, ids []string) error {
 	failed := map[string]string{}
 	for len(ids) > 0 && !c.deleted {
-		a, err := c.updateTwice(ctx, ids, UpdateCollection, !c.resting())
+		a, err := c.updateTwice(ctx, ids, UpdateCollection, !c.disabled())
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (c *collection) inform(ctx workflow.Context, ids []string) error {
 func (c *collection) uninformed(silent bool) []string {
 	var ids []string
 	for _, e := range c.entries {
-		outdated := e.Resting != c.resting() || e.Contested // a contested name may belong to a new job
+		outdated := e.CollectionDisabled != c.disabled() || e.Contested // a contested name may belong to a new job
 		if silent && e.Silent || !e.Silent && outdated {
 			ids = append(ids, c.id(e.Name))
 		}
@@ -141,7 +141,7 @@ func (c *collection) informed(ctx workflow.Context, ids []string, a answers) (co
 		case failed:
 			e.Silent = true
 		default:
-			e.Resting, e.Silent = c.resting(), false
+			e.CollectionDisabled, e.Silent = c.disabled(), false
 		}
 	}
 	c.note()
@@ -226,7 +226,7 @@ func (c *collection) tellAgain(ctx workflow.Context) error {
 		c.again.after, c.again.pause = 0, min(2*c.again.pause, mostPause)
 		pause = c.again.pause
 	}
-	a, err := c.update(ctx, ids, UpdateCollection, !c.resting(), jobsPerUpdate, patience)
+	a, err := c.update(ctx, ids, UpdateCollection, !c.disabled(), jobsPerUpdate, patience)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 		for i := range 450 {
 			names = append(names, fmt.Sprintf("job%03d", i))
 		}
-		h := newHall(t, job.CollectionEnabled, names...)
+		h := newCollectionEnv(t, job.CollectionEnabled, names...)
 		h.silent = only("job000", "job001", "job002", "job003", "job004", "job300")
 		a := h.update(10*time.Second, workflows.UpdateDisable)
 		got := h.handOver(11*time.Second - time.Millisecond)
@@ -42,7 +42,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 	})
 	t.Run("at first is no failure", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
 		h.silent = func(name string) bool { return name == "a" && len(h.asked) == 0 }
 		a := h.update(10*time.Second, workflows.UpdateDisable)
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
@@ -51,7 +51,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 	})
 	t.Run("is told again, more and more seldom, until it does", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
 		h.silent = func(name string) bool { return name == "a" && h.env.Now().Before(newYear.Add(time.Minute)) }
 		h.update(10*time.Second, workflows.UpdateDisable)
 		require.ErrorIs(t, h.run(time.Hour), errStopped)
@@ -65,7 +65,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 	})
 	t.Run("is told at least every five minutes, across runs", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionDisabled, "a")
+		h := newCollectionEnv(t, job.CollectionDisabled, "a")
 		h.input.Jobs[0].Silent = true
 		h.input.Pause = 4 * time.Minute
 		h.silent = only("a")
@@ -84,7 +84,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 		for i := range 450 {
 			names = append(names, fmt.Sprintf("job%03d", i))
 		}
-		h := newHall(t, job.CollectionDisabled, names...)
+		h := newCollectionEnv(t, job.CollectionDisabled, names...)
 		for i := range h.input.Jobs {
 			h.input.Jobs[i].Silent = true
 		}
@@ -96,7 +96,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 	})
 	t.Run("learns what holds now, although it was told something else meanwhile", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a")
 		h.silent = func(string) bool { return h.env.Now().Before(newYear.Add(time.Minute)) }
 		h.update(10*time.Second, workflows.UpdateDisable)
 		a := h.update(20*time.Second, workflows.UpdateEnable) // the job's last known state, if it did not apply the other
@@ -107,7 +107,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 	})
 	t.Run("is not waited for by changes that do not concern it", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionDisabled, "a")
+		h := newCollectionEnv(t, job.CollectionDisabled, "a")
 		h.input.Jobs[0].Silent = true
 		h.input.Pause = time.Minute
 		h.silent = only("a")
@@ -120,7 +120,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 	})
 	t.Run("does not end the collection when its registration is verified", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled)
+		h := newCollectionEnv(t, job.CollectionEnabled)
 		h.absent = func(string) bool { return h.env.Now().Before(newYear.Add(20 * time.Second)) }
 		h.silent = func(name string) bool { return !h.absent(name) }
 		h.register(time.Second, "a", 9)
@@ -130,7 +130,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 	})
 	t.Run("is terminated when the collection is deleted", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a", "b", "c")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b", "c")
 		h.silent = only("a", "c")
 		a := h.update(10*time.Second, workflows.UpdateDelete)
 		require.NoError(t, h.run(time.Minute))
@@ -141,7 +141,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 	})
 	t.Run("and is not terminated either is tried again", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
 		h.silent = only("a")
 		h.stuck = func(string) bool { return h.env.Now().Before(newYear.Add(20 * time.Second)) }
 		a := h.update(10*time.Second, workflows.UpdateDelete)
@@ -155,7 +155,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 
 func TestAJobThatWasTerminatedMaySendForAMoment(t *testing.T) {
 	t.Parallel()
-	h := newHall(t, job.CollectionEnabled, "a", "b")
+	h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
 	certain := func() bool { return !h.env.Now().Before(newYear.Add(40 * time.Second)) }
 	h.stuck = func(string) bool { return !certain() }
 	terminated := func() bool { return !h.env.Now().Before(newYear.Add(12 * time.Second)) }
@@ -169,8 +169,8 @@ func TestAJobThatWasTerminatedMaySendForAMoment(t *testing.T) {
 
 func TestAJobThatTakesThePlaceOfATerminatedOneIsToldToo(t *testing.T) {
 	t.Parallel()
-	h := newHall(t, job.CollectionSuspended, "a")
-	h.input.Jobs[0].Resting = false // terminated before the collection was disabled
+	h := newCollectionEnv(t, job.CollectionSuspended, "a")
+	h.input.Jobs[0].CollectionDisabled = false // terminated before the collection was disabled
 	h.register(10*time.Second, "a", 9)
 	h.update(11*time.Second, workflows.UpdateEnable)
 	require.ErrorIs(t, h.run(30*time.Second), errStopped)
@@ -181,7 +181,7 @@ func TestATerminatedJobMakesRoom(t *testing.T) {
 	t.Parallel()
 	t.Run("for the next one", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
 		h.missing = []string{"a"}
 		r := h.register(time.Second, "c", 2)
 		names := h.names(2 * time.Second)
@@ -191,7 +191,7 @@ func TestATerminatedJobMakesRoom(t *testing.T) {
 	})
 	t.Run("within a minute", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
 		first, second := h.register(time.Second, "c", 2), h.register(2*time.Second, "c", 2)
 		h.at(3*time.Second, func() { h.missing = []string{"a"} })
 		soon, later := h.register(60*time.Second, "c", 2), h.register(61*time.Second, "c", 2)
@@ -204,7 +204,7 @@ func TestATerminatedJobMakesRoom(t *testing.T) {
 	})
 	t.Run("for whoever comes while it is looked for", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a", "b", "c")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b", "c")
 		h.missing = []string{"a", "b"}
 		h.lookupTakes = 5 * time.Second
 		first, second, late := h.register(time.Second, "d", 3), h.register(2*time.Second, "e", 3), h.register(7*time.Second, "f", 3)
@@ -220,7 +220,7 @@ func TestATerminatedJobMakesRoom(t *testing.T) {
 	})
 	t.Run("for whoever comes while collections are looked for, too", func(t *testing.T) {
 		t.Parallel()
-		o := newOffice(t, "g/a", "g/b")
+		o := newSubscriptionEnv(t, "g/a", "g/b")
 		o.missing = []string{"g/a", "g/b"}
 		o.lookupTakes = 5 * time.Second
 		first, second := o.register(time.Second, standard("g/c", 2)), o.register(2*time.Second, standard("g/d", 2))
@@ -230,7 +230,7 @@ func TestATerminatedJobMakesRoom(t *testing.T) {
 	})
 	t.Run("for a quota that the others keep to", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a", "b", "c")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b", "c")
 		h.missing = []string{"a", "b"}
 		h.lookupTakes = 5 * time.Second
 		first := h.change(time.Second, upTo(1), 1)
@@ -243,8 +243,8 @@ func TestATerminatedJobMakesRoom(t *testing.T) {
 	})
 	t.Run("for a plan whose rules the others keep to", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a", "b")
-		h.input.Jobs[0].Demands = job.Demands{Authenticates: true}
+		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
+		h.input.Jobs[0].Requirements = job.Requirements{Authenticates: true}
 		h.missing = []string{"a"}
 		r := h.change(time.Second, hourly, 0)
 		require.ErrorIs(t, h.run(20*time.Second), errStopped)
@@ -252,7 +252,7 @@ func TestATerminatedJobMakesRoom(t *testing.T) {
 	})
 	t.Run("but the collection does not look where nothing is refused", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
 		h.missing = []string{"a"}
 		r := h.change(time.Second, upTo(2), 0)
 		require.ErrorIs(t, h.run(20*time.Second), errStopped)
@@ -261,7 +261,7 @@ func TestATerminatedJobMakesRoom(t *testing.T) {
 	})
 	t.Run("but not for what a collection that was deleted meanwhile asks", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a", "b")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
 		h.missing = []string{"a"}
 		h.lookupTakes = 5 * time.Second
 		r := h.change(time.Second, upTo(1), 0)
@@ -272,7 +272,7 @@ func TestATerminatedJobMakesRoom(t *testing.T) {
 	})
 	t.Run("and so does a terminated collection", func(t *testing.T) {
 		t.Parallel()
-		o := newOffice(t, "g/a")
+		o := newSubscriptionEnv(t, "g/a")
 		o.missing = []string{"g/a"}
 		r := o.register(time.Second, standard("g/b", 1))
 		names := o.names(2 * time.Second)

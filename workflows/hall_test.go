@@ -22,7 +22,7 @@ import (
 )
 
 // A hall runs a job collection in skipped time.
-type hall struct {
+type collectionEnv struct {
 	*stage
 	input  workflows.CollectionInput
 	absent func(name string) bool // jobs that do not exist
@@ -41,8 +41,8 @@ type hall struct {
 	ended []string                              // jobs terminated
 }
 
-func newHall(t *testing.T, state job.CollectionState, names ...string) *hall {
-	h := &hall{stage: newStage(t, func(id string) string {
+func newCollectionEnv(t *testing.T, state job.CollectionState, names ...string) *collectionEnv {
+	h := &collectionEnv{stage: newStage(t, func(id string) string {
 		name, err := url.PathUnescape(id[strings.LastIndex(id, "/")+1:])
 		require.NoError(t, err)
 		return name
@@ -50,7 +50,7 @@ func newHall(t *testing.T, state job.CollectionState, names ...string) *hall {
 	h.absent = func(name string) bool { return slices.Contains(h.missing, name) }
 	h.input.Collection = job.Collection{Key: key.Collection, Properties: properties(state), Generation: 1}
 	for i, name := range names {
-		h.input.Jobs = append(h.input.Jobs, workflows.Registration{Name: name, Sequence: i + 1, Resting: state != job.CollectionEnabled})
+		h.input.Jobs = append(h.input.Jobs, workflows.Registration{Name: name, Sequence: i + 1, CollectionDisabled: state != job.CollectionEnabled})
 	}
 	h.input.Sequence = len(names)
 	return h
@@ -61,24 +61,24 @@ func properties(state job.CollectionState) job.CollectionProperties {
 }
 
 // upTo returns the rules of the plan Standard with a quota of jobs.
-func upTo(jobs int) *job.Rules {
-	return &job.Rules{Plan: "Standard", Jobs: jobs, MinRecurrence: time.Minute, Authentication: true, Collections: 100}
+func upTo(jobs int) *job.CollectionLimits {
+	return &job.CollectionLimits{Plan: "Standard", Jobs: jobs, MinRecurrence: time.Minute, Authentication: true, Collections: 100}
 }
 
-func registering(rules *job.Rules, generation int, jobs ...workflows.RegisterJob) workflows.RegisterRequest {
-	return workflows.RegisterRequest{Jobs: jobs, Rules: *rules, Generation: generation}
+func registering(limits *job.CollectionLimits, generation int, jobs ...workflows.RegisterJob) workflows.RegisterRequest {
+	return workflows.RegisterRequest{Jobs: jobs, Limits: *limits, Generation: generation}
 }
 
-func (h *hall) register(after time.Duration, name string, limit int) *reply {
+func (h *collectionEnv) register(after time.Duration, name string, limit int) *reply {
 	return h.update(after, workflows.UpdateRegister, registering(upTo(limit), 0, workflows.RegisterJob{Name: name}))
 }
 
-func (h *hall) put(after time.Duration, state job.CollectionState) *reply {
+func (h *collectionEnv) put(after time.Duration, state job.CollectionState) *reply {
 	return h.update(after, workflows.UpdatePut, workflows.PutRequest{Collection: job.Collection{Properties: properties(state)}})
 }
 
 // listed queries the jobs.
-func (h *hall) listed(after time.Duration) *[]workflows.Listed {
+func (h *collectionEnv) listed(after time.Duration) *[]workflows.Listed {
 	got := []workflows.Listed{{Name: "not asked"}}
 	h.at(after, func() {
 		value, err := h.env.QueryWorkflow(workflows.QueryJobs)
@@ -92,7 +92,7 @@ func (h *hall) listed(after time.Duration) *[]workflows.Listed {
 }
 
 // names queries the names of the jobs.
-func (h *hall) names(after time.Duration) *[]string {
+func (h *collectionEnv) names(after time.Duration) *[]string {
 	listed := h.listed(after)
 	var got []string
 	h.at(after, func() {
@@ -107,7 +107,7 @@ func (h *hall) names(after time.Duration) *[]string {
 var errStopped = errors.New("the test is over")
 
 // run runs the collection's workflow once and returns its error: errStopped if it existed until the end.
-func (h *hall) run(until time.Duration) error {
+func (h *collectionEnv) run(until time.Duration) error {
 	h.prepare(workflows.TypeCollection, workflows.Collection)
 	var first sync.Once
 	wait := func() (d time.Duration) {
@@ -115,11 +115,11 @@ func (h *hall) run(until time.Duration) error {
 		return d
 	}
 	h.env.RegisterActivityWithOptions(h.tell, activity.RegisterOptions{Name: lookups.TypeUpdateAll})
-	h.env.RegisterActivityWithOptions(h.claimPlan, activity.RegisterOptions{Name: lookups.TypeUpdate})
+	h.env.RegisterActivityWithOptions(h.reservePlan, activity.RegisterOptions{Name: lookups.TypeUpdate})
 	h.env.RegisterActivityWithOptions(h.terminate, activity.RegisterOptions{Name: lookups.TypeTerminate})
 	if h.slow > 0 {
 		h.env.OnActivity(lookups.TypeUpdateAll, mock.Anything, mock.Anything).AfterFn(wait).Return(h.tell).Maybe()
-		h.env.OnActivity(lookups.TypeUpdate, mock.Anything, mock.Anything, mock.Anything, mock.Anything).AfterFn(wait).Return(h.claimPlan).Maybe()
+		h.env.OnActivity(lookups.TypeUpdate, mock.Anything, mock.Anything, mock.Anything, mock.Anything).AfterFn(wait).Return(h.reservePlan).Maybe()
 	}
 	h.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, "", mock.Anything, mock.Anything).AfterFn(wait).
 		Return(func(_, id, _, signal string, argument any) error { return h.signalled(id, signal, argument) }).Maybe()
@@ -131,14 +131,14 @@ func (h *hall) run(until time.Duration) error {
 }
 
 // handOver makes the run continue as new at the given time, and returns the next run's input.
-func (h *hall) handOver(at time.Duration) workflows.CollectionInput {
+func (h *collectionEnv) handOver(at time.Duration) workflows.CollectionInput {
 	h.at(at-time.Millisecond, func() { h.env.SetContinueAsNewSuggested(true) })
 	h.removed(at, "stranger") // wakes the loop
 	return continued[workflows.CollectionInput](h.t, h.run(time.Hour))
 }
 
 // hear records an update or signal of a job. It reports whether the job exists.
-func (h *hall) hear(id, what string, argument any) bool {
+func (h *collectionEnv) hear(id, what string, argument any) bool {
 	name := h.name(id)
 	require.Equal(h.t, key.Collection.Job(name).WorkflowID(), id)
 	if h.stopped || h.absent(name) {
@@ -153,7 +153,7 @@ func (h *hall) hear(id, what string, argument any) bool {
 }
 
 // tell is a fake of the activity that updates workflows.
-func (h *hall) tell(_ context.Context, in lookups.UpdateInput) (r lookups.UpdateResult, _ error) {
+func (h *collectionEnv) tell(_ context.Context, in lookups.UpdateInput) (r lookups.UpdateResult, _ error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i, id := range in.Workflows {
@@ -172,7 +172,7 @@ func (h *hall) tell(_ context.Context, in lookups.UpdateInput) (r lookups.Update
 }
 
 // terminate is a fake of the activity that terminates workflows.
-func (h *hall) terminate(_ context.Context, in lookups.TerminateInput) ([]int, error) {
+func (h *collectionEnv) terminate(_ context.Context, in lookups.TerminateInput) ([]int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	require.NotEmpty(h.t, in.Reason)
@@ -188,7 +188,7 @@ func (h *hall) terminate(_ context.Context, in lookups.TerminateInput) ([]int, e
 }
 
 // claimPlan is a fake of the activity that updates one workflow.
-func (h *hall) claimPlan(_ context.Context, id, update string, r workflows.RegisterCollectionRequest) error {
+func (h *collectionEnv) reservePlan(_ context.Context, id, update string, r workflows.RegisterCollectionRequest) error {
 	require.Equal(h.t, job.SubscriptionWorkflowID(key.Collection.Subscription), id)
 	require.Equal(h.t, workflows.UpdateRegister, update)
 	h.mu.Lock()
@@ -204,7 +204,7 @@ func (h *hall) claimPlan(_ context.Context, id, update string, r workflows.Regis
 }
 
 // signalled is a fake of the server's signal delivery.
-func (h *hall) signalled(id, signal string, argument any) error {
+func (h *collectionEnv) signalled(id, signal string, argument any) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if signal == workflows.SignalRemoved {
@@ -219,13 +219,13 @@ func (h *hall) signalled(id, signal string, argument any) error {
 }
 
 // heard returns the updates and signals that jobs received; those of one time by name.
-func (h *hall) heard() []string {
+func (h *collectionEnv) heard() []string {
 	slices.Sort(h.told)
 	return h.told
 }
 
 // answered records whether an update is answered by the given time.
-func (h *hall) answered(by time.Duration, r *reply) *bool {
+func (h *collectionEnv) answered(by time.Duration, r *reply) *bool {
 	var was bool
 	h.at(by, func() { was = r.completed })
 	return &was

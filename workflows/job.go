@@ -13,23 +13,23 @@ import (
 // JobInput is the input of a run of [Job]: from [NewJob] for a new job, or from the run before when it
 // continues as new.
 type JobInput struct {
-	Key        job.Key        `json:"key"`
-	Created    time.Time      `json:"created"` // whole seconds, UTC
-	Definition job.Definition `json:"definition"`
-	Generation int            `json:"generation"`
-	Resting    bool           `json:"resting,omitempty"` // the collection is not enabled
+	Key                job.Key        `json:"key"`
+	Created            time.Time      `json:"created"` // whole seconds, UTC
+	Definition         job.Definition `json:"definition"`
+	Generation         int            `json:"generation"`
+	CollectionDisabled bool           `json:"collectionDisabled,omitempty"` // the collection is not enabled
 
-	Plan      Planned   `json:"plan"`                // occurrences ahead
-	Decided   time.Time `json:"decided,omitzero"`    // occurrences up to here are started or dropped
-	BusyUntil time.Time `json:"busyUntil,omitzero"`  // see situation
-	CatchUp   time.Time `json:"catchUp,omitzero"`    // see situation
-	Started   int       `json:"started,omitempty"`   // occurrences started, which recurrence.count limits
-	Demanded  int       `json:"demanded,omitempty"`  // manual runs started
-	Owed      int       `json:"owed,omitempty"`      // manual runs accepted while draining, left to the next run of the workflow
-	Failed    bool      `json:"failed,omitempty"`    // the last occurrence failed
-	Final     time.Time `json:"final,omitzero"`      // when the job was completed or faulted, or last changed or run after that
-	FailedRun string    `json:"failedRun,omitempty"` // run id of the newest earlier run whose history holds a failure
-	Waiting   []Waiting `json:"waiting,omitempty"`   // executions that wait for their next attempts
+	Plan         Planned   `json:"plan"`                   // occurrences ahead
+	Decided      time.Time `json:"decided,omitzero"`       // occurrences up to here are started or dropped
+	BusyUntil    time.Time `json:"busyUntil,omitzero"`     // see decisionInput
+	CatchUp      time.Time `json:"catchUp,omitzero"`       // see decisionInput
+	Started      int       `json:"started,omitempty"`      // occurrences started, which recurrence.count limits
+	ManualRuns   int       `json:"manualRuns,omitempty"`   // manual runs started
+	DeferredRuns int       `json:"deferredRuns,omitempty"` // manual runs accepted while draining, left to the next run of the workflow
+	Failed       bool      `json:"failed,omitempty"`       // the last occurrence failed
+	Final        time.Time `json:"final,omitzero"`         // when the job was completed or faulted, or last changed or run after that
+	FailedRun    string    `json:"failedRun,omitempty"`    // run id of the newest earlier run whose history holds a failure
+	Waiting      []Waiting `json:"waiting,omitempty"`      // executions that wait for their next attempts
 
 	// Lead is how long before its due time the next occurrence is dispatched, in milliseconds.
 	Lead int `json:"lead,omitempty"`
@@ -73,13 +73,13 @@ const (
 // record exceeds 8 MB, and the attempts of one activity can take 25 kB.
 const (
 	maxOverlapping = 100 // occurrences
-	maxDemanded    = 50  // manual runs
+	maxManualRuns  = 50  // manual runs
 )
 
 // NewJob returns the input of a new job's workflow, from which the job's first status follows. The
-// definition must be valid; resting means that the collection is not enabled.
-func NewJob(k job.Key, d job.Definition, resting bool, now time.Time) (JobInput, error) {
-	in := JobInput{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, Resting: resting, Lead: firstLead(k)}
+// definition must be valid; collectionDisabled tells that the collection is not enabled.
+func NewJob(k job.Key, d job.Definition, collectionDisabled bool, now time.Time) (JobInput, error) {
+	in := JobInput{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, CollectionDisabled: collectionDisabled, Lead: firstLead(k)}
 	plan, err := d.Timetable(in.Created, in.Created)
 	if err != nil {
 		return JobInput{}, err
@@ -153,7 +153,7 @@ func (j *jobLoop) run(ctx workflow.Context) error {
 		case j.mayContinueAsNew(ctx): // before the next occurrence is started: one may always be waiting
 			return j.continueAsNew(ctx)
 		}
-		j.payOwed(ctx)
+		j.startDeferred(ctx)
 		j.decide(ctx)
 		j.describe(ctx)
 		j.timer.set(ctx, j.wake(workflow.Now(ctx)))
@@ -183,24 +183,24 @@ func (j *jobLoop) decide(ctx workflow.Context) {
 		if !ok || due.After(workflow.Now(ctx).Add(j.ahead())) || !j.heldUntil(workflow.Now(ctx)).IsZero() {
 			break
 		}
-		switch judge(j.situation(due, now)) {
-		case verdictWait:
+		switch decide(j.decisionInput(due, now)) {
+		case decisionWait:
 			return
-		case verdictAsk:
+		case decisionAsk:
 			if !j.ask(ctx) {
 				return
 			}
-		case verdictRun:
+		case decisionRun:
 			j.start(ctx, due)
-		case verdictRunFirst:
+		case decisionRunFirst:
 			until := j.BusyUntil
 			j.start(ctx, due)
 			j.drop(ctx, until, job.OutcomeMissed, "the execution before it was still under way and another occurrence waited already")
-		case verdictSkip:
+		case decisionSkip:
 			j.drop(ctx, j.BusyUntil, job.OutcomeSkipped, "the execution before it was still under way")
-		case verdictMiss:
+		case decisionMiss:
 			j.drop(ctx, due, job.OutcomeMissed, fmt.Sprintf("%d executions of the job were under way, which is as many as may be", maxOverlapping))
-		case verdictCatchUp:
+		case decisionCatchUp:
 			j.catchUp(ctx, due, now)
 			if j.Plan.More {
 				return
@@ -228,8 +228,8 @@ func (j *jobLoop) ask(ctx workflow.Context) bool {
 // is lost within a few seconds.
 const askInterval = 2 * time.Second
 
-func (j *jobLoop) situation(due, now time.Time) situation {
-	return situation{
+func (j *jobLoop) decisionInput(due, now time.Time) decisionInput {
+	return decisionInput{
 		Due:       due,
 		Another:   len(j.Plan.Due) > 1 && !j.Plan.Due[1].After(now), // regardless of recurrence.count, which dropped occurrences do not use up
 		Busy:      j.overlapping() > 0,
@@ -244,7 +244,7 @@ func (j *jobLoop) situation(due, now time.Time) situation {
 
 // active reports whether occurrences run when they are due.
 func (in *JobInput) active() bool {
-	return in.Definition.State == job.StateEnabled && !in.Resting
+	return in.Definition.State == job.StateEnabled && !in.CollectionDisabled
 }
 
 func (in *JobInput) exhausted() bool {
@@ -271,10 +271,10 @@ func (in *JobInput) finish(now time.Time) {
 }
 
 // overlapping returns the number of occurrences that have not ended.
-func (j *jobLoop) overlapping() int { return len(j.running) - j.demanded() }
+func (j *jobLoop) overlapping() int { return len(j.running) - j.runningManually() }
 
 // demanded returns the number of manual runs that have not ended.
-func (j *jobLoop) demanded() (n int) {
+func (j *jobLoop) runningManually() (n int) {
 	for _, e := range j.running {
 		if e.manual {
 			n++
@@ -304,7 +304,7 @@ func (j *jobLoop) wake(now time.Time) time.Time {
 		return now.Add(time.Millisecond)
 	}
 	next, ok := j.next()
-	if !ok || !j.active() || j.changing.IsLocked() || j.situation(next, now).waits() {
+	if !ok || !j.active() || j.changing.IsLocked() || j.decisionInput(next, now).waits() {
 		return time.Time{}
 	}
 	wake := next
@@ -321,7 +321,7 @@ func (j *jobLoop) wake(now time.Time) time.Time {
 
 // expires returns when a final job is to be deleted; zero if it is not final or has executions left.
 func (j *jobLoop) expires() time.Time {
-	if j.Final.IsZero() || len(j.running) > 0 || j.Owed > 0 {
+	if j.Final.IsZero() || len(j.running) > 0 || j.DeferredRuns > 0 {
 		return time.Time{}
 	}
 	return j.Final.Add(keepFinal)

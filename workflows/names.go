@@ -1,6 +1,6 @@
 package workflows
 
-import "almanac/internal/calls"
+import "almanac/internal/wfclient"
 
 // TaskQueue is the task queue of Almanac's workflows and activities.
 const TaskQueue = "almanac"
@@ -35,7 +35,7 @@ const (
 const (
 	UpdatePut      = "put"      // takes a PutRequest
 	UpdateRegister = "register" // takes a RegisterRequest, returns []RegisterResult; of a Subscription: RegisterCollectionRequest, string
-	UpdateClaim    = "claim"    // takes a ClaimRequest
+	UpdateReserve  = "reserve"  // takes a ReserveRequest
 	QueryJobs      = "jobs"     // returns a JobList
 	SignalRemoved  = "removed"  // takes the name of a job, or in a Subscription a collection, that is gone
 )
@@ -59,7 +59,7 @@ const (
 const (
 	ErrTypeConflict = "Conflict" // the state of the job or collection forbids it
 	ErrTypeStale    = "Stale"    // it was changed since the caller read it
-	ErrTypeGone     = calls.ErrTypeGone
+	ErrTypeGone     = wfclient.ErrTypeGone
 	ErrTypeInvalid  = "Invalid" // the definition is invalid, or this worker cannot plan it
 	ErrTypeSilent   = "Silent"  // it was done, but some jobs did not answer and may not know
 )

@@ -6,8 +6,8 @@ import (
 	"almanac/job"
 )
 
-// A situation is the input of the decision about a due occurrence.
-type situation struct {
+// A decisionInput is the input of the decision about a due occurrence.
+type decisionInput struct {
 	Due       time.Time // the oldest undecided occurrence that is due
 	Another   bool      // the next one is due as well
 	Busy      bool      // an occurrence is dispatched and has not ended
@@ -19,54 +19,54 @@ type situation struct {
 	Overlap   job.OverlapPolicy
 }
 
-// A verdict is the decision about a due occurrence.
-type verdict int
+// A decision is the decision about a due occurrence.
+type decision int
 
 const (
-	verdictWait     verdict = iota // decide when the running one has ended
-	verdictAsk                     // look up whether the one before was sent
-	verdictRun                     // run it now
-	verdictRunFirst                // run it now; others that came due while the one before ran are missed
-	verdictSkip                    // it and all others that came due while the one before ran are skipped
-	verdictMiss                    // missed: the maximum number of occurrences have not ended
-	verdictCatchUp                 // several came due while nothing could run them: the catch-up window decides
+	decisionWait     decision = iota // decide when the running one has ended
+	decisionAsk                      // look up whether the one before was sent
+	decisionRun                      // run it now
+	decisionRunFirst                 // run it now; others that came due while the one before ran are missed
+	decisionSkip                     // it and all others that came due while the one before ran are skipped
+	decisionMiss                     // missed: the maximum number of occurrences have not ended
+	decisionCatchUp                  // several came due while nothing could run them: the catch-up window decides
 )
 
-func judge(s situation) verdict {
+func decide(s decisionInput) decision {
 	switch {
 	case s.waits():
-		return verdictWait
+		return decisionWait
 	case s.caughtUp():
-		return verdictRun
+		return decisionRun
 	case s.Overlap == job.OverlapAllowAll && s.Unknown:
-		return verdictAsk
+		return decisionAsk
 	case s.Crowded:
-		return verdictMiss
+		return decisionMiss
 	case s.Overlap != job.OverlapAllowAll && !s.Due.After(s.BusyUntil): // it came due while the one before ran
 		return overlapping(s.Overlap)
 	case s.Another: // OverlapAllowAll never waits, so these came due while nothing could run them
-		return verdictCatchUp
+		return decisionCatchUp
 	}
-	return verdictRun
+	return decisionRun
 }
 
 // waits reports whether the decision has to wait until a running execution has ended: while the run is
 // draining, and for an occurrence that may not run beside the one before. So a long execution costs no
 // timer of its own.
-func (s situation) waits() bool {
+func (s decisionInput) waits() bool {
 	return s.Draining || s.Busy && (s.caughtUp() || s.Overlap != job.OverlapAllowAll)
 }
 
 // caughtUp reports whether the occurrence is one to be caught up.
-func (s situation) caughtUp() bool { return !s.Due.After(s.CatchUp) }
+func (s decisionInput) caughtUp() bool { return !s.Due.After(s.CatchUp) }
 
 // overlapping decides about an occurrence that came due while the one before it ran, if they may not
 // run at the same time.
-func overlapping(p job.OverlapPolicy) verdict {
+func overlapping(p job.OverlapPolicy) decision {
 	if p == job.OverlapSkip {
-		return verdictSkip
+		return decisionSkip
 	}
-	return verdictRunFirst
+	return decisionRunFirst
 }
 
 // A Dropped is a sequence of occurrences that came due and were not run.

@@ -23,7 +23,7 @@ const (
 
 func (f fact) allows(b bool) bool { return f == either || b == (f == yes) }
 
-// Each situation matches exactly one rule of the decision table.
+// Each decisionInput matches exactly one rule of the decision table.
 func TestJudgeFollowsTheDecisionTable(t *testing.T) {
 	t.Parallel()
 	const (
@@ -34,32 +34,32 @@ func TestJudgeFollowsTheDecisionTable(t *testing.T) {
 		name                                           string
 		policy                                         job.OverlapPolicy
 		draining, busy, admitted, cameDueBusy, another fact
-		want                                           verdict
+		want                                           decision
 	}{
-		{"nothing starts while the run drains", anyPolicy, yes, either, either, either, either, verdictWait},
+		{"nothing starts while the run drains", anyPolicy, yes, either, either, either, either, decisionWait},
 
-		{"one that is caught up waits for the one before it", anyPolicy, no, yes, yes, either, either, verdictWait},
-		{"one that is caught up runs, others behind it or not", anyPolicy, no, no, yes, either, either, verdictRun},
+		{"one that is caught up waits for the one before it", anyPolicy, no, yes, yes, either, either, decisionWait},
+		{"one that is caught up runs, others behind it or not", anyPolicy, no, no, yes, either, either, decisionRun},
 
-		{"BufferOne waits for what runs", buffer, no, yes, no, either, either, verdictWait},
-		{"BufferOne runs the first that came due meanwhile", buffer, no, no, no, yes, either, verdictRunFirst},
-		{"BufferOne runs one that is due", buffer, no, no, no, no, no, verdictRun},
-		{"BufferOne catches up several", buffer, no, no, no, no, yes, verdictCatchUp},
+		{"BufferOne waits for what runs", buffer, no, yes, no, either, either, decisionWait},
+		{"BufferOne runs the first that came due meanwhile", buffer, no, no, no, yes, either, decisionRunFirst},
+		{"BufferOne runs one that is due", buffer, no, no, no, no, no, decisionRun},
+		{"BufferOne catches up several", buffer, no, no, no, no, yes, decisionCatchUp},
 
-		{"Skip decides when what runs has ended", skip, no, yes, no, either, either, verdictWait},
-		{"Skip skips those that came due meanwhile", skip, no, no, no, yes, either, verdictSkip},
-		{"Skip runs one that is due", skip, no, no, no, no, no, verdictRun},
-		{"Skip catches up several", skip, no, no, no, no, yes, verdictCatchUp},
+		{"Skip decides when what runs has ended", skip, no, yes, no, either, either, decisionWait},
+		{"Skip skips those that came due meanwhile", skip, no, no, no, yes, either, decisionSkip},
+		{"Skip runs one that is due", skip, no, no, no, no, no, decisionRun},
+		{"Skip catches up several", skip, no, no, no, no, yes, decisionCatchUp},
 
-		{"AllowAll runs one beside the other", all, no, yes, no, either, no, verdictRun},
-		{"AllowAll runs one that is due", all, no, no, no, either, no, verdictRun},
-		{"AllowAll catches up several, for nothing could run them", all, no, either, no, either, yes, verdictCatchUp},
+		{"AllowAll runs one beside the other", all, no, yes, no, either, no, decisionRun},
+		{"AllowAll runs one that is due", all, no, no, no, either, no, decisionRun},
+		{"AllowAll catches up several, for nothing could run them", all, no, either, no, either, yes, decisionCatchUp},
 	}
 	used := map[string]bool{}
 	for bits := range 1 << 5 {
 		draining, busy, admitted, cameDueBusy, another := bits&1 > 0, bits&2 > 0, bits&4 > 0, bits&8 > 0, bits&16 > 0
 		for _, policy := range []job.OverlapPolicy{buffer, skip, all} {
-			s := situation{Due: noon, Another: another, Busy: busy, Draining: draining, Overlap: policy}
+			s := decisionInput{Due: noon, Another: another, Busy: busy, Draining: draining, Overlap: policy}
 			if admitted {
 				s.CatchUp = noon // the last time that is caught up
 			}
@@ -71,7 +71,7 @@ func TestJudgeFollowsTheDecisionTable(t *testing.T) {
 				if (r.policy == anyPolicy || r.policy == policy) && r.draining.allows(draining) && r.busy.allows(busy) &&
 					r.admitted.allows(admitted) && r.cameDueBusy.allows(cameDueBusy) && r.another.allows(another) {
 					found = append(found, r.name)
-					require.Equal(t, r.want, judge(s), "%s: %+v", r.name, s)
+					require.Equal(t, r.want, decide(s), "%s: %+v", r.name, s)
 				}
 			}
 			require.Len(t, found, 1, "%+v", s)
@@ -83,34 +83,34 @@ func TestJudgeFollowsTheDecisionTable(t *testing.T) {
 
 func TestJudgeComparesInstantsToTheSecond(t *testing.T) {
 	t.Parallel()
-	s := situation{Due: noon, Overlap: job.OverlapSkip, BusyUntil: noon.Add(-time.Nanosecond)}
-	require.Equal(t, verdictRun, judge(s), "the execution before it had ended")
+	s := decisionInput{Due: noon, Overlap: job.OverlapSkip, BusyUntil: noon.Add(-time.Nanosecond)}
+	require.Equal(t, decisionRun, decide(s), "the execution before it had ended")
 	s.BusyUntil = noon
-	require.Equal(t, verdictSkip, judge(s), "the execution before it ended in the same instant")
+	require.Equal(t, decisionSkip, decide(s), "the execution before it ended in the same instant")
 
-	s = situation{Due: noon, Another: true, CatchUp: noon.Add(-time.Second)}
-	require.Equal(t, verdictCatchUp, judge(s), "it came due after the last one that was admitted")
+	s = decisionInput{Due: noon, Another: true, CatchUp: noon.Add(-time.Second)}
+	require.Equal(t, decisionCatchUp, decide(s), "it came due after the last one that was admitted")
 }
 
 func TestAnOccurrenceIsMissedWhereAsManyAreUnderWayAsMayBe(t *testing.T) {
 	t.Parallel()
-	s := situation{Due: noon, Busy: true, Crowded: true, Overlap: job.OverlapAllowAll}
-	require.Equal(t, verdictMiss, judge(s))
+	s := decisionInput{Due: noon, Busy: true, Crowded: true, Overlap: job.OverlapAllowAll}
+	require.Equal(t, decisionMiss, decide(s))
 	s.Another = true
-	require.Equal(t, verdictMiss, judge(s), "each, as long as there are so many")
+	require.Equal(t, decisionMiss, decide(s), "each, as long as there are so many")
 	s.Unknown = true
-	require.Equal(t, verdictAsk, judge(s), "one that was not sent would leave a place")
+	require.Equal(t, decisionAsk, decide(s), "one that was not sent would leave a place")
 	s.Draining = true
-	require.Equal(t, verdictWait, judge(s))
+	require.Equal(t, decisionWait, decide(s))
 }
 
 func TestOnlyAllowAllAsksWhetherTheOneBeforeWasSent(t *testing.T) {
 	t.Parallel()
 	for _, another := range []bool{false, true} {
-		s := situation{Due: noon, Busy: true, Unknown: true, Another: another, Overlap: job.OverlapAllowAll}
-		require.Equal(t, verdictAsk, judge(s), "whether it came due while nothing could run it depends on that")
+		s := decisionInput{Due: noon, Busy: true, Unknown: true, Another: another, Overlap: job.OverlapAllowAll}
+		require.Equal(t, decisionAsk, decide(s), "whether it came due while nothing could run it depends on that")
 		s.Overlap = job.OverlapBufferOne
-		require.Equal(t, verdictWait, judge(s), "it waits for the end anyway")
+		require.Equal(t, decisionWait, decide(s), "it waits for the end anyway")
 	}
 }
 

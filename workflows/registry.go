@@ -23,11 +23,11 @@ type Registration struct {
 	Unverified time.Time `json:"unverified,omitzero"` // time of registration until the workflow was seen, then zero
 	Contested  bool      `json:"contested,omitempty"` // registered again while it existed: only a lookup can tell whether the workflow is gone
 
-	Resting    bool        `json:"resting,omitempty"`    // the collection's state that the job applied last: not enabled
-	Silent     bool        `json:"silent,omitempty"`     // a later update was not answered; the job may have applied it or not
-	Demands    job.Demands `json:"demands,omitzero"`     // of the job
-	Generation int         `json:"generation,omitempty"` // generation of the job's definition with these demands
-	Plan       string      `json:"plan,omitempty"`       // of the collection
+	CollectionDisabled bool             `json:"collectionDisabled,omitempty"` // the collection's state that the job applied last: not enabled
+	Silent             bool             `json:"silent,omitempty"`             // a later update was not answered; the job may have applied it or not
+	Requirements       job.Requirements `json:"requirements,omitzero"`        // of the job
+	Generation         int              `json:"generation,omitempty"`         // generation of the job's definition with these requirements
+	Plan               string           `json:"plan,omitempty"`               // of the collection
 }
 
 // A workflow must be started within StartWithin of its registration. One that is not there after
@@ -95,7 +95,7 @@ func (r *registry) set(entries []Registration) {
 
 // find returns the index of a name's registration; -1 if there is none.
 func (r *registry) find(name string) int {
-	number, ok := r.numbers[job.Fold(name)]
+	number, ok := r.numbers[job.NormalizeName(name)]
 	if !ok {
 		return -1
 	}
@@ -128,7 +128,7 @@ func (r *registry) add(e Registration) {
 
 func (r *registry) append(e Registration) {
 	r.entries = append(r.entries, e)
-	r.numbers[job.Fold(e.Name)] = e.Sequence
+	r.numbers[job.NormalizeName(e.Name)] = e.Sequence
 	r.size += bytesOf(e.Name)
 }
 
@@ -144,7 +144,7 @@ func (r *registry) forget(name string) {
 	r.note()
 	if i := r.find(name); i >= 0 {
 		r.entries = slices.Delete(r.entries, i, i+1)
-		delete(r.numbers, job.Fold(name))
+		delete(r.numbers, job.NormalizeName(name))
 		r.size -= bytesOf(name)
 	}
 }

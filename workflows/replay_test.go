@@ -31,7 +31,7 @@ var recordedScenarios = []string{
 	"0.1-job-allow-all",
 	"0.1-job-catch-up",
 	"0.1-job-continue-as-new",
-	"0.1-job-owed",
+	"0.1-job-deferred",
 	"0.1-job-revived",
 	"0.1-job-ahead",
 	"0.1-job-hold",

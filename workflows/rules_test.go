@@ -13,37 +13,37 @@ import (
 )
 
 // hourly are rules that require a recurrence of an hour or more, and no authentication.
-var hourly = &job.Rules{Plan: "Free", Jobs: 5, MinRecurrence: time.Hour, Collections: 1}
+var hourly = &job.CollectionLimits{Plan: "Free", Jobs: 5, MinRecurrence: time.Hour, Collections: 1}
 
 func TestACollectionKeepsItsRules(t *testing.T) {
 	t.Parallel()
-	asks := map[string]func(*hall, *job.Rules, job.Demands) *reply{
-		"a change of the collection": func(h *hall, rules *job.Rules, d job.Demands) *reply {
-			h.input.Jobs[0].Demands = d
-			return h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Rules: rules})
+	asks := map[string]func(*collectionEnv, *job.CollectionLimits, job.Requirements) *reply{
+		"a change of the collection": func(h *collectionEnv, limits *job.CollectionLimits, d job.Requirements) *reply {
+			h.input.Jobs[0].Requirements = d
+			return h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Limits: limits})
 		},
-		"a new job": func(h *hall, rules *job.Rules, d job.Demands) *reply {
-			return h.update(time.Second, workflows.UpdateRegister, registering(rules, 0, workflows.RegisterJob{Name: "b", Demands: d}))
+		"a new job": func(h *collectionEnv, limits *job.CollectionLimits, d job.Requirements) *reply {
+			return h.update(time.Second, workflows.UpdateRegister, registering(limits, 0, workflows.RegisterJob{Name: "b", Requirements: d}))
 		},
-		"a change of a job": func(h *hall, rules *job.Rules, d job.Demands) *reply {
-			return h.update(time.Second, workflows.UpdateClaim, workflows.ClaimRequest{Name: "a", Job: 2, Rules: rules, Demands: d})
+		"a change of a job": func(h *collectionEnv, limits *job.CollectionLimits, d job.Requirements) *reply {
+			return h.update(time.Second, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: 2, Limits: limits, Requirements: d})
 		},
 	}
 	for _, tt := range []struct {
-		name    string
-		demands job.Demands
-		want    []string // parts of the reason of refusal; none if accepted
+		name         string
+		requirements job.Requirements
+		want         []string // parts of the reason of refusal; none if accepted
 	}{
-		{"that demands nothing", job.Demands{}, nil},
-		{"that recurs as often as is allowed", job.Demands{Spacing: time.Hour}, nil},
-		{"that recurs too often", job.Demands{Spacing: time.Hour - time.Second}, []string{"recur less often", "Reports"}},
-		{"that authenticates itself", job.Demands{Authenticates: true}, []string{"authenticat", "Free", "Reports"}},
+		{"that requires nothing", job.Requirements{}, nil},
+		{"that recurs as often as is allowed", job.Requirements{Spacing: time.Hour}, nil},
+		{"that recurs too often", job.Requirements{Spacing: time.Hour - time.Second}, []string{"recur less often", "Reports"}},
+		{"that authenticates itself", job.Requirements{Authenticates: true}, []string{"authenticat", "Free", "Reports"}},
 	} {
 		for who, ask := range asks {
 			t.Run(who+" "+tt.name, func(t *testing.T) {
 				t.Parallel()
-				h := newHall(t, job.CollectionEnabled, "a")
-				r := ask(h, hourly, tt.demands)
+				h := newCollectionEnv(t, job.CollectionEnabled, "a")
+				r := ask(h, hourly, tt.requirements)
 				require.ErrorIs(t, h.run(time.Minute), errStopped)
 				if tt.want == nil {
 					r.ok(t)
@@ -70,11 +70,11 @@ func TestACollectionKeepsItsRules(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			h := newHall(t, job.CollectionEnabled, tt.jobs...)
+			h := newCollectionEnv(t, job.CollectionEnabled, tt.jobs...)
 			r := h.update(time.Second, workflows.UpdateRegister, registering(upTo(2), 0, workflows.RegisterJob{Name: "x"}))
 			if tt.put {
 				h.events = nil
-				r = h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Rules: upTo(2)})
+				r = h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Limits: upTo(2)})
 			}
 			require.ErrorIs(t, h.run(time.Minute), errStopped)
 			if tt.want == "" {
@@ -92,15 +92,15 @@ func TestACollectionKeepsItsRules(t *testing.T) {
 
 func TestWhatWasDecidedByPropertiesThatAreNotInForceIsRefused(t *testing.T) {
 	t.Parallel()
-	asks := map[string]func(*hall, int) *reply{
-		"a change of the collection": func(h *hall, generation int) *reply {
-			return h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Rules: upTo(9), Expected: generation})
+	asks := map[string]func(*collectionEnv, int) *reply{
+		"a change of the collection": func(h *collectionEnv, generation int) *reply {
+			return h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Limits: upTo(9), Expected: generation})
 		},
-		"a new job": func(h *hall, generation int) *reply {
+		"a new job": func(h *collectionEnv, generation int) *reply {
 			return h.update(time.Second, workflows.UpdateRegister, registering(upTo(9), generation, workflows.RegisterJob{Name: "b"}))
 		},
-		"a change of a job": func(h *hall, generation int) *reply {
-			return h.update(time.Second, workflows.UpdateClaim, workflows.ClaimRequest{Name: "a", Job: 2, Rules: upTo(9), Generation: generation})
+		"a change of a job": func(h *collectionEnv, generation int) *reply {
+			return h.update(time.Second, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: 2, Limits: upTo(9), Generation: generation})
 		},
 	}
 	for who, ask := range asks {
@@ -115,7 +115,7 @@ func TestWhatWasDecidedByPropertiesThatAreNotInForceIsRefused(t *testing.T) {
 		} {
 			t.Run(who+" "+tt.name, func(t *testing.T) {
 				t.Parallel()
-				h := newHall(t, job.CollectionEnabled, "a")
+				h := newCollectionEnv(t, job.CollectionEnabled, "a")
 				h.input.Collection.Generation = 7
 				r := ask(h, tt.generation)
 				require.ErrorIs(t, h.run(time.Minute), errStopped)
@@ -129,49 +129,49 @@ func TestWhatWasDecidedByPropertiesThatAreNotInForceIsRefused(t *testing.T) {
 	}
 	t.Run("though they were in force when it began to wait", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a")
 		h.slow = 5 * time.Second // the subscription's answer
 		first, second := h.change(10*time.Second, hourly, 1), h.change(11*time.Second, upTo(9), 1)
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		require.Equal(t, 2, first.ok(t).(job.Collection).Generation)
 		second.failed(t, workflows.ErrTypeStale)
 	})
-	t.Run("but not that a job demands less", func(t *testing.T) {
+	t.Run("but not that a job requires less", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a")
-		r := h.update(time.Second, workflows.UpdateClaim, workflows.ClaimRequest{Name: "a", Job: 2, Final: true, Rules: upTo(9), Generation: 99})
+		h := newCollectionEnv(t, job.CollectionEnabled, "a")
+		r := h.update(time.Second, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: 2, Final: true, Limits: upTo(9), Generation: 99})
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		r.ok(t)
 	})
 }
 
 // change requests another plan.
-func (h *hall) change(at time.Duration, rules *job.Rules, expected int) *reply {
+func (h *collectionEnv) change(at time.Duration, limits *job.CollectionLimits, expected int) *reply {
 	to := h.input.Collection
-	to.Properties.SKU.Name = rules.Plan
-	return h.update(at, workflows.UpdatePut, workflows.PutRequest{Collection: to, Rules: rules, Expected: expected})
+	to.Properties.SKU.Name = limits.Plan
+	return h.update(at, workflows.UpdatePut, workflows.PutRequest{Collection: to, Limits: limits, Expected: expected})
 }
 
 func TestAChangeOfThePlan(t *testing.T) {
 	t.Parallel()
 	t.Run("asks the subscription", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a")
 		r := h.change(10*time.Second, hourly, 0)
 		same := h.change(20*time.Second, hourly, 0)
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		require.Equal(t, "Free", r.ok(t).(job.Collection).Properties.SKU.Name)
 		same.ok(t)
-		require.Equal(t, []workflows.RegisterCollectionRequest{{Name: "g/Reports", Plan: "Free", Limit: 1, Claim: true}}, h.plans,
+		require.Equal(t, []workflows.RegisterCollectionRequest{{Name: "g/Reports", Plan: "Free", Limit: 1, Reserve: true}}, h.plans,
 			"once: the other is no change of the plan")
 	})
 	t.Run("is refused if the subscription has no place", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a")
 		h.full = "The subscription has enough of them."
 		r := h.change(10*time.Second, hourly, 0)
 		by := h.update(20*time.Second, workflows.UpdateRegister,
-			registering(upTo(9), 1, workflows.RegisterJob{Name: "b", Demands: job.Demands{Spacing: time.Minute}}))
+			registering(upTo(9), 1, workflows.RegisterJob{Name: "b", Requirements: job.Requirements{Spacing: time.Minute}}))
 		got := h.handOver(40 * time.Second)
 		require.Equal(t, h.full+" (type: Conflict, retryable: false)", r.failed(t, workflows.ErrTypeConflict), "without the activity's part in it")
 		require.Equal(t, h.input.Collection, got.Collection)
@@ -179,7 +179,7 @@ func TestAChangeOfThePlan(t *testing.T) {
 	})
 	t.Run("is made if there is no subscription, for nothing counts then", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a")
 		h.nobody = temporal.NewNonRetryableApplicationError("there is none", workflows.ErrTypeGone, nil)
 		r := h.change(10*time.Second, hourly, 0)
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
@@ -187,7 +187,7 @@ func TestAChangeOfThePlan(t *testing.T) {
 	})
 	t.Run("does not hold up the collection for long if the subscription does not answer", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a")
 		h.nobody = errors.New("no answer")
 		r := h.change(10*time.Second, hourly, 0)
 		next := h.update(11*time.Second, workflows.UpdateDisable)
@@ -197,19 +197,19 @@ func TestAChangeOfThePlan(t *testing.T) {
 	})
 	t.Run("lets no job in meanwhile that the new plan forbids", func(t *testing.T) {
 		t.Parallel()
-		h := newHall(t, job.CollectionEnabled, "a")
+		h := newCollectionEnv(t, job.CollectionEnabled, "a")
 		h.slow = 5 * time.Second // the subscription's answer
 		changed := h.change(10*time.Second, hourly, 0)
 		const during = 12 * time.Second
-		minute := job.Demands{Spacing: time.Minute}
-		register := func(name string, d job.Demands) *reply {
-			return h.update(during, workflows.UpdateRegister, registering(upTo(9), 1, workflows.RegisterJob{Name: name, Demands: d}))
+		minute := job.Requirements{Spacing: time.Minute}
+		register := func(name string, d job.Requirements) *reply {
+			return h.update(during, workflows.UpdateRegister, registering(upTo(9), 1, workflows.RegisterJob{Name: name, Requirements: d}))
 		}
-		claim := func(d job.Demands) *reply {
-			return h.update(during, workflows.UpdateClaim, workflows.ClaimRequest{Name: "a", Job: 2, Rules: upTo(9), Generation: 1, Demands: d})
+		reserve := func(d job.Requirements) *reply {
+			return h.update(during, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: 2, Limits: upTo(9), Generation: 1, Requirements: d})
 		}
-		refused := []*reply{register("b", minute), claim(minute)}
-		taken := []*reply{register("c", job.Demands{Spacing: time.Hour}), claim(job.Demands{Spacing: 2 * time.Hour})}
+		refused := []*reply{register("b", minute), reserve(minute)}
+		taken := []*reply{register("c", job.Requirements{Spacing: time.Hour}), reserve(job.Requirements{Spacing: 2 * time.Hour})}
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		for _, r := range refused {
 			require.Contains(t, r.refused(t, workflows.ErrTypeConflict), "Free")
@@ -223,43 +223,43 @@ func TestAChangeOfThePlan(t *testing.T) {
 
 func TestClaims(t *testing.T) {
 	t.Parallel()
-	claim := func(generation int, spacing time.Duration, final bool) workflows.ClaimRequest {
-		return workflows.ClaimRequest{Name: "A", Job: generation, Demands: job.Demands{Spacing: spacing}, Final: final}
+	reserve := func(generation int, spacing time.Duration, final bool) workflows.ReserveRequest {
+		return workflows.ReserveRequest{Name: "A", Job: generation, Requirements: job.Requirements{Spacing: spacing}, Final: final}
 	}
-	authenticating := workflows.ClaimRequest{Name: "A", Job: 2, Demands: job.Demands{Authenticates: true}}
+	authenticating := workflows.ReserveRequest{Name: "A", Job: 2, Requirements: job.Requirements{Authenticates: true}}
 	for _, tt := range []struct {
 		name       string
-		claims     []workflows.ClaimRequest
-		want       job.Demands
-		generation int // of the job with these demands
+		claims     []workflows.ReserveRequest
+		want       job.Requirements
+		generation int // of the job with these requirements
 	}{
-		{"a job is changed", []workflows.ClaimRequest{claim(2, time.Minute, false)}, job.Demands{Spacing: time.Minute}, 2},
-		{"of contenders for one change, all count", []workflows.ClaimRequest{claim(2, time.Hour, false), claim(2, time.Minute, false), authenticating},
-			job.Demands{Spacing: time.Minute, Authenticates: true}, 2},
-		{"what came into force counts alone", []workflows.ClaimRequest{claim(2, time.Minute, false), authenticating, claim(2, 2*time.Hour, true)},
-			job.Demands{Spacing: 2 * time.Hour}, 2},
-		{"a later change counts alone", []workflows.ClaimRequest{claim(2, time.Minute, false), claim(3, 2*time.Hour, false)},
-			job.Demands{Spacing: 2 * time.Hour}, 3},
-		{"word of an older change comes late", []workflows.ClaimRequest{claim(3, time.Hour, false), claim(2, time.Minute, false), claim(2, 2*time.Hour, true)},
-			job.Demands{Spacing: time.Hour}, 3},
-		{"a job that is not registered is nobody's", []workflows.ClaimRequest{{Name: "stranger", Job: 2, Demands: job.Demands{Spacing: time.Minute}}},
-			job.Demands{Spacing: 24 * time.Hour}, 1},
+		{"a job is changed", []workflows.ReserveRequest{reserve(2, time.Minute, false)}, job.Requirements{Spacing: time.Minute}, 2},
+		{"of contenders for one change, all count", []workflows.ReserveRequest{reserve(2, time.Hour, false), reserve(2, time.Minute, false), authenticating},
+			job.Requirements{Spacing: time.Minute, Authenticates: true}, 2},
+		{"what came into force counts alone", []workflows.ReserveRequest{reserve(2, time.Minute, false), authenticating, reserve(2, 2*time.Hour, true)},
+			job.Requirements{Spacing: 2 * time.Hour}, 2},
+		{"a later change counts alone", []workflows.ReserveRequest{reserve(2, time.Minute, false), reserve(3, 2*time.Hour, false)},
+			job.Requirements{Spacing: 2 * time.Hour}, 3},
+		{"word of an older change comes late", []workflows.ReserveRequest{reserve(3, time.Hour, false), reserve(2, time.Minute, false), reserve(2, 2*time.Hour, true)},
+			job.Requirements{Spacing: time.Hour}, 3},
+		{"a job that is not registered is nobody's", []workflows.ReserveRequest{{Name: "stranger", Job: 2, Requirements: job.Requirements{Spacing: time.Minute}}},
+			job.Requirements{Spacing: 24 * time.Hour}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			h := newHall(t, job.CollectionEnabled, "a")
-			h.input.Jobs[0].Demands, h.input.Jobs[0].Generation = job.Demands{Spacing: 24 * time.Hour}, 1
+			h := newCollectionEnv(t, job.CollectionEnabled, "a")
+			h.input.Jobs[0].Requirements, h.input.Jobs[0].Generation = job.Requirements{Spacing: 24 * time.Hour}, 1
 			var replies []*reply
 			for i, c := range tt.claims {
-				c.Rules = upTo(9)
-				replies = append(replies, h.update(time.Duration(i+1)*time.Second, workflows.UpdateClaim, c))
+				c.Limits = upTo(9)
+				replies = append(replies, h.update(time.Duration(i+1)*time.Second, workflows.UpdateReserve, c))
 			}
 			next := h.handOver(time.Minute)
 			for _, r := range replies {
 				r.ok(t)
 			}
 			require.Len(t, next.Jobs, 1)
-			require.Equal(t, tt.want, next.Jobs[0].Demands)
+			require.Equal(t, tt.want, next.Jobs[0].Requirements)
 			require.Equal(t, tt.generation, next.Jobs[0].Generation)
 		})
 	}

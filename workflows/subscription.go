@@ -19,10 +19,10 @@ type SubscriptionInput struct {
 
 // A RegisterCollectionRequest registers the name of a new collection, or the new plan of an existing one.
 type RegisterCollectionRequest struct {
-	Name  string `json:"name"` // "resource group/name"
-	Plan  string `json:"plan"`
-	Limit int    `json:"limit"`           // maximum number of collections with this plan in the subscription
-	Claim bool   `json:"claim,omitempty"` // sent by the collection itself for its new plan
+	Name    string `json:"name"` // "resource group/name"
+	Plan    string `json:"plan"`
+	Limit   int    `json:"limit"`             // maximum number of collections with this plan in the subscription
+	Reserve bool   `json:"reserve,omitempty"` // sent by the collection itself for its new plan
 }
 
 // Subscription is the registry of one subscription's collections. It ends when the last one is gone.
@@ -93,7 +93,7 @@ func (s *subscription) room(r *RegisterCollectionRequest) error {
 			have++
 		}
 	}
-	if at < 0 && !r.Claim && s.full(r.Name) {
+	if at < 0 && !r.Reserve && s.full(r.Name) {
 		return refuse(ErrTypeConflict, fmt.Sprintf("The subscription '%s' is full: it has %d job collections, whose names take as much as can be kept together. "+
 			"Delete one, or use another subscription.", s.name, len(s.entries)))
 	}
@@ -119,12 +119,12 @@ func (s *subscription) register(ctx workflow.Context, r RegisterCollectionReques
 	}
 	i := s.find(r.Name)
 	switch {
-	case i < 0 && r.Claim: // the collection is about to be deleted
+	case i < 0 && r.Reserve: // the collection is about to be deleted
 		return r.Name, nil
 	case i < 0:
 		s.add(Registration{Name: r.Name, Plan: r.Plan, Unverified: workflow.Now(ctx)})
 		return r.Name, nil
-	case !r.Claim:
+	case !r.Reserve:
 		s.contest(ctx, i)
 	}
 	s.note()

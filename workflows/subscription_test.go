@@ -11,14 +11,14 @@ import (
 )
 
 // An office runs a subscription in skipped time.
-type office struct {
+type subscriptionEnv struct {
 	*stage
 	input workflows.SubscriptionInput
 }
 
 // newOffice returns an office with collections of the plan Standard, such as "g/Reports".
-func newOffice(t *testing.T, names ...string) *office {
-	o := &office{stage: newStage(t, func(id string) string { return strings.TrimPrefix(id, "collection/s/") })}
+func newSubscriptionEnv(t *testing.T, names ...string) *subscriptionEnv {
+	o := &subscriptionEnv{stage: newStage(t, func(id string) string { return strings.TrimPrefix(id, "collection/s/") })}
 	o.input.Subscription = "S"
 	for i, name := range names {
 		o.input.Collections = append(o.input.Collections, workflows.Registration{Name: name, Sequence: i + 1, Plan: "Standard"})
@@ -27,7 +27,7 @@ func newOffice(t *testing.T, names ...string) *office {
 	return o
 }
 
-func (o *office) register(after time.Duration, r workflows.RegisterCollectionRequest) *reply {
+func (o *subscriptionEnv) register(after time.Duration, r workflows.RegisterCollectionRequest) *reply {
 	return o.update(after, workflows.UpdateRegister, r)
 }
 
@@ -37,7 +37,7 @@ func standard(name string, limit int) workflows.RegisterCollectionRequest {
 }
 
 // names queries the collections.
-func (o *office) names(after time.Duration) *[]string {
+func (o *subscriptionEnv) names(after time.Duration) *[]string {
 	got := []string{"not asked"}
 	o.at(after, func() {
 		value, err := o.env.QueryWorkflow(workflows.QueryCollections)
@@ -50,7 +50,7 @@ func (o *office) names(after time.Duration) *[]string {
 
 // run runs the workflow until it ends or, at the given time, must continue as new. It returns the next
 // run's input, nil if there is none.
-func (o *office) run(until time.Duration) *workflows.SubscriptionInput {
+func (o *subscriptionEnv) run(until time.Duration) *workflows.SubscriptionInput {
 	o.t.Helper()
 	o.prepare(workflows.TypeSubscription, workflows.Subscription)
 	o.at(until, func() {
@@ -69,7 +69,7 @@ func TestRegisterACollection(t *testing.T) {
 	t.Parallel()
 	t.Run("reserves the name of a new one", func(t *testing.T) {
 		t.Parallel()
-		o := newOffice(t)
+		o := newSubscriptionEnv(t)
 		a, b := o.register(time.Second, standard("g/One", 9)), o.register(2*time.Second, standard("H/one", 9))
 		names := o.names(3 * time.Second)
 		next := o.run(10 * time.Second)
@@ -83,7 +83,7 @@ func TestRegisterACollection(t *testing.T) {
 	})
 	t.Run("shows an existing one as it was first written", func(t *testing.T) {
 		t.Parallel()
-		o := newOffice(t, "g/Reports")
+		o := newSubscriptionEnv(t, "g/Reports")
 		a := o.register(time.Second, standard("G/REPORTS", 1))
 		names := o.names(2 * time.Second)
 		require.NotNil(t, o.run(10*time.Second))
@@ -92,7 +92,7 @@ func TestRegisterACollection(t *testing.T) {
 	})
 	t.Run("is refused when there are enough of the plan", func(t *testing.T) {
 		t.Parallel()
-		o := newOffice(t, "g/a", "g/b")
+		o := newSubscriptionEnv(t, "g/a", "g/b")
 		full := o.register(time.Second, standard("g/c", 2))
 		other := o.register(2*time.Second, workflows.RegisterCollectionRequest{Name: "g/free", Plan: "Free", Limit: 1})
 		second := o.register(3*time.Second, workflows.RegisterCollectionRequest{Name: "g/second", Plan: "Free", Limit: 1})
@@ -114,11 +114,11 @@ func TestRegisterACollection(t *testing.T) {
 func TestACollectionClaimsAnotherPlan(t *testing.T) {
 	t.Parallel()
 	free := func(name string) workflows.RegisterCollectionRequest {
-		return workflows.RegisterCollectionRequest{Name: name, Plan: "Free", Limit: 1, Claim: true}
+		return workflows.RegisterCollectionRequest{Name: name, Plan: "Free", Limit: 1, Reserve: true}
 	}
 	t.Run("and has its place then", func(t *testing.T) {
 		t.Parallel()
-		o := newOffice(t, "g/a", "g/b")
+		o := newSubscriptionEnv(t, "g/a", "g/b")
 		a, again, b := o.register(time.Second, free("g/A")), o.register(2*time.Second, free("g/a")), o.register(3*time.Second, free("g/b"))
 		freed := o.register(4*time.Second, standard("g/c", 2))
 		next := o.run(10 * time.Second)
@@ -133,7 +133,7 @@ func TestACollectionClaimsAnotherPlan(t *testing.T) {
 	})
 	t.Run("to no effect if it is not registered any more", func(t *testing.T) {
 		t.Parallel()
-		o := newOffice(t, "g/a")
+		o := newSubscriptionEnv(t, "g/a")
 		r := o.register(time.Second, free("g/gone"))
 		names := o.names(2 * time.Second)
 		require.NotNil(t, o.run(10*time.Second))
@@ -146,7 +146,7 @@ func TestASubscriptionForgetsCollectionsThatDoNotExist(t *testing.T) {
 	t.Parallel()
 	t.Run("30 seconds after their registration", func(t *testing.T) {
 		t.Parallel()
-		o := newOffice(t, "g/old")
+		o := newSubscriptionEnv(t, "g/old")
 		o.missing = []string{"g/lost", "g/old"}
 		o.register(10*time.Second, standard("g/Lost", 9))
 		o.register(10*time.Second, standard("g/there", 9))
@@ -158,7 +158,7 @@ func TestASubscriptionForgetsCollectionsThatDoNotExist(t *testing.T) {
 	})
 	t.Run("but not because the one before of that name is gone", func(t *testing.T) {
 		t.Parallel()
-		o := newOffice(t, "g/a")
+		o := newSubscriptionEnv(t, "g/a")
 		o.register(10*time.Second, standard("g/a", 9))
 		o.removed(11*time.Second, "g/a")
 		during, after := o.names(12*time.Second), o.names(41*time.Second)
@@ -173,23 +173,23 @@ func TestASubscriptionEnds(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
-		arrange func(*office)
+		arrange func(*subscriptionEnv)
 		end     time.Duration
 	}{
-		{"with its last collection", func(o *office) {
+		{"with its last collection", func(o *subscriptionEnv) {
 			o.register(5*time.Second, standard("g/a", 9))
 			o.register(6*time.Second, standard("g/b", 9))
 			o.removed(7*time.Second, "g/a")
 			o.removed(8*time.Second, "g/b")
 		}, 8 * time.Second},
-		{"when its only collection did not come into being", func(o *office) {
+		{"when its only collection did not come into being", func(o *subscriptionEnv) {
 			o.missing = []string{"g/a"}
 			o.register(5*time.Second, standard("g/a", 9))
 		}, 35 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := newOffice(t)
+			o := newSubscriptionEnv(t)
 			tt.arrange(o)
 			require.Nil(t, o.run(time.Minute))
 			require.Equal(t, newYear.Add(tt.end), o.env.Now().UTC())
@@ -197,7 +197,7 @@ func TestASubscriptionEnds(t *testing.T) {
 	}
 	t.Run("but not before its first collection comes", func(t *testing.T) {
 		t.Parallel()
-		o := newOffice(t)
+		o := newSubscriptionEnv(t)
 		o.register(time.Hour, standard("g/a", 9))
 		names := o.names(time.Hour + time.Second)
 		require.NotNil(t, o.run(time.Hour+2*time.Second))
@@ -205,7 +205,7 @@ func TestASubscriptionEnds(t *testing.T) {
 	})
 	t.Run("but not when its workflow is cancelled", func(t *testing.T) {
 		t.Parallel()
-		o := newOffice(t, "g/a")
+		o := newSubscriptionEnv(t, "g/a")
 		o.missing = []string{"g/lost"}
 		o.register(10*time.Second, standard("g/lost", 9))
 		o.at(20*time.Second, func() { o.env.CancelWorkflow() })
@@ -220,7 +220,7 @@ func TestASubscriptionEnds(t *testing.T) {
 
 func TestASubscriptionContinuesAsNewWithItsRegistry(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, "g/a")
+	o := newSubscriptionEnv(t, "g/a")
 	o.input.Collections = append(o.input.Collections, workflows.Registration{
 		Name: "g/new", Sequence: 7, Plan: "Free", Unverified: newYear, Contested: true,
 	})
@@ -230,7 +230,7 @@ func TestASubscriptionContinuesAsNewWithItsRegistry(t *testing.T) {
 	require.Equal(t, asJSON(t, o.input), asJSON(t, *next))
 	require.Equal(t, newYear.Add(10*time.Second), o.env.Now().UTC())
 
-	o = newOffice(t, "g/a")
+	o = newSubscriptionEnv(t, "g/a")
 	o.pass(500, "g/passing", standard("g/passing", 9))
 	next = o.run(time.Hour)
 	require.NotNil(t, next)

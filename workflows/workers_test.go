@@ -16,17 +16,17 @@ import (
 )
 
 // A fate is what happens to an attempt at its worker.
-type fate int
+type workerFate int
 
 const (
-	sent           fate = iota // sent at the due time
-	released                   // graceful shutdown while held
-	killedHeld                 // worker crash before the fence
-	killedFenced               // worker crash after the fence, before it is sent
-	killedSent                 // worker crash once it is sent
-	killedRecorded             // worker crash once it failed and its record is kept for the next attempt
-	pausedFenced               // worker paused after the fence, for longer than the lease
-	hostFull                   // host full until hostWait after the due time; the attempt is made hostPause later
+	sent           workerFate = iota // sent at the due time
+	released                         // graceful shutdown while held
+	killedHeld                       // worker crash before the fence
+	killedFenced                     // worker crash after the fence, before it is sent
+	killedSent                       // worker crash once it is sent
+	killedRecorded                   // worker crash once it failed and its record is kept for the next attempt
+	pausedFenced                     // worker paused after the fence, for longer than the lease
+	hostFull                         // host full until hostWait after the due time; the attempt is made hostPause later
 )
 
 const (
@@ -189,9 +189,9 @@ func (p *pending) wait(ctx workflow.Context, d time.Duration) error {
 
 func (w *world) attempt(p *pending, s sending) (any, error) {
 	server, _ := workflow.NewDisconnectedContext(p.ctx) // p.ctx only shows whether it was cancelled
-	var becomes fate
-	if w.fate != nil {
-		becomes = w.fate(s)
+	var becomes workerFate
+	if w.workerFate != nil {
+		becomes = w.workerFate(s)
 	}
 	switch becomes {
 	case killedHeld:
@@ -239,7 +239,7 @@ func ending(err error) (any, error) {
 }
 
 // hold holds an attempt until it is due and makes it pass the fence. It reports whether it is then sent.
-func (w *world) hold(p *pending, server workflow.Context, s sending, becomes fate) (goes bool, _ error) {
+func (w *world) hold(p *pending, server workflow.Context, s sending, becomes workerFate) (goes bool, _ error) {
 	due := s.Execution.Due
 	wait := func(until time.Time) error { return workflow.Sleep(server, max(0, until.Sub(workflow.Now(server)))) }
 	unsent := temporal.NewNonRetryableApplicationError("nothing was sent", activities.ErrTypeUnsent, nil, activities.Report{Attempts: p.Attempts})

@@ -56,20 +56,20 @@ type world struct {
 	now  time.Time          // start of the next run
 
 	// Behaviour of the job's environment.
-	act       func(sending) error     // result of an attempt; nil: success
-	took      func(int) time.Duration // duration of the n-th attempt; nil: 0
-	fate      func(sending) fate      // of an attempt; nil: it is sent
-	learns    func(sending) int       // Lead in the result of a success; nil: 0
-	holds     func(sending) int       // Hold in the result of a success; nil: 0
-	queued    time.Duration           // time until a worker has an activity
-	suggest   time.Duration           // when the server suggests to continue as new, from the start of a run; 0: never
-	downUntil time.Time               // until then the server detects no loss
-	lookTakes time.Duration           // duration of a lookup of attempts
-	lookAges  time.Duration           // age of its answer
-	lookFails int                     // how often it fails
-	removal   time.Duration           // duration of the signal to the collection that the job is gone
-	gone      bool                    // there is no collection
-	events    []*event
+	act        func(sending) error      // result of an attempt; nil: success
+	took       func(int) time.Duration  // duration of the n-th attempt; nil: 0
+	workerFate func(sending) workerFate // of an attempt; nil: it is sent
+	learns     func(sending) int        // Lead in the result of a success; nil: 0
+	holds      func(sending) int        // Hold in the result of a success; nil: 0
+	queued     time.Duration            // time until a worker has an activity
+	suggest    time.Duration            // when the server suggests to continue as new, from the start of a run; 0: never
+	downUntil  time.Time                // until then the server detects no loss
+	lookTakes  time.Duration            // duration of a lookup of attempts
+	lookAges   time.Duration            // age of its answer
+	lookFails  int                      // how often it fails
+	removal    time.Duration            // duration of the signal to the collection that the job is gone
+	gone       bool                     // there is no collection
+	events     []*event
 
 	// What the job did.
 	runs     []run

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"almanac/activities"
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 	"almanac/job"
 )
 
@@ -42,7 +42,7 @@ func (l *Lookups) MissingWorkflows(ctx context.Context, ids []string) ([]int, er
 	for i, id := range ids {
 		group.Go(func() error {
 			found, err := activity.GetClient(ctx).DescribeWorkflow(ctx, id, "")
-			if calls.IsNotFound(err) {
+			if wfclient.IsNotFound(err) {
 				missing[i] = true
 				return nil
 			}
@@ -114,7 +114,7 @@ func (l *Lookups) progress(workflowID string, a *workflow.PendingActivityInfo) (
 		payloads = converter.GetDefaultDataConverter()
 	}
 	if details := a.GetHeartbeatDetails(); details != nil {
-		err = calls.ConverterFor(payloads, workflowID).FromPayloads(details, &p)
+		err = wfclient.ConverterFor(payloads, workflowID).FromPayloads(details, &p)
 	}
 	return p, err
 }

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"almanac/activities"
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 )
 
 // A TerminateInput is the input of [Lookups.TerminateWorkflows].
@@ -24,7 +24,7 @@ type TerminateInput struct {
 // the indexes of those that may still send requests.
 func (l *Lookups) TerminateWorkflows(ctx context.Context, in TerminateInput) ([]int, error) {
 	still := make([]bool, len(in.Workflows))
-	calls.Each(len(still), func(i int) {
+	wfclient.Each(len(still), func(i int) {
 		limited, cancel := context.WithTimeout(ctx, terminateTimeout)
 		defer cancel()
 		err := Terminate(limited, activity.GetClient(ctx), l.Converter, in.Workflows[i], in.Reason)
@@ -98,12 +98,12 @@ func outlast(ctx context.Context, c client.Client, payloads converter.DataConver
 		}
 		left = max(left, until.Add(ServerSkew).Sub(info.GetCloseTime().AsTime()))
 	}
-	return false, calls.Sleep(ctx, time.Until(asked.Add(left)))
+	return false, wfclient.Sleep(ctx, time.Until(asked.Add(left)))
 }
 
 // ignoreMissing returns nil if the error is that there is no such open workflow.
 func ignoreMissing(err error) error {
-	if calls.IsGone(err) {
+	if wfclient.IsGone(err) {
 		return nil
 	}
 	return err

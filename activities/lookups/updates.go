@@ -12,16 +12,16 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"almanac/internal/calls"
 	"almanac/internal/redact"
+	"almanac/internal/wfclient"
 )
 
 // UpdateWorkflow sends an update to one workflow and waits until it is applied. The error is the workflow's
-// refusal, has type [calls.ErrTypeGone] if there is no open workflow, or says that it did not answer.
+// refusal, has type [wfclient.ErrTypeGone] if there is no open workflow, or says that it did not answer.
 func (l *Lookups) UpdateWorkflow(ctx context.Context, id, update string, argument any) error {
 	err := send(ctx, client.UpdateWorkflowOptions{WorkflowID: id, UpdateName: update, Args: []any{argument}})
-	if calls.IsGone(err) {
-		return temporal.NewNonRetryableApplicationError("there is no open workflow of that id", calls.ErrTypeGone, err)
+	if wfclient.IsGone(err) {
+		return temporal.NewNonRetryableApplicationError("there is no open workflow of that id", wfclient.ErrTypeGone, err)
 	}
 	return asRefusal(err)
 }
@@ -40,7 +40,7 @@ func asRefusal(err error) error {
 // send sends an update and waits until it is applied.
 func send(ctx context.Context, o client.UpdateWorkflowOptions) error {
 	o.WaitForStage = client.WorkflowUpdateStageCompleted
-	handle, err := calls.Update(ctx, activity.GetClient(ctx), o)
+	handle, err := wfclient.Update(ctx, activity.GetClient(ctx), o)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (l *Lookups) UpdateWorkflows(ctx context.Context, in UpdateInput) (UpdateRe
 		o.Args = []any{in.Argument}
 	}
 	errs := make([]error, len(in.Workflows))
-	calls.Each(len(errs), func(i int) {
+	wfclient.Each(len(errs), func(i int) {
 		ctx, cancel := context.WithTimeout(ctx, in.Patience)
 		defer cancel()
 		o := o
@@ -91,7 +91,7 @@ func (l *Lookups) UpdateWorkflows(ctx context.Context, in UpdateInput) (UpdateRe
 	for i, err := range errs {
 		switch {
 		case err == nil:
-		case calls.IsGone(err):
+		case wfclient.IsGone(err):
 			r.Missing = append(r.Missing, i)
 		default:
 			r.Failed = append(r.Failed, i)
@@ -113,7 +113,7 @@ func unansweredFor(err error, patience time.Duration) string {
 		return "refused: " + refused.Message()
 	case notReady:
 		return "its workflow task fails"
-	case calls.IsTimeout(err):
+	case wfclient.IsTimeout(err):
 		return fmt.Sprintf("no answer within %s", patience)
 	}
 	return "it could not be asked"

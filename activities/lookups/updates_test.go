@@ -16,7 +16,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"almanac/activities/lookups"
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 )
 
 func refusal(errType string) error {
@@ -37,7 +37,7 @@ func TestUpdateWorkflows(t *testing.T) {
 	t.Run("tells all, and returns who is not there or about to end", func(t *testing.T) {
 		t.Parallel()
 		d := &directory{workflows: map[string]entry{
-			"a": {}, "b": {}, "ending": {update: refusal(calls.ErrTypeGone)}, "ended": {outcome: refusal(calls.ErrTypeGone)},
+			"a": {}, "b": {}, "ending": {update: refusal(wfclient.ErrTypeGone)}, "ended": {outcome: refusal(wfclient.ErrTypeGone)},
 		}}
 		ids := []string{"none", "b", "ending", "a", "ended"}
 		r := d.updateAll(t, lookups.UpdateInput{Workflows: ids, Update: "collection", ID: "collection-7", Argument: false, Patience: time.Minute})

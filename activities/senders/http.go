@@ -92,7 +92,7 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	if err == nil {
 		drain(resp, cancel)
 	}
-	if err = verdict(ctx, resp, err, s); err != nil {
+	if err = outcome(ctx, resp, err, s); err != nil {
 		message += " (" + err.Error() + ")"
 	}
 	return message, err
@@ -179,9 +179,9 @@ func port(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
-// verdict returns nil on success, otherwise the reason of failure. bodyErr is the error of reading the
+// outcome returns nil on success, otherwise the reason of failure. bodyErr is the error of reading the
 // beginning of the body.
-func verdict(ctx context.Context, resp *http.Response, bodyErr error, s redact.Secrets) error {
+func outcome(ctx context.Context, resp *http.Response, bodyErr error, s redact.Secrets) error {
 	status := fmt.Sprintf("the host answered %d %s", resp.StatusCode, reasonName(resp.StatusCode))
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:

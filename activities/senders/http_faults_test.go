@@ -21,7 +21,7 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/senders"
-	"almanac/internal/peers"
+	"almanac/internal/emulators"
 	"almanac/job"
 )
 
@@ -241,7 +241,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				network := peers.NewPipes(t)
+				network := emulators.NewPipes(t)
 				connections := 0
 				h := senders.NewHTTP(senders.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
 					connections++

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/activities/senders"
-	"almanac/internal/peers"
+	"almanac/internal/emulators"
 	"almanac/job"
 )
 
@@ -44,7 +44,7 @@ func TestRetryAfter(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				network := peers.NewPipes(t)
+				network := emulators.NewPipes(t)
 				s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					h := w.Header()
 					h["Date"], h["Retry-After"] = nil, []string{tt.after}

@@ -20,7 +20,7 @@ import (
 	"almanac/activities"
 	"almanac/activities/senders"
 	"almanac/internal/egress"
-	"almanac/internal/peers"
+	"almanac/internal/emulators"
 	"almanac/job"
 )
 
@@ -77,7 +77,7 @@ func inBubble(t *testing.T, f func(t *testing.T, b *bubble)) {
 			fmt.Fprintf(w, `{"expires_in":"3600","access_token":"t%d"}`, b.tokens.Load())
 		}
 		b.target = func(http.ResponseWriter, *http.Request) {}
-		hosts := map[string]*peers.Pipes{"authority.example:80": peers.NewPipes(t), "target.example:80": peers.NewPipes(t)}
+		hosts := map[string]*emulators.Pipes{"authority.example:80": emulators.NewPipes(t), "target.example:80": emulators.NewPipes(t)}
 		handlers := map[string]http.HandlerFunc{
 			"authority.example:80": func(w http.ResponseWriter, r *http.Request) {
 				b.tokens.Add(1)

@@ -15,14 +15,14 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/senders"
-	"almanac/internal/peers"
+	"almanac/internal/emulators"
 	"almanac/job"
 )
 
 // queueAction returns an action that puts "hello" on a queue of Azurite's account.
 func queueAction(queue, token string) *job.Action {
 	return &job.Action{Type: job.ActionStorageQueue, QueueMessage: &job.QueueMessage{
-		StorageAccount: peers.AzuriteAccount, QueueName: queue, SASToken: token, Message: "hello",
+		StorageAccount: emulators.AzuriteAccount, QueueName: queue, SASToken: token, Message: "hello",
 	}}
 }
 
@@ -58,16 +58,16 @@ func open(t *testing.T, message string) opened {
 
 func TestMessagesArriveInTheQueue(t *testing.T) {
 	t.Parallel()
-	azurite := peers.StartAzurite(t)
+	azurite := emulators.StartAzurite(t)
 	sender := queueSender(t, senders.StorageQueueOptions{Endpoint: azurite.Endpoint()})
 
 	t.Run("in Azure Scheduler's envelope", func(t *testing.T) {
 		t.Parallel()
 		queue := azurite.NewQueue(t, "envelopes")
-		message, err := sender.Send(t.Context(), execution, queueAction("envelopes", peers.QueueSAS(t, sas.QueueSignatureValues{QueueName: "envelopes"})))
+		message, err := sender.Send(t.Context(), execution, queueAction("envelopes", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "envelopes"})))
 		require.NoError(t, err)
 		require.Equal(t, "StorageQueue Action - Message accepted by queue 'devstoreaccount1/envelopes'", message)
-		got := peers.Messages(t, queue)
+		got := emulators.Messages(t, queue)
 		require.Len(t, got, 1)
 		text, err := base64.StdEncoding.DecodeString(got[0])
 		require.NoError(t, err)
@@ -87,9 +87,9 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
 		t.Parallel()
 		queue := azurite.NewQueue(t, "regions")
 		sender := queueSender(t, senders.StorageQueueOptions{Endpoint: azurite.Endpoint() + "/", Region: "Basement & Attic"})
-		_, err := sender.Send(t.Context(), execution, queueAction("regions", peers.QueueSAS(t, sas.QueueSignatureValues{QueueName: "regions"})))
+		_, err := sender.Send(t.Context(), execution, queueAction("regions", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "regions"})))
 		require.NoError(t, err)
-		require.Equal(t, "Basement & Attic", open(t, peers.Messages(t, queue)[0]).Region)
+		require.Equal(t, "Basement & Attic", open(t, emulators.Messages(t, queue)[0]).Region)
 	})
 
 	t.Run("whatever their text", func(t *testing.T) {
@@ -106,11 +106,11 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
 			"quotes throughout": strings.Repeat(`"`, 8192), // the longest possible, as XML
 		} {
 			for _, format := range []job.MessageFormat{"", job.MessageEnvelope, job.MessageRaw} {
-				a := queueAction("texts", peers.QueueSAS(t, sas.QueueSignatureValues{QueueName: "texts"}))
+				a := queueAction("texts", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "texts"}))
 				a.QueueMessage.Message, a.QueueMessage.MessageFormat = text, format
 				_, err := sender.Send(t.Context(), execution, a)
 				require.NoError(t, err, name)
-				got := peers.Messages(t, queue)
+				got := emulators.Messages(t, queue)
 				require.Len(t, got, 1, name)
 				if format == job.MessageRaw {
 					require.Equal(t, text, got[0], name)
@@ -124,7 +124,7 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
 	t.Run("up to 64 KiB", func(t *testing.T) {
 		t.Parallel()
 		queue := azurite.NewQueue(t, "sizes")
-		token := peers.QueueSAS(t, sas.QueueSignatureValues{QueueName: "sizes"})
+		token := emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "sizes"})
 		const inEnvelope = 49152 - envelopeSize // base64 makes four bytes of three
 		for _, tt := range []struct {
 			name   string
@@ -142,25 +142,25 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
 			message, err := sender.Send(t.Context(), execution, a)
 			if tt.size == "" {
 				require.NoError(t, err, tt.name)
-				require.Len(t, peers.Messages(t, queue), 1, tt.name)
+				require.Len(t, emulators.Messages(t, queue), 1, tt.name)
 				continue
 			}
 			require.Equal(t, "StorageQueue Action - Message to queue 'devstoreaccount1/sizes' failed: the message is "+tt.size+
 				" bytes long as it is sent, and a queue holds 65536 (64 KiB): shorten it", message, tt.name)
 			requirePermanent(t, true, err)
-			require.Empty(t, peers.Messages(t, queue), tt.name)
+			require.Empty(t, emulators.Messages(t, queue), tt.name)
 		}
 	})
 
 	t.Run("by names in any case", func(t *testing.T) {
 		t.Parallel()
 		queue := azurite.NewQueue(t, "shouted")
-		a := queueAction("Shouted", peers.QueueSAS(t, sas.QueueSignatureValues{QueueName: "shouted"}))
+		a := queueAction("Shouted", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "shouted"}))
 		a.QueueMessage.StorageAccount = "DevStoreAccount1"
 		message, err := sender.Send(t.Context(), execution, a)
 		require.NoError(t, err)
 		require.Equal(t, "StorageQueue Action - Message accepted by queue 'devstoreaccount1/shouted'", message)
-		require.Len(t, peers.Messages(t, queue), 1)
+		require.Len(t, emulators.Messages(t, queue), 1)
 	})
 }
 
@@ -176,16 +176,16 @@ func requirePermanent(t *testing.T, want bool, err error) {
 // Azurite checks signatures as Azure Storage does.
 func TestSharedAccessSignatures(t *testing.T) {
 	t.Parallel()
-	azurite := peers.StartAzurite(t)
+	azurite := emulators.StartAzurite(t)
 	sender := queueSender(t, senders.StorageQueueOptions{Endpoint: azurite.Endpoint()})
 	queue := azurite.NewQueue(t, "orders")
 	azurite.NewQueue(t, "others")
 	service := func(v sas.QueueSignatureValues) string {
 		v.QueueName = "orders"
-		return peers.QueueSAS(t, v)
+		return emulators.QueueSAS(t, v)
 	}
 	account := func(permissions sas.AccountPermissions, types sas.AccountResourceTypes) string {
-		key, err := peers.Credential()
+		key, err := emulators.Credential()
 		require.NoError(t, err)
 		token, err := sas.AccountSignatureValues{
 			Protocol: sas.ProtocolHTTPSandHTTP, ExpiryTime: time.Now().Add(time.Hour),
@@ -247,13 +247,13 @@ func TestSharedAccessSignatures(t *testing.T) {
 			message, err := sender.Send(t.Context(), execution, a)
 			if tt.want == "" {
 				require.NoError(t, err)
-				require.Len(t, peers.Messages(t, queue), 1)
+				require.Len(t, emulators.Messages(t, queue), 1)
 				return
 			}
 			require.EqualError(t, err, tt.want)
 			require.Equal(t, "StorageQueue Action - Message to queue '"+a.QueueMessage.StorageAccount+"/"+a.QueueMessage.QueueName+"' failed: "+tt.want, message)
 			requirePermanent(t, tt.permanent, err)
-			require.Empty(t, peers.Messages(t, queue))
+			require.Empty(t, emulators.Messages(t, queue))
 		})
 	}
 }
@@ -264,38 +264,38 @@ func TestTheExampleArrivesInTheQueue(t *testing.T) {
 	require.NoError(t, err)
 	definition, err := job.ParseDefinition(body, job.ParseOptions{Now: time.Now()})
 	require.NoError(t, err)
-	azurite := peers.StartAzurite(t)
+	azurite := emulators.StartAzurite(t)
 	queue := azurite.NewQueue(t, "orders")
 	_, err = queueSender(t, senders.StorageQueueOptions{Endpoint: azurite.Endpoint()}).Send(t.Context(), execution, &definition.Action)
 	require.NoError(t, err)
-	require.Equal(t, definition.Action.QueueMessage.Message, open(t, peers.Messages(t, queue)[0]).Message)
+	require.Equal(t, definition.Action.QueueMessage.Message, open(t, emulators.Messages(t, queue)[0]).Message)
 }
 
 // The addresses are those of Azure's public cloud; only the connection leads elsewhere.
 func TestQueuesOfThePublicCloud(t *testing.T) {
 	t.Parallel()
-	azurite := peers.StartSecureAzurite(t)
+	azurite := emulators.StartSecureAzurite(t)
 	queue := azurite.NewQueue(t, "orders")
-	a := queueAction("orders", peers.QueueSAS(t, sas.QueueSignatureValues{QueueName: "orders", Protocol: sas.ProtocolHTTPS}))
+	a := queueAction("orders", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "orders", Protocol: sas.ProtocolHTTPS}))
 
 	trusting := queueSender(t, senders.StorageQueueOptions{Dial: azurite.Dial, RootCAs: azurite.RootCAs})
 	_, err := trusting.Send(t.Context(), execution, a)
 	require.NoError(t, err)
-	require.Equal(t, "hello", open(t, peers.Messages(t, queue)[0]).Message)
+	require.Equal(t, "hello", open(t, emulators.Messages(t, queue)[0]).Message)
 
 	careful := queueSender(t, senders.StorageQueueOptions{Dial: azurite.Dial})
 	message, err := careful.Send(t.Context(), execution, a)
 	require.EqualError(t, err, "TLS: the certificate is signed by an authority that is not trusted here")
 	require.Equal(t, "StorageQueue Action - Message to queue 'devstoreaccount1/orders' failed: "+err.Error(), message)
 	requirePermanent(t, false, err)
-	require.Empty(t, peers.Messages(t, queue))
+	require.Empty(t, emulators.Messages(t, queue))
 }
 
 func TestQueueServiceThatRestarts(t *testing.T) {
 	t.Parallel()
-	azurite := peers.StartAzurite(t)
+	azurite := emulators.StartAzurite(t)
 	sender := queueSender(t, senders.StorageQueueOptions{Endpoint: azurite.Endpoint()})
-	a := queueAction("orders", peers.QueueSAS(t, sas.QueueSignatureValues{QueueName: "orders"}))
+	a := queueAction("orders", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "orders"}))
 	azurite.NewQueue(t, "orders")
 	_, err := sender.Send(t.Context(), execution, a)
 	require.NoError(t, err)
@@ -315,5 +315,5 @@ func TestQueueServiceThatRestarts(t *testing.T) {
 	queue := azurite.NewQueue(t, "orders")
 	_, err = sender.Send(t.Context(), execution, a)
 	require.NoError(t, err)
-	require.Len(t, peers.Messages(t, queue), 1)
+	require.Len(t, emulators.Messages(t, queue), 1)
 }

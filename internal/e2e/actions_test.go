@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/activities/senders"
-	"almanac/internal/peers"
+	"almanac/internal/emulators"
 	"almanac/job"
 	"almanac/scheduler"
 )
@@ -32,10 +32,10 @@ type kind struct {
 // every kind.
 func TestActionsOfAllKindsRunInAnyMix(t *testing.T) {
 	t.Parallel()
-	azurite := peers.StartAzurite(t)
-	bus := peers.StartServiceBus(t, peers.ServiceBusOptions{
-		Queues: []peers.ServiceBusQueue{{Name: "orders"}},
-		Topics: []peers.ServiceBusTopic{{Name: "news", Subscriptions: []string{"all"}}},
+	azurite := emulators.StartAzurite(t)
+	bus := emulators.StartServiceBus(t, emulators.ServiceBusOptions{
+		Queues: []emulators.ServiceBusQueue{{Name: "orders"}},
+		Topics: []emulators.ServiceBusTopic{{Name: "news", Subscriptions: []string{"all"}}},
 	})
 	s := newStack(t, setup{data: t.TempDir(), outbound: senders.Options{
 		RootCAs: bus.RootCAs, QueueEndpoint: azurite.Endpoint(), BusEndpoint: bus.Address,
@@ -101,10 +101,10 @@ func httpKind(t *testing.T) kind {
 	}
 }
 
-func queueKind(t *testing.T, azurite *peers.Azurite) kind {
+func queueKind(t *testing.T, azurite *emulators.Azurite) kind {
 	queue := azurite.NewQueue(t, "orders")
-	token := peers.QueueSAS(t, sas.QueueSignatureValues{QueueName: "orders", Permissions: (&sas.QueuePermissions{Add: true}).String()})
-	message := `"type":"StorageQueue","queueMessage":{"storageAccount":"` + peers.AzuriteAccount + `","queueName":"QUEUE","sasToken":"` + token +
+	token := emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "orders", Permissions: (&sas.QueuePermissions{Add: true}).String()})
+	message := `"type":"StorageQueue","queueMessage":{"storageAccount":"` + emulators.AzuriteAccount + `","queueName":"QUEUE","sasToken":"` + token +
 		`","message":"MESSAGE","messageFormat":"raw"}`
 	return kind{
 		name: "storage-queue", works: strings.ReplaceAll(message, "QUEUE", "orders"), fails: strings.ReplaceAll(message, "QUEUE", "others"), why: "403 AuthenticationFailed",
@@ -119,7 +119,7 @@ func taken(t *testing.T, queue *azqueue.QueueClient, n int) []string {
 	t.Helper()
 	var all []string
 	eventually(t, 10*time.Second, "message on the queue", func() bool {
-		texts, err := peers.Take(t.Context(), queue)
+		texts, err := emulators.Take(t.Context(), queue)
 		require.NoError(t, err)
 		all = append(all, texts...)
 		return len(all) >= n
@@ -127,16 +127,16 @@ func taken(t *testing.T, queue *azqueue.QueueClient, n int) []string {
 	return all
 }
 
-func busKind(bus *peers.ServiceBus, what string) kind {
+func busKind(bus *emulators.ServiceBus, what string) kind {
 	types := map[string][3]string{
 		"queue": {"ServiceBusQueue", "serviceBusQueueMessage", `"queueName":"orders"`},
 		"topic": {"ServiceBusTopic", "serviceBusTopicMessage", `"topicPath":"news"`},
 	}[what]
 	message := fmt.Sprintf(`"type":"%s","%s":{%s,"namespace":"%s","message":"MESSAGE","authentication":{"type":"sharedAccessKey","sasKeyName":"%s","sasKey":"%%s"}}`,
-		types[0], types[1], types[2], peers.ServiceBusNamespace, peers.ServiceBusKeyName)
+		types[0], types[1], types[2], emulators.ServiceBusNamespace, emulators.ServiceBusKeyName)
 	from := map[string][]string{"queue": {"orders"}, "topic": {"news", "all"}}[what]
 	return kind{
-		name: "service-bus-" + what, works: fmt.Sprintf(message, peers.ServiceBusKey), fails: fmt.Sprintf(message, "wrong"), why: "is not accepted",
+		name: "service-bus-" + what, works: fmt.Sprintf(message, emulators.ServiceBusKey), fails: fmt.Sprintf(message, "wrong"), why: "is not accepted",
 		arrived: func(t *testing.T, times int, message string) {
 			t.Helper()
 			var texts []string

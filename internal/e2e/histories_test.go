@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,7 +50,7 @@ func TestHistoriesReplay(t *testing.T) {
 		"job-allow-all":       jobOverlap(job.OverlapAllowAll),
 		"job-catch-up":        jobCatchUp,
 		"job-continue-as-new": jobContinueAsNew,
-		"job-owed":            jobOwed,
+		"job-deferred":        jobDeferred,
 		"job-ahead":           jobAhead,
 		"job-hold":            jobHold,
 		"job-delayed":         jobDelayed,
@@ -334,7 +335,7 @@ func collectionLife(t *testing.T, s *stack, jobs string) string {
 	// A name whose workflow was never started, as after a crash in between.
 	handle, err := s.temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
 		WorkflowID: k.WorkflowID(), UpdateName: workflows.UpdateRegister, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{workflows.RegisterRequest{Jobs: []workflows.RegisterJob{{Name: "never"}}, Rules: job.Rules{Jobs: 10, Authentication: true}}},
+		Args: []any{workflows.RegisterRequest{Jobs: []workflows.RegisterJob{{Name: "never"}}, Limits: job.CollectionLimits{Jobs: 10, Authentication: true}}},
 	})
 	require.NoError(t, err)
 	require.NoError(t, handle.Get(t.Context(), nil))
@@ -350,10 +351,16 @@ func collectionLife(t *testing.T, s *stack, jobs string) string {
 	return k.WorkflowID()
 }
 
-// jobOwed has runs on demand under way all the time, so that the run of the
-// workflow has to make itself an end.
-func jobOwed(t *testing.T, _ *stack, jobs string) string {
-	target := newSink(t, nil)
+// jobDeferred has a manual run in flight all the time, so that the workflow's run has to drain, and
+// leaves manual runs to the next one.
+func jobDeferred(t *testing.T, _ *stack, jobs string) string {
+	var held atomic.Bool
+	demanded := make(chan struct{})
+	target := newSink(t, func(http.ResponseWriter, *http.Request) {
+		if held.CompareAndSwap(false, true) {
+			<-demanded // while this attempt is being made, the run continues as new only once it drains
+		}
+	})
 	url := jobs + "/j"
 	created(t, url, get(target.URL+"/", later))
 	const runs = 640
@@ -369,6 +376,7 @@ func jobOwed(t *testing.T, _ *stack, jobs string) string {
 		})
 	}
 	require.NoError(t, group.Wait())
+	close(demanded)
 	status(t, url, "properties.status.executionCount", float64(runs))
 	target.await(t, "/", runs, 10*time.Second)
 	ok(t, http.MethodDelete, url, "")

@@ -84,7 +84,7 @@ func TestAJobLivesUnderAnyName(t *testing.T) {
 func (s *stack) workflowOf(t *testing.T, name, group string) string {
 	t.Helper()
 	var id string
-	query := fmt.Sprintf(`AlmanacJob = "%s" AND AlmanacResourceGroup = "%s" AND ExecutionStatus = "Running"`, job.Fold(name), group)
+	query := fmt.Sprintf(`AlmanacJob = "%s" AND AlmanacResourceGroup = "%s" AND ExecutionStatus = "Running"`, job.NormalizeName(name), group)
 	eventually(t, 30*time.Second, "workflow found by "+query, func() bool {
 		found, err := s.temporal.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: query})
 		require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 
 	"almanac/activities/senders/servicebus"
 	"almanac/internal/egress"
-	"almanac/internal/peers"
+	"almanac/internal/emulators"
 	"almanac/job"
 )
 
@@ -29,12 +29,12 @@ func TestRefusalsOfServiceBus(t *testing.T) {
 		unauthorized = "the shared access key 'send' is not accepted: check sasKeyName and sasKey, and that the key has the right to send"
 		missing      = "there is no such queue in the namespace"
 	)
-	reject := func(condition, description string) *peers.ServiceBusFailure {
-		return &peers.ServiceBusFailure{At: "transfer", How: "reject", Condition: condition, Description: description}
+	reject := func(condition, description string) *emulators.ServiceBusFailure {
+		return &emulators.ServiceBusFailure{At: "transfer", How: "reject", Condition: condition, Description: description}
 	}
 	for _, tt := range []struct {
 		name      string
-		fail      *peers.ServiceBusFailure // nil if it fails without one
+		fail      *emulators.ServiceBusFailure // nil if it fails without one
 		change    func(*job.ServiceBusMessage)
 		want      string
 		permanent bool
@@ -46,25 +46,25 @@ func TestRefusalsOfServiceBus(t *testing.T) {
 			want: strings.Replace(unauthorized, "send", "receive & send", 1) + " (401 InvalidSignature: The key name is not known.)"},
 		{name: "a queue that is missing", change: func(m *job.ServiceBusMessage) { m.QueueName = "nowhere" },
 			want: missing + " (amqp:not-found The messaging entity 'nowhere' could not be found.)"},
-		{name: "a queue that is missing for the tokens' service", fail: &peers.ServiceBusFailure{At: "token", Status: 404, Description: "Not found."},
+		{name: "a queue that is missing for the tokens' service", fail: &emulators.ServiceBusFailure{At: "token", Status: 404, Description: "Not found."},
 			want: missing + " (404 Not found.)"},
-		{name: "a tokens' service that fails", fail: &peers.ServiceBusFailure{At: "token", Status: 500, Description: "Internal error."},
+		{name: "a tokens' service that fails", fail: &emulators.ServiceBusFailure{At: "token", Status: 500, Description: "Internal error."},
 			want: "the service did not take the token: 500 Internal error."},
-		{name: "a key without the right", fail: &peers.ServiceBusFailure{At: "attach", Condition: "amqp:unauthorized-access", Description: "'Send' claim(s) are required."},
+		{name: "a key without the right", fail: &emulators.ServiceBusFailure{At: "attach", Condition: "amqp:unauthorized-access", Description: "'Send' claim(s) are required."},
 			want: unauthorized + " (amqp:unauthorized-access 'Send' claim(s) are required.)"},
 		{name: "a right that was taken away", fail: reject("amqp:unauthorized-access", "'Send' claim(s) are required."), transfers: 1,
 			want: unauthorized + " (amqp:unauthorized-access 'Send' claim(s) are required.)"},
 		{name: "a namespace that is busy", fail: reject("com.microsoft:server-busy", "The request was throttled."), transfers: 1,
 			want: "the namespace is busy and takes no message now: let attempts be further apart, or raise its capacity (com.microsoft:server-busy The request was throttled.)"},
-		{name: "a namespace that is busy before it takes a message", fail: &peers.ServiceBusFailure{At: "attach", Condition: "com.microsoft:server-busy"},
+		{name: "a namespace that is busy before it takes a message", fail: &emulators.ServiceBusFailure{At: "attach", Condition: "com.microsoft:server-busy"},
 			want: "the namespace is busy and takes no message now: let attempts be further apart, or raise its capacity (com.microsoft:server-busy)"},
-		{name: "an answer that has the key", fail: reject("com.microsoft:timeout", "The key "+url.QueryEscape(peers.ServiceBusKey)+" is slow."), transfers: 1,
+		{name: "an answer that has the key", fail: reject("com.microsoft:timeout", "The key "+url.QueryEscape(emulators.ServiceBusKey)+" is slow."), transfers: 1,
 			want: "the service was not done in time; the message may have been accepted (com.microsoft:timeout The key …%3D%3D is slow.)"},
-		{name: "an answer that has the token", fail: &peers.ServiceBusFailure{At: "token", Status: 500, Description: "SharedAccessSignature sr=a&sig=topsecret%3D&skn=send is bad."},
+		{name: "an answer that has the token", fail: &emulators.ServiceBusFailure{At: "token", Status: 500, Description: "SharedAccessSignature sr=a&sig=topsecret%3D&skn=send is bad."},
 			want: "the service did not take the token: 500 SharedAccessSignature … is bad."},
 		{name: "a queue that is full", fail: reject("amqp:resource-limit-exceeded", ""), transfers: 1,
 			want: "the queue is full: have messages received, or raise its size (amqp:resource-limit-exceeded)"},
-		{name: "a queue that is disabled", fail: &peers.ServiceBusFailure{At: "attach", Condition: "com.microsoft:entity-disabled"},
+		{name: "a queue that is disabled", fail: &emulators.ServiceBusFailure{At: "attach", Condition: "com.microsoft:entity-disabled"},
 			want: "the queue is disabled for sending (com.microsoft:entity-disabled)"},
 		{name: "a service that was not done", fail: reject("com.microsoft:timeout", ""), transfers: 1,
 			want: "the service was not done in time; the message may have been accepted (com.microsoft:timeout)"},
@@ -74,17 +74,17 @@ func TestRefusalsOfServiceBus(t *testing.T) {
 			want: "the service refused the message (amqp:precondition-failed line\ufffdbreak)"},
 		{name: "a refusal that is long", fail: reject("amqp:precondition-failed", strings.Repeat("x", 1000)), transfers: 1,
 			want: "the service refused the message (amqp:precondition-failed " + strings.Repeat("x", 239) + "…"},
-		{name: "a refusal without a reason", fail: &peers.ServiceBusFailure{At: "transfer", How: "release"}, transfers: 1,
+		{name: "a refusal without a reason", fail: &emulators.ServiceBusFailure{At: "transfer", How: "release"}, transfers: 1,
 			want: "the service refused the message (amqp:released)"},
 		{name: "a message that is too large", change: func(m *job.ServiceBusMessage) { m.Message = strings.Repeat("x", 256<<10) }, permanent: true,
 			want: "amqp:link:message-size-exceeded: the message with its properties is larger than the queue takes"},
 		{name: "a message that is too large for the service", fail: reject("amqp:link:message-size-exceeded", ""), transfers: 1, permanent: true,
 			want: "amqp:link:message-size-exceeded: the message with its properties is larger than the queue takes"},
-		{name: "a link that is detached instead of an answer", fail: &peers.ServiceBusFailure{At: "transfer", How: "detach", Condition: "amqp:internal-error", Description: "Try again."}, transfers: 1,
+		{name: "a link that is detached instead of an answer", fail: &emulators.ServiceBusFailure{At: "transfer", How: "detach", Condition: "amqp:internal-error", Description: "Try again."}, transfers: 1,
 			want: "the service detached the link before it answered; the message may have been accepted (amqp:internal-error Try again.)"},
-		{name: "a connection that breaks before the message is sent", fail: &peers.ServiceBusFailure{At: "attach", How: "drop"},
+		{name: "a connection that breaks before the message is sent", fail: &emulators.ServiceBusFailure{At: "attach", How: "drop"},
 			want: "the connection was lost before the service answered; the message was not sent"},
-		{name: "a connection that breaks instead of an answer", fail: &peers.ServiceBusFailure{At: "transfer", How: "drop"}, transfers: 1,
+		{name: "a connection that breaks instead of an answer", fail: &emulators.ServiceBusFailure{At: "transfer", How: "drop"}, transfers: 1,
 			want: "the connection was lost before the service answered; the message may have been accepted"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestServiceBusThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	bus := startBus(t)
 	sender := busSender(t, bus, servicebus.Options{})
-	bus.Fail(t, peers.ServiceBusFailure{Entity: "orders", At: "transfer", How: "ignore", Times: 1})
+	bus.Fail(t, emulators.ServiceBusFailure{Entity: "orders", At: "transfer", How: "ignore", Times: 1})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	failed := make(chan error, 1)
 	go func() {

@@ -136,7 +136,7 @@ func (s *Sender) send(ctx context.Context, t *busTarget, message *amqp.Message) 
 		return &unsentError{err}
 	}
 	defer connection.Release()
-	link, err := connection.Value.links.Acquire(ctx, job.Fold(t.entity), func(ctx context.Context) (*busLink, error) {
+	link, err := connection.Value.links.Acquire(ctx, job.NormalizeName(t.entity), func(ctx context.Context) (*busLink, error) {
 		return connection.Value.attach(ctx, t)
 	})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/internal/peers"
+	"almanac/internal/emulators"
 	"almanac/job"
 )
 
@@ -17,11 +17,11 @@ func TestWhatIsGoneIsNotAlive(t *testing.T) {
 		limit = time.Minute
 		every = 10 * time.Millisecond
 	)
-	bus := peers.StartServiceBus(t, peers.ServiceBusOptions{Queues: []peers.ServiceBusQueue{{Name: "orders"}}})
+	bus := emulators.StartServiceBus(t, emulators.ServiceBusOptions{Queues: []emulators.ServiceBusQueue{{Name: "orders"}}})
 	s := New(Options{CustomEndpoint: bus.Address, RootCAs: bus.RootCAs})
 	target, err := s.target(&job.Action{Type: job.ActionServiceBusQueue, ServiceBusQueueMessage: &job.ServiceBusMessage{
-		QueueName: "orders", Namespace: peers.ServiceBusNamespace,
-		Authentication: &job.ServiceBusAuth{SASKeyName: peers.ServiceBusKeyName, SASKey: peers.ServiceBusKey},
+		QueueName: "orders", Namespace: emulators.ServiceBusNamespace,
+		Authentication: &job.ServiceBusAuth{SASKeyName: emulators.ServiceBusKeyName, SASKey: emulators.ServiceBusKey},
 	}})
 	require.NoError(t, err)
 	connection, err := s.connect(t.Context(), target)

@@ -12,7 +12,7 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/senders/servicebus"
-	"almanac/internal/peers"
+	"almanac/internal/emulators"
 	"almanac/job"
 )
 
@@ -24,8 +24,8 @@ const (
 // busAction returns an action that sends "hello" to a queue of the peer's namespace.
 func busAction(queue string) *job.Action {
 	return &job.Action{Type: job.ActionServiceBusQueue, ServiceBusQueueMessage: &job.ServiceBusMessage{
-		QueueName: queue, Namespace: peers.ServiceBusNamespace, Message: "hello",
-		Authentication: &job.ServiceBusAuth{Type: "sharedAccessKey", SASKeyName: peers.ServiceBusKeyName, SASKey: peers.ServiceBusKey},
+		QueueName: queue, Namespace: emulators.ServiceBusNamespace, Message: "hello",
+		Authentication: &job.ServiceBusAuth{Type: "sharedAccessKey", SASKeyName: emulators.ServiceBusKeyName, SASKey: emulators.ServiceBusKey},
 	}}
 }
 
@@ -36,16 +36,16 @@ func topicAction(topic string) *job.Action {
 	return &job.Action{Type: job.ActionServiceBusTopic, ServiceBusTopicMessage: m}
 }
 
-func startBus(t testing.TB) *peers.ServiceBus {
+func startBus(t testing.TB) *emulators.ServiceBus {
 	t.Helper()
-	return peers.StartServiceBus(t, peers.ServiceBusOptions{
-		Queues: []peers.ServiceBusQueue{{Name: "orders"}, {Name: "others"}, {Name: "once", DetectDuplicates: true}},
-		Topics: []peers.ServiceBusTopic{{Name: "shop/news", Subscriptions: []string{"all", "some"}}},
+	return emulators.StartServiceBus(t, emulators.ServiceBusOptions{
+		Queues: []emulators.ServiceBusQueue{{Name: "orders"}, {Name: "others"}, {Name: "once", DetectDuplicates: true}},
+		Topics: []emulators.ServiceBusTopic{{Name: "shop/news", Subscriptions: []string{"all", "some"}}},
 	})
 }
 
 // busSender returns a sender whose connections lead to a peer.
-func busSender(t testing.TB, bus *peers.ServiceBus, o servicebus.Options) *servicebus.Sender {
+func busSender(t testing.TB, bus *emulators.ServiceBus, o servicebus.Options) *servicebus.Sender {
 	t.Helper()
 	o.CustomEndpoint, o.RootCAs = bus.Address, bus.RootCAs
 	s := servicebus.New(o)
@@ -200,7 +200,7 @@ func TestSendsAtTheSameTimeShareAConnection(t *testing.T) {
 		}
 	}
 	group.Wait()
-	require.Equal(t, peers.ServiceBusStats{Connections: 1, Open: 1, Links: 2, Tokens: 2, Transfers: 2 * each}, bus.Stats(t))
+	require.Equal(t, emulators.ServiceBusStats{Connections: 1, Open: 1, Links: 2, Tokens: 2, Transfers: 2 * each}, bus.Stats(t))
 	for _, queue := range []string{"orders", "others"} {
 		var want, got []string
 		for i, m := range bus.Receive(t, each, queue) {
@@ -293,7 +293,7 @@ func TestLinkThatWasDetachedIsReplaced(t *testing.T) {
 	require.NoError(t, err)
 	bus.Detach(t)
 	crossed := false // a message was sent before the detach arrived
-	var stats peers.ServiceBusStats
+	var stats emulators.ServiceBusStats
 	require.Eventually(t, func() bool { // a message sent before the detach arrives may still be accepted
 		_, err := sender.Send(t.Context(), execution, busAction("orders"))
 		crossed = crossed || err != nil
@@ -311,7 +311,7 @@ func TestDuplicatesOfAnExecutionAreDetected(t *testing.T) {
 	bus := startBus(t)
 	sender := busSender(t, bus, servicebus.Options{})
 	// The namespace stores the message, and its answer is lost.
-	bus.Fail(t, peers.ServiceBusFailure{Entity: "once", At: "transfer", How: "drop", Stored: true, Times: 1})
+	bus.Fail(t, emulators.ServiceBusFailure{Entity: "once", At: "transfer", How: "drop", Stored: true, Times: 1})
 	message, err := sender.Send(t.Context(), execution, busAction("once"))
 	require.EqualError(t, err, "the connection was lost before the service answered; the message may have been accepted")
 	require.Equal(t, "ServiceBusQueue Action - Message to queue 'once' of namespace 'contoso' failed: "+err.Error(), message)

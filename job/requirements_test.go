@@ -16,40 +16,40 @@ func TestDemands(t *testing.T) {
 	const queue = `{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"s"}}`
 	for _, tt := range []struct {
 		name, body string
-		want       job.Demands
+		want       job.Requirements
 	}{
-		{"a job that runs once", withAction(httpAction), job.Demands{}},
-		{"one that recurs", withRecurrence(`{"frequency":"hour","interval":3}`), job.Demands{Spacing: 3 * time.Hour}},
-		{"one that recurs by its lists", withRecurrence(`{"frequency":"month","count":1,"schedule":{"hours":[0,23],"minutes":[0,15]}}`), job.Demands{Spacing: 15 * time.Minute}},
-		{"the phase is that of the creation", withRecurrence(`{"frequency":"minute","interval":45,"schedule":{"minutes":[0,15]}}`), job.Demands{Spacing: 45 * time.Minute}},
-		{"the phase is that of the start", `{"startTime":"2026-01-10T12:07:30Z","action":` + httpAction + `,"recurrence":{"frequency":"minute","interval":4,"schedule":{"minutes":[7,11,23]}}}`, job.Demands{Spacing: 4 * time.Minute}},
-		{"a start that lies far ahead", `{"startTime":"2027-07-01","action":` + httpAction + `,"recurrence":{"frequency":"day"}}`, job.Demands{Spacing: 24 * time.Hour}},
-		{"a request that authenticates itself", withAction(basic), job.Demands{Authenticates: true}},
-		{"one of the error action", withAction(`{"type":"Http","request":{"uri":"http://h/"},"errorAction":` + basic + `}`), job.Demands{Authenticates: true}},
-		{"a queue has a key of its own", withAction(queue), job.Demands{}},
-		{"authentication of no kind", withRequest(`{"uri":"http://h/","authentication":{"type":"NotSpecified"}}`), job.Demands{}},
+		{"a job that runs once", withAction(httpAction), job.Requirements{}},
+		{"one that recurs", withRecurrence(`{"frequency":"hour","interval":3}`), job.Requirements{Spacing: 3 * time.Hour}},
+		{"one that recurs by its lists", withRecurrence(`{"frequency":"month","count":1,"schedule":{"hours":[0,23],"minutes":[0,15]}}`), job.Requirements{Spacing: 15 * time.Minute}},
+		{"the phase is that of the creation", withRecurrence(`{"frequency":"minute","interval":45,"schedule":{"minutes":[0,15]}}`), job.Requirements{Spacing: 45 * time.Minute}},
+		{"the phase is that of the start", `{"startTime":"2026-01-10T12:07:30Z","action":` + httpAction + `,"recurrence":{"frequency":"minute","interval":4,"schedule":{"minutes":[7,11,23]}}}`, job.Requirements{Spacing: 4 * time.Minute}},
+		{"a start that lies far ahead", `{"startTime":"2027-07-01","action":` + httpAction + `,"recurrence":{"frequency":"day"}}`, job.Requirements{Spacing: 24 * time.Hour}},
+		{"a request that authenticates itself", withAction(basic), job.Requirements{Authenticates: true}},
+		{"one of the error action", withAction(`{"type":"Http","request":{"uri":"http://h/"},"errorAction":` + basic + `}`), job.Requirements{Authenticates: true}},
+		{"a queue has a key of its own", withAction(queue), job.Requirements{}},
+		{"authentication of no kind", withRequest(`{"uri":"http://h/","authentication":{"type":"NotSpecified"}}`), job.Requirements{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			d := mustParse(t, tt.body)
-			require.Equal(t, tt.want, d.Demands(now))
+			require.Equal(t, tt.want, d.Requirements(now))
 		})
 	}
 	t.Run("a start more than 18 months after the creation, by a later change", func(t *testing.T) {
 		t.Parallel()
 		d := mustParse(t, `{"startTime":"2027-07-01","action":`+httpAction+`,"recurrence":{"frequency":"day"}}`)
-		require.Equal(t, job.Demands{Spacing: 24 * time.Hour}, d.Demands(now.AddDate(-3, 0, 0)))
+		require.Equal(t, job.Requirements{Spacing: 24 * time.Hour}, d.Requirements(now.AddDate(-3, 0, 0)))
 	})
 }
 
 func TestDemandsTogether(t *testing.T) {
 	t.Parallel()
-	once, hourly, daily := job.Demands{Authenticates: true}, job.Demands{Spacing: time.Hour}, job.Demands{Spacing: 24 * time.Hour}
+	once, hourly, daily := job.Requirements{Authenticates: true}, job.Requirements{Spacing: time.Hour}, job.Requirements{Spacing: 24 * time.Hour}
 	require.Equal(t, hourly, hourly.And(daily))
 	require.Equal(t, hourly, daily.And(hourly))
-	require.Equal(t, job.Demands{Spacing: time.Hour, Authenticates: true}, once.And(hourly))
-	require.Equal(t, job.Demands{Spacing: time.Hour, Authenticates: true}, hourly.And(once))
-	require.Equal(t, once, once.And(job.Demands{}))
+	require.Equal(t, job.Requirements{Spacing: time.Hour, Authenticates: true}, once.And(hourly))
+	require.Equal(t, job.Requirements{Spacing: time.Hour, Authenticates: true}, hourly.And(once))
+	require.Equal(t, once, once.And(job.Requirements{}))
 }
 
 func TestRules(t *testing.T) {
@@ -76,9 +76,9 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := tt.p.Rules(&l)
+			got := tt.p.CollectionLimits(&l)
 			require.Equal(t, tt.want, compactJSON(t, got))
-			var again job.Rules
+			var again job.CollectionLimits
 			require.NoError(t, json.Unmarshal([]byte(tt.want), &again))
 			require.Equal(t, got, again)
 		})
@@ -87,19 +87,19 @@ func TestRules(t *testing.T) {
 
 func TestRulesSayWhatTheyRefuse(t *testing.T) {
 	t.Parallel()
-	free := job.Rules{Plan: "Free", Jobs: 5, MinRecurrence: time.Hour, Collections: 1}
-	standard := job.Rules{Plan: "Standard", Jobs: 50, MinRecurrence: 28 * 24 * time.Hour, Authentication: true, Collections: 100}
+	free := job.CollectionLimits{Plan: "Free", Jobs: 5, MinRecurrence: time.Hour, Collections: 1}
+	standard := job.CollectionLimits{Plan: "Standard", Jobs: 50, MinRecurrence: 28 * 24 * time.Hour, Authentication: true, Collections: 100}
 	for _, tt := range []struct{ name, got, want string }{
-		{"a job that runs once", free.RefusesJob("c", "j", job.Demands{}), ""},
-		{"just as often as is allowed", free.RefusesJob("c", "j", job.Demands{Spacing: time.Hour}), ""},
-		{"a monthly job under a quota of a month", standard.RefusesJob("c", "j", job.Demands{Spacing: 28 * 24 * time.Hour, Authenticates: true}), ""},
+		{"a job that runs once", free.RefusesJob("c", "j", job.Requirements{}), ""},
+		{"just as often as is allowed", free.RefusesJob("c", "j", job.Requirements{Spacing: time.Hour}), ""},
+		{"a monthly job under a quota of a month", standard.RefusesJob("c", "j", job.Requirements{Spacing: 28 * 24 * time.Hour, Authenticates: true}), ""},
 		{
-			"too often", free.RefusesJob("c", "j", job.Demands{Spacing: time.Hour - time.Minute}),
+			"too often", free.RefusesJob("c", "j", job.Requirements{Spacing: time.Hour - time.Minute}),
 			"The job 'j' would recur after PT59M, sooner than the PT1H that the job collection 'c', of plan Free, allows (quota maxRecurrence). " +
 				"Let the job recur less often, or change the plan or the quota of the collection.",
 		},
 		{
-			"authentication", free.RefusesJob("c", "j", job.Demands{Authenticates: true}),
+			"authentication", free.RefusesJob("c", "j", job.Requirements{Authenticates: true}),
 			"The job 'j' authenticates its requests, which the plan Free of the job collection 'c' does not allow. " +
 				"Leave out the authentication, or change the plan of the collection.",
 		},

@@ -1,6 +1,6 @@
-// Package calls queries and updates workflows. It hides from its callers that a run may continue as new
+// Package wfclient queries and updates workflows. It hides from its callers that a run may continue as new
 // meanwhile, or that a worker may crash before it answers.
-package calls
+package wfclient
 
 import (
 	"cmp"

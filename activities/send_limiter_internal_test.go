@@ -24,7 +24,7 @@ func TestSendsBeginAFewAtATime(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var p pace
+				var p sendLimiter
 				var mu sync.Mutex
 				var group sync.WaitGroup
 				start, last, begun := time.Now(), time.Duration(0), 0

@@ -27,5 +27,5 @@ func TestRunsOnDemandThatNeverCeaseAreAllMade(t *testing.T) {
 	require.Len(t, ids, demanded+1, "each once")
 	require.Len(t, w.runs, 2)
 	require.LessOrEqual(t, w.runs[0].executions, drainAfter)
-	require.Positive(t, w.runs[1].Owed, "what came while the first run drained")
+	require.Positive(t, w.runs[1].DeferredRuns, "what came while the first run drained")
 }

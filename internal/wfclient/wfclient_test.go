@@ -1,4 +1,4 @@
-package calls_test
+package wfclient_test
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"google.golang.org/grpc"
 
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 )
 
 // A server answers calls for one workflow with a sequence of answers. The last one is repeated.
@@ -78,7 +78,7 @@ func (s *server) QueryWorkflowWithOptions(ctx context.Context, r *client.QueryWo
 	a := s.next()
 	s.mu.Unlock()
 	if a.takes > 0 {
-		a.silent = calls.Sleep(ctx, a.takes) != nil
+		a.silent = wfclient.Sleep(ctx, a.takes) != nil
 	}
 	switch {
 	case a.silent:
@@ -128,7 +128,7 @@ var (
 	idle    = serviceerror.NewFailedPrecondition("no poller seen for task queue recently, worker may be down")
 	misread = serviceerror.NewQueryFailed("[TMPRL1100] During replay, a matching Timer command was expected")
 	refused = temporal.NewNonRetryableApplicationError("not now", "Conflict", nil)
-	gone    = temporal.NewNonRetryableApplicationError("about to end", calls.ErrTypeGone, nil)
+	gone    = temporal.NewNonRetryableApplicationError("about to end", wfclient.ErrTypeGone, nil)
 )
 
 // is returns a function that reports whether an error is want.
@@ -154,14 +154,14 @@ func TestQuery(t *testing.T) {
 	}{
 		{"is answered", []answer{{value: "hello"}}, 1, "hello", nil},
 		{"that met a run which handed over is put to the next", []answer{{rejected: handedOn}, {rejected: handedOn}, {value: "hello"}}, 3, "hello", nil},
-		{"of a closed workflow finds none", []answer{{rejected: completed}}, 1, "", calls.IsNotFound},
-		{"of no workflow finds none", []answer{{err: missing}}, 1, "", calls.IsNotFound},
+		{"of a closed workflow finds none", []answer{{rejected: completed}}, 1, "", wfclient.IsNotFound},
+		{"of no workflow finds none", []answer{{err: missing}}, 1, "", wfclient.IsNotFound},
 		{"is put again if a worker was silent", []answer{{silent: true}, {silent: true}, {value: "hello"}}, 3, "hello", nil},
 		{"is put again if no worker asked for work lately", []answer{{err: idle}, {value: "hello"}}, 2, "hello", nil},
-		{"is put again for some seconds if all workers are silent", []answer{{silent: true}}, 12, "", calls.IsTimeout},
+		{"is put again for some seconds if all workers are silent", []answer{{silent: true}}, 12, "", wfclient.IsTimeout},
 		{"that was put again is answered by the first worker, if that is the sooner", []answer{{value: "hello", takes: 500 * time.Millisecond}, {silent: true}}, 2, "hello", nil},
-		{"is put again for as long if the server gives up waiting", []answer{{err: serviceerror.NewDeadlineExceeded("late")}}, 36, "", calls.IsTimeout},
-		{"is put again for a few seconds if no worker asks for work", []answer{{err: idle}}, 12, "", calls.IsTimeout},
+		{"is put again for as long if the server gives up waiting", []answer{{err: serviceerror.NewDeadlineExceeded("late")}}, 36, "", wfclient.IsTimeout},
+		{"is put again for a few seconds if no worker asks for work", []answer{{err: idle}}, 12, "", wfclient.IsTimeout},
 		{"is put again if a worker misread the history, which grew meanwhile", []answer{{err: misread}, {err: misread}, {value: "hello"}}, 3, "hello", nil},
 		{"is put again a few times if workers go on to misread it", []answer{{err: misread}}, 6, "", is(misread)},
 		{"that a run handed over is not one that a worker was silent about",
@@ -173,7 +173,7 @@ func TestQuery(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &server{t: t, id: tt.name, answers: tt.answers}
-				q := calls.NewQueries(s, "here")
+				q := wfclient.NewQueries(s, "here")
 				var value string
 				err := q.Ask(t.Context(), s.id, "status", &value)
 				if tt.err == nil {
@@ -188,7 +188,7 @@ func TestQuery(t *testing.T) {
 						WorkflowID: tt.name, QueryType: "status", QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
 					}, *q)
 				}
-				late := slices.ContainsFunc(tt.answers, func(a answer) bool { return a.silent || a.takes > 0 || calls.IsTimeout(a.err) })
+				late := slices.ContainsFunc(tt.answers, func(a answer) bool { return a.silent || a.takes > 0 || wfclient.IsTimeout(a.err) })
 				require.Equal(t, late, s.unstuck > 0, "%d", s.unstuck)
 				if late {
 					s.answers = []answer{{silent: true}, {value: "hello"}} // after this the sticky queue has been reset in any case
@@ -208,7 +208,7 @@ func TestQuery(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 				defer cancel()
 				s := &server{t: t, id: "id", answers: []answer{a}}
-				require.Error(t, calls.NewQueries(s, "here").Ask(ctx, s.id, "status", new(string)))
+				require.Error(t, wfclient.NewQueries(s, "here").Ask(ctx, s.id, "status", new(string)))
 				synctest.Wait()
 				require.Len(t, s.queries, 1)
 			})
@@ -232,7 +232,7 @@ func TestBeforeAChangeASilentWorkerIsLeftTheSooner(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &server{t: t, id: "id"}
-				q := calls.NewQueries(s, "here")
+				q := wfclient.NewQueries(s, "here")
 				var value string
 				for range 100 {
 					s.answers = []answer{{value: "hello", takes: tt.takes}}
@@ -262,7 +262,7 @@ func TestQueriesOfASlowServerAreFewMoreThanThereAreCallers(t *testing.T) {
 	const callers = 200
 	synctest.Test(t, func(t *testing.T) {
 		s := &crowded{}
-		q := calls.NewQueries(s, "here")
+		q := wfclient.NewQueries(s, "here")
 		var asking sync.WaitGroup
 		for i := range callers {
 			asking.Go(func() { _ = q.Ask(t.Context(), fmt.Sprint(i), "status", new(string)) })
@@ -317,8 +317,8 @@ func TestUpdate(t *testing.T) {
 		{"is taken", []answer{{}}, running, 1, nil},
 		{"that met a run which ended is sent to the next", []answer{{err: missing}, {err: missing}, {}}, running, 3, nil},
 		{"that was lost with a failed workflow task is sent again", []answer{{err: failed}, {}}, running, 2, nil},
-		{"of a closed workflow finds none", []answer{{err: missing}}, completed, 1, calls.IsNotFound},
-		{"of no workflow finds none", []answer{{err: missing}}, 0, 1, calls.IsNotFound},
+		{"of a closed workflow finds none", []answer{{err: missing}}, completed, 1, wfclient.IsNotFound},
+		{"of no workflow finds none", []answer{{err: missing}}, 0, 1, wfclient.IsNotFound},
 		{"is not sent again when it is refused", []answer{{err: refused}}, running, 1, is(refused)},
 		{"is not sent again after any other error", []answer{{err: broken}}, running, 1, is(broken)},
 	} {
@@ -328,7 +328,7 @@ func TestUpdate(t *testing.T) {
 			o := client.UpdateWorkflowOptions{
 				WorkflowID: "id", UpdateName: "put", Args: []any{1}, WaitForStage: client.WorkflowUpdateStageCompleted,
 			}
-			h, err := calls.Update(t.Context(), s, o)
+			h, err := wfclient.Update(t.Context(), s, o)
 			require.Len(t, s.updates, tt.tries)
 			o.UpdateID = s.updates[0].UpdateID
 			require.NotEmpty(t, o.UpdateID, "so that the server takes it once")
@@ -349,16 +349,16 @@ func TestUpdate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 				defer cancel()
-				_, err := calls.Update(ctx, &server{t: t, answers: []answer{{err: missing}}, status: status}, client.UpdateWorkflowOptions{WorkflowID: "id"})
+				_, err := wfclient.Update(ctx, &server{t: t, answers: []answer{{err: missing}}, status: status}, client.UpdateWorkflowOptions{WorkflowID: "id"})
 				require.Error(t, err)
-				require.False(t, calls.IsGone(err), "%v", err)
+				require.False(t, wfclient.IsGone(err), "%v", err)
 			})
 		}
 	})
 	t.Run("keeps the id that it was given", func(t *testing.T) {
 		t.Parallel()
 		s := &server{t: t, answers: []answer{{}}}
-		_, err := calls.Update(t.Context(), s, client.UpdateWorkflowOptions{WorkflowID: "id", UpdateID: "mine"})
+		_, err := wfclient.Update(t.Context(), s, client.UpdateWorkflowOptions{WorkflowID: "id", UpdateID: "mine"})
 		require.NoError(t, err)
 		require.Equal(t, "mine", s.updates[0].UpdateID)
 	})
@@ -367,7 +367,7 @@ func TestUpdate(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		s := &server{t: t, answers: []answer{{err: missing}}, status: running}
-		_, err := calls.Update(ctx, s, client.UpdateWorkflowOptions{WorkflowID: "id"})
+		_, err := wfclient.Update(ctx, s, client.UpdateWorkflowOptions{WorkflowID: "id"})
 		require.ErrorIs(t, err, context.Canceled)
 	})
 }
@@ -389,7 +389,7 @@ func TestWhatMayBeDoneTwiceIsDoneAgainWhileItIsLate(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				done := 0
-				err := calls.Patiently(t.Context(), func(context.Context) error { done++; return tt.answers[done-1] })
+				err := wfclient.Patiently(t.Context(), func(context.Context) error { done++; return tt.answers[done-1] })
 				require.Equal(t, tt.err, err)
 				require.Len(t, tt.answers, done)
 			})
@@ -400,7 +400,7 @@ func TestWhatMayBeDoneTwiceIsDoneAgainWhileItIsLate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			err := calls.Patiently(ctx, func(context.Context) error { return late })
+			err := wfclient.Patiently(ctx, func(context.Context) error { return late })
 			require.ErrorIs(t, err, late)
 			require.Error(t, ctx.Err())
 		})
@@ -427,18 +427,18 @@ func TestErrorsAreToldApart(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, tt.missing, calls.IsNotFound(tt.err))
-			require.Equal(t, tt.gone, calls.IsGone(tt.err))
-			require.Equal(t, tt.late, calls.IsTimeout(tt.err))
-			require.Equal(t, tt.forbid, calls.IsRefused(tt.err, "Conflict"))
+			require.Equal(t, tt.missing, wfclient.IsNotFound(tt.err))
+			require.Equal(t, tt.gone, wfclient.IsGone(tt.err))
+			require.Equal(t, tt.late, wfclient.IsTimeout(tt.err))
+			require.Equal(t, tt.forbid, wfclient.IsRefused(tt.err, "Conflict"))
 		})
 	}
 }
 
 func TestSleepEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, calls.Sleep(t.Context(), time.Nanosecond))
+	require.NoError(t, wfclient.Sleep(t.Context(), time.Nanosecond))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, calls.Sleep(ctx, time.Hour), context.Canceled)
+	require.ErrorIs(t, wfclient.Sleep(ctx, time.Hour), context.Canceled)
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 	"golang.org/x/sync/errgroup"
 
+	"almanac/internal/emulators"
 	"almanac/internal/help"
-	"almanac/internal/peers"
 )
 
 // What the examples name.
@@ -75,23 +75,23 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	modules, err := peers.Install(ctx)
+	modules, err := emulators.Install(ctx)
 	if err != nil {
 		return err
 	}
-	azurite, err := peers.RunAzurite(ctx, modules, peers.AzuriteOptions{Port: azuritePort, Log: os.Stderr})
+	azurite, err := emulators.RunAzurite(ctx, modules, emulators.AzuriteOptions{Port: azuritePort, Log: os.Stderr})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = azurite.Stop() }() // which an interrupt has reached as well
-	certFile, keyFile, err := peers.WriteCertificate(dir, "*.servicebus.windows.net")
+	certFile, keyFile, err := emulators.WriteCertificate(dir, "*.servicebus.windows.net")
 	if err != nil {
 		return err
 	}
-	bus, err := peers.RunServiceBus(ctx, modules, peers.ServiceBusOptions{
+	bus, err := emulators.RunServiceBus(ctx, modules, emulators.ServiceBusOptions{
 		Port: serviceBusPort, CertFile: certFile, KeyFile: keyFile, Log: os.Stderr,
-		Queues: []peers.ServiceBusQueue{{Name: orders}},
-		Topics: []peers.ServiceBusTopic{{Name: news, Subscriptions: []string{all}}},
+		Queues: []emulators.ServiceBusQueue{{Name: orders}},
+		Topics: []emulators.ServiceBusTopic{{Name: news, Subscriptions: []string{all}}},
 	})
 	if err != nil {
 		return err
@@ -102,14 +102,14 @@ func run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("Storage account %s with queue %s; Service Bus namespace %s with queue %s and topic %s. In another terminal:\n\n",
-		peers.AzuriteAccount, orders, peers.ServiceBusNamespace, orders, news)
+		emulators.AzuriteAccount, orders, emulators.ServiceBusNamespace, orders, news)
 	fmt.Printf("  go run ./cmd/almanac dev --storage-queue-endpoint '%s' --service-bus-endpoint %s --ca-file %s\n\n",
 		azurite.Endpoint(), bus.Address, certFile)
 	return watch(ctx, azurite, client)
 }
 
 // busClient returns a client of the official SDK.
-func busClient(bus *peers.ServiceBus, certFile string) (*azservicebus.Client, error) {
+func busClient(bus *emulators.ServiceBus, certFile string) (*azservicebus.Client, error) {
 	certificate, err := os.ReadFile(certFile)
 	if err != nil {
 		return nil, err
@@ -117,12 +117,12 @@ func busClient(bus *peers.ServiceBus, certFile string) (*azservicebus.Client, er
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(certificate)
 	return azservicebus.NewClientFromConnectionString(
-		"Endpoint=sb://"+peers.ServiceBusNamespace+".servicebus.windows.net/;SharedAccessKeyName="+peers.ServiceBusKeyName+";SharedAccessKey="+peers.ServiceBusKey,
+		"Endpoint=sb://"+emulators.ServiceBusNamespace+".servicebus.windows.net/;SharedAccessKeyName="+emulators.ServiceBusKeyName+";SharedAccessKey="+emulators.ServiceBusKey,
 		&azservicebus.ClientOptions{CustomEndpoint: bus.Address, TLSConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}})
 }
 
 // watch prints messages until ctx ends or they cannot be had any more.
-func watch(ctx context.Context, azurite *peers.Azurite, bus *azservicebus.Client) error {
+func watch(ctx context.Context, azurite *emulators.Azurite, bus *azservicebus.Client) error {
 	once := &azservicebus.ReceiverOptions{ReceiveMode: azservicebus.ReceiveModeReceiveAndDelete}
 	queue, err := bus.NewReceiverForQueue(orders, once)
 	if err != nil {
@@ -139,7 +139,7 @@ func watch(ctx context.Context, azurite *peers.Azurite, bus *azservicebus.Client
 	return group.Wait()
 }
 
-func watchStorage(ctx context.Context, azurite *peers.Azurite) error {
+func watchStorage(ctx context.Context, azurite *emulators.Azurite) error {
 	queue, err := azurite.Queue(orders)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func watchStorage(ctx context.Context, azurite *peers.Azurite) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		texts, err := peers.Take(ctx, queue)
+		texts, err := emulators.Take(ctx, queue)
 		if err != nil {
 			return err
 		}

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// A pace limits how many sends begin at once. The zero value is ready for use.
+// A sendLimiter limits how many sends begin at once. The zero value is ready for use.
 //
 // This sends a herd sooner than starting all of it together: requests begun leave quickly, and later
 // ones reuse the connections of the first. A slow receiver delays no one, since a place is kept for at
 // most placeTime.
-type pace struct {
+type sendLimiter struct {
 	once   sync.Once
 	places chan struct{}
 }
@@ -22,7 +22,7 @@ const (
 )
 
 // begin waits for a place. The place is freed by end, or after placeTime; begun is then called once.
-func (p *pace) begin(begun func()) (end func()) {
+func (p *sendLimiter) begin(begun func()) (end func()) {
 	p.once.Do(func() { p.places = make(chan struct{}, placesPerCPU*runtime.GOMAXPROCS(0)) })
 	p.places <- struct{}{}
 	free := sync.OnceFunc(func() {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package peers
+package emulators
 
 import (
 	"errors"

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// Demands are what a job requires its collection to allow.
-type Demands struct {
+// Requirements are what a job requires its collection to allow.
+type Requirements struct {
 	Spacing       time.Duration `json:"spacing,omitempty"`       // minimum time between two occurrences; 0 for a job that runs once
 	Authenticates bool          `json:"authenticates,omitempty"` // a request of its action or error action has an authentication
 }
 
-// Demands returns what a valid definition requires. created is the time of the job's creation, from which a
+// Requirements returns what a valid definition requires. created is the time of the job's creation, from which a
 // recurrence without a start time counts.
-func (d *Definition) Demands(created time.Time) Demands {
-	demands := Demands{Authenticates: d.Action.authenticates()}
+func (d *Definition) Requirements(created time.Time) Requirements {
+	requirements := Requirements{Authenticates: d.Action.authenticates()}
 	now := created
 	if d.StartTime != nil && d.StartTime.After(now) {
 		now = d.StartTime.Time // a later change may have moved it more than 18 months past the creation
 	}
 	if plan, err := d.Timetable(created, now); err == nil {
-		demands.Spacing = plan.Spacing()
+		requirements.Spacing = plan.Spacing()
 	}
-	return demands
+	return requirements
 }
 
 // authenticates reports whether a request of the action or its error action has an authentication.
@@ -31,17 +31,17 @@ func (a *Action) authenticates() bool {
 	return a.Request != nil && a.Request.Authentication != nil || a.ErrorAction != nil && a.ErrorAction.authenticates()
 }
 
-// And returns the demands of both.
-func (d Demands) And(o Demands) Demands {
+// And returns the requirements of both.
+func (d Requirements) And(o Requirements) Requirements {
 	spacing := cmp.Or(d.Spacing, o.Spacing)
 	if o.Spacing > 0 {
 		spacing = min(spacing, o.Spacing)
 	}
-	return Demands{Spacing: spacing, Authenticates: d.Authenticates || o.Authenticates}
+	return Requirements{Spacing: spacing, Authenticates: d.Authenticates || o.Authenticates}
 }
 
-// Rules are what a collection allows: its plan, lowered by its quota.
-type Rules struct {
+// CollectionLimits are what a collection allows: its plan, lowered by its quota.
+type CollectionLimits struct {
 	Plan           string        `json:"plan"`           // SKU name
 	Jobs           int           `json:"jobs"`           // maximum in the collection
 	MinRecurrence  time.Duration `json:"minRecurrence"`  // minimum time between two occurrences of a job
@@ -49,10 +49,10 @@ type Rules struct {
 	Collections    int           `json:"collections"`    // maximum in a subscription, with this plan
 }
 
-// Rules returns what the collection allows under the plans of l. A quota above the plan has no effect.
-func (p *CollectionProperties) Rules(l *Limits) Rules {
+// CollectionLimits returns what the collection allows under the plans of l. A quota above the plan has no effect.
+func (p *CollectionProperties) CollectionLimits(l *Limits) CollectionLimits {
 	plan := l.Plans[p.SKU.Name]
-	r := Rules{
+	r := CollectionLimits{
 		Plan: p.SKU.Name, Jobs: plan.Jobs, MinRecurrence: plan.MinRecurrence,
 		Authentication: plan.Authentication, Collections: plan.Collections,
 	}
@@ -68,9 +68,9 @@ func (p *CollectionProperties) Rules(l *Limits) Rules {
 	return r
 }
 
-// RefusesJob returns why the collection refuses a job with these demands; "" if it does not. A job exactly
+// RefusesJob returns why the collection refuses a job with these requirements; "" if it does not. A job exactly
 // at the limit is allowed.
-func (r Rules) RefusesJob(collection, name string, d Demands) string {
+func (r CollectionLimits) RefusesJob(collection, name string, d Requirements) string {
 	switch {
 	case d.Spacing > 0 && d.Spacing < r.MinRecurrence:
 		return fmt.Sprintf("The job '%s' would recur after %s, sooner than the %s that the job collection '%s', of plan %s, allows (quota maxRecurrence). "+
@@ -85,7 +85,7 @@ func (r Rules) RefusesJob(collection, name string, d Demands) string {
 }
 
 // RefusesAnother returns why a collection with have jobs refuses one more; "" if it does not.
-func (r Rules) RefusesAnother(collection, name string, have int) string {
+func (r CollectionLimits) RefusesAnother(collection, name string, have int) string {
 	if have < r.Jobs {
 		return ""
 	}
@@ -95,7 +95,7 @@ func (r Rules) RefusesAnother(collection, name string, have int) string {
 }
 
 // RefusesCount returns why these rules cannot be applied to a collection with have jobs; "" if they can.
-func (r Rules) RefusesCount(collection string, have int) string {
+func (r CollectionLimits) RefusesCount(collection string, have int) string {
 	if have <= r.Jobs {
 		return ""
 	}

@@ -1,11 +1,11 @@
-// Package peers runs what stands in for Azure in tests and examples: Azurite,
+// Package emulators runs what stands in for Azure in tests and examples: Azurite,
 // Microsoft's emulator of Azure Storage, and a Service Bus namespace made of
 // rhea, an implementation of AMQP 1.0.
 //
 // Both are Node programs. They are installed once, by npm and to the letter of
 // package-lock.json, into the user's cache directory. They end with the process
 // that started them, however that one ends.
-package peers
+package emulators
 
 import (
 	"bytes"

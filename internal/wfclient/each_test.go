@@ -1,4 +1,4 @@
-package calls_test
+package wfclient_test
 
 import (
 	"sync/atomic"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/internal/calls"
+	"almanac/internal/wfclient"
 )
 
 func TestEachAsksInParallelButNotAllAtOnce(t *testing.T) {
@@ -20,7 +20,7 @@ func TestEachAsksInParallelButNotAllAtOnce(t *testing.T) {
 		most  int32         // calls at once
 		whole time.Duration // duration of all calls
 	}{
-		{"those that answer soon", 100 * time.Millisecond, calls.MaxParallel, 700 * time.Millisecond},
+		{"those that answer soon", 100 * time.Millisecond, wfclient.MaxParallel, 700 * time.Millisecond},
 		{"those that do not, which make room for others", 10 * time.Second, n, 11800 * time.Millisecond},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestEachAsksInParallelButNotAllAtOnce(t *testing.T) {
 				var asked [n]atomic.Int32
 				var now, most atomic.Int32
 				start := time.Now()
-				calls.Each(n, func(i int) {
+				wfclient.Each(n, func(i int) {
 					asked[i].Add(1)
 					most.Store(max(most.Load(), now.Add(1)))
 					time.Sleep(tt.takes)

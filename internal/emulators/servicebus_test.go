@@ -1,4 +1,4 @@
-package peers_test
+package emulators_test
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 	"github.com/stretchr/testify/require"
 
-	"almanac/internal/peers"
+	"almanac/internal/emulators"
 )
 
-func namespace(t *testing.T) *peers.ServiceBus {
+func namespace(t *testing.T) *emulators.ServiceBus {
 	t.Helper()
-	return peers.StartServiceBus(t, peers.ServiceBusOptions{
-		Queues: []peers.ServiceBusQueue{{Name: "orders"}, {Name: "once", DetectDuplicates: true}},
-		Topics: []peers.ServiceBusTopic{{Name: "news", Subscriptions: []string{"all", "some"}}},
+	return emulators.StartServiceBus(t, emulators.ServiceBusOptions{
+		Queues: []emulators.ServiceBusQueue{{Name: "orders"}, {Name: "once", DetectDuplicates: true}},
+		Topics: []emulators.ServiceBusTopic{{Name: "news", Subscriptions: []string{"all", "some"}}},
 	})
 }
 
@@ -58,7 +58,7 @@ func TestServiceBusQueueDropsDuplicates(t *testing.T) {
 func TestServiceBusRefusesAsTheServiceDoes(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)
-	s.Fail(t, peers.ServiceBusFailure{Entity: "orders", At: "transfer", How: "reject", Condition: "com.microsoft:server-busy"})
+	s.Fail(t, emulators.ServiceBusFailure{Entity: "orders", At: "transfer", How: "reject", Condition: "com.microsoft:server-busy"})
 	client := func(keyName, key string) *azservicebus.Client {
 		c, err := azservicebus.NewClientFromConnectionString(
 			"Endpoint=sb://contoso.servicebus.windows.net/;SharedAccessKeyName="+keyName+";SharedAccessKey="+key,
@@ -71,13 +71,13 @@ func TestServiceBusRefusesAsTheServiceDoes(t *testing.T) {
 		t.Cleanup(func() { _ = c.Close(context.WithoutCancel(t.Context())) })
 		return c
 	}
-	right := client(peers.ServiceBusKeyName, peers.ServiceBusKey)
+	right := client(emulators.ServiceBusKeyName, emulators.ServiceBusKey)
 	message := &azservicebus.Message{Body: []byte("hello")}
 	var refusal *azservicebus.Error
 
-	require.ErrorAs(t, send(t, client(peers.ServiceBusKeyName, "another"), "news", message), &refusal)
+	require.ErrorAs(t, send(t, client(emulators.ServiceBusKeyName, "another"), "news", message), &refusal)
 	require.Equal(t, azservicebus.CodeUnauthorizedAccess, refusal.Code)
-	require.ErrorAs(t, send(t, client("another", peers.ServiceBusKey), "news", message), &refusal)
+	require.ErrorAs(t, send(t, client("another", emulators.ServiceBusKey), "news", message), &refusal)
 	require.Equal(t, azservicebus.CodeUnauthorizedAccess, refusal.Code)
 
 	require.ErrorContains(t, send(t, right, "nowhere", message), "amqp:not-found")

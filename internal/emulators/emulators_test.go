@@ -1,4 +1,4 @@
-package peers_test
+package emulators_test
 
 import (
 	"bufio"
@@ -14,16 +14,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/internal/peers"
+	"almanac/internal/emulators"
 )
 
 func TestInstallingAtTheSameTimeGivesOnePlace(t *testing.T) {
 	t.Parallel()
-	want := peers.Modules(t)
+	want := emulators.Modules(t)
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			if got, err := peers.Install(t.Context()); err != nil || got != want {
+			if got, err := emulators.Install(t.Context()); err != nil || got != want {
 				t.Errorf("Install() = %q, %v; want %q", got, err, want)
 			}
 		})
@@ -33,30 +33,30 @@ func TestInstallingAtTheSameTimeGivesOnePlace(t *testing.T) {
 	require.DirExists(t, want+"/node_modules/rhea")
 }
 
-// A verdict is what a function makes of the test that it is called by.
-type verdict struct {
+// A recorder is what a function makes of the test that it is called by.
+type recorder struct {
 	testing.TB
 	skipped, failed string
 }
 
-func (*verdict) Helper() {}
+func (*recorder) Helper() {}
 
-func (v *verdict) Skipf(format string, args ...any) {
+func (v *recorder) Skipf(format string, args ...any) {
 	v.skipped = fmt.Sprintf(format, args...)
 	runtime.Goexit()
 }
 
-func (v *verdict) Fatalf(format string, args ...any) {
+func (v *recorder) Fatalf(format string, args ...any) {
 	v.failed = fmt.Sprintf(format, args...)
 	runtime.Goexit()
 }
 
 func TestWithoutNodeATestIsSkippedOrInCIFails(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	modules := func() *verdict {
-		v := &verdict{TB: t}
+	modules := func() *recorder {
+		v := &recorder{TB: t}
 		var group sync.WaitGroup
-		group.Go(func() { peers.Modules(v) })
+		group.Go(func() { emulators.Modules(v) })
 		group.Wait()
 		return v
 	}
@@ -72,21 +72,21 @@ func TestWithoutNodeATestIsSkippedOrInCIFails(t *testing.T) {
 
 func TestAzuriteKeepsWhatItIsGiven(t *testing.T) {
 	t.Parallel()
-	for name, start := range map[string]func(testing.TB) *peers.Azurite{"http": peers.StartAzurite, "https": peers.StartSecureAzurite} {
+	for name, start := range map[string]func(testing.TB) *emulators.Azurite{"http": emulators.StartAzurite, "https": emulators.StartSecureAzurite} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			queue := start(t).NewQueue(t, "orders")
 			_, err := queue.EnqueueMessage(t.Context(), "hello", nil)
 			require.NoError(t, err)
-			require.Equal(t, []string{"hello"}, peers.Messages(t, queue))
-			require.Empty(t, peers.Messages(t, queue))
+			require.Equal(t, []string{"hello"}, emulators.Messages(t, queue))
+			require.Empty(t, emulators.Messages(t, queue))
 		})
 	}
 }
 
 func TestAzuriteRestartsEmptyAtItsAddress(t *testing.T) {
 	t.Parallel()
-	a := peers.StartAzurite(t)
+	a := emulators.StartAzurite(t)
 	queue, address := a.NewQueue(t, "orders"), a.Address
 	a.Restart(t)
 	require.Equal(t, address, a.Address)
@@ -98,12 +98,12 @@ func TestAzuriteRestartsEmptyAtItsAddress(t *testing.T) {
 
 func TestAzuriteThatCannotStartSaysWhy(t *testing.T) {
 	t.Parallel()
-	modules := peers.Modules(t)
+	modules := emulators.Modules(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
 	var log strings.Builder
-	_, err = peers.RunAzurite(t.Context(), modules, peers.AzuriteOptions{Port: l.Addr().(*net.TCPAddr).Port, Log: &log})
+	_, err = emulators.RunAzurite(t.Context(), modules, emulators.AzuriteOptions{Port: l.Addr().(*net.TCPAddr).Port, Log: &log})
 	require.ErrorContains(t, err, "start Azurite: a Node program ended")
 	require.Contains(t, log.String(), "EADDRINUSE")
 }
@@ -115,10 +115,10 @@ const starter = "ALMANAC_PEERS_STARTER"
 func TestPeerEndsWithAProcessThatIsKilled(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(starter) != "" {
-		fmt.Println("address", peers.StartAzurite(t).Address)
+		fmt.Println("address", emulators.StartAzurite(t).Address)
 		select {}
 	}
-	peers.Modules(t)
+	emulators.Modules(t)
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), starter+"=1")
 	output, err := cmd.StdoutPipe()

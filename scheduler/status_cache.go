@@ -9,18 +9,18 @@ import (
 	"go.temporal.io/api/enums/v1"
 )
 
-// statuses caches the statuses of workflows, so that a list does not query workflows that are unchanged. A
+// A statusCache caches the statuses of workflows, so that a list does not query workflows that are unchanged. A
 // query of a workflow that is in no worker's cache makes a worker replay its run, each time; the server
 // itself knows whether the workflow changed. The zero value is empty.
-type statuses struct {
-	mu   sync.Mutex
-	said map[string]saying // by workflow ID
-	size int               // of all statuses, in bytes
+type statusCache struct {
+	mu     sync.Mutex
+	cached map[string]cachedStatus // by workflow ID
+	size   int                     // of all statuses, in bytes
 }
 
-// A saying is a cached status. It is decoded anew for each reader, so that no reader can change it for the
+// A cachedStatus is a cached status. It is decoded anew for each reader, so that no reader can change it for the
 // next.
-type saying struct {
+type cachedStatus struct {
 	version version
 	at      time.Time
 	status  json.RawMessage
@@ -33,62 +33,62 @@ type version struct {
 }
 
 const (
-	// maxSaid is the size limit of the cache: about ten thousand plain jobs, fewer if they have large
+	// maxCached is the size limit of the cache: about ten thousand plain jobs, fewer if they have large
 	// messages.
-	maxSaid = 16 << 20
+	maxCached = 16 << 20
 	// describeTimeout is the limit for the server's answer about a workflow's version. After it the
 	// workflow is queried.
 	describeTimeout = time.Second
-	// sayingAge is the age after which an unchanged workflow is queried again: a newer version of the
+	// cachedStatusAge is the age after which an unchanged workflow is queried again: a newer version of the
 	// workers may return more.
-	sayingAge = time.Hour
+	cachedStatusAge = time.Hour
 )
 
 // get returns the cached status of a workflow in version v.
-func (s *statuses) get(id string, v version, now time.Time) (json.RawMessage, bool) {
+func (s *statusCache) get(id string, v version, now time.Time) (json.RawMessage, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	said, ok := s.said[id]
-	return said.status, ok && said.version == v && now.Sub(said.at) < sayingAge
+	cached, ok := s.cached[id]
+	return cached.status, ok && cached.version == v && now.Sub(cached.at) < cachedStatusAge
 }
 
 // put caches the status of a workflow in version v or a later one.
-func (s *statuses) put(id string, v version, status json.RawMessage, now time.Time) {
+func (s *statusCache) put(id string, v version, status json.RawMessage, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget(id)
-	for other := range s.said {
-		if s.size+len(status) <= maxSaid {
+	for other := range s.cached {
+		if s.size+len(status) <= maxCached {
 			break
 		}
 		s.forget(other)
 	}
-	if s.size+len(status) > maxSaid {
+	if s.size+len(status) > maxCached {
 		return
 	}
-	if s.said == nil {
-		s.said = map[string]saying{}
+	if s.cached == nil {
+		s.cached = map[string]cachedStatus{}
 	}
-	s.said[id] = saying{version: v, at: now, status: status}
+	s.cached[id] = cachedStatus{version: v, at: now, status: status}
 	s.size += len(status)
 }
 
-func (s *statuses) forget(id string) {
-	s.size -= len(s.said[id].status)
-	delete(s.said, id)
+func (s *statusCache) forget(id string) {
+	s.size -= len(s.cached[id].status)
+	delete(s.cached, id)
 }
 
 // status stores the status of a workflow in result, from the cache if it is unchanged. Its errors are those
-// of [calls.Queries.Ask].
+// of [wfclient.Queries.Ask].
 func (s *Service) status(ctx context.Context, id string, result any) error {
 	v := s.version(ctx, id)
-	status, ok := s.statuses.get(id, v, time.Now())
+	status, ok := s.statusCache.get(id, v, time.Now())
 	if !ok {
 		if _, err := s.ask(ctx, s.queries.Ask, id, &status); err != nil {
 			return err
 		}
 		if v != (version{}) {
-			s.statuses.put(id, v, status, time.Now())
+			s.statusCache.put(id, v, status, time.Now())
 		}
 	}
 	return json.Unmarshal(status, result)

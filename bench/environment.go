@@ -24,9 +24,9 @@ import (
 	"almanac/worker"
 )
 
-// A ground is what all systems stand on, in this process: one Temporal server
+// An environment is what all systems stand on, in this process: one Temporal server
 // on a file, one worker, one sink.
-type ground struct {
+type environment struct {
 	systems map[string]system
 	almanac *almanac
 	sink    *sink
@@ -50,8 +50,8 @@ const (
 	defaultResourceGroup = "default"
 )
 
-func newGround(ctx context.Context, o options, log *slog.Logger) (_ *ground, err error) {
-	g := &ground{}
+func newEnvironment(ctx context.Context, o options, log *slog.Logger) (_ *environment, err error) {
+	g := &environment{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.close())
@@ -93,7 +93,7 @@ func newGround(ctx context.Context, o options, log *slog.Logger) (_ *ground, err
 
 // open starts the worker that knows the workflows of all systems, and
 // Almanac's API.
-func (g *ground) open(c *worker.Client, o options, lead activities.Lead, log *slog.Logger) error {
+func (g *environment) open(c *worker.Client, o options, lead activities.Lead, log *slog.Logger) error {
 	guard, err := egress.Parse(egress.ModeAny, nil, nil)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (g *ground) open(c *worker.Client, o options, lead activities.Lead, log *sl
 }
 
 // serve starts an API of Almanac and returns what calls it.
-func (g *ground) serve(o scheduler.Options) *rest {
+func (g *environment) serve(o scheduler.Options) *rest {
 	front := httptest.NewServer(api.New(scheduler.New(o), api.Options{
 		Log: o.Log, DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
 	}))
@@ -134,10 +134,10 @@ func (g *ground) serve(o scheduler.Options) *rest {
 	return r
 }
 
-func (g *ground) closeWith(f func() error) { g.closers = append(g.closers, f) }
+func (g *environment) closeWith(f func() error) { g.closers = append(g.closers, f) }
 
 // close stops everything, the last first.
-func (g *ground) close() error {
+func (g *environment) close() error {
 	var errs []error
 	for _, f := range slices.Backward(g.closers) {
 		errs = append(errs, f())

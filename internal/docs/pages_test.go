@@ -1,5 +1,3 @@
-// Package docs_test checks the documentation against the repository: links, paths, names of
-// flags, variables, tasks and tests, and the reference of fields.
 package docs_test
 
 import (
@@ -10,9 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/stretchr/testify/require"
+
+	"almanac/internal/docs"
 )
 
 // root is the repository.
@@ -22,15 +21,8 @@ const root = "../.."
 type page struct {
 	path     string // below the root, with slashes
 	prose    string // without blocks of code
-	blocks   []block
-	anchors  []string // of its headings
-	headings []string
-}
-
-// A block is code between fences.
-type block struct {
-	language string
-	text     string
+	commands []string
+	anchors  []string
 }
 
 // files returns the paths of the repository's files with one of the extensions.
@@ -67,56 +59,20 @@ func pages(t *testing.T) map[string]page {
 	t.Helper()
 	all := map[string]page{}
 	for _, path := range files(t, ".md") {
-		all[path] = parse(path, read(t, path))
+		parts := docs.Parse(read(t, path))
+		p := page{path: path, anchors: docs.Anchors(parts)}
+		for _, part := range parts {
+			switch {
+			case !part.Code:
+				p.prose += part.Text
+			case part.Language == "sh":
+				p.commands = append(p.commands, docs.Commands(part.Text)...)
+			}
+		}
+		p.commands = append(p.commands, p.spans()...)
+		all[path] = p
 	}
 	return all
-}
-
-func parse(path, text string) page {
-	p := page{path: path}
-	var prose, code strings.Builder
-	fenced, language := false, ""
-	for line := range strings.Lines(text) {
-		trimmed := strings.TrimSpace(line)
-		switch {
-		case strings.HasPrefix(trimmed, "```"):
-			if fenced {
-				p.blocks = append(p.blocks, block{language, code.String()})
-			}
-			fenced, language = !fenced, strings.TrimPrefix(trimmed, "```")
-			code.Reset()
-		case fenced:
-			code.WriteString(line)
-		default:
-			prose.WriteString(line)
-			if heading, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
-				p.headings = append(p.headings, strings.TrimSpace(heading))
-			}
-		}
-	}
-	p.prose = prose.String()
-	for _, heading := range p.headings {
-		anchor := slug(heading)
-		for n := 1; slices.Contains(p.anchors, anchor); n++ {
-			anchor = slug(heading) + "-" + string(rune('0'+n))
-		}
-		p.anchors = append(p.anchors, anchor)
-	}
-	return p
-}
-
-// slug returns the anchor that GitHub gives a heading.
-func slug(heading string) string {
-	heading = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`).ReplaceAllString(heading, "$1")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsLetter(r) || unicode.IsNumber(r) || r == '-' || r == '_':
-			return unicode.ToLower(r)
-		case r == ' ':
-			return '-'
-		}
-		return -1
-	}, heading)
 }
 
 var span = regexp.MustCompile("`([^`]+)`")
@@ -130,23 +86,14 @@ func (p page) spans() []string {
 	return found
 }
 
-// commands returns the lines of the page's shell blocks, and the commands in its text.
-func (p page) commands() []string {
-	found := p.spans()
-	for _, b := range p.blocks {
-		if b.language == "sh" {
-			found = append(found, strings.Split(b.text, "\n")...)
-		}
-	}
-	return found
-}
-
-func TestParsingAPage(t *testing.T) {
+func TestAPageIsProseAndCodeInTheirOrder(t *testing.T) {
 	t.Parallel()
-	p := parse("x.md", "# A `b` & c\n\n## 1. Go on\n```sh\n# no heading\ntask x\n```\n## 1. Go on\n`task\ny` [a](b)\n")
-	require.Equal(t, []string{"a-b--c", "1-go-on", "1-go-on-1"}, p.anchors)
-	require.Equal(t, []block{{"sh", "# no heading\ntask x\n"}}, p.blocks)
-	require.Contains(t, p.commands(), "task x")
-	require.Contains(t, p.commands(), "task y")
-	require.NotContains(t, p.prose, "no heading")
+	parts := docs.Parse("# A `b` & c\n\n## 1. [Go](x) on\n```sh\n# no heading\ncurl -d '{\n}' x\n\ntask x\n```\n## 1. Go on\nend\n")
+	require.Equal(t, []docs.Part{
+		{Text: "# A `b` & c\n\n## 1. [Go](x) on\n"},
+		{Text: "# no heading\ncurl -d '{\n}' x\n\ntask x\n", Code: true, Language: "sh"},
+		{Text: "## 1. Go on\nend\n"},
+	}, parts)
+	require.Equal(t, []string{"a-b--c", "1-go-on", "1-go-on-1"}, docs.Anchors(parts))
+	require.Equal(t, []string{"curl -d '{\n}' x", "task x"}, docs.Commands(parts[1].Text))
 }

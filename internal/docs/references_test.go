@@ -133,7 +133,7 @@ func TestEveryFlagAndVariableThatAPageNamesExists(t *testing.T) {
 	program := sources(t, "cmd/almanac")
 	named := 0
 	for _, p := range pages(t) {
-		for _, command := range p.commands() {
+		for _, command := range p.commands {
 			if slices.ContainsFunc(ofOthers, func(prefix string) bool { return strings.HasPrefix(command, prefix) }) {
 				continue
 			}
@@ -164,7 +164,7 @@ func TestEveryTaskThatAPageNamesExists(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal([]byte(read(t, "Taskfile.yml")), &taskfile))
 	named := 0
 	for _, p := range pages(t) {
-		for _, command := range p.commands() {
+		for _, command := range p.commands {
 			for _, m := range taskName.FindAllStringSubmatch(command, -1) {
 				named++
 				assert.Containsf(t, taskfile.Tasks, m[1]+m[2], "%s: %q", p.path, command)
@@ -184,7 +184,7 @@ func TestEveryPackageAndTestThatAPageNamesExists(t *testing.T) {
 	}
 	named := 0
 	for _, p := range pages(t) {
-		for _, command := range p.commands() {
+		for _, command := range p.commands {
 			base := "."
 			if m := inDirectory.FindStringSubmatch(command); m != nil {
 				base = m[1]

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"almanac/api"
 )
 
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
@@ -199,4 +201,55 @@ func TestEveryPackageAndTestThatAPageNamesExists(t *testing.T) {
 		}
 	}
 	require.Greater(t, named, 5)
+}
+
+var request = regexp.MustCompile(`^curl (?:-X ([A-Z]+) )?'?http://127\.0\.0\.1:8080(/[^?'\s]*)`)
+
+func TestEveryRequestThatAPageShowsIsOneOfTheAPI(t *testing.T) {
+	t.Parallel()
+	var described struct{ Paths map[string]map[string]any }
+	require.NoError(t, yaml.Unmarshal(api.OpenAPI(), &described))
+	shown := 0
+	for _, p := range pages(t) {
+		for _, command := range p.commands {
+			m := request.FindStringSubmatch(command)
+			if m == nil {
+				continue
+			}
+			shown++
+			method := strings.ToLower(m[1])
+			if method == "" && strings.Contains(command, " -d ") {
+				method = "post"
+			}
+			if method == "" {
+				method = "get"
+			}
+			known := false
+			for template, operations := range described.Paths {
+				_, has := operations[method]
+				known = known || has && regexp.MustCompile("^"+placeholder.ReplaceAllString(template, "[^/]+")+"$").MatchString(m[2])
+			}
+			assert.Truef(t, known, "%s: %q: the API has no %s %s", p.path, command, method, m[2])
+		}
+	}
+	require.Greater(t, shown, 20)
+}
+
+var placeholder = regexp.MustCompile(`{[^}]+}`)
+
+func TestEveryPackageIsInTheTableOfPackages(t *testing.T) {
+	t.Parallel()
+	table := read(t, "CONTRIBUTING.md")
+	directories := map[string]bool{}
+	for _, file := range files(t, ".go") {
+		parts := strings.Split(path.Dir(file), "/")
+		if parts[0] == "internal" && len(parts) > 1 {
+			parts[0] = "internal/" + parts[1]
+		}
+		directories[parts[0]] = true
+	}
+	for directory := range directories {
+		assert.Truef(t, strings.Contains(table, "`"+directory+"/"), "CONTRIBUTING.md does not say what %s has", directory)
+	}
+	require.Greater(t, len(directories), 20)
 }

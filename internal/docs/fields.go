@@ -38,7 +38,7 @@ Every member of a job, of a job collection and of an entry of a history. This pa
 (` + "`api/openapi.yaml`" + `), which a running Almanac serves at ` + "`/openapi.yaml`" + ` and shows at ` + "`/docs`" + `.
 
 - *Default* is what holds if the member is absent. **required** means that a request must have it.
-- *Read-only* members are in answers. A request may send back what was read.
+- *Read-only* members are in answers. A PUT may send back what was read.
 - *Write-only* members are in requests only: no answer has them.
 - *Extension* marks what Azure Scheduler did not have.
 - An unknown member is refused with a 400 where it could change what the job does.

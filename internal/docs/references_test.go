@@ -50,7 +50,7 @@ func TestEveryPageIsInTheIndex(t *testing.T) {
 	index := read(t, "docs/README.md")
 	for p := range pages(t) {
 		if path.Dir(p) == "docs" && p != "docs/README.md" {
-			assert.Truef(t, strings.Contains(index, "("+path.Base(p)+")"), "docs/README.md does not link %s", p)
+			assert.Truef(t, has(index, "("+path.Base(p)+")"), "docs/README.md does not link %s", p)
 		}
 	}
 }
@@ -59,6 +59,9 @@ func exists(p string) bool {
 	_, err := os.Stat(filepath.Join(root, filepath.FromSlash(p)))
 	return err == nil
 }
+
+// has reports whether a part is in a text. [assert.Contains] would print the whole text.
+func has(text, part string) bool { return strings.Contains(text, part) }
 
 var (
 	fileName = regexp.MustCompile(`^\.?[a-z][\w.-]*(/[\w.-]+)*\.(go|md|json|ya?ml|svg|js|ts|sh)$`)
@@ -141,12 +144,12 @@ func TestEveryFlagAndVariableThatAPageNamesExists(t *testing.T) {
 			}
 			for _, m := range flagName.FindAllStringSubmatch(command, -1) {
 				named++
-				assert.Truef(t, m[1] == "help" || strings.Contains(program, `"`+m[1]+`"`),
+				assert.Truef(t, m[1] == "help" || has(program, `"`+m[1]+`"`),
 					"%s: %q: almanac has no flag --%s", p.path, command, m[1])
 			}
 			for _, name := range variable.FindAllString(command, -1) {
 				named++
-				assert.Truef(t, strings.Contains(program, `"`+name+`"`), "%s: almanac reads no variable %s", p.path, name)
+				assert.Truef(t, has(program, `"`+name+`"`), "%s: almanac reads no variable %s", p.path, name)
 			}
 		}
 	}
@@ -196,7 +199,7 @@ func TestEveryPackageAndTestThatAPageNamesExists(t *testing.T) {
 				assert.Truef(t, exists(path.Join(base, strings.TrimSuffix(m[1], "..."))), "%s: %q", p.path, command)
 			}
 			for _, name := range testName.FindAllString(command, -1) {
-				assert.Truef(t, strings.Contains(tests.String(), "func "+name), "%s: %q: there is no test %s", p.path, command, name)
+				assert.Truef(t, has(tests.String(), "func "+name), "%s: %q: there is no test %s", p.path, command, name)
 			}
 		}
 	}
@@ -249,7 +252,7 @@ func TestEveryPackageIsInTheTableOfPackages(t *testing.T) {
 		directories[parts[0]] = true
 	}
 	for directory := range directories {
-		assert.Truef(t, strings.Contains(table, "`"+directory+"/"), "CONTRIBUTING.md does not say what %s has", directory)
+		assert.Truef(t, has(table, "`"+directory+"/"), "CONTRIBUTING.md does not say what %s has", directory)
 	}
 	require.Greater(t, len(directories), 20)
 }

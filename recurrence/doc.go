@@ -1,57 +1,72 @@
-// Package recurrence computes when something that repeats is due.
+// Package recurrence computes the instants at which something that repeats is due.
 //
-// A [Rule] says "every Interval minutes, hours, days, weeks, months or years".
-// Lists of minutes, hours, days and months narrow it down or spread it out. An
-// anchor says from when on the rule counts. [New] checks both once and returns a
-// [Schedule], which answers at any time of any year without an error:
+// A [Rule] says "every Interval minutes, hours, days, weeks, months or years". Its lists of minutes, hours, days
+// and months filter these or add times within them. The anchor is the time from which the rule counts. [New]
+// checks both and returns a [Schedule], whose methods cannot fail:
 //
 //	schedule, err := recurrence.New(recurrence.Rule{
 //		Frequency: recurrence.Week,
 //		WeekDays:  []time.Weekday{time.Monday, time.Friday},
 //		Hours:     []int{9, 17},
 //		Minutes:   []int{0},
+//		Location:  stockholm,
 //	}, anchor)
 //	next, ok := schedule.Next(now)
 //	last, ok := schedule.Prev(now)
 //	for due := range schedule.Between(monday, sunday) { … }
 //
-// Rules come from Go, from JSON, from cron expressions ([ParseCron]) and from
-// RFC 5545 ([ParseRRule]). They describe themselves in English ([Schedule.String]).
-// [Schedule.Exclude] leaves out holidays.
+// A rule is written in Go or JSON, or read from another notation:
+//
+//   - [almanac/recurrence/cron.Parse] reads cron expressions, such as "30 9 * * MON-FRI" or "0 0 L * *".
+//   - [almanac/recurrence/rrule.Parse] reads RFC 5545 (iCalendar), such as "FREQ=MONTHLY;BYDAY=-1FR", and
+//     [almanac/recurrence/rrule.Format] writes it.
+//
+// [Schedule.String] and [Rule.Describe] return English. [Schedule.Exclude] leaves out holidays. [LoadLocation] and
+// [ParseTime] read time zones and times.
 //
 // # Instants
 //
-// A schedule is every instant, from the anchor on, at which its rule fires: in
-// whole seconds, since fractions are cut off whatever comes in, and in UTC.
+// The instants of a schedule are all times, from the anchor on, at which its rule fires. RFC 5545 calls them
+// occurrences.
 //
-// Days, weeks, months and years follow the local calendar of the rule's time
-// zone. Minutes and hours count elapsed time; their lists of hours and minutes
-// filter what they count. Months and years are always counted from the anchor:
-// a rule anchored on January 31 fires on the last day of a shorter month, and on
-// the 31st again after it.
+//   - They are whole seconds in UTC; use [time.Time.In] for local time. Fractions of a second are cut off anchors
+//     and Ends. Next, Prev, Between and Exclude compare exactly.
+//   - The anchor is an instant only if the rule fires at it.
+//   - Days, weeks, months and years follow the local calendar of the rule's Location.
+//   - Minutes and hours count elapsed time from the anchor. Their lists only filter what they count.
+//   - Periods are counted from the anchor, never from the instant before. A monthly rule anchored on January 31
+//     fires on the last day of a shorter month, and on the 31st again after it.
+//   - MonthDays and numbered MonthlyOccurrences that a month lacks are skipped.
 //
 // # Time zones
 //
-// A local time that the clock skips is read with the offset in force before
-// the gap: 02:30 becomes 03:30. A local time that comes twice counts once, at
-// its first instant. Two local times that meet in one instant fire once. A
-// date that a zone skips whole is a date all the same: its times follow the
-// rule for gaps. Rules in elapsed minutes or hours, whose lists only filter,
-// pass a repeated hour twice and a skipped one never.
+// Where the clock of the rule's Location changes, for days and longer units:
 //
-// [LoadLocation] takes the names of Windows as well as those of IANA. The rules of
-// the zones are those that package time finds: import [time/tzdata] in a program
-// for machines that have none.
+//   - A local time that the clock skips is read with the offset before the gap: 02:30 becomes 03:30.
+//   - A local time that comes twice fires once, at its first instant. If neither Hours nor Minutes are given, the
+//     anchor is an instant even if it is the second one.
+//   - Two local times that become the same instant fire once.
+//   - A date that a zone skips whole is a date all the same: its times follow the rule for gaps.
+//
+// Rules of minutes and hours fire throughout an hour that comes twice, and never in one that is skipped.
+//
+// The time zone data is that of package time: import [time/tzdata] in a program for machines that have none.
+//
+// # Errors
+//
+// Each bad field is a [*FieldError]; [New] joins one for each of them. A rule that can never fire is [ErrNever].
+// Zero values are refused, never guessed: a zero Rule, a zero anchor and a zero [Range] are errors. The other zero
+// fields of a Rule have documented defaults.
 //
 // # Cost
 //
-// A schedule jumps to the answer. What [Schedule.Next] costs depends neither on
-// the distance from the anchor nor on how rare the instants are, and it allocates
-// nothing. [New] takes as many steps as Count says.
+// [Schedule.Next] takes some 5 to 500 ns and allocates nothing. The distance from the anchor does not matter, nor
+// how rare the instants are. [Schedule.Prev] takes some dozens of times as long. [New] takes microseconds, and as
+// many calls of Next as Count says: about 0.1 s for a million.
 //
 // # Purity
 //
-// The package reads no clock, starts no goroutine and ranges over no map, so
-// that a workflow may call it. Only [LoadLocation] looks outside the program, for
-// time zone data.
+// The package reads no clock, starts no goroutine and ranges over no map, so that deterministic code such as a
+// workflow may call it. Only [LoadLocation] looks outside the program, for time zone data. It imports nothing but
+// the standard library.
 package recurrence

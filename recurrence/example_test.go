@@ -196,40 +196,6 @@ func ExampleSchedule_Exclude() {
 	// Fri 16 January
 }
 
-func ExampleParseCron() {
-	rule := must(recurrence.ParseCron("CRON_TZ=America/New_York */15 9-17 * * MON-FRI"))
-	fmt.Println(rule)
-	schedule := must(recurrence.New(rule, monday))
-	fmt.Println(schedule.Next(monday))
-	// Output:
-	// every week on Monday to Friday at minutes 0, 15, 30 and 45 of hours 9 to 17, America/New_York
-	// 2026-01-05 14:00:00 +0000 UTC true
-}
-
-// Cron fires on the 13th and on Fridays, which one Rule cannot say.
-func ExampleParseCron_refused() {
-	_, err := recurrence.ParseCron("0 9 13 * FRI")
-	fmt.Println(err)
-	// Output: day of month is "13"; allowed: * or ? where there are days of the week, since cron fires on days that match either field: write an expression for each
-}
-
-func ExampleParseRRule() {
-	rule, anchor, err := recurrence.ParseRRule("DTSTART;TZID=Europe/Stockholm:20260105T090000\nRRULE:FREQ=MONTHLY;BYDAY=-1FR;COUNT=10")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(must(recurrence.New(rule, anchor)))
-	// Output: the last Friday of every month at 09:00, from 2026-01-05 09:00, Europe/Stockholm, 10 times
-}
-
-func ExampleSchedule_RRule() {
-	rule := recurrence.Rule{Frequency: recurrence.Week, Interval: 2, WeekDays: []time.Weekday{time.Monday, time.Friday}}
-	fmt.Println(must(must(recurrence.New(rule, monday)).RRule()))
-	// Output:
-	// DTSTART:20260105T090000Z
-	// RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR
-}
-
 // The JSON of a rule is the recurrence of an Azure Scheduler job.
 func ExampleRule_UnmarshalJSON() {
 	var rule recurrence.Rule

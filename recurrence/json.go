@@ -32,8 +32,8 @@ type wireOccurrence struct {
 	Occurrence int     `json:"occurrence,omitempty"`
 }
 
-// MarshalJSON writes the rule. It fails where there is no word for a frequency, a
-// weekday or a location, which [LoadLocation] has to be able to load.
+// MarshalJSON writes the rule. A Frequency or a weekday out of range is a [*FieldError], as is a Location whose name
+// [LoadLocation] does not accept, such as that of time.Local.
 func (r Rule) MarshalJSON() ([]byte, error) {
 	w := wireRule{Frequency: r.Frequency, Interval: r.Interval, Count: r.Count}
 	if !r.End.IsZero() {
@@ -58,9 +58,8 @@ func (r Rule) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads a rule. Names compare in any case, an unknown member is an
-// error, and an endTime without an offset from UTC is in the timeZone. Numbers are
-// left to [New] to check.
+// UnmarshalJSON reads a rule. Names of members, frequencies and weekdays are in any case; an unknown member is an
+// error. An endTime is as for [ParseTime], in the timeZone if it has no offset. [New] checks the numbers.
 func (r *Rule) UnmarshalJSON(text []byte) error {
 	var w wireRule
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -77,7 +76,7 @@ func (r *Rule) UnmarshalJSON(text []byte) error {
 	}
 	if w.EndTime != "" {
 		if rule.End, err = ParseTime(w.EndTime, rule.Location); err != nil {
-			return err
+			return fmt.Errorf("endTime: %w", err)
 		}
 	}
 	if s := w.Schedule; s != nil {

@@ -34,12 +34,12 @@ func parseWindowsZones(text string) map[string]string {
 
 const allowedZones = "an IANA name such as Europe/Stockholm or a Windows name such as W. Europe Standard Time"
 
-// Locations returns the IANA names that [LoadLocation] accepts, sorted.
+// Locations returns the IANA names that [LoadLocation] accepts, sorted. It accepts the names of Windows besides.
 func Locations() []string { return slices.Clone(ianaZones) }
 
 // LoadLocation returns the time zone with that name: an IANA name, such as Europe/Stockholm, or a Windows
 // name, such as W. Europe Standard Time, for which Unicode's CLDR gives the IANA zone (territory 001).
-// Names are case-sensitive.
+// Names are case-sensitive. An unknown name is a [*FieldError].
 //
 // The zone's rules come from package time. A program for machines without time zone files, such as minimal
 // containers, must import [time/tzdata].
@@ -49,7 +49,7 @@ func LoadLocation(name string) (*time.Location, error) {
 	iana := name
 	if _, ok := slices.BinarySearch(ianaZones, name); !ok {
 		if iana, ok = windowsZones[name]; !ok {
-			return nil, fmt.Errorf("unknown time zone %q, want "+allowedZones, name)
+			return nil, &FieldError{Field: "time zone", Value: name, Allowed: allowedZones}
 		}
 	}
 	loc, err := time.LoadLocation(iana)

@@ -2,6 +2,7 @@ package recurrence_test
 
 import (
 	"archive/zip"
+	"errors"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -39,8 +40,9 @@ func TestLoadLocationRefuses(t *testing.T) {
 		"w. europe standard time", "W. Europe Daylight Time", "+01:00", "/etc/localtime", "../zoneinfo/UTC", "Europe/../UTC",
 		"posix/UTC", "right/UTC", "posixrules", "localtime", "zone.tab", `Europe\Stockholm`, "UTC\x00",
 	} {
-		if loc, err := recurrence.LoadLocation(name); err == nil {
-			t.Errorf("LoadLocation(%q) = %v, want an error", name, loc)
+		loc, err := recurrence.LoadLocation(name)
+		if bad, ok := errors.AsType[*recurrence.FieldError](err); !ok || bad.Value != name {
+			t.Errorf("LoadLocation(%q) = %v, %v, want a FieldError", name, loc, err)
 		}
 	}
 }

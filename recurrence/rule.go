@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"almanac/recurrence/internal/grid"
 )
 
 // A Frequency is the unit of a [Rule]. The zero value is invalid.
@@ -22,7 +24,7 @@ const (
 
 var frequencyNames = [...]string{Minute: "minute", Hour: "hour", Day: "day", Week: "week", Month: "month", Year: "year"}
 
-// ParseFrequency returns the frequency with that name, in any case, and whether there is one.
+// ParseFrequency returns the frequency with that name, such as "day", in any case, and whether there is one.
 func ParseFrequency(s string) (Frequency, bool) {
 	for f := Minute; f <= Year; f++ {
 		if sameWord(s, frequencyNames[f]) {
@@ -46,7 +48,7 @@ func (f Frequency) String() string {
 
 func (f Frequency) valid() bool { return f >= Minute && f <= Year }
 
-// A MonthlyOccurrence is a weekday counted within its month.
+// A MonthlyOccurrence is a weekday counted within its month, such as the last Friday: {time.Friday, -1}.
 type MonthlyOccurrence struct {
 	Day time.Weekday
 
@@ -60,25 +62,28 @@ type MonthlyOccurrence struct {
 //
 // The JSON of a Rule has the member names of Azure Scheduler's recurrence: frequency, interval, count, endTime,
 // timeZone, and schedule with minutes, hours, weekDays, monthDays, monthlyOccurrences and months. A valid rule
-// is the same after a round trip if [LoadLocation] knows its Location.
+// means the same after a round trip if its Location is nil or from [LoadLocation].
 type Rule struct {
 	Frequency Frequency
 
-	// Interval is the number of units from one period to the next: up to 1000000. 0 means 1.
+	// Interval is the number of units from one period to the next: 1 to MaxInterval. 0 means 1.
 	Interval int
 
-	// Count is the maximum number of instants: up to 1000000. 0 means no limit.
+	// Count is the maximum number of instants, the first one at or after the anchor included: 1 to MaxCount. 0
+	// means no limit.
 	Count int
 
-	// End is the last time at which the rule may fire. Zero means no limit.
+	// End is the last time at which the rule may fire. The zero Time means no limit.
 	End time.Time
 
-	// Location is the time zone for calendar and clock. nil means UTC.
+	// Location is the time zone for calendar and clock. nil means UTC. Use LoadLocation: time.Local makes a
+	// rule depend on the machine, and has no name in JSON.
 	Location *time.Location
 
 	// Minutes (0 to 59) and Hours (0 to 23) are the times of day: each hour with each minute, at second 0.
-	// Without Minutes, the anchor's minute and second apply; without Hours but with Minutes, all 24 hours.
-	// With frequency Minute or Hour the lists filter the elapsed minutes or hours.
+	// Without Minutes, the anchor's minute and second apply; without Hours but with Minutes, all 24 hours;
+	// without both, the anchor's time of day. With frequency Minute or Hour, the lists filter the elapsed
+	// minutes or hours; there, Minutes add further minutes to each hour that is counted.
 	Minutes, Hours []int
 
 	// WeekDays are weekdays of a week that begins on Monday. They require frequency Week; the default is
@@ -97,7 +102,7 @@ type Rule struct {
 }
 
 // interval returns Interval or its default.
-func (r *Rule) interval() int64 { return int64(max(r.Interval, 1)) }
+func (r *Rule) interval() int { return max(r.Interval, 1) }
 
 // location returns Location or its default.
 func (r *Rule) location() *time.Location {
@@ -112,4 +117,16 @@ func (r Rule) clone() Rule {
 	r.Minutes, r.Hours, r.MonthDays, r.Months = slices.Clone(r.Minutes), slices.Clone(r.Hours), slices.Clone(r.MonthDays), slices.Clone(r.Months)
 	r.WeekDays, r.MonthlyOccurrences = slices.Clone(r.WeekDays), slices.Clone(r.MonthlyOccurrences)
 	return r
+}
+
+// grid returns the fields that define the grid, with the defaults of Interval and Location.
+func (r *Rule) grid() *grid.Rule {
+	g := &grid.Rule{
+		Frequency: grid.Frequency(r.Frequency), Interval: int64(r.interval()), Location: r.location(),
+		Minutes: r.Minutes, Hours: r.Hours, WeekDays: r.WeekDays, MonthDays: r.MonthDays, Months: r.Months,
+	}
+	for _, o := range r.MonthlyOccurrences {
+		g.MonthlyOccurrences = append(g.MonthlyOccurrences, grid.MonthlyOccurrence(o))
+	}
+	return g
 }

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"time"
+
+	"almanac/recurrence/internal/grid"
 )
 
 // A Schedule is a [Rule] counted from an anchor: a series of instants. It is
@@ -15,7 +18,7 @@ import (
 // [New] makes a Schedule. The zero value has no instants.
 type Schedule struct {
 	rule   Rule
-	grid   grid
+	grid   grid.Grid
 	anchor int64
 	until  int64     // the last instant that End and Count allow
 	out    []stretch // what is left out, sorted and disjoint
@@ -27,11 +30,12 @@ type stretch struct{ from, until int64 }
 // New returns the schedule of a rule. The anchor is where its counting begins:
 // the earliest instant at which it can fire, and the source of whatever the rule
 // leaves open, such as the minute, the weekday or the day of the month. Its
-// fraction of a second is cut off, its location has no meaning.
+// fraction of a second is cut off; its location has no meaning: that of the rule has.
 //
 // If fields are bad, the error joins a [*FieldError] for each of them, the anchor
 // included: a zero Rule and a zero anchor are errors. A rule that can never fire,
-// such as one for 31 February, is [ErrNever].
+// such as one for 31 February, is [ErrNever]. A rule whose End is before its
+// first instant is valid: its schedule is empty.
 func New(rule Rule, anchor time.Time) (*Schedule, error) {
 	var c check
 	c.that(!anchor.IsZero(), "Anchor", nil, allowedAnchor)
@@ -41,8 +45,8 @@ func New(rule Rule, anchor time.Time) (*Schedule, error) {
 		return nil, err
 	}
 	s := &Schedule{rule: rule.clone(), anchor: anchor.Unix(), until: lastInstant}
-	s.grid = newGrid(&s.rule, s.anchor)
-	if !s.grid.fires() {
+	s.grid = grid.New(rule.grid(), s.anchor)
+	if !s.grid.Fires() {
 		return nil, ErrNever
 	}
 	if !rule.End.IsZero() {
@@ -58,7 +62,7 @@ func New(rule Rule, anchor time.Time) (*Schedule, error) {
 func (s *Schedule) nth(n int) int64 {
 	t := s.anchor - 1
 	for range n {
-		next, ok := s.grid.next(t+1, s.until)
+		next, ok := s.grid.Next(t+1, s.until)
 		if !ok {
 			return s.until
 		}
@@ -73,20 +77,31 @@ func (s *Schedule) Rule() Rule { return s.rule.clone() }
 // Anchor returns the anchor, in UTC and in whole seconds.
 func (s *Schedule) Anchor() time.Time { return instant(s.anchor) }
 
-// Next returns the first instant strictly after a time, or false if there is
-// none. It allocates nothing, and costs the same near the anchor and far from it.
+// Excluded returns the ranges that [Schedule.Exclude] left out, in order, in UTC and in whole seconds. Ranges that
+// overlap or touch are one.
+func (s *Schedule) Excluded() []Range {
+	var ranges []Range
+	for _, out := range s.out {
+		ranges = append(ranges, Range{From: instant(out.from), Until: instant(out.until)})
+	}
+	return ranges
+}
+
+// Next returns the first instant strictly after a time, or false if there is none. After any time before the
+// anchor, that is the first instant of all. It allocates nothing, and costs the same near the anchor and far from
+// it.
 func (s *Schedule) Next(after time.Time) (time.Time, bool) {
 	return found(s.next(min(after.Unix(), lastInstant) + 1))
 }
 
-// Prev returns the last instant strictly before a time, or false if there is
-// none. It costs some dozens of times what Next does.
+// Prev returns the last instant strictly before a time, or false if there is none. It costs some dozens of times
+// what Next does.
 func (s *Schedule) Prev(before time.Time) (time.Time, bool) {
 	return found(s.prev(max(ceilSecond(before), firstInstant) - 1))
 }
 
-// Between returns the instants of a stretch of time in order: from itself is in
-// it and until is not, so that stretches which touch share no instant.
+// Between returns the instants at or after from and before until, in order. There are none if until is not after
+// from.
 func (s *Schedule) Between(from, until time.Time) iter.Seq[time.Time] {
 	first, end := ceilSecond(from), ceilSecond(until)
 	return func(yield func(time.Time) bool) {
@@ -96,8 +111,8 @@ func (s *Schedule) Between(from, until time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// All returns all instants in order. Without a Count or an End they go on until
-// the year 9999.
+// All returns all instants in order. Without a Count or an End they continue until the year 9999: break out of the
+// loop.
 func (s *Schedule) All() iter.Seq[time.Time] {
 	return s.Between(instant(s.anchor), instant(lastInstant+1))
 }
@@ -108,7 +123,7 @@ func (s *Schedule) next(from int64) (int64, bool) {
 		return 0, false
 	}
 	for from = max(from, s.anchor); ; {
-		t, ok := s.grid.next(from, s.until)
+		t, ok := s.grid.Next(from, s.until)
 		if !ok {
 			return 0, false
 		}
@@ -123,7 +138,7 @@ func (s *Schedule) next(from int64) (int64, bool) {
 // prev returns the last instant at or before to.
 func (s *Schedule) prev(to int64) (int64, bool) {
 	for to = min(to, s.until); s.grid != nil && to >= s.anchor; {
-		t, ok := s.lastOfGrid(to)
+		t, ok := grid.Last(s.grid, s.anchor, to)
 		if !ok {
 			break
 		}
@@ -136,33 +151,20 @@ func (s *Schedule) prev(to int64) (int64, bool) {
 	return 0, false
 }
 
-// lastOfGrid returns the last instant of the grid at or before to. Looking back
-// in growing steps, it finds one that is near, and then halves the distance.
-func (s *Schedule) lastOfGrid(to int64) (int64, bool) {
-	last, ok := s.grid.next(s.anchor, to)
-	if !ok {
-		return 0, false
+// Spacing returns the minimum time between two successive instants of the rule. It is a property of the rule
+// on its calendar: clock changes, Count, End and excluded ranges do not matter.
+//
+// The result is exact: it covers the whole cycle after which the rule repeats, which is up to 400 years for
+// months. It is at most 292 years, the longest [time.Duration], and 0 for the zero Schedule.
+func (s *Schedule) Spacing() time.Duration {
+	if s.grid == nil {
+		return 0
 	}
-	none := to + 1 // nothing is left from here on
-	for step := int64(60); to-step > last; step *= 2 {
-		if t, ok := s.grid.next(to-step, to); ok {
-			last = t
-			break
-		}
-		none = to - step
-	}
-	for none-last > 1 {
-		middle := last + (none-last)/2
-		if t, ok := s.grid.next(middle, to); ok {
-			last = t
-		} else {
-			none = middle
-		}
-	}
-	return last, true
+	const longest = math.MaxInt64 / int64(time.Second)
+	return time.Duration(min(s.grid.Spacing(), longest)) * time.Second
 }
 
-// A Range is a stretch of time: From is in it, Until is not.
+// A Range is a stretch of time for [Schedule.Exclude]: From is in it, Until is not. [Date] returns that of a date.
 type Range struct {
 	From, Until time.Time
 }
@@ -171,15 +173,16 @@ type Range struct {
 // takes in 23, 24 or 25 hours where the clock changes, and none where the zone
 // skips the date.
 func Date(year int, month time.Month, day int, loc *time.Location) Range {
-	z := newZone(loc)
-	midnight := dayOf(time.Date(year, month, day, 0, 0, 0, 0, time.UTC)) * secondsPerDay
-	return Range{From: instant(z.wall(midnight)), Until: instant(z.wall(midnight + secondsPerDay))}
+	if loc == nil {
+		loc = time.UTC
+	}
+	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix()
+	return Range{From: instant(grid.Wall(loc, midnight)), Until: instant(grid.Wall(loc, midnight+secondsPerDay))}
 }
 
-// Exclude returns the schedule without the instants in the ranges, besides those
-// that are left out already: holidays, say, or a week of maintenance. What is
-// left out counts towards Count all the same, as in RFC 5545. A Range without
-// From or Until, or with Until before From, is a [*FieldError].
+// Exclude returns the schedule without the instants in the ranges, such as holidays or a week of maintenance. It
+// leaves out those of earlier calls too; the receiver does not change. Instants that are left out still count
+// towards Count, as in RFC 5545. A Range without From or Until, or with Until before From, is a [*FieldError].
 func (s *Schedule) Exclude(ranges ...Range) (*Schedule, error) {
 	var c check
 	without := *s

@@ -300,6 +300,12 @@ func TestExclude(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
+	if ranges := without.Excluded(); len(ranges) != 2 || !ranges[1].From.Equal(at("2026-12-25T00:00:00+01:00")) || !ranges[1].Until.Equal(at("2026-12-27T12:00:00+01:00")) {
+		t.Errorf("ranges that overlap are not one: %v", ranges)
+	}
+	if ranges := daily.Excluded(); ranges != nil {
+		t.Errorf("the schedule itself leaves out %v", ranges)
+	}
 	if n := len(slices.Collect(daily.All())); n != 12 {
 		t.Errorf("the schedule itself has %d instants left", n)
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"almanac/recurrence/internal/grid"
 )
 
 // String returns the rule in English, such as "every 2 weeks on Monday and Friday
@@ -231,19 +233,10 @@ func (d *description) days() string {
 
 // shortest returns the length of the shortest month in which a rule fires.
 func shortest(r *Rule, anchor time.Month) int {
-	months := r.Months
-	switch {
-	case len(months) > 0:
-	case r.Frequency == Year:
-		months = []int{int(anchor)}
-	default:
-		return 28
+	if r.Frequency == Year && len(r.Months) == 0 {
+		return grid.ShortestMonth([]int{int(anchor)})
 	}
-	length := 31
-	for _, m := range months {
-		length = min(length, daysIn(monthNumber(1, time.Month(m))))
-	}
-	return length
+	return grid.ShortestMonth(r.Months)
 }
 
 // text returns the occurrence, with a word for one that is not counted: "the

@@ -1,6 +1,7 @@
 package recurrence_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -70,8 +71,9 @@ func TestParseTimeRefuses(t *testing.T) {
 		"2026-01-12T06:07+1:00", "2026-01-12T06:07+0100", "2026-01-12T06:07+01", "2026-01-12T06:07+24:00", "2026-01-12T06:07+01:60",
 		"2026-01-12T06:07Z+01:00", "2026-01-12T06:07:08Z\n", "٢٠٢٦-01-12", "2026-01-12T06:07:08 +01:00", "2026-W03-1", "2026-012",
 	} {
-		if got, err := recurrence.ParseTime(in, nil); err == nil {
-			t.Errorf("ParseTime(%q) = %v, want an error", in, got)
+		got, err := recurrence.ParseTime(in, nil)
+		if bad, ok := errors.AsType[*recurrence.FieldError](err); !ok || bad.Value != in {
+			t.Errorf("ParseTime(%q) = %v, %v, want a FieldError", in, got, err)
 		}
 	}
 }

@@ -6,24 +6,26 @@ import (
 	"time"
 )
 
+const secondsPerDay = 86400
+
 // The range of ISO 8601 with a four-digit year.
 const (
 	firstInstant = -62167219200 - secondsPerDay // 0000-01-01 in the earliest zone, at most
 	lastInstant  = 253402300799                 // 9999-12-31T23:59:59Z
 )
 
-// The largest values of Interval and Count.
+// The maximum values of a [Rule].
 const (
-	maxInterval = 1_000_000
-	maxCount    = 1_000_000
+	MaxInterval = 1_000_000
+	MaxCount    = 1_000_000
 )
 
-// ErrNever is the error of a rule that can never fire, because its months lack its days or its interval skips
-// its hours.
+// ErrNever is the error of [New] for a rule that can never fire, because its months lack its days or its Interval
+// skips its Hours. It does not depend on Count and End.
 var ErrNever = errors.New("the rule never fires")
 
-// A FieldError is an error in one field of a [Rule], of a cron expression or of an RFC 5545 rule, in an anchor
-// or in a [Range].
+// A FieldError is an error in one field of a [Rule], of a cron expression or of an RFC 5545 rule, in an anchor, a
+// [Range], a time or the name of a time zone. Get it by [errors.As] or [errors.AsType]: errors may join several.
 type FieldError struct {
 	Field   string // its name in the input, such as "Hours[2]", "day of month" or "BYDAY"
 	Value   any    // the given value; nil if it is missing
@@ -77,8 +79,8 @@ func (c *check) rule(r *Rule) {
 		}
 		c.that(false, "Frequency", value, allowedFrequencies)
 	}
-	c.that(r.Interval >= 0 && r.Interval <= maxInterval, "Interval", r.Interval, fmt.Sprintf("1 to %d", maxInterval))
-	c.that(r.Count >= 0 && r.Count <= maxCount, "Count", r.Count, fmt.Sprintf("1 to %d", maxCount))
+	c.that(r.Interval >= 0 && r.Interval <= MaxInterval, "Interval", r.Interval, fmt.Sprintf("1 to %d", MaxInterval))
+	c.that(r.Count >= 0 && r.Count <= MaxCount, "Count", r.Count, fmt.Sprintf("1 to %d", MaxCount))
 	c.ints("Minutes", r.Minutes, "0 to 59", func(n int) bool { return n >= 0 && n <= 59 })
 	c.ints("Hours", r.Hours, "0 to 23", func(n int) bool { return n >= 0 && n <= 23 })
 	c.ints("MonthDays", r.MonthDays, "1 to 31 or -31 to -1", func(n int) bool { return n != 0 && n >= -31 && n <= 31 })

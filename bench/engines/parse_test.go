@@ -12,6 +12,8 @@ import (
 	"github.com/teambition/rrule-go"
 
 	"almanac/recurrence"
+	almanaccron "almanac/recurrence/cron"
+	almanacrrule "almanac/recurrence/rrule"
 )
 
 // Random expressions fire at the same instants in both engines. In a zone with
@@ -29,7 +31,7 @@ func TestCronAgrees(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", expr, err)
 		}
-		rule, err := recurrence.ParseCron("CRON_TZ=" + zone + " " + expr)
+		rule, err := almanaccron.Parse("CRON_TZ=" + zone + " " + expr)
 		if err != nil {
 			refused++
 			continue
@@ -128,7 +130,7 @@ func TestRRuleAgrees(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s\n%v", text, err)
 		}
-		rule, anchor, err := recurrence.ParseRRule(text)
+		rule, anchor, err := almanacrrule.Parse(text)
 		if err != nil {
 			continue
 		}
@@ -147,7 +149,7 @@ func TestRRuleAgrees(t *testing.T) {
 		if want := firstOf(set); !slices.Equal(got, want) {
 			t.Fatalf("%s\n%s\ngot  %v\nwant %v", text, ours, got, want)
 		}
-		written, err := ours.RRule()
+		written, err := almanacrrule.Format(ours)
 		if err != nil {
 			continue
 		}

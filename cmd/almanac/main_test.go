@@ -145,7 +145,7 @@ func TestPreviewSaysWhatIsWrong(t *testing.T) {
 		{"a file that is not there", "", "nowhere.json", []string{"nowhere.json"}},
 		{"a bad time", "{}", "--now is", []string{"--now", "today", "-"}},
 		{"a bad number", "{}", "--take is 0", []string{"--take", "0", "-"}},
-		{"a bad zone", "{}", "--tz: unknown time zone", []string{"--tz", "Europe/Stokholm", "-"}},
+		{"a bad zone", "{}", `--tz: time zone is "Europe/Stokholm"`, []string{"--tz", "Europe/Stokholm", "-"}},
 		{"a bad shape", "{}", `--output is "xml"`, []string{"-o", "xml", "-"}},
 		{"a zone for JSON", "{}", "--tz cannot be combined", []string{"-o", "json", "--tz", "UTC", "-"}},
 		{"a shape for a batch", "{}", "--output cannot be combined with --batch", []string{"-o", "text", "--batch"}},

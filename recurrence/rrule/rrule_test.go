@@ -1,17 +1,20 @@
-package recurrence_test
+package rrule_test
 
 import (
 	"errors"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // the tests depend on no machine's time zone files
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"almanac/recurrence"
+	"almanac/recurrence/rrule"
 )
 
-func TestParseRRule(t *testing.T) {
+func TestParse(t *testing.T) {
 	t.Parallel()
 	const start = "DTSTART:20260131T091500Z\n" // a Saturday
 	for text, want := range map[string]string{
@@ -54,7 +57,7 @@ func TestParseRRule(t *testing.T) {
 		"DTSTART;TZID=W. Europe Standard Time:20260131T091500\nRRULE:FREQ=DAILY":                                "every day, Europe/Berlin",
 		"DTSTART;VALUE=DATE:20260131\nRRULE:FREQ=DAILY;UNTIL=20260203":                                          "every day, until 2026-02-03",
 	} {
-		rule, anchor, err := recurrence.ParseRRule(text)
+		rule, anchor, err := rrule.Parse(text)
 		if err != nil || rule.String() != want {
 			t.Errorf("%s\ngot  %s, %v\nwant %s", text, rule, err, want)
 			continue
@@ -63,13 +66,13 @@ func TestParseRRule(t *testing.T) {
 			t.Errorf("%s: the anchor is %v", text, anchor)
 		}
 	}
-	_, anchor, err := recurrence.ParseRRule("DTSTART;TZID=Europe/Stockholm:20260329T023000\nFREQ=DAILY")
-	if err != nil || !anchor.Equal(at("2026-03-29T01:30:00Z")) {
+	_, anchor, err := rrule.Parse("DTSTART;TZID=Europe/Stockholm:20260329T023000\nFREQ=DAILY")
+	if err != nil || !anchor.Equal(at(t, "2026-03-29T01:30:00Z")) {
 		t.Errorf("a start in a gap: got %v, %v", anchor, err)
 	}
 }
 
-func TestParseRRuleRefuses(t *testing.T) {
+func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	const start = "DTSTART:20260131T091530Z\nRRULE:"
 	for text, want := range map[string]string{
@@ -128,93 +131,92 @@ func TestParseRRuleRefuses(t *testing.T) {
 		"DTSTART;VALUE=DATE:20260131T000000\nRRULE:FREQ=DAILY":  "DTSTART is",
 		"DTSTART;TZID=UTC:20260131T000000Z\nRRULE:FREQ=DAILY":   "DTSTART is",
 		"DTSTART:20260231T000000Z\nRRULE:FREQ=DAILY":            "DTSTART is",
+		"DTSTART:20260131T000000.5Z\nRRULE:FREQ=DAILY":          "DTSTART is",
 		"DTSTART;ŉŉŉŉTZID=x:20260131T000000\nRRULE:FREQ=DAILY":  "DTSTART is",
 		"DTSTART;X=1:20260131T000000Z\nRRULE:FREQ=DAILY":        "DTSTART is",
-		"DTSTART;TZID=Mars:20260131T000000\nRRULE:FREQ=DAILY":   "TZID is",
+		"DTSTART;TZID=Mars:20260131T000000\nRRULE:FREQ=DAILY":   `time zone is "Mars"`,
 		"RRULE:FREQ=DAILY\nRRULE:FREQ=DAILY":                    "RRULE is",
 		"RRULE:FREQ=DAILY\nEXDATE:20260131T000000Z":             "EXDATE is",
 		"FREQ=DAILY\nFREQ=DAILY":                                "FREQ=DAILY is",
 	} {
-		rule, _, err := recurrence.ParseRRule(text)
+		rule, _, err := rrule.Parse(text)
 		if _, ok := errors.AsType[*recurrence.FieldError](err); !ok || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s\ngot  %s, %v\nwant %s", text, rule, err, want)
 		}
 	}
 }
 
-func TestAnRRuleReadsBackAsTheSameInstants(t *testing.T) {
+func TestFormatRefusesWhatItCannotWrite(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(5, 5))
-	written := 0
-	for range 600 {
-		rule, anchor := randomSample(t, r).rule(t)
-		if anchor.Year() < 1900 { // with offsets of odd seconds
-			continue
-		}
-		if len(rule.Minutes) > 0 {
-			anchor = anchor.Truncate(time.Minute)
-		}
-		rule.Count = r.IntN(3) * r.IntN(50)
-		if r.IntN(4) == 0 {
-			rule.End = anchor.AddDate(r.IntN(20), 0, 0)
-		}
-		s, err := recurrence.New(rule, anchor)
-		if err != nil {
-			continue
-		}
-		text, err := s.RRule()
-		if err != nil {
-			continue
-		}
-		written++
-		back, start, err := recurrence.ParseRRule(text)
-		if err != nil {
-			t.Fatalf("%s\n%s\n%v", describe(rule, anchor), text, err)
-		}
-		again, err := recurrence.New(back, start)
-		if err != nil {
-			t.Fatalf("%s\n%s\n%v", describe(rule, anchor), text, err)
-		}
-		if got, want := first(again, 40), first(s, 40); !slices.Equal(got, want) {
-			t.Fatalf("%s\n%s\n%s\ngot  %v\nwant %v", describe(rule, anchor), text, describe(back, start), got, want)
-		}
+	daily := recurrence.Rule{Frequency: recurrence.Day}
+	excluded, err := schedule(t, daily, "2026-01-01T00:00:00Z").Exclude(recurrence.Date(2026, time.May, 1, nil))
+	require.NoError(t, err)
+	in := func(loc *time.Location) recurrence.Rule {
+		return recurrence.Rule{Frequency: recurrence.Day, Location: loc}
 	}
-	if written < 200 {
-		t.Errorf("only %d rules could be written", written)
-	}
-}
-
-func TestRRuleRefusesWhatItCannotSay(t *testing.T) {
-	t.Parallel()
-	stockholm := load(t, "Europe/Stockholm")
-	excluded, err := compile(t, recurrence.Rule{Frequency: recurrence.Day}, "2026-01-01T00:00:00Z").Exclude(recurrence.Date(2026, time.May, 1, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for field, s := range map[string]*recurrence.Schedule{
-		"Ranges":  excluded,
-		"Anchor":  compile(t, recurrence.Rule{Frequency: recurrence.Month, Hours: []int{9, 17}}, "2026-01-31T00:00:00Z"),
-		"Anchor ": compile(t, recurrence.Rule{Frequency: recurrence.Day, Location: stockholm}, "2026-10-25T02:30:00+01:00"),
+	for _, tt := range []struct {
+		name, field string
+		schedule    *recurrence.Schedule
+	}{
+		{"a range left out", "Ranges", excluded},
+		{"the 31st of each month, twice a day", "Anchor", schedule(t, recurrence.Rule{Frequency: recurrence.Month, Hours: []int{9, 17}}, "2026-01-31T00:00:00Z")},
+		{"29 February of each year", "Anchor", schedule(t, recurrence.Rule{Frequency: recurrence.Year}, "2024-02-29T00:00:00Z")},
+		{"the second pass of a local time", "Anchor", schedule(t, in(stockholm(t)), "2026-10-25T02:30:00+01:00")},
+		{"a year that RFC 5545 cannot write", "Anchor", schedule(t, daily, "0001-06-01T00:00:00Z")},
+		{"an offset without a known name", "Location", schedule(t, in(time.FixedZone("Office", 3600)), "2026-01-01T00:00:00Z")},
+		{"the machine's zone", "Location", schedule(t, in(time.Local), "2026-01-01T00:00:00Z")},
+		{"no schedule", "Schedule", nil},
+		{"the zero schedule", "Schedule", &recurrence.Schedule{}},
 	} {
-		text, err := s.RRule()
-		if bad, ok := errors.AsType[*recurrence.FieldError](err); !ok || bad.Field != strings.TrimSpace(field) {
-			t.Errorf("%s: got %q, %v", field, text, err)
+		text, err := rrule.Format(tt.schedule)
+		bad, ok := errors.AsType[*recurrence.FieldError](err)
+		if assert.True(t, ok, "%s: got %q, %v", tt.name, text, err) {
+			assert.Equal(t, tt.field, bad.Field, tt.name)
 		}
 	}
 }
 
-// first returns some instants of a schedule.
-func first(s *recurrence.Schedule, n int) (all []string) {
-	for due := range s.All() {
-		if len(all) == n {
-			break
-		}
-		all = append(all, due.Format(time.RFC3339))
+func TestFormatWritesAnEndBeforeTheAnchorOrAfterTheYear9999(t *testing.T) {
+	t.Parallel()
+	for end, want := range map[string]string{
+		"2025-01-01T00:00:00Z": "DTSTART:20260101T000000Z\nRRULE:FREQ=DAILY;UNTIL=20251231T235959Z",
+		"9999-12-31T23:00:00Z": "DTSTART:20260101T000000Z\nRRULE:FREQ=DAILY;UNTIL=99991231T230000Z",
+	} {
+		text, err := rrule.Format(schedule(t, recurrence.Rule{Frequency: recurrence.Day, End: at(t, end)}, "2026-01-01T00:00:00Z"))
+		require.NoError(t, err)
+		assert.Equal(t, want, text)
 	}
-	return all
+	text, err := rrule.Format(schedule(t, recurrence.Rule{Frequency: recurrence.Day, End: time.Date(12345, 1, 1, 0, 0, 0, 0, time.UTC)}, "2026-01-01T00:00:00Z"))
+	require.NoError(t, err)
+	assert.Equal(t, "DTSTART:20260101T000000Z\nRRULE:FREQ=DAILY;UNTIL=99991231T000000Z", text)
 }
 
-func FuzzParseRRule(f *testing.F) {
+// An INTERVAL counts weeks from WKST on. Google Calendar writes WKST=SU.
+func TestWeeksThatBeginOnAnotherDayAreReadWhereThatMakesNoDifference(t *testing.T) {
+	t.Parallel()
+	const monday, sunday = "DTSTART:20260105T090000Z\nRRULE:", "DTSTART:20260104T090000Z\nRRULE:"
+	for text, want := range map[string]bool{
+		monday + "FREQ=WEEKLY;INTERVAL=2;WKST=SU":                true,
+		monday + "FREQ=WEEKLY;INTERVAL=2;WKST=SU;BYDAY=MO,WE,SA": true,
+		monday + "FREQ=WEEKLY;INTERVAL=2;WKST=SU;BYDAY=MO,SU":    false,
+		sunday + "FREQ=WEEKLY;INTERVAL=2;WKST=SU;BYDAY=SU":       true,
+		sunday + "FREQ=WEEKLY;INTERVAL=2;WKST=SU;BYDAY=MO":       false,
+		monday + "FREQ=WEEKLY;INTERVAL=2;WKST=WE;BYDAY=MO,TU":    true,
+		monday + "FREQ=WEEKLY;INTERVAL=2;WKST=WE;BYDAY=WE":       false,
+		"FREQ=WEEKLY;INTERVAL=2;WKST=SU;BYDAY=MO":                false,
+		"FREQ=WEEKLY;WKST=SU;BYDAY=MO,SU":                        true,
+		"FREQ=WEEKLY;WKST=XX":                                    false,
+	} {
+		_, _, err := rrule.Parse(text)
+		if want {
+			assert.NoError(t, err, text)
+		} else {
+			assert.ErrorContains(t, err, "WKST is", text)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"DTSTART;TZID=Europe/Stockholm:20260105T090000\nRRULE:FREQ=MONTHLY;BYDAY=-1FR;COUNT=10", "FREQ=YEARLY;INTERVAL=2;BYMONTH=1",
 		"DTSTART;VALUE=DATE:20260131\r\nRRULE:FREQ=DA\r\n ILY;UNTIL=20260203;BYHOUR=1,2;BYMINUTE=3;BYSECOND=0", "FREQ=MONTHLY;BYDAY=FR;BYSETPOS=-1;WKST=SU",
@@ -222,15 +224,52 @@ func FuzzParseRRule(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		rule, anchor, err := recurrence.ParseRRule(text)
+		rule, anchor, err := rrule.Parse(text)
 		if err != nil {
 			return
 		}
 		if anchor.IsZero() {
-			anchor = at("2026-01-31T09:00:00Z")
+			anchor = at(t, "2026-01-31T09:00:00Z")
 		}
-		if _, err := recurrence.New(rule, anchor); err != nil && !errors.Is(err, recurrence.ErrNever) {
-			t.Errorf("%q is no rule: %v", text, err)
+		s, err := recurrence.New(rule, anchor)
+		if errors.Is(err, recurrence.ErrNever) {
+			return
+		}
+		require.NoError(t, err, text)
+		written, err := rrule.Format(s)
+		if err != nil {
+			return
+		}
+		rule, anchor, err = rrule.Parse(written)
+		require.NoError(t, err, written)
+		again, err := recurrence.New(rule, anchor)
+		require.NoError(t, err, written)
+		want, got := s.Anchor(), s.Anchor()
+		for range 20 {
+			want, _ = s.Next(want)
+			got, _ = again.Next(got)
+			require.Equal(t, want, got, written)
 		}
 	})
+}
+
+func at(t testing.TB, text string) time.Time {
+	t.Helper()
+	instant, err := time.Parse(time.RFC3339, text)
+	require.NoError(t, err)
+	return instant
+}
+
+func stockholm(t testing.TB) *time.Location {
+	t.Helper()
+	loc, err := recurrence.LoadLocation("Europe/Stockholm")
+	require.NoError(t, err)
+	return loc
+}
+
+func schedule(t testing.TB, rule recurrence.Rule, anchor string) *recurrence.Schedule {
+	t.Helper()
+	s, err := recurrence.New(rule, at(t, anchor))
+	require.NoError(t, err)
+	return s
 }

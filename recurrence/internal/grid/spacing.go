@@ -1,28 +1,14 @@
-package recurrence
+package grid
 
 import (
 	"math"
 	"math/bits"
-	"time"
 )
 
-// Spacing returns the minimum time between two successive instants of the rule. It is a property of the rule
-// on its calendar: clock changes, Count, End and excluded ranges do not matter.
-//
-// The result is exact: it covers the whole cycle after which the rule repeats, which is up to 400 years for
-// months.
-func (s *Schedule) Spacing() time.Duration {
-	if s.grid == nil {
-		return 0
-	}
-	const longest = math.MaxInt64 / int64(time.Second)
-	return time.Duration(min(s.grid.spacing(), longest)) * time.Second
-}
+func (g elapsed) Spacing() int64 { return g.every }
 
-func (g elapsed) spacing() int64 { return g.every }
-
-// spacing compares the gaps between the times of one day with the gap from one date to the next.
-func (g *wallGrid) spacing() int64 {
+// Spacing compares the gaps between the times of one day with the gap from one date to the next.
+func (g *wallGrid) Spacing() int64 {
 	within, overnight := g.clock.gaps()
 	return 60 * min(within, (g.calendar.spacing()-1)*minutesPerDay+overnight)
 }
@@ -43,10 +29,10 @@ func (c clock) gaps() (within, overnight int64) {
 	}
 }
 
-// spacing examines the instants of one cycle, at most 1440, with a constant offset: the offset of the first
+// Spacing examines the instants of one cycle, at most 1440, with a constant offset: the offset of the first
 // instant at which the rule fires, since with the anchor's it may never fire.
-func (s *slots) spacing() int64 {
-	first, _ := s.next(s.anchor, lastInstant)
+func (s *slots) Spacing() int64 {
+	first, _ := s.Next(s.anchor, s.horizon())
 	offset := s.zone.offset(first)
 	cycle := s.every / gcd(s.every, minutesPerDay) * minutesPerDay * 60
 	least := cycle

@@ -1,4 +1,4 @@
-package recurrence
+package grid
 
 import "math/bits"
 
@@ -16,6 +16,25 @@ type clock struct {
 	hours   uint32 // bit h: hour h
 	minutes uint64 // bit m: minute m of each hour
 	second  int64
+}
+
+// newClock returns the times of day of a rule with an anchor at the given local time. Without minutes, a
+// rule has the anchor's minute, or all minutes with frequency Minute. Without hours, it has all hours; but
+// with frequency Day or longer and no minutes either, it has the anchor's hour.
+func newClock(r *Rule, local int64) clock {
+	second := local - floorDiv(local, secondsPerDay)*secondsPerDay
+	hour, minute := second/3600, second/60%60
+	c := clock{hours: allHours, minutes: 1 << minute, second: second % 60}
+	switch {
+	case len(r.Minutes) > 0:
+		c.minutes, c.second = bitset(r.Minutes, 0), 0
+	case r.Frequency == Minute:
+		c.minutes = allMinutes
+	case r.Frequency > Hour:
+		c.hours = 1 << hour
+	}
+	c.hours = uint32(bitset(r.Hours, uint64(c.hours)))
+	return c
 }
 
 // next returns the first time of day at or after the given one, both in seconds of the day, or false if

@@ -1,4 +1,4 @@
-package recurrence
+package grid
 
 // slots is the grid of minutes or hours filtered by a clock. A slot is one minute or hour of elapsed time;
 // slots begin at regular intervals. The grid consists of the instants in slots at which the local time is
@@ -28,7 +28,7 @@ func newSlots(r *Rule, z zone, anchor int64) *slots {
 		sinceFirst = local - floorDiv(local, 3600)*3600
 	}
 	s.first = anchor - sinceFirst
-	s.every = s.length * r.interval()
+	s.every = s.length * r.Interval
 	s.fillSkip()
 	return s
 }
@@ -56,16 +56,19 @@ func (s *slots) fillSkip() {
 // settled is 2100-01-01. By then, every zone's clock changes by the same rule each year, or not at all.
 const settled = 4102444800
 
-// fires tries every offset that the zone ever has. Whether a slot contains a time of the clock depends on
+// horizon returns an instant by which every offset that the zone ever has was in force since the anchor.
+func (s *slots) horizon() int64 { return max(s.anchor, settled) + 100*366*secondsPerDay }
+
+// Fires tries every offset that the zone ever has. Whether a slot contains a time of the clock depends on
 // nothing else.
-func (s *slots) fires() bool {
-	_, ok := s.next(s.anchor, max(s.anchor, settled)+100*366*secondsPerDay)
+func (s *slots) Fires() bool {
+	_, ok := s.Next(s.anchor, s.horizon())
 	return ok
 }
 
-// next tries one span after the other. Whether a slot contains a time of the clock depends only on the
+// Next tries one span after the other. Whether a slot contains a time of the clock depends only on the
 // offset, so each span takes at most one lookup.
-func (s *slots) next(from, until int64) (int64, bool) {
+func (s *slots) Next(from, until int64) (int64, bool) {
 	from = max(from, s.anchor)
 	for from <= until {
 		span := s.zone.at(from)

@@ -2,6 +2,7 @@ package recurrence_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"almanac/recurrence"
+	"almanac/recurrence/cron"
+	"almanac/recurrence/rrule"
 )
 
 // A recipe of docs/cookbook.md says the same in JSON, as a cron line and as an RRULE, if it has one.
@@ -20,7 +23,7 @@ func TestTheCookbookSaysTheSameInEachLanguage(t *testing.T) {
 		t.Fatal(err)
 	}
 	recipe := regexp.MustCompile("(?s)^(.*?)\n.*?```json\n(.*?)```(.*)$")
-	cron, rrule := regexp.MustCompile("(?m)^- cron: `(.*)`$"), regexp.MustCompile("(?m)^- RRULE: `(.*)`$")
+	cronLine, rruleLine := regexp.MustCompile("(?m)^- cron: `(.*)`$"), regexp.MustCompile("(?m)^- RRULE: `(.*)`$")
 	crons, rrules := 0, 0
 	for _, section := range strings.Split(string(text), "\n### ")[1:] {
 		m := recipe.FindStringSubmatch(section)
@@ -59,19 +62,72 @@ func TestTheCookbookSaysTheSameInEachLanguage(t *testing.T) {
 				t.Errorf("%s: %s is %s\ngot  %v\nwant %v", m[1], text, rule, got, want)
 			}
 		}
-		if line := cron.FindStringSubmatch(m[3]); line != nil {
+		if line := cronLine.FindStringSubmatch(m[3]); line != nil {
 			crons++
-			rule, err := recurrence.ParseCron(line[1])
+			rule, err := cron.Parse(line[1])
 			compare(line[1], rule, anchor, err)
 		}
-		if line := rrule.FindStringSubmatch(m[3]); line != nil {
+		if line := rruleLine.FindStringSubmatch(m[3]); line != nil {
 			rrules++
 			text := "DTSTART:" + at(want[0]).Format("20060102T150405Z") + "\nRRULE:" + line[1]
-			rule, start, err := recurrence.ParseRRule(text)
+			rule, start, err := rrule.Parse(text)
 			compare(text, rule, start, err)
 		}
 	}
 	if crons < 20 || rrules < 40 {
 		t.Errorf("only %d cron lines and %d RRULEs were found", crons, rrules)
 	}
+}
+
+func TestAScheduleReadsBackAsTheSameInstants(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(5, 5))
+	written := 0
+	for range 600 {
+		rule, anchor := randomSample(t, r).rule(t)
+		if anchor.Year() < 1900 { // with offsets of odd seconds
+			continue
+		}
+		if len(rule.Minutes) > 0 {
+			anchor = anchor.Truncate(time.Minute)
+		}
+		rule.Count = r.IntN(3) * r.IntN(50)
+		if r.IntN(4) == 0 {
+			rule.End = anchor.AddDate(r.IntN(20), 0, 0)
+		}
+		s, err := recurrence.New(rule, anchor)
+		if err != nil {
+			continue
+		}
+		text, err := rrule.Format(s)
+		if err != nil {
+			continue
+		}
+		written++
+		back, start, err := rrule.Parse(text)
+		if err != nil {
+			t.Fatalf("%s\n%s\n%v", describe(rule, anchor), text, err)
+		}
+		again, err := recurrence.New(back, start)
+		if err != nil {
+			t.Fatalf("%s\n%s\n%v", describe(rule, anchor), text, err)
+		}
+		if got, want := first(again, 40), first(s, 40); !slices.Equal(got, want) {
+			t.Fatalf("%s\n%s\n%s\ngot  %v\nwant %v", describe(rule, anchor), text, describe(back, start), got, want)
+		}
+	}
+	if written < 200 {
+		t.Errorf("only %d rules could be written", written)
+	}
+}
+
+// first returns some instants of a schedule.
+func first(s *recurrence.Schedule, n int) (all []string) {
+	for due := range s.All() {
+		if len(all) == n {
+			break
+		}
+		all = append(all, due.Format(time.RFC3339))
+	}
+	return all
 }

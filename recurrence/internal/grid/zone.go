@@ -1,4 +1,4 @@
-package recurrence
+package grid
 
 import (
 	"math"
@@ -8,19 +8,14 @@ import (
 // maxOffset is an upper bound of the offset from UTC of all zones, in seconds.
 const maxOffset = 26 * 3600
 
-// A zone converts between instants and local times. A local time is an instant plus the offset in force, in
-// seconds: the seconds since 1970 if the local clock showed UTC.
+// A zone converts between instants and local times.
 type zone struct {
 	loc *time.Location
 }
 
-// newZone returns the zone of a location. nil means UTC.
-func newZone(loc *time.Location) zone {
-	if loc == nil {
-		loc = time.UTC
-	}
-	return zone{loc: loc}
-}
+// Wall returns the instant of a local time in a location: the first one if it occurs twice. If the clock skips
+// it, it is read with the offset before the gap.
+func Wall(loc *time.Location, local int64) int64 { return zone{loc: loc}.wall(local) }
 
 // A span is a period in which a zone has one offset. In real zones, every span is longer than the
 // difference between its offset and the previous one.
@@ -70,8 +65,7 @@ func (z zone) offset(t int64) int64 {
 	return int64(offset)
 }
 
-// wall returns the instant of a local time: the first one if it occurs twice. If the clock skips it, it is
-// read with the offset before the gap.
+// wall is [Wall] in the zone.
 func (z zone) wall(local int64) int64 {
 	s := z.at(local - maxOffset)
 	for local-s.offset >= s.end {

@@ -1,4 +1,4 @@
-package recurrence
+package grid
 
 import (
 	"math/bits"
@@ -111,10 +111,10 @@ func (c *months) nextHit(k int64) (int64, bool) {
 
 // newMonths returns the months of a rule of frequency Month or Year whose anchor has the given date.
 func newMonths(r *Rule, year int, month time.Month, day int) *months {
-	c := &months{first: monthNumber(year, month), every: r.interval(), run: 1}
+	c := &months{first: monthNumber(year, month), every: r.Interval, run: 1}
 	ofYear := bitset(r.Months, 1<<13-1)
 	if r.Frequency == Year {
-		c.first, c.every, c.run = monthNumber(year, time.January), 12*r.interval(), 12
+		c.first, c.every, c.run = monthNumber(year, time.January), 12*r.Interval, 12
 		ofYear = bitset(r.Months, 1<<month)
 	}
 	for length := 28; length <= 31; length++ {
@@ -220,6 +220,18 @@ func daysIn(number int64) int {
 	default:
 		return 31
 	}
+}
+
+// ShortestMonth returns the length of the shortest of some months (1 to 12) in a common year; no months are all.
+func ShortestMonth(months []int) int {
+	if len(months) == 0 {
+		return 28
+	}
+	length := 31
+	for _, m := range months {
+		length = min(length, daysIn(monthNumber(1, time.Month(m))))
+	}
+	return length
 }
 
 // dayOf returns the days from 1970-01-01 to a time in UTC.

@@ -1,69 +1,9 @@
-package recurrence
+package grid
 
 import (
 	"math"
 	"time"
 )
-
-// A grid is the set of all instants from the anchor on at which a rule fires.
-type grid interface {
-	// next returns the first instant of the grid from from to until, both included, or false.
-	next(from, until int64) (int64, bool)
-
-	// fires reports whether the grid has any instant.
-	fires() bool
-
-	// spacing returns the minimum number of seconds between two instants, assuming a constant offset of the
-	// zone.
-	spacing() int64
-}
-
-// newGrid returns the grid of a valid rule.
-func newGrid(r *Rule, anchor int64) grid {
-	z := newZone(r.Location)
-	filtered := len(r.Hours) > 0 || len(r.Minutes) > 0
-	switch {
-	case r.Frequency > Hour:
-		return newWallGrid(r, z, anchor)
-	case filtered:
-		return newSlots(r, z, anchor)
-	case r.Frequency == Hour:
-		return elapsed{first: anchor, every: r.interval() * 3600}
-	default:
-		return elapsed{first: anchor, every: r.interval() * 60}
-	}
-}
-
-// newClock returns the times of day of a rule with an anchor at the given local time. Without minutes, a
-// rule has the anchor's minute, or all minutes with frequency Minute. Without hours, it has all hours; but
-// with frequency Day or longer and no minutes either, it has the anchor's hour.
-func newClock(r *Rule, local int64) clock {
-	second := local - floorDiv(local, secondsPerDay)*secondsPerDay
-	hour, minute := second/3600, second/60%60
-	c := clock{hours: allHours, minutes: 1 << minute, second: second % 60}
-	switch {
-	case len(r.Minutes) > 0:
-		c.minutes, c.second = bitset(r.Minutes, 0), 0
-	case r.Frequency == Minute:
-		c.minutes = allMinutes
-	case r.Frequency > Hour:
-		c.hours = 1 << hour
-	}
-	c.hours = uint32(bitset(r.Hours, uint64(c.hours)))
-	return c
-}
-
-// elapsed is the grid of minutes and hours without lists.
-type elapsed struct {
-	first, every int64
-}
-
-func (g elapsed) next(from, until int64) (int64, bool) {
-	t := g.first + ceilDiv(max(from-g.first, 0), g.every)*g.every
-	return t, t <= until
-}
-
-func (g elapsed) fires() bool { return true }
 
 // A wallGrid is the grid of days and longer units: each date of a calendar at each time of a clock.
 type wallGrid struct {
@@ -82,11 +22,11 @@ func newWallGrid(r *Rule, z zone, anchor int64) *wallGrid {
 	day := floorDiv(local, secondsPerDay)
 	switch r.Frequency {
 	case Day:
-		g.calendar = days{first: day, every: r.interval()}
+		g.calendar = days{first: day, every: r.Interval}
 	case Week:
 		g.calendar = newWeeks(r, day)
 	default:
-		year, month, dayOfMonth := instant(local).Date()
+		year, month, dayOfMonth := time.Unix(local, 0).UTC().Date()
 		g.calendar = newMonths(r, year, month, dayOfMonth)
 	}
 	if len(r.Hours) == 0 && len(r.Minutes) == 0 {
@@ -99,7 +39,7 @@ func newWallGrid(r *Rule, z zone, anchor int64) *wallGrid {
 func newWeeks(r *Rule, day int64) weeks {
 	sinceMonday := func(d time.Weekday) int { return (int(d) + 6) % 7 }
 	today := sinceMonday(weekdayOf(day))
-	c := weeks{monday: day - int64(today), every: 7 * r.interval()}
+	c := weeks{monday: day - int64(today), every: 7 * r.Interval}
 	for _, d := range r.WeekDays {
 		c.weekdays |= 1 << sinceMonday(d)
 	}
@@ -109,16 +49,16 @@ func newWeeks(r *Rule, day int64) weeks {
 	return c
 }
 
-// fires looks at the dates only: a clock is never empty.
-func (g *wallGrid) fires() bool {
+// Fires looks at the dates only: a clock is never empty.
+func (g *wallGrid) Fires() bool {
 	_, ok := g.nextLocal(g.anchor)
 	return ok
 }
 
-// next looks for the first local time of the rule in the span around from. If that time is in a later span,
+// Next looks for the first local time of the rule in the span around from. If that time is in a later span,
 // there is none left in this one; the search continues shortly before that time, since no local time of the
 // rule lies between.
-func (g *wallGrid) next(from, until int64) (int64, bool) {
+func (g *wallGrid) Next(from, until int64) (int64, bool) {
 	if from <= g.anchor {
 		if g.atAnchor {
 			return g.anchor, g.anchor <= until

@@ -13,7 +13,7 @@
 //   - FREQ=SECONDLY, BYWEEKNO and BYYEARDAY;
 //   - BYSETPOS, except to pick one of a single weekday in a month (BYDAY=FR;BYSETPOS=-1), or the last of the days
 //     from the 28th to the day of DTSTART (BYMONTHDAY=28,29,30,31;BYSETPOS=-1);
-//   - BYSECOND other than 0 or the second of DTSTART;
+//   - BYSECOND other than 0 or the second of DTSTART; with BYMINUTE, any second but 0;
 //   - BYDAY, BYMONTHDAY or BYMONTH with an INTERVAL above 1 of days, hours or minutes; BYMONTH with an INTERVAL of
 //     weeks; BYDAY, or another day than that of DTSTART, with an INTERVAL of years;
 //   - a numbered BYDAY of a year without BYMONTH, such as FREQ=YEARLY;BYDAY=20MO;

@@ -2,6 +2,7 @@ package rrule
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -88,7 +89,7 @@ func writable(s *recurrence.Schedule, r *recurrence.Rule, anchor time.Time, lack
 // parts are the parts of a rule.
 type parts []string
 
-// add adds a part, unless it has no values.
+// add adds a part with numbers.
 func (w *parts) add(name string, values ...int) {
 	var texts []string
 	for _, n := range values {
@@ -97,9 +98,16 @@ func (w *parts) add(name string, values ...int) {
 	w.join(name, texts)
 }
 
+// join adds a part with each value once, unless there are none.
 func (w *parts) join(name string, values []string) {
-	if values != nil {
-		*w = append(*w, name+"="+strings.Join(values, ","))
+	var unique []string
+	for _, value := range values {
+		if !slices.Contains(unique, value) {
+			unique = append(unique, value)
+		}
+	}
+	if unique != nil {
+		*w = append(*w, name+"="+strings.Join(unique, ","))
 	}
 }
 

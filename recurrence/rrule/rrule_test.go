@@ -191,6 +191,14 @@ func TestFormatWritesAnEndBeforeTheAnchorOrAfterTheYear9999(t *testing.T) {
 	assert.Equal(t, "DTSTART:20260101T000000Z\nRRULE:FREQ=DAILY;UNTIL=99991231T000000Z", text)
 }
 
+// Some programs count a number that stands twice as two occurrences.
+func TestFormatWritesEachValueOnce(t *testing.T) {
+	t.Parallel()
+	text, err := rrule.Format(schedule(t, recurrence.Rule{Frequency: recurrence.Week, WeekDays: []time.Weekday{5, 1, 5}, Hours: []int{17, 9, 17}, Minutes: []int{0, 0}}, "2026-01-05T00:00:00Z"))
+	require.NoError(t, err)
+	assert.Equal(t, "DTSTART:20260105T000000Z\nRRULE:FREQ=WEEKLY;BYDAY=FR,MO;BYHOUR=17,9;BYMINUTE=0;BYSECOND=0", text)
+}
+
 // An INTERVAL counts weeks from WKST on. Google Calendar writes WKST=SU.
 func TestWeeksThatBeginOnAnotherDayAreReadWhereThatMakesNoDifference(t *testing.T) {
 	t.Parallel()

@@ -1,35 +1,43 @@
 //go:build linux
 
-// Command faults runs Almanac with many jobs, stops, pauses and cuts off its
-// processes, overloads it, and changes jobs meanwhile. Then it checks the laws that
-// docs/faults.md lists (package laws). It trusts the log of the receiver of all
-// requests, and checks Almanac's own history and counters against it.
+// Command faults runs Almanac with many jobs, injects faults and changes jobs meanwhile.
+// Then it checks the laws that docs/faults.md lists. It trusts the log of the receiver that
+// all jobs call, and checks Almanac's own history and counters against it.
 //
 //	go run ./faults                                # one process, 200 jobs, 5 minutes of faults
 //	go run ./faults -form cluster -faults kill,cut # Temporal, two workers and two APIs
 //	go run ./faults -form postgres                 # likewise, Temporal as its operators run it
-//	go run ./faults -faults kill -aims create,fan-out # only at these stages
-//	go run ./faults -form cluster -changes-after kill # how long changes take then
+//	go run ./faults -faults kill -aims create,fan-out # only at these moments
+//	go run ./faults -form cluster -changes-after kill # how long changes take after a fault
 //	go run ./faults -check DIR                     # check the logs of an earlier run again
 //
-// The seed determines the jobs, the changes and the faults. It does not determine
-// the timing of the machine, so two runs with the same seed are alike but not the
-// same.
+// The seed determines the jobs, the changes and the faults. It does not determine the
+// timing of the machine, so two runs with the same seed are similar but not identical.
 //
 // The directory -out gets:
 //   - report.txt: figures, violations with the timeline of their job, and what was excused
-//   - requests, changes, faults, reads, lists and replays (.jsonl): what was seen
-//   - violations and excused (.jsonl): what the checker made of it
+//   - run, requests, changes, faults, reads, lists and replays (.jsonl): the record of the run
+//   - violations and excused (.jsonl): the result of the check
 //   - history-*.json: workflow histories that do not replay
-//   - *.log: what the processes printed
+//   - *.log: the output of the processes
 //
-// The exit status is 1 if a law was violated or the run failed. A violation is
-// excused where a fault explains it, or where a request was in flight when a
-// change was answered.
+// The exit status is 1 if a law was violated or the run failed. A violation is excused if a
+// fault explains it, or if a request was in flight when a change was answered.
+//
+// # Packages
+//
+//   - system: the system under test, as processes
+//   - receiver: the web server that all jobs call
+//   - client: Almanac's REST API
+//   - workload: the jobs and their changes
+//   - nemesis: the faults
+//   - replay: replays of the workflows' histories
+//   - record: what a run leaves behind
+//   - checker: the laws
+//   - report: figures, timelines and the text of the report
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -44,7 +52,16 @@ import (
 	"syscall"
 	"time"
 
-	"almanac/faults/laws"
+	"almanac/faults/checker"
+	"almanac/faults/client"
+	"almanac/faults/nemesis"
+	"almanac/faults/receiver"
+	"almanac/faults/record"
+	"almanac/faults/replay"
+	"almanac/faults/report"
+	"almanac/faults/system"
+	"almanac/faults/wait"
+	"almanac/faults/workload"
 )
 
 func main() {
@@ -58,37 +75,52 @@ func main() {
 	}
 }
 
-// run makes one run, or checks an earlier one again.
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	o, err := parseOptions(args, out)
 	if err != nil {
 		return err
 	}
 	logger := log.New(progress, "", log.Ltime)
-	var l *laws.Log
+	var l *record.Log
 	if o.check != "" {
-		l, err = readLogs(o.check)
+		l, err = record.ReadLog(o.check)
 	} else {
-		l, err = experiment(ctx, &o, out, logger)
+		l, err = runExperiment(ctx, &o, out, logger)
 	}
-	if l == nil {
+	if l == nil || err != nil { // a run that failed has no end to check
 		return err
 	}
-	if o.check == "" {
-		if failed := writeLogs(o.out, l); failed != nil || err != nil { // a run that was ended early has no end to check
-			return errors.Join(err, failed)
-		}
+	return check(l, &o, out, logger)
+}
+
+// runExperiment makes a new run and writes its log. The log is nil if only changes were
+// measured.
+func runExperiment(ctx context.Context, o *options, out io.Writer, logger *log.Logger) (l *record.Log, err error) {
+	logger.Printf("seed %d", o.seed)
+	x, err := newExperiment(ctx, o, logger)
+	defer func() { err = errors.Join(err, x.close()) }()
+	if err != nil {
+		return nil, err
 	}
+	if o.changesAfter != "" {
+		return nil, x.measureChanges(ctx, out)
+	}
+	l, err = x.run(ctx)
+	return l, errors.Join(err, l.Write(o.out))
+}
+
+// check checks a log and writes the report. A new run's report is also written to its
+// directory.
+func check(l *record.Log, o *options, out io.Writer, logger *log.Logger) error {
 	l.Run.Tolerance = o.tolerance
 	logger.Printf("checking %d requests", len(l.Requests))
-	verdict := laws.Check(l)
-	var text bytes.Buffer
-	writeReport(&text, l, verdict)
-	if _, err := out.Write(text.Bytes()); err != nil {
+	verdict := checker.Check(l)
+	text := report.Text(l, verdict)
+	if _, err := out.Write(text); err != nil {
 		return err
 	}
 	if o.check == "" {
-		if err := writeVerdict(o.out, text.Bytes(), verdict); err != nil {
+		if err := report.Write(o.out, text, verdict); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "\nlogs and report: %s\n", o.out)
@@ -99,147 +131,165 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	return nil
 }
 
-// experiment runs Almanac, breaks it, and returns what was seen; nothing where it
-// only measured how long changes take.
-func experiment(ctx context.Context, o *options, out io.Writer, logger *log.Logger) (_ *laws.Log, err error) {
-	logger.Printf("seed %d", o.seed)
-	work, err := os.MkdirTemp("", "almanac-faults-")
-	if err != nil {
-		return nil, err
-	}
-	if o.out == "" {
-		o.out = work + "-out"
-	}
-	if err := os.MkdirAll(o.out, 0o755); err != nil {
-		return nil, err
-	}
-	if o.keep {
-		logger.Printf("the database stays in %s", work)
-	} else {
-		defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	}
-	if err := o.build(ctx, work, logger); err != nil {
-		return nil, err
-	}
-	var keys *keyFile
-	if slices.Contains(o.faults, faultKeys) {
-		if keys, err = newKeyFile(filepath.Join(work, "keys")); err != nil {
-			return nil, err
-		}
-	}
-	system, err := newSystem(ctx, *o, work, keys)
-	if err != nil {
-		return nil, err
-	}
-	defer system.stop()
-	if err := system.start(ctx); err != nil {
-		return nil, err
-	}
-	receiver, err := newReceiver(o.seed)
-	if err != nil {
-		return nil, err
-	}
-	defer receiver.server.Close()
-	if o.changesAfter != "" {
-		return nil, measureChanges(ctx, o, system, receiver, out, logger)
-	}
-	return observe(ctx, o, system, receiver, logger)
+// An experiment is a system under test and the receiver of its jobs' requests.
+type experiment struct {
+	options  *options
+	dir      string // of the programs and the database
+	system   *system.System
+	receiver *receiver.Receiver
+	client   *client.Client
+	progress *log.Logger
 }
 
-// build builds the programs that no flag names.
-func (o *options) build(ctx context.Context, into string, logger *log.Logger) (err error) {
+// newExperiment builds and starts everything. The caller closes the experiment, even after
+// an error.
+func newExperiment(ctx context.Context, o *options, logger *log.Logger) (*experiment, error) {
+	x := &experiment{options: o, progress: logger}
+	var err error
+	if x.dir, err = os.MkdirTemp("", "almanac-faults-"); err != nil {
+		return x, err
+	}
+	if o.out == "" {
+		o.out = x.dir + "-out"
+	}
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
+		return x, err
+	}
+	if o.keep {
+		logger.Printf("the database stays in %s", x.dir)
+	}
+	if err := x.build(ctx); err != nil {
+		return x, err
+	}
+	s := system.Options{Form: o.form, Almanac: o.almanac, Temporal: o.temporal, Dir: x.dir, Logs: o.out}
+	if slices.Contains(o.faults, record.FaultKeys) {
+		if s.Keys, err = system.NewKeyFile(filepath.Join(x.dir, "keys")); err != nil {
+			return x, err
+		}
+	}
+	if x.system, err = system.New(ctx, s); err != nil {
+		return x, err
+	}
+	if err := x.system.Start(ctx); err != nil {
+		return x, err
+	}
+	x.client = client.New(x.system.URLs())
+	x.receiver, err = receiver.Start(o.seed)
+	return x, err
+}
+
+// build builds the programs that are not given by a flag.
+func (x *experiment) build(ctx context.Context) (err error) {
+	o := x.options
 	if o.almanac == "" {
-		logger.Printf("building almanac")
-		if o.almanac, err = build(ctx, "cmd/almanac", into); err != nil {
+		x.progress.Printf("building almanac")
+		if o.almanac, err = system.Build(ctx, "cmd/almanac", x.dir); err != nil {
 			return err
 		}
 	}
-	if o.temporal == "" && o.form == formCluster {
-		logger.Printf("building temporal")
-		o.temporal, err = build(ctx, "faults/temporal", into)
+	if o.temporal == "" && o.form == system.Cluster {
+		x.progress.Printf("building temporal")
+		o.temporal, err = system.Build(ctx, "faults/temporal", x.dir)
 	}
 	return err
+}
+
+// close stops everything, and deletes the database unless it is to be kept.
+func (x *experiment) close() error {
+	if x.receiver != nil {
+		x.receiver.Close()
+	}
+	if x.system != nil {
+		x.system.Stop()
+	}
+	if x.options.keep || x.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(x.dir)
 }
 
 // stream returns one of the seed's independent streams of random numbers.
 func stream(seed, number uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, number)) }
 
-// observe creates the jobs, makes changes and faults, and reads everything in the end.
-func observe(ctx context.Context, o *options, s *system, r *receiver, logger *log.Logger) (*laws.Log, error) {
-	call := newCaller(s)
+// run creates the jobs, changes them and injects faults, and reads everything at the end.
+// If it fails, the log has what was recorded until then.
+func (x *experiment) run(ctx context.Context) (*record.Log, error) {
+	o := x.options
 	begin := time.Now().UTC().Add(time.Duration(o.jobs) * 25 * time.Millisecond)
-	subjects := newSubjects(o.jobs, begin, o.duration, stream(o.seed, 1))
-	c := newChanger(call, r, subjects, stream(o.seed, 2))
-	b := &breaker{options: *o, system: s, receiver: r, changer: c, random: stream(o.seed, 3), progress: logger}
-	if err := c.create(ctx); err != nil {
-		return nil, err
-	}
-	l := &laws.Log{Run: laws.Run{Seed: o.seed, Form: o.form, Loaded: time.Now().UTC(), Tolerance: o.tolerance}}
-	logger.Printf("%d jobs are created, due from %s on", o.jobs, begin.Format(time.TimeOnly))
+	jobs := workload.NewJobs(o.jobs, begin, o.duration, stream(o.seed, 1))
+	w := workload.New(x.client, x.receiver, jobs, stream(o.seed, 2))
+	n := nemesis.New(nemesis.Options{Faults: o.faults, Aims: o.aims, Quiet: o.quiet, Down: o.down}, x.system, x.receiver, w, stream(o.seed, 3), x.progress)
+	l := &record.Log{Run: record.Run{Seed: o.seed, Form: o.form, Tolerance: o.tolerance}}
 	defer func() {
-		l.Requests, l.Changes, l.Lists, l.Faults = r.log(), c.changesLog(), c.lists, b.faults
-		l.Reads = append(c.reads, l.Reads...)
+		w.AddTo(l)
+		l.Requests, l.Faults = x.receiver.Requests(), n.Faults()
 	}()
-
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	go report(ctx, o, b, logger)
-	changing, quiet := context.WithCancel(ctx)
-	defer quiet()
-	if o.changes > 0 {
-		c.open.Go(func() { c.toggle(changing, ctx) })
+	if err := w.Create(ctx); err != nil {
+		return l, err
 	}
-	c.open.Go(func() { c.list(changing) })
-	c.open.Go(func() { c.run(changing, ctx, o.changes*float64(o.jobs)) })
-	err := b.run(ctx, time.Now().Add(o.duration))
-	quiet()
-	if err != nil {
-		stop() // so that no change is repeated any more
-	}
-	c.open.Wait() // what was disabled or deleted is enabled or created again
-	if err != nil {
+	l.Run.Loaded = time.Now().UTC()
+	x.progress.Printf("%d jobs are created, due from %s on", o.jobs, begin.Format(time.TimeOnly))
+	if err := x.disturb(ctx, w, n); err != nil {
 		return l, err
 	}
 	l.Run.Quiet = time.Now().UTC()
-	logger.Printf("quiet; settling for %s", o.settle)
-	if err := pause(ctx, o.settle); err != nil {
+	x.progress.Printf("quiet; settling for %s", o.settle)
+	if err := wait.For(ctx, o.settle); err != nil {
 		return l, err
 	}
-	return l, end(ctx, o, s, c, l, logger)
+	return l, x.readEnd(ctx, w, l)
 }
 
-// end reads everything once nothing moves any more.
-func end(ctx context.Context, o *options, s *system, c *changer, l *laws.Log, logger *log.Logger) (err error) {
-	if err := c.freeze(ctx); err != nil {
+// disturb changes jobs and injects faults. It returns when all changes are finished.
+func (x *experiment) disturb(ctx context.Context, w *workload.Workload, n *nemesis.Nemesis) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go x.printProgress(ctx, w, n)
+	changing, quiet := context.WithCancel(ctx)
+	defer quiet()
+	w.Run(changing, ctx, x.options.changes*float64(x.options.jobs))
+	err := n.Run(ctx, time.Now().Add(x.options.duration))
+	quiet()
+	if err != nil {
+		stop() // no change is repeated any more
+	}
+	w.Wait()
+	return err
+}
+
+// readEnd stops all jobs and reads how they ended.
+func (x *experiment) readEnd(ctx context.Context, w *workload.Workload, l *record.Log) (err error) {
+	if err := w.Freeze(ctx); err != nil {
 		return err
 	}
-	if err := c.receiver.idle(ctx, 75*time.Second); err != nil {
+	if err := x.receiver.AwaitIdle(ctx, 75*time.Second); err != nil {
 		return err
 	}
-	if err := pause(ctx, 5*time.Second); err != nil { // their outcomes are recorded
+	if err := wait.For(ctx, 5*time.Second); err != nil { // until the outcomes are recorded
 		return err
 	}
 	l.Run.Frozen = time.Now().UTC()
-	subjects := c.all()
-	logger.Printf("reading %d jobs", len(subjects))
-	if l.Reads, err = readAll(ctx, c.caller, subjects); err != nil {
+	ids := w.IDs()
+	x.progress.Printf("reading %d jobs", len(ids))
+	if l.Reads, err = x.client.ReadAll(ctx, workload.Collections(), ids); err != nil {
 		return err
 	}
-	logger.Printf("replaying all histories")
-	if l.Run.Histories, l.Replays, err = replayAll(ctx, s, o.out); err != nil {
+	x.progress.Printf("replaying all histories")
+	keys, err := x.system.Keys.Ring()
+	if err != nil {
 		return err
 	}
-	return s.check()
+	if l.Run.Histories, l.Replays, err = replay.All(ctx, x.system.Frontend, keys, x.options.out); err != nil {
+		return err
+	}
+	return x.system.Check()
 }
 
-// report says every ten seconds how far the run is.
-func report(ctx context.Context, o *options, b *breaker, logger *log.Logger) {
+// printProgress logs the progress of the run every ten seconds until ctx ends.
+func (x *experiment) printProgress(ctx context.Context, w *workload.Workload, n *nemesis.Nemesis) {
 	begin := time.Now()
-	for pause(ctx, 10*time.Second) == nil {
-		faults, now := b.state()
-		b.changer.mu.Lock()
-		changes := len(b.changer.log) - o.jobs
-		b.changer.mu.Unlock()
-		logger.Printf("%s: %d requests, %d changes, %d faults %s", time.Since(begin).Round(time.Second), b.receiver.count(), changes, faults, now)
+	for wait.For(ctx, 10*time.Second) == nil {
+		faults, current := n.Progress()
+		x.progress.Printf("%s: %d requests, %d changes, %d faults %s", time.Since(begin).Round(time.Second), x.receiver.Count(), w.Changes(), faults, current)
 	}
 }

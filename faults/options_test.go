@@ -9,19 +9,22 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"almanac/faults/nemesis"
+	"almanac/faults/record"
 )
 
-func TestOptions(t *testing.T) {
+func TestFlagsSelectFaultsAndAims(t *testing.T) {
 	t.Parallel()
 	o, err := parseOptions(nil, io.Discard)
 	require.NoError(t, err)
 	require.NotZero(t, o.seed)
-	require.Equal(t, faultsOfOne, o.faults)
-	require.Equal(t, stages, o.aims)
+	require.Equal(t, nemesis.Kinds("one"), o.faults)
+	require.Equal(t, nemesis.Aims, o.aims)
 
 	o, err = parseOptions([]string{"-form", "cluster", "-seed", "7", "-faults", "kill,cut", "-duration", "90s"}, io.Discard)
 	require.NoError(t, err)
-	require.Equal(t, []string{faultKill, faultCut}, o.faults)
+	require.Equal(t, []string{record.FaultKill, record.FaultCut}, o.faults)
 	require.Equal(t, 90*time.Second, o.duration)
 
 	o, err = parseOptions([]string{"-faults", "none"}, io.Discard)
@@ -30,11 +33,11 @@ func TestOptions(t *testing.T) {
 
 	o, err = parseOptions([]string{"-faults", "kill,overload", "-aims", "before the timer,fan-out"}, io.Discard)
 	require.NoError(t, err)
-	require.Equal(t, []string{faultKill, faultOverload}, o.faults)
-	require.Equal(t, []string{aimTimer, aimFanOut}, o.aims)
+	require.Equal(t, []string{record.FaultKill, record.FaultOverload}, o.faults)
+	require.Equal(t, []string{nemesis.AimTimer, nemesis.AimFanOut}, o.aims)
 }
 
-func TestOptionsThatAreWrong(t *testing.T) {
+func TestInvalidFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		args []string
@@ -49,7 +52,7 @@ func TestOptionsThatAreWrong(t *testing.T) {
 		{[]string{"-changes-after", "kill"}, "-changes-after needs two workers: -form must be cluster or postgres"},
 		{[]string{"-fault-at", "1m"}, "-fault-at must be at least 0s and less than 1m (got 1m0s)"},
 		{[]string{"-faults", "cut"}, `-faults must be all, none or some of kill,pause,stop,down,disk,flags,keys,overload in the form one (got "cut")`},
-		{[]string{"-aims", "create,late"}, "-aims must be all or some of " + strings.Join(stages, ",") + ` (got "late")`},
+		{[]string{"-aims", "create,late"}, "-aims must be all or some of " + strings.Join(nemesis.Aims, ",") + ` (got "late")`},
 		{[]string{"five"}, `"five" is no flag; see -h`},
 	} {
 		_, err := parseOptions(tt.args, io.Discard)

@@ -1,0 +1,45 @@
+package checker_test
+
+import (
+	"almanac/faults/checker"
+	"almanac/faults/record"
+)
+
+func catchUpCases() []testCase {
+	return []testCase{
+		{"the latest occurrence of a downtime runs", func() *scenario { return down(minutely(), []float64{600}, 480, 540) }, nil},
+		{"an older occurrence of a downtime runs", func() *scenario { return down(minutely(), []float64{540, 600}, 480) }, []string{checker.CatchUp}},
+		{"the latest occurrence of a downtime is missed", func() *scenario { return down(minutely(), nil, 480, 540, 600) }, []string{checker.CatchUp}},
+		{"the latest occurrence of a downtime is decided after the next one was due", func() *scenario {
+			s := down(minutely(), nil, 480, 540)
+			s.entry(600, 661, "Missed", 0, 0)
+			return s
+		}, nil},
+		{"all occurrences in the catch-up window run", func() *scenario { return down(caughtUp(), []float64{480, 540, 600}) }, nil},
+		{"an occurrence in the catch-up window is missed", func() *scenario { return down(caughtUp(), []float64{540, 600}, 480) }, []string{checker.CatchUp}},
+		{"the occurrences in the catch-up window run in a wrong order", func() *scenario { return down(caughtUp(), []float64{540, 480, 600}) }, []string{checker.CatchUp}},
+	}
+}
+
+func caughtUp() record.Definition {
+	d := minutely()
+	d.CatchUp = true
+	return d
+}
+
+// down is a job that cannot run from 450 s to 620 s. Afterwards, some of the occurrences
+// that were due meanwhile are sent, and some are missed.
+func down(d record.Definition, sent []float64, missed ...float64) *scenario {
+	s := newScenario(d).ran(0, 60, 120, 180, 240, 300, 360, 420)
+	s.Run.Quiet = at(900)
+	s.fault("kill", 450, 621, everything...)
+	for i, due := range sent {
+		s.received(due, 622+float64(i), 200)
+		s.counted()
+		s.entry(due, 622+float64(i), "Completed", 0, 9+i)
+	}
+	for _, due := range missed {
+		s.entry(due, 622, "Missed", 0, 0)
+	}
+	return s.ran(660, 720, 780, 840)
+}

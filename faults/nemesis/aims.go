@@ -1,0 +1,81 @@
+//go:build linux
+
+package nemesis
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"almanac/faults/receiver"
+	"almanac/faults/record"
+	"almanac/faults/workload"
+)
+
+// The aims: moments at which a fault is injected.
+const (
+	AimRandom   = "random"
+	AimTimer    = "before the timer" // a job's workflow sleeps, 21 to 25 s before it is due: leads are at most 20 s
+	AimHeld     = "held"             // 8 s before a job is due
+	AimClose    = "close"            // 0.1 to 2 s before
+	AimFence    = "fence passed"     // 0 to 0.2 s before
+	AimRequest  = receiver.Requested
+	AimAnswered = receiver.Answered
+	AimRetry    = receiver.RetryWait
+	AimError    = receiver.ErrorAction
+	AimRenewal  = "continue-as-new" // about 100 of 110 manual runs of a job are answered
+	AimFanOut   = "fan-out"         // 20 to 300 ms after a collection is disabled or enabled
+	AimCreate   = "create"          // 5 to 100 ms after many jobs are created
+	aimHerd     = "herd"            // 0 to 1 s before many jobs are due together; only for an overload
+)
+
+// executionAims are those that every execution may reach.
+var executionAims = []string{AimRandom, AimHeld, AimClose, AimFence, AimRequest, AimAnswered, AimRetry, AimError}
+
+// Aims are all aims of kill, pause and stop.
+var Aims = slices.Concat(executionAims, []string{AimTimer, AimRenewal, AimFanOut, AimCreate})
+
+// someAims returns n of the aims at random, each once before any is repeated.
+func (n *Nemesis) someAims(count int) []string {
+	var some []string
+	for len(some) < count {
+		for _, i := range n.random.Perm(len(n.options.Aims)) {
+			some = append(some, n.options.Aims[i])
+		}
+	}
+	return some[:count]
+}
+
+// aimTime is how long an execution that reaches an aim is waited for.
+const aimTime = 25 * time.Second
+
+// aim waits for the aim of a plan, or brings it about. It returns the job that has reached
+// it, a zero one if none has: then the fault comes at some other time.
+func (n *Nemesis) aim(ctx context.Context, p *plan) record.Job {
+	between := func(least, most int) time.Duration { // milliseconds
+		return time.Duration(least+n.random.IntN(most-least+1)) * time.Millisecond
+	}
+	switch p.aim {
+	case AimRandom:
+		return record.Job{}
+	case AimTimer:
+		return n.workload.AwaitAsleep(ctx, between(21_000, 25_000))
+	case AimHeld:
+		return n.workload.AwaitDue(ctx, 8*time.Second, n.random)
+	case AimClose:
+		return n.workload.AwaitDue(ctx, between(100, 2000), n.random)
+	case AimFence:
+		return n.workload.AwaitDue(ctx, between(0, 200), n.random)
+	case AimRenewal:
+		return n.workload.RunUntilRenewal(ctx, workload.RenewalRuns-n.random.IntN(20), between(0, 50))
+	case AimFanOut:
+		return n.workload.FanOut(ctx, between(20, 300), n.random)
+	case AimCreate:
+		return n.workload.CreateMany(ctx, 20+n.random.IntN(20), between(5, 100), n.random)
+	case aimHerd:
+		p.herd = n.workload.AwaitHerd(ctx, between(0, 1000))
+		return record.Job{}
+	}
+	j, _ := n.receiver.Await(ctx, p.aim, aimTime)
+	return j
+}

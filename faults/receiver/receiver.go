@@ -1,0 +1,254 @@
+// Package receiver is the web server that all jobs call. It answers as the URI of a
+// request says, and records every request.
+package receiver
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"almanac/faults/record"
+	"almanac/faults/wait"
+)
+
+// A Receiver receives requests. Its methods may be called concurrently.
+type Receiver struct {
+	server *http.Server
+	url    string
+	seed   uint64
+
+	mu       sync.Mutex
+	requests []*record.Request
+	seen     map[string]int // number of requests, by execution and action
+	waiter   *waiter
+}
+
+// The moments of an execution that can be waited for.
+const (
+	Requested   = "request"      // the receiver has the request of the action
+	Answered    = "answered"     // it has answered, and the outcome is not recorded yet
+	RetryWait   = "retry wait"   // between two attempts
+	ErrorAction = "error action" // the receiver has the request of the error action
+)
+
+// A waiter waits until an execution reaches a moment.
+type waiter struct {
+	moment  string
+	reached chan record.Job // has room for one
+}
+
+// Start starts a receiver on a free port of this machine. The seed determines which
+// requests of flaky jobs fail.
+func Start(seed uint64) (*Receiver, error) {
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	r := New("http://"+l.Addr().String(), seed)
+	r.server = &http.Server{Handler: r, ReadHeaderTimeout: time.Minute}
+	go func() { _ = r.server.Serve(l) }() // until it is closed
+	return r, nil
+}
+
+// New returns a receiver that is reached at a URL, once that is served.
+func New(url string, seed uint64) *Receiver {
+	return &Receiver{url: url, seed: seed, seen: map[string]int{}}
+}
+
+// Close closes a receiver that was started.
+func (r *Receiver) Close() { _ = r.server.Close() }
+
+// URI returns the URI of an action of a job, of one of its versions. A behaviour is one of
+//   - ok: 200 at once
+//   - slow-N: 200 after N seconds
+//   - fail: 500
+//   - flaky-N: 500 for N of 100 requests, otherwise 200
+//   - throttle-N: 429 or 503 with Retry-After N for the first request of an execution's action, then 200
+func (r *Receiver) URI(j record.Job, version int, action, behaviour string) string {
+	return fmt.Sprintf("%s/%s/%s/%d/%d/%s?do=%s", r.url, j.Collection, j.Name, j.Incarnation, version, action, behaviour)
+}
+
+// dueLayout is the layout of the header with the due time.
+const dueLayout = "2006-01-02T15:04:05"
+
+// Parse reads which execution a request belongs to.
+func Parse(req *http.Request, arrived time.Time) (record.Request, error) {
+	r := record.Request{Arrived: arrived, ID: req.Header.Get("Idempotency-Key")}
+	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
+	if len(parts) != 5 {
+		return r, fmt.Errorf("the path must have 5 parts (got %d)", len(parts))
+	}
+	var err error
+	r.Collection, r.Name, r.Action = parts[0], parts[1], parts[4]
+	if r.Incarnation, err = strconv.Atoi(parts[2]); err != nil {
+		return r, err
+	}
+	if r.Version, err = strconv.Atoi(parts[3]); err != nil {
+		return r, err
+	}
+	r.Due, err = time.Parse(dueLayout, req.Header.Get("x-ms-scheduler-expected-execution-time"))
+	return r, err
+}
+
+// An answer is what the receiver does with a request.
+type answer struct {
+	after      time.Duration
+	status     int
+	retryAfter time.Duration
+}
+
+// decide returns the answer to the nth request of an execution's action, n from 1 on. It
+// depends on nothing else.
+func decide(seed uint64, behaviour, id, action string, nth int) answer {
+	name, number, _ := strings.Cut(behaviour, "-")
+	n, _ := strconv.Atoi(number)
+	switch name {
+	case "slow":
+		return answer{after: time.Duration(n) * time.Second, status: http.StatusOK}
+	case "fail":
+		return answer{status: http.StatusInternalServerError}
+	case "flaky":
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%d %s %s %d", seed, id, action, nth)
+		if h.Sum64()%100 < uint64(n) {
+			return answer{status: http.StatusInternalServerError}
+		}
+	case "throttle":
+		if nth == 1 {
+			return answer{status: []int{http.StatusTooManyRequests, http.StatusServiceUnavailable}[n%2], retryAfter: time.Duration(n) * time.Second}
+		}
+	}
+	return answer{status: http.StatusOK}
+}
+
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	got, err := Parse(req, time.Now().UTC())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	a := decide(r.seed, req.URL.Query().Get("do"), got.ID, got.Action, r.add(&got))
+	switch {
+	case got.Action == record.ErrorAction:
+		r.reach(ErrorAction, got.Job)
+	case a.after > 0:
+		time.AfterFunc(a.after/2, func() { r.reach(Requested, got.Job) })
+	default:
+		r.reach(Requested, got.Job)
+	}
+	if a.after > 0 && wait.For(req.Context(), a.after) != nil {
+		r.end(&got, a, true)
+		return
+	}
+	if a.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(a.retryAfter.Seconds())))
+	}
+	w.WriteHeader(a.status)
+	_, _ = w.Write([]byte("ok\n")) // Flush reports the error
+	flushed := http.NewResponseController(w).Flush()
+	r.end(&got, a, flushed != nil || req.Context().Err() != nil)
+	r.reach(Answered, got.Job)
+	if a.status != http.StatusOK {
+		time.AfterFunc(5*time.Second, func() { r.reach(RetryWait, got.Job) })
+	}
+}
+
+// add records a request. It returns how many came of its execution's action.
+func (r *Receiver) add(got *record.Request) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requests = append(r.requests, got)
+	r.seen[got.ID+got.Action]++
+	return r.seen[got.ID+got.Action]
+}
+
+// end records that a request was answered, or cut off before.
+func (r *Receiver) end(got *record.Request, a answer, cut bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := time.Now().UTC(); cut {
+		got.Cut = now
+	} else {
+		got.Answered, got.Status = now, a.status
+	}
+}
+
+// reach reports that a job has reached a moment.
+func (r *Receiver) reach(moment string, j record.Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiter == nil || r.waiter.moment != moment {
+		return
+	}
+	r.waiter.reached <- j
+	r.waiter = nil
+}
+
+// Await waits until an execution reaches a moment, at most for the time limit. It returns
+// the execution's job.
+func (r *Receiver) Await(ctx context.Context, moment string, limit time.Duration) (record.Job, bool) {
+	w := &waiter{moment: moment, reached: make(chan record.Job, 1)}
+	r.setWaiter(w)
+	defer r.setWaiter(nil)
+	select {
+	case j := <-w.reached:
+		return j, true
+	case <-time.After(limit):
+	case <-ctx.Done():
+	}
+	return record.Job{}, false
+}
+
+func (r *Receiver) setWaiter(w *waiter) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiter = w
+}
+
+// Count returns the number of requests so far.
+func (r *Receiver) Count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.requests)
+}
+
+// AwaitRequests waits until each of some jobs has sent a request, at most for the time
+// limit.
+func (r *Receiver) AwaitRequests(ctx context.Context, jobs []record.Job, limit time.Duration) error {
+	return wait.Until(ctx, limit, func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		found := map[record.Job]bool{}
+		for _, one := range r.requests {
+			found[one.Job] = true
+		}
+		return !slices.ContainsFunc(jobs, func(j record.Job) bool { return !found[j] })
+	})
+}
+
+// AwaitIdle waits until every request is answered or cut off, at most for the time limit.
+func (r *Receiver) AwaitIdle(ctx context.Context, limit time.Duration) error {
+	return wait.Until(ctx, limit, func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return !slices.ContainsFunc(r.requests, func(one *record.Request) bool { return one.Answered.IsZero() && one.Cut.IsZero() })
+	})
+}
+
+// Requests returns a copy of all requests.
+func (r *Receiver) Requests() []record.Request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]record.Request, len(r.requests))
+	for i, one := range r.requests {
+		all[i] = *one
+	}
+	return all
+}

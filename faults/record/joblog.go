@@ -1,0 +1,201 @@
+package record
+
+import (
+	"slices"
+	"time"
+)
+
+// A JobLog is the part of a [Log] that is about one incarnation of a job. Everything is
+// in order of time.
+type JobLog struct {
+	Job
+	Changes    []*Change // of the job and its collection, except those that were refused and manual runs
+	ManualRuns []*Change // except those that were refused
+	Requests   []*Request
+	Actions    []*ActionLog
+	Read       *Read              // the last one; nil: none
+	Entries    map[int64][]*Entry // of the last read, by due time in Unix seconds
+	quiet      time.Time          // [Run.Quiet]
+}
+
+// An ActionLog holds the requests of one action of one execution, oldest first. There
+// is at least one.
+type ActionLog struct {
+	ID, Action string
+	Due        time.Time
+	Requests   []*Request
+}
+
+// First returns the first request.
+func (a *ActionLog) First() *Request { return a.Requests[0] }
+
+// Last returns the last request.
+func (a *ActionLog) Last() *Request { return a.Requests[len(a.Requests)-1] }
+
+// A jobIndex collects the logs of jobs.
+type jobIndex struct {
+	quiet time.Time
+	byJob map[Job]*JobLog
+	all   []*JobLog
+}
+
+// job returns the log of a job.
+func (x *jobIndex) job(j Job) *JobLog {
+	if x.byJob[j] == nil {
+		x.byJob[j] = &JobLog{Job: j, quiet: x.quiet, Entries: map[int64][]*Entry{}}
+		x.all = append(x.all, x.byJob[j])
+	}
+	return x.byJob[j]
+}
+
+// Jobs splits the log by jobs, ordered by collection and name.
+func (l *Log) Jobs() []*JobLog {
+	x := &jobIndex{quiet: l.Run.Quiet, byJob: map[Job]*JobLog{}}
+	x.addChanges(l.Changes)
+	for i := range l.Requests {
+		r := &l.Requests[i]
+		j := x.job(r.Job)
+		j.Requests = append(j.Requests, r)
+	}
+	for i := range l.Reads {
+		r := &l.Reads[i]
+		j := x.job(r.Job)
+		if j.Read == nil || r.Final || !j.Read.Final {
+			j.Read = r
+		}
+	}
+	for _, j := range x.all {
+		j.group()
+	}
+	slices.SortFunc(x.all, func(a, b *JobLog) int {
+		return slices.Compare([]string{a.Collection, a.Name, string(rune(a.Incarnation))}, []string{b.Collection, b.Name, string(rune(b.Incarnation))})
+	})
+	return x.all
+}
+
+func (x *jobIndex) addChanges(all []Change) {
+	ofCollection := map[string][]*Change{}
+	for i := range all {
+		c := &all[i]
+		outcome, _ := c.Outcome()
+		switch {
+		case len(c.Tries) == 0 || outcome == Refused:
+		case c.Name == "":
+			ofCollection[c.Collection] = append(ofCollection[c.Collection], c)
+		case c.Kind == ManualRun:
+			j := x.job(c.Job)
+			j.ManualRuns = append(j.ManualRuns, c)
+		default:
+			j := x.job(c.Job)
+			j.Changes = append(j.Changes, c)
+		}
+	}
+	for _, j := range x.all {
+		j.Changes = append(j.Changes, ofCollection[j.Collection]...)
+		slices.SortStableFunc(j.Changes, func(a, b *Change) int { return a.Issued().Compare(b.Issued()) })
+	}
+}
+
+// group groups the requests by actions, and the entries of the history by due times.
+func (j *JobLog) group() {
+	slices.SortStableFunc(j.Requests, func(a, b *Request) int { return a.Arrived.Compare(b.Arrived) })
+	type key struct{ id, action string }
+	found := map[key]*ActionLog{}
+	for _, r := range j.Requests {
+		k := key{r.ID, r.Action}
+		if found[k] == nil {
+			found[k] = &ActionLog{ID: r.ID, Action: r.Action, Due: r.Due}
+			j.Actions = append(j.Actions, found[k])
+		}
+		found[k].Requests = append(found[k].Requests, r)
+	}
+	if j.Read == nil {
+		return
+	}
+	for i := range j.Read.Entries {
+		e := &j.Read.Entries[i]
+		j.Entries[e.Due.Unix()] = append(j.Entries[e.Due.Unix()], e)
+	}
+}
+
+// ActionDue returns the requests of an action of the execution that is due at t, nil if
+// there are none. If several executions are due then, certain is false.
+func (j *JobLog) ActionDue(t time.Time, action string) (found *ActionLog, certain bool) {
+	for _, a := range j.Actions {
+		if a.Action != action || a.Due.Unix() != t.Unix() {
+			continue
+		}
+		if found != nil {
+			return nil, false
+		}
+		found = a
+	}
+	return found, true
+}
+
+// Arrival returns the first request of an execution that is due at t, nil if there is
+// none.
+func (j *JobLog) Arrival(t time.Time) *Request {
+	for _, a := range j.Actions {
+		if a.Action == MainAction && a.Due.Unix() == t.Unix() {
+			return a.First()
+		}
+	}
+	return nil
+}
+
+// Recorded reports whether the receiver or the history has an execution that is due at t.
+func (j *JobLog) Recorded(t time.Time) bool {
+	return j.Arrival(t) != nil || len(j.Entries[t.Unix()]) > 0
+}
+
+// running returns when the execution that is due at t began and ended, according to the
+// receiver and the history; zero times if neither has it.
+func (j *JobLog) running(t time.Time) (from, to time.Time) {
+	add := func(begin, end time.Time) {
+		if from.IsZero() || begin.Before(from) {
+			from = begin
+		}
+		if end.After(to) {
+			to = end
+		}
+	}
+	for _, a := range j.Actions {
+		if a.Due.Unix() == t.Unix() {
+			add(a.First().Arrived, a.Last().End())
+		}
+	}
+	for _, e := range j.Entries[t.Unix()] {
+		if e.Repeat > 0 {
+			add(e.Start, e.End)
+		}
+	}
+	return from, to
+}
+
+// recordingTime is the maximum time between the last answer of an execution and its end,
+// for its outcome has to be recorded.
+const recordingTime = 2 * time.Second
+
+// Overlapped reports whether an execution that was due earlier was running at some time
+// from due to until.
+func (j *JobLog) Overlapped(due, until time.Time) bool {
+	seen := map[int64]bool{}
+	overlaps := func(other time.Time) bool {
+		if seen[other.Unix()] || !other.Before(due) {
+			return false
+		}
+		seen[other.Unix()] = true
+		from, to := j.running(other)
+		return !from.IsZero() && !from.After(until) && !to.Add(recordingTime).Before(due)
+	}
+	if slices.ContainsFunc(j.Actions, func(a *ActionLog) bool { return overlaps(a.Due) }) {
+		return true
+	}
+	for unix := range j.Entries {
+		if overlaps(time.Unix(unix, 0)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,142 @@
+package workload
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"almanac/faults/record"
+)
+
+// A Job is a job that the workload changes. It is locked while it is changed.
+type Job struct {
+	sync.Mutex
+	ID         record.Job // the current incarnation
+	Definition record.Definition
+}
+
+// collections is the number of collections that the jobs are spread over. The last one has
+// a tenth of the jobs, and is disabled and enabled again now and then.
+const collections = 3
+
+func collectionName(i int) string { return fmt.Sprintf("faults%d", i) }
+
+// Collections returns the names of all collections.
+func Collections() []string {
+	var names []string
+	for i := range collections {
+		names = append(names, collectionName(i))
+	}
+	return names
+}
+
+// NewJobs returns n jobs that are due from begin on, for a run of that length.
+func NewJobs(n int, begin time.Time, length time.Duration, random *rand.Rand) []*Job {
+	var all []*Job
+	for i := range n {
+		collection := i % (collections - 1)
+		if i%10 == 9 {
+			collection = collections - 1
+		}
+		all = append(all, &Job{
+			ID:         record.Job{Collection: collectionName(collection), Name: fmt.Sprintf("j%05d", i), Incarnation: 1},
+			Definition: newDefinition(begin, length, random),
+		})
+	}
+	return all
+}
+
+// herdSeconds are the seconds of the minute in which many jobs are due together.
+var herdSeconds = []int{5, 25, 45}
+
+// newStart returns a start from begin on: one of three in a herd, the others spread over
+// the minute.
+func newStart(begin time.Time, random *rand.Rand) time.Time {
+	second := random.IntN(60)
+	if random.IntN(3) == 0 {
+		second = herdSeconds[random.IntN(len(herdSeconds))]
+	}
+	start := begin.Truncate(time.Minute).Add(time.Duration(second) * time.Second)
+	if start.Before(begin) {
+		start = start.Add(time.Minute)
+	}
+	return start
+}
+
+func newDefinition(begin time.Time, length time.Duration, random *rand.Rand) record.Definition {
+	overlaps := []string{"bufferOne", "bufferOne", "skip", "allowAll"}
+	d := record.Definition{
+		Version: 1, Start: newStart(begin, random),
+		Overlap: overlaps[random.IntN(len(overlaps))],
+		CatchUp: random.IntN(5) < 2,
+	}
+	if random.IntN(10) >= 3 {
+		d.Retries, d.RetryInterval = 1+random.IntN(3), retryInterval
+	}
+	d.ErrorAction = random.IntN(10) < 3
+	d.Behaviour = behaviour(random)
+	switch random.IntN(20) {
+	case 0, 1:
+		d.Count = 2 + random.IntN(max(6, int(length/time.Minute)))
+	case 2:
+		d.Once = true
+		d.Start = d.Start.Add(time.Duration(random.Int64N(int64(length)))).Truncate(time.Second)
+	case 3, 4: // not due soon: its workflow starts later, or when it is changed
+		d.Start = d.Start.Add(time.Duration(2+random.IntN(5)) * time.Minute)
+	}
+	return d
+}
+
+// retryInterval is the minimum that Almanac allows.
+const retryInterval = 15 * time.Second
+
+// oneTime returns the definition of a one-time job.
+func oneTime(due time.Time) record.Definition {
+	return record.Definition{
+		Version: 1, Start: due.UTC().Truncate(time.Second), Once: true,
+		Retries: 2, RetryInterval: retryInterval, Overlap: "bufferOne", Behaviour: "ok",
+	}
+}
+
+// behaviour returns a behaviour of the receiver.
+func behaviour(random *rand.Rand) string {
+	switch n := random.IntN(100); {
+	case n < 60:
+		return "ok"
+	case n < 68:
+		return fmt.Sprintf("slow-%d", 1+random.IntN(8))
+	case n < 74:
+		return "slow-20"
+	case n < 76:
+		return "slow-50"
+	case n < 86:
+		return fmt.Sprintf("flaky-%d", 20+random.IntN(40))
+	case n < 92:
+		return "fail"
+	}
+	return fmt.Sprintf("throttle-%d", 1+random.IntN(30))
+}
+
+// Next returns the first due time of the job after t. It is false if there is none.
+func (j *Job) Next(t time.Time) (time.Time, bool) {
+	d := j.Definition
+	if d.Once || d.Start.After(t) {
+		return d.Start, d.Start.After(t)
+	}
+	return d.Start.Add(t.Sub(d.Start).Truncate(time.Minute) + time.Minute), true
+}
+
+// NewUniformJobs returns n jobs that are due every minute and answered at once, half of them
+// from begin on and half from 30 s later on. Two of three have a retry.
+func NewUniformJobs(n int, begin time.Time) []*Job {
+	var all []*Job
+	for i := range n {
+		d := record.Definition{Version: 1, Start: begin.Add(time.Duration(i%2) * 30 * time.Second), Overlap: "bufferOne", Behaviour: "ok"}
+		if i%3 > 0 {
+			d.Retries, d.RetryInterval = 1, retryInterval
+		}
+		all = append(all, &Job{ID: record.Job{Collection: collectionName(0), Name: fmt.Sprintf("j%05d", i), Incarnation: 1}, Definition: d})
+	}
+	return all
+}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
 
@@ -37,9 +36,9 @@ type timedChange struct {
 	due time.Time
 }
 
-// measureChanges creates jobs that are due every minute, half of them on the minute and half
-// 30 s later. Some time after the minute it kills or pauses one of two workers and then
-// changes each job once. It writes how long the answers took.
+// measureChanges creates jobs that are due every minute, half of them on the minute and half 30 s later. Some
+// time after the minute it kills or pauses one of two workers and then changes each job once. It writes how
+// long the answers took.
 func (x *experiment) measureChanges(ctx context.Context, out io.Writer) error {
 	o := x.options
 	minute := time.Now().UTC().Add(time.Duration(o.jobs) * 25 * time.Millisecond).Truncate(time.Minute).Add(time.Minute)
@@ -70,23 +69,12 @@ func (x *experiment) measureChanges(ctx context.Context, out io.Writer) error {
 func changeAll(ctx context.Context, w *workload.Workload) []timedChange {
 	order := rand.New(rand.NewPCG(1, 1)).Perm(len(w.Jobs))
 	all := make([]timedChange, len(order))
-	numbers := make(chan int)
-	var group sync.WaitGroup
-	for range changeClients {
-		group.Go(func() {
-			for i := range numbers {
-				j := w.Jobs[order[i]]
-				due, _ := j.Next(time.Now().Add(-afterDue))
-				all[i] = timedChange{w.ChangeOnce(ctx, i, j), due}
-				_ = wait.For(ctx, clientPause)
-			}
-		})
-	}
-	for i := range order {
-		numbers <- i
-	}
-	close(numbers)
-	group.Wait()
+	wait.Calls(len(order), changeClients, func(i int) {
+		j := w.Jobs[order[i]]
+		due, _ := j.Next(time.Now().Add(-afterDue))
+		all[i] = timedChange{w.ChangeOnce(ctx, i, j), due}
+		_ = wait.For(ctx, clientPause)
+	})
 	return all
 }
 

@@ -1,18 +1,11 @@
 //go:build linux
 
-// Command faults runs Almanac with many jobs, injects faults and changes jobs meanwhile.
-// Then it checks the laws that docs/faults.md lists. It trusts the log of the receiver that
-// all jobs call, and checks Almanac's own history and counters against it.
+// Command faults runs Almanac with many jobs, injects faults and changes jobs meanwhile. Then it checks the
+// laws that docs/faults.md lists. It trusts the log of the receiver that all jobs call, and checks Almanac's
+// own history and counters against it. With -h it prints examples and all flags.
 //
-//	go run ./faults                                # one process, 200 jobs, 5 minutes of faults
-//	go run ./faults -form cluster -faults kill,cut # Temporal, two workers and two APIs
-//	go run ./faults -form postgres                 # likewise, Temporal as its operators run it
-//	go run ./faults -faults kill -aims create,fan-out # only at these moments
-//	go run ./faults -form cluster -changes-after kill # how long changes take after a fault
-//	go run ./faults -check DIR                     # check the logs of an earlier run again
-//
-// The seed determines the jobs, the changes and the faults. It does not determine the
-// timing of the machine, so two runs with the same seed are similar but not identical.
+// The seed determines the jobs, the changes and the faults. It does not determine the timing of the machine,
+// so two runs with the same seed are similar but not identical.
 //
 // The directory -out gets:
 //   - report.txt: figures, violations with the timeline of their job, and what was excused
@@ -21,20 +14,8 @@
 //   - history-*.json: workflow histories that do not replay
 //   - *.log: the output of the processes
 //
-// The exit status is 1 if a law was violated or the run failed. A violation is excused if a
-// fault explains it, or if a request was in flight when a change was answered.
-//
-// # Packages
-//
-//   - system: the system under test, as processes
-//   - receiver: the web server that all jobs call
-//   - client: Almanac's REST API
-//   - workload: the jobs and their changes
-//   - nemesis: the faults
-//   - replay: replays of the workflows' histories
-//   - record: what a run leaves behind
-//   - checker: the laws
-//   - report: figures, timelines and the text of the report
+// The exit status is 1 if a law was violated or the run failed. A violation is excused if a fault explains
+// it, or if a request was in flight when a change was answered.
 package main
 
 import (
@@ -93,8 +74,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	return check(l, &o, out, logger)
 }
 
-// runExperiment makes a new run and writes its log. The log is nil if only changes were
-// measured.
+// runExperiment makes a new run and writes its log. The log is nil if only changes were measured.
 func runExperiment(ctx context.Context, o *options, out io.Writer, logger *log.Logger) (l *record.Log, err error) {
 	logger.Printf("seed %d", o.seed)
 	x, err := newExperiment(ctx, o, logger)
@@ -109,8 +89,7 @@ func runExperiment(ctx context.Context, o *options, out io.Writer, logger *log.L
 	return l, errors.Join(err, l.Write(o.out))
 }
 
-// check checks a log and writes the report. A new run's report is also written to its
-// directory.
+// check checks a log and writes the report. A new run's report is also written to its directory.
 func check(l *record.Log, o *options, out io.Writer, logger *log.Logger) error {
 	l.Run.Tolerance = o.tolerance
 	logger.Printf("checking %d requests", len(l.Requests))
@@ -141,8 +120,7 @@ type experiment struct {
 	progress *log.Logger
 }
 
-// newExperiment builds and starts everything. The caller closes the experiment, even after
-// an error.
+// newExperiment builds and starts everything. The caller closes the experiment, even after an error.
 func newExperiment(ctx context.Context, o *options, logger *log.Logger) (*experiment, error) {
 	x := &experiment{options: o, progress: logger}
 	var err error
@@ -211,8 +189,8 @@ func (x *experiment) close() error {
 // stream returns one of the seed's independent streams of random numbers.
 func stream(seed, number uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, number)) }
 
-// run creates the jobs, changes them and injects faults, and reads everything at the end.
-// If it fails, the log has what was recorded until then.
+// run creates the jobs, changes them and injects faults, and reads everything at the end. If it fails, the
+// log has what was recorded until then.
 func (x *experiment) run(ctx context.Context) (*record.Log, error) {
 	o := x.options
 	begin := time.Now().UTC().Add(time.Duration(o.jobs) * 25 * time.Millisecond)

@@ -82,7 +82,12 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	for o.seed == 0 {
 		o.seed = rand.Uint64N(1_000_000)
 	}
-	return o, errors.Join(o.validate(), o.parseFaults(faults), o.parseAims(aims))
+	var errFaults, errAims error
+	if kinds := nemesis.Kinds(o.form); faults != "none" {
+		o.faults, errFaults = parseNames(faults, kinds, fmt.Sprintf("-faults must be all, none or some of %s in the form %s", strings.Join(kinds, ","), o.form))
+	}
+	o.aims, errAims = parseNames(aims, nemesis.Aims, "-aims must be all or some of "+strings.Join(nemesis.Aims, ","))
+	return o, errors.Join(o.validate(), errFaults, errAims)
 }
 
 // validate checks all flags but the lists.
@@ -120,36 +125,16 @@ func (o *options) validate() error {
 	return errors.Join(errs...)
 }
 
-// parseFaults parses the list of faults.
-func (o *options) parseFaults(list string) error {
-	possible := nemesis.Kinds(o.form)
-	switch list {
-	case "all":
-		o.faults = possible
-		return nil
-	case "none":
-		return nil
-	}
-	for name := range strings.SplitSeq(list, ",") {
-		if !slices.Contains(possible, name) {
-			return fmt.Errorf("-faults must be all, none or some of %s in the form %s (got %q)", strings.Join(possible, ","), o.form, name)
-		}
-		o.faults = append(o.faults, name)
-	}
-	return nil
-}
-
-// parseAims parses the list of aims.
-func (o *options) parseAims(list string) error {
+// parseNames parses a list of allowed names, or all. The error begins with must.
+func parseNames(list string, allowed []string, must string) ([]string, error) {
 	if list == "all" {
-		o.aims = nemesis.Aims
-		return nil
+		return allowed, nil
 	}
-	for name := range strings.SplitSeq(list, ",") {
-		if !slices.Contains(nemesis.Aims, name) {
-			return fmt.Errorf("-aims must be all or some of %s (got %q)", strings.Join(nemesis.Aims, ","), name)
+	names := strings.Split(list, ",")
+	for _, name := range names {
+		if !slices.Contains(allowed, name) {
+			return nil, fmt.Errorf("%s (got %q)", must, name)
 		}
-		o.aims = append(o.aims, name)
 	}
-	return nil
+	return names, nil
 }

@@ -53,6 +53,7 @@ func TestInvalidFlagsAreRefused(t *testing.T) {
 		{[]string{"-fault-at", "1m"}, "-fault-at must be at least 0s and less than 1m (got 1m0s)"},
 		{[]string{"-faults", "cut"}, `-faults must be all, none or some of kill,pause,stop,down,disk,flags,keys,overload in the form one (got "cut")`},
 		{[]string{"-aims", "create,late"}, "-aims must be all or some of " + strings.Join(nemesis.Aims, ",") + ` (got "late")`},
+		{[]string{"-aims", "none"}, "-aims must be all or some of " + strings.Join(nemesis.Aims, ",") + ` (got "none")`},
 		{[]string{"five"}, `"five" is no flag; see -h`},
 	} {
 		_, err := parseOptions(tt.args, io.Discard)

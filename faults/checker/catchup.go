@@ -13,8 +13,8 @@ const (
 	idleBefore = 3 * time.Second
 )
 
-// checkCatchUp checks what became of the occurrences that were due in a downtime, for
-// jobs that were idle and not changed then.
+// checkCatchUp checks what became of the occurrences that were due in a downtime, for jobs that were idle and
+// not changed then.
 func (c *checker) checkCatchUp(j *record.JobLog) {
 	for i := range c.log.Faults {
 		f := &c.log.Faults[i]
@@ -89,8 +89,8 @@ func (c *checker) checkDowntime(j *record.JobLog, f *record.Fault, d record.Defi
 	}
 }
 
-// decidedLate reports whether an occurrence was missed after the next one was due: under
-// load it may be decided so late that it is no longer the latest one.
+// decidedLate reports whether an occurrence was missed after the next one was due: under load it may be
+// decided so late that it is no longer the latest one.
 func decidedLate(j *record.JobLog, due time.Time) bool {
 	return slices.ContainsFunc(j.Entries[due.Unix()], func(e *record.Entry) bool {
 		return e.Status == "Missed" && !e.Start.Before(due.Add(time.Minute))
@@ -108,8 +108,8 @@ func endOf(j *record.JobLog, due time.Time) time.Time {
 	return end
 }
 
-// statusOf returns the status of an occurrence in the history: Missed if any entry says so,
-// or if the history of a deleted job could not be read.
+// statusOf returns the status of an occurrence in the history: Missed if any entry says so, or if the history
+// of a deleted job could not be read.
 func statusOf(j *record.JobLog, due time.Time) string {
 	if j.Read == nil || j.Read.Status != 200 {
 		if j.Deleted() != nil {

@@ -7,8 +7,7 @@ import (
 	"almanac/faults/record"
 )
 
-// checkChanges checks that after the answer to a change no request arrives that the
-// change forbids.
+// checkChanges checks that after the answer to a change no request arrives that the change forbids.
 func (c *checker) checkChanges(j *record.JobLog) {
 	for _, r := range j.Requests {
 		if created := j.Created(); created == nil || r.Arrived.Before(created.Issued()) {
@@ -43,8 +42,7 @@ func lawOf(kind string) string {
 	return Updated
 }
 
-// forbids reports whether the change with index i forbids a request that arrives after
-// its answer.
+// forbids reports whether the change with index i forbids a request that arrives after its answer.
 func forbids(j *record.JobLog, i int, r *record.Request) bool {
 	change := j.Changes[i]
 	issued := change.Issued().Truncate(time.Second)
@@ -77,8 +75,8 @@ func forbids(j *record.JobLog, i int, r *record.Request) bool {
 	return false
 }
 
-// ofLaterManualRun reports whether a request may belong to a manual run that was answered
-// after a change was issued.
+// ofLaterManualRun reports whether a request may belong to a manual run that was answered after a change was
+// issued.
 func ofLaterManualRun(j *record.JobLog, r *record.Request, change *record.Change) bool {
 	return slices.ContainsFunc(j.ManualRunsDue(r.Due), func(run *record.Change) bool {
 		outcome, at := run.Outcome()
@@ -86,16 +84,15 @@ func ofLaterManualRun(j *record.JobLog, r *record.Request, change *record.Change
 	})
 }
 
-// dueSince reports whether a request is due by the schedule that the change with index i
-// set, or by a later one.
+// dueSince reports whether a request is due by the schedule that the change with index i set, or by a later
+// one.
 func dueSince(j *record.JobLog, i int, r *record.Request) bool {
 	return slices.ContainsFunc(j.Changes[i:], func(change *record.Change) bool {
 		return change.Definition != nil && !change.Issued().After(r.Arrived) && change.Definition.IsDue(r.Due)
 	})
 }
 
-// enabledAfter returns when a job that the change with index i disabled may have been
-// enabled again.
+// enabledAfter returns when a job that the change with index i disabled may have been enabled again.
 func enabledAfter(j *record.JobLog, i int) (time.Time, bool) {
 	opposite := map[string]string{record.Disable: record.Enable, record.DisableCollection: record.EnableCollection}[j.Changes[i].Kind]
 	for _, change := range j.Changes[i+1:] {

@@ -1,10 +1,8 @@
-// Package checker checks the record of a run against the laws, which say what Almanac
-// promises.
+// Package checker checks the record of a run against the laws, which say what Almanac promises.
 //
-// It trusts the log of the receiver, of the changes with their answers, and of the
-// faults. Almanac's own history and counters are checked against these. The package
-// reads no clock and no network, so that the record of an earlier run can be checked
-// again, and a record that was made up can test the checker.
+// It trusts the log of the receiver, of the changes with their answers, and of the faults. Almanac's own
+// history and counters are checked against these. The package reads no clock and no network, so that the
+// record of an earlier run can be checked again, and a record that was made up can test the checker.
 package checker
 
 import (
@@ -108,23 +106,22 @@ func (c *checker) excused(law string, j record.Job, at time.Time, f *record.Faul
 }
 
 const (
-	// recording is the maximum time between the answer to an attempt and the record of its
-	// outcome in the server. A fault in that time may lose the outcome.
+	// recording is the maximum time between the answer to an attempt and the record of its outcome in the
+	// server. A fault in that time may lose the outcome.
 	recording = 10 * time.Second
 
-	// fenceAhead is the maximum time before its due time at which an attempt is recorded
-	// as sent. If its worker is lost then, no request arrives.
+	// fenceAhead is the maximum time before its due time at which an attempt is recorded as sent. If its
+	// worker is lost then, no request arrives.
 	fenceAhead = 7 * time.Second
 
 	// settling is how long after a fault its consequences may show.
 	settling = record.Settling
 
-	// lateness is the maximum lateness of an occurrence without a fault. If no history can
-	// explain a later one, it counts as lost.
+	// lateness is the maximum lateness of an occurrence without a fault. If no history can explain a later
+	// one, it counts as lost.
 	lateness = 20 * time.Second
 
-	// attemptTime is the time limit of an attempt: a minute, less some time for clocks and
-	// queues.
+	// attemptTime is the time limit of an attempt: a minute, less some time for clocks and queues.
 	attemptTime = 58 * time.Second
 
 	// clockSlack is the maximum error of the times in the log.

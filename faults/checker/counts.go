@@ -79,8 +79,8 @@ func (c *checker) checkAttemptCounts(j *record.JobLog, executions []*execution) 
 	}
 }
 
-// checkOutcomes checks that the history and the receiver agree on each action, unless
-// several executions are due at the same time.
+// checkOutcomes checks that the history and the receiver agree on each action, unless several executions are
+// due at the same time.
 func (c *checker) checkOutcomes(j *record.JobLog, executions []*execution) {
 	for _, x := range executions {
 		for _, action := range []string{record.MainAction, record.ErrorAction} {
@@ -102,8 +102,7 @@ func (c *checker) checkOutcomes(j *record.JobLog, executions []*execution) {
 	}
 }
 
-// checkOutcome checks the entries of an action against its requests; received is nil if
-// there are none.
+// checkOutcome checks the entries of an action against its requests; received is nil if there are none.
 func (c *checker) checkOutcome(j *record.JobLog, due time.Time, action string, received *record.ActionLog, entries []*record.Entry) {
 	last := entries[len(entries)-1]
 	at := record.Clock(due)
@@ -148,8 +147,8 @@ func (c *checker) checkCount(j *record.JobLog) {
 	}
 }
 
-// checkCounters checks the counters of a job whose executions have ended. Attempts that
-// were cancelled or abandoned may or may not be counted.
+// checkCounters checks the counters of a job whose executions have ended. Attempts that were cancelled or
+// abandoned may or may not be counted.
 func (c *checker) checkCounters(j *record.JobLog, executions []*execution) {
 	least, most, failedLeast, failedMost := 0, 0, 0, 0
 	for _, x := range executions {

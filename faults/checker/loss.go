@@ -7,8 +7,8 @@ import (
 	"almanac/faults/record"
 )
 
-// checkOccurrences checks that every occurrence that was certainly due reached the
-// receiver, or that the history says why not.
+// checkOccurrences checks that every occurrence that was certainly due reached the receiver, or that the
+// history says why not.
 func (c *checker) checkOccurrences(j *record.JobLog) {
 	started := startedOccurrences(j)
 	for _, s := range j.Spans() {
@@ -27,8 +27,8 @@ func (c *checker) checkOccurrences(j *record.JobLog) {
 	}
 }
 
-// unreadable reports whether an occurrence that is not recorded may have been decided
-// after the last read of the history, since the job was deleted soon after it was due.
+// unreadable reports whether an occurrence that is not recorded may have been decided after the last read of
+// the history, since the job was deleted soon after it was due.
 func (c *checker) unreadable(j *record.JobLog, due time.Time) bool {
 	deleted := j.Deleted()
 	if deleted == nil {
@@ -47,8 +47,8 @@ func (c *checker) unreadable(j *record.JobLog, due time.Time) bool {
 	return due.Add(grace).After(deleted.Issued())
 }
 
-// startedOccurrences returns the due times of the executions that were sent, or that the
-// history has as sent, oldest first, without manual runs.
+// startedOccurrences returns the due times of the executions that were sent, or that the history has as sent,
+// oldest first, without manual runs.
 func startedOccurrences(j *record.JobLog) []time.Time {
 	var all []time.Time
 	add := func(due time.Time) {
@@ -75,8 +75,7 @@ func countBefore(all []time.Time, t time.Time) int {
 	return n
 }
 
-// checkDropped checks that every occurrence that the history has as missed or skipped
-// was so for a reason.
+// checkDropped checks that every occurrence that the history has as missed or skipped was so for a reason.
 func (c *checker) checkDropped(j *record.JobLog) {
 	for unix, entries := range j.Entries {
 		due := time.Unix(unix, 0)
@@ -103,9 +102,9 @@ func (c *checker) checkDropped(j *record.JobLog) {
 	}
 }
 
-// checkNeverArrived checks that an attempt that never arrived, and that the history has
-// as failed since its worker stopped, was about to be sent when the worker stopped. A
-// worker that only held the occurrence has sent nothing: another one must send it.
+// checkNeverArrived checks that an attempt that never arrived, and that the history has as failed since its
+// worker stopped, was about to be sent when the worker stopped. A worker that only held the occurrence has
+// sent nothing: another one must send it.
 func (c *checker) checkNeverArrived(j *record.JobLog) {
 	for unix, entries := range j.Entries {
 		due := time.Unix(unix, 0).UTC()
@@ -124,12 +123,11 @@ func (c *checker) checkNeverArrived(j *record.JobLog) {
 	}
 }
 
-// lease is the maximum time between the record that an attempt may have been sent and
-// its sending.
+// lease is the maximum time between the record that an attempt may have been sent and its sending.
 const lease = 5 * time.Second
 
-// stoppedSender reports whether a fault began or stopped the sender while an attempt
-// that never arrived may have been about to be sent.
+// stoppedSender reports whether a fault began or stopped the sender while an attempt that never arrived may
+// have been about to be sent.
 func (c *checker) stoppedSender(e *record.Entry) bool {
 	from := e.Start.Add(-lease)
 	return slices.ContainsFunc(c.log.Faults, func(f record.Fault) bool {
@@ -140,8 +138,8 @@ func (c *checker) stoppedSender(e *record.Entry) bool {
 	})
 }
 
-// checkManualRuns checks that every manual run that was answered with success has an
-// execution of its own, which reached the receiver or is in the history.
+// checkManualRuns checks that every manual run that was answered with success has an execution of its own,
+// which reached the receiver or is in the history.
 func (c *checker) checkManualRuns(j *record.JobLog) {
 	type window struct {
 		from, to int64 // the Unix seconds in which the execution may be due
@@ -159,8 +157,8 @@ func (c *checker) checkManualRuns(j *record.JobLog) {
 		return
 	}
 	left := manualExecutions(j)
-	// The run whose window ends first takes the earliest execution: if all runs can be
-	// given an execution at all, this does.
+	// The run whose window ends first takes the earliest execution: if all runs can be given an execution at
+	// all, this does.
 	slices.SortStableFunc(runs, func(a, b window) int { return int(a.to - b.to) })
 	for _, r := range runs {
 		second := r.from
@@ -175,8 +173,8 @@ func (c *checker) checkManualRuns(j *record.JobLog) {
 	}
 }
 
-// manualExecutions returns how many executions of manual runs are due in each Unix second:
-// as many as the receiver or the history has, whichever are more.
+// manualExecutions returns how many executions of manual runs are due in each Unix second: as many as the
+// receiver or the history has, whichever are more.
 func manualExecutions(j *record.JobLog) map[int64]int {
 	received := map[int64]int{}
 	for _, a := range j.Actions {

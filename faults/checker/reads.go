@@ -54,8 +54,8 @@ func (c *checker) checkRead(j *record.JobLog) {
 	}
 }
 
-// checkCreated checks that a job that was not deleted exists both for GET and for the
-// list of its collection, or for neither.
+// checkCreated checks that a job that was not deleted exists both for GET and for the list of its collection,
+// or for neither.
 func (c *checker) checkCreated(j *record.JobLog) {
 	r := j.Read
 	if j.Created() == nil || j.Deleted() != nil || r == nil || !r.Final {
@@ -74,8 +74,7 @@ func (c *checker) checkCreated(j *record.JobLog) {
 	}
 }
 
-// checkLists checks that lists have every job that certainly exists, once, and none that
-// does not.
+// checkLists checks that lists have every job that certainly exists, once, and none that does not.
 func (c *checker) checkLists() {
 	type name struct{ collection, job string }
 	byName := map[name][]*record.JobLog{}
@@ -108,9 +107,8 @@ func (c *checker) checkLists() {
 	}
 }
 
-// createdBetween reports whether an incarnation of a job may have been created at some
-// time from a to b. The list shows a new job last, so an earlier page may have the old
-// job of the same name.
+// createdBetween reports whether an incarnation of a job may have been created at some time from a to b. The
+// list shows a new job last, so an earlier page may have the old job of the same name.
 func createdBetween(incarnations []*record.JobLog, a, b time.Time) bool {
 	return slices.ContainsFunc(incarnations, func(j *record.JobLog) bool {
 		created := j.Created()
@@ -122,8 +120,8 @@ func createdBetween(incarnations []*record.JobLog, a, b time.Time) bool {
 	})
 }
 
-// existed reports whether one of the incarnations of a job certainly existed all the time
-// from a to b, and whether one may have existed at some time then.
+// existed reports whether one of the incarnations of a job certainly existed all the time from a to b, and
+// whether one may have existed at some time then.
 func (c *checker) existed(incarnations []*record.JobLog, a, b time.Time) (certain, possible bool) {
 	for _, j := range incarnations {
 		created := j.Created()
@@ -145,8 +143,8 @@ func (c *checker) existed(incarnations []*record.JobLog, a, b time.Time) (certai
 	return certain, possible
 }
 
-// neverStarted reports whether the create of a job got no answer and started no workflow,
-// and its collection had removed the name by the time t.
+// neverStarted reports whether the create of a job got no answer and started no workflow, and its collection
+// had removed the name by the time t.
 func (c *checker) neverStarted(j *record.JobLog, t time.Time) bool {
 	created := j.Created()
 	if outcome, _ := created.Outcome(); outcome != record.Unknown || !j.EndsWith(404) {

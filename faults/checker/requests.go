@@ -139,8 +139,7 @@ func (c *checker) checkErrorActions(j *record.JobLog) {
 	}
 }
 
-// checkErrorAction checks an error action that was sent. main is the action itself, nil
-// if it never arrived.
+// checkErrorAction checks an error action that was sent. main is the action itself, nil if it never arrived.
 func (c *checker) checkErrorAction(j *record.JobLog, main, a *record.ActionLog) {
 	sent := a.First().Arrived
 	if main == nil {

@@ -40,8 +40,8 @@ func (c *Client) CreateCollection(ctx context.Context, name string) error {
 	return nil
 }
 
-// Change makes one try of a change, by the API with that number, and waits until it is
-// applied. body is that of the request, empty for a change that has none.
+// Change makes one try of a change, by the API with that number, and waits until it is applied. body is that
+// of the request, empty for a change that has none.
 func (c *Client) Change(ctx context.Context, api int, kind string, j record.Job, body string) record.Try {
 	method, path := changeRequest(kind, j)
 	t, _, header := c.call(ctx, api, method, path, body)
@@ -70,8 +70,8 @@ func changeRequest(kind string, j record.Job) (method, path string) {
 // maxPolls bounds how often the status of an operation is read.
 const maxPolls = 300
 
-// awaitOperation waits until an operation that was accepted has ended. It returns the try
-// with the operation's answer.
+// awaitOperation waits until an operation that was accepted has ended. It returns the try with the
+// operation's answer.
 func (c *Client) awaitOperation(ctx context.Context, t record.Try, location string) record.Try {
 	for range maxPolls {
 		if wait.For(ctx, 200*time.Millisecond) != nil {
@@ -121,8 +121,7 @@ func (c *Client) send(ctx context.Context, t *record.Try, url, method, body stri
 	return text, resp.Header, err
 }
 
-// get reads a resource, and tries again for about a minute. A status other than 200 or 404
-// is an error.
+// get reads a resource, and tries again for about a minute. A status other than 200 or 404 is an error.
 func (c *Client) get(ctx context.Context, path string, into any) (status int, err error) {
 	var t record.Try
 	for try := range 60 {

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"almanac/faults/record"
+	"almanac/faults/wait"
 )
 
 // A resource is a job as the REST API shows it.
@@ -145,8 +145,8 @@ func (c *Client) list(ctx context.Context, collection string) ([]resource, error
 	return all, nil
 }
 
-// ReadAll reads the jobs of some collections at the end of a run, each by itself and in
-// the list of its collection.
+// ReadAll reads the jobs of some collections at the end of a run, each by itself and in the list of its
+// collection.
 func (c *Client) ReadAll(ctx context.Context, collections []string, jobs []record.Job) ([]record.Read, error) {
 	listed := map[string]resource{}
 	for _, collection := range collections {
@@ -159,27 +159,15 @@ func (c *Client) ReadAll(ctx context.Context, collections []string, jobs []recor
 		}
 	}
 	reads := make([]record.Read, len(jobs))
-	queue := make(chan int)
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() {
-			for i := range queue {
-				read := c.ReadJob(ctx, jobs[i])
-				read.Final = true
-				if r, ok := listed[jobs[i].Collection+"/"+jobs[i].Name]; ok {
-					read.ListedState = r.Properties.State
-					if r.Properties.Status != nil {
-						read.ListedCount = r.Properties.Status.ExecutionCount
-					}
-				}
-				reads[i] = read
+	wait.Calls(len(jobs), 4, func(i int) {
+		reads[i] = c.ReadJob(ctx, jobs[i])
+		reads[i].Final = true
+		if r, ok := listed[jobs[i].Collection+"/"+jobs[i].Name]; ok {
+			reads[i].ListedState = r.Properties.State
+			if r.Properties.Status != nil {
+				reads[i].ListedCount = r.Properties.Status.ExecutionCount
 			}
-		})
-	}
-	for i := range jobs {
-		queue <- i
-	}
-	close(queue)
-	group.Wait()
+		}
+	})
 	return reads, ctx.Err()
 }

@@ -49,8 +49,8 @@ func (n *Nemesis) someAims(count int) []string {
 // aimTime is how long an execution that reaches an aim is waited for.
 const aimTime = 25 * time.Second
 
-// aim waits for the aim of a plan, or brings it about. It returns the job that has reached
-// it, a zero one if none has: then the fault comes at some other time.
+// aim waits for the aim of a plan, or brings it about. It returns the job that has reached it, a zero one if
+// none has: then the fault comes at some other time.
 func (n *Nemesis) aim(ctx context.Context, p *plan) record.Job {
 	between := func(least, most int) time.Duration { // milliseconds
 		return time.Duration(least+n.random.IntN(most-least+1)) * time.Millisecond

@@ -1,8 +1,7 @@
 //go:build linux
 
-// Package nemesis injects faults into the system under test, one at a time: it kills,
-// pauses and stops processes, fills the disk, disturbs the network and overloads the
-// system, at aimed moments.
+// Package nemesis injects faults into the system under test, one at a time: it kills, pauses and stops
+// processes, fills the disk, disturbs the network and overloads the system, at aimed moments.
 package nemesis
 
 import (
@@ -49,12 +48,11 @@ func New(o Options, s *system.System, r *receiver.Receiver, w *workload.Workload
 	return &Nemesis{options: o, system: s, receiver: r, workload: w, random: random, progress: progress}
 }
 
-// undisturbed is the time without other faults before and after a long downtime. Without
-// it, nothing would be certain about the occurrences that were due in the downtime.
+// undisturbed is the time without other faults before and after a long downtime. Without it, nothing would be
+// certain about the occurrences that were due in the downtime.
 const undisturbed = 80 * time.Second
 
-// Run injects faults until a time. Between two faults there is a quiet time, in which the
-// system can recover.
+// Run injects faults until a time. Between two faults there is a quiet time, in which the system can recover.
 func (n *Nemesis) Run(ctx context.Context, until time.Time) error {
 	plans := n.plans()
 	least := time.Duration(0) // minimum quiet time after the last fault
@@ -150,8 +148,7 @@ func (n *Nemesis) force(ctx context.Context, p plan, f *record.Fault) error {
 	return wait.For(ctx, p.length)
 }
 
-// fillDisk limits the size of the server's files for a while. The server may end because of
-// that.
+// fillDisk limits the size of the server's files for a while. The server may end because of that.
 func (n *Nemesis) fillDisk(ctx context.Context, length time.Duration) error {
 	server := n.system.Server
 	if err := server.LimitFiles(4096); err != nil {

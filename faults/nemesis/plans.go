@@ -14,8 +14,7 @@ import (
 // FaultDown kills everything and keeps it down for minutes; it is recorded as a kill.
 const FaultDown = "down"
 
-// Kinds returns the kinds of fault that a form of the system can have, nil if there is no
-// such form.
+// Kinds returns the kinds of fault that a form of the system can have, nil if there is no such form.
 func Kinds(form string) []string {
 	all := []string{
 		record.FaultKill, record.FaultPause, record.FaultStop, FaultDown, record.FaultDisk, record.FaultSlow,
@@ -82,8 +81,8 @@ func (n *Nemesis) targets() []target {
 	return all
 }
 
-// target returns a random target. Half of the faults that are aimed at creates hit the API
-// that starts the workflows.
+// target returns a random target. Half of the faults that are aimed at creates hit the API that starts the
+// workflows.
 func (n *Nemesis) target(targets []target, aim string) target {
 	api := slices.IndexFunc(targets, func(t target) bool { return slices.Equal(t.stops, []string{record.API}) })
 	if aim == AimCreate && api >= 0 && n.random.IntN(2) == 0 {
@@ -116,8 +115,8 @@ func (n *Nemesis) plans() []plan {
 	return all
 }
 
-// processPlans returns a plan of a fault of some processes for each aim. It lasts from least
-// to most seconds, with at least burst changes around it and up to extra more.
+// processPlans returns a plan of a fault of some processes for each aim. It lasts from least to most seconds,
+// with at least burst changes around it and up to extra more.
 func (n *Nemesis) processPlans(kind string, aims []string, least, most float64, burst, extra int) []plan {
 	targets := n.targets()
 	var all []plan
@@ -136,7 +135,7 @@ func (n *Nemesis) plan(kind string) plan {
 	p := plan{kind: kind, target: target{"network", nil, []string{record.Server}}}
 	switch kind {
 	case record.FaultFlags:
-		p.target, p.aim, p.flags = n.workers(), AimRandom, flagChoices[n.random.IntN(len(flagChoices))]
+		p.target, p.aim, p.flags = n.group("workers", []string{record.AllWorkers, record.Worker}, n.system.Workers...), AimRandom, flagChoices[n.random.IntN(len(flagChoices))]
 		p.burst = n.random.IntN(8)
 		return p
 	case record.FaultOverload:
@@ -149,9 +148,10 @@ func (n *Nemesis) plan(kind string) plan {
 		p.kind, p.target, p.length = record.FaultKill, everything, n.options.Down
 		return p
 	case record.FaultKeys:
-		p.target = n.encrypting()
+		p.target = n.group("workers and APIs", []string{record.API, record.AllWorkers, record.Worker}, slices.Concat(n.system.Workers, n.system.APIs)...)
 	case record.FaultDisk:
-		p.target, p.length = n.disk(), n.seconds(3, 20)
+		p.target, p.length = n.group("disk", []string{record.Server}, n.system.Server), n.seconds(3, 20)
+		p.target.name = "disk"
 	case record.FaultSlow:
 		p.length = n.seconds(10, 40)
 	case record.FaultBlackhole, record.FaultCut:
@@ -161,27 +161,10 @@ func (n *Nemesis) plan(kind string) plan {
 	return p
 }
 
-// workers returns the processes that have the flags of workers.
-func (n *Nemesis) workers() target {
+// group returns a target of some processes; in the form one, its only process.
+func (n *Nemesis) group(name string, stops []string, all ...*processes.Process) target {
 	if n.system.Form == system.One {
 		return n.targets()[0]
 	}
-	return target{"workers", n.system.Workers, []string{record.AllWorkers, record.Worker}}
-}
-
-// encrypting returns the processes that use the encryption keys.
-func (n *Nemesis) encrypting() target {
-	if n.system.Form == system.One {
-		return n.targets()[0]
-	}
-	return target{"workers and APIs", slices.Concat(n.system.Workers, n.system.APIs), []string{record.API, record.AllWorkers, record.Worker}}
-}
-
-// disk returns the process that writes the database.
-func (n *Nemesis) disk() target {
-	stops := []string{record.Server}
-	if n.system.Form == system.One {
-		stops = n.targets()[0].stops
-	}
-	return target{"disk", []*processes.Process{n.system.Server}, stops}
+	return target{name, all, stops}
 }

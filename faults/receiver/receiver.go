@@ -1,5 +1,5 @@
-// Package receiver is the web server that all jobs call. It answers as the URI of a
-// request says, and records every request.
+// Package receiver is the web server that all jobs call. It answers as the URI of a request says, and records
+// every request.
 package receiver
 
 import (
@@ -44,8 +44,8 @@ type waiter struct {
 	reached chan record.Job // has room for one
 }
 
-// Start starts a receiver on a free port of this machine. The seed determines which
-// requests of flaky jobs fail.
+// Start starts a receiver on a free port of this machine. The seed determines which requests of flaky jobs
+// fail.
 func Start(seed uint64) (*Receiver, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -104,8 +104,8 @@ type answer struct {
 	retryAfter time.Duration
 }
 
-// decide returns the answer to the nth request of an execution's action, n from 1 on. It
-// depends on nothing else.
+// decide returns the answer to the nth request of an execution's action, n from 1 on. It depends on nothing
+// else.
 func decide(seed uint64, behaviour, id, action string, nth int) answer {
 	name, number, _ := strings.Cut(behaviour, "-")
 	n, _ := strconv.Atoi(number)
@@ -191,8 +191,8 @@ func (r *Receiver) reach(moment string, j record.Job) {
 	r.waiter = nil
 }
 
-// Await waits until an execution reaches a moment, at most for the time limit. It returns
-// the execution's job.
+// Await waits until an execution reaches a moment, at most for the time limit. It returns the execution's
+// job.
 func (r *Receiver) Await(ctx context.Context, moment string, limit time.Duration) (record.Job, bool) {
 	w := &waiter{moment: moment, reached: make(chan record.Job, 1)}
 	r.setWaiter(w)
@@ -219,8 +219,7 @@ func (r *Receiver) Count() int {
 	return len(r.requests)
 }
 
-// AwaitRequests waits until each of some jobs has sent a request, at most for the time
-// limit.
+// AwaitRequests waits until each of some jobs has sent a request, at most for the time limit.
 func (r *Receiver) AwaitRequests(ctx context.Context, jobs []record.Job, limit time.Duration) error {
 	return wait.Until(ctx, limit, func() bool {
 		r.mu.Lock()

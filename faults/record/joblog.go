@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// A JobLog is the part of a [Log] that is about one incarnation of a job. Everything is
-// in order of time.
+// A JobLog is the part of a [Log] that is about one incarnation of a job. Everything is in order of time.
 type JobLog struct {
 	Job
 	Changes    []*Change // of the job and its collection, except those that were refused and manual runs
@@ -18,8 +17,7 @@ type JobLog struct {
 	quiet      time.Time          // [Run.Quiet]
 }
 
-// An ActionLog holds the requests of one action of one execution, oldest first. There
-// is at least one.
+// An ActionLog holds the requests of one action of one execution, oldest first. There is at least one.
 type ActionLog struct {
 	ID, Action string
 	Due        time.Time
@@ -118,8 +116,8 @@ func (j *JobLog) group() {
 	}
 }
 
-// ActionDue returns the requests of an action of the execution that is due at t, nil if
-// there are none. If several executions are due then, certain is false.
+// ActionDue returns the requests of an action of the execution that is due at t, nil if there are none. If
+// several executions are due then, certain is false.
 func (j *JobLog) ActionDue(t time.Time, action string) (found *ActionLog, certain bool) {
 	for _, a := range j.Actions {
 		if a.Action != action || a.Due.Unix() != t.Unix() {
@@ -133,8 +131,7 @@ func (j *JobLog) ActionDue(t time.Time, action string) (found *ActionLog, certai
 	return found, true
 }
 
-// Arrival returns the first request of an execution that is due at t, nil if there is
-// none.
+// Arrival returns the first request of an execution that is due at t, nil if there is none.
 func (j *JobLog) Arrival(t time.Time) *Request {
 	for _, a := range j.Actions {
 		if a.Action == MainAction && a.Due.Unix() == t.Unix() {
@@ -149,8 +146,8 @@ func (j *JobLog) Recorded(t time.Time) bool {
 	return j.Arrival(t) != nil || len(j.Entries[t.Unix()]) > 0
 }
 
-// running returns when the execution that is due at t began and ended, according to the
-// receiver and the history; zero times if neither has it.
+// running returns when the execution that is due at t began and ended, according to the receiver and the
+// history; zero times if neither has it.
 func (j *JobLog) running(t time.Time) (from, to time.Time) {
 	add := func(begin, end time.Time) {
 		if from.IsZero() || begin.Before(from) {
@@ -173,12 +170,11 @@ func (j *JobLog) running(t time.Time) (from, to time.Time) {
 	return from, to
 }
 
-// recordingTime is the maximum time between the last answer of an execution and its end,
-// for its outcome has to be recorded.
+// recordingTime is the maximum time between the last answer of an execution and its end, for its outcome has
+// to be recorded.
 const recordingTime = 2 * time.Second
 
-// Overlapped reports whether an execution that was due earlier was running at some time
-// from due to until.
+// Overlapped reports whether an execution that was due earlier was running at some time from due to until.
 func (j *JobLog) Overlapped(due, until time.Time) bool {
 	seen := map[int64]bool{}
 	overlaps := func(other time.Time) bool {

@@ -1,7 +1,6 @@
-// Package record holds what one run of the fault experiments leaves behind, as plain
-// data: what the receiver got, the changes with their answers, the faults, and what
-// Almanac said of its jobs. A [Log] can be written to files and read again. A [JobLog]
-// is the part of it that is about one job.
+// Package record holds what one run of the fault experiments leaves behind, as plain data: what the receiver
+// got, the changes with their answers, the faults, and what Almanac said of its jobs. A [Log] can be written
+// to files and read again. A [JobLog] is the part of it that is about one job.
 package record
 
 import (
@@ -30,14 +29,14 @@ type Run struct {
 	Quiet  time.Time // when the last fault and the last change of a job were over
 	Frozen time.Time // when all collections were disabled and no request was open, before the jobs were read
 
-	// Tolerance is the maximum time between the answer to a change and a request by the
-	// old definition that was sent before the answer and arrives after it.
+	// Tolerance is the maximum time between the answer to a change and a request by the old definition that
+	// was sent before the answer and arrives after it.
 	Tolerance time.Duration
 	Histories int // number of histories that were replayed
 }
 
-// A Job identifies one incarnation of a job: each time a job is deleted and created
-// again under the same name, the next one begins.
+// A Job identifies one incarnation of a job: each time a job is deleted and created again under the same
+// name, the next one begins.
 type Job struct {
 	Collection  string
 	Name        string
@@ -106,8 +105,8 @@ const (
 	EnableCollection  = "enable-collection"
 )
 
-// A Change is a change of a job or of a collection. It is repeated until its outcome is
-// known, except [ManualRun] and some of [Create].
+// A Change is a change of a job or of a collection. It is repeated until its outcome is known, except
+// [ManualRun] and some of [Create].
 type Change struct {
 	Job        // Name is empty for a change of a collection
 	Kind       string
@@ -212,12 +211,10 @@ func (f *Fault) String() string {
 // Overlaps reports whether the fault was in force at some time from a to b.
 func (f *Fault) Overlaps(a, b time.Time) bool { return !f.Start.After(b) && !f.End.Before(a) }
 
-// Class names the kind of the fault and of its target: "kill of worker" for a kill of
-// worker1.
+// Class names the kind of the fault and of its target: "kill of worker" for a kill of worker1.
 func (f *Fault) Class() string { return f.Kind + " of " + strings.TrimRight(f.Target, "0123456789") }
 
-// LastFault returns the last fault that was in force at some time from a to b, nil if
-// there was none.
+// LastFault returns the last fault that was in force at some time from a to b, nil if there was none.
 func (l *Log) LastFault(a, b time.Time) *Fault {
 	for i := range slices.Backward(l.Faults) {
 		if f := &l.Faults[i]; f.Overlaps(a, b) {

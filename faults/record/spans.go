@@ -7,8 +7,8 @@ import (
 	"almanac/recurrence"
 )
 
-// Settling is how long after a fault its consequences may show: a lost worker is
-// detected, and its tasks are given to another one.
+// Settling is how long after a fault its consequences may show: a lost worker is detected, and its tasks are
+// given to another one.
 const Settling = 90 * time.Second
 
 // Created returns the change that created the job, nil if there is none.
@@ -26,9 +26,8 @@ func (j *JobLog) first(kind string) *Change {
 	return nil
 }
 
-// Outcome returns what is known about a change of the job, and since when. A create
-// without an answer counts as applied if the job exists at the end of the run: its
-// workflow was started within [Settling].
+// Outcome returns what is known about a change of the job, and since when. A create without an answer counts
+// as applied if the job exists at the end of the run: its workflow was started within [Settling].
 func (j *JobLog) Outcome(c *Change) (Outcome, time.Time) {
 	outcome, at := c.Outcome()
 	if outcome == Unknown && c.Kind == Create && j.EndsWith(200) {
@@ -64,8 +63,8 @@ func (j *JobLog) Definitions() []Definition {
 	return all
 }
 
-// DefinitionOf returns the newest definition with that version that was requested by the
-// time t, or else the first one with that version.
+// DefinitionOf returns the newest definition with that version that was requested by the time t, or else the
+// first one with that version.
 func (j *JobLog) DefinitionOf(version int, t time.Time) (found Definition, ok bool) {
 	for _, c := range j.Changes {
 		if d := c.Definition; d != nil && d.Version == version && (!ok || !c.Issued().After(t)) {
@@ -82,8 +81,8 @@ type Span struct {
 	Definition Definition
 }
 
-// Spans returns the spans of the job, oldest first. A change of the action does not end
-// a span, for it does not change the schedule.
+// Spans returns the spans of the job, oldest first. A change of the action does not end a span, for it does
+// not change the schedule.
 func (j *JobLog) Spans() []Span {
 	var all []Span
 	var definition Definition
@@ -167,8 +166,8 @@ func (d *Definition) IsDue(t time.Time) bool {
 	return slices.ContainsFunc(d.Due(t.Add(-time.Second), t.Add(time.Second)), t.Equal)
 }
 
-// IsOccurrence reports whether an execution that is due at t may be an occurrence of the
-// job's schedule, of any of its definitions.
+// IsOccurrence reports whether an execution that is due at t may be an occurrence of the job's schedule, of
+// any of its definitions.
 func (j *JobLog) IsOccurrence(t time.Time) bool {
 	for _, d := range j.Definitions() {
 		if d.IsDue(t) {
@@ -178,8 +177,8 @@ func (j *JobLog) IsOccurrence(t time.Time) bool {
 	return j.dueWhenCreated(t)
 }
 
-// dueWhenCreated reports whether the execution that is due at t may be that of a one-time
-// job that was created after its start: it is due when the job is created.
+// dueWhenCreated reports whether the execution that is due at t may be that of a one-time job that was
+// created after its start: it is due when the job is created.
 func (j *JobLog) dueWhenCreated(t time.Time) bool {
 	created := j.Created()
 	if created == nil || !created.Definition.Once {
@@ -189,8 +188,8 @@ func (j *JobLog) dueWhenCreated(t time.Time) bool {
 	return !t.Before(created.Issued().Truncate(time.Second)) && (outcome == Unknown || !t.After(at))
 }
 
-// maxManualDelay is the maximum time between a manual run without an answer and the due
-// time of its execution.
+// maxManualDelay is the maximum time between a manual run without an answer and the due time of its
+// execution.
 const maxManualDelay = 10 * time.Minute
 
 // ManualRunsDue returns the manual runs whose execution may be due at t.
@@ -201,8 +200,8 @@ func (j *JobLog) ManualRunsDue(t time.Time) []*Change {
 		if outcome, at := c.Outcome(); outcome == Applied {
 			until = at
 		}
-		// A manual run that is answered right before the job's workflow continues as new
-		// starts right after that: it is due up to a second after the answer.
+		// A manual run that is answered right before the job's workflow continues as new starts right after
+		// that: it is due up to a second after the answer.
 		if !t.Before(c.Issued().Truncate(time.Second)) && !t.After(until.Add(time.Second)) {
 			found = append(found, c)
 		}

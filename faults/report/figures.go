@@ -58,8 +58,8 @@ func Summarize(l *record.Log) Figures {
 	return f
 }
 
-// lateness summarizes how late occurrences were sent, except those that waited for
-// another execution and those that met a change.
+// lateness summarizes how late occurrences were sent, except those that waited for another execution and
+// those that met a change.
 func lateness(l *record.Log, jobs []*record.JobLog) []Sample {
 	late := map[string][]time.Duration{}
 	for _, j := range jobs {
@@ -117,17 +117,15 @@ func answers(l *record.Log, jobs []*record.JobLog) []Sample {
 	return all
 }
 
-// A change meets an occurrence that is due within fenceAhead, or that was due within
-// takeOver before and has not arrived: it may have passed its fence, or another worker
-// may be taking it over.
+// A change meets an occurrence that is due within fenceAhead, or that was due within takeOver before and has
+// not arrived: it may have passed its fence, or another worker may be taking it over.
 const (
 	fenceAhead = 8 * time.Second
 	takeOver   = 4 * time.Second
 )
 
-// situationOf names the situation in which a change was issued. It returns the due time of
-// the occurrence that the change met, zero if there was none. j is nil for a change of a
-// collection.
+// situationOf names the situation in which a change was issued. It returns the due time of the occurrence
+// that the change met, zero if there was none. j is nil for a change of a collection.
 func situationOf(l *record.Log, j *record.JobLog, t record.Try) (string, time.Time) {
 	name := "in calm"
 	if f := l.LastFault(t.Issued.Add(-time.Minute), t.Answered); f != nil {

@@ -1,5 +1,5 @@
-// Package report writes the report of a run: its figures, the violations with a timeline
-// of each, and what was excused.
+// Package report writes the report of a run: its figures, the violations with a timeline of each, and what
+// was excused.
 package report
 
 import (
@@ -32,7 +32,7 @@ func Text(l *record.Log, v *checker.Verdict) []byte {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "law\tviolations\texcused")
 	for _, law := range checker.Laws {
-		fmt.Fprintf(table, "%s\t%d\t%d\n", law, count(v.Violations, law), count(v.Excused, law))
+		fmt.Fprintf(table, "%s\t%d\t%d\n", law, len(of(law, v.Violations)), len(of(law, v.Excused)))
 	}
 	_ = table.Flush()
 
@@ -51,7 +51,7 @@ func Text(l *record.Log, v *checker.Verdict) []byte {
 		fmt.Fprintln(w)
 	}
 	for _, law := range checker.Laws {
-		writeExamples(w, l, law, v.Violations)
+		writeExamples(w, l, law, of(law, v.Violations))
 	}
 	writeExcusedCounts(w, v.Excused)
 	writeExcused(w, v.Excused)
@@ -66,14 +66,9 @@ func Write(dir string, text []byte, v *checker.Verdict) error {
 	)
 }
 
-func count(all []checker.Violation, law string) int {
-	n := 0
-	for _, v := range all {
-		if v.Law == law {
-			n++
-		}
-	}
-	return n
+// of returns the violations of a law.
+func of(law string, all []checker.Violation) []checker.Violation {
+	return slices.DeleteFunc(slices.Clone(all), func(v checker.Violation) bool { return v.Law != law })
 }
 
 // WriteSamples writes a table of samples.
@@ -106,22 +101,17 @@ func Round(d time.Duration) time.Duration {
 
 // writeExamples writes the first violations of a law, each with the timeline of its job.
 func writeExamples(w io.Writer, l *record.Log, law string, all []checker.Violation) {
-	shown := 0
-	for _, v := range all {
-		if v.Law != law {
-			continue
-		}
-		if shown++; shown > maxExamples {
-			fmt.Fprintf(w, "  … and %d more\n", count(all, law)-maxExamples)
-			return
-		}
-		if shown == 1 {
-			fmt.Fprintf(w, "\n%s\n", law)
-		}
+	if len(all) > 0 {
+		fmt.Fprintf(w, "\n%s\n", law)
+	}
+	for _, v := range all[:min(len(all), maxExamples)] {
 		fmt.Fprintf(w, "  %s  %s\n", v.Job, v.Text)
 		for _, line := range Timeline(l, v.Job, v.At) {
 			fmt.Fprintf(w, "      %s\n", line)
 		}
+	}
+	if len(all) > maxExamples {
+		fmt.Fprintf(w, "  … and %d more\n", len(all)-maxExamples)
 	}
 }
 
@@ -147,17 +137,13 @@ const maxExcused = 5
 // writeExcused writes the first excused violations of each law.
 func writeExcused(w io.Writer, all []checker.Violation) {
 	for _, law := range checker.Laws {
-		shown := 0
-		for _, v := range all {
-			if v.Law != law || law == checker.Unanswered {
-				continue
-			}
-			if shown++; shown == 1 {
-				fmt.Fprintf(w, "\nexcused: %s (%d)\n", law, count(all, law))
-			}
-			if shown <= maxExcused {
-				fmt.Fprintf(w, "  %s  %s\n", v.Job, v.Text)
-			}
+		excused := of(law, all)
+		if len(excused) == 0 || law == checker.Unanswered {
+			continue
+		}
+		fmt.Fprintf(w, "\nexcused: %s (%d)\n", law, len(excused))
+		for _, v := range excused[:min(len(excused), maxExcused)] {
+			fmt.Fprintf(w, "  %s  %s\n", v.Job, v.Text)
 		}
 	}
 }

@@ -34,8 +34,8 @@ func (l *timeline) add(t time.Time, format string, args ...any) {
 	}
 }
 
-// Timeline returns what happened to a job around the time at, oldest first: what was due,
-// sent and changed, what the history says, and the faults.
+// Timeline returns what happened to a job around the time at, oldest first: what was due, sent and changed,
+// what the history says, and the faults.
 func Timeline(l *record.Log, j record.Job, at time.Time) []string {
 	if at.IsZero() {
 		return nil

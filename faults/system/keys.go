@@ -11,8 +11,7 @@ import (
 	"almanac/internal/codec"
 )
 
-// A KeyFile is the file of the encryption keys. A nil KeyFile has no keys: nothing is
-// encrypted.
+// A KeyFile is the file of the encryption keys. A nil KeyFile has no keys: nothing is encrypted.
 type KeyFile struct {
 	path string
 	keys []string // the one that encrypts first
@@ -24,8 +23,8 @@ func NewKeyFile(path string) (*KeyFile, error) {
 	return f, f.Rotate()
 }
 
-// Rotate adds a new key that encrypts from now on, for the processes that are started
-// after that. The KeyFile must not be nil.
+// Rotate adds a new key that encrypts from now on, for the processes that are started after that. The KeyFile
+// must not be nil.
 func (f *KeyFile) Rotate() error {
 	f.keys = slices.Insert(f.keys, 0, fmt.Sprintf("key%d:%s", len(f.keys)+1, codec.GenerateKey()))
 	return os.WriteFile(f.path, []byte(f.text()), 0o600)

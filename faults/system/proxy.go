@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A Proxy forwards connections to Temporal. It can delay the traffic, stop it while the
-// connections stay open, or close the connections.
+// A Proxy forwards connections to Temporal. It can delay the traffic, stop it while the connections stay
+// open, or close the connections.
 type Proxy struct {
 	listener net.Listener
 	to       string
@@ -79,8 +79,7 @@ type chunk struct {
 // maxChunks is how many chunks may wait in one direction of a connection.
 const maxChunks = 256
 
-// copy copies until an error. Each chunk is delayed by itself, so that a delay does not
-// lower the throughput.
+// copy copies until an error. Each chunk is delayed by itself, so that a delay does not lower the throughput.
 func (p *Proxy) copy(to io.Writer, from io.Reader) {
 	chunks := make(chan chunk, maxChunks)
 	go func() {

@@ -1,8 +1,9 @@
-// Package wait waits until time has passed or a condition holds.
+// Package wait waits until time has passed, a condition holds or calls have returned.
 package wait
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -21,8 +22,8 @@ func For(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Until waits until the condition holds, at most for the time limit, or until ctx ends. It
-// returns the error of ctx.
+// Until waits until the condition holds, at most for the time limit, or until ctx ends. It returns the error
+// of ctx.
 func Until(ctx context.Context, limit time.Duration, condition func() bool) error {
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline) && !condition(); {
 		if err := For(ctx, 200*time.Millisecond); err != nil {
@@ -30,4 +31,19 @@ func Until(ctx context.Context, limit time.Duration, condition func() bool) erro
 		}
 	}
 	return ctx.Err()
+}
+
+// Calls calls f with each number from 0 to n-1, of which limit calls run at the same time, and waits until
+// all have returned.
+func Calls(n, limit int, f func(i int)) {
+	var group sync.WaitGroup
+	slots := make(chan struct{}, limit)
+	for i := range n {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
+	}
+	group.Wait()
 }

@@ -12,14 +12,14 @@ import (
 	"almanac/faults/wait"
 )
 
-// Each of these methods brings about a moment at which a fault can be injected. They draw
-// from the random numbers of the faults, so that these do not depend on the changes.
+// Each of these methods brings about a moment at which a fault can be injected. They draw from the random
+// numbers of the faults, so that these do not depend on the changes.
 
 // reachTime is how long a moment is waited for.
 const reachTime = 25 * time.Second
 
-// AwaitDue waits until some time before a random job is due, and returns the job; a zero
-// one if none is due soon.
+// AwaitDue waits until some time before a random job is due, and returns the job; a zero one if none is due
+// soon.
 func (w *Workload) AwaitDue(ctx context.Context, ahead time.Duration, random *rand.Rand) record.Job {
 	for range 1000 {
 		j := w.Jobs[random.IntN(len(w.Jobs))]
@@ -37,9 +37,9 @@ func (w *Workload) AwaitDue(ctx context.Context, ahead time.Duration, random *ra
 	return record.Job{}
 }
 
-// AwaitAsleep creates one-time jobs, whose workflows sleep, and waits until some time before
-// they are due. It returns one of them. A job that is due every minute would not do: its
-// next occurrence is dispatched right after the execution before.
+// AwaitAsleep creates one-time jobs, whose workflows sleep, and waits until some time before they are due. It
+// returns one of them. A job that is due every minute would not do: its next occurrence is dispatched right
+// after the execution before.
 func (w *Workload) AwaitAsleep(ctx context.Context, ahead time.Duration) record.Job {
 	due := time.Now().Add(ahead + 5*time.Second)
 	added := w.createNew(ctx, 5, oneTime(due))
@@ -54,13 +54,13 @@ func firstOf(jobs []record.Job) record.Job {
 	return jobs[0]
 }
 
-// RenewalRuns is the number of manual runs of a job after which its workflow has continued
-// as new, which it does after 100 executions.
+// RenewalRuns is the number of manual runs of a job after which its workflow has continued as new, which it
+// does after 100 executions.
 const RenewalRuns = 110
 
-// RunUntilRenewal starts [RenewalRuns] manual runs of a job. It returns some time after a
-// number of them was answered; the others continue. The job itself is due much later, for
-// an occurrence that is dispatched would keep its workflow from continuing as new.
+// RunUntilRenewal starts [RenewalRuns] manual runs of a job. It returns some time after a number of them was
+// answered; the others continue. The job itself is due much later, for an occurrence that is dispatched would
+// keep its workflow from continuing as new.
 func (w *Workload) RunUntilRenewal(ctx context.Context, answered int, after time.Duration) record.Job {
 	j := firstOf(w.createNew(ctx, 1, oneTime(time.Now().Add(90*time.Second))))
 	if j == (record.Job{}) {
@@ -94,8 +94,8 @@ func (w *Workload) RunUntilRenewal(ctx context.Context, answered int, after time
 	return j
 }
 
-// FanOut disables a collection with many jobs and enables it again. It returns some time
-// after one of the two began, and returns a zero job if the last FanOut has not ended.
+// FanOut disables a collection with many jobs and enables it again. It returns some time after one of the two
+// began, and returns a zero job if the last FanOut has not ended.
 func (w *Workload) FanOut(ctx context.Context, after time.Duration, random *rand.Rand) record.Job {
 	if !w.toggling.TryLock() {
 		return record.Job{}
@@ -120,9 +120,8 @@ func (w *Workload) FanOut(ctx context.Context, after time.Duration, random *rand
 	return j
 }
 
-// CreateMany starts to create n jobs at once, and returns one of them some time after that.
-// Half of the creates are not repeated if they get no answer, so that only Almanac decides
-// whether the job exists.
+// CreateMany starts to create n jobs at once, and returns one of them some time after that. Half of the
+// creates are not repeated if they get no answer, so that only Almanac decides whether the job exists.
 func (w *Workload) CreateMany(ctx context.Context, n int, after time.Duration, random *rand.Rand) record.Job {
 	var first record.Job
 	for i := range n {
@@ -143,8 +142,7 @@ func (w *Workload) CreateMany(ctx context.Context, n int, after time.Duration, r
 	return first
 }
 
-// AwaitHerd creates a herd, many jobs that are due together once, and returns it some time
-// before it is due.
+// AwaitHerd creates a herd, many jobs that are due together once, and returns it some time before it is due.
 func (w *Workload) AwaitHerd(ctx context.Context, ahead time.Duration) []record.Job {
 	n := max(20, min(150, len(w.Jobs)/2))
 	due := time.Now().Add(15*time.Second + time.Duration(n)*50*time.Millisecond)
@@ -159,8 +157,8 @@ const (
 	recoveryTime = 2 * time.Minute
 )
 
-// Overload starts manual runs of many jobs at once. It waits until they are answered and
-// each job of the herd has sent a request.
+// Overload starts manual runs of many jobs at once. It waits until they are answered and each job of the herd
+// has sent a request.
 func (w *Workload) Overload(ctx context.Context, herd []record.Job, random *rand.Rand) error {
 	var locked []*Job
 	for _, i := range random.Perm(len(w.Jobs)) {
@@ -196,18 +194,11 @@ func (w *Workload) add(d record.Definition) *Job {
 // createNew creates n jobs with a definition, and returns those that certainly exist.
 func (w *Workload) createNew(ctx context.Context, n int, d record.Definition) []record.Job {
 	jobs := make([]*Job, n)
-	exists := make([]bool, n)
-	var group sync.WaitGroup
-	slots := make(chan struct{}, 4)
-	for i := range n {
+	for i := range jobs {
 		jobs[i] = w.add(d)
-		group.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			exists[i] = w.create(ctx, jobs[i], maxTries) == record.Applied
-		})
 	}
-	group.Wait()
+	exists := make([]bool, n)
+	wait.Calls(n, 4, func(i int) { exists[i] = w.create(ctx, jobs[i], maxTries) == record.Applied })
 	var ids []record.Job
 	for i, j := range jobs {
 		if exists[i] {

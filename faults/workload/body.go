@@ -9,71 +9,39 @@ import (
 	"almanac/faults/record"
 )
 
-// A body is a job, or a part of it, in the form of the REST API.
-type body struct {
-	Properties properties `json:"properties"`
-}
+// An object is a JSON object of the REST API.
+type object map[string]any
 
-type properties struct {
-	StartTime  string      `json:"startTime,omitempty"`
-	Action     *action     `json:"action,omitempty"`
-	Recurrence *recurrence `json:"recurrence,omitempty"`
-	State      string      `json:"state,omitempty"`
-}
-
-type action struct {
-	Type        string       `json:"type"`
-	Request     webRequest   `json:"request"`
-	RetryPolicy *retryPolicy `json:"retryPolicy,omitempty"`
-	ErrorAction *action      `json:"errorAction,omitempty"`
-}
-
-type webRequest struct {
-	Method string `json:"method"`
-	URI    string `json:"uri"`
-}
-
-type retryPolicy struct {
-	RetryType     string `json:"retryType"`
-	RetryInterval string `json:"retryInterval,omitempty"`
-	RetryCount    int    `json:"retryCount,omitempty"`
-}
-
-type recurrence struct {
-	Frequency     string `json:"frequency"`
-	Interval      int    `json:"interval,omitempty"`
-	Count         int    `json:"count,omitempty"`
-	OverlapPolicy string `json:"overlapPolicy,omitempty"`
-	CatchUpWindow string `json:"catchUpWindow,omitempty"`
-}
-
-func (p properties) encode() string {
-	text, _ := json.Marshal(body{p}) // strings and integers can always be encoded
+// body returns the body of a request with some properties of a job.
+func body(properties object) string {
+	text, _ := json.Marshal(object{"properties": properties}) // strings, integers and objects can always be encoded
 	return string(text)
 }
 
 // definitionBody returns the body of the request that creates a job.
 func definitionBody(r *receiver.Receiver, j record.Job, d record.Definition) string {
-	p := properties{StartTime: d.Start.Format(time.RFC3339), Action: newAction(r, j, d)}
+	p := object{"startTime": d.Start.Format(time.RFC3339), "action": action(r, j, d)}
 	if !d.Once {
-		p.Recurrence = &recurrence{Frequency: "minute", Interval: 1, Count: d.Count, OverlapPolicy: d.Overlap}
-		if d.CatchUp {
-			p.Recurrence.CatchUpWindow = "PT1H"
+		recurrence := object{"frequency": "minute", "interval": 1, "overlapPolicy": d.Overlap}
+		if d.Count > 0 {
+			recurrence["count"] = d.Count
 		}
+		if d.CatchUp {
+			recurrence["catchUpWindow"] = "PT1H"
+		}
+		p["recurrence"] = recurrence
 	}
-	return p.encode()
+	return body(p)
 }
 
-func newAction(r *receiver.Receiver, j record.Job, d record.Definition) *action {
-	a := &action{
-		Type: "Http", Request: webRequest{"GET", r.URI(j, d.Version, record.MainAction, d.Behaviour)},
-		RetryPolicy: &retryPolicy{RetryType: "none"},
-	}
+func action(r *receiver.Receiver, j record.Job, d record.Definition) object {
+	get := func(uri string) object { return object{"method": "GET", "uri": uri} }
+	a := object{"type": "Http", "request": get(r.URI(j, d.Version, record.MainAction, d.Behaviour)), "retryPolicy": object{"retryType": "none"}}
 	if d.Retries > 0 {
-		a.RetryPolicy = &retryPolicy{"fixed", fmt.Sprintf("PT%dS", int(d.RetryInterval.Seconds())), d.Retries}
+		a["retryPolicy"] = object{"retryType": "fixed", "retryInterval": fmt.Sprintf("PT%dS", int(d.RetryInterval.Seconds())), "retryCount": d.Retries}
 	}
 	if d.ErrorAction {
-		a.ErrorAction = &action{Type: "Http", Request: webRequest{"GET", r.URI(j, d.Version, record.ErrorAction, "ok")}}
+		a["errorAction"] = object{"type": "Http", "request": get(r.URI(j, d.Version, record.ErrorAction, "ok"))}
 	}
 	return a
 }

@@ -8,8 +8,8 @@ import (
 	"almanac/faults/wait"
 )
 
-// changeAtRandom changes random jobs until ctx ends, with a mean time between two changes.
-// Half of the changes are close to a due time of their job, the others at any time.
+// changeAtRandom changes random jobs until ctx ends, with a mean time between two changes. Half of the
+// changes are close to a due time of their job, the others at any time.
 func (w *Workload) changeAtRandom(ctx, base context.Context, every time.Duration) {
 	for wait.For(ctx, w.between(0, 2*every)) == nil {
 		w.changeOne(ctx, base, nil, w.intN(2) == 0)
@@ -36,9 +36,9 @@ func (w *Workload) Burst(ctx context.Context, n int, within time.Duration) {
 	}
 }
 
-// changeOne starts a change of a job, or of a random one if j is nil or locked. It comes
-// within 5 s, or if it is aimed, from 10 s before to 2 s after a due time of the job. It
-// starts nothing if too many changes are under way.
+// changeOne starts a change of a job, or of a random one if j is nil or locked. It comes within 5 s, or if it
+// is aimed, from 10 s before to 2 s after a due time of the job. It starts nothing if too many changes are
+// under way.
 func (w *Workload) changeOne(ctx, base context.Context, j *Job, aimed bool) {
 	select {
 	case w.slots <- struct{}{}:
@@ -65,8 +65,7 @@ func (w *Workload) changeOne(ctx, base context.Context, j *Job, aimed bool) {
 	})
 }
 
-// changeSomehow makes a random change. A job that it disables or deletes is enabled or
-// created again.
+// changeSomehow makes a random change. A job that it disables or deletes is enabled or created again.
 func (w *Workload) changeSomehow(ctx context.Context, j *Job) {
 	switch n := w.intN(100); {
 	case n < 30:
@@ -85,13 +84,13 @@ func (w *Workload) changeSomehow(ctx context.Context, j *Job) {
 func (w *Workload) changeAction(ctx context.Context, j *Job) {
 	d := j.Definition
 	d.Version++
-	if w.change(ctx, record.ChangeAction, j.ID, &d, properties{Action: newAction(w.receiver, j.ID, d)}.encode()) != record.Refused {
+	if w.change(ctx, record.ChangeAction, j.ID, &d, body(object{"action": action(w.receiver, j.ID, d)})) != record.Refused {
 		j.Definition = d
 	}
 }
 
-// changeRecurrence moves the job to another second of the minute. Half of the changes also
-// increment the version.
+// changeRecurrence moves the job to another second of the minute. Half of the changes also increment the
+// version.
 func (w *Workload) changeRecurrence(ctx context.Context, j *Job) {
 	if j.Definition.Once {
 		return
@@ -101,19 +100,19 @@ func (w *Workload) changeRecurrence(ctx context.Context, j *Job) {
 	if d.Start.Second() == j.Definition.Start.Second() {
 		d.Start = d.Start.Add(time.Second)
 	}
-	p := properties{StartTime: d.Start.Format(time.RFC3339)}
+	p := object{"startTime": d.Start.Format(time.RFC3339)}
 	if w.intN(2) == 0 {
 		d.Version++
-		p.Action = newAction(w.receiver, j.ID, d)
+		p["action"] = action(w.receiver, j.ID, d)
 	}
-	if w.change(ctx, record.ChangeRecurrence, j.ID, &d, p.encode()) != record.Refused {
+	if w.change(ctx, record.ChangeRecurrence, j.ID, &d, body(p)) != record.Refused {
 		j.Definition = d
 	}
 }
 
 // disable disables the job for a while. A third of the jobs gets a manual run meanwhile.
 func (w *Workload) disable(ctx context.Context, j *Job) {
-	if w.change(ctx, record.Disable, j.ID, nil, properties{State: "disabled"}.encode()) == record.Refused {
+	if w.change(ctx, record.Disable, j.ID, nil, body(object{"state": "disabled"})) == record.Refused {
 		return
 	}
 	_ = wait.For(ctx, w.between(0, 40*time.Second))
@@ -121,7 +120,7 @@ func (w *Workload) disable(ctx context.Context, j *Job) {
 		w.change(ctx, record.ManualRun, j.ID, nil, "")
 		_ = wait.For(ctx, w.between(0, 10*time.Second))
 	}
-	w.change(ctx, record.Enable, j.ID, nil, properties{State: "enabled"}.encode())
+	w.change(ctx, record.Enable, j.ID, nil, body(object{"state": "enabled"}))
 }
 
 // recreate deletes the job and creates its next incarnation.
@@ -141,16 +140,16 @@ func (w *Workload) recreate(ctx context.Context, j *Job) {
 	w.create(ctx, j, maxTries)
 }
 
-// ChangeOnce makes the change with a number, once: of five, three change the action, one
-// disables the job and one deletes it.
+// ChangeOnce makes the change with a number, once: of five, three change the action, one disables the job and
+// one deletes it.
 func (w *Workload) ChangeOnce(ctx context.Context, number int, j *Job) record.Try {
 	d := j.Definition
 	d.Version++
 	switch number % 5 {
 	case 3:
-		return w.client.Change(ctx, number, record.Disable, j.ID, properties{State: "disabled"}.encode())
+		return w.client.Change(ctx, number, record.Disable, j.ID, body(object{"state": "disabled"}))
 	case 4:
 		return w.client.Change(ctx, number, record.Delete, j.ID, "")
 	}
-	return w.client.Change(ctx, number, record.ChangeAction, j.ID, properties{Action: newAction(w.receiver, j.ID, d)}.encode())
+	return w.client.Change(ctx, number, record.ChangeAction, j.ID, body(object{"action": action(w.receiver, j.ID, d)}))
 }

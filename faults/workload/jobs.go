@@ -16,8 +16,8 @@ type Job struct {
 	Definition record.Definition
 }
 
-// collections is the number of collections that the jobs are spread over. The last one has
-// a tenth of the jobs, and is disabled and enabled again now and then.
+// collections is the number of collections that the jobs are spread over. The last one has a tenth of the
+// jobs, and is disabled and enabled again now and then.
 const collections = 3
 
 func collectionName(i int) string { return fmt.Sprintf("faults%d", i) }
@@ -50,8 +50,7 @@ func NewJobs(n int, begin time.Time, length time.Duration, random *rand.Rand) []
 // herdSeconds are the seconds of the minute in which many jobs are due together.
 var herdSeconds = []int{5, 25, 45}
 
-// newStart returns a start from begin on: one of three in a herd, the others spread over
-// the minute.
+// newStart returns a start from begin on: one of three in a herd, the others spread over the minute.
 func newStart(begin time.Time, random *rand.Rand) time.Time {
 	second := random.IntN(60)
 	if random.IntN(3) == 0 {
@@ -127,8 +126,8 @@ func (j *Job) Next(t time.Time) (time.Time, bool) {
 	return d.Start.Add(t.Sub(d.Start).Truncate(time.Minute) + time.Minute), true
 }
 
-// NewUniformJobs returns n jobs that are due every minute and answered at once, half of them
-// from begin on and half from 30 s later on. Two of three have a retry.
+// NewUniformJobs returns n jobs that are due every minute and answered at once, half of them from begin on
+// and half from 30 s later on. Two of three have a retry.
 func NewUniformJobs(n int, begin time.Time) []*Job {
 	var all []*Job
 	for i := range n {

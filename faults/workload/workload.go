@@ -1,6 +1,6 @@
-// Package workload creates jobs of every policy, changes them at random and around their
-// due times, and records what was answered when. It also makes the load that some faults
-// need: bursts of changes and manual runs, and many jobs that are created or due at once.
+// Package workload creates jobs of every policy, changes them at random and around their due times, and
+// records what was answered when. It also makes the load that some faults need: bursts of changes and manual
+// runs, and many jobs that are created or due at once.
 package workload
 
 import (
@@ -57,8 +57,8 @@ func (w *Workload) between(a, b time.Duration) time.Duration {
 // maxTries bounds how often a change is repeated until its outcome is known.
 const maxTries = 300
 
-// change makes a change. Unless it is a manual run, it is repeated until its outcome is
-// known. d is the definition after the change, nil if it stays the same.
+// change makes a change. Unless it is a manual run, it is repeated until its outcome is known. d is the
+// definition after the change, nil if it stays the same.
 func (w *Workload) change(ctx context.Context, kind string, j record.Job, d *record.Definition, body string) record.Outcome {
 	if kind == record.ManualRun {
 		return w.try(ctx, kind, j, d, body, 1)
@@ -93,20 +93,7 @@ func (w *Workload) Create(ctx context.Context) error {
 			return err
 		}
 	}
-	queue := make(chan *Job)
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() {
-			for j := range queue {
-				w.create(ctx, j, maxTries)
-			}
-		})
-	}
-	for _, j := range w.Jobs {
-		queue <- j
-	}
-	close(queue)
-	group.Wait()
+	wait.Calls(len(w.Jobs), 4, func(i int) { w.create(ctx, w.Jobs[i], maxTries) })
 	return ctx.Err()
 }
 
@@ -116,9 +103,9 @@ func (w *Workload) create(ctx context.Context, j *Job, tries int) record.Outcome
 	return w.try(ctx, record.Create, j.ID, &d, definitionBody(w.receiver, j.ID, d), tries)
 }
 
-// Run starts to change jobs and to read lists, until ctx ends; [Workload.Wait] waits for
-// the end. A change that has begun is finished, unless base ends. perMinute is the number
-// of changes of jobs per minute, 0 for none.
+// Run starts to change jobs and to read lists, until ctx ends; [Workload.Wait] waits for the end. A change
+// that has begun is finished, unless base ends. perMinute is the number of changes of jobs per minute, 0 for
+// none.
 func (w *Workload) Run(ctx, base context.Context, perMinute float64) {
 	if perMinute > 0 {
 		w.open.Go(func() { w.toggleLastCollection(ctx, base) })
@@ -129,8 +116,8 @@ func (w *Workload) Run(ctx, base context.Context, perMinute float64) {
 	}
 }
 
-// Wait waits until everything that was begun is finished: the jobs and collections that
-// were disabled are enabled again, those that were deleted are created again.
+// Wait waits until everything that was begun is finished: the jobs and collections that were disabled are
+// enabled again, those that were deleted are created again.
 func (w *Workload) Wait() { w.open.Wait() }
 
 // toggleLastCollection disables and enables the last collection now and then until ctx ends.

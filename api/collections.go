@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -18,57 +19,38 @@ func (s *server) listCollections(c *gin.Context) error {
 	if err := scope.Validate(); err != nil {
 		return err
 	}
-	q, err := parseListQuery(c.Request.URL.RawQuery, noFilter)
-	if err != nil {
-		return err
+	read := func(ctx context.Context, p job.Page) ([]job.Collection, string, error) {
+		return s.scheduler.Collections(ctx, subscription, group, p)
 	}
-	found, next, err := s.scheduler.Collections(c.Request.Context(), subscription, group, q.page)
-	if err != nil {
-		return err
-	}
-	return reply(c, http.StatusOK, listOf(found, newCollectionEntry, s.nextLink(c.Request, q, next, len(found))))
+	return replyPage(s, c, nil, read, newCollectionEntry)
 }
 
-func (s *server) getCollection(c *gin.Context) error {
-	k, err := s.collectionKey(c)
-	if err != nil {
-		return err
-	}
+func (s *server) getCollection(c *gin.Context, k job.CollectionKey) error {
 	found, err := s.scheduler.Collection(c.Request.Context(), k)
-	if err != nil {
-		return err
-	}
-	return reply(c, http.StatusOK, newCollectionResource(found))
+	return replyAs(c, http.StatusOK, newCollectionResource, found, err)
 }
 
-func (s *server) putCollection(c *gin.Context) error {
-	k, err := s.collectionKey(c)
-	if err != nil {
-		return err
-	}
+func (s *server) putCollection(c *gin.Context, k job.CollectionKey) error {
 	body, err := readBody(c)
 	if err != nil {
 		return err
 	}
-	stored, created, err := s.scheduler.PutCollection(c.Request.Context(), k, body)
+	sent, err := job.ParseCollection(body, s.Limits)
 	if err != nil {
 		return err
 	}
-	return reply(c, putStatus(created), newCollectionResource(stored))
+	sent.Key = k
+	stored, created, err := s.scheduler.PutCollection(c.Request.Context(), sent)
+	return replyAs(c, putStatus(created), newCollectionResource, stored, err)
 }
 
-func (s *server) patchCollection(c *gin.Context) error {
-	k, err := s.collectionKey(c)
-	if err != nil {
-		return err
-	}
+func (s *server) patchCollection(c *gin.Context, k job.CollectionKey) error {
 	patch, err := readBody(c)
 	if err != nil {
 		return err
 	}
-	stored, err := s.scheduler.PatchCollection(c.Request.Context(), k, patch)
-	if err != nil {
-		return err
-	}
-	return reply(c, http.StatusOK, newCollectionResource(stored))
+	stored, err := s.scheduler.PatchCollection(c.Request.Context(), k, func(current job.Collection) (job.Collection, error) {
+		return job.MergeCollection(current, patch, s.Limits)
+	})
+	return replyAs(c, http.StatusOK, newCollectionResource, stored, err)
 }

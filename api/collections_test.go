@@ -56,29 +56,31 @@ func TestCollectionWithoutTagsLocationAndQuotaOmitsThem(t *testing.T) {
 func TestPutCollectionAnswers201WhenCreatedAnd200WhenReplaced(t *testing.T) {
 	t.Parallel()
 	for created, status := range map[bool]int{true: http.StatusCreated, false: http.StatusOK} {
-		var sent []byte
-		f := &fake{putCollection: func(_ context.Context, k job.CollectionKey, body []byte) (job.Collection, bool, error) {
-			sent = body
-			return standard(k), created, nil
+		var sent job.Collection
+		f := &fake{putCollection: func(_ context.Context, c job.Collection) (job.Collection, bool, error) {
+			sent = c
+			return standard(c.Key), created, nil
 		}}
-		got := send(api.New(f, api.Options{}), http.MethodPut, "/jobCollections/c1", `{"as": "sent"}`)
+		got := send(api.New(f, api.Options{}), http.MethodPut, "/jobCollections/c1", `{"properties": {"sku": {"name": "Free"}}}`)
 		require.Equal(t, status, got.status)
 		require.Equal(t, standardJSON(defaultID, "c1"), got.body)
-		require.Equal(t, `{"as": "sent"}`, string(sent))
+		require.Equal(t, job.CollectionProperties{SKU: job.SKU{Name: "Free"}, State: job.CollectionEnabled}, sent.Properties)
 	}
 }
 
 func TestPatchCollectionAnswersTheWholeCollection(t *testing.T) {
 	t.Parallel()
-	var sent []byte
-	f := &fake{patchCollection: func(_ context.Context, k job.CollectionKey, patch []byte) (job.Collection, error) {
-		sent = patch
-		return standard(k), nil
+	var merged job.Collection
+	f := &fake{patchCollection: func(_ context.Context, k job.CollectionKey, edit editCollection) (_ job.Collection, err error) {
+		merged, err = edit(standard(k))
+		return standard(k), err
 	}}
-	got := send(api.New(f, api.Options{}), http.MethodPatch, group+"/jobCollections/c1"+version, `{"as": "sent"}`)
+	got := send(api.New(f, api.Options{}), http.MethodPatch, group+"/jobCollections/c1"+version, `{"properties": {"state": "Disabled"}}`)
 	require.Equal(t, http.StatusOK, got.status)
 	require.Equal(t, standardJSON(group, "c1"), got.body)
-	require.Equal(t, `{"as": "sent"}`, string(sent))
+	want := standard(merged.Key)
+	want.Properties.State = job.CollectionDisabled
+	require.Equal(t, want, merged)
 }
 
 func TestCollectionsAreListedBySubscriptionAndByGroup(t *testing.T) {

@@ -7,11 +7,23 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
 	swagger "github.com/swaggest/swgui/v5/static"
 )
+
+//go:embed openapi.yaml
+var openAPI []byte
+
+// OpenAPI returns the OpenAPI 3.1 description of this API, in YAML. It is served at /openapi.yaml.
+func OpenAPI() []byte { return slices.Clone(openAPI) }
+
+func (s *server) openAPI(c *gin.Context) error {
+	c.Data(http.StatusOK, "application/yaml", openAPI)
+	return nil
+}
 
 //go:embed docs
 var page embed.FS

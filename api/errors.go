@@ -41,9 +41,9 @@ func (s *server) fail(c *gin.Context, err error) {
 		c.Status(statusClientClosedRequest)
 		return
 	}
-	e := s.shown(ctx, err)
+	e := s.publicError(ctx, err)
 	if e == nil {
-		s.log.ErrorContext(ctx, "request failed", slog.Any("error", err), slog.Any("cause", rootOf(err)), requestID(c))
+		s.Log.ErrorContext(ctx, "request failed", slog.Any("error", err), slog.Any("cause", rootOf(err)), requestID(c))
 		_ = reply(c, http.StatusInternalServerError, internalError)
 		return
 	}
@@ -53,8 +53,8 @@ func (s *server) fail(c *gin.Context, err error) {
 	_ = reply(c, statuses[e.Kind], errorEnvelope{e.Body()})
 }
 
-// shown returns the error to show to the caller; nil for an internal error.
-func (s *server) shown(ctx context.Context, err error) *job.Error {
+// publicError returns the error to show to the caller; nil for an internal error.
+func (s *server) publicError(ctx context.Context, err error) *job.Error {
 	e, _ := errors.AsType[*job.Error](err)
 	switch {
 	case e != nil && statuses[e.Kind] != 0:
@@ -62,7 +62,7 @@ func (s *server) shown(ctx context.Context, err error) *job.Error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return &job.Error{
 			Kind: job.KindUnavailable, Code: "ServiceUnavailable",
-			Message: fmt.Sprintf("There was no answer within %s. What was asked for may have been done or not; look, and try again.", s.timeout),
+			Message: fmt.Sprintf("There was no answer within %s. A change may or may not have been applied: check before you try again.", s.Timeout),
 		}
 	}
 	return nil

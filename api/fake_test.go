@@ -13,18 +13,22 @@ import (
 	"almanac/job"
 )
 
+type (
+	editJob        = func(current *job.Job) (job.Definition, error)
+	editCollection = func(current job.Collection) (job.Collection, error)
+)
+
 // A fake is a Scheduler whose methods a test sets; the others panic. The methods that change a whole
 // collection share one field, change, and are told apart by name.
 type fake struct {
-	putCollection   func(ctx context.Context, k job.CollectionKey, body []byte) (job.Collection, bool, error)
-	patchCollection func(ctx context.Context, k job.CollectionKey, patch []byte) (job.Collection, error)
+	putCollection   func(ctx context.Context, c job.Collection) (job.Collection, bool, error)
+	patchCollection func(ctx context.Context, k job.CollectionKey, edit editCollection) (job.Collection, error)
 	collection      func(ctx context.Context, k job.CollectionKey) (job.Collection, error)
 	change          func(ctx context.Context, name string, k job.CollectionKey) (*job.Operation, error)
 	operation       func(ctx context.Context, k job.CollectionKey, id string) (job.Operation, error)
 	collections     func(ctx context.Context, subscription, resourceGroup string, p job.Page) ([]job.Collection, string, error)
-	postJob         func(ctx context.Context, k job.CollectionKey, body []byte) (job.Job, error)
-	putJob          func(ctx context.Context, k job.Key, body []byte) (job.Job, bool, error)
-	patchJob        func(ctx context.Context, k job.Key, patch []byte) (job.Job, error)
+	putJob          func(ctx context.Context, k job.Key, edit editJob) (job.Job, bool, error)
+	patchJob        func(ctx context.Context, k job.Key, edit editJob) (job.Job, error)
 	job             func(ctx context.Context, k job.Key) (job.Job, error)
 	deleteJob       func(ctx context.Context, k job.Key) error
 	runJob          func(ctx context.Context, k job.Key) error
@@ -35,16 +39,16 @@ type fake struct {
 
 var _ api.Scheduler = (*fake)(nil)
 
-func (f *fake) PutCollection(ctx context.Context, k job.CollectionKey, body []byte) (job.Collection, bool, error) {
-	return f.putCollection(ctx, k, body)
+func (f *fake) PutCollection(ctx context.Context, c job.Collection) (job.Collection, bool, error) {
+	return f.putCollection(ctx, c)
 }
 
 func (f *fake) Collection(ctx context.Context, k job.CollectionKey) (job.Collection, error) {
 	return f.collection(ctx, k)
 }
 
-func (f *fake) PatchCollection(ctx context.Context, k job.CollectionKey, patch []byte) (job.Collection, error) {
-	return f.patchCollection(ctx, k, patch)
+func (f *fake) PatchCollection(ctx context.Context, k job.CollectionKey, edit editCollection) (job.Collection, error) {
+	return f.patchCollection(ctx, k, edit)
 }
 
 func (f *fake) DeleteCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
@@ -67,16 +71,12 @@ func (f *fake) Collections(ctx context.Context, subscription, resourceGroup stri
 	return f.collections(ctx, subscription, resourceGroup, p)
 }
 
-func (f *fake) PostJob(ctx context.Context, k job.CollectionKey, body []byte) (job.Job, error) {
-	return f.postJob(ctx, k, body)
+func (f *fake) PutJob(ctx context.Context, k job.Key, edit editJob) (job.Job, bool, error) {
+	return f.putJob(ctx, k, edit)
 }
 
-func (f *fake) PutJob(ctx context.Context, k job.Key, body []byte) (job.Job, bool, error) {
-	return f.putJob(ctx, k, body)
-}
-
-func (f *fake) PatchJob(ctx context.Context, k job.Key, patch []byte) (job.Job, error) {
-	return f.patchJob(ctx, k, patch)
+func (f *fake) PatchJob(ctx context.Context, k job.Key, edit editJob) (job.Job, error) {
+	return f.patchJob(ctx, k, edit)
 }
 
 func (f *fake) Job(ctx context.Context, k job.Key) (job.Job, error) {

@@ -26,7 +26,7 @@ type indexBody struct {
 func (s *server) index(c *gin.Context) error {
 	return reply(c, http.StatusOK, indexBody{
 		Service: "Almanac",
-		Version: s.version,
+		Version: s.Version,
 		Resources: []string{
 			collections,
 			"/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}" + provider + collections + "?api-version=" + supportedVersions[0],

@@ -1,35 +1,27 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"math"
-	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/api/odata"
 	"almanac/job"
 )
 
-func (s *server) listHistory(c *gin.Context) error {
-	k, err := s.jobKey(c)
-	if err != nil {
-		return err
+func (s *server) listHistory(c *gin.Context, k job.Key) error {
+	read := func(ctx context.Context, p job.Page) ([]job.Record, string, error) {
+		found, err := s.scheduler.Job(ctx, k)
+		if err != nil {
+			return nil, "", err
+		}
+		k = found.Key // with the names as they were first written
+		return s.scheduler.History(ctx, k, p)
 	}
-	q, err := parseListQuery(c.Request.URL.RawQuery, historyFilter.parse)
-	if err != nil {
-		return err
-	}
-	found, err := s.scheduler.Job(c.Request.Context(), k) // for the names as they were first written
-	if err != nil {
-		return err
-	}
-	records, next, err := s.scheduler.History(c.Request.Context(), found.Key, q.page)
-	if err != nil {
-		return err
-	}
-	shape := func(r job.Record) historyResource { return newHistoryResource(found.Key, r) }
-	return reply(c, http.StatusOK, listOf(records, shape, s.nextLink(c.Request, q, next, len(records))))
+	return replyPage(s, c, odata.HistoryFilter, read, func(r job.Record) historyResource { return newHistoryResource(k, r) })
 }
 
 // historyKey returns the name of an entry of a job's history. Names sort newest first. The first half

@@ -1,107 +1,92 @@
 package api
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"almanac/api/odata"
+	"almanac/job"
 )
 
-func (s *server) listJobs(c *gin.Context) error {
-	k, err := s.collectionKey(c)
-	if err != nil {
-		return err
-	}
-	q, err := parseListQuery(c.Request.URL.RawQuery, jobFilter.parse)
-	if err != nil {
-		return err
-	}
-	found, next, err := s.scheduler.Jobs(c.Request.Context(), k, q.page)
-	if err != nil {
-		return err
-	}
-	return reply(c, http.StatusOK, listOf(found, newJobEntry, s.nextLink(c.Request, q, next, len(found))))
+func (s *server) listJobs(c *gin.Context, k job.CollectionKey) error {
+	read := func(ctx context.Context, p job.Page) ([]job.Job, string, error) { return s.scheduler.Jobs(ctx, k, p) }
+	return replyPage(s, c, odata.JobFilter, read, newJobEntry)
 }
 
-// postJob creates a job with a generated name.
-func (s *server) postJob(c *gin.Context) error {
-	k, err := s.collectionKey(c)
-	if err != nil {
-		return err
-	}
-	body, err := readBody(c)
-	if err != nil {
-		return err
-	}
-	created, err := s.scheduler.PostJob(c.Request.Context(), k, body)
-	if err != nil {
-		return err
-	}
-	c.Header("Location", s.link(c, "jobs", created.Key.Name))
-	return reply(c, http.StatusCreated, newJobResource(created))
-}
-
-func (s *server) getJob(c *gin.Context) error {
-	k, err := s.jobKey(c)
-	if err != nil {
-		return err
-	}
+func (s *server) getJob(c *gin.Context, k job.Key) error {
 	found, err := s.scheduler.Job(c.Request.Context(), k)
-	if err != nil {
-		return err
-	}
-	return reply(c, http.StatusOK, newJobResource(found))
+	return replyAs(c, http.StatusOK, newJobResource, found, err)
 }
 
-func (s *server) putJob(c *gin.Context) error {
-	k, err := s.jobKey(c)
-	if err != nil {
-		return err
+// postJob creates a job with a generated name, a UUID.
+func (s *server) postJob(c *gin.Context, k job.CollectionKey) error {
+	stored, _, err := s.storeJob(c, k.Job(uuid.NewString()))
+	if err == nil {
+		c.Header("Location", s.link(c, "jobs", stored.Key.Name))
 	}
+	return replyAs(c, http.StatusCreated, newJobResource, stored, err)
+}
+
+func (s *server) putJob(c *gin.Context, k job.Key) error {
+	stored, created, err := s.storeJob(c, k)
+	return replyAs(c, putStatus(created), newJobResource, stored, err)
+}
+
+// storeJob creates the job that the body defines, or replaces its definition.
+func (s *server) storeJob(c *gin.Context, k job.Key) (stored job.Job, created bool, err error) {
 	body, err := readBody(c)
 	if err != nil {
-		return err
+		return job.Job{}, false, err
 	}
-	stored, created, err := s.scheduler.PutJob(c.Request.Context(), k, body)
-	if err != nil {
-		return err
-	}
-	return reply(c, putStatus(created), newJobResource(stored))
+	return s.scheduler.PutJob(c.Request.Context(), k, func(current *job.Job) (job.Definition, error) {
+		return job.ParseDefinition(body, s.parseOptions(k, current))
+	})
 }
 
-func (s *server) patchJob(c *gin.Context) error {
-	k, err := s.jobKey(c)
-	if err != nil {
-		return err
-	}
+func (s *server) patchJob(c *gin.Context, k job.Key) error {
 	patch, err := readBody(c)
 	if err != nil {
 		return err
 	}
-	stored, err := s.scheduler.PatchJob(c.Request.Context(), k, patch)
-	if err != nil {
-		return err
-	}
-	return reply(c, http.StatusOK, newJobResource(stored))
+	stored, err := s.scheduler.PatchJob(c.Request.Context(), k, func(current *job.Job) (job.Definition, error) {
+		return job.MergeDefinition(current.Definition, patch, s.parseOptions(k, current))
+	})
+	return replyAs(c, http.StatusOK, newJobResource, stored, err)
 }
 
-func (s *server) deleteJob(c *gin.Context) error {
-	k, err := s.jobKey(c)
-	if err != nil {
-		return err
+// parseOptions returns the context in which the body for a job is parsed. current is nil for a new job.
+func (s *server) parseOptions(k job.Key, current *job.Job) job.ParseOptions {
+	o := job.ParseOptions{Limits: s.Limits, Now: s.Now(), ID: k.ARMID(), Check: s.Check}
+	if current != nil {
+		o.Created, o.Stored, o.ID = current.Created, &current.Definition, current.Key.ARMID()
 	}
-	if err := s.scheduler.DeleteJob(c.Request.Context(), k); err != nil {
-		return err
-	}
-	return done(c)
+	return o
 }
 
-func (s *server) runJob(c *gin.Context) error {
-	k, err := s.jobKey(c)
+func (s *server) deleteJob(c *gin.Context, k job.Key) error {
+	return replyEmpty(c, s.scheduler.DeleteJob(c.Request.Context(), k))
+}
+
+func (s *server) runJob(c *gin.Context, k job.Key) error {
+	return replyEmpty(c, s.scheduler.RunJob(c.Request.Context(), k))
+}
+
+// previewRecurrence answers with the next occurrences of a definition. It stores nothing.
+func (s *server) previewRecurrence(c *gin.Context) error {
+	body, err := readBody(c)
 	if err != nil {
 		return err
 	}
-	if err := s.scheduler.RunJob(c.Request.Context(), k); err != nil {
+	p, err := job.ParsePreview(body, s.Now())
+	if err != nil {
 		return err
 	}
-	return done(c)
+	result := p.Run()
+	if result.Error != nil {
+		return reply(c, http.StatusBadRequest, errorEnvelope{*result.Error})
+	}
+	return reply(c, http.StatusOK, result)
 }

@@ -2,9 +2,13 @@ package api_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"almanac/api"
@@ -54,32 +58,90 @@ func TestStatusIsAbsentWhileTheJobIsDisabledOnly(t *testing.T) {
 	}
 }
 
+const aBody = `{"properties": {"action": {"type": "Http", "request": {"uri": "http://example.com/hook", "method": "GET"}}}}`
+
 func TestPutJobAnswers201WhenCreatedAnd200WhenReplaced(t *testing.T) {
 	t.Parallel()
 	for created, status := range map[bool]int{true: http.StatusCreated, false: http.StatusOK} {
-		var sent []byte
-		f := &fake{putJob: func(_ context.Context, k job.Key, body []byte) (job.Job, bool, error) {
-			sent = body
-			return daily(t, k), created, nil
+		var sent job.Definition
+		f := &fake{putJob: func(_ context.Context, k job.Key, edit editJob) (_ job.Job, _ bool, err error) {
+			sent, err = edit(nil)
+			return daily(t, k), created, err
 		}}
-		got := send(api.New(f, api.Options{}), http.MethodPut, "/jobCollections/c1/jobs/j1", `{"as": "sent"}`)
+		got := send(api.New(f, api.Options{}), http.MethodPut, "/jobCollections/c1/jobs/j1", aBody)
 		require.Equal(t, status, got.status)
 		require.Equal(t, dailyJSON(defaultID, "c1", "j1"), got.body)
-		require.Equal(t, `{"as": "sent"}`, string(sent))
+		require.Equal(t, "http://example.com/hook", sent.Action.Request.URI)
+	}
+}
+
+func TestAPutMayLeaveOutTheSecretsThatAreStored(t *testing.T) {
+	t.Parallel()
+	const body = `{"properties": {"action": {"type": "Http", "request": {"uri": "http://example.com/", "method": "GET",
+		"authentication": {"type": "Basic", "username": "u"}}}}}`
+	stored := definition(t, strings.TrimSuffix(strings.TrimPrefix(strings.Replace(body, `"u"`, `"u", "password": "hush"`, 1), `{"properties": `), `}`)).Redacted()
+	for _, tt := range []struct {
+		name    string
+		current *job.Job
+		want    int
+	}{
+		{"of the job", &job.Job{Definition: stored}, http.StatusOK},
+		{"but not those of a new job", nil, http.StatusBadRequest},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{putJob: func(_ context.Context, k job.Key, edit editJob) (job.Job, bool, error) {
+				if tt.current != nil {
+					tt.current.Key = k
+				}
+				_, err := edit(tt.current)
+				return daily(t, k), false, err
+			}}
+			got := send(api.New(f, api.Options{}), http.MethodPut, "/jobCollections/c1/jobs/j1", body)
+			require.Equal(t, tt.want, got.status, got.body)
+		})
+	}
+}
+
+func TestDefinitionsKeepTheLimitsTheCheckAndTheTimeOfTheOptions(t *testing.T) {
+	t.Parallel()
+	limits := job.DefaultLimits()
+	limits.URIBytes = 10
+	f := &fake{putJob: func(_ context.Context, k job.Key, edit editJob) (job.Job, bool, error) {
+		_, err := edit(nil)
+		return daily(t, k), true, err
+	}}
+	shortly, early := func() time.Time { return at("2028-12-01T00:00:00Z") }, func() time.Time { return at("2026-01-01T00:00:00Z") }
+	for _, tt := range []struct {
+		name    string
+		options api.Options
+		want    string
+	}{
+		{"limits", api.Options{Now: shortly, Limits: &limits}, "properties.action.request.uri"},
+		{"check", api.Options{Now: shortly, Check: func(*job.Action) error { return errors.New("refused by the check") }}, "refused by the check"},
+		{"time", api.Options{Now: early}, "properties.startTime"},
+	} {
+		got := send(api.New(f, tt.options), http.MethodPut, "/jobCollections/c1/jobs/j1", strings.Replace(aBody, `{"action"`,
+			`{"startTime": "2029-01-01T00:00:00Z", "recurrence": {"frequency": "Day", "endTime": "2029-01-02T00:00:00Z"}, "action"`, 1))
+		require.Equal(t, http.StatusBadRequest, got.status, tt.name)
+		require.Contains(t, got.body, tt.want, tt.name)
 	}
 }
 
 func TestPatchJobAnswersTheWholeJob(t *testing.T) {
 	t.Parallel()
-	var sent []byte
-	f := &fake{patchJob: func(_ context.Context, k job.Key, patch []byte) (job.Job, error) {
-		sent = patch
-		return daily(t, k), nil
+	var merged job.Definition
+	f := &fake{patchJob: func(_ context.Context, k job.Key, edit editJob) (_ job.Job, err error) {
+		current := daily(t, k)
+		merged, err = edit(&current)
+		return daily(t, k), err
 	}}
-	got := send(api.New(f, api.Options{}), http.MethodPatch, "/jobCollections/c1/jobs/j1", `{"as": "sent"}`)
+	got := send(api.New(f, api.Options{}), http.MethodPatch, "/jobCollections/c1/jobs/j1", `{"properties": {"state": "Disabled"}}`)
 	require.Equal(t, http.StatusOK, got.status)
 	require.Equal(t, dailyJSON(defaultID, "c1", "j1"), got.body)
-	require.Equal(t, `{"as": "sent"}`, string(sent))
+	want := daily(t, job.Key{}).Definition.Redacted()
+	want.State = job.StateDisabled
+	require.True(t, want.Equal(&merged), "%+v", merged)
 }
 
 func TestPostJobAnswers201WithWhereItIs(t *testing.T) {
@@ -92,15 +154,15 @@ func TestPostJobAnswers201WithWhereItIs(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var sent []byte
-			got := send(api.New(&fake{postJob: func(_ context.Context, k job.CollectionKey, body []byte) (job.Job, error) {
-				sent = body
-				return daily(t, k.Job(tt.made)), nil
-			}}, api.Options{}), http.MethodPost, tt.path, `{"as": "sent"}`)
+			got := send(api.New(&fake{putJob: func(_ context.Context, k job.Key, edit editJob) (job.Job, bool, error) {
+				require.NoError(t, uuid.Validate(k.Name))
+				d, err := edit(nil)
+				require.Equal(t, "http://example.com/hook", d.Action.Request.URI)
+				return daily(t, k.Collection.Job(tt.made)), true, err
+			}}, api.Options{}), http.MethodPost, tt.path, aBody)
 			require.Equal(t, http.StatusCreated, got.status, got.body)
 			require.Equal(t, dailyJSON(tt.id, "c1", tt.made), got.body)
 			require.Equal(t, tt.location, got.header.Get("Location"))
-			require.Equal(t, `{"as": "sent"}`, string(sent))
 		})
 	}
 }

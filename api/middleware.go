@@ -46,7 +46,7 @@ func (s *server) logAccess(c *gin.Context) {
 	if route := c.FullPath(); route == "/healthz" || route == "/readyz" {
 		level = slog.LevelDebug
 	}
-	s.log.LogAttrs(c.Request.Context(), level, "request answered",
+	s.Log.LogAttrs(c.Request.Context(), level, "request answered",
 		slog.String("method", c.Request.Method), slog.String("path", c.Request.URL.Path),
 		slog.Int("status", c.Writer.Status()), slog.Int("bytes", max(c.Writer.Size(), 0)),
 		slog.Duration("took", time.Since(start)), requestID(c))
@@ -67,7 +67,7 @@ func (s *server) recoverPanic(c *gin.Context) {
 		if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(err) // net/http handles it
 		}
-		s.log.ErrorContext(c.Request.Context(), "handler panicked",
+		s.Log.ErrorContext(c.Request.Context(), "handler panicked",
 			slog.Any("panic", cause), slog.String("stack", string(debug.Stack())), requestID(c))
 		c.Abort()
 		if !c.Writer.Written() {
@@ -79,7 +79,7 @@ func (s *server) recoverPanic(c *gin.Context) {
 
 // limitTime gives the request a deadline.
 func (s *server) limitTime(c *gin.Context) {
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.timeout)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.Timeout)
 	defer cancel()
 	c.Request = c.Request.WithContext(ctx)
 	c.Next()
@@ -87,11 +87,11 @@ func (s *server) limitTime(c *gin.Context) {
 
 // admit aborts requests that the guard answers itself.
 func (s *server) admit(c *gin.Context) {
-	if s.guard == nil {
+	if s.Guard == nil {
 		return
 	}
 	admitted := false
-	s.guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { admitted = true })).ServeHTTP(c.Writer, c.Request)
+	s.Guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { admitted = true })).ServeHTTP(c.Writer, c.Request)
 	if !admitted {
 		c.Abort()
 	}
@@ -123,14 +123,14 @@ func readBody(c *gin.Context) ([]byte, error) {
 	if encoding := strings.Join(c.Request.Header.Values("Content-Encoding"), ", "); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, &job.Error{
 			Kind: job.KindInvalid, Code: codeBadRequest,
-			Message: fmt.Sprintf("The body has Content-Encoding %.40q; send it as it is, without one.", encoding),
+			Message: fmt.Sprintf("The body has the Content-Encoding %.40q; send it without one.", encoding),
 		}
 	}
 	body, err := c.GetRawData()
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, &job.Error{
 			Kind: job.KindTooLarge, Code: "RequestEntityTooLarge",
-			Message: fmt.Sprintf("The body is larger than the %d bytes that are taken.", tooLarge.Limit),
+			Message: fmt.Sprintf("The body is larger than %d bytes, which is the limit.", tooLarge.Limit),
 		}
 	}
 	if err != nil {

@@ -81,7 +81,7 @@ func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 		"JobCollectionListResult": list[collectionResource]{},
 		"JobDefinition":           jobResource{},
 		"JobListResult":           list[jobResource]{},
-		"Unread":                  unreadResource{},
+		"Unread":                  unreadableResource{},
 		"JobHistoryDefinition":    historyResource{},
 		"JobHistoryListResult":    list[historyResource]{},
 		"OperationStatus":         operationResource{},

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -108,19 +109,17 @@ type backend struct {
 // scheduler returns a fake that stores nothing and answers according to m.
 func (m *backend) scheduler(t testing.TB) *fake {
 	t.Helper()
-	o := job.ParseOptions{Now: at("2026-01-01T00:00:00Z")}
-	jobOf := func(k job.Key, d job.Definition, err error) (job.Job, error) {
+	edited := func(k job.Key, current *job.Job, edit editJob) (job.Job, error) {
+		d, err := edit(current)
 		return job.Job{Key: k, Definition: d.Redacted(), Status: daily(t, k).Status}, cmp.Or(m.err, err)
 	}
 	operation := job.Operation{ID: "o1", Done: m.finished}
 	return &fake{
-		putCollection: func(_ context.Context, k job.CollectionKey, body []byte) (job.Collection, bool, error) {
-			stored, err := job.ParseCollection(body, nil)
-			stored.Key = k
-			return stored, m.created, cmp.Or(m.err, err)
+		putCollection: func(_ context.Context, c job.Collection) (job.Collection, bool, error) {
+			return c, m.created, m.err
 		},
-		patchCollection: func(_ context.Context, k job.CollectionKey, patch []byte) (job.Collection, error) {
-			stored, err := job.MergeCollection(standard(k), patch, nil)
+		patchCollection: func(_ context.Context, k job.CollectionKey, edit editCollection) (job.Collection, error) {
+			stored, err := edit(standard(k))
 			return stored, cmp.Or(m.err, err)
 		},
 		collection: func(_ context.Context, k job.CollectionKey) (job.Collection, error) { return standard(k), m.err },
@@ -134,18 +133,13 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		collections: func(_ context.Context, subscription, resourceGroup string, _ job.Page) ([]job.Collection, string, error) {
 			return []job.Collection{standard(job.CollectionKey{Subscription: subscription, ResourceGroup: resourceGroup, Name: "c"})}, "c", m.err
 		},
-		postJob: func(_ context.Context, k job.CollectionKey, body []byte) (job.Job, error) {
-			d, err := job.ParseDefinition(body, o)
-			return jobOf(k.Job("new"), d, err)
-		},
-		putJob: func(_ context.Context, k job.Key, body []byte) (job.Job, bool, error) {
-			d, err := job.ParseDefinition(body, o)
-			j, err := jobOf(k, d, err)
+		putJob: func(_ context.Context, k job.Key, edit editJob) (job.Job, bool, error) {
+			j, err := edited(k, nil, edit)
 			return j, m.created, err
 		},
-		patchJob: func(_ context.Context, k job.Key, patch []byte) (job.Job, error) {
-			d, err := job.MergeDefinition(daily(t, k).Definition, patch, o)
-			return jobOf(k, d, err)
+		patchJob: func(_ context.Context, k job.Key, edit editJob) (job.Job, error) {
+			current := daily(t, k)
+			return edited(k, &current, edit)
 		},
 		job:       func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), m.err },
 		deleteJob: func(context.Context, job.Key) error { return m.err },
@@ -177,7 +171,7 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 	target := strings.NewReplacer(
 		"{subscriptionId}", "s1", "{resourceGroupName}", "g1", "{jobCollectionName}", "c1", "{jobName}", "j1", "{operationId}", "o1", "{file}", "index.js",
 	).Replace(server.URL + path)
-	plain := trigger{method: method, target: target + version, body: "{}"}
+	plain := trigger{method: method, target: target + version, body: append(examples(op), "{}")[0]}
 	with := func(change func(p *trigger)) trigger {
 		p := plain
 		change(&p)
@@ -253,7 +247,7 @@ func (c contract) fire(t *testing.T, p trigger) int {
 	t.Helper()
 	r := httptest.NewRequest(p.method, p.target, strings.NewReader(p.body))
 	maps.Copy(r.Header, p.header)
-	return c.serve(t, api.New(p.backend.scheduler(t), api.Options{}), r).status
+	return c.serve(t, api.New(p.backend.scheduler(t), api.Options{Now: func() time.Time { return at("2026-01-01T00:00:00Z") }}), r).status
 }
 
 func TestRequestsThatNoOperationTakesAreAnsweredAsOpenAPIDescribesIt(t *testing.T) {
@@ -307,7 +301,7 @@ func TestRecordedSessionsAreAnsweredAsOpenAPIDescribesIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			recording := &replay{}
-			h := api.New(recording.fake(), api.Options{})
+			h := api.New(recording.fake(), whenRecorded)
 			for _, e := range session {
 				recording.answer = e
 				r := httptest.NewRequest(e.Method, strings.ReplaceAll(e.URI, " ", "%20"), bytes.NewReader(e.Request))

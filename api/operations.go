@@ -13,22 +13,18 @@ import (
 // operation that continues it.
 type change func(Scheduler, context.Context, job.CollectionKey) (*job.Operation, error)
 
-// apply returns a handler that makes a change: 200 if it is complete, 202 if it continues.
-func (s *server) apply(do change) func(*gin.Context) error {
-	return func(c *gin.Context) error {
-		k, err := s.collectionKey(c)
-		if err != nil {
-			return err
-		}
-		going, err := do(s.scheduler, c.Request.Context(), k)
+// changeCollection returns a handler that makes a change: 200 if it is complete, 202 if it continues.
+func (s *server) changeCollection(do change) gin.HandlerFunc {
+	return s.forCollection(func(c *gin.Context, k job.CollectionKey) error {
+		operation, err := do(s.scheduler, c.Request.Context(), k)
 		switch {
 		case err != nil:
 			return err
-		case going != nil:
-			return s.accepted(c, going.ID)
+		case operation != nil:
+			return s.accepted(c, operation.ID)
 		}
-		return done(c)
-	}
+		return replyEmpty(c, nil)
+	})
 }
 
 // operationRetryAfter is the Retry-After of a running operation, in seconds.
@@ -44,19 +40,9 @@ func (s *server) accepted(c *gin.Context, id string) error {
 	return nil
 }
 
-// operation returns the operation that the path names.
-func (s *server) operation(c *gin.Context) (job.CollectionKey, job.Operation, error) {
-	k, err := s.collectionKey(c)
-	if err != nil {
-		return k, job.Operation{}, err
-	}
-	found, err := s.scheduler.Operation(c.Request.Context(), k, param(c, "id"))
-	return k, found, err
-}
-
 // getOperation answers 200 with the state of an operation.
-func (s *server) getOperation(c *gin.Context) error {
-	k, found, err := s.operation(c)
+func (s *server) getOperation(c *gin.Context, k job.CollectionKey) error {
+	found, err := s.scheduler.Operation(c.Request.Context(), k, param(c, "id"))
 	if err != nil {
 		return err
 	}
@@ -65,8 +51,8 @@ func (s *server) getOperation(c *gin.Context) error {
 
 // getOperationResult answers as the original request would: 200 or an error when the operation has ended,
 // 202 until then.
-func (s *server) getOperationResult(c *gin.Context) error {
-	_, found, err := s.operation(c)
+func (s *server) getOperationResult(c *gin.Context, k job.CollectionKey) error {
+	found, err := s.scheduler.Operation(c.Request.Context(), k, param(c, "id"))
 	switch {
 	case err != nil:
 		return err
@@ -75,5 +61,5 @@ func (s *server) getOperationResult(c *gin.Context) error {
 	case !found.Done:
 		return s.accepted(c, found.ID)
 	}
-	return done(c)
+	return replyEmpty(c, nil)
 }

@@ -59,21 +59,35 @@ func param(c *gin.Context, name string) string {
 // group is empty for a path with a subscription only.
 func (s *server) scope(c *gin.Context) (subscription, group string) {
 	if _, long := c.Params.Get("sub"); !long {
-		return s.subscription, s.resourceGroup
+		return s.DefaultSubscription, s.DefaultResourceGroup
 	}
 	return param(c, "sub"), param(c, "rg")
 }
 
-// collectionKey returns the key of the collection in the path.
-func (s *server) collectionKey(c *gin.Context) (job.CollectionKey, error) {
-	subscription, group := s.scope(c)
-	k := job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: param(c, "jc")}
-	return k, k.Validate()
+// forCollection adapts a handler of the collection in the path.
+func (s *server) forCollection(f func(*gin.Context, job.CollectionKey) error) gin.HandlerFunc {
+	return s.handle(func(c *gin.Context) error {
+		k := s.collectionKey(c)
+		if err := k.Validate(); err != nil {
+			return err
+		}
+		return f(c, k)
+	})
 }
 
-// jobKey returns the key of the job in the path.
-func (s *server) jobKey(c *gin.Context) (job.Key, error) {
+// forJob adapts a handler of the job in the path.
+func (s *server) forJob(f func(*gin.Context, job.Key) error) gin.HandlerFunc {
+	return s.handle(func(c *gin.Context) error {
+		k := s.collectionKey(c).Job(param(c, "job"))
+		if err := k.Validate(); err != nil {
+			return err
+		}
+		return f(c, k)
+	})
+}
+
+// collectionKey returns the key of the collection in the path. It may be invalid.
+func (s *server) collectionKey(c *gin.Context) job.CollectionKey {
 	subscription, group := s.scope(c)
-	k := job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: param(c, "jc")}.Job(param(c, "job"))
-	return k, k.Validate()
+	return job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: param(c, "jc")}
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -33,21 +34,22 @@ type replay struct {
 	definition job.Definition
 }
 
+// whenRecorded sets the time of the recording, after which its jobs are due.
+var whenRecorded = api.Options{Now: func() time.Time { return at("2016-03-30T20:40:35Z") }}
+
 func (r *replay) fake() *fake {
-	o := job.ParseOptions{Now: at("2016-03-30T20:40:35Z")}
 	jobOf := func(k job.Key) (job.Job, error) {
 		var answer struct{ Properties struct{ Status job.Status } }
 		err := json.Unmarshal(r.answer.Response, &answer)
 		return job.Job{Key: k, Definition: r.definition, Status: answer.Properties.Status}, err
 	}
 	return &fake{
-		putCollection: func(_ context.Context, k job.CollectionKey, body []byte) (_ job.Collection, _ bool, err error) {
-			r.collection, err = job.ParseCollection(body, nil)
-			r.collection.Key = k
-			return r.collection, r.answer.Status == http.StatusCreated, err
+		putCollection: func(_ context.Context, c job.Collection) (job.Collection, bool, error) {
+			r.collection = c
+			return r.collection, r.answer.Status == http.StatusCreated, nil
 		},
-		patchCollection: func(_ context.Context, _ job.CollectionKey, patch []byte) (_ job.Collection, err error) {
-			r.collection, err = job.MergeCollection(r.collection, patch, nil)
+		patchCollection: func(_ context.Context, _ job.CollectionKey, edit editCollection) (_ job.Collection, err error) {
+			r.collection, err = edit(r.collection)
 			return r.collection, err
 		},
 		change: func(context.Context, string, job.CollectionKey) (*job.Operation, error) { return nil, nil },
@@ -58,15 +60,15 @@ func (r *replay) fake() *fake {
 			})
 			return found, "", err
 		},
-		putJob: func(_ context.Context, k job.Key, body []byte) (j job.Job, _ bool, err error) {
-			if r.definition, err = job.ParseDefinition(body, o); err != nil {
+		putJob: func(_ context.Context, k job.Key, edit editJob) (j job.Job, _ bool, err error) {
+			if r.definition, err = edit(nil); err != nil {
 				return job.Job{}, false, err
 			}
 			j, err = jobOf(k)
 			return j, r.answer.Status == http.StatusCreated, err
 		},
-		patchJob: func(_ context.Context, k job.Key, patch []byte) (_ job.Job, err error) {
-			if r.definition, err = job.MergeDefinition(r.definition, patch, o); err != nil {
+		patchJob: func(_ context.Context, k job.Key, edit editJob) (_ job.Job, err error) {
+			if r.definition, err = edit(&job.Job{Key: k, Definition: r.definition}); err != nil {
 				return job.Job{}, err
 			}
 			return jobOf(k)
@@ -133,7 +135,7 @@ func TestRecordedSessionsAreAnsweredAsTheServiceDid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := &replay{}
-			h := api.New(r.fake(), api.Options{})
+			h := api.New(r.fake(), whenRecorded)
 			for _, e := range session {
 				r.answer = e
 				got := send(h, e.Method, strings.ReplaceAll(e.URI, " ", "%20"), string(e.Request))

@@ -41,32 +41,32 @@ func (s *server) routes(r *gin.Engine) {
 	r.Match(reading, documentation, s.handle(s.docs))
 	r.Match(reading, documentation+"/:file", s.handle(s.docs))
 
-	subscription := r.Group("/subscriptions/:sub", s.handle(requireVersion))
+	subscription := r.Group("/subscriptions/:sub", s.handle(checkVersion(true)))
 	group := subscription.Group("/resourceGroups/:rg" + provider)
-	short := r.Group("", s.handle(checkVersion))
+	short := r.Group("", s.handle(checkVersion(false)))
 
 	subscription.Match(reading, provider+collections, s.handle(s.listCollections))
 	for _, g := range []*gin.RouterGroup{group, short} {
 		g.Match(reading, collections, s.handle(s.listCollections))
-		g.Match(reading, collection, s.handle(s.getCollection))
-		g.PUT(collection, s.handle(s.putCollection))
-		g.PATCH(collection, s.handle(s.patchCollection))
-		g.DELETE(collection, s.handle(s.apply(Scheduler.DeleteCollection)))
-		g.POST(collection+"/enable", s.handle(s.apply(Scheduler.EnableCollection)))
-		g.POST(collection+"/disable", s.handle(s.apply(Scheduler.DisableCollection)))
-		g.Match(reading, collection+"/"+operations+"/:id", s.handle(s.getOperation))
-		g.Match(reading, collection+"/"+operationResults+"/:id", s.handle(s.getOperationResult))
+		g.Match(reading, collection, s.forCollection(s.getCollection))
+		g.PUT(collection, s.forCollection(s.putCollection))
+		g.PATCH(collection, s.forCollection(s.patchCollection))
+		g.DELETE(collection, s.changeCollection(Scheduler.DeleteCollection))
+		g.POST(collection+"/enable", s.changeCollection(Scheduler.EnableCollection))
+		g.POST(collection+"/disable", s.changeCollection(Scheduler.DisableCollection))
+		g.Match(reading, collection+"/"+operations+"/:id", s.forCollection(s.getOperation))
+		g.Match(reading, collection+"/"+operationResults+"/:id", s.forCollection(s.getOperationResult))
 
-		g.Match(reading, jobs, s.handle(s.listJobs))
-		g.POST(jobs, s.handle(s.postJob))
-		g.Match(reading, oneJob, s.handle(s.getJob))
-		g.PUT(oneJob, s.handle(s.putJob))
-		g.PATCH(oneJob, s.handle(s.patchJob))
-		g.DELETE(oneJob, s.handle(s.deleteJob))
-		g.POST(oneJob+"/run", s.handle(s.runJob))
-		g.Match(reading, oneJob+"/history", s.handle(s.listHistory))
+		g.Match(reading, jobs, s.forCollection(s.listJobs))
+		g.POST(jobs, s.forCollection(s.postJob))
+		g.Match(reading, oneJob, s.forJob(s.getJob))
+		g.PUT(oneJob, s.forJob(s.putJob))
+		g.PATCH(oneJob, s.forJob(s.patchJob))
+		g.DELETE(oneJob, s.forJob(s.deleteJob))
+		g.POST(oneJob+"/run", s.forJob(s.runJob))
+		g.Match(reading, oneJob+"/history", s.forJob(s.listHistory))
 	}
-	tenant := r.Group(provider, s.handle(requireVersion))
+	tenant := r.Group(provider, s.handle(checkVersion(true)))
 	for _, g := range []*gin.RouterGroup{group, subscription.Group(provider), tenant, short} {
 		g.POST(preview, s.handle(s.previewRecurrence))
 	}
@@ -85,12 +85,12 @@ var words = func() map[string]string {
 	return spelled
 }()
 
-const whatExists = "What exists is .../jobCollections[/{name}[/enable, /disable, /operations/{id}, /operationResults/{id} or " +
+const knownPaths = "The paths are .../jobCollections[/{name}[/enable, /disable, /operations/{id}, /operationResults/{id} or " +
 	"/jobs[/{name}[/run or /history]]]] and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
 	"/subscriptions/{id}/providers/Microsoft.Scheduler/jobCollections; /openapi.yaml, /docs, /healthz, /readyz and /."
 
 func noRoute(*gin.Context) error {
-	return &job.Error{Kind: job.KindNotFound, Code: "NotFound", Message: "There is nothing at this path. " + whatExists}
+	return &job.Error{Kind: job.KindNotFound, Code: "NotFound", Message: "There is nothing at this path. " + knownPaths}
 }
 
 // noMethod answers 405. There is no [job.Kind] for it, because it concerns HTTP only. The router has set

@@ -125,7 +125,7 @@ func TestUnknownPathsAreAnsweredWithWhatExists(t *testing.T) {
 			got := send(h, method, path, "")
 			require.Equal(t, http.StatusNotFound, got.status, "%s %.50s", method, path)
 			require.Equal(t, jsonContent, got.header.Get("Content-Type"))
-			require.Equal(t, `{"error":{"code":"NotFound","message":"There is nothing at this path. What exists is `+
+			require.Equal(t, `{"error":{"code":"NotFound","message":"There is nothing at this path. The paths are `+
 				`.../jobCollections[/{name}[/enable, /disable, /operations/{id}, /operationResults/{id} or /jobs[/{name}[/run or /history]]]] and .../previewRecurrence, `+
 				`where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; `+
 				`/subscriptions/{id}/providers/Microsoft.Scheduler/jobCollections; /openapi.yaml, /docs, /healthz, /readyz and /."}}`, got.body)

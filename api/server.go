@@ -16,9 +16,11 @@ import (
 // A Scheduler stores and runs jobs. Its errors carry a [job.Kind]; others count as [job.KindInternal]. It
 // returns jobs without secrets.
 type Scheduler interface {
-	// PutCollection and PutJob create or replace; created reports which.
-	PutCollection(ctx context.Context, k job.CollectionKey, body []byte) (c job.Collection, created bool, err error)
-	PatchCollection(ctx context.Context, k job.CollectionKey, patch []byte) (job.Collection, error)
+	// PutCollection creates or replaces the collection c.Key; created reports which.
+	PutCollection(ctx context.Context, c job.Collection) (stored job.Collection, created bool, err error)
+	// PatchCollection replaces a collection with the one that edit returns, and PatchJob a job's definition.
+	// They call edit again if the resource was changed meanwhile. An error of edit is returned.
+	PatchCollection(ctx context.Context, k job.CollectionKey, edit func(current job.Collection) (job.Collection, error)) (job.Collection, error)
 	Collection(ctx context.Context, k job.CollectionKey) (job.Collection, error)
 
 	// DeleteCollection, EnableCollection and DisableCollection return nil if the change is complete, and
@@ -36,10 +38,10 @@ type Scheduler interface {
 	Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (jobs []job.Job, next string, err error)
 	History(ctx context.Context, k job.Key, p job.Page) (records []job.Record, next string, err error)
 
-	PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job, created bool, err error)
-	// PostJob creates a job with a generated name.
-	PostJob(ctx context.Context, k job.CollectionKey, body []byte) (job.Job, error)
-	PatchJob(ctx context.Context, k job.Key, patch []byte) (job.Job, error)
+	// PutJob creates a job, or edits it as PatchJob does; created reports which. current is nil for a new
+	// job.
+	PutJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (j job.Job, created bool, err error)
+	PatchJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (job.Job, error)
 	Job(ctx context.Context, k job.Key) (job.Job, error)
 	DeleteJob(ctx context.Context, k job.Key) error
 	RunJob(ctx context.Context, k job.Key) error
@@ -63,6 +65,17 @@ type Options struct {
 	// Timeout is the time limit of a request. It defaults to 30 s.
 	Timeout time.Duration
 
+	// Limits are those of jobs and collections, and must be those of the Scheduler. Nil means
+	// [job.DefaultLimits].
+	Limits *job.Limits
+
+	// Check returns an error if an action would fail on every attempt; a job with such an action is
+	// refused. Nil means that no action is refused.
+	Check func(*job.Action) error
+
+	// Now returns the time of a request. Nil means [time.Now].
+	Now func() time.Time
+
 	// MaxBodyBytes is the size limit for reading a body. It defaults to 64 KiB. The size limit of a job is
 	// in [job.Limits].
 	MaxBodyBytes int64
@@ -76,42 +89,24 @@ type Options struct {
 	Guard func(next http.Handler) http.Handler
 }
 
-const (
-	defaultSubscription  = "00000000-0000-0000-0000-000000000000"
-	defaultResourceGroup = "default"
-	defaultTimeout       = 30 * time.Second
-	defaultMaxBodyBytes  = 64 << 10
-)
-
 type server struct {
-	scheduler     Scheduler
-	log           *slog.Logger
-	subscription  string // default of the short paths
-	resourceGroup string
-	version       string
-	timeout       time.Duration
-	publicURL     *url.URL
-	crossOrigin   *http.CrossOriginProtection
-	guard         func(http.Handler) http.Handler // nil: no guard
+	Options     // with its defaults
+	scheduler   Scheduler
+	crossOrigin *http.CrossOriginProtection
 }
 
 // New returns a handler that serves the API of s.
 func New(s Scheduler, o Options) http.Handler {
-	srv := &server{
-		scheduler:     s,
-		log:           o.Log,
-		subscription:  cmp.Or(o.DefaultSubscription, defaultSubscription),
-		resourceGroup: cmp.Or(o.DefaultResourceGroup, defaultResourceGroup),
-		version:       o.Version,
-		timeout:       cmp.Or(o.Timeout, defaultTimeout),
-		publicURL:     o.PublicURL,
-		crossOrigin:   http.NewCrossOriginProtection(),
-		guard:         o.Guard,
+	o.DefaultSubscription = cmp.Or(o.DefaultSubscription, "00000000-0000-0000-0000-000000000000")
+	o.DefaultResourceGroup = cmp.Or(o.DefaultResourceGroup, "default")
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 64<<10)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	if srv.log == nil {
-		srv.log = slog.New(slog.DiscardHandler)
-	}
-	return http.MaxBytesHandler(canonicalPath(srv.engine()), cmp.Or(o.MaxBodyBytes, defaultMaxBodyBytes))
+	srv := &server{Options: o, scheduler: s, crossOrigin: http.NewCrossOriginProtection()}
+	return http.MaxBytesHandler(canonicalPath(srv.engine()), o.MaxBodyBytes)
 }
 
 // engine returns the router with all routes.

@@ -25,10 +25,20 @@ func reply(c *gin.Context, status int, v any) error {
 	return nil
 }
 
-// done answers 200 without a body.
-func done(c *gin.Context) error {
-	c.Status(http.StatusOK)
-	return nil
+// replyEmpty answers 200 without a body, or returns err.
+func replyEmpty(c *gin.Context, err error) error {
+	if err == nil {
+		c.Status(http.StatusOK)
+	}
+	return err
+}
+
+// replyAs answers with a resource in the given shape, or returns err.
+func replyAs[T, R any](c *gin.Context, status int, shape func(T) R, resource T, err error) error {
+	if err != nil {
+		return err
+	}
+	return reply(c, status, shape(resource))
 }
 
 // putStatus returns the status of a PUT: 201 or 200.
@@ -42,21 +52,6 @@ func putStatus(created bool) int {
 // An errorEnvelope is the body of every error.
 type errorEnvelope struct {
 	Error job.ErrorBody `json:"error"`
-}
-
-// A list is one page of a list. Value must not be nil.
-type list[T any] struct {
-	Value    []T     `json:"value"`
-	NextLink *string `json:"nextLink"`
-}
-
-// listOf returns the list of the items in the given shape.
-func listOf[I, T any](items []I, shape func(I) T, next *string) list[T] {
-	value := make([]T, len(items))
-	for i, item := range items {
-		value[i] = shape(item)
-	}
-	return list[T]{Value: value, NextLink: next}
 }
 
 type collectionResource struct {
@@ -98,32 +93,32 @@ func newJobResource(j job.Job) jobResource {
 	return r
 }
 
-// An unreadResource is an entry of a list that could not be read. It has no state, because clients of Azure
-// Scheduler know only the usual ones.
-type unreadResource struct {
-	ID         string           `json:"id"`
-	Type       string           `json:"type"`
-	Name       string           `json:"name"`
-	Properties unreadProperties `json:"properties"`
+// An unreadableResource is an entry of a list that could not be read. It has no state, because clients of
+// Azure Scheduler know only the usual ones.
+type unreadableResource struct {
+	ID         string               `json:"id"`
+	Type       string               `json:"type"`
+	Name       string               `json:"name"`
+	Properties unreadableProperties `json:"properties"`
 }
 
-type unreadProperties struct {
-	Status unreadStatus `json:"status"`
+type unreadableProperties struct {
+	Status struct {
+		Reason string `json:"reason"`
+	} `json:"status"`
 }
 
-type unreadStatus struct {
-	Reason string `json:"reason"`
-}
-
-func unread(id, kind, name, why string) unreadResource {
-	return unreadResource{id, kind, name, unreadProperties{unreadStatus{"It could not be read: " + why + "."}}}
+func unreadable(id, kind, name, why string) unreadableResource {
+	r := unreadableResource{ID: id, Type: kind, Name: name}
+	r.Properties.Status.Reason = "It could not be read: " + why + "."
+	return r
 }
 
 // newCollectionEntry returns an entry of a list of collections.
 func newCollectionEntry(c job.Collection) any {
 	r := newCollectionResource(c)
 	if c.Unread != "" {
-		return unread(r.ID, r.Type, r.Name, c.Unread)
+		return unreadable(r.ID, r.Type, r.Name, c.Unread)
 	}
 	return r
 }
@@ -132,7 +127,7 @@ func newCollectionEntry(c job.Collection) any {
 func newJobEntry(j job.Job) any {
 	r := newJobResource(j)
 	if j.Unread != "" {
-		return unread(r.ID, r.Type, r.Name, j.Unread)
+		return unreadable(r.ID, r.Type, r.Name, j.Unread)
 	}
 	return r
 }

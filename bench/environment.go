@@ -127,7 +127,7 @@ func (g *environment) open(c *worker.Client, o options, lead activities.Lead, lo
 // serve starts an API of Almanac and returns what calls it.
 func (g *environment) serve(o scheduler.Options) *rest {
 	front := httptest.NewServer(api.New(scheduler.New(o), api.Options{
-		Log: o.Log, DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
+		Log: o.Log, Limits: o.Limits, Now: o.Now, DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
 	}))
 	r := newREST(front.URL)
 	g.closeWith(func() error { r.close(); front.Close(); return nil })

@@ -1,23 +1,20 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
-	"slices"
-	"strconv"
+	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"almanac/activities/lookups"
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/workflows"
 )
-
-func missingJob(k job.Key) *job.Error {
-	return job.NotFound("jobcollections/"+k.Collection.Name+"/jobs/"+k.Name, k.Collection.ResourceGroup)
-}
 
 // Job returns a job, without its secrets.
 func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
@@ -25,115 +22,74 @@ func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 		return job.Job{}, err
 	}
 	var j job.Job
-	_, err := s.ask(ctx, s.queries.Ask, k.WorkflowID(), &j)
-	return j.At(s.now()), s.failToRead(ctx, err, k)
+	_, err := s.queryStatus(ctx, s.queries.Ask, k.WorkflowID(), &j)
+	return j.At(s.now()), s.readError(ctx, err, k)
 }
 
 // jobToChange returns a job, without its secrets, and begins its workflow if that was started with a delay.
 func (s *Service) jobToChange(ctx context.Context, k job.Key) (job.Job, error) {
 	var j job.Job
-	delayed, err := s.ask(ctx, s.queries.AskBeforeChange, k.WorkflowID(), &j)
+	delayed, err := s.queryStatus(ctx, s.queries.AskBeforeChange, k.WorkflowID(), &j)
 	if err == nil && delayed != nil {
 		err = s.begin(ctx, k.WorkflowID(), delayed)
 	}
-	return j.At(s.now()), s.failToRead(ctx, err, k)
+	return j.At(s.now()), s.readError(ctx, err, k)
 }
 
-// PutJob creates a job or replaces its definition. created reports which.
-func (s *Service) PutJob(ctx context.Context, k job.Key, body []byte) (j job.Job, created bool, err error) {
+// PutJob replaces a job's definition with the one that edit returns, or creates the job. created reports
+// which. current is the job without its secrets; it is nil for a new job. edit must return a definition as
+// [job.ParseDefinition] does. It is called again if the job was changed, created or deleted meanwhile.
+func (s *Service) PutJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (j job.Job, created bool, err error) {
 	if err := k.Validate(); err != nil {
 		return job.Job{}, false, err
 	}
-	err = s.contend(ctx, func() error {
-		current, err := s.jobToChange(ctx, k)
-		if job.KindOf(err) == job.KindNotFound {
-			c, err := s.rememberedCollection(ctx, k.Collection)
-			if err != nil {
-				return err
+	replace := func() (job.Job, error) {
+		return s.editJob(ctx, k, func(current *job.Job) (job.Definition, error) {
+			if _, err := s.Collection(ctx, k.Collection); err != nil { // the collection may be in deletion, and its jobs with it
+				return job.Definition{}, err
 			}
-			err = startInTime(ctx, func(ctx context.Context) (err error) {
-				j, err = s.create(ctx, c, k, body)
-				return err
-			})
-			created = err == nil
-			return err
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := s.Collection(ctx, k.Collection); err != nil { // the collection may be in deletion, and its jobs with it
-			return err
-		}
-		definition, err := job.ParseDefinition(body, s.parseOptions(&current))
-		if err != nil {
-			return err
-		}
-		j, err = s.replace(ctx, current, definition)
-		if wfclient.IsGone(err) {
-			return errLost // deleted in the meantime: create it
-		}
-		return err
-	})
-	err = s.fail(ctx, err, missingJob(k))
-	if job.KindOf(err) == job.KindNotFound { // the job may be missing, so the collection is what was not found
-		err = noCollectionYet(k.Collection)
+			return edit(current)
+		})
 	}
-	return j, created, err
+	create := func() (job.Job, error) {
+		c, err := s.recentCollection(ctx, k.Collection)
+		if err != nil {
+			return job.Job{}, err
+		}
+		return startInTime(ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, edit) })
+	}
+	j, created, err = put(ctx, replace, create)
+	if isMissing(err) { // the job may be missing, so the collection is what was not found
+		return j, created, missingCollectionOfNewJob(k.Collection)
+	}
+	return j, created, s.jobError(ctx, err, nil)
 }
 
-// noCollectionYet returns the error for a new job whose collection does not exist.
-func noCollectionYet(k job.CollectionKey) *job.Error {
-	e := missingCollection(k)
-	e.Message += " Create the job collection first: PUT " + k.ARMID() + `?api-version=2016-03-01 with the body {"properties":{"sku":{"name":"Standard"}}}.`
-	return e
-}
-
-// PostJob creates a job with a generated name, a UUID.
-func (s *Service) PostJob(ctx context.Context, k job.CollectionKey, body []byte) (job.Job, error) {
-	j, _, err := s.PutJob(ctx, k.Job(uuid.NewString()), body)
-	return j, err
-}
-
-// PatchJob merges a patch into a job's definition.
-func (s *Service) PatchJob(ctx context.Context, k job.Key, patch []byte) (j job.Job, err error) {
+// PatchJob is [Service.PutJob] for a job that exists.
+func (s *Service) PatchJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (j job.Job, err error) {
 	if err := k.Validate(); err != nil {
 		return job.Job{}, err
 	}
-	err = s.contend(ctx, func() error {
-		current, err := s.jobToChange(ctx, k)
-		if err != nil {
-			return err
-		}
-		definition, err := job.MergeDefinition(current.Definition, patch, s.parseOptions(&current))
-		if err != nil {
-			return err
-		}
-		j, err = s.replace(ctx, current, definition)
+	err = untilUncontended(ctx, func() error {
+		j, err = s.editJob(ctx, k, edit)
 		return err
 	})
-	return j, s.fail(ctx, err, missingJob(k))
+	return j, s.jobError(ctx, err, missingJob(k))
 }
 
-func (s *Service) parseOptions(current *job.Job) job.ParseOptions {
-	return job.ParseOptions{
-		Limits: s.limits, Now: s.now(), Created: current.Created, Stored: &current.Definition, ID: current.Key.ARMID(), Check: s.check,
-	}
-}
-
-// create registers the job's name in its collection and starts its workflow. The name counts against the
+// createJob registers the job's name in its collection and starts its workflow. The name counts against the
 // quota from then on. If the start fails, the collection forgets the name.
-func (s *Service) create(ctx context.Context, c job.Collection, k job.Key, body []byte) (job.Job, error) {
-	k.Collection = c.Key
+func (s *Service) createJob(ctx context.Context, c job.Collection, name string, edit func(current *job.Job) (job.Definition, error)) (job.Job, error) {
 	now := s.now()
-	definition, err := job.ParseDefinition(body, job.ParseOptions{Limits: s.limits, Now: now, ID: k.ARMID(), Check: s.check})
+	definition, err := edit(nil)
 	if err != nil {
 		return job.Job{}, err
 	}
-	registered, err := s.registerJob(ctx, &c, workflows.RegisterJob{Name: k.Name, Requirements: definition.Requirements(now)})
+	registered, err := s.registerJob(ctx, &c, workflows.RegisterJob{Name: name, Requirements: definition.Requirements(now)})
 	if err != nil {
 		return job.Job{}, err
 	}
-	k.Name = registered.Name
+	k := c.Key.Job(registered.Name)
 	input, err := workflows.NewJob(k, definition, registered.CollectionDisabled, now)
 	if err != nil {
 		return job.Job{}, err
@@ -169,9 +125,17 @@ func fairnessKey(k job.CollectionKey) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(k.WorkflowID())).String()
 }
 
-// replace replaces the definition of current, the job that the caller read. It fails if the job was changed
-// since, or if its collection does not allow the new definition.
-func (s *Service) replace(ctx context.Context, current job.Job, d job.Definition) (j job.Job, err error) {
+// editJob replaces the definition of a job with the one that edit returns. It fails if the job was changed
+// meanwhile, or if its collection does not allow the new definition.
+func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (j job.Job, err error) {
+	current, err := s.jobToChange(ctx, k)
+	if err != nil {
+		return job.Job{}, err
+	}
+	d, err := edit(&current)
+	if err != nil {
+		return job.Job{}, err
+	}
 	before, after := current.Definition.Requirements(current.Created), d.Requirements(current.Created)
 	both := before.And(after)
 	if both != before {
@@ -188,7 +152,7 @@ func (s *Service) replace(ctx context.Context, current job.Job, d job.Definition
 	if err := s.reserve(ctx, current, after, true); err != nil {
 		// The job is changed nevertheless. The collection counts the old requirements until the job's next
 		// change; the only effect is that it may refuse a change of its plan.
-		s.log.WarnContext(ctx, "the job collection was not told that a job requires less", "job", current.Key.ARMID(), "error", err)
+		s.log.WarnContext(ctx, "a job requires less now, and its collection could not be informed", "job", current.Key.ARMID(), "error", err)
 	}
 	return j, nil
 }
@@ -209,10 +173,11 @@ func (s *Service) reserve(ctx context.Context, current job.Job, requirements job
 // RunJob starts a manual run of a job, in any state of the job and its collection. The error is of kind
 // [job.KindConflict] if 50 manual runs of the job are running or waiting.
 func (s *Service) RunJob(ctx context.Context, k job.Key) error {
-	return s.command(ctx, k, workflows.UpdateRun)
+	return s.updateJob(ctx, k, workflows.UpdateRun)
 }
 
-func (s *Service) command(ctx context.Context, k job.Key, name string) error {
+// updateJob sends an update without arguments to a job.
+func (s *Service) updateJob(ctx context.Context, k job.Key, name string) error {
 	if err := k.Validate(); err != nil {
 		return err
 	}
@@ -222,42 +187,42 @@ func (s *Service) command(ctx context.Context, k job.Key, name string) error {
 	if _, err := s.jobToChange(ctx, k); job.KindOf(err) == job.KindNotFound {
 		return err
 	}
-	return s.fail(ctx, s.update(ctx, changeTimeout, k.WorkflowID(), name, nil), missingJob(k))
+	return s.jobError(ctx, s.update(ctx, changeTimeout, k.WorkflowID(), name, nil), missingJob(k))
 }
 
-// Jobs returns a page of a collection's jobs, in order of creation, and the continuation, which is empty on
-// the last page. If many jobs do not answer, the page has fewer entries than requested, or none, and still
-// has a continuation.
-func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (page []job.Job, next string, err error) {
-	end := time.Now().Add(listTime)
-	if err := k.Validate(); err != nil {
-		return nil, "", err
+// collectionTimeout is the limit for an answer from the collection of a job that did not answer.
+const collectionTimeout = 3 * time.Second
+
+// DeleteJob deletes a job. After it returns nil, no request of the job is sent any more. If the job does
+// not answer but its collection does, the job's workflow is terminated.
+func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
+	patient, cancel := context.WithTimeout(ctx, updateTimeout)
+	defer cancel()
+	err := s.updateJob(patient, k, workflows.UpdateDelete)
+	switch kind := job.KindOf(err); {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case kind == job.KindNotFound: // it may just have been terminated
+		return cmp.Or(s.jobError(ctx, lookups.AwaitTerminated(ctx, s.client, s.converter, k.WorkflowID()), nil), err)
+	case kind != job.KindUnavailable && kind != job.KindInternal:
+		return err
 	}
-	if p, err = resume(p); err != nil {
-		return nil, "", err
+	ask, cancel := context.WithTimeout(ctx, collectionTimeout)
+	defer cancel()
+	if s.queries.Ask(ask, k.Collection.WorkflowID(), workflows.QueryStatus, new(job.Collection)) != nil { // then the job may not be at fault
+		return err
 	}
-	after := 0
-	if p.After != "" {
-		if after, err = strconv.Atoi(p.After); err != nil {
-			return nil, "", badToken()
-		}
+	s.log.WarnContext(ctx, "a job that is being deleted did not answer; its workflow is terminated", slog.String("job", k.ARMID()), slog.Any("error", err))
+	err = lookups.Terminate(ctx, s.client, s.converter, k.WorkflowID(), "it was deleted, and did not answer")
+	if !wfclient.IsTimeout(err) && err != nil {
+		return s.jobError(ctx, err, missingJob(k))
 	}
-	var list workflows.JobList
-	if err := s.queries.Ask(ctx, k.WorkflowID(), workflows.QueryJobs, &list); err != nil {
-		return nil, "", s.fail(ctx, err, missingCollection(k))
+	// Signal the collection even if Terminate timed out before it was certain that no request is sent any
+	// more. If the signal is lost, the collection finds the job gone when it is full.
+	signal, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectionTimeout)
+	defer cancel()
+	if failed := s.client.SignalWorkflow(signal, k.Collection.WorkflowID(), "", workflows.SignalRemoved, k.Name); failed != nil {
+		s.log.WarnContext(ctx, "a job is deleted, and its collection could not be informed", slog.String("job", k.ARMID()), slog.Any("error", failed))
 	}
-	k = list.Collection
-	page, next, err = collect(ctx, s, p, lister[workflows.Listed, job.Job]{
-		items:   slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool { return l.Sequence <= after }),
-		end:     end,
-		id:      func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() },
-		unread:  func(l workflows.Listed, why string) job.Job { return job.Job{Key: k.Job(l.Name), Unread: why} },
-		matches: p.Filter.MatchesJob,
-		after:   func(l workflows.Listed) string { return strconv.Itoa(l.Sequence) },
-	})
-	now := s.now()
-	for i := range page {
-		page[i] = page[i].At(now)
-	}
-	return page, next, s.fail(ctx, err, nil)
+	return s.jobError(ctx, err, missingJob(k))
 }

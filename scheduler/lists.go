@@ -1,135 +1,113 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
-	"log/slog"
+	"encoding/base64"
+	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/scheduler/history"
+	"almanac/workflows"
 )
 
-// A list reads the status of each workflow. A workflow that cannot answer, for example because no worker
-// can replay its history, must not hide the others: it is queried once more after the others have answered,
-// and is then listed as unread.
-const (
-	// patience is the limit for a workflow's first answer, lastPatience for the second attempt: a crashed
-	// worker keeps a workflow task for 10 s.
-	patience     = 2 * time.Second
-	lastPatience = 12 * time.Second
-
-	// After listTime a page queries no further workflows, and none a second time; the next page continues
-	// with them. A batch in which no workflow answers takes about 4 s.
-	listTime = 22 * time.Second
-	maxBatch = 128 // workflows queried together
-)
-
-// A lister describes the items of a list.
-type lister[I, T any] struct {
-	items   []I
-	end     time.Time         // no further workflows are queried after it
-	id      func(I) string    // the workflow ID of an item
-	unread  func(I, string) T // the entry of an item that could not be read, with the reason
-	matches func(*T) bool     // the page's filter
-	after   func(I) string    // the continuation of a page that ends with the item
-}
-
-// A read is the result of reading one item of a list.
-type read[T any] struct {
-	value T
-	err   error // of [Service.status]
-}
-
-// collect returns a page of the items, in their order, and its continuation. Closed workflows and entries
-// that the filter rejects are left out. If many workflows do not answer, the page may be short or empty,
-// but it covers at least one batch of items.
-func collect[I, T any](ctx context.Context, s *Service, p job.Page, l lister[I, T]) (page []T, next string, err error) {
-	var found []T
-	var of []I // the items of found
-	asked := 0
-	for asked < len(l.items) && len(found) <= p.Skip+p.Top && (asked == 0 || time.Now().Before(l.end)) {
-		items := l.items[asked:]
-		items = items[:min(max(p.Skip+p.Top+1-len(found), wfclient.MaxParallel), maxBatch, len(items))]
-		ids := make([]string, len(items))
-		for i, item := range items {
-			ids[i] = l.id(item)
-		}
-		entries := statusesOf[T](ctx, s, ids, l.end)
-		if ctx.Err() != nil {
-			return nil, "", ctx.Err()
-		}
-		for i, e := range entries {
-			switch {
-			case wfclient.IsGone(e.err):
-				continue
-			case e.err != nil:
-				s.log.WarnContext(ctx, "a workflow that is listed could not be read", slog.String("id", ids[i]), slog.Any("error", e.err))
-				e.value = l.unread(items[i], whyUnread(e.err))
-			}
-			if l.matches(&e.value) {
-				found, of = append(found, e.value), append(of, items[i])
-			}
-		}
-		asked += len(items)
+// Jobs returns a page of a collection's jobs, in order of creation, and the continuation, which is empty on
+// the last page. If many jobs do not answer, the page has fewer entries than requested, or none, and still
+// has a continuation.
+func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (page []job.Job, next string, err error) {
+	end := time.Now().Add(listTime)
+	if err := k.Validate(); err != nil {
+		return nil, "", err
 	}
-	page, more := cut(found, p)
-	switch {
-	case more:
-		next = l.after(of[p.Skip+p.Top-1])
-	case asked < len(l.items):
-		next = l.after(l.items[asked-1])
-		if left := p.Skip - len(found); left > 0 {
-			next += skipMark + strconv.Itoa(left)
+	if p, err = resume(p); err != nil {
+		return nil, "", err
+	}
+	after := 0
+	if p.After != "" {
+		if after, err = strconv.Atoi(p.After); err != nil {
+			return nil, "", badToken()
 		}
 	}
-	return page, next, nil
+	var list workflows.JobList
+	if err := s.queries.Ask(ctx, k.WorkflowID(), workflows.QueryJobs, &list); err != nil {
+		return nil, "", s.jobError(ctx, err, missingCollection(k))
+	}
+	k = list.Collection
+	page, next, err = readPage(ctx, s, p, listing[workflows.Listed, job.Job]{
+		items:   slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool { return l.Sequence <= after }),
+		end:     end,
+		id:      func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() },
+		unread:  func(l workflows.Listed, why string) job.Job { return job.Job{Key: k.Job(l.Name), Unread: why} },
+		matches: p.Filter.MatchesJob,
+		after:   func(l workflows.Listed) string { return strconv.Itoa(l.Sequence) },
+	})
+	now := s.now()
+	for i := range page {
+		page[i] = page[i].At(now)
+	}
+	return page, next, s.jobError(ctx, err, nil)
 }
 
-// skipMark separates a continuation from the number of entries still to be skipped, on a page that ended
-// before it had skipped them all.
-const skipMark = "~"
-
-// resume applies the continuation in p.After to the page.
-func resume(p job.Page) (job.Page, error) {
-	after, left, found := strings.Cut(p.After, skipMark)
-	if !found {
-		return p, nil
+// Collections returns a page of the collections of a subscription, or of one of its resource groups if
+// resourceGroup is not empty. They are sorted by name, then by resource group. The continuation is empty on
+// the last page. If many collections do not answer, the page is short, as in [Service.Jobs].
+func (s *Service) Collections(ctx context.Context, subscription, resourceGroup string, p job.Page) (page []job.Collection, next string, err error) {
+	end := time.Now().Add(listTime)
+	if p, err = resume(p); err != nil {
+		return nil, "", err
 	}
-	skip, err := strconv.ParseUint(left, 10, 31)
-	if err != nil || skip == 0 || after == "" {
-		return p, badToken()
+	after, err := base64.RawURLEncoding.DecodeString(p.After)
+	if err != nil {
+		return nil, "", badToken()
 	}
-	p.After, p.Skip = after, int(skip)
-	return p, nil
+	var paths []string
+	err = s.queries.Ask(ctx, job.SubscriptionWorkflowID(subscription), workflows.QueryCollections, &paths)
+	if err != nil && !wfclient.IsGone(err) {
+		return nil, "", s.jobError(ctx, err, nil)
+	}
+	byName := func(a, b string) int {
+		groupA, nameA, _ := strings.Cut(job.NormalizeName(a), "/")
+		groupB, nameB, _ := strings.Cut(job.NormalizeName(b), "/")
+		return cmp.Or(strings.Compare(nameA, nameB), strings.Compare(groupA, groupB))
+	}
+	paths = slices.DeleteFunc(paths, func(path string) bool {
+		group, _, _ := strings.Cut(path, "/")
+		return resourceGroup != "" && job.NormalizeName(group) != job.NormalizeName(resourceGroup) || len(after) > 0 && byName(path, string(after)) <= 0
+	})
+	slices.SortFunc(paths, byName)
+	page, next, err = readPage(ctx, s, p, listing[string, job.Collection]{
+		items: paths,
+		end:   end,
+		id:    func(path string) string { return job.CollectionWorkflowID(subscription, path) },
+		unread: func(path, why string) job.Collection {
+			group, name, _ := strings.Cut(path, "/")
+			return job.Collection{Key: job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: name}, Unread: why}
+		},
+		matches: func(*job.Collection) bool { return true },
+		after:   func(path string) string { return base64.RawURLEncoding.EncodeToString([]byte(path)) },
+	})
+	return page, next, s.jobError(ctx, err, nil)
 }
 
-// statusesOf reads the status of workflows. Those that do not answer in time are queried once more, until
-// end at most.
-func statusesOf[T any](ctx context.Context, s *Service, ids []string, end time.Time) []read[T] {
-	entries := make([]read[T], len(ids))
-	all := make([]int, len(ids))
-	for i := range ids {
-		all[i] = i
+// History returns a page of a job's history, newest first, and its continuation, which is empty on the last
+// page. It goes back as far as the namespace's retention.
+func (s *Service) History(ctx context.Context, k job.Key, p job.Page) ([]job.Record, string, error) {
+	if err := k.Validate(); err != nil {
+		return nil, "", err
 	}
-	ask := func(indexes []int, patience time.Duration) (again []int) {
-		wfclient.Each(len(indexes), func(n int) {
-			ctx, cancel := context.WithTimeout(ctx, patience)
-			defer cancel()
-			e := &entries[indexes[n]]
-			e.err = s.status(ctx, ids[indexes[n]], &e.value)
-		})
-		for _, i := range indexes {
-			if err := entries[i].err; err != nil && wfclient.IsTimeout(err) {
-				again = append(again, i)
-			}
-		}
-		return again
+	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
+	defer cancel()
+	records, next, err := s.history.Read(ctx, k.WorkflowID(), p)
+	if errors.Is(err, history.ErrPosition) {
+		err = badToken()
 	}
-	again := ask(all, patience)
-	if left := min(lastPatience, time.Until(end)); len(again) > 0 && left > 0 && ctx.Err() == nil {
-		ask(again, left)
-	}
-	return entries
+	return records, next, s.jobError(ctx, err, missingJob(k))
 }
+
+// historyTimeout is the limit for reading a page of a job's history.
+const historyTimeout = 20 * time.Second

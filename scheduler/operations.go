@@ -18,6 +18,24 @@ import (
 	"almanac/workflows"
 )
 
+// DeleteCollection deletes a collection and its jobs. If that takes longer than 5 s, it returns an
+// operation, which continues on the server; otherwise nil.
+func (s *Service) DeleteCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
+	return s.operate(ctx, k, workflows.UpdateDelete)
+}
+
+// EnableCollection enables a collection: its enabled jobs run again. It returns an operation as
+// [Service.DeleteCollection] does.
+func (s *Service) EnableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
+	return s.operate(ctx, k, workflows.UpdateEnable)
+}
+
+// DisableCollection disables a collection: its jobs stop running and keep their state. It returns an
+// operation as [Service.DeleteCollection] does.
+func (s *Service) DisableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
+	return s.operate(ctx, k, workflows.UpdateDisable)
+}
+
 // operationPatience is how long a caller waits for an operation on a collection. After that it gets the
 // operation's ID instead of the outcome.
 const operationPatience = 5 * time.Second
@@ -36,17 +54,17 @@ func (s *Service) operate(ctx context.Context, k job.CollectionKey, name string)
 		WorkflowID: k.WorkflowID(), UpdateID: uuid.NewString(), UpdateName: name, WaitForStage: client.WorkflowUpdateStageAccepted,
 	}
 	var handle client.WorkflowUpdateHandle
-	err := wfclient.Patiently(accept, once(name, func(ctx context.Context) (err error) {
+	err := wfclient.Patiently(accept, repeatable(name, func(ctx context.Context) (err error) {
 		handle, err = wfclient.Update(ctx, s.client, o)
 		return err
 	}))
 	if err != nil || handle == nil {
-		return nil, s.fail(ctx, err, missing)
+		return nil, s.jobError(ctx, err, missing)
 	}
 	wait, cancel := context.WithTimeout(ctx, operationPatience)
 	defer cancel()
 	if err := handle.Get(wait, nil); !wfclient.IsTimeout(err) || ctx.Err() != nil {
-		return nil, s.fail(ctx, err, missing)
+		return nil, s.jobError(ctx, err, missing)
 	}
 	return &job.Operation{ID: handle.RunID() + "." + handle.UpdateID()}, nil
 }
@@ -68,50 +86,13 @@ func (s *Service) Operation(ctx context.Context, k job.CollectionKey, id string)
 		},
 	})
 	if err != nil {
-		return job.Operation{}, s.fail(ctx, err, missing)
+		return job.Operation{}, s.jobError(ctx, err, missing)
 	}
 	o := job.Operation{ID: id, Done: found.GetOutcome() != nil}
 	if failure := found.GetOutcome().GetFailure(); failure != nil {
-		cause := s.failure(k.WorkflowID(), failure)
+		cause := wfclient.ErrorOf(s.converter, k.WorkflowID(), failure)
 		s.log.WarnContext(ctx, "an operation on a job collection failed", slog.String("collection", k.ARMID()), slog.Any("error", cause))
-		o.Failed, _ = errors.AsType[*job.Error](s.fail(ctx, cause, missingCollection(k)))
+		o.Failed, _ = errors.AsType[*job.Error](s.jobError(ctx, cause, missingCollection(k)))
 	}
 	return o, nil
-}
-
-// update sends an update to a workflow and waits for the result, for timeout at most. If the server gives
-// up earlier, the update is sent again with the same update ID, which one run of the workflow applies only
-// once. A manual run (UpdateRun) is sent only once: the workflow may have continued as new in between, and
-// would then run the job twice.
-func (s *Service) update(ctx context.Context, timeout time.Duration, id, name string, result any, args ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	o := client.UpdateWorkflowOptions{
-		WorkflowID: id, UpdateID: uuid.NewString(), UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
-	}
-	do := func(ctx context.Context) error {
-		handle, err := wfclient.Update(ctx, s.client, o)
-		if err != nil {
-			return err
-		}
-		return handle.Get(ctx, result)
-	}
-	if name == workflows.UpdateRun {
-		return do(ctx)
-	}
-	return wfclient.Patiently(ctx, once(name, do))
-}
-
-// once returns an update that may be sent again. If a later attempt to delete finds the workflow gone, the
-// delete succeeded and only the earlier answer was lost.
-func once(name string, do func(context.Context) error) func(context.Context) error {
-	tried := false
-	return func(ctx context.Context) error {
-		err := do(ctx)
-		if tried && name == workflows.UpdateDelete && wfclient.IsGone(err) {
-			return nil
-		}
-		tried = true
-		return err
-	}
 }

@@ -102,22 +102,36 @@ func TestErrorsOfTemporalHaveAKindAndSayNothingOfIt(t *testing.T) {
 	}
 }
 
+// A definition is edited as the API does it: put with the body of a PUT, patched with a patch.
+func put(body string) func(*job.Job) (job.Definition, error) {
+	return func(current *job.Job) (job.Definition, error) {
+		o := job.ParseOptions{Now: time.Now()}
+		if current != nil {
+			o.Created, o.Stored = current.Created, &current.Definition
+		}
+		return job.ParseDefinition([]byte(body), o)
+	}
+}
+
+func patched(patch string) func(*job.Job) (job.Definition, error) {
+	return func(current *job.Job) (job.Definition, error) {
+		return job.MergeDefinition(current.Definition, []byte(patch), job.ParseOptions{Now: time.Now(), Created: current.Created})
+	}
+}
+
 const aJob = `{"properties":{"action":{"type":"Http","request":{"uri":"http://127.0.0.1/","method":"GET"}}}}`
 
 func TestAJobWithoutACollectionIsToldHowToCreateIt(t *testing.T) {
 	t.Parallel()
 	s := scheduler.New(scheduler.Options{Client: &directory{t: t}})
-	_, _, put := s.PutJob(t.Context(), key, []byte(aJob))
-	_, posted := s.PostJob(t.Context(), key.Collection, []byte(aJob))
-	for _, err := range []error{put, posted} {
-		require.Equal(t, job.KindNotFound, job.KindOf(err))
-		require.ErrorContains(t, err, "'Microsoft.Scheduler/jobcollections/"+key.Collection.Name+"' under resource group")
-		_, body, found := strings.Cut(err.Error(), "Create the job collection first: PUT "+key.Collection.ARMID()+"?api-version=2016-03-01 with the body ")
-		require.True(t, found, "%v", err)
-		_, err := job.ParseCollection([]byte(strings.TrimSuffix(body, ".")), nil)
-		require.NoError(t, err)
-	}
-	_, err := s.PatchJob(t.Context(), key, []byte(`{}`))
+	_, _, err := s.PutJob(t.Context(), key, put(aJob))
+	require.Equal(t, job.KindNotFound, job.KindOf(err))
+	require.ErrorContains(t, err, "'Microsoft.Scheduler/jobcollections/"+key.Collection.Name+"' under resource group")
+	_, body, found := strings.Cut(err.Error(), "Create the job collection first: PUT "+key.Collection.ARMID()+"?api-version=2016-03-01 with the body ")
+	require.True(t, found, "%v", err)
+	_, err = job.ParseCollection([]byte(strings.TrimSuffix(body, ".")), nil)
+	require.NoError(t, err)
+	_, err = s.PatchJob(t.Context(), key, patched(`{}`))
 	require.ErrorContains(t, err, "/jobs/"+key.Name+"'")
 	require.NotContains(t, err.Error(), "Create")
 }
@@ -205,7 +219,7 @@ func TestACreateThatWasNotAnsweredIsTriedAgainWhileTheCallerWaits(t *testing.T) 
 				}}}
 				ctx, cancel := context.WithTimeout(t.Context(), tt.patient)
 				defer cancel()
-				_, created, err := scheduler.New(scheduler.Options{Client: temporal}).PutJob(ctx, key, []byte(aJob))
+				_, created, err := scheduler.New(scheduler.Options{Client: temporal}).PutJob(ctx, key, put(aJob))
 				require.Equal(t, tt.kind == job.KindInternal, err == nil, "%v", err)
 				require.Equal(t, err == nil && tt.started == nil, created)
 				require.Equal(t, tt.kind, job.KindOf(err))
@@ -247,11 +261,11 @@ func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
 	}{
 		{"a delete", func(ctx context.Context, s *scheduler.Service) error { return s.DeleteJob(ctx, key) }, true},
 		{"a job's new definition", func(ctx context.Context, s *scheduler.Service) error {
-			_, err := s.PatchJob(ctx, key, []byte(`{"properties":{"state":"disabled"}}`))
+			_, err := s.PatchJob(ctx, key, patched(`{"properties":{"state":"disabled"}}`))
 			return err
 		}, true},
 		{"a collection's properties", func(ctx context.Context, s *scheduler.Service) error {
-			_, _, err := s.PutCollection(ctx, key.Collection, []byte(`{"properties":{"sku":{"name":"Standard"}}}`))
+			_, _, err := s.PutCollection(ctx, job.Collection{Key: key.Collection, Properties: job.CollectionProperties{SKU: job.SKU{Name: "Standard"}}})
 			return err
 		}, true},
 		{"a collection's end", func(ctx context.Context, s *scheduler.Service) error {
@@ -315,7 +329,7 @@ func TestAJobIsStartedInTimeOrNotAtAll(t *testing.T) {
 			key.Collection.WorkflowID() + " " + workflows.QueryStatus: c,
 		}}}
 		s := scheduler.New(scheduler.Options{Client: temporal})
-		_, created, err := s.PutJob(t.Context(), key, []byte(aJob))
+		_, created, err := s.PutJob(t.Context(), key, put(aJob))
 		require.NoError(t, err)
 		require.True(t, created)
 		require.False(t, temporal.start.After(temporal.registered.Add(workflows.StartWithin)))
@@ -358,7 +372,7 @@ func TestAJobIsStartedOnceTemporalKnowsTheSearchAttributes(t *testing.T) {
 				}}}
 				s := scheduler.New(scheduler.Options{Client: temporal})
 				start := time.Now()
-				_, created, err := s.PutJob(t.Context(), key, []byte(aJob))
+				_, created, err := s.PutJob(t.Context(), key, put(aJob))
 				if tt.want == 0 {
 					require.NoError(t, err)
 					require.True(t, created)

@@ -3,26 +3,15 @@ package scheduler
 import (
 	"context"
 	"encoding/json"
-	"sync"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
 )
 
-// A statusCache caches the statuses of workflows, so that a list does not query workflows that are unchanged. A
-// query of a workflow that is in no worker's cache makes a worker replay its run, each time; the server
-// itself knows whether the workflow changed. The zero value is empty.
-type statusCache struct {
-	mu     sync.Mutex
-	cached map[string]cachedStatus // by workflow ID
-	size   int                     // of all statuses, in bytes
-}
-
-// A cachedStatus is a cached status. It is decoded anew for each reader, so that no reader can change it for the
-// next.
-type cachedStatus struct {
+// A versionedStatus is a status of a workflow in that version or a later one. It is decoded anew for each
+// reader, so that no reader can change it for the next.
+type versionedStatus struct {
 	version version
-	at      time.Time
 	status  json.RawMessage
 }
 
@@ -33,63 +22,32 @@ type version struct {
 }
 
 const (
-	// maxCached is the size limit of the cache: about ten thousand plain jobs, fewer if they have large
-	// messages.
-	maxCached = 16 << 20
+	// maxStatusBytes is the size limit of the status cache: about ten thousand plain jobs, fewer if they have
+	// large messages.
+	maxStatusBytes = 16 << 20
 	// describeTimeout is the limit for the server's answer about a workflow's version. After it the
 	// workflow is queried.
 	describeTimeout = time.Second
-	// cachedStatusAge is the age after which an unchanged workflow is queried again: a newer version of the
+	// maxStatusAge is the age after which an unchanged workflow is queried again: a newer version of the
 	// workers may return more.
-	cachedStatusAge = time.Hour
+	maxStatusAge = time.Hour
 )
 
-// get returns the cached status of a workflow in version v.
-func (s *statusCache) get(id string, v version, now time.Time) (json.RawMessage, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	cached, ok := s.cached[id]
-	return cached.status, ok && cached.version == v && now.Sub(cached.at) < cachedStatusAge
-}
-
-// put caches the status of a workflow in version v or a later one.
-func (s *statusCache) put(id string, v version, status json.RawMessage, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.forget(id)
-	for other := range s.cached {
-		if s.size+len(status) <= maxCached {
-			break
-		}
-		s.forget(other)
-	}
-	if s.size+len(status) > maxCached {
-		return
-	}
-	if s.cached == nil {
-		s.cached = map[string]cachedStatus{}
-	}
-	s.cached[id] = cachedStatus{version: v, at: now, status: status}
-	s.size += len(status)
-}
-
-func (s *statusCache) forget(id string) {
-	s.size -= len(s.cached[id].status)
-	delete(s.cached, id)
-}
-
-// status stores the status of a workflow in result, from the cache if it is unchanged. Its errors are those
-// of [wfclient.Queries.Ask].
-func (s *Service) status(ctx context.Context, id string, result any) error {
+// recentStatus stores the status of a workflow in result. If the workflow is unchanged, the status comes
+// from the cache: a query of a workflow that is in no worker's cache makes a worker replay its run, each
+// time, while the server itself knows whether the workflow changed. The errors are those of
+// [wfclient.Queries.Ask].
+func (s *Service) recentStatus(ctx context.Context, id string, result any) error {
 	v := s.version(ctx, id)
-	status, ok := s.statusCache.get(id, v, time.Now())
-	if !ok {
-		if _, err := s.ask(ctx, s.queries.Ask, id, &status); err != nil {
-			return err
-		}
-		if v != (version{}) {
-			s.statusCache.put(id, v, status, time.Now())
-		}
+	if recent, ok := s.statuses.get(id, maxStatusAge); ok && recent.version == v {
+		return json.Unmarshal(recent.status, result)
+	}
+	var status json.RawMessage
+	if _, err := s.queryStatus(ctx, s.queries.Ask, id, &status); err != nil {
+		return err
+	}
+	if v != (version{}) {
+		s.statuses.put(id, versionedStatus{v, status}, len(status), maxStatusBytes)
 	}
 	return json.Unmarshal(status, result)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
+	"almanac/api"
 	"almanac/internal/codec"
 	"almanac/internal/web"
 	"almanac/job"
@@ -84,11 +85,13 @@ func runAPI(ctx context.Context, a apiConfig) error {
 		return err
 	}
 	service := scheduler.New(scheduler.Options{
-		Client: c, Namespace: options.Namespace, Converter: options.DataConverter, Limits: a.limits, Check: a.senders.Check, Log: a.log,
+		Client: c, Namespace: options.Namespace, Converter: options.DataConverter, Limits: a.limits, Log: a.log,
 	})
 	go registerSearchAttributes(ctx, service, a.log)
 	fmt.Fprintf(a.out, "API  http://%s  (Temporal %s, namespace %s)\n", l.Addr(), options.HostPort, options.Namespace)
-	return serve(ctx, l, handler(service, a.public, a.hosts, a.log))
+	return serve(ctx, l, handler(service, api.Options{
+		Limits: a.limits, Check: a.senders.Check, PublicURL: a.public, Guard: a.hosts.Check, Log: a.log,
+	}))
 }
 
 // registerSearchAttributes retries until the namespace has the search attributes, since Temporal may start

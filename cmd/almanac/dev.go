@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"almanac/activities"
+	"almanac/api"
 	"almanac/devserver"
 	"almanac/internal/codec"
 	"almanac/internal/web"
@@ -141,7 +142,7 @@ func runDev(ctx context.Context, c devConfig) error {
 	}
 	defer w.Stop()
 
-	service := scheduler.New(scheduler.Options{Client: temporal, Converter: data, Limits: c.limits, Check: c.senders.Check, Log: c.log})
+	service := scheduler.New(scheduler.Options{Client: temporal, Converter: data, Limits: c.limits, Log: c.log})
 	if err := prepare(ctx, service, c.log); err != nil {
 		return err
 	}
@@ -151,7 +152,8 @@ func runDev(ctx context.Context, c devConfig) error {
 		group.Go(func() error { return serve(ctx, codecListener, c.hosts.Check(decode)) })
 	}
 	announce(c, l.Addr(), server)
-	group.Go(func() error { return serve(ctx, l, handler(service, c.public, c.hosts, c.log)) })
+	front := handler(service, api.Options{Limits: c.limits, Check: c.senders.Check, PublicURL: c.public, Guard: c.hosts.Check, Log: c.log})
+	group.Go(func() error { return serve(ctx, l, front) })
 	return group.Wait()
 }
 
@@ -183,7 +185,8 @@ func prepare(ctx context.Context, s *scheduler.Service, log *slog.Logger) error 
 	k := job.CollectionKey{Subscription: defaultSubscription, ResourceGroup: defaultResourceGroup, Name: defaultCollection}
 	_, err := s.Collection(ctx, k)
 	if job.KindOf(err) == job.KindNotFound {
-		_, _, err = s.PutCollection(ctx, k, []byte(`{"properties":{"sku":{"name":"P20Premium"}}}`))
+		properties := job.CollectionProperties{SKU: job.SKU{Name: "P20Premium"}, State: job.CollectionEnabled}
+		_, _, err = s.PutCollection(ctx, job.Collection{Key: k, Properties: properties})
 	}
 	switch {
 	case err == nil:

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -134,7 +133,7 @@ func TestLinksBeginWithThePublicURL(t *testing.T) {
 	} {
 		var public func() *url.URL
 		require.NoError(t, parsed(t, func(s *settings) { public = s.publicURL() }, nil, "--public-url", flag))
-		h := handler(going{}, public(), nil, slog.New(slog.DiscardHandler))
+		h := handler(going{}, api.Options{PublicURL: public()})
 		send := func(method, path string) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequest(method, "http://127.0.0.1:8080"+path, nil))

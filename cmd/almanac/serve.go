@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -50,13 +49,10 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// handler returns the API of a service. public is the URL at which callers reach it; nil means the host of
-// each request.
-func handler(s api.Scheduler, public *url.URL, hosts *web.Hosts, log *slog.Logger) http.Handler {
-	return api.New(s, api.Options{
-		Log: log, Version: buildVersion(), PublicURL: public, Guard: hosts.Check,
-		DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
-	})
+// handler returns the API of a service, with the defaults of the short paths.
+func handler(s api.Scheduler, o api.Options) http.Handler {
+	o.Version, o.DefaultSubscription, o.DefaultResourceGroup = buildVersion(), defaultSubscription, defaultResourceGroup
+	return api.New(s, o)
 }
 
 // The defaults for the short paths, /jobCollections/….

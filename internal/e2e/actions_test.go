@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/activities/senders"
+	"almanac/api"
 	"almanac/internal/emulators"
 	"almanac/job"
-	"almanac/scheduler"
 )
 
 // A kind is one kind of action against its real counterpart.
@@ -187,10 +187,11 @@ func TestAJobThatIsRefusedByNowCanStillBeDisabled(t *testing.T) {
 	jobs := s.collection(t) + "/jobs"
 	created(t, jobs+"/a", `{"properties":{"startTime":"`+
 		time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`","action":{"type":"Http","request":{"method":"GET","uri":"http://127.0.0.1:1/"}}}}`)
-	later := scheduler.New(scheduler.Options{Client: s.temporal, Check: func(*job.Action) error { return errors.New("refused by now") }})
-	_, err := later.PatchJob(t.Context(), key(jobs, "a"), []byte(`{"properties":{"state":"disabled"}}`))
-	require.NoError(t, err)
-	_, err = later.PatchJob(t.Context(), key(jobs, "a"), []byte(`{"properties":{"action":{"request":{"method":"HEAD"}}}}`))
-	require.ErrorContains(t, err, "refused by now")
-	require.Equal(t, job.KindInvalid, job.KindOf(err))
+	later := httptest.NewServer(api.New(s.service, api.Options{Check: func(*job.Action) error { return errors.New("refused by now") }}))
+	defer later.Close()
+	a := strings.Replace(jobs, s.url, later.URL, 1) + "/a"
+	ok(t, http.MethodPatch, a, `{"properties":{"state":"disabled"}}`)
+	refused := call(t, http.MethodPatch, a, `{"properties":{"action":{"request":{"method":"HEAD"}}}}`)
+	require.Equal(t, http.StatusBadRequest, refused.code, refused.body)
+	require.Contains(t, refused.body, "refused by now")
 }

@@ -155,8 +155,8 @@ func (o setup) start(ctx context.Context) (_ *stack, stop func(), err error) {
 	stops = append(stops, w.Stop)
 	limits := job.DefaultLimits()
 	limits.MinRetryInterval = time.Second // tests do not wait 15 s
-	service := scheduler.New(scheduler.Options{Client: c, Converter: data, Limits: &limits, Check: all.Check, Log: o.log})
-	front := httptest.NewServer(api.New(service, api.Options{Log: o.log}))
+	service := scheduler.New(scheduler.Options{Client: c, Converter: data, Limits: &limits, Log: o.log})
+	front := httptest.NewServer(api.New(service, api.Options{Limits: &limits, Check: all.Check, Log: o.log}))
 	stops = append(stops, front.Close)
 	return &stack{url: front.URL, address: server.Address(), temporal: c.Client, service: service}, stop, nil
 }

@@ -10,16 +10,17 @@ import (
 
 	"github.com/google/uuid"
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/failure/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 )
 
-// Retries come after pause; Update and Patiently double it each time, up to mostPause.
+// Retries come after pause; Update and Patiently double it each time, up to maxPause.
 const (
-	pause     = 10 * time.Millisecond
-	mostPause = 500 * time.Millisecond
+	pause    = 10 * time.Millisecond
+	maxPause = 500 * time.Millisecond
 )
 
 // Update sends an update to the open workflow with that ID. It returns when the update has reached the
@@ -27,7 +28,7 @@ const (
 // ends first, the error tree holds the server's reason for not accepting the update, if there was one.
 func Update(ctx context.Context, c client.Client, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	o.UpdateID = cmp.Or(o.UpdateID, uuid.NewString())
-	for pause := pause; ; pause = min(2*pause, mostPause) {
+	for pause := pause; ; pause = min(2*pause, maxPause) {
 		handle, err := c.UpdateWorkflow(ctx, o)
 		if IsNotFound(err) { // or the run that the server found ended before it accepted the update, and the next run is open
 			open, unknown := isOpen(ctx, c, o.WorkflowID)
@@ -78,7 +79,7 @@ func IsRefused(err error, errType string) bool {
 // Patiently calls do again until it gets an answer or ctx ends: do may have a shorter deadline than ctx,
 // and so may the server. do must be safe to repeat.
 func Patiently(ctx context.Context, do func(context.Context) error) error {
-	for pause := pause; ; pause = min(2*pause, mostPause) {
+	for pause := pause; ; pause = min(2*pause, maxPause) {
 		err := do(ctx)
 		if !isLate(err) || ctx.Err() != nil || Sleep(ctx, pause) != nil {
 			return err
@@ -110,6 +111,13 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// ErrorOf returns the error for a failure in a workflow's event history or in an update's outcome.
+func ErrorOf(c converter.DataConverter, workflowID string, f *failure.Failure) error {
+	return temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
+		DataConverter: ConverterFor(c, workflowID),
+	}).FailureToError(f)
 }
 
 // ConverterFor returns the converter for the payloads of a workflow and its activities, which are encrypted

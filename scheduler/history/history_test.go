@@ -1,9 +1,10 @@
-package scheduler_test
+package history_test
 
 import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,21 +14,22 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/history/v1"
+	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"google.golang.org/grpc"
 
 	"almanac/job"
-	"almanac/scheduler"
+	"almanac/scheduler/history"
 )
 
 // An archive is a Temporal with one workflow, whose runs are given, oldest first.
 type archive struct {
 	client.Client
-	runs    []*history.History
+	runs    []*historypb.History
 	pending []*workflow.PendingActivityInfo // of the last run
 	read    int                             // pages requested
 }
@@ -35,7 +37,7 @@ type archive struct {
 // recorded returns the runs of a workflow whose histories were recorded on a real server.
 func recorded(t *testing.T, scenario string) *archive {
 	t.Helper()
-	files, err := filepath.Glob("../workflows/testdata/histories/" + scenario + "-[0-9]*.json.gz")
+	files, err := filepath.Glob("../../workflows/testdata/histories/" + scenario + "-[0-9]*.json.gz")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	a := &archive{}
@@ -55,7 +57,7 @@ func recorded(t *testing.T, scenario string) *archive {
 func (a *archive) WorkflowService() workflowservice.WorkflowServiceClient { return &frontend{a: a} }
 
 type frontend struct {
-	unhurried
+	workflowservice.WorkflowServiceClient
 	a *archive
 }
 
@@ -68,7 +70,7 @@ func (a *archive) pages() int {
 	return n
 }
 
-func runID(h *history.History) string {
+func runID(h *historypb.History) string {
 	return h.Events[0].GetWorkflowExecutionStartedEventAttributes().GetOriginalExecutionRunId()
 }
 
@@ -99,7 +101,7 @@ func (f *frontend) GetWorkflowExecutionHistoryReverse(_ context.Context, r *work
 		begin := max(0, end-7)
 		page := slices.Clone(h.Events[begin:end])
 		slices.Reverse(page)
-		answer := &workflowservice.GetWorkflowExecutionHistoryReverseResponse{History: &history.History{Events: page}}
+		answer := &workflowservice.GetWorkflowExecutionHistoryReverseResponse{History: &historypb.History{Events: page}}
 		if begin > 0 {
 			answer.NextPageToken = fmt.Append(nil, begin)
 		}
@@ -108,7 +110,13 @@ func (f *frontend) GetWorkflowExecutionHistoryReverse(_ context.Context, r *work
 	return nil, serviceerror.NewNotFound("no such run")
 }
 
-var key = job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "c"}.Job("j")
+const workflowID = "job/s/g/c/j"
+
+func newReader(c client.Client) *history.Reader {
+	return &history.Reader{
+		Client: c, Namespace: client.DefaultNamespace, Converter: converter.GetDefaultDataConverter(), Log: slog.New(slog.DiscardHandler),
+	}
+}
 
 // lines returns records as text: action, number of the execution and of the attempt, outcome.
 func lines(records []job.Record) string {
@@ -143,8 +151,8 @@ MainAction 1/1 Completed`},
 	} {
 		t.Run(tt.scenario, func(t *testing.T) {
 			t.Parallel()
-			s := scheduler.New(scheduler.Options{Client: recorded(t, tt.scenario)})
-			records, next, err := s.History(t.Context(), key, job.Page{Top: 100})
+			s := newReader(recorded(t, tt.scenario))
+			records, next, err := s.Read(t.Context(), workflowID, job.Page{Top: 100})
 			require.NoError(t, err)
 			require.Empty(t, next)
 			require.Equal(t, strings.TrimSpace(tt.want), lines(records))
@@ -159,7 +167,7 @@ MainAction 1/1 Completed`},
 // scenarios returns the names of all recorded histories of jobs.
 func scenarios(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob("../workflows/testdata/histories/*-job-*.json.gz")
+	files, err := filepath.Glob("../../workflows/testdata/histories/*-job-*.json.gz")
 	require.NoError(t, err)
 	var names []string
 	for _, file := range files {
@@ -172,11 +180,11 @@ func scenarios(t *testing.T) []string {
 }
 
 // pages reads a history page by page until it ends.
-func pages(t *testing.T, s *scheduler.Service, p job.Page) []job.Record {
+func pages(t *testing.T, s *history.Reader, p job.Page) []job.Record {
 	t.Helper()
 	var all []job.Record
 	for {
-		records, next, err := s.History(t.Context(), key, p)
+		records, next, err := s.Read(t.Context(), workflowID, p)
 		require.NoError(t, err)
 		all = append(all, records...)
 		if next == "" {
@@ -192,7 +200,7 @@ func TestPagesOfAHistoryMakeUpTheWhole(t *testing.T) {
 	for _, scenario := range scenarios(t) {
 		t.Run(scenario, func(t *testing.T) {
 			t.Parallel()
-			s := scheduler.New(scheduler.Options{Client: recorded(t, scenario)})
+			s := newReader(recorded(t, scenario))
 			whole := pages(t, s, job.Page{Top: 1000})
 			require.NotEmpty(t, whole)
 			for _, top := range []int{1, 2, 7} {
@@ -208,7 +216,7 @@ func TestHistoryIsPagedAcrossRuns(t *testing.T) {
 	t.Parallel()
 	a := recorded(t, "0.1-job-deferred")
 	require.Len(t, a.runs, 2)
-	whole := pages(t, scheduler.New(scheduler.Options{Client: a}), job.Page{Top: 100})
+	whole := pages(t, newReader(a), job.Page{Top: 100})
 	seen := map[string]bool{}
 	for _, r := range whole {
 		id := fmt.Sprint(r.ID, r.ActionName, r.Number)
@@ -216,8 +224,8 @@ func TestHistoryIsPagedAcrossRuns(t *testing.T) {
 		seen[id] = true
 	}
 	var apart []job.Record
-	for _, run := range []*history.History{a.runs[1], a.runs[0]} {
-		records := pages(t, scheduler.New(scheduler.Options{Client: &archive{runs: []*history.History{run}}}), job.Page{Top: 100})
+	for _, run := range []*historypb.History{a.runs[1], a.runs[0]} {
+		records := pages(t, newReader(&archive{runs: []*historypb.History{run}}), job.Page{Top: 100})
 		require.NotEmpty(t, records)
 		apart = append(apart, records...)
 	}
@@ -229,7 +237,7 @@ func TestFiltersHoldAcrossPages(t *testing.T) {
 	for _, scenario := range []string{"0.1-job-retries", "0.1-job-changes", "0.1-job-catch-up", "0.1-job-continue-as-new"} {
 		t.Run(scenario, func(t *testing.T) {
 			t.Parallel()
-			s := scheduler.New(scheduler.Options{Client: recorded(t, scenario)})
+			s := newReader(recorded(t, scenario))
 			whole := pages(t, s, job.Page{Top: 1000})
 			early, late := whole[len(whole)*2/3], whole[len(whole)/3]
 			for name, filter := range map[string]job.Filter{
@@ -264,13 +272,13 @@ func TestPagesGoOnWhereTheyEndedThoughTheHistoryGrows(t *testing.T) {
 		t.Run(scenario, func(t *testing.T) {
 			t.Parallel()
 			a := recorded(t, scenario)
-			s := scheduler.New(scheduler.Options{Client: a})
+			s := newReader(a)
 			whole := pages(t, s, job.Page{Top: 1000})
 			last := a.runs[len(a.runs)-1]
 			events := last.Events
 			for n := 1; n < len(events); n += max(1, len(events)/50) {
 				last.Events = events[:n]
-				records, next, err := s.History(t.Context(), key, job.Page{Top: 1})
+				records, next, err := s.Read(t.Context(), workflowID, job.Page{Top: 1})
 				require.NoError(t, err)
 				last.Events = events
 				if next == "" {
@@ -287,8 +295,8 @@ func TestPagesGoOnWhereTheyEndedThoughTheHistoryGrows(t *testing.T) {
 func TestAPositionThatTheHistoryDoesNotHoldIsRefused(t *testing.T) {
 	t.Parallel()
 	a := recorded(t, "0.1-job-retries")
-	s := scheduler.New(scheduler.Options{Client: a})
-	_, next, err := s.History(t.Context(), key, job.Page{Top: 1})
+	s := newReader(a)
+	_, next, err := s.Read(t.Context(), workflowID, job.Page{Top: 1})
 	require.NoError(t, err)
 	run, _, _ := strings.Cut(next, ".")
 	for name, after := range map[string]string{
@@ -309,29 +317,21 @@ func TestAPositionThatTheHistoryDoesNotHoldIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := scheduler.New(scheduler.Options{Client: recorded(t, "0.1-job-retries")})
-			records, next, err := s.History(t.Context(), key, job.Page{Top: 100, After: after})
-			requireBadToken(t, err)
+			s := newReader(recorded(t, "0.1-job-retries"))
+			records, next, err := s.Read(t.Context(), workflowID, job.Page{Top: 100, After: after})
+			require.ErrorIs(t, err, history.ErrPosition)
 			require.Empty(t, records)
 			require.Empty(t, next)
 		})
 	}
 }
 
-// requireBadToken requires the error for an unknown continuation of a list.
-func requireBadToken(t *testing.T, err error) {
-	t.Helper()
-	require.Equal(t, job.KindInvalid, job.KindOf(err), "%v", err)
-	require.ErrorContains(t, err, "$skiptoken")
-	require.ErrorContains(t, err, "start again without it")
-}
-
 func TestReadersWhoFilterForFailuresSkipRunsWithout(t *testing.T) {
 	t.Parallel()
 	a := recorded(t, "0.1-job-continue-as-new")
 	whole := a.pages()
-	s := scheduler.New(scheduler.Options{Client: a})
-	records, next, err := s.History(t.Context(), key, job.Page{Top: 100, Filter: job.Filter{Status: job.OutcomeFailed}})
+	s := newReader(a)
+	records, next, err := s.Read(t.Context(), workflowID, job.Page{Top: 100, Filter: job.Filter{Status: job.OutcomeFailed}})
 	require.NoError(t, err)
 	require.Empty(t, records)
 	require.Empty(t, next)
@@ -343,8 +343,8 @@ func TestHistoryEndsWhereTheServerForgotARun(t *testing.T) {
 	a := recorded(t, "0.1-job-deferred")
 	require.Len(t, a.runs, 2)
 	a.runs = a.runs[1:]
-	s := scheduler.New(scheduler.Options{Client: a})
-	records, next, err := s.History(t.Context(), key, job.Page{Top: 100})
+	s := newReader(a)
+	records, next, err := s.Read(t.Context(), workflowID, job.Page{Top: 100})
 	require.NoError(t, err)
 	require.NotEmpty(t, records)
 	require.Empty(t, next)

@@ -1,19 +1,16 @@
-package scheduler
+package history
 
 import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/failure/v1"
 	"go.temporal.io/api/history/v1"
-	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/temporal"
 
@@ -24,148 +21,16 @@ import (
 	"almanac/workflows"
 )
 
-// historyTimeout is the limit for reading a page of a job's history.
-const historyTimeout = 20 * time.Second
-
 // eventsPerPage is the number of events per call, which is the server's maximum.
 const eventsPerPage = 256
 
-// History returns a page of a job's history, newest first, and its continuation, which is empty on the last
-// page. It reads the event histories of the workflow's runs: no event is written for it, and it goes back
-// as far as the namespace's retention.
-func (s *Service) History(ctx context.Context, k job.Key, p job.Page) ([]job.Record, string, error) {
-	if err := k.Validate(); err != nil {
-		return nil, "", err
-	}
-	after, err := parsePosition(p.After)
-	if err != nil || p.Filter.Status == job.OutcomePostponed {
-		return nil, "", err
-	}
-	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
-	defer cancel()
-	found, err := s.history(ctx, k, p, after)
-	if err != nil {
-		return nil, "", s.fail(ctx, err, missingJob(k))
-	}
-	page, more := cut(found, p)
-	records := make([]job.Record, len(page))
-	for i, e := range page {
-		records[i] = e.Record
-	}
-	if !more {
-		return records, "", nil
-	}
-	return records, page[len(page)-1].String(), nil
-}
-
-// A position is the place of an entry in the event histories. It never changes.
-type position struct {
-	run   string
-	event int64
-	index int // of the attempt, or of the dropped occurrence
-}
-
-func (p position) String() string { return fmt.Sprintf("%s.%d.%d", p.run, p.event, p.index) }
-
-// parsePosition is the inverse of String. The zero position, for "", is before all entries.
-func parsePosition(text string) (position, error) {
-	if text == "" {
-		return position{}, nil
-	}
-	parts := strings.Split(text, ".")
-	if len(parts) != 3 || uuid.Validate(parts[0]) != nil {
-		return position{}, badToken()
-	}
-	event, err := strconv.ParseInt(parts[1], 10, 64)
-	index, errIndex := strconv.Atoi(parts[2])
-	if err != nil || errIndex != nil {
-		return position{}, badToken()
-	}
-	return position{parts[0], event, index}, nil
-}
-
-// An entry is a record and its position.
-type entry struct {
-	job.Record
-	position
-}
-
-// history collects the entries after a position, one more than the page needs.
-func (s *Service) history(ctx context.Context, k job.Key, p job.Page, after position) ([]entry, error) {
-	found, err := s.client.DescribeWorkflowExecution(ctx, k.WorkflowID(), "")
-	if err != nil {
-		return nil, err
-	}
-	info := found.GetWorkflowExecutionInfo()
-	if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return nil, serviceerror.NewNotFound("the workflow is closed")
-	}
-	var entries []entry
-	enough := func(batch []entry) bool {
-		for _, e := range batch {
-			switch {
-			case after != position{}:
-				if e.position == after {
-					after = position{}
-				}
-			case p.Filter.MatchesRecord(&e.Record):
-				entries = append(entries, e)
-			}
-		}
-		return len(entries) > p.Skip+p.Top
-	}
-	run := reader{service: s, workflowID: k.WorkflowID(), runID: info.GetExecution().GetRunId()}
-	if after.run != "" && after.run != run.runID {
-		run.runID = after.run
-	} else {
-		for _, a := range found.GetPendingActivities() {
-			if a.GetActivityType().GetName() != activities.TypeAction {
-				continue
-			}
-			if p := decode[activities.Progress](s, k.WorkflowID(), a.GetHeartbeatDetails()); len(p.Attempts) > 0 {
-				run.expect(lookups.Pending{Activity: a.GetActivityId(), Attempts: p.Attempts})
-			}
-		}
-	}
-	for run.runID != "" {
-		before, err := run.read(ctx, enough)
-		if wfclient.IsNotFound(err) {
-			break // the retention of closed runs is over
-		}
-		if err != nil || before == nil || before.began.Before(p.Filter.Start.From) {
-			return entries, err
-		}
-		run = reader{service: s, workflowID: k.WorkflowID(), runID: before.previous}
-		if p.Filter.Status == job.OutcomeFailed {
-			run.runID = before.failed
-		}
-	}
-	if after != (position{}) {
-		return nil, badToken()
-	}
-	return entries, nil
-}
-
-// decode reads a payload. It returns the zero value if the payload cannot be read: a history with most
-// entries is better than none.
-func decode[T any](s *Service, workflowID string, payloads *common.Payloads) T {
-	var value T
-	if payloads == nil {
-		return value
-	}
-	if err := wfclient.ConverterFor(s.converter, workflowID).FromPayloads(payloads, &value); err != nil {
-		s.log.Warn("a payload of a history cannot be read", "error", err)
-	}
-	return value
-}
-
-// A reader reads one run of a job's workflow, newest event first.
+// A runReader reads one run of a job's workflow, newest event first.
 //
 // The attempts of an execution are in the event that ends its activity; the execution itself is in the
 // older event that scheduled the activity. Between the two lie events of other executions, if several ran
-// at once. So the reader holds records back until no activity is open, and then sorts them.
-type reader struct {
-	service    *Service
+// at once. So the runReader holds records back until no activity is open, and then sorts them.
+type runReader struct {
+	*Reader
 	workflowID string
 	runID      string
 
@@ -190,8 +55,20 @@ type earlier struct {
 	failed   string // the run ID of the newest earlier run with a failure
 }
 
+// expectPending notes what is known of the activities that a description lists as pending.
+func (r *runReader) expectPending(listed []*workflow.PendingActivityInfo) {
+	for _, a := range listed {
+		if a.GetActivityType().GetName() != activities.TypeAction {
+			continue
+		}
+		if p := decode[activities.Progress](r, a.GetHeartbeatDetails()); len(p.Attempts) > 0 {
+			r.expect(lookups.Pending{Activity: a.GetActivityId(), Attempts: p.Attempts})
+		}
+	}
+}
+
 // expect notes what is known of an activity that has not ended or was cancelled.
-func (r *reader) expect(p lookups.Pending) {
+func (r *runReader) expect(p lookups.Pending) {
 	if r.expected == nil {
 		r.expected = map[string]lookups.Pending{}
 	}
@@ -204,15 +81,15 @@ func (r *reader) expect(p lookups.Pending) {
 
 // read passes the run's records to enough, in batches sorted newest first. It returns nil as soon as enough
 // returns true, and otherwise where the history continues.
-func (r *reader) read(ctx context.Context, enough func([]entry) bool) (*earlier, error) {
+func (r *runReader) read(ctx context.Context, enough func([]entry) bool) (*earlier, error) {
 	r.ended, r.started = map[int64]ending{}, map[int64]time.Time{}
 	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
-		Namespace:       r.service.namespace,
+		Namespace:       r.Namespace,
 		Execution:       &common.WorkflowExecution{WorkflowId: r.workflowID, RunId: r.runID},
 		MaximumPageSize: eventsPerPage,
 	}
 	for {
-		page, err := r.service.client.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx, request)
+		page, err := r.Client.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx, request)
 		if err != nil {
 			return nil, err
 		}
@@ -221,7 +98,7 @@ func (r *reader) read(ctx context.Context, enough func([]entry) bool) (*earlier,
 				if enough(r.flush()) {
 					return nil, nil
 				}
-				input := decode[workflows.JobInput](r.service, r.workflowID, started.GetInput())
+				input := decode[workflows.JobInput](r, started.GetInput())
 				return &earlier{previous: started.GetContinuedExecutionRunId(), began: e.GetEventTime().AsTime(), failed: input.FailedRun}, nil
 			}
 			r.event(e)
@@ -236,14 +113,14 @@ func (r *reader) read(ctx context.Context, enough func([]entry) bool) (*earlier,
 }
 
 // flush returns the records held back, newest first.
-func (r *reader) flush() []entry {
+func (r *runReader) flush() []entry {
 	batch := r.batch
 	r.batch = nil
 	slices.SortStableFunc(batch, func(a, b entry) int { return b.Start.Compare(a.Start) })
 	return batch
 }
 
-func (r *reader) event(e *history.HistoryEvent) {
+func (r *runReader) event(e *history.HistoryEvent) {
 	at := e.GetEventTime().AsTime()
 	switch e.GetEventType() {
 	case enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
@@ -251,10 +128,10 @@ func (r *reader) event(e *history.HistoryEvent) {
 		r.end(a.GetScheduledEventId(), ending{at: at, result: a.GetResult()})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 		a := e.GetActivityTaskFailedEventAttributes()
-		r.end(a.GetScheduledEventId(), ending{at: at, err: r.service.failure(r.workflowID, a.GetFailure())})
+		r.end(a.GetScheduledEventId(), ending{at: at, err: r.failure(a.GetFailure())})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
 		a := e.GetActivityTaskTimedOutEventAttributes()
-		r.end(a.GetScheduledEventId(), ending{at: at, err: r.service.failure(r.workflowID, a.GetFailure())})
+		r.end(a.GetScheduledEventId(), ending{at: at, err: r.failure(a.GetFailure())})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
 		r.end(e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), ending{at: at, err: temporal.NewCanceledError()})
 	case enums.EVENT_TYPE_ACTIVITY_TASK_STARTED:
@@ -266,21 +143,18 @@ func (r *reader) event(e *history.HistoryEvent) {
 	}
 }
 
-func (r *reader) end(scheduled int64, e ending) {
+func (r *runReader) failure(f *failure.Failure) error {
+	return wfclient.ErrorOf(r.Converter, r.workflowID, f)
+}
+
+func (r *runReader) end(scheduled int64, e ending) {
 	r.ended[scheduled] = e
 	r.open++
 }
 
-// failure converts the failure in an event to an error.
-func (s *Service) failure(workflowID string, f *failure.Failure) error {
-	return temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
-		DataConverter: wfclient.ConverterFor(s.converter, workflowID),
-	}).FailureToError(f)
-}
-
 // scheduled adds the records of the execution whose activity the event scheduled. For an activity of type
 // Pending it notes the result, which describes older activities.
-func (r *reader) scheduled(e *history.HistoryEvent) {
+func (r *runReader) scheduled(e *history.HistoryEvent) {
 	a := e.GetActivityTaskScheduledEventAttributes()
 	end, ended := r.ended[e.GetEventId()]
 	if ended {
@@ -288,7 +162,7 @@ func (r *reader) scheduled(e *history.HistoryEvent) {
 	}
 	switch a.GetActivityType().GetName() {
 	case lookups.TypePending:
-		for _, p := range decode[[]lookups.Pending](r.service, r.workflowID, end.result) {
+		for _, p := range decode[[]lookups.Pending](r, end.result) {
 			if len(p.Attempts) > 0 || p.Sent || p.Cancelled {
 				r.expect(p)
 			}
@@ -300,7 +174,7 @@ func (r *reader) scheduled(e *history.HistoryEvent) {
 			delete(r.expected, a.GetActivityId())
 			r.open--
 		}
-		input := decode[activities.Input](r.service, r.workflowID, a.GetInput())
+		input := decode[activities.Input](r, a.GetInput())
 		if ended && (!known.Cancelled || known.Sent) { // a cancelled activity without a fence sent nothing, whatever it recorded
 			attempts = append(attempts, forgotten(&end, &known, expected)...)
 			if recorded := r.records(&end, &input, r.started[e.GetEventId()]); len(recorded) >= len(attempts) {
@@ -332,9 +206,9 @@ func forgotten(end *ending, last *lookups.Pending, known bool) []job.Attempt {
 }
 
 // records returns the attempts recorded in the end of an activity.
-func (r *reader) records(e *ending, input *activities.Input, started time.Time) []job.Attempt {
+func (r *runReader) records(e *ending, input *activities.Input, started time.Time) []job.Attempt {
 	if e.err == nil {
-		return decode[activities.Output](r.service, r.workflowID, e.result).Attempts
+		return decode[activities.Output](r, e.result).Attempts
 	}
 	since := started
 	if due := input.Execution.Due; due.After(since) {
@@ -348,12 +222,12 @@ func (r *reader) records(e *ending, input *activities.Input, started time.Time) 
 }
 
 // marker adds the occurrences that a side effect recorded as dropped.
-func (r *reader) marker(e *history.HistoryEvent) {
+func (r *runReader) marker(e *history.HistoryEvent) {
 	a := e.GetMarkerRecordedEventAttributes()
 	if a.GetMarkerName() != "SideEffect" {
 		return
 	}
-	if d := decode[workflows.Planned](r.service, r.workflowID, a.GetDetails()["data"]).Dropped; d != nil {
+	if d := decode[workflows.Planned](r, a.GetDetails()["data"]).Dropped; d != nil {
 		for i, record := range dropped(d, e.GetEventTime().AsTime()) {
 			r.batch = append(r.batch, entry{record, position{r.runID, e.GetEventId(), i}})
 		}
@@ -383,4 +257,17 @@ func dropped(d *workflows.Dropped, at time.Time) []job.Record {
 			rest, d.First.Format(time.RFC3339), d.Newest[0].Format(time.RFC3339), d.Why))
 	}
 	return records
+}
+
+// decode reads a payload. It returns the zero value if the payload cannot be read: a history with most
+// entries is better than none.
+func decode[T any](r *runReader, payloads *common.Payloads) T {
+	var value T
+	if payloads == nil {
+		return value
+	}
+	if err := wfclient.ConverterFor(r.Converter, r.workflowID).FromPayloads(payloads, &value); err != nil {
+		r.Log.Warn("a payload of a job's history cannot be decoded", "error", err)
+	}
+	return value
 }

@@ -89,10 +89,10 @@ func TestBadPageIsRefusedWithTheGoodValues(t *testing.T) {
 		{"skip endless", historyPath + "?$skip=99999999999999999999", "$skip", "99999999999999999999", wantSkip},
 		{"skip too large", historyPath + "?$skip=2147483648", "$skip", "2147483648", wantSkip},
 		{"skip of collections negative", "/jobCollections?$skip=-1", "$skip", "-1", wantSkip},
-		{"skip token empty", jobsPath + "?$skiptoken=", "$skiptoken", "", "what the nextLink of the page before holds"},
+		{"skip token empty", jobsPath + "?$skiptoken=", "$skiptoken", "", "the value from the nextLink of the previous page"},
 		{"skip token twice", jobsPath + "?$skiptoken=a&$skiptoken=b", "$skiptoken", "a,b", "one value"},
-		{"skip token and skip", historyPath + "?$skiptoken=a&$skip=0", "$skiptoken", "a", "it without $skip, since it says where the page starts"},
-		{"filter of collections", "/jobCollections?$filter=state%20eq%20Enabled", "$filter", "state eq Enabled", "no $filter here: it is for jobs and their history"},
+		{"skip token and skip", historyPath + "?$skiptoken=a&$skip=0", "$skiptoken", "a", "no $skip beside it: the page begins where the previous one ended"},
+		{"filter of collections", "/jobCollections?$filter=state%20eq%20Enabled", "$filter", "state eq Enabled", "no $filter: only lists of jobs and of their history have one"},
 		{"filter twice", jobsPath + "?$filter=a&$filter=b", "$filter", "a,b", "one value"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -111,7 +111,7 @@ func TestAListShowsWhatCouldNotBeRead(t *testing.T) {
 		{"since it is silent", nil, "it did not answer in time", 14 * time.Second},
 		{"since its task fails", serviceerror.NewWorkflowNotReady("internals"), "its workflow task fails again and again; the log of the workers says why", 0},
 		{"since no worker can read its history", serviceerror.NewQueryFailed("internals"), "no worker can read its history; the log of the workers says why", 0},
-		{"since Temporal is confused", serviceerror.NewInternal("internals"), "what is stored of it could not be read; the log of the API says why", 0},
+		{"since Temporal is confused", serviceerror.NewInternal("internals"), "its stored state could not be read; the log of the API says why", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -78,7 +78,7 @@ func TestANewJobBeginsWhenItHasSomethingToDo(t *testing.T) {
 				}}}
 				body := fmt.Sprintf(`{"properties":{"action":{"type":"Http","request":{"uri":"http://127.0.0.1/","method":"GET"}},"startTime":%q%s}}`,
 					time.Now().Add(tt.due).UTC().Format(time.RFC3339), tt.more)
-				_, created, err := scheduler.New(scheduler.Options{Client: server}).PutJob(t.Context(), key, []byte(body))
+				_, created, err := scheduler.New(scheduler.Options{Client: server}).PutJob(t.Context(), key, put(body))
 				require.NoError(t, err)
 				require.True(t, created)
 				require.GreaterOrEqual(t, server.started.StartDelay, tt.least)
@@ -205,7 +205,7 @@ func TestAJobThatHasNotBegunBeginsBeforeItIsChanged(t *testing.T) {
 		update string
 	}{
 		{"by a patch", func(ctx context.Context, s *scheduler.Service) error {
-			_, err := s.PatchJob(ctx, key, []byte(`{"properties":{"state":"disabled"}}`))
+			_, err := s.PatchJob(ctx, key, patched(`{"properties":{"state":"disabled"}}`))
 			return err
 		}, workflows.UpdateReplace},
 		{"by a run", func(ctx context.Context, s *scheduler.Service) error { return s.RunJob(ctx, key) }, workflows.UpdateRun},

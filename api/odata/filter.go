@@ -1,4 +1,4 @@
-package api
+package odata
 
 import (
 	"encoding/json"
@@ -8,13 +8,12 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"almanac/job"
 )
 
-// A filterRule describes the $filter of a list: one field with a fixed set of values, and startTime and
-// endTime. All terms must match. The grammar is
+// A Filter defines the $filter of a list: one field with a fixed set of values, and startTime and endTime.
+// All terms must match. The grammar is
 //
 //	filter     = term { "and" term }
 //	term       = comparison | "(" filter ")"
@@ -23,15 +22,16 @@ import (
 //	value      = word | "'" text "'" | '"' text '"' | "datetime'" text "'"
 //
 // Everything but times is case-insensitive. The only operator of a field with fixed values is eq.
-type filterRule struct {
+type Filter struct {
 	field   string
 	values  []string
 	example string
 	equal   func(value string) job.Filter // the filter for a value of field; "" stands for any value
 }
 
+// The filters of lists of jobs and of their histories.
 var (
-	jobFilter = filterRule{
+	JobFilter = &Filter{
 		field: "state",
 		values: []string{
 			string(job.StateEnabled), string(job.StateDisabled), string(job.StateCompleted), string(job.StateFaulted),
@@ -39,7 +39,7 @@ var (
 		example: "state eq enabled and startTime ge 2026-01-31T08:30:00Z",
 		equal:   func(state string) job.Filter { return job.Filter{State: job.State(state)} },
 	}
-	historyFilter = filterRule{
+	HistoryFilter = &Filter{
 		field: "status",
 		values: []string{
 			string(job.OutcomeCompleted), string(job.OutcomeFailed), string(job.OutcomePostponed),
@@ -56,23 +56,21 @@ const (
 )
 
 // parse parses a filter. The error says what is allowed instead.
-func (r *filterRule) parse(text string) (job.Filter, error) {
-	p := filterParser{rule: r}
+func (f *Filter) parse(text string) (job.Filter, error) {
+	if f == nil {
+		return job.Filter{}, errors.New("no $filter: only lists of jobs and of their history have one")
+	}
+	p := filterParser{filter: f}
 	var err error
 	if p.rest, err = splitFilter(text); err == nil {
-		err = p.filter()
+		err = p.parse()
 	}
 	if err != nil {
-		return job.Filter{}, fmt.Errorf("%w, as in %s", err, r.example)
+		return job.Filter{}, fmt.Errorf("%w, as in %s", err, f.example)
 	}
-	f := r.equal(p.value)
-	f.Start, f.End = p.start, p.end
-	return f, nil
-}
-
-// noFilter refuses every filter, for lists that have none.
-func noFilter(string) (job.Filter, error) {
-	return job.Filter{}, errors.New("no $filter here: it is for jobs and their history")
+	parsed := f.equal(p.value)
+	parsed.Start, parsed.End = p.start, p.end
+	return parsed, nil
 }
 
 // A filterToken is a parenthesis, a word, or a quoted text. The zero value is the end.
@@ -90,45 +88,31 @@ func (t filterToken) is(word string) bool {
 // instead returns an error that names what is allowed in place of the token.
 func (t filterToken) instead(want string) error {
 	if t == (filterToken{}) {
-		return fmt.Errorf("%s where it ends", want)
+		return fmt.Errorf("%s at the end", want)
 	}
-	return fmt.Errorf("%s where %.40q is", want, t.text)
+	return fmt.Errorf("%s instead of %.40q", want, t.text)
 }
 
+// tokenPattern matches a text in single or double quotes, a parenthesis, or a word.
+var tokenPattern = regexp.MustCompile(`^(?:'([^']*)'|"([^"]*)"|([()]|[^\s\v\x{85}\pZ'"()]+))`)
+
 // splitFilter splits a filter into its tokens.
-func splitFilter(text string) ([]filterToken, error) {
-	const quotes, parentheses = `'"`, "()"
-	var tokens []filterToken
-	for {
-		text = strings.TrimLeftFunc(text, unicode.IsSpace)
-		switch {
-		case text == "":
-			return tokens, nil
-		case strings.Contains(quotes, text[:1]):
-			quoted, rest, closed := strings.Cut(text[1:], text[:1])
-			if !closed {
-				return nil, fmt.Errorf("a second %s after %.40q", text[:1], quoted)
-			}
-			tokens = append(tokens, filterToken{quoted, true})
-			text = rest
-		case strings.Contains(parentheses, text[:1]):
-			tokens = append(tokens, filterToken{text: text[:1]})
-			text = text[1:]
-		default:
-			end := strings.IndexFunc(text, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(quotes+parentheses, c) })
-			if end < 0 {
-				end = len(text)
-			}
-			tokens = append(tokens, filterToken{text: text[:end]})
-			text = text[end:]
+func splitFilter(text string) (tokens []filterToken, err error) {
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		found := tokenPattern.FindStringSubmatch(text)
+		if found == nil {
+			return nil, fmt.Errorf("a second %s after %.40q", text[:1], text[1:])
 		}
+		tokens = append(tokens, filterToken{found[1] + found[2] + found[3], found[3] == ""})
+		text = text[len(found[0]):]
 	}
+	return tokens, nil
 }
 
 // A filterParser parses tokens into a value and two periods.
 type filterParser struct {
-	rule *filterRule
-	rest []filterToken
+	filter *Filter
+	rest   []filterToken
 
 	value      string
 	start, end job.Period
@@ -155,9 +139,9 @@ func (p *filterParser) accept(word string) bool {
 	return found
 }
 
-// filter parses a whole filter. Terms are joined by "and" only, so parentheses do not change the meaning;
+// parse parses a whole filter. Terms are joined by "and" only, so parentheses do not change the meaning;
 // the parser only counts them.
-func (p *filterParser) filter() error {
+func (p *filterParser) parse() error {
 	open := 0
 	for {
 		for p.accept("(") {
@@ -190,14 +174,14 @@ func (p *filterParser) comparison() error {
 		name.text = name.text[len(prefix):]
 	}
 	switch {
-	case name.is(p.rule.field):
+	case name.is(p.filter.field):
 		return p.equality()
 	case name.is(fieldStart):
 		return p.timing(&p.start)
 	case name.is(fieldEnd):
 		return p.timing(&p.end)
 	}
-	return field.instead(fmt.Sprintf("%s, %s or %s", p.rule.field, fieldStart, fieldEnd))
+	return field.instead(fmt.Sprintf("%s, %s or %s", p.filter.field, fieldStart, fieldEnd))
 }
 
 // equality parses the operator eq and a value of the rule's field.
@@ -206,13 +190,13 @@ func (p *filterParser) equality() error {
 		return operator.instead("eq")
 	}
 	given := p.take()
-	i := slices.IndexFunc(p.rule.values, filterToken{text: given.text}.is)
+	i := slices.IndexFunc(p.filter.values, filterToken{text: given.text}.is)
 	if i < 0 {
-		return given.instead("one of " + strings.Join(p.rule.values, ", "))
+		return given.instead("one of " + strings.Join(p.filter.values, ", "))
 	}
-	value := p.rule.values[i]
+	value := p.filter.values[i]
 	if p.value != "" && p.value != value {
-		return fmt.Errorf("one %s, not both %s and %s", p.rule.field, p.value, value)
+		return fmt.Errorf("one %s, not both %s and %s", p.filter.field, p.value, value)
 	}
 	p.value = value
 	return nil
@@ -232,20 +216,10 @@ func (p *filterParser) timing(period *job.Period) error {
 	if err != nil {
 		return err
 	}
-	var narrower job.Period
-	switch after := t.Add(tick); job.NormalizeName(operator.text) {
-	case "eq":
-		narrower = job.Period{From: t, Before: after}
-	case "ge":
-		narrower.From = t
-	case "gt":
-		narrower.From = after
-	case "le":
-		narrower.Before = after
-	case "lt":
-		narrower.Before = t
-	}
-	*period = intersection(*period, narrower)
+	after := t.Add(tick)
+	*period = intersection(*period, map[string]job.Period{
+		"eq": {From: t, Before: after}, "ge": {From: t}, "gt": {From: after}, "le": {Before: after}, "lt": {Before: t},
+	}[job.NormalizeName(operator.text)])
 	return nil
 }
 

@@ -22,29 +22,32 @@ import (
 // gets its workflow, which saves a workflow task, a timer and a place in a worker's cache. A query cannot
 // be answered in that time, so the status is computed from the workflow's input.
 
-// leastDelay is the shortest delay worth using.
-const leastDelay = 10 * time.Second
+// minStartDelay is the shortest delay worth using.
+const minStartDelay = 10 * time.Second
 
 // startDelay returns the start delay of a job's workflow, 0 for none. It is counted from the registration,
 // by the server's clock, so this machine's clock does not matter. The start comes at most StartWithin after
 // the registration, and the job begins that much later.
 func startDelay(in *workflows.JobInput, registered time.Time) time.Duration {
 	begin := in.Begin()
-	if begin.IsZero() || registered.IsZero() || begin.Sub(registered) < leastDelay {
+	if begin.IsZero() || registered.IsZero() || begin.Sub(registered) < minStartDelay {
 		return 0
 	}
 	return begin.Sub(registered)
 }
 
-// ask queries a workflow's status. If the workflow is a job that has not begun, ask computes the status
-// from its input and returns the input too. The errors are those of the query.
-func (s *Service) ask(ctx context.Context, query query, id string, status any) (*workflows.JobInput, error) {
+// A query is [wfclient.Queries.Ask] or [wfclient.Queries.AskBeforeChange].
+type query func(ctx context.Context, workflowID, name string, result any) error
+
+// queryStatus queries a workflow's status. If the workflow is a job that has not begun, queryStatus
+// computes the status from its input and returns the input too. The errors are those of the query.
+func (s *Service) queryStatus(ctx context.Context, query query, id string, status any) (*workflows.JobInput, error) {
 	for again := true; ; again = false {
 		err := query(ctx, id, workflows.QueryStatus, status)
 		if _, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err); !notReady {
 			return nil, err
 		}
-		in, errRead := s.delayed(ctx, id)
+		in, errRead := s.delayedInput(ctx, id)
 		switch {
 		case errRead != nil:
 			return nil, errRead
@@ -56,13 +59,13 @@ func (s *Service) ask(ctx context.Context, query query, id string, status any) (
 	}
 }
 
-// delayed returns the input of a job whose workflow has not begun. It returns nil if the workflow has begun
+// delayedInput returns the input of a job whose workflow has not begun. It returns nil if the workflow has begun
 // or is closed.
-func (s *Service) delayed(ctx context.Context, id string) (*workflows.JobInput, error) {
+func (s *Service) delayedInput(ctx context.Context, id string) (*workflows.JobInput, error) {
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
 	found, err := s.client.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
-		Namespace: s.namespace, Execution: &common.WorkflowExecution{WorkflowId: id}, MaximumPageSize: eventsPerPage,
+		Namespace: s.namespace, Execution: &common.WorkflowExecution{WorkflowId: id}, MaximumPageSize: 256, // the server's maximum
 	})
 	if err != nil {
 		return nil, err

@@ -1,10 +1,9 @@
-package scheduler
+package readiness
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"go.temporal.io/api/common/v1"
@@ -36,84 +35,54 @@ const (
 	refusalFresh = time.Second
 )
 
-// A writeProbe remembers the result of the last write probe. Its zero value has none yet.
-type writeProbe struct {
-	mu      sync.Mutex
-	attempt *attempt // the latest; guarded by mu
-}
-
-// An attempt is one write, shared by all callers that wait for it.
-type attempt struct {
-	done  chan struct{} // closed at the end
-	err   error         // set before done is closed
-	until time.Time     // set before done is closed: when the result expires
-}
-
-// expired reports whether the attempt has ended and its result is no longer valid.
-func (a *attempt) expired(now time.Time) bool {
-	select {
-	case <-a.done:
-		return !now.Before(a.until)
-	default:
-		return false
-	}
-}
-
 // takesWrites returns nil if Temporal accepted a write within writesFresh. Without a valid result it makes
-// a write.
-func (s *Service) takesWrites(ctx context.Context) error {
-	a := s.writes.latest(ctx, s)
+// a write, which continues for other callers if this one gives up.
+func (c *Checker) takesWrites(ctx context.Context) error {
+	result := c.probe.DoChan("", func() (any, error) { return nil, c.writeIfDue(context.WithoutCancel(ctx)) })
 	select {
-	case <-a.done:
-		return a.err
+	case r := <-result:
+		return r.Err
 	case <-ctx.Done():
 		return refused(ctx.Err())
 	}
 }
 
-// latest returns the attempt that is running or whose result is valid; otherwise it starts one.
-func (p *writeProbe) latest(ctx context.Context, s *Service) *attempt {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.attempt != nil && !p.attempt.expired(s.now()) {
-		return p.attempt
+// writeIfDue returns the result of the last write if it is still valid, and otherwise writes. It is not safe
+// for concurrent use.
+func (c *Checker) writeIfDue(ctx context.Context) error {
+	if time.Now().Before(c.validUntil) {
+		return c.lastResult
 	}
-	failed := p.attempt != nil && p.attempt.err != nil
-	a := &attempt{done: make(chan struct{})}
-	p.attempt = a
-	go func() {
-		defer close(a.done)
-		// Other callers wait for it too, so it must outlive the first.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
-		defer cancel()
-		if err := s.write(ctx); err != nil {
-			a.err, a.until = refused(err), s.now().Add(refusalFresh)
-			if !failed {
-				s.log.WarnContext(ctx, "temporal takes no writes", slog.Any("error", err))
-			}
-			return
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	failed := c.lastResult != nil
+	if err := c.write(ctx); err != nil {
+		c.lastResult, c.validUntil = refused(err), time.Now().Add(refusalFresh)
+		if !failed {
+			c.log.WarnContext(ctx, "temporal takes no writes", slog.Any("error", err))
 		}
-		a.until = s.now().Add(writesFresh)
-		if failed {
-			s.log.InfoContext(ctx, "temporal takes writes again")
-		}
-	}()
-	return a
+		return c.lastResult
+	}
+	c.lastResult, c.validUntil = nil, time.Now().Add(writesFresh)
+	if failed {
+		c.log.InfoContext(ctx, "temporal takes writes again")
+	}
+	return nil
 }
 
 // write writes to Temporal's database. It then describes a workflow that does not exist: for seconds after
 // the database has recovered, Temporal's history service still refuses all calls.
-func (s *Service) write(ctx context.Context) error {
-	_, err := s.client.WorkflowService().UpdateTaskQueueConfig(ctx, &workflowservice.UpdateTaskQueueConfigRequest{
-		Namespace: s.namespace, TaskQueue: probeQueue, TaskQueueType: enums.TASK_QUEUE_TYPE_ACTIVITY,
+func (c *Checker) write(ctx context.Context) error {
+	_, err := c.client.WorkflowService().UpdateTaskQueueConfig(ctx, &workflowservice.UpdateTaskQueueConfigRequest{
+		Namespace: c.namespace, TaskQueue: probeQueue, TaskQueueType: enums.TASK_QUEUE_TYPE_ACTIVITY,
 	})
 	switch serviceerror.ToStatus(err).Code() {
 	case codes.OK, codes.Unimplemented, codes.PermissionDenied: // the latter two say nothing about the database
 	default:
 		return err
 	}
-	_, err = s.client.WorkflowService().DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{
-		Namespace: s.namespace, Execution: &common.WorkflowExecution{WorkflowId: probeQueue},
+	_, err = c.client.WorkflowService().DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{
+		Namespace: c.namespace, Execution: &common.WorkflowExecution{WorkflowId: probeQueue},
 	})
 	if wfclient.IsNotFound(err) {
 		return nil
@@ -127,7 +96,7 @@ func refused(err error) error {
 	code := serviceerror.ToStatus(err).Code()
 	switch {
 	case wfclient.IsTimeout(err):
-		return fmt.Errorf("temporal takes no writes: no answer within %s; check its database", readyTimeout)
+		return fmt.Errorf("temporal takes no writes: no answer within %s; check its database", Timeout)
 	case code == codes.ResourceExhausted:
 		return fmt.Errorf("temporal takes no writes: %s; check its load and its rate limits", code)
 	}

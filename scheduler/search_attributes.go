@@ -2,45 +2,15 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
-	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/temporal"
 
+	"almanac/job"
 	"almanac/workflows"
 )
-
-// A worker counts as alive if it polled within pollerFresh. A poll lasts up to a minute.
-const pollerFresh = 90 * time.Second
-
-// Ready returns nil if jobs can be stored and run: Temporal answers, the namespace exists, a worker polls
-// both task queues, and Temporal accepts writes. Otherwise the error says what is missing. It returns
-// within readyTimeout.
-func (s *Service) Ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	_, err := s.client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: s.namespace})
-	if err != nil {
-		return fmt.Errorf("temporal does not answer, or the namespace %q is not there", s.namespace)
-	}
-	for _, kind := range []enums.TaskQueueType{enums.TASK_QUEUE_TYPE_WORKFLOW, enums.TASK_QUEUE_TYPE_ACTIVITY} {
-		queue, err := s.client.DescribeTaskQueue(ctx, workflows.TaskQueue, kind)
-		if err != nil {
-			return errors.New("temporal does not say whether a worker polls")
-		}
-		alive := false
-		for _, p := range queue.GetPollers() {
-			alive = alive || s.now().Sub(p.GetLastAccessTime().AsTime()) < pollerFresh
-		}
-		if !alive {
-			return fmt.Errorf("no worker polls the task queue %q", workflows.TaskQueue)
-		}
-	}
-	return s.takesWrites(ctx)
-}
 
 // SearchAttributes returns the search attributes that workflows are started with. The namespace must have
 // them.
@@ -76,4 +46,13 @@ func (s *Service) RegisterSearchAttributes(ctx context.Context) error {
 		return fmt.Errorf("add search attributes to namespace %q: %w", s.namespace, err)
 	}
 	return nil
+}
+
+func collectionAttributes(k job.CollectionKey) []temporal.SearchAttributeUpdate {
+	keyword := temporal.NewSearchAttributeKeyKeyword
+	return []temporal.SearchAttributeUpdate{
+		keyword(workflows.AttributeSubscription).ValueSet(job.NormalizeName(k.Subscription)),
+		keyword(workflows.AttributeResourceGroup).ValueSet(job.NormalizeName(k.ResourceGroup)),
+		keyword(workflows.AttributeCollection).ValueSet(job.NormalizeName(k.Name)),
+	}
 }

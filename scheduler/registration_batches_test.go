@@ -86,7 +86,7 @@ func (r *registry) put(s *scheduler.Service, names ...string) map[string]error {
 	errs := map[string]error{}
 	for _, name := range names {
 		group.Go(func() {
-			j, created, err := s.PutJob(r.t.Context(), key.Collection.Job(name), []byte(aJob))
+			j, created, err := s.PutJob(r.t.Context(), key.Collection.Job(name), put(aJob))
 			if err == nil && (!created || j.Key.Name != "as first written "+name) {
 				err = fmt.Errorf("got the job %q", j.Key.Name)
 			}
@@ -170,7 +170,7 @@ func TestARegistrationDoesNotEndWithTheCallerThatSentIt(t *testing.T) {
 		s := scheduler.New(scheduler.Options{Client: r})
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(500*time.Millisecond, cancel)
-		go func() { _, _, _ = s.PutJob(ctx, key.Collection.Job("first"), []byte(aJob)) }()
+		go func() { _, _, _ = s.PutJob(ctx, key.Collection.Job("first"), put(aJob)) }()
 		synctest.Wait()
 		require.NoError(t, r.put(s, "second")["second"])
 		require.True(t, slices.ContainsFunc(r.requests, func(q workflows.RegisterRequest) bool { return q.Jobs[0].Name == "second" }))
@@ -185,7 +185,7 @@ func TestNoJobIsRegisteredForACallerThatGaveUp(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		for _, name := range []string{"first", "second", "third"} {
-			go func() { _, _, _ = s.PutJob(ctx, key.Collection.Job(name), []byte(aJob)) }()
+			go func() { _, _, _ = s.PutJob(ctx, key.Collection.Job(name), put(aJob)) }()
 			synctest.Wait()
 		}
 		time.Sleep(time.Minute)

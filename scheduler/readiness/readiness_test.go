@@ -1,8 +1,9 @@
-package scheduler_test
+package readiness_test
 
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,7 +19,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"almanac/scheduler"
+	"almanac/scheduler/readiness"
 )
 
 // A disk is a Temporal that is ready except for its writes.
@@ -70,11 +71,11 @@ func TestReadinessWritesAtMostOnceInTenSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := &diskFrontend{takes: 100 * time.Millisecond}
-		s := scheduler.New(scheduler.Options{Client: disk{frontend: d}})
+		c := readiness.New(disk{frontend: d}, client.DefaultNamespace, slog.New(slog.DiscardHandler))
 		for _, writes := range []int{1, 1, 2} {
 			var all sync.WaitGroup
 			for range 100 {
-				all.Go(func() { assert.NoError(t, s.Ready(t.Context())) })
+				all.Go(func() { assert.NoError(t, c.Check(t.Context())) })
 			}
 			all.Wait()
 			require.Equal(t, writes, d.writes)
@@ -99,15 +100,15 @@ func TestReadinessSaysThatNothingIsWritten(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := scheduler.New(scheduler.Options{Client: disk{frontend: tt.disk}})
+				c := readiness.New(disk{frontend: tt.disk}, client.DefaultNamespace, slog.New(slog.DiscardHandler))
 				begin := time.Now()
 				for range 3 {
-					require.EqualError(t, s.Ready(t.Context()), "temporal takes no writes: "+tt.want)
+					require.EqualError(t, c.Check(t.Context()), "temporal takes no writes: "+tt.want)
 				}
 				require.LessOrEqual(t, time.Since(begin), 6*time.Second)
 				time.Sleep(time.Second)
 				tt.disk.write, tt.disk.history, tt.disk.takes = nil, nil, 0
-				require.NoError(t, s.Ready(t.Context()), "recovery is noticed after a second")
+				require.NoError(t, c.Check(t.Context()), "recovery is noticed after a second")
 			})
 		})
 	}
@@ -118,11 +119,11 @@ func TestReadinessOutlivesItsFirstCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := &diskFrontend{takes: time.Second}
-		s := scheduler.New(scheduler.Options{Client: disk{frontend: d}})
+		c := readiness.New(disk{frontend: d}, client.DefaultNamespace, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		require.Error(t, s.Ready(ctx))
-		require.NoError(t, s.Ready(t.Context()))
+		require.Error(t, c.Check(ctx))
+		require.NoError(t, c.Check(t.Context()))
 		require.Equal(t, 1, d.writes)
 	})
 }
@@ -131,7 +132,7 @@ func TestReadinessOutlivesItsFirstCaller(t *testing.T) {
 func TestReadinessDoesNotNeedItsProbe(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{serviceerror.NewUnimplemented("internals"), serviceerror.NewPermissionDenied("internals", "")} {
-		s := scheduler.New(scheduler.Options{Client: disk{frontend: &diskFrontend{write: err}}})
-		require.NoError(t, s.Ready(t.Context()))
+		c := readiness.New(disk{frontend: &diskFrontend{write: err}}, client.DefaultNamespace, slog.New(slog.DiscardHandler))
+		require.NoError(t, c.Check(t.Context()))
 	}
 }

@@ -236,6 +236,16 @@ func TestCollectionsAreListedByName(t *testing.T) {
 	})
 }
 
+var key = job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "c"}.Job("j")
+
+// requireBadToken requires the error for an unknown continuation of a list.
+func requireBadToken(t *testing.T, err error) {
+	t.Helper()
+	require.Equal(t, job.KindInvalid, job.KindOf(err), "%v", err)
+	require.ErrorContains(t, err, "$skiptoken")
+	require.ErrorContains(t, err, "start again without it")
+}
+
 func TestAContinuationThatNoListReturnedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := scheduler.New(scheduler.Options{Client: shelf(t, 3)})
@@ -248,6 +258,8 @@ func TestAContinuationThatNoListReturnedIsRefused(t *testing.T) {
 		_, _, err := s.Collections(t.Context(), "s", "", job.Page{Top: 1, After: after})
 		requireBadToken(t, err)
 	}
+	_, _, err := s.History(t.Context(), key, job.Page{Top: 1, After: "next"})
+	requireBadToken(t, err)
 }
 
 // An unchanged job is listed with its cached status.

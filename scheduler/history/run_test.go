@@ -1,4 +1,4 @@
-package scheduler_test
+package history_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/history/v1"
+	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -18,7 +18,6 @@ import (
 	"almanac/activities"
 	"almanac/activities/lookups"
 	"almanac/job"
-	"almanac/scheduler"
 	"almanac/workflows"
 )
 
@@ -29,16 +28,16 @@ var occurrence = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
 // times.
 type author struct {
 	t       *testing.T
-	events  []*history.HistoryEvent
+	events  []*historypb.HistoryEvent
 	pending []*workflow.PendingActivityInfo
 }
 
 func newAuthor(t *testing.T) *author {
 	a := &author{t: t}
-	a.write(-time.Hour, &history.HistoryEvent{
+	a.write(-time.Hour, &historypb.HistoryEvent{
 		EventType: enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED,
-		Attributes: &history.HistoryEvent_WorkflowExecutionStartedEventAttributes{
-			WorkflowExecutionStartedEventAttributes: &history.WorkflowExecutionStartedEventAttributes{
+		Attributes: &historypb.HistoryEvent_WorkflowExecutionStartedEventAttributes{
+			WorkflowExecutionStartedEventAttributes: &historypb.WorkflowExecutionStartedEventAttributes{
 				OriginalExecutionRunId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", Input: a.payloads(workflows.JobInput{}),
 			},
 		},
@@ -54,7 +53,7 @@ func (a *author) payloads(values ...any) *common.Payloads {
 }
 
 // write adds an event at a time relative to the due time, and returns its ID.
-func (a *author) write(at time.Duration, e *history.HistoryEvent) int64 {
+func (a *author) write(at time.Duration, e *historypb.HistoryEvent) int64 {
 	e.EventId = int64(len(a.events) + 1)
 	e.EventTime = timestamppb.New(occurrence.Add(at))
 	a.events = append(a.events, e)
@@ -72,10 +71,10 @@ func (a *author) dispatch(maxAttempts, before int) (scheduled int64) {
 		Execution:   job.Execution{ID: "1", Due: occurrence, Repeat: 2, ActionName: job.MainAction},
 		MaxAttempts: maxAttempts, Before: before, Lead: 10_000,
 	}
-	return a.write(at, &history.HistoryEvent{
+	return a.write(at, &historypb.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
-		Attributes: &history.HistoryEvent_ActivityTaskScheduledEventAttributes{
-			ActivityTaskScheduledEventAttributes: &history.ActivityTaskScheduledEventAttributes{
+		Attributes: &historypb.HistoryEvent_ActivityTaskScheduledEventAttributes{
+			ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{
 				ActivityId: activityID(int64(len(a.events) + 1)), ActivityType: &common.ActivityType{Name: activities.TypeAction}, Input: a.payloads(in),
 			},
 		},
@@ -87,10 +86,10 @@ func activityID(scheduled int64) string { return fmt.Sprintf("action-%d", schedu
 
 // begin adds the start of an activity's last attempt.
 func (a *author) begin(at time.Duration, scheduled int64, attempt int32) {
-	a.write(at, &history.HistoryEvent{
+	a.write(at, &historypb.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_STARTED,
-		Attributes: &history.HistoryEvent_ActivityTaskStartedEventAttributes{
-			ActivityTaskStartedEventAttributes: &history.ActivityTaskStartedEventAttributes{ScheduledEventId: scheduled, Attempt: attempt},
+		Attributes: &historypb.HistoryEvent_ActivityTaskStartedEventAttributes{
+			ActivityTaskStartedEventAttributes: &historypb.ActivityTaskStartedEventAttributes{ScheduledEventId: scheduled, Attempt: attempt},
 		},
 	})
 }
@@ -102,10 +101,10 @@ func (a *author) succeed(scheduled int64, outcomes ...job.Outcome) {
 	if last.After(start) {
 		start = last
 	}
-	a.write(start.Sub(occurrence)+time.Second, &history.HistoryEvent{
+	a.write(start.Sub(occurrence)+time.Second, &historypb.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED,
-		Attributes: &history.HistoryEvent_ActivityTaskCompletedEventAttributes{
-			ActivityTaskCompletedEventAttributes: &history.ActivityTaskCompletedEventAttributes{
+		Attributes: &historypb.HistoryEvent_ActivityTaskCompletedEventAttributes{
+			ActivityTaskCompletedEventAttributes: &historypb.ActivityTaskCompletedEventAttributes{
 				ScheduledEventId: scheduled, Result: a.payloads(activities.Output{Attempts: attempts(start, outcomes...)}),
 			},
 		},
@@ -114,10 +113,10 @@ func (a *author) succeed(scheduled int64, outcomes ...job.Outcome) {
 
 // unsent adds the end of an activity whose last attempt was not sent.
 func (a *author) unsent(at time.Duration, scheduled int64, earlier ...job.Outcome) {
-	a.write(at, &history.HistoryEvent{
+	a.write(at, &historypb.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED,
-		Attributes: &history.HistoryEvent_ActivityTaskCompletedEventAttributes{
-			ActivityTaskCompletedEventAttributes: &history.ActivityTaskCompletedEventAttributes{
+		Attributes: &historypb.HistoryEvent_ActivityTaskCompletedEventAttributes{
+			ActivityTaskCompletedEventAttributes: &historypb.ActivityTaskCompletedEventAttributes{
 				ScheduledEventId: scheduled, Result: a.payloads(activities.Output{Unsent: "nothing was sent", Attempts: attempts(occurrence, earlier...)}),
 			},
 		},
@@ -128,46 +127,46 @@ func (a *author) unsent(at time.Duration, scheduled int64, earlier ...job.Outcom
 func (a *author) fail(at time.Duration, scheduled int64, err error) {
 	failure := temporal.GetDefaultFailureConverter().ErrorToFailure(err)
 	if failure.GetTimeoutFailureInfo() != nil {
-		a.write(at, &history.HistoryEvent{
+		a.write(at, &historypb.HistoryEvent{
 			EventType: enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT,
-			Attributes: &history.HistoryEvent_ActivityTaskTimedOutEventAttributes{
-				ActivityTaskTimedOutEventAttributes: &history.ActivityTaskTimedOutEventAttributes{ScheduledEventId: scheduled, Failure: failure},
+			Attributes: &historypb.HistoryEvent_ActivityTaskTimedOutEventAttributes{
+				ActivityTaskTimedOutEventAttributes: &historypb.ActivityTaskTimedOutEventAttributes{ScheduledEventId: scheduled, Failure: failure},
 			},
 		})
 		return
 	}
-	a.write(at, &history.HistoryEvent{
+	a.write(at, &historypb.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_FAILED,
-		Attributes: &history.HistoryEvent_ActivityTaskFailedEventAttributes{
-			ActivityTaskFailedEventAttributes: &history.ActivityTaskFailedEventAttributes{ScheduledEventId: scheduled, Failure: failure},
+		Attributes: &historypb.HistoryEvent_ActivityTaskFailedEventAttributes{
+			ActivityTaskFailedEventAttributes: &historypb.ActivityTaskFailedEventAttributes{ScheduledEventId: scheduled, Failure: failure},
 		},
 	})
 }
 
 // cancel adds the cancellation of an activity that no worker had.
 func (a *author) cancel(at time.Duration, scheduled int64) {
-	a.write(at, &history.HistoryEvent{
+	a.write(at, &historypb.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED,
-		Attributes: &history.HistoryEvent_ActivityTaskCanceledEventAttributes{
-			ActivityTaskCanceledEventAttributes: &history.ActivityTaskCanceledEventAttributes{ScheduledEventId: scheduled},
+		Attributes: &historypb.HistoryEvent_ActivityTaskCanceledEventAttributes{
+			ActivityTaskCanceledEventAttributes: &historypb.ActivityTaskCanceledEventAttributes{ScheduledEventId: scheduled},
 		},
 	})
 }
 
 // look adds a lookup of pending activities by the workflow, with its result.
 func (a *author) look(at time.Duration, pending ...lookups.Pending) {
-	scheduled := a.write(at, &history.HistoryEvent{
+	scheduled := a.write(at, &historypb.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
-		Attributes: &history.HistoryEvent_ActivityTaskScheduledEventAttributes{
-			ActivityTaskScheduledEventAttributes: &history.ActivityTaskScheduledEventAttributes{
+		Attributes: &historypb.HistoryEvent_ActivityTaskScheduledEventAttributes{
+			ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{
 				ActivityId: "look", ActivityType: &common.ActivityType{Name: lookups.TypePending},
 			},
 		},
 	})
-	a.write(at, &history.HistoryEvent{
+	a.write(at, &historypb.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED,
-		Attributes: &history.HistoryEvent_ActivityTaskCompletedEventAttributes{
-			ActivityTaskCompletedEventAttributes: &history.ActivityTaskCompletedEventAttributes{
+		Attributes: &historypb.HistoryEvent_ActivityTaskCompletedEventAttributes{
+			ActivityTaskCompletedEventAttributes: &historypb.ActivityTaskCompletedEventAttributes{
 				ScheduledEventId: scheduled, Result: a.payloads(pending),
 			},
 		},
@@ -176,10 +175,10 @@ func (a *author) look(at time.Duration, pending ...lookups.Pending) {
 
 // drop adds the record of the occurrence as dropped.
 func (a *author) drop(at time.Duration, outcome job.Outcome) {
-	a.write(at, &history.HistoryEvent{
+	a.write(at, &historypb.HistoryEvent{
 		EventType: enums.EVENT_TYPE_MARKER_RECORDED,
-		Attributes: &history.HistoryEvent_MarkerRecordedEventAttributes{
-			MarkerRecordedEventAttributes: &history.MarkerRecordedEventAttributes{
+		Attributes: &historypb.HistoryEvent_MarkerRecordedEventAttributes{
+			MarkerRecordedEventAttributes: &historypb.MarkerRecordedEventAttributes{
 				MarkerName: "SideEffect",
 				Details: map[string]*common.Payloads{"data": a.payloads(workflows.Planned{Dropped: &workflows.Dropped{
 					Outcome: outcome, Why: "the job was changed before it was sent", Count: 1, First: occurrence, Last: occurrence, Newest: []time.Time{occurrence},
@@ -400,7 +399,7 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 			t.Parallel()
 			a := newAuthor(t)
 			tt.write(a)
-			s := scheduler.New(scheduler.Options{Client: &archive{runs: []*history.History{{Events: a.events}}, pending: a.pending}})
+			s := newReader(&archive{runs: []*historypb.History{{Events: a.events}}, pending: a.pending})
 			whole := pages(t, s, job.Page{Top: 100})
 			var got []string
 			for i, r := range whole {

@@ -1,0 +1,137 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/temporal"
+
+	"almanac/internal/wfclient"
+	"almanac/job"
+	"almanac/workflows"
+)
+
+func missingJob(k job.Key) *job.Error {
+	return job.NotFound("jobcollections/"+k.Collection.Name+"/jobs/"+k.Name, k.Collection.ResourceGroup)
+}
+
+func missingCollection(k job.CollectionKey) *job.Error {
+	return job.NotFound("jobcollections/"+k.Name, k.ResourceGroup)
+}
+
+// missingCollectionOfNewJob says how to create the collection.
+func missingCollectionOfNewJob(k job.CollectionKey) *job.Error {
+	e := missingCollection(k)
+	e.Message += " Create the job collection first: PUT " + k.ARMID() + `?api-version=2016-03-01 with the body {"properties":{"sku":{"name":"Standard"}}}.`
+	return e
+}
+
+// isMissing reports whether the workflow that was read or changed does not exist.
+func isMissing(err error) bool { return wfclient.IsGone(err) || job.KindOf(err) == job.KindNotFound }
+
+// badToken is the error for a $skiptoken that no list returned.
+func badToken() error {
+	return &job.Error{
+		Kind: job.KindInvalid, Code: "BadRequest", Message: "The query is not valid",
+		Fields: []*job.FieldError{{Path: "$skiptoken", Want: "what a nextLink of this list holds; start again without it"}},
+	}
+}
+
+// jobError turns a Temporal error into a [job.Error]. missing is returned if the workflow does not exist;
+// it is nil if the call named none.
+func (s *Service) jobError(ctx context.Context, err error, missing *job.Error) error {
+	if err == nil {
+		return nil
+	}
+	if _, done := errors.AsType[*job.Error](err); done {
+		return err
+	}
+	if wfclient.IsGone(err) && missing != nil {
+		return missing
+	}
+	if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		switch refused.Type() {
+		case workflows.ErrTypeConflict:
+			return job.Conflictf("%s", refused.Message())
+		case workflows.ErrTypeInvalid:
+			return &job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: refused.Message()}
+		case workflows.ErrTypeSilent:
+			return &job.Error{Kind: job.KindConflict, Code: "JobsDidNotAnswer", Message: refused.Message()}
+		}
+	}
+	if isUnavailable(err) {
+		s.log.WarnContext(ctx, "temporal did not answer", slog.Any("error", err))
+		return &job.Error{
+			Kind: job.KindUnavailable, Code: "ServiceUnavailable", Err: err,
+			Message: "Temporal, or a worker of Almanac, did not answer in time. A change may or may not have been applied: check before you try again.",
+		}
+	}
+	return &job.Error{Kind: job.KindInternal, Code: "InternalServerError", Message: "internal error", Err: err}
+}
+
+func isUnavailable(err error) bool {
+	_, unavailable := errors.AsType[*serviceerror.Unavailable](err)
+	_, exhausted := errors.AsType[*serviceerror.ResourceExhausted](err)
+	_, cancelled := errors.AsType[*serviceerror.Canceled](err)
+	_, namespace := errors.AsType[*serviceerror.NamespaceNotFound](err) // not created yet, or deleted
+	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)   // the workflow task fails and is retried
+	ended := wfclient.IsRefused(err, "AcceptedUpdateCompletedWorkflow") // set by the server: the workflow closed before it answered
+	return ended || unavailable || exhausted || cancelled || namespace || notReady || wfclient.IsTimeout(err) || errors.Is(err, context.Canceled)
+}
+
+// whyUnreadable returns the reason, for people, why a workflow could not be read.
+func whyUnreadable(err error) string {
+	_, failed := errors.AsType[*serviceerror.QueryFailed](err)
+	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)
+	switch {
+	case failed:
+		return "no worker can read its history; the log of the workers says why"
+	case notReady:
+		return "its workflow task fails again and again; the log of the workers says why"
+	case isUnavailable(err):
+		return "it did not answer in time"
+	}
+	return "its stored state could not be read; the log of the API says why"
+}
+
+// readError is [Service.jobError] for reading a job. If the fault is the job's own, as far as Temporal
+// shows, the error says so.
+func (s *Service) readError(ctx context.Context, err error, k job.Key) error {
+	shown := s.jobError(ctx, err, missingJob(k))
+	_, failed := errors.AsType[*serviceerror.QueryFailed](err)
+	_, temporals := errors.AsType[serviceerror.ServiceError](err)
+	switch kind := job.KindOf(shown); {
+	case err == nil, ctx.Err() != nil, kind != job.KindUnavailable && kind != job.KindInternal:
+		return shown
+	case kind == job.KindInternal && temporals && !failed: // a fault of Temporal's
+		return shown
+	}
+	why := whyUnreadable(err)
+	if wfclient.IsTimeout(err) {
+		attempt := s.workflowTaskAttempt(ctx, k.WorkflowID())
+		if attempt < 2 {
+			return shown // possibly no worker answers at all
+		}
+		why = fmt.Sprintf("its workflow task has failed or timed out, and is at attempt %d; the log of the workers says why", attempt)
+	}
+	s.log.WarnContext(ctx, "a job could not be read", slog.String("job", k.ARMID()), slog.Any("error", err))
+	return &job.Error{
+		Kind: job.KindUnavailable, Code: "ServiceUnavailable", Err: err,
+		Message: fmt.Sprintf("The job '%s' could not be read: %s. It can still be deleted.", k.Name, why),
+	}
+}
+
+// workflowTaskAttempt returns the attempt number of a workflow's pending workflow task; 0 if there is none
+// or it is not known.
+func (s *Service) workflowTaskAttempt(ctx context.Context, id string) int {
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
+	found, err := s.client.DescribeWorkflowExecution(ctx, id, "")
+	if err != nil {
+		return 0
+	}
+	return int(found.GetPendingWorkflowTask().GetAttempt())
+}

@@ -1,0 +1,138 @@
+// Package history reads the history of a job from the event histories of its workflow's runs. No event is
+// written for it, and it goes back as far as the namespace's retention.
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"almanac/internal/wfclient"
+	"almanac/job"
+)
+
+// A Reader reads histories of jobs. All members are required. It is safe for concurrent use.
+type Reader struct {
+	Client    client.Client
+	Namespace string                  // of Client
+	Converter converter.DataConverter // of Client
+	Log       *slog.Logger
+}
+
+// ErrPosition is the error for a [job.Page.After] that is no continuation of this history.
+var ErrPosition = errors.New("the history has no entry at this position")
+
+// Read returns a page of the history of the job with that workflow, newest first, and its continuation,
+// which is empty on the last page. The error is a [serviceerror.NotFound] if no workflow with that ID is
+// open.
+func (r *Reader) Read(ctx context.Context, workflowID string, p job.Page) ([]job.Record, string, error) {
+	after, err := parsePosition(p.After)
+	if err != nil || p.Filter.Status == job.OutcomePostponed {
+		return nil, "", err
+	}
+	found, err := r.entries(ctx, workflowID, p, after)
+	if err != nil {
+		return nil, "", err
+	}
+	page := found[min(p.Skip, len(found)):]
+	more := len(page) > p.Top
+	page = page[:min(p.Top, len(page))]
+	records := make([]job.Record, len(page))
+	for i, e := range page {
+		records[i] = e.Record
+	}
+	if !more {
+		return records, "", nil
+	}
+	return records, page[len(page)-1].String(), nil
+}
+
+// A position is the place of an entry in the event histories. It never changes.
+type position struct {
+	run   string
+	event int64
+	index int // of the attempt, or of the dropped occurrence
+}
+
+func (p position) String() string { return fmt.Sprintf("%s.%d.%d", p.run, p.event, p.index) }
+
+// parsePosition is the inverse of String. The zero position, for "", is before all entries.
+func parsePosition(text string) (position, error) {
+	if text == "" {
+		return position{}, nil
+	}
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 || uuid.Validate(parts[0]) != nil {
+		return position{}, ErrPosition
+	}
+	event, err := strconv.ParseInt(parts[1], 10, 64)
+	index, errIndex := strconv.Atoi(parts[2])
+	if err != nil || errIndex != nil {
+		return position{}, ErrPosition
+	}
+	return position{parts[0], event, index}, nil
+}
+
+// An entry is a record and its position.
+type entry struct {
+	job.Record
+	position
+}
+
+// entries returns the entries after a position, one more than the page needs.
+func (r *Reader) entries(ctx context.Context, workflowID string, p job.Page, after position) ([]entry, error) {
+	found, err := r.Client.DescribeWorkflowExecution(ctx, workflowID, "")
+	if err != nil {
+		return nil, err
+	}
+	info := found.GetWorkflowExecutionInfo()
+	if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return nil, serviceerror.NewNotFound("the workflow is closed")
+	}
+	var entries []entry
+	enough := func(batch []entry) bool {
+		for _, e := range batch {
+			switch {
+			case after != position{}:
+				if e.position == after {
+					after = position{}
+				}
+			case p.Filter.MatchesRecord(&e.Record):
+				entries = append(entries, e)
+			}
+		}
+		return len(entries) > p.Skip+p.Top
+	}
+	run := runReader{Reader: r, workflowID: workflowID, runID: info.GetExecution().GetRunId()}
+	if after.run != "" && after.run != run.runID {
+		run.runID = after.run
+	} else {
+		run.expectPending(found.GetPendingActivities())
+	}
+	for run.runID != "" {
+		before, err := run.read(ctx, enough)
+		if wfclient.IsNotFound(err) {
+			break // the retention of closed runs is over
+		}
+		if err != nil || before == nil || before.began.Before(p.Filter.Start.From) {
+			return entries, err
+		}
+		run = runReader{Reader: r, workflowID: workflowID, runID: before.previous}
+		if p.Filter.Status == job.OutcomeFailed {
+			run.runID = before.failed
+		}
+	}
+	if after != (position{}) {
+		return nil, ErrPosition
+	}
+	return entries, nil
+}

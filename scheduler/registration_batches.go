@@ -1,0 +1,138 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"almanac/internal/wfclient"
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// The collections that answered recently are cached, so that a new job needs no query of its collection. An
+// outdated entry does no harm: a collection refuses a registration with another generation than its own.
+const (
+	// A collection that answered within collectionFresh is sent an update without a query first. The query
+	// moves the workflow to another worker if its last one crashed; an update would wait for that one.
+	collectionFresh = 2 * time.Second
+
+	// maxCollections is the limit of cached collections.
+	maxCollections = 1000
+)
+
+// recentCollection returns a collection from the cache, or queries it.
+func (s *Service) recentCollection(ctx context.Context, k job.CollectionKey) (job.Collection, error) {
+	if c, ok := s.collections.get(k.WorkflowID(), collectionFresh); ok {
+		return c, nil
+	}
+	c, err := s.Collection(ctx, k)
+	if err == nil {
+		s.collections.put(k.WorkflowID(), c, 1, maxCollections)
+	}
+	return c, err
+}
+
+// A registration is a request to register the name of a new job.
+type registration struct {
+	ctx        context.Context // the caller's
+	job        workflows.RegisterJob
+	collection *job.Collection // from the cache
+	done       chan struct{}   // closed when the members below are set
+	result     workflows.RegisterResult
+	err        error
+}
+
+// A registrationQueue holds the registrations that wait for their collection. A collection gets one update
+// at a time; registrations that come meanwhile share the next one. The zero value is empty.
+type registrationQueue struct {
+	mu      sync.Mutex
+	waiting map[string][]*registration // by the collection's workflow ID; an entry exists as long as an update is running
+}
+
+// maxRegistrations is the limit of registrations in one update.
+const maxRegistrations = 100
+
+// add enqueues a registration. send reports whether no update of the collection is running, so that the
+// caller has to send one.
+func (q *registrationQueue) add(id string, one *registration) (send bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	others, busy := q.waiting[id]
+	if q.waiting == nil {
+		q.waiting = map[string][]*registration{}
+	}
+	q.waiting[id] = append(others, one)
+	return !busy
+}
+
+// nextBatch removes and returns the registrations of the next update; nil if none is needed.
+func (q *registrationQueue) nextBatch(id string) []*registration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	all := slices.DeleteFunc(q.waiting[id], func(one *registration) bool { return one.ctx.Err() != nil }) // their callers have given up
+	n := min(len(all), maxRegistrations)
+	if n == 0 {
+		delete(q.waiting, id)
+		return nil
+	}
+	q.waiting[id] = all[n:]
+	return all[:n:n]
+}
+
+// registerJob registers a job in a cached collection. Its errors are those of [Service.update], or of type
+// [job.Error].
+func (s *Service) registerJob(ctx context.Context, c *job.Collection, j workflows.RegisterJob) (workflows.RegisterResult, error) {
+	one := &registration{ctx: ctx, job: j, collection: c, done: make(chan struct{})}
+	id := c.Key.WorkflowID()
+	if s.registrations.add(id, one) {
+		go func() {
+			for batch := s.registrations.nextBatch(id); batch != nil; batch = s.registrations.nextBatch(id) {
+				s.register(context.WithoutCancel(batch[0].ctx), id, batch) // it must outlive the caller of any one registration
+			}
+		}()
+	}
+	select {
+	case <-one.done:
+	case <-ctx.Done():
+		return workflows.RegisterResult{}, ctx.Err()
+	}
+	switch {
+	case wfclient.IsGone(one.err):
+		return workflows.RegisterResult{}, missingCollection(c.Key)
+	case one.err == nil && one.result.Refused != "":
+		return workflows.RegisterResult{}, job.Conflictf("%s", one.result.Refused)
+	}
+	return one.result, one.err
+}
+
+// register sends one update for a batch of registrations and distributes the results.
+func (s *Service) register(ctx context.Context, id string, batch []*registration) {
+	c := batch[0].collection
+	request := workflows.RegisterRequest{Jobs: make([]workflows.RegisterJob, len(batch))}
+	for i, one := range batch {
+		request.Jobs[i] = one.job
+		if one.collection.Generation > c.Generation {
+			c = one.collection
+		}
+	}
+	request.Limits, request.Generation = c.Properties.CollectionLimits(s.limits), c.Generation
+	var results []workflows.RegisterResult
+	err := s.update(ctx, updateTimeout, id, workflows.UpdateRegister, &results, request)
+	if err == nil && len(results) != len(batch) {
+		err = fmt.Errorf("%d jobs were registered, and %d were asked for", len(results), len(batch))
+	}
+	if err == nil {
+		s.collections.put(id, *c, 1, maxCollections)
+	} else {
+		s.collections.forget(id)
+	}
+	for i, one := range batch {
+		if one.err = err; err == nil {
+			one.result = results[i]
+		}
+		close(one.done)
+	}
+}

@@ -18,38 +18,38 @@ import (
 
 // A query that is not answered within firstTimeout may have been given to a worker that crashed or is
 // paused. So another attempt is made beside the first one, which a busy worker may still answer. Attempts
-// are made 0.3, 0.6, 1.2, 2.4 s and so on after the first, at most mostTimeout apart. The first attempt
-// lasts until queryTime; each of the others until the next one is made, and at least firstTimeout.
+// are made 0.3, 0.6, 1.2, 2.4 s and so on after the first, at most maxTimeout apart. The first attempt
+// lasts until queryTimeout; each of the others until the next one is made, and at least firstTimeout.
 //
-// queryTime is so long because a workflow whose workflow task was given to a crashed worker answers nothing
-// until that task times out, after 10 s, and because workers that have just started may have much to catch
-// up on. If the server itself says that no worker polls, the query gives up after idleTime.
+// queryTimeout is so long because a workflow whose workflow task was given to a crashed worker answers
+// nothing until that task times out, after 10 s, and because workers that have just started may have much
+// to catch up on. If the server itself says that no worker polls, the query gives up after idleTimeout.
 const (
 	firstTimeout = 300 * time.Millisecond
-	mostTimeout  = 3 * time.Second
-	queryTime    = 25 * time.Second
-	idleTime     = 6 * time.Second
+	maxTimeout   = 3 * time.Second
+	queryTimeout = 25 * time.Second
+	idleTimeout  = 6 * time.Second
 
 	resetTimeout = time.Second
 
-	// maxAnother is the limit of attempts beside first ones, over all queries. If a worker does not answer,
-	// they help and end within milliseconds. If the server is slow, they last, and each makes it slower:
-	// without a limit, queries kept a busy server too busy to answer for minutes.
-	maxAnother = 16
+	// maxExtraAttempts is the limit of attempts beside first ones, over all queries. If a worker does not
+	// answer, they help and end within milliseconds. If the server is slow, they last, and each makes it
+	// slower: without a limit, queries kept a busy server too busy to answer for minutes.
+	maxExtraAttempts = 16
 )
 
 // Queries queries open workflows of a namespace. It is safe for concurrent use.
 type Queries struct {
 	client    client.Client
 	namespace string
-	usual     usual
-	unstuck   lately
-	another   chan struct{} // a semaphore for attempts beside first ones
+	durations meanDuration
+	resets    recentResets
+	extra     chan struct{} // a semaphore for attempts beside first ones
 }
 
 // NewQueries returns the Queries of the client's namespace.
 func NewQueries(c client.Client, namespace string) *Queries {
-	return &Queries{client: c, namespace: namespace, another: make(chan struct{}, maxAnother)}
+	return &Queries{client: c, namespace: namespace, extra: make(chan struct{}, maxExtraAttempts)}
 }
 
 // Ask queries an open workflow and stores the answer in result. The error is a [serviceerror.NotFound] if
@@ -63,11 +63,11 @@ func (q *Queries) Ask(ctx context.Context, workflowID, name string, result any) 
 // instead of waiting for the first worker until the sticky timeout. Ask is more patient, because reads are
 // many at once and the next worker has to read the workflow's whole history.
 func (q *Queries) AskBeforeChange(ctx context.Context, workflowID, name string, result any) error {
-	return q.ask(ctx, q.usual.timeout(), workflowID, name, result)
+	return q.ask(ctx, q.durations.earlyTimeout(), workflowID, name, result)
 }
 
 func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, name string, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	answers := make(chan answer)
 	// If a workflow's start delay ends before a query's deadline, the server holds the query until then;
@@ -77,12 +77,12 @@ func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, na
 		defer cancel()
 		if another {
 			select {
-			case q.another <- struct{}{}:
-				defer func() { <-q.another }()
+			case q.extra <- struct{}{}:
+				defer func() { <-q.extra }()
 			case <-ctx.Done():
 				return
 			}
-			q.unstick(ctx, workflowID)
+			q.resetSticky(ctx, workflowID)
 		}
 		a := q.attempt(ctx, workflowID, name)
 		if ctx.Err() != nil { // the caller has its answer, or has given up
@@ -94,17 +94,17 @@ func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, na
 		}
 	}
 	start, last := time.Now(), error(nil)
-	go begin(false, queryTime)
+	go begin(false, queryTimeout)
 	next := time.NewTimer(timeout)
 	defer next.Stop()
 	for {
 		select {
 		case a := <-answers:
 			if a.err == nil {
-				q.usual.took(min(a.took, firstTimeout))
+				q.durations.add(min(a.took, firstTimeout))
 				return a.value.Get(result)
 			}
-			if !IsTimeout(a.err) || isIdle(a.err) && time.Since(start) > idleTime {
+			if !IsTimeout(a.err) || isIdle(a.err) && time.Since(start) > idleTimeout {
 				return a.err
 			}
 			last = a.err
@@ -112,7 +112,7 @@ func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, na
 		case <-next.C:
 			go begin(true, max(timeout, firstTimeout))
 			next.Reset(timeout)
-			timeout = min(2*timeout, mostTimeout)
+			timeout = min(2*timeout, maxTimeout)
 		case <-ctx.Done():
 			return cmp.Or(last, ctx.Err())
 		}
@@ -127,7 +127,7 @@ type answer struct {
 }
 
 // attempt queries a workflow once. It repeats the query if the run continued as new, and up to
-// mostMisreadings times if the worker misread the history.
+// maxMisreadings times if the worker misread the history.
 func (q *Queries) attempt(ctx context.Context, workflowID, name string) answer {
 	misreadings := 0
 	for {
@@ -140,7 +140,7 @@ func (q *Queries) attempt(ctx context.Context, workflowID, name string) answer {
 			return answer{value: found.QueryResult, took: time.Since(asked)}
 		case err == nil && found.QueryRejected.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
 			return answer{err: serviceerror.NewNotFound("the workflow is closed")}
-		case err != nil && (!isMisread(err) || misreadings == mostMisreadings):
+		case err != nil && (!isMisread(err) || misreadings == maxMisreadings):
 			return answer{err: err}
 		case err != nil:
 			misreadings++
@@ -151,37 +151,37 @@ func (q *Queries) attempt(ctx context.Context, workflowID, name string) answer {
 	}
 }
 
-// usual is the mean duration of answered queries, in which the latest has the weight 1/usualOf. The zero
-// value stands for quick queries.
-type usual struct {
+// A meanDuration is the mean duration of answered queries, in which the latest has the weight 1/meanWeight.
+// The zero value stands for quick queries.
+type meanDuration struct {
 	mu   sync.Mutex
 	mean time.Duration
 }
 
-// Before a change, the second attempt is made after usualTimes the usual duration of a query, at least
-// leastTimeout and at most firstTimeout.
+// Before a change, the second attempt is made after earlyFactor times the mean duration of a query, at least
+// minEarlyTimeout and at most firstTimeout.
 const (
-	usualTimes   = 5
-	usualOf      = 8
-	leastTimeout = 60 * time.Millisecond
+	earlyFactor     = 5
+	meanWeight      = 8
+	minEarlyTimeout = 60 * time.Millisecond
 )
 
-// took adds the duration of an answered query.
-func (u *usual) took(d time.Duration) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.mean += (d - u.mean) / usualOf
+// add adds the duration of an answered query.
+func (m *meanDuration) add(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mean += (d - m.mean) / meanWeight
 }
 
-// timeout returns the time after which the second attempt of a query before a change is made.
-func (u *usual) timeout() time.Duration {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return min(max(leastTimeout, usualTimes*u.mean), firstTimeout)
+// earlyTimeout returns the time after which the second attempt of a query before a change is made.
+func (m *meanDuration) earlyTimeout() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return min(max(minEarlyTimeout, earlyFactor*m.mean), firstTimeout)
 }
 
-// mostMisreadings is the limit of repetitions of a query that failed because of a wrong replay.
-const mostMisreadings = 5
+// maxMisreadings is the limit of repetitions of a query that failed because of a wrong replay.
+const maxMisreadings = 5
 
 // isMisread reports whether a worker found a workflow's code not to match its history. That happens without
 // a fault in the code: a worker without the workflow in its cache that reads the history while it grows
@@ -192,10 +192,10 @@ func isMisread(err error) bool {
 	return ok && strings.Contains(failed.Message, "TMPRL1100")
 }
 
-// unstick resets the workflow's sticky task queue, so that the next query goes to any worker and not to the
-// last one, which may have crashed. It reports no error: the next attempt does.
-func (q *Queries) unstick(ctx context.Context, workflowID string) {
-	if !q.unstuck.due(workflowID, time.Now()) {
+// resetSticky resets the workflow's sticky task queue, so that the next query goes to any worker and not to
+// the last one, which may have crashed. It reports no error: the next attempt does.
+func (q *Queries) resetSticky(ctx context.Context, workflowID string) {
+	if !q.resets.due(workflowID, time.Now()) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, resetTimeout)
@@ -205,29 +205,30 @@ func (q *Queries) unstick(ctx context.Context, workflowID string) {
 	})
 }
 
-// A workflow's sticky queue is reset once in unstickPause. The next worker has to read its whole history,
+// A workflow's sticky queue is reset once in resetPause. The next worker has to read its whole history,
 // so on a busy machine many queries of one workflow must not add to the load.
 const (
-	unstickPause = 10 * time.Second
-	maxLately    = 1000
+	resetPause = 10 * time.Second
+	maxResets  = 1000
 )
 
-// lately records what was done in the last unstickPause. The zero value is empty.
-type lately struct {
-	mu   sync.Mutex
-	done map[string]time.Time
+// recentResets records the workflows whose sticky queue was reset in the last resetPause. The zero value is
+// empty.
+type recentResets struct {
+	mu sync.Mutex
+	at map[string]time.Time // by workflow ID
 }
 
-// due reports whether something was not done in the last unstickPause, and records it as done.
-func (l *lately) due(what string, now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now.Sub(l.done[what]) < unstickPause {
+// due reports whether a workflow was not reset in the last resetPause, and records that it is reset now.
+func (r *recentResets) due(workflowID string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now.Sub(r.at[workflowID]) < resetPause {
 		return false
 	}
-	if l.done == nil || len(l.done) == maxLately {
-		l.done = map[string]time.Time{}
+	if r.at == nil || len(r.at) == maxResets {
+		r.at = map[string]time.Time{}
 	}
-	l.done[what] = now
+	r.at[workflowID] = now
 	return true
 }

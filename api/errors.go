@@ -30,7 +30,9 @@ const statusClientClosedRequest = 499
 // retryAfter is the Retry-After of 503 answers, in seconds.
 const retryAfter = "2"
 
-var internalError = errorEnvelope{job.ErrorBody{Code: "InternalServerError", Message: "internal error"}}
+var internalError = errorEnvelope{job.ErrorBody{Code: "InternalServerError",
+	Message: "Almanac could not process the request. Its log says why, under the ID in the header x-ms-request-id.",
+}}
 
 // fail answers a request with an error. Internal errors are logged and answered with 500 without their
 // text.

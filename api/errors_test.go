@@ -77,7 +77,7 @@ func TestKindsOfFailureHaveTheirStatus(t *testing.T) {
 	}
 }
 
-const internalBody = `{"error":{"code":"InternalServerError","message":"internal error"}}`
+const internalBody = `{"error":{"code":"InternalServerError","message":"Almanac could not process the request. Its log says why, under the ID in the header x-ms-request-id."}}`
 
 func TestInternalErrorsAreLoggedOnceWithTheirCauseAndRequest(t *testing.T) {
 	t.Parallel()

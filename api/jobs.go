@@ -73,20 +73,3 @@ func (s *server) deleteJob(c *gin.Context, k job.Key) error {
 func (s *server) runJob(c *gin.Context, k job.Key) error {
 	return replyEmpty(c, s.scheduler.RunJob(c.Request.Context(), k))
 }
-
-// previewRecurrence answers with the next occurrences of a definition. It stores nothing.
-func (s *server) previewRecurrence(c *gin.Context) error {
-	body, err := readBody(c)
-	if err != nil {
-		return err
-	}
-	p, err := job.ParsePreview(body, s.Now())
-	if err != nil {
-		return err
-	}
-	result := p.Run()
-	if result.Error != nil {
-		return reply(c, http.StatusBadRequest, errorEnvelope{*result.Error})
-	}
-	return reply(c, http.StatusOK, result)
-}

@@ -103,7 +103,7 @@ func (s *server) refuseCrossOrigin(c *gin.Context) {
 	if err := s.crossOrigin.Check(c.Request); err != nil {
 		s.fail(c, &job.Error{
 			Kind: job.KindForbidden, Code: "CrossOriginRequestForbidden",
-			Message: "A web page of another site may not change anything here.", Err: err,
+			Message: "Web pages of other sites may not send requests that change something.", Err: err,
 		})
 	}
 }

@@ -99,6 +99,6 @@ func noMethod(c *gin.Context) error {
 	allowed := strings.Split(c.Writer.Header().Get("Allow"), ", ")
 	return reply(c, http.StatusMethodNotAllowed, errorEnvelope{job.ErrorBody{
 		Code:    "MethodNotAllowed",
-		Message: fmt.Sprintf("%.20s cannot be used here; use %s.", c.Request.Method, strings.Join(allowed, " or ")),
+		Message: fmt.Sprintf("The method %.20s is not allowed for this path; use %s.", c.Request.Method, strings.Join(allowed, " or ")),
 	}})
 }

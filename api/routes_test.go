@@ -162,7 +162,7 @@ func TestOtherMethodsAreAnsweredWithTheOnesAllowed(t *testing.T) {
 		got := send(h, tt.method, tt.path, "")
 		require.Equal(t, http.StatusMethodNotAllowed, got.status, "%s %s", tt.method, tt.path)
 		require.Equal(t, tt.allow, got.header.Get("Allow"), "%s %s", tt.method, tt.path)
-		require.Equal(t, `{"error":{"code":"MethodNotAllowed","message":"`+tt.method+` cannot be used here; use `+
+		require.Equal(t, `{"error":{"code":"MethodNotAllowed","message":"The method `+tt.method+` is not allowed for this path; use `+
 			strings.ReplaceAll(tt.allow, ", ", " or ")+`."}}`, got.body)
 	}
 }

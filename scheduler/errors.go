@@ -36,7 +36,7 @@ func isMissing(err error) bool { return wfclient.IsGone(err) || job.KindOf(err) 
 func badToken() error {
 	return &job.Error{
 		Kind: job.KindInvalid, Code: "BadRequest", Message: "The query is not valid",
-		Fields: []*job.FieldError{{Path: "$skiptoken", Want: "what a nextLink of this list holds; start again without it"}},
+		Fields: []*job.FieldError{{Path: "$skiptoken", Want: "the value from a nextLink of this list; start again without it"}},
 	}
 }
 
@@ -90,7 +90,7 @@ func whyUnreadable(err error) string {
 	case failed:
 		return "no worker can read its history; the log of the workers says why"
 	case notReady:
-		return "its workflow task fails again and again; the log of the workers says why"
+		return "its workflow task fails repeatedly; the log of the workers says why"
 	case isUnavailable(err):
 		return "it did not answer in time"
 	}

@@ -20,7 +20,7 @@ import (
 // the last page. If many jobs do not answer, the page has fewer entries than requested, or none, and still
 // has a continuation.
 func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (page []job.Job, next string, err error) {
-	end := time.Now().Add(listTime)
+	deadline := time.Now().Add(listTime)
 	if err := k.Validate(); err != nil {
 		return nil, "", err
 	}
@@ -39,12 +39,12 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (pa
 	}
 	k = list.Collection
 	page, next, err = readPage(ctx, s, p, listing[workflows.Listed, job.Job]{
-		items:   slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool { return l.Sequence <= after }),
-		end:     end,
-		id:      func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() },
-		unread:  func(l workflows.Listed, why string) job.Job { return job.Job{Key: k.Job(l.Name), Unread: why} },
-		matches: p.Filter.MatchesJob,
-		after:   func(l workflows.Listed) string { return strconv.Itoa(l.Sequence) },
+		items:        slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool { return l.Sequence <= after }),
+		deadline:     deadline,
+		id:           func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() },
+		unreadable:   func(l workflows.Listed, why string) job.Job { return job.Job{Key: k.Job(l.Name), Unread: why} },
+		matches:      p.Filter.MatchesJob,
+		continuation: func(l workflows.Listed) string { return strconv.Itoa(l.Sequence) },
 	})
 	now := s.now()
 	for i := range page {
@@ -57,7 +57,7 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (pa
 // resourceGroup is not empty. They are sorted by name, then by resource group. The continuation is empty on
 // the last page. If many collections do not answer, the page is short, as in [Service.Jobs].
 func (s *Service) Collections(ctx context.Context, subscription, resourceGroup string, p job.Page) (page []job.Collection, next string, err error) {
-	end := time.Now().Add(listTime)
+	deadline := time.Now().Add(listTime)
 	if p, err = resume(p); err != nil {
 		return nil, "", err
 	}
@@ -81,15 +81,15 @@ func (s *Service) Collections(ctx context.Context, subscription, resourceGroup s
 	})
 	slices.SortFunc(paths, byName)
 	page, next, err = readPage(ctx, s, p, listing[string, job.Collection]{
-		items: paths,
-		end:   end,
-		id:    func(path string) string { return job.CollectionWorkflowID(subscription, path) },
-		unread: func(path, why string) job.Collection {
+		items:    paths,
+		deadline: deadline,
+		id:       func(path string) string { return job.CollectionWorkflowID(subscription, path) },
+		unreadable: func(path, why string) job.Collection {
 			group, name, _ := strings.Cut(path, "/")
 			return job.Collection{Key: job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: name}, Unread: why}
 		},
-		matches: func(*job.Collection) bool { return true },
-		after:   func(path string) string { return base64.RawURLEncoding.EncodeToString([]byte(path)) },
+		matches:      func(*job.Collection) bool { return true },
+		continuation: func(path string) string { return base64.RawURLEncoding.EncodeToString([]byte(path)) },
 	})
 	return page, next, s.jobError(ctx, err, nil)
 }

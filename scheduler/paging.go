@@ -28,12 +28,12 @@ const (
 
 // A listing describes the items of a list.
 type listing[I, T any] struct {
-	items   []I
-	end     time.Time         // no further workflows are queried after it
-	id      func(I) string    // the workflow ID of an item
-	unread  func(I, string) T // the entry of an item that could not be read, with the reason
-	matches func(*T) bool     // the page's filter
-	after   func(I) string    // the continuation of a page that ends with the item
+	items        []I
+	deadline     time.Time         // no further workflows are queried after it
+	id           func(I) string    // the workflow ID of an item
+	unreadable   func(I, string) T // the entry of an item that could not be read, with the reason
+	matches      func(*T) bool     // the page's filter
+	continuation func(I) string    // the continuation of a page that ends with the item
 }
 
 // An entry is the result of reading the workflow of one item.
@@ -49,14 +49,14 @@ func readPage[I, T any](ctx context.Context, s *Service, p job.Page, l listing[I
 	var found []T
 	var of []I // the items of found
 	asked := 0
-	for asked < len(l.items) && len(found) <= p.Skip+p.Top && (asked == 0 || time.Now().Before(l.end)) {
+	for asked < len(l.items) && len(found) <= p.Skip+p.Top && (asked == 0 || time.Now().Before(l.deadline)) {
 		items := l.items[asked:]
 		items = items[:min(max(p.Skip+p.Top+1-len(found), wfclient.MaxParallel), maxBatch, len(items))]
 		ids := make([]string, len(items))
 		for i, item := range items {
 			ids[i] = l.id(item)
 		}
-		entries := readEntries[T](ctx, s, ids, l.end)
+		entries := readEntries[T](ctx, s, ids, l.deadline)
 		if ctx.Err() != nil {
 			return nil, "", ctx.Err()
 		}
@@ -66,7 +66,7 @@ func readPage[I, T any](ctx context.Context, s *Service, p job.Page, l listing[I
 				continue
 			case e.err != nil:
 				s.log.WarnContext(ctx, "a job or job collection in a list could not be read", slog.String("id", ids[i]), slog.Any("error", e.err))
-				e.status = l.unread(items[i], whyUnreadable(e.err))
+				e.status = l.unreadable(items[i], whyUnreadable(e.err))
 			}
 			if l.matches(&e.status) {
 				found, of = append(found, e.status), append(of, items[i])
@@ -78,9 +78,9 @@ func readPage[I, T any](ctx context.Context, s *Service, p job.Page, l listing[I
 	switch {
 	case len(page) > p.Top:
 		page = page[:p.Top]
-		next = l.after(of[p.Skip+p.Top-1])
+		next = l.continuation(of[p.Skip+p.Top-1])
 	case asked < len(l.items):
-		next = l.after(l.items[asked-1])
+		next = l.continuation(l.items[asked-1])
 		if left := p.Skip - len(found); left > 0 {
 			next += skipMark + strconv.Itoa(left)
 		}
@@ -107,8 +107,8 @@ func resume(p job.Page) (job.Page, error) {
 }
 
 // readEntries reads the statuses of workflows. Those that do not answer in time are queried once more, until
-// end at most.
-func readEntries[T any](ctx context.Context, s *Service, ids []string, end time.Time) []entry[T] {
+// deadline at most.
+func readEntries[T any](ctx context.Context, s *Service, ids []string, deadline time.Time) []entry[T] {
 	entries := make([]entry[T], len(ids))
 	all := make([]int, len(ids))
 	for i := range ids {
@@ -129,7 +129,7 @@ func readEntries[T any](ctx context.Context, s *Service, ids []string, end time.
 		return again
 	}
 	again := ask(all, patience)
-	if left := min(lastPatience, time.Until(end)); len(again) > 0 && left > 0 && ctx.Err() == nil {
+	if left := min(lastPatience, time.Until(deadline)); len(again) > 0 && left > 0 && ctx.Err() == nil {
 		ask(again, left)
 	}
 	return entries

@@ -122,7 +122,7 @@ func (s *Service) register(ctx context.Context, id string, batch []*registration
 	var results []workflows.RegisterResult
 	err := s.update(ctx, updateTimeout, id, workflows.UpdateRegister, &results, request)
 	if err == nil && len(results) != len(batch) {
-		err = fmt.Errorf("%d jobs were registered, and %d were asked for", len(results), len(batch))
+		err = fmt.Errorf("the collection answered for %d of %d jobs", len(results), len(batch))
 	}
 	if err == nil {
 		s.collections.put(id, *c, 1, maxCollections)

@@ -109,7 +109,7 @@ func TestAListShowsWhatCouldNotBeRead(t *testing.T) {
 		took time.Duration
 	}{
 		{"since it is silent", nil, "it did not answer in time", 14 * time.Second},
-		{"since its task fails", serviceerror.NewWorkflowNotReady("internals"), "its workflow task fails again and again; the log of the workers says why", 0},
+		{"since its task fails", serviceerror.NewWorkflowNotReady("internals"), "its workflow task fails repeatedly; the log of the workers says why", 0},
 		{"since no worker can read its history", serviceerror.NewQueryFailed("internals"), "no worker can read its history; the log of the workers says why", 0},
 		{"since Temporal is confused", serviceerror.NewInternal("internals"), "its stored state could not be read; the log of the API says why", 0},
 	} {
@@ -277,7 +277,7 @@ func TestAJobThatCannotBeReadSaysWhy(t *testing.T) {
 	}{
 		{"if nothing is known of it", nil, 1, "Temporal, or a worker of Almanac, did not answer in time."},
 		{"if its task was tried before", nil, 7, "The job 'Job1' could not be read: its workflow task has failed or timed out, and is at attempt 7"},
-		{"if its task fails", serviceerror.NewWorkflowNotReady("internals"), 1, "its workflow task fails again and again"},
+		{"if its task fails", serviceerror.NewWorkflowNotReady("internals"), 1, "its workflow task fails repeatedly"},
 		{"if no worker can read its history", serviceerror.NewQueryFailed("internals"), 1, "no worker can read its history"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -297,6 +297,56 @@ func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
 	}
 }
 
+// rival is a Temporal in which somebody else changes the job and its collection before the first update.
+type rival struct {
+	*directory
+	updates int
+}
+
+func (r *rival) UpdateWorkflow(context.Context, client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	if r.updates++; r.updates > 1 {
+		return obeyed{}, nil
+	}
+	r.answers[key.WorkflowID()+" "+workflows.QueryStatus] = job.Job{Key: key, Generation: 2}
+	r.answers[key.Collection.WorkflowID()+" "+workflows.QueryStatus] = job.Collection{Key: key.Collection, Generation: 2}
+	return nil, temporal.NewApplicationError("somebody else was first", workflows.ErrTypeStale)
+}
+
+func TestAnEditThatLostARaceIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	var seen []int // generations
+	editJob := func(current *job.Job) (job.Definition, error) {
+		seen = append(seen, current.Generation)
+		return current.Definition, nil
+	}
+	for name, edit := range map[string]func(context.Context, *scheduler.Service) error{
+		"put": func(ctx context.Context, s *scheduler.Service) error {
+			_, created, err := s.PutJob(ctx, key, editJob)
+			require.False(t, created)
+			return err
+		},
+		"patch": func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.PatchJob(ctx, key, editJob)
+			return err
+		},
+		"patch of a collection": func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.PatchCollection(ctx, key.Collection, func(current job.Collection) (job.Collection, error) {
+				seen = append(seen, current.Generation)
+				return current, nil
+			})
+			return err
+		},
+	} {
+		seen = nil
+		other := &rival{directory: &directory{t: t, answers: map[string]any{
+			key.WorkflowID() + " " + workflows.QueryStatus:            job.Job{Key: key, Generation: 1},
+			key.Collection.WorkflowID() + " " + workflows.QueryStatus: job.Collection{Key: key.Collection, Generation: 1},
+		}}}
+		require.NoError(t, edit(t.Context(), scheduler.New(scheduler.Options{Client: other})), name)
+		require.Equal(t, []int{1, 2}, seen, name)
+	}
+}
+
 func TestADeleteWhoseAnswerWasLostSucceeds(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(context.Context, *scheduler.Service) error{

@@ -11,6 +11,7 @@ import (
 
 	"almanac/activities"
 	"almanac/workflows"
+	"almanac/workflows/jobloop"
 )
 
 // bareLoop is the smallest job that Temporal allows: a workflow that sleeps,
@@ -34,7 +35,7 @@ type loopInput struct {
 }
 
 func loop(ctx workflow.Context, in loopInput) error {
-	for range workflows.ExecutionsPerRun {
+	for range jobloop.ExecutionsPerRun {
 		if err := workflow.Sleep(ctx, in.Next.Sub(workflow.Now(ctx))); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/workflows"
+	"almanac/workflows/registries"
 )
 
 // Collection returns a collection.
@@ -79,7 +80,7 @@ func (s *Service) createCollection(ctx context.Context, c job.Collection) (job.C
 		Memo:                  map[string]any{workflows.MemoText: "job collection " + c.Key.Name, workflows.MemoID: c.Key.ARMID()},
 		TypedSearchAttributes: temporal.NewSearchAttributes(collectionAttributes(c.Key)...),
 		Priority:              collectionPriority,
-	}, workflows.TypeCollection, workflows.CollectionInput{Collection: c})
+	}, workflows.TypeCollection, registries.CollectionInput{Collection: c})
 }
 
 // collectionPriority is the priority of the tasks of collections and subscriptions, ahead of those of jobs:
@@ -98,7 +99,7 @@ func (s *Service) registerCollection(ctx context.Context, subscription string, r
 			return err
 		}
 		err = s.start(ctx, client.StartWorkflowOptions{ID: id, StaticSummary: "subscription " + subscription, Priority: collectionPriority},
-			workflows.TypeSubscription, workflows.SubscriptionInput{Subscription: subscription})
+			workflows.TypeSubscription, registries.SubscriptionInput{Subscription: subscription})
 		if err != nil && !errors.Is(err, errLost) {
 			return err
 		}

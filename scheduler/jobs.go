@@ -14,6 +14,7 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/workflows"
+	"almanac/workflows/jobloop"
 )
 
 // Job returns a job, without its secrets.
@@ -90,7 +91,7 @@ func (s *Service) createJob(ctx context.Context, c job.Collection, name string, 
 		return job.Job{}, err
 	}
 	k := c.Key.Job(registered.Name)
-	input, err := workflows.NewJob(k, definition, registered.CollectionDisabled, now)
+	input, err := jobloop.New(k, definition, registered.CollectionDisabled, now)
 	if err != nil {
 		return job.Job{}, err
 	}

@@ -20,6 +20,7 @@ import (
 	"almanac/job"
 	"almanac/scheduler"
 	"almanac/workflows"
+	"almanac/workflows/jobloop"
 )
 
 // A starter is a Temporal that accepts every registration and start.
@@ -135,7 +136,7 @@ func (f asleepFrontend) GetWorkflowExecutionHistory(_ context.Context, r *workfl
 }
 
 // startedAs returns the event of a workflow's start with the given input.
-func startedAs(t *testing.T, workflow string, input workflows.JobInput) *history.HistoryEvent {
+func startedAs(t *testing.T, workflow string, input jobloop.Input) *history.HistoryEvent {
 	t.Helper()
 	payloads, err := converter.GetDefaultDataConverter().ToPayloads(input)
 	require.NoError(t, err)
@@ -146,11 +147,11 @@ func startedAs(t *testing.T, workflow string, input workflows.JobInput) *history
 	}}
 }
 
-func aNewJob(t *testing.T) workflows.JobInput {
+func aNewJob(t *testing.T) jobloop.Input {
 	t.Helper()
 	definition, err := job.ParseDefinition([]byte(aJob), job.ParseOptions{Limits: new(job.DefaultLimits()), ID: key.ARMID()})
 	require.NoError(t, err)
-	input, err := workflows.NewJob(key, definition, false, time.Now())
+	input, err := jobloop.New(key, definition, false, time.Now())
 	require.NoError(t, err)
 	return input
 }

@@ -16,6 +16,8 @@ import (
 	"almanac/internal/clock"
 	"almanac/job"
 	"almanac/workflows"
+	"almanac/workflows/jobloop"
+	"almanac/workflows/registries"
 )
 
 // Options configure [New].
@@ -70,9 +72,9 @@ func New(o Options) worker.Worker {
 
 		StickyScheduleToStartTimeout: stickyTimeout,
 	})
-	w.RegisterWorkflowWithOptions(workflows.Job, workflow.RegisterOptions{Name: workflows.TypeJob})
-	w.RegisterWorkflowWithOptions(workflows.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
-	w.RegisterWorkflowWithOptions(workflows.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
+	w.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
+	w.RegisterWorkflowWithOptions(registries.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
+	w.RegisterWorkflowWithOptions(registries.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 
 	runner := &activities.Runner{
 		Senders: o.Senders, Log: o.Log, Grace: grace, PerHost: cmp.Or(o.PerHost, activities.DefaultPerHost),

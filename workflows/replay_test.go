@@ -13,7 +13,10 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"almanac/internal/workflowtest"
 	"almanac/workflows"
+	"almanac/workflows/jobloop"
+	"almanac/workflows/registries"
 )
 
 // The histories were recorded on a real server by `task histories`. Those of a released version are
@@ -73,7 +76,7 @@ func replay(t *testing.T, file string, ofJob, ofCollection, ofSubscription any) 
 	r.RegisterWorkflowWithOptions(ofJob, workflow.RegisterOptions{Name: workflows.TypeJob})
 	r.RegisterWorkflowWithOptions(ofCollection, workflow.RegisterOptions{Name: workflows.TypeCollection})
 	r.RegisterWorkflowWithOptions(ofSubscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
-	return r.ReplayWorkflowHistory(silent, readHistory(t, file))
+	return r.ReplayWorkflowHistory(workflowtest.Silent, readHistory(t, file))
 }
 
 func TestReplay(t *testing.T) {
@@ -81,7 +84,7 @@ func TestReplay(t *testing.T) {
 	for _, file := range recordedHistories(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			require.NoError(t, replay(t, file, workflows.Job, workflows.Collection, workflows.Subscription))
+			require.NoError(t, replay(t, file, jobloop.Workflow, registries.Collection, registries.Subscription))
 		})
 	}
 }
@@ -97,5 +100,17 @@ func TestReplayCanFail(t *testing.T) {
 			t.Parallel()
 			require.ErrorContains(t, replay(t, file, stranger, stranger, stranger), "TMPRL1100")
 		})
+	}
+}
+
+func TestAWorkflowThatAlmanacDidNotStartEndsAndSaysSo(t *testing.T) {
+	t.Parallel()
+	for name, function := range map[string]any{
+		workflows.TypeJob: jobloop.Workflow, workflows.TypeCollection: registries.Collection, workflows.TypeSubscription: registries.Subscription,
+	} {
+		env := workflowtest.NewEnvironment()
+		env.RegisterWorkflowWithOptions(function, workflow.RegisterOptions{Name: name})
+		env.ExecuteWorkflow(name, map[string]any{})
+		require.ErrorContains(t, env.GetWorkflowError(), "create jobs and job collections through the API", name)
 	}
 }

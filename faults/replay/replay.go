@@ -26,11 +26,13 @@ import (
 	"almanac/faults/record"
 	"almanac/internal/codec"
 	"almanac/workflows"
+	"almanac/workflows/jobloop"
+	"almanac/workflows/registries"
 )
 
 // almanacWorkflows are the workflows of Almanac, by type.
 var almanacWorkflows = map[string]any{
-	workflows.TypeJob: workflows.Job, workflows.TypeCollection: workflows.Collection, workflows.TypeSubscription: workflows.Subscription,
+	workflows.TypeJob: jobloop.Workflow, workflows.TypeCollection: registries.Collection, workflows.TypeSubscription: registries.Subscription,
 }
 
 var silent = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))

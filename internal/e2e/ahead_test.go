@@ -16,6 +16,8 @@ import (
 
 	"almanac/job"
 	"almanac/workflows"
+	"almanac/workflows/jobloop"
+	"almanac/workflows/plan"
 )
 
 // ahead starts a job whose one occurrence is dispatched at once and held until
@@ -23,9 +25,9 @@ import (
 func (s *stack) ahead(t *testing.T, k job.Key, definition string, due time.Time) string {
 	t.Helper()
 	now := time.Now().UTC().Truncate(time.Second)
-	return s.started(t, "/jobs", definition, now, func(in *workflows.JobInput) {
+	return s.started(t, "/jobs", definition, now, func(in *jobloop.Input) {
 		in.Key = k
-		in.Plan = workflows.Planned{Due: []time.Time{due}, Done: true}
+		in.Plan = plan.Plan{Due: []time.Time{due}, Done: true}
 		in.Lead = int(due.Sub(now).Milliseconds())
 	})
 }

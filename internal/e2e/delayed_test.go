@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/api/history/v1"
 
 	"almanac/job"
-	"almanac/workflows"
+	"almanac/workflows/jobloop"
 )
 
 // begun returns whether the workflow of a job has begun, and after what delay it does
@@ -119,7 +119,7 @@ func TestAJobThatIsAboutToBeginIsReadAtOnce(t *testing.T) {
 	}
 	d, err := job.ParseDefinition([]byte(definition(now.Add(time.Hour))), job.ParseOptions{Now: now})
 	require.NoError(t, err)
-	in, err := workflows.NewJob(k, d, false, now)
+	in, err := jobloop.New(k, d, false, now)
 	require.NoError(t, err)
 	begin := now.Add(15 * time.Second)
 	created(t, jobs+"/j", definition(begin.Add(now.Add(time.Hour).Sub(in.Begin())).Truncate(time.Second)))

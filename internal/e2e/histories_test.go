@@ -25,6 +25,9 @@ import (
 
 	"almanac/job"
 	"almanac/workflows"
+	"almanac/workflows/jobloop"
+	"almanac/workflows/plan"
+	"almanac/workflows/registries"
 )
 
 // historyVersion is the version whose histories are recorded. After its
@@ -65,9 +68,9 @@ func TestHistoriesReplay(t *testing.T) {
 			id := do(t, s, s.collection(t)+"/jobs")
 			for i, h := range s.histories(t, id) {
 				r := worker.NewWorkflowReplayer()
-				r.RegisterWorkflowWithOptions(workflows.Job, workflow.RegisterOptions{Name: workflows.TypeJob})
-				r.RegisterWorkflowWithOptions(workflows.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
-				r.RegisterWorkflowWithOptions(workflows.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
+				r.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
+				r.RegisterWorkflowWithOptions(registries.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
+				r.RegisterWorkflowWithOptions(registries.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 				require.NoError(t, r.ReplayWorkflowHistory(nil, h))
 				if *record {
 					write(t, fmt.Sprintf("%s-%s-%d", historyVersion, name, i+1), h)
@@ -232,11 +235,11 @@ func jobSignals(t *testing.T, s *stack, jobs string) string {
 }
 
 // started starts a job's workflow from a state that would take long to reach.
-func (s *stack) started(t *testing.T, jobs, definition string, created time.Time, change func(*workflows.JobInput)) string {
+func (s *stack) started(t *testing.T, jobs, definition string, created time.Time, change func(*jobloop.Input)) string {
 	t.Helper()
 	d, err := job.ParseDefinition([]byte(definition), job.ParseOptions{Now: created})
 	require.NoError(t, err)
-	in, err := workflows.NewJob(key(jobs, "j"), d, false, created)
+	in, err := jobloop.New(key(jobs, "j"), d, false, created)
 	require.NoError(t, err)
 	change(&in)
 	id := in.Key.WorkflowID()
@@ -262,7 +265,7 @@ func jobOverlap(policy job.OverlapPolicy) scenario {
 		})
 		now := time.Now().UTC().Truncate(time.Second)
 		id := s.started(t, jobs, get(target.URL+"/slow", `,"recurrence":{"frequency":"hour","overlapPolicy":"`+string(policy)+`"}`), now,
-			func(in *workflows.JobInput) {
+			func(in *jobloop.Input) {
 				in.Plan.Due = nil
 				for i := range 4 { // the last one gives way to what the engine answers when it is asked again
 					in.Plan.Due = append(in.Plan.Due, now.Add(5*time.Second+time.Duration(i)*step))
@@ -284,7 +287,7 @@ func jobCatchUp(t *testing.T, s *stack, jobs string) string {
 	target := newSink(t, nil)
 	now := time.Now().UTC().Truncate(time.Second)
 	id := s.started(t, jobs, get(target.URL+"/late", `,"recurrence":{"frequency":"minute","catchUpWindow":"PT3M15S"}`),
-		now.Add(-10*time.Minute-30*time.Second), func(*workflows.JobInput) {})
+		now.Add(-10*time.Minute-30*time.Second), func(*jobloop.Input) {})
 	target.await(t, "/late", 3, 20*time.Second)
 	url := jobs + "/j"
 	eventually(t, 20*time.Second, "missed occurrences in the history", func() bool {
@@ -430,8 +433,8 @@ func jobAhead(t *testing.T, s *stack, jobs string) string {
 	target := newSink(t, nil)
 	now := time.Now().UTC().Truncate(time.Second)
 	first, second := now.Add(8*time.Second), now.Add(20*time.Second)
-	id := s.started(t, jobs, hourly(target.URL+"/old"), now, func(in *workflows.JobInput) {
-		in.Plan = workflows.Planned{Due: []time.Time{first, second}, Done: true}
+	id := s.started(t, jobs, hourly(target.URL+"/old"), now, func(in *jobloop.Input) {
+		in.Plan = plan.Plan{Due: []time.Time{first, second}, Done: true}
 		in.Lead = 8000
 	})
 	url := jobs + "/j"
@@ -453,8 +456,8 @@ func jobHold(t *testing.T, s *stack, jobs string) string {
 	target := newSink(t, nil)
 	now := time.Now().UTC().Truncate(time.Second)
 	first, second, third := now.Add(3*time.Second), now.Add(12*time.Second), now.Add(40*time.Second)
-	id := s.started(t, jobs, hourly(target.URL+"/old"), now, func(in *workflows.JobInput) {
-		in.Plan = workflows.Planned{Due: []time.Time{first, second, third}, Done: true}
+	id := s.started(t, jobs, hourly(target.URL+"/old"), now, func(in *jobloop.Input) {
+		in.Plan = plan.Plan{Due: []time.Time{first, second, third}, Done: true}
 	})
 	url := jobs + "/j"
 	target.await(t, "/old", 1, 10*time.Second)

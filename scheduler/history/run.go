@@ -18,7 +18,8 @@ import (
 	"almanac/activities/lookups"
 	"almanac/internal/wfclient"
 	"almanac/job"
-	"almanac/workflows"
+	"almanac/workflows/jobloop"
+	"almanac/workflows/plan"
 )
 
 // eventsPerPage is the number of events per call, which is the server's maximum.
@@ -98,7 +99,7 @@ func (r *runReader) read(ctx context.Context, enough func([]entry) bool) (*earli
 				if enough(r.flush()) {
 					return nil, nil
 				}
-				input := decode[workflows.JobInput](r, started.GetInput())
+				input := decode[jobloop.Input](r, started.GetInput())
 				return &earlier{previous: started.GetContinuedExecutionRunId(), began: e.GetEventTime().AsTime(), failed: input.FailedRun}, nil
 			}
 			r.event(e)
@@ -227,7 +228,7 @@ func (r *runReader) marker(e *history.HistoryEvent) {
 	if a.GetMarkerName() != "SideEffect" {
 		return
 	}
-	if d := decode[workflows.Planned](r, a.GetDetails()["data"]).Dropped; d != nil {
+	if d := decode[plan.Plan](r, a.GetDetails()["data"]).Dropped; d != nil {
 		for i, record := range dropped(d, e.GetEventTime().AsTime()) {
 			r.batch = append(r.batch, entry{record, position{r.runID, e.GetEventId(), i}})
 		}
@@ -236,7 +237,7 @@ func (r *runReader) marker(e *history.HistoryEvent) {
 
 // dropped returns the records of occurrences that were dropped, newest first. at is the time of that
 // decision; the records start at it, 100 ns apart.
-func dropped(d *workflows.Dropped, at time.Time) []job.Record {
+func dropped(d *plan.Dropped, at time.Time) []job.Record {
 	var records []job.Record
 	add := func(due time.Time, message string) {
 		at = at.Add(-100 * time.Nanosecond) // the resolution of IDs in the history

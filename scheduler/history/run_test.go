@@ -18,7 +18,8 @@ import (
 	"almanac/activities"
 	"almanac/activities/lookups"
 	"almanac/job"
-	"almanac/workflows"
+	"almanac/workflows/jobloop"
+	"almanac/workflows/plan"
 )
 
 // occurrence is the due time of what is dispatched ahead in these histories.
@@ -38,7 +39,7 @@ func newAuthor(t *testing.T) *author {
 		EventType: enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED,
 		Attributes: &historypb.HistoryEvent_WorkflowExecutionStartedEventAttributes{
 			WorkflowExecutionStartedEventAttributes: &historypb.WorkflowExecutionStartedEventAttributes{
-				OriginalExecutionRunId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", Input: a.payloads(workflows.JobInput{}),
+				OriginalExecutionRunId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", Input: a.payloads(jobloop.Input{}),
 			},
 		},
 	})
@@ -180,7 +181,7 @@ func (a *author) drop(at time.Duration, outcome job.Outcome) {
 		Attributes: &historypb.HistoryEvent_MarkerRecordedEventAttributes{
 			MarkerRecordedEventAttributes: &historypb.MarkerRecordedEventAttributes{
 				MarkerName: "SideEffect",
-				Details: map[string]*common.Payloads{"data": a.payloads(workflows.Planned{Dropped: &workflows.Dropped{
+				Details: map[string]*common.Payloads{"data": a.payloads(plan.Plan{Dropped: &plan.Dropped{
 					Outcome: outcome, Why: "the job was changed before it was sent", Count: 1, First: occurrence, Last: occurrence, Newest: []time.Time{occurrence},
 				}})},
 			},

@@ -1,0 +1,213 @@
+package jobloop_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// randomMinutes is the duration of a random job's life.
+const randomMinutes = 12
+
+// A life is a job that is changed at random times around its due times.
+type life struct {
+	*world
+	versions []version
+	states   []change // enabled or disabled
+	rests    []change // of its collection
+	killed   map[time.Time]bool
+}
+
+// A version is a definition of the job that calls its own path.
+type version struct {
+	path   string
+	answer *answer
+}
+
+// A change of state takes effect at one time and was answered at another.
+type change struct {
+	on     bool
+	at     time.Duration
+	answer *answer
+}
+
+func newLife(t *testing.T, random *rand.Rand) *life {
+	t.Helper()
+	overlap := []job.OverlapPolicy{job.OverlapBufferOne, job.OverlapSkip, job.OverlapAllowAll}[random.IntN(3)]
+	more := fmt.Sprintf(`,"overlapPolicy":%q`, overlap)
+	if random.IntN(3) == 0 {
+		more += `,"count":7`
+	}
+	properties := func(path, state string) string { return callsEvery(path, minutely+more) + `,"state":"` + state + `"` }
+	l := &life{world: newWorld(t, properties("/0", "enabled")), killed: map[time.Time]bool{}}
+	l.next.Lead = 500 + random.IntN(20_000)
+	hold := random.IntN(3) * random.IntN(100_000)
+	l.holds = func(sending) int { return hold }
+	l.took = func(int) time.Duration {
+		return []time.Duration{0, 20 * time.Millisecond, 900 * time.Millisecond, 4 * time.Second, 70 * time.Second}[min(random.IntN(9), random.IntN(9))%5]
+	}
+	l.workerFate = func(s sending) workerFate {
+		becomes := []workerFate{sent, sent, sent, pausedFenced, released, killedHeld, killedFenced, killedSent}[random.IntN(8)]
+		if becomes == killedFenced || becomes == killedSent {
+			l.killed[s.Execution.Due] = true
+		}
+		return becomes
+	}
+	if random.IntN(3) == 0 {
+		l.suggest = time.Duration(1+random.IntN(300)) * time.Second
+	}
+	if random.IntN(3) == 0 {
+		l.queued = time.Duration(random.IntN(2000)) * time.Millisecond
+	}
+	l.lookFails = random.IntN(4) * random.IntN(2)
+	l.lookTakes = time.Duration(random.IntN(3)) * 100 * time.Millisecond
+	l.states, l.rests = []change{{on: true}}, []change{{on: true}}
+	l.changeAround(random, properties)
+	return l
+}
+
+// changeAround plans changes, most of them close to a due time.
+func (l *life) changeAround(random *rand.Rand, properties func(path, state string) string) {
+	var instants []time.Duration
+	for range 4 + random.IntN(12) {
+		close := time.Duration(1+random.IntN(4000)-3000) * time.Millisecond
+		if random.IntN(3) == 0 {
+			close *= 7
+		}
+		instants = append(instants, time.Duration(1+random.IntN(randomMinutes-2))*time.Minute+close+time.Microsecond)
+	}
+	slices.Sort(instants)
+	state, rest := "enabled", false
+	for _, at := range slices.Compact(instants) {
+		switch random.IntN(6) {
+		case 0, 1:
+			path := fmt.Sprintf("/%d", len(l.versions)+1)
+			l.versions = append(l.versions, version{path, l.replace(at, properties(path, state))})
+		case 2, 3:
+			name := workflows.UpdateDisable
+			if state == "disabled" {
+				name = workflows.UpdateEnable
+			}
+			state = map[string]string{"enabled": "disabled", "disabled": "enabled"}[state]
+			l.states = append(l.states, change{state == "enabled", at, l.update(at, name)})
+		case 4:
+			rest = !rest
+			l.rests = append(l.rests, change{!rest, at, l.update(at, workflows.UpdateCollection, !rest)})
+		case 5:
+			l.update(at, workflows.UpdateRun)
+		}
+	}
+}
+
+// demanded reports whether the execution is a manual run, which is never due at a whole second.
+func (s *sending) demanded() bool { return s.Execution.Due.Nanosecond() != 0 }
+
+// requireObedient requires that no replaced version sends anything, and that nothing due while the job
+// or its collection is disabled is sent.
+func (l *life) requireObedient() {
+	l.t.Helper()
+	for _, s := range l.sent {
+		at := s.at.Sub(newYear)
+		var number int
+		_, err := fmt.Sscanf(s.Action.Request.URI, "http://127.0.0.1/%d", &number)
+		require.NoError(l.t, err)
+		for i, v := range l.versions {
+			if v.answer.err == nil && v.answer.completed && at > v.answer.at {
+				require.GreaterOrEqual(l.t, number, i+1, "sent at %s, %s was answered at %s", at, v.path, v.answer.at)
+			}
+		}
+		for _, changes := range [][]change{l.states, l.rests} {
+			for i, c := range changes {
+				if s.demanded() || c.on || c.answer.err != nil || at <= c.answer.at {
+					continue
+				}
+				if i+1 == len(changes) || at < changes[i+1].at {
+					require.Failf(l.t, "sent while disabled", "at %s, due %s, disabled at %s", at, clock(s.Execution.Due), c.at)
+				}
+			}
+		}
+	}
+}
+
+// on reports whether the state is certainly enabled at a given time: its last change was answered, and
+// no other was requested.
+func on(changes []change, at time.Duration) bool {
+	for _, c := range slices.Backward(changes) {
+		if c.at <= at {
+			return c.on && (c.answer == nil || c.answer.at <= at)
+		}
+	}
+	return false
+}
+
+// requireNothingLost requires that every occurrence due while the job is enabled was sent, recorded as
+// dropped, or lost in a worker crash.
+func (l *life) requireNothingLost(end *job.Job) {
+	l.t.Helper()
+	told := map[time.Time]bool{}
+	occurrences := 0
+	for _, s := range l.executions() {
+		told[s.Execution.Due.UTC()] = true
+		if !s.demanded() {
+			occurrences++
+		}
+	}
+	for _, d := range l.recorded.dropped {
+		for _, due := range d.Newest {
+			told[due.UTC()] = true
+		}
+	}
+	limit := end.Definition.Recurrence.Count
+	if limit > 0 {
+		require.LessOrEqual(l.t, occurrences, limit)
+		if occurrences+len(l.killed) >= limit {
+			return
+		}
+	}
+	require.False(l.t, end.Definition.State.Final(), "it is not at its end")
+	for minute := range randomMinutes {
+		due := time.Duration(minute) * time.Minute
+		at := newYear.Add(due)
+		if next := end.Status.NextExecutionTime; next != nil && !at.Before(next.Time) {
+			break // waits for the one before
+		}
+		if on(l.states, due) && on(l.rests, due) && !l.killed[at] {
+			require.True(l.t, told[at], "%s is lost", clock(at))
+		}
+	}
+}
+
+// requireCounted requires that each execution is counted once.
+func (l *life) requireCounted(end *job.Job) {
+	l.t.Helper()
+	ids := map[string]bool{}
+	for _, s := range l.sent {
+		ids[s.Execution.ID] = true
+	}
+	require.GreaterOrEqual(l.t, end.Status.ExecutionCount, len(ids))
+	require.LessOrEqual(l.t, end.Status.ExecutionCount, len(ids)+len(l.killed))
+}
+
+func TestWhateverChangesAroundADueTime(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(250) {
+		t.Run(fmt.Sprint("life ", seed), func(t *testing.T) {
+			t.Parallel()
+			l := newLife(t, rand.New(rand.NewPCG(seed, 0)))
+			last := l.snapshot(randomMinutes*time.Minute - 30*time.Second)
+			l.run(randomMinutes*time.Minute - 29*time.Second)
+			end := new(last.At(newYear.Add(randomMinutes*time.Minute - 30*time.Second)))
+			l.requireSound()
+			l.requireObedient()
+			l.requireNothingLost(end)
+			l.requireCounted(end)
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package jobloop
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/job"
+	"almanac/workflows"
+)
+
+func (j *loop) setState(ctx workflow.Context, s job.State) {
+	d := j.Definition
+	d.State = s
+	j.replace(ctx, d, "")
+}
+
+// replace puts a new definition in force, and its text into the memo unless text is "". When it
+// returns, no more requests are sent by the old definition; attempts already sent run to their end.
+//
+// A completed or faulted job is treated as an enabled job without occurrences: a definition with an
+// occurrence left makes it active again, one without leaves it final.
+func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
+	old, wasActive := j.Definition, j.active()
+	final := old.State.Final()
+	if final {
+		old.State = job.StateEnabled
+	}
+	// These compare JSON. encoding/json is deterministic for types without maps; workflowcheck only
+	// finds its cache and the garbage collector.
+	same := d.Equal(&old)           //workflowcheck:ignore
+	timing := d.SameSchedule(&old)  //workflowcheck:ignore
+	enabled := d.Equal(enable(old)) //workflowcheck:ignore
+	if same {
+		return
+	}
+	if !enabled { // if the job is only enabled, manual runs go on: their definition is the same
+		j.withdraw(ctx)
+	}
+	j.Generation++
+	if wasActive && (!timing || d.State != job.StateEnabled) {
+		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job was changed while it waited")
+	}
+	shown := j.Definition.State
+	j.Definition, j.Final = d, time.Time{}
+	switch {
+	case final && !timing: // even if the job is not active: whether it is final depends on the new schedule
+		j.replan(ctx, false)
+	case !final && j.active() && (!timing || !wasActive):
+		j.replan(ctx, !wasActive)
+	}
+	if (final && d.State == job.StateEnabled || j.active()) && j.over() {
+		j.finish(workflow.Now(ctx))
+	}
+	if j.Definition.State != shown {
+		j.showState(ctx)
+	}
+	if text != "" {
+		j.showText(ctx, text)
+	}
+}
+
+func enable(d job.Definition) *job.Definition {
+	d.State = job.StateEnabled
+	return &d
+}
+
+// setCollectionState applies a change of the collection's state: while the collection is not enabled, its
+// jobs do not run, whatever their own state.
+func (j *loop) setCollectionState(ctx workflow.Context, enabled bool) {
+	if j.CollectionDisabled == !enabled {
+		return
+	}
+	if j.active() {
+		j.withdraw(ctx)
+		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job collection was disabled while it waited")
+	}
+	j.CollectionDisabled = !enabled
+	if j.active() {
+		j.replan(ctx, true)
+	}
+}
+
+// remove deletes the job, unless it is deleted already, and unregisters its name from the collection. The
+// loop then ends, and with it all executions.
+func (j *loop) remove(ctx workflow.Context) {
+	if j.deleted {
+		return
+	}
+	j.end(ctx)
+	err := workflow.SignalExternalWorkflow(ctx, j.Key.Collection.WorkflowID(), "", workflows.SignalRemoved, j.Key.Name).Get(ctx, nil)
+	if err != nil { // the collection is gone, so nothing lists the job
+		workflow.GetLogger(ctx).Info("the job collection was not told that the job is gone", "job", j.Key.ARMID(), "error", err)
+	}
+}
+
+// end makes the loop end. When it returns, no more requests are sent.
+func (j *loop) end(ctx workflow.Context) {
+	j.deleted = true
+	j.withdraw(ctx)
+}

@@ -1,0 +1,323 @@
+package jobloop_test
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+	"almanac/workflows"
+	"almanac/workflows/jobloop"
+	"almanac/workflows/plan"
+)
+
+// executionsPerRun is the number of executions after which a run continues as new, drainAfter the one
+// after which it drains.
+const (
+	executionsPerRun = 100
+	drainAfter       = 600
+)
+
+func TestAMinutelyJobRunsEveryMinuteOnce(t *testing.T) {
+	t.Parallel()
+	minutes := 30 * 24 * 60
+	switch {
+	case os.Getenv("ALMANAC_YEAR") != "": // a whole year takes minutes
+		minutes = 365 * 24 * 60
+	case testing.Short():
+		minutes = 24 * 60
+	}
+	w := newWorld(t, every(`"frequency":"minute"`))
+	w.run(time.Duration(minutes)*time.Minute - time.Second)
+
+	require.Len(t, w.sent, minutes)
+	ids := make(map[string]bool, minutes)
+	for i, s := range w.sent {
+		due := newYear.Add(time.Duration(i) * time.Minute)
+		if !s.Execution.Due.Equal(due) || !s.at.Equal(due) || s.Execution.Repeat != i+1 || ids[s.Execution.ID] {
+			t.Fatalf("execution %d: %+v, sent at %s; want a new one, due and sent at %s", i+1, s.Execution, s.at, due)
+		}
+		ids[s.Execution.ID] = true
+	}
+	require.GreaterOrEqual(t, len(w.runs), minutes/executionsPerRun)
+	for _, r := range w.runs {
+		require.LessOrEqual(t, r.executions, executionsPerRun)
+		require.LessOrEqual(t, size(t, r.Input), 4<<10, "what a run hands over does not grow")
+	}
+	require.Empty(t, w.dropped())
+}
+
+// size returns the size of v as JSON, in bytes.
+func size(t *testing.T, v any) int {
+	t.Helper()
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	return len(text)
+}
+
+func TestNoRunGrowsWithoutLimit(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, recurrence   string
+		arrange            func(*world)
+		most               int // executions per run
+		executions, missed int // per day of 1440 minutes
+	}{
+		// The last occurrence is still waiting at the end.
+		{"when each execution outlasts the interval", `"frequency":"minute"`,
+			func(w *world) { w.takes(90 * time.Second) }, executionsPerRun, 960, 479},
+		{"when executions overlap all the time", `"frequency":"minute","overlapPolicy":"AllowAll"`,
+			func(w *world) { w.takes(90 * time.Second) }, drainAfter, 1440, 0},
+		{"when a run on demand waits for its retries half a day", `"frequency":"minute"`,
+			func(w *world) {
+				w.signal(30*time.Second, workflows.UpdateRun, nil)
+				w.fails(func(s sending) bool { return s.Execution.Repeat == 2 && s.attempt() < 3 })
+			}, executionsPerRun, 1440 + 1, 0},
+		{"when many executions wait for their retries", `"frequency":"minute","overlapPolicy":"AllowAll"`,
+			func(w *world) { w.fails(func(s sending) bool { return s.Execution.Repeat%10 == 0 && s.attempt() < 3 }) }, executionsPerRun, 1440, 0},
+		{"when more executions wait than may run at once", `"frequency":"minute","overlapPolicy":"AllowAll"`,
+			func(w *world) { w.fails(always) }, executionsPerRun, 200, 1240},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT6H","retryCount":2}},"recurrence":{`+tt.recurrence+`}`)
+			tt.arrange(w)
+			w.run(24*time.Hour - time.Second)
+			require.Greater(t, len(w.runs), 1, "runs")
+			for _, r := range w.runs {
+				require.LessOrEqual(t, r.executions, tt.most)
+			}
+			require.Len(t, w.executions(), tt.executions)
+			require.Equal(t, tt.missed, w.missed())
+			w.requireSound()
+		})
+	}
+}
+
+// A job that continues as new more often does the same.
+func TestContinuingAsNewChangesNothing(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, properties string
+		arrange          func(*world)
+	}{
+		{"of a plain series", every(minutely), func(*world) {}},
+		{"of a series that ends by count", every(minutely + `,"count":20`), func(*world) {}},
+		{"of a series that ends by its end time", every(minutely + `,"endTime":"2026-01-01T00:20:00Z"`), func(*world) {}},
+		{"of occurrences that wait", every(minutely), func(w *world) { w.takes(100 * time.Second) }},
+		{"of occurrences that are skipped", every(minutely + `,"overlapPolicy":"Skip"`), func(w *world) { w.takes(100 * time.Second) }},
+		{"of catching up", every(minutely + `,"catchUpWindow":"PT20M"`), func(w *world) {
+			w.now = newYear.Add(time.Hour)
+			w.takes(10 * time.Second)
+		}},
+		{"of retries, error actions and failures", withErrorAction(twoRetries, noRetry) + `,"recurrence":{"frequency":"minute","count":9}`,
+			func(w *world) { w.fails(func(s sending) bool { return s.Execution.Repeat%3 == 0 }) }},
+		{"of runs on demand", every(minutely), func(w *world) {
+			for i := range 20 {
+				w.signal(time.Duration(5+50*i)*time.Second, workflows.UpdateRun, nil)
+			}
+		}},
+		{"of changes", every(minutely), func(w *world) {
+			w.takes(20 * time.Second)
+			w.replace(130*time.Second, every(minutely+`,"interval":2`))
+			w.signal(400*time.Second, workflows.UpdateDisable, nil)
+			w.signal(500*time.Second, workflows.UpdateEnable, nil)
+			w.update(700*time.Second, workflows.UpdateCollection, false)
+			w.replace(710*time.Second, every(minutely+`,"interval":3`))
+			w.update(800*time.Second, workflows.UpdateCollection, true)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			live := func(suggest time.Duration) (*world, job.Job) {
+				w := newWorld(t, tt.properties)
+				tt.arrange(w)
+				w.suggest = suggest
+				read := w.snapshot(70*time.Minute - time.Second)
+				w.run(70*time.Minute - 500*time.Millisecond)
+				w.requireSound()
+				for i := range w.sent {
+					w.sent[i].Lead = 0                // the first occurrence of a run does not adjust the lead
+					w.sent[i].options.ActivityID = "" // unique within a run
+				}
+				return w, *read
+			}
+			whole, want := live(0)
+			require.Len(t, whole.runs, 1)
+			for _, suggest := range []time.Duration{500 * time.Millisecond, 7 * time.Second, 90 * time.Second, 5 * time.Minute} {
+				cut, got := live(suggest)
+				require.Greater(t, len(cut.runs), 1)
+				require.Equal(t, want, got)
+				require.Equal(t, whole.executions(), cut.executions())
+				require.Equal(t, whole.lines(), cut.lines())
+				require.Equal(t, whole.dropped(), cut.dropped())
+			}
+		})
+	}
+}
+
+func TestNothingIsLostAtTheBoundariesOfRuns(t *testing.T) {
+	t.Parallel()
+	const step = 499 * time.Millisecond
+	w := newWorld(t, every(minutely))
+	w.takes(2 * time.Second)
+	w.suggest = time.Second // every run ends with its first execution, 2 s after the minute
+	demanded, interval := 0, 0
+	var runs, replaces []*answer
+	for minute := range 30 {
+		for i := range 12 { // from 1 s before the minute to 4.5 s after it
+			at := time.Duration(minute+1)*time.Minute - time.Second + time.Duration(i)*step
+			switch (minute + i) % 3 {
+			case 0:
+				runs = append(runs, w.update(at, workflows.UpdateRun))
+			case 1:
+				w.signal(at, workflows.UpdateRun, nil)
+			case 2:
+				interval++
+				replaces = append(replaces, w.replace(at, `"action":{`+get+`},"recurrence":{"frequency":"minute","catchUpWindow":"PT`+strconv.Itoa(interval)+`M"}`))
+				continue
+			}
+			demanded++
+		}
+	}
+	read := w.snapshot(40*time.Minute - time.Second)
+	w.run(40*time.Minute - 600*time.Millisecond)
+
+	require.Greater(t, len(w.runs), 20)
+	for _, a := range slices.Concat(runs, replaces) {
+		a.ok(t)
+	}
+	require.Equal(t, 1+len(replaces), read.Generation)
+	require.Equal(t, "PT"+strconv.Itoa(interval)+"M", string(read.Definition.Recurrence.CatchUpWindow))
+	occurrences := 0
+	for _, s := range w.executions() {
+		if s.Execution.Due.Equal(s.Execution.Due.Truncate(time.Minute)) {
+			occurrences++
+		}
+	}
+	require.Equal(t, demanded+40, read.Status.ExecutionCount)
+	require.Len(t, w.executions(), demanded+40)
+	require.GreaterOrEqual(t, occurrences, 40)
+	require.Empty(t, w.dropped())
+}
+
+func TestARunDoesNotEndBeforeAnUpdateIsAnswered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, every(minutely))
+	w.takes(10 * time.Second)
+	w.lookTakes = time.Second
+	w.suggest = time.Second
+	a := w.replace(9500*time.Millisecond, every(minutely+`,"overlapPolicy":"Skip"`)) // being handled when the execution ends
+	w.run(65 * time.Second)
+	require.Equal(t, job.OverlapSkip, a.ok(t).Definition.Recurrence.OverlapPolicy)
+	require.Equal(t, newYear.Add(a.at), w.runs[1].start.UTC())
+	require.Equal(t, 10500*time.Millisecond, a.at)
+	require.Equal(t, []string{"00:00:00", "00:01:00"}, w.dues())
+}
+
+// The run drains after a manual run whose workers all crash before anything is sent. The next run of
+// the workflow makes it, unless the job is changed.
+func TestARunOnDemandThatWasNotSentIsNotSentInTheNextRunEither(t *testing.T) {
+	t.Parallel()
+	const demanded = (drainAfter-1)*time.Minute + 30*time.Second - time.Minute
+	live := func(change time.Duration) (*world, job.Job) {
+		w := newWorld(t, every(minutely+`,"overlapPolicy":"AllowAll"`))
+		w.takes(90 * time.Second)
+		w.workerFate = func(s sending) workerFate {
+			if s.Execution.Repeat == drainAfter && (change > 0 || len(w.runs) == 1) {
+				return killedHeld
+			}
+			return sent
+		}
+		w.signal(demanded, workflows.UpdateRun, nil)
+		if change > 0 {
+			w.signal(change, workflows.UpdateDisable, nil)
+		}
+		read := w.snapshot(demanded + 9*time.Minute)
+		w.run(demanded + 10*time.Minute)
+		require.Len(t, w.runs, 2)
+		require.Len(t, w.runs[1].Waiting, 1)
+		return w, *read
+	}
+	due := clock(newYear.Add(demanded))
+
+	w, _ := live(0)
+	require.Contains(t, w.dues(), due, "it is sent in the end")
+	w.requireSound()
+
+	w, read := live(demanded + 5*time.Minute) // in the next run
+	require.True(t, w.runs[1].start.Before(newYear.Add(demanded+5*time.Minute)))
+	require.NotContains(t, w.dues(), due)
+	require.Zero(t, read.Status.FailureCount, "nothing was sent")
+	require.Equal(t, len(w.executions()), read.Status.ExecutionCount)
+	require.Contains(t, w.dropped(), "Cancelled 1: "+due+" to "+due)
+}
+
+func TestTheNextRunIsToldEverything(t *testing.T) {
+	t.Parallel()
+	at := func(minutes int) time.Time { return newYear.Add(time.Duration(minutes) * time.Minute) }
+	in := jobloop.Input{
+		Key: key, Created: newYear, Definition: definition(t, every(minutely)), Generation: 7, CollectionDisabled: true,
+		Plan:    plan.Plan{Due: []time.Time{at(10), at(11)}, Done: true, More: true, Dropped: &plan.Dropped{Count: 1}},
+		Decided: at(9), BusyUntil: at(8), CatchUp: at(7), Started: 6, ManualRuns: 5, Failed: true, Final: at(4), FailedRun: "run 3",
+		Lead: 700, Hold: 3000, Last: at(2), ExecutionCount: 11, FailureCount: 10, FaultedCount: 9,
+		Waiting: []jobloop.Waiting{{
+			Execution: job.Execution{ID: "e", Due: at(1), Repeat: 3, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"},
+			Manual:    true, Sent: true, Tried: 2, Next: at(60),
+		}, {
+			Execution: job.Execution{ID: "f", Due: at(2), Repeat: 4, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"}, Next: at(61),
+		}},
+	}
+	require.NoError(t, json.Unmarshal([]byte(`{"decided":"2026-01-01T00:01:00Z","last":"2026-01-01T00:02:00Z"}`), &in.Waiting[1].Before))
+	for field, value := range reflect.ValueOf(in).Fields() {
+		if field.Name != "DeferredRuns" { // a run starts with it; see TestRunsOnDemandThatNeverCeaseAreAllMade
+			require.False(t, value.IsZero(), "the test lacks %s", field.Name)
+		}
+	}
+	w := newWorld(t, once)
+	w.next, w.now = in, at(5)
+	w.suggest = time.Second
+	w.update(6*time.Minute, workflows.UpdateCollection, false) // wakes the loop
+	w.run(7 * time.Minute)
+	require.Len(t, w.runs, 2)
+	want, err := json.Marshal(in)
+	require.NoError(t, err)
+	got, err := json.Marshal(w.runs[1].Input)
+	require.NoError(t, err)
+	require.JSONEq(t, string(want), string(got))
+	require.Empty(t, w.sent)
+}
+
+func TestTheNextRunIsToldWhereTheNewestFailureIs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		fails func(sending) bool
+		want  string // the FailedRun in the last run's input
+	}{
+		{"nowhere", func(sending) bool { return false }, "before"},
+		{"in an execution that failed", func(s sending) bool { return s.Execution.Repeat == 2 }, "this"},
+		{"in an attempt that was repeated", func(s sending) bool { return s.Execution.Repeat == 2 && s.attempt() == 1 }, "this"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT15S","retryCount":1}},"recurrence":{`+minutely+`}`)
+			w.next.FailedRun = "before"
+			w.fails(tt.fails)
+			w.suggest = 2 * time.Minute
+			w.run(3 * time.Minute)
+			require.Len(t, w.runs, 2)
+			want := tt.want
+			if want == "this" {
+				want = w.runs[0].id
+			}
+			require.Equal(t, want, w.runs[1].FailedRun)
+		})
+	}
+}

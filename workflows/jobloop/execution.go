@@ -1,0 +1,371 @@
+package jobloop
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/activities"
+	"almanac/activities/lookups"
+	"almanac/job"
+)
+
+// A phase is an execution's progress as recorded by the workflow.
+//
+//	dispatched ───▶ sent ───┐
+//	    │            │      │
+//	    ▼            ▼      ▼
+//	withdrawing ─▶ withdrawn ─▶ ended
+//	    │
+//	    └─▶ returned
+//
+// Only [loop.look] and the end of its activity move an execution forward. A clock decides in one
+// case: an activity that the server cancelled while no worker had it says nothing of earlier attempts.
+// Nothing was sent for it before its due time, nor before execution.rests if that is set.
+type phase int
+
+const (
+	dispatched  phase = iota // no request is known to have been sent; a worker may hold it
+	sent                     // a request may have been sent
+	withdrawing              // cancelled; whether a request may have been sent is being looked up
+	withdrawn                // a request may have been sent, and no other follows
+	returned                 // no request was sent, and none will be
+)
+
+// An execution is an occurrence or manual run that has not ended.
+type execution struct {
+	Waiting
+	action   job.Action
+	slept    bool // the job slept until it, so its punctuality adjusts the lead
+	phase    phase
+	waits    bool      // between two activities: the next is scheduled at Next, by a later run if this one ends before
+	inFlight bool      // when last looked up, a worker had an attempt that may have been sent since and has no record
+	unknown  bool      // its activity was cancelled when it was due, and the server may have forgotten an attempt that failed at once
+	rests    time.Time // if set: when last looked up, nothing was sent and the server's retry delay lasted until then, by its clock
+	activity string    // id of the activity scheduled last
+	cancel   workflow.CancelFunc
+}
+
+const (
+	// attemptTimeout is how long an attempt may take before it counts as lost: the time limit of the
+	// action, and 10 s to report.
+	attemptTimeout = activities.DefaultTimeout + 10*time.Second
+
+	// lossTimeout is the heartbeat timeout of an attempt that is not held. It is long enough for a busy
+	// server; for held ones see [activities.HeldLossTimeout].
+	lossTimeout = 30 * time.Second
+
+	// leastHeld is the shortest hold that gets the short heartbeat timeout: with less, a busy server
+	// has no time to catch up.
+	leastHeld = 500 * time.Millisecond
+)
+
+// errUnsent ends an execution of which no request was sent.
+var errUnsent = errors.New("nothing was sent")
+
+func (j *loop) start(ctx workflow.Context, due time.Time) {
+	before := standing{Decided: j.Decided, Last: j.Last}
+	j.decided(due)
+	j.Started++
+	j.launch(ctx, &execution{
+		Waiting: Waiting{Execution: j.execution(due.Format(time.RFC3339), due), Before: before},
+		slept:   j.timer.Fired() && j.timer.At.Equal(due.Add(-j.lead())),
+	})
+}
+
+// runManually starts a manual run; while the run drains, it is left to the next run of the workflow.
+func (j *loop) runManually(ctx workflow.Context) {
+	if j.draining() {
+		j.DeferredRuns++
+		return
+	}
+	now := workflow.Now(ctx).UTC()
+	for _, e := range j.running { // if e returns to the plan, this manual run is the last execution
+		e.Before.Last = later(e.Before.Last, now)
+	}
+	j.ManualRuns++
+	j.launch(ctx, &execution{Waiting: Waiting{Manual: true, Execution: j.execution(fmt.Sprintf("run %d", j.ManualRuns), now)}})
+}
+
+// startDeferred starts the manual runs that were left while an earlier run drained.
+func (j *loop) startDeferred(ctx workflow.Context) {
+	for ; j.DeferredRuns > 0 && !j.draining(); j.DeferredRuns-- {
+		j.runManually(ctx)
+	}
+}
+
+// execution returns the job's next execution. Its id is a hash of the job's id, its creation time and
+// what (the due time, or "run N"). So an occurrence keeps its id however often it is decided, and a job
+// created anew under the same name has other ids.
+func (j *loop) execution(what string, due time.Time) job.Execution {
+	j.ExecutionCount++
+	name := j.Key.WorkflowID() + "\n" + j.Created.Format(time.RFC3339) + "\n" + what
+	return job.Execution{
+		ID:         uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String(),
+		Due:        due,
+		Repeat:     j.ExecutionCount,
+		Job:        j.Key.Name,
+		Collection: j.Key.Collection.Name,
+	}
+}
+
+// launch starts a new execution.
+func (j *loop) launch(ctx workflow.Context, e *execution) {
+	e.ActionName = job.MainAction
+	j.Last = later(j.Last, later(workflow.Now(ctx), e.Due))
+	j.executions++
+	j.perform(ctx, e)
+}
+
+// resume continues the executions that wait for their next attempts. They run the current action: a
+// change of the job would have withdrawn them.
+func (j *loop) resume(ctx workflow.Context) {
+	for _, w := range j.Waiting {
+		e := execution{Waiting: w, waits: true}
+		if w.Sent {
+			e.phase = sent
+		}
+		j.perform(ctx, &e)
+	}
+	j.Waiting = nil
+}
+
+// handOver returns what the next run needs to continue a waiting execution.
+func (e *execution) handOver() Waiting {
+	w := e.Waiting
+	if w.Sent {
+		w.Before = standing{}
+	}
+	return w
+}
+
+// perform runs an execution, from where it stands, in a coroutine beside the loop.
+func (j *loop) perform(ctx workflow.Context, e *execution) {
+	e.action = j.Definition.Action
+	j.running = append(j.running, e)
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // only withdraw cancels it, not a cancellation of the workflow
+	ctx, e.cancel = workflow.WithCancel(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		err := j.execute(ctx, e)
+		j.ended(ctx, e, err)
+	})
+}
+
+// errBefore stands for the action's error in an earlier run.
+var errBefore = errors.New("the action failed")
+
+// execute runs the action and, if its last attempt failed, the error action. It returns the action's
+// error, or errUnsent.
+func (j *loop) execute(ctx workflow.Context, e *execution) error {
+	action := e.action
+	compensation := action.ErrorAction
+	action.ErrorAction = nil
+	err := errBefore
+	if e.ActionName == job.MainAction {
+		err = j.attempt(ctx, e, action)
+	}
+	if err == nil || errors.Is(err, errUnsent) || e.phase >= withdrawing || compensation == nil {
+		return err
+	}
+	if e.ActionName == job.MainAction {
+		e.ActionName, e.Tried, e.waits, e.Next = job.ErrorAction, 0, true, workflow.Now(ctx)
+	}
+	if compensation.RetryPolicy == nil {
+		withPolicy := *compensation
+		withPolicy.RetryPolicy = action.RetryPolicy
+		compensation = &withPolicy
+	}
+	_ = j.attempt(ctx, e, *compensation) // the execution has failed whatever the error action does
+	return err
+}
+
+// attempt runs one action under its retry policy. The remaining attempts get another activity if an
+// attempt was lost, ended before it was sent, or is to begin later than the server retries.
+func (j *loop) attempt(ctx workflow.Context, e *execution, action job.Action) error {
+	input := activities.Input{Execution: e.Execution, Action: action, MaxAttempts: action.RetryPolicy.Attempts()}
+	input.Compensated = e.ActionName == job.MainAction && e.action.ErrorAction != nil
+	if e.ActionName == job.MainAction && e.slept {
+		input.Lead = j.Lead
+	}
+	for {
+		j.pause(ctx, e)
+		if err := ctx.Err(); err != nil && e.Sent {
+			return err
+		} else if err != nil {
+			return errUnsent
+		}
+		input.Before = e.Tried
+		err := j.dispatch(ctx, e, input)
+		end := activities.EndingOf(err, workflow.Now(ctx), workflow.Now(ctx))
+		e.Tried += len(end.Attempts)
+		e.Sent = e.Sent || err == nil || e.Tried > 0 || e.inFlight && end.Canceled // the attempt in flight failed before the cancellation
+		switch {
+		case err == nil:
+			return nil
+		case e.phase >= withdrawing && (e.Sent || !end.Unsent && !end.Canceled):
+			return err
+		case e.phase >= withdrawing:
+			e.unknown = end.Canceled && !e.knownUnsent(workflow.Now(ctx))
+			return errUnsent
+		case end.Unsent && !e.Sent && !e.Manual && j.Decided.Equal(e.Due):
+			return errUnsent // to be judged anew
+		case !end.Lost && !end.Unsent && !end.More || e.Tried >= input.MaxAttempts:
+			return err
+		}
+		e.wait(workflow.Now(ctx), &end, action.RetryPolicy.Interval())
+	}
+}
+
+// knownUnsent reports whether nothing can have been sent for an execution whose activity the server
+// cancelled, at now, while no worker had it.
+func (e *execution) knownUnsent(now time.Time) bool {
+	return now.Before(e.Due.Add(-clockMargin)) || now.Before(e.rests.Add(-lookups.ServerSkew))
+}
+
+// wait makes the execution wait for its next attempt after one of its activities ended: until end.Next
+// or, if that is zero, until interval has passed since the last attempt.
+func (e *execution) wait(now time.Time, end *activities.Ending, interval time.Duration) {
+	e.waits, e.Next = true, later(now, end.Next)
+	if n := len(end.Attempts); n > 0 && end.Next.IsZero() {
+		passed := max(0, now.Sub(end.Attempts[n-1].End))
+		e.Next = later(now, now.Add(interval-passed))
+	}
+	if e.Sent && e.phase == dispatched {
+		e.phase = sent
+	}
+}
+
+// pause waits until the next attempt is to begin, and while the run drains. It returns at once if the
+// execution is cancelled.
+func (j *loop) pause(ctx workflow.Context, e *execution) {
+	if !e.waits {
+		return
+	}
+	j.changed = true
+	if workflow.Sleep(ctx, e.Next.Sub(workflow.Now(ctx))) == nil {
+		_ = workflow.Await(ctx, func() bool { return !j.draining() })
+	}
+	e.waits = false
+}
+
+// clockMargin is how far a worker's clock may differ from the server's before the worker uses the server's.
+const clockMargin = time.Second
+
+// dispatch runs one activity of an action. An activity scheduled before the due time is held by the
+// worker until then.
+func (j *loop) dispatch(ctx workflow.Context, e *execution, input activities.Input) error {
+	held := max(0, e.Due.Sub(workflow.Now(ctx)))
+	j.activities++
+	e.activity, e.rests = "action-"+strconv.Itoa(j.activities), time.Time{}
+	options := workflow.ActivityOptions{
+		ActivityID:          e.activity,
+		StartToCloseTimeout: held + attemptTimeout,
+		HeartbeatTimeout:    lossTimeout,
+		WaitForCancellation: true, // an attempt already sent runs to its end
+		RetryPolicy:         retryPolicy(&input),
+	}
+	when := "due"
+	if held > leastHeld {
+		when = "held by a worker until"
+		options.HeartbeatTimeout = held + activities.HeldLossTimeout
+	}
+	options.Summary = fmt.Sprintf("%s %s %s: %s", input.Execution.ActionName, when, e.Due.Format(time.RFC3339), input.Action.Text())
+	ctx = workflow.WithActivityOptions(ctx, options)
+	var out activities.Output
+	err := workflow.ExecuteActivity(ctx, activities.TypeAction, input).Get(ctx, &out)
+	if err == nil {
+		err = out.Err()
+	}
+	if err != nil || len(out.Attempts) > 1 || input.Before > 0 {
+		j.failures = true
+	}
+	if input.Execution.ActionName == job.MainAction && !e.Manual {
+		j.learn(&out, err)
+	}
+	return err
+}
+
+const (
+	// takeoverInterval is the time until the server gives a lost attempt to another worker. It doubles
+	// each time, up to the retry interval.
+	takeoverInterval = 200 * time.Millisecond
+
+	// maxTakeovers is the number of lost attempts the server retries per activity.
+	maxTakeovers = 3
+)
+
+// retryPolicy returns the activity's retry policy, which applies to lost attempts only. A failed
+// attempt sets its own next retry delay by the job's retry policy, or ends the activity.
+func retryPolicy(in *activities.Input) *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{
+		InitialInterval:    takeoverInterval,
+		BackoffCoefficient: 2,
+		MaximumInterval:    max(takeoverInterval, in.Action.RetryPolicy.Interval()),
+		MaximumAttempts:    int32(in.MaxAttempts - in.Before + maxTakeovers),
+	}
+}
+
+// ended records the end of an execution.
+func (j *loop) ended(ctx workflow.Context, e *execution, err error) {
+	j.changed = true
+	if errors.Is(err, errUnsent) {
+		j.putBack(ctx, e)
+		return
+	}
+	if !j.forget(e) {
+		return // it was returned to the plan before
+	}
+	if err != nil {
+		if _, silent := errors.AsType[*temporal.TimeoutError](err); silent { // otherwise a worker has logged it
+			workflow.GetLogger(ctx).Warn("execution failed", "collection", j.Key.Collection.Name, "job", j.Key.Name, "execution", e.ID,
+				"due", e.Due, "error", "no worker recorded the outcome; the request may have been sent", "next", "given up")
+		}
+		j.FailureCount++
+		if e.phase < withdrawing {
+			j.FaultedCount++
+		}
+	}
+	switch {
+	case !e.Manual:
+		j.Failed = err != nil
+		j.BusyUntil = workflow.Now(ctx)
+	case !j.Final.IsZero():
+		j.Final = workflow.Now(ctx) // keep the final job for another keepFinal
+	}
+}
+
+// forget removes an execution from the running ones, and reports whether it was one of them.
+func (j *loop) forget(e *execution) bool {
+	i := slices.Index(j.running, e)
+	if i < 0 {
+		return false
+	}
+	j.running = slices.Delete(j.running, i, i+1)
+	return true
+}
+
+// putBack undoes the start of an execution of which nothing was sent. An occurrence returns to the plan and
+// is judged anew, unless a change has overtaken it; then it is recorded as cancelled, as a manual run is.
+func (j *loop) putBack(ctx workflow.Context, e *execution) {
+	if !j.forget(e) {
+		return
+	}
+	overtaken := e.phase == withdrawn || e.unknown
+	e.phase = returned
+	j.ExecutionCount--
+	if !e.Manual {
+		j.Started--
+	}
+	if e.Manual || overtaken || !j.Decided.Equal(e.Due) {
+		j.noteCancelled(ctx, e)
+		return
+	}
+	j.Last, j.Decided = e.Before.Last, e.Before.Decided
+	j.Plan.Due = slices.Insert(j.Plan.Due, 0, e.Due)
+}

@@ -1,0 +1,202 @@
+package jobloop
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// handle registers the job's queries, updates and signals.
+func (j *loop) handle(ctx workflow.Context) error {
+	err := errors.Join(
+		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, func() (job.Job, error) { return j.snapshot(), nil },
+			workflow.QueryHandlerOptions{Description: "the job as it stands, without secrets"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateReplace, j.handleReplace,
+			workflow.UpdateHandlerOptions{Validator: j.validate, Description: "replace the definition"}))
+	for _, c := range []command{
+		{workflows.UpdateRun, "run the job now", j.mayRun, j.runManually},
+		{workflows.UpdateEnable, "enable the job", j.maySetState, func(ctx workflow.Context) { j.setState(ctx, job.StateEnabled) }},
+		{workflows.UpdateDisable, "disable the job", j.maySetState, func(ctx workflow.Context) { j.setState(ctx, job.StateDisabled) }},
+		{workflows.UpdateDelete, "delete the job", j.mayChange, j.remove},
+	} {
+		err = errors.Join(err, j.handleCommand(ctx, c))
+	}
+	j.listen(ctx, workflows.SignalBegin, "begin although the delay that the job was started with is not over", func(workflow.Context) {})
+	return errors.Join(err,
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateCollection, func(ctx workflow.Context, enabled bool) error {
+			return j.change(ctx, allowed(func(ctx workflow.Context) { j.setCollectionState(ctx, enabled) }))
+		}, workflow.UpdateHandlerOptions{Description: "the job collection was enabled, or disabled"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateDismiss, func(ctx workflow.Context) error {
+			return j.change(ctx, allowed(j.end))
+		}, workflow.UpdateHandlerOptions{Description: "the job collection is deleted, and the job with it"}))
+}
+
+// A command is an update without arguments, and also a signal.
+type command struct {
+	name, describe string
+	may            func() error
+	do             func(workflow.Context)
+}
+
+func (j *loop) handleCommand(ctx workflow.Context, c command) error {
+	apply := func(ctx workflow.Context) error {
+		return j.change(ctx, func(ctx workflow.Context) error {
+			if err := c.may(); err != nil {
+				return err
+			}
+			c.do(ctx)
+			return nil
+		})
+	}
+	j.listen(ctx, c.name, c.describe+", without an answer", func(ctx workflow.Context) {
+		j.handling++ // the run does not end before it has returned
+		if err := apply(ctx); err != nil {
+			workflow.GetLogger(ctx).Warn("a signal was refused", "signal", c.name, "job", j.Key.ARMID(), "error", err)
+		}
+		j.handling--
+		j.changed = true
+	})
+	return workflow.SetUpdateHandlerWithOptions(ctx, c.name, func(ctx workflow.Context) (job.Job, error) {
+		err := apply(ctx)
+		return j.snapshot(), err
+	}, workflow.UpdateHandlerOptions{Validator: c.may, Description: c.describe})
+}
+
+// change applies changes one at a time. Others may be applied while one waits for its turn, so apply
+// must check again whether it is allowed.
+func (j *loop) change(ctx workflow.Context, apply func(workflow.Context) error) error {
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // finish even if the workflow is cancelled
+	if err := j.changing.Lock(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		j.changing.Unlock()
+		j.changed = true
+	}()
+	return apply(ctx)
+}
+
+// allowed returns the change of a request that is never refused.
+func allowed(do func(workflow.Context)) func(workflow.Context) error {
+	return func(ctx workflow.Context) error {
+		do(ctx)
+		return nil
+	}
+}
+
+func (j *loop) handleReplace(ctx workflow.Context, r workflows.ReplaceRequest) (job.Job, error) {
+	err := j.change(ctx, func(ctx workflow.Context) error {
+		d, err := j.admit(ctx, &r)
+		if err == nil {
+			j.replace(ctx, d, r.Text)
+		}
+		return err
+	})
+	return j.snapshot(), err
+}
+
+// admit returns the requested definition with its omitted secrets filled in, or refuses it. The workflow
+// decides whether secrets may be kept, since the job may have changed since the caller read it.
+func (j *loop) admit(ctx workflow.Context, r *workflows.ReplaceRequest) (job.Definition, error) {
+	if r.Generation != 0 && r.Generation != j.Generation {
+		return job.Definition{}, workflows.Refuse(workflows.ErrTypeStale, "the job was changed meanwhile")
+	}
+	if err := j.mayChange(); err != nil {
+		return job.Definition{}, err
+	}
+	// The definition may come from a newer version, with a time zone that this worker does not have.
+	// Once in force, a definition that cannot be planned would stop the job.
+	_, err := r.Definition.Timetable(j.Created, workflow.Now(ctx))
+	if err != nil {
+		return job.Definition{}, workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
+	}
+	d, err := r.Definition.KeepSecrets(&j.Definition, r.Retarget)
+	if err != nil {
+		return job.Definition{}, workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
+	}
+	return d, nil
+}
+
+// validate rejects an update that admit would refuse, or that violates the API's own checks: it may not
+// come from the API. Times may be up to an hour ahead, since the API's clock may be ahead.
+func (j *loop) validate(ctx workflow.Context, r workflows.ReplaceRequest) error {
+	d, err := j.admit(ctx, &r)
+	if err != nil {
+		return err
+	}
+	err = d.Check(workflow.Now(ctx).Add(time.Hour), j.Created) //workflowcheck:ignore // a validator is not replayed
+	if err != nil {
+		return workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
+	}
+	return nil
+}
+
+// maySetState refuses to enable or disable a completed or faulted job.
+func (j *loop) maySetState() error {
+	if s := j.Definition.State; s.Final() {
+		return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("The job is %s: no occurrence is left. Change its schedule by PUT or PATCH, or run it.", s))
+	}
+	return j.mayChange()
+}
+
+func (j *loop) mayRun() error {
+	if n := j.runningManually() + j.DeferredRuns; n >= maxManualRuns {
+		return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("%d manual runs of the job are running or waiting already.", n))
+	}
+	return j.mayChange()
+}
+
+func (j *loop) mayChange() error {
+	if j.deleted {
+		return workflows.Refuse(workflows.ErrTypeGone, "the job is being deleted")
+	}
+	return nil
+}
+
+// A listener handles the signals of one name in order, in a coroutine beside the loop.
+type listener struct {
+	signals workflow.ReceiveChannel
+	handle  func(workflow.Context)
+	busy    bool
+}
+
+func (l *listener) waits() bool { return !l.busy && l.signals.Len() > 0 }
+
+// listen registers the handler for signals of a name. The Temporal Web UI and CLI show the description.
+func (j *loop) listen(ctx workflow.Context, name, description string, handle func(workflow.Context)) {
+	signals := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description})
+	j.listeners = append(j.listeners, &listener{signals: signals, handle: handle})
+}
+
+// signalled reports whether a signal is pending and its listener is idle.
+func (j *loop) signalled() bool { return slices.ContainsFunc(j.listeners, (*listener).waits) }
+
+// handleSignals starts a coroutine for each listener with pending signals. None is kept waiting for
+// signals: such a coroutine would take more memory than the rest of the job.
+func (j *loop) handleSignals(ctx workflow.Context) {
+	for _, l := range j.listeners {
+		if !l.waits() {
+			continue
+		}
+		l.busy = true
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			for l.signals.Len() > 0 {
+				l.signals.Receive(ctx, nil)
+				l.handle(ctx)
+			}
+			l.busy = false
+		})
+	}
+}
+
+// quiet reports whether no update or signal is pending or being handled.
+func (j *loop) quiet(ctx workflow.Context) bool {
+	signals := slices.ContainsFunc(j.listeners, func(l *listener) bool { return l.signals.Len() > 0 })
+	return !signals && j.handling == 0 && workflow.AllHandlersFinished(ctx)
+}

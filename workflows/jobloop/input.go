@@ -1,0 +1,130 @@
+package jobloop
+
+import (
+	"time"
+
+	"almanac/job"
+	"almanac/workflows/plan"
+)
+
+// Input is the input of a run of [Workflow]: from [New] for a new job, or from the run before when it
+// continues as new.
+type Input struct {
+	Key                job.Key        `json:"key"`
+	Created            time.Time      `json:"created"` // whole seconds, UTC
+	Definition         job.Definition `json:"definition"`
+	Generation         int            `json:"generation"`
+	CollectionDisabled bool           `json:"collectionDisabled,omitempty"` // the collection is not enabled
+
+	Plan         plan.Plan `json:"plan"`                   // occurrences ahead
+	Decided      time.Time `json:"decided,omitzero"`       // occurrences up to here are started or dropped
+	BusyUntil    time.Time `json:"busyUntil,omitzero"`     // see [plan.Situation]
+	CatchUp      time.Time `json:"catchUp,omitzero"`       // see [plan.Situation]
+	Started      int       `json:"started,omitempty"`      // occurrences started, which recurrence.count limits
+	ManualRuns   int       `json:"manualRuns,omitempty"`   // manual runs started
+	DeferredRuns int       `json:"deferredRuns,omitempty"` // manual runs accepted while draining, left to the next run of the workflow
+	Failed       bool      `json:"failed,omitempty"`       // the last occurrence failed
+	Final        time.Time `json:"final,omitzero"`         // when the job was completed or faulted, or last changed or run after that
+	FailedRun    string    `json:"failedRun,omitempty"`    // run id of the newest earlier run whose history holds a failure
+	Waiting      []Waiting `json:"waiting,omitempty"`      // executions that wait for their next attempts
+
+	// Lead is how long before its due time the next occurrence is dispatched, in milliseconds.
+	Lead int `json:"lead,omitempty"`
+	// Hold: if the next occurrence is due within this time, in milliseconds, it is dispatched at once
+	// instead of sleeping until its lead; see [activities.Lead].
+	Hold int `json:"hold,omitempty"`
+
+	Last           time.Time `json:"last,omitzero"` // start of the last execution
+	ExecutionCount int       `json:"executions,omitempty"`
+	FailureCount   int       `json:"failures,omitempty"`
+	FaultedCount   int       `json:"faults,omitempty"`
+}
+
+// A Waiting is what a run hands over of an execution that waits for its next attempt.
+type Waiting struct {
+	job.Execution           // ActionName is the current action
+	Manual        bool      `json:"manual,omitempty"` // a manual run, not an occurrence
+	Sent          bool      `json:"sent,omitempty"`   // an attempt was sent, so the execution cannot return to the plan
+	Before        standing  `json:"before,omitzero"`  // restored if the execution returns to the plan
+	Tried         int       `json:"tried,omitempty"`  // attempts of the current action, in ended activities, whose requests may have been sent
+	Next          time.Time `json:"next"`             // start of the next attempt
+}
+
+// A standing is the job's state to restore if an occurrence returns to the plan.
+type standing struct {
+	Decided time.Time `json:"decided,omitzero"`
+	Last    time.Time `json:"last,omitzero"`
+}
+
+// New returns the input of a new job's workflow, from which the job's first status follows. The
+// definition must be valid; collectionDisabled tells that the collection is not enabled.
+func New(k job.Key, d job.Definition, collectionDisabled bool, now time.Time) (Input, error) {
+	in := Input{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, CollectionDisabled: collectionDisabled, Lead: firstLead(k)}
+	timetable, err := d.Timetable(in.Created, in.Created)
+	if err != nil {
+		return Input{}, err
+	}
+	in.Plan = plan.First(timetable)
+	in.Decided = in.Created.Add(-time.Second)
+	if in.active() && in.exhausted() {
+		in.finish(in.Created)
+	}
+	return in, nil
+}
+
+// Begin returns the latest time at which a new job's workflow has to begin; zero for at once. It is 2 to 5
+// minutes (15 leads) before the job is due, so that the workflows of a herd begin at different times.
+func (in *Input) Begin() time.Time {
+	next, ok := in.next()
+	if !ok || !in.active() {
+		return time.Time{}
+	}
+	return next.Add(-15 * in.lead())
+}
+
+// Snapshot returns the job for readers, without secrets.
+func (in *Input) Snapshot() job.Job {
+	s := job.Status{
+		LastExecutionTime: job.NewTime(in.Last),
+		ExecutionCount:    in.ExecutionCount,
+		FailureCount:      in.FailureCount,
+		FaultedCount:      in.FaultedCount,
+	}
+	switch next, ok := in.next(); {
+	case ok && in.active():
+		s.NextExecutionTime = job.NewTime(next)
+	case !ok && in.Plan.Done:
+		s.Reason = in.Definition.WhyOver(in.Created, in.Started)
+	}
+	return job.Job{Key: in.Key, Created: in.Created, Definition: in.Definition.Redacted(), Status: s, Generation: in.Generation}
+}
+
+// active reports whether occurrences run when they are due.
+func (in *Input) active() bool {
+	return in.Definition.State == job.StateEnabled && !in.CollectionDisabled
+}
+
+// next returns the next undecided occurrence, due or not.
+func (in *Input) next() (time.Time, bool) {
+	r := in.Definition.Recurrence
+	if len(in.Plan.Due) == 0 || r != nil && r.Count > 0 && in.Started >= r.Count {
+		return time.Time{}, false
+	}
+	return in.Plan.Due[0], true
+}
+
+// exhausted reports whether no occurrence is left to decide.
+func (in *Input) exhausted() bool {
+	_, ok := in.next()
+	return !ok && !in.Plan.More
+}
+
+// finish makes the job completed or, if its last occurrence failed, faulted.
+func (in *Input) finish(now time.Time) {
+	in.Definition.State = job.StateCompleted
+	if in.Failed {
+		in.Definition.State = job.StateFaulted
+	}
+	in.Final = now
+	in.Plan = plan.Plan{Done: true}
+}

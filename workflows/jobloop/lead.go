@@ -1,0 +1,74 @@
+package jobloop
+
+import (
+	"hash/fnv"
+	"time"
+
+	"almanac/activities"
+	"almanac/job"
+)
+
+// An occurrence is dispatched ahead: its activity is scheduled before the due time, and a worker holds
+// it until then. So the queueing of a herd is over when it is due.
+
+// The lead of a new job lies between these, by a hash of its name, so that a herd of new jobs is
+// dispatched over 12 s.
+const (
+	leastFirstLead = 8 * time.Second
+	mostFirstLead  = 20 * time.Second
+)
+
+// firstLead returns the first lead of a job, in milliseconds.
+func firstLead(k job.Key) int {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(k.WorkflowID()))
+	return int(leastFirstLead.Milliseconds()) + int(hash.Sum32()%uint32((mostFirstLead-leastFirstLead).Milliseconds()))
+}
+
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func (in *Input) lead() time.Duration { return milliseconds(in.Lead) }
+
+// ahead returns how long before its due time an occurrence may be dispatched now. If nothing is running
+// it may be held for longer than the lead, up to Hold, which saves a timer and a workflow task.
+func (j *loop) ahead() time.Duration {
+	switch {
+	case j.crowded():
+		return 0
+	case len(j.running) > 0:
+		return j.lead()
+	}
+	return max(j.lead(), milliseconds(j.Hold))
+}
+
+// heldUntil returns the due time of the occurrence that a worker may hold at now; zero if none. There
+// is at most one.
+func (j *loop) heldUntil(now time.Time) time.Time {
+	for _, e := range j.running {
+		if e.Due.After(now) {
+			return e.Due
+		}
+	}
+	return time.Time{}
+}
+
+// learn stores the lead and hold that an execution's activity returned for the next one.
+func (j *loop) learn(out *activities.Output, err error) {
+	lead := out.Lead
+	if err != nil {
+		lead = activities.EndingOf(err, time.Time{}, time.Time{}).Lead
+		j.Hold = 0 // an error carries no Hold, and an operator may have turned holding off
+	} else {
+		j.Hold = out.Hold
+	}
+	if lead > 0 {
+		j.Lead = lead
+	}
+}

@@ -1,0 +1,117 @@
+package jobloop
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/job"
+	"almanac/workflows/plan"
+)
+
+// record asks the recurrence engine in a side effect, which records the answer in the history. A replay
+// takes the recorded answer.
+func (j *loop) record(ctx workflow.Context, ask func(*job.Timetable) plan.Plan) {
+	now := workflow.Now(ctx)
+	value := workflow.SideEffect(ctx, func(workflow.Context) any {
+		timetable, err := j.Definition.Timetable(j.Created, now)
+		if err != nil {
+			// The definition was valid when it was written, so a time zone is gone, or this worker is
+			// older than the one that accepted it. Failing the workflow task keeps the job until
+			// another worker can read it.
+			panic("the recurrence of " + j.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // see above
+		}
+		return ask(timetable)
+	})
+	var answer plan.Plan
+	if err := value.Get(&answer); err != nil {
+		panic("a recorded plan of " + j.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // likewise
+	}
+	j.Plan = answer
+}
+
+// refill plans further occurrences when at most one planned occurrence is undecided.
+func (j *loop) refill(ctx workflow.Context) {
+	if len(j.Plan.Due) > 1 || j.Plan.Done {
+		return
+	}
+	from := j.Decided
+	j.record(ctx, func(p *job.Timetable) plan.Plan { return plan.After(p, from) })
+}
+
+func (j *loop) decided(due time.Time) {
+	j.Decided = due
+	j.Plan.Due = j.Plan.Due[1:]
+}
+
+// drop records why the undecided occurrences due up to until are not run. It does nothing if there are none.
+func (j *loop) drop(ctx workflow.Context, until time.Time, outcome job.Outcome, why string) {
+	for {
+		j.refill(ctx)
+		next, ok := j.next()
+		if !ok || next.After(until) {
+			return
+		}
+		from := next.Add(-time.Second)
+		j.record(ctx, func(p *job.Timetable) plan.Plan { return plan.Drop(p, from, until, outcome, why) })
+		j.settleDropped(ctx)
+	}
+}
+
+// catchUp decides several occurrences, from due on, that came due while nothing could run them. Those
+// within the catch-up window will run; the others are missed.
+func (j *loop) catchUp(ctx workflow.Context, due, now time.Time) {
+	from, window := due.Add(-time.Second), j.Definition.Recurrence.CatchUp()
+	j.record(ctx, func(p *job.Timetable) plan.Plan {
+		until := plan.MissedUntil(p, from, now, window)
+		return plan.Drop(p, from, until, job.OutcomeMissed, "nothing could run it when it was due")
+	})
+	j.settleDropped(ctx)
+	if !j.Plan.More {
+		j.CatchUp = now
+	}
+}
+
+// settleDropped applies the dropped part of the last answer.
+func (j *loop) settleDropped(ctx workflow.Context) {
+	d := j.Plan.Dropped
+	if d == nil {
+		return
+	}
+	j.Decided = d.Last
+	j.Plan.Dropped = nil // it is in the history; the next run does not need it
+	j.reportDropped(ctx, d)
+}
+
+// noteCancelled records an execution that was cancelled before anything is known to have been sent.
+func (j *loop) noteCancelled(ctx workflow.Context, e *execution) {
+	d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: "the job was changed before it was sent"}
+	if e.unknown {
+		d.Why = "the job was changed when it was due; whether it was sent is not known"
+	}
+	d.Add(e.Due)
+	workflow.SideEffect(ctx, func(workflow.Context) any { return plan.Plan{Dropped: d} })
+	j.reportDropped(ctx, d)
+}
+
+func (j *loop) reportDropped(ctx workflow.Context, d *plan.Dropped) {
+	workflow.GetMetricsHandler(ctx).WithTags(map[string]string{"outcome": string(d.Outcome)}).
+		Counter("almanac_dropped_occurrences").Inc(int64(d.Count))
+	workflow.GetLogger(ctx).Warn("occurrences were not run", "job", j.Key.ARMID(), "count", d.Count,
+		"first", d.First, "last", d.Last, "outcome", d.Outcome, "why", d.Why)
+}
+
+// replan plans from now on, after the job was enabled or its schedule changed. Nothing runs at once,
+// except an enabled one-time job whose time has passed.
+func (j *loop) replan(ctx workflow.Context, enabled bool) {
+	decided := j.Decided
+	if enabled && j.Definition.Recurrence == nil {
+		j.record(ctx, func(p *job.Timetable) plan.Plan { return plan.After(p, decided) })
+		return
+	}
+	if before := workflow.Now(ctx).Truncate(time.Second).Add(-time.Second); before.After(decided) {
+		decided = before
+	}
+	j.Decided = decided
+	j.record(ctx, func(p *job.Timetable) plan.Plan { return plan.Anew(p, decided) })
+}

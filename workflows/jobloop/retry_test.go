@@ -1,0 +1,129 @@
+package jobloop_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"almanac/activities"
+	"almanac/job"
+)
+
+// withErrorAction returns a one-time job; retry and errorRetry are added to the JSON of its action and
+// of the error action.
+func withErrorAction(retry, errorRetry string) string {
+	return `"action":{` + get + retry + `,"errorAction":{"type":"Http","request":{"uri":"http://127.0.0.1/sorry","method":"POST"}` + errorRetry + `}}`
+}
+
+const (
+	noRetry    = `,"retryPolicy":{"retryType":"none"}`
+	twoRetries = `,"retryPolicy":{"retryType":"fixed","retryInterval":"PT1M","retryCount":2}`
+)
+
+func TestRetriesAndTheErrorAction(t *testing.T) {
+	t.Parallel()
+	mainFails := func(s sending) bool { return s.Execution.ActionName == job.MainAction }
+	for _, tt := range []struct {
+		name, properties string
+		fails            func(sending) bool
+		want             []string
+		failed, faulted  int
+	}{
+		{"without a policy there are 4 retries 30 s apart", once, always, []string{
+			"00:00:00 MainAction#1", "00:00:30 MainAction#2", "00:01:00 MainAction#3", "00:01:30 MainAction#4", "00:02:00 MainAction#5",
+		}, 1, 1},
+		{"a policy says how many retries and how far apart", `"action":{` + get + twoRetries + `}`, always, []string{
+			"00:00:00 MainAction#1", "00:01:00 MainAction#2", "00:02:00 MainAction#3",
+		}, 1, 1},
+		{"retryType none is one attempt", `"action":{` + get + noRetry + `}`, always, []string{"00:00:00 MainAction#1"}, 1, 1},
+		{"a success ends the retries", once, func(s sending) bool { return s.attempt() < 3 }, []string{
+			"00:00:00 MainAction#1", "00:00:30 MainAction#2", "00:01:00 MainAction#3",
+		}, 0, 0},
+		{"no error action runs after a success", withErrorAction(twoRetries, ""), func(s sending) bool { return s.attempt() < 3 }, []string{
+			"00:00:00 MainAction#1", "00:01:00 MainAction#2", "00:02:00 MainAction#3",
+		}, 0, 0},
+		{"the error action runs once after the last failure", withErrorAction(twoRetries, ""), mainFails, []string{
+			"00:00:00 MainAction#1", "00:01:00 MainAction#2", "00:02:00 MainAction#3", "00:02:00 ErrorAction#1",
+		}, 1, 1},
+		{"the error action inherits the retry policy", withErrorAction(twoRetries, ""), always, []string{
+			"00:00:00 MainAction#1", "00:01:00 MainAction#2", "00:02:00 MainAction#3",
+			"00:02:00 ErrorAction#1", "00:03:00 ErrorAction#2", "00:04:00 ErrorAction#3",
+		}, 1, 1},
+		{"the error action inherits the default retry policy too", withErrorAction("", ""),
+			func(s sending) bool { return s.Execution.ActionName == job.MainAction || s.attempt() == 1 }, []string{
+				"00:00:00 MainAction#1", "00:00:30 MainAction#2", "00:01:00 MainAction#3", "00:01:30 MainAction#4", "00:02:00 MainAction#5",
+				"00:02:00 ErrorAction#1", "00:02:30 ErrorAction#2",
+			}, 1, 1},
+		{"the error action may have its own retry policy", withErrorAction(noRetry, twoRetries), always, []string{
+			"00:00:00 MainAction#1", "00:00:00 ErrorAction#1", "00:01:00 ErrorAction#2", "00:02:00 ErrorAction#3",
+		}, 1, 1},
+		{"the error action may have no retries where the action has", withErrorAction(twoRetries, noRetry), always, []string{
+			"00:00:00 MainAction#1", "00:01:00 MainAction#2", "00:02:00 MainAction#3", "00:02:00 ErrorAction#1",
+		}, 1, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, tt.properties)
+			w.fails(tt.fails)
+			got := w.snapshot(time.Hour)
+			w.run(2 * time.Hour)
+			require.Equal(t, tt.want, w.lines())
+			require.Equal(t, 1, got.Status.ExecutionCount, "neither retries nor error actions count")
+			require.Equal(t, tt.failed, got.Status.FailureCount)
+			require.Equal(t, tt.faulted, got.Status.FaultedCount)
+			w.requireSound()
+		})
+	}
+}
+
+func TestAllAttemptsOfAnExecutionCarryItsID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withErrorAction(twoRetries, "")+`,"recurrence":{"frequency":"hour","count":2}`)
+	w.fails(always)
+	w.run(3 * time.Hour)
+	require.Len(t, w.sent, 12)
+	first, second := w.sent[0].Execution, w.sent[6].Execution
+	require.NotEqual(t, first.ID, second.ID)
+	for i, s := range w.sent {
+		want := first
+		if i >= 6 {
+			want = second
+		}
+		want.ActionName = s.Execution.ActionName
+		require.Equal(t, want, s.Execution)
+		require.Equal(t, 3, s.MaxAttempts)
+		require.Nil(t, s.Action.ErrorAction, "the activity is told one action")
+	}
+	require.Equal(t, []int{1, 2}, []int{first.Repeat, second.Repeat})
+	require.Equal(t, "GET", w.sent[2].Action.Request.Method)
+	require.Equal(t, job.ErrorAction, w.sent[3].Execution.ActionName)
+	require.Equal(t, "POST", w.sent[3].Action.Request.Method)
+}
+
+func TestAPermanentFailureIsNotRetried(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withErrorAction(twoRetries, ""))
+	w.act = func(s sending) error {
+		if s.Execution.ActionName == job.MainAction {
+			return temporal.NewNonRetryableApplicationError("it is no use", activities.ErrTypeFailed, errors.New("404"))
+		}
+		return nil
+	}
+	got := w.snapshot(time.Hour)
+	w.run(2 * time.Hour)
+	require.Equal(t, []string{"00:00:00 MainAction#1", "00:00:00 ErrorAction#1"}, w.lines())
+	require.Equal(t, 1, got.Status.FaultedCount)
+	require.Equal(t, job.StateFaulted, got.Definition.State)
+}
+
+func TestANewJobOfAnOldNameHasOtherExecutionIDs(t *testing.T) {
+	t.Parallel()
+	old, anew := newWorld(t, once), newWorld(t, once)
+	anew.next.Created = anew.next.Created.Add(time.Second)
+	old.run(time.Hour)
+	anew.run(time.Hour)
+	require.NotEqual(t, old.sent[0].Execution.ID, anew.sent[0].Execution.ID)
+}

@@ -1,0 +1,68 @@
+package jobloop
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// snapshot returns the job for readers, without secrets. Occurrences dispatched ahead are not counted
+// but listed in Ahead: a query has no clock to tell whether they are due.
+func (j *loop) snapshot() job.Job {
+	s := j.Snapshot()
+	if j.overlapping() > 0 {
+		s.Status.Reason = "" // the last occurrence has not ended
+	}
+	for _, e := range j.running {
+		if e.Manual || e.phase != dispatched {
+			continue
+		}
+		if s.Ahead == nil {
+			s.Ahead = &job.Ahead{Next: s.Status.NextExecutionTime}
+			s.Status.NextExecutionTime, s.Status.LastExecutionTime = job.NewTime(e.Due), job.NewTime(e.Before.Last)
+		}
+		s.Ahead.Due = append(s.Ahead.Due, e.Due)
+		s.Status.ExecutionCount--
+	}
+	return s
+}
+
+// describe sets the details that the Temporal Web UI and CLI show.
+func (j *loop) describe(ctx workflow.Context) {
+	s := j.snapshot().At(workflow.Now(ctx))
+	next := "none"
+	switch {
+	case s.Status.NextExecutionTime != nil:
+		next = s.Status.NextExecutionTime.String()
+	case s.Status.Reason != "":
+		next += ". " + s.Status.Reason
+	}
+	last := "never"
+	if s.Status.LastExecutionTime != nil {
+		last = s.Status.LastExecutionTime.String()
+	}
+	text := s.Definition.Text() //workflowcheck:ignore // it looks up a time zone, and goes into no command
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf(
+		"**%s** (%s)\n\n%s\n\n- next execution: %s\n- last execution: %s\n- executions: %d, failures: %d, faulted: %d",
+		j.Key.Name, s.Definition.State, text, next, last,
+		s.Status.ExecutionCount, s.Status.FailureCount, s.Status.FaultedCount))
+}
+
+// showState updates the search attribute of the job's state.
+func (j *loop) showState(ctx workflow.Context) {
+	state := temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState).ValueSet(string(j.Definition.State))
+	if err := workflow.UpsertTypedSearchAttributes(ctx, state); err != nil {
+		workflow.GetLogger(ctx).Warn("the state could not be shown", "job", j.Key.ARMID(), "error", err)
+	}
+}
+
+// showText updates the memo's description of the job.
+func (j *loop) showText(ctx workflow.Context, text string) {
+	if err := workflow.UpsertMemo(ctx, map[string]any{workflows.MemoText: text}); err != nil {
+		workflow.GetLogger(ctx).Warn("the job's description could not be shown", "job", j.Key.ARMID(), "error", err)
+	}
+}

@@ -1,0 +1,327 @@
+package jobloop_test
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/activities"
+	"almanac/activities/lookups"
+	"almanac/job"
+)
+
+// A fate is what happens to an attempt at its worker.
+type workerFate int
+
+const (
+	sent           workerFate = iota // sent at the due time
+	released                         // graceful shutdown while held
+	killedHeld                       // worker crash before the fence
+	killedFenced                     // worker crash after the fence, before it is sent
+	killedSent                       // worker crash once it is sent
+	killedRecorded                   // worker crash once it failed and its record is kept for the next attempt
+	pausedFenced                     // worker paused after the fence, for longer than the lease
+	hostFull                         // host full until hostWait after the due time; the attempt is made hostPause later
+)
+
+const (
+	fenceAhead = 250 * time.Millisecond // from the fence to the due time
+	leaseAfter = time.Second            // from the due time to the end of the lease
+	pause      = 2 * time.Second        // from the due time until a paused worker continues
+	hostWait   = activities.HostWait    // from the due time until an attempt gives up on its full host
+	hostPause  = 10 * time.Second       // until the server then makes it
+)
+
+// A pending is an activity as the server sees it.
+type pending struct {
+	activities.Progress
+	id      string
+	ctx     workflow.Context // done when the activity is cancelled
+	until   time.Time        // end of its lease
+	next    time.Time        // start of the next attempt, if it waits for a retry
+	began   time.Time        // when a worker last started it
+	since   time.Time        // when it was scheduled
+	waiting bool             // waits for a worker or a retry, so that cancellation ends it at once
+}
+
+func (p *pending) cancelled() bool { return p.ctx.Err() != nil }
+
+// workersInterceptor makes the world perform the workflow's activities in workflow time. Unlike the
+// test environment's activities, these honour [workflow.ActivityOptions.WaitForCancellation] as a
+// server does: cancellation ends only activities that are waiting.
+type workersInterceptor struct {
+	interceptor.WorkerInterceptorBase
+	w *world
+}
+
+func (i *workersInterceptor) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	return &workersInbound{interceptor.WorkflowInboundInterceptorBase{Next: next}, i.w}
+}
+
+type workersInbound struct {
+	interceptor.WorkflowInboundInterceptorBase
+	w *world
+}
+
+func (i *workersInbound) Init(out interceptor.WorkflowOutboundInterceptor) error {
+	return i.Next.Init(&workersOutbound{interceptor.WorkflowOutboundInterceptorBase{Next: out}, i.w})
+}
+
+type workersOutbound struct {
+	interceptor.WorkflowOutboundInterceptorBase
+	w *world
+}
+
+func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arguments ...any) workflow.Future {
+	options := workflow.GetActivityOptions(ctx)
+	return later(ctx, func(ctx workflow.Context) (any, error) {
+		if name == lookups.TypePending {
+			return o.w.look(ctx)
+		}
+		var in activities.Input
+		if err := o.w.copy(&in, arguments...); err != nil {
+			return nil, err
+		}
+		return o.w.perform(ctx, in, options)
+	})
+}
+
+// later returns a future of do's result.
+func later(ctx workflow.Context, do func(workflow.Context) (any, error)) workflow.Future {
+	future, done := workflow.NewFuture(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) { done.Set(do(ctx)) })
+	return future
+}
+
+// copy encodes and decodes values, as on their way to a worker.
+func (w *world) copy(to any, values ...any) error {
+	payloads, err := w.recorded.ToPayloads(values...)
+	if err != nil {
+		return err
+	}
+	return w.recorded.FromPayloads(payloads, to)
+}
+
+// perform is a fake of the action activity, with its retries. ctx is done when it is cancelled.
+func (w *world) perform(ctx workflow.Context, in activities.Input, o workflow.ActivityOptions) (any, error) {
+	p := &pending{id: o.ActivityID, ctx: ctx}
+	w.pending = append(w.pending, p)
+	out, err := w.retry(ctx, p, in, o)
+	w.pending = slices.DeleteFunc(w.pending, func(other *pending) bool { return other == p }) // not reached if the workflow ends before
+	return out, err
+}
+
+// retry makes attempts of an activity until the last one.
+func (w *world) retry(ctx workflow.Context, p *pending, in activities.Input, o workflow.ActivityOptions) (any, error) {
+	if err := p.wait(ctx, w.queued); err != nil {
+		return nil, err
+	}
+	policy := o.RetryPolicy
+	p.since = workflow.Now(ctx)
+	interval := policy.InitialInterval
+	for attempt := int32(1); ; attempt++ {
+		if err := p.wait(ctx, max(0, p.Next.Sub(workflow.Now(ctx)))); err != nil { // the worker that has it gives it up then
+			return nil, err
+		}
+		s := sending{Input: in, options: o, number: len(p.Attempts) + 1, began: workflow.Now(ctx).UTC()}
+		p.began = s.began
+		out, err := ending(w.refuse(p, &s))
+		if out == nil && err == nil {
+			out, err = w.attempt(p, s)
+		}
+		wait, again := followedAfter(err, interval)
+		if !again || p.cancelled() || attempt >= policy.MaximumAttempts {
+			return out, err
+		}
+		p.next = workflow.Now(ctx).Add(wait)
+		if err := p.wait(ctx, wait); err != nil {
+			return nil, err
+		}
+		interval = min(time.Duration(float64(interval)*policy.BackoffCoefficient), policy.MaximumInterval)
+	}
+}
+
+// followedAfter returns the server's delay before the next attempt, and whether it makes one.
+func followedAfter(err error, interval time.Duration) (wait time.Duration, again bool) {
+	switch err := err.(type) { //nolint:errorlint // it is not wrapped
+	case *temporal.ApplicationError:
+		return cmp.Or(err.NextRetryDelay(), interval), !err.NonRetryable()
+	case *temporal.TimeoutError:
+		return interval, true
+	default:
+		return 0, false
+	}
+}
+
+// takeUpLimit is the worker's limit for taking up an occurrence dispatched ahead.
+const takeUpLimit = 30 * time.Second
+
+// retriesWithin is how long a worker lets the server retry an activity.
+const retriesWithin = time.Minute
+
+// refuse returns why a worker makes no attempt; see [activities.Runner.Run].
+func (w *world) refuse(p *pending, s *sending) error {
+	switch due := s.Execution.Due; {
+	case p.MaybeSent():
+		lost := append(slices.Clone(p.Attempts), job.Attempt{Number: s.number, Start: laterTime(due, p.since), End: s.began, Outcome: job.OutcomeFailed})
+		return temporal.NewNonRetryableApplicationError("lost", activities.ErrTypeLost, nil, activities.Report{Attempts: lost})
+	case s.number == 1 && p.since.Before(due) && s.began.After(due.Add(takeUpLimit)):
+		return temporal.NewNonRetryableApplicationError("nothing was sent", activities.ErrTypeUnsent, nil, activities.Report{})
+	}
+	return nil
+}
+
+// wait waits while no worker has the activity.
+func (p *pending) wait(ctx workflow.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	p.waiting = true
+	err := workflow.Sleep(ctx, d)
+	p.waiting = false
+	return err
+}
+
+func (w *world) attempt(p *pending, s sending) (any, error) {
+	server, _ := workflow.NewDisconnectedContext(p.ctx) // p.ctx only shows whether it was cancelled
+	var becomes workerFate
+	if w.workerFate != nil {
+		becomes = w.workerFate(s)
+	}
+	switch becomes {
+	case killedHeld:
+		return nil, w.lose(p, server, s)
+	case hostFull:
+		return nil, waitForHost(server, &s, p.Attempts)
+	}
+	if goes, err := w.hold(p, server, s, becomes); !goes {
+		return ending(err)
+	}
+	s.at = workflow.Now(server).UTC()
+	w.note(server, s)
+	if becomes == killedSent || becomes == killedRecorded {
+		if becomes == killedRecorded {
+			p.Attempts = append(p.Attempts, job.Attempt{Number: s.number, End: s.at, Outcome: job.OutcomeFailed})
+			p.Next = s.at.Add(s.Action.RetryPolicy.Interval())
+		}
+		return nil, w.lose(p, server, s)
+	}
+	if err := workflow.Sleep(server, w.duration()); err != nil {
+		return nil, err
+	}
+	out, err := w.outcome(s)
+	p.Attempts = append(p.Attempts, job.Attempt{Number: s.number, End: workflow.Now(server).UTC()})
+	out.Attempts = p.Attempts
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		report := activities.Report{Attempts: p.Attempts}
+		_ = failed.Details(&report.Lead)
+		last, wait := failed.NonRetryable() || s.attempt() >= s.MaxAttempts, s.Action.RetryPolicy.Interval()
+		if next := workflow.Now(server).Add(wait); !last && next.Sub(laterTime(s.Execution.Due, p.since)) > retriesWithin {
+			last, report.Next = true, next
+		}
+		err = temporal.NewApplicationErrorWithOptions(failed.Message(), failed.Type(),
+			temporal.ApplicationErrorOptions{NonRetryable: last, NextRetryDelay: wait, Details: []any{report}})
+	}
+	return out, err
+}
+
+// ending returns the result of an activity whose attempt was not made; see [activities.Output].
+func ending(err error) (any, error) {
+	if end := activities.EndingOf(err, time.Time{}, time.Time{}); end.Unsent {
+		return activities.Output{Unsent: err.Error(), Attempts: end.Attempts}, nil
+	}
+	return nil, err
+}
+
+// hold holds an attempt until it is due and makes it pass the fence. It reports whether it is then sent.
+func (w *world) hold(p *pending, server workflow.Context, s sending, becomes workerFate) (goes bool, _ error) {
+	due := s.Execution.Due
+	wait := func(until time.Time) error { return workflow.Sleep(server, max(0, until.Sub(workflow.Now(server)))) }
+	unsent := temporal.NewNonRetryableApplicationError("nothing was sent", activities.ErrTypeUnsent, nil, activities.Report{Attempts: p.Attempts})
+	if becomes == released && due.After(workflow.Now(server)) {
+		return false, errors.Join(wait(laterTime(w.downUntil, due.Add(workflow.Now(server).Sub(due)/2))), unsent)
+	}
+	if err := wait(due.Add(-fenceAhead)); err != nil {
+		return false, err
+	}
+	if p.cancelled() {
+		return false, unsent
+	}
+	p.Sent, p.until = s.number, laterTime(due, workflow.Now(server)).Add(leaseAfter)
+	if becomes == killedFenced {
+		return false, w.lose(p, server, s)
+	}
+	if becomes == pausedFenced {
+		due = due.Add(pause)
+	}
+	if err := wait(due); err != nil {
+		return false, err
+	}
+	if becomes == pausedFenced && p.cancelled() {
+		return false, unsent
+	}
+	return true, nil
+}
+
+// waitForHost waits for the full host and returns the error by which the server retries the attempt later.
+func waitForHost(server workflow.Context, s *sending, attempts []job.Attempt) error {
+	if err := workflow.Sleep(server, max(0, s.Execution.Due.Add(hostWait).Sub(workflow.Now(server)))); err != nil {
+		return err
+	}
+	return temporal.NewApplicationErrorWithOptions("the host is full; nothing was sent", activities.ErrTypeUnsent, temporal.ApplicationErrorOptions{
+		NextRetryDelay: hostPause, Details: []any{activities.Report{Attempts: attempts}},
+	})
+}
+
+func laterTime(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// lose returns the server's result for an attempt whose worker crashed now, after the heartbeat
+// timeout: since now or, if it passed no fence, since the attempt began.
+func (w *world) lose(p *pending, server workflow.Context, s sending) error {
+	heard := s.began
+	if p.MaybeSent() {
+		heard = laterTime(s.began, s.Execution.Due.Add(-fenceAhead))
+	}
+	if err := workflow.Sleep(server, laterTime(w.downUntil, heard.Add(s.options.HeartbeatTimeout)).Sub(workflow.Now(server))); err != nil {
+		return err
+	}
+	return temporal.NewHeartbeatTimeoutError(p.Progress)
+}
+
+// look is a fake of the activity that looks up the progress of others.
+func (w *world) look(ctx workflow.Context) (any, error) {
+	w.looks++
+	if w.lookTakes > 0 {
+		if err := workflow.Sleep(ctx, w.lookTakes); err != nil {
+			return nil, err
+		}
+	}
+	if w.lookFails > 0 {
+		w.lookFails--
+		return nil, errFailed
+	}
+	out := []lookups.Pending{}
+	for _, p := range w.pending {
+		if p.waiting && p.cancelled() {
+			continue
+		}
+		out = append(out, lookups.Pending{
+			Activity: p.id, Attempts: p.Attempts, Cancelled: p.cancelled(), Sent: p.MaybeSent(), Until: p.until, Next: p.next,
+			Held: !p.waiting && !p.cancelled(), Began: p.began,
+		})
+	}
+	if w.lookAges > 0 {
+		return out, workflow.Sleep(ctx, w.lookAges)
+	}
+	return out, nil
+}

@@ -1,0 +1,409 @@
+package jobloop_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/activities"
+	"almanac/internal/workflowtest"
+	"almanac/job"
+	"almanac/workflows"
+	"almanac/workflows/jobloop"
+	"almanac/workflows/plan"
+)
+
+var (
+	newYear     = workflowtest.NewYear // the creation time of every job in these tests
+	key         = workflowtest.Key
+	clock       = workflowtest.Clock
+	requireType = workflowtest.RequireType
+)
+
+// get is an action as JSON; more may follow in it and in the properties.
+const get = `"type":"Http","request":{"uri":"http://127.0.0.1/","method":"GET"}`
+
+// once is the properties of a one-time job.
+const once = `"action":{` + get + `}`
+
+// every returns the properties of a recurring job.
+func every(recurrence string) string { return once + `,"recurrence":{` + recurrence + `}` }
+
+func definition(t *testing.T, properties string) job.Definition {
+	t.Helper()
+	d, err := job.ParseDefinition([]byte(`{"properties":{`+properties+`}}`), job.ParseOptions{Now: newYear})
+	require.NoError(t, err)
+	return d
+}
+
+// A world runs a job in skipped time, through all runs of its workflow. Times are given as durations
+// since newYear.
+type world struct {
+	t    *testing.T
+	env  *testsuite.TestWorkflowEnvironment
+	next jobloop.Input // input of the next run
+	now  time.Time     // start of the next run
+
+	// Behaviour of the job's environment.
+	act        func(sending) error      // result of an attempt; nil: success
+	took       func(int) time.Duration  // duration of the n-th attempt; nil: 0
+	workerFate func(sending) workerFate // of an attempt; nil: it is sent
+	learns     func(sending) int        // Lead in the result of a success; nil: 0
+	holds      func(sending) int        // Hold in the result of a success; nil: 0
+	queued     time.Duration            // time until a worker has an activity
+	suggest    time.Duration            // when the server suggests to continue as new, from the start of a run; 0: never
+	downUntil  time.Time                // until then the server detects no loss
+	lookTakes  time.Duration            // duration of a lookup of attempts
+	lookAges   time.Duration            // age of its answer
+	lookFails  int                      // how often it fails
+	removal    time.Duration            // duration of the signal to the collection that the job is gone
+	gone       bool                     // there is no collection
+	events     []*event
+
+	// What the job did.
+	runs     []run
+	sent     []sending // in order of sending
+	recorded recorder
+	pending  []*pending // action activities that have not ended
+	shown    []string   // states and texts shown by search attribute and memo, after the first
+	looks    int        // lookups of attempts
+	removed  int        // signals to the collection that the job is gone
+	calls    int        // attempts whose duration was asked for
+}
+
+// A sending is an attempt of an action.
+type sending struct {
+	activities.Input
+	options workflow.ActivityOptions
+	began   time.Time // when a worker started it; it is held until at
+	at      time.Time
+	number  int // of the attempt in its activity, from 1 for the first sent
+}
+
+// attempt returns the number of the attempt of its action, from 1.
+func (s *sending) attempt() int { return s.Before + s.number }
+
+type run struct {
+	jobloop.Input
+	id         string
+	start      time.Time
+	executions int // started in this run
+}
+
+// An event happens at a given time, in whatever run is active. It must not be at the exact end of a
+// run: the environment loses such events, where a server would continue the run.
+type event struct {
+	at   time.Duration
+	do   func()
+	done bool
+}
+
+func newWorld(t *testing.T, properties string) *world {
+	t.Helper()
+	in, err := jobloop.New(key, definition(t, properties), false, newYear)
+	require.NoError(t, err)
+	in.Lead = 150 // the same times for every name
+	return &world{t: t, next: in, now: newYear, recorded: recorder{DataConverter: converter.GetDefaultDataConverter()}}
+}
+
+// takes sets the duration of every attempt.
+func (w *world) takes(d time.Duration) { w.took = func(int) time.Duration { return d } }
+
+// fails makes the attempts fail for which when is true.
+func (w *world) fails(when func(sending) bool) {
+	w.act = func(s sending) error {
+		if when(s) {
+			return errFailed
+		}
+		return nil
+	}
+}
+
+var errFailed = temporal.NewApplicationError("it failed", activities.ErrTypeFailed)
+
+func always(sending) bool { return true }
+
+// at schedules do.
+func (w *world) at(after time.Duration, do func()) {
+	w.events = append(w.events, &event{at: after, do: do})
+}
+
+func (w *world) signal(after time.Duration, name string, argument any) {
+	w.at(after, func() { w.env.SignalWorkflow(name, argument) })
+}
+
+// update sends an update and returns its future answer.
+func (w *world) update(after time.Duration, name string, arguments ...any) *answer {
+	a := &answer{w: w}
+	w.at(after, func() { w.env.UpdateWorkflow(name, "", a, arguments...) })
+	return a
+}
+
+// replace replaces the definition by one with the given properties.
+func (w *world) replace(after time.Duration, properties string) *answer {
+	d := definition(w.t, properties)
+	return w.update(after, workflows.UpdateReplace, workflows.ReplaceRequest{Definition: d, Text: d.Text()})
+}
+
+// snapshot queries the job's status.
+func (w *world) snapshot(after time.Duration) *job.Job {
+	var got job.Job
+	w.at(after, func() {
+		value, err := w.env.QueryWorkflow(workflows.QueryStatus)
+		require.NoError(w.t, err)
+		require.NoError(w.t, value.Get(&got))
+	})
+	return &got
+}
+
+// An answer is the result of an update.
+type answer struct {
+	w                   *world
+	accepted, completed bool
+	at                  time.Duration // completion, since newYear
+	err                 error
+	job                 job.Job
+}
+
+func (a *answer) Accept()          { a.accepted = true }
+func (a *answer) Reject(err error) { a.completed, a.err = true, err }
+func (a *answer) Complete(v any, err error) {
+	a.completed, a.at, a.err = true, a.w.env.Now().Sub(newYear), err
+	if j, ok := v.(job.Job); ok {
+		a.job = j
+	}
+}
+
+// ok requires that the update succeeded, and returns the job.
+func (a *answer) ok(t *testing.T) job.Job {
+	t.Helper()
+	require.NoError(t, a.err)
+	require.True(t, a.completed, "the update was not answered")
+	return a.job
+}
+
+// refused requires that the update was refused before it changed anything.
+func (a *answer) refused(t *testing.T, errType string) {
+	t.Helper()
+	require.True(t, a.completed, "the update was not answered")
+	require.False(t, a.accepted, "the update was accepted")
+	requireType(t, a.err, errType)
+}
+
+// run runs the job through all its runs. If it still exists at the end, it is deleted then.
+func (w *world) run(until time.Duration) {
+	w.t.Helper()
+	for {
+		err := w.runOnce(newYear.Add(until))
+		if err == nil {
+			return
+		}
+		var next *workflow.ContinueAsNewError
+		require.ErrorAs(w.t, err, &next)
+		w.next = jobloop.Input{}
+		require.NoError(w.t, w.recorded.FromPayloads(next.Input, &w.next))
+		w.now = w.env.Now()
+	}
+}
+
+// runOnce runs the workflow once and returns its error.
+func (w *world) runOnce(end time.Time) error {
+	w.pending = nil // activities end with their run
+	w.env = workflowtest.NewEnvironment()
+	w.env.SetStartTime(w.now)
+	w.env.SetDataConverter(&w.recorded)
+	w.env.SetWorkerOptions(worker.Options{
+		DeadlockDetectionTimeout: workflowtest.Deadlock, Interceptors: []interceptor.WorkerInterceptor{&workersInterceptor{w: w}},
+	})
+	w.env.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
+	w.mockServer()
+	for _, e := range w.events {
+		if !e.done {
+			w.schedule(newYear.Add(e.at), func() { e.done = true; e.do() })
+		}
+	}
+	w.schedule(end, func() { w.env.SignalWorkflow(workflows.UpdateDelete, nil) })
+	w.runs = append(w.runs, run{Input: w.next, start: w.now})
+	w.env.ExecuteWorkflow(workflows.TypeJob, w.next)
+	return w.env.GetWorkflowError()
+}
+
+// mockServer mocks what the job asks of the server.
+func (w *world) mockServer() {
+	w.env.OnSignalExternalWorkflow(mock.Anything, key.Collection.WorkflowID(), "", workflows.SignalRemoved, key.Name).
+		After(w.removal).Return(func(string, string, string, string, any) error {
+		w.removed++
+		if w.gone {
+			return errors.New("there is no such workflow")
+		}
+		return nil
+	}).Maybe()
+	w.env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(arguments mock.Arguments) {
+		attributes := arguments.Get(0).(temporal.SearchAttributes)
+		state, _ := attributes.GetKeyword(temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState))
+		w.shown = append(w.shown, state)
+	}).Return(nil).Maybe()
+	w.env.OnUpsertMemo(mock.Anything).Run(func(arguments mock.Arguments) {
+		w.shown = append(w.shown, arguments.Get(0).(map[string]any)[workflows.MemoText].(string))
+	}).Return(nil).Maybe()
+	if w.suggest > 0 {
+		w.env.RegisterDelayedCallback(func() { w.env.SetContinueAsNewSuggested(true) }, w.suggest)
+	}
+}
+
+// schedule runs do at the given time or, if that has passed, when the run has started.
+func (w *world) schedule(at time.Time, do func()) {
+	if wait := at.Sub(w.now); wait > 0 {
+		w.env.RegisterDelayedCallback(do, wait)
+		return
+	}
+	w.env.RegisterDelayedCallback(func() { w.env.RegisterDelayedCallback(do, 0) }, 0)
+}
+
+// duration returns the duration of the next attempt.
+func (w *world) duration() time.Duration {
+	w.calls++
+	if w.took == nil {
+		return 0
+	}
+	return w.took(w.calls)
+}
+
+func (w *world) note(ctx workflow.Context, s sending) {
+	w.sent = append(w.sent, s)
+	run := &w.runs[len(w.runs)-1]
+	run.id = workflow.GetInfo(ctx).WorkflowExecution.RunID
+	if s.attempt() == 1 && s.Execution.ActionName == job.MainAction {
+		run.executions++
+	}
+}
+
+// outcome returns the result of an attempt.
+func (w *world) outcome(s sending) (activities.Output, error) {
+	var out activities.Output
+	if w.act != nil {
+		if err := w.act(s); err != nil {
+			return activities.Output{}, err
+		}
+	}
+	if w.learns != nil {
+		out.Lead = w.learns(s)
+	}
+	if w.holds != nil {
+		out.Hold = w.holds(s)
+	}
+	return out, nil
+}
+
+// executions returns the first attempts of main actions; those sent at the same time in order of decision.
+func (w *world) executions() []sending {
+	var out []sending
+	for _, s := range w.sent {
+		if s.attempt() == 1 && s.Execution.ActionName == job.MainAction {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b sending) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.Execution.Repeat, b.Execution.Repeat))
+	})
+	return out
+}
+
+// dues returns the due times of the executions.
+func (w *world) dues() []string {
+	out := []string{}
+	for _, s := range w.executions() {
+		out = append(out, clock(s.Execution.Due))
+	}
+	return out
+}
+
+// starts returns the due and start times of the executions.
+func (w *world) starts() []string {
+	out := []string{}
+	for _, s := range w.executions() {
+		out = append(out, clock(s.Execution.Due)+" "+clock(s.at))
+	}
+	return out
+}
+
+// lines returns all attempts as text, such as "00:00:30 MainAction#2".
+func (w *world) lines() []string {
+	out := []string{}
+	for _, s := range w.sent {
+		out = append(out, fmt.Sprintf("%s %s#%d", clock(s.at), s.Execution.ActionName, s.attempt()))
+	}
+	return out
+}
+
+// dropped returns the recorded dropped occurrences, such as "Missed 3: 00:01:00 to 00:03:00".
+func (w *world) dropped() []string {
+	out := []string{}
+	for _, d := range w.recorded.dropped {
+		out = append(out, fmt.Sprintf("%s %d: %s to %s", d.Outcome, d.Count, clock(d.First), clock(d.Last)))
+	}
+	return out
+}
+
+// missed returns the number of occurrences recorded as missed.
+func (w *world) missed() int {
+	n := 0
+	for _, d := range w.recorded.dropped {
+		if d.Outcome == job.OutcomeMissed {
+			n += d.Count
+		}
+	}
+	return n
+}
+
+// A recorder collects the dropped occurrences recorded in the history.
+type recorder struct {
+	converter.DataConverter
+	dropped []plan.Dropped
+}
+
+func (r *recorder) ToPayloads(values ...any) (*commonpb.Payloads, error) {
+	for _, v := range values {
+		if p, ok := v.(plan.Plan); ok && p.Dropped != nil {
+			r.dropped = append(r.dropped, *p.Dropped)
+		}
+	}
+	return r.DataConverter.ToPayloads(values...)
+}
+
+// requireSound requires the invariants of every job: nothing is sent early, or after the job is gone; every
+// execution id is started once; no due time is both dropped and run.
+func (w *world) requireSound() {
+	w.t.Helper()
+	for _, p := range w.pending {
+		require.True(w.t, p.cancelled() || p.MaybeSent(), "it would be sent although the job is gone")
+	}
+	ids, dues := map[string]bool{}, map[string]bool{}
+	for _, s := range w.executions() {
+		due := s.Execution.Due.Format(time.RFC3339Nano)
+		require.False(w.t, s.at.Before(s.Execution.Due), "sent at %s, due %s", s.at, due)
+		require.False(w.t, ids[s.Execution.ID], "execution %s, due %s, was started twice", s.Execution.ID, due)
+		require.Equal(w.t, key.Name, s.Execution.Job)
+		require.Equal(w.t, key.Collection.Name, s.Execution.Collection)
+		ids[s.Execution.ID], dues[due] = true, true
+	}
+	for _, d := range w.recorded.dropped {
+		for _, due := range d.Newest {
+			require.False(w.t, dues[due.Format(time.RFC3339Nano)], "%s was both dropped and run", due)
+		}
+	}
+}

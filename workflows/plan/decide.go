@@ -1,0 +1,68 @@
+package plan
+
+import (
+	"time"
+
+	"almanac/job"
+)
+
+// A Situation is what the decision about a due occurrence depends on.
+type Situation struct {
+	Due       time.Time // the oldest undecided occurrence that is due
+	Another   bool      // the next one is due as well
+	Busy      bool      // an occurrence is dispatched and has not ended
+	Crowded   bool      // the maximum number of occurrences have not ended
+	Unknown   bool      // whether a dispatched occurrence was sent is not known
+	Draining  bool      // nothing may start until all executions have ended
+	BusyUntil time.Time // when the last occurrence that ran ended
+	CatchUp   time.Time // occurrences up to here are caught up, one after another
+	Overlap   job.OverlapPolicy
+}
+
+// A Decision is what becomes of a due occurrence.
+type Decision int
+
+// The decisions.
+const (
+	Wait     Decision = iota // decide when the running one has ended
+	Ask                      // look up whether the one before was sent
+	Run                      // run it now
+	RunFirst                 // run it now; others that came due while the one before ran are missed
+	Skip                     // it and all others that came due while the one before ran are skipped
+	Miss                     // missed: the maximum number of occurrences have not ended
+	CatchUp                  // several came due while nothing could run them: the catch-up window decides
+)
+
+// Decide returns what becomes of the occurrence.
+func Decide(s Situation) Decision {
+	switch {
+	case s.Waits():
+		return Wait
+	case s.caughtUp():
+		return Run
+	case s.Overlap == job.OverlapAllowAll && s.Unknown:
+		return Ask
+	case s.Crowded:
+		return Miss
+	case s.Overlap == job.OverlapSkip && s.cameDueBusy():
+		return Skip
+	case s.Overlap != job.OverlapAllowAll && s.cameDueBusy():
+		return RunFirst
+	case s.Another: // OverlapAllowAll never waits, so these came due while nothing could run them
+		return CatchUp
+	}
+	return Run
+}
+
+// Waits reports whether the decision has to wait until a running execution has ended: while the run is
+// draining, and for an occurrence that may not run beside the one before. So a long execution costs no
+// timer of its own.
+func (s Situation) Waits() bool {
+	return s.Draining || s.Busy && (s.caughtUp() || s.Overlap != job.OverlapAllowAll)
+}
+
+// caughtUp reports whether the occurrence is one to be caught up.
+func (s Situation) caughtUp() bool { return !s.Due.After(s.CatchUp) }
+
+// cameDueBusy reports whether the occurrence came due while the one before it ran.
+func (s Situation) cameDueBusy() bool { return !s.Due.After(s.BusyUntil) }

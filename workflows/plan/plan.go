@@ -1,0 +1,130 @@
+// Package plan decides about a job's occurrences: which ones are planned, and what becomes of one that is
+// due. Its functions are plain ones without Temporal.
+package plan
+
+import (
+	"time"
+
+	"almanac/job"
+)
+
+// A Plan is the recorded answer of the recurrence engine: the next occurrences, and those dropped before
+// them. A workflow records it in its history, so a new version of the engine or of the time zone database
+// changes no planned occurrence and breaks no replay.
+type Plan struct {
+	Due     []time.Time `json:"due,omitempty"`     // oldest first
+	Done    bool        `json:"done,omitempty"`    // no occurrence follows Due
+	Dropped *Dropped    `json:"dropped,omitempty"` // came due before Due and was not run
+	More    bool        `json:"more,omitempty"`    // more is to be dropped: ask again, from Dropped.Last
+}
+
+// A Dropped is a sequence of occurrences that came due and were not run.
+type Dropped struct {
+	Outcome job.Outcome `json:"outcome"`
+	Why     string      `json:"why"`
+	Count   int         `json:"count"`
+	First   time.Time   `json:"first"`
+	Last    time.Time   `json:"last"`
+	Newest  []time.Time `json:"newest"` // the newest maxListed, oldest first
+}
+
+// maxListed is how many of its due times a Dropped lists.
+const maxListed = 50
+
+// Add adds the occurrence due at t, which is later than those before it.
+func (d *Dropped) Add(t time.Time) {
+	if d.Count == 0 {
+		d.First = t
+	}
+	d.Count++
+	d.Last = t
+	d.Newest = append(d.Newest, t)
+	if len(d.Newest) > maxListed {
+		d.Newest = d.Newest[1:]
+	}
+}
+
+// Several occurrences are planned at a time, since each answer is an event in the history, but not far
+// ahead, so that a new time zone database takes effect soon. Two are always planned: the decision about
+// one depends on whether the next is due as well.
+const (
+	planAhead   = 16
+	planHorizon = 7 * 24 * time.Hour
+)
+
+// maxSweep is the maximum number of occurrences dropped in one step. It takes the engine some
+// milliseconds, far less than the limit of a workflow task.
+const maxSweep = 20_000
+
+// After plans the occurrences after t.
+func After(p *job.Timetable, t time.Time) Plan {
+	var out Plan
+	for len(out.Due) < planAhead {
+		next, ok := p.After(t)
+		if !ok {
+			out.Done = true
+			break
+		}
+		if len(out.Due) > 1 && next.Sub(out.Due[0]) > planHorizon {
+			break
+		}
+		out.Due = append(out.Due, next)
+		t = next
+	}
+	return out
+}
+
+// First plans the occurrences of a new job, from its first one on.
+func First(p *job.Timetable) Plan {
+	first, ok := p.First()
+	if !ok {
+		return Plan{Done: true}
+	}
+	return After(p, first.Add(-time.Second))
+}
+
+// Anew plans the occurrences after t of a job that was enabled or changed. Unlike First it plans none to
+// run at once.
+func Anew(p *job.Timetable, t time.Time) Plan {
+	first, ok := p.From(t.Add(time.Second))
+	if !ok {
+		return Plan{Done: true}
+	}
+	return After(p, first.Add(-time.Second))
+}
+
+// Drop drops the occurrences after t and up to until, with the reason, and plans the ones after that. If
+// they are too many for one step, it drops the first ones and sets More.
+func Drop(p *job.Timetable, t, until time.Time, outcome job.Outcome, why string) Plan {
+	dropped := &Dropped{Outcome: outcome, Why: why}
+	for {
+		next, ok := p.After(t)
+		if !ok || next.After(until) {
+			break
+		}
+		if dropped.Count == maxSweep {
+			return Plan{Dropped: dropped, More: true}
+		}
+		dropped.Add(next)
+		t = next
+	}
+	out := After(p, t)
+	if dropped.Count > 0 {
+		out.Dropped = dropped
+	}
+	return out
+}
+
+// MissedUntil returns the time up to which the occurrences after t are missed, when several are due at
+// now: those due before the catch-up window, except the latest if none came due within it.
+func MissedUntil(p *job.Timetable, t, now time.Time, window time.Duration) time.Time {
+	from := now.Add(-window)
+	if from.Before(t) {
+		return t
+	}
+	if first, ok := p.After(from.Add(-time.Second)); ok && !first.After(now) {
+		return first.Add(-time.Second)
+	}
+	last, _ := p.Last(now)
+	return last.Add(-time.Second)
+}

@@ -1,0 +1,454 @@
+package registries
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/activities/lookups"
+	"almanac/internal/wfclient"
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// CollectionInput is the input of a run of [Collection].
+type CollectionInput struct {
+	Collection job.Collection `json:"collection"`
+	Jobs       []Registration `json:"jobs,omitempty"`
+	Sequence   int            `json:"seq,omitempty"`
+	Pause      time.Duration  `json:"pause,omitempty"` // between rounds of updates to silent jobs
+}
+
+// registrationBatch is the time over which registrations are collected to be verified together.
+const registrationBatch = 10 * time.Second
+
+// Collection is one job collection, from its creation to its deletion.
+func Collection(ctx workflow.Context, in CollectionInput) error {
+	if in.Collection.Key.Name == "" || in.Collection.Generation == 0 {
+		return workflows.ErrForeign
+	}
+	c := &collection{Collection: in.Collection, order: workflow.NewMutex(ctx)}
+	c.registry = newRegistry(ctx, in.Jobs, in.Sequence, func(name string) string { return c.Key.Job(name).WorkflowID() })
+	c.batch = registrationBatch
+	c.resume(ctx, in.Pause)
+	if err := c.handle(ctx); err != nil {
+		return err
+	}
+	return c.run(ctx)
+}
+
+type collection struct {
+	job.Collection
+	*registry
+
+	order   workflow.Mutex        // held while the properties change, until every job that answers has applied it
+	again   again                 // repeated updates of silent jobs
+	pending *job.CollectionLimits // rules of properties that are about to be put in force
+	deleted bool                  // only deletes are still accepted
+	gone    bool                  // all jobs are deleted as well
+
+	commands []workflow.ReceiveChannel
+	handling int // signals being handled
+}
+
+func (c *collection) handle(ctx workflow.Context) error {
+	err := errors.Join(
+		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, c.status,
+			workflow.QueryHandlerOptions{Description: "the job collection's properties"}),
+		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryJobs, c.list,
+			workflow.QueryHandlerOptions{Description: "the names of the collection's jobs"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdatePut, c.put,
+			workflow.UpdateHandlerOptions{Validator: c.mayPut, Description: "replace the properties"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRegister, c.register,
+			workflow.UpdateHandlerOptions{Validator: c.mayRegister, Description: "reserve names for new jobs"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateReserve, c.reserve,
+			workflow.UpdateHandlerOptions{Validator: c.mayClaim, Description: "ask whether a job may demand more"}),
+		c.command(ctx, workflows.UpdateEnable, "enable the job collection",
+			func(ctx workflow.Context) error { return c.setState(ctx, job.CollectionEnabled) }),
+		c.command(ctx, workflows.UpdateDisable, "disable the job collection: its jobs rest, whatever their own state",
+			func(ctx workflow.Context) error { return c.setState(ctx, job.CollectionDisabled) }),
+		c.command(ctx, workflows.UpdateDelete, "delete the job collection and all its jobs", c.remove),
+	)
+	return err
+}
+
+// command registers an update and a signal of the same name.
+func (c *collection) command(ctx workflow.Context, name, description string, do func(workflow.Context) error) error {
+	signal := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description + ", without an answer"})
+	c.commands = append(c.commands, signal)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			signal.Receive(ctx, nil)
+			c.handling++
+			if err := do(ctx); err != nil {
+				workflow.GetLogger(ctx).Warn("a signal was refused", "signal", name, "collection", c.Key.ARMID(), "error", err)
+			}
+			c.handling--
+			c.note()
+		}
+	})
+	return workflow.SetUpdateHandlerWithOptions(ctx, name, do, workflow.UpdateHandlerOptions{Description: description})
+}
+
+// run verifies registrations and updates silent jobs again, each when its timer fires.
+func (c *collection) run(ctx workflow.Context) error {
+	for {
+		c.changed = false
+		c.describe(ctx)
+		switch {
+		case c.over(ctx):
+			return nil
+		case ctx.Err() == nil && c.idle(ctx) && c.long(ctx):
+			return workflow.NewContinueAsNewError(ctx, workflows.TypeCollection,
+				CollectionInput{Collection: c.Collection, Jobs: c.entries, Sequence: c.sequence, Pause: c.again.pause})
+		}
+		c.again.timer.Set(ctx, c.again.at)
+		verify, err := c.wait(ctx, func() bool { return c.over(ctx) || c.again.timer.Fired() })
+		switch {
+		case err != nil:
+		case verify:
+			err = c.lookAfter(ctx)
+		case c.again.timer.Fired():
+			err = c.alone(ctx, c.tellAgain)
+		}
+		if temporal.IsCanceledError(err) { // cancelling the workflow itself deletes the collection
+			ctx, _ = workflow.NewDisconnectedContext(ctx) // until all jobs are gone
+			err = c.remove(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// idle reports whether no update or signal is pending or being handled.
+func (c *collection) idle(ctx workflow.Context) bool {
+	waits := slices.ContainsFunc(c.commands, func(s workflow.ReceiveChannel) bool { return s.Len() > 0 })
+	return !waits && c.handling == 0 && c.quiet(ctx)
+}
+
+// over reports whether the collection is deleted and every request is answered.
+func (c *collection) over(ctx workflow.Context) bool {
+	return c.deleted && len(c.entries) == 0 && c.gone && c.idle(ctx)
+}
+
+// lookAfter verifies registrations, and sends the collection's state to jobs that were started since it
+// changed.
+func (c *collection) lookAfter(ctx workflow.Context) error {
+	if err := c.verify(ctx, c.deleted); err != nil {
+		return err
+	}
+	if c.deleted {
+		return nil
+	}
+	return c.alone(ctx, func(ctx workflow.Context) error {
+		err := c.inform(ctx, c.uninformed(false))
+		if wfclient.IsRefused(err, workflows.ErrTypeSilent) { // tellAgain repeats it
+			return nil
+		}
+		return err
+	})
+}
+
+// alone runs do while nothing else can change the properties.
+func (c *collection) alone(ctx workflow.Context, do func(workflow.Context) error) error {
+	if err := c.order.Lock(ctx); err != nil {
+		return err
+	}
+	defer c.order.Unlock()
+	return do(ctx)
+}
+
+func (c *collection) status() (job.Collection, error) { return c.Collection, c.present() }
+
+func (c *collection) list() (workflows.JobList, error) {
+	list := workflows.JobList{Collection: c.Key, Jobs: make([]workflows.Listed, len(c.entries))}
+	for i, e := range c.entries {
+		list.Jobs[i] = workflows.Listed{Name: e.Name, Sequence: e.Sequence}
+	}
+	return list, c.present()
+}
+
+// describe sets the details that the Temporal Web UI and CLI show.
+func (c *collection) describe(ctx workflow.Context) {
+	silent := ""
+	if n := len(c.silent()); n > 0 {
+		silent = fmt.Sprintf(", of which %d did not answer and may not know that the job collection is %s", n, c.Properties.State)
+	}
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** (%s, %s)\n\n%d jobs%s", c.Key.Name, c.Properties.SKU.Name, c.Properties.State, len(c.entries), silent))
+}
+
+// present returns an error while the collection is being deleted.
+func (c *collection) present() error {
+	if c.deleted {
+		return workflows.Refuse(workflows.ErrTypeGone, "the job collection is being deleted")
+	}
+	return nil
+}
+
+// resting reports whether the collection is not enabled, so that its jobs do not run.
+func (c *collection) disabled() bool { return c.Properties.State != job.CollectionEnabled }
+
+// current returns an error if the caller read another generation of the properties.
+func (c *collection) current(generation int) error {
+	if generation != 0 && generation != c.Generation {
+		return workflows.Refuse(workflows.ErrTypeStale, "the job collection was changed meanwhile")
+	}
+	return c.present()
+}
+
+// mayPut refuses rules that existing jobs violate, before the update is written to the history. If a
+// recount is possible, admit decides instead.
+func (c *collection) mayPut(ctx workflow.Context, r workflows.PutRequest) error {
+	if err := c.current(r.Expected); err != nil || c.mayRecount(ctx) {
+		return err
+	}
+	return c.violate(r.Limits)
+}
+
+// violate returns an error if existing jobs violate the rules.
+func (c *collection) violate(limits *job.CollectionLimits) error {
+	if limits == nil {
+		return nil
+	}
+	if why := limits.RefusesCount(c.Key.Name, len(c.entries)); why != "" {
+		return workflows.Refuse(workflows.ErrTypeConflict, why)
+	}
+	for _, e := range c.entries {
+		if why := limits.RefusesJob(c.Key.Name, e.Name, e.Requirements); why != "" {
+			return workflows.Refuse(workflows.ErrTypeConflict, why)
+		}
+	}
+	return nil
+}
+
+// admit refuses like mayPut, but first looks up whether the jobs that violate the rules still exist.
+func (c *collection) admit(ctx workflow.Context, r workflows.PutRequest) error {
+	if err := c.current(r.Expected); err != nil { // another change may have been applied before
+		return err
+	}
+	if c.violate(r.Limits) != nil && c.mayRecount(ctx) {
+		if err := c.recount(ctx); err != nil {
+			return err
+		}
+		if err := c.present(); err != nil {
+			return err
+		}
+	}
+	return c.violate(r.Limits)
+}
+
+// put replaces the properties, and updates the jobs if that enables or disables the collection. An error
+// of type [workflows.ErrTypeSilent] means that it was done but some jobs did not answer.
+func (c *collection) put(ctx workflow.Context, r workflows.PutRequest) (job.Collection, error) {
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // finish even if the workflow is cancelled
+	err := c.alone(ctx, func(ctx workflow.Context) error {
+		if err := c.admit(ctx, r); err != nil {
+			return err
+		}
+		if r.Limits != nil && r.Properties.SKU.Name != c.Properties.SKU.Name {
+			if err := c.reservePlan(ctx, r); err != nil {
+				return err
+			}
+		}
+		rested := c.disabled()
+		c.replace(r.Collection)
+		if rested == c.disabled() {
+			return c.inform(ctx, c.uninformed(false))
+		}
+		return c.tell(ctx)
+	})
+	return c.Collection, err
+}
+
+func (c *collection) replace(to job.Collection) {
+	c.note()
+	to.Key, to.Generation = c.Key, c.Generation+1
+	c.Collection = to
+}
+
+// claimPlan asks the subscription for a place among the collections of the new plan. Meanwhile, new
+// jobs must satisfy the rules of both plans.
+func (c *collection) reservePlan(ctx workflow.Context, r workflows.PutRequest) error {
+	c.pending = r.Limits
+	defer func() { c.pending = nil }()
+	limited := workflow.WithScheduleToCloseTimeout(withLookup(ctx, workflows.UpdateRegister), reserveTimeout)
+	err := workflow.ExecuteActivity(limited, lookups.TypeUpdate, job.SubscriptionWorkflowID(c.Key.Subscription), workflows.UpdateRegister,
+		workflows.RegisterCollectionRequest{Name: c.Key.Path(), Plan: r.Limits.Plan, Limit: r.Limits.Collections, Reserve: true}).Get(ctx, nil)
+	refused, isRefusal := errors.AsType[*temporal.ApplicationError](err)
+	isRefusal = isRefusal && refused.NonRetryable()
+	switch {
+	case isRefusal && refused.Type() == workflows.ErrTypeGone: // a subscription without a workflow has no collections to count
+		return nil
+	case isRefusal:
+		return workflows.Refuse(refused.Type(), refused.Message()) // without the activity's own error text
+	case err != nil && !temporal.IsCanceledError(err):
+		return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("The subscription did not answer within %s, so nobody knows whether it has room for another job collection of plan %s. "+
+			"Nothing was changed; try again.", reserveTimeout, r.Limits.Plan))
+	}
+	return err
+}
+
+// reserveTimeout is how long the subscription may take to answer. All other changes wait.
+const reserveTimeout = 20 * time.Second
+
+// setState enables or disables the collection. An error of type [workflows.ErrTypeSilent] means that it was done
+// but some jobs did not answer.
+func (c *collection) setState(ctx workflow.Context, s job.CollectionState) error {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	return c.alone(ctx, func(ctx workflow.Context) error {
+		if err := c.present(); err != nil {
+			return err
+		}
+		if c.Properties.State != s {
+			to := c.Collection
+			to.Properties.State = s
+			c.replace(to)
+		}
+		return c.tell(ctx)
+	})
+}
+
+// mayRegister refuses a single job that the rules do not allow, before the update is written to the
+// history. If a recount could make room, register decides instead.
+func (c *collection) mayRegister(ctx workflow.Context, r workflows.RegisterRequest) error {
+	if err := c.current(r.Generation); err != nil {
+		return err
+	}
+	if len(r.Jobs) != 1 || c.crowded(&r) && c.mayRecount(ctx) {
+		return nil
+	}
+	if why := c.refuses(&r.Jobs[0], &r.Limits); why != "" {
+		return workflows.Refuse(workflows.ErrTypeConflict, why)
+	}
+	return nil
+}
+
+// refuses returns why the rules do not allow a job; "" if they do or its name is already registered.
+func (c *collection) refuses(applicant *workflows.RegisterJob, limits *job.CollectionLimits) string {
+	switch {
+	case c.find(applicant.Name) >= 0:
+		return ""
+	case c.full(applicant.Name):
+		return fmt.Sprintf("The job collection '%s' is full: it has %d jobs, whose names take as much as can be kept together. "+
+			"Delete one, or use another job collection.", c.Key.Name, len(c.entries))
+	}
+	for _, limits := range []*job.CollectionLimits{limits, c.pending} {
+		if limits == nil {
+			continue
+		}
+		why := limits.RefusesAnother(c.Key.Name, applicant.Name, len(c.entries))
+		if why == "" {
+			why = limits.RefusesJob(c.Key.Name, applicant.Name, applicant.Requirements)
+		}
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// crowded reports whether the quota or the registry's size leaves no room for one of the new jobs.
+func (c *collection) crowded(r *workflows.RegisterRequest) bool {
+	have := len(c.entries)
+	for _, applicant := range r.Jobs {
+		if c.find(applicant.Name) >= 0 {
+			continue
+		}
+		if c.full(applicant.Name) || r.Limits.RefusesAnother(c.Key.Name, applicant.Name, have) != "" {
+			return true
+		}
+		have++
+	}
+	return false
+}
+
+// register returns one result per job, in request order.
+func (c *collection) register(ctx workflow.Context, r workflows.RegisterRequest) ([]workflows.RegisterResult, error) {
+	if c.crowded(&r) && c.mayRecount(ctx) {
+		if err := c.recount(ctx); err != nil {
+			return nil, err
+		}
+		if err := c.current(r.Generation); err != nil { // another change may have been applied before
+			return nil, err
+		}
+	}
+	results := make([]workflows.RegisterResult, len(r.Jobs))
+	for n := range r.Jobs {
+		applicant, result := &r.Jobs[n], &results[n]
+		if result.Refused = c.refuses(applicant, &r.Limits); result.Refused != "" {
+			c.note()
+			continue
+		}
+		result.Name, result.At, result.CollectionDisabled = applicant.Name, workflow.Now(ctx), c.disabled()
+		if i := c.find(applicant.Name); i >= 0 {
+			c.contest(ctx, i)
+			result.Name = c.entries[i].Name
+			continue
+		}
+		c.add(Registration{Name: applicant.Name, Unverified: workflow.Now(ctx), CollectionDisabled: c.disabled(), Requirements: applicant.Requirements, Generation: 1})
+	}
+	return results, nil
+}
+
+func (c *collection) mayClaim(_ workflow.Context, r workflows.ReserveRequest) error {
+	if r.Final {
+		return nil
+	}
+	if err := c.current(r.Generation); err != nil {
+		return err
+	}
+	for _, limits := range []*job.CollectionLimits{r.Limits, c.pending} {
+		if limits == nil {
+			continue
+		}
+		if why := limits.RefusesJob(c.Key.Name, r.Name, r.Requirements); why != "" {
+			return workflows.Refuse(workflows.ErrTypeConflict, why)
+		}
+	}
+	return nil
+}
+
+// reserve records a job's requirements. If several changes of the job reserve at once, only one will be
+// applied; until its final reservation, the requirements of all of them count together.
+func (c *collection) reserve(_ workflow.Context, r workflows.ReserveRequest) error {
+	i := c.find(r.Name)
+	if i < 0 || r.Job < c.entries[i].Generation {
+		return nil
+	}
+	c.note()
+	e := &c.entries[i]
+	if !r.Final && r.Job == e.Generation {
+		r.Requirements = r.Requirements.And(e.Requirements)
+	}
+	e.Requirements, e.Generation = r.Requirements, r.Job
+	return nil
+}
+
+func (c *collection) remove(ctx workflow.Context) error {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	c.note()
+	c.deleted = true
+	return c.alone(ctx, func(ctx workflow.Context) error { // a second call takes over if the first was cancelled
+		if err := c.dismiss(ctx); err != nil {
+			return err
+		}
+		if !c.gone {
+			c.leave(ctx)
+		}
+		c.gone = true
+		return nil
+	})
+}
+
+// leave unregisters the collection from its subscription.
+func (c *collection) leave(ctx workflow.Context) {
+	id := job.SubscriptionWorkflowID(c.Key.Subscription)
+	if err := workflow.SignalExternalWorkflow(ctx, id, "", workflows.SignalRemoved, c.Key.Path()).Get(ctx, nil); err != nil {
+		workflow.GetLogger(ctx).Info("the subscription was not told that the job collection is gone", "collection", c.Key.ARMID(), "error", err)
+	}
+}

@@ -145,7 +145,7 @@ func TestAnOutcomeThatWasRecordedIsNotReportedAgain(t *testing.T) {
 }
 
 // A heartbeat of keepAlive that is in flight when the request ends is applied after the record was kept.
-func TestSuspicionLateHeartbeatOverwritesTheRecord(t *testing.T) {
+func TestAHeartbeatInFlightWhenTheRequestEndsDoesNotReplaceTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var applied []activities.Progress
 		k := task{heartbeat: 4 * time.Second, server: &server{}}

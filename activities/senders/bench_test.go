@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
@@ -22,7 +23,7 @@ func BenchmarkHTTP(b *testing.B) {
 	})
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := sender.Send(b.Context(), execution, post); err != nil {
+		if _, err := sender.Send(b.Context(), sendertest.Execution, post); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -56,7 +57,7 @@ func BenchmarkLargestAnswer(b *testing.B) {
 		})
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := sender.Send(b.Context(), execution, get); err != nil {
+				if _, err := sender.Send(b.Context(), sendertest.Execution, get); err != nil {
 					b.Fatal(err)
 				}
 			}

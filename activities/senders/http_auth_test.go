@@ -24,6 +24,7 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 
 	"almanac/activities/senders"
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
@@ -137,7 +138,7 @@ func TestClientCertificateIsShown(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := serveSecured(t, tt.http2, tt.config, nil)
-			_, err := s.sender().Send(t.Context(), execution, action(job.Request{URI: s.URL, Method: "POST", Body: "x", Authentication: clientCertificate(t, "me")}))
+			_, err := s.sender().Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Method: "POST", Body: "x", Authentication: clientCertificate(t, "me")}))
 			require.NoError(t, err)
 			require.Equal(t, "me", s.last().client)
 			require.Equal(t, tt.protocol, s.last().protocol)
@@ -169,7 +170,7 @@ func TestConnectionsServeOneCertificateEach(t *testing.T) {
 			{nil, ""}, {one, "one"}, {other, "other"}, {nil, ""}, {&copied, "one"}, {other, "other"}, {one, "one"},
 			{&job.Authentication{Type: job.AuthBasic, Username: "me"}, ""},
 		} {
-			_, err := h.Send(t.Context(), execution, action(job.Request{URI: s.URL, Authentication: tt.a}))
+			_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Authentication: tt.a}))
 			require.NoError(t, err)
 			got := s.last()
 			require.Equal(t, tt.want, got.client)
@@ -197,7 +198,7 @@ func TestCertificatesUsedLongAgoAreForgotten(t *testing.T) {
 	roots.AddCert(s.Certificate())
 	h := senders.NewHTTP(senders.HTTPOptions{RootCAs: roots})
 	connection := func(a *job.Authentication) string {
-		message, err := h.Send(t.Context(), execution, action(job.Request{URI: s.URL, Authentication: a}))
+		message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Authentication: a}))
 		require.NoError(t, err)
 		_, body, _ := strings.Cut(message, " Body: ")
 		return body
@@ -245,10 +246,10 @@ func TestHostsThatDoNotAcceptTheClient(t *testing.T) {
 			config := tt.config.Clone()
 			config.MinVersion, config.MaxVersion = tt.version, tt.version
 			s := serveSecured(t, false, config, nil)
-			_, err := s.sender().Send(t.Context(), execution, action(job.Request{URI: s.URL, Authentication: tt.a}))
+			_, err := s.sender().Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Authentication: tt.a}))
 			require.Error(t, err)
 			require.Contains(t, tt.want, err.Error())
-			requirePermanent(t, false, err)
+			sendertest.RequirePermanent(t, false, err)
 		})
 	}
 }
@@ -274,7 +275,7 @@ func TestAuthenticationsThatCannotBeUsedFailForGood(t *testing.T) {
 			for range 2 { // the second time with the cached client
 				message, err := send(t, job.Request{URI: tt.scheme + "://host.invalid/?sig=topsecret", Authentication: tt.a})
 				require.EqualError(t, err, tt.want)
-				requirePermanent(t, true, err)
+				sendertest.RequirePermanent(t, true, err)
 				require.Equal(t, "Http Action - Request to host 'host.invalid' cannot be authenticated: "+tt.want, message)
 			}
 		})
@@ -292,9 +293,9 @@ func TestRequestWithACertificateIsNotRepeatedOnALostConnection(t *testing.T) {
 	})
 	h := s.sender()
 	a := action(job.Request{URI: s.URL, Method: "PUT", Body: "x", Authentication: clientCertificate(t, "me")})
-	_, err := h.Send(t.Context(), execution, a)
+	_, err := h.Send(t.Context(), sendertest.Execution, a)
 	require.NoError(t, err)
-	_, err = h.Send(t.Context(), execution, a)
+	_, err = h.Send(t.Context(), sendertest.Execution, a)
 	require.EqualError(t, err, "the host closed the connection before its answer was complete")
 	require.EqualValues(t, 2, requests.Load(), "the second request is seen once")
 }

@@ -16,6 +16,7 @@ import (
 
 	"almanac/activities/senders"
 	"almanac/internal/egress"
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
@@ -41,12 +42,12 @@ func TestTargetsThatTheGuardRefuses(t *testing.T) {
 		"169.254.169.254":    "metadata services of clouds",
 	} {
 		for _, a := range []*job.Authentication{nil, {Type: job.AuthBasic, Username: "me", Password: "topsecret"}} {
-			message, err := h.Send(t.Context(), execution, action(job.Request{
+			message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{
 				URI: "http://" + host + ":" + port + "/?sig=topsecret", Authentication: a,
 			}))
 			want := "Almanac does not connect to '" + strings.Trim(host, "[]") + "': " + kind + advice
 			require.EqualError(t, err, want)
-			requirePermanent(t, true, err)
+			sendertest.RequirePermanent(t, true, err)
 			require.Equal(t, "Http Action - Request to host '"+host+":"+port+"' failed: "+want, message)
 		}
 	}
@@ -55,18 +56,18 @@ func TestTargetsThatTheGuardRefuses(t *testing.T) {
 func TestGuardHoldsForClientCertificates(t *testing.T) {
 	t.Parallel()
 	h := senders.NewHTTP(senders.HTTPOptions{Dial: guard(t).DialContext})
-	_, err := h.Send(t.Context(), execution, action(job.Request{URI: "https://127.0.0.1", Authentication: clientCertificate(t, "me")}))
+	_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "https://127.0.0.1", Authentication: clientCertificate(t, "me")}))
 	require.EqualError(t, err, "Almanac does not connect to '127.0.0.1': loopback addresses"+advice)
-	requirePermanent(t, true, err)
+	sendertest.RequirePermanent(t, true, err)
 }
 
 func TestGuardHoldsForTheAuthority(t *testing.T) {
 	t.Parallel()
 	authority := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the authority was asked") })
 	h := senders.NewHTTP(senders.HTTPOptions{Authority: authority.URL, Dial: guard(t).DialContext})
-	_, err := h.Send(t.Context(), execution, action(job.Request{URI: "http://target.example", Authentication: registered("me")}))
+	_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://target.example", Authentication: registered("me")}))
 	require.EqualError(t, err, "Almanac does not connect to '127.0.0.1': loopback addresses"+advice)
-	requirePermanent(t, true, err)
+	sendertest.RequirePermanent(t, true, err)
 }
 
 // The target is allowed, but its redirect's target is not.
@@ -90,7 +91,7 @@ func TestRedirectsToWhatTheGuardRefuses(t *testing.T) {
 				dialled.Add(1)
 				return g.DialContext(ctx, network, address)
 			}})
-			_, err := h.Send(t.Context(), execution, action(job.Request{URI: s.URL}))
+			_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL}))
 			require.ErrorContains(t, err, "the host answered 302 Found, which is not followed: it leads to host ")
 			require.EqualValues(t, 1, dialled.Load(), "only the target is connected to")
 		})
@@ -112,10 +113,10 @@ func TestRedirectToANameThatWasRebound(t *testing.T) {
 		}
 		return rebound.DialContext(ctx, network, s.Listener.Addr().String())
 	}})
-	message, err := h.Send(t.Context(), execution, action(job.Request{URI: "http://rebinding.example"}))
+	message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://rebinding.example"}))
 	want := "Almanac does not connect to '127.0.0.1': loopback addresses" + advice
 	require.EqualError(t, err, want)
-	requirePermanent(t, true, err)
+	sendertest.RequirePermanent(t, true, err)
 	require.Equal(t, "Http Action - Request to host 'rebinding.example' failed: "+want, message)
 	require.EqualValues(t, 2, dialled.Load())
 }
@@ -148,9 +149,9 @@ func sendPastProxy(t *testing.T, proxy string) {
 		dialled = append(dialled, address)
 		return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
 	}})
-	_, err = h.Send(t.Context(), execution, action(job.Request{URI: "http://target.example"}))
+	_, err = h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://target.example"}))
 	require.NoError(t, err)
-	_, err = h.Send(t.Context(), execution, action(job.Request{URI: "https://target.example"}))
+	_, err = h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "https://target.example"}))
 	require.ErrorContains(t, err, "TLS: the host does not speak TLS")
 	require.Equal(t, []string{"target.example:80", "target.example:443"}, dialled)
 }

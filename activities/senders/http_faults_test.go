@@ -22,6 +22,7 @@ import (
 	"almanac/activities"
 	"almanac/activities/senders"
 	"almanac/internal/emulators"
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
@@ -145,7 +146,7 @@ func TestTargetsThatCannotBeReached(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			message, err := tt.sender.Send(t.Context(), execution, action(job.Request{URI: "http://user:topsecret@" + tt.host + "/?sig=topsecret"}))
+			message, err := tt.sender.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://user:topsecret@" + tt.host + "/?sig=topsecret"}))
 			require.EqualError(t, err, tt.want)
 			require.Equal(t, "Http Action - Request to host '"+tt.host+"' failed: "+tt.want, message)
 		})
@@ -221,7 +222,7 @@ func TestTargetsThatTakeTheirTime(t *testing.T) {
 				ctx, cancel := context.WithTimeoutCause(t.Context(), limit, errors.New("no time left"))
 				defer cancel()
 				start := time.Now()
-				message, err := h.Send(ctx, execution, action(job.Request{URI: "http://slow.example"}))
+				message, err := h.Send(ctx, sendertest.Execution, action(job.Request{URI: "http://slow.example"}))
 				require.Equal(t, tt.took, time.Since(start))
 				targets.Wait() // hangs if the connection is not closed
 				if tt.err == "" {
@@ -253,7 +254,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 				go s.Serve(network)
 				defer s.Close()
 				for range 5 {
-					_, err := h.Send(t.Context(), execution, action(job.Request{URI: "http://herd.example"}))
+					_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://herd.example"}))
 					require.NoError(t, err)
 				}
 				require.Equal(t, 1, connections)
@@ -283,9 +284,9 @@ func TestHTTP2HostThatGoesAway(t *testing.T) {
 	s.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": goAway}
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	_, err := s.sender().Send(t.Context(), execution, action(job.Request{URI: s.URL + "/?sig=topsecret"}))
+	_, err := s.sender().Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL + "/?sig=topsecret"}))
 	require.EqualError(t, err, "http2: server sent GOAWAY and closed the connection; LastStreamID=1, ErrCode=PROTOCOL_ERROR, debug=…")
-	requirePermanent(t, false, err)
+	sendertest.RequirePermanent(t, false, err)
 }
 
 // goAway speaks HTTP/2 until the first request has arrived.

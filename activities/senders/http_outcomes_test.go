@@ -19,6 +19,7 @@ import (
 
 	"almanac/activities/senders"
 	"almanac/internal/egress"
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
@@ -116,7 +117,7 @@ func TestOutcomes(t *testing.T) {
 			if tt.scheme != "" {
 				scheme = tt.scheme
 			}
-			message, err := h.Send(ctx, execution, action(job.Request{URI: canaryAddress(scheme)}))
+			message, err := h.Send(ctx, sendertest.Execution, action(job.Request{URI: canaryAddress(scheme)}))
 			require.True(t, strings.HasPrefix(message, "Http Action - "+tt.message), message)
 			requireNoCanary(t, message)
 			if tt.err == "" {
@@ -125,7 +126,7 @@ func TestOutcomes(t *testing.T) {
 			}
 			require.EqualError(t, err, tt.err)
 			require.Contains(t, message, tt.err)
-			requirePermanent(t, tt.permanent, err)
+			sendertest.RequirePermanent(t, tt.permanent, err)
 			require.Equal(t, tt.after, retryAfter(err))
 		})
 	}
@@ -202,7 +203,7 @@ func TestNoOutcomeShowsSecretsOfTheRequest(t *testing.T) {
 						return (&net.Dialer{}).DialContext(ctx, network, address)
 					},
 				})
-				message, err := h.Send(t.Context(), execution, action(r))
+				message, err := h.Send(t.Context(), sendertest.Execution, action(r))
 				require.Contains(t, <-seen, canary, "the host got secrets")
 				requireNoCanary(t, message)
 				if err != nil {

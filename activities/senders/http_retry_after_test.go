@@ -12,6 +12,7 @@ import (
 
 	"almanac/activities/senders"
 	"almanac/internal/emulators"
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
@@ -58,10 +59,10 @@ func TestRetryAfter(t *testing.T) {
 				h := senders.NewHTTP(senders.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
 					return network.Dial()
 				}})
-				_, err := h.Send(t.Context(), execution, action(job.Request{URI: "http://busy.example"}))
+				_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://busy.example"}))
 				require.ErrorContains(t, err, "the host answered ")
 				require.Equal(t, tt.want, retryAfter(err))
-				requirePermanent(t, false, err)
+				sendertest.RequirePermanent(t, false, err)
 			})
 		})
 	}

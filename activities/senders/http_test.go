@@ -18,6 +18,7 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/senders"
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
@@ -27,7 +28,7 @@ func action(r job.Request) *job.Action { return &job.Action{Type: "Http", Reques
 
 func send(t *testing.T, r job.Request) (string, error) {
 	t.Helper()
-	return sender.Send(t.Context(), execution, action(r))
+	return sender.Send(t.Context(), sendertest.Execution, action(r))
 }
 
 func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
@@ -133,7 +134,7 @@ func TestHeadersOfTheAuthorWin(t *testing.T) {
 func TestNamesOutsideASCIIArePercentEncodedInHeaders(t *testing.T) {
 	t.Parallel()
 	s, requests := recording(t)
-	e := execution
+	e := sendertest.Execution
 	e.Job, e.Collection = "täglich 5", "報告"
 	_, err := sender.Send(t.Context(), e, action(job.Request{URI: s.URL}))
 	require.NoError(t, err)
@@ -203,7 +204,7 @@ func TestRequestsThatCannotBeSentFailForGood(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			message, err := sender.Send(t.Context(), execution, tt.action)
+			message, err := sender.Send(t.Context(), sendertest.Execution, tt.action)
 			_, permanent := errors.AsType[*activities.PermanentError](err)
 			require.True(t, permanent)
 			require.EqualError(t, err, tt.want)
@@ -251,7 +252,7 @@ func TestRedirects(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				hops = append(hops, r.Method+" "+r.URL.Path+" "+string(body))
-				if r.Header.Get("Idempotency-Key") != execution.ID {
+				if r.Header.Get("Idempotency-Key") != sendertest.Execution.ID {
 					t.Error("the key is missing")
 				}
 				if r.URL.Path == "/start" {
@@ -331,7 +332,7 @@ func TestMessageHasTheFormOfAzureScheduler(t *testing.T) {
 	h := senders.NewHTTP(senders.HTTPOptions{Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
 	}})
-	message, err := h.Send(t.Context(), execution, action(job.Request{URI: "http://www.bing.com"}))
+	message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://www.bing.com"}))
 	require.NoError(t, err)
 	require.Equal(t, "Http Action - Response from host 'www.bing.com': 'OK' Response Headers: "+
 		"Cache-Control: max-age=0, private\r\n"+
@@ -417,7 +418,7 @@ func TestTLS(t *testing.T) {
 	trusting := senders.NewHTTP(senders.HTTPOptions{RootCAs: roots})
 
 	t.Run("HTTP/2 to a host that is trusted", func(t *testing.T) {
-		_, err := trusting.Send(t.Context(), execution, action(job.Request{URI: s.URL, Method: "POST", Body: "x"}))
+		_, err := trusting.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Method: "POST", Body: "x"}))
 		require.NoError(t, err)
 		require.Equal(t, "HTTP/2.0", protocol.Load())
 	})
@@ -429,7 +430,7 @@ func TestTLS(t *testing.T) {
 		h := senders.NewHTTP(senders.HTTPOptions{RootCAs: roots, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
 		}})
-		_, err := h.Send(t.Context(), execution, action(job.Request{URI: "https://elsewhere.invalid"}))
+		_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "https://elsewhere.invalid"}))
 		require.ErrorContains(t, err, "TLS: the certificate is not accepted: ")
 		require.ErrorContains(t, err, "not elsewhere.invalid")
 	})

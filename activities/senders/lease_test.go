@@ -11,6 +11,7 @@ import (
 	"almanac/activities"
 	"almanac/activities/lease"
 	"almanac/activities/senders"
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
@@ -55,7 +56,7 @@ func TestNothingIsSentAfterTheLease(t *testing.T) {
 			s := start(t)
 			send := func(length time.Duration) (*lease.Lease, error) {
 				l := lease.New(time.Now(), length)
-				_, err := s.sender.Send(lease.With(t.Context(), l), execution, s.action)
+				_, err := s.sender.Send(lease.With(t.Context(), l), sendertest.Execution, s.action)
 				return l, err
 			}
 			for _, when := range []string{"on a new connection", "on one that was used before"} {
@@ -89,15 +90,15 @@ func TestLeaseThatIsOverDoesNotDisturbOthers(t *testing.T) {
 	h := s.sender()
 	slow := make(chan error, 1)
 	go func() {
-		_, err := h.Send(t.Context(), execution, action(job.Request{URI: s.URL + "/slow"}))
+		_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL + "/slow"}))
 		slow <- err
 	}()
 	<-arrived
 	late := lease.New(time.Now(), 0)
-	_, err := h.Send(lease.With(t.Context(), late), execution, action(job.Request{URI: s.URL + "/late"}))
+	_, err := h.Send(lease.With(t.Context(), late), sendertest.Execution, action(job.Request{URI: s.URL + "/late"}))
 	require.Error(t, err)
 	require.True(t, late.Refused())
-	_, err = h.Send(t.Context(), execution, action(job.Request{URI: s.URL + "/next"}))
+	_, err = h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL + "/next"}))
 	require.NoError(t, err)
 	close(release)
 	require.NoError(t, <-slow)

@@ -21,6 +21,7 @@ import (
 	"almanac/activities/senders"
 	"almanac/internal/egress"
 	"almanac/internal/emulators"
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
@@ -42,7 +43,7 @@ func TestTokenIsAskedForAndSent(t *testing.T) {
 	s, requests := recording(t)
 	h := senders.NewHTTP(senders.HTTPOptions{Authority: authority.URL + "/"})
 	for range 3 {
-		_, err := h.Send(t.Context(), execution, action(job.Request{
+		_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{
 			URI: s.URL, Authentication: registered("me"), Headers: job.Members{{Name: "authorization", Value: "Bearer mine"}},
 		}))
 		require.NoError(t, err)
@@ -100,7 +101,7 @@ func inBubble(t *testing.T, f func(t *testing.T, b *bubble)) {
 }
 
 func (b *bubble) send(ctx context.Context, a *job.Authentication) error {
-	_, err := b.sender.Send(ctx, execution, action(job.Request{URI: "http://target.example", Authentication: a}))
+	_, err := b.sender.Send(ctx, sendertest.Execution, action(job.Request{URI: "http://target.example", Authentication: a}))
 	return err
 }
 
@@ -257,7 +258,7 @@ func TestAuthorityThatHangs(t *testing.T) {
 		start := time.Now()
 		err := b.send(t.Context(), registered("me"))
 		require.EqualError(t, err, "no token from http://authority.example: no answer within 30 s")
-		requirePermanent(t, false, err)
+		sendertest.RequirePermanent(t, false, err)
 		require.Equal(t, 30*time.Second, time.Since(start))
 	})
 }
@@ -301,11 +302,11 @@ func TestAnswersOfTheAuthority(t *testing.T) {
 				io.WriteString(w, tt.body)
 			})
 			h := senders.NewHTTP(senders.HTTPOptions{Authority: authority.URL})
-			message, err := h.Send(t.Context(), execution, action(job.Request{URI: elsewhere.URL + "/?sig=topsecret", Authentication: registered("me")}))
+			message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: elsewhere.URL + "/?sig=topsecret", Authentication: registered("me")}))
 			want := "no token from " + authority.URL + ": " + tt.want
 			require.EqualError(t, err, want)
 			require.Equal(t, "Http Action - Request to host '"+strings.TrimPrefix(elsewhere.URL, "http://")+"' cannot be authenticated: "+want, message)
-			requirePermanent(t, false, err)
+			sendertest.RequirePermanent(t, false, err)
 			require.Equal(t, tt.after, retryAfter(err))
 		})
 	}
@@ -342,9 +343,9 @@ func TestAuthorityThatCannotBeReached(t *testing.T) {
 					return nil, &net.OpError{Op: "dial", Err: tt.err}
 				},
 			})
-			_, err := h.Send(t.Context(), execution, action(job.Request{URI: "http://target.invalid", Authentication: registered("me")}))
+			_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://target.invalid", Authentication: registered("me")}))
 			require.EqualError(t, err, tt.want)
-			requirePermanent(t, tt.permanent, err)
+			sendertest.RequirePermanent(t, tt.permanent, err)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"almanac/activities/senders"
 	"almanac/internal/egress"
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
@@ -46,14 +47,14 @@ func TestNoActionReachesWhatAlmanacListensOn(t *testing.T) {
 		if name == "Http, in hexadecimal" {
 			continue // whether it is an address depends on the system's resolver
 		}
-		message, err := all.ByType()[a.Type.Kind()].Send(t.Context(), execution, a)
+		message, err := all.ByType()[a.Type.Kind()].Send(t.Context(), sendertest.Execution, a)
 		require.ErrorContains(t, err, rule, name)
-		requirePermanent(t, true, err)
+		sendertest.RequirePermanent(t, true, err)
 		require.Contains(t, message, rule, name)
 	}
-	_, err = all.ByType()[job.ActionHTTP].Send(t.Context(), execution, action(job.Request{URI: other, Authentication: registered("me")}))
+	_, err = all.ByType()[job.ActionHTTP].Send(t.Context(), sendertest.Execution, action(job.Request{URI: other, Authentication: registered("me")}))
 	require.ErrorContains(t, err, rule, "the authority is Almanac's own")
 
-	_, err = all.ByType()[job.ActionHTTP].Send(t.Context(), execution, action(job.Request{URI: other}))
+	_, err = all.ByType()[job.ActionHTTP].Send(t.Context(), sendertest.Execution, action(job.Request{URI: other}))
 	require.NoError(t, err, "another port of the machine")
 }

@@ -19,6 +19,7 @@ import (
 	"almanac/activities"
 	"almanac/activities/senders"
 	"almanac/internal/egress"
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
@@ -68,10 +69,10 @@ func TestAnswersOfTheQueueService(t *testing.T) {
 				w.WriteHeader(tt.status)
 			})
 			message, err := queueSender(t, senders.StorageQueueOptions{Endpoint: s.URL + "/{account}"}).
-				Send(t.Context(), execution, queueAction("orders", someToken))
+				Send(t.Context(), sendertest.Execution, queueAction("orders", someToken))
 			require.EqualError(t, err, tt.want)
 			require.Equal(t, "StorageQueue Action - Message to queue 'devstoreaccount1/orders' failed: "+tt.want, message)
-			requirePermanent(t, tt.permanent, err)
+			sendertest.RequirePermanent(t, tt.permanent, err)
 			var after time.Duration
 			if asked, ok := errors.AsType[*activities.RetryAfterError](err); ok {
 				after = asked.After
@@ -86,12 +87,12 @@ func TestRequestToTheQueueService(t *testing.T) {
 	t.Parallel()
 	s, requests := recording(t)
 	q := queueSender(t, senders.StorageQueueOptions{Version: "1.2.3", Endpoint: s.URL + "/{account}"})
-	_, err := q.Send(t.Context(), execution, queueAction("orders", someToken))
+	_, err := q.Send(t.Context(), sendertest.Execution, queueAction("orders", someToken))
 	require.Error(t, err, "a stored message is answered by 201")
 	got := <-requests
 	require.Equal(t, "POST", got.Method)
 	require.Equal(t, "/devstoreaccount1/orders/messages?se=2999-01-01&sig=topsecret&sp=a&sv=2024-08-04", got.RequestURI)
-	require.Equal(t, execution.ID, got.Header.Get("x-ms-client-request-id"))
+	require.Equal(t, sendertest.Execution.ID, got.Header.Get("x-ms-client-request-id"))
 	require.Regexp(t, `^Almanac/1\.2\.3 `, got.Header.Get("User-Agent"))
 }
 
@@ -134,10 +135,10 @@ func TestQueueServiceThatCannotBeReached(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			message, err := queueSender(t, senders.StorageQueueOptions{Dial: tt.dial}).
-				Send(t.Context(), execution, queueAction("orders", someToken))
+				Send(t.Context(), sendertest.Execution, queueAction("orders", someToken))
 			require.EqualError(t, err, tt.want)
 			require.Equal(t, "StorageQueue Action - Message to queue 'devstoreaccount1/orders' failed: "+tt.want, message)
-			requirePermanent(t, tt.permanent, err)
+			sendertest.RequirePermanent(t, tt.permanent, err)
 		})
 	}
 }
@@ -160,14 +161,14 @@ func TestQueueServiceThatMisbehaves(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			q := queueSender(t, senders.StorageQueueOptions{Endpoint: misbehave(t, tt.target) + "/{account}"})
-			message, err := q.Send(t.Context(), execution, queueAction("orders", someToken))
+			message, err := q.Send(t.Context(), sendertest.Execution, queueAction("orders", someToken))
 			if tt.want == "" {
 				require.NoError(t, err, "the message is in the queue")
 				return
 			}
 			require.EqualError(t, err, tt.want)
 			require.NotContains(t, message, "topsecret")
-			requirePermanent(t, false, err)
+			sendertest.RequirePermanent(t, false, err)
 		})
 	}
 }
@@ -184,7 +185,7 @@ func TestQueueServiceThatHangs(t *testing.T) {
 		<-arrived
 		cancel(errors.New("timed out: not complete after 60 s"))
 	}()
-	message, err := q.Send(ctx, execution, queueAction("orders", someToken))
+	message, err := q.Send(ctx, sendertest.Execution, queueAction("orders", someToken))
 	require.EqualError(t, err, "timed out: not complete after 60 s")
 	require.Equal(t, "StorageQueue Action - Message to queue 'devstoreaccount1/orders' failed: timed out: not complete after 60 s", message)
 }
@@ -207,14 +208,14 @@ func TestTheLengthOfAMessageIsInBytes(t *testing.T) {
 	a.QueueMessage.MessageFormat = job.MessageRaw
 
 	a.QueueMessage.Message = strings.Repeat("ü", 32768)
-	_, err := q.Send(t.Context(), execution, a)
+	_, err := q.Send(t.Context(), sendertest.Execution, a)
 	require.NoError(t, err)
 	var sent struct{ MessageText string }
 	require.NoError(t, xml.Unmarshal([]byte(<-bodies), &sent))
 	require.Equal(t, 32768, strings.Count(sent.MessageText, "ü"))
 
 	a.QueueMessage.Message += "ü"
-	_, err = q.Send(t.Context(), execution, a)
+	_, err = q.Send(t.Context(), sendertest.Execution, a)
 	require.EqualError(t, err, "the message is 65538 bytes long as it is sent, and a queue holds 65536 (64 KiB): shorten it")
 	require.Empty(t, bodies, "it is not sent")
 }
@@ -233,18 +234,18 @@ func TestMessageIsSentOnceOverAConnectionThatBreaks(t *testing.T) {
 	s.Start()
 	t.Cleanup(s.Close)
 	q := queueSender(t, senders.StorageQueueOptions{Endpoint: s.URL + "/{account}"})
-	_, err := q.Send(t.Context(), execution, queueAction("orders", someToken))
+	_, err := q.Send(t.Context(), sendertest.Execution, queueAction("orders", someToken))
 	require.NoError(t, err)
-	_, err = q.Send(t.Context(), execution, queueAction("orders", someToken))
+	_, err = q.Send(t.Context(), sendertest.Execution, queueAction("orders", someToken))
 	require.EqualError(t, err, "the host closed the connection before its answer was complete")
 	require.EqualValues(t, 2, requests.Load())
 }
 
 func TestQueueActionWithoutAMessage(t *testing.T) {
 	t.Parallel()
-	_, err := queueSender(t, senders.StorageQueueOptions{}).Send(t.Context(), execution, &job.Action{Type: "StorageQueue"})
+	_, err := queueSender(t, senders.StorageQueueOptions{}).Send(t.Context(), sendertest.Execution, &job.Action{Type: "StorageQueue"})
 	require.EqualError(t, err, "the action has no queueMessage")
-	requirePermanent(t, true, err)
+	sendertest.RequirePermanent(t, true, err)
 }
 
 func TestEndpointsOfStorageQueues(t *testing.T) {

@@ -3,7 +3,6 @@ package senders_test
 import (
 	"encoding/base64"
 	"encoding/xml"
-	"errors"
 	"io"
 	"os"
 	"strings"
@@ -13,9 +12,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/sas"
 	"github.com/stretchr/testify/require"
 
-	"almanac/activities"
 	"almanac/activities/senders"
 	"almanac/internal/emulators"
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
@@ -64,7 +63,7 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
 	t.Run("in Azure Scheduler's envelope", func(t *testing.T) {
 		t.Parallel()
 		queue := azurite.NewQueue(t, "envelopes")
-		message, err := sender.Send(t.Context(), execution, queueAction("envelopes", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "envelopes"})))
+		message, err := sender.Send(t.Context(), sendertest.Execution, queueAction("envelopes", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "envelopes"})))
 		require.NoError(t, err)
 		require.Equal(t, "StorageQueue Action - Message accepted by queue 'devstoreaccount1/envelopes'", message)
 		got := emulators.Messages(t, queue)
@@ -87,7 +86,7 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
 		t.Parallel()
 		queue := azurite.NewQueue(t, "regions")
 		sender := queueSender(t, senders.StorageQueueOptions{Endpoint: azurite.Endpoint() + "/", Region: "Basement & Attic"})
-		_, err := sender.Send(t.Context(), execution, queueAction("regions", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "regions"})))
+		_, err := sender.Send(t.Context(), sendertest.Execution, queueAction("regions", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "regions"})))
 		require.NoError(t, err)
 		require.Equal(t, "Basement & Attic", open(t, emulators.Messages(t, queue)[0]).Region)
 	})
@@ -108,7 +107,7 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
 			for _, format := range []job.MessageFormat{"", job.MessageEnvelope, job.MessageRaw} {
 				a := queueAction("texts", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "texts"}))
 				a.QueueMessage.Message, a.QueueMessage.MessageFormat = text, format
-				_, err := sender.Send(t.Context(), execution, a)
+				_, err := sender.Send(t.Context(), sendertest.Execution, a)
 				require.NoError(t, err, name)
 				got := emulators.Messages(t, queue)
 				require.Len(t, got, 1, name)
@@ -139,7 +138,7 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
 		} {
 			a := queueAction("sizes", token)
 			a.QueueMessage.Message, a.QueueMessage.MessageFormat = tt.text, tt.format
-			message, err := sender.Send(t.Context(), execution, a)
+			message, err := sender.Send(t.Context(), sendertest.Execution, a)
 			if tt.size == "" {
 				require.NoError(t, err, tt.name)
 				require.Len(t, emulators.Messages(t, queue), 1, tt.name)
@@ -147,7 +146,7 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
 			}
 			require.Equal(t, "StorageQueue Action - Message to queue 'devstoreaccount1/sizes' failed: the message is "+tt.size+
 				" bytes long as it is sent, and a queue holds 65536 (64 KiB): shorten it", message, tt.name)
-			requirePermanent(t, true, err)
+			sendertest.RequirePermanent(t, true, err)
 			require.Empty(t, emulators.Messages(t, queue), tt.name)
 		}
 	})
@@ -157,7 +156,7 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
 		queue := azurite.NewQueue(t, "shouted")
 		a := queueAction("Shouted", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "shouted"}))
 		a.QueueMessage.StorageAccount = "DevStoreAccount1"
-		message, err := sender.Send(t.Context(), execution, a)
+		message, err := sender.Send(t.Context(), sendertest.Execution, a)
 		require.NoError(t, err)
 		require.Equal(t, "StorageQueue Action - Message accepted by queue 'devstoreaccount1/shouted'", message)
 		require.Len(t, emulators.Messages(t, queue), 1)
@@ -166,12 +165,6 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
 
 // envelopeSize is the length of an empty message's envelope, before base64.
 const envelopeSize = 546
-
-func requirePermanent(t *testing.T, want bool, err error) {
-	t.Helper()
-	_, permanent := errors.AsType[*activities.PermanentError](err)
-	require.Equal(t, want, permanent, "whether it is of use to try again: %v", err)
-}
 
 // Azurite checks signatures as Azure Storage does.
 func TestSharedAccessSignatures(t *testing.T) {
@@ -244,7 +237,7 @@ func TestSharedAccessSignatures(t *testing.T) {
 			if tt.account != "" {
 				a.QueueMessage.StorageAccount = tt.account
 			}
-			message, err := sender.Send(t.Context(), execution, a)
+			message, err := sender.Send(t.Context(), sendertest.Execution, a)
 			if tt.want == "" {
 				require.NoError(t, err)
 				require.Len(t, emulators.Messages(t, queue), 1)
@@ -252,7 +245,7 @@ func TestSharedAccessSignatures(t *testing.T) {
 			}
 			require.EqualError(t, err, tt.want)
 			require.Equal(t, "StorageQueue Action - Message to queue '"+a.QueueMessage.StorageAccount+"/"+a.QueueMessage.QueueName+"' failed: "+tt.want, message)
-			requirePermanent(t, tt.permanent, err)
+			sendertest.RequirePermanent(t, tt.permanent, err)
 			require.Empty(t, emulators.Messages(t, queue))
 		})
 	}
@@ -266,7 +259,7 @@ func TestTheExampleArrivesInTheQueue(t *testing.T) {
 	require.NoError(t, err)
 	azurite := emulators.StartAzurite(t)
 	queue := azurite.NewQueue(t, "orders")
-	_, err = queueSender(t, senders.StorageQueueOptions{Endpoint: azurite.Endpoint()}).Send(t.Context(), execution, &definition.Action)
+	_, err = queueSender(t, senders.StorageQueueOptions{Endpoint: azurite.Endpoint()}).Send(t.Context(), sendertest.Execution, &definition.Action)
 	require.NoError(t, err)
 	require.Equal(t, definition.Action.QueueMessage.Message, open(t, emulators.Messages(t, queue)[0]).Message)
 }
@@ -279,15 +272,15 @@ func TestQueuesOfThePublicCloud(t *testing.T) {
 	a := queueAction("orders", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "orders", Protocol: sas.ProtocolHTTPS}))
 
 	trusting := queueSender(t, senders.StorageQueueOptions{Dial: azurite.Dial, RootCAs: azurite.RootCAs})
-	_, err := trusting.Send(t.Context(), execution, a)
+	_, err := trusting.Send(t.Context(), sendertest.Execution, a)
 	require.NoError(t, err)
 	require.Equal(t, "hello", open(t, emulators.Messages(t, queue)[0]).Message)
 
 	careful := queueSender(t, senders.StorageQueueOptions{Dial: azurite.Dial})
-	message, err := careful.Send(t.Context(), execution, a)
+	message, err := careful.Send(t.Context(), sendertest.Execution, a)
 	require.EqualError(t, err, "TLS: the certificate is signed by an authority that is not trusted here")
 	require.Equal(t, "StorageQueue Action - Message to queue 'devstoreaccount1/orders' failed: "+err.Error(), message)
-	requirePermanent(t, false, err)
+	sendertest.RequirePermanent(t, false, err)
 	require.Empty(t, emulators.Messages(t, queue))
 }
 
@@ -297,11 +290,11 @@ func TestQueueServiceThatRestarts(t *testing.T) {
 	sender := queueSender(t, senders.StorageQueueOptions{Endpoint: azurite.Endpoint()})
 	a := queueAction("orders", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "orders"}))
 	azurite.NewQueue(t, "orders")
-	_, err := sender.Send(t.Context(), execution, a)
+	_, err := sender.Send(t.Context(), sendertest.Execution, a)
 	require.NoError(t, err)
 
 	require.NoError(t, azurite.Stop())
-	_, err = sender.Send(t.Context(), execution, a)
+	_, err = sender.Send(t.Context(), sendertest.Execution, a)
 	require.Error(t, err)
 	// Depending on when its end was noticed, the kept connection or a new one fails.
 	require.Contains(t, []string{
@@ -309,11 +302,11 @@ func TestQueueServiceThatRestarts(t *testing.T) {
 		"the host reset the connection",
 		"the host closed the connection before its answer was complete",
 	}, err.Error())
-	requirePermanent(t, false, err)
+	sendertest.RequirePermanent(t, false, err)
 
 	azurite.Restart(t)
 	queue := azurite.NewQueue(t, "orders")
-	_, err = sender.Send(t.Context(), execution, a)
+	_, err = sender.Send(t.Context(), sendertest.Execution, a)
 	require.NoError(t, err)
 	require.Len(t, emulators.Messages(t, queue), 1)
 }

@@ -19,6 +19,7 @@ import (
 	"almanac/activities/senders/servicebus"
 	"almanac/internal/egress"
 	"almanac/internal/emulators"
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
@@ -98,17 +99,17 @@ func TestRefusalsOfServiceBus(t *testing.T) {
 				bus.Fail(t, *tt.fail)
 			}
 			sender := busSender(t, bus, servicebus.Options{})
-			_, err := sender.Send(t.Context(), execution, busAction("orders"))
+			_, err := sender.Send(t.Context(), sendertest.Execution, busAction("orders"))
 			require.NoError(t, err)
 			before := bus.Stats(t).Transfers
-			message, err := sender.Send(t.Context(), execution, a)
+			message, err := sender.Send(t.Context(), sendertest.Execution, a)
 			require.EqualError(t, err, tt.want)
 			require.Equal(t, "ServiceBusQueue Action - Message to queue '"+a.ServiceBusQueueMessage.QueueName+"' of namespace 'contoso' failed: "+tt.want, message)
 			require.NotContains(t, message, a.ServiceBusQueueMessage.Authentication.SASKey)
-			requirePermanent(t, tt.permanent, err)
+			sendertest.RequirePermanent(t, tt.permanent, err)
 			require.Equal(t, tt.transfers, bus.Stats(t).Transfers-before, "retries are the job's")
 
-			_, err = sender.Send(t.Context(), execution, busAction("orders"))
+			_, err = sender.Send(t.Context(), sendertest.Execution, busAction("orders"))
 			require.NoError(t, err, "other messages are not affected")
 		})
 	}
@@ -122,14 +123,14 @@ func TestServiceBusThatDoesNotAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	failed := make(chan error, 1)
 	go func() {
-		_, err := sender.Send(ctx, execution, busAction("orders"))
+		_, err := sender.Send(ctx, sendertest.Execution, busAction("orders"))
 		failed <- err
 	}()
 	require.Eventually(t, func() bool { return bus.Stats(t).Transfers == 1 }, pollLimit, pollEvery)
 	cancel(errors.New("timed out: not complete after 60 s"))
 	require.EqualError(t, <-failed, "timed out: not complete after 60 s")
 
-	_, err := sender.Send(t.Context(), execution, busAction("orders"))
+	_, err := sender.Send(t.Context(), sendertest.Execution, busAction("orders"))
 	require.NoError(t, err)
 	require.Equal(t, 2, bus.Stats(t).Connections, "one that does not answer is not used again")
 }
@@ -190,10 +191,10 @@ func TestServiceBusThatCannotBeReached(t *testing.T) {
 			t.Parallel()
 			sender := servicebus.New(tt.options)
 			t.Cleanup(sender.Close)
-			message, err := sender.Send(t.Context(), execution, busAction("orders"))
+			message, err := sender.Send(t.Context(), sendertest.Execution, busAction("orders"))
 			require.EqualError(t, err, tt.want)
 			require.Equal(t, "ServiceBusQueue Action - Message to queue 'orders' of namespace 'contoso' failed: "+tt.want, message)
-			requirePermanent(t, tt.permanent, err)
+			sendertest.RequirePermanent(t, tt.permanent, err)
 		})
 	}
 }
@@ -234,7 +235,7 @@ func TestServiceBusThatHangs(t *testing.T) {
 		<-arrived
 		cancel(errors.New("timed out: not complete after 60 s"))
 	}()
-	message, err := sender.Send(ctx, execution, busAction("orders"))
+	message, err := sender.Send(ctx, sendertest.Execution, busAction("orders"))
 	require.EqualError(t, err, "timed out: not complete after 60 s")
 	require.Equal(t, "ServiceBusQueue Action - Message to queue 'orders' of namespace 'contoso' failed: timed out: not complete after 60 s", message)
 }
@@ -256,7 +257,7 @@ func TestHostsOfNamespaces(t *testing.T) {
 					return nil, errors.New("no network")
 				},
 			})
-			_, err := sender.Send(t.Context(), execution, busAction("orders"))
+			_, err := sender.Send(t.Context(), sendertest.Execution, busAction("orders"))
 			require.ErrorContains(t, err, "no network")
 			require.Equal(t, "tcp "+tt.want, <-dialled)
 		})
@@ -302,17 +303,17 @@ func TestMessagesThatServiceBusCannotTake(t *testing.T) {
 			t.Parallel()
 			a := busAction("orders")
 			tt.change(a.ServiceBusQueueMessage)
-			message, err := sender.Send(t.Context(), execution, a)
+			message, err := sender.Send(t.Context(), sendertest.Execution, a)
 			require.EqualError(t, err, tt.want)
 			require.Equal(t, "ServiceBusQueue Action - Message cannot be sent: "+tt.want, message)
-			requirePermanent(t, true, err)
+			sendertest.RequirePermanent(t, true, err)
 		})
 	}
 	t.Run("no message", func(t *testing.T) {
 		t.Parallel()
-		message, err := sender.Send(t.Context(), execution, &job.Action{Type: "servicebustopic"})
+		message, err := sender.Send(t.Context(), sendertest.Execution, &job.Action{Type: "servicebustopic"})
 		require.EqualError(t, err, "the action has no message")
 		require.Equal(t, "ServiceBusTopic Action - Message cannot be sent: the action has no message", message)
-		requirePermanent(t, true, err)
+		sendertest.RequirePermanent(t, true, err)
 	})
 }

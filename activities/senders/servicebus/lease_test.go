@@ -8,6 +8,7 @@ import (
 
 	"almanac/activities/lease"
 	"almanac/activities/senders/servicebus"
+	"almanac/internal/sendertest"
 )
 
 func TestNothingIsSentAfterTheLease(t *testing.T) {
@@ -16,7 +17,7 @@ func TestNothingIsSentAfterTheLease(t *testing.T) {
 	sender := busSender(t, bus, servicebus.Options{})
 	send := func(length time.Duration) (*lease.Lease, error) {
 		l := lease.New(time.Now(), length)
-		_, err := sender.Send(lease.With(t.Context(), l), execution, busAction("orders"))
+		_, err := sender.Send(lease.With(t.Context(), l), sendertest.Execution, busAction("orders"))
 		return l, err
 	}
 	for _, when := range []string{"on a new connection", "on one that was used before"} {

@@ -1,7 +1,6 @@
 package servicebus_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -10,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/activities"
 	"almanac/activities/senders/servicebus"
 	"almanac/internal/emulators"
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
@@ -59,19 +58,19 @@ func TestMessagesArriveInServiceBus(t *testing.T) {
 	sender := busSender(t, bus, servicebus.Options{})
 
 	t.Run("in a queue", func(t *testing.T) {
-		message, err := sender.Send(t.Context(), execution, busAction("orders"))
+		message, err := sender.Send(t.Context(), sendertest.Execution, busAction("orders"))
 		require.NoError(t, err)
 		require.Equal(t, "ServiceBusQueue Action - Message '6ba7b810-9dad-11d1-80b4-00c04fd430c8' accepted by queue 'orders' of namespace 'contoso'", message)
 		got := bus.Receive(t, 1, "orders")[0]
 		require.Equal(t, "hello", string(got.Body))
-		require.Equal(t, execution.ID, got.MessageID)
+		require.Equal(t, sendertest.Execution.ID, got.MessageID)
 		require.Nil(t, got.ContentType)
 		require.Zero(t, *got.TimeToLive)
 		require.Empty(t, got.ApplicationProperties)
 	})
 
 	t.Run("in every subscription of a topic", func(t *testing.T) {
-		message, err := sender.Send(t.Context(), execution, topicAction("shop/news"))
+		message, err := sender.Send(t.Context(), sendertest.Execution, topicAction("shop/news"))
 		require.NoError(t, err)
 		require.Equal(t, "ServiceBusTopic Action - Message '6ba7b810-9dad-11d1-80b4-00c04fd430c8' accepted by topic 'shop/news' of namespace 'contoso'", message)
 		for _, subscription := range []string{"all", "some"} {
@@ -90,7 +89,7 @@ func TestMessagesArriveInServiceBus(t *testing.T) {
 			for _, transport := range []string{"", "notSpecified", "netMessaging", "amqp"} {
 				a := busAction("orders")
 				a.ServiceBusQueueMessage.Message, a.ServiceBusQueueMessage.TransportType = text, transport
-				_, err := sender.Send(t.Context(), execution, a)
+				_, err := sender.Send(t.Context(), sendertest.Execution, a)
 				require.NoError(t, err, name)
 				require.Equal(t, text, string(bus.Receive(t, 1, "orders")[0].Body), name)
 			}
@@ -123,7 +122,7 @@ func TestPropertiesArriveInServiceBus(t *testing.T) {
 		{"to a topic", topic, "shop/news", []string{"some"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			message, err := sender.Send(t.Context(), execution, tt.action)
+			message, err := sender.Send(t.Context(), sendertest.Execution, tt.action)
 			require.NoError(t, err)
 			require.Contains(t, message, "Message 'message-1' accepted")
 			got := bus.Receive(t, 1, tt.entity, tt.subscription...)[0]
@@ -165,7 +164,7 @@ func TestTimeToLive(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			a := busAction("orders")
 			a.ServiceBusQueueMessage.BrokeredMessageProperties = &job.BrokeredProperties{TimeToLive: tt.timeToLive}
-			_, err := sender.Send(t.Context(), execution, a)
+			_, err := sender.Send(t.Context(), sendertest.Execution, a)
 			require.NoError(t, err)
 			got := bus.Receive(t, 1, "orders")[0]
 			require.Equal(t, tt.ttl, *got.TimeToLive)
@@ -191,7 +190,7 @@ func TestSendsAtTheSameTimeShareAConnection(t *testing.T) {
 		// Entity names compare without case.
 		for _, queue := range []string{"orders", []string{"others", "Others", "OTHERS"}[i%3]} {
 			group.Go(func() {
-				e := execution
+				e := sendertest.Execution
 				e.ID = fmt.Sprintf("%s-%d", strings.ToLower(queue), i)
 				if _, err := sender.Send(t.Context(), e, busAction(queue)); err != nil {
 					t.Errorf("Send() = %v", err)
@@ -215,7 +214,7 @@ func TestConnectionIsClosedWhenItIsIdle(t *testing.T) {
 	bus := startBus(t)
 	sender := busSender(t, bus, servicebus.Options{IdleTimeout: 50 * time.Millisecond})
 	for n := range 2 {
-		_, err := sender.Send(t.Context(), execution, busAction("orders"))
+		_, err := sender.Send(t.Context(), sendertest.Execution, busAction("orders"))
 		require.NoError(t, err)
 		require.Equal(t, n+1, bus.Stats(t).Connections)
 		require.Eventually(t, func() bool { return bus.Stats(t).Open == 0 }, pollLimit, pollEvery)
@@ -230,7 +229,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 		t.Helper()
 		a := busAction("orders")
 		a.ServiceBusQueueMessage.Namespace = namespace
-		_, err := sender.Send(t.Context(), execution, a)
+		_, err := sender.Send(t.Context(), sendertest.Execution, a)
 		require.NoError(t, err)
 	}
 	for _, namespace := range []string{"contoso", "fabrikam", "contoso", "northwind"} {
@@ -248,15 +247,15 @@ func TestConnectionsAreNotSharedBetweenKeys(t *testing.T) {
 	t.Parallel()
 	bus := startBus(t)
 	sender := busSender(t, bus, servicebus.Options{})
-	_, err := sender.Send(t.Context(), execution, busAction("orders"))
+	_, err := sender.Send(t.Context(), sendertest.Execution, busAction("orders"))
 	require.NoError(t, err)
 
 	stranger := busAction("orders")
 	stranger.ServiceBusQueueMessage.Authentication.SASKey = "another"
-	_, err = sender.Send(t.Context(), execution, stranger)
+	_, err = sender.Send(t.Context(), sendertest.Execution, stranger)
 	require.ErrorContains(t, err, "is not accepted", "a connection that may send does not help who may not")
 
-	_, err = sender.Send(t.Context(), execution, busAction("orders"))
+	_, err = sender.Send(t.Context(), sendertest.Execution, busAction("orders"))
 	require.NoError(t, err)
 	stats := bus.Stats(t)
 	require.Equal(t, 2, stats.Connections)
@@ -268,8 +267,8 @@ func TestNamespaceThatRestarts(t *testing.T) {
 	bus := startBus(t)
 	sender := busSender(t, bus, servicebus.Options{})
 	send := func() error {
-		_, err := sender.Send(t.Context(), execution, busAction("orders"))
-		requirePermanent(t, false, err)
+		_, err := sender.Send(t.Context(), sendertest.Execution, busAction("orders"))
+		sendertest.RequirePermanent(t, false, err)
 		return err
 	}
 	require.NoError(t, send())
@@ -289,13 +288,13 @@ func TestLinkThatWasDetachedIsReplaced(t *testing.T) {
 	t.Parallel()
 	bus := startBus(t)
 	sender := busSender(t, bus, servicebus.Options{})
-	_, err := sender.Send(t.Context(), execution, busAction("orders"))
+	_, err := sender.Send(t.Context(), sendertest.Execution, busAction("orders"))
 	require.NoError(t, err)
 	bus.Detach(t)
 	crossed := false // a message was sent before the detach arrived
 	var stats emulators.ServiceBusStats
 	require.Eventually(t, func() bool { // a message sent before the detach arrives may still be accepted
-		_, err := sender.Send(t.Context(), execution, busAction("orders"))
+		_, err := sender.Send(t.Context(), sendertest.Execution, busAction("orders"))
 		crossed = crossed || err != nil
 		stats = bus.Stats(t)
 		return err == nil && stats.Links >= 2
@@ -312,39 +311,33 @@ func TestDuplicatesOfAnExecutionAreDetected(t *testing.T) {
 	sender := busSender(t, bus, servicebus.Options{})
 	// The namespace stores the message, and its answer is lost.
 	bus.Fail(t, emulators.ServiceBusFailure{Entity: "once", At: "transfer", How: "drop", Stored: true, Times: 1})
-	message, err := sender.Send(t.Context(), execution, busAction("once"))
+	message, err := sender.Send(t.Context(), sendertest.Execution, busAction("once"))
 	require.EqualError(t, err, "the connection was lost before the service answered; the message may have been accepted")
 	require.Equal(t, "ServiceBusQueue Action - Message to queue 'once' of namespace 'contoso' failed: "+err.Error(), message)
-	requirePermanent(t, false, err)
+	sendertest.RequirePermanent(t, false, err)
 	require.Equal(t, 1, bus.Stats(t).Transfers, "it is the job that repeats it")
 
-	_, err = sender.Send(t.Context(), execution, busAction("once"))
+	_, err = sender.Send(t.Context(), sendertest.Execution, busAction("once"))
 	require.NoError(t, err)
-	next := execution
+	next := sendertest.Execution
 	next.ID = "the next execution"
 	_, err = sender.Send(t.Context(), next, busAction("once"))
 	require.NoError(t, err)
 
 	got := bus.Receive(t, 2, "once")
-	require.Equal(t, []string{execution.ID, next.ID}, []string{got[0].MessageID, got[1].MessageID})
+	require.Equal(t, []string{sendertest.Execution.ID, next.ID}, []string{got[0].MessageID, got[1].MessageID})
 }
 
 func TestClosedServiceBus(t *testing.T) {
 	t.Parallel()
 	bus := startBus(t)
 	sender := busSender(t, bus, servicebus.Options{})
-	_, err := sender.Send(t.Context(), execution, busAction("orders"))
+	_, err := sender.Send(t.Context(), sendertest.Execution, busAction("orders"))
 	require.NoError(t, err)
 	sender.Close()
 	require.Eventually(t, func() bool { return bus.Stats(t).Open == 0 }, pollLimit, pollEvery)
-	_, err = sender.Send(t.Context(), execution, busAction("orders"))
+	_, err = sender.Send(t.Context(), sendertest.Execution, busAction("orders"))
 	require.EqualError(t, err, "the worker was stopped; nothing was sent")
-	requirePermanent(t, false, err)
+	sendertest.RequirePermanent(t, false, err)
 	sender.Close()
-}
-
-func requirePermanent(t *testing.T, want bool, err error) {
-	t.Helper()
-	_, permanent := errors.AsType[*activities.PermanentError](err)
-	require.Equal(t, want, permanent, "whether it is of use to try again: %v", err)
 }

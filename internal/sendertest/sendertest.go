@@ -1,0 +1,31 @@
+// Package sendertest holds what the tests of the senders share. Tests only.
+package sendertest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/activities"
+	"almanac/job"
+)
+
+// Execution is the execution whose action is sent.
+var Execution = job.Execution{
+	ID:         "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+	Due:        time.Date(2015, 9, 10, 2, 0, 0, 500, time.FixedZone("", 2*60*60)),
+	Repeat:     7,
+	ActionName: job.MainAction,
+	Job:        "nightly",
+	Collection: "reports",
+}
+
+// RequirePermanent requires that an error is permanent, so that another attempt would be of no use, or that
+// it is not.
+func RequirePermanent(t *testing.T, want bool, err error) {
+	t.Helper()
+	_, permanent := errors.AsType[*activities.PermanentError](err)
+	require.Equal(t, want, permanent, "whether it is of use to try again: %v", err)
+}

@@ -27,7 +27,7 @@ func TestAttemptIsSentInTimeThoughTheWorkersClockIsWrong(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
 						var log bytes.Buffer
-						r := newClocked(0)
+						r := newTimedRunner(0)
 						r.Log = slog.New(slog.NewTextHandler(&log, nil))
 						r.Clock.Local = func() time.Time { return time.Now().Add(skew) }
 						started := time.Now().Round(0)
@@ -69,7 +69,7 @@ func TestWrongClockIsWarnedOfAgainAfterAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		r := newClocked(0)
+		r := newTimedRunner(0)
 		r.Log = slog.New(slog.NewTextHandler(&log, nil))
 		r.Clock.Local = func() time.Time { return time.Now().Add(-time.Hour) }
 		for range 10 {

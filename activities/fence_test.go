@@ -21,7 +21,7 @@ func TestNothingIsSentIfTheFenceIsRefused(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, %s, with %d attempts", name, when, maxAttempts), func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
-						r := newClocked(0)
+						r := newTimedRunner(0)
 						k := task{server: &server{answer: always(answer)}}
 						_, err := k.run(t, r.Runner, due(ahead, maxAttempts))
 						requireUnsent(t, err, nil)
@@ -35,7 +35,7 @@ func TestNothingIsSentIfTheFenceIsRefused(t *testing.T) {
 	t.Run("after it was asked again", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			r := newClocked(0)
+			r := newTimedRunner(0)
 			k := task{attempt: 2, earlier: refused(), server: &server{answer: func(n int) error {
 				if n < 3 {
 					return errUnavailable
@@ -52,7 +52,7 @@ func TestNothingIsSentIfTheFenceIsRefused(t *testing.T) {
 func TestFenceOfARetryKeepsTheRecords(t *testing.T) {
 	t.Parallel()
 	k := task{attempt: 2, earlier: refused()}
-	_, err := k.run(t, newClocked(0).Runner, input(5))
+	_, err := k.run(t, newTimedRunner(0).Runner, input(5))
 	require.NoError(t, err)
 	require.Equal(t, activities.Progress{Attempts: refused(), Sent: 2, Lease: 1000}, k.server.beats()[0].Progress)
 }
@@ -61,7 +61,7 @@ func TestAttemptThatIsNotHeldWaitsForTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const silent = 20 * time.Second
-		r, start := newClocked(0), time.Now()
+		r, start := newTimedRunner(0), time.Now()
 		k := task{server: &server{answer: until(start.Add(silent), errUnavailable)}}
 		_, err := k.run(t, r.Runner, due(-time.Minute, 1))
 		require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestAnswerThatComesAfterTheLeaseIsNotUsed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r, start := newClocked(0), time.Now()
+				r, start := newTimedRunner(0), time.Now()
 				k := task{server: &server{answer: func(n int) error {
 					if n <= len(tt.took) {
 						time.Sleep(tt.took[n-1])
@@ -129,7 +129,7 @@ func TestLeaseThatIsOverBeforeItsTurnIsAskedForAgain(t *testing.T) {
 				t.Run(tt.name, func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
-						r, start := newClocked(0), time.Now()
+						r, start := newTimedRunner(0), time.Now()
 						free := r.OccupyPlaces()
 						time.AfterFunc(ahead+tt.wait, free)
 						var k task
@@ -146,7 +146,7 @@ func TestLeaseThatIsOverBeforeItsTurnIsAskedForAgain(t *testing.T) {
 	t.Run("and nothing is sent if it is refused then", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			r := newClocked(0)
+			r := newTimedRunner(0)
 			time.AfterFunc(2*leaseTime, r.OccupyPlaces())
 			k := task{server: &server{answer: func(n int) error {
 				if n > 1 {
@@ -216,7 +216,7 @@ func TestLongRequestKeepsItsActivityAlive(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := newClocked(9500 * time.Millisecond)
+				r := newTimedRunner(9500 * time.Millisecond)
 				k := task{heartbeat: tt.timeout, attempt: 2, earlier: refused()}
 				_, err := k.run(t, r.Runner, due(2*time.Second, 3))
 				require.NoError(t, err)
@@ -246,7 +246,7 @@ func TestAnswersToAHeartbeatOfALongRequest(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r, start := newClocked(9500*time.Millisecond), time.Now()
+				r, start := newTimedRunner(9500*time.Millisecond), time.Now()
 				k := task{heartbeat: 4 * time.Second, server: &server{answer: func(n int) error {
 					if n == 1 {
 						return nil
@@ -273,7 +273,7 @@ func TestALeaseIsNotLongerThanTheServerWaitsForAHeartbeat(t *testing.T) {
 			}
 			return nil
 		}}}
-		r := newClocked(0)
+		r := newTimedRunner(0)
 		_, err := k.run(t, r.Runner, due(-time.Minute, 5))
 		require.NoError(t, err)
 		var leases []int

@@ -30,7 +30,7 @@ func TestAttemptIsSentWhenItIsDue(t *testing.T) {
 			t.Run(fmt.Sprintf("%s ahead, with %d attempts", ahead, maxAttempts), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					r := newClocked(0)
+					r := newTimedRunner(0)
 					in, start := due(ahead, maxAttempts), time.Now()
 					var k task
 					attempts, err := k.run(t, r.Runner, in)
@@ -78,7 +78,7 @@ func TestFencesOfAHerdAreSpread(t *testing.T) {
 			span = herd * 2500 * time.Microsecond
 			slot = span / 10
 		)
-		r, s := newClocked(0), &server{}
+		r, s := newTimedRunner(0), &server{}
 		at := time.Now().Add(20 * time.Second)
 		var group sync.WaitGroup
 		for i := range herd {
@@ -125,7 +125,7 @@ func TestOutcomeIsReportedAfterTheOthersWereSent(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r, start := newClocked(0), time.Now()
+				r, start := newTimedRunner(0), time.Now()
 				var group sync.WaitGroup
 				group.Go(func() {
 					in := due(tt.other, 5)
@@ -161,7 +161,7 @@ func TestHeldAttemptIsNotSentByAWorkerThatStops(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r, start := newClocked(0), time.Now()
+				r, start := newTimedRunner(0), time.Now()
 				k := task{stop: make(chan struct{}), server: &server{answer: until(start.Add(5*time.Second), tt.answer)}, attempt: 2, earlier: refused()}
 				time.AfterFunc(tt.at, func() { close(k.stop) })
 				_, err := k.run(t, r.Runner, due(5*time.Second, 5))
@@ -181,7 +181,7 @@ func TestHeldAttemptEndsWithItsActivity(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r, start := newClocked(0), time.Now()
+				r, start := newTimedRunner(0), time.Now()
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(at, cancel)
 				_, err := (&task{ctx: ctx}).run(t, r.Runner, due(5*time.Second, 5))
@@ -207,7 +207,7 @@ func TestHeldAttemptGivesUpIfTheServerDoesNotAnswer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r, start := newClocked(0), time.Now()
+				r, start := newTimedRunner(0), time.Now()
 				at := start.Add(ahead)
 				k := task{server: &server{answer: until(at.Add(tt.silent), errUnavailable)}, attempt: 2, earlier: refused()}
 				_, err := k.run(t, r.Runner, due(ahead, 5))
@@ -232,7 +232,7 @@ func TestHeldAttemptGivesUpIfTheServerDoesNotAnswer(t *testing.T) {
 	}
 }
 
-func TestExecutionTeachesALead(t *testing.T) {
+func TestAnExecutionReturnsTheNextLead(t *testing.T) {
 	t.Parallel()
 	const slow = time.Second
 	most := activities.DefaultLead().Max
@@ -261,7 +261,7 @@ func TestExecutionTeachesALead(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := newClocked(tt.takes).Runner
+				r := newTimedRunner(tt.takes).Runner
 				if tt.fails {
 					r = runner(sendFunc(func(context.Context) (string, error) {
 						time.Sleep(tt.takes)

@@ -47,7 +47,7 @@ func TestASilentHostHasOnlySoManyRequests(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := newClocked(0).Runner
+				r := newTimedRunner(0).Runner
 				r.PerHost = 1
 				start, free := time.Now(), sync.OnceFunc(r.OccupyHost(get("http://silent.example/")))
 				defer free()
@@ -119,7 +119,7 @@ func TestRequestsToOneReceiverAreCountedTogether(t *testing.T) {
 func TestTheLastAttemptThatASilentHostHasNoPlaceForIsReturned(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newClocked(0).Runner
+		r := newTimedRunner(0).Runner
 		r.PerHost = 1
 		defer r.OccupyHost(get("http://silent.example/"))()
 		k := task{attempt: 4, attempts: 4, earlier: refused()}
@@ -142,7 +142,7 @@ func TestAnAnswerMakesPlaceForAnotherRequest(t *testing.T) {
 func TestAttemptsThatWaitForTheWorkerTakeNoPlaceOfTheHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newClocked(0).Runner
+		r := newTimedRunner(0).Runner
 		r.PerHost = 1
 		free, full := r.OccupyPlaces(), true
 		time.AfterFunc(500*time.Millisecond, func() {

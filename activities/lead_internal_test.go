@@ -68,7 +68,7 @@ func (h *herd) round(bounds Lead) (slack time.Duration) {
 	return slack
 }
 
-func TestAHerdLearnsToBeInTime(t *testing.T) {
+func TestLeadsOfAHerdGrowUntilItIsInTime(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		jobs int

@@ -157,7 +157,7 @@ func TestAHeartbeatInFlightWhenTheRequestEndsDoesNotReplaceTheRecord(t *testing.
 			applied = append(applied, p)
 			return nil
 		}
-		r := newClocked(3 * time.Second)
+		r := newTimedRunner(3 * time.Second)
 		r.Runner = runner(sendFunc(func(context.Context) (string, error) {
 			time.Sleep(3 * time.Second)
 			return "", errors.New("refused")

@@ -70,7 +70,7 @@ func TestAttemptWaitsForTheOneThatWasTakenForLost(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r, start := newClocked(20*time.Second), time.Now()
+				r, start := newTimedRunner(20*time.Second), time.Now()
 				in := due(-time.Hour, 3)
 				var group sync.WaitGroup
 				group.Go(func() {
@@ -98,7 +98,7 @@ func TestAttemptWaitsForTheOneThatWasTakenForLost(t *testing.T) {
 func TestWaitForAnAttemptEndsWhenTheWorkerStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newClocked(20 * time.Second)
+		r := newTimedRunner(20 * time.Second)
 		in := due(-time.Hour, 3)
 		var group sync.WaitGroup
 		group.Go(func() { _, _ = new(task).run(t, r.Runner, in) })
@@ -127,7 +127,7 @@ func TestOutcomesOfOthersAreNotRepeated(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r, in := newClocked(0), due(-time.Hour, 3)
+				r, in := newTimedRunner(0), due(-time.Hour, 3)
 				_, err := new(task).run(t, r.Runner, in)
 				require.NoError(t, err)
 				tt.change(&in)
@@ -141,13 +141,13 @@ func TestOutcomesOfOthersAreNotRepeated(t *testing.T) {
 }
 
 // The recorded fence may be another process's.
-func TestThatThisProcessSentNothingDoesNotSayThatNoOtherDid(t *testing.T) {
+func TestAnAttemptThatThisProcessDidNotSendMayHaveBeenSentByAnother(t *testing.T) {
 	t.Parallel()
 	for name, running := range map[string]bool{"after it ended": false, "while it ends": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r, in := newClocked(0), due(-time.Hour, 3)
+				r, in := newTimedRunner(0), due(-time.Hour, 3)
 				time.AfterFunc(10*time.Second, r.OccupyPlaces())
 				var group sync.WaitGroup
 				group.Go(func() {
@@ -194,7 +194,7 @@ func TestHowLongOutcomesAreKept(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r, in, start := newClocked(0), due(-time.Hour, 3), time.Now()
+				r, in, start := newTimedRunner(0), due(-time.Hour, 3), time.Now()
 				_, err := new(task).run(t, r.Runner, in)
 				require.NoError(t, err)
 

@@ -121,7 +121,7 @@ func TestReceiverMayPutOffTheNextAttempt(t *testing.T) {
 	}
 }
 
-func TestActionsOfOtherKindsFailForGood(t *testing.T) {
+func TestActionsOfUnknownKindsFailPermanently(t *testing.T) {
 	t.Parallel()
 	for written, shown := range map[job.ActionType]string{"storagequeue": "StorageQueue", "Fax": "Fax"} {
 		t.Run(string(written), func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestAttemptThatMayHaveBeenSentBeforeIsLeftToTheWorkflow(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				k, r := task{attempt: 4, earlier: tt.earlier, sent: true}, newClocked(0)
+				k, r := task{attempt: 4, earlier: tt.earlier, sent: true}, newTimedRunner(0)
 				attempts, err := k.run(t, r.Runner, due(-time.Minute, 5))
 				requireLost(t, err)
 				require.Equal(t, tt.want, history(attempts))
@@ -163,7 +163,7 @@ func TestAttemptThatMayHaveBeenSentBeforeIsLeftToTheWorkflow(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadOfEarlierAttemptsCountsAsSent(t *testing.T) {
+func TestUnreadableRecordsOfEarlierAttemptsCountAsSent(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		attempt int32
@@ -173,7 +173,7 @@ func TestWhatCannotBeReadOfEarlierAttemptsCountsAsSent(t *testing.T) {
 		t.Run(fmt.Sprintf("attempt %d after %d", tt.attempt, tt.before), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r, k, in := newClocked(0), task{attempt: tt.attempt, details: "text"}, due(-time.Minute, 5)
+				r, k, in := newTimedRunner(0), task{attempt: tt.attempt, details: "text"}, due(-time.Minute, 5)
 				in.Before = tt.before
 				attempts, err := k.run(t, r.Runner, in)
 				requireLost(t, err)
@@ -185,7 +185,7 @@ func TestWhatCannotBeReadOfEarlierAttemptsCountsAsSent(t *testing.T) {
 	}
 }
 
-func TestWhatAnotherWorkerHeldIsTakenUpForAWhile(t *testing.T) {
+func TestAnOccurrenceHeldByALostWorkerIsTakenUpForAWhile(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
@@ -207,7 +207,7 @@ func TestWhatAnotherWorkerHeldIsTakenUpForAWhile(t *testing.T) {
 				in := due(10*time.Second, 5)
 				k := task{attempt: tt.attempt, earlier: tt.earlier, scheduled: time.Now()}
 				time.Sleep(10*time.Second + tt.after)
-				r := newClocked(0)
+				r := newTimedRunner(0)
 				_, err := k.run(t, r.Runner, in)
 				if tt.sent {
 					require.NoError(t, err)
@@ -252,7 +252,7 @@ func TestRetryWaitsAlthoughTheServerHandsItOutTooSoon(t *testing.T) {
 				recorded := first.server.beats()
 				second := task{attempt: 2, earlier: first.server.handedOver(), next: recorded[len(recorded)-1].Next}
 				time.Sleep(2 * time.Second)
-				r := newClocked(0)
+				r := newTimedRunner(0)
 				_, err = second.run(t, r.Runner, in)
 				early, ok := errors.AsType[*temporal.ApplicationError](err)
 				require.True(t, ok)
@@ -386,7 +386,7 @@ func TestStoppingWorkerGivesAnAttemptTheGrace(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				k := task{stop: make(chan struct{})}
-				r := newClocked(3*time.Second + tt.takes)
+				r := newTimedRunner(3*time.Second + tt.takes)
 				r.Grace = tt.grace
 				start := time.Now()
 				time.AfterFunc(3*time.Second, func() { close(k.stop) })

@@ -47,16 +47,16 @@ func runner(s activities.Sender) *activities.Runner {
 	}
 }
 
-// A clocked is a runner that records when it sends.
-type clocked struct {
+// A timedRunner is a runner that records when it sends.
+type timedRunner struct {
 	*activities.Runner
 	mu   sync.Mutex
 	sent []time.Time
 }
 
-// newClocked returns a runner whose requests take that long.
-func newClocked(takes time.Duration) *clocked {
-	c := &clocked{}
+// newTimedRunner returns a runner whose requests take that long.
+func newTimedRunner(takes time.Duration) *timedRunner {
+	c := &timedRunner{}
 	c.Runner = runner(sendFunc(func(ctx context.Context) (string, error) {
 		c.mu.Lock()
 		c.sent = append(c.sent, time.Now())

@@ -20,19 +20,19 @@ import (
 	"almanac/activities/lookups"
 )
 
-// A condemned is a workflow that can be terminated, on a server whose clock is wrong.
-type condemned struct {
+// A terminatedWorkflow is a workflow that can be terminated, on a server whose clock is wrong.
+type terminatedWorkflow struct {
 	client.Client
 	run       string
 	status    enums.WorkflowExecutionStatus
 	closed    time.Time // by the server's clock
 	pending   []*workflow.PendingActivityInfo
-	successor *condemned // the next run, if this one continues as new before it is terminated
+	successor *terminatedWorkflow // the next run, if this one continues as new before it is terminated
 	err       error
 	reasons   []string
 }
 
-func (c *condemned) DescribeWorkflowExecution(_ context.Context, _, run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+func (c *terminatedWorkflow) DescribeWorkflowExecution(_ context.Context, _, run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	if c.run == "" {
 		return nil, serviceerror.NewNotFound("there is no such workflow")
 	}
@@ -48,7 +48,7 @@ func (c *condemned) DescribeWorkflowExecution(_ context.Context, _, run string) 
 	}, nil
 }
 
-func (c *condemned) TerminateWorkflow(ctx context.Context, _, run, reason string, _ ...any) error {
+func (c *terminatedWorkflow) TerminateWorkflow(ctx context.Context, _, run, reason string, _ ...any) error {
 	switch {
 	case c.err != nil:
 		return c.err
@@ -74,16 +74,16 @@ func TestTerminateReturnsWhenNothingCanBeSentAnyMore(t *testing.T) {
 			ActivityType: &common.ActivityType{Name: kind}, HeartbeatDetails: details, LastHeartbeatTime: timestamppb.New(closed.Add(-ago)),
 		}
 	}
-	one := func(p ...*workflow.PendingActivityInfo) *condemned {
-		return &condemned{run: "1", closed: closed, pending: p}
+	one := func(p ...*workflow.PendingActivityInfo) *terminatedWorkflow {
+		return &terminatedWorkflow{run: "1", closed: closed, pending: p}
 	}
 	const skew = lookups.ServerSkew
 	for _, tt := range []struct {
 		name string
-		of   *condemned
+		of   *terminatedWorkflow
 		wait time.Duration
 	}{
-		{"if there is no such workflow: at once", &condemned{}, 0},
+		{"if there is no such workflow: at once", &terminatedWorkflow{}, 0},
 		{"if nothing is being sent: at once", one(), 0},
 		{"if no attempt passed a fence: at once", one(&workflow.PendingActivityInfo{ActivityType: &common.ActivityType{Name: activities.TypeAction}}), 0},
 		{"if another activity goes on: at once", one(heard(lookups.TypePending, 0, activities.Progress{Lease: 9000})), 0},
@@ -92,7 +92,7 @@ func TestTerminateReturnsWhenNothingCanBeSentAnyMore(t *testing.T) {
 			heard(activities.TypeAction, time.Second, activities.Progress{Sent: 1, Lease: 1200}), heard(activities.TypeAction, 4*time.Second, activities.Progress{Sent: 1, Lease: 9000})),
 			5*time.Second + skew},
 		{"if what was recorded cannot be read: when any lease is over", one(heard(activities.TypeAction, time.Second, "encrypted")), 39*time.Second + skew},
-		{"if it hands over to another run: when that is terminated", &condemned{run: "1", closed: closed,
+		{"if it hands over to another run: when that is terminated", &terminatedWorkflow{run: "1", closed: closed,
 			successor: one(heard(activities.TypeAction, 0, activities.Progress{Sent: 1, Lease: 1000}))}, time.Second + skew},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

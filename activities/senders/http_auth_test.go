@@ -45,7 +45,7 @@ func TestBasicAuthentication(t *testing.T) {
 	}
 }
 
-func TestAuthorizationOfTheAuthor(t *testing.T) {
+func TestAuthorizationInTheRequestItselfIsSent(t *testing.T) {
 	t.Parallel()
 	s, requests := recording(t)
 	_, err := send(t, job.Request{URI: s.URL, Headers: job.Members{{Name: "Authorization", Value: "Bearer mine"}}})
@@ -254,7 +254,7 @@ func TestHostsThatDoNotAcceptTheClient(t *testing.T) {
 	}
 }
 
-func TestAuthenticationsThatCannotBeUsedFailForGood(t *testing.T) {
+func TestAuthenticationsThatCannotBeUsedFailPermanently(t *testing.T) {
 	t.Parallel()
 	good := clientCertificate(t, "me")
 	wrongPassword := *good

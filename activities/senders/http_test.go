@@ -115,7 +115,7 @@ func TestOwnHeadersNameTheExecution(t *testing.T) {
 	}
 }
 
-func TestHeadersOfTheAuthorWin(t *testing.T) {
+func TestHeadersOfTheJobReplaceOwnHeaders(t *testing.T) {
 	t.Parallel()
 	s, requests := recording(t)
 	names := []string{"User-Agent", "idempotency-key", "X-MS-Scheduler-JobId"}
@@ -188,7 +188,7 @@ func TestStatusDecides(t *testing.T) {
 	}
 }
 
-func TestRequestsThatCannotBeSentFailForGood(t *testing.T) {
+func TestRequestsThatCannotBeSentFailPermanently(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string

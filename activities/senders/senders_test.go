@@ -14,7 +14,7 @@ import (
 )
 
 // Actions of no kind reach Almanac's own listeners, even if everything that can be allowed is allowed.
-func TestNoActionReachesWhatAlmanacListensOn(t *testing.T) {
+func TestNoActionReachesAlmanacItself(t *testing.T) {
 	t.Parallel()
 	own := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }).Listener.Addr().String()
 	_, port, err := net.SplitHostPort(own)

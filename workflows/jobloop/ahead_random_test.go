@@ -16,9 +16,9 @@ import (
 // randomMinutes is the duration of a random job's life.
 const randomMinutes = 12
 
-// A life is a job that is changed at random times around its due times.
-type life struct {
-	*world
+// A randomJob is changed at random times around its due times.
+type randomJob struct {
+	*jobEnv
 	versions []version
 	states   []change // enabled or disabled
 	rests    []change // of its collection
@@ -38,7 +38,7 @@ type change struct {
 	answer *answer
 }
 
-func newLife(t *testing.T, random *rand.Rand) *life {
+func newRandomJob(t *testing.T, random *rand.Rand) *randomJob {
 	t.Helper()
 	overlap := []job.OverlapPolicy{job.OverlapBufferOne, job.OverlapSkip, job.OverlapAllowAll}[random.IntN(3)]
 	more := fmt.Sprintf(`,"overlapPolicy":%q`, overlap)
@@ -46,19 +46,19 @@ func newLife(t *testing.T, random *rand.Rand) *life {
 		more += `,"count":7`
 	}
 	properties := func(path, state string) string { return callsEvery(path, minutely+more) + `,"state":"` + state + `"` }
-	l := &life{world: newWorld(t, properties("/0", "enabled")), killed: map[time.Time]bool{}}
+	l := &randomJob{jobEnv: newJobEnv(t, properties("/0", "enabled")), killed: map[time.Time]bool{}}
 	l.next.Lead = 500 + random.IntN(20_000)
 	hold := random.IntN(3) * random.IntN(100_000)
-	l.holds = func(sending) int { return hold }
+	l.nextHold = func(sentAttempt) int { return hold }
 	l.took = func(int) time.Duration {
 		return []time.Duration{0, 20 * time.Millisecond, 900 * time.Millisecond, 4 * time.Second, 70 * time.Second}[min(random.IntN(9), random.IntN(9))%5]
 	}
-	l.workerFate = func(s sending) workerFate {
-		becomes := []workerFate{sent, sent, sent, pausedFenced, released, killedHeld, killedFenced, killedSent}[random.IntN(8)]
-		if becomes == killedFenced || becomes == killedSent {
+	l.workerFate = func(s sentAttempt) workerFate {
+		fate := []workerFate{sent, sent, sent, pausedFenced, released, killedHeld, killedFenced, killedSent}[random.IntN(8)]
+		if fate == killedFenced || fate == killedSent {
 			l.killed[s.Execution.Due] = true
 		}
-		return becomes
+		return fate
 	}
 	if random.IntN(3) == 0 {
 		l.suggest = time.Duration(1+random.IntN(300)) * time.Second
@@ -74,7 +74,7 @@ func newLife(t *testing.T, random *rand.Rand) *life {
 }
 
 // changeAround plans changes, most of them close to a due time.
-func (l *life) changeAround(random *rand.Rand, properties func(path, state string) string) {
+func (l *randomJob) changeAround(random *rand.Rand, properties func(path, state string) string) {
 	var instants []time.Duration
 	for range 4 + random.IntN(12) {
 		close := time.Duration(1+random.IntN(4000)-3000) * time.Millisecond
@@ -106,12 +106,12 @@ func (l *life) changeAround(random *rand.Rand, properties func(path, state strin
 	}
 }
 
-// demanded reports whether the execution is a manual run, which is never due at a whole second.
-func (s *sending) demanded() bool { return s.Execution.Due.Nanosecond() != 0 }
+// manual reports whether the execution is a manual run, which is never due at a whole second.
+func (s *sentAttempt) manual() bool { return s.Execution.Due.Nanosecond() != 0 }
 
-// requireObedient requires that no replaced version sends anything, and that nothing due while the job
+// requireChangesApplied requires that no replaced version sends anything, and that nothing due while the job
 // or its collection is disabled is sent.
-func (l *life) requireObedient() {
+func (l *randomJob) requireChangesApplied() {
 	l.t.Helper()
 	for _, s := range l.sent {
 		at := s.at.Sub(newYear)
@@ -125,7 +125,7 @@ func (l *life) requireObedient() {
 		}
 		for _, changes := range [][]change{l.states, l.rests} {
 			for i, c := range changes {
-				if s.demanded() || c.on || c.answer.err != nil || at <= c.answer.at {
+				if s.manual() || c.on || c.answer.err != nil || at <= c.answer.at {
 					continue
 				}
 				if i+1 == len(changes) || at < changes[i+1].at {
@@ -149,13 +149,13 @@ func on(changes []change, at time.Duration) bool {
 
 // requireNothingLost requires that every occurrence due while the job is enabled was sent, recorded as
 // dropped, or lost in a worker crash.
-func (l *life) requireNothingLost(end *job.Job) {
+func (l *randomJob) requireNothingLost(end *job.Job) {
 	l.t.Helper()
 	told := map[time.Time]bool{}
 	occurrences := 0
 	for _, s := range l.executions() {
 		told[s.Execution.Due.UTC()] = true
-		if !s.demanded() {
+		if !s.manual() {
 			occurrences++
 		}
 	}
@@ -185,7 +185,7 @@ func (l *life) requireNothingLost(end *job.Job) {
 }
 
 // requireCounted requires that each execution is counted once.
-func (l *life) requireCounted(end *job.Job) {
+func (l *randomJob) requireCounted(end *job.Job) {
 	l.t.Helper()
 	ids := map[string]bool{}
 	for _, s := range l.sent {
@@ -195,17 +195,17 @@ func (l *life) requireCounted(end *job.Job) {
 	require.LessOrEqual(l.t, end.Status.ExecutionCount, len(ids)+len(l.killed))
 }
 
-func TestWhateverChangesAroundADueTime(t *testing.T) {
+func TestRandomChangesAroundDueTimesLoseAndRepeatNothing(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(250) {
-		t.Run(fmt.Sprint("life ", seed), func(t *testing.T) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
-			l := newLife(t, rand.New(rand.NewPCG(seed, 0)))
+			l := newRandomJob(t, rand.New(rand.NewPCG(seed, 0)))
 			last := l.snapshot(randomMinutes*time.Minute - 30*time.Second)
 			l.run(randomMinutes*time.Minute - 29*time.Second)
 			end := new(last.At(newYear.Add(randomMinutes*time.Minute - 30*time.Second)))
 			l.requireSound()
-			l.requireObedient()
+			l.requireChangesApplied()
 			l.requireNothingLost(end)
 			l.requireCounted(end)
 		})

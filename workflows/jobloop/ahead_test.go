@@ -25,31 +25,31 @@ const (
 // takeover is the time until another worker has a lost attempt; it doubles with each loss.
 const takeover = 200 * time.Millisecond
 
-// newAhead returns a world that dispatches occurrences ahead by window.
-func newAhead(t *testing.T, properties string) *world {
+// newLeadEnv returns a jobEnv that dispatches occurrences ahead by window.
+func newLeadEnv(t *testing.T, properties string) *jobEnv {
 	t.Helper()
-	w := newWorld(t, properties)
+	w := newJobEnv(t, properties)
 	w.next.Lead = int(window.Milliseconds())
 	return w
 }
 
-// newHeld returns a world that holds occurrences from the end of the one before, if due within a minute.
-func newHeld(t *testing.T, properties string) *world {
+// newHoldEnv returns a jobEnv that holds occurrences from the end of the one before, if due within a minute.
+func newHoldEnv(t *testing.T, properties string) *jobEnv {
 	t.Helper()
-	w := newWorld(t, properties)
+	w := newJobEnv(t, properties)
 	w.next.Hold = int(time.Minute.Milliseconds())
-	w.holds = func(sending) int { return w.next.Hold }
+	w.nextHold = func(sentAttempt) int { return w.next.Hold }
 	return w
 }
 
-// aheads are the ways to dispatch an occurrence ahead.
-var aheads = map[string]func(*testing.T, string) *world{
-	"dispatched by its lead":  newAhead,
-	"held for all of the way": newHeld,
+// aheadEnvs are the ways to dispatch an occurrence ahead.
+var aheadEnvs = map[string]func(*testing.T, string) *jobEnv{
+	"dispatched by its lead":  newLeadEnv,
+	"held for all of the way": newHoldEnv,
 }
 
-// calls returns the properties of a job that calls a path every minute.
-func calls(path string) string { return callsEvery(path, minutely) }
+// callEveryMinute returns the properties of a job that calls a path every minute.
+func callEveryMinute(path string) string { return callsEvery(path, minutely) }
 
 func callsEvery(path, recurrence string) string {
 	return `"action":` + call(path) + `,"recurrence":{` + recurrence + `}`
@@ -59,8 +59,8 @@ func call(path string) string {
 	return `{"type":"Http","request":{"uri":"http://127.0.0.1` + path + `","method":"GET"}}`
 }
 
-// calledAt returns the calls and their times, such as "/old 00:01:00".
-func (w *world) calledAt() []string {
+// requests returns the paths of the attempts and their times, such as "/old 00:01:00".
+func (w *jobEnv) requests() []string {
 	out := []string{}
 	for _, s := range w.sent {
 		out = append(out, s.Action.Request.URI[len("http://127.0.0.1"):]+" "+s.at.Format("15:04:05.999"))
@@ -68,14 +68,14 @@ func (w *world) calledAt() []string {
 	return out
 }
 
-// of returns the fates of successive activities of the occurrence due at a given time; later ones are sent.
-func of(due time.Duration, becomes ...workerFate) func(sending) workerFate {
-	return func(s sending) workerFate {
-		if len(becomes) == 0 || !s.Execution.Due.Equal(newYear.Add(due)) {
+// fates returns the fates of successive activities of the occurrence due at a given time; later ones are sent.
+func fates(due time.Duration, fate ...workerFate) func(sentAttempt) workerFate {
+	return func(s sentAttempt) workerFate {
+		if len(fate) == 0 || !s.Execution.Due.Equal(newYear.Add(due)) {
 			return sent
 		}
-		next := becomes[0]
-		becomes = becomes[1:]
+		next := fate[0]
+		fate = fate[1:]
 		return next
 	}
 }
@@ -92,7 +92,7 @@ func TestAnOccurrenceIsDispatchedAheadAndSentWhenItIsDue(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, every(minutely))
+			w := newJobEnv(t, every(minutely))
 			w.next.Lead = tt.lead
 			w.run(90 * time.Second)
 			require.Len(t, w.sent, 2)
@@ -106,37 +106,37 @@ func TestAnOccurrenceIsDispatchedAheadAndSentWhenItIsDue(t *testing.T) {
 
 func TestAnOccurrenceThatIsDueSoonIsDispatchedAtOnce(t *testing.T) {
 	t.Parallel()
-	always := func(hold time.Duration) func(sending) int {
-		return func(sending) int { return int(hold.Milliseconds()) }
+	always := func(hold time.Duration) func(sentAttempt) int {
+		return func(sentAttempt) int { return int(hold.Milliseconds()) }
 	}
 	for _, tt := range []struct {
 		name       string
 		recurrence string
-		arrange    func(*world)
+		arrange    func(*jobEnv)
 		began      time.Duration // start of the third execution's attempt
 		lead       int           // in its input
 	}{
-		{"once the one before it has ended", minutely, func(w *world) { w.holds = always(time.Minute) }, time.Minute, 0},
+		{"once the one before it has ended", minutely, func(w *jobEnv) { w.nextHold = always(time.Minute) }, time.Minute, 0},
 		{"once the one before it has ended, which took its time", minutely,
-			func(w *world) { w.holds = always(time.Minute); w.takes(5 * time.Second) }, 65 * time.Second, 0},
+			func(w *jobEnv) { w.nextHold = always(time.Minute); w.takes(5 * time.Second) }, 65 * time.Second, 0},
 		{"but not where that is longer than it may be held", minutely,
-			func(w *world) { w.holds = always(time.Minute - time.Millisecond) }, 2*time.Minute - window, int(window.Milliseconds())},
-		{"but not where it is far", minutely + `,"interval":2`, func(w *world) { w.holds = always(time.Minute) }, 4*time.Minute - window, int(window.Milliseconds())},
-		{"but not where workers hold too much", minutely, func(w *world) {
-			w.holds = func(s sending) int { return map[int]int{1: 60_000}[s.Execution.Repeat] }
+			func(w *jobEnv) { w.nextHold = always(time.Minute - time.Millisecond) }, 2*time.Minute - window, int(window.Milliseconds())},
+		{"but not where it is far", minutely + `,"interval":2`, func(w *jobEnv) { w.nextHold = always(time.Minute) }, 4*time.Minute - window, int(window.Milliseconds())},
+		{"but not where workers hold too much", minutely, func(w *jobEnv) {
+			w.nextHold = func(s sentAttempt) int { return map[int]int{1: 60_000}[s.Execution.Repeat] }
 		}, 2*time.Minute - window, int(window.Milliseconds())},
-		{"but not after a failure, which tells nothing of the worker", minutely, func(w *world) {
-			w.holds = always(time.Minute)
-			w.fails(func(s sending) bool { return s.Execution.Repeat == 2 })
+		{"but not after a failure, which tells nothing of the worker", minutely, func(w *jobEnv) {
+			w.nextHold = always(time.Minute)
+			w.fails(func(s sentAttempt) bool { return s.Execution.Repeat == 2 })
 		}, 2*time.Minute - window, int(window.Milliseconds())},
-		{"but not beside another one", minutely + `,"overlapPolicy":"AllowAll"`, func(w *world) {
-			w.holds = always(time.Minute)
+		{"but not beside another one", minutely + `,"overlapPolicy":"AllowAll"`, func(w *jobEnv) {
+			w.nextHold = always(time.Minute)
 			w.took = func(n int) time.Duration { return map[int]time.Duration{2: 100 * time.Second}[n] }
 		}, 2*time.Minute - window, int(window.Milliseconds())},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newAhead(t, `"action":{`+get+noRetry+`},"recurrence":{`+tt.recurrence+`}`)
+			w := newLeadEnv(t, `"action":{`+get+noRetry+`},"recurrence":{`+tt.recurrence+`}`)
 			tt.arrange(w)
 			w.run(250 * time.Second)
 			third := w.executions()[2]
@@ -148,10 +148,10 @@ func TestAnOccurrenceThatIsDueSoonIsDispatchedAtOnce(t *testing.T) {
 	}
 }
 
-func TestAJobLearnsFromItsExecutions(t *testing.T) {
+func TestAnExecutionSetsTheLeadOfTheNextOne(t *testing.T) {
 	t.Parallel()
-	failing := func(details ...any) func(sending) error {
-		return func(s sending) error {
+	failing := func(details ...any) func(sentAttempt) error {
+		return func(s sentAttempt) error {
 			if s.Execution.Repeat == 2 {
 				return temporal.NewNonRetryableApplicationError("it failed", activities.ErrTypeFailed, nil, details...)
 			}
@@ -160,16 +160,16 @@ func TestAJobLearnsFromItsExecutions(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		second func(*world) // the fate of the execution at 00:01
+		second func(*jobEnv) // the fate of the execution at 00:01
 		lead   time.Duration
 	}{
-		{"a lead", func(w *world) { w.learns = func(sending) int { return 12_000 } }, 12 * time.Second},
-		{"a lead from a failure", func(w *world) { w.act = failing(12_000) }, 12 * time.Second},
-		{"nothing from a failure that tells nothing", func(w *world) { w.act = failing() }, window},
+		{"a lead", func(w *jobEnv) { w.nextLead = func(sentAttempt) int { return 12_000 } }, 12 * time.Second},
+		{"a lead from a failure", func(w *jobEnv) { w.result = failing(12_000) }, 12 * time.Second},
+		{"nothing from a failure that tells nothing", func(w *jobEnv) { w.result = failing() }, window},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newAhead(t, `"action":{`+get+`,"retryPolicy":{"retryType":"fixed","retryInterval":"PT15S","retryCount":1}},"recurrence":{`+minutely+`}`)
+			w := newLeadEnv(t, `"action":{`+get+`,"retryPolicy":{"retryType":"fixed","retryInterval":"PT15S","retryCount":1}},"recurrence":{`+minutely+`}`)
 			tt.second(w)
 			w.run(150 * time.Second)
 			require.Equal(t, newYear.Add(2*time.Minute-tt.lead), w.executions()[2].began)
@@ -178,16 +178,16 @@ func TestAJobLearnsFromItsExecutions(t *testing.T) {
 	}
 	t.Run("nothing from one that was decided late", func(t *testing.T) {
 		t.Parallel()
-		w := newAhead(t, every(minutely))
+		w := newLeadEnv(t, every(minutely))
 		w.now = newYear.Add(150*time.Second + time.Millisecond) // no worker ran until then
 		w.run(190 * time.Second)
 		require.Equal(t, newYear.Add(3*time.Minute), w.sent[len(w.sent)-1].at)
 		require.Zero(t, w.sent[0].Lead, "there was no timer that could have been too late")
 	})
-	t.Run("and error actions and runs on demand have no lead", func(t *testing.T) {
+	t.Run("and error actions and manual runs have no lead", func(t *testing.T) {
 		t.Parallel()
-		w := newAhead(t, withErrorAction(noRetry, "")+`,"recurrence":{`+minutely+`}`)
-		w.fails(func(s sending) bool { return s.Execution.Repeat > 1 && s.Execution.ActionName == job.MainAction })
+		w := newLeadEnv(t, withErrorAction(noRetry, "")+`,"recurrence":{`+minutely+`}`)
+		w.fails(func(s sentAttempt) bool { return s.Execution.Repeat > 1 && s.Execution.ActionName == job.MainAction })
 		w.update(20*time.Second, workflows.UpdateRun)
 		w.run(30 * time.Second)
 		require.Len(t, w.sent, 3)
@@ -197,24 +197,24 @@ func TestAJobLearnsFromItsExecutions(t *testing.T) {
 	})
 }
 
-func TestHowLongAWorkerMayBeSilent(t *testing.T) {
+func TestTheHeartbeatTimeout(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, job string
-		arrange   func(*world)
+		arrange   func(*jobEnv)
 	}{
-		{"with the first execution", every(minutely), func(*world) {}},
-		{"with one that is decided late", every(minutely), func(w *world) { w.now = newYear.Add(50*time.Second + time.Millisecond) }},
-		{"after executions that took long", every(minutely), func(w *world) { w.takes(20 * time.Second) }},
+		{"with the first execution", every(minutely), func(*jobEnv) {}},
+		{"with one that is decided late", every(minutely), func(w *jobEnv) { w.now = newYear.Add(50*time.Second + time.Millisecond) }},
+		{"after executions that took long", every(minutely), func(w *jobEnv) { w.takes(20 * time.Second) }},
 		{"after retries", `"action":{` + get + `,"retryPolicy":{"retryType":"fixed","retryInterval":"PT15S","retryCount":1}},"recurrence":{` + minutely + `}`,
-			func(w *world) { w.fails(func(s sending) bool { return s.attempt() == 1 }) }},
+			func(w *jobEnv) { w.fails(func(s sentAttempt) bool { return s.attempt() == 1 }) }},
 		{"with an error action", withErrorAction(noRetry, "") + `,"recurrence":{` + minutely + `}`,
-			func(w *world) { w.fails(func(s sending) bool { return s.Execution.ActionName == job.MainAction }) }},
-		{"with a run on demand", every(minutely), func(w *world) { w.update(30*time.Second, workflows.UpdateRun) }},
+			func(w *jobEnv) { w.fails(func(s sentAttempt) bool { return s.Execution.ActionName == job.MainAction }) }},
+		{"with a manual run", every(minutely), func(w *jobEnv) { w.update(30*time.Second, workflows.UpdateRun) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newAhead(t, tt.job)
+			w := newLeadEnv(t, tt.job)
 			tt.arrange(w)
 			w.run(140 * time.Second)
 			require.Greater(t, len(w.sent), 2)
@@ -233,12 +233,12 @@ func TestHowLongAWorkerMayBeSilent(t *testing.T) {
 	}
 }
 
-func TestWhatIsHeldHasNotHappenedYet(t *testing.T) {
+func TestAHeldOccurrenceIsNotCountedYet(t *testing.T) {
 	t.Parallel()
 	at := func(after time.Duration) *job.Time { return job.NewTime(newYear.Add(after)) }
 	t.Run("an occurrence", func(t *testing.T) {
 		t.Parallel()
-		w := newAhead(t, every(minutely))
+		w := newLeadEnv(t, every(minutely))
 		held := w.snapshot(55 * time.Second)
 		ended := w.snapshot(65 * time.Second)
 		w.run(70 * time.Second)
@@ -253,7 +253,7 @@ func TestWhatIsHeldHasNotHappenedYet(t *testing.T) {
 	})
 	t.Run("the last one", func(t *testing.T) {
 		t.Parallel()
-		w := newAhead(t, every(minutely+`,"count":2`))
+		w := newLeadEnv(t, every(minutely+`,"count":2`))
 		held := w.snapshot(55 * time.Second)
 		end := w.snapshot(70 * time.Second)
 		w.run(80 * time.Second)
@@ -262,9 +262,9 @@ func TestWhatIsHeldHasNotHappenedYet(t *testing.T) {
 		require.Nil(t, held.At(newYear.Add(time.Minute)).Status.NextExecutionTime)
 		require.Equal(t, job.StateCompleted, end.Definition.State)
 	})
-	t.Run("beside a run on demand, which has", func(t *testing.T) {
+	t.Run("beside a manual run, which has", func(t *testing.T) {
 		t.Parallel()
-		w := newAhead(t, every(minutely))
+		w := newLeadEnv(t, every(minutely))
 		run := w.update(55*time.Second, workflows.UpdateRun)
 		w.run(70 * time.Second)
 		held := run.ok(t)
@@ -276,7 +276,7 @@ func TestWhatIsHeldHasNotHappenedYet(t *testing.T) {
 	})
 	t.Run("one at a time", func(t *testing.T) {
 		t.Parallel()
-		w := newAhead(t, every(minutely+`,"overlapPolicy":"AllowAll"`))
+		w := newLeadEnv(t, every(minutely+`,"overlapPolicy":"AllowAll"`))
 		w.next.Lead = 150_000
 		held := w.snapshot(45 * time.Second)
 		w.run(130 * time.Second)
@@ -288,88 +288,88 @@ func TestWhatIsHeldHasNotHappenedYet(t *testing.T) {
 }
 
 // A held occurrence that has not passed its fence returns to the plan, and the change is answered at once.
-func TestAChangeReturnsWhatIsHeldToThePlan(t *testing.T) {
+func TestAChangeReturnsAHeldOccurrenceToThePlan(t *testing.T) {
 	t.Parallel()
 	const at = 55 * time.Second
 	for _, tt := range []struct {
 		name       string
 		properties string
-		change     func(*world) *answer
+		change     func(*jobEnv) *answer
 		count      int // at the time of the answer
 		want       []string
 	}{
-		{"and sends it by a new action", calls("/old"),
-			func(w *world) *answer { return w.replace(at, calls("/new")) }, 1,
+		{"and sends it by a new action", callEveryMinute("/old"),
+			func(w *jobEnv) *answer { return w.replace(at, callEveryMinute("/new")) }, 1,
 			[]string{"/old 00:00:00", "/new 00:01:00", "/new 00:02:00"}},
 		{"and sends it by a new schedule that holds it as well", callsEvery("/old", `"frequency":"hour","schedule":{"minutes":[1,2]}`),
-			func(w *world) *answer {
+			func(w *jobEnv) *answer {
 				return w.replace(at, callsEvery("/new", `"frequency":"hour","schedule":{"minutes":[1,3]}`))
 			}, 1,
 			[]string{"/old 00:00:00", "/new 00:01:00"}},
-		{"and sends it where the new schedule begins with it", calls("/old"),
-			func(w *world) *answer {
+		{"and sends it where the new schedule begins with it", callEveryMinute("/old"),
+			func(w *jobEnv) *answer {
 				return w.replace(at, callsEvery("/new", minutely+`,"interval":5`)+`,"startTime":"2026-01-01T00:01:00Z"`)
 			}, 1,
 			[]string{"/old 00:00:00", "/new 00:01:00"}},
-		{"and sends what the new schedule has instead", calls("/old"),
-			func(w *world) *answer {
+		{"and sends what the new schedule has instead", callEveryMinute("/old"),
+			func(w *jobEnv) *answer {
 				return w.replace(at, callsEvery("/new", minutely)+`,"startTime":"2026-01-01T00:00:58Z"`)
 			}, 1,
 			[]string{"/old 00:00:00", "/new 00:00:58", "/new 00:01:58"}},
-		{"and does not send it where the new schedule does not hold it", calls("/old"),
-			func(w *world) *answer { return w.replace(at, callsEvery("/new", minutely+`,"interval":2`)) }, 1,
+		{"and does not send it where the new schedule does not hold it", callEveryMinute("/old"),
+			func(w *jobEnv) *answer { return w.replace(at, callsEvery("/new", minutely+`,"interval":2`)) }, 1,
 			[]string{"/old 00:00:00", "/new 00:02:00"}},
-		{"by being disabled", calls("/old"),
-			func(w *world) *answer { return w.update(at, workflows.UpdateDisable) }, 1,
+		{"by being disabled", callEveryMinute("/old"),
+			func(w *jobEnv) *answer { return w.update(at, workflows.UpdateDisable) }, 1,
 			[]string{"/old 00:00:00"}},
-		{"by being disabled, and sends it once the job is enabled in time", calls("/old"),
-			func(w *world) *answer {
+		{"by being disabled, and sends it once the job is enabled in time", callEveryMinute("/old"),
+			func(w *jobEnv) *answer {
 				w.update(at, workflows.UpdateDisable)
 				return w.update(at+time.Second, workflows.UpdateEnable)
 			}, 1,
 			[]string{"/old 00:00:00", "/old 00:01:00", "/old 00:02:00"}},
-		{"by being disabled, and does not send it once the job is enabled too late", calls("/old"),
-			func(w *world) *answer {
+		{"by being disabled, and does not send it once the job is enabled too late", callEveryMinute("/old"),
+			func(w *jobEnv) *answer {
 				w.update(at, workflows.UpdateDisable)
 				return w.update(at+10*time.Second, workflows.UpdateEnable)
 			}, 1,
 			[]string{"/old 00:00:00", "/old 00:02:00"}},
-		{"by its collection being disabled, and sends it once that is enabled in time", calls("/old"),
-			func(w *world) *answer {
+		{"by its collection being disabled, and sends it once that is enabled in time", callEveryMinute("/old"),
+			func(w *jobEnv) *answer {
 				w.update(at, workflows.UpdateCollection, false)
 				return w.update(at+time.Second, workflows.UpdateCollection, true)
 			}, -1,
 			[]string{"/old 00:00:00", "/old 00:01:00", "/old 00:02:00"}},
-		{"by its collection being disabled", calls("/old"),
-			func(w *world) *answer { return w.update(at, workflows.UpdateCollection, false) }, -1,
+		{"by its collection being disabled", callEveryMinute("/old"),
+			func(w *jobEnv) *answer { return w.update(at, workflows.UpdateCollection, false) }, -1,
 			[]string{"/old 00:00:00"}},
-		{"by being deleted", calls("/old"),
-			func(w *world) *answer { return w.update(at, workflows.UpdateDelete) }, 1,
+		{"by being deleted", callEveryMinute("/old"),
+			func(w *jobEnv) *answer { return w.update(at, workflows.UpdateDelete) }, 1,
 			[]string{"/old 00:00:00"}},
-		{"by its collection being deleted", calls("/old"),
-			func(w *world) *answer { return w.update(at, workflows.UpdateDismiss) }, -1,
+		{"by its collection being deleted", callEveryMinute("/old"),
+			func(w *jobEnv) *answer { return w.update(at, workflows.UpdateDismiss) }, -1,
 			[]string{"/old 00:00:00"}},
 		{"and it uses up none of the count", callsEvery("/old", minutely+`,"count":2`),
-			func(w *world) *answer {
+			func(w *jobEnv) *answer {
 				return w.replace(at, callsEvery("/new", minutely+`,"count":2`)+`,"startTime":"2026-01-01T00:01:30Z"`)
 			}, 1,
 			[]string{"/old 00:00:00", "/new 00:01:30"}},
 		{"where it is the last one before the end time", callsEvery("/old", minutely+`,"endTime":"2026-01-01T00:01:00Z"`),
-			func(w *world) *answer {
+			func(w *jobEnv) *answer {
 				return w.replace(at, callsEvery("/new", minutely+`,"endTime":"2026-01-01T00:01:00Z"`))
 			}, 1,
 			[]string{"/old 00:00:00", "/new 00:01:00"}},
 		{"of a job that runs once, which runs once it is enabled", `"action":` + call("/old") + `,"startTime":"2026-01-01T00:01:00Z"`,
-			func(w *world) *answer {
+			func(w *jobEnv) *answer {
 				w.update(at, workflows.UpdateDisable)
 				return w.update(100*time.Second, workflows.UpdateEnable)
 			}, 0,
 			[]string{"/old 00:01:40"}},
 	} {
-		for way, newWorld := range aheads {
+		for way, newJobEnv := range aheadEnvs {
 			t.Run(tt.name+", "+way, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, tt.properties)
+				w := newJobEnv(t, tt.properties)
 				a := tt.change(w)
 				end := w.snapshot(135 * time.Second)
 				w.run(145 * time.Second)
@@ -377,7 +377,7 @@ func TestAChangeReturnsWhatIsHeldToThePlan(t *testing.T) {
 				if tt.count >= 0 {
 					require.Equal(t, tt.count, j.At(newYear.Add(a.at)).Status.ExecutionCount)
 				}
-				require.Equal(t, tt.want, w.calledAt())
+				require.Equal(t, tt.want, w.requests())
 				require.Empty(t, w.dropped(), "what has not happened is not listed")
 				if end.Generation > 0 { // not deleted
 					seen := end.At(newYear.Add(135 * time.Second)).Status
@@ -390,21 +390,21 @@ func TestAChangeReturnsWhatIsHeldToThePlan(t *testing.T) {
 	}
 }
 
-func TestAChangeOfWhatIsHeldIsAnsweredAtOnce(t *testing.T) {
+func TestAChangeIsAnsweredAtOnceWhileAnOccurrenceIsHeld(t *testing.T) {
 	t.Parallel()
-	for name, arrange := range map[string]func(*world){
-		"by a worker":                           func(*world) {},
-		"by a worker that was killed":           func(w *world) { w.workerFate = of(time.Minute, killedHeld) },
-		"by nobody yet":                         func(w *world) { w.next.Lead = 20_000; w.queued = 8 * time.Second },
-		"though the server does not answer yet": func(w *world) { w.lookFails = 2 },
+	for name, arrange := range map[string]func(*jobEnv){
+		"by a worker":                           func(*jobEnv) {},
+		"by a worker that was killed":           func(w *jobEnv) { w.workerFate = fates(time.Minute, killedHeld) },
+		"by nobody yet":                         func(w *jobEnv) { w.next.Lead = 20_000; w.queued = 8 * time.Second },
+		"though the server does not answer yet": func(w *jobEnv) { w.lookFails = 2 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			calm, changed := newAhead(t, calls("/old")), newAhead(t, calls("/old"))
+			calm, changed := newLeadEnv(t, callEveryMinute("/old")), newLeadEnv(t, callEveryMinute("/old"))
 			arrange(changed)
 			calm.run(75 * time.Second)
 			asked := changed.lookFails
-			a := changed.replace(55*time.Second, calls("/new"))
+			a := changed.replace(55*time.Second, callEveryMinute("/new"))
 			end := changed.snapshot(74 * time.Second)
 			changed.run(75 * time.Second)
 			require.Equal(t, 55*time.Second+time.Duration(asked)*time.Second, a.at)
@@ -421,7 +421,7 @@ func TestAChangeOfWhatIsHeldIsAnsweredAtOnce(t *testing.T) {
 }
 
 // The host is full at 00:01, so the server retries at 00:01:11.25. Nothing can be sent before.
-func TestAChangeReturnsWhatWaitsForItsFullHostToThePlan(t *testing.T) {
+func TestAChangeReturnsAnOccurrenceWhoseHostIsFullToThePlan(t *testing.T) {
 	t.Parallel()
 	const again = time.Minute + hostWait + hostPause
 	once := []workerFate{hostFull}
@@ -437,16 +437,16 @@ func TestAChangeReturnsWhatWaitsForItsFullHostToThePlan(t *testing.T) {
 		{"if it is put off once more while the change waits for that", again - 900*time.Millisecond, []workerFate{hostFull, hostFull}, "/new 00:01:11.35"},
 		{"but not if it is sent meanwhile", again - 900*time.Millisecond, once, "/old 00:01:11.25"},
 	} {
-		for way, newWorld := range aheads {
+		for way, newJobEnv := range aheadEnvs {
 			t.Run(tt.name+", "+way, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, calls("/old"))
-				w.workerFate = of(time.Minute, tt.fates...)
-				a := w.replace(tt.at, calls("/new"))
+				w := newJobEnv(t, callEveryMinute("/old"))
+				w.workerFate = fates(time.Minute, tt.fates...)
+				a := w.replace(tt.at, callEveryMinute("/new"))
 				end := w.snapshot(135 * time.Second)
 				w.run(145 * time.Second)
 				a.ok(t)
-				require.Equal(t, []string{"/old 00:00:00", tt.want, "/new 00:02:00"}, w.calledAt())
+				require.Equal(t, []string{"/old 00:00:00", tt.want, "/new 00:02:00"}, w.requests())
 				require.Empty(t, w.dropped(), "what has not happened is not listed")
 				require.Equal(t, 3, end.At(newYear.Add(135*time.Second)).Status.ExecutionCount)
 				require.Zero(t, end.Status.FailureCount)
@@ -457,15 +457,15 @@ func TestAChangeReturnsWhatWaitsForItsFullHostToThePlan(t *testing.T) {
 }
 
 // It is deferred between the server's answer and its cancellation.
-func TestAnOccurrenceThatItsFullHostPutsOffWhileAChangeIsAppliedIsNoFailure(t *testing.T) {
+func TestAnOccurrenceWhoseHostIsFullDuringAChangeIsNoFailure(t *testing.T) {
 	t.Parallel()
 	for after := time.Duration(0); after < 2*time.Second; after += 50 * time.Millisecond {
 		t.Run(after.String(), func(t *testing.T) {
 			t.Parallel()
-			w := newAhead(t, calls("/old"))
-			w.workerFate = of(time.Minute, hostFull)
+			w := newLeadEnv(t, callEveryMinute("/old"))
+			w.workerFate = fates(time.Minute, hostFull)
 			w.lookAges = 50 * time.Millisecond
-			a := w.replace(time.Minute+after, calls("/new"))
+			a := w.replace(time.Minute+after, callEveryMinute("/new"))
 			end := w.snapshot(90 * time.Second)
 			w.run(95 * time.Second)
 			a.ok(t)
@@ -483,9 +483,9 @@ func TestAnOccurrenceThatItsFullHostPutsOffWhileAChangeIsAppliedIsNoFailure(t *t
 // No worker has the occurrence when it is cancelled, so the server may have forgotten an attempt that failed.
 func TestAnOccurrenceCancelledWhenItWasDueIsNotCalledUnsent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, calls("/old"))
+	w := newJobEnv(t, callEveryMinute("/old"))
 	w.queued = 8 * time.Second
-	a := w.replace(time.Second, calls("/new"))
+	a := w.replace(time.Second, callEveryMinute("/new"))
 	end := w.snapshot(50 * time.Second)
 	w.run(55 * time.Second)
 	a.ok(t)
@@ -499,7 +499,7 @@ func TestAnOccurrenceCancelledWhenItWasDueIsNotCalledUnsent(t *testing.T) {
 
 // A due occurrence may be sent at any time, so a change waits for it, but only shortly: its worker may
 // have crashed.
-func TestAChangeOfWhatIsDueIsAnsweredSoonThoughItsWorkerWasKilled(t *testing.T) {
+func TestAChangeOfADueOccurrenceIsAnsweredSoonAfterAWorkerCrash(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		after, answer time.Duration
@@ -516,13 +516,13 @@ func TestAChangeOfWhatIsDueIsAnsweredSoonThoughItsWorkerWasKilled(t *testing.T) 
 	} {
 		t.Run(tt.after.String()+" after", func(t *testing.T) {
 			t.Parallel()
-			w := newAhead(t, calls("/old"))
-			w.workerFate = of(time.Minute, killedHeld)
-			a := w.replace(time.Minute+tt.after, calls("/new"))
+			w := newLeadEnv(t, callEveryMinute("/old"))
+			w.workerFate = fates(time.Minute, killedHeld)
+			a := w.replace(time.Minute+tt.after, callEveryMinute("/new"))
 			w.run(75 * time.Second)
 			a.ok(t)
 			require.Equal(t, time.Minute+tt.answer, a.at)
-			require.Equal(t, []string{"/old 00:00:00", tt.sent}, w.calledAt())
+			require.Equal(t, []string{"/old 00:00:00", tt.sent}, w.requests())
 			w.requireSound()
 		})
 	}
@@ -531,13 +531,13 @@ func TestAChangeOfWhatIsDueIsAnsweredSoonThoughItsWorkerWasKilled(t *testing.T) 
 // The server ends an activity that no worker has at once, without its records.
 func TestAChangeAwaitsAnOverdueOccurrenceThatNoWorkerHasYet(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, callsEvery("/old", minutely+`,"overlapPolicy":"bufferOne"`))
+	w := newJobEnv(t, callsEvery("/old", minutely+`,"overlapPolicy":"bufferOne"`))
 	w.queued = 500 * time.Millisecond
 	w.takes(60900 * time.Millisecond)
 	a := w.replace(61700*time.Millisecond, callsEvery("/new", minutely+`,"overlapPolicy":"bufferOne"`))
 	w.run(80 * time.Second)
 	a.ok(t)
-	require.Equal(t, []string{"/old 00:00:00.5", "/old 00:01:01.9"}, w.calledAt())
+	require.Equal(t, []string{"/old 00:00:00.5", "/old 00:01:01.9"}, w.requests())
 	require.Empty(t, w.dropped())
 	w.requireSound()
 }
@@ -550,35 +550,35 @@ func TestAChangeAfterTheFenceWaitsForTheOutcome(t *testing.T) {
 	const leaseOver = time.Minute + leaseAfter + 500*time.Millisecond
 	for _, tt := range []struct {
 		name    string
-		arrange func(*world)
+		arrange func(*jobEnv)
 		answer  time.Duration
 		want    []string
 		status  job.Status // final counts
 		dropped []string
 	}{
-		{"of a request that is answered quickly", func(*world) {}, time.Minute, []string{"/old 00:00:00", "/old 00:01:00"},
+		{"of a request that is answered quickly", func(*jobEnv) {}, time.Minute, []string{"/old 00:00:00", "/old 00:01:00"},
 			job.Status{ExecutionCount: 2}, []string{}},
-		{"but not for one that takes long", func(w *world) { w.takes(20 * time.Second) }, leaseOver, []string{"/old 00:00:00", "/old 00:01:00"},
+		{"but not for one that takes long", func(w *jobEnv) { w.takes(20 * time.Second) }, leaseOver, []string{"/old 00:00:00", "/old 00:01:00"},
 			job.Status{ExecutionCount: 2}, []string{}},
-		{"but not for one that fails late, which is not tried again", func(w *world) {
+		{"but not for one that fails late, which is not tried again", func(w *jobEnv) {
 			w.takes(20 * time.Second)
-			w.fails(func(s sending) bool { return s.Execution.Repeat == 2 })
+			w.fails(func(s sentAttempt) bool { return s.Execution.Repeat == 2 })
 		}, leaseOver, []string{"/old 00:00:00", "/old 00:01:00"}, job.Status{ExecutionCount: 2, FailureCount: 1}, []string{}},
-		{"but not for a worker that was killed, and it may have been sent", func(w *world) { w.workerFate = of(time.Minute, killedFenced) },
+		{"but not for a worker that was killed, and it may have been sent", func(w *jobEnv) { w.workerFate = fates(time.Minute, killedFenced) },
 			leaseOver, []string{"/old 00:00:00"}, job.Status{ExecutionCount: 2, FailureCount: 1}, []string{}},
-		{"but not for a worker that is paused, which sends nothing any more", func(w *world) { w.workerFate = of(time.Minute, pausedFenced) },
+		{"but not for a worker that is paused, which sends nothing any more", func(w *jobEnv) { w.workerFate = fates(time.Minute, pausedFenced) },
 			leaseOver, []string{"/old 00:00:00"}, job.Status{ExecutionCount: 1}, []string{"Cancelled 1: 00:01:00 to 00:01:00"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newAhead(t, calls("/old"))
+			w := newLeadEnv(t, callEveryMinute("/old"))
 			tt.arrange(w)
 			a := w.update(at, workflows.UpdateDisable)
 			end := w.snapshot(110 * time.Second)
 			w.run(111 * time.Second)
 			a.ok(t)
 			require.Equal(t, tt.answer, a.at)
-			require.Equal(t, tt.want, w.calledAt())
+			require.Equal(t, tt.want, w.requests())
 			require.Equal(t, tt.dropped, w.dropped())
 			counts := end.At(newYear.Add(110 * time.Second)).Status
 			counts.LastExecutionTime, counts.NextExecutionTime = nil, nil
@@ -588,31 +588,31 @@ func TestAChangeAfterTheFenceWaitsForTheOutcome(t *testing.T) {
 	}
 	t.Run("and the new definition does not send the same occurrence", func(t *testing.T) {
 		t.Parallel()
-		w := newAhead(t, calls("/old"))
+		w := newLeadEnv(t, callEveryMinute("/old"))
 		w.takes(3 * time.Second)
-		w.replace(at, calls("/new"))
+		w.replace(at, callEveryMinute("/new"))
 		w.run(125 * time.Second)
-		require.Equal(t, []string{"/old 00:00:00", "/old 00:01:00", "/new 00:02:00"}, w.calledAt())
+		require.Equal(t, []string{"/old 00:00:00", "/old 00:01:00", "/new 00:02:00"}, w.requests())
 		w.requireSound()
 	})
 }
 
-func TestAChangeThatComesWithTheDueTimeDoublesNothing(t *testing.T) {
+func TestAChangeAtTheDueTimeSendsNothingTwice(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{-260 * time.Millisecond, 0, time.Millisecond, 400 * time.Millisecond, 999 * time.Millisecond, time.Second, 1500 * time.Millisecond} {
-		for name, change := range map[string]func(*world) *answer{
-			"of the action": func(w *world) *answer { return w.replace(time.Minute+after, calls("/new")) },
-			"of the schedule": func(w *world) *answer {
+		for name, change := range map[string]func(*jobEnv) *answer{
+			"of the action": func(w *jobEnv) *answer { return w.replace(time.Minute+after, callEveryMinute("/new")) },
+			"of the schedule": func(w *jobEnv) *answer {
 				return w.replace(time.Minute+after, callsEvery("/new", `"frequency":"hour","schedule":{"minutes":[1,3]}`))
 			},
-			"of the start time": func(w *world) *answer {
+			"of the start time": func(w *jobEnv) *answer {
 				return w.replace(time.Minute+after, callsEvery("/new", minutely+`,"interval":2`)+`,"startTime":"2026-01-01T00:01:00Z"`)
 			},
 		} {
 			for _, took := range []time.Duration{0, 300 * time.Millisecond, 5 * time.Second} {
 				t.Run(fmt.Sprintf("%s, %s after it, when an attempt takes %s", name, after, took), func(t *testing.T) {
 					t.Parallel()
-					w := newAhead(t, calls("/old"))
+					w := newLeadEnv(t, callEveryMinute("/old"))
 					w.takes(took)
 					a := change(w)
 					got := w.snapshot(75 * time.Second)
@@ -620,9 +620,9 @@ func TestAChangeThatComesWithTheDueTimeDoublesNothing(t *testing.T) {
 					a.ok(t)
 					require.LessOrEqual(t, a.at, time.Minute+max(after, leaseAfter+500*time.Millisecond))
 					if after < 0 {
-						require.Equal(t, []string{"/old 00:00:00", "/new 00:01:00"}, w.calledAt())
+						require.Equal(t, []string{"/old 00:00:00", "/new 00:01:00"}, w.requests())
 					} else {
-						require.Equal(t, []string{"/old 00:00:00", "/old 00:01:00"}, w.calledAt())
+						require.Equal(t, []string{"/old 00:00:00", "/old 00:01:00"}, w.requests())
 					}
 					require.Empty(t, w.dropped())
 					require.Equal(t, 2, got.Status.ExecutionCount)
@@ -634,18 +634,18 @@ func TestAChangeThatComesWithTheDueTimeDoublesNothing(t *testing.T) {
 	}
 }
 
-func TestTwoChangesInOneWindow(t *testing.T) {
+func TestSeveralChangesWhileAnOccurrenceIsHeld(t *testing.T) {
 	t.Parallel()
-	w := newAhead(t, calls("/old"))
-	first := w.replace(52*time.Second, calls("/new"))
-	second := w.replace(55*time.Second, calls("/newer"))
+	w := newLeadEnv(t, callEveryMinute("/old"))
+	first := w.replace(52*time.Second, callEveryMinute("/new"))
+	second := w.replace(55*time.Second, callEveryMinute("/newer"))
 	off := w.update(57*time.Second, workflows.UpdateDisable)
 	on := w.update(58*time.Second, workflows.UpdateEnable)
 	w.run(90 * time.Second)
 	for _, a := range []*answer{first, second, off, on} {
 		require.Equal(t, 1, a.ok(t).At(newYear.Add(a.at)).Status.ExecutionCount)
 	}
-	require.Equal(t, []string{"/old 00:00:00", "/newer 00:01:00"}, w.calledAt())
+	require.Equal(t, []string{"/old 00:00:00", "/newer 00:01:00"}, w.requests())
 	require.Equal(t, []int{1, 2}, []int{w.sent[0].Execution.Repeat, w.sent[1].Execution.Repeat})
 	w.requireSound()
 }
@@ -653,12 +653,12 @@ func TestTwoChangesInOneWindow(t *testing.T) {
 func TestChangesAreAppliedOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	const at = 59900 * time.Millisecond
-	w := newAhead(t, calls("/old"))
+	w := newLeadEnv(t, callEveryMinute("/old"))
 	w.takes(5 * time.Second)
-	first := w.replace(at, calls("/new"))
+	first := w.replace(at, callEveryMinute("/new"))
 	stale := w.update(at+100*time.Millisecond, workflows.UpdateReplace,
-		workflows.ReplaceRequest{Definition: definition(t, calls("/stale")), Generation: 1})
-	second := w.replace(at+200*time.Millisecond, calls("/newer"))
+		workflows.ReplaceRequest{Definition: definition(t, callEveryMinute("/stale")), Generation: 1})
+	second := w.replace(at+200*time.Millisecond, callEveryMinute("/newer"))
 	run := w.update(at+300*time.Millisecond, workflows.UpdateRun)
 	w.run(125 * time.Second)
 	require.Equal(t, 2, first.ok(t).Generation)
@@ -666,7 +666,7 @@ func TestChangesAreAppliedOneAfterTheOther(t *testing.T) {
 	requireType(t, stale.err, workflows.ErrTypeStale)
 	require.Equal(t, 3, second.ok(t).Generation)
 	run.ok(t)
-	require.Equal(t, []string{"/old 00:00:00", "/old 00:01:00", "/new 00:01:01.5", "/newer 00:02:00"}, w.calledAt(),
+	require.Equal(t, []string{"/old 00:00:00", "/old 00:01:00", "/new 00:01:01.5", "/newer 00:02:00"}, w.requests(),
 		"what waits for the first change is applied in any order")
 	require.GreaterOrEqual(t, second.at, run.at)
 	w.requireSound()
@@ -680,17 +680,17 @@ func TestAnOccurrenceWhoseWorkerIsLostIsSentByAnother(t *testing.T) {
 	for _, tt := range []struct {
 		name, policy string
 		fates        []workerFate
-		fails        func(sending) bool
+		fails        func(sentAttempt) bool
 		want         []string // attempts of the occurrence at 00:05
 		failed       int
 	}{
 		{"at once", retries, []workerFate{killedHeld}, nil, []string{at(silence) + " MainAction#1"}, 0},
 		{"again and again", retries, []workerFate{killedHeld, killedHeld}, nil, []string{at(2*silence+window+takeover) + " MainAction#1"}, 0},
 		{"so often that the occurrence is judged anew", retries, []workerFate{killedHeld, killedHeld, killedHeld}, nil, []string{at(3*silence+2*window+7*takeover) + " MainAction#1"}, 0},
-		{"with all of its attempts", retries, []workerFate{killedHeld}, func(s sending) bool { return s.Execution.Repeat == 2 },
+		{"with all of its attempts", retries, []workerFate{killedHeld}, func(s sentAttempt) bool { return s.Execution.Repeat == 2 },
 			[]string{at(silence) + " MainAction#1", at(silence+30*time.Second) + " MainAction#2", at(silence+60*time.Second) + " MainAction#3"}, 1},
 		{"with all of its attempts, although the server makes no more of them", retries, []workerFate{sent, killedHeld, killedHeld, killedHeld, killedHeld},
-			func(s sending) bool { return s.Execution.Repeat == 2 },
+			func(s sentAttempt) bool { return s.Execution.Repeat == 2 },
 			[]string{at(0) + " MainAction#1", at(88*time.Second) + " MainAction#2", at(118*time.Second) + " MainAction#3"}, 1},
 		{"as the next attempt if it may have been sent", retries, []workerFate{killedFenced}, nil,
 			[]string{at(detected+30*time.Second) + " MainAction#2"}, 0},
@@ -708,8 +708,8 @@ func TestAnOccurrenceWhoseWorkerIsLostIsSentByAnother(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newAhead(t, `"action":{`+get+tt.policy+`},"recurrence":{`+minutely+`,"interval":5}`)
-			w.workerFate = of(5*time.Minute, tt.fates...)
+			w := newLeadEnv(t, `"action":{`+get+tt.policy+`},"recurrence":{`+minutely+`,"interval":5}`)
+			w.workerFate = fates(5*time.Minute, tt.fates...)
 			if tt.fails != nil {
 				w.fails(tt.fails)
 			}
@@ -730,8 +730,8 @@ func TestAnOccurrenceWhoseWorkerIsLostIsSentByAnother(t *testing.T) {
 // itself.
 func TestAFailureWhoseReportIsLostIsFollowedByTheRetryInterval(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `"action":{`+get+`,"retryPolicy":{"retryType":"fixed","retryInterval":"PT40S","retryCount":1}},"recurrence":{"frequency":"hour"}`)
-	w.workerFate = of(0, killedRecorded)
+	w := newJobEnv(t, `"action":{`+get+`,"retryPolicy":{"retryType":"fixed","retryInterval":"PT40S","retryCount":1}},"recurrence":{"frequency":"hour"}`)
+	w.workerFate = fates(0, killedRecorded)
 	end := w.snapshot(30 * time.Minute)
 	w.run(31 * time.Minute)
 	require.Equal(t, []string{"00:00:00 MainAction#1", "00:00:40 MainAction#2"}, w.lines(), "the loss is detected after 30 s")
@@ -739,7 +739,7 @@ func TestAFailureWhoseReportIsLostIsFollowedByTheRetryInterval(t *testing.T) {
 }
 
 // The worker that holds 00:01 crashes, and none runs until 00:04:10.
-func TestCatchUpTreatsWhatWasHeldLikeWhatWasNot(t *testing.T) {
+func TestCatchUpTreatsHeldOccurrencesLikeOthers(t *testing.T) {
 	t.Parallel()
 	const back = "00:04:10"
 	for _, gone := range []workerFate{killedHeld, released} {
@@ -752,11 +752,11 @@ func TestCatchUpTreatsWhatWasHeldLikeWhatWasNot(t *testing.T) {
 				{"PT2M", []string{"00:03:00 " + back, "00:04:00 " + back}, []string{"Missed 2: 00:01:00 to 00:02:00"}},
 				{"PT1H", []string{"00:01:00 " + back, "00:02:00 " + back, "00:03:00 " + back, "00:04:00 " + back}, []string{}},
 			} {
-				for way, newWorld := range aheads {
+				for way, newJobEnv := range aheadEnvs {
 					t.Run(fmt.Sprintf("%d, %s, %s, %s", gone, overlap, tt.window, way), func(t *testing.T) {
 						t.Parallel()
-						w := newWorld(t, every(fmt.Sprintf(`%s,"overlapPolicy":%q,"catchUpWindow":%q`, minutely, overlap, tt.window)))
-						w.workerFate = of(time.Minute, gone)
+						w := newJobEnv(t, every(fmt.Sprintf(`%s,"overlapPolicy":%q,"catchUpWindow":%q`, minutely, overlap, tt.window)))
+						w.workerFate = fates(time.Minute, gone)
 						w.downUntil = newYear.Add(4*time.Minute + 10*time.Second)
 						end := w.snapshot(4*time.Minute + 30*time.Second)
 						w.run(4*time.Minute + 31*time.Second)
@@ -771,10 +771,10 @@ func TestCatchUpTreatsWhatWasHeldLikeWhatWasNot(t *testing.T) {
 	}
 }
 
-func TestALossTeachesNoPatience(t *testing.T) {
+func TestALostAttemptDoesNotChangeTheHeartbeatTimeout(t *testing.T) {
 	t.Parallel()
-	w := newAhead(t, `"action":{`+get+noRetry+`},"recurrence":{`+minutely+`}`)
-	w.workerFate = of(time.Minute, killedHeld)
+	w := newLeadEnv(t, `"action":{`+get+noRetry+`},"recurrence":{`+minutely+`}`)
+	w.workerFate = fates(time.Minute, killedHeld)
 	w.run(125 * time.Second)
 	third := w.executions()[2]
 	require.Equal(t, newYear.Add(2*time.Minute), third.at)

@@ -17,7 +17,7 @@ func TestRunNow(t *testing.T) {
 	t.Parallel()
 	t.Run("runs an enabled job beside its occurrences", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(minutely+`,"count":3`))
+		w := newJobEnv(t, every(minutely+`,"count":3`))
 		a := w.update(30*time.Second, workflows.UpdateRun)
 		end := w.snapshot(time.Hour)
 		w.run(2 * time.Hour)
@@ -28,7 +28,7 @@ func TestRunNow(t *testing.T) {
 	})
 	t.Run("runs a disabled job", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(minutely)+`,"state":"disabled"`)
+		w := newJobEnv(t, every(minutely)+`,"state":"disabled"`)
 		a := w.update(30*time.Second, workflows.UpdateRun)
 		w.run(time.Hour)
 		require.Equal(t, job.StateDisabled, a.ok(t).Definition.State)
@@ -36,7 +36,7 @@ func TestRunNow(t *testing.T) {
 	})
 	t.Run("runs a job whose collection is disabled", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(minutely))
+		w := newJobEnv(t, every(minutely))
 		w.next.CollectionDisabled = true
 		w.signal(30*time.Second, workflows.UpdateRun, nil)
 		w.run(time.Hour)
@@ -44,7 +44,7 @@ func TestRunNow(t *testing.T) {
 	})
 	t.Run("runs a busy job beside what runs, and does not make an occurrence wait", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(minutely))
+		w := newJobEnv(t, every(minutely))
 		w.takes(50 * time.Second)
 		w.signal(20*time.Second, workflows.UpdateRun, nil)
 		w.signal(30*time.Second, workflows.UpdateRun, nil)
@@ -54,7 +54,7 @@ func TestRunNow(t *testing.T) {
 	})
 	t.Run("has its own retries and counts as failed", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, `"action":{`+get+twoRetries+`},"state":"disabled"`)
+		w := newJobEnv(t, `"action":{`+get+twoRetries+`},"state":"disabled"`)
 		w.fails(always)
 		w.signal(time.Minute, workflows.UpdateRun, nil)
 		end := w.snapshot(time.Hour)
@@ -66,8 +66,8 @@ func TestRunNow(t *testing.T) {
 	})
 	t.Run("does not decide whether the job is faulted", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, `"action":{`+get+noRetry+`},"recurrence":{"frequency":"minute","count":2}`)
-		w.fails(func(s sending) bool { return s.Execution.Repeat == 3 })
+		w := newJobEnv(t, `"action":{`+get+noRetry+`},"recurrence":{"frequency":"minute","count":2}`)
+		w.fails(func(s sentAttempt) bool { return s.Execution.Repeat == 3 })
 		w.takes(10 * time.Second)
 		w.signal(65*time.Second, workflows.UpdateRun, nil) // ends last
 		end := w.snapshot(time.Hour)
@@ -78,8 +78,8 @@ func TestRunNow(t *testing.T) {
 	})
 	t.Run("does not delay the end of the job", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, `"action":{`+get+twoRetries+`},"recurrence":{`+minutely+`,"count":2}`)
-		w.fails(func(s sending) bool { return s.Execution.Repeat == 2 })
+		w := newJobEnv(t, `"action":{`+get+twoRetries+`},"recurrence":{`+minutely+`,"count":2}`)
+		w.fails(func(s sentAttempt) bool { return s.Execution.Repeat == 2 })
 		w.signal(50*time.Second, workflows.UpdateRun, nil) // waits for a retry when the last occurrence ends
 		read := w.snapshot(70 * time.Second)
 		w.run(time.Hour)
@@ -89,7 +89,7 @@ func TestRunNow(t *testing.T) {
 	})
 	t.Run("is refused while too many are running", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(`"frequency":"hour"`)+`,"state":"disabled"`)
+		w := newJobEnv(t, every(`"frequency":"hour"`)+`,"state":"disabled"`)
 		w.takes(time.Minute)
 		for range 50 {
 			w.signal(10*time.Second, workflows.UpdateRun, nil)
@@ -107,17 +107,17 @@ func TestRunNow(t *testing.T) {
 
 func TestDisable(t *testing.T) {
 	t.Parallel()
-	for name, disable := range map[string]func(*world, time.Duration){
-		"by update": func(w *world, at time.Duration) { w.update(at, workflows.UpdateDisable) },
-		"by signal": func(w *world, at time.Duration) { w.signal(at, workflows.UpdateDisable, nil) },
-		"by a replace with state disabled": func(w *world, at time.Duration) {
+	for name, disable := range map[string]func(*jobEnv, time.Duration){
+		"by update": func(w *jobEnv, at time.Duration) { w.update(at, workflows.UpdateDisable) },
+		"by signal": func(w *jobEnv, at time.Duration) { w.signal(at, workflows.UpdateDisable, nil) },
+		"by a replace with state disabled": func(w *jobEnv, at time.Duration) {
 			w.replace(at, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT10M"}},"recurrence":{`+minutely+`},"state":"disabled"`)
 		},
-		"by the collection": func(w *world, at time.Duration) { w.update(at, workflows.UpdateCollection, false) },
+		"by the collection": func(w *jobEnv, at time.Duration) { w.update(at, workflows.UpdateCollection, false) },
 	} {
 		t.Run(name+" starts nothing more and stops the retries", func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT10M"}},"recurrence":{`+minutely+`}`)
+			w := newJobEnv(t, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT10M"}},"recurrence":{`+minutely+`}`)
 			w.fails(always)
 			disable(w, 150*time.Second) // 00:01 and 00:02 wait
 			got := w.snapshot(time.Hour)
@@ -131,15 +131,15 @@ func TestDisable(t *testing.T) {
 	}
 	t.Run("does not run the error action of what it stopped", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, withErrorAction(twoRetries, ""))
+		w := newJobEnv(t, withErrorAction(twoRetries, ""))
 		w.fails(always)
 		w.signal(30*time.Second, workflows.UpdateDisable, nil)
 		w.run(time.Hour)
 		require.Equal(t, []string{"00:00:00 MainAction#1"}, w.lines())
 	})
-	t.Run("stops the retries of an error action and of a run on demand", func(t *testing.T) {
+	t.Run("stops the retries of an error action and of a manual run", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, withErrorAction(noRetry, twoRetries)+`,"state":"disabled"`)
+		w := newJobEnv(t, withErrorAction(noRetry, twoRetries)+`,"state":"disabled"`)
 		w.fails(always)
 		w.signal(10*time.Second, workflows.UpdateRun, nil)
 		a := w.replace(30*time.Second, withErrorAction(noRetry, "")+`,"state":"disabled"`)
@@ -149,7 +149,7 @@ func TestDisable(t *testing.T) {
 	})
 	t.Run("does nothing to a disabled job", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(minutely)+`,"state":"disabled"`)
+		w := newJobEnv(t, every(minutely)+`,"state":"disabled"`)
 		a := w.update(time.Minute, workflows.UpdateDisable)
 		w.run(time.Hour)
 		require.Equal(t, 1, a.ok(t).Generation)
@@ -176,19 +176,19 @@ func TestEnableContinuesFromNow(t *testing.T) {
 		{"and runs nothing at once in the second of the creation", every(`"frequency":"day","schedule":{"hours":[0],"minutes":[2]}`),
 			300 * time.Millisecond, []string{"00:02:00"}},
 	} {
-		for by, enable := range map[string]func(*world){
-			"by signal": func(w *world) {
+		for by, enable := range map[string]func(*jobEnv){
+			"by signal": func(w *jobEnv) {
 				w.next.Definition.State = job.StateDisabled
 				w.signal(tt.enable, workflows.UpdateEnable, nil)
 			},
-			"by the collection": func(w *world) {
+			"by the collection": func(w *jobEnv) {
 				w.next.CollectionDisabled = true
 				w.update(tt.enable, workflows.UpdateCollection, true)
 			},
 		} {
 			t.Run(by+" "+tt.name, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, tt.properties)
+				w := newJobEnv(t, tt.properties)
 				enable(w)
 				before := w.snapshot(tt.enable - 100*time.Millisecond)
 				after := w.snapshot(tt.enable + 3*time.Minute)
@@ -205,11 +205,11 @@ func TestEnableContinuesFromNow(t *testing.T) {
 	}
 }
 
-func TestAJobHeedsItsCollectionBeforeItAnswers(t *testing.T) {
+func TestAJobAppliesTheStateOfItsCollectionBeforeItAnswers(t *testing.T) {
 	t.Parallel()
 	t.Run("that it is disabled", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, `"action":{`+get+twoRetries+`},"recurrence":{`+minutely+`}`)
+		w := newJobEnv(t, `"action":{`+get+twoRetries+`},"recurrence":{`+minutely+`}`)
 		w.fails(always)
 		w.lookTakes = time.Second // before the waiting retry is cancelled
 		a := w.update(30*time.Second, workflows.UpdateCollection, false)
@@ -228,7 +228,7 @@ func TestAJobHeedsItsCollectionBeforeItAnswers(t *testing.T) {
 	})
 	t.Run("that it is enabled", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(minutely))
+		w := newJobEnv(t, every(minutely))
 		w.next.CollectionDisabled = true
 		a := w.update(5*time.Minute+10*time.Second, workflows.UpdateCollection, true)
 		read := w.snapshot(5*time.Minute + 11*time.Second)
@@ -239,7 +239,7 @@ func TestAJobHeedsItsCollectionBeforeItAnswers(t *testing.T) {
 	})
 	t.Run("and stays disabled if it is so itself", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(minutely)+`,"state":"disabled"`)
+		w := newJobEnv(t, every(minutely)+`,"state":"disabled"`)
 		w.next.CollectionDisabled = true
 		a := w.update(time.Minute, workflows.UpdateCollection, true)
 		w.run(time.Hour)
@@ -261,7 +261,7 @@ func TestAChangeAwaitsARetryThatIsAboutToBegin(t *testing.T) {
 	} {
 		t.Run(tt.before.String()+" before", func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT20S","retryCount":5}},"recurrence":{`+minutely+`}`)
+			w := newJobEnv(t, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT20S","retryCount":5}},"recurrence":{`+minutely+`}`)
 			w.fails(always)
 			a := w.update(20*time.Second-tt.before, workflows.UpdateDisable)
 			read := w.snapshot(30 * time.Second)
@@ -274,10 +274,10 @@ func TestAChangeAwaitsARetryThatIsAboutToBegin(t *testing.T) {
 	}
 }
 
-func TestEnableLeavesTheRetriesOfARunOnDemandAlone(t *testing.T) {
+func TestEnableKeepsTheRetriesOfAManualRun(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, withErrorAction(twoRetries, "")+`,"state":"disabled","startTime":"2026-01-02T00:00:00Z"`)
-	w.fails(func(s sending) bool { return s.attempt() == 1 })
+	w := newJobEnv(t, withErrorAction(twoRetries, "")+`,"state":"disabled","startTime":"2026-01-02T00:00:00Z"`)
+	w.fails(func(s sentAttempt) bool { return s.attempt() == 1 })
 	w.signal(10*time.Second, workflows.UpdateRun, nil)
 	w.signal(20*time.Second, workflows.UpdateEnable, nil)
 	w.run(time.Hour)
@@ -286,7 +286,7 @@ func TestEnableLeavesTheRetriesOfARunOnDemandAlone(t *testing.T) {
 
 func TestAOneTimeJobRunsOnceHoweverOftenItIsEnabled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, once+`,"startTime":"2026-01-01T01:00:00Z"`)
+	w := newJobEnv(t, once+`,"startTime":"2026-01-01T01:00:00Z"`)
 	w.takes(30 * time.Second)
 	for _, at := range []time.Duration{30 * time.Minute, time.Hour + 10*time.Second} { // before it, and while it runs
 		w.signal(at, workflows.UpdateDisable, nil)
@@ -300,7 +300,7 @@ func TestAOneTimeJobRunsOnceHoweverOftenItIsEnabled(t *testing.T) {
 
 func TestAJobThatWasMadeAOneTimeJobRunsWhenItIsEnabledTooLate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(`"frequency":"hour"`))
+	w := newJobEnv(t, every(`"frequency":"hour"`))
 	w.replace(10*time.Minute, once+`,"startTime":"2026-01-01T02:00:00Z"`)
 	w.signal(20*time.Minute, workflows.UpdateDisable, nil)
 	w.signal(3*time.Hour, workflows.UpdateEnable, nil)
@@ -314,7 +314,7 @@ func TestReplace(t *testing.T) {
 	const post = `"action":{"type":"Http","request":{"uri":"http://127.0.0.1/new","method":"POST"}}`
 	t.Run("of the schedule runs nothing at once and continues from now on", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(`"frequency":"hour"`))
+		w := newJobEnv(t, every(`"frequency":"hour"`))
 		a := w.replace(5*time.Minute+10*time.Second, every(`"frequency":"minute","interval":2`))
 		w.run(9 * time.Minute)
 		require.Equal(t, "2026-01-01T00:06:00Z", a.ok(t).Status.NextExecutionTime.String())
@@ -324,7 +324,7 @@ func TestReplace(t *testing.T) {
 	})
 	t.Run("of the schedule drops what waits", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(minutely))
+		w := newJobEnv(t, every(minutely))
 		w.takes(150 * time.Second)
 		w.replace(140*time.Second, every(`"frequency":"minute","interval":4`))
 		w.run(5 * time.Minute)
@@ -333,7 +333,7 @@ func TestReplace(t *testing.T) {
 	})
 	t.Run("with a start time in the past runs nothing at once", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(`"frequency":"hour"`))
+		w := newJobEnv(t, every(`"frequency":"hour"`))
 		a := w.replace(5*time.Minute, once+`,"startTime":"2026-01-01T00:01:00Z"`)
 		after := w.snapshot(6 * time.Minute)
 		w.run(10 * time.Minute)
@@ -343,7 +343,7 @@ func TestReplace(t *testing.T) {
 	})
 	t.Run("with an end time in the past completes the job, which says why", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(`"frequency":"hour"`))
+		w := newJobEnv(t, every(`"frequency":"hour"`))
 		a := w.replace(5*time.Minute, every(`"frequency":"hour","endTime":"2026-01-01T00:02:00Z"`))
 		after := w.snapshot(6 * time.Minute)
 		w.run(10 * time.Minute)
@@ -354,15 +354,15 @@ func TestReplace(t *testing.T) {
 	t.Run("that takes the start time away in the second of the creation runs nothing at once", func(t *testing.T) {
 		t.Parallel()
 		const daily = `"frequency":"day","schedule":{"hours":[0],"minutes":[2]}`
-		w := newWorld(t, every(daily)+`,"startTime":"2026-02-01T00:00:00Z"`)
+		w := newJobEnv(t, every(daily)+`,"startTime":"2026-02-01T00:00:00Z"`)
 		w.replace(300*time.Millisecond, every(daily))
 		w.run(time.Hour)
 		require.Equal(t, []string{"00:02:00"}, w.dues())
 	})
 	t.Run("of the action leaves the plan and runs nothing by the old one", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, `"action":{`+get+twoRetries+`},"recurrence":{`+minutely+`}`)
-		w.fails(func(s sending) bool { return s.Action.Request.Method == "GET" })
+		w := newJobEnv(t, `"action":{`+get+twoRetries+`},"recurrence":{`+minutely+`}`)
+		w.fails(func(s sentAttempt) bool { return s.Action.Request.Method == "GET" })
 		a := w.replace(90*time.Second, post+`,"recurrence":{`+minutely+`}`)
 		w.run(3*time.Minute + 10*time.Second)
 		a.ok(t)
@@ -378,7 +378,7 @@ func TestReplace(t *testing.T) {
 	})
 	t.Run("keeps what is not the schedule's business from touching it", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(minutely))
+		w := newJobEnv(t, every(minutely))
 		w.replace(10*time.Second, every(minutely+`,"overlapPolicy":"Skip","catchUpWindow":"PT1H"`))
 		w.run(150 * time.Second)
 		require.Equal(t, []string{"00:00:00", "00:01:00", "00:02:00"}, w.dues())
@@ -386,7 +386,7 @@ func TestReplace(t *testing.T) {
 	t.Run("by the same definition changes nothing", func(t *testing.T) {
 		t.Parallel()
 		properties := `"action":{` + get + twoRetries + `},"recurrence":{` + minutely + `,"count":2}`
-		w := newWorld(t, properties)
+		w := newJobEnv(t, properties)
 		w.fails(always)
 		a := w.replace(30*time.Second, properties)
 		b := w.update(40*time.Second, workflows.UpdateEnable)
@@ -399,7 +399,7 @@ func TestReplace(t *testing.T) {
 	})
 	t.Run("of what was changed meanwhile is refused", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(minutely))
+		w := newJobEnv(t, every(minutely))
 		request := func(interval string, generation int) workflows.ReplaceRequest {
 			return workflows.ReplaceRequest{Definition: definition(t, every(minutely+`,"interval":`+interval)), Generation: generation}
 		}
@@ -414,7 +414,7 @@ func TestReplace(t *testing.T) {
 	})
 	t.Run("by what cannot be planned is refused", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(minutely))
+		w := newJobEnv(t, every(minutely))
 		d := definition(t, every(minutely))
 		d.Recurrence.TimeZone = "Europe/Atlantis"
 		a := w.update(30*time.Second, workflows.UpdateReplace, workflows.ReplaceRequest{Definition: d})
@@ -424,7 +424,7 @@ func TestReplace(t *testing.T) {
 	})
 	t.Run("in the second of an occurrence does not run it again", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(minutely))
+		w := newJobEnv(t, every(minutely))
 		for i, recurrence := range []string{minutely + `,"interval":2`, minutely + `,"interval":3`, `"frequency":"hour"`, minutely} {
 			w.replace(2*time.Minute+time.Duration(5+i)*100*time.Millisecond, every(recurrence))
 		}
@@ -439,7 +439,7 @@ func TestReplace(t *testing.T) {
 	})
 	t.Run("of a disabled job plans nothing before it is enabled", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(`"frequency":"hour"`)+`,"state":"disabled"`)
+		w := newJobEnv(t, every(`"frequency":"hour"`)+`,"state":"disabled"`)
 		a := w.replace(time.Minute, every(minutely)+`,"state":"disabled"`)
 		w.signal(5*time.Minute+time.Second, workflows.UpdateEnable, nil)
 		w.run(7*time.Minute + 10*time.Second)
@@ -448,9 +448,9 @@ func TestReplace(t *testing.T) {
 	})
 }
 
-func TestAChangeAmidALongSweepOfMissedOccurrencesDoesNotEndTheJob(t *testing.T) {
+func TestAChangeWhileManyOccurrencesAreDroppedDoesNotEndTheJob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(minutely))
+	w := newJobEnv(t, every(minutely))
 	const down = 60 * 24 * time.Hour
 	w.now = newYear.Add(down)
 	a := w.replace(down+1500*time.Microsecond, every(minutely+`,"overlapPolicy":"Skip"`))
@@ -462,8 +462,8 @@ func TestAChangeAmidALongSweepOfMissedOccurrencesDoesNotEndTheJob(t *testing.T) 
 
 func TestAChangeKeepsTheAttemptsThatFailedBefore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `"action":{`+get+twoRetries+`},"recurrence":{`+minutely+`}`)
-	w.fails(func(s sending) bool { return s.Execution.Repeat == 1 })
+	w := newJobEnv(t, `"action":{`+get+twoRetries+`},"recurrence":{`+minutely+`}`)
+	w.fails(func(s sentAttempt) bool { return s.Execution.Repeat == 1 })
 	a := w.update(30*time.Second, workflows.UpdateDisable)
 	w.suggest = time.Minute
 	w.signal(2*time.Minute, workflows.UpdateEnable, nil)
@@ -483,12 +483,12 @@ func TestSecretsStayWithTheirTarget(t *testing.T) {
 		}
 		return workflows.ReplaceRequest{Definition: d}
 	}
-	start := func(t *testing.T) *world {
-		w := newWorld(t, every(minutely))
+	start := func(t *testing.T) *jobEnv {
+		w := newJobEnv(t, every(minutely))
 		w.next.Definition = at("old.example", "hunter2").Definition
 		return w
 	}
-	sent := func(w *world) []string {
+	sent := func(w *jobEnv) []string {
 		var all []string
 		for _, s := range w.sent {
 			all = append(all, s.Action.Request.URI+" "+s.Action.Request.Authentication.Password)
@@ -516,12 +516,12 @@ func TestSecretsStayWithTheirTarget(t *testing.T) {
 	})
 	t.Run("when another change is applied while it waits", func(t *testing.T) {
 		t.Parallel()
-		const sending = 59900 * time.Millisecond
-		w := newAhead(t, every(minutely))
+		const changedAt = 59900 * time.Millisecond
+		w := newLeadEnv(t, every(minutely))
 		w.next.Definition = at("old.example", "hunter2").Definition
 		w.takes(5 * time.Second) // so that the first change waits
-		moved := w.update(sending, workflows.UpdateReplace, at("new.example", "hunter3"))
-		late := w.update(sending+200*time.Millisecond, workflows.UpdateReplace, at("old.example", "left out"))
+		moved := w.update(changedAt, workflows.UpdateReplace, at("new.example", "hunter3"))
+		late := w.update(changedAt+200*time.Millisecond, workflows.UpdateReplace, at("old.example", "left out"))
 		w.run(150 * time.Second)
 		moved.ok(t)
 		require.True(t, late.accepted, "it was allowed until the other one was applied")
@@ -546,7 +546,7 @@ func TestSecrets(t *testing.T) {
 		return `"action":{"type":"Http","request":{"uri":"http://127.0.0.1/","method":"GET","authentication":{"type":"Basic","username":"` +
 			user + `"` + password + `}}},"recurrence":{` + minutely + `}`
 	}
-	w := newWorld(t, basic("ann", `,"password":"hunter2"`))
+	w := newJobEnv(t, basic("ann", `,"password":"hunter2"`))
 	withoutPassword := definition(t, basic("ann", `,"password":"left out"`)).Redacted()
 	withoutPassword.Action.Request.Method = "PUT"
 	kept := w.update(30*time.Second, workflows.UpdateReplace, workflows.ReplaceRequest{Definition: withoutPassword})
@@ -571,27 +571,27 @@ func TestSecrets(t *testing.T) {
 
 func TestDelete(t *testing.T) {
 	t.Parallel()
-	deletions := map[string]func(*world, time.Duration){
-		"by update":                  func(w *world, at time.Duration) { w.update(at, workflows.UpdateDelete) },
-		"by signal":                  func(w *world, at time.Duration) { w.signal(at, workflows.UpdateDelete, nil) },
-		"by cancelling the workflow": func(w *world, at time.Duration) { w.at(at, func() { w.env.CancelWorkflow() }) },
+	deletions := map[string]func(*jobEnv, time.Duration){
+		"by update":                  func(w *jobEnv, at time.Duration) { w.update(at, workflows.UpdateDelete) },
+		"by signal":                  func(w *jobEnv, at time.Duration) { w.signal(at, workflows.UpdateDelete, nil) },
+		"by cancelling the workflow": func(w *jobEnv, at time.Duration) { w.at(at, func() { w.env.CancelWorkflow() }) },
 	}
 	for _, tt := range []struct {
 		name    string
-		arrange func(*world)
+		arrange func(*jobEnv)
 		at      time.Duration
 		want    []string // requests
 	}{
-		{"while it sleeps", func(*world) {}, 90 * time.Second, []string{"00:00:00 MainAction#1", "00:01:00 MainAction#1"}},
-		{"while it runs", func(w *world) { w.takes(30 * time.Second) }, 10 * time.Second, []string{"00:00:00 MainAction#1"}},
-		{"while it waits for a retry", func(w *world) { w.fails(always) }, 10 * time.Second, []string{"00:00:00 MainAction#1"}},
-		{"while another occurrence waits", func(w *world) { w.takes(90 * time.Second) }, 80 * time.Second, []string{"00:00:00 MainAction#1"}},
-		{"while it is disabled", func(w *world) { w.signal(10*time.Second, workflows.UpdateDisable, nil) }, 90 * time.Second, []string{"00:00:00 MainAction#1"}},
+		{"while it sleeps", func(*jobEnv) {}, 90 * time.Second, []string{"00:00:00 MainAction#1", "00:01:00 MainAction#1"}},
+		{"while it runs", func(w *jobEnv) { w.takes(30 * time.Second) }, 10 * time.Second, []string{"00:00:00 MainAction#1"}},
+		{"while it waits for a retry", func(w *jobEnv) { w.fails(always) }, 10 * time.Second, []string{"00:00:00 MainAction#1"}},
+		{"while another occurrence waits", func(w *jobEnv) { w.takes(90 * time.Second) }, 80 * time.Second, []string{"00:00:00 MainAction#1"}},
+		{"while it is disabled", func(w *jobEnv) { w.signal(10*time.Second, workflows.UpdateDisable, nil) }, 90 * time.Second, []string{"00:00:00 MainAction#1"}},
 	} {
 		for by, remove := range deletions {
 			t.Run(tt.name+" "+by, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, withErrorAction("", "")+`,"recurrence":{`+minutely+`}`)
+				w := newJobEnv(t, withErrorAction("", "")+`,"recurrence":{`+minutely+`}`)
 				tt.arrange(w)
 				remove(w, tt.at)
 				w.run(time.Hour)
@@ -607,16 +607,16 @@ func TestAJobEndsWithItsCollection(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
-		arrange func(*world)
+		arrange func(*jobEnv)
 	}{
-		{"while it sleeps", func(*world) {}},
-		{"while it runs", func(w *world) { w.takes(45 * time.Second) }},
-		{"while it waits for a retry", func(w *world) { w.fails(always) }},
-		{"while its collection is disabled", func(w *world) { w.update(20*time.Second, workflows.UpdateCollection, false) }},
+		{"while it sleeps", func(*jobEnv) {}},
+		{"while it runs", func(w *jobEnv) { w.takes(45 * time.Second) }},
+		{"while it waits for a retry", func(w *jobEnv) { w.fails(always) }},
+		{"while its collection is disabled", func(w *jobEnv) { w.update(20*time.Second, workflows.UpdateCollection, false) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, withErrorAction("", "")+`,"recurrence":{`+minutely+`}`)
+			w := newJobEnv(t, withErrorAction("", "")+`,"recurrence":{`+minutely+`}`)
 			tt.arrange(w)
 			a := w.update(25*time.Second, workflows.UpdateDismiss)
 			w.run(time.Hour)
@@ -628,7 +628,7 @@ func TestAJobEndsWithItsCollection(t *testing.T) {
 	}
 	t.Run("though it is being deleted already", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, every(minutely))
+		w := newJobEnv(t, every(minutely))
 		w.removal = 10 * time.Second
 		deleted := w.update(30*time.Second, workflows.UpdateDelete)
 		dismissed := w.update(35*time.Second, workflows.UpdateDismiss)
@@ -640,9 +640,9 @@ func TestAJobEndsWithItsCollection(t *testing.T) {
 	})
 }
 
-func TestNoErrorActionRunsForWhatADeletionInterrupts(t *testing.T) {
+func TestNoErrorActionRunsAfterADeletion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, withErrorAction(noRetry, ""))
+	w := newJobEnv(t, withErrorAction(noRetry, ""))
 	w.takes(10 * time.Second)
 	w.fails(always)
 	w.removal = 10 * time.Second
@@ -654,7 +654,7 @@ func TestNoErrorActionRunsForWhatADeletionInterrupts(t *testing.T) {
 
 func TestNothingStartsOnceAJobIsBeingDeleted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, once+`,"state":"disabled"`)
+	w := newJobEnv(t, once+`,"state":"disabled"`)
 	w.at(time.Minute, func() { // both before the workflow handles either
 		w.env.SignalWorkflowSkippingWorkflowTask(workflows.UpdateEnable, nil)
 		w.env.SignalWorkflow(workflows.UpdateDelete, nil)
@@ -666,7 +666,7 @@ func TestNothingStartsOnceAJobIsBeingDeleted(t *testing.T) {
 
 func TestASignalToAJobThatIsBeingDeletedDoesNotKeepIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(minutely))
+	w := newJobEnv(t, every(minutely))
 	w.removal = 10 * time.Second
 	a := w.update(30*time.Second, workflows.UpdateDelete)
 	w.signal(35*time.Second, workflows.UpdateRun, nil)
@@ -678,7 +678,7 @@ func TestASignalToAJobThatIsBeingDeletedDoesNotKeepIt(t *testing.T) {
 
 func TestAJobIsDeletedThoughItsCollectionIsGone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(minutely))
+	w := newJobEnv(t, every(minutely))
 	w.gone = true
 	a := w.update(30*time.Second, workflows.UpdateDelete)
 	w.run(time.Hour)
@@ -686,9 +686,9 @@ func TestAJobIsDeletedThoughItsCollectionIsGone(t *testing.T) {
 	require.Len(t, w.sent, 1)
 }
 
-func TestWhatComesWhileAJobIsBeingDeletedIsRefused(t *testing.T) {
+func TestRequestsToAJobThatIsBeingDeletedAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(minutely))
+	w := newJobEnv(t, every(minutely))
 	var late []*answer
 	w.at(30*time.Second, func() {
 		for _, name := range []string{workflows.UpdateDelete, workflows.UpdateRun, workflows.UpdateDisable} {
@@ -705,9 +705,9 @@ func TestWhatComesWhileAJobIsBeingDeletedIsRefused(t *testing.T) {
 	require.Len(t, w.sent, 1)
 }
 
-func TestPeopleFindAJobByItsStateAndText(t *testing.T) {
+func TestAJobShowsItsStateAndText(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(minutely+`,"count":3`))
+	w := newJobEnv(t, every(minutely+`,"count":3`))
 	w.signal(30*time.Second, workflows.UpdateDisable, nil)
 	w.signal(40*time.Second, workflows.UpdateEnable, nil)
 	w.signal(45*time.Second, workflows.UpdateEnable, nil)
@@ -717,9 +717,9 @@ func TestPeopleFindAJobByItsStateAndText(t *testing.T) {
 	require.Equal(t, []string{"disabled", "enabled", "GET http://127.0.0.1/, every 5 minutes, 3 times", "completed", "GET http://127.0.0.1/, every 5 minutes, 2 times"}, w.shown)
 }
 
-func TestADefinitionThatTheAPIWouldNotHaveMadeIsRefused(t *testing.T) {
+func TestAnInvalidDefinitionIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(minutely))
+	w := newJobEnv(t, every(minutely))
 	garbage := w.update(30*time.Second, workflows.UpdateReplace, map[string]any{"garbage": 1})
 	broken := definition(t, every(minutely))
 	broken.Action.Request.URI = "nowhere"

@@ -33,7 +33,7 @@ func TestAMinutelyJobRunsEveryMinuteOnce(t *testing.T) {
 	case testing.Short():
 		minutes = 24 * 60
 	}
-	w := newWorld(t, every(`"frequency":"minute"`))
+	w := newJobEnv(t, every(`"frequency":"minute"`))
 	w.run(time.Duration(minutes)*time.Minute - time.Second)
 
 	require.Len(t, w.sent, minutes)
@@ -65,28 +65,30 @@ func TestNoRunGrowsWithoutLimit(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, recurrence   string
-		arrange            func(*world)
+		arrange            func(*jobEnv)
 		most               int // executions per run
 		executions, missed int // per day of 1440 minutes
 	}{
 		// The last occurrence is still waiting at the end.
 		{"when each execution outlasts the interval", `"frequency":"minute"`,
-			func(w *world) { w.takes(90 * time.Second) }, executionsPerRun, 960, 479},
+			func(w *jobEnv) { w.takes(90 * time.Second) }, executionsPerRun, 960, 479},
 		{"when executions overlap all the time", `"frequency":"minute","overlapPolicy":"AllowAll"`,
-			func(w *world) { w.takes(90 * time.Second) }, drainAfter, 1440, 0},
-		{"when a run on demand waits for its retries half a day", `"frequency":"minute"`,
-			func(w *world) {
+			func(w *jobEnv) { w.takes(90 * time.Second) }, drainAfter, 1440, 0},
+		{"when a manual run waits for its retries half a day", `"frequency":"minute"`,
+			func(w *jobEnv) {
 				w.signal(30*time.Second, workflows.UpdateRun, nil)
-				w.fails(func(s sending) bool { return s.Execution.Repeat == 2 && s.attempt() < 3 })
+				w.fails(func(s sentAttempt) bool { return s.Execution.Repeat == 2 && s.attempt() < 3 })
 			}, executionsPerRun, 1440 + 1, 0},
 		{"when many executions wait for their retries", `"frequency":"minute","overlapPolicy":"AllowAll"`,
-			func(w *world) { w.fails(func(s sending) bool { return s.Execution.Repeat%10 == 0 && s.attempt() < 3 }) }, executionsPerRun, 1440, 0},
+			func(w *jobEnv) {
+				w.fails(func(s sentAttempt) bool { return s.Execution.Repeat%10 == 0 && s.attempt() < 3 })
+			}, executionsPerRun, 1440, 0},
 		{"when more executions wait than may run at once", `"frequency":"minute","overlapPolicy":"AllowAll"`,
-			func(w *world) { w.fails(always) }, executionsPerRun, 200, 1240},
+			func(w *jobEnv) { w.fails(always) }, executionsPerRun, 200, 1240},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT6H","retryCount":2}},"recurrence":{`+tt.recurrence+`}`)
+			w := newJobEnv(t, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT6H","retryCount":2}},"recurrence":{`+tt.recurrence+`}`)
 			tt.arrange(w)
 			w.run(24*time.Hour - time.Second)
 			require.Greater(t, len(w.runs), 1, "runs")
@@ -105,25 +107,25 @@ func TestContinuingAsNewChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, properties string
-		arrange          func(*world)
+		arrange          func(*jobEnv)
 	}{
-		{"of a plain series", every(minutely), func(*world) {}},
-		{"of a series that ends by count", every(minutely + `,"count":20`), func(*world) {}},
-		{"of a series that ends by its end time", every(minutely + `,"endTime":"2026-01-01T00:20:00Z"`), func(*world) {}},
-		{"of occurrences that wait", every(minutely), func(w *world) { w.takes(100 * time.Second) }},
-		{"of occurrences that are skipped", every(minutely + `,"overlapPolicy":"Skip"`), func(w *world) { w.takes(100 * time.Second) }},
-		{"of catching up", every(minutely + `,"catchUpWindow":"PT20M"`), func(w *world) {
+		{"of a plain series", every(minutely), func(*jobEnv) {}},
+		{"of a series that ends by count", every(minutely + `,"count":20`), func(*jobEnv) {}},
+		{"of a series that ends by its end time", every(minutely + `,"endTime":"2026-01-01T00:20:00Z"`), func(*jobEnv) {}},
+		{"of occurrences that wait", every(minutely), func(w *jobEnv) { w.takes(100 * time.Second) }},
+		{"of occurrences that are skipped", every(minutely + `,"overlapPolicy":"Skip"`), func(w *jobEnv) { w.takes(100 * time.Second) }},
+		{"of catching up", every(minutely + `,"catchUpWindow":"PT20M"`), func(w *jobEnv) {
 			w.now = newYear.Add(time.Hour)
 			w.takes(10 * time.Second)
 		}},
 		{"of retries, error actions and failures", withErrorAction(twoRetries, noRetry) + `,"recurrence":{"frequency":"minute","count":9}`,
-			func(w *world) { w.fails(func(s sending) bool { return s.Execution.Repeat%3 == 0 }) }},
-		{"of runs on demand", every(minutely), func(w *world) {
+			func(w *jobEnv) { w.fails(func(s sentAttempt) bool { return s.Execution.Repeat%3 == 0 }) }},
+		{"of manual runs", every(minutely), func(w *jobEnv) {
 			for i := range 20 {
 				w.signal(time.Duration(5+50*i)*time.Second, workflows.UpdateRun, nil)
 			}
 		}},
-		{"of changes", every(minutely), func(w *world) {
+		{"of changes", every(minutely), func(w *jobEnv) {
 			w.takes(20 * time.Second)
 			w.replace(130*time.Second, every(minutely+`,"interval":2`))
 			w.signal(400*time.Second, workflows.UpdateDisable, nil)
@@ -135,8 +137,8 @@ func TestContinuingAsNewChangesNothing(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			live := func(suggest time.Duration) (*world, job.Job) {
-				w := newWorld(t, tt.properties)
+			live := func(suggest time.Duration) (*jobEnv, job.Job) {
+				w := newJobEnv(t, tt.properties)
 				tt.arrange(w)
 				w.suggest = suggest
 				read := w.snapshot(70*time.Minute - time.Second)
@@ -165,10 +167,10 @@ func TestContinuingAsNewChangesNothing(t *testing.T) {
 func TestNothingIsLostAtTheBoundariesOfRuns(t *testing.T) {
 	t.Parallel()
 	const step = 499 * time.Millisecond
-	w := newWorld(t, every(minutely))
+	w := newJobEnv(t, every(minutely))
 	w.takes(2 * time.Second)
 	w.suggest = time.Second // every run ends with its first execution, 2 s after the minute
-	demanded, interval := 0, 0
+	manual, interval := 0, 0
 	var runs, replaces []*answer
 	for minute := range 30 {
 		for i := range 12 { // from 1 s before the minute to 4.5 s after it
@@ -183,7 +185,7 @@ func TestNothingIsLostAtTheBoundariesOfRuns(t *testing.T) {
 				replaces = append(replaces, w.replace(at, `"action":{`+get+`},"recurrence":{"frequency":"minute","catchUpWindow":"PT`+strconv.Itoa(interval)+`M"}`))
 				continue
 			}
-			demanded++
+			manual++
 		}
 	}
 	read := w.snapshot(40*time.Minute - time.Second)
@@ -201,15 +203,15 @@ func TestNothingIsLostAtTheBoundariesOfRuns(t *testing.T) {
 			occurrences++
 		}
 	}
-	require.Equal(t, demanded+40, read.Status.ExecutionCount)
-	require.Len(t, w.executions(), demanded+40)
+	require.Equal(t, manual+40, read.Status.ExecutionCount)
+	require.Len(t, w.executions(), manual+40)
 	require.GreaterOrEqual(t, occurrences, 40)
 	require.Empty(t, w.dropped())
 }
 
 func TestARunDoesNotEndBeforeAnUpdateIsAnswered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(minutely))
+	w := newJobEnv(t, every(minutely))
 	w.takes(10 * time.Second)
 	w.lookTakes = time.Second
 	w.suggest = time.Second
@@ -223,43 +225,43 @@ func TestARunDoesNotEndBeforeAnUpdateIsAnswered(t *testing.T) {
 
 // The run drains after a manual run whose workers all crash before anything is sent. The next run of
 // the workflow makes it, unless the job is changed.
-func TestARunOnDemandThatWasNotSentIsNotSentInTheNextRunEither(t *testing.T) {
+func TestAManualRunThatWasCancelledIsNotSentInTheNextRun(t *testing.T) {
 	t.Parallel()
-	const demanded = (drainAfter-1)*time.Minute + 30*time.Second - time.Minute
-	live := func(change time.Duration) (*world, job.Job) {
-		w := newWorld(t, every(minutely+`,"overlapPolicy":"AllowAll"`))
+	const manual = (drainAfter-1)*time.Minute + 30*time.Second - time.Minute
+	live := func(change time.Duration) (*jobEnv, job.Job) {
+		w := newJobEnv(t, every(minutely+`,"overlapPolicy":"AllowAll"`))
 		w.takes(90 * time.Second)
-		w.workerFate = func(s sending) workerFate {
+		w.workerFate = func(s sentAttempt) workerFate {
 			if s.Execution.Repeat == drainAfter && (change > 0 || len(w.runs) == 1) {
 				return killedHeld
 			}
 			return sent
 		}
-		w.signal(demanded, workflows.UpdateRun, nil)
+		w.signal(manual, workflows.UpdateRun, nil)
 		if change > 0 {
 			w.signal(change, workflows.UpdateDisable, nil)
 		}
-		read := w.snapshot(demanded + 9*time.Minute)
-		w.run(demanded + 10*time.Minute)
+		read := w.snapshot(manual + 9*time.Minute)
+		w.run(manual + 10*time.Minute)
 		require.Len(t, w.runs, 2)
 		require.Len(t, w.runs[1].Waiting, 1)
 		return w, *read
 	}
-	due := clock(newYear.Add(demanded))
+	due := clock(newYear.Add(manual))
 
 	w, _ := live(0)
 	require.Contains(t, w.dues(), due, "it is sent in the end")
 	w.requireSound()
 
-	w, read := live(demanded + 5*time.Minute) // in the next run
-	require.True(t, w.runs[1].start.Before(newYear.Add(demanded+5*time.Minute)))
+	w, read := live(manual + 5*time.Minute) // in the next run
+	require.True(t, w.runs[1].start.Before(newYear.Add(manual+5*time.Minute)))
 	require.NotContains(t, w.dues(), due)
 	require.Zero(t, read.Status.FailureCount, "nothing was sent")
 	require.Equal(t, len(w.executions()), read.Status.ExecutionCount)
 	require.Contains(t, w.dropped(), "Cancelled 1: "+due+" to "+due)
 }
 
-func TestTheNextRunIsToldEverything(t *testing.T) {
+func TestTheNextRunGetsTheWholeState(t *testing.T) {
 	t.Parallel()
 	at := func(minutes int) time.Time { return newYear.Add(time.Duration(minutes) * time.Minute) }
 	in := jobloop.Input{
@@ -276,11 +278,11 @@ func TestTheNextRunIsToldEverything(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(`{"decided":"2026-01-01T00:01:00Z","last":"2026-01-01T00:02:00Z"}`), &in.Waiting[1].Before))
 	for field, value := range reflect.ValueOf(in).Fields() {
-		if field.Name != "DeferredRuns" { // a run starts with it; see TestRunsOnDemandThatNeverCeaseAreAllMade
+		if field.Name != "DeferredRuns" { // a run starts with it; see TestManualRunsThatAlwaysOverlapAreAllMade
 			require.False(t, value.IsZero(), "the test lacks %s", field.Name)
 		}
 	}
-	w := newWorld(t, once)
+	w := newJobEnv(t, once)
 	w.next, w.now = in, at(5)
 	w.suggest = time.Second
 	w.update(6*time.Minute, workflows.UpdateCollection, false) // wakes the loop
@@ -294,20 +296,20 @@ func TestTheNextRunIsToldEverything(t *testing.T) {
 	require.Empty(t, w.sent)
 }
 
-func TestTheNextRunIsToldWhereTheNewestFailureIs(t *testing.T) {
+func TestTheNextRunGetsTheRunOfTheNewestFailure(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		fails func(sending) bool
+		fails func(sentAttempt) bool
 		want  string // the FailedRun in the last run's input
 	}{
-		{"nowhere", func(sending) bool { return false }, "before"},
-		{"in an execution that failed", func(s sending) bool { return s.Execution.Repeat == 2 }, "this"},
-		{"in an attempt that was repeated", func(s sending) bool { return s.Execution.Repeat == 2 && s.attempt() == 1 }, "this"},
+		{"nowhere", func(sentAttempt) bool { return false }, "before"},
+		{"in an execution that failed", func(s sentAttempt) bool { return s.Execution.Repeat == 2 }, "this"},
+		{"in an attempt that was repeated", func(s sentAttempt) bool { return s.Execution.Repeat == 2 && s.attempt() == 1 }, "this"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT15S","retryCount":1}},"recurrence":{`+minutely+`}`)
+			w := newJobEnv(t, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT15S","retryCount":1}},"recurrence":{`+minutely+`}`)
 			w.next.FailedRun = "before"
 			w.fails(tt.fails)
 			w.suggest = 2 * time.Minute

@@ -9,22 +9,22 @@ import (
 	"almanac/workflows"
 )
 
-func TestRunsOnDemandThatNeverCeaseAreAllMade(t *testing.T) {
+func TestManualRunsThatAlwaysOverlapAreAllMade(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(`"frequency":"month"`))
+	w := newJobEnv(t, every(`"frequency":"month"`))
 	w.takes(25 * time.Second)
-	const demanded = 650
-	for i := range demanded { // two or three run at any time
+	const manual = 650
+	for i := range manual { // two or three run at any time
 		w.signal(time.Duration(10*i+1)*time.Second, workflows.UpdateRun, nil)
 	}
 	w.run(6 * time.Hour)
 
-	require.Len(t, w.sent, demanded+1)
+	require.Len(t, w.sent, manual+1)
 	ids := map[string]bool{}
 	for _, s := range w.sent {
 		ids[s.Execution.ID] = true
 	}
-	require.Len(t, ids, demanded+1, "each once")
+	require.Len(t, ids, manual+1, "each once")
 	require.Len(t, w.runs, 2)
 	require.LessOrEqual(t, w.runs[0].executions, drainAfter)
 	require.Positive(t, w.runs[1].DeferredRuns, "what came while the first run drained")

@@ -56,7 +56,7 @@ func TestTheFirstRunOfAJob(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, tt.properties)
+			w := newJobEnv(t, tt.properties)
 			w.run(tt.until)
 			require.Equal(t, tt.want, w.dues())
 			for _, s := range w.executions() {
@@ -81,7 +81,7 @@ func TestAJobWithNothingToRunIsCompletedFromTheStartAndSaysWhy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, tt.properties)
+			w := newJobEnv(t, tt.properties)
 			require.Equal(t, job.StateCompleted, w.next.Snapshot().Definition.State, "as the creation answers")
 			require.Equal(t, job.Status{Reason: tt.reason}, w.next.Snapshot().Status, "as the creation answers")
 			got := w.snapshot(time.Second)
@@ -95,7 +95,7 @@ func TestAJobWithNothingToRunIsCompletedFromTheStartAndSaysWhy(t *testing.T) {
 
 func TestAJobThatItsEndTimeEndedSaysSoOnceItsLastExecutionIsOver(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(`"frequency":"minute","endTime":"2026-01-01T00:01:30Z"`))
+	w := newJobEnv(t, every(`"frequency":"minute","endTime":"2026-01-01T00:01:30Z"`))
 	w.takes(10 * time.Second)
 	running := w.snapshot(65 * time.Second)
 	over := w.snapshot(75 * time.Second)
@@ -108,8 +108,8 @@ func TestAJobThatItsEndTimeEndedSaysSoOnceItsLastExecutionIsOver(t *testing.T) {
 
 func TestTheStatusOfAJob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(`"frequency":"minute","count":4`))
-	w.act = func(s sending) error { // the second occurrence fails permanently, the third once
+	w := newJobEnv(t, every(`"frequency":"minute","count":4`))
+	w.result = func(s sentAttempt) error { // the second occurrence fails permanently, the third once
 		if n := s.Execution.Repeat; n == 2 || n == 3 && s.attempt() == 1 {
 			return errFailed
 		}
@@ -152,8 +152,8 @@ func TestTheLastOccurrenceDecidesWhetherAJobIsFaulted(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, tt.properties)
-			w.fails(func(s sending) bool { return s.Execution.Repeat == tt.failing })
+			w := newJobEnv(t, tt.properties)
+			w.fails(func(s sentAttempt) bool { return s.Execution.Repeat == tt.failing })
 			got := w.snapshot(time.Hour)
 			w.run(2 * time.Hour)
 			require.Equal(t, tt.want, got.Definition.State)

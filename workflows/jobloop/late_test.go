@@ -36,7 +36,7 @@ func TestOverlap(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, every(`"frequency":"minute"`+tt.recurrence))
+			w := newJobEnv(t, every(`"frequency":"minute"`+tt.recurrence))
 			w.took = long(tt.first)
 			w.run(tt.until)
 			require.Equal(t, tt.want, w.starts())
@@ -46,10 +46,10 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-func TestAnOccurrenceThatWaitsForARetryIsUnderWay(t *testing.T) {
+func TestAnOccurrenceThatWaitsForARetryCountsAsRunning(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, `"action":{`+get+twoRetries+`},"recurrence":{"frequency":"minute","overlapPolicy":"Skip"}`)
-	w.fails(func(s sending) bool { return s.Execution.Repeat == 1 })
+	w := newJobEnv(t, `"action":{`+get+twoRetries+`},"recurrence":{"frequency":"minute","overlapPolicy":"Skip"}`)
+	w.fails(func(s sentAttempt) bool { return s.Execution.Repeat == 1 })
 	w.run(4*time.Minute + 30*time.Second)
 	require.Equal(t, []string{
 		"00:00:00 MainAction#1", "00:01:00 MainAction#2", "00:02:00 MainAction#3", "00:03:00 MainAction#1", "00:04:00 MainAction#1",
@@ -58,7 +58,7 @@ func TestAnOccurrenceThatWaitsForARetryIsUnderWay(t *testing.T) {
 }
 
 // No worker has run since the job was created.
-func TestWhatCameDueWhileNothingCouldRunIt(t *testing.T) {
+func TestOccurrencesThatCameDueWhileNothingCouldRunThem(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, properties string
@@ -100,7 +100,7 @@ func TestWhatCameDueWhileNothingCouldRunIt(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, tt.properties)
+			w := newJobEnv(t, tt.properties)
 			w.now = newYear.Add(tt.away)
 			w.takes(5 * time.Second)
 			w.run(tt.away + 91*time.Second)
@@ -111,9 +111,9 @@ func TestWhatCameDueWhileNothingCouldRunIt(t *testing.T) {
 	}
 }
 
-func TestYearsOfAbsenceAreCountedToTheMinute(t *testing.T) {
+func TestOccurrencesMissedInYearsAreAllCounted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(`"frequency":"minute"`))
+	w := newJobEnv(t, every(`"frequency":"minute"`))
 	away := 3*365*24*time.Hour + 30*time.Second
 	w.now = newYear.Add(away)
 	w.run(away + time.Minute)
@@ -128,9 +128,9 @@ func TestYearsOfAbsenceAreCountedToTheMinute(t *testing.T) {
 	require.Equal(t, time.Duration(len(steps)-1)*time.Millisecond, late, "each step is a workflow task of its own, a millisecond after the one before")
 }
 
-func TestWhatAChangeTookOffThePlanIsNotMissed(t *testing.T) {
+func TestAnOccurrenceThatAChangeRemovedIsNotMissed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(`"frequency":"day","schedule":{"hours":[0],"minutes":[2,3,4]}`))
+	w := newJobEnv(t, every(`"frequency":"day","schedule":{"hours":[0],"minutes":[2,3,4]}`))
 	w.next.Plan.Due = w.next.Plan.Due[1:] // as if enabled in the second of its creation
 	w.now = newYear.Add(5 * time.Minute)
 	w.run(10 * time.Minute)
@@ -138,9 +138,9 @@ func TestWhatAChangeTookOffThePlanIsNotMissed(t *testing.T) {
 	require.Equal(t, []string{"Missed 2: 00:02:00 to 00:03:00"}, w.dropped())
 }
 
-func TestWhatAChangeTookOffThePlanIsNotSkipped(t *testing.T) {
+func TestAnOccurrenceThatAChangeRemovedIsNotSkipped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(`"frequency":"day","schedule":{"hours":[0],"minutes":[2,3,4]},"overlapPolicy":"Skip"`))
+	w := newJobEnv(t, every(`"frequency":"day","schedule":{"hours":[0],"minutes":[2,3,4]},"overlapPolicy":"Skip"`))
 	w.next.Plan.Due = w.next.Plan.Due[1:]
 	w.next.BusyUntil = newYear.Add(3*time.Minute + 30*time.Second) // as after a long run
 	w.now = newYear.Add(210 * time.Second)
@@ -161,7 +161,7 @@ func TestOccurrencesThatComeDueWhileOthersAreCaughtUpFollowTheOverlapPolicy(t *t
 	} {
 		t.Run(tt.policy, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, every(`"frequency":"minute","overlapPolicy":"`+tt.policy+`"`))
+			w := newJobEnv(t, every(`"frequency":"minute","overlapPolicy":"`+tt.policy+`"`))
 			w.now = newYear.Add(2 * time.Minute)
 			w.takes(90 * time.Second)
 			w.run(4*time.Minute + 30*time.Second)

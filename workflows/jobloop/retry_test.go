@@ -25,10 +25,10 @@ const (
 
 func TestRetriesAndTheErrorAction(t *testing.T) {
 	t.Parallel()
-	mainFails := func(s sending) bool { return s.Execution.ActionName == job.MainAction }
+	mainFails := func(s sentAttempt) bool { return s.Execution.ActionName == job.MainAction }
 	for _, tt := range []struct {
 		name, properties string
-		fails            func(sending) bool
+		fails            func(sentAttempt) bool
 		want             []string
 		failed, faulted  int
 	}{
@@ -39,10 +39,10 @@ func TestRetriesAndTheErrorAction(t *testing.T) {
 			"00:00:00 MainAction#1", "00:01:00 MainAction#2", "00:02:00 MainAction#3",
 		}, 1, 1},
 		{"retryType none is one attempt", `"action":{` + get + noRetry + `}`, always, []string{"00:00:00 MainAction#1"}, 1, 1},
-		{"a success ends the retries", once, func(s sending) bool { return s.attempt() < 3 }, []string{
+		{"a success ends the retries", once, func(s sentAttempt) bool { return s.attempt() < 3 }, []string{
 			"00:00:00 MainAction#1", "00:00:30 MainAction#2", "00:01:00 MainAction#3",
 		}, 0, 0},
-		{"no error action runs after a success", withErrorAction(twoRetries, ""), func(s sending) bool { return s.attempt() < 3 }, []string{
+		{"no error action runs after a success", withErrorAction(twoRetries, ""), func(s sentAttempt) bool { return s.attempt() < 3 }, []string{
 			"00:00:00 MainAction#1", "00:01:00 MainAction#2", "00:02:00 MainAction#3",
 		}, 0, 0},
 		{"the error action runs once after the last failure", withErrorAction(twoRetries, ""), mainFails, []string{
@@ -53,7 +53,7 @@ func TestRetriesAndTheErrorAction(t *testing.T) {
 			"00:02:00 ErrorAction#1", "00:03:00 ErrorAction#2", "00:04:00 ErrorAction#3",
 		}, 1, 1},
 		{"the error action inherits the default retry policy too", withErrorAction("", ""),
-			func(s sending) bool { return s.Execution.ActionName == job.MainAction || s.attempt() == 1 }, []string{
+			func(s sentAttempt) bool { return s.Execution.ActionName == job.MainAction || s.attempt() == 1 }, []string{
 				"00:00:00 MainAction#1", "00:00:30 MainAction#2", "00:01:00 MainAction#3", "00:01:30 MainAction#4", "00:02:00 MainAction#5",
 				"00:02:00 ErrorAction#1", "00:02:30 ErrorAction#2",
 			}, 1, 1},
@@ -66,7 +66,7 @@ func TestRetriesAndTheErrorAction(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, tt.properties)
+			w := newJobEnv(t, tt.properties)
 			w.fails(tt.fails)
 			got := w.snapshot(time.Hour)
 			w.run(2 * time.Hour)
@@ -81,7 +81,7 @@ func TestRetriesAndTheErrorAction(t *testing.T) {
 
 func TestAllAttemptsOfAnExecutionCarryItsID(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, withErrorAction(twoRetries, "")+`,"recurrence":{"frequency":"hour","count":2}`)
+	w := newJobEnv(t, withErrorAction(twoRetries, "")+`,"recurrence":{"frequency":"hour","count":2}`)
 	w.fails(always)
 	w.run(3 * time.Hour)
 	require.Len(t, w.sent, 12)
@@ -105,8 +105,8 @@ func TestAllAttemptsOfAnExecutionCarryItsID(t *testing.T) {
 
 func TestAPermanentFailureIsNotRetried(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, withErrorAction(twoRetries, ""))
-	w.act = func(s sending) error {
+	w := newJobEnv(t, withErrorAction(twoRetries, ""))
+	w.result = func(s sentAttempt) error {
 		if s.Execution.ActionName == job.MainAction {
 			return temporal.NewNonRetryableApplicationError("it is no use", activities.ErrTypeFailed, errors.New("404"))
 		}
@@ -121,7 +121,7 @@ func TestAPermanentFailureIsNotRetried(t *testing.T) {
 
 func TestANewJobOfAnOldNameHasOtherExecutionIDs(t *testing.T) {
 	t.Parallel()
-	old, anew := newWorld(t, once), newWorld(t, once)
+	old, anew := newJobEnv(t, once), newJobEnv(t, once)
 	anew.next.Created = anew.next.Created.Add(time.Second)
 	old.run(time.Hour)
 	anew.run(time.Hour)

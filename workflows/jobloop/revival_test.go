@@ -39,11 +39,11 @@ func TestAFinalJobIsRevivedByAScheduleThatHasAFuture(t *testing.T) {
 			}
 			t.Run(tt.name+" when it is "+string(state), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, tt.properties)
+				w := newJobEnv(t, tt.properties)
 				w.next.Definition.Action.RetryPolicy = &job.RetryPolicy{RetryType: job.RetryNone}
 				changed := definition(t, tt.change)
 				changed.Action = w.next.Definition.Action
-				w.fails(func(s sending) bool { return state == job.StateFaulted && s.at.Before(newYear.Add(10*time.Minute)) })
+				w.fails(func(s sentAttempt) bool { return state == job.StateFaulted && s.at.Before(newYear.Add(10*time.Minute)) })
 				before := w.snapshot(10 * time.Minute)
 				a := w.update(10*time.Minute+10*time.Second, workflows.UpdateReplace, workflows.ReplaceRequest{Definition: changed, Text: changed.Text()})
 				after := w.snapshot(3 * time.Hour)
@@ -93,7 +93,7 @@ func TestAFinalJobWhoseScheduleHasNoFutureStaysFinal(t *testing.T) {
 		for _, resting := range []bool{false, true} {
 			t.Run(tt.name+map[bool]string{true: " while the collection is disabled"}[resting], func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, tt.properties)
+				w := newJobEnv(t, tt.properties)
 				if resting {
 					w.update(5*time.Minute, workflows.UpdateCollection, false)
 					w.update(time.Hour, workflows.UpdateCollection, true)
@@ -127,7 +127,7 @@ func TestAFinalJobThatIsDisabledByAChange(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, tt.properties)
+			w := newJobEnv(t, tt.properties)
 			a := w.replace(10*time.Minute, tt.change+`,"state":"disabled"`)
 			enabled := w.update(30*time.Minute, workflows.UpdateEnable)
 			end := w.snapshot(time.Hour)
@@ -144,7 +144,7 @@ func TestAFinalJobThatIsDisabledByAChange(t *testing.T) {
 
 func TestAFinalJobIsRevivedWhileItsCollectionIsDisabled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(minutely+`,"count":1`))
+	w := newJobEnv(t, every(minutely+`,"count":1`))
 	w.update(5*time.Minute, workflows.UpdateCollection, false)
 	a := w.replace(10*time.Minute, every(minutely+`,"count":2`))
 	w.update(30*time.Minute, workflows.UpdateCollection, true)
@@ -157,20 +157,20 @@ func TestAFinalJobIsRevivedWhileItsCollectionIsDisabled(t *testing.T) {
 
 func TestAChangeInTheSecondInWhichAJobBecameFinalRunsNothingAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, every(minutely+`,"count":2`))
+	w := newJobEnv(t, every(minutely+`,"count":2`))
 	w.replace(time.Minute+500*time.Millisecond, every(minutely+`,"count":3`))
 	w.run(time.Hour)
 	require.Equal(t, []string{"00:00:00", "00:01:00", "00:02:00"}, w.dues())
 	w.requireSound()
 }
 
-func TestAFinalJobRunsOnDemand(t *testing.T) {
+func TestAFinalJobCanBeRunManually(t *testing.T) {
 	t.Parallel()
 	for _, state := range []job.State{job.StateCompleted, job.StateFaulted} {
 		t.Run("and stays "+string(state), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, `"action":{`+get+noRetry+`}`)
-			w.fails(func(s sending) bool { return (state == job.StateFaulted) == (s.Execution.Repeat == 1) })
+			w := newJobEnv(t, `"action":{`+get+noRetry+`}`)
+			w.fails(func(s sentAttempt) bool { return (state == job.StateFaulted) == (s.Execution.Repeat == 1) })
 			a := w.update(time.Minute, workflows.UpdateRun)
 			w.signal(2*time.Minute, workflows.UpdateRun, nil)
 			read := w.snapshot(5 * time.Minute)
@@ -186,8 +186,8 @@ func TestAFinalJobRunsOnDemand(t *testing.T) {
 	}
 	t.Run("with its retries and its error action, through as many runs of its workflow as it takes", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, withErrorAction(twoRetries, noRetry))
-		w.fails(func(s sending) bool { return s.Execution.Repeat > 1 })
+		w := newJobEnv(t, withErrorAction(twoRetries, noRetry))
+		w.fails(func(s sentAttempt) bool { return s.Execution.Repeat > 1 })
 		w.suggest = 10 * time.Second
 		w.signal(time.Minute, workflows.UpdateRun, nil)
 		end := w.snapshot(time.Hour)
@@ -201,7 +201,7 @@ func TestAFinalJobRunsOnDemand(t *testing.T) {
 	})
 	t.Run("a bounded number of times at once", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, once)
+		w := newJobEnv(t, once)
 		w.takes(30 * time.Second)
 		for range 50 {
 			w.signal(time.Minute, workflows.UpdateRun, nil)
@@ -213,8 +213,8 @@ func TestAFinalJobRunsOnDemand(t *testing.T) {
 	})
 	t.Run("until it is deleted", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, `"action":{`+get+twoRetries+`}`)
-		w.fails(func(s sending) bool { return s.Execution.Repeat > 1 })
+		w := newJobEnv(t, `"action":{`+get+twoRetries+`}`)
+		w.fails(func(s sentAttempt) bool { return s.Execution.Repeat > 1 })
 		w.signal(time.Minute, workflows.UpdateRun, nil)
 		a := w.update(90*time.Second, workflows.UpdateDelete)
 		w.run(time.Hour)
@@ -224,8 +224,8 @@ func TestAFinalJobRunsOnDemand(t *testing.T) {
 	})
 	t.Run("until it is changed", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, `"action":{`+get+twoRetries+`}`)
-		w.fails(func(s sending) bool { return s.Execution.Repeat > 1 })
+		w := newJobEnv(t, `"action":{`+get+twoRetries+`}`)
+		w.fails(func(s sentAttempt) bool { return s.Execution.Repeat > 1 })
 		w.signal(time.Minute, workflows.UpdateRun, nil)
 		a := w.replace(90*time.Second, `"action":{`+get+noRetry+`}`)
 		end := w.snapshot(time.Hour)
@@ -239,7 +239,7 @@ func TestAFinalJobRunsOnDemand(t *testing.T) {
 
 func TestAFinalJobIsNeitherEnabledNorDisabledByACommand(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, once)
+	w := newJobEnv(t, once)
 	refused := []*answer{w.update(time.Minute, workflows.UpdateEnable), w.update(time.Minute, workflows.UpdateDisable)}
 	for _, signal := range []string{workflows.UpdateEnable, workflows.UpdateDisable} {
 		w.signal(2*time.Minute, signal, nil)
@@ -264,21 +264,21 @@ func TestAFinalJobLeavesByItself60DaysAfterItsLastExecutionOrChange(t *testing.T
 	const retriesFor50Days = `,"retryPolicy":{"retryInterval":"P50D","retryCount":2}`
 	for _, tt := range []struct {
 		name    string
-		arrange func(*world)
+		arrange func(*jobEnv)
 		leaves  time.Duration
 	}{
-		{"its occurrence", func(*world) {}, 60 * day},
-		{"a run on demand, though it takes longer than that", func(w *world) {
-			w.fails(func(s sending) bool { return s.Execution.Repeat > 1 && s.attempt() < 3 })
+		{"its occurrence", func(*jobEnv) {}, 60 * day},
+		{"a manual run, though it takes longer than that", func(w *jobEnv) {
+			w.fails(func(s sentAttempt) bool { return s.Execution.Repeat > 1 && s.attempt() < 3 })
 			w.signal(10*day, workflows.UpdateRun, nil)
 		}, 110*day + 60*day},
-		{"a change that left it final", func(w *world) { w.replace(10*day, once) }, 70 * day},
-		{"a change to the same", func(w *world) { w.replace(10*day, `"action":{`+get+retriesFor50Days+`}`) }, 60 * day},
-		{"the occurrence of its second life", func(w *world) { w.replace(10*day, once+`,"startTime":"2026-03-31T00:00:00Z"`) }, 89*day + 60*day},
+		{"a change that left it final", func(w *jobEnv) { w.replace(10*day, once) }, 70 * day},
+		{"a change to the same", func(w *jobEnv) { w.replace(10*day, `"action":{`+get+retriesFor50Days+`}`) }, 60 * day},
+		{"the occurrence of its second life", func(w *jobEnv) { w.replace(10*day, once+`,"startTime":"2026-03-31T00:00:00Z"`) }, 89*day + 60*day},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, `"action":{`+get+retriesFor50Days+`}`)
+			w := newJobEnv(t, `"action":{`+get+retriesFor50Days+`}`)
 			tt.arrange(w)
 			there := w.snapshot(tt.leaves - time.Second)
 			w.run(300 * day)

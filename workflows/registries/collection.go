@@ -66,7 +66,7 @@ func (c *collection) handle(ctx workflow.Context) error {
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRegister, c.register,
 			workflow.UpdateHandlerOptions{Validator: c.mayRegister, Description: "reserve names for new jobs"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateReserve, c.reserve,
-			workflow.UpdateHandlerOptions{Validator: c.mayClaim, Description: "ask whether a job may demand more"}),
+			workflow.UpdateHandlerOptions{Validator: c.mayReserve, Description: "reserve what a changed job requires"}),
 		c.command(ctx, workflows.UpdateEnable, "enable the job collection",
 			func(ctx workflow.Context) error { return c.setState(ctx, job.CollectionEnabled) }),
 		c.command(ctx, workflows.UpdateDisable, "disable the job collection: its jobs rest, whatever their own state",
@@ -190,7 +190,7 @@ func (c *collection) present() error {
 	return nil
 }
 
-// resting reports whether the collection is not enabled, so that its jobs do not run.
+// disabled reports whether the collection is not enabled, so that its jobs do not run.
 func (c *collection) disabled() bool { return c.Properties.State != job.CollectionEnabled }
 
 // current returns an error if the caller read another generation of the properties.
@@ -271,7 +271,7 @@ func (c *collection) replace(to job.Collection) {
 	c.Collection = to
 }
 
-// claimPlan asks the subscription for a place among the collections of the new plan. Meanwhile, new
+// reservePlan asks the subscription for a place among the collections of the new plan. Meanwhile, new
 // jobs must satisfy the rules of both plans.
 func (c *collection) reservePlan(ctx workflow.Context, r workflows.PutRequest) error {
 	c.pending = r.Limits
@@ -395,7 +395,7 @@ func (c *collection) register(ctx workflow.Context, r workflows.RegisterRequest)
 	return results, nil
 }
 
-func (c *collection) mayClaim(_ workflow.Context, r workflows.ReserveRequest) error {
+func (c *collection) mayReserve(_ workflow.Context, r workflows.ReserveRequest) error {
 	if r.Final {
 		return nil
 	}

@@ -103,7 +103,7 @@ func TestRegister(t *testing.T) {
 	})
 }
 
-func TestACollectionTakesAsManyJobsAsItCanKeepTogether(t *testing.T) {
+func TestACollectionIsFullWhenItsNamesTakeTheMaximumSize(t *testing.T) {
 	t.Parallel()
 	batch := func(prefix string, n int) (jobs []workflows.RegisterJob) {
 		for i := range n {
@@ -273,7 +273,7 @@ func TestPut(t *testing.T) {
 		to.Generation = 2
 		require.Equal(t, to, a.ok(t))
 		require.Equal(t, to, read)
-		require.Empty(t, h.told, "no job need be told")
+		require.Empty(t, h.updates, "no job need be told")
 	})
 	t.Run("that disables or enables tells every job", func(t *testing.T) {
 		t.Parallel()
@@ -285,7 +285,7 @@ func TestPut(t *testing.T) {
 		require.Equal(t, []string{
 			"00:00:10 a collection false", "00:00:10 b collection false",
 			"00:00:30 a collection true", "00:00:30 b collection true",
-		}, h.heard(), "Suspended is no news to jobs that rest")
+		}, h.received(), "Suspended is no news to jobs that rest")
 	})
 	t.Run("is answered when every job has been told", func(t *testing.T) {
 		t.Parallel()
@@ -306,7 +306,7 @@ func TestPut(t *testing.T) {
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		a.ok(t)
 		require.True(t, *soon)
-		require.Equal(t, []string{"00:00:10 a collection false"}, h.heard())
+		require.Equal(t, []string{"00:00:10 a collection false"}, h.received())
 	})
 	t.Run("waits for a job that is about to be started, and reaches it", func(t *testing.T) {
 		t.Parallel()
@@ -319,7 +319,7 @@ func TestPut(t *testing.T) {
 		h.at(3500*time.Millisecond, func() { started = true })
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		require.False(t, registered.registered(t)[0].CollectionDisabled)
-		require.Equal(t, []string{"00:00:04 a collection false"}, h.heard())
+		require.Equal(t, []string{"00:00:04 a collection false"}, h.received())
 		require.False(t, *before)
 		require.True(t, *after)
 	})
@@ -335,7 +335,7 @@ func TestPut(t *testing.T) {
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		require.False(t, *before)
 		require.True(t, *after)
-		require.Empty(t, h.told)
+		require.Empty(t, h.updates)
 	})
 	t.Run("tells a job that no update could reach when it is found", func(t *testing.T) {
 		t.Parallel()
@@ -346,7 +346,7 @@ func TestPut(t *testing.T) {
 		h.put(2*time.Second, job.CollectionDisabled)
 		h.at(20*time.Second, func() { started = true })
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
-		require.Equal(t, []string{"00:00:41 a collection false"}, h.heard())
+		require.Equal(t, []string{"00:00:41 a collection false"}, h.received())
 	})
 	t.Run("never overtakes the one before it", func(t *testing.T) {
 		t.Parallel()
@@ -355,11 +355,11 @@ func TestPut(t *testing.T) {
 		h.put(10*time.Second, job.CollectionDisabled)
 		h.put(11*time.Second, job.CollectionEnabled)
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
-		require.Equal(t, []string{"00:00:15 a collection false", "00:00:15 a collection true"}, h.heard())
+		require.Equal(t, []string{"00:00:15 a collection false", "00:00:15 a collection true"}, h.received())
 	})
 }
 
-func TestJobsAreToldInChunks(t *testing.T) {
+func TestJobsAreUpdatedInChunks(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for i := range 450 {
@@ -372,8 +372,8 @@ func TestJobsAreToldInChunks(t *testing.T) {
 	h.update(20*time.Second, workflows.UpdateDisable)
 	require.ErrorIs(t, h.run(time.Minute), errStopped)
 	require.Equal(t, []int{200, 200, 50, 2}, h.sizes)
-	require.Len(t, h.told, 450)
-	require.Equal(t, []string{"00:00:20 job000 collection false", "00:00:20 job300 collection false"}, h.heard()[448:],
+	require.Len(t, h.updates, 450)
+	require.Equal(t, []string{"00:00:20 job000 collection false", "00:00:20 job300 collection false"}, h.received()[448:],
 		"only those that were missing are told again")
 }
 
@@ -392,7 +392,7 @@ func TestACollectionIsEnabledAndDisabled(t *testing.T) {
 			send(h, 30*time.Second, workflows.UpdateEnable)
 			send(h, 40*time.Second, workflows.UpdateDisable)
 			got := h.handOver(50 * time.Second)
-			require.Equal(t, []string{"00:00:10 a collection false", "00:00:30 a collection true", "00:00:40 a collection false"}, h.heard())
+			require.Equal(t, []string{"00:00:10 a collection false", "00:00:30 a collection true", "00:00:40 a collection false"}, h.received())
 			want := h.input.Collection
 			want.Properties.State, want.Generation = job.CollectionDisabled, 4
 			require.Equal(t, want, got.Collection, "nothing else changed")
@@ -421,7 +421,7 @@ func TestDeletingACollection(t *testing.T) {
 			a := remove(h)
 			require.NoError(t, h.run(time.Minute))
 			a.ok(t)
-			require.Equal(t, []string{"00:00:12 a dismiss", "00:00:12 b dismiss"}, h.heard())
+			require.Equal(t, []string{"00:00:12 a dismiss", "00:00:12 b dismiss"}, h.received())
 			require.Equal(t, []string{"g/Reports"}, h.left, "the subscription is told")
 			require.Equal(t, newYear.Add(12*time.Second), h.env.Now().UTC())
 		})
@@ -444,7 +444,7 @@ func TestDeletingACollection(t *testing.T) {
 			h.at(15500*time.Millisecond, func() { started = true })
 			require.NoError(t, h.run(5*time.Minute))
 			a.ok(t)
-			require.Equal(t, []string{"00:00:16 a dismiss"}, h.heard())
+			require.Equal(t, []string{"00:00:16 a dismiss"}, h.received())
 			require.Equal(t, newYear.Add(16*time.Second), h.env.Now().UTC())
 		})
 		t.Run(by+" waits for a job that never starts until that is certain", func(t *testing.T) {
@@ -465,7 +465,7 @@ func TestDeletingACollection(t *testing.T) {
 			a := remove(h)
 			require.NoError(t, h.run(time.Minute))
 			a.ok(t)
-			require.Equal(t, []string{"00:00:10 a dismiss"}, h.heard())
+			require.Equal(t, []string{"00:00:10 a dismiss"}, h.received())
 		})
 		t.Run(by+" works while jobs are told something else", func(t *testing.T) {
 			t.Parallel()
@@ -475,7 +475,7 @@ func TestDeletingACollection(t *testing.T) {
 			a := remove(h)
 			require.NoError(t, h.run(time.Minute))
 			a.ok(t)
-			require.Contains(t, h.heard(), clock(h.env.Now())+" a dismiss", "as the last of all")
+			require.Contains(t, h.received(), clock(h.env.Now())+" a dismiss", "as the last of all")
 		})
 	}
 	t.Run("that holds no job ends it at once", func(t *testing.T) {
@@ -496,7 +496,7 @@ func TestDeletingACollection(t *testing.T) {
 		a.ok(t)
 		b.ok(t)
 		require.False(t, *early, "neither before the jobs are gone")
-		require.Equal(t, []string{"00:00:15 a dismiss"}, h.heard())
+		require.Equal(t, []string{"00:00:15 a dismiss"}, h.received())
 		require.Equal(t, []string{"g/Reports"}, h.left)
 	})
 	t.Run("goes on when the workflow is cancelled meanwhile", func(t *testing.T) {
@@ -506,12 +506,12 @@ func TestDeletingACollection(t *testing.T) {
 		h.update(10*time.Second, workflows.UpdateDelete)
 		h.at(12*time.Second, func() { h.env.CancelWorkflow() })
 		require.NoError(t, h.run(time.Minute))
-		require.NotEmpty(t, h.told)
+		require.NotEmpty(t, h.updates)
 		require.Equal(t, []string{"g/Reports"}, h.left)
 	})
 }
 
-func TestWhatComesWhileACollectionIsBeingDeletedIsRefused(t *testing.T) {
+func TestRequestsToACollectionThatIsBeingDeletedAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newCollectionEnv(t, job.CollectionEnabled, "a")
 	h.slow = time.Second
@@ -537,7 +537,7 @@ func TestWhatComesWhileACollectionIsBeingDeletedIsRefused(t *testing.T) {
 	for _, r := range failed {
 		r.failed(t, workflows.ErrTypeGone)
 	}
-	require.Equal(t, []string{"00:00:11 a dismiss"}, h.heard())
+	require.Equal(t, []string{"00:00:11 a dismiss"}, h.received())
 }
 
 func TestACollectionContinuesAsNewWithItsRegistry(t *testing.T) {

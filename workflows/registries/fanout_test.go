@@ -35,7 +35,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 			require.Contains(t, why, part)
 		}
 		require.Equal(t, []int{200, 200, 50, 6}, h.sizes, "those that did not answer are asked once more, after all others")
-		require.Len(t, h.told, 444)
+		require.Len(t, h.updates, 444)
 		require.Equal(t, "00:00:10 job000 collection false 2s", h.asked[0])
 		require.Equal(t, "00:00:10 job000 collection false 12s", h.asked[6], "a killed worker keeps a task for 10 s")
 		require.Equal(t, job.CollectionDisabled, got.Collection.Properties.State)
@@ -47,7 +47,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 		a := h.update(10*time.Second, workflows.UpdateDisable)
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		a.ok(t)
-		require.Equal(t, []string{"00:00:10 a collection false", "00:00:10 b collection false"}, h.heard())
+		require.Equal(t, []string{"00:00:10 a collection false", "00:00:10 b collection false"}, h.received())
 	})
 	t.Run("is told again, more and more seldom, until it does", func(t *testing.T) {
 		t.Parallel()
@@ -61,7 +61,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 			at = append(at, strings.Fields(asked)[0])
 		}
 		require.Equal(t, []string{"00:00:11", "00:00:13", "00:00:17", "00:00:25", "00:00:41"}, at)
-		require.Equal(t, []string{"00:00:10 b collection false", "00:01:13 a collection false"}, h.heard(), "and never again")
+		require.Equal(t, []string{"00:00:10 b collection false", "00:01:13 a collection false"}, h.received(), "and never again")
 	})
 	t.Run("is told at least every five minutes, across runs", func(t *testing.T) {
 		t.Parallel()
@@ -91,7 +91,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 		h.silent = func(name string) bool { return name != "job449" }
 		next := h.handOver(3500 * time.Millisecond)
 		require.Equal(t, []int{200, 200, 50}, h.sizes)
-		require.Equal(t, []string{"00:00:03 job449 collection false"}, h.heard())
+		require.Equal(t, []string{"00:00:03 job449 collection false"}, h.received())
 		require.False(t, next.Jobs[449].Silent)
 	})
 	t.Run("learns what holds now, although it was told something else meanwhile", func(t *testing.T) {
@@ -102,8 +102,8 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 		a := h.update(20*time.Second, workflows.UpdateEnable) // the job's last known state, if it did not apply the other
 		require.ErrorIs(t, h.run(time.Hour), errStopped)
 		a.failed(t, workflows.ErrTypeSilent)
-		require.Len(t, h.told, 1)
-		require.Contains(t, h.told[0], "a collection true")
+		require.Len(t, h.updates, 1)
+		require.Contains(t, h.updates[0], "a collection true")
 	})
 	t.Run("is not waited for by changes that do not concern it", func(t *testing.T) {
 		t.Parallel()
@@ -135,7 +135,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 		a := h.update(10*time.Second, workflows.UpdateDelete)
 		require.NoError(t, h.run(time.Minute))
 		a.ok(t)
-		require.Equal(t, []string{"00:00:10 b dismiss"}, h.heard())
+		require.Equal(t, []string{"00:00:10 b dismiss"}, h.received())
 		require.Equal(t, []string{"a", "c"}, h.ended)
 		require.Equal(t, []string{"g/Reports"}, h.left)
 	})
@@ -153,7 +153,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 	})
 }
 
-func TestAJobThatWasTerminatedMaySendForAMoment(t *testing.T) {
+func TestADeletionWaitsUntilATerminatedJobCanSendNothing(t *testing.T) {
 	t.Parallel()
 	h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
 	certain := func() bool { return !h.env.Now().Before(newYear.Add(40 * time.Second)) }
@@ -167,14 +167,14 @@ func TestAJobThatWasTerminatedMaySendForAMoment(t *testing.T) {
 	require.True(t, certain(), "the collection ended at %s", h.env.Now())
 }
 
-func TestAJobThatTakesThePlaceOfATerminatedOneIsToldToo(t *testing.T) {
+func TestAJobThatReplacesATerminatedOneIsUpdatedToo(t *testing.T) {
 	t.Parallel()
 	h := newCollectionEnv(t, job.CollectionSuspended, "a")
 	h.input.Jobs[0].CollectionDisabled = false // terminated before the collection was disabled
 	h.register(10*time.Second, "a", 9)
 	h.update(11*time.Second, workflows.UpdateEnable)
 	require.ErrorIs(t, h.run(30*time.Second), errStopped)
-	require.Contains(t, h.heard(), "00:00:11 a collection true")
+	require.Contains(t, h.received(), "00:00:11 a collection true")
 }
 
 func TestATerminatedJobMakesRoom(t *testing.T) {

@@ -32,8 +32,8 @@ type event struct {
 	do func()
 }
 
-// A stage runs a workflow with a registry in skipped time. Times are given as durations since newYear.
-type stage struct {
+// A registryEnv runs a workflow with a registry in skipped time. Times are given as durations since newYear.
+type registryEnv struct {
 	t    *testing.T
 	env  *testsuite.TestWorkflowEnvironment
 	name func(workflowID string) string // of a registered workflow, in lower case
@@ -46,29 +46,31 @@ type stage struct {
 	stopped bool // the test is over, and no workflow exists
 }
 
-func newStage(t *testing.T, name func(string) string) *stage { return &stage{t: t, name: name} }
+func newRegistryEnv(t *testing.T, name func(string) string) *registryEnv {
+	return &registryEnv{t: t, name: name}
+}
 
-func (s *stage) at(after time.Duration, do func()) {
+func (s *registryEnv) at(after time.Duration, do func()) {
 	s.events = append(s.events, event{at: after, do: do})
 }
 
-func (s *stage) update(after time.Duration, name string, arguments ...any) *reply {
+func (s *registryEnv) update(after time.Duration, name string, arguments ...any) *reply {
 	r := &reply{}
 	s.at(after, func() { s.env.UpdateWorkflow(name, "", r, arguments...) })
 	return r
 }
 
-func (s *stage) signal(after time.Duration, name string, argument any) {
+func (s *registryEnv) signal(after time.Duration, name string, argument any) {
 	s.at(after, func() { s.env.SignalWorkflow(name, argument) })
 }
 
 // removed signals to the registry that a workflow is gone.
-func (s *stage) removed(after time.Duration, name string) {
+func (s *registryEnv) removed(after time.Duration, name string) {
 	s.signal(after, workflows.SignalRemoved, name)
 }
 
 // pass registers and removes a name so many times, every 20 ms.
-func (s *stage) pass(times int, name string, register any) {
+func (s *registryEnv) pass(times int, name string, register any) {
 	var next func()
 	next = func() {
 		s.env.UpdateWorkflow(workflows.UpdateRegister, "", &reply{}, register)
@@ -80,7 +82,7 @@ func (s *stage) pass(times int, name string, register any) {
 	s.at(0, next)
 }
 
-func (s *stage) prepare(name string, of any) {
+func (s *registryEnv) prepare(name string, of any) {
 	s.env = workflowtest.NewEnvironment()
 	s.env.SetStartTime(newYear)
 	s.env.RegisterWorkflowWithOptions(of, workflow.RegisterOptions{Name: name})
@@ -88,7 +90,7 @@ func (s *stage) prepare(name string, of any) {
 }
 
 // play runs the workflow once and returns its error.
-func (s *stage) play(name string, input any) error {
+func (s *registryEnv) play(name string, input any) error {
 	if s.lookupTakes > 0 {
 		s.env.OnActivity(lookups.TypeMissing, mock.Anything, mock.Anything).After(s.lookupTakes).Return(s.lookup)
 	}
@@ -100,7 +102,7 @@ func (s *stage) play(name string, input any) error {
 }
 
 // lookup is a fake of the activity that finds missing workflows.
-func (s *stage) lookup(_ context.Context, ids []string) ([]int, error) {
+func (s *registryEnv) lookup(_ context.Context, ids []string) ([]int, error) {
 	var names []string
 	missing := []int{}
 	for i, id := range ids {

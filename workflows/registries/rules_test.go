@@ -90,7 +90,7 @@ func TestACollectionKeepsItsRules(t *testing.T) {
 	}
 }
 
-func TestWhatWasDecidedByPropertiesThatAreNotInForceIsRefused(t *testing.T) {
+func TestARequestDecidedByOutdatedPropertiesIsRefused(t *testing.T) {
 	t.Parallel()
 	asks := map[string]func(*collectionEnv, int) *reply{
 		"a change of the collection": func(h *collectionEnv, generation int) *reply {
@@ -180,7 +180,7 @@ func TestAChangeOfThePlan(t *testing.T) {
 	t.Run("is made if there is no subscription, for nothing counts then", func(t *testing.T) {
 		t.Parallel()
 		h := newCollectionEnv(t, job.CollectionEnabled, "a")
-		h.nobody = temporal.NewNonRetryableApplicationError("there is none", workflows.ErrTypeGone, nil)
+		h.planErr = temporal.NewNonRetryableApplicationError("there is none", workflows.ErrTypeGone, nil)
 		r := h.change(10*time.Second, hourly, 0)
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		require.Equal(t, "Free", r.ok(t).(job.Collection).Properties.SKU.Name)
@@ -188,7 +188,7 @@ func TestAChangeOfThePlan(t *testing.T) {
 	t.Run("does not hold up the collection for long if the subscription does not answer", func(t *testing.T) {
 		t.Parallel()
 		h := newCollectionEnv(t, job.CollectionEnabled, "a")
-		h.nobody = errors.New("no answer")
+		h.planErr = errors.New("no answer")
 		r := h.change(10*time.Second, hourly, 0)
 		next := h.update(11*time.Second, workflows.UpdateDisable)
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
@@ -221,17 +221,17 @@ func TestAChangeOfThePlan(t *testing.T) {
 	})
 }
 
-func TestClaims(t *testing.T) {
+func TestAChangedJobReservesItsRequirements(t *testing.T) {
 	t.Parallel()
 	reserve := func(generation int, spacing time.Duration, final bool) workflows.ReserveRequest {
 		return workflows.ReserveRequest{Name: "A", Job: generation, Requirements: job.Requirements{Spacing: spacing}, Final: final}
 	}
 	authenticating := workflows.ReserveRequest{Name: "A", Job: 2, Requirements: job.Requirements{Authenticates: true}}
 	for _, tt := range []struct {
-		name       string
-		claims     []workflows.ReserveRequest
-		want       job.Requirements
-		generation int // of the job with these requirements
+		name         string
+		reservations []workflows.ReserveRequest
+		want         job.Requirements
+		generation   int // of the job with these requirements
 	}{
 		{"a job is changed", []workflows.ReserveRequest{reserve(2, time.Minute, false)}, job.Requirements{Spacing: time.Minute}, 2},
 		{"of contenders for one change, all count", []workflows.ReserveRequest{reserve(2, time.Hour, false), reserve(2, time.Minute, false), authenticating},
@@ -250,7 +250,7 @@ func TestClaims(t *testing.T) {
 			h := newCollectionEnv(t, job.CollectionEnabled, "a")
 			h.input.Jobs[0].Requirements, h.input.Jobs[0].Generation = job.Requirements{Spacing: 24 * time.Hour}, 1
 			var replies []*reply
-			for i, c := range tt.claims {
+			for i, c := range tt.reservations {
 				c.Limits = upTo(9)
 				replies = append(replies, h.update(time.Duration(i+1)*time.Second, workflows.UpdateReserve, c))
 			}

@@ -11,15 +11,15 @@ import (
 	"almanac/workflows/registries"
 )
 
-// An office runs a subscription in skipped time.
+// A subscriptionEnv runs a subscription in skipped time.
 type subscriptionEnv struct {
-	*stage
+	*registryEnv
 	input registries.SubscriptionInput
 }
 
-// newOffice returns an office with collections of the plan Standard, such as "g/Reports".
+// newSubscriptionEnv returns the environment of a subscription with collections of the plan Standard, such as "g/Reports".
 func newSubscriptionEnv(t *testing.T, names ...string) *subscriptionEnv {
-	o := &subscriptionEnv{stage: newStage(t, func(id string) string { return strings.TrimPrefix(id, "collection/s/") })}
+	o := &subscriptionEnv{registryEnv: newRegistryEnv(t, func(id string) string { return strings.TrimPrefix(id, "collection/s/") })}
 	o.input.Subscription = "S"
 	for i, name := range names {
 		o.input.Collections = append(o.input.Collections, registries.Registration{Name: name, Sequence: i + 1, Plan: "Standard"})
@@ -112,7 +112,7 @@ func TestRegisterACollection(t *testing.T) {
 	})
 }
 
-func TestACollectionClaimsAnotherPlan(t *testing.T) {
+func TestACollectionReservesAnotherPlan(t *testing.T) {
 	t.Parallel()
 	free := func(name string) workflows.RegisterCollectionRequest {
 		return workflows.RegisterCollectionRequest{Name: name, Plan: "Free", Limit: 1, Reserve: true}
@@ -130,7 +130,7 @@ func TestACollectionClaimsAnotherPlan(t *testing.T) {
 		require.Equal(t, []registries.Registration{
 			{Name: "g/a", Sequence: 1, Plan: "Free"}, {Name: "g/b", Sequence: 2, Plan: "Standard"},
 			{Name: "g/c", Sequence: 3, Plan: "Standard", Unverified: newYear.Add(4 * time.Second)},
-		}, next.Collections, "one that claims a plan is there: it is not looked up")
+		}, next.Collections, "one that reservations a plan is there: it is not looked up")
 	})
 	t.Run("to no effect if it is not registered any more", func(t *testing.T) {
 		t.Parallel()

@@ -11,7 +11,7 @@ import (
 )
 
 // A lost link or connection is detected before a message is sent over it, so no attempt fails.
-func TestWhatIsGoneIsNotAlive(t *testing.T) {
+func TestAClosedConnectionOrLinkIsNotAlive(t *testing.T) {
 	t.Parallel()
 	const (
 		limit = time.Minute

@@ -22,28 +22,28 @@ import (
 	"almanac/workflows/registries"
 )
 
-// A hall runs a job collection in skipped time.
+// A collectionEnv runs a job collection in skipped time.
 type collectionEnv struct {
-	*stage
-	input  registries.CollectionInput
-	absent func(name string) bool // jobs that do not exist
-	slow   time.Duration          // duration of the first signal, or call of the update activity
-	nobody error                  // error of asking the subscription for a place
-	full   string                 // the subscription's reason to refuse another plan
-	silent func(name string) bool // jobs that do not answer
-	stuck  func(name string) bool // jobs that cannot be terminated
+	*registryEnv
+	input   registries.CollectionInput
+	absent  func(name string) bool // jobs that do not exist
+	slow    time.Duration          // duration of the first signal, or call of the update activity
+	planErr error                  // error of asking the subscription for a place
+	full    string                 // the subscription's reason to refuse another plan
+	silent  func(name string) bool // jobs that do not answer
+	stuck   func(name string) bool // jobs that cannot be terminated
 
-	mu    sync.Mutex                            // guards the fields below
-	told  []string                              // updates and signals received, such as "00:00:10 a collection true"
-	sizes []int                                 // workflows per call of the update activity
-	plans []workflows.RegisterCollectionRequest // requests to the subscription
-	left  []string                              // collections unregistered from the subscription
-	asked []string                              // updates of jobs that do not answer, such as "00:00:10 a collection false 2s"
-	ended []string                              // jobs terminated
+	mu      sync.Mutex                            // guards the fields below
+	updates []string                              // updates and signals received, such as "00:00:10 a collection true"
+	sizes   []int                                 // workflows per call of the update activity
+	plans   []workflows.RegisterCollectionRequest // requests to the subscription
+	left    []string                              // collections unregistered from the subscription
+	asked   []string                              // updates of jobs that do not answer, such as "00:00:10 a collection false 2s"
+	ended   []string                              // jobs terminated
 }
 
 func newCollectionEnv(t *testing.T, state job.CollectionState, names ...string) *collectionEnv {
-	h := &collectionEnv{stage: newStage(t, func(id string) string {
+	h := &collectionEnv{registryEnv: newRegistryEnv(t, func(id string) string {
 		name, err := url.PathUnescape(id[strings.LastIndex(id, "/")+1:])
 		require.NoError(t, err)
 		return name
@@ -138,8 +138,8 @@ func (h *collectionEnv) handOver(at time.Duration) registries.CollectionInput {
 	return continued[registries.CollectionInput](h.t, h.run(time.Hour))
 }
 
-// hear records an update or signal of a job. It reports whether the job exists.
-func (h *collectionEnv) hear(id, what string, argument any) bool {
+// receive records an update or signal of a job. It reports whether the job exists.
+func (h *collectionEnv) receive(id, what string, argument any) bool {
 	name := h.name(id)
 	require.Equal(h.t, key.Collection.Job(name).WorkflowID(), id)
 	if h.stopped || h.absent(name) {
@@ -149,7 +149,7 @@ func (h *collectionEnv) hear(id, what string, argument any) bool {
 	if argument != nil {
 		line += fmt.Sprint(" ", argument)
 	}
-	h.told = append(h.told, line)
+	h.updates = append(h.updates, line)
 	return true
 }
 
@@ -162,7 +162,7 @@ func (h *collectionEnv) tell(_ context.Context, in lookups.UpdateInput) (r looku
 		case h.silent != nil && h.silent(name) && !h.stopped && !slices.Contains(h.ended, name):
 			h.asked = append(h.asked, fmt.Sprint(clock(h.env.Now()), " ", name, " ", in.Update, " ", in.Argument, " ", in.Patience))
 			r.Failed, r.Reasons = append(r.Failed, i), append(r.Reasons, "no answer")
-		case !h.hear(id, in.Update, in.Argument):
+		case !h.receive(id, in.Update, in.Argument):
 			r.Missing = append(r.Missing, i)
 		}
 	}
@@ -188,15 +188,15 @@ func (h *collectionEnv) terminate(_ context.Context, in lookups.TerminateInput) 
 	return still, nil
 }
 
-// claimPlan is a fake of the activity that updates one workflow.
+// reservePlan is a fake of the activity that updates one workflow.
 func (h *collectionEnv) reservePlan(_ context.Context, id, update string, r workflows.RegisterCollectionRequest) error {
 	require.Equal(h.t, job.SubscriptionWorkflowID(key.Collection.Subscription), id)
 	require.Equal(h.t, workflows.UpdateRegister, update)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.plans = append(h.plans, r)
-	if h.nobody != nil {
-		return h.nobody
+	if h.planErr != nil {
+		return h.planErr
 	}
 	if h.full != "" {
 		return temporal.NewNonRetryableApplicationError(h.full, workflows.ErrTypeConflict, nil)
@@ -213,16 +213,16 @@ func (h *collectionEnv) signalled(id, signal string, argument any) error {
 		h.left = append(h.left, argument.(string))
 		return nil
 	}
-	if !h.hear(id, signal, argument) {
+	if !h.receive(id, signal, argument) {
 		return errors.New("there is no such workflow")
 	}
 	return nil
 }
 
-// heard returns the updates and signals that jobs received; those of one time by name.
-func (h *collectionEnv) heard() []string {
-	slices.Sort(h.told)
-	return h.told
+// received returns the updates and signals that jobs received; those of one time by name.
+func (h *collectionEnv) received() []string {
+	slices.Sort(h.updates)
+	return h.updates
 }
 
 // answered records whether an update is answered by the given time.

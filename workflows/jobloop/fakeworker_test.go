@@ -51,12 +51,12 @@ type pending struct {
 
 func (p *pending) cancelled() bool { return p.ctx.Err() != nil }
 
-// workersInterceptor makes the world perform the workflow's activities in workflow time. Unlike the
+// workersInterceptor makes a jobEnv perform the workflow's activities in workflow time. Unlike the
 // test environment's activities, these honour [workflow.ActivityOptions.WaitForCancellation] as a
 // server does: cancellation ends only activities that are waiting.
 type workersInterceptor struct {
 	interceptor.WorkerInterceptorBase
-	w *world
+	w *jobEnv
 }
 
 func (i *workersInterceptor) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
@@ -65,7 +65,7 @@ func (i *workersInterceptor) InterceptWorkflow(_ workflow.Context, next intercep
 
 type workersInbound struct {
 	interceptor.WorkflowInboundInterceptorBase
-	w *world
+	w *jobEnv
 }
 
 func (i *workersInbound) Init(out interceptor.WorkflowOutboundInterceptor) error {
@@ -74,7 +74,7 @@ func (i *workersInbound) Init(out interceptor.WorkflowOutboundInterceptor) error
 
 type workersOutbound struct {
 	interceptor.WorkflowOutboundInterceptorBase
-	w *world
+	w *jobEnv
 }
 
 func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arguments ...any) workflow.Future {
@@ -99,7 +99,7 @@ func later(ctx workflow.Context, do func(workflow.Context) (any, error)) workflo
 }
 
 // copy encodes and decodes values, as on their way to a worker.
-func (w *world) copy(to any, values ...any) error {
+func (w *jobEnv) copy(to any, values ...any) error {
 	payloads, err := w.recorded.ToPayloads(values...)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (w *world) copy(to any, values ...any) error {
 }
 
 // perform is a fake of the action activity, with its retries. ctx is done when it is cancelled.
-func (w *world) perform(ctx workflow.Context, in activities.Input, o workflow.ActivityOptions) (any, error) {
+func (w *jobEnv) perform(ctx workflow.Context, in activities.Input, o workflow.ActivityOptions) (any, error) {
 	p := &pending{id: o.ActivityID, ctx: ctx}
 	w.pending = append(w.pending, p)
 	out, err := w.retry(ctx, p, in, o)
@@ -117,7 +117,7 @@ func (w *world) perform(ctx workflow.Context, in activities.Input, o workflow.Ac
 }
 
 // retry makes attempts of an activity until the last one.
-func (w *world) retry(ctx workflow.Context, p *pending, in activities.Input, o workflow.ActivityOptions) (any, error) {
+func (w *jobEnv) retry(ctx workflow.Context, p *pending, in activities.Input, o workflow.ActivityOptions) (any, error) {
 	if err := p.wait(ctx, w.queued); err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (w *world) retry(ctx workflow.Context, p *pending, in activities.Input, o w
 		if err := p.wait(ctx, max(0, p.Next.Sub(workflow.Now(ctx)))); err != nil { // the worker that has it gives it up then
 			return nil, err
 		}
-		s := sending{Input: in, options: o, number: len(p.Attempts) + 1, began: workflow.Now(ctx).UTC()}
+		s := sentAttempt{Input: in, options: o, number: len(p.Attempts) + 1, began: workflow.Now(ctx).UTC()}
 		p.began = s.began
 		out, err := ending(w.refuse(p, &s))
 		if out == nil && err == nil {
@@ -165,7 +165,7 @@ const takeUpLimit = 30 * time.Second
 const retriesWithin = time.Minute
 
 // refuse returns why a worker makes no attempt; see [activities.Runner.Run].
-func (w *world) refuse(p *pending, s *sending) error {
+func (w *jobEnv) refuse(p *pending, s *sentAttempt) error {
 	switch due := s.Execution.Due; {
 	case p.MaybeSent():
 		lost := append(slices.Clone(p.Attempts), job.Attempt{Number: s.number, Start: laterTime(due, p.since), End: s.began, Outcome: job.OutcomeFailed})
@@ -187,25 +187,25 @@ func (p *pending) wait(ctx workflow.Context, d time.Duration) error {
 	return err
 }
 
-func (w *world) attempt(p *pending, s sending) (any, error) {
+func (w *jobEnv) attempt(p *pending, s sentAttempt) (any, error) {
 	server, _ := workflow.NewDisconnectedContext(p.ctx) // p.ctx only shows whether it was cancelled
-	var becomes workerFate
+	var fate workerFate
 	if w.workerFate != nil {
-		becomes = w.workerFate(s)
+		fate = w.workerFate(s)
 	}
-	switch becomes {
+	switch fate {
 	case killedHeld:
 		return nil, w.lose(p, server, s)
 	case hostFull:
 		return nil, waitForHost(server, &s, p.Attempts)
 	}
-	if goes, err := w.hold(p, server, s, becomes); !goes {
+	if goes, err := w.hold(p, server, s, fate); !goes {
 		return ending(err)
 	}
 	s.at = workflow.Now(server).UTC()
 	w.note(server, s)
-	if becomes == killedSent || becomes == killedRecorded {
-		if becomes == killedRecorded {
+	if fate == killedSent || fate == killedRecorded {
+		if fate == killedRecorded {
 			p.Attempts = append(p.Attempts, job.Attempt{Number: s.number, End: s.at, Outcome: job.OutcomeFailed})
 			p.Next = s.at.Add(s.Action.RetryPolicy.Interval())
 		}
@@ -239,11 +239,11 @@ func ending(err error) (any, error) {
 }
 
 // hold holds an attempt until it is due and makes it pass the fence. It reports whether it is then sent.
-func (w *world) hold(p *pending, server workflow.Context, s sending, becomes workerFate) (goes bool, _ error) {
+func (w *jobEnv) hold(p *pending, server workflow.Context, s sentAttempt, fate workerFate) (goes bool, _ error) {
 	due := s.Execution.Due
 	wait := func(until time.Time) error { return workflow.Sleep(server, max(0, until.Sub(workflow.Now(server)))) }
 	unsent := temporal.NewNonRetryableApplicationError("nothing was sent", activities.ErrTypeUnsent, nil, activities.Report{Attempts: p.Attempts})
-	if becomes == released && due.After(workflow.Now(server)) {
+	if fate == released && due.After(workflow.Now(server)) {
 		return false, errors.Join(wait(laterTime(w.downUntil, due.Add(workflow.Now(server).Sub(due)/2))), unsent)
 	}
 	if err := wait(due.Add(-fenceAhead)); err != nil {
@@ -253,23 +253,23 @@ func (w *world) hold(p *pending, server workflow.Context, s sending, becomes wor
 		return false, unsent
 	}
 	p.Sent, p.until = s.number, laterTime(due, workflow.Now(server)).Add(leaseAfter)
-	if becomes == killedFenced {
+	if fate == killedFenced {
 		return false, w.lose(p, server, s)
 	}
-	if becomes == pausedFenced {
+	if fate == pausedFenced {
 		due = due.Add(pause)
 	}
 	if err := wait(due); err != nil {
 		return false, err
 	}
-	if becomes == pausedFenced && p.cancelled() {
+	if fate == pausedFenced && p.cancelled() {
 		return false, unsent
 	}
 	return true, nil
 }
 
 // waitForHost waits for the full host and returns the error by which the server retries the attempt later.
-func waitForHost(server workflow.Context, s *sending, attempts []job.Attempt) error {
+func waitForHost(server workflow.Context, s *sentAttempt, attempts []job.Attempt) error {
 	if err := workflow.Sleep(server, max(0, s.Execution.Due.Add(hostWait).Sub(workflow.Now(server)))); err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func laterTime(a, b time.Time) time.Time {
 
 // lose returns the server's result for an attempt whose worker crashed now, after the heartbeat
 // timeout: since now or, if it passed no fence, since the attempt began.
-func (w *world) lose(p *pending, server workflow.Context, s sending) error {
+func (w *jobEnv) lose(p *pending, server workflow.Context, s sentAttempt) error {
 	heard := s.began
 	if p.MaybeSent() {
 		heard = laterTime(s.began, s.Execution.Due.Add(-fenceAhead))
@@ -299,7 +299,7 @@ func (w *world) lose(p *pending, server workflow.Context, s sending) error {
 }
 
 // look is a fake of the activity that looks up the progress of others.
-func (w *world) look(ctx workflow.Context) (any, error) {
+func (w *jobEnv) look(ctx workflow.Context) (any, error) {
 	w.looks++
 	if w.lookTakes > 0 {
 		if err := workflow.Sleep(ctx, w.lookTakes); err != nil {

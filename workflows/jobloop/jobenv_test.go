@@ -50,33 +50,33 @@ func definition(t *testing.T, properties string) job.Definition {
 	return d
 }
 
-// A world runs a job in skipped time, through all runs of its workflow. Times are given as durations
+// A jobEnv runs a job in skipped time, through all runs of its workflow. Times are given as durations
 // since newYear.
-type world struct {
+type jobEnv struct {
 	t    *testing.T
 	env  *testsuite.TestWorkflowEnvironment
 	next jobloop.Input // input of the next run
 	now  time.Time     // start of the next run
 
 	// Behaviour of the job's environment.
-	act        func(sending) error      // result of an attempt; nil: success
-	took       func(int) time.Duration  // duration of the n-th attempt; nil: 0
-	workerFate func(sending) workerFate // of an attempt; nil: it is sent
-	learns     func(sending) int        // Lead in the result of a success; nil: 0
-	holds      func(sending) int        // Hold in the result of a success; nil: 0
-	queued     time.Duration            // time until a worker has an activity
-	suggest    time.Duration            // when the server suggests to continue as new, from the start of a run; 0: never
-	downUntil  time.Time                // until then the server detects no loss
-	lookTakes  time.Duration            // duration of a lookup of attempts
-	lookAges   time.Duration            // age of its answer
-	lookFails  int                      // how often it fails
-	removal    time.Duration            // duration of the signal to the collection that the job is gone
-	gone       bool                     // there is no collection
+	result     func(sentAttempt) error      // result of an attempt; nil: success
+	took       func(int) time.Duration      // duration of the n-th attempt; nil: 0
+	workerFate func(sentAttempt) workerFate // of an attempt; nil: it is sent
+	nextLead   func(sentAttempt) int        // Lead in the result of a success; nil: 0
+	nextHold   func(sentAttempt) int        // Hold in the result of a success; nil: 0
+	queued     time.Duration                // time until a worker has an activity
+	suggest    time.Duration                // when the server suggests to continue as new, from the start of a run; 0: never
+	downUntil  time.Time                    // until then the server detects no loss
+	lookTakes  time.Duration                // duration of a lookup of attempts
+	lookAges   time.Duration                // age of its answer
+	lookFails  int                          // how often it fails
+	removal    time.Duration                // duration of the signal to the collection that the job is gone
+	gone       bool                         // there is no collection
 	events     []*event
 
 	// What the job did.
 	runs     []run
-	sent     []sending // in order of sending
+	sent     []sentAttempt // in order of sending
 	recorded recorder
 	pending  []*pending // action activities that have not ended
 	shown    []string   // states and texts shown by search attribute and memo, after the first
@@ -85,8 +85,8 @@ type world struct {
 	calls    int        // attempts whose duration was asked for
 }
 
-// A sending is an attempt of an action.
-type sending struct {
+// A sentAttempt is an attempt of an action.
+type sentAttempt struct {
 	activities.Input
 	options workflow.ActivityOptions
 	began   time.Time // when a worker started it; it is held until at
@@ -95,7 +95,7 @@ type sending struct {
 }
 
 // attempt returns the number of the attempt of its action, from 1.
-func (s *sending) attempt() int { return s.Before + s.number }
+func (s *sentAttempt) attempt() int { return s.Before + s.number }
 
 type run struct {
 	jobloop.Input
@@ -112,20 +112,20 @@ type event struct {
 	done bool
 }
 
-func newWorld(t *testing.T, properties string) *world {
+func newJobEnv(t *testing.T, properties string) *jobEnv {
 	t.Helper()
 	in, err := jobloop.New(key, definition(t, properties), false, newYear)
 	require.NoError(t, err)
 	in.Lead = 150 // the same times for every name
-	return &world{t: t, next: in, now: newYear, recorded: recorder{DataConverter: converter.GetDefaultDataConverter()}}
+	return &jobEnv{t: t, next: in, now: newYear, recorded: recorder{DataConverter: converter.GetDefaultDataConverter()}}
 }
 
 // takes sets the duration of every attempt.
-func (w *world) takes(d time.Duration) { w.took = func(int) time.Duration { return d } }
+func (w *jobEnv) takes(d time.Duration) { w.took = func(int) time.Duration { return d } }
 
 // fails makes the attempts fail for which when is true.
-func (w *world) fails(when func(sending) bool) {
-	w.act = func(s sending) error {
+func (w *jobEnv) fails(when func(sentAttempt) bool) {
+	w.result = func(s sentAttempt) error {
 		if when(s) {
 			return errFailed
 		}
@@ -135,32 +135,32 @@ func (w *world) fails(when func(sending) bool) {
 
 var errFailed = temporal.NewApplicationError("it failed", activities.ErrTypeFailed)
 
-func always(sending) bool { return true }
+func always(sentAttempt) bool { return true }
 
 // at schedules do.
-func (w *world) at(after time.Duration, do func()) {
+func (w *jobEnv) at(after time.Duration, do func()) {
 	w.events = append(w.events, &event{at: after, do: do})
 }
 
-func (w *world) signal(after time.Duration, name string, argument any) {
+func (w *jobEnv) signal(after time.Duration, name string, argument any) {
 	w.at(after, func() { w.env.SignalWorkflow(name, argument) })
 }
 
 // update sends an update and returns its future answer.
-func (w *world) update(after time.Duration, name string, arguments ...any) *answer {
+func (w *jobEnv) update(after time.Duration, name string, arguments ...any) *answer {
 	a := &answer{w: w}
 	w.at(after, func() { w.env.UpdateWorkflow(name, "", a, arguments...) })
 	return a
 }
 
 // replace replaces the definition by one with the given properties.
-func (w *world) replace(after time.Duration, properties string) *answer {
+func (w *jobEnv) replace(after time.Duration, properties string) *answer {
 	d := definition(w.t, properties)
 	return w.update(after, workflows.UpdateReplace, workflows.ReplaceRequest{Definition: d, Text: d.Text()})
 }
 
 // snapshot queries the job's status.
-func (w *world) snapshot(after time.Duration) *job.Job {
+func (w *jobEnv) snapshot(after time.Duration) *job.Job {
 	var got job.Job
 	w.at(after, func() {
 		value, err := w.env.QueryWorkflow(workflows.QueryStatus)
@@ -172,7 +172,7 @@ func (w *world) snapshot(after time.Duration) *job.Job {
 
 // An answer is the result of an update.
 type answer struct {
-	w                   *world
+	w                   *jobEnv
 	accepted, completed bool
 	at                  time.Duration // completion, since newYear
 	err                 error
@@ -205,7 +205,7 @@ func (a *answer) refused(t *testing.T, errType string) {
 }
 
 // run runs the job through all its runs. If it still exists at the end, it is deleted then.
-func (w *world) run(until time.Duration) {
+func (w *jobEnv) run(until time.Duration) {
 	w.t.Helper()
 	for {
 		err := w.runOnce(newYear.Add(until))
@@ -221,7 +221,7 @@ func (w *world) run(until time.Duration) {
 }
 
 // runOnce runs the workflow once and returns its error.
-func (w *world) runOnce(end time.Time) error {
+func (w *jobEnv) runOnce(end time.Time) error {
 	w.pending = nil // activities end with their run
 	w.env = workflowtest.NewEnvironment()
 	w.env.SetStartTime(w.now)
@@ -243,7 +243,7 @@ func (w *world) runOnce(end time.Time) error {
 }
 
 // mockServer mocks what the job asks of the server.
-func (w *world) mockServer() {
+func (w *jobEnv) mockServer() {
 	w.env.OnSignalExternalWorkflow(mock.Anything, key.Collection.WorkflowID(), "", workflows.SignalRemoved, key.Name).
 		After(w.removal).Return(func(string, string, string, string, any) error {
 		w.removed++
@@ -266,7 +266,7 @@ func (w *world) mockServer() {
 }
 
 // schedule runs do at the given time or, if that has passed, when the run has started.
-func (w *world) schedule(at time.Time, do func()) {
+func (w *jobEnv) schedule(at time.Time, do func()) {
 	if wait := at.Sub(w.now); wait > 0 {
 		w.env.RegisterDelayedCallback(do, wait)
 		return
@@ -275,7 +275,7 @@ func (w *world) schedule(at time.Time, do func()) {
 }
 
 // duration returns the duration of the next attempt.
-func (w *world) duration() time.Duration {
+func (w *jobEnv) duration() time.Duration {
 	w.calls++
 	if w.took == nil {
 		return 0
@@ -283,7 +283,7 @@ func (w *world) duration() time.Duration {
 	return w.took(w.calls)
 }
 
-func (w *world) note(ctx workflow.Context, s sending) {
+func (w *jobEnv) note(ctx workflow.Context, s sentAttempt) {
 	w.sent = append(w.sent, s)
 	run := &w.runs[len(w.runs)-1]
 	run.id = workflow.GetInfo(ctx).WorkflowExecution.RunID
@@ -293,38 +293,38 @@ func (w *world) note(ctx workflow.Context, s sending) {
 }
 
 // outcome returns the result of an attempt.
-func (w *world) outcome(s sending) (activities.Output, error) {
+func (w *jobEnv) outcome(s sentAttempt) (activities.Output, error) {
 	var out activities.Output
-	if w.act != nil {
-		if err := w.act(s); err != nil {
+	if w.result != nil {
+		if err := w.result(s); err != nil {
 			return activities.Output{}, err
 		}
 	}
-	if w.learns != nil {
-		out.Lead = w.learns(s)
+	if w.nextLead != nil {
+		out.Lead = w.nextLead(s)
 	}
-	if w.holds != nil {
-		out.Hold = w.holds(s)
+	if w.nextHold != nil {
+		out.Hold = w.nextHold(s)
 	}
 	return out, nil
 }
 
 // executions returns the first attempts of main actions; those sent at the same time in order of decision.
-func (w *world) executions() []sending {
-	var out []sending
+func (w *jobEnv) executions() []sentAttempt {
+	var out []sentAttempt
 	for _, s := range w.sent {
 		if s.attempt() == 1 && s.Execution.ActionName == job.MainAction {
 			out = append(out, s)
 		}
 	}
-	slices.SortFunc(out, func(a, b sending) int {
+	slices.SortFunc(out, func(a, b sentAttempt) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.Execution.Repeat, b.Execution.Repeat))
 	})
 	return out
 }
 
 // dues returns the due times of the executions.
-func (w *world) dues() []string {
+func (w *jobEnv) dues() []string {
 	out := []string{}
 	for _, s := range w.executions() {
 		out = append(out, clock(s.Execution.Due))
@@ -333,7 +333,7 @@ func (w *world) dues() []string {
 }
 
 // starts returns the due and start times of the executions.
-func (w *world) starts() []string {
+func (w *jobEnv) starts() []string {
 	out := []string{}
 	for _, s := range w.executions() {
 		out = append(out, clock(s.Execution.Due)+" "+clock(s.at))
@@ -342,7 +342,7 @@ func (w *world) starts() []string {
 }
 
 // lines returns all attempts as text, such as "00:00:30 MainAction#2".
-func (w *world) lines() []string {
+func (w *jobEnv) lines() []string {
 	out := []string{}
 	for _, s := range w.sent {
 		out = append(out, fmt.Sprintf("%s %s#%d", clock(s.at), s.Execution.ActionName, s.attempt()))
@@ -351,7 +351,7 @@ func (w *world) lines() []string {
 }
 
 // dropped returns the recorded dropped occurrences, such as "Missed 3: 00:01:00 to 00:03:00".
-func (w *world) dropped() []string {
+func (w *jobEnv) dropped() []string {
 	out := []string{}
 	for _, d := range w.recorded.dropped {
 		out = append(out, fmt.Sprintf("%s %d: %s to %s", d.Outcome, d.Count, clock(d.First), clock(d.Last)))
@@ -360,7 +360,7 @@ func (w *world) dropped() []string {
 }
 
 // missed returns the number of occurrences recorded as missed.
-func (w *world) missed() int {
+func (w *jobEnv) missed() int {
 	n := 0
 	for _, d := range w.recorded.dropped {
 		if d.Outcome == job.OutcomeMissed {
@@ -385,25 +385,43 @@ func (r *recorder) ToPayloads(values ...any) (*commonpb.Payloads, error) {
 	return r.DataConverter.ToPayloads(values...)
 }
 
-// requireSound requires the invariants of every job: nothing is sent early, or after the job is gone; every
-// execution id is started once; no due time is both dropped and run.
-func (w *world) requireSound() {
+// requireSound requires the invariants of every job:
+//
+//   - nothing is sent early, and nothing more once the job is gone;
+//   - an execution has one id and one due time, and the name of its job;
+//   - the attempts of an action are numbered once each and in order, at most MaxAttempts, and at least the
+//     retry interval apart; an error action follows the attempts of its action;
+//   - no due time is both dropped and run.
+func (w *jobEnv) requireSound() {
 	w.t.Helper()
 	for _, p := range w.pending {
 		require.True(w.t, p.cancelled() || p.MaybeSent(), "it would be sent although the job is gone")
 	}
-	ids, dues := map[string]bool{}, map[string]bool{}
-	for _, s := range w.executions() {
-		due := s.Execution.Due.Format(time.RFC3339Nano)
-		require.False(w.t, s.at.Before(s.Execution.Due), "sent at %s, due %s", s.at, due)
-		require.False(w.t, ids[s.Execution.ID], "execution %s, due %s, was started twice", s.Execution.ID, due)
-		require.Equal(w.t, key.Name, s.Execution.Job)
-		require.Equal(w.t, key.Collection.Name, s.Execution.Collection)
-		ids[s.Execution.ID], dues[due] = true, true
+	last, dues, runs := map[string]sentAttempt{}, map[string]time.Time{}, map[time.Time]bool{}
+	for _, s := range w.sent {
+		e := s.Execution
+		require.False(w.t, s.at.Before(e.Due), "sent at %s, due %s", s.at, e.Due)
+		require.Equal(w.t, []string{key.Name, key.Collection.Name}, []string{e.Job, e.Collection})
+		if due, known := dues[e.ID]; known {
+			require.True(w.t, due.Equal(e.Due), "execution %s is due %s and %s", e.ID, due, e.Due)
+		}
+		dues[e.ID] = e.Due
+		runs[e.Due.UTC()] = true
+		before, again := last[e.ID]
+		last[e.ID] = s
+		require.LessOrEqual(w.t, s.attempt(), s.MaxAttempts)
+		switch {
+		case !again:
+		case before.Execution.ActionName == e.ActionName:
+			require.Greater(w.t, s.attempt(), before.attempt(), "execution %s, due %s", e.ID, e.Due)
+			require.GreaterOrEqual(w.t, s.at.Sub(before.at), s.Action.RetryPolicy.Interval(), "execution %s, due %s", e.ID, e.Due)
+		default:
+			require.Equal(w.t, job.ErrorAction, e.ActionName, "the action follows its error action")
+		}
 	}
 	for _, d := range w.recorded.dropped {
 		for _, due := range d.Newest {
-			require.False(w.t, dues[due.Format(time.RFC3339Nano)], "%s was both dropped and run", due)
+			require.NotContains(w.t, runs, due.UTC(), "%s was both dropped and run", due)
 		}
 	}
 }

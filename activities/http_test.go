@@ -9,11 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/activities/senders"
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
 // sender makes web requests.
-var sender = senders.NewHTTP(senders.HTTPOptions{Version: "1.2.3"})
+var sender = senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, Version: "1.2.3"})
 
 func action(r job.Request) *job.Action { return &job.Action{Type: "Http", Request: &r} }
 

@@ -27,7 +27,7 @@ func TestAReceiverThatTakesLongToConnectToIsSentTheRequest(t *testing.T) {
 				for range 500 {
 					network.takes = append(network.takes, takes)
 				}
-				r := runner(senders.NewHTTP(senders.HTTPOptions{Dial: network.dial}))
+				r := runner(senders.NewHTTP(senders.Options{Dial: network.dial}))
 				k := task{heartbeat: time.Hour, stop: make(chan struct{})}
 				in := request("http://slow.example/")
 				if name == "held" {
@@ -60,7 +60,7 @@ func TestASecondConnectionIsHeldToTheLeaseAsWell(t *testing.T) {
 		var broken bool
 		var arrived []time.Time
 		dials := 0
-		h := senders.NewHTTP(senders.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
+		h := senders.NewHTTP(senders.Options{Dial: func(context.Context, string, string) (net.Conn, error) {
 			if dials++; dials > 1 {
 				time.Sleep(5 * time.Second)
 			}
@@ -103,7 +103,7 @@ func TestASecondConnectionIsHeldToTheLeaseAsWell(t *testing.T) {
 func TestAHeartbeatDoesNotEndALeaseThatIsNotUsedYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := &slowNetwork{takes: []time.Duration{5 * time.Second}}
-		r := runner(senders.NewHTTP(senders.HTTPOptions{Dial: network.dial}))
+		r := runner(senders.NewHTTP(senders.Options{Dial: network.dial}))
 		k := task{heartbeat: 8 * time.Second, server: &server{answer: func(n int) error {
 			if n < 5 {
 				time.Sleep(20 * time.Second) // leases of 1, 2, 4 and 8 s are over

@@ -77,7 +77,7 @@ func TestNothingIsWrittenOnAConnectionThatComesAfterTheLease(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				network := &slowNetwork{takes: tt.takes}
-				r := runner(senders.NewHTTP(senders.HTTPOptions{Dial: network.dial}))
+				r := runner(senders.NewHTTP(senders.Options{Dial: network.dial}))
 				k := task{heartbeat: time.Hour}
 				attempts, err := k.run(t, r, request("http://slow.example/"))
 				require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestNothingIsWrittenOnAConnectionThatComesAfterTheLease(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			network := &slowNetwork{takes: []time.Duration{late}}
-			r := runner(senders.NewHTTP(senders.HTTPOptions{Dial: network.dial}))
+			r := runner(senders.NewHTTP(senders.Options{Dial: network.dial}))
 			k := task{heartbeat: time.Hour, server: &server{answer: func(n int) error {
 				if n > 1 {
 					return errCancelled
@@ -127,7 +127,7 @@ func TestRedirectIsFollowedAfterTheLease(t *testing.T) {
 		})}
 		go s.Serve(network)
 		defer s.Close()
-		r := runner(senders.NewHTTP(senders.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) { return network.Dial() }}))
+		r := runner(senders.NewHTTP(senders.Options{Dial: func(context.Context, string, string) (net.Conn, error) { return network.Dial() }}))
 		k := task{heartbeat: time.Hour}
 		_, err := k.run(t, r, request("http://target.example/"))
 		require.NoError(t, err)

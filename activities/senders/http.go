@@ -3,11 +3,9 @@ package senders
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -32,17 +30,6 @@ const (
 // DefaultAuthority issues tokens for Azure's public cloud.
 const DefaultAuthority = "https://login.microsoftonline.com"
 
-// HTTPOptions configure [NewHTTP].
-type HTTPOptions struct {
-	Version   string         // Almanac's version, for the User-Agent
-	Authority string         // base URL of the tenants' token endpoints; "" means DefaultAuthority
-	RootCAs   *x509.CertPool // trusted for https; nil means the system's
-
-	// Dial connects to a target or to the authority; nil means a [net.Dialer] with a timeout of 10 s.
-	// If its error wraps an [egress.RefusedError], the action fails permanently.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-}
-
 // HTTP sends web requests. It is safe for concurrent use. It caches connections and tokens, so use one
 // for all jobs.
 type HTTP struct {
@@ -54,7 +41,7 @@ type HTTP struct {
 
 // NewHTTP returns a sender for actions of type Http and Https. It uses no proxy, and follows up to 10
 // redirects, only to the same scheme, host and port.
-func NewHTTP(o HTTPOptions) *HTTP {
+func NewHTTP(o Options) *HTTP {
 	client := newClient(o, nil)
 	return &HTTP{
 		client:       client,

@@ -113,7 +113,7 @@ func serveSecured(t *testing.T, http2 bool, c *tls.Config, h http.HandlerFunc) *
 func (s *secured) sender() *senders.HTTP {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
-	return senders.NewHTTP(senders.HTTPOptions{RootCAs: roots})
+	return senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, RootCAs: roots})
 }
 
 func (s *secured) last() visit {
@@ -196,7 +196,7 @@ func TestCertificatesUsedLongAgoAreForgotten(t *testing.T) {
 	t.Cleanup(s.Close)
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
-	h := senders.NewHTTP(senders.HTTPOptions{RootCAs: roots})
+	h := senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, RootCAs: roots})
 	connection := func(a *job.Authentication) string {
 		message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Authentication: a}))
 		require.NoError(t, err)

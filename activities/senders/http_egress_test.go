@@ -34,7 +34,7 @@ func TestTargetsThatTheGuardRefuses(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the target was asked") })
 	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
 	require.NoError(t, err)
-	h := senders.NewHTTP(senders.HTTPOptions{Dial: guard(t).DialContext})
+	h := senders.NewHTTP(senders.Options{Dial: guard(t).DialContext})
 	for host, kind := range map[string]string{
 		"127.0.0.1":          "loopback addresses",
 		"[::ffff:127.0.0.1]": "loopback addresses",
@@ -55,7 +55,7 @@ func TestTargetsThatTheGuardRefuses(t *testing.T) {
 
 func TestGuardHoldsForClientCertificates(t *testing.T) {
 	t.Parallel()
-	h := senders.NewHTTP(senders.HTTPOptions{Dial: guard(t).DialContext})
+	h := senders.NewHTTP(senders.Options{Dial: guard(t).DialContext})
 	_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "https://127.0.0.1", Authentication: clientCertificate(t, "me")}))
 	require.EqualError(t, err, "Almanac does not connect to '127.0.0.1': loopback addresses"+advice)
 	sendertest.RequirePermanent(t, true, err)
@@ -64,7 +64,7 @@ func TestGuardHoldsForClientCertificates(t *testing.T) {
 func TestGuardHoldsForTheAuthority(t *testing.T) {
 	t.Parallel()
 	authority := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the authority was asked") })
-	h := senders.NewHTTP(senders.HTTPOptions{Authority: authority.URL, Dial: guard(t).DialContext})
+	h := senders.NewHTTP(senders.Options{Authority: authority.URL, Dial: guard(t).DialContext})
 	_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://target.example", Authentication: registered("me")}))
 	require.EqualError(t, err, "Almanac does not connect to '127.0.0.1': loopback addresses"+advice)
 	sendertest.RequirePermanent(t, true, err)
@@ -87,7 +87,7 @@ func TestRedirectsToWhatTheGuardRefuses(t *testing.T) {
 			})
 			var dialled atomic.Int64
 			g := guard(t, "127.0.0.1")
-			h := senders.NewHTTP(senders.HTTPOptions{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			h := senders.NewHTTP(senders.Options{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 				dialled.Add(1)
 				return g.DialContext(ctx, network, address)
 			}})
@@ -107,7 +107,7 @@ func TestRedirectToANameThatWasRebound(t *testing.T) {
 	})
 	public, rebound := guard(t, "127.0.0.1"), guard(t)
 	var dialled atomic.Int64
-	h := senders.NewHTTP(senders.HTTPOptions{Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+	h := senders.NewHTTP(senders.Options{Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		if dialled.Add(1) == 1 {
 			return public.DialContext(ctx, network, s.Listener.Addr().String())
 		}
@@ -145,7 +145,7 @@ func sendPastProxy(t *testing.T, proxy string) {
 
 	s := serve(t, func(http.ResponseWriter, *http.Request) {})
 	var dialled []string
-	h := senders.NewHTTP(senders.HTTPOptions{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+	h := senders.NewHTTP(senders.Options{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		dialled = append(dialled, address)
 		return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
 	}})

@@ -128,7 +128,7 @@ func TestTargetsThatCannotBeReached(t *testing.T) {
 	t.Parallel()
 	const closed = "127.0.0.1:1" // a port that no other test gets
 	failing := func(err error) *senders.HTTP {
-		return senders.NewHTTP(senders.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, err }})
+		return senders.NewHTTP(senders.Options{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, err }})
 	}
 	for _, tt := range []struct {
 		name, host, want string
@@ -209,7 +209,7 @@ func TestTargetsThatTakeTheirTime(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var targets sync.WaitGroup
-				h := senders.NewHTTP(senders.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
+				h := senders.NewHTTP(senders.Options{Dial: func(context.Context, string, string) (net.Conn, error) {
 					ours, theirs := net.Pipe()
 					targets.Go(func() {
 						defer theirs.Close()
@@ -244,7 +244,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				network := emulators.NewPipes(t)
 				connections := 0
-				h := senders.NewHTTP(senders.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
+				h := senders.NewHTTP(senders.Options{Dial: func(context.Context, string, string) (net.Conn, error) {
 					connections++
 					return network.Dial()
 				}})

@@ -107,7 +107,7 @@ func TestOutcomes(t *testing.T) {
 			defer s.Close()
 			ctx, giveUp := context.WithCancelCause(t.Context())
 			defer giveUp(nil)
-			h := senders.NewHTTP(senders.HTTPOptions{Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			h := senders.NewHTTP(senders.Options{Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 				if tt.dial != nil {
 					return nil, tt.dial(giveUp)
 				}
@@ -194,7 +194,7 @@ func TestNoOutcomeShowsSecretsOfTheRequest(t *testing.T) {
 					seen <- everything(r)
 					answer(c, r)
 				})
-				h := senders.NewHTTP(senders.HTTPOptions{
+				h := senders.NewHTTP(senders.Options{
 					Authority: authority.URL,
 					Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 						if address == "target.example:80" {

@@ -56,7 +56,7 @@ func TestRetryAfter(t *testing.T) {
 				})}
 				go s.Serve(network)
 				defer s.Close()
-				h := senders.NewHTTP(senders.HTTPOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
+				h := senders.NewHTTP(senders.Options{Dial: func(context.Context, string, string) (net.Conn, error) {
 					return network.Dial()
 				}})
 				_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://busy.example"}))

@@ -22,7 +22,7 @@ import (
 	"almanac/job"
 )
 
-var sender = senders.NewHTTP(senders.HTTPOptions{Version: "1.2.3"})
+var sender = senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, Version: "1.2.3"})
 
 func action(r job.Request) *job.Action { return &job.Action{Type: "Http", Request: &r} }
 
@@ -329,7 +329,7 @@ func TestMessageHasTheFormOfAzureScheduler(t *testing.T) {
 		h.Set("Content-Type", "text/plain")
 		io.WriteString(w, "hello")
 	})
-	h := senders.NewHTTP(senders.HTTPOptions{Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+	h := senders.NewHTTP(senders.Options{Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
 	}})
 	message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://www.bing.com"}))
@@ -415,7 +415,7 @@ func TestTLS(t *testing.T) {
 	t.Cleanup(s.Close)
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
-	trusting := senders.NewHTTP(senders.HTTPOptions{RootCAs: roots})
+	trusting := senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, RootCAs: roots})
 
 	t.Run("HTTP/2 to a host that is trusted", func(t *testing.T) {
 		_, err := trusting.Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Method: "POST", Body: "x"}))
@@ -427,7 +427,7 @@ func TestTLS(t *testing.T) {
 		require.EqualError(t, err, "TLS: the certificate is signed by an authority that is not trusted here")
 	})
 	t.Run("certificate of another host", func(t *testing.T) {
-		h := senders.NewHTTP(senders.HTTPOptions{RootCAs: roots, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		h := senders.NewHTTP(senders.Options{RootCAs: roots, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
 		}})
 		_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "https://elsewhere.invalid"}))

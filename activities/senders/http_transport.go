@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -16,7 +15,7 @@ import (
 
 // newClient returns a client with its own connections. It presents the certificate, unless nil, to
 // hosts that ask for one.
-func newClient(o HTTPOptions, certificate *tls.Certificate) *http.Client {
+func newClient(o Options, certificate *tls.Certificate) *http.Client {
 	secure := &tls.Config{RootCAs: o.RootCAs}
 	if certificate != nil {
 		// Presented even if the host names other authorities: it decides what it accepts.
@@ -24,12 +23,8 @@ func newClient(o HTTPOptions, certificate *tls.Certificate) *http.Client {
 		// Some servers, IIS among them, ask only once they know the path.
 		secure.Renegotiation = tls.RenegotiateOnceAsClient
 	}
-	dial := o.Dial
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: netreason.ConnectTimeout}).DialContext
-	}
 	transport := &http.Transport{
-		DialContext:            dial,
+		DialContext:            o.dial(),
 		TLSClientConfig:        secure,
 		TLSHandshakeTimeout:    netreason.ConnectTimeout,
 		ForceAttemptHTTP2:      true,
@@ -49,7 +44,7 @@ const maxCertificates = 64
 // certificates caches a client per client certificate, the most recently used ones. Connections are not
 // shared between certificates, since a connection is authenticated by one.
 type certificates struct {
-	options HTTPOptions
+	options Options
 
 	mu   sync.Mutex
 	used []*certificate // most recently used last

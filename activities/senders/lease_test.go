@@ -33,7 +33,7 @@ func TestNothingIsSentAfterTheLease(t *testing.T) {
 		"HTTP/1.1": func(t *testing.T) target {
 			var seen atomic.Int64
 			s := serve(t, count(&seen))
-			return target{senders.NewHTTP(senders.HTTPOptions{}), action(job.Request{URI: s.URL}), func() int { return int(seen.Load()) }}
+			return target{senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere}), action(job.Request{URI: s.URL}), func() int { return int(seen.Load()) }}
 		},
 		"HTTP/1.1 over TLS": func(t *testing.T) target {
 			var seen atomic.Int64
@@ -48,7 +48,7 @@ func TestNothingIsSentAfterTheLease(t *testing.T) {
 		"a storage queue": func(t *testing.T) target {
 			var seen atomic.Int64
 			s := serve(t, count(&seen))
-			return target{queueSender(t, senders.StorageQueueOptions{Endpoint: s.URL + "/{account}"}), queueAction("orders", "sv=1&sig=x"), func() int { return int(seen.Load()) }}
+			return target{queueSender(t, senders.Options{Guard: sendertest.Anywhere, QueueEndpoint: s.URL + "/{account}"}), queueAction("orders", "sv=1&sig=x"), func() int { return int(seen.Load()) }}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

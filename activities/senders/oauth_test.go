@@ -41,7 +41,7 @@ func TestTokenIsAskedForAndSent(t *testing.T) {
 		io.WriteString(w, `{"token_type":"Bearer","expires_in":"3599","access_token":"t0k"}`)
 	})
 	s, requests := recording(t)
-	h := senders.NewHTTP(senders.HTTPOptions{Authority: authority.URL + "/"})
+	h := senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, Authority: authority.URL + "/"})
 	for range 3 {
 		_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{
 			URI: s.URL, Authentication: registered("me"), Headers: job.Members{{Name: "authorization", Value: "Bearer mine"}},
@@ -92,7 +92,7 @@ func inBubble(t *testing.T, f func(t *testing.T, b *bubble)) {
 			go s.Serve(network)
 			defer s.Close()
 		}
-		b.sender = senders.NewHTTP(senders.HTTPOptions{
+		b.sender = senders.NewHTTP(senders.Options{
 			Authority: "http://authority.example",
 			Dial:      func(_ context.Context, _, address string) (net.Conn, error) { return hosts[address].Dial() },
 		})
@@ -301,7 +301,7 @@ func TestAnswersOfTheAuthority(t *testing.T) {
 				w.WriteHeader(tt.status)
 				io.WriteString(w, tt.body)
 			})
-			h := senders.NewHTTP(senders.HTTPOptions{Authority: authority.URL})
+			h := senders.NewHTTP(senders.Options{Guard: sendertest.Anywhere, Authority: authority.URL})
 			message, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: elsewhere.URL + "/?sig=topsecret", Authentication: registered("me")}))
 			want := "no token from " + authority.URL + ": " + tt.want
 			require.EqualError(t, err, want)
@@ -337,7 +337,7 @@ func TestAuthorityThatCannotBeReached(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			h := senders.NewHTTP(senders.HTTPOptions{
+			h := senders.NewHTTP(senders.Options{
 				Authority: "https://authority.invalid",
 				Dial: func(context.Context, string, string) (net.Conn, error) {
 					return nil, &net.OpError{Op: "dial", Err: tt.err}

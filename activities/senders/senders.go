@@ -3,6 +3,8 @@
 package senders
 
 import (
+	"cmp"
+	"context"
 	"crypto/x509"
 	"net"
 	"net/url"
@@ -20,10 +22,21 @@ type Options struct {
 	Guard   *egress.Guard  // decides on every connection; nil means [egress.ModePublic]
 	RootCAs *x509.CertPool // trusted for TLS; nil means the system's
 
-	Authority     string // as in [HTTPOptions]
-	QueueEndpoint string // as Endpoint of [StorageQueueOptions]
+	Authority     string // base URL of the tenants' token endpoints; "" means DefaultAuthority
+	QueueEndpoint string // of storage queues, for another cloud or an emulator; "" means DefaultQueueEndpoint, whose form it has
 	BusHost       string // as Host of [servicebus.Options]
 	BusEndpoint   string // as CustomEndpoint of [servicebus.Options]
+
+	// Dial connects in place of the guard; nil means that the guard does. If its error wraps an
+	// [egress.RefusedError], the action fails permanently.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+func (o *Options) dial() func(ctx context.Context, network, address string) (net.Conn, error) {
+	if o.Dial != nil {
+		return o.Dial
+	}
+	return cmp.Or(o.Guard, new(egress.Guard)).DialContext
 }
 
 // Senders are the senders of all kinds of action.
@@ -37,20 +50,17 @@ type Senders struct {
 // New returns the senders of all kinds of action. The caller closes them. An error names the
 // invalid setting.
 func New(o Options) (*Senders, error) {
-	if o.Guard == nil {
-		o.Guard = new(egress.Guard)
-	}
-	dial := o.Guard.DialContext
-	queue, err := NewStorageQueue(StorageQueueOptions{Version: o.Version, Endpoint: o.QueueEndpoint, RootCAs: o.RootCAs, Dial: dial})
+	o.Guard = cmp.Or(o.Guard, new(egress.Guard))
+	queue, err := NewStorageQueue(o)
 	if err != nil {
 		return nil, err
 	}
 	return &Senders{
 		outbound: o,
-		http:     NewHTTP(HTTPOptions{Version: o.Version, Authority: o.Authority, RootCAs: o.RootCAs, Dial: dial}),
+		http:     NewHTTP(o),
 		queue:    queue,
 		bus: servicebus.New(servicebus.Options{
-			Version: o.Version, Host: o.BusHost, CustomEndpoint: o.BusEndpoint, RootCAs: o.RootCAs, Dial: dial,
+			Version: o.Version, Host: o.BusHost, CustomEndpoint: o.BusEndpoint, RootCAs: o.RootCAs, Dial: o.dial(),
 		}),
 	}, nil
 }

@@ -3,11 +3,9 @@ package senders
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -27,43 +25,28 @@ const DefaultQueueEndpoint = "https://" + accountPlaceholder + ".queue.core.wind
 
 const (
 	accountPlaceholder = "{account}"
-	defaultRegion      = "Almanac"
 	maxQueueMessage    = 64 << 10 // bytes of text, from the REST reference of Put Message
 	maxQueueAnswer     = 64 << 10 // bytes of a response's body that are read
 )
-
-// StorageQueueOptions configure [NewStorageQueue].
-type StorageQueueOptions struct {
-	Version  string         // Almanac's version, for the User-Agent
-	Endpoint string         // for another cloud or an emulator, in the form of DefaultQueueEndpoint, the default
-	Region   string         // source region written into messages; "" means Almanac
-	RootCAs  *x509.CertPool // trusted for https; nil means the system's
-
-	// Dial connects to an endpoint; nil means a [net.Dialer] with a timeout of 10 s. If its error wraps
-	// an [egress.RefusedError], the action fails permanently.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-}
 
 // StorageQueue puts messages on Azure Storage queues. It is safe for concurrent use and caches
 // connections, so use one for all jobs.
 type StorageQueue struct {
 	endpoint string
-	region   string
 	client   azqueue.ClientOptions
 }
 
 // NewStorageQueue returns a sender for actions of type StorageQueue. It uses no proxy and follows no
 // redirect. The error is an invalid endpoint.
-func NewStorageQueue(o StorageQueueOptions) (*StorageQueue, error) {
-	endpoint := strings.TrimSuffix(cmp.Or(o.Endpoint, DefaultQueueEndpoint), "/")
+func NewStorageQueue(o Options) (*StorageQueue, error) {
+	endpoint := strings.TrimSuffix(cmp.Or(o.QueueEndpoint, DefaultQueueEndpoint), "/")
 	u, err := url.Parse(strings.ReplaceAll(endpoint, accountPlaceholder, "account"))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !strings.Contains(endpoint, accountPlaceholder) {
 		return nil, fmt.Errorf("the endpoint of storage queues is to be an http or https address with %s in it, such as %s", accountPlaceholder, DefaultQueueEndpoint)
 	}
-	transport := newClient(HTTPOptions{RootCAs: o.RootCAs, Dial: o.Dial}, nil).Transport
+	transport := newClient(o, nil).Transport
 	return &StorageQueue{
 		endpoint: endpoint,
-		region:   cmp.Or(o.Region, defaultRegion),
 		client: azqueue.ClientOptions{ClientOptions: azcore.ClientOptions{
 			Transport: boundedTransport{transport},
 			Retry:     policy.RetryOptions{MaxRetries: -1}, // the job's retry policy retries
@@ -89,7 +72,7 @@ func (q *StorageQueue) Send(ctx context.Context, e job.Execution, a *job.Action)
 
 // put makes the request and returns the attempt's error.
 func (q *StorageQueue) put(ctx context.Context, e job.Execution, m *job.QueueMessage, s redact.Secrets) error {
-	text, err := q.text(e, m)
+	text, err := queueText(e, m)
 	if err != nil {
 		return &activities.PermanentError{Err: err}
 	}
@@ -116,12 +99,12 @@ func (q *StorageQueue) url(m *job.QueueMessage) string {
 	return strings.ReplaceAll(q.endpoint, accountPlaceholder, account) + "/" + url.PathEscape(strings.ToLower(m.QueueName))
 }
 
-// text returns the message as put on the queue.
-func (q *StorageQueue) text(e job.Execution, m *job.QueueMessage) (string, error) {
+// queueText returns the message as put on the queue.
+func queueText(e job.Execution, m *job.QueueMessage) (string, error) {
 	text := m.Message
 	if m.MessageFormat != job.MessageRaw {
 		var err error
-		if text, err = envelope(e, m.Message, q.region); err != nil {
+		if text, err = envelope(e, m.Message); err != nil {
 			return "", err
 		}
 	}

@@ -28,7 +28,7 @@ const xmlDeclaration = `<?xml version="1.0" encoding="utf-16"?>` + "\r\n"
 
 // envelope returns a message as Azure Scheduler put it on a queue: base64 of XML that identifies the
 // execution.
-func envelope(e job.Execution, message, region string) (string, error) {
+func envelope(e job.Execution, message string) (string, error) {
 	text, err := xml.MarshalIndent(storageQueueMessage{
 		XSD:                      "http://www.w3.org/2001/XMLSchema",
 		XSI:                      "http://www.w3.org/2001/XMLSchema-instance",
@@ -37,7 +37,7 @@ func envelope(e job.Execution, message, region string) (string, error) {
 		ExpectedExecutionTime:    e.Due.UTC().Format("2006-01-02T15:04:05"),
 		SchedulerJobID:           e.Job,
 		SchedulerJobCollectionID: e.Collection,
-		Region:                   region,
+		Region:                   "Almanac",
 		Message:                  message,
 	}, "", "  ")
 	if err != nil {

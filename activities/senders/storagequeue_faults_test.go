@@ -68,7 +68,7 @@ func TestAnswersOfTheQueueService(t *testing.T) {
 				}
 				w.WriteHeader(tt.status)
 			})
-			message, err := queueSender(t, senders.StorageQueueOptions{Endpoint: s.URL + "/{account}"}).
+			message, err := queueSender(t, senders.Options{Guard: sendertest.Anywhere, QueueEndpoint: s.URL + "/{account}"}).
 				Send(t.Context(), sendertest.Execution, queueAction("orders", someToken))
 			require.EqualError(t, err, tt.want)
 			require.Equal(t, "StorageQueue Action - Message to queue 'devstoreaccount1/orders' failed: "+tt.want, message)
@@ -86,7 +86,7 @@ func TestAnswersOfTheQueueService(t *testing.T) {
 func TestRequestToTheQueueService(t *testing.T) {
 	t.Parallel()
 	s, requests := recording(t)
-	q := queueSender(t, senders.StorageQueueOptions{Version: "1.2.3", Endpoint: s.URL + "/{account}"})
+	q := queueSender(t, senders.Options{Guard: sendertest.Anywhere, Version: "1.2.3", QueueEndpoint: s.URL + "/{account}"})
 	_, err := q.Send(t.Context(), sendertest.Execution, queueAction("orders", someToken))
 	require.Error(t, err, "a stored message is answered by 201")
 	got := <-requests
@@ -134,7 +134,7 @@ func TestQueueServiceThatCannotBeReached(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			message, err := queueSender(t, senders.StorageQueueOptions{Dial: tt.dial}).
+			message, err := queueSender(t, senders.Options{Dial: tt.dial}).
 				Send(t.Context(), sendertest.Execution, queueAction("orders", someToken))
 			require.EqualError(t, err, tt.want)
 			require.Equal(t, "StorageQueue Action - Message to queue 'devstoreaccount1/orders' failed: "+tt.want, message)
@@ -160,7 +160,7 @@ func TestQueueServiceThatMisbehaves(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			q := queueSender(t, senders.StorageQueueOptions{Endpoint: misbehave(t, tt.target) + "/{account}"})
+			q := queueSender(t, senders.Options{Guard: sendertest.Anywhere, QueueEndpoint: misbehave(t, tt.target) + "/{account}"})
 			message, err := q.Send(t.Context(), sendertest.Execution, queueAction("orders", someToken))
 			if tt.want == "" {
 				require.NoError(t, err, "the message is in the queue")
@@ -176,7 +176,7 @@ func TestQueueServiceThatMisbehaves(t *testing.T) {
 func TestQueueServiceThatHangs(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{})
-	q := queueSender(t, senders.StorageQueueOptions{Endpoint: misbehave(t, func(c net.Conn) {
+	q := queueSender(t, senders.Options{Guard: sendertest.Anywhere, QueueEndpoint: misbehave(t, func(c net.Conn) {
 		close(arrived)
 		hang(c)
 	}) + "/{account}"})
@@ -203,7 +203,7 @@ func TestTheLengthOfAMessageIsInBytes(t *testing.T) {
 		bodies <- string(body)
 		w.WriteHeader(http.StatusCreated)
 	})
-	q := queueSender(t, senders.StorageQueueOptions{Endpoint: s.URL + "/{account}"})
+	q := queueSender(t, senders.Options{Guard: sendertest.Anywhere, QueueEndpoint: s.URL + "/{account}"})
 	a := queueAction("orders", someToken)
 	a.QueueMessage.MessageFormat = job.MessageRaw
 
@@ -233,7 +233,7 @@ func TestMessageIsSentOnceOverAConnectionThatBreaks(t *testing.T) {
 	s.Config.ErrorLog = quiet
 	s.Start()
 	t.Cleanup(s.Close)
-	q := queueSender(t, senders.StorageQueueOptions{Endpoint: s.URL + "/{account}"})
+	q := queueSender(t, senders.Options{Guard: sendertest.Anywhere, QueueEndpoint: s.URL + "/{account}"})
 	_, err := q.Send(t.Context(), sendertest.Execution, queueAction("orders", someToken))
 	require.NoError(t, err)
 	_, err = q.Send(t.Context(), sendertest.Execution, queueAction("orders", someToken))
@@ -243,7 +243,7 @@ func TestMessageIsSentOnceOverAConnectionThatBreaks(t *testing.T) {
 
 func TestQueueActionWithoutAMessage(t *testing.T) {
 	t.Parallel()
-	_, err := queueSender(t, senders.StorageQueueOptions{}).Send(t.Context(), sendertest.Execution, &job.Action{Type: "StorageQueue"})
+	_, err := queueSender(t, senders.Options{Guard: sendertest.Anywhere}).Send(t.Context(), sendertest.Execution, &job.Action{Type: "StorageQueue"})
 	require.EqualError(t, err, "the action has no queueMessage")
 	sendertest.RequirePermanent(t, true, err)
 }
@@ -260,7 +260,7 @@ func TestEndpointsOfStorageQueues(t *testing.T) {
 		"https:///{account}":                            false,
 		"https://{account}:port":                        false,
 	} {
-		_, err := senders.NewStorageQueue(senders.StorageQueueOptions{Endpoint: endpoint})
+		_, err := senders.NewStorageQueue(senders.Options{Guard: sendertest.Anywhere, QueueEndpoint: endpoint})
 		if ok {
 			require.NoError(t, err, endpoint)
 		} else {

@@ -25,7 +25,7 @@ func queueAction(queue, token string) *job.Action {
 	}}
 }
 
-func queueSender(t testing.TB, o senders.StorageQueueOptions) *senders.StorageQueue {
+func queueSender(t testing.TB, o senders.Options) *senders.StorageQueue {
 	t.Helper()
 	q, err := senders.NewStorageQueue(o)
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func open(t *testing.T, message string) opened {
 func TestMessagesArriveInTheQueue(t *testing.T) {
 	t.Parallel()
 	azurite := emulators.StartAzurite(t)
-	sender := queueSender(t, senders.StorageQueueOptions{Endpoint: azurite.Endpoint()})
+	sender := queueSender(t, senders.Options{Guard: sendertest.Anywhere, QueueEndpoint: azurite.Endpoint() + "/"})
 
 	t.Run("in Azure Scheduler's envelope", func(t *testing.T) {
 		t.Parallel()
@@ -80,15 +80,6 @@ func TestMessagesArriveInTheQueue(t *testing.T) {
   <Region>Almanac</Region>
   <Message>hello</Message>
 </StorageQueueMessage>`, string(text))
-	})
-
-	t.Run("with the region of the installation", func(t *testing.T) {
-		t.Parallel()
-		queue := azurite.NewQueue(t, "regions")
-		sender := queueSender(t, senders.StorageQueueOptions{Endpoint: azurite.Endpoint() + "/", Region: "Basement & Attic"})
-		_, err := sender.Send(t.Context(), sendertest.Execution, queueAction("regions", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "regions"})))
-		require.NoError(t, err)
-		require.Equal(t, "Basement & Attic", open(t, emulators.Messages(t, queue)[0]).Region)
 	})
 
 	t.Run("whatever their text", func(t *testing.T) {
@@ -170,7 +161,7 @@ const envelopeSize = 546
 func TestSharedAccessSignatures(t *testing.T) {
 	t.Parallel()
 	azurite := emulators.StartAzurite(t)
-	sender := queueSender(t, senders.StorageQueueOptions{Endpoint: azurite.Endpoint()})
+	sender := queueSender(t, senders.Options{Guard: sendertest.Anywhere, QueueEndpoint: azurite.Endpoint()})
 	queue := azurite.NewQueue(t, "orders")
 	azurite.NewQueue(t, "others")
 	service := func(v sas.QueueSignatureValues) string {
@@ -259,7 +250,7 @@ func TestTheExampleArrivesInTheQueue(t *testing.T) {
 	require.NoError(t, err)
 	azurite := emulators.StartAzurite(t)
 	queue := azurite.NewQueue(t, "orders")
-	_, err = queueSender(t, senders.StorageQueueOptions{Endpoint: azurite.Endpoint()}).Send(t.Context(), sendertest.Execution, &definition.Action)
+	_, err = queueSender(t, senders.Options{Guard: sendertest.Anywhere, QueueEndpoint: azurite.Endpoint()}).Send(t.Context(), sendertest.Execution, &definition.Action)
 	require.NoError(t, err)
 	require.Equal(t, definition.Action.QueueMessage.Message, open(t, emulators.Messages(t, queue)[0]).Message)
 }
@@ -271,12 +262,12 @@ func TestQueuesOfThePublicCloud(t *testing.T) {
 	queue := azurite.NewQueue(t, "orders")
 	a := queueAction("orders", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "orders", Protocol: sas.ProtocolHTTPS}))
 
-	trusting := queueSender(t, senders.StorageQueueOptions{Dial: azurite.Dial, RootCAs: azurite.RootCAs})
+	trusting := queueSender(t, senders.Options{Dial: azurite.Dial, RootCAs: azurite.RootCAs})
 	_, err := trusting.Send(t.Context(), sendertest.Execution, a)
 	require.NoError(t, err)
 	require.Equal(t, "hello", open(t, emulators.Messages(t, queue)[0]).Message)
 
-	careful := queueSender(t, senders.StorageQueueOptions{Dial: azurite.Dial})
+	careful := queueSender(t, senders.Options{Dial: azurite.Dial})
 	message, err := careful.Send(t.Context(), sendertest.Execution, a)
 	require.EqualError(t, err, "TLS: the certificate is signed by an authority that is not trusted here")
 	require.Equal(t, "StorageQueue Action - Message to queue 'devstoreaccount1/orders' failed: "+err.Error(), message)
@@ -287,7 +278,7 @@ func TestQueuesOfThePublicCloud(t *testing.T) {
 func TestQueueServiceThatRestarts(t *testing.T) {
 	t.Parallel()
 	azurite := emulators.StartAzurite(t)
-	sender := queueSender(t, senders.StorageQueueOptions{Endpoint: azurite.Endpoint()})
+	sender := queueSender(t, senders.Options{Guard: sendertest.Anywhere, QueueEndpoint: azurite.Endpoint()})
 	a := queueAction("orders", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "orders"}))
 	azurite.NewQueue(t, "orders")
 	_, err := sender.Send(t.Context(), sendertest.Execution, a)

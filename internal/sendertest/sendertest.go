@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/activities"
+	"almanac/internal/egress"
 	"almanac/job"
 )
 
@@ -21,6 +22,9 @@ var Execution = job.Execution{
 	Job:        "nightly",
 	Collection: "reports",
 }
+
+// Anywhere lets actions connect to any address, this machine's included.
+var Anywhere, _ = egress.Parse(egress.ModeAny, nil, nil)
 
 // RequirePermanent requires that an error is permanent, so that another attempt would be of no use, or that
 // it is not.

@@ -111,9 +111,9 @@ func (c *collection) run(ctx workflow.Context) error {
 		switch {
 		case err != nil:
 		case verify:
-			err = c.lookAfter(ctx)
+			err = c.verifyAndUpdate(ctx)
 		case c.again.timer.Fired():
-			err = c.alone(ctx, c.tellAgain)
+			err = c.exclusively(ctx, c.updateSilent)
 		}
 		if temporal.IsCanceledError(err) { // cancelling the workflow itself deletes the collection
 			ctx, _ = workflow.NewDisconnectedContext(ctx) // until all jobs are gone
@@ -136,26 +136,26 @@ func (c *collection) over(ctx workflow.Context) bool {
 	return c.deleted && len(c.entries) == 0 && c.gone && c.idle(ctx)
 }
 
-// lookAfter verifies registrations, and sends the collection's state to jobs that were started since it
+// verifyAndUpdate verifies registrations, and sends the collection's state to jobs that were started since it
 // changed.
-func (c *collection) lookAfter(ctx workflow.Context) error {
+func (c *collection) verifyAndUpdate(ctx workflow.Context) error {
 	if err := c.verify(ctx, c.deleted); err != nil {
 		return err
 	}
 	if c.deleted {
 		return nil
 	}
-	return c.alone(ctx, func(ctx workflow.Context) error {
-		err := c.inform(ctx, c.uninformed(false))
-		if wfclient.IsRefused(err, workflows.ErrTypeSilent) { // tellAgain repeats it
+	return c.exclusively(ctx, func(ctx workflow.Context) error {
+		err := c.updateJobs(ctx, c.outdated(false))
+		if wfclient.IsRefused(err, workflows.ErrTypeSilent) { // updateSilent repeats it
 			return nil
 		}
 		return err
 	})
 }
 
-// alone runs do while nothing else can change the properties.
-func (c *collection) alone(ctx workflow.Context, do func(workflow.Context) error) error {
+// exclusively runs do while nothing else can change the properties.
+func (c *collection) exclusively(ctx workflow.Context, do func(workflow.Context) error) error {
 	if err := c.order.Lock(ctx); err != nil {
 		return err
 	}
@@ -231,22 +231,19 @@ func (c *collection) admit(ctx workflow.Context, r workflows.PutRequest) error {
 	if err := c.current(r.Expected); err != nil { // another change may have been applied before
 		return err
 	}
-	if c.violate(r.Limits) != nil && c.mayRecount(ctx) {
-		if err := c.recount(ctx); err != nil {
-			return err
-		}
+	return c.afterRecount(ctx, func() error {
 		if err := c.present(); err != nil {
 			return err
 		}
-	}
-	return c.violate(r.Limits)
+		return c.violate(r.Limits)
+	})
 }
 
 // put replaces the properties, and updates the jobs if that enables or disables the collection. An error
 // of type [workflows.ErrTypeSilent] means that it was done but some jobs did not answer.
 func (c *collection) put(ctx workflow.Context, r workflows.PutRequest) (job.Collection, error) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx) // finish even if the workflow is cancelled
-	err := c.alone(ctx, func(ctx workflow.Context) error {
+	err := c.exclusively(ctx, func(ctx workflow.Context) error {
 		if err := c.admit(ctx, r); err != nil {
 			return err
 		}
@@ -255,12 +252,12 @@ func (c *collection) put(ctx workflow.Context, r workflows.PutRequest) (job.Coll
 				return err
 			}
 		}
-		rested := c.disabled()
+		wasDisabled := c.disabled()
 		c.replace(r.Collection)
-		if rested == c.disabled() {
-			return c.inform(ctx, c.uninformed(false))
+		if wasDisabled == c.disabled() {
+			return c.updateJobs(ctx, c.outdated(false))
 		}
-		return c.tell(ctx)
+		return c.updateAll(ctx)
 	})
 	return c.Collection, err
 }
@@ -300,7 +297,7 @@ const reserveTimeout = 20 * time.Second
 // but some jobs did not answer.
 func (c *collection) setState(ctx workflow.Context, s job.CollectionState) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	return c.alone(ctx, func(ctx workflow.Context) error {
+	return c.exclusively(ctx, func(ctx workflow.Context) error {
 		if err := c.present(); err != nil {
 			return err
 		}
@@ -309,7 +306,7 @@ func (c *collection) setState(ctx workflow.Context, s job.CollectionState) error
 			to.Properties.State = s
 			c.replace(to)
 		}
-		return c.tell(ctx)
+		return c.updateAll(ctx)
 	})
 }
 
@@ -329,21 +326,18 @@ func (c *collection) mayRegister(ctx workflow.Context, r workflows.RegisterReque
 }
 
 // refuses returns why the rules do not allow a job; "" if they do or its name is already registered.
-func (c *collection) refuses(applicant *workflows.RegisterJob, limits *job.CollectionLimits) string {
+func (c *collection) refuses(j *workflows.RegisterJob, limits *job.CollectionLimits) string {
 	switch {
-	case c.find(applicant.Name) >= 0:
+	case c.find(j.Name) >= 0:
 		return ""
-	case c.full(applicant.Name):
+	case c.full(j.Name):
 		return fmt.Sprintf("The job collection '%s' is full: it has %d jobs, whose names take as much as can be kept together. "+
 			"Delete one, or use another job collection.", c.Key.Name, len(c.entries))
 	}
-	for _, limits := range []*job.CollectionLimits{limits, c.pending} {
-		if limits == nil {
-			continue
-		}
-		why := limits.RefusesAnother(c.Key.Name, applicant.Name, len(c.entries))
+	for _, limits := range c.rules(limits) {
+		why := limits.RefusesAnother(c.Key.Name, j.Name, len(c.entries))
 		if why == "" {
-			why = limits.RefusesJob(c.Key.Name, applicant.Name, applicant.Requirements)
+			why = limits.RefusesJob(c.Key.Name, j.Name, j.Requirements)
 		}
 		if why != "" {
 			return why
@@ -352,14 +346,19 @@ func (c *collection) refuses(applicant *workflows.RegisterJob, limits *job.Colle
 	return ""
 }
 
+// rules returns the rules that a request brings, unless nil, and those about to be put in force.
+func (c *collection) rules(limits *job.CollectionLimits) []*job.CollectionLimits {
+	return slices.DeleteFunc([]*job.CollectionLimits{limits, c.pending}, func(l *job.CollectionLimits) bool { return l == nil })
+}
+
 // crowded reports whether the quota or the registry's size leaves no room for one of the new jobs.
 func (c *collection) crowded(r *workflows.RegisterRequest) bool {
 	have := len(c.entries)
-	for _, applicant := range r.Jobs {
-		if c.find(applicant.Name) >= 0 {
+	for _, j := range r.Jobs {
+		if c.find(j.Name) >= 0 {
 			continue
 		}
-		if c.full(applicant.Name) || r.Limits.RefusesAnother(c.Key.Name, applicant.Name, have) != "" {
+		if c.full(j.Name) || r.Limits.RefusesAnother(c.Key.Name, j.Name, have) != "" {
 			return true
 		}
 		have++
@@ -379,18 +378,18 @@ func (c *collection) register(ctx workflow.Context, r workflows.RegisterRequest)
 	}
 	results := make([]workflows.RegisterResult, len(r.Jobs))
 	for n := range r.Jobs {
-		applicant, result := &r.Jobs[n], &results[n]
-		if result.Refused = c.refuses(applicant, &r.Limits); result.Refused != "" {
+		j, result := &r.Jobs[n], &results[n]
+		if result.Refused = c.refuses(j, &r.Limits); result.Refused != "" {
 			c.note()
 			continue
 		}
-		result.Name, result.At, result.CollectionDisabled = applicant.Name, workflow.Now(ctx), c.disabled()
-		if i := c.find(applicant.Name); i >= 0 {
+		result.Name, result.At, result.CollectionDisabled = j.Name, workflow.Now(ctx), c.disabled()
+		if i := c.find(j.Name); i >= 0 {
 			c.contest(ctx, i)
 			result.Name = c.entries[i].Name
 			continue
 		}
-		c.add(Registration{Name: applicant.Name, Unverified: workflow.Now(ctx), CollectionDisabled: c.disabled(), Requirements: applicant.Requirements, Generation: 1})
+		c.add(Registration{Name: j.Name, Unverified: workflow.Now(ctx), CollectionDisabled: c.disabled(), Requirements: j.Requirements, Generation: 1})
 	}
 	return results, nil
 }
@@ -402,10 +401,7 @@ func (c *collection) mayReserve(_ workflow.Context, r workflows.ReserveRequest) 
 	if err := c.current(r.Generation); err != nil {
 		return err
 	}
-	for _, limits := range []*job.CollectionLimits{r.Limits, c.pending} {
-		if limits == nil {
-			continue
-		}
+	for _, limits := range c.rules(r.Limits) {
 		if why := limits.RefusesJob(c.Key.Name, r.Name, r.Requirements); why != "" {
 			return workflows.Refuse(workflows.ErrTypeConflict, why)
 		}
@@ -433,7 +429,7 @@ func (c *collection) remove(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	c.note()
 	c.deleted = true
-	return c.alone(ctx, func(ctx workflow.Context) error { // a second call takes over if the first was cancelled
+	return c.exclusively(ctx, func(ctx workflow.Context) error { // a second call takes over if the first was cancelled
 		if err := c.dismiss(ctx); err != nil {
 			return err
 		}

@@ -81,50 +81,52 @@ func (c *collection) updateTwice(ctx workflow.Context, ids []string, update stri
 	return first, err
 }
 
-// tell sends the collection's state to every job that may not have it.
-func (c *collection) tell(ctx workflow.Context) error { return c.inform(ctx, c.uninformed(true)) }
+// updateAll sends the collection's state to every job that may not have it.
+func (c *collection) updateAll(ctx workflow.Context) error {
+	return c.updateJobs(ctx, c.outdated(true))
+}
 
-// inform sends the collection's state to jobs and returns when all have applied it. It waits for a job
+// updateJobs sends the collection's state to jobs and returns when all have applied it. It waits for a job
 // that may still be started, until workflows.StartWithin is over. The error names the jobs that did not answer.
-func (c *collection) inform(ctx workflow.Context, ids []string) error {
+func (c *collection) updateJobs(ctx workflow.Context, ids []string) error {
 	failed := map[string]string{}
 	for len(ids) > 0 && !c.deleted {
 		a, err := c.updateTwice(ctx, ids, workflows.UpdateCollection, !c.disabled())
 		if err != nil {
 			return err
 		}
-		come := c.informed(ctx, ids, a)
+		starting := c.recordAnswers(ctx, ids, a)
 		for _, id := range ids {
 			if why, ok := a.failed[id]; ok {
 				failed[id] = why
 			}
 		}
-		if ids = come; len(ids) == 0 {
+		if ids = starting; len(ids) == 0 {
 			break
 		}
 		if err := workflow.Sleep(ctx, time.Second); err != nil {
 			return err
 		}
 	}
-	return c.untold(ctx, failed)
+	return c.reportSilent(ctx, failed)
 }
 
-// uninformed returns the ids of the jobs that have not applied the collection's state. Silent jobs are
+// outdated returns the ids of the jobs that have not applied the collection's state. Silent jobs are
 // included only on request.
-func (c *collection) uninformed(silent bool) []string {
+func (c *collection) outdated(silent bool) []string {
 	var ids []string
 	for _, e := range c.entries {
-		outdated := e.CollectionDisabled != c.disabled() || e.Contested // a contested name may belong to a new job
-		if silent && e.Silent || !e.Silent && outdated {
+		stale := e.CollectionDisabled != c.disabled() || e.Contested // a contested name may belong to a new job
+		if silent && e.Silent || !e.Silent && stale {
 			ids = append(ids, c.id(e.Name))
 		}
 	}
 	return ids
 }
 
-// informed records which jobs applied the collection's state, and returns the missing ones that may
+// recordAnswers records which jobs applied the collection's state, and returns the missing ones that may
 // still be started.
-func (c *collection) informed(ctx workflow.Context, ids []string, a answers) (come []string) {
+func (c *collection) recordAnswers(ctx workflow.Context, ids []string, a answers) (starting []string) {
 	asked := map[string]bool{}
 	for _, id := range ids {
 		asked[id] = true
@@ -137,8 +139,8 @@ func (c *collection) informed(ctx workflow.Context, ids []string, a answers) (co
 		case !asked[id]:
 		case a.missing[id]:
 			e.Silent = false
-			if c.mayCome(ctx, e) {
-				come = append(come, id)
+			if c.mayStillStart(ctx, e) {
+				starting = append(starting, id)
 			}
 		case failed:
 			e.Silent = true
@@ -147,17 +149,17 @@ func (c *collection) informed(ctx workflow.Context, ids []string, a answers) (co
 		}
 	}
 	c.note()
-	return come
+	return starting
 }
 
-// mayCome reports whether the workflow of a registered name may still be started.
-func (c *collection) mayCome(ctx workflow.Context, e *Registration) bool {
+// mayStillStart reports whether the workflow of a registered name may still be started.
+func (c *collection) mayStillStart(ctx workflow.Context, e *Registration) bool {
 	return workflow.Now(ctx).Before(e.Unverified.Add(workflows.StartWithin))
 }
 
-// untold schedules the repeated updates of silent jobs, and returns an error that names the first of them; nil
+// reportSilent schedules the repeated updates of silent jobs, and returns an error that names the first of them; nil
 // if there are none.
-func (c *collection) untold(ctx workflow.Context, failed map[string]string) error {
+func (c *collection) reportSilent(ctx workflow.Context, failed map[string]string) error {
 	if len(failed) == 0 {
 		return nil
 	}
@@ -209,9 +211,9 @@ func (c *collection) silent() (silent []Registration) {
 	return silent
 }
 
-// tellAgain updates the next chunk of silent jobs. Other changes of the properties wait for it, so the
+// updateSilent updates the next chunk of silent jobs. Other changes of the properties wait for it, so the
 // chunk is small.
-func (c *collection) tellAgain(ctx workflow.Context) error {
+func (c *collection) updateSilent(ctx workflow.Context) error {
 	silent := c.silent()
 	if len(silent) == 0 || c.deleted {
 		c.again = again{timer: c.again.timer}
@@ -232,7 +234,7 @@ func (c *collection) tellAgain(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	c.informed(ctx, ids, a)
+	c.recordAnswers(ctx, ids, a)
 	c.again.at = workflow.Now(ctx).Add(pause)
 	return nil
 }
@@ -259,8 +261,8 @@ func (c *collection) dismiss(ctx workflow.Context) error {
 		c.set(slices.DeleteFunc(c.entries, func(e Registration) bool {
 			id := c.id(e.Name)
 			_, failed := a.failed[id]
-			comes := (failed || a.missing[id]) && c.mayCome(ctx, &e)
-			return !still[id] && !comes
+			starts := (failed || a.missing[id]) && c.mayStillStart(ctx, &e)
+			return !still[id] && !starts
 		}))
 		if len(c.entries) == 0 {
 			return nil

@@ -188,8 +188,21 @@ func (r *registry) mayRecount(ctx workflow.Context) bool {
 	return r.looking || !workflow.Now(ctx).Before(r.counted.Add(recountAfter))
 }
 
+// afterRecount returns the error of check, which refuses something because of registered names. If there is
+// one and a recount may begin, check is asked again after it.
+func (r *registry) afterRecount(ctx workflow.Context, check func() error) error {
+	err := check()
+	if err == nil || !r.mayRecount(ctx) {
+		return err
+	}
+	if err := r.recount(ctx); err != nil {
+		return err
+	}
+	return check()
+}
+
 // recount looks up all names and forgets those whose workflows were terminated, which sends no signal.
-// It precedes any refusal because of registered names. Concurrent calls wait for the same recount.
+// Concurrent calls wait for the same recount.
 func (r *registry) recount(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	if r.looking {

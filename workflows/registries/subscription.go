@@ -100,15 +100,8 @@ func (s *subscription) room(r *workflows.RegisterCollectionRequest) error {
 
 // register registers the collection and returns its name as first written.
 func (s *subscription) register(ctx workflow.Context, r workflows.RegisterCollectionRequest) (string, error) {
-	if s.room(&r) != nil {
-		if s.mayRecount(ctx) {
-			if err := s.recount(ctx); err != nil {
-				return "", err
-			}
-		}
-		if err := s.room(&r); err != nil {
-			return "", err
-		}
+	if err := s.afterRecount(ctx, func() error { return s.room(&r) }); err != nil {
+		return "", err
 	}
 	i := s.find(r.Name)
 	switch {

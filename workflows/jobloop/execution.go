@@ -69,14 +69,13 @@ const (
 // errUnsent ends an execution of which no request was sent.
 var errUnsent = errors.New("nothing was sent")
 
+// start starts the occurrence that is due then.
 func (j *loop) start(ctx workflow.Context, due time.Time) {
-	before := standing{Decided: j.Decided, Last: j.Last}
+	e := &execution{slept: j.timer.Fired() && j.timer.At.Equal(due.Add(-j.lead()))}
+	e.Before = standing{Decided: j.Decided, Last: j.Last}
 	j.decided(due)
 	j.Started++
-	j.launch(ctx, &execution{
-		Waiting: Waiting{Execution: j.execution(due.Format(time.RFC3339), due), Before: before},
-		slept:   j.timer.Fired() && j.timer.At.Equal(due.Add(-j.lead())),
-	})
+	j.launch(ctx, e, due.Format(time.RFC3339), due)
 }
 
 // runManually starts a manual run; while the run drains, it is left to the next run of the workflow.
@@ -90,7 +89,7 @@ func (j *loop) runManually(ctx workflow.Context) {
 		e.Before.Last = later(e.Before.Last, now)
 	}
 	j.ManualRuns++
-	j.launch(ctx, &execution{Waiting: Waiting{Manual: true, Execution: j.execution(fmt.Sprintf("run %d", j.ManualRuns), now)}})
+	j.launch(ctx, &execution{Waiting: Waiting{Manual: true}}, fmt.Sprintf("run %d", j.ManualRuns), now)
 }
 
 // startDeferred starts the manual runs that were left while an earlier run drained.
@@ -100,26 +99,22 @@ func (j *loop) startDeferred(ctx workflow.Context) {
 	}
 }
 
-// execution returns the job's next execution. Its id is a hash of the job's id, its creation time and
-// what (the due time, or "run N"). So an occurrence keeps its id however often it is decided, and a job
-// created anew under the same name has other ids.
-func (j *loop) execution(what string, due time.Time) job.Execution {
+// launch starts a new execution. Its id is a hash of the job's id, its creation time and what (the due time,
+// or "run N"). So an occurrence keeps its id however often it is decided, and a job created anew under the
+// same name has other ids.
+func (j *loop) launch(ctx workflow.Context, e *execution, what string, due time.Time) {
+	j.executions++
 	j.ExecutionCount++
+	j.Last = later(j.Last, later(workflow.Now(ctx), due))
 	name := j.Key.WorkflowID() + "\n" + j.Created.Format(time.RFC3339) + "\n" + what
-	return job.Execution{
+	e.Execution = job.Execution{
 		ID:         uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String(),
 		Due:        due,
 		Repeat:     j.ExecutionCount,
+		ActionName: job.MainAction,
 		Job:        j.Key.Name,
 		Collection: j.Key.Collection.Name,
 	}
-}
-
-// launch starts a new execution.
-func (j *loop) launch(ctx workflow.Context, e *execution) {
-	e.ActionName = job.MainAction
-	j.Last = later(j.Last, later(workflow.Now(ctx), e.Due))
-	j.executions++
 	j.perform(ctx, e)
 }
 

@@ -9,8 +9,8 @@ import (
 	"almanac/workflows/plan"
 )
 
-// record asks the recurrence engine in a side effect, which records the answer in the history. A replay
-// takes the recorded answer.
+// record asks the recurrence engine in a side effect, which records the answer in the history, and takes it
+// for the plan. A replay takes the recorded answer.
 func (j *loop) record(ctx workflow.Context, ask func(*job.Timetable) plan.Plan) {
 	now := workflow.Now(ctx)
 	value := workflow.SideEffect(ctx, func(workflow.Context) any {
@@ -28,6 +28,11 @@ func (j *loop) record(ctx workflow.Context, ask func(*job.Timetable) plan.Plan) 
 		panic("a recorded plan of " + j.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // likewise
 	}
 	j.Plan = answer
+	if d := answer.Dropped; d != nil {
+		j.Decided = d.Last
+		j.Plan.Dropped = nil // it is in the history; the next run does not need it
+		j.reportDropped(ctx, d)
+	}
 }
 
 // refill plans further occurrences when at most one planned occurrence is undecided.
@@ -54,7 +59,6 @@ func (j *loop) drop(ctx workflow.Context, until time.Time, outcome job.Outcome, 
 		}
 		from := next.Add(-time.Second)
 		j.record(ctx, func(p *job.Timetable) plan.Plan { return plan.Drop(p, from, until, outcome, why) })
-		j.settleDropped(ctx)
 	}
 }
 
@@ -66,21 +70,9 @@ func (j *loop) catchUp(ctx workflow.Context, due, now time.Time) {
 		until := plan.MissedUntil(p, from, now, window)
 		return plan.Drop(p, from, until, job.OutcomeMissed, "nothing could run it when it was due")
 	})
-	j.settleDropped(ctx)
 	if !j.Plan.More {
 		j.CatchUp = now
 	}
-}
-
-// settleDropped applies the dropped part of the last answer.
-func (j *loop) settleDropped(ctx workflow.Context) {
-	d := j.Plan.Dropped
-	if d == nil {
-		return
-	}
-	j.Decided = d.Last
-	j.Plan.Dropped = nil // it is in the history; the next run does not need it
-	j.reportDropped(ctx, d)
 }
 
 // noteCancelled records an execution that was cancelled before anything is known to have been sent.

@@ -14,6 +14,7 @@ import (
 	"almanac/activities"
 	"almanac/internal/egress"
 	"almanac/internal/netreason"
+	"almanac/internal/pool"
 	"almanac/internal/redact"
 	"almanac/job"
 )
@@ -34,9 +35,9 @@ const DefaultAuthority = "https://login.microsoftonline.com"
 // for all jobs.
 type HTTP struct {
 	client       *http.Client // for requests without a client certificate
-	certificates *certificates
+	certificates *pool.Pool[string, certificateClient]
 	tokens       *tokens
-	agent        string
+	options      Options
 }
 
 // NewHTTP returns a sender for actions of type Http and Https. It uses no proxy, and follows up to 10
@@ -45,9 +46,9 @@ func NewHTTP(o Options) *HTTP {
 	client := newClient(o, nil)
 	return &HTTP{
 		client:       client,
-		certificates: &certificates{options: o},
+		certificates: pool.New[string, certificateClient](maxCertificates, certificateIdle),
 		tokens:       newTokens(client.Transport, cmp.Or(o.Authority, DefaultAuthority)),
-		agent:        "Almanac/" + o.Version,
+		options:      o,
 	}
 }
 
@@ -58,10 +59,11 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	if err != nil {
 		return "Http Action - Request cannot be sent: " + err.Error(), &activities.PermanentError{Err: err}
 	}
-	client, err := h.authenticate(ctx, req, a.Request.Authentication)
+	client, done, err := h.authenticate(ctx, req, a.Request.Authentication)
 	if err != nil {
 		return fmt.Sprintf("Http Action - Request to host '%s' cannot be authenticated: %s", req.URL.Host, err), err
 	}
+	defer done()
 	s := withRequest(secretsOf(a), req)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -126,7 +128,7 @@ func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*h
 // ownHeaders returns the headers that Almanac adds. The x-ms names and formats are Azure Scheduler's.
 func (h *HTTP) ownHeaders(e job.Execution) job.Members {
 	return job.Members{
-		{Name: "User-Agent", Value: h.agent},
+		{Name: "User-Agent", Value: "Almanac/" + h.options.Version},
 		{Name: "Idempotency-Key", Value: e.ID},
 		{Name: "x-ms-client-request-id", Value: e.ID},
 		{Name: "x-ms-execution-tag", Value: strings.ReplaceAll(e.ID, "-", "")},

@@ -10,35 +10,32 @@ import (
 	"almanac/job"
 )
 
-// authenticate adds the action's authentication to a request and returns the client to send it with. It
-// takes precedence over an Authorization header and over user info in the uri, which are not kept secret.
-func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *job.Authentication) (*http.Client, error) {
+// authenticate adds the action's authentication to a request and returns the client to send it with, which is
+// released by done. It takes precedence over an Authorization header and over user info in the uri, which are
+// not kept secret.
+func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *job.Authentication) (client *http.Client, done func(), err error) {
+	done = func() {}
 	if a == nil {
-		return h.client, nil
+		return h.client, done, nil
 	}
 	switch a.Type {
 	case job.AuthBasic:
 		req.SetBasicAuth(a.Username, a.Password)
-		return h.client, nil
 	case job.AuthClientCertificate:
 		if req.URL.Scheme != "https" {
-			return nil, &activities.PermanentError{Err: errors.New("a client certificate can only be shown over https, which the uri is to begin with")}
+			return nil, nil, &activities.PermanentError{Err: errors.New("a client certificate can only be shown over https, which the uri is to begin with")}
 		}
-		client, err := h.certificates.client(a)
-		if err != nil {
-			return nil, &activities.PermanentError{Err: err}
-		}
-		return client, nil
+		return h.withCertificate(ctx, a)
 	case job.AuthOAuth:
 		authorization, err := h.tokens.authorization(ctx, a)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		req.Header.Set("Authorization", authorization)
-		return h.client, nil
 	default:
-		return nil, &activities.PermanentError{Err: fmt.Errorf("%q is not a type of authentication", a.Type)}
+		return nil, nil, &activities.PermanentError{Err: fmt.Errorf("%q is not a type of authentication", a.Type)}
 	}
+	return h.client, done, nil
 }
 
 // forget drops the request's token after the host refused it, since it may have been revoked.

@@ -1,14 +1,14 @@
 package senders
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
 	"net/http"
-	"slices"
-	"sync"
 	"time"
 
+	"almanac/activities"
 	"almanac/internal/netreason"
 	"almanac/job"
 )
@@ -38,59 +38,34 @@ func newClient(o Options, certificate *tls.Certificate) *http.Client {
 	return &http.Client{Transport: onceTransport{transport}, CheckRedirect: checkRedirect}
 }
 
-// maxCertificates is how many client certificates are cached, with their connections.
-const maxCertificates = 64
+// Client certificates are kept open, with their connections, until maxCertificates others were used or
+// certificateIdle has passed. Connections are not shared between certificates, since a connection is
+// authenticated by one.
+const (
+	maxCertificates = 64
+	certificateIdle = time.Hour
+)
 
-// certificates caches a client per client certificate, the most recently used ones. Connections are not
-// shared between certificates, since a connection is authenticated by one.
-type certificates struct {
-	options Options
+// A certificateClient presents one client certificate.
+type certificateClient struct{ *http.Client }
 
-	mu   sync.Mutex
-	used []*certificate // most recently used last
-}
+func (c certificateClient) Alive() bool { return true }
 
-// A certificate is a PFX file with its password.
-type certificate struct {
-	key    string
-	client func() (*http.Client, error) // opens the file once
-}
+func (c certificateClient) Close() { c.CloseIdleConnections() }
 
-func (c *certificates) client(a *job.Authentication) (*http.Client, error) {
-	found, evicted := c.use(a)
-	if evicted != nil {
-		if old, err := evicted.client(); err == nil {
-			old.CloseIdleConnections() // connections in use are closed when they become idle
+// withCertificate returns the client for an action's client certificate, and releases it when done is called.
+func (h *HTTP) withCertificate(ctx context.Context, a *job.Authentication) (client *http.Client, done func(), err error) {
+	found, err := h.certificates.Acquire(ctx, digest(a.Pfx, a.Password), func(context.Context) (certificateClient, error) {
+		certificate, err := a.Certificate()
+		if err != nil {
+			return certificateClient{}, &activities.PermanentError{Err: err}
 		}
-	}
-	return found.client()
-}
-
-// use returns the entry for a client certificate, and the entry evicted for it, if any.
-func (c *certificates) use(a *job.Authentication) (found, evicted *certificate) {
-	key := digest(a.Pfx, a.Password)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if i := slices.IndexFunc(c.used, func(u *certificate) bool { return u.key == key }); i >= 0 {
-		found = c.used[i]
-		c.used = slices.Delete(c.used, i, i+1)
-	} else {
-		found = &certificate{key, sync.OnceValues(func() (*http.Client, error) { return c.open(a) })}
-	}
-	c.used = append(c.used, found)
-	if len(c.used) > maxCertificates {
-		evicted = c.used[0]
-		c.used = slices.Delete(c.used, 0, 1)
-	}
-	return found, evicted
-}
-
-func (c *certificates) open(a *job.Authentication) (*http.Client, error) {
-	opened, err := a.Certificate()
+		return certificateClient{newClient(h.options, &certificate)}, nil
+	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return newClient(c.options, &opened), nil
+	return found.Value.Client, found.Release, nil
 }
 
 // digest returns a key that differs for different texts and reveals none.

@@ -1,7 +1,7 @@
 // Package jobloop holds the workflow of a scheduled job.
 //
-// loop.go is its loop from top to bottom: delete or continue as new, decide what is due, sleep. What it
-// calls is in files of their own: planning.go asks the recurrence engine, execution.go runs an execution
+// loop.go is its loop from top to bottom: decide what is due, sleep, continue as new, leave. What it calls
+// is in files of their own: planning.go asks the recurrence engine, execution.go runs an execution
 // and its retries, handlers.go takes requests and changes.go applies them, withdraw.go recalls executions
 // before a change, lead.go says how far ahead an occurrence is dispatched, status.go shows the job.
 package jobloop
@@ -74,7 +74,8 @@ type loop struct {
 	handling  int // signals being handled
 }
 
-// run decides what is due, sleeps until the next occurrence or a change, and repeats.
+// run decides what is due, sleeps until the next occurrence or a change, and repeats, until the job is deleted
+// or the run continues as new.
 func (j *loop) run(ctx workflow.Context) error {
 	for {
 		j.changed = false
@@ -93,8 +94,7 @@ func (j *loop) run(ctx workflow.Context) error {
 		j.startDeferred(ctx)
 		j.decide(ctx)
 		j.describe(ctx)
-		j.timer.Set(ctx, j.wake(workflow.Now(ctx)))
-		j.await(ctx)
+		j.sleep(ctx)
 	}
 }
 
@@ -171,6 +171,18 @@ func (j *loop) ask(ctx workflow.Context) bool {
 	return !j.unknown() && !j.changing.IsLocked()
 }
 
+// sleep waits until the next occurrence is to be decided, something changes or the workflow is cancelled. It
+// handles signals meanwhile.
+func (j *loop) sleep(ctx workflow.Context) {
+	j.timer.Set(ctx, j.wake(workflow.Now(ctx)))
+	awake := func() bool { return j.changed || j.timer.Fired() || j.draining() && j.mayContinueAsNew(ctx) }
+	for workflow.Await(ctx, func() bool { return awake() || j.signalled() }) == nil {
+		if j.handleSignals(ctx); awake() {
+			return
+		}
+	}
+}
+
 // wake returns when the loop is to run again if nothing changes; zero for never.
 func (j *loop) wake(now time.Time) time.Time {
 	if !j.Final.IsZero() {
@@ -193,16 +205,6 @@ func (j *loop) wake(now time.Time) time.Time {
 		wake = later(wake, j.askAgain)
 	}
 	return wake
-}
-
-// await waits until the loop has something to do or the workflow is cancelled. It handles signals.
-func (j *loop) await(ctx workflow.Context) {
-	awake := func() bool { return j.changed || j.timer.Fired() || j.draining() && j.mayContinueAsNew(ctx) }
-	for workflow.Await(ctx, func() bool { return awake() || j.signalled() }) == nil {
-		if j.handleSignals(ctx); awake() {
-			return
-		}
-	}
 }
 
 // mayContinueAsNew reports whether the run is long enough and no attempt is being made.

@@ -57,7 +57,7 @@ type standing struct {
 }
 
 // New returns the input of a new job's workflow, from which the job's first status follows. The
-// definition must be valid; collectionDisabled tells that the collection is not enabled.
+// definition must be valid; collectionDisabled says that the collection is not enabled.
 func New(k job.Key, d job.Definition, collectionDisabled bool, now time.Time) (Input, error) {
 	in := Input{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, CollectionDisabled: collectionDisabled, Lead: firstLead(k)}
 	timetable, err := d.Timetable(in.Created, in.Created)

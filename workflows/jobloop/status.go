@@ -11,7 +11,7 @@ import (
 )
 
 // snapshot returns the job for readers, without secrets. Occurrences dispatched ahead are not counted
-// but listed in Ahead: a query has no clock to tell whether they are due.
+// but listed in Ahead: a query has no clock to see whether they are due.
 func (j *loop) snapshot() job.Job {
 	s := j.Snapshot()
 	if j.overlapping() > 0 {

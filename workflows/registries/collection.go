@@ -284,7 +284,7 @@ func (c *collection) reservePlan(ctx workflow.Context, r workflows.PutRequest) e
 	case isRefusal:
 		return workflows.Refuse(refused.Type(), refused.Message()) // without the activity's own error text
 	case err != nil && !temporal.IsCanceledError(err):
-		return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("The subscription did not answer within %s, so nobody knows whether it has room for another job collection of plan %s. "+
+		return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("The subscription did not answer within %s, so it is not known whether it has room for another job collection of plan %s. "+
 			"Nothing was changed; try again.", reserveTimeout, r.Limits.Plan))
 	}
 	return err
@@ -445,6 +445,6 @@ func (c *collection) remove(ctx workflow.Context) error {
 func (c *collection) leave(ctx workflow.Context) {
 	id := job.SubscriptionWorkflowID(c.Key.Subscription)
 	if err := workflow.SignalExternalWorkflow(ctx, id, "", workflows.SignalRemoved, c.Key.Path()).Get(ctx, nil); err != nil {
-		workflow.GetLogger(ctx).Info("the subscription was not told that the job collection is gone", "collection", c.Key.ARMID(), "error", err)
+		workflow.GetLogger(ctx).Info("the subscription was not notified that the job collection is gone", "collection", c.Key.ARMID(), "error", err)
 	}
 }

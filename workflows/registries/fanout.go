@@ -164,7 +164,7 @@ func (c *collection) reportSilent(ctx workflow.Context, failed map[string]string
 		return nil
 	}
 	c.again = again{timer: c.again.timer, pause: leastPause, at: workflow.Now(ctx).Add(leastPause)}
-	workflow.GetLogger(ctx).Warn("jobs did not answer; they are told again", "collection", c.Key.ARMID(), "jobs", len(failed), "state", c.Properties.State)
+	workflow.GetLogger(ctx).Warn("jobs did not answer and are updated again", "collection", c.Key.ARMID(), "jobs", len(failed), "state", c.Properties.State)
 	const most = 5
 	var names []string
 	for _, e := range c.entries {
@@ -183,7 +183,7 @@ func (c *collection) reportSilent(ctx workflow.Context, failed map[string]string
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return workflows.Refuse(workflows.ErrTypeSilent, fmt.Sprintf("The state of the job collection '%s' is %s, but %d of its %d jobs did not answer and may not know: %s. "+
-		"They are told again, every five minutes at least, until they answer.", c.Key.Name, c.Properties.State, len(failed), len(c.entries), text))
+		"They are updated again, at least every five minutes, until they answer.", c.Key.Name, c.Properties.State, len(failed), len(c.entries), text))
 }
 
 // again is the state of the repeated updates of silent jobs.

@@ -1,3 +1,7 @@
+// Package registries holds the workflows of job collections and of subscriptions. Both are registries of
+// names: collection.go is a job collection, whose names are its jobs' and which fanout.go updates when it is
+// enabled, disabled or deleted; subscription.go is a subscription, whose names are its collections'.
+// registry.go is what they share.
 package registries
 
 import (

@@ -196,8 +196,7 @@ func (j *loop) attempt(ctx workflow.Context, e *execution, action job.Action) er
 			return errUnsent
 		}
 		input.Before = e.Tried
-		err := j.dispatch(ctx, e, input)
-		end := activities.EndingOf(err, workflow.Now(ctx), workflow.Now(ctx))
+		end, err := j.dispatch(ctx, e, input)
 		e.Tried += len(end.Attempts)
 		e.Sent = e.Sent || err == nil || e.Tried > 0 || e.inFlight && end.Canceled // the attempt in flight failed before the cancellation
 		switch {
@@ -213,7 +212,7 @@ func (j *loop) attempt(ctx workflow.Context, e *execution, action job.Action) er
 		case !end.Lost && !end.Unsent && !end.More || e.Tried >= input.MaxAttempts:
 			return err
 		}
-		e.wait(workflow.Now(ctx), &end, action.RetryPolicy.Interval())
+		e.wait(workflow.Now(ctx), end, action.RetryPolicy.Interval())
 	}
 }
 
@@ -254,7 +253,7 @@ const clockMargin = time.Second
 
 // dispatch runs one activity of an action. An activity scheduled before the due time is held by the
 // worker until then.
-func (j *loop) dispatch(ctx workflow.Context, e *execution, input activities.Input) error {
+func (j *loop) dispatch(ctx workflow.Context, e *execution, input activities.Input) (*activities.Ending, error) {
 	held := max(0, e.Due.Sub(workflow.Now(ctx)))
 	j.activities++
 	e.activity, e.rests = "action-"+strconv.Itoa(j.activities), time.Time{}
@@ -280,10 +279,11 @@ func (j *loop) dispatch(ctx workflow.Context, e *execution, input activities.Inp
 	if err != nil || len(out.Attempts) > 1 || input.Before > 0 {
 		j.failures = true
 	}
+	end := activities.EndingOf(err, workflow.Now(ctx), workflow.Now(ctx))
 	if input.Execution.ActionName == job.MainAction && !e.Manual {
-		j.learn(&out, err)
+		j.learn(&out, &end)
 	}
-	return err
+	return &end, err
 }
 
 const (

@@ -1,6 +1,7 @@
 package jobloop
 
 import (
+	"cmp"
 	"hash/fnv"
 	"time"
 
@@ -59,16 +60,9 @@ func (j *loop) heldUntil(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// learn stores the lead and hold that an execution's activity returned for the next one.
-func (j *loop) learn(out *activities.Output, err error) {
-	lead := out.Lead
-	if err != nil {
-		lead = activities.EndingOf(err, time.Time{}, time.Time{}).Lead
-		j.Hold = 0 // an error carries no Hold, and an operator may have turned holding off
-	} else {
-		j.Hold = out.Hold
-	}
-	if lead > 0 {
-		j.Lead = lead
-	}
+// learn stores the lead and hold that an execution's activity returned for the next one. An error carries no
+// hold, and an operator may have turned holding off.
+func (j *loop) learn(out *activities.Output, end *activities.Ending) {
+	j.Hold = out.Hold
+	j.Lead = cmp.Or(out.Lead, end.Lead, j.Lead)
 }

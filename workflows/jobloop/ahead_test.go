@@ -125,7 +125,7 @@ func TestAnOccurrenceThatIsDueSoonIsDispatchedAtOnce(t *testing.T) {
 		{"but not where workers hold too much", minutely, func(w *jobEnv) {
 			w.nextHold = func(s sentAttempt) int { return map[int]int{1: 60_000}[s.Execution.Repeat] }
 		}, 2*time.Minute - window, int(window.Milliseconds())},
-		{"but not after a failure, which tells nothing of the worker", minutely, func(w *jobEnv) {
+		{"but not after a failure, which carries no hold", minutely, func(w *jobEnv) {
 			w.nextHold = always(time.Minute)
 			w.fails(func(s sentAttempt) bool { return s.Execution.Repeat == 2 })
 		}, 2*time.Minute - window, int(window.Milliseconds())},
@@ -165,7 +165,7 @@ func TestAnExecutionSetsTheLeadOfTheNextOne(t *testing.T) {
 	}{
 		{"a lead", func(w *jobEnv) { w.nextLead = func(sentAttempt) int { return 12_000 } }, 12 * time.Second},
 		{"a lead from a failure", func(w *jobEnv) { w.result = failing(12_000) }, 12 * time.Second},
-		{"nothing from a failure that tells nothing", func(w *jobEnv) { w.result = failing() }, window},
+		{"nothing from a failure without a lead", func(w *jobEnv) { w.result = failing() }, window},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -243,7 +243,7 @@ func TestAHeldOccurrenceIsNotCountedYet(t *testing.T) {
 		ended := w.snapshot(65 * time.Second)
 		w.run(70 * time.Second)
 		require.NotNil(t, held.Ahead)
-		require.Equal(t, held.At(newYear.Add(55*time.Second)).Status, held.Status, "a query that has no clock tells the same as the API")
+		require.Equal(t, held.At(newYear.Add(55*time.Second)).Status, held.Status, "a query, which has no clock, answers the same as the API")
 		require.Equal(t, held.At(newYear.Add(65*time.Second)).Status, ended.Status, "once it has ended as well")
 		require.Equal(t, job.Status{LastExecutionTime: at(0), NextExecutionTime: at(time.Minute), ExecutionCount: 1},
 			held.At(newYear.Add(time.Minute-time.Nanosecond)).Status)

@@ -597,7 +597,7 @@ func TestDelete(t *testing.T) {
 				w.run(time.Hour)
 				require.Equal(t, tt.want, w.lines())
 				require.Equal(t, newYear.Add(tt.at), w.env.Now().UTC().Truncate(time.Second), "the workflow ends at once")
-				require.Equal(t, 1, w.removed, "the collection is told")
+				require.Equal(t, 1, w.removed, "the collection is notified")
 			})
 		}
 	}
@@ -623,7 +623,7 @@ func TestAJobEndsWithItsCollection(t *testing.T) {
 			a.ok(t)
 			require.Equal(t, []string{"00:00:00 MainAction#1"}, w.lines())
 			require.Equal(t, newYear.Add(25*time.Second), w.env.Now().UTC())
-			require.Zero(t, w.removed, "the collection, which knows, is not told")
+			require.Zero(t, w.removed, "the collection deletes it itself")
 		})
 	}
 	t.Run("though it is being deleted already", func(t *testing.T) {

@@ -95,7 +95,7 @@ func TestAllAttemptsOfAnExecutionCarryItsID(t *testing.T) {
 		want.ActionName = s.Execution.ActionName
 		require.Equal(t, want, s.Execution)
 		require.Equal(t, 3, s.MaxAttempts)
-		require.Nil(t, s.Action.ErrorAction, "the activity is told one action")
+		require.Nil(t, s.Action.ErrorAction, "the activity gets one action")
 	}
 	require.Equal(t, []int{1, 2}, []int{first.Repeat, second.Repeat})
 	require.Equal(t, "GET", w.sent[2].Action.Request.Method)

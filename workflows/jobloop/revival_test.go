@@ -284,7 +284,7 @@ func TestAFinalJobLeavesByItself60DaysAfterItsLastExecutionOrChange(t *testing.T
 			w.run(300 * day)
 			require.True(t, there.Definition.State.Final())
 			require.Equal(t, newYear.Add(tt.leaves), w.env.Now().UTC())
-			require.Equal(t, 1, w.removed, "the collection is told")
+			require.Equal(t, 1, w.removed, "the collection is notified")
 		})
 	}
 }

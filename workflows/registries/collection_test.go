@@ -36,7 +36,7 @@ func TestRegister(t *testing.T) {
 		require.Equal(t, []workflows.RegisterResult{{Name: "NightlyÄ", At: newYear.Add(time.Second)}}, a.registered(t), "although the collection is full")
 		require.Equal(t, []string{"NightlyÄ"}, *names)
 	})
-	t.Run("tells whether the collection's jobs rest", func(t *testing.T) {
+	t.Run("says whether the collection is disabled", func(t *testing.T) {
 		t.Parallel()
 		for _, state := range []job.CollectionState{job.CollectionDisabled, job.CollectionSuspended} {
 			h := newCollectionEnv(t, state, "a")
@@ -273,9 +273,9 @@ func TestPut(t *testing.T) {
 		to.Generation = 2
 		require.Equal(t, to, a.ok(t))
 		require.Equal(t, to, read)
-		require.Empty(t, h.updates, "no job need be told")
+		require.Empty(t, h.updates, "no job is updated")
 	})
-	t.Run("that disables or enables tells every job", func(t *testing.T) {
+	t.Run("that disables or enables updates every job", func(t *testing.T) {
 		t.Parallel()
 		h := newCollectionEnv(t, job.CollectionEnabled, "a", "B")
 		h.put(10*time.Second, job.CollectionDisabled)
@@ -287,7 +287,7 @@ func TestPut(t *testing.T) {
 			"00:00:30 a collection true", "00:00:30 b collection true",
 		}, h.received(), "Suspended is no news to jobs that rest")
 	})
-	t.Run("is answered when every job has been told", func(t *testing.T) {
+	t.Run("is answered when every job is updated", func(t *testing.T) {
 		t.Parallel()
 		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
 		h.slow = 5 * time.Second
@@ -337,7 +337,7 @@ func TestPut(t *testing.T) {
 		require.True(t, *after)
 		require.Empty(t, h.updates)
 	})
-	t.Run("tells a job that no update could reach when it is found", func(t *testing.T) {
+	t.Run("updates a job that no update could reach before", func(t *testing.T) {
 		t.Parallel()
 		h := newCollectionEnv(t, job.CollectionEnabled)
 		started := false
@@ -374,7 +374,7 @@ func TestJobsAreUpdatedInChunks(t *testing.T) {
 	require.Equal(t, []int{200, 200, 50, 2}, h.sizes)
 	require.Len(t, h.updates, 450)
 	require.Equal(t, []string{"00:00:20 job000 collection false", "00:00:20 job300 collection false"}, h.received()[448:],
-		"only those that were missing are told again")
+		"only those that were missing are updated again")
 }
 
 func TestACollectionIsEnabledAndDisabled(t *testing.T) {
@@ -422,7 +422,7 @@ func TestDeletingACollection(t *testing.T) {
 			require.NoError(t, h.run(time.Minute))
 			a.ok(t)
 			require.Equal(t, []string{"00:00:12 a dismiss", "00:00:12 b dismiss"}, h.received())
-			require.Equal(t, []string{"g/Reports"}, h.left, "the subscription is told")
+			require.Equal(t, []string{"g/Reports"}, h.left, "the subscription is notified")
 			require.Equal(t, newYear.Add(12*time.Second), h.env.Now().UTC())
 		})
 		t.Run(by+" does not wait for jobs that do not exist", func(t *testing.T) {
@@ -467,7 +467,7 @@ func TestDeletingACollection(t *testing.T) {
 			a.ok(t)
 			require.Equal(t, []string{"00:00:10 a dismiss"}, h.received())
 		})
-		t.Run(by+" works while jobs are told something else", func(t *testing.T) {
+		t.Run(by+" works while jobs are being updated", func(t *testing.T) {
 			t.Parallel()
 			h := newCollectionEnv(t, job.CollectionEnabled, "a")
 			h.slow = 5 * time.Second

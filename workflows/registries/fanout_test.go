@@ -20,7 +20,7 @@ func only(names ...string) func(string) bool {
 
 func TestAJobThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	t.Run("keeps none of the others from being told, and the answer names it", func(t *testing.T) {
+	t.Run("delays no other job, and the answer names it", func(t *testing.T) {
 		t.Parallel()
 		var names []string
 		for i := range 450 {
@@ -49,7 +49,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 		a.ok(t)
 		require.Equal(t, []string{"00:00:10 a collection false", "00:00:10 b collection false"}, h.received())
 	})
-	t.Run("is told again, more and more seldom, until it does", func(t *testing.T) {
+	t.Run("is updated again, at growing intervals, until it answers", func(t *testing.T) {
 		t.Parallel()
 		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
 		h.silent = func(name string) bool { return name == "a" && h.env.Now().Before(newYear.Add(time.Minute)) }
@@ -63,7 +63,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 		require.Equal(t, []string{"00:00:11", "00:00:13", "00:00:17", "00:00:25", "00:00:41"}, at)
 		require.Equal(t, []string{"00:00:10 b collection false", "00:01:13 a collection false"}, h.received(), "and never again")
 	})
-	t.Run("is told at least every five minutes, across runs", func(t *testing.T) {
+	t.Run("is updated at least every five minutes, across runs", func(t *testing.T) {
 		t.Parallel()
 		h := newCollectionEnv(t, job.CollectionDisabled, "a")
 		h.input.Jobs[0].Silent = true
@@ -78,7 +78,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 		require.True(t, next.Jobs[0].Silent)
 		require.Equal(t, 5*time.Minute, next.Pause)
 	})
-	t.Run("one of many, is told in its turn", func(t *testing.T) {
+	t.Run("is updated in turn if there are many", func(t *testing.T) {
 		t.Parallel()
 		var names []string
 		for i := range 450 {
@@ -94,7 +94,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 		require.Equal(t, []string{"00:00:03 job449 collection false"}, h.received())
 		require.False(t, next.Jobs[449].Silent)
 	})
-	t.Run("learns what holds now, although it was told something else meanwhile", func(t *testing.T) {
+	t.Run("gets the present state although another one was sent before", func(t *testing.T) {
 		t.Parallel()
 		h := newCollectionEnv(t, job.CollectionEnabled, "a")
 		h.silent = func(string) bool { return h.env.Now().Before(newYear.Add(time.Minute)) }

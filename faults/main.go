@@ -74,21 +74,6 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	return check(l, &o, out, logger)
 }
 
-// runExperiment makes a new run and writes its log. The log is nil if only changes were measured.
-func runExperiment(ctx context.Context, o *options, out io.Writer, logger *log.Logger) (l *record.Log, err error) {
-	logger.Printf("seed %d", o.seed)
-	x, err := newExperiment(ctx, o, logger)
-	defer func() { err = errors.Join(err, x.close()) }()
-	if err != nil {
-		return nil, err
-	}
-	if o.changesAfter != "" {
-		return nil, x.measureChanges(ctx, out)
-	}
-	l, err = x.run(ctx)
-	return l, errors.Join(err, l.Write(o.out))
-}
-
 // check checks a log and writes the report. A new run's report is also written to its directory.
 func check(l *record.Log, o *options, out io.Writer, logger *log.Logger) error {
 	l.Run.Tolerance = o.tolerance
@@ -113,77 +98,73 @@ func check(l *record.Log, o *options, out io.Writer, logger *log.Logger) error {
 // An experiment is a system under test and the receiver of its jobs' requests.
 type experiment struct {
 	options  *options
-	dir      string // of the programs and the database
 	system   *system.System
 	receiver *receiver.Receiver
 	client   *client.Client
 	progress *log.Logger
 }
 
-// newExperiment builds and starts everything. The caller closes the experiment, even after an error.
-func newExperiment(ctx context.Context, o *options, logger *log.Logger) (*experiment, error) {
-	x := &experiment{options: o, progress: logger}
-	var err error
-	if x.dir, err = os.MkdirTemp("", "almanac-faults-"); err != nil {
-		return x, err
-	}
-	if o.out == "" {
-		o.out = x.dir + "-out"
-	}
-	if err := os.MkdirAll(o.out, 0o755); err != nil {
-		return x, err
+// runExperiment makes a new run and writes its log. The log is nil if only changes were measured.
+func runExperiment(ctx context.Context, o *options, out io.Writer, logger *log.Logger) (l *record.Log, err error) {
+	logger.Printf("seed %d", o.seed)
+	dir, err := os.MkdirTemp("", "almanac-faults-")
+	if err != nil {
+		return nil, err
 	}
 	if o.keep {
-		logger.Printf("the database stays in %s", x.dir)
+		logger.Printf("the database stays in %s", dir)
+	} else {
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
-	if err := x.build(ctx); err != nil {
-		return x, err
+	if o.out == "" {
+		o.out = dir + "-out"
 	}
-	s := system.Options{Form: o.form, Almanac: o.almanac, Temporal: o.temporal, Dir: x.dir, Logs: o.out}
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
+		return nil, err
+	}
+	s, err := newSystem(ctx, o, dir, logger)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Stop()
+	if err := s.Start(ctx); err != nil {
+		return nil, err
+	}
+	r, err := receiver.Start(o.seed)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	x := &experiment{options: o, system: s, receiver: r, client: client.New(s.URLs()), progress: logger}
+	if o.changesAfter != "" {
+		return nil, x.measureChanges(ctx, out)
+	}
+	l, err = x.run(ctx)
+	return l, errors.Join(err, l.Write(o.out))
+}
+
+// newSystem builds the programs that are not given by a flag, and prepares the processes.
+func newSystem(ctx context.Context, o *options, dir string, logger *log.Logger) (*system.System, error) {
+	s := system.Options{Form: o.form, Almanac: o.almanac, Temporal: o.temporal, Dir: dir, Logs: o.out}
+	var err error
+	if s.Almanac == "" {
+		logger.Printf("building almanac")
+		if s.Almanac, err = system.Build(ctx, "cmd/almanac", dir); err != nil {
+			return nil, err
+		}
+	}
+	if s.Temporal == "" && o.form == system.Cluster {
+		logger.Printf("building temporal")
+		if s.Temporal, err = system.Build(ctx, "faults/temporal", dir); err != nil {
+			return nil, err
+		}
+	}
 	if slices.Contains(o.faults, record.FaultKeys) {
-		if s.Keys, err = system.NewKeyFile(filepath.Join(x.dir, "keys")); err != nil {
-			return x, err
+		if s.Keys, err = system.NewKeyFile(filepath.Join(dir, "keys")); err != nil {
+			return nil, err
 		}
 	}
-	if x.system, err = system.New(ctx, s); err != nil {
-		return x, err
-	}
-	if err := x.system.Start(ctx); err != nil {
-		return x, err
-	}
-	x.client = client.New(x.system.URLs())
-	x.receiver, err = receiver.Start(o.seed)
-	return x, err
-}
-
-// build builds the programs that are not given by a flag.
-func (x *experiment) build(ctx context.Context) (err error) {
-	o := x.options
-	if o.almanac == "" {
-		x.progress.Printf("building almanac")
-		if o.almanac, err = system.Build(ctx, "cmd/almanac", x.dir); err != nil {
-			return err
-		}
-	}
-	if o.temporal == "" && o.form == system.Cluster {
-		x.progress.Printf("building temporal")
-		o.temporal, err = system.Build(ctx, "faults/temporal", x.dir)
-	}
-	return err
-}
-
-// close stops everything, and deletes the database unless it is to be kept.
-func (x *experiment) close() error {
-	if x.receiver != nil {
-		x.receiver.Close()
-	}
-	if x.system != nil {
-		x.system.Stop()
-	}
-	if x.options.keep || x.dir == "" {
-		return nil
-	}
-	return os.RemoveAll(x.dir)
+	return system.New(ctx, s)
 }
 
 // stream returns one of the seed's independent streams of random numbers.
@@ -196,18 +177,22 @@ func (x *experiment) run(ctx context.Context) (*record.Log, error) {
 	begin := time.Now().UTC().Add(time.Duration(o.jobs) * 25 * time.Millisecond)
 	jobs := workload.NewJobs(o.jobs, begin, o.duration, stream(o.seed, 1))
 	w := workload.New(x.client, x.receiver, jobs, stream(o.seed, 2))
-	n := nemesis.New(nemesis.Options{Faults: o.faults, Aims: o.aims, Quiet: o.quiet, Down: o.down}, x.system, x.receiver, w, stream(o.seed, 3), x.progress)
+	n := &nemesis.Nemesis{
+		Faults: o.faults, Aims: o.aims, Quiet: o.quiet, Down: o.down,
+		System: x.system, Receiver: x.receiver, Workload: w, Random: stream(o.seed, 3), Progress: x.progress,
+	}
 	l := &record.Log{Run: record.Run{Seed: o.seed, Form: o.form, Tolerance: o.tolerance}}
 	defer func() {
 		w.AddTo(l)
-		l.Requests, l.Faults = x.receiver.Requests(), n.Faults()
+		l.Requests = x.receiver.Requests()
 	}()
 	if err := w.Create(ctx); err != nil {
 		return l, err
 	}
 	l.Run.Loaded = time.Now().UTC()
 	x.progress.Printf("%d jobs are created, due from %s on", o.jobs, begin.Format(time.TimeOnly))
-	if err := x.disturb(ctx, w, n); err != nil {
+	var err error
+	if l.Faults, err = x.disturb(ctx, w, n); err != nil {
 		return l, err
 	}
 	l.Run.Quiet = time.Now().UTC()
@@ -218,21 +203,21 @@ func (x *experiment) run(ctx context.Context) (*record.Log, error) {
 	return l, x.readEnd(ctx, w, l)
 }
 
-// disturb changes jobs and injects faults. It returns when all changes are finished.
-func (x *experiment) disturb(ctx context.Context, w *workload.Workload, n *nemesis.Nemesis) error {
+// disturb changes jobs and injects faults, which it returns when all changes are finished.
+func (x *experiment) disturb(ctx context.Context, w *workload.Workload, n *nemesis.Nemesis) ([]record.Fault, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go x.printProgress(ctx, w, n)
+	go x.printProgress(ctx, w)
 	changing, quiet := context.WithCancel(ctx)
 	defer quiet()
 	w.Run(changing, ctx, x.options.changes*float64(x.options.jobs))
-	err := n.Run(ctx, time.Now().Add(x.options.duration))
+	faults, err := n.Run(ctx, time.Now().Add(x.options.duration))
 	quiet()
 	if err != nil {
 		stop() // no change is repeated any more
 	}
 	w.Wait()
-	return err
+	return faults, err
 }
 
 // readEnd stops all jobs and reads how they ended.
@@ -264,10 +249,9 @@ func (x *experiment) readEnd(ctx context.Context, w *workload.Workload, l *recor
 }
 
 // printProgress logs the progress of the run every ten seconds until ctx ends.
-func (x *experiment) printProgress(ctx context.Context, w *workload.Workload, n *nemesis.Nemesis) {
+func (x *experiment) printProgress(ctx context.Context, w *workload.Workload) {
 	begin := time.Now()
 	for wait.For(ctx, 10*time.Second) == nil {
-		faults, current := n.Progress()
-		x.progress.Printf("%s: %d requests, %d changes, %d faults %s", time.Since(begin).Round(time.Second), x.receiver.Count(), w.Changes(), faults, current)
+		x.progress.Printf("%s: %d requests, %d changes", time.Since(begin).Round(time.Second), x.receiver.Count(), w.Changes())
 	}
 }

@@ -18,7 +18,7 @@ const (
 func (c *checker) checkCatchUp(j *record.JobLog) {
 	for i := range c.log.Faults {
 		f := &c.log.Faults[i]
-		if !f.Total() || c.nearOtherFault(i) {
+		if !f.Total() || c.nearOtherFault(f) {
 			continue
 		}
 		for _, s := range j.Spans() {
@@ -32,15 +32,11 @@ func (c *checker) checkCatchUp(j *record.JobLog) {
 	}
 }
 
-// nearOtherFault reports whether another fault was close to the one with index i.
-func (c *checker) nearOtherFault(i int) bool {
-	f := &c.log.Faults[i]
-	for k := range c.log.Faults {
-		if k != i && c.log.Faults[k].Overlaps(f.Start.Add(-calmBefore), f.End.Add(calmAfter)) {
-			return true
-		}
-	}
-	return false
+// nearOtherFault reports whether another fault was close to this one.
+func (c *checker) nearOtherFault(f *record.Fault) bool {
+	return slices.ContainsFunc(c.log.Faults, func(other record.Fault) bool {
+		return !other.Start.Equal(f.Start) && other.Overlaps(f.Start.Add(-calmBefore), f.End.Add(calmAfter))
+	})
 }
 
 // idle reports whether no execution of the job was running, or about to start, at t.

@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,6 +27,7 @@ func (c *checker) checkHistory(j *record.JobLog) {
 // An execution is an execution in a history.
 type execution struct {
 	due     time.Time
+	repeat  int
 	entries map[string][]*record.Entry // by action, the first attempt first
 }
 
@@ -32,26 +35,22 @@ type execution struct {
 func executionsOf(r *record.Read) []*execution {
 	type key struct{ due, repeat int64 }
 	found := map[key]*execution{}
-	var all []*execution
 	for i := range r.Entries {
 		e := &r.Entries[i]
-		if e.Repeat == 0 {
-			continue
-		}
 		k := key{e.Due.UnixNano(), int64(e.Repeat)}
-		if found[k] == nil {
-			found[k] = &execution{due: e.Due, entries: map[string][]*record.Entry{}}
-			all = append(all, found[k])
+		if e.Repeat > 0 && found[k] == nil {
+			found[k] = &execution{due: e.Due, repeat: e.Repeat, entries: map[string][]*record.Entry{}}
 		}
-		found[k].entries[e.Action] = append(found[k].entries[e.Action], e)
+		if e.Repeat > 0 {
+			found[k].entries[e.Action] = append(found[k].entries[e.Action], e)
+		}
 	}
-	for _, x := range all {
+	for _, x := range found {
 		for _, entries := range x.entries {
 			slices.SortStableFunc(entries, func(a, b *record.Entry) int { return a.Retry - b.Retry })
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *execution) int { return a.due.Compare(b.due) })
-	return all
+	return slices.SortedFunc(maps.Values(found), func(a, b *execution) int { return cmp.Or(a.due.Compare(b.due), a.repeat-b.repeat) })
 }
 
 // checkAttemptCounts checks the number of attempts of each execution in the history.

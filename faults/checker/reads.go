@@ -76,31 +76,31 @@ func (c *checker) checkCreated(j *record.JobLog) {
 
 // checkLists checks that lists have every job that certainly exists, once, and none that does not.
 func (c *checker) checkLists() {
-	type name struct{ collection, job string }
-	byName := map[name][]*record.JobLog{}
+	byName := map[record.Job][]*record.JobLog{}
 	for _, j := range c.jobs {
 		if j.Name != "" {
-			byName[name{j.Collection, j.Name}] = append(byName[name{j.Collection, j.Name}], j)
+			name := record.Job{Collection: j.Collection, Name: j.Name}
+			byName[name] = append(byName[name], j)
 		}
 	}
 	for i := range c.log.Lists {
 		l := &c.log.Lists[i]
 		listed := map[string]bool{}
 		for _, n := range l.Names {
-			if listed[n] && !createdBetween(byName[name{l.Collection, n}], l.Issued, l.Answered) {
-				c.violation(Reads, record.Job{Collection: l.Collection, Name: n}, l.Issued, "the list has the job twice")
+			if j := (record.Job{Collection: l.Collection, Name: n}); listed[n] && !createdBetween(byName[j], l.Issued, l.Answered) {
+				c.violation(Reads, j, l.Issued, "the list has the job twice")
 			}
 			listed[n] = true
 		}
 		for n, incarnations := range byName {
-			if n.collection != l.Collection {
+			if n.Collection != l.Collection {
 				continue
 			}
 			certain, possible := c.existed(incarnations, l.Issued, l.Answered)
 			switch {
-			case certain && !listed[n.job]:
+			case certain && !listed[n.Name]:
 				c.violation(Reads, incarnations[0].Job, l.Issued, "the list of %s lacks the job", record.Clock(l.Issued))
-			case !possible && listed[n.job]:
+			case !possible && listed[n.Name]:
 				c.violation(Reads, incarnations[0].Job, l.Issued, "the list of %s has the job, which does not exist", record.Clock(l.Issued))
 			}
 		}

@@ -39,8 +39,8 @@ var Aims = slices.Concat(executionAims, []string{AimTimer, AimRenewal, AimFanOut
 func (n *Nemesis) someAims(count int) []string {
 	var some []string
 	for len(some) < count {
-		for _, i := range n.random.Perm(len(n.options.Aims)) {
-			some = append(some, n.options.Aims[i])
+		for _, i := range n.Random.Perm(len(n.Aims)) {
+			some = append(some, n.Aims[i])
 		}
 	}
 	return some[:count]
@@ -53,29 +53,29 @@ const aimTime = 25 * time.Second
 // none has: then the fault comes at some other time.
 func (n *Nemesis) aim(ctx context.Context, p *plan) record.Job {
 	between := func(least, most int) time.Duration { // milliseconds
-		return time.Duration(least+n.random.IntN(most-least+1)) * time.Millisecond
+		return time.Duration(least+n.Random.IntN(most-least+1)) * time.Millisecond
 	}
 	switch p.aim {
 	case AimRandom:
 		return record.Job{}
 	case AimTimer:
-		return n.workload.AwaitAsleep(ctx, between(21_000, 25_000))
+		return n.Workload.AwaitAsleep(ctx, between(21_000, 25_000))
 	case AimHeld:
-		return n.workload.AwaitDue(ctx, 8*time.Second, n.random)
+		return n.Workload.AwaitDue(ctx, 8*time.Second, n.Random)
 	case AimClose:
-		return n.workload.AwaitDue(ctx, between(100, 2000), n.random)
+		return n.Workload.AwaitDue(ctx, between(100, 2000), n.Random)
 	case AimFence:
-		return n.workload.AwaitDue(ctx, between(0, 200), n.random)
+		return n.Workload.AwaitDue(ctx, between(0, 200), n.Random)
 	case AimRenewal:
-		return n.workload.RunUntilRenewal(ctx, workload.RenewalRuns-n.random.IntN(20), between(0, 50))
+		return n.Workload.RunUntilRenewal(ctx, workload.RenewalRuns-n.Random.IntN(20), between(0, 50))
 	case AimFanOut:
-		return n.workload.FanOut(ctx, between(20, 300), n.random)
+		return n.Workload.FanOut(ctx, between(20, 300), n.Random)
 	case AimCreate:
-		return n.workload.CreateMany(ctx, 20+n.random.IntN(20), between(5, 100), n.random)
+		return n.Workload.CreateMany(ctx, 20+n.Random.IntN(20), between(5, 100), n.Random)
 	case aimHerd:
-		p.herd = n.workload.AwaitHerd(ctx, between(0, 1000))
+		p.herd = n.Workload.AwaitHerd(ctx, between(0, 1000))
 		return record.Job{}
 	}
-	j, _ := n.receiver.Await(ctx, p.aim, aimTime)
+	j, _ := n.Receiver.Await(ctx, p.aim, aimTime)
 	return j
 }

@@ -25,8 +25,7 @@ func newNemesis(form string, seed uint64) *Nemesis {
 		s.APIs = []*processes.Process{{Name: "api1"}, {Name: "api2"}}
 		s.All = slices.Concat(server, s.Workers, s.APIs)
 	}
-	o := Options{Faults: Kinds(form), Aims: Aims, Quiet: time.Minute, Down: 200 * time.Second}
-	return New(o, s, nil, nil, rand.New(rand.NewPCG(seed, 3)), nil)
+	return &Nemesis{Faults: Kinds(form), Aims: Aims, Down: 200 * time.Second, System: s, Random: rand.New(rand.NewPCG(seed, 3))}
 }
 
 func TestThePlansHaveEveryFaultAndAim(t *testing.T) {
@@ -41,7 +40,7 @@ func TestThePlansHaveEveryFaultAndAim(t *testing.T) {
 			}
 			if p.kind == record.FaultKeys {
 				require.True(t, slices.Contains(p.target.stops, record.API) && slices.Contains(p.target.stops, record.AllWorkers))
-				require.Equal(t, form == system.One, slices.Contains(p.target.processes, n.system.Server))
+				require.Equal(t, form == system.One, slices.Contains(p.target.processes, n.System.Server))
 			}
 		}
 		require.Subset(t, aims, Aims)
@@ -56,7 +55,7 @@ func TestThePlansHaveEveryFaultAndAim(t *testing.T) {
 func TestThePlansHaveOnlyTheGivenAims(t *testing.T) {
 	t.Parallel()
 	n := newNemesis(system.One, 1)
-	n.options.Faults, n.options.Aims = []string{record.FaultKill, record.FaultPause, record.FaultStop}, []string{AimCreate, AimFanOut}
+	n.Faults, n.Aims = []string{record.FaultKill, record.FaultPause, record.FaultStop}, []string{AimCreate, AimFanOut}
 	plans := n.plans()
 	require.Len(t, plans, 2+6+4)
 	for _, p := range plans {

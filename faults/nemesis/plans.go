@@ -57,7 +57,7 @@ type target struct {
 
 // targets returns the groups of processes that a fault may hit. The first one is everything.
 func (n *Nemesis) targets() []target {
-	s := n.system
+	s := n.System
 	everything := target{"everything", s.All, []string{record.API, record.Server, record.AllWorkers, record.Worker}}
 	if s.Form == system.One {
 		everything.name = "almanac"
@@ -85,24 +85,24 @@ func (n *Nemesis) targets() []target {
 // workflows.
 func (n *Nemesis) target(targets []target, aim string) target {
 	api := slices.IndexFunc(targets, func(t target) bool { return slices.Equal(t.stops, []string{record.API}) })
-	if aim == AimCreate && api >= 0 && n.random.IntN(2) == 0 {
+	if aim == AimCreate && api >= 0 && n.Random.IntN(2) == 0 {
 		return targets[api]
 	}
-	return targets[n.random.IntN(len(targets))]
+	return targets[n.Random.IntN(len(targets))]
 }
 
 // seconds returns a random time.
 func (n *Nemesis) seconds(least, most float64) time.Duration {
-	return time.Duration((least + n.random.Float64()*(most-least)) * float64(time.Second))
+	return time.Duration((least + n.Random.Float64()*(most-least)) * float64(time.Second))
 }
 
 // plans returns a plan of every fault, kills of every aim, in random order.
 func (n *Nemesis) plans() []plan {
 	var all []plan
-	for _, kind := range n.options.Faults {
+	for _, kind := range n.Faults {
 		switch kind {
 		case record.FaultKill:
-			all = append(all, n.processPlans(kind, n.options.Aims, 0, 15, 0, 12)...)
+			all = append(all, n.processPlans(kind, n.Aims, 0, 15, 0, 12)...)
 		case record.FaultPause:
 			all = append(all, n.processPlans(kind, n.someAims(6), 2, 60, 4, 12)...)
 		case record.FaultStop:
@@ -111,7 +111,7 @@ func (n *Nemesis) plans() []plan {
 			all = append(all, n.plan(kind))
 		}
 	}
-	n.random.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+	n.Random.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
 	return all
 }
 
@@ -121,7 +121,7 @@ func (n *Nemesis) processPlans(kind string, aims []string, least, most float64, 
 	targets := n.targets()
 	var all []plan
 	for _, aim := range aims {
-		all = append(all, plan{kind: kind, target: n.target(targets, aim), aim: aim, length: n.seconds(least, most), burst: burst + n.random.IntN(extra)})
+		all = append(all, plan{kind: kind, target: n.target(targets, aim), aim: aim, length: n.seconds(least, most), burst: burst + n.Random.IntN(extra)})
 	}
 	return all
 }
@@ -135,35 +135,35 @@ func (n *Nemesis) plan(kind string) plan {
 	p := plan{kind: kind, target: target{"network", nil, []string{record.Server}}}
 	switch kind {
 	case record.FaultFlags:
-		p.target, p.aim, p.flags = n.group("workers", []string{record.AllWorkers, record.Worker}, n.system.Workers...), AimRandom, flagChoices[n.random.IntN(len(flagChoices))]
-		p.burst = n.random.IntN(8)
+		p.target, p.aim, p.flags = n.group("workers", []string{record.AllWorkers, record.Worker}, n.System.Workers...), AimRandom, flagChoices[n.Random.IntN(len(flagChoices))]
+		p.burst = n.Random.IntN(8)
 		return p
 	case record.FaultOverload:
-		p.target, p.aim, p.burst = target{name: "load"}, aimHerd, n.random.IntN(8)
+		p.target, p.aim, p.burst = target{name: "load"}, aimHerd, n.Random.IntN(8)
 		return p
 	}
-	p.aim = executionAims[n.random.IntN(len(executionAims))]
+	p.aim = executionAims[n.Random.IntN(len(executionAims))]
 	switch kind {
 	case FaultDown:
-		p.kind, p.target, p.length = record.FaultKill, everything, n.options.Down
+		p.kind, p.target, p.length = record.FaultKill, everything, n.Down
 		return p
 	case record.FaultKeys:
-		p.target = n.group("workers and APIs", []string{record.API, record.AllWorkers, record.Worker}, slices.Concat(n.system.Workers, n.system.APIs)...)
+		p.target = n.group("workers and APIs", []string{record.API, record.AllWorkers, record.Worker}, slices.Concat(n.System.Workers, n.System.APIs)...)
 	case record.FaultDisk:
-		p.target, p.length = n.group("disk", []string{record.Server}, n.system.Server), n.seconds(3, 20)
+		p.target, p.length = n.group("disk", []string{record.Server}, n.System.Server), n.seconds(3, 20)
 		p.target.name = "disk"
 	case record.FaultSlow:
 		p.length = n.seconds(10, 40)
 	case record.FaultBlackhole, record.FaultCut:
 		p.length = n.seconds(3, 40)
 	}
-	p.burst = n.random.IntN(8)
+	p.burst = n.Random.IntN(8)
 	return p
 }
 
 // group returns a target of some processes; in the form one, its only process.
 func (n *Nemesis) group(name string, stops []string, all ...*processes.Process) target {
-	if n.system.Form == system.One {
+	if n.System.Form == system.One {
 		return n.targets()[0]
 	}
 	return target{name, all, stops}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -30,68 +31,51 @@ func (a *ActionLog) First() *Request { return a.Requests[0] }
 // Last returns the last request.
 func (a *ActionLog) Last() *Request { return a.Requests[len(a.Requests)-1] }
 
-// A jobIndex collects the logs of jobs.
-type jobIndex struct {
-	quiet time.Time
-	byJob map[Job]*JobLog
-	all   []*JobLog
-}
-
-// job returns the log of a job.
-func (x *jobIndex) job(j Job) *JobLog {
-	if x.byJob[j] == nil {
-		x.byJob[j] = &JobLog{Job: j, quiet: x.quiet, Entries: map[int64][]*Entry{}}
-		x.all = append(x.all, x.byJob[j])
-	}
-	return x.byJob[j]
-}
-
 // Jobs splits the log by jobs, ordered by collection and name.
 func (l *Log) Jobs() []*JobLog {
-	x := &jobIndex{quiet: l.Run.Quiet, byJob: map[Job]*JobLog{}}
-	x.addChanges(l.Changes)
-	for i := range l.Requests {
-		r := &l.Requests[i]
-		j := x.job(r.Job)
-		j.Requests = append(j.Requests, r)
-	}
-	for i := range l.Reads {
-		r := &l.Reads[i]
-		j := x.job(r.Job)
-		if j.Read == nil || r.Final || !j.Read.Final {
-			j.Read = r
+	byJob := map[Job]*JobLog{}
+	var all []*JobLog
+	job := func(j Job) *JobLog {
+		if byJob[j] == nil {
+			byJob[j] = &JobLog{Job: j, quiet: l.Run.Quiet, Entries: map[int64][]*Entry{}}
+			all = append(all, byJob[j])
 		}
+		return byJob[j]
 	}
-	for _, j := range x.all {
-		j.group()
-	}
-	slices.SortFunc(x.all, func(a, b *JobLog) int {
-		return slices.Compare([]string{a.Collection, a.Name, string(rune(a.Incarnation))}, []string{b.Collection, b.Name, string(rune(b.Incarnation))})
-	})
-	return x.all
-}
-
-func (x *jobIndex) addChanges(all []Change) {
 	ofCollection := map[string][]*Change{}
-	for i := range all {
-		c := &all[i]
+	for i := range l.Changes {
+		c := &l.Changes[i]
 		outcome, _ := c.Outcome()
 		switch {
 		case len(c.Tries) == 0 || outcome == Refused:
 		case c.Name == "":
 			ofCollection[c.Collection] = append(ofCollection[c.Collection], c)
 		case c.Kind == ManualRun:
-			j := x.job(c.Job)
-			j.ManualRuns = append(j.ManualRuns, c)
+			job(c.Job).ManualRuns = append(job(c.Job).ManualRuns, c)
 		default:
-			j := x.job(c.Job)
-			j.Changes = append(j.Changes, c)
+			job(c.Job).Changes = append(job(c.Job).Changes, c)
 		}
 	}
-	for _, j := range x.all {
+	for _, j := range all {
 		j.Changes = append(j.Changes, ofCollection[j.Collection]...)
 		slices.SortStableFunc(j.Changes, func(a, b *Change) int { return a.Issued().Compare(b.Issued()) })
 	}
+	for i := range l.Requests {
+		r := &l.Requests[i]
+		job(r.Job).Requests = append(job(r.Job).Requests, r)
+	}
+	for i := range l.Reads {
+		if r := &l.Reads[i]; job(r.Job).Read == nil || r.Final || !job(r.Job).Read.Final {
+			job(r.Job).Read = r
+		}
+	}
+	for _, j := range all {
+		j.group()
+	}
+	slices.SortFunc(all, func(a, b *JobLog) int {
+		return cmp.Or(cmp.Compare(a.Collection, b.Collection), cmp.Compare(a.Name, b.Name), a.Incarnation-b.Incarnation)
+	})
+	return all
 }
 
 // group groups the requests by actions, and the entries of the history by due times.
@@ -176,21 +160,19 @@ const recordingTime = 2 * time.Second
 
 // Overlapped reports whether an execution that was due earlier was running at some time from due to until.
 func (j *JobLog) Overlapped(due, until time.Time) bool {
-	seen := map[int64]bool{}
-	overlaps := func(other time.Time) bool {
-		if seen[other.Unix()] || !other.Before(due) {
-			return false
-		}
-		seen[other.Unix()] = true
-		from, to := j.running(other)
-		return !from.IsZero() && !from.After(until) && !to.Add(recordingTime).Before(due)
-	}
-	if slices.ContainsFunc(j.Actions, func(a *ActionLog) bool { return overlaps(a.Due) }) {
-		return true
+	seconds := map[int64]bool{}
+	for _, a := range j.Actions {
+		seconds[a.Due.Unix()] = true
 	}
 	for unix := range j.Entries {
-		if overlaps(time.Unix(unix, 0)) {
-			return true
+		seconds[unix] = true
+	}
+	for unix := range seconds {
+		if unix < due.Unix() {
+			from, to := j.running(time.Unix(unix, 0))
+			if !from.IsZero() && !from.After(until) && !to.Add(recordingTime).Before(due) {
+				return true
+			}
 		}
 	}
 	return false

@@ -153,17 +153,11 @@ func (w *Workload) Freeze(ctx context.Context) error {
 	return nil
 }
 
-// All returns all jobs, including those that were created for faults.
-func (w *Workload) All() []*Job {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Concat(w.Jobs, w.added)
-}
-
-// IDs returns the current incarnations of all jobs. No change may be under way.
+// IDs returns the current incarnations of all jobs, including those that were created for faults. No change
+// may be under way.
 func (w *Workload) IDs() []record.Job {
 	var ids []record.Job
-	for _, j := range w.All() {
+	for _, j := range slices.Concat(w.Jobs, w.added) {
 		ids = append(ids, j.ID)
 	}
 	return ids

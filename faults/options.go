@@ -62,7 +62,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.Uint64Var(&o.seed, "seed", 0, "determines jobs, changes and faults; 0: a random one, which is printed")
 	flags.DurationVar(&o.duration, "duration", 5*time.Minute, "how long faults are injected; creating the jobs, settling and reading the histories come on top")
 	flags.IntVar(&o.jobs, "jobs", 200, "number of jobs, 1 to 10000")
-	flags.StringVar(&faults, "faults", "all", "kinds of fault: all, none or some of "+strings.Join(nemesis.Kinds(system.Cluster), ",")+"; the form one has no slow, blackhole and cut, and postgres no disk. keys encrypts what Temporal stores from the start")
+	flags.StringVar(&faults, "faults", "all", "kinds of fault: all, none or some of "+strings.Join(nemesis.Kinds[system.Cluster], ",")+"; the form one has no slow, blackhole and cut, and postgres no disk. keys encrypts what Temporal stores from the start")
 	flags.StringVar(&aims, "aims", "all", "moments that kill, pause and stop are aimed at: all or some of "+strings.Join(nemesis.Aims, ","))
 	flags.DurationVar(&o.quiet, "quiet", 25*time.Second, "minimum time between two faults; up to as much again is added at random")
 	flags.DurationVar(&o.settle, "settle", 100*time.Second, "time after the last fault before everything is read; with less than 90s, attempts that have not ended are reported as violations")
@@ -83,7 +83,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 		o.seed = rand.Uint64N(1_000_000)
 	}
 	var errFaults, errAims error
-	if kinds := nemesis.Kinds(o.form); faults != "none" {
+	if kinds := nemesis.Kinds[o.form]; faults != "none" {
 		o.faults, errFaults = parseNames(faults, kinds, fmt.Sprintf("-faults must be all, none or some of %s in the form %s", strings.Join(kinds, ","), o.form))
 	}
 	o.aims, errAims = parseNames(aims, nemesis.Aims, "-aims must be all or some of "+strings.Join(nemesis.Aims, ","))
@@ -93,7 +93,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 // validate checks all flags but the lists.
 func (o *options) validate() error {
 	var errs []error
-	if nemesis.Kinds(o.form) == nil {
+	if nemesis.Kinds[o.form] == nil {
 		errs = append(errs, fmt.Errorf("-form must be one, cluster or postgres (got %q)", o.form))
 	}
 	if o.jobs < 1 || o.jobs > 10_000 {

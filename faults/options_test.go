@@ -19,7 +19,7 @@ func TestFlagsSelectFaultsAndAims(t *testing.T) {
 	o, err := parseOptions(nil, io.Discard)
 	require.NoError(t, err)
 	require.NotZero(t, o.seed)
-	require.Equal(t, nemesis.Kinds("one"), o.faults)
+	require.Equal(t, nemesis.Kinds["one"], o.faults)
 	require.Equal(t, nemesis.Aims, o.aims)
 
 	o, err = parseOptions([]string{"-form", "cluster", "-seed", "7", "-faults", "kill,cut", "-duration", "90s"}, io.Discard)

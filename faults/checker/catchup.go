@@ -13,8 +13,7 @@ const (
 	idleBefore = 3 * time.Second
 )
 
-// checkCatchUp checks what became of the occurrences that were due in a downtime, for jobs that were idle and
-// not changed then.
+// checkCatchUp checks the occurrences that were due in a downtime, of jobs that were idle and not changed then.
 func (c *checker) checkCatchUp(j *record.JobLog) {
 	for i := range c.log.Faults {
 		f := &c.log.Faults[i]

@@ -75,8 +75,7 @@ func forbids(j *record.JobLog, i int, r *record.Request) bool {
 	return false
 }
 
-// ofLaterManualRun reports whether a request may belong to a manual run that was answered after a change was
-// issued.
+// ofLaterManualRun reports whether a request may be of a manual run that was answered after a change was issued.
 func ofLaterManualRun(j *record.JobLog, r *record.Request, change *record.Change) bool {
 	return slices.ContainsFunc(j.ManualRunsDue(r.Due), func(run *record.Change) bool {
 		outcome, at := run.Outcome()
@@ -84,8 +83,7 @@ func ofLaterManualRun(j *record.JobLog, r *record.Request, change *record.Change
 	})
 }
 
-// dueSince reports whether a request is due by the schedule that the change with index i set, or by a later
-// one.
+// dueSince reports whether a request is due by the schedule of the change with index i, or by a later one.
 func dueSince(j *record.JobLog, i int, r *record.Request) bool {
 	return slices.ContainsFunc(j.Changes[i:], func(change *record.Change) bool {
 		return change.Definition != nil && !change.Issued().After(r.Arrived) && change.Definition.IsDue(r.Due)

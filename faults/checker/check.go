@@ -117,8 +117,7 @@ const (
 	// settling is how long after a fault its consequences may show.
 	settling = record.Settling
 
-	// lateness is the maximum lateness of an occurrence without a fault. If no history can explain a later
-	// one, it counts as lost.
+	// lateness is the maximum lateness of an occurrence without a fault. A later one counts as lost.
 	lateness = 20 * time.Second
 
 	// attemptTime is the time limit of an attempt: a minute, less some time for clocks and queues.

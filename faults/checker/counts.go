@@ -78,8 +78,7 @@ func (c *checker) checkAttemptCounts(j *record.JobLog, executions []*execution) 
 	}
 }
 
-// checkOutcomes checks that the history and the receiver agree on each action, unless several executions are
-// due at the same time.
+// checkOutcomes checks that history and receiver agree on each action, unless several are due at the same time.
 func (c *checker) checkOutcomes(j *record.JobLog, executions []*execution) {
 	for _, x := range executions {
 		for _, action := range []string{record.MainAction, record.ErrorAction} {

@@ -7,8 +7,7 @@ import (
 	"almanac/faults/record"
 )
 
-// checkOccurrences checks that every occurrence that was certainly due reached the receiver, or that the
-// history says why not.
+// checkOccurrences checks that each certain occurrence reached the receiver, or that the history says why not.
 func (c *checker) checkOccurrences(j *record.JobLog) {
 	started := startedOccurrences(j)
 	for _, s := range j.Spans() {
@@ -16,7 +15,7 @@ func (c *checker) checkOccurrences(j *record.JobLog) {
 			continue
 		}
 		for _, due := range s.Definition.Due(s.From, s.To) {
-			if s.Definition.Count > 0 && countBefore(started, due) >= s.Definition.Count {
+			if before, _ := slices.BinarySearchFunc(started, due, time.Time.Compare); s.Definition.Count > 0 && before >= s.Definition.Count {
 				break
 			}
 			if j.Recorded(due) || c.unreadable(j, due) {
@@ -68,11 +67,6 @@ func startedOccurrences(j *record.JobLog) []time.Time {
 	}
 	slices.SortFunc(all, time.Time.Compare)
 	return slices.CompactFunc(all, time.Time.Equal)
-}
-
-func countBefore(all []time.Time, t time.Time) int {
-	n, _ := slices.BinarySearchFunc(all, t, time.Time.Compare)
-	return n
 }
 
 // checkDropped checks that every occurrence that the history has as missed or skipped was so for a reason.
@@ -157,8 +151,7 @@ func (c *checker) checkManualRuns(j *record.JobLog) {
 		return
 	}
 	left := manualExecutions(j)
-	// The run whose window ends first takes the earliest execution: if all runs can be given an execution at
-	// all, this does.
+	// The run whose window ends first takes the earliest execution: that satisfies all runs, if anything does.
 	slices.SortStableFunc(runs, func(a, b window) int { return int(a.to - b.to) })
 	for _, r := range runs {
 		second := r.from

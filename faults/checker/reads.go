@@ -54,8 +54,7 @@ func (c *checker) checkRead(j *record.JobLog) {
 	}
 }
 
-// checkCreated checks that a job that was not deleted exists both for GET and for the list of its collection,
-// or for neither.
+// checkCreated checks that a job that was not deleted exists for both GET and its collection's list, or neither.
 func (c *checker) checkCreated(j *record.JobLog) {
 	r := j.Read
 	if j.Created() == nil || j.Deleted() != nil || r == nil || !r.Final {

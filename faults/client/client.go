@@ -70,8 +70,7 @@ func changeRequest(kind string, j record.Job) (method, path string) {
 // maxPolls bounds how often the status of an operation is read.
 const maxPolls = 300
 
-// awaitOperation waits until an operation that was accepted has ended. It returns the try with the
-// operation's answer.
+// awaitOperation waits until an accepted operation has ended. It returns the try with the operation's answer.
 func (c *Client) awaitOperation(ctx context.Context, t record.Try, location string) record.Try {
 	for range maxPolls {
 		if wait.For(ctx, 200*time.Millisecond) != nil {

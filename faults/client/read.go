@@ -145,8 +145,7 @@ func (c *Client) list(ctx context.Context, collection string) ([]resource, error
 	return all, nil
 }
 
-// ReadAll reads the jobs of some collections at the end of a run, each by itself and in the list of its
-// collection.
+// ReadAll reads jobs at the end of a run, each by itself and in the list of its collection.
 func (c *Client) ReadAll(ctx context.Context, collections []string, jobs []record.Job) ([]record.Read, error) {
 	listed := map[string]resource{}
 	for _, collection := range collections {

@@ -37,8 +37,7 @@ type Nemesis struct {
 // certain about the occurrences that were due in the downtime.
 const undisturbed = 80 * time.Second
 
-// Run injects faults until a time, and returns them. Between two faults there is a quiet time, in which the
-// system can recover.
+// Run injects faults until a time, and returns them. Between two faults the system has time to recover.
 func (n *Nemesis) Run(ctx context.Context, until time.Time) (faults []record.Fault, err error) {
 	plans := n.plans()
 	least := time.Duration(0) // minimum quiet time after the last fault

@@ -25,7 +25,7 @@ func newNemesis(form string, seed uint64) *Nemesis {
 		s.APIs = []*processes.Process{{Name: "api1"}, {Name: "api2"}}
 		s.All = slices.Concat(server, s.Workers, s.APIs)
 	}
-	return &Nemesis{Faults: Kinds(form), Aims: Aims, Down: 200 * time.Second, System: s, Random: rand.New(rand.NewPCG(seed, 3))}
+	return &Nemesis{Faults: Kinds[form], Aims: Aims, Down: 200 * time.Second, System: s, Random: rand.New(rand.NewPCG(seed, 3))}
 }
 
 func TestThePlansHaveEveryFaultAndAim(t *testing.T) {
@@ -44,7 +44,7 @@ func TestThePlansHaveEveryFaultAndAim(t *testing.T) {
 			}
 		}
 		require.Subset(t, aims, Aims)
-		for _, kind := range Kinds(form) {
+		for _, kind := range Kinds[form] {
 			if kind != FaultDown { // a long kill
 				require.Contains(t, kinds, kind, form)
 			}

@@ -14,24 +14,19 @@ import (
 // FaultDown kills everything and keeps it down for minutes; it is recorded as a kill.
 const FaultDown = "down"
 
-// Kinds returns the kinds of fault that a form of the system can have, nil if there is no such form.
-func Kinds(form string) []string {
-	all := []string{
-		record.FaultKill, record.FaultPause, record.FaultStop, FaultDown, record.FaultDisk, record.FaultSlow,
-		record.FaultBlackhole, record.FaultCut, record.FaultFlags, record.FaultKeys, record.FaultOverload,
-	}
-	without := func(kinds ...string) []string {
-		return slices.DeleteFunc(all, func(kind string) bool { return slices.Contains(kinds, kind) })
-	}
-	switch form {
-	case system.One:
-		return without(record.FaultSlow, record.FaultBlackhole, record.FaultCut)
-	case system.Cluster:
-		return all
-	case system.Postgres:
-		return without(record.FaultDisk)
-	}
-	return nil
+// Kinds are the kinds of fault that each form of the system can have.
+var Kinds = map[string][]string{
+	system.One: {
+		record.FaultKill, record.FaultPause, record.FaultStop, FaultDown, record.FaultDisk, record.FaultFlags, record.FaultKeys, record.FaultOverload,
+	},
+	system.Cluster: {
+		record.FaultKill, record.FaultPause, record.FaultStop, FaultDown, record.FaultDisk, record.FaultSlow, record.FaultBlackhole, record.FaultCut,
+		record.FaultFlags, record.FaultKeys, record.FaultOverload,
+	},
+	system.Postgres: {
+		record.FaultKill, record.FaultPause, record.FaultStop, FaultDown, record.FaultSlow, record.FaultBlackhole, record.FaultCut,
+		record.FaultFlags, record.FaultKeys, record.FaultOverload,
+	},
 }
 
 // A plan is a fault that is to be injected.
@@ -81,8 +76,7 @@ func (n *Nemesis) targets() []target {
 	return all
 }
 
-// target returns a random target. Half of the faults that are aimed at creates hit the API that starts the
-// workflows.
+// target returns a random target. Half of the faults aimed at creates hit the API that starts the workflows.
 func (n *Nemesis) target(targets []target, aim string) target {
 	api := slices.IndexFunc(targets, func(t target) bool { return slices.Equal(t.stops, []string{record.API}) })
 	if aim == AimCreate && api >= 0 && n.Random.IntN(2) == 0 {

@@ -44,8 +44,7 @@ type waiter struct {
 	reached chan record.Job // has room for one
 }
 
-// Start starts a receiver on a free port of this machine. The seed determines which requests of flaky jobs
-// fail.
+// Start starts a receiver on a free port. The seed determines which requests of flaky jobs fail.
 func Start(seed uint64) (*Receiver, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -104,8 +103,7 @@ type answer struct {
 	retryAfter time.Duration
 }
 
-// decide returns the answer to the nth request of an execution's action, n from 1 on. It depends on nothing
-// else.
+// decide returns the answer to the nth request, from 1 on, of an execution's action; the same each time.
 func decide(seed uint64, behaviour, id, action string, nth int) answer {
 	name, number, _ := strings.Cut(behaviour, "-")
 	n, _ := strconv.Atoi(number)
@@ -191,8 +189,7 @@ func (r *Receiver) reach(moment string, j record.Job) {
 	r.waiter = nil
 }
 
-// Await waits until an execution reaches a moment, at most for the time limit. It returns the execution's
-// job.
+// Await waits until an execution reaches a moment, at most for the time limit. It returns its job.
 func (r *Receiver) Await(ctx context.Context, moment string, limit time.Duration) (record.Job, bool) {
 	w := &waiter{moment: moment, reached: make(chan record.Job, 1)}
 	r.setWaiter(w)

@@ -154,8 +154,7 @@ func (j *JobLog) running(t time.Time) (from, to time.Time) {
 	return from, to
 }
 
-// recordingTime is the maximum time between the last answer of an execution and its end, for its outcome has
-// to be recorded.
+// recordingTime is the maximum time between the last answer of an execution and the record of its outcome.
 const recordingTime = 2 * time.Second
 
 // Overlapped reports whether an execution that was due earlier was running at some time from due to until.

@@ -63,8 +63,7 @@ func (j *JobLog) Definitions() []Definition {
 	return all
 }
 
-// DefinitionOf returns the newest definition with that version that was requested by the time t, or else the
-// first one with that version.
+// DefinitionOf returns the newest definition with a version that was requested by t, or else the first one.
 func (j *JobLog) DefinitionOf(version int, t time.Time) (found Definition, ok bool) {
 	for _, c := range j.Changes {
 		if d := c.Definition; d != nil && d.Version == version && (!ok || !c.Issued().After(t)) {
@@ -81,8 +80,7 @@ type Span struct {
 	Definition Definition
 }
 
-// Spans returns the spans of the job, oldest first. A change of the action does not end a span, for it does
-// not change the schedule.
+// Spans returns the spans of the job, oldest first. A change of the action does not end a span.
 func (j *JobLog) Spans() []Span {
 	var all []Span
 	var definition Definition
@@ -166,8 +164,7 @@ func (d *Definition) IsDue(t time.Time) bool {
 	return slices.ContainsFunc(d.Due(t.Add(-time.Second), t.Add(time.Second)), t.Equal)
 }
 
-// IsOccurrence reports whether an execution that is due at t may be an occurrence of the job's schedule, of
-// any of its definitions.
+// IsOccurrence reports whether an execution that is due at t may be one of the schedule, by any definition.
 func (j *JobLog) IsOccurrence(t time.Time) bool {
 	for _, d := range j.Definitions() {
 		if d.IsDue(t) {
@@ -188,8 +185,7 @@ func (j *JobLog) dueWhenCreated(t time.Time) bool {
 	return !t.Before(created.Issued().Truncate(time.Second)) && (outcome == Unknown || !t.After(at))
 }
 
-// maxManualDelay is the maximum time between a manual run without an answer and the due time of its
-// execution.
+// maxManualDelay is the maximum time between a manual run without an answer and its execution's due time.
 const maxManualDelay = 10 * time.Minute
 
 // ManualRunsDue returns the manual runs whose execution may be due at t.

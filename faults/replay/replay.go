@@ -1,5 +1,4 @@
-// Package replay replays the histories of all workflows in the SDK's replayer, which finds code that is not
-// deterministic.
+// Package replay replays the histories of all workflows, which finds code that is not deterministic.
 package replay
 
 import (

@@ -58,8 +58,7 @@ func Summarize(l *record.Log) Figures {
 	return f
 }
 
-// lateness summarizes how late occurrences were sent, except those that waited for another execution and
-// those that met a change.
+// lateness summarizes how late occurrences were sent that waited for no other execution and met no change.
 func lateness(l *record.Log, jobs []*record.JobLog) []Sample {
 	late := map[string][]time.Duration{}
 	for _, j := range jobs {

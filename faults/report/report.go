@@ -1,5 +1,4 @@
-// Package report writes the report of a run: its figures, the violations with a timeline of each, and what
-// was excused.
+// Package report writes the report of a run: its figures, the violations with timelines, and what was excused.
 package report
 
 import (

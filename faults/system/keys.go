@@ -23,8 +23,7 @@ func NewKeyFile(path string) (*KeyFile, error) {
 	return f, f.Rotate()
 }
 
-// Rotate adds a new key that encrypts from now on, for the processes that are started after that. The KeyFile
-// must not be nil.
+// Rotate adds a key, by which processes that start from now on encrypt. The KeyFile must not be nil.
 func (f *KeyFile) Rotate() error {
 	f.keys = slices.Insert(f.keys, 0, fmt.Sprintf("key%d:%s", len(f.keys)+1, codec.GenerateKey()))
 	return os.WriteFile(f.path, []byte(f.text()), 0o600)

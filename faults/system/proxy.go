@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// A Proxy forwards connections to Temporal. It can delay the traffic, stop it while the connections stay
-// open, or close the connections.
+// A Proxy forwards connections to Temporal. It can delay traffic, stop it silently, or close the connections.
 type Proxy struct {
 	listener net.Listener
 	to       string

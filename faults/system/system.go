@@ -38,8 +38,7 @@ type Options struct {
 	Keys     *KeyFile // nil: what Temporal stores is not encrypted
 }
 
-// A System is all processes, and the proxy. In the form one, the same process is the server, the worker and
-// the API.
+// A System is all processes, and the proxy. In the form one, one process is server, worker and API.
 type System struct {
 	Form     string
 	All      []*processes.Process // in the order in which they are started
@@ -188,8 +187,7 @@ func (s *System) await(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Recover starts the processes that ended by themselves, as a full disk may cause, and waits until all
-// processes are ready.
+// Recover starts the processes that ended by themselves, and waits until all processes are ready.
 func (s *System) Recover(ctx context.Context) error {
 	var err error
 	for range 3 { // a process may end before it is ready

@@ -22,8 +22,7 @@ func For(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Until waits until the condition holds, at most for the time limit, or until ctx ends. It returns the error
-// of ctx.
+// Until waits until the condition holds, the time limit is over or ctx ends. It returns the error of ctx.
 func Until(ctx context.Context, limit time.Duration, condition func() bool) error {
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline) && !condition(); {
 		if err := For(ctx, 200*time.Millisecond); err != nil {
@@ -33,8 +32,7 @@ func Until(ctx context.Context, limit time.Duration, condition func() bool) erro
 	return ctx.Err()
 }
 
-// Calls calls f with each number from 0 to n-1, of which limit calls run at the same time, and waits until
-// all have returned.
+// Calls calls f with the numbers from 0 to n-1, up to limit at the same time, and waits until all have returned.
 func Calls(n, limit int, f func(i int)) {
 	var group sync.WaitGroup
 	slots := make(chan struct{}, limit)

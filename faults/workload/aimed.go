@@ -18,8 +18,7 @@ import (
 // reachTime is how long a moment is waited for.
 const reachTime = 25 * time.Second
 
-// AwaitDue waits until some time before a random job is due, and returns the job; a zero one if none is due
-// soon.
+// AwaitDue waits until some time before a random job is due. It returns the job, a zero one if none is due soon.
 func (w *Workload) AwaitDue(ctx context.Context, ahead time.Duration, random *rand.Rand) record.Job {
 	for range 1000 {
 		j := w.Jobs[random.IntN(len(w.Jobs))]
@@ -54,8 +53,7 @@ func firstOf(jobs []record.Job) record.Job {
 	return jobs[0]
 }
 
-// RenewalRuns is the number of manual runs of a job after which its workflow has continued as new, which it
-// does after 100 executions.
+// RenewalRuns is more than the 100 executions after which a job's workflow continues as new.
 const RenewalRuns = 110
 
 // RunUntilRenewal starts [RenewalRuns] manual runs of a job. It returns some time after a number of them was
@@ -157,8 +155,7 @@ const (
 	recoveryTime = 2 * time.Minute
 )
 
-// Overload starts manual runs of many jobs at once. It waits until they are answered and each job of the herd
-// has sent a request.
+// Overload starts manual runs of many jobs at once, and waits until they are answered and the herd has run.
 func (w *Workload) Overload(ctx context.Context, herd []record.Job, random *rand.Rand) error {
 	var locked []*Job
 	for _, i := range random.Perm(len(w.Jobs)) {

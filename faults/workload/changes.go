@@ -89,8 +89,7 @@ func (w *Workload) changeAction(ctx context.Context, j *Job) {
 	}
 }
 
-// changeRecurrence moves the job to another second of the minute. Half of the changes also increment the
-// version.
+// changeRecurrence moves the job to another second of the minute. Half of the changes increment the version.
 func (w *Workload) changeRecurrence(ctx context.Context, j *Job) {
 	if j.Definition.Once {
 		return
@@ -140,8 +139,7 @@ func (w *Workload) recreate(ctx context.Context, j *Job) {
 	w.create(ctx, j, maxTries)
 }
 
-// ChangeOnce makes the change with a number, once: of five, three change the action, one disables the job and
-// one deletes it.
+// ChangeOnce tries one change: of five numbers, three change the action, one disables and one deletes the job.
 func (w *Workload) ChangeOnce(ctx context.Context, number int, j *Job) record.Try {
 	d := j.Definition
 	d.Version++

@@ -153,8 +153,7 @@ func (w *Workload) Freeze(ctx context.Context) error {
 	return nil
 }
 
-// IDs returns the current incarnations of all jobs, including those that were created for faults. No change
-// may be under way.
+// IDs returns the incarnations of all jobs, also of those created for faults. No change may be under way.
 func (w *Workload) IDs() []record.Job {
 	var ids []record.Job
 	for _, j := range slices.Concat(w.Jobs, w.added) {

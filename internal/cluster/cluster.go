@@ -1,9 +1,9 @@
 //go:build linux
 
-// Package cluster runs Temporal as its operators do, on one machine: PostgreSQL,
-// and each of Temporal's services as a process of its own. It needs Linux and the
-// programs of PostgreSQL (Debian's package postgresql). The programs of Temporal
-// are built from the module in server.
+// Package cluster runs Temporal on one machine as in production: PostgreSQL, and each of
+// Temporal's services as a process of its own. It needs Linux and the programs of PostgreSQL
+// (Debian's package postgresql). The programs of Temporal are built from the module in
+// server.
 package cluster
 
 import (
@@ -27,16 +27,16 @@ import (
 	"almanac/internal/processes"
 )
 
-// Settings are which dynamic configuration the cluster runs with.
+// Settings select the dynamic configuration of the cluster.
 type Settings string
 
-// The settings to choose from.
+// The settings.
 const (
-	Recommended Settings = "recommended" // what docs/operations.md recommends
+	Recommended Settings = "recommended" // those of docs/operations.md
 	Defaults    Settings = "defaults"    // Temporal's own
 )
 
-// shards is how many parts the history is divided into, over all history hosts.
+// shards is the number of history shards, of all history hosts together.
 const shards = 512
 
 // retention is how long closed workflows are kept.
@@ -44,10 +44,10 @@ const retention = 3 * 24 * time.Hour
 
 // Options configure [New].
 type Options struct {
-	Dir       string   // empty, and the cluster's own
-	Namespace string   // that is made
-	Settings  Settings // empty means Recommended
-	Log       func(process string) (io.Writer, error)
+	Dir       string                                  // an empty directory for the cluster alone
+	Namespace string                                  // is created
+	Settings  Settings                                // empty means Recommended
+	Log       func(process string) (io.Writer, error) // opens the log of a process
 }
 
 // A Cluster is a PostgreSQL server and Temporal's services.
@@ -67,13 +67,13 @@ var configuration string
 //go:embed recommended.yaml
 var recommended []byte
 
-// services are Temporal's, in the order in which they are started.
+// services are Temporal's services, in the order in which they are started.
 var services = []struct{ name, service string }{
 	{"history1", "history"}, {"history2", "history"}, {"matching", "matching"}, {"frontend", "frontend"}, {"worker", "worker"},
 }
 
-// New builds Temporal's programs, which takes minutes if nothing of it is cached, and
-// prepares all processes. It is called in a directory of this module.
+// New builds Temporal's programs, which takes minutes the first time, and prepares all
+// processes. The working directory must be in this module.
 func New(ctx context.Context, o Options) (*Cluster, error) {
 	programs := filepath.Join(o.Dir, "bin")
 	if err := build(ctx, programs); err != nil {
@@ -107,16 +107,16 @@ func New(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// A pair of ports is what a service listens on.
-type pair struct{ GRPC, Membership int }
+// servicePorts are the ports that a service listens on.
+type servicePorts struct{ GRPC, Membership int }
 
-// configure writes the configuration of each service's process. It names the ports of
-// all services, and where there are several of one, its own.
+// configure writes the configuration of each process. It has the ports of all services; of
+// a service with several processes, those of this process.
 func (c *Cluster) configure(dynamic string, ports []int, server string) error {
-	all := map[string]pair{}
-	own := make([]pair, len(services))
+	all := map[string]servicePorts{}
+	own := make([]servicePorts, len(services))
 	for i, s := range services {
-		own[i] = pair{ports[2*i], ports[2*i+1]}
+		own[i] = servicePorts{ports[2*i], ports[2*i+1]}
 		all[s.service] = own[i]
 	}
 	c.Address = fmt.Sprintf("127.0.0.1:%d", all["frontend"].GRPC)
@@ -155,8 +155,8 @@ func build(ctx context.Context, into string) error {
 	return nil
 }
 
-// Start starts everything for the first time, and returns when the frontend serves
-// the namespace.
+// Start creates the database and starts all processes. It returns when the frontend serves
+// the namespace. It may be called once.
 func (c *Cluster) Start(ctx context.Context) error {
 	if err := c.postgres.start(ctx); err != nil {
 		return err
@@ -176,13 +176,13 @@ func (c *Cluster) Start(ctx context.Context) error {
 		if err := p.Start(); err != nil {
 			return err
 		}
-		if i == 0 { // they would race to write the cluster's metadata
+		if i == 0 { // otherwise they would race to write the cluster's metadata
 			if err := p.Await(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	return c.namespace(ctx)
+	return c.createNamespace(ctx)
 }
 
 // sql runs Temporal's tool for SQL schemas.
@@ -197,8 +197,8 @@ func (c *Cluster) sql(ctx context.Context, database string, args ...string) erro
 	return nil
 }
 
-// namespace makes the namespace, once the frontend serves.
-func (c *Cluster) namespace(ctx context.Context) error {
+// createNamespace creates the namespace as soon as the frontend is ready.
+func (c *Cluster) createNamespace(ctx context.Context) error {
 	namespaces, err := client.NewNamespaceClient(client.Options{HostPort: c.Address})
 	if err != nil {
 		return err
@@ -210,17 +210,17 @@ func (c *Cluster) namespace(ctx context.Context) error {
 		err := namespaces.Register(ctx, &workflowservice.RegisterNamespaceRequest{
 			Namespace: c.options.Namespace, WorkflowExecutionRetentionPeriod: durationpb.New(retention),
 		})
-		if _, there := errors.AsType[*serviceerror.NamespaceAlreadyExists](err); err == nil || there {
-			return c.serves(ctx)
+		if _, exists := errors.AsType[*serviceerror.NamespaceAlreadyExists](err); err == nil || exists {
+			return c.awaitNamespace(ctx)
 		}
 		if pause(ctx) != nil {
-			return fmt.Errorf("make namespace %q: %w", c.options.Namespace, err)
+			return fmt.Errorf("create namespace %q: %w", c.options.Namespace, err)
 		}
 	}
 }
 
-// serves waits until every service knows the namespace, which takes some seconds.
-func (c *Cluster) serves(ctx context.Context) error {
+// awaitNamespace waits until all services serve the namespace, which takes some seconds.
+func (c *Cluster) awaitNamespace(ctx context.Context) error {
 	temporal, err := client.NewLazyClient(client.Options{HostPort: c.Address, Namespace: c.options.Namespace})
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func (c *Cluster) serves(ctx context.Context) error {
 	}
 }
 
-// Stop kills everything.
+// Stop kills all processes.
 func (c *Cluster) Stop() {
 	for _, p := range c.Services {
 		p.Kill()

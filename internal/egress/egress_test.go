@@ -181,7 +181,7 @@ func TestZeroGuardIsPublic(t *testing.T) {
 
 // Resolvers that follow the C library take these for addresses. Others query DNS, where a search list or a
 // wildcard may match.
-func TestAddressesInOtherWords(t *testing.T) {
+func TestOtherFormsOfAnAddressAreRefused(t *testing.T) {
 	t.Parallel()
 	private := parse(t, "private", "", "")
 	for _, tt := range []struct{ host, kind string }{
@@ -371,7 +371,7 @@ func listen(t *testing.T) (port string, visited func() bool) {
 	}
 }
 
-func TestNobodyConnectsToWhatIsRefused(t *testing.T) {
+func TestARefusedAddressIsNeverConnectedTo(t *testing.T) {
 	t.Parallel()
 	port, visited := listen(t)
 	g := parse(t, "public", "", "")
@@ -437,7 +437,7 @@ func TestOnlyTCP(t *testing.T) {
 	}
 }
 
-func TestRefusalDoesNotGiveAwayWhatANameResolvesTo(t *testing.T) {
+func TestARefusalDoesNotShowTheAddressesOfAName(t *testing.T) {
 	t.Parallel()
 	g := parse(t, "public", "", "")
 	resolve(t, g, map[string][]string{"db.test": {"10.9.8.7"}})
@@ -449,7 +449,7 @@ func TestRefusalDoesNotGiveAwayWhatANameResolvesTo(t *testing.T) {
 }
 
 // A client follows redirects through the same guard.
-func TestRedirectToWhatIsRefused(t *testing.T) {
+func TestARedirectToARefusedAddressFails(t *testing.T) {
 	t.Parallel()
 	port, visited := listen(t)
 	s := httptest.NewServer(http.RedirectHandler("http://127.0.0.2:"+port, http.StatusFound))

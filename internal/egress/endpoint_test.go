@@ -36,7 +36,7 @@ func ruleAt(t *testing.T, g *egress.Guard, address string) string {
 	return ruleOf(t, err)
 }
 
-func TestWhatAlmanacListensOnIsRefusedByEveryAddressOfTheMachine(t *testing.T) {
+func TestAProtectedPortIsRefusedAtEveryAddressOfTheMachine(t *testing.T) {
 	t.Parallel()
 	for _, listener := range []string{"127.0.0.1:8233", "[::1]:8233", "0.0.0.0:8233", "[::]:8233", ":8233", "192.168.77.1:8233", "localhost:8233"} {
 		t.Run(listener, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestWhatAlmanacListensOnIsRefusedByEveryAddressOfTheMachine(t *testing.T) {
 	}
 }
 
-func TestWhatAlmanacListensOnIsRefusedWhenAJobIsWritten(t *testing.T) {
+func TestAProtectedPortIsRefusedWhenAJobIsWritten(t *testing.T) {
 	t.Parallel()
 	g := protect(t, "127.0.0.1:8233", "temporal.test:7233")
 	for _, address := range []string{
@@ -93,7 +93,7 @@ func TestEveryAddressOfAProtectedNameIsRefused(t *testing.T) {
 }
 
 // The name is resolved for each connection, since Temporal may have moved.
-func TestAProtectedNameThatMoves(t *testing.T) {
+func TestAProtectedNameMayChangeItsAddress(t *testing.T) {
 	t.Parallel()
 	g := protect(t, "temporal.test:7233")
 	resolve(t, g, map[string][]string{"temporal.test": {"10.0.0.1", "10.0.0.2"}})
@@ -101,7 +101,7 @@ func TestAProtectedNameThatMoves(t *testing.T) {
 	require.Equal(t, ownPort, ruleAt(t, g, "10.0.0.2:7233"))
 }
 
-func TestNothingConnectsToAProtectedPortWhileItsNameIsNotKnown(t *testing.T) {
+func TestAProtectedPortIsRefusedWhileItsNameCannotBeResolved(t *testing.T) {
 	t.Parallel()
 	g := protect(t, "temporal.test:7233")
 	resolve(t, g, nil)
@@ -179,7 +179,7 @@ func TestTheAddressesOfThisMachineAreKnown(t *testing.T) {
 	}
 }
 
-func TestRedirectToAProtectedPort(t *testing.T) {
+func TestARedirectToAProtectedPortFails(t *testing.T) {
 	t.Parallel()
 	own := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }))
 	defer own.Close()

@@ -22,18 +22,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The account of Azurite. Every Azurite has it, so the key is no secret.
+// The account of every Azurite; the key is public.
 const (
 	AzuriteAccount = "devstoreaccount1"
 	AzuriteKey     = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 )
 
-// An Azurite is the queue service of Azurite, which keeps what it is given in
-// memory. It has one account, [AzuriteAccount].
+// An Azurite is the queue service of Azurite, which keeps messages in memory. It has one
+// account, [AzuriteAccount].
 //
-// Without TLS its queues are at [Azurite.Endpoint]. With TLS they are at the
-// addresses of Azure's public cloud, for whoever connects by [Azurite.Dial] and
-// trusts RootCAs.
+// Without TLS its queues are at [Azurite.Endpoint]. With TLS they are at the addresses of
+// Azure's public cloud, for clients that connect by [Azurite.Dial] and trust RootCAs.
 type Azurite struct {
 	Address string         // host and port
 	RootCAs *x509.CertPool // nil without TLS
@@ -45,13 +44,13 @@ type Azurite struct {
 
 // AzuriteOptions configure [RunAzurite].
 type AzuriteOptions struct {
-	Port              int       // 0 means one that is free
+	Port              int       // 0 means a free one
 	CertFile, KeyFile string    // PEM; "" means no TLS
-	Log               io.Writer // what Azurite has to complain about; nil discards it
+	Log               io.Writer // gets Azurite's errors; nil discards them
 }
 
-// RunAzurite starts Azurite on this machine; Stop it. modules is what [Install]
-// returned.
+// RunAzurite starts Azurite on this machine; the caller calls Stop. modules is the
+// directory from [Install].
 func RunAzurite(ctx context.Context, modules string, o AzuriteOptions) (*Azurite, error) {
 	a := &Azurite{modules: modules, options: o}
 	if err := a.start(ctx); err != nil {
@@ -60,8 +59,8 @@ func RunAzurite(ctx context.Context, modules string, o AzuriteOptions) (*Azurite
 	return a, nil
 }
 
-// StartAzurite starts Azurite for a test, which is skipped where there is no
-// Node. It is stopped when the test ends.
+// StartAzurite starts Azurite for a test, which is skipped if there is no Node. Azurite
+// is stopped when the test ends.
 func StartAzurite(t testing.TB) *Azurite {
 	t.Helper()
 	return startAzurite(t, AzuriteOptions{Log: t.Output()})
@@ -104,11 +103,10 @@ func (a *Azurite) start(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends Azurite, and all that it holds is gone. It may be called again.
+// Stop stops Azurite; its messages are lost. Further calls have no effect.
 func (a *Azurite) Stop() error { return a.node.stop() }
 
-// Restart stops Azurite and starts another one, which holds nothing, at the same
-// address.
+// Restart stops Azurite and starts it again, without queues, at the same address.
 func (a *Azurite) Restart(t testing.TB) {
 	t.Helper()
 	require.NoError(t, a.Stop())
@@ -119,8 +117,7 @@ func (a *Azurite) Restart(t testing.TB) {
 	require.NoError(t, a.start(t.Context()))
 }
 
-// Endpoint returns where an account's queues are, with {account} for the
-// account.
+// Endpoint returns the URL of an account's queues, with {account} for the account's name.
 func (a *Azurite) Endpoint() string {
 	if a.options.CertFile != "" {
 		return "https://{account}.queue.core.windows.net"
@@ -128,13 +125,12 @@ func (a *Azurite) Endpoint() string {
 	return "http://" + a.Address + "/{account}"
 }
 
-// Dial connects to Azurite, whatever address it is asked for.
+// Dial connects to Azurite. It ignores the address.
 func (a *Azurite) Dial(ctx context.Context, network, _ string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, network, a.Address)
 }
 
-// Queue returns a client of a queue that may do everything. The queue need not
-// be there.
+// Queue returns a client of a queue, with all permissions. The queue need not exist.
 func (a *Azurite) Queue(name string) (*azqueue.QueueClient, error) {
 	key, err := Credential()
 	if err != nil {
@@ -146,7 +142,7 @@ func (a *Azurite) Queue(name string) (*azqueue.QueueClient, error) {
 		&azqueue.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: &http.Client{Transport: transport}}})
 }
 
-// NewQueue makes a queue and returns a client that may do everything.
+// NewQueue creates a queue and returns a client with all permissions.
 func (a *Azurite) NewQueue(t testing.TB, name string) *azqueue.QueueClient {
 	t.Helper()
 	queue, err := a.Queue(name)
@@ -156,14 +152,13 @@ func (a *Azurite) NewQueue(t testing.TB, name string) *azqueue.QueueClient {
 	return queue
 }
 
-// Credential returns what signs for [AzuriteAccount].
+// Credential returns the credential of [AzuriteAccount].
 func Credential() (*azqueue.SharedKeyCredential, error) {
 	return azqueue.NewSharedKeyCredential(AzuriteAccount, AzuriteKey)
 }
 
-// QueueSAS returns a shared access signature for a queue of [AzuriteAccount].
-// By default it may add messages, from any address and by http or https, for an
-// hour.
+// QueueSAS returns a shared access signature for a queue of [AzuriteAccount]. By default
+// it allows adding messages, from any address, by http and https, for an hour.
 func QueueSAS(t testing.TB, v sas.QueueSignatureValues) string {
 	t.Helper()
 	v.Permissions = cmp.Or(v.Permissions, "a")
@@ -186,8 +181,8 @@ func Messages(t testing.TB, queue *azqueue.QueueClient) []string {
 	return texts
 }
 
-// Take takes what is in a queue out of it: the texts, in the order in which they
-// were added.
+// Take removes all messages from a queue and returns their texts, in the order in which
+// they were added.
 func Take(ctx context.Context, queue *azqueue.QueueClient) (texts []string, err error) {
 	for {
 		got, err := queue.DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: new(int32(32))})

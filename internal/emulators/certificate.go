@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// WriteCertificate writes a new certificate for these names into a directory,
-// and its key, both as PEM. It is its own authority, and valid for a day.
+// WriteCertificate writes a new certificate for these names and its key to a directory,
+// both as PEM. The certificate is self-signed, and valid for a day.
 func WriteCertificate(dir string, names ...string) (certFile, keyFile string, err error) {
 	certificate, key, err := newCertificate(names)
 	if err != nil {

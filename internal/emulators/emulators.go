@@ -1,10 +1,10 @@
-// Package emulators runs what stands in for Azure in tests and examples: Azurite,
-// Microsoft's emulator of Azure Storage, and a Service Bus namespace made of
-// rhea, an implementation of AMQP 1.0.
+// Package emulators runs emulators of Azure for tests and examples: Azurite, Microsoft's
+// emulator of Azure Storage, and a Service Bus namespace made of rhea, an implementation
+// of AMQP 1.0.
 //
-// Both are Node programs. They are installed once, by npm and to the letter of
-// package-lock.json, into the user's cache directory. They end with the process
-// that started them, however that one ends.
+// Both are Node programs. npm installs them once, in the versions of package-lock.json,
+// in the user's cache directory. They end with the process that started them, even if
+// that one is killed.
 package emulators
 
 import (
@@ -27,8 +27,8 @@ var (
 	lock []byte
 )
 
-// Modules returns a directory whose node_modules holds what the peers need. A
-// test that calls it is skipped where there is no Node; with CI=true it fails.
+// Modules returns a directory whose node_modules has the packages of the emulators. A
+// test that calls it is skipped if there is no Node; with CI=true it fails.
 func Modules(t testing.TB) string {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
@@ -36,9 +36,9 @@ func Modules(t testing.TB) string {
 			continue
 		}
 		if os.Getenv("CI") == "true" {
-			t.Fatalf("CI needs Node 20 or later, with npm: %s is not installed, and the tests against real peers have to run there", program)
+			t.Fatalf("CI needs Node 20 or later, with npm: %s is not installed, and the tests with emulators of Azure must run there", program)
 		}
-		t.Skipf("%s is not installed: the tests against real peers do not run; they need Node 20 or later, with npm", program)
+		t.Skipf("%s is not installed: the tests with emulators of Azure are skipped; they need Node 20 or later, with npm", program)
 	}
 	dir, err := Install(t.Context())
 	if err != nil {
@@ -47,14 +47,13 @@ func Modules(t testing.TB) string {
 	return dir
 }
 
-// Install returns a directory whose node_modules holds what the peers need,
-// after filling it where this is the first call on this machine: that takes
-// about half a minute, 190 MB and access to the npm registry. Processes may call
-// it at the same time.
+// Install returns a directory whose node_modules has the packages of the emulators. The
+// first call on a machine installs them, which takes about half a minute, 190 MB and
+// access to the npm registry. Several processes may call it at the same time.
 func Install(ctx context.Context) (dir string, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("no place to install the peers: %w", err)
+		return "", fmt.Errorf("find a directory to install the emulators in: %w", err)
 	}
 	cache = filepath.Join(cache, "almanac", "peers")
 	dir = filepath.Join(cache, fmt.Sprintf("%.6x", sha256.Sum256(bytes.Join([][]byte{manifest, lock}, nil))))
@@ -62,30 +61,30 @@ func Install(ctx context.Context) (dir string, err error) {
 		return dir, nil
 	}
 	if err := os.MkdirAll(cache, 0o750); err != nil {
-		return "", fmt.Errorf("install the peers: %w", err)
+		return "", fmt.Errorf("install the emulators: %w", err)
 	}
 	unlock, err := lockFile(filepath.Join(cache, "lock"))
 	if err != nil {
-		return "", fmt.Errorf("install the peers: %w", err)
+		return "", fmt.Errorf("install the emulators: %w", err)
 	}
 	defer unlock()
 	if isInstalled(dir) {
-		return dir, nil // by whoever had the lock
+		return dir, nil // by the process that had the lock
 	}
 	if err := install(ctx, dir); err != nil {
-		return "", fmt.Errorf("install the peers: %w", err)
+		return "", fmt.Errorf("install the emulators: %w", err)
 	}
 	return dir, nil
 }
 
-// isInstalled reports whether dir is there: it appears when it is complete.
+// isInstalled reports whether dir exists. It gets its name when it is complete.
 func isInstalled(dir string) bool {
 	_, err := os.Stat(dir)
 	return err == nil
 }
 
-// install fills a directory beside dir and gives it its name at the end, so that
-// nobody ever sees half an installation.
+// install fills a temporary directory and renames it to dir at the end, so that an
+// incomplete installation is never used.
 func install(ctx context.Context, dir string) error {
 	filling, err := os.MkdirTemp(filepath.Dir(dir), "installing-")
 	if err != nil {
@@ -106,8 +105,8 @@ func install(ctx context.Context, dir string) error {
 	return os.Rename(filling, dir)
 }
 
-// lockFile waits until this process alone holds the lock of this name. The
-// system drops it when the process dies.
+// lockFile waits for the exclusive lock of a file. The system releases it when the
+// process ends.
 func lockFile(name string) (unlock func(), err error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

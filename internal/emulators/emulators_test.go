@@ -17,7 +17,7 @@ import (
 	"almanac/internal/emulators"
 )
 
-func TestInstallingAtTheSameTimeGivesOnePlace(t *testing.T) {
+func TestInstallingAtTheSameTimeInstallsOnce(t *testing.T) {
 	t.Parallel()
 	want := emulators.Modules(t)
 	var group sync.WaitGroup
@@ -62,15 +62,15 @@ func TestWithoutNodeATestIsSkippedOrInCIFails(t *testing.T) {
 	}
 	t.Setenv("CI", "")
 	v := modules()
-	require.Equal(t, "node is not installed: the tests against real peers do not run; they need Node 20 or later, with npm", v.skipped)
+	require.Equal(t, "node is not installed: the tests with emulators of Azure are skipped; they need Node 20 or later, with npm", v.skipped)
 	require.Empty(t, v.failed)
 	t.Setenv("CI", "true")
 	v = modules()
-	require.Equal(t, "CI needs Node 20 or later, with npm: node is not installed, and the tests against real peers have to run there", v.failed)
+	require.Equal(t, "CI needs Node 20 or later, with npm: node is not installed, and the tests with emulators of Azure must run there", v.failed)
 	require.Empty(t, v.skipped)
 }
 
-func TestAzuriteKeepsWhatItIsGiven(t *testing.T) {
+func TestAzuriteKeepsMessages(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB) *emulators.Azurite{"http": emulators.StartAzurite, "https": emulators.StartSecureAzurite} {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestAzuriteThatCannotStartSaysWhy(t *testing.T) {
 // to be killed.
 const starter = "ALMANAC_PEERS_STARTER"
 
-func TestPeerEndsWithAProcessThatIsKilled(t *testing.T) {
+func TestAnEmulatorEndsWhenItsProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(starter) != "" {
 		fmt.Println("address", emulators.StartAzurite(t).Address)

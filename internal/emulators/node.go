@@ -12,26 +12,23 @@ import (
 	"time"
 )
 
-// bootstrap runs a program and ends it with its standard input, which the system
-// closes when the process at its other end is gone.
+// bootstrap runs a program and ends it when its standard input is closed. The system
+// closes that when this process ends.
 const bootstrap = `process.stdin.on("end", () => process.exit(0)).resume(); require(process.argv[1])`
 
-// startLimit is how long a program may take until it is ready, on a machine
-// that has much else to do.
+// startLimit is how long a program may take until it is ready, on a busy machine.
 const startLimit = 2 * time.Minute
 
 // A node is a running Node program.
 type node struct {
-	// stop ends the program and waits until it is gone. It may be called again,
-	// and returns the same.
+	// stop ends the program and waits for its end. Further calls return the same.
 	stop func() error
 }
 
-// startNode runs a program, which is a file of the modules of a directory, until
-// its stop is called or this process ends. It returns when the program has
-// printed a line that holds ready, and what follows that on the line. What the
-// program prints on its standard error is written to log. The end of ctx ends
-// the start, not what was started.
+// startNode runs a program, a file of the modules in a directory, until stop is called
+// or this process ends. It returns when the program has printed a line that contains
+// ready; after is the rest of that line. The program's standard error is written to log.
+// If ctx ends before, the start fails; after that, ctx has no effect.
 func startNode(ctx context.Context, modules, program, ready string, log io.Writer, args ...string) (n *node, after string, err error) {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), "node", append([]string{"-e", bootstrap, "--", program}, args...)...)
 	cmd.Dir = modules
@@ -58,16 +55,16 @@ func startNode(ctx context.Context, modules, program, ready string, log io.Write
 			return n, after, nil
 		}
 	}
-	return nil, "", errors.Join(errors.New("a Node program ended, or took too long, before it was ready"), limited.Err(), n.stop())
+	return nil, "", errors.Join(errors.New("a Node program was not ready in time, or ended before"), limited.Err(), n.stop())
 }
 
-// end closes a program's standard input, which ends it, and waits until it is gone.
+// end closes a program's standard input, which ends it, and waits for its end.
 func end(cmd *exec.Cmd, input io.Closer) error {
 	_ = input.Close()
 	kill := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("a Node program did not end well: %w", err)
+		return fmt.Errorf("end a Node program: %w", err)
 	}
 	return nil
 }

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Pipes is a network without delays, and a [net.Listener] in it. Accept returns the other end
-// of what Dial returned. Dial fails once it is closed: a transport may dial for a request that
-// got another connection meanwhile.
+// Pipes is a network without delays, and a [net.Listener] in it. Accept returns the other
+// ends of the connections that Dial returned. Dial fails after Close: a transport may
+// still dial for a request that got another connection meanwhile.
 type Pipes struct {
 	dialled chan net.Conn
 	closed  context.Context
@@ -22,7 +22,7 @@ func NewPipes(t testing.TB) *Pipes {
 	return p
 }
 
-// Dial connects to whoever accepts.
+// Dial connects to the next call of Accept.
 func (p *Pipes) Dial() (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	select {

@@ -35,10 +35,9 @@ const (
 	serviceBusHost = ServiceBusNamespace + ".servicebus.windows.net"
 )
 
-// A ServiceBus is a Service Bus namespace on this machine. It keeps what it is
-// given in memory, takes messages of up to 256 KiB, and speaks AMQP over TLS
-// only, at the address of Azure's public cloud: for whoever connects by
-// [ServiceBus.Dial] and trusts RootCAs.
+// A ServiceBus is a Service Bus namespace on this machine. It keeps messages in memory,
+// accepts those of up to 256 KiB, and speaks AMQP over TLS only, at the address of Azure's
+// public cloud: for clients that connect by [ServiceBus.Dial] and trust RootCAs.
 type ServiceBus struct {
 	Address string         // host and port
 	RootCAs *x509.CertPool // of [StartServiceBus]
@@ -51,17 +50,17 @@ type ServiceBus struct {
 
 // ServiceBusOptions configure [RunServiceBus].
 type ServiceBusOptions struct {
-	Port              int    // 0 means one that is free
+	Port              int    // 0 means a free one
 	CertFile, KeyFile string // PEM, for *.servicebus.windows.net
 	Queues            []ServiceBusQueue
 	Topics            []ServiceBusTopic
-	Log               io.Writer // what the program has to complain about; nil discards it
+	Log               io.Writer // gets the program's errors; nil discards them
 }
 
 // A ServiceBusQueue is a queue of a [ServiceBus].
 type ServiceBusQueue struct {
 	Name             string `json:"name"`
-	DetectDuplicates bool   `json:"detectDuplicates"` // a message whose id was there before is accepted, and dropped
+	DetectDuplicates bool   `json:"detectDuplicates"` // a message with an id that was used before is accepted and dropped
 }
 
 // A ServiceBusTopic is a topic of a [ServiceBus]. Each subscription gets every message.
@@ -70,8 +69,8 @@ type ServiceBusTopic struct {
 	Subscriptions []string `json:"subscriptions"`
 }
 
-// RunServiceBus starts a namespace on this machine; Stop it. modules is what
-// [Install] returned.
+// RunServiceBus starts a namespace on this machine; the caller calls Stop. modules is the
+// directory from [Install].
 func RunServiceBus(ctx context.Context, modules string, o ServiceBusOptions) (*ServiceBus, error) {
 	s := &ServiceBus{modules: modules, options: o}
 	if err := s.start(ctx); err != nil {
@@ -80,9 +79,8 @@ func RunServiceBus(ctx context.Context, modules string, o ServiceBusOptions) (*S
 	return s, nil
 }
 
-// StartServiceBus starts a namespace for a test, which is skipped where there is
-// no Node. It is stopped when the test ends. Of the options it sets the
-// certificate and the log.
+// StartServiceBus starts a namespace for a test, which is skipped if there is no Node. The
+// namespace is stopped when the test ends. StartServiceBus sets the certificate and the log.
 func StartServiceBus(t testing.TB, o ServiceBusOptions) *ServiceBus {
 	t.Helper()
 	modules := Modules(t)
@@ -102,7 +100,7 @@ func (s *ServiceBus) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(program.Name()) // it is loaded by then
+	defer os.Remove(program.Name()) // it has been loaded by then
 	_, err = program.WriteString(serviceBusProgram)
 	if err := errors.Join(err, program.Close()); err != nil {
 		return err
@@ -123,11 +121,10 @@ func (s *ServiceBus) start(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the namespace, and all that it holds is gone.
+// Stop stops the namespace; its messages are lost.
 func (s *ServiceBus) Stop() error { return s.node.stop() }
 
-// Start starts a namespace that was stopped anew: it holds nothing, and is at
-// the same address.
+// Start starts a stopped namespace again, without messages, at the same address.
 func (s *ServiceBus) Start(t testing.TB) {
 	t.Helper()
 	_, port, err := net.SplitHostPort(s.Address)
@@ -137,32 +134,32 @@ func (s *ServiceBus) Start(t testing.TB) {
 	require.NoError(t, s.start(context.WithoutCancel(t.Context())))
 }
 
-// Dial connects to the namespace, whatever address it is asked for.
+// Dial connects to the namespace. It ignores the address.
 func (s *ServiceBus) Dial(ctx context.Context, network, _ string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, network, s.Address)
 }
 
-// A ServiceBusFailure is something that is to go wrong with an entity.
+// A ServiceBusFailure is a failure of an entity, on request of a test.
 type ServiceBusFailure struct {
 	Entity string `json:"entity"`
 
-	// At says when: a "token" for it is not taken, to "attach" a link fails, or a
-	// "transfer" over it.
+	// At is the operation that fails: "token" (a token for the entity is refused), "attach"
+	// (of a link to it) or "transfer" (over such a link).
 	At string `json:"at"`
 
-	// How says what is done to a transfer: "reject" or "release" it, "detach" the
-	// link, "drop" the connection, or "ignore" it for ever. A link that is attached
-	// is refused, or its connection dropped.
+	// How is how a transfer fails: "reject" or "release" it, "detach" the link, "drop" the
+	// connection, or "ignore" the transfer for ever. An attach is refused, or with "drop" its
+	// connection dropped.
 	How    string `json:"how"`
-	Stored bool   `json:"stored"` // the message is kept all the same
+	Stored bool   `json:"stored"` // the message of a failed transfer is kept
 
-	Status      int    `json:"status"`    // that a token is answered with
-	Condition   string `json:"condition"` // of the error that the client is told otherwise
+	Status      int    `json:"status"`    // of the answer to a token
+	Condition   string `json:"condition"` // of the error that the client gets otherwise
 	Description string `json:"description"`
 	Times       int    `json:"times"` // 0 means always
 }
 
-// Fail makes something go wrong.
+// Fail adds a failure.
 func (s *ServiceBus) Fail(t testing.TB, f ServiceBusFailure) {
 	t.Helper()
 	s.command(t, "fail", f, nil)
@@ -174,14 +171,14 @@ func (s *ServiceBus) Drop(t testing.TB) {
 	s.command(t, "drop", nil, nil)
 }
 
-// Detach ends all links that messages are sent over, as the service does with
-// those that are idle.
+// Detach detaches all links that messages are sent over, as the service does with idle
+// links.
 func (s *ServiceBus) Detach(t testing.TB) {
 	t.Helper()
 	s.command(t, "detach", map[string]string{"condition": "amqp:link:detach-forced", "description": "The link is idle."}, nil)
 }
 
-// ServiceBusStats count what a [ServiceBus] has seen since it was started.
+// ServiceBusStats count operations since the [ServiceBus] was started.
 type ServiceBusStats struct {
 	Connections int `json:"connections"`
 	Open        int `json:"open"`      // connections, now
@@ -190,7 +187,7 @@ type ServiceBusStats struct {
 	Transfers   int `json:"transfers"` // accepted or not
 }
 
-// Stats returns what has been seen.
+// Stats returns the counts.
 func (s *ServiceBus) Stats(t testing.TB) ServiceBusStats {
 	t.Helper()
 	var stats ServiceBusStats
@@ -198,7 +195,7 @@ func (s *ServiceBus) Stats(t testing.TB) ServiceBusStats {
 	return stats
 }
 
-// command has the program do something.
+// command sends a command to the program.
 func (s *ServiceBus) command(t testing.TB, name string, in, out any) {
 	t.Helper()
 	body, err := json.Marshal(in)
@@ -213,8 +210,7 @@ func (s *ServiceBus) command(t testing.TB, name string, in, out any) {
 	}
 }
 
-// Client returns a client of the official SDK that makes one attempt at
-// everything.
+// Client returns a client of the official SDK without retries.
 func (s *ServiceBus) Client(t testing.TB) *azservicebus.Client {
 	t.Helper()
 	client, err := azservicebus.NewClientFromConnectionString(
@@ -229,8 +225,7 @@ func (s *ServiceBus) Client(t testing.TB) *azservicebus.Client {
 	return client
 }
 
-// receiveLimit is how long [ServiceBus.Receive] waits for messages that a test
-// expects to be there.
+// receiveLimit is how long [ServiceBus.Receive] waits for messages.
 const receiveLimit = time.Minute
 
 // Receive takes messages from a queue, or from a topic's subscription, until it

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package processes starts, stops and watches processes of this machine, for
-// experiments with all of Almanac. It needs Linux.
+// Package processes starts, stops and watches processes on this machine, for experiments
+// with a whole system. It needs Linux.
 package processes
 
 import (
@@ -23,41 +23,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Process is one that is started, stopped and started again.
+// A Process is a process that can be started and ended repeatedly. Its methods may be
+// called concurrently.
 type Process struct {
 	Name    string
 	Command []string
-	Env     []string // on top of this process's
-	Says    string   // what it prints when it can do its work; empty: Ready tells
-	Ready   string   // URL that answers 200 then; empty: it takes connections then
+	Env     []string // added to the environment of this process
+	Says    string   // what it prints when it is ready; empty: see Ready
+	Ready   string   // URL that answers 200 when it is ready; empty: it is ready when Address accepts connections
 	Address string   // that it listens on
 	Log     io.Writer
-	User    *syscall.Credential // who runs it; nil: whoever runs this
+	User    *syscall.Credential // nil: the user of this process
 
-	mu   sync.Mutex
-	cmd  *exec.Cmd
-	done chan struct{} // closed when the process is gone
-	said *listener
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	done   chan struct{} // closed when the process is gone
+	output *output
 }
 
-// A listener passes on what a process prints, and notes whether it said a word.
-// It is no file, so that a limit on the process's files does not end its log.
-type listener struct {
-	to    io.Writer
-	word  []byte
-	heard atomic.Bool
+// An output forwards the output of a process to its log, and notes whether it contained
+// some words. It is not a file, so that a limit on the process's files does not stop the log.
+type output struct {
+	log   io.Writer
+	words []byte
+	found atomic.Bool
 }
 
-// Write takes what a process printed, which is a line at a time.
-func (l *listener) Write(text []byte) (int, error) {
-	if bytes.Contains(text, l.word) {
-		l.heard.Store(true)
+// Write implements [io.Writer]. It is called with whole lines.
+func (o *output) Write(text []byte) (int, error) {
+	if bytes.Contains(text, o.words) {
+		o.found.Store(true)
 	}
-	return l.to.Write(text)
+	return o.log.Write(text)
 }
 
-// starter starts processes from one thread that never ends: the kernel kills a
-// child when the thread that started it ends, and so none outlives this command.
+// A starter starts processes from a thread that lasts as long as this process. The kernel
+// kills a child when the thread that started it ends, so no child outlives this process.
 type starter struct{ requests chan startRequest }
 
 type startRequest struct {
@@ -83,25 +84,25 @@ func (s *starter) start(cmd *exec.Cmd, user *syscall.Credential) error {
 	return <-r.result
 }
 
-var starts = sync.OnceValue(newStarter)
+var processStarter = sync.OnceValue(newStarter)
 
-// Start starts the process with some more arguments.
+// Start starts the process, with some additional arguments.
 func (p *Process) Start(more ...string) error {
-	cmd := exec.Command(p.Command[0], slices.Concat(p.Command[1:], more)...) //nolint:noctx // it is killed by hand
+	cmd := exec.Command(p.Command[0], slices.Concat(p.Command[1:], more)...) //nolint:noctx // it outlives the call
 	cmd.Env = append(os.Environ(), p.Env...)
-	said := &listener{to: p.Log, word: []byte(p.Says)}
-	cmd.Stdout, cmd.Stderr = said, said
-	if err := starts().start(cmd, p.User); err != nil {
+	out := &output{log: p.Log, words: []byte(p.Says)}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := processStarter().start(cmd, p.User); err != nil {
 		return fmt.Errorf("start %s: %w", p.Name, err)
 	}
 	done := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // it was killed, as a rule
+		_ = cmd.Wait() // the error says only how it ended
 		close(done)
 	}()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cmd, p.done, p.said = cmd, done, said
+	p.cmd, p.done, p.output = cmd, done, out
 	return nil
 }
 
@@ -114,8 +115,8 @@ func (p *Process) Signal(s syscall.Signal) {
 	}
 }
 
-// End waits until the process is gone. One that does not end by itself is killed.
-func (p *Process) End(patience time.Duration) {
+// End waits until the process is gone, and kills it after the time limit.
+func (p *Process) End(limit time.Duration) {
 	p.mu.Lock()
 	done := p.done
 	p.mu.Unlock()
@@ -125,19 +126,19 @@ func (p *Process) End(patience time.Duration) {
 	select {
 	case <-done:
 		return
-	case <-time.After(patience):
+	case <-time.After(limit):
 	}
 	p.Signal(syscall.SIGKILL)
 	<-done
 }
 
-// Kill ends the process as a power switch does.
+// Kill kills the process with SIGKILL, and waits until it is gone.
 func (p *Process) Kill() {
 	p.Signal(syscall.SIGKILL)
 	p.End(time.Minute)
 }
 
-// PID returns the number of the process, or 0.
+// PID returns the id of the process, 0 before the first start.
 func (p *Process) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +148,7 @@ func (p *Process) PID() int {
 	return p.cmd.Process.Pid
 }
 
-// Gone reports whether the process has ended.
+// Gone reports whether the process, which was started, has ended.
 func (p *Process) Gone() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,7 +160,7 @@ func (p *Process) Gone() bool {
 	}
 }
 
-// Await waits until the process is ready.
+// Await waits until the process is ready, for three minutes at most.
 func (p *Process) Await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -174,7 +175,7 @@ func (p *Process) Await(ctx context.Context) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 		if p.Gone() {
-			return fmt.Errorf("%s ended by itself; its log says why", p.Name)
+			return fmt.Errorf("%s ended by itself; see its log", p.Name)
 		}
 	}
 }
@@ -186,7 +187,7 @@ func (p *Process) probe(ctx context.Context) error {
 	if p.Says != "" {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if !p.said.heard.Load() {
+		if !p.output.found.Load() {
 			return fmt.Errorf("it has not printed %q", p.Says)
 		}
 		return nil
@@ -215,9 +216,9 @@ func (p *Process) probe(ctx context.Context) error {
 	return nil
 }
 
-// LimitFiles sets the size beyond which the process cannot write to a file; 0
-// lifts the limit. A write beyond it fails with EFBIG, as one to a full disk
-// does with ENOSPC: the Go runtime ignores the signal that comes with it.
+// LimitFiles sets the maximum size of the files that the process writes, in bytes; 0 means
+// no limit. A write beyond it fails with EFBIG, like one to a full disk with ENOSPC: the Go
+// runtime ignores the signal that comes with it.
 func (p *Process) LimitFiles(size uint64) error {
 	limit := unix.Rlimit{Cur: size, Max: unix.RLIM_INFINITY}
 	if size == 0 {
@@ -226,7 +227,7 @@ func (p *Process) LimitFiles(size uint64) error {
 	return unix.Prlimit(p.PID(), unix.RLIMIT_FSIZE, &limit, nil)
 }
 
-// ports is where [FreePorts] goes on.
+// ports has the first port that [FreePorts] has not tried.
 var ports = struct {
 	mu   sync.Mutex
 	next int
@@ -234,8 +235,9 @@ var ports = struct {
 
 const maxPort = 32000
 
-// FreePorts returns ports below those that the kernel gives to connections, so
-// that none is taken while a process is down. It returns none twice.
+// FreePorts returns n free ports of the loopback interface, none of them twice. They are
+// below those that the kernel gives to connections, so that no connection takes one while
+// its process is down.
 func FreePorts(n int) ([]int, error) {
 	ports.mu.Lock()
 	defer ports.mu.Unlock()
@@ -251,7 +253,7 @@ func FreePorts(n int) ([]int, error) {
 		}
 	}
 	if len(free) < n {
-		return nil, fmt.Errorf("only %d of %d ports below %d are free", len(free), n, maxPort)
+		return nil, fmt.Errorf("%d of %d ports below %d are free", len(free), n, maxPort)
 	}
 	return free, nil
 }

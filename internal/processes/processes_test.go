@@ -41,7 +41,7 @@ func shell(t *testing.T, script string) *processes.Process {
 	return p
 }
 
-func TestProcessIsReadyWhenItSaysSo(t *testing.T) {
+func TestAProcessIsReadyWhenItPrintsIt(t *testing.T) {
 	t.Parallel()
 	p := shell(t, `echo starting "$@" in "$PLACE"; sleep 0.1; echo ready now; exec sleep 1000`)
 	p.Says, p.Env = "ready", []string{"PLACE=here"}
@@ -55,7 +55,7 @@ func TestProcessIsReadyWhenItSaysSo(t *testing.T) {
 	require.NoError(t, p.Await(t.Context()))
 }
 
-func TestProcessIsReadyWhenItTakesConnections(t *testing.T) {
+func TestAProcessIsReadyWhenItAcceptsConnections(t *testing.T) {
 	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -66,15 +66,15 @@ func TestProcessIsReadyWhenItTakesConnections(t *testing.T) {
 	require.NoError(t, p.Await(t.Context()))
 }
 
-func TestProcessThatEndsByItselfIsNotAwaited(t *testing.T) {
+func TestAProcessThatEndsByItselfIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	p := shell(t, "exit 1")
 	p.Says = "ready"
 	require.NoError(t, p.Start())
-	require.EqualError(t, p.Await(t.Context()), "shell ended by itself; its log says why")
+	require.EqualError(t, p.Await(t.Context()), "shell ended by itself; see its log")
 }
 
-func TestProcessThatDoesNotEndInTimeIsKilled(t *testing.T) {
+func TestAProcessThatDoesNotEndInTimeIsKilled(t *testing.T) {
 	t.Parallel()
 	p := shell(t, `trap "" TERM; echo ready; while :; do sleep 0.1; done`)
 	p.Says = "ready"
@@ -85,7 +85,7 @@ func TestProcessThatDoesNotEndInTimeIsKilled(t *testing.T) {
 	require.True(t, p.Gone())
 }
 
-func TestProcessThatWasNeverStartedEnds(t *testing.T) {
+func TestEndingAProcessThatWasNeverStartedHasNoEffect(t *testing.T) {
 	t.Parallel()
 	p := shell(t, "")
 	p.Signal(syscall.SIGTERM)
@@ -95,7 +95,7 @@ func TestProcessThatWasNeverStartedEnds(t *testing.T) {
 	require.ErrorContains(t, p.Start(), "start shell: ")
 }
 
-func TestFreePortsAreGivenOnce(t *testing.T) {
+func TestAFreePortIsReturnedOnce(t *testing.T) {
 	t.Parallel()
 	seen := map[int]bool{}
 	for range 10 {

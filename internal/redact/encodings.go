@@ -8,13 +8,13 @@ import (
 	"unicode/utf16"
 )
 
-// A view is a text as it is read once an encoding is undone.
+// A view is a text after an encoding was undone.
 type view struct {
 	text     string
-	from, to []int // where in the original text the encoded form of each byte begins and ends; nil: the view is that text
+	from, to []int // begin and end of the encoded form of each byte in the original text; nil: the view is that text
 }
 
-// source returns where the encoded form of some bytes is in the original text.
+// source returns the position in the original text of the encoded form of the bytes from begin to end.
 func (v *view) source(begin, end int) (from, to int) {
 	if v.from == nil {
 		return begin, end
@@ -22,8 +22,8 @@ func (v *view) source(begin, end int) (from, to int) {
 	return v.from[begin], v.to[end-1]
 }
 
-// mark marks the encoded form of some bytes. What follows the last byte is part of an
-// encoded form that is cut off.
+// mark marks the encoded form of the bytes from begin to end. If end is the end of the view,
+// the rest of the original text is marked too: it is part of an encoded form that is cut off.
 func (v *view) mark(begin, end int, hidden []bool) {
 	from, to := v.source(begin, end)
 	if end == len(v.text) {
@@ -34,7 +34,7 @@ func (v *view) mark(begin, end int, hidden []bool) {
 	}
 }
 
-// decode returns what a view reads as in an encoding; nil if it is the same.
+// decode returns the view with an encoding undone; nil if that changes nothing.
 func (v *view) decode(e encoding) *view {
 	if !strings.ContainsAny(v.text, e.marks) {
 		return nil
@@ -69,9 +69,9 @@ func (v *view) decode(e encoding) *view {
 	return d
 }
 
-// An encoding is a way to write text. Its decode reads what the rest of a text
-// begins with, which is one of marks, and returns how many bytes that is: 0 if it is
-// not encoded. An encoded form that is cut off at the end reads as nothing.
+// An encoding is a way to write text. decode decodes the beginning of the rest of a text,
+// which begins with one of marks, and returns its size in bytes: 0 if it is not encoded. An
+// encoded form that is cut off at the end decodes to nothing.
 type encoding struct {
 	marks  string
 	decode func(rest string) (text string, size int)
@@ -103,10 +103,10 @@ func percent(rest string) (string, int) {
 	return string([]byte{byte(c)}), 3
 }
 
-// maxEscape is how long an escape sequence can be, in bytes: 😀, as JSON may have it.
+// maxEscape is the maximum length of an escape sequence, in bytes: that of 😀 in JSON.
 const maxEscape = len(`\ud83d\ude00`)
 
-// backslash reads an escape sequence of JSON, JavaScript or Go.
+// backslash decodes an escape sequence of JSON, JavaScript or Go.
 func backslash(rest string) (string, int) {
 	if strings.HasPrefix(rest, `\/`) || strings.HasPrefix(rest, `\'`) {
 		return rest[1:2], 2
@@ -128,7 +128,7 @@ func backslash(rest string) (string, int) {
 	return "", 0
 }
 
-// after returns the n bytes after a prefix, "" if they are not there.
+// after returns the n bytes after a prefix; "" if s does not have them.
 func after(s, prefix string, n int) string {
 	tail, ok := strings.CutPrefix(s, prefix)
 	if !ok || len(tail) < n {
@@ -137,7 +137,7 @@ func after(s, prefix string, n int) string {
 	return tail[:n]
 }
 
-// entity reads a character reference of HTML or XML.
+// entity decodes a character reference of HTML or XML.
 func entity(rest string) (string, int) {
 	end := strings.IndexByte(rest[:min(len(rest), maxEscape)], ';')
 	if end < 0 {
@@ -152,8 +152,8 @@ func entity(rest string) (string, int) {
 	return "", 0
 }
 
-// base64Run reads text in base64, of either alphabet, padded or not. What is before and
-// after it may look like part of it, so it is the longest text that there is.
+// base64Run decodes base64, of either alphabet, padded or not. The characters before and
+// after the encoded text may look like base64 too, so it returns the longest text it finds.
 func base64Run(rest string) (string, int) {
 	size := len(rest) - len(strings.TrimLeft(rest, base64Marks))
 	run, longest := standardAlphabet.Replace(rest[:size]), ""
@@ -170,13 +170,13 @@ func base64Run(rest string) (string, int) {
 		}
 	}
 	if len(longest) < MinSecret {
-		return rest[:size], size // and not read again from its second character on
+		return rest[:size], size // so that it is not decoded again from its second character on
 	}
 	padding := len(rest[size:]) - len(strings.TrimLeft(rest[size:], "="))
 	return longest, size + padding
 }
 
-// minRun is how many characters MinSecret bytes take at least in base64.
+// minRun is the minimum number of base64 characters that encode MinSecret bytes.
 const minRun = 6
 
 var standardAlphabet = strings.NewReplacer("-", "+", "_", "/")

@@ -122,7 +122,7 @@ func TestEncodedSecretsAreHiddenWhereALongTextIsCut(t *testing.T) {
 }
 
 // The size of a text that is made longer or shorter by what stands for a part of it.
-func TestTextIsNoLongerThanItMayBe(t *testing.T) {
+func TestATextIsCutAtItsLimit(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "word", strings.Repeat("\x00", 3000), strings.Repeat("\x80", 3000), strings.Repeat("😀", 800), strings.Repeat("secret", 800)} {
 		for _, limit := range []int{3, 4, 100, 2048} {

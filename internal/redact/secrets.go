@@ -1,5 +1,5 @@
-// Package redact makes text that somebody else wrote safe to store and show: without
-// secrets and control characters, and no longer than it may be.
+// Package redact makes text of unknown origin safe to store and show: it removes secrets and
+// control characters, and limits the length.
 package redact
 
 import (
@@ -9,30 +9,30 @@ import (
 	"strings"
 )
 
-// Shorter texts are not taken for secrets: hiding them would spoil a text
-// that has them by chance.
+// The minimum lengths of secrets. Hiding shorter ones would spoil texts that contain them by
+// chance.
 const (
 	MinSecret      = 4  // bytes of a password, a token, a key
 	MinQuerySecret = 16 // bytes of a value in the query of an address
 )
 
-// Secrets are what a text must not show.
+// Secrets are texts that must not be shown.
 type Secrets []string
 
-// Add adds secrets. Those shorter than [MinSecret] are left out.
+// Add adds secrets, except those shorter than [MinSecret].
 func (s *Secrets) Add(secrets ...string) { s.add(MinSecret, secrets...) }
 
 func (s *Secrets) add(least int, texts ...string) {
 	for _, text := range texts {
-		text = strings.TrimRight(text, "=") // the padding of base64, which may be left out where the secret is repeated
+		text = strings.TrimRight(text, "=") // base64 padding may be missing where the secret is repeated
 		if len(text) >= least && !slices.Contains(*s, text) {
 			*s = append(*s, text)
 		}
 	}
 }
 
-// AddQuery adds the values of an address's query that are as long as [MinQuerySecret],
-// encoded as in the query and decoded.
+// AddQuery adds the values of a URL's query, encoded and decoded, except those shorter than
+// [MinQuerySecret].
 func (s *Secrets) AddQuery(query string) {
 	for pair := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
 		_, value, _ := strings.Cut(pair, "=")
@@ -51,13 +51,13 @@ func (s *Secrets) AddCredentials(user, password string) {
 	}
 }
 
-// readOn is how many bytes of a text are read beyond those that may be shown, so that a
-// secret at the end of these is recognised.
+// readOn is the number of bytes that are read beyond the limit, so that a secret at the
+// limit is recognised.
 const readOn = 64
 
-// Text returns a text without secrets and control characters. A text that is longer than
-// limit bytes is cut, and ends in an ellipsis: limit bytes at most together. What is
-// beyond that is not read, so a long text costs no more than a short one.
+// Text returns a text without secrets and control characters. A longer text than limit bytes
+// is cut to limit bytes, including an ellipsis at the end. Most of the rest is not read, so
+// a long text costs no more than a short one.
 func (s Secrets) Text(text string, limit int) string {
 	if len(text) <= limit+readOn {
 		return Cut(Clean(s.hide(text)), limit)
@@ -65,19 +65,18 @@ func (s Secrets) Text(text string, limit int) string {
 	return Cut(s.Beginning([]byte(text[:limit+readOn]), limit)+ellipsis, limit)
 }
 
-// Beginning returns the beginning of a text of which the rest may be missing, without
-// secrets, control characters and a rune at its end that is there only in part: limit
-// bytes at most.
+// Beginning returns the first bytes of a text, at most limit, without secrets and control
+// characters. The text may be cut off anywhere: an incomplete rune at its end is dropped.
 func (s Secrets) Beginning(text []byte, limit int) string {
 	return prefix(Clean(s.hide(wholeRunes(string(text)))), limit)
 }
 
-// sharedAccess matches the tokens that are made of a shared access key.
+// sharedAccess matches the tokens that are signed with a shared access key.
 var sharedAccess = regexp.MustCompile(`SharedAccessSignature [^\s"'<>]+`)
 
-// hide replaces secrets in a text with an ellipsis, also where they are encoded for
-// JSON, HTML, an address, a form or in base64, or twice. It hides one at the end of
-// the text of which only the beginning is there.
+// hide replaces secrets in a text with an ellipsis, also if they are encoded for JSON, HTML, a
+// URL or a form, or in base64, up to twice. It also hides a secret that is cut off at the end
+// of the text.
 func (s Secrets) hide(text string) string {
 	text = sharedAccess.ReplaceAllString(text, "SharedAccessSignature …")
 	if len(s) == 0 {
@@ -97,8 +96,8 @@ func (s Secrets) hide(text string) string {
 	return b.String()
 }
 
-// mark marks the bytes of the original text that a view shows secrets in, and those
-// of the views that decoding it gives.
+// mark marks the bytes of the original text that encode secrets of a view, and of the views
+// that result from decoding it, up to a depth.
 func (s Secrets) mark(v *view, depth int, hidden []bool) {
 	for _, secret := range s {
 		for at := 0; ; {
@@ -109,7 +108,7 @@ func (s Secrets) mark(v *view, depth int, hidden []bool) {
 			at += n + len(secret)
 			v.mark(at-len(secret), at, hidden)
 		}
-		for at := max(0, len(v.text)-len(secret)+1); at+MinSecret <= len(v.text); at++ { // a beginning at the end
+		for at := max(0, len(v.text)-len(secret)+1); at+MinSecret <= len(v.text); at++ { // a secret that is cut off
 			if v.text[at] == secret[0] && strings.HasPrefix(secret, v.text[at:]) {
 				v.mark(at, len(v.text), hidden)
 				break

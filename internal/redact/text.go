@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes text of unknown origin safe to store and show: what is not UTF-8,
-// and every control character but tab and line ends, becomes U+FFFD.
+// Clean makes text of unknown origin safe to store and show. It replaces invalid UTF-8, and
+// control characters other than tab and line ends, by U+FFFD.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if isNoText(r) {
@@ -17,16 +17,16 @@ func Clean(s string) string {
 	}, s)
 }
 
-// isNoText reports whether a rune is an invalid byte, or a control character other than
-// tab and line ends.
+// isNoText reports whether a rune is an invalid byte, or a control character other than tab
+// and line ends.
 func isNoText(r rune) bool {
 	return r == utf8.RuneError || unicode.IsControl(r) && r != '\t' && r != '\r' && r != '\n'
 }
 
-const ellipsis = "…" // stands for what is not shown
+const ellipsis = "…" // in place of hidden text
 
-// Cut returns s, or where it is longer than limit bytes its beginning, at a
-// rune boundary, and an ellipsis: limit bytes at most together.
+// Cut cuts s to at most limit bytes, at a rune boundary. If it cuts anything, the result ends
+// in an ellipsis.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -34,7 +34,7 @@ func Cut(s string, limit int) string {
 	return prefix(s, limit-len(ellipsis)) + ellipsis
 }
 
-// prefix returns at most limit bytes of s, and no part of a rune.
+// prefix returns at most limit bytes of s, without an incomplete rune.
 func prefix(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -45,7 +45,7 @@ func prefix(s string, limit int) string {
 	return s[:limit]
 }
 
-// wholeRunes returns s without a rune at its end that is only there in part.
+// wholeRunes returns s without an incomplete rune at its end.
 func wholeRunes(s string) string {
 	for back := 1; back < utf8.UTFMax && back <= len(s); back++ {
 		if last := s[len(s)-back:]; utf8.RuneStart(last[0]) {

@@ -11,22 +11,20 @@ import (
 	"strings"
 )
 
-// Hosts are the names by which a server may be called. Addresses and localhost
-// always are; a nil Hosts has nothing else.
+// Hosts are the host names that a server answers to. Addresses and localhost are always
+// allowed; a nil Hosts allows nothing else.
 //
-// A web page may call a server on its reader's machine, or in its network, by a
-// name of its own that it has DNS resolve to that server's address. To the
-// browser both are one site then, so that no rule about other sites helps; but
-// the Host header still has the name (DNS rebinding).
+// This protects against DNS rebinding: a web page may resolve a name of its own to the
+// address of a server on its reader's machine or network. To the browser both are the same
+// site, so rules about other sites do not help, but the Host header still has the page's name.
 type Hosts struct {
 	names []string // in lower case; one that begins with "." stands for every name below
 }
 
 var hostName = regexp.MustCompile(`^(\*\.)?([a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$`)
 
-// ParseHosts returns the hosts of some names, such as www.example.com, or
-// *.example.com for every name below that one. An address counts, too, as it is
-// allowed in any case. The error lists every mistake.
+// ParseHosts parses names such as www.example.com, or *.example.com for every name below
+// example.com. Addresses are accepted and have no effect. The error lists every mistake.
 func ParseHosts(names ...string) (*Hosts, error) {
 	h := &Hosts{}
 	var errs []error
@@ -46,8 +44,8 @@ func ParseHosts(names ...string) (*Hosts, error) {
 	return h, nil
 }
 
-// Allows reports whether a server may be called by the value of a Host header.
-// None at all is allowed: browsers send one.
+// Allows reports whether the value of a Host header is allowed. An empty value is: browsers
+// always send one.
 func (h *Hosts) Allows(value string) bool {
 	host := value
 	if name, _, err := net.SplitHostPort(value); err == nil {
@@ -68,8 +66,8 @@ func (h *Hosts) Allows(value string) bool {
 	return false
 }
 
-// Check returns a handler that answers requests to other hosts with 421, in the
-// shape of the API's errors, and passes all others on.
+// Check returns a handler that answers requests to other hosts with 421, in the form of the
+// API's errors, and passes the others to next.
 func (h *Hosts) Check(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.Allows(r.Host) {

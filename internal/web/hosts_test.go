@@ -12,7 +12,7 @@ import (
 	"almanac/internal/web"
 )
 
-func TestHosts(t *testing.T) {
+func TestOnlyAllowedHostsAreAnswered(t *testing.T) {
 	t.Parallel()
 	named, err := web.ParseHosts("Jobs.Example.com.", "*.internal", "api", "10.1.2.3")
 	require.NoError(t, err)

@@ -1,5 +1,5 @@
-// Package web is how Almanac listens for HTTP: by which names a server may be
-// called, how long a request may take, and how many connections there may be.
+// Package web limits what HTTP servers of Almanac accept: host names, the duration of
+// requests, and the number of connections.
 package web
 
 import (
@@ -13,11 +13,11 @@ import (
 // Limits of a server. The API itself answers within 30 s.
 const (
 	headerTimeout = 10 * time.Second
-	// readTimeout is for a request with its body; what is not answered by then is
-	// cancelled, too.
+	// readTimeout is the time limit for reading a request with its body. A request that is
+	// not answered by then is cancelled.
 	readTimeout = time.Minute
-	// writeTimeout is for all of that and for the answer: as much again as a request
-	// may take, for a caller that reads slowly.
+	// writeTimeout is the time limit for reading the request and writing the answer: as much
+	// again as readTimeout, for callers that read slowly.
 	writeTimeout = 2 * time.Minute
 	idleTimeout  = 2 * time.Minute
 
@@ -25,8 +25,8 @@ const (
 	maxConnections = 4096     // each takes some ten kilobytes, and a file descriptor
 )
 
-// NewServer returns a server of h that no caller can keep busy for long. Which hosts it
-// answers to is for h to say; see [Hosts.Check].
+// NewServer returns a server of h with time limits for every part of a request. It answers
+// to every host name, unless h checks them; see [Hosts.Check].
 func NewServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -38,8 +38,8 @@ func NewServer(h http.Handler) *http.Server {
 	}
 }
 
-// Limit bounds how many connections of a listener are open at a time. Others
-// wait until the system's own queue is full.
+// Limit limits the number of open connections of a listener to 4096. Further connections
+// wait in the system's queue.
 func Limit(l net.Listener) net.Listener { return limit(l, maxConnections) }
 
 func limit(l net.Listener, connections int) net.Listener {

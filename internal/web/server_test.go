@@ -43,7 +43,7 @@ func TestEveryPartOfARequestHasALimit(t *testing.T) {
 	require.Positive(t, s.MaxHeaderBytes)
 }
 
-func TestABodyThatNeverEndsIsGivenUp(t *testing.T) {
+func TestReadingABodyHasATimeLimit(t *testing.T) {
 	t.Parallel()
 	read := make(chan error, 1)
 	s := NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -57,7 +57,7 @@ func TestABodyThatNeverEndsIsGivenUp(t *testing.T) {
 	require.NoError(t, err, "the server closes the connection")
 }
 
-func TestACallerThatDoesNotReadIsGivenUp(t *testing.T) {
+func TestWritingAnAnswerHasATimeLimit(t *testing.T) {
 	t.Parallel()
 	written := make(chan error, 1)
 	s := NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command run starts all of Almanac as on several machines: PostgreSQL, Temporal's
-// services, and several workers and APIs, each a process of its own. It goes on until
-// it is interrupted, and leaves nothing running.
+// Command run starts Almanac as on several machines: PostgreSQL, Temporal's services, and
+// several workers and APIs, each as a process of its own. It runs until it is interrupted,
+// and then stops all processes.
 package main
 
 import (
@@ -35,10 +35,10 @@ func main() {
 
 const usage = `Usage: go run ./internal/cluster/run [flags]
 
-Start all of Almanac as on several machines: PostgreSQL, Temporal's services, and
-several workers and APIs, each a process of its own. Print the addresses, and go on
-until Ctrl-C, which leaves nothing running. It needs Linux and Debian's package
-postgresql. Building takes minutes the first time.
+Start Almanac as on several machines: PostgreSQL, Temporal's services, and several
+workers and APIs, each as a process of its own. Print the addresses, and run until
+Ctrl-C, which stops all processes. It needs Linux and Debian's package postgresql.
+Building takes minutes the first time.
 `
 
 type options struct {
@@ -50,8 +50,8 @@ type options struct {
 func parse(args []string, output io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("cluster", flag.ContinueOnError)
-	flags.StringVar(&o.data, "data", "", "directory for programs, configuration, logs and the database, which is made anew; empty: a temporary one, which is removed")
-	flags.StringVar(&o.almanac, "almanac", "", "program to run; empty: ./cmd/almanac is built, without the embedded server")
+	flags.StringVar(&o.data, "data", "", "`directory` for programs, configuration, logs and the database, which is created anew; empty: a temporary one, which is removed")
+	flags.StringVar(&o.almanac, "almanac", "", "`program` to run; empty: ./cmd/almanac is built, without the embedded server")
 	settings := flags.String("settings", string(cluster.Recommended), "settings of Temporal, `recommended|defaults`: what docs/operations.md recommends, or Temporal's own")
 	flags.IntVar(&o.workers, "workers", 2, "number of workers, 1 to 100")
 	flags.IntVar(&o.apis, "apis", 2, "number of APIs, 1 to 100")
@@ -63,7 +63,7 @@ func parse(args []string, output io.Writer) (options, error) {
 	case o.settings != cluster.Recommended && o.settings != cluster.Defaults:
 		return o, fmt.Errorf("-settings must be recommended or defaults (got %q)", o.settings)
 	case o.workers < 1 || o.apis < 1 || o.workers > 100 || o.apis > 100:
-		return o, errors.New("-workers and -apis must be from 1 to 100")
+		return o, errors.New("-workers and -apis must be between 1 and 100")
 	}
 	return o, nil
 }

@@ -22,8 +22,8 @@ func TestFlags(t *testing.T) {
 	}{
 		{[]string{"now"}, `"now" is no flag; see -h`},
 		{[]string{"-settings", "best"}, `-settings must be recommended or defaults (got "best")`},
-		{[]string{"-workers", "0"}, "-workers and -apis must be from 1 to 100"},
-		{[]string{"-apis", "101"}, "-workers and -apis must be from 1 to 100"},
+		{[]string{"-workers", "0"}, "-workers and -apis must be between 1 and 100"},
+		{[]string{"-apis", "101"}, "-workers and -apis must be between 1 and 100"},
 	} {
 		_, err := parse(tt.args, io.Discard)
 		require.EqualError(t, err, tt.want)

@@ -1,4 +1,4 @@
-// Command run starts what stands in for Azure, with what the examples name, and
+// Command run starts the emulators of Azure with the queues and topics of the examples, and
 // prints each message that arrives, until it is interrupted.
 package main
 
@@ -24,7 +24,7 @@ import (
 	"almanac/internal/help"
 )
 
-// What the examples name.
+// The queues and topics of the examples.
 const (
 	orders = "orders" // a storage queue, and a queue of Service Bus
 	news   = "news"   // a topic of Service Bus
@@ -48,29 +48,29 @@ func main() {
 		err = run(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		log.Fatalf("peers: %v", err)
+		log.Fatalf("emulators: %v", err)
 	}
 }
 
-const usage = `Usage: go run ./internal/peers/run
+const usage = `Usage: go run ./internal/emulators/run
 
-Start what stands in for Azure, and print each message that arrives, until Ctrl-C:
+Start emulators of Azure, and print each message that arrives, until Ctrl-C:
 
   - Azurite, Microsoft's storage emulator, on 127.0.0.1:%d, with the queue %s
   - a small Service Bus on 127.0.0.1:%d, with the queue %s and the topic %s
 
-It prints how to start "almanac dev" beside it. The jobs in examples/ run there as
-they are. It needs Node 20 and npm, which fetches both programs once.
+It prints the command that starts "almanac dev" with these emulators. The jobs in
+examples/ then run unchanged. It needs Node 20 and npm, which installs both programs once.
 `
 
-// parse refuses all arguments but those that ask for help.
+// parse refuses all arguments except those for help.
 func parse(args []string, output io.Writer) error {
-	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
+	flags := flag.NewFlagSet("emulators", flag.ContinueOnError)
 	return help.Parse(flags, fmt.Sprintf(usage, azuritePort, orders, serviceBusPort, orders, news), args, output)
 }
 
 func run(ctx context.Context) error {
-	dir, err := os.MkdirTemp("", "peers-")
+	dir, err := os.MkdirTemp("", "emulators-")
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = azurite.Stop() }() // which an interrupt has reached as well
+	defer func() { _ = azurite.Stop() }() // an interrupt may have stopped it already
 	certFile, keyFile, err := emulators.WriteCertificate(dir, "*.servicebus.windows.net")
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func busClient(bus *emulators.ServiceBus, certFile string) (*azservicebus.Client
 		&azservicebus.ClientOptions{CustomEndpoint: bus.Address, TLSConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}})
 }
 
-// watch prints messages until ctx ends or they cannot be had any more.
+// watch prints messages until ctx ends or receiving fails.
 func watch(ctx context.Context, azurite *emulators.Azurite, bus *azservicebus.Client) error {
 	once := &azservicebus.ReceiverOptions{ReceiveMode: azservicebus.ReceiveModeReceiveAndDelete}
 	queue, err := bus.NewReceiverForQueue(orders, once)

@@ -74,6 +74,30 @@ func ExampleSchedule_Next() {
 	// 2026-03-31 true
 }
 
+// The next five, each from the one before.
+func ExampleSchedule_Next_five() {
+	schedule := must(recurrence.New(recurrence.Rule{Frequency: recurrence.Minute, Interval: 90}, monday))
+	due := time.Date(2026, time.January, 6, 0, 0, 0, 0, time.UTC) // in a program: time.Now()
+	for range 5 {
+		due, _ = schedule.Next(due)
+		fmt.Println(due.Format(time.DateTime))
+	}
+	// Output:
+	// 2026-01-06 01:30:00
+	// 2026-01-06 03:00:00
+	// 2026-01-06 04:30:00
+	// 2026-01-06 06:00:00
+	// 2026-01-06 07:30:00
+}
+
+// A schedule that has come to its end: ok is false.
+func ExampleSchedule_Next_end() {
+	schedule := must(recurrence.New(recurrence.Rule{Frequency: recurrence.Day, Count: 3}, monday))
+	_, ok := schedule.Next(monday.AddDate(0, 0, 2))
+	fmt.Println(ok)
+	// Output: false
+}
+
 // When was this last due?
 func ExampleSchedule_Prev() {
 	schedule := must(recurrence.New(recurrence.Rule{Frequency: recurrence.Week}, monday))
@@ -118,6 +142,40 @@ func ExampleSchedule_All() {
 	// 2026-05-29T15:15:00Z
 }
 
+// All is an iter.Seq without an end, unless the rule has one: break out of the loop.
+func ExampleSchedule_All_break() {
+	schedule := must(recurrence.New(recurrence.Rule{Frequency: recurrence.Week}, monday))
+	for due := range schedule.All() {
+		if due.Month() == time.February {
+			break
+		}
+		fmt.Println(due.Format("Mon 2 January"))
+	}
+	// Output:
+	// Mon 5 January
+	// Mon 12 January
+	// Mon 19 January
+	// Mon 26 January
+}
+
+// The last Friday of each quarter. Interval 3 would count three months from the anchor instead.
+func ExampleRule_lastFridayOfTheQuarter() {
+	schedule := must(recurrence.New(recurrence.Rule{
+		Frequency:          recurrence.Month,
+		Months:             []int{3, 6, 9, 12},
+		MonthlyOccurrences: []recurrence.MonthlyOccurrence{{Day: time.Friday, Occurrence: -1}},
+		Count:              4,
+	}, monday))
+	for due := range schedule.All() {
+		fmt.Println(due.Format("Mon 2 January"))
+	}
+	// Output:
+	// Fri 27 March
+	// Fri 26 June
+	// Fri 25 September
+	// Fri 25 December
+}
+
 // Days of the month and days of the week together are those that are both.
 func ExampleRule_fridayThe13th() {
 	schedule := must(recurrence.New(recurrence.Rule{
@@ -148,8 +206,8 @@ func ExampleRule_endOfMonth() {
 	// 2026-04-30
 }
 
-// A local time that the clock skips in spring is an hour later.
-func ExampleRule_daylightSaving() {
+// In spring, 02:30 does not exist on one day. It is 03:30 then.
+func ExampleRule_skippedTime() {
 	stockholm := must(recurrence.LoadLocation("Europe/Stockholm"))
 	anchor := time.Date(2026, time.March, 28, 2, 30, 0, 0, stockholm)
 	schedule := must(recurrence.New(recurrence.Rule{Frequency: recurrence.Day, Count: 3, Location: stockholm}, anchor))
@@ -160,6 +218,35 @@ func ExampleRule_daylightSaving() {
 	// 2026-03-28T02:30:00+01:00
 	// 2026-03-29T03:30:00+02:00
 	// 2026-03-30T02:30:00+02:00
+}
+
+// In autumn, 02:30 comes twice on one day. It fires the first time.
+func ExampleRule_repeatedTime() {
+	stockholm := must(recurrence.LoadLocation("Europe/Stockholm"))
+	anchor := time.Date(2026, time.October, 24, 2, 30, 0, 0, stockholm)
+	schedule := must(recurrence.New(recurrence.Rule{Frequency: recurrence.Day, Count: 3, Location: stockholm}, anchor))
+	for due := range schedule.All() {
+		fmt.Println(due.In(stockholm).Format(time.RFC3339))
+	}
+	// Output:
+	// 2026-10-24T02:30:00+02:00
+	// 2026-10-25T02:30:00+02:00
+	// 2026-10-26T02:30:00+01:00
+}
+
+// Hours and minutes are elapsed time: they pass a repeated hour twice.
+func ExampleRule_elapsedHours() {
+	stockholm := must(recurrence.LoadLocation("Europe/Stockholm"))
+	anchor := time.Date(2026, time.October, 25, 1, 0, 0, 0, stockholm)
+	schedule := must(recurrence.New(recurrence.Rule{Frequency: recurrence.Hour, Count: 4, Location: stockholm}, anchor))
+	for due := range schedule.All() {
+		fmt.Println(due.In(stockholm).Format(time.RFC3339))
+	}
+	// Output:
+	// 2026-10-25T01:00:00+02:00
+	// 2026-10-25T02:00:00+02:00
+	// 2026-10-25T02:00:00+01:00
+	// 2026-10-25T03:00:00+01:00
 }
 
 // How close can two instants be?
@@ -208,6 +295,38 @@ func ExampleRule_MarshalJSON() {
 	rule := recurrence.Rule{Frequency: recurrence.Month, MonthDays: []int{1, -1}, Location: time.UTC}
 	fmt.Println(string(must(json.Marshal(rule))))
 	// Output: {"frequency":"month","timeZone":"UTC","schedule":{"monthDays":[1,-1]}}
+}
+
+// A rule stored as JSON is the same when it is read.
+func ExampleRule_roundTrip() {
+	rule := recurrence.Rule{Frequency: recurrence.Day, Hours: []int{9}, Minutes: []int{0}, Location: must(recurrence.LoadLocation("Asia/Tokyo"))}
+	stored := must(json.Marshal(rule))
+	fmt.Println(string(stored))
+
+	var read recurrence.Rule
+	fmt.Println(json.Unmarshal(stored, &read))
+	fmt.Println(read)
+	// Output:
+	// {"frequency":"day","timeZone":"Asia/Tokyo","schedule":{"minutes":[0],"hours":[9]}}
+	// <nil>
+	// every day at 09:00, Asia/Tokyo
+}
+
+// A date may have 23 hours.
+func ExampleDate() {
+	day := recurrence.Date(2026, time.March, 29, must(recurrence.LoadLocation("Europe/Stockholm")))
+	fmt.Println(day.From, day.Until.Sub(day.From))
+	// Output: 2026-03-28 23:00:00 +0000 UTC 23h0m0s
+}
+
+// What an anchor adds: the day and the time.
+func ExampleRule_Describe() {
+	rule := recurrence.Rule{Frequency: recurrence.Month, Interval: 3}
+	fmt.Println(rule)
+	fmt.Println(rule.Describe(monday))
+	// Output:
+	// every 3 months
+	// the 5th of every third month at 09:00, from 2026-01-05 09:00
 }
 
 // A local time that the clock skips in spring is an hour later.

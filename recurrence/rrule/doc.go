@@ -10,7 +10,7 @@
 // A [recurrence.Rule] is smaller than RFC 5545. Parse refuses a rule that it cannot express, with a
 // [*recurrence.FieldError] that names the part:
 //
-//   - FREQ=SECONDLY, BYWEEKNO and BYYEARDAY;
+//   - FREQ=SECONDLY, BYWEEKNO, BYYEARDAY and parts outside RFC 5545;
 //   - BYSETPOS, except to pick one of a single weekday in a month (BYDAY=FR;BYSETPOS=-1), or the last of the days
 //     from the 28th to the day of DTSTART (BYMONTHDAY=28,29,30,31;BYSETPOS=-1);
 //   - BYSECOND other than 0 or the second of DTSTART; with BYMINUTE, any second but 0;
@@ -24,7 +24,9 @@
 // COUNT counts the occurrences of the rule. The DTSTART is one only if the rule fires at it.
 //
 // A month that lacks the day is skipped, as RFC 5545 says. Where the clock changes, the time zone section of
-// package recurrence holds. RFC 5545 says the same for days and longer units.
+// package recurrence holds, which says the same as RFC 5545 for days and longer units. HOURLY and MINUTELY count
+// elapsed time: with an INTERVAL, programs that count local hours differ after a change. With BYDAY, BYMONTHDAY or
+// BYMONTH, they are the local times of those days.
 package rrule
 
 import (

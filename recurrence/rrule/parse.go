@@ -87,8 +87,14 @@ func (p *parser) lines(text string) error {
 	}
 	for part := range strings.SplitSeq(strings.TrimSuffix(rule, ";"), ";") {
 		name, value, _ := strings.Cut(strings.ToUpper(part), "=")
-		if _, twice := p.parts[name]; twice || value == "" || !slices.Contains(partNames, name) {
-			return bad(name, part, "each once and with a value: "+strings.Join(partNames, ", "))
+		_, twice := p.parts[name]
+		switch {
+		case !slices.Contains(partNames, name):
+			return bad("RRULE", part, "only "+strings.Join(partNames, ", "))
+		case twice:
+			return bad(name, part, "one "+name)
+		case value == "":
+			return bad(name, nil, "a value after "+name+"=")
 		}
 		p.parts[name] = value
 	}

@@ -30,7 +30,7 @@ type stretch struct{ from, until int64 }
 // New returns the schedule of a rule. The anchor is where its counting begins:
 // the earliest instant at which it can fire, and the source of whatever the rule
 // leaves open, such as the minute, the weekday or the day of the month. Its
-// fraction of a second is cut off; its location has no meaning: that of the rule has.
+// fraction of a second is cut off. Its location has no meaning; local times are in the rule's Location.
 //
 // If fields are bad, the error joins a [*FieldError] for each of them, the anchor
 // included: a zero Rule and a zero anchor are errors. A rule that can never fire,
@@ -71,10 +71,10 @@ func (s *Schedule) nth(n int) int64 {
 	return t
 }
 
-// Rule returns the rule, with lists of its own.
+// Rule returns a copy of the rule that was given to [New].
 func (s *Schedule) Rule() Rule { return s.rule.clone() }
 
-// Anchor returns the anchor, in UTC and in whole seconds.
+// Anchor returns the anchor that was given to [New], in UTC and in whole seconds.
 func (s *Schedule) Anchor() time.Time { return instant(s.anchor) }
 
 // Excluded returns the ranges that [Schedule.Exclude] left out, in order, in UTC and in whole seconds. Ranges that
@@ -170,8 +170,7 @@ type Range struct {
 }
 
 // Date returns the Range of a date in a time zone, or in UTC if loc is nil. It
-// takes in 23, 24 or 25 hours where the clock changes, and none where the zone
-// skips the date.
+// is 23 or 25 hours long where the clock changes by an hour, and empty where the zone skips the date.
 func Date(year int, month time.Month, day int, loc *time.Location) Range {
 	if loc == nil {
 		loc = time.UTC
@@ -233,10 +232,12 @@ func found(t int64, ok bool) (time.Time, bool) {
 
 func instant(t int64) time.Time { return time.Unix(t, 0).UTC() }
 
-// ceilSecond returns the first whole second at or after a time.
+// ceilSecond returns the first whole second at or after a time. A time beyond all instants is one second before or
+// after them, so that no sum overflows.
 func ceilSecond(t time.Time) int64 {
-	if t.Nanosecond() > 0 {
-		return t.Unix() + 1
+	second := min(max(t.Unix(), firstInstant-1), lastInstant)
+	if t.Nanosecond() > 0 || t.Unix() > lastInstant {
+		second++
 	}
-	return t.Unix()
+	return second
 }

@@ -2,11 +2,15 @@ package recurrence_test
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"almanac/recurrence"
 )
@@ -412,4 +416,33 @@ func at(s string) time.Time {
 		panic(err)
 	}
 	return t
+}
+
+func TestTimesBeyondAllYearsAreJustEarlyOrLate(t *testing.T) {
+	t.Parallel()
+	anchor := "2026-01-05T09:00:00Z"
+	first := at(anchor)
+	long := func(sec, nsec int64) time.Time { return time.Unix(sec, nsec) }
+	for _, rule := range []recurrence.Rule{{Frequency: recurrence.Minute}, {Frequency: recurrence.Hour, Minutes: []int{0}}, {Frequency: recurrence.Day}, {Frequency: recurrence.Month}} {
+		s := compile(t, rule, anchor)
+		for _, late := range []time.Time{long(math.MaxInt64, 0), long(math.MaxInt64, 1), long(1<<55, 1)} {
+			next, ok := s.Next(late)
+			assert.False(t, ok, "%v: Next = %v", rule, next)
+			for due := range s.Between(late, long(math.MaxInt64, 2)) {
+				t.Fatalf("%v fires at %v", rule, due)
+			}
+			without, err := s.Exclude(recurrence.Range{From: first.AddDate(0, 0, 1), Until: long(1<<62, 1)})
+			require.NoError(t, err)
+			last, ok := without.Prev(late)
+			assert.True(t, ok && last.Before(first.AddDate(0, 0, 1)), "%v: Prev = %v", rule, last)
+			next, ok = without.Next(first.AddDate(0, 0, 2))
+			assert.False(t, ok, "%v: Next = %v", rule, next)
+		}
+		for _, early := range []time.Time{{}, long(math.MinInt64, 0), long(-1<<55, 1)} {
+			next, ok := s.Next(early)
+			assert.True(t, ok && next.Equal(first), "%v: Next = %v", rule, next)
+			prev, ok := s.Prev(early)
+			assert.False(t, ok, "%v: Prev = %v", rule, prev)
+		}
+	}
 }

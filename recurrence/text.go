@@ -11,25 +11,25 @@ import (
 )
 
 // String returns the rule in English, such as "every 2 weeks on Monday and Friday
-// at 09:00 and 17:00, Europe/Stockholm". It leaves out what only an anchor can
-// tell, such as the minute of a rule without minutes: see [Rule.Describe].
+// at 09:00 and 17:00, Europe/Stockholm". It omits what
+// depends on the anchor, such as the minute of a rule without minutes: see [Rule.Describe].
 func (r Rule) String() string { return r.Describe(time.Time{}) }
 
-// String returns the schedule in English, as [Rule.Describe] does. Ranges that are
-// left out are not mentioned.
+// String returns the schedule in English, as [Rule.Describe] does with its anchor. It does not mention excluded
+// ranges.
 func (s *Schedule) String() string { return s.rule.Describe(instant(s.anchor)) }
 
-// Describe returns the rule in English with what an anchor adds to it, such as
+// Describe returns the rule in English, with the values that the anchor gives, such as
 // "the last Friday of every third month at 17:15, from 2026-01-01 17:15". Dates and
-// times are in the rule's zone, which is named unless it is UTC by default. A zero
-// anchor is none. The text is for people: its words may change. A rule without a
-// valid frequency is "never"; other bad fields are shown as they are.
+// times are in the rule's zone, which is named unless Location is nil. A zero anchor means none, as for
+// [Rule.String]. The text is for people: its words may change. A rule without a valid frequency is "never"; other
+// bad fields are shown as they are.
 func (r Rule) Describe(anchor time.Time) string {
 	d := description{rule: &r, anchored: !anchor.IsZero(), anchor: anchor.In(r.location())}
 	return d.text()
 }
 
-// A description is a rule on its way to English.
+// A description collects the phrases for a rule.
 type description struct {
 	rule     *Rule
 	anchored bool

@@ -5,22 +5,24 @@
 //
 // An expression has five fields, or six with the second before them:
 //
-//		field         values           also
-//		second        0                no other second
-//		minute        0-59             * , - /
-//		hour          0-23             * , - /
-//		day of month  1-31             * , - / ? L L-3
-//		month         1-12 or JAN-DEC  * , - /
-//		day of week   0-7 or SUN-SAT   * , - / ? 5L FRIL 5#2 FRI#2
+//	field         values           also
+//	second        0                no other second
+//	minute        0-59             * , - /
+//	hour          0-23             * , - /
+//	day of month  1-31             * , - / ? L L-3
+//	month         1-12 or JAN-DEC  * , - /
+//	day of week   0-7 or SUN-SAT   * , - / ? 5L FRIL 5#2 FRI#2
 //
-//	  - Names are in any case. 0 and 7 are Sunday.
-//	  - 5/20 is every 20th value from 5 on. The step is at most the field's maximum.
-//	  - L is the last day of the month, L-3 the third day before it, 5L and FRIL the last Friday, 5#2 and FRI#2 the
-//	    second Friday. Other items may stand beside them, as in 15,L.
-//	  - In place of the fields: @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly, or @every with a
-//	    duration of whole minutes, such as @every 1h30m.
-//	  - Before all that, CRON_TZ= or TZ= with a name that [recurrence.LoadLocation] accepts. Without it, the rule is
-//	    in UTC, never in the machine's zone; to use another zone, set the rule's Location.
+// In detail:
+//
+//   - Names are in any case. 0 and 7 are Sunday.
+//   - 5/20 is every 20th value from 5 on. The step is at most the field's maximum.
+//   - L is the last day of the month, L-3 the third day before it, 5L and FRIL the last Friday, 5#2 and FRI#2 the
+//     second Friday. Other items may stand beside them, as in 15,L.
+//   - In place of the fields: @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly, or @every with a
+//     duration of whole minutes, such as @every 1h30m.
+//   - Before all that, CRON_TZ= or TZ= with a name that [recurrence.LoadLocation] accepts. Without it, the rule is
+//     in UTC, never in the machine's zone; to use another zone, set the rule's Location.
 //
 // # Differences from other implementations
 //

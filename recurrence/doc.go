@@ -60,7 +60,7 @@
 //
 // # Cost
 //
-// [Schedule.Next] takes some 5 to 500 ns and allocates nothing. The distance from the anchor does not matter, nor
+// [Schedule.Next] takes 5 ns to 1 µs and allocates nothing. The distance from the anchor does not matter, nor
 // how rare the instants are. [Schedule.Prev] takes some dozens of times as long. [New] takes microseconds, and as
 // many calls of Next as Count says: up to 0.5 s for a million.
 //

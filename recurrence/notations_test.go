@@ -15,6 +15,13 @@ import (
 	"almanac/recurrence/rrule"
 )
 
+// A recipe of docs/cookbook.md: its title, its JSON and the lines after it.
+var (
+	recipe    = regexp.MustCompile("(?s)^(.*?)\n.*?```json\n(.*?)```(.*)$")
+	cronLine  = regexp.MustCompile("(?m)^- cron: `(.*)`$")
+	rruleLine = regexp.MustCompile("(?m)^- RRULE: `(.*)`$")
+)
+
 // A recipe of docs/cookbook.md says the same in JSON, as a cron line and as an RRULE, if it has one.
 func TestTheCookbookSaysTheSameInEachLanguage(t *testing.T) {
 	t.Parallel()
@@ -22,8 +29,6 @@ func TestTheCookbookSaysTheSameInEachLanguage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe := regexp.MustCompile("(?s)^(.*?)\n.*?```json\n(.*?)```(.*)$")
-	cronLine, rruleLine := regexp.MustCompile("(?m)^- cron: `(.*)`$"), regexp.MustCompile("(?m)^- RRULE: `(.*)`$")
 	crons, rrules := 0, 0
 	for _, section := range strings.Split(string(text), "\n### ")[1:] {
 		m := recipe.FindStringSubmatch(section)

@@ -12,6 +12,23 @@ import (
 	"almanac/recurrence"
 )
 
+// A vector is a job; Take is how many of its occurrences are wanted.
+type vector struct {
+	Now        string
+	Take       int
+	Properties struct {
+		StartTime  string
+		Recurrence json.RawMessage
+	}
+}
+
+// An answer is what the second implementation says of a vector.
+type answer struct {
+	ID          string
+	Occurrences []string
+	Error       bool
+}
+
 // TestVectors compares with instants that a second implementation computed. The
 // vectors are jobs of a scheduler, so it takes those whose occurrences are just
 // the instants of their rule from now on; package job tests all of them.
@@ -24,19 +41,8 @@ func TestVectors(t *testing.T) {
 	}
 	taken := 0
 	for i, line := range inputs {
-		var question struct {
-			Now        string
-			Take       int
-			Properties struct {
-				StartTime  string
-				Recurrence json.RawMessage
-			}
-		}
-		var want struct {
-			ID          string
-			Occurrences []string
-			Error       bool
-		}
+		var question vector
+		var want answer
 		if err := json.Unmarshal(line, &question); err != nil {
 			t.Fatal(err)
 		}

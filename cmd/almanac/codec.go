@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
-	"net/netip"
+	"net/http"
 	"strings"
 	"time"
 
@@ -15,60 +14,78 @@ import (
 	"almanac/internal/codec"
 )
 
-// tokenVariable has no flag, because other users of a machine can read command lines.
-const tokenVariable = "ALMANAC_CODEC_TOKEN"
-
-func newCodec(lookup func(string) (string, bool)) *cobra.Command {
-	cmd := &cobra.Command{
+func newCodec(getenv lookup) *cobra.Command {
+	cmd := command(&cobra.Command{
 		Use:   "codec",
 		Short: "Let the Temporal Web UI and CLI show what is encrypted",
 		Long: `Serve /decode, with which the Temporal Web UI and the temporal CLI show in clear
-what Almanac keeps encrypted in Temporal. /encode is refused: a payload is
-encrypted for one workflow, and a codec server is not told which. Whoever may ask
-sees the secrets of all jobs: that takes the token in $` + tokenVariable + `,
-without which the server listens on loopback addresses only. Put TLS before it.
+what Almanac encrypts in Temporal. /encode is refused, because a payload is encrypted
+for one workflow, and a codec server is not told which.
 
-In the Web UI, set the codec endpoint to the address, and name the page's own
-origin with --origin. With the CLI:
+Callers see the secrets of all jobs. They must send the token in $ALMANAC_CODEC_TOKEN;
+without it, the server listens on loopback addresses only. Put TLS before it.
+
+In the Web UI, set the codec endpoint to the address, and give the page's origin with
+--origin. With the CLI:
 
   temporal workflow show --workflow-id … \
-    --codec-endpoint http://127.0.0.1:8234 --codec-auth "Bearer $` + tokenVariable + `"`,
-		Example: "  " + keysVariable + "_FILE=keys almanac codec --origin http://localhost:8233\n  (umask 077; almanac codec generate-key > keys)",
+    --codec-endpoint http://127.0.0.1:8234 --codec-auth "Bearer $ALMANAC_CODEC_TOKEN"`,
+		Example: "  (umask 077; almanac codec generate-key > keys)\n  almanac codec --encryption-keys-file keys --origin http://localhost:8233",
 		Args:    cobra.NoArgs,
-	}
-	s := &settings{flags: cmd.Flags(), lookup: lookup}
-	address := s.address("listen", "ALMANAC_CODEC_LISTEN", defaultCodecAddress, "address of the codec server; port 0 picks a free one")
-	token := s.codecToken("listen", address)
-	hosts := s.hosts(nil, address)
-	pages := s.text("origin", "ALMANAC_CODEC_ORIGIN", "", "origins of the Web UIs that may ask, separated by commas, such as http://127.0.0.1:8233")
-	keys := s.encryption()
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := s.check(); err != nil {
-			return err
-		}
-		if keys() == nil {
-			return fmt.Errorf("there are no keys to decode with: set --encryption-keys-file or $%s", keysVariable)
-		}
-		s.warn(slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)))
-		l, err := listenCodec(cmd.Context(), *address, keys(), cmd.OutOrStdout())
-		if err != nil {
-			return err
-		}
-		return serve(cmd.Context(), l, hosts().Check(keys().Handler(codec.HandlerOptions{Token: token, Origins: origins(*pages)})))
-	}
+	}, getenv, runCodec)
 	cmd.AddCommand(newGenerateKey())
 	return cmd
+}
+
+func runCodec(cmd *cobra.Command, _ []string, c *config) error {
+	if c.keys == nil {
+		return fmt.Errorf("there are no keys to decode with: set --encryption-keys-file or $%s", keysVariable)
+	}
+	l, err := c.listenCodec(cmd.Context(), "listen")
+	if err != nil {
+		return err
+	}
+	for i, o := range c.origins {
+		c.origins[i] = strings.TrimSuffix(o, "/")
+	}
+	return serve(cmd.Context(), l, c.codecHandler(c.origins))
+}
+
+// codecHandler returns the codec server. Pages of the origins may ask it.
+func (c *config) codecHandler(origins []string) http.Handler {
+	return c.hosts.Check(c.keys.Handler(codec.HandlerOptions{Token: c.codecToken, Origins: origins}))
+}
+
+// listenCodec opens the codec server's listener, whose address is in a setting, and prints it.
+func (c *config) listenCodec(ctx context.Context, name string) (net.Listener, error) {
+	l, err := listen(ctx, c.settings.Get(name))
+	if err == nil {
+		fmt.Fprintf(c.out, "Codec     http://%s  (keys %s)\n", l.Addr(), c.keys)
+	}
+	return l, err
+}
+
+// checkToken checks that there is a token if other machines reach the codec server, whose address is in a
+// setting.
+func (c *config) checkToken(name string) error {
+	if c.codecToken != "" || isLoopback(c.codecListen) {
+		return nil
+	}
+	return c.settings.Get(name).Wrong(errors.New(c.codecListen+" can be reached by other machines, and the codec server has no token"),
+		"a loopback address such as 127.0.0.1, or any if $ALMANAC_CODEC_TOKEN is set to a secret of your choice")
 }
 
 func newGenerateKey() *cobra.Command {
 	return &cobra.Command{
 		Use:   "generate-key [id]",
-		Short: "Print a new key, under an id or the day's date",
-		Long: `Print a new line for the file of keys. Without an id the key is named after the
-day. Keep the file as safe as the secrets, and apart from Temporal's database;
+		Short: "Print a new encryption key",
+		Long: `Print a new line for the file of keys, id:key. The default of the id is today's
+date. Keep the file as safe as the secrets, and apart from Temporal's database:
 without its key, what is encrypted is lost.`,
 		Example: "  (umask 077; almanac codec generate-key > keys)",
 		Args:    cobra.MaximumNArgs(1),
+
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := time.Now().UTC().Format(time.DateOnly)
 			if len(args) == 1 {
@@ -82,46 +99,4 @@ without its key, what is encrypted is lost.`,
 			return err
 		},
 	}
-}
-
-// defaultCodecAddress has the port after the Web UI's.
-const defaultCodecAddress = "127.0.0.1:8234"
-
-// codecToken returns the token that callers of the codec server must send. It is required if the address is
-// set and is not a loopback address.
-func (s *settings) codecToken(name string, address *string) string {
-	token, _ := s.lookup(tokenVariable)
-	s.checks = append(s.checks, func() error {
-		host, _, err := net.SplitHostPort(*address)
-		if token != "" || err != nil || isLoopback(host) { // another check reports bad addresses
-			return nil
-		}
-		return fmt.Errorf("%s is %q, where others reach the codec server: set $%s to a secret of your choice, or listen on a loopback address",
-			s.source(name), *address, tokenVariable)
-	})
-	return token
-}
-
-func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
-}
-
-// origins splits a list of origins and removes trailing slashes.
-func origins(list string) []string {
-	all := words(list)
-	for i, o := range all {
-		all[i] = strings.TrimSuffix(o, "/")
-	}
-	return all
-}
-
-// listenCodec opens the codec server's listener and prints its address.
-func listenCodec(ctx context.Context, address string, keys *codec.KeyRing, out io.Writer) (net.Listener, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s for the codec server (choose another address): %w", address, err)
-	}
-	fmt.Fprintf(out, "Codec     http://%s  (keys %s)\n", l.Addr(), keys)
-	return l, nil
 }

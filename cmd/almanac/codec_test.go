@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -39,7 +38,7 @@ func TestGenerateKeyPrintsALineForTheFile(t *testing.T) {
 		})
 	}
 	_, err := almanac(t, "", nil, "codec", "generate-key", "two words")
-	require.ErrorContains(t, err, "want id:key")
+	require.ErrorContains(t, err, "allowed: id:key")
 }
 
 func TestWhatIsWrongWithTheKeysIsTold(t *testing.T) {
@@ -55,14 +54,14 @@ func TestWhatIsWrongWithTheKeysIsTold(t *testing.T) {
 		want      string
 	}{
 		{"there are none", nil, []string{"codec"}, "there are no keys to decode with: set --encryption-keys-file or $ALMANAC_ENCRYPTION_KEYS"},
-		{"a bad key", map[string]string{"ALMANAC_ENCRYPTION_KEYS": "k:" + key[1:]}, []string{"api"}, `$ALMANAC_ENCRYPTION_KEYS: encryption key 1: "k": want 32 bytes`},
-		{"a key without an id", map[string]string{"ALMANAC_ENCRYPTION_KEYS": key}, []string{"worker"}, "$ALMANAC_ENCRYPTION_KEYS: encryption key 1: want id:key"},
-		{"a bad file", nil, []string{"dev", "--encryption-keys-file", bad}, bad + `: encryption key 1: "k": want 32 bytes`},
+		{"a bad key", map[string]string{"ALMANAC_ENCRYPTION_KEYS": "k:" + key[1:]}, []string{"api"}, `$ALMANAC_ENCRYPTION_KEYS: encryption key 1: "k" is not a key; allowed: 32 bytes`},
+		{"a key without an id", map[string]string{"ALMANAC_ENCRYPTION_KEYS": key}, []string{"worker"}, "$ALMANAC_ENCRYPTION_KEYS: encryption key 1: it has no id; allowed: id:key"},
+		{"a bad file", nil, []string{"dev", "--encryption-keys-file", bad}, `--encryption-keys-file: encryption key 1: "k" is not a key; allowed: 32 bytes`},
 		{"no file", map[string]string{"ALMANAC_ENCRYPTION_KEYS_FILE": "nowhere"}, []string{"codec"}, "$ALMANAC_ENCRYPTION_KEYS_FILE: open nowhere"},
-		{"two sources", map[string]string{"ALMANAC_ENCRYPTION_KEYS": "k:" + key}, []string{"codec", "--encryption-keys-file", good}, "both set"},
-		{"a codec server that asks nobody", nil, []string{"codec", "--encryption-keys-file", good, "--listen", ":0"}, "set $ALMANAC_CODEC_TOKEN"},
-		{"a codec server of dev that asks nobody", nil, []string{"dev", "--codec-listen", "0.0.0.0:0"}, "set $ALMANAC_CODEC_TOKEN"},
-		{"an address that is none", nil, []string{"codec", "--encryption-keys-file", good, "--listen", "here"}, `--listen is "here"`},
+		{"two sources", map[string]string{"ALMANAC_ENCRYPTION_KEYS": "k:" + key}, []string{"codec", "--encryption-keys-file", good}, "--encryption-keys-file: $ALMANAC_ENCRYPTION_KEYS is set, too; allowed: one of them"},
+		{"a codec server that asks nobody", nil, []string{"codec", "--encryption-keys-file", good, "--listen", ":0"}, "any if $ALMANAC_CODEC_TOKEN is set"},
+		{"a codec server of dev that asks nobody", nil, []string{"dev", "--codec-listen", "0.0.0.0:0"}, "any if $ALMANAC_CODEC_TOKEN is set"},
+		{"an address that is none", nil, []string{"codec", "--encryption-keys-file", good, "--listen", "here"}, `--listen: "here" is not host:port`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -125,19 +124,14 @@ func TestAFileOfKeysThatOthersMayReadIsTold(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("k:"+codec.GenerateKey()), 0o600))
 	for permissions, told := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o644: true, 0o604: true} {
 		require.NoError(t, os.Chmod(file, permissions))
-		var log strings.Builder
-		require.NoError(t, parsed(t, func(s *settings) {
-			s.encryption()
-			s.checks = append(s.checks, func() error {
-				s.warn(slog.New(slog.NewTextHandler(&log, nil)))
-				return nil
-			})
-		}, map[string]string{"ALMANAC_ENCRYPTION_KEYS_FILE": file}))
+		c, err := loaded(t, "worker", map[string]string{"ALMANAC_ENCRYPTION_KEYS_FILE": file})
+		require.NoError(t, err)
 		if told {
-			require.Contains(t, log.String(), "other users of this machine may read the encryption keys", permissions)
-			require.Contains(t, log.String(), "chmod 600")
+			require.Len(t, c.warnings, 1, permissions)
+			require.Contains(t, c.warnings[0], "other users of this machine may read the encryption keys")
+			require.Contains(t, c.warnings[0], "chmod 600")
 		} else {
-			require.Empty(t, log.String(), permissions)
+			require.Empty(t, c.warnings, permissions)
 		}
 	}
 }

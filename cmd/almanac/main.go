@@ -24,12 +24,12 @@ func main() {
 }
 
 // run is main without its global variables.
-func run(ctx context.Context, args []string, lookup func(string) (string, bool), stdin io.Reader, stdout, stderr io.Writer) error {
-	root := newRoot(lookup)
+func run(ctx context.Context, args []string, getenv lookup, stdin io.Reader, stdout, stderr io.Writer) error {
+	root := newRoot(getenv)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	refuseUnknownTopics(root)
-	return explain(root.ExecuteContext(ctx))
+	return explain(root.ExecuteContextC(ctx))
 }

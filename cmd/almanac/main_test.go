@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"almanac/internal/egress"
@@ -143,10 +142,10 @@ func TestPreviewSaysWhatIsWrong(t *testing.T) {
 		{"a bad recurrence", `{"properties":{"recurrence":{"frequency":"dai"}}}`, "properties.recurrence.frequency", []string{"-"}},
 		{"no file", "", "name a file", nil},
 		{"a file that is not there", "", "nowhere.json", []string{"nowhere.json"}},
-		{"a bad time", "{}", "--now is", []string{"--now", "today", "-"}},
-		{"a bad number", "{}", "--take is 0", []string{"--take", "0", "-"}},
-		{"a bad zone", "{}", `--tz: time zone is "Europe/Stokholm"`, []string{"--tz", "Europe/Stokholm", "-"}},
-		{"a bad shape", "{}", `--output is "xml"`, []string{"-o", "xml", "-"}},
+		{"a bad time", "{}", "--now: \"today\" is not a time", []string{"--now", "today", "-"}},
+		{"a bad number", "{}", "--take: 0 is too low; allowed: 1 to 1000", []string{"--take", "0", "-"}},
+		{"a bad zone", "{}", "--tz: \"Europe/Stokholm\" is not a time zone; allowed: an IANA time zone", []string{"--tz", "Europe/Stokholm", "-"}},
+		{"a bad shape", "{}", `--output: unknown value "xml"; allowed: text, json`, []string{"-o", "xml", "-"}},
 		{"a zone for JSON", "{}", "--tz cannot be combined", []string{"-o", "json", "--tz", "UTC", "-"}},
 		{"a shape for a batch", "{}", "--output cannot be combined with --batch", []string{"-o", "text", "--batch"}},
 		{"a bad action", `{"properties":{"action":{"type":"Htp"}}}`, `properties.action.type is "Htp"`, []string{"-"}},
@@ -210,7 +209,8 @@ func TestAllMistakesInTheSettingsAreTold(t *testing.T) {
 	t.Parallel()
 	_, err := almanac(t, "", map[string]string{"ALMANAC_LISTEN": "nowhere", "ALMANAC_LOG_LEVEL": "loud"},
 		"dev", "--ui-listen", "here", "--synchronous", "maybe")
-	for _, want := range []string{`$ALMANAC_LISTEN is "nowhere", want host:port such as 127.0.0.1:8080`, `$ALMANAC_LOG_LEVEL is "loud"`, `--ui-listen is "here"`, `--synchronous is "maybe"`} {
+	for _, want := range []string{`$ALMANAC_LISTEN: "nowhere" is not host:port; allowed: a host and a port such as 127.0.0.1:8080`,
+		`$ALMANAC_LOG_LEVEL: unknown value "loud"; allowed: debug, info, warn, error`, `--ui-listen: "here" is not`, `--synchronous: unknown value "maybe"; allowed: full, normal`} {
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -219,16 +219,20 @@ func TestAFlagIsBlamedWhereItReplacesItsVariable(t *testing.T) {
 	t.Parallel()
 	_, err := almanac(t, "", map[string]string{"ALMANAC_LISTEN": "127.0.0.1:80", "ALMANAC_MAX_LEAD": "1s", "ALMANAC_CODEC_LISTEN": "0.0.0.0:1"},
 		"dev", "--listen", "nowhere", "--min-lead", "2s")
-	require.ErrorContains(t, err, `--listen is "nowhere", want host:port such as 127.0.0.1:8080`)
-	require.ErrorContains(t, err, "--min-lead is 2s, more than $ALMANAC_MAX_LEAD, which is 1s")
-	require.ErrorContains(t, err, `$ALMANAC_CODEC_LISTEN is "0.0.0.0:1", where others reach the codec server`)
+	require.ErrorContains(t, err, `--listen: "nowhere" is not host:port; allowed: a host and a port such as 127.0.0.1:8080`)
+	require.ErrorContains(t, err, "--min-lead: 2s is longer than $ALMANAC_MAX_LEAD, which is 1s; allowed: up to 1s")
+	require.ErrorContains(t, err, "$ALMANAC_CODEC_LISTEN: 0.0.0.0:1 can be reached by other machines, and the codec server has no token")
 }
 
 func TestAnUnknownCommandIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ args, want string }{
 		{"bogus", `unknown command "bogus" for "almanac"`},
-		{"bogus", `almanac help`},
+		{"bogus", `Run "almanac --help"`},
+		{"help bogus", `Run "almanac --help"`},
+		{"worker --max-hol 3s", "unknown flag: --max-hol\nRun \"almanac worker --help\""},
+		{"worker --max-hold", "flag needs an argument: --max-hold\nRun \"almanac worker --help\""},
+		{"preview a b", `Run "almanac preview --help"`},
 		{"prevew --take 3 job.json", "preview"},
 		{"codec bogus", `unknown command "bogus" for "almanac codec"`},
 		{"help bogus", `unknown command "bogus"`},
@@ -268,7 +272,7 @@ func TestTheShellIsOfferedTheValuesOfFlags(t *testing.T) {
 		{"api --egress", "public\nprivate\nany\n" + nothing},
 		{"worker --max-lead", nothing},
 		{"worker --ca-file", files},
-		{"api --plans", files},
+		{"api --plans", "azure\nunlimited\n" + files},
 		{"api --listen", nothing},
 		{"dev --data", directories},
 		{"api", nothing},
@@ -289,7 +293,7 @@ func TestHelpSaysWhatKindOfValueAFlagTakes(t *testing.T) {
 	t.Parallel()
 	out, err := almanac(t, "", map[string]string{"ALMANAC_MAX_LEAD": "7s"}, "worker", "--help")
 	require.NoError(t, err)
-	for _, want := range []string{"--max-lead duration", "--max-cached-workflows int", "--ca-file file", "[$ALMANAC_MAX_LEAD] (default 7s)"} {
+	for _, want := range []string{"--max-lead duration", "--max-cached-workflows int", "--ca-file file", "default 20s; 1ms to 30s; $ALMANAC_MAX_LEAD=7s\n"} {
 		require.Contains(t, out, want)
 	}
 }
@@ -325,28 +329,17 @@ func TestBatchAnswersBeforeTheNextLine(t *testing.T) {
 	require.NoError(t, <-failed)
 }
 
-// only returns a lookup function that has one variable.
-func only(variable, value string) func(string) (string, bool) {
-	return func(name string) (string, bool) {
-		if name == variable {
-			return value, true
-		}
-		return "", false
-	}
-}
-
 func TestPlansOfTheOperator(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "plans.json")
-	read := func(value, content string) (*job.Limits, error) {
+	read := func(value, content string) (job.Limits, error) {
 		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
-		s := &settings{flags: pflag.NewFlagSet("test", pflag.ContinueOnError), lookup: only("ALMANAC_PLANS", value)}
-		limits := s.limits()
-		return limits(), s.check()
+		c, err := loaded(t, "api", map[string]string{"ALMANAC_PLANS": value})
+		return c.limits, err
 	}
 	limits, err := read("azure", "")
 	require.NoError(t, err)
-	require.Equal(t, job.DefaultLimits(), *limits)
+	require.Equal(t, job.DefaultLimits(), limits)
 	limits, err = read("unlimited", "")
 	require.NoError(t, err)
 	require.Equal(t, job.UnlimitedPlans(), limits.Plans)
@@ -356,18 +349,11 @@ func TestPlansOfTheOperator(t *testing.T) {
 	_, err = read(file, `{"Fre":{"jobs":0}}`)
 	require.ErrorContains(t, err, "Free")
 	_, err = read("nowhere.json", "")
-	require.ErrorContains(t, err, "nowhere.json")
+	require.ErrorContains(t, err, "$ALMANAC_PLANS: open nowhere.json: no such file or directory; allowed: azure, unlimited, or the name of a JSON file")
 }
 
 func TestStoredSecretsFollowAChangedTargetOnlyIfTheOperatorSaysSo(t *testing.T) {
 	t.Parallel()
-	read := func(variable string, args ...string) (bool, error) {
-		s := &settings{flags: pflag.NewFlagSet("test", pflag.ContinueOnError), lookup: only("ALMANAC_ALLOW_SECRET_RETARGETING", variable)}
-		limits := s.limits()
-		require.NoError(t, s.flags.Parse(args))
-		err := s.check()
-		return limits().AllowSecretRetargeting, err
-	}
 	for _, tt := range []struct {
 		variable string
 		args     []string
@@ -379,12 +365,12 @@ func TestStoredSecretsFollowAChangedTargetOnlyIfTheOperatorSaysSo(t *testing.T) 
 		{"", []string{"--allow-secret-retargeting"}, true},
 		{"true", []string{"--allow-secret-retargeting=false"}, false},
 	} {
-		got, err := read(tt.variable, tt.args...)
+		c, err := loaded(t, "api", map[string]string{"ALMANAC_ALLOW_SECRET_RETARGETING": tt.variable}, tt.args...)
 		require.NoError(t, err)
-		require.Equal(t, tt.want, got, "%q %q", tt.variable, tt.args)
+		require.Equal(t, tt.want, c.limits.AllowSecretRetargeting, "%q %q", tt.variable, tt.args)
 	}
-	_, err := read("perhaps")
-	require.EqualError(t, err, `$ALMANAC_ALLOW_SECRET_RETARGETING is "perhaps", want true or false`)
+	_, err := loaded(t, "api", map[string]string{"ALMANAC_ALLOW_SECRET_RETARGETING": "perhaps"})
+	require.EqualError(t, err, `$ALMANAC_ALLOW_SECRET_RETARGETING: "perhaps" is neither true nor false; allowed: true or false`)
 }
 
 func TestAllMistakesOfHowActionsAreSentAreToldAtOnce(t *testing.T) {
@@ -394,24 +380,28 @@ func TestAllMistakesOfHowActionsAreSentAreToldAtOnce(t *testing.T) {
 		"--storage-queue-endpoint", "ftp://x", "--service-bus-host", "x", "--service-bus-endpoint", "y", "--min-lead", "5s", "--max-lead", "1s", "--max-hold", "-1s",
 		"--max-cached-workflows", "0", "--max-per-host", "10001")
 	for _, want := range []string{
-		`$ALMANAC_EGRESS: the egress mode is "sometimes", want public, private, any`,
-		`--egress-allow: the egress allow list has "10.1.2.3/8", want the network 10.0.0.0/8 or the address 10.1.2.3`,
+		`$ALMANAC_EGRESS: unknown value "sometimes"; allowed: public, private, any`,
+		`--egress-allow: the egress allow list has "10.1.2.3/8"; allowed: the network 10.0.0.0/8 or the address 10.1.2.3`,
 		`--egress-deny: the egress deny list has "*"`,
 		"--ca-file: open nowhere.pem",
-		`--oauth-authority is "nope"`,
-		"--storage-queue-endpoint: ",
-		`--service-bus-host is "x"`,
-		`--service-bus-endpoint is "y"`,
-		"--min-lead is 5s, more than --max-lead, which is 1s",
-		`--max-hold is "-1s", want a duration of at least 0s and at most 10m0s, such as 1m0s`,
-		`--max-cached-workflows is "0", want a number of at least 1, such as 2200`,
-		"--max-per-host is 10001, want at most 10000",
+		`--oauth-authority: "nope" is not an http or https URL; allowed: a URL such as https://login.microsoftonline.com`,
+		`--storage-queue-endpoint: "ftp://x" is not`,
+		`--service-bus-host: "x" is not a host name with {namespace} in it`,
+		`--service-bus-endpoint: "y" is not host:port`,
+		"--min-lead: 5s is longer than --max-lead, which is 1s; allowed: up to 1s",
+		"--max-hold: -1s is too short; allowed: 0s to 10m",
+		"--max-cached-workflows: 0 is too low; allowed: 1 or more",
+		"--max-per-host: 10001 is too high; allowed: 1 to 10000",
 	} {
 		require.ErrorContains(t, err, want)
 	}
-	for _, wrong := range []string{"0s", "-1s", "31s", "soon"} {
+	for wrong, problem := range map[string]string{
+		"0s": "0s is too short", "-1s": "-1s is too short", "31s": "31s is too long", "30": "30 has no unit, such as s for seconds", "soon": `"soon" is not a duration such as 500ms, 20s or 1m30s`,
+	} {
 		_, err := almanac(t, "", nil, "worker", "--max-lead", wrong)
-		require.EqualError(t, err, `--max-lead is "`+wrong+`", want a duration of more than 0s and at most 30s, such as 20s`)
+		require.EqualError(t, err, "--max-lead: "+problem+"; allowed: 1ms to 30s")
+		_, err = almanac(t, "", map[string]string{"ALMANAC_MAX_LEAD": wrong}, "worker")
+		require.EqualError(t, err, "$ALMANAC_MAX_LEAD: "+problem+"; allowed: 1ms to 30s")
 	}
 }
 

@@ -20,24 +20,23 @@ import (
 // maxLine is the size limit of a definition or of a line of a batch, in bytes.
 const maxLine = 1 << 20
 
-func newPreview() *cobra.Command {
-	cmd := &cobra.Command{
+func newPreview(getenv lookup) *cobra.Command {
+	return command(&cobra.Command{
 		Use:   "preview FILE|-",
 		Short: "Show when a job would run",
-		Long: `Print the next occurrences of a job definition, as if it were created now: a
-line for each, with the weekday and the time in the zone of the recurrence (or of
---tz), and last the time in UTC. The definition is checked as the API checks a new
-job; it may lack its action. The plan of a collection and the egress rules are not
-checked.
+		Long: `Print the next occurrences of a job definition, as if the job were created now: a
+line for each, with the weekday and the time in the time zone, and last the time in
+UTC. Notes on standard error say in English when the job repeats, and what may
+surprise: without a startTime the first occurrence is the creation of the job; a job
+that runs once and whose startTime is past runs at once.
 
-Without a startTime the first occurrence is the creation of the job itself. A job
-that runs once and whose startTime is past runs at once. Notes on standard error
-say so, and a line there says in English when the job repeats. The exit code is 1 if the definition is refused, or the job would never
-run, because its endTime is past or before the first occurrence.
+The definition is checked as the API checks a new job; only the action may be absent.
+The plan of a collection and the egress rules are not checked. The exit status is 1 if
+the definition is refused, or if the job would never run.
 
 With -o json, print the answer of POST /previewRecurrence as a line of JSON:
-{"occurrences","done","text","notes"}, where occurrences are in UTC, done says that
-nothing follows, and text and notes are absent if there are none; or {"error"}.
+{"occurrences","done","text","notes"}, or {"error"}. Occurrences are in UTC; done means
+that nothing follows; text and notes may be absent.
 
 With --batch, read JSON lines {"id","now","take","properties"} from FILE or standard
 input, and write a line of JSON for each, in order: {"id","occurrences","done"} or
@@ -48,32 +47,23 @@ input, and write a line of JSON for each, in order: {"id","occurrences","done"} 
   almanac preview --batch < cases.jsonl`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.FixedCompletions([]string{"json", "jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
+	}, getenv, runPreview)
+}
+
+func runPreview(cmd *cobra.Command, args []string, c *config) error {
+	o := c.preview
+	if o.fixed = c.settings.Get("now").Given(); !o.fixed {
+		o.now = time.Now()
 	}
-	var f previewFlags
-	cmd.Flags().StringVar(&f.now, "now", "", "the time of creation, RFC 3339 (default: the file's \"now\", or now)")
-	cmd.Flags().IntVar(&f.take, "take", 0, "how many occurrences to show, 1 to 1000 (default: the file's \"take\", or 10)")
-	cmd.Flags().StringVar(&f.zone, "tz", "", "time zone to show times in, such as Europe/Stockholm (default: the recurrence's timeZone, or UTC)")
-	cmd.Flags().StringVarP(&f.output, "output", "o", outputText, "text or json")
-	cmd.Flags().BoolVar(&f.batch, "batch", false, "read and write JSON lines")
-	s := &settings{flags: cmd.Flags()}
-	s.offer("tz", recurrence.Locations()...)
-	s.offer("output", outputText, outputJSON)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o, err := f.options(cmd.Flags().Changed)
-		if err != nil {
-			return err
-		}
-		in, err := open(cmd.InOrStdin(), args, f.batch)
-		if err != nil {
-			return err
-		}
-		defer in.Close()
-		if f.batch {
-			return previewBatch(in, cmd.OutOrStdout(), o.now)
-		}
-		return previewFile(cmd, in, o)
+	in, err := open(cmd.InOrStdin(), args, o.batch)
+	if err != nil {
+		return err
 	}
-	return cmd
+	defer in.Close()
+	if o.batch {
+		return previewBatch(in, c.out, o.now)
+	}
+	return previewFile(cmd, in, o)
 }
 
 // Values of --output.
@@ -82,57 +72,32 @@ const (
 	outputJSON = "json"
 )
 
-// previewFlags are the values of the flags of preview.
-type previewFlags struct {
-	now, zone, output string
-	take              int
-	batch             bool
-}
-
-// previewOptions are the parsed flags of preview.
+// previewOptions are the values of the flags of preview.
 type previewOptions struct {
-	now   time.Time
-	fixed bool           // --now was given, so the file must not have another time
-	take  int            // 0: the file's take
-	zone  *time.Location // nil: the zone of the recurrence
-	json  bool
+	now    time.Time
+	fixed  bool           // --now was given, so the file must not have another time
+	take   int            // 0: the file's take
+	zone   *time.Location // nil: the zone of the recurrence
+	output string
+	batch  bool
 }
 
-// options parses the flags. The error lists every mistake.
-func (f *previewFlags) options(changed func(flag string) bool) (previewOptions, error) {
-	o := previewOptions{now: time.Now(), fixed: changed("now"), take: f.take, json: f.output == outputJSON}
+// checkBatch checks which flags were given together.
+func (c *config) checkBatch() error {
 	var errs []error
-	for _, name := range []string{"now", "take"} {
-		if f.batch && changed(name) {
+	for _, name := range []string{"now", "take", "tz", "output"} {
+		switch {
+		case !c.preview.batch || !c.settings.Get(name).Given():
+		case name == "now" || name == "take":
 			errs = append(errs, fmt.Errorf("--%s cannot be combined with --batch: give each line its own %q", name, name))
-		}
-	}
-	for _, name := range []string{"tz", "output"} {
-		if f.batch && changed(name) {
+		default:
 			errs = append(errs, fmt.Errorf("--%s cannot be combined with --batch, which writes JSON lines in UTC", name))
 		}
 	}
-	var err error
-	if o.fixed {
-		if o.now, err = time.Parse(time.RFC3339, f.now); err != nil {
-			errs = append(errs, fmt.Errorf("--now is %q, want RFC 3339 such as 2026-01-31T08:00:00Z", f.now))
-		}
+	if c.settings.Get("tz").Given() && c.preview.output == outputJSON {
+		errs = append(errs, errors.New("--tz cannot be combined with --output json, whose times are in UTC"))
 	}
-	if changed("take") && (f.take < 1 || f.take > 1000) {
-		errs = append(errs, fmt.Errorf("--take is %d, want 1 to 1000", f.take))
-	}
-	if changed("tz") {
-		if o.zone, err = recurrence.LoadLocation(f.zone); err != nil {
-			errs = append(errs, fmt.Errorf("--tz: %w", err))
-		}
-		if o.json {
-			errs = append(errs, errors.New("--tz cannot be combined with --output json, whose times are in UTC"))
-		}
-	}
-	if f.output != outputText && f.output != outputJSON {
-		errs = append(errs, fmt.Errorf("--output is %q, want %s or %s", f.output, outputText, outputJSON))
-	}
-	return o, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // open opens the named file, or standard input.
@@ -146,7 +111,7 @@ func open(stdin io.Reader, args []string, batch bool) (io.ReadCloser, error) {
 	return os.Open(args[0])
 }
 
-// previewFile previews the definition in a file.
+// previewFile previews the definition in a file. The error may mean that the job would never run.
 func previewFile(cmd *cobra.Command, in io.Reader, o previewOptions) error {
 	body, err := io.ReadAll(io.LimitReader(in, maxLine))
 	if err != nil {
@@ -154,7 +119,7 @@ func previewFile(cmd *cobra.Command, in io.Reader, o previewOptions) error {
 	}
 	p, err := job.ParsePreview(body, o.now)
 	if err != nil {
-		if o.json {
+		if o.output == outputJSON {
 			err = errors.Join(err, writeJSON(cmd.OutOrStdout(), p.Failed(err)))
 		}
 		return err
@@ -165,13 +130,8 @@ func previewFile(cmd *cobra.Command, in io.Reader, o previewOptions) error {
 	if o.take != 0 {
 		p.Take = o.take
 	}
-	return previewOne(cmd, p, o)
-}
-
-// previewOne prints one preview. The error means that the job would never run.
-func previewOne(cmd *cobra.Command, p job.Preview, o previewOptions) error {
 	result := p.Run()
-	if o.json {
+	if o.output == outputJSON {
 		if err := writeJSON(cmd.OutOrStdout(), result); err != nil {
 			return err
 		}
@@ -183,7 +143,7 @@ func previewOne(cmd *cobra.Command, p job.Preview, o previewOptions) error {
 		return errors.New(result.Error.Message)
 	case len(result.Occurrences) == 0:
 		return errors.New(strings.Join(result.Notes, " "))
-	case !o.json:
+	case o.output != outputJSON:
 		if result.Text != "" {
 			fmt.Fprintln(cmd.ErrOrStderr(), "Schedule:", result.Text)
 		}
@@ -225,13 +185,11 @@ func writeJSON(out io.Writer, result job.PreviewResult) error {
 func previewBatch(in io.Reader, out io.Writer, now time.Time) error {
 	lines := bufio.NewReaderSize(in, maxLine)
 	w := bufio.NewWriter(out)
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
 	for {
 		line, err := lines.ReadSlice('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
 			// The parser gets the part of a too long line that fits the buffer, and refuses it.
-			if err := encoder.Encode(previewLine(line, now)); err != nil {
+			if err := writeJSON(w, previewLine(line, now)); err != nil {
 				return err
 			}
 		}

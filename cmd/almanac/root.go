@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"almanac/internal/settings"
 )
 
 // version is set by the build of a release.
@@ -13,12 +16,9 @@ var version string
 
 // buildVersion returns the version of a release, or "dev-" and the commit of another build.
 func buildVersion() string {
-	if version != "" {
-		return version
-	}
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "dev"
+	if version != "" || !ok {
+		return cmp.Or(version, "dev")
 	}
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
@@ -28,31 +28,25 @@ func buildVersion() string {
 	return "dev"
 }
 
-func newRoot(lookup func(string) (string, bool)) *cobra.Command {
+func newRoot(getenv lookup) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "almanac",
 		Short: "A durable job scheduler that speaks the REST API of Azure Scheduler",
 		Long: `Almanac calls your endpoints when they are due: "every last Friday at 17:15,
-retry like this, and if all fails do that". Every job is a Temporal workflow,
-so that no restart, crash or deployment loses an occurrence.
+retry like this, and if all fails do that". Every job is a Temporal workflow, so
+that no restart, crash or deployment loses an occurrence.
 
 Start with:  almanac dev
 
-Every flag can also be set by the environment variable that its help names; a
-flag wins. What connects to Temporal (api, worker) reads Temporal's own
-variables: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY,
-TEMPORAL_TLS_*, TEMPORAL_PROFILE.`,
+"almanac COMMAND --help" lists the flags of a command. The environment variable
+beside a flag sets it as well; the flag wins. docs/configuration.md has the details.`,
 		Version:       buildVersion(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newDev(lookup), newAPI(lookup), newWorker(lookup), newCodec(lookup), newPreview(), newVersion())
-	for _, cmd := range root.Commands() {
-		complete(cmd)
-		for _, inner := range cmd.Commands() {
-			complete(inner)
-		}
-	}
+	root.SetUsageFunc(settings.Usage)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return seeHelp(cmd, err) })
+	root.AddCommand(newDev(getenv), newAPI(getenv), newWorker(getenv), newCodec(getenv), newPreview(getenv), newVersion())
 	return root
 }
 
@@ -61,6 +55,8 @@ func newVersion() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version, as --version does",
 		Args:  cobra.NoArgs,
+
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s version %s\n", cmd.Root().Name(), cmd.Root().Version)
 			return err
@@ -73,23 +69,23 @@ func newVersion() *cobra.Command {
 func refuseUnknownTopics(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	for _, cmd := range root.Commands() {
-		switch cmd.Name() {
-		case "help":
-			cmd.Args = func(_ *cobra.Command, args []string) error {
-				_, _, err := root.Find(args)
-				return err
-			}
-		case "completion":
-			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // cobra checks Args only of commands that run
-		}
-	}
-}
-
-// explain adds to an error about an unknown command how to list the commands.
-func explain(err error) error {
-	if err == nil || !strings.HasPrefix(err.Error(), "unknown command ") {
+	help, _, _ := root.Find([]string{"help"})
+	help.Args = func(_ *cobra.Command, args []string) error {
+		_, _, err := root.Find(args)
 		return err
 	}
-	return fmt.Errorf("%s\n\nRun \"almanac help\" for the list of commands", strings.TrimSpace(err.Error()))
+	completion, _, _ := root.Find([]string{"completion"})
+	completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // cobra checks Args only of commands that run
+}
+
+// explain adds to an error about a command line where help is.
+func explain(cmd *cobra.Command, err error) error {
+	if err != nil && (strings.HasPrefix(err.Error(), "unknown command ") || strings.HasPrefix(err.Error(), "accepts ")) {
+		return seeHelp(cmd, err)
+	}
+	return err
+}
+
+func seeHelp(cmd *cobra.Command, err error) error {
+	return fmt.Errorf("%s\nRun \"%s --help\" for what is allowed", strings.TrimSpace(err.Error()), strings.TrimSuffix(cmd.CommandPath(), " help"))
 }

@@ -16,6 +16,7 @@ import (
 
 	"almanac/api"
 	"almanac/internal/codec"
+	"almanac/internal/settings"
 	"almanac/internal/web"
 )
 
@@ -40,19 +41,21 @@ func serve(ctx context.Context, l net.Listener, handler http.Handler) error {
 	return nil
 }
 
-// listen opens the API's listener.
-func listen(ctx context.Context, address string) (net.Listener, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+// listen opens the listener at a setting's address.
+func listen(ctx context.Context, address *settings.Setting) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address.Text())
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s for the API (choose another address with --listen): %w", address, err)
+		return nil, fmt.Errorf("%s: %w; choose another address, or port 0 for a free one", address.Source(), err)
 	}
 	return l, nil
 }
 
-// handler returns the API of a service, with the defaults of the short paths.
-func handler(s api.Scheduler, o api.Options) http.Handler {
-	o.Version, o.DefaultSubscription, o.DefaultResourceGroup = buildVersion(), defaultSubscription, defaultResourceGroup
-	return api.New(s, o)
+// handler returns the API of a service.
+func handler(s api.Scheduler, c *config) http.Handler {
+	return api.New(s, api.Options{
+		Log: c.log, Version: buildVersion(), PublicURL: c.publicURL, Guard: c.hosts.Check, Limits: &c.limits, Check: c.senders.Check,
+		DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
+	})
 }
 
 // The defaults for the short paths, /jobCollections/….

@@ -3,68 +3,64 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/converter"
 
-	"almanac/internal/codec"
 	"almanac/worker"
 )
 
-func newWorker(lookup func(string) (string, bool)) *cobra.Command {
-	cmd := &cobra.Command{
+func newWorker(getenv lookup) *cobra.Command {
+	return command(&cobra.Command{
 		Use:   "worker",
 		Short: "Run the jobs of any Temporal server or cluster",
-		Long: `Run jobs: their workflows and their actions. Run as many workers as you like;
-which Temporal they work for is told by TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and
-the other variables of Temporal. On Ctrl-C or SIGTERM requests that are under
-way may end before the worker does.
+		Long: `Run jobs: their workflows and their actions. Run as many workers as you like. On
+Ctrl-C or SIGTERM, requests in flight have 8 s to end.
 
-No action reaches TEMPORAL_ADDRESS. Where the API, a codec server or a Temporal
-Web UI listens a worker does not know: name them with --egress-deny host:port.`,
+Temporal's own variables say where it is: TEMPORAL_ADDRESS (default localhost:7233),
+TEMPORAL_NAMESPACE (default "default"), TEMPORAL_API_KEY, TEMPORAL_TLS_*.
+
+No action reaches TEMPORAL_ADDRESS. A worker does not know where the API, a codec
+server or a Temporal Web UI listens: refuse them with --egress-deny host:port.`,
 		Example: "  TEMPORAL_ADDRESS=temporal:7233 almanac worker",
 		Args:    cobra.NoArgs,
-	}
-	s := &settings{flags: cmd.Flags(), lookup: lookup}
-	senders := s.outbound("", nil)
-	lead := s.lead()
-	cached := s.cachedWorkflows()
-	perHost := s.perHost()
-	keys := s.clearPayloads(s.encryption())
-	logger := s.logging("info")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := s.check(); err != nil {
-			return err
-		}
-		worker.SetCachedWorkflows(*cached)
-		o := worker.Options{Lead: lead(), PerHost: *perHost, Log: logger(cmd.ErrOrStderr())}
-		s.warn(o.Log)
-		return runWorker(cmd.Context(), senders(), o, keys(), cmd.OutOrStdout())
-	}
-	return cmd
+	}, getenv, func(cmd *cobra.Command, _ []string, c *config) error { return runWorker(cmd.Context(), c) })
 }
 
-func runWorker(ctx context.Context, senders *outbound, o worker.Options, keys *codec.KeyRing, out io.Writer) error {
-	options, err := temporalOptions(keys, o.Log)
+func runWorker(ctx context.Context, c *config) error {
+	worker.SetCachedWorkflows(c.cachedJobs)
+	options, err := temporalOptions(c.keys, c.log)
 	if err != nil {
 		return err
 	}
-	if err := senders.protect(temporalPorts(options.HostPort)...); err != nil {
+	if err := c.protect(temporalPorts(options.HostPort)...); err != nil {
 		return err
 	}
-	c, err := worker.Dial(ctx, options)
+	temporal, err := worker.Dial(ctx, options)
 	if err != nil {
-		return fmt.Errorf("connect to Temporal at %s: %w", options.HostPort, err)
+		return fmt.Errorf("connect to Temporal at %s (set TEMPORAL_ADDRESS if it is elsewhere): %w", options.HostPort, err)
 	}
-	defer c.Close()
-	defer senders.Close()
-	o.Client, o.Converter, o.Senders = c, options.DataConverter, senders.ByType()
-	w := worker.New(o)
-	if err := w.Start(); err != nil {
-		return fmt.Errorf("start the worker: %w", err)
+	defer temporal.Close()
+	stop, err := c.startWorker(temporal, options.DataConverter)
+	if err != nil {
+		return err
 	}
-	defer w.Stop()
-	fmt.Fprintf(out, "Worker  (Temporal %s, namespace %s)\n", options.HostPort, options.Namespace)
+	defer stop()
+	fmt.Fprintf(c.out, "Worker  (Temporal %s, namespace %s)\n", options.HostPort, options.Namespace)
 	<-ctx.Done()
 	return nil
+}
+
+// startWorker starts a worker. Call stop to end it.
+func (c *config) startWorker(temporal *worker.Client, data converter.DataConverter) (stop func(), err error) {
+	w := worker.New(worker.Options{
+		Client: temporal, Converter: data, Senders: c.senders.ByType(), Lead: c.lead, PerHost: c.perHost, Log: c.log,
+	})
+	if err := w.Start(); err != nil {
+		return nil, fmt.Errorf("start the worker: %w", err)
+	}
+	return func() {
+		w.Stop()
+		c.senders.Close()
+	}, nil
 }

@@ -215,14 +215,14 @@ func TestBadKeysAreRefusedAndNotShown(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing", "", "there is no encryption key"},
 		{"only comments", "# none\n\n", "there is no encryption key"},
-		{"no id", key, "encryption key 1: want id:key"},
-		{"an empty id", ":" + key, "encryption key 1: want id:key"},
-		{"the wrong way round", key + ":id", "encryption key 1: want id:key"},
-		{"a long id", strings.Repeat("a", 33) + ":" + key, "encryption key 1: want id:key"},
-		{"a short key", "k:" + short, `encryption key 1: "k": want 32 bytes in base64`},
-		{"no base64", "k:" + key + "!", `encryption key 1: "k": want 32 bytes in base64`},
+		{"no id", key, "encryption key 1: it has no id; allowed: id:key"},
+		{"an empty id", ":" + key, "encryption key 1: it has no id; allowed: id:key"},
+		{"the wrong way round", key + ":id", "encryption key 1: it has no id; allowed: id:key"},
+		{"a long id", strings.Repeat("a", 33) + ":" + key, "encryption key 1: it has no id; allowed: id:key"},
+		{"a short key", "k:" + short, `encryption key 1: "k" is not a key; allowed: 32 bytes in base64`},
+		{"no base64", "k:" + key + "!", `encryption key 1: "k" is not a key; allowed: 32 bytes in base64`},
 		{"an id twice", "k:" + key + ",k:" + codec.GenerateKey(), `encryption key 2: the id "k" is taken already`},
-		{"several mistakes", "k:" + short + "\n" + key, "encryption key 2: want id:key"},
+		{"several mistakes", "k:" + short + "\n" + key, "encryption key 2: it has no id; allowed: id:key"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

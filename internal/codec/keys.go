@@ -66,14 +66,14 @@ func entries(text string) []string {
 func (r *KeyRing) add(entry string) error {
 	id, encoded, found := strings.Cut(entry, ":")
 	if !found || !validID.MatchString(id) { // do not quote the entry: key and ID may be swapped
-		return errors.New("want id:key, the id of at most 32 letters, digits, dots, dashes or underscores")
+		return errors.New("it has no id; allowed: id:key, the id of at most 32 letters, digits, dots, dashes or underscores")
 	}
 	if slices.Contains(r.ids, id) {
 		return fmt.Errorf("the id %q is taken already", id)
 	}
 	key, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || len(key) != keySize { // err would show parts of the key
-		return fmt.Errorf("%q: want %d bytes in base64, as `openssl rand -base64 %d` prints them", id, keySize, keySize)
+		return fmt.Errorf("%q is not a key; allowed: %d bytes in base64, as `openssl rand -base64 %d` prints them", id, keySize, keySize)
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {

@@ -96,7 +96,7 @@ func Parse(mode string, allow, deny []string) (*Guard, error) {
 	g := &Guard{mode: mode}
 	var errs []error
 	if !slices.Contains(modes, mode) {
-		errs = append(errs, fmt.Errorf("the egress mode is %q, want %s", mode, strings.Join(modes, ", ")))
+		errs = append(errs, fmt.Errorf("the egress mode is %q; allowed: %s", mode, strings.Join(modes, ", ")))
 	}
 	for _, entry := range allow {
 		err := g.allow.add(entry)
@@ -104,12 +104,12 @@ func Parse(mode string, allow, deny []string) (*Guard, error) {
 			err = errLocalhost
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("the egress allow list has %q, want %w", entry, err))
+			errs = append(errs, fmt.Errorf("the egress allow list has %q; allowed: %w", entry, err))
 		}
 	}
 	for _, entry := range deny {
 		if err := g.deny.addDenied(entry); err != nil {
-			errs = append(errs, fmt.Errorf("the egress deny list has %q, want %w", entry, err))
+			errs = append(errs, fmt.Errorf("the egress deny list has %q; allowed: %w", entry, err))
 		}
 	}
 	if len(errs) > 0 {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -11,49 +12,48 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"almanac/api"
+	"almanac/internal/settings"
 	"almanac/job"
 )
 
-// parsed defines settings, parses arguments and variables, and returns the error of the check.
-func parsed(t *testing.T, define func(*settings), variables map[string]string, args ...string) error {
+// loaded returns the configuration of a command with variables and arguments, and the error of loading it.
+func loaded(t *testing.T, command string, variables map[string]string, args ...string) (*config, error) {
 	t.Helper()
-	s := &settings{flags: pflag.NewFlagSet("test", pflag.ContinueOnError), lookup: func(name string) (string, bool) {
+	c, cmd := new(config), &cobra.Command{Use: command}
+	c.settings = settings.Declare(cmd, c.table(), func(name string) (string, bool) {
 		value, ok := variables[name]
 		return value, ok
-	}}
-	define(s)
-	require.NoError(t, s.flags.Parse(args))
-	return s.check()
+	})
+	require.NoError(t, cmd.ParseFlags(args))
+	return c, c.settings.Load()
 }
 
 func TestWhatAsksForNoLoginListensOnLoopbackAddressesUnlessTold(t *testing.T) {
 	t.Parallel()
 	check := func(variables map[string]string, args ...string) error {
-		return parsed(t, func(s *settings) {
-			s.unauthenticated(listener{"listen", s.address("listen", "ALMANAC_LISTEN", "127.0.0.1:8080", "")},
-				listener{"ui-listen", s.optionalAddress("ui-listen", "ALMANAC_UI_LISTEN", "127.0.0.1:8233", "")})
-		}, variables, args...)
+		_, err := loaded(t, "dev", variables, args...)
+		return err
 	}
 	for _, local := range []string{"127.0.0.1:0", "127.0.0.2:80", "[::1]:80", "localhost:80"} {
 		require.NoError(t, check(nil, "--listen", local, "--ui-listen", ""))
 	}
 	for _, reached := range []string{"0.0.0.0:80", ":80", "[::]:80", "10.1.2.3:80", "almanac.internal:80"} {
-		const want = ", where others reach it, and it asks for no login: listen on a loopback address such as 127.0.0.1, " +
-			"or give --unauthenticated if a proxy or a firewall keeps strangers out"
-		require.EqualError(t, check(nil, "--listen", reached), `--listen is "`+reached+`"`+want)
-		require.EqualError(t, check(nil, "--ui-listen", reached), `--ui-listen is "`+reached+`"`+want)
+		want := reached + " can be reached by other machines, and asks for no login; allowed: a loopback address such as 127.0.0.1, " +
+			"or any with --unauthenticated if a proxy or a firewall keeps strangers out"
+		require.EqualError(t, check(nil, "--listen", reached), "--listen: "+want)
+		require.EqualError(t, check(nil, "--ui-listen", reached), "--ui-listen: "+want)
 		require.NoError(t, check(nil, "--listen", reached, "--unauthenticated"))
 		require.NoError(t, check(map[string]string{"ALMANAC_UNAUTHENTICATED": "true"}, "--listen", reached))
 		require.Error(t, check(map[string]string{"ALMANAC_UNAUTHENTICATED": "true"}, "--listen", reached, "--unauthenticated=false"))
 	}
-	require.EqualError(t, check(map[string]string{"ALMANAC_UNAUTHENTICATED": "perhaps"}), `$ALMANAC_UNAUTHENTICATED is "perhaps", want true or false`)
+	require.EqualError(t, check(map[string]string{"ALMANAC_UNAUTHENTICATED": "perhaps"}), `$ALMANAC_UNAUTHENTICATED: "perhaps" is neither true nor false; allowed: true or false`)
 
 	_, err := almanac(t, "", nil, "api", "--listen", "0.0.0.0:8080")
-	require.ErrorContains(t, err, `--listen is "0.0.0.0:8080", where others reach it`)
+	require.ErrorContains(t, err, "--listen: 0.0.0.0:8080 can be reached by other machines")
 }
 
 // Everyone who reaches the API may write jobs, which must not reach services of this machine.
@@ -74,11 +74,13 @@ func TestJobsMayNotCallThisMachineByDefaultWhereOthersReachTheAPI(t *testing.T) 
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var senders func() *outbound
-			require.NoError(t, parsed(t, func(s *settings) {
-				senders = s.outbound("127.0.0.0/8,::1", func() bool { return tt.exposed })
-			}, tt.variables, tt.args...))
-			err := senders().Check(&job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: "http://127.0.0.1:9000/"}})
+			args := tt.args
+			if tt.exposed {
+				args = append(args, "--listen", "0.0.0.0:8080", "--unauthenticated")
+			}
+			c, err := loaded(t, "dev", tt.variables, args...)
+			require.NoError(t, err)
+			err = c.senders.Check(&job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: "http://127.0.0.1:9000/"}})
 			if tt.allowed {
 				require.NoError(t, err)
 			} else {
@@ -91,9 +93,8 @@ func TestJobsMayNotCallThisMachineByDefaultWhereOthersReachTheAPI(t *testing.T) 
 func TestPublicURLs(t *testing.T) {
 	t.Parallel()
 	read := func(text string) (*url.URL, error) {
-		var public func() *url.URL
-		err := parsed(t, func(s *settings) { public = s.publicURL() }, map[string]string{"ALMANAC_PUBLIC_URL": text})
-		return public(), err
+		c, err := loaded(t, "api", map[string]string{"ALMANAC_PUBLIC_URL": text})
+		return c.publicURL, err
 	}
 	for _, good := range []string{"https://jobs.example.com", "http://10.1.2.3:8080", "https://example.com/almanac/", "https://[::1]"} {
 		public, err := read(good)
@@ -108,7 +109,7 @@ func TestPublicURLs(t *testing.T) {
 		"https://example.com#", "https://me:topsecret@example.com", "https://example.com:port", "://",
 	} {
 		_, err := read(bad)
-		require.ErrorContains(t, err, "want an absolute http or https URL without a user, a query and a fragment, such as https://jobs.example.com", bad)
+		require.ErrorContains(t, err, "allowed: an http or https URL without a user, a query and a fragment, such as https://jobs.example.com", bad)
 		require.NotContains(t, err.Error(), "topsecret")
 	}
 }
@@ -131,9 +132,10 @@ func TestLinksBeginWithThePublicURL(t *testing.T) {
 		"https://jobs.example.com":      "https://jobs.example.com",
 		"https://example.com:444/jobs/": "https://example.com:444/jobs",
 	} {
-		var public func() *url.URL
-		require.NoError(t, parsed(t, func(s *settings) { public = s.publicURL() }, nil, "--public-url", flag))
-		h := handler(going{}, api.Options{PublicURL: public()})
+		c, err := loaded(t, "api", nil, "--public-url", flag)
+		require.NoError(t, err)
+		c.log = slog.New(slog.DiscardHandler)
+		h := handler(going{}, c)
 		send := func(method, path string) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequest(method, "http://127.0.0.1:8080"+path, nil))

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"almanac/activities"
+	"almanac/activities/senders"
+	"almanac/internal/codec"
+	"almanac/internal/settings"
+	"almanac/internal/web"
+	"almanac/job"
+)
+
+// A lookup finds an environment variable, as [os.LookupEnv] does.
+type lookup func(name string) (value string, set bool)
+
+// A config is the configuration of a command: the values of its settings, and what their checks make from them.
+// What belongs to settings that the command does not have is zero.
+type config struct {
+	settings settings.Set
+	out      io.Writer
+	log      *slog.Logger
+	warnings []string
+
+	listen, temporalListen, uiListen, codecListen string // "": not opened
+	unauthenticated                               bool
+	allowedHosts, origins                         []string
+	publicURL                                     *url.URL // nil: links begin with the host of the request
+	codecToken                                    string
+	hosts                                         *web.Hosts
+
+	data, synchronous   string
+	lead                activities.Lead
+	perHost, cachedJobs int
+
+	egressMode              string
+	egressAllow, egressDeny []string
+	caFile                  string
+	senderOptions           senders.Options
+	senders                 *senders.Senders
+
+	plans       string
+	keepSecrets bool
+	limits      job.Limits
+
+	keysFile, keysText string
+	clearPayloads      bool
+	keys               *codec.KeyRing // nil: no encryption
+
+	logLevel, logFormat string
+	preview             previewOptions
+}
+
+// command returns cmd with the flags that the table has for it. It loads the configuration and calls run.
+func command(cmd *cobra.Command, getenv lookup, run func(cmd *cobra.Command, args []string, c *config) error) *cobra.Command {
+	c := new(config)
+	c.settings = settings.Declare(cmd, c.table(), getenv)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := c.settings.Load(); err != nil {
+			return err
+		}
+		c.out, c.log = cmd.OutOrStdout(), c.logger(cmd.ErrOrStderr())
+		for _, w := range c.warnings {
+			c.log.Warn(w)
+		}
+		return run(cmd, args, c)
+	}
+	return cmd
+}
+
+// logger returns the log of a command. Commands without settings for it log text, from level info.
+func (c *config) logger(w io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.logLevel)) // the table has checked it
+	options := &slog.HandlerOptions{Level: level}
+	if c.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// checkLead checks that the leads are in order.
+func (c *config) checkLead() error {
+	if c.lead.Max == 0 || c.lead.Min <= c.lead.Max { // a lead that cannot be read has its own error
+		return nil
+	}
+	least, most := c.settings.Get("min-lead"), c.settings.Get("max-lead")
+	return least.Wrong(fmt.Errorf("%s is longer than %s, which is %s", least.Text(), most.Source(), most.Text()), "up to "+most.Text())
+}

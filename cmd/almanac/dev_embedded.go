@@ -1,0 +1,137 @@
+//go:build !slim
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"golang.org/x/sync/errgroup"
+
+	"almanac/devserver"
+	"almanac/job"
+	"almanac/scheduler"
+	"almanac/worker"
+)
+
+const devSummary = "Run everything in this process: Temporal on a file, its Web UI, a worker and the API"
+
+// runDev runs everything until ctx ends. Then it stops first the API, then the worker, then the server.
+func runDev(ctx context.Context, c *config) error {
+	l, err := listen(ctx, c.settings.Get("listen"))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	worker.SetCachedWorkflows(c.cachedJobs) // before the server starts its own workers, which share the cache
+	server, err := devserver.Start(ctx, devserver.Options{
+		DataDir: c.data, Listen: c.temporalListen, UIListen: c.uiListen, UIHosts: c.hosts, Synchronous: c.synchronous,
+		SearchAttributes: scheduler.SearchAttributes(), Log: c.log.With("component", "server"),
+	})
+	if err != nil {
+		return err
+	}
+	defer server.Stop()
+	own := append(server.Listening(), l.Addr().String())
+	var codecListener net.Listener // nil: no codec server
+	if c.codecListen != "" && c.keys != nil {
+		if codecListener, err = c.listenCodec(ctx, "codec-listen"); err != nil {
+			return err
+		}
+		defer codecListener.Close()
+		own = append(own, codecListener.Addr().String())
+	}
+	if err := c.protect(own...); err != nil { // before the worker starts
+		return err
+	}
+	data, failures := c.keys.Converters()
+	temporal, err := worker.Dial(ctx, client.Options{
+		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
+		DataConverter: data, FailureConverter: failures,
+		Logger: sdklog.NewStructuredLogger(c.log.With("component", "temporal")),
+	})
+	if err != nil {
+		return fmt.Errorf("connect to the embedded Temporal: %w", err)
+	}
+	defer temporal.Close()
+	stop, err := c.startWorker(temporal, data)
+	if err != nil {
+		return err
+	}
+	defer stop()
+
+	service := scheduler.New(scheduler.Options{Client: temporal, Converter: data, Limits: &c.limits, Log: c.log})
+	if err := prepare(ctx, service, c.log); err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	if codecListener != nil {
+		group.Go(func() error { return serve(ctx, codecListener, c.codecHandler(pageOrigins(server.UIAddress()))) })
+	}
+	announce(c, l.Addr(), server)
+	group.Go(func() error { return serve(ctx, l, handler(service, c)) })
+	return group.Wait()
+}
+
+// pageOrigins returns the origins of the pages of a web server on this machine, by address and by
+// localhost.
+func pageOrigins(address string) []string {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil
+	}
+	return []string{"http://" + address, "http://localhost:" + port}
+}
+
+// prepare waits until jobs can be stored and run, and creates the default collection.
+func prepare(ctx context.Context, s *scheduler.Service, log *slog.Logger) error {
+	wait, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		err := s.Ready(wait)
+		if err == nil {
+			break
+		}
+		select {
+		case <-wait.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	k := job.CollectionKey{Subscription: defaultSubscription, ResourceGroup: defaultResourceGroup, Name: defaultCollection}
+	_, err := s.Collection(ctx, k)
+	if job.KindOf(err) == job.KindNotFound {
+		properties := job.CollectionProperties{SKU: job.SKU{Name: "P20Premium"}, State: job.CollectionEnabled}
+		_, _, err = s.PutCollection(ctx, job.Collection{Key: k, Properties: properties})
+	}
+	switch {
+	case err == nil:
+		return nil
+	case job.KindOf(err) == job.KindUnavailable && ctx.Err() == nil: // for example after a run with a wrong encryption key, for a while
+		log.WarnContext(ctx, "the job collection does not answer yet", "collection", k.Name, "error", err)
+		return nil
+	}
+	return fmt.Errorf("look for the job collection %q: %w", k.Name, cmp.Or(errors.Unwrap(err), err)) // the API's text hides the cause
+}
+
+// announce prints all addresses and a first command to try.
+func announce(c *config, api net.Addr, server *devserver.Server) {
+	ui := "none"
+	if server.UIAddress() != "" {
+		ui = "http://" + server.UIAddress()
+	}
+	fmt.Fprintf(c.out, `API       http://%[1]s
+Web UI    %[2]s
+Temporal  %[3]s (namespace %[4]s)
+Data      %[5]s
+
+Try:  curl -X PUT http://%[1]s/jobCollections/%[6]s/jobs/hello -d '{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"https://example.com/"}},"recurrence":{"frequency":"minute"}}}'
+`, api, ui, server.Address(), devserver.DefaultNamespace, c.data, defaultCollection)
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"almanac/activities"
+	"almanac/activities/senders"
+	"almanac/activities/senders/servicebus"
+	"almanac/internal/egress"
+	"almanac/internal/settings"
+	"almanac/internal/web"
+	"almanac/recurrence"
+	"almanac/worker"
+)
+
+// Limits of settings.
+const (
+	maxLead    = 30 * time.Second        // because the shortest recurrence is a minute
+	maxHold    = 10 * time.Minute        // the heartbeat timeout covers the hold, so after a longer one a worker crash during the request would be detected late
+	maxPerHost = worker.DefaultSlots / 2 // half of the slots stay free for other hosts
+)
+
+// table returns all settings of all commands; it is the only place where they are declared. Their values
+// go to c. docs/configuration.md is generated from it.
+//
+//go:generate go test -tags slim -run TestTheConfigurationDocumentIsCurrent -write .
+func (c *config) table() []settings.Group {
+	lead := activities.DefaultLead()
+	return []settings.Group{
+		{Name: "Listening", Settings: []*settings.Setting{
+			{Flag: "listen", Variable: "ALMANAC_LISTEN", Commands: "dev api", Value: settings.HostPort(&c.listen, "127.0.0.1:8080"), Default: "127.0.0.1:8080",
+				Help: "Address of the API. Port 0 picks a free port.",
+				More: "An address that is not loopback takes `--unauthenticated`."},
+			{Flag: "listen", Variable: "ALMANAC_CODEC_LISTEN", Commands: "codec", Value: settings.HostPort(&c.codecListen, "127.0.0.1:8234"), Default: "127.0.0.1:8234",
+				Help:  "Address of the codec server. Port 0 picks a free port.",
+				More:  "An address that is not loopback takes `ALMANAC_CODEC_TOKEN`.",
+				Check: func() error { return c.checkToken("listen") }},
+			{Flag: "temporal-listen", Variable: "ALMANAC_TEMPORAL_LISTEN", Commands: "dev", Value: settings.HostPort(&c.temporalListen, "127.0.0.1:7233"), Default: "127.0.0.1:7233",
+				Help: "Address of Temporal, for the temporal CLI and other clients.",
+				More: "An address that is not loopback takes `--unauthenticated`."},
+			{Flag: "ui-listen", Variable: "ALMANAC_UI_LISTEN", Commands: "dev", Value: settings.Optional(settings.HostPort(&c.uiListen, "127.0.0.1:8233")), Default: "127.0.0.1:8233",
+				Help: "Address of the Temporal Web UI. If it is empty, there is none.",
+				More: "An address that is not loopback takes `--unauthenticated`."},
+			{Flag: "codec-listen", Variable: "ALMANAC_CODEC_LISTEN", Commands: "dev", Value: settings.Optional(settings.HostPort(&c.codecListen, "127.0.0.1:8234")),
+				Help: "Address of a codec server, which shows the Web UI what is encrypted.",
+				More: "The codec server shows secrets too. It is started only with encryption keys. " +
+					"An address that is not loopback takes `ALMANAC_CODEC_TOKEN`.",
+				Check: func() error { return c.checkToken("codec-listen") }},
+			{Variable: "ALMANAC_CODEC_TOKEN", Commands: "dev codec", Value: settings.Text("secret", &c.codecToken),
+				Help: "Token that callers of the codec server must send.",
+				More: "They send it as `Authorization: Bearer …`. Without it the codec server listens on loopback addresses only, and asks for no token. It has no flag, because other users of a machine can read command lines."},
+			{Flag: "origin", Variable: "ALMANAC_CODEC_ORIGIN", Commands: "codec", Value: settings.List("origins", &c.origins, func([]string) error { return nil }),
+				Help: "Origins of the Web UIs that may ask, such as http://127.0.0.1:8233.",
+				More: "Several are separated by commas. In `dev` the origins of its own Web UI are allowed."},
+			{Flag: "unauthenticated", Variable: "ALMANAC_UNAUTHENTICATED", Commands: "dev api", Value: settings.Bool(&c.unauthenticated), Check: c.checkExposure,
+				Help: "Allow other addresses than loopback, although nothing asks for a login.",
+				More: "Something else has to keep strangers out: a proxy with a login, a firewall, or a container's network. [Operations](operations.md#how-almanac-listens) has the rules."},
+			{Flag: "allowed-hosts", Variable: "ALMANAC_ALLOWED_HOSTS", Commands: "dev api codec", Check: c.readHosts,
+				Value: settings.List("names", &c.allowedHosts, func(l []string) error { _, err := web.ParseHosts(l...); return err }),
+				Help:  "Further host names to answer to, such as jobs.example.com,*.internal.",
+				More: "HTTP servers answer to addresses, to `localhost`, and to the hosts of `--public-url` and of the addresses that they listen on. " +
+					"Requests to other hosts get 421, which stops DNS rebinding."},
+			{Flag: "public-url", Variable: "ALMANAC_PUBLIC_URL", Commands: "dev api", Value: publicURL(&c.publicURL),
+				Help: "URL at which callers reach the API, if a proxy stands before it.",
+				More: "Links in answers (`nextLink`, `Location`, `Azure-AsyncOperation`) begin with it. Without it they begin with `http://` and the `Host` of the request."},
+		}},
+		{Name: "Storage", Settings: []*settings.Setting{
+			{Flag: "data", Variable: "ALMANAC_DATA", Commands: "dev", Value: settings.Directory(&c.data), Default: "./almanac-data",
+				Help: "Directory of the database.",
+				More: "It gets the permissions 0700. A directory for all users, such as `/tmp`, is refused."},
+			{Flag: "synchronous", Variable: "ALMANAC_SYNCHRONOUS", Commands: "dev", Value: settings.Choice(&c.synchronous, "full", "normal"), Default: "full",
+				Help: "full: a commit survives a power failure. normal: it survives kill -9 only.",
+				More: "`normal` is about 1.7 times as fast. After a power failure it may have lost the last commits."},
+		}},
+		{Name: "Punctuality and load", Settings: []*settings.Setting{
+			{Flag: "min-lead", Variable: "ALMANAC_MIN_LEAD", Commands: "dev worker", Value: settings.Duration(&c.lead.Min, time.Millisecond, maxLead), Default: settings.Short(lead.Min), Check: c.checkLead,
+				Help: "Minimum time by which actions are dispatched before they are due.",
+				More: "The worker holds a dispatched action until it is due. Each job measures how much lead it needs, between this and `--max-lead`."},
+			{Flag: "max-lead", Variable: "ALMANAC_MAX_LEAD", Commands: "dev worker", Value: settings.Duration(&c.lead.Max, time.Millisecond, maxLead), Default: settings.Short(lead.Max),
+				Help: "Maximum time by which actions are dispatched before they are due.",
+				More: "Thousands of jobs that are due in the same second need a long lead."},
+			{Flag: "max-hold", Variable: "ALMANAC_MAX_HOLD", Commands: "dev worker", Value: settings.Duration(&c.lead.Hold, 0, maxHold), Default: settings.Short(lead.Hold),
+				Help: "Dispatch an action at once if it is due within this time of the one before it.",
+				More: "This saves a timer and a workflow task for each execution of a job that runs often. `0s` turns it off. After a long hold, a worker crash during the request is detected late."},
+			{Flag: "max-per-host", Variable: "ALMANAC_MAX_PER_HOST", Commands: "dev worker", Value: settings.Int(&c.perHost, 1, maxPerHost), Default: strconv.Itoa(activities.DefaultPerHost),
+				Help: "Maximum number of unanswered requests of a worker to one host.",
+				More: fmt.Sprintf("Further requests to the host are made later, so that a slow or silent host does not delay the jobs of others. A worker holds or makes %d actions at once. "+
+					"[Operations](operations.md#slow-and-silent-hosts) has the details.", worker.DefaultSlots)},
+			{Flag: "max-cached-workflows", Variable: "ALMANAC_MAX_CACHED_WORKFLOWS", Commands: "dev worker", Value: settings.Int(&c.cachedJobs, 1, math.MaxInt), Default: strconv.Itoa(worker.DefaultCachedWorkflows),
+				Help: "Maximum number of jobs that a worker keeps in memory, about 60 kB each.",
+				More: "The jobs that ran last stay. Another job is replayed from its history when it is due, changed or read. Raise the number if more jobs than that are due every few minutes."},
+		}},
+		{Name: "What jobs may reach", Settings: []*settings.Setting{
+			{Flag: "egress", Variable: "ALMANAC_EGRESS", Commands: "dev api worker", Value: settings.Choice(&c.egressMode, egress.ModePublic, egress.ModePrivate, egress.ModeAny), Default: egress.ModePrivate,
+				Help: "Targets of actions: public, the internet; private, also private networks; any.",
+				More: "`public` and `private` refuse this machine, link-local addresses and cloud metadata. In every mode the addresses are refused on which Almanac and Temporal are known to listen. " +
+					"The API sends nothing: it refuses jobs that workers would refuse to send. [Operations](operations.md#what-jobs-may-reach) has the details."},
+			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "dev", Value: settings.List("rules", &c.egressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }), Default: "127.0.0.0/8,::1", Check: c.connect,
+				Help: "Addresses, networks and names to allow besides, such as 10.0.0.0/8,*.internal.",
+				More: "A name on the list may lead to private addresses, but not to this machine. The default is empty if other machines can reach a server of `dev`."},
+			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "api worker", Value: settings.List("rules", &c.egressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }), Check: c.connect,
+				Help: "Addresses, networks and names to allow besides, such as 10.0.0.0/8,*.internal.",
+				More: "A name on the list may lead to private addresses, but not to this machine."},
+			{Flag: "egress-deny", Variable: "ALMANAC_EGRESS_DENY", Commands: "dev api worker", Value: settings.List("rules", &c.egressDeny, func(l []string) error { _, err := egress.Parse(egress.ModeAny, nil, l); return err }),
+				Help: "Addresses, networks, names and host:port to refuse, whatever else allows them.",
+				More: "A worker does not know where the API, a codec server or a Temporal Web UI listens in a private network: list them here."},
+			{Flag: "ca-file", Variable: "ALMANAC_CA_FILE", Commands: "dev api worker", Value: settings.File(&c.caFile),
+				Help: "PEM file of certificate authorities to trust besides the system's."},
+		}},
+		{Name: "Other clouds and emulators", Settings: []*settings.Setting{
+			{Flag: "oauth-authority", Variable: "ALMANAC_OAUTH_AUTHORITY", Commands: "dev api worker", Default: senders.DefaultAuthority,
+				Value: settings.Form("URL", "an http or https URL", "a URL such as "+senders.DefaultAuthority, &c.senderOptions.Authority, webURL),
+				Help:  "URL at which ActiveDirectoryOAuth gets its tokens, without the tenant."},
+			{Flag: "storage-queue-endpoint", Variable: "ALMANAC_STORAGE_QUEUE_ENDPOINT", Commands: "dev api worker", Default: senders.DefaultQueueEndpoint,
+				Value: settings.Form("URL", "an http or https URL with {account} in it", "a URL such as "+senders.DefaultQueueEndpoint, &c.senderOptions.QueueEndpoint, func(text string) bool { return webURL(text) && strings.Contains(text, "{account}") }),
+				Help:  "URL of storage queues, with {account} for the name of the account."},
+			{Flag: "service-bus-host", Variable: "ALMANAC_SERVICE_BUS_HOST", Commands: "dev api worker", Default: servicebus.DefaultHost,
+				Value: settings.Form("host", "a host name with {namespace} in it", "a host name such as "+servicebus.DefaultHost, &c.senderOptions.BusHost, func(text string) bool { return strings.Contains(text, "{namespace}") }),
+				Help:  "Host of Service Bus namespaces, with {namespace} for the name of the namespace."},
+			{Flag: "service-bus-endpoint", Variable: "ALMANAC_SERVICE_BUS_ENDPOINT", Commands: "dev api worker", Value: settings.HostPort(&c.senderOptions.BusEndpoint, "127.0.0.1:5671"),
+				Help: "Address to connect to in place of the host of every Service Bus namespace.",
+				More: "The certificate must still be the one of the namespace's host."},
+		}},
+		{Name: "Rules for jobs", Settings: []*settings.Setting{
+			{Flag: "plans", Variable: "ALMANAC_PLANS", Commands: "dev api", Value: settings.File(&c.plans, plansAzure, plansUnlimited), Default: plansAzure, Check: c.readPlans,
+				Help: "What the plans of job collections allow: azure, unlimited, or a JSON file.",
+				More: "`azure` has the limits of Azure Scheduler. A file names the plans to change (Free, Standard, P10Premium, P20Premium): " +
+					"`{\"Standard\":{\"jobs\":500,\"minRecurrence\":\"PT5M\",\"collections\":1000,\"authentication\":true}}`."},
+			{Flag: "allow-secret-retargeting", Variable: "ALMANAC_ALLOW_SECRET_RETARGETING", Commands: "dev api", Value: settings.Bool(&c.keepSecrets),
+				Help: "Keep a stored secret although a change sends it to another target.",
+				More: "This applies to passwords, certificates, client secrets, SAS tokens and keys whose host, tenant, account or namespace changes, as in Azure Scheduler. Without it, such a change must contain the secret again."},
+		}},
+		{Name: "Encryption", Settings: []*settings.Setting{
+			{Flag: "encryption-keys-file", Variable: "ALMANAC_ENCRYPTION_KEYS_FILE", Commands: "dev api worker codec", Value: settings.File(&c.keysFile), Check: c.readKeys,
+				Help: "File of encryption keys for what Temporal stores; or use $" + keysVariable + ".",
+				More: "A line `id:key` for each; `almanac codec generate-key` prints one. The first key encrypts, all decrypt. Without keys nothing is encrypted."},
+			{Variable: keysVariable, Commands: "dev api worker codec", Value: settings.Text("secret", &c.keysText),
+				Help: "The encryption keys themselves, separated by commas, instead of a file.",
+				More: "It has no flag, because other users of a machine can read command lines."},
+			{Flag: "accept-clear-payloads", Variable: "ALMANAC_ACCEPT_CLEAR_PAYLOADS", Commands: "dev api worker", Value: settings.Bool(&c.clearPayloads),
+				Help: "With encryption keys, also read what Temporal stores in clear.",
+				More: "For jobs that are older than the keys: [Operations](operations.md#adding-encryption-keys-to-an-existing-installation)."},
+		}},
+		{Name: "Log", Settings: []*settings.Setting{
+			{Flag: "log-level", Variable: "ALMANAC_LOG_LEVEL", Commands: "dev api worker", Value: settings.Choice(&c.logLevel, "debug", "info", "warn", "error"), Default: "info",
+				Help: "Minimum level of what is logged."},
+			{Flag: "log-format", Variable: "ALMANAC_LOG_FORMAT", Commands: "dev api worker", Value: settings.Choice(&c.logFormat, "text", "json"), Default: "text",
+				Help: "Format of the log, which goes to standard error."},
+		}},
+		{Name: "Preview", Settings: []*settings.Setting{
+			{Flag: "now", Commands: "preview", Value: settings.Time(&c.preview.now), Check: c.checkBatch,
+				Help: "Time of creation. The default is the file's \"now\", or else the current time."},
+			{Flag: "take", Commands: "preview", Value: settings.Int(&c.preview.take, 1, 1000),
+				Help: "Maximum number of occurrences. The default is the file's \"take\", or else 10."},
+			{Flag: "tz", Commands: "preview", Value: zone(&c.preview.zone),
+				Help: "Time zone to show times in. The default is the recurrence's, or else UTC."},
+			{Flag: "output", Short: "o", Commands: "preview", Value: settings.Choice(&c.preview.output, outputText, outputJSON), Default: outputText,
+				Help: "Format of the output."},
+			{Flag: "batch", Commands: "preview", Value: settings.Bool(&c.preview.batch),
+				Help: "Read JSON lines, and write a JSON line for each."},
+		}},
+	}
+}
+
+// webURL reports whether text is an absolute http or https URL. It may have placeholders in braces.
+func webURL(text string) bool {
+	u, err := url.Parse(strings.NewReplacer("{", "", "}", "").Replace(text))
+	return err == nil && u.Hostname() != "" && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+// publicURL is a URL that paths can be appended to.
+func publicURL(to **url.URL) settings.Value {
+	return settings.New("URL", "an http or https URL without a user, a query and a fragment, such as https://jobs.example.com", func(text string) (err error) {
+		if *to, err = url.Parse(text); err != nil || !webURL(text) || (*to).User != nil || strings.ContainsAny(text, "?#") {
+			*to = nil
+			return fmt.Errorf("%q cannot begin a link", settings.Redacted(text))
+		}
+		return nil
+	})
+}
+
+// zone is a time zone, by any name that a recurrence may have.
+func zone(to **time.Location) settings.Value {
+	return settings.New("zone", "an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time", func(text string) (err error) {
+		if *to, err = recurrence.LoadLocation(text); err != nil {
+			return fmt.Errorf("%q is not a time zone", text)
+		}
+		return nil
+	}, recurrence.Locations()...)
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/internal/settings"
+)
+
+// commands are those with settings.
+var commands = []string{"dev", "api", "worker", "codec", "preview"}
+
+func TestEverySettingSaysWhatItIsInOneSentence(t *testing.T) {
+	t.Parallel()
+	for _, g := range new(config).table() {
+		for _, s := range g.Settings {
+			name := s.Flag + " " + s.Variable
+			require.Regexp(t, `^[A-Za-z].{10,85}\.$`, s.Help, name)
+			for command := range strings.FieldsSeq(s.Commands) {
+				require.Contains(t, commands, command, name)
+			}
+			if s.Variable != "" && s.Flag != "" && s.Commands != "codec" {
+				require.Equal(t, "ALMANAC_"+strings.ToUpper(strings.ReplaceAll(s.Flag, "-", "_")), s.Variable)
+			}
+		}
+	}
+}
+
+func TestTheDefaultsOfACommandAreAllowed(t *testing.T) {
+	t.Parallel()
+	for _, command := range commands {
+		_, err := loaded(t, command, nil)
+		require.NoError(t, err, command)
+	}
+}
+
+func TestHelpFitsATerminal(t *testing.T) {
+	t.Parallel()
+	for _, command := range append(commands, "version", "codec generate-key") {
+		help, err := almanac(t, "", nil, append(strings.Fields(command), "--help")...)
+		require.NoError(t, err)
+		for line := range strings.Lines(help) {
+			require.LessOrEqual(t, len(line), 120, line)
+		}
+	}
+}
+
+var write = flag.Bool("write", false, "write docs/configuration.md")
+
+func TestTheConfigurationDocumentIsCurrent(t *testing.T) {
+	t.Parallel()
+	const file = "../../docs/configuration.md"
+	want := configurationDocument(new(config).table())
+	if *write {
+		require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
+	}
+	got, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, want, string(got), "docs/configuration.md is stale: run `go generate ./cmd/almanac`")
+}
+
+// configurationDocument returns the document that explains a table of settings.
+func configurationDocument(table []settings.Group) string {
+	var b strings.Builder
+	b.WriteString(`# Configuration
+
+<!-- Generated from cmd/almanac/flags.go by "go generate ./cmd/almanac"; do not edit. -->
+
+Every setting is a flag and an environment variable; the flag wins. An empty variable counts as absent, except that of ` + "`--ui-listen` and `--codec-listen`" + `.
+` + "`almanac COMMAND --help`" + ` lists the settings of a command. All mistakes are reported at once, each with the flag or the variable that it came from.
+
+- Durations have units: ` + "`500ms`, `20s`, `1m30s`" + `.
+- Lists are separated by commas or blanks.
+- Flags of type bool need no value; ` + "`--flag=false`" + ` turns one off that a variable turned on.
+
+` + "`almanac api` and `almanac worker`" + ` connect to Temporal by its own variables, as its other tools do: ` + "`TEMPORAL_ADDRESS`" + ` (default ` + "`localhost:7233`), `TEMPORAL_NAMESPACE`" + `
+(default ` + "`default`), `TEMPORAL_API_KEY`, `TEMPORAL_TLS_*` and `TEMPORAL_PROFILE`" + `.
+`)
+	for _, g := range table {
+		fmt.Fprintf(&b, "\n## %s\n\n| flag | variable | type | default | allowed | commands |\n|---|---|---|---|---|---|\n", g.Name)
+		for _, s := range g.Settings {
+			kind, standard := s.Value.Kind, code(s.Default)
+			if strings.Contains(kind, "|") {
+				kind = "choice"
+			}
+			if kind == "bool" {
+				standard = "`false`"
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", cmp.Or(flagName(s), "none"), cmp.Or(code(s.Variable), "none"), kind, cmp.Or(standard, "none"), s.Value.Allowed,
+				strings.ReplaceAll(s.Commands, " ", ", "))
+		}
+		b.WriteString("\n")
+		for _, s := range g.Settings {
+			fmt.Fprintf(&b, "- %s: %s\n", cmp.Or(flagName(s), code(s.Variable)), strings.TrimSpace(s.Help+" "+s.More))
+		}
+	}
+	return b.String()
+}
+
+func flagName(s *settings.Setting) string {
+	if s.Flag == "" {
+		return ""
+	}
+	return code("--" + s.Flag)
+}
+
+func code(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	"almanac/internal/codec"
+)
+
+// keysVariable holds encryption keys.
+const keysVariable = "ALMANAC_ENCRYPTION_KEYS"
+
+// readKeys sets the encryption keys, if there are any. It warns about a file that others may read.
+func (c *config) readKeys() (err error) {
+	source, text := c.settings.Get(keysVariable), c.keysText
+	if c.keysFile != "" {
+		source = c.settings.Get("encryption-keys-file")
+		if text != "" {
+			return source.Wrong(fmt.Errorf("$%s is set, too", keysVariable), "one of them")
+		}
+		content, err := os.ReadFile(c.keysFile)
+		if err != nil {
+			return source.Wrong(err, "")
+		}
+		text = string(content)
+		if info, err := os.Stat(c.keysFile); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o044 != 0 {
+			c.warnings = append(c.warnings, fmt.Sprintf("other users of this machine may read the encryption keys in %s, which has the permissions %#o: chmod 600 it", c.keysFile, info.Mode().Perm()))
+		}
+	}
+	if text == "" && c.keysFile == "" {
+		return nil
+	}
+	if c.keys, err = codec.ParseKeys(text); err != nil {
+		return source.Wrong(err, "")
+	}
+	if c.clearPayloads {
+		c.keys = c.keys.AcceptingClear()
+	}
+	return nil
+}

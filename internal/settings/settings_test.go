@@ -1,0 +1,113 @@
+package settings_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"almanac/internal/settings"
+)
+
+// values are what the table of the tests sets.
+type values struct {
+	rest      time.Duration
+	jobs      int
+	page, key string
+	once      bool
+}
+
+func declare(t *testing.T, v *values, variables map[string]string, args ...string) (*cobra.Command, settings.Set) {
+	t.Helper()
+	cmd := &cobra.Command{Use: "run"}
+	all := settings.Declare(cmd, []settings.Group{
+		{Name: "Load", Settings: []*settings.Setting{
+			{Flag: "rest", Variable: "REST", Commands: "run walk", Value: settings.Duration(&v.rest, time.Second, time.Minute), Default: "2s", Help: "Pause between jobs."},
+			{Flag: "jobs", Short: "j", Commands: "run", Value: settings.Int(&v.jobs, 1, 9), Help: "Number of jobs."},
+			{Flag: "steps", Commands: "walk", Value: settings.Int(new(int), 1, 9), Help: "Number of steps."},
+		}},
+		{Name: "Pages", Settings: []*settings.Setting{
+			{Flag: "page", Variable: "PAGE", Commands: "run", Value: settings.Optional(settings.HostPort(&v.page, "h:1")), Default: "h:80", Help: "Address of a page."},
+			{Flag: "once", Variable: "ONCE", Commands: "run", Value: settings.Bool(&v.once), Help: "Run once."},
+			{Variable: "KEY", Commands: "run", Value: settings.Text("secret", &v.key), Help: "A secret.", Check: func() error {
+				if v.key == "bad" {
+					return errors.New("$KEY is bad")
+				}
+				return nil
+			}},
+		}},
+	}, func(name string) (string, bool) {
+		text, set := variables[name]
+		return text, set
+	})
+	require.NoError(t, cmd.ParseFlags(args))
+	return cmd, all
+}
+
+func TestAFlagWinsOverItsVariableAndTheVariableOverTheDefault(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name      string
+		variables map[string]string
+		args      []string
+		want      values
+	}{
+		{"defaults", nil, nil, values{rest: 2 * time.Second, page: "h:80"}},
+		{"variables", map[string]string{"REST": "3s", "KEY": "k", "ONCE": "true"}, nil, values{rest: 3 * time.Second, page: "h:80", key: "k", once: true}},
+		{"an empty variable is absent", map[string]string{"REST": ""}, nil, values{rest: 2 * time.Second, page: "h:80"}},
+		{"but not where nothing is allowed", map[string]string{"PAGE": ""}, nil, values{rest: 2 * time.Second}},
+		{"flags", map[string]string{"REST": "3s", "ONCE": "true"}, []string{"--rest", "4s", "--once=false", "-j", "9", "--page", ""}, values{rest: 4 * time.Second, jobs: 9}},
+		{"a bad variable that a flag replaces", map[string]string{"REST": "never"}, []string{"--rest", "4s"}, values{rest: 4 * time.Second, page: "h:80"}},
+	} {
+		var got values
+		_, all := declare(t, &got, tt.variables, tt.args...)
+		require.NoError(t, all.Load(), tt.name)
+		require.Equal(t, tt.want, got, tt.name)
+	}
+}
+
+func TestOneErrorListsAllMistakesWithWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	_, all := declare(t, new(values), map[string]string{"REST": "90s", "KEY": "bad", "ONCE": "perhaps"}, "--jobs", "many", "--page", "here")
+	require.EqualError(t, all.Load(), `$REST: 90s is too long; allowed: 1s to 1m
+--jobs: "many" is not an integer; allowed: 1 to 9
+--page: "here" is not host:port; allowed: a host and a port such as h:1
+$ONCE: "perhaps" is neither true nor false; allowed: true or false
+$KEY is bad`)
+}
+
+func TestUsageHasFactsAndASentenceForEachFlag(t *testing.T) {
+	t.Parallel()
+	cmd, _ := declare(t, new(values), map[string]string{"REST": "3s", "KEY": "a secret"})
+	cmd.Run = func(*cobra.Command, []string) {}
+	var out strings.Builder
+	cmd.SetOut(&out)
+	require.NoError(t, settings.Usage(cmd))
+	require.Equal(t, `Usage:
+  run [flags]
+
+Load:
+  --rest duration                     default 2s; 1s to 1m; $REST=3s
+      Pause between jobs.
+  -j, --jobs int                      1 to 9
+      Number of jobs.
+
+Pages:
+  --page host:port                    default h:80; $PAGE
+      Address of a page.
+  --once                              $ONCE
+      Run once.
+`, out.String())
+}
+
+func TestShortLeavesOutUnitsThatAreZero(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]time.Duration{
+		"0s": 0, "10s": 10 * time.Second, "10m": 10 * time.Minute, "1h": time.Hour, "10h": 10 * time.Hour, "1h10m": 70 * time.Minute, "1m30s": 90 * time.Second, "1ms": time.Millisecond,
+	} {
+		require.Equal(t, want, settings.Short(d))
+	}
+}

@@ -1,0 +1,176 @@
+package settings
+
+import (
+	"fmt"
+	"math"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// A Value is the type of a setting: how its text is read and stored.
+type Value struct {
+	Kind    string   // shown after the flag
+	Allowed string   // which values are allowed
+	Range   bool     // Allowed is a range
+	Words   []string // offered for completion
+
+	read     func(text string) error // the error says what is wrong with the text
+	complete cobra.ShellCompDirective
+	optional bool // the empty text is allowed, also in the variable
+}
+
+// New returns the type of a value with a reader, whose error says what is wrong with a text. Completion
+// offers words and no files.
+func New(kind, allowed string, read func(text string) error, words ...string) Value {
+	return Value{Kind: kind, Allowed: allowed, Words: words, read: read, complete: cobra.ShellCompDirectiveNoFileComp}
+}
+
+// Optional returns v, or nothing: an empty text replaces the default.
+func Optional(v Value) Value {
+	v.optional = true
+	return v
+}
+
+const kindBool = "bool"
+
+// Bool is true or false. Its flag needs no value.
+func Bool(to *bool) Value {
+	return New(kindBool, "true or false", func(text string) (err error) {
+		if *to, err = strconv.ParseBool(text); err != nil {
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
+		return nil
+	})
+}
+
+// Form is a text that ok accepts. A text that it does not accept is not the noun, which has an article.
+func Form(kind, noun, allowed string, to *string, ok func(string) bool) Value {
+	return New(kind, allowed, func(text string) error {
+		if *to = text; !ok(text) {
+			return fmt.Errorf("%q is not %s", Redacted(text), noun)
+		}
+		return nil
+	})
+}
+
+// Text is any text.
+func Text(kind string, to *string) Value {
+	return New(kind, "", func(text string) error { *to = text; return nil })
+}
+
+// File is the name of a file, or one of some words.
+func File(to *string, words ...string) Value {
+	v := Text("file", to)
+	v.Words, v.complete = words, cobra.ShellCompDirectiveDefault
+	return v
+}
+
+// Directory is the name of a directory.
+func Directory(to *string) Value {
+	v := Text("directory", to)
+	v.complete = cobra.ShellCompDirectiveFilterDirs
+	return v
+}
+
+// Choice is one of a few words.
+func Choice(to *string, words ...string) Value {
+	return New(strings.Join(words, "|"), strings.Join(words, ", "), func(text string) error {
+		if *to = text; !slices.Contains(words, text) {
+			return fmt.Errorf("unknown value %q", text)
+		}
+		return nil
+	}, words...)
+}
+
+// HostPort is the host:port of a server or a listener.
+func HostPort(to *string, example string) Value {
+	return Form("host:port", "host:port", "a host and a port such as "+example, to, func(text string) bool {
+		_, port, err := net.SplitHostPort(text)
+		if err == nil {
+			_, err = strconv.ParseUint(port, 10, 16)
+		}
+		return err == nil
+	})
+}
+
+// List is a list separated by commas or blanks. The error of check says what is wrong with it and what is
+// allowed.
+func List(kind string, to *[]string, check func([]string) error) Value {
+	return New(kind, "", func(text string) error {
+		*to = strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+		return check(*to)
+	})
+}
+
+// Duration is a duration from least to most, both included. For a text that is refused, *to stays 0.
+func Duration(to *time.Duration, least, most time.Duration) Value {
+	v := New("duration", Short(least)+" to "+Short(most), func(text string) error {
+		d, err := time.ParseDuration(text)
+		_, number := strconv.ParseFloat(text, 64)
+		switch {
+		case err != nil && number == nil:
+			return fmt.Errorf("%s has no unit, such as s for seconds", text)
+		case err != nil:
+			return fmt.Errorf("%q is not a duration such as 500ms, 20s or 1m30s", text)
+		case d < least:
+			return fmt.Errorf("%s is too short", text)
+		case d > most:
+			return fmt.Errorf("%s is too long", text)
+		}
+		*to = d
+		return nil
+	})
+	v.Range = true
+	return v
+}
+
+// Int is an integer from least to most, both included. If most is [math.MaxInt], there is no upper limit.
+func Int(to *int, least, most int) Value {
+	allowed := fmt.Sprintf("%d to %d", least, most)
+	if most == math.MaxInt {
+		allowed = fmt.Sprintf("%d or more", least)
+	}
+	v := New("int", allowed, func(text string) error {
+		n, err := strconv.Atoi(text)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%q is not an integer", text)
+		case n < least:
+			return fmt.Errorf("%s is too low", text)
+		case n > most:
+			return fmt.Errorf("%s is too high", text)
+		}
+		*to = n
+		return nil
+	})
+	v.Range = true
+	return v
+}
+
+// Time is a time in RFC 3339.
+func Time(to *time.Time) Value {
+	return New("time", "RFC 3339 such as 2026-01-31T08:00:00Z", func(text string) (err error) {
+		if *to, err = time.Parse(time.RFC3339, text); err != nil {
+			return fmt.Errorf("%q is not a time with its offset from UTC", text)
+		}
+		return nil
+	})
+}
+
+// Short returns a duration without units that are zero: 10m, not 10m0s.
+func Short(d time.Duration) string {
+	return strings.Replace(strings.Replace(d.String(), "m0s", "m", 1), "h0m", "h", 1)
+}
+
+// Redacted returns a text without what may be the user and the password of a URL.
+func Redacted(text string) string {
+	if i := strings.LastIndexByte(text, '@'); i >= 0 {
+		return "…" + text[i:]
+	}
+	return text
+}

@@ -7,17 +7,21 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
 
-// Parse parses a program's arguments, all of which must be flags. With -h it
-// prints about and every flag to out and returns [flag.ErrHelp]. Other errors
-// say where help is; nothing is printed for them.
+// Parse parses a program's arguments, all of which must be flags, with one or two dashes. With -h it prints
+// about and every flag to out and returns [flag.ErrHelp]. Other errors say where help is; nothing is printed
+// for them.
 func Parse(flags *flag.FlagSet, about string, args []string, out io.Writer) error {
 	flags.SetOutput(io.Discard) // the caller prints the error
 	flags.Usage = func() {}
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		_, _ = io.WriteString(out, text(flags, about))
+		all := pflag.NewFlagSet("", pflag.ContinueOnError)
+		all.AddGoFlagSet(flags)
+		_, _ = fmt.Fprintf(out, "%s\n\nFlags:\n%s", strings.TrimSpace(about), all.FlagUsagesWrapped(width))
 		return err
 	case err != nil:
 		return fmt.Errorf("%w; see -h", err)
@@ -28,32 +32,4 @@ func Parse(flags *flag.FlagSet, about string, args []string, out io.Writer) erro
 }
 
 // width is where lines are wrapped, in bytes.
-const width = 90
-
-func text(flags *flag.FlagSet, about string) string {
-	var b strings.Builder
-	b.WriteString(strings.TrimSpace(about) + "\n\nFlags:\n")
-	flags.VisitAll(func(f *flag.Flag) {
-		kind, does := flag.UnquoteUsage(f)
-		b.WriteString(strings.TrimRight("  -"+f.Name+" "+kind, " ") + "\n")
-		if f.DefValue != "" && f.DefValue != "false" {
-			does += " (default " + f.DefValue + ")"
-		}
-		wrap(&b, "        ", does)
-	})
-	b.WriteString("  -h\n        print this\n")
-	return b.String()
-}
-
-// wrap writes words in lines that begin with an indent.
-func wrap(b *strings.Builder, indent, words string) {
-	line := indent
-	for word := range strings.FieldsSeq(words) {
-		if len(line)+len(word) >= width && len(line) > len(indent) {
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
-			line = indent
-		}
-		line += word + " "
-	}
-	b.WriteString(strings.TrimRight(line, " ") + "\n")
-}
+const width = 110

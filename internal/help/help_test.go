@@ -28,17 +28,11 @@ func TestHelpSaysWhatTheProgramAndEachFlagDo(t *testing.T) {
 	require.Equal(t, `X does it.
 
 Flags:
-  -jobs int
-        number of jobs; 0: as many as there are (default 0)
-  -once
-        do it once
-  -out directory
-        directory of the report; empty: none
-  -rest duration
-        how long it rests, and a word or two more about that, so that the line becomes
-        too long for one line (default 1m0s)
-  -h
-        print this
+      --jobs int        number of jobs; 0: as many as there are
+      --once            do it once
+      --out directory   directory of the report; empty: none
+      --rest duration   how long it rests, and a word or two more about that, so that the line becomes
+                        too long for one line (default 1m0s)
 `, out.String())
 }
 

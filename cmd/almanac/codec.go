@@ -93,7 +93,7 @@ without its key, what is encrypted is lost.`,
 			}
 			entry := id + ":" + codec.GenerateKey()
 			if _, err := codec.ParseKeys(entry); err != nil {
-				return err
+				return fmt.Errorf("%q cannot be the id of a key; allowed: at most 32 letters, digits, dots, dashes and underscores", id)
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), entry)
 			return err

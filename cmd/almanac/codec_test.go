@@ -38,7 +38,7 @@ func TestGenerateKeyPrintsALineForTheFile(t *testing.T) {
 		})
 	}
 	_, err := almanac(t, "", nil, "codec", "generate-key", "two words")
-	require.ErrorContains(t, err, "allowed: id:key")
+	require.ErrorContains(t, err, `"two words" cannot be the id of a key; allowed: at most 32 letters`)
 }
 
 func TestWhatIsWrongWithTheKeysIsTold(t *testing.T) {

@@ -94,11 +94,7 @@ func pageOrigins(address string) []string {
 func prepare(ctx context.Context, s *scheduler.Service, log *slog.Logger) error {
 	wait, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	for {
-		err := s.Ready(wait)
-		if err == nil {
-			break
-		}
+	for err := s.Ready(wait); err != nil; err = s.Ready(wait) {
 		select {
 		case <-wait.Done():
 			return errors.Join(ctx.Err(), err)

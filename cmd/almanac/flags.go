@@ -34,32 +34,26 @@ func (c *config) table() []settings.Group {
 	return []settings.Group{
 		{Name: "Listening", Settings: []*settings.Setting{
 			{Flag: "listen", Variable: "ALMANAC_LISTEN", Commands: "dev api", Value: settings.HostPort(&c.listen, "127.0.0.1:8080"), Default: "127.0.0.1:8080",
-				Help: "Address of the API. Port 0 picks a free port.",
-				More: "An address that is not loopback takes `--unauthenticated`."},
+				Help: "Address of the API. Port 0 picks a free port."},
 			{Flag: "listen", Variable: "ALMANAC_CODEC_LISTEN", Commands: "codec", Value: settings.HostPort(&c.codecListen, "127.0.0.1:8234"), Default: "127.0.0.1:8234",
-				Help:  "Address of the codec server. Port 0 picks a free port.",
-				More:  "An address that is not loopback takes `ALMANAC_CODEC_TOKEN`.",
-				Check: func() error { return c.checkToken("listen") }},
+				Help: "Address of the codec server. Port 0 picks a free port.", Check: func() error { return c.checkToken("listen") }},
 			{Flag: "temporal-listen", Variable: "ALMANAC_TEMPORAL_LISTEN", Commands: "dev", Value: settings.HostPort(&c.temporalListen, "127.0.0.1:7233"), Default: "127.0.0.1:7233",
-				Help: "Address of Temporal, for the temporal CLI and other clients.",
-				More: "An address that is not loopback takes `--unauthenticated`."},
+				Help: "Address of Temporal, for the temporal CLI and other clients."},
 			{Flag: "ui-listen", Variable: "ALMANAC_UI_LISTEN", Commands: "dev", Value: settings.Optional(settings.HostPort(&c.uiListen, "127.0.0.1:8233")), Default: "127.0.0.1:8233",
-				Help: "Address of the Temporal Web UI. If it is empty, there is none.",
-				More: "An address that is not loopback takes `--unauthenticated`."},
+				Help: "Address of the Temporal Web UI. If it is empty, there is none."},
 			{Flag: "codec-listen", Variable: "ALMANAC_CODEC_LISTEN", Commands: "dev", Value: settings.Optional(settings.HostPort(&c.codecListen, "127.0.0.1:8234")),
-				Help: "Address of a codec server, which shows the Web UI what is encrypted.",
-				More: "The codec server shows secrets too. It is started only with encryption keys. " +
-					"An address that is not loopback takes `ALMANAC_CODEC_TOKEN`.",
+				Help:  "Address of a codec server, which shows the Web UI what is encrypted.",
+				More:  "The codec server shows secrets too. It is started only with encryption keys.",
 				Check: func() error { return c.checkToken("codec-listen") }},
 			{Variable: "ALMANAC_CODEC_TOKEN", Commands: "dev codec", Value: settings.Text("secret", &c.codecToken),
 				Help: "Token that callers of the codec server must send.",
-				More: "They send it as `Authorization: Bearer …`. Without it the codec server listens on loopback addresses only, and asks for no token. It has no flag, because other users of a machine can read command lines."},
+				More: "They send it as `Authorization: Bearer …`. Without it the codec server listens on loopback addresses only, and asks for no token."},
 			{Flag: "origin", Variable: "ALMANAC_CODEC_ORIGIN", Commands: "codec", Value: settings.List("origins", &c.origins, func([]string) error { return nil }),
 				Help: "Origins of the Web UIs that may ask, such as http://127.0.0.1:8233.",
 				More: "Several are separated by commas. In `dev` the origins of its own Web UI are allowed."},
 			{Flag: "unauthenticated", Variable: "ALMANAC_UNAUTHENTICATED", Commands: "dev api", Value: settings.Bool(&c.unauthenticated), Check: c.checkExposure,
 				Help: "Allow other addresses than loopback, although nothing asks for a login.",
-				More: "Something else has to keep strangers out: a proxy with a login, a firewall, or a container's network. [Operations](operations.md#how-almanac-listens) has the rules."},
+				More: "Without it, the API, Temporal and its Web UI listen on loopback addresses only. With it, something else has to keep strangers out: a proxy with a login, a firewall, or a container's network. [Operations](operations.md#how-almanac-listens) has the rules."},
 			{Flag: "allowed-hosts", Variable: "ALMANAC_ALLOWED_HOSTS", Commands: "dev api codec", Check: c.readHosts,
 				Value: settings.List("names", &c.allowedHosts, func(l []string) error { _, err := web.ParseHosts(l...); return err }),
 				Help:  "Further host names to answer to, such as jobs.example.com,*.internal.",
@@ -100,10 +94,10 @@ func (c *config) table() []settings.Group {
 				Help: "Targets of actions: public, the internet; private, also private networks; any.",
 				More: "`public` and `private` refuse this machine, link-local addresses and cloud metadata. In every mode the addresses are refused on which Almanac and Temporal are known to listen. " +
 					"The API sends nothing: it refuses jobs that workers would refuse to send. [Operations](operations.md#what-jobs-may-reach) has the details."},
-			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "dev", Value: settings.List("rules", &c.egressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }), Default: "127.0.0.0/8,::1", Check: c.connect,
+			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "dev", Value: settings.List("rules", &c.egressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }), Default: "127.0.0.0/8,::1", Check: c.makeSenders,
 				Help: "Addresses, networks and names to allow besides, such as 10.0.0.0/8,*.internal.",
 				More: "A name on the list may lead to private addresses, but not to this machine. The default is empty if other machines can reach a server of `dev`."},
-			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "api worker", Value: settings.List("rules", &c.egressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }), Check: c.connect,
+			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "api worker", Value: settings.List("rules", &c.egressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }), Check: c.makeSenders,
 				Help: "Addresses, networks and names to allow besides, such as 10.0.0.0/8,*.internal.",
 				More: "A name on the list may lead to private addresses, but not to this machine."},
 			{Flag: "egress-deny", Variable: "ALMANAC_EGRESS_DENY", Commands: "dev api worker", Value: settings.List("rules", &c.egressDeny, func(l []string) error { _, err := egress.Parse(egress.ModeAny, nil, l); return err }),
@@ -117,7 +111,7 @@ func (c *config) table() []settings.Group {
 				Value: settings.Form("URL", "an http or https URL", "a URL such as "+senders.DefaultAuthority, &c.senderOptions.Authority, webURL),
 				Help:  "URL at which ActiveDirectoryOAuth gets its tokens, without the tenant."},
 			{Flag: "storage-queue-endpoint", Variable: "ALMANAC_STORAGE_QUEUE_ENDPOINT", Commands: "dev api worker", Default: senders.DefaultQueueEndpoint,
-				Value: settings.Form("URL", "an http or https URL with {account} in it", "a URL such as "+senders.DefaultQueueEndpoint, &c.senderOptions.QueueEndpoint, func(text string) bool { return webURL(text) && strings.Contains(text, "{account}") }),
+				Value: settings.Form("URL", "an http or https URL with {account} in it", "a URL such as "+senders.DefaultQueueEndpoint, &c.senderOptions.QueueEndpoint, isQueueEndpoint),
 				Help:  "URL of storage queues, with {account} for the name of the account."},
 			{Flag: "service-bus-host", Variable: "ALMANAC_SERVICE_BUS_HOST", Commands: "dev api worker", Default: servicebus.DefaultHost,
 				Value: settings.Form("host", "a host name with {namespace} in it", "a host name such as "+servicebus.DefaultHost, &c.senderOptions.BusHost, func(text string) bool { return strings.Contains(text, "{namespace}") }),
@@ -140,8 +134,7 @@ func (c *config) table() []settings.Group {
 				Help: "File of encryption keys for what Temporal stores; or use $" + keysVariable + ".",
 				More: "A line `id:key` for each; `almanac codec generate-key` prints one. The first key encrypts, all decrypt. Without keys nothing is encrypted."},
 			{Variable: keysVariable, Commands: "dev api worker codec", Value: settings.Text("secret", &c.keysText),
-				Help: "The encryption keys themselves, separated by commas, instead of a file.",
-				More: "It has no flag, because other users of a machine can read command lines."},
+				Help: "The encryption keys themselves, separated by commas, instead of a file."},
 			{Flag: "accept-clear-payloads", Variable: "ALMANAC_ACCEPT_CLEAR_PAYLOADS", Commands: "dev api worker", Value: settings.Bool(&c.clearPayloads),
 				Help: "With encryption keys, also read what Temporal stores in clear.",
 				More: "For jobs that are older than the keys: [Operations](operations.md#adding-encryption-keys-to-an-existing-installation)."},
@@ -167,9 +160,14 @@ func (c *config) table() []settings.Group {
 	}
 }
 
-// webURL reports whether text is an absolute http or https URL. It may have placeholders in braces.
+func isQueueEndpoint(text string) bool {
+	_, err := senders.NewStorageQueue(senders.StorageQueueOptions{Endpoint: text})
+	return err == nil
+}
+
+// webURL reports whether text is an absolute http or https URL.
 func webURL(text string) bool {
-	u, err := url.Parse(strings.NewReplacer("{", "", "}", "").Replace(text))
+	u, err := url.Parse(text)
 	return err == nil && u.Hostname() != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 

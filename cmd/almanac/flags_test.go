@@ -72,7 +72,8 @@ func configurationDocument(table []settings.Group) string {
 
 <!-- Generated from cmd/almanac/flags.go by "go generate ./cmd/almanac"; do not edit. -->
 
-Every setting is a flag and an environment variable; the flag wins. An empty variable counts as absent, except that of ` + "`--ui-listen` and `--codec-listen`" + `.
+Settings are flags and environment variables; the flag wins. Those of ` + "`preview`" + ` have no variables. Secrets have no flags, because other users of a machine can read
+command lines. An empty variable counts as absent, except that of ` + "`--ui-listen` and `--codec-listen`" + `.
 ` + "`almanac COMMAND --help`" + ` lists the settings of a command. All mistakes are reported at once, each with the flag or the variable that it came from.
 
 - Durations have units: ` + "`500ms`, `20s`, `1m30s`" + `.

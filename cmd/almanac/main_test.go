@@ -377,7 +377,7 @@ func TestAllMistakesOfHowActionsAreSentAreToldAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := almanac(t, "", map[string]string{"ALMANAC_EGRESS": "sometimes"}, "worker",
 		"--egress-allow", "10.1.2.3/8", "--egress-deny", "*", "--ca-file", "nowhere.pem", "--oauth-authority", "nope",
-		"--storage-queue-endpoint", "ftp://x", "--service-bus-host", "x", "--service-bus-endpoint", "y", "--min-lead", "5s", "--max-lead", "1s", "--max-hold", "-1s",
+		"--storage-queue-endpoint", "https://{account}{x}", "--service-bus-host", "x", "--service-bus-endpoint", "y", "--min-lead", "5s", "--max-lead", "1s", "--max-hold", "-1s",
 		"--max-cached-workflows", "0", "--max-per-host", "10001")
 	for _, want := range []string{
 		`$ALMANAC_EGRESS: unknown value "sometimes"; allowed: public, private, any`,
@@ -385,7 +385,7 @@ func TestAllMistakesOfHowActionsAreSentAreToldAtOnce(t *testing.T) {
 		`--egress-deny: the egress deny list has "*"`,
 		"--ca-file: open nowhere.pem",
 		`--oauth-authority: "nope" is not an http or https URL; allowed: a URL such as https://login.microsoftonline.com`,
-		`--storage-queue-endpoint: "ftp://x" is not`,
+		`--storage-queue-endpoint: "https://{account}{x}" is not an http or https URL with {account} in it; allowed: a URL such as`,
 		`--service-bus-host: "x" is not a host name with {namespace} in it`,
 		`--service-bus-endpoint: "y" is not host:port`,
 		"--min-lead: 5s is longer than --max-lead, which is 1s; allowed: up to 1s",

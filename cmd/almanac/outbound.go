@@ -11,9 +11,9 @@ import (
 	"almanac/internal/egress"
 )
 
-// connect sets the senders of actions, which connect through a guard. Other machines that reach the API may
+// makeSenders sets the senders of actions, which connect through a guard. Other machines that reach the API may
 // write jobs, and these must not call this machine by default.
-func (c *config) connect() (err error) {
+func (c *config) makeSenders() (err error) {
 	if c.exposed() != nil && !c.settings.Get("egress-allow").Given() {
 		c.egressAllow = nil
 	}
@@ -25,7 +25,9 @@ func (c *config) connect() (err error) {
 	if o.Guard, err = egress.Parse(c.egressMode, c.egressAllow, c.egressDeny); err != nil {
 		return nil // each mode and list has its own error
 	}
-	c.senders, _ = senders.New(*o) // likewise the endpoint of storage queues
+	if c.senders, err = senders.New(*o); err != nil && isQueueEndpoint(o.QueueEndpoint) { // likewise a bad endpoint
+		return err
+	}
 	return nil
 }
 

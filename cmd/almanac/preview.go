@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -156,15 +157,12 @@ func previewFile(cmd *cobra.Command, in io.Reader, o previewOptions) error {
 
 // zoneOf returns the zone in which a job's times are shown.
 func (o previewOptions) zoneOf(d job.Definition) *time.Location {
-	if o.zone != nil {
-		return o.zone
-	}
-	if d.Recurrence != nil && d.Recurrence.TimeZone != "" {
-		if zone, err := recurrence.LoadLocation(d.Recurrence.TimeZone); err == nil { // cannot fail: the definition was checked
+	if o.zone == nil && d.Recurrence != nil {
+		if zone, err := recurrence.LoadLocation(d.Recurrence.TimeZone); err == nil { // it fails if there is no zone
 			return zone
 		}
 	}
-	return time.UTC
+	return cmp.Or(o.zone, time.UTC)
 }
 
 // printOccurrences prints a line for each time: the local time in the zone, the zone, and the time in UTC.

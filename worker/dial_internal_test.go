@@ -46,7 +46,7 @@ func (c *stopwatch) RecordActivityTaskHeartbeat(ctx context.Context, _ *workflow
 	return &workflowservice.RecordActivityTaskHeartbeatResponse{}, nil
 }
 
-func TestTheServerHasTimeToNoteWhatAnAttemptCameTo(t *testing.T) {
+func TestTheServerHasAMinuteToRecordAnOutcome(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -18,9 +18,9 @@ import (
 // tasks time out one after another and are done twice. So the timeout of a workflow with an activity,
 // whose changes are the most urgent, follows how long tasks wait; others get stickyTimeout.
 const (
-	stickyTimeout      = 5 * time.Second
-	leastStickyTimeout = time.Second
-	stickyWaits        = 4 // the timeout of a workflow with an activity is so many times the longest wait
+	stickyTimeout    = 5 * time.Second
+	minStickyTimeout = time.Second
+	stickyWaits      = 4 // the timeout of a workflow with an activity is so many times the longest wait
 
 	// waitsKept is how long a wait is remembered, up to twice as long: more than the minute between herds.
 	waitsKept = 70 * time.Second
@@ -53,7 +53,7 @@ func (s *sticky) timeout(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turn(now)
-	return min(max(leastStickyTimeout, stickyWaits*max(s.longest, s.before)), stickyTimeout)
+	return min(max(minStickyTimeout, stickyWaits*max(s.longest, s.before)), stickyTimeout)
 }
 
 // turn forgets old waits. s.mu is held.

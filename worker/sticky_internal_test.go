@@ -59,15 +59,15 @@ func TestStickyTimeoutFollowsHowLongTasksWait(t *testing.T) {
 		after time.Duration
 		want  time.Duration
 	}{
-		{"is short while nothing waits", nil, 0, leastStickyTimeout},
-		{"is short while tasks wait for moments", []wait{{20 * ms, 20 * ms}, {time.Second, 249 * ms}}, time.Second, leastStickyTimeout},
+		{"is short while nothing waits", nil, 0, minStickyTimeout},
+		{"is short while tasks wait for moments", []wait{{20 * ms, 20 * ms}, {time.Second, 249 * ms}}, time.Second, minStickyTimeout},
 		{"is a multiple of the longest wait", []wait{{100 * ms, 100 * ms}, {time.Second, 700 * ms}, {2 * time.Second, 30 * ms}}, 3 * time.Second, 2800 * ms},
 		{"is bounded", []wait{{time.Minute, time.Minute}}, time.Minute, stickyTimeout},
-		{"does not count what waited for the worker to come", []wait{{time.Second, 2 * time.Second}}, time.Second, leastStickyTimeout},
+		{"does not count what waited for the worker to come", []wait{{time.Second, 2 * time.Second}}, time.Second, minStickyTimeout},
 		{"remembers a minutely herd", []wait{{time.Second, time.Second}}, time.Second + time.Minute, 4 * time.Second},
 		{"remembers it while others are soon served", []wait{{time.Second, time.Second}, {waitsKept, ms}}, 2*waitsKept - 1, 4 * time.Second},
-		{"forgets in the end", []wait{{time.Second, time.Second}, {waitsKept, ms}}, 2 * waitsKept, leastStickyTimeout},
-		{"forgets at once after a long time", []wait{{time.Second, time.Second}}, 2 * waitsKept, leastStickyTimeout},
+		{"forgets in the end", []wait{{time.Second, time.Second}, {waitsKept, ms}}, 2 * waitsKept, minStickyTimeout},
+		{"forgets at once after a long time", []wait{{time.Second, time.Second}}, 2 * waitsKept, minStickyTimeout},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -92,7 +92,7 @@ func TestStickyTimeoutStaysOtherwise(t *testing.T) {
 	require.Equal(t, time.Hour, completes(t, s), "without a command")
 	require.Equal(t, time.Hour, completes(t, s, enums.COMMAND_TYPE_START_TIMER), "of a job that sleeps")
 	polls(t, s, time.Hour, &query.WorkflowQuery{})
-	require.Equal(t, leastStickyTimeout, completes(t, s, enums.COMMAND_TYPE_SCHEDULE_ACTIVITY_TASK), "a query's wait does not count")
+	require.Equal(t, minStickyTimeout, completes(t, s, enums.COMMAND_TYPE_SCHEDULE_ACTIVITY_TASK), "a query's wait does not count")
 	r := &workflowservice.RespondWorkflowTaskCompletedRequest{Commands: []*command.Command{{CommandType: enums.COMMAND_TYPE_SCHEDULE_ACTIVITY_TASK}}}
 	err := s.intercept(t.Context(), "", r, &workflowservice.RespondWorkflowTaskCompletedResponse{}, nil,
 		func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil })

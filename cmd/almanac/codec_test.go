@@ -41,7 +41,7 @@ func TestGenerateKeyPrintsALineForTheFile(t *testing.T) {
 	require.ErrorContains(t, err, `"two words" cannot be the id of a key; allowed: at most 32 letters`)
 }
 
-func TestWhatIsWrongWithTheKeysIsTold(t *testing.T) {
+func TestErrorsAboutEncryptionKeysNameTheirSource(t *testing.T) {
 	t.Parallel()
 	good, bad := filepath.Join(t.TempDir(), "good"), filepath.Join(t.TempDir(), "bad")
 	key := codec.GenerateKey()
@@ -115,7 +115,7 @@ func TestTheCodecServerServesUntilItIsStopped(t *testing.T) {
 	require.NoError(t, <-failed)
 }
 
-func TestAFileOfKeysThatOthersMayReadIsTold(t *testing.T) {
+func TestAFileOfKeysThatOthersMayReadCausesAWarning(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("permissions are another matter there")

@@ -62,7 +62,9 @@ func TestTheConfigurationDocumentIsCurrent(t *testing.T) {
 	}
 	got, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Equal(t, want, string(got), "docs/configuration.md is stale: run `go generate ./cmd/almanac`")
+	if want != string(got) { // the texts are long
+		t.Fatal("docs/configuration.md is stale: run `go generate ./cmd/almanac`")
+	}
 }
 
 // configurationDocument returns the document that explains a table of settings.
@@ -78,7 +80,7 @@ command lines. An empty variable counts as absent, except that of ` + "`--ui-lis
 
 - Durations have units: ` + "`500ms`, `20s`, `1m30s`" + `.
 - Lists are separated by commas or blanks.
-- Flags of type bool need no value; ` + "`--flag=false`" + ` turns one off that a variable turned on.
+- Flags of type bool need no value; ` + "`--unauthenticated=false`" + ` turns one off that a variable turned on.
 
 ` + "`almanac api` and `almanac worker`" + ` connect to Temporal by its own variables, as its other tools do: ` + "`TEMPORAL_ADDRESS`" + ` (default ` + "`localhost:7233`), `TEMPORAL_NAMESPACE`" + `
 (default ` + "`default`), `TEMPORAL_API_KEY`, `TEMPORAL_TLS_*` and `TEMPORAL_PROFILE`" + `.

@@ -32,7 +32,7 @@ func loaded(t *testing.T, command string, variables map[string]string, args ...s
 	return c, c.settings.Load()
 }
 
-func TestWhatAsksForNoLoginListensOnLoopbackAddressesUnlessTold(t *testing.T) {
+func TestServersWithoutALoginListenOnLoopbackAddressesUnlessAllowed(t *testing.T) {
 	t.Parallel()
 	check := func(variables map[string]string, args ...string) error {
 		_, err := loaded(t, "dev", variables, args...)
@@ -149,7 +149,7 @@ func TestLinksBeginWithThePublicURL(t *testing.T) {
 	}
 }
 
-func TestTheAPIAnswersToTheNamesThatItIsToldOnly(t *testing.T) {
+func TestTheAPIAnswersToItsOwnNamesOnly(t *testing.T) {
 	t.Parallel()
 	variables := map[string]string{"ALMANAC_ALLOWED_HOSTS": "api,*.internal", "TEMPORAL_ADDRESS": "127.0.0.1:1"}
 	ctx, stop := context.WithCancel(t.Context())

@@ -38,7 +38,7 @@ func TestPreviewPrintsOccurrences(t *testing.T) {
 		"Fri 2026-03-27 17:15:00 +01:00 Europe/Stockholm  2026-03-27T16:15:00Z\n", out)
 }
 
-func TestPreviewShowsTheTimesOfTheZoneThatIsAskedFor(t *testing.T) {
+func TestPreviewShowsTimesInTheRequestedZone(t *testing.T) {
 	t.Parallel()
 	const question = `{"now":"2026-01-01","take":1,"startTime":"2026-07-03T23:00:00Z","recurrence":{"frequency":"day"}}`
 	for zone, want := range map[string]string{
@@ -205,7 +205,7 @@ func TestBatchGoesOnAfterARefusedLine(t *testing.T) {
 	require.Equal(t, `{"id":7,"occurrences":["2026-01-01T00:00:00Z"],"done":true}`, lines[1])
 }
 
-func TestAllMistakesInTheSettingsAreTold(t *testing.T) {
+func TestOneErrorListsAllMistakesInTheSettings(t *testing.T) {
 	t.Parallel()
 	_, err := almanac(t, "", map[string]string{"ALMANAC_LISTEN": "nowhere", "ALMANAC_LOG_LEVEL": "loud"},
 		"dev", "--ui-listen", "here", "--synchronous", "maybe")
@@ -255,7 +255,7 @@ func TestTheVersionIsPrintedByACommandAndAFlag(t *testing.T) {
 	require.Contains(t, command, "almanac version ")
 }
 
-func TestHelpIsPrintedForWhoAsksForIt(t *testing.T) {
+func TestHelpIsPrintedOnRequest(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{nil, {"help"}, {"--help"}, {"help", "preview"}, {"completion"}, {"completion", "bash"}} {
 		out, err := almanac(t, "", nil, args...)
@@ -264,7 +264,7 @@ func TestHelpIsPrintedForWhoAsksForIt(t *testing.T) {
 	}
 }
 
-func TestTheShellIsOfferedTheValuesOfFlags(t *testing.T) {
+func TestCompletionOffersTheValuesOfFlags(t *testing.T) {
 	t.Parallel()
 	const nothing, files, directories = ":4\n", ":0\n", ":16\n" // cobra's directives; 8 filters files by extension
 	for _, tt := range []struct{ args, want string }{
@@ -373,7 +373,7 @@ func TestStoredSecretsFollowAChangedTargetOnlyIfTheOperatorSaysSo(t *testing.T) 
 	require.EqualError(t, err, `$ALMANAC_ALLOW_SECRET_RETARGETING: "perhaps" is neither true nor false; allowed: true or false`)
 }
 
-func TestAllMistakesOfHowActionsAreSentAreToldAtOnce(t *testing.T) {
+func TestOneErrorListsAllMistakesAboutOutboundConnections(t *testing.T) {
 	t.Parallel()
 	_, err := almanac(t, "", map[string]string{"ALMANAC_EGRESS": "sometimes"}, "worker",
 		"--egress-allow", "10.1.2.3/8", "--egress-deny", "*", "--ca-file", "nowhere.pem", "--oauth-authority", "nope",

@@ -1,8 +1,8 @@
 // Package settings declares the flags of commands in one table, each with an environment variable.
 //
-// Of a [Setting], the table has everything that a user may want to know. [Declare] gives a command its
-// flags, and [Set.Load] reads their values: that of the flag, or of the variable, or the default. [Usage]
-// prints help. One error lists all mistakes, as "--flag: what is wrong; allowed: what is allowed".
+// A [Setting] holds all that users may want to know about a flag. [Declare] gives a command its flags, and
+// [Set.Load] reads their values: from the flag, else from the variable, else the default. [Usage] prints
+// help. One error lists all mistakes, as "--flag: what is wrong; allowed: what is allowed".
 package settings
 
 import (

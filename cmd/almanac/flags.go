@@ -161,7 +161,7 @@ func (c *config) table() []settings.Group {
 }
 
 func isQueueEndpoint(text string) bool {
-	_, err := senders.NewStorageQueue(senders.StorageQueueOptions{Endpoint: text})
+	_, err := senders.NewStorageQueue(senders.Options{QueueEndpoint: text})
 	return err == nil
 }
 

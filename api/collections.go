@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/job"
+	"almanac/job/input"
 )
 
 func (s *server) listCollections(c *gin.Context) error {
@@ -35,7 +36,7 @@ func (s *server) putCollection(c *gin.Context, k job.CollectionKey) error {
 	if err != nil {
 		return err
 	}
-	sent, err := job.ParseCollection(body, s.Limits)
+	sent, err := input.ParseCollection(body, s.Limits)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (s *server) patchCollection(c *gin.Context, k job.CollectionKey) error {
 		return err
 	}
 	stored, err := s.scheduler.PatchCollection(c.Request.Context(), k, func(current job.Collection) (job.Collection, error) {
-		return job.MergeCollection(current, patch, s.Limits)
+		return input.MergeCollection(current, patch, s.Limits)
 	})
 	return replyAs(c, http.StatusOK, newCollectionResource, stored, err)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/api"
+	"almanac/internal/fields"
 	"almanac/job"
 )
 
@@ -35,12 +36,12 @@ func TestKindsOfFailureHaveTheirStatus(t *testing.T) {
 		{
 			"input with bad fields",
 			&job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: "The job is not valid", Fields: []*job.FieldError{
-				{Path: "properties.recurrence.interval", Value: 0, Want: "1 or more"}, {Path: "properties.action", Want: "an action"},
+				{Path: "properties.recurrence.interval", Code: fields.OutOfRange, Value: 0, Allowed: "1 or more"}, {Path: "properties.action", Code: fields.Required, Allowed: "an object"},
 			}},
 			http.StatusBadRequest,
-			`{"error":{"code":"BadRequest","message":"The job is not valid (2 fields are wrong): properties.recurrence.interval is 0, want 1 or more; also properties.action",` +
-				`"details":[{"code":"BadRequest","target":"properties.recurrence.interval","message":"properties.recurrence.interval is 0, want 1 or more"},` +
-				`{"code":"BadRequest","target":"properties.action","message":"properties.action: want an action"}]}}`,
+			`{"error":{"code":"BadRequest","message":"The job is not valid (2 fields are wrong): properties.recurrence.interval: 0 is out of range; allowed: 1 or more; also properties.action",` +
+				`"details":[{"code":"OutOfRange","target":"properties.recurrence.interval","message":"properties.recurrence.interval: 0 is out of range; allowed: 1 or more"},` +
+				`{"code":"Required","target":"properties.action","message":"properties.action: required; allowed: an object"}]}}`,
 		},
 		{
 			"missing", job.NotFound("jobcollections/X", "Y"), http.StatusNotFound,

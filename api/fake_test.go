@@ -11,6 +11,7 @@ import (
 
 	"almanac/api"
 	"almanac/job"
+	"almanac/job/input"
 )
 
 type (
@@ -148,7 +149,7 @@ func at(text string) time.Time {
 // definition returns the stored form of a job that calls http://example.com/.
 func definition(t testing.TB, properties string) job.Definition {
 	t.Helper()
-	d, err := job.ParseDefinition([]byte(`{"properties":`+properties+`}`), job.ParseOptions{Now: at("2026-01-01T00:00:00Z")})
+	d, err := input.ParseDefinition([]byte(`{"properties":`+properties+`}`), input.ParseOptions{Now: at("2026-01-01T00:00:00Z")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"almanac/api/odata"
 	"almanac/job"
+	"almanac/job/input"
 )
 
 func (s *server) listJobs(c *gin.Context, k job.CollectionKey) error {
@@ -42,7 +43,7 @@ func (s *server) storeJob(c *gin.Context, k job.Key) (stored job.Job, created bo
 		return job.Job{}, false, err
 	}
 	return s.scheduler.PutJob(c.Request.Context(), k, func(current *job.Job) (job.Definition, error) {
-		return job.ParseDefinition(body, s.parseOptions(k, current))
+		return input.ParseDefinition(body, s.parseOptions(k, current))
 	})
 }
 
@@ -52,14 +53,14 @@ func (s *server) patchJob(c *gin.Context, k job.Key) error {
 		return err
 	}
 	stored, err := s.scheduler.PatchJob(c.Request.Context(), k, func(current *job.Job) (job.Definition, error) {
-		return job.MergeDefinition(current.Definition, patch, s.parseOptions(k, current))
+		return input.MergeDefinition(current.Definition, patch, s.parseOptions(k, current))
 	})
 	return replyAs(c, http.StatusOK, newJobResource, stored, err)
 }
 
 // parseOptions returns the context in which the body for a job is parsed. current is nil for a new job.
-func (s *server) parseOptions(k job.Key, current *job.Job) job.ParseOptions {
-	o := job.ParseOptions{Limits: s.Limits, Now: s.Now(), ID: k.ARMID(), Check: s.Check}
+func (s *server) parseOptions(k job.Key, current *job.Job) input.ParseOptions {
+	o := input.ParseOptions{Limits: s.Limits, Now: s.Now(), ID: k.ARMID(), Check: s.Check}
 	if current != nil {
 		o.Created, o.Stored, o.ID = current.Created, &current.Definition, current.Key.ARMID()
 	}

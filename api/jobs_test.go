@@ -13,6 +13,7 @@ import (
 
 	"almanac/api"
 	"almanac/job"
+	"almanac/job/input"
 )
 
 func dailyJSON(id, collection, name string) string {
@@ -105,7 +106,7 @@ func TestAPutMayLeaveOutTheSecretsThatAreStored(t *testing.T) {
 
 func TestDefinitionsKeepTheLimitsTheCheckAndTheTimeOfTheOptions(t *testing.T) {
 	t.Parallel()
-	limits := job.DefaultLimits()
+	limits := input.DefaultLimits()
 	limits.URIBytes = 10
 	f := &fake{putJob: func(_ context.Context, k job.Key, edit editJob) (job.Job, bool, error) {
 		_, err := edit(nil)

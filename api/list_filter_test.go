@@ -168,7 +168,7 @@ func TestBadFilterIsRefusedWithWhatIsWantedWhere(t *testing.T) {
 			if tt.path == historyPath {
 				example = "status eq Failed and startTime ge 2026-01-31T08:30:00Z"
 			}
-			_, message, _ := strings.Cut(body.Error.Details[0].Message, `", want `)
+			_, message, _ := strings.Cut(body.Error.Details[0].Message, `" is not valid; allowed: `)
 			require.Equal(t, tt.want+", as in "+example, message)
 			_, taken := filtered(tt.path, example)
 			require.Equal(t, http.StatusOK, taken.status, "the example is refused")

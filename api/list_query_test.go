@@ -99,9 +99,9 @@ func TestBadPageIsRefusedWithTheGoodValues(t *testing.T) {
 			t.Parallel()
 			got := get(&fake{}, tt.target)
 			require.Equal(t, http.StatusBadRequest, got.status)
-			detail := tt.field + ` is \"` + tt.value + `\", want ` + tt.want
+			detail := tt.field + `: \"` + tt.value + `\" is not valid; allowed: ` + tt.want
 			require.Equal(t, `{"error":{"code":"BadRequest","message":"The query is not valid: `+detail+`",`+
-				`"details":[{"code":"BadRequest","target":"`+tt.field+`","message":"`+detail+`"}]}}`, got.body)
+				`"details":[{"code":"Invalid","target":"`+tt.field+`","message":"`+detail+`"}]}}`, got.body)
 		})
 	}
 }

@@ -24,6 +24,7 @@ import (
 
 	"almanac/api"
 	"almanac/job"
+	"almanac/job/input"
 )
 
 // A contract is the OpenAPI description, against which answers are checked.
@@ -261,29 +262,29 @@ func TestRequestsThatNoOperationTakesAreAnsweredAsOpenAPIDescribesIt(t *testing.
 func TestExamplesOfOpenAPIAreAccepted(t *testing.T) {
 	t.Parallel()
 	c := loadContract(t)
-	o := job.ParseOptions{Now: at("2026-01-01T00:00:00Z")}
+	o := input.ParseOptions{Now: at("2026-01-01T00:00:00Z")}
 	item := c.Paths.Value("/jobCollections/{jobCollectionName}")
 	require.NotEmpty(t, examples(item.Put))
 	for _, example := range examples(item.Put) {
-		_, err := job.ParseCollection([]byte(example), nil)
+		_, err := input.ParseCollection([]byte(example), nil)
 		require.NoError(t, err, example)
 	}
 	for _, example := range examples(item.Patch) {
-		_, err := job.MergeCollection(standard(job.CollectionKey{}), []byte(example), nil)
+		_, err := input.MergeCollection(standard(job.CollectionKey{}), []byte(example), nil)
 		require.NoError(t, err, example)
 	}
 	item = c.Paths.Value("/jobCollections/{jobCollectionName}/jobs/{jobName}")
 	require.NotEmpty(t, examples(item.Put))
 	for _, example := range examples(item.Put) {
-		_, err := job.ParseDefinition([]byte(example), o)
+		_, err := input.ParseDefinition([]byte(example), o)
 		require.NoError(t, err, example)
 	}
 	for _, example := range examples(item.Patch) {
-		_, err := job.MergeDefinition(daily(t, job.Key{}).Definition, []byte(example), o)
+		_, err := input.MergeDefinition(daily(t, job.Key{}).Definition, []byte(example), o)
 		require.NoError(t, err, example)
 	}
 	for _, example := range examples(c.Paths.Value("/previewRecurrence").Post) {
-		p, err := job.ParsePreview([]byte(example), o.Now)
+		p, err := input.ParsePreview([]byte(example), o.Now)
 		require.NoError(t, err, example)
 		require.NotEmpty(t, p.Run().Occurrences)
 	}
@@ -292,7 +293,7 @@ func TestExamplesOfOpenAPIAreAccepted(t *testing.T) {
 func TestRecordedSessionsAreAnsweredAsOpenAPIDescribesIt(t *testing.T) {
 	t.Parallel()
 	c := loadContract(t)
-	text, err := os.ReadFile("../job/testdata/recorded.json")
+	text, err := os.ReadFile("../job/input/testdata/recorded.json")
 	require.NoError(t, err)
 	var sessions map[string][]exchange
 	require.NoError(t, json.Unmarshal(text, &sessions))

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"almanac/job"
+	"almanac/job/input"
 )
 
 // previewRecurrence answers with the next occurrences of a definition. It stores nothing.
@@ -14,7 +14,7 @@ func (s *server) previewRecurrence(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := job.ParsePreview(body, s.Now())
+	p, err := input.ParsePreview(body, s.Now())
 	if err != nil {
 		return err
 	}

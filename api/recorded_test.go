@@ -125,7 +125,7 @@ var historyOrder = regexp.MustCompile(`(\d{20}):\d{20}`)
 
 func TestRecordedSessionsAreAnsweredAsTheServiceDid(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../job/testdata/recorded.json")
+	text, err := os.ReadFile("../job/input/testdata/recorded.json")
 	require.NoError(t, err)
 	var sessions map[string][]exchange
 	require.NoError(t, json.Unmarshal(text, &sessions))

@@ -70,7 +70,7 @@ func TestNamesArePercentDecodedOnce(t *testing.T) {
 			got := get(f, "/jobCollections/c/jobs/"+sent)
 			if want == "" {
 				require.Equal(t, http.StatusBadRequest, got.status)
-				require.Contains(t, got.body, `{"error":{"code":"InvalidResourceName","message":"The name of a resource cannot be used: jobName is \"`)
+				require.Contains(t, got.body, `{"error":{"code":"InvalidResourceName","message":"The name of a resource cannot be used: jobName: \"`)
 				return
 			}
 			require.Equal(t, http.StatusOK, got.status, got.body)
@@ -108,7 +108,7 @@ func TestNamesThatCannotBeUsedAreRefusedEverywhere(t *testing.T) {
 			t.Parallel()
 			got := send(h, tt.method, tt.path+version, "")
 			require.Equal(t, http.StatusBadRequest, got.status)
-			require.Contains(t, got.body, `"details":[{"code":"InvalidResourceName","target":"`+tt.target+`"`)
+			require.Contains(t, got.body, `"details":[{"code":"Invalid","target":"`+tt.target+`"`)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/job"
+	"almanac/job/input"
 )
 
 // A Scheduler stores and runs jobs. Its errors carry a [job.Kind]; others count as [job.KindInternal]. It
@@ -66,8 +67,8 @@ type Options struct {
 	Timeout time.Duration
 
 	// Limits are those of jobs and collections, and must be those of the Scheduler. Nil means
-	// [job.DefaultLimits].
-	Limits *job.Limits
+	// [input.DefaultLimits].
+	Limits *input.Limits
 
 	// Check returns an error if an action would fail on every attempt; a job with such an action is
 	// refused. Nil means that no action is refused.
@@ -77,7 +78,7 @@ type Options struct {
 	Now func() time.Time
 
 	// MaxBodyBytes is the size limit for reading a body. It defaults to 64 KiB. The size limit of a job is
-	// in [job.Limits].
+	// in Limits of package job/input.
 	MaxBodyBytes int64
 
 	// PublicURL is the start of links, for callers that reach this API through a proxy. Nil means the

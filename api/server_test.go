@@ -156,9 +156,9 @@ func TestPreviewOfABadRecurrenceNamesItsFields(t *testing.T) {
 	h := api.New(&fake{}, api.Options{})
 	got := send(h, http.MethodPost, "/previewRecurrence", `{"properties":{"recurrence":{"frequency":"fortnight"}}}`)
 	require.Equal(t, http.StatusBadRequest, got.status)
-	const detail = `properties.recurrence.frequency is \"fortnight\", want minute, hour, day, week, month or year`
+	const detail = `properties.recurrence.frequency: \"fortnight\" is not supported; allowed: minute, hour, day, week, month or year`
 	require.Equal(t, `{"error":{"code":"BadRequest","message":"The preview is not valid: `+detail+`",`+
-		`"details":[{"code":"BadRequest","target":"properties.recurrence.frequency","message":"`+detail+`"}]}}`, got.body)
+		`"details":[{"code":"Unsupported","target":"properties.recurrence.frequency","message":"`+detail+`"}]}}`, got.body)
 
 	got = send(h, http.MethodPost, "/previewRecurrence", strings.Repeat(" ", 65<<10))
 	require.Equal(t, http.StatusRequestEntityTooLarge, got.status)

@@ -19,7 +19,7 @@ import (
 	"almanac/api"
 	"almanac/devserver"
 	"almanac/internal/egress"
-	"almanac/job"
+	"almanac/job/input"
 	"almanac/scheduler"
 	"almanac/worker"
 )
@@ -113,8 +113,8 @@ func (g *environment) open(c *worker.Client, o options, lead activities.Lead, lo
 	}
 	g.closeWith(func() error { w.Stop(); return nil })
 
-	limits := job.DefaultLimits()
-	limits.Plans = job.UnlimitedPlans()
+	limits := input.DefaultLimits()
+	limits.Tiers = input.UnlimitedTiers()
 	g.service = scheduler.Options{Client: c, Limits: &limits, Log: log}
 	g.almanac.api = g.serve(g.service)
 	g.almanac.api.once = o.once

@@ -1,15 +1,20 @@
 package job
 
-import "time"
+import (
+	"strings"
+	"time"
+
+	"almanac/internal/fields"
+)
 
 // An Action is what a job does at each occurrence. Exactly one of the four parameter members is set, the
 // one for Type.
 type Action struct {
 	Request                *Request           `json:"request,omitempty"`
 	QueueMessage           *QueueMessage      `json:"queueMessage,omitempty"`
-	ServiceBusQueueMessage *ServiceBusMessage `json:"serviceBusQueueMessage,omitempty"`
-	ServiceBusTopicMessage *ServiceBusMessage `json:"serviceBusTopicMessage,omitempty"`
-	Type                   ActionType         `json:"type"`
+	ServiceBusQueueMessage *ServiceBusMessage `json:"serviceBusQueueMessage,omitempty" field:"as=queue"`
+	ServiceBusTopicMessage *ServiceBusMessage `json:"serviceBusTopicMessage,omitempty" field:"as=topic"`
+	Type                   ActionType         `json:"type" field:"required,rule=actionType"`
 	RetryPolicy            *RetryPolicy       `json:"retryPolicy,omitempty"`
 	ErrorAction            *Action            `json:"errorAction,omitempty"` // runs after the last attempt failed; has no error action itself
 }
@@ -28,12 +33,10 @@ const (
 
 var actionTypes = []ActionType{ActionHTTP, ActionHTTPS, ActionStorageQueue, ActionServiceBusQueue, ActionServiceBusTopic}
 
-var actionTypeNames = []string{string(ActionHTTP), string(ActionHTTPS), string(ActionStorageQueue), string(ActionServiceBusQueue), string(ActionServiceBusTopic)}
-
 // Kind returns the constant that equals t in any case; "" for none.
 func (t ActionType) Kind() ActionType {
 	for _, k := range actionTypes {
-		if sameName(string(k), string(t)) {
+		if fields.SameName(string(k), string(t)) {
 			return k
 		}
 	}
@@ -69,30 +72,44 @@ func (a *Action) text() string {
 
 // A Request is a web request.
 type Request struct {
-	URI            string          `json:"uri"`
-	Method         string          `json:"method"`
+	URI            string          `json:"uri" field:"required,rule=uri"`
+	Method         string          `json:"method" field:"rule=method,default=GET"`
 	Headers        Members         `json:"headers,omitzero"`
-	Body           string          `json:"body,omitempty"`
+	Body           string          `json:"body,omitempty" field:"rule=body,secret"`
 	Authentication *Authentication `json:"authentication,omitempty"`
+
+	_ struct{} `ignore:"retryPolicy"` // a published quickstart sends it here; the service ignored it
+}
+
+// IsMethod reports whether a request may have a method: one of those that Azure Scheduler names, in any
+// case, except CONNECT and TRACE. CONNECT opens a tunnel through a proxy, and TRACE returns credentials.
+func IsMethod(name string) bool {
+	switch strings.ToUpper(name) {
+	case "GET", "PUT", "POST", "PATCH", "DELETE", "HEAD", "OPTIONS":
+		return true
+	}
+	return false
 }
 
 // Authentication authenticates a request. Type decides which members are used. Password, Pfx and Secret are
 // secrets.
 type Authentication struct {
-	Username string `json:"username,omitempty"` // Basic
-	Password string `json:"password,omitempty"` // Basic, ClientCertificate
+	Username string `json:"username,omitempty" field:"in=Basic,required"`                 // Basic
+	Password string `json:"password,omitempty" field:"in=Basic|ClientCertificate,secret"` // Basic, ClientCertificate
 
-	Pfx                    string `json:"pfx,omitempty"` // ClientCertificate, base64
-	CertificateThumbprint  string `json:"certificateThumbprint,omitempty"`
-	CertificateExpiration  string `json:"certificateExpiration,omitempty"`
-	CertificateSubjectName string `json:"certificateSubjectName,omitempty"`
+	Pfx                    string `json:"pfx,omitempty" field:"in=ClientCertificate,secret,rule=pfx"` // ClientCertificate, base64
+	CertificateThumbprint  string `json:"certificateThumbprint,omitempty" field:"in=ClientCertificate"`
+	CertificateExpiration  string `json:"certificateExpiration,omitempty" field:"in=ClientCertificate,readonly"`
+	CertificateSubjectName string `json:"certificateSubjectName,omitempty" field:"in=ClientCertificate,readonly"`
 
-	Secret   string `json:"secret,omitempty"` // ActiveDirectoryOAuth
-	Tenant   string `json:"tenant,omitempty"`
-	Audience string `json:"audience,omitempty"`
-	ClientID string `json:"clientId,omitempty"`
+	Secret   string `json:"secret,omitempty" field:"in=ActiveDirectoryOAuth,secret"` // ActiveDirectoryOAuth
+	Tenant   string `json:"tenant,omitempty" field:"in=ActiveDirectoryOAuth,required"`
+	Audience string `json:"audience,omitempty" field:"in=ActiveDirectoryOAuth,required"`
+	ClientID string `json:"clientId,omitempty" field:"in=ActiveDirectoryOAuth,required"`
 
-	Type AuthType `json:"type"`
+	Type AuthType `json:"type" field:"variant,required,enum=Basic|ClientCertificate|ActiveDirectoryOAuth|NotSpecified"`
+
+	_ struct{} `ignore:"certificateExpirationDate"`
 }
 
 // An AuthType names a way to authenticate a request.
@@ -107,11 +124,11 @@ const (
 
 // A QueueMessage is put on an Azure storage queue. SASToken is a secret.
 type QueueMessage struct {
-	StorageAccount string        `json:"storageAccount"`
-	QueueName      string        `json:"queueName"`
-	SASToken       string        `json:"sasToken,omitempty"`
-	Message        string        `json:"message"`
-	MessageFormat  MessageFormat `json:"messageFormat,omitempty"`
+	StorageAccount string        `json:"storageAccount" field:"required,rule=storageAccount"`
+	QueueName      string        `json:"queueName" field:"required,rule=storageQueue"`
+	SASToken       string        `json:"sasToken,omitempty" field:"secret"`
+	Message        string        `json:"message" field:"rule=queueMessage,secret"`
+	MessageFormat  MessageFormat `json:"messageFormat,omitempty" field:"enum=envelope|raw"`
 }
 
 // A MessageFormat defines how the text of a message is put on a storage queue. It is an extension: Azure
@@ -126,12 +143,12 @@ const (
 
 // A ServiceBusMessage is sent to a queue (QueueName) or a topic (TopicPath).
 type ServiceBusMessage struct {
-	QueueName                 string              `json:"queueName,omitempty"`
-	TopicPath                 string              `json:"topicPath,omitempty"`
-	Namespace                 string              `json:"namespace"`
-	TransportType             string              `json:"transportType,omitempty"` // notSpecified, netMessaging or amqp
+	QueueName                 string              `json:"queueName,omitempty" field:"in=queue,required,rule=entity"`
+	TopicPath                 string              `json:"topicPath,omitempty" field:"in=topic,required,rule=entity"`
+	Namespace                 string              `json:"namespace" field:"required,rule=namespace"`
+	TransportType             string              `json:"transportType,omitempty" field:"enum=notSpecified|netMessaging|amqp"`
 	Authentication            *ServiceBusAuth     `json:"authentication,omitempty"`
-	Message                   string              `json:"message"`
+	Message                   string              `json:"message" field:"rule=body,secret"`
 	BrokeredMessageProperties *BrokeredProperties `json:"brokeredMessageProperties,omitempty"`
 	CustomMessageProperties   Members             `json:"customMessageProperties,omitzero"`
 }
@@ -139,8 +156,8 @@ type ServiceBusMessage struct {
 // ServiceBusAuth is a shared access key. SASKey is a secret.
 type ServiceBusAuth struct {
 	SASKeyName string `json:"sasKeyName,omitempty"`
-	SASKey     string `json:"sasKey,omitempty"`
-	Type       string `json:"type,omitempty"` // notSpecified or sharedAccessKey
+	SASKey     string `json:"sasKey,omitempty" field:"secret"`
+	Type       string `json:"type,omitempty" field:"enum=sharedAccessKey|notSpecified"`
 }
 
 // BrokeredProperties are the message's brokered properties, as the user sent them.
@@ -153,9 +170,9 @@ type BrokeredProperties struct {
 	PartitionKey            string `json:"partitionKey,omitempty"`
 	ReplyTo                 string `json:"replyTo,omitempty"`
 	ReplyToSessionID        string `json:"replyToSessionId,omitempty"`
-	ScheduledEnqueueTimeUTC *Time  `json:"scheduledEnqueueTimeUtc,omitempty"`
+	ScheduledEnqueueTimeUTC *Time  `json:"scheduledEnqueueTimeUtc,omitempty" field:"rule=utcTime"`
 	SessionID               string `json:"sessionId,omitempty"`
-	TimeToLive              string `json:"timeToLive,omitempty"` // a duration; a date-time in older versions of the API
+	TimeToLive              string `json:"timeToLive,omitempty" field:"rule=timeToLive"` // a duration; a date-time in older versions of the API
 	To                      string `json:"to,omitempty"`
 	ViaPartitionKey         string `json:"viaPartitionKey,omitempty"`
 }
@@ -163,9 +180,9 @@ type BrokeredProperties struct {
 // A RetryPolicy defines how often and at what interval a failed attempt is retried. A nil policy, and every
 // absent member, means the service's default: 4 retries, 30 s apart.
 type RetryPolicy struct {
-	RetryType     RetryType `json:"retryType,omitempty"`
-	RetryInterval Duration  `json:"retryInterval,omitempty"`
-	RetryCount    int       `json:"retryCount,omitempty"`
+	RetryType     RetryType `json:"retryType,omitempty" field:"enum=none|fixed"`
+	RetryInterval Duration  `json:"retryInterval,omitempty" field:"rule=retryInterval"`
+	RetryCount    int       `json:"retryCount,omitempty" field:"min=1,rule=retryCount,quoted"`
 }
 
 // A RetryType turns retries on or off.

@@ -1,106 +1,19 @@
 package job
 
 import (
-	"bytes"
-	"crypto"
-	"crypto/sha1"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/base64"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
-	"software.sslmate.com/src/go-pkcs12"
-)
-
-// Errors of client certificates. The texts are for callers, and show nothing of the certificate.
-var (
-	errNotPFX      = errors.New("a PFX file (PKCS #12, in base64) of one certificate, its private key and at most its chain")
-	errPFXPassword = errors.New("the password of the PFX file")
-	errCostlyPFX   = fmt.Errorf("a PFX file whose password is hashed at most %d times", maxPFXRounds)
+	"almanac/internal/certificate"
 )
 
 // Certificate returns the client certificate of an Authentication of type ClientCertificate: the leaf, its
 // private key, and the chain as far as the PFX file has it, in the order of TLS. The error shows nothing of
 // the file.
 func (a *Authentication) Certificate() (tls.Certificate, error) {
-	c, err := readPFX(a.Pfx, a.Password)
+	c, err := certificate.Read(a.Pfx, a.Password)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("the client certificate cannot be read: want %w", err)
+		return tls.Certificate{}, fmt.Errorf("the client certificate cannot be read; allowed: %w", err)
 	}
 	return c, nil
-}
-
-// describe sets the members that describe the certificate in the PFX file.
-func (a *Authentication) describe() error {
-	c, err := readPFX(a.Pfx, a.Password)
-	if err != nil {
-		return err
-	}
-	a.CertificateThumbprint = fmt.Sprintf("%X", sha1.Sum(c.Leaf.Raw))
-	a.CertificateExpiration = Time{c.Leaf.NotAfter}.String()
-	a.CertificateSubjectName = distinguishedName(c.Leaf.RawSubject)
-	return nil
-}
-
-// decodePFX decodes the base64 of a PFX file. It ignores blanks and line breaks, as Azure Scheduler did,
-// because clients sent them.
-func decodePFX(text string) ([]byte, error) {
-	return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
-}
-
-// readPFX returns the certificate in a PFX file that belongs to the file's private key, with its chain. An
-// empty password also opens a file without a password.
-func readPFX(text, password string) (tls.Certificate, error) {
-	der, err := decodePFX(text)
-	if err != nil {
-		return tls.Certificate{}, errNotPFX
-	}
-	if pfxRounds(der) > maxPFXRounds {
-		return tls.Certificate{}, errCostlyPFX
-	}
-	key, first, others, err := pkcs12.DecodeChain(der, password)
-	switch {
-	case errors.Is(err, pkcs12.ErrIncorrectPassword):
-		return tls.Certificate{}, errPFXPassword
-	case err != nil:
-		return tls.Certificate{}, errNotPFX
-	}
-	// The order of the certificates in a file has no meaning.
-	chain := chainOf(key, append([]*x509.Certificate{first}, others...))
-	if chain == nil {
-		return tls.Certificate{}, errNotPFX
-	}
-	c := tls.Certificate{PrivateKey: key, Leaf: chain[0]}
-	for _, link := range chain {
-		c.Certificate = append(c.Certificate, link.Raw)
-	}
-	return c, nil
-}
-
-// chainOf returns the certificate of the private key, followed by its issuer, the issuer's issuer, and so
-// on; nil if no certificate belongs to the key.
-func chainOf(key any, certificates []*x509.Certificate) []*x509.Certificate {
-	signer, ok := key.(crypto.Signer)
-	if !ok {
-		return nil
-	}
-	public, ok := signer.Public().(interface{ Equal(crypto.PublicKey) bool })
-	if !ok {
-		return nil
-	}
-	next := func(c *x509.Certificate) bool { return public.Equal(c.PublicKey) }
-	var chain []*x509.Certificate
-	for {
-		i := slices.IndexFunc(certificates, next)
-		if i < 0 {
-			return chain
-		}
-		last := certificates[i]
-		chain = append(chain, last)
-		certificates = slices.Delete(certificates, i, i+1)
-		next = func(c *x509.Certificate) bool { return bytes.Equal(c.RawSubject, last.RawIssuer) }
-	}
 }

@@ -18,14 +18,14 @@ type Collection struct {
 
 // CollectionProperties are the "properties" of the REST API.
 type CollectionProperties struct {
-	SKU   SKU             `json:"sku"`
-	State CollectionState `json:"state"`
+	SKU   SKU             `json:"sku" field:"required"`
+	State CollectionState `json:"state" field:"enum=Enabled|Disabled|Suspended,default=Enabled"`
 	Quota *Quota          `json:"quota,omitempty"`
 }
 
 // A SKU names a plan.
 type SKU struct {
-	Name string `json:"name"` // Free, Standard, P10Premium, P20Premium; Premium in version 2016-01-01
+	Name string `json:"name" field:"required,rule=sku"` // Free, Standard, P10Premium, P20Premium; Premium in version 2016-01-01
 }
 
 // A CollectionState defines whether the jobs of a collection run.
@@ -40,14 +40,16 @@ const (
 
 // A Quota lowers the limits of the plan.
 type Quota struct {
-	MaxJobCount   int            `json:"maxJobCount,omitempty"`
+	MaxJobCount   int            `json:"maxJobCount,omitempty" field:"min=1,max=2147483647,quoted"`
 	MaxRecurrence *MaxRecurrence `json:"maxRecurrence,omitempty"`
+
+	_ struct{} `ignore:"maxJobOccurrence"` // the service accepted it, without an effect
 }
 
 // MaxRecurrence is the minimum time between two occurrences of a job.
 type MaxRecurrence struct {
-	Frequency string `json:"frequency"` // minute, hour, day, week, month
-	Interval  int    `json:"interval"`
+	Frequency string `json:"frequency" field:"required,enum=minute|hour|day|week|month"`
+	Interval  int    `json:"interval" field:"min=1,max=1000,quoted,default=1"`
 }
 
 // Duration returns the minimum length of the interval; a month counts 28 days. It is 0 for an unknown

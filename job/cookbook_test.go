@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/job"
+	"almanac/job/input"
 )
 
 // Every recipe of docs/cookbook.md is a definition that is accepted, and has the occurrences
@@ -30,7 +30,7 @@ func TestCookbook(t *testing.T) {
 		recipes++
 		t.Run(m[1], func(t *testing.T) {
 			body := fmt.Sprintf(`{"now": "2026-01-01T00:00:00Z", "take": 2, "properties": %s}`, m[2])
-			p, err := job.ParsePreview([]byte(body), time.Time{})
+			p, err := input.ParsePreview([]byte(body), time.Time{})
 			require.NoError(t, err)
 			r := p.Run()
 			require.Empty(t, r.Notes)

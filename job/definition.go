@@ -4,16 +4,19 @@ import (
 	"cmp"
 	"time"
 
+	"almanac/internal/fields"
 	"almanac/recurrence"
 )
 
 // A Definition is the part of a job that users write: the "properties" of the REST API. Its JSON is both
 // the wire form, with members in the service's order, and the stored form.
 type Definition struct {
-	StartTime  *Time       `json:"startTime,omitempty"`
+	StartTime  *Time       `json:"startTime,omitempty" field:"rule=localTime"`
 	Action     Action      `json:"action"`
 	Recurrence *Recurrence `json:"recurrence,omitempty"`
-	State      State       `json:"state"`
+	State      State       `json:"state" field:"rule=state,default=enabled"`
+
+	_ struct{} `ignore:"status"` // clients send back what they read
 }
 
 // A State is the state of a job. Users set StateEnabled and StateDisabled. The other two are final: an
@@ -33,30 +36,30 @@ func (s State) Final() bool { return s == StateCompleted || s == StateFaulted }
 
 // A Recurrence defines when a job repeats.
 type Recurrence struct {
-	Frequency     string        `json:"frequency"` // minute, hour, day, week, month, year
-	Count         int           `json:"count,omitempty"`
-	EndTime       *Time         `json:"endTime,omitempty"`
-	Interval      int           `json:"interval"`
+	Frequency     string        `json:"frequency" field:"required,enum=minute|hour|day|week|month|year"`
+	Count         int           `json:"count,omitempty" field:"min=1,max=2147483647"`
+	EndTime       *Time         `json:"endTime,omitempty" field:"rule=localTime"`
+	Interval      int           `json:"interval" field:"min=1,default=1"` // the maximum depends on the frequency
 	Schedule      *Schedule     `json:"schedule,omitempty"`
-	TimeZone      string        `json:"timeZone,omitempty"`
-	CatchUpWindow Duration      `json:"catchUpWindow,omitempty"`
-	OverlapPolicy OverlapPolicy `json:"overlapPolicy,omitempty"`
+	TimeZone      string        `json:"timeZone,omitempty" field:"rule=timeZone"`
+	CatchUpWindow Duration      `json:"catchUpWindow,omitempty" field:"rule=catchUpWindow"`
+	OverlapPolicy OverlapPolicy `json:"overlapPolicy,omitempty" field:"enum=BufferOne|Skip|AllowAll"`
 }
 
 // A Schedule restricts a recurrence to parts of the calendar.
 type Schedule struct {
-	Minutes            []int               `json:"minutes,omitempty"`
-	Hours              []int               `json:"hours,omitempty"`
-	WeekDays           []string            `json:"weekDays,omitempty"` // monday, tuesday …
-	MonthDays          []int               `json:"monthDays,omitempty"`
+	Minutes            []int               `json:"minutes,omitempty" field:"min=0,max=59"`
+	Hours              []int               `json:"hours,omitempty" field:"min=0,max=23"`
+	WeekDays           []string            `json:"weekDays,omitempty" field:"enum=monday|tuesday|wednesday|thursday|friday|saturday|sunday"`
+	MonthDays          []int               `json:"monthDays,omitempty" field:"min=-31,max=31,nonzero"`
 	MonthlyOccurrences []MonthlyOccurrence `json:"monthlyOccurrences,omitempty"`
-	Months             []int               `json:"months,omitempty"`
+	Months             []int               `json:"months,omitempty" field:"min=1,max=12"`
 }
 
 // A MonthlyOccurrence is a weekday of a month: the first, the last …, or every one.
 type MonthlyOccurrence struct {
-	Day        string `json:"day"`
-	Occurrence int    `json:"occurrence,omitempty"` // ±1 to ±5; 0: every such day
+	Day        string `json:"day" field:"required,enum=monday|tuesday|wednesday|thursday|friday|saturday|sunday"`
+	Occurrence int    `json:"occurrence,omitempty" field:"min=-5,max=5,nonzero"` // ±1 to ±5; 0: every such day
 }
 
 // An OverlapPolicy defines what happens to an occurrence that comes due while the previous execution is
@@ -111,6 +114,9 @@ func (r *Recurrence) timing() *Recurrence {
 	return &t
 }
 
+// AllowedTimeZones describes the values of timeZone, for errors.
+const AllowedTimeZones = "an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time"
+
 // rule converts the recurrence to a rule of package recurrence.
 func (r *Recurrence) rule() (recurrence.Rule, error) {
 	f, _ := recurrence.ParseFrequency(r.Frequency) // New reports an unknown frequency together with the other bad fields
@@ -130,7 +136,7 @@ func (r *Recurrence) rule() (recurrence.Rule, error) {
 	if r.TimeZone != "" {
 		loc, err := recurrence.LoadLocation(r.TimeZone)
 		if err != nil {
-			return rule, &FieldError{Path: "recurrence.timeZone", Value: r.TimeZone, Want: wantTimeZone}
+			return rule, &FieldError{Path: "recurrence.timeZone", Code: fields.Invalid, Value: r.TimeZone, Allowed: AllowedTimeZones}
 		}
 		rule.Location = loc
 	}

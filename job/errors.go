@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+
+	"almanac/internal/fields"
 )
 
 // A Kind classifies errors by what the caller can do about them.
@@ -38,15 +39,11 @@ func (e *Error) Error() string {
 	if len(e.Fields) == 0 {
 		return e.Message
 	}
-	text := make([]string, len(e.Fields))
-	for i, f := range e.Fields {
-		text[i] = f.Error()
-	}
 	message := e.Message
 	if e.Unlisted > 0 {
 		message += fmt.Sprintf(", the first %d of %d errors", len(e.Fields), len(e.Fields)+e.Unlisted)
 	}
-	return message + ": " + strings.Join(text, "; ")
+	return message + ": " + (&fields.Errors{List: e.Fields}).Error()
 }
 
 // Unwrap returns the cause.
@@ -61,39 +58,7 @@ func KindOf(err error) Kind {
 }
 
 // A FieldError is an error in one field.
-type FieldError struct {
-	Path  string // JSON path from the top of the body, such as properties.recurrence.interval
-	Value any    // the given value; nil if it is absent, a secret, or not a scalar
-	Want  string // what is allowed, such as "1 to 31"
-}
-
-func (e *FieldError) Error() string {
-	if e.Value == nil {
-		return fmt.Sprintf("%s: want %s", e.Path, e.Want)
-	}
-	return fmt.Sprintf("%s is %s, want %s", e.Path, show(e.Value), e.Want)
-}
-
-// show returns a value as JSON, cut to 100 characters.
-func show(v any) string {
-	const most = 100
-	if t, ok := v.(time.Time); ok {
-		return t.UTC().Format(time.RFC3339)
-	}
-	b, err := plainJSON(v)
-	text := string(b)
-	if err != nil {
-		text = fmt.Sprint(v)
-	}
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return text
-}
-
-func badRequest(format string, args ...any) *Error {
-	return &Error{Kind: KindInvalid, Code: "BadRequest", Message: fmt.Sprintf(format, args...)}
-}
+type FieldError = fields.Error
 
 // NotFound returns a KindNotFound error in the service's words.
 func NotFound(what, resourceGroup string) *Error {
@@ -117,7 +82,7 @@ type ErrorBody struct {
 
 // An ErrorDetail is an error in the field Target.
 type ErrorDetail struct {
-	Code    string `json:"code"`
+	Code    string `json:"code"` // a [fields.Code]
 	Target  string `json:"target"`
 	Message string `json:"message"`
 }
@@ -127,7 +92,7 @@ type ErrorDetail struct {
 func (e *Error) Body() ErrorBody {
 	b := ErrorBody{Code: e.Code, Message: e.summary()}
 	for _, f := range e.Fields {
-		b.Details = append(b.Details, ErrorDetail{Code: e.Code, Target: f.Path, Message: f.Error()})
+		b.Details = append(b.Details, ErrorDetail{Code: string(f.Code), Target: f.Path, Message: f.Error()})
 	}
 	return b
 }

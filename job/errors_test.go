@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"almanac/internal/fields"
 	"almanac/job"
 )
 
@@ -17,10 +18,10 @@ func TestErrorBody(t *testing.T) {
 	require.True(t, ok)
 	require.JSONEq(t, `{
 		"code": "BadRequest",
-		"message": "The job is not valid (2 fields are wrong): properties.recurrence.interval is 549, want 1 to 548; also properties.recurrence.schedule.hours[0]",
+		"message": "The job is not valid (2 fields are wrong): properties.recurrence.schedule.hours[0]: 24 is out of range; allowed: 0 to 23; also properties.recurrence.interval",
 		"details": [
-			{"code": "BadRequest", "target": "properties.recurrence.interval", "message": "properties.recurrence.interval is 549, want 1 to 548"},
-			{"code": "BadRequest", "target": "properties.recurrence.schedule.hours[0]", "message": "properties.recurrence.schedule.hours[0] is 24, want 0 to 23"}
+			{"code": "OutOfRange", "target": "properties.recurrence.schedule.hours[0]", "message": "properties.recurrence.schedule.hours[0]: 24 is out of range; allowed: 0 to 23"},
+			{"code": "OutOfRange", "target": "properties.recurrence.interval", "message": "properties.recurrence.interval: 549 is out of range; allowed: 1 to 548"}
 		]
 	}`, compactJSON(t, e.Body()))
 	require.Equal(t, `{"code":"ConflictError","message":"5 jobs are too many"}`, compactJSON(t, job.Conflictf("%d jobs are too many", 5).Body()))
@@ -31,26 +32,26 @@ func TestTheMessageOfAnErrorSaysWhatIsWrongWithTheFirstFieldAndNamesOthers(t *te
 	message := func(unlisted int, paths ...string) string {
 		e := &job.Error{Message: "No", Unlisted: unlisted}
 		for i, path := range paths {
-			e.Fields = append(e.Fields, &job.FieldError{Path: path, Value: i, Want: "better"})
+			e.Fields = append(e.Fields, &job.FieldError{Path: path, Code: fields.OutOfRange, Value: i, Allowed: "better"})
 		}
 		return e.Body().Message
 	}
 	require.Equal(t, "No", message(0))
-	require.Equal(t, "No: a is 0, want better", message(0, "a"))
-	require.Equal(t, "No: a is 0, want better; a is 1, want better", message(0, "a", "a"), "two faults of one field")
-	require.Equal(t, "No (2 fields are wrong): a is 0, want better; also b", message(0, "a", "b", "a"))
-	require.Equal(t, "No (3 fields are wrong): a is 0, want better; also b and c", message(0, "a", "b", "c"))
-	require.Equal(t, "No (6 fields are wrong): a is 0, want better; also b, c, d, e and f", message(0, "a", "b", "c", "d", "e", "f"))
-	require.Equal(t, "No (8 fields are wrong): a is 0, want better; also b, c, d, e, f and 2 more", message(0, "a", "b", "c", "d", "e", "f", "g", "h"))
-	require.Equal(t, "No (at least 2 fields are wrong): a is 0, want better; also b", message(9, "a", "b"))
+	require.Equal(t, "No: a: 0 is out of range; allowed: better", message(0, "a"))
+	require.Equal(t, "No: a: 0 is out of range; allowed: better; a: 1 is out of range; allowed: better", message(0, "a", "a"), "two faults of one field")
+	require.Equal(t, "No (2 fields are wrong): a: 0 is out of range; allowed: better; also b", message(0, "a", "b", "a"))
+	require.Equal(t, "No (3 fields are wrong): a: 0 is out of range; allowed: better; also b and c", message(0, "a", "b", "c"))
+	require.Equal(t, "No (6 fields are wrong): a: 0 is out of range; allowed: better; also b, c, d, e and f", message(0, "a", "b", "c", "d", "e", "f"))
+	require.Equal(t, "No (8 fields are wrong): a: 0 is out of range; allowed: better; also b, c, d, e, f and 2 more", message(0, "a", "b", "c", "d", "e", "f", "g", "h"))
+	require.Equal(t, "No (at least 2 fields are wrong): a: 0 is out of range; allowed: better; also b", message(9, "a", "b"))
 }
 
 func TestTheMessageOfAnErrorHasTheNamesThatWereSent(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		`{"state":"on","action":` + httpAction + `}`:                `The job is not valid: state is "on", want enabled or disabled`,
-		`{"properties":{"state":"on","action":` + httpAction + `}}`: `The job is not valid: properties.state is "on", want enabled or disabled`,
-		`{"state":"on","bogus":1}`:                                  `The job is not valid (3 fields are wrong): action: want an action; also state and bogus`,
+		`{"state":"on","action":` + httpAction + `}`:                `The job is not valid: state: "on" is not supported; allowed: enabled or disabled`,
+		`{"properties":{"state":"on","action":` + httpAction + `}}`: `The job is not valid: properties.state: "on" is not supported; allowed: enabled or disabled`,
+		`{"state":"on","bogus":1}`:                                  `The job is not valid (3 fields are wrong): action: required; allowed: an object; also state and bogus`,
 	} {
 		_, err := parse(body)
 		e, ok := errors.AsType[*job.Error](err)

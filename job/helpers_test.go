@@ -1,7 +1,10 @@
 package job_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/input"
 )
 
 // now is the time at which the jobs of these tests are sent.
@@ -30,7 +34,7 @@ func withRecurrence(recurrence string) string {
 }
 
 func parse(body string) (job.Definition, error) {
-	return job.ParseDefinition([]byte(body), job.ParseOptions{Now: now})
+	return input.ParseDefinition([]byte(body), input.ParseOptions{Now: now})
 }
 
 func mustParse(t testing.TB, body string) job.Definition {
@@ -39,6 +43,12 @@ func mustParse(t testing.TB, body string) job.Definition {
 	require.NoError(t, err, body)
 	return d
 }
+
+// grammar matches the text of every error in a field: its path, what is wrong, and what is allowed or why.
+var grammar = regexp.MustCompile(`(?s)^.*: (` +
+	`required|too long|too many|not allowed; .+|repeated; allowed: once|unknown field; (allowed: \w.*|did you mean "\w+"\?)|` +
+	`(".*"|[-+.\w:]+|true|the value|null|an? \w+) is (not valid|not supported|out of range); allowed: \S.*` +
+	`)(; (allowed: )?\S.*)?$`)
 
 // complaints returns the errors of all bad fields, one a line, or the message if there are no fields.
 func complaints(t testing.TB, err error) string {
@@ -54,9 +64,19 @@ func complaints(t testing.TB, err error) string {
 	lines := make([]string, len(e.Fields))
 	for i, f := range e.Fields {
 		lines[i] = f.Error()
+		require.Regexp(t, grammar, lines[i])
 	}
 	return strings.Join(lines, "\n")
 }
 
 // lines joins the expected complaints.
 func lines(l ...string) string { return strings.Join(l, "\n") }
+
+func compactJSON(t testing.TB, v any) string {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	require.NoError(t, e.Encode(v))
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"almanac/internal/fields"
 )
 
 // A CollectionKey names a collection. Names are compared as by [NormalizeName]. They are shown as they were first
@@ -85,17 +87,8 @@ func workflowID(path string) string {
 	return id.String()[:maxWorkflowID-len(hash)] + hash
 }
 
-// NormalizeName maps ASCII letters to lower case, as Azure Resource Manager does to compare names. Other characters
-// are unchanged, without normalization: the Kelvin sign is not a k, and a precomposed é differs from an e
-// with an accent.
-func NormalizeName(name string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, name)
-}
+// NormalizeName returns the form in which names are compared; see [fields.Normalize].
+func NormalizeName(name string) string { return fields.Normalize(name) }
 
 // Limits of names, in characters. A search attribute holds 255.
 const (
@@ -139,8 +132,8 @@ func checkName(what, name string, most int) *FieldError {
 		return nil
 	}
 	return &FieldError{
-		Path: what, Value: name,
-		Want: fmt.Sprintf(`1 to %d characters, in UTF-8, without any of / \ ? # %% & < > " : * |, without control characters, line separators and marks of writing direction, `+
+		Path: what, Code: fields.Invalid, Value: name,
+		Allowed: fmt.Sprintf(`1 to %d characters, in UTF-8, without any of / \ ? # %% & < > " : * |, without control characters, line separators and marks of writing direction, `+
 			`without blanks at its ends and a full stop at its end`, most),
 	}
 }

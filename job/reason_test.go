@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/job"
+	"almanac/job/input"
 )
 
 func TestWhyAJobHasNoOccurrenceLeft(t *testing.T) {
@@ -32,7 +32,7 @@ func TestWhyAJobHasNoOccurrenceLeft(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			d, err := job.ParseDefinition([]byte(tt.properties), job.ParseOptions{Now: now})
+			d, err := input.ParseDefinition([]byte(tt.properties), input.ParseOptions{Now: now})
 			require.NoError(t, err)
 			require.Equal(t, tt.want, d.WhyOver(now.Truncate(time.Second), tt.started))
 		})

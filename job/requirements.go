@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"time"
+
+	"almanac/internal/iso8601"
 )
 
 // Requirements are what a job requires its collection to allow.
@@ -40,7 +42,15 @@ func (d Requirements) And(o Requirements) Requirements {
 	return Requirements{Spacing: spacing, Authenticates: d.Authenticates || o.Authenticates}
 }
 
-// CollectionLimits are what a collection allows: its plan, lowered by its quota.
+// A Tier holds the limits of a SKU. In texts for users it is a plan.
+type Tier struct {
+	Jobs           int           `json:"jobs" field:"min=1,max=10000,quoted"`        // maximum in a collection
+	MinRecurrence  time.Duration `json:"minRecurrence" field:"rule=minRecurrence"`   // minimum time between two occurrences of a job
+	Collections    int           `json:"collections" field:"min=1,max=10000,quoted"` // maximum in a subscription
+	Authentication bool          `json:"authentication"`                             // whether requests may authenticate
+}
+
+// CollectionLimits are what a collection allows: its tier, lowered by its quota.
 type CollectionLimits struct {
 	Plan           string        `json:"plan"`           // SKU name
 	Jobs           int           `json:"jobs"`           // maximum in the collection
@@ -49,12 +59,12 @@ type CollectionLimits struct {
 	Collections    int           `json:"collections"`    // maximum in a subscription, with this plan
 }
 
-// CollectionLimits returns what the collection allows under the plans of l. A quota above the plan has no effect.
-func (p *CollectionProperties) CollectionLimits(l *Limits) CollectionLimits {
-	plan := l.Plans[p.SKU.Name]
+// CollectionLimits returns what the collection allows if its SKU has this tier. A quota above the tier has no
+// effect.
+func (p *CollectionProperties) CollectionLimits(tier Tier) CollectionLimits {
 	r := CollectionLimits{
-		Plan: p.SKU.Name, Jobs: plan.Jobs, MinRecurrence: plan.MinRecurrence,
-		Authentication: plan.Authentication, Collections: plan.Collections,
+		Plan: p.SKU.Name, Jobs: tier.Jobs, MinRecurrence: tier.MinRecurrence,
+		Authentication: tier.Authentication, Collections: tier.Collections,
 	}
 	if p.Quota == nil {
 		return r
@@ -75,7 +85,7 @@ func (r CollectionLimits) RefusesJob(collection, name string, d Requirements) st
 	case d.Spacing > 0 && d.Spacing < r.MinRecurrence:
 		return fmt.Sprintf("The job '%s' would recur after %s, sooner than the %s that the job collection '%s', of plan %s, allows (quota maxRecurrence). "+
 			"Let the job recur less often, or change the plan or the quota of the collection.",
-			name, isoText(d.Spacing), isoText(r.MinRecurrence), collection, r.Plan)
+			name, iso8601.FormatDuration(d.Spacing), iso8601.FormatDuration(r.MinRecurrence), collection, r.Plan)
 	case d.Authenticates && !r.Authentication:
 		return fmt.Sprintf("The job '%s' authenticates its requests, which the plan %s of the job collection '%s' does not allow. "+
 			"Leave out the authentication, or change the plan of the collection.",

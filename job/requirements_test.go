@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/input"
 )
 
 func TestDemands(t *testing.T) {
@@ -54,7 +55,7 @@ func TestDemandsTogether(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	t.Parallel()
-	l := job.DefaultLimits()
+	l := input.DefaultLimits()
 	for _, tt := range []struct {
 		name string
 		p    job.CollectionProperties
@@ -76,7 +77,7 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := tt.p.CollectionLimits(&l)
+			got := tt.p.CollectionLimits(l.Tiers[tt.p.SKU.Name])
 			require.Equal(t, tt.want, compactJSON(t, got))
 			var again job.CollectionLimits
 			require.NoError(t, json.Unmarshal([]byte(tt.want), &again))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"almanac/internal/fields"
 	"almanac/recurrence"
 )
 
@@ -57,7 +58,7 @@ func (d *Definition) Timetable(created, now time.Time) (*Timetable, error) {
 			errs = append(errs, err)
 		}
 		if errs == nil && (never || !t.within100Years(now)) {
-			errs = append(errs, &FieldError{Path: "recurrence.schedule", Want: "a schedule that is due within 100 years"})
+			errs = append(errs, &FieldError{Path: "recurrence.schedule", Code: fields.Invalid, Allowed: "a schedule that is due within 100 years"})
 		}
 		t.count = r.Count
 		if r.EndTime != nil {
@@ -83,10 +84,10 @@ func (t *Timetable) within100Years(now time.Time) bool {
 func startErrors(start, now time.Time) (errs []error) {
 	const path = "startTime"
 	if limit := addMonths(now, 18); start.Unix() > limit.Unix() {
-		errs = append(errs, &FieldError{Path: path, Value: start, Want: "at most 18 months from now, " + instant(limit)})
+		errs = append(errs, &FieldError{Path: path, Code: fields.OutOfRange, Value: start, Allowed: "at most 18 months from now, " + limit.Format(time.RFC3339)})
 	}
 	if start.UTC().Year() < 0 {
-		errs = append(errs, &FieldError{Path: path, Value: start, Want: "the year 0 or later"})
+		errs = append(errs, &FieldError{Path: path, Code: fields.OutOfRange, Value: start, Allowed: "the year 0 or later"})
 	}
 	return errs
 }
@@ -115,15 +116,15 @@ func (r *Recurrence) schedule(anchor time.Time) (*recurrence.Schedule, error) {
 	}
 	var own []error
 	if rule.Interval < 0 || rule.Interval > longest {
-		want := "1"
+		allowed := "1"
 		if longest > 1 {
-			want = fmt.Sprintf("1 to %d", longest)
+			allowed = fmt.Sprintf("1 to %d", longest)
 		}
-		own = append(own, &FieldError{Path: "recurrence.interval", Value: rule.Interval, Want: want})
+		own = append(own, &FieldError{Path: "recurrence.interval", Code: fields.OutOfRange, Value: rule.Interval, Allowed: allowed})
 		rule.Interval = 0
 	}
 	if r.Count < 0 || r.Count > math.MaxInt32 {
-		own = append(own, &FieldError{Path: "recurrence.count", Value: r.Count, Want: fmt.Sprintf("1 to %d", math.MaxInt32)})
+		own = append(own, &FieldError{Path: "recurrence.count", Code: fields.OutOfRange, Value: r.Count, Allowed: fmt.Sprintf("1 to %d", math.MaxInt32)})
 	}
 	schedule, err := recurrence.New(rule, anchor)
 	if own == nil && (err == nil || errors.Is(err, recurrence.ErrNever)) {
@@ -132,14 +133,30 @@ func (r *Recurrence) schedule(anchor time.Time) (*recurrence.Schedule, error) {
 	// The fields that the frequency rules out come first, then those above, and the
 	// elements of lists last.
 	var errs []error
-	for _, f := range flatten[*recurrence.FieldError](err) {
+	for _, f := range fields.Joined[*recurrence.FieldError](err) {
 		path := jsonPath(f.Field)
 		if own != nil && strings.Contains(path, "[") {
 			errs, own = append(errs, own...), nil
 		}
-		errs = append(errs, &FieldError{Path: path, Value: scalarOf(f.Value), Want: f.Allowed})
+		errs = append(errs, fieldError(path, f))
 	}
 	return nil, errors.Join(append(errs, own...)...)
+}
+
+// fieldError returns the error of a field of a [recurrence.Rule] at a path.
+func fieldError(path string, f *recurrence.FieldError) *FieldError {
+	e := &FieldError{Path: path, Code: fields.OutOfRange, Value: f.Value, Allowed: f.Allowed}
+	switch f.Value.(type) {
+	case int:
+	case nil:
+		e.Code = fields.Required
+	case string, time.Time:
+		e.Code = fields.Invalid
+	default: // a list that the frequency does not allow
+		_, frequencies, _ := strings.Cut(f.Allowed, "only with ")
+		e.Code, e.Value, e.Allowed = fields.Forbidden, nil, "with frequency "+frequencies
+	}
+	return e
 }
 
 // jsonPath returns the path of a field of a [recurrence.Rule]: "Hours[2]" is
@@ -158,24 +175,6 @@ func jsonPath(field string) string {
 		parts[i] = strings.ToLower(part[:1]) + part[1:]
 	}
 	return path + strings.Join(parts, ".")
-}
-
-// flatten returns the errors of one type that err joins.
-func flatten[E error](err error) (all []E) {
-	type joint interface {
-		error
-		Unwrap() []error
-	}
-	if joined, ok := errors.AsType[joint](err); ok {
-		for _, e := range joined.Unwrap() {
-			all = append(all, flatten[E](e)...)
-		}
-		return all
-	}
-	if e, ok := errors.AsType[E](err); ok {
-		all = append(all, e)
-	}
-	return all
 }
 
 // First returns the job's first occurrence, as of its creation, or false if it

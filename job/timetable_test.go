@@ -222,8 +222,8 @@ func TestStartIsAtMost18MonthsAhead(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			require.ErrorContains(t, err, "startTime is ")
-			require.ErrorContains(t, err, ", want at most 18 months from now, ")
+			require.ErrorContains(t, err, "startTime: ")
+			require.ErrorContains(t, err, " is out of range; allowed: at most 18 months from now, ")
 		})
 	}
 }
@@ -257,7 +257,7 @@ func TestDueWithin100Years(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			require.EqualError(t, err, "recurrence.schedule: want a schedule that is due within 100 years")
+			require.EqualError(t, err, "recurrence.schedule: the value is not valid; allowed: a schedule that is due within 100 years")
 		})
 	}
 }
@@ -275,25 +275,25 @@ func TestTimetableReportsEveryBadField(t *testing.T) {
 			Recurrence: &job.Recurrence{Frequency: "day", Interval: 1000, Count: -1, Schedule: &job.Schedule{
 				Hours: []int{24, 12, 25}, Months: []int{0}, MonthlyOccurrences: []job.MonthlyOccurrence{{Day: "friday", Occurrence: 6}},
 			}},
-		}, lines("startTime is 2030-01-10T12:00:00Z, want at most 18 months from now, 2027-07-10T12:00:00Z",
-			"recurrence.schedule.monthlyOccurrences: want none with frequency day, only with month",
-			"recurrence.schedule.months: want none with frequency day, only with month and year",
-			"recurrence.interval is 1000, want 1 to 548",
-			"recurrence.count is -1, want 1 to 2147483647",
-			"recurrence.schedule.hours[0] is 24, want 0 to 23",
-			"recurrence.schedule.hours[2] is 25, want 0 to 23",
-			"recurrence.schedule.months[0] is 0, want 1 to 12",
-			"recurrence.schedule.monthlyOccurrences[0].occurrence is 6, want 1 to 5 or -5 to -1")},
+		}, lines("startTime: 2030-01-10T12:00:00Z is out of range; allowed: at most 18 months from now, 2027-07-10T12:00:00Z",
+			"recurrence.schedule.monthlyOccurrences: not allowed; allowed: with frequency month",
+			"recurrence.schedule.months: not allowed; allowed: with frequency month and year",
+			"recurrence.interval: 1000 is out of range; allowed: 1 to 548",
+			"recurrence.count: -1 is out of range; allowed: 1 to 2147483647",
+			"recurrence.schedule.hours[0]: 24 is out of range; allowed: 0 to 23",
+			"recurrence.schedule.hours[2]: 25 is out of range; allowed: 0 to 23",
+			"recurrence.schedule.months[0]: 0 is out of range; allowed: 1 to 12",
+			"recurrence.schedule.monthlyOccurrences[0].occurrence: 6 is out of range; allowed: 1 to 5 or -5 to -1")},
 		{"no frequency", job.Definition{Recurrence: &job.Recurrence{Frequency: "second", Interval: 1001}},
-			lines("recurrence.frequency: want minute, hour, day, week, month or year", "recurrence.interval is 1001, want 1 to 1000")},
-		{"minutes", job.Definition{Recurrence: &job.Recurrence{Frequency: "minute", Interval: 1001}}, "recurrence.interval is 1001, want 1 to 1000"},
-		{"hours", job.Definition{Recurrence: &job.Recurrence{Frequency: "hour", Interval: 1001}}, "recurrence.interval is 1001, want 1 to 1000"},
-		{"days", job.Definition{Recurrence: &job.Recurrence{Frequency: "day", Interval: 549}}, "recurrence.interval is 549, want 1 to 548"},
-		{"weeks", job.Definition{Recurrence: &job.Recurrence{Frequency: "week", Interval: 79}}, "recurrence.interval is 79, want 1 to 78"},
-		{"months", job.Definition{Recurrence: &job.Recurrence{Frequency: "month", Interval: 19}}, "recurrence.interval is 19, want 1 to 18"},
-		{"years", job.Definition{Recurrence: &job.Recurrence{Frequency: "year", Interval: 2}}, "recurrence.interval is 2, want 1"},
+			lines("recurrence.frequency: required; allowed: minute, hour, day, week, month or year", "recurrence.interval: 1001 is out of range; allowed: 1 to 1000")},
+		{"minutes", job.Definition{Recurrence: &job.Recurrence{Frequency: "minute", Interval: 1001}}, "recurrence.interval: 1001 is out of range; allowed: 1 to 1000"},
+		{"hours", job.Definition{Recurrence: &job.Recurrence{Frequency: "hour", Interval: 1001}}, "recurrence.interval: 1001 is out of range; allowed: 1 to 1000"},
+		{"days", job.Definition{Recurrence: &job.Recurrence{Frequency: "day", Interval: 549}}, "recurrence.interval: 549 is out of range; allowed: 1 to 548"},
+		{"weeks", job.Definition{Recurrence: &job.Recurrence{Frequency: "week", Interval: 79}}, "recurrence.interval: 79 is out of range; allowed: 1 to 78"},
+		{"months", job.Definition{Recurrence: &job.Recurrence{Frequency: "month", Interval: 19}}, "recurrence.interval: 19 is out of range; allowed: 1 to 18"},
+		{"years", job.Definition{Recurrence: &job.Recurrence{Frequency: "year", Interval: 2}}, "recurrence.interval: 2 is out of range; allowed: 1"},
 		{"never", job.Definition{Recurrence: &job.Recurrence{Frequency: "month", Schedule: &job.Schedule{MonthDays: []int{31}, Months: []int{2}}}},
-			"recurrence.schedule: want a schedule that is due within 100 years"},
+			"recurrence.schedule: the value is not valid; allowed: a schedule that is due within 100 years"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"almanac/internal/iso8601"
 	"almanac/job"
 )
 
@@ -31,7 +32,7 @@ func TestParseDuration(t *testing.T) {
 		"1:2:3":                time.Hour + 2*time.Minute + 3*time.Second,
 		"558.00:00:00.0000001": 558*day + 100,
 	} {
-		got, err := job.ParseDuration(text)
+		got, err := iso8601.ParseDuration(text)
 		require.NoError(t, err, text)
 		require.Equal(t, want, got, text)
 		require.Equal(t, want, job.Duration(text).Value(), text)
@@ -40,7 +41,7 @@ func TestParseDuration(t *testing.T) {
 		"", "P", "PT", "P1DT", "T1S", "30", "30s", "PT-1S", "-PT1S", "PT1S ", "pt1s", "P1S", "PT1H1D",
 		"24:00:00", "00:60:00", "00:00:60", "00:01", "-00:01:00", "1.00:00", "P101Y", "P60Y60M99999W", "P9999Y99999M", "999999.00:00:00", "٠٠:٠١:٠٠",
 	} {
-		_, err := job.ParseDuration(text)
+		_, err := iso8601.ParseDuration(text)
 		require.Error(t, err, text)
 		require.Zero(t, job.Duration(text).Value(), text)
 	}
@@ -95,7 +96,7 @@ func TestMembersKeepTheirOrder(t *testing.T) {
 	const text = `{"b":"<1>","a":"","Ä":"\"\\"}`
 	var m job.Members
 	require.NoError(t, json.Unmarshal([]byte(text), &m))
-	require.Equal(t, job.Members{{"b", "<1>"}, {"a", ""}, {"Ä", `"\`}}, m)
+	require.Equal(t, job.Members{{Name: "b", Value: "<1>"}, {Name: "a", Value: ""}, {Name: "Ä", Value: `"\`}}, m)
 	require.Equal(t, text, compactJSON(t, m))
 	for _, bad := range []string{`[]`, `{"a":1}`, `{"a":{}}`, `"a"`} {
 		require.Error(t, json.Unmarshal([]byte(bad), &m), bad)

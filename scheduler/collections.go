@@ -24,7 +24,7 @@ func (s *Service) Collection(ctx context.Context, k job.CollectionKey) (job.Coll
 }
 
 // PutCollection creates a collection, or replaces its properties. created reports which. c must be as
-// [job.ParseCollection] returns it, with a key.
+// [almanac/job/input.ParseCollection] returns it, with a key.
 func (s *Service) PutCollection(ctx context.Context, c job.Collection) (stored job.Collection, created bool, err error) {
 	if err := c.Key.Validate(); err != nil {
 		return job.Collection{}, false, err
@@ -38,7 +38,7 @@ func (s *Service) PutCollection(ctx context.Context, c job.Collection) (stored j
 }
 
 // PatchCollection replaces a collection's properties with those that edit returns, which must be as
-// [job.MergeCollection] returns them. edit is called again if the collection was changed meanwhile.
+// [almanac/job/input.MergeCollection] returns them. edit is called again if the collection was changed meanwhile.
 func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, edit func(current job.Collection) (job.Collection, error)) (stored job.Collection, err error) {
 	err = untilUncontended(ctx, func() error {
 		current, err := s.Collection(ctx, k)
@@ -59,7 +59,7 @@ func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, edit
 // collection's generation is a different one.
 func (s *Service) replaceCollection(ctx context.Context, c job.Collection, expected int) (stored job.Collection, err error) {
 	err = s.update(ctx, changeTimeout, c.Key.WorkflowID(), workflows.UpdatePut, &stored,
-		workflows.PutRequest{Collection: c, Limits: new(c.Properties.CollectionLimits(s.limits)), Expected: expected})
+		workflows.PutRequest{Collection: c, Limits: new(c.Properties.CollectionLimits(s.limits.Tiers[c.Properties.SKU.Name])), Expected: expected})
 	return stored, err
 }
 
@@ -67,7 +67,7 @@ func (s *Service) replaceCollection(ctx context.Context, c job.Collection, expec
 // counts against the quota from then on. If the start fails, the subscription forgets the name.
 func (s *Service) createCollection(ctx context.Context, c job.Collection) (job.Collection, error) {
 	c.Generation = int(s.now().UnixMicro()) // unique among all collections of that name, past and future
-	limits := c.Properties.CollectionLimits(s.limits)
+	limits := c.Properties.CollectionLimits(s.limits.Tiers[c.Properties.SKU.Name])
 	err := s.registerCollection(ctx, c.Key.Subscription,
 		workflows.RegisterCollectionRequest{Name: c.Key.Path(), Plan: limits.Plan, Limit: limits.Collections})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/temporal"
 
+	"almanac/internal/fields"
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/workflows"
@@ -36,7 +37,7 @@ func isMissing(err error) bool { return wfclient.IsGone(err) || job.KindOf(err) 
 func badToken() error {
 	return &job.Error{
 		Kind: job.KindInvalid, Code: "BadRequest", Message: "The query is not valid",
-		Fields: []*job.FieldError{{Path: "$skiptoken", Want: "the value from a nextLink of this list; start again without it"}},
+		Fields: []*job.FieldError{{Path: "$skiptoken", Code: fields.Invalid, Allowed: "the value from a nextLink of this list", Hint: "start again without it"}},
 	}
 }
 

@@ -39,7 +39,7 @@ func (s *Service) jobToChange(ctx context.Context, k job.Key) (job.Job, error) {
 
 // PutJob replaces a job's definition with the one that edit returns, or creates the job. created reports
 // which. current is the job without its secrets; it is nil for a new job. edit must return a definition as
-// [job.ParseDefinition] does. It is called again if the job was changed, created or deleted meanwhile.
+// [almanac/job/input.ParseDefinition] does. It is called again if the job was changed, created or deleted meanwhile.
 func (s *Service) PutJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (j job.Job, created bool, err error) {
 	if err := k.Validate(); err != nil {
 		return job.Job{}, false, err
@@ -167,7 +167,7 @@ func (s *Service) reserve(ctx context.Context, current job.Job, requirements job
 	}
 	return s.update(ctx, changeTimeout, c.Key.WorkflowID(), workflows.UpdateReserve, nil, workflows.ReserveRequest{
 		Name: current.Key.Name, Requirements: requirements, Job: current.Generation + 1, Final: final,
-		Limits: new(c.Properties.CollectionLimits(s.limits)), Generation: c.Generation,
+		Limits: new(c.Properties.CollectionLimits(s.limits.Tiers[c.Properties.SKU.Name])), Generation: c.Generation,
 	})
 }
 

@@ -118,7 +118,7 @@ func (s *Service) register(ctx context.Context, id string, batch []*registration
 			c = one.collection
 		}
 	}
-	request.Limits, request.Generation = c.Properties.CollectionLimits(s.limits), c.Generation
+	request.Limits, request.Generation = c.Properties.CollectionLimits(s.limits.Tiers[c.Properties.SKU.Name]), c.Generation
 	var results []workflows.RegisterResult
 	err := s.update(ctx, updateTimeout, id, workflows.UpdateRegister, &results, request)
 	if err == nil && len(results) != len(batch) {

@@ -16,6 +16,7 @@ import (
 
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/input"
 	"almanac/scheduler/history"
 	"almanac/scheduler/readiness"
 )
@@ -25,7 +26,7 @@ type Options struct {
 	Client    client.Client
 	Namespace string                  // of Client; "" means the SDK's default
 	Converter converter.DataConverter // of Client; nil means the SDK's default
-	Limits    *job.Limits             // nil means job.DefaultLimits
+	Limits    *input.Limits           // nil means input.DefaultLimits
 	Log       *slog.Logger            // nil means no log
 	Now       func() time.Time        // nil means time.Now
 }
@@ -37,7 +38,7 @@ type Service struct {
 	namespace string
 	queries   *wfclient.Queries
 	converter converter.DataConverter
-	limits    *job.Limits
+	limits    *input.Limits
 	log       *slog.Logger
 	now       func() time.Time
 	history   *history.Reader
@@ -50,7 +51,7 @@ type Service struct {
 
 // New returns a Service. Defaults are those of [Options].
 func New(o Options) *Service {
-	limits := job.DefaultLimits()
+	limits := input.DefaultLimits()
 	s := &Service{
 		client:    o.Client,
 		namespace: cmp.Or(o.Namespace, client.DefaultNamespace),

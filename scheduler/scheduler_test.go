@@ -17,6 +17,7 @@ import (
 
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/input"
 	"almanac/scheduler"
 	"almanac/workflows"
 )
@@ -105,17 +106,17 @@ func TestErrorsOfTemporalHaveAKindAndSayNothingOfIt(t *testing.T) {
 // A definition is edited as the API does it: put with the body of a PUT, patched with a patch.
 func put(body string) func(*job.Job) (job.Definition, error) {
 	return func(current *job.Job) (job.Definition, error) {
-		o := job.ParseOptions{Now: time.Now()}
+		o := input.ParseOptions{Now: time.Now()}
 		if current != nil {
 			o.Created, o.Stored = current.Created, &current.Definition
 		}
-		return job.ParseDefinition([]byte(body), o)
+		return input.ParseDefinition([]byte(body), o)
 	}
 }
 
 func patched(patch string) func(*job.Job) (job.Definition, error) {
 	return func(current *job.Job) (job.Definition, error) {
-		return job.MergeDefinition(current.Definition, []byte(patch), job.ParseOptions{Now: time.Now(), Created: current.Created})
+		return input.MergeDefinition(current.Definition, []byte(patch), input.ParseOptions{Now: time.Now(), Created: current.Created})
 	}
 }
 
@@ -129,7 +130,7 @@ func TestAJobWithoutACollectionIsToldHowToCreateIt(t *testing.T) {
 	require.ErrorContains(t, err, "'Microsoft.Scheduler/jobcollections/"+key.Collection.Name+"' under resource group")
 	_, body, found := strings.Cut(err.Error(), "Create the job collection first: PUT "+key.Collection.ARMID()+"?api-version=2016-03-01 with the body ")
 	require.True(t, found, "%v", err)
-	_, err = job.ParseCollection([]byte(strings.TrimSuffix(body, ".")), nil)
+	_, err = input.ParseCollection([]byte(strings.TrimSuffix(body, ".")), nil)
 	require.NoError(t, err)
 	_, err = s.PatchJob(t.Context(), key, patched(`{}`))
 	require.ErrorContains(t, err, "/jobs/"+key.Name+"'")
@@ -278,7 +279,7 @@ func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				d, err := job.ParseDefinition([]byte(aJob), job.ParseOptions{Now: time.Now()})
+				d, err := input.ParseDefinition([]byte(aJob), input.ParseOptions{Now: time.Now()})
 				require.NoError(t, err)
 				temporal := &busy{directory: &directory{t: t, answers: map[string]any{
 					key.WorkflowID() + " " + workflows.QueryStatus: job.Job{Key: key, Definition: d, Generation: 1},

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 
 	"almanac/job"
+	"almanac/job/input"
 	"almanac/scheduler"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
@@ -149,7 +150,7 @@ func startedAs(t *testing.T, workflow string, input jobloop.Input) *history.Hist
 
 func aNewJob(t *testing.T) jobloop.Input {
 	t.Helper()
-	definition, err := job.ParseDefinition([]byte(aJob), job.ParseOptions{Limits: new(job.DefaultLimits()), ID: key.ARMID()})
+	definition, err := input.ParseDefinition([]byte(aJob), input.ParseOptions{Limits: new(input.DefaultLimits()), ID: key.ARMID()})
 	require.NoError(t, err)
 	input, err := jobloop.New(key, definition, false, time.Now())
 	require.NoError(t, err)

@@ -264,9 +264,9 @@ func TestAuthenticationsThatCannotBeUsedFailPermanently(t *testing.T) {
 		a            *job.Authentication
 		want         string
 	}{
-		{"wrong password", "https", &wrongPassword, "the client certificate cannot be read: want the password of the PFX file"},
+		{"wrong password", "https", &wrongPassword, "the client certificate cannot be read; allowed: the password of the PFX file"},
 		{"no PFX file", "https", &job.Authentication{Type: job.AuthClientCertificate, Pfx: "topsecret"},
-			"the client certificate cannot be read: want a PFX file (PKCS #12, in base64) of one certificate, its private key and at most its chain"},
+			"the client certificate cannot be read; allowed: a PFX file (PKCS #12, in base64) of one certificate, its private key and at most its chain"},
 		{"certificate without TLS", "http", good, "a client certificate can only be shown over https, which the uri is to begin with"},
 		{"unknown type", "http", &job.Authentication{Type: "Kerberos", Password: "topsecret"}, `"Kerberos" is not a type of authentication`},
 	} {

@@ -16,6 +16,7 @@ import (
 	"almanac/internal/emulators"
 	"almanac/internal/sendertest"
 	"almanac/job"
+	"almanac/job/input"
 )
 
 // queueAction returns an action that puts "hello" on a queue of Azurite's account.
@@ -246,7 +247,7 @@ func TestTheExampleArrivesInTheQueue(t *testing.T) {
 	t.Parallel()
 	body, err := os.ReadFile("../../examples/storage-queue.json")
 	require.NoError(t, err)
-	definition, err := job.ParseDefinition(body, job.ParseOptions{Now: time.Now()})
+	definition, err := input.ParseDefinition(body, input.ParseOptions{Now: time.Now()})
 	require.NoError(t, err)
 	azurite := emulators.StartAzurite(t)
 	queue := azurite.NewQueue(t, "orders")

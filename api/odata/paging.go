@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"almanac/internal/fields"
 	"almanac/job"
 )
 
@@ -59,7 +60,7 @@ func ParseListQuery(raw string, filter *Filter) (ListQuery, error) {
 			err = errors.New("one value")
 		}
 		if err != nil {
-			bad = append(bad, &job.FieldError{Path: name, Value: strings.Join(given, ","), Want: err.Error()})
+			bad = append(bad, &job.FieldError{Path: name, Code: fields.Invalid, Value: strings.Join(given, ","), Allowed: err.Error()})
 		}
 	}
 	read("$top", integer(&q.Page.Top, 1, maxTop))

@@ -13,7 +13,7 @@ import (
 	"almanac/internal/codec"
 	"almanac/internal/settings"
 	"almanac/internal/web"
-	"almanac/job"
+	"almanac/job/input"
 )
 
 // A lookup finds an environment variable, as [os.LookupEnv] does.
@@ -46,7 +46,7 @@ type config struct {
 
 	plans       string
 	keepSecrets bool
-	limits      job.Limits
+	limits      input.Limits
 
 	keysFile, keysText string
 	clearPayloads      bool

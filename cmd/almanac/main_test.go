@@ -15,6 +15,7 @@ import (
 
 	"almanac/internal/egress"
 	"almanac/job"
+	"almanac/job/input"
 )
 
 // almanac runs the program and returns its output.
@@ -98,7 +99,7 @@ func TestAnExampleWithTimesOfDayRunsAtNoOtherTime(t *testing.T) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		created := time.Date(2026, 11, 21, 3, 4, 5, 0, time.UTC) // no example has this time of day
-		p, err := job.ParsePreview(text, created)
+		p, err := input.ParsePreview(text, created)
 		require.NoError(t, err, file)
 		if r := p.Definition.Recurrence; r != nil && r.Schedule != nil {
 			require.NotContains(t, p.Run().Occurrences, created, "%s runs when it is created: give it a startTime", file)
@@ -123,7 +124,7 @@ func TestTheTableOfExamplesSaysWhenEachRunsFirst(t *testing.T) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		p, err := job.ParsePreview(text, created)
+		p, err := input.ParsePreview(text, created)
 		require.NoError(t, err, file)
 		first[filepath.Base(file)] = "at once"
 		if due := p.Run().Occurrences[0]; !due.Equal(created) {
@@ -148,7 +149,7 @@ func TestPreviewSaysWhatIsWrong(t *testing.T) {
 		{"a bad shape", "{}", `--output: unknown value "xml"; allowed: text, json`, []string{"-o", "xml", "-"}},
 		{"a zone for JSON", "{}", "--tz cannot be combined", []string{"-o", "json", "--tz", "UTC", "-"}},
 		{"a shape for a batch", "{}", "--output cannot be combined with --batch", []string{"-o", "text", "--batch"}},
-		{"a bad action", `{"properties":{"action":{"type":"Htp"}}}`, `properties.action.type is "Htp"`, []string{"-"}},
+		{"a bad action", `{"properties":{"action":{"type":"Htp"}}}`, `properties.action.type: "Htp" is not supported`, []string{"-"}},
 		{"two times of creation", `{"now":"2026-01-01"}`, `its own "now"`, []string{"--now", "2026-01-02T00:00:00Z", "-"}},
 		{"a number for a batch", "{}", "--take cannot be combined with --batch", []string{"--batch", "--take", "3"}},
 		{"a time for a batch", "{}", "--now cannot be combined with --batch", []string{"--batch", "--now", "2026-01-01T00:00:00Z"}},
@@ -332,20 +333,20 @@ func TestBatchAnswersBeforeTheNextLine(t *testing.T) {
 func TestPlansOfTheOperator(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "plans.json")
-	read := func(value, content string) (job.Limits, error) {
+	read := func(value, content string) (input.Limits, error) {
 		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
 		c, err := loaded(t, "api", map[string]string{"ALMANAC_PLANS": value})
 		return c.limits, err
 	}
 	limits, err := read("azure", "")
 	require.NoError(t, err)
-	require.Equal(t, job.DefaultLimits(), limits)
+	require.Equal(t, input.DefaultLimits(), limits)
 	limits, err = read("unlimited", "")
 	require.NoError(t, err)
-	require.Equal(t, job.UnlimitedPlans(), limits.Plans)
+	require.Equal(t, input.UnlimitedTiers(), limits.Tiers)
 	limits, err = read(file, `{"Free":{"jobs":7,"authentication":true}}`)
 	require.NoError(t, err)
-	require.Equal(t, job.Plan{Jobs: 7, MinRecurrence: time.Hour, Collections: 1, Authentication: true}, limits.Plans["Free"])
+	require.Equal(t, job.Tier{Jobs: 7, MinRecurrence: time.Hour, Collections: 1, Authentication: true}, limits.Tiers["Free"])
 	_, err = read(file, `{"Fre":{"jobs":0}}`)
 	require.ErrorContains(t, err, "Free")
 	_, err = read("nowhere.json", "")

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"almanac/job"
+	"almanac/job/input"
 	"almanac/recurrence"
 )
 
@@ -118,7 +119,7 @@ func previewFile(cmd *cobra.Command, in io.Reader, o previewOptions) error {
 	if err != nil {
 		return err
 	}
-	p, err := job.ParsePreview(body, o.now)
+	p, err := input.ParsePreview(body, o.now)
 	if err != nil {
 		if o.output == outputJSON {
 			err = errors.Join(err, writeJSON(cmd.OutOrStdout(), p.Failed(err)))
@@ -174,7 +175,7 @@ func printOccurrences(out io.Writer, times []time.Time, zone *time.Location) err
 	return w.Flush()
 }
 
-func writeJSON(out io.Writer, result job.PreviewResult) error {
+func writeJSON(out io.Writer, result input.PreviewResult) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(result)
@@ -209,8 +210,8 @@ func previewBatch(in io.Reader, out io.Writer, now time.Time) error {
 }
 
 // previewLine previews one line of a batch, without the text and the notes, which are for people.
-func previewLine(line []byte, now time.Time) job.PreviewResult {
-	p, err := job.ParsePreview(line, now)
+func previewLine(line []byte, now time.Time) input.PreviewResult {
+	p, err := input.ParsePreview(line, now)
 	if err != nil {
 		return p.Failed(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"almanac/faults/receiver"
 	"almanac/faults/record"
-	"almanac/job"
+	"almanac/job/input"
 )
 
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
@@ -22,7 +22,7 @@ func TestAlmanacAcceptsEveryJobAndTheReceiverKnowsItsRequests(t *testing.T) {
 	begin := time.Date(2026, 3, 1, 12, 0, 10, 0, time.UTC)
 	r := receiver.New("http://127.0.0.1:1", 1)
 	for _, j := range NewJobs(500, begin, time.Minute, newRandom(1)) {
-		d, err := job.ParseDefinition([]byte(definitionBody(r, j.ID, j.Definition)), job.ParseOptions{Now: begin})
+		d, err := input.ParseDefinition([]byte(definitionBody(r, j.ID, j.Definition)), input.ParseOptions{Now: begin})
 		require.NoError(t, err)
 		require.False(t, d.StartTime.Before(begin))
 		require.Equal(t, 1+j.Definition.Retries, d.Action.RetryPolicy.Attempts())
@@ -73,7 +73,7 @@ func TestAlmanacAcceptsOneTimeJobs(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 10, 500, time.UTC)
 	r := receiver.New("http://127.0.0.1:1", 1)
-	d, err := job.ParseDefinition([]byte(definitionBody(r, record.Job{Collection: "c", Name: "x", Incarnation: 1}, oneTime(now))), job.ParseOptions{Now: now})
+	d, err := input.ParseDefinition([]byte(definitionBody(r, record.Job{Collection: "c", Name: "x", Incarnation: 1}, oneTime(now))), input.ParseOptions{Now: now})
 	require.NoError(t, err)
 	require.Nil(t, d.Recurrence)
 	require.Equal(t, now.Truncate(time.Second), d.StartTime.Time)

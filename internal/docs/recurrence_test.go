@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/job"
+	"almanac/job/input"
 )
 
 func TestTheExamplesOfTheRecurrencePageHaveTheirOccurrences(t *testing.T) {
@@ -18,7 +18,7 @@ func TestTheExamplesOfTheRecurrencePageHaveTheirOccurrences(t *testing.T) {
 	require.Greater(t, len(rows), 5)
 	for _, row := range rows {
 		want := strings.Split(row[2], ", ")
-		p, err := job.ParsePreview(fmt.Appendf(nil, `{"now": "2026-01-01T00:00:00Z", "take": %d, "properties": %s}`, len(want), row[1]), time.Time{})
+		p, err := input.ParsePreview(fmt.Appendf(nil, `{"now": "2026-01-01T00:00:00Z", "take": %d, "properties": %s}`, len(want), row[1]), time.Time{})
 		require.NoError(t, err, row[1])
 		var got []string
 		for _, at := range p.Run().Occurrences {

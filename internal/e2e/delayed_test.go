@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/history/v1"
 
 	"almanac/job"
+	"almanac/job/input"
 	"almanac/workflows/jobloop"
 )
 
@@ -117,7 +118,7 @@ func TestAJobThatIsAboutToBeginIsReadAtOnce(t *testing.T) {
 	definition := func(due time.Time) string {
 		return get(target.URL+"/", fmt.Sprintf(`,"startTime":%q`, due.Format(time.RFC3339)))
 	}
-	d, err := job.ParseDefinition([]byte(definition(now.Add(time.Hour))), job.ParseOptions{Now: now})
+	d, err := input.ParseDefinition([]byte(definition(now.Add(time.Hour))), input.ParseOptions{Now: now})
 	require.NoError(t, err)
 	in, err := jobloop.New(k, d, false, now)
 	require.NoError(t, err)

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"almanac/job"
+	"almanac/job/input"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/plan"
@@ -237,7 +238,7 @@ func jobSignals(t *testing.T, s *stack, jobs string) string {
 // started starts a job's workflow from a state that would take long to reach.
 func (s *stack) started(t *testing.T, jobs, definition string, created time.Time, change func(*jobloop.Input)) string {
 	t.Helper()
-	d, err := job.ParseDefinition([]byte(definition), job.ParseOptions{Now: created})
+	d, err := input.ParseDefinition([]byte(definition), input.ParseOptions{Now: created})
 	require.NoError(t, err)
 	in, err := jobloop.New(key(jobs, "j"), d, false, created)
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/input"
 	"almanac/workflows/jobloop"
 )
 
@@ -44,6 +45,6 @@ func TestAllExecutionsOfTheLargestJobCanTryAgainAtOnce(t *testing.T) {
 }
 
 func parse(definition string, now time.Time) error {
-	_, err := job.ParseDefinition([]byte(definition), job.ParseOptions{Now: now})
+	_, err := input.ParseDefinition([]byte(definition), input.ParseOptions{Now: now})
 	return err
 }

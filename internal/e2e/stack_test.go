@@ -27,7 +27,7 @@ import (
 	"almanac/devserver"
 	"almanac/internal/codec"
 	"almanac/internal/egress"
-	"almanac/job"
+	"almanac/job/input"
 	"almanac/scheduler"
 	"almanac/worker"
 )
@@ -153,7 +153,7 @@ func (o setup) start(ctx context.Context) (_ *stack, stop func(), err error) {
 		return nil, nil, err
 	}
 	stops = append(stops, w.Stop)
-	limits := job.DefaultLimits()
+	limits := input.DefaultLimits()
 	limits.MinRetryInterval = time.Second // tests do not wait 15 s
 	service := scheduler.New(scheduler.Options{Client: c, Converter: data, Limits: &limits, Log: o.log})
 	front := httptest.NewServer(api.New(service, api.Options{Limits: &limits, Check: all.Check, Log: o.log}))

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/job"
+	"almanac/job/input"
 	"almanac/workflows"
 )
 
@@ -116,7 +117,7 @@ func (j *loop) admit(ctx workflow.Context, r *workflows.ReplaceRequest) (job.Def
 	if err != nil {
 		return job.Definition{}, workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 	}
-	d, err := r.Definition.KeepSecrets(&j.Definition, r.Retarget)
+	d, err := input.KeepSecrets(r.Definition, &j.Definition, r.Retarget)
 	if err != nil {
 		return job.Definition{}, workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 	}
@@ -130,7 +131,7 @@ func (j *loop) validate(ctx workflow.Context, r workflows.ReplaceRequest) error 
 	if err != nil {
 		return err
 	}
-	err = d.Check(workflow.Now(ctx).Add(time.Hour), j.Created) //workflowcheck:ignore // a validator is not replayed
+	err = input.CheckDefinition(&d, workflow.Now(ctx).Add(time.Hour), j.Created) //workflowcheck:ignore // a validator is not replayed
 	if err != nil {
 		return workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 	}

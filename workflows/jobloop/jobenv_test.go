@@ -22,6 +22,7 @@ import (
 	"almanac/activities"
 	"almanac/internal/workflowtest"
 	"almanac/job"
+	"almanac/job/input"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/plan"
@@ -45,7 +46,7 @@ func every(recurrence string) string { return once + `,"recurrence":{` + recurre
 
 func definition(t *testing.T, properties string) job.Definition {
 	t.Helper()
-	d, err := job.ParseDefinition([]byte(`{"properties":{`+properties+`}}`), job.ParseOptions{Now: newYear})
+	d, err := input.ParseDefinition([]byte(`{"properties":{`+properties+`}}`), input.ParseOptions{Now: newYear})
 	require.NoError(t, err)
 	return d
 }

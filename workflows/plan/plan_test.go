@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/input"
 )
 
 // at parses a time in 2026, such as "01-01 12:00:00".
@@ -34,7 +35,7 @@ func planOf(t *testing.T, rule string) *job.Timetable {
 	if rule != "" {
 		properties += `,"recurrence":{` + rule + `}`
 	}
-	d, err := job.ParseDefinition([]byte(`{"properties":{`+properties+`}}`), job.ParseOptions{Now: noon})
+	d, err := input.ParseDefinition([]byte(`{"properties":{`+properties+`}}`), input.ParseOptions{Now: noon})
 	require.NoError(t, err)
 	p, err := d.Timetable(noon, noon)
 	require.NoError(t, err)

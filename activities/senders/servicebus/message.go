@@ -12,6 +12,7 @@ import (
 
 	"github.com/Azure/go-amqp"
 
+	"almanac/internal/iso8601"
 	"almanac/job"
 	"almanac/recurrence"
 )
@@ -111,7 +112,7 @@ func checkProperties(p *job.BrokeredProperties) error {
 func expiry(timeToLive string, now time.Time) (time.Time, error) {
 	expires, err := recurrence.ParseTime(timeToLive, time.UTC)
 	if err != nil {
-		d, err := job.ParseDuration(timeToLive)
+		d, err := iso8601.ParseDuration(timeToLive)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("brokeredMessageProperties.timeToLive: %w", err)
 		}

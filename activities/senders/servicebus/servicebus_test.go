@@ -11,6 +11,7 @@ import (
 
 	"almanac/activities/senders/servicebus"
 	"almanac/internal/emulators"
+	"almanac/internal/iso8601"
 	"almanac/internal/sendertest"
 	"almanac/job"
 )
@@ -170,7 +171,7 @@ func TestTimeToLive(t *testing.T) {
 			require.Equal(t, tt.ttl, *got.TimeToLive)
 			properties := got.RawAMQPMessage.Properties
 			if tt.expires.IsZero() {
-				d, err := job.ParseDuration(tt.timeToLive)
+				d, err := iso8601.ParseDuration(tt.timeToLive)
 				require.NoError(t, err)
 				require.Equal(t, d, properties.AbsoluteExpiryTime.Sub(*properties.CreationTime))
 			} else {

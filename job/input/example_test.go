@@ -1,4 +1,4 @@
-package job_test
+package input_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"almanac/job"
+	"almanac/job/input"
 )
 
 func ExampleParseDefinition() {
@@ -14,20 +15,20 @@ func ExampleParseDefinition() {
 		"action": {"type": "Http", "request": {"uri": "http://example.com", "method": "GET"}},
 		"recurrence": {"frequency": "Day", "schedule": {"hours": [25], "minute": [0]}}
 	}}`
-	_, err := job.ParseDefinition([]byte(body), job.ParseOptions{Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	_, err := input.ParseDefinition([]byte(body), input.ParseOptions{Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
 	if e, ok := errors.AsType[*job.Error](err); ok {
 		for _, f := range e.Fields {
 			fmt.Println(f)
 		}
 	}
 	// Output:
-	// properties.recurrence.schedule.minute: want a known field; did you mean 'minutes'?
-	// properties.recurrence.schedule.hours[0] is 25, want 0 to 23
+	// properties.recurrence.schedule.hours[0]: 25 is out of range; allowed: 0 to 23
+	// properties.recurrence.schedule.minute: unknown field; did you mean "minutes"?
 }
 
 func ExamplePreview() {
 	line := `{"id": "noon", "take": 2, "properties": {"startTime": "2026-03-01T12:00:00", "recurrence": {"frequency": "week"}}}`
-	p, err := job.ParsePreview([]byte(line), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	p, err := input.ParsePreview([]byte(line), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	result := p.Run()
 	if err != nil {
 		result = p.Failed(err)

@@ -1,4 +1,4 @@
-package job_test
+package input_test
 
 import (
 	"bytes"
@@ -24,6 +24,7 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 
 	"almanac/job"
+	"almanac/job/input"
 )
 
 // A certified is a private key with its certificate.
@@ -170,15 +171,15 @@ func TestAServerSeesTheClientCertificate(t *testing.T) {
 func TestClientCertificatesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	const (
-		notPFX   = ".pfx: want a PFX file (PKCS #12, in base64) of one certificate, its private key and at most its chain"
-		password = ".password: want the password of the PFX file"
+		notPFX   = ".pfx: the value is not valid; allowed: a PFX file (PKCS #12, in base64) of one certificate, its private key and at most its chain"
+		password = ".password: the value is not valid; allowed: the password of the PFX file"
 	)
 	leaf, other := certify(t, named("host"), nil), certify(t, named("host"), nil)
 	good := pfx(t, pkcs12.Modern2023, leaf.key, "canary", leaf.certificate)
 	trust, err := pkcs12.Modern2023.EncodeTrustStore([]*x509.Certificate{leaf.certificate}, "canary")
 	require.NoError(t, err)
 	for _, tt := range []struct{ name, pfx, password, want string }{
-		{"no base64", "canary!", "canary", ".pfx: want a PFX file in base64"},
+		{"no base64", "canary!", "canary", ".pfx: the value is not valid; allowed: a PFX file in base64"},
 		{"something else", base64.StdEncoding.EncodeToString([]byte("canary")), "canary", notPFX},
 		{"half a file", good[:400], "canary", notPFX},
 		{"another password", good, "Canary", password},
@@ -190,12 +191,12 @@ func TestClientCertificatesThatCannotBeRead(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			body := withAction(withErrorAction(withCertificate(tt.pfx, tt.password)))
-			_, err := job.ParseDefinition([]byte(body), job.ParseOptions{Now: now, Limits: roomy()})
+			_, err := input.ParseDefinition([]byte(body), input.ParseOptions{Now: now, Limits: roomy()})
 			got := complaints(t, err)
 			require.Equal(t, lines("properties.action.request.authentication"+tt.want, "properties.action.errorAction.request.authentication"+tt.want), got)
 
 			_, err = (&job.Authentication{Type: job.AuthClientCertificate, Pfx: tt.pfx, Password: tt.password}).Certificate()
-			require.ErrorContains(t, err, "the client certificate cannot be read: want ")
+			require.ErrorContains(t, err, "the client certificate cannot be read; allowed: ")
 			require.NotContains(t, err.Error(), canary)
 		})
 	}
@@ -226,7 +227,7 @@ func TestAPFXFileCannotAskForEndlessWork(t *testing.T) {
 				before := bytes.TrimSuffix(bytes.Join(parts[:n+1], nil), few)
 				costly := bytes.Join([][]byte{before, many, parts[n+1]}, nil)
 				_, err := parse(withAction(withCertificate(base64.StdEncoding.EncodeToString(costly), "canary")))
-				require.Equal(t, "properties.action.request.authentication.pfx: want a PFX file whose password is hashed at most 1000000 times", complaints(t, err), n)
+				require.Equal(t, "properties.action.request.authentication.pfx: the value is not valid; allowed: a PFX file whose password is hashed at most 1000000 times", complaints(t, err), n)
 			}
 		})
 	}
@@ -269,7 +270,7 @@ func TestACertificateKeepsItsDescriptionUntilThereIsANewOne(t *testing.T) {
 	thumbprint := d.Action.Request.Authentication.CertificateThumbprint
 	shown := d.Redacted()
 	read := func(authentication string) (job.Definition, error) {
-		return job.ParseDefinition([]byte(withAction(authenticated(authentication))), job.ParseOptions{Now: now, Stored: &shown})
+		return input.ParseDefinition([]byte(withAction(authenticated(authentication))), input.ParseOptions{Now: now, Stored: &shown})
 	}
 
 	for _, same := range []string{
@@ -279,7 +280,7 @@ func TestACertificateKeepsItsDescriptionUntilThereIsANewOne(t *testing.T) {
 	} {
 		got, err := read(same)
 		require.NoError(t, err)
-		filled, err := got.KeepSecrets(&d, false)
+		filled, err := input.KeepSecrets(got, &d, false)
 		require.NoError(t, err)
 		require.Equal(t, compactJSON(t, d), compactJSON(t, filled))
 	}
@@ -287,12 +288,12 @@ func TestACertificateKeepsItsDescriptionUntilThereIsANewOne(t *testing.T) {
 	open := pfx(t, pkcs12.Passwordless, renewed.key, "", renewed.certificate)
 	got, err := read(`{"type":"ClientCertificate","pfx":"` + open + `","certificateThumbprint":"` + thumbprint + `"}`)
 	require.NoError(t, err)
-	filled, err := got.KeepSecrets(&d, false)
+	filled, err := input.KeepSecrets(got, &d, false)
 	require.NoError(t, err)
 	require.Equal(t, `{"pfx":"`+open+`",`+describedAs(renewed.certificate, "CN=renewed, O=Org")+`,"type":"ClientCertificate"}`,
 		compactJSON(t, filled.Action.Request.Authentication), "a new certificate without a password must not get the old one's")
 
 	_, err = read(`{"type":"ClientCertificate","password":"canary"}`)
-	require.Equal(t, "properties.action.request.authentication.pfx: want a PFX file in base64", complaints(t, err),
+	require.Equal(t, "properties.action.request.authentication.pfx: required; allowed: a PFX file in base64; a password belongs to the file that is sent with it", complaints(t, err),
 		"nobody could tell whether a new password opens the old file")
 }

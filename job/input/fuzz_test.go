@@ -1,4 +1,4 @@
-package job_test
+package input_test
 
 import (
 	"crypto"
@@ -10,6 +10,7 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 
 	"almanac/job"
+	"almanac/job/input"
 )
 
 // seedJobs adds jobs that were sent to Azure Scheduler, and some of our own.
@@ -38,7 +39,7 @@ func requireStable(t *testing.T, d job.Definition) {
 	require.NoError(t, json.Unmarshal([]byte(text), &again))
 	require.Equal(t, text, compactJSON(t, again))
 
-	sent, err := job.ParseDefinition([]byte(text), job.ParseOptions{Now: now, Limits: roomy(), Stored: &d})
+	sent, err := input.ParseDefinition([]byte(text), input.ParseOptions{Now: now, Limits: roomy(), Stored: &d})
 	require.NoError(t, err, text)
 	require.Equal(t, text, compactJSON(t, sent))
 	require.False(t, new(d.Redacted()).HasSecret())
@@ -47,7 +48,7 @@ func requireStable(t *testing.T, d job.Definition) {
 func FuzzParseDefinition(f *testing.F) {
 	seedJobs(f, func(body string) { f.Add([]byte(body)) })
 	f.Fuzz(func(t *testing.T, body []byte) {
-		d, err := job.ParseDefinition(body, job.ParseOptions{Now: now})
+		d, err := input.ParseDefinition(body, input.ParseOptions{Now: now})
 		if err != nil {
 			complaints(t, err)
 			return
@@ -60,18 +61,18 @@ func FuzzMergeDefinition(f *testing.F) {
 	seedJobs(f, func(body string) { f.Add([]byte(stored), []byte(body)) })
 	f.Add([]byte(stored), []byte(`{"properties":{"action":{"type":"StorageQueue","request":null},"recurrence":{"schedule":null}}}`))
 	f.Fuzz(func(t *testing.T, current, patch []byte) {
-		o := job.ParseOptions{Now: now, ID: jobID}
-		d, err := job.ParseDefinition(current, o)
+		o := input.ParseOptions{Now: now, ID: jobID}
+		d, err := input.ParseDefinition(current, o)
 		if err != nil {
 			return
 		}
-		merged, err := job.MergeDefinition(d.Redacted(), patch, o)
+		merged, err := input.MergeDefinition(d.Redacted(), patch, o)
 		if err != nil {
 			complaints(t, err)
 			return
 		}
 		requireStable(t, merged)
-		again, err := job.MergeDefinition(merged, patch, o)
+		again, err := input.MergeDefinition(merged, patch, o)
 		require.NoError(t, err)
 		require.Equal(t, compactJSON(t, merged.Redacted()), compactJSON(t, again.Redacted()), "a patch that is applied twice")
 	})
@@ -86,7 +87,7 @@ func FuzzParseCollection(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		c, err := job.ParseCollection(body, nil)
+		c, err := input.ParseCollection(body, nil)
 		if job.KindOf(err) == job.KindConflict {
 			return
 		}
@@ -94,10 +95,10 @@ func FuzzParseCollection(f *testing.F) {
 			complaints(t, err)
 			return
 		}
-		again, err := job.ParseCollection([]byte(compactJSON(t, c)), roomy())
+		again, err := input.ParseCollection([]byte(compactJSON(t, c)), roomy())
 		require.NoError(t, err)
 		require.Equal(t, c, again)
-		patched, err := job.MergeCollection(c, []byte(`{}`), nil)
+		patched, err := input.MergeCollection(c, []byte(`{}`), nil)
 		require.NoError(t, err)
 		require.Equal(t, c, patched)
 	})
@@ -125,7 +126,7 @@ func FuzzParsePreview(f *testing.F) {
 	f.Add([]byte(`{"id":"a","now":"2026-01-01","take":3,"properties":{"startTime":"2025-01-31","recurrence":{"frequency":"month"}}}`))
 	f.Add([]byte(`{"id":-1.5e3,"startTime":"2026-01-31T00:00","recurrence":{"frequency":"day","schedule":{"minutes":[0,30]},"count":2}}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		p, err := job.ParsePreview(line, now)
+		p, err := input.ParsePreview(line, now)
 		if err != nil {
 			complaints(t, err)
 			require.True(t, json.Valid([]byte(compactJSON(t, p.Failed(err)))))

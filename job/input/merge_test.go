@@ -1,4 +1,4 @@
-package job_test
+package input_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/input"
 )
 
 const jobID = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c/jobs/j"
@@ -17,7 +18,7 @@ const stored = `{"startTime":"2026-02-01T00:00:00Z","action":{"request":{"uri":"
 func merge(t testing.TB, patch string) (job.Definition, error) {
 	t.Helper()
 	current := mustParse(t, stored).Redacted()
-	return job.MergeDefinition(current, []byte(patch), job.ParseOptions{Now: now, ID: jobID})
+	return input.MergeDefinition(current, []byte(patch), input.ParseOptions{Now: now, ID: jobID})
 }
 
 func TestMergeDefinition(t *testing.T) {
@@ -79,24 +80,24 @@ func TestMergeDefinition(t *testing.T) {
 func TestMergeDefinitionReportsBadFields(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, patch, want string }{
-		{"the status", `{"properties":{"status":{}}}`, "properties.status: want none: it is read-only"},
-		{"another job's id", `{"id":"/x","state":"disabled"}`, `id is "/x", want the id of this job, ` + jobID + `, or none`},
-		{"an id that is no text", `{"id":5,"properties":{}}`, `id is 5, want the id of this job, ` + jobID + `, or none`},
-		{"a final state", `{"properties":{"state":"Faulted"}}`, `properties.state is "Faulted", want enabled or disabled`},
-		{"an unknown field", `{"properties":{"recurrence":{"schedule":{"hour":[1]}}}}`, "properties.recurrence.schedule.hour: want a known field; did you mean 'hours'?"},
-		{"the type of the action removed", `{"properties":{"action":{"type":null}}}`, "properties.action.type: want Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic"},
-		{"the request removed", `{"properties":{"action":{"request":null}}}`, "properties.action.request: want an object: an action of type Http has one"},
-		{"the URI removed", `{"properties":{"action":{"request":{"uri":null}}}}`, "properties.action.request.uri: want an absolute http or https URL"},
-		{"the type of the authentication removed", `{"properties":{"action":{"request":{"authentication":{"type":null}}}}}`, "properties.action.request.authentication.type: want Basic, ClientCertificate, ActiveDirectoryOAuth or NotSpecified"},
-		{"the queue of the error action removed", `{"properties":{"action":{"errorAction":{"queueMessage":{"queueName":null}}}}}`, lines("properties.action.errorAction.queueMessage.queueName: want the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first", "properties.action.errorAction.queueMessage.sasToken: want a shared access signature that may add messages, sent again: the target changed (queueName), and a stored secret is not sent to another one")},
-		{"the action removed", `{"action":null}`, "action: want an action"},
-		{"a required member removed", `{"properties":{"recurrence":{"frequency":null}}}`, "properties.recurrence.frequency: want minute, hour, day, week, month or year"},
-		{"what no longer fits", `{"properties":{"recurrence":{"frequency":"day"}}}`, "properties.recurrence.schedule.weekDays: want none with frequency day, only with week"},
-		{"the parameters of another type", `{"properties":{"action":{"queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"s"}}}}`, "properties.action.queueMessage: want none: an action of type Http has a request"},
-		{"another type without its parameters", `{"properties":{"action":{"type":"StorageQueue"}}}`, "properties.action.queueMessage: want an object: an action of type StorageQueue has one"},
-		{"another user without a password", `{"properties":{"action":{"request":{"authentication":{"username":"v"}}}}}`, "properties.action.request.authentication.password: want a password"},
-		{"a member of the wrong type", `{"properties":{"recurrence":[]}}`, "properties.recurrence: want an object, not a list"},
-		{"properties of the wrong type", `{"properties":7}`, "properties: want an object, not a number"},
+		{"the status", `{"properties":{"status":{}}}`, "properties.status: not allowed; it is read-only"},
+		{"another job's id", `{"id":"/x","state":"disabled"}`, `id: "/x" is not valid; allowed: the id of this job, ` + jobID + `, or none`},
+		{"an id that is no text", `{"id":5,"properties":{}}`, `id: 5 is not valid; allowed: the id of this job, ` + jobID + `, or none`},
+		{"a final state", `{"properties":{"state":"Faulted"}}`, `properties.state: "Faulted" is not supported; allowed: enabled or disabled`},
+		{"an unknown field", `{"properties":{"recurrence":{"schedule":{"hour":[1]}}}}`, "properties.recurrence.schedule.hour: unknown field; did you mean \"hours\"?"},
+		{"the type of the action removed", `{"properties":{"action":{"type":null}}}`, "properties.action.type: required; allowed: Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic"},
+		{"the request removed", `{"properties":{"action":{"request":null}}}`, "properties.action.request: required; allowed: an object; an action of type Http has one"},
+		{"the URI removed", `{"properties":{"action":{"request":{"uri":null}}}}`, "properties.action.request.uri: required; allowed: an absolute http or https URL"},
+		{"the type of the authentication removed", `{"properties":{"action":{"request":{"authentication":{"type":null}}}}}`, "properties.action.request.authentication.type: required; allowed: Basic, ClientCertificate, ActiveDirectoryOAuth or NotSpecified"},
+		{"the queue of the error action removed", `{"properties":{"action":{"errorAction":{"queueMessage":{"queueName":null}}}}}`, lines("properties.action.errorAction.queueMessage.queueName: required; allowed: the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first", "properties.action.errorAction.queueMessage.sasToken: required; allowed: a shared access signature that may add messages; send it again, because the target changed (queueName), and a stored secret is not sent to another one")},
+		{"the action removed", `{"action":null}`, "action: required; allowed: an object"},
+		{"a required member removed", `{"properties":{"recurrence":{"frequency":null}}}`, "properties.recurrence.frequency: required; allowed: minute, hour, day, week, month or year"},
+		{"what no longer fits", `{"properties":{"recurrence":{"frequency":"day"}}}`, "properties.recurrence.schedule.weekDays: not allowed; allowed: with frequency week"},
+		{"the parameters of another type", `{"properties":{"action":{"queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"s"}}}}`, "properties.action.queueMessage: not allowed; an action of type Http has a request"},
+		{"another type without its parameters", `{"properties":{"action":{"type":"StorageQueue"}}}`, "properties.action.queueMessage: required; allowed: an object; an action of type StorageQueue has one"},
+		{"another user without a password", `{"properties":{"action":{"request":{"authentication":{"username":"v"}}}}}`, "properties.action.request.authentication.password: required; allowed: a password"},
+		{"a member of the wrong type", `{"properties":{"recurrence":[]}}`, "properties.recurrence: a list is not valid; allowed: an object"},
+		{"properties of the wrong type", `{"properties":7}`, "properties: a number is not valid; allowed: an object"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -109,20 +110,20 @@ func TestMergeDefinitionReportsBadFields(t *testing.T) {
 func TestABodyOfAnotherJobIsRefused(t *testing.T) {
 	t.Parallel()
 	put := func(id string) error {
-		_, err := job.ParseDefinition([]byte(`{"id":`+id+`,"properties":{"action":`+httpAction+`,"status":{"executionCount":3}}}`), job.ParseOptions{Now: now, ID: jobID})
+		_, err := input.ParseDefinition([]byte(`{"id":`+id+`,"properties":{"action":`+httpAction+`,"status":{"executionCount":3}}}`), input.ParseOptions{Now: now, ID: jobID})
 		return err
 	}
 	for _, own := range []string{`"` + jobID + `"`, `"` + strings.ToLower(jobID) + `"`, `null`} {
 		require.NoError(t, put(own))
 	}
-	require.Equal(t, `id is "`+jobID+`2", want the id of this job, `+jobID+`, or none`, complaints(t, put(`"`+jobID+`2"`)))
-	require.Equal(t, "id: want the id of this job, "+jobID+", or none, not an object", complaints(t, put(`{}`)))
+	require.Equal(t, `id: "`+jobID+`2" is not valid; allowed: the id of this job, `+jobID+`, or none`, complaints(t, put(`"`+jobID+`2"`)))
+	require.Equal(t, "id: an object is not valid; allowed: the id of this job, "+jobID+", or none", complaints(t, put(`{}`)))
 }
 
 func TestPatchesCannotGrowAJobWithoutEnd(t *testing.T) {
 	t.Parallel()
 	d := mustParse(t, withAction(`{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"s","message":"`+strings.Repeat("m", 8000)+`"}}`))
-	_, err := job.MergeDefinition(d, []byte(`{"properties":{"action":{"errorAction":{"type":"Http","request":{"uri":"http://example.com/","body":"`+strings.Repeat("b", 8192)+`"}}}}}`), job.ParseOptions{Now: now})
+	_, err := input.MergeDefinition(d, []byte(`{"properties":{"action":{"errorAction":{"type":"Http","request":{"uri":"http://example.com/","body":"`+strings.Repeat("b", 8192)+`"}}}}}`), input.ParseOptions{Now: now})
 	require.Equal(t, "The job would be 16408 bytes long with this patch, more than the 16384 that are taken", complaints(t, err))
 }
 
@@ -136,24 +137,24 @@ func TestAJobThatTakesTooMuchInTemporalIsRefused(t *testing.T) {
 	const limit = "The job must be at most 24576 bytes as Temporal stores it, with stored secrets (got "
 	const advice = "Shorten the body or headers; <, > and & take 6 bytes each"
 	page := strings.Repeat("<", 8192)
-	o := job.ParseOptions{Now: now}
-	_, err := job.ParseDefinition(sent(`"body":"`+page+`"`), o)
+	o := input.ParseOptions{Now: now}
+	_, err := input.ParseDefinition(sent(`"body":"`+page+`"`), o)
 	require.EqualError(t, err, limit+"49262). "+advice)
 	require.Equal(t, job.KindInvalid, job.KindOf(err))
-	_, err = job.MergeDefinition(mustParse(t, string(sent(`"body":""`))), sent(`"body":"`+page+`"`), o)
+	_, err = input.MergeDefinition(mustParse(t, string(sent(`"body":""`))), sent(`"body":"`+page+`"`), o)
 	require.ErrorContains(t, err, limit)
-	_, err = job.ParsePreview(sent(`"body":"`+page+`"`), now)
+	_, err = input.ParsePreview(sent(`"body":"`+page+`"`), now)
 	require.ErrorContains(t, err, limit)
 
 	html := `"body":"` + strings.Repeat("<p>It is so & so.</p>", 300) + `"`
-	_, err = job.ParseDefinition(sent(html), o)
+	_, err = input.ParseDefinition(sent(html), o)
 	require.NoError(t, err, "a page of the web")
 
 	secret := `"authentication":{"type":"Basic","username":"u","password":"` + strings.Repeat("s", 14_000) + `"}`
 	old := mustParse(t, string(sent(secret)))
 	o.Stored = new(old.Redacted())
-	keeping, err := job.ParseDefinition(sent(`"body":"`+strings.Repeat("<", 2000)+`","authentication":{"type":"Basic","username":"u"}`), o)
+	keeping, err := input.ParseDefinition(sent(`"body":"`+strings.Repeat("<", 2000)+`","authentication":{"type":"Basic","username":"u"}`), o)
 	require.NoError(t, err)
-	_, err = keeping.KeepSecrets(&old, false)
+	_, err = input.KeepSecrets(keeping, &old, false)
 	require.ErrorContains(t, err, limit)
 }

@@ -1,4 +1,4 @@
-package job_test
+package input_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/input"
 )
 
 // An exchange is a recorded request to Azure Scheduler and its answer.
@@ -52,22 +53,22 @@ func TestRecordedSessionsAreAnsweredAsTheServiceDid(t *testing.T) {
 				if !e.sent() {
 					continue
 				}
-				o := job.ParseOptions{Now: recordedAt, Stored: &stored}
+				o := input.ParseOptions{Now: recordedAt, Stored: &stored}
 				var got any
 				var err error
 				switch {
 				case e.isJob() && e.Method == "PATCH":
-					stored, err = job.MergeDefinition(stored, e.Request, o)
+					stored, err = input.MergeDefinition(stored, e.Request, o)
 					got = stored
 				case e.isJob():
-					stored, err = job.ParseDefinition(e.Request, o)
+					stored, err = input.ParseDefinition(e.Request, o)
 					stored = stored.Redacted()
 					got = stored
 				case e.Method == "PATCH":
-					collection, err = job.MergeCollection(collection, e.Request, nil)
+					collection, err = input.MergeCollection(collection, e.Request, nil)
 					got = resource{collection.Location, collection.Tags, collection.Properties}
 				default:
-					collection, err = job.ParseCollection(e.Request, nil)
+					collection, err = input.ParseCollection(e.Request, nil)
 					got = resource{collection.Location, collection.Tags, collection.Properties}
 				}
 				require.NoError(t, err, "%s %s", e.Method, e.Request)

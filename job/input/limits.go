@@ -1,8 +1,10 @@
-package job
+package input
 
 import (
 	"encoding/json"
 	"time"
+
+	"almanac/job"
 )
 
 // Limits bound the input. [DefaultLimits] are those of Azure Scheduler. An operator may raise them, as far
@@ -17,12 +19,14 @@ type Limits struct {
 	MaxRetryInterval time.Duration
 	MaxRetryCount    int
 	MaxCatchUpWindow time.Duration
-	Plans            map[string]Plan // by SKU name
+	Tiers            map[string]job.Tier // by SKU name
 
 	// AllowSecretRetargeting keeps a secret that a change leaves out even if it is then sent to another
 	// target, as Azure Scheduler did.
 	AllowSecretRetargeting bool
 }
+
+const day = 24 * time.Hour
 
 // eighteenMonths is Azure Scheduler's upper limit for durations. No 18 calendar months are longer.
 const eighteenMonths = 18 * 31 * day
@@ -39,7 +43,7 @@ func DefaultLimits() Limits {
 		MaxRetryInterval: eighteenMonths,
 		MaxRetryCount:    20,
 		MaxCatchUpWindow: 60 * day,
-		Plans:            defaultPlans(),
+		Tiers:            defaultTiers(),
 	}
 }
 
@@ -50,7 +54,7 @@ func DefaultLimits() Limits {
 const maxStored = 24 << 10
 
 // checkStored returns an error if a job takes more than maxStored.
-func (d *Definition) checkStored() error {
+func checkStored(d *job.Definition) error {
 	text, err := json.Marshal(d) //workflowcheck:ignore // it always writes the same definition alike, as Temporal's SDK does
 	if err != nil {
 		return err
@@ -67,12 +71,4 @@ func (l *Limits) orDefault() *Limits {
 		return new(DefaultLimits())
 	}
 	return l
-}
-
-// checkSize returns an error if a body is larger than JobBytes.
-func (l *Limits) checkSize(body []byte) error {
-	if len(body) <= l.JobBytes {
-		return nil
-	}
-	return badRequest("The body is %d bytes long, more than the %d that are taken", len(body), l.JobBytes)
 }

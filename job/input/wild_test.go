@@ -1,4 +1,4 @@
-package job_test
+package input_test
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/input"
 )
 
 // A wildBody is the body of a PUT from a client's recording, a template or a document. Its secrets are
@@ -53,7 +54,7 @@ func wildBodies(t *testing.T) map[string]wildBody {
 // answer returns the answer to the body, without the names and the status that the service adds.
 func (w wildBody) answer() (resource, error) {
 	if w.Kind == "collection" {
-		c, err := job.ParseCollection(w.Request, nil)
+		c, err := input.ParseCollection(w.Request, nil)
 		return resource{c.Location, c.Tags, c.Properties}, err
 	}
 	d, err := w.parse(w.Request, nil)
@@ -61,7 +62,7 @@ func (w wildBody) answer() (resource, error) {
 }
 
 func (w wildBody) parse(body []byte, stored *job.Definition) (job.Definition, error) {
-	return job.ParseDefinition(body, job.ParseOptions{Now: wildAt, Stored: stored})
+	return input.ParseDefinition(body, input.ParseOptions{Now: wildAt, Stored: stored})
 }
 
 func TestBodiesFoundInTheWildComeBackAsSent(t *testing.T) {
@@ -108,7 +109,7 @@ func TestAnAnswerMayBeSentBackAndChangesNothing(t *testing.T) {
 			require.NoError(t, err)
 			require.False(t, d.HasSecret())
 			require.Equal(t, text, compactJSON(t, resource{Properties: d}))
-			filled, err := d.KeepSecrets(&stored, false)
+			filled, err := input.KeepSecrets(d, &stored, false)
 			require.NoError(t, err)
 			require.Equal(t, compactJSON(t, stored), compactJSON(t, filled), "with the stored secrets")
 		})

@@ -1,13 +1,13 @@
-package job
+package certificate
 
 import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 )
 
-// maxPFXRounds is the limit of hashing rounds for the password of a PFX file. Programs use a few thousand,
+// maxRounds is the limit of hashing rounds for the password of a PFX file. Programs use a few thousand,
 // the most careful ones some hundred thousand.
-const maxPFXRounds = 1_000_000
+const maxRounds = 1_000_000
 
 // The structure of a PFX file (RFC 7292), as far as it determines the cost of opening the file.
 type (

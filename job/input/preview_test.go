@@ -1,4 +1,4 @@
-package job_test
+package input_test
 
 import (
 	"bufio"
@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/job"
+	"almanac/job/input"
 )
 
 // preview answers a line as the command line and the API do.
 func preview(t testing.TB, line string) string {
 	t.Helper()
-	p, err := job.ParsePreview([]byte(line), now)
+	p, err := input.ParsePreview([]byte(line), now)
 	if err != nil {
 		complaints(t, err)
 		return compactJSON(t, p.Failed(err))
@@ -41,13 +41,15 @@ func TestPreview(t *testing.T) {
 		{"a whole job without an envelope", `{"name":"c/j","startTime":"2026-02-01","action":` + httpAction + `,"state":"enabled","status":{}}`,
 			`{"occurrences":["2026-02-01T00:00:00Z"],"done":true}`},
 		{"an action that a PUT would refuse", `{"id":1,"properties":{"action":{"type":"Htp","request":{"uri":"http://example.com/"}},"state":"on"}}`,
-			`{"id":1,"error":{"code":"BadRequest","message":"The preview is not valid (2 fields are wrong): properties.action.type is \"Htp\", want Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic; also properties.state",` +
-				`"details":[{"code":"BadRequest","target":"properties.action.type","message":"properties.action.type is \"Htp\", want Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic"},{"code":"BadRequest","target":"properties.state","message":"properties.state is \"on\", want enabled or disabled"}]}}`},
+			`{"id":1,"error":{"code":"BadRequest","message":"The preview is not valid (2 fields are wrong): properties.action.type: \"Htp\" is not supported; allowed: Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic; also properties.state",` +
+				`"details":[{"code":"Unsupported","target":"properties.action.type","message":"properties.action.type: \"Htp\" is not supported; allowed: Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic"},{"code":"Unsupported","target":"properties.state","message":"properties.state: \"on\" is not supported; allowed: enabled or disabled"}]}}`},
 		{"bad fields", `{"id":[],"take":1001,"now":"noon","properties":{"recurrence":{"frequency":"day","hours":[1]}}}`,
-			`{"error":{"code":"BadRequest","message":"The preview is not valid (4 fields are wrong): id: want a string or a number, not a list; also take, now and properties.recurrence.hours",` +
-				`"details":[{"code":"BadRequest","target":"id","message":"id: want a string or a number, not a list"},{"code":"BadRequest","target":"take","message":"take is 1001, want an integer from 1 to 1000"},{"code":"BadRequest","target":"now","message":"now is \"noon\", want a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z"},{"code":"BadRequest","target":"properties.recurrence.hours","message":"properties.recurrence.hours: want a known field: frequency, count, endTime, interval, schedule, timeZone, catchUpWindow or overlapPolicy"}]}}`},
+			`{"error":{"code":"BadRequest","message":"The preview is not valid (4 fields are wrong): id: a list is not valid; allowed: a string or a number; also take, now and properties.recurrence.hours",` +
+				`"details":[{"code":"Invalid","target":"id","message":"id: a list is not valid; allowed: a string or a number"},{"code":"OutOfRange","target":"take","message":"take: 1001 is out of range; allowed: 1 to 1000"},{"code":"Invalid","target":"now","message":"now: \"noon\" is not valid; allowed: a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z"},{"code":"Unknown","target":"properties.recurrence.hours","message":"properties.recurrence.hours: unknown field; allowed: frequency, count, endTime, interval, schedule, timeZone, catchUpWindow or overlapPolicy"}]}}`},
 		{"the id of a bad question", `{"id":7,"recurrence":{"frequency":"day"},"tke":1}`,
-			`{"id":7,"error":{"code":"BadRequest","message":"The preview is not valid: tke: want a known field: startTime, recurrence, action or state","details":[{"code":"BadRequest","target":"tke","message":"tke: want a known field: startTime, recurrence, action or state"}]}}`},
+			`{"id":7,"error":{"code":"BadRequest","message":"The preview is not valid: tke: unknown field; allowed: startTime, action, recurrence or state","details":[{"code":"Unknown","target":"tke","message":"tke: unknown field; allowed: startTime, action, recurrence or state"}]}}`},
+		{"properties that are no object", `{"id":7,"properties":[]}`,
+			`{"id":7,"error":{"code":"BadRequest","message":"The preview is not valid: properties: a list is not valid; allowed: an object","details":[{"code":"Invalid","target":"properties","message":"properties: a list is not valid; allowed: an object"}]}}`},
 		{"no JSON", `{"id":7`, `{"error":{"code":"BadRequest","message":"The body is not valid JSON at line 1, column 7: the text ends before the object does"}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -63,7 +65,7 @@ func TestPreviewSaysInEnglishWhenAJobRepeats(t *testing.T) {
 		`{"startTime":"2026-02-01"}`: "",
 		`{"take":1,"startTime":"2026-02-02","recurrence":{"frequency":"week","schedule":{"hours":[9,17],"minutes":[0]}}}`: "every week on Monday at 09:00 and 17:00, from 2026-02-02",
 	} {
-		p, err := job.ParsePreview([]byte(line), now)
+		p, err := input.ParsePreview([]byte(line), now)
 		require.NoError(t, err)
 		require.Equal(t, want, p.Run().Text)
 	}
@@ -91,7 +93,7 @@ func TestPreviewSaysWhyAJobRunsAtOnceOrNever(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p, err := job.ParsePreview([]byte(tt.line), now)
+			p, err := input.ParsePreview([]byte(tt.line), now)
 			require.NoError(t, err)
 			require.Equal(t, tt.want, strings.Join(p.Run().Notes, "\n"))
 		})
@@ -106,8 +108,8 @@ func TestPreviewOfTheRecurrenceVectors(t *testing.T) {
 		Done        bool
 		Error       json.RawMessage
 	}
-	questions := linesOf(t, "../recurrence/testdata/recurrence-input.jsonl")
-	answers := linesOf(t, "../recurrence/testdata/recurrence-expected.jsonl")
+	questions := linesOf(t, "../../recurrence/testdata/recurrence-input.jsonl")
+	answers := linesOf(t, "../../recurrence/testdata/recurrence-expected.jsonl")
 	require.NotEmpty(t, questions)
 	require.Len(t, answers, len(questions))
 	for i, question := range questions {

@@ -1,6 +1,7 @@
-package job
+package certificate
 
 import (
+	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"slices"
@@ -29,12 +30,12 @@ var attributeNames = []struct {
 	{asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 1}, "E"},
 }
 
-// distinguishedName returns a certificate's subject in the form of .NET and Azure Scheduler: CN=host,
+// Subject returns a certificate's subject in the form of .NET and Azure Scheduler: CN=host,
 // O=Org. That is the reverse of the encoded order, which OpenSSL shows: "O = Org, CN = host". It is "" if
 // the subject cannot be parsed.
-func distinguishedName(der []byte) string {
+func Subject(c *x509.Certificate) string {
 	var name pkix.RDNSequence
-	if _, err := asn1.Unmarshal(der, &name); err != nil {
+	if _, err := asn1.Unmarshal(c.RawSubject, &name); err != nil {
 		return ""
 	}
 	var parts []string

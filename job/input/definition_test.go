@@ -1,4 +1,4 @@
-package job_test
+package input_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/input"
 )
 
 func TestParseDefinitionStoresWhatTheServiceShowed(t *testing.T) {
@@ -93,102 +94,102 @@ func TestParseDefinitionReportsBadFields(t *testing.T) {
 	t.Parallel()
 	const days = "monday, tuesday, wednesday, thursday, friday, saturday or sunday"
 	for _, tt := range []struct{ name, body, want string }{
-		{"no action", `{"properties":{}}`, "properties.action: want an action"},
-		{"an empty body", `{}`, "action: want an action"},
-		{"properties of the wrong type", `{"properties":[]}`, "properties: want an object, not a list"},
-		{"an action of the wrong type", `{"properties":{"action":"GET"}}`, "properties.action: want an object, not a string"},
+		{"no action", `{"properties":{}}`, "properties.action: required; allowed: an object"},
+		{"an empty body", `{}`, "action: required; allowed: an object"},
+		{"properties of the wrong type", `{"properties":[]}`, "properties: a list is not valid; allowed: an object"},
+		{"an action of the wrong type", `{"properties":{"action":"GET"}}`, "properties.action: a string is not valid; allowed: an object"},
 		{
 			"a final state", `{"properties":{"action":` + httpAction + `,"state":"completed"}}`,
-			`properties.state is "completed", want enabled or disabled`,
+			`properties.state: "completed" is not supported; allowed: enabled or disabled`,
 		},
 		{
 			"an unknown property", `{"properties":{"action":` + httpAction + `,"recurence":{"frequency":"day"}}}`,
-			"properties.recurence: want a known field; did you mean 'recurrence'?",
+			"properties.recurence: unknown field; did you mean \"recurrence\"?",
 		},
 		{
 			"an unknown property without an envelope", `{"action":` + httpAction + `,"starttimes":1}`,
-			"starttimes: want a known field; did you mean 'startTime'?",
+			"starttimes: unknown field; did you mean \"startTime\"?",
 		},
 		{
 			"a property beside the envelope", `{"properties":{"action":` + httpAction + `},"recurrence":{"frequency":"day"}}`,
-			"recurrence: want this field inside of properties",
+			"recurrence: not allowed; allowed: inside properties",
 		},
 		{
 			"unknown fields of a recurrence",
 			withRecurrence(`{"frequency":"day","intervall":2,"cron":"* * * * *"}`),
-			lines("properties.recurrence.intervall: want a known field; did you mean 'interval'?",
-				"properties.recurrence.cron: want a known field: frequency, count, endTime, interval, schedule, timeZone, catchUpWindow or overlapPolicy"),
+			lines("properties.recurrence.intervall: unknown field; did you mean \"interval\"?",
+				"properties.recurrence.cron: unknown field; allowed: frequency, count, endTime, interval, schedule, timeZone, catchUpWindow or overlapPolicy"),
 		},
 		{
 			"unknown fields of a schedule, and what is out of range",
 			withRecurrence(`{"frequency":"month","schedule":{"minute":[30],"hours":["x",24,null,25],"monthlyOccurrences":[{"day":"friday","occurence":1},{"occurrence":1},{"day":"funday"},{"day":"monday","occurrence":6},7]}}`),
-			lines(`properties.recurrence.schedule.hours[0] is "x", want an integer`,
-				"properties.recurrence.schedule.monthlyOccurrences[0].occurence: want a known field; did you mean 'occurrence'?",
-				"properties.recurrence.schedule.monthlyOccurrences[1].day: want "+days,
-				`properties.recurrence.schedule.monthlyOccurrences[2].day is "funday", want `+days,
-				"properties.recurrence.schedule.monthlyOccurrences[3].occurrence is 6, want 1 to 5 or -5 to -1",
-				"properties.recurrence.schedule.monthlyOccurrences[4]: want an object, not a number",
-				"properties.recurrence.schedule.minute: want a known field; did you mean 'minutes'?",
-				"properties.recurrence.schedule.hours[1] is 24, want 0 to 23",
-				"properties.recurrence.schedule.hours[3] is 25, want 0 to 23"),
+			lines(`properties.recurrence.schedule.hours[0]: "x" is not valid; allowed: an integer: 0 to 23`,
+				"properties.recurrence.schedule.hours[1]: 24 is out of range; allowed: 0 to 23",
+				"properties.recurrence.schedule.hours[3]: 25 is out of range; allowed: 0 to 23",
+				"properties.recurrence.schedule.monthlyOccurrences[0].occurence: unknown field; did you mean \"occurrence\"?",
+				"properties.recurrence.schedule.monthlyOccurrences[1].day: required; allowed: "+days,
+				`properties.recurrence.schedule.monthlyOccurrences[2].day: "funday" is not supported; allowed: `+days,
+				"properties.recurrence.schedule.monthlyOccurrences[3].occurrence: 6 is out of range; allowed: 1 to 5 or -5 to -1",
+				"properties.recurrence.schedule.monthlyOccurrences[4]: a number is not valid; allowed: an object",
+				"properties.recurrence.schedule.minute: unknown field; did you mean \"minutes\"?"),
 		},
 		{
 			"a bare value out of range",
 			withRecurrence(`{"frequency":"day","schedule":{"minutes":60}}`),
-			"properties.recurrence.schedule.minutes is 60, want 0 to 59",
+			"properties.recurrence.schedule.minutes: 60 is out of range; allowed: 0 to 59",
 		},
 		{
 			"integers that are none",
 			withRecurrence(`{"frequency":"day","interval":2.0,"count":"1","schedule":{"hours":[1e1,99999999999999999999]}}`),
-			lines(`properties.recurrence.count is "1", want an integer from 1 to 2147483647`,
-				"properties.recurrence.interval is 2.0, want an integer of at least 1",
-				"properties.recurrence.schedule.hours[0] is 1e1, want an integer",
-				"properties.recurrence.schedule.hours[1] is 99999999999999999999, want an integer"),
+			lines(`properties.recurrence.count: "1" is not valid; allowed: an integer: 1 to 2147483647`,
+				"properties.recurrence.interval: 2.0 is not valid; allowed: an integer: 1 or more",
+				"properties.recurrence.schedule.hours[0]: 1e1 is not valid; allowed: an integer: 0 to 23",
+				"properties.recurrence.schedule.hours[1]: 99999999999999999999 is out of range; allowed: 0 to 23"),
 		},
 		{
 			"integers out of range",
 			withRecurrence(`{"frequency":"month","interval":19,"count":0}`),
-			lines("properties.recurrence.count is 0, want an integer from 1 to 2147483647",
-				"properties.recurrence.interval is 19, want 1 to 18"),
+			lines("properties.recurrence.count: 0 is out of range; allowed: 1 to 2147483647",
+				"properties.recurrence.interval: 19 is out of range; allowed: 1 to 18"),
 		},
 		{
 			"bad fields everywhere are reported at once",
 			`{"properties":{"startTime":"tomorrow","action":{"type":"Http","request":{"uri":"x"},"retryPolicy":{"retryCount":21}},"recurrence":{"schedule":{"hours":[24]},"timeZone":"Mars/Phobos"},"state":"on"}}`,
-			lines("properties.recurrence.frequency: want minute, hour, day, week, month or year",
-				`properties.recurrence.timeZone is "Mars/Phobos", want an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time`,
-				`properties.startTime is "tomorrow", want a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z`,
-				"properties.recurrence.schedule.hours[0] is 24, want 0 to 23",
-				"properties.action.request.uri: want an absolute http or https URL with a host",
-				"properties.action.retryPolicy.retryCount is 21, want an integer from 1 to 20",
-				`properties.state is "on", want enabled or disabled`),
+			lines(`properties.startTime: "tomorrow" is not valid; allowed: a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z`,
+				"properties.action.retryPolicy.retryCount: 21 is out of range; allowed: 1 to 20",
+				"properties.recurrence.frequency: required; allowed: minute, hour, day, week, month or year",
+				"properties.recurrence.schedule.hours[0]: 24 is out of range; allowed: 0 to 23",
+				`properties.recurrence.timeZone: "Mars/Phobos" is not valid; allowed: an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time`,
+				`properties.state: "on" is not supported; allowed: enabled or disabled`,
+				"properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host"),
 		},
 		{
 			"what the frequency does not take",
 			withRecurrence(`{"frequency":"Day","schedule":{"weekDays":["monday"]}}`),
-			"properties.recurrence.schedule.weekDays: want none with frequency day, only with week",
+			"properties.recurrence.schedule.weekDays: not allowed; allowed: with frequency week",
 		},
 		{
 			"a rule that is never due",
 			withRecurrence(`{"frequency":"month","schedule":{"monthDays":[31],"months":[2]}}`),
-			"properties.recurrence.schedule: want a schedule that is due within 100 years",
+			"properties.recurrence.schedule: the value is not valid; allowed: a schedule that is due within 100 years",
 		},
 		{
 			"a start too far ahead",
 			`{"startTime":"2027-07-10T12:00:01Z","action":` + httpAction + `}`,
-			`startTime is 2027-07-10T12:00:01Z, want at most 18 months from now, 2027-07-10T12:00:00Z`,
+			`startTime: 2027-07-10T12:00:01Z is out of range; allowed: at most 18 months from now, 2027-07-10T12:00:00Z`,
 		},
 		{
 			"empty texts",
 			withRecurrence(`{"frequency":"","endTime":"","timeZone":""}`),
-			lines(`properties.recurrence.frequency is "", want minute, hour, day, week, month or year`,
-				`properties.recurrence.timeZone is "", want an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time`,
-				`properties.recurrence.endTime is "", want a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z`),
+			lines(`properties.recurrence.frequency: "" is not supported; allowed: minute, hour, day, week, month or year`,
+				`properties.recurrence.endTime: "" is not valid; allowed: a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z`,
+				`properties.recurrence.timeZone: "" is not valid; allowed: an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time`),
 		},
 		{
 			"the extensions",
 			withRecurrence(`{"frequency":"day","catchUpWindow":"61.00:00:00","overlapPolicy":"queue"}`),
-			lines(`properties.recurrence.catchUpWindow is "61.00:00:00", want a duration such as PT30S or 00:00:30, from PT0S to P60D`,
-				`properties.recurrence.overlapPolicy is "queue", want BufferOne, Skip or AllowAll`),
+			lines(`properties.recurrence.catchUpWindow: "61.00:00:00" is not valid; allowed: a duration such as PT30S or 00:00:30, from PT0S to P60D`,
+				`properties.recurrence.overlapPolicy: "queue" is not supported; allowed: BufferOne, Skip or AllowAll`),
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -212,123 +213,123 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 	for _, tt := range []struct{ name, body, want string }{
 		{
 			"no type", withAction(`{"request":{"uri":"http://example.com/"}}`),
-			"properties.action.type: want Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic",
+			"properties.action.type: required; allowed: Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic",
 		},
 		{
 			"an unknown type", withAction(`{"type":"Smtp"}`),
-			`properties.action.type is "Smtp", want Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic`,
+			`properties.action.type: "Smtp" is not supported; allowed: Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic`,
 		},
 		{
 			"the parameters of another type", withAction(`{"type":"http","queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"s"}}`),
-			lines("properties.action.request: want an object: an action of type Http has one",
-				"properties.action.queueMessage: want none: an action of type Http has a request"),
+			lines("properties.action.request: required; allowed: an object; an action of type Http has one",
+				"properties.action.queueMessage: not allowed; an action of type Http has a request"),
 		},
 		{
 			"an error action of an error action", withAction(`{"type":"Http","request":{"uri":"http://example.com/"},"errorAction":{"type":"Http","request":{"uri":"http://example.com/"},"errorAction":{}}}`),
-			"properties.action.errorAction.errorAction: want none: an error action has no error action of its own",
+			"properties.action.errorAction.errorAction: not allowed; an error action has no error action of its own",
 		},
 		{
 			"unknown fields",
 			withAction(`{"type":"Http","retry":{},"request":{"url":"http://example.com/","uri":"http://example.com/"},"errorAction":{"typ":"Http"}}`),
-			lines("properties.action.request.url: want a known field; did you mean 'uri'?",
-				"properties.action.errorAction.type: want Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic",
-				"properties.action.errorAction.typ: want a known field; did you mean 'type'?",
-				"properties.action.retry: want a known field: type, request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, retryPolicy or errorAction"),
+			lines("properties.action.request.url: unknown field; did you mean \"uri\"?",
+				"properties.action.errorAction.type: required; allowed: Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic",
+				"properties.action.errorAction.typ: unknown field; did you mean \"type\"?",
+				"properties.action.retry: unknown field; allowed: request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, type, retryPolicy or errorAction"),
 		},
-		{"no address", withRequest(`{"method":"GET"}`), "properties.action.request.uri: want an absolute http or https URL"},
-		{"an address without a host", withRequest(`{"uri":"http:///path"}`), "properties.action.request.uri: want an absolute http or https URL with a host"},
-		{"a port that is none", withRequest(`{"uri":"http://h:65536/"}`), `properties.action.request.uri is "http://h:65536/", want an absolute http or https URL with a host`},
-		{"another scheme", withRequest(`{"uri":"ftp://example.com/"}`), "properties.action.request.uri: want an absolute http or https URL with a host"},
-		{"a blank in the address", withRequest(`{"uri":"http://example.com/a b?sig=s"}`), `properties.action.request.uri is "http://example.com/a%20b?…", want an absolute http or https URL without blanks and control characters`},
-		{"a long address", withRequest(`{"uri":"http://example.com/?` + strings.Repeat("a", 2029) + `"}`), `properties.action.request.uri is "http://example.com/?…", want at most 2048 bytes`},
-		{"an http address where https is meant", withAction(`{"type":"https","request":{"uri":"http://example.com/"}}`), `properties.action.request.uri is "http://example.com/", want an https URL, as the action is of type Https`},
-		{"a method that is none", withRequest(`{"uri":"http://example.com/","method":"GET /"}`), `properties.action.request.method is "GET /", want ` + methods},
-		{"a method that is misspelt", withRequest(`{"uri":"http://example.com/","method":"GETT"}`), `properties.action.request.method is "GETT", want ` + methods},
-		{"a method for proxies", withRequest(`{"uri":"http://example.com/","method":"CONNECT"}`), `properties.action.request.method is "CONNECT", want ` + methods},
-		{"a method that sends credentials back", withRequest(`{"uri":"http://example.com/","method":"trace"}`), `properties.action.request.method is "trace", want ` + methods},
-		{"the preface of HTTP/2", withRequest(`{"uri":"http://example.com/","method":"PRI"}`), `properties.action.request.method is "PRI", want ` + methods},
-		{"a long body", withRequest(`{"uri":"http://example.com/","body":"` + strings.Repeat("ü", 8193) + `"}`), "properties.action.request.body: want at most 8192 characters"},
-		{"a body that is no string", withRequest(`{"uri":"http://example.com/","body":{"a":1}}`), "properties.action.request.body: want a string, not an object"},
+		{"no address", withRequest(`{"method":"GET"}`), "properties.action.request.uri: required; allowed: an absolute http or https URL"},
+		{"an address without a host", withRequest(`{"uri":"http:///path"}`), "properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host"},
+		{"a port that is none", withRequest(`{"uri":"http://h:65536/"}`), `properties.action.request.uri: "http://h:65536/" is not valid; allowed: an absolute http or https URL with a host`},
+		{"another scheme", withRequest(`{"uri":"ftp://example.com/"}`), "properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host"},
+		{"a blank in the address", withRequest(`{"uri":"http://example.com/a b?sig=s"}`), `properties.action.request.uri: "http://example.com/a%20b?…" is not valid; allowed: an absolute http or https URL without blanks and control characters`},
+		{"a long address", withRequest(`{"uri":"http://example.com/?` + strings.Repeat("a", 2029) + `"}`), `properties.action.request.uri: too long; allowed: at most 2048 bytes`},
+		{"an http address where https is meant", withAction(`{"type":"https","request":{"uri":"http://example.com/"}}`), `properties.action.request.uri: "http://example.com/" is not valid; allowed: an https URL, as the action is of type Https`},
+		{"a method that is none", withRequest(`{"uri":"http://example.com/","method":"GET /"}`), `properties.action.request.method: "GET /" is not supported; allowed: ` + methods},
+		{"a method that is misspelt", withRequest(`{"uri":"http://example.com/","method":"GETT"}`), `properties.action.request.method: "GETT" is not supported; allowed: ` + methods},
+		{"a method for proxies", withRequest(`{"uri":"http://example.com/","method":"CONNECT"}`), `properties.action.request.method: "CONNECT" is not supported; allowed: ` + methods},
+		{"a method that sends credentials back", withRequest(`{"uri":"http://example.com/","method":"trace"}`), `properties.action.request.method: "trace" is not supported; allowed: ` + methods},
+		{"the preface of HTTP/2", withRequest(`{"uri":"http://example.com/","method":"PRI"}`), `properties.action.request.method: "PRI" is not supported; allowed: ` + methods},
+		{"a long body", withRequest(`{"uri":"http://example.com/","body":"` + strings.Repeat("ü", 8193) + `"}`), "properties.action.request.body: too long; allowed: at most 8192 characters"},
+		{"a body that is no string", withRequest(`{"uri":"http://example.com/","body":{"a":1}}`), "properties.action.request.body: an object is not valid; allowed: a string"},
 		{
 			"headers that cannot be sent",
 			withRequest(`{"uri":"http://example.com/","headers":{"a b":"1","content-length":"5","X":"a\r\nb","Y":1}}`),
-			lines("properties.action.request.headers.Y: want a string, not a number",
-				"properties.action.request.headers.a b: want the name of an HTTP header: letters, digits and hyphens",
-				"properties.action.request.headers.content-length: want none: this header is set for each connection as it needs it",
-				"properties.action.request.headers.X: want a value without line breaks and control characters"),
+			lines("properties.action.request.headers.Y: a number is not valid; allowed: a string",
+				"properties.action.request.headers.a b: the value is not valid; allowed: the name of an HTTP header: letters, digits and hyphens",
+				"properties.action.request.headers.content-length: not allowed; this header is set for each connection as it needs it",
+				"properties.action.request.headers.X: the value is not valid; allowed: a value without line breaks and control characters"),
 		},
-		{"large headers", withRequest(`{"uri":"http://example.com/","headers":{"a":"` + strings.Repeat("b", 4096) + `"}}`), "properties.action.request.headers: want names and values of at most 4096 bytes in all, not 4097"},
-		{"no authentication type", auth(`"username":"u"`), "properties.action.request.authentication.type: want " + authTypes},
+		{"large headers", withRequest(`{"uri":"http://example.com/","headers":{"a":"` + strings.Repeat("b", 4096) + `"}}`), "properties.action.request.headers: too long; allowed: names and values of at most 4096 bytes in all, not 4097"},
+		{"no authentication type", auth(`"username":"u"`), "properties.action.request.authentication.type: required; allowed: " + authTypes},
 		{
 			"authentication without what its type needs", auth(`"type":"basic","pfx":"x"`),
-			lines("properties.action.request.authentication.username: want a user name",
-				"properties.action.request.authentication.password: want a password",
-				"properties.action.request.authentication.pfx: want a known field: type, username or password"),
+			lines("properties.action.request.authentication.username: required",
+				"properties.action.request.authentication.pfx: unknown field; allowed: type, password or username",
+				"properties.action.request.authentication.password: required; allowed: a password"),
 		},
 		{
 			"a client without what it needs", auth(`"type":"activedirectoryoauth","tenant":"t"`),
-			lines("properties.action.request.authentication.audience: want an audience",
-				"properties.action.request.authentication.clientId: want a client id",
-				"properties.action.request.authentication.secret: want the client's secret"),
+			lines("properties.action.request.authentication.audience: required",
+				"properties.action.request.authentication.clientId: required",
+				"properties.action.request.authentication.secret: required; allowed: the client's secret"),
 		},
-		{"a certificate that is none", auth(`"type":"ClientCertificate","pfx":"not base64"`), "properties.action.request.authentication.pfx: want a PFX file in base64"},
+		{"a certificate that is none", auth(`"type":"ClientCertificate","pfx":"not base64"`), "properties.action.request.authentication.pfx: the value is not valid; allowed: a PFX file in base64"},
 		{
 			"a queue message without anything", queue(``),
-			lines("properties.action.queueMessage.storageAccount: want the name of a storage account: at most 63 letters, digits and hyphens",
-				"properties.action.queueMessage.queueName: want the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first",
-				"properties.action.queueMessage.sasToken: want a shared access signature that may add messages"),
+			lines("properties.action.queueMessage.storageAccount: required; allowed: the name of a storage account: at most 63 letters, digits and hyphens",
+				"properties.action.queueMessage.queueName: required; allowed: the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first",
+				"properties.action.queueMessage.sasToken: required; allowed: a shared access signature that may add messages"),
 		},
 		{
 			"names that are none", queue(`"storageAccount":"a.evil.example/","queueName":"-q","sasToken":"s"`),
-			lines(`properties.action.queueMessage.storageAccount is "a.evil.example/", want the name of a storage account: at most 63 letters, digits and hyphens`,
-				`properties.action.queueMessage.queueName is "-q", want the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first`),
+			lines(`properties.action.queueMessage.storageAccount: "a.evil.example/" is not valid; allowed: the name of a storage account: at most 63 letters, digits and hyphens`,
+				`properties.action.queueMessage.queueName: "-q" is not valid; allowed: the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first`),
 		},
 		{
 			"a message that XML cannot hold", queue(`"storageAccount":"a","queueName":"abc","sasToken":"s","message":"\u0001"`),
-			"properties.action.queueMessage.message: want at most 8192 characters, all of which XML can hold",
+			"properties.action.queueMessage.message: the value is not valid; allowed: at most 8192 characters, all of which XML can hold",
 		},
 		{
 			"a raw message that XML cannot hold, which it is sent in all the same",
 			queue(`"storageAccount":"a","queueName":"abc","sasToken":"s","message":"\ufffe","messageFormat":"raw"`),
-			"properties.action.queueMessage.message: want at most 8192 characters, all of which XML can hold",
+			"properties.action.queueMessage.message: the value is not valid; allowed: at most 8192 characters, all of which XML can hold",
 		},
 		{
 			"a message format that is none", queue(`"storageAccount":"a","queueName":"abc","sasToken":"s","messageFormat":"base64"`),
-			`properties.action.queueMessage.messageFormat is "base64", want envelope or raw`,
+			`properties.action.queueMessage.messageFormat: "base64" is not supported; allowed: envelope or raw`,
 		},
 		{
 			"a queue of Service Bus that is half said",
 			withAction(`{"type":"ServiceBusQueue","serviceBusQueueMessage":{"namespace":"n/s","topicPath":"t","transportType":"tcp","authentication":{"type":"SharedAccessKey"},"brokeredMessageProperties":{"ttl":1,"timeToLive":"soon","forcePersistence":"yes"}}}`),
-			lines("properties.action.serviceBusQueueMessage.queueName: want the name of a Service Bus queue or topic: 1 to 260 characters without blanks and control characters",
-				`properties.action.serviceBusQueueMessage.namespace is "n/s", want the name of a Service Bus namespace, without the rest of its host name: at most 63 letters, digits and hyphens`,
-				`properties.action.serviceBusQueueMessage.transportType is "tcp", want notSpecified, netMessaging or amqp`,
-				"properties.action.serviceBusQueueMessage.authentication.sasKeyName: want the name of a shared access key",
-				"properties.action.serviceBusQueueMessage.authentication.sasKey: want a shared access key",
-				`properties.action.serviceBusQueueMessage.brokeredMessageProperties.forcePersistence is "yes", want true or false`,
-				`properties.action.serviceBusQueueMessage.brokeredMessageProperties.timeToLive is "soon", want a duration such as PT30S or 00:00:30, or a date and time`,
-				"properties.action.serviceBusQueueMessage.brokeredMessageProperties.ttl: want a known field: contentType, correlationId, forcePersistence, label, messageId, partitionKey, replyTo, replyToSessionId, scheduledEnqueueTimeUtc, sessionId, timeToLive, to or viaPartitionKey",
-				"properties.action.serviceBusQueueMessage.topicPath: want a known field: queueName, namespace, transportType, authentication, message, brokeredMessageProperties or customMessageProperties"),
+			lines("properties.action.serviceBusQueueMessage.queueName: required; allowed: the name of a Service Bus queue or topic: 1 to 260 characters without blanks and control characters",
+				`properties.action.serviceBusQueueMessage.namespace: "n/s" is not valid; allowed: the name of a Service Bus namespace, without the rest of its host name: at most 63 letters, digits and hyphens`,
+				`properties.action.serviceBusQueueMessage.transportType: "tcp" is not supported; allowed: notSpecified, netMessaging or amqp`,
+				`properties.action.serviceBusQueueMessage.brokeredMessageProperties.forcePersistence: "yes" is not valid; allowed: true or false`,
+				`properties.action.serviceBusQueueMessage.brokeredMessageProperties.timeToLive: "soon" is not valid; allowed: a duration such as PT30S or 00:00:30, or a date and time`,
+				"properties.action.serviceBusQueueMessage.brokeredMessageProperties.ttl: unknown field; allowed: contentType, correlationId, forcePersistence, label, messageId, partitionKey, replyTo, replyToSessionId, scheduledEnqueueTimeUtc, sessionId, timeToLive, to or viaPartitionKey",
+				"properties.action.serviceBusQueueMessage.topicPath: unknown field; allowed: queueName, namespace, transportType, authentication, message, brokeredMessageProperties or customMessageProperties",
+				"properties.action.serviceBusQueueMessage.authentication.sasKeyName: required; allowed: the name of a shared access key",
+				"properties.action.serviceBusQueueMessage.authentication.sasKey: required; allowed: a shared access key"),
 		},
 		{
 			"a retry policy beyond the limits",
 			withAction(`{"type":"Http","request":{"uri":"http://example.com/"},"retryPolicy":{"retryType":"exponential","retryInterval":"00:00:14","retryCount":0,"retries":3}}`),
-			lines(`properties.action.retryPolicy.retryType is "exponential", want none or fixed`,
-				`properties.action.retryPolicy.retryInterval is "00:00:14", want a duration such as PT30S or 00:00:30, from PT15S to P558D`,
-				"properties.action.retryPolicy.retryCount is 0, want an integer from 1 to 20",
-				"properties.action.retryPolicy.retries: want a known field: retryType, retryInterval or retryCount"),
+			lines(`properties.action.retryPolicy.retryType: "exponential" is not supported; allowed: none or fixed`,
+				`properties.action.retryPolicy.retryInterval: "00:00:14" is not valid; allowed: a duration such as PT30S or 00:00:30, from PT15S to P558D`,
+				"properties.action.retryPolicy.retryCount: 0 is out of range; allowed: 1 to 20",
+				"properties.action.retryPolicy.retries: unknown field; allowed: retryType, retryInterval or retryCount"),
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := job.ParseDefinition([]byte(tt.body), job.ParseOptions{Now: now, Limits: roomy()})
+			_, err := input.ParseDefinition([]byte(tt.body), input.ParseOptions{Now: now, Limits: roomy()})
 			require.Equal(t, tt.want, complaints(t, err))
 		})
 	}
 }
 
 // roomy returns limits that are too high to be reached.
-func roomy() *job.Limits {
-	l := job.DefaultLimits()
+func roomy() *input.Limits {
+	l := input.DefaultLimits()
 	l.JobBytes = 1 << 20
 	return &l
 }
@@ -339,8 +340,8 @@ func TestBodiesThatAreNoJSON(t *testing.T) {
 		{"nothing", "", "The body is empty: send a JSON object"},
 		{"nothing but blanks behind a byte order mark", "\ufeff \r\n", "The body is empty: send a JSON object"},
 		{"half of an object", `{"a":`, "The body is not valid JSON at line 1, column 5: the text ends before the object does"},
-		{"a list", "[]", "The body is not a job or a collection: want a JSON object, not a list"},
-		{"null", "null", "The body is not a job or a collection: want a JSON object, not null"},
+		{"a list", "[]", "The body must be a JSON object, not a list"},
+		{"null", "null", "The body must be a JSON object, not null"},
 		{"a comma too many", "{\n \"ü\": 1,\n}", "The body is not valid JSON at line 2, column 8: nothing follows this comma but }; leave the comma out"},
 		{"a comma too many in a list", `{"a":[1, ]}`, "The body is not valid JSON at line 1, column 8: nothing follows this comma but ]; leave the comma out"},
 		{"a comma alone", `{,}`, "The body is not valid JSON at line 1, column 2: invalid character ',' looking for beginning of object key string"},
@@ -359,13 +360,13 @@ func TestBodiesThatAreNoJSON(t *testing.T) {
 			t.Parallel()
 			_, err := parse(tt.body)
 			require.Equal(t, tt.want, complaints(t, err))
-			_, err = job.MergeDefinition(job.Definition{}, []byte(tt.body), job.ParseOptions{Now: now})
+			_, err = input.MergeDefinition(job.Definition{}, []byte(tt.body), input.ParseOptions{Now: now})
 			require.Equal(t, tt.want, complaints(t, err))
-			_, err = job.ParseCollection([]byte(tt.body), nil)
+			_, err = input.ParseCollection([]byte(tt.body), nil)
 			require.Equal(t, tt.want, complaints(t, err))
-			_, err = job.MergeCollection(job.Collection{}, []byte(tt.body), nil)
+			_, err = input.MergeCollection(job.Collection{}, []byte(tt.body), nil)
 			require.Equal(t, tt.want, complaints(t, err))
-			_, err = job.ParsePreview([]byte(tt.body), now)
+			_, err = input.ParsePreview([]byte(tt.body), now)
 			require.Equal(t, tt.want, complaints(t, err))
 		})
 	}
@@ -373,9 +374,9 @@ func TestBodiesThatAreNoJSON(t *testing.T) {
 
 func TestAMemberThatIsThereTwiceIsRefusedByItsPath(t *testing.T) {
 	t.Parallel()
-	const once = ": want this member once"
+	const once = ": repeated; allowed: once"
 	same := func(name string) string {
-		return once + `; "` + name + `" is the same one, as case makes no difference`
+		return once + `; "` + name + `" is the same field, as case makes no difference`
 	}
 	for _, tt := range []struct{ name, body, want string }{
 		{"the envelope", `{"properties":{},"Properties":{}}`, "Properties" + same("properties")},
@@ -410,12 +411,12 @@ func TestAMemberThatIsThereTwiceIsRefusedByItsPath(t *testing.T) {
 
 // readings returns the error of every function that parses a body.
 func readings(body string) map[string]error {
-	o := job.ParseOptions{Now: now}
-	_, put := job.ParseDefinition([]byte(body), o)
-	_, patched := job.MergeDefinition(job.Definition{}, []byte(body), o)
-	_, collection := job.ParseCollection([]byte(body), nil)
-	_, patchedCollection := job.MergeCollection(job.Collection{}, []byte(body), nil)
-	_, previewed := job.ParsePreview([]byte(body), now)
+	o := input.ParseOptions{Now: now}
+	_, put := input.ParseDefinition([]byte(body), o)
+	_, patched := input.MergeDefinition(job.Definition{}, []byte(body), o)
+	_, collection := input.ParseCollection([]byte(body), nil)
+	_, patchedCollection := input.MergeCollection(job.Collection{}, []byte(body), nil)
+	_, previewed := input.ParsePreview([]byte(body), now)
 	return map[string]error{
 		"a job": put, "a patch of a job": patched, "a collection": collection, "a patch of a collection": patchedCollection, "a preview": previewed,
 	}
@@ -429,7 +430,7 @@ func TestPropertiesOfAMessageMayDifferInCaseAlone(t *testing.T) {
 	d := mustParse(t, message(`{"a":"1","A":"2"}`))
 	require.Equal(t, job.Members{{Name: "a", Value: "1"}, {Name: "A", Value: "2"}}, d.Action.ServiceBusQueueMessage.CustomMessageProperties)
 
-	patched, err := job.MergeDefinition(d, []byte(message(`{"A":null,"b":"3"}`)), job.ParseOptions{Now: now})
+	patched, err := input.MergeDefinition(d, []byte(message(`{"A":null,"b":"3"}`)), input.ParseOptions{Now: now})
 	require.NoError(t, err)
 	require.Equal(t, job.Members{{Name: "a", Value: "1"}, {Name: "b", Value: "3"}}, patched.Action.ServiceBusQueueMessage.CustomMessageProperties)
 }
@@ -462,27 +463,27 @@ func TestEveryCharacterOfABodyIsKeptOrRefused(t *testing.T) {
 
 func TestErrorsNameTheMembersThatWereSent(t *testing.T) {
 	t.Parallel()
-	o := job.ParseOptions{Now: now, Check: func(a *job.Action) error {
+	o := input.ParseOptions{Now: now, Check: func(a *job.Action) error {
 		return fmt.Errorf("no way to %s", a.Request.URI)
 	}}
 	action := strings.TrimSuffix(httpAction, "}") + `,"errorAction":{"type":"Http","request":{"uri":"http://example.org/"}}}`
-	const main, other = ": want an action that can be performed: no way to http://example.com/", ": want an action that can be performed: no way to http://example.org/"
+	const main, other = ": not allowed; no way to http://example.com/", ": not allowed; no way to http://example.org/"
 	for _, tt := range []struct{ name, body, want string }{
 		{"within properties", `{"properties":{"action":` + action + `}}`, lines("properties.action"+main, "properties.action.errorAction"+other)},
 		{"without an envelope", `{"action":` + action + `}`, lines("action"+main, "action.errorAction"+other)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := job.ParseDefinition([]byte(tt.body), o)
+			_, err := input.ParseDefinition([]byte(tt.body), o)
 			require.Equal(t, tt.want, complaints(t, err))
-			_, err = job.MergeDefinition(mustParse(t, stored), []byte(tt.body), o)
+			_, err = input.MergeDefinition(mustParse(t, stored), []byte(tt.body), o)
 			require.Equal(t, tt.want, complaints(t, err))
 		})
 	}
-	_, err := job.MergeDefinition(mustParse(t, stored), []byte(`{"state":"disabled"}`), o)
+	_, err := input.MergeDefinition(mustParse(t, stored), []byte(`{"state":"disabled"}`), o)
 	require.NoError(t, err, "a patch that leaves the action alone")
-	_, err = job.ParseDefinition([]byte(`{"action":{"type":"Http"}}`), o)
-	require.Equal(t, "action.request: want an object: an action of type Http has one", complaints(t, err), "half an action is not checked")
+	_, err = input.ParseDefinition([]byte(`{"action":{"type":"Http"}}`), o)
+	require.Equal(t, "action.request: required; allowed: an object; an action of type Http has one", complaints(t, err), "half an action is not checked")
 }
 
 func TestErrorsStayReadable(t *testing.T) {
@@ -492,7 +493,7 @@ func TestErrorsStayReadable(t *testing.T) {
 		hours = append(hours, strconv.Itoa(n+24))
 	}
 	_, err := parse(withRecurrence(`{"frequency":"day","schedule":{"hours":[` + strings.Join(hours, ",") + `]}}`))
-	require.ErrorContains(t, err, "The job is not valid, the first 50 of 1000 errors: properties.recurrence.schedule.hours[0] is 24, want 0 to 23; ")
+	require.ErrorContains(t, err, "The job is not valid, the first 50 of 1000 errors: properties.recurrence.schedule.hours[0]: 24 is out of range; allowed: 0 to 23; ")
 	require.Less(t, len(err.Error()), 5000)
 
 	_, err = parse(withRecurrence(`{"frequency":"` + strings.Repeat("x", 5000) + `","` + strings.Repeat("y\\n", 2000) + `":1}`))
@@ -503,7 +504,7 @@ func TestErrorsStayReadable(t *testing.T) {
 func TestAHostHeaderIsAHostName(t *testing.T) {
 	t.Parallel()
 	parse := func(value string) error {
-		_, err := job.ParseDefinition([]byte(withRequest(`{"uri":"http://10.1.2.3/","headers":{"hOST":"`+value+`"}}`)), job.ParseOptions{Now: now})
+		_, err := input.ParseDefinition([]byte(withRequest(`{"uri":"http://10.1.2.3/","headers":{"hOST":"`+value+`"}}`)), input.ParseOptions{Now: now})
 		return err
 	}
 	for _, good := range []string{"example.com", "Example.COM.", "example.com:8080", "intranet", "my_service", "1st.example", "xn--mnchen-3ya.example", "0x.example"} {
@@ -514,8 +515,8 @@ func TestAHostHeaderIsAHostName(t *testing.T) {
 		"", ":80", "a b", "example.com/path", "user@example.com", "http://example.com", "example.com:x", "example.com:80:80", "example..com", "münchen.example",
 	} {
 		err := parse(bad)
-		require.ErrorContains(t, err, "properties.action.request.headers.hOST: want a host name such as www.example.com, with or without a port; "+
-			"an address and localhost are not allowed here", bad)
+		require.ErrorContains(t, err, "properties.action.request.headers.hOST: the value is not valid; allowed: a host name such as www.example.com, with or without a port, "+
+			"but neither an address nor localhost", bad)
 	}
 }
 
@@ -523,7 +524,7 @@ func TestWhatTheAPIReadPassesTheCheckOfWhatCameByAnotherWay(t *testing.T) {
 	t.Parallel()
 	body := withAction(`{"type":"Http","request":{"uri":"http://example.com/?a=1&b=<2>","method":"post","body":"` + strings.Repeat("<", 3_000) + `"}}`)
 	d := mustParse(t, body)
-	require.NoError(t, d.Check(now, now))
+	require.NoError(t, input.CheckDefinition(&d, now, now))
 
 	for name, change := range map[string]func(*job.Definition){
 		"properties.action.type":          func(d *job.Definition) { d.Action.Type = "" },
@@ -537,6 +538,53 @@ func TestWhatTheAPIReadPassesTheCheckOfWhatCameByAnotherWay(t *testing.T) {
 	} {
 		d := mustParse(t, body)
 		change(&d)
-		require.ErrorContains(t, d.Check(now, now), strings.TrimPrefix(name, "properties."), name)
+		require.ErrorContains(t, input.CheckDefinition(&d, now, now), strings.TrimPrefix(name, "properties."), name)
 	}
+}
+
+func TestWhatIsBuiltInGoIsCheckedAsABody(t *testing.T) {
+	t.Parallel()
+	o := input.ParseOptions{Now: now}
+	d := job.Definition{
+		Action:     job.Action{Type: "Http", Request: &job.Request{URI: "https://example.com/", Method: "GET"}},
+		Recurrence: &job.Recurrence{Frequency: "day", Interval: 1},
+		State:      job.StateEnabled,
+	}
+	require.NoError(t, input.ValidateDefinition(&d, o))
+	d.Action.Request.Body = strings.Repeat("a", 8193)
+	d.Recurrence = &job.Recurrence{Frequency: "day", Interval: 1000, TimeZone: "Mars/Phobos"}
+	require.Equal(t, lines("action.request.body: too long; allowed: at most 8192 characters",
+		`recurrence.timeZone: "Mars/Phobos" is not valid; allowed: an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time`,
+		"recurrence.interval: 1000 is out of range; allowed: 1 to 548"), complaints(t, input.ValidateDefinition(&d, o)))
+
+	c := job.Collection{Properties: job.CollectionProperties{SKU: job.SKU{Name: "Free"}, State: job.CollectionEnabled}}
+	require.NoError(t, input.ValidateCollection(&c, nil))
+	c.Properties.Quota = &job.Quota{MaxJobCount: -1}
+	require.Equal(t, "properties.quota.maxJobCount: -1 is out of range; allowed: 1 to 2147483647", complaints(t, input.ValidateCollection(&c, nil)))
+}
+
+// Clients send back what they read of a job in a final state, changed or not.
+func TestAFinalStateThatIsSentBackIsThatOfAnEnabledJob(t *testing.T) {
+	t.Parallel()
+	read := mustParse(t, stored).Redacted()
+	for _, state := range []job.State{job.StateCompleted, job.StateFaulted} {
+		read.State = state
+		for sent, want := range map[string]job.State{
+			"completed": job.StateEnabled, "Faulted": job.StateEnabled, "enabled": job.StateEnabled, "disabled": job.StateDisabled,
+		} {
+			back := read
+			back.State = job.State(sent)
+			put, err := input.ParseDefinition([]byte(compactJSON(t, back)), input.ParseOptions{Now: now, Stored: &read})
+			require.NoError(t, err, sent)
+			require.Equal(t, want, put.State, sent)
+			patched, err := input.MergeDefinition(read, []byte(`{"properties":{"state":"`+sent+`"}}`), input.ParseOptions{Now: now})
+			require.NoError(t, err, sent)
+			require.Equal(t, want, patched.State, sent)
+		}
+		patched, err := input.MergeDefinition(read, []byte(`{"properties":{"recurrence":{"count":20}}}`), input.ParseOptions{Now: now})
+		require.NoError(t, err)
+		require.Equal(t, job.StateEnabled, patched.State, "a patch that leaves the state alone")
+	}
+	_, err := input.MergeDefinition(read, []byte(`{"state":"on"}`), input.ParseOptions{Now: now})
+	require.Equal(t, `state: "on" is not supported; allowed: enabled, disabled, completed or faulted`, complaints(t, err))
 }

@@ -1,22 +1,20 @@
-package job
+package input
 
 import (
 	"encoding/json"
 	"errors"
 	"time"
-)
 
-const (
-	defaultTake = 10
-	maxTake     = 1000
+	"almanac/internal/fields"
+	"almanac/job"
 )
 
 // A Preview is a request for the occurrences of a job that is created at Now.
 type Preview struct {
 	ID         json.RawMessage // returned unchanged; a JSON string or number, nil for none
 	Now        time.Time
-	Take       int        // maximum number of occurrences, 1 to 1000
-	Definition Definition // as in a PUT; the Action is empty if it was absent
+	Take       int            // maximum number of occurrences, 1 to 1000
+	Definition job.Definition // as in a PUT; the Action is empty if it was absent
 }
 
 // A PreviewResult is the answer to a [Preview]: occurrences, or an error.
@@ -26,7 +24,7 @@ type PreviewResult struct {
 	Done        bool        // no occurrence follows
 	Text        string      // the recurrence in English; empty if there is none
 	Notes       []string    // sentences for people: why the job runs at once, or never
-	Error       *ErrorBody
+	Error       *job.ErrorBody
 }
 
 // ParsePreview parses a request:
@@ -35,50 +33,52 @@ type PreviewResult struct {
 //
 // All members are optional. now is the default of the request's now; take defaults to 10. The properties
 // may be those of a whole job, and may be at the top. They are validated as by [ParseDefinition] for a new
-// job. The error is an [*Error] of KindInvalid; the Preview then still has the ID, if it could be parsed,
+// job. The error is an [*job.Error] of [job.KindInvalid]; the Preview then still has the ID, if it could be parsed,
 // for [Preview.Failed].
 func ParsePreview(line []byte, now time.Time) (Preview, error) {
 	limits := new(DefaultLimits())
-	p := Preview{Now: now, Take: defaultTake}
-	if err := limits.checkSize(line); err != nil {
-		return p, err
+	p := Preview{Now: now}
+	b, err := open("preview", line, limits, "", definitionMembers...)
+	if b != nil {
+		p.ID = b.previewID()
 	}
-	tree, err := parseObject(line)
 	if err != nil {
 		return p, err
 	}
-	b := newBinder(limits)
-	top, _ := b.object("", tree)
-	p.ID = top.previewID()
-	if take, ok := top.integer("take", 1, maxTake); ok {
-		p.Take = take
+	var besides struct {
+		Take int       `json:"take" field:"min=1,max=1000,default=10,quoted"`
+		Now  *job.Time `json:"now" field:"rule=utcTime"`
+
+		_ struct{} `ignore:"*"`
 	}
-	if t := top.time("now", time.UTC); t != nil {
-		p.Now = t.Time
+	b.Rules = fixedRules
+	b.Decode(b.tree, "", &besides)
+	p.Take = besides.Take
+	if besides.Now != nil {
+		p.Now = besides.Now.Time
 	}
-	if props, ok := b.properties(tree, definitionMembers...); ok {
-		if props.path == "" {
-			props.ignore("now", "take")
-		}
-		p.Definition = b.definition(props, ParseOptions{Limits: limits, Now: p.Now, Created: p.Now, actionless: true})
+	properties := b.properties
+	if b.path == "" {
+		properties = properties.Without("now", "take")
 	}
+	p.Definition = b.definition(properties, ParseOptions{Limits: limits, Now: p.Now, Created: p.Now, actionless: true})
 	if err := b.err("preview"); err != nil {
 		return p, err
 	}
-	return p, p.Definition.checkStored()
+	return p, checkStored(&p.Definition)
 }
 
 // previewID returns the JSON of a string or number.
-func (o *object) previewID() json.RawMessage {
-	n := o.get("id")
+func (p *parser) previewID() json.RawMessage {
+	n := p.tree.Member("id")
 	if n == nil {
 		return nil
 	}
-	if n.kind != jsonString && n.kind != jsonNumber {
-		o.b.mismatch("id", n, "a string or a number")
+	if n.Kind != fields.String && n.Kind != fields.Number {
+		p.Mismatch("id", n, "a string or a number")
 		return nil
 	}
-	id, err := plainJSON(n.scalar())
+	id, err := fields.PlainJSON(n.Scalar())
 	if err != nil {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (p Preview) notes(never bool) []string {
 	switch {
 	case never:
 		return []string{"The job would never run, because its endTime, " + p.late() + ". It would be accepted, and be completed at once."}
-	case d.State == StateDisabled:
+	case d.State == job.StateDisabled:
 		return []string{"The state is disabled: nothing runs until the job is enabled."}
 	case d.StartTime == nil && d.Recurrence != nil:
 		return []string{"The first occurrence is the creation of the job itself, because startTime is absent. Give a startTime to begin at another time."}
@@ -145,9 +145,9 @@ func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // Failed returns the answer for an error.
 func (p Preview) Failed(err error) PreviewResult {
-	e, ok := errors.AsType[*Error](err)
+	e, ok := errors.AsType[*job.Error](err)
 	if !ok {
-		e = &Error{Code: "InternalError", Message: "The preview failed", Err: err}
+		e = &job.Error{Code: "InternalError", Message: "The preview failed", Err: err}
 	}
 	return PreviewResult{ID: p.ID, Error: new(e.Body())}
 }
@@ -155,18 +155,18 @@ func (p Preview) Failed(err error) PreviewResult {
 // MarshalJSON writes the ID, if any, with either occurrences, done and, if any, the text and the notes, or error.
 func (r PreviewResult) MarshalJSON() ([]byte, error) {
 	if r.Error != nil {
-		return plainJSON(struct {
+		return fields.PlainJSON(struct {
 			ID    json.RawMessage `json:"id,omitempty"`
-			Error *ErrorBody      `json:"error"`
+			Error *job.ErrorBody  `json:"error"`
 		}{r.ID, r.Error})
 	}
-	occurrences := make([]Time, len(r.Occurrences))
+	occurrences := make([]job.Time, len(r.Occurrences))
 	for i, t := range r.Occurrences {
-		occurrences[i] = Time{t}
+		occurrences[i] = job.Time{Time: t}
 	}
-	return plainJSON(struct {
+	return fields.PlainJSON(struct {
 		ID          json.RawMessage `json:"id,omitempty"`
-		Occurrences []Time          `json:"occurrences"`
+		Occurrences []job.Time      `json:"occurrences"`
 		Done        bool            `json:"done"`
 		Text        string          `json:"text,omitempty"`
 		Notes       []string        `json:"notes,omitempty"`

@@ -1,4 +1,4 @@
-package job_test
+package input_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/input"
 )
 
 // canary is contained in every secret of these tests, and in nothing else.
@@ -76,13 +77,13 @@ func TestSecretsAreKeptWhileTheIdentityIsTheSame(t *testing.T) {
 				compactJSON(t, map[string]any{"properties": shown}),
 				strings.ReplaceAll(compactJSON(t, map[string]any{"properties": shown}), `"type":"Basic"`, `"password":"","type":"basic"`),
 			} {
-				got, err := job.ParseDefinition([]byte(sentBack), job.ParseOptions{Now: now, Stored: &shown})
+				got, err := input.ParseDefinition([]byte(sentBack), input.ParseOptions{Now: now, Stored: &shown})
 				require.NoError(t, err)
 				require.False(t, got.HasSecret())
-				filled, err := got.KeepSecrets(&d, false)
+				filled, err := input.KeepSecrets(got, &d, false)
 				require.NoError(t, err)
 				require.Equal(t, compactJSON(t, d), compactJSON(t, filled))
-				require.NoError(t, filled.Check(now, now))
+				require.NoError(t, input.CheckDefinition(&filled, now, now))
 
 				_, err = parse(sentBack)
 				require.ErrorContains(t, err, "properties.action.", "a new job has no secrets to keep")
@@ -95,17 +96,17 @@ func TestSecretsAreKeptWhileTheIdentityIsTheSame(t *testing.T) {
 func TestSecretsAreNotKeptForAnotherIdentity(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, kind, old, new, missing string }{
-		{"another user", "Basic", `"username":"u"`, `"username":"v"`, "request.authentication.password: want a password"},
-		{"another client", "OAuth", `"clientId":"c"`, `"clientId":"d"`, "request.authentication.secret: want the client's secret"},
-		{"another key", "ServiceBusQueue", `"sasKeyName":"k"`, `"sasKeyName":"l"`, "serviceBusQueueMessage.authentication.sasKey: want a shared access key"},
-		{"another certificate", "ClientCertificate", `"certificateThumbprint":"`, `"certificateThumbprint":"AA`, "request.authentication.pfx: want a PFX file in base64"},
+		{"another user", "Basic", `"username":"u"`, `"username":"v"`, "request.authentication.password: required; allowed: a password"},
+		{"another client", "OAuth", `"clientId":"c"`, `"clientId":"d"`, "request.authentication.secret: required; allowed: the client's secret"},
+		{"another key", "ServiceBusQueue", `"sasKeyName":"k"`, `"sasKeyName":"l"`, "serviceBusQueueMessage.authentication.sasKey: required; allowed: a shared access key"},
+		{"another certificate", "ClientCertificate", `"certificateThumbprint":"`, `"certificateThumbprint":"AA`, "request.authentication.pfx: required; allowed: a PFX file in base64"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			d := mustParse(t, withAction(secretive(t)[tt.kind]))
 			shown := d.Redacted()
 			body := withAction(strings.Replace(compactJSON(t, shown.Action), tt.old, tt.new, 1))
-			_, err := job.ParseDefinition([]byte(body), job.ParseOptions{Now: now, Stored: &shown})
+			_, err := input.ParseDefinition([]byte(body), input.ParseOptions{Now: now, Stored: &shown})
 			require.Equal(t, "properties.action."+tt.missing, complaints(t, err))
 		})
 	}
@@ -147,7 +148,7 @@ func TestErrorsShowNoSecrets(t *testing.T) {
 	)
 	failed := 0
 	for _, body := range bodies {
-		_, err := job.ParseDefinition([]byte(body), job.ParseOptions{Now: now})
+		_, err := input.ParseDefinition([]byte(body), input.ParseOptions{Now: now})
 		if err != nil { // some actions do not have the member that was spoiled
 			failed++
 			require.NotContains(t, complaints(t, err), canary, body)
@@ -171,17 +172,17 @@ func TestSecretsAreNotKeptForAnotherTarget(t *testing.T) {
 	const origin = "scheme, host or port of uri"
 	type tested struct{ kind, old, new, missing, moved string }
 	tests := []tested{
-		{"OAuth", `"tenant":"t"`, `"tenant":"d"`, "request.authentication.secret: want the client's secret", "tenant"},
-		{"OAuth", `"audience":"a"`, `"audience":"b"`, "request.authentication.secret: want the client's secret", "audience"},
-		{"StorageQueue", `"queueName":"queue"`, `"queueName":"other"`, "queueMessage.sasToken: want a shared access signature that may add messages", "queueName"},
-		{"StorageQueue", `"acc"`, `"bcc"`, "queueMessage.sasToken: want a shared access signature that may add messages", "storageAccount"},
-		{"ServiceBusQueue", `"ns"`, `"nt"`, "serviceBusQueueMessage.authentication.sasKey: want a shared access key", "namespace"},
-		{"ServiceBusTopic", `"ns"`, `"nt"`, "serviceBusTopicMessage.authentication.sasKey: want a shared access key", "namespace"},
+		{"OAuth", `"tenant":"t"`, `"tenant":"d"`, "request.authentication.secret: required; allowed: the client's secret", "tenant"},
+		{"OAuth", `"audience":"a"`, `"audience":"b"`, "request.authentication.secret: required; allowed: the client's secret", "audience"},
+		{"StorageQueue", `"queueName":"queue"`, `"queueName":"other"`, "queueMessage.sasToken: required; allowed: a shared access signature that may add messages", "queueName"},
+		{"StorageQueue", `"acc"`, `"bcc"`, "queueMessage.sasToken: required; allowed: a shared access signature that may add messages", "storageAccount"},
+		{"ServiceBusQueue", `"ns"`, `"nt"`, "serviceBusQueueMessage.authentication.sasKey: required; allowed: a shared access key", "namespace"},
+		{"ServiceBusTopic", `"ns"`, `"nt"`, "serviceBusTopicMessage.authentication.sasKey: required; allowed: a shared access key", "namespace"},
 	}
 	for kind, missing := range map[string]string{
-		"Basic":             "request.authentication.password: want a password",
-		"OAuth":             "request.authentication.secret: want the client's secret",
-		"ClientCertificate": "request.authentication.pfx: want a PFX file in base64",
+		"Basic":             "request.authentication.password: required; allowed: a password",
+		"OAuth":             "request.authentication.secret: required; allowed: the client's secret",
+		"ClientCertificate": "request.authentication.pfx: required; allowed: a PFX file in base64",
 	} {
 		tests = append(tests,
 			tested{kind, "@example.com", "@evil.example", missing, origin},
@@ -205,19 +206,19 @@ func TestSecretsAreNotKeptForAnotherTarget(t *testing.T) {
 				if within != "" {
 					body = withErrorActionOf(compactJSON(t, main), changed(t, reaction, tt.old, tt.new))
 				}
-				want := "properties.action." + within + tt.missing + ", sent again: the target changed (" + tt.moved + "), and a stored secret is not sent to another one"
-				_, err := job.ParseDefinition([]byte(body), job.ParseOptions{Now: now, Stored: &shown})
+				want := "properties.action." + within + tt.missing + "; send it again, because the target changed (" + tt.moved + "), and a stored secret is not sent to another one"
+				_, err := input.ParseDefinition([]byte(body), input.ParseOptions{Now: now, Stored: &shown})
 				require.Equal(t, want, complaints(t, err), "in a PUT")
-				_, err = job.MergeDefinition(shown, []byte(body), job.ParseOptions{Now: now})
+				_, err = input.MergeDefinition(shown, []byte(body), input.ParseOptions{Now: now})
 				require.Equal(t, want, complaints(t, err), "in a PATCH")
 
-				loose := job.DefaultLimits()
+				loose := input.DefaultLimits()
 				loose.AllowSecretRetargeting = true
-				got, err := job.ParseDefinition([]byte(body), job.ParseOptions{Now: now, Stored: &shown, Limits: &loose})
+				got, err := input.ParseDefinition([]byte(body), input.ParseOptions{Now: now, Stored: &shown, Limits: &loose})
 				require.NoError(t, err, "where the operator allows it")
-				_, err = got.KeepSecrets(&d, false)
+				_, err = input.KeepSecrets(got, &d, false)
 				require.Equal(t, want, complaints(t, err), "where the secrets are")
-				got, err = got.KeepSecrets(&d, true)
+				got, err = input.KeepSecrets(got, &d, true)
 				require.NoError(t, err)
 				require.Equal(t, shownSecrets(t, d), shownSecrets(t, got))
 			})
@@ -248,9 +249,9 @@ func TestSecretsAreKeptWhateverElseOfAURIChanges(t *testing.T) {
 			d := mustParse(t, withAction(secretive(t)[kind]))
 			shown := d.Redacted()
 			body := withAction(changed(t, shown.Action, shown.Action.Request.URI, uri, `"method":"GET"`, `"method":"PUT","body":"b","headers":{"X-Host":"h"}`))
-			got, err := job.ParseDefinition([]byte(body), job.ParseOptions{Now: now, Stored: &shown})
+			got, err := input.ParseDefinition([]byte(body), input.ParseOptions{Now: now, Stored: &shown})
 			require.NoError(t, err, uri)
-			got, err = got.KeepSecrets(&d, false)
+			got, err = input.KeepSecrets(got, &d, false)
 			require.NoError(t, err, uri)
 			require.Equal(t, d.Action.Request.Authentication, got.Action.Request.Authentication)
 		}
@@ -265,9 +266,9 @@ func TestANewSecretMayGoAnywhere(t *testing.T) {
 			d := mustParse(t, withAction(action))
 			shown := d.Redacted()
 			body := withAction(strings.NewReplacer("example.com", "example.org", `"acc"`, `"bcc"`, `"ns"`, `"nt"`).Replace(action))
-			got, err := job.ParseDefinition([]byte(body), job.ParseOptions{Now: now, Stored: &shown})
+			got, err := input.ParseDefinition([]byte(body), input.ParseOptions{Now: now, Stored: &shown})
 			require.NoError(t, err)
-			filled, err := got.KeepSecrets(&d, false)
+			filled, err := input.KeepSecrets(got, &d, false)
 			require.NoError(t, err)
 			require.Equal(t, compactJSON(t, got), compactJSON(t, filled))
 		})
@@ -278,12 +279,12 @@ func TestKeepSecretsOfNoJob(t *testing.T) {
 	t.Parallel()
 	for kind, action := range secretive(t) {
 		d := mustParse(t, withAction(action))
-		got, err := d.KeepSecrets(nil, false)
+		got, err := input.KeepSecrets(d, nil, false)
 		require.NoError(t, err)
 		require.Equal(t, d, got)
-		_, err = d.Redacted().KeepSecrets(nil, true)
+		_, err = input.KeepSecrets(d.Redacted(), nil, true)
 		require.ErrorContains(t, err, "properties.action.", kind)
-		_, err = d.KeepSecrets(new(d.Redacted()), false)
+		_, err = input.KeepSecrets(d, new(d.Redacted()), false)
 		require.NoError(t, err)
 	}
 }

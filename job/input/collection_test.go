@@ -1,4 +1,4 @@
-package job_test
+package input_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/input"
 )
 
 const planNames = "Free, P10Premium, P20Premium, Premium or Standard"
@@ -25,7 +26,7 @@ func TestParseCollection(t *testing.T) {
 			"everything, in any case",
 			`{"id":"/x","etag":{},"Location":"West US","tags":{"b":"2","a":"1","gone":null},"Properties":{"SKU":{"NAME":"p20premium"},"state":"SUSPENDED","quota":{"maxJobCount":1000,"maxJobOccurrence":5,"maxRecurrence":{"frequency":"Hour"}}}}`,
 			job.Collection{
-				Location: "West US", Tags: job.Members{{"b", "2"}, {"a", "1"}},
+				Location: "West US", Tags: job.Members{{Name: "b", Value: "2"}, {Name: "a", Value: "1"}},
 				Properties: job.CollectionProperties{
 					SKU: job.SKU{Name: "P20Premium"}, State: job.CollectionSuspended,
 					Quota: &job.Quota{MaxJobCount: 1000, MaxRecurrence: &job.MaxRecurrence{Frequency: "hour", Interval: 1}},
@@ -39,7 +40,7 @@ func TestParseCollection(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := job.ParseCollection([]byte(tt.body), nil)
+			got, err := input.ParseCollection([]byte(tt.body), nil)
 			require.NoError(t, err)
 			require.Equal(t, tt.want, got)
 		})
@@ -49,36 +50,36 @@ func TestParseCollection(t *testing.T) {
 func TestParseCollectionReportsBadFields(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, body, want string }{
-		{"no sku", `{"properties":{}}`, "properties.sku.name: want " + planNames},
-		{"no name of a sku", `{"sku":{}}`, "sku.name: want " + planNames},
+		{"no sku", `{"properties":{}}`, "properties.sku.name: required; allowed: " + planNames},
+		{"no name of a sku", `{"sku":{}}`, "sku.name: required; allowed: " + planNames},
 		{
 			"bad values everywhere",
 			`{"location":1,"tags":{"a":2},"properties":{"sku":{"name":"Gold","tier":1},"state":"Deleted","quota":{"maxJobs":1,"maxJobCount":0,"maxRecurrence":{"frequency":"year","interval":0,"every":1}},"skus":1}}`,
-			lines("location: want a string, not a number",
-				"tags.a: want a string, not a number",
-				`properties.sku.name is "Gold", want `+planNames,
-				"properties.sku.tier: want a known field: name",
-				`properties.state is "Deleted", want Enabled, Disabled or Suspended; to delete the collection, send a DELETE request`,
-				"properties.quota.maxJobCount is 0, want an integer from 1 to 2147483647",
-				`properties.quota.maxRecurrence.frequency is "year", want minute, hour, day, week or month`,
-				"properties.quota.maxRecurrence.interval is 0, want an integer from 1 to 1000",
-				"properties.quota.maxRecurrence.every: want a known field: frequency or interval",
-				"properties.quota.maxJobs: want a known field: maxJobCount or maxRecurrence",
-				"properties.skus: want a known field; did you mean 'sku'?"),
+			lines("location: a number is not valid; allowed: a string",
+				"tags.a: a number is not valid; allowed: a string",
+				`properties.state: "Deleted" is not supported; allowed: Enabled, Disabled or Suspended; to delete the collection, send a DELETE request`,
+				`properties.sku.name: "Gold" is not supported; allowed: `+planNames,
+				"properties.sku.tier: unknown field; allowed: name",
+				"properties.quota.maxJobCount: 0 is out of range; allowed: 1 to 2147483647",
+				`properties.quota.maxRecurrence.frequency: "year" is not supported; allowed: minute, hour, day, week or month`,
+				"properties.quota.maxRecurrence.interval: 0 is out of range; allowed: 1 to 1000",
+				"properties.quota.maxRecurrence.every: unknown field; allowed: frequency or interval",
+				"properties.quota.maxJobs: unknown field; allowed: maxJobCount or maxRecurrence",
+				"properties.skus: unknown field; did you mean \"sku\"?"),
 		},
 		{
 			"a quota beyond the plan, among other mistakes",
 			`{"location":1,"properties":{"sku":{"name":"Free"},"quota":{"maxJobCount":6,"maxRecurrence":{"frequency":"minute","interval":59}}}}`,
-			lines("location: want a string, not a number",
-				"properties.quota.maxJobCount is 6, want at most 5, which is what the plan Free allows",
-				`properties.quota.maxRecurrence is "PT59M", want PT1H or longer, which is what the plan Free allows`),
+			lines("location: a number is not valid; allowed: a string",
+				"properties.quota.maxJobCount: 6 is out of range; allowed: at most 5, which is what the plan Free allows",
+				`properties.quota.maxRecurrence: "PT59M" is out of range; allowed: PT1H or longer, which is what the plan Free allows`),
 		},
-		{"a state that nobody knows", `{"sku":{"name":"Free"},"state":"Paused"}`, `state is "Paused", want Enabled, Disabled or Suspended`},
-		{"sku beside the properties", `{"sku":{"name":"Free"},"properties":{"sku":{"name":"Free"}}}`, "sku: want this field inside of properties"},
+		{"a state that nobody knows", `{"sku":{"name":"Free"},"state":"Paused"}`, `state: "Paused" is not supported; allowed: Enabled, Disabled or Suspended`},
+		{"sku beside the properties", `{"sku":{"name":"Free"},"properties":{"sku":{"name":"Free"}}}`, "sku: not allowed; allowed: inside properties"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := job.ParseCollection([]byte(tt.body), nil)
+			_, err := input.ParseCollection([]byte(tt.body), nil)
 			require.Equal(t, tt.want, complaints(t, err))
 		})
 	}
@@ -87,7 +88,7 @@ func TestParseCollectionReportsBadFields(t *testing.T) {
 func TestMergeCollection(t *testing.T) {
 	t.Parallel()
 	current := job.Collection{
-		Key: job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "C"}, Location: "here", Tags: job.Members{{"a", "1"}, {"b", "2"}},
+		Key: job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "C"}, Location: "here", Tags: job.Members{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}},
 		Properties: job.CollectionProperties{SKU: job.SKU{Name: "Standard"}, State: job.CollectionEnabled, Quota: &job.Quota{MaxJobCount: 9}},
 	}
 	for _, tt := range []struct{ name, patch, want string }{
@@ -102,16 +103,16 @@ func TestMergeCollection(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := job.MergeCollection(current, []byte(tt.patch), nil)
+			got, err := input.MergeCollection(current, []byte(tt.patch), nil)
 			require.NoError(t, err)
 			require.Equal(t, tt.want, compactJSON(t, got))
 		})
 	}
-	_, err := job.MergeCollection(current, []byte(`{"properties":{"sku":null}}`), nil)
-	require.Equal(t, "properties.sku.name: want "+planNames, complaints(t, err), "a required member removed")
-	_, err = job.MergeCollection(current, []byte(`{"properties":{"sku":{"name":"Free"},"states":1}}`), nil)
-	require.Equal(t, lines("properties.states: want a known field; did you mean 'state'?",
-		"properties.quota.maxJobCount is 9, want at most 5, which is what the plan Free allows"), complaints(t, err))
+	_, err := input.MergeCollection(current, []byte(`{"properties":{"sku":null}}`), nil)
+	require.Equal(t, "properties.sku.name: required; allowed: "+planNames, complaints(t, err), "a required member removed")
+	_, err = input.MergeCollection(current, []byte(`{"properties":{"sku":{"name":"Free"},"states":1}}`), nil)
+	require.Equal(t, lines("properties.states: unknown field; did you mean \"state\"?",
+		"properties.quota.maxJobCount: 9 is out of range; allowed: at most 5, which is what the plan Free allows"), complaints(t, err))
 }
 
 func TestAQuotaBeyondItsPlanIsAConflict(t *testing.T) {
@@ -126,16 +127,16 @@ func TestAQuotaBeyondItsPlanIsAConflict(t *testing.T) {
 	}{
 		{
 			"written", func() (job.Collection, error) {
-				return job.ParseCollection([]byte(`{"properties":{"sku":{"name":"Free"},"quota":{"maxJobCount":6,"maxRecurrence":{"frequency":"minute","interval":59}}}}`), nil)
+				return input.ParseCollection([]byte(`{"properties":{"sku":{"name":"Free"},"quota":{"maxJobCount":6,"maxRecurrence":{"frequency":"minute","interval":59}}}}`), nil)
 			},
-			"The quota of the job collection exceeds its plan: properties.quota.maxJobCount is 6, want at most 5, which is what the plan Free allows; " +
-				`properties.quota.maxRecurrence is "PT59M", want PT1H or longer, which is what the plan Free allows`,
+			"The quota of the job collection exceeds its plan: properties.quota.maxJobCount: 6 is out of range; allowed: at most 5, which is what the plan Free allows; " +
+				`properties.quota.maxRecurrence: "PT59M" is out of range; allowed: PT1H or longer, which is what the plan Free allows`,
 		},
 		{
 			"left by a patch of the plan", func() (job.Collection, error) {
-				return job.MergeCollection(current, []byte(`{"sku":{"name":"Free"}}`), nil)
+				return input.MergeCollection(current, []byte(`{"sku":{"name":"Free"}}`), nil)
 			},
-			"The quota of the job collection with this patch exceeds its plan: quota.maxJobCount is 9, want at most 5, which is what the plan Free allows",
+			"The quota of the job collection with this patch exceeds its plan: quota.maxJobCount: 9 is out of range; allowed: at most 5, which is what the plan Free allows",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,0 +1,84 @@
+// Package certificate reads client certificates from PFX files (PKCS #12).
+package certificate
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"software.sslmate.com/src/go-pkcs12"
+)
+
+// Errors of [Read]. Their texts say what is allowed, and show nothing of the file.
+var (
+	ErrPassword = errors.New("the password of the PFX file")
+	errNotPFX   = errors.New("a PFX file (PKCS #12, in base64) of one certificate, its private key and at most its chain")
+	errCostly   = fmt.Errorf("a PFX file whose password is hashed at most %d times", maxRounds)
+)
+
+// Decode decodes the base64 of a PFX file. It ignores blanks and line breaks, as Azure Scheduler did,
+// because clients sent them.
+func Decode(text string) ([]byte, error) {
+	return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
+}
+
+// Read returns the certificate in a PFX file, in base64, that belongs to the file's private key: the leaf,
+// its private key, and the chain as far as the file has it, in the order of TLS. An empty password also opens
+// a file without a password. The error is ErrPassword if only the password is wrong.
+func Read(text, password string) (tls.Certificate, error) {
+	der, err := Decode(text)
+	if err != nil {
+		return tls.Certificate{}, errNotPFX
+	}
+	if pfxRounds(der) > maxRounds {
+		return tls.Certificate{}, errCostly
+	}
+	key, first, others, err := pkcs12.DecodeChain(der, password)
+	switch {
+	case errors.Is(err, pkcs12.ErrIncorrectPassword):
+		return tls.Certificate{}, ErrPassword
+	case err != nil:
+		return tls.Certificate{}, errNotPFX
+	}
+	// The order of the certificates in a file has no meaning.
+	chain := chainOf(key, append([]*x509.Certificate{first}, others...))
+	if chain == nil {
+		return tls.Certificate{}, errNotPFX
+	}
+	c := tls.Certificate{PrivateKey: key, Leaf: chain[0]}
+	for _, link := range chain {
+		c.Certificate = append(c.Certificate, link.Raw)
+	}
+	return c, nil
+}
+
+// chainOf returns the certificate of the private key, followed by its issuer, the issuer's issuer, and so
+// on; nil if no certificate belongs to the key.
+func chainOf(key any, certificates []*x509.Certificate) []*x509.Certificate {
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil
+	}
+	public, ok := signer.Public().(interface{ Equal(crypto.PublicKey) bool })
+	if !ok {
+		return nil
+	}
+	next := func(c *x509.Certificate) bool { return public.Equal(c.PublicKey) }
+	var chain []*x509.Certificate
+	for {
+		i := slices.IndexFunc(certificates, next)
+		if i < 0 {
+			return chain
+		}
+		last := certificates[i]
+		chain = append(chain, last)
+		certificates = slices.Delete(certificates, i, i+1)
+		next = func(c *x509.Certificate) bool { return bytes.Equal(c.RawSubject, last.RawIssuer) }
+	}
+}

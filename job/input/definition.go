@@ -1,0 +1,231 @@
+// Package input parses and checks what users write of jobs and job collections.
+//
+// [ParseDefinition], [MergeDefinition], [ParseCollection] and [MergeCollection] parse the JSON of the Azure
+// Scheduler REST API; [ParsePreview] parses a request for the next occurrences of a job. Their errors list
+// every bad field with its path. Their results are valid, and the other packages rely on that.
+//
+// Names of members and enumerated values are case-insensitive. null means absent. An unknown member is an
+// error, since ignoring it could mean a job that runs at the wrong time.
+package input
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"time"
+
+	"almanac/internal/fields"
+	"almanac/job"
+)
+
+// ParseOptions are the context in which a definition is parsed.
+type ParseOptions struct {
+	Limits  *Limits         // nil: DefaultLimits
+	Now     time.Time       // time of the request; required
+	Created time.Time       // time of the job's creation; zero: Now
+	Stored  *job.Definition // the redacted definition to be replaced; nil for a new job
+	ID      string          // the job's resource ID; a body with another one is refused, compared without case; empty: any
+
+	// Check returns an error for an action that would fail on every attempt, its error action aside. The
+	// text is shown. nil means that no action is refused.
+	Check func(*job.Action) error
+
+	actionless bool // the action may be absent
+}
+
+func (o ParseOptions) withDefaults() ParseOptions {
+	o.Limits = o.Limits.orDefault()
+	if o.Created.IsZero() {
+		o.Created = o.Now
+	}
+	return o
+}
+
+// ParseDefinition parses the body of a PUT of a job: a definition, either under "properties" or at the top.
+//
+// A secret may be left out if o.Stored has the same identity and target; [KeepSecrets] fills it
+// in later. If o.Stored is in a final state, the body may have a final state too, since clients send back
+// what they read. It means [job.StateEnabled], like an absent state. The error is an [*job.Error] of [job.KindInvalid]
+// that lists every bad field.
+func ParseDefinition(body []byte, o ParseOptions) (job.Definition, error) {
+	o = o.withDefaults()
+	p, err := open("job", body, o.Limits, o.ID, definitionMembers...)
+	if err != nil {
+		return job.Definition{}, err
+	}
+	d := p.definition(p.properties, o)
+	p.checkActions(&d.Action, o.Check)
+	if err := p.err("job"); err != nil {
+		return job.Definition{}, err
+	}
+	return d, checkStored(&d)
+}
+
+// ValidateDefinition checks a definition that was built in Go by the rules of [ParseDefinition], whose error it
+// returns. The paths in the error are those of the JSON. d must have all its secrets, unless o.Stored has
+// them.
+func ValidateDefinition(d *job.Definition, o ParseOptions) error {
+	text, err := fields.PlainJSON(d)
+	if err != nil {
+		return badRequest("The job is not valid: %v", err)
+	}
+	_, err = ParseDefinition(text, o)
+	return err
+}
+
+// CheckDefinition is [ValidateDefinition] without the limits that an operator may change. It is for a definition that
+// did not come through the API.
+func CheckDefinition(d *job.Definition, now, created time.Time) error {
+	const most = math.MaxInt32
+	limits := &Limits{
+		JobBytes: most, URIBytes: most, BodyBytes: most, Headers: most, HeaderBytes: most,
+		MaxRetryInterval: math.MaxInt64, MaxRetryCount: most, MaxCatchUpWindow: math.MaxInt64,
+	}
+	return ValidateDefinition(d, ParseOptions{Limits: limits, Now: now, Created: created})
+}
+
+func badRequest(format string, args ...any) *job.Error {
+	return &job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: fmt.Sprintf(format, args...)}
+}
+
+// invalid returns the error of a body with bad fields.
+func invalid(what string, bad *fields.Errors) *job.Error {
+	e := badRequest("The %s is not valid", what)
+	e.Fields, e.Unlisted = bad.List, bad.Unlisted
+	return e
+}
+
+// parseObject parses a body. The names of a message's custom properties are case-sensitive in Service Bus.
+func parseObject(body []byte) (*fields.Node, error) {
+	tree, err := fields.Parse(body, "customMessageProperties")
+	if repeated, ok := errors.AsType[*fields.Errors](err); ok {
+		return nil, invalid("body", repeated)
+	}
+	if err != nil {
+		return nil, badRequest("%v", err)
+	}
+	return tree, nil
+}
+
+// A parser parses a body and collects the errors of its fields.
+type parser struct {
+	fields.Decoder
+	limits     *Limits
+	tree       *fields.Node // the body
+	properties *fields.Node // the member "properties" of the body; the body without its envelope if it has none
+	path       string       // the path of properties
+}
+
+// envelope are the names beside "properties".
+var envelope = []string{"properties", "id", "name", "type", "location", "tags"}
+
+// open parses a body for what it names in errors. A body with another id is an error; an empty id allows
+// any. members are names that belong inside "properties"; beside it they are errors, since they would be
+// ignored.
+func open(what string, body []byte, l *Limits, id string, members ...string) (*parser, error) {
+	if len(body) > l.JobBytes {
+		return nil, badRequest("The body is %d bytes long, more than the %d that are taken", len(body), l.JobBytes)
+	}
+	tree, err := parseObject(body)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{limits: l, tree: tree, properties: tree.Member("properties"), path: "properties"}
+	if given := tree.Member("id"); given != nil && id != "" && (given.Kind != fields.String || !fields.SameName(given.Text, id)) {
+		p.Mismatch("id", given, "the id of this job, "+id+", or none")
+	}
+	if p.properties == nil {
+		p.properties, p.path = tree.Without(envelope...), ""
+		return p, nil
+	}
+	for _, name := range members {
+		if tree.Member(name) != nil {
+			p.fail(name, fields.Forbidden, "inside properties", "")
+		}
+	}
+	if kind := p.properties.Kind; kind != fields.Object {
+		p.Add(&job.FieldError{Path: "properties", Code: fields.Invalid, Value: kind, Allowed: "an object"})
+		return p, p.err(what)
+	}
+	return p, nil
+}
+
+// under returns the path of a member of the properties.
+func (p *parser) under(name string) string { return fields.MemberPath(p.path, name) }
+
+// err returns the error with all bad fields; nil if there are none.
+func (p *parser) err(what string) error {
+	if len(p.List) == 0 {
+		return nil
+	}
+	return invalid(what, &p.Errors)
+}
+
+// fail reports a field without showing its value.
+func (p *parser) fail(path string, code fields.Code, allowed, hint string) {
+	p.Add(&job.FieldError{Path: path, Code: code, Allowed: allowed, Hint: hint})
+}
+
+// at reports an error, which may be nil, at a path.
+func (p *parser) at(path string, e *job.FieldError) bool {
+	if e == nil {
+		return false
+	}
+	e.Path = path
+	p.Add(e)
+	return true
+}
+
+var definitionMembers = []string{"startTime", "action", "recurrence", "state"}
+
+// definition parses a job's properties.
+func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
+	zone := time.UTC
+	if name := n.Member("recurrence").Member("timeZone"); name != nil && locate(name.Text) != nil {
+		zone = locate(name.Text)
+	}
+	states := []string{"enabled", "disabled"}
+	stored := &job.Action{}
+	if o.Stored != nil {
+		stored = &o.Stored.Action
+		if o.Stored.State.Final() {
+			states = append(states, "completed", "faulted")
+		}
+	}
+	action, actionPath := n.Member("action"), p.under("action")
+	if action == nil && !o.actionless {
+		p.fail(actionPath, fields.Required, "an object", "")
+	}
+	if inner := action.Member("errorAction"); inner.Member("errorAction") != nil {
+		p.fail(actionPath+".errorAction.errorAction", fields.Forbidden, "", "an error action has no error action of its own")
+		inner.Remove("errorAction")
+	}
+	d := job.Definition{}
+	p.Rules = p.limits.rules(zone, states...)
+	p.Decode(n, p.path, &d)
+	if d.State.Final() {
+		d.State = job.StateEnabled
+	}
+	p.timing(&d, o)
+	if action != nil && action.Kind == fields.Object {
+		p.action(&d.Action, actionPath, stored)
+	}
+	return d
+}
+
+// timing checks startTime and recurrence.
+func (p *parser) timing(d *job.Definition, o ParseOptions) {
+	if r := d.Recurrence; r != nil && r.Schedule != nil && reflect.ValueOf(*r.Schedule).IsZero() {
+		r.Schedule = nil
+	}
+	bad := p.Has(p.under("startTime")) || p.Has(p.under("recurrence"))
+	_, err := d.Timetable(o.Created, o.Now)
+	for _, f := range fields.Joined[*job.FieldError](err) {
+		at := p.Written(p.under(f.Path))
+		worthless := f.Path == "recurrence.schedule" && bad // about the whole schedule
+		if !worthless && !p.Has(at) {
+			p.at(at, f)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package input
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"almanac/internal/fields"
+	"almanac/job"
+)
+
+// MergeDefinition applies a PATCH to current, a definition without secrets.
+//
+// Objects are merged member by member, an explicit null removes a member, and lists and scalars replace the
+// old value. If the patch changes the action's type, the parameters of the old type are dropped. The merged
+// definition is validated as a whole, so errors may name fields that the patch did not contain.
+//
+// o.Stored is ignored: current takes its place. o.Check is called only if the patch changes the action, so
+// that a job whose action is refused by now can still be disabled.
+func MergeDefinition(current job.Definition, patch []byte, o ParseOptions) (job.Definition, error) {
+	o = o.withDefaults()
+	current = current.Redacted()
+	o.Stored = &current
+	p, err := open("patch", patch, o.Limits, o.ID, definitionMembers...)
+	if err != nil {
+		return job.Definition{}, err
+	}
+	if p.properties.Member("status") != nil {
+		p.fail(p.under("status"), fields.Forbidden, "", "it is read-only")
+	}
+	merged, err := treeOf(current)
+	if err != nil {
+		return job.Definition{}, err
+	}
+	dropOldType(merged.Member("action"), p.properties.Member("action"))
+	merged.Merge(p.properties)
+	d := p.definition(merged, o)
+	if !reflect.DeepEqual(d.Action, current.Action) {
+		p.checkActions(&d.Action, o.Check)
+	}
+	if err := p.err("job with this patch"); err != nil {
+		return job.Definition{}, err
+	}
+	if text, err := fields.PlainJSON(d); err != nil || len(text) > o.Limits.JobBytes {
+		return job.Definition{}, badRequest("The job would be %d bytes long with this patch, more than the %d that are taken", len(text), o.Limits.JobBytes)
+	}
+	return d, checkStored(&d)
+}
+
+// treeOf returns the JSON of a value as a node.
+func treeOf(v any) (*fields.Node, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return parseObject(text)
+}
+
+// dropOldType removes from an action the parameters that do not fit the patch's type, and an authentication
+// of another type than the patch's. It does the same for the error action.
+func dropOldType(action, patch *fields.Node) {
+	if action == nil || patch == nil {
+		return
+	}
+	if t := patch.Member("type"); t != nil {
+		if wanted := parameter(job.ActionType(t.Text)); wanted != "" {
+			for _, name := range parameters {
+				if name != wanted {
+					action.Remove(name)
+				}
+			}
+		}
+	}
+	for _, name := range parameters {
+		old, changed := action.Member(name), patch.Member(name).Member("authentication").Member("type")
+		if was := old.Member("authentication").Member("type"); was != nil && changed != nil && !fields.SameName(was.Text, changed.Text) {
+			old.Remove("authentication")
+		}
+	}
+	dropOldType(action.Member("errorAction"), patch.Member("errorAction"))
+}

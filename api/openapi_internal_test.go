@@ -2,11 +2,13 @@ package api
 
 import (
 	"encoding/json"
+	"iter"
 	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -213,7 +215,8 @@ func requireMembers(t *testing.T, path string, schema *openapi3.Schema, wire ref
 		require.NotNil(t, described, "%s.%s is not described", path, name)
 		at := path + "." + name
 		require.NotEmpty(t, described.Value.Description, "%s has no description", at)
-		switch inner := elem(field); {
+		requireTags(t, at, described.Value, field.Tag.Get("field"))
+		switch inner := elem(field.Type); {
 		case inner.Kind() != reflect.Struct || inner == reflect.TypeFor[job.Time]() || inner == reflect.TypeFor[job.Member]():
 		case described.Value.Items != nil:
 			requireMembers(t, at, described.Value.Items.Value, inner)
@@ -225,12 +228,69 @@ func requireMembers(t *testing.T, path string, schema *openapi3.Schema, wire ref
 	require.ElementsMatch(t, names, described, "the members of %s", path)
 }
 
-// wireMembers returns the types of a struct's fields by JSON name.
-func wireMembers(t reflect.Type) map[string]reflect.Type {
-	members := map[string]reflect.Type{}
+// requireTags requires that a schema states the words and the bounds in a field's tag, which decide what is
+// accepted.
+func requireTags(t *testing.T, at string, schema *openapi3.Schema, tag string) {
+	t.Helper()
+	if strings.HasPrefix(tag, "variant,") {
+		return // each alternative states its own word
+	}
+	var words []string
+	var least, most []float64
+	for s := range leaves(schema) {
+		for _, word := range s.Enum {
+			words = append(words, word.(string))
+		}
+		if s.Min != nil {
+			least = append(least, *s.Min)
+		}
+		if s.Max != nil {
+			most = append(most, *s.Max)
+		}
+	}
+	for option := range strings.SplitSeq(tag, ",") {
+		name, value, _ := strings.Cut(option, "=")
+		number, _ := strconv.ParseFloat(value, 64)
+		switch name {
+		case "enum":
+			require.Subset(t, words, strings.Split(value, "|"), at)
+			require.Subset(t, strings.Split(value, "|"), words, at)
+		case "min":
+			require.NotEmpty(t, least, "%s has no minimum", at)
+			require.InDelta(t, number, slices.Min(least), 0, at)
+		case "max":
+			require.NotEmpty(t, most, "%s has no maximum", at)
+			require.InDelta(t, number, slices.Max(most), 0, at)
+		}
+	}
+}
+
+// leaves returns a schema, the schemas of its elements, and its alternatives.
+func leaves(schema *openapi3.Schema) iter.Seq[*openapi3.Schema] {
+	return func(yield func(*openapi3.Schema) bool) {
+		inner := slices.Concat(schema.OneOf, schema.AnyOf, schema.AllOf)
+		if schema.Items != nil {
+			inner = append(inner, schema.Items)
+		}
+		if !yield(schema) {
+			return
+		}
+		for _, s := range inner {
+			for leaf := range leaves(s.Value) {
+				if !yield(leaf) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// wireMembers returns a struct's fields by JSON name.
+func wireMembers(t reflect.Type) map[string]reflect.StructField {
+	members := map[string]reflect.StructField{}
 	for _, f := range reflect.VisibleFields(t) {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
-			members[name] = f.Type
+			members[name] = f
 		}
 	}
 	return members

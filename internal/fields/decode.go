@@ -273,7 +273,7 @@ func (d *Decoder) integer(to reflect.Value, n *Node, path string, f *field) bool
 	}
 	v, err := strconv.Atoi(n.Text)
 	if n.Kind != Number && (n.Kind != String || !f.has("quoted")) || err != nil && !errors.Is(err, strconv.ErrRange) {
-		return d.Mismatch(path, n, integers("an integer", least, most, f.has("nonzero")))
+		return d.Mismatch(path, n, integers("an integer from ", least, most, f.has("nonzero")))
 	}
 	if err != nil || v < least || v > most || v == 0 && f.has("nonzero") {
 		return d.bad(path, n, OutOfRange, integers("", least, most, f.has("nonzero")))
@@ -291,21 +291,16 @@ func bound(f *field, option string, none int) int {
 
 // integers describes a range of integers, after a word for them.
 func integers(word string, least, most int, nonzero bool) string {
-	var text string
 	switch {
 	case nonzero:
-		text = fmt.Sprintf("1 to %d or %d to -1", most, least)
+		return fmt.Sprintf("%s1 to %d or %d to -1", word, most, least)
 	case least == math.MinInt:
 		return "an integer"
 	case most == math.MaxInt:
-		text = fmt.Sprintf("%d or more", least)
+		return fmt.Sprintf("%s%d or more", strings.Replace(word, "from", "of", 1), least)
 	default:
-		text = fmt.Sprintf("%d to %d", least, most)
+		return fmt.Sprintf("%s%d to %d", word, least, most)
 	}
-	if word != "" {
-		return word + ": " + text
-	}
-	return text
 }
 
 // text decodes a string.

@@ -68,7 +68,7 @@ func TestDecodeReportsEveryBadField(t *testing.T) {
 		{"an empty text that is required", `"name":"","kind":"cat"`, "name: required"},
 		{"an unknown word", `"name":"Tom","kind":"cow"`, `kind: "cow" is not supported; allowed: cat or dog`},
 		{"numbers out of range", good + `,"legs":5,"age":0,"rank":0`, "legs: 5 is out of range; allowed: 0 to 4; rank: 0 is out of range; allowed: 1 to 5 or -5 to -1; age: 0 is out of range; allowed: 1 or more"},
-		{"a number in quotes", good + `,"legs":"4"`, `legs: "4" is not valid; allowed: an integer: 0 to 4`},
+		{"a number in quotes", good + `,"legs":"4"`, `legs: "4" is not valid; allowed: an integer from 0 to 4`},
 		{"a secret, which is not shown", good + `,"chip":"hunter2"`, "chip: the value is not valid; allowed: digits"},
 		{"a text in place of an object, which may be a secret", good + `,"owner":"hunter2"`, "owner: a string is not valid; allowed: an object"},
 		{"elements of a list by their place in the body", good + `,"scores":[null,1,"x"],"toys":["ball","bat"]`, `toys[1]: "bat" is not supported; allowed: ball or bone; scores[2]: "x" is not valid; allowed: an integer`},

@@ -123,7 +123,7 @@ func TestParseDefinitionReportsBadFields(t *testing.T) {
 		{
 			"unknown fields of a schedule, and what is out of range",
 			withRecurrence(`{"frequency":"month","schedule":{"minute":[30],"hours":["x",24,null,25],"monthlyOccurrences":[{"day":"friday","occurence":1},{"occurrence":1},{"day":"funday"},{"day":"monday","occurrence":6},7]}}`),
-			lines(`properties.recurrence.schedule.hours[0]: "x" is not valid; allowed: an integer: 0 to 23`,
+			lines(`properties.recurrence.schedule.hours[0]: "x" is not valid; allowed: an integer from 0 to 23`,
 				"properties.recurrence.schedule.hours[1]: 24 is out of range; allowed: 0 to 23",
 				"properties.recurrence.schedule.hours[3]: 25 is out of range; allowed: 0 to 23",
 				"properties.recurrence.schedule.monthlyOccurrences[0].occurence: unknown field; did you mean \"occurrence\"?",
@@ -141,9 +141,9 @@ func TestParseDefinitionReportsBadFields(t *testing.T) {
 		{
 			"integers that are none",
 			withRecurrence(`{"frequency":"day","interval":2.0,"count":"1","schedule":{"hours":[1e1,99999999999999999999]}}`),
-			lines(`properties.recurrence.count: "1" is not valid; allowed: an integer: 1 to 2147483647`,
-				"properties.recurrence.interval: 2.0 is not valid; allowed: an integer: 1 or more",
-				"properties.recurrence.schedule.hours[0]: 1e1 is not valid; allowed: an integer: 0 to 23",
+			lines(`properties.recurrence.count: "1" is not valid; allowed: an integer from 1 to 2147483647`,
+				"properties.recurrence.interval: 2.0 is not valid; allowed: an integer of 1 or more",
+				"properties.recurrence.schedule.hours[0]: 1e1 is not valid; allowed: an integer from 0 to 23",
 				"properties.recurrence.schedule.hours[1]: 99999999999999999999 is out of range; allowed: 0 to 23"),
 		},
 		{

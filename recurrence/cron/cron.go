@@ -278,7 +278,7 @@ func (f *field) span(item string) (uint64, error) {
 			to = 7
 		}
 	case stepped && f.max == 7:
-		to = 6
+		from, to = from%7, 6
 	case stepped:
 		to = f.max
 	}

@@ -58,13 +58,8 @@ func location(r *recurrence.Rule) *time.Location {
 }
 
 // clampedDays returns the days of which a month's last one is the given day, or the month's last if it is
-// shorter. There are none for a day that all months have.
-func clampedDays(day int) []int {
-	if day < 29 {
-		return nil
-	}
-	return span(28, day)
-}
+// shorter. There are none before the 28th.
+func clampedDays(day int) []int { return span(28, day) }
 
 // span returns the numbers from first to last.
 func span(first, last int) []int {

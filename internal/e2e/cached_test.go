@@ -31,7 +31,7 @@ func TestDevKeepsAsManyWorkflowsInMemoryAsItIsTold(t *testing.T) {
 	})
 	require.NoError(t, p.Process.Signal(syscall.SIGQUIT)) // a program in Go prints its goroutines and ends
 	_ = p.Wait()
-	waiting := strings.Count(stacks.String(), "workflows.(*jobLoop).await(")
+	waiting := strings.Count(stacks.String(), "jobloop.(*loop).sleep(")
 	require.Positive(t, waiting)
 	require.LessOrEqual(t, waiting, 2*most, "those that make room may not have ended yet")
 }

@@ -82,9 +82,8 @@ func newGenerateKey() *cobra.Command {
 		Long: `Print a new line for the file of keys, id:key. The default of the id is today's
 date. Keep the file as safe as the secrets, and apart from Temporal's database:
 without its key, what is encrypted is lost.`,
-		Example: "  (umask 077; almanac codec generate-key > keys)",
-		Args:    cobra.MaximumNArgs(1),
-
+		Example:           "  (umask 077; almanac codec generate-key > keys)",
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := time.Now().UTC().Format(time.DateOnly)

@@ -52,10 +52,9 @@ beside a flag sets it as well; the flag wins. docs/configuration.md has the deta
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version, as --version does",
-		Args:  cobra.NoArgs,
-
+		Use:               "version",
+		Short:             "Print the version, as --version does",
+		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Run: func(cmd *cobra.Command, _ []string) {
 			fmt.Fprintf(cmd.OutOrStdout(), "%s version %s\n", cmd.Root().Name(), cmd.Root().Version)

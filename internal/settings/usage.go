@@ -17,18 +17,15 @@ func Usage(cmd *cobra.Command) error {
 		fmt.Fprintf(w, "  %s\n", cmd.UseLine())
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "  %s COMMAND\n", cmd.CommandPath())
-	}
-	if cmd.HasExample() {
-		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
-	}
-	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintln(w, "\nCommands:")
+		fmt.Fprintf(w, "  %s COMMAND\n\nCommands:\n", cmd.CommandPath())
 		for _, c := range cmd.Commands() {
 			if c.IsAvailableCommand() {
 				fmt.Fprintf(w, "  %-*s  %s\n", c.NamePadding(), c.Name(), c.Short)
 			}
 		}
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
 	}
 	heading := ""
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {

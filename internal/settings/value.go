@@ -31,10 +31,7 @@ func New(kind, allowed string, read func(text string) error, words ...string) Va
 }
 
 // Optional returns v, or nothing: an empty text replaces the default.
-func Optional(v Value) Value {
-	v.optional = true
-	return v
-}
+func Optional(v Value) Value { v.optional = true; return v }
 
 const kindBool = "bool"
 

@@ -18,7 +18,7 @@ func (c *checker) checkOccurrences(j *record.JobLog) {
 			if before, _ := slices.BinarySearchFunc(started, due, time.Time.Compare); s.Definition.Count > 0 && before >= s.Definition.Count {
 				break
 			}
-			if j.Recorded(due) || c.unreadable(j, due) {
+			if j.Arrival(due) != nil || len(j.Entries[due.Unix()]) > 0 || c.unreadable(j, due) {
 				continue
 			}
 			c.violation(NoLoss, j.Job, due, "the occurrence due %s was never sent, and the history does not mention it (version %d)", record.Clock(due), s.Definition.Version)
@@ -81,12 +81,12 @@ func (c *checker) checkDropped(j *record.JobLog) {
 				c.violation(NoLoss, j.Job, due, "the occurrence due %s was sent, and the history says that it was not: %s", record.Clock(due), e.Message)
 				continue
 			}
-			s, known := j.SpanAt(due)
-			if known && e.Status == "Skipped" && s.Definition.Overlap != "skip" {
-				c.violation(NoLoss, j.Job, due, "the occurrence due %s is Skipped, the overlap policy is %s", record.Clock(due), s.Definition.Overlap)
+			policy := overlapPolicy(j, due)
+			if policy != "" && e.Status == "Skipped" && policy != "skip" {
+				c.violation(NoLoss, j.Job, due, "the occurrence due %s is Skipped, the overlap policy is %s", record.Clock(due), policy)
 				continue
 			}
-			overlapped := j.Overlapped(due, due) && (!known || s.Definition.Overlap != "allowAll")
+			overlapped := j.Overlapped(due, due) && policy != "allowAll"
 			decided := later(e.Start, due)
 			if overlapped || c.log.LastFault(due.Add(-settling), decided) != nil || j.Changing(due.Add(-5*time.Second), decided.Add(5*time.Second)) {
 				continue
@@ -94,6 +94,16 @@ func (c *checker) checkDropped(j *record.JobLog) {
 			c.violation(NoLoss, j.Job, due, "the occurrence due %s was dropped without need: %s, %s", record.Clock(due), e.Status, e.Message)
 		}
 	}
+}
+
+// overlapPolicy returns the overlap policy at a time, "" if it is not certain.
+func overlapPolicy(j *record.JobLog, t time.Time) string {
+	for _, s := range j.Spans() {
+		if !t.Before(s.From) && t.Before(s.To) {
+			return s.Definition.Overlap
+		}
+	}
+	return ""
 }
 
 // checkNeverArrived checks that an attempt that never arrived, and that the history has as failed since its

@@ -106,11 +106,9 @@ func signal(all []*processes.Process, s syscall.Signal) {
 func (n *Nemesis) force(ctx context.Context, p plan, f *record.Fault) error {
 	switch p.kind {
 	case record.FaultKill:
-		signal(p.target.processes, syscall.SIGKILL)
-		return n.restart(ctx, p, f)
+		return n.restart(ctx, p, f, syscall.SIGKILL)
 	case record.FaultStop, record.FaultFlags, record.FaultKeys:
-		signal(p.target.processes, syscall.SIGTERM)
-		return n.restart(ctx, p, f)
+		return n.restart(ctx, p, f, syscall.SIGTERM)
 	case record.FaultOverload:
 		return n.Workload.Overload(ctx, p.herd, n.Random)
 	case record.FaultDisk:
@@ -150,8 +148,9 @@ func (n *Nemesis) fillDisk(ctx context.Context, length time.Duration) error {
 // stopTime is how long a process may take to end after SIGTERM before it is killed.
 const stopTime = 2 * time.Minute
 
-// restart waits until the processes are gone and starts them again after a while.
-func (n *Nemesis) restart(ctx context.Context, p plan, f *record.Fault) error {
+// restart ends the processes by a signal, and starts them again after a while.
+func (n *Nemesis) restart(ctx context.Context, p plan, f *record.Fault, s syscall.Signal) error {
+	signal(p.target.processes, s)
 	for _, one := range p.target.processes {
 		one.End(stopTime)
 	}
@@ -165,15 +164,5 @@ func (n *Nemesis) restart(ctx context.Context, p plan, f *record.Fault) error {
 		return err
 	}
 	f.Restart = time.Now().UTC()
-	for _, one := range p.target.processes {
-		if err := one.Start(p.flags...); err != nil {
-			return err
-		}
-		if one == n.System.Server && len(p.target.processes) > 1 {
-			if err := one.Await(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return n.System.Launch(ctx, p.target.processes, p.flags...)
 }

@@ -125,11 +125,6 @@ func (j *JobLog) Arrival(t time.Time) *Request {
 	return nil
 }
 
-// Recorded reports whether the receiver or the history has an execution that is due at t.
-func (j *JobLog) Recorded(t time.Time) bool {
-	return j.Arrival(t) != nil || len(j.Entries[t.Unix()]) > 0
-}
-
 // running returns when the execution that is due at t began and ended, according to the receiver and the
 // history; zero times if neither has it.
 func (j *JobLog) running(t time.Time) (from, to time.Time) {

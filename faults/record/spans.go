@@ -127,16 +127,6 @@ func (j *JobLog) Spans() []Span {
 	return all
 }
 
-// SpanAt returns the span that contains t.
-func (j *JobLog) SpanAt(t time.Time) (Span, bool) {
-	for _, s := range j.Spans() {
-		if !t.Before(s.From) && t.Before(s.To) {
-			return s, true
-		}
-	}
-	return Span{}, false
-}
-
 // maxDue bounds how many due times of a job are computed: those of a week.
 const maxDue = 7 * 24 * 60
 

@@ -141,17 +141,10 @@ func situationOf(l *record.Log, j *record.JobLog, t record.Try) (string, time.Ti
 			switch {
 			case due.Sub(t.Issued) > fenceAhead:
 				return name + ": due later", time.Time{}
-			case !sentBefore(j, due, t.Issued):
+			case j.Arrival(due) == nil || !j.Arrival(due).Arrived.Before(t.Issued):
 				return name + ": due", due
 			}
 		}
 	}
 	return name + ": not due", time.Time{}
-}
-
-// sentBefore reports whether a request of the occurrence arrived before t.
-func sentBefore(j *record.JobLog, due, t time.Time) bool {
-	return slices.ContainsFunc(j.Actions, func(a *record.ActionLog) bool {
-		return a.Action == record.MainAction && a.Due.Equal(due) && a.First().Arrived.Before(t)
-	})
 }

@@ -5,14 +5,14 @@ package system
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"almanac/internal/cluster"
 	"almanac/internal/processes"
@@ -163,28 +163,34 @@ func (s *System) Start(ctx context.Context) error {
 		}
 		rest = rest[len(s.Temporal):]
 	}
-	for _, p := range rest {
-		if err := p.Start(); err != nil {
+	if err := s.Launch(ctx, rest); err != nil {
+		return err
+	}
+	return s.await(ctx)
+}
+
+// Launch starts processes, the server before the others, with some additional flags.
+func (s *System) Launch(ctx context.Context, all []*processes.Process, flags ...string) error {
+	for _, p := range all {
+		if err := p.Start(flags...); err != nil {
 			return err
 		}
-		if p == s.Server {
+		if p == s.Server && len(all) > 1 {
 			if err := p.Await(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	return s.await(ctx)
+	return nil
 }
 
 // await waits until all processes are ready.
 func (s *System) await(ctx context.Context) error {
-	errs := make([]error, len(s.All))
-	var group sync.WaitGroup
-	for i, p := range s.All {
-		group.Go(func() { errs[i] = p.Await(ctx) })
+	var group errgroup.Group
+	for _, p := range s.All {
+		group.Go(func() error { return p.Await(ctx) })
 	}
-	group.Wait()
-	return errors.Join(errs...)
+	return group.Wait()
 }
 
 // Recover starts the processes that ended by themselves, and waits until all processes are ready.

@@ -4,310 +4,139 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
-	"slices"
 	"time"
-)
 
-// Herds that share a minute are due apart from each other, the smallest first.
-// Everybody has rested for a while before the first of them.
-var offsets = []time.Duration{0, 10 * time.Second, 30 * time.Second}
+	"almanac/bench/systems"
+)
 
 const (
-	calm         = 15 * time.Second // before a tick, nothing is due for so long
-	maxSampled   = 20               // jobs of a herd whose history is looked at
-	createPerSec = 40               // jobs that any system can create in a second
-)
+	// slowSchedules is a number of jobs that Temporal's Schedules cannot start within a minute on two
+	// cores.
+	slowSchedules = 1000
 
-// A tick is what the sink saw of one due time of a herd.
-type tick struct {
-	settling   bool
-	lateness   spread // of the first request of each job
-	early      int
-	missing    int // not come before the next tick
-	duplicates int
-}
+	maxSampled = 20 // jobs of a herd whose events are counted
+)
 
 // A herdResult is how late a herd of one system was.
 type herdResult struct {
-	system string
-	jobs   int
-	ticks  []tick
-}
-
-// settled sums up the measured ticks: medians of their percentiles, and the
-// worst of all.
-func (r herdResult) settled() tick {
-	var out tick
-	var p50, p99 []time.Duration
-	for _, t := range r.ticks {
-		if t.settling {
-			continue
-		}
-		p50, p99 = append(p50, t.lateness.p50), append(p99, t.lateness.p99)
-		out.lateness.n += t.lateness.n
-		out.lateness.max = max(out.lateness.max, t.lateness.max)
-		out.early += t.early
-		out.missing += t.missing
-		out.duplicates += t.duplicates
-	}
-	out.lateness.p50, out.lateness.p99 = median(p50), median(p99)
-	return out
+	system        string
+	jobs          int
+	warmUp, ticks []tick
 }
 
 // A cost is what the measured ticks of a system used.
 type cost struct {
 	executions int
-	cpu        float64 // seconds, less what the process uses at rest
+	cpu        float64 // seconds, without what the process uses at rest
 	bytes      float64 // by which the database grew
-	events     float64 // in the histories of the sampled
-	sampled    int     // executions whose events were counted
+	events     float64 // in the histories of the sampled executions
+	sampled    int     // executions
 }
 
-func (c *cost) add(o cost) {
-	c.executions += o.executions
-	c.cpu += o.cpu
-	c.bytes += o.bytes
-	c.events += o.events
-	c.sampled += o.sampled
-}
-
-// measureLateness measures the herds of one system. What was measured before a
-// failure is returned with it.
-func measureLateness(ctx context.Context, g *environment, s system, o options, progress *log.Logger) (results []herdResult, total cost, err error) {
-	for i, sizes := range o.herds {
-		m := &measurement{environment: g, system: s, options: o, progress: progress, settle: o.settle}
-		if s.name() != nameAlmanac { // which alone adapts to a herd; the others only warm up
-			m.settle = min(m.settle, 1)
-		}
-		found, used, err := m.run(ctx, i, sizes)
-		results = append(results, found...)
-		total.add(used)
-		if err != nil {
-			return results, total, fmt.Errorf("lateness of %s: %w", s.name(), err)
+// measureLateness measures one herd after another of one system after another.
+func (b *bench) measureLateness(ctx context.Context) error {
+	var errs []error
+	for _, s := range b.Systems(b.options.systems) {
+		for _, jobs := range b.options.herds {
+			if err := b.measureHerd(ctx, s, jobs); err != nil {
+				errs = append(errs, fmt.Errorf("%d jobs, %s: %w", jobs, s.Name(), err))
+				break
+			}
 		}
 	}
-	return results, total, nil
+	return errors.Join(errs...)
 }
 
-// A measurement is of herds that share a minute.
-type measurement struct {
-	*environment
-	system   system
-	options  options
-	progress *log.Logger
-
-	every  time.Duration
-	herds  []herd
-	first  time.Time // due time of the first tick that is looked at
-	settle int       // ticks before those that are measured
-}
-
-func (m *measurement) run(ctx context.Context, i int, sizes []int) (results []herdResult, used cost, err error) {
-	if err := m.usage.awaitQuiet(ctx); err != nil {
-		return nil, cost{}, err
+func (b *bench) measureHerd(ctx context.Context, s systems.System, jobs int) (err error) {
+	if err := b.Usage.AwaitQuiet(ctx); err != nil {
+		return err
 	}
-	idle, err := m.usage.idle(ctx, m.idleFor())
+	idle, err := systems.Rate(ctx, b.Usage.CPU, b.options.idle())
 	if err != nil {
-		return nil, cost{}, err
+		return err
 	}
-	m.assemble(i, sizes)
-	m.progress.Printf("%s: creating %v jobs", m.system.name(), sizes)
-	defer func() { err = errors.Join(err, m.remove(context.WithoutCancel(ctx))) }()
-	if err := m.create(ctx); err != nil {
-		return nil, cost{}, err
+	h := systems.Herd{Name: fmt.Sprintf("%s-%d", systems.Slug(s.Name()), jobs), Jobs: jobs, Every: time.Minute, Schedule: systems.Minutely}
+	if s.Name() == systems.Schedules && jobs >= slowSchedules {
+		h.Every = 2 * time.Minute
 	}
-	if used, err = m.watch(ctx, idle); err != nil {
-		return nil, cost{}, err
+	h.First = time.Now().UTC().Truncate(time.Second).Add(calm + creating(jobs) + 10*time.Second)
+	b.progress.Printf("%s: creating %d jobs, due from %s on", s.Name(), jobs, h.First.Format(time.TimeOnly))
+	defer func() { err = errors.Join(err, b.remove(ctx, s, h)) }()
+	if err := s.Create(ctx, h); err != nil {
+		return err
 	}
-	for _, h := range m.herds {
-		r := herdResult{m.system.name(), h.jobs, m.sort(h, m.sink.take(h.name))}
-		results = append(results, r)
-		t := r.settled()
-		used.executions += t.lateness.n + t.duplicates
-		m.progress.Printf("%s: %d jobs: p50 %s, p99 %s, max %s, early %d, missing %d", r.system, r.jobs,
-			t.lateness.p50.Round(time.Millisecond), t.lateness.p99.Round(time.Millisecond), t.lateness.max.Round(time.Millisecond), t.early, t.missing)
+	for time.Until(h.First) < calm { // creating took longer than was thought
+		h.First = h.First.Add(h.Every)
 	}
-	return results, used, nil
+	return b.watchHerd(ctx, s, h, idle)
 }
 
-// idleFor returns for how long the process is watched at rest.
-func (m *measurement) idleFor() time.Duration {
-	if m.options.brief {
+// idle is how long the process is watched at rest.
+func (o options) idle() time.Duration {
+	if o.smoke {
 		return 3 * time.Second
 	}
 	return calm
 }
 
-// assemble plans the herds such that they can be created before they are due.
-func (m *measurement) assemble(i int, sizes []int) {
-	sizes = slices.Sorted(slices.Values(sizes))
-	jobs := 0
-	for _, n := range sizes {
-		jobs += n
-	}
-	m.every = m.system.every(jobs)
-	m.first = time.Now().UTC().Truncate(10 * time.Second).Add(10*time.Second + calm + time.Duration(jobs)*time.Second/createPerSec)
-	m.first = m.first.Truncate(time.Second)
-	for k, n := range sizes {
-		m.herds = append(m.herds, herd{
-			name: fmt.Sprintf("%s-%d-%d", slug(m.system), i, n), jobs: n, first: m.first.Add(offsets[k]), every: m.every,
-		})
-	}
-}
-
-// create creates the herds. Where that took longer than was thought, the first
-// tick that counts is a later one.
-func (m *measurement) create(ctx context.Context) error {
-	for _, h := range m.herds {
-		if err := m.system.create(ctx, h); err != nil {
-			return fmt.Errorf("create: %w", err)
-		}
-	}
-	for time.Until(m.first) < calm {
-		m.first = m.first.Add(m.every)
-	}
-	return nil
-}
-
-func (m *measurement) remove(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, removeWithin)
-	defer cancel()
-	for _, h := range m.herds {
-		if err := m.system.remove(ctx, h); err != nil {
-			return fmt.Errorf("remove: %w", err)
-		}
-	}
-	return nil
-}
-
-// removeWithin is how long removing herds may take.
-const removeWithin = 5 * time.Minute
-
-// watch lets the ticks pass and returns what the measured ones used. It looks
+// watchHerd lets the ticks of a herd pass, and adds up what the measured ones used. It reads that
 // before a tick is due, when all is at rest.
-func (m *measurement) watch(ctx context.Context, idle float64) (cost, error) {
-	from := m.first.Add(time.Duration(m.settle) * m.every)
-	to := from.Add(time.Duration(m.options.ticks) * m.every)
-	m.progress.Printf("%s: %d ticks from %s on, the first %d to settle", m.system.name(), m.settle+m.options.ticks, m.first.Format(time.TimeOnly), m.settle)
-
-	if err := pause(ctx, time.Until(from.Add(-calm))); err != nil {
-		return cost{}, err
+func (b *bench) watchHerd(ctx context.Context, s systems.System, h systems.Herd, idle float64) error {
+	measured := h
+	measured.First = h.First.Add(time.Duration(b.options.warmUpTicks) * h.Every)
+	if err := systems.Pause(ctx, time.Until(measured.First.Add(-calm))); err != nil {
+		return err
 	}
-	eventsBefore, _, err := m.events(ctx, nil)
+	eventsBefore, err := countEvents(ctx, s, h, nil)
 	if err != nil {
-		return cost{}, err
+		return err
 	}
-	before, err := m.usage.read(ctx)
+	before, err := b.Usage.Read(ctx)
 	if err != nil {
-		return cost{}, err
+		return err
 	}
-	if err := m.await(ctx, to); err != nil {
-		return cost{}, err
-	}
-	after, err := m.usage.read(ctx)
+	ticks, err := b.awaitTicks(ctx, h, b.options.warmUpTicks+b.options.ticks)
 	if err != nil {
-		return cost{}, err
+		return err
+	}
+	after, err := b.Usage.Read(ctx)
+	if err != nil {
+		return err
 	}
 	var due []time.Time
-	for t := from; t.Before(to); t = t.Add(m.every) {
-		due = append(due, t)
+	for i := range b.options.ticks {
+		due = append(due, measured.First.Add(time.Duration(i)*h.Every))
 	}
-	eventsAfter, sampled, err := m.events(ctx, due)
+	eventsAfter, err := countEvents(ctx, s, h, due)
 	if err != nil {
-		return cost{}, err
+		return err
 	}
-	return cost{
-		cpu:     after.cpu - before.cpu - idle*after.at.Sub(before.at).Seconds(),
-		bytes:   float64(after.db - before.db),
-		events:  float64(eventsAfter - eventsBefore),
-		sampled: sampled,
-	}, nil
-}
-
-// await waits until all is at rest before the tick after the last one; in
-// brief, until the requests of the last one have come.
-func (m *measurement) await(ctx context.Context, to time.Time) error {
-	end := to.Add(-calm)
-	if !m.options.brief {
-		return pause(ctx, time.Until(end))
-	}
-	for time.Now().Before(end) && !m.complete() {
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
-	}
+	r := herdResult{s.Name(), h.Jobs, ticks[:b.options.warmUpTicks], ticks[b.options.warmUpTicks:]}
+	b.results.herds = append(b.results.herds, r)
+	sum := r.sum()
+	b.progress.Printf("%s: %d jobs: %s", r.system, r.jobs, sum)
+	c := b.results.costs[s.Name()]
+	c.executions += sum.lateness.n + sum.twice
+	c.cpu += after.CPU - before.CPU - idle*after.At.Sub(before.At).Seconds()
+	c.bytes += float64(after.Bytes - before.Bytes)
+	c.events += float64(eventsAfter - eventsBefore)
+	c.sampled += min(h.Jobs, maxSampled) * len(due)
+	b.results.costs[s.Name()] = c
 	return nil
 }
 
-// complete reports whether as many requests have come as all ticks have.
-func (m *measurement) complete() bool {
-	for _, h := range m.herds {
-		if m.sink.count(h.name) < h.jobs*(m.settle+m.options.ticks) {
-			return false
-		}
-	}
-	return true
-}
+// sum sums up the measured ticks, with the medians of their percentiles.
+func (r herdResult) sum() tick { return combine(r.ticks, median[time.Duration]) }
 
-// events counts the events of some jobs of each herd, and the executions among
-// them that due stands for, which are ticks of the first herd.
-func (m *measurement) events(ctx context.Context, due []time.Time) (events int64, executions int, err error) {
-	for _, h := range m.herds {
-		own := make([]time.Time, len(due))
-		for i, t := range due {
-			own[i] = t.Add(h.first.Sub(m.herds[0].first))
+// countEvents counts the events of some jobs of a herd, and of their executions that were due at the
+// given times.
+func countEvents(ctx context.Context, s systems.System, h systems.Herd, due []time.Time) (events int64, err error) {
+	for number := range min(h.Jobs, maxSampled) {
+		n, err := s.Events(ctx, h, number, due)
+		if err != nil {
+			return 0, err
 		}
-		for number := range min(h.jobs, maxSampled) {
-			n, err := m.system.events(ctx, h, number, own)
-			if err != nil {
-				return 0, 0, err
-			}
-			events += n
-			executions += len(own)
-		}
+		events += n
 	}
-	return events, executions, nil
-}
-
-// sort assigns what arrived to the ticks of a herd.
-func (m *measurement) sort(h herd, arrivals []arrival) []tick {
-	ticks := sortTicks(h, m.first.Add(h.first.Sub(m.herds[0].first)), m.settle+m.options.ticks, arrivals)
-	for i := range ticks {
-		ticks[i].settling = i < m.settle
-	}
-	return ticks
-}
-
-// sortTicks assigns what arrived to the n ticks of a herd from first on.
-func sortTicks(h herd, first time.Time, n int, arrivals []arrival) []tick {
-	ticks := make([]tick, n)
-	seen := make([]map[int]time.Duration, len(ticks)) // lateness by job
-	for i := range seen {
-		seen[i] = make(map[int]time.Duration, h.jobs)
-	}
-	for _, a := range arrivals {
-		i := int(a.due.Sub(first) / h.every)
-		if a.due.Before(first) || i >= len(ticks) { // before all jobs were there, or after the measurement
-			continue
-		}
-		late := a.at.Sub(a.due)
-		if late < 0 {
-			ticks[i].early++
-		}
-		if _, again := seen[i][a.job]; again {
-			ticks[i].duplicates++
-			continue
-		}
-		seen[i][a.job] = late
-	}
-	for i := range ticks {
-		late := make([]time.Duration, 0, h.jobs)
-		for _, d := range seen[i] {
-			late = append(late, d)
-		}
-		ticks[i].lateness = spreadOf(late)
-		ticks[i].missing = h.jobs - len(late)
-	}
-	return ticks
+	return events, nil
 }

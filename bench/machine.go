@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,11 +20,15 @@ type machine struct {
 	Hardware string
 	System   string
 	Versions string
+	Command  string // by which the figures can be had again
 }
 
-// describeMachine says what it can find out.
-func describeMachine(ctx context.Context) machine {
-	m := machine{Date: time.Now().UTC().Format(time.DateOnly), Hardware: fmt.Sprintf("%d cores", runtime.NumCPU())}
+// describeMachine returns what it can find out.
+func describeMachine(ctx context.Context, args []string) machine {
+	m := machine{
+		Date: time.Now().UTC().Format(time.DateOnly), Hardware: fmt.Sprintf("%d cores", runtime.NumCPU()),
+		Versions: strings.Join(versions(), ", "), Command: strings.Join(append([]string{"go", "run", "."}, args...), " "),
+	}
 	if infos, err := cpu.InfoWithContext(ctx); err == nil && len(infos) > 0 && infos[0].ModelName != "" {
 		m.Hardware += " (" + infos[0].ModelName + ")"
 	}
@@ -34,7 +39,6 @@ func describeMachine(ctx context.Context) machine {
 	if info, err := host.InfoWithContext(ctx); err == nil {
 		m.System = fmt.Sprintf("%s %s, kernel %s, %s", info.Platform, info.PlatformVersion, info.KernelVersion, m.System)
 	}
-	m.Versions = strings.Join(versions(), ", ")
 	return m
 }
 
@@ -45,15 +49,10 @@ var compared = []string{
 
 func versions() []string {
 	found := []string{runtime.Version()}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return found
-	}
-	for _, path := range compared {
-		for _, dep := range info.Deps {
-			if dep.Path == path {
-				found = append(found, path+" "+dep.Version)
-			}
+	info, _ := debug.ReadBuildInfo() // there always is one in a module
+	for _, dep := range info.Deps {
+		if slices.Contains(compared, dep.Path) {
+			found = append(found, dep.Path+" "+dep.Version)
 		}
 	}
 	return found

@@ -11,165 +11,161 @@ import (
 	"time"
 
 	"almanac/activities"
-	"almanac/devserver"
+	"almanac/bench/systems"
 	"almanac/internal/help"
 )
 
-// The parts of the benchmark.
-const (
-	partPunctual  = "punctual"
-	partCluster   = "cluster"
-	partLateness  = "lateness"
-	partSustained = "sustained"
-	partCalls     = "calls"
-	partIsolation = "isolation"
-	partSleep     = "sleep"
-	partEngines   = "engines"
-)
-
-var allParts = []string{partPunctual, partCluster, partLateness, partSustained, partCalls, partIsolation, partSleep, partEngines}
-
-// allSystems are the slugs of the systems.
-var allSystems = []string{"almanac", "bare-loop", "temporal-schedules"}
-
 // options say what is measured, and for how long.
 type options struct {
-	parts       []string
-	systems     []string
-	herds       [][]int // sizes; those of one element share a minute
-	settle      int     // ticks before those that are measured
-	ticks       int
-	brief       bool // end when all requests of the last tick have come
-	rounds      int
-	sustain     time.Duration // a round of it
-	sleeping    int           // jobs
-	rest        time.Duration // for how long they are left alone, and after that watched
-	benchtime   time.Duration // for one engine and schedule
-	synchronous string
-	maxHold     time.Duration
-	once        bool
-	quick       bool
-	apis        []string      // addresses; empty: everything runs in this process
-	sceneJobs   int           // of each scene; 0: as the scenes say
-	clusterJobs int           // of each scene on a cluster
-	before      time.Duration // from when a scene's jobs are there to their first tick
-	out         string        // directory; empty: nothing is written
-	cpuProfile  string        // file; empty: none
-}
+	parts         []string
+	systems       []string      // slugs
+	herds         []int         // numbers of jobs
+	jobs          int           // of the herds of some parts; 0: as these parts say
+	ticks         int           // that are measured
+	rounds        int           // of sustained executions
+	sleeping      int           // jobs
+	createdBefore time.Duration // from when a herd is created to its first tick
+	maxHold       time.Duration
+	apis          []string // addresses; empty: everything runs in this process
+	quick, smoke  bool
+	out           string // file; empty: none
+	cpuProfile    string // file; empty: none
 
-func (o options) has(part string) bool { return slices.Contains(o.parts, part) }
+	// -smoke makes these shorter.
+	warmUpTicks int           // before those that are measured
+	warmUp      time.Duration // before sustained executions are measured
+	sustain     time.Duration // a round of them
+	rest        time.Duration // for how long sleeping jobs are left alone, and after that watched
+	benchtime   time.Duration // for one engine and schedule
+}
 
 const helpText = `Usage: go run . [flags]   (in the directory bench)
 
-Measure how late Almanac is, and what it costs, beside Temporal's own Schedules and
-the smallest job workflow that one could write, on the same embedded Temporal
-server; and how late Almanac is on a cluster (part cluster, which needs Linux and
-Debian's package postgresql; internal/cluster/run starts the same). All parts take
-two hours, on a machine that does nothing else; the ratios count, not the
-figures. docs/benchmarks.md explains them.
+Measure how late Almanac's jobs are and what they cost, beside Temporal's own Schedules and
+the smallest job workflow that one could write. Part cluster needs Linux and Debian's
+package postgresql. All parts take two hours, on a machine that does nothing else; the
+ratios count, not the figures. docs/benchmarks.md explains them.
 
   go run . -quick                                   # the most important figures, in ten minutes
-  go run . -parts punctual -systems almanac -herds 500
-  go run . -out ../docs                             # all, into benchmarks.md and lateness.svg
+  go run . -parts lateness -systems almanac -herds 500
+  go run . -out ../docs/benchmarks.md               # everything
 `
 
 func parseOptions(args []string, output io.Writer) (options, error) {
-	var o options
-	var parts, systems, herds, apis string
+	o := options{
+		warmUpTicks: 1, sustain: 20 * time.Second, rest: 2 * time.Minute, benchtime: 500 * time.Millisecond,
+		warmUp: systems.AttemptTimeout + 5*time.Second, // the server has looked at the timeouts of the first activities then
+	}
+	allParts, allSystems := partNames(), systemSlugs()
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.StringVar(&parts, "parts", strings.Join(allParts, ","), "what to measure, joined by commas")
-	flags.StringVar(&systems, "systems", strings.Join(allSystems, ","), "which systems to compare, joined by commas")
-	flags.StringVar(&herds, "herds", "1+200+1000,2000", "numbers of jobs that are due in the same second; up to three joined by + share a minute, apart from each other")
-	flags.IntVar(&o.settle, "settle", 3, "ticks that are shown apart before those that are measured, for Almanac adapts to a herd")
-	flags.IntVar(&o.ticks, "ticks", 3, "ticks that are measured")
-	flags.BoolVar(&o.brief, "brief", false, "end once the requests of the last tick have come: to see that all works, for the costs are not comparable then")
-	flags.IntVar(&o.rounds, "rounds", 3, "rounds of sustained executions")
-	flags.DurationVar(&o.sustain, "sustain", 20*time.Second, "how long a round of sustained executions takes")
-	flags.IntVar(&o.sleeping, "sleeping", 10_000, "jobs that only sleep")
-	flags.DurationVar(&o.rest, "rest", 2*time.Minute, "how long the jobs that only sleep are left alone, and after that watched")
-	flags.DurationVar(&o.benchtime, "benchtime", 500*time.Millisecond, "how long each recurrence engine is asked for each schedule")
-	flags.StringVar(&o.synchronous, "synchronous", devserver.SynchronousFull, "when a commit counts as done: full or normal, as in almanac dev")
+	partsText := flags.String("parts", "", "what to measure, joined by commas: "+strings.Join(allParts, ",")+"; empty: everything, or what -quick, -smoke or -api say")
+	systemsText := flags.String("systems", strings.Join(allSystems, ","), "systems to compare, joined by commas")
+	herds := flags.String("herds", "1,200,1000,2000", "numbers of jobs that are due in the same second, for part lateness, joined by commas")
+	apis := flags.String("api", "", "addresses of the APIs of an Almanac on this machine, such as those that task cluster prints, joined by commas: measures part "+partFirstTick+" there")
+	flags.IntVar(&o.jobs, "jobs", 0, "number of jobs of each herd of the parts "+partFirstTick+", isolation and cluster; 0: 1,000 or 2,000, on a cluster 500")
+	flags.IntVar(&o.ticks, "ticks", 2, "number of ticks that are measured, after the first one")
+	flags.IntVar(&o.rounds, "rounds", 2, "number of rounds of sustained executions")
+	flags.IntVar(&o.sleeping, "sleeping", 10_000, "number of jobs that only sleep")
+	flags.DurationVar(&o.createdBefore, "created-before", time.Minute, "how long before their first tick the herds of part "+partFirstTick+" are created, at most 24h")
 	flags.DurationVar(&o.maxHold, "max-hold", activities.DefaultLead().Hold, "within what time of the execution before it an action is dispatched at once, as in almanac dev; with 0s, Almanac's jobs sleep between two ticks")
-	flags.BoolVar(&o.once, "once", false, "Almanac's jobs have retryType none, so that each request is sent at most once")
-	flags.BoolVar(&o.quick, "quick", false, "the most important figures within ten minutes: part "+partPunctual+" with few herds and one more tick each")
-	flags.StringVar(&apis, "api", "", "addresses of Almanac's APIs, such as those that task cluster prints, joined by commas: part "+partPunctual+" is measured there; empty: everything runs in this process")
-	flags.IntVar(&o.sceneJobs, "scene-jobs", 0, "how many jobs the herds of parts "+partPunctual+" and "+partIsolation+" have; 0: 1,000 and 2,000")
-	flags.IntVar(&o.clusterJobs, "cluster-jobs", 500, "how many jobs the herds of part "+partCluster+" have")
-	flags.DurationVar(&o.before, "created-before", time.Minute, "how long before their first tick the herds of part "+partPunctual+" are there, but for those that say so themselves")
-	flags.StringVar(&o.out, "out", "", "directory to write benchmarks.md and lateness.svg to; empty: only print")
-	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "file to write a CPU profile of all that runs in this process to, for go tool pprof")
+	flags.BoolVar(&o.quick, "quick", false, "measure part "+partFirstTick+" with three herds and one more tick")
+	flags.BoolVar(&o.smoke, "smoke", false, "measure all parts but the cluster at a size that says nothing about speed, to see that they work")
+	flags.StringVar(&o.out, "out", "", "file for the report, which is written if nothing failed; empty: only print it")
+	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "file for a CPU profile of this process, for go tool pprof")
 	if err := help.Parse(flags, helpText, args, output); err != nil {
 		return o, err
 	}
-	if o.quick {
-		parts, o.ticks = partPunctual, 1
-	}
-	if apis != "" {
-		parts, o.apis = partPunctual, strings.Split(apis, ",")
+	if *apis != "" {
+		o.apis = strings.Split(*apis, ",")
 	}
 	var errParts, errSystems, errHerds error
-	o.parts, errParts = parseWords("parts", parts, allParts)
-	o.systems, errSystems = parseWords("systems", systems, allSystems)
-	o.herds, errHerds = parseHerds(herds)
-	return o, errors.Join(errParts, errSystems, errHerds, o.check())
+	o.parts, errParts = parseWords("parts", *partsText, allParts, o.defaultParts())
+	o.systems, errSystems = parseWords("systems", *systemsText, allSystems, allSystems)
+	o.herds, errHerds = parseHerds(*herds)
+	err := errors.Join(errParts, errSystems, errHerds, o.check())
+	if o.quick {
+		o.ticks = 1
+	}
+	if o.smoke {
+		o.shrink()
+	}
+	return o, err
 }
 
-// check returns everything that is wrong with numbers and words.
+func partNames() (names []string) {
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+func systemSlugs() (slugs []string) {
+	for _, name := range systems.Names {
+		slugs = append(slugs, systems.Slug(name))
+	}
+	return slugs
+}
+
+// defaultParts are measured if none are named.
+func (o options) defaultParts() []string {
+	switch {
+	case o.quick || len(o.apis) > 0:
+		return []string{partFirstTick}
+	case o.smoke:
+		return slices.DeleteFunc(partNames(), func(name string) bool { return name == "cluster" })
+	}
+	return partNames()
+}
+
+// shrink makes everything as small as it can be.
+func (o *options) shrink() {
+	o.herds, o.jobs, o.sleeping = []int{1, 20}, 20, 100
+	o.warmUpTicks, o.ticks, o.rounds = 0, 1, 1
+	o.createdBefore, o.warmUp, o.sustain, o.rest = 5*time.Second, 3*time.Second, 3*time.Second, 5*time.Second
+	o.benchtime = 2 * time.Millisecond
+}
+
+// check returns everything that is wrong with numbers.
 func (o options) check() error {
 	var errs []error
-	if o.sceneJobs < 0 || o.sceneJobs > maxHerd {
-		errs = append(errs, fmt.Errorf("-scene-jobs must be from 0 to %d", maxHerd))
+	if o.jobs < 0 || o.jobs > maxHerd {
+		errs = append(errs, fmt.Errorf("-jobs must be from 0 to %d", maxHerd))
 	}
-	if o.clusterJobs < 1 || o.clusterJobs > maxHerd {
-		errs = append(errs, fmt.Errorf("-cluster-jobs must be from 1 to %d", maxHerd))
+	if o.ticks < 1 || o.rounds < 1 || o.sleeping < 1 {
+		errs = append(errs, errors.New("-ticks, -rounds and -sleeping must be at least 1"))
 	}
-	if o.settle < 0 || o.ticks < 1 || o.rounds < 1 || o.sleeping < 1 {
-		errs = append(errs, errors.New("-settle must be at least 0, and -ticks, -rounds and -sleeping at least 1"))
-	}
-	if o.before < 0 || o.before > backlogAge {
-		errs = append(errs, fmt.Errorf("-created-before must be from 0s to %s", backlogAge))
+	if o.createdBefore < 0 || o.createdBefore > 24*time.Hour {
+		errs = append(errs, errors.New("-created-before must be from 0s to 24h"))
 	}
 	if o.maxHold < 0 {
-		errs = append(errs, errors.New("-max-hold must be at least 0"))
-	}
-	if o.sustain <= 0 || o.rest <= 0 || o.benchtime <= 0 {
-		errs = append(errs, errors.New("-sustain, -rest and -benchtime must be more than 0"))
-	}
-	if o.synchronous != devserver.SynchronousFull && o.synchronous != devserver.SynchronousNormal {
-		errs = append(errs, fmt.Errorf("-synchronous is %q, want %s or %s", o.synchronous, devserver.SynchronousFull, devserver.SynchronousNormal))
+		errs = append(errs, errors.New("-max-hold must be at least 0s"))
 	}
 	return errors.Join(errs...)
 }
 
-func parseWords(name, text string, known []string) ([]string, error) {
+func parseWords(name, text string, known, fallback []string) ([]string, error) {
+	if text == "" {
+		return fallback, nil
+	}
 	words := strings.Split(text, ",")
 	for _, w := range words {
 		if !slices.Contains(known, w) {
-			return nil, fmt.Errorf("-%s has %q, want some of %s", name, w, strings.Join(known, ","))
+			return nil, fmt.Errorf("-%s must have only %s (got %q)", name, strings.Join(known, ","), w)
 		}
 	}
 	return words, nil
 }
 
-func parseHerds(text string) ([][]int, error) {
-	var herds [][]int
-	for shared := range strings.SplitSeq(text, ",") {
-		var sizes []int
-		for size := range strings.SplitSeq(shared, "+") {
-			n, err := strconv.Atoi(size)
-			if err != nil || n < 1 || n > maxHerd || slices.Contains(sizes, n) {
-				return nil, fmt.Errorf("-herds has %q, want numbers from 1 to %d, none twice in a minute", size, maxHerd)
-			}
-			sizes = append(sizes, n)
+// maxHerd is as many jobs as a collection can hold.
+const maxHerd = 10_000
+
+func parseHerds(text string) (herds []int, err error) {
+	for size := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(size)
+		if err != nil || n < 1 || n > maxHerd || slices.Contains(herds, n) {
+			return nil, fmt.Errorf("-herds must have different numbers from 1 to %d (got %q)", maxHerd, size)
 		}
-		if len(sizes) > len(offsets) {
-			return nil, fmt.Errorf("-herds has %q, want at most %d that share a minute", shared, len(offsets))
-		}
-		slices.Sort(sizes)
-		herds = append(herds, sizes)
+		herds = append(herds, n)
 	}
 	return herds, nil
 }
-
-// maxHerd is as many jobs as a collection can hold.
-const maxHerd = 10_000

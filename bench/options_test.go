@@ -7,13 +7,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestHerdsAreReadAsTheyAreGrouped(t *testing.T) {
+func TestEveryPartIsMeasuredUnlessAFlagSaysWhich(t *testing.T) {
 	t.Parallel()
-	o, err := parseOptions([]string{"-herds", "200+1,2000", "-parts", "calls"}, io.Discard)
-	require.NoError(t, err)
-	require.Equal(t, [][]int{{1, 200}, {2000}}, o.herds)
-	require.True(t, o.has(partCalls))
-	require.False(t, o.has(partSleep))
+	for _, tt := range []struct {
+		args []string
+		want []string
+	}{
+		{nil, []string{"engines", "first-tick", "isolation", "lateness", "sustained", "calls", "cluster", "sleep"}},
+		{[]string{"-smoke"}, []string{"engines", "first-tick", "isolation", "lateness", "sustained", "calls", "sleep"}},
+		{[]string{"-quick"}, []string{"first-tick"}},
+		{[]string{"-api", "http://127.0.0.1:8080"}, []string{"first-tick"}},
+		{[]string{"-smoke", "-parts", "calls,sleep"}, []string{"calls", "sleep"}},
+	} {
+		o, err := parseOptions(tt.args, io.Discard)
+		require.NoError(t, err)
+		require.Equal(t, tt.want, o.parts, "%v", tt.args)
+	}
 }
 
 func TestAllMistakesAreTold(t *testing.T) {
@@ -23,13 +32,11 @@ func TestAllMistakesAreTold(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{"unknown words", []string{"-parts", "all", "-systems", "cron"}, []string{`-parts has "all"`, `-systems has "cron"`}},
-		{"no number", []string{"-herds", "1+many"}, []string{`-herds has "many", want numbers from 1 to 10000`}},
-		{"the same twice", []string{"-herds", "5+5"}, []string{`-herds has "5"`}},
-		{"too many in a minute", []string{"-herds", "1+2+3+4"}, []string{"want at most 3 that share a minute"}},
-		{"nothing to measure", []string{"-ticks", "0", "-sustain", "0s"}, []string{"-ticks", "-sustain"}},
-		{"durability", []string{"-synchronous", "off"}, []string{`-synchronous is "off", want full or normal`}},
-		{"a herd of yesterday", []string{"-created-before", "25h"}, []string{"-created-before must be from 0s to 24h0m0s"}},
+		{"unknown words", []string{"-parts", "all", "-systems", "cron"}, []string{`(got "all")`, `-systems must have only bare-loop,temporal-schedules,almanac (got "cron")`}},
+		{"no number", []string{"-herds", "1,many"}, []string{`-herds must have different numbers from 1 to 10000 (got "many")`}},
+		{"the same twice", []string{"-herds", "5,5"}, []string{`(got "5")`}},
+		{"nothing to measure", []string{"-ticks", "0", "-jobs", "-1"}, []string{"-ticks", "-jobs"}},
+		{"a herd of yesterday", []string{"-created-before", "25h"}, []string{"-created-before must be from 0s to 24h"}},
 		{"an argument", []string{"lateness"}, []string{`"lateness" is no flag`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

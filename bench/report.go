@@ -3,11 +3,13 @@ package main
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
+	"text/tabwriter"
 	"text/template"
-	"unicode/utf8"
 
 	"almanac/bench/engines"
+	"almanac/bench/systems"
 )
 
 //go:embed report.md.tmpl
@@ -16,97 +18,92 @@ var reportText string
 var reportTemplate = template.Must(template.New("report").Parse(reportText))
 
 // markdown returns the report: the tables of what was measured, and what they mean.
-func (r *results) markdown() (string, error) {
+func (r *results) markdown(m machine, o options) (string, error) {
 	var b strings.Builder
-	err := reportTemplate.Execute(&b, struct {
-		Machine     machine
-		Command     string
-		Synchronous string
-		Plot        string // empty: there is nothing to show
-
-		Scenes, Summary, Ticks, Calls, Isolation, Sleep, Engines, Goals string // tables; empty: not measured
-		Sustained                                                       bool
-		Sustain                                                         string // a round
-		Jobs                                                            int    // of them
-	}{
-		r.machine, r.command, r.options.synchronous, r.plotName(),
-		r.sceneTable(), r.summary(), r.tickTable(), r.callTable(), r.isolationTable(), r.sleepTable(), r.engineTable(), r.goalTable(),
-		len(r.sustained) > 0, r.options.sustain.String(), sustainedJobs,
+	err := reportTemplate.Execute(&b, map[string]any{
+		"Machine": m, "Sustained": len(r.sustained) > 0, "Sustain": o.sustain.String(), "Jobs": sustainedJobs,
+		// Tables; empty: not measured.
+		"FirstTick": r.firstTickTable(), "Systems": r.systemTable(), "Ticks": r.tickTable(), "Calls": r.callTable(),
+		"Isolation": r.isolationTable(), "Sleep": r.sleepTable(), "Engines": r.engineTable(), "Goals": r.goalTable(),
 	})
 	return b.String(), err
 }
 
-func (r *results) plotName() string {
-	if len(r.herds) == 0 {
-		return ""
+// firstTickTable shows the first tick of each scenario, and the worst of those after it.
+func (r *results) firstTickTable() table {
+	t := table{{"jobs due in one second", "", "created/s", "p50", "p99", "max", "early", "twice", "missing"}}
+	for _, s := range r.scenarios {
+		name := countOf(s.jobs, "job") + " " + s.label
+		t.add([]string{name, "first tick", formatTenth(s.perSecond)}, s.ticks[0].cells())
+		if more := len(s.ticks) - 1; more > 0 {
+			t.add([]string{name, fmt.Sprintf("worst of %d more", more), ""}, worst(s.ticks[1:]).cells())
+		}
 	}
-	return plotFile
+	return t
 }
 
-// summary compares the systems.
-func (r *results) summary() string {
-	t := table{{"", nameAlmanac, nameLoop, nameSchedules, "better than the loop", "better than Schedules"}}
-	for _, m := range r.metrics() {
-		row := []string{m.name}
-		for _, system := range []string{nameAlmanac, nameLoop, nameSchedules} {
-			row = append(row, cell(m.format)(m.of(system)))
-		}
-		for _, other := range []string{nameLoop, nameSchedules} {
-			row = append(row, cell(formatFactor)(m.better(nameAlmanac, other)))
-		}
-		t = append(t, row)
-	}
-	return t.String()
-}
-
-// cell formats a figure, if there is one.
-func cell(format func(float64) string) func(float64, bool) string {
-	return func(value float64, ok bool) string {
+// systemTable compares the systems.
+func (r *results) systemTable() table {
+	t := table{{"", systems.Almanac, systems.Loop, systems.Schedules, "better than the loop", "better than Schedules"}}
+	cell := func(format func(float64) string, value float64, ok bool) string {
 		if !ok {
 			return "–"
 		}
 		return format(value)
 	}
-}
-
-func formatFactor(f float64) string {
-	if f < 10 {
-		return fmt.Sprintf("%.2f ×", f)
+	for _, m := range r.metrics() {
+		row := []string{m.name}
+		for _, system := range []string{systems.Almanac, systems.Loop, systems.Schedules} {
+			value, ok := m.values[system]
+			row = append(row, cell(m.format, value, ok))
+		}
+		for _, other := range []string{systems.Loop, systems.Schedules} {
+			factor, ok := m.better(other)
+			row = append(row, cell(formatFactor, factor, ok))
+		}
+		t.add(row)
 	}
-	return fmt.Sprintf("%.0f ×", f)
+	return t
 }
 
-// tickTable shows every tick, those that settled too.
-func (r *results) tickTable() string {
+// tickTable shows every tick, those that warm up too.
+func (r *results) tickTable() table {
 	t := table{{"system", "jobs", "tick", "p50", "p99", "max", "early", "twice", "missing"}}
 	for _, h := range r.herds {
-		for i, k := range h.ticks {
+		for i, k := range slices.Concat(h.warmUp, h.ticks) {
 			number := fmt.Sprint(i + 1)
-			if k.settling {
-				number += ", settling"
+			if i < len(h.warmUp) {
+				number += ", warm-up"
 			}
-			t = append(t, []string{
-				h.system, formatCount(float64(h.jobs)), number, formatMilliseconds(milliseconds(k.lateness.p50)),
-				formatMilliseconds(milliseconds(k.lateness.p99)), formatMilliseconds(milliseconds(k.lateness.max)),
-				formatCount(float64(k.early)), formatCount(float64(k.duplicates)), formatCount(float64(k.missing)),
-			})
+			t.add([]string{h.system, formatCount(float64(h.jobs)), number}, k.cells())
 		}
 	}
-	return t.String()
+	return t
 }
 
-func (r *results) callTable() string {
+func (r *results) callTable() table {
 	t := table{{"", "p50", "p99"}}
 	for _, c := range r.calls {
-		t = append(t, []string{c.name, formatMilliseconds(milliseconds(c.p50)), formatMilliseconds(milliseconds(c.p99))})
+		t.add([]string{c.name, formatDuration(c.p50), formatDuration(c.p99)})
 	}
-	return t.String()
+	return t
 }
 
-func (r *results) sleepTable() string {
+// isolationTable shows each kind of call in each stage.
+func (r *results) isolationTable() table {
+	t := table{{"call", "stage", "calls", "p50", "p99", "max", "not 2xx"}}
+	if r.isolation != nil {
+		for _, c := range r.isolation.calls {
+			t.add([]string{c.name, c.stage, fmt.Sprint(c.took.n)}, c.took.cells(), []string{fmt.Sprint(c.failed)})
+		}
+	}
+	return t
+}
+
+func (r *results) sleepTable() table {
 	s := r.sleep
 	if s == nil {
-		return ""
+		return nil
 	}
 	return table{
 		{countOf(s.jobs, "sleeping job"), ""},
@@ -116,82 +113,64 @@ func (r *results) sleepTable() string {
 		{"memory at rest", formatMegabytes(float64(s.resident))},
 		{"memory after a restart", formatMegabytes(float64(s.restarted))},
 		{"files", formatMegabytes(float64(s.disk))},
-		{"from a restart after kill -9 until the API answers", formatMilliseconds(milliseconds(s.ready))},
-		{"from that restart to the first overdue execution", formatMilliseconds(milliseconds(s.first))},
-	}.String()
+		{"from a restart after kill -9 until the API answers", formatDuration(s.ready)},
+		{"from that restart to the first overdue execution", formatDuration(s.first)},
+	}
 }
 
-// engineTable has one line for each question, and one column for each engine.
-func (r *results) engineTable() string {
+// engineTable has a row for each question, and a column for each engine.
+func (r *results) engineTable() table {
 	names := []string{engines.Almanac, engines.Cron, engines.RRule}
 	t := table{append([]string{"schedule", "asked"}, names...)}
-	rows := map[string][]string{}
 	for _, e := range r.engines {
-		key := e.Schedule + "\n" + e.Distance
-		row, ok := rows[key]
-		if !ok {
-			row = []string{e.Schedule, e.Distance, "–", "–", "–"}
-			rows[key] = row
-			t = append(t, row)
+		if last := t[len(t)-1]; last[0] != e.Schedule || last[1] != e.Distance {
+			t.add([]string{e.Schedule, e.Distance, "–", "–", "–"})
 		}
-		for i, name := range names {
-			if name == e.Engine {
-				row[2+i] = fmt.Sprintf("%s ns, %d allocs", formatCount(e.Nanoseconds), e.Allocs)
-			}
-		}
+		t[len(t)-1][2+slices.Index(names, e.Engine)] = fmt.Sprintf("%s ns, %d allocs", formatCount(e.Nanoseconds), e.Allocs)
 	}
-	return t.String()
+	return t
 }
 
-func (r *results) goalTable() string {
+func (r *results) goalTable() table {
 	t := table{{"goal", "wanted", "measured", ""}}
 	for _, g := range r.goals() {
 		verdict := "missed"
 		if g.met {
 			verdict = "met"
 		}
-		t = append(t, []string{g.what, g.want, g.got, verdict})
+		t.add([]string{g.what, g.wanted, g.measured, verdict})
 	}
-	return t.String()
+	return t
+}
+
+func (s spread) cells() []string {
+	return []string{formatDuration(s.p50), formatDuration(s.p99), formatDuration(s.max)}
+}
+
+func (t tick) cells() []string {
+	return append(t.lateness.cells(), fmt.Sprint(t.early), fmt.Sprint(t.twice), fmt.Sprint(t.missing))
 }
 
 // A table is rows of cells; the first row is the head.
 type table [][]string
 
-// String returns the table in Markdown, with its columns aligned for those who
-// read it as text, or "" if it has no rows but the head. Columns of figures,
-// which are all but the first, are flush right.
+// add adds a row of several groups of cells.
+func (t *table) add(cells ...[]string) { *t = append(*t, slices.Concat(cells...)) }
+
+// String returns the table in Markdown, with the columns aligned for those who read it as text, or ""
+// if it has no rows but the head. Markdown shows all columns but the first flush right.
 func (t table) String() string {
 	if len(t) < 2 {
 		return ""
 	}
-	widths := make([]int, len(t[0]))
-	for _, row := range t {
-		for i, text := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(text), 2)
-		}
-	}
 	var b strings.Builder
-	for n, row := range t {
-		for i, text := range row {
-			blanks := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
-			if i == 0 {
-				b.WriteString("| " + text + blanks)
-			} else {
-				b.WriteString(" | " + blanks + text)
-			}
-		}
-		b.WriteString(" |\n")
-		if n == 0 {
-			for i, w := range widths {
-				if i == 0 {
-					b.WriteString("|" + strings.Repeat("-", w+2))
-				} else {
-					b.WriteString("|" + strings.Repeat("-", w+1) + ":")
-				}
-			}
-			b.WriteString("|\n")
+	w := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)
+	for i, row := range t {
+		fmt.Fprintln(w, "| "+strings.Join(row, "\t| ")+"\t|")
+		if i == 0 {
+			fmt.Fprintln(w, "|---"+strings.Repeat("\t|--:", len(row)-1)+"\t|")
 		}
 	}
+	_ = w.Flush() // writing to a builder never fails
 	return b.String()
 }

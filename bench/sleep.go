@@ -2,169 +2,130 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	"almanac/bench/systems"
 )
 
-// A sleepResult is what jobs cost that have nothing to do, in a process of
-// their own.
+// A sleepResult is what jobs cost that have nothing to do, in a process of their own.
 type sleepResult struct {
 	jobs      int
 	perSecond float64       // jobs created
-	created   uint64        // bytes resident once they were
+	created   uint64        // bytes of memory once they were created
 	idleCPU   float64       // of a core
-	resident  uint64        // bytes, at rest
+	resident  uint64        // bytes of memory, at rest
 	disk      int64         // bytes of all files
-	ready     time.Duration // from a cold restart until the API is there
-	first     time.Duration // from a cold restart to the first execution that is overdue
-	restarted uint64        // bytes resident after it
+	ready     time.Duration // from a restart until the API answers
+	first     time.Duration // from a restart to the first execution that is overdue
+	restarted uint64        // bytes of memory after it
 }
 
 const (
 	collectionJobs = 1000             // as many as the largest plan of Azure Scheduler allows
-	dueIn          = 20 * time.Second // from creating the job that becomes overdue: nothing of it is under way at the kill
+	dueIn          = 20 * time.Second // from creating the job that becomes overdue: it sleeps when the process is killed
 	downFor        = 25 * time.Second // from the kill to the restart
-	firstWithin    = 2 * time.Minute
 )
 
-// measureSleep measures jobs that are due in a year, at rest for a while, and one whose time comes while nothing runs.
-func measureSleep(ctx context.Context, o options, progress *log.Logger) (_ *sleepResult, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("sleeping jobs: %w", err)
-		}
-	}()
+// measureSleep measures jobs that are due in a year, and one whose time comes while nothing runs.
+func (b *bench) measureSleep(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "almanac-bench-")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer os.RemoveAll(dir)
-	progress.Printf("building almanac")
-	path, err := build(ctx, dir, "./cmd/almanac")
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	b.progress.Printf("building almanac")
+	path, err := systems.Build(ctx, dir, "./cmd/almanac")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	receiver, err := newSink(ctx)
+	data := filepath.Join(dir, "data")
+	start := func() (*systems.Program, error) {
+		return systems.Start(ctx, path, "dev", "--data", data, "--listen", "127.0.0.1:0", "--temporal-listen", "127.0.0.1:0", "--ui-listen", "127.0.0.1:0")
+	}
+	r := &sleepResult{jobs: b.options.sleeping}
+	p, err := start()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer receiver.close() //nolint:errcheck // what it did not receive was noticed
-
-	s := &sleepers{path: path, data: filepath.Join(dir, "data"), options: o, sink: receiver, progress: progress}
-	return s.measure(ctx)
-}
-
-// sleepers are jobs that sleep in a process of their own.
-type sleepers struct {
-	path, data string
-	options    options
-	sink       *sink
-	progress   *log.Logger
-}
-
-func (s *sleepers) measure(ctx context.Context) (*sleepResult, error) {
-	r := &sleepResult{jobs: s.options.sleeping}
-	p, err := start(ctx, s.path, s.data, s.options.synchronous)
+	defer p.Kill()
+	overdue, err := b.measureAsleep(ctx, p, data, r)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer p.kill()
-	if r.perSecond, err = s.create(ctx, p, r.jobs); err != nil {
-		return nil, err
+	p.Kill()
+	if b.receiver.Count(overdue.Name) > 0 {
+		return fmt.Errorf("the overdue job executed before the kill: creating it took longer than %s", dueIn)
 	}
-	if r.created, err = p.memory(ctx); err != nil {
-		return nil, err
+	if err := systems.Pause(ctx, downFor); err != nil {
+		return err
 	}
-	s.progress.Printf("%d jobs sleep, created at %.0f/s; watching for %s", r.jobs, r.perSecond, s.options.rest)
-	if err := s.rest(ctx, p, r); err != nil {
-		return nil, err
-	}
-	if err := s.createDue(ctx, p, time.Now().UTC().Add(dueIn)); err != nil {
-		return nil, err
-	}
-	p.kill()
-	if s.sink.count(overdue) > 0 {
-		return nil, fmt.Errorf("the job that was to be due in the downtime was executed before it: creating it took longer than %s", dueIn)
-	}
-	if err := pause(ctx, downFor); err != nil {
-		return nil, err
-	}
-	s.progress.Printf("restarting after kill -9")
+	b.progress.Printf("starting again after kill -9")
 	begin := time.Now()
-	again, err := start(ctx, s.path, s.data, s.options.synchronous)
+	again, err := start()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer again.kill()
+	defer again.Kill()
 	r.ready = time.Since(begin)
-	if err := s.sink.await(ctx, overdue, 1, firstWithin); err != nil {
-		return nil, err
-	}
-	r.first = s.sink.take(overdue)[0].at.Sub(begin)
-	r.restarted, err = again.memory(ctx)
-	return r, err
-}
-
-// create creates the jobs and returns how many a second.
-func (s *sleepers) create(ctx context.Context, p *program, jobs int) (float64, error) {
-	start := time.Now()
-	for n := 0; n < jobs; n += collectionJobs {
-		collection := fmt.Sprintf("sleep-%d", n/collectionJobs)
-		if err := p.api.putCollection(ctx, collection); err != nil {
-			return 0, err
-		}
-		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(parallel)
-		for i := n; i < min(n+collectionJobs, jobs); i++ {
-			group.Go(func() error {
-				return p.api.putJob(ctx, collection, fmt.Sprintf("job-%d", i), s.sink.target(collection, i), sleeping())
-			})
-		}
-		if err := group.Wait(); err != nil {
-			return 0, err
-		}
-	}
-	return float64(jobs) / time.Since(start).Seconds(), nil
-}
-
-// overdue is the collection of the job that comes due while nothing runs.
-const overdue = "overdue"
-
-func (s *sleepers) createDue(ctx context.Context, p *program, due time.Time) error {
-	if err := p.api.putCollection(ctx, overdue); err != nil {
+	if err := b.receiver.Await(ctx, overdue.Name, 1, firstWithin); err != nil {
 		return err
 	}
-	return p.api.putJob(ctx, overdue, "job", s.sink.target(overdue, 0), object{"startTime": due.Truncate(time.Second).Format(time.RFC3339)})
-}
-
-// rest watches the program while all jobs sleep. What creating them left behind
-// is done before that: their lookup for up to 40 s, and the timeouts of its
-// activities for a minute more.
-func (s *sleepers) rest(ctx context.Context, p *program, r *sleepResult) error {
-	if err := pause(ctx, s.options.rest); err != nil {
-		return err
-	}
-	before, err := p.cpu(ctx)
-	if err != nil {
-		return err
-	}
-	start := time.Now()
-	if err := pause(ctx, s.options.rest); err != nil {
-		return err
-	}
-	after, err := p.cpu(ctx)
-	if err != nil {
-		return err
-	}
-	r.idleCPU = (after - before) / time.Since(start).Seconds()
-	if r.resident, err = p.memory(ctx); err != nil {
-		return err
-	}
-	r.disk, err = diskUsage(s.data)
+	r.first = b.receiver.Take(overdue.Name)[0].At.Sub(begin)
+	r.restarted, err = again.Memory(ctx)
+	b.results.sleep = r
 	return err
+}
+
+// measureAsleep creates the jobs, watches the program while they sleep, and returns the job that is
+// due next.
+func (b *bench) measureAsleep(ctx context.Context, p *systems.Program, data string, r *sleepResult) (overdue systems.Herd, err error) {
+	almanac := systems.NewAlmanac(b.receiver, p.APIs)
+	start := time.Now()
+	for n := 0; n < r.jobs; n += collectionJobs {
+		h := sleepingHerd(fmt.Sprintf("sleep-%d", n/collectionJobs), min(collectionJobs, r.jobs-n))
+		if err := almanac.Create(ctx, h); err != nil {
+			return overdue, err
+		}
+	}
+	r.perSecond = float64(r.jobs) / time.Since(start).Seconds()
+	if r.created, err = p.Memory(ctx); err != nil {
+		return overdue, err
+	}
+	b.progress.Printf("%d jobs sleep, created at %.0f/s; watching for %s", r.jobs, r.perSecond, b.options.rest)
+	// What creating them left behind is done after 100 s: their collection looks them up, and their
+	// activities time out.
+	if err := systems.Pause(ctx, b.options.rest); err != nil {
+		return overdue, err
+	}
+	if r.idleCPU, err = systems.Rate(ctx, p.CPU, b.options.rest); err != nil {
+		return overdue, err
+	}
+	if r.resident, err = p.Memory(ctx); err != nil {
+		return overdue, err
+	}
+	if r.disk, err = diskUsage(data); err != nil {
+		return overdue, err
+	}
+	overdue = systems.Herd{Name: "overdue", Jobs: 1, First: time.Now().UTC().Add(dueIn).Truncate(time.Second)}
+	return overdue, almanac.Create(ctx, overdue)
+}
+
+// diskUsage returns the bytes of the files in a directory.
+func diskUsage(dir string) (total int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			total += info.Size()
+		}
+		return err
+	})
+	return total, err
 }

@@ -4,67 +4,64 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"time"
+
+	"almanac/bench/systems"
 )
 
-// What is measured when every job always has something to do: overdue
-// occurrences, one after another.
+// Jobs that always have something to do: overdue occurrences, one after another.
 const (
-	sustainedJobs = 64
-	sustainedDebt = 12 * time.Hour // a minute of it is an execution of each job
+	sustainedJobs    = 64
+	sustainedBacklog = 12 * time.Hour // a minute of it is an execution of each job
+	firstWithin      = 2 * time.Minute
 )
 
-// warmUp returns how long jobs are at work before it is measured. It takes that
-// long until the server looks at the timeouts of the first activities, which is
-// part of what an execution costs.
-func (o options) warmUp() time.Duration {
-	if o.brief {
-		return 3 * time.Second
-	}
-	return attemptTimeout + 5*time.Second
-}
-
-// measureSustained returns how many executions a second a system completes in
-// one round.
-func measureSustained(ctx context.Context, g *environment, s system, o options, round int, progress *log.Logger) (rate float64, err error) {
-	h := herd{name: fmt.Sprintf("%s-sustained-%d", slug(s), round), jobs: sustainedJobs, every: time.Minute}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
-		defer cancel()
-		if err = errors.Join(err, s.remove(ctx, h)); err != nil {
-			err = fmt.Errorf("sustained executions of %s: %w", s.name(), err)
+// measureSustained measures one system after the other, round by round, so that what changes in the
+// meantime changes for all.
+func (b *bench) measureSustained(ctx context.Context) error {
+	for round := range b.options.rounds {
+		for _, s := range b.Systems(b.options.systems) {
+			rate, err := b.measureRate(ctx, s, round)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.Name(), err)
+			}
+			b.progress.Printf("%s: %.1f executions/s", s.Name(), rate)
+			b.results.sustained[s.Name()] = append(b.results.sustained[s.Name()], rate)
 		}
-	}()
-	if err := g.usage.awaitQuiet(ctx); err != nil {
-		return 0, err
 	}
-	if err := s.createOverdue(ctx, h, sustainedDebt); err != nil {
-		return 0, fmt.Errorf("create: %w", err)
-	}
-	if err := g.sink.await(ctx, h.name, 1, firstWithin); err != nil { // Schedules take some seconds
-		return 0, err
-	}
-	if err := pause(ctx, o.warmUp()); err != nil {
-		return 0, err
-	}
-	before, start := g.sink.count(h.name), time.Now()
-	if err := pause(ctx, o.sustain); err != nil {
-		return 0, err
-	}
-	rate = float64(g.sink.count(h.name)-before) / time.Since(start).Seconds()
-	progress.Printf("%s: %.1f executions/s sustained", s.name(), rate)
-	return rate, checkBusy(g.sink.take(h.name), h)
+	return nil
 }
 
-// checkBusy returns an error if a job has run out of work.
-func checkBusy(arrivals []arrival, h herd) error {
-	const debt = int(sustainedDebt / time.Minute)
-	done := make([]int, h.jobs)
+// measureRate returns how many executions a second a system completes.
+func (b *bench) measureRate(ctx context.Context, s systems.System, round int) (rate float64, err error) {
+	h := systems.Herd{Name: fmt.Sprintf("%s-sustained-%d", systems.Slug(s.Name()), round), Jobs: sustainedJobs, Backlog: sustainedBacklog}
+	defer func() { err = errors.Join(err, b.remove(ctx, s, h)) }()
+	if err := b.Usage.AwaitQuiet(ctx); err != nil {
+		return 0, err
+	}
+	if err := s.Create(ctx, h); err != nil {
+		return 0, err
+	}
+	if err := b.receiver.Await(ctx, h.Name, 1, firstWithin); err != nil { // Schedules take some seconds
+		return 0, err
+	}
+	if err := systems.Pause(ctx, b.options.warmUp); err != nil {
+		return 0, err
+	}
+	before, start := b.receiver.Count(h.Name), time.Now()
+	if err := systems.Pause(ctx, b.options.sustain); err != nil {
+		return 0, err
+	}
+	rate = float64(b.receiver.Count(h.Name)-before) / time.Since(start).Seconds()
+	return rate, checkBusy(b.receiver.Take(h.Name), h)
+}
+
+// checkBusy returns an error if a job has executed all of its occurrences.
+func checkBusy(arrivals []systems.Arrival, h systems.Herd) error {
+	done := make([]int, h.Jobs)
 	for _, a := range arrivals {
-		done[a.job]++
-		if done[a.job] == debt {
-			return fmt.Errorf("job %s was done with its %d occurrences before the measurement ended: choose shorter rounds", h.id(a.job), debt)
+		if done[a.Job]++; done[a.Job] >= int(h.Backlog.Minutes()) {
+			return fmt.Errorf("job %s had executed its backlog of %s before the measurement ended", h.ID(a.Job), h.Backlog)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"flag"
 	"testing"
 	"time"
 )
@@ -28,8 +29,12 @@ type Result struct {
 }
 
 // Measure asks every engine that can express it for the next occurrence of each
-// schedule, for as long as the flag test.benchtime says.
-func Measure() ([]Result, error) {
+// schedule, for so long each.
+func Measure(benchtime time.Duration) ([]Result, error) {
+	testing.Init()
+	if err := flag.Set("test.benchtime", benchtime.String()); err != nil {
+		return nil, err
+	}
 	var results []Result
 	for _, s := range Schedules {
 		all, err := s.In(zone)

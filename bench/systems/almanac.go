@@ -1,0 +1,123 @@
+package systems
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"almanac/job"
+)
+
+// An AlmanacAPI is Almanac. Its jobs are created, changed and read through the REST API only; each
+// herd has a collection of its own.
+type AlmanacAPI struct {
+	*REST
+
+	others   []*REST       // further APIs: jobs are created through all in turn
+	behind   *REST         // an API whose clock is MaxBacklog behind; nil if Almanac runs elsewhere
+	temporal client.Client // nil if Almanac runs elsewhere
+	receiver *Receiver
+}
+
+// The schedules of Almanac's jobs, besides the start time.
+var (
+	Minutely = Object{"recurrence": Object{"frequency": "minute"}}
+	Daily    = Object{"recurrence": Object{"frequency": "day"}}
+	OneTime  = Object{}
+)
+
+// MaxBacklog is the largest backlog of a herd.
+const MaxBacklog = 24 * time.Hour
+
+// NewAlmanac returns an Almanac that runs in other processes, with one or more APIs. Its jobs send
+// to the receiver.
+func NewAlmanac(receiver *Receiver, urls []string) *AlmanacAPI {
+	a := &AlmanacAPI{REST: newREST(urls[0]), receiver: receiver}
+	for _, url := range urls[1:] {
+		a.others = append(a.others, newREST(url))
+	}
+	return a
+}
+
+// Name returns [Almanac].
+func (*AlmanacAPI) Name() string { return Almanac }
+
+// Create creates a herd. A call that is answered by 503 is tried again.
+func (a *AlmanacAPI) Create(ctx context.Context, h Herd) error {
+	if err := a.CreateCollection(ctx, h); err != nil {
+		return err
+	}
+	apis := append([]*REST{a.REST}, a.others...)
+	if h.Backlog > 0 {
+		apis = []*REST{a.behind}
+	}
+	return h.each(ctx, func(ctx context.Context, number int) error {
+		return retryUnavailable(ctx, func() error { return a.put(ctx, apis[number%len(apis)], h, number) })
+	})
+}
+
+// CreateCollection creates the collection of a herd.
+func (a *AlmanacAPI) CreateCollection(ctx context.Context, h Herd) error {
+	_, err := a.Call(ctx, http.MethodPut, h.Path(), Object{"properties": Object{"sku": Object{"name": "P20Premium"}}})
+	return err
+}
+
+// PutJob creates or replaces one of the herd's jobs by one call.
+func (a *AlmanacAPI) PutJob(ctx context.Context, h Herd, number int) error {
+	return a.put(ctx, a.REST, h, number)
+}
+
+func (a *AlmanacAPI) put(ctx context.Context, api *REST, h Herd, number int) error {
+	action := Object{"type": "Http", "request": Object{"method": "GET", "uri": a.receiver.target(h.Name, number)}}
+	if h.Once {
+		action["retryPolicy"] = Object{"retryType": "none"}
+	}
+	properties := Object{"action": action}
+	if h.Backlog > 0 { // as far as the job knows, no worker ran since it was created
+		window := fmt.Sprintf("PT%dM", int(h.Backlog.Minutes()))
+		properties["recurrence"] = Object{"frequency": "minute", "catchUpWindow": window}
+	} else {
+		properties["startTime"] = h.First.UTC().Format(time.RFC3339)
+		maps.Copy(properties, h.Schedule)
+	}
+	_, err := api.Call(ctx, http.MethodPut, h.JobPath(number), Object{"properties": properties})
+	return err
+}
+
+// retryUnavailable makes a call again for up to a minute if it is answered by 503, as that answer
+// asks for: under full load Temporal may not answer an API in time.
+func retryUnavailable(ctx context.Context, call func() error) error {
+	for end := time.Now().Add(time.Minute); ; {
+		err := call()
+		if !hasStatus(err, http.StatusServiceUnavailable) || time.Now().After(end) {
+			return err
+		}
+		if err := Pause(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// Remove deletes the herd's collection, and waits until it is gone.
+func (a *AlmanacAPI) Remove(ctx context.Context, h Herd) error {
+	_, err := a.Call(ctx, http.MethodDelete, h.Path(), nil)
+	for err == nil {
+		if err = Pause(ctx, 100*time.Millisecond); err == nil {
+			_, err = a.Call(ctx, http.MethodGet, h.Path(), nil)
+		}
+	}
+	if hasStatus(err, http.StatusNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Events returns the number of events of a job's workflow, in which all executions are.
+func (a *AlmanacAPI) Events(ctx context.Context, h Herd, number int, _ []time.Time) (int64, error) {
+	collection := job.CollectionKey{Subscription: defaultSubscription, ResourceGroup: defaultResourceGroup, Name: h.Name}
+	return historyLength(ctx, a.temporal, collection.Job(h.ID(number)).WorkflowID())
+}

@@ -1,0 +1,81 @@
+package systems
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// A REST calls one of Almanac's APIs.
+type REST struct {
+	url    string
+	client *http.Client
+}
+
+func newREST(url string) *REST {
+	return &REST{url: url, client: &http.Client{
+		Timeout:   time.Minute,
+		Transport: &http.Transport{MaxIdleConnsPerHost: 64}, // more than calls at the same time; and no proxy
+	}}
+}
+
+// An Object is a JSON object.
+type Object map[string]any
+
+// A statusError is an answer other than 2xx.
+type statusError struct {
+	call string
+	code int
+	body string
+}
+
+func (e *statusError) Error() string { return fmt.Sprintf("%s: %d %s", e.call, e.code, e.body) }
+
+// hasStatus reports whether an error is an answer with that status.
+func hasStatus(err error, code int) bool {
+	answer, ok := errors.AsType[*statusError](err)
+	return ok && answer.code == code
+}
+
+const maxErrorBody = 500 // bytes of an answer that an error quotes
+
+// Call sends a request, with body as JSON unless that is nil, and returns the answer's body. Any
+// answer other than 2xx is an error.
+func (r *REST) Call(ctx context.Context, method, path string, body Object) ([]byte, error) {
+	var sent []byte
+	if body != nil {
+		var err error
+		if sent, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, r.url+path, bytes.NewReader(sent))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if resp.StatusCode/100 != 2 {
+		return nil, &statusError{method + " " + path, resp.StatusCode, string(text[:min(len(text), maxErrorBody)])}
+	}
+	return text, nil
+}
+
+// Path returns the path of the herd's collection.
+func (h Herd) Path() string { return "/jobCollections/" + url.PathEscape(h.Name) }
+
+// JobPath returns the path of one of the herd's jobs.
+func (h Herd) JobPath(number int) string { return h.Path() + "/jobs/" + url.PathEscape(h.ID(number)) }

@@ -1,0 +1,116 @@
+// Package systems has what the benchmark compares: Almanac, the smallest job workflow that one
+// could write, and Temporal's own Schedules. It starts them, creates their jobs, and receives the
+// requests that the jobs send.
+package systems
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
+
+	"almanac/activities"
+	"almanac/job"
+)
+
+// The systems' names.
+const (
+	Loop      = "bare loop"
+	Schedules = "Temporal Schedules"
+	Almanac   = "Almanac"
+)
+
+// Names are the systems' names, in the order in which they are measured: Almanac is the last one, on
+// the fullest database.
+var Names = []string{Loop, Schedules, Almanac}
+
+// Slug returns a system's name as it is written in flags and paths.
+func Slug(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "-") }
+
+// A System runs jobs. All systems share one Temporal server, one worker, and the activity that
+// sends the requests.
+type System interface {
+	Name() string
+
+	// Create creates the jobs of a herd.
+	Create(ctx context.Context, h Herd) error
+
+	// Remove ends the jobs of a herd. Those that do not exist are no error.
+	Remove(ctx context.Context, h Herd) error
+
+	// Events returns the number of events in the histories of one job: in those that last, and in
+	// those of the executions that were due at the given times.
+	Events(ctx context.Context, h Herd, number int, due []time.Time) (int64, error)
+}
+
+// A Herd is a number of jobs that are due in the same second.
+type Herd struct {
+	Name  string        // unique in a run of the benchmark
+	Jobs  int           // numbered from 0 on
+	First time.Time     // of its due times, in whole seconds
+	Every time.Duration // from one due time to the next, in whole minutes
+
+	// Backlog makes jobs that have an occurrence for every minute of it to execute at once, one after
+	// another. At most [MaxBacklog]; First and Every are not used then.
+	Backlog time.Duration
+
+	// Only Almanac heeds these.
+	Schedule Object // properties of a job besides its start time
+	Once     bool   // whether retryType is none
+
+	Parallel int // how many jobs are created at the same time. Default: 16
+}
+
+// ID returns the name of one of the jobs.
+func (h Herd) ID(number int) string { return fmt.Sprintf("%s-%d", h.Name, number) }
+
+const defaultParallel = 16
+
+// each calls do for every job of the herd, several at the same time.
+func (h Herd) each(ctx context.Context, do func(ctx context.Context, number int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(h.Parallel, defaultParallel))
+	for number := range h.Jobs {
+		group.Go(func() error {
+			if err := do(ctx, number); err != nil {
+				return fmt.Errorf("job %s: %w", h.ID(number), err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// AttemptTimeout is how long one attempt may take in the systems other than Almanac.
+const AttemptTimeout = activities.DefaultTimeout + 10*time.Second
+
+// actionInput returns the input that Almanac's own jobs give the activity which sends their request.
+func actionInput(id, url string, due time.Time) activities.Input {
+	return activities.Input{
+		Execution:   job.Execution{ID: id, Due: due, Job: id, Collection: "bench", ActionName: job.MainAction},
+		Action:      job.Action{Type: job.ActionHTTP, Request: &job.Request{Method: "GET", URI: url}},
+		MaxAttempts: 1,
+	}
+}
+
+// historyLength returns the number of events of a workflow's current run.
+func historyLength(ctx context.Context, c client.Client, id string) (int64, error) {
+	found, err := c.DescribeWorkflowExecution(ctx, id, "")
+	if err != nil {
+		return 0, fmt.Errorf("describe workflow %s: %w", id, err)
+	}
+	return found.GetWorkflowExecutionInfo().GetHistoryLength(), nil
+}
+
+// Pause waits for d, or until ctx ends, which is an error.
+func Pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/bench/systems"
+)
+
+func TestPercentilesAreOfTheNearestRank(t *testing.T) {
+	t.Parallel()
+	var hundred []int
+	for i := range 100 {
+		hundred = append(hundred, i+1)
+	}
+	for _, tt := range []struct {
+		name   string
+		sorted []int
+		p      float64
+		want   int
+	}{
+		{"of none", nil, 99, 0},
+		{"of one", []int{7}, 50, 7},
+		{"the lower of two in the middle", []int{1, 2}, 50, 1},
+		{"the half of a hundred", hundred, 50, 50},
+		{"all but one of a hundred", hundred, 99, 99},
+		{"all of them", hundred, 100, 100},
+		{"the least", hundred, 0, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.want, percentile(tt.sorted, tt.p))
+		})
+	}
+}
+
+func TestMedian(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, median([]float64{}))
+	require.Equal(t, 7*time.Second, median([]time.Duration{7 * time.Second}))
+	require.Equal(t, 2*time.Second, median([]time.Duration{3 * time.Second, time.Second}), "of two, neither the better nor the worse one")
+	require.InDelta(t, 2.5, median([]float64{9, 1, 3, 2}), 0)
+	values := []float64{3, 1, 2}
+	require.InDelta(t, 2, median(values), 0)
+	require.Equal(t, []float64{3, 1, 2}, values, "the argument is left as it is")
+}
+
+// The due time in a request says which tick it belongs to. What was due before the first tick or after
+// the last one belongs to none.
+func TestArrivalsAreSortedByTick(t *testing.T) {
+	t.Parallel()
+	h := systems.Herd{Jobs: 2, First: time.Date(2026, time.November, 1, 12, 0, 0, 0, time.UTC), Every: time.Minute}
+	at := func(job int, due, late time.Duration) systems.Arrival {
+		return systems.Arrival{Job: job, Due: h.First.Add(due), At: h.First.Add(due + late)}
+	}
+	ticks := sortTicks(h, 3, []systems.Arrival{
+		at(0, -time.Minute, time.Millisecond), // before the first tick
+		at(0, 0, 3*time.Millisecond), at(1, 0, 4*time.Millisecond),
+		at(0, time.Minute, 5*time.Millisecond), at(0, time.Minute, 9*time.Millisecond), // twice, and the other one never
+		at(0, 2*time.Minute, -time.Millisecond), at(1, 2*time.Minute, 70*time.Second), // early, and after the next tick
+		at(0, 3*time.Minute, time.Millisecond), // after the last tick
+	})
+	require.Equal(t, []tick{
+		{lateness: spread{2, 3 * time.Millisecond, 4 * time.Millisecond, 4 * time.Millisecond}},
+		{lateness: spread{1, 5 * time.Millisecond, 5 * time.Millisecond, 5 * time.Millisecond}, missing: 1, twice: 1},
+		{lateness: spread{2, -time.Millisecond, 70 * time.Second, 70 * time.Second}, early: 1},
+	}, ticks)
+
+	sum := tick{
+		lateness: spread{3, 2 * time.Millisecond, (5*time.Millisecond + 70*time.Second) / 2, 70 * time.Second}, early: 1, missing: 1, twice: 1,
+	}
+	require.Equal(t, sum, combine(ticks[1:], median[time.Duration]))
+	sum.lateness.p99 = 70 * time.Second
+	require.Equal(t, sum, worst(ticks[1:]))
+}

@@ -106,7 +106,8 @@ func (b *bench) measure(ctx context.Context) error {
 			continue
 		}
 		b.progress.Printf("%s:", p.name)
-		err := b.share(ctx, p.shared && len(b.options.apis) == 0)
+		elsewhere := p.name == partFirstTick && len(b.options.apis) > 0
+		err := b.share(ctx, p.shared && !elsewhere)
 		if err == nil {
 			err = p.measure(b, ctx)
 		}

@@ -3,8 +3,6 @@ package job_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -42,31 +40,6 @@ func mustParse(t testing.TB, body string) job.Definition {
 	d, err := parse(body)
 	require.NoError(t, err, body)
 	return d
-}
-
-// grammar matches the text of every error in a field: its path, what is wrong, and what is allowed or why.
-var grammar = regexp.MustCompile(`(?s)^.*: (` +
-	`required|too long|too many|not allowed; .+|repeated; allowed: once|unknown field; (allowed: \w.*|did you mean "\w+"\?)|` +
-	`(".*"|[-+.\w:]+|true|the value|null|an? \w+) is (not valid|not supported|out of range); allowed: \S.*` +
-	`)(; (allowed: )?\S.*)?$`)
-
-// complaints returns the errors of all bad fields, one a line, or the message if there are no fields.
-func complaints(t testing.TB, err error) string {
-	t.Helper()
-	require.Error(t, err)
-	e, ok := errors.AsType[*job.Error](err)
-	require.True(t, ok, "%T: %v", err, err)
-	require.Equal(t, job.KindInvalid, e.Kind)
-	require.Equal(t, "BadRequest", e.Code)
-	if len(e.Fields) == 0 {
-		return e.Message
-	}
-	lines := make([]string, len(e.Fields))
-	for i, f := range e.Fields {
-		lines[i] = f.Error()
-		require.Regexp(t, grammar, lines[i])
-	}
-	return strings.Join(lines, "\n")
 }
 
 // lines joins the expected complaints.

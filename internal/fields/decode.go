@@ -77,8 +77,8 @@ func (f *field) words(option string) []string {
 
 // fieldsOf returns the fields of a struct, and the names of the members that it ignores.
 func (d *Decoder) fieldsOf(t reflect.Type) (all []field, ignored []string) {
-	for i := range t.NumField() {
-		f := field{StructField: t.Field(i), options: map[string]string{}}
+	for member := range t.Fields() {
+		f := field{StructField: member, options: map[string]string{}}
 		if f.Name == "_" {
 			ignored = append(ignored, strings.Split(f.Tag.Get("ignore"), ",")...)
 			continue
@@ -251,9 +251,9 @@ func (d *Decoder) list(to reflect.Value, n *Node, path string, f *field) bool {
 		items, at = []*Node{n}, func(int) string { return path }
 	}
 	for i, item := range items {
-		before := len(d.Errors.List) + d.Unlisted
+		before := len(d.List) + d.Unlisted
 		element := reflect.New(to.Type().Elem()).Elem()
-		if item.Kind == Null || !d.value(element, item, at(i), f) || len(d.Errors.List)+d.Unlisted > before {
+		if item.Kind == Null || !d.value(element, item, at(i), f) || len(d.List)+d.Unlisted > before {
 			continue
 		}
 		if d.written == nil {

@@ -64,7 +64,7 @@ func TestPreviewAnswersProgramsInJSON(t *testing.T) {
 	require.ErrorContains(t, err, "is past")
 	require.Contains(t, out, `{"occurrences":[],"done":true,"text":"every day, until 2025-01-01","notes":["The job would never run`)
 	out, err = almanac(t, `{"take":0}`, nil, "preview", "-o", "json", "-")
-	require.ErrorContains(t, err, "take is 0")
+	require.ErrorContains(t, err, "take: 0 is out of range")
 	require.Contains(t, out, `{"error":{"code":"BadRequest"`)
 }
 

@@ -37,7 +37,7 @@ func (t tick) String() string {
 // them. A smoke test does not wait once all requests have come.
 func (b *bench) awaitTicks(ctx context.Context, h systems.Herd, ticks int) ([]tick, error) {
 	end := h.First.Add(time.Duration(ticks)*h.Every - calm)
-	for time.Now().Before(end) && !(b.options.smoke && b.receiver.Count(h.Name) >= ticks*h.Jobs) {
+	for time.Now().Before(end) && (!b.options.smoke || b.receiver.Count(h.Name) < ticks*h.Jobs) {
 		if err := systems.Pause(ctx, min(time.Until(end), 100*time.Millisecond)); err != nil {
 			return nil, err
 		}

@@ -55,7 +55,10 @@ func startNode(ctx context.Context, modules, program, ready string, log io.Write
 			return n, after, nil
 		}
 	}
-	return nil, "", errors.Join(errors.New("a Node program was not ready in time, or ended before"), limited.Err(), n.stop())
+	if err := limited.Err(); err != nil {
+		return nil, "", errors.Join(errors.New("a Node program was not ready in time"), err, n.stop())
+	}
+	return nil, "", errors.Join(errors.New("a Node program ended before it was ready"), n.stop())
 }
 
 // end closes a program's standard input, which ends it, and waits for its end.

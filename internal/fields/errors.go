@@ -63,24 +63,31 @@ func (e *Error) problem() string {
 	return strings.Replace(problems[e.Code], "%s", shown, 1)
 }
 
-// Show returns a value as JSON, cut to 100 characters.
+// Show returns a value as JSON, cut to 100 characters within the quotes of a text.
 func Show(v any) string {
 	const most = 100
-	switch v := v.(type) {
+	cut := func(text string) string {
+		if r := []rune(text); len(r) > most {
+			return string(r[:most]) + "…"
+		}
+		return text
+	}
+	switch known := v.(type) {
 	case time.Time:
-		return v.UTC().Format(time.RFC3339)
+		return known.UTC().Format(time.RFC3339)
 	case Kind:
-		return v.String()
+		return known.String()
+	case string:
+		v = cut(known)
 	}
 	b, err := PlainJSON(v)
-	text := string(b)
 	if err != nil {
-		text = fmt.Sprint(v)
+		return cut(fmt.Sprint(v))
 	}
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
+	if _, text := v.(string); text {
+		return string(b)
 	}
-	return text
+	return cut(string(b))
 }
 
 // PlainJSON returns the JSON of a value without HTML escapes.

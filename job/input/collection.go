@@ -56,7 +56,7 @@ func MergeCollection(current job.Collection, patch []byte, l *Limits) (job.Colle
 		return job.Collection{}, err
 	}
 	c.Key = current.Key
-	return c, nil
+	return c, checkPatched("job collection", c, l)
 }
 
 // collection parses a collection from its body and its properties. If the quota is above the plan and nothing

@@ -2,6 +2,7 @@ package input_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -113,6 +114,18 @@ func TestMergeCollection(t *testing.T) {
 	_, err = input.MergeCollection(current, []byte(`{"properties":{"sku":{"name":"Free"},"states":1}}`), nil)
 	require.Equal(t, lines("properties.states: unknown field; did you mean \"state\"?",
 		"properties.quota.maxJobCount: 9 is out of range; allowed: at most 5, which is what the plan Free allows"), complaints(t, err))
+}
+
+func TestPatchesDoNotMakeACollectionLongerThanABody(t *testing.T) {
+	t.Parallel()
+	current := job.Collection{Properties: job.CollectionProperties{SKU: job.SKU{Name: "Standard"}, State: job.CollectionEnabled}}
+	tag := func(name string) []byte {
+		return []byte(`{"tags":{"` + name + `":"` + strings.Repeat("v", 9000) + `"}}`)
+	}
+	grown, err := input.MergeCollection(current, tag("a"), nil)
+	require.NoError(t, err)
+	_, err = input.MergeCollection(grown, tag("b"), nil)
+	require.Regexp(t, "^The job collection would be 18[0-9]{3} bytes long with this patch; the limit is 16384 bytes$", complaints(t, err))
 }
 
 func TestAQuotaBeyondItsPlanIsAConflict(t *testing.T) {

@@ -125,7 +125,7 @@ var envelope = []string{"properties", "id", "name", "type", "location", "tags"}
 // ignored.
 func open(what string, body []byte, l *Limits, id string, members ...string) (*parser, error) {
 	if len(body) > l.JobBytes {
-		return nil, badRequest("The body is %d bytes long, more than the %d that are taken", len(body), l.JobBytes)
+		return nil, badRequest("The body is %d bytes long; the limit is %d bytes", len(body), l.JobBytes)
 	}
 	tree, err := parseObject(body)
 	if err != nil {

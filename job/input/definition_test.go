@@ -354,7 +354,7 @@ func TestBodiesThatAreNoJSON(t *testing.T) {
 		{"something behind the end", "{}\n{}", "The body is not valid JSON at line 2, column 1: invalid character '{' after top-level value"},
 		{"Latin-1", "{\n\"a\":\"\xfc\"}", "The body is not valid JSON at line 2, column 6: the text is not UTF-8"},
 		{"a bottomless pit", `{"a":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`, "The body is not valid JSON at line 1, column 38: more than 32 levels"},
-		{"too much", `{"a":"` + strings.Repeat("a", 16384) + `"}`, "The body is 16392 bytes long, more than the 16384 that are taken"},
+		{"too much", `{"a":"` + strings.Repeat("a", 16384) + `"}`, "The body is 16392 bytes long; the limit is 16384 bytes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

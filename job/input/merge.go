@@ -40,10 +40,18 @@ func MergeDefinition(current job.Definition, patch []byte, o ParseOptions) (job.
 	if err := p.err("job with this patch"); err != nil {
 		return job.Definition{}, err
 	}
-	if text, err := fields.PlainJSON(d); err != nil || len(text) > o.Limits.JobBytes {
-		return job.Definition{}, badRequest("The job would be %d bytes long with this patch, more than the %d that are taken", len(text), o.Limits.JobBytes)
+	if err := checkPatched("job", d, o.Limits); err != nil {
+		return job.Definition{}, err
 	}
 	return d, checkStored(&d)
+}
+
+// checkPatched returns an error if a patch makes a job or a collection too long.
+func checkPatched(what string, patched any, l *Limits) error {
+	if text, err := fields.PlainJSON(patched); err != nil || len(text) > l.JobBytes {
+		return badRequest("The %s would be %d bytes long with this patch; the limit is %d bytes", what, len(text), l.JobBytes)
+	}
+	return nil
 }
 
 // treeOf returns the JSON of a value as a node.

@@ -124,7 +124,7 @@ func TestPatchesCannotGrowAJobWithoutEnd(t *testing.T) {
 	t.Parallel()
 	d := mustParse(t, withAction(`{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"s","message":"`+strings.Repeat("m", 8000)+`"}}`))
 	_, err := input.MergeDefinition(d, []byte(`{"properties":{"action":{"errorAction":{"type":"Http","request":{"uri":"http://example.com/","body":"`+strings.Repeat("b", 8192)+`"}}}}}`), input.ParseOptions{Now: now})
-	require.Equal(t, "The job would be 16408 bytes long with this patch, more than the 16384 that are taken", complaints(t, err))
+	require.Equal(t, "The job would be 16408 bytes long with this patch; the limit is 16384 bytes", complaints(t, err))
 }
 
 // Each attempt has a copy of its action in the workflow's history, in which Go's JSON takes six bytes for

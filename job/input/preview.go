@@ -107,6 +107,8 @@ func (p Preview) Run() PreviewResult {
 func (p Preview) notes(never bool) []string {
 	d := p.Definition
 	switch {
+	case never && (d.Recurrence == nil || d.Recurrence.EndTime == nil):
+		return []string{"The job would never run, because no time is left before the end of the year 9999. It would be accepted, and be completed at once."}
 	case never:
 		return []string{"The job would never run, because its endTime, " + p.late() + ". It would be accepted, and be completed at once."}
 	case d.State == job.StateDisabled:

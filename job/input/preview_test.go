@@ -90,6 +90,8 @@ func TestPreviewSaysWhyAJobRunsAtOnceOrNever(t *testing.T) {
 			"The job would never run, because its endTime, 2026-02-01T00:00:00Z, is before its startTime, 2026-02-02T00:00:00Z. It would be accepted, and be completed at once."},
 		{"an end before the first occurrence", `{"startTime":"2026-02-01","recurrence":{"frequency":"day","schedule":{"hours":[18]},"endTime":"2026-02-01T17:00:00Z"}}`,
 			"The job would never run, because its endTime, 2026-02-01T17:00:00Z, is before the first occurrence, 2026-02-01T18:00:00Z. It would be accepted, and be completed at once."},
+		{"no end, at the end of time", `{"now":"9999-12-31T23:59:59Z","startTime":"2026-02-01","recurrence":{"frequency":"minute","interval":5}}`,
+			"The job would never run, because no time is left before the end of the year 9999. It would be accepted, and be completed at once."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

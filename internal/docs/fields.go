@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -116,9 +117,9 @@ func (r *reference) members(schema *yaml.Node) {
 		if slices.Contains(required, name) && !is(m, "readOnly") {
 			absent = "**required**"
 		}
-		if strings.Contains(meaning, "\n|") { // a table fits no cell
-			long = append(long, fmt.Sprintf("`%s`: %s", name, meaning))
-			meaning = "See below."
+		if short, rest, found := strings.Cut(meaning, "\n\n"); found { // lists and tables fit no cell
+			long = append(long, fmt.Sprintf("`%s`:\n\n%s", name, rest))
+			meaning = short
 		}
 		fmt.Fprintf(r, "| `%s` | %s | %s | %s | %s |\n", name, r.kind(m), absent, r.allowed(m), cell(meaning))
 	})
@@ -142,19 +143,19 @@ func (r *reference) within(resource, path string, schema *yaml.Node) {
 	})
 }
 
-// absentSentence says what holds if a member is absent.
-var absentSentence = regexp.MustCompile(`(?:^|\s)Absent, (?:it\s+is\s+)?([^.]+)\.(?:\s|$)`)
+// defaultSentence says what holds if a member is absent.
+var defaultSentence = regexp.MustCompile(`(?:^|\s)The default is\s+([^.]+)\.`)
 
 // meaning returns what a member means, and what holds if it is absent.
 func (r *reference) meaning(m *yaml.Node) (meaning, absent string) {
 	meaning = r.explained(m)
 	if d := r.find(m, "default"); d != nil {
 		absent = "`" + d.Value + "`"
-	} else if found := absentSentence.FindStringSubmatch(meaning); found != nil {
+	} else if found := defaultSentence.FindStringSubmatch(meaning); found != nil {
 		if absent = cell(found[1]); slices.Contains(words(r.find(m, "enum")), absent) {
 			absent = "`" + absent + "`"
 		}
-		meaning = strings.Replace(meaning, found[0], " ", 1)
+		meaning = strings.Replace(meaning, found[0], "", 1)
 	}
 	if is(m, "writeOnly") {
 		meaning = "*Write-only.* " + meaning
@@ -209,7 +210,7 @@ func (r *reference) allowed(m *yaml.Node) string {
 		limits = append(limits, "`"+c.Value+"`")
 	}
 	limits = append(limits, between(schema, "minimum", "maximum", "")...)
-	limits = append(limits, between(schema, "minLength", "maxLength", " characters")...)
+	limits = append(limits, between(schema, "minLength", "maxLength", " "+cmp.Or(text(schema, "x-unit"), "characters"))...)
 	if most := r.find(m, "maxProperties"); most != nil {
 		limits = append(limits, "at most "+number(most))
 	}

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,10 +78,11 @@ func configurationDocument(table []settings.Group) string {
 
 Settings are flags and environment variables; the flag wins. Those of ` + "`preview`" + ` have no variables. Secrets have no flags, because other users of a machine can read
 command lines. An empty variable counts as absent, except that of ` + "`--ui-listen` and `--codec-listen`" + `.
-` + "`almanac COMMAND --help`" + ` lists the settings of a command. All mistakes are reported at once, each with the flag or the variable that it came from.
+` +
+		"`almanac` is the binary that `go build -o almanac ./cmd/almanac` builds. " + `` + "`almanac COMMAND --help`" + ` lists the settings of a command. All mistakes are reported at once, each with the flag or the variable that it came from.
 
 - Durations have units: ` + "`500ms`, `20s`, `1m30s`" + `.
-- Lists are separated by commas or blanks.
+- Lists of origins, names and rules are separated by commas or blanks.
 - Flags of type bool need no value; ` + "`--unauthenticated=false`" + ` turns one off that a variable turned on.
 
 ` + "`almanac api` and `almanac worker`" + ` connect to Temporal by its own variables, as its other tools do: ` + "`TEMPORAL_ADDRESS`" + ` (default ` + "`localhost:7233`), `TEMPORAL_NAMESPACE`" + `
@@ -95,20 +98,35 @@ command lines. An empty variable counts as absent, except that of ` + "`--ui-lis
 			if kind == "bool" {
 				standard = "`false`"
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", cmp.Or(flagName(s), "none"), cmp.Or(code(s.Variable), "none"), kind, cmp.Or(standard, "none"), s.Value.Allowed,
+			if found := defaultSentence.FindStringSubmatch(s.Help); found != nil {
+				standard = found[1]
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", cmp.Or(flagNames(s), "none"), cmp.Or(code(s.Variable), "none"), kind, cmp.Or(standard, "none"), s.Value.Allowed,
 				strings.ReplaceAll(s.Commands, " ", ", "))
 		}
 		b.WriteString("\n")
-		for _, s := range g.Settings {
-			fmt.Fprintf(&b, "- %s: %s\n", cmp.Or(flagName(s), code(s.Variable)), strings.TrimSpace(s.Help+" "+s.More))
+		for i, s := range g.Settings {
+			same := func(other *settings.Setting) bool { return other.Flag == s.Flag && other.Help == s.Help }
+			if slices.ContainsFunc(g.Settings[:i], same) {
+				continue
+			}
+			help := strings.TrimSpace(defaultSentence.ReplaceAllString(s.Help, ""))
+			fmt.Fprintf(&b, "- %s: %s\n", cmp.Or(flagNames(s), code(s.Variable)), strings.TrimSpace(help+" "+s.More))
 		}
 	}
 	return b.String()
 }
 
-func flagName(s *settings.Setting) string {
-	if s.Flag == "" {
+// defaultSentence matches the default of a setting whose default is no fixed text.
+var defaultSentence = regexp.MustCompile(`The default is ([^.]+)\.`)
+
+// flagNames returns the flag of a setting with its short form; "" if it has none.
+func flagNames(s *settings.Setting) string {
+	switch {
+	case s.Flag == "":
 		return ""
+	case s.Short != "":
+		return code("--"+s.Flag) + ", " + code("-"+s.Short)
 	}
 	return code("--" + s.Flag)
 }

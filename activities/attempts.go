@@ -26,9 +26,9 @@ type Report struct {
 	Next     time.Time     `json:"next,omitzero"`      // when the workflow is to schedule another attempt; zero if the server does, or none follows
 }
 
-// notMade returns the error of an attempt that was not made. The server makes another one after again;
+// unsentError returns the error of an attempt that was not sent. The server makes another one after again;
 // 0 means none.
-func notMade(message, errType string, attempts []job.Attempt, again time.Duration) error {
+func unsentError(message, errType string, attempts []job.Attempt, again time.Duration) error {
 	return temporal.NewApplicationErrorWithOptions(message, errType, temporal.ApplicationErrorOptions{
 		NonRetryable: again == 0, NextRetryDelay: again, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{Report{Attempts: attempts}},
 	})

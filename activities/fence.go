@@ -58,7 +58,7 @@ func leaseLeft(l *lease.Lease) int {
 }
 
 // fence passes the fence, asking until the server answers. An error says why nothing is sent.
-func (r *Runner) fence(ctx context.Context, in *Input, earlier []job.Attempt, least time.Duration) (*lease.Lease, error) {
+func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, least time.Duration) (*lease.Lease, error) {
 	held := in.held(activity.GetInfo(ctx).StartedTime) && least == leaseTime
 	for {
 		if held && r.Clock.Now().Sub(in.Execution.Due) > HeldLossTimeout {
@@ -69,7 +69,7 @@ func (r *Runner) fence(ctx context.Context, in *Input, earlier []job.Attempt, le
 			length = min(length, limit)
 		}
 		l := lease.New(start, length)
-		err := r.heartbeat(ctx, Progress{Attempts: earlier, Sent: len(earlier) + 1, Lease: int(length.Milliseconds())})
+		err := r.heartbeat(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1, Lease: int(length.Milliseconds())})
 		switch {
 		case err == nil && !l.Over():
 			return l, nil

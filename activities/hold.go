@@ -22,8 +22,8 @@ const (
 	maxFences   = 6 * time.Second
 )
 
-// A hold is a held attempt; nil if it was due already.
-type hold struct {
+// A heldAttempt is an attempt that waits for its due time; nil if it was due already.
+type heldAttempt struct {
 	cohort *cohort
 	spread float64 // position of its fence among its cohort's, in [0, 1)
 }
@@ -37,7 +37,7 @@ type cohort struct {
 }
 
 // awaitFence waits until the attempt's time to pass the fence.
-func (r *Runner) awaitFence(ctx context.Context, h *hold, due time.Time) error {
+func (r *Runner) awaitFence(ctx context.Context, h *heldAttempt, due time.Time) error {
 	if h == nil {
 		return nil
 	}
@@ -53,7 +53,7 @@ const yieldAtMost = time.Second
 
 // yield waits until the others of the cohort are sent. Reporting an outcome costs more than sending, so
 // the first reports would otherwise delay the last requests.
-func (h *hold) yield(ctx context.Context) {
+func (h *heldAttempt) yield(ctx context.Context) {
 	if h == nil {
 		return
 	}
@@ -103,7 +103,7 @@ type holds struct {
 }
 
 // enter records a held attempt.
-func (h *holds) enter(id string, due time.Time, remaining time.Duration) *hold {
+func (h *holds) enter(id string, due time.Time, remaining time.Duration) *heldAttempt {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(id))
 	h.mu.Lock()
@@ -121,7 +121,7 @@ func (h *holds) enter(id string, due time.Time, remaining time.Duration) *hold {
 	if together.size++; together.size == crowd {
 		h.tidyBefore(time.Now().Add(remaining))
 	}
-	return &hold{cohort: together, spread: float64(hash.Sum32()) / (1 << 32)}
+	return &heldAttempt{cohort: together, spread: float64(hash.Sum32()) / (1 << 32)}
 }
 
 const (
@@ -159,14 +159,14 @@ func (h *holds) count() int {
 }
 
 // size returns how many attempts were ever held for the due time of one.
-func (h *holds) size(one *hold) int {
+func (h *holds) size(one *heldAttempt) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return one.cohort.size
 }
 
 // sent records that an attempt is no longer held, so that its cohort does not wait for it.
-func (h *holds) sent(one *hold) {
+func (h *holds) sent(one *heldAttempt) {
 	if one == nil {
 		return
 	}

@@ -271,7 +271,7 @@ func TestAnExecutionReturnsTheNextLead(t *testing.T) {
 				r.Timeout = time.Hour
 				r.Lead = activities.Lead{Min: time.Second, Max: tt.longest}
 				in := due(time.Second, 1)
-				in.Lead, in.Before = tt.lead, tt.before
+				in.Lead, in.SentBefore = tt.lead, tt.before
 				if tt.attempt > 1 {
 					in.MaxAttempts = 5
 				}

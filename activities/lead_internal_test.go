@@ -99,7 +99,7 @@ func TestJobsSleepAgainWhereTooMuchIsHeld(t *testing.T) {
 	t.Parallel()
 	r := &Runner{Lead: DefaultLead()}
 	due := time.Now().Add(time.Hour)
-	var last *hold
+	var last *heldAttempt
 	for n := range maxHeld {
 		require.Equal(t, 60_000, r.nextHold())
 		last = r.holds.enter(strconv.Itoa(n), due, time.Hour)

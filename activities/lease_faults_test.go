@@ -137,7 +137,7 @@ func TestAnOutcomeThatWasRecordedIsNotReportedAgain(t *testing.T) {
 		require.Error(t, err)
 		require.Len(t, first.server.handedOver(), 1, "it is recorded")
 		time.Sleep(50 * time.Second) // 30 s until the retry, then the heartbeat timeout, since the server did not answer its fence
-		in.Before = 1
+		in.SentBefore = 1
 		attempts, err := new(task).run(t, r, in)
 		require.NoError(t, err, "%s", history(attempts))
 		require.Equal(t, 2, sent)

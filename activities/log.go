@@ -46,7 +46,7 @@ func (r *Runner) log(ctx context.Context, in *Input, record job.Attempt, begin t
 	attributes := []slog.Attr{
 		slog.String("collection", in.Execution.Collection), slog.String("job", in.Execution.Job), slog.String("execution", in.Execution.ID),
 		slog.Time("due", in.Execution.Due.UTC()), slog.Float64("late", seconds(record.Start.Sub(begin))),
-		slog.Int("attempt", in.Before+record.Number), slog.Int("of", in.MaxAttempts),
+		slog.Int("attempt", in.SentBefore+record.Number), slog.Int("of", in.MaxAttempts),
 		slog.String("host", hostOf(&in.Action)), slog.Float64("seconds", seconds(record.End.Sub(record.Start))),
 	}
 	if level > slog.LevelDebug {

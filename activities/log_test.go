@@ -54,11 +54,11 @@ func TestEveryAttemptIsLogged(t *testing.T) {
 	}{
 		{name: "a success", sender: takes(nil), level: "DEBUG", msg: "attempt completed", number: 1},
 		{name: "a failure before the last", sender: takes(busy), level: "INFO", msg: "attempt failed", number: 1, error: busy.Error(), next: `^retried at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`},
-		{name: "the last one", sender: takes(busy), change: func(in *activities.Input) { in.Before = 2 }, level: "WARN", msg: "execution failed", number: 3, error: busy.Error(), next: "^given up$"},
+		{name: "the last one", sender: takes(busy), change: func(in *activities.Input) { in.SentBefore = 2 }, level: "WARN", msg: "execution failed", number: 3, error: busy.Error(), next: "^given up$"},
 		{name: "one that is not repeated", sender: takes(&activities.PermanentError{Err: busy}), level: "WARN", msg: "execution failed", number: 1, error: busy.Error(), next: "^given up$"},
-		{name: "the last one before the error action", sender: takes(busy), change: func(in *activities.Input) { in.Before, in.Compensated = 2, true },
+		{name: "the last one before the error action", sender: takes(busy), change: func(in *activities.Input) { in.SentBefore, in.Compensated = 2, true },
 			level: "WARN", msg: "execution failed", number: 3, error: busy.Error(), next: "^the error action follows$"},
-		{name: "the last one of the error action", sender: takes(busy), change: func(in *activities.Input) { in.Before, in.Execution.ActionName = 2, job.ErrorAction },
+		{name: "the last one of the error action", sender: takes(busy), change: func(in *activities.Input) { in.SentBefore, in.Execution.ActionName = 2, job.ErrorAction },
 			level: "WARN", msg: "error action failed", number: 3, error: busy.Error(), next: "^given up$"},
 		{name: "one whose job was changed", sender: takes(busy), task: task{server: &server{answer: func(n int) error {
 			if n > 1 { // the first one is the fence
@@ -67,7 +67,7 @@ func TestEveryAttemptIsLogged(t *testing.T) {
 			return nil
 		}}}, level: "INFO", msg: "attempt failed", number: 1, error: busy.Error(), next: "^none, for the job was changed$"},
 		{name: "one that was lost", task: task{sent: true}, level: "INFO", msg: "attempt failed", number: 1, error: lost, next: "^retried at "},
-		{name: "the last one, lost", task: task{sent: true}, change: func(in *activities.Input) { in.Before = 2 }, level: "WARN", msg: "execution failed", number: 3, error: lost, next: "^given up$"},
+		{name: "the last one, lost", task: task{sent: true}, change: func(in *activities.Input) { in.SentBefore = 2 }, level: "WARN", msg: "execution failed", number: 3, error: lost, next: "^given up$"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -122,7 +122,7 @@ func TestOutcomesOfOthersAreNotRepeated(t *testing.T) {
 	}{
 		{"of another execution", func(in *activities.Input) { in.Execution.ID = "6ba7b811-9dad-11d1-80b4-00c04fd430c8" }},
 		{"of the other action", func(in *activities.Input) { in.Execution.ActionName = job.ErrorAction }},
-		{"of an attempt before", func(in *activities.Input) { in.Before = 1 }},
+		{"of an attempt before", func(in *activities.Input) { in.SentBefore = 1 }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -47,7 +47,7 @@ type Input struct {
 	Execution   job.Execution `json:"execution"`
 	Action      job.Action    `json:"action"`                // without its error action
 	MaxAttempts int           `json:"max"`                   // maximum number of attempts that may be sent, at least 1
-	Before      int           `json:"before,omitempty"`      // attempts of earlier activities that may have been sent
+	SentBefore  int           `json:"before,omitempty"`      // attempts of earlier activities that may have been sent
 	Compensated bool          `json:"compensated,omitempty"` // an error action follows a failure
 	Lead        int           `json:"lead,omitempty"`        // milliseconds it was dispatched before its due time; 0: the lead is not adjusted
 }
@@ -70,7 +70,7 @@ func (o *Output) Err() error {
 	if o.Unsent == "" {
 		return nil
 	}
-	return notMade(o.Unsent, ErrTypeUnsent, o.Attempts, 0)
+	return unsentError(o.Unsent, ErrTypeUnsent, o.Attempts, 0)
 }
 
 // A Sender performs actions of one kind.
@@ -114,14 +114,14 @@ const MaxRetryAfter = time.Hour
 
 // A Runner performs actions. Its fields must be set before it is registered.
 type Runner struct {
-	Senders map[job.ActionType]Sender // by [job.ActionType.Kind]; other kinds fail permanently
-	Log     *slog.Logger
-	Timeout time.Duration // of one attempt; 0 means DefaultTimeout
-	Grace   time.Duration // how long a running attempt may go on after the worker stops; shorter than the worker's stop timeout
-	PerHost int           // maximum number of unanswered requests per host; 0: no limit
-	Lead    Lead
-	Clock   clock.Clock // decides when an execution is due
-	Reports *Reports    // nil: outcomes are reported at once
+	Senders     map[job.ActionType]Sender // by [job.ActionType.Kind]; other kinds fail permanently
+	Log         *slog.Logger
+	Timeout     time.Duration // of one attempt; 0 means DefaultTimeout
+	Grace       time.Duration // how long a running attempt may go on after the worker stops; shorter than the worker's stop timeout
+	PerHost     int           // maximum number of unanswered requests per host; 0: no limit
+	Lead        Lead
+	Clock       clock.Clock        // decides when an execution is due
+	Completions *CompletionLimiter // nil: outcomes are reported at once
 
 	holds    holds
 	hosts    hosts
@@ -139,24 +139,24 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	info := activity.GetInfo(ctx)
 	r.Clock.Observe(info.StartedTime, r.Log)
 	slack := r.Clock.Until(in.Execution.Due)
-	before, err := r.earlier(ctx)
+	progress, err := r.readProgress(ctx)
 	if err != nil {
 		return Output{}, r.lost(ctx, &in, nil, int(info.Attempt)-1)
 	}
-	o, err := r.attempt(ctx, &in, before)
+	o, err := r.attempt(ctx, &in, progress)
 	if err != nil {
 		return Output{}, err
 	}
 	if o.unsent != nil {
-		return Output{Unsent: o.unsent.Error(), Attempts: before.Attempts}, nil
+		return Output{Unsent: o.unsent.Error(), Attempts: progress.Attempts}, nil
 	}
-	attempts, took, err := before.Attempts, o.end.Sub(o.start), o.err
+	attempts, took, err := progress.Attempts, o.end.Sub(o.start), o.err
 	lead := r.nextLead(&in, info.Attempt, slack, took)
 	begin := in.Execution.Due
 	switch {
-	case !before.Next.IsZero():
-		begin = before.Next
-	case in.Before > 0 || in.Execution.ActionName == job.ErrorAction:
+	case !progress.Next.IsZero():
+		begin = progress.Next
+	case in.SentBefore > 0 || in.Execution.ActionName == job.ErrorAction:
 		begin = info.ScheduledTime
 	}
 	record := job.Attempt{
@@ -169,53 +169,53 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	attempts = bounded(append(attempts, record))
 	if err == nil {
 		r.log(ctx, &in, record, begin, "", "")
-		r.awaitReport(ctx, before.Attempts)
+		r.awaitCompletion(ctx, progress.Attempts)
 		return Output{Attempts: attempts, Lead: lead, Hold: r.nextHold()}, nil
 	}
-	next, ended, failed := r.report(ctx, err, attempts, lead, in)
+	next, ended, failed := r.failureError(ctx, err, attempts, lead, in)
 	r.log(ctx, &in, record, begin, err.Error(), next)
 	if ended {
-		r.awaitReport(ctx, before.Attempts)
+		r.awaitCompletion(ctx, progress.Attempts)
 	}
 	return Output{}, failed
 }
 
 // takeUpLimit is how long after its due time a worker may take up an occurrence dispatched ahead that was
-// not sent, for example after a worker crash or because its host was full. Later it is judged anew, since
+// not sent, for example after a worker crash or because its host was full. Later it is decided again, since
 // the next occurrence, at least a minute after it, may be due as well.
 const takeUpLimit = 30 * time.Second
 
 // attempt makes the next attempt. If an earlier one without a record may have been sent, it returns
 // that attempt's outcome instead, or an [ErrTypeLost] error if this process does not know it.
-func (r *Runner) attempt(ctx context.Context, in *Input, before Progress) (*outcome, error) {
+func (r *Runner) attempt(ctx context.Context, in *Input, progress Progress) (*outcome, error) {
 	info := activity.GetInfo(ctx)
-	key := outcomeKey{in.Execution.ID, in.Execution.ActionName, in.Before + len(before.Attempts) + 1}
-	if before.MaybeSent() {
-		stop := r.keepAlive(ctx, before, lease.New(time.Now(), time.Duration(before.Lease)*time.Millisecond))
+	key := outcomeKey{in.Execution.ID, in.Execution.ActionName, in.SentBefore + len(progress.Attempts) + 1}
+	if progress.MaybeSent() {
+		stop := r.keepAlive(ctx, progress, lease.New(time.Now(), time.Duration(progress.Lease)*time.Millisecond))
 		o := r.outcomes.await(ctx, key)
 		stop()
 		if o == nil {
-			return nil, r.lost(ctx, in, before.Attempts, 1)
+			return nil, r.lost(ctx, in, progress.Attempts, 1)
 		}
 		return o, nil
 	}
-	ahead := len(before.Attempts) == 0 && in.held(info.ScheduledTime)
+	ahead := len(progress.Attempts) == 0 && in.held(info.ScheduledTime)
 	if ahead && r.Clock.Until(in.Execution.Due) < -takeUpLimit {
 		return &outcome{unsent: errTakenUpLate}, nil
 	}
 	// A server that crashed may dispatch a task a second time, as that of the next attempt (Temporal
 	// 1.32). 2 s are for clock skew.
-	if wait := r.Clock.Until(before.Next); wait > 2*time.Second {
-		return nil, notMade("its retry interval is not over; nothing was sent", ErrTypeUnsent, before.Attempts, wait)
+	if wait := r.Clock.Until(progress.Next); wait > 2*time.Second {
+		return nil, unsentError("its retry interval is not over; nothing was sent", ErrTypeUnsent, progress.Attempts, wait)
 	}
-	if err := r.waitUntil(ctx, before.Next); err != nil {
+	if err := r.waitUntil(ctx, progress.Next); err != nil {
 		return &outcome{unsent: err}, nil
 	}
 	finish := r.outcomes.begin(key)
-	o := r.hold(ctx, in, before.Attempts)
+	o := r.holdAndSend(ctx, in, progress.Attempts)
 	finish(o)
-	if policy := info.RetryPolicy; o.hostFull && (policy == nil || info.Attempt != policy.MaximumAttempts) { // otherwise the workflow judges it anew
-		return nil, r.madeLater(in, &before)
+	if policy := info.RetryPolicy; o.hostFull && (policy == nil || info.Attempt != policy.MaximumAttempts) { // otherwise the workflow decides it again
+		return nil, r.hostFullError(in, &progress)
 	}
 	return o, nil
 }
@@ -228,21 +228,21 @@ func (r *Runner) lost(ctx context.Context, in *Input, attempts []job.Attempt, n 
 	if in.held(since) {
 		since = in.Execution.Due
 	}
-	for range max(1, min(n, in.MaxAttempts-in.Before-len(attempts))) {
+	for range max(1, min(n, in.MaxAttempts-in.SentBefore-len(attempts))) {
 		attempts = withLost(attempts, since, info.StartedTime)
 	}
 	record, next := attempts[len(attempts)-1], nextAfterLast(in)
-	if in.Before+len(attempts) < in.MaxAttempts {
+	if in.SentBefore+len(attempts) < in.MaxAttempts {
 		next = nextRetry(record.End.Add(in.Action.RetryPolicy.Interval()))
 	}
 	r.log(ctx, in, record, since, lostMessage, next)
-	return notMade(lostMessage, ErrTypeLost, attempts, 0)
+	return unsentError(lostMessage, ErrTypeLost, attempts, 0)
 }
 
-// hold waits until the execution is due, passes the fence shortly before, and performs the action once.
-func (r *Runner) hold(ctx context.Context, in *Input, earlier []job.Attempt) *outcome {
+// holdAndSend waits until the execution is due, passes the fence shortly before, and performs the action once.
+func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Attempt) *outcome {
 	due := in.Execution.Due
-	var h *hold
+	var h *heldAttempt
 	if in.held(activity.GetInfo(ctx).StartedTime) {
 		h = r.holds.enter(in.Execution.ID, due, r.Clock.Until(due))
 	}
@@ -255,13 +255,13 @@ func (r *Runner) hold(ctx context.Context, in *Input, earlier []job.Attempt) *ou
 		}
 		var l *lease.Lease
 		if err == nil {
-			l, err = r.fence(ctx, in, earlier, least)
+			l, err = r.fence(ctx, in, recorded, least)
 		}
 		if err == nil && h != nil {
 			err = r.waitUntil(ctx, due)
 		}
 		if err == nil {
-			if o := r.sendLeased(ctx, in, earlier, l, sent); o != nil {
+			if o := r.sendLeased(ctx, in, recorded, l, sent); o != nil {
 				h.yield(ctx)
 				return o
 			}
@@ -272,7 +272,7 @@ func (r *Runner) hold(ctx context.Context, in *Input, earlier []job.Attempt) *ou
 
 // sendLeased performs the action once if that begins within the lease. Otherwise nothing is sent, and
 // it returns nil.
-func (r *Runner) sendLeased(ctx context.Context, in *Input, earlier []job.Attempt, l *lease.Lease, sent func()) *outcome {
+func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attempt, l *lease.Lease, sent func()) *outcome {
 	end := r.limiter.begin(sent)
 	defer end()
 	leased, cancel := context.WithTimeout(ctx, l.Remaining())
@@ -286,18 +286,18 @@ func (r *Runner) sendLeased(ctx context.Context, in *Input, earlier []job.Attemp
 		return nil
 	}
 	o := &outcome{start: time.Now()}
-	o.message, o.err = r.send(lease.With(ctx, l), *in, earlier, l)
+	o.message, o.err = r.send(lease.With(ctx, l), *in, recorded, l)
 	if l.Refused() {
 		return nil
 	}
-	o.end = o.start.Add(time.Since(o.start))
+	o.end = o.start.Add(time.Since(o.start)) // by the monotonic clock, so that setting the clock does not change the duration
 	return o
 }
 
 // nextLead returns the lead of the next execution in milliseconds, given the slack and duration of the
 // attempt; 0 if the lead does not change.
 func (r *Runner) nextLead(in *Input, attempt int32, slack, took time.Duration) int {
-	if in.Lead == 0 || in.Before > 0 || attempt > 1 {
+	if in.Lead == 0 || in.SentBefore > 0 || attempt > 1 {
 		return 0
 	}
 	next := r.Lead.next(time.Duration(in.Lead)*time.Millisecond, slack)
@@ -315,15 +315,15 @@ func (r *Runner) nextHold() int {
 	return int(r.Lead.Hold.Milliseconds())
 }
 
-// report returns the activity's error for a failed attempt, what follows it, and whether it ends the
+// failureError returns the activity's error for a failed attempt, what follows it, and whether it ends the
 // activity. If it does not, the records are kept for the next attempt.
-func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) (follows string, ended bool, failed error) {
+func (r *Runner) failureError(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) (follows string, ended bool, failed error) {
 	_, permanent := errors.AsType[*PermanentError](err)
 	// The failure is the receiver's, not the worker's: the SDK does not log benign errors as its own.
 	report := Report{Attempts: attempts, Lead: lead}
 	options := temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign}
 	follows = nextAfterLast(&in)
-	if last := permanent || in.Before+len(attempts) >= in.MaxAttempts; !last {
+	if last := permanent || in.SentBefore+len(attempts) >= in.MaxAttempts; !last {
 		delay := retryDelay(err, in.Action.RetryPolicy)
 		next := r.Clock.Now().Add(delay)
 		follows = nextRetry(next)
@@ -341,10 +341,10 @@ func (r *Runner) report(ctx context.Context, err error, attempts []job.Attempt, 
 	return follows, options.NonRetryable, temporal.NewApplicationErrorWithOptions(redact.Cut(err.Error(), maxErrorText), ErrTypeFailed, options)
 }
 
-// awaitReport waits until the outcome may be reported, with heartbeats meanwhile.
-func (r *Runner) awaitReport(ctx context.Context, earlier []job.Attempt) {
-	defer r.keepAlive(ctx, Progress{Attempts: earlier, Sent: len(earlier) + 1}, nil)()
-	r.Reports.enter(ctx)
+// awaitCompletion waits until the outcome may be reported, with heartbeats meanwhile.
+func (r *Runner) awaitCompletion(ctx context.Context, recorded []job.Attempt) {
+	defer r.keepAlive(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1}, nil)()
+	r.Completions.enter(ctx)
 }
 
 // keep records attempts for the activity's next attempt. It returns false if the activity is withdrawn,
@@ -370,8 +370,8 @@ func retryDelay(err error, p *job.RetryPolicy) time.Duration {
 	return p.Interval()
 }
 
-// earlier returns the progress recorded by the activity's earlier attempts.
-func (r *Runner) earlier(ctx context.Context) (p Progress, err error) {
+// readProgress returns the progress recorded by the activity's earlier attempts.
+func (r *Runner) readProgress(ctx context.Context) (p Progress, err error) {
 	if activity.HasHeartbeatDetails(ctx) {
 		err = activity.GetHeartbeatDetails(ctx, &p)
 	}
@@ -382,7 +382,7 @@ func (r *Runner) earlier(ctx context.Context) (p Progress, err error) {
 }
 
 // send performs the action within the limits of one attempt.
-func (r *Runner) send(ctx context.Context, in Input, earlier []job.Attempt, l *lease.Lease) (message string, err error) {
+func (r *Runner) send(ctx context.Context, in Input, recorded []job.Attempt, l *lease.Lease) (message string, err error) {
 	kind := in.Action.Type.Kind()
 	sender, ok := r.Senders[kind]
 	if !ok {
@@ -391,7 +391,7 @@ func (r *Runner) send(ctx context.Context, in Input, earlier []job.Attempt, l *l
 	attempt, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	go r.watch(ctx, attempt, end)
-	defer r.keepAlive(ctx, Progress{Attempts: earlier, Sent: len(earlier) + 1}, l)()
+	defer r.keepAlive(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1}, l)()
 	defer func() {
 		if p := recover(); p != nil {
 			// The value may contain secrets; the stack does not.

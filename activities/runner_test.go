@@ -100,7 +100,7 @@ func TestReceiverMayPutOffTheNextAttempt(t *testing.T) {
 			if tt.interval != "" {
 				in.Action.RetryPolicy = &job.RetryPolicy{RetryInterval: tt.interval, RetryCount: 2}
 			}
-			in.Before = tt.number - 1
+			in.SentBefore = tt.number - 1
 			before := time.Now()
 			_, err := new(task).run(t, runner(sendFunc(func(context.Context) (string, error) {
 				return "", fmt.Errorf("sending: %w", &activities.RetryAfterError{Err: errors.New("busy"), After: tt.after})
@@ -174,7 +174,7 @@ func TestUnreadableRecordsOfEarlierAttemptsCountAsSent(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r, k, in := newTimedRunner(0), task{attempt: tt.attempt, details: "text"}, due(-time.Minute, 5)
-				in.Before = tt.before
+				in.SentBefore = tt.before
 				attempts, err := k.run(t, r.Runner, in)
 				requireLost(t, err)
 				require.Equal(t, tt.want, strings.Count(history(attempts), lost))

@@ -19,22 +19,22 @@ const reportTimeout = time.Minute
 // A Client is a worker's connection to Temporal. Close it.
 type Client struct {
 	client.Client
-	reports *activities.Reports
+	completions *activities.CompletionLimiter
 }
 
 // Dial connects to Temporal for a worker. The sticky timeout follows the worker's load, and the server
 // has reportTimeout to record an outcome. With the SDK's 10 s, the outcome is dropped and the attempt
 // counts as lost: of 5,000 jobs due in one second on two cores, 600 were.
 func Dial(ctx context.Context, o client.Options) (*Client, error) {
-	reports := activities.NewReports()
+	completions := activities.NewCompletionLimiter()
 	connection := &o.ConnectionOptions
 	connection.DialOptions = append(slices.Clip(connection.DialOptions),
-		grpc.WithChainUnaryInterceptor(reportPatiently, watchReports(reports), new(sticky).intercept))
+		grpc.WithChainUnaryInterceptor(reportPatiently, watchCompletions(completions), new(sticky).intercept))
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{c, reports}, nil
+	return &Client{c, completions}, nil
 }
 
 func reportPatiently(ctx context.Context, method string, request, answer any, c *grpc.ClientConn, call grpc.UnaryInvoker, o ...grpc.CallOption) error {
@@ -48,14 +48,14 @@ func reportPatiently(ctx context.Context, method string, request, answer any, c 
 	return call(ctx, method, request, answer, c, o...)
 }
 
-// A reportWatcher receives the answered reports of attempts and the workflows whose tasks arrive. It is
-// an [activities.Reports].
-type reportWatcher interface {
+// A completionWatcher receives the answered completions of attempts and the workflows whose tasks arrive. It is
+// an [activities.CompletionLimiter].
+type completionWatcher interface {
 	Sent(taskToken []byte)
 	Received(workflowID string)
 }
 
-func watchReports(r reportWatcher) grpc.UnaryClientInterceptor {
+func watchCompletions(r completionWatcher) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, request, answer any, c *grpc.ClientConn, call grpc.UnaryInvoker, o ...grpc.CallOption) error {
 		err := call(ctx, method, request, answer, c, o...)
 		switch sent := request.(type) {

@@ -83,7 +83,7 @@ type notebook struct{ notes []string }
 func (n *notebook) Sent(taskToken []byte)      { n.notes = append(n.notes, "sent "+string(taskToken)) }
 func (n *notebook) Received(workflowID string) { n.notes = append(n.notes, "received "+workflowID) }
 
-func TestWatchReports(t *testing.T) {
+func TestWatchCompletions(t *testing.T) {
 	t.Parallel()
 	task := &workflowservice.PollWorkflowTaskQueueResponse{WorkflowExecution: &common.WorkflowExecution{WorkflowId: "job"}}
 	asked := &workflowservice.PollWorkflowTaskQueueResponse{WorkflowExecution: task.GetWorkflowExecution(), Query: &query.WorkflowQuery{}}
@@ -102,7 +102,7 @@ func TestWatchReports(t *testing.T) {
 		{"not a heartbeat", &workflowservice.RecordActivityTaskHeartbeatRequest{TaskToken: []byte("a")}, nil, nil, nil},
 	} {
 		n := &notebook{}
-		err := watchReports(n)(t.Context(), "", tt.request, tt.answer, nil,
+		err := watchCompletions(n)(t.Context(), "", tt.request, tt.answer, nil,
 			func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return tt.err })
 		require.Equal(t, tt.err, err, tt.name)
 		require.Equal(t, tt.notes, n.notes, tt.name)

@@ -78,7 +78,7 @@ func New(o Options) worker.Worker {
 
 	runner := &activities.Runner{
 		Senders: o.Senders, Log: o.Log, Grace: grace, PerHost: cmp.Or(o.PerHost, activities.DefaultPerHost),
-		Lead: cmp.Or(o.Lead, activities.DefaultLead()), Clock: clock.Clock{Local: o.Now}, Reports: o.Client.reports,
+		Lead: cmp.Or(o.Lead, activities.DefaultLead()), Clock: clock.Clock{Local: o.Now}, Completions: o.Client.completions,
 	}
 	looks := &lookups.Lookups{Converter: o.Converter}
 	w.RegisterActivityWithOptions(runner.Run, activity.RegisterOptions{Name: activities.TypeAction})

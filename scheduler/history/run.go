@@ -183,7 +183,7 @@ func (r *runReader) scheduled(e *history.HistoryEvent) {
 			}
 		}
 		for _, attempt := range attempts {
-			attempt.Number += input.Before
+			attempt.Number += input.SentBefore
 			r.batch = append(r.batch, entry{job.Record{Execution: input.Execution, Attempt: attempt}, position{r.runID, e.GetEventId(), attempt.Number}})
 		}
 	}

@@ -686,7 +686,7 @@ func TestAnOccurrenceWhoseWorkerIsLostIsSentByAnother(t *testing.T) {
 	}{
 		{"at once", retries, []workerFate{killedHeld}, nil, []string{at(silence) + " MainAction#1"}, 0},
 		{"again and again", retries, []workerFate{killedHeld, killedHeld}, nil, []string{at(2*silence+window+takeover) + " MainAction#1"}, 0},
-		{"so often that the occurrence is judged anew", retries, []workerFate{killedHeld, killedHeld, killedHeld}, nil, []string{at(3*silence+2*window+7*takeover) + " MainAction#1"}, 0},
+		{"so often that the occurrence is decided again", retries, []workerFate{killedHeld, killedHeld, killedHeld}, nil, []string{at(3*silence+2*window+7*takeover) + " MainAction#1"}, 0},
 		{"with all of its attempts", retries, []workerFate{killedHeld}, func(s sentAttempt) bool { return s.Execution.Repeat == 2 },
 			[]string{at(silence) + " MainAction#1", at(silence+30*time.Second) + " MainAction#2", at(silence+60*time.Second) + " MainAction#3"}, 1},
 		{"with all of its attempts, although the server makes no more of them", retries, []workerFate{sent, killedHeld, killedHeld, killedHeld, killedHeld},

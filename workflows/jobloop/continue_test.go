@@ -269,14 +269,14 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 		Plan:    plan.Plan{Due: []time.Time{at(10), at(11)}, Done: true, More: true, Dropped: &plan.Dropped{Count: 1}},
 		Decided: at(9), BusyUntil: at(8), CatchUp: at(7), Started: 6, ManualRuns: 5, Failed: true, Final: at(4), FailedRun: "run 3",
 		Lead: 700, Hold: 3000, Last: at(2), ExecutionCount: 11, FailureCount: 10, FaultedCount: 9,
-		Waiting: []jobloop.Waiting{{
+		Waiting: []jobloop.RetryWait{{
 			Execution: job.Execution{ID: "e", Due: at(1), Repeat: 3, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"},
 			Manual:    true, Sent: true, Tried: 2, Next: at(60),
 		}, {
 			Execution: job.Execution{ID: "f", Due: at(2), Repeat: 4, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"}, Next: at(61),
 		}},
 	}
-	require.NoError(t, json.Unmarshal([]byte(`{"decided":"2026-01-01T00:01:00Z","last":"2026-01-01T00:02:00Z"}`), &in.Waiting[1].Before))
+	require.NoError(t, json.Unmarshal([]byte(`{"decided":"2026-01-01T00:01:00Z","last":"2026-01-01T00:02:00Z"}`), &in.Waiting[1].Undo))
 	for field, value := range reflect.ValueOf(in).Fields() {
 		if field.Name != "DeferredRuns" { // a run starts with it; see TestManualRunsThatAlwaysOverlapAreAllMade
 			require.False(t, value.IsZero(), "the test lacks %s", field.Name)

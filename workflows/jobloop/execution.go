@@ -21,35 +21,44 @@ import (
 //	dispatched ───▶ sent ───┐
 //	    │            │      │
 //	    ▼            ▼      ▼
-//	withdrawing ─▶ withdrawn ─▶ ended
-//	    │
-//	    └─▶ returned
+//	withdrawing ─▶ withdrawn ─▶ removed from running
+//	    │                                 ▲
+//	    └─▶ returned ─────────────────────┘
 //
-// Only [loop.look] and the end of its activity move an execution forward. A clock decides in one
-// case: an activity that the server cancelled while no worker had it says nothing of earlier attempts.
-// Nothing was sent for it before its due time, nor before execution.rests if that is set.
+// An execution of any phase is removed from running when its last activity ends.
+//
+//	phase         set by                                  meaning
+//	dispatched    at first                                no request is known to have been sent; a worker may hold it
+//	sent          recordSent, setNext, resume             a request may have been sent
+//	withdrawing   withdraw                                cancelled; whether a request may have been sent is being looked up
+//	withdrawn     resolveCancelled                        a request may have been sent, and no other follows
+//	returned      putBack, which removes it from running  no request was sent, and none will be
+//
+// A clock decides in one case: an activity that the server cancelled while no worker had it says nothing
+// of earlier attempts. Nothing was sent for it before its due time, nor before execution.unsentUntil if
+// that is set.
 type phase int
 
 const (
-	dispatched  phase = iota // no request is known to have been sent; a worker may hold it
-	sent                     // a request may have been sent
-	withdrawing              // cancelled; whether a request may have been sent is being looked up
-	withdrawn                // a request may have been sent, and no other follows
-	returned                 // no request was sent, and none will be
+	dispatched phase = iota
+	sent
+	withdrawing
+	withdrawn
+	returned
 )
 
 // An execution is an occurrence or manual run that has not ended.
 type execution struct {
-	Waiting
-	action   job.Action
-	slept    bool // the job slept until it, so its punctuality adjusts the lead
-	phase    phase
-	waits    bool      // between two activities: the next is scheduled at Next, by a later run if this one ends before
-	inFlight bool      // when last looked up, a worker had an attempt that may have been sent since and has no record
-	unknown  bool      // its activity was cancelled when it was due, and the server may have forgotten an attempt that failed at once
-	rests    time.Time // if set: when last looked up, nothing was sent and the server's retry delay lasted until then, by its clock
-	activity string    // id of the activity scheduled last
-	cancel   workflow.CancelFunc
+	RetryWait
+	action          job.Action
+	slept           bool // the job slept until it, so its punctuality adjusts the lead
+	phase           phase
+	betweenAttempts bool      // between two activities: the next is scheduled at Next, by a later run if this one ends before
+	inFlight        bool      // when last looked up, a worker had an attempt that may have been sent since and has no record
+	mayHaveBeenSent bool      // its activity was cancelled when it was due, and the server may have forgotten an attempt that failed at once
+	unsentUntil     time.Time // if set: when last looked up, nothing was sent, and the server's retry delay lasted until then, by its clock
+	activity        string    // id of the activity scheduled last
+	cancel          workflow.CancelFunc
 }
 
 const (
@@ -72,10 +81,10 @@ var errUnsent = errors.New("nothing was sent")
 // start starts the occurrence that is due then.
 func (j *loop) start(ctx workflow.Context, due time.Time) {
 	e := &execution{slept: j.timer.Fired() && j.timer.At.Equal(due.Add(-j.lead()))}
-	e.Before = standing{Decided: j.Decided, Last: j.Last}
+	e.Undo = standing{Decided: j.Decided, Last: j.Last}
 	j.decided(due)
 	j.Started++
-	j.launch(ctx, e, due.Format(time.RFC3339), due)
+	j.beginExecution(ctx, e, due.Format(time.RFC3339), due)
 }
 
 // runManually starts a manual run; while the run drains, it is left to the next run of the workflow.
@@ -86,10 +95,10 @@ func (j *loop) runManually(ctx workflow.Context) {
 	}
 	now := workflow.Now(ctx).UTC()
 	for _, e := range j.running { // if e returns to the plan, this manual run is the last execution
-		e.Before.Last = later(e.Before.Last, now)
+		e.Undo.Last = later(e.Undo.Last, now)
 	}
 	j.ManualRuns++
-	j.launch(ctx, &execution{Waiting: Waiting{Manual: true}}, fmt.Sprintf("run %d", j.ManualRuns), now)
+	j.beginExecution(ctx, &execution{RetryWait: RetryWait{Manual: true}}, fmt.Sprintf("run %d", j.ManualRuns), now)
 }
 
 // startDeferred starts the manual runs that were left while an earlier run drained.
@@ -99,10 +108,10 @@ func (j *loop) startDeferred(ctx workflow.Context) {
 	}
 }
 
-// launch starts a new execution. Its id is a hash of the job's id, its creation time and what (the due time,
+// beginExecution starts a new execution. Its id is a hash of the job's id, its creation time and what (the due time,
 // or "run N"). So an occurrence keeps its id however often it is decided, and a job created anew under the
 // same name has other ids.
-func (j *loop) launch(ctx workflow.Context, e *execution, what string, due time.Time) {
+func (j *loop) beginExecution(ctx workflow.Context, e *execution, what string, due time.Time) {
 	j.executions++
 	j.ExecutionCount++
 	j.Last = later(j.Last, later(workflow.Now(ctx), due))
@@ -115,39 +124,39 @@ func (j *loop) launch(ctx workflow.Context, e *execution, what string, due time.
 		Job:        j.Key.Name,
 		Collection: j.Key.Collection.Name,
 	}
-	j.perform(ctx, e)
+	j.spawn(ctx, e)
 }
 
 // resume continues the executions that wait for their next attempts. They run the current action: a
 // change of the job would have withdrawn them.
 func (j *loop) resume(ctx workflow.Context) {
 	for _, w := range j.Waiting {
-		e := execution{Waiting: w, waits: true}
+		e := execution{RetryWait: w, betweenAttempts: true}
 		if w.Sent {
 			e.phase = sent
 		}
-		j.perform(ctx, &e)
+		j.spawn(ctx, &e)
 	}
 	j.Waiting = nil
 }
 
 // handOver returns what the next run needs to continue a waiting execution.
-func (e *execution) handOver() Waiting {
-	w := e.Waiting
+func (e *execution) handOver() RetryWait {
+	w := e.RetryWait
 	if w.Sent {
-		w.Before = standing{}
+		w.Undo = standing{}
 	}
 	return w
 }
 
-// perform runs an execution, from where it stands, in a coroutine beside the loop.
-func (j *loop) perform(ctx workflow.Context, e *execution) {
+// spawn runs an execution, from where it stands, in a coroutine beside the loop.
+func (j *loop) spawn(ctx workflow.Context, e *execution) {
 	e.action = j.Definition.Action
 	j.running = append(j.running, e)
 	ctx, _ = workflow.NewDisconnectedContext(ctx) // only withdraw cancels it, not a cancellation of the workflow
 	ctx, e.cancel = workflow.WithCancel(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		err := j.execute(ctx, e)
+		err := j.runActions(ctx, e)
 		j.ended(ctx, e, err)
 	})
 }
@@ -155,48 +164,48 @@ func (j *loop) perform(ctx workflow.Context, e *execution) {
 // errBefore stands for the action's error in an earlier run.
 var errBefore = errors.New("the action failed")
 
-// execute runs the action and, if its last attempt failed, the error action. It returns the action's
+// runActions runs the action and, if its last attempt failed, the error action. It returns the action's
 // error, or errUnsent.
-func (j *loop) execute(ctx workflow.Context, e *execution) error {
+func (j *loop) runActions(ctx workflow.Context, e *execution) error {
 	action := e.action
 	compensation := action.ErrorAction
 	action.ErrorAction = nil
 	err := errBefore
 	if e.ActionName == job.MainAction {
-		err = j.attempt(ctx, e, action)
+		err = j.runAction(ctx, e, action)
 	}
 	if err == nil || errors.Is(err, errUnsent) || e.phase >= withdrawing || compensation == nil {
 		return err
 	}
 	if e.ActionName == job.MainAction {
-		e.ActionName, e.Tried, e.waits, e.Next = job.ErrorAction, 0, true, workflow.Now(ctx)
+		e.ActionName, e.Tried, e.betweenAttempts, e.Next = job.ErrorAction, 0, true, workflow.Now(ctx)
 	}
 	if compensation.RetryPolicy == nil {
 		withPolicy := *compensation
 		withPolicy.RetryPolicy = action.RetryPolicy
 		compensation = &withPolicy
 	}
-	_ = j.attempt(ctx, e, *compensation) // the execution has failed whatever the error action does
+	_ = j.runAction(ctx, e, *compensation) // the execution has failed whatever the error action does
 	return err
 }
 
-// attempt runs one action under its retry policy. The remaining attempts get another activity if an
+// runAction runs one action under its retry policy. The remaining attempts get another activity if an
 // attempt was lost, ended before it was sent, or is to begin later than the server retries.
-func (j *loop) attempt(ctx workflow.Context, e *execution, action job.Action) error {
+func (j *loop) runAction(ctx workflow.Context, e *execution, action job.Action) error {
 	input := activities.Input{Execution: e.Execution, Action: action, MaxAttempts: action.RetryPolicy.Attempts()}
 	input.Compensated = e.ActionName == job.MainAction && e.action.ErrorAction != nil
 	if e.ActionName == job.MainAction && e.slept {
 		input.Lead = j.Lead
 	}
 	for {
-		j.pause(ctx, e)
+		j.awaitNext(ctx, e)
 		if err := ctx.Err(); err != nil && e.Sent {
 			return err
 		} else if err != nil {
 			return errUnsent
 		}
-		input.Before = e.Tried
-		end, err := j.dispatch(ctx, e, input)
+		input.SentBefore = e.Tried
+		end, err := j.runActivity(ctx, e, input)
 		e.Tried += len(end.Attempts)
 		e.Sent = e.Sent || err == nil || e.Tried > 0 || e.inFlight && end.Canceled // the attempt in flight failed before the cancellation
 		switch {
@@ -205,27 +214,27 @@ func (j *loop) attempt(ctx workflow.Context, e *execution, action job.Action) er
 		case e.phase >= withdrawing && (e.Sent || !end.Unsent && !end.Canceled):
 			return err
 		case e.phase >= withdrawing:
-			e.unknown = end.Canceled && !e.knownUnsent(workflow.Now(ctx))
+			e.mayHaveBeenSent = end.Canceled && !e.knownUnsent(workflow.Now(ctx))
 			return errUnsent
 		case end.Unsent && !e.Sent && !e.Manual && j.Decided.Equal(e.Due):
-			return errUnsent // to be judged anew
+			return errUnsent // to be decided again
 		case !end.Lost && !end.Unsent && !end.More || e.Tried >= input.MaxAttempts:
 			return err
 		}
-		e.wait(workflow.Now(ctx), end, action.RetryPolicy.Interval())
+		e.setNext(workflow.Now(ctx), end, action.RetryPolicy.Interval())
 	}
 }
 
 // knownUnsent reports whether nothing can have been sent for an execution whose activity the server
 // cancelled, at now, while no worker had it.
 func (e *execution) knownUnsent(now time.Time) bool {
-	return now.Before(e.Due.Add(-clockMargin)) || now.Before(e.rests.Add(-lookups.ServerSkew))
+	return now.Before(e.Due.Add(-clockMargin)) || now.Before(e.unsentUntil.Add(-lookups.ServerSkew))
 }
 
-// wait makes the execution wait for its next attempt after one of its activities ended: until end.Next
-// or, if that is zero, until interval has passed since the last attempt.
-func (e *execution) wait(now time.Time, end *activities.Ending, interval time.Duration) {
-	e.waits, e.Next = true, later(now, end.Next)
+// setNext sets when the next attempt begins, after one of the execution's activities ended: at end.Next or,
+// if that is zero, when interval has passed since the last attempt.
+func (e *execution) setNext(now time.Time, end *activities.Ending, interval time.Duration) {
+	e.betweenAttempts, e.Next = true, later(now, end.Next)
 	if n := len(end.Attempts); n > 0 && end.Next.IsZero() {
 		passed := max(0, now.Sub(end.Attempts[n-1].End))
 		e.Next = later(now, now.Add(interval-passed))
@@ -235,28 +244,28 @@ func (e *execution) wait(now time.Time, end *activities.Ending, interval time.Du
 	}
 }
 
-// pause waits until the next attempt is to begin, and while the run drains. It returns at once if the
+// awaitNext waits until the next attempt is to begin, and while the run drains. It returns at once if the
 // execution is cancelled.
-func (j *loop) pause(ctx workflow.Context, e *execution) {
-	if !e.waits {
+func (j *loop) awaitNext(ctx workflow.Context, e *execution) {
+	if !e.betweenAttempts {
 		return
 	}
 	j.changed = true
 	if workflow.Sleep(ctx, e.Next.Sub(workflow.Now(ctx))) == nil {
 		_ = workflow.Await(ctx, func() bool { return !j.draining() })
 	}
-	e.waits = false
+	e.betweenAttempts = false
 }
 
 // clockMargin is how far a worker's clock may differ from the server's before the worker uses the server's.
 const clockMargin = time.Second
 
-// dispatch runs one activity of an action. An activity scheduled before the due time is held by the
+// runActivity runs one activity of an action. An activity scheduled before the due time is held by the
 // worker until then.
-func (j *loop) dispatch(ctx workflow.Context, e *execution, input activities.Input) (*activities.Ending, error) {
+func (j *loop) runActivity(ctx workflow.Context, e *execution, input activities.Input) (*activities.Ending, error) {
 	held := max(0, e.Due.Sub(workflow.Now(ctx)))
 	j.activities++
-	e.activity, e.rests = "action-"+strconv.Itoa(j.activities), time.Time{}
+	e.activity, e.unsentUntil = "action-"+strconv.Itoa(j.activities), time.Time{}
 	options := workflow.ActivityOptions{
 		ActivityID:          e.activity,
 		StartToCloseTimeout: held + attemptTimeout,
@@ -276,12 +285,12 @@ func (j *loop) dispatch(ctx workflow.Context, e *execution, input activities.Inp
 	if err == nil {
 		err = out.Err()
 	}
-	if err != nil || len(out.Attempts) > 1 || input.Before > 0 {
+	if err != nil || len(out.Attempts) > 1 || input.SentBefore > 0 {
 		j.failures = true
 	}
 	end := activities.EndingOf(err, workflow.Now(ctx), workflow.Now(ctx))
 	if input.Execution.ActionName == job.MainAction && !e.Manual {
-		j.learn(&out, &end)
+		j.adoptLeadAndHold(&out, &end)
 	}
 	return &end, err
 }
@@ -302,7 +311,7 @@ func retryPolicy(in *activities.Input) *temporal.RetryPolicy {
 		InitialInterval:    takeoverInterval,
 		BackoffCoefficient: 2,
 		MaximumInterval:    max(takeoverInterval, in.Action.RetryPolicy.Interval()),
-		MaximumAttempts:    int32(in.MaxAttempts - in.Before + maxTakeovers),
+		MaximumAttempts:    int32(in.MaxAttempts - in.SentBefore + maxTakeovers),
 	}
 }
 
@@ -313,7 +322,7 @@ func (j *loop) ended(ctx workflow.Context, e *execution, err error) {
 		j.putBack(ctx, e)
 		return
 	}
-	if !j.forget(e) {
+	if !j.removeRunning(e) {
 		return // it was returned to the plan before
 	}
 	if err != nil {
@@ -335,8 +344,8 @@ func (j *loop) ended(ctx workflow.Context, e *execution, err error) {
 	}
 }
 
-// forget removes an execution from the running ones, and reports whether it was one of them.
-func (j *loop) forget(e *execution) bool {
+// removeRunning removes an execution from the running ones, and reports whether it was one of them.
+func (j *loop) removeRunning(e *execution) bool {
 	i := slices.Index(j.running, e)
 	if i < 0 {
 		return false
@@ -346,12 +355,12 @@ func (j *loop) forget(e *execution) bool {
 }
 
 // putBack undoes the start of an execution of which nothing was sent. An occurrence returns to the plan and
-// is judged anew, unless a change has overtaken it; then it is recorded as cancelled, as a manual run is.
+// is decided again, unless a change has overtaken it; then it is recorded as cancelled, as a manual run is.
 func (j *loop) putBack(ctx workflow.Context, e *execution) {
-	if !j.forget(e) {
+	if !j.removeRunning(e) {
 		return
 	}
-	overtaken := e.phase == withdrawn || e.unknown
+	overtaken := e.phase == withdrawn || e.mayHaveBeenSent
 	e.phase = returned
 	j.ExecutionCount--
 	if !e.Manual {
@@ -361,6 +370,6 @@ func (j *loop) putBack(ctx workflow.Context, e *execution) {
 		j.noteCancelled(ctx, e)
 		return
 	}
-	j.Last, j.Decided = e.Before.Last, e.Before.Decided
+	j.Last, j.Decided = e.Undo.Last, e.Undo.Decided
 	j.Plan.Due = slices.Insert(j.Plan.Due, 0, e.Due)
 }

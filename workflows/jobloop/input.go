@@ -16,17 +16,17 @@ type Input struct {
 	Generation         int            `json:"generation"`
 	CollectionDisabled bool           `json:"collectionDisabled,omitempty"` // the collection is not enabled
 
-	Plan         plan.Plan `json:"plan"`                   // occurrences ahead
-	Decided      time.Time `json:"decided,omitzero"`       // occurrences up to here are started or dropped
-	BusyUntil    time.Time `json:"busyUntil,omitzero"`     // see [plan.Situation]
-	CatchUp      time.Time `json:"catchUp,omitzero"`       // see [plan.Situation]
-	Started      int       `json:"started,omitempty"`      // occurrences started, which recurrence.count limits
-	ManualRuns   int       `json:"manualRuns,omitempty"`   // manual runs started
-	DeferredRuns int       `json:"deferredRuns,omitempty"` // manual runs accepted while draining, left to the next run of the workflow
-	Failed       bool      `json:"failed,omitempty"`       // the last occurrence failed
-	Final        time.Time `json:"final,omitzero"`         // when the job was completed or faulted, or last changed or run after that
-	FailedRun    string    `json:"failedRun,omitempty"`    // run id of the newest earlier run whose history holds a failure
-	Waiting      []Waiting `json:"waiting,omitempty"`      // executions that wait for their next attempts
+	Plan         plan.Plan   `json:"plan"`                   // occurrences ahead
+	Decided      time.Time   `json:"decided,omitzero"`       // occurrences up to here are started or dropped
+	BusyUntil    time.Time   `json:"busyUntil,omitzero"`     // see [plan.Situation]
+	CatchUp      time.Time   `json:"catchUp,omitzero"`       // see [plan.Situation]
+	Started      int         `json:"started,omitempty"`      // occurrences started, which recurrence.count limits
+	ManualRuns   int         `json:"manualRuns,omitempty"`   // manual runs started
+	DeferredRuns int         `json:"deferredRuns,omitempty"` // manual runs accepted while draining, left to the next run of the workflow
+	Failed       bool        `json:"failed,omitempty"`       // the last occurrence failed
+	Final        time.Time   `json:"final,omitzero"`         // when the job was completed or faulted, or last changed or run after that
+	FailedRun    string      `json:"failedRun,omitempty"`    // run id of the newest earlier run whose history holds a failure
+	Waiting      []RetryWait `json:"waiting,omitempty"`      // executions that wait for their next attempts
 
 	// Lead is how long before its due time the next occurrence is dispatched, in milliseconds.
 	Lead int `json:"lead,omitempty"`
@@ -40,12 +40,12 @@ type Input struct {
 	FaultedCount   int       `json:"faults,omitempty"`
 }
 
-// A Waiting is what a run hands over of an execution that waits for its next attempt.
-type Waiting struct {
+// A RetryWait is what a run hands over of an execution that waits for its next attempt.
+type RetryWait struct {
 	job.Execution           // ActionName is the current action
 	Manual        bool      `json:"manual,omitempty"` // a manual run, not an occurrence
 	Sent          bool      `json:"sent,omitempty"`   // an attempt was sent, so the execution cannot return to the plan
-	Before        standing  `json:"before,omitzero"`  // restored if the execution returns to the plan
+	Undo          standing  `json:"before,omitzero"`  // restored if the execution returns to the plan
 	Tried         int       `json:"tried,omitempty"`  // attempts of the current action, in ended activities, whose requests may have been sent
 	Next          time.Time `json:"next"`             // start of the next attempt
 }

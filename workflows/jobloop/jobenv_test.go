@@ -96,7 +96,7 @@ type sentAttempt struct {
 }
 
 // attempt returns the number of the attempt of its action, from 1.
-func (s *sentAttempt) attempt() int { return s.Before + s.number }
+func (s *sentAttempt) attempt() int { return s.SentBefore + s.number }
 
 type run struct {
 	jobloop.Input

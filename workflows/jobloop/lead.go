@@ -60,9 +60,9 @@ func (j *loop) heldUntil(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// learn stores the lead and hold that an execution's activity returned for the next one. An error carries no
+// adoptLeadAndHold stores the lead and hold that an execution's activity returned for the next one. An error carries no
 // hold, and an operator may have turned holding off.
-func (j *loop) learn(out *activities.Output, end *activities.Ending) {
+func (j *loop) adoptLeadAndHold(out *activities.Output, end *activities.Ending) {
 	j.Hold = out.Hold
 	j.Lead = cmp.Or(out.Lead, end.Lead, j.Lead)
 }

@@ -192,7 +192,7 @@ func (j *loop) wake(now time.Time) time.Time {
 		return now.Add(time.Millisecond)
 	}
 	next, ok := j.next()
-	if !ok || !j.active() || j.changing.IsLocked() || j.situation(next, now).Waits() {
+	if !ok || !j.active() || j.changing.IsLocked() || j.situation(next, now).MustWait() {
 		return time.Time{}
 	}
 	wake := next
@@ -210,7 +210,7 @@ func (j *loop) wake(now time.Time) time.Time {
 // mayContinueAsNew reports whether the run is long enough and no attempt is being made.
 func (j *loop) mayContinueAsNew(ctx workflow.Context) bool {
 	long := j.draining() || j.executions >= ExecutionsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
-	trying := func(e *execution) bool { return !e.waits }
+	trying := func(e *execution) bool { return !e.betweenAttempts }
 	return long && !j.deleted && !slices.ContainsFunc(j.running, trying) && j.quiet(ctx)
 }
 

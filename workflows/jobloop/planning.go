@@ -78,7 +78,7 @@ func (j *loop) catchUp(ctx workflow.Context, due, now time.Time) {
 // noteCancelled records an execution that was cancelled before anything is known to have been sent.
 func (j *loop) noteCancelled(ctx workflow.Context, e *execution) {
 	d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: "the job was changed before it was sent"}
-	if e.unknown {
+	if e.mayHaveBeenSent {
 		d.Why = "the job was changed when it was due; whether it was sent is not known"
 	}
 	d.Add(e.Due)

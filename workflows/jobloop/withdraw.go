@@ -9,6 +9,7 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/lookups"
+	"almanac/job"
 )
 
 // A change of a job first withdraws its executions. Each is cancelled, so that no later attempt passes
@@ -21,22 +22,26 @@ const (
 	// cancelled, or no longer shows.
 	lookInterval = 200 * time.Millisecond
 
-	// An execution whose next attempt begins within nextMargin is cancelled only after that attempt
-	// passed its fence, or after maxLooks lookups. Exception: a worker that has had the attempt for
-	// overdue without passing a fence most likely crashed (it waits at most HostWait for the host), so
-	// it is not awaited. From takenOver on it is again, since the server may give the attempt to
-	// another worker before the cancellation is recorded.
-	nextMargin = 500 * time.Millisecond
-	overdue    = activities.HostWait + 250*time.Millisecond
-	takenOver  = activities.HeldLossTimeout - 500*time.Millisecond
-	maxLooks   = 10
+	// An execution whose next attempt begins within nextMargin is cancelled after that attempt passed
+	// its fence, or after maxLooks lookups. If a worker has the first attempt and has passed no fence, it
+	// depends on how long the worker has had it since the due time:
+	//
+	//	time since then               what withdraw does
+	//	below presumedCrashedAfter    waits: the worker may still wait for the host, at most HostWait
+	//	below mayBeTakenOverAfter     cancels: the worker probably crashed
+	//	from then on                  waits: the server may give the attempt to another worker
+	//	                              before the cancellation is recorded
+	nextMargin           = 500 * time.Millisecond
+	presumedCrashedAfter = activities.HostWait + 250*time.Millisecond
+	mayBeTakenOverAfter  = activities.HeldLossTimeout - 500*time.Millisecond
+	maxLooks             = 10
 )
 
 // withdraw ensures that nothing more is sent for the running executions. When it returns, those not
 // sent are back in the plan, and the leases of those that may have been sent are over.
 func (j *loop) withdraw(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	for looks := 0; looks < maxLooks && j.mayBegin(ctx); looks++ {
+	for looks := 0; looks < maxLooks && j.refreshInFlight(ctx); looks++ {
 		_ = workflow.Sleep(ctx, lookInterval) // the context is never cancelled
 	}
 	for _, e := range j.running {
@@ -45,18 +50,19 @@ func (j *loop) withdraw(ctx workflow.Context) {
 			e.cancel()
 		}
 	}
-	for j.settling() {
-		again := j.settle(ctx)
-		if !j.settling() {
+	for j.undecided() {
+		again := j.resolveCancelled(ctx)
+		if !j.undecided() {
 			return
 		}
-		_, _ = workflow.AwaitWithTimeout(ctx, again.Sub(workflow.Now(ctx)), func() bool { return !j.settling() }) // the context is never cancelled
+		_, _ = workflow.AwaitWithTimeout(ctx, again.Sub(workflow.Now(ctx)), func() bool { return !j.undecided() }) // the context is never cancelled
 	}
 }
 
-// mayBegin reports whether an attempt of a due execution may begin, and end, before the execution is
-// cancelled. The server would forget the record of such an attempt.
-func (j *loop) mayBegin(ctx workflow.Context) (may bool) {
+// refreshInFlight looks up the due executions and marks those in flight whose worker probably
+// crashed. It reports whether withdraw should wait for another one, whose attempt may begin and end
+// before it is cancelled: the server would forget the record of such an attempt.
+func (j *loop) refreshInFlight(ctx workflow.Context) (wait bool) {
 	due := func(e *execution) bool { return e.phase < withdrawing && !e.Due.After(workflow.Now(ctx)) }
 	if j.deleted || !slices.ContainsFunc(j.running, due) {
 		return false
@@ -65,12 +71,12 @@ func (j *loop) mayBegin(ctx workflow.Context) (may bool) {
 		for _, e := range j.running {
 			if now := workflow.Now(ctx); e.activity == p.Activity && due(e) && !p.Sent && !p.Next.After(now.Add(e.margin())) {
 				late := now.Sub(later(e.Due, p.Began))
-				e.inFlight = p.Held && !e.Sent && late >= overdue && late < takenOver
-				may = may || !e.inFlight
+				e.inFlight = p.Held && !e.Sent && late >= presumedCrashedAfter && late < mayBeTakenOverAfter
+				wait = wait || !e.inFlight
 			}
 		}
 	}
-	return may
+	return wait
 }
 
 // margin returns how long before its next attempt an execution can be cancelled. It is longer if
@@ -82,14 +88,14 @@ func (e *execution) margin() time.Duration {
 	return nextMargin + lookups.ServerSkew
 }
 
-// settling reports whether the fate of a cancelled execution is still unknown.
-func (j *loop) settling() bool {
+// undecided reports whether it is still unknown if a request of a cancelled execution was sent.
+func (j *loop) undecided() bool {
 	return slices.ContainsFunc(j.running, func(e *execution) bool { return e.phase == withdrawing })
 }
 
-// settle looks up the cancelled executions and moves each to returned or withdrawn. It returns when to
-// look again if some are not settled yet.
-func (j *loop) settle(ctx workflow.Context) (again time.Time) {
+// resolveCancelled looks up the cancelled executions and moves each to returned or withdrawn. It returns
+// when to look again if some are undecided.
+func (j *loop) resolveCancelled(ctx workflow.Context) (again time.Time) {
 	pending := j.look(ctx)
 	now := workflow.Now(ctx)
 	again = now.Add(lookInterval)
@@ -111,9 +117,15 @@ func (j *loop) settle(ctx workflow.Context) (again time.Time) {
 	return again
 }
 
-// look asks the server for the job's pending action activities, until it answers, and records which
-// executions had an attempt sent.
+// look fetches the job's pending action activities and records what they say of its executions.
 func (j *loop) look(ctx workflow.Context) []lookups.Pending {
+	pending := fetchPending(ctx, &j.Key)
+	j.recordSent(pending)
+	return pending
+}
+
+// fetchPending asks the server for the job's pending action activities, until it answers.
+func fetchPending(ctx workflow.Context, k *job.Key) []lookups.Pending {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 2 * time.Second,
@@ -124,25 +136,28 @@ func (j *loop) look(ctx workflow.Context) []lookups.Pending {
 	for {
 		err := workflow.ExecuteActivity(ctx, lookups.TypePending).Get(ctx, &pending)
 		if err == nil {
-			break
+			return pending
 		}
-		workflow.GetLogger(ctx).Warn("what was sent could not be found out, and is asked again", "job", j.Key.ARMID(), "error", err)
+		workflow.GetLogger(ctx).Warn("the job's pending activities could not be read; retrying", "job", k.ARMID(), "error", err)
 		_ = workflow.Sleep(ctx, time.Second)
 	}
+}
+
+// recordSent records which executions had an attempt sent, or may have one sent since.
+func (j *loop) recordSent(pending []lookups.Pending) {
 	for _, p := range pending {
 		j.failures = j.failures || len(p.Attempts) > 0
 		for _, e := range j.running {
 			if e.activity != p.Activity {
 				continue
 			}
-			e.Sent, e.inFlight, e.rests = e.Sent || len(p.Attempts) > 0, p.Sent, time.Time{}
+			e.Sent, e.inFlight, e.unsentUntil = e.Sent || len(p.Attempts) > 0, p.Sent, time.Time{}
 			if !p.Sent && !e.Sent {
-				e.rests = p.Next
+				e.unsentUntil = p.Next
 			}
 			if e.phase == dispatched && (p.Sent || e.Sent) {
 				e.phase = sent
 			}
 		}
 	}
-	return pending
 }

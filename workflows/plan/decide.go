@@ -36,7 +36,7 @@ const (
 // Decide returns what becomes of the occurrence.
 func Decide(s Situation) Decision {
 	switch {
-	case s.Waits():
+	case s.MustWait():
 		return Wait
 	case s.caughtUp():
 		return Run
@@ -54,10 +54,10 @@ func Decide(s Situation) Decision {
 	return Run
 }
 
-// Waits reports whether the decision has to wait until a running execution has ended: while the run is
+// MustWait reports whether the decision has to wait until a running execution has ended: while the run is
 // draining, and for an occurrence that may not run beside the one before. So a long execution costs no
 // timer of its own.
-func (s Situation) Waits() bool {
+func (s Situation) MustWait() bool {
 	return s.Draining || s.Busy && (s.caughtUp() || s.Overlap != job.OverlapAllowAll)
 }
 

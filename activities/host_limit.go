@@ -139,13 +139,13 @@ func (r *Runner) awaitHost(ctx context.Context, in *Input) error {
 	return nil
 }
 
-// madeLater returns the error by which the server retries an attempt whose host had reached its limit.
-func (r *Runner) madeLater(in *Input, before *Progress) error {
+// hostFullError returns the error by which the server retries an attempt whose host had reached its limit.
+func (r *Runner) hostFullError(in *Input, progress *Progress) error {
 	begin := in.Execution.Due
-	if before.Next.After(begin) {
-		begin = before.Next
+	if progress.Next.After(begin) {
+		begin = progress.Next
 	}
 	pause := min(max(-r.Clock.Until(begin), leastPause), mostPause)
 	pause = time.Duration(float64(pause) * (0.5 + rand.Float64()))
-	return notMade(fmt.Sprintf("%s: %s", hostOf(&in.Action), errHostFull), ErrTypeUnsent, before.Attempts, pause)
+	return unsentError(fmt.Sprintf("%s: %s", hostOf(&in.Action), errHostFull), ErrTypeUnsent, progress.Attempts, pause)
 }

@@ -18,13 +18,13 @@ func TestOutcomesAreReportedAFewAtATime(t *testing.T) {
 	const many = 16
 	for _, tt := range []struct {
 		name  string
-		after func(r *activities.Reports, token []byte) // called after five seconds
-		ends  time.Duration                             // when a further outcome is reported
+		after func(r *activities.CompletionLimiter, token []byte) // called after five seconds
+		ends  time.Duration                                       // when a further outcome is reported
 	}{
-		{"until the workflow of one has its task", func(r *activities.Reports, _ []byte) { r.Received("job-7") }, 5 * time.Second},
-		{"until the server has answered one, and a moment more", func(r *activities.Reports, token []byte) { r.Sent(token) }, 5100 * time.Millisecond},
-		{"a task of another workflow changes nothing", func(r *activities.Reports, _ []byte) { r.Received("job-77") }, 90 * time.Second},
-		{"whichever comes first", func(r *activities.Reports, token []byte) { r.Sent(token); r.Received("job-7") }, 5 * time.Second},
+		{"until the workflow of one has its task", func(r *activities.CompletionLimiter, _ []byte) { r.Received("job-7") }, 5 * time.Second},
+		{"until the server has answered one, and a moment more", func(r *activities.CompletionLimiter, token []byte) { r.Sent(token) }, 5100 * time.Millisecond},
+		{"a task of another workflow changes nothing", func(r *activities.CompletionLimiter, _ []byte) { r.Received("job-77") }, 90 * time.Second},
+		{"whichever comes first", func(r *activities.CompletionLimiter, token []byte) { r.Sent(token); r.Received("job-7") }, 5 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -34,14 +34,14 @@ func TestOutcomesAreReportedAFewAtATime(t *testing.T) {
 					token = activity.GetInfo(ctx).TaskToken
 					return "fine", nil
 				}))
-				r.Reports = activities.NewReports()
+				r.Completions = activities.NewCompletionLimiter()
 				start := time.Now()
 				for i := range many {
 					_, err := (&task{workflow: fmt.Sprintf("job-%d", i)}).run(t, r, due(0, 1))
 					require.NoError(t, err)
 				}
 				require.Zero(t, time.Since(start))
-				time.AfterFunc(5*time.Second, func() { tt.after(r.Reports, token) })
+				time.AfterFunc(5*time.Second, func() { tt.after(r.Completions, token) })
 				_, err := (&task{}).run(t, r, due(0, 1))
 				require.NoError(t, err)
 				require.Equal(t, tt.ends, time.Since(start))
@@ -79,7 +79,7 @@ func TestWhatWaitsToBeReported(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r := runner(tt.sender)
-				r.Reports = activities.NewReports()
+				r.Completions = activities.NewCompletionLimiter()
 				fill(t, r)
 				start := time.Now()
 				k := task{heartbeat: 4 * time.Second}
@@ -100,7 +100,7 @@ func TestWhatWaitsToBeReported(t *testing.T) {
 	}
 }
 
-// fill occupies all places for reports.
+// fill occupies all places for completions.
 func fill(t *testing.T, r *activities.Runner) {
 	t.Helper()
 	for range 16 {

@@ -27,8 +27,9 @@ func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 	return j.At(s.now()), s.readError(ctx, err, k)
 }
 
-// jobToChange returns a job, without its secrets, and begins its workflow if that was started with a delay.
-func (s *Service) jobToChange(ctx context.Context, k job.Key) (job.Job, error) {
+// queryAndBegin returns a job, without its secrets, and begins its workflow if that was started with a delay. A
+// change calls it before its update; [Service.begin] says why.
+func (s *Service) queryAndBegin(ctx context.Context, k job.Key) (job.Job, error) {
 	var j job.Job
 	delayed, err := s.queryStatus(ctx, s.queries.AskBeforeChange, k.WorkflowID(), &j)
 	if err == nil && delayed != nil {
@@ -129,7 +130,7 @@ func fairnessKey(k job.CollectionKey) string {
 // editJob replaces the definition of a job with the one that edit returns. It fails if the job was changed
 // meanwhile, or if its collection does not allow the new definition.
 func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (j job.Job, err error) {
-	current, err := s.jobToChange(ctx, k)
+	current, err := s.queryAndBegin(ctx, k)
 	if err != nil {
 		return job.Job{}, err
 	}
@@ -137,20 +138,21 @@ func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job
 	if err != nil {
 		return job.Job{}, err
 	}
-	before, after := current.Definition.Requirements(current.Created), d.Requirements(current.Created)
-	both := before.And(after)
-	if both != before {
-		if err := s.reserve(ctx, current, both, false); err != nil {
+	// Reserve old and new requirements together, change the job, then release the old ones.
+	old, wanted := current.Definition.Requirements(current.Created), d.Requirements(current.Created)
+	combined := old.And(wanted)
+	if combined != old {
+		if err := s.reserve(ctx, current, combined, false); err != nil {
 			return job.Job{}, err
 		}
 	}
 	err = s.update(ctx, changeTimeout, current.Key.WorkflowID(), workflows.UpdateReplace, &j,
 		workflows.ReplaceRequest{Definition: d, Text: d.Text(), Generation: current.Generation, Retarget: s.limits.AllowSecretRetargeting})
 	j = j.At(s.now())
-	if err != nil || both == after {
+	if err != nil || combined == wanted {
 		return j, err
 	}
-	if err := s.reserve(ctx, current, after, true); err != nil {
+	if err := s.reserve(ctx, current, wanted, true); err != nil {
 		// The job is changed nevertheless. The collection counts the old requirements until the job's next
 		// change; the only effect is that it may refuse a change of its plan.
 		s.log.WarnContext(ctx, "a job requires less now, and its collection could not be informed", "job", current.Key.ARMID(), "error", err)
@@ -158,15 +160,15 @@ func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job
 	return j, nil
 }
 
-// reserve sends the collection the requirements of the job's next definition. final means that the job has that
+// reserve sends the collection the requirements of the job's next definition. committed means that the job has that
 // definition already.
-func (s *Service) reserve(ctx context.Context, current job.Job, requirements job.Requirements, final bool) error {
+func (s *Service) reserve(ctx context.Context, current job.Job, requirements job.Requirements, committed bool) error {
 	c, err := s.Collection(ctx, current.Key.Collection)
 	if err != nil {
 		return err
 	}
 	return s.update(ctx, changeTimeout, c.Key.WorkflowID(), workflows.UpdateReserve, nil, workflows.ReserveRequest{
-		Name: current.Key.Name, Requirements: requirements, Job: current.Generation + 1, Final: final,
+		Name: current.Key.Name, Requirements: requirements, Job: current.Generation + 1, Final: committed,
 		Limits: new(c.Properties.CollectionLimits(s.limits.Tiers[c.Properties.SKU.Name])), Generation: c.Generation,
 	})
 }
@@ -184,8 +186,8 @@ func (s *Service) updateJob(ctx context.Context, k job.Key, name string) error {
 	}
 	// Query first. If the worker that last had the workflow does not answer, the query moves the workflow
 	// to another one within 60 to 300 ms, and the update goes there too. The update alone would wait for
-	// the first worker until the sticky timeout.
-	if _, err := s.jobToChange(ctx, k); job.KindOf(err) == job.KindNotFound {
+	// the first worker until the sticky timeout. After any other error of the query, the update reports its own.
+	if _, err := s.queryAndBegin(ctx, k); job.KindOf(err) == job.KindNotFound {
 		return err
 	}
 	return s.jobError(ctx, s.update(ctx, changeTimeout, k.WorkflowID(), name, nil), missingJob(k))
@@ -197,9 +199,9 @@ const collectionTimeout = 3 * time.Second
 // DeleteJob deletes a job. After it returns nil, no request of the job is sent any more. If the job does
 // not answer but its collection does, the job's workflow is terminated.
 func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
-	patient, cancel := context.WithTimeout(ctx, updateTimeout)
+	updateCtx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
-	err := s.updateJob(patient, k, workflows.UpdateDelete)
+	err := s.updateJob(updateCtx, k, workflows.UpdateDelete)
 	switch kind := job.KindOf(err); {
 	case err == nil || ctx.Err() != nil:
 		return err
@@ -208,22 +210,31 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
 	case kind != job.KindUnavailable && kind != job.KindInternal:
 		return err
 	}
-	ask, cancel := context.WithTimeout(ctx, collectionTimeout)
+	queryCtx, cancel := context.WithTimeout(ctx, collectionTimeout)
 	defer cancel()
-	if s.queries.Ask(ask, k.Collection.WorkflowID(), workflows.QueryStatus, new(job.Collection)) != nil { // then the job may not be at fault
+	if s.queries.Ask(queryCtx, k.Collection.WorkflowID(), workflows.QueryStatus, new(job.Collection)) != nil { // then the job may not be at fault
 		return err
 	}
 	s.log.WarnContext(ctx, "a job that is being deleted did not answer; its workflow is terminated", slog.String("job", k.ARMID()), slog.Any("error", err))
-	err = lookups.Terminate(ctx, s.client, s.converter, k.WorkflowID(), "it was deleted, and did not answer")
-	if !wfclient.IsTimeout(err) && err != nil {
-		return s.jobError(ctx, err, missingJob(k))
+	return s.jobError(ctx, s.terminateDeleted(ctx, k), missingJob(k))
+}
+
+// terminateDeleted terminates the workflow of a job that did not answer its deletion, and unregisters its name. It
+// does the latter even if it times out before it is certain that no request is sent any more.
+func (s *Service) terminateDeleted(ctx context.Context, k job.Key) error {
+	err := lookups.Terminate(ctx, s.client, s.converter, k.WorkflowID(), "it was deleted, and did not answer")
+	if err == nil || wfclient.IsTimeout(err) {
+		s.signalRemoved(ctx, k)
 	}
-	// Signal the collection even if Terminate timed out before it was certain that no request is sent any
-	// more. If the signal is lost, the collection finds the job gone when it is full.
-	signal, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectionTimeout)
+	return err
+}
+
+// signalRemoved tells the collection that the job is gone. If the signal is lost, the collection finds that out when
+// it is full.
+func (s *Service) signalRemoved(ctx context.Context, k job.Key) {
+	signalCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectionTimeout)
 	defer cancel()
-	if failed := s.client.SignalWorkflow(signal, k.Collection.WorkflowID(), "", workflows.SignalRemoved, k.Name); failed != nil {
-		s.log.WarnContext(ctx, "a job is deleted, and its collection could not be informed", slog.String("job", k.ARMID()), slog.Any("error", failed))
+	if err := s.client.SignalWorkflow(signalCtx, k.Collection.WorkflowID(), "", workflows.SignalRemoved, k.Name); err != nil {
+		s.log.WarnContext(ctx, "a job is deleted, and its collection could not be informed", slog.String("job", k.ARMID()), slog.Any("error", err))
 	}
-	return s.jobError(ctx, err, missingJob(k))
 }

@@ -28,7 +28,7 @@ func (s *server) listCollections(c *gin.Context) error {
 
 func (s *server) getCollection(c *gin.Context, k job.CollectionKey) error {
 	found, err := s.scheduler.Collection(c.Request.Context(), k)
-	return replyAs(c, http.StatusOK, newCollectionResource, found, err)
+	return replyOrFail(c, http.StatusOK, newCollectionResource, found, err)
 }
 
 func (s *server) putCollection(c *gin.Context, k job.CollectionKey) error {
@@ -42,7 +42,7 @@ func (s *server) putCollection(c *gin.Context, k job.CollectionKey) error {
 	}
 	sent.Key = k
 	stored, created, err := s.scheduler.PutCollection(c.Request.Context(), sent)
-	return replyAs(c, putStatus(created), newCollectionResource, stored, err)
+	return replyOrFail(c, putStatus(created), newCollectionResource, stored, err)
 }
 
 func (s *server) patchCollection(c *gin.Context, k job.CollectionKey) error {
@@ -53,5 +53,5 @@ func (s *server) patchCollection(c *gin.Context, k job.CollectionKey) error {
 	stored, err := s.scheduler.PatchCollection(c.Request.Context(), k, func(current job.Collection) (job.Collection, error) {
 		return input.MergeCollection(current, patch, s.Limits)
 	})
-	return replyAs(c, http.StatusOK, newCollectionResource, stored, err)
+	return replyOrFail(c, http.StatusOK, newCollectionResource, stored, err)
 }

@@ -19,31 +19,31 @@ func (s *server) listJobs(c *gin.Context, k job.CollectionKey) error {
 
 func (s *server) getJob(c *gin.Context, k job.Key) error {
 	found, err := s.scheduler.Job(c.Request.Context(), k)
-	return replyAs(c, http.StatusOK, newJobResource, found, err)
+	return replyOrFail(c, http.StatusOK, newJobResource, found, err)
 }
 
 // postJob creates a job with a generated name, a UUID.
 func (s *server) postJob(c *gin.Context, k job.CollectionKey) error {
-	stored, _, err := s.storeJob(c, k.Job(uuid.NewString()))
+	stored, _, err := s.createOrReplaceJob(c, k.Job(uuid.NewString()))
 	if err == nil {
 		c.Header("Location", s.link(c, "jobs", stored.Key.Name))
 	}
-	return replyAs(c, http.StatusCreated, newJobResource, stored, err)
+	return replyOrFail(c, http.StatusCreated, newJobResource, stored, err)
 }
 
 func (s *server) putJob(c *gin.Context, k job.Key) error {
-	stored, created, err := s.storeJob(c, k)
-	return replyAs(c, putStatus(created), newJobResource, stored, err)
+	stored, created, err := s.createOrReplaceJob(c, k)
+	return replyOrFail(c, putStatus(created), newJobResource, stored, err)
 }
 
-// storeJob creates the job that the body defines, or replaces its definition.
-func (s *server) storeJob(c *gin.Context, k job.Key) (stored job.Job, created bool, err error) {
+// createOrReplaceJob creates the job that the body defines, or replaces its definition.
+func (s *server) createOrReplaceJob(c *gin.Context, k job.Key) (stored job.Job, created bool, err error) {
 	body, err := readBody(c)
 	if err != nil {
 		return job.Job{}, false, err
 	}
 	return s.scheduler.PutJob(c.Request.Context(), k, func(current *job.Job) (job.Definition, error) {
-		return input.ParseDefinition(body, s.parseOptions(k, current))
+		return input.ParseDefinition(body, s.optionsFor(k, current))
 	})
 }
 
@@ -53,14 +53,14 @@ func (s *server) patchJob(c *gin.Context, k job.Key) error {
 		return err
 	}
 	stored, err := s.scheduler.PatchJob(c.Request.Context(), k, func(current *job.Job) (job.Definition, error) {
-		return input.MergeDefinition(current.Definition, patch, s.parseOptions(k, current))
+		return input.MergeDefinition(current.Definition, patch, s.optionsFor(k, current))
 	})
-	return replyAs(c, http.StatusOK, newJobResource, stored, err)
+	return replyOrFail(c, http.StatusOK, newJobResource, stored, err)
 }
 
-// parseOptions returns the context in which the body for a job is parsed. current is nil for a new job.
-func (s *server) parseOptions(k job.Key, current *job.Job) input.ParseOptions {
-	o := input.ParseOptions{Limits: s.Limits, Now: s.Now(), ID: k.ARMID(), Check: s.Check}
+// optionsFor returns the context in which the body for a job is parsed. current is nil for a new job.
+func (s *server) optionsFor(k job.Key, current *job.Job) input.ParseOptions {
+	o := input.ParseOptions{Limits: s.Limits, Now: s.Now(), ID: k.ARMID(), CheckTarget: s.CheckTarget}
 	if current != nil {
 		o.Created, o.Stored, o.ID = current.Created, &current.Definition, current.Key.ARMID()
 	}

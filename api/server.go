@@ -70,9 +70,9 @@ type Options struct {
 	// [input.DefaultLimits].
 	Limits *input.Limits
 
-	// Check returns an error if an action would fail on every attempt; a job with such an action is
+	// CheckTarget returns an error if an action would fail on every attempt; a job with such an action is
 	// refused. Nil means that no action is refused.
-	Check func(*job.Action) error
+	CheckTarget func(*job.Action) error
 
 	// Now returns the time of a request. Nil means [time.Now].
 	Now func() time.Time

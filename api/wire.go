@@ -33,8 +33,8 @@ func replyEmpty(c *gin.Context, err error) error {
 	return err
 }
 
-// replyAs answers with a resource in the given shape, or returns err.
-func replyAs[T, R any](c *gin.Context, status int, shape func(T) R, resource T, err error) error {
+// replyOrFail answers with a resource in the given shape, or returns err.
+func replyOrFail[T, R any](c *gin.Context, status int, shape func(T) R, resource T, err error) error {
 	if err != nil {
 		return err
 	}

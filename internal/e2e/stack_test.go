@@ -156,7 +156,7 @@ func (o setup) start(ctx context.Context) (_ *stack, stop func(), err error) {
 	limits := input.DefaultLimits()
 	limits.MinRetryInterval = time.Second // tests do not wait 15 s
 	service := scheduler.New(scheduler.Options{Client: c, Converter: data, Limits: &limits, Log: o.log})
-	front := httptest.NewServer(api.New(service, api.Options{Limits: &limits, Check: all.Check, Log: o.log}))
+	front := httptest.NewServer(api.New(service, api.Options{Limits: &limits, CheckTarget: all.Check, Log: o.log}))
 	stops = append(stops, front.Close)
 	return &stack{url: front.URL, address: server.Address(), temporal: c.Client, service: service}, stop, nil
 }

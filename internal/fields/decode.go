@@ -15,13 +15,14 @@ import (
 // its zero value, and a bad element of a list is left out.
 //
 // The tag json of a struct's field names the member, which is compared by [SameName]. null counts as
-// absent, and a bare value as a list of one element. A member without a field is an error. The tag
-// ignore of a blank field names further members, which are accepted and not used; * stands for all. The tag field holds, separated by commas:
+// absent, and a bare value as a list of one element. A member without a field is an error. A blank field's
+// tag ignore lists members that are accepted and discarded; * means all. The tag field holds, separated by
+// commas:
 //
 //	required      the member must be there; a text must not be empty
 //	default=V     the value of an absent member, a text or an integer
 //	enum=A|B      the allowed texts, which match in any case; the field gets this spelling
-//	min=N, max=N  the bounds of an integer
+//	min=N, max=N  the bounds of an integer; a panic if N is none
 //	nonzero       an integer must not be 0
 //	quoted        an integer may be a string of digits, since deployment templates quote parameters
 //	secret        errors do not show the text; an empty one counts as absent
@@ -32,8 +33,8 @@ import (
 //	as=A          the member's object has this variant
 type Decoder struct {
 	Errors
-	Rules   map[string]Rule
-	written map[string]string // for a path of a list element by its index in the result: the path in the body
+	Rules     map[string]Rule
+	bodyPaths map[string]string // for a path of a list element by its index in the result: the path in the body
 }
 
 // A Rule is what tags cannot say: it depends on configuration, or is a function.
@@ -46,9 +47,9 @@ type Rule struct {
 	Max     int                           // as the tag max
 }
 
-// Written returns the path in the body for a path that has indexes in the result. They differ where an
+// BodyPath returns the path in the body for a path that has indexes in the result. They differ where an
 // element is left out, and where a bare value stands for a list.
-func (d *Decoder) Written(path string) string { return cmp.Or(d.written[path], path) }
+func (d *Decoder) BodyPath(path string) string { return cmp.Or(d.bodyPaths[path], path) }
 
 // Decode decodes the object n, the value at path, into the struct v. It returns false if n is not an object.
 func (d *Decoder) Decode(n *Node, path string, v any) bool {
@@ -107,16 +108,14 @@ func (d *Decoder) fieldsOf(t reflect.Type) (all []field, ignored []string) {
 // object decodes an object of a variant; "" for an object without variants.
 func (d *Decoder) object(v reflect.Value, n *Node, path, variant string) bool {
 	if n.Kind != Object {
-		return d.wrongKind(path, n, "an object")
+		return d.rejectWithoutValue(path, n, "an object")
 	}
 	all, ignored := d.fieldsOf(v.Type())
 	if i := slices.IndexFunc(all, func(f field) bool { return f.has("variant") }); i >= 0 {
-		d.member(v, n, path, &all[i])
-		words := all[i].rule.Words
-		if variant = v.FieldByIndex(all[i].Index).String(); variant == "" || variant == words[len(words)-1] {
+		if variant = d.selectVariant(v, n, path, &all[i]); variant == "" {
 			return true
 		}
-		all[0], all[i] = all[i], all[0]
+		all[0], all[i] = all[i], all[0] // errors name it first among the members
 	}
 	var names []string
 	for _, f := range all {
@@ -132,6 +131,17 @@ func (d *Decoder) object(v reflect.Value, n *Node, path, variant string) bool {
 		d.Unknown(n, path, names, ignored)
 	}
 	return true
+}
+
+// selectVariant decodes the field that selects the variant of the object n, at path. It returns "" if the rest
+// of the object is not decoded: the field is bad, or the last word of enum.
+func (d *Decoder) selectVariant(v reflect.Value, n *Node, path string, f *field) string {
+	d.member(v, n, path, f)
+	variant, words := v.FieldByIndex(f.Index).String(), f.rule.Words
+	if variant == words[len(words)-1] {
+		return ""
+	}
+	return variant
 }
 
 // Unknown reports the members of the object n, at path, that are neither among names nor ignored.
@@ -182,7 +192,7 @@ func (d *Decoder) value(to reflect.Value, n *Node, path string, f *field) bool {
 	case f.rule.Parse != nil:
 		v, ok := f.rule.Parse(n.Text)
 		if n.Kind != String || !ok {
-			return d.Mismatch(path, n, f.rule.Allowed)
+			return d.Reject(path, n, f.rule.Allowed)
 		}
 		to.Set(reflect.ValueOf(v))
 		return true
@@ -198,7 +208,7 @@ func (d *Decoder) value(to reflect.Value, n *Node, path string, f *field) bool {
 		return d.integer(to, n, path, f)
 	case reflect.Bool:
 		if n.Kind != Bool {
-			return d.Mismatch(path, n, "true or false")
+			return d.Reject(path, n, "true or false")
 		}
 		to.SetBool(n.Text == "true")
 		return true
@@ -207,17 +217,19 @@ func (d *Decoder) value(to reflect.Value, n *Node, path string, f *field) bool {
 	}
 }
 
-// Mismatch reports a value of the wrong type or form. It returns false.
-func (d *Decoder) Mismatch(path string, n *Node, allowed string) bool {
-	return d.bad(path, n, Invalid, allowed)
+// Reject reports a value of the wrong type or form, and shows it; of an object or a list, only its kind. It
+// returns false.
+func (d *Decoder) Reject(path string, n *Node, allowed string) bool {
+	return d.rejectAs(path, n, Invalid, allowed)
 }
 
-// wrongKind reports a value of the wrong type without showing it, since it may be a secret.
-func (d *Decoder) wrongKind(path string, n *Node, allowed string) bool {
+// rejectWithoutValue reports a value of the wrong type without showing it, since it may be a secret.
+func (d *Decoder) rejectWithoutValue(path string, n *Node, allowed string) bool {
 	return d.Add(&Error{Path: path, Code: Invalid, Value: n.Kind, Allowed: allowed})
 }
 
-func (d *Decoder) bad(path string, n *Node, code Code, allowed string) bool {
+// rejectAs is Reject with another code, unless the value is an object or a list.
+func (d *Decoder) rejectAs(path string, n *Node, code Code, allowed string) bool {
 	value := n.Scalar()
 	if value == nil {
 		value, code = n.Kind, Invalid
@@ -228,7 +240,7 @@ func (d *Decoder) bad(path string, n *Node, code Code, allowed string) bool {
 // members decodes an object of strings. Null members are left out.
 func (d *Decoder) members(to reflect.Value, n *Node, path string) bool {
 	if n.Kind != Object {
-		return d.wrongKind(path, n, "an object")
+		return d.rejectWithoutValue(path, n, "an object")
 	}
 	members := Members{}
 	for _, e := range n.Entries {
@@ -237,7 +249,7 @@ func (d *Decoder) members(to reflect.Value, n *Node, path string) bool {
 		case String:
 			members = append(members, Member{e.Name, e.Value.Text})
 		default:
-			d.wrongKind(MemberPath(path, Shorten(e.Name)), e.Value, "a string")
+			d.rejectWithoutValue(MemberPath(path, Shorten(e.Name)), e.Value, "a string")
 		}
 	}
 	to.Set(reflect.ValueOf(members))
@@ -256,10 +268,10 @@ func (d *Decoder) list(to reflect.Value, n *Node, path string, f *field) bool {
 		if item.Kind == Null || !d.value(element, item, at(i), f) || len(d.List)+d.Unlisted > before {
 			continue
 		}
-		if d.written == nil {
-			d.written = map[string]string{}
+		if d.bodyPaths == nil {
+			d.bodyPaths = map[string]string{}
 		}
-		d.written[ItemPath(path, to.Len())] = at(i)
+		d.bodyPaths[ItemPath(path, to.Len())] = at(i)
 		to.Set(reflect.Append(to, element))
 	}
 	return true
@@ -273,20 +285,25 @@ func (d *Decoder) integer(to reflect.Value, n *Node, path string, f *field) bool
 	}
 	v, err := strconv.Atoi(n.Text)
 	if n.Kind != Number && (n.Kind != String || !f.has("quoted")) || err != nil && !errors.Is(err, strconv.ErrRange) {
-		return d.Mismatch(path, n, integers("an integer from ", least, most, f.has("nonzero")))
+		return d.Reject(path, n, integers("an integer from ", least, most, f.has("nonzero")))
 	}
 	if err != nil || v < least || v > most || v == 0 && f.has("nonzero") {
-		return d.bad(path, n, OutOfRange, integers("", least, most, f.has("nonzero")))
+		return d.rejectAs(path, n, OutOfRange, integers("", least, most, f.has("nonzero")))
 	}
 	to.SetInt(int64(v))
 	return true
 }
 
+// bound returns a bound of an integer; none if the field has no such tag.
 func bound(f *field, option string, none int) int {
-	if v, err := strconv.Atoi(f.options[option]); err == nil {
-		return v
+	if !f.has(option) {
+		return none
 	}
-	return none
+	v, err := strconv.Atoi(f.options[option])
+	if err != nil {
+		panic(fmt.Sprintf("the tag %s of the field %s is no integer: %v", option, f.Name, err)) //nolint:forbidigo // a mistake in the program
+	}
+	return v
 }
 
 // integers describes a range of integers, after a word for them.
@@ -310,12 +327,12 @@ func (d *Decoder) text(to reflect.Value, n *Node, path string, f *field) bool {
 	case rule.Words != nil:
 		i := slices.IndexFunc(rule.Words, func(w string) bool { return n.Kind == String && SameName(w, n.Text) })
 		if i < 0 {
-			return d.bad(path, n, Unsupported, rule.Allowed)
+			return d.rejectAs(path, n, Unsupported, rule.Allowed)
 		}
 		to.SetString(rule.Words[i])
 		return true
 	case n.Kind != String:
-		return d.wrongKind(path, n, "a string")
+		return d.rejectWithoutValue(path, n, "a string")
 	case rule.Valid != nil && !rule.Valid(n.Text):
 		e := &Error{Path: path, Code: cmp.Or(rule.Code, Invalid), Value: n.Text, Allowed: rule.Allowed}
 		if f.has("secret") {

@@ -86,3 +86,15 @@ func TestDecodeReportsEveryBadField(t *testing.T) {
 		})
 	}
 }
+
+func TestABoundThatIsNoIntegerIsAMistakeInTheProgram(t *testing.T) {
+	t.Parallel()
+	tree, err := fields.Parse([]byte(`{"legs": 4}`))
+	require.NoError(t, err)
+	var d fields.Decoder
+	require.PanicsWithValue(t, `the tag min of the field Legs is no integer: strconv.Atoi: parsing "O": invalid syntax`, func() {
+		d.Decode(tree, "", &struct {
+			Legs int `json:"legs" field:"min=O"`
+		}{})
+	})
+}

@@ -70,7 +70,7 @@ func (p *parser) checkActions(a *job.Action, check func(*job.Action) error) {
 	if check == nil || len(p.List) > 0 {
 		return
 	}
-	withErrorAction(a, p.under("action"), &job.Action{}, func(a *job.Action, path string, _ *job.Action) {
+	withErrorAction(a, p.pathOf("action"), &job.Action{}, func(a *job.Action, path string, _ *job.Action) {
 		if err := check(a); err != nil {
 			p.fail(path, fields.Forbidden, "", err.Error())
 		}
@@ -105,12 +105,12 @@ func (p *parser) request(r *job.Request, path string, kind job.ActionType) {
 	if r == nil {
 		return
 	}
-	if r.URI != "" && p.at(path+".uri", uriError(r.URI, kind, p.limits.URIBytes)) {
+	if r.URI != "" && p.addAt(path+".uri", uriError(r.URI, kind, p.limits.URIBytes)) {
 		r.URI = ""
 	}
 	size := 0
 	for _, h := range r.Headers {
-		p.at(path+".headers."+fields.Shorten(h.Name), headerError(h))
+		p.addAt(path+".headers."+fields.Shorten(h.Name), headerError(h))
 		size += len(h.Name) + len(h.Value)
 	}
 	if n := len(r.Headers); n > p.limits.Headers {

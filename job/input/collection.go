@@ -18,7 +18,7 @@ var collectionMembers = []string{"sku", "state", "quota"}
 // fault is a quota above the plan.
 func ParseCollection(body []byte, l *Limits) (job.Collection, error) {
 	l = l.orDefault()
-	p, err := open("job collection", body, l, "", collectionMembers...)
+	p, err := parseEnvelope("job collection", body, l, "", collectionMembers...)
 	if err != nil {
 		return job.Collection{}, err
 	}
@@ -40,7 +40,7 @@ func ValidateCollection(c *job.Collection, l *Limits) error {
 // [ParseCollection].
 func MergeCollection(current job.Collection, patch []byte, l *Limits) (job.Collection, error) {
 	l = l.orDefault()
-	p, err := open("patch", patch, l, "", collectionMembers...)
+	p, err := parseEnvelope("patch", patch, l, "", collectionMembers...)
 	if err != nil {
 		return job.Collection{}, err
 	}
@@ -73,7 +73,7 @@ func (p *parser) collection(what string, body, properties *fields.Node) (c job.C
 	c.Properties = p.collectionProperties(properties)
 	var beyond []*job.FieldError
 	if tier, ok := p.limits.Tiers[c.Properties.SKU.Name]; ok && c.Properties.Quota != nil {
-		beyond = beyondTier(c.Properties.Quota, tier, c.Properties.SKU.Name, p.under("quota"))
+		beyond = beyondTier(c.Properties.Quota, tier, c.Properties.SKU.Name, p.pathOf("quota"))
 	}
 	if len(p.List) == 0 && len(beyond) > 0 {
 		conflict := job.Conflictf("The quota of the %s exceeds its plan", what)
@@ -93,7 +93,7 @@ func (p *parser) collection(what string, body, properties *fields.Node) (c job.C
 func (p *parser) collectionProperties(n *fields.Node) (c job.CollectionProperties) {
 	if state := n.Member("state"); state != nil && fields.SameName(state.Text, "Deleted") { // the service accepted it, without a known effect
 		p.Add(&job.FieldError{
-			Path: p.under("state"), Code: fields.Unsupported, Value: state.Text,
+			Path: p.pathOf("state"), Code: fields.Unsupported, Value: state.Text,
 			Allowed: "Enabled, Disabled or Suspended", Hint: "to delete the collection, send a DELETE request",
 		})
 		n = n.Without("state")

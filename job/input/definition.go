@@ -27,11 +27,11 @@ type ParseOptions struct {
 	Stored  *job.Definition // the redacted definition to be replaced; nil for a new job
 	ID      string          // the job's resource ID; a body with another one is refused, compared without case; empty: any
 
-	// Check returns an error for an action that would fail on every attempt, its error action aside. The
+	// CheckTarget returns an error for an action that would fail on every attempt, its error action aside. The
 	// text is shown. nil means that no action is refused.
-	Check func(*job.Action) error
+	CheckTarget func(*job.Action) error
 
-	actionless bool // the action may be absent
+	actionOptional bool // the action may be absent
 }
 
 func (o ParseOptions) withDefaults() ParseOptions {
@@ -50,12 +50,12 @@ func (o ParseOptions) withDefaults() ParseOptions {
 // that lists every bad field.
 func ParseDefinition(body []byte, o ParseOptions) (job.Definition, error) {
 	o = o.withDefaults()
-	p, err := open("job", body, o.Limits, o.ID, definitionMembers...)
+	p, err := parseEnvelope("job", body, o.Limits, o.ID, definitionMembers...)
 	if err != nil {
 		return job.Definition{}, err
 	}
 	d := p.definition(p.properties, o)
-	p.checkActions(&d.Action, o.Check)
+	p.checkActions(&d.Action, o.CheckTarget)
 	if err := p.err("job"); err != nil {
 		return job.Definition{}, err
 	}
@@ -120,10 +120,10 @@ type parser struct {
 // envelope are the names beside "properties".
 var envelope = []string{"properties", "id", "name", "type", "location", "tags"}
 
-// open parses a body for what it names in errors. A body with another id is an error; an empty id allows
+// parseEnvelope parses a body for what it names in errors. A body with another id is an error; an empty id allows
 // any. members are names that belong inside "properties"; beside it they are errors, since they would be
 // ignored.
-func open(what string, body []byte, l *Limits, id string, members ...string) (*parser, error) {
+func parseEnvelope(what string, body []byte, l *Limits, id string, members ...string) (*parser, error) {
 	if len(body) > l.JobBytes {
 		return nil, badRequest("The body is %d bytes long; the limit is %d bytes", len(body), l.JobBytes)
 	}
@@ -133,7 +133,7 @@ func open(what string, body []byte, l *Limits, id string, members ...string) (*p
 	}
 	p := &parser{limits: l, tree: tree, properties: tree.Member("properties"), path: "properties"}
 	if given := tree.Member("id"); given != nil && id != "" && (given.Kind != fields.String || !fields.SameName(given.Text, id)) {
-		p.Mismatch("id", given, "the id of this job, "+id+", or none")
+		p.Reject("id", given, "the id of this job, "+id+", or none")
 	}
 	if p.properties == nil {
 		p.properties, p.path = tree.Without(envelope...), ""
@@ -151,8 +151,8 @@ func open(what string, body []byte, l *Limits, id string, members ...string) (*p
 	return p, nil
 }
 
-// under returns the path of a member of the properties.
-func (p *parser) under(name string) string { return fields.MemberPath(p.path, name) }
+// pathOf returns the path of a member of the properties.
+func (p *parser) pathOf(name string) string { return fields.MemberPath(p.path, name) }
 
 // err returns the error with all bad fields; nil if there are none.
 func (p *parser) err(what string) error {
@@ -167,8 +167,8 @@ func (p *parser) fail(path string, code fields.Code, allowed, hint string) {
 	p.Add(&job.FieldError{Path: path, Code: code, Allowed: allowed, Hint: hint})
 }
 
-// at reports an error, which may be nil, at a path.
-func (p *parser) at(path string, e *job.FieldError) bool {
+// addAt reports an error, which may be nil, at a path.
+func (p *parser) addAt(path string, e *job.FieldError) bool {
 	if e == nil {
 		return false
 	}
@@ -193,8 +193,8 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 			states = append(states, "completed", "faulted")
 		}
 	}
-	action, actionPath := n.Member("action"), p.under("action")
-	if action == nil && !o.actionless {
+	action, actionPath := n.Member("action"), p.pathOf("action")
+	if action == nil && !o.actionOptional {
 		p.fail(actionPath, fields.Required, "an object", "")
 	}
 	if inner := action.Member("errorAction"); inner.Member("errorAction") != nil {
@@ -219,13 +219,13 @@ func (p *parser) timing(d *job.Definition, o ParseOptions) {
 	if r := d.Recurrence; r != nil && r.Schedule != nil && reflect.ValueOf(*r.Schedule).IsZero() {
 		r.Schedule = nil
 	}
-	bad := p.Has(p.under("startTime")) || p.Has(p.under("recurrence"))
+	bad := p.Has(p.pathOf("startTime")) || p.Has(p.pathOf("recurrence"))
 	_, err := d.Timetable(o.Created, o.Now)
 	for _, f := range fields.Joined[*job.FieldError](err) {
-		at := p.Written(p.under(f.Path))
-		worthless := f.Path == "recurrence.schedule" && bad // about the whole schedule
-		if !worthless && !p.Has(at) {
-			p.at(at, f)
+		path := p.BodyPath(p.pathOf(f.Path))
+		followsFromBadField := f.Path == "recurrence.schedule" && bad // about the whole schedule
+		if !followsFromBadField && !p.Has(path) {
+			p.addAt(path, f)
 		}
 	}
 }

@@ -463,7 +463,7 @@ func TestEveryCharacterOfABodyIsKeptOrRefused(t *testing.T) {
 
 func TestErrorsNameTheMembersThatWereSent(t *testing.T) {
 	t.Parallel()
-	o := input.ParseOptions{Now: now, Check: func(a *job.Action) error {
+	o := input.ParseOptions{Now: now, CheckTarget: func(a *job.Action) error {
 		return fmt.Errorf("no way to %s", a.Request.URI)
 	}}
 	action := strings.TrimSuffix(httpAction, "}") + `,"errorAction":{"type":"Http","request":{"uri":"http://example.org/"}}}`

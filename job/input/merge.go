@@ -14,18 +14,18 @@ import (
 // old value. If the patch changes the action's type, the parameters of the old type are dropped. The merged
 // definition is validated as a whole, so errors may name fields that the patch did not contain.
 //
-// o.Stored is ignored: current takes its place. o.Check is called only if the patch changes the action, so
+// o.Stored is ignored: current takes its place. o.CheckTarget is called only if the patch changes the action, so
 // that a job whose action is refused by now can still be disabled.
 func MergeDefinition(current job.Definition, patch []byte, o ParseOptions) (job.Definition, error) {
 	o = o.withDefaults()
 	current = current.Redacted()
 	o.Stored = &current
-	p, err := open("patch", patch, o.Limits, o.ID, definitionMembers...)
+	p, err := parseEnvelope("patch", patch, o.Limits, o.ID, definitionMembers...)
 	if err != nil {
 		return job.Definition{}, err
 	}
 	if p.properties.Member("status") != nil {
-		p.fail(p.under("status"), fields.Forbidden, "", "it is read-only")
+		p.fail(p.pathOf("status"), fields.Forbidden, "", "it is read-only")
 	}
 	merged, err := treeOf(current)
 	if err != nil {
@@ -35,7 +35,7 @@ func MergeDefinition(current job.Definition, patch []byte, o ParseOptions) (job.
 	merged.Merge(p.properties)
 	d := p.definition(merged, o)
 	if !reflect.DeepEqual(d.Action, current.Action) {
-		p.checkActions(&d.Action, o.Check)
+		p.checkActions(&d.Action, o.CheckTarget)
 	}
 	if err := p.err("job with this patch"); err != nil {
 		return job.Definition{}, err

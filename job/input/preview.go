@@ -38,7 +38,7 @@ type PreviewResult struct {
 func ParsePreview(line []byte, now time.Time) (Preview, error) {
 	limits := new(DefaultLimits())
 	p := Preview{Now: now}
-	b, err := open("preview", line, limits, "", definitionMembers...)
+	b, err := parseEnvelope("preview", line, limits, "", definitionMembers...)
 	if b != nil {
 		p.ID = b.previewID()
 	}
@@ -61,7 +61,7 @@ func ParsePreview(line []byte, now time.Time) (Preview, error) {
 	if b.path == "" {
 		properties = properties.Without("now", "take")
 	}
-	p.Definition = b.definition(properties, ParseOptions{Limits: limits, Now: p.Now, Created: p.Now, actionless: true})
+	p.Definition = b.definition(properties, ParseOptions{Limits: limits, Now: p.Now, Created: p.Now, actionOptional: true})
 	if err := b.err("preview"); err != nil {
 		return p, err
 	}
@@ -75,7 +75,7 @@ func (p *parser) previewID() json.RawMessage {
 		return nil
 	}
 	if n.Kind != fields.String && n.Kind != fields.Number {
-		p.Mismatch("id", n, "a string or a number")
+		p.Reject("id", n, "a string or a number")
 		return nil
 	}
 	id, err := fields.PlainJSON(n.Scalar())

@@ -17,20 +17,20 @@ import (
 //
 // [New] makes a Schedule. The zero value has no instants.
 type Schedule struct {
-	rule   Rule
-	grid   grid.Grid
-	anchor int64
-	until  int64     // the last instant that End and Count allow
-	out    []stretch // what is left out, sorted and disjoint
+	rule     Rule
+	grid     grid.Grid
+	anchor   int64
+	last     int64     // the last instant that End and Count allow, included
+	excluded []stretch // what is left out, sorted and disjoint
 }
 
 // A stretch is the instants from … until, the last one excluded.
 type stretch struct{ from, until int64 }
 
 // New returns the schedule of a rule. The anchor is where its counting begins:
-// the earliest instant at which it can fire, and the source of whatever the rule
-// leaves open, such as the minute, the weekday or the day of the month. Its
-// fraction of a second is cut off. Its location has no meaning; local times are in the rule's Location.
+// the earliest instant at which it can fire. It supplies the minute, the weekday or
+// the day of the month if the rule gives none. Its fraction of a second is cut off.
+// Its location has no meaning; local times are in the rule's Location.
 //
 // If fields are bad, the error joins a [*FieldError] for each of them, the anchor
 // included: a zero Rule and a zero anchor are errors. A rule that can never fire,
@@ -38,22 +38,22 @@ type stretch struct{ from, until int64 }
 // first instant is valid: its schedule is empty.
 func New(rule Rule, anchor time.Time) (*Schedule, error) {
 	var c check
-	c.that(!anchor.IsZero(), "Anchor", nil, allowedAnchor)
-	c.that(anchor.Unix() >= firstInstant && anchor.Unix() <= lastInstant, "Anchor", anchor, allowedAnchor)
+	c.require(!anchor.IsZero(), "Anchor", nil, allowedAnchor)
+	c.require(anchor.Unix() >= firstInstant && anchor.Unix() <= lastInstant, "Anchor", anchor, allowedAnchor)
 	c.rule(&rule)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	s := &Schedule{rule: rule.clone(), anchor: anchor.Unix(), until: lastInstant}
+	s := &Schedule{rule: rule.clone(), anchor: anchor.Unix(), last: lastInstant}
 	s.grid = grid.New(rule.grid(), s.anchor)
 	if !s.grid.Fires() {
 		return nil, ErrNever
 	}
 	if !rule.End.IsZero() {
-		s.until = min(rule.End.Unix(), lastInstant)
+		s.last = min(rule.End.Unix(), lastInstant)
 	}
 	if rule.Count > 0 {
-		s.until = s.nth(rule.Count)
+		s.last = s.nth(rule.Count)
 	}
 	return s, nil
 }
@@ -62,9 +62,9 @@ func New(rule Rule, anchor time.Time) (*Schedule, error) {
 func (s *Schedule) nth(n int) int64 {
 	t := s.anchor - 1
 	for range n {
-		next, ok := s.grid.Next(t+1, s.until)
+		next, ok := s.grid.Next(t+1, s.last)
 		if !ok {
-			return s.until
+			return s.last
 		}
 		t = next
 	}
@@ -81,8 +81,8 @@ func (s *Schedule) Anchor() time.Time { return instant(s.anchor) }
 // overlap or touch are one.
 func (s *Schedule) Excluded() []Range {
 	var ranges []Range
-	for _, out := range s.out {
-		ranges = append(ranges, Range{From: instant(out.from), Until: instant(out.until)})
+	for _, one := range s.excluded {
+		ranges = append(ranges, Range{From: instant(one.from), Until: instant(one.until)})
 	}
 	return ranges
 }
@@ -91,13 +91,13 @@ func (s *Schedule) Excluded() []Range {
 // anchor, that is the first instant of all. It allocates nothing, and costs the same near the anchor and far from
 // it.
 func (s *Schedule) Next(after time.Time) (time.Time, bool) {
-	return found(s.next(min(after.Unix(), lastInstant) + 1))
+	return toTime(s.next(min(after.Unix(), lastInstant) + 1))
 }
 
 // Prev returns the last instant strictly before a time, or false if there is none. It costs some dozens of times
 // what Next does.
 func (s *Schedule) Prev(before time.Time) (time.Time, bool) {
-	return found(s.prev(max(ceilSecond(before), firstInstant) - 1))
+	return toTime(s.prev(max(ceilSecond(before), firstInstant) - 1))
 }
 
 // Between returns the instants at or after from and before until, in order. There are none if until is not after
@@ -123,30 +123,30 @@ func (s *Schedule) next(from int64) (int64, bool) {
 		return 0, false
 	}
 	for from = max(from, s.anchor); ; {
-		t, ok := s.grid.Next(from, s.until)
+		t, ok := s.grid.Next(from, s.last)
 		if !ok {
 			return 0, false
 		}
-		out, ok := s.leftOut(t)
+		gap, ok := s.excludedAt(t)
 		if !ok {
 			return t, true
 		}
-		from = out.until
+		from = gap.until
 	}
 }
 
 // prev returns the last instant at or before to.
 func (s *Schedule) prev(to int64) (int64, bool) {
-	for to = min(to, s.until); s.grid != nil && to >= s.anchor; {
+	for to = min(to, s.last); s.grid != nil && to >= s.anchor; {
 		t, ok := grid.Last(s.grid, s.anchor, to)
 		if !ok {
 			break
 		}
-		out, ok := s.leftOut(t)
+		gap, ok := s.excludedAt(t)
 		if !ok {
 			return t, true
 		}
-		to = out.from - 1
+		to = gap.from - 1
 	}
 	return 0, false
 }
@@ -185,45 +185,46 @@ func Date(year int, month time.Month, day int, loc *time.Location) Range {
 func (s *Schedule) Exclude(ranges ...Range) (*Schedule, error) {
 	var c check
 	without := *s
-	without.out = slices.Clone(s.out)
+	without.excluded = slices.Clone(s.excluded)
 	for i, r := range ranges {
 		ok := !r.From.IsZero() && !r.Until.IsZero() && !r.Until.Before(r.From)
-		c.that(ok, fmt.Sprintf("Ranges[%d]", i), r, "a From and an Until that is not before it")
-		without.out = append(without.out, stretch{ceilSecond(r.From), ceilSecond(r.Until)})
+		c.require(ok, fmt.Sprintf("Ranges[%d]", i), r, "a From and an Until that is not before it")
+		without.excluded = append(without.excluded, stretch{ceilSecond(r.From), ceilSecond(r.Until)})
 	}
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	without.out = disjoint(without.out)
+	without.excluded = disjoint(without.excluded)
 	return &without, nil
 }
 
 // disjoint sorts stretches and joins those that touch.
 func disjoint(all []stretch) []stretch {
 	slices.SortFunc(all, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
-	out := all[:0]
+	joined := all[:0]
 	for _, s := range all {
-		switch last := len(out) - 1; {
+		switch last := len(joined) - 1; {
 		case s.from == s.until:
-		case last >= 0 && s.from <= out[last].until:
-			out[last].until = max(out[last].until, s.until)
+		case last >= 0 && s.from <= joined[last].until:
+			joined[last].until = max(joined[last].until, s.until)
 		default:
-			out = append(out, s)
+			joined = append(joined, s)
 		}
 	}
-	return out
+	return joined
 }
 
-// leftOut returns the stretch that an instant is left out with, if it is.
-func (s *Schedule) leftOut(t int64) (stretch, bool) {
-	i, _ := slices.BinarySearchFunc(s.out, t, func(s stretch, t int64) int { return cmp.Compare(s.until, t+1) })
-	if i < len(s.out) && s.out[i].from <= t {
-		return s.out[i], true
+// excludedAt returns the stretch that an instant is left out with, if it is.
+func (s *Schedule) excludedAt(t int64) (stretch, bool) {
+	i, _ := slices.BinarySearchFunc(s.excluded, t, func(s stretch, t int64) int { return cmp.Compare(s.until, t+1) })
+	if i < len(s.excluded) && s.excluded[i].from <= t {
+		return s.excluded[i], true
 	}
 	return stretch{}, false
 }
 
-func found(t int64, ok bool) (time.Time, bool) {
+// toTime returns the instant as a time; the zero time if ok is false.
+func toTime(t int64, ok bool) (time.Time, bool) {
 	if !ok {
 		return time.Time{}, false
 	}

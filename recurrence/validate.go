@@ -51,8 +51,8 @@ type check struct {
 	errs []error
 }
 
-// that reports a field unless ok is true.
-func (c *check) that(ok bool, field string, value any, allowed string) {
+// require reports a field unless ok is true.
+func (c *check) require(ok bool, field string, value any, allowed string) {
 	if !ok {
 		c.errs = append(c.errs, &FieldError{Field: field, Value: value, Allowed: allowed})
 	}
@@ -77,10 +77,10 @@ func (c *check) rule(r *Rule) {
 		if f != 0 {
 			value = f
 		}
-		c.that(false, "Frequency", value, allowedFrequencies)
+		c.require(false, "Frequency", value, allowedFrequencies)
 	}
-	c.that(r.Interval >= 0 && r.Interval <= MaxInterval, "Interval", r.Interval, fmt.Sprintf("1 to %d", MaxInterval))
-	c.that(r.Count >= 0 && r.Count <= MaxCount, "Count", r.Count, fmt.Sprintf("1 to %d", MaxCount))
+	c.require(r.Interval >= 0 && r.Interval <= MaxInterval, "Interval", r.Interval, fmt.Sprintf("1 to %d", MaxInterval))
+	c.require(r.Count >= 0 && r.Count <= MaxCount, "Count", r.Count, fmt.Sprintf("1 to %d", MaxCount))
 	c.ints("Minutes", r.Minutes, "0 to 59", func(n int) bool { return n >= 0 && n <= 59 })
 	c.ints("Hours", r.Hours, "0 to 23", func(n int) bool { return n >= 0 && n <= 23 })
 	c.ints("MonthDays", r.MonthDays, "1 to 31 or -31 to -1", func(n int) bool { return n != 0 && n >= -31 && n <= 31 })
@@ -91,7 +91,7 @@ func (c *check) rule(r *Rule) {
 	for i, o := range r.MonthlyOccurrences {
 		field := fmt.Sprintf("MonthlyOccurrences[%d]", i)
 		c.weekday(field+".Day", o.Day)
-		c.that(o.Occurrence >= -5 && o.Occurrence <= 5, field+".Occurrence", o.Occurrence, "1 to 5 or -5 to -1")
+		c.require(o.Occurrence >= -5 && o.Occurrence <= 5, field+".Occurrence", o.Occurrence, "1 to 5 or -5 to -1")
 	}
 }
 
@@ -104,17 +104,17 @@ func (c *check) only(f Frequency, n int, field string, value any, first, last Fr
 	if first != last {
 		takers += " and " + last.String()
 	}
-	c.that(false, field, value, fmt.Sprintf("none with frequency %s, only with %s", f, takers))
+	c.require(false, field, value, fmt.Sprintf("none with frequency %s, only with %s", f, takers))
 }
 
 func (c *check) ints(field string, list []int, allowed string, ok func(int) bool) {
 	for i, n := range list {
 		if !ok(n) {
-			c.that(false, fmt.Sprintf("%s[%d]", field, i), n, allowed)
+			c.require(false, fmt.Sprintf("%s[%d]", field, i), n, allowed)
 		}
 	}
 }
 
 func (c *check) weekday(field string, day time.Weekday) {
-	c.that(day >= time.Sunday && day <= time.Saturday, field, int(day), "a day of the week")
+	c.require(day >= time.Sunday && day <= time.Saturday, field, int(day), "a day of the week")
 }

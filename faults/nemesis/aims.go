@@ -14,28 +14,28 @@ import (
 
 // The aims: moments at which a fault is injected.
 const (
-	AimRandom   = "random"
-	AimTimer    = "before the timer" // a job's workflow sleeps, 21 to 25 s before it is due: leads are at most 20 s
-	AimHeld     = "held"             // 8 s before a job is due
-	AimClose    = "close"            // 0.1 to 2 s before
-	AimFence    = "fence passed"     // 0 to 0.2 s before
-	AimRequest  = receiver.Requested
-	AimAnswered = receiver.Answered
-	AimRetry    = receiver.RetryWait
-	AimError    = receiver.ErrorAction
-	AimRenewal  = "continue-as-new" // about 100 of 110 manual runs of a job are answered
-	AimFanOut   = "fan-out"         // 20 to 300 ms after a collection is disabled or enabled
-	AimCreate   = "create"          // 5 to 100 ms after many jobs are created
-	aimHerd     = "herd"            // 0 to 1 s before many jobs are due together; only for an overload
+	AimRandom        = "random"
+	AimTimer         = "before the timer" // a job's workflow sleeps, 21 to 25 s before it is due: leads are at most 20 s
+	AimHeld          = "held"             // 8 s before a job is due
+	AimClose         = "close"            // 0.1 to 2 s before
+	AimFence         = "fence passed"     // 0 to 0.2 s before
+	AimRequest       = receiver.Requested
+	AimAnswered      = receiver.Answered
+	AimRetry         = receiver.RetryWait
+	AimError         = receiver.ErrorAction
+	AimContinueAsNew = "continue-as-new" // about 100 of 110 manual runs of a job are answered
+	AimFanOut        = "fan-out"         // 20 to 300 ms after a collection is disabled or enabled
+	AimCreate        = "create"          // 5 to 100 ms after many jobs are created
+	aimHerd          = "herd"            // 0 to 1 s before many jobs are due together; only for an overload
 )
 
 // executionAims are those that every execution may reach.
 var executionAims = []string{AimRandom, AimHeld, AimClose, AimFence, AimRequest, AimAnswered, AimRetry, AimError}
 
 // Aims are all aims of kill, pause and stop.
-var Aims = slices.Concat(executionAims, []string{AimTimer, AimRenewal, AimFanOut, AimCreate})
+var Aims = slices.Concat(executionAims, []string{AimTimer, AimContinueAsNew, AimFanOut, AimCreate})
 
-// someAims returns n of the aims at random, each once before any is repeated.
+// someAims returns count aims at random; none is repeated before all were used.
 func (n *Nemesis) someAims(count int) []string {
 	var some []string
 	for len(some) < count {
@@ -49,8 +49,8 @@ func (n *Nemesis) someAims(count int) []string {
 // aimTime is how long an execution that reaches an aim is waited for.
 const aimTime = 25 * time.Second
 
-// aim waits for the aim of a plan, or brings it about. It returns the job that has reached it, a zero one if
-// none has: then the fault comes at some other time.
+// aim waits for the aim of a plan, or brings it about. It returns the job that has reached it. If none has, it
+// returns the zero Job, and the fault is injected all the same.
 func (n *Nemesis) aim(ctx context.Context, p *plan) record.Job {
 	between := func(least, most int) time.Duration { // milliseconds
 		return time.Duration(least+n.Random.IntN(most-least+1)) * time.Millisecond
@@ -66,7 +66,7 @@ func (n *Nemesis) aim(ctx context.Context, p *plan) record.Job {
 		return n.Workload.AwaitDue(ctx, between(100, 2000), n.Random)
 	case AimFence:
 		return n.Workload.AwaitDue(ctx, between(0, 200), n.Random)
-	case AimRenewal:
+	case AimContinueAsNew:
 		return n.Workload.RunUntilRenewal(ctx, workload.RenewalRuns-n.Random.IntN(20), between(0, 50))
 	case AimFanOut:
 		return n.Workload.FanOut(ctx, between(20, 300), n.Random)

@@ -33,18 +33,18 @@ type Nemesis struct {
 	Progress *log.Logger // gets the begin and the end of each fault
 }
 
-// undisturbed is the time without other faults before and after a long downtime. Without it, nothing would be
+// quietAroundDowntime is the time without other faults before and after a long downtime. Without it, nothing would be
 // certain about the occurrences that were due in the downtime.
-const undisturbed = 80 * time.Second
+const quietAroundDowntime = 80 * time.Second
 
 // Run injects faults until a time, and returns them. Between two faults the system has time to recover.
 func (n *Nemesis) Run(ctx context.Context, until time.Time) (faults []record.Fault, err error) {
 	plans := n.plans()
-	least := time.Duration(0) // minimum quiet time after the last fault
+	minQuiet := time.Duration(0) // minimum quiet time after the last fault
 	for time.Now().Before(until) {
-		quiet := max(least, n.Quiet+time.Duration(n.Random.Int64N(int64(n.Quiet))))
+		quiet := max(minQuiet, n.Quiet+time.Duration(n.Random.Int64N(int64(n.Quiet))))
 		if len(plans) > 0 && plans[0].isLong() {
-			quiet = max(quiet, undisturbed)
+			quiet = max(quiet, quietAroundDowntime)
 		}
 		if err := wait.For(ctx, min(quiet, time.Until(until))); err != nil {
 			return faults, err
@@ -59,8 +59,8 @@ func (n *Nemesis) Run(ctx context.Context, until time.Time) (faults []record.Fau
 		if time.Until(until) < p.length && len(faults) > 0 {
 			continue // it would last too long
 		}
-		if least = 0; p.isLong() {
-			least = undisturbed
+		if minQuiet = 0; p.isLong() {
+			minQuiet = quietAroundDowntime
 		}
 		f, err := n.inject(ctx, p)
 		if err != nil {
@@ -82,7 +82,7 @@ func (n *Nemesis) inject(ctx context.Context, p plan) (record.Fault, error) {
 		f.Job = j.String()
 	}
 	n.Progress.Printf("%s of %s (%s)", p.kind, p.target.name, p.aim)
-	if err := n.force(ctx, p, &f); err != nil {
+	if err := n.carryOut(ctx, p, &f); err != nil {
 		return f, fmt.Errorf("%s of %s: %w", p.kind, p.target.name, err)
 	}
 	if f.Restart.IsZero() {
@@ -102,8 +102,8 @@ func signal(all []*processes.Process, s syscall.Signal) {
 	}
 }
 
-// force carries out a plan, up to the end of the fault.
-func (n *Nemesis) force(ctx context.Context, p plan, f *record.Fault) error {
+// carryOut carries out a plan, up to the end of the fault.
+func (n *Nemesis) carryOut(ctx context.Context, p plan, f *record.Fault) error {
 	switch p.kind {
 	case record.FaultKill:
 		return n.restart(ctx, p, f, syscall.SIGKILL)

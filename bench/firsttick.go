@@ -92,7 +92,7 @@ func (b *bench) measureScenario(ctx context.Context, a *systems.AlmanacAPI, name
 	before := cmp.Or(s.before, b.options.createdBefore)
 	start := time.Now()
 	h := systems.Herd{
-		Name: name, Jobs: s.jobs, Every: time.Minute, Schedule: s.schedule, Once: s.once,
+		Name: name, Jobs: s.jobs, Every: time.Minute, Schedule: s.schedule, NoRetries: s.once,
 		First: start.UTC().Add(creating(s.jobs) + before + time.Second).Truncate(time.Second),
 	}
 	defer func() { err = errors.Join(err, b.remove(ctx, a, h)) }()

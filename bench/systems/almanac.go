@@ -73,7 +73,7 @@ func (a *AlmanacAPI) PutJob(ctx context.Context, h Herd, number int) error {
 
 func (a *AlmanacAPI) put(ctx context.Context, api *REST, h Herd, number int) error {
 	action := Object{"type": "Http", "request": Object{"method": "GET", "uri": a.receiver.target(h.Name, number)}}
-	if h.Once {
+	if h.NoRetries {
 		action["retryPolicy"] = Object{"retryType": "none"}
 	}
 	properties := Object{"action": action}

@@ -4,6 +4,7 @@
 package systems
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -41,8 +42,9 @@ type System interface {
 	// Remove ends the jobs of a herd. Those that do not exist are no error.
 	Remove(ctx context.Context, h Herd) error
 
-	// Events returns the number of events in the histories of one job: in those that last, and in
-	// those of the executions that were due at the given times.
+	// Events returns the number of events in Temporal's histories of one job: in those of the workflows
+	// that serve the job as long as it exists, and in those of the workflows that were started for its
+	// executions at the given due times.
 	Events(ctx context.Context, h Herd, number int, due []time.Time) (int64, error)
 }
 
@@ -57,11 +59,11 @@ type Herd struct {
 	// another. At most [MaxBacklog]; First and Every are not used then.
 	Backlog time.Duration
 
-	// Only Almanac heeds these.
-	Schedule Object // properties of a job besides its start time
-	Once     bool   // whether retryType is none
+	// Used by Almanac only.
+	Schedule  Object // properties of a job besides its start time
+	NoRetries bool   // whether retryType is none
 
-	Parallel int // how many jobs are created at the same time. Default: 16
+	Parallel int // how many jobs are created at the same time; 0: 16
 }
 
 // ID returns the name of one of the jobs.
@@ -72,7 +74,7 @@ const defaultParallel = 16
 // each calls do for every job of the herd, several at the same time.
 func (h Herd) each(ctx context.Context, do func(ctx context.Context, number int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(h.Parallel, defaultParallel))
+	group.SetLimit(cmp.Or(h.Parallel, defaultParallel))
 	for number := range h.Jobs {
 		group.Go(func() error {
 			if err := do(ctx, number); err != nil {

@@ -244,10 +244,10 @@ func (o Options) withDefaults() (Options, error) {
 		errs = append(errs, errors.New("no address to listen on given"))
 	}
 	if o.Retention < time.Hour {
-		errs = append(errs, fmt.Errorf("retention is %s, want at least %s", o.Retention, time.Hour))
+		errs = append(errs, fmt.Errorf("retention: %s is too short; allowed: at least %s", o.Retention, time.Hour))
 	}
 	if o.Synchronous != SynchronousFull && o.Synchronous != SynchronousNormal {
-		errs = append(errs, fmt.Errorf("synchronous is %q, want %q or %q", o.Synchronous, SynchronousFull, SynchronousNormal))
+		errs = append(errs, fmt.Errorf("synchronous: %q is not supported; allowed: %q or %q", o.Synchronous, SynchronousFull, SynchronousNormal))
 	}
 	return o, errors.Join(errs...)
 }

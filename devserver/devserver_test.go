@@ -201,8 +201,8 @@ func TestStartRefuses(t *testing.T) {
 		{"a directory for the files of all users", func(o *devserver.Options) { o.DataDir = sticky }, "for the files of all users"},
 		{"no data directory", func(o *devserver.Options) { o.DataDir = "" }, "no data directory"},
 		{"no address", func(o *devserver.Options) { o.Listen = "" }, "no address"},
-		{"a retention below Temporal's minimum", func(o *devserver.Options) { o.Retention = time.Minute }, "want at least 1h0m0s"},
-		{"an unknown synchronous mode", func(o *devserver.Options) { o.Synchronous = "off" }, `want "full" or "normal"`},
+		{"a retention below Temporal's minimum", func(o *devserver.Options) { o.Retention = time.Minute }, "retention: 1m0s is too short; allowed: at least 1h0m0s"},
+		{"an unknown synchronous mode", func(o *devserver.Options) { o.Synchronous = "off" }, `synchronous: "off" is not supported; allowed: "full" or "normal"`},
 		{"a reserved search attribute", func(o *devserver.Options) {
 			o.SearchAttributes = map[string]enumspb.IndexedValueType{"WorkflowId": enumspb.INDEXED_VALUE_TYPE_KEYWORD}
 		}, "one of Temporal's own"},

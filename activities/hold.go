@@ -14,6 +14,9 @@ import (
 // before the attempt counts as lost.
 const HeldLossTimeout = 3 * time.Second
 
+// DefaultMaxHold is the default of [Lead.Hold].
+const DefaultMaxHold = time.Minute
+
 // The fences of a herd are spread over the time before the due time, so that they do not queue up at
 // the server. They end fenceMargin before it.
 const (

@@ -18,7 +18,7 @@ type Lead struct {
 // DefaultLead returns a Lead for up to a few thousand jobs due in one second on a small machine: 8 to
 // 20 s, and a hold of one minute.
 func DefaultLead() Lead {
-	return Lead{Min: 8 * time.Second, Max: 20 * time.Second, Hold: time.Minute}
+	return Lead{Min: 8 * time.Second, Max: 20 * time.Second, Hold: DefaultMaxHold}
 }
 
 // maxHeld is the number of held attempts per process above which jobs sleep again. Each takes one of

@@ -67,7 +67,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.IntVar(&o.rounds, "rounds", 2, "number of rounds of sustained executions")
 	flags.IntVar(&o.sleeping, "sleeping", 10_000, "number of jobs that only sleep")
 	flags.DurationVar(&o.createdBefore, "created-before", time.Minute, "how long before their first tick the herds of part "+partFirstTick+" are created, at most 24h")
-	flags.DurationVar(&o.maxHold, "max-hold", activities.DefaultLead().Hold, "within what time of the execution before it an action is dispatched at once, as in almanac dev; with 0s, Almanac's jobs sleep between two ticks")
+	flags.DurationVar(&o.maxHold, "max-hold", activities.DefaultMaxHold, "within what time of the execution before it an action is dispatched at once, as in almanac dev; with 0s, Almanac's jobs sleep between two ticks")
 	flags.BoolVar(&o.quick, "quick", false, "measure part "+partFirstTick+" with three herds and one more tick")
 	flags.BoolVar(&o.smoke, "smoke", false, "measure all parts but the cluster at a size that says nothing about speed, to see that they work")
 	flags.StringVar(&o.out, "out", "", "file for the report, which is written if nothing failed; empty: only print it")

@@ -50,10 +50,3 @@ func (f Filter) MatchesJob(j *Job) bool {
 func (f Filter) MatchesRecord(r *Record) bool {
 	return (f.Status == "" || r.Outcome == f.Status) && f.Start.Contains(r.Start) && f.End.Contains(r.End)
 }
-
-// An Operation is a change of a collection that takes longer than a request. It continues on its own.
-type Operation struct {
-	ID     string // opaque: letters, digits, hyphens and full stops
-	Done   bool   // it has succeeded or failed
-	Failed *Error // nil if it has not failed
-}

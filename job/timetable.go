@@ -12,7 +12,7 @@ import (
 	"almanac/recurrence"
 )
 
-// A Timetable knows when a job runs. It combines what package recurrence knows of
+// A Timetable computes when a job runs. It combines what package recurrence knows of
 // the calendar with the rules of the service: a job without a start time runs once
 // at once, and then on its schedule; a start time in the past only sets the phase,
 // so that instants before the creation are discarded; a job without a recurrence

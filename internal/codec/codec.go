@@ -155,8 +155,8 @@ func each(payloads []*commonpb.Payload, do func(*commonpb.Payload) (*commonpb.Pa
 	return done, nil
 }
 
-// additional returns the additional data of the AEAD. A key ID has no line end, so it is unambiguous.
-func additional(keyID, workflowID string) []byte { return []byte(keyID + "\n" + workflowID) }
+// additionalData returns the additional data of the AEAD. A key ID has no line end, so it is unambiguous.
+func additionalData(keyID, workflowID string) []byte { return []byte(keyID + "\n" + workflowID) }
 
 func (r *KeyRing) encrypt(p *commonpb.Payload, workflowID string) (*commonpb.Payload, error) {
 	if r == nil {
@@ -171,7 +171,7 @@ func (r *KeyRing) encrypt(p *commonpb.Payload, workflowID string) (*commonpb.Pay
 	if workflowID != "" {
 		metadata[metadataWorkflowID] = []byte(workflowID)
 	}
-	return &commonpb.Payload{Metadata: metadata, Data: r.keys[id].Seal(nil, nil, text, additional(id, workflowID))}, nil
+	return &commonpb.Payload{Metadata: metadata, Data: r.keys[id].Seal(nil, nil, text, additionalData(id, workflowID))}, nil
 }
 
 // decrypt decrypts a payload of any workflow.
@@ -186,7 +186,7 @@ func (r *KeyRing) decrypt(p *commonpb.Payload) (*commonpb.Payload, error) {
 	if r == nil || r.keys[id] == nil {
 		return nil, &MissingKeyError{KeyID: id, Have: r.IDs()}
 	}
-	text, err := r.keys[id].Open(nil, nil, p.GetData(), additional(id, workflowOf(p)))
+	text, err := r.keys[id].Open(nil, nil, p.GetData(), additionalData(id, workflowOf(p)))
 	if err != nil {
 		return nil, fmt.Errorf("a payload cannot be decrypted with the key %q: either another key has that id now, or the payload was damaged", id)
 	}

@@ -67,7 +67,7 @@ func (n *Nemesis) aim(ctx context.Context, p *plan) record.Job {
 	case AimFence:
 		return n.Workload.AwaitDue(ctx, between(0, 200), n.Random)
 	case AimContinueAsNew:
-		return n.Workload.RunUntilRenewal(ctx, workload.RenewalRuns-n.Random.IntN(20), between(0, 50))
+		return n.Workload.RunUntilContinueAsNew(ctx, workload.ContinueAsNewRuns-n.Random.IntN(20), between(0, 50))
 	case AimFanOut:
 		return n.Workload.FanOut(ctx, between(20, 300), n.Random)
 	case AimCreate:

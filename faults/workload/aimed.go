@@ -53,13 +53,13 @@ func firstOf(jobs []record.Job) record.Job {
 	return jobs[0]
 }
 
-// RenewalRuns is more than the 100 executions after which a job's workflow continues as new.
-const RenewalRuns = 110
+// ContinueAsNewRuns is more than the 100 executions after which a job's workflow continues as new.
+const ContinueAsNewRuns = 110
 
-// RunUntilRenewal starts [RenewalRuns] manual runs of a job. It returns some time after a number of them was
+// RunUntilContinueAsNew starts [ContinueAsNewRuns] manual runs of a job. It returns some time after a number of them was
 // answered; the others continue. The job itself is due much later, for an occurrence that is dispatched would
 // keep its workflow from continuing as new.
-func (w *Workload) RunUntilRenewal(ctx context.Context, answered int, after time.Duration) record.Job {
+func (w *Workload) RunUntilContinueAsNew(ctx context.Context, answered int, after time.Duration) record.Job {
 	j := firstOf(w.createNew(ctx, 1, oneTime(time.Now().Add(90*time.Second))))
 	if j == (record.Job{}) {
 		return j
@@ -69,7 +69,7 @@ func (w *Workload) RunUntilRenewal(ctx context.Context, answered int, after time
 	var once sync.Once
 	for range 6 {
 		w.open.Go(func() {
-			for applied.Load() < RenewalRuns && ctx.Err() == nil {
+			for applied.Load() < ContinueAsNewRuns && ctx.Err() == nil {
 				switch w.change(ctx, record.ManualRun, j, nil, "") {
 				case record.Unknown:
 					return // the fault has begun

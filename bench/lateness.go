@@ -59,7 +59,7 @@ func (b *bench) measureHerd(ctx context.Context, s systems.System, jobs int) (er
 	if s.Name() == systems.Schedules && jobs >= slowSchedules {
 		h.Every = 2 * time.Minute
 	}
-	h.First = time.Now().UTC().Truncate(time.Second).Add(calm + creating(jobs) + 10*time.Second)
+	h.First = time.Now().UTC().Add(calm + creating(jobs) + 10*time.Second).Truncate(time.Second)
 	b.progress.Printf("%s: creating %d jobs, due from %s on", s.Name(), jobs, h.First.Format(time.TimeOnly))
 	defer func() { err = errors.Join(err, b.remove(ctx, s, h)) }()
 	if err := s.Create(ctx, h); err != nil {
@@ -115,6 +115,9 @@ func (b *bench) watchHerd(ctx context.Context, s systems.System, h systems.Herd,
 	b.results.herds = append(b.results.herds, r)
 	sum := r.sum()
 	b.progress.Printf("%s: %d jobs: %s", r.system, r.jobs, sum)
+	if sum.lateness.n == 0 {
+		return errors.New("no request of the measured ticks came")
+	}
 	c := b.results.costs[s.Name()]
 	c.executions += sum.lateness.n + sum.twice
 	c.cpu += after.CPU - before.CPU - idle*after.At.Sub(before.At).Seconds()

@@ -8,7 +8,7 @@ import "time"
 // thousand jobs are due together. So the timer fires ahead of the due time and the worker holds the action
 // until then: the queueing is over when it is due. Each execution adjusts the lead of the next.
 //
-// If the next occurrence is due within Hold when an execution ends, the job does not sleep at all: the
+// If the next occurrence is due within Hold when an execution succeeds, the job does not sleep at all: its
 // action is dispatched at once and held. That halves the cost of an execution.
 type Lead struct {
 	Min, Max time.Duration // of the lead

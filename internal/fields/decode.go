@@ -45,6 +45,7 @@ type Rule struct {
 	Parse   func(text string) (any, bool) // the field's value for a text, and whether it is allowed; replaces Valid
 	Words   []string                      // as the tag enum; replaces Valid
 	Max     int                           // as the tag max
+	Hidden  bool                          // errors do not show the text, since people paste secrets here by mistake
 }
 
 // BodyPath returns the path in the body for a path that has indexes in the result. They differ where an
@@ -335,7 +336,7 @@ func (d *Decoder) text(to reflect.Value, n *Node, path string, f *field) bool {
 		return d.rejectWithoutValue(path, n, "a string")
 	case rule.Valid != nil && !rule.Valid(n.Text):
 		e := &Error{Path: path, Code: cmp.Or(rule.Code, Invalid), Value: n.Text, Allowed: rule.Allowed}
-		if f.has("secret") {
+		if f.has("secret") || rule.Hidden {
 			e.Value = nil
 		}
 		return d.Add(e)

@@ -24,6 +24,7 @@ type pet struct {
 	Born   *fields.Code   `json:"born" field:"rule=born"`
 	Weight string         `json:"weight" field:"readonly"`
 	Tame   *bool          `json:"tame"`
+	Vet    string         `json:"vet" field:"rule=vet"`
 
 	_ struct{} `ignore:"etag"`
 }
@@ -41,6 +42,7 @@ func decode(t *testing.T, body string) (pet, string) {
 	require.NoError(t, err)
 	d := fields.Decoder{Rules: map[string]fields.Rule{
 		"chip": {Allowed: "digits", Valid: func(s string) bool { return strings.Trim(s, "0123456789") == "" }},
+		"vet":  {Allowed: "a short name", Valid: func(s string) bool { return len(s) < 10 }, Hidden: true},
 		"born": {Allowed: "a year", Parse: func(s string) (any, bool) { return fields.Code(s), len(s) == 4 }},
 	}}
 	var p pet
@@ -70,12 +72,13 @@ func TestDecodeReportsEveryBadField(t *testing.T) {
 		{"numbers out of range", good + `,"legs":5,"age":0,"rank":0`, "legs: 5 is out of range; allowed: 0 to 4; rank: 0 is out of range; allowed: 1 to 5 or -5 to -1; age: 0 is out of range; allowed: 1 or more"},
 		{"a number in quotes", good + `,"legs":"4"`, `legs: "4" is not valid; allowed: an integer from 0 to 4`},
 		{"a secret, which is not shown", good + `,"chip":"hunter2"`, "chip: the value is not valid; allowed: digits"},
+		{"a text that its rule hides", good + `,"vet":"password=hunter2"`, "vet: the value is not valid; allowed: a short name"},
 		{"a text in place of an object, which may be a secret", good + `,"owner":"hunter2"`, "owner: a string is not valid; allowed: an object"},
 		{"elements of a list by their place in the body", good + `,"scores":[null,1,"x"],"toys":["ball","bat"]`, `toys[1]: "bat" is not supported; allowed: ball or bone; scores[2]: "x" is not valid; allowed: an integer`},
 		{"a member of another variant", good + `,"owner":{"type":"firm","phone":"1"}`, "owner.phone: unknown field; allowed: type or vat"},
 		{"no variant, so nothing else is looked at", good + `,"owner":{"phone":1}`, "owner.type: required; allowed: person, firm or nobody"},
 		{"the last variant, whose members are not looked at", good + `,"owner":{"type":"nobody","phone":1}`, ""},
-		{"an unknown member", good + `,"leggs":4,"x":1`, `leggs: unknown field; did you mean "legs"?; x: unknown field; allowed: name, kind, legs, rank, age, chip, toys, scores, owner, tags, born or tame`},
+		{"an unknown member", good + `,"leggs":4,"x":1`, `leggs: unknown field; did you mean "legs"?; x: unknown field; allowed: name, kind, legs, rank, age, chip, toys, scores, owner, tags, born, tame or vet`},
 		{"a value that its rule cannot parse", good + `,"born":"long ago"`, `born: "long ago" is not valid; allowed: a year`},
 		{"a boolean in quotes", good + `,"tame":"yes"`, `tame: "yes" is not valid; allowed: true or false`},
 	} {

@@ -280,9 +280,9 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 				"properties.action.queueMessage.sasToken: required; allowed: a shared access signature that may add messages"),
 		},
 		{
-			"names that are none", queue(`"storageAccount":"a.evil.example/","queueName":"-q","sasToken":"s"`),
-			lines(`properties.action.queueMessage.storageAccount: "a.evil.example/" is not valid; allowed: the name of a storage account: at most 63 letters, digits and hyphens`,
-				`properties.action.queueMessage.queueName: "-q" is not valid; allowed: the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first`),
+			"names that are none, which are not shown: people paste connection strings", queue(`"storageAccount":"a.evil.example/","queueName":"-q","sasToken":"s"`),
+			lines(`properties.action.queueMessage.storageAccount: the value is not valid; allowed: the name of a storage account: at most 63 letters, digits and hyphens`,
+				`properties.action.queueMessage.queueName: the value is not valid; allowed: the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first`),
 		},
 		{
 			"a message that XML cannot hold", queue(`"storageAccount":"a","queueName":"abc","sasToken":"s","message":"\u0001"`),
@@ -301,7 +301,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 			"a queue of Service Bus that is half said",
 			withAction(`{"type":"ServiceBusQueue","serviceBusQueueMessage":{"namespace":"n/s","topicPath":"t","transportType":"tcp","authentication":{"type":"SharedAccessKey"},"brokeredMessageProperties":{"ttl":1,"timeToLive":"soon","forcePersistence":"yes"}}}`),
 			lines("properties.action.serviceBusQueueMessage.queueName: required; allowed: the name of a Service Bus queue or topic: 1 to 260 characters without blanks and control characters",
-				`properties.action.serviceBusQueueMessage.namespace: "n/s" is not valid; allowed: the name of a Service Bus namespace, without the rest of its host name: at most 63 letters, digits and hyphens`,
+				`properties.action.serviceBusQueueMessage.namespace: the value is not valid; allowed: the name of a Service Bus namespace, without the rest of its host name: at most 63 letters, digits and hyphens`,
 				`properties.action.serviceBusQueueMessage.transportType: "tcp" is not supported; allowed: notSpecified, netMessaging or amqp`,
 				`properties.action.serviceBusQueueMessage.brokeredMessageProperties.forcePersistence: "yes" is not valid; allowed: true or false`,
 				`properties.action.serviceBusQueueMessage.brokeredMessageProperties.timeToLive: "soon" is not valid; allowed: a duration such as PT30S or 00:00:30, or a date and time`,

@@ -19,7 +19,8 @@ import (
 	"almanac/recurrence"
 )
 
-// fixedRules are the rules of fields that no configuration changes.
+// fixedRules are the rules of fields that no configuration changes. Hidden are those in place of which people
+// paste a connection string.
 var fixedRules = map[string]fields.Rule{
 	"actionType":     {Code: fields.Unsupported, Allowed: "Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic", Valid: func(s string) bool { return job.ActionType(s).Kind() != "" }},
 	"method":         {Code: fields.Unsupported, Allowed: "GET, PUT, POST, PATCH, DELETE, HEAD or OPTIONS", Valid: job.IsMethod},
@@ -27,10 +28,10 @@ var fixedRules = map[string]fields.Rule{
 	"timeZone":       {Allowed: job.AllowedTimeZones, Valid: func(name string) bool { return locate(name) != nil }},
 	"utcTime":        timeIn(time.UTC),
 	"pfx":            {Allowed: wantPFX, Valid: func(s string) bool { _, err := certificate.Decode(s); return err == nil }},
-	"storageAccount": {Allowed: "the name of a storage account: at most 63 letters, digits and hyphens", Valid: hostLabel.MatchString},
-	"storageQueue":   {Allowed: "the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first", Valid: queueName.MatchString},
-	"namespace":      {Allowed: "the name of a Service Bus namespace, without the rest of its host name: at most 63 letters, digits and hyphens", Valid: hostLabel.MatchString},
-	"entity":         {Allowed: "the name of a Service Bus queue or topic: 1 to 260 characters without blanks and control characters", Valid: isEntity},
+	"storageAccount": {Allowed: "the name of a storage account: at most 63 letters, digits and hyphens", Valid: hostLabel.MatchString, Hidden: true},
+	"storageQueue":   {Allowed: "the name of a storage queue: 3 to 63 letters, digits and hyphens, not a hyphen first", Valid: queueName.MatchString, Hidden: true},
+	"namespace":      {Allowed: "the name of a Service Bus namespace, without the rest of its host name: at most 63 letters, digits and hyphens", Valid: hostLabel.MatchString, Hidden: true},
+	"entity":         {Allowed: "the name of a Service Bus queue or topic: 1 to 260 characters without blanks and control characters", Valid: isEntity, Hidden: true},
 	"timeToLive":     {Allowed: "a duration such as PT30S or 00:00:30, or a date and time", Valid: isTimeToLive},
 	"minRecurrence":  minRecurrence,
 }

@@ -26,6 +26,34 @@ type Report struct {
 	Next     time.Time     `json:"next,omitzero"`      // when the workflow is to schedule another attempt; zero if the server does, or none follows
 }
 
+// Ended is the outcome of an attempt that ends its activity, until the attempt reports it. A worker that
+// takes over reports it, and sends nothing.
+type Ended struct {
+	Error string    `json:"error,omitempty"` // text of the activity's error; "" if the action succeeded
+	Lead  int       `json:"lead,omitempty"`  // as in [Output]
+	Next  time.Time `json:"next,omitzero"`   // as in [Report]
+}
+
+// Err returns the activity's error, given the records of its attempts; nil if the action succeeded.
+func (e *Ended) Err(attempts []job.Attempt) error {
+	if e.Error == "" {
+		return nil
+	}
+	return failedError(e.Error, Report{Attempts: attempts, Lead: e.Lead, Next: e.Next}, temporal.ApplicationErrorOptions{NonRetryable: true})
+}
+
+// Ending returns the information in the report, given the records of the activity's attempts.
+func (e *Ended) Ending(attempts []job.Attempt) Ending {
+	return Ending{Report: Report{Attempts: attempts, Lead: e.Lead, Next: e.Next}, More: !e.Next.IsZero(), Recorded: e}
+}
+
+// failedError returns the error of a failed attempt. The options say whether and when the server makes another one.
+func failedError(text string, report Report, o temporal.ApplicationErrorOptions) error {
+	o.Category = temporal.ApplicationErrorCategoryBenign // the failure is the receiver's, and the SDK does not log it as the worker's
+	o.Details = []any{report}
+	return temporal.NewApplicationErrorWithOptions(text, ErrTypeFailed, o)
+}
+
 // unsentError returns the error of an attempt that was not sent. The server makes another one after again;
 // 0 means none.
 func unsentError(message, errType string, attempts []job.Attempt, again time.Duration) error {
@@ -36,11 +64,12 @@ func unsentError(message, errType string, attempts []job.Attempt, again time.Dur
 
 // An Ending is the information in the error that ended an action's activity.
 type Ending struct {
-	Report        // includes a record of a lost attempt whose request may have been sent
-	Unsent   bool // the last attempt was not sent and has no record
-	Lost     bool // the last attempt was lost
-	More     bool // the last attempt failed, and another is to begin at Next
-	Canceled bool // cancelled by the server while no worker had it; earlier attempts are unknown
+	Report          // includes a record of a lost attempt whose request may have been sent
+	Unsent   bool   // the last attempt was not sent and has no record
+	Lost     bool   // the last attempt was lost
+	More     bool   // the last attempt failed, and another is to begin at Next
+	Canceled bool   // cancelled by the server while no worker had it; earlier attempts are unknown
+	Recorded *Ended // set if the activity's outcome is known although no worker reported it
 }
 
 // EndingOf returns the information in the error of an action's activity. A lost attempt is recorded
@@ -62,6 +91,9 @@ func EndingOf(err error, since, until time.Time) Ending {
 	var p Progress
 	if timeout.HasLastHeartbeatDetails() && timeout.LastHeartbeatDetails(&p) != nil {
 		p.Sent = 1 // unreadable, but a fence may have been passed
+	}
+	if p.Ended != nil {
+		return p.Ended.Ending(p.Attempts)
 	}
 	e.Attempts = p.Attempts
 	if e.Unsent = !p.MaybeSent(); !e.Unsent {

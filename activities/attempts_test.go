@@ -24,6 +24,8 @@ func TestEndingOf(t *testing.T) {
 	since := time.Date(2026, 1, 5, 9, 0, 0, 0, time.FixedZone("", 2*60*60))
 	until := since.Add(30 * time.Second)
 	one := []job.Attempt{{Number: 1, Start: since.Add(time.Second).UTC(), End: since.Add(2 * time.Second).UTC(), Outcome: job.OutcomeFailed, Message: "refused"}}
+	succeeded := []job.Attempt{{Number: 1, Start: since.Add(time.Second).UTC(), End: since.Add(2 * time.Second).UTC(), Outcome: job.OutcomeCompleted, Message: "fine"}}
+	retried := &activities.Ended{Error: "refused", Next: until.Add(time.Hour).UTC()}
 	missing := func(number int, start time.Time) job.Attempt {
 		return job.Attempt{Number: number, Start: start.UTC(), End: until.UTC(), Outcome: job.OutcomeFailed, Message: lost}
 	}
@@ -63,6 +65,12 @@ func TestEndingOf(t *testing.T) {
 			activities.Ending{Report: report(one[0], missing(2, one[0].End)), Lost: true}},
 		{"lost, and its progress cannot be read", timedOut(heartbeat, "progress"),
 			activities.Ending{Report: report(missing(1, since)), Lost: true}},
+		{"lost before it reported a success", timedOut(heartbeat, activities.Progress{Attempts: succeeded, Sent: 1, Ended: &activities.Ended{Lead: 700}}),
+			activities.Ending{Report: activities.Report{Attempts: succeeded, Lead: 700}, Recorded: &activities.Ended{Lead: 700}}},
+		{"lost before it reported the last failure", timedOut(heartbeat, activities.Progress{Attempts: one, Sent: 1, Ended: &activities.Ended{Error: "refused"}}),
+			activities.Ending{Report: report(one...), Recorded: &activities.Ended{Error: "refused"}}},
+		{"took too long to report a failure before a retry", timedOut(whole, activities.Progress{Attempts: one, Sent: 1, Ended: retried}),
+			activities.Ending{Report: activities.Report{Attempts: one, Next: retried.Next}, More: true, Recorded: retried}},
 		{"took too long before the fence", timedOut(whole), activities.Ending{Unsent: true, Lost: true}},
 		{"took too long after the fence", timedOut(whole, activities.Progress{Sent: 1}),
 			activities.Ending{Report: report(missing(1, since)), Lost: true}},

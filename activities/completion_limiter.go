@@ -28,6 +28,10 @@ const (
 
 	// completionLimit is the longest that a completion keeps its place: longer than the server may take to answer.
 	completionLimit = 90 * time.Second
+
+	// reportTime is how long before the time limit of its activity an outcome is reported even without a
+	// place: the SDK discards one that is reported later, and the server makes another attempt.
+	reportTime = 5 * time.Second
 )
 
 type openCompletion struct {
@@ -40,11 +44,16 @@ func NewCompletionLimiter() *CompletionLimiter {
 	return &CompletionLimiter{places: make(chan struct{}, completionPlaces)}
 }
 
-// enter waits for a place. It returns at once if the completion is urgent: the activity is cancelled or the
-// worker stops.
+// enter waits for a place. It returns at once if the completion is urgent: the activity is cancelled, its
+// time limit is near, or the worker stops.
 func (r *CompletionLimiter) enter(ctx context.Context) {
 	if r == nil {
 		return
+	}
+	if limit, limited := ctx.Deadline(); limited {
+		timely, cancel := context.WithDeadline(ctx, limit.Add(-reportTime))
+		defer cancel()
+		ctx = timely
 	}
 	select {
 	case <-ctx.Done():

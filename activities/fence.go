@@ -31,6 +31,7 @@ type Progress struct {
 	Sent     int           `json:"sent,omitempty"`     // number of the attempt that passed the fence last, from 1; 0: none
 	Next     time.Time     `json:"next,omitzero"`      // the next attempt does not begin before, by the clock for due times
 	Lease    int           `json:"lease,omitempty"`    // the attempt may begin to send until so many milliseconds after this heartbeat; 0: it has begun
+	Ended    *Ended        `json:"ended,omitempty"`    // the last of Attempts ends the activity, but its report has to wait
 }
 
 // MaybeSent reports whether an attempt without a record may have been sent.
@@ -115,8 +116,11 @@ func isWithdrawn(err error) bool {
 // aliveInterval is the shortest time between two heartbeats of an attempt that was sent.
 const aliveInterval = time.Second
 
+// recordAfter is the longest time that an outcome waits to be reported before a heartbeat records it.
+const recordAfter = 3 * time.Second
+
 // keepAlive sends a heartbeat each half of the heartbeat timeout until it is stopped, or the activity
-// is gone. The attempt is completed even then, since the one that takes over can use its outcome.
+// is gone; if p has an outcome, the first one after at most recordAfter. The attempt is completed even then, since the one that takes over can use its outcome.
 // Cancellation is ignored, since the request was sent. When stop returns, no heartbeat is in flight
 // that could replace a later record.
 func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease) (stop func()) {
@@ -125,7 +129,11 @@ func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease) (sto
 	interval := max(aliveInterval, activity.GetInfo(ctx).HeartbeatTimeout/2)
 	go func() {
 		defer close(stopped)
-		for wait := interval; ; {
+		wait := interval
+		if p.Ended != nil {
+			wait = min(wait, recordAfter)
+		}
+		for {
 			select {
 			case <-stopping:
 				return

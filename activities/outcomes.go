@@ -19,8 +19,9 @@ type outcome struct {
 	hostFull   bool  // the host was at its limit and no fence was passed, so the server can retry it
 }
 
-// outcomesKept is how long an outcome is kept for an attempt that takes over. It is much longer than
-// the server takes to detect a lost attempt, since a server that lost a completed attempt is busy.
+// outcomesKept is how long an outcome is kept, from when it is reported, for an attempt that takes over. It
+// is much longer than the server takes to detect a lost attempt, since a server that lost a completed
+// attempt is busy.
 const outcomesKept = time.Minute
 
 // outcomes are the attempts of this process that are being made or ended recently.
@@ -31,7 +32,7 @@ const outcomesKept = time.Minute
 type outcomes struct {
 	mu    sync.Mutex
 	known map[outcomeKey]*pendingOutcome
-	ended []*pendingOutcome // oldest first
+	ended []*pendingOutcome // reported ones, oldest first
 	since time.Time         // when the server became reachable again
 	down  bool              // the server does not answer; nothing is forgotten meanwhile
 }
@@ -44,9 +45,14 @@ type outcomeKey struct {
 	number    int
 }
 
+// outcomeKey returns the key of the attempt that follows those recorded.
+func (in *Input) outcomeKey(recorded []job.Attempt) outcomeKey {
+	return outcomeKey{in.Execution.ID, in.Execution.ActionName, in.SentBefore + len(recorded) + 1}
+}
+
 type pendingOutcome struct {
 	key  outcomeKey
-	at   time.Time     // when it ended
+	at   time.Time     // when it was first reported; zero: not yet
 	over chan struct{} // closed when outcome is set
 	*outcome
 }
@@ -61,22 +67,29 @@ func (o *outcomes) begin(key outcomeKey) (finish func(*outcome)) {
 	}
 	o.known[key] = p
 	return func(result *outcome) {
-		p.outcome, p.at = result, time.Now()
-		close(p.over)
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.forget(p.at)
-		switch {
-		case o.known[key] != p:
-		case result.unsent != nil:
+		p.outcome = result
+		close(p.over)
+		if result.unsent != nil && o.known[key] == p {
 			delete(o.known, key)
-		default:
-			o.ended = append(o.ended, p)
 		}
 	}
 }
 
-// forget removes outcomes older than outcomesKept. o.mu is held.
+// reported records that an outcome is reported. Until then it is kept.
+func (o *outcomes) reported(key outcomeKey, result *outcome) {
+	now := time.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.forget(now)
+	if p := o.known[key]; p != nil && p.outcome == result && p.at.IsZero() {
+		p.at = now
+		o.ended = append(o.ended, p)
+	}
+}
+
+// forget removes outcomes that were reported more than outcomesKept ago. o.mu is held.
 func (o *outcomes) forget(now time.Time) {
 	if o.down || now.Sub(o.since) <= outcomesKept {
 		return

@@ -9,18 +9,30 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestOutcomesTakeMemoryForAMinute(t *testing.T) {
+func TestOutcomesTakeMemoryForAMinuteAfterTheirReport(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var o outcomes
-		for i := range 100 {
-			o.begin(outcomeKey{execution: strconv.Itoa(i)})(&outcome{})
+		key := func(i int) outcomeKey { return outcomeKey{execution: strconv.Itoa(i)} }
+		sent := make([]*outcome, 100)
+		for i := range sent {
+			sent[i] = &outcome{}
+			o.begin(key(i))(sent[i])
 			o.begin(outcomeKey{execution: "unsent " + strconv.Itoa(i)})(&outcome{unsent: errStopping})
+		}
+		time.Sleep(outcomesKept + 1)
+		for i := range sent {
+			o.reported(key(i), sent[i])
 		}
 		require.Len(t, o.known, 100)
 		require.Len(t, o.ended, 100)
-		time.Sleep(outcomesKept + 1)
-		o.begin(outcomeKey{execution: "last"})(&outcome{})
+		time.Sleep(outcomesKept)
+		o.reported(key(0), sent[0]) // once more, by an attempt that took over
+		require.Len(t, o.ended, 100)
+		time.Sleep(1)
+		last := &outcome{}
+		o.begin(outcomeKey{execution: "last"})(last)
+		o.reported(outcomeKey{execution: "last"}, last)
 		require.Len(t, o.known, 1)
 		require.Len(t, o.ended, 1)
 	})

@@ -129,7 +129,8 @@ type Runner struct {
 	limiter  sendLimiter
 }
 
-// Run makes one attempt of an action when it is due. The records are passed to the next attempt as
+// Run makes one attempt of an action when it is due, or reports the outcome of one whose worker was lost
+// before it could. The records are passed to the next attempt as
 // heartbeat details, and finally returned in the output or in the error's details. Error types:
 //
 //   - [ErrTypeFailed]: the attempt failed.
@@ -143,10 +144,14 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, r.lost(ctx, &in, nil, int(info.Attempt)-1)
 	}
+	if progress.Ended != nil { // the worker that made the attempt was lost before it could report
+		return r.report(ctx, progress.Attempts, progress.Ended)
+	}
 	o, err := r.attempt(ctx, &in, progress)
 	if err != nil {
 		return Output{}, err
 	}
+	defer r.outcomes.reported(in.outcomeKey(progress.Attempts), o)
 	if o.unsent != nil {
 		return Output{Unsent: o.unsent.Error(), Attempts: progress.Attempts}, nil
 	}
@@ -169,13 +174,12 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	attempts = bounded(append(attempts, record))
 	if err == nil {
 		r.log(ctx, &in, record, begin, "", "")
-		r.awaitCompletion(ctx, progress.Attempts)
-		return Output{Attempts: attempts, Lead: lead, Hold: r.nextHold()}, nil
+		return r.report(ctx, attempts, &Ended{Lead: lead})
 	}
-	next, ended, failed := r.failureError(ctx, err, attempts, lead, in)
+	next, ended, failed := r.fail(ctx, err, attempts, lead, in)
 	r.log(ctx, &in, record, begin, err.Error(), next)
-	if ended {
-		r.awaitCompletion(ctx, progress.Attempts)
+	if ended != nil {
+		return r.report(ctx, attempts, ended)
 	}
 	return Output{}, failed
 }
@@ -189,7 +193,7 @@ const takeUpLimit = 30 * time.Second
 // that attempt's outcome instead, or an [ErrTypeLost] error if this process does not know it.
 func (r *Runner) attempt(ctx context.Context, in *Input, progress Progress) (*outcome, error) {
 	info := activity.GetInfo(ctx)
-	key := outcomeKey{in.Execution.ID, in.Execution.ActionName, in.SentBefore + len(progress.Attempts) + 1}
+	key := in.outcomeKey(progress.Attempts)
 	if progress.MaybeSent() {
 		stop := r.keepAlive(ctx, progress, lease.New(time.Now(), time.Duration(progress.Lease)*time.Millisecond))
 		o := r.outcomes.await(ctx, key)
@@ -315,36 +319,38 @@ func (r *Runner) nextHold() int {
 	return int(r.Lead.Hold.Milliseconds())
 }
 
-// failureError returns the activity's error for a failed attempt, what follows it, and whether it ends the
-// activity. If it does not, the records are kept for the next attempt.
-func (r *Runner) failureError(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) (follows string, ended bool, failed error) {
+// fail returns what follows a failed attempt. If that ends the activity, ended is what to report. Otherwise
+// the records are kept for the server's next attempt, and failed is the activity's error.
+func (r *Runner) fail(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) (follows string, ended *Ended, failed error) {
+	ended = &Ended{Error: cmp.Or(redact.Cut(err.Error(), maxErrorText), "failed"), Lead: lead}
 	_, permanent := errors.AsType[*PermanentError](err)
-	// The failure is the receiver's, not the worker's: the SDK does not log benign errors as its own.
-	report := Report{Attempts: attempts, Lead: lead}
-	options := temporal.ApplicationErrorOptions{NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign}
-	follows = nextAfterLast(&in)
-	if last := permanent || in.SentBefore+len(attempts) >= in.MaxAttempts; !last {
-		delay := retryDelay(err, in.Action.RetryPolicy)
-		next := r.Clock.Now().Add(delay)
-		follows = nextRetry(next)
-		info := activity.GetInfo(ctx)
-		if next.Sub(info.ScheduledTime) > retriesWithin && next.Sub(in.Execution.Due) > retriesWithin {
-			report.Next = next
-		} else {
-			options.NonRetryable, options.NextRetryDelay = false, delay
-			if !r.keep(ctx, attempts, next) {
-				follows = nextWithdrawn
-			}
-		}
+	if permanent || in.SentBefore+len(attempts) >= in.MaxAttempts {
+		return nextAfterLast(&in), ended, nil
 	}
-	options.Details = []any{report}
-	return follows, options.NonRetryable, temporal.NewApplicationErrorWithOptions(redact.Cut(err.Error(), maxErrorText), ErrTypeFailed, options)
+	delay := retryDelay(err, in.Action.RetryPolicy)
+	next := r.Clock.Now().Add(delay)
+	info := activity.GetInfo(ctx)
+	if next.Sub(info.ScheduledTime) > retriesWithin && next.Sub(in.Execution.Due) > retriesWithin {
+		ended.Next = next
+		return nextRetry(next), ended, nil
+	}
+	follows = nextRetry(next)
+	if !r.keep(ctx, attempts, next) {
+		follows = nextWithdrawn
+	}
+	return follows, nil, failedError(ended.Error, Report{Attempts: attempts, Lead: lead}, temporal.ApplicationErrorOptions{NextRetryDelay: delay})
 }
 
-// awaitCompletion waits until the outcome may be reported, with heartbeats meanwhile.
-func (r *Runner) awaitCompletion(ctx context.Context, recorded []job.Attempt) {
-	defer r.keepAlive(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1}, nil)()
+// report waits until the outcome of the last attempt may be reported, and returns it. Meanwhile heartbeats
+// record it, so that it is known even if this worker is lost.
+func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ended) (Output, error) {
+	stop := r.keepAlive(ctx, Progress{Attempts: attempts, Sent: len(attempts), Ended: e}, nil)
 	r.Completions.enter(ctx)
+	stop()
+	if err := e.Err(attempts); err != nil {
+		return Output{}, err
+	}
+	return Output{Attempts: attempts, Lead: e.Lead, Hold: r.nextHold()}, nil
 }
 
 // keep records attempts for the activity's next attempt. It returns false if the activity is withdrawn,

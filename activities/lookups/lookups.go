@@ -76,6 +76,8 @@ type Pending struct {
 	Next      time.Time     `json:"next"`                // by the server's clock, when the next attempt begins; past: it has begun, or may at any time
 	Held      bool          `json:"held,omitempty"`      // a worker has it, or had when the server last heard of it
 	Began     time.Time     `json:"began"`               // by the server's clock, when a worker last started it
+
+	Ended *activities.Ended `json:"ended,omitempty"` // the outcome, if it is recorded but not reported; the activity makes no other attempt
 }
 
 // PendingActions returns the calling workflow's action activities that have not ended. The answer may
@@ -102,6 +104,7 @@ func (l *Lookups) PendingActions(ctx context.Context) ([]Pending, error) {
 			Cancelled: a.GetState() == enums.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED,
 			Sent:      progress.MaybeSent(),
 			Until:     leaseOf(a, &progress),
+			Ended:     progress.Ended,
 		})
 	}
 	return pending, nil

@@ -278,6 +278,8 @@ func TestPendingActions(t *testing.T) {
 		{"one that was cancelled after its fence", "", cancelled, activities.Progress{Sent: 1, Lease: 1200}, false,
 			[]lookups.Pending{{Activity: "8", Cancelled: true, Sent: true, Until: at.Add(1200 * time.Millisecond)}}},
 		{"one that was sent", "", started, activities.Progress{Sent: 1}, false, []lookups.Pending{{Activity: "8", Sent: true, Until: at}}},
+		{"one whose outcome waits to be reported", "", cancelled, activities.Progress{Attempts: one, Sent: 1, Ended: &activities.Ended{Error: "404"}}, false,
+			[]lookups.Pending{{Activity: "8", Attempts: one, Cancelled: true, Until: at, Ended: &activities.Ended{Error: "404"}}}},
 		{"one that waits for a retry", "", enums.PENDING_ACTIVITY_STATE_SCHEDULED, activities.Progress{Attempts: one, Sent: 1}, true,
 			[]lookups.Pending{{Activity: "8", Attempts: one, Until: at, Next: at.Add(30 * time.Second)}}},
 		{"one that waits for a worker to try again", "", enums.PENDING_ACTIVITY_STATE_SCHEDULED, activities.Progress{Attempts: one, Sent: 1}, false,

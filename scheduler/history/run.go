@@ -63,7 +63,7 @@ func (r *runReader) expectPending(listed []*workflow.PendingActivityInfo) {
 			continue
 		}
 		if p := decode[activities.Progress](r, a.GetHeartbeatDetails()); len(p.Attempts) > 0 {
-			r.expect(lookups.Pending{Activity: a.GetActivityId(), Attempts: p.Attempts})
+			r.expect(lookups.Pending{Activity: a.GetActivityId(), Attempts: p.Attempts, Ended: p.Ended})
 		}
 	}
 }
@@ -194,7 +194,7 @@ func (r *runReader) scheduled(e *history.HistoryEvent) {
 func forgotten(end *ending, last *lookups.Pending, known bool) []job.Attempt {
 	lost := job.Attempt{Number: len(last.Attempts) + 1, Start: end.at, End: end.at}
 	switch {
-	case !known || !temporal.IsCanceledError(end.err):
+	case !known || !temporal.IsCanceledError(end.err) || last.Ended != nil:
 		return nil
 	case last.Sent:
 		lost.Outcome, lost.Message = job.OutcomeFailed, "It failed while the job was changed; what was answered is not known."

@@ -2,6 +2,7 @@ package jobloop_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -736,6 +737,57 @@ func TestAFailureWhoseReportIsLostIsFollowedByTheRetryInterval(t *testing.T) {
 	w.run(31 * time.Minute)
 	require.Equal(t, []string{"00:00:00 MainAction#1", "00:00:40 MainAction#2"}, w.lines(), "the loss is detected after 30 s")
 	require.Zero(t, end.Status.FaultedCount)
+}
+
+// The worker that made the attempt at 00:01 crashes after it recorded the outcome, before it could report it.
+func TestAnOutcomeWhoseReportIsLostIsKnown(t *testing.T) {
+	t.Parallel()
+	const lossDetected = time.Minute + silence + window
+	fails := func(w *jobEnv) {
+		w.fails(func(s sentAttempt) bool { return s.Execution.Repeat == 2 && s.attempt() == 1 })
+	}
+	succeeds := func(*jobEnv) {}
+	for _, tt := range []struct {
+		name    string
+		arrange func(*jobEnv)
+		policy  string
+		disable time.Duration // 0: never
+		want    []string
+		status  job.Status // final counts
+	}{
+		{"to the worker that takes over", succeeds, noRetry, 0, []string{"/a 00:00:00", "/a 00:01:00"}, job.Status{ExecutionCount: 2}},
+		{"a failure as well", fails, noRetry, 0, []string{"/a 00:00:00", "/a 00:01:00"}, job.Status{ExecutionCount: 2, FailureCount: 1, FaultedCount: 1}},
+		{"and a failure is followed by its retry", fails, `,"retryPolicy":{"retryType":"fixed","retryInterval":"PT2M","retryCount":1}`, 0,
+			[]string{"/a 00:00:00", "/a 00:01:00", "/a 00:03:00"}, job.Status{ExecutionCount: 2}},
+		{"to a change before the loss is detected", succeeds, noRetry, time.Minute + time.Second, []string{"/a 00:00:00", "/a 00:01:00"}, job.Status{ExecutionCount: 2}},
+		{"to a change before another worker has it", succeeds, noRetry, lossDetected + takeover/2, []string{"/a 00:00:00", "/a 00:01:00"}, job.Status{ExecutionCount: 2}},
+		{"to a change, if it failed", fails, noRetry, lossDetected + takeover/2, []string{"/a 00:00:00", "/a 00:01:00"}, job.Status{ExecutionCount: 2, FailureCount: 1}},
+		{"to a change, which stops its retry", fails, `,"retryPolicy":{"retryType":"fixed","retryInterval":"PT2M","retryCount":1}`, time.Minute + time.Second,
+			[]string{"/a 00:00:00", "/a 00:01:00"}, job.Status{ExecutionCount: 2, FailureCount: 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			action := strings.TrimSuffix(call("/a"), "}") + tt.policy + "}"
+			w := newLeadEnv(t, `"action":`+action+`,"recurrence":{`+minutely+`,"count":2}`)
+			w.workerFate = fates(time.Minute, killedUnreported)
+			tt.arrange(w)
+			var a *answer
+			if tt.disable > 0 {
+				a = w.update(tt.disable, workflows.UpdateDisable)
+			}
+			end := w.snapshot(10 * time.Minute)
+			w.run(11 * time.Minute)
+			if tt.disable > 0 {
+				a.ok(t)
+				require.Equal(t, tt.disable, a.at, "there is nothing to wait for")
+			}
+			require.Equal(t, tt.want, w.requests())
+			require.Empty(t, w.dropped())
+			counts := end.At(newYear.Add(10 * time.Minute)).Status
+			counts.LastExecutionTime, counts.NextExecutionTime, counts.Reason = nil, nil, ""
+			require.Equal(t, tt.status, counts)
+		})
+	}
 }
 
 // The worker that holds 00:01 crashes, and none runs until 00:04:10.

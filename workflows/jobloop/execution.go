@@ -53,11 +53,12 @@ type execution struct {
 	action          job.Action
 	slept           bool // the job slept until it, so its punctuality adjusts the lead
 	phase           phase
-	betweenAttempts bool      // between two activities: the next is scheduled at Next, by a later run if this one ends before
-	inFlight        bool      // when last looked up, a worker had an attempt that may have been sent since and has no record
-	mayHaveBeenSent bool      // its activity was cancelled when it was due, and the server may have forgotten an attempt that failed at once
-	unsentUntil     time.Time // if set: when last looked up, nothing was sent, and the server's retry delay lasted until then, by its clock
-	activity        string    // id of the activity scheduled last
+	betweenAttempts bool               // between two activities: the next is scheduled at Next, by a later run if this one ends before
+	inFlight        bool               // when last looked up, a worker had an attempt that may have been sent since and has no record
+	mayHaveBeenSent bool               // its activity was cancelled when it was due, and the server may have forgotten an attempt that failed at once
+	unsentUntil     time.Time          // if set: when last looked up, nothing was sent, and the server's retry delay lasted until then, by its clock
+	ended           *activities.Ending // if set: when last looked up, the activity's outcome was recorded but not reported
+	activity        string             // id of the activity scheduled last
 	cancel          workflow.CancelFunc
 }
 
@@ -261,11 +262,11 @@ func (j *loop) awaitNext(ctx workflow.Context, e *execution) {
 const clockMargin = time.Second
 
 // runActivity runs one activity of an action. An activity scheduled before the due time is held by the
-// worker until then.
+// worker until then. If no worker reported the outcome but one had recorded it, that is returned.
 func (j *loop) runActivity(ctx workflow.Context, e *execution, input activities.Input) (*activities.Ending, error) {
 	held := max(0, e.Due.Sub(workflow.Now(ctx)))
 	j.activities++
-	e.activity, e.unsentUntil = "action-"+strconv.Itoa(j.activities), time.Time{}
+	e.activity, e.unsentUntil, e.ended = "action-"+strconv.Itoa(j.activities), time.Time{}, nil
 	options := workflow.ActivityOptions{
 		ActivityID:          e.activity,
 		StartToCloseTimeout: held + attemptTimeout,
@@ -289,6 +290,12 @@ func (j *loop) runActivity(ctx workflow.Context, e *execution, input activities.
 		j.failures = true
 	}
 	end := activities.EndingOf(err, workflow.Now(ctx), workflow.Now(ctx))
+	if end.Canceled && e.ended != nil {
+		end = *e.ended
+	}
+	if end.Recorded != nil {
+		err = end.Recorded.Err(end.Attempts)
+	}
 	if input.Execution.ActionName == job.MainAction && !e.Manual {
 		j.adoptLeadAndHold(&out, &end)
 	}

@@ -19,14 +19,15 @@ import (
 type workerFate int
 
 const (
-	sent           workerFate = iota // sent at the due time
-	released                         // graceful shutdown while held
-	killedHeld                       // worker crash before the fence
-	killedFenced                     // worker crash after the fence, before it is sent
-	killedSent                       // worker crash once it is sent
-	killedRecorded                   // worker crash once it failed and its record is kept for the next attempt
-	pausedFenced                     // worker paused after the fence, for longer than the lease
-	hostFull                         // host full until hostWait after the due time; the attempt is made hostPause later
+	sent             workerFate = iota // sent at the due time
+	released                           // graceful shutdown while held
+	killedHeld                         // worker crash before the fence
+	killedFenced                       // worker crash after the fence, before it is sent
+	killedSent                         // worker crash once it is sent
+	killedRecorded                     // worker crash once it failed and its record is kept for the next attempt
+	killedUnreported                   // worker crash while the outcome, which is recorded, waits to be reported
+	pausedFenced                       // worker paused after the fence, for longer than the lease
+	hostFull                           // host full until hostWait after the due time; the attempt is made hostPause later
 )
 
 const (
@@ -130,6 +131,9 @@ func (w *jobEnv) retry(ctx workflow.Context, p *pending, in activities.Input, o 
 		}
 		s := sentAttempt{Input: in, options: o, number: len(p.Attempts) + 1, began: workflow.Now(ctx).UTC()}
 		p.began = s.began
+		if p.Ended != nil {
+			return activities.Output{Attempts: p.Attempts}, p.Ended.Err(p.Attempts)
+		}
 		out, err := ending(w.refuse(p, &s))
 		if out == nil && err == nil {
 			out, err = w.attempt(p, s)
@@ -215,7 +219,7 @@ func (w *jobEnv) attempt(p *pending, s sentAttempt) (any, error) {
 		return nil, err
 	}
 	out, err := w.outcome(s)
-	p.Attempts = append(p.Attempts, job.Attempt{Number: s.number, End: workflow.Now(server).UTC()})
+	p.Attempts = append(p.Attempts, job.Attempt{Number: s.number, End: workflow.Now(server).UTC(), Outcome: outcomeOf(err)})
 	out.Attempts = p.Attempts
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		report := activities.Report{Attempts: p.Attempts}
@@ -224,10 +228,25 @@ func (w *jobEnv) attempt(p *pending, s sentAttempt) (any, error) {
 		if next := workflow.Now(server).Add(wait); !last && next.Sub(laterTime(s.Execution.Due, p.since)) > retriesWithin {
 			last, report.Next = true, next
 		}
+		if fate == killedUnreported {
+			p.Ended = &activities.Ended{Error: failed.Message(), Next: report.Next}
+		}
 		err = temporal.NewApplicationErrorWithOptions(failed.Message(), failed.Type(),
 			temporal.ApplicationErrorOptions{NonRetryable: last, NextRetryDelay: wait, Details: []any{report}})
+	} else if fate == killedUnreported {
+		p.Ended = &activities.Ended{}
+	}
+	if p.Ended != nil {
+		return nil, w.lose(p, server, s)
 	}
 	return out, err
+}
+
+func outcomeOf(err error) job.Outcome {
+	if err != nil {
+		return job.OutcomeFailed
+	}
+	return job.OutcomeCompleted
 }
 
 // ending returns the result of an activity whose attempt was not made; see [activities.Output].
@@ -289,7 +308,10 @@ func laterTime(a, b time.Time) time.Time {
 // timeout: since now or, if it passed no fence, since the attempt began.
 func (w *jobEnv) lose(p *pending, server workflow.Context, s sentAttempt) error {
 	heard := s.began
-	if p.MaybeSent() {
+	switch {
+	case p.Ended != nil:
+		heard = workflow.Now(server)
+	case p.MaybeSent():
 		heard = laterTime(s.began, s.Execution.Due.Add(-fenceAhead))
 	}
 	if err := workflow.Sleep(server, laterTime(w.downUntil, heard.Add(s.options.HeartbeatTimeout)).Sub(workflow.Now(server))); err != nil {
@@ -317,7 +339,7 @@ func (w *jobEnv) look(ctx workflow.Context) (any, error) {
 		}
 		out = append(out, lookups.Pending{
 			Activity: p.id, Attempts: p.Attempts, Cancelled: p.cancelled(), Sent: p.MaybeSent(), Until: p.until, Next: p.next,
-			Held: !p.waiting && !p.cancelled(), Began: p.began,
+			Held: !p.waiting && !p.cancelled(), Began: p.began, Ended: p.Ended,
 		})
 	}
 	if w.lookAges > 0 {

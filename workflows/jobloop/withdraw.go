@@ -69,7 +69,7 @@ func (j *loop) refreshInFlight(ctx workflow.Context) (wait bool) {
 	}
 	for _, p := range j.look(ctx) {
 		for _, e := range j.running {
-			if now := workflow.Now(ctx); e.activity == p.Activity && due(e) && !p.Sent && !p.Next.After(now.Add(e.margin())) {
+			if now := workflow.Now(ctx); e.activity == p.Activity && due(e) && !p.Sent && p.Ended == nil && !p.Next.After(now.Add(e.margin())) {
 				late := now.Sub(later(e.Due, p.Began))
 				e.inFlight = p.Held && !e.Sent && late >= presumedCrashedAfter && late < mayBeTakenOverAfter
 				wait = wait || !e.inFlight
@@ -145,8 +145,9 @@ func fetchPending(ctx workflow.Context, k *job.Key) []lookups.Pending {
 
 // recordSent records which executions had an attempt sent, or may have one sent since.
 func (j *loop) recordSent(pending []lookups.Pending) {
+	failed := func(a job.Attempt) bool { return a.Outcome != job.OutcomeCompleted }
 	for _, p := range pending {
-		j.failures = j.failures || len(p.Attempts) > 0
+		j.failures = j.failures || slices.ContainsFunc(p.Attempts, failed)
 		for _, e := range j.running {
 			if e.activity != p.Activity {
 				continue
@@ -154,6 +155,10 @@ func (j *loop) recordSent(pending []lookups.Pending) {
 			e.Sent, e.inFlight, e.unsentUntil = e.Sent || len(p.Attempts) > 0, p.Sent, time.Time{}
 			if !p.Sent && !e.Sent {
 				e.unsentUntil = p.Next
+			}
+			e.ended = nil
+			if p.Ended != nil {
+				e.ended = new(p.Ended.Ending(p.Attempts))
 			}
 			if e.phase == dispatched && (p.Sent || e.Sent) {
 				e.phase = sent

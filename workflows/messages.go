@@ -4,8 +4,10 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
 
 	"almanac/job"
+	"almanac/job/input"
 )
 
 // StartWithin is how long after the registration of its name a workflow must be started.
@@ -73,7 +75,7 @@ type Listed struct {
 // A RegisterCollectionRequest registers the name of a new collection, or the new plan of an existing one.
 type RegisterCollectionRequest struct {
 	Name    string `json:"name"` // "resource group/name"
-	Plan    string `json:"plan"`
+	Plan    string `json:"plan" field:"rule=sku"`
 	Limit   int    `json:"limit"`             // maximum number of collections with this plan in the subscription
 	Reserve bool   `json:"reserve,omitempty"` // sent by the collection itself for its new plan
 }
@@ -81,6 +83,18 @@ type RegisterCollectionRequest struct {
 // Refuse returns the error by which a workflow refuses a request; errType is one of the ErrType constants.
 func Refuse(errType, message string) error {
 	return temporal.NewNonRetryableApplicationError(message, errType, nil)
+}
+
+// CheckStart returns an error for a word in the input of a workflow's first run, which v points to, that is not
+// spelled as the API stores it: the workflow may have been started by hand.
+func CheckStart(ctx workflow.Context, v any) error {
+	if workflow.GetInfo(ctx).ContinuedExecutionRunID != "" {
+		return nil
+	}
+	if err := input.CheckSpelling(v); err != nil { //workflowcheck:ignore // it depends on v and the tags of its type alone
+		return Refuse(ErrTypeInvalid, err.Error())
+	}
+	return nil
 }
 
 // ErrForeign ends a workflow whose input was not made by Almanac.

@@ -2,6 +2,7 @@ package input
 
 import (
 	"fmt"
+	"math"
 
 	"almanac/internal/fields"
 	"almanac/internal/iso8601"
@@ -26,14 +27,25 @@ func ParseCollection(body []byte, l *Limits) (job.Collection, error) {
 }
 
 // ValidateCollection checks a collection that was built in Go by the rules of [ParseCollection], whose error
-// it returns.
+// it returns. As with [ValidateDefinition], words must be spelled as the constants of package job.
 func ValidateCollection(c *job.Collection, l *Limits) error {
 	text, err := fields.PlainJSON(c)
 	if err != nil {
 		return badRequest("The job collection is not valid: %v", err)
 	}
-	_, err = ParseCollection(text, l)
-	return err
+	if _, err := ParseCollection(text, l); err != nil {
+		return err
+	}
+	if bad := misspelled(c); len(bad.List) > 0 {
+		return invalid("job collection", bad)
+	}
+	return nil
+}
+
+// CheckCollection is [ValidateCollection] without the limits that an operator may change. It is for a collection
+// that did not come through the API.
+func CheckCollection(c *job.Collection) error {
+	return ValidateCollection(c, &Limits{JobBytes: math.MaxInt32, Tiers: UnlimitedTiers()})
 }
 
 // MergeCollection applies a PATCH to current, by the rules of [MergeDefinition]. The error is that of

@@ -64,15 +64,57 @@ func ParseDefinition(body []byte, o ParseOptions) (job.Definition, error) {
 
 // ValidateDefinition checks a definition that was built in Go by the rules of [ParseDefinition], whose error it
 // returns. The paths in the error are those of the JSON. d must have all its secrets, unless o.Stored has
-// them.
+// them. It must also be as [ParseDefinition] returns it, since it is not changed: a word in another case than
+// the constants of package job is an error.
 func ValidateDefinition(d *job.Definition, o ParseOptions) error {
 	text, err := fields.PlainJSON(d)
 	if err != nil {
 		return badRequest("The job is not valid: %v", err)
 	}
-	_, err = ParseDefinition(text, o)
-	return err
+	parsed, err := ParseDefinition(text, o)
+	if err != nil {
+		return err
+	}
+	return notAsParsed(d, &parsed)
 }
+
+// notAsParsed returns the error of a definition that is not as [ParseDefinition] returned it.
+func notAsParsed(d, parsed *job.Definition) error {
+	bad := misspelled(d)
+	leaveOut := func(path, why string) {
+		bad.Add(&job.FieldError{Path: path, Code: fields.Forbidden, Hint: "leave it out: " + why})
+	}
+	if r := d.Recurrence; r != nil && r.Schedule != nil && parsed.Recurrence.Schedule == nil {
+		leaveOut("recurrence.schedule", "it is empty")
+	}
+	withErrorAction(&d.Action, "action", &parsed.Action, func(a *job.Action, path string, parsed *job.Action) {
+		if a.Request != nil && a.Request.Authentication != nil && parsed.Request.Authentication == nil {
+			leaveOut(path+".request.authentication", "its type says that there is none")
+		}
+	})
+	if len(bad.List) > 0 {
+		return invalid("job", bad)
+	}
+	return nil
+}
+
+// CheckSpelling returns an error if a word in the struct that v points to, such as a job's state, is spelled in
+// another case than the constants of package job, with which it is compared. Package input does not return
+// such words.
+func CheckSpelling(v any) error {
+	if bad := misspelled(v); len(bad.List) > 0 {
+		return invalid("input", bad)
+	}
+	return nil
+}
+
+// spellings are the words of the rules that list some.
+var spellings = map[string]fields.Rule{
+	"state": {Words: []string{string(job.StateEnabled), string(job.StateDisabled), string(job.StateCompleted), string(job.StateFaulted)}},
+	"sku":   {Words: sortedNames(defaultTiers())},
+}
+
+func misspelled(v any) *fields.Errors { return fields.Misspelled(v, spellings) }
 
 // CheckDefinition is [ValidateDefinition] without the limits that an operator may change. It is for a definition that
 // did not come through the API.

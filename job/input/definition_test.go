@@ -563,6 +563,82 @@ func TestWhatIsBuiltInGoIsCheckedAsABody(t *testing.T) {
 	require.Equal(t, "properties.quota.maxJobCount: -1 is out of range; allowed: 1 to 2147483647", complaints(t, input.ValidateCollection(&c, nil)))
 }
 
+// What comes by another way is stored as it is, and compared with the constants of package job.
+func TestWhatIsNotAsTheAPIStoresItIsRefused(t *testing.T) {
+	t.Parallel()
+	const (
+		topic = `{"type":"serviceBusTopic","serviceBusTopicMessage":{"topicPath":"t","namespace":"n","transportType":"amqp",` +
+			`"authentication":{"type":"sharedAccessKey","sasKeyName":"k","sasKey":"s"},"customMessageProperties":{"a":"1","A":"2"}}}`
+		request = `{"type":"HTTP","request":{"uri":"http://example.com/","method":"post","authentication":{"type":"Basic","username":"u","password":"p"}},` +
+			`"errorAction":` + topic + `}`
+		queue   = `{"type":"storagequeue","queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"t","messageFormat":"raw"}}`
+		monthly = `{"frequency":"Month","interval":1,"overlapPolicy":"skip","schedule":{"monthlyOccurrences":[{"day":"Monday","occurrence":1},{"day":"Friday","occurrence":-1}]}}`
+		weekly  = `{"frequency":"week","schedule":{"weekDays":["Monday","friday"]}}`
+	)
+	body := func(action, recurrence string) string {
+		return `{"properties":{"action":` + action + `,"recurrence":` + recurrence + `,"state":"ENABLED"}}`
+	}
+	both := body(request, monthly)
+	for _, tt := range []struct {
+		name, body string
+		change     func(*job.Definition)
+		want       string // path and value; and what is allowed
+		allowed    string
+	}{
+		{"state", both, func(d *job.Definition) { d.State = "Disabled" }, `state: "Disabled"`, "disabled"},
+		{"frequency", both, func(d *job.Definition) { d.Recurrence.Frequency = "MONTH" }, `recurrence.frequency: "MONTH"`, "month"},
+		{"overlap policy", both, func(d *job.Definition) { d.Recurrence.OverlapPolicy = "allowall" }, `recurrence.overlapPolicy: "allowall"`, "AllowAll"},
+		{"day of a month", both, func(d *job.Definition) { d.Recurrence.Schedule.MonthlyOccurrences[1].Day = "Friday" },
+			`recurrence.schedule.monthlyOccurrences[1].day: "Friday"`, "friday"},
+		{"day of a week", body(queue, weekly), func(d *job.Definition) { d.Recurrence.Schedule.WeekDays[0] = "MONDAY" }, `recurrence.schedule.weekDays[0]: "MONDAY"`, "monday"},
+		{"authentication", both, func(d *job.Definition) { d.Action.Request.Authentication.Type = "basic" }, `action.request.authentication.type: "basic"`, "Basic"},
+		{"message format", body(queue, weekly), func(d *job.Definition) { d.Action.QueueMessage.MessageFormat = "RAW" }, `action.queueMessage.messageFormat: "RAW"`, "raw"},
+		{"transport", both, func(d *job.Definition) { d.Action.ErrorAction.ServiceBusTopicMessage.TransportType = "AMQP" },
+			`action.errorAction.serviceBusTopicMessage.transportType: "AMQP"`, "amqp"},
+		{"key", both, func(d *job.Definition) {
+			d.Action.ErrorAction.ServiceBusTopicMessage.Authentication.Type = "SharedAccessKey"
+		},
+			`action.errorAction.serviceBusTopicMessage.authentication.type: "SharedAccessKey"`, "sharedAccessKey"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := mustParse(t, tt.body)
+			require.NoError(t, input.CheckDefinition(&d, now, now), "actions, methods and names of properties keep their spelling")
+			require.NoError(t, input.CheckSpelling(&d))
+			tt.change(&d)
+			want := tt.want + " is not supported; allowed: " + tt.allowed + "; here case makes a difference"
+			require.Equal(t, want, complaints(t, input.CheckDefinition(&d, now, now)))
+			require.Equal(t, want, complaints(t, input.CheckSpelling(&d)))
+		})
+	}
+	d := mustParse(t, both)
+	d.Action.Request.Authentication = &job.Authentication{Type: "NotSpecified"}
+	d.Recurrence.Schedule = &job.Schedule{}
+	require.Equal(t, lines("recurrence.schedule: not allowed; leave it out: it is empty",
+		"action.request.authentication: not allowed; leave it out: its type says that there is none"), complaints(t, input.CheckDefinition(&d, now, now)))
+}
+
+func TestACollectionThatIsNotAsTheAPIStoresItIsRefused(t *testing.T) {
+	t.Parallel()
+	parse := func() job.Collection {
+		c, err := input.ParseCollection([]byte(`{"properties":{"sku":{"name":"standard"},"state":"enabled","quota":{"maxJobCount":5,"maxRecurrence":{"frequency":"HOUR","interval":2}}}}`), nil)
+		require.NoError(t, err)
+		require.NoError(t, input.CheckCollection(&c))
+		return c
+	}
+	for want, change := range map[string]func(*job.CollectionProperties){
+		`state: "disabled" is not supported; allowed: Disabled`:                      func(p *job.CollectionProperties) { p.State = "disabled" },
+		`sku.name: "free" is not supported; allowed: Free`:                           func(p *job.CollectionProperties) { p.SKU.Name, p.Quota = "free", nil },
+		`quota.maxRecurrence.frequency: "Day" is not supported; allowed: day`:        func(p *job.CollectionProperties) { p.Quota.MaxRecurrence.Frequency = "Day" },
+		`state: "over" is not supported; allowed: Enabled, Disabled or Suspended`:    func(p *job.CollectionProperties) { p.State = "over" },
+		`quota.maxJobCount: 10001 is out of range; allowed: at most 10000, which is`: func(p *job.CollectionProperties) { p.Quota.MaxJobCount = 10_001 },
+	} {
+		c := parse()
+		change(&c.Properties)
+		require.ErrorContains(t, input.CheckCollection(&c), "properties."+want)
+	}
+}
+
 // Clients send back what they read of a job in a final state, changed or not.
 func TestAFinalStateThatIsSentBackIsThatOfAnEnabledJob(t *testing.T) {
 	t.Parallel()

@@ -422,6 +422,17 @@ func TestReplace(t *testing.T) {
 		a.refused(t, workflows.ErrTypeInvalid)
 		require.Equal(t, []string{"00:00:00", "00:01:00"}, w.dues(), "the job goes on as it was")
 	})
+	t.Run("by what the API would have stored differently is refused", func(t *testing.T) {
+		t.Parallel()
+		w := newJobEnv(t, every(minutely))
+		d := definition(t, every(minutely))
+		d.State = "Disabled"
+		a := w.update(30*time.Second, workflows.UpdateReplace, workflows.ReplaceRequest{Definition: d})
+		w.run(90 * time.Second)
+		a.refused(t, workflows.ErrTypeInvalid)
+		require.ErrorContains(t, a.err, `state: "Disabled" is not supported; allowed: disabled`)
+		require.Equal(t, []string{"00:00:00", "00:01:00"}, w.dues(), "the job goes on as it was")
+	})
 	t.Run("in the second of an occurrence does not run it again", func(t *testing.T) {
 		t.Parallel()
 		w := newJobEnv(t, every(minutely))
@@ -730,4 +741,15 @@ func TestAnInvalidDefinitionIsRefused(t *testing.T) {
 	}
 	require.ErrorContains(t, nowhere.err, "action.request.uri")
 	require.Equal(t, []string{"00:00:00", "00:01:00"}, w.dues(), "it goes on as it was")
+}
+
+// The temporal CLI can start a workflow with any input.
+func TestAStartByHandIsRefusedUnlessItsWordsAreThoseOfTheAPI(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(minutely))
+	w.next.Definition.State = "Enabled"
+	err := w.runOnce(newYear.Add(time.Minute))
+	requireType(t, err, workflows.ErrTypeInvalid)
+	require.ErrorContains(t, err, `state: "Enabled" is not supported; allowed: enabled`)
+	require.Empty(t, w.sent)
 }

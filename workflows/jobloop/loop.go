@@ -47,6 +47,9 @@ func Workflow(ctx workflow.Context, in Input) error {
 	if in.Key.Name == "" || in.Created.IsZero() || in.Generation == 0 || in.Definition.Action.Type == "" {
 		return workflows.ErrForeign
 	}
+	if err := workflows.CheckStart(ctx, &in.Definition); err != nil {
+		return err
+	}
 	j := &loop{Input: in, changing: workflow.NewMutex(ctx)}
 	if err := j.handle(ctx); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"almanac/activities/lookups"
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/input"
 	"almanac/workflows"
 )
 
@@ -30,6 +31,9 @@ const registrationBatch = 10 * time.Second
 func Collection(ctx workflow.Context, in CollectionInput) error {
 	if in.Collection.Key.Name == "" || in.Collection.Generation == 0 {
 		return workflows.ErrForeign
+	}
+	if err := workflows.CheckStart(ctx, &in.Collection); err != nil {
+		return err
 	}
 	c := &collection{Collection: in.Collection, order: workflow.NewMutex(ctx)}
 	c.registry = newRegistry(ctx, in.Jobs, in.Sequence, func(name string) string { return c.Key.Job(name).WorkflowID() })
@@ -201,9 +205,13 @@ func (c *collection) current(generation int) error {
 	return c.present()
 }
 
-// mayPut refuses rules that existing jobs violate, before the update is written to the history. If a
-// recount is possible, admit decides instead.
+// mayPut refuses properties that violate the API's own checks, since they may not come from the API, and rules
+// that existing jobs violate, before the update is written to the history. If a recount is possible, admit
+// decides about the rules instead.
 func (c *collection) mayPut(ctx workflow.Context, r workflows.PutRequest) error {
+	if err := input.CheckCollection(&r.Collection); err != nil { //workflowcheck:ignore // a validator is not replayed
+		return workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
+	}
 	if err := c.current(r.Expected); err != nil || c.mayRecount(ctx) {
 		return err
 	}

@@ -251,6 +251,29 @@ func TestANameThatIsRegisteredAgain(t *testing.T) {
 	})
 }
 
+func TestWordsThatTheAPIStoresDifferentlyAreRefused(t *testing.T) {
+	t.Parallel()
+	t.Run("in an update", func(t *testing.T) {
+		t.Parallel()
+		h := newCollectionEnv(t, job.CollectionEnabled, "a")
+		r := h.put(time.Second, "disabled")
+		require.ErrorIs(t, h.run(10*time.Second), errStopped)
+		require.Contains(t, r.refused(t, workflows.ErrTypeInvalid), `properties.state: "disabled" is not supported; allowed: Disabled`)
+	})
+	t.Run("in the input of a start", func(t *testing.T) {
+		t.Parallel()
+		h := newCollectionEnv(t, "disabled")
+		require.ErrorContains(t, h.run(10*time.Second), `properties.state: "disabled" is not supported; allowed: Disabled`)
+	})
+	t.Run("in a subscription", func(t *testing.T) {
+		t.Parallel()
+		o := newSubscriptionEnv(t, "g/one")
+		r := o.register(time.Second, workflows.RegisterCollectionRequest{Name: "g/two", Plan: "free", Limit: 1})
+		o.run(10 * time.Second)
+		require.Contains(t, r.refused(t, workflows.ErrTypeInvalid), `plan: "free" is not supported; allowed: Free`)
+	})
+}
+
 func TestPut(t *testing.T) {
 	t.Parallel()
 	t.Run("replaces the properties", func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/job"
+	"almanac/job/input"
 	"almanac/workflows"
 )
 
@@ -70,8 +71,11 @@ func (s *subscription) run(ctx workflow.Context) error {
 	}
 }
 
-// mayRegister refuses a collection without room, before the update is written to the history.
+// mayRegister refuses a collection whose plan is misspelled or without room, before the update is written to the history.
 func (s *subscription) mayRegister(ctx workflow.Context, r workflows.RegisterCollectionRequest) error {
+	if err := input.CheckSpelling(&r); err != nil { //workflowcheck:ignore // a validator is not replayed
+		return workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
+	}
 	if s.mayRecount(ctx) {
 		return nil
 	}

@@ -119,10 +119,10 @@ const aliveInterval = time.Second
 // recordAfter is the longest time that an outcome waits to be reported before a heartbeat records it.
 const recordAfter = 3 * time.Second
 
-// keepAlive sends a heartbeat each half of the heartbeat timeout until it is stopped, or the activity
-// is gone; if p has an outcome, the first one after at most recordAfter. The attempt is completed even then, since the one that takes over can use its outcome.
-// Cancellation is ignored, since the request was sent. When stop returns, no heartbeat is in flight
-// that could replace a later record.
+// keepAlive sends a heartbeat each half of the heartbeat timeout until it is stopped, or the activity is
+// gone; if p has an outcome, the first one after at most recordAfter. If the activity is gone, the attempt is
+// completed all the same, since the one that takes over can use its outcome. Cancellation is ignored, since
+// the request was sent. When stop returns, no heartbeat is in flight that could replace a later record.
 func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease) (stop func()) {
 	ctx = context.WithoutCancel(ctx)
 	stopping, stopped := make(chan struct{}), make(chan struct{})

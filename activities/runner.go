@@ -130,8 +130,8 @@ type Runner struct {
 }
 
 // Run makes one attempt of an action when it is due, or reports the outcome of one whose worker was lost
-// before it could. The records are passed to the next attempt as
-// heartbeat details, and finally returned in the output or in the error's details. Error types:
+// before it could. The records are passed to the next attempt as heartbeat details, and finally returned in
+// the output or in the error's details. Error types:
 //
 //   - [ErrTypeFailed]: the attempt failed.
 //   - [ErrTypeUnsent]: the server retries the attempt later.

@@ -96,6 +96,9 @@ func (s *Service) createJob(ctx context.Context, c job.Collection, name string, 
 	if err != nil {
 		return job.Job{}, err
 	}
+	if s.firstLead > 0 {
+		input.Lead = int(s.firstLead.Milliseconds())
+	}
 	attributes := append(collectionAttributes(c.Key),
 		temporal.NewSearchAttributeKeyKeyword(workflows.AttributeJob).ValueSet(job.NormalizeName(k.Name)),
 		temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState).ValueSet(string(input.Definition.State)))

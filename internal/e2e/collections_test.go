@@ -46,13 +46,15 @@ func TestNothingIsLostWhereARunOfACollectionHandsOver(t *testing.T) {
 	url := s.collection(t)
 	var group errgroup.Group
 	group.SetLimit(16)
-	for i := range 1100 { // a run takes 1,000 changes
-		group.Go(func() error {
-			return expect(t, http.StatusOK, http.MethodPut, url, fmt.Sprintf(`{"properties":{"sku":{"name":"P20Premium"}},"tags":{"n":"%d"}}`, i))
-		})
-		group.Go(func() error { return expect(t, http.StatusOK, http.MethodGet, url, "") })
-	}
-	require.NoError(t, group.Wait())
+	compute(func() {
+		for i := range 1100 { // a run takes 1,000 changes
+			group.Go(func() error {
+				return expect(t, http.StatusOK, http.MethodPut, url, fmt.Sprintf(`{"properties":{"sku":{"name":"P20Premium"}},"tags":{"n":"%d"}}`, i))
+			})
+			group.Go(func() error { return expect(t, http.StatusOK, http.MethodGet, url, "") })
+		}
+		require.NoError(t, group.Wait())
+	})
 }
 
 func TestAnOperationOnManyJobs(t *testing.T) {
@@ -62,16 +64,18 @@ func TestAnOperationOnManyJobs(t *testing.T) {
 	const jobs = 200
 	var group errgroup.Group
 	group.SetLimit(16)
-	for i := range jobs {
-		more := later
-		if i%20 == 0 {
-			more += `,"state":"disabled"`
+	compute(func() {
+		for i := range jobs {
+			more := later
+			if i%20 == 0 {
+				more += `,"state":"disabled"`
+			}
+			group.Go(func() error {
+				return expect(t, http.StatusCreated, http.MethodPut, fmt.Sprintf("%s/jobs/j%d", url, i), get(target.URL+"/in", more))
+			})
 		}
-		group.Go(func() error {
-			return expect(t, http.StatusCreated, http.MethodPut, fmt.Sprintf("%s/jobs/j%d", url, i), get(target.URL+"/in", more))
-		})
-	}
-	require.NoError(t, group.Wait())
+		require.NoError(t, group.Wait())
+	})
 
 	finish(t, call(t, http.MethodPost, url+"/disable", ""))
 	require.Equal(t, "Disabled", call(t, http.MethodGet, url, "").get("properties.state"))
@@ -81,7 +85,7 @@ func TestAnOperationOnManyJobs(t *testing.T) {
 	call(t, http.MethodPut, url+"/jobs/new", get(target.URL+"/in", ""))
 
 	finish(t, call(t, http.MethodPost, url+"/enable", ""))
-	target.await(t, "/in", 1, 10*time.Second) // the new one
+	target.await(t, "/in", 1, 30*time.Second) // the new one
 	require.NotNil(t, call(t, http.MethodGet, url+"/jobs/j1", "").get("properties.status.nextExecutionTime"))
 	require.Equal(t, "disabled", call(t, http.MethodGet, url+"/jobs/j20", "").get("properties.state"))
 

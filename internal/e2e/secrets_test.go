@@ -210,12 +210,16 @@ func newVault(t *testing.T, keys *codec.KeyRing, receiver *httptest.Server) *vau
 // newServer starts an embedded Temporal of the test's own.
 func newServer(t *testing.T, data string, log *slog.Logger) *devserver.Server {
 	t.Helper()
-	server, err := devserver.Start(t.Context(), devserver.Options{
-		DataDir: data, Listen: "127.0.0.1:0", Synchronous: devserver.SynchronousNormal,
-		SearchAttributes: scheduler.SearchAttributes(), Log: log,
+	var server *devserver.Server
+	compute(func() {
+		var err error
+		server, err = devserver.Start(t.Context(), devserver.Options{
+			DataDir: data, Listen: "127.0.0.1:0", Synchronous: devserver.SynchronousNormal,
+			SearchAttributes: scheduler.SearchAttributes(), Log: log,
+		})
+		require.NoError(t, err)
+		t.Cleanup(server.Stop)
 	})
-	require.NoError(t, err)
-	t.Cleanup(server.Stop)
 	return server
 }
 

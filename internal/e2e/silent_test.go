@@ -45,12 +45,14 @@ func TestAJobThatDoesNotAnswerDoesNotTakeItsCollectionDown(t *testing.T) {
 	var group errgroup.Group
 	group.SetLimit(16)
 	require.NoError(t, expect(t, http.StatusCreated, http.MethodPut, url+"/jobs/silent", get("http://127.0.0.1:1/", later)))
-	for i := range jobs {
-		group.Go(func() error {
-			return expect(t, http.StatusCreated, http.MethodPut, fmt.Sprintf("%s/jobs/j%d", url, i), get("http://127.0.0.1:1/", later))
-		})
-	}
-	require.NoError(t, group.Wait())
+	compute(func() {
+		for i := range jobs {
+			group.Go(func() error {
+				return expect(t, http.StatusCreated, http.MethodPut, fmt.Sprintf("%s/jobs/j%d", url, i), get("http://127.0.0.1:1/", later))
+			})
+		}
+		require.NoError(t, group.Wait())
+	})
 	silent := key(url+"/jobs", "silent").WorkflowID()
 	s.silence(t, silent)
 

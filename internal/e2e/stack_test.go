@@ -6,13 +6,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -47,7 +50,15 @@ var shared struct {
 	err   error
 }
 
+// parallel is how many tests run at a time, unless -parallel says otherwise.
+const parallel = 16
+
 func TestMain(m *testing.M) {
+	// The default is the number of cores, and these tests wait most of the time: for due times, retries and timeouts.
+	if err := flag.Set("test.parallel", strconv.Itoa(parallel)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	code := m.Run()
 	if shared.stop != nil {
 		shared.stop()
@@ -58,10 +69,21 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// computing has an entry for each test that keeps a core busy now.
+var computing = make(chan struct{}, runtime.GOMAXPROCS(0))
+
+// compute runs what keeps a core busy: a build, the start of a server or a program, hundreds of calls at once. No more of
+// these run at a time than there are cores, so that the other tests have what they wait for in time.
+func compute(do func()) {
+	computing <- struct{}{}
+	defer func() { <-computing }()
+	do()
+}
+
 // use returns the stack that all tests share.
 func use(t *testing.T) *stack {
 	t.Helper()
-	shared.once.Do(func() { shared.stack, shared.stop, shared.err = start() })
+	shared.once.Do(func() { compute(func() { shared.stack, shared.stop, shared.err = start() }) })
 	require.NoError(t, shared.err)
 	return shared.stack
 }
@@ -98,15 +120,19 @@ type setup struct {
 // newStack starts a stack of the test's own.
 func newStack(t *testing.T, o setup) *stack {
 	t.Helper()
-	s, stop, err := o.start(t.Context())
-	require.NoError(t, err)
-	t.Cleanup(stop)
+	var s *stack
+	compute(func() {
+		started, stop, err := o.start(t.Context())
+		require.NoError(t, err)
+		t.Cleanup(stop)
+		s = started
+	})
 	return s
 }
 
-func (o setup) start(ctx context.Context) (_ *stack, stop func(), err error) {
+func (o setup) start(ctx context.Context) (_ *stack, _ func(), err error) {
 	var stops []func()
-	stop = func() {
+	stop := func() {
 		for _, f := range slices.Backward(stops) {
 			f()
 		}
@@ -288,28 +314,34 @@ func (s *sink) await(t *testing.T, path string, n int, within time.Duration) []r
 	return got
 }
 
-// eventually waits until a condition holds.
+// eventually waits until a condition holds. It looks less and less often: to look keeps a core busy, too.
 func eventually(t *testing.T, within time.Duration, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(within)
-	for !holds() {
+	for pause := firstPause; !holds(); pause = min(2*pause, longestPause) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no %s within %s", what, within)
 		}
 		select {
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(pause):
 		case <-t.Context().Done():
 			t.Fatal(t.Context().Err())
 		}
 	}
 }
 
+// The pauses of those who wait for a condition.
+const (
+	firstPause   = 10 * time.Millisecond
+	longestPause = 160 * time.Millisecond
+)
+
 // status waits until the job's status is as wanted and returns the job.
 func status(t *testing.T, url, path string, want any) reply {
 	t.Helper()
 	var last reply
 	deadline := time.Now().Add(30 * time.Second)
-	for {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		last = call(t, http.MethodGet, url, "")
 		if last.get(path) == want {
 			return last
@@ -317,7 +349,7 @@ func status(t *testing.T, url, path string, want any) reply {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s of %s is %v, want %v: %s", path, url, last.get(path), want, last.body)
 		}
-		<-time.After(20 * time.Millisecond)
+		<-time.After(pause)
 	}
 }
 

@@ -52,8 +52,10 @@ func temporalCLI(t *testing.T) string {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(server, "server.go"), text, 0o600))
 	require.NoError(t, os.Remove(filepath.Join(server, "log.go")))
-	_, err = goCommand(source, "build", "-trimpath", "-o", filepath.Join(dir, "bin", "temporal"), "./cmd/temporal")
-	require.NoError(t, err)
+	compute(func() {
+		_, err = goCommand(source, "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "bin", "temporal"), "./cmd/temporal")
+		require.NoError(t, err)
+	})
 	return filepath.Join(dir, "bin")
 }
 

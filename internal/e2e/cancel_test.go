@@ -33,7 +33,7 @@ func TestToCancelTheWorkflowOfAJobDeletesIt(t *testing.T) {
 		ready func(t *testing.T, id string) bool
 	}{
 		{"asleep", time.Minute, s.isAsleep},
-		{"held", 10 * time.Second, s.isHeld},
+		{"held", 15 * time.Second, s.isHeld},
 		{"delayed", 24 * time.Hour, func(t *testing.T, id string) bool {
 			t.Helper()
 			return !s.isAsleep(t, id)
@@ -50,7 +50,7 @@ func TestToCancelTheWorkflowOfAJobDeletesIt(t *testing.T) {
 			eventually(t, 20*time.Second, tt.name, func() bool { return tt.ready(t, id) })
 
 			require.NoError(t, s.temporal.CancelWorkflow(t.Context(), id, ""))
-			eventually(t, 20*time.Second, "deletion", func() bool {
+			eventually(t, 30*time.Second, "deletion", func() bool {
 				return call(t, http.MethodGet, url, "").code == http.StatusNotFound
 			})
 			list := call(t, http.MethodGet, collection+"/jobs", "")

@@ -42,7 +42,7 @@ func TestAWorkerWhoseClockIsWrongIsOnTime(t *testing.T) {
 			target := newSink(t, nil)
 			jobs := s.collection(t) + "/jobs"
 			now := time.Now().UTC().Truncate(time.Second)
-			first, second := now.Add(4*time.Second), now.Add(10*time.Second)
+			first, second := now.Add(5*time.Second), now.Add(15*time.Second)
 			for i := range 5 {
 				created(t, fmt.Sprintf("%s/at-once-%d", jobs, i), get(target.URL+"/at-once", ""))
 				created(t, fmt.Sprintf("%s/first-%d", jobs, i), get(target.URL+"/first", `,"startTime":"`+first.Format(time.RFC3339)+`"`))

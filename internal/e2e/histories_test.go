@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -187,15 +188,15 @@ func jobRevived(t *testing.T, _ *stack, jobs string) string {
 	created(t, j, failing(target.URL, ""))
 	status(t, j, "properties.state", "faulted")
 	ok(t, http.MethodPost, j+"/run", "")
-	target.await(t, "/alarm", 2, 20*time.Second)
+	target.await(t, "/alarm", 2, 30*time.Second)
 	ok(t, http.MethodPatch, j, `{"properties":{"action":{"request":{"uri":"`+target.URL+`/mended"}}}}`)
 	ok(t, http.MethodPatch, j, `{"properties":{"state":"disabled"`+later+`}}`)
 	ok(t, http.MethodPatch, j, `{"properties":{"state":"enabled"}}`)
 	startSoon(t, j)
 	status(t, j, "properties.state", "completed")
-	target.await(t, "/mended", 1, 10*time.Second)
+	target.await(t, "/mended", 1, 30*time.Second)
 	ok(t, http.MethodPost, j+"/run", "")
-	target.await(t, "/mended", 2, 10*time.Second)
+	target.await(t, "/mended", 2, 30*time.Second)
 	ok(t, http.MethodDelete, j, "")
 	return key(jobs, "j").WorkflowID()
 }
@@ -204,17 +205,17 @@ func jobChanges(t *testing.T, _ *stack, jobs string) string {
 	target := newSink(t, fails)
 	j := jobs + "/j"
 	created(t, j, failing(target.URL, `,"recurrence":{"frequency":"hour"}`))
-	target.await(t, "/fails", 1, 10*time.Second)
+	target.await(t, "/fails", 1, 30*time.Second)
 	ok(t, http.MethodPatch, j, `{"properties":{"state":"disabled"}}`)
 	ok(t, http.MethodPost, j+"/run", "")
-	target.await(t, "/fails", 2, 10*time.Second)
+	target.await(t, "/fails", 2, 30*time.Second)
 	ok(t, http.MethodPatch, j, `{"properties":{"state":"enabled","recurrence":{"interval":2}}}`)
 	collection := strings.TrimSuffix(jobs, "/jobs")
 	ok(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"},"state":"Suspended"}}`)
 	ok(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"},"state":"Enabled"}}`)
 	ok(t, http.MethodPut, j, get(target.URL+"/new", `,"recurrence":{"frequency":"day"}`))
 	ok(t, http.MethodPost, j+"/run", "")
-	target.await(t, "/new", 1, 10*time.Second)
+	target.await(t, "/new", 1, 30*time.Second)
 	ok(t, http.MethodDelete, j, "")
 	return key(jobs, "j").WorkflowID()
 }
@@ -223,12 +224,12 @@ func jobSignals(t *testing.T, s *stack, jobs string) string {
 	target := newSink(t, nil)
 	j, id := jobs+"/j", key(jobs, "j").WorkflowID()
 	created(t, j, get(target.URL+"/", `,"recurrence":{"frequency":"day"}`))
-	target.await(t, "/", 1, 10*time.Second)
+	target.await(t, "/", 1, 30*time.Second)
 	signal := func(name string) { require.NoError(t, s.temporal.SignalWorkflow(t.Context(), id, "", name, nil)) }
 	signal(workflows.UpdateDisable)
 	status(t, j, "properties.state", "disabled")
 	signal(workflows.UpdateRun)
-	target.await(t, "/", 2, 10*time.Second)
+	target.await(t, "/", 2, 30*time.Second)
 	signal(workflows.UpdateEnable)
 	status(t, j, "properties.state", "enabled")
 	signal(workflows.UpdateDelete)
@@ -273,10 +274,10 @@ func jobOverlap(policy job.OverlapPolicy) scenario {
 				}
 			})
 		want := map[job.OverlapPolicy]int{job.OverlapBufferOne: 2, job.OverlapSkip: 1, job.OverlapAllowAll: 3}[policy]
-		target.await(t, "/slow", want, 20*time.Second)
+		target.await(t, "/slow", want, 30*time.Second)
 		url := jobs + "/j"
 		status(t, url, "properties.status.executionCount", float64(want))
-		eventually(t, 20*time.Second, "end of the executions", func() bool {
+		eventually(t, 30*time.Second, "end of the executions", func() bool {
 			return call(t, http.MethodGet, url+"/history?$filter=status%20eq%20Completed", "").count("value") == want
 		})
 		ok(t, http.MethodDelete, url, "")
@@ -289,9 +290,9 @@ func jobCatchUp(t *testing.T, s *stack, jobs string) string {
 	now := time.Now().UTC().Truncate(time.Second)
 	id := s.started(t, jobs, get(target.URL+"/late", `,"recurrence":{"frequency":"minute","catchUpWindow":"PT3M15S"}`),
 		now.Add(-10*time.Minute-30*time.Second), func(*jobloop.Input) {})
-	target.await(t, "/late", 3, 20*time.Second)
+	target.await(t, "/late", 3, 30*time.Second)
 	url := jobs + "/j"
-	eventually(t, 20*time.Second, "missed occurrences in the history", func() bool {
+	eventually(t, 30*time.Second, "missed occurrences in the history", func() bool {
 		history := call(t, http.MethodGet, url+"/history", "").body
 		return strings.Count(history, `"status":"Missed"`) == 8 && strings.Count(history, `"status":"Completed"`) == 3
 	})
@@ -317,7 +318,7 @@ func jobContinueAsNew(t *testing.T, s *stack, jobs string) string {
 	require.Contains(t, string(found.Memo.GetFields()[workflows.MemoText].GetData()), "every day", "the Web UI shows what the job is in every run")
 	state, _ := found.TypedSearchAttributes.GetKeyword(temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState))
 	require.Equal(t, "enabled", state)
-	target.await(t, "/", runs+1, 10*time.Second)
+	target.await(t, "/", runs+1, 30*time.Second)
 	seen := map[string]bool{}
 	for _, r := range target.got("/") {
 		require.False(t, seen[r.key], "an execution was sent twice")
@@ -365,24 +366,28 @@ func jobDeferred(t *testing.T, _ *stack, jobs string) string {
 			<-demanded // while this attempt is being made, the run continues as new only once it drains
 		}
 	})
+	answer := sync.OnceFunc(func() { close(demanded) })
+	t.Cleanup(answer) // else the target could not be closed
 	url := jobs + "/j"
 	created(t, url, get(target.URL+"/", later))
 	const runs = 640
 	var group errgroup.Group
-	for range 8 {
-		group.Go(func() error {
-			for range runs / 8 {
-				if err := expect(t, http.StatusOK, http.MethodPost, url+"/run", ""); err != nil {
-					return err
+	compute(func() {
+		for range 8 {
+			group.Go(func() error {
+				for range runs / 8 {
+					if err := expect(t, http.StatusOK, http.MethodPost, url+"/run", ""); err != nil {
+						return err
+					}
 				}
-			}
-			return nil
-		})
-	}
-	require.NoError(t, group.Wait())
-	close(demanded)
-	status(t, url, "properties.status.executionCount", float64(runs))
-	target.await(t, "/", runs, 10*time.Second)
+				return nil
+			})
+		}
+		require.NoError(t, group.Wait())
+		answer()
+		status(t, url, "properties.status.executionCount", float64(runs))
+	})
+	target.await(t, "/", runs, 30*time.Second)
 	ok(t, http.MethodDelete, url, "")
 	return key(jobs, "j").WorkflowID()
 }
@@ -441,7 +446,7 @@ func jobAhead(t *testing.T, s *stack, jobs string) string {
 	url := jobs + "/j"
 	eventually(t, 6*time.Second, "hold", func() bool { return s.isHeld(t, id) })
 	ok(t, http.MethodPatch, url, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"`+target.URL+`/new"}}}}`)
-	target.await(t, "/new", 1, 20*time.Second)
+	target.await(t, "/new", 1, 30*time.Second)
 	require.Empty(t, target.got("/old"))
 	sleepUntil(t, second.Add(-5*time.Second))
 	eventually(t, 3*time.Second, "hold", func() bool { return s.isHeld(t, id) })
@@ -456,16 +461,16 @@ func jobAhead(t *testing.T, s *stack, jobs string) string {
 func jobHold(t *testing.T, s *stack, jobs string) string {
 	target := newSink(t, nil)
 	now := time.Now().UTC().Truncate(time.Second)
-	first, second, third := now.Add(3*time.Second), now.Add(12*time.Second), now.Add(40*time.Second)
+	first, second, third := now.Add(3*time.Second), now.Add(18*time.Second), now.Add(45*time.Second)
 	id := s.started(t, jobs, hourly(target.URL+"/old"), now, func(in *jobloop.Input) {
 		in.Plan = plan.Plan{Due: []time.Time{first, second, third}, Done: true}
 	})
 	url := jobs + "/j"
-	target.await(t, "/old", 1, 10*time.Second)
-	eventually(t, 5*time.Second, "hold of the second", func() bool { return s.isHeld(t, id) })
+	target.await(t, "/old", 1, 30*time.Second)
+	eventually(t, 10*time.Second, "hold of the second", func() bool { return s.isHeld(t, id) })
 	ok(t, http.MethodPatch, url, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"`+target.URL+`/new"}}}}`)
 	require.True(t, time.Now().Before(second), "the answer does not wait for the due time")
-	require.False(t, target.await(t, "/new", 1, 20*time.Second)[0].at.Before(second))
+	require.False(t, target.await(t, "/new", 1, 30*time.Second)[0].at.Before(second))
 	eventually(t, 5*time.Second, "hold of the third", func() bool { return s.isHeld(t, id) })
 	ok(t, http.MethodPatch, url, `{"properties":{"state":"disabled"}}`)
 	ok(t, http.MethodDelete, url, "")

@@ -36,7 +36,7 @@ func TestACompletedOneTimeJobRunsOnDemandAndForANewStartTimeButNeverByItself(t *
 	ok(t, http.MethodPost, jobs+"/j/run", "")
 	read := status(t, jobs+"/j", "properties.status.executionCount", float64(2))
 	require.Equal(t, "completed", read.get("properties.state"))
-	target.await(t, "/once", 2, 10*time.Second)
+	target.await(t, "/once", 2, 30*time.Second)
 
 	for what, same := range map[string]string{
 		"as it was created": body, "as it is read": read.body, "with its default state": get(target.URL+"/once", `,"state":"Enabled"`),
@@ -64,7 +64,7 @@ func TestACompletedOneTimeJobRunsOnDemandAndForANewStartTimeButNeverByItself(t *
 	state, _ := found.TypedSearchAttributes.GetKeyword(temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState))
 	require.Equal(t, "enabled", state, "so do Temporal's tools")
 	startSoon(t, jobs+"/j")
-	target.await(t, "/again", 1, 15*time.Second)
+	target.await(t, "/again", 1, 30*time.Second)
 	status(t, jobs+"/j", "properties.state", "completed")
 	require.Equal(t, 3, call(t, http.MethodGet, jobs+"/j/history", "").count("value"), "the history goes on")
 	require.Len(t, target.got("/once"), 2)
@@ -88,7 +88,7 @@ func TestASeriesThatIsOverGoesOnWithAHigherCount(t *testing.T) {
 	// What remains is told by a grid that is due sooner.
 	for n := 2; n <= 3; n++ {
 		startSoon(t, j)
-		target.await(t, "/", n, 15*time.Second)
+		target.await(t, "/", n, 30*time.Second)
 	}
 	over = status(t, j, "properties.state", "completed")
 	require.Equal(t, float64(3), over.get("properties.status.executionCount"), "two more")
@@ -127,11 +127,11 @@ func TestAFaultedJobIsMendedAndRunsAgain(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.code, r.body)
 	require.Equal(t, "faulted", r.get("properties.state"))
 	ok(t, http.MethodPost, j+"/run", "")
-	target.await(t, "/mended", 1, 10*time.Second)
+	target.await(t, "/mended", 1, 30*time.Second)
 	r = status(t, j, "properties.status.executionCount", float64(2))
 	require.Equal(t, "faulted", r.get("properties.state"), "its last occurrence failed")
 	startSoon(t, j)
-	target.await(t, "/mended", 2, 15*time.Second)
+	target.await(t, "/mended", 2, 30*time.Second)
 	r = status(t, j, "properties.state", "completed")
 	require.Equal(t, float64(1), r.get("properties.status.faultedCount"))
 	ok(t, http.MethodDelete, j, "")

@@ -21,7 +21,7 @@ func TestAJobFromPutToHistory(t *testing.T) {
 	require.Equal(t, "enabled", r.get("properties.state"))
 	require.Contains(t, r.body, "?a=1&b=2", "a URI comes back as it was sent")
 
-	got := target.await(t, "/in", 1, 10*time.Second)[0]
+	got := target.await(t, "/in", 1, 30*time.Second)[0]
 	require.Equal(t, "POST", got.method)
 	require.Equal(t, "hello <world> & all", got.body)
 	require.Equal(t, "yes", got.header.Get("X-Mine"))
@@ -127,8 +127,8 @@ func TestDisableStopsAWaitingRetryAndKeepsItsAttempts(t *testing.T) {
 		"request":{"method":"GET","uri":"`+target.URL+`/fails"},"retryPolicy":{"retryInterval":"PT5S"},
 		"errorAction":{"type":"Http","request":{"method":"GET","uri":"`+target.URL+`/alarm"}}}}}`)
 	require.Equal(t, http.StatusCreated, r.code, r.body)
-	target.await(t, "/fails", 1, 10*time.Second)
-	eventually(t, 10*time.Second, "attempt in the history", func() bool {
+	target.await(t, "/fails", 1, 30*time.Second)
+	eventually(t, 30*time.Second, "attempt in the history", func() bool {
 		return call(t, http.MethodGet, jobs+"/j/history", "").count("value") == 1
 	})
 
@@ -139,7 +139,7 @@ func TestDisableStopsAWaitingRetryAndKeepsItsAttempts(t *testing.T) {
 
 	r = call(t, http.MethodPost, jobs+"/j/run", "")
 	require.Equal(t, http.StatusOK, r.code, r.body)
-	target.await(t, "/fails", sent+1, 10*time.Second) // run now works still
+	target.await(t, "/fails", sent+1, 30*time.Second) // run now works still
 	r = call(t, http.MethodPatch, jobs+"/j", `{"properties":{"action":{"request":{"uri":"`+target.URL+`/other"}}}}`)
 	require.Equal(t, http.StatusOK, r.code, r.body)
 
@@ -229,7 +229,7 @@ func TestADisabledCollectionKeepsItsJobsResting(t *testing.T) {
 	require.Empty(t, target.got("/rest"))
 	r = call(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"},"state":"Enabled"}}`)
 	require.Equal(t, http.StatusOK, r.code, r.body)
-	target.await(t, "/rest", 1, 10*time.Second)
+	target.await(t, "/rest", 1, 30*time.Second)
 }
 
 func TestWritersDoNotLoseEachOthersFields(t *testing.T) {

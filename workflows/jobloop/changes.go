@@ -65,14 +65,17 @@ func enable(d job.Definition) *job.Definition {
 	return &d
 }
 
-// setCollectionState applies a change of the collection's state: while the collection is not enabled, its
-// jobs do not run, whatever their own state.
+// setCollectionState applies a change of the collection's state: while the collection is not enabled, no
+// occurrence of its jobs runs, whatever their own state. Disabling it withdraws manual runs, too, those
+// of jobs that are not active included.
 func (j *loop) setCollectionState(ctx workflow.Context, enabled bool) {
 	if j.CollectionDisabled == !enabled {
 		return
 	}
-	if j.active() {
+	if !enabled {
 		j.withdraw(ctx)
+	}
+	if j.active() {
 		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job collection was disabled while it waited")
 	}
 	j.CollectionDisabled = !enabled

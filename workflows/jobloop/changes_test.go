@@ -147,6 +147,24 @@ func TestDisable(t *testing.T) {
 		a.ok(t)
 		require.Equal(t, []string{"00:00:10 MainAction#1", "00:00:10 ErrorAction#1"}, w.lines())
 	})
+	for state, properties := range map[string]string{
+		"enabled":   `"action":{` + get + twoRetries + `},"recurrence":{"frequency":"month"},"startTime":"2026-01-20T00:00:00Z"`,
+		"disabled":  `"action":{` + get + twoRetries + `},"state":"disabled"`,
+		"completed": `"action":{` + get + twoRetries + `},"recurrence":{` + minutely + `,"endTime":"2026-01-01T00:00:00Z"}`,
+	} {
+		t.Run("by the collection stops the retries of a manual run of a job that is "+state, func(t *testing.T) {
+			t.Parallel()
+			w := newJobEnv(t, properties)
+			w.signal(90*time.Second, workflows.UpdateRun, nil)
+			w.at(80*time.Second, func() { w.fails(always) })
+			before := w.snapshot(91 * time.Second)
+			w.update(100*time.Second, workflows.UpdateCollection, false)
+			w.update(101*time.Second, workflows.UpdateCollection, true)
+			w.run(time.Hour)
+			require.EqualValues(t, state, before.Definition.State)
+			require.Equal(t, "00:01:30 MainAction#1", w.lines()[len(w.lines())-1])
+		})
+	}
 	t.Run("does nothing to a disabled job", func(t *testing.T) {
 		t.Parallel()
 		w := newJobEnv(t, every(minutely)+`,"state":"disabled"`)

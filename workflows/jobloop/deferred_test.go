@@ -29,3 +29,20 @@ func TestManualRunsThatAlwaysOverlapAreAllMade(t *testing.T) {
 	require.LessOrEqual(t, w.runs[0].executions, drainAfter)
 	require.Positive(t, w.runs[1].DeferredRuns, "what came while the first run drained")
 }
+
+func TestAChangeCancelsTheManualRunsThatWaitForTheNextRunOfTheWorkflow(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(`"frequency":"month"`))
+	w.takes(25 * time.Second)
+	const manual = drainAfter + 1 // with the occurrence two more than the first run takes
+	for i := range manual {
+		w.signal(time.Duration(10*i+1)*time.Second, workflows.UpdateRun, nil)
+	}
+	w.update((10*manual-6)*time.Second, workflows.UpdateDisable) // the last execution ends 2 s later
+	w.run(6 * time.Hour)
+
+	require.Len(t, w.runs, 2)
+	require.Zero(t, w.runs[1].DeferredRuns)
+	require.Len(t, w.sent, drainAfter)
+	require.Equal(t, []string{"Cancelled 1: 01:40:04 to 01:40:04", "Cancelled 1: 01:40:04 to 01:40:04"}, w.dropped())
+}

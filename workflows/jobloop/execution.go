@@ -374,7 +374,7 @@ func (j *loop) putBack(ctx workflow.Context, e *execution) {
 		j.Started--
 	}
 	if e.Manual || overtaken || !j.Decided.Equal(e.Due) {
-		j.noteCancelled(ctx, e)
+		j.noteCancelled(ctx, e.Due, e.mayHaveBeenSent)
 		return
 	}
 	j.Last, j.Decided = e.Undo.Last, e.Undo.Decided

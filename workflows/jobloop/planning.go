@@ -76,12 +76,12 @@ func (j *loop) catchUp(ctx workflow.Context, due, now time.Time) {
 }
 
 // noteCancelled records an execution that was cancelled before anything is known to have been sent.
-func (j *loop) noteCancelled(ctx workflow.Context, e *execution) {
+func (j *loop) noteCancelled(ctx workflow.Context, due time.Time, mayHaveBeenSent bool) {
 	d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: "the job was changed before it was sent"}
-	if e.mayHaveBeenSent {
+	if mayHaveBeenSent {
 		d.Why = "the job was changed when it was due; whether it was sent is not known"
 	}
-	d.Add(e.Due)
+	d.Add(due)
 	workflow.SideEffect(ctx, func(workflow.Context) any { return plan.Plan{Dropped: d} })
 	j.reportDropped(ctx, d)
 }

@@ -37,10 +37,14 @@ const (
 	maxLooks             = 10
 )
 
-// withdraw ensures that nothing more is sent for the running executions. When it returns, those not
-// sent are back in the plan, and the leases of those that may have been sent are over.
+// withdraw ensures that nothing more is sent for the running executions, and for manual runs accepted
+// before. When it returns, those not sent are back in the plan, and the leases of those that may have
+// been sent are over.
 func (j *loop) withdraw(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	for ; j.DeferredRuns > 0; j.DeferredRuns-- {
+		j.noteCancelled(ctx, workflow.Now(ctx), false)
+	}
 	for looks := 0; looks < maxLooks && j.refreshInFlight(ctx); looks++ {
 		_ = workflow.Sleep(ctx, lookInterval) // the context is never cancelled
 	}

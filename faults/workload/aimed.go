@@ -53,8 +53,8 @@ func firstOf(jobs []record.Job) record.Job {
 	return jobs[0]
 }
 
-// ContinueAsNewRuns is more than the 100 executions after which a job's workflow continues as new.
-const ContinueAsNewRuns = 110
+// ContinueAsNewRuns is more than the 50 executions after which a job's workflow continues as new.
+const ContinueAsNewRuns = 60
 
 // RunUntilContinueAsNew starts [ContinueAsNewRuns] manual runs of a job. It returns some time after a number of them was
 // answered; the others continue. The job itself is due much later, for an occurrence that is dispatched would

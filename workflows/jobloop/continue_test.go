@@ -20,7 +20,7 @@ import (
 // executionsPerRun is the number of executions after which a run continues as new, drainAfter the one
 // after which it drains.
 const (
-	executionsPerRun = 100
+	executionsPerRun = 50
 	drainAfter       = 600
 )
 
@@ -114,8 +114,8 @@ func TestContinuingAsNewChangesNothing(t *testing.T) {
 		{"of a series that ends by its end time", every(minutely + `,"endTime":"2026-01-01T00:20:00Z"`), func(*jobEnv) {}},
 		{"of occurrences that wait", every(minutely), func(w *jobEnv) { w.takes(100 * time.Second) }},
 		{"of occurrences that are skipped", every(minutely + `,"overlapPolicy":"Skip"`), func(w *jobEnv) { w.takes(100 * time.Second) }},
-		{"of catching up", every(minutely + `,"catchUpWindow":"PT20M"`), func(w *jobEnv) {
-			w.now = newYear.Add(time.Hour)
+		{"of catching up", every(minutely + `,"catchUpWindow":"PT10M"`), func(w *jobEnv) {
+			w.now = newYear.Add(15 * time.Minute)
 			w.takes(10 * time.Second)
 		}},
 		{"of retries, error actions and failures", withErrorAction(twoRetries, noRetry) + `,"recurrence":{"frequency":"minute","count":9}`,
@@ -141,8 +141,8 @@ func TestContinuingAsNewChangesNothing(t *testing.T) {
 				w := newJobEnv(t, tt.properties)
 				tt.arrange(w)
 				w.suggest = suggest
-				read := w.snapshot(70*time.Minute - time.Second)
-				w.run(70*time.Minute - 500*time.Millisecond)
+				read := w.snapshot(25*time.Minute - time.Second)
+				w.run(25*time.Minute - 500*time.Millisecond)
 				w.requireSound()
 				for i := range w.sent {
 					w.sent[i].Lead = 0                // the first occurrence of a run does not adjust the lead

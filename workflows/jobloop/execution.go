@@ -59,6 +59,7 @@ type execution struct {
 	unsentUntil     time.Time          // if set: when last looked up, nothing was sent, and the server's retry delay lasted until then, by its clock
 	ended           *activities.Ending // if set: when last looked up, the activity's outcome was recorded but not reported
 	activity        string             // id of the activity scheduled last
+	lastEnd         time.Time          // when its last attempt ended, by its worker; zero if there is no record of it
 	cancel          workflow.CancelFunc
 }
 
@@ -293,6 +294,10 @@ func (j *loop) runActivity(ctx workflow.Context, e *execution, input activities.
 	if end.Canceled && e.ended != nil {
 		end = *e.ended
 	}
+	e.lastEnd = time.Time{}
+	if attempts := append(out.Attempts, end.Attempts...); len(attempts) > 0 { // one of the two is empty
+		e.lastEnd = attempts[len(attempts)-1].End
+	}
 	if end.Recorded != nil {
 		err = end.Recorded.Err(end.Attempts)
 	}
@@ -345,10 +350,19 @@ func (j *loop) ended(ctx workflow.Context, e *execution, err error) {
 	switch {
 	case !e.Manual:
 		j.Failed = err != nil
-		j.BusyUntil = workflow.Now(ctx)
+		j.BusyUntil = e.endedAt(workflow.Now(ctx))
 	case !j.Final.IsZero():
 		j.Final = workflow.Now(ctx) // keep the final job for another keepFinal
 	}
+}
+
+// endedAt returns when an execution ended whose end the workflow learned now: when its last attempt ended, which
+// can be long before if the outcome had to wait, or its worker was lost.
+func (e *execution) endedAt(now time.Time) time.Time {
+	if e.lastEnd.IsZero() || e.lastEnd.After(now) {
+		return now
+	}
+	return e.lastEnd
 }
 
 // removeRunning removes an execution from the running ones, and reports whether it was one of them.

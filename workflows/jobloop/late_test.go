@@ -57,6 +57,37 @@ func TestAnOccurrenceThatWaitsForARetryCountsAsRunning(t *testing.T) {
 	require.Equal(t, []string{"Skipped 2: 00:01:00 to 00:02:00"}, w.dropped())
 }
 
+// The worker of the first execution crashes after it recorded the outcome. 30 s later another worker reports it.
+func TestAnExecutionCountsAsRunningUntilItsLastAttemptEnded(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, overlap string
+		first         time.Duration
+		want, dropped []string
+	}{
+		{"so what came due after that is not skipped", "Skip", 45 * time.Second, []string{"00:00:00 00:00:00", "00:01:00 00:01:15", "00:02:00 00:02:00"}, []string{}},
+		{"what came due before that is", "Skip", 61 * time.Second, []string{"00:00:00 00:00:00", "00:02:00 00:02:00"}, []string{"Skipped 1: 00:01:00 to 00:01:00"}},
+		{"and BufferOne treats what came due after that as late", "BufferOne", 95 * time.Second,
+			[]string{"00:00:00 00:00:00", "00:01:00 00:02:05", "00:02:00 00:02:10"}, []string{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newJobEnv(t, every(`"frequency":"minute","overlapPolicy":"`+tt.overlap+`"`))
+			w.workerFate = fates(0, killedUnreported)
+			w.took = func(n int) time.Duration {
+				if n == 1 {
+					return tt.first
+				}
+				return 5 * time.Second
+			}
+			w.run(150 * time.Second)
+			require.Equal(t, tt.want, w.starts())
+			require.Equal(t, tt.dropped, w.dropped())
+			w.requireSound()
+		})
+	}
+}
+
 // No worker has run since the job was created.
 func TestOccurrencesThatCameDueWhileNothingCouldRunThem(t *testing.T) {
 	t.Parallel()

@@ -91,7 +91,7 @@ func (c *checker) checkOutcomes(j *record.JobLog, executions []*execution) {
 		}
 	}
 	for _, a := range j.Actions {
-		if a.Last().Arrived.After(j.Read.Issued.Add(-time.Minute)) && !j.Read.Final {
+		if a.Last().End().Add(settling).After(j.Read.Issued) && !j.Read.Final {
 			continue // it may have been recorded after the read
 		}
 		if len(j.Entries[a.Due.Unix()]) == 0 && !j.Read.Issued.Before(a.Last().Arrived) {

@@ -2,6 +2,7 @@ package checker_test
 
 import (
 	"slices"
+	"time"
 
 	"almanac/faults/checker"
 	"almanac/faults/record"
@@ -50,5 +51,14 @@ func countCases() []testCase {
 			s.Reads[0].ExecutionCount--
 			return s
 		}, []string{checker.Counts}},
+		{"a request that was cut off, and is not in the history when the job is deleted soon after", func() *scenario {
+			s := newScenario(minutely()).ran(0).fault("kill", 108, 112, record.Worker)
+			r := s.received(60, 60.002, 0)
+			r.Answered, r.Cut = time.Time{}, at(108.1)
+			s.counted()
+			s.change(record.Delete, 122, 123, 200)
+			s.Reads[0].Final, s.Reads[0].Issued = false, at(121.5)
+			return s
+		}, nil},
 	}
 }

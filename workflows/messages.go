@@ -91,7 +91,8 @@ func CheckStart(ctx workflow.Context, v any) error {
 	if workflow.GetInfo(ctx).ContinuedExecutionRunID != "" {
 		return nil
 	}
-	if err := input.CheckSpelling(v); err != nil { //workflowcheck:ignore // it depends on v and the tags of its type alone
+	err := input.CheckSpelling(v) //workflowcheck:ignore // it depends on v and the tags of its type alone
+	if err != nil {
 		return Refuse(ErrTypeInvalid, err.Error())
 	}
 	return nil

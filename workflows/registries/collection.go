@@ -209,7 +209,8 @@ func (c *collection) current(generation int) error {
 // that existing jobs violate, before the update is written to the history. If a recount is possible, admit
 // decides about the rules instead.
 func (c *collection) mayPut(ctx workflow.Context, r workflows.PutRequest) error {
-	if err := input.CheckCollection(&r.Collection); err != nil { //workflowcheck:ignore // a validator is not replayed
+	err := input.CheckCollection(&r.Collection) //workflowcheck:ignore // a validator is not replayed
+	if err != nil {
 		return workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 	}
 	if err := c.current(r.Expected); err != nil || c.mayRecount(ctx) {

@@ -73,7 +73,8 @@ func (s *subscription) run(ctx workflow.Context) error {
 
 // mayRegister refuses a collection whose plan is misspelled or without room, before the update is written to the history.
 func (s *subscription) mayRegister(ctx workflow.Context, r workflows.RegisterCollectionRequest) error {
-	if err := input.CheckSpelling(&r); err != nil { //workflowcheck:ignore // a validator is not replayed
+	err := input.CheckSpelling(&r) //workflowcheck:ignore // a validator is not replayed
+	if err != nil {
 		return workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 	}
 	if s.mayRecount(ctx) {

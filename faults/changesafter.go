@@ -13,8 +13,8 @@ import (
 
 	"almanac/faults/record"
 	"almanac/faults/report"
-	"almanac/faults/wait"
 	"almanac/faults/workload"
+	"almanac/internal/wait"
 )
 
 // faultNone is no fault: changes are measured without one.

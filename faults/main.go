@@ -41,8 +41,8 @@ import (
 	"almanac/faults/replay"
 	"almanac/faults/report"
 	"almanac/faults/system"
-	"almanac/faults/wait"
 	"almanac/faults/workload"
+	"almanac/internal/wait"
 )
 
 func main() {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"almanac/faults/record"
-	"almanac/faults/wait"
+	"almanac/internal/wait"
 )
 
 // A Client calls the APIs of Almanac, each request the one that the caller chooses.

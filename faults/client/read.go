@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"almanac/faults/record"
-	"almanac/faults/wait"
+	"almanac/internal/wait"
 )
 
 // A resource is a job as the REST API shows it.

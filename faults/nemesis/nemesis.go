@@ -15,9 +15,9 @@ import (
 	"almanac/faults/receiver"
 	"almanac/faults/record"
 	"almanac/faults/system"
-	"almanac/faults/wait"
 	"almanac/faults/workload"
 	"almanac/internal/processes"
+	"almanac/internal/wait"
 )
 
 // A Nemesis injects faults.

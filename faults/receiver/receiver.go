@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"almanac/faults/record"
-	"almanac/faults/wait"
+	"almanac/internal/wait"
 )
 
 // A Receiver receives requests. Its methods may be called concurrently.

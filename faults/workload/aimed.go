@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"almanac/faults/record"
-	"almanac/faults/wait"
+	"almanac/internal/wait"
 )
 
 // Each of these methods brings about a moment at which a fault can be injected. They draw from the random

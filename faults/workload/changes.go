@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"almanac/faults/record"
-	"almanac/faults/wait"
+	"almanac/internal/wait"
 )
 
 // changeAtRandom changes random jobs until ctx ends, with a mean time between two changes. Half of the

@@ -15,7 +15,7 @@ import (
 	"almanac/faults/client"
 	"almanac/faults/receiver"
 	"almanac/faults/record"
-	"almanac/faults/wait"
+	"almanac/internal/wait"
 )
 
 // A Workload creates and changes jobs. Its methods may be called concurrently.

@@ -19,23 +19,12 @@ const (
 	workWithin  = 5 * time.Minute // the most that the executions of that history may take
 )
 
-// The calls that goals are about.
-const (
-	nameList    = "list 100 jobs, the first time"
-	nameHistory = "newest 100 entries of a history"
-)
-
 // A call is one that is measured; i counts.
 type call struct {
 	name  string
 	times int
+	goal  time.Duration // for the p50; 0: none
 	do    func(ctx context.Context, i int) error
-}
-
-// A callResult is how long one call takes.
-type callResult struct {
-	name string
-	spread
 }
 
 // sleepingHerd is jobs that are due in a year.
@@ -57,10 +46,8 @@ func (b *bench) measureCalls(ctx context.Context) (err error) {
 	if err := b.receiver.Await(ctx, worked.Name, callHistory, workWithin); err != nil {
 		return err
 	}
-	if err := b.Usage.AwaitQuiet(ctx); err != nil {
-		return err
-	}
-	for _, c := range append(jobCalls(b.Almanac, asleep), b.listCalls(asleep, worked)...) {
+	b.AwaitQuiet(ctx)
+	for _, c := range b.calls(asleep, worked) {
 		taken := make([]time.Duration, 0, c.times)
 		for i := range c.times {
 			start := time.Now()
@@ -69,24 +56,16 @@ func (b *bench) measureCalls(ctx context.Context) (err error) {
 			}
 			taken = append(taken, time.Since(start))
 		}
-		b.results.calls = append(b.results.calls, callResult{c.name, spreadOf(taken)})
+		all := spreadOf(taken)
+		b.report.add(&b.report.Calls, []string{c.name, formatDuration(all.p50), formatDuration(all.p99)})
+		b.report.within(c.name+", p50", all.p50, c.goal)
 	}
 	return nil
 }
 
-// jobCalls are the calls of single jobs of a herd.
-func jobCalls(a *systems.AlmanacAPI, h systems.Herd) []call {
-	return []call{
-		{"create a job", h.Jobs, func(ctx context.Context, i int) error { return a.PutJob(ctx, h, i) }},
-		{"get a job", h.Jobs, func(ctx context.Context, i int) error { return expect(a.Call(ctx, http.MethodGet, h.JobPath(i), nil)) }},
-		{"patch a job", h.Jobs, func(ctx context.Context, i int) error {
-			return expect(a.Call(ctx, http.MethodPatch, h.JobPath(i), interval(2)))
-		}},
-	}
-}
-
-// listCalls are the calls that return many entries.
-func (b *bench) listCalls(asleep, worked systems.Herd) []call {
+// calls are those of single jobs of a herd, and then those that return many entries.
+func (b *bench) calls(asleep, worked systems.Herd) []call {
+	a := b.Almanac
 	list := fmt.Sprintf("%s/jobs?$top=%d", asleep.Path(), callPage)
 	history := fmt.Sprintf("%s/history?$top=%d", worked.JobPath(0), callPage)
 	question := systems.Object{"take": callPage, "properties": systems.Object{"recurrence": systems.Object{
@@ -98,17 +77,18 @@ func (b *bench) listCalls(asleep, worked systems.Herd) []call {
 		newAPIs[i] = b.NewAPI()
 	}
 	return []call{
-		{nameList, callLists, func(ctx context.Context, i int) error {
-			return expectPage(newAPIs[i].Call(ctx, http.MethodGet, list, nil))
+		{"create a job", callJobs, 0, func(ctx context.Context, i int) error { return a.PutJob(ctx, asleep, i) }},
+		{"get a job", callJobs, 0, func(ctx context.Context, i int) error {
+			return a.Call(ctx, http.MethodGet, asleep.JobPath(i), nil, nil)
 		}},
-		{"list them again", callLists, func(ctx context.Context, _ int) error {
-			return expectPage(b.Almanac.Call(ctx, http.MethodGet, list, nil))
+		{"patch a job", callJobs, 0, func(ctx context.Context, i int) error {
+			return a.Call(ctx, http.MethodPatch, asleep.JobPath(i), interval(2), nil)
 		}},
-		{nameHistory, callLists, func(ctx context.Context, _ int) error {
-			return expectPage(b.Almanac.Call(ctx, http.MethodGet, history, nil))
-		}},
-		{"preview 100 occurrences", callLists, func(ctx context.Context, _ int) error {
-			return expect(b.Almanac.Call(ctx, http.MethodPost, "/previewRecurrence", question))
+		{"list 100 jobs, the first time", callLists, 300 * time.Millisecond, func(ctx context.Context, i int) error { return readPage(ctx, newAPIs[i], list) }},
+		{"list them again", callLists, 0, func(ctx context.Context, _ int) error { return readPage(ctx, a.REST, list) }},
+		{"newest 100 entries of a history", callLists, 50 * time.Millisecond, func(ctx context.Context, _ int) error { return readPage(ctx, a.REST, history) }},
+		{"preview 100 occurrences", callLists, 0, func(ctx context.Context, _ int) error {
+			return a.Call(ctx, http.MethodPost, "/previewRecurrence", question, nil)
 		}},
 	}
 }
@@ -118,17 +98,11 @@ func interval(n int) systems.Object {
 	return systems.Object{"properties": systems.Object{"recurrence": systems.Object{"interval": n}}}
 }
 
-// expect returns the error of a call whose answer does not matter.
-func expect(_ []byte, err error) error { return err }
-
-// expectPage checks that a page is a full one.
-func expectPage(text []byte, err error) error {
-	if err != nil {
-		return err
-	}
+// readPage reads a list, and checks that the page is a full one.
+func readPage(ctx context.Context, api *systems.REST, path string) error {
 	var list struct{ Value []json.RawMessage }
-	if err := json.Unmarshal(text, &list); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+	if err := api.Call(ctx, http.MethodGet, path, nil, &list); err != nil {
+		return err
 	}
 	if len(list.Value) != callPage {
 		return fmt.Errorf("the answer must have %d entries (got %d)", callPage, len(list.Value))

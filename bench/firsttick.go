@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
+	"syscall"
 	"time"
 
 	"almanac/bench/systems"
@@ -26,69 +29,46 @@ type scenario struct {
 // scenarios are what part first-tick measures; the first three are the quick ones.
 func (o options) scenarios() []scenario {
 	if o.jobs > 0 {
-		return o.fewScenarios(o.jobs, "", 0)
+		return o.herdScenarios(o.jobs, "", 0, 0, 0)
 	}
 	const few, many = 250 * time.Millisecond, time.Second
-	all := []scenario{
-		{label: "every minute", jobs: 1000, ticks: 1 + o.ticks, schedule: systems.Minutely, first: few, next: 100 * time.Millisecond},
-		{label: "every minute, `retryType` `none`", jobs: 1000, ticks: 1 + o.ticks, schedule: systems.Minutely, once: true, first: few, next: 150 * time.Millisecond},
-		{label: "once", jobs: 1000, ticks: 1, first: few},
+	first := o.herdScenarios(1000, "", few, 100*time.Millisecond, 150*time.Millisecond)
+	if o.quick {
+		return first
+	}
+	return slices.Concat(first, []scenario{
 		{label: "once, `retryType` `none`", jobs: 1000, ticks: 1, once: true, first: few},
 		{label: "once, four minutes after they were created", jobs: 1000, ticks: 1, before: 4 * time.Minute, first: few},
 		{label: "every day", jobs: 1000, ticks: 1, schedule: systems.Daily, first: few},
-		{label: "every minute", jobs: 2000, ticks: 1 + o.ticks, schedule: systems.Minutely, first: many, next: 250 * time.Millisecond},
-		{label: "every minute, `retryType` `none`", jobs: 2000, ticks: 1 + o.ticks, schedule: systems.Minutely, once: true, first: many, next: 350 * time.Millisecond},
-		{label: "once", jobs: 2000, ticks: 1, first: many},
-	}
-	if o.quick {
-		return all[:3]
-	}
-	return all
+	}, o.herdScenarios(2000, "", many, 250*time.Millisecond, 350*time.Millisecond))
 }
 
-// fewScenarios are the kinds of herds that differ most. All ticks have the same goal.
-func (o options) fewScenarios(jobs int, where string, goal time.Duration) []scenario {
-	ticks := 1 + o.ticks
-	if o.smoke {
-		ticks = 1
-	}
+// herdScenarios are the kinds of herds that differ most. The goals are for the first tick, and for each
+// after it with a retry policy and without.
+func (o options) herdScenarios(jobs int, where string, first, next, nextOnce time.Duration) []scenario {
+	ticks := o.warmUpTicks + o.ticks
 	return []scenario{
-		{label: "every minute" + where, jobs: jobs, ticks: ticks, schedule: systems.Minutely, first: goal, next: goal},
-		{label: "every minute, `retryType` `none`" + where, jobs: jobs, ticks: ticks, schedule: systems.Minutely, once: true, first: goal, next: goal},
-		{label: "once" + where, jobs: jobs, ticks: 1, first: goal},
+		{label: "every minute" + where, jobs: jobs, ticks: ticks, schedule: systems.Minutely, first: first, next: next},
+		{label: "every minute, `retryType` `none`" + where, jobs: jobs, ticks: ticks, schedule: systems.Minutely, once: true, first: first, next: nextOnce},
+		{label: "once" + where, jobs: jobs, ticks: 1, first: first},
 	}
-}
-
-// A scenarioResult is how late the ticks of a scenario were.
-type scenarioResult struct {
-	scenario
-	perSecond float64 // jobs that were created, 16 at a time
-	ticks     []tick
 }
 
 func (b *bench) measureFirstTick(ctx context.Context) error {
-	if len(b.options.apis) > 0 {
-		return b.measureScenarios(ctx, systems.NewAlmanac(b.receiver, b.options.apis), b.options.scenarios())
-	}
 	return b.measureScenarios(ctx, b.Almanac, b.options.scenarios())
 }
 
 func (b *bench) measureScenarios(ctx context.Context, a *systems.AlmanacAPI, scenarios []scenario) error {
 	for i, s := range scenarios {
 		name := fmt.Sprintf("first-tick-%d-%d", time.Now().Unix(), i) // new to a cluster that runs on
-		r, err := b.measureScenario(ctx, a, name, s)
-		if err != nil {
+		if err := b.measureScenario(ctx, a, name, s); err != nil {
 			return fmt.Errorf("%d jobs %s: %w", s.jobs, s.label, err)
-		}
-		b.results.scenarios = append(b.results.scenarios, r)
-		for n, t := range r.ticks {
-			b.progress.Printf("%d jobs %s, tick %d: %s", s.jobs, s.label, n+1, t)
 		}
 	}
 	return nil
 }
 
-func (b *bench) measureScenario(ctx context.Context, a *systems.AlmanacAPI, name string, s scenario) (r scenarioResult, err error) {
+func (b *bench) measureScenario(ctx context.Context, a *systems.AlmanacAPI, name string, s scenario) (err error) {
 	before := cmp.Or(s.before, b.options.createdBefore)
 	start := time.Now()
 	h := systems.Herd{
@@ -97,12 +77,61 @@ func (b *bench) measureScenario(ctx context.Context, a *systems.AlmanacAPI, name
 	}
 	defer func() { err = errors.Join(err, b.remove(ctx, a, h)) }()
 	if err := a.Create(ctx, h); err != nil {
-		return r, err
+		return err
 	}
-	r = scenarioResult{scenario: s, perSecond: float64(s.jobs) / time.Since(start).Seconds()}
+	perSecond := float64(s.jobs) / time.Since(start).Seconds()
 	if left := time.Until(h.First); left < before-time.Second {
 		b.progress.Printf("the jobs were created only %s before their first tick", left.Round(time.Second))
 	}
-	r.ticks, err = b.awaitTicks(ctx, h, s.ticks)
-	return r, err
+	ticks, err := b.awaitTicks(ctx, h, s.ticks)
+	if err != nil {
+		return err
+	}
+	for i, t := range ticks {
+		b.progress.Printf("%d jobs %s, tick %d: %s", s.jobs, s.label, i+1, t)
+	}
+	b.report.addScenario(s, perSecond, ticks)
+	return nil
+}
+
+const clusterJobs = 500 // of each herd
+
+// measureCluster measures few scenarios on a cluster of its own, with each of the settings of Temporal
+// that internal/cluster/run knows. Their goals are for the p99 of each tick.
+func (b *bench) measureCluster(ctx context.Context) error {
+	return errors.Join(
+		b.measureClusterWith(ctx, "recommended", "the recommended settings", 150*time.Millisecond),
+		b.measureClusterWith(ctx, "defaults", "Temporal's own settings", 500*time.Millisecond))
+}
+
+func (b *bench) measureClusterWith(ctx context.Context, settings, name string, goal time.Duration) (err error) {
+	dir, err := os.MkdirTemp("", "almanac-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	b.progress.Printf("starting a cluster with %s", name)
+	path, err := systems.Build(ctx, dir, "./internal/cluster/run")
+	if err != nil {
+		return err
+	}
+	cluster, err := systems.Start(ctx, path, "-settings", settings)
+	if err != nil {
+		return fmt.Errorf("with %s: %w", name, err)
+	}
+	defer cluster.End(syscall.SIGTERM)
+	scenarios := b.options.herdScenarios(cmp.Or(b.options.jobs, clusterJobs), ", on a cluster with "+name, goal, goal, goal)
+	return b.measureScenarios(ctx, systems.NewAlmanac(b.receiver, cluster.APIs), scenarios)
+}
+
+// addScenario adds the first tick of a scenario, the worst of those after it, and their goals.
+func (r *report) addScenario(s scenario, perSecond float64, ticks []tick) {
+	name := countOf(s.jobs, "job") + " " + s.label
+	r.mustBePunctual(name, ticks)
+	r.add(&r.FirstTick, []string{name, "first tick", formatTenth(perSecond)}, ticks[0].cells())
+	r.within(name+", p99 of the first tick", ticks[0].lateness.p99, s.first)
+	if more := ticks[1:]; len(more) > 0 {
+		r.add(&r.FirstTick, []string{name, fmt.Sprintf("worst of %d more", len(more)), ""}, worst(more).cells())
+		r.within(name+", p99 of the worst tick after it", worst(more).lateness.p99, s.next)
+	}
 }

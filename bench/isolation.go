@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -35,29 +36,6 @@ const (
 	firingAfter  = 15 * time.Second
 )
 
-var stages = []string{stageQuiet, stageCreating, stageFiring}
-
-// An isolationResult is how calls were answered, and how late jobs were, beside a herd.
-type isolationResult struct {
-	jobs  int // of the herd
-	calls []stageResult
-	ten   []tick // of the jobs that are due with the herd
-}
-
-// A stageResult is how the calls of one kind were answered in a stage.
-type stageResult struct {
-	name, stage string
-	took        spread
-	failed      int // not answered by 2xx
-}
-
-// An answer is one call as its caller saw it.
-type answer struct {
-	asked  time.Time
-	took   time.Duration
-	failed bool
-}
-
 func (b *bench) measureIsolation(ctx context.Context) (err error) {
 	tenFirst := time.Now().UTC().Truncate(time.Second).Add(15 * time.Second)
 	first := tenFirst.Add(2 * time.Minute) // of the herd
@@ -71,36 +49,43 @@ func (b *bench) measureIsolation(ctx context.Context) (err error) {
 	if err := errors.Join(b.Almanac.Create(ctx, ten), b.Almanac.Create(ctx, asleep)); err != nil {
 		return err
 	}
-	if err := systems.Pause(ctx, time.Until(first.Add(-isolationBefore-isolationQuiet))); err != nil {
+	other := &tenant{calls: tenantCalls(b.Almanac, ten, asleep), stage: stageQuiet}
+	if err := b.disturb(ctx, other, herd); err != nil {
 		return err
 	}
-	kinds := tenantCalls(b.Almanac, ten, asleep)
+	ten.First = first
+	ticks := worst(sortTicks(ten, isolationTicks, b.receiver.Take(ten.Name)))
+	b.progress.Printf("ten jobs: %s; the herd: %s", ticks, worst(sortTicks(herd, isolationTicks, b.receiver.Take(herd.Name))))
+	b.report.addTenant(other, countOf(herd.Jobs, "job"), ticks)
+	return nil
+}
+
+// disturb creates the herd and lets its ticks pass while the other tenant calls.
+func (b *bench) disturb(ctx context.Context, other *tenant, herd systems.Herd) error {
+	create := herd.First.Add(-isolationBefore)
+	pause(ctx, time.Until(create.Add(-isolationQuiet)))
 	calling, stop := context.WithCancel(ctx)
+	var calls sync.WaitGroup
+	calls.Go(func() { other.callSteadily(calling) })
+	defer calls.Wait()
 	defer stop()
-	called := make(chan [][]answer, 1)
-	go func() { called <- callSteadily(calling, kinds) }()
-	if err := systems.Pause(ctx, time.Until(first.Add(-isolationBefore))); err != nil {
-		return err
-	}
+	pause(ctx, time.Until(create))
+	other.enter(stageCreating)
 	start := time.Now()
 	if err := b.Almanac.Create(ctx, herd); err != nil {
 		return err
 	}
-	created := time.Now()
-	b.progress.Printf("created %.0f jobs a second, %s before they are due", float64(herd.Jobs)/created.Sub(start).Seconds(), time.Until(first).Round(time.Second))
-	if err := systems.Pause(ctx, time.Until(first.Add((isolationTicks-1)*time.Minute+firingAfter))); err != nil {
-		return err
+	b.progress.Printf("created %.0f jobs a second, %s before they are due", float64(herd.Jobs)/time.Since(start).Seconds(), time.Until(herd.First).Round(time.Second))
+	pause(ctx, createdAfter)
+	other.enter(stageQuiet)
+	for i := range isolationTicks {
+		due := herd.First.Add(time.Duration(i) * time.Minute)
+		pause(ctx, time.Until(due.Add(-firingBefore)))
+		other.enter(stageFiring)
+		pause(ctx, time.Until(due.Add(firingAfter)))
+		other.enter(stageQuiet)
 	}
-	stop()
-	answers := <-called
-	ten.First = first
-	r := &isolationResult{jobs: herd.Jobs, ten: sortTicks(ten, isolationTicks, b.receiver.Take(ten.Name))}
-	for i, k := range kinds {
-		r.calls = append(r.calls, sortByStage(k.name, answers[i], func(a answer) string { return stageOf(a.asked, start, created, first) })...)
-	}
-	b.results.isolation = r
-	b.progress.Printf("ten jobs: %s; the herd: %s", worst(r.ten), worst(sortTicks(herd, isolationTicks, b.receiver.Take(herd.Name))))
-	return nil
+	return ctx.Err()
 }
 
 // tenantCalls are the calls that the other tenant makes.
@@ -108,80 +93,103 @@ func tenantCalls(a *systems.AlmanacAPI, ten, asleep systems.Herd) []call {
 	turn := func(i int) int { return i % asleep.Jobs }
 	return []call{
 		{name: "get a job", do: func(ctx context.Context, i int) error {
-			return expect(a.Call(ctx, http.MethodGet, ten.JobPath(i%ten.Jobs), nil))
+			return a.Call(ctx, http.MethodGet, ten.JobPath(i%ten.Jobs), nil, nil)
 		}},
 		{name: "list ten jobs", do: func(ctx context.Context, _ int) error {
-			return expect(a.Call(ctx, http.MethodGet, ten.Path()+"/jobs", nil))
+			return a.Call(ctx, http.MethodGet, ten.Path()+"/jobs", nil, nil)
 		}},
 		{name: "create a job", do: func(ctx context.Context, i int) error { return a.PutJob(ctx, asleep, asleep.Jobs+i) }},
 		{name: "replace a job", do: func(ctx context.Context, i int) error { return a.PutJob(ctx, asleep, turn(i)) }},
 		{name: "patch a job", do: func(ctx context.Context, i int) error {
-			return expect(a.Call(ctx, http.MethodPatch, asleep.JobPath(turn(i+asleep.Jobs/3)), interval(2+i%2)))
+			return a.Call(ctx, http.MethodPatch, asleep.JobPath(turn(i+asleep.Jobs/3)), interval(2+i%2), nil)
 		}},
 		{name: "run a job", do: func(ctx context.Context, i int) error {
-			return expect(a.Call(ctx, http.MethodPost, asleep.JobPath(turn(i+2*asleep.Jobs/3))+"/run", nil))
+			return a.Call(ctx, http.MethodPost, asleep.JobPath(turn(i+2*asleep.Jobs/3))+"/run", nil, nil)
 		}},
 	}
 }
 
-// callSteadily makes all kinds of calls in turn until ctx ends, and returns the answers by kind once
-// all are there.
-func callSteadily(ctx context.Context, kinds []call) [][]answer {
-	answers := make([][]answer, len(kinds))
-	var mu sync.Mutex
+// A tenant makes calls, and keeps the answers.
+type tenant struct {
+	calls []call
+
+	mu      sync.Mutex
+	stage   string
+	answers []answer
+}
+
+// An answer is one call as its caller saw it.
+type answer struct {
+	call   string
+	stage  string // in which it was made
+	took   time.Duration
+	failed bool // not answered by 2xx
+}
+
+// enter begins a stage.
+func (t *tenant) enter(stage string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stage = stage
+}
+
+// callSteadily makes all calls in turn until ctx ends, and returns once all answers are there.
+func (t *tenant) callSteadily(ctx context.Context) {
 	var calls sync.WaitGroup
-	pace := time.NewTicker(isolationPause / time.Duration(len(kinds)))
+	defer calls.Wait()
+	pace := time.NewTicker(isolationPause / time.Duration(len(t.calls)))
 	defer pace.Stop()
 	for i := 0; ; i++ {
 		select {
 		case <-ctx.Done():
-			calls.Wait()
-			return answers
+			return
 		case <-pace.C:
 		}
-		calls.Go(func() {
-			kind, start := i%len(kinds), time.Now()
-			err := kinds[kind].do(context.WithoutCancel(ctx), i/len(kinds))
-			a := answer{asked: start, took: time.Since(start), failed: err != nil}
-			mu.Lock()
-			defer mu.Unlock()
-			answers[kind] = append(answers[kind], a)
-		})
+		calls.Go(func() { t.call(context.WithoutCancel(ctx), t.calls[i%len(t.calls)], i/len(t.calls)) })
 	}
 }
 
-// stageOf returns the stage in which a call was made.
-func stageOf(asked, start, created, first time.Time) string {
-	for i := range isolationTicks {
-		due := first.Add(time.Duration(i) * time.Minute)
-		if asked.After(due.Add(-firingBefore)) && asked.Before(due.Add(firingAfter)) {
-			return stageFiring
-		}
-	}
-	if asked.After(start) && asked.Before(created.Add(createdAfter)) {
-		return stageCreating
-	}
-	return stageQuiet
+func (t *tenant) call(ctx context.Context, c call, i int) {
+	t.mu.Lock()
+	a := answer{call: c.name, stage: t.stage}
+	t.mu.Unlock()
+	start := time.Now()
+	a.failed = c.do(ctx, i) != nil
+	a.took = time.Since(start)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answers = append(t.answers, a)
 }
 
-// sortByStage sums up the answers of one kind in each stage that has some.
-func sortByStage(name string, answers []answer, stageOf func(answer) string) (results []stageResult) {
-	for _, stage := range stages {
-		r := stageResult{name: name, stage: stage}
-		var took []time.Duration
-		for _, a := range answers {
-			if stageOf(a) != stage {
+// addTenant adds each kind of call in each stage that has some, and holds the stages that are not quiet
+// against how a tenant's calls are to be answered.
+func (r *report) addTenant(t *tenant, herd string, ten tick) {
+	slowest, failures := map[string]time.Duration{}, map[string]int{} // by stage
+	for _, c := range t.calls {
+		for _, stage := range []string{stageQuiet, stageCreating, stageFiring} {
+			var took []time.Duration
+			failed := 0
+			for _, a := range t.answers {
+				if a.call == c.name && a.stage == stage {
+					took = append(took, a.took)
+					if a.failed {
+						failed++
+					}
+				}
+			}
+			if len(took) == 0 {
 				continue
 			}
-			took = append(took, a.took)
-			if a.failed {
-				r.failed++
-			}
-		}
-		if len(took) > 0 {
-			r.took = spreadOf(took)
-			results = append(results, r)
+			all := spreadOf(took)
+			r.add(&r.Isolation, []string{c.name, stage, fmt.Sprint(all.n)}, all.cells(), []string{fmt.Sprint(failed)})
+			slowest[stage] = max(slowest[stage], all.p99)
+			failures[stage] += failed
 		}
 	}
-	return results
+	for _, stage := range []string{stageCreating, stageFiring} {
+		name := fmt.Sprintf("calls beside %s, %s", herd, stage)
+		r.within(name+", p99 of the slowest kind", slowest[stage], time.Second)
+		r.atMost(name+", not answered by 2xx", float64(failures[stage]), 0, formatCount)
+	}
+	r.within("ten jobs beside "+herd+", worst p99", ten.lateness.p99, 250*time.Millisecond)
 }

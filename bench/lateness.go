@@ -9,49 +9,37 @@ import (
 	"almanac/bench/systems"
 )
 
-const (
-	// slowSchedules is a number of jobs that Temporal's Schedules cannot start within a minute on two
-	// cores.
-	slowSchedules = 1000
+// slowSchedules is a number of jobs that Temporal's Schedules cannot start within a minute on two cores.
+const slowSchedules = 1000
 
-	maxSampled = 20 // jobs of a herd whose events are counted
-)
-
-// A herdResult is how late a herd of one system was.
-type herdResult struct {
-	system        string
-	jobs          int
-	warmUp, ticks []tick
-}
-
-// A cost is what the measured ticks of a system used.
-type cost struct {
-	executions int
-	cpu        float64 // seconds, without what the process uses at rest
-	bytes      float64 // by which the database grew
-	events     float64 // in the histories of the sampled executions
-	sampled    int     // executions
+// A total is what came of the measured ticks of all herds of a system, and what they used.
+type total struct {
+	early, twice, missing, executions int
+	cpu                               float64 // seconds, without what the process uses at rest
+	bytes                             float64 // by which the database grew
+	events                            float64 // in the histories of the sampled executions
+	sampled                           int     // executions
 }
 
 // measureLateness measures one herd after another of one system after another.
 func (b *bench) measureLateness(ctx context.Context) error {
 	var errs []error
 	for _, s := range b.Systems(b.options.systems) {
+		var t total
 		for _, jobs := range b.options.herds {
-			if err := b.measureHerd(ctx, s, jobs); err != nil {
+			if err := b.measureHerd(ctx, s, jobs, &t); err != nil {
 				errs = append(errs, fmt.Errorf("%d jobs, %s: %w", jobs, s.Name(), err))
 				break
 			}
 		}
+		b.report.addTotal(s.Name(), t)
 	}
 	return errors.Join(errs...)
 }
 
-func (b *bench) measureHerd(ctx context.Context, s systems.System, jobs int) (err error) {
-	if err := b.Usage.AwaitQuiet(ctx); err != nil {
-		return err
-	}
-	idle, err := systems.Rate(ctx, b.Usage.CPU, b.options.idle())
+func (b *bench) measureHerd(ctx context.Context, s systems.System, jobs int, t *total) (err error) {
+	b.AwaitQuiet(ctx)
+	idle, err := b.Rate(ctx, b.options.idle)
 	if err != nil {
 		return err
 	}
@@ -68,78 +56,74 @@ func (b *bench) measureHerd(ctx context.Context, s systems.System, jobs int) (er
 	for time.Until(h.First) < calm { // creating took longer than was thought
 		h.First = h.First.Add(h.Every)
 	}
-	return b.watchHerd(ctx, s, h, idle)
+	return b.watchHerd(ctx, s, h, idle, t)
 }
 
-// idle is how long the process is watched at rest.
-func (o options) idle() time.Duration {
-	if o.smoke {
-		return 3 * time.Second
-	}
-	return calm
-}
-
-// watchHerd lets the ticks of a herd pass, and adds up what the measured ones used. It reads that
-// before a tick is due, when all is at rest.
-func (b *bench) watchHerd(ctx context.Context, s systems.System, h systems.Herd, idle float64) error {
-	measured := h
-	measured.First = h.First.Add(time.Duration(b.options.warmUpTicks) * h.Every)
-	if err := systems.Pause(ctx, time.Until(measured.First.Add(-calm))); err != nil {
-		return err
-	}
-	eventsBefore, err := countEvents(ctx, s, h, nil)
-	if err != nil {
-		return err
-	}
-	before, err := b.Usage.Read(ctx)
-	if err != nil {
-		return err
-	}
-	ticks, err := b.awaitTicks(ctx, h, b.options.warmUpTicks+b.options.ticks)
-	if err != nil {
-		return err
-	}
-	after, err := b.Usage.Read(ctx)
-	if err != nil {
-		return err
-	}
-	var due []time.Time
+// watchHerd lets the ticks of a herd pass, and adds what the measured ones used to the total. It reads
+// that before a tick is due, when all is at rest.
+func (b *bench) watchHerd(ctx context.Context, s systems.System, h systems.Herd, idle float64, t *total) error {
+	warmUp := b.options.warmUpTicks
+	var due []time.Time // of the measured ticks
 	for i := range b.options.ticks {
-		due = append(due, measured.First.Add(time.Duration(i)*h.Every))
+		due = append(due, h.First.Add(time.Duration(warmUp+i)*h.Every))
 	}
-	eventsAfter, err := countEvents(ctx, s, h, due)
+	pause(ctx, time.Until(due[0].Add(-calm)))
+	before, err := b.Read(ctx, s, h, nil)
 	if err != nil {
 		return err
 	}
-	r := herdResult{s.Name(), h.Jobs, ticks[:b.options.warmUpTicks], ticks[b.options.warmUpTicks:]}
-	b.results.herds = append(b.results.herds, r)
-	sum := r.sum()
-	b.progress.Printf("%s: %d jobs: %s", r.system, r.jobs, sum)
+	ticks, err := b.awaitTicks(ctx, h, warmUp+len(due))
+	if err != nil {
+		return err
+	}
+	after, err := b.Read(ctx, s, h, due)
+	if err != nil {
+		return err
+	}
+	sum := b.report.addHerd(s.Name(), h.Jobs, ticks, warmUp)
 	if sum.lateness.n == 0 {
 		return errors.New("no request of the measured ticks came")
 	}
-	c := b.results.costs[s.Name()]
-	c.executions += sum.lateness.n + sum.twice
-	c.cpu += after.CPU - before.CPU - idle*after.At.Sub(before.At).Seconds()
-	c.bytes += float64(after.Bytes - before.Bytes)
-	c.events += float64(eventsAfter - eventsBefore)
-	c.sampled += min(h.Jobs, maxSampled) * len(due)
-	b.results.costs[s.Name()] = c
+	t.early, t.twice, t.missing = t.early+sum.early, t.twice+sum.twice, t.missing+sum.missing
+	t.executions += sum.lateness.n + sum.twice
+	t.cpu += after.CPU - before.CPU - idle*after.At.Sub(before.At).Seconds()
+	t.bytes += after.Bytes - before.Bytes
+	t.events += after.Events - before.Events
+	t.sampled += min(h.Jobs, systems.Sampled) * len(due)
 	return nil
 }
 
-// sum sums up the measured ticks, with the medians of their percentiles.
-func (r herdResult) sum() tick { return combine(r.ticks, median[time.Duration]) }
-
-// countEvents counts the events of some jobs of a herd, and of their executions that were due at the
-// given times.
-func countEvents(ctx context.Context, s systems.System, h systems.Herd, due []time.Time) (events int64, err error) {
-	for number := range min(h.Jobs, maxSampled) {
-		n, err := s.Events(ctx, h, number, due)
-		if err != nil {
-			return 0, err
+// addHerd adds the ticks of a herd, and returns the sum of those that do not warm up.
+func (r *report) addHerd(system string, jobs int, ticks []tick, warmUp int) tick {
+	for i, t := range ticks {
+		number := fmt.Sprint(i + 1)
+		if i < warmUp {
+			number += ", warm-up"
 		}
-		events += n
+		r.add(&r.Ticks, []string{system, formatCount(float64(jobs)), number}, t.cells())
 	}
-	return events, nil
+	if system == systems.Almanac {
+		r.mustBePunctual(countOf(jobs, "job"), ticks)
+	}
+	sum := combine(ticks[warmUp:], median[time.Duration])
+	if sum.lateness.n > 0 {
+		name := "lateness of " + countOf(jobs, "job")
+		r.compare(name+", p50", formatMilliseconds, system, milliseconds(sum.lateness.p50))
+		r.compare(name+", p99", formatMilliseconds, system, milliseconds(sum.lateness.p99))
+		r.compare(name+", max", formatMilliseconds, system, milliseconds(sum.lateness.max))
+	}
+	return sum
+}
+
+func (r *report) addTotal(system string, t total) {
+	if t.executions == 0 {
+		return
+	}
+	n := float64(t.executions)
+	r.compare("requests sent early", formatCount, system, float64(t.early))
+	r.compare("requests sent twice", formatCount, system, float64(t.twice))
+	r.compare("requests not sent before the next tick", formatCount, system, float64(t.missing))
+	r.compare("CPU an execution", formatMilliseconds, system, 1000*t.cpu/n)
+	r.compare("bytes in the database an execution", formatCount, system, t.bytes/n)
+	r.compare("history events an execution", formatTenth, system, t.events/float64(t.sampled))
 }

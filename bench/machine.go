@@ -16,30 +16,8 @@ import (
 
 // A machine is where the figures come from.
 type machine struct {
-	Date     string
-	Hardware string
-	System   string
-	Versions string
-	Command  string // by which the figures can be had again
-}
-
-// describeMachine returns what it can find out.
-func describeMachine(ctx context.Context, args []string) machine {
-	m := machine{
-		Date: time.Now().UTC().Format(time.DateOnly), Hardware: fmt.Sprintf("%d cores", runtime.NumCPU()),
-		Versions: strings.Join(versions(), ", "), Command: strings.Join(append([]string{"go", "run", "."}, args...), " "),
-	}
-	if infos, err := cpu.InfoWithContext(ctx); err == nil && len(infos) > 0 && infos[0].ModelName != "" {
-		m.Hardware += " (" + infos[0].ModelName + ")"
-	}
-	if memory, err := mem.VirtualMemoryWithContext(ctx); err == nil {
-		m.Hardware += fmt.Sprintf(", %.0f GiB of memory", float64(memory.Total)/(1<<30))
-	}
-	m.System = runtime.GOOS + "/" + runtime.GOARCH
-	if info, err := host.InfoWithContext(ctx); err == nil {
-		m.System = fmt.Sprintf("%s %s, kernel %s, %s", info.Platform, info.PlatformVersion, info.KernelVersion, m.System)
-	}
-	return m
+	Date, Hardware, System, Versions string
+	Command                          string // by which the figures can be had again
 }
 
 // compared are the modules whose versions matter.
@@ -47,13 +25,26 @@ var compared = []string{
 	"go.temporal.io/server", "go.temporal.io/sdk", "modernc.org/sqlite", "github.com/robfig/cron/v3", "github.com/teambition/rrule-go",
 }
 
-func versions() []string {
-	found := []string{runtime.Version()}
+// describeMachine returns what it can find out.
+func describeMachine(ctx context.Context, args []string) machine {
+	m := machine{
+		Date: time.Now().UTC().Format(time.DateOnly), Hardware: fmt.Sprintf("%d cores", runtime.NumCPU()),
+		System: runtime.GOOS + "/" + runtime.GOARCH, Versions: runtime.Version(), Command: strings.Join(append([]string{"go run ."}, args...), " "),
+	}
+	if infos, err := cpu.InfoWithContext(ctx); err == nil && len(infos) > 0 && infos[0].ModelName != "" {
+		m.Hardware += " (" + infos[0].ModelName + ")"
+	}
+	if memory, err := mem.VirtualMemoryWithContext(ctx); err == nil {
+		m.Hardware += fmt.Sprintf(", %.0f GiB of memory", float64(memory.Total)/(1<<30))
+	}
+	if info, err := host.InfoWithContext(ctx); err == nil {
+		m.System = fmt.Sprintf("%s %s, kernel %s, %s", info.Platform, info.PlatformVersion, info.KernelVersion, m.System)
+	}
 	info, _ := debug.ReadBuildInfo() // there always is one in a module
 	for _, dep := range info.Deps {
 		if slices.Contains(compared, dep.Path) {
-			found = append(found, dep.Path+" "+dep.Version)
+			m.Versions += ", " + dep.Path + " " + dep.Version
 		}
 	}
-	return found
+	return m
 }

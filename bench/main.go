@@ -21,7 +21,6 @@ import (
 	"time"
 	_ "time/tzdata" // the engines are compared in a zone with daylight saving
 
-	"almanac/bench/engines"
 	"almanac/bench/systems"
 )
 
@@ -52,10 +51,11 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	b := &bench{options: o, receiver: systems.NewReceiver(), progress: log.New(progress, "", log.Ltime), results: newResults()}
+	logger := log.New(progress, "", log.Ltime)
+	b := &bench{options: o, receiver: systems.NewReceiver(), progress: logger, report: report{progress: logger}}
 	defer b.receiver.Close()
 	err = b.measure(ctx)
-	text, failed := b.results.markdown(describeMachine(ctx, args), o)
+	text, failed := b.report.markdown(describeMachine(ctx, args))
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
@@ -71,7 +71,7 @@ type bench struct {
 	options  options
 	receiver *systems.Receiver
 	progress *log.Logger
-	results  *results
+	report   report
 
 	*systems.Environment // nil while no part needs it
 }
@@ -106,8 +106,7 @@ func (b *bench) measure(ctx context.Context) error {
 			continue
 		}
 		b.progress.Printf("%s:", p.name)
-		elsewhere := p.name == partFirstTick && len(b.options.apis) > 0
-		err := b.share(ctx, p.shared && !elsewhere)
+		err := b.share(ctx, p.shared)
 		if err == nil {
 			err = p.measure(b, ctx)
 		}
@@ -115,12 +114,14 @@ func (b *bench) measure(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s: %w", p.name, err))
 		}
 	}
-	return errors.Join(append(errs, b.share(ctx, false), b.results.check(), ctx.Err())...)
+	return errors.Join(append(errs, b.share(ctx, false), errors.Join(b.report.violations...), ctx.Err())...)
 }
 
 // share starts the shared environment if it is needed and not there, and stops it if it is not needed.
 func (b *bench) share(ctx context.Context, needed bool) (err error) {
 	switch {
+	case needed && len(b.options.apis) > 0:
+		b.Environment = &systems.Environment{Almanac: systems.NewAlmanac(b.receiver, b.options.apis)}
 	case needed && b.Environment == nil:
 		log := slog.New(slog.NewTextHandler(b.progress.Writer(), &slog.HandlerOptions{Level: slog.LevelError}))
 		b.Environment, err = systems.NewEnvironment(ctx, b.receiver, b.options.maxHold, log)
@@ -128,11 +129,6 @@ func (b *bench) share(ctx context.Context, needed bool) (err error) {
 		err = b.Close()
 		b.Environment = nil
 	}
-	return err
-}
-
-func (b *bench) measureEngines(context.Context) (err error) {
-	b.results.engines, err = engines.Measure(b.options.benchtime)
 	return err
 }
 

@@ -33,6 +33,7 @@ type options struct {
 
 	// -smoke makes these shorter.
 	warmUpTicks int           // before those that are measured
+	idle        time.Duration // for how long the process is watched at rest
 	warmUp      time.Duration // before sustained executions are measured
 	sustain     time.Duration // a round of them
 	rest        time.Duration // for how long sleeping jobs are left alone, and after that watched
@@ -53,15 +54,19 @@ ratios count, not the figures. docs/benchmarks.md explains them.
 
 func parseOptions(args []string, output io.Writer) (options, error) {
 	o := options{
-		warmUpTicks: 1, sustain: 20 * time.Second, rest: 2 * time.Minute, benchtime: 500 * time.Millisecond,
+		systems: systems.Slugs, herds: []int{1, 200, 1000, 2000},
+		warmUpTicks: 1, idle: calm, sustain: 20 * time.Second, rest: 2 * time.Minute, benchtime: 500 * time.Millisecond,
 		warmUp: systems.AttemptTimeout + 5*time.Second, // the server has looked at the timeouts of the first activities then
 	}
-	allParts, allSystems := partNames(), systemSlugs()
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	partsText := flags.String("parts", "", "what to measure, joined by commas: "+strings.Join(allParts, ",")+"; empty: everything, or what -quick, -smoke or -api say")
-	systemsText := flags.String("systems", strings.Join(allSystems, ","), "systems to compare, joined by commas")
-	herds := flags.String("herds", "1,200,1000,2000", "numbers of jobs that are due in the same second, for part lateness, joined by commas")
-	apis := flags.String("api", "", "addresses of the APIs of an Almanac on this machine, such as those that task cluster prints, joined by commas: measures part "+partFirstTick+" there")
+	flags.Func("parts", "what to measure, joined by commas: "+strings.Join(partNames(), ",")+"; default: everything, or what -quick, -smoke or -api say",
+		func(text string) (err error) { o.parts, err = choose(text, partNames()); return err })
+	flags.Func("systems", "systems to compare, joined by commas; default: "+strings.Join(o.systems, ","),
+		func(text string) (err error) { o.systems, err = choose(text, systems.Slugs); return err })
+	flags.Func("herds", "numbers of jobs that are due in the same second, for part lateness, joined by commas; default: 1,200,1000,2000",
+		func(text string) (err error) { o.herds, err = parseHerds(text); return err })
+	flags.Func("api", "addresses of the APIs of an Almanac on this machine, such as those that task cluster prints, joined by commas: measures part "+partFirstTick+" there",
+		func(text string) error { o.apis = strings.Split(text, ","); return nil })
 	flags.IntVar(&o.jobs, "jobs", 0, "number of jobs of each herd of the parts "+partFirstTick+", isolation and cluster; 0: 1,000 or 2,000, on a cluster 500")
 	flags.IntVar(&o.ticks, "ticks", 2, "number of ticks that are measured, after the first one")
 	flags.IntVar(&o.rounds, "rounds", 2, "number of rounds of sustained executions")
@@ -75,14 +80,10 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	if err := help.Parse(flags, helpText, args, output); err != nil {
 		return o, err
 	}
-	if *apis != "" {
-		o.apis = strings.Split(*apis, ",")
+	err := o.check()
+	if o.parts == nil {
+		o.parts = o.defaultParts()
 	}
-	var errParts, errSystems, errHerds error
-	o.parts, errParts = parseWords("parts", *partsText, allParts, o.defaultParts())
-	o.systems, errSystems = parseWords("systems", *systemsText, allSystems, allSystems)
-	o.herds, errHerds = parseHerds(*herds)
-	err := errors.Join(errParts, errSystems, errHerds, o.check())
 	if o.quick {
 		o.ticks = 1
 	}
@@ -97,13 +98,6 @@ func partNames() (names []string) {
 		names = append(names, p.name)
 	}
 	return names
-}
-
-func systemSlugs() (slugs []string) {
-	for _, name := range systems.Names {
-		slugs = append(slugs, systems.Slug(name))
-	}
-	return slugs
 }
 
 // defaultParts are measured if none are named.
@@ -121,36 +115,32 @@ func (o options) defaultParts() []string {
 func (o *options) shrink() {
 	o.herds, o.jobs, o.sleeping = []int{1, 20}, 20, 100
 	o.warmUpTicks, o.ticks, o.rounds = 0, 1, 1
-	o.createdBefore, o.warmUp, o.sustain, o.rest = 5*time.Second, 3*time.Second, 3*time.Second, 5*time.Second
+	o.createdBefore, o.idle, o.warmUp, o.sustain, o.rest = 5*time.Second, 3*time.Second, 3*time.Second, 3*time.Second, 5*time.Second
 	o.benchtime = 2 * time.Millisecond
 }
 
-// check returns everything that is wrong with numbers.
+// check returns what is wrong with numbers, or with flags beside each other.
 func (o options) check() error {
-	var errs []error
-	if o.jobs < 0 || o.jobs > maxHerd {
-		errs = append(errs, fmt.Errorf("-jobs must be from 0 to %d", maxHerd))
+	switch {
+	case o.jobs < 0 || o.jobs > maxHerd:
+		return fmt.Errorf("-jobs must be from 0 to %d", maxHerd)
+	case o.ticks < 1 || o.rounds < 1 || o.sleeping < 1:
+		return errors.New("-ticks, -rounds and -sleeping must be at least 1")
+	case o.createdBefore < 0 || o.createdBefore > 24*time.Hour:
+		return errors.New("-created-before must be from 0s to 24h")
+	case o.maxHold < 0:
+		return errors.New("-max-hold must be at least 0s")
+	case len(o.apis) > 0 && len(o.parts) > 0 && !slices.Equal(o.parts, []string{partFirstTick}):
+		return errors.New("-api measures part " + partFirstTick + " only")
 	}
-	if o.ticks < 1 || o.rounds < 1 || o.sleeping < 1 {
-		errs = append(errs, errors.New("-ticks, -rounds and -sleeping must be at least 1"))
-	}
-	if o.createdBefore < 0 || o.createdBefore > 24*time.Hour {
-		errs = append(errs, errors.New("-created-before must be from 0s to 24h"))
-	}
-	if o.maxHold < 0 {
-		errs = append(errs, errors.New("-max-hold must be at least 0s"))
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
-func parseWords(name, text string, known, fallback []string) ([]string, error) {
-	if text == "" {
-		return fallback, nil
-	}
+func choose(text string, known []string) ([]string, error) {
 	words := strings.Split(text, ",")
 	for _, w := range words {
 		if !slices.Contains(known, w) {
-			return nil, fmt.Errorf("-%s must have only %s (got %q)", name, strings.Join(known, ","), w)
+			return nil, fmt.Errorf("must have only %s", strings.Join(known, ","))
 		}
 	}
 	return words, nil
@@ -163,7 +153,7 @@ func parseHerds(text string) (herds []int, err error) {
 	for size := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(size)
 		if err != nil || n < 1 || n > maxHerd || slices.Contains(herds, n) {
-			return nil, fmt.Errorf("-herds must have different numbers from 1 to %d (got %q)", maxHerd, size)
+			return nil, fmt.Errorf("must have different numbers from 1 to %d", maxHerd)
 		}
 		herds = append(herds, n)
 	}

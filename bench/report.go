@@ -3,144 +3,216 @@ package main
 import (
 	_ "embed"
 	"fmt"
+	"log"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"text/template"
+	"time"
 
-	"almanac/bench/engines"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
 	"almanac/bench/systems"
 )
 
 //go:embed report.md.tmpl
 var reportText string
 
-var reportTemplate = template.Must(template.New("report").Parse(reportText))
+var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{"table": markdownTable}).Parse(reportText))
 
-// markdown returns the report: the tables of what was measured, and what they mean.
-func (r *results) markdown(m machine, o options) (string, error) {
+// A report is everything that was measured. The template has the words around it, and shows what is not
+// empty.
+type report struct {
+	Machine machine
+
+	FirstTick, Systems, Ticks, Calls, Isolation, Sleep, Engines, Goals rows
+
+	Sustained     time.Duration // a round of it; 0: not measured
+	SustainedJobs int
+	SleepingJobs  string // how many
+
+	metrics    []metric
+	violations []error // what Almanac must never do, however fast it is
+	progress   *log.Logger
+}
+
+// rows are those of a table, without its head.
+type rows [][]string
+
+// add adds a row of several groups of cells to a table, and logs it.
+func (r *report) add(table *rows, cells ...[]string) {
+	row := slices.Concat(cells...)
+	*table = append(*table, row)
+	r.progress.Println(strings.Join(row, " | "))
+}
+
+// markdown completes the report and returns it as text.
+func (r *report) markdown(m machine) (string, error) {
+	r.Machine = m
+	for _, m := range r.metrics {
+		r.Systems = append(r.Systems, m.cells())
+	}
+	r.addMetricGoals()
 	var b strings.Builder
-	err := reportTemplate.Execute(&b, map[string]any{
-		"Machine": m, "Sustained": len(r.sustained) > 0, "Sustain": o.sustain.String(), "Jobs": sustainedJobs,
-		// Tables; empty: not measured.
-		"FirstTick": r.firstTickTable(), "Systems": r.systemTable(), "Ticks": r.tickTable(), "Calls": r.callTable(),
-		"Isolation": r.isolationTable(), "Sleep": r.sleepTable(), "Engines": r.engineTable(), "Goals": r.goalTable(),
-	})
+	err := reportTemplate.Execute(&b, r)
 	return b.String(), err
 }
 
-// firstTickTable shows the first tick of each scenario, and the worst of those after it.
-func (r *results) firstTickTable() table {
-	t := table{{"jobs due in one second", "", "created/s", "p50", "p99", "max", "early", "twice", "missing"}}
-	for _, s := range r.scenarios {
-		name := countOf(s.jobs, "job") + " " + s.label
-		t.add([]string{name, "first tick", formatTenth(s.perSecond)}, s.ticks[0].cells())
-		if more := len(s.ticks) - 1; more > 0 {
-			t.add([]string{name, fmt.Sprintf("worst of %d more", more), ""}, worst(s.ticks[1:]).cells())
-		}
+// markdownTable returns a table in Markdown, with the columns aligned for those who read it as text.
+// Markdown shows all columns but the first flush right.
+func markdownTable(rows rows, head ...string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)
+	fmt.Fprintf(w, "| %s\t|\n|---%s\t|\n", strings.Join(head, "\t| "), strings.Repeat("\t|--:", len(head)-1))
+	for _, row := range rows {
+		fmt.Fprintf(w, "| %s\t|\n", strings.Join(row, "\t| "))
 	}
-	return t
+	_ = w.Flush() // writing to a builder never fails
+	return b.String()
 }
 
-// systemTable compares the systems.
-func (r *results) systemTable() table {
-	t := table{{"", systems.Almanac, systems.Loop, systems.Schedules, "better than the loop", "better than Schedules"}}
-	cell := func(format func(float64) string, value float64, ok bool) string {
-		if !ok {
-			return "–"
-		}
-		return format(value)
+// mustBePunctual checks ticks of Almanac.
+func (r *report) mustBePunctual(what string, ticks []tick) {
+	if all := worst(ticks); all.early+all.twice > 0 {
+		r.violations = append(r.violations, fmt.Errorf("%s: no request may be early or come twice (got %s)", what, all))
 	}
-	for _, m := range r.metrics() {
-		row := []string{m.name}
-		for _, system := range []string{systems.Almanac, systems.Loop, systems.Schedules} {
-			value, ok := m.values[system]
-			row = append(row, cell(m.format, value, ok))
-		}
-		for _, other := range []string{systems.Loop, systems.Schedules} {
-			factor, ok := m.better(other)
-			row = append(row, cell(formatFactor, factor, ok))
-		}
-		t.add(row)
-	}
-	return t
 }
 
-// tickTable shows every tick, those that warm up too.
-func (r *results) tickTable() table {
-	t := table{{"system", "jobs", "tick", "p50", "p99", "max", "early", "twice", "missing"}}
-	for _, h := range r.herds {
-		for i, k := range slices.Concat(h.warmUp, h.ticks) {
-			number := fmt.Sprint(i + 1)
-			if i < len(h.warmUp) {
-				number += ", warm-up"
+// A metric is a figure that every system has.
+type metric struct {
+	name   string
+	format func(float64) string
+	values map[string]float64 // by system, if measured
+}
+
+const metricSustained = "executions/s, sustained"
+
+// better returns by what factor Almanac is better than the other system.
+func (m metric) better(other string) (factor float64, ok bool) {
+	ours, theirs := m.values[systems.Almanac], m.values[other] // 0: not measured, or nothing to divide by
+	factor = theirs / ours
+	if m.name == metricSustained { // the only one of which more is better
+		factor = ours / theirs
+	}
+	return factor, ours > 0 && theirs != 0
+}
+
+// compare sets the value of a metric for a system.
+func (r *report) compare(name string, format func(float64) string, system string, value float64) {
+	i := slices.IndexFunc(r.metrics, func(m metric) bool { return m.name == name })
+	if i < 0 {
+		i = len(r.metrics)
+		r.metrics = append(r.metrics, metric{name, format, map[string]float64{}})
+	}
+	r.metrics[i].values[system] = value
+}
+
+// cells returns the metric's name, its values, and the factors by which Almanac is better.
+func (m metric) cells() []string {
+	row := []string{m.name, "–", "–", "–", "–", "–"} // not measured
+	for i, system := range []string{systems.Almanac, systems.Loop, systems.Schedules} {
+		if value, ok := m.values[system]; ok {
+			row[1+i] = m.format(value)
+		}
+	}
+	for i, other := range []string{systems.Loop, systems.Schedules} {
+		if factor, ok := m.better(other); ok {
+			row[4+i] = formatFactor(factor)
+		}
+	}
+	return row
+}
+
+// metricGoals are those of Almanac, by the name of the metric: a limit, or a factor by which it is to
+// be better than another system.
+var metricGoals = []struct {
+	metric, other string
+	want          float64
+}{
+	{"lateness of 1 job, p99", "", 20},
+	{"lateness of 1,000 jobs, p99", "", 100},
+	{"lateness of 2,000 jobs, p99", "", 250},
+	{"lateness of 1,000 jobs, p99", systems.Schedules, 20},
+	{"CPU an execution", systems.Schedules, 4},
+	{"CPU an execution", systems.Loop, 1.5},
+	{"bytes in the database an execution", systems.Schedules, 4},
+	{metricSustained, systems.Schedules, 3},
+	{metricSustained, systems.Loop, 1.05},
+	{"requests sent early", "", 0},
+}
+
+func (r *report) addMetricGoals() {
+	for _, g := range metricGoals {
+		for _, m := range r.metrics {
+			if m.name != g.metric {
+				continue
 			}
-			t.add([]string{h.system, formatCount(float64(h.jobs)), number}, k.cells())
+			if got, ok := m.values[systems.Almanac]; ok && g.other == "" {
+				r.atMost(g.metric, got, g.want, m.format)
+			} else if got, ok := m.better(g.other); ok && g.other != "" {
+				r.addGoal(g.metric+", beside "+g.other, "at least "+formatFactor(g.want), formatFactor(got), got >= g.want)
+			}
 		}
 	}
-	return t
 }
 
-func (r *results) callTable() table {
-	t := table{{"", "p50", "p99"}}
-	for _, c := range r.calls {
-		t.add([]string{c.name, formatDuration(c.p50), formatDuration(c.p99)})
+func (r *report) addGoal(what, wanted, measured string, met bool) {
+	verdict := "missed"
+	if met {
+		verdict = "met"
 	}
-	return t
+	r.Goals = append(r.Goals, []string{what, wanted, measured, verdict})
 }
 
-// isolationTable shows each kind of call in each stage.
-func (r *results) isolationTable() table {
-	t := table{{"call", "stage", "calls", "p50", "p99", "max", "not 2xx"}}
-	if r.isolation != nil {
-		for _, c := range r.isolation.calls {
-			t.add([]string{c.name, c.stage, fmt.Sprint(c.took.n)}, c.took.cells(), []string{fmt.Sprint(c.failed)})
-		}
-	}
-	return t
+// atMost holds a figure against a limit.
+func (r *report) atMost(what string, got, limit float64, format func(float64) string) {
+	r.addGoal(what, "at most "+format(limit), format(got), got <= limit)
 }
 
-func (r *results) sleepTable() table {
-	s := r.sleep
-	if s == nil {
-		return nil
-	}
-	return table{
-		{countOf(s.jobs, "sleeping job"), ""},
-		{"created a second", formatTenth(s.perSecond)},
-		{"CPU at rest", formatPercent(s.idleCPU) + " of a core"},
-		{"memory once they were created", formatMegabytes(float64(s.created))},
-		{"memory at rest", formatMegabytes(float64(s.resident))},
-		{"memory after a restart", formatMegabytes(float64(s.restarted))},
-		{"files", formatMegabytes(float64(s.disk))},
-		{"from a restart after kill -9 until the API answers", formatDuration(s.ready)},
-		{"from that restart to the first overdue execution", formatDuration(s.first)},
+// within holds a duration against a limit, unless that is 0.
+func (r *report) within(what string, got, limit time.Duration) {
+	if limit > 0 {
+		r.atMost(what, milliseconds(got), milliseconds(limit), formatMilliseconds)
 	}
 }
 
-// engineTable has a row for each question, and a column for each engine.
-func (r *results) engineTable() table {
-	names := []string{engines.Almanac, engines.Cron, engines.RRule}
-	t := table{append([]string{"schedule", "asked"}, names...)}
-	for _, e := range r.engines {
-		if last := t[len(t)-1]; last[0] != e.Schedule || last[1] != e.Distance {
-			t.add([]string{e.Schedule, e.Distance, "–", "–", "–"})
-		}
-		t[len(t)-1][2+slices.Index(names, e.Engine)] = fmt.Sprintf("%s ns, %d allocs", formatCount(e.Nanoseconds), e.Allocs)
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func formatDuration(d time.Duration) string { return formatMilliseconds(milliseconds(d)) }
+
+func formatMilliseconds(ms float64) string {
+	switch {
+	case ms < 10:
+		return fmt.Sprintf("%.1f ms", ms)
+	case ms < 1000:
+		return fmt.Sprintf("%.0f ms", ms)
 	}
-	return t
+	return fmt.Sprintf("%.1f s", ms/1000)
 }
 
-func (r *results) goalTable() table {
-	t := table{{"goal", "wanted", "measured", ""}}
-	for _, g := range r.goals() {
-		verdict := "missed"
-		if g.met {
-			verdict = "met"
-		}
-		t.add([]string{g.what, g.wanted, g.measured, verdict})
+func formatTenth(v float64) string { return fmt.Sprintf("%.1f", v) }
+
+// formatCount writes a whole number such as 12,345.
+func formatCount(v float64) string { return message.NewPrinter(language.English).Sprintf("%.0f", v) }
+
+func formatMegabytes(bytes float64) string { return fmt.Sprintf("%.0f MB", bytes/1e6) }
+
+func formatPercent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+
+func formatFactor(f float64) string {
+	if f < 10 {
+		return fmt.Sprintf("%.2f ×", f)
 	}
-	return t
+	return fmt.Sprintf("%.0f ×", f)
+}
+
+// countOf writes how many of something there are.
+func countOf(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return formatCount(float64(n)) + " " + what
 }
 
 func (s spread) cells() []string {
@@ -151,26 +223,7 @@ func (t tick) cells() []string {
 	return append(t.lateness.cells(), fmt.Sprint(t.early), fmt.Sprint(t.twice), fmt.Sprint(t.missing))
 }
 
-// A table is rows of cells; the first row is the head.
-type table [][]string
-
-// add adds a row of several groups of cells.
-func (t *table) add(cells ...[]string) { *t = append(*t, slices.Concat(cells...)) }
-
-// String returns the table in Markdown, with the columns aligned for those who read it as text, or ""
-// if it has no rows but the head. Markdown shows all columns but the first flush right.
-func (t table) String() string {
-	if len(t) < 2 {
-		return ""
-	}
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)
-	for i, row := range t {
-		fmt.Fprintln(w, "| "+strings.Join(row, "\t| ")+"\t|")
-		if i == 0 {
-			fmt.Fprintln(w, "|---"+strings.Repeat("\t|--:", len(row)-1)+"\t|")
-		}
-	}
-	_ = w.Flush() // writing to a builder never fails
-	return b.String()
+func (t tick) String() string {
+	c := t.cells()
+	return fmt.Sprintf("p50 %s, p99 %s, max %s, early %s, twice %s, missing %s", c[0], c[1], c[2], c[3], c[4], c[5])
 }

@@ -12,26 +12,14 @@ import (
 	"almanac/bench/systems"
 )
 
-// A sleepResult is what jobs cost that have nothing to do, in a process of their own.
-type sleepResult struct {
-	jobs      int
-	perSecond float64       // jobs created
-	created   uint64        // bytes of memory once they were created
-	idleCPU   float64       // of a core
-	resident  uint64        // bytes of memory, at rest
-	disk      int64         // bytes of all files
-	ready     time.Duration // from a restart until the API answers
-	first     time.Duration // from a restart to the first execution that is overdue
-	restarted uint64        // bytes of memory after it
-}
-
 const (
 	collectionJobs = 1000             // as many as the largest plan of Azure Scheduler allows
 	dueIn          = 20 * time.Second // from creating the job that becomes overdue: it sleeps when the process is killed
 	downFor        = 25 * time.Second // from the kill to the restart
 )
 
-// measureSleep measures jobs that are due in a year, and one whose time comes while nothing runs.
+// measureSleep measures jobs that are due in a year, and one whose time comes while nothing runs, in a
+// process of their own.
 func (b *bench) measureSleep(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "almanac-bench-")
 	if err != nil {
@@ -47,83 +35,100 @@ func (b *bench) measureSleep(ctx context.Context) (err error) {
 	start := func() (*systems.Program, error) {
 		return systems.Start(ctx, path, "dev", "--data", data, "--listen", "127.0.0.1:0", "--temporal-listen", "127.0.0.1:0", "--ui-listen", "127.0.0.1:0")
 	}
-	r := &sleepResult{jobs: b.options.sleeping}
 	p, err := start()
 	if err != nil {
 		return err
 	}
-	defer p.Kill()
-	overdue, err := b.measureAsleep(ctx, p, data, r)
-	if err != nil {
+	defer p.End(os.Kill)
+	if err := b.measureAsleep(ctx, p, data); err != nil {
 		return err
 	}
-	p.Kill()
+	overdue := systems.Herd{Name: "overdue", Jobs: 1, First: time.Now().UTC().Add(dueIn).Truncate(time.Second)}
+	if err := systems.NewAlmanac(b.receiver, p.APIs).Create(ctx, overdue); err != nil {
+		return err
+	}
+	p.End(os.Kill)
 	if b.receiver.Count(overdue.Name) > 0 {
 		return fmt.Errorf("the overdue job executed before the kill: creating it took longer than %s", dueIn)
 	}
-	if err := systems.Pause(ctx, downFor); err != nil {
-		return err
-	}
+	pause(ctx, downFor)
 	b.progress.Printf("starting again after kill -9")
 	begin := time.Now()
 	again, err := start()
 	if err != nil {
 		return err
 	}
-	defer again.Kill()
-	r.ready = time.Since(begin)
+	defer again.End(os.Kill)
+	ready := time.Since(begin)
 	if err := b.receiver.Await(ctx, overdue.Name, 1, firstWithin); err != nil {
 		return err
 	}
-	r.first = b.receiver.Take(overdue.Name)[0].At.Sub(begin)
-	r.restarted, err = again.Memory(ctx)
-	b.results.sleep = r
-	return err
+	first := b.receiver.Take(overdue.Name)[0].At.Sub(begin)
+	restarted, err := again.Memory(ctx)
+	if err != nil {
+		return err
+	}
+	b.report.Sleep = append(b.report.Sleep,
+		[]string{"memory after a restart", formatMegabytes(restarted)},
+		[]string{"from a restart after kill -9 until the API answers", formatDuration(ready)},
+		[]string{"from that restart to the first overdue execution", formatDuration(first)})
+	b.report.within(b.report.SleepingJobs+", first execution after a cold restart", first, 10*time.Second)
+	return nil
 }
 
-// measureAsleep creates the jobs, watches the program while they sleep, and returns the job that is
-// due next.
-func (b *bench) measureAsleep(ctx context.Context, p *systems.Program, data string, r *sleepResult) (overdue systems.Herd, err error) {
-	almanac := systems.NewAlmanac(b.receiver, p.APIs)
+// measureAsleep creates the jobs, and watches the program while they sleep.
+func (b *bench) measureAsleep(ctx context.Context, p *systems.Program, data string) error {
+	almanac, jobs := systems.NewAlmanac(b.receiver, p.APIs), b.options.sleeping
 	start := time.Now()
-	for n := 0; n < r.jobs; n += collectionJobs {
-		h := sleepingHerd(fmt.Sprintf("sleep-%d", n/collectionJobs), min(collectionJobs, r.jobs-n))
-		if err := almanac.Create(ctx, h); err != nil {
-			return overdue, err
+	for n := 0; n < jobs; n += collectionJobs {
+		if err := almanac.Create(ctx, sleepingHerd(fmt.Sprintf("sleep-%d", n/collectionJobs), min(collectionJobs, jobs-n))); err != nil {
+			return err
 		}
 	}
-	r.perSecond = float64(r.jobs) / time.Since(start).Seconds()
-	if r.created, err = p.Memory(ctx); err != nil {
-		return overdue, err
+	perSecond := float64(jobs) / time.Since(start).Seconds()
+	created, err := p.Memory(ctx)
+	if err != nil {
+		return err
 	}
-	b.progress.Printf("%d jobs sleep, created at %.0f/s; watching for %s", r.jobs, r.perSecond, b.options.rest)
+	b.progress.Printf("%d jobs sleep, created at %.0f/s; watching for %s", jobs, perSecond, b.options.rest)
 	// What creating them left behind is done after 100 s: their collection looks them up, and their
 	// activities time out.
-	if err := systems.Pause(ctx, b.options.rest); err != nil {
-		return overdue, err
+	pause(ctx, b.options.rest)
+	idle, err := p.Rate(ctx, b.options.rest)
+	if err != nil {
+		return err
 	}
-	if r.idleCPU, err = systems.Rate(ctx, p.CPU, b.options.rest); err != nil {
-		return overdue, err
+	resident, err := p.Memory(ctx)
+	if err != nil {
+		return err
 	}
-	if r.resident, err = p.Memory(ctx); err != nil {
-		return overdue, err
+	files, err := diskUsage(data)
+	if err != nil {
+		return err
 	}
-	if r.disk, err = diskUsage(data); err != nil {
-		return overdue, err
+	name := countOf(jobs, "sleeping job")
+	b.report.SleepingJobs = name
+	b.report.Sleep = rows{
+		{"created a second", formatTenth(perSecond)},
+		{"CPU at rest", formatPercent(idle) + " of a core"},
+		{"memory once they were created", formatMegabytes(created)},
+		{"memory at rest", formatMegabytes(resident)},
+		{"files", formatMegabytes(files)},
 	}
-	overdue = systems.Herd{Name: "overdue", Jobs: 1, First: time.Now().UTC().Add(dueIn).Truncate(time.Second)}
-	return overdue, almanac.Create(ctx, overdue)
+	b.report.atMost(name+", idle CPU", idle, 0.05, formatPercent)
+	b.report.atMost(name+", memory at rest", resident, 400e6, formatMegabytes)
+	return nil
 }
 
 // diskUsage returns the bytes of the files in a directory.
-func diskUsage(dir string) (total int64, err error) {
+func diskUsage(dir string) (total float64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		info, err := entry.Info()
 		if err == nil {
-			total += info.Size()
+			total += float64(info.Size())
 		}
 		return err
 	})

@@ -19,6 +19,8 @@ const (
 // measureSustained measures one system after the other, round by round, so that what changes in the
 // meantime changes for all.
 func (b *bench) measureSustained(ctx context.Context) error {
+	b.report.Sustained, b.report.SustainedJobs = b.options.sustain, sustainedJobs
+	rates := map[string][]float64{} // by system
 	for round := range b.options.rounds {
 		for _, s := range b.Systems(b.options.systems) {
 			rate, err := b.measureRate(ctx, s, round)
@@ -26,7 +28,8 @@ func (b *bench) measureSustained(ctx context.Context) error {
 				return fmt.Errorf("%s: %w", s.Name(), err)
 			}
 			b.progress.Printf("%s: %.1f executions/s", s.Name(), rate)
-			b.results.sustained[s.Name()] = append(b.results.sustained[s.Name()], rate)
+			rates[s.Name()] = append(rates[s.Name()], rate)
+			b.report.compare(metricSustained, formatTenth, s.Name(), median(rates[s.Name()]))
 		}
 	}
 	return nil
@@ -36,24 +39,18 @@ func (b *bench) measureSustained(ctx context.Context) error {
 func (b *bench) measureRate(ctx context.Context, s systems.System, round int) (rate float64, err error) {
 	h := systems.Herd{Name: fmt.Sprintf("%s-sustained-%d", systems.Slug(s.Name()), round), Jobs: sustainedJobs, Backlog: sustainedBacklog}
 	defer func() { err = errors.Join(err, b.remove(ctx, s, h)) }()
-	if err := b.Usage.AwaitQuiet(ctx); err != nil {
-		return 0, err
-	}
+	b.AwaitQuiet(ctx)
 	if err := s.Create(ctx, h); err != nil {
 		return 0, err
 	}
 	if err := b.receiver.Await(ctx, h.Name, 1, firstWithin); err != nil { // Schedules take some seconds
 		return 0, err
 	}
-	if err := systems.Pause(ctx, b.options.warmUp); err != nil {
-		return 0, err
-	}
+	pause(ctx, b.options.warmUp)
 	before, start := b.receiver.Count(h.Name), time.Now()
-	if err := systems.Pause(ctx, b.options.sustain); err != nil {
-		return 0, err
-	}
+	pause(ctx, b.options.sustain)
 	rate = float64(b.receiver.Count(h.Name)-before) / time.Since(start).Seconds()
-	return rate, checkBusy(b.receiver.Take(h.Name), h)
+	return rate, errors.Join(ctx.Err(), checkBusy(b.receiver.Take(h.Name), h))
 }
 
 // checkBusy returns an error if a job has executed all of its occurrences.

@@ -11,34 +11,29 @@ import (
 
 func TestPercentilesAreOfTheNearestRank(t *testing.T) {
 	t.Parallel()
-	var hundred []int
+	var hundred []time.Duration
 	for i := range 100 {
-		hundred = append(hundred, i+1)
+		hundred = append(hundred, time.Duration(100-i))
 	}
 	for _, tt := range []struct {
 		name   string
-		sorted []int
-		p      float64
-		want   int
+		values []time.Duration
+		want   spread
 	}{
-		{"of none", nil, 99, 0},
-		{"of one", []int{7}, 50, 7},
-		{"the lower of two in the middle", []int{1, 2}, 50, 1},
-		{"the half of a hundred", hundred, 50, 50},
-		{"all but one of a hundred", hundred, 99, 99},
-		{"all of them", hundred, 100, 100},
-		{"the least", hundred, 0, 1},
+		{"none", nil, spread{}},
+		{"one", []time.Duration{7}, spread{1, 7, 7, 7}},
+		{"two: the lower one is the half", []time.Duration{2, 1}, spread{2, 1, 2, 2}},
+		{"a hundred", hundred, spread{100, 50, 99, 100}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, tt.want, percentile(tt.sorted, tt.p))
+			require.Equal(t, tt.want, spreadOf(tt.values))
 		})
 	}
 }
 
 func TestMedian(t *testing.T) {
 	t.Parallel()
-	require.Zero(t, median([]float64{}))
 	require.Equal(t, 7*time.Second, median([]time.Duration{7 * time.Second}))
 	require.Equal(t, 2*time.Second, median([]time.Duration{3 * time.Second, time.Second}), "of two, neither the better nor the worse one")
 	require.InDelta(t, 2.5, median([]float64{9, 1, 3, 2}), 0)

@@ -7,8 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"go.temporal.io/sdk/client"
-
+	"almanac/internal/wait"
 	"almanac/job"
 )
 
@@ -17,9 +16,8 @@ import (
 type AlmanacAPI struct {
 	*REST
 
-	others   []*REST       // further APIs: jobs are created through all in turn
-	behind   *REST         // an API whose clock is MaxBacklog behind; nil if Almanac runs elsewhere
-	temporal client.Client // nil if Almanac runs elsewhere
+	all      []*REST // its APIs: jobs are created through all in turn
+	behind   *REST   // an API whose clock is MaxBacklog behind; nil if Almanac runs elsewhere
 	receiver *Receiver
 }
 
@@ -27,7 +25,6 @@ type AlmanacAPI struct {
 var (
 	Minutely = Object{"recurrence": Object{"frequency": "minute"}}
 	Daily    = Object{"recurrence": Object{"frequency": "day"}}
-	OneTime  = Object{}
 )
 
 // MaxBacklog is the largest backlog of a herd.
@@ -36,10 +33,11 @@ const MaxBacklog = 24 * time.Hour
 // NewAlmanac returns an Almanac that runs in other processes, with one or more APIs. Its jobs send
 // to the receiver.
 func NewAlmanac(receiver *Receiver, urls []string) *AlmanacAPI {
-	a := &AlmanacAPI{REST: newREST(urls[0]), receiver: receiver}
-	for _, url := range urls[1:] {
-		a.others = append(a.others, newREST(url))
+	a := &AlmanacAPI{receiver: receiver}
+	for _, url := range urls {
+		a.all = append(a.all, newREST(url))
 	}
+	a.REST = a.all[0]
 	return a
 }
 
@@ -51,7 +49,7 @@ func (a *AlmanacAPI) Create(ctx context.Context, h Herd) error {
 	if err := a.CreateCollection(ctx, h); err != nil {
 		return err
 	}
-	apis := append([]*REST{a.REST}, a.others...)
+	apis := a.all
 	if h.Backlog > 0 {
 		apis = []*REST{a.behind}
 	}
@@ -62,8 +60,7 @@ func (a *AlmanacAPI) Create(ctx context.Context, h Herd) error {
 
 // CreateCollection creates the collection of a herd.
 func (a *AlmanacAPI) CreateCollection(ctx context.Context, h Herd) error {
-	_, err := a.Call(ctx, http.MethodPut, h.Path(), Object{"properties": Object{"sku": Object{"name": "P20Premium"}}})
-	return err
+	return a.Call(ctx, http.MethodPut, h.Path(), Object{"properties": Object{"sku": Object{"name": "P20Premium"}}}, nil)
 }
 
 // PutJob creates or replaces one of the herd's jobs by one call.
@@ -84,30 +81,26 @@ func (a *AlmanacAPI) put(ctx context.Context, api *REST, h Herd, number int) err
 		properties["startTime"] = h.First.UTC().Format(time.RFC3339)
 		maps.Copy(properties, h.Schedule)
 	}
-	_, err := api.Call(ctx, http.MethodPut, h.JobPath(number), Object{"properties": properties})
-	return err
+	return api.Call(ctx, http.MethodPut, h.JobPath(number), Object{"properties": properties}, nil)
 }
 
 // retryUnavailable makes a call again for up to a minute if it is answered by 503, as that answer
 // asks for: under full load Temporal may not answer an API in time.
-func retryUnavailable(ctx context.Context, call func() error) error {
-	for end := time.Now().Add(time.Minute); ; {
-		err := call()
-		if !hasStatus(err, http.StatusServiceUnavailable) || time.Now().After(end) {
-			return err
-		}
-		if err := Pause(ctx, 200*time.Millisecond); err != nil {
-			return err
+func retryUnavailable(ctx context.Context, call func() error) (err error) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		if err = call(); !hasStatus(err, http.StatusServiceUnavailable) || wait.For(ctx, 200*time.Millisecond) != nil {
+			break
 		}
 	}
+	return err
 }
 
 // Remove deletes the herd's collection, and waits until it is gone.
 func (a *AlmanacAPI) Remove(ctx context.Context, h Herd) error {
-	_, err := a.Call(ctx, http.MethodDelete, h.Path(), nil)
+	err := a.Call(ctx, http.MethodDelete, h.Path(), nil, nil)
 	for err == nil {
-		if err = Pause(ctx, 100*time.Millisecond); err == nil {
-			_, err = a.Call(ctx, http.MethodGet, h.Path(), nil)
+		if err = wait.For(ctx, 100*time.Millisecond); err == nil {
+			err = a.Call(ctx, http.MethodGet, h.Path(), nil, nil)
 		}
 	}
 	if hasStatus(err, http.StatusNotFound) {
@@ -116,8 +109,8 @@ func (a *AlmanacAPI) Remove(ctx context.Context, h Herd) error {
 	return err
 }
 
-// Events returns the number of events of a job's workflow, in which all executions are.
-func (a *AlmanacAPI) Events(ctx context.Context, h Herd, number int, _ []time.Time) (int64, error) {
+// workflows returns the job's workflow, in which all executions are.
+func (*AlmanacAPI) workflows(h Herd, number int, _ []time.Time) []string {
 	collection := job.CollectionKey{Subscription: defaultSubscription, ResourceGroup: defaultResourceGroup, Name: h.Name}
-	return historyLength(ctx, a.temporal, collection.Job(h.ID(number)).WorkflowID())
+	return []string{collection.Job(h.ID(number)).WorkflowID()}
 }

@@ -2,10 +2,12 @@ package systems
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +15,8 @@ import (
 
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/workflow"
+	_ "modernc.org/sqlite" // the driver "sqlite", which the server uses as well
 
 	"almanac/activities"
 	"almanac/activities/senders"
@@ -26,12 +30,14 @@ import (
 
 // An Environment is what the systems share, in this process: a Temporal server on a file, and a worker.
 type Environment struct {
+	Process // this one, in which all systems, the server and the receiver run
 	Almanac *AlmanacAPI
-	Usage   *Usage
 
-	systems []System
-	service scheduler.Options // of every API
-	closers []func() error
+	systems  []System
+	temporal *worker.Client
+	database *sql.DB
+	service  scheduler.Options // of every API
+	closers  []func() error
 }
 
 // What the short paths of the API stand for.
@@ -43,15 +49,34 @@ const (
 // NewEnvironment starts all systems. Their jobs send to the receiver; an occurrence that is due
 // within maxHold of the execution before it is dispatched at once.
 func NewEnvironment(ctx context.Context, receiver *Receiver, maxHold time.Duration, log *slog.Logger) (_ *Environment, err error) {
-	e := &Environment{}
+	e := &Environment{Process: newProcess(os.Getpid())}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.Close())
 		}
 	}()
+	if err := e.startTemporal(ctx, log); err != nil {
+		return nil, err
+	}
+	if err := e.startWorker(maxHold, log); err != nil {
+		return nil, err
+	}
+	limits := input.DefaultLimits()
+	limits.Tiers = input.UnlimitedTiers()
+	e.service = scheduler.Options{Client: e.temporal, Limits: &limits, Log: log}
+	behind := e.service
+	behind.Now = func() time.Time { return time.Now().Add(-MaxBacklog) }
+	main := e.NewAPI()
+	e.Almanac = &AlmanacAPI{REST: main, all: []*REST{main}, behind: e.serve(behind), receiver: receiver}
+	e.systems = []System{&bareLoop{e.temporal, receiver}, &schedules{e.temporal, receiver}, e.Almanac}
+	return e, nil
+}
+
+// startTemporal starts the server, and connects to it and to its database.
+func (e *Environment) startTemporal(ctx context.Context, log *slog.Logger) error {
 	data, err := os.MkdirTemp("", "almanac-bench-")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e.onClose(func() error { return os.RemoveAll(data) })
 	worker.SetCachedWorkflows(worker.DefaultCachedWorkflows) // before the server starts its own workers
@@ -60,29 +85,26 @@ func NewEnvironment(ctx context.Context, receiver *Receiver, maxHold time.Durati
 		SearchAttributes: scheduler.SearchAttributes(), // no log: callers get the errors, and removing schedules at work causes many
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e.onClose(func() error { server.Stop(); return nil })
-	if e.Usage, err = newUsage(filepath.Join(data, "temporal.db")); err != nil {
-		return nil, err
+	name := url.URL{Path: filepath.ToSlash(filepath.Join(data, "temporal.db"))}
+	if e.database, err = sql.Open("sqlite", "file:"+name.EscapedPath()+"?mode=ro&_pragma=busy_timeout=10000"); err != nil {
+		return err
 	}
-	e.onClose(e.Usage.db.Close)
-	c, err := worker.Dial(ctx, client.Options{
+	e.onClose(e.database.Close)
+	e.temporal, err = worker.Dial(ctx, client.Options{
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(), Logger: sdklog.NewStructuredLogger(log),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("connect to the embedded Temporal: %w", err)
+		return fmt.Errorf("connect to the embedded Temporal: %w", err)
 	}
-	e.onClose(func() error { c.Close(); return nil })
-	if err := e.startWorker(c, receiver, maxHold, log); err != nil {
-		return nil, err
-	}
-	e.startAPIs(c, receiver, log)
-	return e, nil
+	e.onClose(func() error { e.temporal.Close(); return nil })
+	return nil
 }
 
 // startWorker starts the worker that knows the workflows of all systems.
-func (e *Environment) startWorker(c *worker.Client, receiver *Receiver, maxHold time.Duration, log *slog.Logger) error {
+func (e *Environment) startWorker(maxHold time.Duration, log *slog.Logger) error {
 	guard, err := egress.Parse(egress.ModeAny, nil, nil)
 	if err != nil {
 		return err
@@ -94,24 +116,14 @@ func (e *Environment) startWorker(c *worker.Client, receiver *Receiver, maxHold 
 	e.onClose(func() error { all.Close(); return nil })
 	lead := activities.DefaultLead()
 	lead.Hold = maxHold
-	w := worker.New(worker.Options{Client: c, Senders: all.ByType(), Lead: lead, Log: log})
-	e.systems = []System{newLoop(c, w, receiver), newSchedules(c, w, receiver)}
+	w := worker.New(worker.Options{Client: e.temporal, Senders: all.ByType(), Lead: lead, Log: log})
+	w.RegisterWorkflowWithOptions(loop, workflow.RegisterOptions{Name: typeLoop})
+	w.RegisterWorkflowWithOptions(scheduled, workflow.RegisterOptions{Name: typeScheduled})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
 	}
 	e.onClose(func() error { w.Stop(); return nil })
 	return nil
-}
-
-// startAPIs starts an API of Almanac, and one whose clock is behind, which creates overdue jobs.
-func (e *Environment) startAPIs(c *worker.Client, receiver *Receiver, log *slog.Logger) {
-	limits := input.DefaultLimits()
-	limits.Tiers = input.UnlimitedTiers()
-	e.service = scheduler.Options{Client: c, Limits: &limits, Log: log}
-	behind := e.service
-	behind.Now = func() time.Time { return time.Now().Add(-MaxBacklog) }
-	e.Almanac = &AlmanacAPI{REST: e.NewAPI(), behind: e.serve(behind), temporal: c, receiver: receiver}
-	e.systems = append(e.systems, e.Almanac)
 }
 
 // NewAPI starts another API, which has not read any job yet.
@@ -129,6 +141,43 @@ func (e *Environment) serve(o scheduler.Options) *REST {
 // Systems returns the systems with the given slugs.
 func (e *Environment) Systems(slugs []string) []System {
 	return slices.DeleteFunc(slices.Clone(e.systems), func(s System) bool { return !slices.Contains(slugs, Slug(s.Name())) })
+}
+
+// A Reading is what was used up to an instant.
+type Reading struct {
+	At     time.Time
+	CPU    float64 // seconds
+	Bytes  float64 // in use in the database
+	Events float64 // in the histories of the sampled jobs of a herd
+}
+
+// Sampled is of how many jobs of a herd the events are counted, at most.
+const Sampled = 20
+
+// Read returns what was used until now. It counts the events of a system's workflows that serve a job of
+// the herd as long as it exists, and of those that were started for its executions at the given due times.
+func (e *Environment) Read(ctx context.Context, s System, h Herd, due []time.Time) (r Reading, err error) {
+	r.At = time.Now()
+	if r.CPU, err = e.CPU(ctx); err != nil {
+		return r, err
+	}
+	// Pages that are in use, in the file or still in the write-ahead log. Those that were emptied do
+	// not count: what is written next fills them.
+	const query = `SELECT (page_count - freelist_count) * page_size
+		FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()`
+	if err := e.database.QueryRowContext(ctx, query).Scan(&r.Bytes); err != nil {
+		return r, fmt.Errorf("read the size of the database: %w", err)
+	}
+	for number := range min(h.Jobs, Sampled) {
+		for _, id := range s.workflows(h, number, due) {
+			found, err := e.temporal.DescribeWorkflowExecution(ctx, id, "")
+			if err != nil {
+				return r, fmt.Errorf("describe workflow %s: %w", id, err)
+			}
+			r.Events += float64(found.GetWorkflowExecutionInfo().GetHistoryLength())
+		}
+	}
+	return r, nil
 }
 
 func (e *Environment) onClose(f func() error) { e.closers = append(e.closers, f) }

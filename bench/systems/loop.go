@@ -6,10 +6,10 @@ import (
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities"
+	"almanac/job"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
 )
@@ -44,18 +44,20 @@ func loop(ctx workflow.Context, in loopInput) error {
 	return workflow.NewContinueAsNewError(ctx, typeLoop, in)
 }
 
-// send runs the activity that sends a job's request.
+// AttemptTimeout is how long one attempt may take in the systems other than Almanac.
+const AttemptTimeout = activities.DefaultTimeout + 10*time.Second
+
+// send sends a job's request, by the activity and the input that Almanac's own jobs use.
 func send(ctx workflow.Context, id, url string, due time.Time) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: AttemptTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},
 	})
-	return workflow.ExecuteActivity(ctx, activities.TypeAction, actionInput(id, url, due)).Get(ctx, nil)
-}
-
-func newLoop(c client.Client, w worker.Registry, r *Receiver) *bareLoop {
-	w.RegisterWorkflowWithOptions(loop, workflow.RegisterOptions{Name: typeLoop})
-	return &bareLoop{temporal: c, receiver: r}
+	return workflow.ExecuteActivity(ctx, activities.TypeAction, activities.Input{
+		Execution:   job.Execution{ID: id, Due: due, Job: id, Collection: "bench", ActionName: job.MainAction},
+		Action:      job.Action{Type: job.ActionHTTP, Request: &job.Request{Method: "GET", URI: url}},
+		MaxAttempts: 1,
+	}).Get(ctx, nil)
 }
 
 func (*bareLoop) Name() string { return Loop }
@@ -65,8 +67,6 @@ func (l *bareLoop) Create(ctx context.Context, h Herd) error {
 		in := loopInput{ID: h.ID(number), URL: l.receiver.target(h.Name, number), Next: h.First, Every: h.Every}
 		if h.Backlog > 0 {
 			in.Next, in.Every = time.Now().UTC().Truncate(time.Second).Add(-h.Backlog), time.Minute
-		} else if late := time.Since(h.First); late > 0 { // like the others, it begins with a tick in the future
-			in.Next = h.First.Add(late.Truncate(h.Every) + h.Every)
 		}
 		_, err := l.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: in.ID, TaskQueue: workflows.TaskQueue}, typeLoop, in)
 		return err
@@ -79,6 +79,4 @@ func (l *bareLoop) Remove(ctx context.Context, h Herd) error {
 	})
 }
 
-func (l *bareLoop) Events(ctx context.Context, h Herd, number int, _ []time.Time) (int64, error) {
-	return historyLength(ctx, l.temporal, h.ID(number))
-}
+func (*bareLoop) workflows(h Herd, number int, _ []time.Time) []string { return []string{h.ID(number)} }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"almanac/internal/wait"
 )
 
 // A Receiver receives the requests that jobs send and records when. A request's path names the job
@@ -42,7 +44,7 @@ func (r *Receiver) Close() { r.server.Close() }
 
 // target returns the address that a job is to call.
 func (r *Receiver) target(herd string, job int) string {
-	return r.server.URL + "/" + herd + "/" + strconv.Itoa(job)
+	return fmt.Sprintf("%s/%s/%d", r.server.URL, herd, job)
 }
 
 // ServeHTTP records a request.
@@ -70,15 +72,11 @@ func (r *Receiver) Count(herd string) int {
 
 // Await waits until so many requests of a herd have come. The error after that time says how many had.
 func (r *Receiver) Await(ctx context.Context, herd string, requests int, within time.Duration) error {
-	for end := time.Now().Add(within); r.Count(herd) < requests; {
-		if time.Now().After(end) {
-			return fmt.Errorf("after %s, %d of %d requests have come", within, r.Count(herd), requests)
-		}
-		if err := Pause(ctx, 10*time.Millisecond); err != nil {
-			return err
-		}
+	err := wait.Until(ctx, within, func() bool { return r.Count(herd) >= requests })
+	if came := r.Count(herd); err == nil && came < requests {
+		return fmt.Errorf("after %s, %d of %d requests have come", within, came, requests)
 	}
-	return nil
+	return err
 }
 
 // Take returns the requests of a herd that have come, and forgets them.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -35,7 +34,7 @@ type statusError struct {
 	body string
 }
 
-func (e *statusError) Error() string { return fmt.Sprintf("%s: %d %s", e.call, e.code, e.body) }
+func (e *statusError) Error() string { return fmt.Sprintf("%s: %d %.500s", e.call, e.code, e.body) }
 
 // hasStatus reports whether an error is an answer with that status.
 func hasStatus(err error, code int) bool {
@@ -43,39 +42,38 @@ func hasStatus(err error, code int) bool {
 	return ok && answer.code == code
 }
 
-const maxErrorBody = 500 // bytes of an answer that an error quotes
-
-// Call sends a request, with body as JSON unless that is nil, and returns the answer's body. Any
-// answer other than 2xx is an error.
-func (r *REST) Call(ctx context.Context, method, path string, body Object) ([]byte, error) {
-	var sent []byte
+// Call sends a request, with body as JSON unless that is nil, and decodes the answer unless that is
+// nil. Any answer other than 2xx is an error.
+func (r *REST) Call(ctx context.Context, method, path string, body Object, answer any) error {
+	var sent bytes.Buffer
 	if body != nil {
-		var err error
-		if sent, err = json.Marshal(body); err != nil {
-			return nil, err
+		if err := json.NewEncoder(&sent).Encode(body); err != nil {
+			return err
 		}
 	}
-	req, err := http.NewRequestWithContext(ctx, method, r.url+path, bytes.NewReader(sent))
+	req, err := http.NewRequestWithContext(ctx, method, r.url+path, &sent)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	resp, err := r.client.Do(req)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	case resp.StatusCode/100 != 2:
+		return &statusError{method + " " + path, resp.StatusCode, string(text)}
+	case answer != nil:
+		return json.Unmarshal(text, answer)
 	}
-	if resp.StatusCode/100 != 2 {
-		return nil, &statusError{method + " " + path, resp.StatusCode, string(text[:min(len(text), maxErrorBody)])}
-	}
-	return text, nil
+	return nil
 }
 
 // Path returns the path of the herd's collection.
-func (h Herd) Path() string { return "/jobCollections/" + url.PathEscape(h.Name) }
+func (h Herd) Path() string { return "/jobCollections/" + h.Name }
 
 // JobPath returns the path of one of the herd's jobs.
-func (h Herd) JobPath(number int) string { return h.Path() + "/jobs/" + url.PathEscape(h.ID(number)) }
+func (h Herd) JobPath(number int) string { return h.Path() + "/jobs/" + h.ID(number) }

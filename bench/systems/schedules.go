@@ -10,7 +10,6 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/workflows"
@@ -32,22 +31,12 @@ const (
 // scheduledStart is the attribute that holds the schedule's time that a workflow was started for.
 var scheduledStart = temporal.NewSearchAttributeKeyTime("TemporalScheduledStartTime")
 
-type scheduledInput struct {
-	ID  string
-	URL string
-}
-
-func scheduled(ctx workflow.Context, in scheduledInput) error {
+func scheduled(ctx workflow.Context, id, url string) error {
 	due, ok := workflow.GetTypedSearchAttributes(ctx).GetTime(scheduledStart)
 	if !ok {
 		return errors.New("the workflow was not started by a schedule")
 	}
-	return send(ctx, in.ID, in.URL, due)
-}
-
-func newSchedules(c client.Client, w worker.Registry, r *Receiver) *schedules {
-	w.RegisterWorkflowWithOptions(scheduled, workflow.RegisterOptions{Name: typeScheduled})
-	return &schedules{temporal: c, receiver: r}
+	return send(ctx, id, url, due)
 }
 
 func (*schedules) Name() string { return Schedules }
@@ -56,8 +45,7 @@ func (s *schedules) Create(ctx context.Context, h Herd) error {
 	return h.each(ctx, func(ctx context.Context, number int) error {
 		id := h.ID(number)
 		o := client.ScheduleOptions{ID: id, Action: &client.ScheduleWorkflowAction{
-			ID: id, Workflow: typeScheduled, TaskQueue: workflows.TaskQueue,
-			Args: []any{scheduledInput{ID: id, URL: s.receiver.target(h.Name, number)}},
+			ID: id, Workflow: typeScheduled, TaskQueue: workflows.TaskQueue, Args: []any{id, s.receiver.target(h.Name, number)},
 		}}
 		if h.Backlog > 0 { // a backfill is how a schedule executes what it missed
 			now := time.Now()
@@ -89,19 +77,11 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// Events adds up the schedule's own workflow and those that it started.
-func (s *schedules) Events(ctx context.Context, h Herd, number int, due []time.Time) (int64, error) {
+// workflows returns the schedule's own workflow and those that it started.
+func (*schedules) workflows(h Herd, number int, due []time.Time) []string {
 	ids := []string{schedulerID + h.ID(number)}
 	for _, t := range due {
 		ids = append(ids, fmt.Sprintf("%s-%s", h.ID(number), t.Format(time.RFC3339)))
 	}
-	var total int64
-	for _, id := range ids {
-		n, err := historyLength(ctx, s.temporal, id)
-		if err != nil {
-			return 0, err
-		}
-		total += n
-	}
-	return total, nil
+	return ids
 }

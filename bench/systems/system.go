@@ -10,11 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
-
-	"almanac/activities"
-	"almanac/job"
 )
 
 // The systems' names.
@@ -24,9 +20,9 @@ const (
 	Almanac   = "Almanac"
 )
 
-// Names are the systems' names, in the order in which they are measured: Almanac is the last one, on
-// the fullest database.
-var Names = []string{Loop, Schedules, Almanac}
+// Slugs are the systems as they are written in flags and paths, in the order in which they are measured:
+// Almanac is the last one, on the fullest database.
+var Slugs = []string{Slug(Loop), Slug(Schedules), Slug(Almanac)}
 
 // Slug returns a system's name as it is written in flags and paths.
 func Slug(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "-") }
@@ -42,10 +38,9 @@ type System interface {
 	// Remove ends the jobs of a herd. Those that do not exist are no error.
 	Remove(ctx context.Context, h Herd) error
 
-	// Events returns the number of events in Temporal's histories of one job: in those of the workflows
-	// that serve the job as long as it exists, and in those of the workflows that were started for its
-	// executions at the given due times.
-	Events(ctx context.Context, h Herd, number int, due []time.Time) (int64, error)
+	// workflows returns the ids of a job's workflows: of those that serve the job as long as it exists,
+	// and of those that were started for its executions at the given due times.
+	workflows(h Herd, number int, due []time.Time) []string
 }
 
 // A Herd is a number of jobs that are due in the same second.
@@ -84,35 +79,4 @@ func (h Herd) each(ctx context.Context, do func(ctx context.Context, number int)
 		})
 	}
 	return group.Wait()
-}
-
-// AttemptTimeout is how long one attempt may take in the systems other than Almanac.
-const AttemptTimeout = activities.DefaultTimeout + 10*time.Second
-
-// actionInput returns the input that Almanac's own jobs give the activity which sends their request.
-func actionInput(id, url string, due time.Time) activities.Input {
-	return activities.Input{
-		Execution:   job.Execution{ID: id, Due: due, Job: id, Collection: "bench", ActionName: job.MainAction},
-		Action:      job.Action{Type: job.ActionHTTP, Request: &job.Request{Method: "GET", URI: url}},
-		MaxAttempts: 1,
-	}
-}
-
-// historyLength returns the number of events of a workflow's current run.
-func historyLength(ctx context.Context, c client.Client, id string) (int64, error) {
-	found, err := c.DescribeWorkflowExecution(ctx, id, "")
-	if err != nil {
-		return 0, fmt.Errorf("describe workflow %s: %w", id, err)
-	}
-	return found.GetWorkflowExecutionInfo().GetHistoryLength(), nil
-}
-
-// Pause waits for d, or until ctx ends, which is an error.
-func Pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +36,7 @@ type config struct {
 	hosts                                         *web.Hosts
 
 	data, synchronous   string
+	retention           time.Duration
 	lead                activities.Lead
 	perHost, cachedJobs int
 

@@ -20,8 +20,12 @@ import (
 
 // Limits of settings.
 const (
-	maxLead    = 30 * time.Second        // because the shortest recurrence is a minute
-	maxHold    = 10 * time.Minute        // the heartbeat timeout covers the hold, so after a longer one a worker crash during the request would be detected late
+	maxLead          = 30 * time.Second    // because the shortest recurrence is a minute
+	maxHold          = 10 * time.Minute    // the heartbeat timeout covers the hold, so after a longer one a worker crash during the request would be detected late
+	minRetention     = time.Hour           // Temporal's own limit
+	defaultRetention = 60 * 24 * time.Hour // as Azure Scheduler had
+	maxRetention     = 3650 * 24 * time.Hour
+
 	maxPerHost = worker.DefaultSlots / 2 // half of the slots stay free for other hosts
 )
 
@@ -70,6 +74,9 @@ func (c *config) table() []settings.Group {
 			{Flag: "synchronous", Variable: "ALMANAC_SYNCHRONOUS", Commands: "dev", Value: settings.Choice(&c.synchronous, "full", "normal"), Default: "full",
 				Help: "full: a commit survives a power failure. normal: it survives kill -9 only.",
 				More: "`normal` is about 1.7 times as fast. After a power failure it may have lost the last commits."},
+			{Flag: "retention", Variable: "ALMANAC_RETENTION", Commands: "setup", Value: settings.Duration(&c.retention, minRetention, maxRetention), Default: settings.Short(defaultRetention),
+				Help: "How long Temporal keeps the histories of runs that have ended.",
+				More: "The history of a job goes back no further. `setup` sets it for a namespace that it creates, and leaves that of an existing one as it is."},
 		}},
 		{Name: "Punctuality and load", Settings: []*settings.Setting{
 			{Flag: "min-lead", Variable: "ALMANAC_MIN_LEAD", Commands: "dev worker", Value: settings.Duration(&c.lead.Min, time.Millisecond, maxLead), Default: settings.Short(lead.Min), Check: c.checkLead,

@@ -16,7 +16,7 @@ import (
 )
 
 // commands are those with settings.
-var commands = []string{"dev", "api", "worker", "codec", "preview"}
+var commands = []string{"dev", "api", "worker", "setup", "codec", "preview"}
 
 func TestEverySettingSaysWhatItIsInOneSentence(t *testing.T) {
 	t.Parallel()
@@ -81,11 +81,11 @@ command lines. An empty variable counts as absent, except that of ` + "`--ui-lis
 ` +
 		"`almanac` is the binary that `go build -o almanac ./cmd/almanac` builds. " + `` + "`almanac COMMAND --help`" + ` lists the settings of a command. All mistakes are reported at once, each with the flag or the variable that it came from.
 
-- Durations have units: ` + "`500ms`, `20s`, `1m30s`" + `.
+- Durations have units: ` + "`500ms`, `20s`, `1m30s`, `60d`" + `.
 - Lists of origins, names and rules are separated by commas or blanks.
 - Flags of type bool need no value; ` + "`--unauthenticated=false`" + ` turns one off that a variable turned on.
 
-` + "`almanac api` and `almanac worker`" + ` connect to Temporal by its own variables, as its other tools do: ` + "`TEMPORAL_ADDRESS`" + ` (default ` + "`localhost:7233`), `TEMPORAL_NAMESPACE`" + `
+` + "`almanac api`, `almanac worker` and `almanac setup`" + ` connect to Temporal by its own variables, as its other tools do: ` + "`TEMPORAL_ADDRESS`" + ` (default ` + "`localhost:7233`), `TEMPORAL_NAMESPACE`" + `
 (default ` + "`default`), `TEMPORAL_API_KEY`, `TEMPORAL_TLS_*` and `TEMPORAL_PROFILE`" + `.
 `)
 	for _, g := range table {

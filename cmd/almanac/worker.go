@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/converter"
 
+	"almanac/scheduler/setup"
 	"almanac/worker"
 )
 
@@ -41,6 +42,14 @@ func runWorker(ctx context.Context, c *config) error {
 		return fmt.Errorf("connect to Temporal at %s (set TEMPORAL_ADDRESS if it is elsewhere): %w", options.HostPort, err)
 	}
 	defer temporal.Close()
+	// The SDK's worker ends if the namespace does not exist.
+	err = setup.AwaitNamespace(ctx, temporal, options.Namespace, func() { c.log.WarnContext(ctx, setup.Hint(options.Namespace)) })
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return fmt.Errorf("look for the namespace %q: %w", options.Namespace, err)
+	}
 	stop, err := c.startWorker(temporal, options.DataConverter)
 	if err != nil {
 		return err

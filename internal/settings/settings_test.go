@@ -69,6 +69,29 @@ func TestAFlagWinsOverItsVariableAndTheVariableOverTheDefault(t *testing.T) {
 	}
 }
 
+func TestADurationMayBeInDays(t *testing.T) {
+	t.Parallel()
+	var got time.Duration
+	keep := func(text string) error {
+		cmd := &cobra.Command{Use: "run"}
+		all := settings.Declare(cmd, []settings.Group{{Settings: []*settings.Setting{
+			{Flag: "keep", Commands: "run", Value: settings.Duration(&got, time.Hour, 100*24*time.Hour)},
+		}}}, func(string) (string, bool) { return "", false })
+		require.NoError(t, cmd.ParseFlags([]string{"--keep", text}))
+		return all.Load()
+	}
+	for text, want := range map[string]time.Duration{"60d": 60 * 24 * time.Hour, "1d": 24 * time.Hour, "36h": 36 * time.Hour} {
+		require.NoError(t, keep(text))
+		require.Equal(t, want, got)
+	}
+	for text, problem := range map[string]string{
+		"101d": "101d is too long", "0d": "0d is too short", "-1d": "-1d is too short", "1.5d": `"1.5d" is not a duration such as 500ms, 20s or 1m30s`,
+		"9999999d": `"9999999d" is not a duration such as 500ms, 20s or 1m30s`, "99999999999d": `"99999999999d" is not a duration such as 500ms, 20s or 1m30s`,
+	} {
+		require.EqualError(t, keep(text), "--keep: "+problem+"; allowed: 1h to 100d")
+	}
+}
+
 func TestOneErrorListsAllMistakesWithWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	_, all := declare(t, new(values), map[string]string{"REST": "90s", "KEY": "bad", "ONCE": "perhaps"}, "--jobs", "many", "--page", "here")
@@ -107,6 +130,7 @@ func TestShortLeavesOutUnitsThatAreZero(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]time.Duration{
 		"0s": 0, "10s": 10 * time.Second, "10m": 10 * time.Minute, "1h": time.Hour, "10h": 10 * time.Hour, "1h10m": 70 * time.Minute, "1m30s": 90 * time.Second, "1ms": time.Millisecond,
+		"24h": 24 * time.Hour, "36h": 36 * time.Hour, "2d": 48 * time.Hour, "60d": 60 * 24 * time.Hour,
 	} {
 		require.Equal(t, want, settings.Short(d))
 	}

@@ -107,7 +107,7 @@ func List(kind string, to *[]string, check func([]string) error) Value {
 // Duration is a duration from least to most, both included. For a text that is refused, *to stays 0.
 func Duration(to *time.Duration, least, most time.Duration) Value {
 	v := New("duration", Short(least)+" to "+Short(most), func(text string) error {
-		d, err := time.ParseDuration(text)
+		d, err := parseDuration(text)
 		_, number := strconv.ParseFloat(text, 64)
 		switch {
 		case err != nil && number == nil:
@@ -159,8 +159,26 @@ func Time(to *time.Time) Value {
 	})
 }
 
-// Short returns a duration without units that are zero: 10m, not 10m0s.
+// day is a unit that [time.ParseDuration] does not have.
+const day = 24 * time.Hour
+
+// parseDuration reads a duration, or a whole number of days such as 60d.
+func parseDuration(text string) (time.Duration, error) {
+	if number, ok := strings.CutSuffix(text, "d"); ok {
+		days, err := strconv.ParseInt(number, 10, 32)
+		if err != nil || time.Duration(days) > math.MaxInt64/day {
+			return 0, fmt.Errorf("%q is not a number of days", text)
+		}
+		return time.Duration(days) * day, nil
+	}
+	return time.ParseDuration(text)
+}
+
+// Short returns a duration without units that are zero: 10m, not 10m0s. From two days on, whole days are 2d.
 func Short(d time.Duration) string {
+	if d >= 2*day && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
 	return strings.Replace(strings.Replace(d.String(), "m0s", "m", 1), "h0m", "h", 1)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/singleflight"
@@ -45,8 +46,11 @@ func (c *Checker) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	_, err := c.client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: c.namespace})
+	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); missing {
+		return fmt.Errorf("the namespace %q does not exist; create it with \"almanac setup\"", c.namespace)
+	}
 	if err != nil {
-		return fmt.Errorf("temporal does not answer, or the namespace %q does not exist", c.namespace)
+		return fmt.Errorf("temporal does not answer, or does not show the namespace %q", c.namespace)
 	}
 	for _, kind := range []enums.TaskQueueType{enums.TASK_QUEUE_TYPE_WORKFLOW, enums.TASK_QUEUE_TYPE_ACTIVITY} {
 		queue, err := c.client.DescribeTaskQueue(ctx, workflows.TaskQueue, kind)

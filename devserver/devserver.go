@@ -80,6 +80,9 @@ type Options struct {
 	// [SynchronousFull].
 	Synchronous string
 
+	// MinFree is the number of bytes on the disk below which [Server.CheckSpace] returns an error. Default: 0.
+	MinFree uint64
+
 	// Log receives the server's warnings and errors. Default: discard.
 	Log *slog.Logger
 }
@@ -90,11 +93,14 @@ type Server struct {
 	uiAddress string
 	listening []string
 
-	temporal temporal.Server
-	ui       *webUI // nil without a Web UI
-	store    *store
-	lock     *os.File
-	log      *serverLog
+	temporal       temporal.Server
+	ui             *webUI // nil without a Web UI
+	store          *store
+	stopBackground func() // nil if nothing runs in the background
+	dataDir        string
+	minFree        uint64
+	lock           *os.File
+	log            *serverLog
 
 	stopOnce sync.Once
 }
@@ -118,7 +124,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 }
 
 func start(ctx context.Context, o Options) (_ *Server, err error) {
-	s := &Server{log: newServerLog(o.Log)}
+	s := &Server{log: newServerLog(o.Log), dataDir: o.DataDir, minFree: o.MinFree}
 	defer func() {
 		if err != nil {
 			s.Stop()
@@ -159,6 +165,9 @@ func start(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := waitReady(ctx, s.address, o.Namespace); err != nil {
 		return nil, err
 	}
+	if err := s.shrinkInBackground(o.Log); err != nil {
+		return nil, err
+	}
 	if ports.ui != nil {
 		s.uiAddress = dialable(ports.ui)
 		if s.ui, err = startUI(ports.take(ports.ui), s.address, o); err != nil {
@@ -166,6 +175,22 @@ func start(ctx context.Context, o Options) (_ *Server, err error) {
 		}
 	}
 	return s, nil
+}
+
+// shrinkInBackground has the database give unused space back until the server stops.
+func (s *Server) shrinkInBackground(log *slog.Logger) error {
+	shrinker, err := newShrinker(s.store, log)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { shrinker.run(ctx) })
+	s.stopBackground = func() {
+		cancel()
+		running.Wait()
+	}
+	return nil
 }
 
 func (s *Server) startTemporal(cfg *config.Config) error {
@@ -209,6 +234,9 @@ func (s *Server) Stop() {
 		s.log.mute() // from here on the services report losing each other
 		if s.ui != nil {
 			s.ui.stop()
+		}
+		if s.stopBackground != nil {
+			s.stopBackground()
 		}
 		if s.temporal != nil {
 			stopped := make(chan struct{})

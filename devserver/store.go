@@ -48,6 +48,7 @@ const schemaVersion = sqliteschema.Version + "/" + sqliteschema.VisibilityVersio
 // A store is the database, for use before the server starts and after it stops.
 type store struct {
 	config *config.SQL
+	path   string
 	db     sqlplugin.DB
 }
 
@@ -68,6 +69,9 @@ func openStore(path, synchronous string) (*store, error) {
 			// server writes.
 			"journal_mode": "wal",
 			"synchronous":  synchronous,
+			// Bytes that the write-ahead log keeps once its contents are in the database. A long read, such as a
+			// backup, lets it grow far beyond.
+			"journal_size_limit": "67108864",
 			// Milliseconds to wait while another process has the file locked.
 			"busy_timeout": "10000",
 		},
@@ -79,7 +83,7 @@ func openStore(path, synchronous string) (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
-	return &store{config: cfg, db: db}, nil
+	return &store{config: cfg, path: path, db: db}, nil
 }
 
 // close empties the write-ahead log, so that the database is a single file. The server's SQLite plugin
@@ -93,9 +97,9 @@ func (s *store) close() {
 }
 
 // openSQLite opens the database without the server's plugin, whose connections cannot run a schema in a
-// transaction.
+// transaction. The mode of auto_vacuum has an effect on a new database only.
 func openSQLite(databaseName string) (*sql.DB, error) {
-	return sql.Open("sqlite", "file:"+databaseName+"?mode=rwc&_pragma=busy_timeout=2000&_pragma=journal_mode=wal&_pragma=synchronous=full")
+	return sql.Open("sqlite", "file:"+databaseName+"?mode=rwc&_pragma=busy_timeout=2000&_pragma=auto_vacuum=incremental&_pragma=journal_mode=wal&_pragma=synchronous=full")
 }
 
 // setUpSchema creates the tables and drops costly indexes, in one transaction, so that a crash leaves
@@ -117,8 +121,10 @@ func setUpSchema(databaseName string) (err error) {
 		return err
 	}
 	var version string
+	created := false
 	switch err := tx.QueryRow("SELECT version FROM devserver_schema").Scan(&version); {
 	case errors.Is(err, sql.ErrNoRows):
+		created = true
 		if err := sqliteschema.SetupSchemaOnDB(schemaWriter{tx: tx}); err != nil {
 			return err
 		}
@@ -128,12 +134,22 @@ func setUpSchema(databaseName string) (err error) {
 	case err != nil:
 		return err
 	case version != schemaVersion:
-		return fmt.Errorf("it has schema %s and this program needs %s: use the version of the program that made it, or another data directory", version, schemaVersion)
+		return otherSchema(version)
 	}
 	if err := dropIndexes(tx); err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil || !created {
+		return err
+	}
+	// The pages of the dropped indexes were never written. SQLite (3.53) takes a database that is longer than what
+	// was written for a damaged one, and copies none of its write-ahead log into the file.
+	_, err = db.Exec("PRAGMA incremental_vacuum")
+	return err
+}
+
+func otherSchema(version string) error {
+	return fmt.Errorf("it has schema %s and this program needs %s: use the version of the program that made it, or another data directory", version, schemaVersion)
 }
 
 // keptIndexes are the indexes kept on the visibility table, which lists of workflows read. The server has

@@ -32,6 +32,9 @@ func (s *Service) PutCollection(ctx context.Context, c job.Collection) (stored j
 	stored, created, err = put(ctx,
 		func() (job.Collection, error) { return s.replaceCollection(ctx, c, 0) },
 		func() (job.Collection, error) {
+			if err := s.requireSpace(); err != nil {
+				return job.Collection{}, err
+			}
 			return startInTime(ctx, func(ctx context.Context) (job.Collection, error) { return s.createCollection(ctx, c) })
 		})
 	return stored, created, s.jobError(ctx, err, missingCollection(c.Key))

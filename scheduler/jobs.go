@@ -54,6 +54,9 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, edit func(current *job.
 		})
 	}
 	create := func() (job.Job, error) {
+		if err := s.requireSpace(); err != nil {
+			return job.Job{}, err
+		}
 		c, err := s.recentCollection(ctx, k.Collection)
 		if err != nil {
 			return job.Job{}, err

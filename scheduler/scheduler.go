@@ -33,6 +33,9 @@ type Options struct {
 	// FirstLead is how long before its due time the first occurrence of a new job is dispatched. A job that is not
 	// due soon begins 15 times as long before it. 0 means 8 to 20 s, by a hash of the job's name.
 	FirstLead time.Duration
+	// CheckSpace returns an error while there is too little disk space for new jobs, which are refused then. Its text
+	// may be shown to every caller. Nil means that there always is enough.
+	CheckSpace func() error
 }
 
 // A Service creates, changes, reads and deletes jobs and collections. Its errors are of type [job.Error].
@@ -46,6 +49,7 @@ type Service struct {
 	log       *slog.Logger
 	now       func() time.Time
 	firstLead time.Duration
+	space     func() error
 	history   *history.Reader
 	readiness *readiness.Checker
 
@@ -65,6 +69,10 @@ func New(o Options) *Service {
 		log:       cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		now:       o.Now,
 		firstLead: o.FirstLead,
+		space:     o.CheckSpace,
+	}
+	if s.space == nil {
+		s.space = func() error { return nil }
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -76,5 +84,19 @@ func New(o Options) *Service {
 }
 
 // Ready returns nil if jobs can be stored and run, and otherwise what is missing: see
-// [readiness.Checker.Check].
-func (s *Service) Ready(ctx context.Context) error { return s.readiness.Check(ctx) }
+// [readiness.Checker.Check] and [Options]. The error of CheckSpace comes if nothing else is missing.
+func (s *Service) Ready(ctx context.Context) error {
+	if err := s.readiness.Check(ctx); err != nil {
+		return err
+	}
+	return s.space()
+}
+
+// requireSpace returns an error if there is too little disk space for what a caller wants to create.
+func (s *Service) requireSpace() error {
+	err := s.space()
+	if err == nil {
+		return nil
+	}
+	return &job.Error{Kind: job.KindUnavailable, Code: "InsufficientStorage", Message: "Nothing new is stored: " + err.Error() + ".", Err: err}
+}

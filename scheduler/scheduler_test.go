@@ -438,3 +438,18 @@ func TestAJobIsStartedOnceTemporalKnowsTheSearchAttributes(t *testing.T) {
 		})
 	}
 }
+
+func TestNothingNewIsStoredWithoutSpace(t *testing.T) {
+	t.Parallel()
+	little := errors.New("the disk has 3 MiB left")
+	s := scheduler.New(scheduler.Options{Client: broken{err: serviceerror.NewNotFound("internals")}, CheckSpace: func() error { return little }})
+	_, _, jobErr := s.PutJob(t.Context(), key, put(aJob))
+	_, _, collectionErr := s.PutCollection(t.Context(), job.Collection{Key: key.Collection})
+	for _, err := range []error{jobErr, collectionErr} {
+		require.ErrorIs(t, err, little)
+		require.Equal(t, job.KindUnavailable, job.KindOf(err))
+		require.EqualError(t, err, "Nothing new is stored: the disk has 3 MiB left.")
+	}
+	_, err := s.Job(t.Context(), key)
+	require.Equal(t, job.KindNotFound, job.KindOf(err), "reads go on")
+}

@@ -37,6 +37,7 @@ type config struct {
 
 	data, synchronous   string
 	retention           time.Duration
+	minFree             uint64
 	lead                activities.Lead
 	perHost, cachedJobs int
 

@@ -5,7 +5,7 @@ import "github.com/spf13/cobra"
 func newDev(getenv lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "dev",
-		Short: devSummary,
+		Short: "Run everything in this process: Temporal on a file, its Web UI, a worker and the API",
 		Long: `Run all of Almanac in one process: an embedded Temporal server that keeps everything
 in one SQLite file, its Web UI, a worker and the REST API.
 
@@ -15,5 +15,6 @@ take --unauthenticated, and then jobs may not call this machine unless --egress-
 says so.`,
 		Example: "  almanac dev\n  almanac dev --data /var/lib/almanac --listen 127.0.0.1:0 --ui-listen ''",
 		Args:    cobra.NoArgs,
+		Hidden:  !embedded,
 	}, getenv, func(cmd *cobra.Command, _ []string, c *config) error { return runDev(cmd.Context(), c) })
 }

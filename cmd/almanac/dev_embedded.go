@@ -21,7 +21,8 @@ import (
 	"almanac/worker"
 )
 
-const devSummary = "Run everything in this process: Temporal on a file, its Web UI, a worker and the API"
+// embedded says that this build has the embedded Temporal server.
+const embedded = true
 
 // runDev runs everything until ctx ends. Then it stops first the API, then the worker, then the server.
 func runDev(ctx context.Context, c *config) error {
@@ -33,6 +34,7 @@ func runDev(ctx context.Context, c *config) error {
 	worker.SetCachedWorkflows(c.cachedJobs) // before the server starts its own workers, which share the cache
 	server, err := devserver.Start(ctx, devserver.Options{
 		DataDir: c.data, Listen: c.temporalListen, UIListen: c.uiListen, UIHosts: c.hosts, Synchronous: c.synchronous,
+		Retention: c.retention, MinFree: c.minFree,
 		SearchAttributes: scheduler.SearchAttributes(), Log: c.log.With("component", "server"),
 	})
 	if err != nil {
@@ -67,7 +69,7 @@ func runDev(ctx context.Context, c *config) error {
 	}
 	defer stop()
 
-	service := scheduler.New(scheduler.Options{Client: temporal, Converter: data, Limits: &c.limits, Log: c.log})
+	service := scheduler.New(scheduler.Options{Client: temporal, Converter: data, Limits: &c.limits, Log: c.log, CheckSpace: server.CheckSpace})
 	if err := prepare(ctx, service, c.log); err != nil {
 		return err
 	}
@@ -90,11 +92,16 @@ func pageOrigins(address string) []string {
 	return []string{"http://" + address, "http://localhost:" + port}
 }
 
-// prepare waits until jobs can be stored and run, and creates the default collection.
+// prepare waits until jobs can be stored and run, and creates the default collection. Without enough disk space
+// the jobs that exist run nevertheless.
 func prepare(ctx context.Context, s *scheduler.Service, log *slog.Logger) error {
 	wait, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for err := s.Ready(wait); err != nil; err = s.Ready(wait) {
+		if little, ok := errors.AsType[*devserver.SpaceError](err); ok {
+			log.WarnContext(ctx, "new jobs are refused", "error", little)
+			break
+		}
 		select {
 		case <-wait.Done():
 			return errors.Join(ctx.Err(), err)

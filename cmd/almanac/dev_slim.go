@@ -5,10 +5,17 @@ package main
 import (
 	"context"
 	"errors"
+
+	"github.com/spf13/cobra"
 )
 
-const devSummary = "Not in this build, which has no embedded Temporal server"
+// embedded says that this build has the embedded Temporal server. Help does not list the commands that need it.
+const embedded = false
 
-func runDev(context.Context, *config) error {
-	return errors.New(`this build has no embedded Temporal server: run "almanac api" and "almanac worker" against yours, or build without the tag slim`)
-}
+var errSlim = errors.New(`this build has no embedded Temporal server: run "almanac api" and "almanac worker" against yours, or build without the tag slim`)
+
+func runDev(context.Context, *config) error { return errSlim }
+
+func runBackup(*cobra.Command, string, *config) error { return errSlim }
+
+func runRestore(*cobra.Command, string, *config) error { return errSlim }

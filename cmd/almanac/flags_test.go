@@ -16,7 +16,7 @@ import (
 )
 
 // commands are those with settings.
-var commands = []string{"dev", "api", "worker", "setup", "codec", "preview"}
+var commands = []string{"dev", "api", "worker", "setup", "backup", "restore", "codec", "preview"}
 
 func TestEverySettingSaysWhatItIsInOneSentence(t *testing.T) {
 	t.Parallel()

@@ -92,6 +92,25 @@ func TestADurationMayBeInDays(t *testing.T) {
 	}
 }
 
+func TestASizeMayHaveAUnit(t *testing.T) {
+	t.Parallel()
+	var got uint64
+	room := func(text string) error {
+		cmd := &cobra.Command{Use: "run"}
+		all := settings.Declare(cmd, []settings.Group{{Settings: []*settings.Setting{{Flag: "room", Commands: "run", Value: settings.Size(&got)}}}},
+			func(string) (string, bool) { return "", false })
+		require.NoError(t, cmd.ParseFlags([]string{"--room", text}))
+		return all.Load()
+	}
+	for text, want := range map[string]uint64{"0": 0, "1000": 1000, "4KiB": 4096, "256MiB": 256 << 20, "2GiB": 2 << 30, "1TiB": 1 << 40} {
+		require.NoError(t, room(text))
+		require.Equal(t, want, got)
+	}
+	for _, text := range []string{"MiB", "-1", "1.5GiB", "1GB", "99999999999TiB"} {
+		require.EqualError(t, room(text), `--room: "`+text+`" is not a number of bytes; allowed: a number of bytes such as 256MiB, 2GiB or 0`)
+	}
+}
+
 func TestOneErrorListsAllMistakesWithWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	_, all := declare(t, new(values), map[string]string{"REST": "90s", "KEY": "bad", "ONCE": "perhaps"}, "--jobs", "many", "--page", "here")

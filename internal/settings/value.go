@@ -149,6 +149,24 @@ func Int(to *int, least, most int) Value {
 	return v
 }
 
+// Size is a number of bytes, with or without a unit.
+func Size(to *uint64) Value {
+	return New("size", "a number of bytes such as 256MiB, 2GiB or 0", func(text string) error {
+		number, factor := text, uint64(1)
+		for i, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
+			if rest, ok := strings.CutSuffix(text, unit); ok {
+				number, factor = rest, 1<<(10*(i+1))
+			}
+		}
+		n, err := strconv.ParseUint(number, 10, 64)
+		if err != nil || n > math.MaxUint64/factor {
+			return fmt.Errorf("%q is not a number of bytes", text)
+		}
+		*to = n * factor
+		return nil
+	})
+}
+
 // Time is a time in RFC 3339.
 func Time(to *time.Time) Value {
 	return New("time", "RFC 3339 such as 2026-01-31T08:00:00Z", func(text string) (err error) {

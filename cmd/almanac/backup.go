@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+func newBackup(getenv lookup) *cobra.Command {
+	return command(&cobra.Command{
+		Use:   "backup FILE",
+		Short: "Write a copy of a data directory's database, which may be in use, to a file",
+		Long: `Write a copy of the database of "almanac dev" or "almanac server" to a new file, while it
+runs or not. The copy has everything that was answered when the command began, and
+nothing of what came later.
+
+The file has the secrets of all jobs, as the database has.`,
+		Example: "  almanac backup --data /var/lib/almanac /mnt/backup/almanac-$(date +%F).db",
+		Args:    cobra.ExactArgs(1),
+		Hidden:  !embedded,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault
+		},
+	}, getenv, func(cmd *cobra.Command, args []string, c *config) error { return runBackup(cmd, args[0], c) })
+}
+
+func newRestore(getenv lookup) *cobra.Command {
+	return command(&cobra.Command{
+		Use:   "restore FILE",
+		Short: "Make a data directory from a backup",
+		Long: `Check a file that "almanac backup" wrote, and make it the database of a data directory.
+The directory is created, or must be empty.
+
+Jobs continue as they were when the backup began. What came due since is caught up by
+the rules of each job: see docs/operations.md. Requests that the lost database had
+recorded as sent may be sent again, with the same execution id.`,
+		Example: "  almanac restore --data /var/lib/almanac /mnt/backup/almanac-2026-11-23.db",
+		Args:    cobra.ExactArgs(1),
+		Hidden:  !embedded,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault
+		},
+	}, getenv, func(cmd *cobra.Command, args []string, c *config) error { return runRestore(cmd, args[0], c) })
+}
+
+// progressOn returns a function that shows on a terminal how much is written, and one that ends the line. Elsewhere
+// they do nothing.
+func progressOn(w io.Writer) (show func(written, total int64), end func()) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return func(int64, int64) {}, func() {}
+	}
+	const mebi = 1 << 20
+	shown := false
+	return func(written, total int64) {
+			shown = true
+			fmt.Fprintf(w, "\r%d of %d MiB (%d %%) ", written/mebi, total/mebi, 100*written/max(total, 1))
+		}, func() {
+			if shown {
+				fmt.Fprintln(w)
+			}
+		}
+}

@@ -1,0 +1,38 @@
+//go:build !slim
+
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"almanac/devserver"
+)
+
+func runBackup(cmd *cobra.Command, file string, c *config) error {
+	show, end := progressOn(cmd.ErrOrStderr())
+	err := devserver.Backup(cmd.Context(), c.data, file, show)
+	end()
+	if err != nil {
+		return fmt.Errorf("back up: %w", err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "%s  %d bytes\n", file, info.Size())
+	return nil
+}
+
+func runRestore(cmd *cobra.Command, file string, c *config) error {
+	show, end := progressOn(cmd.ErrOrStderr())
+	err := devserver.Restore(cmd.Context(), file, c.data, c.log, show)
+	end()
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	fmt.Fprintf(c.out, "%s  restored from %s\n", c.data, file)
+	return nil
+}

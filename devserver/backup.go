@@ -1,0 +1,257 @@
+package devserver
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// A Progress is called now and then with the number of bytes that are written, and about how many it will be.
+type Progress func(written, total int64)
+
+// progressInterval is the time between two calls of a [Progress].
+const progressInterval = 200 * time.Millisecond
+
+// Backup writes a copy of the database in dataDir to a new file, for [Restore]. A server may run on the
+// directory meanwhile: the copy has what was committed when Backup began, and readers do not block the server's
+// writes. The copy has no unused pages. The file appears under its name when it is complete and on disk.
+func Backup(ctx context.Context, dataDir, file string, progress Progress) (err error) {
+	if _, err := os.Lstat(file); err == nil {
+		return fmt.Errorf("%s exists already: choose another name", file)
+	}
+	db, err := openReadOnly(filepath.Join(dataDir, databaseFile))
+	if err != nil {
+		return fmt.Errorf("data directory %s: %w", dataDir, err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := checkSchema(ctx, db); err != nil {
+		return fmt.Errorf("data directory %s: %w", dataDir, err)
+	}
+	total, err := usedBytes(ctx, db)
+	if err != nil {
+		return err
+	}
+	return writeFile(file, func(f *os.File) error {
+		defer reportSize(f.Name(), total, progress)()
+		if err := copyIncrementally(ctx, db); err != nil {
+			return err
+		}
+		_, err := db.ExecContext(ctx, "VACUUM INTO ?", f.Name()) // into an empty file
+		return err
+	})
+}
+
+// Restore makes dataDir a data directory with the database in file, which [Backup] wrote. It checks the whole
+// file first. The directory is created, or must be empty but for the lock file, and no server may use it.
+func Restore(ctx context.Context, file, dataDir string, log *slog.Logger, progress Progress) error {
+	if err := requireFree(dataDir); err != nil {
+		return err
+	}
+	if err := checkBackup(ctx, file); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if err := privateDir(dataDir, log); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	lock, err := lockDir(dataDir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := requireEmpty(dataDir); err != nil { // now that no server can start on it
+		return err
+	}
+	return writeFile(filepath.Join(dataDir, databaseFile), func(f *os.File) error { return copyFile(ctx, f, file, progress) })
+}
+
+// requireFree returns an error if a directory exists and is used by a server, or has files.
+func requireFree(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	return requireEmpty(dir)
+}
+
+// requireEmpty returns an error if a directory has files but for the lock file.
+func requireEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() != lockFile {
+			return fmt.Errorf("data directory %s is not empty: it has %s. Choose another directory, or move its files away", dir, e.Name())
+		}
+	}
+	return nil
+}
+
+// openReadOnly opens a database that exists. The connection waits for locks and writes nothing.
+func openReadOnly(path string) (*sql.DB, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	uri := url.URL{Path: filepath.ToSlash(path)}
+	db, err := sql.Open("sqlite", "file:"+uri.EscapedPath()+"?mode=ro&_pragma=busy_timeout=10000")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1) // what a pragma sets holds for its connection only
+	return db, nil
+}
+
+// checkSchema returns an error if a database is not one of this version of Almanac.
+func checkSchema(ctx context.Context, db *sql.DB) error {
+	var version string
+	if err := db.QueryRowContext(ctx, "SELECT version FROM devserver_schema").Scan(&version); err != nil {
+		return fmt.Errorf("this is not a database of Almanac: %w", err)
+	}
+	if version != schemaVersion {
+		return otherSchema(version)
+	}
+	return nil
+}
+
+// checkBackup checks each page of a database.
+func checkBackup(ctx context.Context, file string) (err error) {
+	db, err := openReadOnly(file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := checkSchema(ctx, db); err != nil {
+		return err
+	}
+	var result string
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&result); err != nil {
+		return fmt.Errorf("check the database: %w", err)
+	}
+	if result != "ok" {
+		return fmt.Errorf("the database is damaged: %s", result)
+	}
+	return nil
+}
+
+// copyIncrementally has the copies of a database that is older than the setting get it. On one that has it, SQLite
+// would write.
+func copyIncrementally(ctx context.Context, db *sql.DB) error {
+	var mode int
+	if err := db.QueryRowContext(ctx, "PRAGMA auto_vacuum").Scan(&mode); err != nil || mode != 0 {
+		return err
+	}
+	_, err := db.ExecContext(ctx, "PRAGMA auto_vacuum = incremental")
+	return err
+}
+
+// usedBytes returns the size of a database without its unused pages.
+func usedBytes(ctx context.Context, db *sql.DB) (bytes int64, err error) {
+	err = db.QueryRowContext(ctx, "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size").Scan(&bytes)
+	return bytes, err
+}
+
+// writeFile has write fill a new file beside the one of that name, and gives it the name when it is on disk.
+func writeFile(name string, write func(*os.File) error) (err error) {
+	dir := filepath.Dir(name)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(name)+".*.part")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(name); err == nil {
+		return fmt.Errorf("%s exists already: choose another name", name)
+	}
+	if err := os.Rename(f.Name(), name); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// syncDir has the names of files in a directory outlive a power failure. Windows cannot do that.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// reportSize reports the growth of a file until stop is called.
+func reportSize(file string, total int64, progress Progress) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(progressInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if info, err := os.Stat(file); err == nil {
+					progress(min(info.Size(), total), total)
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}
+
+// copyFile copies a file, and ends with ctx.
+func copyFile(ctx context.Context, to *os.File, from string, progress Progress) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	defer reportSize(to.Name(), info.Size(), progress)()
+	_, err = io.Copy(to, readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return f.Read(p)
+	}))
+	return err
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (r readerFunc) Read(p []byte) (int, error) { return r(p) }

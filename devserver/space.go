@@ -1,0 +1,31 @@
+package devserver
+
+import "fmt"
+
+// A SpaceError says that little disk space is left.
+type SpaceError struct {
+	Left, Least uint64 // bytes
+}
+
+func (e *SpaceError) Error() string {
+	return fmt.Sprintf("the disk of the data directory has %s left, less than the %s that are kept free; make room", size(e.Left), size(e.Least))
+}
+
+// CheckSpace returns a [SpaceError] if less than [Options.MinFree] is left on the disk of the data directory. If the
+// system does not say how much is left, it returns nil.
+func (s *Server) CheckSpace() error {
+	left, err := freeSpace(s.dataDir)
+	if err != nil || left >= s.minFree {
+		return nil
+	}
+	return &SpaceError{Left: left, Least: s.minFree}
+}
+
+// size returns a number of bytes for people.
+func size(bytes uint64) string {
+	const mebi = 1 << 20
+	if bytes < 10*1024*mebi {
+		return fmt.Sprintf("%d MiB", bytes/mebi)
+	}
+	return fmt.Sprintf("%d GiB", bytes/(1024*mebi))
+}

@@ -38,6 +38,7 @@ type config struct {
 	data, synchronous   string
 	retention           time.Duration
 	minFree             uint64
+	stateDir            string // in which systemd wants the data of this service; "": none
 	lead                activities.Lead
 	perHost, cachedJobs int
 
@@ -62,6 +63,7 @@ type config struct {
 // command returns cmd with the flags that the table has for it. It loads the configuration and calls run.
 func command(cmd *cobra.Command, getenv lookup, run func(cmd *cobra.Command, args []string, c *config) error) *cobra.Command {
 	c := new(config)
+	c.stateDirectory(cmd.Name(), getenv)
 	c.settings = settings.Declare(cmd, c.table(), getenv)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := c.settings.Load(); err != nil {

@@ -16,5 +16,5 @@ says so.`,
 		Example: "  almanac dev\n  almanac dev --data /var/lib/almanac --listen 127.0.0.1:0 --ui-listen ''",
 		Args:    cobra.NoArgs,
 		Hidden:  !embedded,
-	}, getenv, func(cmd *cobra.Command, _ []string, c *config) error { return runDev(cmd.Context(), c) })
+	}, getenv, func(cmd *cobra.Command, _ []string, c *config) error { return runNode(cmd.Context(), c, printNode) })
 }

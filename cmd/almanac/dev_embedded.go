@@ -24,8 +24,9 @@ import (
 // embedded says that this build has the embedded Temporal server.
 const embedded = true
 
-// runDev runs everything until ctx ends. Then it stops first the API, then the worker, then the server.
-func runDev(ctx context.Context, c *config) error {
+// runNode runs everything until ctx ends. Then it stops first the API, then the worker, then the server. It calls
+// announce when everything is ready.
+func runNode(ctx context.Context, c *config, announce func(node)) error {
 	l, err := listen(ctx, c.settings.Get("listen"))
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func runDev(ctx context.Context, c *config) error {
 	if codecListener != nil {
 		group.Go(func() error { return serve(ctx, codecListener, c.codecHandler(pageOrigins(server.UIAddress()))) })
 	}
-	announce(c, l.Addr(), server)
+	announce(node{config: c, api: l.Addr(), server: server})
 	group.Go(func() error { return serve(ctx, l, handler(service, c)) })
 	return group.Wait()
 }
@@ -124,17 +125,33 @@ func prepare(ctx context.Context, s *scheduler.Service, log *slog.Logger) error 
 	return fmt.Errorf("look for the job collection %q: %w", k.Name, cmp.Or(errors.Unwrap(err), err)) // the API's text hides the cause
 }
 
-// announce prints all addresses and a first command to try.
-func announce(c *config, api net.Addr, server *devserver.Server) {
-	ui := "none"
-	if server.UIAddress() != "" {
-		ui = "http://" + server.UIAddress()
+// A node is what dev and server announce.
+type node struct {
+	*config
+	api    net.Addr
+	server *devserver.Server
+}
+
+// ui returns the URL of the Web UI; "" if there is none.
+func (n node) ui() string {
+	if n.server.UIAddress() == "" {
+		return ""
 	}
-	fmt.Fprintf(c.out, `API       http://%[1]s
+	return "http://" + n.server.UIAddress()
+}
+
+// printNode prints all addresses and a first command to try.
+func printNode(n node) {
+	fmt.Fprintf(n.out, `API       http://%[1]s
 Web UI    %[2]s
 Temporal  %[3]s (namespace %[4]s)
 Data      %[5]s
 
 Try:  curl -X PUT http://%[1]s/jobCollections/%[6]s/jobs/hello -d '{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"https://example.com/"}},"recurrence":{"frequency":"minute"}}}'
-`, api, ui, server.Address(), devserver.DefaultNamespace, c.data, defaultCollection)
+`, n.api, cmp.Or(n.ui(), "none"), n.server.Address(), devserver.DefaultNamespace, n.data, defaultCollection)
+}
+
+// logNode logs all addresses.
+func logNode(n node) {
+	n.log.Info("ready", "api", "http://"+n.api.String(), "ui", n.ui(), "temporal", n.server.Address(), "namespace", devserver.DefaultNamespace, "data", n.data, "version", buildVersion())
 }

@@ -14,7 +14,13 @@ const embedded = false
 
 var errSlim = errors.New(`this build has no embedded Temporal server: run "almanac api" and "almanac worker" against yours, or build without the tag slim`)
 
-func runDev(context.Context, *config) error { return errSlim }
+type node struct{}
+
+func printNode(node) {}
+
+func logNode(node) {}
+
+func runNode(context.Context, *config, func(node)) error { return errSlim }
 
 func runBackup(*cobra.Command, string, *config) error { return errSlim }
 

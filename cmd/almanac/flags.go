@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,123 +36,123 @@ const (
 //go:generate go test -tags slim -run TestTheConfigurationDocumentIsCurrent -write .
 func (c *config) table() []settings.Group {
 	lead := activities.DefaultLead()
-	return []settings.Group{
+	groups := []settings.Group{
 		{Name: "Listening", Settings: []*settings.Setting{
-			{Flag: "listen", Variable: "ALMANAC_LISTEN", Commands: "dev api", Value: settings.HostPort(&c.listen, "127.0.0.1:8080"), Default: "127.0.0.1:8080",
+			{Flag: "listen", Variable: "ALMANAC_LISTEN", Commands: "dev server api", Value: settings.HostPort(&c.listen, "127.0.0.1:8080"), Default: "127.0.0.1:8080",
 				Help: "Address of the API. Port 0 picks a free port."},
 			{Flag: "listen", Variable: "ALMANAC_CODEC_LISTEN", Commands: "codec", Value: settings.HostPort(&c.codecListen, "127.0.0.1:8234"), Default: "127.0.0.1:8234",
 				Help: "Address of the codec server. Port 0 picks a free port.", Check: func() error { return c.checkToken("listen") }},
-			{Flag: "temporal-listen", Variable: "ALMANAC_TEMPORAL_LISTEN", Commands: "dev", Value: settings.HostPort(&c.temporalListen, "127.0.0.1:7233"), Default: "127.0.0.1:7233",
+			{Flag: "temporal-listen", Variable: "ALMANAC_TEMPORAL_LISTEN", Commands: "dev server", Value: settings.HostPort(&c.temporalListen, "127.0.0.1:7233"), Default: "127.0.0.1:7233",
 				Help: "Address of Temporal, for the temporal CLI and other clients."},
-			{Flag: "ui-listen", Variable: "ALMANAC_UI_LISTEN", Commands: "dev", Value: settings.Optional(settings.HostPort(&c.uiListen, "127.0.0.1:8233")), Default: "127.0.0.1:8233",
+			{Flag: "ui-listen", Variable: "ALMANAC_UI_LISTEN", Commands: "dev server", Value: settings.Optional(settings.HostPort(&c.uiListen, "127.0.0.1:8233")), Default: "127.0.0.1:8233",
 				Help: "Address of the Temporal Web UI. If it is empty, there is none."},
-			{Flag: "codec-listen", Variable: "ALMANAC_CODEC_LISTEN", Commands: "dev", Value: settings.Optional(settings.HostPort(&c.codecListen, "127.0.0.1:8234")),
+			{Flag: "codec-listen", Variable: "ALMANAC_CODEC_LISTEN", Commands: "dev server", Value: settings.Optional(settings.HostPort(&c.codecListen, "127.0.0.1:8234")),
 				Help:  "Address of a codec server, which decrypts payloads for the Web UI.",
 				More:  "It exposes secrets. Without encryption keys it is not started.",
 				Check: func() error { return c.checkToken("codec-listen") }},
-			{Variable: "ALMANAC_CODEC_TOKEN", Commands: "dev codec", Value: settings.Text("secret", &c.codecToken),
+			{Variable: "ALMANAC_CODEC_TOKEN", Commands: "dev server codec", Value: settings.Text("secret", &c.codecToken),
 				Help: "Token that callers of the codec server must send.",
 				More: "They send it as `Authorization: Bearer …`. Without it the codec server listens on loopback addresses only, and asks for no token."},
 			{Flag: "origin", Variable: "ALMANAC_CODEC_ORIGIN", Commands: "codec", Value: settings.List("origins", &c.origins, func([]string) error { return nil }),
 				Help: "Origins of the Web UIs that may call the codec server, such as http://127.0.0.1:8233.",
 				More: "In `dev` the origins of its own Web UI are allowed."},
-			{Flag: "unauthenticated", Variable: "ALMANAC_UNAUTHENTICATED", Commands: "dev api", Value: settings.Bool(&c.unauthenticated), Check: c.checkExposure,
+			{Flag: "unauthenticated", Variable: "ALMANAC_UNAUTHENTICATED", Commands: "dev server api", Value: settings.Bool(&c.unauthenticated), Check: c.checkExposure,
 				Help: "Listen on non-loopback addresses even though there is no login.",
 				More: "Without it, the API, Temporal and its Web UI listen on loopback addresses only. With it, something else has to keep strangers out: a proxy with a login, a firewall, or a container's network. [Operations](operations.md#how-almanac-listens) has the rules."},
-			{Flag: "allowed-hosts", Variable: "ALMANAC_ALLOWED_HOSTS", Commands: "dev api codec", Check: c.readHosts,
+			{Flag: "allowed-hosts", Variable: "ALMANAC_ALLOWED_HOSTS", Commands: "dev server api codec", Check: c.readHosts,
 				Value: settings.List("names", &c.allowedHosts, func(l []string) error { _, err := web.ParseHosts(l...); return err }),
 				Help:  "Further host names to answer to, such as jobs.example.com,*.internal.",
 				More: "HTTP servers answer to addresses, to `localhost`, and to the hosts of `--public-url` and of the addresses that they listen on. " +
 					"Requests to other hosts get 421, which stops DNS rebinding."},
-			{Flag: "public-url", Variable: "ALMANAC_PUBLIC_URL", Commands: "dev api", Value: publicURL(&c.publicURL),
+			{Flag: "public-url", Variable: "ALMANAC_PUBLIC_URL", Commands: "dev server api", Value: publicURL(&c.publicURL),
 				Help: "URL at which callers reach the API, if a proxy stands before it.",
 				More: "Links in answers (`nextLink`, `Location`, `Azure-AsyncOperation`) begin with it. Without it they begin with `http://` and the `Host` of the request."},
 		}},
 		{Name: "Storage", Settings: []*settings.Setting{
-			{Flag: "data", Variable: "ALMANAC_DATA", Commands: "dev backup restore", Value: settings.Directory(&c.data), Default: "./almanac-data",
+			{Flag: "data", Variable: "ALMANAC_DATA", Commands: "dev server backup restore", Value: settings.Directory(&c.data), Default: "./almanac-data", Check: c.checkData,
 				Help: "Directory of the database.",
-				More: "It gets the permissions 0700. A directory for all users, such as `/tmp`, is refused."},
-			{Flag: "synchronous", Variable: "ALMANAC_SYNCHRONOUS", Commands: "dev", Value: settings.Choice(&c.synchronous, "full", "normal"), Default: "full",
+				More: "It gets the permissions 0700. A directory for all users, such as `/tmp`, is refused. In a systemd unit with `StateDirectory=`, the default of `server` is that directory."},
+			{Flag: "synchronous", Variable: "ALMANAC_SYNCHRONOUS", Commands: "dev server", Value: settings.Choice(&c.synchronous, "full", "normal"), Default: "full",
 				Help: "full: a commit survives a power failure. normal: it survives kill -9 only.",
 				More: "`normal` is about 1.7 times as fast. After a power failure it may have lost the last commits."},
-			{Flag: "retention", Variable: "ALMANAC_RETENTION", Commands: "dev setup", Value: settings.Duration(&c.retention, minRetention, maxRetention), Default: settings.Short(defaultRetention),
+			{Flag: "retention", Variable: "ALMANAC_RETENTION", Commands: "dev server setup", Value: settings.Duration(&c.retention, minRetention, maxRetention), Default: settings.Short(defaultRetention),
 				Help: "How long Temporal keeps the histories of runs that have ended.",
 				More: "The history of a job goes back no further. `setup` sets it for a namespace that it creates, and leaves that of an existing one as it is. In `dev` a change applies to runs that end from then on."},
-			{Flag: "min-free-disk", Variable: "ALMANAC_MIN_FREE_DISK", Commands: "dev", Value: settings.Size(&c.minFree), Default: "256MiB",
+			{Flag: "min-free-disk", Variable: "ALMANAC_MIN_FREE_DISK", Commands: "dev server", Value: settings.Size(&c.minFree), Default: "256MiB",
 				Help: "Free disk space below which new jobs and job collections are refused.",
 				More: "Those that exist continue, and `/readyz` says why it is not ready. `0` turns it off."},
 		}},
 		{Name: "Punctuality and load", Settings: []*settings.Setting{
-			{Flag: "min-lead", Variable: "ALMANAC_MIN_LEAD", Commands: "dev worker", Value: settings.Duration(&c.lead.Min, time.Millisecond, maxLead), Default: settings.Short(lead.Min), Check: c.checkLead,
+			{Flag: "min-lead", Variable: "ALMANAC_MIN_LEAD", Commands: "dev server worker", Value: settings.Duration(&c.lead.Min, time.Millisecond, maxLead), Default: settings.Short(lead.Min), Check: c.checkLead,
 				Help: "Minimum time by which actions are dispatched before they are due.",
 				More: "The worker holds a dispatched action until it is due. Each job measures how much lead it needs, between this and `--max-lead`."},
-			{Flag: "max-lead", Variable: "ALMANAC_MAX_LEAD", Commands: "dev worker", Value: settings.Duration(&c.lead.Max, time.Millisecond, maxLead), Default: settings.Short(lead.Max),
+			{Flag: "max-lead", Variable: "ALMANAC_MAX_LEAD", Commands: "dev server worker", Value: settings.Duration(&c.lead.Max, time.Millisecond, maxLead), Default: settings.Short(lead.Max),
 				Help: "Maximum time by which actions are dispatched before they are due.",
 				More: "Thousands of jobs that are due in the same second need a long lead."},
-			{Flag: "max-hold", Variable: "ALMANAC_MAX_HOLD", Commands: "dev worker", Value: settings.Duration(&c.lead.Hold, 0, maxHold), Default: settings.Short(lead.Hold),
+			{Flag: "max-hold", Variable: "ALMANAC_MAX_HOLD", Commands: "dev server worker", Value: settings.Duration(&c.lead.Hold, 0, maxHold), Default: settings.Short(lead.Hold),
 				Help: "After a success, dispatch the next occurrence at once if it is due within this time.",
 				More: "The time counts from the end of the execution. After a failure the usual lead applies. This saves a timer and a workflow task for each execution of a job that runs often. `0s` turns it off. After a long hold, a worker crash during the request is detected late."},
-			{Flag: "max-per-host", Variable: "ALMANAC_MAX_PER_HOST", Commands: "dev worker", Value: settings.Int(&c.perHost, 1, maxPerHost), Default: strconv.Itoa(activities.DefaultPerHost),
+			{Flag: "max-per-host", Variable: "ALMANAC_MAX_PER_HOST", Commands: "dev server worker", Value: settings.Int(&c.perHost, 1, maxPerHost), Default: strconv.Itoa(activities.DefaultPerHost),
 				Help: "Maximum number of unanswered requests of a worker to one host.",
 				More: fmt.Sprintf("Further requests to the host are made later, so that a slow or silent host does not delay the jobs of others. A worker holds or makes %d actions at once. "+
 					"[Operations](operations.md#slow-and-silent-hosts) has the details.", worker.DefaultSlots)},
-			{Flag: "max-cached-workflows", Variable: "ALMANAC_MAX_CACHED_WORKFLOWS", Commands: "dev worker", Value: settings.Int(&c.cachedJobs, 1, math.MaxInt), Default: strconv.Itoa(worker.DefaultCachedWorkflows),
+			{Flag: "max-cached-workflows", Variable: "ALMANAC_MAX_CACHED_WORKFLOWS", Commands: "dev server worker", Value: settings.Int(&c.cachedJobs, 1, math.MaxInt), Default: strconv.Itoa(worker.DefaultCachedWorkflows),
 				Help: "Maximum number of jobs that a worker keeps in memory, about 60 kB each.",
 				More: "The jobs that ran last stay. Another job is replayed from its history when it is due, changed or read. Raise the number if more jobs than that are due every few minutes."},
 		}},
 		{Name: "What jobs may reach", Settings: []*settings.Setting{
-			{Flag: "egress", Variable: "ALMANAC_EGRESS", Commands: "dev api worker", Value: settings.Choice(&c.egressMode, egress.ModePublic, egress.ModePrivate, egress.ModeAny), Default: egress.ModePrivate,
+			{Flag: "egress", Variable: "ALMANAC_EGRESS", Commands: "dev server api worker", Value: settings.Choice(&c.egressMode, egress.ModePublic, egress.ModePrivate, egress.ModeAny), Default: egress.ModePrivate,
 				Help: "Targets of actions: public, the internet; private, also private networks; any.",
 				More: "`public` and `private` refuse this machine, link-local addresses and cloud metadata. Known listening addresses of Almanac and Temporal are always refused. " +
 					"The API sends nothing: it refuses jobs that workers would refuse to send. [Operations](operations.md#what-jobs-may-reach) has the details."},
-			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "dev", Value: settings.List("rules", &c.egressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }), Default: "127.0.0.0/8,::1", Check: c.makeSenders,
+			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "dev server", Value: settings.List("rules", &c.egressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }), Default: "127.0.0.0/8,::1", Check: c.makeSenders,
 				Help: "Addresses, networks and names to allow in addition, such as 10.0.0.0/8,*.internal.",
 				More: "A name on the list may lead to private addresses, but not to this machine. In `dev` the default is empty if other machines can reach one of its servers."},
 			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "api worker", Value: settings.List("rules", &c.egressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }), Check: c.makeSenders,
 				Help: "Addresses, networks and names to allow in addition, such as 10.0.0.0/8,*.internal."},
-			{Flag: "egress-deny", Variable: "ALMANAC_EGRESS_DENY", Commands: "dev api worker", Value: settings.List("rules", &c.egressDeny, func(l []string) error { _, err := egress.Parse(egress.ModeAny, nil, l); return err }),
+			{Flag: "egress-deny", Variable: "ALMANAC_EGRESS_DENY", Commands: "dev server api worker", Value: settings.List("rules", &c.egressDeny, func(l []string) error { _, err := egress.Parse(egress.ModeAny, nil, l); return err }),
 				Help: "Addresses, networks, names and host:port to refuse, whatever else allows them.",
 				More: "A worker does not know where the API, a codec server or a Temporal Web UI listens in a private network: list them here."},
-			{Flag: "ca-file", Variable: "ALMANAC_CA_FILE", Commands: "dev api worker", Value: settings.File(&c.caFile),
+			{Flag: "ca-file", Variable: "ALMANAC_CA_FILE", Commands: "dev server api worker", Value: settings.File(&c.caFile),
 				Help: "PEM file of certificate authorities to trust in addition to the system's."},
 		}},
 		{Name: "Other clouds and emulators", Settings: []*settings.Setting{
-			{Flag: "oauth-authority", Variable: "ALMANAC_OAUTH_AUTHORITY", Commands: "dev api worker", Default: senders.DefaultAuthority,
+			{Flag: "oauth-authority", Variable: "ALMANAC_OAUTH_AUTHORITY", Commands: "dev server api worker", Default: senders.DefaultAuthority,
 				Value: settings.Form("URL", "an http or https URL", "a URL such as "+senders.DefaultAuthority, &c.senderOptions.Authority, webURL),
 				Help:  "URL at which ActiveDirectoryOAuth gets its tokens, without the tenant."},
-			{Flag: "storage-queue-endpoint", Variable: "ALMANAC_STORAGE_QUEUE_ENDPOINT", Commands: "dev api worker", Default: senders.DefaultQueueEndpoint,
+			{Flag: "storage-queue-endpoint", Variable: "ALMANAC_STORAGE_QUEUE_ENDPOINT", Commands: "dev server api worker", Default: senders.DefaultQueueEndpoint,
 				Value: settings.Form("URL", "an http or https URL with {account} in it", "a URL such as "+senders.DefaultQueueEndpoint, &c.senderOptions.QueueEndpoint, isQueueEndpoint),
 				Help:  "URL of storage queues, with {account} for the name of the account."},
-			{Flag: "service-bus-host", Variable: "ALMANAC_SERVICE_BUS_HOST", Commands: "dev api worker", Default: servicebus.DefaultHost,
+			{Flag: "service-bus-host", Variable: "ALMANAC_SERVICE_BUS_HOST", Commands: "dev server api worker", Default: servicebus.DefaultHost,
 				Value: settings.Form("host", "a host name with {namespace} in it", "a host name such as "+servicebus.DefaultHost, &c.senderOptions.BusHost, func(text string) bool { return strings.Contains(text, "{namespace}") }),
 				Help:  "Host of Service Bus namespaces, with {namespace} for the name of the namespace."},
-			{Flag: "service-bus-endpoint", Variable: "ALMANAC_SERVICE_BUS_ENDPOINT", Commands: "dev api worker", Value: settings.HostPort(&c.senderOptions.BusEndpoint, "127.0.0.1:5671"),
+			{Flag: "service-bus-endpoint", Variable: "ALMANAC_SERVICE_BUS_ENDPOINT", Commands: "dev server api worker", Value: settings.HostPort(&c.senderOptions.BusEndpoint, "127.0.0.1:5671"),
 				Help: "Address to connect to in place of the host of every Service Bus namespace.",
 				More: "The certificate must still be the one of the namespace's host."},
 		}},
 		{Name: "Rules for jobs", Settings: []*settings.Setting{
-			{Flag: "plans", Variable: "ALMANAC_PLANS", Commands: "dev api", Value: settings.File(&c.plans, plansAzure, plansUnlimited), Default: plansAzure, Check: c.readPlans,
+			{Flag: "plans", Variable: "ALMANAC_PLANS", Commands: "dev server api", Value: settings.File(&c.plans, plansAzure, plansUnlimited), Default: plansAzure, Check: c.readPlans,
 				Help: "What the plans of job collections allow: azure, unlimited, or a JSON file.",
 				More: "`azure` has the limits of Azure Scheduler. A file names the plans to change (Free, Standard, Premium, P10Premium, P20Premium): " +
 					"`{\"Standard\":{\"jobs\":500,\"minRecurrence\":\"PT5M\",\"collections\":1000,\"authentication\":true}}`."},
-			{Flag: "allow-secret-retargeting", Variable: "ALMANAC_ALLOW_SECRET_RETARGETING", Commands: "dev api", Value: settings.Bool(&c.keepSecrets),
+			{Flag: "allow-secret-retargeting", Variable: "ALMANAC_ALLOW_SECRET_RETARGETING", Commands: "dev server api", Value: settings.Bool(&c.keepSecrets),
 				Help: "Keep a stored secret although a change sends it to another target.",
 				More: "This applies to passwords, certificates, client secrets, SAS tokens and keys whose host, tenant, account or namespace changes, as in Azure Scheduler. Without it, such a change must contain the secret again."},
 		}},
 		{Name: "Encryption", Settings: []*settings.Setting{
-			{Flag: "encryption-keys-file", Variable: "ALMANAC_ENCRYPTION_KEYS_FILE", Commands: "dev api worker codec", Value: settings.File(&c.keysFile), Check: c.readKeys,
+			{Flag: "encryption-keys-file", Variable: "ALMANAC_ENCRYPTION_KEYS_FILE", Commands: "dev server api worker codec", Value: settings.File(&c.keysFile), Check: c.readKeys,
 				Help: "File of encryption keys for what Temporal stores; or use $" + keysVariable + ".",
 				More: "A line `id:key` for each; `almanac codec generate-key` prints one. The first key encrypts, all decrypt. Without keys nothing is encrypted."},
-			{Variable: keysVariable, Commands: "dev api worker codec", Value: settings.Text("secret", &c.keysText),
+			{Variable: keysVariable, Commands: "dev server api worker codec", Value: settings.Text("secret", &c.keysText),
 				Help: "The encryption keys themselves, separated by commas or line ends, instead of a file."},
-			{Flag: "accept-clear-payloads", Variable: "ALMANAC_ACCEPT_CLEAR_PAYLOADS", Commands: "dev api worker", Value: settings.Bool(&c.clearPayloads),
+			{Flag: "accept-clear-payloads", Variable: "ALMANAC_ACCEPT_CLEAR_PAYLOADS", Commands: "dev server api worker", Value: settings.Bool(&c.clearPayloads),
 				Help: "With encryption keys, also accept unencrypted payloads.",
 				More: "For jobs that are older than the keys: [Operations](operations.md#adding-encryption-keys-to-an-existing-installation)."},
 		}},
 		{Name: "Log", Settings: []*settings.Setting{
-			{Flag: "log-level", Variable: "ALMANAC_LOG_LEVEL", Commands: "dev api worker", Value: settings.Choice(&c.logLevel, "debug", "info", "warn", "error"), Default: "info",
+			{Flag: "log-level", Variable: "ALMANAC_LOG_LEVEL", Commands: "dev server api worker", Value: settings.Choice(&c.logLevel, "debug", "info", "warn", "error"), Default: "info",
 				Help: "Minimum log level."},
-			{Flag: "log-format", Variable: "ALMANAC_LOG_FORMAT", Commands: "dev api worker", Value: settings.Choice(&c.logFormat, "text", "json"), Default: "text",
+			{Flag: "log-format", Variable: "ALMANAC_LOG_FORMAT", Commands: "dev server api worker", Value: settings.Choice(&c.logFormat, "text", "json"), Default: "text",
 				Help: "Format of the log, which goes to standard error."},
 		}},
 		{Name: "Preview", Settings: []*settings.Setting{
@@ -167,6 +168,14 @@ func (c *config) table() []settings.Group {
 				Help: "Read JSON lines, and write a JSON line for each."},
 		}},
 	}
+	for _, g := range groups {
+		for _, s := range g.Settings {
+			if d, differs := serverDefaults[s.Flag]; differs && slices.Contains(strings.Fields(s.Commands), "server") {
+				s.Defaults = map[string]string{"server": d}
+			}
+		}
+	}
+	return groups
 }
 
 func isQueueEndpoint(text string) bool {

@@ -16,7 +16,7 @@ import (
 )
 
 // commands are those with settings.
-var commands = []string{"dev", "api", "worker", "setup", "backup", "restore", "codec", "preview"}
+var commands = []string{"dev", "server", "api", "worker", "setup", "backup", "restore", "codec", "preview"}
 
 func TestEverySettingSaysWhatItIsInOneSentence(t *testing.T) {
 	t.Parallel()
@@ -37,7 +37,11 @@ func TestEverySettingSaysWhatItIsInOneSentence(t *testing.T) {
 func TestTheDefaultsOfACommandAreAllowed(t *testing.T) {
 	t.Parallel()
 	for _, command := range commands {
-		_, err := loaded(t, command, nil)
+		var args []string
+		if command == "server" {
+			args = []string{"--data", "data"}
+		}
+		_, err := loaded(t, command, nil, args...)
 		require.NoError(t, err, command)
 	}
 }
@@ -101,7 +105,11 @@ command lines. An empty variable counts as absent, except that of ` + "`--ui-lis
 			if found := defaultSentence.FindStringSubmatch(s.Help); found != nil {
 				standard = found[1]
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", cmp.Or(flagNames(s), "none"), cmp.Or(code(s.Variable), "none"), kind, cmp.Or(standard, "none"), s.Value.Allowed,
+			standard = cmp.Or(standard, "none")
+			for command, other := range s.Defaults {
+				standard += "; `" + command + "`: " + cmp.Or(code(other), "none")
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", cmp.Or(flagNames(s), "none"), cmp.Or(code(s.Variable), "none"), kind, standard, s.Value.Allowed,
 				strings.ReplaceAll(s.Commands, " ", ", "))
 		}
 		b.WriteString("\n")

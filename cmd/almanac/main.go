@@ -1,5 +1,5 @@
-// Command almanac runs Almanac, a durable job scheduler: everything in one process (dev), its two halves
-// (api, worker), and tools (preview, codec).
+// Command almanac runs Almanac, a durable job scheduler: everything in one process (dev, server), its two halves
+// (api, worker), and tools (setup, backup, restore, preview, codec).
 package main
 
 import (

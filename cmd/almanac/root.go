@@ -46,7 +46,7 @@ beside a flag sets it as well; the flag wins. docs/configuration.md has the deta
 	}
 	root.SetUsageFunc(settings.Usage)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return seeHelp(cmd, err) })
-	root.AddCommand(newDev(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv), newBackup(getenv), newRestore(getenv), newCodec(getenv), newPreview(getenv), newVersion())
+	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv), newBackup(getenv), newRestore(getenv), newCodec(getenv), newPreview(getenv), newVersion())
 	return root
 }
 

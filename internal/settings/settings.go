@@ -22,9 +22,10 @@ type Setting struct {
 	Commands    string // names of the commands that have it, separated by blanks
 	Value       Value
 	Default     string
-	Help        string       // one sentence, for --help
-	More        string       // further sentences, for the documentation
-	Check       func() error // called by [Set.Load] when all values are set; nil: nothing to check
+	Defaults    map[string]string // of commands whose default is another one, by their names
+	Help        string            // one sentence, for --help
+	More        string            // further sentences, for the documentation
+	Check       func() error      // called by [Set.Load] when all values are set; nil: nothing to check
 
 	group             string
 	text              string
@@ -51,6 +52,9 @@ func Declare(cmd *cobra.Command, table []Group, getenv func(string) (string, boo
 		for _, s := range g.Settings {
 			if !slices.Contains(strings.Fields(s.Commands), cmd.Name()) {
 				continue
+			}
+			if d, differs := s.Defaults[cmd.Name()]; differs {
+				s.Default = d
 			}
 			s.group, s.text = g.Name, s.Default
 			if v, set := getenv(s.Variable); v != "" || set && s.Value.optional {

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"almanac/internal/settings"
+)
+
+func TestServerHasTheDefaultsOfAnOperator(t *testing.T) {
+	t.Parallel()
+	dev, err := loaded(t, "dev", nil)
+	require.NoError(t, err)
+	server, err := loaded(t, "server", nil, "--data", "data")
+	require.NoError(t, err)
+	require.Equal(t, []string{"text", "127.0.0.1:8233"}, []string{dev.logFormat, dev.uiListen})
+	require.NotEmpty(t, dev.egressAllow)
+	require.Equal(t, []string{"json", "", "info", "full", "private"}, []string{server.logFormat, server.uiListen, server.logLevel, server.synchronous, server.egressMode})
+	require.Empty(t, server.egressAllow)
+	server, err = loaded(t, "server", map[string]string{"ALMANAC_UI_LISTEN": "127.0.0.1:8233"}, "--data", "data", "--egress-allow", "127.0.0.1", "--log-format", "text")
+	require.NoError(t, err)
+	require.Equal(t, []string{"127.0.0.1:8233", "127.0.0.1", "text"}, []string{server.uiListen, server.egressAllow[0], server.logFormat})
+
+	_, err = loaded(t, "server", nil)
+	require.EqualError(t, err, "--data: no directory is given; allowed: a directory for Almanac alone, such as /var/lib/almanac")
+	_, err = loaded(t, "server", nil, "--data", "data", "--listen", "0.0.0.0:8080")
+	require.ErrorContains(t, err, "--unauthenticated")
+}
+
+func TestServerTakesTheDirectoryOfItsService(t *testing.T) {
+	t.Parallel()
+	variables := map[string]string{"STATE_DIRECTORY": "/var/lib/almanac:/var/lib/other"}
+	lookup := func(name string) (string, bool) {
+		value, ok := variables[name]
+		return value, ok
+	}
+	data := func(command string, args ...string) string {
+		c, cmd := new(config), &cobra.Command{Use: command}
+		c.stateDirectory(command, lookup)
+		c.settings = settings.Declare(cmd, c.table(), lookup)
+		require.NoError(t, cmd.ParseFlags(args))
+		require.NoError(t, c.settings.Load())
+		return c.data
+	}
+	require.Equal(t, "/var/lib/almanac", data("server"))
+	require.Equal(t, "here", data("server", "--data", "here"))
+	require.Equal(t, "./almanac-data", data("dev"))
+}

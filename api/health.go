@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"almanac/internal/build"
 )
 
 // readyTimeout is the limit for an answer to /readyz. It is short because probes do not wait long.
@@ -26,7 +28,7 @@ type indexBody struct {
 func (s *server) index(c *gin.Context) error {
 	return reply(c, http.StatusOK, indexBody{
 		Service: "Almanac",
-		Version: s.Version,
+		Version: s.Build.Version,
 		Resources: []string{
 			collections,
 			"/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}" + provider + collections + "?api-version=" + supportedVersions[0],
@@ -41,13 +43,15 @@ func (s *server) index(c *gin.Context) error {
 
 // A healthBody is the answer to a probe.
 type healthBody struct {
-	Status  string `json:"status"`
-	Missing string `json:"missing,omitempty"`
+	Status  string      `json:"status"`
+	Missing string      `json:"missing,omitempty"`
+	Build   *build.Info `json:"build,omitempty"`
 }
 
-// healthz answers 200 as long as the process runs, whether or not Temporal answers.
+// healthz answers 200 as long as the process runs, whether or not Temporal answers, and says what it was
+// built from.
 func (s *server) healthz(c *gin.Context) error {
-	return reply(c, http.StatusOK, healthBody{Status: "alive"})
+	return reply(c, http.StatusOK, healthBody{Status: "alive", Build: &s.Build})
 }
 
 // readyz answers 200 if jobs can be stored and run, and 503 with what is missing if not.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/internal/build"
 	"almanac/job"
 	"almanac/job/input"
 )
@@ -60,8 +61,8 @@ type Options struct {
 	DefaultSubscription  string
 	DefaultResourceGroup string
 
-	// Version is Almanac's version, shown at /.
-	Version string
+	// Build is shown at / and at /healthz.
+	Build build.Info
 
 	// Timeout is the time limit of a request. It defaults to 30 s.
 	Timeout time.Duration

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/api"
+	"almanac/internal/build"
 	"almanac/internal/web"
 	"almanac/job"
 )
@@ -103,7 +104,7 @@ func TestAccessLogHasWhatTheGuardRefused(t *testing.T) {
 
 func TestIndexTellsWhereThingsAre(t *testing.T) {
 	t.Parallel()
-	got := send(api.New(&fake{}, api.Options{Version: "1.2.3"}), http.MethodGet, "/", "")
+	got := send(api.New(&fake{}, api.Options{Build: build.Info{Version: "1.2.3"}}), http.MethodGet, "/", "")
 	require.Equal(t, http.StatusOK, got.status)
 	require.Equal(t, `{"service":"Almanac","version":"1.2.3","resources":["/jobCollections",`+
 		`"/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}/providers/Microsoft.Scheduler/jobCollections?api-version=2016-03-01"],`+
@@ -112,9 +113,10 @@ func TestIndexTellsWhereThingsAre(t *testing.T) {
 
 func TestHealthDependsOnNothing(t *testing.T) {
 	t.Parallel()
-	got := get(&fake{}, "/healthz")
+	h := api.New(&fake{}, api.Options{Build: build.Info{Version: "1.2.3", Go: "1.26.8", SDK: "1.50.0"}})
+	got := send(h, http.MethodGet, "/healthz", "")
 	require.Equal(t, http.StatusOK, got.status)
-	require.Equal(t, `{"status":"alive"}`, got.body)
+	require.Equal(t, `{"status":"alive","build":{"version":"1.2.3","go":"1.26.8","sdk":"1.50.0"}}`, got.body)
 }
 
 func TestReadinessSaysWhatIsMissing(t *testing.T) {

@@ -41,7 +41,7 @@ func isLoopback(address string) bool {
 // readHosts sets the host names to which the servers of this process answer.
 func (c *config) readHosts() (err error) {
 	names := slices.Clone(c.allowedHosts)
-	for _, address := range []string{c.listen, c.uiListen, c.codecListen} {
+	for _, address := range []string{c.listen, c.uiListen, c.codecListen, c.workerListen} {
 		if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
 			names = append(names, host)
 		}

@@ -28,12 +28,12 @@ type config struct {
 	log      *slog.Logger
 	warnings []string
 
-	listen, temporalListen, uiListen, codecListen string // "": not opened
-	unauthenticated                               bool
-	allowedHosts, origins                         []string
-	publicURL                                     *url.URL // nil: links begin with the host of the request
-	codecToken                                    string
-	hosts                                         *web.Hosts
+	listen, temporalListen, uiListen, codecListen, workerListen string // "": not opened
+	unauthenticated, live                                       bool
+	allowedHosts, origins                                       []string
+	publicURL                                                   *url.URL // nil: links begin with the host of the request
+	codecToken                                                  string
+	hosts                                                       *web.Hosts
 
 	data, synchronous   string
 	retention           time.Duration

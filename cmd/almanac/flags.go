@@ -40,6 +40,9 @@ func (c *config) table() []settings.Group {
 		{Name: "Listening", Settings: []*settings.Setting{
 			{Flag: "listen", Variable: "ALMANAC_LISTEN", Commands: "dev server api", Value: settings.HostPort(&c.listen, "127.0.0.1:8080"), Default: "127.0.0.1:8080",
 				Help: "Address of the API. Port 0 picks a free port."},
+			{Flag: "listen", Variable: "ALMANAC_WORKER_LISTEN", Commands: "worker", Value: settings.Optional(settings.HostPort(&c.workerListen, "127.0.0.1:8081")),
+				Help: "Address at which the worker answers /healthz and /readyz, for probes.",
+				More: "Without it the worker opens no port. What it answers there needs no login."},
 			{Flag: "listen", Variable: "ALMANAC_CODEC_LISTEN", Commands: "codec", Value: settings.HostPort(&c.codecListen, "127.0.0.1:8234"), Default: "127.0.0.1:8234",
 				Help: "Address of the codec server. Port 0 picks a free port.", Check: func() error { return c.checkToken("listen") }},
 			{Flag: "temporal-listen", Variable: "ALMANAC_TEMPORAL_LISTEN", Commands: "dev server", Value: settings.HostPort(&c.temporalListen, "127.0.0.1:7233"), Default: "127.0.0.1:7233",
@@ -59,7 +62,7 @@ func (c *config) table() []settings.Group {
 			{Flag: "unauthenticated", Variable: "ALMANAC_UNAUTHENTICATED", Commands: "dev server api", Value: settings.Bool(&c.unauthenticated), Check: c.checkExposure,
 				Help: "Listen on non-loopback addresses even though there is no login.",
 				More: "Without it, the API, Temporal and its Web UI listen on loopback addresses only. With it, something else has to keep strangers out: a proxy with a login, a firewall, or a container's network. [Operations](operations.md#how-almanac-listens) has the rules."},
-			{Flag: "allowed-hosts", Variable: "ALMANAC_ALLOWED_HOSTS", Commands: "dev server api codec", Check: c.readHosts,
+			{Flag: "allowed-hosts", Variable: "ALMANAC_ALLOWED_HOSTS", Commands: "dev server api worker codec", Check: c.readHosts,
 				Value: settings.List("names", &c.allowedHosts, func(l []string) error { _, err := web.ParseHosts(l...); return err }),
 				Help:  "Further host names to answer to, such as jobs.example.com,*.internal.",
 				More: "HTTP servers answer to addresses, to `localhost`, and to the hosts of `--public-url` and of the addresses that they listen on. " +
@@ -154,6 +157,13 @@ func (c *config) table() []settings.Group {
 				Help: "Minimum log level."},
 			{Flag: "log-format", Variable: "ALMANAC_LOG_FORMAT", Commands: "dev server api worker", Value: settings.Choice(&c.logFormat, "text", "json"), Default: "text",
 				Help: "Format of the log, which goes to standard error."},
+		}},
+		{Name: "Health check", Settings: []*settings.Setting{
+			{Flag: "listen", Variable: "ALMANAC_LISTEN", Commands: "healthcheck", Value: settings.HostPort(&c.listen, "127.0.0.1:8080"), Default: "127.0.0.1:8080",
+				Help: "Address that the process to ask listens on, as in its own --listen.",
+				More: "One that stands for all addresses, such as 0.0.0.0, is asked at the loopback address."},
+			{Flag: "live", Commands: "healthcheck", Value: settings.Bool(&c.live),
+				Help: "Ask only whether the process answers."},
 		}},
 		{Name: "Preview", Settings: []*settings.Setting{
 			{Flag: "now", Commands: "preview", Value: settings.Time(&c.preview.now), Check: c.checkBatch,

@@ -18,7 +18,7 @@ func (c *config) makeSenders() (err error) {
 		c.egressAllow = nil
 	}
 	o := &c.senderOptions
-	o.Version = buildVersion()
+	o.Version = built().Version
 	if o.RootCAs, err = rootCAs(c.caFile); err != nil {
 		return c.settings.Get("ca-file").Wrong(err, "a file of certificates in PEM, which begin with -----BEGIN CERTIFICATE-----")
 	}

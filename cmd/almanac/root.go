@@ -1,32 +1,20 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"almanac/internal/build"
 	"almanac/internal/settings"
 )
 
-// version is set by the build of a release.
-var version string
+// version and commit are set by the build of a release.
+var version, commit string
 
-// buildVersion returns the version of a release, or "dev-" and the commit of another build.
-func buildVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if version != "" || !ok {
-		return cmp.Or(version, "dev")
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return "dev-" + s.Value[:min(12, len(s.Value))]
-		}
-	}
-	return "dev"
-}
+// built returns what this program was built from.
+func built() build.Info { return build.Read(version, commit) }
 
 func newRoot(getenv lookup) *cobra.Command {
 	root := &cobra.Command{
@@ -40,24 +28,25 @@ Start with:  almanac dev
 
 "almanac COMMAND --help" lists the flags of a command. The environment variable
 beside a flag sets it as well; the flag wins. docs/configuration.md has the details.`,
-		Version:       buildVersion(),
+		Version:       built().Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.SetUsageFunc(settings.Usage)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return seeHelp(cmd, err) })
-	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv), newBackup(getenv), newRestore(getenv), newCodec(getenv), newPreview(getenv), newVersion())
+	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv), newBackup(getenv), newRestore(getenv), newCodec(getenv),
+		newPreview(getenv), newHealthcheck(getenv), newVersion())
 	return root
 }
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:               "version",
-		Short:             "Print the version, as --version does",
+		Short:             "Print the version, and what the program was built from",
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s version %s\n", cmd.Root().Name(), cmd.Root().Version)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", cmd.Root().Name(), built())
 		},
 	}
 }

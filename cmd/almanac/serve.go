@@ -53,7 +53,7 @@ func listen(ctx context.Context, address *settings.Setting) (net.Listener, error
 // handler returns the API of a service.
 func handler(s api.Scheduler, c *config) http.Handler {
 	return api.New(s, api.Options{
-		Log: c.log, Version: buildVersion(), PublicURL: c.publicURL, Guard: c.hosts.Check, Limits: &c.limits, CheckTarget: c.senders.Check,
+		Log: c.log, Build: built(), PublicURL: c.publicURL, Guard: c.hosts.Check, Limits: &c.limits, CheckTarget: c.senders.Check,
 		DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
 	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/converter"
@@ -34,7 +35,16 @@ func runWorker(ctx context.Context, c *config) error {
 	if err != nil {
 		return err
 	}
-	if err := c.protect(temporalPorts(options.HostPort)...); err != nil {
+	own := temporalPorts(options.HostPort)
+	var l net.Listener // nil: no probes
+	if c.workerListen != "" {
+		if l, err = listen(ctx, c.settings.Get("listen")); err != nil {
+			return err
+		}
+		defer l.Close()
+		own = append(own, l.Addr().String())
+	}
+	if err := c.protect(own...); err != nil {
 		return err
 	}
 	temporal, err := worker.Dial(ctx, options)
@@ -56,8 +66,11 @@ func runWorker(ctx context.Context, c *config) error {
 	}
 	defer stop()
 	fmt.Fprintf(c.out, "Worker  (Temporal %s, namespace %s)\n", options.HostPort, options.Namespace)
-	<-ctx.Done()
-	return nil
+	if l == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return serve(ctx, l, workerHealth(temporal.Client, options.Namespace, c))
 }
 
 // startWorker starts a worker. Call stop to end it.

@@ -116,9 +116,6 @@ func listable(ctx context.Context, c client.Client, namespace, name string) (boo
 
 // addCommand returns the command that adds search attributes, all of type Keyword.
 func addCommand(namespace string, names []string) string {
-	command := "temporal operator search-attribute create --namespace " + quoted(namespace)
-	for _, name := range names {
-		command += " --name " + name + " --type Keyword"
-	}
-	return command
+	return "temporal operator search-attribute create --namespace " + quoted(namespace) +
+		" --name " + strings.Join(names, " --type Keyword --name ") + " --type Keyword"
 }

@@ -1,0 +1,239 @@
+// Package docker_test checks the files of this directory as far as that can be done without an engine or a
+// cluster: each is parsed strictly, by the library of the tool that reads it.
+package docker_test
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+	"github.com/moby/buildkit/frontend/dockerfile/parser"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/kustomize/api/krusty"
+	kustomize "sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// compose returns the project of a Compose file.
+func compose(t *testing.T, name string) *types.Project {
+	t.Helper()
+	options, err := cli.NewProjectOptions([]string{name}, cli.WithWorkingDirectory("."), cli.WithResolvedPaths(true))
+	require.NoError(t, err)
+	project, err := options.LoadProject(context.Background())
+	require.NoError(t, err)
+	return project
+}
+
+func TestComposeFilesAreStrict(t *testing.T) {
+	t.Parallel()
+	for name, healthy := range map[string][]string{
+		"compose.yaml":         nil, // the image has a health check
+		"compose.cluster.yaml": {"api-1", "api-2", "postgres", "proxy", "temporal", "worker-1", "worker-2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			project := compose(t, name)
+			for service, s := range project.Services {
+				for _, p := range s.Ports {
+					require.Equal(t, "127.0.0.1", p.HostIP, "%s publishes a port to all networks, and has no login", service)
+				}
+				if strings.Contains(s.Image, "almanac") {
+					require.True(t, s.ReadOnly && slices.Contains(s.CapDrop, "ALL"), service)
+					known(t, service, s.Environment)
+				}
+				for other, condition := range s.DependsOn {
+					if condition.Condition == types.ServiceConditionHealthy {
+						require.NotNil(t, project.Services[other].HealthCheck, "%s waits for the health of %s", service, other)
+					}
+				}
+			}
+			for _, service := range healthy {
+				require.NotNil(t, project.Services[service].HealthCheck, service)
+			}
+			for _, c := range project.Configs {
+				require.FileExists(t, c.File)
+			}
+		})
+	}
+}
+
+// known fails if Almanac has no such variable.
+func known(t *testing.T, where string, environment types.MappingWithEquals) {
+	t.Helper()
+	for name := range environment {
+		isKnown(t, where, name)
+	}
+}
+
+func isKnown(t *testing.T, where, name string) {
+	t.Helper()
+	if strings.HasPrefix(name, "TEMPORAL_") {
+		return // Temporal's own
+	}
+	documented, err := os.ReadFile("../docs/configuration.md")
+	require.NoError(t, err)
+	require.True(t, bytes.Contains(documented, []byte("`"+name+"`")), "%s: docs/configuration.md has no %s", where, name)
+}
+
+func TestTheDockerfileIsStrict(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("Dockerfile")
+	require.NoError(t, err)
+	file, err := parser.Parse(bytes.NewReader(text))
+	require.NoError(t, err)
+	require.Empty(t, file.Warnings)
+	stages, _, err := instructions.Parse(file.AST, nil)
+	require.NoError(t, err)
+	var names []string
+	for _, stage := range stages {
+		names = append(names, stage.Name)
+		for _, command := range stage.Commands {
+			if env, ok := command.(*instructions.EnvCommand); ok {
+				for _, pair := range env.Env {
+					if strings.HasPrefix(pair.Key, "ALMANAC_") {
+						isKnown(t, stage.Name, pair.Key)
+					}
+				}
+			}
+		}
+	}
+	require.Equal(t, "full", names[len(names)-1], "the default")
+	for name, project := range map[string]string{"full": "compose.yaml"} {
+		require.Contains(t, names, name, project)
+	}
+}
+
+// Every package of the program is in the context of the build.
+func TestTheBuildHasWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	list, err := exec.Command("go", "list", "-C", "..", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./cmd/almanac").Output()
+	require.NoError(t, err)
+	ignored, err := os.ReadFile("../.dockerignore")
+	require.NoError(t, err)
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	for dir := range strings.FieldsSeq(string(list)) {
+		path, err := filepath.Rel(root, dir)
+		require.NoError(t, err)
+		top, _, _ := strings.Cut(filepath.ToSlash(path), "/")
+		require.Contains(t, strings.Fields(string(ignored)), "!"+top)
+	}
+}
+
+func TestKubernetesObjectsAreStrict(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		overlay string
+		kinds   []string
+	}{
+		{"node", []string{"ConfigMap", "NetworkPolicy", "Service", "ServiceAccount", "StatefulSet"}},
+		{"cluster", []string{"ConfigMap", "Deployment", "Deployment", "HorizontalPodAutoscaler", "Job", "NetworkPolicy", "PodDisruptionBudget", "PodDisruptionBudget", "Service", "ServiceAccount"}},
+	} {
+		t.Run(tt.overlay, func(t *testing.T) {
+			t.Parallel()
+			for _, encrypted := range []bool{false, true} {
+				var kinds []string
+				for _, object := range build(t, tt.overlay, encrypted) {
+					kinds = append(kinds, object.GetObjectKind().GroupVersionKind().Kind)
+					checkObject(t, object, encrypted)
+				}
+				slices.Sort(kinds)
+				require.Equal(t, tt.kinds, kinds)
+			}
+		})
+	}
+}
+
+// build returns the objects of an overlay, decoded strictly; with the component that encrypts, if asked for.
+func build(t *testing.T, overlay string, encrypted bool) []runtime.Object {
+	t.Helper()
+	files := filesys.MakeFsInMemory()
+	require.NoError(t, filepath.WalkDir("kubernetes", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if encrypted {
+			text = bytes.ReplaceAll(text, []byte("# components:"), []byte("components:"))
+		}
+		return files.WriteFile(path, text)
+	}))
+	options := krusty.MakeDefaultOptions()
+	options.LoadRestrictions = kustomize.LoadRestrictionsRootOnly
+	resources, err := krusty.MakeKustomizer(options).Run(files, "kubernetes/"+overlay)
+	require.NoError(t, err)
+	decode := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+	var objects []runtime.Object
+	for _, r := range resources.Resources() {
+		text, err := r.AsYAML()
+		require.NoError(t, err)
+		object, _, err := decode.Decode(text, nil, nil)
+		require.NoError(t, err, string(text))
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+// checkObject checks what the schema of an object does not say.
+func checkObject(t *testing.T, object runtime.Object, encrypted bool) {
+	t.Helper()
+	var pod *corev1.PodTemplateSpec
+	switch o := object.(type) {
+	case *appsv1.StatefulSet:
+		pod = &o.Spec.Template
+		require.Subset(t, pod.Labels, o.Spec.Selector.MatchLabels)
+	case *appsv1.Deployment:
+		pod = &o.Spec.Template
+		require.Subset(t, pod.Labels, o.Spec.Selector.MatchLabels)
+	case *corev1.ConfigMap:
+		for name := range o.Data {
+			isKnown(t, o.Name, name)
+		}
+		return
+	default:
+		return
+	}
+	require.True(t, *pod.Spec.SecurityContext.RunAsNonRoot)
+	c := pod.Spec.Containers[0]
+	require.True(t, *c.SecurityContext.ReadOnlyRootFilesystem)
+	require.NotNil(t, c.ReadinessProbe)
+	require.NotNil(t, c.LivenessProbe)
+	require.Regexp(t, regexp.MustCompile("^almanac(-slim)?:latest$"), c.Image)
+	mounted := slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "keys" })
+	require.Equal(t, encrypted, mounted)
+}
+
+// systemd checks its own files.
+func TestTheSystemdUnitIsValid(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		require.Empty(t, os.Getenv("CI"), "systemd-analyze must be there in CI")
+		t.Skip("systemd-analyze is not installed")
+	}
+	unit, err := os.ReadFile("systemd/almanac.service")
+	require.NoError(t, err)
+	unit = bytes.ReplaceAll(unit, []byte("/usr/local/bin/almanac"), []byte("/bin/true")) // which must exist
+	file := filepath.Join(t.TempDir(), "almanac.service")
+	require.NoError(t, os.WriteFile(file, unit, 0o600))
+	out, err := exec.Command("systemd-analyze", "verify", "--man=no", file).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Empty(t, string(out))
+}

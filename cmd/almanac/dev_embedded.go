@@ -153,5 +153,5 @@ Try:  curl -X PUT http://%[1]s/jobCollections/%[6]s/jobs/hello -d '{"properties"
 
 // logNode logs all addresses.
 func logNode(n node) {
-	n.log.Info("ready", "api", "http://"+n.api.String(), "ui", n.ui(), "temporal", n.server.Address(), "namespace", devserver.DefaultNamespace, "data", n.data, "version", buildVersion())
+	n.log.Info("ready", "api", "http://"+n.api.String(), "ui", n.ui(), "temporal", n.server.Address(), "namespace", devserver.DefaultNamespace, "data", n.data, "version", built().Version)
 }

@@ -61,7 +61,7 @@ func (c *config) table() []settings.Group {
 				More: "In `dev` the origins of its own Web UI are allowed."},
 			{Flag: "unauthenticated", Variable: "ALMANAC_UNAUTHENTICATED", Commands: "dev server api", Value: settings.Bool(&c.unauthenticated), Check: c.checkExposure,
 				Help: "Listen on non-loopback addresses even though there is no login.",
-				More: "Without it, the API, Temporal and its Web UI listen on loopback addresses only. With it, something else has to keep strangers out: a proxy with a login, a firewall, or a container's network. [Operations](operations.md#how-almanac-listens) has the rules."},
+				More: "Without it, the API, Temporal and its Web UI listen on loopback addresses only. With it, something else has to keep strangers out: a proxy with a login, a firewall, or a container's network. [Security](security.md#who-may-call) has the rules."},
 			{Flag: "allowed-hosts", Variable: "ALMANAC_ALLOWED_HOSTS", Commands: "dev server api worker codec", Check: c.readHosts,
 				Value: settings.List("names", &c.allowedHosts, func(l []string) error { _, err := web.ParseHosts(l...); return err }),
 				Help:  "Further host names to answer to, such as jobs.example.com,*.internal.",
@@ -107,7 +107,7 @@ func (c *config) table() []settings.Group {
 			{Flag: "egress", Variable: "ALMANAC_EGRESS", Commands: "dev server api worker", Value: settings.Choice(&c.egressMode, egress.ModePublic, egress.ModePrivate, egress.ModeAny), Default: egress.ModePrivate,
 				Help: "Targets of actions: public, the internet; private, also private networks; any.",
 				More: "`public` and `private` refuse this machine, link-local addresses and cloud metadata. Known listening addresses of Almanac and Temporal are always refused. " +
-					"The API sends nothing: it refuses jobs that workers would refuse to send. [Operations](operations.md#what-jobs-may-reach) has the details."},
+					"The API sends nothing: it refuses jobs that workers would refuse to send. [Security](security.md#what-jobs-may-reach) has the details."},
 			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "dev server", Value: settings.List("rules", &c.egressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }), Default: "127.0.0.0/8,::1", Check: c.makeSenders,
 				Help: "Addresses, networks and names to allow in addition, such as 10.0.0.0/8,*.internal.",
 				More: "A name on the list may lead to private addresses, but not to this machine. In `dev` the default is empty if other machines can reach one of its servers."},

@@ -32,7 +32,7 @@ type Settings string
 
 // The settings.
 const (
-	Recommended Settings = "recommended" // those of docs/operations.md
+	Recommended Settings = "recommended" // those of docs/tuning.md
 	Defaults    Settings = "defaults"    // Temporal's own
 )
 

@@ -32,5 +32,5 @@ func (o Options) advise(ctx context.Context, capabilities *namespace.NamespaceIn
 		o.print("setting            the task queue %q has %d partitions. With one, jobs are more punctual unless they are many: set matching.numTaskqueueReadPartitions and matching.numTaskqueueWritePartitions to 1 for it",
 			workflows.TaskQueue, n)
 	}
-	o.print("setting            others cannot be seen from here: compare the table in docs/operations.md, \"Temporal's server\"")
+	o.print("setting            others cannot be seen from here: compare the table in docs/tuning.md, \"Temporal's server\"")
 }

@@ -52,7 +52,7 @@ func parse(args []string, output io.Writer) (options, error) {
 	flags := flag.NewFlagSet("cluster", flag.ContinueOnError)
 	flags.StringVar(&o.data, "data", "", "`directory` for programs, configuration, logs and the database, which is created anew; empty: a temporary one, which is removed")
 	flags.StringVar(&o.almanac, "almanac", "", "`program` to run; empty: ./cmd/almanac is built, without the embedded server")
-	settings := flags.String("settings", string(cluster.Recommended), "settings of Temporal, `recommended|defaults`: what docs/operations.md recommends, or Temporal's own")
+	settings := flags.String("settings", string(cluster.Recommended), "settings of Temporal, `recommended|defaults`: what docs/tuning.md recommends, or Temporal's own")
 	flags.IntVar(&o.workers, "workers", 2, "number of workers, 1 to 100")
 	flags.IntVar(&o.apis, "apis", 2, "number of APIs, 1 to 100")
 	if err := help.Parse(flags, usage, args, output); err != nil {

@@ -51,7 +51,7 @@ var shared struct {
 }
 
 // parallel is how many tests run at a time, unless -parallel says otherwise.
-const parallel = 16
+const parallel = 6
 
 func TestMain(m *testing.M) {
 	// The default is the number of cores, and these tests wait most of the time: for due times, retries and timeouts.

@@ -13,7 +13,6 @@ import (
 
 const (
 	callJobs    = 200 // jobs that are created, read and changed
-	callLists   = 100 // times that lists are read
 	callPage    = 100 // entries in a list, and in a page of history
 	callHistory = 3 * callPage
 	workWithin  = 5 * time.Minute // the most that the executions of that history may take
@@ -72,7 +71,7 @@ func (b *bench) calls(asleep, worked systems.Herd) []call {
 		"frequency": "month", "interval": 1,
 		"schedule": systems.Object{"monthlyOccurrences": []systems.Object{{"day": "friday", "occurrence": -1}}},
 	}}}
-	newAPIs := make([]*systems.REST, callLists) // which have not read any job yet
+	newAPIs := make([]*systems.REST, b.options.lists) // which have not read any job yet
 	for i := range newAPIs {
 		newAPIs[i] = b.NewAPI()
 	}
@@ -84,10 +83,10 @@ func (b *bench) calls(asleep, worked systems.Herd) []call {
 		{"patch a job", callJobs, 0, func(ctx context.Context, i int) error {
 			return a.Call(ctx, http.MethodPatch, asleep.JobPath(i), interval(2), nil)
 		}},
-		{"list 100 jobs, the first time", callLists, 300 * time.Millisecond, func(ctx context.Context, i int) error { return readPage(ctx, newAPIs[i], list) }},
-		{"list them again", callLists, 0, func(ctx context.Context, _ int) error { return readPage(ctx, a.REST, list) }},
-		{"newest 100 entries of a history", callLists, 50 * time.Millisecond, func(ctx context.Context, _ int) error { return readPage(ctx, a.REST, history) }},
-		{"preview 100 occurrences", callLists, 0, func(ctx context.Context, _ int) error {
+		{"list 100 jobs, the first time", b.options.lists, 300 * time.Millisecond, func(ctx context.Context, i int) error { return readPage(ctx, newAPIs[i], list) }},
+		{"list them again", b.options.lists, 0, func(ctx context.Context, _ int) error { return readPage(ctx, a.REST, list) }},
+		{"newest 100 entries of a history", b.options.lists, 50 * time.Millisecond, func(ctx context.Context, _ int) error { return readPage(ctx, a.REST, history) }},
+		{"preview 100 occurrences", b.options.lists, 0, func(ctx context.Context, _ int) error {
 			return a.Call(ctx, http.MethodPost, "/previewRecurrence", question, nil)
 		}},
 	}

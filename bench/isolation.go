@@ -17,12 +17,9 @@ import (
 const (
 	isolationHerd     = 2000                   // jobs of the first tenant
 	isolationParallel = 32                     // of them that are created at the same time
-	isolationBefore   = time.Minute            // from creating the herd to its first tick
-	isolationTicks    = 2                      // of the herd
-	isolationTen      = 10                     // jobs of the other tenant, two ticks older than the herd
+	isolationTen      = 10                     // jobs of the other tenant, due before the herd is
 	isolationAsleep   = 20                     // its jobs that sleep, and are changed and run in turn
 	isolationPause    = 600 * time.Millisecond // between two calls of a kind
-	isolationQuiet    = 50 * time.Second       // from the first call to creating the herd
 )
 
 // The stages of the measurement.
@@ -38,7 +35,7 @@ const (
 
 func (b *bench) measureIsolation(ctx context.Context) (err error) {
 	tenFirst := time.Now().UTC().Truncate(time.Second).Add(15 * time.Second)
-	first := tenFirst.Add(2 * time.Minute) // of the herd
+	first := tenFirst.Add((b.options.before + b.options.quiet).Truncate(time.Minute) + time.Minute) // of the herd
 	ten := systems.Herd{Name: "isolation-ten", Jobs: isolationTen, First: tenFirst, Every: time.Minute, Schedule: systems.Minutely}
 	asleep := sleepingHerd("isolation-asleep", isolationAsleep)
 	herd := systems.Herd{
@@ -54,16 +51,16 @@ func (b *bench) measureIsolation(ctx context.Context) (err error) {
 		return err
 	}
 	ten.First = first
-	ticks := worst(sortTicks(ten, isolationTicks, b.receiver.Take(ten.Name)))
-	b.progress.Printf("ten jobs: %s; the herd: %s", ticks, worst(sortTicks(herd, isolationTicks, b.receiver.Take(herd.Name))))
+	ticks := worst(sortTicks(ten, b.options.ticks, b.receiver.Take(ten.Name)))
+	b.progress.Printf("ten jobs: %s; the herd: %s", ticks, worst(sortTicks(herd, b.options.ticks, b.receiver.Take(herd.Name))))
 	b.report.addTenant(other, countOf(herd.Jobs, "job"), ticks)
 	return nil
 }
 
 // disturb creates the herd and lets its ticks pass while the other tenant calls.
 func (b *bench) disturb(ctx context.Context, other *tenant, herd systems.Herd) error {
-	create := herd.First.Add(-isolationBefore)
-	pause(ctx, time.Until(create.Add(-isolationQuiet)))
+	create := herd.First.Add(-b.options.before)
+	pause(ctx, time.Until(create.Add(-b.options.quiet)))
 	calling, stop := context.WithCancel(ctx)
 	var calls sync.WaitGroup
 	calls.Go(func() { other.callSteadily(calling) })
@@ -78,7 +75,7 @@ func (b *bench) disturb(ctx context.Context, other *tenant, herd systems.Herd) e
 	b.progress.Printf("created %.0f jobs a second, %s before they are due", float64(herd.Jobs)/time.Since(start).Seconds(), time.Until(herd.First).Round(time.Second))
 	pause(ctx, createdAfter)
 	other.enter(stageQuiet)
-	for i := range isolationTicks {
+	for i := range b.options.ticks {
 		due := herd.First.Add(time.Duration(i) * time.Minute)
 		pause(ctx, time.Until(due.Add(-firingBefore)))
 		other.enter(stageFiring)

@@ -38,6 +38,9 @@ type options struct {
 	sustain     time.Duration // a round of them
 	rest        time.Duration // for how long sleeping jobs are left alone, and after that watched
 	benchtime   time.Duration // for one engine and schedule
+	before      time.Duration // of part isolation, from creating the herd to its first tick
+	quiet       time.Duration // and from the first call to creating the herd
+	lists       int           // times that lists are read
 }
 
 const helpText = `Usage: go run . [flags]   (in the directory bench)
@@ -56,6 +59,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	o := options{
 		systems: systems.Slugs, herds: []int{1, 200, 1000, 2000},
 		warmUpTicks: 1, idle: calm, sustain: 20 * time.Second, rest: 2 * time.Minute, benchtime: 500 * time.Millisecond,
+		before: time.Minute, quiet: 50 * time.Second, lists: 100,
 		warmUp: systems.AttemptTimeout + 5*time.Second, // the server has looked at the timeouts of the first activities then
 	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -113,10 +117,10 @@ func (o options) defaultParts() []string {
 
 // shrink makes everything as small as it can be.
 func (o *options) shrink() {
-	o.herds, o.jobs, o.sleeping = []int{1, 20}, 20, 100
+	o.herds, o.jobs, o.sleeping = []int{20}, 20, 100
 	o.warmUpTicks, o.ticks, o.rounds = 0, 1, 1
 	o.createdBefore, o.idle, o.warmUp, o.sustain, o.rest = 5*time.Second, 3*time.Second, 3*time.Second, 3*time.Second, 5*time.Second
-	o.benchtime = 2 * time.Millisecond
+	o.benchtime, o.before, o.quiet, o.lists = 2*time.Millisecond, 20*time.Second, 5*time.Second, 10
 }
 
 // check returns what is wrong with numbers, or with flags beside each other.

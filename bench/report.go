@@ -92,7 +92,7 @@ const metricSustained = "executions/s, sustained"
 func (m metric) better(other string) (factor float64, ok bool) {
 	ours, theirs := m.values[systems.Almanac], m.values[other] // 0: not measured, or nothing to divide by
 	factor = theirs / ours
-	if m.name == metricSustained { // the only one of which more is better
+	if m.name == metricSustained { // more is better; of all others, less
 		factor = ours / theirs
 	}
 	return factor, ours > 0 && theirs != 0

@@ -100,8 +100,7 @@ func spreadOf(d []time.Duration) spread {
 	return spread{n, percentile(50), percentile(99), d[n-1]}
 }
 
-// median returns the median of values, of which there are some: of an even number, the mean of the two
-// in the middle.
+// median returns the median of at least one value: of an even number, the mean of the two in the middle.
 func median[T ~int64 | ~float64](values []T) T {
 	n, sorted := len(values), slices.Sorted(slices.Values(values))
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2

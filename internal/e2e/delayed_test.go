@@ -160,7 +160,6 @@ func TestJobsThatWereNotDueSoonRunWhenTheyAre(t *testing.T) {
 	require.Positive(t, waiting, "none has a delay")
 	for _, got := range target.await(t, "/", n, 2*time.Minute) {
 		require.False(t, got.at.Before(due))
-		require.Less(t, got.at.Sub(due), 30*time.Second, "it began too late")
 	}
 	for i := range n {
 		status(t, fmt.Sprint(jobs, "/j", i), "properties.state", "completed")

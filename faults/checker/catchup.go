@@ -25,7 +25,7 @@ func (c *checker) checkCatchUp(j *record.JobLog) {
 				s.From.Before(f.Start.Add(-calmBefore)) && s.To.After(f.End.Add(calmAfter)) &&
 				!j.Changing(f.Start.Add(-calmBefore), f.End.Add(calmAfter)) && idle(j, f.Start) {
 				c.verdict.Downtimes++
-				c.checkDowntime(j, f, s.Definition)
+				c.checkDowntime(j, f, &s)
 			}
 		}
 	}
@@ -60,13 +60,16 @@ func idle(j *record.JobLog, t time.Time) bool {
 	return !slices.ContainsFunc(j.ManualRuns, func(r *record.Change) bool { return t.Sub(r.Issued()).Abs() < calmBefore })
 }
 
-// checkDowntime checks the occurrences that were due in a downtime.
-func (c *checker) checkDowntime(j *record.JobLog, f *record.Fault, d record.Definition) {
+// checkDowntime checks the occurrences that were due in a downtime. In a catch-up window they run one after
+// the other, and those left when the job is changed are not sent.
+func (c *checker) checkDowntime(j *record.JobLog, f *record.Fault, s *record.Span) {
+	d := &s.Definition
 	dues := d.Due(f.Start, f.Restart)
 	var before time.Time // when the occurrence before ended
 	for i, due := range dues {
 		arrival, latest := j.Arrival(due), i == len(dues)-1
 		switch {
+		case d.CatchUp && arrival == nil && before.Add(settling).After(s.To):
 		case d.CatchUp && arrival == nil:
 			c.violation(CatchUp, j.Job, due, "the occurrence due %s, within the catch-up window of an hour, was not sent after the %s; the history says %s", record.Clock(due), f, statusOf(j, due))
 		case d.CatchUp && arrival.Arrived.Before(before):

@@ -17,6 +17,8 @@ func catchUpCases() []testCase {
 		}, nil},
 		{"all occurrences in the catch-up window run", func() *scenario { return down(caughtUp(), []float64{480, 540, 600}) }, nil},
 		{"an occurrence in the catch-up window is missed", func() *scenario { return down(caughtUp(), []float64{540, 600}, 480) }, []string{checker.CatchUp}},
+		{"the job is deleted before the last occurrence in the catch-up window runs", func() *scenario { return deletedAt(700, 680, 690) }, nil},
+		{"the job is deleted long after the last occurrence in the catch-up window should have run", func() *scenario { return deletedAt(718, 622, 623) }, []string{checker.CatchUp}},
 		{"the occurrences in the catch-up window run in a wrong order", func() *scenario { return down(caughtUp(), []float64{540, 480, 600}) }, []string{checker.CatchUp}},
 	}
 }
@@ -42,4 +44,18 @@ func down(d record.Definition, sent []float64, missed ...float64) *scenario {
 		s.entry(due, 622, "Missed", 0, 0)
 	}
 	return s.ran(660, 720, 780, 840)
+}
+
+// deletedAt is a job with a catch-up window that cannot run from 450 s to 620 s and is deleted later. Of the
+// occurrences that were due meanwhile, the first ones arrive at the given times.
+func deletedAt(deleted float64, arrived ...float64) *scenario {
+	s := newScenario(caughtUp()).ran(0, 60, 120, 180, 240, 300, 360, 420)
+	s.Run.Quiet = at(900)
+	s.fault("kill", 450, 621, everything...)
+	for i, sent := range arrived {
+		s.received(480+60*float64(i), sent, 200)
+	}
+	s.change(record.Delete, deleted, deleted+1, 200)
+	s.Reads[0].Status = 404
+	return s
 }

@@ -177,7 +177,7 @@ func (r *runReader) scheduled(e *history.HistoryEvent) {
 		}
 		input := decode[activities.Input](r, a.GetInput())
 		if ended && (!known.Cancelled || known.Sent) { // a cancelled activity without a fence sent nothing, whatever it recorded
-			attempts = append(attempts, forgotten(&end, &known, expected)...)
+			attempts = append(attempts, forgotten(&end, &known, expected, input.Execution.Due)...)
 			if recorded := r.records(&end, &input, r.started[e.GetEventId()]); len(recorded) >= len(attempts) {
 				attempts = recorded
 			}
@@ -190,14 +190,21 @@ func (r *runReader) scheduled(e *history.HistoryEvent) {
 }
 
 // forgotten returns the record of the attempt that the server dropped, or may have dropped, when it
-// cancelled an activity: one that failed after the last lookup before the cancellation.
-func forgotten(end *ending, last *lookups.Pending, known bool) []job.Attempt {
+// cancelled an activity: one that failed or was lost after the last lookup before the cancellation.
+func forgotten(end *ending, last *lookups.Pending, known bool, due time.Time) []job.Attempt {
 	lost := job.Attempt{Number: len(last.Attempts) + 1, Start: end.at, End: end.at}
 	switch {
 	case !known || !temporal.IsCanceledError(end.err) || last.Ended != nil:
 		return nil
 	case last.Sent:
-		lost.Outcome, lost.Message = job.OutcomeFailed, "It failed while the job was changed; what was answered is not known."
+		start := later(due, last.Began)
+		if n := len(last.Attempts); n > 0 {
+			start = later(start, last.Attempts[n-1].End)
+		}
+		if start.Before(end.at) {
+			lost.Start = start
+		}
+		lost.Outcome, lost.Message = job.OutcomeFailed, "The job was changed before its outcome was recorded; whether it arrived is not known."
 	case last.Next.Before(end.at):
 		lost.Outcome, lost.Message = job.OutcomeCancelled, "The job was changed when this attempt was due; whether it was sent is not known."
 	default:
@@ -206,16 +213,19 @@ func forgotten(end *ending, last *lookups.Pending, known bool) []job.Attempt {
 	return []job.Attempt{lost}
 }
 
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 // records returns the attempts recorded in the end of an activity.
 func (r *runReader) records(e *ending, input *activities.Input, started time.Time) []job.Attempt {
 	if e.err == nil {
 		return decode[activities.Output](r, e.result).Attempts
 	}
-	since := started
-	if due := input.Execution.Due; due.After(since) {
-		since = due
-	}
-	end := activities.EndingOf(e.err, since, e.at)
+	end := activities.EndingOf(e.err, later(started, input.Execution.Due), e.at)
 	if len(end.Attempts) > 0 || end.Unsent || end.Canceled {
 		return end.Attempts
 	}

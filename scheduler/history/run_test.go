@@ -245,7 +245,12 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 			one := a.dispatch(5, 0)
 			a.look(late, lookups.Pending{Activity: activityID(one), Attempts: attempts(occurrence, failed...), Sent: true})
 			a.cancel(late, one)
-		}, "MainAction 2/2 Failed\nMainAction 2/1 Failed"},
+		}, "MainAction 2/2 Failed, lost\nMainAction 2/1 Failed"},
+		{"whose worker was killed when it was sent, and that was cancelled long after", func(a *author) {
+			one := a.dispatch(5, 0)
+			a.look(late, lookups.Pending{Activity: activityID(one), Sent: true, Began: occurrence.Add(held)})
+			a.cancel(10*late, one)
+		}, "MainAction 2/1 Failed, lost, from its due time"},
 		{"cancelled before it was sent, and recorded as dropped", func(a *author) {
 			one := a.dispatch(5, 0)
 			a.begin(held, one, 1)
@@ -420,9 +425,12 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 			var got []string
 			for i, r := range whole {
 				line := lines([]job.Record{r})
-				if strings.Contains(r.Message, "may have been sent") {
+				if strings.Contains(r.Message, "may have been sent") || strings.Contains(r.Message, "whether it arrived") {
 					line += ", lost"
 					require.False(t, r.Start.Before(occurrence), "it was held until then")
+				}
+				if r.Start.Equal(occurrence) && r.End.Sub(r.Start) > late {
+					line += ", from its due time"
 				}
 				got = append(got, line)
 				require.NotEmpty(t, r.Message)

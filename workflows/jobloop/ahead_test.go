@@ -481,6 +481,25 @@ func TestAnOccurrenceWhoseHostIsFullDuringAChangeIsNoFailure(t *testing.T) {
 	}
 }
 
+// The server's answer that a worker has the occurrence is old when the workflow gets it. By then the worker
+// seems to have crashed, but it has given up on the full host, and the server waits to retry.
+func TestAnOccurrenceIsNotAFailureSinceItsWorkerSeemsToHaveCrashed(t *testing.T) {
+	t.Parallel()
+	w := newLeadEnv(t, callEveryMinute("/old"))
+	w.workerFate = fates(time.Minute, hostFull)
+	w.lookAges = 400 * time.Millisecond
+	a := w.replace(time.Minute+hostWait-50*time.Millisecond, callEveryMinute("/new"))
+	end := w.snapshot(90 * time.Second)
+	w.run(95 * time.Second)
+	a.ok(t)
+	require.Equal(t, []string{"/old 00:00:00"}, w.requests())
+	require.Equal(t, []string{"Cancelled 1: 00:01:00 to 00:01:00"}, w.dropped())
+	require.Equal(t, "the job was changed when it was due; whether it was sent is not known", w.recorded.dropped[0].Why)
+	require.Equal(t, 1, end.At(newYear.Add(90*time.Second)).Status.ExecutionCount)
+	require.Zero(t, end.Status.FailureCount)
+	w.requireSound()
+}
+
 // No worker has the occurrence when it is cancelled, so the server may have forgotten an attempt that failed.
 func TestAnOccurrenceCancelledWhenItWasDueIsNotCalledUnsent(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,7 @@ type execution struct {
 	slept           bool // the job slept until it, so its punctuality adjusts the lead
 	phase           phase
 	betweenAttempts bool               // between two activities: the next is scheduled at Next, by a later run if this one ends before
-	inFlight        bool               // when last looked up, a worker had an attempt that may have been sent since and has no record
+	inFlight        bool               // when last looked up, an attempt may have been sent that has no record
 	mayHaveBeenSent bool               // its activity was cancelled when it was due, and the server may have forgotten an attempt that failed at once
 	unsentUntil     time.Time          // if set: when last looked up, nothing was sent, and the server's retry delay lasted until then, by its clock
 	ended           *activities.Ending // if set: when last looked up, the activity's outcome was recorded but not reported

@@ -45,7 +45,7 @@ func (j *loop) withdraw(ctx workflow.Context) {
 	for ; j.DeferredRuns > 0; j.DeferredRuns-- {
 		j.noteCancelled(ctx, workflow.Now(ctx), false)
 	}
-	for looks := 0; looks < maxLooks && j.refreshInFlight(ctx); looks++ {
+	for looks := 0; looks < maxLooks && j.attemptIsNear(ctx); looks++ {
 		_ = workflow.Sleep(ctx, lookInterval) // the context is never cancelled
 	}
 	for _, e := range j.running {
@@ -63,24 +63,25 @@ func (j *loop) withdraw(ctx workflow.Context) {
 	}
 }
 
-// refreshInFlight looks up the due executions and marks those in flight whose worker probably
-// crashed. It reports whether withdraw should wait for another one, whose attempt may begin and end
-// before it is cancelled: the server would forget the record of such an attempt.
-func (j *loop) refreshInFlight(ctx workflow.Context) (wait bool) {
+// attemptIsNear looks up the due executions and reports whether withdraw should wait for one of them, whose
+// attempt may begin and end before it is cancelled: the server would forget the record of such an attempt.
+// It need not wait for one whose worker probably crashed.
+func (j *loop) attemptIsNear(ctx workflow.Context) bool {
 	due := func(e *execution) bool { return e.phase < withdrawing && !e.Due.After(workflow.Now(ctx)) }
 	if j.deleted || !slices.ContainsFunc(j.running, due) {
 		return false
 	}
+	near := false
 	for _, p := range j.look(ctx) {
 		for _, e := range j.running {
 			if now := workflow.Now(ctx); e.activity == p.Activity && due(e) && !p.Sent && p.Ended == nil && !p.Next.After(now.Add(e.margin())) {
 				late := now.Sub(later(e.Due, p.Began))
-				e.inFlight = p.Held && !e.Sent && late >= presumedCrashedAfter && late < mayBeTakenOverAfter
-				wait = wait || !e.inFlight
+				crashed := p.Held && !e.Sent && late >= presumedCrashedAfter && late < mayBeTakenOverAfter
+				near = near || !crashed
 			}
 		}
 	}
-	return wait
+	return near
 }
 
 // margin returns how long before its next attempt an execution can be cancelled. It is longer if

@@ -21,6 +21,7 @@ import (
 	"time"
 	_ "time/tzdata" // the engines are compared in a zone with daylight saving
 
+	"almanac/bench/machine"
 	"almanac/bench/systems"
 )
 
@@ -55,7 +56,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	b := &bench{options: o, receiver: systems.NewReceiver(), progress: logger, report: report{progress: logger}}
 	defer b.receiver.Close()
 	err = b.measure(ctx)
-	text, failed := b.report.markdown(describeMachine(ctx, args))
+	text, failed := b.report.markdown(machine.Describe(ctx, args))
 	if failed != nil {
 		return errors.Join(err, failed)
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"almanac/bench/machine"
 	"almanac/bench/systems"
 )
 
@@ -24,7 +25,7 @@ var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap
 // A report is everything that was measured. The template has the words around it, and shows what is not
 // empty.
 type report struct {
-	Machine machine
+	Machine machine.Machine
 
 	FirstTick, Systems, Ticks, Calls, Isolation, Sleep, Engines, Goals rows
 
@@ -48,7 +49,7 @@ func (r *report) add(table *rows, cells ...[]string) {
 }
 
 // markdown completes the report and returns it as text.
-func (r *report) markdown(m machine) (string, error) {
+func (r *report) markdown(m machine.Machine) (string, error) {
 	r.Machine = m
 	for _, m := range r.metrics {
 		r.Systems = append(r.Systems, m.cells())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"almanac/bench/machine"
 	"almanac/bench/systems"
 )
 
@@ -20,7 +21,7 @@ func TestTheReportHoldsWhatWasMeasuredAndNothingElse(t *testing.T) {
 	t.Parallel()
 	logger := log.New(io.Discard, "", 0)
 	empty, r := report{progress: logger}, report{progress: logger}
-	text, err := empty.markdown(machine{Hardware: "2 cores", Command: "go run . -ticks 3"})
+	text, err := empty.markdown(machine.Machine{Hardware: "2 cores", Command: "go run . -ticks 3"})
 	require.NoError(t, err)
 	require.Contains(t, text, "`go run . -ticks 3`")
 	require.NotContains(t, text, "##", "no part was measured")
@@ -44,7 +45,7 @@ func TestTheReportHoldsWhatWasMeasuredAndNothingElse(t *testing.T) {
 			{"get a job", stageQuiet, 30 * time.Millisecond, false},
 		},
 	}, "2,000 jobs", late(10, 9, 12))
-	text, err = r.markdown(machine{})
+	text, err = r.markdown(machine.Machine{})
 	require.NoError(t, err)
 	for _, row := range []string{
 		`\| 1,000 jobs every minute +\| first tick +\| 200\.0 +\| 41 ms +\| 260 ms +\|`,

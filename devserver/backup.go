@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"almanac/devserver/datadir"
 )
 
 // A Progress is called now and then with the number of bytes that are written, and about how many it will be.
@@ -59,10 +61,10 @@ func Restore(ctx context.Context, file, dataDir string, log *slog.Logger, progre
 	if err := checkBackup(ctx, file); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	if err := privateDir(dataDir, log); err != nil {
+	if err := datadir.Make(dataDir, log); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
-	lock, err := lockDir(dataDir)
+	lock, err := datadir.Lock(dataDir)
 	if err != nil {
 		return err
 	}
@@ -78,7 +80,7 @@ func requireFree(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	lock, err := lockDir(dir)
+	lock, err := datadir.Lock(dir)
 	if err != nil {
 		return err
 	}
@@ -93,7 +95,7 @@ func requireEmpty(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		if e.Name() != lockFile {
+		if e.Name() != datadir.LockFile {
 			return fmt.Errorf("data directory %s is not empty: it has %s. Choose another directory, or move its files away", dir, e.Name())
 		}
 	}

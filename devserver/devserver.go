@@ -31,6 +31,7 @@ import (
 	"go.temporal.io/server/common/config"
 	"go.temporal.io/server/temporal"
 
+	"almanac/devserver/datadir"
 	"almanac/internal/web"
 )
 
@@ -131,10 +132,10 @@ func start(ctx context.Context, o Options) (_ *Server, err error) {
 		}
 	}()
 
-	if err := privateDir(o.DataDir, o.Log); err != nil {
+	if err := datadir.Make(o.DataDir, o.Log); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	if s.lock, err = lockDir(o.DataDir); err != nil {
+	if s.lock, err = datadir.Lock(o.DataDir); err != nil {
 		return nil, err
 	}
 	ports, err := reservePorts(o)
@@ -144,7 +145,7 @@ func start(ctx context.Context, o Options) (_ *Server, err error) {
 	defer ports.releaseAll()
 
 	database := filepath.Join(o.DataDir, databaseFile)
-	if err := privateFiles(database, o.Log); err != nil {
+	if err := datadir.MakeDatabase(database, o.Log); err != nil {
 		return nil, fmt.Errorf("database: %w", err)
 	}
 	if s.store, err = openStore(database, o.Synchronous); err != nil {

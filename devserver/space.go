@@ -1,6 +1,10 @@
 package devserver
 
-import "fmt"
+import (
+	"fmt"
+
+	"almanac/devserver/datadir"
+)
 
 // A SpaceError says that little disk space is left.
 type SpaceError struct {
@@ -14,7 +18,7 @@ func (e *SpaceError) Error() string {
 // CheckSpace returns a [SpaceError] if less than [Options.MinFree] is left on the disk of the data directory. If the
 // system does not say how much is left, it returns nil.
 func (s *Server) CheckSpace() error {
-	left, err := freeSpace(s.dataDir)
+	left, err := datadir.Free(s.dataDir)
 	if err != nil || left >= s.minFree {
 		return nil
 	}

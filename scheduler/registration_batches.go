@@ -25,12 +25,12 @@ const (
 
 // recentCollection returns a collection from the cache, or queries it.
 func (s *Service) recentCollection(ctx context.Context, k job.CollectionKey) (job.Collection, error) {
-	if c, ok := s.collections.get(k.WorkflowID(), collectionFresh); ok {
+	if c, ok := s.collections.Get(k.WorkflowID(), collectionFresh); ok {
 		return c, nil
 	}
 	c, err := s.Collection(ctx, k)
 	if err == nil {
-		s.collections.put(k.WorkflowID(), c, 1, maxCollections)
+		s.collections.Put(k.WorkflowID(), c, 1, maxCollections)
 	}
 	return c, err
 }
@@ -125,9 +125,9 @@ func (s *Service) register(ctx context.Context, id string, batch []*registration
 		err = fmt.Errorf("the collection answered for %d of %d jobs", len(results), len(batch))
 	}
 	if err == nil {
-		s.collections.put(id, *c, 1, maxCollections)
+		s.collections.Put(id, *c, 1, maxCollections)
 	} else {
-		s.collections.forget(id)
+		s.collections.Forget(id)
 	}
 	for i, one := range batch {
 		if one.err = err; err == nil {

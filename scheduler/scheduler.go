@@ -18,6 +18,7 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/scheduler/history"
+	"almanac/scheduler/internal/cache"
 	"almanac/scheduler/readiness"
 )
 
@@ -53,8 +54,8 @@ type Service struct {
 	history   *history.Reader
 	readiness *readiness.Checker
 
-	statuses      cache[versionedStatus]
-	collections   cache[job.Collection]
+	statuses      cache.Cache[versionedStatus]
+	collections   cache.Cache[job.Collection]
 	registrations registrationQueue
 }
 

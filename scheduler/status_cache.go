@@ -39,7 +39,7 @@ const (
 // [wfclient.Queries.Ask].
 func (s *Service) recentStatus(ctx context.Context, id string, result any) error {
 	v := s.version(ctx, id)
-	if recent, ok := s.statuses.get(id, maxStatusAge); ok && recent.version == v {
+	if recent, ok := s.statuses.Get(id, maxStatusAge); ok && recent.version == v {
 		return json.Unmarshal(recent.status, result)
 	}
 	var status json.RawMessage
@@ -47,7 +47,7 @@ func (s *Service) recentStatus(ctx context.Context, id string, result any) error
 		return err
 	}
 	if v != (version{}) {
-		s.statuses.put(id, versionedStatus{v, status}, len(status), maxStatusBytes)
+		s.statuses.Put(id, versionedStatus{v, status}, len(status), maxStatusBytes)
 	}
 	return json.Unmarshal(status, result)
 }

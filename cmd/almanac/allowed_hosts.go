@@ -3,9 +3,9 @@ package main
 import (
 	"errors"
 	"net"
-	"net/netip"
 	"slices"
 
+	"almanac/cmd/almanac/internal/address"
 	"almanac/internal/settings"
 	"almanac/internal/web"
 )
@@ -14,7 +14,7 @@ import (
 // there is none.
 func (c *config) exposed() *settings.Setting {
 	for _, s := range []*settings.Setting{c.settings.Get("listen"), c.settings.Get("temporal-listen"), c.settings.Get("ui-listen")} {
-		if s.Text() != "" && !isLoopback(s.Text()) {
+		if s.Text() != "" && !address.IsLoopback(s.Text()) {
 			return s
 		}
 	}
@@ -28,14 +28,6 @@ func (c *config) checkExposure() error {
 	}
 	return s.Wrong(errors.New(s.Text()+" can be reached by other machines, and asks for no login"),
 		"a loopback address such as 127.0.0.1, or any with --unauthenticated if a proxy or a firewall keeps strangers out")
-}
-
-// isLoopback reports whether only this machine reaches an address. It does for a text that is no host:port,
-// about which the address itself has an error.
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	ip, notIP := netip.ParseAddr(host)
-	return err != nil || host == "localhost" || notIP == nil && ip.IsLoopback()
 }
 
 // readHosts sets the host names to which the servers of this process answer.

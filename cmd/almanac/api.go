@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"almanac/cmd/almanac/internal/address"
 	"almanac/scheduler"
 	"almanac/scheduler/setup"
 )
@@ -47,7 +48,7 @@ func runAPI(ctx context.Context, c *config) error {
 	if err != nil {
 		return err
 	}
-	if err := c.protect(append(temporalPorts(options.HostPort), l.Addr().String())...); err != nil {
+	if err := c.protect(append(address.OfTemporal(options.HostPort), l.Addr().String())...); err != nil {
 		return err
 	}
 	service := scheduler.New(scheduler.Options{

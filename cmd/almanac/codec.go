@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"almanac/cmd/almanac/internal/address"
 	"almanac/internal/codec"
 )
 
@@ -68,7 +69,7 @@ func (c *config) listenCodec(ctx context.Context, name string) (net.Listener, er
 // checkToken checks that there is a token if other machines reach the codec server, whose address is in a
 // setting.
 func (c *config) checkToken(name string) error {
-	if c.codecToken != "" || isLoopback(c.codecListen) {
+	if c.codecToken != "" || address.IsLoopback(c.codecListen) {
 		return nil
 	}
 	return c.settings.Get(name).Wrong(errors.New(c.codecListen+" can be reached by other machines, and the codec server has no token"),

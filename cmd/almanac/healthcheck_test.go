@@ -53,18 +53,3 @@ func TestAHealthCheckFailsIfNothingListens(t *testing.T) {
 	_, err = almanac(t, "", nil, "healthcheck", "--live", "--listen", address)
 	require.ErrorContains(t, err, "nothing answers: ")
 }
-
-func TestAHealthCheckAsksThisMachine(t *testing.T) {
-	t.Parallel()
-	for listen, want := range map[string]string{
-		"127.0.0.1:8080": "http://127.0.0.1:8080/readyz",
-		"0.0.0.0:80":     "http://127.0.0.1:80/readyz",
-		":80":            "http://127.0.0.1:80/readyz",
-		"[::]:80":        "http://[::1]:80/readyz",
-		"jobs:8080":      "http://jobs:8080/readyz",
-	} {
-		url, err := healthURL(listen, "/readyz")
-		require.NoError(t, err)
-		require.Equal(t, want, url)
-	}
-}

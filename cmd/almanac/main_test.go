@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/internal/egress"
+	"almanac/cmd/almanac/internal/preview"
 	"almanac/job"
 	"almanac/job/input"
 )
@@ -180,9 +180,9 @@ func TestPreviewBatchAnswersEveryLine(t *testing.T) {
 		Error       json.RawMessage `json:"error"`
 	}
 	answers := bufio.NewScanner(strings.NewReader(out))
-	answers.Buffer(nil, maxLine)
+	answers.Buffer(nil, preview.MaxLine)
 	lines, n := bufio.NewScanner(expected), 0
-	lines.Buffer(nil, maxLine)
+	lines.Buffer(nil, preview.MaxLine)
 	for ; lines.Scan(); n++ {
 		require.True(t, answers.Scan(), "an answer is missing")
 		var want, got result
@@ -303,7 +303,7 @@ func TestHelpSaysWhatKindOfValueAFlagTakes(t *testing.T) {
 
 func TestBatchGoesOnAfterALineThatIsMuchTooLong(t *testing.T) {
 	t.Parallel()
-	long := `{"id":"` + strings.Repeat("x", 3*maxLine) + `"}`
+	long := `{"id":"` + strings.Repeat("x", 3*preview.MaxLine) + `"}`
 	out, err := almanac(t, long+"\n"+`{"id":7,"now":"2026-01-01T00:00:00Z"}`+"\n", nil, "preview", "--batch")
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
@@ -405,29 +405,5 @@ func TestOneErrorListsAllMistakesAboutOutboundConnections(t *testing.T) {
 		require.EqualError(t, err, "--max-lead: "+problem+"; allowed: 1ms to 30s")
 		_, err = almanac(t, "", map[string]string{"ALMANAC_MAX_LEAD": wrong}, "worker")
 		require.EqualError(t, err, "$ALMANAC_MAX_LEAD: "+problem+"; allowed: 1ms to 30s")
-	}
-}
-
-func TestThePortsOfTemporalAreFoundInItsAddress(t *testing.T) {
-	t.Parallel()
-	for target, want := range map[string][]string{
-		"temporal:7233":                    {"temporal:7233"},
-		"127.0.0.1:7233":                   {"127.0.0.1:7233"},
-		"[::1]:7233":                       {"[::1]:7233"},
-		"temporal":                         {"temporal:443"},
-		"::1":                              {"[::1]:443"},
-		"dns:///temporal:7233":             {"temporal:7233"},
-		"dns://10.0.0.53/temporal:7233":    {"temporal:7233"},
-		"dns:temporal:7233":                {"temporal:7233"},
-		"passthrough:///temporal:7233":     {"temporal:7233"},
-		"ipv4:10.0.0.1:7233,10.0.0.2:7234": {"10.0.0.1:7233", "10.0.0.2:7234"},
-		"ipv6:[fd00::1]:7233,[fd00::2]":    {"[fd00::1]:7233", "[fd00::2]:443"},
-		"unix:///run/temporal.sock":        nil,
-		"almanac.a1b2c.tmprl.cloud:7233":   {"almanac.a1b2c.tmprl.cloud:7233"},
-	} {
-		require.Equal(t, want, temporalPorts(target), target)
-		for _, p := range want {
-			require.NoError(t, new(egress.Guard).Protect(p), p)
-		}
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/converter"
 
+	"almanac/cmd/almanac/internal/address"
+	"almanac/cmd/almanac/internal/probe"
+	"almanac/scheduler/readiness"
 	"almanac/scheduler/setup"
 	"almanac/worker"
 )
@@ -35,7 +38,7 @@ func runWorker(ctx context.Context, c *config) error {
 	if err != nil {
 		return err
 	}
-	own := temporalPorts(options.HostPort)
+	own := address.OfTemporal(options.HostPort)
 	var l net.Listener // nil: no probes
 	if c.workerListen != "" {
 		if l, err = listen(ctx, c.settings.Get("listen")); err != nil {
@@ -70,7 +73,8 @@ func runWorker(ctx context.Context, c *config) error {
 		<-ctx.Done()
 		return nil
 	}
-	return serve(ctx, l, workerHealth(temporal.Client, options.Namespace, c))
+	ready := readiness.New(temporal.Client, options.Namespace, c.log)
+	return serve(ctx, l, c.hosts.Check(probe.Handler(ready.Check)))
 }
 
 // startWorker starts a worker. Call stop to end it.

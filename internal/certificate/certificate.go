@@ -1,4 +1,5 @@
-// Package certificate reads client certificates from PFX files (PKCS #12).
+// Package certificate reads certificates: those of clients from PFX files (PKCS #12), and those of authorities
+// from PEM files.
 package certificate
 
 import (

@@ -7,6 +7,7 @@ import (
 
 	"almanac/job"
 	"almanac/workflows"
+	"almanac/workflows/internal/visibility"
 )
 
 func (j *loop) setState(ctx workflow.Context, s job.State) {
@@ -53,10 +54,10 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 		j.finish(workflow.Now(ctx))
 	}
 	if j.Definition.State != shown {
-		j.showState(ctx)
+		visibility.ShowState(ctx, &j.Key, j.Definition.State)
 	}
 	if text != "" {
-		j.showText(ctx, text)
+		visibility.ShowText(ctx, &j.Key, text)
 	}
 }
 

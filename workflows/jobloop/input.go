@@ -59,7 +59,7 @@ type standing struct {
 // New returns the input of a new job's workflow, from which the job's first status follows. The
 // definition must be valid; collectionDisabled says that the collection is not enabled.
 func New(k job.Key, d job.Definition, collectionDisabled bool, now time.Time) (Input, error) {
-	in := Input{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, CollectionDisabled: collectionDisabled, Lead: firstLead(k)}
+	in := Input{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, CollectionDisabled: collectionDisabled, Lead: plan.FirstLead(k)}
 	timetable, err := d.Timetable(in.Created, in.Created)
 	if err != nil {
 		return Input{}, err

@@ -2,29 +2,13 @@ package jobloop
 
 import (
 	"cmp"
-	"hash/fnv"
 	"time"
 
 	"almanac/activities"
-	"almanac/job"
 )
 
 // An occurrence is dispatched ahead: its activity is scheduled before the due time, and a worker holds
 // it until then. So the queueing of a herd is over when it is due.
-
-// The lead of a new job lies between these, by a hash of its name, so that a herd of new jobs is
-// dispatched over 12 s.
-const (
-	leastFirstLead = 8 * time.Second
-	mostFirstLead  = 20 * time.Second
-)
-
-// firstLead returns the first lead of a job, in milliseconds.
-func firstLead(k job.Key) int {
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(k.WorkflowID()))
-	return int(leastFirstLead.Milliseconds()) + int(hash.Sum32()%uint32((mostFirstLead-leastFirstLead).Milliseconds()))
-}
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 

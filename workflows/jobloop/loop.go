@@ -16,6 +16,7 @@ import (
 	"almanac/job"
 	"almanac/workflows"
 	"almanac/workflows/internal/timer"
+	"almanac/workflows/internal/visibility"
 	"almanac/workflows/plan"
 )
 
@@ -140,7 +141,7 @@ func (j *loop) decide(ctx workflow.Context) {
 	}
 	if j.active() && j.over() {
 		j.finish(now)
-		j.showState(ctx)
+		visibility.ShowState(ctx, &j.Key, j.Definition.State)
 	}
 }
 

@@ -3,11 +3,9 @@ package jobloop
 import (
 	"fmt"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/job"
-	"almanac/workflows"
 )
 
 // snapshot returns the job for readers, without secrets. Occurrences dispatched ahead are not counted
@@ -50,19 +48,4 @@ func (j *loop) describe(ctx workflow.Context) {
 		"**%s** (%s)\n\n%s\n\n- next execution: %s\n- last execution: %s\n- executions: %d, failures: %d, faulted: %d",
 		j.Key.Name, s.Definition.State, text, next, last,
 		s.Status.ExecutionCount, s.Status.FailureCount, s.Status.FaultedCount))
-}
-
-// showState updates the search attribute of the job's state.
-func (j *loop) showState(ctx workflow.Context) {
-	state := temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState).ValueSet(string(j.Definition.State))
-	if err := workflow.UpsertTypedSearchAttributes(ctx, state); err != nil {
-		workflow.GetLogger(ctx).Warn("the state could not be shown", "job", j.Key.ARMID(), "error", err)
-	}
-}
-
-// showText updates the memo's description of the job.
-func (j *loop) showText(ctx workflow.Context, text string) {
-	if err := workflow.UpsertMemo(ctx, map[string]any{workflows.MemoText: text}); err != nil {
-		workflow.GetLogger(ctx).Warn("the job's description could not be shown", "job", j.Key.ARMID(), "error", err)
-	}
 }

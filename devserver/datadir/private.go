@@ -1,4 +1,4 @@
-package devserver
+package datadir
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// privateDir creates dir if it is missing, and restricts it to this process's user: its files hold the
+// Make creates dir if it is missing, and restricts it to this process's user: its files hold the
 // secrets of all jobs. A directory that all users share, such as /tmp, is an error.
-func privateDir(dir string, log *slog.Logger) error {
+func Make(dir string, log *slog.Logger) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -25,9 +25,9 @@ func privateDir(dir string, log *slog.Logger) error {
 	return restrict(dir, 0o700, log)
 }
 
-// privateFiles creates the database file if it is missing, and restricts it and the files that SQLite keeps
+// MakeDatabase creates the database file if it is missing, and restricts it and the files that SQLite keeps
 // beside it to this process's user. SQLite gives new files beside it the permissions of the database.
-func privateFiles(database string, log *slog.Logger) error {
+func MakeDatabase(database string, log *slog.Logger) error {
 	f, err := os.OpenFile(database, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err

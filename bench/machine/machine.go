@@ -1,4 +1,5 @@
-package main
+// Package machine describes the machine that figures come from.
+package machine
 
 import (
 	"context"
@@ -14,8 +15,8 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 )
 
-// A machine is where the figures come from.
-type machine struct {
+// A Machine is where the figures come from.
+type Machine struct {
 	Date, Hardware, System, Versions string
 	Command                          string // by which the figures can be had again
 }
@@ -25,9 +26,9 @@ var compared = []string{
 	"go.temporal.io/server", "go.temporal.io/sdk", "modernc.org/sqlite", "github.com/robfig/cron/v3", "github.com/teambition/rrule-go",
 }
 
-// describeMachine returns what it can find out.
-func describeMachine(ctx context.Context, args []string) machine {
-	m := machine{
+// Describe returns what it can find out. args are those of the program.
+func Describe(ctx context.Context, args []string) Machine {
+	m := Machine{
 		Date: time.Now().UTC().Format(time.DateOnly), Hardware: fmt.Sprintf("%d cores", runtime.NumCPU()),
 		System: runtime.GOOS + "/" + runtime.GOARCH, Versions: runtime.Version(), Command: strings.Join(append([]string{"go run ."}, args...), " "),
 	}

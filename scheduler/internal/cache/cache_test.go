@@ -1,4 +1,4 @@
-package scheduler
+package cache_test
 
 import (
 	"strconv"
@@ -7,14 +7,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"almanac/scheduler/internal/cache"
 )
 
 func TestACacheIsBounded(t *testing.T) {
 	t.Parallel()
 	const room = 16
-	count := func(c *cache[string]) (n int) {
+	count := func(c *cache.Cache[string]) (n int) {
 		for i := range 2 * room {
-			if _, ok := c.get(strconv.Itoa(i), time.Hour); ok {
+			if _, ok := c.Get(strconv.Itoa(i), time.Hour); ok {
 				n++
 			}
 		}
@@ -22,40 +24,40 @@ func TestACacheIsBounded(t *testing.T) {
 	}
 	t.Run("by its size", func(t *testing.T) {
 		t.Parallel()
-		var c cache[string]
+		var c cache.Cache[string]
 		for i := range 2 * room {
-			c.put(strconv.Itoa(i), "answer", 10, 10*room+9)
-			_, ok := c.get(strconv.Itoa(i), time.Hour)
+			c.Put(strconv.Itoa(i), "answer", 10, 10*room+9)
+			_, ok := c.Get(strconv.Itoa(i), time.Hour)
 			require.True(t, ok, "the newest is there")
 		}
 		require.Equal(t, room, count(&c))
 	})
 	t.Run("also if the same workflow answers again", func(t *testing.T) {
 		t.Parallel()
-		var c cache[string]
-		c.put("1", "answer", 1, room)
+		var c cache.Cache[string]
+		c.Put("1", "answer", 1, room)
 		for range 2 * room {
-			c.put("0", "answer", 1, room)
+			c.Put("0", "answer", 1, room)
 		}
 		require.Equal(t, 2, count(&c), "nothing else had to go")
 	})
 	t.Run("and holds no answer that is too large", func(t *testing.T) {
 		t.Parallel()
-		var c cache[string]
-		c.put("1", "answer", 1, room)
-		c.put("0", "answer", room+1, room)
+		var c cache.Cache[string]
+		c.Put("1", "answer", 1, room)
+		c.Put("0", "answer", room+1, room)
 		require.Equal(t, 1, count(&c))
 	})
 	t.Run("by its age", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			var c cache[string]
-			c.put("0", "answer", 1, room)
+			var c cache.Cache[string]
+			c.Put("0", "answer", 1, room)
 			time.Sleep(time.Minute - time.Second)
-			_, ok := c.get("0", time.Minute)
+			_, ok := c.Get("0", time.Minute)
 			require.True(t, ok)
 			time.Sleep(time.Second)
-			_, ok = c.get("0", time.Minute)
+			_, ok = c.Get("0", time.Minute)
 			require.False(t, ok)
 		})
 	})

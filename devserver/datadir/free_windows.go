@@ -1,9 +1,9 @@
-package devserver
+package datadir
 
 import "golang.org/x/sys/windows"
 
-// freeSpace returns how many bytes this user may still write to the volume of a directory.
-func freeSpace(dir string) (free uint64, err error) {
+// Free returns how many bytes this user may still write to the volume of a directory.
+func Free(dir string) (free uint64, err error) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
 		return 0, err

@@ -1,12 +1,13 @@
-package scheduler
+// Package cache holds answers of workflows in memory.
+package cache
 
 import (
 	"sync"
 	"time"
 )
 
-// A cache holds answers of workflows, up to a total size. The zero value is empty.
-type cache[T any] struct {
+// A Cache holds answers of workflows, up to a total size. The zero value is empty.
+type Cache[T any] struct {
 	mu      sync.Mutex
 	answers map[string]cached[T] // by workflow ID
 	size    int                  // of all answers
@@ -18,8 +19,8 @@ type cached[T any] struct {
 	at     time.Time // when the workflow answered
 }
 
-// get returns the answer of a workflow, unless it is older than maxAge.
-func (c *cache[T]) get(id string, maxAge time.Duration) (answer T, ok bool) {
+// Get returns the answer of a workflow, unless it is older than maxAge.
+func (c *Cache[T]) Get(id string, maxAge time.Duration) (answer T, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	found, ok := c.answers[id]
@@ -29,8 +30,8 @@ func (c *cache[T]) get(id string, maxAge time.Duration) (answer T, ok bool) {
 	return found.answer, true
 }
 
-// put caches an answer. Others make room for it if all together would be larger than maxSize.
-func (c *cache[T]) put(id string, answer T, size, maxSize int) {
+// Put caches an answer. Others make room for it if all together would be larger than maxSize.
+func (c *Cache[T]) Put(id string, answer T, size, maxSize int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.remove(id)
@@ -50,14 +51,15 @@ func (c *cache[T]) put(id string, answer T, size, maxSize int) {
 	c.size += size
 }
 
-func (c *cache[T]) forget(id string) {
+// Forget removes the answer of a workflow.
+func (c *Cache[T]) Forget(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.remove(id)
 }
 
-// remove is forget for a caller that holds mu.
-func (c *cache[T]) remove(id string) {
+// remove is Forget for a caller that holds mu.
+func (c *Cache[T]) remove(id string) {
 	c.size -= c.answers[id].size
 	delete(c.answers, id)
 }

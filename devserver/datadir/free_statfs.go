@@ -1,11 +1,11 @@
 //go:build linux || darwin
 
-package devserver
+package datadir
 
 import "golang.org/x/sys/unix"
 
-// freeSpace returns how many bytes this user may still write to the file system of a directory.
-func freeSpace(dir string) (uint64, error) {
+// Free returns how many bytes this user may still write to the file system of a directory.
+func Free(dir string) (uint64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, err

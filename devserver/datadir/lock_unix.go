@@ -1,6 +1,6 @@
 //go:build unix
 
-package devserver
+package datadir
 
 import (
 	"os"

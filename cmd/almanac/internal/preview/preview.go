@@ -1,0 +1,139 @@
+// Package preview shows when jobs would run, of definitions in files.
+package preview
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"almanac/job"
+	"almanac/job/input"
+	"almanac/recurrence"
+)
+
+// MaxLine is the size limit of a definition or of a line of a batch, in bytes.
+const MaxLine = 1 << 20
+
+// Options say how a definition is previewed.
+type Options struct {
+	Now   time.Time
+	Fixed bool           // a definition with another time is an error
+	Take  int            // number of occurrences; 0: the definition's take
+	Zone  *time.Location // in which times are shown; nil: the zone of the recurrence
+	JSON  bool           // write the answer of POST /previewRecurrence
+}
+
+// File writes when the definition in a file would run to out, and notes on it to notes. The error may mean that the
+// job would never run.
+func File(in io.Reader, out, notes io.Writer, o Options) error {
+	body, err := io.ReadAll(io.LimitReader(in, MaxLine))
+	if err != nil {
+		return err
+	}
+	p, err := input.ParsePreview(body, o.Now)
+	if err != nil {
+		if o.JSON {
+			err = errors.Join(err, writeJSON(out, p.Failed(err)))
+		}
+		return err
+	}
+	if o.Fixed && !p.Now.Equal(o.Now) {
+		return errors.New(`--now cannot be combined with a file that has its own "now": leave out one of them`)
+	}
+	if o.Take != 0 {
+		p.Take = o.Take
+	}
+	result := p.Run()
+	if o.JSON {
+		if err := writeJSON(out, result); err != nil {
+			return err
+		}
+	} else if err := printOccurrences(out, result.Occurrences, o.zoneOf(p.Definition)); err != nil {
+		return err
+	}
+	switch {
+	case result.Error != nil:
+		return errors.New(result.Error.Message)
+	case len(result.Occurrences) == 0:
+		return errors.New(strings.Join(result.Notes, " "))
+	case !o.JSON:
+		if result.Text != "" {
+			fmt.Fprintln(notes, "Schedule:", result.Text)
+		}
+		for _, note := range result.Notes {
+			fmt.Fprintln(notes, "Note:", note)
+		}
+	}
+	return nil
+}
+
+// zoneOf returns the zone in which a job's times are shown.
+func (o Options) zoneOf(d job.Definition) *time.Location {
+	if o.Zone == nil && d.Recurrence != nil {
+		if zone, err := recurrence.LoadLocation(d.Recurrence.TimeZone); err == nil { // it fails if there is no zone
+			return zone
+		}
+	}
+	return cmp.Or(o.Zone, time.UTC)
+}
+
+// printOccurrences prints a line for each time: the local time in the zone, the zone, and the time in UTC.
+func printOccurrences(out io.Writer, times []time.Time, zone *time.Location) error {
+	w := bufio.NewWriter(out)
+	for _, t := range times {
+		fmt.Fprintf(w, "%s %s  %s\n", t.In(zone).Format("Mon 2006-01-02 15:04:05 -07:00"), zone, t.UTC().Format(time.RFC3339))
+	}
+	return w.Flush()
+}
+
+func writeJSON(out io.Writer, result input.PreviewResult) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(result)
+}
+
+// Batch previews JSON lines, and writes a line for each.
+func Batch(in io.Reader, out io.Writer, now time.Time) error {
+	lines := bufio.NewReaderSize(in, MaxLine)
+	w := bufio.NewWriter(out)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			// The parser gets the part of a too long line that fits the buffer, and refuses it.
+			if err := writeJSON(w, previewLine(line, now)); err != nil {
+				return err
+			}
+		}
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = lines.ReadSlice('\n')
+		}
+		if lines.Buffered() == 0 { // a caller that sends one line at a time waits for its answer
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return w.Flush()
+		case err != nil:
+			return fmt.Errorf("read the batch: %w", err)
+		}
+	}
+}
+
+// previewLine previews one line of a batch, without the text and the notes, which are for people.
+func previewLine(line []byte, now time.Time) input.PreviewResult {
+	p, err := input.ParsePreview(line, now)
+	if err != nil {
+		return p.Failed(err)
+	}
+	result := p.Run()
+	result.Text, result.Notes = "", nil
+	return result
+}

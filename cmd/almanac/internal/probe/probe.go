@@ -1,0 +1,74 @@
+// Package probe asks a server of Almanac whether it is ready, and answers that question for a worker.
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"almanac/cmd/almanac/internal/address"
+)
+
+// timeout is the limit for the answer.
+const timeout = 6 * time.Second
+
+// An answer is that to a probe, as in the API.
+type answer struct {
+	Status  string `json:"status"`
+	Missing string `json:"missing,omitempty"`
+}
+
+// Ask asks the server that listens on an address of this machine, and returns the status that it answers. The
+// error says what is missing.
+func Ask(ctx context.Context, listen, path string) (string, error) {
+	local, err := address.Local(listen)
+	if err != nil {
+		return "", err
+	}
+	url := "http://" + local + path
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := (&http.Client{Transport: &http.Transport{}}).Do(request) // no proxy: it is this machine
+	if err != nil {
+		return "", fmt.Errorf("nothing answers: %w", err)
+	}
+	defer response.Body.Close()
+	var body answer
+	if err := json.NewDecoder(io.LimitReader(response.Body, 1<<16)).Decode(&body); err != nil {
+		return "", fmt.Errorf("%s answers %s, and not as Almanac does", url, response.Status)
+	}
+	if response.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s: %s", body.Status, body.Missing)
+	}
+	return body.Status, nil
+}
+
+// Handler answers the probes /healthz and /readyz, as the API does. check returns what is missing.
+func Handler(check func(context.Context) error) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, http.StatusOK, answer{Status: "alive"})
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if err := check(r.Context()); err != nil {
+			reply(w, http.StatusServiceUnavailable, answer{Status: "not ready", Missing: err.Error()})
+			return
+		}
+		reply(w, http.StatusOK, answer{Status: "ready"})
+	})
+	return mux
+}
+
+func reply(w http.ResponseWriter, status int, body answer) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the caller may be gone
+}

@@ -37,8 +37,13 @@ func TestAttemptIsSentInTimeThoughTheWorkersClockIsWrong(t *testing.T) {
 						var group sync.WaitGroup
 						for range 3 {
 							group.Go(func() {
-								if _, err := (&task{started: started}).run(t, r.Runner, in); err != nil {
+								out, err := (&task{started: started}).run(t, r.Runner, in)
+								if err != nil {
 									t.Error(err)
+									return
+								}
+								if start := out[0].Start; !start.Equal(in.Execution.Due) {
+									t.Errorf("sent when it was due, and recorded at %s instead of %s", start, in.Execution.Due)
 								}
 							})
 						}

@@ -289,12 +289,12 @@ func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attem
 	if l.Over() {
 		return nil
 	}
-	o := &outcome{start: time.Now()}
+	began, o := time.Now(), &outcome{start: r.Clock.Now()}
 	o.message, o.err = r.send(lease.With(ctx, l), *in, recorded, l)
 	if l.Refused() {
 		return nil
 	}
-	o.end = o.start.Add(time.Since(o.start)) // by the monotonic clock, so that setting the clock does not change the duration
+	o.end = o.start.Add(time.Since(began)) // by the monotonic clock, so that setting the clock does not change the duration
 	return o
 }
 

@@ -156,3 +156,21 @@ func TestAJobIsRevivedOnlyAsItsPlanAllows(t *testing.T) {
 	require.Equal(t, "enabled", r.get("properties.state"))
 	finish(t, call(t, http.MethodDelete, collection+version, ""))
 }
+
+// Jobs created in the same second have the same creation time.
+func TestAJobCreatedAnewHasOtherExecutions(t *testing.T) {
+	t.Parallel()
+	s, target := use(t), newSink(t, nil)
+	jobs := s.collection(t) + "/jobs"
+	const times = 4
+	body := `{"properties":{"action":{"type":"http","request":{"method":"GET","uri":"` + target.URL + `/j"}},"startTime":"` +
+		time.Now().AddDate(1, 0, 0).Format(time.RFC3339) + `"}}`
+	keys := map[string]bool{}
+	for n := range times {
+		created(t, jobs+"/j", body)
+		ok(t, http.MethodPost, jobs+"/j/run", "")
+		keys[target.await(t, "/j", n+1, 30*time.Second)[n].key] = true
+		ok(t, http.MethodDelete, jobs+"/j", "")
+	}
+	require.Len(t, keys, times)
+}

@@ -686,9 +686,9 @@ func TestChangesAreAppliedOneAfterTheOther(t *testing.T) {
 	requireType(t, stale.err, workflows.ErrTypeStale)
 	require.Equal(t, 3, second.ok(t).Generation)
 	run.ok(t)
-	require.Equal(t, []string{"/old 00:00:00", "/old 00:01:00", "/new 00:01:01.5", "/newer 00:02:00"}, w.requests(),
-		"what waits for the first change is applied in any order")
-	require.GreaterOrEqual(t, second.at, run.at)
+	require.Equal(t, []string{"/old 00:00:00", "/old 00:01:00", "/newer 00:01:01.5", "/newer 00:02:00"}, w.requests(),
+		"what waits for the first change is applied in the order in which it arrived")
+	require.GreaterOrEqual(t, run.at, second.at)
 	w.requireSound()
 }
 
@@ -851,4 +851,18 @@ func TestALostAttemptDoesNotChangeTheHeartbeatTimeout(t *testing.T) {
 	require.Equal(t, newYear.Add(2*time.Minute), third.at)
 	require.Equal(t, silence, third.began.Add(third.options.HeartbeatTimeout).Sub(third.at))
 	w.requireSound()
+}
+
+// The worker passes the fence 1.6 s after the due time, and the request fails at once. The server forgets it, since
+// the job is changed at that time.
+func TestAnOccurrenceThatMayHaveBeenSentUsesUpCount(t *testing.T) {
+	t.Parallel()
+	w := newLeadEnv(t, callsEvery("/old", minutely+`,"count":2`))
+	w.workerFate = fates(time.Minute, late)
+	w.fails(func(s sentAttempt) bool { return s.Execution.Due.Equal(newYear.Add(time.Minute)) })
+	w.lookAges = 400 * time.Millisecond
+	a := w.replace(time.Minute+hostWait-50*time.Millisecond, callsEvery("/new", minutely+`,"count":2`))
+	w.run(6 * time.Minute)
+	a.ok(t)
+	require.Len(t, w.executions(), 2, "%v", w.requests())
 }

@@ -2,6 +2,7 @@ package jobloop_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -770,4 +771,43 @@ func TestAStartByHandIsRefusedUnlessItsWordsAreThoseOfTheAPI(t *testing.T) {
 	requireType(t, err, workflows.ErrTypeInvalid)
 	require.ErrorContains(t, err, `state: "Enabled" is not supported; allowed: enabled`)
 	require.Empty(t, w.sent)
+}
+
+// The collection sends its state again if the job does not answer in time, and takes the answer to the last state
+// for that of the job.
+func TestTheLaterStateOfTheCollectionStays(t *testing.T) {
+	t.Parallel()
+	for _, enabled := range []bool{true, false} {
+		t.Run(fmt.Sprint("enabled is ", enabled), func(t *testing.T) {
+			t.Parallel()
+			w := newLeadEnv(t, callEveryMinute("/a"))
+			w.next.CollectionDisabled = !enabled
+			w.lookTakes = 20 * time.Second
+			w.takes(90 * time.Second)
+			w.update(10*time.Second, workflows.UpdateRun) // a change looks it up, and the others wait
+			first := w.replace(30*time.Second, callEveryMinute("/b"))
+			w.update(31*time.Second, workflows.UpdateCollection, !enabled)
+			w.update(32*time.Second, workflows.UpdateCollection, enabled)
+			contrary := w.update(33*time.Second, workflows.UpdateCollection, !enabled)
+			last := w.update(34*time.Second, workflows.UpdateCollection, enabled)
+			end := w.snapshot(10 * time.Minute)
+			w.run(11 * time.Minute)
+			first.ok(t)
+			contrary.ok(t)
+			last.ok(t)
+			require.Equal(t, enabled, end.Status.NextExecutionTime != nil)
+		})
+	}
+}
+
+// All attempts of the action have failed, and the error action is running, when the job is disabled.
+func TestAnExecutionIsFaultedAlthoughTheJobIsChangedDuringItsErrorAction(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, withErrorAction(noRetry, twoRetries)+`,"recurrence":{"frequency":"hour"}`)
+	w.fails(always)
+	w.update(30*time.Second, workflows.UpdateDisable)
+	end := w.snapshot(10 * time.Minute)
+	w.run(11 * time.Minute)
+	require.Equal(t, 1, end.Status.FailureCount)
+	require.Equal(t, 1, end.Status.FaultedCount)
 }

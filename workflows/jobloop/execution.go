@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -110,14 +111,14 @@ func (j *loop) startDeferred(ctx workflow.Context) {
 	}
 }
 
-// beginExecution starts a new execution. Its id is a hash of the job's id, its creation time and what (the due time,
-// or "run N"). So an occurrence keeps its id however often it is decided, and a job created anew under the
-// same name has other ids.
+// beginExecution starts a new execution. Its id is a hash of the job's id, its creation time, the id of its
+// first run, and what (the due time, or "run N"). So an occurrence keeps its id however often it is decided, and
+// a job created anew under the same name has other ids.
 func (j *loop) beginExecution(ctx workflow.Context, e *execution, what string, due time.Time) {
 	j.executions++
 	j.ExecutionCount++
 	j.Last = later(j.Last, later(workflow.Now(ctx), due))
-	name := j.Key.WorkflowID() + "\n" + j.Created.Format(time.RFC3339) + "\n" + what
+	name := strings.Join([]string{j.Key.WorkflowID(), j.Created.Format(time.RFC3339), workflow.GetInfo(ctx).FirstRunID, what}, "\n")
 	e.Execution = job.Execution{
 		ID:         uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String(),
 		Due:        due,
@@ -238,7 +239,7 @@ func (e *execution) knownUnsent(now time.Time) bool {
 func (e *execution) setNext(now time.Time, end *activities.Ending, interval time.Duration) {
 	e.betweenAttempts, e.Next = true, later(now, end.Next)
 	if n := len(end.Attempts); n > 0 && end.Next.IsZero() {
-		passed := max(0, now.Sub(end.Attempts[n-1].End))
+		passed := max(0, now.Sub(end.Attempts[n-1].End)-clockMargin)
 		e.Next = later(now, now.Add(interval-passed))
 	}
 	if e.Sent && e.phase == dispatched {
@@ -343,14 +344,16 @@ func (j *loop) ended(ctx workflow.Context, e *execution, err error) {
 				"due", e.Due, "error", "no worker recorded the outcome; the request may have been sent", "next", "given up")
 		}
 		j.FailureCount++
-		if e.phase < withdrawing {
+		if e.phase < withdrawing || e.ActionName == job.ErrorAction { // all attempts of the action failed
 			j.FaultedCount++
 		}
 	}
 	switch {
 	case !e.Manual:
 		j.Failed = err != nil
-		j.BusyUntil = e.endedAt(workflow.Now(ctx))
+		if j.overlap() != job.OverlapAllowAll {
+			j.BusyUntil = e.endedAt(workflow.Now(ctx))
+		}
 	case !j.Final.IsZero():
 		j.Final = workflow.Now(ctx) // keep the final job for another keepFinal
 	}
@@ -384,7 +387,7 @@ func (j *loop) putBack(ctx workflow.Context, e *execution) {
 	overtaken := e.phase == withdrawn || e.mayHaveBeenSent
 	e.phase = returned
 	j.ExecutionCount--
-	if !e.Manual {
+	if !e.Manual && !e.mayHaveBeenSent { // otherwise more than recurrence.count might be sent
 		j.Started--
 	}
 	if e.Manual || overtaken || !j.Decided.Equal(e.Due) {

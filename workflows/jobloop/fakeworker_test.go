@@ -27,6 +27,7 @@ const (
 	killedRecorded                     // worker crash once it failed and its record is kept for the next attempt
 	killedUnreported                   // worker crash while the outcome, which is recorded, waits to be reported
 	pausedFenced                       // worker paused after the fence, for longer than the lease
+	late                               // passes the fence hostWait+100 ms after the due time
 	hostFull                           // host full until hostWait after the due time; the attempt is made hostPause later
 )
 
@@ -265,7 +266,11 @@ func (w *jobEnv) hold(p *pending, server workflow.Context, s sentAttempt, fate w
 	if fate == released && due.After(workflow.Now(server)) {
 		return false, errors.Join(wait(laterTime(w.downUntil, due.Add(workflow.Now(server).Sub(due)/2))), unsent)
 	}
-	if err := wait(due.Add(-fenceAhead)); err != nil {
+	fence := due.Add(-fenceAhead)
+	if fate == late {
+		fence = due.Add(hostWait + 100*time.Millisecond)
+	}
+	if err := wait(fence); err != nil {
 		return false, err
 	}
 	if p.cancelled() {

@@ -3,7 +3,6 @@ package jobloop
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -28,7 +27,7 @@ func (j *loop) handle(ctx workflow.Context) error {
 	} {
 		err = errors.Join(err, j.handleCommand(ctx, c))
 	}
-	j.listen(ctx, workflows.SignalBegin, "begin although the delay that the job was started with is not over", func(workflow.Context) {})
+	j.signals.Add(ctx, workflows.SignalBegin, "begin although the delay that the job was started with is not over", func(workflow.Context) {})
 	return errors.Join(err,
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateCollection, func(ctx workflow.Context, enabled bool) error {
 			return j.change(ctx, allowed(func(ctx workflow.Context) { j.setCollectionState(ctx, enabled) }))
@@ -55,7 +54,7 @@ func (j *loop) handleCommand(ctx workflow.Context, c command) error {
 			return nil
 		})
 	}
-	j.listen(ctx, c.name, c.describe+", without an answer", func(ctx workflow.Context) {
+	j.signals.Add(ctx, c.name, c.describe+", without an answer", func(ctx workflow.Context) {
 		j.handling++ // the run does not end before it has returned
 		if err := apply(ctx); err != nil {
 			workflow.GetLogger(ctx).Warn("a signal was refused", "signal", c.name, "job", j.Key.ARMID(), "error", err)
@@ -69,15 +68,15 @@ func (j *loop) handleCommand(ctx workflow.Context, c command) error {
 	}, workflow.UpdateHandlerOptions{Validator: c.may, Description: c.describe})
 }
 
-// change applies changes one at a time. Others may be applied while one waits for its turn, so apply
-// must check again whether it is allowed.
+// change applies changes one at a time, in the order in which they arrived. Others may be applied while one
+// waits for its turn, so apply must check again whether it is allowed.
 func (j *loop) change(ctx workflow.Context, apply func(workflow.Context) error) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx) // finish even if the workflow is cancelled
-	if err := j.changing.Lock(ctx); err != nil {
+	if err := j.changing.Wait(ctx); err != nil {
 		return err
 	}
 	defer func() {
-		j.changing.Unlock()
+		j.changing.End()
 		j.changed = true
 	}()
 	return apply(ctx)
@@ -160,44 +159,7 @@ func (j *loop) mayChange() error {
 	return nil
 }
 
-// A listener handles the signals of one name in order, in a coroutine beside the loop.
-type listener struct {
-	signals workflow.ReceiveChannel
-	handle  func(workflow.Context)
-	busy    bool
-}
-
-func (l *listener) waits() bool { return !l.busy && l.signals.Len() > 0 }
-
-// listen registers the handler for signals of a name. The Temporal Web UI and CLI show the description.
-func (j *loop) listen(ctx workflow.Context, name, description string, handle func(workflow.Context)) {
-	signals := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description})
-	j.listeners = append(j.listeners, &listener{signals: signals, handle: handle})
-}
-
-// signalled reports whether a signal is pending and its listener is idle.
-func (j *loop) signalled() bool { return slices.ContainsFunc(j.listeners, (*listener).waits) }
-
-// handleSignals starts a coroutine for each listener with pending signals. None is kept waiting for
-// signals: such a coroutine would take more memory than the rest of the job.
-func (j *loop) handleSignals(ctx workflow.Context) {
-	for _, l := range j.listeners {
-		if !l.waits() {
-			continue
-		}
-		l.busy = true
-		workflow.Go(ctx, func(ctx workflow.Context) {
-			for l.signals.Len() > 0 {
-				l.signals.Receive(ctx, nil)
-				l.handle(ctx)
-			}
-			l.busy = false
-		})
-	}
-}
-
 // quiet reports whether no update or signal is pending or being handled.
 func (j *loop) quiet(ctx workflow.Context) bool {
-	signals := slices.ContainsFunc(j.listeners, func(l *listener) bool { return l.signals.Len() > 0 })
-	return !signals && j.handling == 0 && workflow.AllHandlersFinished(ctx)
+	return !j.signals.Pending() && j.handling == 0 && workflow.AllHandlersFinished(ctx)
 }

@@ -202,3 +202,32 @@ func TestOccurrencesThatComeDueWhileOthersAreCaughtUpFollowTheOverlapPolicy(t *t
 		})
 	}
 }
+
+// The execution at 00:00 failed and is tried again after an hour. Nothing runs from 00:00:30 to 00:04:10.
+func TestAllowAllRunsBesideARetryThatWaitsAfterADowntime(t *testing.T) {
+	t.Parallel()
+	w := newLeadEnv(t, `"action":{`+get+`,"retryPolicy":{"retryType":"fixed","retryInterval":"PT1H","retryCount":2}},"recurrence":{`+minutely+`,"overlapPolicy":"AllowAll"}`)
+	w.fails(func(s sentAttempt) bool { return s.Execution.Repeat == 1 })
+	w.workerFate = fates(time.Minute, killedHeld)
+	w.downUntil = newYear.Add(4*time.Minute + 10*time.Second)
+	w.run(8*time.Minute + 30*time.Second)
+	require.Equal(t, []string{"00:00:00 00:00:00", "00:04:00 00:04:10", "00:05:00 00:05:00", "00:06:00 00:06:00", "00:07:00 00:07:00", "00:08:00 00:08:00"}, w.starts())
+}
+
+// Executions take 90 s. Nothing runs before 00:05:30, so those due until then run one after the other.
+func TestAllowAllIsOnTimeAgainWhenAllAreCaughtUp(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(`"frequency":"minute","catchUpWindow":"PT10M","overlapPolicy":"AllowAll"`))
+	w.now = newYear.Add(5*time.Minute + 30*time.Second)
+	w.takes(90 * time.Second)
+	w.run(30 * time.Minute)
+	require.Empty(t, w.dropped())
+	require.Equal(t, "00:05:00 00:13:00", w.starts()[5], "the last one that is caught up")
+	onTime := newYear.Add(14 * time.Minute)
+	for _, s := range w.executions() {
+		if !s.Execution.Due.Before(onTime) {
+			require.Equal(t, s.Execution.Due, s.at)
+		}
+	}
+	require.Equal(t, "00:29:00 00:29:00", w.starts()[29])
+}

@@ -15,7 +15,9 @@ import (
 
 	"almanac/job"
 	"almanac/workflows"
+	"almanac/workflows/internal/signals"
 	"almanac/workflows/internal/timer"
+	"almanac/workflows/internal/turn"
 	"almanac/workflows/internal/visibility"
 	"almanac/workflows/plan"
 )
@@ -51,7 +53,7 @@ func Workflow(ctx workflow.Context, in Input) error {
 	if err := workflows.CheckStart(ctx, &in.Definition); err != nil {
 		return err
 	}
-	j := &loop{Input: in, changing: workflow.NewMutex(ctx)}
+	j := &loop{Input: in}
 	if err := j.handle(ctx); err != nil {
 		return err
 	}
@@ -73,9 +75,9 @@ type loop struct {
 	askAgain   time.Time // when to look again whether a dispatched occurrence was sent; see [plan.Ask]
 	deleted    bool
 
-	changing  workflow.Mutex // held while a change is applied; nothing is decided meanwhile
-	listeners []*listener
-	handling  int // signals being handled
+	changing turn.Queue // of the changes; while one is applied, nothing is decided
+	signals  signals.Listeners
+	handling int // signals being handled
 }
 
 // run decides what is due, sleeps until the next occurrence or a change, and repeats, until the job is deleted
@@ -105,7 +107,7 @@ func (j *loop) run(ctx workflow.Context) error {
 // decide plans further occurrences, and starts, drops or leaves waiting those that are due or to be
 // dispatched ahead.
 func (j *loop) decide(ctx workflow.Context) {
-	if j.changing.IsLocked() {
+	if j.changing.Taken() {
 		return
 	}
 	now := workflow.Now(ctx).Truncate(time.Second)
@@ -123,6 +125,9 @@ func (j *loop) decide(ctx workflow.Context) {
 				return
 			}
 		case plan.Run:
+			if j.overlap() == job.OverlapAllowAll && !due.After(j.CatchUp) {
+				j.BusyUntil = now // what came due while others were caught up runs as well
+			}
 			j.start(ctx, due)
 		case plan.RunFirst:
 			until := j.BusyUntil
@@ -150,13 +155,13 @@ func (j *loop) situation(due, now time.Time) plan.Situation {
 	return plan.Situation{
 		Due:       due,
 		Another:   len(j.Plan.Due) > 1 && !j.Plan.Due[1].After(now), // regardless of recurrence.count, which dropped occurrences do not use up
-		Busy:      j.overlapping() > 0,
+		Busy:      j.busy(),
 		Crowded:   j.crowded(),
 		Unknown:   j.unknown(),
 		Draining:  j.draining(),
 		BusyUntil: j.BusyUntil,
 		CatchUp:   j.CatchUp,
-		Overlap:   j.Definition.Recurrence.Overlap(),
+		Overlap:   j.overlap(),
 	}
 }
 
@@ -172,7 +177,7 @@ func (j *loop) ask(ctx workflow.Context) bool {
 	}
 	j.look(ctx)
 	j.askAgain = workflow.Now(ctx).Add(askInterval)
-	return !j.unknown() && !j.changing.IsLocked()
+	return !j.unknown() && !j.changing.Taken()
 }
 
 // sleep waits until the next occurrence is to be decided, something changes or the workflow is cancelled. It
@@ -180,8 +185,8 @@ func (j *loop) ask(ctx workflow.Context) bool {
 func (j *loop) sleep(ctx workflow.Context) {
 	j.timer.Set(ctx, j.wake(workflow.Now(ctx)))
 	awake := func() bool { return j.changed || j.timer.Fired() || j.draining() && j.mayContinueAsNew(ctx) }
-	for workflow.Await(ctx, func() bool { return awake() || j.signalled() }) == nil {
-		if j.handleSignals(ctx); awake() {
+	for workflow.Await(ctx, func() bool { return awake() || j.signals.Wait() }) == nil {
+		if j.signals.Handle(ctx); awake() {
 			return
 		}
 	}
@@ -196,7 +201,7 @@ func (j *loop) wake(now time.Time) time.Time {
 		return now.Add(time.Millisecond)
 	}
 	next, ok := j.next()
-	if !ok || !j.active() || j.changing.IsLocked() || j.situation(next, now).MustWait() {
+	if !ok || !j.active() || j.changing.Taken() || j.situation(next, now).MustWait() {
 		return time.Time{}
 	}
 	wake := next
@@ -222,7 +227,7 @@ func (j *loop) continueAsNew(ctx workflow.Context) error {
 	for _, e := range j.running {
 		j.Waiting = append(j.Waiting, e.handOver())
 	}
-	if r := j.Definition.Recurrence; r != nil && r.Overlap() == job.OverlapAllowAll && j.draining() {
+	if j.overlap() == job.OverlapAllowAll && j.draining() {
 		j.CatchUp = workflow.Now(ctx) // what came due meanwhile would have run
 	}
 	if j.failures {
@@ -235,16 +240,24 @@ func (j *loop) continueAsNew(ctx workflow.Context) error {
 func (j *loop) leave(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	for {
-		err := workflow.Await(ctx, func() bool { return j.quiet(ctx) || j.signalled() })
+		err := workflow.Await(ctx, func() bool { return j.quiet(ctx) || j.signals.Wait() })
 		if err != nil || j.quiet(ctx) {
 			return err
 		}
-		j.handleSignals(ctx)
+		j.signals.Handle(ctx)
 	}
 }
 
 // over reports whether no occurrence is left and all have ended.
 func (j *loop) over() bool { return j.exhausted() && j.overlapping() == 0 }
+
+func (j *loop) overlap() job.OverlapPolicy { return j.Definition.Recurrence.Overlap() }
+
+// busy returns [plan.Situation.Busy].
+func (j *loop) busy() bool {
+	all := j.overlap() == job.OverlapAllowAll
+	return slices.ContainsFunc(j.running, func(e *execution) bool { return !e.Manual && (!all || !e.betweenAttempts) })
+}
 
 // overlapping returns the number of occurrences that have not ended.
 func (j *loop) overlapping() int { return len(j.running) - j.runningManually() }

@@ -10,11 +10,11 @@ import (
 type Situation struct {
 	Due       time.Time // the oldest undecided occurrence that is due
 	Another   bool      // the next one is due as well
-	Busy      bool      // an occurrence is dispatched and has not ended
+	Busy      bool      // an occurrence is dispatched and has not ended; with OverlapAllowAll, an attempt of one is being made
 	Crowded   bool      // the maximum number of occurrences have not ended
 	Unknown   bool      // whether a dispatched occurrence was sent is not known
 	Draining  bool      // nothing may start until all executions have ended
-	BusyUntil time.Time // when the last occurrence that ran ended
+	BusyUntil time.Time // when the last occurrence that ran ended; with OverlapAllowAll, when the last one was caught up
 	CatchUp   time.Time // occurrences up to here are caught up, one after another
 	Overlap   job.OverlapPolicy
 }
@@ -48,7 +48,7 @@ func Decide(s Situation) Decision {
 		return Skip
 	case s.Overlap != job.OverlapAllowAll && s.cameDueBusy():
 		return RunFirst
-	case s.Another: // OverlapAllowAll never waits, so these came due while nothing could run them
+	case s.Another && !s.cameDueBusy(): // while nothing could run them, since OverlapAllowAll does not wait
 		return CatchUp
 	}
 	return Run
@@ -56,7 +56,8 @@ func Decide(s Situation) Decision {
 
 // MustWait reports whether the decision has to wait until a running execution has ended: while the run is
 // draining, and for an occurrence that may not run beside the one before. So a long execution costs no
-// timer of its own.
+// timer of its own. With OverlapAllowAll those that are caught up do not wait for retries, which may be months
+// away.
 func (s Situation) MustWait() bool {
 	return s.Draining || s.Busy && (s.caughtUp() || s.Overlap != job.OverlapAllowAll)
 }

@@ -53,7 +53,8 @@ func TestDecideFollowsTheDecisionTable(t *testing.T) {
 
 		{"AllowAll runs one beside the other", all, no, yes, no, either, no, Run},
 		{"AllowAll runs one that is due", all, no, no, no, either, no, Run},
-		{"AllowAll catches up several, for nothing could run them", all, no, either, no, either, yes, CatchUp},
+		{"AllowAll catches up several, for nothing could run them", all, no, either, no, no, yes, CatchUp},
+		{"AllowAll runs those that came due while others were caught up", all, no, either, no, yes, yes, Run},
 	}
 	used := map[string]bool{}
 	for bits := range 1 << 5 {

@@ -14,6 +14,7 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/workflows"
+	"almanac/workflows/internal/turn"
 )
 
 // CollectionInput is the input of a run of [Collection].
@@ -35,7 +36,7 @@ func Collection(ctx workflow.Context, in CollectionInput) error {
 	if err := workflows.CheckStart(ctx, &in.Collection); err != nil {
 		return err
 	}
-	c := &collection{Collection: in.Collection, order: workflow.NewMutex(ctx)}
+	c := &collection{Collection: in.Collection}
 	c.registry = newRegistry(ctx, in.Jobs, in.Sequence, func(name string) string { return c.Key.Job(name).WorkflowID() })
 	c.batch = registrationBatch
 	c.resume(ctx, in.Pause)
@@ -49,7 +50,7 @@ type collection struct {
 	job.Collection
 	*registry
 
-	order   workflow.Mutex        // held while the properties change, until every job that answers has applied it
+	order   turn.Queue            // of changes of the properties; each lasts until every job that answers has applied it
 	again   again                 // repeated updates of silent jobs
 	pending *job.CollectionLimits // rules of properties that are about to be put in force
 	deleted bool                  // only deletes are still accepted
@@ -160,10 +161,10 @@ func (c *collection) verifyAndUpdate(ctx workflow.Context) error {
 
 // exclusively runs do while nothing else can change the properties.
 func (c *collection) exclusively(ctx workflow.Context, do func(workflow.Context) error) error {
-	if err := c.order.Lock(ctx); err != nil {
+	if err := c.order.Wait(ctx); err != nil {
 		return err
 	}
-	defer c.order.Unlock()
+	defer c.order.End()
 	return do(ctx)
 }
 

@@ -61,6 +61,9 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.tracers, err = startTraces(ctx, described); err != nil {
+		return nil, err
+	}
 	scraped, err := otelprometheus.New(otelprometheus.WithRegisterer(t.sdk), otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo())
 	if err != nil {
 		return nil, fmt.Errorf("measure Temporal's SDK: %w", err)
@@ -74,9 +77,6 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 		readers = append(readers, sdkmetric.WithReader(pushed))
 	}
 	t.meters = sdkmetric.NewMeterProvider(readers...)
-	if t.tracers, err = startTraces(ctx, described); err != nil {
-		return nil, errors.Join(err, t.meters.Shutdown(ctx))
-	}
 	return t, nil
 }
 

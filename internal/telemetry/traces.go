@@ -111,6 +111,9 @@ func endSpan(span trace.Span, failure string, end time.Time) {
 	span.End(trace.WithTimestamp(end))
 }
 
+// SpanOf returns the span in a context; an invalid one if there is none.
+func SpanOf(ctx context.Context) trace.SpanContext { return trace.SpanContextFromContext(ctx) }
+
 // Headers returns the headers by which the receiver of a request can continue the trace in the context: traceparent and,
 // if there is one, tracestate. There are none if the context has no span.
 func Headers(ctx context.Context) map[string]string {

@@ -159,7 +159,7 @@ func (c *config) table() []settings.Group {
 		}},
 		{Name: "Metrics and traces", Settings: []*settings.Setting{
 			{Flag: "metrics-collection", Variable: "ALMANAC_METRICS_COLLECTION", Commands: "dev server worker", Value: settings.Bool(&c.collectionLabel),
-				Help: "Give the metrics of executions and attempts the label collection.",
+				Help: "Give the metric of executions the label collection.",
 				More: "The first 50 job collections that have an execution are shown by their names, the others together as `other`. [Monitoring](monitoring.md) has the metrics."},
 			{Flag: "trace-propagation", Variable: "ALMANAC_TRACE_PROPAGATION", Commands: "dev server worker", Value: settings.Choice(&c.tracePropagation, "on", "off"), Default: "on",
 				Help: "If traces are on, send the trace of an attempt to the receiver, as traceparent.",

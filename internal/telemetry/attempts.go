@@ -41,7 +41,7 @@ func (t *Telemetry) Attempts() *Attempts {
 	}
 	a.executions = counter("almanac_executions_total", "Executions that ended, by the outcome of the main action.", append([]string{"kind", "outcome"}, more...)...)
 	a.errorActions = counter("almanac_error_actions_total", "Error actions that ended.", "kind", "outcome")
-	a.attempts = counter("almanac_attempts_total", "Attempts that ended, by what the receiver answered.", append([]string{"kind", "action", "answer"}, more...)...)
+	a.attempts = counter("almanac_attempts_total", "Attempts that ended, by what the receiver answered.", "kind", "action", "answer")
 	a.lateness = histogram("almanac_execution_lateness_seconds", "Time from when an execution was due until its first attempt began.", "kind")
 	a.durations = histogram("almanac_attempt_duration_seconds", "Time that an attempt took.", "kind")
 	a.inFlight = prometheus.NewGauge(prometheus.GaugeOpts{Name: "almanac_attempts_in_flight", Help: "Attempts that are being made."})
@@ -145,7 +145,7 @@ func (a *Attempts) Count(o *Observed, r *Result) {
 	if r.ErrorAction {
 		action = "error"
 	}
-	a.attempts.WithLabelValues(a.labels(r, kind, action, r.Answer)...).Inc()
+	a.attempts.WithLabelValues(kind, action, r.Answer).Inc()
 	if o != nil {
 		a.durations.WithLabelValues(kind).Observe(r.End.Sub(r.Start).Seconds())
 		if r.Number == 1 && !r.ErrorAction {

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,12 +30,17 @@ func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 }
 
-// sdkViews give the histograms of Temporal's SDK few buckets. The latency of a workflow from its start to its end is left
-// out, since the workflow of a job ends when its run is long enough.
-func sdkViews() []sdkmetric.View {
-	return []sdkmetric.View{
-		sdkmetric.NewView(sdkmetric.Instrument{Name: "temporal_workflow_endtoend_latency"}, sdkmetric.Stream{Aggregation: sdkmetric.AggregationDrop{}}),
-		sdkmetric.NewView(sdkmetric.Instrument{Name: "temporal_*", Kind: sdkmetric.InstrumentKindHistogram},
-			sdkmetric.Stream{Aggregation: sdkmetric.AggregationExplicitBucketHistogram{Boundaries: sdkBuckets, NoMinMax: true}}),
+// sdkView makes the metrics of Temporal's SDK few. Their histograms have few buckets, and each request is measured once, with
+// its retries. The latency of a workflow from its start to its end is left out:
+// the workflow of a job ends when its run is long enough.
+func sdkView(i sdkmetric.Instrument) (sdkmetric.Stream, bool) {
+	s := sdkmetric.Stream{Name: i.Name, Description: i.Description, Unit: i.Unit}
+	if i.Name == "temporal_workflow_endtoend_latency" || strings.HasSuffix(i.Name, "_attempt") {
+		s.Aggregation = sdkmetric.AggregationDrop{}
+		return s, true
 	}
+	if i.Kind == sdkmetric.InstrumentKindHistogram {
+		s.Aggregation = sdkmetric.AggregationExplicitBucketHistogram{Boundaries: sdkBuckets, NoMinMax: true}
+	}
+	return s, true
 }

@@ -37,7 +37,7 @@ const scrapes = 4
 type Options struct {
 	Build       build.Info
 	Role        string // service.name is "almanac-" and this, unless OTEL_SERVICE_NAME is set
-	Collections bool   // executions and attempts have the label collection
+	Collections bool   // executions have the label collection
 	Log         *slog.Logger
 }
 
@@ -68,7 +68,7 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("measure Temporal's SDK: %w", err)
 	}
-	readers := []sdkmetric.Option{sdkmetric.WithReader(scraped), sdkmetric.WithResource(described), sdkmetric.WithView(sdkViews()...)}
+	readers := []sdkmetric.Option{sdkmetric.WithReader(scraped), sdkmetric.WithResource(described), sdkmetric.WithView(sdkView)}
 	pushed, err := t.push(ctx)
 	if err != nil {
 		return nil, err

@@ -34,10 +34,10 @@ func Start(ctx context.Context, o telemetry.Options, client *client.Options) (*t
 }
 
 func observe(o *client.Options, t *telemetry.Telemetry, log *slog.Logger) error {
-	o.MetricsHandler = opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{
+	o.MetricsHandler = newCachedHandler(opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{
 		Meter: t.Meter(), UseMonotonicCounters: true,
 		OnError: func(err error) { log.Warn("a metric of Temporal's SDK could not be recorded", slog.Any("error", err)) },
-	})
+	}))
 	if !t.Traces() {
 		return nil
 	}

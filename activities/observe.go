@@ -68,12 +68,12 @@ func (o *outcome) answer() Answer {
 	_, late := errors.AsType[*timeoutError](o.err)
 	_, permanent := errors.AsType[*PermanentError](o.err)
 	switch answered, ok := errors.AsType[*AnsweredError](o.err); {
+	case o.lost:
+		return AnswerLost
 	case o.err == nil:
 		return AnswerAccepted
 	case ok:
 		return answered.Answer
-	case o.lost:
-		return AnswerLost
 	case late:
 		return AnswerTimeout
 	case errors.Is(o.err, errStopped):
@@ -88,7 +88,10 @@ func (o *outcome) answer() Answer {
 
 // failure returns why the attempt failed, in short; "" if it succeeded.
 func (o *outcome) failure() string {
-	if o.err == nil {
+	switch {
+	case o.lost:
+		return lostMessage
+	case o.err == nil:
 		return ""
 	}
 	return cmp.Or(redact.Cut(o.err.Error(), maxErrorText), "failed")

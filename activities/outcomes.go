@@ -18,7 +18,7 @@ type outcome struct {
 	err        error // the sender's
 	unsent     error // why nothing was sent; if set, the fields above are undefined
 	hostFull   bool  // the host was at its limit and no fence was passed, so the server can retry it
-	lost       bool  // whether a request was sent is not known
+	lost       bool  // whether a request was sent is not known; err is nil then
 	observed   *telemetry.Observed
 }
 

@@ -242,7 +242,7 @@ func (r *Runner) lost(ctx context.Context, in *Input, attempts []job.Attempt, n 
 	if in.SentBefore+len(attempts) < in.MaxAttempts {
 		next = nextRetry(record.End.Add(in.Action.RetryPolicy.Interval()))
 	}
-	r.ended(ctx, in, &outcome{err: errors.New(lostMessage), lost: true}, record, since, next)
+	r.ended(ctx, in, &outcome{lost: true}, record, since, next)
 	return unsentError(lostMessage, ErrTypeLost, attempts, 0)
 }
 

@@ -26,10 +26,6 @@ func counter(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
-func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
-	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-}
-
 // sdkView makes the metrics of Temporal's SDK few. Their histograms have few buckets, and each request is measured once, with
 // its retries. The latency of a workflow from its start to its end is left out:
 // the workflow of a job ends when its run is long enough.

@@ -31,7 +31,7 @@ type headers struct {
 }
 
 // InterceptWorkflow implements [interceptor.WorkerInterceptor].
-func (h *headers) InterceptWorkflow(ctx workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+func (h *headers) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
 	w := &workflowHeaders{actionType: h.actionType}
 	w.Next = next
 	return w

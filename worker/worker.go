@@ -100,7 +100,7 @@ func New(o Options) worker.Worker {
 	return w
 }
 
-// interceptors returns what measures activities and, if traces are on, hands them on to actions.
+// interceptors returns what counts operations in progress and, if traces are on, passes the spans of requests to actions.
 func interceptors(t *telemetry.Telemetry) (all []interceptor.WorkerInterceptor) {
 	if t != nil {
 		all = append(all, sdktelemetry.NewOperations(t.Registry, lookups.TypeUpdateAll, lookups.TypeTerminate))

@@ -3,10 +3,9 @@ package telemetry
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"math/rand/v2"
 	"time"
-
-	"encoding/binary"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -69,13 +68,19 @@ func WithOrigin(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }
 
+// OriginOf returns the Origin in a context; the zero Origin if there is none.
+func OriginOf(ctx context.Context) Origin {
+	o, _ := ctx.Value(originKey{}).(Origin)
+	return o
+}
+
 // startExecution begins the span of an execution. The returned context has it, and nothing else changes.
 func startExecution(ctx context.Context, tracer trace.Tracer, e *Attempt) (context.Context, trace.Span) {
 	options := []trace.SpanStartOption{
 		trace.WithTimestamp(e.Due), trace.WithSpanKind(trace.SpanKindInternal), trace.WithAttributes(e.attributes()...),
 	}
 	parent := ctx
-	switch origin, _ := ctx.Value(originKey{}).(Origin); {
+	switch origin := OriginOf(ctx); {
 	case origin.Asked && origin.Request.IsValid():
 		parent = trace.ContextWithRemoteSpanContext(ctx, origin.Request)
 	case origin.Request.IsValid():

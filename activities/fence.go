@@ -81,7 +81,7 @@ func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, l
 			return nil, errWithdrawn
 		}
 		r.Log.WarnContext(ctx, "the server does not answer whether an attempt is still wanted; it is asked again",
-			slog.String("collection", in.Execution.Collection), slog.String("job", in.Execution.Job), slog.Any("error", err))
+			slog.String("collection", in.Execution.Collection), slog.String("job", in.Execution.Job), slog.String("execution", in.Execution.ID), slog.Any("error", err))
 		if err := r.wait(ctx, time.Now().Add(fencePause)); err != nil {
 			return nil, err
 		}

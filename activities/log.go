@@ -17,7 +17,15 @@ const (
 	nextWithdrawn   = "none, for the job was changed"
 )
 
-func nextRetry(at time.Time) string { return "retried at " + at.UTC().Format(time.RFC3339) }
+// following is what follows a failed attempt.
+type following struct {
+	text  string    // value of the attribute next
+	retry time.Time // when another attempt begins; zero if none follows
+}
+
+func nextRetry(at time.Time) following {
+	return following{"retried at " + at.UTC().Format(time.RFC3339), at}
+}
 
 // nextAfterLast returns what follows the last attempt of an action.
 func nextAfterLast(in *Input) string {

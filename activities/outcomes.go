@@ -7,6 +7,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"almanac/internal/telemetry"
 	"almanac/job"
 )
 
@@ -17,6 +18,8 @@ type outcome struct {
 	err        error // the sender's
 	unsent     error // why nothing was sent; if set, the fields above are undefined
 	hostFull   bool  // the host was at its limit and no fence was passed, so the server can retry it
+	lost       bool  // whether a request was sent is not known; err is nil then
+	observed   *telemetry.Observed
 }
 
 // outcomesKept is how long an outcome is kept, from when it is reported, for an attempt that takes over. It

@@ -20,6 +20,7 @@ import (
 	"almanac/activities/lease"
 	"almanac/internal/clock"
 	"almanac/internal/redact"
+	"almanac/internal/telemetry"
 	"almanac/job"
 )
 
@@ -120,8 +121,9 @@ type Runner struct {
 	Grace       time.Duration // how long a running attempt may go on after the worker stops; shorter than the worker's stop timeout
 	PerHost     int           // maximum number of unanswered requests per host; 0: no limit
 	Lead        Lead
-	Clock       clock.Clock        // decides when an execution is due
-	Completions *CompletionLimiter // nil: outcomes are reported at once
+	Clock       clock.Clock         // decides when an execution is due
+	Completions *CompletionLimiter  // nil: outcomes are reported at once
+	Observe     *telemetry.Attempts // nil: attempts are not measured
 
 	holds    holds
 	hosts    hosts
@@ -172,12 +174,13 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 		record.Outcome, record.Message = job.OutcomeFailed, cmp.Or(o.message, err.Error())
 	}
 	attempts = bounded(append(attempts, record))
+	ctx = o.observed.Context(ctx)
 	if err == nil {
-		r.log(ctx, &in, record, begin, "", "")
+		r.ended(ctx, &in, o, record, begin, following{})
 		return r.report(ctx, attempts, &Ended{Lead: lead})
 	}
 	next, ended, failed := r.fail(ctx, err, attempts, lead, in)
-	r.log(ctx, &in, record, begin, err.Error(), next)
+	r.ended(ctx, &in, o, record, begin, next)
 	if ended != nil {
 		return r.report(ctx, attempts, ended)
 	}
@@ -235,11 +238,11 @@ func (r *Runner) lost(ctx context.Context, in *Input, attempts []job.Attempt, n 
 	for range max(1, min(n, in.MaxAttempts-in.SentBefore-len(attempts))) {
 		attempts = withLost(attempts, since, info.StartedTime)
 	}
-	record, next := attempts[len(attempts)-1], nextAfterLast(in)
+	record, next := attempts[len(attempts)-1], following{text: nextAfterLast(in)}
 	if in.SentBefore+len(attempts) < in.MaxAttempts {
 		next = nextRetry(record.End.Add(in.Action.RetryPolicy.Interval()))
 	}
-	r.log(ctx, in, record, since, lostMessage, next)
+	r.ended(ctx, in, &outcome{lost: true}, record, since, next)
 	return unsentError(lostMessage, ErrTypeLost, attempts, 0)
 }
 
@@ -289,12 +292,16 @@ func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attem
 	if l.Over() {
 		return nil
 	}
-	began, o := time.Now(), &outcome{start: r.Clock.Now()}
+	ctx, observed := r.Observe.Begin(ctx, in.attempt(in.SentBefore+len(recorded)+1))
+	began, o := time.Now(), &outcome{start: r.Clock.Now(), observed: observed}
 	o.message, o.err = r.send(lease.With(ctx, l), *in, recorded, l)
 	if l.Refused() {
+		r.Observe.Drop(observed)
 		return nil
 	}
-	o.end = o.start.Add(time.Since(began)) // by the monotonic clock, so that setting the clock does not change the duration
+	ended := time.Now()
+	o.end = o.start.Add(ended.Sub(began)) // by the monotonic clock, so that setting the clock does not change the duration
+	r.Observe.End(observed, string(o.answer()), o.failure(), ended)
 	return o
 }
 
@@ -321,11 +328,11 @@ func (r *Runner) nextHold() int {
 
 // fail returns what follows a failed attempt. If that ends the activity, ended is what to report. Otherwise
 // the records are kept for the server's next attempt, and failed is the activity's error.
-func (r *Runner) fail(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) (follows string, ended *Ended, failed error) {
+func (r *Runner) fail(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) (follows following, ended *Ended, failed error) {
 	ended = &Ended{Error: cmp.Or(redact.Cut(err.Error(), maxErrorText), "failed"), Lead: lead}
 	_, permanent := errors.AsType[*PermanentError](err)
 	if permanent || in.SentBefore+len(attempts) >= in.MaxAttempts {
-		return nextAfterLast(&in), ended, nil
+		return following{text: nextAfterLast(&in)}, ended, nil
 	}
 	delay := retryDelay(err, in.Action.RetryPolicy)
 	next := r.Clock.Now().Add(delay)
@@ -335,8 +342,8 @@ func (r *Runner) fail(ctx context.Context, err error, attempts []job.Attempt, le
 		return nextRetry(next), ended, nil
 	}
 	follows = nextRetry(next)
-	if !r.keep(ctx, attempts, next) {
-		follows = nextWithdrawn
+	if !r.keep(ctx, in.Execution.ID, attempts, next) {
+		follows = following{text: nextWithdrawn}
 	}
 	return follows, nil, failedError(ended.Error, Report{Attempts: attempts, Lead: lead}, temporal.ApplicationErrorOptions{NextRetryDelay: delay})
 }
@@ -355,14 +362,14 @@ func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ended) (
 
 // keep records attempts for the activity's next attempt. It returns false if the activity is withdrawn,
 // so that there is none.
-func (r *Runner) keep(ctx context.Context, attempts []job.Attempt, next time.Time) bool {
+func (r *Runner) keep(ctx context.Context, execution string, attempts []job.Attempt, next time.Time) bool {
 	// The heartbeat must get through even if the attempt failed because its context ended.
 	failed := r.heartbeat(context.WithoutCancel(ctx), Progress{Attempts: attempts, Sent: len(attempts), Next: next})
 	if isWithdrawn(failed) {
 		return false
 	}
 	if failed != nil {
-		r.Log.WarnContext(ctx, "the record of an attempt could not be kept for the next one", slog.Any("error", failed))
+		r.Log.WarnContext(ctx, "the record of an attempt could not be kept for the next one", slog.String("execution", execution), slog.Any("error", failed))
 	}
 	return true
 }
@@ -401,7 +408,7 @@ func (r *Runner) send(ctx context.Context, in Input, recorded []job.Attempt, l *
 	defer func() {
 		if p := recover(); p != nil {
 			// The value may contain secrets; the stack does not.
-			r.Log.ErrorContext(ctx, "sender panicked", slog.String("kind", string(kind)),
+			r.Log.ErrorContext(ctx, "sender panicked", slog.String("execution", in.Execution.ID), slog.String("kind", string(kind)),
 				slog.String("type", fmt.Sprintf("%T", p)), slog.String("stack", string(debug.Stack())))
 			message, err = "", errPanic
 		}
@@ -431,7 +438,7 @@ func (r *Runner) watch(ctx, attempt context.Context, end context.CancelCauseFunc
 		case <-attempt.Done():
 			return
 		case <-timeout:
-			end(fmt.Errorf("timed out: not complete after %g s", limit.Seconds()))
+			end(&timeoutError{limit})
 		case <-stopping:
 			stopping, stop = nil, time.After(r.Grace)
 		case <-stop:

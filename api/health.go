@@ -54,6 +54,15 @@ func (s *server) healthz(c *gin.Context) error {
 	return reply(c, http.StatusOK, healthBody{Status: "alive", Build: &s.Build})
 }
 
+// metrics answers a scrape of Prometheus.
+func (s *server) metrics(c *gin.Context) error {
+	if s.Metrics == nil {
+		return noRoute(c)
+	}
+	s.Metrics.ServeHTTP(c.Writer, c.Request)
+	return nil
+}
+
 // readyz answers 200 if jobs can be stored and run, and 503 with what is missing if not.
 func (s *server) readyz(c *gin.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTimeout)

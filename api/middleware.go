@@ -37,13 +37,31 @@ func (s *server) identify(c *gin.Context) {
 	c.Header("X-Content-Type-Options", "nosniff")
 }
 
+// parameters are the names in route templates, as callers know them.
+var parameters = strings.NewReplacer(":jc", "{collection}", ":job", "{job}", ":id", "{id}", ":file", "{file}")
+
+// observe measures every request.
+func (s *server) observe(c *gin.Context) {
+	if s.Observe == nil {
+		return
+	}
+	route := c.FullPath()
+	if _, short, long := strings.Cut(route, provider); long {
+		route = short
+	}
+	ctx, end := s.Observe(c.Request, parameters.Replace(route))
+	c.Request = c.Request.WithContext(ctx)
+	c.Next()
+	end(c.Writer.Status())
+}
+
 // logAccess logs every request, at level debug for probes. It leaves out the query, which may hold secrets
 // sent by mistake.
 func (s *server) logAccess(c *gin.Context) {
 	start := time.Now()
 	c.Next()
 	level := slog.LevelInfo
-	if route := c.FullPath(); route == "/healthz" || route == "/readyz" {
+	if route := c.FullPath(); route == "/healthz" || route == "/readyz" || route == measurements {
 		level = slog.LevelDebug
 	}
 	s.Log.LogAttrs(c.Request.Context(), level, "request answered",

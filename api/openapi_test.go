@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -248,7 +249,11 @@ func (c contract) fire(t *testing.T, p trigger) int {
 	t.Helper()
 	r := httptest.NewRequest(p.method, p.target, strings.NewReader(p.body))
 	maps.Copy(r.Header, p.header)
-	return c.serve(t, api.New(p.backend.scheduler(t), api.Options{Now: func() time.Time { return at("2026-01-01T00:00:00Z") }}), r).status
+	o := api.Options{Now: func() time.Time { return at("2026-01-01T00:00:00Z") }, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+		_, _ = io.WriteString(w, "up 1\n")
+	})}
+	return c.serve(t, api.New(p.backend.scheduler(t), o), r).status
 }
 
 func TestRequestsThatNoOperationTakesAreAnsweredAsOpenAPIDescribesIt(t *testing.T) {

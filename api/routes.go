@@ -20,6 +20,7 @@ const (
 
 	description   = "/openapi.yaml"
 	documentation = "/docs"
+	measurements  = "/metrics"
 
 	// Both words are paths of an operation in its collection: operations/{id} returns its state,
 	// operationResults/{id} answers as the original request would.
@@ -37,6 +38,7 @@ func (s *server) routes(r *gin.Engine) {
 	r.Match(reading, "/", s.handle(s.index))
 	r.Match(reading, "/healthz", s.handle(s.healthz))
 	r.Match(reading, "/readyz", s.handle(s.readyz))
+	r.Match(reading, measurements, s.handle(s.metrics))
 	r.Match(reading, description, s.handle(s.openAPI))
 	r.Match(reading, documentation, s.handle(s.docs))
 	r.Match(reading, documentation+"/:file", s.handle(s.docs))
@@ -78,7 +80,7 @@ var words = func() map[string]string {
 	for _, w := range []string{
 		"subscriptions", "resourceGroups", "providers", "Microsoft.Scheduler", "jobCollections", "jobs",
 		"enable", "disable", operations, operationResults, "run", "history", "previewRecurrence",
-		"healthz", "readyz", "openapi.yaml", "docs",
+		"healthz", "readyz", "metrics", "openapi.yaml", "docs",
 	} {
 		spelled[job.NormalizeName(w)] = w
 	}
@@ -87,7 +89,7 @@ var words = func() map[string]string {
 
 const knownPaths = "The paths are .../jobCollections[/{name}[/enable, /disable, /operations/{id}, /operationResults/{id} or " +
 	"/jobs[/{name}[/run or /history]]]] and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
-	"/subscriptions/{id}/providers/Microsoft.Scheduler/jobCollections; /openapi.yaml, /docs, /healthz, /readyz and /."
+	"/subscriptions/{id}/providers/Microsoft.Scheduler/jobCollections; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."
 
 func noRoute(*gin.Context) error {
 	return &job.Error{Kind: job.KindNotFound, Code: "NotFound", Message: "There is nothing at this path. " + knownPaths}

@@ -128,7 +128,7 @@ func TestUnknownPathsAreAnsweredWithWhatExists(t *testing.T) {
 			require.Equal(t, `{"error":{"code":"NotFound","message":"There is nothing at this path. The paths are `+
 				`.../jobCollections[/{name}[/enable, /disable, /operations/{id}, /operationResults/{id} or /jobs[/{name}[/run or /history]]]] and .../previewRecurrence, `+
 				`where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; `+
-				`/subscriptions/{id}/providers/Microsoft.Scheduler/jobCollections; /openapi.yaml, /docs, /healthz, /readyz and /."}}`, got.body)
+				`/subscriptions/{id}/providers/Microsoft.Scheduler/jobCollections; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."}}`, got.body)
 		}
 	}
 }

@@ -86,6 +86,14 @@ type Options struct {
 	// scheme and host of each request. X-Forwarded headers are ignored.
 	PublicURL *url.URL
 
+	// Observe is called when a request begins, with the template of its route below the provider, "" if no route has its
+	// path. It returns the context of the request, and what to call with the status when it is answered. Nil means that
+	// requests are not measured.
+	Observe func(r *http.Request, route string) (ctx context.Context, end func(status int))
+
+	// Metrics answers /metrics. Nil means that there are none.
+	Metrics http.Handler
+
 	// Guard wraps next in a handler that answers requests it refuses and passes on all others. Its answers
 	// are logged like all answers. Nil means that no request is refused.
 	Guard func(next http.Handler) http.Handler
@@ -122,7 +130,7 @@ func (s *server) engine() *gin.Engine {
 	r.ForwardedByClientIP = false
 	r.UseEscapedPath = true      // names may hold an escaped slash,
 	r.UnescapePathValues = false // and a plus, which gin would decode as a blank: see param
-	r.Use(s.identify, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitTime)
+	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitTime)
 	s.routes(r)
 	return r
 }

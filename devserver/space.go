@@ -2,8 +2,12 @@ package devserver
 
 import (
 	"fmt"
+	"path/filepath"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"almanac/devserver/datadir"
+	"almanac/internal/telemetry"
 )
 
 // A SpaceError says that little disk space is left.
@@ -13,6 +17,12 @@ type SpaceError struct {
 
 func (e *SpaceError) Error() string {
 	return fmt.Sprintf("the disk of the data directory has %s left, less than the %s that are kept free; make room", size(e.Left), size(e.Least))
+}
+
+// Disk returns what shows the size of the database, of its write-ahead log, and of what is free on their disk.
+func (s *Server) Disk() prometheus.Collector {
+	database := filepath.Join(s.dataDir, databaseFile)
+	return telemetry.Disk(map[string]string{"database": database, "log": database + "-wal"}, func() (uint64, error) { return datadir.Free(s.dataDir) })
 }
 
 // CheckSpace returns a [SpaceError] if less than [Options.MinFree] is left on the disk of the data directory. If the

@@ -8,12 +8,15 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities"
 	"almanac/activities/lookups"
 	"almanac/internal/clock"
+	"almanac/internal/telemetry"
+	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/job"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
@@ -27,9 +30,10 @@ type Options struct {
 	Senders   map[job.ActionType]activities.Sender
 	Lead      activities.Lead // the zero Lead means activities.DefaultLead
 	Log       *slog.Logger
-	Now       func() time.Time // this machine's clock; nil means time.Now
-	Slots     int              // maximum number of actions held or in flight; 0 means DefaultSlots
-	PerHost   int              // maximum number of unanswered requests per host; 0 means activities.DefaultPerHost
+	Now       func() time.Time     // this machine's clock; nil means time.Now
+	Slots     int                  // maximum number of actions held or in flight; 0 means DefaultSlots
+	PerHost   int                  // maximum number of unanswered requests per host; 0 means activities.DefaultPerHost
+	Telemetry *telemetry.Telemetry // nil: nothing is measured
 }
 
 // On graceful shutdown, running attempts may continue for grace. Then they are aborted, and have until
@@ -71,6 +75,8 @@ func New(o Options) worker.Worker {
 		MaxConcurrentActivityExecutionSize: cmp.Or(o.Slots, DefaultSlots),
 
 		StickyScheduleToStartTimeout: stickyTimeout,
+
+		Interceptors: interceptors(o.Telemetry),
 	})
 	w.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
 	w.RegisterWorkflowWithOptions(registries.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
@@ -80,6 +86,10 @@ func New(o Options) worker.Worker {
 		Senders: o.Senders, Log: o.Log, Grace: grace, PerHost: cmp.Or(o.PerHost, activities.DefaultPerHost),
 		Lead: cmp.Or(o.Lead, activities.DefaultLead()), Clock: clock.Clock{Local: o.Now}, Completions: o.Client.completions,
 	}
+	if o.Telemetry != nil {
+		runner.Observe = o.Telemetry.Attempts()
+		runner.ObserveHeld()
+	}
 	looks := &lookups.Lookups{Converter: o.Converter}
 	w.RegisterActivityWithOptions(runner.Run, activity.RegisterOptions{Name: activities.TypeAction})
 	w.RegisterActivityWithOptions(looks.MissingWorkflows, activity.RegisterOptions{Name: lookups.TypeMissing})
@@ -88,4 +98,15 @@ func New(o Options) worker.Worker {
 	w.RegisterActivityWithOptions(looks.TerminateWorkflows, activity.RegisterOptions{Name: lookups.TypeTerminate})
 	w.RegisterActivityWithOptions(looks.PendingActions, activity.RegisterOptions{Name: lookups.TypePending})
 	return w
+}
+
+// interceptors returns what counts operations in progress and, if traces are on, passes the spans of requests to actions.
+func interceptors(t *telemetry.Telemetry) (all []interceptor.WorkerInterceptor) {
+	if t != nil {
+		all = append(all, sdktelemetry.NewOperations(t.Registry, lookups.TypeUpdateAll, lookups.TypeTerminate))
+	}
+	if t.Traces() {
+		all = append(all, sdktelemetry.NewHeaders(activities.TypeAction))
+	}
+	return all
 }

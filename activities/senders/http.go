@@ -16,6 +16,7 @@ import (
 	"almanac/internal/netreason"
 	"almanac/internal/pool"
 	"almanac/internal/redact"
+	"almanac/internal/telemetry"
 	"almanac/job"
 )
 
@@ -117,7 +118,7 @@ func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*h
 		}
 		req.Header.Add(m.Name, m.Value)
 	}
-	for _, m := range h.ownHeaders(e) {
+	for _, m := range h.ownHeaders(ctx, e) {
 		if len(req.Header.Values(m.Name)) == 0 {
 			req.Header.Set(m.Name, m.Value)
 		}
@@ -125,9 +126,10 @@ func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*h
 	return req, nil
 }
 
-// ownHeaders returns the headers that Almanac adds. The x-ms names and formats are Azure Scheduler's.
-func (h *HTTP) ownHeaders(e job.Execution) job.Members {
-	return job.Members{
+// ownHeaders returns the headers that Almanac adds. The x-ms names and formats are Azure Scheduler's. A trace in the
+// context goes on at the receiver.
+func (h *HTTP) ownHeaders(ctx context.Context, e job.Execution) job.Members {
+	own := job.Members{
 		{Name: "User-Agent", Value: "Almanac/" + h.options.Version},
 		{Name: "Idempotency-Key", Value: e.ID},
 		{Name: "x-ms-client-request-id", Value: e.ID},
@@ -136,6 +138,12 @@ func (h *HTTP) ownHeaders(e job.Execution) job.Members {
 		{Name: "x-ms-scheduler-jobid", Value: headerValue(e.Job)},
 		{Name: "x-ms-scheduler-jobcollectionid", Value: headerValue(e.Collection)},
 	}
+	if h.options.PropagateTrace {
+		for name, value := range telemetry.Headers(ctx) {
+			own = append(own, job.Member{Name: name, Value: value})
+		}
+	}
+	return own
 }
 
 // headerValue percent-encodes non-ASCII bytes. Names contain no percent sign, so a receiver can always
@@ -172,13 +180,16 @@ func port(u *url.URL) string {
 // beginning of the body.
 func outcome(ctx context.Context, resp *http.Response, bodyErr error, s redact.Secrets) error {
 	status := fmt.Sprintf("the host answered %d %s", resp.StatusCode, reasonName(resp.StatusCode))
+	answered := func(text string) error {
+		return &activities.AnsweredError{Err: errors.New(text), Answer: activities.StatusAnswer(resp.StatusCode)}
+	}
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return errors.New(status + notFollowed(resp, s))
+		return answered(status + notFollowed(resp, s))
 	}
 	switch {
 	case resp.StatusCode/100 != 2:
-		return withRetryAfter(errors.New(status), resp)
+		return withRetryAfter(answered(status), resp)
 	case bodyErr != nil:
 		return fmt.Errorf("%s, but not all of its body came: %s", status, reason(ctx, bodyErr))
 	}

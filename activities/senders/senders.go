@@ -22,6 +22,8 @@ type Options struct {
 	Guard   *egress.Guard  // decides on every connection; nil means [egress.ModePublic]
 	RootCAs *x509.CertPool // trusted for TLS; nil means the system's
 
+	PropagateTrace bool // a receiver gets the trace of its attempt, in traceparent
+
 	Authority     string // base URL of the tenants' token endpoints; "" means DefaultAuthority
 	QueueEndpoint string // of storage queues, for another cloud or an emulator; "" means DefaultQueueEndpoint, whose form it has
 	BusHost       string // as Host of [servicebus.Options]
@@ -60,7 +62,7 @@ func New(o Options) (*Senders, error) {
 		http:     NewHTTP(o),
 		queue:    queue,
 		bus: servicebus.New(servicebus.Options{
-			Version: o.Version, Host: o.BusHost, CustomEndpoint: o.BusEndpoint, RootCAs: o.RootCAs, Dial: o.dial(),
+			Version: o.Version, Host: o.BusHost, CustomEndpoint: o.BusEndpoint, RootCAs: o.RootCAs, Dial: o.dial(), PropagateTrace: o.PropagateTrace,
 		}),
 	}, nil
 }

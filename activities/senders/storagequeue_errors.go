@@ -32,10 +32,11 @@ func queueFailure(ctx context.Context, account string, token url.Values, s redac
 	if advice := queueAdvice(queueerror.Code(answer.ErrorCode), token); advice != "" {
 		text += ": " + advice
 	}
+	answered := &activities.AnsweredError{Err: errors.New(text), Answer: activities.StatusAnswer(answer.StatusCode)}
 	if answer.StatusCode == http.StatusBadRequest || answer.StatusCode == http.StatusRequestEntityTooLarge {
-		return &activities.PermanentError{Err: errors.New(text)}
+		return &activities.PermanentError{Err: answered}
 	}
-	return withRetryAfter(errors.New(text), answer.RawResponse)
+	return withRetryAfter(answered, answer.RawResponse)
 }
 
 const maxErrorCode = 100 // bytes

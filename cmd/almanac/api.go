@@ -2,18 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
-	"time"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"almanac/cmd/almanac/internal/address"
+	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/scheduler"
 	"almanac/scheduler/setup"
+	"almanac/workflows"
 )
 
 func newAPI(getenv lookup) *cobra.Command {
@@ -35,10 +33,11 @@ before it, and give --unauthenticated with an address that is not loopback.`,
 }
 
 func runAPI(ctx context.Context, c *config) error {
-	options, err := temporalOptions(c.keys, c.log)
+	options, err := c.observedTemporal(ctx, "api")
 	if err != nil {
 		return err
 	}
+	defer c.telemetry.Stop(ctx)
 	temporal, err := client.NewLazyClient(options)
 	if err != nil {
 		return fmt.Errorf("connect to Temporal: %w", err)
@@ -54,41 +53,8 @@ func runAPI(ctx context.Context, c *config) error {
 	service := scheduler.New(scheduler.Options{
 		Client: temporal, Namespace: options.Namespace, Converter: options.DataConverter, Limits: &c.limits, Log: c.log,
 	})
-	go registerSearchAttributes(ctx, temporal, options.Namespace, c.log)
+	go setup.KeepTrying(ctx, temporal, options.Namespace, c.log)
+	sdktelemetry.WatchQueue(ctx, c.telemetry.Registry, temporal, options.Namespace, workflows.TaskQueue)
 	fmt.Fprintf(c.out, "API  http://%s  (Temporal %s, namespace %s)\n", l.Addr(), options.HostPort, options.Namespace)
 	return serve(ctx, l, handler(service, c))
-}
-
-// registerSearchAttributes retries until the namespace has the search attributes, since Temporal may start
-// after the API. The pause between attempts doubles from 1 s to 1 min. The log has each reason once in a row.
-func registerSearchAttributes(ctx context.Context, temporal client.Client, namespace string, log *slog.Logger) {
-	logged := ""
-	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
-		err := addSearchAttributes(ctx, temporal, namespace)
-		if err == nil || ctx.Err() != nil {
-			return
-		}
-		if setup.IsNamespaceMissing(err) {
-			err = errors.New(setup.Hint(namespace))
-		}
-		if logged != err.Error() {
-			logged = err.Error()
-			log.WarnContext(ctx, "jobs cannot be created yet", "error", err)
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-func addSearchAttributes(ctx context.Context, temporal client.Client, namespace string) error {
-	ctx, cancel := context.WithTimeout(ctx, setup.Timeout)
-	defer cancel()
-	if _, err := temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace}); setup.IsNamespaceMissing(err) {
-		return err
-	}
-	_, err := setup.SearchAttributes(ctx, temporal, namespace)
-	return err
 }

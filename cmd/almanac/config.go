@@ -13,6 +13,7 @@ import (
 	"almanac/activities/senders"
 	"almanac/internal/codec"
 	"almanac/internal/settings"
+	"almanac/internal/telemetry"
 	"almanac/internal/web"
 	"almanac/job/input"
 )
@@ -57,6 +58,9 @@ type config struct {
 	keys               *codec.KeyRing // nil: no encryption
 
 	logLevel, logFormat string
+	tracePropagation    string // on or off
+	collectionLabel     bool
+	telemetry           *telemetry.Telemetry // set by observe
 	preview             previewOptions
 }
 
@@ -84,9 +88,9 @@ func (c *config) logger(w io.Writer) *slog.Logger {
 	_ = level.UnmarshalText([]byte(c.logLevel)) // the table has checked it
 	options := &slog.HandlerOptions{Level: level}
 	if c.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, options))
+		return slog.New(telemetry.LogHandler(slog.NewJSONHandler(w, options)))
 	}
-	return slog.New(slog.NewTextHandler(w, options))
+	return slog.New(telemetry.LogHandler(slog.NewTextHandler(w, options)))
 }
 
 // checkLead checks that the leads are in order.

@@ -16,9 +16,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"almanac/devserver"
+	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/job"
 	"almanac/scheduler"
 	"almanac/worker"
+	"almanac/workflows"
 )
 
 // embedded says that this build has the embedded Temporal server.
@@ -55,11 +57,16 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 		return err
 	}
 	data, failures := c.keys.Converters()
-	temporal, err := worker.Dial(ctx, client.Options{
+	options := client.Options{
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
 		DataConverter: data, FailureConverter: failures,
 		Logger: sdklog.NewStructuredLogger(c.log.With("component", "temporal")),
-	})
+	}
+	if err := c.observe(ctx, "node", &options); err != nil {
+		return err
+	}
+	defer c.telemetry.Stop(ctx)
+	temporal, err := worker.Dial(ctx, options)
 	if err != nil {
 		return fmt.Errorf("connect to the embedded Temporal: %w", err)
 	}
@@ -74,6 +81,8 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 	if err := prepare(ctx, service, c.log); err != nil {
 		return err
 	}
+	sdktelemetry.WatchQueue(ctx, c.telemetry.Registry, temporal, devserver.DefaultNamespace, workflows.TaskQueue)
+	c.telemetry.Registry.MustRegister(server.Disk())
 	group, ctx := errgroup.WithContext(ctx)
 	if codecListener != nil {
 		group.Go(func() error { return serve(ctx, codecListener, c.codecHandler(pageOrigins(server.UIAddress()))) })

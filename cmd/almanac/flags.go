@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,7 +66,7 @@ func (c *config) table() []settings.Group {
 				Help:  "Further host names to answer to, such as jobs.example.com,*.internal.",
 				More: "HTTP servers answer to addresses, to `localhost`, and to the hosts of `--public-url` and of the addresses that they listen on. " +
 					"Requests to other hosts get 421, which stops DNS rebinding."},
-			{Flag: "public-url", Variable: "ALMANAC_PUBLIC_URL", Commands: "dev server api", Value: publicURL(&c.publicURL),
+			{Flag: "public-url", Variable: "ALMANAC_PUBLIC_URL", Commands: "dev server api", Value: settings.PublicURL(&c.publicURL),
 				Help: "URL at which callers reach the API, if a proxy stands before it.",
 				More: "Links in answers (`nextLink`, `Location`, `Azure-AsyncOperation`) begin with it. Without it they begin with `http://` and the `Host` of the request."},
 		}},
@@ -121,7 +120,7 @@ func (c *config) table() []settings.Group {
 		}},
 		{Name: "Other clouds and emulators", Settings: []*settings.Setting{
 			{Flag: "oauth-authority", Variable: "ALMANAC_OAUTH_AUTHORITY", Commands: "dev server api worker", Default: senders.DefaultAuthority,
-				Value: settings.Form("URL", "an http or https URL", "a URL such as "+senders.DefaultAuthority, &c.senderOptions.Authority, webURL),
+				Value: settings.Form("URL", "an http or https URL", "a URL such as "+senders.DefaultAuthority, &c.senderOptions.Authority, settings.IsWebURL),
 				Help:  "URL at which ActiveDirectoryOAuth gets its tokens, without the tenant."},
 			{Flag: "storage-queue-endpoint", Variable: "ALMANAC_STORAGE_QUEUE_ENDPOINT", Commands: "dev server api worker", Default: senders.DefaultQueueEndpoint,
 				Value: settings.Form("URL", "an http or https URL with {account} in it", "a URL such as "+senders.DefaultQueueEndpoint, &c.senderOptions.QueueEndpoint, isQueueEndpoint),
@@ -158,6 +157,14 @@ func (c *config) table() []settings.Group {
 			{Flag: "log-format", Variable: "ALMANAC_LOG_FORMAT", Commands: "dev server api worker", Value: settings.Choice(&c.logFormat, "text", "json"), Default: "text",
 				Help: "Format of the log, which goes to standard error."},
 		}},
+		{Name: "Metrics and traces", Settings: []*settings.Setting{
+			{Flag: "metrics-collection", Variable: "ALMANAC_METRICS_COLLECTION", Commands: "dev server worker", Value: settings.Bool(&c.collectionLabel),
+				Help: "Give the metric of executions the label collection.",
+				More: "The first 50 job collections that have an execution are shown by their names, the others together as `other`. [Monitoring](monitoring.md) has the metrics."},
+			{Flag: "trace-propagation", Variable: "ALMANAC_TRACE_PROPAGATION", Commands: "dev server worker", Value: settings.Choice(&c.tracePropagation, "on", "off"), Default: "on",
+				Help: "If traces are on, send the trace of an attempt to the receiver, as traceparent.",
+				More: "Traces are off unless OpenTelemetry's variables say where to send them: [Monitoring](monitoring.md#traces)."},
+		}},
 		{Name: "Health check", Settings: []*settings.Setting{
 			{Flag: "listen", Variable: "ALMANAC_LISTEN", Commands: "healthcheck", Value: settings.HostPort(&c.listen, "127.0.0.1:8080"), Default: "127.0.0.1:8080",
 				Help: "Address that the process to ask listens on, as in its own --listen.",
@@ -191,23 +198,6 @@ func (c *config) table() []settings.Group {
 func isQueueEndpoint(text string) bool {
 	_, err := senders.NewStorageQueue(senders.Options{QueueEndpoint: text})
 	return err == nil
-}
-
-// webURL reports whether text is an absolute http or https URL.
-func webURL(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && u.Hostname() != "" && (u.Scheme == "http" || u.Scheme == "https")
-}
-
-// publicURL is a URL that paths can be appended to.
-func publicURL(to **url.URL) settings.Value {
-	return settings.New("URL", "an http or https URL without a user, a query and a fragment, such as https://jobs.example.com", func(text string) (err error) {
-		if *to, err = url.Parse(text); err != nil || !webURL(text) || (*to).User != nil || strings.ContainsAny(text, "?#") {
-			*to = nil
-			return fmt.Errorf("%q cannot begin a link", settings.Redacted(text))
-		}
-		return nil
-	})
 }
 
 // zone is a time zone, by any name that a recurrence may have.

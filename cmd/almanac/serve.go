@@ -17,6 +17,8 @@ import (
 	"almanac/api"
 	"almanac/internal/codec"
 	"almanac/internal/settings"
+	"almanac/internal/telemetry"
+	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/internal/web"
 )
 
@@ -54,6 +56,7 @@ func listen(ctx context.Context, address *settings.Setting) (net.Listener, error
 func handler(s api.Scheduler, c *config) http.Handler {
 	return api.New(s, api.Options{
 		Log: c.log, Build: built(), PublicURL: c.publicURL, Guard: c.hosts.Check, Limits: &c.limits, CheckTarget: c.senders.Check,
+		Observe: c.telemetry.Requests(), Metrics: c.telemetry.Handler(),
 		DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
 	})
 }
@@ -76,4 +79,19 @@ func temporalOptions(keys *codec.KeyRing, log *slog.Logger) (client.Options, err
 	o.Namespace = cmp.Or(o.Namespace, client.DefaultNamespace)
 	o.HostPort = cmp.Or(o.HostPort, client.DefaultHostPort)
 	return o, nil
+}
+
+// observe begins to measure this process, and the client that is made from options.
+func (c *config) observe(ctx context.Context, role string, options *client.Options) (err error) {
+	c.telemetry, err = sdktelemetry.Start(ctx, telemetry.Options{Build: built(), Role: role, Collections: c.collectionLabel, Log: c.log}, options)
+	return err
+}
+
+// observedTemporal returns the options of temporalOptions, for a client that is measured.
+func (c *config) observedTemporal(ctx context.Context, role string) (client.Options, error) {
+	options, err := temporalOptions(c.keys, c.log)
+	if err == nil {
+		err = c.observe(ctx, role, &options)
+	}
+	return options, err
 }

@@ -34,10 +34,11 @@ server or a Temporal Web UI listens: refuse them with --egress-deny host:port.`,
 
 func runWorker(ctx context.Context, c *config) error {
 	worker.SetCachedWorkflows(c.cachedJobs)
-	options, err := temporalOptions(c.keys, c.log)
+	options, err := c.observedTemporal(ctx, "worker")
 	if err != nil {
 		return err
 	}
+	defer c.telemetry.Stop(ctx)
 	own := address.OfTemporal(options.HostPort)
 	var l net.Listener // nil: no probes
 	if c.workerListen != "" {
@@ -74,13 +75,13 @@ func runWorker(ctx context.Context, c *config) error {
 		return nil
 	}
 	ready := readiness.New(temporal.Client, options.Namespace, c.log)
-	return serve(ctx, l, c.hosts.Check(probe.Handler(ready.Check)))
+	return serve(ctx, l, c.hosts.Check(probe.Handler(ready.Check, c.telemetry.Handler())))
 }
 
 // startWorker starts a worker. Call stop to end it.
 func (c *config) startWorker(temporal *worker.Client, data converter.DataConverter) (stop func(), err error) {
 	w := worker.New(worker.Options{
-		Client: temporal, Converter: data, Senders: c.senders.ByType(), Lead: c.lead, PerHost: c.perHost, Log: c.log,
+		Client: temporal, Converter: data, Senders: c.senders.ByType(), Lead: c.lead, PerHost: c.perHost, Log: c.log, Telemetry: c.telemetry,
 	})
 	if err := w.Start(); err != nil {
 		return nil, fmt.Errorf("start the worker: %w", err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -206,4 +207,21 @@ func Redacted(text string) string {
 		return "…" + text[i:]
 	}
 	return text
+}
+
+// IsWebURL reports whether text is an absolute http or https URL.
+func IsWebURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Hostname() != "" && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+// PublicURL is a URL that paths can be appended to.
+func PublicURL(to **url.URL) Value {
+	return New("URL", "an http or https URL without a user, a query and a fragment, such as https://jobs.example.com", func(text string) (err error) {
+		if *to, err = url.Parse(text); err != nil || !IsWebURL(text) || (*to).User != nil || strings.ContainsAny(text, "?#") {
+			*to = nil
+			return fmt.Errorf("%q cannot begin a link", Redacted(text))
+		}
+		return nil
+	})
 }

@@ -2,6 +2,7 @@ package servicebus
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"github.com/Azure/go-amqp"
 
 	"almanac/internal/iso8601"
+	"almanac/internal/telemetry"
 	"almanac/job"
 	"almanac/recurrence"
 )
@@ -63,6 +65,15 @@ func busMessage(m *job.ServiceBusMessage, e job.Execution, now time.Time) (*amqp
 		message.Properties.CreationTime, message.Properties.AbsoluteExpiryTime = &now, &expires
 	}
 	return message, nil
+}
+
+// propagateTrace adds the trace in the context to a message, unless the job has set such properties.
+func propagateTrace(ctx context.Context, message *amqp.Message) {
+	for name, value := range telemetry.Headers(ctx) {
+		if _, set := message.ApplicationProperties[name]; !set {
+			message.ApplicationProperties[name] = value
+		}
+	}
 }
 
 func optional(s string) *string {

@@ -65,9 +65,16 @@ func busFailure(ctx context.Context, t *busTarget, err error) error {
 		return permanent
 	}
 	if condition, ok := errors.AsType[*amqp.Error](err); ok && condition.Condition == amqp.ErrCondMessageSizeExceeded {
-		return &activities.PermanentError{Err: fmt.Errorf("%s: the message with its properties is larger than the %s takes", condition.Condition, t.kind)}
+		return &activities.PermanentError{Err: &activities.AnsweredError{
+			Err:    fmt.Errorf("%s: the message with its properties is larger than the %s takes", condition.Condition, t.kind),
+			Answer: activities.AnswerRefused,
+		}}
 	}
-	return errors.New(t.secrets.Text(busReason(t, err), netreason.MaxLength))
+	failed := errors.New(t.secrets.Text(busReason(t, err), netreason.MaxLength))
+	if isRefusal(err) {
+		return &activities.AnsweredError{Err: failed, Answer: activities.AnswerRefused}
+	}
+	return failed
 }
 
 func busReason(t *busTarget, err error) string {

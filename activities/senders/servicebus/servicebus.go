@@ -47,6 +47,9 @@ type Options struct {
 	// MaxConnections is how many connections are kept, one per shared access key of a namespace; 0
 	// means 256. It does not limit those in use.
 	MaxConnections int
+
+	// PropagateTrace adds the trace of the attempt to a message, as the application property traceparent.
+	PropagateTrace bool
 }
 
 const namespacePlaceholder = "{namespace}"
@@ -100,6 +103,9 @@ func (s *Sender) Send(ctx context.Context, e job.Execution, a *job.Action) (stri
 	t, message, err := s.prepare(e, a)
 	if err != nil {
 		return fmt.Sprintf("%s Action - Message cannot be sent: %s", kind, err), &activities.PermanentError{Err: err}
+	}
+	if s.options.PropagateTrace {
+		propagateTrace(ctx, message)
 	}
 	if err := s.send(ctx, t, message); err != nil {
 		err = busFailure(ctx, t, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"almanac/cmd/almanac/internal/address"
+	"almanac/internal/telemetry"
 )
 
 // timeout is the limit for the answer.
@@ -50,8 +51,8 @@ func Ask(ctx context.Context, listen, path string) (string, error) {
 	return body.Status, nil
 }
 
-// Handler answers the probes /healthz and /readyz, as the API does. check returns what is missing.
-func Handler(check func(context.Context) error) http.Handler {
+// Handler answers the probes /healthz and /readyz, as the API does, and scrapes. check returns what is missing.
+func Handler(check func(context.Context) error, metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusOK, answer{Status: "alive"})
@@ -63,6 +64,7 @@ func Handler(check func(context.Context) error) http.Handler {
 		}
 		reply(w, http.StatusOK, answer{Status: "ready"})
 	})
+	mux.Handle("GET "+telemetry.Path, metrics)
 	return mux
 }
 

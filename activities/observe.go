@@ -1,0 +1,118 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"almanac/internal/redact"
+	"almanac/internal/telemetry"
+	"almanac/job"
+)
+
+// An Answer is the class of what a receiver answered to an attempt, for metrics.
+type Answer string
+
+// The answers. Those of HTTP are classes of status codes.
+const (
+	AnswerAccepted    Answer = "2xx" // also of a queue or topic that accepted the message
+	AnswerRedirect    Answer = "3xx" // not followed
+	AnswerClientError Answer = "4xx"
+	AnswerServerError Answer = "5xx"
+	AnswerRefused     Answer = "refused"  // by Service Bus
+	AnswerTimeout     Answer = "timeout"  // none within the time limit
+	AnswerNone        Answer = "none"     // no connection, or it was lost
+	AnswerUnsent      Answer = "unsent"   // the action cannot be sent, or its address is not allowed
+	AnswerLost        Answer = "lost"     // the worker was lost, and whether the request was sent is not known
+	AnswerStopped     Answer = "stopped"  // the worker was stopped while it waited
+	AnswerInternal    Answer = "internal" // an error of Almanac
+)
+
+// StatusAnswer returns the class of an HTTP status code.
+func StatusAnswer(code int) Answer {
+	switch code / 100 {
+	case 2:
+		return AnswerAccepted
+	case 3:
+		return AnswerRedirect
+	case 4:
+		return AnswerClientError
+	case 5:
+		return AnswerServerError
+	}
+	return AnswerNone
+}
+
+// An AnsweredError is a failure that the receiver answered. Its text is that of Err.
+type AnsweredError struct {
+	Err    error
+	Answer Answer
+}
+
+func (e *AnsweredError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *AnsweredError) Unwrap() error { return e.Err }
+
+// A timeoutError ends an attempt at its time limit.
+type timeoutError struct{ limit time.Duration }
+
+func (e *timeoutError) Error() string {
+	return fmt.Sprintf("timed out: not complete after %g s", e.limit.Seconds())
+}
+
+// answer returns the class of the receiver's answer.
+func (o *outcome) answer() Answer {
+	_, late := errors.AsType[*timeoutError](o.err)
+	_, permanent := errors.AsType[*PermanentError](o.err)
+	switch answered, ok := errors.AsType[*AnsweredError](o.err); {
+	case o.lost:
+		return AnswerLost
+	case o.err == nil:
+		return AnswerAccepted
+	case ok:
+		return answered.Answer
+	case late:
+		return AnswerTimeout
+	case errors.Is(o.err, errStopped):
+		return AnswerStopped
+	case errors.Is(o.err, errPanic):
+		return AnswerInternal
+	case permanent:
+		return AnswerUnsent
+	}
+	return AnswerNone
+}
+
+// failure returns why the attempt failed, in short; "" if it succeeded.
+func (o *outcome) failure() string {
+	switch {
+	case o.lost:
+		return lostMessage
+	case o.err == nil:
+		return ""
+	}
+	return cmp.Or(redact.Cut(o.err.Error(), maxErrorText), "failed")
+}
+
+// attempt describes the attempt of a number, over all activities of the action.
+func (in *Input) attempt(number int) telemetry.Attempt {
+	return telemetry.Attempt{
+		Execution: in.Execution.ID, Job: in.Execution.Job, Collection: in.Execution.Collection, Kind: string(in.Action.Type.Kind()), Host: hostOf(&in.Action),
+		Number: number, ErrorAction: in.Execution.ActionName == job.ErrorAction, Due: in.Execution.Due,
+	}
+}
+
+// ended logs and counts an ended attempt. begin is when it was to begin, next what follows if it failed.
+func (r *Runner) ended(ctx context.Context, in *Input, o *outcome, record job.Attempt, begin time.Time, next following) {
+	r.log(ctx, in, record, begin, o.failure(), next.text)
+	r.Observe.Count(o.observed, &telemetry.Result{
+		Attempt: in.attempt(in.SentBefore + record.Number), Start: record.Start, End: record.End,
+		Answer: string(o.answer()), Failure: o.failure(), Retry: next.retry,
+	})
+}
+
+// ObserveHeld shows how many actions the runner holds. Call it once, if Observe is set.
+func (r *Runner) ObserveHeld() { r.Observe.ObserveHeld(r.holds.count) }

@@ -1,0 +1,57 @@
+package telemetry
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// methods are the methods that the label method may have.
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete}
+
+// untraced are the routes of probes and scrapes, which get no span.
+var untraced = []string{"/healthz", "/readyz", Path}
+
+// Requests returns a function that observes the requests to the API, once for a process. It is to be called when a request
+// begins, with its route template, or "" if no route has its path. The context holds the request's span. end is to be called
+// when the request is answered. It is nil for a nil Telemetry.
+func (t *Telemetry) Requests() func(r *http.Request, route string) (ctx context.Context, end func(status int)) {
+	if t == nil {
+		return nil
+	}
+	requests := counter("almanac_api_requests_total", "Requests to the API that were answered.", "method", "route", "status")
+	durations := histogram("almanac_api_request_duration_seconds", "Time from the beginning of a request to the API to the end of its answer.", "method", "route")
+	t.Registry.MustRegister(requests, durations)
+	tracer := t.Tracer()
+	return func(r *http.Request, route string) (context.Context, func(int)) {
+		start, method := time.Now(), r.Method
+		if !slices.Contains(methods, method) {
+			method = "other"
+		}
+		if route == "" {
+			route = "none"
+		}
+		ctx, span := r.Context(), trace.Span(trace.SpanFromContext(context.Background()))
+		if t.Traces() && !slices.Contains(untraced, route) {
+			ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header))
+			ctx, span = tracer.Start(ctx, method+" "+route, trace.WithSpanKind(trace.SpanKindServer),
+				trace.WithAttributes(attribute.String("http.request.method", method), attribute.String("http.route", route)))
+		}
+		return ctx, func(status int) {
+			requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
+			durations.WithLabelValues(method, route).Observe(time.Since(start).Seconds())
+			span.SetAttributes(attribute.Int("http.response.status_code", status))
+			if status >= http.StatusInternalServerError {
+				span.SetStatus(codes.Error, http.StatusText(status))
+			}
+			span.End()
+		}
+	}
+}

@@ -83,6 +83,7 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	}
 	if err = outcome(ctx, resp, err, s); err != nil {
 		message += " (" + err.Error() + ")"
+		err = &activities.StatusError{Err: err, Status: resp.StatusCode}
 	}
 	return message, err
 }

@@ -32,10 +32,11 @@ func queueFailure(ctx context.Context, account string, token url.Values, s redac
 	if advice := queueAdvice(queueerror.Code(answer.ErrorCode), token); advice != "" {
 		text += ": " + advice
 	}
+	failed := &activities.StatusError{Err: errors.New(text), Status: answer.StatusCode}
 	if answer.StatusCode == http.StatusBadRequest || answer.StatusCode == http.StatusRequestEntityTooLarge {
-		return &activities.PermanentError{Err: errors.New(text)}
+		return &activities.PermanentError{Err: failed}
 	}
-	return withRetryAfter(errors.New(text), answer.RawResponse)
+	return withRetryAfter(failed, answer.RawResponse)
 }
 
 const maxErrorCode = 100 // bytes

@@ -47,5 +47,5 @@ func TestAnErrorActionPostsWhatFailed(t *testing.T) {
 	refused := call(t, http.MethodPut, jobs+"/other", strings.Replace(definition, ".Failure.Error", ".Failure.Eror", 1))
 	require.Equal(t, http.StatusBadRequest, refused.code, refused.body)
 	require.Equal(t, "properties.action.errorAction.request.body", refused.get("error.details.0.target"))
-	require.Contains(t, refused.get("error.details.0.message"), "see line 1, column 34")
+	require.Contains(t, refused.get("error.details.0.message"), "see line 1, column 33")
 }

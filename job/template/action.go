@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/url"
 	"slices"
+	"strings"
 
 	"almanac/internal/fields"
 	"almanac/job"
@@ -133,6 +134,25 @@ func sameTarget(uri, filled string) bool {
 	}
 	from, err := url.Parse(uri)
 	return err == nil && from.Scheme == to.Scheme && from.Host == to.Host && from.User.String() == to.User.String()
+}
+
+// Forgotten reports whether an action has known placeholders but no templates, so that they are sent as they are written.
+func Forgotten(a *job.Action) bool {
+	turnedOn := a.Clone()
+	if r := turnedOn.Request; r != nil {
+		r.Template = true
+	}
+	if m := turnedOn.QueueMessage; m != nil {
+		m.Template = true
+	}
+	for _, m := range []*job.ServiceBusMessage{turnedOn.ServiceBusQueueMessage, turnedOn.ServiceBusTopicMessage} {
+		if m != nil {
+			m.Template = true
+		}
+	}
+	return !Used(a) && slices.ContainsFunc(members(&turnedOn), func(m member) bool {
+		return slices.ContainsFunc(names, func(n name) bool { return strings.Contains(*m.value, "{{"+n.name) })
+	})
 }
 
 // Render returns an action with its placeholders filled in: the action itself if it has no templates. The error says

@@ -122,6 +122,9 @@ func (f *fault) field(path, text string) *job.FieldError {
 
 // parseText parses a text of an action, or of an error action. The error is a [*fault].
 func parseText(text string, errorAction bool) (*template, error) {
+	if len(text) > maxContent { // so that nesting has a limit, too
+		return nil, &fault{at: 0, allowed: fmt.Sprintf("at most %d bytes", maxContent)}
+	}
 	tree, all, err := parseTree(text)
 	if err != nil {
 		return nil, syntaxFault(text, err)

@@ -2,6 +2,7 @@ package template_test
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/input"
 	"almanac/job/template"
 )
 
@@ -323,6 +325,66 @@ func TestATemplateThatThisVersionDoesNotKnowIsNotSent(t *testing.T) {
 	t.Parallel()
 	_, err := template.Render(request("{{.Later.Name}}", ""), values)
 	require.EqualError(t, err, "the template in request.body cannot be read by this worker; the job is kept as it is")
+}
+
+func TestALongTextIsNoTemplate(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat("{{if .Due}}", 100_000) + strings.Repeat("{{end}}", 100_000)
+	bad := template.Check(request(deep, ""), false)
+	require.Len(t, bad, 1)
+	require.Equal(t, "request.body: the value is not valid; allowed: at most 65536 bytes; see line 1, column 1", bad[0].Error())
+}
+
+func TestPlaceholdersThatAreSentAsTheyAreWrittenAreNoticed(t *testing.T) {
+	t.Parallel()
+	for _, a := range []*job.Action{
+		{Request: &job.Request{URI: "http://h/{{.Job.Name}}"}},
+		{QueueMessage: &job.QueueMessage{Message: "{{.Failure.Message}}"}},
+		{ServiceBusQueueMessage: &job.ServiceBusMessage{Message: "at {{.Due}}"}},
+		{ServiceBusTopicMessage: &job.ServiceBusMessage{CustomMessageProperties: job.Members{{Name: "a", Value: "{{.Attempt}}"}}}},
+	} {
+		require.True(t, template.Forgotten(a))
+		require.False(t, template.Used(a), "it is not changed")
+	}
+	require.False(t, template.Forgotten(request("{{.Job.Name}}", "")))
+	require.False(t, template.Forgotten(&job.Action{Request: &job.Request{Body: "{{name}}"}}), "placeholders of the receiver")
+}
+
+// The example, and the action that the page shows, are filled in as the page says.
+func TestTheExamplePostsWhatFailed(t *testing.T) {
+	t.Parallel()
+	example, err := os.ReadFile("../../examples/tell-failures.json")
+	require.NoError(t, err)
+	d, err := input.ParseDefinition(example, input.ParseOptions{Now: values.Execution.Due})
+	require.NoError(t, err)
+	require.Equal(t, "http://127.0.0.1:9000/reports/2026-07-31", render(t, &d.Action).Request.URI)
+	page, err := os.ReadFile("../../docs/actions.md")
+	require.NoError(t, err)
+	var shown job.Action
+	_, block, _ := strings.Cut(string(page), "```json\n")
+	block, _, _ = strings.Cut(block, "```")
+	require.NoError(t, json.Unmarshal([]byte(block), &shown))
+	for _, a := range []*job.Action{d.Action.ErrorAction, &shown} {
+		r := render(t, a).Request
+		require.True(t, strings.HasSuffix(r.URI, "?job=nightly%20%22A%26B%22"), r.URI)
+		require.JSONEq(t, `{"text": "nightly \"A&B\", due 2026-07-31T22:30:00Z, failed after 5 attempts: the host answered 404 NotFound"}`, r.Body)
+	}
+}
+
+func BenchmarkRender(b *testing.B) {
+	for name, a := range map[string]*job.Action{
+		"without placeholders": {Request: &job.Request{URI: "http://h/", Body: "{}"}},
+		"with placeholders":    request(`{"text": "{{.Job.Name}}, due {{.Due}}, failed after {{.Failure.Attempts}} attempts: {{.Failure.Error}}"}`, "application/json"),
+		"with 8 KiB of them":   request(strings.Repeat("{{.Job.Name}}", 630), ""),
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := template.Render(a, values); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
 
 func TestAFilledBodyOfTypeJSONHoldsTheValues(t *testing.T) {

@@ -12,9 +12,10 @@ import (
 
 // Limits of the records kept, so that no payload grows without limit.
 const (
-	maxFullMessages = 25  // newest attempts that keep their whole message
-	maxOldMessage   = 100 // bytes of the message of older attempts
-	maxErrorText    = 500 // bytes; the server truncates failures of 4 KiB while it waits for a retry
+	maxFullMessages = 25   // newest attempts that keep their whole message
+	maxOldMessage   = 100  // bytes of the message of older attempts
+	maxErrorText    = 500  // bytes; the server truncates failures of 4 KiB while it waits for a retry
+	maxExplained    = 2048 // bytes of the message that an error action can send
 )
 
 const lostMessage = "The worker stopped before it recorded the outcome; the request may have been sent."
@@ -24,14 +25,16 @@ type Report struct {
 	Attempts []job.Attempt `json:"attempts,omitempty"` // the activity's attempts that were sent, oldest first
 	Lead     int           `json:"lead,omitempty"`     // as in [Output]
 	Next     time.Time     `json:"next,omitzero"`      // when the workflow is to schedule another attempt; zero if the server does, or none follows
+	Status   int           `json:"status,omitempty"`   // HTTP status of the last attempt's answer, if [Input.Explain] asks for it; 0 if there is none
 }
 
 // Ended is the outcome of an attempt that ends its activity, until the attempt reports it. A worker that
 // takes over reports it, and sends nothing.
 type Ended struct {
-	Error string    `json:"error,omitempty"` // text of the activity's error; "" if the action succeeded
-	Lead  int       `json:"lead,omitempty"`  // as in [Output]
-	Next  time.Time `json:"next,omitzero"`   // as in [Report]
+	Error  string    `json:"error,omitempty"`  // text of the activity's error; "" if the action succeeded
+	Lead   int       `json:"lead,omitempty"`   // as in [Output]
+	Next   time.Time `json:"next,omitzero"`    // as in [Report]
+	Status int       `json:"status,omitempty"` // likewise
 }
 
 // Err returns the activity's error, given the records of its attempts; nil if the action succeeded.
@@ -39,12 +42,12 @@ func (e *Ended) Err(attempts []job.Attempt) error {
 	if e.Error == "" {
 		return nil
 	}
-	return failedError(e.Error, Report{Attempts: attempts, Lead: e.Lead, Next: e.Next}, temporal.ApplicationErrorOptions{NonRetryable: true})
+	return failedError(e.Error, Report{Attempts: attempts, Lead: e.Lead, Next: e.Next, Status: e.Status}, temporal.ApplicationErrorOptions{NonRetryable: true})
 }
 
 // Ending returns the information in the report, given the records of the activity's attempts.
 func (e *Ended) Ending(attempts []job.Attempt) Ending {
-	return Ending{Report: Report{Attempts: attempts, Lead: e.Lead, Next: e.Next}, More: !e.Next.IsZero(), Recorded: e}
+	return Ending{Report: Report{Attempts: attempts, Lead: e.Lead, Next: e.Next, Status: e.Status}, More: !e.Next.IsZero(), Recorded: e}
 }
 
 // failedError returns the error of a failed attempt. The options say whether and when the server makes another one.

@@ -98,6 +98,7 @@ func TestRequestsToOneReceiverAreCountedTogether(t *testing.T) {
 		{"an address of IPv6", get("http://[::1]/"), get("http://[::1]:80/"), true},
 		{"another port", get("https://contoso"), get("https://contoso:8443/"), false},
 		{"http and https", get("http://contoso"), get("https://contoso"), false},
+		{"a host before a path with placeholders", get("http://target.example/{{.Job.Name}}?{{if .Due}} {{end}}"), get("http://target.example/"), true},
 		{"a storage account", queue("contoso"), queue("Contoso"), true},
 		{"another one", queue("contoso"), queue("fabrikam"), false},
 		{"a queue and a topic of a Service Bus namespace", busQueue("contoso"), busTopic("Contoso"), true},

@@ -49,6 +49,12 @@ func StatusAnswer(code int) Answer {
 type AnsweredError struct {
 	Err    error
 	Answer Answer
+	Status int // HTTP status; 0 if the receiver speaks another protocol
+}
+
+// AnsweredWith returns the failure of a request that was answered with an HTTP status.
+func AnsweredWith(err error, status int) *AnsweredError {
+	return &AnsweredError{Err: err, Answer: StatusAnswer(status), Status: status}
 }
 
 func (e *AnsweredError) Error() string { return e.Err.Error() }

@@ -22,6 +22,7 @@ import (
 	"almanac/internal/redact"
 	"almanac/internal/telemetry"
 	"almanac/job"
+	"almanac/job/template"
 )
 
 // TypeAction is the activity type of [Runner.Run].
@@ -45,12 +46,30 @@ const DefaultTimeout = time.Minute
 
 // Input is the input of [Runner.Run].
 type Input struct {
-	Execution   job.Execution `json:"execution"`
-	Action      job.Action    `json:"action"`                // without its error action
-	MaxAttempts int           `json:"max"`                   // maximum number of attempts that may be sent, at least 1
-	SentBefore  int           `json:"before,omitempty"`      // attempts of earlier activities that may have been sent
-	Compensated bool          `json:"compensated,omitempty"` // an error action follows a failure
-	Lead        int           `json:"lead,omitempty"`        // milliseconds it was dispatched before its due time; 0: the lead is not adjusted
+	Execution   job.Execution     `json:"execution"`
+	Action      job.Action        `json:"action"`                // without its error action
+	MaxAttempts int               `json:"max"`                   // maximum number of attempts that may be sent, at least 1
+	SentBefore  int               `json:"before,omitempty"`      // attempts of earlier activities that may have been sent
+	Compensated bool              `json:"compensated,omitempty"` // an error action follows a failure
+	Lead        int               `json:"lead,omitempty"`        // milliseconds it was dispatched before its due time; 0: the lead is not adjusted
+	Explain     bool              `json:"explain,omitempty"`     // the error action has placeholders for what failed
+	Failure     *template.Failure `json:"failure,omitempty"`     // what failed, in such an error action
+}
+
+// FailureAfter returns what the error action can say after the action failed with err; nil unless Explain.
+func (in *Input) FailureAfter(err error, end *Ending, attempts int) *template.Failure {
+	if !in.Explain {
+		return nil
+	}
+	f := &template.Failure{Error: lostMessage, Attempts: attempts, Status: end.Status}
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		f.Error = failed.Message()
+	}
+	f.Message = f.Error
+	if n := len(end.Attempts); n > 0 {
+		f.Message = redact.Cut(end.Attempts[n-1].Message, maxExplained)
+	}
+	return f
 }
 
 // held reports whether an attempt that begins at the given time is held until its due time.
@@ -330,6 +349,9 @@ func (r *Runner) nextHold() int {
 // the records are kept for the server's next attempt, and failed is the activity's error.
 func (r *Runner) fail(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) (follows following, ended *Ended, failed error) {
 	ended = &Ended{Error: cmp.Or(redact.Cut(err.Error(), maxErrorText), "failed"), Lead: lead}
+	if answered, ok := errors.AsType[*AnsweredError](err); ok && in.Explain {
+		ended.Status = answered.Status
+	}
 	_, permanent := errors.AsType[*PermanentError](err)
 	if permanent || in.SentBefore+len(attempts) >= in.MaxAttempts {
 		return following{text: nextAfterLast(&in)}, ended, nil
@@ -401,6 +423,10 @@ func (r *Runner) send(ctx context.Context, in Input, recorded []job.Attempt, l *
 	if !ok {
 		return "", &PermanentError{fmt.Errorf("this worker does not perform actions of type %q; the job is kept as it is", cmp.Or(kind, in.Action.Type))}
 	}
+	action, err := template.Render(&in.Action, template.Values{Execution: in.Execution, Attempt: in.SentBefore + len(recorded) + 1, Failure: in.Failure})
+	if err != nil {
+		return "", &PermanentError{err}
+	}
 	attempt, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	go r.watch(ctx, attempt, end)
@@ -413,7 +439,7 @@ func (r *Runner) send(ctx context.Context, in Input, recorded []job.Attempt, l *
 			message, err = "", errPanic
 		}
 	}()
-	message, err = sender.Send(attempt, in.Execution, &in.Action)
+	message, err = sender.Send(attempt, in.Execution, action)
 	if err != nil && attempt.Err() != nil {
 		err = context.Cause(attempt)
 	}

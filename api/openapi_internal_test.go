@@ -144,11 +144,15 @@ func TestOpenAPIKnowsWhatIsSecret(t *testing.T) {
 	}
 }
 
-// filled returns a struct of non-empty strings.
+// filled returns a struct whose strings and booleans are not empty.
 func filled[T any]() T {
 	var v T
 	for _, f := range reflect.ValueOf(&v).Elem().Fields() {
-		if f.CanSet() { // a blank field only names ignored members
+		switch {
+		case !f.CanSet(): // a blank field only names ignored members
+		case f.Kind() == reflect.Bool:
+			f.SetBool(true)
+		default:
 			f.SetString("x")
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/services/scheduler/mgmt/2016-03-01/scheduler" //nolint:staticcheck // retired, as is the service
+	"github.com/Azure/go-autorest/autorest"
 	"github.com/Azure/go-autorest/autorest/date"
 	"github.com/stretchr/testify/require"
 )
@@ -235,6 +236,40 @@ func TestAnActionComesBackAsItWasSentButForSecrets(t *testing.T) {
 			require.JSONEq(t, tt.want, text(t, page.Values()[0].Properties.Action))
 		})
 	}
+}
+
+// What Azure Scheduler did not have is sent in a body of one's own, and stays when the client changes the job.
+func TestAnExtensionIsSentInARawBody(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	c.create(t, scheduler.Standard)
+	const request = `{"uri":"http://127.0.0.1/{{.Job.Name}}","method":"POST","body":"{{.Due}}","template":true}`
+	put, err := c.jobs.CreateOrUpdatePreparer(t.Context(), group, collection, "job", scheduler.JobDefinition{})
+	require.NoError(t, err)
+	put, err = autorest.Prepare(put, autorest.WithString(`{"properties":{"state":"disabled","action":{"type":"Http","request":`+request+`}}}`))
+	require.NoError(t, err)
+	answer, err := c.jobs.CreateOrUpdateSender(put)
+	require.NoError(t, err)
+	created, err := c.jobs.CreateOrUpdateResponder(answer)
+	require.NoError(t, err)
+	require.Equal(t, "{{.Due}}", *created.Properties.Action.Request.Body)
+
+	_, err = c.jobs.Patch(t.Context(), group, collection, "job", scheduler.JobDefinition{Properties: &scheduler.JobProperties{
+		Action: &scheduler.JobAction{RetryPolicy: &scheduler.RetryPolicy{RetryType: scheduler.None}},
+	}})
+	require.NoError(t, err)
+	get, err := c.jobs.GetPreparer(t.Context(), group, collection, "job")
+	require.NoError(t, err)
+	answer, err = c.jobs.GetSender(get)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	var got struct {
+		Properties struct {
+			Action struct{ Request json.RawMessage }
+		}
+	}
+	require.NoError(t, json.NewDecoder(answer.Body).Decode(&got))
+	require.JSONEq(t, request, string(got.Properties.Action.Request))
 }
 
 func TestARecurrenceComesBackAsItWasSent(t *testing.T) {

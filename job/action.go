@@ -76,6 +76,7 @@ type Request struct {
 	Method         string          `json:"method" field:"rule=method,default=GET"`
 	Headers        Members         `json:"headers,omitzero"`
 	Body           string          `json:"body,omitempty" field:"rule=body,secret"`
+	Template       bool            `json:"template,omitempty"` // uri, headers and body have placeholders; see package template
 	Authentication *Authentication `json:"authentication,omitempty"`
 
 	_ struct{} `ignore:"retryPolicy"` // a published quickstart sends it here; the service ignored it
@@ -129,6 +130,7 @@ type QueueMessage struct {
 	SASToken       string        `json:"sasToken,omitempty" field:"secret"`
 	Message        string        `json:"message" field:"rule=queueMessage,secret"`
 	MessageFormat  MessageFormat `json:"messageFormat,omitempty" field:"enum=envelope|raw"`
+	Template       bool          `json:"template,omitempty"` // the message has placeholders
 }
 
 // A MessageFormat defines how the text of a message is put on a storage queue. It is an extension: Azure
@@ -149,6 +151,7 @@ type ServiceBusMessage struct {
 	TransportType             string              `json:"transportType,omitempty" field:"enum=notSpecified|netMessaging|amqp"`
 	Authentication            *ServiceBusAuth     `json:"authentication,omitempty"`
 	Message                   string              `json:"message" field:"rule=body,secret"`
+	Template                  bool                `json:"template,omitempty"` // the message and the values of custom properties have placeholders
 	BrokeredMessageProperties *BrokeredProperties `json:"brokeredMessageProperties,omitempty"`
 	CustomMessageProperties   Members             `json:"customMessageProperties,omitzero"`
 }

@@ -52,6 +52,7 @@ func TestText(t *testing.T) {
 	for body, want := range map[string]string{
 		withAction(httpAction):                "GET http://example.com/, once",
 		withRecurrence(`{"frequency":"day"}`): "GET http://example.com/, every day",
+		withAction(`{"type":"Http","request":{"uri":"http://h/{{.Job.Name}}/ü?key={{.Attempt}}","template":true}}`):      "GET http://h/{{.Job.Name}}/%C3%BC?…, once",
 		withAction(`{"type":"StorageQueue","queueMessage":{"storageAccount":"acc","queueName":"queue","sasToken":"s"}}`): "message to storage queue acc/queue, once",
 		withAction(`{"type":"ServiceBusQueue","serviceBusQueueMessage":{"namespace":"ns","queueName":"q"}}`):             "message to service bus queue ns/q, once",
 		withAction(`{"type":"ServiceBusTopic","serviceBusTopicMessage":{"namespace":"ns","topicPath":"t"}}`):             "message to service bus topic ns/t, once",

@@ -1,6 +1,9 @@
 package job
 
-import "net/url"
+import (
+	"net/url"
+	"strings"
+)
 
 // Redacted returns a copy of the definition without secrets.
 func (d Definition) Redacted() Definition {
@@ -70,13 +73,16 @@ func cloned[T any](v *T) *T {
 	return new(*v)
 }
 
+// placeholders restores the braces of an escaped path.
+var placeholders = strings.NewReplacer("%7B%7B", "{{", "%7D%7D", "}}")
+
 // RedactURI returns an absolute URI without its user info, query and fragment, which may hold secrets.
 func RedactURI(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil {
 		return "(a URI that cannot be read)"
 	}
-	text := u.Scheme + "://" + u.Host + u.EscapedPath()
+	text := u.Scheme + "://" + u.Host + placeholders.Replace(u.EscapedPath())
 	if u.RawQuery != "" {
 		text += "?…"
 	}

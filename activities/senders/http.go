@@ -181,7 +181,7 @@ func port(u *url.URL) string {
 func outcome(ctx context.Context, resp *http.Response, bodyErr error, s redact.Secrets) error {
 	status := fmt.Sprintf("the host answered %d %s", resp.StatusCode, reasonName(resp.StatusCode))
 	answered := func(text string) error {
-		return &activities.AnsweredError{Err: errors.New(text), Answer: activities.StatusAnswer(resp.StatusCode)}
+		return activities.AnsweredWith(errors.New(text), resp.StatusCode)
 	}
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:

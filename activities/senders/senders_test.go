@@ -37,6 +37,7 @@ func TestNoActionReachesAlmanacItself(t *testing.T) {
 		"Http":                 action(job.Request{URI: "http://" + own}),
 		"Http, by name":        action(job.Request{URI: "http://localhost:" + port}),
 		"Http, in hexadecimal": action(job.Request{URI: "http://0x7f000001:" + port}),
+		"Http, with templates": action(job.Request{URI: "http://" + own + `/{{.Job.Name}}?{{if eq .Attempt 1}}a{{end}}`, Template: true}),
 		"Https":                {Type: job.ActionHTTPS, Request: &job.Request{URI: "https://" + own}},
 		"client certificate":   action(job.Request{URI: "https://" + own, Authentication: clientCertificate(t, "me")}),
 		"StorageQueue":         queueAction("orders", "sv=1&sig=2"),

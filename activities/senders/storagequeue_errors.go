@@ -32,7 +32,7 @@ func queueFailure(ctx context.Context, account string, token url.Values, s redac
 	if advice := queueAdvice(queueerror.Code(answer.ErrorCode), token); advice != "" {
 		text += ": " + advice
 	}
-	answered := &activities.AnsweredError{Err: errors.New(text), Answer: activities.StatusAnswer(answer.StatusCode)}
+	answered := activities.AnsweredWith(errors.New(text), answer.StatusCode)
 	if answer.StatusCode == http.StatusBadRequest || answer.StatusCode == http.StatusRequestEntityTooLarge {
 		return &activities.PermanentError{Err: answered}
 	}

@@ -243,6 +243,25 @@ func TestSharedAccessSignatures(t *testing.T) {
 	}
 }
 
+func TestPlaceholdersAreFilledInInTheQueue(t *testing.T) {
+	t.Parallel()
+	azurite := emulators.StartAzurite(t)
+	queue := azurite.NewQueue(t, "orders")
+	a := queueAction("orders", emulators.QueueSAS(t, sas.QueueSignatureValues{QueueName: "orders"}))
+	a.QueueMessage.Message, a.QueueMessage.Template = `{"job":"{{.Job.Name}}","error":"{{.Failure.Error}}"}`, true
+	sender := queueSender(t, senders.Options{Guard: sendertest.Anywhere, QueueEndpoint: azurite.Endpoint()})
+	for _, format := range []job.MessageFormat{job.MessageRaw, job.MessageEnvelope} {
+		a.QueueMessage.MessageFormat = format
+		_, err := sender.Send(t.Context(), sendertest.Execution, sendertest.FilledIn(t, a))
+		require.NoError(t, err)
+	}
+	const want = `{"job":"nightly","error":"\"it\" <failed> & ended"}`
+	got := emulators.Messages(t, queue)
+	require.Len(t, got, 2)
+	require.Equal(t, want, got[0])
+	require.Equal(t, want, open(t, got[1]).Message)
+}
+
 func TestTheExampleArrivesInTheQueue(t *testing.T) {
 	t.Parallel()
 	body, err := os.ReadFile("../../examples/storage-queue.json")

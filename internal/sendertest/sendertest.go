@@ -11,6 +11,7 @@ import (
 	"almanac/activities"
 	"almanac/internal/egress"
 	"almanac/job"
+	"almanac/job/template"
 )
 
 // Execution is the execution whose action is sent.
@@ -25,6 +26,16 @@ var Execution = job.Execution{
 
 // Anywhere lets actions connect to any address, this machine's included.
 var Anywhere, _ = egress.Parse(egress.ModeAny, nil, nil)
+
+// FilledIn returns an error action whose placeholders are filled in for [Execution], after the action failed with the error
+// "it" <failed> & ended.
+func FilledIn(t *testing.T, a *job.Action) *job.Action {
+	t.Helper()
+	require.Empty(t, template.Check(a, true))
+	filled, err := template.Render(a, template.Values{Execution: Execution, Attempt: 1, Failure: &template.Failure{Error: `"it" <failed> & ended`}})
+	require.NoError(t, err)
+	return filled
+}
 
 // RequirePermanent requires that an error is permanent, so that another attempt would be of no use, or that
 // it is not.

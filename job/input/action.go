@@ -9,6 +9,7 @@ import (
 	"almanac/internal/certificate"
 	"almanac/internal/fields"
 	"almanac/job"
+	"almanac/job/template"
 )
 
 // parameter returns the name of the parameter member for the type; "" for an unknown type.
@@ -45,8 +46,12 @@ func withErrorAction(a *job.Action, path string, stored *job.Action, do func(a *
 // action checks a job's action and its error action, and adds descriptions of their certificates. stored is
 // the action to be replaced; secrets that may be kept from it need not be sent.
 func (p *parser) action(a *job.Action, path string, stored *job.Action) {
+	main := a
 	withErrorAction(a, path, stored, func(a *job.Action, path string, _ *job.Action) {
 		p.parameters(a, path)
+		for _, e := range template.Check(a, a != main) {
+			p.addAt(path+"."+e.Path, e)
+		}
 		p.request(a.Request, path+".request", a.Type.Kind())
 		p.serviceBus(a.ServiceBusQueueMessage, path+".serviceBusQueueMessage")
 		p.serviceBus(a.ServiceBusTopicMessage, path+".serviceBusTopicMessage")
@@ -105,7 +110,7 @@ func (p *parser) request(r *job.Request, path string, kind job.ActionType) {
 	if r == nil {
 		return
 	}
-	if r.URI != "" && p.addAt(path+".uri", uriError(r.URI, kind, p.limits.URIBytes)) {
+	if at := path + ".uri"; p.Has(at) || r.URI != "" && p.addAt(at, p.uri(r, kind)) {
 		r.URI = ""
 	}
 	size := 0
@@ -122,6 +127,17 @@ func (p *parser) request(r *job.Request, path string, kind job.ActionType) {
 	if auth := r.Authentication; auth != nil && (auth.Type == "" || auth.Type == "NotSpecified") {
 		r.Authentication = nil
 	}
+}
+
+// uri returns what is wrong with the URI of a request, without its path; nil if nothing is.
+func (p *parser) uri(r *job.Request, kind job.ActionType) *job.FieldError {
+	switch most := p.limits.URIBytes; {
+	case len(r.URI) > most:
+		return &job.FieldError{Code: fields.TooLong, Allowed: fmt.Sprintf("at most %d bytes", most)}
+	case r.Template:
+		return uriError(template.Filled(r.URI), kind)
+	}
+	return uriError(r.URI, kind)
 }
 
 const maxPfxPassword = 256

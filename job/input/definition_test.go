@@ -77,6 +77,16 @@ func TestParseDefinitionStoresWhatTheServiceShowed(t *testing.T) {
 			`{"action":{"queueMessage":{"storageAccount":"acc","queueName":"orders","sasToken":"s","message":""},"type":"StorageQueue"},"state":"enabled"}`,
 		},
 		{
+			"templates, and those that are turned off",
+			withAction(`{"type":"Http","request":{"uri":"http://h/{{if .Attempt}}{{.Job.Name}}{{end}}","headers":{"X":"{{.Due}}"},"body":"{{.Attempt}}","TEMPLATE":true},"errorAction":{"type":"StorageQueue","queueMessage":{"storageAccount":"acc","queueName":"orders","sasToken":"s","message":"{{.Failure.Code}}","template":false}}}`),
+			`{"action":{"request":{"uri":"http://h/{{if .Attempt}}{{.Job.Name}}{{end}}","method":"GET","headers":{"X":"{{.Due}}"},"body":"{{.Attempt}}","template":true},"type":"Http","errorAction":{"queueMessage":{"storageAccount":"acc","queueName":"orders","sasToken":"s","message":"{{.Failure.Code}}"},"type":"StorageQueue"}},"state":"enabled"}`,
+		},
+		{
+			"a template in the message of an error action",
+			withAction(`{"type":"Http","request":{"uri":"http://h"},"errorAction":{"type":"ServiceBusTopic","serviceBusTopicMessage":{"topicPath":"t","namespace":"ns","authentication":{"type":"notSpecified"},"message":"{{.Failure.Message}}","customMessageProperties":{"a":"{{.Failure.Status}}"},"template":true}}}`),
+			`{"action":{"request":{"uri":"http://h","method":"GET"},"type":"Http","errorAction":{"serviceBusTopicMessage":{"topicPath":"t","namespace":"ns","authentication":{"type":"notSpecified"},"message":"{{.Failure.Message}}","template":true,"customMessageProperties":{"a":"{{.Failure.Status}}"}},"type":"ServiceBusTopic"}},"state":"enabled"}`,
+		},
+		{
 			"a topic message with everything",
 			withAction(`{"type":"servicebustopic","serviceBusTopicMessage":{"topicPath":"a/b","namespace":"ns","transportType":"AMQP","authentication":{"type":"notspecified"},"message":"m","brokeredMessageProperties":{"forcePersistence":false,"timeToLive":"PT5M","scheduledEnqueueTimeUtc":"2026-02-01","messageId":"ID"},"customMessageProperties":{"B":"1","a":"2"}}}`),
 			`{"action":{"serviceBusTopicMessage":{"topicPath":"a/b","namespace":"ns","transportType":"amqp","authentication":{"type":"notSpecified"},"message":"m","brokeredMessageProperties":{"forcePersistence":false,"messageId":"ID","scheduledEnqueueTimeUtc":"2026-02-01T00:00:00Z","timeToLive":"PT5M"},"customMessageProperties":{"B":"1","a":"2"}},"type":"servicebustopic"},"state":"enabled"}`,
@@ -204,6 +214,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 	t.Parallel()
 	const methods = "GET, PUT, POST, PATCH, DELETE, HEAD or OPTIONS"
 	const authTypes = "Basic, ClientCertificate, ActiveDirectoryOAuth or NotSpecified"
+	const names = ".Job.Name, .Job.Collection, .Execution.ID, .Due and .Attempt, and in an errorAction .Failure.Message and others"
 	queue := func(members string) string {
 		return withAction(`{"type":"StorageQueue","queueMessage":{` + members + `}}`)
 	}
@@ -250,6 +261,23 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 		{"the preface of HTTP/2", withRequest(`{"uri":"http://example.com/","method":"PRI"}`), `properties.action.request.method: "PRI" is not supported; allowed: ` + methods},
 		{"a long body", withRequest(`{"uri":"http://example.com/","body":"` + strings.Repeat("ü", 8193) + `"}`), "properties.action.request.body: too long; allowed: at most 8192 characters"},
 		{"a body that is no string", withRequest(`{"uri":"http://example.com/","body":{"a":1}}`), "properties.action.request.body: an object is not valid; allowed: a string"},
+		{
+			"templates that are none",
+			withAction(`{"type":"Http","request":{"uri":"http://h/{{.Nmae}}","headers":{"X":"a\n{{.Job}}","{{.Job.Name}}":"a"},"body":"{{.Failure.Message}}","template":true},"errorAction":{"type":"Http","request":{"uri":"http://h/","body":"{{.Failure.Code}}","template":true}}}`),
+			lines("properties.action.request.uri: \".Nmae\" is not valid; allowed: "+names+"; see line 1, column 10",
+				"properties.action.request.body: \".Failure.Message\" is not valid; allowed: "+names+"; see line 1, column 1",
+				"properties.action.request.headers.X: \".Job\" is not valid; allowed: "+names+"; see line 2, column 1",
+				"properties.action.request.headers.X: the value is not valid; allowed: a value without line breaks and control characters",
+				"properties.action.request.headers.{{.Job.Name}}: the value is not valid; allowed: the name of an HTTP header: letters, digits and hyphens",
+				`properties.action.errorAction.request.body: ".Failure.Code" is not valid; allowed: .Job.Name, .Job.Collection, .Execution.ID, .Due, .Attempt, .Failure.Message, .Failure.Error, .Failure.Attempts and .Failure.Status; see line 1, column 1`),
+		},
+		{"a template that is no boolean", withRequest(`{"uri":"http://h/","template":"yes"}`), `properties.action.request.template: "yes" is not valid; allowed: true or false`},
+		{"a template in the host", withRequest(`{"uri":"http://{{.Job.Name}}.example.com/","template":true}`), "properties.action.request.uri: the value is not valid; allowed: placeholders in the path and the query only, without a % in them"},
+		{"a template for the whole address", withRequest(`{"uri":"{{.Job.Name}}","template":true}`), "properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host"},
+		{"a template between scheme and host", withRequest(`{"uri":"http:{{.Job.Name}}//h/","template":true}`), "properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host"},
+		{"a template in the Host header", withRequest(`{"uri":"http://h/","headers":{"Host":"{{.Job.Name}}"},"template":true}`), "properties.action.request.headers.Host: the value is not valid; allowed: a host name such as www.example.com, with or without a port, but neither an address nor localhost"},
+		{"a blank beside a template in the address", withRequest(`{"uri":"http://h/a b/{{if .Due}}c{{end}}","template":true}`), `properties.action.request.uri: "http://h/a%20b/c" is not valid; allowed: an absolute http or https URL without blanks and control characters`},
+		{"a long address with a template", withRequest(`{"uri":"http://example.com/{{/*` + strings.Repeat("a", 2029) + `*/}}","template":true}`), `properties.action.request.uri: too long; allowed: at most 2048 bytes`},
 		{
 			"headers that cannot be sent",
 			withRequest(`{"uri":"http://example.com/","headers":{"a b":"1","content-length":"5","X":"a\r\nb","Y":1}}`),
@@ -306,7 +334,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 				`properties.action.serviceBusQueueMessage.brokeredMessageProperties.forcePersistence: "yes" is not valid; allowed: true or false`,
 				`properties.action.serviceBusQueueMessage.brokeredMessageProperties.timeToLive: "soon" is not valid; allowed: a duration such as PT30S or 00:00:30, or a date and time`,
 				"properties.action.serviceBusQueueMessage.brokeredMessageProperties.ttl: unknown field; allowed: contentType, correlationId, forcePersistence, label, messageId, partitionKey, replyTo, replyToSessionId, scheduledEnqueueTimeUtc, sessionId, timeToLive, to or viaPartitionKey",
-				"properties.action.serviceBusQueueMessage.topicPath: unknown field; allowed: queueName, namespace, transportType, authentication, message, brokeredMessageProperties or customMessageProperties",
+				"properties.action.serviceBusQueueMessage.topicPath: unknown field; allowed: queueName, namespace, transportType, authentication, message, template, brokeredMessageProperties or customMessageProperties",
 				"properties.action.serviceBusQueueMessage.authentication.sasKeyName: required; allowed: the name of a shared access key",
 				"properties.action.serviceBusQueueMessage.authentication.sasKey: required; allowed: a shared access key"),
 		},

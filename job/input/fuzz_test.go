@@ -26,6 +26,7 @@ func seedJobs(f *testing.F, add func(body string)) {
 		add(withAction(withErrorAction(action)))
 	}
 	add(stored)
+	add(withAction(withErrorAction(`{"type":"Http","request":{"uri":"http://h/{{.Job.Name}}?{{if eq .Attempt 1}}a{{end}}","headers":{"X":"{{.Due}}"},"body":"{{date \"2006\" .Due}}","template":true}}`)))
 	add(withRecurrence(`{"frequency":"Month","count":3,"endTime":"2030-01-01","timeZone":"Asia/Kathmandu","schedule":{"hours":1,"monthDays":[1,-1],"monthlyOccurrences":[{"day":"monday"}]},"catchUpWindow":"PT1H","overlapPolicy":"Skip"}`))
 	add(`{"properties":{"startTime":"2026-01-01T00:00:00.99999999Z","action":{"type":"Http","request":{"uri":"http://h","headers":{}}}}}`)
 }

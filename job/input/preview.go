@@ -7,6 +7,7 @@ import (
 
 	"almanac/internal/fields"
 	"almanac/job"
+	"almanac/job/template"
 )
 
 // A Preview is a request for the occurrences of a job that is created at Now.
@@ -100,6 +101,11 @@ func (p Preview) Run() PreviewResult {
 		r.Occurrences = append(r.Occurrences, t)
 	}
 	r.Notes = p.notes(len(r.Occurrences) == 0)
+	withErrorAction(&p.Definition.Action, "action", &job.Action{}, func(a *job.Action, path string, _ *job.Action) {
+		if template.Forgotten(a) {
+			r.Notes = append(r.Notes, "The placeholders in "+path+" are sent as they are written, because its template is not true.")
+		}
+	})
 	return r
 }
 

@@ -112,16 +112,13 @@ func isTimeToLive(s string) bool {
 }
 
 // uriError returns what is wrong with a URI, without its path; nil if nothing is.
-func uriError(uri string, kind job.ActionType, most int) *job.FieldError {
+func uriError(uri string, kind job.ActionType) *job.FieldError {
 	bad := func(allowed string) *job.FieldError {
 		e := &job.FieldError{Code: fields.Invalid, Allowed: allowed}
 		if u, err := url.Parse(uri); err == nil && isHTTP(u) { // redaction is reliable only for a proper URL
 			e.Value = job.RedactURI(uri)
 		}
 		return e
-	}
-	if len(uri) > most {
-		return &job.FieldError{Code: fields.TooLong, Allowed: fmt.Sprintf("at most %d bytes", most)}
 	}
 	u, err := url.Parse(uri)
 	if err != nil || strings.ContainsFunc(uri, isBlankOrControl) {

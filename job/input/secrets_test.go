@@ -93,6 +93,21 @@ func TestSecretsAreKeptWhileTheIdentityIsTheSame(t *testing.T) {
 	}
 }
 
+func TestASecretIsKeptWhereTheTemplateOfAPathChanges(t *testing.T) {
+	t.Parallel()
+	request := func(path, authentication string) string {
+		return withRequest(`{"uri":"http://h/` + path + `","authentication":{"type":"Basic","username":"u"` + authentication + `},"template":true}`)
+	}
+	d := mustParse(t, request(`{{.Job.Name}}`, `,"password":"canary"`))
+	o := input.ParseOptions{Now: now, Stored: new(d.Redacted())}
+	changed, err := input.ParseDefinition([]byte(request(`{{if .Attempt}}//evil.example/{{end}}?u=http://{{.Due}}`, "")), o)
+	require.NoError(t, err)
+	filled, err := input.KeepSecrets(changed, &d, false)
+	require.NoError(t, err)
+	require.Equal(t, "canary", filled.Action.Request.Authentication.Password)
+	require.NoError(t, input.CheckDefinition(&filled, now, now))
+}
+
 func TestSecretsAreNotKeptForAnotherIdentity(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, kind, old, new, missing string }{

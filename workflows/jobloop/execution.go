@@ -1,6 +1,7 @@
 package jobloop
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"almanac/activities"
 	"almanac/activities/lookups"
 	"almanac/job"
+	"almanac/job/template"
 )
 
 // A phase is an execution's progress as recorded by the workflow.
@@ -183,20 +185,18 @@ func (j *loop) runActions(ctx workflow.Context, e *execution) error {
 	if e.ActionName == job.MainAction {
 		e.ActionName, e.Tried, e.betweenAttempts, e.Next = job.ErrorAction, 0, true, workflow.Now(ctx)
 	}
-	if compensation.RetryPolicy == nil {
-		withPolicy := *compensation
-		withPolicy.RetryPolicy = action.RetryPolicy
-		compensation = &withPolicy
-	}
-	_ = j.runAction(ctx, e, *compensation) // the execution has failed whatever the error action does
+	follows := *compensation
+	follows.RetryPolicy = cmp.Or(follows.RetryPolicy, action.RetryPolicy)
+	_ = j.runAction(ctx, e, follows) // the execution has failed whatever the error action does
 	return err
 }
 
 // runAction runs one action under its retry policy. The remaining attempts get another activity if an
 // attempt was lost, ended before it was sent, or is to begin later than the server retries.
 func (j *loop) runAction(ctx workflow.Context, e *execution, action job.Action) error {
-	input := activities.Input{Execution: e.Execution, Action: action, MaxAttempts: action.RetryPolicy.Attempts()}
+	input := activities.Input{Execution: e.Execution, Action: action, MaxAttempts: action.RetryPolicy.Attempts(), Failure: e.Failure}
 	input.Compensated = e.ActionName == job.MainAction && e.action.ErrorAction != nil
+	input.Explain = input.Compensated && template.Used(e.action.ErrorAction)
 	if e.ActionName == job.MainAction && e.slept {
 		input.Lead = j.Lead
 	}
@@ -222,6 +222,7 @@ func (j *loop) runAction(ctx workflow.Context, e *execution, action job.Action) 
 		case end.Unsent && !e.Sent && !e.Manual && j.Decided.Equal(e.Due):
 			return errUnsent // to be decided again
 		case !end.Lost && !end.Unsent && !end.More || e.Tried >= input.MaxAttempts:
+			e.Failure = input.FailureAfter(err, end, e.Tried)
 			return err
 		}
 		e.setNext(workflow.Now(ctx), end, action.RetryPolicy.Interval())
@@ -370,12 +371,9 @@ func (e *execution) endedAt(now time.Time) time.Time {
 
 // removeRunning removes an execution from the running ones, and reports whether it was one of them.
 func (j *loop) removeRunning(e *execution) bool {
-	i := slices.Index(j.running, e)
-	if i < 0 {
-		return false
-	}
-	j.running = slices.Delete(j.running, i, i+1)
-	return true
+	n := len(j.running)
+	j.running = slices.DeleteFunc(j.running, func(other *execution) bool { return other == e })
+	return len(j.running) < n
 }
 
 // putBack undoes the start of an execution of which nothing was sent. An occurrence returns to the plan and

@@ -10,6 +10,7 @@ import (
 
 	"almanac/activities"
 	"almanac/job"
+	"almanac/job/template"
 )
 
 // withErrorAction returns a one-time job; retry and errorRetry are added to the JSON of its action and
@@ -117,6 +118,65 @@ func TestAPermanentFailureIsNotRetried(t *testing.T) {
 	require.Equal(t, []string{"00:00:00 MainAction#1", "00:00:00 ErrorAction#1"}, w.lines())
 	require.Equal(t, 1, got.Status.FaultedCount)
 	require.Equal(t, job.StateFaulted, got.Definition.State)
+}
+
+// explained is an error action with placeholders for what failed.
+const explained = `"errorAction":{"type":"Http","request":{"uri":"http://127.0.0.1/","body":"{{.Failure.Error}}","template":true}}`
+
+func TestAnErrorActionWithPlaceholdersGetsWhatFailed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, retry string
+		suggest     time.Duration
+		fate        workerFate
+		want        template.Failure
+	}{
+		{"after one attempt", noRetry, 0, sent, template.Failure{Error: "it failed", Attempts: 1}},
+		{"after retries", twoRetries, 0, sent, template.Failure{Error: "it failed", Attempts: 3}},
+		{"after retries in several runs", twoRetries, 30 * time.Second, sent, template.Failure{Error: "it failed", Attempts: 3}},
+		{"after its worker was lost", noRetry, 0, killedSent, template.Failure{Error: "lost", Attempts: 1}},
+		{"after its worker was lost before it reported", noRetry, 0, killedUnreported, template.Failure{Error: "it failed", Attempts: 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newJobEnv(t, `"action":{`+get+tt.retry+`,`+explained+`}`)
+			w.suggest = tt.suggest
+			mainAction := func(s sentAttempt) bool { return s.Execution.ActionName == job.MainAction }
+			w.fails(func(s sentAttempt) bool { return mainAction(s) || s.attempt() < 3 })
+			w.workerFate = func(s sentAttempt) workerFate {
+				if mainAction(s) {
+					return tt.fate
+				}
+				return sent
+			}
+			w.run(2 * time.Hour)
+			told := 0
+			for _, s := range w.sent {
+				require.Equal(t, mainAction(s), s.Explain)
+				if mainAction(s) {
+					require.Nil(t, s.Failure)
+					continue
+				}
+				told++
+				require.Equal(t, &tt.want, s.Failure)
+			}
+			require.Positive(t, told)
+			require.Equal(t, tt.suggest > 0, len(w.runs) > 1)
+			w.requireSound()
+		})
+	}
+}
+
+func TestOtherErrorActionsGetNothing(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, withErrorAction(noRetry, ""))
+	w.fails(always)
+	w.run(2 * time.Hour)
+	require.NotEmpty(t, w.sent)
+	for _, s := range w.sent {
+		require.False(t, s.Explain)
+		require.Nil(t, s.Failure)
+	}
 }
 
 func TestANewJobOfAnOldNameHasOtherExecutionIDs(t *testing.T) {

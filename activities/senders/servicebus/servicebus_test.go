@@ -70,6 +70,18 @@ func TestMessagesArriveInServiceBus(t *testing.T) {
 		require.Empty(t, got.ApplicationProperties)
 	})
 
+	t.Run("with placeholders filled in", func(t *testing.T) {
+		a := busAction("orders")
+		m := a.ServiceBusQueueMessage
+		m.Message, m.Template = `{"job":"{{.Job.Name}}","error":"{{.Failure.Error}}"}`, true
+		m.CustomMessageProperties = job.Members{{Name: "error", Value: "{{.Failure.Error}}"}}
+		_, err := sender.Send(t.Context(), sendertest.Execution, sendertest.FilledIn(t, a))
+		require.NoError(t, err)
+		got := bus.Receive(t, 1, "orders")[0]
+		require.Equal(t, `{"job":"nightly","error":"\"it\" <failed> & ended"}`, string(got.Body))
+		require.Equal(t, map[string]any{"error": `"it" <failed> & ended`}, got.ApplicationProperties)
+	})
+
 	t.Run("in every subscription of a topic", func(t *testing.T) {
 		message, err := sender.Send(t.Context(), sendertest.Execution, topicAction("shop/news"))
 		require.NoError(t, err)

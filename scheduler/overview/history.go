@@ -102,7 +102,10 @@ func (r *reading) page(ctx context.Context, jobs []job.Key, top int) (page []job
 			heap.Fix(&merge, 0)
 		}
 	}
-	if ctx.Err() != nil && len(merged) > 0 { // the last entry shows where the next page begins
+	if ctx.Err() != nil { // the last entry that was found shows that the list goes on
+		if len(merged) < 2 {
+			return nil, ""
+		}
 		top = min(top, len(merged)-1)
 	}
 	for _, u := range r.unreadable.after(t.Unread) {

@@ -1,11 +1,13 @@
 package overview_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -217,6 +219,59 @@ func TestAPageOpensOnlyTheHistoriesThatItNeeds(t *testing.T) {
 	page, _, err := v.HistoryAcross(t.Context(), ofC, job.Page{Top: 1})
 	require.NoError(t, err)
 	require.Equal(t, []string{"c/job499 2"}, names(page), "one that ran since is opened")
+}
+
+func TestAWindowInThePastReadsNothingOfTheRunsAfterIt(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	k := w.add("c", "j", nil)
+	for i := range 100 * perRun {
+		w.ran(k, noon.Add(time.Duration(i)*time.Minute), 0, job.OutcomeCompleted)
+	}
+	window := job.Filter{Start: job.Period{From: noon.Add(10 * time.Minute), Before: noon.Add(12 * time.Minute)}}
+	page, next, err := w.overview(noon.Add(24*time.Hour)).HistoryAcross(t.Context(), ofC, job.Page{Top: 10, Filter: window})
+	require.NoError(t, err)
+	require.Equal(t, []string{"c/j 12", "c/j 11"}, names(page))
+	require.Empty(t, next)
+	require.LessOrEqual(t, w.reversed.Load(), int64(2), "of 100 runs")
+}
+
+// A job that does not answer is given up after 10 s, and a page with too many of them after 22 s.
+func TestAPageEndsThoughJobsDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ jobs, takes int }{{1, 10}, {50, 11}, {3000, 22}} {
+		t.Run(fmt.Sprint(tt.jobs), func(t *testing.T) {
+			t.Parallel()
+			for list, read := range map[string]func(context.Context, *overview.Overview) (int, error){
+				"history": func(ctx context.Context, v *overview.Overview) (int, error) {
+					page, _, err := v.HistoryAcross(ctx, ofC, job.Page{Top: 100})
+					return len(page), err
+				},
+				"upcoming": func(ctx context.Context, v *overview.Overview) (int, error) {
+					page, _, err := v.Upcoming(ctx, ofC, noon.Add(time.Hour), job.Page{Top: 100})
+					return len(page), err
+				},
+			} {
+				synctest.Test(t, func(t *testing.T) {
+					w := newTown(t)
+					for i := range tt.jobs {
+						w.add("c", fmt.Sprint("job", i), nil)
+					}
+					w.hanging = true
+					begin := time.Now()
+					entries, err := read(t.Context(), w.overview(noon))
+					require.LessOrEqual(t, time.Since(begin), time.Duration(tt.takes+1)*time.Second, list)
+					if tt.jobs == 3000 {
+						require.Equal(t, job.KindUnavailable, job.KindOf(err), list)
+						require.ErrorContains(t, err, "of 3000 jobs were read in time", list)
+						return
+					}
+					require.NoError(t, err, list)
+					require.Equal(t, tt.jobs, entries, "each is an entry with the reason in the list %s", list)
+				})
+			}
+		})
+	}
 }
 
 func TestAContinuationThatNoListReturnedIsRefused(t *testing.T) {

@@ -41,12 +41,13 @@ type town struct {
 	mu       sync.Mutex
 	names    map[string][]string             // of jobs, by collection, in the resource group g
 	disabled map[string]bool                 // collections
+	hanging  bool                            // jobs do not answer
 	broken   map[string]bool                 // workflows whose reads fail, by ID
 	jobs     map[string]job.Job              // by workflow ID
 	runs     map[string][]*historypb.History // by workflow ID, oldest first
 	failed   map[string]string               // by workflow ID, the newest run with a failure
 
-	described, queried, read atomic.Int64
+	described, queried, read, reversed atomic.Int64
 }
 
 func newTown(t testing.TB) *town {
@@ -68,8 +69,12 @@ func (w *town) overview(now time.Time) *overview.Overview {
 	}
 	return overview.New(overview.Options{
 		Client: w, Queries: queries, History: reader, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
-		Status: func(_ context.Context, id string, result any) error {
+		Status: func(ctx context.Context, id string, result any) error {
 			w.queried.Add(1)
+			if w.hanging {
+				<-ctx.Done()
+				return ctx.Err()
+			}
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if w.broken[id] {
@@ -262,7 +267,12 @@ func (f townFrontend) GetWorkflowExecutionHistory(_ context.Context, r *workflow
 	return &workflowservice.GetWorkflowExecutionHistoryResponse{History: h}, nil
 }
 
-func (f townFrontend) GetWorkflowExecutionHistoryReverse(_ context.Context, r *workflowservice.GetWorkflowExecutionHistoryReverseRequest, _ ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryReverseResponse, error) {
+func (f townFrontend) GetWorkflowExecutionHistoryReverse(ctx context.Context, r *workflowservice.GetWorkflowExecutionHistoryReverseRequest, _ ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryReverseResponse, error) {
+	f.w.reversed.Add(1)
+	if f.w.hanging {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	h, err := f.run(r.GetExecution())
 	if err != nil {
 		return nil, err

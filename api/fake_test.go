@@ -35,6 +35,8 @@ type fake struct {
 	runJob          func(ctx context.Context, k job.Key) error
 	jobs            func(ctx context.Context, k job.CollectionKey, p job.Page) ([]job.Job, string, error)
 	history         func(ctx context.Context, k job.Key, p job.Page) ([]job.Record, string, error)
+	historyAcross   func(ctx context.Context, s job.Scope, p job.Page) ([]job.JobRecord, string, error)
+	upcoming        func(ctx context.Context, s job.Scope, until time.Time, p job.Page) ([]job.Occurrence, string, error)
 	ready           func(ctx context.Context) error
 }
 
@@ -96,6 +98,14 @@ func (f *fake) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) ([]job
 
 func (f *fake) History(ctx context.Context, k job.Key, p job.Page) ([]job.Record, string, error) {
 	return f.history(ctx, k, p)
+}
+
+func (f *fake) HistoryAcross(ctx context.Context, s job.Scope, p job.Page) ([]job.JobRecord, string, error) {
+	return f.historyAcross(ctx, s, p)
+}
+
+func (f *fake) Upcoming(ctx context.Context, s job.Scope, until time.Time, p job.Page) ([]job.Occurrence, string, error) {
+	return f.upcoming(ctx, s, until, p)
 }
 
 func (f *fake) Ready(ctx context.Context) error { return f.ready(ctx) }

@@ -28,7 +28,7 @@ func (s *server) listHistory(c *gin.Context, k job.Key) error {
 // counts down, in ticks of 100 ns, from .NET's DateTime.MaxValue to the start of the attempt. The second
 // half distinguishes entries that start in the same tick. A name never changes.
 func historyKey(r job.Record) string {
-	return fmt.Sprintf("%020d:%020d", maxTicks-ticks(r.Start), math.MaxInt64-ordinal(r))
+	return fmt.Sprintf("%020d:%020d", maxTicks-ticks(r.Start), math.MaxInt64-r.Ordinal())
 }
 
 // maxTicks is the last tick of the year 9999, .NET's DateTime.MaxValue.
@@ -38,14 +38,4 @@ const maxTicks = 3155378975999999999
 func ticks(t time.Time) int64 {
 	const perSecond, secondsBefore1970 = 10_000_000, 62135596800
 	return (t.Unix()+secondsBefore1970)*perSecond + int64(t.Nanosecond()/100)
-}
-
-// ordinal numbers the attempts of a job: by execution, then main before error action, then attempt.
-func ordinal(r job.Record) int64 {
-	const attempts = 10_000 // more than one action can have
-	n := int64(r.Repeat) * 2
-	if r.ActionName == job.ErrorAction {
-		n++
-	}
-	return n*attempts + int64(r.Number)
 }

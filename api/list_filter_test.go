@@ -85,6 +85,19 @@ func TestFilterIsReadAsTheServiceReadIt(t *testing.T) {
 		{"periods that do not", jobsPath, "startTime ge 2016-01-01 and startTime lt 2015-01-01", starting(midnight, "2015-01-01T00:00:00Z")},
 		{"parentheses", jobsPath, "((state eq enabled) and(startTime ge 2016-01-01 and(startTime lt 2016-01-02)))",
 			job.Filter{State: job.StateEnabled, Start: period(midnight, "2016-01-02T00:00:00Z")}},
+
+		{"a job by its name, without case", jobsPath, "name eq 'Nightly Report'", job.Filter{Name: "nightly report"}},
+		{"jobs whose names begin alike", jobsPath, "startswith(name,'Night')", job.Filter{NamePrefix: "night"}},
+		{"the same with blanks, beside others", jobsPath, `StartsWith ( Name , "a,b" ) and state eq enabled`, job.Filter{NamePrefix: "a,b", State: job.StateEnabled}},
+		{"a name that holds a quote", jobsPath, `name eq "it's"`, job.Filter{Name: "it's"}},
+		{"jobs by their next run", jobsPath, "nextExecutionTime le 2016-01-01", job.Filter{Next: period("", tickLater)}},
+		{"the history of many jobs by name", "/history", "name eq j and status eq Failed", job.Filter{Name: "j", Status: job.OutcomeFailed}},
+		{"of a collection, by the beginning of names", "/jobCollections/c/history", "startswith(name,'j')", job.Filter{NamePrefix: "j"}},
+		{"occurrences by name", "/jobCollections/c/upcoming", "startswith(name,'j')", job.Filter{NamePrefix: "j"}},
+		{"what began late", "/history", "lateness ge PT1M", job.Filter{Lateness: job.Span{From: time.Minute, Before: job.Unlimited}}},
+		{"what began late, but not too late", historyPath, "lateness gt 00:00:01 and lateness le 'PT1M'",
+			job.Filter{Lateness: job.Span{From: time.Second + 100, Before: time.Minute + 100}}},
+		{"whatever began", historyPath, "lateness ge PT0S", job.Filter{Lateness: job.Span{Before: job.Unlimited}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +124,7 @@ func TestTimesAreFilteredAsExactlyAsTheyAreShown(t *testing.T) {
 func TestBadFilterIsRefusedWithWhatIsWantedWhere(t *testing.T) {
 	t.Parallel()
 	const (
-		wantField   = "state, startTime or endTime"
+		wantField   = "state, startTime, endTime, name or nextExecutionTime"
 		wantState   = "one of enabled, disabled, completed, faulted"
 		wantStatus  = "one of Completed, Failed, Postponed, Missed, Skipped, Cancelled"
 		wantTime    = "a date or a time such as 2026-01-31T08:30:00Z"
@@ -120,11 +133,11 @@ func TestBadFilterIsRefusedWithWhatIsWantedWhere(t *testing.T) {
 	for _, tt := range []struct{ name, path, filter, want string }{
 		{"empty", jobsPath, "", wantField + " at the end"},
 		{"blank", jobsPath, "  ", wantField + " at the end"},
-		{"an unknown field", jobsPath, "name eq a", wantField + ` instead of "name"`},
+		{"an unknown field", jobsPath, "names eq a", wantField + ` instead of "names"`},
 		{"a field in quotes", jobsPath, "'state' eq enabled", wantField + ` instead of "state"`},
 		{"a field of letters that only look alike", jobsPath, "ſtate eq enabled", wantField + ` instead of "ſtate"`},
 		{"status among jobs", jobsPath, "status eq Failed", wantField + ` instead of "status"`},
-		{"state in a history", historyPath, "state eq enabled", `status, startTime or endTime instead of "state"`},
+		{"state in a history", historyPath, "state eq enabled", `status, startTime, endTime or lateness instead of "state"`},
 		{"below properties alone", jobsPath, "properties/ eq enabled", wantField + ` instead of "properties/"`},
 		{"no operator", jobsPath, "state", "eq at the end"},
 		{"another operator", jobsPath, "state ne enabled", `eq instead of "ne"`},
@@ -148,6 +161,16 @@ func TestBadFilterIsRefusedWithWhatIsWantedWhere(t *testing.T) {
 		{"a day that is none", historyPath, "endTime ge 2016-02-30", wantTime + ` instead of "2016-02-30"`},
 		{"a time in words of OData without a value", historyPath, "endTime ge datetime", wantTime + ` instead of "datetime"`},
 		{"a time before all", historyPath, "endTime le 0000-12-31T23:59:59.9999999Z", wantTime + ` instead of "0000-12-31T23:59:59.9999999Z"`},
+		{"another operator of names", jobsPath, "name ge 'a'", `eq, or startswith(name,'...') instead of "ge"`},
+		{"an empty name", jobsPath, "name eq ''", `the name of a job, in quotes instead of ""`},
+		{"no name", jobsPath, "startswith(name,)", `the beginning of the name of a job, in quotes instead of ")"`},
+		{"two names", jobsPath, "name eq 'a' and name eq 'b'", "one name, not both a and b"},
+		{"two beginnings", jobsPath, "startswith(name,'a') and startswith(name,'b')", "one beginning of the name, not both a and b"},
+		{"the beginning of something else", jobsPath, "startswith(state,'a')", `startswith(name,'...') instead of "state"`},
+		{"a beginning that does not end", jobsPath, "startswith(name,'a'", ") at the end"},
+		{"a name within the history of a job", historyPath, "startswith(name,'a')", `status, startTime, endTime or lateness instead of "startswith"`},
+		{"another operator of durations", historyPath, "lateness ne PT1M", wantCompare + ` instead of "ne"`},
+		{"what is no duration", historyPath, "lateness gt 60", `a duration such as PT30S instead of "60"`},
 		{"a time and something", historyPath, "endTime ge 2016-01-01T00:00:00 CET", `and, or the end instead of "CET"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -31,6 +32,14 @@ func paged() (f *fake, asked *job.Page) {
 			return nil, next, nil
 		},
 		history: func(_ context.Context, _ job.Key, p job.Page) ([]job.Record, string, error) {
+			*asked = p
+			return nil, next, nil
+		},
+		historyAcross: func(_ context.Context, _ job.Scope, p job.Page) ([]job.JobRecord, string, error) {
+			*asked = p
+			return nil, next, nil
+		},
+		upcoming: func(_ context.Context, _ job.Scope, _ time.Time, p job.Page) ([]job.Occurrence, string, error) {
 			*asked = p
 			return nil, next, nil
 		},
@@ -92,7 +101,7 @@ func TestBadPageIsRefusedWithTheGoodValues(t *testing.T) {
 		{"skip token empty", jobsPath + "?$skiptoken=", "$skiptoken", "", "the value from the nextLink of the previous page"},
 		{"skip token twice", jobsPath + "?$skiptoken=a&$skiptoken=b", "$skiptoken", "a,b", "one value"},
 		{"skip token and skip", historyPath + "?$skiptoken=a&$skip=0", "$skiptoken", "a", "no $skip beside it: the page begins where the previous one ended"},
-		{"filter of collections", "/jobCollections?$filter=state%20eq%20Enabled", "$filter", "state eq Enabled", "no $filter: only lists of jobs and of their history have one"},
+		{"filter of collections", "/jobCollections?$filter=state%20eq%20Enabled", "$filter", "state eq Enabled", "no $filter: only lists of jobs, of their history and of their occurrences have one"},
 		{"filter twice", jobsPath + "?$filter=a&$filter=b", "$filter", "a,b", "one value"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -87,6 +87,7 @@ func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 		"Unread":                  unreadableResource{},
 		"JobHistoryDefinition":    historyResource{},
 		"JobHistoryListResult":    list[historyResource]{},
+		"UpcomingDefinition":      upcomingResource{},
 		"OperationStatus":         operationResource{},
 		"Error":                   errorEnvelope{},
 		"Index":                   indexBody{},

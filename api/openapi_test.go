@@ -155,6 +155,14 @@ func (m *backend) scheduler(t testing.TB) *fake {
 				{Execution: job.Execution{ActionName: job.MainAction}, Attempt: job.Attempt{Outcome: job.OutcomeMissed}},
 			}, "", m.err
 		},
+		historyAcross: func(_ context.Context, s job.Scope, _ job.Page) ([]job.JobRecord, string, error) {
+			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}
+			return []job.JobRecord{{Key: job.Key{Collection: k}, Unread: "it did not answer in time"}, {Key: k.Job("j1"), Record: attempt()}}, "", m.err
+		},
+		upcoming: func(_ context.Context, s job.Scope, until time.Time, _ job.Page) ([]job.Occurrence, string, error) {
+			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}
+			return []job.Occurrence{{Key: k.Job("j2"), Unread: "it did not answer in time"}, {Key: k.Job("j1"), Due: until}}, "", m.err
+		},
 		ready: func(context.Context) error { return m.err },
 	}
 }

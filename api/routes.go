@@ -48,8 +48,14 @@ func (s *server) routes(r *gin.Engine) {
 	short := r.Group("", s.handle(checkVersion(false)))
 
 	subscription.Match(reading, provider+collections, s.handle(s.listCollections))
+	subscription.Match(reading, provider+history, s.handle(s.listHistoryAcross))
+	subscription.Match(reading, provider+upcoming, s.handle(s.listUpcoming))
 	for _, g := range []*gin.RouterGroup{group, short} {
 		g.Match(reading, collections, s.handle(s.listCollections))
+		for _, below := range []string{"", collection} {
+			g.Match(reading, below+history, s.handle(s.listHistoryAcross))
+			g.Match(reading, below+upcoming, s.handle(s.listUpcoming))
+		}
 		g.Match(reading, collection, s.forCollection(s.getCollection))
 		g.PUT(collection, s.forCollection(s.putCollection))
 		g.PATCH(collection, s.forCollection(s.patchCollection))
@@ -66,7 +72,7 @@ func (s *server) routes(r *gin.Engine) {
 		g.PATCH(oneJob, s.forJob(s.patchJob))
 		g.DELETE(oneJob, s.forJob(s.deleteJob))
 		g.POST(oneJob+"/run", s.forJob(s.runJob))
-		g.Match(reading, oneJob+"/history", s.forJob(s.listHistory))
+		g.Match(reading, oneJob+history, s.forJob(s.listHistory))
 	}
 	tenant := r.Group(provider, s.handle(checkVersion(true)))
 	for _, g := range []*gin.RouterGroup{group, subscription.Group(provider), tenant, short} {
@@ -79,7 +85,7 @@ var words = func() map[string]string {
 	spelled := map[string]string{}
 	for _, w := range []string{
 		"subscriptions", "resourceGroups", "providers", "Microsoft.Scheduler", "jobCollections", "jobs",
-		"enable", "disable", operations, operationResults, "run", "history", "previewRecurrence",
+		"enable", "disable", operations, operationResults, "run", "history", "upcoming", "previewRecurrence",
 		"healthz", "readyz", "metrics", "openapi.yaml", "docs",
 	} {
 		spelled[job.NormalizeName(w)] = w
@@ -87,9 +93,9 @@ var words = func() map[string]string {
 	return spelled
 }()
 
-const knownPaths = "The paths are .../jobCollections[/{name}[/enable, /disable, /operations/{id}, /operationResults/{id} or " +
-	"/jobs[/{name}[/run or /history]]]] and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
-	"/subscriptions/{id}/providers/Microsoft.Scheduler/jobCollections; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."
+const knownPaths = "The paths are .../jobCollections[/{name}[/enable, /disable, /history, /upcoming, /operations/{id}, /operationResults/{id} or " +
+	"/jobs[/{name}[/run or /history]]]], .../history, .../upcoming and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
+	"/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history or /upcoming; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."
 
 func noRoute(*gin.Context) error {
 	return &job.Error{Kind: job.KindNotFound, Code: "NotFound", Message: "There is nothing at this path. " + knownPaths}

@@ -102,6 +102,10 @@ func TestNamesThatCannotBeUsedAreRefusedEverywhere(t *testing.T) {
 		{"job deleted", "DELETE", "/jobCollections/c/jobs/a%2Fb", "jobName"},
 		{"job run", "POST", "/jobCollections/c/jobs/a%2Fb/run", "jobName"},
 		{"job's history", "GET", "/jobCollections/c/jobs/a%2Fb/history", "jobName"},
+		{"collection of a history", "GET", "/jobCollections/a%2Fb/history", "jobCollectionName"},
+		{"collection of occurrences", "GET", "/jobCollections/a%2Fb/upcoming", "jobCollectionName"},
+		{"subscription of a history", "GET", "/subscriptions/a%2Fb/providers/Microsoft.Scheduler/history", "subscriptionId"},
+		{"group of occurrences", "GET", "/subscriptions/s/resourceGroups/a%3Fb/providers/Microsoft.Scheduler/upcoming", "resourceGroupName"},
 		{"no job", "POST", "/jobCollections/c/jobs//run", "jobName"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -126,9 +130,9 @@ func TestUnknownPathsAreAnsweredWithWhatExists(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, got.status, "%s %.50s", method, path)
 			require.Equal(t, jsonContent, got.header.Get("Content-Type"))
 			require.Equal(t, `{"error":{"code":"NotFound","message":"There is nothing at this path. The paths are `+
-				`.../jobCollections[/{name}[/enable, /disable, /operations/{id}, /operationResults/{id} or /jobs[/{name}[/run or /history]]]] and .../previewRecurrence, `+
+				`.../jobCollections[/{name}[/enable, /disable, /history, /upcoming, /operations/{id}, /operationResults/{id} or /jobs[/{name}[/run or /history]]]], .../history, .../upcoming and .../previewRecurrence, `+
 				`where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; `+
-				`/subscriptions/{id}/providers/Microsoft.Scheduler/jobCollections; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."}}`, got.body)
+				`/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history or /upcoming; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."}}`, got.body)
 		}
 	}
 }
@@ -152,6 +156,12 @@ func TestOtherMethodsAreAnsweredWithTheOnesAllowed(t *testing.T) {
 		{"POST", "/jobCollections/c/jobs/j", "GET, HEAD, PUT, PATCH, DELETE"},
 		{"GET", "/jobCollections/c/jobs/j/run", "POST"},
 		{"DELETE", "/jobCollections/c/jobs/j/history", "GET, HEAD"},
+		{"POST", "/jobCollections/c/history", "GET, HEAD"},
+		{"POST", "/jobCollections/c/upcoming", "GET, HEAD"},
+		{"DELETE", "/history", "GET, HEAD"},
+		{"PUT", "/subscriptions/s/providers/Microsoft.Scheduler/upcoming", "GET, HEAD"},
+		{"POST", "/jobCollections/history", "GET, HEAD, PUT, PATCH, DELETE"},
+		{"POST", "/jobCollections/c/jobs/upcoming", "GET, HEAD, PUT, PATCH, DELETE"},
 		{"GET", "/previewRecurrence", "POST"},
 		{"POST", "/healthz", "GET, HEAD"},
 		{"PUT", "/openapi.yaml", "GET, HEAD"},
@@ -213,7 +223,9 @@ func TestAPIVersionIsRequiredOnEveryLongPath(t *testing.T) {
 		"GET " + c, "HEAD " + c, "PUT " + c, "PATCH " + c, "DELETE " + c, "POST " + c + "/enable", "POST " + c + "/disable",
 		"GET " + c + "/operations/o", "GET " + c + "/operationResults/o", "GET " + c + "/jobs", "POST " + c + "/jobs",
 		"GET " + c + "/jobs/j", "PUT " + c + "/jobs/j", "PATCH " + c + "/jobs/j", "DELETE " + c + "/jobs/j",
-		"POST " + c + "/jobs/j/run", "GET " + c + "/jobs/j/history",
+		"POST " + c + "/jobs/j/run", "GET " + c + "/jobs/j/history", "GET " + c + "/history", "GET " + c + "/upcoming",
+		"GET " + group + "/history", "GET " + group + "/upcoming",
+		"GET /subscriptions/s/providers/Microsoft.Scheduler/history", "GET /subscriptions/s/providers/Microsoft.Scheduler/upcoming",
 		"POST /providers/Microsoft.Scheduler/previewRecurrence", "POST " + group + "/previewRecurrence",
 	} {
 		method, path, _ := strings.Cut(call, " ")

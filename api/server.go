@@ -40,6 +40,11 @@ type Scheduler interface {
 	Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (jobs []job.Job, next string, err error)
 	History(ctx context.Context, k job.Key, p job.Page) (records []job.Record, next string, err error)
 
+	// HistoryAcross and Upcoming return a page of the histories of all jobs of a scope, newest first, and of their
+	// occurrences after now up to until, by due time. They ignore Skip. What could not be read comes first.
+	HistoryAcross(ctx context.Context, s job.Scope, p job.Page) (records []job.JobRecord, next string, err error)
+	Upcoming(ctx context.Context, s job.Scope, until time.Time, p job.Page) (due []job.Occurrence, next string, err error)
+
 	// PutJob creates a job, or edits it as PatchJob does; created reports which. current is nil for a new
 	// job.
 	PutJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (j job.Job, created bool, err error)

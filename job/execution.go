@@ -105,3 +105,21 @@ type Record struct {
 	Execution
 	Attempt
 }
+
+// Lateness returns how long after its due time an execution began. ok is false for an entry that does not begin an
+// execution: a retry, an error action, or an occurrence that was not run.
+func (r *Record) Lateness() (late time.Duration, ok bool) {
+	ran := r.Outcome == OutcomeCompleted || r.Outcome == OutcomeFailed
+	return r.Start.Sub(r.Due), ran && r.ActionName == MainAction && r.Number == 1 && !r.Due.IsZero()
+}
+
+// Ordinal numbers the attempts of a job: by execution, then main before error action, then attempt. Records of a job that
+// start at the same time differ in it.
+func (r *Record) Ordinal() int64 {
+	const attempts = 10_000 // more than one action can have
+	n := int64(r.Repeat) * 2
+	if r.ActionName == ErrorAction {
+		n++
+	}
+	return n*attempts + int64(r.Number)
+}

@@ -1,6 +1,10 @@
 package job
 
-import "time"
+import (
+	"math"
+	"strings"
+	"time"
+)
 
 // A Page selects a part of a list.
 type Page struct {
@@ -16,7 +20,18 @@ type Filter struct {
 
 	Start Period // of a job: its startTime; of a history entry: when the attempt started
 	End   Period // of a job: its recurrence's endTime; of a history entry: when the attempt ended
+
+	Name       string // of jobs, and of the jobs of history entries; empty for any
+	NamePrefix string // likewise
+	Next       Period // of a job: its nextExecutionTime
+	Lateness   Span   // of a history entry: see [Record.Lateness]
 }
+
+// A Span is a half-open range of durations. The zero value means no bounds.
+type Span struct{ From, Before time.Duration }
+
+// Unlimited is the [Span.Before] of a span without an upper bound.
+const Unlimited = time.Duration(math.MaxInt64)
 
 // A Period is a half-open range of time. A zero bound means no bound.
 type Period struct{ From, Before time.Time }
@@ -30,11 +45,22 @@ func (p Period) Contains(t time.Time) bool {
 	return !t.IsZero() && !t.Before(p.From) && (p.Before.IsZero() || t.Before(p.Before))
 }
 
-// MatchesJob reports whether the filter selects a job. Only the zero filter selects a job that could not be
-// read.
+// MatchesName reports whether the filter selects jobs of that name.
+func (f Filter) MatchesName(name string) bool {
+	name = NormalizeName(name)
+	return (f.Name == "" || name == NormalizeName(f.Name)) && strings.HasPrefix(name, NormalizeName(f.NamePrefix))
+}
+
+// MatchesJob reports whether the filter selects a job. A job that could not be read is selected by its name alone.
 func (f Filter) MatchesJob(j *Job) bool {
+	if !f.MatchesName(j.Key.Name) {
+		return false
+	}
 	if j.Unread != "" {
-		return f == Filter{}
+		return f == Filter{Name: f.Name, NamePrefix: f.NamePrefix}
+	}
+	if f.Next != (Period{}) && (j.Status.NextExecutionTime == nil || !f.Next.Contains(j.Status.NextExecutionTime.Time)) {
+		return false
 	}
 	var start, end time.Time
 	if s := j.Definition.StartTime; s != nil {
@@ -46,7 +72,36 @@ func (f Filter) MatchesJob(j *Job) bool {
 	return (f.State == "" || j.Definition.State == f.State) && f.Start.Contains(start) && f.End.Contains(end)
 }
 
-// MatchesRecord reports whether the filter selects an entry of a history.
+// MatchesRecord reports whether the filter selects an entry of a history. It takes no account of the job's name.
 func (f Filter) MatchesRecord(r *Record) bool {
+	if f.Lateness != (Span{}) {
+		if late, ok := r.Lateness(); !ok || late < f.Lateness.From || late >= f.Lateness.Before {
+			return false
+		}
+	}
 	return (f.Status == "" || r.Outcome == f.Status) && f.Start.Contains(r.Start) && f.End.Contains(r.End)
+}
+
+// A Scope is what a list across jobs covers: a subscription, one of its resource groups, or one job collection.
+type Scope struct {
+	Subscription  string
+	ResourceGroup string // empty for all
+	Collection    string // empty for all; if set, ResourceGroup is set too
+}
+
+// A JobRecord is an entry of a history across jobs.
+type JobRecord struct {
+	Key Key // Name is empty if a whole collection could not be read
+	Record
+
+	// Unread is the reason why the history of the job could not be read for this page. If it is set, only the key is
+	// known.
+	Unread string
+}
+
+// An Occurrence is the due time of a job.
+type Occurrence struct {
+	Key    Key // Name is empty if a whole collection could not be read
+	Due    time.Time
+	Unread string // as in [JobRecord]
 }

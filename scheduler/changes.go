@@ -114,6 +114,7 @@ func isUnmapped(err error) bool {
 // once. A manual run (UpdateRun) is sent only once: the workflow may have continued as new in between, and
 // would then run the job twice.
 func (s *Service) update(ctx context.Context, timeout time.Duration, id, name string, result any, args ...any) error {
+	defer s.Forget(id)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	o := client.UpdateWorkflowOptions{

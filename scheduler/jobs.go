@@ -23,8 +23,12 @@ func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 		return job.Job{}, err
 	}
 	var j job.Job
-	_, err := s.queryStatus(ctx, s.queries.Ask, k.WorkflowID(), &j)
-	return j.At(s.now()), s.readError(ctx, err, k)
+	if _, err := s.queryStatus(ctx, s.queries.Ask, k.WorkflowID(), &j); err != nil {
+		return job.Job{}, s.readError(ctx, err, k)
+	}
+	j = j.At(s.now())
+	s.explain(ctx, j.Key.Collection, &j)
+	return j, nil
 }
 
 // queryAndBegin returns a job, without its secrets, and begins its workflow if that was started with a delay. A

@@ -38,18 +38,23 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (pa
 		return nil, "", s.jobError(ctx, err, missingCollection(k))
 	}
 	k = list.Collection
+	now := s.now()
 	page, next, err = readPage(ctx, s, p, listing[workflows.Listed, job.Job]{
-		items:        slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool { return l.Sequence <= after }),
-		deadline:     deadline,
-		id:           func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() },
-		unreadable:   func(l workflows.Listed, why string) job.Job { return job.Job{Key: k.Job(l.Name), Unread: why} },
-		matches:      p.Filter.MatchesJob,
+		items:      slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool { return l.Sequence <= after || !p.Filter.MatchesName(l.Name) }),
+		deadline:   deadline,
+		id:         func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() },
+		unreadable: func(l workflows.Listed, why string) job.Job { return job.Job{Key: k.Job(l.Name), Unread: why} },
+		matches: func(j *job.Job) bool {
+			*j = j.At(now)
+			return p.Filter.MatchesJob(j)
+		},
 		continuation: func(l workflows.Listed) string { return strconv.Itoa(l.Sequence) },
 	})
-	now := s.now()
+	listed := make([]*job.Job, len(page))
 	for i := range page {
-		page[i] = page[i].At(now)
+		listed[i] = &page[i]
 	}
+	s.explain(ctx, k, listed...)
 	return page, next, s.jobError(ctx, err, nil)
 }
 
@@ -111,3 +116,20 @@ func (s *Service) History(ctx context.Context, k job.Key, p job.Page) ([]job.Rec
 
 // historyTimeout is the limit for reading a page of a job's history.
 const historyTimeout = 20 * time.Second
+
+// explain adds to the status of enabled jobs of a collection why nothing is next, if that is the collection's state.
+func (s *Service) explain(ctx context.Context, k job.CollectionKey, jobs ...*job.Job) {
+	jobs = slices.DeleteFunc(jobs, func(j *job.Job) bool {
+		return j.Unread != "" || j.Definition.State != job.StateEnabled || j.Status.NextExecutionTime != nil || j.Status.Reason != ""
+	})
+	if len(jobs) == 0 {
+		return
+	}
+	c, err := s.recentCollection(ctx, k)
+	if err != nil || c.Properties.State == job.CollectionEnabled {
+		return
+	}
+	for _, j := range jobs {
+		j.Status.Reason = "The job collection is " + strings.ToLower(string(c.Properties.State)) + ", so none of its jobs runs on its schedule."
+	}
+}

@@ -84,6 +84,7 @@ func shelf(t *testing.T, jobs int) *directory {
 		}
 		start := time.Date(2026, 1, i, 0, 0, 0, 0, time.UTC)
 		j.Definition.StartTime = job.NewTime(start)
+		j.Status.NextExecutionTime = job.NewTime(start)
 		listed = append(listed, workflows.Listed{Name: j.Key.Name, Sequence: 10 * i})
 		if i%5 != 0 {
 			d.answers[j.Key.WorkflowID()+" "+workflows.QueryStatus] = j
@@ -123,6 +124,9 @@ func TestJobsAreListedInTheOrderOfTheirCreation(t *testing.T) {
 		{"all that are there", job.Filter{}, func(int) bool { return true }},
 		{"those that are disabled", job.Filter{State: job.StateDisabled}, func(i int) bool { return i%3 == 0 }},
 		{"those that start in a period", job.Filter{Start: job.Period{From: at(20), Before: at(41)}}, func(i int) bool { return i >= 20 && i < 41 }},
+		{"those whose names begin alike", job.Filter{NamePrefix: "job1"}, func(i int) bool { return i == 1 || i/10 == 1 }},
+		{"one by its name", job.Filter{Name: "job7"}, func(i int) bool { return i == 7 }},
+		{"those that are due next in a period", job.Filter{Next: job.Period{Before: at(20)}}, func(i int) bool { return i < 20 }},
 		{"those that have an end time: none", job.Filter{End: job.Period{From: at(1)}}, func(int) bool { return false }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -310,5 +314,38 @@ func TestListsAskOnlyJobsThatDidSomething(t *testing.T) {
 			require.Equal(t, tt.asked, news)
 			require.Equal(t, 1+tt.asked, d.asked)
 		})
+	}
+}
+
+func TestAJobOfACollectionThatIsDisabledSaysWhyNothingIsNext(t *testing.T) {
+	t.Parallel()
+	d := shelf(t, 2)
+	for i := 1; i <= 2; i++ {
+		id := key.Collection.Job(fmt.Sprint("Job", i)).WorkflowID() + " " + workflows.QueryStatus
+		j := d.answers[id].(job.Job)
+		j.Status.NextExecutionTime = nil
+		d.answers[id] = j
+	}
+	for _, tt := range []struct {
+		state job.CollectionState
+		want  string
+	}{
+		{job.CollectionEnabled, ""},
+		{job.CollectionDisabled, "The job collection is disabled, so none of its jobs runs on its schedule."},
+		{job.CollectionSuspended, "The job collection is suspended, so none of its jobs runs on its schedule."},
+	} {
+		d.answers[key.Collection.WorkflowID()+" "+workflows.QueryStatus] = job.Collection{Key: key.Collection, Properties: job.CollectionProperties{State: tt.state}}
+		s := scheduler.New(scheduler.Options{Client: d})
+		d.asked = 0
+		jobs, _, err := s.Jobs(t.Context(), key.Collection, job.Page{Top: 10})
+		require.NoError(t, err)
+		require.Len(t, jobs, 2)
+		require.Equal(t, 2+2, d.asked, "the collection twice, and its jobs")
+		for _, j := range jobs {
+			require.Equal(t, tt.want, j.Status.Reason)
+		}
+		one, err := s.Job(t.Context(), key.Collection.Job("Job1"))
+		require.NoError(t, err)
+		require.Equal(t, tt.want, one.Status.Reason)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"almanac/job/input"
 	"almanac/scheduler/history"
 	"almanac/scheduler/internal/cache"
+	"almanac/scheduler/overview"
 	"almanac/scheduler/readiness"
 )
 
@@ -42,6 +43,8 @@ type Options struct {
 // A Service creates, changes, reads and deletes jobs and collections. Its errors are of type [job.Error].
 // It is safe for concurrent use.
 type Service struct {
+	*overview.Overview // what happened and what comes next across jobs
+
 	client    client.Client
 	namespace string
 	queries   *wfclient.Queries
@@ -80,6 +83,10 @@ func New(o Options) *Service {
 	}
 	s.queries = wfclient.NewQueries(s.client, s.namespace)
 	s.history = &history.Reader{Client: s.client, Namespace: s.namespace, Converter: s.converter, Log: s.log}
+	s.Overview = overview.New(overview.Options{
+		Client: s.client, Queries: s.queries, History: s.history, Log: s.log, Now: s.now,
+		Status: s.recentStatus, Error: s.jobError, Why: whyUnreadable,
+	})
 	s.readiness = readiness.New(s.client, s.namespace, s.log)
 	return s
 }

@@ -1,64 +1,76 @@
 package odata
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"almanac/internal/iso8601"
 	"almanac/job"
 )
 
-// A Filter defines the $filter of a list: one field with a fixed set of values, and startTime and endTime.
-// All terms must match. The grammar is
+// A Filter defines the $filter of a list: the fields that it may compare. All terms must match. The grammar is
 //
 //	filter     = term { "and" term }
-//	term       = comparison | "(" filter ")"
+//	term       = comparison | prefix | "(" filter ")"
 //	comparison = [ "properties/" ] field operator value
+//	prefix     = "startswith" "(" field "," value ")"
 //	operator   = "eq" | "ge" | "gt" | "le" | "lt"
 //	value      = word | "'" text "'" | '"' text '"' | "datetime'" text "'"
 //
-// Everything but times is case-insensitive. The only operator of a field with fixed values is eq.
+// Everything but times is case-insensitive. A field with fixed values and a name have the operator eq alone, and
+// startswith is for a name.
 type Filter struct {
-	field   string
-	values  []string
+	fields  []field
 	example string
-	equal   func(value string) job.Filter // the filter for a value of field; "" stands for any value
 }
 
-// The filters of lists of jobs and of their histories.
+// A field is what a filter may compare.
+type field struct {
+	name  string
+	parse func(*filterParser) error // of what follows the name
+}
+
+// The filters of lists of jobs, of the history of a job, and of the history and the occurrences of many jobs.
 var (
 	JobFilter = &Filter{
-		field: "state",
-		values: []string{
-			string(job.StateEnabled), string(job.StateDisabled), string(job.StateCompleted), string(job.StateFaulted),
-		},
+		fields:  []field{stateField, startField, endField, nameField, nextField},
 		example: "state eq enabled and startTime ge 2026-01-31T08:30:00Z",
-		equal:   func(state string) job.Filter { return job.Filter{State: job.State(state)} },
 	}
 	HistoryFilter = &Filter{
-		field: "status",
-		values: []string{
-			string(job.OutcomeCompleted), string(job.OutcomeFailed), string(job.OutcomePostponed),
-			string(job.OutcomeMissed), string(job.OutcomeSkipped), string(job.OutcomeCancelled),
-		},
+		fields:  []field{statusField, startField, endField, latenessField},
 		example: "status eq Failed and startTime ge 2026-01-31T08:30:00Z",
-		equal:   func(status string) job.Filter { return job.Filter{Status: job.Outcome(status)} },
 	}
+	HistoryAcrossFilter = &Filter{
+		fields:  []field{statusField, startField, endField, latenessField, nameField},
+		example: "status eq Failed and startTime ge 2026-01-31T08:30:00Z and startswith(name,'nightly')",
+	}
+	UpcomingFilter = &Filter{fields: []field{nameField}, example: "startswith(name,'nightly')"}
 )
 
-const (
-	fieldStart = "startTime"
-	fieldEnd   = "endTime"
+var (
+	stateField = field{"state", func(p *filterParser) error {
+		return word(p, "state", &p.parsed.State, job.StateEnabled, job.StateDisabled, job.StateCompleted, job.StateFaulted)
+	}}
+	statusField = field{"status", func(p *filterParser) error {
+		return word(p, "status", &p.parsed.Status, job.OutcomeCompleted, job.OutcomeFailed, job.OutcomePostponed,
+			job.OutcomeMissed, job.OutcomeSkipped, job.OutcomeCancelled)
+	}}
+	startField    = field{"startTime", func(p *filterParser) error { return p.timing(&p.parsed.Start) }}
+	endField      = field{"endTime", func(p *filterParser) error { return p.timing(&p.parsed.End) }}
+	nextField     = field{"nextExecutionTime", func(p *filterParser) error { return p.timing(&p.parsed.Next) }}
+	latenessField = field{"lateness", (*filterParser).lateness}
+	nameField     = field{"name", (*filterParser).name}
 )
 
 // parse parses a filter. The error says what is allowed instead.
 func (f *Filter) parse(text string) (job.Filter, error) {
 	if f == nil {
-		return job.Filter{}, errors.New("no $filter: only lists of jobs and of their history have one")
+		return job.Filter{}, errors.New("no $filter: only lists of jobs, of their history and of their occurrences have one")
 	}
 	p := filterParser{filter: f}
 	var err error
@@ -68,12 +80,10 @@ func (f *Filter) parse(text string) (job.Filter, error) {
 	if err != nil {
 		return job.Filter{}, fmt.Errorf("%w, as in %s", err, f.example)
 	}
-	parsed := f.equal(p.value)
-	parsed.Start, parsed.End = p.start, p.end
-	return parsed, nil
+	return p.parsed, nil
 }
 
-// A filterToken is a parenthesis, a word, or a quoted text. The zero value is the end.
+// A filterToken is a parenthesis, a comma, a word, or a quoted text. The zero value is the end.
 type filterToken struct {
 	text   string
 	quoted bool
@@ -93,8 +103,8 @@ func (t filterToken) instead(want string) error {
 	return fmt.Errorf("%s instead of %.40q", want, t.text)
 }
 
-// tokenPattern matches a text in single or double quotes, a parenthesis, or a word.
-var tokenPattern = regexp.MustCompile(`^(?:'([^']*)'|"([^"]*)"|([()]|[^\s\v\x{85}\pZ'"()]+))`)
+// tokenPattern matches a text in single or double quotes, a parenthesis, a comma, or a word.
+var tokenPattern = regexp.MustCompile(`^(?:'([^']*)'|"([^"]*)"|([(),]|[^\s\v\x{85}\pZ'"(),]+))`)
 
 // splitFilter splits a filter into its tokens.
 func splitFilter(text string) (tokens []filterToken, err error) {
@@ -109,13 +119,11 @@ func splitFilter(text string) (tokens []filterToken, err error) {
 	return tokens, nil
 }
 
-// A filterParser parses tokens into a value and two periods.
+// A filterParser parses tokens into a filter.
 type filterParser struct {
 	filter *Filter
 	rest   []filterToken
-
-	value      string
-	start, end job.Period
+	parsed job.Filter
 }
 
 func (p *filterParser) peek() filterToken {
@@ -168,38 +176,117 @@ func (p *filterParser) parse() error {
 
 func (p *filterParser) comparison() error {
 	const prefix = "properties/"
-	field := p.take()
-	name := field
+	given := p.take()
+	if given.is("startswith") && slices.ContainsFunc(p.filter.fields, func(f field) bool { return f.name == nameField.name }) {
+		return p.startsWith()
+	}
+	name := given
 	if len(name.text) > len(prefix) && strings.EqualFold(name.text[:len(prefix)], prefix) {
 		name.text = name.text[len(prefix):]
 	}
-	switch {
-	case name.is(p.filter.field):
-		return p.equality()
-	case name.is(fieldStart):
-		return p.timing(&p.start)
-	case name.is(fieldEnd):
-		return p.timing(&p.end)
+	var names []string
+	for _, f := range p.filter.fields {
+		if name.is(f.name) {
+			return f.parse(p)
+		}
+		names = append(names, f.name)
 	}
-	return field.instead(fmt.Sprintf("%s, %s or %s", p.filter.field, fieldStart, fieldEnd))
+	last := len(names) - 1
+	allowed := names[last]
+	if last > 0 {
+		allowed = strings.Join(names[:last], ", ") + " or " + allowed
+	}
+	return given.instead(allowed)
 }
 
-// equality parses the operator eq and a value of the rule's field.
-func (p *filterParser) equality() error {
+// word parses the operator eq and one of the values of a field.
+func word[T ~string](p *filterParser, field string, parsed *T, values ...T) error {
 	if operator := p.take(); !operator.is("eq") {
 		return operator.instead("eq")
 	}
 	given := p.take()
-	i := slices.IndexFunc(p.filter.values, filterToken{text: given.text}.is)
-	if i < 0 {
-		return given.instead("one of " + strings.Join(p.filter.values, ", "))
+	var names []string
+	for _, v := range values {
+		if (filterToken{text: given.text}).is(string(v)) {
+			return once(field, parsed, v)
+		}
+		names = append(names, string(v))
 	}
-	value := p.filter.values[i]
-	if p.value != "" && p.value != value {
-		return fmt.Errorf("one %s, not both %s and %s", p.filter.field, p.value, value)
+	return given.instead("one of " + strings.Join(names, ", "))
+}
+
+// once sets a value that a filter may have once only.
+func once[T ~string](what string, parsed *T, value T) error {
+	if *parsed != "" && *parsed != value {
+		return fmt.Errorf("one %s, not both %.40s and %.40s", what, *parsed, value)
 	}
-	p.value = value
+	*parsed = value
 	return nil
+}
+
+// name parses the operator eq and a name.
+func (p *filterParser) name() error {
+	if operator := p.take(); !operator.is("eq") {
+		return operator.instead("eq, or startswith(name,'...')")
+	}
+	return p.text("name", &p.parsed.Name)
+}
+
+// text parses the name of a job, or its beginning.
+func (p *filterParser) text(what string, parsed *string) error {
+	given := p.take()
+	if given.text == "" || !given.quoted && strings.Contains("(),", given.text) {
+		return given.instead("the " + what + " of a job, in quotes")
+	}
+	return once(what, parsed, job.NormalizeName(given.text))
+}
+
+// startsWith parses the arguments of startswith.
+func (p *filterParser) startsWith() error {
+	for _, word := range []string{"(", "name", ","} {
+		if given := p.take(); !given.is(word) {
+			return given.instead("startswith(name,'...')")
+		}
+	}
+	if err := p.text("beginning of the name", &p.parsed.NamePrefix); err != nil {
+		return err
+	}
+	if given := p.take(); !given.is(")") {
+		return given.instead(")")
+	}
+	return nil
+}
+
+// lateness parses a comparison with a duration, and narrows the span accordingly.
+func (p *filterParser) lateness() error {
+	operator, err := p.comparator()
+	if err != nil {
+		return err
+	}
+	given := p.take()
+	late, err := iso8601.ParseDuration(given.text)
+	if err != nil {
+		return given.instead("a duration such as PT30S")
+	}
+	none := job.Span{From: math.MinInt64, Before: job.Unlimited}
+	q := map[string]job.Span{
+		"eq": {From: late, Before: late + tick}, "ge": {From: late, Before: none.Before}, "gt": {From: late + tick, Before: none.Before},
+		"le": {From: none.From, Before: late + tick}, "lt": {From: none.From, Before: late},
+	}[operator]
+	if p.parsed.Lateness != (job.Span{}) {
+		none = p.parsed.Lateness
+	}
+	p.parsed.Lateness = job.Span{From: max(none.From, q.From), Before: min(none.Before, q.Before)}
+	return nil
+}
+
+// comparator parses an operator that compares.
+func (p *filterParser) comparator() (string, error) {
+	operator := p.take()
+	if !slices.ContainsFunc([]string{"eq", "ge", "gt", "le", "lt"}, operator.is) {
+		return "", operator.instead("one of eq, ge, gt, le, lt")
+	}
+	return job.NormalizeName(operator.text), nil
 }
 
 // tick is the resolution of times in answers, and so of times in filters: an entry shown with time t has a
@@ -208,9 +295,9 @@ const tick = 100 * time.Nanosecond
 
 // timing parses a comparison with a time, and narrows a period accordingly.
 func (p *filterParser) timing(period *job.Period) error {
-	operator := p.take()
-	if !slices.ContainsFunc([]string{"eq", "ge", "gt", "le", "lt"}, operator.is) {
-		return operator.instead("one of eq, ge, gt, le, lt")
+	operator, err := p.comparator()
+	if err != nil {
+		return err
 	}
 	t, err := p.time()
 	if err != nil {
@@ -219,7 +306,7 @@ func (p *filterParser) timing(period *job.Period) error {
 	after := t.Add(tick)
 	*period = intersection(*period, map[string]job.Period{
 		"eq": {From: t, Before: after}, "ge": {From: t}, "gt": {From: after}, "le": {Before: after}, "lt": {Before: t},
-	}[job.NormalizeName(operator.text)])
+	}[operator])
 	return nil
 }
 
@@ -247,13 +334,21 @@ func (p *filterParser) time() (time.Time, error) {
 	if next := p.peek(); !given.quoted && !next.quoted && offset.MatchString(next.text) {
 		text += " " + p.take().text
 	}
-	quoted, err := json.Marshal(strings.Replace(text, " ", "+", 1))
+	t, err := ParseTime(text)
 	if err != nil {
-		return time.Time{}, err
+		return time.Time{}, given.instead(AllowedTimes)
 	}
-	var t job.Time
-	if t.UnmarshalJSON(quoted) != nil || t.Year() < 1 { // a zero time would mean no bound
-		return time.Time{}, given.instead("a date or a time such as 2026-01-31T08:30:00Z")
+	return t, nil
+}
+
+// AllowedTimes describes the times of a query, for errors.
+const AllowedTimes = "a date or a time such as 2026-01-31T08:30:00Z"
+
+// ParseTime parses a time of a query, in any form that the body of a job allows. The "+" of its offset may be a blank.
+func ParseTime(text string) (time.Time, error) {
+	t, err := iso8601.ParseTime(strings.Replace(text, " ", "+", 1), time.UTC)
+	if err == nil && t.Year() < 1 {
+		err = errors.New("before the year 1") // a zero time would mean no bound
 	}
-	return t.Time, nil
+	return t.Time, err
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"go.temporal.io/api/enums/v1"
@@ -56,6 +57,15 @@ func (r *Reader) Read(ctx context.Context, workflowID string, p job.Page) ([]job
 	return records, page[len(page)-1].String(), nil
 }
 
+// Skew is the bound of how far entries are out of order: no entry starts later than one that is listed before it, by more
+// than this. Attempts start by the clock of their worker, which agrees with the server's within a second.
+const Skew = 5 * time.Second
+
+// pageSize returns how many events to request at once for a page: 11 for each execution, eventsPerPage at most.
+func pageSize(p job.Page) int32 {
+	return int32(min(eventsPerPage, 24+11*min(p.Skip+p.Top, eventsPerPage)))
+}
+
 // A position is the place of an entry in the event histories. It never changes.
 type position struct {
 	run   string
@@ -99,8 +109,10 @@ func (r *Reader) entries(ctx context.Context, workflowID string, p job.Page, aft
 		return nil, serviceerror.NewNotFound("the workflow is closed")
 	}
 	var entries []entry
+	over := false // what is left is older than the filter allows
 	enough := func(batch []entry) bool {
 		for _, e := range batch {
+			over = over || e.Start.Before(p.Filter.Start.From.Add(-Skew))
 			switch {
 			case after != position{}:
 				if e.position == after {
@@ -110,23 +122,26 @@ func (r *Reader) entries(ctx context.Context, workflowID string, p job.Page, aft
 				entries = append(entries, e)
 			}
 		}
-		return len(entries) > p.Skip+p.Top
+		return over && after == (position{}) || len(entries) > p.Skip+p.Top
 	}
-	run := runReader{Reader: r, workflowID: workflowID, runID: info.GetExecution().GetRunId()}
+	run := runReader{Reader: r, workflowID: workflowID, runID: info.GetExecution().GetRunId(), pageSize: pageSize(p)}
 	if after.run != "" && after.run != run.runID {
 		run.runID = after.run
 	} else {
 		run.expectPending(found.GetPendingActivities())
 	}
 	for run.runID != "" {
-		before, err := run.read(ctx, enough)
+		before, err := run.skip(ctx, p.Filter.Start.Before)
+		if err == nil && before == nil {
+			before, err = run.read(ctx, enough)
+		}
 		if wfclient.IsNotFound(err) {
 			break // the retention of closed runs is over
 		}
 		if err != nil || before == nil || before.began.Before(p.Filter.Start.From) {
 			return entries, err
 		}
-		run = runReader{Reader: r, workflowID: workflowID, runID: before.previous}
+		run = runReader{Reader: r, workflowID: workflowID, runID: before.previous, pageSize: run.pageSize}
 		if p.Filter.Status == job.OutcomeFailed {
 			run.runID = before.failed
 		}

@@ -110,6 +110,16 @@ func (f *frontend) GetWorkflowExecutionHistoryReverse(_ context.Context, r *work
 	return nil, serviceerror.NewNotFound("no such run")
 }
 
+// GetWorkflowExecutionHistory returns the first event of a run.
+func (f *frontend) GetWorkflowExecutionHistory(_ context.Context, r *workflowservice.GetWorkflowExecutionHistoryRequest, _ ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
+	for _, h := range f.a.runs {
+		if runID(h) == r.GetExecution().GetRunId() {
+			return &workflowservice.GetWorkflowExecutionHistoryResponse{History: &historypb.History{Events: h.Events[:1]}}, nil
+		}
+	}
+	return nil, serviceerror.NewNotFound("no such run")
+}
+
 const workflowID = "job/s/g/c/j"
 
 func newReader(c client.Client) *history.Reader {

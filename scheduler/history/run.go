@@ -34,6 +34,7 @@ type runReader struct {
 	*Reader
 	workflowID string
 	runID      string
+	pageSize   int32 // events to request at once
 
 	ended    map[int64]ending           // by ID of the event that scheduled the activity
 	started  map[int64]time.Time        // likewise
@@ -87,7 +88,7 @@ func (r *runReader) read(ctx context.Context, enough func([]entry) bool) (*earli
 	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
 		Namespace:       r.Namespace,
 		Execution:       &common.WorkflowExecution{WorkflowId: r.workflowID, RunId: r.runID},
-		MaximumPageSize: eventsPerPage,
+		MaximumPageSize: r.pageSize,
 	}
 	for {
 		page, err := r.Client.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx, request)
@@ -99,8 +100,7 @@ func (r *runReader) read(ctx context.Context, enough func([]entry) bool) (*earli
 				if enough(r.flush()) {
 					return nil, nil
 				}
-				input := decode[jobloop.Input](r, started.GetInput())
-				return &earlier{previous: started.GetContinuedExecutionRunId(), began: e.GetEventTime().AsTime(), failed: input.FailedRun}, nil
+				return r.earlier(e), nil
 			}
 			r.event(e)
 			if r.open == 0 && len(r.batch) > 0 && enough(r.flush()) {
@@ -111,6 +111,33 @@ func (r *runReader) read(ctx context.Context, enough func([]entry) bool) (*earli
 			return &earlier{}, nil
 		}
 	}
+}
+
+// earlier returns where the history continues before a run, from the event that started it.
+func (r *runReader) earlier(e *history.HistoryEvent) *earlier {
+	started := e.GetWorkflowExecutionStartedEventAttributes()
+	input := decode[jobloop.Input](r, started.GetInput())
+	return &earlier{previous: started.GetContinuedExecutionRunId(), began: e.GetEventTime().AsTime(), failed: input.FailedRun}
+}
+
+// skip returns where the history continues if every record of the run starts at or after before, and nil otherwise. It
+// reads the first event alone. The zero time means that no run is skipped.
+func (r *runReader) skip(ctx context.Context, before time.Time) (*earlier, error) {
+	if before.IsZero() {
+		return nil, nil
+	}
+	page, err := r.Client.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
+		Namespace: r.Namespace, Execution: &common.WorkflowExecution{WorkflowId: r.workflowID, RunId: r.runID}, MaximumPageSize: 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range page.GetHistory().GetEvents() {
+		if e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED && e.GetEventTime().AsTime().Add(-Skew).After(before) {
+			return r.earlier(e), nil
+		}
+	}
+	return nil, nil
 }
 
 // flush returns the records held back, newest first.

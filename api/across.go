@@ -1,0 +1,149 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"almanac/api/odata"
+	"almanac/internal/fields"
+	"almanac/internal/iso8601"
+	"almanac/job"
+)
+
+// Lists across jobs: what happened, and what comes next.
+const (
+	history  = "/history"
+	upcoming = "/upcoming"
+)
+
+// acrossScope returns what a list across jobs covers: the collection in the path if it has one, and otherwise the
+// resource group or the subscription, as for a list of collections.
+func (s *server) acrossScope(c *gin.Context) (job.Scope, error) {
+	subscription, group := s.scope(c)
+	k := job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: "any"}
+	if _, one := c.Params.Get("jc"); one {
+		k.Name = param(c, "jc")
+		return job.Scope{Subscription: subscription, ResourceGroup: group, Collection: k.Name}, k.Validate()
+	}
+	if _, grouped := c.Params.Get("rg"); !grouped {
+		k.ResourceGroup = cmp.Or(group, "any")
+	}
+	return job.Scope{Subscription: subscription, ResourceGroup: group}, k.Validate()
+}
+
+func (s *server) listHistoryAcross(c *gin.Context) error {
+	scope, err := s.acrossScope(c)
+	if err != nil {
+		return err
+	}
+	if err := withoutSkip(c); err != nil {
+		return err
+	}
+	read := func(ctx context.Context, p job.Page) ([]job.JobRecord, string, error) {
+		return s.scheduler.HistoryAcross(ctx, scope, p)
+	}
+	return replyPage(s, c, odata.HistoryAcrossFilter, read, newHistoryEntry)
+}
+
+// Without until, a list of occurrences covers upcomingDefault from now; with it, upcomingMost at most.
+const (
+	upcomingDefault = time.Hour
+	upcomingMost    = 7 * 24 * time.Hour
+)
+
+func (s *server) listUpcoming(c *gin.Context) error {
+	scope, err := s.acrossScope(c)
+	if err != nil {
+		return err
+	}
+	until, err := s.until(c)
+	if err := errors.Join(err, withoutSkip(c)); err != nil {
+		return err
+	}
+	read := func(ctx context.Context, p job.Page) ([]job.Occurrence, string, error) {
+		return s.scheduler.Upcoming(ctx, scope, until, p)
+	}
+	return replyPage(s, c, odata.UpcomingFilter, read, newUpcomingEntry)
+}
+
+// until returns the end of a list of occurrences. It is not checked against the present on a page after the first.
+func (s *server) until(c *gin.Context) (time.Time, error) {
+	values, err := odata.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		return time.Time{}, err
+	}
+	now := s.Now()
+	given := values["until"]
+	if len(given) == 0 {
+		return now.Add(upcomingDefault), nil
+	}
+	until, err := odata.ParseTime(given[0])
+	switch most := now.Add(upcomingMost); {
+	case err != nil || len(given) > 1:
+		return until, badQuery("until", fields.Invalid, given[0], "one value, "+odata.AllowedTimes)
+	case until.After(most) || until.Before(now) && !values.Has("$skiptoken"):
+		return until, badQuery("until", fields.OutOfRange, given[0],
+			fmt.Sprintf("from now to 7 days from now, %s", iso8601.NewTime(most)))
+	}
+	return until, nil
+}
+
+// withoutSkip refuses $skip, which would cost as much as reading what is skipped.
+func withoutSkip(c *gin.Context) error {
+	values, err := odata.ParseQuery(c.Request.URL.RawQuery)
+	if err == nil && values.Has("$skip") {
+		err = badQuery("$skip", fields.Forbidden, nil, "only the nextLink of the page before leads on in this list")
+	}
+	return err
+}
+
+func badQuery(parameter string, code fields.Code, value any, allowed string) error {
+	return &job.Error{
+		Kind: job.KindInvalid, Code: "BadRequest", Message: "The query is not valid",
+		Fields: []*job.FieldError{{Path: parameter, Code: code, Value: value, Allowed: allowed}},
+	}
+}
+
+// newHistoryEntry returns an entry of a history across jobs.
+func newHistoryEntry(r job.JobRecord) any {
+	if r.Unread != "" {
+		return unreadableEntry(r.Key, r.Unread)
+	}
+	return newHistoryResource(r.Key, r.Record)
+}
+
+// An upcomingResource is an occurrence of a job that is to come.
+type upcomingResource struct {
+	ID         string             `json:"id"`
+	Type       string             `json:"type"`
+	Name       string             `json:"name"`
+	Properties upcomingProperties `json:"properties"`
+}
+
+type upcomingProperties struct {
+	ExpectedExecutionTime *job.Time `json:"expectedExecutionTime"`
+}
+
+// newUpcomingEntry returns an entry of a list of occurrences.
+func newUpcomingEntry(o job.Occurrence) any {
+	if o.Unread != "" {
+		return unreadableEntry(o.Key, o.Unread)
+	}
+	r := newJobResource(job.Job{Key: o.Key})
+	return upcomingResource{ID: r.ID, Type: r.Type, Name: r.Name, Properties: upcomingProperties{job.NewTime(o.Due)}}
+}
+
+// unreadableEntry returns the entry of a job, or of a whole collection, that could not be read.
+func unreadableEntry(k job.Key, why string) unreadableResource {
+	if k.Name == "" {
+		r := newCollectionResource(job.Collection{Key: k.Collection})
+		return unreadable(r.ID, r.Type, r.Name, why)
+	}
+	r := newJobResource(job.Job{Key: k})
+	return unreadable(r.ID, r.Type, r.Name, why)
+}

@@ -1,0 +1,318 @@
+package overview
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+
+	"almanac/internal/wfclient"
+	"almanac/job"
+	"almanac/scheduler/history"
+)
+
+const (
+	// historyWindow is how far a history goes back if the filter does not say it.
+	historyWindow = 24 * time.Hour
+	// markAge is how long a page after the first uses what is known of a job without asking the server.
+	markAge = 10 * time.Minute
+	// maxOpened is how many histories are opened together.
+	maxOpened = 64
+
+	firstChunk = 4   // entries of a job to read at first
+	maxChunk   = 100 // and at most at once
+)
+
+// A lastSeen is what is remembered of the history of a job in a version.
+type lastSeen struct {
+	version version
+	newest  time.Time // no entry starts later
+}
+
+// A version changes with every state transition of a workflow.
+type version struct {
+	run         string
+	transitions int64
+}
+
+// HistoryAcross returns a page of the histories of all jobs of a scope, newest first, and its continuation, which is empty on
+// the last page. Jobs and collections that could not be read for the page come first. Without a start in the filter it
+// goes back historyWindow from the first page.
+//
+// The first page asks the server about each job, without a query, and reads the histories of those alone that changed
+// since their newest entry was seen or whose newest entry belongs on the page. The pages after it open only histories
+// whose next entry belongs on the page, as far as it is known. An entry that is added meanwhile and started after the
+// last entry of the page before is not on the pages after.
+func (v *Overview) HistoryAcross(ctx context.Context, s job.Scope, p job.Page) ([]job.JobRecord, string, error) {
+	t, err := parseToken(p.After)
+	if err != nil || p.Filter.Status == job.OutcomePostponed {
+		return nil, "", err
+	}
+	if t.From.IsZero() {
+		if t.From = p.Filter.Start.From; t.From.IsZero() {
+			t.From = v.o.Now().Add(-historyWindow)
+		}
+	}
+	p.Filter.Start.From = t.From
+	ctx, cancel := context.WithTimeout(ctx, pageTime)
+	defer cancel()
+	found, err := v.shelves(ctx, s, p.Filter, false)
+	if err != nil {
+		return nil, "", err
+	}
+	r := &reading{Overview: v, token: t, filter: p.Filter, unreadable: &pile{v: v}}
+	var jobs []job.Key
+	for _, shelf := range r.unreadable.addShelves(ctx, found) {
+		jobs = append(jobs, shelf.jobs...)
+	}
+	page, next := r.page(ctx, jobs, p.Top)
+	if ctx.Err() != nil && len(page) == 0 {
+		return nil, "", late(r.opened, len(jobs))
+	}
+	return page, next, nil
+}
+
+// A reading is the work on one page of a history across jobs.
+type reading struct {
+	*Overview
+	token      token
+	filter     job.Filter
+	unreadable *pile
+	opened     int // histories
+}
+
+// page merges the entries of jobs after the token.
+func (r *reading) page(ctx context.Context, jobs []job.Key, top int) (page []job.JobRecord, next string) {
+	merge := r.streams(ctx, jobs)
+	heap.Init(&merge)
+	t := r.token
+	var merged []job.JobRecord
+	for len(merged) <= top && r.open(ctx, &merge) {
+		first := merge[0]
+		merged = append(merged, job.JobRecord{Key: first.key, Record: first.records[0]})
+		first.records = first.records[1:]
+		first.fill(ctx, r)
+		if first.over() {
+			heap.Pop(&merge)
+		} else {
+			heap.Fix(&merge, 0)
+		}
+	}
+	if ctx.Err() != nil { // the last entry that was found shows that the list goes on
+		if len(merged) < 2 {
+			return nil, ""
+		}
+		top = min(top, len(merged)-1)
+	}
+	for _, u := range r.unreadable.after(t.Unread) {
+		if len(page) == top {
+			return page, t.String()
+		}
+		page, t.Unread = append(page, job.JobRecord{Key: u.key, Unread: u.why}), u.id
+	}
+	for _, e := range merged {
+		if len(page) >= top {
+			return page, t.String()
+		}
+		page = append(page, e)
+		t.At, t.ID, t.Ordinal, t.Unread = e.Start, e.Key.WorkflowID(), e.Ordinal(), ""
+	}
+	return page, ""
+}
+
+// streams returns the jobs that may have an entry after the token.
+func (r *reading) streams(ctx context.Context, jobs []job.Key) merge {
+	all := make([]*stream, len(jobs))
+	wfclient.Each(len(jobs), func(i int) {
+		if ctx.Err() != nil {
+			return
+		}
+		s := &stream{key: jobs[i], id: jobs[i].WorkflowID(), bound: r.filter.Start.Before, chunk: firstChunk}
+		known, ok := r.marks.Get(s.id, markAge)
+		if r.token.At.IsZero() || !ok {
+			now, open := r.version(ctx, s.id)
+			if !open {
+				return
+			}
+			ok = ok && now != (version{}) && known.version == now
+			s.version = now
+		}
+		if ok && (s.bound.IsZero() || known.newest.Before(s.bound)) {
+			s.bound = known.newest
+		}
+		if ok && known.newest.Before(r.token.From) {
+			return
+		}
+		all[i] = s.after(&r.token)
+	})
+	return slices.DeleteFunc(all, func(s *stream) bool { return s == nil })
+}
+
+// version asks the server for the version of a job's workflow, and whether it is open. The version is zero if the
+// history may change without it: an activity is pending, or the server does not answer, which the history will then
+// report.
+func (r *reading) version(ctx context.Context, id string) (v version, open bool) {
+	ctx, cancel := context.WithTimeout(ctx, jobTime)
+	defer cancel()
+	found, err := r.o.Client.DescribeWorkflowExecution(ctx, id, "")
+	if wfclient.IsNotFound(err) {
+		return version{}, false
+	}
+	info := found.GetWorkflowExecutionInfo()
+	if err != nil || len(found.GetPendingActivities()) > 0 {
+		return version{}, true
+	}
+	return version{info.GetExecution().GetRunId(), info.GetStateTransitionCount()}, info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+}
+
+// open opens histories until the first entry of all is known. It returns false if there is none.
+func (r *reading) open(ctx context.Context, m *merge) bool {
+	for m.Len() > 0 && !(*m)[0].isOpen {
+		var batch []*stream
+		for m.Len() > 0 && !(*m)[0].isOpen && len(batch) < maxOpened {
+			batch = append(batch, heap.Pop(m).(*stream))
+		}
+		wfclient.Each(len(batch), func(i int) {
+			batch[i].isOpen = true
+			batch[i].fill(ctx, r)
+		})
+		if ctx.Err() != nil {
+			return false
+		}
+		r.opened += len(batch)
+		for _, s := range batch {
+			r.remember(s)
+			if !s.over() {
+				heap.Push(m, s)
+			}
+		}
+	}
+	return m.Len() > 0 && ctx.Err() == nil
+}
+
+// remember notes the newest entry of a job, if all entries were read for it.
+func (r *reading) remember(s *stream) {
+	all := job.Filter{Start: job.Period{From: r.token.From}, Name: r.filter.Name, NamePrefix: r.filter.NamePrefix}
+	if s.failed || s.version == (version{}) || s.filter != all {
+		return
+	}
+	newest := r.token.From
+	if len(s.records) > 0 {
+		newest = s.records[0].Start
+	}
+	r.marks.Put(s.id, lastSeen{s.version, newest}, 1, maxKnown)
+}
+
+// A stream is the history of one job, from the token on. Before it is open, only a bound of its first entry is known.
+type stream struct {
+	key     job.Key
+	id      string
+	bound   time.Time // no entry starts later; zero for unknown
+	version version
+	filter  job.Filter
+	last    int64 // entries that start at tie have a smaller ordinal; 0 for none
+	tie     time.Time
+
+	isOpen  bool
+	failed  bool
+	records []job.Record // sorted; the first one is the first of all that are left
+	oldest  time.Time    // of what was read
+	next    string       // where to continue
+	ended   bool         // everything was read
+	chunk   int
+}
+
+// after limits the stream to what comes after the token.
+func (s *stream) after(t *token) *stream {
+	if t.At.IsZero() {
+		return s
+	}
+	before := t.At
+	if s.id >= t.ID {
+		before = before.Add(1) // others that start at the same time come after, by their ID
+	}
+	if s.id == t.ID {
+		s.tie, s.last = t.At, t.Ordinal
+	}
+	s.filter.Start.Before = before
+	if s.bound.IsZero() || before.Before(s.bound) {
+		s.bound = before
+	}
+	return s
+}
+
+// fill reads until the first record is certain to be the first of all that are left.
+func (s *stream) fill(ctx context.Context, r *reading) {
+	if s.ended || s.failed || len(s.records) > 0 && !s.records[0].Start.Before(s.oldest.Add(history.Skew)) {
+		return
+	}
+	jobCtx, cancel := context.WithTimeout(ctx, jobTime)
+	defer cancel()
+	if s.oldest.IsZero() {
+		before := s.filter.Start.Before
+		s.filter = r.filter
+		if !before.IsZero() && (s.filter.Start.Before.IsZero() || before.Before(s.filter.Start.Before)) {
+			s.filter.Start.Before = before
+		}
+	}
+	for !s.ended && (len(s.records) == 0 || s.records[0].Start.Before(s.oldest.Add(history.Skew))) {
+		found, next, err := r.o.History.Read(jobCtx, s.id, job.Page{Top: s.chunk, After: s.next, Filter: s.filter})
+		if err != nil {
+			s.failed, s.records = true, nil
+			if ctx.Err() == nil { // otherwise the time of the page is over, which is not the job's fault
+				r.unreadable.add(ctx, s.id, s.key, err)
+			}
+			return
+		}
+		for _, e := range found {
+			if s.oldest.IsZero() || e.Start.Before(s.oldest) {
+				s.oldest = e.Start
+			}
+			if s.last == 0 || !e.Start.Equal(s.tie) || e.Ordinal() < s.last {
+				s.records = append(s.records, e)
+			}
+		}
+		slices.SortStableFunc(s.records, func(a, b job.Record) int {
+			if c := b.Start.Compare(a.Start); c != 0 {
+				return c
+			}
+			return cmp.Compare(b.Ordinal(), a.Ordinal())
+		})
+		s.next, s.ended, s.chunk = next, next == "", min(2*s.chunk, maxChunk)
+	}
+}
+
+// over reports whether the stream has no entry left.
+func (s *stream) over() bool { return s.failed || len(s.records) == 0 }
+
+// A merge is a heap of streams. Those that are not open come before those that may start later than their first entry.
+type merge []*stream
+
+func (m merge) Len() int      { return len(m) }
+func (m merge) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
+func (m merge) Less(i, j int) bool {
+	a, b := m[i], m[j]
+	if !a.isOpen && !b.isOpen {
+		return !b.bound.IsZero() && (a.bound.IsZero() || a.bound.After(b.bound))
+	}
+	if !a.isOpen {
+		return a.bound.IsZero() || !a.bound.Before(b.records[0].Start)
+	}
+	if !b.isOpen {
+		return !b.bound.IsZero() && a.records[0].Start.After(b.bound)
+	}
+	if c := a.records[0].Start.Compare(b.records[0].Start); c != 0 {
+		return c > 0
+	}
+	return strings.Compare(a.id, b.id) < 0
+}
+func (m *merge) Push(x any) { *m = append(*m, x.(*stream)) }
+func (m *merge) Pop() any {
+	last := (*m)[len(*m)-1]
+	*m = (*m)[:len(*m)-1]
+	return last
+}

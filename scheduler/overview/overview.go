@@ -1,0 +1,217 @@
+// Package overview reads what happened and what comes next across the jobs of a collection, a resource group or a
+// subscription. It writes nothing, and keeps in memory only what it can check or what it may lose.
+package overview
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"almanac/internal/wfclient"
+	"almanac/job"
+	"almanac/scheduler/history"
+	"almanac/scheduler/internal/cache"
+	"almanac/workflows"
+)
+
+const (
+	// maxJobs is the maximum number of jobs that a list covers: twice the jobs of a full collection.
+	maxJobs = 20_000
+	// maxCollections is the maximum number of collections that a list covers.
+	maxCollections = 1_000
+
+	// After pageTime a page returns what it has, or an error if it has nothing. A job's own answer has jobTime.
+	pageTime = 22 * time.Second
+	jobTime  = 10 * time.Second
+
+	// maxKnown is the maximum number of jobs that are remembered, for each kind of list.
+	maxKnown = 50_000
+)
+
+// Options configure an [Overview]. All members are required.
+type Options struct {
+	Client  client.Client
+	Queries *wfclient.Queries // of Client
+	History *history.Reader   // of Client
+	Log     *slog.Logger
+	Now     func() time.Time
+
+	// Status stores the status of a workflow in result, without a query if the workflow has not changed since the
+	// last one. Its errors are those of [wfclient.Queries.Ask].
+	Status func(ctx context.Context, workflowID string, result any) error
+	// Error turns an error of Temporal into a [job.Error]; missing is returned for a workflow that does not exist. Why
+	// returns the reason, for people, why a workflow could not be read.
+	Error func(ctx context.Context, err error, missing *job.Error) error
+	Why   func(error) string
+}
+
+// An Overview reads across jobs. It is safe for concurrent use.
+type Overview struct {
+	o     Options
+	plans cache.Cache[planned]  // by the workflow ID of the job
+	marks cache.Cache[lastSeen] // likewise
+
+	changes atomic.Int64 // calls of Forget
+}
+
+// New returns an Overview.
+func New(o Options) *Overview { return &Overview{o: o} }
+
+// Forget removes what is remembered of a workflow, which was changed. Of a collection it removes nothing: its state
+// and the names of its jobs are read for every page.
+func (v *Overview) Forget(workflowID string) {
+	v.changes.Add(1)
+	v.plans.Forget(workflowID)
+}
+
+// A shelf is a collection, the jobs in it, and what kept it from being read.
+type shelf struct {
+	key     job.CollectionKey
+	enabled bool
+	jobs    []job.Key
+	err     error
+}
+
+// shelves reads the collections of a scope, and the names of their jobs that the filter selects. They are complete and
+// consistent. Closed collections are left out. withState says whether enabled is needed.
+func (v *Overview) shelves(ctx context.Context, s job.Scope, f job.Filter, withState bool) ([]shelf, error) {
+	keys, err := v.collections(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]shelf, len(keys))
+	wfclient.Each(len(keys), func(i int) { found[i] = v.shelf(ctx, keys[i], f, withState) })
+	if ctx.Err() != nil {
+		return nil, v.o.Error(ctx, ctx.Err(), nil)
+	}
+	if s.Collection != "" && found[0].err != nil {
+		return nil, v.o.Error(ctx, found[0].err, missing(keys[0]))
+	}
+	found = slices.DeleteFunc(found, func(f shelf) bool { return wfclient.IsGone(f.err) })
+	jobs := 0
+	for _, f := range found {
+		jobs += len(f.jobs)
+	}
+	if jobs > maxJobs {
+		return nil, tooMany(fmt.Sprintf("%d jobs; a list across jobs covers %d at most", jobs, maxJobs))
+	}
+	return found, nil
+}
+
+// collections returns the keys of the collections of a scope.
+func (v *Overview) collections(ctx context.Context, s job.Scope) ([]job.CollectionKey, error) {
+	if s.Collection != "" {
+		k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: s.ResourceGroup, Name: s.Collection}
+		return []job.CollectionKey{k}, k.Validate()
+	}
+	var paths []string
+	err := v.o.Queries.Ask(ctx, job.SubscriptionWorkflowID(s.Subscription), workflows.QueryCollections, &paths)
+	if err != nil && !wfclient.IsGone(err) {
+		return nil, v.o.Error(ctx, err, nil)
+	}
+	var keys []job.CollectionKey
+	for _, path := range paths {
+		group, name, _ := strings.Cut(path, "/")
+		if s.ResourceGroup == "" || job.NormalizeName(group) == job.NormalizeName(s.ResourceGroup) {
+			keys = append(keys, job.CollectionKey{Subscription: s.Subscription, ResourceGroup: group, Name: name})
+		}
+	}
+	if len(keys) > maxCollections {
+		return nil, tooMany(fmt.Sprintf("%d job collections; a list across jobs covers %d at most", len(keys), maxCollections))
+	}
+	return keys, nil
+}
+
+// shelf reads one collection.
+func (v *Overview) shelf(ctx context.Context, k job.CollectionKey, f job.Filter, withState bool) shelf {
+	found := shelf{key: k, enabled: true}
+	ctx, cancel := context.WithTimeout(ctx, jobTime)
+	defer cancel()
+	var list workflows.JobList
+	if found.err = v.o.Queries.Ask(ctx, k.WorkflowID(), workflows.QueryJobs, &list); found.err != nil {
+		return found
+	}
+	found.key = list.Collection
+	for _, l := range list.Jobs {
+		if f.MatchesName(l.Name) {
+			found.jobs = append(found.jobs, found.key.Job(l.Name))
+		}
+	}
+	if withState {
+		var c job.Collection
+		found.err = v.o.Queries.Ask(ctx, k.WorkflowID(), workflows.QueryStatus, &c)
+		found.enabled = c.Properties.State == job.CollectionEnabled
+	}
+	return found
+}
+
+// An unread is what could not be read for a page: a job, or a collection with an empty job name.
+type unread struct {
+	id  string // of the workflow
+	key job.Key
+	why string
+}
+
+// A pile collects what could not be read. It is safe for concurrent use.
+type pile struct {
+	v    *Overview
+	mu   sync.Mutex
+	list []unread
+}
+
+// add adds a job or a collection. One that is closed is none of the list, so it is left out.
+func (p *pile) add(ctx context.Context, id string, key job.Key, err error) {
+	if err == nil || wfclient.IsGone(err) {
+		return
+	}
+	p.v.o.Log.WarnContext(ctx, "a job or job collection in a list across jobs could not be read", slog.String("id", id), slog.Any("error", err))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.list = append(p.list, unread{id, key, p.v.o.Why(err)})
+}
+
+// after returns what was collected, sorted by ID, beyond an ID.
+func (p *pile) after(id string) []unread {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	slices.SortFunc(p.list, func(a, b unread) int { return strings.Compare(a.id, b.id) })
+	return slices.DeleteFunc(slices.Clone(p.list), func(u unread) bool { return u.id <= id })
+}
+
+// addShelves adds the collections that could not be read, and returns the others.
+func (p *pile) addShelves(ctx context.Context, found []shelf) (readable []shelf) {
+	for _, s := range found {
+		if s.err != nil {
+			p.add(ctx, s.key.WorkflowID(), job.Key{Collection: s.key}, s.err)
+			continue
+		}
+		readable = append(readable, s)
+	}
+	return readable
+}
+
+// late returns the error of a page whose time is over.
+func late(read, all int) error {
+	return &job.Error{
+		Kind: job.KindUnavailable, Code: "ServiceUnavailable", Err: context.DeadlineExceeded,
+		Message: fmt.Sprintf("%d of %d jobs were read in time. What was read is remembered for a while: try again, or ask for fewer jobs or a shorter time.", read, all),
+	}
+}
+
+func tooMany(what string) error {
+	return &job.Error{
+		Kind: job.KindInvalid, Code: "TooManyJobs",
+		Message: "There are " + what + ". Ask for one job collection, or filter by the name of jobs.",
+	}
+}
+
+func missing(k job.CollectionKey) *job.Error {
+	return job.NotFound("jobcollections/"+k.Name, k.ResourceGroup)
+}

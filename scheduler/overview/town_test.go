@@ -1,0 +1,294 @@
+package overview_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"almanac/activities"
+	"almanac/internal/wfclient"
+	"almanac/job"
+	"almanac/scheduler/history"
+	"almanac/scheduler/overview"
+	"almanac/workflows"
+	"almanac/workflows/jobloop"
+)
+
+// A town is a Temporal with the workflows of job collections and of jobs.
+type town struct {
+	client.Client
+	t testing.TB
+
+	mu       sync.Mutex
+	names    map[string][]string             // of jobs, by collection, in the resource group g
+	disabled map[string]bool                 // collections
+	hanging  bool                            // jobs do not answer
+	broken   map[string]bool                 // workflows whose reads fail, by ID
+	jobs     map[string]job.Job              // by workflow ID
+	runs     map[string][]*historypb.History // by workflow ID, oldest first
+	failed   map[string]string               // by workflow ID, the newest run with a failure
+
+	described, queried, read, reversed atomic.Int64
+}
+
+func newTown(t testing.TB) *town {
+	return &town{
+		t: t, names: map[string][]string{}, disabled: map[string]bool{}, broken: map[string]bool{},
+		jobs: map[string]job.Job{}, runs: map[string][]*historypb.History{}, failed: map[string]string{},
+	}
+}
+
+func collectionKey(name string) job.CollectionKey {
+	return job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: name}
+}
+
+// overview returns an Overview whose clock is at now.
+func (w *town) overview(now time.Time) *overview.Overview {
+	queries := wfclient.NewQueries(w, client.DefaultNamespace)
+	reader := &history.Reader{
+		Client: w, Namespace: client.DefaultNamespace, Converter: converter.GetDefaultDataConverter(), Log: slog.New(slog.DiscardHandler),
+	}
+	return overview.New(overview.Options{
+		Client: w, Queries: queries, History: reader, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+		Status: func(ctx context.Context, id string, result any) error {
+			w.queried.Add(1)
+			if w.hanging {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if w.broken[id] {
+				return serviceerror.NewQueryFailed("broken")
+			}
+			j, ok := w.jobs[id]
+			if !ok {
+				return serviceerror.NewNotFound("no job")
+			}
+			*result.(*job.Job) = j
+			return nil
+		},
+		Error: func(_ context.Context, err error, missing *job.Error) error {
+			if wfclient.IsGone(err) && missing != nil {
+				return missing
+			}
+			return err
+		},
+		Why: func(error) string { return "it is broken" },
+	})
+}
+
+// add adds an enabled job to a collection.
+func (w *town) add(collection, name string, change func(*job.Job)) job.Key {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := collectionKey(collection).Job(name)
+	j := job.Job{Key: k, Created: at("2026-01-01T00:00:00Z"), Definition: job.Definition{State: job.StateEnabled}}
+	if change != nil {
+		change(&j)
+	}
+	w.names[collection] = append(w.names[collection], name)
+	w.jobs[k.WorkflowID()] = j
+	w.runs[k.WorkflowID()] = []*historypb.History{w.started("", "")}
+	return k
+}
+
+// started returns a run that has just begun, and continues an earlier one; failed is the newest earlier run with a failure.
+func (w *town) started(previous, failed string) *historypb.History {
+	return &historypb.History{Events: []*historypb.HistoryEvent{{
+		EventId: 1, EventType: enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, EventTime: timestamppb.New(at("2026-01-01T00:00:00Z")),
+		Attributes: &historypb.HistoryEvent_WorkflowExecutionStartedEventAttributes{
+			WorkflowExecutionStartedEventAttributes: &historypb.WorkflowExecutionStartedEventAttributes{
+				OriginalExecutionRunId: uuid.NewString(), ContinuedExecutionRunId: previous, Input: payloads(w.t, jobloop.Input{FailedRun: failed}),
+			},
+		},
+	}}}
+}
+
+func runID(h *historypb.History) string {
+	return h.Events[0].GetWorkflowExecutionStartedEventAttributes().GetOriginalExecutionRunId()
+}
+
+// perRun is the number of executions in a run.
+const perRun = 7
+
+// ran adds an execution of a job, which began at start and was late by so much.
+func (w *town) ran(k job.Key, start time.Time, late time.Duration, outcome job.Outcome) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id := k.WorkflowID()
+	runs := w.runs[id]
+	last := runs[len(runs)-1]
+	if len(last.Events) > 3*perRun {
+		last = w.started(runID(last), w.failed[id])
+		last.Events[0].EventTime = timestamppb.New(start.Add(-time.Millisecond))
+		runs = append(runs, last)
+		w.runs[id] = runs
+	}
+	if outcome == job.OutcomeFailed {
+		w.failed[id] = runID(last)
+	}
+	repeat := (len(runs)-1)*perRun + len(last.Events)/3 + 1
+	n := int64(len(last.Events))
+	last.Events = append(last.Events,
+		&historypb.HistoryEvent{
+			EventId: n + 1, EventType: enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, EventTime: timestamppb.New(start),
+			Attributes: &historypb.HistoryEvent_ActivityTaskScheduledEventAttributes{
+				ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{
+					ActivityId: fmt.Sprint(repeat), ActivityType: &common.ActivityType{Name: activities.TypeAction},
+					Input: payloads(w.t, activities.Input{Execution: job.Execution{ID: fmt.Sprint(k.Name, repeat), Due: start.Add(-late), Repeat: repeat, ActionName: job.MainAction}}),
+				},
+			},
+		},
+		&historypb.HistoryEvent{
+			EventId: n + 2, EventType: enums.EVENT_TYPE_ACTIVITY_TASK_STARTED, EventTime: timestamppb.New(start),
+			Attributes: &historypb.HistoryEvent_ActivityTaskStartedEventAttributes{
+				ActivityTaskStartedEventAttributes: &historypb.ActivityTaskStartedEventAttributes{ScheduledEventId: n + 1},
+			},
+		},
+		&historypb.HistoryEvent{
+			EventId: n + 3, EventType: enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED, EventTime: timestamppb.New(start.Add(time.Millisecond)),
+			Attributes: &historypb.HistoryEvent_ActivityTaskCompletedEventAttributes{
+				ActivityTaskCompletedEventAttributes: &historypb.ActivityTaskCompletedEventAttributes{
+					ScheduledEventId: n + 1,
+					Result:           payloads(w.t, activities.Output{Attempts: []job.Attempt{{Number: 1, Start: start, End: start.Add(time.Millisecond), Outcome: outcome, Message: "m"}}}),
+				},
+			},
+		})
+}
+
+func payloads(t testing.TB, v any) *common.Payloads {
+	p, err := converter.GetDefaultDataConverter().ToPayloads(v)
+	require.NoError(t, err)
+	return p
+}
+
+func (w *town) QueryWorkflowWithOptions(_ context.Context, r *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var answer any
+	if r.WorkflowID == job.SubscriptionWorkflowID("s") {
+		var paths []string
+		for name := range w.names {
+			paths = append(paths, "g/"+name)
+		}
+		slices.Sort(paths)
+		answer = paths
+	}
+	for name, jobs := range w.names {
+		k := collectionKey(name)
+		if k.WorkflowID() != r.WorkflowID {
+			continue
+		}
+		if w.broken[r.WorkflowID] {
+			return nil, serviceerror.NewQueryFailed("broken")
+		}
+		list := workflows.JobList{Collection: k}
+		for i, j := range jobs {
+			list.Jobs = append(list.Jobs, workflows.Listed{Name: j, Sequence: i + 1})
+		}
+		answer = list
+		if r.QueryType == workflows.QueryStatus {
+			c := job.Collection{Key: k, Properties: job.CollectionProperties{State: job.CollectionEnabled}}
+			if w.disabled[name] {
+				c.Properties.State = job.CollectionDisabled
+			}
+			answer = c
+		}
+	}
+	if answer == nil {
+		return nil, serviceerror.NewNotFound("no such workflow")
+	}
+	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads(w.t, answer))}, nil
+}
+
+func (w *town) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	w.described.Add(1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	runs := w.runs[id]
+	if len(runs) == 0 {
+		return nil, serviceerror.NewNotFound("no such workflow")
+	}
+	last := runs[len(runs)-1]
+	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{
+		Status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING, StateTransitionCount: int64(len(last.Events)),
+		Execution: &common.WorkflowExecution{WorkflowId: id, RunId: runID(last)},
+	}}, nil
+}
+
+func (w *town) WorkflowService() workflowservice.WorkflowServiceClient { return townFrontend{w: w} }
+
+type townFrontend struct {
+	workflowservice.WorkflowServiceClient
+	w *town
+}
+
+func (f townFrontend) run(e *common.WorkflowExecution) (*historypb.History, error) {
+	f.w.read.Add(1)
+	f.w.mu.Lock()
+	defer f.w.mu.Unlock()
+	if f.w.broken[e.GetWorkflowId()] {
+		return nil, errors.New("broken")
+	}
+	for _, h := range f.w.runs[e.GetWorkflowId()] {
+		if runID(h) == e.GetRunId() {
+			return &historypb.History{Events: slices.Clone(h.Events)}, nil
+		}
+	}
+	return nil, serviceerror.NewNotFound("no such run")
+}
+
+func (f townFrontend) GetWorkflowExecutionHistory(_ context.Context, r *workflowservice.GetWorkflowExecutionHistoryRequest, _ ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
+	h, err := f.run(r.GetExecution())
+	if err != nil {
+		return nil, err
+	}
+	h.Events = h.Events[:1]
+	return &workflowservice.GetWorkflowExecutionHistoryResponse{History: h}, nil
+}
+
+func (f townFrontend) GetWorkflowExecutionHistoryReverse(ctx context.Context, r *workflowservice.GetWorkflowExecutionHistoryReverseRequest, _ ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryReverseResponse, error) {
+	f.w.reversed.Add(1)
+	if f.w.hanging {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	h, err := f.run(r.GetExecution())
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(h.Events)
+	return &workflowservice.GetWorkflowExecutionHistoryReverseResponse{History: h}, nil
+}
+
+func (townFrontend) ResetStickyTaskQueue(context.Context, *workflowservice.ResetStickyTaskQueueRequest, ...grpc.CallOption) (*workflowservice.ResetStickyTaskQueueResponse, error) {
+	return &workflowservice.ResetStickyTaskQueueResponse{}, nil
+}
+
+func at(text string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}

@@ -1,0 +1,225 @@
+package overview
+
+import (
+	"container/heap"
+	"context"
+	"strings"
+	"time"
+
+	"almanac/internal/wfclient"
+	"almanac/job"
+)
+
+// planAge is how long the plan of a job that this process did not change is used without asking the server whether the
+// job changed.
+const planAge = time.Minute
+
+// A planned is what is remembered of a job to tell when it is due.
+type planned struct {
+	active    bool           // it is enabled, and so was its collection
+	next      time.Time      // its next occurrence, as of when it was read; zero for none
+	left      int            // how many occurrences it has from next on at most; 0 for no limit
+	timetable *job.Timetable // nil if it runs once
+	asleep    bool           // it is enabled and has no next occurrence, for a reason that the collection's state may be
+	err       error          // its definition cannot be planned here
+}
+
+// Upcoming returns a page of the occurrences that come due after now and up to until, in the order of their due times,
+// and the continuation, which is empty on the last page. Jobs and collections that could not be read come first.
+//
+// The names of the jobs and the states of collections are read for every page. A job's own definition and state are
+// those that it had at most planAge ago; a change by this process shows at once. Only jobs whose plan is older, or not
+// known, are asked about, and only those of them that changed are queried.
+func (v *Overview) Upcoming(ctx context.Context, s job.Scope, until time.Time, p job.Page) ([]job.Occurrence, string, error) {
+	t, err := parseToken(p.After)
+	if err != nil {
+		return nil, "", err
+	}
+	if t.From.IsZero() {
+		t.From, t.Until = v.o.Now(), until
+	}
+	ctx, cancel := context.WithTimeout(ctx, pageTime)
+	defer cancel()
+	found, err := v.shelves(ctx, s, p.Filter, true)
+	if err != nil {
+		return nil, "", err
+	}
+	unreadable := &pile{v: v}
+	var due queue
+	all := 0
+	for _, shelf := range unreadable.addShelves(ctx, found) {
+		if !shelf.enabled {
+			continue
+		}
+		all += len(shelf.jobs)
+		due = append(due, v.planShelf(ctx, shelf, unreadable)...)
+	}
+	if ctx.Err() != nil {
+		return nil, "", late(len(due), all)
+	}
+	page, next := v.upcomingPage(due, unreadable.after(t.Unread), t, p.Top)
+	return page, next, nil
+}
+
+// upcomingPage merges the occurrences of jobs after the token.
+func (v *Overview) upcomingPage(due queue, unread []unread, t token, top int) (page []job.Occurrence, next string) {
+	for _, u := range unread {
+		if len(page) == top {
+			return page, t.String()
+		}
+		page, t.Unread = append(page, job.Occurrence{Key: u.key, Unread: u.why}), u.id
+	}
+	for i := range due {
+		due[i].start(t)
+	}
+	heap.Init(&due)
+	for len(due) > 0 && !due[0].at.IsZero() && !due[0].at.After(t.Until) {
+		first := due[0]
+		if len(page) == top {
+			return page, t.String()
+		}
+		page = append(page, job.Occurrence{Key: first.key, Due: first.at})
+		t.At, t.ID, t.Unread = first.at, first.id, ""
+		first.advance()
+		heap.Fix(&due, 0)
+	}
+	return page, ""
+}
+
+// planShelf returns the jobs of a collection that have an occurrence to come.
+func (v *Overview) planShelf(ctx context.Context, s shelf, unreadable *pile) []*dates {
+	plans := make([]*dates, len(s.jobs))
+	var ask []int
+	for i, k := range s.jobs {
+		id := k.WorkflowID()
+		plans[i] = &dates{key: k, id: id}
+		p, ok := v.plans.Get(id, planAge)
+		if !ok || p.asleep { // the collection was enabled since
+			ask = append(ask, i)
+			continue
+		}
+		plans[i].planned = p
+	}
+	wfclient.Each(len(ask), func(n int) {
+		if ctx.Err() != nil {
+			return
+		}
+		d := plans[ask[n]]
+		p, err := v.plan(ctx, d.id)
+		if err == nil {
+			d.planned = p
+		}
+		unreadable.add(ctx, d.id, d.key, err)
+	})
+	var active []*dates
+	for _, d := range plans {
+		if d.active && !d.next.IsZero() {
+			active = append(active, d)
+		}
+	}
+	return active
+}
+
+// plan reads a job, and remembers its plan.
+func (v *Overview) plan(ctx context.Context, id string) (planned, error) {
+	ctx, cancel := context.WithTimeout(ctx, jobTime)
+	defer cancel()
+	changes := v.changes.Load()
+	var j job.Job
+	if err := v.o.Status(ctx, id, &j); err != nil {
+		return planned{}, err
+	}
+	p := planOf(j.At(v.o.Now()), v.o.Now())
+	if p.err == nil && v.changes.Load() == changes { // otherwise it may have been read before it was changed
+		v.plans.Put(id, p, 1, maxKnown)
+	}
+	return p, p.err
+}
+
+// planOf returns the plan of a job.
+func planOf(j job.Job, now time.Time) planned {
+	p := planned{active: j.Definition.State == job.StateEnabled}
+	next := j.Status.NextExecutionTime
+	if next == nil || !p.active {
+		p.asleep = p.active && j.Status.Reason == ""
+		return p
+	}
+	p.next = next.Time
+	if j.Definition.Recurrence == nil {
+		return p
+	}
+	if count := j.Definition.Recurrence.Count; count > 0 {
+		p.left = max(1, count-j.Status.ExecutionCount) // a manual run counts as executed, too
+	}
+	p.timetable, p.err = j.Definition.Timetable(j.Created, now)
+	return p
+}
+
+// A dates is a position in the occurrences of a job.
+type dates struct {
+	planned
+	key job.Key
+	id  string
+	at  time.Time // zero after the last one
+}
+
+// start goes to the first occurrence after the token.
+func (d *dates) start(t token) {
+	after := t.From
+	if !t.At.IsZero() {
+		after = t.At
+		if d.id > t.ID { // the order of those that are due at the same time
+			after = after.Add(-time.Second)
+		}
+	}
+	d.at = d.next
+	switch {
+	case d.next.After(after):
+	case d.timetable == nil:
+		d.at = time.Time{}
+	case d.left == 0:
+		d.at = after
+		d.advance()
+	default: // an occurrence that came due meanwhile has used up one of those left
+		for !d.at.IsZero() && !d.at.After(after) {
+			d.advance()
+		}
+	}
+}
+
+// advance goes to the next occurrence.
+func (d *dates) advance() {
+	next, ok := time.Time{}, d.timetable != nil && d.left != 1
+	if ok {
+		next, ok = d.timetable.After(d.at)
+	}
+	if d.left > 1 {
+		d.left--
+	}
+	if !ok {
+		next = time.Time{}
+	}
+	d.at = next
+}
+
+// A queue is a heap of jobs by their next occurrence, those without one last.
+type queue []*dates
+
+func (q queue) Len() int      { return len(q) }
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q queue) Less(i, j int) bool {
+	a, b := q[i], q[j]
+	if a.at.IsZero() || b.at.IsZero() {
+		return !a.at.IsZero()
+	}
+	if c := a.at.Compare(b.at); c != 0 {
+		return c < 0
+	}
+	return strings.Compare(a.id, b.id) < 0
+}
+func (q *queue) Push(x any) { *q = append(*q, x.(*dates)) }
+func (q *queue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}

@@ -1,0 +1,170 @@
+package overview_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+	"almanac/scheduler/overview"
+)
+
+// every makes a job repeat, with its next occurrence at next, of which the recurrence is in phase.
+func every(r job.Recurrence, next string) func(*job.Job) {
+	return func(j *job.Job) {
+		j.Definition.Recurrence = &r
+		j.Definition.StartTime = job.NewTime(at(next))
+		j.Status.NextExecutionTime = job.NewTime(at(next))
+	}
+}
+
+func minutes(n int) job.Recurrence { return job.Recurrence{Frequency: "minute", Interval: n} }
+
+// due lists all occurrences up to until, page by page, as the job and the minute, or why it could not be read.
+func due(t *testing.T, v *overview.Overview, s job.Scope, until time.Time, p job.Page) (all []string) {
+	t.Helper()
+	for {
+		page, next, err := v.Upcoming(t.Context(), s, until, p)
+		require.NoError(t, err)
+		for _, o := range page {
+			what := o.Due.Format("15:04:05")
+			if o.Unread != "" {
+				what = o.Unread
+			}
+			all = append(all, o.Key.Collection.Name+"/"+o.Key.Name+" "+what)
+		}
+		if next == "" {
+			return all
+		}
+		require.Len(t, page, p.Top, "only the last page is shorter")
+		p.After = next
+		until = time.Time{} // the first page decided
+	}
+}
+
+func TestOccurrencesOfManyJobsComeInTheOrderOfTheirDueTimes(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.add("c", "quarter", every(minutes(15), "2026-03-01T12:15:00Z"))
+	w.add("c", "half", every(minutes(30), "2026-03-01T12:00:00Z")) // due now
+	w.add("d", "once", func(j *job.Job) { j.Status.NextExecutionTime = job.NewTime(noon.Add(31 * time.Minute)) })
+	w.add("d", "later", every(minutes(1), "2026-03-01T13:00:01Z"))
+	w.add("d", "soonOver", every(job.Recurrence{Frequency: "minute", Interval: 10, EndTime: job.NewTime(noon.Add(20 * time.Minute))}, "2026-03-01T12:10:00Z"))
+	w.add("d", "disabled", func(j *job.Job) {
+		every(minutes(1), "2026-03-01T12:01:00Z")(j)
+		j.Definition.State = job.StateDisabled
+	})
+	w.add("d", "over", func(j *job.Job) { j.Definition.State, j.Status.Reason = job.StateCompleted, "over" })
+	w.add("off", "j", every(minutes(1), "2026-03-01T12:01:00Z"))
+	w.disabled["off"] = true
+	want := []string{
+		"d/soonOver 12:10:00", "c/quarter 12:15:00", "d/soonOver 12:20:00", "c/half 12:30:00", "c/quarter 12:30:00", "d/once 12:31:00",
+		"c/quarter 12:45:00", "c/half 13:00:00", "c/quarter 13:00:00",
+	}
+	for _, top := range []int{1, 2, 100} {
+		require.Equal(t, want, due(t, w.overview(noon), everything, noon.Add(time.Hour), job.Page{Top: top}), "by %d", top)
+	}
+	require.Equal(t, []string{"c/quarter 12:15:00", "c/half 12:30:00", "c/quarter 12:30:00"}, due(t, w.overview(noon), ofC, noon.Add(30*time.Minute), job.Page{Top: 2}))
+	require.Equal(t, []string{"c/half 12:30:00"}, due(t, w.overview(noon), everything, noon.Add(30*time.Minute), job.Page{Top: 2, Filter: job.Filter{NamePrefix: "ha"}}))
+}
+
+func TestNoMoreOccurrencesAreListedThanTheCountLeaves(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	counted := func(count, executed int, next string) func(*job.Job) {
+		return func(j *job.Job) {
+			every(job.Recurrence{Frequency: "minute", Interval: 1, Count: count}, next)(j)
+			j.Status.ExecutionCount = executed
+		}
+	}
+	w.add("c", "two", counted(5, 3, "2026-03-01T12:01:00Z"))
+	w.add("c", "last", counted(5, 9, "2026-03-01T12:01:00Z"))    // it was run manually, and has an occurrence left
+	w.add("c", "started", counted(5, 2, "2026-03-01T11:59:00Z")) // the first two of the three left came due since it was read
+	want := []string{"c/last 12:01:00", "c/started 12:01:00", "c/two 12:01:00", "c/two 12:02:00"}
+	for _, top := range []int{1, 100} {
+		require.Equal(t, want, due(t, w.overview(noon), ofC, noon.Add(time.Hour), job.Page{Top: top}))
+	}
+}
+
+func TestOnlyJobsWhosePlanIsNotKnownAreRead(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	k := w.add("c", "j", every(minutes(30), "2026-03-01T12:30:00Z"))
+	v := w.overview(noon)
+	list := func() []string { return due(t, v, ofC, noon.Add(30*time.Minute), job.Page{Top: 9}) }
+	require.Equal(t, []string{"c/j 12:30:00"}, list())
+	require.Equal(t, []string{"c/j 12:30:00"}, list())
+	require.EqualValues(t, 1, w.queried.Load())
+
+	w.disabled["c"] = true
+	require.Empty(t, list(), "the state of the collection is read every time")
+	w.disabled["c"] = false
+	w.add("c", "new", every(minutes(20), "2026-03-01T12:20:00Z"))
+	require.Equal(t, []string{"c/new 12:20:00", "c/j 12:30:00"}, list(), "and so are the names of its jobs")
+	require.EqualValues(t, 2, w.queried.Load())
+
+	j := w.jobs[k.WorkflowID()]
+	every(minutes(10), "2026-03-01T12:10:00Z")(&j)
+	w.jobs[k.WorkflowID()] = j
+	v.Forget(k.WorkflowID())
+	require.Equal(t, []string{"c/j 12:10:00", "c/j 12:20:00", "c/new 12:20:00", "c/j 12:30:00"}, list(), "a job that this process changed is read anew")
+}
+
+func TestAJobThatWasReadWhileItsCollectionWasDisabledIsReadAgain(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	k := w.add("c", "j", func(j *job.Job) { j.Definition.Recurrence = &job.Recurrence{Frequency: "minute", Interval: 30} })
+	v := w.overview(noon)
+	require.Empty(t, due(t, v, ofC, noon.Add(time.Hour), job.Page{Top: 9}), "it has not been told yet that the collection is enabled")
+	j := w.jobs[k.WorkflowID()]
+	every(minutes(30), "2026-03-01T12:30:00Z")(&j)
+	w.jobs[k.WorkflowID()] = j
+	require.Equal(t, []string{"c/j 12:30:00", "c/j 13:00:00"}, due(t, v, ofC, noon.Add(time.Hour), job.Page{Top: 9}))
+}
+
+func TestAJobThatCannotBeReadComesBeforeTheOccurrences(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.add("c", "fine", every(minutes(30), "2026-03-01T12:30:00Z"))
+	for _, name := range []string{"x", "y"} {
+		w.broken[w.add("c", name, nil).WorkflowID()] = true
+	}
+	delete(w.jobs, w.add("c", "gone", nil).WorkflowID())
+	w.add("c", "zone", every(job.Recurrence{Frequency: "day", Interval: 1, TimeZone: "No/Where"}, "2026-03-01T12:30:00Z"))
+	w.add("d", "j", nil)
+	w.broken[collectionKey("d").WorkflowID()] = true
+	v := w.overview(noon)
+	want := []string{"d/ it is broken", "c/x it is broken", "c/y it is broken", "c/zone it is broken", "c/fine 12:30:00", "c/fine 13:00:00"}
+	require.Equal(t, want, due(t, v, everything, noon.Add(time.Hour), job.Page{Top: 100}))
+	require.Equal(t, want[:5], due(t, v, everything, noon.Add(30*time.Minute), job.Page{Top: 3}))
+}
+
+func TestMoreJobsThanAListCoversAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	for _, c := range []string{"c", "d", "e"} {
+		for i := range 7000 {
+			w.names[c] = append(w.names[c], fmt.Sprint("job", i))
+		}
+	}
+	_, _, err := w.overview(noon).Upcoming(t.Context(), everything, noon, job.Page{Top: 1})
+	require.Equal(t, job.KindInvalid, job.KindOf(err))
+	require.EqualError(t, err, "There are 21000 jobs; a list across jobs covers 20000 at most. Ask for one job collection, or filter by the name of jobs.")
+	_, _, err = w.overview(noon).HistoryAcross(t.Context(), everything, job.Page{Top: 1, Filter: job.Filter{Name: "job1"}})
+	require.NoError(t, err)
+}
+
+func BenchmarkUpcomingHour(b *testing.B) {
+	w := newTown(b)
+	for i := range 10_000 {
+		w.add("c", fmt.Sprint("job", i), every(minutes(1+i%60), "2026-03-01T12:01:00Z"))
+	}
+	v := w.overview(noon)
+	for b.Loop() {
+		if _, _, err := v.Upcoming(b.Context(), ofC, noon.Add(time.Hour), job.Page{Top: 100}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

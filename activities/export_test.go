@@ -22,9 +22,9 @@ func (r *Runner) OccupyPlaces() (free func()) {
 
 // OccupyHost counts a request to the action's host until free is called.
 func (r *Runner) OccupyHost(a *job.Action) (free func()) {
-	free, _ = r.hosts.enter(context.Background(), hostKey(a), r.PerHost) // waits without limit
+	free, _ = r.hosts.Enter(context.Background(), hostKey(a), r.PerHost) // waits without limit
 	return free
 }
 
 // HostIsFull reports whether the action's host has reached its limit.
-func (r *Runner) HostIsFull(a *job.Action) bool { return r.hosts.full(hostKey(a), r.PerHost) }
+func (r *Runner) HostIsFull(a *job.Action) bool { return r.hosts.Full(hostKey(a), r.PerHost) }

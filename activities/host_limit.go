@@ -5,15 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"almanac/job"
 )
@@ -33,77 +29,9 @@ const (
 	fullInterval = 250 * time.Millisecond // between two checks
 	leastPause   = 10 * time.Second
 	mostPause    = time.Minute
-
-	fullWarnPause = time.Minute // between two warnings per host
 )
 
 var errHostFull = errors.New("the host has not answered as many requests as a worker makes to one host at once; nothing was sent")
-
-// hosts counts the unanswered requests per host. The zero value is ready for use.
-type hosts struct {
-	mu    sync.Mutex
-	known map[string]*host // by hostKey; only hosts with requests
-}
-
-type host struct {
-	places *semaphore.Weighted
-	users  int // requests that have a place or wait for one
-	warned time.Time
-}
-
-// enter takes one of most places for requests to a host, waiting until ctx is done; 0 means no limit.
-// leave frees it.
-func (h *hosts) enter(ctx context.Context, key string, most int) (leave func(), err error) {
-	if most <= 0 {
-		return func() {}, nil
-	}
-	h.mu.Lock()
-	if h.known == nil {
-		h.known = map[string]*host{}
-	}
-	to := h.known[key]
-	if to == nil {
-		to = &host{places: semaphore.NewWeighted(int64(most))}
-		h.known[key] = to
-	}
-	to.users++
-	h.mu.Unlock()
-	done := func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if to.users--; to.users == 0 {
-			delete(h.known, key)
-		}
-	}
-	if err := to.places.Acquire(ctx, 1); err != nil {
-		done()
-		return nil, err
-	}
-	return func() {
-		to.places.Release(1)
-		done()
-	}, nil
-}
-
-func (h *hosts) full(key string, most int) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	to := h.known[key]
-	return to != nil && to.users >= most
-}
-
-// warn logs at most once per fullWarnPause that a host has reached its limit.
-func (h *hosts) warn(log *slog.Logger, key, name string, most int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	to := h.known[key]
-	if to == nil || time.Since(to.warned) < fullWarnPause {
-		return
-	}
-	to.warned = time.Now()
-	log.Warn("a host has not answered as many requests as a worker makes to one host at once; further ones are made later",
-		slog.String("host", name), slog.Int("max-per-host", most))
-}
 
 // hostKey returns the key under which an action's requests are counted: [hostOf] with the port, and
 // with the kind of receiver, since a storage account and a namespace may have the same name.
@@ -127,9 +55,9 @@ func hostKey(a *job.Action) string {
 // fullWait after the due time, or the error of wait.
 func (r *Runner) awaitHost(ctx context.Context, in *Input) error {
 	key := hostKey(&in.Action)
-	for r.hosts.full(key, r.PerHost) {
+	for r.hosts.Full(key, r.PerHost) {
 		if r.Clock.Until(in.Execution.Due) < -fullWait {
-			r.hosts.warn(r.Log, key, hostOf(&in.Action), r.PerHost)
+			r.hosts.Warn(r.Log, key, hostOf(&in.Action), r.PerHost)
 			return errHostFull
 		}
 		if err := r.wait(ctx, time.Now().Add(fullInterval)); err != nil {

@@ -17,6 +17,8 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"almanac/activities/completions"
+	"almanac/activities/hosts"
 	"almanac/activities/lease"
 	"almanac/internal/clock"
 	"almanac/internal/redact"
@@ -140,12 +142,12 @@ type Runner struct {
 	Grace       time.Duration // how long a running attempt may go on after the worker stops; shorter than the worker's stop timeout
 	PerHost     int           // maximum number of unanswered requests per host; 0: no limit
 	Lead        Lead
-	Clock       clock.Clock         // decides when an execution is due
-	Completions *CompletionLimiter  // nil: outcomes are reported at once
-	Observe     *telemetry.Attempts // nil: attempts are not measured
+	Clock       clock.Clock          // decides when an execution is due
+	Completions *completions.Limiter // nil: outcomes are reported at once
+	Observe     *telemetry.Attempts  // nil: attempts are not measured
 
 	holds    holds
-	hosts    hosts
+	hosts    hosts.Limiter
 	outcomes outcomes
 	limiter  sendLimiter
 }
@@ -303,7 +305,7 @@ func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attem
 	defer end()
 	leased, cancel := context.WithTimeout(ctx, l.Remaining())
 	defer cancel()
-	leave, err := r.hosts.enter(leased, hostKey(&in.Action), r.PerHost) // last, so that attempts waiting for this worker take no places of the host
+	leave, err := r.hosts.Enter(leased, hostKey(&in.Action), r.PerHost) // last, so that attempts waiting for this worker take no places of the host
 	if err != nil {
 		return nil
 	}
@@ -374,7 +376,7 @@ func (r *Runner) fail(ctx context.Context, err error, attempts []job.Attempt, le
 // record it, so that it is known even if this worker is lost.
 func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ended) (Output, error) {
 	stop := r.keepAlive(ctx, Progress{Attempts: attempts, Sent: len(attempts), Ended: e}, nil)
-	r.Completions.enter(ctx)
+	r.Completions.Enter(ctx)
 	stop()
 	if err := e.Err(attempts); err != nil {
 		return Output{}, err

@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc"
 
-	"almanac/activities"
+	"almanac/activities/completions"
 )
 
 // reportTimeout is how long the server may take to record an attempt's outcome: about as long as an
@@ -19,22 +19,22 @@ const reportTimeout = time.Minute
 // A Client is a worker's connection to Temporal. Close it.
 type Client struct {
 	client.Client
-	completions *activities.CompletionLimiter
+	completions *completions.Limiter
 }
 
 // Dial connects to Temporal for a worker. The sticky timeout follows the worker's load, and the server
 // has reportTimeout to record an outcome. With the SDK's 10 s, the outcome is dropped and the attempt
 // counts as lost: of 5,000 jobs due in one second on two cores, 600 were.
 func Dial(ctx context.Context, o client.Options) (*Client, error) {
-	completions := activities.NewCompletionLimiter()
+	limiter := completions.New()
 	connection := &o.ConnectionOptions
 	connection.DialOptions = append(slices.Clip(connection.DialOptions),
-		grpc.WithChainUnaryInterceptor(reportPatiently, watchCompletions(completions), new(sticky).intercept))
+		grpc.WithChainUnaryInterceptor(reportPatiently, watchCompletions(limiter), new(sticky).intercept))
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{c, completions}, nil
+	return &Client{c, limiter}, nil
 }
 
 func reportPatiently(ctx context.Context, method string, request, answer any, c *grpc.ClientConn, call grpc.UnaryInvoker, o ...grpc.CallOption) error {
@@ -49,7 +49,7 @@ func reportPatiently(ctx context.Context, method string, request, answer any, c 
 }
 
 // A completionWatcher receives the answered completions of attempts and the workflows whose tasks arrive. It is
-// an [activities.CompletionLimiter].
+// an [completions.Limiter].
 type completionWatcher interface {
 	Sent(taskToken []byte)
 	Received(workflowID string)

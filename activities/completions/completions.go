@@ -1,4 +1,5 @@
-package activities
+// Package completions limits how many activities of a herd a process completes at once.
+package completions
 
 import (
 	"context"
@@ -9,17 +10,17 @@ import (
 	"go.temporal.io/sdk/activity"
 )
 
-// A CompletionLimiter limits how many activities of a herd are completed at once. Each completion creates
+// A Limiter limits how many activities of a herd are completed at once. Each completion creates
 // a workflow task, and tasks are dispatched in order: if a thousand activities were completed at once, a
 // call that reads or changes a job would wait for a thousand tasks.
 //
 // A completion keeps one of completionPlaces until this process receives the workflow's task, but at most
 // completionTime after the server's answer, since another process may receive it.
-type CompletionLimiter struct {
+type Limiter struct {
 	places chan struct{}
 
 	mu   sync.Mutex
-	open []*openCompletion // completions that have a place
+	open []*completion // completions that have a place
 }
 
 const (
@@ -34,19 +35,19 @@ const (
 	reportTime = 5 * time.Second
 )
 
-type openCompletion struct {
+type completion struct {
 	workflowID, token string
 	limit             *time.Timer
 }
 
-// NewCompletionLimiter returns a CompletionLimiter. The caller must call [CompletionLimiter.Sent] and [CompletionLimiter.Received].
-func NewCompletionLimiter() *CompletionLimiter {
-	return &CompletionLimiter{places: make(chan struct{}, completionPlaces)}
+// New returns a Limiter. The caller must call [Limiter.Sent] and [Limiter.Received].
+func New() *Limiter {
+	return &Limiter{places: make(chan struct{}, completionPlaces)}
 }
 
-// enter waits for a place. It returns at once if the completion is urgent: the activity is cancelled, its
+// Enter waits for a place. It returns at once if the completion is urgent: the activity is cancelled, its
 // time limit is near, or the worker stops.
-func (r *CompletionLimiter) enter(ctx context.Context) {
+func (r *Limiter) Enter(ctx context.Context) {
 	if r == nil {
 		return
 	}
@@ -63,14 +64,14 @@ func (r *CompletionLimiter) enter(ctx context.Context) {
 	case r.places <- struct{}{}:
 	}
 	info := activity.GetInfo(ctx)
-	one := &openCompletion{workflowID: info.WorkflowExecution.ID, token: string(info.TaskToken)}
+	one := &completion{workflowID: info.WorkflowExecution.ID, token: string(info.TaskToken)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one.limit = time.AfterFunc(completionLimit, func() { r.leave(one) })
 	r.open = append(r.open, one)
 }
 
-func (r *CompletionLimiter) leave(one *openCompletion) {
+func (r *Limiter) leave(one *completion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if i := slices.Index(r.open, one); i >= 0 {
@@ -81,7 +82,7 @@ func (r *CompletionLimiter) leave(one *openCompletion) {
 }
 
 // Sent records that the server has answered the completion of an activity task.
-func (r *CompletionLimiter) Sent(token []byte) {
+func (r *Limiter) Sent(token []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, one := range r.open {
@@ -92,9 +93,9 @@ func (r *CompletionLimiter) Sent(token []byte) {
 }
 
 // Received records that this process received a task of a workflow.
-func (r *CompletionLimiter) Received(workflowID string) {
+func (r *Limiter) Received(workflowID string) {
 	r.mu.Lock()
-	var done []*openCompletion
+	var done []*completion
 	for _, one := range r.open {
 		if one.workflowID == workflowID {
 			done = append(done, one)

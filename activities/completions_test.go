@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"almanac/activities"
+	"almanac/activities/completions"
 	"almanac/job"
 )
 
@@ -22,13 +23,13 @@ func TestOutcomesAreReportedAFewAtATime(t *testing.T) {
 	const many = 16
 	for _, tt := range []struct {
 		name  string
-		after func(r *activities.CompletionLimiter, token []byte) // called after five seconds
-		ends  time.Duration                                       // when a further outcome is reported
+		after func(r *completions.Limiter, token []byte) // called after five seconds
+		ends  time.Duration                              // when a further outcome is reported
 	}{
-		{"until the workflow of one has its task", func(r *activities.CompletionLimiter, _ []byte) { r.Received("job-7") }, 5 * time.Second},
-		{"until the server has answered one, and a moment more", func(r *activities.CompletionLimiter, token []byte) { r.Sent(token) }, 5100 * time.Millisecond},
-		{"a task of another workflow changes nothing", func(r *activities.CompletionLimiter, _ []byte) { r.Received("job-77") }, 90 * time.Second},
-		{"whichever comes first", func(r *activities.CompletionLimiter, token []byte) { r.Sent(token); r.Received("job-7") }, 5 * time.Second},
+		{"until the workflow of one has its task", func(r *completions.Limiter, _ []byte) { r.Received("job-7") }, 5 * time.Second},
+		{"until the server has answered one, and a moment more", func(r *completions.Limiter, token []byte) { r.Sent(token) }, 5100 * time.Millisecond},
+		{"a task of another workflow changes nothing", func(r *completions.Limiter, _ []byte) { r.Received("job-77") }, 90 * time.Second},
+		{"whichever comes first", func(r *completions.Limiter, token []byte) { r.Sent(token); r.Received("job-7") }, 5 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -38,7 +39,7 @@ func TestOutcomesAreReportedAFewAtATime(t *testing.T) {
 					token = activity.GetInfo(ctx).TaskToken
 					return "fine", nil
 				}))
-				r.Completions = activities.NewCompletionLimiter()
+				r.Completions = completions.New()
 				start := time.Now()
 				for i := range many {
 					_, err := (&task{workflow: fmt.Sprintf("job-%d", i)}).run(t, r, due(0, 1))
@@ -92,7 +93,7 @@ func TestWhatWaitsToBeReported(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r := runner(tt.sender)
-				r.Completions = activities.NewCompletionLimiter()
+				r.Completions = completions.New()
 				fill(t, r)
 				start := time.Now()
 				k := task{heartbeat: 4 * time.Second}
@@ -134,7 +135,7 @@ func TestAnOutcomeThatWaitsIsReportedByAnotherWorkerIfItsOwnIsLost(t *testing.T)
 			synctest.Test(t, func(t *testing.T) {
 				send := sendFunc(func(context.Context) (string, error) { return "the answer", tt.err })
 				first, second := runner(send), runner(sendFunc(func(context.Context) (string, error) { panic("it is sent again") }))
-				first.Completions = activities.NewCompletionLimiter()
+				first.Completions = completions.New()
 				first.Lead, second.Lead = activities.DefaultLead(), activities.DefaultLead()
 				fill(t, first)
 				in := due(0, tt.maxAttempts)
@@ -177,7 +178,7 @@ func TestAnOutcomeIsKeptWhileItWaitsToBeReported(t *testing.T) {
 			}
 			return "fine", nil
 		}))
-		r.Completions = activities.NewCompletionLimiter()
+		r.Completions = completions.New()
 		fill(t, r)
 		in := due(0, 5)
 		in.Execution.ID = "waits"

@@ -72,6 +72,8 @@ func openStore(path, synchronous string) (*store, error) {
 			// Bytes that the write-ahead log keeps once its contents are in the database. A long read, such as a
 			// backup, lets it grow far beyond.
 			"journal_size_limit": "67108864",
+			// A container with a read-only root file system has no directory for temporary files.
+			"temp_store": "memory",
 			// Milliseconds to wait while another process has the file locked.
 			"busy_timeout": "10000",
 		},

@@ -112,7 +112,7 @@ func openReadOnly(path string) (*sql.DB, error) {
 		return nil, err
 	}
 	uri := url.URL{Path: filepath.ToSlash(path)}
-	db, err := sql.Open("sqlite", "file:"+uri.EscapedPath()+"?mode=ro&_pragma=busy_timeout=10000")
+	db, err := sql.Open("sqlite", "file:"+uri.EscapedPath()+"?mode=ro&_pragma=busy_timeout=10000&_pragma=temp_store=memory")
 	if err != nil {
 		return nil, err
 	}

@@ -72,6 +72,8 @@ func openStore(path, synchronous string) (*store, error) {
 			// Bytes that the write-ahead log keeps once its contents are in the database. A long read, such as a
 			// backup, lets it grow far beyond.
 			"journal_size_limit": "67108864",
+			// A container with a read-only root file system has no directory for temporary files.
+			"temp_store": "memory",
 			// Milliseconds to wait while another process has the file locked.
 			"busy_timeout": "10000",
 		},
@@ -99,7 +101,7 @@ func (s *store) close() {
 // openSQLite opens the database without the server's plugin, whose connections cannot run a schema in a
 // transaction. The mode of auto_vacuum has an effect on a new database only.
 func openSQLite(databaseName string) (*sql.DB, error) {
-	return sql.Open("sqlite", "file:"+databaseName+"?mode=rwc&_pragma=busy_timeout=2000&_pragma=auto_vacuum=incremental&_pragma=journal_mode=wal&_pragma=synchronous=full")
+	return sql.Open("sqlite", "file:"+databaseName+"?mode=rwc&_pragma=busy_timeout=2000&_pragma=temp_store=memory&_pragma=auto_vacuum=incremental&_pragma=journal_mode=wal&_pragma=synchronous=full")
 }
 
 // setUpSchema creates the tables and drops costly indexes, in one transaction, so that a crash leaves

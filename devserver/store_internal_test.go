@@ -3,10 +3,12 @@ package devserver
 import (
 	"database/sql"
 	"net/url"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/server/common/persistence/sql/sqlplugin"
 	sqliteschema "go.temporal.io/server/schema/sqlite"
 )
 
@@ -54,4 +56,26 @@ func indexes(t *testing.T, db *sql.DB) []string {
 	require.NoError(t, rows.Err())
 	require.NoError(t, rows.Close())
 	return names
+}
+
+// In a container with a read-only root file system there is no directory for them.
+func TestTheDatabaseHasNoTemporaryFiles(t *testing.T) {
+	t.Parallel()
+	const open = "/proc/self/fd"
+	if _, err := os.Stat(open); err != nil {
+		t.Skip("this system does not list the files that a process has open")
+	}
+	s, err := openStore(filepath.Join(t.TempDir(), databaseFile), SynchronousNormal)
+	require.NoError(t, err)
+	t.Cleanup(s.close)
+	server, ok := s.db.(sqlplugin.AdminDB)
+	require.True(t, ok)
+	require.NoError(t, server.Exec("CREATE TEMP TABLE ballast AS SELECT zeroblob(16000000) AS data"))
+	files, err := os.ReadDir(open)
+	require.NoError(t, err)
+	for _, f := range files {
+		if name, err := os.Readlink(filepath.Join(open, f.Name())); err == nil {
+			require.NotContains(t, filepath.Base(name), "etilqs_", "SQLite begins the names of temporary files with it")
+		}
+	}
 }

@@ -131,7 +131,7 @@ var (
 )
 
 // ofOthers begin commands whose flags are not Almanac's.
-var ofOthers = []string{"temporal ", "curl ", "task ", "docker ", "kubectl ", "--codec-", "--name", "--query", "--type", "--workflow-id", "--reason", "--yes"}
+var ofOthers = []string{"temporal ", "curl ", "task ", "podman ", "docker ", "kubectl ", "--codec-", "--name", "--query", "--type", "--workflow-id", "--reason", "--yes"}
 
 func TestEveryFlagAndVariableThatAPageNamesExists(t *testing.T) {
 	t.Parallel()

@@ -70,7 +70,13 @@ func TestTheDatabaseHasNoTemporaryFiles(t *testing.T) {
 	t.Cleanup(s.close)
 	server, ok := s.db.(sqlplugin.AdminDB)
 	require.True(t, ok)
-	require.NoError(t, server.Exec("CREATE TEMP TABLE ballast AS SELECT zeroblob(16000000) AS data"))
+	const ballast = "CREATE TEMP TABLE ballast AS SELECT zeroblob(16000000) AS data"
+	require.NoError(t, server.Exec(ballast))
+	schema, err := openSQLite((&url.URL{Path: filepath.ToSlash(filepath.Join(t.TempDir(), databaseFile))}).EscapedPath())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = schema.Close() })
+	_, err = schema.Exec(ballast)
+	require.NoError(t, err)
 	files, err := os.ReadDir(open)
 	require.NoError(t, err)
 	for _, f := range files {

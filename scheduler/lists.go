@@ -125,7 +125,7 @@ func (s *Service) explain(ctx context.Context, k job.CollectionKey, jobs ...*job
 	if len(jobs) == 0 {
 		return
 	}
-	c, err := s.recentCollection(ctx, k)
+	c, err := s.Collection(ctx, k)
 	if err != nil || c.Properties.State == job.CollectionEnabled {
 		return
 	}

@@ -167,7 +167,8 @@ func (c *checker) checkErrorAction(j *record.JobLog, main, a *record.ActionLog) 
 	}
 }
 
-// checkNoErrorAction checks that an action without an error action needs none.
+// checkNoErrorAction checks that an action without an error action needs none, or that the worker was stopped
+// when it was about to send it.
 func (c *checker) checkNoErrorAction(j *record.JobLog, main *record.ActionLog) {
 	d, ok := j.DefinitionOf(main.First().Version, main.First().Arrived)
 	last := main.Last()
@@ -178,7 +179,10 @@ func (c *checker) checkNoErrorAction(j *record.JobLog, main *record.ActionLog) {
 	if c.log.LastFault(last.Arrived, last.Answered.Add(recording)) != nil {
 		until = last.Answered.Add(settling)
 	}
-	if until.After(c.log.Run.Frozen) || j.Changing(last.Arrived, until) {
+	lost := func(e *record.Entry) bool {
+		return e.Action == record.ErrorAction && e.Status == "Failed" && c.stoppedSender(e)
+	}
+	if until.After(c.log.Run.Frozen) || j.Changing(last.Arrived, until) || slices.ContainsFunc(j.Entries[main.Due.Unix()], lost) {
 		return
 	}
 	c.violation(Retries, j.Job, last.Answered, "the error action of %s due %s was never sent", main.ID, record.Clock(main.Due))

@@ -122,6 +122,12 @@ func errorActionCases() []testCase {
 		{"an error action after an attempt whose worker was lost before it was sent", func() *scenario {
 			return unsent(1).fault("pause", 119.9, 150, record.Worker)
 		}, nil},
+		{"an error action whose worker was killed when it was about to send it", func() *scenario {
+			s := failing(false, 500)
+			lost := s.entry(120, 160, "Failed", 0, 6) // 40 s after the action, since the machine was busy
+			lost.Action, lost.End = record.ErrorAction, at(190)
+			return s.fault("kill", 161, 180, record.Worker)
+		}, nil},
 		{"an error action that is missing", func() *scenario { return failing(false, 500) }, []string{checker.Retries}},
 		{"an error action after a success", func() *scenario { return failing(true, 200) }, []string{checker.Retries, checker.Counts}},
 	}

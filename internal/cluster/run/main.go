@@ -68,6 +68,25 @@ func parse(args []string, output io.Writer) (options, error) {
 	return o, nil
 }
 
+// build builds Almanac without the embedded server.
+func build(ctx context.Context, program string) error {
+	text, err := exec.CommandContext(ctx, "go", "build", "-tags", "slim", "-o", program, "almanac/cmd/almanac").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("build almanac (run in the module's directory): %w\n%s", err, text)
+	}
+	return nil
+}
+
+// end ends processes by SIGTERM, and those that are left 30 s later by SIGKILL.
+func end(running []*processes.Process) {
+	for _, p := range running {
+		p.Signal(syscall.SIGTERM)
+	}
+	for _, p := range running {
+		p.End(30 * time.Second)
+	}
+}
+
 func run(ctx context.Context, args []string) (err error) {
 	o, err := parse(args, os.Stdout)
 	if err != nil {
@@ -79,17 +98,15 @@ func run(ctx context.Context, args []string) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(o.data)) }()
 	}
-	if o.data, err = filepath.Abs(o.data); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(o.data, 0o755); err != nil {
+	o.data, err = filepath.Abs(o.data)
+	if err = errors.Join(err, os.MkdirAll(o.data, 0o755)); err != nil {
 		return err
 	}
 	fmt.Println("Building, which takes minutes the first time ...")
 	if o.almanac == "" {
 		o.almanac = filepath.Join(o.data, "almanac")
-		if text, err := exec.CommandContext(ctx, "go", "build", "-tags", "slim", "-o", o.almanac, "almanac/cmd/almanac").CombinedOutput(); err != nil {
-			return fmt.Errorf("build almanac (run in the module's directory): %w\n%s", err, text)
+		if err := build(ctx, o.almanac); err != nil {
+			return err
 		}
 	}
 	log := func(process string) (io.Writer, error) { return os.Create(filepath.Join(o.data, process+".log")) }
@@ -106,14 +123,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := c.Start(ctx); err != nil {
 		return err
 	}
-	defer func() {
-		for _, p := range running {
-			p.Signal(syscall.SIGTERM)
-		}
-		for _, p := range running {
-			p.End(30 * time.Second)
-		}
-	}()
+	defer end(running)
 	for _, p := range running {
 		if err := p.Start(); err != nil {
 			return err

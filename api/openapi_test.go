@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/api"
+	"almanac/internal/audit"
 	"almanac/job"
 	"almanac/job/input"
 )
@@ -154,6 +155,12 @@ func (m *backend) scheduler(t testing.TB) *fake {
 				attempt(),
 				{Execution: job.Execution{ActionName: job.MainAction}, Attempt: job.Attempt{Outcome: job.OutcomeMissed}},
 			}, "", m.err
+		},
+		jobChanges: func(context.Context, job.Key, job.Page) ([]audit.Change, string, error) {
+			return []audit.Change{recordedChange(), {Operation: audit.DeleteJob, Status: audit.Failed, Message: "no", Client: "cli"}}, "r.5", m.err
+		},
+		collectionChanges: func(context.Context, job.CollectionKey, job.Page) ([]audit.Change, string, error) {
+			return []audit.Change{{Operation: audit.WriteCollection, Status: audit.Started}}, "", m.err
 		},
 		historyAcross: func(_ context.Context, s job.Scope, _ job.Page) ([]job.JobRecord, string, error) {
 			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}

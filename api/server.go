@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/internal/audit"
 	"almanac/internal/build"
 	"almanac/job"
 	"almanac/job/input"
@@ -39,6 +40,11 @@ type Scheduler interface {
 	Collections(ctx context.Context, subscription, resourceGroup string, p job.Page) (found []job.Collection, next string, err error)
 	Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (jobs []job.Job, next string, err error)
 	History(ctx context.Context, k job.Key, p job.Page) (records []job.Record, next string, err error)
+
+	// JobChanges and CollectionChanges return a page of the changes of a job or a collection, newest first, and its
+	// continuation. They work for one that was deleted, too, for a while.
+	JobChanges(ctx context.Context, k job.Key, p job.Page) (changes []audit.Change, next string, err error)
+	CollectionChanges(ctx context.Context, k job.CollectionKey, p job.Page) (changes []audit.Change, next string, err error)
 
 	// HistoryAcross and Upcoming return a page of the histories of all jobs of a scope, newest first, and of their
 	// occurrences after now up to until, by due time. They ignore Skip. What could not be read comes first.
@@ -135,7 +141,7 @@ func (s *server) engine() *gin.Engine {
 	r.ForwardedByClientIP = false
 	r.UseEscapedPath = true      // names may hold an escaped slash,
 	r.UnescapePathValues = false // and a plus, which gin would decode as a blank: see param
-	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitTime)
+	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.sign, s.limitTime)
 	s.routes(r)
 	return r
 }

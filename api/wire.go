@@ -12,6 +12,12 @@ import (
 
 const contentType = "application/json; charset=utf-8"
 
+// Types of resources.
+const (
+	collectionType = "Microsoft.Scheduler/jobCollections"
+	jobType        = collectionType + "/jobs"
+)
+
 // reply answers with compact JSON. Characters with a meaning in HTML (<, > and &) are not escaped, so URIs
 // are shown as they were sent.
 func reply(c *gin.Context, status int, v any) error {
@@ -65,7 +71,7 @@ type collectionResource struct {
 
 func newCollectionResource(c job.Collection) collectionResource {
 	return collectionResource{
-		ID: c.Key.ARMID(), Type: "Microsoft.Scheduler/jobCollections", Name: c.Key.Name,
+		ID: c.Key.ARMID(), Type: collectionType, Name: c.Key.Name,
 		Location: c.Location, Tags: c.Tags, Properties: c.Properties,
 	}
 }
@@ -84,7 +90,7 @@ type jobProperties struct {
 
 func newJobResource(j job.Job) jobResource {
 	r := jobResource{
-		ID: j.Key.ARMID(), Type: "Microsoft.Scheduler/jobCollections/jobs", Name: j.Key.Collection.Name + "/" + j.Key.Name,
+		ID: j.Key.ARMID(), Type: jobType, Name: j.Key.Collection.Name + "/" + j.Key.Name,
 		Properties: jobProperties{Definition: j.Definition.Redacted()}, // again here, for any Scheduler
 	}
 	if j.Definition.State != job.StateDisabled {
@@ -172,7 +178,7 @@ type historyProperties struct {
 func newHistoryResource(k job.Key, r job.Record) historyResource {
 	key := historyKey(r)
 	return historyResource{
-		ID: k.ARMID() + "/history/" + key, Type: "Microsoft.Scheduler/jobCollections/jobs/history",
+		ID: k.ARMID() + "/history/" + key, Type: jobType + history,
 		Name: k.Collection.Name + "/" + k.Name + "/" + key,
 		Properties: historyProperties{
 			StartTime:             job.NewTime(r.Start),

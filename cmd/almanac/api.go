@@ -11,6 +11,7 @@ import (
 	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/scheduler"
 	"almanac/scheduler/setup"
+	"almanac/scheduler/trail"
 	"almanac/workflows"
 )
 
@@ -38,6 +39,7 @@ func runAPI(ctx context.Context, c *config) error {
 		return err
 	}
 	defer c.telemetry.Stop(ctx)
+	options.Interceptors = append(options.Interceptors, trail.NewInterceptor(options.DataConverter))
 	temporal, err := client.NewLazyClient(options)
 	if err != nil {
 		return fmt.Errorf("connect to Temporal: %w", err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	sdklog "go.temporal.io/sdk/log"
 	"golang.org/x/sync/errgroup"
 
@@ -19,6 +20,7 @@ import (
 	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/job"
 	"almanac/scheduler"
+	"almanac/scheduler/trail"
 	"almanac/worker"
 	"almanac/workflows"
 )
@@ -60,7 +62,8 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 	options := client.Options{
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
 		DataConverter: data, FailureConverter: failures,
-		Logger: sdklog.NewStructuredLogger(c.log.With("component", "temporal")),
+		Logger:       sdklog.NewStructuredLogger(c.log.With("component", "temporal")),
+		Interceptors: []interceptor.ClientInterceptor{trail.NewInterceptor(data)},
 	}
 	if err := c.observe(ctx, "node", &options); err != nil {
 		return err

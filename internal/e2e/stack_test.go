@@ -23,6 +23,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	sdklog "go.temporal.io/sdk/log"
 
 	"almanac/activities/senders"
@@ -32,6 +33,7 @@ import (
 	"almanac/internal/egress"
 	"almanac/job/input"
 	"almanac/scheduler"
+	"almanac/scheduler/trail"
 	"almanac/worker"
 )
 
@@ -157,6 +159,7 @@ func (o setup) start(ctx context.Context) (_ *stack, _ func(), err error) {
 	c, err := worker.Dial(ctx, client.Options{
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
 		DataConverter: data, FailureConverter: failures, Logger: sdklog.NewStructuredLogger(o.log),
+		Interceptors: []interceptor.ClientInterceptor{trail.NewInterceptor(data)},
 	})
 	if err != nil {
 		return nil, nil, err

@@ -13,6 +13,7 @@ import (
 	"almanac/internal/fields"
 	"almanac/internal/iso8601"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // Lists across jobs: what happened, and what comes next.
@@ -23,17 +24,17 @@ const (
 
 // acrossScope returns what a list across jobs covers: the collection in the path if it has one, and otherwise the
 // resource group or the subscription, as for a list of collections.
-func (s *server) acrossScope(c *gin.Context) (job.Scope, error) {
+func (s *server) acrossScope(c *gin.Context) (listing.Scope, error) {
 	subscription, group := s.scope(c)
 	k := job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: "any"}
 	if _, one := c.Params.Get("jc"); one {
 		k.Name = param(c, "jc")
-		return job.Scope{Subscription: subscription, ResourceGroup: group, Collection: k.Name}, k.Validate()
+		return listing.Scope{Subscription: subscription, ResourceGroup: group, Collection: k.Name}, k.Validate()
 	}
 	if _, grouped := c.Params.Get("rg"); !grouped {
 		k.ResourceGroup = cmp.Or(group, "any")
 	}
-	return job.Scope{Subscription: subscription, ResourceGroup: group}, k.Validate()
+	return listing.Scope{Subscription: subscription, ResourceGroup: group}, k.Validate()
 }
 
 func (s *server) listHistoryAcross(c *gin.Context) error {
@@ -44,7 +45,7 @@ func (s *server) listHistoryAcross(c *gin.Context) error {
 	if err := withoutSkip(c); err != nil {
 		return err
 	}
-	read := func(ctx context.Context, p job.Page) ([]job.JobRecord, string, error) {
+	read := func(ctx context.Context, p listing.Page) ([]listing.JobRecord, string, error) {
 		return s.scheduler.HistoryAcross(ctx, scope, p)
 	}
 	return replyPage(s, c, odata.HistoryAcrossFilter, read, newHistoryEntry)
@@ -65,7 +66,7 @@ func (s *server) listUpcoming(c *gin.Context) error {
 	if err := errors.Join(err, withoutSkip(c)); err != nil {
 		return err
 	}
-	read := func(ctx context.Context, p job.Page) ([]job.Occurrence, string, error) {
+	read := func(ctx context.Context, p listing.Page) ([]listing.Occurrence, string, error) {
 		return s.scheduler.Upcoming(ctx, scope, until, p)
 	}
 	return replyPage(s, c, odata.UpcomingFilter, read, newUpcomingEntry)
@@ -110,7 +111,7 @@ func badQuery(parameter string, code fields.Code, value any, allowed string) err
 }
 
 // newHistoryEntry returns an entry of a history across jobs.
-func newHistoryEntry(r job.JobRecord) any {
+func newHistoryEntry(r listing.JobRecord) any {
 	if r.Unread != "" {
 		return unreadableEntry(r.Key, r.Unread)
 	}
@@ -130,7 +131,7 @@ type upcomingProperties struct {
 }
 
 // newUpcomingEntry returns an entry of a list of occurrences.
-func newUpcomingEntry(o job.Occurrence) any {
+func newUpcomingEntry(o listing.Occurrence) any {
 	if o.Unread != "" {
 		return unreadableEntry(o.Key, o.Unread)
 	}

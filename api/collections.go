@@ -9,6 +9,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/listing"
 )
 
 func (s *server) listCollections(c *gin.Context) error {
@@ -20,7 +21,7 @@ func (s *server) listCollections(c *gin.Context) error {
 	if err := scope.Validate(); err != nil {
 		return err
 	}
-	read := func(ctx context.Context, p job.Page) ([]job.Collection, string, error) {
+	read := func(ctx context.Context, p listing.Page) ([]job.Collection, string, error) {
 		return s.scheduler.Collections(ctx, subscription, group, p)
 	}
 	return replyPage(s, c, nil, read, newCollectionEntry)

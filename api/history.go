@@ -10,10 +10,11 @@ import (
 
 	"almanac/api/odata"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 func (s *server) listHistory(c *gin.Context, k job.Key) error {
-	read := func(ctx context.Context, p job.Page) ([]job.Record, string, error) {
+	read := func(ctx context.Context, p listing.Page) ([]job.Record, string, error) {
 		found, err := s.scheduler.Job(ctx, k)
 		if err != nil {
 			return nil, "", err

@@ -10,10 +10,13 @@ import (
 	"almanac/api/odata"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/listing"
 )
 
 func (s *server) listJobs(c *gin.Context, k job.CollectionKey) error {
-	read := func(ctx context.Context, p job.Page) ([]job.Job, string, error) { return s.scheduler.Jobs(ctx, k, p) }
+	read := func(ctx context.Context, p listing.Page) ([]job.Job, string, error) {
+		return s.scheduler.Jobs(ctx, k, p)
+	}
 	return replyPage(s, c, odata.JobFilter, read, newJobEntry)
 }
 

@@ -10,6 +10,7 @@ import (
 	"almanac/api"
 	"almanac/internal/audit"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // recordedChange is a PUT that disabled a job and gave it another password.
@@ -27,14 +28,14 @@ func TestChangesHaveTheWordsOfTheActivityLog(t *testing.T) {
 		recordedChange(),
 		{ID: "r.5", Time: at("2026-01-30T00:00:00Z"), Operation: audit.DeleteJob, Status: audit.Failed, Message: "no", Client: "temporal-cli"},
 	}
-	var asked job.Page
+	var asked listing.Page
 	f := &fake{
-		jobChanges: func(_ context.Context, k job.Key, p job.Page) ([]audit.Change, string, error) {
+		jobChanges: func(_ context.Context, k job.Key, p listing.Page) ([]audit.Change, string, error) {
 			asked = p
 			require.Equal(t, "j1", k.Name)
 			return made, "r.5", nil
 		},
-		collectionChanges: func(context.Context, job.CollectionKey, job.Page) ([]audit.Change, string, error) {
+		collectionChanges: func(context.Context, job.CollectionKey, listing.Page) ([]audit.Change, string, error) {
 			return made[1:], "", nil
 		},
 	}

@@ -12,6 +12,7 @@ import (
 
 	"almanac/api"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // echo is a scheduler that records the requested job.
@@ -184,7 +185,9 @@ func TestAPIVersionIsRequiredOnTheLongPathsOnly(t *testing.T) {
 	invalid := func(v string) string {
 		return `{"error":{"code":"InvalidApiVersionParameter","message":"The api-version '` + v + `' is invalid. ` + supported + `"}}`
 	}
-	f := &fake{collections: func(context.Context, string, string, job.Page) ([]job.Collection, string, error) { return nil, "", nil }}
+	f := &fake{collections: func(context.Context, string, string, listing.Page) ([]job.Collection, string, error) {
+		return nil, "", nil
+	}}
 	for _, tt := range []struct{ name, path, want string }{
 		{"2016-03-01", group + "/jobCollections?api-version=2016-03-01", ""},
 		{"2016-01-01", group + "/jobCollections?api-version=2016-01-01", ""},

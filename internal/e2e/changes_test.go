@@ -12,6 +12,7 @@ import (
 
 	"almanac/internal/codec"
 	"almanac/job"
+	"almanac/job/listing"
 	"almanac/workflows"
 )
 
@@ -83,7 +84,7 @@ func TestChangesTellWhoChangedWhat(t *testing.T) {
 	got, bodies := trailOf(t, one+"/changes")
 	require.Equal(t, want, got)
 	require.NotContains(t, bodies, "hunter")
-	page := job.Page{Top: 2}
+	page := listing.Page{Top: 2}
 	for i := 0; i < len(want); i += 2 {
 		found, next, err := s.service.JobChanges(t.Context(), k.Job("one"), page)
 		require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/listing"
 	"almanac/scheduler/history"
 	"almanac/scheduler/internal/cache"
 	"almanac/workflows"
@@ -81,7 +82,7 @@ type shelf struct {
 
 // shelves reads the collections of a scope, and the names of their jobs that the filter selects. They are complete and
 // consistent. Closed collections are left out. withState says whether enabled is needed.
-func (v *Overview) shelves(ctx context.Context, s job.Scope, f job.Filter, withState bool) ([]shelf, error) {
+func (v *Overview) shelves(ctx context.Context, s listing.Scope, f listing.Filter, withState bool) ([]shelf, error) {
 	keys, err := v.collections(ctx, s)
 	if err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func (v *Overview) shelves(ctx context.Context, s job.Scope, f job.Filter, withS
 }
 
 // collections returns the keys of the collections of a scope.
-func (v *Overview) collections(ctx context.Context, s job.Scope) ([]job.CollectionKey, error) {
+func (v *Overview) collections(ctx context.Context, s listing.Scope) ([]job.CollectionKey, error) {
 	if s.Collection != "" {
 		k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: s.ResourceGroup, Name: s.Collection}
 		return []job.CollectionKey{k}, k.Validate()
@@ -130,7 +131,7 @@ func (v *Overview) collections(ctx context.Context, s job.Scope) ([]job.Collecti
 }
 
 // shelf reads one collection.
-func (v *Overview) shelf(ctx context.Context, k job.CollectionKey, f job.Filter, withState bool) shelf {
+func (v *Overview) shelf(ctx context.Context, k job.CollectionKey, f listing.Filter, withState bool) shelf {
 	found := shelf{key: k, enabled: true}
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
 	defer cancel()

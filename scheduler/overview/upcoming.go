@@ -8,6 +8,7 @@ import (
 
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // planAge is how long the plan of a job that this process did not change is used without asking the server whether the
@@ -30,7 +31,7 @@ type planned struct {
 // The names of the jobs and the states of collections are read for every page. A job's own definition and state are
 // those that it had at most planAge ago; a change by this process shows at once. Only jobs whose plan is older, or not
 // known, are asked about, and only those of them that changed are queried.
-func (v *Overview) Upcoming(ctx context.Context, s job.Scope, until time.Time, p job.Page) ([]job.Occurrence, string, error) {
+func (v *Overview) Upcoming(ctx context.Context, s listing.Scope, until time.Time, p listing.Page) ([]listing.Occurrence, string, error) {
 	t, err := parseToken(p.After)
 	if err != nil {
 		return nil, "", err
@@ -62,12 +63,12 @@ func (v *Overview) Upcoming(ctx context.Context, s job.Scope, until time.Time, p
 }
 
 // upcomingPage merges the occurrences of jobs after the token.
-func (v *Overview) upcomingPage(due queue, unread []unread, t token, top int) (page []job.Occurrence, next string) {
+func (v *Overview) upcomingPage(due queue, unread []unread, t token, top int) (page []listing.Occurrence, next string) {
 	for _, u := range unread {
 		if len(page) == top {
 			return page, t.String()
 		}
-		page, t.Unread = append(page, job.Occurrence{Key: u.key, Unread: u.why}), u.id
+		page, t.Unread = append(page, listing.Occurrence{Key: u.key, Unread: u.why}), u.id
 	}
 	for i := range due {
 		due[i].start(t)
@@ -78,7 +79,7 @@ func (v *Overview) upcomingPage(due queue, unread []unread, t token, top int) (p
 		if len(page) == top {
 			return page, t.String()
 		}
-		page = append(page, job.Occurrence{Key: first.key, Due: first.at})
+		page = append(page, listing.Occurrence{Key: first.key, Due: first.at})
 		t.At, t.ID, t.Unread = first.at, first.id, ""
 		first.advance()
 		heap.Fix(&due, 0)

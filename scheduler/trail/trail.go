@@ -18,6 +18,7 @@ import (
 	"almanac/internal/audit"
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // A Reader reads the changes of jobs and job collections. All members are required. It is safe for concurrent use.
@@ -28,22 +29,22 @@ type Reader struct {
 	Log       *slog.Logger
 }
 
-// ErrPosition is the error for a [job.Page.After] that is no continuation of this list.
+// ErrPosition is the error for a [listing.Page.After] that is no continuation of this list.
 var ErrPosition = errors.New("the list of changes has no entry at this position")
 
 // Job returns a page of the changes of a job, newest first, and its continuation, which is empty on the last page.
 // The job may be deleted. The error is a [serviceerror.NotFound] if there was no job with that name within the
 // namespace's retention.
-func (r *Reader) Job(ctx context.Context, k job.Key, p job.Page) ([]audit.Change, string, error) {
+func (r *Reader) Job(ctx context.Context, k job.Key, p listing.Page) ([]audit.Change, string, error) {
 	return r.read(ctx, k.WorkflowID(), p, func() subject { return &jobSubject{} })
 }
 
 // Collection is [Reader.Job] for a job collection. The changes of its jobs are not among its changes.
-func (r *Reader) Collection(ctx context.Context, k job.CollectionKey, p job.Page) ([]audit.Change, string, error) {
+func (r *Reader) Collection(ctx context.Context, k job.CollectionKey, p listing.Page) ([]audit.Change, string, error) {
 	return r.read(ctx, k.WorkflowID(), p, func() subject { return &collectionSubject{} })
 }
 
-func (r *Reader) read(ctx context.Context, workflowID string, p job.Page, newSubject func() subject) ([]audit.Change, string, error) {
+func (r *Reader) read(ctx context.Context, workflowID string, p listing.Page, newSubject func() subject) ([]audit.Change, string, error) {
 	after, event, err := parsePosition(p.After)
 	if err != nil {
 		return nil, "", err

@@ -24,6 +24,7 @@ import (
 
 	"almanac/internal/audit"
 	"almanac/job"
+	"almanac/job/listing"
 	"almanac/scheduler/trail"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
@@ -120,7 +121,7 @@ func definition(method string) job.Definition {
 	return job.Definition{State: job.StateEnabled, Action: job.Action{Type: job.ActionHTTP, Request: &job.Request{Method: method}}}
 }
 
-func read(t *testing.T, s *server, p job.Page) (lines []string, next string) {
+func read(t *testing.T, s *server, p listing.Page) (lines []string, next string) {
 	t.Helper()
 	r := &trail.Reader{Client: s, Namespace: "n", Converter: converter.GetDefaultDataConverter(), Log: slog.New(slog.DiscardHandler)}
 	changes, next, err := r.Job(t.Context(), key, p)
@@ -155,13 +156,13 @@ func TestChangesOfEarlierRuns(t *testing.T) {
 		"jobs/write Succeeded properties.action.request.method: GET to PUT",
 		"jobs/write Succeeded",
 	}
-	all, next := read(t, s, job.Page{Top: 100})
+	all, next := read(t, s, listing.Page{Top: 100})
 	require.Equal(t, want, all)
 	require.Empty(t, next)
 	require.Equal(t, []string{four, three, one}, s.read, "a run without a change is not read")
 
 	var paged []string
-	for p := (job.Page{Top: 2}); ; {
+	for p := (listing.Page{Top: 2}); ; {
 		page, next := read(t, s, p)
 		paged = append(paged, page...)
 		if next == "" {
@@ -171,11 +172,11 @@ func TestChangesOfEarlierRuns(t *testing.T) {
 		p.After = next
 	}
 	require.Equal(t, want, paged)
-	skipped, _ := read(t, s, job.Page{Skip: 3, Top: 100})
+	skipped, _ := read(t, s, listing.Page{Skip: 3, Top: 100})
 	require.Equal(t, want[3:], skipped)
 
 	delete(s.runs, one)
-	kept, _ := read(t, s, job.Page{Top: 100})
+	kept, _ := read(t, s, listing.Page{Top: 100})
 	require.Equal(t, want[:3], kept, "without the run whose retention is over")
 }
 
@@ -183,7 +184,7 @@ func TestAContinuationThatIsNone(t *testing.T) {
 	t.Parallel()
 	r := &trail.Reader{Client: &server{}, Namespace: "n", Converter: converter.GetDefaultDataConverter(), Log: slog.New(slog.DiscardHandler)}
 	for _, after := range []string{"x", ".1", uuid.NewString(), uuid.NewString() + ".x"} {
-		_, _, err := r.Job(t.Context(), key, job.Page{Top: 1, After: after})
+		_, _, err := r.Job(t.Context(), key, listing.Page{Top: 1, After: after})
 		require.ErrorIs(t, err, trail.ErrPosition, after)
 	}
 }

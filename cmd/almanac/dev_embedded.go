@@ -17,10 +17,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"almanac/devserver"
+	"almanac/internal/audit/header"
 	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/job"
 	"almanac/scheduler"
-	"almanac/scheduler/trail"
 	"almanac/worker"
 	"almanac/workflows"
 )
@@ -63,7 +63,7 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
 		DataConverter: data, FailureConverter: failures,
 		Logger:       sdklog.NewStructuredLogger(c.log.With("component", "temporal")),
-		Interceptors: []interceptor.ClientInterceptor{trail.NewInterceptor(data)},
+		Interceptors: []interceptor.ClientInterceptor{header.ForClient(data)},
 	}
 	if err := c.observe(ctx, "node", &options); err != nil {
 		return err

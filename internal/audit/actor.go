@@ -1,7 +1,10 @@
 // Package audit describes changes of jobs and job collections: who asked for which, and what it changed.
 package audit
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // An Actor is who asked for a change.
 type Actor struct {
@@ -10,15 +13,19 @@ type Actor struct {
 	CorrelationID string `json:"correlation,omitempty"` // x-ms-correlation-request-id of the answer, which the caller may choose
 }
 
-type actorKey struct{}
+// Name returns who the actor is: the authenticated caller, or the address if there is none.
+func (a Actor) Name() string { return cmp.Or(a.Caller, a.Address) }
+
+// An ActorKey is the key of the actor in a context, which may be that of a workflow.
+type ActorKey struct{}
 
 // WithActor returns a context for what the actor asked for.
 func WithActor(ctx context.Context, a Actor) context.Context {
-	return context.WithValue(ctx, actorKey{}, a)
+	return context.WithValue(ctx, ActorKey{}, a)
 }
 
-// ActorOf returns the actor of a context; the zero actor if it has none.
-func ActorOf(ctx context.Context) Actor {
-	a, _ := ctx.Value(actorKey{}).(Actor)
+// ActorOf returns the actor of a context, which may be that of a workflow; the zero actor if it has none.
+func ActorOf(ctx interface{ Value(key any) any }) Actor {
+	a, _ := ctx.Value(ActorKey{}).(Actor)
 	return a
 }

@@ -66,6 +66,7 @@ func TestChangesTellWhoChangedWhat(t *testing.T) {
 	do(http.MethodPatch, one, `{"properties":{"state":"disabled"}}`)
 	do(http.MethodPost, one+"/run", "")
 	eventually(t, 30*time.Second, "manual run in the history", func() bool { return call(t, http.MethodGet, one+"/history", "").count("value") == 1 })
+	require.Equal(t, "127.0.0.1", call(t, http.MethodGet, one+"/history", "").get("value.0.properties.caller"))
 	do(http.MethodPost, c+"/disable", "")
 	k := job.CollectionKey{Subscription: "00000000-0000-0000-0000-000000000000", ResourceGroup: "default", Name: c[strings.LastIndexByte(c, '/')+1:]}
 	require.NoError(t, s.temporal.SignalWorkflow(t.Context(), k.Job("one").WorkflowID(), "", workflows.UpdateEnable, nil))

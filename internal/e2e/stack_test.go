@@ -29,11 +29,11 @@ import (
 	"almanac/activities/senders"
 	"almanac/api"
 	"almanac/devserver"
+	"almanac/internal/audit/header"
 	"almanac/internal/codec"
 	"almanac/internal/egress"
 	"almanac/job/input"
 	"almanac/scheduler"
-	"almanac/scheduler/trail"
 	"almanac/worker"
 )
 
@@ -159,7 +159,7 @@ func (o setup) start(ctx context.Context) (_ *stack, _ func(), err error) {
 	c, err := worker.Dial(ctx, client.Options{
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
 		DataConverter: data, FailureConverter: failures, Logger: sdklog.NewStructuredLogger(o.log),
-		Interceptors: []interceptor.ClientInterceptor{trail.NewInterceptor(data)},
+		Interceptors: []interceptor.ClientInterceptor{header.ForClient(data)},
 	})
 	if err != nil {
 		return nil, nil, err

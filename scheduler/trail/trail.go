@@ -1,3 +1,6 @@
+// Package trail reads the changes of jobs and job collections from the event histories of the workflows that made them. No
+// event is written for it, and it goes back as far as the namespace's retention. [almanac/internal/audit/header] has put the
+// actors there.
 package trail
 
 import (
@@ -16,6 +19,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"almanac/internal/audit"
+	"almanac/internal/audit/header"
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
@@ -202,9 +206,10 @@ func (r *runReader) add(e *history.HistoryEvent, c change) {
 }
 
 // actor returns the actor in a header; the zero actor if there is none, or it cannot be read.
-func (r *runReader) actor(h *common.Header) (a audit.Actor) {
-	if p := h.GetFields()[header]; p != nil {
-		r.decoder(&common.Payloads{Payloads: []*common.Payload{p}})(&a)
+func (r *runReader) actor(h *common.Header) audit.Actor {
+	a, err := header.Actor(r.Converter, r.workflowID, h.GetFields())
+	if err != nil {
+		r.Log.Warn("the actor of a change cannot be decoded", "workflow", r.workflowID, "error", err)
 	}
 	return a
 }

@@ -18,11 +18,9 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/interceptor"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"almanac/internal/audit"
 	"almanac/job"
 	"almanac/job/listing"
 	"almanac/scheduler/trail"
@@ -187,24 +185,4 @@ func TestAContinuationThatIsNone(t *testing.T) {
 		_, _, err := r.Job(t.Context(), key, listing.Page{Top: 1, After: after})
 		require.ErrorIs(t, err, trail.ErrPosition, after)
 	}
-}
-
-// A sent is what the client was about to send.
-type sent struct {
-	interceptor.ClientOutboundInterceptorBase
-	header map[string]*common.Payload
-}
-
-func (s *sent) UpdateWorkflow(ctx context.Context, _ *interceptor.ClientUpdateWorkflowInput) (client.WorkflowUpdateHandle, error) {
-	s.header = interceptor.Header(ctx)
-	return nil, nil
-}
-
-func TestACallWithoutAnActorHasNoHeader(t *testing.T) {
-	t.Parallel()
-	s := &sent{}
-	out := trail.NewInterceptor(converter.GetDefaultDataConverter()).InterceptClient(s)
-	_, err := out.UpdateWorkflow(audit.WithActor(t.Context(), audit.Actor{}), &interceptor.ClientUpdateWorkflowInput{WorkflowID: key.WorkflowID()})
-	require.NoError(t, err)
-	require.Empty(t, s.header)
 }

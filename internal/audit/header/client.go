@@ -1,11 +1,11 @@
-// Package trail keeps the trail of changes of jobs and job collections: it writes who asked for a change into the
-// event history of the workflow that makes it, and reads the changes from there. No event is written for it, and it
-// goes back as far as the namespace's retention.
-package trail
+// Package header carries the actor of a change in the headers of Temporal's calls: from an API into the event history, and from
+// there into the workflow that makes the change.
+package header
 
 import (
 	"context"
 
+	"go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
@@ -14,12 +14,20 @@ import (
 	"almanac/internal/wfclient"
 )
 
-// header is the header of starts and updates that holds an [audit.Actor].
-const header = "almanac-actor"
+// actor is the header of starts and updates that holds an [audit.Actor].
+const actor = "almanac-actor"
 
-// NewInterceptor returns an interceptor for the client of an API. It sends the actor of the context with each start
+// Actor returns the actor in the header of a call to a workflow; the zero actor if there is none.
+func Actor(c converter.DataConverter, workflowID string, fields map[string]*common.Payload) (a audit.Actor, err error) {
+	if p := fields[actor]; p != nil {
+		err = wfclient.ConverterFor(c, workflowID).FromPayload(p, &a)
+	}
+	return a, err
+}
+
+// ForClient returns an interceptor for the client of an API. It sends the actor of the context with each start
 // and each update, encrypted as their arguments are.
-func NewInterceptor(c converter.DataConverter) interceptor.ClientInterceptor {
+func ForClient(c converter.DataConverter) interceptor.ClientInterceptor {
 	return &clientInterceptor{converter: c}
 }
 
@@ -58,14 +66,14 @@ func (o *outbound) UpdateWorkflow(ctx context.Context, in *interceptor.ClientUpd
 
 // sign writes the actor of the context, if it has one, into the headers of the call.
 func (o *outbound) sign(ctx context.Context, workflowID string) error {
-	actor := audit.ActorOf(ctx)
-	if actor == (audit.Actor{}) {
+	a := audit.ActorOf(ctx)
+	if a == (audit.Actor{}) {
 		return nil
 	}
-	payload, err := wfclient.ConverterFor(o.converter, workflowID).ToPayload(actor)
+	payload, err := wfclient.ConverterFor(o.converter, workflowID).ToPayload(a)
 	if err != nil {
 		return err
 	}
-	interceptor.Header(ctx)[header] = payload
+	interceptor.Header(ctx)[actor] = payload
 	return nil
 }

@@ -110,7 +110,7 @@ func TestAURIAndHeadersAreFilledIn(t *testing.T) {
 	require.Equal(t, job.Members{
 		{Name: "X-Job", Value: `nightly "A&B"`}, {Name: "X-Error", Value: "a Response: 'NotFound'  Body: <none>"}, {Name: "Host", Value: "www.example.com"},
 	}, r.Headers)
-	require.Equal(t, "{{.Job.Name}}", a.Request.Headers[0].Value, "the action itself stays as it is written")
+	require.Equal(t, "{{.Job.Name}}", a.Request.Headers[0].Value, "the action itself is not changed")
 }
 
 func TestMessagesAreFilledIn(t *testing.T) {

@@ -61,18 +61,18 @@ func (v *Overview) HistoryAcross(ctx context.Context, s listing.Scope, p listing
 	p.Filter.Start.From = t.From
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
-	found, err := v.shelves(ctx, s, p.Filter, false)
+	found, err := v.readCollections(ctx, s, p.Filter, false)
 	if err != nil {
 		return nil, "", err
 	}
-	r := &reading{Overview: v, token: t, filter: p.Filter, unreadable: &pile{v: v}}
+	r := &reading{Overview: v, token: t, filter: p.Filter, unreadable: &unreadSet{v: v}}
 	var jobs []job.Key
-	for _, shelf := range r.unreadable.addShelves(ctx, found) {
-		jobs = append(jobs, shelf.jobs...)
+	for _, c := range r.unreadable.addCollections(ctx, found) {
+		jobs = append(jobs, c.jobs...)
 	}
 	page, next := r.page(ctx, jobs, p.Top)
 	if ctx.Err() != nil && len(page) == 0 {
-		return nil, "", late(r.opened, len(jobs))
+		return nil, "", notInTime(r.opened, len(jobs))
 	}
 	return page, next, nil
 }
@@ -82,7 +82,7 @@ type reading struct {
 	*Overview
 	token      token
 	filter     listing.Filter
-	unreadable *pile
+	unreadable *unreadSet
 	opened     int // histories
 }
 

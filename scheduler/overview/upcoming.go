@@ -41,22 +41,22 @@ func (v *Overview) Upcoming(ctx context.Context, s listing.Scope, until time.Tim
 	}
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
-	found, err := v.shelves(ctx, s, p.Filter, true)
+	found, err := v.readCollections(ctx, s, p.Filter, true)
 	if err != nil {
 		return nil, "", err
 	}
-	unreadable := &pile{v: v}
+	unreadable := &unreadSet{v: v}
 	var due queue
 	all := 0
-	for _, shelf := range unreadable.addShelves(ctx, found) {
-		if !shelf.enabled {
+	for _, c := range unreadable.addCollections(ctx, found) {
+		if !c.enabled {
 			continue
 		}
-		all += len(shelf.jobs)
-		due = append(due, v.planShelf(ctx, shelf, unreadable)...)
+		all += len(c.jobs)
+		due = append(due, v.planCollection(ctx, c, unreadable)...)
 	}
 	if ctx.Err() != nil {
-		return nil, "", late(len(due), all)
+		return nil, "", notInTime(len(due), all)
 	}
 	page, next := v.upcomingPage(due, unreadable.after(t.Unread), t, p.Top)
 	return page, next, nil
@@ -87,13 +87,13 @@ func (v *Overview) upcomingPage(due queue, unread []unread, t token, top int) (p
 	return page, ""
 }
 
-// planShelf returns the jobs of a collection that have an occurrence to come.
-func (v *Overview) planShelf(ctx context.Context, s shelf, unreadable *pile) []*dates {
-	plans := make([]*dates, len(s.jobs))
+// planCollection returns the jobs of a collection that have an occurrence to come.
+func (v *Overview) planCollection(ctx context.Context, s collection, unreadable *unreadSet) []*cursor {
+	plans := make([]*cursor, len(s.jobs))
 	var ask []int
 	for i, k := range s.jobs {
 		id := k.WorkflowID()
-		plans[i] = &dates{key: k, id: id}
+		plans[i] = &cursor{key: k, id: id}
 		p, ok := v.plans.Get(id, planAge)
 		if !ok || p.asleep { // the collection was enabled since
 			ask = append(ask, i)
@@ -112,7 +112,7 @@ func (v *Overview) planShelf(ctx context.Context, s shelf, unreadable *pile) []*
 		}
 		unreadable.add(ctx, d.id, d.key, err)
 	})
-	var active []*dates
+	var active []*cursor
 	for _, d := range plans {
 		if d.active && !d.next.IsZero() {
 			active = append(active, d)
@@ -156,8 +156,8 @@ func planOf(j job.Job, now time.Time) planned {
 	return p
 }
 
-// A dates is a position in the occurrences of a job.
-type dates struct {
+// A cursor is a position in the occurrences of a job.
+type cursor struct {
 	planned
 	key job.Key
 	id  string
@@ -165,7 +165,7 @@ type dates struct {
 }
 
 // start goes to the first occurrence after the token.
-func (d *dates) start(t token) {
+func (d *cursor) start(t token) {
 	after := t.From
 	if !t.At.IsZero() {
 		after = t.At
@@ -189,7 +189,7 @@ func (d *dates) start(t token) {
 }
 
 // advance goes to the next occurrence.
-func (d *dates) advance() {
+func (d *cursor) advance() {
 	next, ok := time.Time{}, d.timetable != nil && d.left != 1
 	if ok {
 		next, ok = d.timetable.After(d.at)
@@ -204,7 +204,7 @@ func (d *dates) advance() {
 }
 
 // A queue is a heap of jobs by their next occurrence, those without one last.
-type queue []*dates
+type queue []*cursor
 
 func (q queue) Len() int      { return len(q) }
 func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
@@ -218,7 +218,7 @@ func (q queue) Less(i, j int) bool {
 	}
 	return strings.Compare(a.id, b.id) < 0
 }
-func (q *queue) Push(x any) { *q = append(*q, x.(*dates)) }
+func (q *queue) Push(x any) { *q = append(*q, x.(*cursor)) }
 func (q *queue) Pop() any {
 	last := (*q)[len(*q)-1]
 	*q = (*q)[:len(*q)-1]

@@ -90,6 +90,7 @@ func TestFilterIsReadAsTheServiceReadIt(t *testing.T) {
 		{"jobs whose names begin alike", jobsPath, "startswith(name,'Night')", job.Filter{NamePrefix: "night"}},
 		{"the same with blanks, beside others", jobsPath, `StartsWith ( Name , "a,b" ) and state eq enabled`, job.Filter{NamePrefix: "a,b", State: job.StateEnabled}},
 		{"a name that holds a quote", jobsPath, `name eq "it's"`, job.Filter{Name: "it's"}},
+		{"jobs by their last outcome", jobsPath, "lastOutcome eq failed", job.Filter{LastOutcome: job.OutcomeFailed}},
 		{"jobs by their next run", jobsPath, "nextExecutionTime le 2016-01-01", job.Filter{Next: period("", tickLater)}},
 		{"the history of many jobs by name", "/history", "name eq j and status eq Failed", job.Filter{Name: "j", Status: job.OutcomeFailed}},
 		{"of a collection, by the beginning of names", "/jobCollections/c/history", "startswith(name,'j')", job.Filter{NamePrefix: "j"}},
@@ -124,7 +125,7 @@ func TestTimesAreFilteredAsExactlyAsTheyAreShown(t *testing.T) {
 func TestBadFilterIsRefusedWithWhatIsWantedWhere(t *testing.T) {
 	t.Parallel()
 	const (
-		wantField   = "state, startTime, endTime, name or nextExecutionTime"
+		wantField   = "state, startTime, endTime, name, nextExecutionTime or lastOutcome"
 		wantState   = "one of enabled, disabled, completed, faulted"
 		wantStatus  = "one of Completed, Failed, Postponed, Missed, Skipped, Cancelled"
 		wantTime    = "a date or a time such as 2026-01-31T08:30:00Z"

@@ -29,11 +29,13 @@ func record(o *job.Outcomes, e ending) change {
 	before := o.ConsecutiveFailures
 	o.LastOutcome = &job.LastOutcome{Status: job.OutcomeCompleted, ExpectedExecutionTime: job.NewTime(e.due), EndTime: job.NewTime(e.at)}
 	if !e.failed {
-		o.LastSuccessTime, o.ConsecutiveFailures = job.NewTime(e.at), 0
+		o.LastSuccessTime, o.FailingSince, o.ConsecutiveFailures = job.NewTime(e.at), nil, 0
 		return change{recovered: before > 0, failures: before}
 	}
 	o.LastOutcome.Status = job.OutcomeFailed
 	o.LastError = &job.LastError{Message: e.why, EndTime: job.NewTime(e.at)}
-	o.ConsecutiveFailures++
+	if o.ConsecutiveFailures++; before == 0 {
+		o.FailingSince = job.NewTime(e.at)
+	}
 	return change{turnedFailing: before == 0, failures: o.ConsecutiveFailures}
 }

@@ -41,6 +41,7 @@ func TestAStatusSaysHowTheLastExecutionsEnded(t *testing.T) {
 	require.Equal(t, job.Outcomes{LastOutcome: outcome(job.OutcomeCompleted, 0), LastSuccessTime: after(5 * time.Second)}, one.Status.Outcomes)
 	require.Equal(t, job.Outcomes{
 		LastOutcome: outcome(job.OutcomeFailed, time.Minute), LastError: failed(time.Minute), ConsecutiveFailures: 1, LastSuccessTime: after(5 * time.Second),
+		FailingSince: after(65 * time.Second),
 	}, two.Status.Outcomes)
 	require.Equal(t, 2, three.Status.ConsecutiveFailures)
 	require.Equal(t, failed(2*time.Minute), three.Status.LastError)
@@ -150,4 +151,34 @@ func TestTheLastErrorIsWhatTheHistorySaysOfTheAction(t *testing.T) {
 			require.Equal(t, end.Status.LastError.EndTime, end.Status.LastOutcome.EndTime)
 		})
 	}
+}
+
+func TestAJobIsRunAgainIfItsLastExecutionFailed(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, `"action":{`+get+noRetry+`},"recurrence":{"frequency":"hour"}`)
+	w.failsAt(1, 2)
+	w.takes(10 * time.Second)
+	w.suggest = 5 * time.Minute // the same holds in the next run
+	ask := func(at time.Duration, key string) *answer { return w.update(at, workflows.UpdateRerun, key) }
+	first, besides := ask(time.Minute, "a"), ask(time.Minute+5*time.Second, "b")
+	repeated, again := ask(10*time.Minute, "a"), ask(11*time.Minute, "c")
+	over := ask(12*time.Minute, "d")
+	end := w.snapshot(20 * time.Minute)
+	w.run(30 * time.Minute)
+	require.Greater(t, len(w.runs), 1)
+	for _, tt := range []struct {
+		why  string
+		got  *answer
+		want job.RerunStatus
+	}{
+		{"it failed", first, job.RerunStarted},
+		{"a manual run runs", besides, job.RerunUnderWay},
+		{"it failed again, and this request has started that run", repeated, job.RerunUnderWay},
+		{"it failed again", again, job.RerunStarted},
+		{"it has succeeded", over, job.RerunNotFailed},
+	} {
+		require.NoError(t, tt.got.err, tt.why)
+		require.Equal(t, tt.want, tt.got.rerun, tt.why)
+	}
+	require.Equal(t, 3, end.Status.ExecutionCount)
 }

@@ -35,6 +35,8 @@ type config struct {
 	publicURL                                                   *url.URL // nil: links begin with the host of the request
 	codecToken                                                  string
 	hosts                                                       *web.Hosts
+	tlsFiles                                                    web.CertificateFiles
+	certificates                                                *web.Certificates // nil: plain HTTP
 
 	data, synchronous   string
 	retention           time.Duration

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,11 +26,11 @@ import (
 // drain is the time limit for requests in progress when a server stops.
 const drain = 10 * time.Second
 
-// serve answers requests on l until ctx ends, then shuts down gracefully within drain.
-func serve(ctx context.Context, l net.Listener, handler http.Handler) error {
+// serve answers requests on l until ctx ends, then shuts down gracefully within drain. A nil tls means plain HTTP.
+func (c *config) serve(ctx context.Context, l net.Listener, tls *tls.Config, handler http.Handler) error {
 	server := web.NewServer(handler)
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(web.Limit(l)) }()
+	go func() { failed <- web.Serve(server, l, tls, c.log) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)

@@ -1,8 +1,10 @@
-// Package web limits what HTTP servers of Almanac accept: host names, the duration of
-// requests, and the number of connections.
+// Package web has what all HTTP servers of Almanac have: TLS, limits of the duration of requests and of the number of
+// connections, host names that they answer to, security headers, and the addresses of callers behind proxies.
 package web
 
 import (
+	"crypto/tls"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -36,6 +38,18 @@ func NewServer(h http.Handler) *http.Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 	}
+}
+
+// Serve answers requests on l, with TLS unless config is nil, until the server is shut down or fails. It limits the
+// connections as [Limit] does. What net/http reports of single connections, such as handshakes that fail, is logged at
+// level debug.
+func Serve(server *http.Server, l net.Listener, config *tls.Config, log *slog.Logger) error {
+	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+	if config == nil {
+		return server.Serve(Limit(l))
+	}
+	server.TLSConfig = config
+	return server.ServeTLS(Limit(l), "", "")
 }
 
 // Limit limits the number of open connections of a listener to 4096. Further connections

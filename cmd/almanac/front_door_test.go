@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/internal/emulators"
+)
+
+// newCertificate writes a certificate and its key, and returns the flags that name them.
+func newCertificate(t *testing.T) (flags []string, cert, key string) {
+	t.Helper()
+	cert, key, err := emulators.WriteCertificate(t.TempDir(), "jobs.example.com")
+	require.NoError(t, err)
+	return []string{"--tls-cert", cert, "--tls-key", key}, cert, key
+}
+
+func TestACertificateAndItsKeyBelongTogether(t *testing.T) {
+	t.Parallel()
+	flags, cert, key := newCertificate(t)
+	_, other, _ := newCertificate(t)
+	for _, command := range []string{"dev", "api", "worker", "codec"} {
+		c, err := loaded(t, command, nil, flags...)
+		require.NoError(t, err)
+		require.NotNil(t, c.apiTLS())
+		require.NotNil(t, c.serverTLS())
+		require.Equal(t, "https", c.scheme())
+		require.Empty(t, c.warnings)
+		c, err = loaded(t, command, nil)
+		require.NoError(t, err)
+		require.Nil(t, c.apiTLS())
+		require.Nil(t, c.serverTLS())
+		require.Equal(t, "http", c.scheme())
+
+		_, err = loaded(t, command, map[string]string{"ALMANAC_TLS_CERT": cert})
+		require.EqualError(t, err, "$ALMANAC_TLS_CERT: the certificate has no key; allowed: a certificate together with --tls-key, or neither")
+		_, err = loaded(t, command, nil, "--tls-key", key)
+		require.EqualError(t, err, "--tls-key: the key has no certificate; allowed: a key together with --tls-cert, or neither")
+		_, err = loaded(t, command, nil, "--tls-key", key, "--tls-cert", other)
+		require.ErrorContains(t, err, "private key does not match public key")
+	}
+	_, err := loaded(t, "api", nil, "--client-ca", cert)
+	require.ErrorContains(t, err, "--client-ca: callers can show a certificate by TLS only")
+	_, err = loaded(t, "api", nil, append(flags, "--client-ca", key)...)
+	require.ErrorContains(t, err, "has no certificate in PEM")
+	_, err = loaded(t, "api", nil, append(flags, "--client-ca", cert)...)
+	require.NoError(t, err)
+
+	require.NoError(t, os.Chmod(key, 0o644))
+	c, err := loaded(t, "api", nil, flags...)
+	require.NoError(t, err)
+	require.Len(t, c.warnings, 1)
+	require.Contains(t, c.warnings[0], "chmod 600")
+}
+
+// started runs a command that prints the URL of its server, and returns that.
+func started(t *testing.T, variables map[string]string, args ...string) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	lines, out := io.Pipe()
+	failed := make(chan error, 1)
+	go func() {
+		lookup := func(name string) (string, bool) { v, ok := variables[name]; return v, ok }
+		failed <- run(ctx, args, lookup, strings.NewReader(""), out, io.Discard)
+		_ = out.Close()
+	}()
+	read := bufio.NewScanner(lines)
+	require.True(t, read.Scan())
+	url := regexp.MustCompile(`https?://\S+`).FindString(read.Text())
+	require.NotEmpty(t, url, read.Text())
+	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-failed)
+	})
+	return url
+}
+
+// trusting returns a client that takes any certificate.
+func trusting() *http.Client {
+	return &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+}
+
+func TestTheAPISpeaksTLSAndTheHealthCheckAsksByIt(t *testing.T) {
+	t.Parallel()
+	flags, cert, _ := newCertificate(t)
+	url := started(t, map[string]string{"TEMPORAL_ADDRESS": "127.0.0.1:1"}, append([]string{"api", "--listen", "127.0.0.1:0", "--log-level", "error"}, flags...)...)
+	require.Regexp(t, `^https://127\.0\.0\.1:\d+$`, url)
+	resp, err := trusting().Get(url + "/healthz")
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	require.Equal(t, 2, resp.ProtoMajor)
+
+	listen := strings.TrimPrefix(url, "https://")
+	out, err := almanac(t, "", map[string]string{"ALMANAC_TLS_CERT": cert}, "healthcheck", "--live", "--listen", listen)
+	require.NoError(t, err)
+	require.Equal(t, "alive\n", out)
+	_, err = almanac(t, "", nil, "healthcheck", "--live", "--listen", listen)
+	require.ErrorContains(t, err, "answers 400 Bad Request, and not as Almanac does")
+}
+
+func TestLinksAreHTTPSWithTLS(t *testing.T) {
+	t.Parallel()
+	flags, _, _ := newCertificate(t)
+	c, err := loaded(t, "api", nil, flags...)
+	require.NoError(t, err)
+	c.log = slog.New(slog.DiscardHandler)
+	h := handler(going{}, c)
+	r := httptest.NewRequest(http.MethodGet, "https://127.0.0.1:8443/jobCollections/c/jobs", nil)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.Contains(t, w.Body.String(), `"nextLink":"https://127.0.0.1:8443/jobCollections/c/jobs?`)
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "https://127.0.0.1:8443/jobCollections/c/disable", nil))
+	require.Equal(t, "https://127.0.0.1:8443/jobCollections/c/operationResults/1", w.Header().Get("Location"))
+}

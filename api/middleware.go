@@ -67,7 +67,7 @@ func (s *server) logAccess(c *gin.Context) {
 	s.Log.LogAttrs(c.Request.Context(), level, "request answered",
 		slog.String("method", c.Request.Method), slog.String("path", c.Request.URL.Path),
 		slog.Int("status", c.Writer.Status()), slog.Int("bytes", max(c.Writer.Size(), 0)),
-		slog.Duration("took", time.Since(start)), requestID(c))
+		slog.Duration("took", time.Since(start)), slog.String("client", c.ClientIP()), requestID(c))
 }
 
 // requestID returns the log attribute with the request ID of the answer.

@@ -110,7 +110,8 @@ type server struct {
 	crossOrigin *http.CrossOriginProtection
 }
 
-// New returns a handler that serves the API of s.
+// New returns a handler that serves the API of s. The RemoteAddr of a request is taken for its caller's address, and headers
+// about it are ignored; see Resolve of [almanac/internal/web.Proxies].
 func New(s Scheduler, o Options) http.Handler {
 	o.DefaultSubscription = cmp.Or(o.DefaultSubscription, "00000000-0000-0000-0000-000000000000")
 	o.DefaultResourceGroup = cmp.Or(o.DefaultResourceGroup, "default")
@@ -132,9 +133,10 @@ func (s *server) engine() *gin.Engine {
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
 	r.RedirectTrailingSlash = false
-	r.ForwardedByClientIP = false
-	r.UseEscapedPath = true      // names may hold an escaped slash,
-	r.UnescapePathValues = false // and a plus, which gin would decode as a blank: see param
+	r.ForwardedByClientIP = false // RemoteAddr is the caller's: see New
+	_ = r.SetTrustedProxies(nil)  // no address is wrong
+	r.UseEscapedPath = true       // names may hold an escaped slash,
+	r.UnescapePathValues = false  // and a plus, which gin would decode as a blank: see param
 	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitTime)
 	s.routes(r)
 	return r

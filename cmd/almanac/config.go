@@ -37,6 +37,8 @@ type config struct {
 	hosts                                                       *web.Hosts
 	tlsFiles                                                    web.CertificateFiles
 	certificates                                                *web.Certificates // nil: plain HTTP
+	trustedProxies                                              []string
+	proxies                                                     *web.Proxies
 
 	data, synchronous   string
 	retention           time.Duration

@@ -25,6 +25,9 @@ func (c *config) frontDoor() settings.Group {
 		{Flag: "client-ca", Variable: "ALMANAC_CLIENT_CA", Commands: "dev server api", Value: settings.File(&c.tlsFiles.ClientCA),
 			Help: "PEM file of the authorities that sign certificates of callers of the API.",
 			More: "Callers need no certificate. The connection of one whose certificate no authority in the file signed is ended. It needs `--tls-cert`, and is followed as that is."},
+		{Flag: "trusted-proxies", Variable: "ALMANAC_TRUSTED_PROXIES", Commands: "dev server api", Value: settings.List("networks", &c.trustedProxies, c.readProxies),
+			Help: "Addresses and networks of proxies whose X-Forwarded-For is believed.",
+			More: "Such as `10.0.0.0/8,192.0.2.7`. The address of a caller, in the log and for limits, is then the rightmost one in the header that is none of these. Otherwise, and for all other connections, it is that of the connection."},
 	}}
 }
 
@@ -49,6 +52,11 @@ func (c *config) readCertificates() (err error) {
 		c.warnings = append(c.warnings, fmt.Sprintf("all users of this machine may read the TLS key in %s, which has the permissions %#o: chmod 600 it", files.Key, info.Mode().Perm()))
 	}
 	return nil
+}
+
+func (c *config) readProxies(list []string) (err error) {
+	c.proxies, err = web.ParseProxies(list...)
+	return err
 }
 
 // followCertificates loads certificates whose files change, until ctx ends.

@@ -126,3 +126,27 @@ func TestLinksAreHTTPSWithTLS(t *testing.T) {
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "https://127.0.0.1:8443/jobCollections/c/disable", nil))
 	require.Equal(t, "https://127.0.0.1:8443/jobCollections/c/operationResults/1", w.Header().Get("Location"))
 }
+
+func TestTheLogHasTheAddressOfTheCallerBehindATrustedProxy(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ args, want string }{
+		"trusted":     {"--trusted-proxies=10.0.0.0/8", "203.0.113.5"},
+		"not trusted": {"--trusted-proxies=172.16.0.1", "10.1.2.3"},
+		"none":        {"--trusted-proxies=", "10.1.2.3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := loaded(t, "api", nil, tt.args)
+			require.NoError(t, err)
+			var text strings.Builder
+			c.log = slog.New(slog.NewTextHandler(&text, nil))
+			r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:8080/", nil)
+			r.RemoteAddr = "10.1.2.3:4000"
+			r.Header["X-Forwarded-For"] = []string{"127.0.0.1", "203.0.113.5"} // the first line was sent by the caller
+			handler(going{}, c).ServeHTTP(httptest.NewRecorder(), r)
+			require.Contains(t, text.String(), " client="+tt.want+" ")
+		})
+	}
+	_, err := loaded(t, "api", nil, "--trusted-proxies", "0.0.0.0/0")
+	require.ErrorContains(t, err, `--trusted-proxies: "0.0.0.0/0" is every address`)
+}

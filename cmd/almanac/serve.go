@@ -55,11 +55,11 @@ func listen(ctx context.Context, address *settings.Setting) (net.Listener, error
 
 // handler returns the API of a service.
 func handler(s api.Scheduler, c *config) http.Handler {
-	return api.New(s, api.Options{
+	return c.proxies.Resolve(api.New(s, api.Options{
 		Log: c.log, Build: built(), PublicURL: c.publicURL, Guard: c.hosts.Check, Limits: &c.limits, CheckTarget: c.senders.Check,
 		Observe: c.telemetry.Requests(), Metrics: c.telemetry.Handler(),
 		DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
-	})
+	}))
 }
 
 // The defaults for the short paths, /jobCollections/….

@@ -31,7 +31,7 @@ func (s *server) identify(c *gin.Context) {
 	c.Header(headerRequestID, uuid.NewString())
 	c.Header(headerCorrelationID, correlation)
 	c.Header(headerRoutingID, "ALMANAC:"+time.Now().UTC().Format("20060102T150405Z")+":"+correlation)
-	c.Header("Cache-Control", "no-cache")
+	c.Header("Cache-Control", "no-store")
 	c.Header("Pragma", "no-cache")
 	c.Header("Expires", "-1")
 	c.Header("X-Content-Type-Options", "nosniff")

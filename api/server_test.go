@@ -34,7 +34,7 @@ func TestEveryAnswerCarriesTheServicesHeaders(t *testing.T) {
 		method, path, _ := strings.Cut(call, " ")
 		got := send(h, method, path, "")
 		for name, want := range map[string]string{
-			"Cache-Control": "no-cache", "Pragma": "no-cache", "Expires": "-1", "X-Content-Type-Options": "nosniff",
+			"Cache-Control": "no-store", "Pragma": "no-cache", "Expires": "-1", "X-Content-Type-Options": "nosniff",
 		} {
 			require.Equal(t, []string{want}, got.header.Values(name), "%s of %s", name, call)
 		}

@@ -69,7 +69,11 @@ func uiHandler(frontend, namespace string, secureCookies bool) (http.Handler, er
 		return nil, err
 	}
 	route.SetRenderRoute(e, "")
-	return e, nil
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", "frame-ancestors 'self'") // its pages load what they need; no other site shows them in a frame
+		w.Header().Del("Cache-Control")                                     // its files are cached
+		e.ServeHTTP(w, r)
+	}), nil
 }
 
 func (u *webUI) stop() { _ = u.server.Close() }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"almanac/internal/codec"
 	"almanac/internal/emulators"
 )
 
@@ -149,4 +150,66 @@ func TestTheLogHasTheAddressOfTheCallerBehindATrustedProxy(t *testing.T) {
 	}
 	_, err := loaded(t, "api", nil, "--trusted-proxies", "0.0.0.0/0")
 	require.ErrorContains(t, err, `--trusted-proxies: "0.0.0.0/0" is every address`)
+}
+
+func TestEveryListenerAnswersToItsOwnNamesWithSecurityHeaders(t *testing.T) {
+	t.Parallel()
+	flags, _, _ := newCertificate(t)
+	flags = append(flags, "--listen", "127.0.0.1:0")
+	api := started(t, map[string]string{"TEMPORAL_ADDRESS": "127.0.0.1:1"}, append([]string{"api", "--log-level", "error"}, flags...)...)
+	codecServer := started(t, map[string]string{"ALMANAC_ENCRYPTION_KEYS": "k:" + codec.GenerateKey()}, append([]string{"codec"}, flags...)...)
+	client := trusting()
+	for _, tt := range []struct {
+		method, url string
+		status      int
+		policy      string
+	}{
+		{http.MethodGet, api + "/healthz", http.StatusOK, "default-src 'none'; frame-ancestors 'none'"},
+		{http.MethodGet, api + "/metrics", http.StatusOK, "default-src 'none'; frame-ancestors 'none'"},
+		{http.MethodGet, api + "/nowhere", http.StatusNotFound, "default-src 'none'; frame-ancestors 'none'"},
+		{http.MethodGet, api + "/docs", http.StatusOK, "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+		{http.MethodPost, codecServer + "/decode", http.StatusOK, "default-src 'none'; frame-ancestors 'none'"},
+	} {
+		for host, want := range map[string]int{"": tt.status, "evil.example": http.StatusMisdirectedRequest, "localhost.evil.example": http.StatusMisdirectedRequest} {
+			r, err := http.NewRequestWithContext(t.Context(), tt.method, tt.url, strings.NewReader(`{"payloads":[]}`))
+			require.NoError(t, err)
+			r.Host = host
+			r.Header.Set("Content-Type", "application/json")
+			resp, err := client.Do(r)
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+			require.Equal(t, want, resp.StatusCode, "%s as %q", tt.url, host)
+			require.Equal(t, "nosniff", resp.Header.Get("X-Content-Type-Options"), tt.url)
+			require.Equal(t, "same-origin", resp.Header.Get("Referrer-Policy"), tt.url)
+			require.NotEmpty(t, resp.Header.Get("Strict-Transport-Security"), tt.url)
+			require.NotEmpty(t, resp.Header.Get("Cache-Control"), tt.url)
+			if host == "" {
+				require.Equal(t, tt.policy, resp.Header.Get("Content-Security-Policy"), tt.url)
+			}
+		}
+	}
+}
+
+func TestAPageOfAnotherSiteIsRefusedByEveryListenerOverTLS(t *testing.T) {
+	t.Parallel()
+	flags, _, _ := newCertificate(t)
+	flags = append(flags, "--listen", "127.0.0.1:0")
+	api := started(t, map[string]string{"TEMPORAL_ADDRESS": "127.0.0.1:1"}, append([]string{"api", "--log-level", "error"}, flags...)...)
+	codecServer := started(t, map[string]string{"ALMANAC_ENCRYPTION_KEYS": "k:" + codec.GenerateKey()}, append([]string{"codec"}, flags...)...)
+	for _, tt := range []struct{ method, url string }{
+		{http.MethodPut, api + "/jobCollections/c/jobs/j"}, {http.MethodPost, api + "/jobCollections/c/jobs/j/run"}, {http.MethodDelete, api + "/jobCollections/c"},
+		{http.MethodPost, codecServer + "/decode"},
+	} {
+		for _, origin := range []string{"https://evil.example", "http://" + strings.TrimPrefix(api, "https://"), "null"} {
+			r, err := http.NewRequestWithContext(t.Context(), tt.method, tt.url, strings.NewReader("{}"))
+			require.NoError(t, err)
+			r.Header.Set("Origin", origin)
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+			resp, err := trusting().Do(r)
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+			require.Equal(t, http.StatusForbidden, resp.StatusCode, "%s %s from %s", tt.method, tt.url, origin)
+			require.Empty(t, resp.Header.Get("Access-Control-Allow-Origin"))
+		}
+	}
 }

@@ -166,7 +166,7 @@ func TestFollowLogsEachChangeAndEachMistakeOnce(t *testing.T) {
 		var text strings.Builder
 		go c.Follow(t.Context(), slog.New(slog.NewTextHandler(&text, nil)))
 		lines := func() (found []string) {
-			time.Sleep(3500 * time.Millisecond) // in a bubble, whose time passes at once
+			time.Sleep(3300 * time.Millisecond) // in a bubble, whose time passes at once
 			for line := range strings.Lines(text.String()) {
 				found = append(found, line)
 			}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -52,8 +53,8 @@ func (p *Proxies) Caller(r *http.Request) netip.Addr {
 		return address
 	}
 	hops := strings.Split(strings.Join(r.Header.Values(forwardedFor), ","), ",")
-	for i := len(hops) - 1; i >= 0; i-- {
-		hop, ok := parseAddress(strings.TrimSpace(hops[i]))
+	for _, text := range slices.Backward(hops) {
+		hop, ok := parseAddress(strings.TrimSpace(text))
 		if !ok {
 			break
 		}

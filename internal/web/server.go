@@ -27,11 +27,11 @@ const (
 	maxConnections = 4096     // each takes some ten kilobytes, and a file descriptor
 )
 
-// NewServer returns a server of h with time limits for every part of a request. It answers
-// to every host name, unless h checks them; see [Hosts.Check].
+// NewServer returns a server of h with time limits for every part of a request, and with security headers, which h may
+// replace. It answers to every host name, unless h checks them; see [Hosts.Check].
 func NewServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           h,
+		Handler:           secured(h),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,

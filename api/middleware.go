@@ -61,7 +61,7 @@ func (s *server) logAccess(c *gin.Context) {
 	start := time.Now()
 	c.Next()
 	level := slog.LevelInfo
-	if route := c.FullPath(); route == "/healthz" || route == "/readyz" || route == measurements {
+	if isProbe(c.FullPath()) {
 		level = slog.LevelDebug
 	}
 	s.Log.LogAttrs(c.Request.Context(), level, "request answered",

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/internal/build"
+	"almanac/internal/callers"
 	"almanac/job"
 	"almanac/job/input"
 )
@@ -102,6 +103,12 @@ type Options struct {
 	// Guard wraps next in a handler that answers requests it refuses and passes on all others. Its answers
 	// are logged like all answers. Nil means that no request is refused.
 	Guard func(next http.Handler) http.Handler
+
+	// Callers limits the requests of each caller. Nil means no limits.
+	Callers *callers.Limiter
+
+	// Caller names the caller of a request. Nil means its address, as [callers.ByAddress] has it.
+	Caller func(r *http.Request) string
 }
 
 type server struct {
@@ -118,6 +125,9 @@ func New(s Scheduler, o Options) http.Handler {
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 64<<10)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	if o.Caller == nil {
+		o.Caller = callers.ByAddress
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -137,7 +147,7 @@ func (s *server) engine() *gin.Engine {
 	_ = r.SetTrustedProxies(nil)  // no address is wrong
 	r.UseEscapedPath = true       // names may hold an escaped slash,
 	r.UnescapePathValues = false  // and a plus, which gin would decode as a blank: see param
-	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitTime)
+	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitCaller, s.limitTime)
 	s.routes(r)
 	return r
 }

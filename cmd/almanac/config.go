@@ -11,6 +11,7 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/senders"
+	"almanac/internal/callers"
 	"almanac/internal/codec"
 	"almanac/internal/settings"
 	"almanac/internal/telemetry"
@@ -39,6 +40,7 @@ type config struct {
 	certificates                                                *web.Certificates // nil: plain HTTP
 	trustedProxies                                              []string
 	proxies                                                     *web.Proxies
+	perCaller                                                   callers.Limits
 
 	data, synchronous   string
 	retention           time.Duration

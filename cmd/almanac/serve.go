@@ -16,6 +16,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"almanac/api"
+	"almanac/internal/callers"
 	"almanac/internal/codec"
 	"almanac/internal/settings"
 	"almanac/internal/telemetry"
@@ -57,7 +58,7 @@ func listen(ctx context.Context, address *settings.Setting) (net.Listener, error
 func handler(s api.Scheduler, c *config) http.Handler {
 	return c.proxies.Resolve(api.New(s, api.Options{
 		Log: c.log, Build: built(), PublicURL: c.publicURL, Guard: c.hosts.Check, Limits: &c.limits, CheckTarget: c.senders.Check,
-		Observe: c.telemetry.Requests(), Metrics: c.telemetry.Handler(),
+		Observe: c.telemetry.Requests(), Metrics: c.telemetry.Handler(), Callers: callers.NewLimiter(c.perCaller),
 		DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
 	}))
 }

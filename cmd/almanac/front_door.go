@@ -33,7 +33,7 @@ func (c *config) frontDoor() settings.Group {
 			More: "A caller that was idle may send two seconds' worth at once. Further requests get 429 with `Retry-After`. A caller is an address, for IPv6 a /64 network. Probes and `/metrics` are exempt. Behind a proxy set `--trusted-proxies`; otherwise all its callers count as one."},
 		{Flag: "max-in-flight-per-caller", Variable: "ALMANAC_MAX_IN_FLIGHT_PER_CALLER", Commands: "dev server api", Value: settings.Int(&c.perCaller.InFlight, 0, 10_000), Default: "16",
 			Help: "Maximum number of requests of one caller that the API processes at once; 0: any.",
-			More: "8 times as many wait up to 5 s for their turn, so that a bulk load of one caller does not delay the requests of others. Further requests get 429 with `Retry-After`."},
+			More: "8 times as many wait up to 10 s for their turn, so that a bulk load of one caller does not delay the requests of others. Further requests get 429 with `Retry-After`."},
 	}}
 }
 

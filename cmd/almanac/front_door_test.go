@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"almanac/internal/callers"
 	"almanac/internal/codec"
 	"almanac/internal/emulators"
 )
@@ -212,4 +213,28 @@ func TestAPageOfAnotherSiteIsRefusedByEveryListenerOverTLS(t *testing.T) {
 			require.Empty(t, resp.Header.Get("Access-Control-Allow-Origin"))
 		}
 	}
+}
+
+func TestTLSIsNoLogin(t *testing.T) {
+	t.Parallel()
+	flags, _, _ := newCertificate(t)
+	for _, listener := range []string{"--listen", "--temporal-listen", "--ui-listen"} {
+		args := append([]string{listener, "0.0.0.0:0"}, flags...)
+		_, err := loaded(t, "dev", nil, args...)
+		require.ErrorContains(t, err, listener+": 0.0.0.0:0 can be reached by other machines")
+		_, err = loaded(t, "dev", nil, append(args, "--unauthenticated")...)
+		require.NoError(t, err)
+	}
+}
+
+func TestCallersHaveLimitsUnlessTheyAreTurnedOff(t *testing.T) {
+	t.Parallel()
+	c, err := loaded(t, "api", nil)
+	require.NoError(t, err)
+	require.Equal(t, callers.Limits{Rate: 1000, InFlight: 16}, c.perCaller)
+	c, err = loaded(t, "api", nil, "--max-rate-per-caller", "0", "--max-in-flight-per-caller", "0")
+	require.NoError(t, err)
+	require.Nil(t, callers.NewLimiter(c.perCaller))
+	_, err = loaded(t, "api", nil, "--max-rate-per-caller", "-1")
+	require.ErrorContains(t, err, "--max-rate-per-caller: -1 is too low")
 }

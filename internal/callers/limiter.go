@@ -16,7 +16,7 @@ const (
 	// burstSeconds is how many seconds' worth of requests a caller may send at once after it was idle.
 	burstSeconds = 2
 	// maxWait is the time limit for a request that waits until fewer of its caller are in flight.
-	maxWait = 5 * time.Second
+	maxWait = 10 * time.Second
 	// waitingPerFlight is how many requests of a caller may wait for each that may be in flight.
 	waitingPerFlight = 8
 )
@@ -24,7 +24,7 @@ const (
 // Limits are those of each caller. 0 is no limit.
 type Limits struct {
 	Rate     int // requests a second, with a burst of two seconds' worth
-	InFlight int // requests that are processed at once; 8 times as many may wait up to 5 s
+	InFlight int // requests that are processed at once; 8 times as many may wait up to 10 s
 }
 
 // A Limiter limits the requests of callers. A nil Limiter admits all.

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -25,6 +26,7 @@ import (
 
 	"almanac/api"
 	"almanac/internal/audit"
+	"almanac/internal/callers"
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
@@ -191,6 +193,7 @@ type trigger struct {
 	target  string
 	body    string
 	header  http.Header
+	flooded bool // its caller has sent too many requests
 }
 
 // provocations returns requests for every answer that an operation may have.
@@ -211,6 +214,9 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 		with(func(p *trigger) { p.backend.err = &job.Error{Kind: job.KindUnavailable, Message: "no worker"} }),
 		with(func(p *trigger) { p.target = target + "?api-version=1" }),
 		with(func(p *trigger) { p.target = target + "/" }),
+	}
+	if !strings.HasPrefix(op.OperationID, "Service_") || slices.Contains([]string{"Service_Index", "Service_OpenAPI", "Service_Docs", "Service_DocsFile"}, op.OperationID) {
+		all = append(all, with(func(p *trigger) { p.flooded = true })) // probes are exempt
 	}
 	for _, example := range examples(op) {
 		for _, created := range []bool{false, true} {
@@ -278,7 +284,20 @@ func (c contract) fire(t *testing.T, p trigger) int {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		_, _ = io.WriteString(w, "up 1\n")
 	})}
-	return c.serve(t, api.New(p.backend.scheduler(t), o), r).status
+	if !p.flooded {
+		return c.serve(t, api.New(p.backend.scheduler(t), o), r).status
+	}
+	o.Callers = callers.NewLimiter(callers.Limits{Rate: 1})
+	status := 0
+	synctest.Test(t, func(t *testing.T) { // whose time stands still
+		h := api.New(p.backend.scheduler(t), o)
+		for range 3 {
+			status = serve(h, httptest.NewRequest(http.MethodGet, "/nowhere", nil)).status
+		}
+		require.Equal(t, http.StatusTooManyRequests, status)
+		status = c.serve(t, h, r).status
+	})
+	return status
 }
 
 func TestRequestsThatNoOperationTakesAreAnsweredAsOpenAPIDescribesIt(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"almanac/internal/audit"
 	"almanac/internal/build"
+	"almanac/internal/callers"
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
@@ -113,6 +114,12 @@ type Options struct {
 	// Guard wraps next in a handler that answers requests it refuses and passes on all others. Its answers
 	// are logged like all answers. Nil means that no request is refused.
 	Guard func(next http.Handler) http.Handler
+
+	// Callers limits the requests of each caller. Nil means no limits.
+	Callers *callers.Limiter
+
+	// Caller names the caller of a request. Nil means its address, as [callers.ByAddress] has it.
+	Caller func(r *http.Request) string
 }
 
 type server struct {
@@ -121,13 +128,17 @@ type server struct {
 	crossOrigin *http.CrossOriginProtection
 }
 
-// New returns a handler that serves the API of s.
+// New returns a handler that serves the API of s. The RemoteAddr of a request is taken for its caller's address, and headers
+// about it are ignored; see Resolve of [almanac/internal/web.Proxies].
 func New(s Scheduler, o Options) http.Handler {
 	o.DefaultSubscription = cmp.Or(o.DefaultSubscription, "00000000-0000-0000-0000-000000000000")
 	o.DefaultResourceGroup = cmp.Or(o.DefaultResourceGroup, "default")
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 64<<10)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	if o.Caller == nil {
+		o.Caller = callers.ByAddress
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -143,10 +154,11 @@ func (s *server) engine() *gin.Engine {
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
 	r.RedirectTrailingSlash = false
-	r.ForwardedByClientIP = false
-	r.UseEscapedPath = true      // names may hold an escaped slash,
-	r.UnescapePathValues = false // and a plus, which gin would decode as a blank: see param
-	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.sign, s.limitTime)
+	r.ForwardedByClientIP = false // RemoteAddr is the caller's: see New
+	_ = r.SetTrustedProxies(nil)  // no address is wrong
+	r.UseEscapedPath = true       // names may hold an escaped slash,
+	r.UnescapePathValues = false  // and a plus, which gin would decode as a blank: see param
+	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitCaller, s.sign, s.limitTime)
 	s.routes(r)
 	return r
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/stretchr/testify/require"
 
+	"almanac/access"
 	"almanac/api"
 	"almanac/job"
 	"almanac/job/input"
@@ -174,6 +175,7 @@ type trigger struct {
 	target  string
 	body    string
 	header  http.Header
+	access  *api.Access
 }
 
 // provocations returns requests for every answer that an operation may have.
@@ -195,6 +197,10 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 		with(func(p *trigger) { p.target = target + "?api-version=1" }),
 		with(func(p *trigger) { p.target = target + "/" }),
 	}
+	for _, role := range []access.Role{0, access.Reader} { // of all callers, and then there is a caller that is not known
+		all = append(all, with(func(p *trigger) { p.access = everyone(role) }))
+	}
+	all = append(all, with(func(p *trigger) { p.access = new(api.Access) }))
 	for _, example := range examples(op) {
 		for _, created := range []bool{false, true} {
 			all = append(all, with(func(p *trigger) { p.body, p.backend.created = example, created }))
@@ -213,6 +219,17 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 			with(func(p *trigger) { p.body = strings.Repeat(" ", 64<<10+1) }))
 	}
 	return all
+}
+
+// everyone is an authenticator that takes all callers for one with a role for everything.
+func everyone(role access.Role) *api.Access {
+	return &api.Access{Authenticators: []access.Authenticator{anyone{Grant: access.Grant{Role: role}}}}
+}
+
+type anyone access.Principal
+
+func (a anyone) Authenticate(*http.Request) (*access.Principal, error) {
+	return (*access.Principal)(&a), nil
 }
 
 // examples returns the example bodies in the description of an operation.
@@ -257,7 +274,7 @@ func (c contract) fire(t *testing.T, p trigger) int {
 	t.Helper()
 	r := httptest.NewRequest(p.method, p.target, strings.NewReader(p.body))
 	maps.Copy(r.Header, p.header)
-	o := api.Options{Now: func() time.Time { return at("2026-01-01T00:00:00Z") }, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	o := api.Options{Access: p.access, Now: func() time.Time { return at("2026-01-01T00:00:00Z") }, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		_, _ = io.WriteString(w, "up 1\n")
 	})}

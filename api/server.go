@@ -91,6 +91,13 @@ type Options struct {
 	// scheme and host of each request. X-Forwarded headers are ignored.
 	PublicURL *url.URL
 
+	// Access says who may call. Nil means that everyone may do everything.
+	Access *Access
+
+	// Problems returns what is wrong although jobs can be stored and run, for /readyz, which everyone may read. Nil means
+	// that nothing ever is.
+	Problems func() []string
+
 	// Observe is called when a request begins, with the template of its route below the provider, "" if no route has its
 	// path. It returns the context of the request, and what to call with the status when it is answered. Nil means that
 	// requests are not measured.
@@ -135,7 +142,7 @@ func (s *server) engine() *gin.Engine {
 	r.ForwardedByClientIP = false
 	r.UseEscapedPath = true      // names may hold an escaped slash,
 	r.UnescapePathValues = false // and a plus, which gin would decode as a blank: see param
-	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitTime)
+	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitTime, s.authorize)
 	s.routes(r)
 	return r
 }

@@ -11,7 +11,24 @@ type Page struct {
 	Skip, Top int    // entries to skip, and the maximum to return
 	After     string // the continuation returned with the previous page; empty for the first page
 	Filter    Filter
+	View      View // nil shows all
 }
+
+// A View says what a list shows to the caller. What it does not show is left out before entries are counted.
+type View interface {
+	ShowsCollection(k CollectionKey) bool
+	ShowsJob(k Key) bool
+	ShowsWithin(k CollectionKey) bool // whether any job of the collection could be shown
+}
+
+// ShowsCollection reports whether the page may show a collection.
+func (p Page) ShowsCollection(k CollectionKey) bool { return p.View == nil || p.View.ShowsCollection(k) }
+
+// ShowsJob reports whether the page may show a job.
+func (p Page) ShowsJob(k Key) bool { return p.View == nil || p.View.ShowsJob(k) }
+
+// ShowsWithin reports whether the page may show a job of a collection.
+func (p Page) ShowsWithin(k CollectionKey) bool { return p.View == nil || p.View.ShowsWithin(k) }
 
 // A Filter selects entries of a list. The zero value selects all.
 type Filter struct {

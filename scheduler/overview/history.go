@@ -60,7 +60,7 @@ func (v *Overview) HistoryAcross(ctx context.Context, s job.Scope, p job.Page) (
 	p.Filter.Start.From = t.From
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
-	found, err := v.shelves(ctx, s, p.Filter, false)
+	found, err := v.shelves(ctx, s, p, false)
 	if err != nil {
 		return nil, "", err
 	}

@@ -79,15 +79,15 @@ type shelf struct {
 	err     error
 }
 
-// shelves reads the collections of a scope, and the names of their jobs that the filter selects. They are complete and
+// shelves reads the collections of a scope, and the names of their jobs that the page selects and may show. They are complete and
 // consistent. Closed collections are left out. withState says whether enabled is needed.
-func (v *Overview) shelves(ctx context.Context, s job.Scope, f job.Filter, withState bool) ([]shelf, error) {
-	keys, err := v.collections(ctx, s)
+func (v *Overview) shelves(ctx context.Context, s job.Scope, p job.Page, withState bool) ([]shelf, error) {
+	keys, err := v.collections(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
 	found := make([]shelf, len(keys))
-	wfclient.Each(len(keys), func(i int) { found[i] = v.shelf(ctx, keys[i], f, withState) })
+	wfclient.Each(len(keys), func(i int) { found[i] = v.shelf(ctx, keys[i], p, withState) })
 	if ctx.Err() != nil {
 		return nil, v.o.Error(ctx, ctx.Err(), nil)
 	}
@@ -105,8 +105,8 @@ func (v *Overview) shelves(ctx context.Context, s job.Scope, f job.Filter, withS
 	return found, nil
 }
 
-// collections returns the keys of the collections of a scope.
-func (v *Overview) collections(ctx context.Context, s job.Scope) ([]job.CollectionKey, error) {
+// collections returns the keys of the collections of a scope of which the page may show jobs.
+func (v *Overview) collections(ctx context.Context, s job.Scope, p job.Page) ([]job.CollectionKey, error) {
 	if s.Collection != "" {
 		k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: s.ResourceGroup, Name: s.Collection}
 		return []job.CollectionKey{k}, k.Validate()
@@ -119,8 +119,9 @@ func (v *Overview) collections(ctx context.Context, s job.Scope) ([]job.Collecti
 	var keys []job.CollectionKey
 	for _, path := range paths {
 		group, name, _ := strings.Cut(path, "/")
-		if s.ResourceGroup == "" || job.NormalizeName(group) == job.NormalizeName(s.ResourceGroup) {
-			keys = append(keys, job.CollectionKey{Subscription: s.Subscription, ResourceGroup: group, Name: name})
+		k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: group, Name: name}
+		if (s.ResourceGroup == "" || job.NormalizeName(group) == job.NormalizeName(s.ResourceGroup)) && p.ShowsWithin(k) {
+			keys = append(keys, k)
 		}
 	}
 	if len(keys) > maxCollections {
@@ -130,7 +131,7 @@ func (v *Overview) collections(ctx context.Context, s job.Scope) ([]job.Collecti
 }
 
 // shelf reads one collection.
-func (v *Overview) shelf(ctx context.Context, k job.CollectionKey, f job.Filter, withState bool) shelf {
+func (v *Overview) shelf(ctx context.Context, k job.CollectionKey, p job.Page, withState bool) shelf {
 	found := shelf{key: k, enabled: true}
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
 	defer cancel()
@@ -140,8 +141,8 @@ func (v *Overview) shelf(ctx context.Context, k job.CollectionKey, f job.Filter,
 	}
 	found.key = list.Collection
 	for _, l := range list.Jobs {
-		if f.MatchesName(l.Name) {
-			found.jobs = append(found.jobs, found.key.Job(l.Name))
+		if k := found.key.Job(l.Name); p.Filter.MatchesName(l.Name) && p.ShowsJob(k) {
+			found.jobs = append(found.jobs, k)
 		}
 	}
 	if withState {

@@ -40,7 +40,7 @@ func (v *Overview) Upcoming(ctx context.Context, s job.Scope, until time.Time, p
 	}
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
-	found, err := v.shelves(ctx, s, p.Filter, true)
+	found, err := v.shelves(ctx, s, p, true)
 	if err != nil {
 		return nil, "", err
 	}

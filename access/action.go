@@ -15,6 +15,7 @@ const (
 	DeleteJobs         Action = "Microsoft.Scheduler/jobCollections/jobs/delete"
 	RunJobs            Action = "Microsoft.Scheduler/jobCollections/jobs/run/action"
 	ReadHistory        Action = "Microsoft.Scheduler/jobCollections/jobs/jobHistories/read"
+	ReadChanges        Action = "Microsoft.Scheduler/jobCollections/changes/read"
 	Preview            Action = "Microsoft.Scheduler/previewRecurrence/action"
 	ReadMetrics        Action = "Microsoft.Scheduler/metrics/read"
 	WriteAssignments   Action = "Microsoft.Authorization/roleAssignments/write"
@@ -57,7 +58,7 @@ func ParseRole(name string) Role {
 
 // weakest is the weakest role that may do an action.
 var weakest = map[Action]Role{
-	ReadCollections: Reader, ReadJobs: Reader, ReadHistory: Reader, Preview: Reader, ReadMetrics: Reader,
+	ReadCollections: Reader, ReadJobs: Reader, ReadHistory: Reader, ReadChanges: Reader, Preview: Reader, ReadMetrics: Reader,
 	RunJobs: Operator, EnableCollections: Operator, DisableCollections: Operator,
 	WriteCollections: Contributor, DeleteCollections: Contributor, WriteJobs: Contributor, DeleteJobs: Contributor,
 	WriteAssignments: Owner,

@@ -2,7 +2,10 @@
 // a scope around it, allows the action. What nothing allows is denied.
 package access
 
-import "almanac/job"
+import (
+	"almanac/job"
+	"almanac/job/listing"
+)
 
 // An Assignment gives the principals that a selector selects a role.
 type Assignment struct {
@@ -64,13 +67,13 @@ func (p *Policy) For(who *Principal) View {
 	return v
 }
 
-// A View is what one principal may do, by one state of the policy. It says what lists show it, as a [job.View].
+// A View is what one principal may do, by one state of the policy. It says what lists show it, as a [listing.View].
 type View struct {
 	own    Grant
 	scopes []map[Scope]place
 }
 
-var _ job.View = View{}
+var _ listing.View = View{}
 
 // Role returns the strongest role in a scope, assigned there or around it.
 func (v View) Role(s Scope) Role {

@@ -59,7 +59,7 @@ func TestARoleHoldsInItsScopeAndBelowAndNowhereElse(t *testing.T) {
 func TestEachRoleMayDoWhatTheOneBeforeMayAndMore(t *testing.T) {
 	t.Parallel()
 	for action, least := range map[access.Action]access.Role{
-		access.ReadCollections: access.Reader, access.ReadJobs: access.Reader, access.ReadHistory: access.Reader, access.Preview: access.Reader,
+		access.ReadCollections: access.Reader, access.ReadJobs: access.Reader, access.ReadHistory: access.Reader, access.ReadChanges: access.Reader, access.Preview: access.Reader,
 		access.ReadMetrics: access.Reader, access.RunJobs: access.Operator, access.EnableCollections: access.Operator, access.DisableCollections: access.Operator,
 		access.WriteJobs: access.Contributor, access.DeleteJobs: access.Contributor, access.WriteCollections: access.Contributor,
 		access.DeleteCollections: access.Contributor, access.WriteAssignments: access.Owner,
@@ -159,6 +159,13 @@ func TestAPrincipalTravelsWithTheContext(t *testing.T) {
 	require.Nil(t, access.PrincipalOf(t.Context()))
 	p := &access.Principal{Name: "ci"}
 	require.Same(t, p, access.PrincipalOf(access.WithPrincipal(t.Context(), p)))
+}
+
+func TestTheIDOfAPrincipalSaysHowItAuthenticated(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "token:ci", (&access.Principal{Kind: access.KindToken, Name: "ci"}).ID())
+	require.Equal(t, "certificate:CN=ci", (&access.Principal{Kind: access.KindCertificate, Name: "CN=ci"}).ID())
+	require.Equal(t, "https://a.example#ci", (&access.Principal{Kind: access.KindSubject, Issuer: "https://a.example", Name: "ci"}).ID())
 }
 
 func manyAssignments(n int) []byte {

@@ -1,6 +1,9 @@
 package access
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // A Kind is what a [Selector] compares.
 type Kind string
@@ -45,6 +48,15 @@ type Principal struct {
 	Object    string // the claim oid
 	Selectors []Selector
 	Grant     Grant // what its token file gives it, besides assignments
+}
+
+// ID tells the principal from all others: how it authenticated, and its name, such as token:ci,
+// https://login.example.com#alice or certificate:CN=ci.
+func (p *Principal) ID() string {
+	if p.Kind == KindSubject {
+		return p.Issuer + "#" + p.Name
+	}
+	return cmp.Or(string(p.Kind), "caller") + ":" + p.Name
 }
 
 // A Grant is a role in a scope, and all that is below the scope.

@@ -11,6 +11,7 @@ import (
 
 	"almanac/access"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // Access says who may call the API, and what for.
@@ -63,6 +64,8 @@ var permissions = map[string]permission{
 	"POST /jobCollections/:jc/disable":             {access.DisableCollections, whole},
 	"GET /jobCollections/:jc/operations/:id":       {access.ReadCollections, whole},
 	"GET /jobCollections/:jc/operationResults/:id": {access.ReadCollections, whole},
+	"GET /jobCollections/:jc/changes":              {access.ReadChanges, whole},
+	"GET /jobCollections/:jc/jobs/:job/changes":    {access.ReadChanges, whole},
 	"GET /jobCollections/:jc/history":              {access.ReadHistory, some},
 	"GET /jobCollections/:jc/upcoming":             {access.ReadJobs, some},
 	"GET /jobCollections/:jc/jobs":                 {access.ReadJobs, some},
@@ -199,7 +202,7 @@ func hasCollection(c *gin.Context) bool { _, ok := c.Params.Get("jc"); return ok
 const viewKey = "view"
 
 // viewOf returns what a list shows; nil for all that is in it.
-func viewOf(c *gin.Context) job.View {
+func viewOf(c *gin.Context) listing.View {
 	if view, ok := c.Get(viewKey); ok {
 		return view.(access.View)
 	}

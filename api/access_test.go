@@ -13,7 +13,9 @@ import (
 
 	"almanac/access"
 	"almanac/api"
+	"almanac/internal/audit"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // callers is an authenticator that knows callers by their names, which they send in clear.
@@ -78,8 +80,9 @@ func TestARequestWithoutACredentialThatCountsIsUnauthorized(t *testing.T) {
 func TestTheFirstAuthenticatorThatAnswersWins(t *testing.T) {
 	t.Parallel()
 	var seen *access.Principal
+	var actor audit.Actor
 	f := &fake{job: func(ctx context.Context, k job.Key) (job.Job, error) {
-		seen = access.PrincipalOf(ctx)
+		seen, actor = access.PrincipalOf(ctx), audit.ActorOf(ctx)
 		return daily(t, k), nil
 	}}
 	first, second := callers{"a": with(t, access.Reader, "/")}, callers{"a": with(t, access.Owner, "/")}
@@ -88,6 +91,7 @@ func TestTheFirstAuthenticatorThatAnswersWins(t *testing.T) {
 	h = api.New(f, api.Options{Access: &api.Access{Authenticators: []access.Authenticator{first, second}}})
 	require.Equal(t, http.StatusOK, as(h, "a", http.MethodGet, "/jobCollections/c/jobs/j", "").status)
 	require.Same(t, first["a"], seen, "the handlers know who asks")
+	require.Equal(t, "token:ci", actor.Caller, "and so does what the request changes")
 }
 
 func TestWhatMayBeSeenButNotDoneIsForbiddenAndTheRestDoesNotExist(t *testing.T) {
@@ -210,13 +214,13 @@ func TestEveryRouteForEveryRoleInAndOutOfScopeAnswersAsTheModelDoes(t *testing.T
 
 func TestAListIsToldWhatItMayShow(t *testing.T) {
 	t.Parallel()
-	var page job.Page
+	var page listing.Page
 	f := &fake{
-		jobs: func(_ context.Context, _ job.CollectionKey, p job.Page) ([]job.Job, string, error) {
+		jobs: func(_ context.Context, _ job.CollectionKey, p listing.Page) ([]job.Job, string, error) {
 			page = p
 			return nil, "", nil
 		},
-		collections: func(_ context.Context, _, _ string, p job.Page) ([]job.Collection, string, error) {
+		collections: func(_ context.Context, _, _ string, p listing.Page) ([]job.Collection, string, error) {
 			page = p
 			return nil, "", nil
 		},
@@ -260,5 +264,5 @@ func TestTheLogSaysWhoSentARequest(t *testing.T) {
 	o.Access = &api.Access{Authenticators: []access.Authenticator{callers{"a": with(t, access.Reader, "/")}}}
 	f, _ := echo(t)
 	require.Equal(t, http.StatusOK, as(api.New(f, o), "a", http.MethodGet, "/jobCollections/c/jobs/j", "").status)
-	require.Contains(t, text.String(), "principal=ci")
+	require.Contains(t, text.String(), "principal=token:ci")
 }

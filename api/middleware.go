@@ -74,7 +74,7 @@ func (s *server) logAccess(c *gin.Context) {
 // principal returns the log attribute with who sent the request; an empty one, which is not logged, if nothing asked.
 func principal(c *gin.Context) slog.Attr {
 	if who := access.PrincipalOf(c.Request.Context()); who != nil {
-		return slog.String("principal", who.Name)
+		return slog.String("principal", who.ID())
 	}
 	return slog.Attr{}
 }

@@ -142,9 +142,14 @@ func (a *Authenticator) problem(token *oidc.IDToken, said *claims) string {
 		return "The token is for another audience (aud)."
 	case token.Subject == "":
 		return "The token has no subject (sub)."
+	case len(token.Subject) > maxName || len(said.Object) > maxName:
+		return "The token has a name (sub or oid) of more than 255 bytes."
 	}
 	return ""
 }
+
+// maxName is the size limit of a caller's name, in bytes, as OpenID Connect has it: each change keeps the name.
+const maxName = 255
 
 func at(seconds float64) time.Time {
 	const most = 1 << 40 // some ten thousand years; beyond that a time cannot be computed with

@@ -198,6 +198,7 @@ func TestATokenCountsForItsAudienceAndInItsTime(t *testing.T) {
 		{map[string]any{"aud": []string{}}, "The token is for another audience (aud)."},
 		{map[string]any{"aud": nil}, "The token is for another audience (aud)."},
 		{map[string]any{"sub": nil}, "The token has no subject (sub)."},
+		{map[string]any{"sub": strings.Repeat("x", 256)}, "The token has a name (sub or oid) of more than 255 bytes."},
 		{map[string]any{"groups": 7}, "The token has a claim of a wrong type."},
 		{map[string]any{"iss": p.URL + "/"}, "The token is of an issuer that is not accepted, or is damaged."},
 		{map[string]any{"iss": nil}, "The token is of an issuer that is not accepted, or is damaged."},

@@ -43,7 +43,9 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p listing.Page)
 	k = list.Collection
 	now := s.now()
 	page, next, err = readPage(ctx, s, p, source[workflows.Listed, job.Job]{
-		items:      slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool { return l.Sequence <= after || !p.Filter.MatchesName(l.Name) || !p.ShowsJob(k.Job(l.Name)) }),
+		items: slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool {
+			return l.Sequence <= after || !p.Filter.MatchesName(l.Name) || !p.ShowsJob(k.Job(l.Name))
+		}),
 		deadline:   deadline,
 		id:         func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() },
 		unreadable: func(l workflows.Listed, why string) job.Job { return job.Job{Key: k.Job(l.Name), Unread: why} },

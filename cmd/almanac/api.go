@@ -58,5 +58,5 @@ func runAPI(ctx context.Context, c *config) error {
 	go setup.KeepTrying(ctx, temporal, options.Namespace, c.log)
 	sdktelemetry.WatchQueue(ctx, c.telemetry.Registry, temporal, options.Namespace, workflows.TaskQueue)
 	fmt.Fprintf(c.out, "API  http://%s  (Temporal %s, namespace %s)\n", l.Addr(), options.HostPort, options.Namespace)
-	return serve(ctx, l, handler(service, c))
+	return serve(ctx, l, handler(ctx, service, c))
 }

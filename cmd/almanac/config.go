@@ -36,6 +36,9 @@ type config struct {
 	codecToken                                                  string
 	hosts                                                       *web.Hosts
 
+	access accessConfig
+	token  tokenConfig
+
 	data, synchronous   string
 	retention           time.Duration
 	minFree             uint64

@@ -86,7 +86,7 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 		group.Go(func() error { return serve(ctx, codecListener, c.codecHandler(pageOrigins(server.UIAddress()))) })
 	}
 	announce(node{config: c, api: l.Addr(), server: server})
-	group.Go(func() error { return serve(ctx, l, handler(service, c)) })
+	group.Go(func() error { return serve(ctx, l, handler(ctx, service, c)) })
 	return group.Wait()
 }
 

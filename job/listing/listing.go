@@ -26,7 +26,9 @@ type View interface {
 }
 
 // ShowsCollection reports whether the page may show a collection.
-func (p Page) ShowsCollection(k job.CollectionKey) bool { return p.View == nil || p.View.ShowsCollection(k) }
+func (p Page) ShowsCollection(k job.CollectionKey) bool {
+	return p.View == nil || p.View.ShowsCollection(k)
+}
 
 // ShowsJob reports whether the page may show a job.
 func (p Page) ShowsJob(k job.Key) bool { return p.View == nil || p.View.ShowsJob(k) }

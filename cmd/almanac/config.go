@@ -42,6 +42,9 @@ type config struct {
 	proxies                                                     *web.Proxies
 	perCaller                                                   callers.Limits
 
+	access accessConfig
+	token  tokenConfig
+
 	data, synchronous   string
 	retention           time.Duration
 	minFree             uint64

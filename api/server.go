@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/internal/audit"
+	"almanac/internal/audit/refusals"
 	"almanac/internal/build"
 	"almanac/internal/callers"
 	"almanac/job"
@@ -114,6 +115,9 @@ type Options struct {
 	// Callers limits the requests of each caller. Nil means no limits.
 	Callers *callers.Limiter
 
+	// Refusals is the log of refused calls. Nil means none.
+	Refusals *refusals.Log
+
 	// Caller names the caller of a request. Nil means its address, as [callers.ByAddress] has it.
 	Caller func(r *http.Request) string
 }
@@ -154,7 +158,7 @@ func (s *server) engine() *gin.Engine {
 	_ = r.SetTrustedProxies(nil)  // no address is wrong
 	r.UseEscapedPath = true       // names may hold an escaped slash,
 	r.UnescapePathValues = false  // and a plus, which gin would decode as a blank: see param
-	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitCaller, s.sign, s.limitTime)
+	r.Use(s.identify, s.observe, s.logAccess, s.auditRefusals, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitCaller, s.sign, s.limitTime)
 	s.routes(r)
 	return r
 }

@@ -150,6 +150,15 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		job:       func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), m.err },
 		deleteJob: func(context.Context, job.Key) error { return m.err },
 		runJob:    func(context.Context, job.Key) error { return m.err },
+		rerunJob: func(_ context.Context, k job.Key, _ string) job.Rerun {
+			return job.Rerun{Key: k, Status: job.RerunStarted, Err: m.err}
+		},
+		rerunJobs: func(_ context.Context, k job.CollectionKey, _ listing.Page, _ string) ([]job.Rerun, string, error) {
+			return []job.Rerun{
+				{Key: k.Job("j1"), Status: job.RerunStarted}, {Key: k.Job("j2"), Status: job.RerunRefused, Err: job.Conflictf("it is busy")},
+				{Key: k.Job("j3"), Status: job.RerunRefused, Err: errors.New("no idea")},
+			}, "3", m.err
+		},
 		jobs: func(_ context.Context, k job.CollectionKey, _ listing.Page) ([]job.Job, string, error) {
 			return []job.Job{daily(t, k.Job("j1")), {Key: k.Job("j2"), Definition: daily(t, k.Job("j2")).Definition}}, "j2", m.err
 		},

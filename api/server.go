@@ -61,6 +61,10 @@ type Scheduler interface {
 	Job(ctx context.Context, k job.Key) (job.Job, error)
 	DeleteJob(ctx context.Context, k job.Key) error
 	RunJob(ctx context.Context, k job.Key) error
+	// RerunJob runs a job whose last execution failed again, and RerunJobs those of a page of a collection, as for Jobs.
+	// request names the request, for one that is repeated; it may be empty.
+	RerunJob(ctx context.Context, k job.Key, request string) job.Rerun
+	RerunJobs(ctx context.Context, k job.CollectionKey, p listing.Page, request string) (results []job.Rerun, next string, err error)
 
 	// Ready returns nil, or an error that says what is missing. Its text is shown to every caller.
 	Ready(ctx context.Context) error

@@ -117,14 +117,18 @@ func (s *server) authorize(c *gin.Context) {
 	scope := s.accessScope(c)
 	role := view.Role(scope)
 	switch {
-	case !known:
-		s.fail(c, forbidden(who, access.Action(c.Request.Method+" "+route), scope, role))
-	case role.Allows(needs.action):
-	case needs.reach == some && (view.Reaches(scope) || !hasCollection(c) && needs.action != access.Preview):
+	case known && role.Allows(needs.action):
+		return
+	case known && needs.reach == some && (view.Reaches(scope) || !hasCollection(c) && needs.action != access.Preview):
 		c.Set(viewKey, view)
-	case role == 0 && hasCollection(c):
+		return
+	case !known:
+		needs.action = access.Action(c.Request.Method + " " + route)
+	}
+	noteRefusal(c, who.ID(), string(needs.action))
+	if known && role == 0 && hasCollection(c) {
 		s.fail(c, s.hidden(c))
-	default:
+	} else {
 		s.fail(c, forbidden(who, needs.action, scope, role))
 	}
 }
@@ -171,6 +175,7 @@ func (s *server) refuseCredential(c *gin.Context, err error) {
 	}
 	c.Abort()
 	c.Header("WWW-Authenticate", challenge)
+	c.Set(codeKey, "AuthenticationFailed")
 	_ = reply(c, http.StatusUnauthorized, errorEnvelope{job.ErrorBody{Code: "AuthenticationFailed", Message: "Authentication failed. " + bad.Problem}})
 }
 

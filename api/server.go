@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/internal/audit"
+	"almanac/internal/audit/refusals"
 	"almanac/internal/build"
 	"almanac/internal/callers"
 	"almanac/job"
@@ -125,6 +126,9 @@ type Options struct {
 	// Callers limits the requests of each caller. Nil means no limits.
 	Callers *callers.Limiter
 
+	// Refusals is the log of refused calls. Nil means none.
+	Refusals *refusals.Log
+
 	// Caller names the caller of a request for Callers. Nil means the principal or, if it is not known who called, the
 	// address, as [callers.ByAddress] has it.
 	Caller func(r *http.Request) string
@@ -167,7 +171,7 @@ func (s *server) engine() *gin.Engine {
 	_ = r.SetTrustedProxies(nil)  // no address is wrong
 	r.UseEscapedPath = true       // names may hold an escaped slash,
 	r.UnescapePathValues = false  // and a plus, which gin would decode as a blank: see param
-	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitTime, s.authorize, s.limitCaller, s.sign)
+	r.Use(s.identify, s.observe, s.logAccess, s.auditRefusals, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitTime, s.authorize, s.limitCaller, s.sign)
 	s.routes(r)
 	return r
 }

@@ -22,7 +22,7 @@ func TestPrometheusAnswersTheQueriesOfTheDashboard(t *testing.T) {
 		t.Skip("prometheus is not installed")
 	}
 	p := dev(t, t.TempDir())
-	target := newSink(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	target := newSink(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	job := p.url + "/jobCollections/default/jobs/watched"
 	created(t, job, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"`+target.URL+`/"},"retryPolicy":{"retryType":"none"},
 		"errorAction":{"type":"Http","request":{"method":"GET","uri":"`+target.URL+`/error"}}}`+inAYear()+`}}`)

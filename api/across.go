@@ -10,9 +10,11 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/api/odata"
+	"almanac/api/resource"
 	"almanac/internal/fields"
 	"almanac/internal/iso8601"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // Lists across jobs: what happened, and what comes next.
@@ -23,17 +25,17 @@ const (
 
 // acrossScope returns what a list across jobs covers: the collection in the path if it has one, and otherwise the
 // resource group or the subscription, as for a list of collections.
-func (s *server) acrossScope(c *gin.Context) (job.Scope, error) {
+func (s *server) acrossScope(c *gin.Context) (listing.Scope, error) {
 	subscription, group := s.scope(c)
 	k := job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: "any"}
 	if _, one := c.Params.Get("jc"); one {
 		k.Name = param(c, "jc")
-		return job.Scope{Subscription: subscription, ResourceGroup: group, Collection: k.Name}, k.Validate()
+		return listing.Scope{Subscription: subscription, ResourceGroup: group, Collection: k.Name}, k.Validate()
 	}
 	if _, grouped := c.Params.Get("rg"); !grouped {
 		k.ResourceGroup = cmp.Or(group, "any")
 	}
-	return job.Scope{Subscription: subscription, ResourceGroup: group}, k.Validate()
+	return listing.Scope{Subscription: subscription, ResourceGroup: group}, k.Validate()
 }
 
 func (s *server) listHistoryAcross(c *gin.Context) error {
@@ -44,10 +46,10 @@ func (s *server) listHistoryAcross(c *gin.Context) error {
 	if err := withoutSkip(c); err != nil {
 		return err
 	}
-	read := func(ctx context.Context, p job.Page) ([]job.JobRecord, string, error) {
+	read := func(ctx context.Context, p listing.Page) ([]listing.JobRecord, string, error) {
 		return s.scheduler.HistoryAcross(ctx, scope, p)
 	}
-	return replyPage(s, c, odata.HistoryAcrossFilter, read, newHistoryEntry)
+	return replyPage(s, c, odata.HistoryAcrossFilter, read, resource.HistoryEntry)
 }
 
 // Without until, a list of occurrences covers upcomingDefault from now; with it, upcomingMost at most.
@@ -65,10 +67,10 @@ func (s *server) listUpcoming(c *gin.Context) error {
 	if err := errors.Join(err, withoutSkip(c)); err != nil {
 		return err
 	}
-	read := func(ctx context.Context, p job.Page) ([]job.Occurrence, string, error) {
+	read := func(ctx context.Context, p listing.Page) ([]listing.Occurrence, string, error) {
 		return s.scheduler.Upcoming(ctx, scope, until, p)
 	}
-	return replyPage(s, c, odata.UpcomingFilter, read, newUpcomingEntry)
+	return replyPage(s, c, odata.UpcomingFilter, read, resource.UpcomingEntry)
 }
 
 // until returns the end of a list of occurrences. It is not checked against the present on a page after the first.
@@ -107,43 +109,4 @@ func badQuery(parameter string, code fields.Code, value any, allowed string) err
 		Kind: job.KindInvalid, Code: "BadRequest", Message: "The query is not valid",
 		Fields: []*job.FieldError{{Path: parameter, Code: code, Value: value, Allowed: allowed}},
 	}
-}
-
-// newHistoryEntry returns an entry of a history across jobs.
-func newHistoryEntry(r job.JobRecord) any {
-	if r.Unread != "" {
-		return unreadableEntry(r.Key, r.Unread)
-	}
-	return newHistoryResource(r.Key, r.Record)
-}
-
-// An upcomingResource is an occurrence of a job that is to come.
-type upcomingResource struct {
-	ID         string             `json:"id"`
-	Type       string             `json:"type"`
-	Name       string             `json:"name"`
-	Properties upcomingProperties `json:"properties"`
-}
-
-type upcomingProperties struct {
-	ExpectedExecutionTime *job.Time `json:"expectedExecutionTime"`
-}
-
-// newUpcomingEntry returns an entry of a list of occurrences.
-func newUpcomingEntry(o job.Occurrence) any {
-	if o.Unread != "" {
-		return unreadableEntry(o.Key, o.Unread)
-	}
-	r := newJobResource(job.Job{Key: o.Key})
-	return upcomingResource{ID: r.ID, Type: r.Type, Name: r.Name, Properties: upcomingProperties{job.NewTime(o.Due)}}
-}
-
-// unreadableEntry returns the entry of a job, or of a whole collection, that could not be read.
-func unreadableEntry(k job.Key, why string) unreadableResource {
-	if k.Name == "" {
-		r := newCollectionResource(job.Collection{Key: k.Collection})
-		return unreadable(r.ID, r.Type, r.Name, why)
-	}
-	r := newJobResource(job.Job{Key: k})
-	return unreadable(r.ID, r.Type, r.Name, why)
 }

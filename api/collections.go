@@ -7,8 +7,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/api/resource"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/listing"
 )
 
 func (s *server) listCollections(c *gin.Context) error {
@@ -20,15 +22,15 @@ func (s *server) listCollections(c *gin.Context) error {
 	if err := scope.Validate(); err != nil {
 		return err
 	}
-	read := func(ctx context.Context, p job.Page) ([]job.Collection, string, error) {
+	read := func(ctx context.Context, p listing.Page) ([]job.Collection, string, error) {
 		return s.scheduler.Collections(ctx, subscription, group, p)
 	}
-	return replyPage(s, c, nil, read, newCollectionEntry)
+	return replyPage(s, c, nil, read, resource.CollectionEntry)
 }
 
 func (s *server) getCollection(c *gin.Context, k job.CollectionKey) error {
 	found, err := s.scheduler.Collection(c.Request.Context(), k)
-	return replyOrFail(c, http.StatusOK, newCollectionResource, found, err)
+	return replyOrFail(c, http.StatusOK, resource.NewCollection, found, err)
 }
 
 func (s *server) putCollection(c *gin.Context, k job.CollectionKey) error {
@@ -42,7 +44,7 @@ func (s *server) putCollection(c *gin.Context, k job.CollectionKey) error {
 	}
 	sent.Key = k
 	stored, created, err := s.scheduler.PutCollection(c.Request.Context(), sent)
-	return replyOrFail(c, putStatus(created), newCollectionResource, stored, err)
+	return replyOrFail(c, putStatus(created), resource.NewCollection, stored, err)
 }
 
 func (s *server) patchCollection(c *gin.Context, k job.CollectionKey) error {
@@ -53,5 +55,5 @@ func (s *server) patchCollection(c *gin.Context, k job.CollectionKey) error {
 	stored, err := s.scheduler.PatchCollection(c.Request.Context(), k, func(current job.Collection) (job.Collection, error) {
 		return input.MergeCollection(current, patch, s.Limits)
 	})
-	return replyOrFail(c, http.StatusOK, newCollectionResource, stored, err)
+	return replyOrFail(c, http.StatusOK, resource.NewCollection, stored, err)
 }

@@ -9,6 +9,7 @@ import (
 
 	"almanac/api"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 func standard(k job.CollectionKey) job.Collection {
@@ -92,10 +93,10 @@ func TestCollectionsAreListedBySubscriptionAndByGroup(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := &fake{collections: func(_ context.Context, subscription, resourceGroup string, p job.Page) ([]job.Collection, string, error) {
+			f := &fake{collections: func(_ context.Context, subscription, resourceGroup string, p listing.Page) ([]job.Collection, string, error) {
 				require.Equal(t, tt.subscription, subscription)
 				require.Equal(t, tt.group, resourceGroup)
-				require.Equal(t, job.Page{Top: 100}, p)
+				require.Equal(t, listing.Page{Top: 100}, p)
 				k := job.CollectionKey{Subscription: "s1", ResourceGroup: "g1"}
 				k.Name = "a"
 				other := k
@@ -112,9 +113,11 @@ func TestCollectionsAreListedBySubscriptionAndByGroup(t *testing.T) {
 func TestEmptyListsAreTheServices28Bytes(t *testing.T) {
 	t.Parallel()
 	f := &fake{
-		collections: func(context.Context, string, string, job.Page) ([]job.Collection, string, error) { return nil, "", nil },
-		jobs:        func(context.Context, job.CollectionKey, job.Page) ([]job.Job, string, error) { return nil, "", nil },
-		history:     func(context.Context, job.Key, job.Page) ([]job.Record, string, error) { return nil, "", nil },
+		collections: func(context.Context, string, string, listing.Page) ([]job.Collection, string, error) {
+			return nil, "", nil
+		},
+		jobs:    func(context.Context, job.CollectionKey, listing.Page) ([]job.Job, string, error) { return nil, "", nil },
+		history: func(context.Context, job.Key, listing.Page) ([]job.Record, string, error) { return nil, "", nil },
 	}
 	for _, path := range []string{"/jobCollections", "/jobCollections/c/jobs", "/jobCollections/c/jobs/j/history"} {
 		require.Equal(t, `{"value":[],"nextLink":null}`, get(f, path).body, path)

@@ -17,6 +17,7 @@ import (
 	"almanac/api"
 	"almanac/internal/fields"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 func failing(err error) *fake {
@@ -115,7 +116,7 @@ func TestEveryCallReportsItsFailure(t *testing.T) {
 		operation: func(context.Context, job.CollectionKey, string) (job.Operation, error) {
 			return job.Operation{Done: true}, err
 		},
-		collections: func(context.Context, string, string, job.Page) ([]job.Collection, string, error) {
+		collections: func(context.Context, string, string, listing.Page) ([]job.Collection, string, error) {
 			return nil, "x", err
 		},
 		putJob:    func(context.Context, job.Key, editJob) (job.Job, bool, error) { return job.Job{}, true, err },
@@ -123,8 +124,10 @@ func TestEveryCallReportsItsFailure(t *testing.T) {
 		job:       func(context.Context, job.Key) (job.Job, error) { return job.Job{}, err },
 		deleteJob: func(context.Context, job.Key) error { return err },
 		runJob:    func(context.Context, job.Key) error { return err },
-		jobs:      func(context.Context, job.CollectionKey, job.Page) ([]job.Job, string, error) { return nil, "x", err },
-		history:   func(context.Context, job.Key, job.Page) ([]job.Record, string, error) { return nil, "x", err },
+		jobs: func(context.Context, job.CollectionKey, listing.Page) ([]job.Job, string, error) {
+			return nil, "x", err
+		},
+		history: func(context.Context, job.Key, listing.Page) ([]job.Record, string, error) { return nil, "x", err },
 	}, api.Options{})
 	for _, call := range []string{
 		"GET /jobCollections", "GET /jobCollections/c", "PUT /jobCollections/c", "PATCH /jobCollections/c", "DELETE /jobCollections/c",

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // attempt is the recorded run of 2016-03-30 at 20:39:53.
@@ -23,7 +24,7 @@ func attempt() job.Record {
 }
 
 func historyOf(records ...job.Record) *fake {
-	return &fake{history: func(context.Context, job.Key, job.Page) ([]job.Record, string, error) { return records, "", nil }}
+	return &fake{history: func(context.Context, job.Key, listing.Page) ([]job.Record, string, error) { return records, "", nil }}
 }
 
 func TestHistoryEntryHasTheServicesMembersInItsOrder(t *testing.T) {

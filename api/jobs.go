@@ -8,18 +8,22 @@ import (
 	"github.com/google/uuid"
 
 	"almanac/api/odata"
+	"almanac/api/resource"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/listing"
 )
 
 func (s *server) listJobs(c *gin.Context, k job.CollectionKey) error {
-	read := func(ctx context.Context, p job.Page) ([]job.Job, string, error) { return s.scheduler.Jobs(ctx, k, p) }
-	return replyPage(s, c, odata.JobFilter, read, newJobEntry)
+	read := func(ctx context.Context, p listing.Page) ([]job.Job, string, error) {
+		return s.scheduler.Jobs(ctx, k, p)
+	}
+	return replyPage(s, c, odata.JobFilter, read, resource.JobEntry)
 }
 
 func (s *server) getJob(c *gin.Context, k job.Key) error {
 	found, err := s.scheduler.Job(c.Request.Context(), k)
-	return replyOrFail(c, http.StatusOK, newJobResource, found, err)
+	return replyOrFail(c, http.StatusOK, resource.NewJob, found, err)
 }
 
 // postJob creates a job with a generated name, a UUID.
@@ -28,12 +32,12 @@ func (s *server) postJob(c *gin.Context, k job.CollectionKey) error {
 	if err == nil {
 		c.Header("Location", s.link(c, "jobs", stored.Key.Name))
 	}
-	return replyOrFail(c, http.StatusCreated, newJobResource, stored, err)
+	return replyOrFail(c, http.StatusCreated, resource.NewJob, stored, err)
 }
 
 func (s *server) putJob(c *gin.Context, k job.Key) error {
 	stored, created, err := s.createOrReplaceJob(c, k)
-	return replyOrFail(c, putStatus(created), newJobResource, stored, err)
+	return replyOrFail(c, putStatus(created), resource.NewJob, stored, err)
 }
 
 // createOrReplaceJob creates the job that the body defines, or replaces its definition.
@@ -55,7 +59,7 @@ func (s *server) patchJob(c *gin.Context, k job.Key) error {
 	stored, err := s.scheduler.PatchJob(c.Request.Context(), k, func(current *job.Job) (job.Definition, error) {
 		return input.MergeDefinition(current.Definition, patch, s.optionsFor(k, current))
 	})
-	return replyOrFail(c, http.StatusOK, newJobResource, stored, err)
+	return replyOrFail(c, http.StatusOK, resource.NewJob, stored, err)
 }
 
 // optionsFor returns the context in which the body for a job is parsed. current is nil for a new job.

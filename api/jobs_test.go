@@ -14,6 +14,7 @@ import (
 	"almanac/api"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/listing"
 )
 
 func dailyJSON(id, collection, name string) string {
@@ -189,7 +190,7 @@ func TestRunAndDeleteAnswerWithoutABody(t *testing.T) {
 
 func TestJobsAreListedInTheOrderOfTheScheduler(t *testing.T) {
 	t.Parallel()
-	f := &fake{jobs: func(_ context.Context, k job.CollectionKey, _ job.Page) ([]job.Job, string, error) {
+	f := &fake{jobs: func(_ context.Context, k job.CollectionKey, _ listing.Page) ([]job.Job, string, error) {
 		return []job.Job{daily(t, k.Job("b")), daily(t, k.Job("a"))}, "", nil
 	}}
 	require.Equal(t, `{"value":[`+dailyJSON(group, "c1", "b")+`,`+dailyJSON(group, "c1", "a")+`],"nextLink":null}`,
@@ -199,10 +200,10 @@ func TestJobsAreListedInTheOrderOfTheScheduler(t *testing.T) {
 func TestWhatCouldNotBeReadIsListedWithoutAState(t *testing.T) {
 	t.Parallel()
 	f := &fake{
-		jobs: func(_ context.Context, k job.CollectionKey, _ job.Page) ([]job.Job, string, error) {
+		jobs: func(_ context.Context, k job.CollectionKey, _ listing.Page) ([]job.Job, string, error) {
 			return []job.Job{{Key: k.Job("a"), Unread: "it did not answer"}, daily(t, k.Job("b"))}, "", nil
 		},
-		collections: func(_ context.Context, s, group string, _ job.Page) ([]job.Collection, string, error) {
+		collections: func(_ context.Context, s, group string, _ listing.Page) ([]job.Collection, string, error) {
 			return []job.Collection{{Key: job.CollectionKey{Subscription: s, ResourceGroup: group, Name: "c1"}, Unread: "it did not answer"}}, "", nil
 		},
 	}

@@ -13,18 +13,19 @@ import (
 
 	"almanac/api"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // filtered requests a list and returns the filter that the scheduler gets.
-func filtered(path, filter string) (job.Filter, answer) {
+func filtered(path, filter string) (listing.Filter, answer) {
 	f, asked := paged()
 	got := get(f, path+"?"+url.Values{"$filter": {filter}}.Encode())
 	return asked.Filter, got
 }
 
 // period returns a period. An empty text means no bound.
-func period(from, before string) job.Period {
-	var p job.Period
+func period(from, before string) listing.Period {
+	var p listing.Period
 	if from != "" {
 		p.From = at(from)
 	}
@@ -36,27 +37,27 @@ func period(from, before string) job.Period {
 
 func TestFilterIsReadAsTheServiceReadIt(t *testing.T) {
 	t.Parallel()
-	starting := func(from, before string) job.Filter { return job.Filter{Start: period(from, before)} }
+	starting := func(from, before string) listing.Filter { return listing.Filter{Start: period(from, before)} }
 	const midnight, tickLater = "2016-01-01T00:00:00Z", "2016-01-01T00:00:00.0000001Z"
 	for _, tt := range []struct {
 		name, path, filter string
-		want               job.Filter
+		want               listing.Filter
 	}{
-		{"jobs by state, as recorded", jobsPath, "state eq Enabled", job.Filter{State: job.StateEnabled}},
-		{"as documented for the classic service", jobsPath, "state eq completed", job.Filter{State: job.StateCompleted}},
-		{"in another case", jobsPath, "STATE EQ DISABLED", job.Filter{State: job.StateDisabled}},
-		{"in quotes", jobsPath, "state eq 'faulted'", job.Filter{State: job.StateFaulted}},
-		{"in double quotes", jobsPath, `state eq "Faulted"`, job.Filter{State: job.StateFaulted}},
-		{"many blanks", jobsPath, " state  eq\tenabled\n", job.Filter{State: job.StateEnabled}},
-		{"below properties", jobsPath, "Properties/State eq enabled", job.Filter{State: job.StateEnabled}},
-		{"the same state twice", jobsPath, "state eq enabled and state eq 'Enabled'", job.Filter{State: job.StateEnabled}},
+		{"jobs by state, as recorded", jobsPath, "state eq Enabled", listing.Filter{State: job.StateEnabled}},
+		{"as documented for the classic service", jobsPath, "state eq completed", listing.Filter{State: job.StateCompleted}},
+		{"in another case", jobsPath, "STATE EQ DISABLED", listing.Filter{State: job.StateDisabled}},
+		{"in quotes", jobsPath, "state eq 'faulted'", listing.Filter{State: job.StateFaulted}},
+		{"in double quotes", jobsPath, `state eq "Faulted"`, listing.Filter{State: job.StateFaulted}},
+		{"many blanks", jobsPath, " state  eq\tenabled\n", listing.Filter{State: job.StateEnabled}},
+		{"below properties", jobsPath, "Properties/State eq enabled", listing.Filter{State: job.StateEnabled}},
+		{"the same state twice", jobsPath, "state eq enabled and state eq 'Enabled'", listing.Filter{State: job.StateEnabled}},
 
-		{"history by status, as recorded", historyPath, "status eq Completed", job.Filter{Status: job.OutcomeCompleted}},
-		{"failures", historyPath, "status eq failed", job.Filter{Status: job.OutcomeFailed}},
-		{"missed occurrences", historyPath, "status eq missed", job.Filter{Status: job.OutcomeMissed}},
-		{"skipped occurrences", historyPath, "status eq Skipped", job.Filter{Status: job.OutcomeSkipped}},
-		{"cancelled ones", historyPath, "status eq Cancelled", job.Filter{Status: job.OutcomeCancelled}},
-		{"what was never postponed", historyPath, "status eq postponed", job.Filter{Status: "Postponed"}},
+		{"history by status, as recorded", historyPath, "status eq Completed", listing.Filter{Status: job.OutcomeCompleted}},
+		{"failures", historyPath, "status eq failed", listing.Filter{Status: job.OutcomeFailed}},
+		{"missed occurrences", historyPath, "status eq missed", listing.Filter{Status: job.OutcomeMissed}},
+		{"skipped occurrences", historyPath, "status eq Skipped", listing.Filter{Status: job.OutcomeSkipped}},
+		{"cancelled ones", historyPath, "status eq Cancelled", listing.Filter{Status: job.OutcomeCancelled}},
+		{"what was never postponed", historyPath, "status eq postponed", listing.Filter{Status: "Postponed"}},
 
 		{"from a time", jobsPath, "startTime ge 2016-01-01T00:00:00Z", starting(midnight, "")},
 		{"after a time", jobsPath, "startTime gt 2016-01-01T00:00:00Z", starting(tickLater, "")},
@@ -64,40 +65,40 @@ func TestFilterIsReadAsTheServiceReadIt(t *testing.T) {
 		{"up to a time", jobsPath, "startTime le 2016-01-01T00:00:00Z", starting("", tickLater)},
 		{"at a time", jobsPath, "startTime eq 2016-01-01T00:00:00Z", starting(midnight, tickLater)},
 		{"operators and fields in another case", jobsPath, "STARTTIME Ge 2016-01-01T00:00:00Z AND endtime LT 2016-01-02",
-			job.Filter{Start: period(midnight, ""), End: period("", "2016-01-02T00:00:00Z")}},
+			listing.Filter{Start: period(midnight, ""), End: period("", "2016-01-02T00:00:00Z")}},
 		{"a date", jobsPath, "startTime ge 2016-01-01", starting(midnight, "")},
 		{"without an offset", jobsPath, "startTime ge 2016-01-01T00:00", starting(midnight, "")},
 		{"with an offset", jobsPath, "startTime ge 2016-01-01T01:00:00+01:00", starting(midnight, "")},
 		{"with a + that was not escaped", jobsPath, "startTime ge 2016-01-01T01:00:00 01:00 and state eq enabled",
-			job.Filter{State: job.StateEnabled, Start: period(midnight, "")}},
+			listing.Filter{State: job.StateEnabled, Start: period(midnight, "")}},
 		{"the same in quotes", jobsPath, "startTime ge '2016-01-01T01:00:00 01:00'", starting(midnight, "")},
 		{"with a fraction", jobsPath, "startTime ge 2016-01-01T00:00:00.0000001Z", starting(tickLater, "")},
 		{"as OData writes it", jobsPath, "startTime ge datetime'2016-01-01T00:00:00Z'", starting(midnight, "")},
-		{"in quotes and below properties", historyPath, `properties/endTime le "2016-01-01"`, job.Filter{End: period("", tickLater)}},
+		{"in quotes and below properties", historyPath, `properties/endTime le "2016-01-01"`, listing.Filter{End: period("", tickLater)}},
 		{"before the first year ends", jobsPath, "startTime le 0001-01-01", starting("", "0001-01-01T00:00:00.000000101Z")},
 
 		{"a status within a period", historyPath, "status eq Failed and startTime ge 2016-01-01 and startTime lt 2016-01-02",
-			job.Filter{Status: job.OutcomeFailed, Start: period(midnight, "2016-01-02T00:00:00Z")}},
+			listing.Filter{Status: job.OutcomeFailed, Start: period(midnight, "2016-01-02T00:00:00Z")}},
 		{"periods that overlap", jobsPath, "startTime ge 2015-01-01 and startTime ge 2016-01-01 and startTime lt 2016-02-01 and startTime lt 2016-03-01",
 			starting(midnight, "2016-02-01T00:00:00Z")},
 		{"periods that overlap, the other way around", jobsPath, "startTime lt 2016-03-01 and startTime lt 2016-02-01 and startTime ge 2016-01-01 and startTime ge 2015-01-01",
 			starting(midnight, "2016-02-01T00:00:00Z")},
 		{"periods that do not", jobsPath, "startTime ge 2016-01-01 and startTime lt 2015-01-01", starting(midnight, "2015-01-01T00:00:00Z")},
 		{"parentheses", jobsPath, "((state eq enabled) and(startTime ge 2016-01-01 and(startTime lt 2016-01-02)))",
-			job.Filter{State: job.StateEnabled, Start: period(midnight, "2016-01-02T00:00:00Z")}},
+			listing.Filter{State: job.StateEnabled, Start: period(midnight, "2016-01-02T00:00:00Z")}},
 
-		{"a job by its name, without case", jobsPath, "name eq 'Nightly Report'", job.Filter{Name: "nightly report"}},
-		{"jobs whose names begin alike", jobsPath, "startswith(name,'Night')", job.Filter{NamePrefix: "night"}},
-		{"the same with blanks, beside others", jobsPath, `StartsWith ( Name , "a,b" ) and state eq enabled`, job.Filter{NamePrefix: "a,b", State: job.StateEnabled}},
-		{"a name that holds a quote", jobsPath, `name eq "it's"`, job.Filter{Name: "it's"}},
-		{"jobs by their next run", jobsPath, "nextExecutionTime le 2016-01-01", job.Filter{Next: period("", tickLater)}},
-		{"the history of many jobs by name", "/history", "name eq j and status eq Failed", job.Filter{Name: "j", Status: job.OutcomeFailed}},
-		{"of a collection, by the beginning of names", "/jobCollections/c/history", "startswith(name,'j')", job.Filter{NamePrefix: "j"}},
-		{"occurrences by name", "/jobCollections/c/upcoming", "startswith(name,'j')", job.Filter{NamePrefix: "j"}},
-		{"what began late", "/history", "lateness ge PT1M", job.Filter{Lateness: job.Span{From: time.Minute, Before: job.Unlimited}}},
+		{"a job by its name, without case", jobsPath, "name eq 'Nightly Report'", listing.Filter{Name: "nightly report"}},
+		{"jobs whose names begin alike", jobsPath, "startswith(name,'Night')", listing.Filter{NamePrefix: "night"}},
+		{"the same with blanks, beside others", jobsPath, `StartsWith ( Name , "a,b" ) and state eq enabled`, listing.Filter{NamePrefix: "a,b", State: job.StateEnabled}},
+		{"a name that holds a quote", jobsPath, `name eq "it's"`, listing.Filter{Name: "it's"}},
+		{"jobs by their next run", jobsPath, "nextExecutionTime le 2016-01-01", listing.Filter{Next: period("", tickLater)}},
+		{"the history of many jobs by name", "/history", "name eq j and status eq Failed", listing.Filter{Name: "j", Status: job.OutcomeFailed}},
+		{"of a collection, by the beginning of names", "/jobCollections/c/history", "startswith(name,'j')", listing.Filter{NamePrefix: "j"}},
+		{"occurrences by name", "/jobCollections/c/upcoming", "startswith(name,'j')", listing.Filter{NamePrefix: "j"}},
+		{"what began late", "/history", "lateness ge PT1M", listing.Filter{Lateness: listing.Span{From: time.Minute, Before: listing.Unlimited}}},
 		{"what began late, but not too late", historyPath, "lateness gt 00:00:01 and lateness le 'PT1M'",
-			job.Filter{Lateness: job.Span{From: time.Second + 100, Before: time.Minute + 100}}},
-		{"whatever began", historyPath, "lateness ge PT0S", job.Filter{Lateness: job.Span{Before: job.Unlimited}}},
+			listing.Filter{Lateness: listing.Span{From: time.Second + 100, Before: time.Minute + 100}}},
+		{"whatever began", historyPath, "lateness ge PT0S", listing.Filter{Lateness: listing.Span{Before: listing.Unlimited}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -219,8 +220,8 @@ func FuzzFilter(f *testing.F) {
 	}
 	scheduler, asked := paged()
 	h := api.New(scheduler, api.Options{}) // made once, because it takes longer than a request
-	filtered := func(text string) (job.Filter, answer) {
-		*asked = job.Page{}
+	filtered := func(text string) (listing.Filter, answer) {
+		*asked = listing.Page{}
 		got := send(h, http.MethodGet, jobsPath+"?"+url.Values{"$filter": {text}}.Encode(), "")
 		return asked.Filter, got
 	}
@@ -230,7 +231,7 @@ func FuzzFilter(f *testing.F) {
 			require.Equal(t, http.StatusBadRequest, got.status, got.body)
 			return
 		}
-		require.NotEqual(t, job.Filter{}, filter, "what is asked for is not done")
+		require.NotEqual(t, listing.Filter{}, filter, "what is asked for is not done")
 		require.True(t, slices.Contains([]job.State{"", job.StateEnabled, job.StateDisabled, job.StateCompleted, job.StateFaulted}, filter.State))
 		require.Empty(t, filter.Status)
 		for _, same := range []string{"(" + text + ")", text + " and " + text, "(" + text + ")and(" + text + ")"} {

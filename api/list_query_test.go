@@ -16,30 +16,31 @@ import (
 
 	"almanac/api"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // paged is a scheduler that records the requested page, and always has a next one.
-func paged() (f *fake, asked *job.Page) {
+func paged() (f *fake, asked *listing.Page) {
 	const next = "a+b/c="
-	asked = new(job.Page)
+	asked = new(listing.Page)
 	return &fake{
-		collections: func(_ context.Context, _, _ string, p job.Page) ([]job.Collection, string, error) {
+		collections: func(_ context.Context, _, _ string, p listing.Page) ([]job.Collection, string, error) {
 			*asked = p
 			return nil, next, nil
 		},
-		jobs: func(_ context.Context, _ job.CollectionKey, p job.Page) ([]job.Job, string, error) {
+		jobs: func(_ context.Context, _ job.CollectionKey, p listing.Page) ([]job.Job, string, error) {
 			*asked = p
 			return nil, next, nil
 		},
-		history: func(_ context.Context, _ job.Key, p job.Page) ([]job.Record, string, error) {
+		history: func(_ context.Context, _ job.Key, p listing.Page) ([]job.Record, string, error) {
 			*asked = p
 			return nil, next, nil
 		},
-		historyAcross: func(_ context.Context, _ job.Scope, p job.Page) ([]job.JobRecord, string, error) {
+		historyAcross: func(_ context.Context, _ listing.Scope, p listing.Page) ([]listing.JobRecord, string, error) {
 			*asked = p
 			return nil, next, nil
 		},
-		upcoming: func(_ context.Context, _ job.Scope, _ time.Time, p job.Page) ([]job.Occurrence, string, error) {
+		upcoming: func(_ context.Context, _ listing.Scope, _ time.Time, p listing.Page) ([]listing.Occurrence, string, error) {
 			*asked = p
 			return nil, next, nil
 		},
@@ -55,20 +56,20 @@ func TestPageIsReadFromTheQuery(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, target string
-		want         job.Page
+		want         listing.Page
 	}{
-		{"nothing asked for", jobsPath, job.Page{Top: 100}},
-		{"top and skip", jobsPath + "?$top=5&$skip=10", job.Page{Top: 5, Skip: 10}},
-		{"escaped", jobsPath + "?%24top=5&%24skip=10", job.Page{Top: 5, Skip: 10}},
-		{"names in another case", jobsPath + "?$Top=5&$SKIP=10", job.Page{Top: 5, Skip: 10}},
-		{"the most", jobsPath + "?$top=100&$skip=2147483647", job.Page{Top: 100, Skip: 2147483647}},
-		{"of collections", "/jobCollections?$top=5&$skip=10", job.Page{Top: 5, Skip: 10}},
-		{"after another", jobsPath + "?$skiptoken=a%2Bb%2Fc%3D", job.Page{Top: 100, After: "a+b/c="}},
-		{"after another, of collections", "/jobCollections?$skipToken=x", job.Page{Top: 100, After: "x"}},
-		{"after another, in part", historyPath + "?$skiptoken=x&$top=3", job.Page{Top: 3, After: "x"}},
-		{"jobs that meet a filter", jobsPath + "?$filter=state%20eq%20Enabled", job.Page{Top: 100, Filter: job.Filter{State: job.StateEnabled}}},
-		{"history that meets a filter", historyPath + "?$filter=status+eq+failed&$top=1", job.Page{Top: 1, Filter: job.Filter{Status: job.OutcomeFailed}}},
-		{"parameters of others", jobsPath + "?x=1&$orderby=name&api-version=2016-03-01", job.Page{Top: 100}},
+		{"nothing asked for", jobsPath, listing.Page{Top: 100}},
+		{"top and skip", jobsPath + "?$top=5&$skip=10", listing.Page{Top: 5, Skip: 10}},
+		{"escaped", jobsPath + "?%24top=5&%24skip=10", listing.Page{Top: 5, Skip: 10}},
+		{"names in another case", jobsPath + "?$Top=5&$SKIP=10", listing.Page{Top: 5, Skip: 10}},
+		{"the most", jobsPath + "?$top=100&$skip=2147483647", listing.Page{Top: 100, Skip: 2147483647}},
+		{"of collections", "/jobCollections?$top=5&$skip=10", listing.Page{Top: 5, Skip: 10}},
+		{"after another", jobsPath + "?$skiptoken=a%2Bb%2Fc%3D", listing.Page{Top: 100, After: "a+b/c="}},
+		{"after another, of collections", "/jobCollections?$skipToken=x", listing.Page{Top: 100, After: "x"}},
+		{"after another, in part", historyPath + "?$skiptoken=x&$top=3", listing.Page{Top: 3, After: "x"}},
+		{"jobs that meet a filter", jobsPath + "?$filter=state%20eq%20Enabled", listing.Page{Top: 100, Filter: listing.Filter{State: job.StateEnabled}}},
+		{"history that meets a filter", historyPath + "?$filter=status+eq+failed&$top=1", listing.Page{Top: 1, Filter: listing.Filter{Status: job.OutcomeFailed}}},
+		{"parameters of others", jobsPath + "?x=1&$orderby=name&api-version=2016-03-01", listing.Page{Top: 100}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -174,7 +175,7 @@ func TestAnExplicitPageHasANextLinkOnlyWhereItIsShort(t *testing.T) {
 	} {
 		t.Run(target, func(t *testing.T) {
 			t.Parallel()
-			f := &fake{jobs: func(_ context.Context, k job.CollectionKey, _ job.Page) ([]job.Job, string, error) {
+			f := &fake{jobs: func(_ context.Context, k job.CollectionKey, _ listing.Page) ([]job.Job, string, error) {
 				return []job.Job{{Key: k.Job("a")}, {Key: k.Job("b")}, {Key: k.Job("c")}}, "next", nil
 			}}
 			got := get(f, "http://api.example"+jobsPath+target)
@@ -208,7 +209,7 @@ func TestNextLinkStartsWhereTheCallerReachesTheAPI(t *testing.T) {
 func TestFollowingNextLinksVisitsEveryJobOnce(t *testing.T) {
 	t.Parallel()
 	const all = 250
-	f := &fake{jobs: func(_ context.Context, k job.CollectionKey, p job.Page) ([]job.Job, string, error) {
+	f := &fake{jobs: func(_ context.Context, k job.CollectionKey, p listing.Page) ([]job.Job, string, error) {
 		first := 0
 		if p.After != "" {
 			var err error
@@ -256,7 +257,7 @@ func FuzzListQuery(f *testing.F) {
 	scheduler, asked := paged()
 	h := api.New(scheduler, api.Options{}) // made once, because it takes longer than a request
 	f.Fuzz(func(t *testing.T, raw string) {
-		*asked = job.Page{}
+		*asked = listing.Page{}
 		r := &http.Request{
 			Method: http.MethodGet, URL: &url.URL{Path: jobsPath, RawQuery: raw}, Host: "h", Header: http.Header{}, Body: http.NoBody,
 		}
@@ -277,7 +278,7 @@ func FuzzListQuery(f *testing.F) {
 		if body.NextLink == nil {
 			return
 		}
-		want := job.Page{Top: asked.Top, After: "a+b/c=", Filter: asked.Filter}
+		want := listing.Page{Top: asked.Top, After: "a+b/c=", Filter: asked.Filter}
 		next := send(h, http.MethodGet, *body.NextLink, "")
 		require.Equal(t, http.StatusOK, next.status, next.body)
 		require.Equal(t, want, *asked, "the next link leads elsewhere")

@@ -7,7 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/api/odata"
-	"almanac/job"
+	"almanac/job/listing"
 )
 
 // A list is one page of a list. Value must not be nil.
@@ -19,7 +19,7 @@ type list[T any] struct {
 // replyPage answers with the page that the query asks for. filter is nil for a list without filters. read
 // returns the page's items and its continuation, shape the form of an item.
 func replyPage[I, T any](
-	s *server, c *gin.Context, filter *odata.Filter, read func(context.Context, job.Page) ([]I, string, error), shape func(I) T,
+	s *server, c *gin.Context, filter *odata.Filter, read func(context.Context, listing.Page) ([]I, string, error), shape func(I) T,
 ) error {
 	q, err := odata.ParseListQuery(c.Request.URL.RawQuery, filter)
 	if err != nil {

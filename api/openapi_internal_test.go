@@ -15,6 +15,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
+	"almanac/api/resource"
 	"almanac/job"
 	"almanac/job/input"
 )
@@ -80,15 +81,15 @@ func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 	t.Parallel()
 	doc := LoadOpenAPI(t)
 	for schema, wire := range map[string]any{
-		"JobCollectionDefinition": collectionResource{},
-		"JobCollectionListResult": list[collectionResource]{},
-		"JobDefinition":           jobResource{},
-		"JobListResult":           list[jobResource]{},
-		"Unread":                  unreadableResource{},
-		"JobHistoryDefinition":    historyResource{},
-		"JobHistoryListResult":    list[historyResource]{},
-		"UpcomingDefinition":      upcomingResource{},
-		"OperationStatus":         operationResource{},
+		"JobCollectionDefinition": resource.Collection{},
+		"JobCollectionListResult": list[resource.Collection]{},
+		"JobDefinition":           resource.Job{},
+		"JobListResult":           list[resource.Job]{},
+		"Unread":                  resource.Unread{},
+		"JobHistoryDefinition":    resource.History{},
+		"JobHistoryListResult":    list[resource.History]{},
+		"UpcomingDefinition":      resource.Upcoming{},
+		"OperationStatus":         resource.Operation{},
 		"Error":                   errorEnvelope{},
 		"Index":                   indexBody{},
 		"Health":                  healthBody{},

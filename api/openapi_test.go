@@ -24,8 +24,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/api"
+	"almanac/internal/audit"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/listing"
 )
 
 // A contract is the OpenAPI description, against which answers are checked.
@@ -132,7 +134,7 @@ func (m *backend) scheduler(t testing.TB) *fake {
 			return &operation, m.err
 		},
 		operation: func(context.Context, job.CollectionKey, string) (job.Operation, error) { return operation, m.err },
-		collections: func(_ context.Context, subscription, resourceGroup string, _ job.Page) ([]job.Collection, string, error) {
+		collections: func(_ context.Context, subscription, resourceGroup string, _ listing.Page) ([]job.Collection, string, error) {
 			return []job.Collection{standard(job.CollectionKey{Subscription: subscription, ResourceGroup: resourceGroup, Name: "c"})}, "c", m.err
 		},
 		putJob: func(_ context.Context, k job.Key, edit editJob) (job.Job, bool, error) {
@@ -146,22 +148,28 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		job:       func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), m.err },
 		deleteJob: func(context.Context, job.Key) error { return m.err },
 		runJob:    func(context.Context, job.Key) error { return m.err },
-		jobs: func(_ context.Context, k job.CollectionKey, _ job.Page) ([]job.Job, string, error) {
+		jobs: func(_ context.Context, k job.CollectionKey, _ listing.Page) ([]job.Job, string, error) {
 			return []job.Job{daily(t, k.Job("j1")), {Key: k.Job("j2"), Definition: daily(t, k.Job("j2")).Definition}}, "j2", m.err
 		},
-		history: func(context.Context, job.Key, job.Page) ([]job.Record, string, error) {
+		history: func(context.Context, job.Key, listing.Page) ([]job.Record, string, error) {
 			return []job.Record{
 				attempt(),
 				{Execution: job.Execution{ActionName: job.MainAction}, Attempt: job.Attempt{Outcome: job.OutcomeMissed}},
 			}, "", m.err
 		},
-		historyAcross: func(_ context.Context, s job.Scope, _ job.Page) ([]job.JobRecord, string, error) {
-			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}
-			return []job.JobRecord{{Key: job.Key{Collection: k}, Unread: "it did not answer in time"}, {Key: k.Job("j1"), Record: attempt()}}, "", m.err
+		jobChanges: func(context.Context, job.Key, listing.Page) ([]audit.Change, string, error) {
+			return []audit.Change{recordedChange(), {Operation: audit.DeleteJob, Status: audit.Failed, Message: "no", Client: "cli"}}, "r.5", m.err
 		},
-		upcoming: func(_ context.Context, s job.Scope, until time.Time, _ job.Page) ([]job.Occurrence, string, error) {
+		collectionChanges: func(context.Context, job.CollectionKey, listing.Page) ([]audit.Change, string, error) {
+			return []audit.Change{{Operation: audit.WriteCollection, Status: audit.Started}}, "", m.err
+		},
+		historyAcross: func(_ context.Context, s listing.Scope, _ listing.Page) ([]listing.JobRecord, string, error) {
 			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}
-			return []job.Occurrence{{Key: k.Job("j2"), Unread: "it did not answer in time"}, {Key: k.Job("j1"), Due: until}}, "", m.err
+			return []listing.JobRecord{{Key: job.Key{Collection: k}, Unread: "it did not answer in time"}, {Key: k.Job("j1"), Record: attempt()}}, "", m.err
+		},
+		upcoming: func(_ context.Context, s listing.Scope, until time.Time, _ listing.Page) ([]listing.Occurrence, string, error) {
+			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}
+			return []listing.Occurrence{{Key: k.Job("j2"), Unread: "it did not answer in time"}, {Key: k.Job("j1"), Due: until}}, "", m.err
 		},
 		ready: func(context.Context) error { return m.err },
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/api/resource"
 	"almanac/job"
 )
 
@@ -46,7 +47,7 @@ func (s *server) getOperation(c *gin.Context, k job.CollectionKey) error {
 	if err != nil {
 		return err
 	}
-	return reply(c, http.StatusOK, newOperationResource(k, found))
+	return reply(c, http.StatusOK, resource.NewOperation(k, found))
 }
 
 // getOperationResult answers as the original request would: 200 or an error when the operation has ended,

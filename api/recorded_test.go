@@ -15,6 +15,7 @@ import (
 
 	"almanac/api"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // An exchange is a recorded request to Azure Scheduler and its answer.
@@ -53,7 +54,7 @@ func (r *replay) fake() *fake {
 			return r.collection, err
 		},
 		change: func(context.Context, string, job.CollectionKey) (*job.Operation, error) { return nil, nil },
-		collections: func(_ context.Context, subscription, resourceGroup string, _ job.Page) ([]job.Collection, string, error) {
+		collections: func(_ context.Context, subscription, resourceGroup string, _ listing.Page) ([]job.Collection, string, error) {
 			found, err := recordedList(r.answer, func(name string, c job.Collection) job.Collection {
 				c.Key = job.CollectionKey{Subscription: subscription, ResourceGroup: resourceGroup, Name: name}
 				return c
@@ -74,7 +75,7 @@ func (r *replay) fake() *fake {
 			return jobOf(k)
 		},
 		job: func(_ context.Context, k job.Key) (job.Job, error) { return jobOf(k) },
-		history: func(context.Context, job.Key, job.Page) ([]job.Record, string, error) {
+		history: func(context.Context, job.Key, listing.Page) ([]job.Record, string, error) {
 			type entry struct{ Properties historyEntry }
 			records, err := recordedList(r.answer, func(_ string, e entry) job.Record { return e.Properties.record() })
 			return records, "", err

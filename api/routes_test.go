@@ -12,6 +12,7 @@ import (
 
 	"almanac/api"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // echo is a scheduler that records the requested job.
@@ -130,7 +131,7 @@ func TestUnknownPathsAreAnsweredWithWhatExists(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, got.status, "%s %.50s", method, path)
 			require.Equal(t, jsonContent, got.header.Get("Content-Type"))
 			require.Equal(t, `{"error":{"code":"NotFound","message":"There is nothing at this path. The paths are `+
-				`.../jobCollections[/{name}[/enable, /disable, /history, /upcoming, /operations/{id}, /operationResults/{id} or /jobs[/{name}[/run or /history]]]], .../history, .../upcoming and .../previewRecurrence, `+
+				`.../jobCollections[/{name}[/enable, /disable, /history, /changes, /upcoming, /operations/{id}, /operationResults/{id} or /jobs[/{name}[/run, /history or /changes]]]], .../history, .../upcoming and .../previewRecurrence, `+
 				`where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; `+
 				`/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history or /upcoming; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."}}`, got.body)
 		}
@@ -184,7 +185,9 @@ func TestAPIVersionIsRequiredOnTheLongPathsOnly(t *testing.T) {
 	invalid := func(v string) string {
 		return `{"error":{"code":"InvalidApiVersionParameter","message":"The api-version '` + v + `' is invalid. ` + supported + `"}}`
 	}
-	f := &fake{collections: func(context.Context, string, string, job.Page) ([]job.Collection, string, error) { return nil, "", nil }}
+	f := &fake{collections: func(context.Context, string, string, listing.Page) ([]job.Collection, string, error) {
+		return nil, "", nil
+	}}
 	for _, tt := range []struct{ name, path, want string }{
 		{"2016-03-01", group + "/jobCollections?api-version=2016-03-01", ""},
 		{"2016-01-01", group + "/jobCollections?api-version=2016-01-01", ""},

@@ -10,9 +10,11 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/internal/audit"
 	"almanac/internal/build"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/listing"
 )
 
 // A Scheduler stores and runs jobs. Its errors carry a [job.Kind]; others count as [job.KindInternal]. It
@@ -33,17 +35,22 @@ type Scheduler interface {
 	// Operation fails with [job.KindNotFound] if there is no operation with that ID.
 	Operation(ctx context.Context, k job.CollectionKey, id string) (job.Operation, error)
 
-	// Collections, Jobs and History return a page and its continuation, the [job.Page.After] of the next
+	// Collections, Jobs and History return a page and its continuation, the [listing.Page.After] of the next
 	// page; it is empty on the last page. Collections are sorted by name. An empty resource group means the
 	// whole subscription.
-	Collections(ctx context.Context, subscription, resourceGroup string, p job.Page) (found []job.Collection, next string, err error)
-	Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (jobs []job.Job, next string, err error)
-	History(ctx context.Context, k job.Key, p job.Page) (records []job.Record, next string, err error)
+	Collections(ctx context.Context, subscription, resourceGroup string, p listing.Page) (found []job.Collection, next string, err error)
+	Jobs(ctx context.Context, k job.CollectionKey, p listing.Page) (jobs []job.Job, next string, err error)
+	History(ctx context.Context, k job.Key, p listing.Page) (records []job.Record, next string, err error)
+
+	// JobChanges and CollectionChanges return a page of the changes of a job or a collection, newest first, and its
+	// continuation. They work for one that was deleted, too, for a while.
+	JobChanges(ctx context.Context, k job.Key, p listing.Page) (changes []audit.Change, next string, err error)
+	CollectionChanges(ctx context.Context, k job.CollectionKey, p listing.Page) (changes []audit.Change, next string, err error)
 
 	// HistoryAcross and Upcoming return a page of the histories of all jobs of a scope, newest first, and of their
 	// occurrences after now up to until, by due time. They ignore Skip. What could not be read comes first.
-	HistoryAcross(ctx context.Context, s job.Scope, p job.Page) (records []job.JobRecord, next string, err error)
-	Upcoming(ctx context.Context, s job.Scope, until time.Time, p job.Page) (due []job.Occurrence, next string, err error)
+	HistoryAcross(ctx context.Context, s listing.Scope, p listing.Page) (records []listing.JobRecord, next string, err error)
+	Upcoming(ctx context.Context, s listing.Scope, until time.Time, p listing.Page) (due []listing.Occurrence, next string, err error)
 
 	// PutJob creates a job, or edits it as PatchJob does; created reports which. current is nil for a new
 	// job.
@@ -135,7 +142,7 @@ func (s *server) engine() *gin.Engine {
 	r.ForwardedByClientIP = false
 	r.UseEscapedPath = true      // names may hold an escaped slash,
 	r.UnescapePathValues = false // and a plus, which gin would decode as a blank: see param
-	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitTime)
+	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.sign, s.limitTime)
 	s.routes(r)
 	return r
 }

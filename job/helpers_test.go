@@ -21,11 +21,6 @@ const httpAction = `{"type":"Http","request":{"uri":"http://example.com/","metho
 // withAction returns the body of a job with that action.
 func withAction(action string) string { return `{"properties":{"action":` + action + `}}` }
 
-// withRequest returns the body of a job with that web request.
-func withRequest(request string) string {
-	return withAction(`{"type":"Http","request":` + request + `}`)
-}
-
 // withRecurrence returns the body of a job with that recurrence.
 func withRecurrence(recurrence string) string {
 	return `{"properties":{"action":` + httpAction + `,"recurrence":` + recurrence + `}}`

@@ -13,6 +13,7 @@ import (
 	"almanac/activities/lookups"
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/quota"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
 )
@@ -94,7 +95,7 @@ func (s *Service) createJob(ctx context.Context, c job.Collection, name string, 
 	if err != nil {
 		return job.Job{}, err
 	}
-	registered, err := s.registerJob(ctx, &c, workflows.RegisterJob{Name: name, Requirements: definition.Requirements(now)})
+	registered, err := s.registerJob(ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now)})
 	if err != nil {
 		return job.Job{}, err
 	}
@@ -149,7 +150,7 @@ func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job
 		return job.Job{}, err
 	}
 	// Reserve old and new requirements together, change the job, then release the old ones.
-	old, wanted := current.Definition.Requirements(current.Created), d.Requirements(current.Created)
+	old, wanted := quota.RequirementsOf(&current.Definition, current.Created), quota.RequirementsOf(&d, current.Created)
 	combined := old.And(wanted)
 	if combined != old {
 		if err := s.reserve(ctx, current, combined, false); err != nil {
@@ -172,14 +173,14 @@ func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job
 
 // reserve sends the collection the requirements of the job's next definition. committed means that the job has that
 // definition already.
-func (s *Service) reserve(ctx context.Context, current job.Job, requirements job.Requirements, committed bool) error {
+func (s *Service) reserve(ctx context.Context, current job.Job, requirements quota.Requirements, committed bool) error {
 	c, err := s.Collection(ctx, current.Key.Collection)
 	if err != nil {
 		return err
 	}
 	return s.update(ctx, changeTimeout, c.Key.WorkflowID(), workflows.UpdateReserve, nil, workflows.ReserveRequest{
 		Name: current.Key.Name, Requirements: requirements, Job: current.Generation + 1, Final: committed,
-		Limits: new(c.Properties.CollectionLimits(s.limits.Tiers[c.Properties.SKU.Name])), Generation: c.Generation,
+		Limits: new(quota.LimitsOf(&c.Properties, s.limits.Tiers[c.Properties.SKU.Name])), Generation: c.Generation,
 	})
 }
 

@@ -10,16 +10,19 @@ import (
 	"strings"
 	"time"
 
+	"almanac/internal/audit"
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/listing"
 	"almanac/scheduler/history"
+	"almanac/scheduler/trail"
 	"almanac/workflows"
 )
 
 // Jobs returns a page of a collection's jobs, in order of creation, and the continuation, which is empty on
 // the last page. If many jobs do not answer, the page has fewer entries than requested, or none, and still
 // has a continuation.
-func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (page []job.Job, next string, err error) {
+func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p listing.Page) (page []job.Job, next string, err error) {
 	deadline := time.Now().Add(listTime)
 	if err := k.Validate(); err != nil {
 		return nil, "", err
@@ -39,7 +42,7 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (pa
 	}
 	k = list.Collection
 	now := s.now()
-	page, next, err = readPage(ctx, s, p, listing[workflows.Listed, job.Job]{
+	page, next, err = readPage(ctx, s, p, source[workflows.Listed, job.Job]{
 		items:      slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool { return l.Sequence <= after || !p.Filter.MatchesName(l.Name) }),
 		deadline:   deadline,
 		id:         func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() },
@@ -61,7 +64,7 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p job.Page) (pa
 // Collections returns a page of the collections of a subscription, or of one of its resource groups if
 // resourceGroup is not empty. They are sorted by name, then by resource group. The continuation is empty on
 // the last page. If many collections do not answer, the page is short, as in [Service.Jobs].
-func (s *Service) Collections(ctx context.Context, subscription, resourceGroup string, p job.Page) (page []job.Collection, next string, err error) {
+func (s *Service) Collections(ctx context.Context, subscription, resourceGroup string, p listing.Page) (page []job.Collection, next string, err error) {
 	deadline := time.Now().Add(listTime)
 	if p, err = resume(p); err != nil {
 		return nil, "", err
@@ -85,7 +88,7 @@ func (s *Service) Collections(ctx context.Context, subscription, resourceGroup s
 		return resourceGroup != "" && job.NormalizeName(group) != job.NormalizeName(resourceGroup) || len(after) > 0 && byName(path, string(after)) <= 0
 	})
 	slices.SortFunc(paths, byName)
-	page, next, err = readPage(ctx, s, p, listing[string, job.Collection]{
+	page, next, err = readPage(ctx, s, p, source[string, job.Collection]{
 		items:    paths,
 		deadline: deadline,
 		id:       func(path string) string { return job.CollectionWorkflowID(subscription, path) },
@@ -101,7 +104,7 @@ func (s *Service) Collections(ctx context.Context, subscription, resourceGroup s
 
 // History returns a page of a job's history, newest first, and its continuation, which is empty on the last
 // page. It goes back as far as the namespace's retention.
-func (s *Service) History(ctx context.Context, k job.Key, p job.Page) ([]job.Record, string, error) {
+func (s *Service) History(ctx context.Context, k job.Key, p listing.Page) ([]job.Record, string, error) {
 	if err := k.Validate(); err != nil {
 		return nil, "", err
 	}
@@ -114,7 +117,34 @@ func (s *Service) History(ctx context.Context, k job.Key, p job.Page) ([]job.Rec
 	return records, next, s.jobError(ctx, err, missingJob(k))
 }
 
-// historyTimeout is the limit for reading a page of a job's history.
+// JobChanges returns a page of the changes of a job, newest first, and its continuation, which is empty on the last
+// page. It goes back as far as the namespace's retention; the job may be deleted.
+func (s *Service) JobChanges(ctx context.Context, k job.Key, p listing.Page) ([]audit.Change, string, error) {
+	if err := k.Validate(); err != nil {
+		return nil, "", err
+	}
+	return s.readChanges(ctx, missingJob(k), func(ctx context.Context) ([]audit.Change, string, error) { return s.trail.Job(ctx, k, p) })
+}
+
+// CollectionChanges is [Service.JobChanges] for a job collection, without the changes of its jobs.
+func (s *Service) CollectionChanges(ctx context.Context, k job.CollectionKey, p listing.Page) ([]audit.Change, string, error) {
+	if err := k.Validate(); err != nil {
+		return nil, "", err
+	}
+	return s.readChanges(ctx, missingCollection(k), func(ctx context.Context) ([]audit.Change, string, error) { return s.trail.Collection(ctx, k, p) })
+}
+
+func (s *Service) readChanges(ctx context.Context, missing *job.Error, read func(context.Context) ([]audit.Change, string, error)) ([]audit.Change, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
+	defer cancel()
+	changes, next, err := read(ctx)
+	if errors.Is(err, trail.ErrPosition) {
+		err = badToken()
+	}
+	return changes, next, s.jobError(ctx, err, missing)
+}
+
+// historyTimeout is the limit for reading a page of a job's history, or of changes.
 const historyTimeout = 20 * time.Second
 
 // explain adds to the status of enabled jobs of a collection why nothing is next, if that is the collection's state.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"almanac/internal/wfclient"
-	"almanac/job"
+	"almanac/job/listing"
 )
 
 // A list reads the status of each workflow. A workflow that cannot answer, for example because no worker
@@ -26,8 +26,8 @@ const (
 	maxBatch = 128 // workflows queried together
 )
 
-// A listing describes the items of a list.
-type listing[I, T any] struct {
+// A source describes the items of a list.
+type source[I, T any] struct {
 	items        []I
 	deadline     time.Time         // no further workflows are queried after it
 	id           func(I) string    // the workflow ID of an item
@@ -45,7 +45,7 @@ type entry[T any] struct {
 // readPage returns a page of the items, in their order, and its continuation. Closed workflows and entries
 // that the filter rejects are left out. If many workflows do not answer, the page may be short or empty,
 // but it covers at least one batch of items.
-func readPage[I, T any](ctx context.Context, s *Service, p job.Page, l listing[I, T]) (page []T, next string, err error) {
+func readPage[I, T any](ctx context.Context, s *Service, p listing.Page, l source[I, T]) (page []T, next string, err error) {
 	var found []T
 	var of []I // the items of found
 	asked := 0
@@ -93,7 +93,7 @@ func readPage[I, T any](ctx context.Context, s *Service, p job.Page, l listing[I
 const skipMark = "~"
 
 // resume applies the continuation in p.After to the page.
-func resume(p job.Page) (job.Page, error) {
+func resume(p listing.Page) (listing.Page, error) {
 	after, left, found := strings.Cut(p.After, skipMark)
 	if !found {
 		return p, nil

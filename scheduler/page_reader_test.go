@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc"
 
 	"almanac/job"
+	"almanac/job/listing"
 	"almanac/scheduler"
 	"almanac/workflows"
 )
@@ -95,7 +96,7 @@ func shelf(t *testing.T, jobs int) *directory {
 }
 
 // jobPages lists all jobs of a collection, page by page.
-func jobPages(t *testing.T, s *scheduler.Service, p job.Page) []string {
+func jobPages(t *testing.T, s *scheduler.Service, p listing.Page) []string {
 	t.Helper()
 	var names []string
 	for {
@@ -118,16 +119,16 @@ func TestJobsAreListedInTheOrderOfTheirCreation(t *testing.T) {
 	at := func(day int) time.Time { return time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC) }
 	for _, tt := range []struct {
 		name   string
-		filter job.Filter
+		filter listing.Filter
 		want   func(i int) bool
 	}{
-		{"all that are there", job.Filter{}, func(int) bool { return true }},
-		{"those that are disabled", job.Filter{State: job.StateDisabled}, func(i int) bool { return i%3 == 0 }},
-		{"those that start in a period", job.Filter{Start: job.Period{From: at(20), Before: at(41)}}, func(i int) bool { return i >= 20 && i < 41 }},
-		{"those whose names begin alike", job.Filter{NamePrefix: "job1"}, func(i int) bool { return i == 1 || i/10 == 1 }},
-		{"one by its name", job.Filter{Name: "job7"}, func(i int) bool { return i == 7 }},
-		{"those that are due next in a period", job.Filter{Next: job.Period{Before: at(20)}}, func(i int) bool { return i < 20 }},
-		{"those that have an end time: none", job.Filter{End: job.Period{From: at(1)}}, func(int) bool { return false }},
+		{"all that are there", listing.Filter{}, func(int) bool { return true }},
+		{"those that are disabled", listing.Filter{State: job.StateDisabled}, func(i int) bool { return i%3 == 0 }},
+		{"those that start in a period", listing.Filter{Start: listing.Period{From: at(20), Before: at(41)}}, func(i int) bool { return i >= 20 && i < 41 }},
+		{"those whose names begin alike", listing.Filter{NamePrefix: "job1"}, func(i int) bool { return i == 1 || i/10 == 1 }},
+		{"one by its name", listing.Filter{Name: "job7"}, func(i int) bool { return i == 7 }},
+		{"those that are due next in a period", listing.Filter{Next: listing.Period{Before: at(20)}}, func(i int) bool { return i < 20 }},
+		{"those that have an end time: none", listing.Filter{End: listing.Period{From: at(1)}}, func(int) bool { return false }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -139,10 +140,10 @@ func TestJobsAreListedInTheOrderOfTheirCreation(t *testing.T) {
 			}
 			s := scheduler.New(scheduler.Options{Client: shelf(t, jobs)})
 			for _, top := range []int{1, 2, 7, 100} {
-				require.Equal(t, want, jobPages(t, s, job.Page{Top: top, Filter: tt.filter}), "by %d", top)
+				require.Equal(t, want, jobPages(t, s, listing.Page{Top: top, Filter: tt.filter}), "by %d", top)
 			}
 			skip := min(3, len(want))
-			require.ElementsMatch(t, want[skip:], jobPages(t, s, job.Page{Skip: skip, Top: 4, Filter: tt.filter}), "but for %d", skip)
+			require.ElementsMatch(t, want[skip:], jobPages(t, s, listing.Page{Skip: skip, Top: 4, Filter: tt.filter}), "but for %d", skip)
 		})
 	}
 }
@@ -150,7 +151,7 @@ func TestJobsAreListedInTheOrderOfTheirCreation(t *testing.T) {
 func TestAPageOfJobsAsksNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	d := shelf(t, 640)
-	jobs, next, err := scheduler.New(scheduler.Options{Client: d}).Jobs(t.Context(), key.Collection, job.Page{Top: 20})
+	jobs, next, err := scheduler.New(scheduler.Options{Client: d}).Jobs(t.Context(), key.Collection, listing.Page{Top: 20})
 	require.NoError(t, err)
 	require.Len(t, jobs, 20)
 	require.NotEmpty(t, next)
@@ -161,7 +162,7 @@ func TestAListOfJobsGoesOnThoughJobsComeAndGo(t *testing.T) {
 	t.Parallel()
 	d := shelf(t, 9)
 	s := scheduler.New(scheduler.Options{Client: d})
-	jobs, next, err := s.Jobs(t.Context(), key.Collection, job.Page{Top: 3})
+	jobs, next, err := s.Jobs(t.Context(), key.Collection, listing.Page{Top: 3})
 	require.NoError(t, err)
 	require.Equal(t, "Job3", jobs[2].Key.Name)
 
@@ -170,7 +171,7 @@ func TestAListOfJobsGoesOnThoughJobsComeAndGo(t *testing.T) {
 	listed = slices.DeleteFunc(listed, func(l workflows.Listed) bool { return l.Sequence <= 30 }) // the jobs of the first page are gone
 	listed = append(listed, workflows.Listed{Name: "Job1", Sequence: 100})                        // one of them is created again
 	d.answers[list] = workflows.JobList{Collection: key.Collection, Jobs: listed}
-	require.Equal(t, []string{"Job4", "Job6", "Job7", "Job8", "Job9", "Job1"}, jobPages(t, s, job.Page{Top: 2, After: next}))
+	require.Equal(t, []string{"Job4", "Job6", "Job7", "Job8", "Job9", "Job1"}, jobPages(t, s, listing.Page{Top: 2, After: next}))
 }
 
 // office returns a subscription with the collections at these paths, such as "Group/Name".
@@ -188,7 +189,7 @@ func office(t *testing.T, paths ...string) *directory {
 }
 
 // collectionPages lists all collections, page by page.
-func collectionPages(t *testing.T, s *scheduler.Service, group string, p job.Page) []string {
+func collectionPages(t *testing.T, s *scheduler.Service, group string, p listing.Page) []string {
 	t.Helper()
 	var paths []string
 	for {
@@ -221,22 +222,22 @@ func TestCollectionsAreListedByName(t *testing.T) {
 			t.Parallel()
 			s := scheduler.New(scheduler.Options{Client: office(t, paths...)})
 			for _, top := range []int{1, 2, 7, 100} {
-				require.Equal(t, tt.want, collectionPages(t, s, tt.group, job.Page{Top: top}), "by %d", top)
+				require.Equal(t, tt.want, collectionPages(t, s, tt.group, listing.Page{Top: top}), "by %d", top)
 			}
 		})
 	}
 	t.Run("of a subscription that has none", func(t *testing.T) {
 		t.Parallel()
 		s := scheduler.New(scheduler.Options{Client: &directory{t: t}})
-		require.Empty(t, collectionPages(t, s, "", job.Page{Top: 10}))
+		require.Empty(t, collectionPages(t, s, "", listing.Page{Top: 10}))
 	})
 	t.Run("though some come and go meanwhile", func(t *testing.T) {
 		t.Parallel()
 		s := scheduler.New(scheduler.Options{Client: office(t, "g/a", "g/b", "g/c")})
-		_, next, err := s.Collections(t.Context(), "s", "", job.Page{Top: 2})
+		_, next, err := s.Collections(t.Context(), "s", "", listing.Page{Top: 2})
 		require.NoError(t, err)
 		s = scheduler.New(scheduler.Options{Client: office(t, "g/aa", "g/c", "g/bb")}) // a and b are gone
-		require.Equal(t, []string{"g/bb", "g/c"}, collectionPages(t, s, "", job.Page{Top: 2, After: next}))
+		require.Equal(t, []string{"g/bb", "g/c"}, collectionPages(t, s, "", listing.Page{Top: 2, After: next}))
 	})
 }
 
@@ -254,15 +255,15 @@ func TestAContinuationThatNoListReturnedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := scheduler.New(scheduler.Options{Client: shelf(t, 3)})
 	for _, after := range []string{"next", "1.5", "0x10", "10 ", "99999999999999999999", "~", "10~", "~5", "10~0", "10~-1", "10~5~5", "10~9999999999", "10~99999999999999999999"} {
-		_, _, err := s.Jobs(t.Context(), key.Collection, job.Page{Top: 1, After: after})
+		_, _, err := s.Jobs(t.Context(), key.Collection, listing.Page{Top: 1, After: after})
 		requireBadToken(t, err)
 	}
 	s = scheduler.New(scheduler.Options{Client: office(t, "g/a")})
 	for _, after := range []string{"not base64", "a", "Zy9h=", "~5", "Zy9h~0", "Zy9h~a"} {
-		_, _, err := s.Collections(t.Context(), "s", "", job.Page{Top: 1, After: after})
+		_, _, err := s.Collections(t.Context(), "s", "", listing.Page{Top: 1, After: after})
 		requireBadToken(t, err)
 	}
-	_, _, err := s.History(t.Context(), key, job.Page{Top: 1, After: "next"})
+	_, _, err := s.History(t.Context(), key, listing.Page{Top: 1, After: "next"})
 	requireBadToken(t, err)
 }
 
@@ -287,7 +288,7 @@ func TestListsAskOnlyJobsThatDidSomething(t *testing.T) {
 			d.runs, d.transitions = tt.runs, 3
 			s := scheduler.New(scheduler.Options{Client: d})
 			list := func() []job.Job {
-				listed, _, err := s.Jobs(t.Context(), key.Collection, job.Page{Top: 100})
+				listed, _, err := s.Jobs(t.Context(), key.Collection, listing.Page{Top: 100})
 				require.NoError(t, err)
 				require.Len(t, listed, jobs)
 				return listed
@@ -337,7 +338,7 @@ func TestAJobOfACollectionThatIsDisabledSaysWhyNothingIsNext(t *testing.T) {
 		d.answers[key.Collection.WorkflowID()+" "+workflows.QueryStatus] = job.Collection{Key: key.Collection, Properties: job.CollectionProperties{State: tt.state}}
 		s := scheduler.New(scheduler.Options{Client: d})
 		d.asked = 0
-		jobs, _, err := s.Jobs(t.Context(), key.Collection, job.Page{Top: 10})
+		jobs, _, err := s.Jobs(t.Context(), key.Collection, listing.Page{Top: 10})
 		require.NoError(t, err)
 		require.Len(t, jobs, 2)
 		require.Equal(t, 2+2, d.asked, "the collection twice, and its jobs")

@@ -9,6 +9,7 @@ import (
 
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/quota"
 	"almanac/workflows"
 )
 
@@ -118,7 +119,7 @@ func (s *Service) register(ctx context.Context, id string, batch []*registration
 			c = one.collection
 		}
 	}
-	request.Limits, request.Generation = c.Properties.CollectionLimits(s.limits.Tiers[c.Properties.SKU.Name]), c.Generation
+	request.Limits, request.Generation = quota.LimitsOf(&c.Properties, s.limits.Tiers[c.Properties.SKU.Name]), c.Generation
 	var results []workflows.RegisterResult
 	err := s.update(ctx, updateTimeout, id, workflows.UpdateRegister, &results, request)
 	if err == nil && len(results) != len(batch) {

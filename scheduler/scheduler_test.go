@@ -18,6 +18,7 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/listing"
 	"almanac/scheduler"
 	"almanac/workflows"
 )
@@ -91,7 +92,7 @@ func TestErrorsOfTemporalHaveAKindAndSayNothingOfIt(t *testing.T) {
 				defer cancel()
 				s := scheduler.New(scheduler.Options{Client: broken{err: tt.err}})
 				_, read := s.Job(ctx, key)
-				_, _, list := s.Jobs(ctx, key.Collection, job.Page{Top: 1})
+				_, _, list := s.Jobs(ctx, key.Collection, listing.Page{Top: 1})
 				kill := s.DeleteJob(ctx, key)
 				for err, want := range map[error]job.Kind{read: tt.read, list: tt.list, kill: tt.kill} {
 					require.Error(t, err)

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 
 	"almanac/job"
+	"almanac/job/listing"
 	"almanac/scheduler"
 	"almanac/workflows"
 )
@@ -118,14 +119,14 @@ func TestAListShowsWhatCouldNotBeRead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := scheduler.New(scheduler.Options{Client: hospital(t, jobs, tt.of, 2)})
 				start := time.Now()
-				listed, next, err := s.Jobs(t.Context(), key.Collection, job.Page{Top: 2})
+				listed, next, err := s.Jobs(t.Context(), key.Collection, listing.Page{Top: 2})
 				require.NoError(t, err)
 				require.Equal(t, tt.took, time.Since(start))
 				require.Equal(t, "20", next)
 				require.Equal(t, job.StateEnabled, listed[0].Definition.State)
 				require.Equal(t, job.Job{Key: key.Collection.Job("Job2"), Unread: tt.want}, listed[1])
 
-				listed, _, err = s.Jobs(t.Context(), key.Collection, job.Page{Top: 9, Filter: job.Filter{State: job.StateEnabled}})
+				listed, _, err = s.Jobs(t.Context(), key.Collection, listing.Page{Top: 9, Filter: listing.Filter{State: job.StateEnabled}})
 				require.NoError(t, err)
 				require.Len(t, listed, 2, "nobody knows whether it is enabled")
 			})
@@ -135,7 +136,7 @@ func TestAListShowsWhatCouldNotBeRead(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			s := scheduler.New(scheduler.Options{Client: hospital(t, 300, nil, upTo(300)...)})
-			require.Len(t, inTime(t, job.Page{Top: 1000}, ofJobs(s)), 300)
+			require.Len(t, inTime(t, listing.Page{Top: 1000}, ofJobs(s)), 300)
 		})
 	})
 	t.Run("under the id that the others have", func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestAListShowsWhatCouldNotBeRead(t *testing.T) {
 			k := key.Collection
 			listed, _, err := s.Jobs(t.Context(), job.CollectionKey{
 				Subscription: strings.ToUpper(k.Subscription), ResourceGroup: strings.ToUpper(k.ResourceGroup), Name: strings.ToUpper(k.Name),
-			}, job.Page{Top: 9})
+			}, listing.Page{Top: 9})
 			require.NoError(t, err)
 			for i, j := range listed {
 				require.Equal(t, k.Job(fmt.Sprint("Job", i+1)).ARMID(), j.Key.ARMID())
@@ -157,7 +158,7 @@ func TestAListShowsWhatCouldNotBeRead(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := &ward{directory: office(t, "G/a", "G/b")}
 			w.ill = map[string]error{job.CollectionWorkflowID("s", "G/a"): nil}
-			found, _, err := scheduler.New(scheduler.Options{Client: w}).Collections(t.Context(), "s", "", job.Page{Top: 9})
+			found, _, err := scheduler.New(scheduler.Options{Client: w}).Collections(t.Context(), "s", "", listing.Page{Top: 9})
 			require.NoError(t, err)
 			require.Equal(t, job.Collection{Key: job.CollectionKey{Subscription: "s", ResourceGroup: "G", Name: "a"}, Unread: "it did not answer in time"}, found[0])
 			require.Equal(t, "b", found[1].Key.Name)
@@ -173,14 +174,14 @@ func upTo(n int) (all []int) {
 	return all
 }
 
-func ofJobs(s *scheduler.Service) func(context.Context, job.Page) ([]job.Job, string, error) {
-	return func(ctx context.Context, p job.Page) ([]job.Job, string, error) {
+func ofJobs(s *scheduler.Service) func(context.Context, listing.Page) ([]job.Job, string, error) {
+	return func(ctx context.Context, p listing.Page) ([]job.Job, string, error) {
 		return s.Jobs(ctx, key.Collection, p)
 	}
 }
 
 // inTime lists all pages. Each must take less time than the API allows a request.
-func inTime[T any](t *testing.T, p job.Page, list func(context.Context, job.Page) ([]T, string, error)) (all []T) {
+func inTime[T any](t *testing.T, p listing.Page, list func(context.Context, listing.Page) ([]T, string, error)) (all []T) {
 	t.Helper()
 	seen := map[string]bool{}
 	for {
@@ -202,7 +203,7 @@ func inTime[T any](t *testing.T, p job.Page, list func(context.Context, job.Page
 func TestAListWithManyThatDoNotAnswerGoesOnWithItsNextPage(t *testing.T) {
 	t.Parallel()
 	const jobs, silent = 1000, 950
-	enabled := job.Filter{State: job.StateEnabled}
+	enabled := listing.Filter{State: job.StateEnabled}
 	want := func(skip int) (names []string) { // after the silent ones
 		for i := silent + 1; i <= jobs; i++ {
 			if i%3 != 0 && i%5 != 0 {
@@ -213,12 +214,12 @@ func TestAListWithManyThatDoNotAnswerGoesOnWithItsNextPage(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		page job.Page
+		page listing.Page
 		want []string
 	}{
-		{"which is filtered", job.Page{Top: 100, Filter: enabled}, want(0)},
-		{"of few entries", job.Page{Top: 3, Filter: enabled}, want(0)},
-		{"but for what is skipped", job.Page{Skip: 5, Top: 4, Filter: enabled}, want(5)},
+		{"which is filtered", listing.Page{Top: 100, Filter: enabled}, want(0)},
+		{"of few entries", listing.Page{Top: 3, Filter: enabled}, want(0)},
+		{"but for what is skipped", listing.Page{Skip: 5, Top: 4, Filter: enabled}, want(5)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -236,14 +237,14 @@ func TestAListWithManyThatDoNotAnswerGoesOnWithItsNextPage(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := hospital(t, 200, nil, upTo(200)...)
 			w.slow = 24 * time.Second
-			require.Len(t, inTime(t, job.Page{Top: 100}, ofJobs(scheduler.New(scheduler.Options{Client: w}))), 200)
+			require.Len(t, inTime(t, listing.Page{Top: 100}, ofJobs(scheduler.New(scheduler.Options{Client: w}))), 200)
 		})
 	})
 	t.Run("though more than can be asked in time is skipped", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			s := scheduler.New(scheduler.Options{Client: hospital(t, jobs, nil, upTo(jobs)...)})
-			listed := inTime(t, job.Page{Skip: 990, Top: 100}, ofJobs(s))
+			listed := inTime(t, listing.Page{Skip: 990, Top: 100}, ofJobs(s))
 			require.Len(t, listed, 10)
 			require.Equal(t, "Job991", listed[0].Key.Name)
 		})
@@ -258,7 +259,7 @@ func TestAListWithManyThatDoNotAnswerGoesOnWithItsNextPage(t *testing.T) {
 				ill[job.CollectionWorkflowID("s", paths[i])] = nil
 			}
 			s := scheduler.New(scheduler.Options{Client: &ward{directory: office(t, paths...), ill: ill}})
-			found := inTime(t, job.Page{Skip: 500, Top: 100}, func(ctx context.Context, p job.Page) ([]job.Collection, string, error) {
+			found := inTime(t, listing.Page{Skip: 500, Top: 100}, func(ctx context.Context, p listing.Page) ([]job.Collection, string, error) {
 				return s.Collections(ctx, "s", "", p)
 			})
 			require.Len(t, found, 500)

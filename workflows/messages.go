@@ -8,6 +8,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/quota"
 )
 
 // StartWithin is how long after the registration of its name a workflow must be started.
@@ -24,21 +25,21 @@ type ReplaceRequest struct {
 // A PutRequest replaces a collection's properties.
 type PutRequest struct {
 	job.Collection
-	Limits   *job.CollectionLimits `json:"limits,omitempty"`   // of the new plan and quota; nil: nothing is checked
-	Expected int                   `json:"expected,omitempty"` // the generation that the caller read; 0 for any
+	Limits   *quota.Limits `json:"limits,omitempty"`   // of the new plan and quota; nil: nothing is checked
+	Expected int           `json:"expected,omitempty"` // the generation that the caller read; 0 for any
 }
 
 // A RegisterRequest registers names for new jobs.
 type RegisterRequest struct {
-	Jobs       []RegisterJob        `json:"jobs"`
-	Limits     job.CollectionLimits `json:"limits"`
-	Generation int                  `json:"generation,omitempty"` // of the collection that the rules were read from; 0 for any
+	Jobs       []RegisterJob `json:"jobs"`
+	Limits     quota.Limits  `json:"limits"`
+	Generation int           `json:"generation,omitempty"` // of the collection that the rules were read from; 0 for any
 }
 
 // A RegisterJob is a new job of a [RegisterRequest].
 type RegisterJob struct {
-	Name         string           `json:"name"`
-	Requirements job.Requirements `json:"requirements,omitzero"`
+	Name         string             `json:"name"`
+	Requirements quota.Requirements `json:"requirements,omitzero"`
 }
 
 // A RegisterResult is the answer for one name.
@@ -52,12 +53,12 @@ type RegisterResult struct {
 // A ReserveRequest reports what a job requires of the plan. A job that changes sends two: before the
 // change, the requirements of its old and new definitions together; after it, Final, those of the new one.
 type ReserveRequest struct {
-	Name         string                `json:"name"`
-	Requirements job.Requirements      `json:"requirements,omitzero"`
-	Job          int                   `json:"job"`             // generation of the job's new definition
-	Final        bool                  `json:"final,omitempty"` // the new definition is in force
-	Limits       *job.CollectionLimits `json:"limits,omitempty"`
-	Generation   int                   `json:"generation,omitempty"` // of the collection that the rules were read from
+	Name         string             `json:"name"`
+	Requirements quota.Requirements `json:"requirements,omitzero"`
+	Job          int                `json:"job"`             // generation of the job's new definition
+	Final        bool               `json:"final,omitempty"` // the new definition is in force
+	Limits       *quota.Limits      `json:"limits,omitempty"`
+	Generation   int                `json:"generation,omitempty"` // of the collection that the rules were read from
 }
 
 // JobList is a collection and its jobs in order of creation.

@@ -126,8 +126,8 @@ func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*h
 	return req, nil
 }
 
-// ownHeaders returns the headers that Almanac adds. The x-ms names and formats are Azure Scheduler's. A trace in the
-// context goes on at the receiver, unless the request says otherwise.
+// ownHeaders returns the headers that Almanac adds. The x-ms names and formats are Azure Scheduler's. If
+// trace propagation is on, also for r, the trace headers of ctx are among them, so that the receiver continues the trace.
 func (h *HTTP) ownHeaders(ctx context.Context, r *job.Request, e job.Execution) job.Members {
 	own := job.Members{
 		{Name: "User-Agent", Value: "Almanac/" + h.options.Version},

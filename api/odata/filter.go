@@ -11,6 +11,7 @@ import (
 
 	"almanac/internal/iso8601"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // A Filter defines the $filter of a list: the fields that it may compare. All terms must match. The grammar is
@@ -68,9 +69,9 @@ var (
 )
 
 // parse parses a filter. The error says what is allowed instead.
-func (f *Filter) parse(text string) (job.Filter, error) {
+func (f *Filter) parse(text string) (listing.Filter, error) {
 	if f == nil {
-		return job.Filter{}, errors.New("no $filter: only lists of jobs, of their history and of their occurrences have one")
+		return listing.Filter{}, errors.New("no $filter: only lists of jobs, of their history and of their occurrences have one")
 	}
 	p := filterParser{filter: f}
 	var err error
@@ -78,7 +79,7 @@ func (f *Filter) parse(text string) (job.Filter, error) {
 		err = p.parse()
 	}
 	if err != nil {
-		return job.Filter{}, fmt.Errorf("%w, as in %s", err, f.example)
+		return listing.Filter{}, fmt.Errorf("%w, as in %s", err, f.example)
 	}
 	return p.parsed, nil
 }
@@ -123,7 +124,7 @@ func splitFilter(text string) (tokens []filterToken, err error) {
 type filterParser struct {
 	filter *Filter
 	rest   []filterToken
-	parsed job.Filter
+	parsed listing.Filter
 }
 
 func (p *filterParser) peek() filterToken {
@@ -268,15 +269,15 @@ func (p *filterParser) lateness() error {
 	if err != nil {
 		return given.instead("a duration such as PT30S")
 	}
-	none := job.Span{From: math.MinInt64, Before: job.Unlimited}
-	q := map[string]job.Span{
+	none := listing.Span{From: math.MinInt64, Before: listing.Unlimited}
+	q := map[string]listing.Span{
 		"eq": {From: late, Before: late + tick}, "ge": {From: late, Before: none.Before}, "gt": {From: late + tick, Before: none.Before},
 		"le": {From: none.From, Before: late + tick}, "lt": {From: none.From, Before: late},
 	}[operator]
-	if p.parsed.Lateness != (job.Span{}) {
+	if p.parsed.Lateness != (listing.Span{}) {
 		none = p.parsed.Lateness
 	}
-	p.parsed.Lateness = job.Span{From: max(none.From, q.From), Before: min(none.Before, q.Before)}
+	p.parsed.Lateness = listing.Span{From: max(none.From, q.From), Before: min(none.Before, q.Before)}
 	return nil
 }
 
@@ -294,7 +295,7 @@ func (p *filterParser) comparator() (string, error) {
 const tick = 100 * time.Nanosecond
 
 // timing parses a comparison with a time, and narrows a period accordingly.
-func (p *filterParser) timing(period *job.Period) error {
+func (p *filterParser) timing(period *listing.Period) error {
 	operator, err := p.comparator()
 	if err != nil {
 		return err
@@ -304,14 +305,14 @@ func (p *filterParser) timing(period *job.Period) error {
 		return err
 	}
 	after := t.Add(tick)
-	*period = intersection(*period, map[string]job.Period{
+	*period = intersection(*period, map[string]listing.Period{
 		"eq": {From: t, Before: after}, "ge": {From: t}, "gt": {From: after}, "le": {Before: after}, "lt": {Before: t},
 	}[operator])
 	return nil
 }
 
 // intersection returns the time that is in both periods.
-func intersection(p, q job.Period) job.Period {
+func intersection(p, q listing.Period) listing.Period {
 	if q.From.After(p.From) {
 		p.From = q.From
 	}

@@ -14,6 +14,7 @@ import (
 
 	"almanac/internal/fields"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // ParseQuery parses a query. Parameter names are case-insensitive, as in Azure, and are returned in lower
@@ -32,7 +33,7 @@ func ParseQuery(raw string) (url.Values, error) {
 
 // A ListQuery is the query of a list.
 type ListQuery struct {
-	Page   job.Page
+	Page   listing.Page
 	values url.Values
 	single bool // $top was given, so nothing follows this page
 }
@@ -47,7 +48,7 @@ func ParseListQuery(raw string, filter *Filter) (ListQuery, error) {
 	if err != nil {
 		return ListQuery{}, err
 	}
-	q := ListQuery{values: values, Page: job.Page{Top: maxTop}, single: values.Has("$top")}
+	q := ListQuery{values: values, Page: listing.Page{Top: maxTop}, single: values.Has("$top")}
 	var bad []*job.FieldError
 	read := func(name string, parse func(text string) error) {
 		given := values[name]

@@ -18,6 +18,7 @@ import (
 	"almanac/api"
 	"almanac/internal/settings"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // loaded returns the configuration of a command with variables and arguments, and the error of loading it.
@@ -117,7 +118,7 @@ func TestPublicURLs(t *testing.T) {
 // A going Scheduler has a list with further pages, and operations that continue.
 type going struct{ api.Scheduler }
 
-func (going) Jobs(context.Context, job.CollectionKey, job.Page) ([]job.Job, string, error) {
+func (going) Jobs(context.Context, job.CollectionKey, listing.Page) ([]job.Job, string, error) {
 	return nil, "more", nil
 }
 

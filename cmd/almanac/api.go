@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"almanac/cmd/almanac/internal/address"
+	"almanac/internal/audit/header"
 	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/scheduler"
 	"almanac/scheduler/setup"
@@ -38,6 +39,7 @@ func runAPI(ctx context.Context, c *config) error {
 		return err
 	}
 	defer c.telemetry.Stop(ctx)
+	options.Interceptors = append(options.Interceptors, header.ForClient(options.DataConverter))
 	temporal, err := client.NewLazyClient(options)
 	if err != nil {
 		return fmt.Errorf("connect to Temporal: %w", err)

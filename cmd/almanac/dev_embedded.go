@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	sdklog "go.temporal.io/sdk/log"
 	"golang.org/x/sync/errgroup"
 
 	"almanac/devserver"
+	"almanac/internal/audit/header"
 	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/job"
 	"almanac/scheduler"
@@ -34,12 +36,7 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 		return err
 	}
 	defer l.Close()
-	worker.SetCachedWorkflows(c.cachedJobs) // before the server starts its own workers, which share the cache
-	server, err := devserver.Start(ctx, devserver.Options{
-		DataDir: c.data, Listen: c.temporalListen, UIListen: c.uiListen, UIHosts: c.hosts, Synchronous: c.synchronous,
-		Retention: c.retention, MinFree: c.minFree,
-		SearchAttributes: scheduler.SearchAttributes(), Log: c.log.With("component", "server"),
-	})
+	server, err := startServer(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -60,7 +57,8 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 	options := client.Options{
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
 		DataConverter: data, FailureConverter: failures,
-		Logger: sdklog.NewStructuredLogger(c.log.With("component", "temporal")),
+		Logger:       sdklog.NewStructuredLogger(c.log.With("component", "temporal")),
+		Interceptors: []interceptor.ClientInterceptor{header.ForClient(data)},
 	}
 	if err := c.observe(ctx, "node", &options); err != nil {
 		return err
@@ -90,6 +88,16 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 	announce(node{config: c, api: l.Addr(), server: server})
 	group.Go(func() error { return serve(ctx, l, handler(service, c)) })
 	return group.Wait()
+}
+
+// startServer starts the embedded Temporal server.
+func startServer(ctx context.Context, c *config) (*devserver.Server, error) {
+	worker.SetCachedWorkflows(c.cachedJobs) // before the server starts its own workers, which share the cache
+	return devserver.Start(ctx, devserver.Options{
+		DataDir: c.data, Listen: c.temporalListen, UIListen: c.uiListen, UIHosts: c.hosts, Synchronous: c.synchronous,
+		Retention: c.retention, MinFree: c.minFree,
+		SearchAttributes: scheduler.SearchAttributes(), Log: c.log.With("component", "server"),
+	})
 }
 
 // pageOrigins returns the origins of the pages of a web server on this machine, by address and by

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/cmd/almanac/internal/preview"
-	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/quota"
 )
 
 // almanac runs the program and returns its output.
@@ -348,7 +348,7 @@ func TestPlansOfTheOperator(t *testing.T) {
 	require.Equal(t, input.UnlimitedTiers(), limits.Tiers)
 	limits, err = read(file, `{"Free":{"jobs":7,"authentication":true}}`)
 	require.NoError(t, err)
-	require.Equal(t, job.Tier{Jobs: 7, MinRecurrence: time.Hour, Collections: 1, Authentication: true}, limits.Tiers["Free"])
+	require.Equal(t, quota.Tier{Jobs: 7, MinRecurrence: time.Hour, Collections: 1, Authentication: true}, limits.Tiers["Free"])
 	_, err = read(file, `{"Fre":{"jobs":0}}`)
 	require.ErrorContains(t, err, "Free")
 	_, err = read("nowhere.json", "")

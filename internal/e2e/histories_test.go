@@ -26,6 +26,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/quota"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/plan"
@@ -340,7 +341,7 @@ func collectionLife(t *testing.T, s *stack, jobs string) string {
 	// A name whose workflow was never started, as after a crash in between.
 	handle, err := s.temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
 		WorkflowID: k.WorkflowID(), UpdateName: workflows.UpdateRegister, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{workflows.RegisterRequest{Jobs: []workflows.RegisterJob{{Name: "never"}}, Limits: job.CollectionLimits{Jobs: 10, Authentication: true}}},
+		Args: []any{workflows.RegisterRequest{Jobs: []workflows.RegisterJob{{Name: "never"}}, Limits: quota.Limits{Jobs: 10, Authentication: true}}},
 	})
 	require.NoError(t, err)
 	require.NoError(t, handle.Get(t.Context(), nil))

@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -30,20 +29,27 @@ func (s signal) destination() (protocol string, err error) {
 		proto = "http/protobuf"
 	)
 	exporter := os.Getenv("OTEL_" + string(s) + "_EXPORTER")
-	of := func(option string) string {
-		return cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_"+string(s)+"_"+option), os.Getenv("OTEL_EXPORTER_OTLP_"+option))
+	of := func(option string) (name, value string) {
+		if name = "OTEL_EXPORTER_OTLP_" + string(s) + "_" + option; os.Getenv(name) == "" {
+			name = "OTEL_EXPORTER_OTLP_" + option
+		}
+		return name, os.Getenv(name)
 	}
+	_, endpoint := of("ENDPOINT")
 	switch {
-	case strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true"), exporter == "none", exporter == "" && of("ENDPOINT") == "":
+	case strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true"), exporter == "none", exporter == "" && endpoint == "":
 		return "", nil
 	case exporter != "" && exporter != "otlp":
 		return "", fmt.Errorf("$OTEL_%s_EXPORTER: %q is not known; allowed: otlp, none", s, exporter)
 	}
-	switch protocol = cmp.Or(of("PROTOCOL"), proto); protocol {
+	name, protocol := of("PROTOCOL")
+	switch protocol {
+	case "":
+		return proto, nil
 	case grpc, proto:
 		return protocol, nil
 	}
-	return "", fmt.Errorf("$OTEL_EXPORTER_OTLP_PROTOCOL: %q is not known; allowed: %s, %s", protocol, grpc, proto)
+	return "", fmt.Errorf("$%s: %q is not known; allowed: %s, %s", name, protocol, grpc, proto)
 }
 
 // describe returns what is said of this process beside its metrics and spans.

@@ -172,9 +172,10 @@ func TestNothingIsMeasuredWithoutTelemetry(t *testing.T) {
 
 func TestAWrongVariableStopsTheStart(t *testing.T) {
 	for name, values := range map[string][2]string{
-		`$OTEL_TRACES_EXPORTER: "zipkin" is not known; allowed: otlp, none`:                    {"OTEL_TRACES_EXPORTER", "zipkin"},
-		`$OTEL_METRICS_EXPORTER: "console" is not known; allowed: otlp, none`:                  {"OTEL_METRICS_EXPORTER", "console"},
-		`$OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" is not known; allowed: grpc, http/protobuf`: {"OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"},
+		`$OTEL_TRACES_EXPORTER: "zipkin" is not known; allowed: otlp, none`:                     {"OTEL_TRACES_EXPORTER", "zipkin"},
+		`$OTEL_METRICS_EXPORTER: "console" is not known; allowed: otlp, none`:                   {"OTEL_METRICS_EXPORTER", "console"},
+		`$OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" is not known; allowed: grpc, http/protobuf`:  {"OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"},
+		`$OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "udp" is not known; allowed: grpc, http/protobuf`: {"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "udp"},
 	} {
 		t.Run(values[0], func(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")

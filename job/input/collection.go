@@ -7,6 +7,7 @@ import (
 	"almanac/internal/fields"
 	"almanac/internal/iso8601"
 	"almanac/job"
+	"almanac/job/quota"
 )
 
 var collectionMembers = []string{"sku", "state", "quota"}
@@ -116,7 +117,7 @@ func (p *parser) collectionProperties(n *fields.Node) (c job.CollectionPropertie
 }
 
 // beyondTier returns the limits of the quota at path that are above the tier's.
-func beyondTier(q *job.Quota, tier job.Tier, sku, path string) (bad []*job.FieldError) {
+func beyondTier(q *job.Quota, tier quota.Tier, sku, path string) (bad []*job.FieldError) {
 	if q.MaxJobCount > tier.Jobs {
 		bad = append(bad, &job.FieldError{
 			Path: path + ".maxJobCount", Code: fields.OutOfRange, Value: q.MaxJobCount,

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"almanac/job"
+	"almanac/job/quota"
 )
 
 // Limits bound the input. [DefaultLimits] are those of Azure Scheduler. An operator may raise them, as far
@@ -19,7 +20,7 @@ type Limits struct {
 	MaxRetryInterval time.Duration
 	MaxRetryCount    int
 	MaxCatchUpWindow time.Duration
-	Tiers            map[string]job.Tier // by SKU name
+	Tiers            map[string]quota.Tier // by SKU name
 
 	// AllowSecretRetargeting keeps a secret that a change leaves out even if it is then sent to another
 	// target, as Azure Scheduler did.

@@ -103,7 +103,7 @@ func (p Preview) Run() PreviewResult {
 	r.Notes = p.notes(len(r.Occurrences) == 0)
 	withErrorAction(&p.Definition.Action, "action", &job.Action{}, func(a *job.Action, path string, _ *job.Action) {
 		if template.Forgotten(a) {
-			r.Notes = append(r.Notes, "The placeholders in "+path+" are sent as they are written, because its template is not true.")
+			r.Notes = append(r.Notes, "The placeholders in "+path+" are sent unchanged, because its template is not true.")
 		}
 	})
 	return r

@@ -82,7 +82,7 @@ func TestPreviewSaysWhatMaySurprise(t *testing.T) {
 		{"a start time that is now, without a recurrence", `{"startTime":"2026-01-10T12:00:00Z","now":"2026-01-10T12:00:00.9Z"}`, ""},
 		{"a start time that is past, with a recurrence", `{"startTime":"2026-01-01","recurrence":{"frequency":"day"}}`, ""},
 		{"placeholders that are not filled in", `{"startTime":"2026-02-01","action":{"type":"Http","request":{"uri":"http://h/","body":"{{.Job.Name}}","template":true},"errorAction":{"type":"Http","request":{"uri":"http://h/","body":"{{.Failure.Error}}"}}}}`,
-			"The placeholders in action.errorAction are sent as they are written, because its template is not true."},
+			"The placeholders in action.errorAction are sent unchanged, because its template is not true."},
 		{"a disabled job", `{"recurrence":{"frequency":"day"},"state":"disabled"}`, "The state is disabled: nothing runs until the job is enabled."},
 		{"an end that is past", `{"startTime":"2026-02-01","recurrence":{"frequency":"day","endTime":"2026-01-10T11:59:59Z"}}`,
 			"The job would never run, because its endTime, 2026-01-10T11:59:59Z, is past. It would be accepted, and be completed at once."},

@@ -6,34 +6,34 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/quota"
 )
 
 func TestParsePlans(t *testing.T) {
 	t.Parallel()
 	service := input.DefaultLimits().Tiers
-	with := func(name string, p job.Tier) map[string]job.Tier {
+	with := func(name string, p quota.Tier) map[string]quota.Tier {
 		plans := input.DefaultLimits().Tiers
 		plans[name] = p
 		return plans
 	}
 	for _, tt := range []struct {
 		name, text string
-		want       map[string]job.Tier
+		want       map[string]quota.Tier
 	}{
 		{"an empty table", `{}`, service},
 		{
 			"a whole plan", `{"Standard":{"jobs":500,"minRecurrence":"PT5M","collections":1000,"authentication":false}}`,
-			with("Standard", job.Tier{Jobs: 500, MinRecurrence: 5 * time.Minute, Collections: 1000}),
+			with("Standard", quota.Tier{Jobs: 500, MinRecurrence: 5 * time.Minute, Collections: 1000}),
 		},
 		{
 			"what is left out stays", `{"free":{"MinRecurrence":"00:01:00"},"standard":null}`,
-			with("Free", job.Tier{Jobs: 5, MinRecurrence: time.Minute, Collections: 1}),
+			with("Free", quota.Tier{Jobs: 5, MinRecurrence: time.Minute, Collections: 1}),
 		},
 		{
 			"the bounds", `{"P20Premium":{"jobs":10000,"collections":10000,"minRecurrence":"P558D"}}`,
-			with("P20Premium", job.Tier{Jobs: 10_000, MinRecurrence: 558 * 24 * time.Hour, Collections: 10_000, Authentication: true}),
+			with("P20Premium", quota.Tier{Jobs: 10_000, MinRecurrence: 558 * 24 * time.Hour, Collections: 10_000, Authentication: true}),
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -76,6 +76,6 @@ func TestUnlimitedPlans(t *testing.T) {
 	plans := input.UnlimitedTiers()
 	require.Len(t, plans, len(input.DefaultLimits().Tiers))
 	for name, p := range plans {
-		require.Equal(t, job.Tier{Jobs: 10_000, MinRecurrence: time.Minute, Collections: 10_000, Authentication: true}, p, name)
+		require.Equal(t, quota.Tier{Jobs: 10_000, MinRecurrence: time.Minute, Collections: 10_000, Authentication: true}, p, name)
 	}
 }

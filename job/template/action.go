@@ -136,7 +136,7 @@ func sameTarget(uri, filled string) bool {
 	return err == nil && from.Scheme == to.Scheme && from.Host == to.Host && from.User.String() == to.User.String()
 }
 
-// Forgotten reports whether an action has known placeholders but no templates, so that they are sent as they are written.
+// Forgotten reports whether an action has known placeholders but no templates, so that they are sent unchanged.
 func Forgotten(a *job.Action) bool {
 	turnedOn := a.Clone()
 	if r := turnedOn.Request; r != nil {

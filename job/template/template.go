@@ -9,6 +9,7 @@
 package template
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -77,10 +78,12 @@ var sample = Values{
 	Attempt:   1, Failure: &Failure{Message: "x", Error: "x", Attempts: 1, Status: 500},
 }
 
-// isJSON reports whether the text is JSON once its placeholders are filled in.
+// isJSON reports whether the text is JSON once its placeholders are filled in. A placeholder for a text is not taken for
+// an empty one: [{{.Job.Name}}] is no JSON.
 func (t *template) isJSON() bool {
+	escape := func(value string) string { return cmp.Or(forJSON(value), "x") }
 	for _, v := range []*Values{&sample, {}} { // so that either part of an {{if}} counts
-		if text, ok := t.render(v, math.MaxInt, forJSON); ok && json.Valid([]byte(text)) {
+		if text, ok := t.render(v, math.MaxInt, escape); ok && json.Valid([]byte(text)) {
 			return true
 		}
 	}

@@ -83,6 +83,7 @@ func TestValuesAreEscapedForWhereTheyStand(t *testing.T) {
 		{"JSON without a content type", "", ` ["{{.Job.Name}}"]`, ` ["nightly \"A&B\""]`},
 		{"JSON in one part of an if", "", `{{if .Failure.Status}}{{else}}"{{.Job.Name}}"{{end}}`, ""},
 		{"text that begins like JSON", "", `[{{.Job.Name}}] failed`, `[nightly "A&B"] failed`},
+		{"a text in brackets, which is no JSON", "", `[{{.Job.Name}}]`, `[nightly "A&B"]`},
 		{"JSON that is sent as text", "text/plain", `"{{.Job.Name}}"`, `"nightly "A&B""`},
 		{"XML", "application/xml", `<a b="{{.Job.Name}}">{{.Failure.Message}}</a>`, `<a b="nightly &#34;A&amp;B&#34;">Response: &#39;NotFound&#39;&#xD;&#xA;Body: &lt;none&gt;</a>`},
 		{"HTML", "text/html", `<b>{{.Job.Name}}</b>`, `<b>nightly &#34;A&amp;B&#34;</b>`},
@@ -110,7 +111,7 @@ func TestAURIAndHeadersAreFilledIn(t *testing.T) {
 	require.Equal(t, job.Members{
 		{Name: "X-Job", Value: `nightly "A&B"`}, {Name: "X-Error", Value: "a Response: 'NotFound'  Body: <none>"}, {Name: "Host", Value: "www.example.com"},
 	}, r.Headers)
-	require.Equal(t, "{{.Job.Name}}", a.Request.Headers[0].Value, "the action itself stays as it is written")
+	require.Equal(t, "{{.Job.Name}}", a.Request.Headers[0].Value, "the action itself is not changed")
 }
 
 func TestMessagesAreFilledIn(t *testing.T) {
@@ -283,6 +284,7 @@ func TestABodyOfTypeJSONIsJSONOnceItIsFilledIn(t *testing.T) {
 		`{"due": "{{.Due}}"}`:               true,
 		`{"job": {{.Job.Name}}}`:            false,
 		`{"due": {{.Due}}}`:                 false,
+		`{"jobs": [{{.Job.Name}}]}`:         false,
 		`{{if .Attempt}}{}{{else}}x{{end}}`: true,
 		`{"job": "{{.Job.Name}}"`:           false,
 	} {

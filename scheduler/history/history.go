@@ -19,6 +19,7 @@ import (
 
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // A Reader reads histories of jobs. All members are required. It is safe for concurrent use.
@@ -29,13 +30,13 @@ type Reader struct {
 	Log       *slog.Logger
 }
 
-// ErrPosition is the error for a [job.Page.After] that is no continuation of this history.
+// ErrPosition is the error for a [listing.Page.After] that is no continuation of this history.
 var ErrPosition = errors.New("the history has no entry at this position")
 
 // Read returns a page of the history of the job with that workflow, newest first, and its continuation,
 // which is empty on the last page. The error is a [serviceerror.NotFound] if no workflow with that ID is
 // open.
-func (r *Reader) Read(ctx context.Context, workflowID string, p job.Page) ([]job.Record, string, error) {
+func (r *Reader) Read(ctx context.Context, workflowID string, p listing.Page) ([]job.Record, string, error) {
 	after, err := parsePosition(p.After)
 	if err != nil || p.Filter.Status == job.OutcomePostponed {
 		return nil, "", err
@@ -62,7 +63,7 @@ func (r *Reader) Read(ctx context.Context, workflowID string, p job.Page) ([]job
 const Skew = 5 * time.Second
 
 // pageSize returns how many events to request at once for a page: 11 for each execution, eventsPerPage at most.
-func pageSize(p job.Page) int32 {
+func pageSize(p listing.Page) int32 {
 	return int32(min(eventsPerPage, 24+11*min(p.Skip+p.Top, eventsPerPage)))
 }
 
@@ -99,7 +100,7 @@ type entry struct {
 }
 
 // entries returns the entries after a position, one more than the page needs.
-func (r *Reader) entries(ctx context.Context, workflowID string, p job.Page, after position) ([]entry, error) {
+func (r *Reader) entries(ctx context.Context, workflowID string, p listing.Page, after position) ([]entry, error) {
 	found, err := r.Client.DescribeWorkflowExecution(ctx, workflowID, "")
 	if err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc"
 
 	"almanac/job"
+	"almanac/job/listing"
 	"almanac/scheduler/history"
 )
 
@@ -162,7 +163,7 @@ MainAction 1/1 Completed`},
 		t.Run(tt.scenario, func(t *testing.T) {
 			t.Parallel()
 			s := newReader(recorded(t, tt.scenario))
-			records, next, err := s.Read(t.Context(), workflowID, job.Page{Top: 100})
+			records, next, err := s.Read(t.Context(), workflowID, listing.Page{Top: 100})
 			require.NoError(t, err)
 			require.Empty(t, next)
 			require.Equal(t, strings.TrimSpace(tt.want), lines(records))
@@ -190,7 +191,7 @@ func scenarios(t *testing.T) []string {
 }
 
 // pages reads a history page by page until it ends.
-func pages(t *testing.T, s *history.Reader, p job.Page) []job.Record {
+func pages(t *testing.T, s *history.Reader, p listing.Page) []job.Record {
 	t.Helper()
 	var all []job.Record
 	for {
@@ -211,13 +212,13 @@ func TestPagesOfAHistoryMakeUpTheWhole(t *testing.T) {
 		t.Run(scenario, func(t *testing.T) {
 			t.Parallel()
 			s := newReader(recorded(t, scenario))
-			whole := pages(t, s, job.Page{Top: 1000})
+			whole := pages(t, s, listing.Page{Top: 1000})
 			require.NotEmpty(t, whole)
 			for _, top := range []int{1, 2, 7} {
-				require.Equal(t, whole, pages(t, s, job.Page{Top: top}), "by %d", top)
+				require.Equal(t, whole, pages(t, s, listing.Page{Top: top}), "by %d", top)
 			}
 			skip := len(whole) / 2
-			require.Equal(t, whole[skip:], pages(t, s, job.Page{Skip: skip, Top: 2}), "but for the %d newest", skip)
+			require.Equal(t, whole[skip:], pages(t, s, listing.Page{Skip: skip, Top: 2}), "but for the %d newest", skip)
 		})
 	}
 }
@@ -226,7 +227,7 @@ func TestHistoryIsPagedAcrossRuns(t *testing.T) {
 	t.Parallel()
 	a := recorded(t, "0.1-job-deferred")
 	require.Len(t, a.runs, 2)
-	whole := pages(t, newReader(a), job.Page{Top: 100})
+	whole := pages(t, newReader(a), listing.Page{Top: 100})
 	seen := map[string]bool{}
 	for _, r := range whole {
 		id := fmt.Sprint(r.ID, r.ActionName, r.Number)
@@ -235,7 +236,7 @@ func TestHistoryIsPagedAcrossRuns(t *testing.T) {
 	}
 	var apart []job.Record
 	for _, run := range []*historypb.History{a.runs[1], a.runs[0]} {
-		records := pages(t, newReader(&archive{runs: []*historypb.History{run}}), job.Page{Top: 100})
+		records := pages(t, newReader(&archive{runs: []*historypb.History{run}}), listing.Page{Top: 100})
 		require.NotEmpty(t, records)
 		apart = append(apart, records...)
 	}
@@ -248,18 +249,18 @@ func TestFiltersHoldAcrossPages(t *testing.T) {
 		t.Run(scenario, func(t *testing.T) {
 			t.Parallel()
 			s := newReader(recorded(t, scenario))
-			whole := pages(t, s, job.Page{Top: 1000})
+			whole := pages(t, s, listing.Page{Top: 1000})
 			early, late := whole[len(whole)*2/3], whole[len(whole)/3]
-			for name, filter := range map[string]job.Filter{
+			for name, filter := range map[string]listing.Filter{
 				"completed":          {Status: job.OutcomeCompleted},
 				"failed":             {Status: job.OutcomeFailed},
 				"missed":             {Status: job.OutcomeMissed},
-				"started since":      {Start: job.Period{From: early.Start}},
-				"started before":     {Start: job.Period{Before: late.Start}},
-				"started in between": {Start: job.Period{From: early.Start, Before: late.Start}},
-				"ended since":        {End: job.Period{From: early.End}},
-				"ended in between":   {Start: job.Period{From: early.Start}, End: job.Period{Before: late.End}},
-				"all of it":          {Status: job.OutcomeCompleted, Start: job.Period{From: early.Start}, End: job.Period{Before: late.End}},
+				"started since":      {Start: listing.Period{From: early.Start}},
+				"started before":     {Start: listing.Period{Before: late.Start}},
+				"started in between": {Start: listing.Period{From: early.Start, Before: late.Start}},
+				"ended since":        {End: listing.Period{From: early.End}},
+				"ended in between":   {Start: listing.Period{From: early.Start}, End: listing.Period{Before: late.End}},
+				"all of it":          {Status: job.OutcomeCompleted, Start: listing.Period{From: early.Start}, End: listing.Period{Before: late.End}},
 			} {
 				var want []job.Record
 				for _, r := range whole {
@@ -268,7 +269,7 @@ func TestFiltersHoldAcrossPages(t *testing.T) {
 					}
 				}
 				for _, top := range []int{3, 100} {
-					require.Equal(t, want, pages(t, s, job.Page{Top: top, Filter: filter}), "%s, by %d", name, top)
+					require.Equal(t, want, pages(t, s, listing.Page{Top: top, Filter: filter}), "%s, by %d", name, top)
 				}
 			}
 		})
@@ -283,12 +284,12 @@ func TestPagesGoOnWhereTheyEndedThoughTheHistoryGrows(t *testing.T) {
 			t.Parallel()
 			a := recorded(t, scenario)
 			s := newReader(a)
-			whole := pages(t, s, job.Page{Top: 1000})
+			whole := pages(t, s, listing.Page{Top: 1000})
 			last := a.runs[len(a.runs)-1]
 			events := last.Events
 			for n := 1; n < len(events); n += max(1, len(events)/50) {
 				last.Events = events[:n]
-				records, next, err := s.Read(t.Context(), workflowID, job.Page{Top: 1})
+				records, next, err := s.Read(t.Context(), workflowID, listing.Page{Top: 1})
 				require.NoError(t, err)
 				last.Events = events
 				if next == "" {
@@ -296,7 +297,7 @@ func TestPagesGoOnWhereTheyEndedThoughTheHistoryGrows(t *testing.T) {
 				}
 				at := slices.IndexFunc(whole, func(r job.Record) bool { return r.ID == records[0].ID && r.Start.Equal(records[0].Start) })
 				require.GreaterOrEqual(t, at, 0)
-				require.Equal(t, whole[at+1:], pages(t, s, job.Page{Top: 1000, After: next}), "after %d events", n)
+				require.Equal(t, whole[at+1:], pages(t, s, listing.Page{Top: 1000, After: next}), "after %d events", n)
 			}
 		})
 	}
@@ -306,7 +307,7 @@ func TestAPositionThatTheHistoryDoesNotHoldIsRefused(t *testing.T) {
 	t.Parallel()
 	a := recorded(t, "0.1-job-retries")
 	s := newReader(a)
-	_, next, err := s.Read(t.Context(), workflowID, job.Page{Top: 1})
+	_, next, err := s.Read(t.Context(), workflowID, listing.Page{Top: 1})
 	require.NoError(t, err)
 	run, _, _ := strings.Cut(next, ".")
 	for name, after := range map[string]string{
@@ -328,7 +329,7 @@ func TestAPositionThatTheHistoryDoesNotHoldIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newReader(recorded(t, "0.1-job-retries"))
-			records, next, err := s.Read(t.Context(), workflowID, job.Page{Top: 100, After: after})
+			records, next, err := s.Read(t.Context(), workflowID, listing.Page{Top: 100, After: after})
 			require.ErrorIs(t, err, history.ErrPosition)
 			require.Empty(t, records)
 			require.Empty(t, next)
@@ -341,7 +342,7 @@ func TestReadersWhoFilterForFailuresSkipRunsWithout(t *testing.T) {
 	a := recorded(t, "0.1-job-continue-as-new")
 	whole := a.pages()
 	s := newReader(a)
-	records, next, err := s.Read(t.Context(), workflowID, job.Page{Top: 100, Filter: job.Filter{Status: job.OutcomeFailed}})
+	records, next, err := s.Read(t.Context(), workflowID, listing.Page{Top: 100, Filter: listing.Filter{Status: job.OutcomeFailed}})
 	require.NoError(t, err)
 	require.Empty(t, records)
 	require.Empty(t, next)
@@ -354,7 +355,7 @@ func TestHistoryEndsWhereTheServerForgotARun(t *testing.T) {
 	require.Len(t, a.runs, 2)
 	a.runs = a.runs[1:]
 	s := newReader(a)
-	records, next, err := s.Read(t.Context(), workflowID, job.Page{Top: 100})
+	records, next, err := s.Read(t.Context(), workflowID, listing.Page{Top: 100})
 	require.NoError(t, err)
 	require.NotEmpty(t, records)
 	require.Empty(t, next)

@@ -18,6 +18,7 @@ import (
 	"almanac/activities"
 	"almanac/activities/lookups"
 	"almanac/job"
+	"almanac/job/listing"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/plan"
 )
@@ -421,7 +422,7 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 			a := newAuthor(t)
 			tt.write(a)
 			s := newReader(&archive{runs: []*historypb.History{{Events: a.events}}, pending: a.pending})
-			whole := pages(t, s, job.Page{Top: 100})
+			whole := pages(t, s, listing.Page{Top: 100})
 			var got []string
 			for i, r := range whole {
 				line := lines([]job.Record{r})
@@ -439,7 +440,7 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 			}
 			require.Equal(t, tt.want, strings.Join(got, "\n"))
 			if len(whole) > 0 {
-				require.Equal(t, whole, pages(t, s, job.Page{Top: 1}), "the positions of entries tell them apart")
+				require.Equal(t, whole, pages(t, s, listing.Page{Top: 1}), "the positions of entries tell them apart")
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/listing"
 	"almanac/scheduler/history"
 )
 
@@ -47,7 +48,7 @@ type version struct {
 // since their newest entry was seen or whose newest entry belongs on the page. The pages after it open only histories
 // whose next entry belongs on the page, as far as it is known. An entry that is added meanwhile and started after the
 // last entry of the page before is not on the pages after.
-func (v *Overview) HistoryAcross(ctx context.Context, s job.Scope, p job.Page) ([]job.JobRecord, string, error) {
+func (v *Overview) HistoryAcross(ctx context.Context, s listing.Scope, p listing.Page) ([]listing.JobRecord, string, error) {
 	t, err := parseToken(p.After)
 	if err != nil || p.Filter.Status == job.OutcomePostponed {
 		return nil, "", err
@@ -60,18 +61,18 @@ func (v *Overview) HistoryAcross(ctx context.Context, s job.Scope, p job.Page) (
 	p.Filter.Start.From = t.From
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
-	found, err := v.shelves(ctx, s, p.Filter, false)
+	found, err := v.readCollections(ctx, s, p.Filter, false)
 	if err != nil {
 		return nil, "", err
 	}
-	r := &reading{Overview: v, token: t, filter: p.Filter, unreadable: &pile{v: v}}
+	r := &reading{Overview: v, token: t, filter: p.Filter, unreadable: &unreadSet{v: v}}
 	var jobs []job.Key
-	for _, shelf := range r.unreadable.addShelves(ctx, found) {
-		jobs = append(jobs, shelf.jobs...)
+	for _, c := range r.unreadable.addCollections(ctx, found) {
+		jobs = append(jobs, c.jobs...)
 	}
 	page, next := r.page(ctx, jobs, p.Top)
 	if ctx.Err() != nil && len(page) == 0 {
-		return nil, "", late(r.opened, len(jobs))
+		return nil, "", notInTime(r.opened, len(jobs))
 	}
 	return page, next, nil
 }
@@ -80,20 +81,20 @@ func (v *Overview) HistoryAcross(ctx context.Context, s job.Scope, p job.Page) (
 type reading struct {
 	*Overview
 	token      token
-	filter     job.Filter
-	unreadable *pile
+	filter     listing.Filter
+	unreadable *unreadSet
 	opened     int // histories
 }
 
 // page merges the entries of jobs after the token.
-func (r *reading) page(ctx context.Context, jobs []job.Key, top int) (page []job.JobRecord, next string) {
+func (r *reading) page(ctx context.Context, jobs []job.Key, top int) (page []listing.JobRecord, next string) {
 	merge := r.streams(ctx, jobs)
 	heap.Init(&merge)
 	t := r.token
-	var merged []job.JobRecord
+	var merged []listing.JobRecord
 	for len(merged) <= top && r.open(ctx, &merge) {
 		first := merge[0]
-		merged = append(merged, job.JobRecord{Key: first.key, Record: first.records[0]})
+		merged = append(merged, listing.JobRecord{Key: first.key, Record: first.records[0]})
 		first.records = first.records[1:]
 		first.fill(ctx, r)
 		if first.over() {
@@ -112,7 +113,7 @@ func (r *reading) page(ctx context.Context, jobs []job.Key, top int) (page []job
 		if len(page) == top {
 			return page, t.String()
 		}
-		page, t.Unread = append(page, job.JobRecord{Key: u.key, Unread: u.why}), u.id
+		page, t.Unread = append(page, listing.JobRecord{Key: u.key, Unread: u.why}), u.id
 	}
 	for _, e := range merged {
 		if len(page) >= top {
@@ -196,7 +197,7 @@ func (r *reading) open(ctx context.Context, m *merge) bool {
 
 // remember notes the newest entry of a job, if all entries were read for it.
 func (r *reading) remember(s *stream) {
-	all := job.Filter{Start: job.Period{From: r.token.From}, Name: r.filter.Name, NamePrefix: r.filter.NamePrefix}
+	all := listing.Filter{Start: listing.Period{From: r.token.From}, Name: r.filter.Name, NamePrefix: r.filter.NamePrefix}
 	if s.failed || s.version == (version{}) || s.filter != all {
 		return
 	}
@@ -213,7 +214,7 @@ type stream struct {
 	id      string
 	bound   time.Time // no entry starts later; zero for unknown
 	version version
-	filter  job.Filter
+	filter  listing.Filter
 	last    int64 // entries that start at tie have a smaller ordinal; 0 for none
 	tie     time.Time
 
@@ -260,7 +261,7 @@ func (s *stream) fill(ctx context.Context, r *reading) {
 		}
 	}
 	for !s.ended && (len(s.records) == 0 || s.records[0].Start.Before(s.oldest.Add(history.Skew))) {
-		found, next, err := r.o.History.Read(jobCtx, s.id, job.Page{Top: s.chunk, After: s.next, Filter: s.filter})
+		found, next, err := r.o.History.Read(jobCtx, s.id, listing.Page{Top: s.chunk, After: s.next, Filter: s.filter})
 		if err != nil {
 			s.failed, s.records = true, nil
 			if ctx.Err() == nil { // otherwise the time of the page is over, which is not the job's fault

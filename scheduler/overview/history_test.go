@@ -13,17 +13,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/listing"
 	"almanac/scheduler/overview"
 )
 
 var (
 	noon       = at("2026-03-01T12:00:00Z")
-	everything = job.Scope{Subscription: "s"}
-	ofC        = job.Scope{Subscription: "s", ResourceGroup: "g", Collection: "c"}
+	everything = listing.Scope{Subscription: "s"}
+	ofC        = listing.Scope{Subscription: "s", ResourceGroup: "g", Collection: "c"}
 )
 
 // pages reads a history page by page until it ends, and calls between before each page but the first.
-func pages(t *testing.T, v *overview.Overview, s job.Scope, p job.Page, between func()) (all []job.JobRecord) {
+func pages(t *testing.T, v *overview.Overview, s listing.Scope, p listing.Page, between func()) (all []listing.JobRecord) {
 	t.Helper()
 	for {
 		page, next, err := v.HistoryAcross(t.Context(), s, p)
@@ -41,7 +42,7 @@ func pages(t *testing.T, v *overview.Overview, s job.Scope, p job.Page, between 
 }
 
 // names returns records as text: the collection, the job, its execution, or why it could not be read.
-func names(records []job.JobRecord) (all []string) {
+func names(records []listing.JobRecord) (all []string) {
 	for _, r := range records {
 		what := fmt.Sprint(r.Repeat)
 		if r.Unread != "" {
@@ -54,7 +55,7 @@ func names(records []job.JobRecord) (all []string) {
 
 // busy fills a town with executions at random times before noon, some of them at the same time, and returns what a list
 // of all has to be, newest first.
-func busy(w *town, r *rand.Rand) (want []job.JobRecord) {
+func busy(w *town, r *rand.Rand) (want []listing.JobRecord) {
 	for _, c := range []string{"c", "d"} {
 		for i := range 6 {
 			k := w.add(c, fmt.Sprint("job", i), nil)
@@ -70,14 +71,14 @@ func busy(w *town, r *rand.Rand) (want []job.JobRecord) {
 				}
 				late := time.Duration(r.IntN(90)) * time.Second
 				w.ran(k, start, late, outcome)
-				want = append(want, job.JobRecord{Key: k, Record: job.Record{
+				want = append(want, listing.JobRecord{Key: k, Record: job.Record{
 					Execution: job.Execution{Repeat: n + 1, Due: start.Add(-late), ActionName: job.MainAction},
 					Attempt:   job.Attempt{Number: 1, Start: start, End: start.Add(time.Millisecond), Outcome: outcome},
 				}})
 			}
 		}
 	}
-	slices.SortFunc(want, func(a, b job.JobRecord) int {
+	slices.SortFunc(want, func(a, b listing.JobRecord) int {
 		if c := b.Start.Compare(a.Start); c != 0 {
 			return c
 		}
@@ -91,16 +92,16 @@ func TestTheHistoryOfManyJobsIsThatOfEachMergedNewestFirst(t *testing.T) {
 	for seed := range uint64(3) {
 		w := newTown(t)
 		want := busy(w, rand.New(rand.NewPCG(seed, 1)))
-		for name, f := range map[string]job.Filter{
+		for name, f := range map[string]listing.Filter{
 			"all":         {},
 			"failed":      {Status: job.OutcomeFailed},
-			"late":        {Lateness: job.Span{From: time.Minute, Before: job.Unlimited}},
-			"a window":    {Start: job.Period{From: noon.Add(-40 * time.Minute), Before: noon.Add(-20 * time.Minute)}},
+			"late":        {Lateness: listing.Span{From: time.Minute, Before: listing.Unlimited}},
+			"a window":    {Start: listing.Period{From: noon.Add(-40 * time.Minute), Before: noon.Add(-20 * time.Minute)}},
 			"some jobs":   {NamePrefix: "JOB1"},
 			"one job":     {Name: "job2"},
 			"what is not": {Status: job.OutcomePostponed},
 		} {
-			var some []job.JobRecord
+			var some []listing.JobRecord
 			for _, r := range want {
 				if f.MatchesRecord(&r.Record) && f.MatchesName(r.Key.Name) {
 					some = append(some, r)
@@ -109,10 +110,10 @@ func TestTheHistoryOfManyJobsIsThatOfEachMergedNewestFirst(t *testing.T) {
 			for _, top := range []int{1, 7, 100} {
 				v := w.overview(noon)
 				for range 2 { // the second time it knows more
-					require.Equal(t, names(some), names(pages(t, v, everything, job.Page{Top: top, Filter: f}, nil)), "%s, by %d, seed %d", name, top, seed)
+					require.Equal(t, names(some), names(pages(t, v, everything, listing.Page{Top: top, Filter: f}, nil)), "%s, by %d, seed %d", name, top, seed)
 				}
-				some := slices.DeleteFunc(slices.Clone(some), func(r job.JobRecord) bool { return r.Key.Collection.Name != "c" })
-				require.Equal(t, names(some), names(pages(t, v, ofC, job.Page{Top: top, Filter: f}, nil)), "%s, by %d, seed %d", name, top, seed)
+				some := slices.DeleteFunc(slices.Clone(some), func(r listing.JobRecord) bool { return r.Key.Collection.Name != "c" })
+				require.Equal(t, names(some), names(pages(t, v, ofC, listing.Page{Top: top, Filter: f}, nil)), "%s, by %d, seed %d", name, top, seed)
 			}
 		}
 	}
@@ -124,7 +125,7 @@ func TestPagesGoOnWhereTheyEndedThoughJobsRun(t *testing.T) {
 	want := busy(w, rand.New(rand.NewPCG(4, 2)))
 	k := w.add("c", "new", nil)
 	v, n := w.overview(noon), 0
-	got := pages(t, v, everything, job.Page{Top: 5}, func() {
+	got := pages(t, v, everything, listing.Page{Top: 5}, func() {
 		n++
 		for i := range 6 {
 			w.ran(collectionKey("d").Job(fmt.Sprint("job", i)), noon.Add(time.Duration(n)*time.Second), 0, job.OutcomeCompleted)
@@ -132,7 +133,7 @@ func TestPagesGoOnWhereTheyEndedThoughJobsRun(t *testing.T) {
 		w.ran(k, noon.Add(time.Duration(n)*time.Second), 0, job.OutcomeCompleted)
 	})
 	require.Equal(t, names(want), names(got))
-	newest, _, err := v.HistoryAcross(t.Context(), everything, job.Page{Top: 1})
+	newest, _, err := v.HistoryAcross(t.Context(), everything, listing.Page{Top: 1})
 	require.NoError(t, err)
 	require.Equal(t, noon.Add(time.Duration(n)*time.Second), newest[0].Start, "the first page shows what came meanwhile")
 }
@@ -141,7 +142,7 @@ func TestAnotherProcessGoesOnWithThePages(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	want := busy(w, rand.New(rand.NewPCG(5, 2)))
-	p, got := job.Page{Top: 9}, []job.JobRecord(nil)
+	p, got := listing.Page{Top: 9}, []listing.JobRecord(nil)
 	for {
 		page, next, err := w.overview(noon.Add(time.Minute)).HistoryAcross(t.Context(), everything, p)
 		require.NoError(t, err)
@@ -160,9 +161,9 @@ func TestAHistoryGoesBackADayUnlessItIsAskedForMore(t *testing.T) {
 	w.ran(k, noon.Add(-25*time.Hour), 0, job.OutcomeCompleted)
 	w.ran(k, noon.Add(-23*time.Hour), 0, job.OutcomeCompleted)
 	v := w.overview(noon)
-	require.Equal(t, []string{"c/j 2"}, names(pages(t, v, ofC, job.Page{Top: 9}, nil)))
-	more := job.Filter{Start: job.Period{From: noon.Add(-30 * time.Hour)}}
-	require.Equal(t, []string{"c/j 2", "c/j 1"}, names(pages(t, v, ofC, job.Page{Top: 9, Filter: more}, nil)))
+	require.Equal(t, []string{"c/j 2"}, names(pages(t, v, ofC, listing.Page{Top: 9}, nil)))
+	more := listing.Filter{Start: listing.Period{From: noon.Add(-30 * time.Hour)}}
+	require.Equal(t, []string{"c/j 2", "c/j 1"}, names(pages(t, v, ofC, listing.Page{Top: 9, Filter: more}, nil)))
 }
 
 func TestAJobWhoseHistoryCannotBeReadIsAnEntryWithTheReason(t *testing.T) {
@@ -178,17 +179,17 @@ func TestAJobWhoseHistoryCannotBeReadIsAnEntryWithTheReason(t *testing.T) {
 	delete(w.runs, gone.WorkflowID())
 
 	bad := []string{"e/ it is broken", "c/a it is broken", "c/b it is broken"}
-	got := names(pages(t, w.overview(noon), everything, job.Page{Top: 1000}, nil))
+	got := names(pages(t, w.overview(noon), everything, listing.Page{Top: 1000}, nil))
 	require.Equal(t, append(slices.Clone(bad), want...), got, "those that cannot be read come first, and one that is gone not at all")
 
-	got = names(pages(t, w.overview(noon), everything, job.Page{Top: 4}, nil))
+	got = names(pages(t, w.overview(noon), everything, listing.Page{Top: 4}, nil))
 	require.Equal(t, bad, got[:3])
 	got = slices.DeleteFunc(got, func(s string) bool { return slices.Contains(bad, s) })
 	require.Equal(t, want, got, "every page begins with them, and all else is there once")
-	got = names(pages(t, w.overview(noon), everything, job.Page{Top: 2}, nil))
+	got = names(pages(t, w.overview(noon), everything, listing.Page{Top: 2}, nil))
 	require.Equal(t, want, slices.DeleteFunc(got, func(s string) bool { return slices.Contains(bad, s) }), "though they do not fit a page")
 
-	_, _, err := w.overview(noon).HistoryAcross(t.Context(), job.Scope{Subscription: "s", ResourceGroup: "g", Collection: "none"}, job.Page{Top: 1})
+	_, _, err := w.overview(noon).HistoryAcross(t.Context(), listing.Scope{Subscription: "s", ResourceGroup: "g", Collection: "none"}, listing.Page{Top: 1})
 	require.Equal(t, job.KindNotFound, job.KindOf(err))
 }
 
@@ -204,7 +205,7 @@ func TestAPageOpensOnlyTheHistoriesThatItNeeds(t *testing.T) {
 	read := func(after string) string {
 		w.described.Store(0)
 		w.read.Store(0)
-		_, next, err := v.HistoryAcross(t.Context(), ofC, job.Page{Top: 10, After: after})
+		_, next, err := v.HistoryAcross(t.Context(), ofC, listing.Page{Top: 10, After: after})
 		require.NoError(t, err)
 		return next
 	}
@@ -216,7 +217,7 @@ func TestAPageOpensOnlyTheHistoriesThatItNeeds(t *testing.T) {
 	require.Less(t, w.read.Load(), int64(300))
 	require.Less(t, w.described.Load(), int64(200), "and is not asked about for the next page")
 	w.ran(collectionKey("c").Job("job499"), noon.Add(time.Second), 0, job.OutcomeCompleted)
-	page, _, err := v.HistoryAcross(t.Context(), ofC, job.Page{Top: 1})
+	page, _, err := v.HistoryAcross(t.Context(), ofC, listing.Page{Top: 1})
 	require.NoError(t, err)
 	require.Equal(t, []string{"c/job499 2"}, names(page), "one that ran since is opened")
 }
@@ -228,8 +229,8 @@ func TestAWindowInThePastReadsNothingOfTheRunsAfterIt(t *testing.T) {
 	for i := range 100 * perRun {
 		w.ran(k, noon.Add(time.Duration(i)*time.Minute), 0, job.OutcomeCompleted)
 	}
-	window := job.Filter{Start: job.Period{From: noon.Add(10 * time.Minute), Before: noon.Add(12 * time.Minute)}}
-	page, next, err := w.overview(noon.Add(24*time.Hour)).HistoryAcross(t.Context(), ofC, job.Page{Top: 10, Filter: window})
+	window := listing.Filter{Start: listing.Period{From: noon.Add(10 * time.Minute), Before: noon.Add(12 * time.Minute)}}
+	page, next, err := w.overview(noon.Add(24*time.Hour)).HistoryAcross(t.Context(), ofC, listing.Page{Top: 10, Filter: window})
 	require.NoError(t, err)
 	require.Equal(t, []string{"c/j 12", "c/j 11"}, names(page))
 	require.Empty(t, next)
@@ -244,11 +245,11 @@ func TestAPageEndsThoughJobsDoNotAnswer(t *testing.T) {
 			t.Parallel()
 			for list, read := range map[string]func(context.Context, *overview.Overview) (int, error){
 				"history": func(ctx context.Context, v *overview.Overview) (int, error) {
-					page, _, err := v.HistoryAcross(ctx, ofC, job.Page{Top: 100})
+					page, _, err := v.HistoryAcross(ctx, ofC, listing.Page{Top: 100})
 					return len(page), err
 				},
 				"upcoming": func(ctx context.Context, v *overview.Overview) (int, error) {
-					page, _, err := v.Upcoming(ctx, ofC, noon.Add(time.Hour), job.Page{Top: 100})
+					page, _, err := v.Upcoming(ctx, ofC, noon.Add(time.Hour), listing.Page{Top: 100})
 					return len(page), err
 				},
 			} {
@@ -278,9 +279,9 @@ func TestAContinuationThatNoListReturnedIsRefused(t *testing.T) {
 	t.Parallel()
 	v := newTown(t).overview(noon)
 	for _, after := range []string{"x", "e30", "bm90aGluZw", "~"} {
-		_, _, err := v.HistoryAcross(t.Context(), ofC, job.Page{Top: 1, After: after})
+		_, _, err := v.HistoryAcross(t.Context(), ofC, listing.Page{Top: 1, After: after})
 		require.Equal(t, job.KindInvalid, job.KindOf(err), after)
-		_, _, err = v.Upcoming(t.Context(), ofC, noon, job.Page{Top: 1, After: after})
+		_, _, err = v.Upcoming(t.Context(), ofC, noon, listing.Page{Top: 1, After: after})
 		require.Equal(t, job.KindInvalid, job.KindOf(err), after)
 	}
 }
@@ -294,7 +295,7 @@ func BenchmarkHistoryOfABusyHour(b *testing.B) {
 	}
 	v := w.overview(noon)
 	for b.Loop() {
-		if _, _, err := v.HistoryAcross(b.Context(), ofC, job.Page{Top: 100}); err != nil {
+		if _, _, err := v.HistoryAcross(b.Context(), ofC, listing.Page{Top: 100}); err != nil {
 			b.Fatal(err)
 		}
 	}

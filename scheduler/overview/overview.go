@@ -16,6 +16,7 @@ import (
 
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/listing"
 	"almanac/scheduler/history"
 	"almanac/scheduler/internal/cache"
 	"almanac/workflows"
@@ -71,30 +72,30 @@ func (v *Overview) Forget(workflowID string) {
 	v.plans.Forget(workflowID)
 }
 
-// A shelf is a collection, the jobs in it, and what kept it from being read.
-type shelf struct {
+// A collection is a job collection, the jobs in it, and what kept it from being read.
+type collection struct {
 	key     job.CollectionKey
 	enabled bool
 	jobs    []job.Key
 	err     error
 }
 
-// shelves reads the collections of a scope, and the names of their jobs that the filter selects. They are complete and
+// readCollections reads the collections of a scope, and the names of their jobs that the filter selects. They are complete and
 // consistent. Closed collections are left out. withState says whether enabled is needed.
-func (v *Overview) shelves(ctx context.Context, s job.Scope, f job.Filter, withState bool) ([]shelf, error) {
-	keys, err := v.collections(ctx, s)
+func (v *Overview) readCollections(ctx context.Context, s listing.Scope, f listing.Filter, withState bool) ([]collection, error) {
+	keys, err := v.collectionKeys(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	found := make([]shelf, len(keys))
-	wfclient.Each(len(keys), func(i int) { found[i] = v.shelf(ctx, keys[i], f, withState) })
+	found := make([]collection, len(keys))
+	wfclient.Each(len(keys), func(i int) { found[i] = v.readCollection(ctx, keys[i], f, withState) })
 	if ctx.Err() != nil {
 		return nil, v.o.Error(ctx, ctx.Err(), nil)
 	}
 	if s.Collection != "" && found[0].err != nil {
 		return nil, v.o.Error(ctx, found[0].err, missing(keys[0]))
 	}
-	found = slices.DeleteFunc(found, func(f shelf) bool { return wfclient.IsGone(f.err) })
+	found = slices.DeleteFunc(found, func(f collection) bool { return wfclient.IsGone(f.err) })
 	jobs := 0
 	for _, f := range found {
 		jobs += len(f.jobs)
@@ -105,8 +106,8 @@ func (v *Overview) shelves(ctx context.Context, s job.Scope, f job.Filter, withS
 	return found, nil
 }
 
-// collections returns the keys of the collections of a scope.
-func (v *Overview) collections(ctx context.Context, s job.Scope) ([]job.CollectionKey, error) {
+// collectionKeys returns the keys of the collections of a scope.
+func (v *Overview) collectionKeys(ctx context.Context, s listing.Scope) ([]job.CollectionKey, error) {
 	if s.Collection != "" {
 		k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: s.ResourceGroup, Name: s.Collection}
 		return []job.CollectionKey{k}, k.Validate()
@@ -129,9 +130,9 @@ func (v *Overview) collections(ctx context.Context, s job.Scope) ([]job.Collecti
 	return keys, nil
 }
 
-// shelf reads one collection.
-func (v *Overview) shelf(ctx context.Context, k job.CollectionKey, f job.Filter, withState bool) shelf {
-	found := shelf{key: k, enabled: true}
+// readCollection reads one collection.
+func (v *Overview) readCollection(ctx context.Context, k job.CollectionKey, f listing.Filter, withState bool) collection {
+	found := collection{key: k, enabled: true}
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
 	defer cancel()
 	var list workflows.JobList
@@ -159,15 +160,15 @@ type unread struct {
 	why string
 }
 
-// A pile collects what could not be read. It is safe for concurrent use.
-type pile struct {
+// An unreadSet collects what could not be read. It is safe for concurrent use.
+type unreadSet struct {
 	v    *Overview
 	mu   sync.Mutex
 	list []unread
 }
 
 // add adds a job or a collection. One that is closed is none of the list, so it is left out.
-func (p *pile) add(ctx context.Context, id string, key job.Key, err error) {
+func (p *unreadSet) add(ctx context.Context, id string, key job.Key, err error) {
 	if err == nil || wfclient.IsGone(err) {
 		return
 	}
@@ -178,15 +179,15 @@ func (p *pile) add(ctx context.Context, id string, key job.Key, err error) {
 }
 
 // after returns what was collected, sorted by ID, beyond an ID.
-func (p *pile) after(id string) []unread {
+func (p *unreadSet) after(id string) []unread {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	slices.SortFunc(p.list, func(a, b unread) int { return strings.Compare(a.id, b.id) })
 	return slices.DeleteFunc(slices.Clone(p.list), func(u unread) bool { return u.id <= id })
 }
 
-// addShelves adds the collections that could not be read, and returns the others.
-func (p *pile) addShelves(ctx context.Context, found []shelf) (readable []shelf) {
+// addCollections adds the collections that could not be read, and returns the others.
+func (p *unreadSet) addCollections(ctx context.Context, found []collection) (readable []collection) {
 	for _, s := range found {
 		if s.err != nil {
 			p.add(ctx, s.key.WorkflowID(), job.Key{Collection: s.key}, s.err)
@@ -197,8 +198,8 @@ func (p *pile) addShelves(ctx context.Context, found []shelf) (readable []shelf)
 	return readable
 }
 
-// late returns the error of a page whose time is over.
-func late(read, all int) error {
+// notInTime returns the error of a page whose time is over.
+func notInTime(read, all int) error {
 	return &job.Error{
 		Kind: job.KindUnavailable, Code: "ServiceUnavailable", Err: context.DeadlineExceeded,
 		Message: fmt.Sprintf("%d of %d jobs were read in time. What was read is remembered for a while: try again, or ask for fewer jobs or a shorter time.", read, all),

@@ -8,6 +8,7 @@ import (
 
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // planAge is how long the plan of a job that this process did not change is used without asking the server whether the
@@ -30,7 +31,7 @@ type planned struct {
 // The names of the jobs and the states of collections are read for every page. A job's own definition and state are
 // those that it had at most planAge ago; a change by this process shows at once. Only jobs whose plan is older, or not
 // known, are asked about, and only those of them that changed are queried.
-func (v *Overview) Upcoming(ctx context.Context, s job.Scope, until time.Time, p job.Page) ([]job.Occurrence, string, error) {
+func (v *Overview) Upcoming(ctx context.Context, s listing.Scope, until time.Time, p listing.Page) ([]listing.Occurrence, string, error) {
 	t, err := parseToken(p.After)
 	if err != nil {
 		return nil, "", err
@@ -40,34 +41,34 @@ func (v *Overview) Upcoming(ctx context.Context, s job.Scope, until time.Time, p
 	}
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
-	found, err := v.shelves(ctx, s, p.Filter, true)
+	found, err := v.readCollections(ctx, s, p.Filter, true)
 	if err != nil {
 		return nil, "", err
 	}
-	unreadable := &pile{v: v}
+	unreadable := &unreadSet{v: v}
 	var due queue
 	all := 0
-	for _, shelf := range unreadable.addShelves(ctx, found) {
-		if !shelf.enabled {
+	for _, c := range unreadable.addCollections(ctx, found) {
+		if !c.enabled {
 			continue
 		}
-		all += len(shelf.jobs)
-		due = append(due, v.planShelf(ctx, shelf, unreadable)...)
+		all += len(c.jobs)
+		due = append(due, v.planCollection(ctx, c, unreadable)...)
 	}
 	if ctx.Err() != nil {
-		return nil, "", late(len(due), all)
+		return nil, "", notInTime(len(due), all)
 	}
 	page, next := v.upcomingPage(due, unreadable.after(t.Unread), t, p.Top)
 	return page, next, nil
 }
 
 // upcomingPage merges the occurrences of jobs after the token.
-func (v *Overview) upcomingPage(due queue, unread []unread, t token, top int) (page []job.Occurrence, next string) {
+func (v *Overview) upcomingPage(due queue, unread []unread, t token, top int) (page []listing.Occurrence, next string) {
 	for _, u := range unread {
 		if len(page) == top {
 			return page, t.String()
 		}
-		page, t.Unread = append(page, job.Occurrence{Key: u.key, Unread: u.why}), u.id
+		page, t.Unread = append(page, listing.Occurrence{Key: u.key, Unread: u.why}), u.id
 	}
 	for i := range due {
 		due[i].start(t)
@@ -78,7 +79,7 @@ func (v *Overview) upcomingPage(due queue, unread []unread, t token, top int) (p
 		if len(page) == top {
 			return page, t.String()
 		}
-		page = append(page, job.Occurrence{Key: first.key, Due: first.at})
+		page = append(page, listing.Occurrence{Key: first.key, Due: first.at})
 		t.At, t.ID, t.Unread = first.at, first.id, ""
 		first.advance()
 		heap.Fix(&due, 0)
@@ -86,13 +87,13 @@ func (v *Overview) upcomingPage(due queue, unread []unread, t token, top int) (p
 	return page, ""
 }
 
-// planShelf returns the jobs of a collection that have an occurrence to come.
-func (v *Overview) planShelf(ctx context.Context, s shelf, unreadable *pile) []*dates {
-	plans := make([]*dates, len(s.jobs))
+// planCollection returns the jobs of a collection that have an occurrence to come.
+func (v *Overview) planCollection(ctx context.Context, s collection, unreadable *unreadSet) []*cursor {
+	plans := make([]*cursor, len(s.jobs))
 	var ask []int
 	for i, k := range s.jobs {
 		id := k.WorkflowID()
-		plans[i] = &dates{key: k, id: id}
+		plans[i] = &cursor{key: k, id: id}
 		p, ok := v.plans.Get(id, planAge)
 		if !ok || p.asleep { // the collection was enabled since
 			ask = append(ask, i)
@@ -111,7 +112,7 @@ func (v *Overview) planShelf(ctx context.Context, s shelf, unreadable *pile) []*
 		}
 		unreadable.add(ctx, d.id, d.key, err)
 	})
-	var active []*dates
+	var active []*cursor
 	for _, d := range plans {
 		if d.active && !d.next.IsZero() {
 			active = append(active, d)
@@ -155,8 +156,8 @@ func planOf(j job.Job, now time.Time) planned {
 	return p
 }
 
-// A dates is a position in the occurrences of a job.
-type dates struct {
+// A cursor is a position in the occurrences of a job.
+type cursor struct {
 	planned
 	key job.Key
 	id  string
@@ -164,7 +165,7 @@ type dates struct {
 }
 
 // start goes to the first occurrence after the token.
-func (d *dates) start(t token) {
+func (d *cursor) start(t token) {
 	after := t.From
 	if !t.At.IsZero() {
 		after = t.At
@@ -188,7 +189,7 @@ func (d *dates) start(t token) {
 }
 
 // advance goes to the next occurrence.
-func (d *dates) advance() {
+func (d *cursor) advance() {
 	next, ok := time.Time{}, d.timetable != nil && d.left != 1
 	if ok {
 		next, ok = d.timetable.After(d.at)
@@ -203,7 +204,7 @@ func (d *dates) advance() {
 }
 
 // A queue is a heap of jobs by their next occurrence, those without one last.
-type queue []*dates
+type queue []*cursor
 
 func (q queue) Len() int      { return len(q) }
 func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
@@ -217,7 +218,7 @@ func (q queue) Less(i, j int) bool {
 	}
 	return strings.Compare(a.id, b.id) < 0
 }
-func (q *queue) Push(x any) { *q = append(*q, x.(*dates)) }
+func (q *queue) Push(x any) { *q = append(*q, x.(*cursor)) }
 func (q *queue) Pop() any {
 	last := (*q)[len(*q)-1]
 	*q = (*q)[:len(*q)-1]

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/listing"
 	"almanac/scheduler/overview"
 )
 
@@ -23,7 +24,7 @@ func every(r job.Recurrence, next string) func(*job.Job) {
 func minutes(n int) job.Recurrence { return job.Recurrence{Frequency: "minute", Interval: n} }
 
 // due lists all occurrences up to until, page by page, as the job and the minute, or why it could not be read.
-func due(t *testing.T, v *overview.Overview, s job.Scope, until time.Time, p job.Page) (all []string) {
+func due(t *testing.T, v *overview.Overview, s listing.Scope, until time.Time, p listing.Page) (all []string) {
 	t.Helper()
 	for {
 		page, next, err := v.Upcoming(t.Context(), s, until, p)
@@ -64,10 +65,10 @@ func TestOccurrencesOfManyJobsComeInTheOrderOfTheirDueTimes(t *testing.T) {
 		"c/quarter 12:45:00", "c/half 13:00:00", "c/quarter 13:00:00",
 	}
 	for _, top := range []int{1, 2, 100} {
-		require.Equal(t, want, due(t, w.overview(noon), everything, noon.Add(time.Hour), job.Page{Top: top}), "by %d", top)
+		require.Equal(t, want, due(t, w.overview(noon), everything, noon.Add(time.Hour), listing.Page{Top: top}), "by %d", top)
 	}
-	require.Equal(t, []string{"c/quarter 12:15:00", "c/half 12:30:00", "c/quarter 12:30:00"}, due(t, w.overview(noon), ofC, noon.Add(30*time.Minute), job.Page{Top: 2}))
-	require.Equal(t, []string{"c/half 12:30:00"}, due(t, w.overview(noon), everything, noon.Add(30*time.Minute), job.Page{Top: 2, Filter: job.Filter{NamePrefix: "ha"}}))
+	require.Equal(t, []string{"c/quarter 12:15:00", "c/half 12:30:00", "c/quarter 12:30:00"}, due(t, w.overview(noon), ofC, noon.Add(30*time.Minute), listing.Page{Top: 2}))
+	require.Equal(t, []string{"c/half 12:30:00"}, due(t, w.overview(noon), everything, noon.Add(30*time.Minute), listing.Page{Top: 2, Filter: listing.Filter{NamePrefix: "ha"}}))
 }
 
 func TestNoMoreOccurrencesAreListedThanTheCountLeaves(t *testing.T) {
@@ -84,7 +85,7 @@ func TestNoMoreOccurrencesAreListedThanTheCountLeaves(t *testing.T) {
 	w.add("c", "started", counted(5, 2, "2026-03-01T11:59:00Z")) // the first two of the three left came due since it was read
 	want := []string{"c/last 12:01:00", "c/started 12:01:00", "c/two 12:01:00", "c/two 12:02:00"}
 	for _, top := range []int{1, 100} {
-		require.Equal(t, want, due(t, w.overview(noon), ofC, noon.Add(time.Hour), job.Page{Top: top}))
+		require.Equal(t, want, due(t, w.overview(noon), ofC, noon.Add(time.Hour), listing.Page{Top: top}))
 	}
 }
 
@@ -93,7 +94,7 @@ func TestOnlyJobsWhosePlanIsNotKnownAreRead(t *testing.T) {
 	w := newTown(t)
 	k := w.add("c", "j", every(minutes(30), "2026-03-01T12:30:00Z"))
 	v := w.overview(noon)
-	list := func() []string { return due(t, v, ofC, noon.Add(30*time.Minute), job.Page{Top: 9}) }
+	list := func() []string { return due(t, v, ofC, noon.Add(30*time.Minute), listing.Page{Top: 9}) }
 	require.Equal(t, []string{"c/j 12:30:00"}, list())
 	require.Equal(t, []string{"c/j 12:30:00"}, list())
 	require.EqualValues(t, 1, w.queried.Load())
@@ -117,11 +118,11 @@ func TestAJobThatWasReadWhileItsCollectionWasDisabledIsReadAgain(t *testing.T) {
 	w := newTown(t)
 	k := w.add("c", "j", func(j *job.Job) { j.Definition.Recurrence = &job.Recurrence{Frequency: "minute", Interval: 30} })
 	v := w.overview(noon)
-	require.Empty(t, due(t, v, ofC, noon.Add(time.Hour), job.Page{Top: 9}), "it has not been told yet that the collection is enabled")
+	require.Empty(t, due(t, v, ofC, noon.Add(time.Hour), listing.Page{Top: 9}), "it has not been told yet that the collection is enabled")
 	j := w.jobs[k.WorkflowID()]
 	every(minutes(30), "2026-03-01T12:30:00Z")(&j)
 	w.jobs[k.WorkflowID()] = j
-	require.Equal(t, []string{"c/j 12:30:00", "c/j 13:00:00"}, due(t, v, ofC, noon.Add(time.Hour), job.Page{Top: 9}))
+	require.Equal(t, []string{"c/j 12:30:00", "c/j 13:00:00"}, due(t, v, ofC, noon.Add(time.Hour), listing.Page{Top: 9}))
 }
 
 func TestAJobThatCannotBeReadComesBeforeTheOccurrences(t *testing.T) {
@@ -137,8 +138,8 @@ func TestAJobThatCannotBeReadComesBeforeTheOccurrences(t *testing.T) {
 	w.broken[collectionKey("d").WorkflowID()] = true
 	v := w.overview(noon)
 	want := []string{"d/ it is broken", "c/x it is broken", "c/y it is broken", "c/zone it is broken", "c/fine 12:30:00", "c/fine 13:00:00"}
-	require.Equal(t, want, due(t, v, everything, noon.Add(time.Hour), job.Page{Top: 100}))
-	require.Equal(t, want[:5], due(t, v, everything, noon.Add(30*time.Minute), job.Page{Top: 3}))
+	require.Equal(t, want, due(t, v, everything, noon.Add(time.Hour), listing.Page{Top: 100}))
+	require.Equal(t, want[:5], due(t, v, everything, noon.Add(30*time.Minute), listing.Page{Top: 3}))
 }
 
 func TestMoreJobsThanAListCoversAreRefused(t *testing.T) {
@@ -149,10 +150,10 @@ func TestMoreJobsThanAListCoversAreRefused(t *testing.T) {
 			w.names[c] = append(w.names[c], fmt.Sprint("job", i))
 		}
 	}
-	_, _, err := w.overview(noon).Upcoming(t.Context(), everything, noon, job.Page{Top: 1})
+	_, _, err := w.overview(noon).Upcoming(t.Context(), everything, noon, listing.Page{Top: 1})
 	require.Equal(t, job.KindInvalid, job.KindOf(err))
 	require.EqualError(t, err, "There are 21000 jobs; a list across jobs covers 20000 at most. Ask for one job collection, or filter by the name of jobs.")
-	_, _, err = w.overview(noon).HistoryAcross(t.Context(), everything, job.Page{Top: 1, Filter: job.Filter{Name: "job1"}})
+	_, _, err = w.overview(noon).HistoryAcross(t.Context(), everything, listing.Page{Top: 1, Filter: listing.Filter{Name: "job1"}})
 	require.NoError(t, err)
 }
 
@@ -163,7 +164,7 @@ func BenchmarkUpcomingHour(b *testing.B) {
 	}
 	v := w.overview(noon)
 	for b.Loop() {
-		if _, _, err := v.Upcoming(b.Context(), ofC, noon.Add(time.Hour), job.Page{Top: 100}); err != nil {
+		if _, _, err := v.Upcoming(b.Context(), ofC, noon.Add(time.Hour), listing.Page{Top: 100}); err != nil {
 			b.Fatal(err)
 		}
 	}

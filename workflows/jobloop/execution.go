@@ -15,6 +15,7 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/lookups"
+	"almanac/internal/audit"
 	"almanac/job"
 	"almanac/job/template"
 )
@@ -128,6 +129,7 @@ func (j *loop) beginExecution(ctx workflow.Context, e *execution, what string, d
 		ActionName: job.MainAction,
 		Job:        j.Key.Name,
 		Collection: j.Key.Collection.Name,
+		Caller:     audit.ActorOf(ctx).Name(),
 	}
 	j.spawn(ctx, e)
 }

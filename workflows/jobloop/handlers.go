@@ -71,6 +71,7 @@ func (j *loop) handleCommand(ctx workflow.Context, c command) error {
 // change applies changes one at a time, in the order in which they arrived. Others may be applied while one
 // waits for its turn, so apply must check again whether it is allowed.
 func (j *loop) change(ctx workflow.Context, apply func(workflow.Context) error) error {
+	j.changes = true
 	ctx, _ = workflow.NewDisconnectedContext(ctx) // finish even if the workflow is cancelled
 	if err := j.changing.Wait(ctx); err != nil {
 		return err

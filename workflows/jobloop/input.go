@@ -27,6 +27,7 @@ type Input struct {
 	Failed       bool        `json:"failed,omitempty"`       // the last occurrence failed
 	Final        time.Time   `json:"final,omitzero"`         // when the job was completed or faulted, or last changed or run after that
 	FailedRun    string      `json:"failedRun,omitempty"`    // run id of the newest earlier run whose history holds a failure
+	ChangedRun   string      `json:"changedRun,omitempty"`   // run id of the newest earlier run whose history holds a change: its start, an update or a signal
 	Waiting      []RetryWait `json:"waiting,omitempty"`      // executions that wait for their next attempts
 
 	// Lead is how long before its due time the next occurrence is dispatched, in milliseconds.

@@ -13,6 +13,7 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/quota"
 	"almanac/workflows"
 	"almanac/workflows/internal/turn"
 )
@@ -50,11 +51,11 @@ type collection struct {
 	job.Collection
 	*registry
 
-	order   turn.Queue            // of changes of the properties; each lasts until every job that answers has applied it
-	again   again                 // repeated updates of silent jobs
-	pending *job.CollectionLimits // rules of properties that are about to be put in force
-	deleted bool                  // only deletes are still accepted
-	gone    bool                  // all jobs are deleted as well
+	order   turn.Queue    // of changes of the properties; each lasts until every job that answers has applied it
+	again   again         // repeated updates of silent jobs
+	pending *quota.Limits // rules of properties that are about to be put in force
+	deleted bool          // only deletes are still accepted
+	gone    bool          // all jobs are deleted as well
 
 	commands []workflow.ReceiveChannel
 	handling int // signals being handled
@@ -221,7 +222,7 @@ func (c *collection) mayPut(ctx workflow.Context, r workflows.PutRequest) error 
 }
 
 // violate returns an error if existing jobs violate the rules.
-func (c *collection) violate(limits *job.CollectionLimits) error {
+func (c *collection) violate(limits *quota.Limits) error {
 	if limits == nil {
 		return nil
 	}
@@ -336,7 +337,7 @@ func (c *collection) mayRegister(ctx workflow.Context, r workflows.RegisterReque
 }
 
 // refuses returns why the rules do not allow a job; "" if they do or its name is already registered.
-func (c *collection) refuses(j *workflows.RegisterJob, limits *job.CollectionLimits) string {
+func (c *collection) refuses(j *workflows.RegisterJob, limits *quota.Limits) string {
 	switch {
 	case c.find(j.Name) >= 0:
 		return ""
@@ -357,8 +358,8 @@ func (c *collection) refuses(j *workflows.RegisterJob, limits *job.CollectionLim
 }
 
 // rules returns the rules that a request brings, unless nil, and those about to be put in force.
-func (c *collection) rules(limits *job.CollectionLimits) []*job.CollectionLimits {
-	return slices.DeleteFunc([]*job.CollectionLimits{limits, c.pending}, func(l *job.CollectionLimits) bool { return l == nil })
+func (c *collection) rules(limits *quota.Limits) []*quota.Limits {
+	return slices.DeleteFunc([]*quota.Limits{limits, c.pending}, func(l *quota.Limits) bool { return l == nil })
 }
 
 // crowded reports whether the quota or the registry's size leaves no room for one of the new jobs.

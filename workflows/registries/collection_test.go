@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/quota"
 	"almanac/workflows"
 	"almanac/workflows/registries"
 )
@@ -64,7 +65,7 @@ func TestRegister(t *testing.T) {
 		limits := upTo(3)
 		limits.Authentication = false
 		all := h.update(time.Second, workflows.UpdateRegister, registering(limits, 0,
-			workflows.RegisterJob{Name: "b"}, workflows.RegisterJob{Name: "c", Requirements: job.Requirements{Authenticates: true}},
+			workflows.RegisterJob{Name: "b"}, workflows.RegisterJob{Name: "c", Requirements: quota.Requirements{Authenticates: true}},
 			workflows.RegisterJob{Name: "A"}, workflows.RegisterJob{Name: "d"}, workflows.RegisterJob{Name: "e"}, workflows.RegisterJob{Name: "B"}))
 		none := h.update(2*time.Second, workflows.UpdateRegister, registering(limits, 0, workflows.RegisterJob{Name: "f"}, workflows.RegisterJob{Name: "g"}))
 		names := h.names(3 * time.Second)
@@ -107,7 +108,7 @@ func TestACollectionIsFullWhenItsNamesTakeTheMaximumSize(t *testing.T) {
 	t.Parallel()
 	batch := func(prefix string, n int) (jobs []workflows.RegisterJob) {
 		for i := range n {
-			jobs = append(jobs, workflows.RegisterJob{Name: fmt.Sprint(prefix, i), Requirements: job.Requirements{Spacing: 30 * 24 * time.Hour, Authenticates: true}})
+			jobs = append(jobs, workflows.RegisterJob{Name: fmt.Sprint(prefix, i), Requirements: quota.Requirements{Spacing: 30 * 24 * time.Hour, Authenticates: true}})
 		}
 		return jobs
 	}
@@ -130,7 +131,7 @@ func TestACollectionIsFullWhenItsNamesTakeTheMaximumSize(t *testing.T) {
 			for i := range h.input.Jobs { // no further name fits
 				e := &h.input.Jobs[i]
 				e.Unverified, e.Contested, e.Generation = newYear.Add(time.Hour+time.Nanosecond), true, 1_000_000
-				e.Requirements = job.Requirements{Spacing: 18 * 30 * 24 * time.Hour, Authenticates: true}
+				e.Requirements = quota.Requirements{Spacing: 18 * 30 * 24 * time.Hour, Authenticates: true}
 			}
 			many := h.update(time.Second, workflows.UpdateRegister, registering(upTo(10_000), 0, batch(tt.prefix, 100)...))
 			another := h.register(2*time.Second, tt.prefix+"another", 10_000)
@@ -584,7 +585,7 @@ func TestACollectionContinuesAsNewWithItsRegistry(t *testing.T) {
 			h := newCollectionEnv(t, job.CollectionDisabled, "a", "B")
 			h.input.Jobs = append(h.input.Jobs, registries.Registration{
 				Name: "new", Sequence: 7, Unverified: newYear, Contested: true, CollectionDisabled: true,
-				Requirements: job.Requirements{Spacing: time.Hour, Authenticates: true}, Generation: 3,
+				Requirements: quota.Requirements{Spacing: time.Hour, Authenticates: true}, Generation: 3,
 			})
 			h.input.Sequence = 7
 			tt.arrange(h)

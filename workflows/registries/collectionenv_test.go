@@ -18,6 +18,7 @@ import (
 
 	"almanac/activities/lookups"
 	"almanac/job"
+	"almanac/job/quota"
 	"almanac/workflows"
 	"almanac/workflows/registries"
 )
@@ -62,11 +63,11 @@ func properties(state job.CollectionState) job.CollectionProperties {
 }
 
 // upTo returns the rules of the plan Standard with a quota of jobs.
-func upTo(jobs int) *job.CollectionLimits {
-	return &job.CollectionLimits{Plan: "Standard", Jobs: jobs, MinRecurrence: time.Minute, Authentication: true, Collections: 100}
+func upTo(jobs int) *quota.Limits {
+	return &quota.Limits{Plan: "Standard", Jobs: jobs, MinRecurrence: time.Minute, Authentication: true, Collections: 100}
 }
 
-func registering(limits *job.CollectionLimits, generation int, jobs ...workflows.RegisterJob) workflows.RegisterRequest {
+func registering(limits *quota.Limits, generation int, jobs ...workflows.RegisterJob) workflows.RegisterRequest {
 	return workflows.RegisterRequest{Jobs: jobs, Limits: *limits, Generation: generation}
 }
 

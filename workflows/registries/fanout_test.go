@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/quota"
 	"almanac/workflows"
 )
 
@@ -244,7 +245,7 @@ func TestATerminatedJobMakesRoom(t *testing.T) {
 	t.Run("for a plan whose rules the others keep to", func(t *testing.T) {
 		t.Parallel()
 		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
-		h.input.Jobs[0].Requirements = job.Requirements{Authenticates: true}
+		h.input.Jobs[0].Requirements = quota.Requirements{Authenticates: true}
 		h.missing = []string{"a"}
 		r := h.change(time.Second, hourly, 0)
 		require.ErrorIs(t, h.run(20*time.Second), errStopped)

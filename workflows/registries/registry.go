@@ -15,6 +15,7 @@ import (
 
 	"almanac/activities/lookups"
 	"almanac/job"
+	"almanac/job/quota"
 	"almanac/workflows"
 	"almanac/workflows/internal/timer"
 )
@@ -29,11 +30,11 @@ type Registration struct {
 	Unverified time.Time `json:"unverified,omitzero"` // time of registration until the workflow was seen, then zero
 	Contested  bool      `json:"contested,omitempty"` // registered again while it existed: only a lookup can tell whether the workflow is gone
 
-	CollectionDisabled bool             `json:"collectionDisabled,omitempty"` // the collection's state that the job applied last: not enabled
-	Silent             bool             `json:"silent,omitempty"`             // a later update was not answered; the job may have applied it or not
-	Requirements       job.Requirements `json:"requirements,omitzero"`        // of the job
-	Generation         int              `json:"generation,omitempty"`         // generation of the job's definition with these requirements
-	Plan               string           `json:"plan,omitempty"`               // of the collection
+	CollectionDisabled bool               `json:"collectionDisabled,omitempty"` // the collection's state that the job applied last: not enabled
+	Silent             bool               `json:"silent,omitempty"`             // a later update was not answered; the job may have applied it or not
+	Requirements       quota.Requirements `json:"requirements,omitzero"`        // of the job
+	Generation         int                `json:"generation,omitempty"`         // generation of the job's definition with these requirements
+	Plan               string             `json:"plan,omitempty"`               // of the collection
 }
 
 // verifyAfter is how long after its registration a workflow that is not there is assumed never to start.

@@ -9,35 +9,36 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"almanac/job"
+	"almanac/job/quota"
 	"almanac/workflows"
 )
 
 // hourly are rules that require a recurrence of an hour or more, and no authentication.
-var hourly = &job.CollectionLimits{Plan: "Free", Jobs: 5, MinRecurrence: time.Hour, Collections: 1}
+var hourly = &quota.Limits{Plan: "Free", Jobs: 5, MinRecurrence: time.Hour, Collections: 1}
 
 func TestACollectionKeepsItsRules(t *testing.T) {
 	t.Parallel()
-	asks := map[string]func(*collectionEnv, *job.CollectionLimits, job.Requirements) *reply{
-		"a change of the collection": func(h *collectionEnv, limits *job.CollectionLimits, d job.Requirements) *reply {
+	asks := map[string]func(*collectionEnv, *quota.Limits, quota.Requirements) *reply{
+		"a change of the collection": func(h *collectionEnv, limits *quota.Limits, d quota.Requirements) *reply {
 			h.input.Jobs[0].Requirements = d
 			return h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Limits: limits})
 		},
-		"a new job": func(h *collectionEnv, limits *job.CollectionLimits, d job.Requirements) *reply {
+		"a new job": func(h *collectionEnv, limits *quota.Limits, d quota.Requirements) *reply {
 			return h.update(time.Second, workflows.UpdateRegister, registering(limits, 0, workflows.RegisterJob{Name: "b", Requirements: d}))
 		},
-		"a change of a job": func(h *collectionEnv, limits *job.CollectionLimits, d job.Requirements) *reply {
+		"a change of a job": func(h *collectionEnv, limits *quota.Limits, d quota.Requirements) *reply {
 			return h.update(time.Second, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: 2, Limits: limits, Requirements: d})
 		},
 	}
 	for _, tt := range []struct {
 		name         string
-		requirements job.Requirements
+		requirements quota.Requirements
 		want         []string // parts of the reason of refusal; none if accepted
 	}{
-		{"that requires nothing", job.Requirements{}, nil},
-		{"that recurs as often as is allowed", job.Requirements{Spacing: time.Hour}, nil},
-		{"that recurs too often", job.Requirements{Spacing: time.Hour - time.Second}, []string{"recur less often", "Reports"}},
-		{"that authenticates itself", job.Requirements{Authenticates: true}, []string{"authenticat", "Free", "Reports"}},
+		{"that requires nothing", quota.Requirements{}, nil},
+		{"that recurs as often as is allowed", quota.Requirements{Spacing: time.Hour}, nil},
+		{"that recurs too often", quota.Requirements{Spacing: time.Hour - time.Second}, []string{"recur less often", "Reports"}},
+		{"that authenticates itself", quota.Requirements{Authenticates: true}, []string{"authenticat", "Free", "Reports"}},
 	} {
 		for who, ask := range asks {
 			t.Run(who+" "+tt.name, func(t *testing.T) {
@@ -146,7 +147,7 @@ func TestARequestDecidedByOutdatedPropertiesIsRefused(t *testing.T) {
 }
 
 // change requests another plan.
-func (h *collectionEnv) change(at time.Duration, limits *job.CollectionLimits, expected int) *reply {
+func (h *collectionEnv) change(at time.Duration, limits *quota.Limits, expected int) *reply {
 	to := h.input.Collection
 	to.Properties.SKU.Name = limits.Plan
 	return h.update(at, workflows.UpdatePut, workflows.PutRequest{Collection: to, Limits: limits, Expected: expected})
@@ -171,7 +172,7 @@ func TestAChangeOfThePlan(t *testing.T) {
 		h.full = "The subscription has enough of them."
 		r := h.change(10*time.Second, hourly, 0)
 		by := h.update(20*time.Second, workflows.UpdateRegister,
-			registering(upTo(9), 1, workflows.RegisterJob{Name: "b", Requirements: job.Requirements{Spacing: time.Minute}}))
+			registering(upTo(9), 1, workflows.RegisterJob{Name: "b", Requirements: quota.Requirements{Spacing: time.Minute}}))
 		got := h.handOver(40 * time.Second)
 		require.Equal(t, h.full+" (type: Conflict, retryable: false)", r.failed(t, workflows.ErrTypeConflict), "without the activity's part in it")
 		require.Equal(t, h.input.Collection, got.Collection)
@@ -201,15 +202,15 @@ func TestAChangeOfThePlan(t *testing.T) {
 		h.slow = 5 * time.Second // the subscription's answer
 		changed := h.change(10*time.Second, hourly, 0)
 		const during = 12 * time.Second
-		minute := job.Requirements{Spacing: time.Minute}
-		register := func(name string, d job.Requirements) *reply {
+		minute := quota.Requirements{Spacing: time.Minute}
+		register := func(name string, d quota.Requirements) *reply {
 			return h.update(during, workflows.UpdateRegister, registering(upTo(9), 1, workflows.RegisterJob{Name: name, Requirements: d}))
 		}
-		reserve := func(d job.Requirements) *reply {
+		reserve := func(d quota.Requirements) *reply {
 			return h.update(during, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: 2, Limits: upTo(9), Generation: 1, Requirements: d})
 		}
 		refused := []*reply{register("b", minute), reserve(minute)}
-		taken := []*reply{register("c", job.Requirements{Spacing: time.Hour}), reserve(job.Requirements{Spacing: 2 * time.Hour})}
+		taken := []*reply{register("c", quota.Requirements{Spacing: time.Hour}), reserve(quota.Requirements{Spacing: 2 * time.Hour})}
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		for _, r := range refused {
 			require.Contains(t, r.refused(t, workflows.ErrTypeConflict), "Free")
@@ -224,31 +225,31 @@ func TestAChangeOfThePlan(t *testing.T) {
 func TestAChangedJobReservesItsRequirements(t *testing.T) {
 	t.Parallel()
 	reserve := func(generation int, spacing time.Duration, final bool) workflows.ReserveRequest {
-		return workflows.ReserveRequest{Name: "A", Job: generation, Requirements: job.Requirements{Spacing: spacing}, Final: final}
+		return workflows.ReserveRequest{Name: "A", Job: generation, Requirements: quota.Requirements{Spacing: spacing}, Final: final}
 	}
-	authenticating := workflows.ReserveRequest{Name: "A", Job: 2, Requirements: job.Requirements{Authenticates: true}}
+	authenticating := workflows.ReserveRequest{Name: "A", Job: 2, Requirements: quota.Requirements{Authenticates: true}}
 	for _, tt := range []struct {
 		name         string
 		reservations []workflows.ReserveRequest
-		want         job.Requirements
+		want         quota.Requirements
 		generation   int // of the job with these requirements
 	}{
-		{"a job is changed", []workflows.ReserveRequest{reserve(2, time.Minute, false)}, job.Requirements{Spacing: time.Minute}, 2},
+		{"a job is changed", []workflows.ReserveRequest{reserve(2, time.Minute, false)}, quota.Requirements{Spacing: time.Minute}, 2},
 		{"of contenders for one change, all count", []workflows.ReserveRequest{reserve(2, time.Hour, false), reserve(2, time.Minute, false), authenticating},
-			job.Requirements{Spacing: time.Minute, Authenticates: true}, 2},
+			quota.Requirements{Spacing: time.Minute, Authenticates: true}, 2},
 		{"what came into force counts alone", []workflows.ReserveRequest{reserve(2, time.Minute, false), authenticating, reserve(2, 2*time.Hour, true)},
-			job.Requirements{Spacing: 2 * time.Hour}, 2},
+			quota.Requirements{Spacing: 2 * time.Hour}, 2},
 		{"a later change counts alone", []workflows.ReserveRequest{reserve(2, time.Minute, false), reserve(3, 2*time.Hour, false)},
-			job.Requirements{Spacing: 2 * time.Hour}, 3},
+			quota.Requirements{Spacing: 2 * time.Hour}, 3},
 		{"word of an older change comes late", []workflows.ReserveRequest{reserve(3, time.Hour, false), reserve(2, time.Minute, false), reserve(2, 2*time.Hour, true)},
-			job.Requirements{Spacing: time.Hour}, 3},
-		{"a job that is not registered is nobody's", []workflows.ReserveRequest{{Name: "stranger", Job: 2, Requirements: job.Requirements{Spacing: time.Minute}}},
-			job.Requirements{Spacing: 24 * time.Hour}, 1},
+			quota.Requirements{Spacing: time.Hour}, 3},
+		{"a job that is not registered is nobody's", []workflows.ReserveRequest{{Name: "stranger", Job: 2, Requirements: quota.Requirements{Spacing: time.Minute}}},
+			quota.Requirements{Spacing: 24 * time.Hour}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := newCollectionEnv(t, job.CollectionEnabled, "a")
-			h.input.Jobs[0].Requirements, h.input.Jobs[0].Generation = job.Requirements{Spacing: 24 * time.Hour}, 1
+			h.input.Jobs[0].Requirements, h.input.Jobs[0].Generation = quota.Requirements{Spacing: 24 * time.Hour}, 1
 			var replies []*reply
 			for i, c := range tt.reservations {
 				c.Limits = upTo(9)

@@ -1,4 +1,6 @@
-package job
+// Package quota has the limits that a collection's plan and quota set for its jobs, and what a job requires of
+// them. It is pure.
+package quota
 
 import (
 	"cmp"
@@ -6,6 +8,7 @@ import (
 	"time"
 
 	"almanac/internal/iso8601"
+	"almanac/job"
 )
 
 // Requirements are what a job requires its collection to allow.
@@ -14,10 +17,10 @@ type Requirements struct {
 	Authenticates bool          `json:"authenticates,omitempty"` // a request of its action or error action has an authentication
 }
 
-// Requirements returns what a valid definition requires. created is the time of the job's creation, from which a
+// RequirementsOf returns what a valid definition requires. created is the time of the job's creation, from which a
 // recurrence without a start time counts.
-func (d *Definition) Requirements(created time.Time) Requirements {
-	requirements := Requirements{Authenticates: d.Action.authenticates()}
+func RequirementsOf(d *job.Definition, created time.Time) Requirements {
+	requirements := Requirements{Authenticates: authenticates(&d.Action)}
 	now := created
 	if d.StartTime != nil && d.StartTime.After(now) {
 		now = d.StartTime.Time // a later change may have moved it more than 18 months past the creation
@@ -29,8 +32,8 @@ func (d *Definition) Requirements(created time.Time) Requirements {
 }
 
 // authenticates reports whether a request of the action or its error action has an authentication.
-func (a *Action) authenticates() bool {
-	return a.Request != nil && a.Request.Authentication != nil || a.ErrorAction != nil && a.ErrorAction.authenticates()
+func authenticates(a *job.Action) bool {
+	return a.Request != nil && a.Request.Authentication != nil || a.ErrorAction != nil && authenticates(a.ErrorAction)
 }
 
 // And returns the requirements of both.
@@ -50,8 +53,8 @@ type Tier struct {
 	Authentication bool          `json:"authentication"`                             // whether requests may authenticate
 }
 
-// CollectionLimits are what a collection allows: its tier, lowered by its quota.
-type CollectionLimits struct {
+// Limits are what a collection allows: its tier, lowered by its quota.
+type Limits struct {
 	Plan           string        `json:"plan"`           // SKU name
 	Jobs           int           `json:"jobs"`           // maximum in the collection
 	MinRecurrence  time.Duration `json:"minRecurrence"`  // minimum time between two occurrences of a job
@@ -59,10 +62,9 @@ type CollectionLimits struct {
 	Collections    int           `json:"collections"`    // maximum in a subscription, with this plan
 }
 
-// CollectionLimits returns what the collection allows if its SKU has this tier. A quota above the tier has no
-// effect.
-func (p *CollectionProperties) CollectionLimits(tier Tier) CollectionLimits {
-	r := CollectionLimits{
+// LimitsOf returns what a collection allows whose SKU has this tier. A quota above the tier has no effect.
+func LimitsOf(p *job.CollectionProperties, tier Tier) Limits {
+	r := Limits{
 		Plan: p.SKU.Name, Jobs: tier.Jobs, MinRecurrence: tier.MinRecurrence,
 		Authentication: tier.Authentication, Collections: tier.Collections,
 	}
@@ -80,7 +82,7 @@ func (p *CollectionProperties) CollectionLimits(tier Tier) CollectionLimits {
 
 // RefusesJob returns why the collection refuses a job with these requirements; "" if it does not. A job exactly
 // at the limit is allowed.
-func (r CollectionLimits) RefusesJob(collection, name string, d Requirements) string {
+func (r Limits) RefusesJob(collection, name string, d Requirements) string {
 	switch {
 	case d.Spacing > 0 && d.Spacing < r.MinRecurrence:
 		return fmt.Sprintf("The job '%s' would recur after %s, sooner than the %s that the job collection '%s', of plan %s, allows (quota maxRecurrence). "+
@@ -95,7 +97,7 @@ func (r CollectionLimits) RefusesJob(collection, name string, d Requirements) st
 }
 
 // RefusesAnother returns why a collection with have jobs refuses one more; "" if it does not.
-func (r CollectionLimits) RefusesAnother(collection, name string, have int) string {
+func (r Limits) RefusesAnother(collection, name string, have int) string {
 	if have < r.Jobs {
 		return ""
 	}
@@ -105,7 +107,7 @@ func (r CollectionLimits) RefusesAnother(collection, name string, have int) stri
 }
 
 // RefusesCount returns why these rules cannot be applied to a collection with have jobs; "" if they can.
-func (r CollectionLimits) RefusesCount(collection string, have int) string {
+func (r Limits) RefusesCount(collection string, have int) string {
 	if have <= r.Jobs {
 		return ""
 	}

@@ -1,9 +1,13 @@
-package job
+// Package listing says what lists of jobs, collections and history entries cover: a page, a filter, a scope. It
+// has the entries of lists across jobs.
+package listing
 
 import (
 	"math"
 	"strings"
 	"time"
+
+	"almanac/job"
 )
 
 // A Page selects a part of a list.
@@ -15,8 +19,8 @@ type Page struct {
 
 // A Filter selects entries of a list. The zero value selects all.
 type Filter struct {
-	State  State   // of jobs; empty for any
-	Status Outcome // of history entries; empty for any
+	State  job.State   // of jobs; empty for any
+	Status job.Outcome // of history entries; empty for any
 
 	Start Period // of a job: its startTime; of a history entry: when the attempt started
 	End   Period // of a job: its recurrence's endTime; of a history entry: when the attempt ended
@@ -24,7 +28,7 @@ type Filter struct {
 	Name       string // of jobs, and of the jobs of history entries; empty for any
 	NamePrefix string // likewise
 	Next       Period // of a job: its nextExecutionTime
-	Lateness   Span   // of a history entry: see [Record.Lateness]
+	Lateness   Span   // of a history entry: see [job.Record.Lateness]
 }
 
 // A Span is a half-open range of durations. The zero value means no bounds.
@@ -47,12 +51,12 @@ func (p Period) Contains(t time.Time) bool {
 
 // MatchesName reports whether the filter selects jobs of that name.
 func (f Filter) MatchesName(name string) bool {
-	name = NormalizeName(name)
-	return (f.Name == "" || name == NormalizeName(f.Name)) && strings.HasPrefix(name, NormalizeName(f.NamePrefix))
+	name = job.NormalizeName(name)
+	return (f.Name == "" || name == job.NormalizeName(f.Name)) && strings.HasPrefix(name, job.NormalizeName(f.NamePrefix))
 }
 
 // MatchesJob reports whether the filter selects a job. A job that could not be read is selected by its name alone.
-func (f Filter) MatchesJob(j *Job) bool {
+func (f Filter) MatchesJob(j *job.Job) bool {
 	if !f.MatchesName(j.Key.Name) {
 		return false
 	}
@@ -73,7 +77,7 @@ func (f Filter) MatchesJob(j *Job) bool {
 }
 
 // MatchesRecord reports whether the filter selects an entry of a history. It takes no account of the job's name.
-func (f Filter) MatchesRecord(r *Record) bool {
+func (f Filter) MatchesRecord(r *job.Record) bool {
 	if f.Lateness != (Span{}) {
 		if late, ok := r.Lateness(); !ok || late < f.Lateness.From || late >= f.Lateness.Before {
 			return false
@@ -91,8 +95,8 @@ type Scope struct {
 
 // A JobRecord is an entry of a history across jobs.
 type JobRecord struct {
-	Key Key // Name is empty if a whole collection could not be read
-	Record
+	Key job.Key // Name is empty if a whole collection could not be read
+	job.Record
 
 	// Unread is the reason why the history of the job could not be read for this page. If it is set, only the key is
 	// known.
@@ -101,7 +105,7 @@ type JobRecord struct {
 
 // An Occurrence is the due time of a job.
 type Occurrence struct {
-	Key    Key // Name is empty if a whole collection could not be read
+	Key    job.Key // Name is empty if a whole collection could not be read
 	Due    time.Time
 	Unread string // as in [JobRecord]
 }

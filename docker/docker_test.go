@@ -135,6 +135,16 @@ func TestTheBuildHasWhatItNeeds(t *testing.T) {
 	}
 }
 
+// docs/deploy.md says what the build tags of releases and images leave out.
+func TestTheBuildTagsLeaveOutWhatNothingUses(t *testing.T) {
+	t.Parallel()
+	list, err := exec.Command("go", "list", "-C", "..", "-deps", "-tags", "release,nomsgpack", "./cmd/almanac").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(list), "go.temporal.io/server/temporal\n")
+	require.NotContains(t, string(list), "k8s.io/")
+	require.NotContains(t, string(list), "github.com/ugorji/")
+}
+
 func TestKubernetesObjectsAreStrict(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

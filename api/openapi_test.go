@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -23,8 +24,10 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/stretchr/testify/require"
 
+	"almanac/access"
 	"almanac/api"
 	"almanac/internal/audit"
+	"almanac/internal/callers"
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
@@ -148,6 +151,15 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		job:       func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), m.err },
 		deleteJob: func(context.Context, job.Key) error { return m.err },
 		runJob:    func(context.Context, job.Key) error { return m.err },
+		rerunJob: func(_ context.Context, k job.Key, _ string) job.Rerun {
+			return job.Rerun{Key: k, Status: job.RerunStarted, Err: m.err}
+		},
+		rerunJobs: func(_ context.Context, k job.CollectionKey, _ listing.Page, _ string) ([]job.Rerun, string, error) {
+			return []job.Rerun{
+				{Key: k.Job("j1"), Status: job.RerunStarted}, {Key: k.Job("j2"), Status: job.RerunRefused, Err: job.Conflictf("it is busy")},
+				{Key: k.Job("j3"), Status: job.RerunRefused, Err: errors.New("no idea")},
+			}, "3", m.err
+		},
 		jobs: func(_ context.Context, k job.CollectionKey, _ listing.Page) ([]job.Job, string, error) {
 			return []job.Job{daily(t, k.Job("j1")), {Key: k.Job("j2"), Definition: daily(t, k.Job("j2")).Definition}}, "j2", m.err
 		},
@@ -182,6 +194,8 @@ type trigger struct {
 	target  string
 	body    string
 	header  http.Header
+	flooded bool // its caller has sent too many requests
+	access  *api.Access
 }
 
 // provocations returns requests for every answer that an operation may have.
@@ -203,6 +217,13 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 		with(func(p *trigger) { p.target = target + "?api-version=1" }),
 		with(func(p *trigger) { p.target = target + "/" }),
 	}
+	if !strings.HasPrefix(op.OperationID, "Service_") || slices.Contains([]string{"Service_Index", "Service_OpenAPI", "Service_Docs", "Service_DocsFile"}, op.OperationID) {
+		all = append(all, with(func(p *trigger) { p.flooded = true })) // probes are exempt
+	}
+	for _, role := range []access.Role{0, access.Reader} { // of all callers, and then there is a caller that is not known
+		all = append(all, with(func(p *trigger) { p.access = everyone(role) }))
+	}
+	all = append(all, with(func(p *trigger) { p.access = new(api.Access) }))
 	for _, example := range examples(op) {
 		for _, created := range []bool{false, true} {
 			all = append(all, with(func(p *trigger) { p.body, p.backend.created = example, created }))
@@ -221,6 +242,17 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 			with(func(p *trigger) { p.body = strings.Repeat(" ", 64<<10+1) }))
 	}
 	return all
+}
+
+// everyone is an authenticator that takes all callers for one with a role for everything.
+func everyone(role access.Role) *api.Access {
+	return &api.Access{Authenticators: []access.Authenticator{anyone{Grant: access.Grant{Role: role}}}}
+}
+
+type anyone access.Principal
+
+func (a anyone) Authenticate(*http.Request) (*access.Principal, error) {
+	return (*access.Principal)(&a), nil
 }
 
 // examples returns the example bodies in the description of an operation.
@@ -265,11 +297,24 @@ func (c contract) fire(t *testing.T, p trigger) int {
 	t.Helper()
 	r := httptest.NewRequest(p.method, p.target, strings.NewReader(p.body))
 	maps.Copy(r.Header, p.header)
-	o := api.Options{Now: func() time.Time { return at("2026-01-01T00:00:00Z") }, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	o := api.Options{Access: p.access, Now: func() time.Time { return at("2026-01-01T00:00:00Z") }, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		_, _ = io.WriteString(w, "up 1\n")
 	})}
-	return c.serve(t, api.New(p.backend.scheduler(t), o), r).status
+	if !p.flooded {
+		return c.serve(t, api.New(p.backend.scheduler(t), o), r).status
+	}
+	o.Callers = callers.NewLimiter(callers.Limits{Rate: 1})
+	status := 0
+	synctest.Test(t, func(t *testing.T) { // whose time stands still
+		h := api.New(p.backend.scheduler(t), o)
+		for range 3 {
+			status = serve(h, httptest.NewRequest(http.MethodGet, "/nowhere", nil)).status
+		}
+		require.Equal(t, http.StatusTooManyRequests, status)
+		status = c.serve(t, h, r).status
+	})
+	return status
 }
 
 func TestRequestsThatNoOperationTakesAreAnsweredAsOpenAPIDescribesIt(t *testing.T) {

@@ -29,7 +29,7 @@ const (
 	maxPerHost = worker.DefaultSlots / 2 // half of the slots stay free for other hosts
 )
 
-// table returns all settings of all commands; it is the only place where they are declared. Their values
+// table returns all settings of all commands, with the group of frontDoor; they are declared nowhere else. Their values
 // go to c. docs/configuration.md is generated from it.
 //
 //go:generate go test -tags slim -run TestTheConfigurationDocumentIsCurrent -write .
@@ -59,8 +59,8 @@ func (c *config) table() []settings.Group {
 				Help: "Origins of the Web UIs that may call the codec server, such as http://127.0.0.1:8233.",
 				More: "In `dev` the origins of its own Web UI are allowed."},
 			{Flag: "unauthenticated", Variable: "ALMANAC_UNAUTHENTICATED", Commands: "dev server api", Value: settings.Bool(&c.unauthenticated), Check: c.checkExposure,
-				Help: "Listen on non-loopback addresses even though there is no login.",
-				More: "Without it, the API, Temporal and its Web UI listen on loopback addresses only. With it, something else has to keep strangers out: a proxy with a login, a firewall, or a container's network. [Security](security.md#who-may-call) has the rules."},
+				Help: "Listen on non-loopback addresses although nothing there asks for a login.",
+				More: "Without it, Temporal and its Web UI listen on loopback addresses only, and so does the API unless it [asks for a login](access.md). With it, something else has to keep strangers out: a proxy with a login, a firewall, or a container's network. [Security](security.md#who-may-call) has the rules."},
 			{Flag: "allowed-hosts", Variable: "ALMANAC_ALLOWED_HOSTS", Commands: "dev server api worker codec", Check: c.readHosts,
 				Value: settings.List("names", &c.allowedHosts, func(l []string) error { _, err := web.ParseHosts(l...); return err }),
 				Help:  "Further host names to answer to, such as jobs.example.com,*.internal.",
@@ -68,8 +68,10 @@ func (c *config) table() []settings.Group {
 					"Requests to other hosts get 421, which stops DNS rebinding."},
 			{Flag: "public-url", Variable: "ALMANAC_PUBLIC_URL", Commands: "dev server api", Value: settings.PublicURL(&c.publicURL),
 				Help: "URL at which callers reach the API, if a proxy stands before it.",
-				More: "Links in answers (`nextLink`, `Location`, `Azure-AsyncOperation`) begin with it. Without it they begin with `http://` and the `Host` of the request."},
+				More: "Links in answers (`nextLink`, `Location`, `Azure-AsyncOperation`) begin with it. Without it they begin with `http://`, or `https://` with TLS, and the `Host` of the request."},
 		}},
+		c.accessSettings(),
+		c.frontDoor(),
 		{Name: "Storage", Settings: []*settings.Setting{
 			{Flag: "data", Variable: "ALMANAC_DATA", Commands: "dev server backup restore", Value: settings.Directory(&c.data), Default: "./almanac-data", Check: c.checkData,
 				Help: "Directory of the database.",
@@ -139,8 +141,9 @@ func (c *config) table() []settings.Group {
 					"`{\"Standard\":{\"jobs\":500,\"minRecurrence\":\"PT5M\",\"collections\":1000,\"authentication\":true}}`."},
 			{Flag: "allow-secret-retargeting", Variable: "ALMANAC_ALLOW_SECRET_RETARGETING", Commands: "dev server api", Value: settings.Bool(&c.keepSecrets),
 				Help: "Keep a stored secret although a change sends it to another target.",
-				More: "This applies to passwords, certificates, client secrets, SAS tokens and keys whose host, tenant, account or namespace changes, as in Azure Scheduler. Without it, such a change must contain the secret again."},
+				More: "It is refused where the API asks for a login. It applies to passwords, certificates, client secrets, SAS tokens and keys whose host, tenant, account or namespace changes, as in Azure Scheduler. Without it, such a change must contain the secret again."},
 		}},
+		c.tokenSettings(),
 		{Name: "Encryption", Settings: []*settings.Setting{
 			{Flag: "encryption-keys-file", Variable: "ALMANAC_ENCRYPTION_KEYS_FILE", Commands: "dev server api worker codec", Value: settings.File(&c.keysFile), Check: c.readKeys,
 				Help: "File of encryption keys for what Temporal stores; or use $" + keysVariable + ".",
@@ -169,6 +172,9 @@ func (c *config) table() []settings.Group {
 			{Flag: "listen", Variable: "ALMANAC_LISTEN", Commands: "healthcheck", Value: settings.HostPort(&c.listen, "127.0.0.1:8080"), Default: "127.0.0.1:8080",
 				Help: "Address that the process to ask listens on, as in its own --listen.",
 				More: "One that stands for all addresses, such as 0.0.0.0, is asked at the loopback address."},
+			{Flag: "tls-cert", Variable: "ALMANAC_TLS_CERT", Commands: "healthcheck", Value: settings.File(&c.tlsFiles.Cert),
+				Help: "The --tls-cert of the process to ask, if it has one: then it is asked by https.",
+				More: "The file is not read, and the certificate not checked: nothing secret is sent to this machine."},
 			{Flag: "live", Commands: "healthcheck", Value: settings.Bool(&c.live),
 				Help: "Ask only whether the process answers."},
 		}},

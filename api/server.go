@@ -116,7 +116,7 @@ type server struct {
 
 // New returns a handler that serves the API of s.
 func New(s Scheduler, o Options) http.Handler {
-	o.DefaultSubscription = cmp.Or(o.DefaultSubscription, "00000000-0000-0000-0000-000000000000")
+	o.DefaultSubscription = cmp.Or(o.DefaultSubscription, job.NilSubscription)
 	o.DefaultResourceGroup = cmp.Or(o.DefaultResourceGroup, "default")
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 64<<10)

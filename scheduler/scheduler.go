@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -57,6 +58,7 @@ type Service struct {
 	history   *history.Reader
 	readiness *readiness.Checker
 
+	locked        atomic.Bool // the namespace lacks optional search attributes
 	statuses      cache.Cache[versionedStatus]
 	collections   cache.Cache[job.Collection]
 	registrations registrationQueue

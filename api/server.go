@@ -144,7 +144,7 @@ type server struct {
 // New returns a handler that serves the API of s. The RemoteAddr of a request is taken for its caller's address, and headers
 // about it are ignored; see Resolve of [almanac/internal/web.Proxies].
 func New(s Scheduler, o Options) http.Handler {
-	o.DefaultSubscription = cmp.Or(o.DefaultSubscription, "00000000-0000-0000-0000-000000000000")
+	o.DefaultSubscription = cmp.Or(o.DefaultSubscription, job.NilSubscription)
 	o.DefaultResourceGroup = cmp.Or(o.DefaultResourceGroup, "default")
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 64<<10)

@@ -45,6 +45,9 @@ type config struct {
 	auditLog                                                    string
 	refusals                                                    *refusals.Log // nil: none
 
+	access accessConfig
+	token  tokenConfig
+
 	data, synchronous   string
 	retention           time.Duration
 	minFree             uint64

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,6 +118,44 @@ func TestABulkLoadOfOneCallerDoesNotHoldUpAnother(t *testing.T) {
 			require.Equal(t, http.StatusOK, <-answers)
 		}
 	})
+}
+
+// The store takes one request at a time, 4 ms each, in the order in which they arrive.
+func TestTheWaitBesideABulkLoadIsThatOfTheRequestsInFlight(t *testing.T) {
+	t.Parallel()
+	const service, parallel, load = 4 * time.Millisecond, 64, 640
+	worst := func(t *testing.T, limits callers.Limits) (longest time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			store := make(chan struct{}, 1) // those who wait for room get it in turn
+			h := api.New(&fake{job: func(_ context.Context, k job.Key) (job.Job, error) {
+				store <- struct{}{}
+				time.Sleep(service) // in a bubble
+				<-store
+				return daily(t, k), nil
+			}}, api.Options{Callers: callers.NewLimiter(limits)})
+			var bulk sync.WaitGroup
+			for range parallel {
+				bulk.Go(func() {
+					for range load / parallel {
+						if status := serve(h, callerOf("192.0.2.1", jobPath)).status; status != http.StatusOK {
+							t.Errorf("a request of the bulk load is answered with %d", status)
+						}
+					}
+				})
+			}
+			synctest.Wait()
+			for range 20 {
+				start := time.Now()
+				require.Equal(t, http.StatusOK, serve(h, callerOf("192.0.2.2", jobPath)).status)
+				longest = max(longest, time.Since(start))
+				time.Sleep(10 * time.Millisecond)
+			}
+			bulk.Wait()
+		})
+		return longest
+	}
+	require.GreaterOrEqual(t, worst(t, callers.Limits{}), parallel*service, "without limits it is behind the whole load")
+	require.LessOrEqual(t, worst(t, callers.Limits{InFlight: 16}), 17*service)
 }
 
 func BenchmarkTheLimitOfCallers(b *testing.B) {

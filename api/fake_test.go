@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"almanac/api"
+	"almanac/internal/audit"
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
@@ -23,22 +24,26 @@ type (
 // A fake is a Scheduler whose methods a test sets; the others panic. The methods that change a whole
 // collection share one field, change, and are told apart by name.
 type fake struct {
-	putCollection   func(ctx context.Context, c job.Collection) (job.Collection, bool, error)
-	patchCollection func(ctx context.Context, k job.CollectionKey, edit editCollection) (job.Collection, error)
-	collection      func(ctx context.Context, k job.CollectionKey) (job.Collection, error)
-	change          func(ctx context.Context, name string, k job.CollectionKey) (*job.Operation, error)
-	operation       func(ctx context.Context, k job.CollectionKey, id string) (job.Operation, error)
-	collections     func(ctx context.Context, subscription, resourceGroup string, p listing.Page) ([]job.Collection, string, error)
-	putJob          func(ctx context.Context, k job.Key, edit editJob) (job.Job, bool, error)
-	patchJob        func(ctx context.Context, k job.Key, edit editJob) (job.Job, error)
-	job             func(ctx context.Context, k job.Key) (job.Job, error)
-	deleteJob       func(ctx context.Context, k job.Key) error
-	runJob          func(ctx context.Context, k job.Key) error
-	jobs            func(ctx context.Context, k job.CollectionKey, p listing.Page) ([]job.Job, string, error)
-	history         func(ctx context.Context, k job.Key, p listing.Page) ([]job.Record, string, error)
-	historyAcross   func(ctx context.Context, s listing.Scope, p listing.Page) ([]listing.JobRecord, string, error)
-	upcoming        func(ctx context.Context, s listing.Scope, until time.Time, p listing.Page) ([]listing.Occurrence, string, error)
-	ready           func(ctx context.Context) error
+	putCollection     func(ctx context.Context, c job.Collection) (job.Collection, bool, error)
+	patchCollection   func(ctx context.Context, k job.CollectionKey, edit editCollection) (job.Collection, error)
+	collection        func(ctx context.Context, k job.CollectionKey) (job.Collection, error)
+	change            func(ctx context.Context, name string, k job.CollectionKey) (*job.Operation, error)
+	operation         func(ctx context.Context, k job.CollectionKey, id string) (job.Operation, error)
+	collections       func(ctx context.Context, subscription, resourceGroup string, p listing.Page) ([]job.Collection, string, error)
+	putJob            func(ctx context.Context, k job.Key, edit editJob) (job.Job, bool, error)
+	patchJob          func(ctx context.Context, k job.Key, edit editJob) (job.Job, error)
+	job               func(ctx context.Context, k job.Key) (job.Job, error)
+	deleteJob         func(ctx context.Context, k job.Key) error
+	runJob            func(ctx context.Context, k job.Key) error
+	rerunJob          func(ctx context.Context, k job.Key, request string) job.Rerun
+	rerunJobs         func(ctx context.Context, k job.CollectionKey, p listing.Page, request string) ([]job.Rerun, string, error)
+	jobs              func(ctx context.Context, k job.CollectionKey, p listing.Page) ([]job.Job, string, error)
+	history           func(ctx context.Context, k job.Key, p listing.Page) ([]job.Record, string, error)
+	collectionChanges func(ctx context.Context, k job.CollectionKey, p listing.Page) ([]audit.Change, string, error)
+	jobChanges        func(ctx context.Context, k job.Key, p listing.Page) ([]audit.Change, string, error)
+	historyAcross     func(ctx context.Context, s listing.Scope, p listing.Page) ([]listing.JobRecord, string, error)
+	upcoming          func(ctx context.Context, s listing.Scope, until time.Time, p listing.Page) ([]listing.Occurrence, string, error)
+	ready             func(ctx context.Context) error
 }
 
 var _ api.Scheduler = (*fake)(nil)
@@ -92,6 +97,13 @@ func (f *fake) Job(ctx context.Context, k job.Key) (job.Job, error) {
 
 func (f *fake) DeleteJob(ctx context.Context, k job.Key) error { return f.deleteJob(ctx, k) }
 func (f *fake) RunJob(ctx context.Context, k job.Key) error    { return f.runJob(ctx, k) }
+func (f *fake) RerunJob(ctx context.Context, k job.Key, request string) job.Rerun {
+	return f.rerunJob(ctx, k, request)
+}
+
+func (f *fake) RerunJobs(ctx context.Context, k job.CollectionKey, p listing.Page, request string) ([]job.Rerun, string, error) {
+	return f.rerunJobs(ctx, k, p, request)
+}
 
 func (f *fake) Jobs(ctx context.Context, k job.CollectionKey, p listing.Page) ([]job.Job, string, error) {
 	return f.jobs(ctx, k, p)
@@ -99,6 +111,14 @@ func (f *fake) Jobs(ctx context.Context, k job.CollectionKey, p listing.Page) ([
 
 func (f *fake) History(ctx context.Context, k job.Key, p listing.Page) ([]job.Record, string, error) {
 	return f.history(ctx, k, p)
+}
+
+func (f *fake) JobChanges(ctx context.Context, k job.Key, p listing.Page) ([]audit.Change, string, error) {
+	return f.jobChanges(ctx, k, p)
+}
+
+func (f *fake) CollectionChanges(ctx context.Context, k job.CollectionKey, p listing.Page) ([]audit.Change, string, error) {
+	return f.collectionChanges(ctx, k, p)
 }
 
 func (f *fake) HistoryAcross(ctx context.Context, s listing.Scope, p listing.Page) ([]listing.JobRecord, string, error) {

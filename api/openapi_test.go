@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -24,6 +25,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/api"
+	"almanac/internal/audit"
+	"almanac/internal/callers"
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
@@ -147,6 +150,15 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		job:       func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), m.err },
 		deleteJob: func(context.Context, job.Key) error { return m.err },
 		runJob:    func(context.Context, job.Key) error { return m.err },
+		rerunJob: func(_ context.Context, k job.Key, _ string) job.Rerun {
+			return job.Rerun{Key: k, Status: job.RerunStarted, Err: m.err}
+		},
+		rerunJobs: func(_ context.Context, k job.CollectionKey, _ listing.Page, _ string) ([]job.Rerun, string, error) {
+			return []job.Rerun{
+				{Key: k.Job("j1"), Status: job.RerunStarted}, {Key: k.Job("j2"), Status: job.RerunRefused, Err: job.Conflictf("it is busy")},
+				{Key: k.Job("j3"), Status: job.RerunRefused, Err: errors.New("no idea")},
+			}, "3", m.err
+		},
 		jobs: func(_ context.Context, k job.CollectionKey, _ listing.Page) ([]job.Job, string, error) {
 			return []job.Job{daily(t, k.Job("j1")), {Key: k.Job("j2"), Definition: daily(t, k.Job("j2")).Definition}}, "j2", m.err
 		},
@@ -155,6 +167,12 @@ func (m *backend) scheduler(t testing.TB) *fake {
 				attempt(),
 				{Execution: job.Execution{ActionName: job.MainAction}, Attempt: job.Attempt{Outcome: job.OutcomeMissed}},
 			}, "", m.err
+		},
+		jobChanges: func(context.Context, job.Key, listing.Page) ([]audit.Change, string, error) {
+			return []audit.Change{recordedChange(), {Operation: audit.DeleteJob, Status: audit.Failed, Message: "no", Client: "cli"}}, "r.5", m.err
+		},
+		collectionChanges: func(context.Context, job.CollectionKey, listing.Page) ([]audit.Change, string, error) {
+			return []audit.Change{{Operation: audit.WriteCollection, Status: audit.Started}}, "", m.err
 		},
 		historyAcross: func(_ context.Context, s listing.Scope, _ listing.Page) ([]listing.JobRecord, string, error) {
 			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}
@@ -175,6 +193,7 @@ type trigger struct {
 	target  string
 	body    string
 	header  http.Header
+	flooded bool // its caller has sent too many requests
 }
 
 // provocations returns requests for every answer that an operation may have.
@@ -195,6 +214,9 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 		with(func(p *trigger) { p.backend.err = &job.Error{Kind: job.KindUnavailable, Message: "no worker"} }),
 		with(func(p *trigger) { p.target = target + "?api-version=1" }),
 		with(func(p *trigger) { p.target = target + "/" }),
+	}
+	if !strings.HasPrefix(op.OperationID, "Service_") || slices.Contains([]string{"Service_Index", "Service_OpenAPI", "Service_Docs", "Service_DocsFile"}, op.OperationID) {
+		all = append(all, with(func(p *trigger) { p.flooded = true })) // probes are exempt
 	}
 	for _, example := range examples(op) {
 		for _, created := range []bool{false, true} {
@@ -262,7 +284,20 @@ func (c contract) fire(t *testing.T, p trigger) int {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		_, _ = io.WriteString(w, "up 1\n")
 	})}
-	return c.serve(t, api.New(p.backend.scheduler(t), o), r).status
+	if !p.flooded {
+		return c.serve(t, api.New(p.backend.scheduler(t), o), r).status
+	}
+	o.Callers = callers.NewLimiter(callers.Limits{Rate: 1})
+	status := 0
+	synctest.Test(t, func(t *testing.T) { // whose time stands still
+		h := api.New(p.backend.scheduler(t), o)
+		for range 3 {
+			status = serve(h, httptest.NewRequest(http.MethodGet, "/nowhere", nil)).status
+		}
+		require.Equal(t, http.StatusTooManyRequests, status)
+		status = c.serve(t, h, r).status
+	})
+	return status
 }
 
 func TestRequestsThatNoOperationTakesAreAnsweredAsOpenAPIDescribesIt(t *testing.T) {

@@ -49,6 +49,8 @@ func trials(target string) []trial {
 		{"Jobs_Patch", here, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"` + target + `"}}}}`, ok},
 		{"Jobs_Run", here, "", ok},
 		{"Jobs_ListJobHistory", here, "", ok},
+		{"Jobs_ListChanges", here, "", ok},
+		{"JobCollections_ListChanges", here, "", ok},
 		{"JobCollections_ListHistory", here, "", ok},
 		{"JobCollections_ListUpcoming", here, "", ok},
 		{"Jobs_ListHistoryByResourceGroup", nil, "", ok},

@@ -10,7 +10,9 @@ type Status struct {
 	FailureCount      int   `json:"failureCount"`                // executions that failed
 	FaultedCount      int   `json:"faultedCount"`                // failed executions whose retries were exhausted
 
-	// Reason says why no occurrence is left; see [Definition.WhyOver].
+	Outcomes
+
+	// Reason says why no occurrence is next: see [Definition.WhyOver], [WhyDisabled] and [WhyCollectionDisabled].
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -74,8 +76,9 @@ type Execution struct {
 	Due        time.Time  `json:"due"`    // the due time
 	Repeat     int        `json:"repeat"` // 1 for the job's first execution, 2 for the second …
 	ActionName ActionName `json:"action"`
-	Job        string     `json:"job"`        // the job's name
-	Collection string     `json:"collection"` // its collection's name
+	Job        string     `json:"job"`              // the job's name
+	Collection string     `json:"collection"`       // its collection's name
+	Caller     string     `json:"caller,omitempty"` // of a manual run: the authenticated caller or, if the API asks for no login, the address
 }
 
 // An Outcome is the result of an attempt, or the reason why there was none.

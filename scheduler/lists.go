@@ -10,10 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"almanac/internal/audit"
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
 	"almanac/scheduler/history"
+	"almanac/scheduler/trail"
 	"almanac/workflows"
 )
 
@@ -115,13 +117,40 @@ func (s *Service) History(ctx context.Context, k job.Key, p listing.Page) ([]job
 	return records, next, s.jobError(ctx, err, missingJob(k))
 }
 
-// historyTimeout is the limit for reading a page of a job's history.
+// JobChanges returns a page of the changes of a job, newest first, and its continuation, which is empty on the last
+// page. It goes back as far as the namespace's retention; the job may be deleted.
+func (s *Service) JobChanges(ctx context.Context, k job.Key, p listing.Page) ([]audit.Change, string, error) {
+	if err := k.Validate(); err != nil {
+		return nil, "", err
+	}
+	return s.readChanges(ctx, missingJob(k), func(ctx context.Context) ([]audit.Change, string, error) { return s.trail.Job(ctx, k, p) })
+}
+
+// CollectionChanges is [Service.JobChanges] for a job collection, without the changes of its jobs.
+func (s *Service) CollectionChanges(ctx context.Context, k job.CollectionKey, p listing.Page) ([]audit.Change, string, error) {
+	if err := k.Validate(); err != nil {
+		return nil, "", err
+	}
+	return s.readChanges(ctx, missingCollection(k), func(ctx context.Context) ([]audit.Change, string, error) { return s.trail.Collection(ctx, k, p) })
+}
+
+func (s *Service) readChanges(ctx context.Context, missing *job.Error, read func(context.Context) ([]audit.Change, string, error)) ([]audit.Change, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
+	defer cancel()
+	changes, next, err := read(ctx)
+	if errors.Is(err, trail.ErrPosition) {
+		err = badToken()
+	}
+	return changes, next, s.jobError(ctx, err, missing)
+}
+
+// historyTimeout is the limit for reading a page of a job's history, or of changes.
 const historyTimeout = 20 * time.Second
 
-// explain adds to the status of enabled jobs of a collection why nothing is next, if that is the collection's state.
+// explain names the state of the collection in the status of jobs for which it is why nothing is next.
 func (s *Service) explain(ctx context.Context, k job.CollectionKey, jobs ...*job.Job) {
 	jobs = slices.DeleteFunc(jobs, func(j *job.Job) bool {
-		return j.Unread != "" || j.Definition.State != job.StateEnabled || j.Status.NextExecutionTime != nil || j.Status.Reason != ""
+		return j.Unread != "" || j.Status.Reason != job.WhyCollectionDisabled
 	})
 	if len(jobs) == 0 {
 		return

@@ -21,6 +21,7 @@ import (
 	"almanac/scheduler/internal/cache"
 	"almanac/scheduler/overview"
 	"almanac/scheduler/readiness"
+	"almanac/scheduler/trail"
 )
 
 // Options configure a [Service].
@@ -55,6 +56,7 @@ type Service struct {
 	firstLead time.Duration
 	space     func() error
 	history   *history.Reader
+	trail     *trail.Reader
 	readiness *readiness.Checker
 
 	statuses      cache.Cache[versionedStatus]
@@ -83,6 +85,7 @@ func New(o Options) *Service {
 	}
 	s.queries = wfclient.NewQueries(s.client, s.namespace)
 	s.history = &history.Reader{Client: s.client, Namespace: s.namespace, Converter: s.converter, Log: s.log}
+	s.trail = &trail.Reader{Client: s.client, Namespace: s.namespace, Converter: s.converter, Log: s.log}
 	s.Overview = overview.New(overview.Options{
 		Client: s.client, Queries: s.queries, History: s.history, Log: s.log, Now: s.now,
 		Status: s.recentStatus, Error: s.jobError, Why: whyUnreadable,

@@ -14,6 +14,7 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/lookups"
+	"almanac/internal/audit/header"
 	"almanac/internal/clock"
 	"almanac/internal/telemetry"
 	"almanac/internal/telemetry/sdktelemetry"
@@ -76,7 +77,7 @@ func New(o Options) worker.Worker {
 
 		StickyScheduleToStartTimeout: stickyTimeout,
 
-		Interceptors: interceptors(o.Telemetry),
+		Interceptors: append(interceptors(o.Telemetry), header.ForWorker(cmp.Or(o.Converter, converter.GetDefaultDataConverter()))),
 	})
 	w.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
 	w.RegisterWorkflowWithOptions(registries.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})

@@ -27,6 +27,7 @@ type HistoryProperties struct {
 	RetryCount            int            `json:"retryCount"`  // 0 for the first attempt
 	RepeatCount           int            `json:"repeatCount"` // 1 for the first execution; 0 for an occurrence that was dropped
 	ActionName            job.ActionName `json:"actionName"`
+	Caller                string         `json:"caller,omitempty"` // of a manual run
 }
 
 // NewHistory returns the form of an entry of the history of the job k.
@@ -44,6 +45,7 @@ func NewHistory(k job.Key, r job.Record) History {
 			RetryCount:            max(r.Number-1, 0),
 			RepeatCount:           r.Repeat,
 			ActionName:            r.ActionName,
+			Caller:                r.Caller,
 		},
 	}
 }

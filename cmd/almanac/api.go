@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"almanac/cmd/almanac/internal/address"
+	"almanac/internal/audit/header"
 	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/scheduler"
 	"almanac/scheduler/setup"
@@ -38,6 +39,7 @@ func runAPI(ctx context.Context, c *config) error {
 		return err
 	}
 	defer c.telemetry.Stop(ctx)
+	options.Interceptors = append(options.Interceptors, header.ForClient(options.DataConverter))
 	temporal, err := client.NewLazyClient(options)
 	if err != nil {
 		return fmt.Errorf("connect to Temporal: %w", err)
@@ -55,6 +57,7 @@ func runAPI(ctx context.Context, c *config) error {
 	})
 	go setup.KeepTrying(ctx, temporal, options.Namespace, c.log)
 	sdktelemetry.WatchQueue(ctx, c.telemetry.Registry, temporal, options.Namespace, workflows.TaskQueue)
-	fmt.Fprintf(c.out, "API  http://%s  (Temporal %s, namespace %s)\n", l.Addr(), options.HostPort, options.Namespace)
-	return serve(ctx, l, handler(service, c))
+	c.followCertificates(ctx)
+	fmt.Fprintf(c.out, "API  %s://%s  (Temporal %s, namespace %s)\n", c.scheme(), l.Addr(), options.HostPort, options.Namespace)
+	return c.serve(ctx, l, c.apiTLS(), handler(service, c))
 }

@@ -23,11 +23,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	sdklog "go.temporal.io/sdk/log"
 
 	"almanac/activities/senders"
 	"almanac/api"
 	"almanac/devserver"
+	"almanac/internal/audit/header"
 	"almanac/internal/codec"
 	"almanac/internal/egress"
 	"almanac/job/input"
@@ -163,6 +165,7 @@ func (o setup) start(ctx context.Context) (_ *stack, _ func(), err error) {
 	c, err := worker.Dial(ctx, client.Options{
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(), Namespace: o.namespace,
 		DataConverter: data, FailureConverter: failures, Logger: sdklog.NewStructuredLogger(o.log),
+		Interceptors: []interceptor.ClientInterceptor{header.ForClient(data)},
 	})
 	if err != nil {
 		return nil, nil, err

@@ -267,11 +267,17 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 	in := jobloop.Input{
 		Key: key, Created: newYear, Definition: definition(t, every(minutely)), Generation: 7, CollectionDisabled: true,
 		Plan:    plan.Plan{Due: []time.Time{at(10), at(11)}, Done: true, More: true, Dropped: &plan.Dropped{Count: 1}},
-		Decided: at(9), BusyUntil: at(8), CatchUp: at(7), Started: 6, ManualRuns: 5, Failed: true, Final: at(4), FailedRun: "run 3",
+		Decided: at(9), BusyUntil: at(8), CatchUp: at(7), Started: 6, ManualRuns: 5, Failed: true, Final: at(4), FailedRun: "run 3", ChangedRun: "run 3",
 		Lead: 700, Hold: 3000, Last: at(2), ExecutionCount: 11, FailureCount: 10, FaultedCount: 9,
+		Outcomes: job.Outcomes{
+			LastOutcome: &job.LastOutcome{Status: job.OutcomeFailed, ExpectedExecutionTime: job.NewTime(at(2)), EndTime: job.NewTime(at(3))},
+			LastError:   &job.LastError{Message: "it failed", EndTime: job.NewTime(at(3))}, ConsecutiveFailures: 8, LastSuccessTime: job.NewTime(at(1)),
+			FailingSince: job.NewTime(at(2)),
+		},
+		Rerun: "a",
 		Waiting: []jobloop.RetryWait{{
 			Execution: job.Execution{ID: "e", Due: at(1), Repeat: 3, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"},
-			Manual:    true, Sent: true, Tried: 2, Next: at(60),
+			Manual:    true, Sent: true, Tried: 2, Next: at(60), Error: "it failed",
 		}, {
 			Execution: job.Execution{ID: "f", Due: at(2), Repeat: 4, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"}, Next: at(61),
 		}},
@@ -288,6 +294,8 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 	w.update(6*time.Minute, workflows.UpdateCollection, false) // wakes the loop
 	w.run(7 * time.Minute)
 	require.Len(t, w.runs, 2)
+	require.NotEqual(t, in.ChangedRun, w.runs[1].ChangedRun)
+	in.ChangedRun = w.runs[1].ChangedRun // by the update
 	want, err := json.Marshal(in)
 	require.NoError(t, err)
 	got, err := json.Marshal(w.runs[1].Input)
@@ -320,6 +328,37 @@ func TestTheNextRunGetsTheRunOfTheNewestFailure(t *testing.T) {
 				want = w.runs[0].id
 			}
 			require.Equal(t, want, w.runs[1].FailedRun)
+		})
+	}
+}
+
+func TestTheNextRunGetsTheRunOfTheNewestChange(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		earlier string // the ChangedRun in the input
+		update  bool
+		want    string // the ChangedRun in the next run's input
+	}{
+		{"before", "before", false, "before"},
+		{"this one, with an update", "before", true, "this"},
+		{"this one, which created the job", "", false, "this"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newJobEnv(t, every(minutely))
+			w.next.ChangedRun = tt.earlier
+			if tt.update {
+				w.update(90*time.Second, workflows.UpdateCollection, true) // changes nothing, but was asked for
+			}
+			w.suggest = 2 * time.Minute
+			w.run(3 * time.Minute)
+			require.Len(t, w.runs, 2)
+			want := tt.want
+			if want == "this" {
+				want = w.runs[0].id
+			}
+			require.Equal(t, want, w.runs[1].ChangedRun)
 		})
 	}
 }

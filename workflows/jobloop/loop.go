@@ -69,6 +69,7 @@ type loop struct {
 	executions int  // in this run
 	activities int  // action activities in this run
 	failures   bool // an attempt failed in this run
+	changes    bool // a change was requested in this run
 	full       bool // the history is so long that the run drains
 	timer      timer.Timer
 	changed    bool      // wakes the loop
@@ -230,8 +231,12 @@ func (j *loop) continueAsNew(ctx workflow.Context) error {
 	if j.overlap() == job.OverlapAllowAll && j.draining() {
 		j.CatchUp = workflow.Now(ctx) // what came due meanwhile would have run
 	}
+	run := workflow.GetInfo(ctx).WorkflowExecution.RunID
 	if j.failures {
-		j.FailedRun = workflow.GetInfo(ctx).WorkflowExecution.RunID
+		j.FailedRun = run
+	}
+	if j.changes || j.ChangedRun == "" { // "" in the first run, which created the job
+		j.ChangedRun = run
 	}
 	return workflow.NewContinueAsNewError(ctx, workflows.TypeJob, j.Input)
 }

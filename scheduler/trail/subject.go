@@ -1,0 +1,135 @@
+package trail
+
+import (
+	"almanac/internal/audit"
+	"almanac/job"
+	"almanac/job/input"
+	"almanac/workflows"
+	"almanac/workflows/jobloop"
+	"almanac/workflows/registries"
+)
+
+// A subject follows what a run of a workflow has stored, from its input and its updates.
+type subject interface {
+	// start takes the input of the run. It returns the newest earlier run with a change; "" if it is not known.
+	start(input decoder) (changed string)
+	// operation returns the operation of an update or a signal; "" if it is no change of the subject.
+	operation(name string, arg decoder) audit.Operation
+	// apply takes an update that succeeded, and returns what it changed.
+	apply(name string, arg decoder) []audit.Difference
+	created() audit.Operation
+	removed() audit.Operation
+}
+
+// A jobSubject follows a job's definition.
+type jobSubject struct{ definition job.Definition }
+
+func (*jobSubject) created() audit.Operation { return audit.WriteJob }
+
+func (*jobSubject) removed() audit.Operation { return audit.DeleteJob }
+
+func (s *jobSubject) start(decode decoder) string {
+	var in jobloop.Input
+	decode(&in)
+	s.definition = in.Definition
+	return in.ChangedRun
+}
+
+func (*jobSubject) operation(name string, arg decoder) audit.Operation {
+	switch name {
+	case workflows.UpdateReplace:
+		return audit.WriteJob
+	case workflows.UpdateRun:
+		return audit.RunJob
+	case workflows.UpdateEnable:
+		return audit.EnableJob
+	case workflows.UpdateDisable:
+		return audit.DisableJob
+	case workflows.UpdateDelete:
+		return audit.DeleteJob
+	case workflows.UpdateDismiss:
+		return audit.DeleteCollection
+	case workflows.UpdateCollection:
+		enabled := false
+		if arg(&enabled); enabled {
+			return audit.EnableCollection
+		}
+		return audit.DisableCollection
+	}
+	return ""
+}
+
+func (s *jobSubject) apply(name string, arg decoder) []audit.Difference {
+	before := s.definition
+	switch name {
+	case workflows.UpdateEnable:
+		s.definition.State = job.StateEnabled
+	case workflows.UpdateDisable:
+		s.definition.State = job.StateDisabled
+	case workflows.UpdateReplace:
+		var r workflows.ReplaceRequest
+		arg(&r)
+		// The error is about secrets that are missing, which the workflow would have refused.
+		s.definition, _ = input.KeepSecrets(r.Definition, &before, r.Retarget)
+	default:
+		return nil
+	}
+	return versionOfJob(before).Differences(versionOfJob(s.definition))
+}
+
+func versionOfJob(d job.Definition) audit.Version {
+	type resource struct {
+		Properties job.Definition `json:"properties"`
+	}
+	return audit.NewVersion(resource{d}, resource{d.Redacted()})
+}
+
+// A collectionSubject follows the properties of a job collection.
+type collectionSubject struct{ collection job.Collection }
+
+func (*collectionSubject) created() audit.Operation { return audit.WriteCollection }
+
+func (*collectionSubject) removed() audit.Operation { return audit.DeleteCollection }
+
+func (s *collectionSubject) start(decode decoder) string {
+	var in registries.CollectionInput
+	decode(&in)
+	s.collection = in.Collection
+	return ""
+}
+
+func (*collectionSubject) operation(name string, _ decoder) audit.Operation {
+	switch name {
+	case workflows.UpdatePut:
+		return audit.WriteCollection
+	case workflows.UpdateEnable:
+		return audit.EnableCollection
+	case workflows.UpdateDisable:
+		return audit.DisableCollection
+	case workflows.UpdateDelete:
+		return audit.DeleteCollection
+	}
+	return ""
+}
+
+func (s *collectionSubject) apply(name string, arg decoder) []audit.Difference {
+	before := s.collection
+	switch name {
+	case workflows.UpdateEnable:
+		s.collection.Properties.State = job.CollectionEnabled
+	case workflows.UpdateDisable:
+		s.collection.Properties.State = job.CollectionDisabled
+	case workflows.UpdatePut:
+		var r workflows.PutRequest
+		arg(&r)
+		s.collection = r.Collection
+	default:
+		return nil
+	}
+	return versionOfCollection(before).Differences(versionOfCollection(s.collection))
+}
+
+func versionOfCollection(c job.Collection) audit.Version {
+	c.Key, c.Generation = job.CollectionKey{}, 0
+	return audit.NewVersion(c, c)
+}

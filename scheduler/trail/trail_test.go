@@ -1,0 +1,188 @@
+package trail_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/failure/v1"
+	"go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/update/v1"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"almanac/job"
+	"almanac/job/listing"
+	"almanac/scheduler/trail"
+	"almanac/workflows"
+	"almanac/workflows/jobloop"
+)
+
+var key = job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "c"}.Job("j")
+
+// A server is a Temporal with the runs of one workflow, by run ID.
+type server struct {
+	client.Client
+	runs map[string][]*history.HistoryEvent
+	last string
+	read []string // the runs that were read
+}
+
+func (s *server) WorkflowService() workflowservice.WorkflowServiceClient { return frontend{server: s} }
+
+type frontend struct {
+	workflowservice.WorkflowServiceClient
+	server *server
+}
+
+func (s *server) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return &workflowservice.DescribeWorkflowExecutionResponse{
+		WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{Execution: &common.WorkflowExecution{RunId: s.last}},
+	}, nil
+}
+
+// GetWorkflowExecutionHistory returns pages of three events.
+func (f frontend) GetWorkflowExecutionHistory(_ context.Context, r *workflowservice.GetWorkflowExecutionHistoryRequest, _ ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
+	s := f.server
+	events, ok := s.runs[r.GetExecution().GetRunId()]
+	if !ok {
+		return nil, serviceerror.NewNotFound("no such run")
+	}
+	from := 0
+	if token := r.GetNextPageToken(); len(token) > 0 {
+		if _, err := fmt.Sscan(string(token), &from); err != nil {
+			return nil, err
+		}
+	} else {
+		s.read = append(s.read, r.GetExecution().GetRunId())
+	}
+	until := min(from+3, len(events))
+	answer := &workflowservice.GetWorkflowExecutionHistoryResponse{History: &history.History{Events: events[from:until]}}
+	if until < len(events) {
+		answer.NextPageToken = fmt.Append(nil, until)
+	}
+	return answer, nil
+}
+
+func payloads(t *testing.T, values ...any) *common.Payloads {
+	t.Helper()
+	p, err := converter.GetDefaultDataConverter().ToPayloads(values...)
+	require.NoError(t, err)
+	return p
+}
+
+// run adds a run with numbered events.
+func (s *server) run(id string, events ...*history.HistoryEvent) {
+	for i, e := range events {
+		e.EventId = int64(i + 1)
+		e.EventTime = timestamppb.New(time.Date(2026, 1, 1, 0, 0, len(s.runs)*100+i, 0, time.UTC))
+	}
+	if s.runs == nil {
+		s.runs = map[string][]*history.HistoryEvent{}
+	}
+	s.runs[id], s.last = events, id
+}
+
+func started(t *testing.T, previous, changed string, d job.Definition) *history.HistoryEvent {
+	return &history.HistoryEvent{Attributes: &history.HistoryEvent_WorkflowExecutionStartedEventAttributes{WorkflowExecutionStartedEventAttributes: &history.WorkflowExecutionStartedEventAttributes{
+		ContinuedExecutionRunId: previous, Input: payloads(t, jobloop.Input{Key: key, Definition: d, ChangedRun: changed}), Identity: "1@api",
+	}}}
+}
+
+func accepted(t *testing.T, name string, args ...any) *history.HistoryEvent {
+	return &history.HistoryEvent{Attributes: &history.HistoryEvent_WorkflowExecutionUpdateAcceptedEventAttributes{WorkflowExecutionUpdateAcceptedEventAttributes: &history.WorkflowExecutionUpdateAcceptedEventAttributes{
+		AcceptedRequest: &update.Request{Meta: &update.Meta{Identity: "cli"}, Input: &update.Input{Name: name, Args: payloads(t, args...)}},
+	}}}
+}
+
+func completed(accepted int64, refused string) *history.HistoryEvent {
+	outcome := &update.Outcome{Value: &update.Outcome_Success{}}
+	if refused != "" {
+		outcome.Value = &update.Outcome_Failure{Failure: &failure.Failure{Message: refused, FailureInfo: &failure.Failure_ApplicationFailureInfo{ApplicationFailureInfo: &failure.ApplicationFailureInfo{}}}}
+	}
+	return &history.HistoryEvent{Attributes: &history.HistoryEvent_WorkflowExecutionUpdateCompletedEventAttributes{WorkflowExecutionUpdateCompletedEventAttributes: &history.WorkflowExecutionUpdateCompletedEventAttributes{
+		AcceptedEventId: accepted, Outcome: outcome,
+	}}}
+}
+
+func definition(method string) job.Definition {
+	return job.Definition{State: job.StateEnabled, Action: job.Action{Type: job.ActionHTTP, Request: &job.Request{Method: method}}}
+}
+
+func read(t *testing.T, s *server, p listing.Page) (lines []string, next string) {
+	t.Helper()
+	r := &trail.Reader{Client: s, Namespace: "n", Converter: converter.GetDefaultDataConverter(), Log: slog.New(slog.DiscardHandler)}
+	changes, next, err := r.Job(t.Context(), key, p)
+	require.NoError(t, err)
+	for _, c := range changes {
+		line := fmt.Sprint(c.Operation[len("Microsoft.Scheduler/jobCollections/"):], " ", c.Status)
+		if c.Message != "" {
+			line += ": " + c.Message
+		}
+		for _, d := range c.Differences {
+			line += fmt.Sprintf(" %s: %v to %v", d.Path, d.From, d.To)
+		}
+		lines = append(lines, line)
+	}
+	return lines, next
+}
+
+func TestChangesOfEarlierRuns(t *testing.T) {
+	t.Parallel()
+	one, two, three, four := uuid.NewString(), uuid.NewString(), uuid.NewString(), uuid.NewString()
+	s := &server{}
+	s.run(one, started(t, "", "", definition("GET")), accepted(t, workflows.UpdateReplace, workflows.ReplaceRequest{Definition: definition("PUT")}), completed(2, ""))
+	s.run(two, started(t, one, one, definition("PUT")))
+	s.run(three, started(t, two, one, definition("PUT")),
+		accepted(t, workflows.UpdateReplace, workflows.ReplaceRequest{Definition: definition("POST")}), accepted(t, workflows.UpdateRun), completed(3, "no"), completed(2, ""),
+		accepted(t, workflows.UpdateCollection, false))
+	s.run(four, started(t, three, three, definition("POST")))
+	want := []string{
+		"disable/action Started",
+		"jobs/run/action Failed: no",
+		"jobs/write Succeeded properties.action.request.method: PUT to POST",
+		"jobs/write Succeeded properties.action.request.method: GET to PUT",
+		"jobs/write Succeeded",
+	}
+	all, next := read(t, s, listing.Page{Top: 100})
+	require.Equal(t, want, all)
+	require.Empty(t, next)
+	require.Equal(t, []string{four, three, one}, s.read, "a run without a change is not read")
+
+	var paged []string
+	for p := (listing.Page{Top: 2}); ; {
+		page, next := read(t, s, p)
+		paged = append(paged, page...)
+		if next == "" {
+			break
+		}
+		require.Len(t, page, 2)
+		p.After = next
+	}
+	require.Equal(t, want, paged)
+	skipped, _ := read(t, s, listing.Page{Skip: 3, Top: 100})
+	require.Equal(t, want[3:], skipped)
+
+	delete(s.runs, one)
+	kept, _ := read(t, s, listing.Page{Top: 100})
+	require.Equal(t, want[:3], kept, "without the run whose retention is over")
+}
+
+func TestAContinuationThatIsNone(t *testing.T) {
+	t.Parallel()
+	r := &trail.Reader{Client: &server{}, Namespace: "n", Converter: converter.GetDefaultDataConverter(), Log: slog.New(slog.DiscardHandler)}
+	for _, after := range []string{"x", ".1", uuid.NewString(), uuid.NewString() + ".x"} {
+		_, _, err := r.Job(t.Context(), key, listing.Page{Top: 1, After: after})
+		require.ErrorIs(t, err, trail.ErrPosition, after)
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/access"
 	"almanac/api/resource"
 	"almanac/internal/audit"
 	"almanac/job"
@@ -34,7 +35,9 @@ func (s *server) sign(c *gin.Context) {
 	if err != nil {
 		address = c.Request.RemoteAddr
 	}
-	c.Request = c.Request.WithContext(audit.WithActor(c.Request.Context(), audit.Actor{
-		Address: address, CorrelationID: c.Writer.Header().Get(headerCorrelationID),
-	}))
+	actor := audit.Actor{Address: address, CorrelationID: c.Writer.Header().Get(headerCorrelationID)}
+	if who := access.PrincipalOf(c.Request.Context()); who != nil {
+		actor.Caller = who.ID()
+	}
+	c.Request = c.Request.WithContext(audit.WithActor(c.Request.Context(), actor))
 }

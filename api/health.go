@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -45,6 +46,7 @@ func (s *server) index(c *gin.Context) error {
 type healthBody struct {
 	Status  string      `json:"status"`
 	Missing string      `json:"missing,omitempty"`
+	Problem string      `json:"problem,omitempty"`
 	Build   *build.Info `json:"build,omitempty"`
 }
 
@@ -69,7 +71,15 @@ func (s *server) readyz(c *gin.Context) error {
 	defer cancel()
 	if err := s.scheduler.Ready(ctx); err != nil {
 		c.Header("Retry-After", retryAfter)
-		return reply(c, http.StatusServiceUnavailable, healthBody{Status: "not ready", Missing: err.Error()})
+		return reply(c, http.StatusServiceUnavailable, healthBody{Status: "not ready", Missing: err.Error(), Problem: s.problem()})
 	}
-	return reply(c, http.StatusOK, healthBody{Status: "ready"})
+	return reply(c, http.StatusOK, healthBody{Status: "ready", Problem: s.problem()})
+}
+
+// problem returns what is wrong although jobs can be stored and run; "" if nothing is.
+func (s *server) problem() string {
+	if s.Problems == nil {
+		return ""
+	}
+	return strings.Join(s.Problems(), "; ")
 }

@@ -25,6 +25,7 @@ func replyPage[I, T any](
 	if err != nil {
 		return err
 	}
+	q.Page.View = viewOf(c)
 	items, next, err := read(c.Request.Context(), q.Page)
 	if err != nil {
 		return err

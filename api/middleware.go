@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"almanac/access"
 	"almanac/job"
 )
 
@@ -67,7 +68,15 @@ func (s *server) logAccess(c *gin.Context) {
 	s.Log.LogAttrs(c.Request.Context(), level, "request answered",
 		slog.String("method", c.Request.Method), slog.String("path", c.Request.URL.Path),
 		slog.Int("status", c.Writer.Status()), slog.Int("bytes", max(c.Writer.Size(), 0)),
-		slog.Duration("took", time.Since(start)), slog.String("client", c.ClientIP()), requestID(c))
+		slog.Duration("took", time.Since(start)), slog.String("client", c.ClientIP()), requestID(c), principal(c))
+}
+
+// principal returns the log attribute with who sent the request; an empty one, which is not logged, if nothing asked.
+func principal(c *gin.Context) slog.Attr {
+	if who := access.PrincipalOf(c.Request.Context()); who != nil {
+		return slog.String("principal", who.ID())
+	}
+	return slog.Attr{}
 }
 
 // requestID returns the log attribute with the request ID of the answer.
@@ -115,8 +124,8 @@ func (s *server) admit(c *gin.Context) {
 	}
 }
 
-// refuseCrossOrigin answers 403 to requests that a browser sends for a page of another site: the API asks
-// for no login, so any page that its user visits could otherwise call it. Other clients are not affected.
+// refuseCrossOrigin answers 403 to requests that a browser sends for a page of another site: where the API asks
+// for no login, any page that its user visits could otherwise call it. Other clients are not affected.
 func (s *server) refuseCrossOrigin(c *gin.Context) {
 	if err := s.crossOrigin.Check(c.Request); err != nil {
 		s.fail(c, &job.Error{

@@ -24,6 +24,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/stretchr/testify/require"
 
+	"almanac/access"
 	"almanac/api"
 	"almanac/internal/audit"
 	"almanac/internal/callers"
@@ -194,6 +195,7 @@ type trigger struct {
 	body    string
 	header  http.Header
 	flooded bool // its caller has sent too many requests
+	access  *api.Access
 }
 
 // provocations returns requests for every answer that an operation may have.
@@ -218,6 +220,10 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 	if !strings.HasPrefix(op.OperationID, "Service_") || slices.Contains([]string{"Service_Index", "Service_OpenAPI", "Service_Docs", "Service_DocsFile"}, op.OperationID) {
 		all = append(all, with(func(p *trigger) { p.flooded = true })) // probes are exempt
 	}
+	for _, role := range []access.Role{0, access.Reader} { // of all callers, and then there is a caller that is not known
+		all = append(all, with(func(p *trigger) { p.access = everyone(role) }))
+	}
+	all = append(all, with(func(p *trigger) { p.access = new(api.Access) }))
 	for _, example := range examples(op) {
 		for _, created := range []bool{false, true} {
 			all = append(all, with(func(p *trigger) { p.body, p.backend.created = example, created }))
@@ -236,6 +242,17 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 			with(func(p *trigger) { p.body = strings.Repeat(" ", 64<<10+1) }))
 	}
 	return all
+}
+
+// everyone is an authenticator that takes all callers for one with a role for everything.
+func everyone(role access.Role) *api.Access {
+	return &api.Access{Authenticators: []access.Authenticator{anyone{Grant: access.Grant{Role: role}}}}
+}
+
+type anyone access.Principal
+
+func (a anyone) Authenticate(*http.Request) (*access.Principal, error) {
+	return (*access.Principal)(&a), nil
 }
 
 // examples returns the example bodies in the description of an operation.
@@ -280,7 +297,7 @@ func (c contract) fire(t *testing.T, p trigger) int {
 	t.Helper()
 	r := httptest.NewRequest(p.method, p.target, strings.NewReader(p.body))
 	maps.Copy(r.Header, p.header)
-	o := api.Options{Now: func() time.Time { return at("2026-01-01T00:00:00Z") }, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	o := api.Options{Access: p.access, Now: func() time.Time { return at("2026-01-01T00:00:00Z") }, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		_, _ = io.WriteString(w, "up 1\n")
 	})}

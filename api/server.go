@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/internal/audit"
+	"almanac/internal/audit/refusals"
 	"almanac/internal/build"
 	"almanac/internal/callers"
 	"almanac/job"
@@ -103,6 +104,13 @@ type Options struct {
 	// scheme and host of each request. X-Forwarded headers are ignored.
 	PublicURL *url.URL
 
+	// Access says who may call. Nil means that everyone may do everything.
+	Access *Access
+
+	// Problems returns what is wrong although jobs can be stored and run, for /readyz, which everyone may read. Nil means
+	// that nothing ever is.
+	Problems func() []string
+
 	// Observe is called when a request begins, with the template of its route below the provider, "" if no route has its
 	// path. It returns the context of the request, and what to call with the status when it is answered. Nil means that
 	// requests are not measured.
@@ -118,7 +126,11 @@ type Options struct {
 	// Callers limits the requests of each caller. Nil means no limits.
 	Callers *callers.Limiter
 
-	// Caller names the caller of a request. Nil means its address, as [callers.ByAddress] has it.
+	// Refusals is the log of refused calls. Nil means none.
+	Refusals *refusals.Log
+
+	// Caller names the caller of a request for Callers. Nil means the principal or, if it is not known who called, the
+	// address, as [callers.ByAddress] has it.
 	Caller func(r *http.Request) string
 }
 
@@ -126,6 +138,7 @@ type server struct {
 	Options     // with its defaults
 	scheduler   Scheduler
 	crossOrigin *http.CrossOriginProtection
+	logins      *callers.Logins // by address
 }
 
 // New returns a handler that serves the API of s. The RemoteAddr of a request is taken for its caller's address, and headers
@@ -137,12 +150,12 @@ func New(s Scheduler, o Options) http.Handler {
 	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 64<<10)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Caller == nil {
-		o.Caller = callers.ByAddress
+		o.Caller = callerOf
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	srv := &server{Options: o, scheduler: s, crossOrigin: http.NewCrossOriginProtection()}
+	srv := &server{Options: o, scheduler: s, crossOrigin: http.NewCrossOriginProtection(), logins: callers.NewLogins()}
 	return http.MaxBytesHandler(canonicalPath(srv.engine()), o.MaxBodyBytes)
 }
 
@@ -158,7 +171,7 @@ func (s *server) engine() *gin.Engine {
 	_ = r.SetTrustedProxies(nil)  // no address is wrong
 	r.UseEscapedPath = true       // names may hold an escaped slash,
 	r.UnescapePathValues = false  // and a plus, which gin would decode as a blank: see param
-	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitCaller, s.sign, s.limitTime)
+	r.Use(s.identify, s.observe, s.logAccess, s.auditRefusals, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitTime, s.authorize, s.limitCaller, s.sign)
 	s.routes(r)
 	return r
 }

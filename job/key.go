@@ -141,6 +141,8 @@ func checkName(what, name string, most int) *FieldError {
 // notInName reports whether r is forbidden in names: characters with a meaning in paths, invisible ones,
 // and the replacement character, which stands for bytes that are not UTF-8.
 func notInName(r rune) bool {
-	return r == unicode.ReplacementChar || strings.ContainsRune(`/\?#%&<>":*|`, r) ||
-		unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control, unicode.Noncharacter_Code_Point)
+	if r < utf8.RuneSelf {
+		return r < ' ' || r == 0x7f || strings.ContainsRune(`/\?#%&<>":*|`, r)
+	}
+	return r == unicode.ReplacementChar || unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control, unicode.Noncharacter_Code_Point)
 }

@@ -43,7 +43,9 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p listing.Page)
 	k = list.Collection
 	now := s.now()
 	page, next, err = readPage(ctx, s, p, source[workflows.Listed, job.Job]{
-		items:      slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool { return l.Sequence <= after || !p.Filter.MatchesName(l.Name) }),
+		items: slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool {
+			return l.Sequence <= after || !p.Filter.MatchesName(l.Name) || !p.ShowsJob(k.Job(l.Name))
+		}),
 		deadline:   deadline,
 		id:         func(l workflows.Listed) string { return k.Job(l.Name).WorkflowID() },
 		unreadable: func(l workflows.Listed, why string) job.Job { return job.Job{Key: k.Job(l.Name), Unread: why} },
@@ -84,8 +86,9 @@ func (s *Service) Collections(ctx context.Context, subscription, resourceGroup s
 		return cmp.Or(strings.Compare(nameA, nameB), strings.Compare(groupA, groupB))
 	}
 	paths = slices.DeleteFunc(paths, func(path string) bool {
-		group, _, _ := strings.Cut(path, "/")
-		return resourceGroup != "" && job.NormalizeName(group) != job.NormalizeName(resourceGroup) || len(after) > 0 && byName(path, string(after)) <= 0
+		group, name, _ := strings.Cut(path, "/")
+		return resourceGroup != "" && job.NormalizeName(group) != job.NormalizeName(resourceGroup) || len(after) > 0 && byName(path, string(after)) <= 0 ||
+			!p.ShowsCollection(job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: name})
 	})
 	slices.SortFunc(paths, byName)
 	page, next, err = readPage(ctx, s, p, source[string, job.Collection]{

@@ -148,6 +148,31 @@ func TestJobsAreListedInTheOrderOfTheirCreation(t *testing.T) {
 	}
 }
 
+// A view shows the jobs, or the collections, with some names.
+type view []string
+
+func (v view) ShowsCollection(k job.CollectionKey) bool { return slices.Contains(v, k.Name) }
+func (v view) ShowsJob(k job.Key) bool                  { return slices.Contains(v, k.Name) }
+func (v view) ShowsWithin(job.CollectionKey) bool       { return true }
+
+func TestAListShowsOnlyWhatTheCallerMaySeeOnFullPagesAndReadsNothingElse(t *testing.T) {
+	t.Parallel()
+	d := shelf(t, 100)
+	s := scheduler.New(scheduler.Options{Client: d})
+	want := view{"Job2", "Job41", "Job42", "Job97", "Job98", "Job99"}
+	for top := 1; top < 8; top++ {
+		require.Equal(t, []string(want), jobPages(t, s, listing.Page{Top: top, View: want}), "by %d", top)
+	}
+	d.asked = 0
+	jobs, next, err := s.Jobs(t.Context(), key.Collection, listing.Page{Top: 3, Skip: 1, View: want})
+	require.NoError(t, err)
+	require.Len(t, jobs, 3)
+	require.Equal(t, "Job41", jobs[0].Key.Name)
+	require.NotEmpty(t, next)
+	require.LessOrEqual(t, d.asked, 1+len(want), "the list, and the jobs that may be seen")
+	require.Empty(t, jobPages(t, s, listing.Page{Top: 3, View: view{}}))
+}
+
 func TestAPageOfJobsAsksNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	d := shelf(t, 640)
@@ -226,6 +251,13 @@ func TestCollectionsAreListedByName(t *testing.T) {
 			}
 		})
 	}
+	t.Run("of those that the caller may see", func(t *testing.T) {
+		t.Parallel()
+		s := scheduler.New(scheduler.Options{Client: office(t, paths...)})
+		for _, top := range []int{1, 2, 100} {
+			require.Equal(t, []string{"h/bear", "g/cat"}, collectionPages(t, s, "", listing.Page{Top: top, View: view{"bear", "cat"}}), "by %d", top)
+		}
+	})
 	t.Run("of a subscription that has none", func(t *testing.T) {
 		t.Parallel()
 		s := scheduler.New(scheduler.Options{Client: &directory{t: t}})

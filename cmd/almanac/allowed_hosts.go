@@ -10,11 +10,11 @@ import (
 	"almanac/internal/web"
 )
 
-// exposed returns the first setting that lets other machines reach a server that asks for no login; nil if
-// there is none.
-func (c *config) exposed() *settings.Setting {
-	for _, s := range []*settings.Setting{c.settings.Get("listen"), c.settings.Get("temporal-listen"), c.settings.Get("ui-listen")} {
-		if s.Text() != "" && !address.IsLoopback(s.Text()) {
+// exposed returns the first setting, but for some, that lets other machines reach a server; nil if there is none.
+func (c *config) exposed(but ...string) *settings.Setting {
+	for _, name := range []string{"listen", "temporal-listen", "ui-listen"} {
+		s := c.settings.Get(name)
+		if s.Text() != "" && !address.IsLoopback(s.Text()) && !slices.Contains(but, name) {
 			return s
 		}
 	}
@@ -26,8 +26,17 @@ func (c *config) checkExposure() error {
 	if s == nil || c.unauthenticated {
 		return nil
 	}
+	if s == c.settings.Get("listen") && c.authenticating() {
+		if s = c.exposed("listen"); s == nil {
+			return nil
+		}
+	}
+	allowed := "a loopback address such as 127.0.0.1, or any with --unauthenticated if a proxy or a firewall keeps strangers out"
+	if s == c.settings.Get("listen") {
+		allowed += "; with --token-file, --oidc-issuer or --client-ca the API asks for a login"
+	}
 	return s.Wrong(errors.New(s.Text()+" can be reached by other machines, and asks for no login"),
-		"a loopback address such as 127.0.0.1, or any with --unauthenticated if a proxy or a firewall keeps strangers out")
+		allowed)
 }
 
 // readHosts sets the host names to which the servers of this process answer.

@@ -26,8 +26,8 @@ not answer, all routes answer 503.
 Temporal's own variables say where it is: TEMPORAL_ADDRESS (default localhost:7233),
 TEMPORAL_NAMESPACE (default "default"), TEMPORAL_API_KEY, TEMPORAL_TLS_*.
 
-The API asks for no login. To let other machines reach it, put a proxy with a login
-before it, and give --unauthenticated with an address that is not loopback.`,
+To let other machines reach it, have it ask for a login (--token-file, --oidc-issuer),
+or put a proxy with a login before it and give --unauthenticated.`,
 		Example: "  TEMPORAL_ADDRESS=temporal:7233 almanac api --public-url https://jobs.example.com",
 		Args:    cobra.NoArgs,
 	}, getenv, func(cmd *cobra.Command, _ []string, c *config) error { return runAPI(cmd.Context(), c) })
@@ -59,5 +59,5 @@ func runAPI(ctx context.Context, c *config) error {
 	sdktelemetry.WatchQueue(ctx, c.telemetry.Registry, temporal, options.Namespace, workflows.TaskQueue)
 	c.followCertificates(ctx)
 	fmt.Fprintf(c.out, "API  %s://%s  (Temporal %s, namespace %s)\n", c.scheme(), l.Addr(), options.HostPort, options.Namespace)
-	return c.serve(ctx, l, c.apiTLS(), handler(service, c))
+	return c.serve(ctx, l, c.apiTLS(), handler(ctx, service, c))
 }

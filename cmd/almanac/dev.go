@@ -10,9 +10,10 @@ func newDev(getenv lookup) *cobra.Command {
 in one SQLite file, its Web UI, a worker and the REST API.
 
 Everything that was answered is on disk: after a crash or kill -9, the same command
-picks up where it left off. Nothing asks for a login: addresses that are not loopback
-take --unauthenticated, and then jobs may not call this machine unless --egress-allow
-says so.`,
+picks up where it left off. Nothing asks for a login unless --token-file or
+--oidc-issuer is given: without one, addresses that are not loopback take
+--unauthenticated. If other machines reach the API, jobs may not call this machine
+unless --egress-allow says so.`,
 		Example: "  almanac dev\n  almanac dev --data /var/lib/almanac --listen 127.0.0.1:0 --ui-listen ''",
 		Args:    cobra.NoArgs,
 		Hidden:  !embedded,

@@ -83,7 +83,7 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 	}
 	c.followCertificates(ctx)
 	announce(node{config: c, api: l.Addr(), server: server})
-	group.Go(func() error { return c.serve(ctx, l, c.apiTLS(), handler(service, c)) })
+	group.Go(func() error { return c.serve(ctx, l, c.apiTLS(), handler(ctx, service, c)) })
 	return group.Wait()
 }
 

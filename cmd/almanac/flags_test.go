@@ -16,7 +16,7 @@ import (
 )
 
 // commands are those with settings.
-var commands = []string{"dev", "server", "api", "worker", "setup", "backup", "restore", "codec", "preview", "healthcheck"}
+var commands = []string{"dev", "server", "api", "worker", "setup", "backup", "restore", "codec", "token-create", "token-list", "token-revoke", "preview", "healthcheck"}
 
 func TestEverySettingSaysWhatItIsInOneSentence(t *testing.T) {
 	t.Parallel()
@@ -49,7 +49,7 @@ func TestTheDefaultsOfACommandAreAllowed(t *testing.T) {
 func TestHelpFitsATerminal(t *testing.T) {
 	t.Parallel()
 	for _, command := range append(commands, "version", "codec generate-key") {
-		help, err := almanac(t, "", nil, append(strings.Fields(command), "--help")...)
+		help, err := almanac(t, "", nil, append(strings.Fields(strings.Replace(command, "token-", "token ", 1)), "--help")...)
 		require.NoError(t, err)
 		for line := range strings.Lines(help) {
 			require.LessOrEqual(t, len(line), 120, line)
@@ -80,13 +80,13 @@ func configurationDocument(table []settings.Group) string {
 
 <!-- Generated from cmd/almanac/flags.go by "go generate ./cmd/almanac"; do not edit. -->
 
-Settings are flags and environment variables; the flag wins. Those of ` + "`preview`" + ` have no variables. Secrets have no flags, because other users of a machine can read
+Settings are flags and environment variables; the flag wins. Those of ` + "`preview`" + ` and of a new token have no variables. Secrets have no flags, because other users of a machine can read
 command lines. An empty variable counts as absent, except that of ` + "`--ui-listen` and `--codec-listen`" + `.
 ` +
 		"`almanac` is the binary that `go build -o almanac ./cmd/almanac` builds. " + `` + "`almanac COMMAND --help`" + ` lists the settings of a command. All mistakes are reported at once, each with the flag or the variable that it came from.
 
 - Durations have units: ` + "`500ms`, `20s`, `1m30s`, `60d`" + `.
-- Lists of origins, names and rules are separated by commas or blanks.
+- Lists are separated by commas or blanks; their flags may also be given several times.
 - Flags of type bool need no value; ` + "`--unauthenticated=false`" + ` turns one off that a variable turned on.
 
 ` + "`almanac api`, `almanac worker` and `almanac setup`" + ` connect to Temporal by its own variables, as its other tools do: ` + "`TEMPORAL_ADDRESS`" + ` (default ` + "`localhost:7233`), `TEMPORAL_NAMESPACE`" + `
@@ -110,7 +110,7 @@ command lines. An empty variable counts as absent, except that of ` + "`--ui-lis
 				standard += "; `" + command + "`: " + cmp.Or(code(other), "none")
 			}
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", cmp.Or(flagNames(s), "none"), cmp.Or(code(s.Variable), "none"), kind, standard, s.Value.Allowed,
-				strings.ReplaceAll(s.Commands, " ", ", "))
+				strings.NewReplacer(" ", ", ", "-", " ").Replace(s.Commands))
 		}
 		b.WriteString("\n")
 		for i, s := range g.Settings {

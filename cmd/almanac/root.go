@@ -34,7 +34,7 @@ beside a flag sets it as well; the flag wins. docs/configuration.md has the deta
 	}
 	root.SetUsageFunc(settings.Usage)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return seeHelp(cmd, err) })
-	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv), newBackup(getenv), newRestore(getenv), newCodec(getenv),
+	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv), newBackup(getenv), newRestore(getenv), newCodec(getenv), newToken(getenv),
 		newPreview(getenv), newHealthcheck(getenv), newVersion())
 	return root
 }

@@ -24,8 +24,9 @@ func newServer(getenv lookup) *cobra.Command {
 machine.
 
 On SIGTERM it takes no more requests, has 10 s for those in progress and 8 s for
-requests of jobs, and stops. Everything that was answered is on disk. Nothing asks for
-a login: addresses that are not loopback take --unauthenticated.`,
+requests of jobs, and stops. Everything that was answered is on disk. With --token-file
+or --oidc-issuer the API asks for a login; without one, addresses that are not loopback
+take --unauthenticated.`,
 		Example: "  almanac server --data /var/lib/almanac",
 		Args:    cobra.NoArgs,
 		Hidden:  !embedded,

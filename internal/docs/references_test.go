@@ -69,7 +69,7 @@ var (
 )
 
 // madeByRuns are paths of files that commands write.
-var madeByRuns = []string{"bin/almanac", "keys.json", "plans.json"}
+var madeByRuns = []string{"bin/almanac", "keys.json", "plans.json", "tokens.yaml"}
 
 func TestEveryFileThatAPageNamesExists(t *testing.T) {
 	t.Parallel()

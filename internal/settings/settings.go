@@ -41,6 +41,10 @@ type Group struct {
 // A Set is the settings of a command.
 type Set []*Setting
 
+// CommandName is the annotation with the name that a table has for a command, if it is another one than the command's
+// own: that of a command below another one.
+const CommandName = "almanac/settings/name"
+
 // Declare gives a command the flags that a table has for it, with completion. getenv is as [os.LookupEnv].
 func Declare(cmd *cobra.Command, table []Group, getenv func(string) (string, bool)) Set {
 	cmd.Flags().SortFlags = false
@@ -48,12 +52,13 @@ func Declare(cmd *cobra.Command, table []Group, getenv func(string) (string, boo
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	var all Set
+	name := cmp.Or(cmd.Annotations[CommandName], cmd.Name())
 	for _, g := range table {
 		for _, s := range g.Settings {
-			if !slices.Contains(strings.Fields(s.Commands), cmd.Name()) {
+			if !slices.Contains(strings.Fields(s.Commands), name) {
 				continue
 			}
-			if d, differs := s.Defaults[cmd.Name()]; differs {
+			if d, differs := s.Defaults[name]; differs {
 				s.Default = d
 			}
 			s.group, s.text = g.Name, s.Default
@@ -81,9 +86,16 @@ func (s *Setting) declare(cmd *cobra.Command) {
 // A flagValue keeps a flag's text for [Set.Load].
 type flagValue struct{ *Setting }
 
-func (v flagValue) Set(text string) error { v.text, v.fromFlag = text, true; return nil }
-func (v flagValue) String() string        { return v.text }
-func (v flagValue) Type() string          { return v.Value.Kind }
+// Set takes the flag's text. A list goes on if the flag is there again.
+func (v flagValue) Set(text string) error {
+	if v.Value.list && v.fromFlag {
+		text = v.text + "," + text
+	}
+	v.text, v.fromFlag = text, true
+	return nil
+}
+func (v flagValue) String() string { return v.text }
+func (v flagValue) Type() string   { return v.Value.Kind }
 
 // Load reads all values, then calls all checks. The error lists every mistake. A setting whose text and
 // default are empty keeps its zero value.

@@ -23,6 +23,7 @@ type Value struct {
 	read     func(text string) error // the error says what is wrong with the text
 	complete cobra.ShellCompDirective
 	optional bool // the empty text is allowed, also in the variable
+	list     bool // the flag may be given several times
 }
 
 // New returns the type of a value with a reader, whose error says what is wrong with a text. Completion
@@ -96,13 +97,15 @@ func HostPort(to *string, example string) Value {
 	})
 }
 
-// List is a list separated by commas or blanks. The error of check says what is wrong with it and what is
-// allowed.
+// List is a list separated by commas or blanks; its flag may be given several times. The error of check says what is
+// wrong with it and what is allowed.
 func List(kind string, to *[]string, check func([]string) error) Value {
-	return New(kind, "", func(text string) error {
+	v := New(kind, "", func(text string) error {
 		*to = strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 		return check(*to)
 	})
+	v.list = true
+	return v
 }
 
 // Duration is a duration from least to most, both included. For a text that is refused, *to stays 0.

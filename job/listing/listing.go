@@ -15,7 +15,26 @@ type Page struct {
 	Skip, Top int    // entries to skip, and the maximum to return
 	After     string // the continuation returned with the previous page; empty for the first page
 	Filter    Filter
+	View      View // nil shows all
 }
+
+// A View says what a list shows to the caller. What it does not show is left out before entries are counted.
+type View interface {
+	ShowsCollection(k job.CollectionKey) bool
+	ShowsJob(k job.Key) bool
+	ShowsWithin(k job.CollectionKey) bool // whether any job of the collection could be shown
+}
+
+// ShowsCollection reports whether the page may show a collection.
+func (p Page) ShowsCollection(k job.CollectionKey) bool {
+	return p.View == nil || p.View.ShowsCollection(k)
+}
+
+// ShowsJob reports whether the page may show a job.
+func (p Page) ShowsJob(k job.Key) bool { return p.View == nil || p.View.ShowsJob(k) }
+
+// ShowsWithin reports whether the page may show a job of a collection.
+func (p Page) ShowsWithin(k job.CollectionKey) bool { return p.View == nil || p.View.ShowsWithin(k) }
 
 // A Filter selects entries of a list. The zero value selects all.
 type Filter struct {

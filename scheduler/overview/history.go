@@ -61,7 +61,7 @@ func (v *Overview) HistoryAcross(ctx context.Context, s listing.Scope, p listing
 	p.Filter.Start.From = t.From
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
-	found, err := v.readCollections(ctx, s, p.Filter, false)
+	found, err := v.readCollections(ctx, s, p, false)
 	if err != nil {
 		return nil, "", err
 	}

@@ -80,15 +80,15 @@ type collection struct {
 	err     error
 }
 
-// readCollections reads the collections of a scope, and the names of their jobs that the filter selects. They are complete and
+// readCollections reads the collections of a scope, and the names of their jobs that the page selects and may show. They are complete and
 // consistent. Closed collections are left out. withState says whether enabled is needed.
-func (v *Overview) readCollections(ctx context.Context, s listing.Scope, f listing.Filter, withState bool) ([]collection, error) {
-	keys, err := v.collectionKeys(ctx, s)
+func (v *Overview) readCollections(ctx context.Context, s listing.Scope, p listing.Page, withState bool) ([]collection, error) {
+	keys, err := v.collectionKeys(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
 	found := make([]collection, len(keys))
-	wfclient.Each(len(keys), func(i int) { found[i] = v.readCollection(ctx, keys[i], f, withState) })
+	wfclient.Each(len(keys), func(i int) { found[i] = v.readCollection(ctx, keys[i], p, withState) })
 	if ctx.Err() != nil {
 		return nil, v.o.Error(ctx, ctx.Err(), nil)
 	}
@@ -106,8 +106,8 @@ func (v *Overview) readCollections(ctx context.Context, s listing.Scope, f listi
 	return found, nil
 }
 
-// collectionKeys returns the keys of the collections of a scope.
-func (v *Overview) collectionKeys(ctx context.Context, s listing.Scope) ([]job.CollectionKey, error) {
+// collectionKeys returns the keys of the collections of a scope of which the page may show jobs.
+func (v *Overview) collectionKeys(ctx context.Context, s listing.Scope, p listing.Page) ([]job.CollectionKey, error) {
 	if s.Collection != "" {
 		k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: s.ResourceGroup, Name: s.Collection}
 		return []job.CollectionKey{k}, k.Validate()
@@ -120,8 +120,9 @@ func (v *Overview) collectionKeys(ctx context.Context, s listing.Scope) ([]job.C
 	var keys []job.CollectionKey
 	for _, path := range paths {
 		group, name, _ := strings.Cut(path, "/")
-		if s.ResourceGroup == "" || job.NormalizeName(group) == job.NormalizeName(s.ResourceGroup) {
-			keys = append(keys, job.CollectionKey{Subscription: s.Subscription, ResourceGroup: group, Name: name})
+		k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: group, Name: name}
+		if (s.ResourceGroup == "" || job.NormalizeName(group) == job.NormalizeName(s.ResourceGroup)) && p.ShowsWithin(k) {
+			keys = append(keys, k)
 		}
 	}
 	if len(keys) > maxCollections {
@@ -131,7 +132,7 @@ func (v *Overview) collectionKeys(ctx context.Context, s listing.Scope) ([]job.C
 }
 
 // readCollection reads one collection.
-func (v *Overview) readCollection(ctx context.Context, k job.CollectionKey, f listing.Filter, withState bool) collection {
+func (v *Overview) readCollection(ctx context.Context, k job.CollectionKey, p listing.Page, withState bool) collection {
 	found := collection{key: k, enabled: true}
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
 	defer cancel()
@@ -141,8 +142,8 @@ func (v *Overview) readCollection(ctx context.Context, k job.CollectionKey, f li
 	}
 	found.key = list.Collection
 	for _, l := range list.Jobs {
-		if f.MatchesName(l.Name) {
-			found.jobs = append(found.jobs, found.key.Job(l.Name))
+		if k := found.key.Job(l.Name); p.Filter.MatchesName(l.Name) && p.ShowsJob(k) {
+			found.jobs = append(found.jobs, k)
 		}
 	}
 	if withState {

@@ -40,7 +40,7 @@ func (v *Overview) Upcoming(ctx context.Context, s listing.Scope, until time.Tim
 	}
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
-	found, err := v.readCollections(ctx, s, p.Filter, true)
+	found, err := v.readCollections(ctx, s, p, true)
 	if err != nil {
 		return nil, "", err
 	}

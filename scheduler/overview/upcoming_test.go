@@ -2,6 +2,7 @@ package overview_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -69,6 +70,36 @@ func TestOccurrencesOfManyJobsComeInTheOrderOfTheirDueTimes(t *testing.T) {
 	}
 	require.Equal(t, []string{"c/quarter 12:15:00", "c/half 12:30:00", "c/quarter 12:30:00"}, due(t, w.overview(noon), ofC, noon.Add(30*time.Minute), listing.Page{Top: 2}))
 	require.Equal(t, []string{"c/half 12:30:00"}, due(t, w.overview(noon), everything, noon.Add(30*time.Minute), listing.Page{Top: 2, Filter: listing.Filter{NamePrefix: "ha"}}))
+}
+
+// A view shows some jobs, by collection.
+type view map[string][]string
+
+func (v view) ShowsCollection(job.CollectionKey) bool { return false }
+func (v view) ShowsJob(k job.Key) bool                { return slices.Contains(v[k.Collection.Name], k.Name) }
+func (v view) ShowsWithin(k job.CollectionKey) bool   { return v[k.Name] != nil }
+
+func TestListsAcrossJobsShowAndReadOnlyWhatTheCallerMaySee(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	for _, c := range []string{"c", "d", "e"} {
+		for _, name := range []string{"one", "two"} {
+			k := w.add(c, name, every(minutes(30), "2026-03-01T12:30:00Z"))
+			w.ran(k, noon.Add(-time.Minute), 0, job.OutcomeCompleted)
+		}
+	}
+	w.broken[collectionKey("e").WorkflowID()] = true
+	seen := view{"c": {"two"}, "d": {"one"}}
+	for _, top := range []int{1, 100} {
+		p := listing.Page{Top: top, View: seen}
+		require.Equal(t, []string{"c/two 12:30:00", "d/one 12:30:00"}, due(t, w.overview(noon), everything, noon.Add(30*time.Minute), p), "nothing is said of e, which cannot be read")
+		found := pages(t, w.overview(noon), everything, p, nil)
+		require.Len(t, found, 2)
+		require.Equal(t, []string{"two", "one"}, []string{found[0].Key.Name, found[1].Key.Name})
+	}
+	w.queried.Store(0)
+	require.Empty(t, due(t, w.overview(noon), everything, noon.Add(time.Hour), listing.Page{Top: 9, View: view{}}))
+	require.Zero(t, w.queried.Load())
 }
 
 func TestNoMoreOccurrencesAreListedThanTheCountLeaves(t *testing.T) {

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"runtime"
+	"time"
+
+	"almanac/access"
+	"almanac/access/issuer"
+	"almanac/access/token"
+	"almanac/api"
+	"almanac/internal/certificate"
+	"almanac/internal/settings"
+	"almanac/internal/watch"
+)
+
+// An accessConfig says who may call the API.
+type accessConfig struct {
+	tokenFile, policyFile string
+	issuers, audiences    []string
+
+	tokens *watch.File[*token.Set]     // nil without a file
+	policy *watch.File[*access.Policy] // likewise
+	client *http.Client                // for issuers
+}
+
+// accessDefaults are where short scopes are.
+var accessDefaults = access.Defaults{Subscription: defaultSubscription, ResourceGroup: defaultResourceGroup}
+
+// accessSettings are the settings of who may call the API.
+func (c *config) accessSettings() settings.Group {
+	a := &c.access
+	return settings.Group{Name: "Access", Settings: []*settings.Setting{
+		{Flag: "token-file", Variable: "ALMANAC_TOKEN_FILE", Commands: "dev server api token-create token-list token-revoke", Value: settings.File(&a.tokenFile),
+			Help: "File of the tokens that the API accepts; it holds their hashes.",
+			More: "`almanac token create` writes it. A change is in force within 2 s. [Access](access.md) has the rest."},
+		{Flag: "oidc-issuer", Variable: "ALMANAC_OIDC_ISSUER", Commands: "dev server api", Value: settings.List("URLs", &a.issuers, checkIssuers), Check: c.checkIssuers,
+			Help: "OpenID Connect issuers whose tokens the API accepts, as tokens spell them.",
+			More: "By https, or http on this machine. Their keys are found by discovery."},
+		{Flag: "oidc-audience", Variable: "ALMANAC_OIDC_AUDIENCE", Commands: "dev server api", Value: settings.List("texts", &a.audiences, func([]string) error { return nil }),
+			Help: "Audiences (aud) one of which an issuer's token must be for, byte by byte.",
+			More: "Azure's SDKs ask for tokens for `https://management.azure.com/` or `https://management.core.windows.net/`."},
+		{Flag: "access", Variable: "ALMANAC_ACCESS", Commands: "dev server api", Value: settings.File(&a.policyFile), Check: c.readAccess,
+			Help: "YAML file that says which callers have which role in which scope.",
+			More: "A change is in force within 2 s. Without it, only the roles in `--token-file` count."},
+	}}
+}
+
+// authenticating reports whether the API asks who calls.
+func (c *config) authenticating() bool {
+	return c.access.tokenFile != "" || len(c.access.issuers) > 0 || c.settings.Get("client-ca").Text() != ""
+}
+
+func checkIssuers(issuers []string) error {
+	var errs []error
+	for _, name := range issuers {
+		errs = append(errs, issuer.CheckURL(name))
+	}
+	return errors.Join(errs...)
+}
+
+// checkIssuers checks that issuers and audiences are given together.
+func (c *config) checkIssuers() error {
+	issuers, audiences := c.settings.Get("oidc-issuer"), c.settings.Get("oidc-audience")
+	switch given := len(c.access.audiences) > 0; {
+	case len(c.access.issuers) > 0 && !given:
+		return issuers.Wrong(errors.New("no audience is given, so tokens for any other service of the issuer would count"), "an issuer with --oidc-audience")
+	case len(c.access.issuers) == 0 && given:
+		return audiences.Wrong(errors.New("no issuer is given"), "an audience with --oidc-issuer")
+	}
+	return nil
+}
+
+// readAccess reads the files that say who may call, and checks that the settings agree.
+func (c *config) readAccess() error {
+	a := &c.access
+	if !c.authenticating() {
+		if a.policyFile != "" {
+			return c.settings.Get("access").Wrong(errors.New("nothing tells who calls"), "it beside --token-file, --oidc-issuer or --client-ca")
+		}
+		return nil
+	}
+	var errs []error
+	if c.keepSecrets {
+		errs = append(errs, c.settings.Get("allow-secret-retargeting").Wrong(errors.New("it lets callers have secrets sent to a target of their own"),
+			"it without --token-file, --oidc-issuer and --client-ca"))
+	}
+	var err error
+	if a.tokenFile != "" {
+		c.warnOfWriters(a.tokenFile)
+		if a.tokens, err = watch.Open(a.tokenFile, func(text []byte) (*token.Set, error) { return token.Parse(text, accessDefaults) }); err != nil {
+			errs = append(errs, c.settings.Get("token-file").Wrong(err, ""))
+		}
+	}
+	if a.policyFile != "" {
+		c.warnOfWriters(a.policyFile)
+		o := access.FileOptions{Defaults: accessDefaults, Issuers: a.issuers}
+		if a.policy, err = watch.Open(a.policyFile, func(text []byte) (*access.Policy, error) { return access.ParsePolicy(text, o) }); err != nil {
+			errs = append(errs, c.settings.Get("access").Wrong(err, ""))
+		}
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	roots, err := certificate.Roots(c.caFile)
+	if err == nil { // a bad file has its own error
+		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+		a.client = &http.Client{Transport: transport, Timeout: 10 * time.Second}
+	}
+	return errors.Join(errs...)
+}
+
+// warnOfWriters warns about a file that others than its owner may write: who writes it decides who may call.
+func (c *config) warnOfWriters(name string) {
+	if info, err := os.Stat(name); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		c.warnings = append(c.warnings, fmt.Sprintf("other users of this machine may write %s, which has the permissions %#o: chmod 600 it", name, info.Mode().Perm()))
+	}
+}
+
+// protectAPI adds to the options of the API who may call it. It watches the files until ctx ends.
+func (c *config) protectAPI(ctx context.Context, o *api.Options) {
+	a := &c.access
+	if !c.authenticating() {
+		return
+	}
+	o.Access = &api.Access{}
+	var problems []func() string
+	if a.tokens != nil {
+		go a.tokens.Watch(ctx, c.log)
+		problems = append(problems, a.tokens.Problem)
+		o.Access.Authenticators = append(o.Access.Authenticators, &token.Authenticator{Tokens: a.tokens.Value})
+	}
+	if len(a.issuers) > 0 {
+		o.Access.Authenticators = append(o.Access.Authenticators,
+			issuer.New(issuer.Options{Issuers: a.issuers, Audiences: a.audiences, Client: a.client, Log: c.log}))
+	}
+	o.Access.Authenticators = append(o.Access.Authenticators, access.Certificates{})
+	if a.policy != nil {
+		go a.policy.Watch(ctx, c.log)
+		problems = append(problems, a.policy.Problem)
+		o.Access.Policy = a.policy.Value
+	}
+	o.Problems = func() (found []string) {
+		for _, problem := range problems {
+			if text := problem(); text != "" {
+				found = append(found, text)
+			}
+		}
+		return found
+	}
+}

@@ -1,0 +1,129 @@
+// Package strictyaml reads YAML files that people write. Each mistake is reported with its line and its place, as
+// "line 7: assignments[2].role: what is wrong; allowed: what is allowed", and nothing unknown is passed over.
+package strictyaml
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxErrors is how many mistakes are listed.
+const maxErrors = 10
+
+// A Reader collects the mistakes in one file. The zero value is ready to use.
+type Reader struct {
+	errs []error
+	more int
+}
+
+// Parse returns the root of a file with one document; nil for one that is empty. The error is not of the Reader.
+func Parse(text []byte) (*yaml.Node, error) {
+	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
+	var document, second yaml.Node
+	switch err := decoder.Decode(&document); {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("a second document begins before line %d; allowed: one", max(second.Line, 1))
+	}
+	return document.Content[0], nil
+}
+
+// Fail notes a mistake at a node. problem says what is wrong; allowed may be empty.
+func (r *Reader) Fail(n *yaml.Node, path, problem, allowed string) {
+	if len(r.errs) == maxErrors {
+		r.more++
+		return
+	}
+	text := fmt.Sprintf("line %d: %s: %s", n.Line, path, problem)
+	if path == "" {
+		text = fmt.Sprintf("line %d: %s", n.Line, problem)
+	}
+	if allowed != "" {
+		text += "; allowed: " + allowed
+	}
+	r.errs = append(r.errs, errors.New(text))
+}
+
+// Err returns all mistakes; nil if there is none.
+func (r *Reader) Err() error {
+	if r.more > 0 {
+		return errors.Join(append(slices.Clone(r.errs), fmt.Errorf("and %d more mistakes", r.more))...)
+	}
+	return errors.Join(r.errs...)
+}
+
+// Mapping returns the values of a mapping in the order of the known names, nil for those that it lacks. Names compare
+// with their case. ok is false if n is no mapping; unknown and repeated names are mistakes.
+func (r *Reader) Mapping(n *yaml.Node, path string, known ...string) (values []*yaml.Node, ok bool) {
+	values = make([]*yaml.Node, len(known))
+	if n.Kind != yaml.MappingNode {
+		r.Fail(n, path, "it is no mapping", "a mapping with "+strings.Join(known, ", "))
+		return values, false
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], n.Content[i+1]
+		k := slices.Index(known, name.Value)
+		switch {
+		case k < 0:
+			r.Fail(name, join(path, fmt.Sprintf("%.40s", name.Value)), "there is no such member", strings.Join(known, ", "))
+		case values[k] != nil:
+			r.Fail(name, join(path, name.Value), "the member is there twice", "once")
+		default:
+			values[k] = value
+		}
+	}
+	return values, true
+}
+
+// Sequence returns the elements of a list; none for nil or null.
+func (r *Reader) Sequence(n *yaml.Node, path string) []*yaml.Node {
+	switch {
+	case n == nil || n.Tag == "!!null":
+		return nil
+	case n.Kind != yaml.SequenceNode:
+		r.Fail(n, path, "it is no list", "a list, each of whose lines begins with a hyphen")
+		return nil
+	}
+	return n.Content
+}
+
+// Text returns a text that is not empty, "" with a mistake otherwise. parent is blamed for a missing member.
+func (r *Reader) Text(n, parent *yaml.Node, path string) string {
+	switch {
+	case n == nil:
+		r.Fail(parent, path, "it is missing", "")
+	case n.Kind != yaml.ScalarNode || n.Tag == "!!null" || n.Value == "":
+		r.Fail(n, path, "it is no text", "a text that is not empty")
+	default:
+		return n.Value
+	}
+	return ""
+}
+
+// LastLine returns the last line that a node has content on.
+func LastLine(n *yaml.Node) int {
+	last := n.Line
+	if n.Kind == yaml.ScalarNode {
+		last += strings.Count(n.Value, "\n")
+	}
+	for _, inner := range n.Content {
+		last = max(last, LastLine(inner))
+	}
+	return last
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}

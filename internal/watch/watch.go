@@ -1,0 +1,105 @@
+// Package watch keeps what was parsed from a file, and parses the file anew when it changes.
+package watch
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+)
+
+// Every is how often a file is read. A change is in force within twice that.
+const Every = time.Second
+
+// A File is a file of the machine's operator. It is safe for concurrent use.
+//
+// The file is read each time, and its content compared: notifications do not exist on every file system, and miss what
+// Kubernetes does to a mounted file, which is to replace a symbolic link of a directory above. A file of a megabyte
+// takes a tenth of a millisecond.
+type File[T any] struct {
+	name    string
+	parse   func(text []byte) (T, error)
+	current atomic.Pointer[T]
+	problem atomic.Pointer[string]
+
+	text    []byte // that was parsed last, whether or not it was good
+	bad     error  // of text
+	failure string // why the file cannot be used, as it was logged; "" if it can be
+}
+
+// Open reads a file. It fails if the file cannot be read or parsed.
+func Open[T any](name string, parse func(text []byte) (T, error)) (*File[T], error) {
+	f := &File[T]{name: name, parse: parse}
+	if _, err := f.read(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Value returns what was parsed from the newest content that was good.
+func (f *File[T]) Value() T { return *f.current.Load() }
+
+// Problem says that the newest content is not in force; "" if it is. It shows nothing of the content.
+func (f *File[T]) Problem() string {
+	if p := f.problem.Load(); p != nil {
+		return *p
+	}
+	return ""
+}
+
+// Watch reads the file again and again until ctx ends, and logs what changed. It must be called once at most.
+func (f *File[T]) Watch(ctx context.Context, log *slog.Logger) {
+	ticker := time.NewTicker(Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			f.look(ctx, log)
+		}
+	}
+}
+
+// look reads the file, and logs whether what is in it now is in force.
+func (f *File[T]) look(ctx context.Context, log *slog.Logger) {
+	changed, err := f.read()
+	failure := ""
+	if err != nil {
+		failure = err.Error()
+	}
+	if !changed && failure == f.failure {
+		return
+	}
+	f.failure = failure
+	if err == nil {
+		f.problem.Store(nil)
+		log.InfoContext(ctx, "a changed file is in force", slog.String("file", f.name))
+		return
+	}
+	f.problem.Store(new(fmt.Sprintf("the file %s cannot be used since %s; what it had before stays in force, and the log says why",
+		filepath.Base(f.name), time.Now().UTC().Format(time.RFC3339))))
+	log.ErrorContext(ctx, "a file cannot be used; what it had before stays in force", slog.String("file", f.name), slog.Any("error", err))
+}
+
+// read parses the file if its content is not what was parsed last, which changed reports.
+func (f *File[T]) read() (changed bool, err error) {
+	text, err := os.ReadFile(f.name)
+	if err != nil {
+		return false, err
+	}
+	if f.text != nil && bytes.Equal(text, f.text) {
+		return false, f.bad
+	}
+	value, err := f.parse(text)
+	if f.text, f.bad = text, nil; err != nil {
+		f.bad = fmt.Errorf("%s: %w", f.name, err)
+		return true, f.bad
+	}
+	f.current.Store(&value)
+	return true, nil
+}

@@ -87,9 +87,6 @@ func (b *bench) measureScenario(ctx context.Context, a *systems.AlmanacAPI, name
 	if err != nil {
 		return err
 	}
-	for i, t := range ticks {
-		b.progress.Printf("%d jobs %s, tick %d: %s", s.jobs, s.label, i+1, t)
-	}
 	b.report.addScenario(s, perSecond, ticks)
 	return nil
 }
@@ -127,6 +124,7 @@ func (b *bench) measureClusterWith(ctx context.Context, settings, name string, g
 // addScenario adds the first tick of a scenario, the worst of those after it, and their goals.
 func (r *report) addScenario(s scenario, perSecond float64, ticks []tick) {
 	name := countOf(s.jobs, "job") + " " + s.label
+	r.logTicks(name, ticks)
 	r.mustBePunctual(name, ticks)
 	r.add(&r.FirstTick, []string{name, "first tick", formatTenth(perSecond)}, ticks[0].cells())
 	r.within(name+", p99 of the first tick", ticks[0].lateness.p99, s.first)

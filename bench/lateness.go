@@ -95,13 +95,7 @@ func (b *bench) watchHerd(ctx context.Context, s systems.System, h systems.Herd,
 
 // addHerd adds the ticks of a herd, and returns the sum of those that do not warm up.
 func (r *report) addHerd(system string, jobs int, ticks []tick, warmUp int) tick {
-	for i, t := range ticks {
-		number := fmt.Sprint(i + 1)
-		if i < warmUp {
-			number += ", warm-up"
-		}
-		r.add(&r.Ticks, []string{system, formatCount(float64(jobs)), number}, t.cells())
-	}
+	r.logTicks(fmt.Sprintf("%s, %s", system, countOf(jobs, "job")), ticks)
 	if system == systems.Almanac {
 		r.mustBePunctual(countOf(jobs, "job"), ticks)
 	}

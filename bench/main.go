@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/pprof"
 	"slices"
 	"syscall"
 	"time"
@@ -40,17 +39,6 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	o, err := parseOptions(args, out)
 	if err != nil {
 		return err
-	}
-	if o.cpuProfile != "" {
-		file, err := os.Create(o.cpuProfile)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		if err := pprof.StartCPUProfile(file); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
 	}
 	logger := log.New(progress, "", log.Ltime)
 	b := &bench{options: o, receiver: systems.NewReceiver(), progress: logger, report: report{progress: logger}}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,8 +18,8 @@ import (
 type options struct {
 	parts         []string
 	systems       []string      // slugs
-	herds         []int         // numbers of jobs
-	jobs          int           // of the herds of some parts; 0: as these parts say
+	herds         []int         // numbers of jobs, for part lateness
+	jobs          int           // of every herd; 0: as the parts say
 	ticks         int           // that are measured
 	rounds        int           // of sustained executions
 	sleeping      int           // jobs
@@ -29,7 +28,6 @@ type options struct {
 	apis          []string // addresses; empty: everything runs in this process
 	quick, smoke  bool
 	out           string // file; empty: none
-	cpuProfile    string // file; empty: none
 
 	// -smoke makes these shorter.
 	warmUpTicks int           // before those that are measured
@@ -51,13 +49,13 @@ package postgresql. All parts take two hours, on a machine that does nothing els
 ratios count, not the figures. docs/benchmarks.md explains them.
 
   go run . -quick                                   # the most important figures, in ten minutes
-  go run . -parts lateness -systems almanac -herds 500
+  go run . -parts lateness -systems almanac -jobs 500
   go run . -out ../docs/benchmarks.md               # everything
 `
 
 func parseOptions(args []string, output io.Writer) (options, error) {
 	o := options{
-		systems: systems.Slugs, herds: []int{1, 200, 1000, 2000},
+		systems: systems.Slugs, herds: []int{1, 200, 1000, 2000}, sleeping: 10_000,
 		warmUpTicks: 1, idle: calm, sustain: 20 * time.Second, rest: 2 * time.Minute, benchtime: 500 * time.Millisecond,
 		before: time.Minute, quiet: 50 * time.Second, lists: 100,
 		warmUp: systems.AttemptTimeout + 5*time.Second, // the server has looked at the timeouts of the first activities then
@@ -67,20 +65,16 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 		func(text string) (err error) { o.parts, err = choose(text, partNames()); return err })
 	flags.Func("systems", "systems to compare, joined by commas; default: "+strings.Join(o.systems, ","),
 		func(text string) (err error) { o.systems, err = choose(text, systems.Slugs); return err })
-	flags.Func("herds", "numbers of jobs that are due in the same second, for part lateness, joined by commas; default: 1,200,1000,2000",
-		func(text string) (err error) { o.herds, err = parseHerds(text); return err })
 	flags.Func("api", "addresses of the APIs of an Almanac on this machine, such as those that task cluster prints, joined by commas: measures part "+partFirstTick+" there",
 		func(text string) error { o.apis = strings.Split(text, ","); return nil })
-	flags.IntVar(&o.jobs, "jobs", 0, "number of jobs of each herd of the parts "+partFirstTick+", isolation and cluster; 0: 1,000 or 2,000, on a cluster 500")
+	flags.IntVar(&o.jobs, "jobs", 0, "number of jobs of each herd of the parts "+partFirstTick+", isolation, lateness and cluster; 0: up to 2,000, on a cluster 500")
 	flags.IntVar(&o.ticks, "ticks", 2, "number of ticks that are measured, after the first one")
 	flags.IntVar(&o.rounds, "rounds", 2, "number of rounds of sustained executions")
-	flags.IntVar(&o.sleeping, "sleeping", 10_000, "number of jobs that only sleep")
 	flags.DurationVar(&o.createdBefore, "created-before", time.Minute, "how long before their first tick the herds of part "+partFirstTick+" are created, at most 24h")
 	flags.DurationVar(&o.maxHold, "max-hold", activities.DefaultMaxHold, "within what time of the execution before it an action is dispatched at once, as in almanac dev; with 0s, Almanac's jobs sleep between two ticks")
 	flags.BoolVar(&o.quick, "quick", false, "measure part "+partFirstTick+" with three herds and one more tick")
 	flags.BoolVar(&o.smoke, "smoke", false, "measure all parts but the cluster at a size that says nothing about speed, to see that they work")
 	flags.StringVar(&o.out, "out", "", "file for the report, which is written if nothing failed; empty: only print it")
-	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "file for a CPU profile of this process, for go tool pprof")
 	if err := help.Parse(flags, helpText, args, output); err != nil {
 		return o, err
 	}
@@ -93,6 +87,9 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	}
 	if o.smoke {
 		o.shrink()
+	}
+	if o.jobs > 0 {
+		o.herds = []int{o.jobs}
 	}
 	return o, err
 }
@@ -117,7 +114,7 @@ func (o options) defaultParts() []string {
 
 // shrink makes everything as small as it can be.
 func (o *options) shrink() {
-	o.herds, o.jobs, o.sleeping = []int{20}, 20, 100
+	o.jobs, o.sleeping = 20, 100
 	o.warmUpTicks, o.ticks, o.rounds = 0, 1, 1
 	o.createdBefore, o.idle, o.warmUp, o.sustain, o.rest = 5*time.Second, 3*time.Second, 3*time.Second, 3*time.Second, 5*time.Second
 	o.benchtime, o.before, o.quiet, o.lists = 2*time.Millisecond, 20*time.Second, 5*time.Second, 10
@@ -128,8 +125,8 @@ func (o options) check() error {
 	switch {
 	case o.jobs < 0 || o.jobs > maxHerd:
 		return fmt.Errorf("-jobs must be from 0 to %d", maxHerd)
-	case o.ticks < 1 || o.rounds < 1 || o.sleeping < 1:
-		return errors.New("-ticks, -rounds and -sleeping must be at least 1")
+	case o.ticks < 1 || o.rounds < 1:
+		return errors.New("-ticks and -rounds must be at least 1")
 	case o.createdBefore < 0 || o.createdBefore > 24*time.Hour:
 		return errors.New("-created-before must be from 0s to 24h")
 	case o.maxHold < 0:
@@ -152,14 +149,3 @@ func choose(text string, known []string) ([]string, error) {
 
 // maxHerd is as many jobs as a collection can hold.
 const maxHerd = 10_000
-
-func parseHerds(text string) (herds []int, err error) {
-	for size := range strings.SplitSeq(text, ",") {
-		n, err := strconv.Atoi(size)
-		if err != nil || n < 1 || n > maxHerd || slices.Contains(herds, n) {
-			return nil, fmt.Errorf("must have different numbers from 1 to %d", maxHerd)
-		}
-		herds = append(herds, n)
-	}
-	return herds, nil
-}

@@ -34,9 +34,7 @@ func TestABadFlagIsRefusedWithWhatIsAllowed(t *testing.T) {
 	}{
 		{"an unknown part", []string{"-parts", "all"}, `invalid value "all" for flag -parts: must have only engines,first-tick`},
 		{"an unknown system", []string{"-systems", "cron"}, `invalid value "cron" for flag -systems: must have only bare-loop,temporal-schedules,almanac`},
-		{"no number", []string{"-herds", "1,many"}, `invalid value "1,many" for flag -herds: must have different numbers from 1 to 10000`},
-		{"the same twice", []string{"-herds", "5,5"}, "-herds"},
-		{"nothing to measure", []string{"-ticks", "0"}, "-ticks, -rounds and -sleeping must be at least 1"},
+		{"nothing to measure", []string{"-ticks", "0"}, "-ticks and -rounds must be at least 1"},
 		{"a herd of less than nothing", []string{"-jobs", "-1"}, "-jobs must be from 0 to 10000"},
 		{"a herd of yesterday", []string{"-created-before", "25h"}, "-created-before must be from 0s to 24h"},
 		{"what only this process can measure", []string{"-api", "http://127.0.0.1:8080", "-parts", "calls"}, "-api measures part first-tick only"},

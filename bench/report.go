@@ -27,7 +27,7 @@ var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap
 type report struct {
 	Machine machine.Machine
 
-	FirstTick, Systems, Ticks, Calls, Isolation, Sleep, Engines, Goals rows
+	FirstTick, Systems, Calls, Isolation, Sleep, Engines, Goals rows
 
 	Sustained     time.Duration // a round of it; 0: not measured
 	SustainedJobs int
@@ -227,4 +227,11 @@ func (t tick) cells() []string {
 func (t tick) String() string {
 	c := t.cells()
 	return fmt.Sprintf("p50 %s, p99 %s, max %s, early %s, twice %s, missing %s", c[0], c[1], c[2], c[3], c[4], c[5])
+}
+
+// logTicks logs each tick of a herd.
+func (r *report) logTicks(herd string, ticks []tick) {
+	for i, t := range ticks {
+		r.progress.Printf("%s, tick %d: %s", herd, i+1, t)
+	}
 }

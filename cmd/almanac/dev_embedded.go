@@ -53,13 +53,8 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 	if err := c.protect(own...); err != nil { // before the worker starts
 		return err
 	}
-	data, failures := c.keys.Converters()
-	options := client.Options{
-		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
-		DataConverter: data, FailureConverter: failures,
-		Logger:       sdklog.NewStructuredLogger(c.log.With("component", "temporal")),
-		Interceptors: []interceptor.ClientInterceptor{header.ForClient(data)},
-	}
+	options := nodeClient(c, server)
+	data := options.DataConverter
 	if err := c.observe(ctx, "node", &options); err != nil {
 		return err
 	}
@@ -100,6 +95,17 @@ func startServer(ctx context.Context, c *config) (*devserver.Server, error) {
 		Retention: c.retention, MinFree: c.minFree,
 		SearchAttributes: scheduler.SearchAttributes(), Log: c.log.With("component", "server"),
 	})
+}
+
+// nodeClient returns the options of the client of the embedded server.
+func nodeClient(c *config, server *devserver.Server) client.Options {
+	data, failures := c.keys.Converters()
+	return client.Options{
+		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
+		DataConverter: data, FailureConverter: failures,
+		Logger:       sdklog.NewStructuredLogger(c.log.With("component", "temporal")),
+		Interceptors: []interceptor.ClientInterceptor{header.ForClient(data)},
+	}
 }
 
 // pageOrigins returns the origins of the pages of a web server on this machine, by address and by

@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -113,6 +112,7 @@ func TestAnotherWorkerTakesOverWhatAKilledOneHeld(t *testing.T) {
 		"often": `{"retryType":"fixed","retryInterval":"PT15S","retryCount":4}`,
 		"once":  `{"retryType":"none"}`,
 	}
+	server := newServer(t, t.TempDir(), quiet) // its own, for all its workers are killed
 	for n, tt := range []struct {
 		name   string
 		killed time.Duration // before the due time
@@ -126,12 +126,12 @@ func TestAnotherWorkerTakesOverWhatAKilledOneHeld(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			server := newServer(t, t.TempDir(), slog.New(slog.DiscardHandler)) // its own, for all its workers are killed
-			c, err := client.DialContext(t.Context(), client.Options{HostPort: server.Address(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+			namespace := newNamespace(t, server.Address())
+			c, err := client.DialContext(t.Context(), client.Options{HostPort: server.Address(), Namespace: namespace, Logger: sdklog.NewStructuredLogger(quiet)})
 			require.NoError(t, err)
 			t.Cleanup(c.Close)
 			s, target := &stack{temporal: c}, newSink(t, nil)
-			worker := func() *half { return startHalf(t, server.Address(), "", "worker") }
+			worker := func() *half { return startHalfIn(t, server.Address(), namespace, "", "worker") }
 			killed := worker()
 			if tt.beside {
 				worker()

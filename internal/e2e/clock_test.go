@@ -34,11 +34,12 @@ func (l *logged) String() string {
 // receiver's are right.
 func TestAWorkerWhoseClockIsWrongIsOnTime(t *testing.T) {
 	t.Parallel()
+	server := newServer(t, t.TempDir(), quiet)
 	for _, skew := range []time.Duration{-time.Hour, -time.Minute, -1500 * time.Millisecond, 1500 * time.Millisecond, time.Minute, time.Hour} {
 		t.Run(fmt.Sprintf("by %s", skew), func(t *testing.T) {
 			t.Parallel()
 			log := &logged{}
-			s := newStack(t, setup{data: t.TempDir(), skew: skew, log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+			s := newStack(t, setup{server: server, namespace: newNamespace(t, server.Address()), skew: skew, log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 			target := newSink(t, nil)
 			jobs := s.collection(t) + "/jobs"
 			now := time.Now().UTC().Truncate(time.Second)

@@ -34,11 +34,16 @@ type half struct {
 	log transcript
 }
 
-// startHalf starts half of Almanac and waits until it says that it is there.
+// startHalf starts half of Almanac on the default namespace, and waits until it says that it is there.
 func startHalf(t *testing.T, temporal, keys string, args ...string) *half {
 	t.Helper()
+	return startHalfIn(t, temporal, client.DefaultNamespace, keys, args...)
+}
+
+func startHalfIn(t *testing.T, temporal, namespace, keys string, args ...string) *half {
+	t.Helper()
 	h := &half{process: process{Cmd: exec.Command(program(t), args...)}}
-	h.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+temporal, "ALMANAC_ENCRYPTION_KEYS="+keys, "ALMANAC_EGRESS=any")
+	h.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+temporal, "TEMPORAL_NAMESPACE="+namespace, "ALMANAC_ENCRYPTION_KEYS="+keys, "ALMANAC_EGRESS=any")
 	h.Stderr = &h.log
 	out, err := h.StdoutPipe()
 	require.NoError(t, err)

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The server logs JSON, has no Web UI, keeps jobs from this machine, and stops when it is asked to.
+// The server logs JSON, has no Web UI, keeps jobs from this machine, and stops when it is asked to. Its data directory
+// is then that of another node.
 func TestServerIsANodeForOperators(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -43,6 +44,17 @@ func TestServerIsANodeForOperators(t *testing.T) {
 	for line := range strings.Lines(h.log.String()) {
 		require.True(t, json.Valid([]byte(line)), line)
 	}
-	p := dev(t, data)
-	require.Equal(t, http.StatusOK, call(t, http.MethodGet, p.url+"/jobCollections/default/jobs/later", "").code)
+	p := dev(t, data, "--min-free-disk", "1000000TiB")
+	job := p.url + "/jobCollections/default/jobs/later"
+	require.Equal(t, http.StatusOK, call(t, http.MethodGet, job, "").code)
+	t.Run("with little space new jobs are refused", func(t *testing.T) {
+		r := call(t, http.MethodGet, p.url+"/readyz", "")
+		require.Equal(t, http.StatusServiceUnavailable, r.code)
+		require.Contains(t, r.get("missing"), "the disk of the data directory has ")
+		r = call(t, http.MethodPut, p.url+"/jobCollections/default/jobs/new", get("http://127.0.0.1:1/", ""))
+		require.Equal(t, http.StatusServiceUnavailable, r.code)
+		require.Equal(t, "InsufficientStorage", r.get("error.code"), r.body)
+		ok(t, http.MethodPatch, job, `{"properties":{"state":"disabled"}}`)
+		ok(t, http.MethodDelete, job, "")
+	})
 }

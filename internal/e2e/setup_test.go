@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -37,6 +38,17 @@ func inNamespace(t *testing.T, s *stack, namespace string, args ...string) *half
 	require.NoError(t, h.Start())
 	t.Cleanup(func() { h.kill(t) })
 	return h
+}
+
+// newNamespace creates a namespace of the test's own, and returns its name.
+func newNamespace(t *testing.T, temporal string) string {
+	t.Helper()
+	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
+	c, err := client.NewLazyClient(client.Options{HostPort: temporal, Namespace: name, Logger: sdklog.NewStructuredLogger(quiet)})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	require.NoError(t, namespaces.Run(t.Context(), namespaces.Options{Client: c, Namespace: name, Retention: 24 * time.Hour, Out: io.Discard}))
+	return name
 }
 
 // freeAddress returns an address on which nothing listens.

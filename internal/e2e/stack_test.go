@@ -117,6 +117,9 @@ type setup struct {
 	skew     time.Duration   // how far the worker's clock is ahead
 	slots    int             // of the worker; 0 means its default
 	perHost  int             // likewise
+
+	server    *devserver.Server // nil for one of its own
+	namespace string            // of the server; "" means the default one
 }
 
 // newStack starts a stack of the test's own.
@@ -147,17 +150,20 @@ func (o setup) start(ctx context.Context) (_ *stack, _ func(), err error) {
 	if o.log == nil {
 		o.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	}
-	server, err := devserver.Start(ctx, devserver.Options{
-		DataDir: o.data, Listen: "127.0.0.1:0", Synchronous: devserver.SynchronousNormal,
-		SearchAttributes: scheduler.SearchAttributes(), Log: o.log,
-	})
-	if err != nil {
-		return nil, nil, err
+	server := o.server
+	if server == nil {
+		server, err = devserver.Start(ctx, devserver.Options{
+			DataDir: o.data, Listen: "127.0.0.1:0", Synchronous: devserver.SynchronousNormal,
+			SearchAttributes: scheduler.SearchAttributes(), Log: o.log,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		stops = append(stops, server.Stop)
 	}
-	stops = append(stops, server.Stop)
 	data, failures := o.keys.Converters()
 	c, err := worker.Dial(ctx, client.Options{
-		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
+		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(), Namespace: o.namespace,
 		DataConverter: data, FailureConverter: failures, Logger: sdklog.NewStructuredLogger(o.log),
 		Interceptors: []interceptor.ClientInterceptor{header.ForClient(data)},
 	})

@@ -27,6 +27,9 @@ const (
 // An Email is a mail to some addresses.
 type Email struct {
 	To []string `json:"to" field:"required,rule=address"`
+
+	Subject string `json:"-"` // of one message; never stored
+	Text    string `json:"-"` // likewise
 }
 
 // A Format is the form in which a notification is sent by a web request.

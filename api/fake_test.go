@@ -12,6 +12,7 @@ import (
 	"almanac/api"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/notification"
 )
 
 type (
@@ -37,7 +38,17 @@ type fake struct {
 	history         func(ctx context.Context, k job.Key, p job.Page) ([]job.Record, string, error)
 	historyAcross   func(ctx context.Context, s job.Scope, p job.Page) ([]job.JobRecord, string, error)
 	upcoming        func(ctx context.Context, s job.Scope, until time.Time, p job.Page) ([]job.Occurrence, string, error)
+	test            func(ctx context.Context, k job.Key) ([]notification.Delivery, error)
+	deliveries      func(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error)
 	ready           func(ctx context.Context) error
+}
+
+func (f *fake) TestNotifications(ctx context.Context, k job.Key) ([]notification.Delivery, error) {
+	return f.test(ctx, k)
+}
+
+func (f *fake) Deliveries(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error) {
+	return f.deliveries(ctx, k)
 }
 
 var _ api.Scheduler = (*fake)(nil)

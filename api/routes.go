@@ -18,6 +18,9 @@ const (
 	oneJob      = jobs + "/:job"
 	preview     = "/previewRecurrence"
 
+	notifications    = "/notifications"
+	testNotification = "/testNotification"
+
 	description   = "/openapi.yaml"
 	documentation = "/docs"
 	measurements  = "/metrics"
@@ -62,6 +65,8 @@ func (s *server) routes(r *gin.Engine) {
 		g.DELETE(collection, s.changeCollection(Scheduler.DeleteCollection))
 		g.POST(collection+"/enable", s.changeCollection(Scheduler.EnableCollection))
 		g.POST(collection+"/disable", s.changeCollection(Scheduler.DisableCollection))
+		g.POST(collection+testNotification, s.forCollection(func(c *gin.Context, k job.CollectionKey) error { return s.testNotifications(c, k.Job("")) }))
+		g.Match(reading, collection+notifications, s.forCollection(s.listNotifications))
 		g.Match(reading, collection+"/"+operations+"/:id", s.forCollection(s.getOperation))
 		g.Match(reading, collection+"/"+operationResults+"/:id", s.forCollection(s.getOperationResult))
 
@@ -72,6 +77,7 @@ func (s *server) routes(r *gin.Engine) {
 		g.PATCH(oneJob, s.forJob(s.patchJob))
 		g.DELETE(oneJob, s.forJob(s.deleteJob))
 		g.POST(oneJob+"/run", s.forJob(s.runJob))
+		g.POST(oneJob+testNotification, s.forJob(s.testNotifications))
 		g.Match(reading, oneJob+history, s.forJob(s.listHistory))
 	}
 	tenant := r.Group(provider, s.handle(checkVersion(true)))
@@ -85,7 +91,7 @@ var words = func() map[string]string {
 	spelled := map[string]string{}
 	for _, w := range []string{
 		"subscriptions", "resourceGroups", "providers", "Microsoft.Scheduler", "jobCollections", "jobs",
-		"enable", "disable", operations, operationResults, "run", "history", "upcoming", "previewRecurrence",
+		"enable", "disable", operations, operationResults, "run", "notifications", "testNotification", "history", "upcoming", "previewRecurrence",
 		"healthz", "readyz", "metrics", "openapi.yaml", "docs",
 	} {
 		spelled[job.NormalizeName(w)] = w
@@ -93,8 +99,8 @@ var words = func() map[string]string {
 	return spelled
 }()
 
-const knownPaths = "The paths are .../jobCollections[/{name}[/enable, /disable, /history, /upcoming, /operations/{id}, /operationResults/{id} or " +
-	"/jobs[/{name}[/run or /history]]]], .../history, .../upcoming and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
+const knownPaths = "The paths are .../jobCollections[/{name}[/enable, /disable, /notifications, /testNotification, /history, /upcoming, /operations/{id}, /operationResults/{id} or " +
+	"/jobs[/{name}[/run, /testNotification or /history]]]], .../history, .../upcoming and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
 	"/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history or /upcoming; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."
 
 func noRoute(*gin.Context) error {

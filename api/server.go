@@ -13,6 +13,7 @@ import (
 	"almanac/internal/build"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/notification"
 )
 
 // A Scheduler stores and runs jobs. Its errors carry a [job.Kind]; others count as [job.KindInternal]. It
@@ -52,6 +53,11 @@ type Scheduler interface {
 	Job(ctx context.Context, k job.Key) (job.Job, error)
 	DeleteJob(ctx context.Context, k job.Key) error
 	RunJob(ctx context.Context, k job.Key) error
+
+	// TestNotifications sends a test to the targets of a job's notifications, or of a collection's if the key has no name.
+	// Deliveries returns the newest deliveries of a collection, newest first.
+	TestNotifications(ctx context.Context, k job.Key) ([]notification.Delivery, error)
+	Deliveries(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error)
 
 	// Ready returns nil, or an error that says what is missing. Its text is shown to every caller.
 	Ready(ctx context.Context) error

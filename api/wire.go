@@ -66,7 +66,7 @@ type collectionResource struct {
 func newCollectionResource(c job.Collection) collectionResource {
 	return collectionResource{
 		ID: c.Key.ARMID(), Type: "Microsoft.Scheduler/jobCollections", Name: c.Key.Name,
-		Location: c.Location, Tags: c.Tags, Properties: c.Properties,
+		Location: c.Location, Tags: c.Tags, Properties: c.Properties.Redacted(), // again here, for any Scheduler
 	}
 }
 

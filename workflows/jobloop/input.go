@@ -5,6 +5,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/template"
+	"almanac/workflows/jobloop/alerts"
 	"almanac/workflows/plan"
 )
 
@@ -34,6 +35,8 @@ type Input struct {
 	// Hold: if the next occurrence is due within this time, in milliseconds, it is dispatched at once
 	// instead of sleeping until its lead; see [activities.Lead].
 	Hold int `json:"hold,omitempty"`
+
+	Alerts alerts.State `json:"alerts,omitzero"` // what was raised, and by which rules of the collection
 
 	Last           time.Time `json:"last,omitzero"` // start of the last execution
 	ExecutionCount int       `json:"executions,omitempty"`

@@ -79,7 +79,13 @@ type jobResource struct {
 
 type jobProperties struct {
 	job.Definition
-	Status *job.Status `json:"status,omitempty"` // absent while the job is disabled
+	Status any `json:"status,omitempty"` // nil for a disabled job of which no execution has ended
+}
+
+// A disabledStatus is the status of a disabled job. Azure Scheduler showed none, so it has only what that did not have.
+type disabledStatus struct {
+	job.Outcomes
+	Reason string `json:"reason,omitempty"`
 }
 
 func newJobResource(j job.Job) jobResource {
@@ -87,8 +93,11 @@ func newJobResource(j job.Job) jobResource {
 		ID: j.Key.ARMID(), Type: "Microsoft.Scheduler/jobCollections/jobs", Name: j.Key.Collection.Name + "/" + j.Key.Name,
 		Properties: jobProperties{Definition: j.Definition.Redacted()}, // again here, for any Scheduler
 	}
-	if j.Definition.State != job.StateDisabled {
+	switch {
+	case j.Definition.State != job.StateDisabled:
 		r.Properties.Status = &j.Status
+	case j.Status.LastOutcome != nil:
+		r.Properties.Status = disabledStatus{j.Status.Outcomes, j.Status.Reason}
 	}
 	return r
 }

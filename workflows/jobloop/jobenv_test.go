@@ -171,6 +171,12 @@ func (w *jobEnv) snapshot(after time.Duration) *job.Job {
 	return &got
 }
 
+// counted returns the times and counts of a status.
+func counted(s job.Status) job.Status {
+	s.Outcomes, s.Reason = job.Outcomes{}, ""
+	return s
+}
+
 // An answer is the result of an update.
 type answer struct {
 	w                   *jobEnv

@@ -1,0 +1,23 @@
+package job
+
+// Outcomes say how a job's executions have ended. They are kept while the job is disabled, and by a change of its
+// definition. The zero value is that of a job of which no execution has ended.
+type Outcomes struct {
+	LastOutcome         *LastOutcome `json:"lastOutcome,omitempty"`         // of the execution that ended last
+	LastError           *LastError   `json:"lastError,omitempty"`           // of the last one that failed; kept when the job recovers
+	ConsecutiveFailures int          `json:"consecutiveFailures,omitempty"` // how many of the last ones failed in a row
+	LastSuccessTime     *Time        `json:"lastSuccessTime,omitempty"`     // when the last one that succeeded ended
+}
+
+// A LastOutcome is how the execution that ended last did.
+type LastOutcome struct {
+	Status                Outcome `json:"status"` // OutcomeCompleted or OutcomeFailed
+	ExpectedExecutionTime *Time   `json:"expectedExecutionTime"`
+	EndTime               *Time   `json:"endTime"` // of its last attempt, the error action's included
+}
+
+// A LastError is why the last execution that failed did.
+type LastError struct {
+	Message string `json:"message"` // of the last attempt of its action, as in the history, at most 500 bytes
+	EndTime *Time  `json:"endTime"` // of the execution
+}

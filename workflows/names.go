@@ -49,6 +49,7 @@ const (
 	QueryDeliveries    = "deliveries"       // of Notifications: returns []notification.Delivery, newest first
 	SignalRaise        = "raise"            // of Notifications: takes []notification.Raised
 	SignalEnd          = "end"              // of Notifications: the collection is gone
+	SignalNotifying    = "notifying"        // of a Collection: alerts of its jobs are delivered by Notifications
 )
 
 // Further queries of a [Subscription].

@@ -101,6 +101,9 @@ func (w *Watch) Ended(rules []Rule, e Execution) (matches []Match) {
 // Rest notes that a job is silent from t on at the earliest: it is not due before, or its rules are new.
 func (w *Watch) Rest(t time.Time) { w.Since, w.Quiet = t, nil }
 
+// Forget notes that it is not known since when a job is silent.
+func (w *Watch) Forget() { w.Rest(time.Time{}) }
+
 // silentAt returns when a job counts as silent by a rule.
 func (w *Watch) silentAt(r *Rule, lastSuccess time.Time) time.Time {
 	since := w.Since

@@ -1,6 +1,7 @@
 package jobloop
 
 import (
+	"cmp"
 	"time"
 
 	"almanac/job"
@@ -44,6 +45,7 @@ type Input struct {
 	FaultedCount   int       `json:"faults,omitempty"`
 
 	Outcomes job.Outcomes `json:"outcomes,omitzero"`
+	Halted   string       `json:"halted,omitempty"` // why the job was disabled by disableAfter
 }
 
 // A RetryWait is what a run hands over of an execution that waits for its next attempt.
@@ -55,6 +57,7 @@ type RetryWait struct {
 	Tried         int               `json:"tried,omitempty"`   // attempts of the current action, in ended activities, whose requests may have been sent
 	Next          time.Time         `json:"next"`              // start of the next attempt
 	Failure       *template.Failure `json:"failure,omitempty"` // of the action, for an error action with placeholders
+	Began         time.Time         `json:"began,omitzero"`    // start of the first attempt
 	Error         string            `json:"error,omitempty"`   // of the action's last attempt that failed, at most maxError bytes
 }
 
@@ -105,7 +108,7 @@ func (in *Input) Snapshot() job.Job {
 	case !ok && in.Plan.Done:
 		s.Reason = in.Definition.WhyOver(in.Created, in.Started)
 	case in.Definition.State == job.StateDisabled:
-		s.Reason = job.WhyDisabled
+		s.Reason = cmp.Or(in.Halted, job.WhyDisabled)
 	case in.CollectionDisabled:
 		s.Reason = job.WhyCollectionDisabled
 	}

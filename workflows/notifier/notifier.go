@@ -69,6 +69,12 @@ func Workflow(ctx workflow.Context, in Input) error {
 	if err != nil {
 		return err
 	}
+	if workflow.GetInfo(ctx).ContinuedExecutionRunID == "" {
+		// The collection ends this workflow when it is deleted.
+		if workflow.SignalExternalWorkflow(ctx, in.Collection.WorkflowID(), "", workflows.SignalNotifying, nil).Get(ctx, nil) != nil {
+			return nil // the collection is gone
+		}
+	}
 	for _, c := range n.Channels {
 		if c.Sending != nil { // by the run before
 			n.deliver(ctx, c)
@@ -98,8 +104,7 @@ func (n *notifier) run(ctx workflow.Context) error {
 		switch {
 		case n.end.ReceiveAsync(nil) || ctx.Err() != nil:
 			return nil
-		case n.raised.Len() > 0:
-			continue
+		case n.raised.Len() > 0: // the run goes on
 		case events > mostEvents || !busy && (events > calmEvents || workflow.GetInfo(ctx).GetContinueAsNewSuggested()):
 			return workflow.NewContinueAsNewError(ctx, workflows.TypeNotifications, n.Input)
 		case len(n.Channels) == 0 && !now.Before(n.last.Add(keep)):

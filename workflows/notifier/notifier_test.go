@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
@@ -35,6 +36,7 @@ type world struct {
 	answer func(in notify.SendInput) error
 	rules  []job.Notification // of the collection
 	silent bool               // the collection does not answer
+	gone   error              // of a signal to the collection
 
 	mu   sync.Mutex
 	sent []string // messages as they left: time, target, subject
@@ -48,6 +50,9 @@ func newWorld(t *testing.T) *world {
 	w.env.SetStartTime(workflowtest.NewYear)
 	w.env.SetTestTimeout(time.Minute)
 	w.env.RegisterWorkflowWithOptions(notifier.Workflow, workflow.RegisterOptions{Name: workflows.TypeNotifications})
+	w.env.RegisterWorkflowWithOptions(tester, workflow.RegisterOptions{Name: "tester"})
+	w.env.OnSignalExternalWorkflow(mock.Anything, collection.WorkflowID(), "", workflows.SignalNotifying, mock.Anything).
+		Return(func(string, string, string, string, any) error { return w.gone }).Maybe()
 	w.env.RegisterActivityWithOptions(w.send, activity.RegisterOptions{Name: notify.TypeSend})
 	w.env.RegisterActivityWithOptions(w.targets, activity.RegisterOptions{Name: notify.TypeTargets})
 	return w
@@ -253,6 +258,16 @@ func TestARunThatIsLongHandsOverWhatItHas(t *testing.T) {
 	require.Len(t, next.Deliveries, 1)
 }
 
+func TestNothingIsSentForACollectionThatIsGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.gone = errors.New("there is no such workflow")
+	w.raise(0, failed("a", nil, hook("ops")))
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
+	require.NoError(t, w.env.GetWorkflowError())
+	require.Empty(t, w.sent)
+}
+
 func TestItEndsWhenNothingWasRaisedForSixtyDays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -260,6 +275,11 @@ func TestItEndsWhenNothingWasRaisedForSixtyDays(t *testing.T) {
 	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
 	require.NoError(t, w.env.GetWorkflowError())
 	require.Equal(t, 60*24*time.Hour, w.env.Now().Sub(workflowtest.NewYear).Truncate(time.Hour))
+}
+
+// tester is a workflow that tests notifications.
+func tester(ctx workflow.Context) ([]notification.Delivery, error) {
+	return notifier.Test(ctx, collection, "Nightly", []job.Notification{hook("ops"), hook("broken")})
 }
 
 func TestATestIsSentOnceToEachTargetAndItsResultIsTheAnswer(t *testing.T) {
@@ -271,10 +291,6 @@ func TestATestIsSentOnceToEachTargetAndItsResultIsTheAnswer(t *testing.T) {
 		}
 		return nil
 	}
-	test := func(ctx workflow.Context) ([]notification.Delivery, error) {
-		return notifier.Test(ctx, collection, "Nightly", []job.Notification{hook("ops"), hook("broken")})
-	}
-	w.env.RegisterWorkflowWithOptions(test, workflow.RegisterOptions{Name: "tester"})
 	w.env.ExecuteWorkflow("tester")
 	var got []notification.Delivery
 	require.NoError(t, w.env.GetWorkflowResult(&got))

@@ -25,8 +25,9 @@ type CollectionInput struct {
 	Collection job.Collection `json:"collection"`
 	Jobs       []Registration `json:"jobs,omitempty"`
 	Sequence   int            `json:"seq,omitempty"`
-	Pause      time.Duration  `json:"pause,omitempty"` // between rounds of updates to silent jobs
-	Rules      int            `json:"rules,omitempty"` // number of changes of the rules of notifications
+	Pause      time.Duration  `json:"pause,omitempty"`     // between rounds of updates to silent jobs
+	Rules      int            `json:"rules,omitempty"`     // number of changes of the rules of notifications
+	Notifying  bool           `json:"notifying,omitempty"` // alerts were raised, so the workflow that delivers them may run
 }
 
 // registrationBatch is the time over which registrations are collected to be verified together.
@@ -40,7 +41,7 @@ func Collection(ctx workflow.Context, in CollectionInput) error {
 	if err := workflows.CheckStart(ctx, &in.Collection); err != nil {
 		return err
 	}
-	c := &collection{Collection: in.Collection, ruleset: in.Rules}
+	c := &collection{Collection: in.Collection, ruleset: in.Rules, notifying: in.Notifying}
 	c.registry = newRegistry(ctx, in.Jobs, in.Sequence, func(name string) string { return c.Key.Job(name).WorkflowID() })
 	c.batch = registrationBatch
 	c.resume(ctx, in.Pause)
@@ -54,12 +55,13 @@ type collection struct {
 	job.Collection
 	*registry
 
-	ruleset int                   // number of changes of the rules of notifications, which jobs have without their targets
-	order   turn.Queue            // of changes of the properties; each lasts until every job that answers has applied it
-	again   again                 // repeated updates of silent jobs
-	pending *job.CollectionLimits // rules of properties that are about to be put in force
-	deleted bool                  // only deletes are still accepted
-	gone    bool                  // all jobs are deleted as well
+	notifying bool                  // the workflow that delivers alerts may run
+	ruleset   int                   // number of changes of the rules of notifications, which jobs have without their targets
+	order     turn.Queue            // of changes of the properties; each lasts until every job that answers has applied it
+	again     again                 // repeated updates of silent jobs
+	pending   *job.CollectionLimits // rules of properties that are about to be put in force
+	deleted   bool                  // only deletes are still accepted
+	gone      bool                  // all jobs are deleted as well
 
 	commands []workflow.ReceiveChannel
 	handling int // signals being handled
@@ -88,6 +90,15 @@ func (c *collection) handle(ctx workflow.Context) error {
 			func(ctx workflow.Context) error { return c.setState(ctx, job.CollectionDisabled) }),
 		c.command(ctx, workflows.UpdateDelete, "delete the job collection and all its jobs", c.remove),
 	)
+	notifying := workflow.GetSignalChannelWithOptions(ctx, workflows.SignalNotifying, workflow.SignalChannelOptions{Description: "alerts of jobs are delivered"})
+	c.commands = append(c.commands, notifying)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			notifying.Receive(ctx, nil)
+			c.notifying = true
+			c.note()
+		}
+	})
 	return err
 }
 
@@ -119,7 +130,7 @@ func (c *collection) run(ctx workflow.Context) error {
 			return nil
 		case ctx.Err() == nil && c.idle(ctx) && c.long(ctx):
 			return workflow.NewContinueAsNewError(ctx, workflows.TypeCollection,
-				CollectionInput{Collection: c.Collection, Jobs: c.entries, Sequence: c.sequence, Pause: c.again.pause, Rules: c.ruleset})
+				CollectionInput{Collection: c.Collection, Jobs: c.entries, Sequence: c.sequence, Pause: c.again.pause, Rules: c.ruleset, Notifying: c.notifying})
 		}
 		c.again.timer.Set(ctx, c.again.at)
 		verify, err := c.wait(ctx, func() bool { return c.over(ctx) || c.again.timer.Fired() })
@@ -477,7 +488,9 @@ func (c *collection) remove(ctx workflow.Context) error {
 
 // leave unregisters the collection from its subscription, and ends the delivery of its jobs' alerts.
 func (c *collection) leave(ctx workflow.Context) {
-	_ = workflow.SignalExternalWorkflow(ctx, c.Key.NotificationsWorkflowID(), "", workflows.SignalEnd, nil).Get(ctx, nil) // most collections have no such workflow
+	if c.notifying {
+		_ = workflow.SignalExternalWorkflow(ctx, c.Key.NotificationsWorkflowID(), "", workflows.SignalEnd, nil).Get(ctx, nil) // it may have ended
+	}
 	id := job.SubscriptionWorkflowID(c.Key.Subscription)
 	if err := workflow.SignalExternalWorkflow(ctx, id, "", workflows.SignalRemoved, c.Key.Path()).Get(ctx, nil); err != nil {
 		workflow.GetLogger(ctx).Info("the subscription was not notified that the job collection is gone", "collection", c.Key.ARMID(), "error", err)

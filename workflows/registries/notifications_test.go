@@ -51,6 +51,19 @@ func TestJobsGetTheRulesOfNotificationsAndNeitherTargetsNorSecrets(t *testing.T)
 	require.Equal(t, 2, next.Rules)
 }
 
+func TestADeletedCollectionEndsTheDeliveryOfItsAlerts(t *testing.T) {
+	t.Parallel()
+	for _, notifying := range []bool{false, true} {
+		h := newCollectionEnv(t, job.CollectionEnabled)
+		if notifying {
+			h.signal(time.Minute, workflows.SignalNotifying, nil)
+		}
+		h.update(2*time.Minute, workflows.UpdateDelete)
+		require.NoError(t, h.run(time.Hour))
+		require.Equal(t, notifying, h.deliveryEnded)
+	}
+}
+
 func TestASecretOfATargetThatWasNeverSentIsMissing(t *testing.T) {
 	t.Parallel()
 	h := newCollectionEnv(t, job.CollectionEnabled)

@@ -3,6 +3,7 @@
 package alerts
 
 import (
+	"reflect"
 	"strconv"
 	"time"
 
@@ -96,10 +97,20 @@ func (r *Raiser) lastSuccess() time.Time {
 // QuietAt returns when the job, if nothing succeeds until then, is silent for so long that a rule applies; zero for never.
 func (r *Raiser) QuietAt() time.Time { return r.State.Next(r.rules(), r.lastSuccess()) }
 
-// CheckQuiet raises the event of a job that is silent for so long that a rule applies.
-func (r *Raiser) CheckQuiet(ctx workflow.Context) {
-	now := workflow.Now(ctx)
-	rules, last := r.rules(), r.lastSuccess()
+// CheckQuiet raises the event of a job that is silent for so long that a rule applies. due is when the next occurrence is due; zero
+// for never. A job is not silent before it is due for the first time since it was created, enabled or rescheduled.
+func (r *Raiser) CheckQuiet(ctx workflow.Context, due time.Time) {
+	rules := r.rules()
+	if len(notification.On(rules, job.EventQuiet)) == 0 {
+		return
+	}
+	now, last := workflow.Now(ctx), r.lastSuccess()
+	if r.State.Since.IsZero() {
+		r.State.Rest(now)
+		if due.After(now) {
+			r.State.Rest(due)
+		}
+	}
 	for _, key := range r.State.Silent(rules, last, now) {
 		for _, rule := range rules {
 			if rule.Key == key {
@@ -141,6 +152,23 @@ func selected(list []job.Notification, keys []string) (found []job.Notification)
 		}
 	}
 	return found
+}
+
+// Inherit takes over the rules of the collection.
+func (r *Raiser) Inherit(ctx workflow.Context, rules []notification.Rule) {
+	if !reflect.DeepEqual(rules, r.State.Inherited) {
+		r.State.Inherited = rules
+		r.RulesChanged(ctx)
+	}
+}
+
+// RulesChanged begins to wait for silence anew.
+func (r *Raiser) RulesChanged(ctx workflow.Context) {
+	if r.lastSuccess().IsZero() || len(notification.On(r.rules(), job.EventQuiet)) == 0 {
+		r.State.Forget()
+	} else {
+		r.State.Rest(workflow.Now(ctx))
+	}
 }
 
 // Test sends a test to the targets of the job's own notifications, once to each, and returns the results.

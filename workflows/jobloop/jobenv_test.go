@@ -71,6 +71,7 @@ type jobEnv struct {
 	lookTakes  time.Duration                // duration of a lookup of attempts
 	lookAges   time.Duration                // age of its answer
 	lookFails  int                          // how often it fails
+	raising    time.Duration                // how long it takes to raise an alert
 	removal    time.Duration                // duration of the signal to the collection that the job is gone
 	gone       bool                         // there is no collection
 	events     []*event
@@ -82,6 +83,8 @@ type jobEnv struct {
 	pending  []*pending // action activities that have not ended
 	shown    []string   // states and texts shown by search attribute and memo, after the first
 	looks    int        // lookups of attempts
+	alerts   []string   // raised ones: time, keys of the notifications, text
+	alertIDs []string
 	removed  int        // signals to the collection that the job is gone
 	calls    int        // attempts whose duration was asked for
 }

@@ -89,6 +89,7 @@ func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 		"JobHistoryListResult":    list[historyResource]{},
 		"UpcomingDefinition":      upcomingResource{},
 		"OperationStatus":         operationResource{},
+		"NotificationDeliveries":  list[deliveryResource]{},
 		"Error":                   errorEnvelope{},
 		"Index":                   indexBody{},
 		"Health":                  healthBody{},
@@ -202,7 +203,9 @@ var passedOver = []string{"maxJobOccurrence", "certificateExpirationDate"}
 var elsewhere = map[string][]string{
 	"serviceBusQueueMessage": {"topicPath"},
 	"serviceBusTopicMessage": {"queueName"},
-	"errorAction":            {"errorAction"},
+	"errorAction":            {"errorAction", "email", "format"},
+	"action":                 {"email", "format"},
+	"target":                 {"errorAction"},
 }
 
 // requireMembers requires that a schema, at path, has the members of the JSON of a struct, recursively for

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	netmail "net/mail"
 	"strconv"
 	"strings"
 
@@ -36,6 +37,12 @@ const (
 	SMTPImplicit SMTPSecurity = "implicit" // from the beginning, as on port 465
 	SMTPClear    SMTPSecurity = "off"      // not at all
 )
+
+// IsMailAddress reports whether a text is a mail address without a name.
+func IsMailAddress(text string) bool {
+	a, err := netmail.ParseAddress(text)
+	return err == nil && a.Address == text
+}
 
 // Email sends mail. It is safe for concurrent use, and opens a connection for each mail.
 type Email struct{ options Options }

@@ -85,8 +85,8 @@ type jobEnv struct {
 	looks    int        // lookups of attempts
 	alerts   []string   // raised ones: time, keys of the notifications, text
 	alertIDs []string
-	removed  int        // signals to the collection that the job is gone
-	calls    int        // attempts whose duration was asked for
+	removed  int // signals to the collection that the job is gone
+	calls    int // attempts whose duration was asked for
 }
 
 // A sentAttempt is an attempt of an action.

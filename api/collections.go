@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"reflect"
 
 	"github.com/gin-gonic/gin"
 
@@ -39,6 +40,9 @@ func (s *server) putCollection(c *gin.Context, k job.CollectionKey) error {
 		return err
 	}
 	sent, err := input.ParseCollection(body, s.Limits)
+	if err == nil {
+		err = input.CheckNotifications("job collection", sent.Properties.Notifications, s.CheckTarget)
+	}
 	if err != nil {
 		return err
 	}
@@ -53,7 +57,11 @@ func (s *server) patchCollection(c *gin.Context, k job.CollectionKey) error {
 		return err
 	}
 	stored, err := s.scheduler.PatchCollection(c.Request.Context(), k, func(current job.Collection) (job.Collection, error) {
-		return input.MergeCollection(current, patch, s.Limits)
+		merged, err := input.MergeCollection(current, patch, s.Limits)
+		if err == nil && !reflect.DeepEqual(merged.Properties.Notifications, current.Properties.Notifications) {
+			err = input.CheckNotifications("job collection with this patch", merged.Properties.Notifications, s.CheckTarget)
+		}
+		return merged, err
 	})
 	return replyOrFail(c, http.StatusOK, resource.NewCollection, stored, err)
 }

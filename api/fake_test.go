@@ -14,6 +14,7 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
+	"almanac/job/notification"
 )
 
 type (
@@ -43,7 +44,17 @@ type fake struct {
 	jobChanges        func(ctx context.Context, k job.Key, p listing.Page) ([]audit.Change, string, error)
 	historyAcross     func(ctx context.Context, s listing.Scope, p listing.Page) ([]listing.JobRecord, string, error)
 	upcoming          func(ctx context.Context, s listing.Scope, until time.Time, p listing.Page) ([]listing.Occurrence, string, error)
+	test              func(ctx context.Context, k job.Key) ([]notification.Delivery, error)
+	deliveries        func(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error)
 	ready             func(ctx context.Context) error
+}
+
+func (f *fake) TestNotifications(ctx context.Context, k job.Key) ([]notification.Delivery, error) {
+	return f.test(ctx, k)
+}
+
+func (f *fake) Deliveries(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error) {
+	return f.deliveries(ctx, k)
 }
 
 var _ api.Scheduler = (*fake)(nil)

@@ -93,6 +93,7 @@ func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 		"JobStatus":               job.Status{},
 		"RerunResult":             rerunResource{},
 		"RerunListResult":         list[rerunResource]{},
+		"NotificationDeliveries":  list[deliveryResource]{},
 		"Error":                   errorEnvelope{},
 		"Index":                   indexBody{},
 		"Health":                  healthBody{},
@@ -206,7 +207,9 @@ var passedOver = []string{"maxJobOccurrence", "certificateExpirationDate"}
 var elsewhere = map[string][]string{
 	"serviceBusQueueMessage": {"topicPath"},
 	"serviceBusTopicMessage": {"queueName"},
-	"errorAction":            {"errorAction"},
+	"errorAction":            {"errorAction", "email", "format"},
+	"action":                 {"email", "format"},
+	"target":                 {"errorAction"},
 }
 
 // requireMembers requires that a schema, at path, has the members of the JSON of a struct, recursively for

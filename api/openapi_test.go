@@ -31,6 +31,7 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
+	"almanac/job/notification"
 )
 
 // A contract is the OpenAPI description, against which answers are checked.
@@ -183,9 +184,18 @@ func (m *backend) scheduler(t testing.TB) *fake {
 			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}
 			return []listing.Occurrence{{Key: k.Job("j2"), Unread: "it did not answer in time"}, {Key: k.Job("j1"), Due: until}}, "", m.err
 		},
+		test: func(_ context.Context, k job.Key) ([]notification.Delivery, error) {
+			return []notification.Delivery{delivery}, m.err
+		},
+		deliveries: func(context.Context, job.CollectionKey) ([]notification.Delivery, error) {
+			return []notification.Delivery{delivery}, m.err
+		},
 		ready: func(context.Context) error { return m.err },
 	}
 }
+
+// delivery is a message that was delivered.
+var delivery = notification.Delivery{ID: "m1", Name: "ops", Target: "POST https://example.com/", Time: time.Unix(0, 0).UTC(), Alerts: 2, Outcome: notification.Delivered, Message: "200 OK", Attempts: 1}
 
 // A provocation is a request that should lead to a certain answer.
 type trigger struct {

@@ -17,6 +17,7 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
+	"almanac/job/notification"
 )
 
 // A Scheduler stores and runs jobs. Its errors carry a [job.Kind]; others count as [job.KindInternal]. It
@@ -65,6 +66,11 @@ type Scheduler interface {
 	// request names the request, for one that is repeated; it may be empty.
 	RerunJob(ctx context.Context, k job.Key, request string) job.Rerun
 	RerunJobs(ctx context.Context, k job.CollectionKey, p listing.Page, request string) (results []job.Rerun, next string, err error)
+
+	// TestNotifications sends a test to the targets of a job's notifications, or of a collection's if the key has no name.
+	// Deliveries returns the newest deliveries of a collection, newest first.
+	TestNotifications(ctx context.Context, k job.Key) ([]notification.Delivery, error)
+	Deliveries(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error)
 
 	// Ready returns nil, or an error that says what is missing. Its text is shown to every caller.
 	Ready(ctx context.Context) error

@@ -7,14 +7,16 @@ import (
 	"almanac/internal/fields"
 )
 
-// An Action is what a job does at each occurrence. Exactly one of the four parameter members is set, the
-// one for Type.
+// An Action is what a job does at each occurrence, or the target of a notification. Exactly one of the parameter
+// members is set, the one for Type. Email and Format exist in a target only.
 type Action struct {
 	Request                *Request           `json:"request,omitempty"`
 	QueueMessage           *QueueMessage      `json:"queueMessage,omitempty"`
 	ServiceBusQueueMessage *ServiceBusMessage `json:"serviceBusQueueMessage,omitempty" field:"as=queue"`
 	ServiceBusTopicMessage *ServiceBusMessage `json:"serviceBusTopicMessage,omitempty" field:"as=topic"`
 	Type                   ActionType         `json:"type" field:"required,rule=actionType"`
+	Email                  *Email             `json:"email,omitempty" field:"in=target"`
+	Format                 Format             `json:"format,omitempty" field:"in=target,enum=cloudEvents|slack|teams"`
 	RetryPolicy            *RetryPolicy       `json:"retryPolicy,omitempty"`
 	ErrorAction            *Action            `json:"errorAction,omitempty"` // runs after the last attempt failed; has no error action itself
 }
@@ -29,9 +31,10 @@ const (
 	ActionStorageQueue    ActionType = "StorageQueue"
 	ActionServiceBusQueue ActionType = "ServiceBusQueue"
 	ActionServiceBusTopic ActionType = "ServiceBusTopic"
+	ActionEmail           ActionType = "Email" // of notifications only
 )
 
-var actionTypes = []ActionType{ActionHTTP, ActionHTTPS, ActionStorageQueue, ActionServiceBusQueue, ActionServiceBusTopic}
+var actionTypes = []ActionType{ActionHTTP, ActionHTTPS, ActionStorageQueue, ActionServiceBusQueue, ActionServiceBusTopic, ActionEmail}
 
 // Kind returns the constant that equals t in any case; "" for none.
 func (t ActionType) Kind() ActionType {
@@ -66,6 +69,8 @@ func (a *Action) text() string {
 		return "message to service bus queue " + a.ServiceBusQueueMessage.Namespace + "/" + a.ServiceBusQueueMessage.QueueName
 	case a.ServiceBusTopicMessage != nil:
 		return "message to service bus topic " + a.ServiceBusTopicMessage.Namespace + "/" + a.ServiceBusTopicMessage.TopicPath
+	case a.Email != nil:
+		return "mail to " + strings.Join(a.Email.To, ", ")
 	}
 	return string(a.Type)
 }

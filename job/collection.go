@@ -21,6 +21,8 @@ type CollectionProperties struct {
 	SKU   SKU             `json:"sku" field:"required"`
 	State CollectionState `json:"state" field:"enum=Enabled|Disabled|Suspended,default=Enabled"`
 	Quota *Quota          `json:"quota,omitempty"`
+
+	Notifications []Notification `json:"notifications,omitempty"`
 }
 
 // A SKU names a plan.

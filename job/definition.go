@@ -16,6 +16,9 @@ type Definition struct {
 	Recurrence *Recurrence `json:"recurrence,omitempty"`
 	State      State       `json:"state" field:"rule=state,default=enabled"`
 
+	Notifications []Notification `json:"notifications,omitzero"`                               // nil: those of the collection
+	DisableAfter  int            `json:"disableAfter,omitempty" field:"min=1,max=1000,quoted"` // failures in a row after which the job is disabled; 0: never
+
 	_ struct{} `ignore:"status"` // clients send back what they read
 }
 

@@ -46,6 +46,11 @@ func CollectionWorkflowID(subscription, path string) string {
 	return workflowID("collection/" + under(subscription) + path)
 }
 
+// NotificationsWorkflowID returns the ID of the workflow that delivers the alerts of the collection's jobs.
+func (k CollectionKey) NotificationsWorkflowID() string {
+	return workflowID("notifications/" + k.Subscription + "/" + k.Path())
+}
+
 // SubscriptionWorkflowID returns the ID of the workflow that lists a subscription's collections.
 func SubscriptionWorkflowID(subscription string) string {
 	return workflowID("subscription/" + subscription)

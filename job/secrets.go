@@ -2,6 +2,7 @@ package job
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -11,11 +12,15 @@ func (d Definition) Redacted() Definition {
 	for _, secret := range d.Action.secrets() {
 		*secret = ""
 	}
+	d.Notifications = redacted(d.Notifications)
 	return d
 }
 
 // HasSecret reports whether any secret is set.
-func (d *Definition) HasSecret() bool { return len(d.Action.Secrets()) > 0 }
+func (d *Definition) HasSecret() bool {
+	hasSecret := func(n Notification) bool { return len(n.Target.Secrets()) > 0 }
+	return len(d.Action.Secrets()) > 0 || slices.ContainsFunc(d.Notifications, hasSecret)
+}
 
 // Secrets returns the secrets of the action and of its error action.
 func (a *Action) Secrets() []string {

@@ -127,8 +127,8 @@ func isUnmapped(err error) bool {
 
 // update sends an update to a workflow and waits for the result, for timeout at most. If the server gives
 // up earlier, the update is sent again with the same update ID, which one run of the workflow applies only
-// once. A manual run (UpdateRun) is sent only once: the workflow may have continued as new in between, and
-// would then run the job twice.
+// once. A manual run (UpdateRun) and a test of notifications are sent only once: the workflow may have
+// continued as new in between, and would then do it twice.
 func (s *Service) update(ctx context.Context, timeout time.Duration, id, name string, result any, args ...any) error {
 	defer s.Forget(id)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -143,7 +143,7 @@ func (s *Service) update(ctx context.Context, timeout time.Duration, id, name st
 		}
 		return handle.Get(ctx, result)
 	}
-	if name == workflows.UpdateRun {
+	if name == workflows.UpdateRun || name == workflows.UpdateTest {
 		return do(ctx)
 	}
 	return wfclient.Patiently(ctx, repeatable(name, do))

@@ -9,6 +9,7 @@ import (
 
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/input"
 	"almanac/job/quota"
 	"almanac/workflows"
 	"almanac/workflows/registries"
@@ -63,16 +64,21 @@ func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, edit
 // collection's generation is a different one.
 func (s *Service) replaceCollection(ctx context.Context, c job.Collection, expected int) (stored job.Collection, err error) {
 	err = s.update(ctx, changeTimeout, c.Key.WorkflowID(), workflows.UpdatePut, &stored,
-		workflows.PutRequest{Collection: c, Limits: new(quota.LimitsOf(&c.Properties, s.limits.Tiers[c.Properties.SKU.Name])), Expected: expected})
+		workflows.PutRequest{Collection: c, Limits: new(quota.LimitsOf(&c.Properties, s.limits.Tiers[c.Properties.SKU.Name])), Expected: expected, Retarget: s.limits.AllowSecretRetargeting})
 	return stored, err
 }
 
 // createCollection registers the collection's name in its subscription and starts its workflow. The name
 // counts against the quota from then on. If the start fails, the subscription forgets the name.
 func (s *Service) createCollection(ctx context.Context, c job.Collection) (job.Collection, error) {
+	complete, err := input.KeepCollectionSecrets(c.Properties, job.CollectionProperties{}, false)
+	if err != nil {
+		return job.Collection{}, err
+	}
+	c.Properties = complete
 	c.Generation = int(s.now().UnixMicro()) // unique among all collections of that name, past and future
 	limits := quota.LimitsOf(&c.Properties, s.limits.Tiers[c.Properties.SKU.Name])
-	err := s.registerCollection(ctx, c.Key.Subscription,
+	err = s.registerCollection(ctx, c.Key.Subscription,
 		workflows.RegisterCollectionRequest{Name: c.Key.Path(), Plan: limits.Plan, Limit: limits.Collections})
 	if err != nil {
 		return job.Collection{}, err

@@ -13,6 +13,7 @@ import (
 	"almanac/activities/lookups"
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/job/notification"
 	"almanac/job/quota"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
@@ -41,6 +42,14 @@ func (s *Service) queryAndBegin(ctx context.Context, k job.Key) (job.Job, error)
 		err = s.begin(ctx, k.WorkflowID(), delayed)
 	}
 	return j.At(s.now()), s.readError(ctx, err, k)
+}
+
+// beginJob is queryAndBegin for a key that may not be valid.
+func (s *Service) beginJob(ctx context.Context, k job.Key) (job.Job, error) {
+	if err := k.Validate(); err != nil {
+		return job.Job{}, err
+	}
+	return s.queryAndBegin(ctx, k)
 }
 
 // PutJob replaces a job's definition with the one that edit returns, or creates the job. created reports
@@ -104,6 +113,7 @@ func (s *Service) createJob(ctx context.Context, c job.Collection, name string, 
 	if err != nil {
 		return job.Job{}, err
 	}
+	input.Alerts.Inherited = notification.Rules(c.Properties.Notifications)
 	if s.firstLead > 0 {
 		input.Lead = int(s.firstLead.Milliseconds())
 	}

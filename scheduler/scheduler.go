@@ -18,6 +18,7 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/scheduler/alerting"
 	"almanac/scheduler/history"
 	"almanac/scheduler/internal/cache"
 	"almanac/scheduler/overview"
@@ -46,6 +47,7 @@ type Options struct {
 // It is safe for concurrent use.
 type Service struct {
 	*overview.Overview // what happened and what comes next across jobs
+	*alerting.Alerting // tests and deliveries of notifications
 
 	client    client.Client
 	namespace string
@@ -91,6 +93,12 @@ func New(o Options) *Service {
 	s.Overview = overview.New(overview.Options{
 		Client: s.client, Queries: s.queries, History: s.history, Log: s.log, Now: s.now,
 		Status: s.recentStatus, Error: s.jobError, Why: whyUnreadable,
+	})
+	s.Alerting = alerting.New(alerting.Options{
+		Queries: s.queries, Job: s.beginJob, Collection: s.Collection, Error: s.jobError,
+		Update: func(ctx context.Context, id, name string, result any, arguments ...any) error {
+			return s.update(ctx, changeTimeout, id, name, result, arguments...)
+		},
 	})
 	s.readiness = readiness.New(s.client, s.namespace, s.log)
 	return s

@@ -14,6 +14,7 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/lookups"
+	"almanac/activities/notify"
 	"almanac/internal/audit/header"
 	"almanac/internal/clock"
 	"almanac/internal/telemetry"
@@ -21,6 +22,7 @@ import (
 	"almanac/job"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
+	"almanac/workflows/notifier"
 	"almanac/workflows/registries"
 )
 
@@ -81,6 +83,7 @@ func New(o Options) worker.Worker {
 	})
 	w.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
 	w.RegisterWorkflowWithOptions(registries.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
+	w.RegisterWorkflowWithOptions(notifier.Workflow, workflow.RegisterOptions{Name: workflows.TypeNotifications})
 	w.RegisterWorkflowWithOptions(registries.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 
 	runner := &activities.Runner{
@@ -91,6 +94,10 @@ func New(o Options) worker.Worker {
 		runner.Observe = o.Telemetry.Attempts()
 		runner.ObserveHeld()
 	}
+	notifies := &notify.Activities{Senders: o.Senders, Log: o.Log}
+	w.RegisterActivityWithOptions(notifies.Send, activity.RegisterOptions{Name: notify.TypeSend})
+	w.RegisterActivityWithOptions(notifies.Raise, activity.RegisterOptions{Name: notify.TypeRaise})
+	w.RegisterActivityWithOptions(notifies.Targets, activity.RegisterOptions{Name: notify.TypeTargets})
 	looks := &lookups.Lookups{Converter: o.Converter}
 	w.RegisterActivityWithOptions(runner.Run, activity.RegisterOptions{Name: activities.TypeAction})
 	w.RegisterActivityWithOptions(looks.MissingWorkflows, activity.RegisterOptions{Name: lookups.TypeMissing})

@@ -27,6 +27,7 @@ type PutRequest struct {
 	job.Collection
 	Limits   *quota.Limits `json:"limits,omitempty"`   // of the new plan and quota; nil: nothing is checked
 	Expected int           `json:"expected,omitempty"` // the generation that the caller read; 0 for any
+	Retarget bool          `json:"retarget,omitempty"` // as in ReplaceRequest
 }
 
 // A RegisterRequest registers names for new jobs.

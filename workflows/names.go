@@ -10,6 +10,8 @@ const (
 	TypeJob          = "Job"
 	TypeCollection   = "Collection"
 	TypeSubscription = "Subscription"
+
+	TypeNotifications = "Notifications" // delivers the alerts of a collection's jobs
 )
 
 // Updates, queries and signals of a [Job]. Run, enable, disable and delete are updates, and also
@@ -39,6 +41,16 @@ const (
 	UpdateReserve  = "reserve"  // takes a ReserveRequest
 	QueryJobs      = "jobs"     // returns a JobList
 	SignalRemoved  = "removed"  // takes the name of a job, or in a Subscription a collection, that is gone
+)
+
+// Updates, queries and signals for notifications.
+const (
+	UpdateTest         = "testNotification" // of a Job and of a Collection, which takes the name of a job; returns []notification.Delivery
+	QueryNotifications = "notifications"    // of a Collection: returns []job.Notification, with secrets
+	QueryDeliveries    = "deliveries"       // of Notifications: returns []notification.Delivery, newest first
+	SignalRaise        = "raise"            // of Notifications: takes []notification.Raised
+	SignalEnd          = "end"              // of Notifications: the collection is gone
+	SignalNotifying    = "notifying"        // of a Collection: alerts of its jobs are delivered by Notifications
 )
 
 // Further queries of a [Subscription].

@@ -52,7 +52,7 @@ type UpdateInput struct {
 	Workflows []string      `json:"ids"`
 	Update    string        `json:"update"`
 	ID        string        `json:"id"` // of the update: a workflow applies it once, however often it is sent
-	Argument  any           `json:"arg,omitempty"`
+	Arguments []any         `json:"args,omitempty"`
 	Patience  time.Duration `json:"patience"` // how long each workflow may take to answer
 }
 
@@ -72,10 +72,7 @@ const (
 // UpdateWorkflows sends an update to workflows and waits until each has applied it or its patience is
 // over. A workflow that does not answer delays no other, and may still apply the update later.
 func (l *Lookups) UpdateWorkflows(ctx context.Context, in UpdateInput) (UpdateResult, error) {
-	o := client.UpdateWorkflowOptions{UpdateName: in.Update, UpdateID: in.ID}
-	if in.Argument != nil {
-		o.Args = []any{in.Argument}
-	}
+	o := client.UpdateWorkflowOptions{UpdateName: in.Update, UpdateID: in.ID, Args: in.Arguments}
 	errs := make([]error, len(in.Workflows))
 	wfclient.Each(len(errs), func(i int) {
 		ctx, cancel := context.WithTimeout(ctx, in.Patience)

@@ -40,7 +40,7 @@ func TestUpdateWorkflows(t *testing.T) {
 			"a": {}, "b": {}, "ending": {update: refusal(wfclient.ErrTypeGone)}, "ended": {outcome: refusal(wfclient.ErrTypeGone)},
 		}}
 		ids := []string{"none", "b", "ending", "a", "ended"}
-		r := d.updateAll(t, lookups.UpdateInput{Workflows: ids, Update: "collection", ID: "collection-7", Argument: false, Patience: time.Minute})
+		r := d.updateAll(t, lookups.UpdateInput{Workflows: ids, Update: "collection", ID: "collection-7", Arguments: []any{false}, Patience: time.Minute})
 		require.Equal(t, lookups.UpdateResult{Missing: []int{0, 2, 4}}, r)
 		var told []string
 		for _, u := range d.updates {

@@ -29,6 +29,8 @@ type Options struct {
 	BusHost       string // as Host of [servicebus.Options]
 	BusEndpoint   string // as CustomEndpoint of [servicebus.Options]
 
+	SMTP SMTP // sends notifications by mail
+
 	// Dial connects in place of the guard; nil means that the guard does. If its error wraps an
 	// [egress.RefusedError], the action fails permanently.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -67,13 +69,17 @@ func New(o Options) (*Senders, error) {
 	}, nil
 }
 
-// ByType returns the sender of each action type.
+// ByType returns the sender of each action type. There is none of mail without a mail server.
 func (s *Senders) ByType() map[job.ActionType]activities.Sender {
-	return map[job.ActionType]activities.Sender{
+	all := map[job.ActionType]activities.Sender{
 		job.ActionHTTP: s.http, job.ActionHTTPS: s.http,
 		job.ActionStorageQueue:    s.queue,
 		job.ActionServiceBusQueue: s.bus, job.ActionServiceBusTopic: s.bus,
 	}
+	if s.outbound.SMTP.Server != "" {
+		all[job.ActionEmail] = &Email{s.outbound}
+	}
+	return all
 }
 
 // Close closes the connections once requests in flight are done.

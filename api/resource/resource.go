@@ -17,7 +17,7 @@ type Collection struct {
 func NewCollection(c job.Collection) Collection {
 	return Collection{
 		ID: c.Key.ARMID(), Type: "Microsoft.Scheduler/jobCollections", Name: c.Key.Name,
-		Location: c.Location, Tags: c.Tags, Properties: c.Properties,
+		Location: c.Location, Tags: c.Tags, Properties: c.Properties.Redacted(), // again here, for any Scheduler
 	}
 }
 

@@ -61,6 +61,8 @@ type config struct {
 	senderOptions           senders.Options
 	senders                 *senders.Senders
 
+	smtpTLS, smtpPasswordFile string
+
 	plans       string
 	keepSecrets bool
 	limits      input.Limits

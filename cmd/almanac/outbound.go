@@ -15,6 +15,7 @@ func (c *config) makeSenders() (err error) {
 		c.egressAllow = nil
 	}
 	o := &c.senderOptions
+	o.SMTP.TLS = senders.SMTPSecurity(c.smtpTLS)
 	o.Version, o.PropagateTrace = built().Version, c.tracePropagation == "on"
 	if o.RootCAs, err = certificate.Roots(c.caFile); err != nil {
 		return c.settings.Get("ca-file").Wrong(err, "a file of certificates in PEM, which begin with -----BEGIN CERTIFICATE-----")

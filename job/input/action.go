@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"almanac/internal/certificate"
@@ -23,12 +24,14 @@ func parameter(t job.ActionType) string {
 		return "serviceBusQueueMessage"
 	case job.ActionServiceBusTopic:
 		return "serviceBusTopicMessage"
+	case job.ActionEmail:
+		return "email"
 	default:
 		return ""
 	}
 }
 
-var parameters = []string{"request", "queueMessage", "serviceBusQueueMessage", "serviceBusTopicMessage"}
+var parameters = []string{"request", "queueMessage", "serviceBusQueueMessage", "serviceBusTopicMessage", "email"}
 
 // withErrorAction calls do with the action and its error action, each with its path and the action that it
 // replaces.
@@ -58,7 +61,7 @@ func (p *parser) action(a *job.Action, path string, stored *job.Action) {
 	})
 	eachSecret(a, path, stored, func(s secret) {
 		k := s.kept.to(p.limits.AllowSecretRetargeting)
-		if *s.value == "" && s.allowed != "" && !k.may() && !p.Has(s.path) {
+		if *s.value == "" && s.allowed != "" && !k.may() && !p.Has(s.path) && !p.secretsLater {
 			p.Add(k.missing(s))
 		}
 	})
@@ -92,16 +95,25 @@ func (p *parser) parameters(a *job.Action, path string) {
 	given := map[string]bool{
 		"request": a.Request != nil, "queueMessage": a.QueueMessage != nil,
 		"serviceBusQueueMessage": a.ServiceBusQueueMessage != nil, "serviceBusTopicMessage": a.ServiceBusTopicMessage != nil,
+		"email": a.Email != nil,
 	}
 	for _, name := range parameters {
 		at := path + "." + name
 		switch {
 		case given[name] && name != wanted:
-			p.fail(at, fields.Forbidden, "", fmt.Sprintf("an action of type %s has a %s", a.Type.Kind(), wanted))
+			p.fail(at, fields.Forbidden, "", fmt.Sprintf("an action of type %s has %s", a.Type.Kind(), withArticle(wanted)))
 		case !given[name] && name == wanted && !p.Has(at):
 			p.fail(at, fields.Required, "an object", fmt.Sprintf("an action of type %s has one", a.Type.Kind()))
 		}
 	}
+}
+
+// withArticle returns the name of a parameter member with its article.
+func withArticle(name string) string {
+	if strings.HasPrefix(name, "e") {
+		return "an " + name
+	}
+	return "a " + name
 }
 
 // request checks the request of an action of type Http or Https. It removes an authentication of type

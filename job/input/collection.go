@@ -2,7 +2,7 @@ package input
 
 import (
 	"fmt"
-	"math"
+	"time"
 
 	"almanac/internal/fields"
 	"almanac/internal/iso8601"
@@ -10,7 +10,7 @@ import (
 	"almanac/job/quota"
 )
 
-var collectionMembers = []string{"sku", "state", "quota"}
+var collectionMembers = []string{"sku", "state", "quota", "notifications"}
 
 // ParseCollection parses the body of a PUT of a job collection, with sku, state and quota under
 // "properties" or at the top. A nil l means the default limits. The Key is empty, because it is not part of
@@ -46,7 +46,7 @@ func ValidateCollection(c *job.Collection, l *Limits) error {
 // CheckCollection is [ValidateCollection] without the limits that an operator may change. It is for a collection
 // that did not come through the API.
 func CheckCollection(c *job.Collection) error {
-	return ValidateCollection(c, &Limits{JobBytes: math.MaxInt32, Tiers: UnlimitedTiers()})
+	return ValidateCollection(c, unlimited())
 }
 
 // MergeCollection applies a PATCH to current, by the rules of [MergeDefinition]. The error is that of
@@ -111,8 +111,11 @@ func (p *parser) collectionProperties(n *fields.Node) (c job.CollectionPropertie
 		})
 		n = n.Without("state")
 	}
-	p.Rules = map[string]fields.Rule{"sku": {Words: sortedNames(p.limits.Tiers)}}
+	p.Rules = p.limits.rules(time.UTC)
+	p.secretsLater = true // KeepCollectionSecrets
+	postByDefault(n.Member("notifications"))
 	p.Decode(n, p.path, &c)
+	p.notifications(c.Notifications, p.pathOf("notifications"), nil)
 	return c
 }
 

@@ -59,6 +59,9 @@ func ParseDefinition(body []byte, o ParseOptions) (job.Definition, error) {
 	if err := p.err("job"); err != nil {
 		return job.Definition{}, err
 	}
+	if err := CheckNotifications("job", d.Notifications, o.CheckTarget); err != nil {
+		return job.Definition{}, err
+	}
 	return d, checkStored(&d)
 }
 
@@ -119,12 +122,17 @@ func misspelled(v any) *fields.Errors { return fields.Misspelled(v, spellings) }
 // CheckDefinition is [ValidateDefinition] without the limits that an operator may change. It is for a definition that
 // did not come through the API.
 func CheckDefinition(d *job.Definition, now, created time.Time) error {
+	return ValidateDefinition(d, ParseOptions{Limits: unlimited(), Now: now, Created: created})
+}
+
+// unlimited returns limits without those that an operator may change.
+func unlimited() *Limits {
 	const most = math.MaxInt32
-	limits := &Limits{
+	return &Limits{
 		JobBytes: most, URIBytes: most, BodyBytes: most, Headers: most, HeaderBytes: most,
 		MaxRetryInterval: math.MaxInt64, MaxRetryCount: most, MaxCatchUpWindow: math.MaxInt64,
+		Tiers: UnlimitedTiers(),
 	}
-	return ValidateDefinition(d, ParseOptions{Limits: limits, Now: now, Created: created})
 }
 
 func badRequest(format string, args ...any) *job.Error {
@@ -157,6 +165,8 @@ type parser struct {
 	tree       *fields.Node // the body
 	properties *fields.Node // the member "properties" of the body; the body without its envelope if it has none
 	path       string       // the path of properties
+
+	secretsLater bool // secrets that are left out are looked for later
 }
 
 // envelope are the names beside "properties".
@@ -219,7 +229,7 @@ func (p *parser) addAt(path string, e *job.FieldError) bool {
 	return true
 }
 
-var definitionMembers = []string{"startTime", "action", "recurrence", "state"}
+var definitionMembers = []string{"startTime", "action", "recurrence", "state", "notifications", "disableAfter"}
 
 // definition parses a job's properties.
 func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
@@ -228,9 +238,9 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 		zone = locate(name.Text)
 	}
 	states := []string{"enabled", "disabled"}
-	stored := &job.Action{}
+	stored := &job.Definition{}
 	if o.Stored != nil {
-		stored = &o.Stored.Action
+		stored = o.Stored
 		if o.Stored.State.Final() {
 			states = append(states, "completed", "faulted")
 		}
@@ -245,14 +255,21 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 	}
 	d := job.Definition{}
 	p.Rules = p.limits.rules(zone, states...)
+	list := n.Member("notifications")
+	postByDefault(list)
 	p.Decode(n, p.path, &d)
+	if list != nil && list.Kind == fields.List && len(list.Items) == 0 {
+		d.Notifications = []job.Notification{} // in place of those of the collection
+	}
 	if d.State.Final() {
 		d.State = job.StateEnabled
 	}
 	p.timing(&d, o)
 	if action != nil && action.Kind == fields.Object {
-		p.action(&d.Action, actionPath, stored)
+		p.withoutEmail(&d.Action, actionPath)
+		p.action(&d.Action, actionPath, &stored.Action)
 	}
+	p.notifications(d.Notifications, p.pathOf("notifications"), stored.Notifications)
 	return d
 }
 

@@ -40,6 +40,11 @@ func MergeDefinition(current job.Definition, patch []byte, o ParseOptions) (job.
 	if err := p.err("job with this patch"); err != nil {
 		return job.Definition{}, err
 	}
+	if !reflect.DeepEqual(d.Notifications, current.Notifications) {
+		if err := CheckNotifications("job with this patch", d.Notifications, o.CheckTarget); err != nil {
+			return job.Definition{}, err
+		}
+	}
 	if err := checkPatched("job", d, o.Limits); err != nil {
 		return job.Definition{}, err
 	}

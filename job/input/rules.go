@@ -39,6 +39,7 @@ var fixedRules = map[string]fields.Rule{
 // rules returns all rules of fields. Times without an offset are in zone; states are the allowed states.
 func (l *Limits) rules(zone *time.Location, states ...string) map[string]fields.Rule {
 	rules := maps.Clone(fixedRules)
+	maps.Copy(rules, notificationRules)
 	rules["localTime"] = timeIn(zone)
 	rules["retryInterval"] = durationRule(l.MinRetryInterval, l.MaxRetryInterval)
 	rules["retryCount"] = fields.Rule{Max: l.MaxRetryCount}

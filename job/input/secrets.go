@@ -17,7 +17,18 @@ func KeepSecrets(d job.Definition, old *job.Definition, retarget bool) (job.Defi
 	}
 	var bad fields.Errors
 	d.Action = d.Action.Clone()
-	eachSecret(&d.Action, "properties.action", &old.Action, func(s secret) {
+	d.Notifications = job.CloneNotifications(d.Notifications)
+	keepActionSecrets(&d.Action, "properties.action", &old.Action, retarget, &bad)
+	keepSecrets(d.Notifications, old.Notifications, retarget, &bad)
+	if len(bad.List) > 0 {
+		return d, invalid("job", &bad)
+	}
+	return d, checkStored(&d)
+}
+
+// keepActionSecrets fills in the secrets that the action at path leaves out, from old, and reports those that are missing.
+func keepActionSecrets(a *job.Action, path string, old *job.Action, retarget bool, bad *fields.Errors) {
+	eachSecret(a, path, old, func(s secret) {
 		k := s.kept.to(retarget)
 		if *s.value == "" && k.may() {
 			*s.value = s.stored
@@ -26,10 +37,6 @@ func KeepSecrets(d job.Definition, old *job.Definition, retarget bool) (job.Defi
 			bad.Add(k.missing(s))
 		}
 	})
-	if len(bad.List) > 0 {
-		return d, invalid("job", &bad)
-	}
-	return d, checkStored(&d)
 }
 
 // A kept says whether a stored secret may replace one that is left out. Two conditions must hold:

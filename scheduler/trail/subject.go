@@ -22,7 +22,10 @@ type subject interface {
 }
 
 // A jobSubject follows a job's definition.
-type jobSubject struct{ definition job.Definition }
+type jobSubject struct {
+	definition job.Definition
+	disabled   bool // its collection is not enabled
+}
 
 func (*jobSubject) created() audit.Operation { return audit.WriteJob }
 
@@ -31,11 +34,11 @@ func (*jobSubject) removed() audit.Operation { return audit.DeleteJob }
 func (s *jobSubject) start(decode decoder) string {
 	var in jobloop.Input
 	decode(&in)
-	s.definition = in.Definition
+	s.definition, s.disabled = in.Definition, in.CollectionDisabled
 	return in.ChangedRun
 }
 
-func (*jobSubject) operation(name string, arg decoder) audit.Operation {
+func (s *jobSubject) operation(name string, arg decoder) audit.Operation {
 	switch name {
 	case workflows.UpdateReplace:
 		return audit.WriteJob
@@ -50,11 +53,15 @@ func (*jobSubject) operation(name string, arg decoder) audit.Operation {
 	case workflows.UpdateDismiss:
 		return audit.DeleteCollection
 	case workflows.UpdateCollection:
-		enabled := false
-		if arg(&enabled); enabled {
+		var enabled bool
+		switch arg(&enabled); {
+		case enabled == !s.disabled: // it is sent for other changes of the collection, too
+			return ""
+		case enabled:
 			return audit.EnableCollection
+		default:
+			return audit.DisableCollection
 		}
-		return audit.DisableCollection
 	}
 	return ""
 }
@@ -62,6 +69,8 @@ func (*jobSubject) operation(name string, arg decoder) audit.Operation {
 func (s *jobSubject) apply(name string, arg decoder) []audit.Difference {
 	before := s.definition
 	switch name {
+	case workflows.UpdateCollection:
+		s.disabled = !s.disabled
 	case workflows.UpdateEnable:
 		s.definition.State = job.StateEnabled
 	case workflows.UpdateDisable:
@@ -123,6 +132,7 @@ func (s *collectionSubject) apply(name string, arg decoder) []audit.Difference {
 		var r workflows.PutRequest
 		arg(&r)
 		s.collection = r.Collection
+		s.collection.Properties, _ = input.KeepCollectionSecrets(r.Properties, before.Properties, r.Retarget)
 	default:
 		return nil
 	}
@@ -131,5 +141,7 @@ func (s *collectionSubject) apply(name string, arg decoder) []audit.Difference {
 
 func versionOfCollection(c job.Collection) audit.Version {
 	c.Key, c.Generation = job.CollectionKey{}, 0
-	return audit.NewVersion(c, c)
+	shown := c
+	shown.Properties = c.Properties.Redacted()
+	return audit.NewVersion(c, shown)
 }

@@ -1,6 +1,7 @@
 package jobloop
 
 import (
+	"reflect"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -42,8 +43,14 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 	if wasActive && (!timing || d.State != job.StateEnabled) {
 		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job was changed while it waited")
 	}
-	shown := j.Definition.State
+	if d.State != job.StateDisabled && j.Halted != "" {
+		j.Halted, j.Outcomes.ConsecutiveFailures = "", 0
+	}
+	shown, notifications := j.Definition.State, j.Definition.Notifications
 	j.Definition, j.Final = d, time.Time{}
+	if !reflect.DeepEqual(notifications, d.Notifications) {
+		j.raiser.RulesChanged(ctx)
+	}
 	switch {
 	case final && !timing: // even if the job is not active: whether it is final depends on the new schedule
 		j.replan(ctx, false)

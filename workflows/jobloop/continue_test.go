@@ -12,8 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/notification"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/alerts"
 	"almanac/workflows/plan"
 )
 
@@ -274,10 +276,15 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 			LastError:   &job.LastError{Message: "it failed", EndTime: job.NewTime(at(3))}, ConsecutiveFailures: 8, LastSuccessTime: job.NewTime(at(1)),
 			FailingSince: job.NewTime(at(2)),
 		},
-		Rerun: "a",
+		Rerun:  "a",
+		Halted: "it failed too often",
+		Alerts: alerts.State{
+			Watch:     notification.Watch{Failed: []string{"a"}, Quiet: []string{"b"}, Since: at(3)},
+			Inherited: []notification.Rule{{Key: "a", On: []job.Event{job.EventFailed}, After: 2}},
+		},
 		Waiting: []jobloop.RetryWait{{
 			Execution: job.Execution{ID: "e", Due: at(1), Repeat: 3, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"},
-			Manual:    true, Sent: true, Tried: 2, Next: at(60), Error: "it failed",
+			Manual:    true, Sent: true, Tried: 2, Next: at(60), Began: at(50), Error: "it failed",
 		}, {
 			Execution: job.Execution{ID: "f", Due: at(2), Repeat: 4, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"}, Next: at(61),
 		}},
@@ -291,7 +298,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 	w := newJobEnv(t, once)
 	w.next, w.now = in, at(5)
 	w.suggest = time.Second
-	w.update(6*time.Minute, workflows.UpdateCollection, false) // wakes the loop
+	w.update(6*time.Minute, workflows.UpdateCollection, false, in.Alerts.Inherited) // wakes the loop
 	w.run(7 * time.Minute)
 	require.Len(t, w.runs, 2)
 	require.NotEqual(t, in.ChangedRun, w.runs[1].ChangedRun)

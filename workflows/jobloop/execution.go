@@ -19,6 +19,7 @@ import (
 	"almanac/internal/redact"
 	"almanac/job"
 	"almanac/job/template"
+	"almanac/workflows/jobloop/alerts"
 )
 
 // A phase is an execution's progress as recorded by the workflow.
@@ -310,6 +311,9 @@ func (j *loop) runActivity(ctx workflow.Context, e *execution, input activities.
 	e.lastEnd = time.Time{}
 	if attempts := append(out.Attempts, end.Attempts...); len(attempts) > 0 { // one of the two is empty
 		e.lastEnd = attempts[len(attempts)-1].End
+		if e.Began.IsZero() { // the first activity is the main action's
+			e.Began = attempts[0].Start
+		}
 	}
 	if end.Recorded != nil {
 		err = end.Recorded.Err(end.Attempts)
@@ -375,7 +379,12 @@ func (j *loop) settle(ctx workflow.Context, e *execution, err error) {
 			j.FaultedCount++
 		}
 	}
-	record(&j.Outcomes, ending{due: e.Due, at: e.endedAt(workflow.Now(ctx)), failed: err != nil, why: cmp.Or(e.Error, noRecord)})
+	why := cmp.Or(e.Error, noRecord)
+	changed := record(&j.Outcomes, ending{due: e.Due, at: e.endedAt(workflow.Now(ctx)), failed: err != nil, why: why})
+	j.raiser.Ended(ctx, alerts.End{Execution: e.Execution, Manual: e.Manual, Failed: err != nil, Error: why, Began: e.Began}, changed.before())
+	if err != nil {
+		j.disableAfterFailures(ctx)
+	}
 }
 
 // noRecord is why an execution failed of which nothing is recorded.

@@ -3,7 +3,9 @@ package jobloop_test
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/interceptor"
@@ -12,7 +14,9 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/lookups"
+	"almanac/activities/notify"
 	"almanac/job"
+	"almanac/job/notification"
 )
 
 // A fate is what happens to an attempt at its worker.
@@ -85,12 +89,40 @@ func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arg
 		if name == lookups.TypePending {
 			return o.w.look(ctx)
 		}
+		if name == notify.TypeRaise {
+			return nil, o.w.raise(ctx, arguments...)
+		}
+		if name == notify.TypeSend {
+			return notify.Report{Time: workflow.Now(ctx), Message: "200 OK", Attempt: 1}, nil
+		}
 		var in activities.Input
 		if err := o.w.copy(&in, arguments...); err != nil {
 			return nil, err
 		}
 		return o.w.perform(ctx, in, options)
 	})
+}
+
+// raise takes what the job raises.
+func (w *jobEnv) raise(ctx workflow.Context, arguments ...any) error {
+	if w.raising > 0 {
+		if err := workflow.Sleep(ctx, w.raising); err != nil {
+			return err
+		}
+	}
+	var in notify.RaiseInput
+	if err := w.copy(&in, arguments...); err != nil {
+		return err
+	}
+	for _, r := range in.Raised {
+		keys := r.Inherit
+		for i := range r.Own {
+			keys = append(keys, "own "+notification.Key(&r.Own[i], i))
+		}
+		w.alerts = append(w.alerts, fmt.Sprintf("%s %s: %s", clock(r.Alert.Time), strings.Join(keys, ","), r.Alert.Text))
+		w.alertIDs = append(w.alertIDs, r.Alert.ID)
+	}
+	return nil
 }
 
 // later returns a future of do's result.
@@ -220,7 +252,7 @@ func (w *jobEnv) attempt(p *pending, s sentAttempt) (any, error) {
 		return nil, err
 	}
 	out, err := w.outcome(s)
-	p.Attempts = append(p.Attempts, job.Attempt{Number: s.number, End: workflow.Now(server).UTC(), Outcome: outcomeOf(err)})
+	p.Attempts = append(p.Attempts, job.Attempt{Number: s.number, Start: s.at, End: workflow.Now(server).UTC(), Outcome: outcomeOf(err)})
 	out.Attempts = p.Attempts
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		report := activities.Report{Attempts: p.Attempts}

@@ -9,6 +9,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/notification"
 	"almanac/workflows"
 )
 
@@ -31,9 +32,14 @@ func (j *loop) handle(ctx workflow.Context) error {
 	return errors.Join(err,
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRerun, j.handleRerun,
 			workflow.UpdateHandlerOptions{Description: "run the job again if its last execution failed"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateCollection, func(ctx workflow.Context, enabled bool) error {
-			return j.change(ctx, allowed(func(ctx workflow.Context) { j.setCollectionState(ctx, enabled) }))
-		}, workflow.UpdateHandlerOptions{Description: "the job collection was enabled, or disabled"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateCollection, func(ctx workflow.Context, enabled bool, rules []notification.Rule) error {
+			return j.change(ctx, allowed(func(ctx workflow.Context) {
+				j.raiser.Inherit(ctx, rules)
+				j.setCollectionState(ctx, enabled)
+			}))
+		}, workflow.UpdateHandlerOptions{Description: "the job collection was enabled or disabled, or its notifications changed"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateTest, j.raiser.Test,
+			workflow.UpdateHandlerOptions{Description: "send a test to the targets of the job's own notifications"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateDismiss, func(ctx workflow.Context) error {
 			return j.change(ctx, allowed(j.end))
 		}, workflow.UpdateHandlerOptions{Description: "the job collection is deleted, and the job with it"}))
@@ -184,7 +190,7 @@ func (j *loop) mayChange() error {
 	return nil
 }
 
-// quiet reports whether no update or signal is pending or being handled.
+// quiet reports whether no update or signal is pending or being handled, and no alert is being handed over.
 func (j *loop) quiet(ctx workflow.Context) bool {
-	return !j.signals.Pending() && j.handling == 0 && workflow.AllHandlersFinished(ctx)
+	return !j.signals.Pending() && j.handling == 0 && !j.raiser.Raising() && workflow.AllHandlersFinished(ctx)
 }

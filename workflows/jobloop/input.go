@@ -1,10 +1,12 @@
 package jobloop
 
 import (
+	"cmp"
 	"time"
 
 	"almanac/job"
 	"almanac/job/template"
+	"almanac/workflows/jobloop/alerts"
 	"almanac/workflows/plan"
 )
 
@@ -36,13 +38,16 @@ type Input struct {
 	// instead of sleeping until its lead; see [activities.Lead].
 	Hold int `json:"hold,omitempty"`
 
+	Alerts alerts.State `json:"alerts,omitzero"` // what was raised, and by which rules of the collection
+
 	Last           time.Time `json:"last,omitzero"` // start of the last execution
 	ExecutionCount int       `json:"executions,omitempty"`
 	FailureCount   int       `json:"failures,omitempty"`
 	FaultedCount   int       `json:"faults,omitempty"`
 
 	Outcomes job.Outcomes `json:"outcomes,omitzero"`
-	Rerun    string       `json:"rerun,omitempty"` // key of the last request to run the job again that started a manual run
+	Rerun    string       `json:"rerun,omitempty"`  // key of the last request to run the job again that started a manual run
+	Halted   string       `json:"halted,omitempty"` // why the job was disabled by disableAfter
 }
 
 // A RetryWait is what a run hands over of an execution that waits for its next attempt.
@@ -54,6 +59,7 @@ type RetryWait struct {
 	Tried         int               `json:"tried,omitempty"`   // attempts of the current action, in ended activities, whose requests may have been sent
 	Next          time.Time         `json:"next"`              // start of the next attempt
 	Failure       *template.Failure `json:"failure,omitempty"` // of the action, for an error action with placeholders
+	Began         time.Time         `json:"began,omitzero"`    // start of the first attempt
 	Error         string            `json:"error,omitempty"`   // of the action's last attempt that failed, at most maxError bytes
 }
 
@@ -104,7 +110,7 @@ func (in *Input) Snapshot() job.Job {
 	case !ok && in.Plan.Done:
 		s.Reason = in.Definition.WhyOver(in.Created, in.Started)
 	case in.Definition.State == job.StateDisabled:
-		s.Reason = job.WhyDisabled
+		s.Reason = cmp.Or(in.Halted, job.WhyDisabled)
 	case in.CollectionDisabled:
 		s.Reason = job.WhyCollectionDisabled
 	}

@@ -71,6 +71,7 @@ type jobEnv struct {
 	lookTakes  time.Duration                // duration of a lookup of attempts
 	lookAges   time.Duration                // age of its answer
 	lookFails  int                          // how often it fails
+	raising    time.Duration                // how long it takes to raise an alert
 	removal    time.Duration                // duration of the signal to the collection that the job is gone
 	gone       bool                         // there is no collection
 	listed     string                       // the search attribute of the last outcome, if the job was started with it
@@ -84,8 +85,10 @@ type jobEnv struct {
 	outcomes []string   // last outcomes shown by search attribute, after the first
 	shown    []string   // states and texts shown by search attribute and memo, after the first
 	looks    int        // lookups of attempts
-	removed  int        // signals to the collection that the job is gone
-	calls    int        // attempts whose duration was asked for
+	alerts   []string   // raised ones: time, keys of the notifications, text
+	alertIDs []string
+	removed  int // signals to the collection that the job is gone
+	calls    int // attempts whose duration was asked for
 }
 
 // A sentAttempt is an attempt of an action.

@@ -19,6 +19,7 @@ import (
 	"almanac/workflows/internal/timer"
 	"almanac/workflows/internal/turn"
 	"almanac/workflows/internal/visibility"
+	"almanac/workflows/jobloop/alerts"
 	"almanac/workflows/plan"
 )
 
@@ -54,6 +55,7 @@ func Workflow(ctx workflow.Context, in Input) error {
 		return err
 	}
 	j := &loop{Input: in}
+	j.raiser = &alerts.Raiser{Key: j.Key, State: &j.Alerts, Definition: &j.Definition, Outcomes: &j.Outcomes, Wake: func() { j.changed = true }}
 	if err := j.handle(ctx); err != nil {
 		return err
 	}
@@ -75,6 +77,8 @@ type loop struct {
 	changed    bool      // wakes the loop
 	askAgain   time.Time // when to look again whether a dispatched occurrence was sent; see [plan.Ask]
 	deleted    bool
+	disabling  bool // the job is about to be disabled by disableAfter
+	raiser     *alerts.Raiser
 
 	changing turn.Queue // of the changes; while one is applied, nothing is decided
 	signals  signals.Listeners
@@ -99,6 +103,7 @@ func (j *loop) run(ctx workflow.Context) error {
 			return j.continueAsNew(ctx)
 		}
 		j.startDeferred(ctx)
+		j.checkQuiet(ctx)
 		j.decide(ctx)
 		visibility.ShowOutcome(ctx, &j.Key, &j.Outcomes)
 		j.describe(ctx)
@@ -109,7 +114,7 @@ func (j *loop) run(ctx workflow.Context) error {
 // decide plans further occurrences, and starts, drops or leaves waiting those that are due or to be
 // dispatched ahead.
 func (j *loop) decide(ctx workflow.Context) {
-	if j.changing.Taken() {
+	if j.changing.Taken() || j.disabling {
 		return
 	}
 	now := workflow.Now(ctx).Truncate(time.Second)
@@ -185,7 +190,7 @@ func (j *loop) ask(ctx workflow.Context) bool {
 // sleep waits until the next occurrence is to be decided, something changes or the workflow is cancelled. It
 // handles signals meanwhile.
 func (j *loop) sleep(ctx workflow.Context) {
-	j.timer.Set(ctx, j.wake(workflow.Now(ctx)))
+	j.timer.Set(ctx, earlier(j.wake(workflow.Now(ctx)), j.quietAt()))
 	awake := func() bool { return j.changed || j.timer.Fired() || j.draining() && j.mayContinueAsNew(ctx) }
 	for workflow.Await(ctx, func() bool { return awake() || j.signals.Wait() }) == nil {
 		if j.signals.Handle(ctx); awake() {
@@ -194,7 +199,7 @@ func (j *loop) sleep(ctx workflow.Context) {
 	}
 }
 
-// wake returns when the loop is to run again if nothing changes; zero for never.
+// wake returns when the loop is to run again if nothing changes and the job is not quiet; zero for never.
 func (j *loop) wake(now time.Time) time.Time {
 	if !j.Final.IsZero() {
 		return j.expires()
@@ -222,7 +227,7 @@ func (j *loop) wake(now time.Time) time.Time {
 func (j *loop) mayContinueAsNew(ctx workflow.Context) bool {
 	long := j.draining() || j.executions >= ExecutionsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 	trying := func(e *execution) bool { return !e.betweenAttempts }
-	return long && !j.deleted && !slices.ContainsFunc(j.running, trying) && j.quiet(ctx)
+	return long && !j.deleted && !j.disabling && !slices.ContainsFunc(j.running, trying) && j.quiet(ctx)
 }
 
 func (j *loop) continueAsNew(ctx workflow.Context) error {

@@ -20,6 +20,14 @@ type change struct {
 	failures      int  // how many failed in a row, with this one; if recovered, before this one
 }
 
+// before returns how many had failed in a row before the one that ended.
+func (c change) before() int {
+	if c.recovered || c.failures == 0 {
+		return c.failures
+	}
+	return c.failures - 1
+}
+
 // maxError is the size limit of the error that a job's status keeps, in bytes.
 const maxError = 500
 

@@ -91,11 +91,13 @@ func (j *loop) reportDropped(ctx workflow.Context, d *plan.Dropped) {
 		Counter("almanac_dropped_occurrences").Inc(int64(d.Count))
 	workflow.GetLogger(ctx).Warn("occurrences were not run", "job", j.Key.ARMID(), "count", d.Count,
 		"first", d.First, "last", d.Last, "outcome", d.Outcome, "why", d.Why)
+	j.raiser.Dropped(ctx, d)
 }
 
 // replan plans from now on, after the job was enabled or its schedule changed. Nothing runs at once,
 // except an enabled one-time job whose time has passed.
 func (j *loop) replan(ctx workflow.Context, enabled bool) {
+	j.Alerts.Forget()
 	decided := j.Decided
 	if enabled && j.Definition.Recurrence == nil {
 		j.record(ctx, func(p *job.Timetable) plan.Plan { return plan.After(p, decided) })

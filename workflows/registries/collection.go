@@ -3,6 +3,7 @@ package registries
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -13,9 +14,11 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/notification"
 	"almanac/job/quota"
 	"almanac/workflows"
 	"almanac/workflows/internal/turn"
+	"almanac/workflows/notifier"
 )
 
 // CollectionInput is the input of a run of [Collection].
@@ -23,7 +26,9 @@ type CollectionInput struct {
 	Collection job.Collection `json:"collection"`
 	Jobs       []Registration `json:"jobs,omitempty"`
 	Sequence   int            `json:"seq,omitempty"`
-	Pause      time.Duration  `json:"pause,omitempty"` // between rounds of updates to silent jobs
+	Pause      time.Duration  `json:"pause,omitempty"`     // between rounds of updates to silent jobs
+	Rules      int            `json:"rules,omitempty"`     // number of changes of the rules of notifications
+	Notifying  bool           `json:"notifying,omitempty"` // alerts were raised, so the workflow that delivers them may run
 }
 
 // registrationBatch is the time over which registrations are collected to be verified together.
@@ -37,7 +42,7 @@ func Collection(ctx workflow.Context, in CollectionInput) error {
 	if err := workflows.CheckStart(ctx, &in.Collection); err != nil {
 		return err
 	}
-	c := &collection{Collection: in.Collection}
+	c := &collection{Collection: in.Collection, ruleset: in.Rules, notifying: in.Notifying}
 	c.registry = newRegistry(ctx, in.Jobs, in.Sequence, func(name string) string { return c.Key.Job(name).WorkflowID() })
 	c.batch = registrationBatch
 	c.resume(ctx, in.Pause)
@@ -51,11 +56,13 @@ type collection struct {
 	job.Collection
 	*registry
 
-	order   turn.Queue    // of changes of the properties; each lasts until every job that answers has applied it
-	again   again         // repeated updates of silent jobs
-	pending *quota.Limits // rules of properties that are about to be put in force
-	deleted bool          // only deletes are still accepted
-	gone    bool          // all jobs are deleted as well
+	notifying bool          // the workflow that delivers alerts may run
+	ruleset   int           // number of changes of the rules of notifications, which jobs have without their targets
+	order     turn.Queue    // of changes of the properties; each lasts until every job that answers has applied it
+	again     again         // repeated updates of silent jobs
+	pending   *quota.Limits // rules of properties that are about to be put in force
+	deleted   bool          // only deletes are still accepted
+	gone      bool          // all jobs are deleted as well
 
 	commands []workflow.ReceiveChannel
 	handling int // signals being handled
@@ -67,6 +74,11 @@ func (c *collection) handle(ctx workflow.Context) error {
 			workflow.QueryHandlerOptions{Description: "the job collection's properties"}),
 		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryJobs, c.list,
 			workflow.QueryHandlerOptions{Description: "the names of the collection's jobs"}),
+		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryNotifications, func() ([]job.Notification, error) { return c.Properties.Notifications, nil },
+			workflow.QueryHandlerOptions{Description: "the notifications, with the secrets of their targets"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateTest, func(ctx workflow.Context, job string) ([]notification.Delivery, error) {
+			return notifier.Test(ctx, c.Key, job, c.Properties.Notifications)
+		}, workflow.UpdateHandlerOptions{Description: "send a test to the targets of notifications"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdatePut, c.put,
 			workflow.UpdateHandlerOptions{Validator: c.mayPut, Description: "replace the properties"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRegister, c.register,
@@ -79,6 +91,15 @@ func (c *collection) handle(ctx workflow.Context) error {
 			func(ctx workflow.Context) error { return c.setState(ctx, job.CollectionDisabled) }),
 		c.command(ctx, workflows.UpdateDelete, "delete the job collection and all its jobs", c.remove),
 	)
+	notifying := workflow.GetSignalChannelWithOptions(ctx, workflows.SignalNotifying, workflow.SignalChannelOptions{Description: "alerts of jobs are delivered"})
+	c.commands = append(c.commands, notifying)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			notifying.Receive(ctx, nil)
+			c.notifying = true
+			c.note()
+		}
+	})
 	return err
 }
 
@@ -110,7 +131,7 @@ func (c *collection) run(ctx workflow.Context) error {
 			return nil
 		case ctx.Err() == nil && c.idle(ctx) && c.long(ctx):
 			return workflow.NewContinueAsNewError(ctx, workflows.TypeCollection,
-				CollectionInput{Collection: c.Collection, Jobs: c.entries, Sequence: c.sequence, Pause: c.again.pause})
+				CollectionInput{Collection: c.Collection, Jobs: c.entries, Sequence: c.sequence, Pause: c.again.pause, Rules: c.ruleset, Notifying: c.notifying})
 		}
 		c.again.timer.Set(ctx, c.again.at)
 		verify, err := c.wait(ctx, func() bool { return c.over(ctx) || c.again.timer.Fired() })
@@ -169,7 +190,12 @@ func (c *collection) exclusively(ctx workflow.Context, do func(workflow.Context)
 	return do(ctx)
 }
 
-func (c *collection) status() (job.Collection, error) { return c.Collection, c.present() }
+// status returns the collection, without secrets.
+func (c *collection) status() (job.Collection, error) {
+	shown := c.Collection
+	shown.Properties = shown.Properties.Redacted()
+	return shown, c.present()
+}
 
 func (c *collection) list() (workflows.JobList, error) {
 	list := workflows.JobList{Collection: c.Key, Jobs: make([]workflows.Listed, len(c.entries))}
@@ -258,6 +284,11 @@ func (c *collection) put(ctx workflow.Context, r workflows.PutRequest) (job.Coll
 		if err := c.admit(ctx, r); err != nil {
 			return err
 		}
+		var err error
+		r.Properties, err = input.KeepCollectionSecrets(r.Properties, c.Properties, r.Retarget)
+		if err != nil {
+			return workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
+		}
 		if r.Limits != nil && r.Properties.SKU.Name != c.Properties.SKU.Name {
 			if err := c.reservePlan(ctx, r); err != nil {
 				return err
@@ -270,12 +301,16 @@ func (c *collection) put(ctx workflow.Context, r workflows.PutRequest) (job.Coll
 		}
 		return c.updateAll(ctx)
 	})
-	return c.Collection, err
+	stored, _ := c.status()
+	return stored, err
 }
 
 func (c *collection) replace(to job.Collection) {
 	c.note()
 	to.Key, to.Generation = c.Key, c.Generation+1
+	if !reflect.DeepEqual(notification.Rules(to.Properties.Notifications), notification.Rules(c.Properties.Notifications)) {
+		c.ruleset++
+	}
 	c.Collection = to
 }
 
@@ -400,7 +435,7 @@ func (c *collection) register(ctx workflow.Context, r workflows.RegisterRequest)
 			result.Name = c.entries[i].Name
 			continue
 		}
-		c.add(Registration{Name: j.Name, Unverified: workflow.Now(ctx), CollectionDisabled: c.disabled(), Requirements: j.Requirements, Generation: 1})
+		c.add(Registration{Name: j.Name, Unverified: workflow.Now(ctx), CollectionDisabled: c.disabled(), Rules: c.ruleset, Requirements: j.Requirements, Generation: 1})
 	}
 	return results, nil
 }
@@ -452,8 +487,11 @@ func (c *collection) remove(ctx workflow.Context) error {
 	})
 }
 
-// leave unregisters the collection from its subscription.
+// leave unregisters the collection from its subscription, and ends the delivery of its jobs' alerts.
 func (c *collection) leave(ctx workflow.Context) {
+	if c.notifying {
+		_ = workflow.SignalExternalWorkflow(ctx, c.Key.NotificationsWorkflowID(), "", workflows.SignalEnd, nil).Get(ctx, nil) // it may have ended
+	}
 	id := job.SubscriptionWorkflowID(c.Key.Subscription)
 	if err := workflow.SignalExternalWorkflow(ctx, id, "", workflows.SignalRemoved, c.Key.Path()).Get(ctx, nil); err != nil {
 		workflow.GetLogger(ctx).Info("the subscription was not notified that the job collection is gone", "collection", c.Key.ARMID(), "error", err)

@@ -25,6 +25,8 @@ import (
 
 // A collectionEnv runs a job collection in skipped time.
 type collectionEnv struct {
+	deliveryEnded bool // the workflow that delivers alerts was told that the collection is gone
+
 	*registryEnv
 	input   registries.CollectionInput
 	absent  func(name string) bool // jobs that do not exist
@@ -161,9 +163,9 @@ func (h *collectionEnv) tell(_ context.Context, in lookups.UpdateInput) (r looku
 	for i, id := range in.Workflows {
 		switch name := h.name(id); {
 		case h.silent != nil && h.silent(name) && !h.stopped && !slices.Contains(h.ended, name):
-			h.asked = append(h.asked, fmt.Sprint(clock(h.env.Now()), " ", name, " ", in.Update, " ", in.Argument, " ", in.Patience))
+			h.asked = append(h.asked, fmt.Sprint(clock(h.env.Now()), " ", name, " ", in.Update, " ", argument(in), " ", in.Patience))
 			r.Failed, r.Reasons = append(r.Failed, i), append(r.Reasons, "no answer")
-		case !h.receive(id, in.Update, in.Argument):
+		case !h.receive(id, in.Update, argument(in)):
 			r.Missing = append(r.Missing, i)
 		}
 	}
@@ -171,6 +173,17 @@ func (h *collectionEnv) tell(_ context.Context, in lookups.UpdateInput) (r looku
 		h.sizes = append(h.sizes, len(in.Workflows))
 	}
 	return r, nil
+}
+
+// argument returns the argument of an update, with the rules of notifications if there are some.
+func argument(in lookups.UpdateInput) any {
+	if len(in.Arguments) == 0 {
+		return nil
+	}
+	if len(in.Arguments) > 1 && in.Arguments[1] != nil {
+		return fmt.Sprint(in.Arguments...)
+	}
+	return in.Arguments[0]
 }
 
 // terminate is a fake of the activity that terminates workflows.
@@ -209,6 +222,11 @@ func (h *collectionEnv) reservePlan(_ context.Context, id, update string, r work
 func (h *collectionEnv) signalled(id, signal string, argument any) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if signal == workflows.SignalEnd {
+		require.Equal(h.t, key.Collection.NotificationsWorkflowID(), id)
+		h.deliveryEnded = true
+		return nil
+	}
 	if signal == workflows.SignalRemoved {
 		require.Equal(h.t, job.SubscriptionWorkflowID(key.Collection.Subscription), id)
 		h.left = append(h.left, argument.(string))

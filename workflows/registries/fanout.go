@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities/lookups"
+	"almanac/job/notification"
 	"almanac/workflows"
 	"almanac/workflows/internal/timer"
 )
@@ -40,13 +41,13 @@ type answers struct {
 }
 
 // update sends an update to jobs, chunk of them per activity, each with patience to answer.
-func (c *collection) update(ctx workflow.Context, ids []string, update string, argument any, chunk int, patience time.Duration) (answers, error) {
+func (c *collection) update(ctx workflow.Context, ids []string, update string, chunk int, patience time.Duration, arguments ...any) (answers, error) {
 	a := answers{missing: map[string]bool{}, failed: map[string]string{}}
 	ctx = withLookup(ctx, update)
 	for some := range slices.Chunk(ids, chunk) {
 		var r lookups.UpdateResult
 		err := workflow.ExecuteActivity(ctx, lookups.TypeUpdateAll, lookups.UpdateInput{
-			Workflows: some, Update: update, ID: fmt.Sprintf("%s-%d", update, c.Generation), Argument: argument, Patience: patience,
+			Workflows: some, Update: update, ID: fmt.Sprintf("%s-%d", update, c.Generation), Arguments: arguments, Patience: patience,
 		}).Get(ctx, &r)
 		if err != nil {
 			return a, err
@@ -65,13 +66,13 @@ func (c *collection) update(ctx workflow.Context, ids []string, update string, a
 }
 
 // updateTwice sends an update to jobs, and once more to those that did not answer.
-func (c *collection) updateTwice(ctx workflow.Context, ids []string, update string, argument any) (answers, error) {
-	first, err := c.update(ctx, ids, update, argument, jobsPerUpdate, patience)
+func (c *collection) updateTwice(ctx workflow.Context, ids []string, update string, arguments ...any) (answers, error) {
+	first, err := c.update(ctx, ids, update, jobsPerUpdate, patience, arguments...)
 	if err != nil || len(first.failed) == 0 {
 		return first, err
 	}
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, failed := first.failed[id]; return !failed })
-	last, err := c.update(ctx, ids, update, argument, silentPerUpdate, lastPatience)
+	last, err := c.update(ctx, ids, update, silentPerUpdate, lastPatience, arguments...)
 	for _, id := range ids {
 		if last.missing[id] {
 			first.missing[id] = true
@@ -91,7 +92,7 @@ func (c *collection) updateAll(ctx workflow.Context) error {
 func (c *collection) updateJobs(ctx workflow.Context, ids []string) error {
 	failed := map[string]string{}
 	for len(ids) > 0 && !c.deleted {
-		a, err := c.updateTwice(ctx, ids, workflows.UpdateCollection, !c.disabled())
+		a, err := c.updateTwice(ctx, ids, workflows.UpdateCollection, !c.disabled(), notification.Rules(c.Properties.Notifications))
 		if err != nil {
 			return err
 		}
@@ -116,7 +117,7 @@ func (c *collection) updateJobs(ctx workflow.Context, ids []string) error {
 func (c *collection) outdated(silent bool) []string {
 	var ids []string
 	for _, e := range c.entries {
-		stale := e.CollectionDisabled != c.disabled() || e.Contested // a contested name may belong to a new job
+		stale := e.CollectionDisabled != c.disabled() || e.Rules != c.ruleset || e.Contested // a contested name may belong to a new job
 		if silent && e.Silent || !e.Silent && stale {
 			ids = append(ids, c.id(e.Name))
 		}
@@ -145,7 +146,7 @@ func (c *collection) recordAnswers(ctx workflow.Context, ids []string, a answers
 		case failed:
 			e.Silent = true
 		default:
-			e.CollectionDisabled, e.Silent = c.disabled(), false
+			e.CollectionDisabled, e.Rules, e.Silent = c.disabled(), c.ruleset, false
 		}
 	}
 	c.note()
@@ -230,7 +231,7 @@ func (c *collection) updateSilent(ctx workflow.Context) error {
 		c.again.after, c.again.pause = 0, min(2*c.again.pause, mostPause)
 		pause = c.again.pause
 	}
-	a, err := c.update(ctx, ids, workflows.UpdateCollection, !c.disabled(), jobsPerUpdate, patience)
+	a, err := c.update(ctx, ids, workflows.UpdateCollection, jobsPerUpdate, patience, !c.disabled(), notification.Rules(c.Properties.Notifications))
 	if err != nil {
 		return err
 	}
@@ -247,7 +248,7 @@ func (c *collection) dismiss(ctx workflow.Context) error {
 		for i, e := range c.entries {
 			ids[i] = c.id(e.Name)
 		}
-		a, err := c.updateTwice(ctx, ids, workflows.UpdateDismiss, nil)
+		a, err := c.updateTwice(ctx, ids, workflows.UpdateDismiss)
 		if err != nil {
 			return err
 		}

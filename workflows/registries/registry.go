@@ -31,6 +31,7 @@ type Registration struct {
 	Contested  bool      `json:"contested,omitempty"` // registered again while it existed: only a lookup can tell whether the workflow is gone
 
 	CollectionDisabled bool               `json:"collectionDisabled,omitempty"` // the collection's state that the job applied last: not enabled
+	Rules              int                `json:"r,omitempty"`                  // number of the rules of notifications that the job applied last
 	Silent             bool               `json:"silent,omitempty"`             // a later update was not answered; the job may have applied it or not
 	Requirements       quota.Requirements `json:"requirements,omitzero"`        // of the job
 	Generation         int                `json:"generation,omitempty"`         // generation of the job's definition with these requirements
@@ -48,8 +49,8 @@ const changesPerRun = 1000
 // Temporal limits the input of the next run to 2 MiB, encryption included. A registration takes up to
 // entryBytes beside its name.
 const (
-	maxRegistryBytes = 2_000_000
-	entryBytes       = 180
+	maxRegistryBytes = 2_060_000
+	entryBytes       = 188
 )
 
 // A registry holds the names of the workflows that belong to a collection or subscription.

@@ -1,0 +1,137 @@
+package senders
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	netmail "net/mail"
+	"strconv"
+	"strings"
+
+	"github.com/wneessen/go-mail"
+
+	"almanac/activities"
+	"almanac/internal/egress"
+	"almanac/internal/netreason"
+	"almanac/internal/redact"
+	"almanac/job"
+)
+
+// SMTP is the server that sends mail. The zero SMTP sends none.
+type SMTP struct {
+	Server   string // host:port
+	From     string // address of the sender
+	Username string // "" means that the server asks for no password
+	Password string
+	TLS      SMTPSecurity // "" means SMTPStartTLS
+}
+
+// SMTPSecurity says how a connection to a mail server is encrypted.
+type SMTPSecurity string
+
+// The ways to encrypt.
+const (
+	SMTPStartTLS SMTPSecurity = "starttls" // the server must offer it
+	SMTPImplicit SMTPSecurity = "implicit" // from the beginning, as on port 465
+	SMTPClear    SMTPSecurity = "off"      // not at all
+)
+
+// IsMailAddress reports whether a text is a mail address without a name.
+func IsMailAddress(text string) bool {
+	a, err := netmail.ParseAddress(text)
+	return err == nil && a.Address == text
+}
+
+// Email sends mail. It is safe for concurrent use, and opens a connection for each mail.
+type Email struct{ options Options }
+
+// Send sends the mail once. Its Message-ID is made of the execution's id, the same for all attempts.
+func (m *Email) Send(ctx context.Context, e job.Execution, a *job.Action) (string, error) {
+	smtp := &m.options.SMTP
+	if a.Email == nil {
+		return "", &activities.PermanentError{Err: errors.New("the target has no email")}
+	}
+	message, err := m.message(e, a.Email)
+	if err != nil {
+		return "", &activities.PermanentError{Err: err}
+	}
+	client, err := m.client(ctx)
+	if err != nil {
+		return "", &activities.PermanentError{Err: errors.New("the settings of the mail server cannot be used")} // err may quote them
+	}
+	if err := client.DialAndSendWithContext(ctx, message); err != nil {
+		return "", m.failure(err)
+	}
+	return fmt.Sprintf("mail accepted by %s for %d addresses", smtp.Server, len(a.Email.To)), nil
+}
+
+func (m *Email) message(e job.Execution, to *job.Email) (*mail.Msg, error) {
+	message := mail.NewMsg(mail.WithNoDefaultUserAgent())
+	if err := message.From(m.options.SMTP.From); err != nil {
+		return nil, errors.New("the address of the sender, of --smtp-from, is not valid")
+	}
+	if err := message.To(to.To...); err != nil {
+		return nil, errors.New("an address is not valid")
+	}
+	_, domain, _ := strings.Cut(m.options.SMTP.From, "@")
+	message.SetMessageIDWithValue(e.ID + "@" + domain)
+	message.SetGenHeader("Auto-Submitted", "auto-generated") // no out-of-office replies
+	message.Subject(to.Subject)
+	message.SetDate()
+	message.SetBodyString(mail.TypeTextPlain, to.Text)
+	return message, nil
+}
+
+// client returns a client of the mail server whose connection ends with ctx.
+func (m *Email) client(ctx context.Context) (*mail.Client, error) {
+	smtp := &m.options.SMTP
+	host, portText, err := net.SplitHostPort(smtp.Server)
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.Atoi(portText)
+	if err != nil {
+		return nil, err
+	}
+	secure := &tls.Config{RootCAs: m.options.RootCAs, ServerName: host}
+	dial := func(dialCtx context.Context, network, address string) (net.Conn, error) {
+		connection, err := m.options.dial()(dialCtx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		context.AfterFunc(ctx, func() { _ = connection.Close() }) // a server that does not answer ends no other way
+		if smtp.TLS != SMTPImplicit {
+			return connection, nil
+		}
+		encrypted := tls.Client(connection, secure)
+		return encrypted, encrypted.HandshakeContext(dialCtx)
+	}
+	policy := mail.TLSMandatory
+	switch smtp.TLS {
+	case SMTPClear:
+		policy = mail.NoTLS
+	case SMTPImplicit:
+		policy = mail.TLSOpportunistic // it looks whether the connection is encrypted already
+	}
+	options := []mail.Option{mail.WithPort(port), mail.WithTLSPolicy(policy), mail.WithTLSConfig(secure), mail.WithDialContextFunc(dial), mail.WithoutNoop()}
+	if smtp.Username != "" {
+		options = append(options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(smtp.Username), mail.WithPassword(smtp.Password))
+	}
+	return mail.NewClient(host, options...)
+}
+
+// failure returns the attempt's error.
+func (m *Email) failure(err error) error {
+	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
+		return &activities.PermanentError{Err: refused}
+	}
+	var s redact.Secrets
+	s.AddCredentials(m.options.SMTP.Username, m.options.SMTP.Password)
+	text := fmt.Errorf("the mail server %s: %s", m.options.SMTP.Server, s.Text(err.Error(), netreason.MaxLength))
+	if failed, ok := errors.AsType[*mail.SendError](err); ok && failed.ErrorCode() >= 500 {
+		return &activities.PermanentError{Err: text}
+	}
+	return text
+}

@@ -1,0 +1,233 @@
+package notification
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"almanac/job"
+)
+
+// MaxListed is the maximum number of alerts that a message lists, so that it fits into a storage queue, which takes 64 KiB.
+const MaxListed = 20
+
+// A Count is a number of alerts of one event.
+type Count struct {
+	Event  job.Event `json:"event"`
+	Number int       `json:"number"`
+}
+
+// A Message is one alert, or a digest of several, for one target.
+type Message struct {
+	ID         string            `json:"id"`
+	Collection job.CollectionKey `json:"collection"`
+	Alerts     []Alert           `json:"alerts"` // the first MaxListed, oldest first
+	Counts     []Count           `json:"counts"` // of all alerts
+}
+
+// Add adds an alert.
+func (m *Message) Add(a *Alert) {
+	if len(m.Alerts) < MaxListed {
+		m.Alerts = append(m.Alerts, *a)
+	}
+	for i := range m.Counts {
+		if m.Counts[i].Event == a.Event {
+			m.Counts[i].Number++
+			return
+		}
+	}
+	m.Counts = append(m.Counts, Count{a.Event, 1})
+}
+
+// Total returns the number of alerts, listed or not.
+func (m *Message) Total() (n int) {
+	for _, c := range m.Counts {
+		n += c.Number
+	}
+	return n
+}
+
+// Subject returns one line for people.
+func (m *Message) Subject() string {
+	if m.Total() == 1 {
+		return m.Alerts[0].Text
+	}
+	var counts []string
+	for _, c := range m.Counts {
+		counts = append(counts, fmt.Sprintf("%d %s", c.Number, c.Event))
+	}
+	return fmt.Sprintf("%d events in job collection '%s': %s", m.Total(), m.Collection.Name, strings.Join(counts, ", "))
+}
+
+// Text returns the message for people: the subject, and in a digest a line for each of the first alerts.
+func (m *Message) Text() string {
+	if m.Total() == 1 {
+		return m.Subject()
+	}
+	var b strings.Builder
+	b.WriteString(m.Subject())
+	for _, a := range m.Alerts {
+		fmt.Fprintf(&b, "\n- %s %s", a.Time.UTC().Format(time.RFC3339), a.Text)
+	}
+	if more := m.Total() - len(m.Alerts); more > 0 {
+		fmt.Fprintf(&b, "\n- and %d more", more)
+	}
+	return b.String()
+}
+
+// An event is a CloudEvent 1.0 in JSON.
+type event struct {
+	SpecVersion     string    `json:"specversion"`
+	ID              string    `json:"id"`
+	Source          string    `json:"source"`
+	Type            string    `json:"type"`
+	Subject         string    `json:"subject,omitempty"`
+	Time            time.Time `json:"time"`
+	DataContentType string    `json:"datacontenttype"`
+	Data            any       `json:"data"`
+}
+
+// A digest is the data of an event about several alerts.
+type digest struct {
+	JobCollection string  `json:"jobCollection"`
+	Text          string  `json:"text"`
+	Total         int     `json:"total"`
+	Counts        []Count `json:"counts"`
+	Alerts        []data  `json:"alerts"` // the first MaxListed
+}
+
+// data is the data of an event about one alert.
+type data struct {
+	Event         job.Event   `json:"event"`
+	Text          string      `json:"text"`
+	Job           string      `json:"job,omitempty"`
+	JobCollection string      `json:"jobCollection"`
+	JobID         string      `json:"jobId,omitempty"`
+	Time          time.Time   `json:"time"`
+	ExecutionID   string      `json:"executionId,omitempty"`
+	Due           *job.Time   `json:"due,omitempty"`
+	Failures      int         `json:"failures,omitempty"`
+	Error         string      `json:"error,omitempty"`
+	Late          string      `json:"late,omitempty"`
+	Outcome       job.Outcome `json:"outcome,omitempty"`
+	Count         int         `json:"count,omitempty"`
+	First         *job.Time   `json:"first,omitempty"`
+	Last          *job.Time   `json:"last,omitempty"`
+	LastSuccess   *job.Time   `json:"lastSuccess,omitempty"`
+}
+
+func dataOf(a *Alert) data {
+	d := data{
+		Event: a.Event, Text: a.Text, Job: a.Job.Name, JobCollection: a.Job.Collection.Name, Time: a.Time.UTC(), ExecutionID: a.Execution,
+		Due: job.NewTime(a.Due), Failures: a.Failures, Error: a.Error, Late: a.Late, Outcome: a.Outcome, Count: a.Count,
+		First: job.NewTime(a.First), Last: job.NewTime(a.Last), LastSuccess: job.NewTime(a.LastSuccess),
+	}
+	if a.Job.Name != "" {
+		d.JobID = a.Job.ARMID()
+	}
+	return d
+}
+
+// cloudEvent returns the message as a CloudEvent.
+func (m *Message) cloudEvent() event {
+	e := event{SpecVersion: "1.0", ID: m.ID, DataContentType: "application/json"}
+	last := m.Alerts[len(m.Alerts)-1]
+	e.Time, e.Source = last.Time.UTC(), asURI(m.Collection.ARMID())
+	if m.Total() == 1 {
+		e.Type, e.Data = "io.almanac.job."+string(last.Event), dataOf(&last)
+		if last.Job.Name != "" {
+			e.Source, e.Subject = asURI(last.Job.ARMID()), last.Job.Name
+		}
+		return e
+	}
+	d := digest{JobCollection: m.Collection.Name, Text: m.Subject(), Total: m.Total(), Counts: m.Counts}
+	for i := range m.Alerts {
+		d.Alerts = append(d.Alerts, dataOf(&m.Alerts[i]))
+	}
+	e.Type, e.Subject, e.Data = "io.almanac.digest", m.Collection.Name, d
+	return e
+}
+
+// asURI escapes a path for use as the source of an event, which is a URI reference.
+func asURI(path string) string { return (&url.URL{Path: path}).EscapedPath() }
+
+const cloudEventsType = "application/cloudevents+json; charset=utf-8"
+
+// Action returns the action that sends the message to a target.
+func (m *Message) Action(target *job.Action) (job.Action, error) {
+	a := target.Clone()
+	content, contentType, err := m.content(target.Format)
+	if err != nil {
+		return a, err
+	}
+	switch {
+	case a.Request != nil:
+		a.Request.Body = content
+		if a.Request.Headers.Get("Content-Type") == "" {
+			a.Request.Headers = append(a.Request.Headers[:len(a.Request.Headers):len(a.Request.Headers)], job.Member{Name: "Content-Type", Value: contentType})
+		}
+	case a.QueueMessage != nil:
+		a.QueueMessage.Message = content
+		a.QueueMessage.MessageFormat = cmp.Or(a.QueueMessage.MessageFormat, job.MessageRaw)
+	case a.Email != nil:
+		a.Email = &job.Email{To: a.Email.To, Subject: "Almanac: " + firstLine(m.Subject()), Text: m.Text()}
+	}
+	for _, bus := range []*job.ServiceBusMessage{a.ServiceBusQueueMessage, a.ServiceBusTopicMessage} {
+		if bus == nil {
+			continue
+		}
+		bus.Message = content
+		properties := job.BrokeredProperties{}
+		if bus.BrokeredMessageProperties != nil {
+			properties = *bus.BrokeredMessageProperties
+		}
+		properties.ContentType = cmp.Or(properties.ContentType, contentType)
+		bus.BrokeredMessageProperties = &properties
+	}
+	return a, nil
+}
+
+// firstLine returns a text of one line and at most 200 characters.
+func firstLine(text string) string {
+	line := []rune(strings.Join(strings.Fields(text), " "))
+	if len(line) > 200 {
+		return string(line[:199]) + "…"
+	}
+	return string(line)
+}
+
+// content returns the message in a format, and its media type.
+func (m *Message) content(f job.Format) (content, contentType string, err error) {
+	var v any
+	contentType = "application/json; charset=utf-8"
+	switch f {
+	case job.FormatSlack:
+		escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;") // the three characters that Slack reads as markup
+		v = map[string]string{"text": escape.Replace(m.Text())}
+	case job.FormatTeams:
+		v = teamsCard(m.Text())
+	default:
+		v, contentType = m.cloudEvent(), cloudEventsType
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err = e.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), contentType, err
+}
+
+// teamsCard returns the message of a workflow of Microsoft Teams that posts an adaptive card.
+func teamsCard(text string) any {
+	type object = map[string]any
+	return object{"type": "message", "attachments": []object{{
+		"contentType": "application/vnd.microsoft.card.adaptive",
+		"content": object{
+			"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4",
+			"body": []object{{"type": "TextBlock", "text": strings.ReplaceAll(text, "\n", "\n\n"), "wrap": true}},
+		},
+	}}}
+}

@@ -1,0 +1,123 @@
+package notification_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+	"almanac/job/notification"
+)
+
+var collection = job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "Reports"}
+
+func failed(name string) notification.Alert {
+	a := notification.Alert{Event: job.EventFailed, Job: collection.Job(name), Time: noon, Failures: 3, Error: "the host answered 500 <Internal>", Execution: "e1", Due: noon.Add(-time.Second)}
+	a.Identify("run", "e1")
+	a.Describe("")
+	return a
+}
+
+func message(alerts ...notification.Alert) *notification.Message {
+	m := &notification.Message{ID: "m1", Collection: collection}
+	for i := range alerts {
+		m.Add(&alerts[i])
+	}
+	return m
+}
+
+// sent returns the action that sends a message to a target in JSON.
+func sent(t *testing.T, m *notification.Message, target string) job.Action {
+	t.Helper()
+	var a job.Action
+	require.NoError(t, json.Unmarshal([]byte(target), &a))
+	out, err := m.Action(&a)
+	require.NoError(t, err)
+	return out
+}
+
+const hook = `{"type":"Https","request":{"uri":"https://example.com/","method":"POST"}}`
+
+func TestAnAlertIsSentAsACloudEvent(t *testing.T) {
+	t.Parallel()
+	a := sent(t, message(failed("a täglich")), hook)
+	require.Equal(t, "application/cloudevents+json; charset=utf-8", a.Request.Headers.Get("content-type"))
+	require.JSONEq(t, `{"specversion":"1.0","id":"m1","type":"io.almanac.job.failed","subject":"a täglich","time":"2026-01-01T12:00:00Z","datacontenttype":"application/json",
+		"source":"/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/Reports/jobs/a%20t%C3%A4glich",
+		"data":{"event":"failed","job":"a täglich","jobCollection":"Reports","text":"Job 'a täglich' failed 3 times in a row: the host answered 500 <Internal>",
+			"jobId":"/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/Reports/jobs/a täglich","time":"2026-01-01T12:00:00Z",
+			"executionId":"e1","due":"2026-01-01T11:59:59Z","failures":3,"error":"the host answered 500 <Internal>"}}`, a.Request.Body)
+}
+
+func TestAThousandAlertsAreOneDigestOfBoundedSize(t *testing.T) {
+	t.Parallel()
+	m := message()
+	for i := range 1000 {
+		a := failed(strings.Repeat("ä", 200) + fmt.Sprint(i))
+		if i%100 == 0 {
+			a.Event = job.EventMissed
+		}
+		m.Add(&a)
+	}
+	require.Equal(t, 1000, m.Total())
+	require.Equal(t, "1000 events in job collection 'Reports': 10 missed, 990 failed", m.Subject())
+	require.True(t, strings.HasSuffix(m.Text(), "\n- and 980 more"), m.Text())
+	body := sent(t, m, hook).Request.Body
+	require.Less(t, len(body), 64<<10, "what a storage queue takes")
+	var e struct {
+		Type, Subject string
+		Data          struct {
+			Total  int
+			Counts []notification.Count
+			Alerts []map[string]any
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &e))
+	require.Equal(t, "io.almanac.digest", e.Type)
+	require.Equal(t, "Reports", e.Subject)
+	require.Equal(t, 1000, e.Data.Total)
+	require.Equal(t, []notification.Count{{Event: job.EventMissed, Number: 10}, {Event: job.EventFailed, Number: 990}}, e.Data.Counts)
+	require.Len(t, e.Data.Alerts, notification.MaxListed)
+}
+
+func TestEachTargetGetsItsOwnForm(t *testing.T) {
+	t.Parallel()
+	m := message(failed("a"))
+	slack := sent(t, m, `{"type":"Https","format":"slack","request":{"uri":"https://hooks.slack.com/x","method":"POST"}}`)
+	require.JSONEq(t, `{"text":"Job 'a' failed 3 times in a row: the host answered 500 &lt;Internal&gt;"}`, slack.Request.Body)
+	require.Equal(t, "application/json; charset=utf-8", slack.Request.Headers.Get("Content-Type"))
+
+	teams := sent(t, m, `{"type":"Https","format":"teams","request":{"uri":"https://example.com/"}}`)
+	require.Contains(t, teams.Request.Body, `"contentType":"application/vnd.microsoft.card.adaptive"`)
+	require.Contains(t, teams.Request.Body, `"text":"Job 'a' failed 3 times in a row: the host answered 500 <Internal>"`)
+
+	email := sent(t, m, `{"type":"Email","email":{"to":["team@example.com"]}}`)
+	require.Equal(t, "Almanac: Job 'a' failed 3 times in a row: the host answered 500 <Internal>", email.Email.Subject)
+
+	queue := sent(t, m, `{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"q","sasToken":"s"}}`)
+	require.Equal(t, job.MessageRaw, queue.QueueMessage.MessageFormat)
+	require.Contains(t, queue.QueueMessage.Message, `"specversion":"1.0"`)
+
+	topic := sent(t, m, `{"type":"ServiceBusTopic","serviceBusTopicMessage":{"namespace":"n","topicPath":"t"}}`)
+	require.Contains(t, topic.ServiceBusTopicMessage.Message, `"specversion":"1.0"`)
+	require.Equal(t, "application/cloudevents+json; charset=utf-8", topic.ServiceBusTopicMessage.BrokeredMessageProperties.ContentType)
+}
+
+func TestAHeaderOfTheTargetIsKept(t *testing.T) {
+	t.Parallel()
+	a := sent(t, message(failed("a")), `{"type":"Https","request":{"uri":"https://example.com/","headers":{"content-type":"application/json","x-token":"t"}}}`)
+	require.Equal(t, job.Members{{Name: "content-type", Value: "application/json"}, {Name: "x-token", Value: "t"}}, a.Request.Headers)
+}
+
+func TestAnAlertHasTheSameIDHoweverOftenItIsRaised(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, failed("a").ID, failed("a").ID)
+	require.NotEqual(t, failed("a").ID, failed("b").ID)
+	other := failed("a")
+	other.Identify("run", "e2")
+	require.NotEqual(t, failed("a").ID, other.ID)
+}

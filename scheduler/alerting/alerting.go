@@ -1,0 +1,71 @@
+// Package alerting tests notifications, and reads what became of them.
+package alerting
+
+import (
+	"context"
+
+	"almanac/internal/wfclient"
+	"almanac/job"
+	"almanac/job/notification"
+	"almanac/workflows"
+)
+
+// Options configure an [Alerting]. All members are required.
+type Options struct {
+	Queries *wfclient.Queries
+	// Job returns a job whose workflow has begun, Collection a collection. Their errors are of type [job.Error].
+	Job        func(ctx context.Context, k job.Key) (job.Job, error)
+	Collection func(ctx context.Context, k job.CollectionKey) (job.Collection, error)
+	// Update sends an update to a workflow, and Error turns its error into a [job.Error].
+	Update func(ctx context.Context, id, name string, result any, arguments ...any) error
+	Error  func(ctx context.Context, err error, missing *job.Error) error
+}
+
+// An Alerting tests notifications and reads what became of them. It is safe for concurrent use.
+type Alerting struct{ o Options }
+
+// New returns an Alerting.
+func New(o Options) *Alerting { return &Alerting{o: o} }
+
+// TestNotifications sends a test to the targets of the notifications of a job, its own or those of its collection, or if the key has
+// no name, of the collection. It makes one attempt for each and returns the results.
+func (a *Alerting) TestNotifications(ctx context.Context, k job.Key) ([]notification.Delivery, error) {
+	id, arguments, list := k.Collection.WorkflowID(), []any{k.Name}, []job.Notification(nil)
+	if k.Name != "" {
+		j, err := a.o.Job(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		k, arguments[0] = j.Key, j.Key.Name
+		if list = j.Definition.Notifications; list != nil {
+			id, arguments = k.WorkflowID(), nil
+		}
+	}
+	if list == nil {
+		c, err := a.o.Collection(ctx, k.Collection)
+		if err != nil {
+			return nil, err
+		}
+		list = c.Properties.Notifications
+	}
+	if len(list) == 0 {
+		return nil, job.Conflictf("Nothing was sent: there are no notifications. Add some to the job or to its job collection")
+	}
+	var results []notification.Delivery
+	err := a.o.Update(ctx, id, workflows.UpdateTest, &results, arguments...)
+	return results, a.o.Error(ctx, err, nil)
+}
+
+// Deliveries returns the newest deliveries of the alerts of a collection's jobs, at most 50 that have ended, newest first.
+func (a *Alerting) Deliveries(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error) {
+	c, err := a.o.Collection(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	list := []notification.Delivery{}
+	err = a.o.Queries.Ask(ctx, c.Key.NotificationsWorkflowID(), workflows.QueryDeliveries, &list)
+	if wfclient.IsGone(err) { // nothing was raised
+		return []notification.Delivery{}, nil
+	}
+	return list, a.o.Error(ctx, err, nil)
+}

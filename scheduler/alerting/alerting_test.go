@@ -1,0 +1,75 @@
+package alerting_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/internal/workflowtest"
+	"almanac/job"
+	"almanac/job/notification"
+	"almanac/scheduler/alerting"
+	"almanac/workflows"
+)
+
+var key = workflowtest.Key
+
+// tested returns what is sent to test the notifications of a job, or of its collection if the name is empty: the workflow and the
+// arguments of the update.
+func tested(t *testing.T, name string, own, inherited []job.Notification) (id string, arguments []any, err error) {
+	t.Helper()
+	a := alerting.New(alerting.Options{
+		Job: func(_ context.Context, k job.Key) (job.Job, error) {
+			return job.Job{Key: k, Definition: job.Definition{Notifications: own}}, nil
+		},
+		Collection: func(_ context.Context, k job.CollectionKey) (job.Collection, error) {
+			return job.Collection{Key: k, Properties: job.CollectionProperties{Notifications: inherited}}, nil
+		},
+		Update: func(_ context.Context, to, update string, result any, sent ...any) error {
+			require.Equal(t, workflows.UpdateTest, update)
+			id, arguments = to, sent
+			*result.(*[]notification.Delivery) = []notification.Delivery{{Outcome: notification.Delivered}}
+			return nil
+		},
+		Error: func(_ context.Context, err error, _ *job.Error) error { return err },
+	})
+	results, err := a.TestNotifications(t.Context(), key.Collection.Job(name))
+	if err == nil {
+		require.Len(t, results, 1)
+	}
+	return id, arguments, err
+}
+
+func TestNotificationsAreTestedByTheWorkflowThatHasThem(t *testing.T) {
+	t.Parallel()
+	some := []job.Notification{{On: []job.Event{job.EventFailed}}}
+	for _, tt := range []struct {
+		name           string
+		job            string
+		own, inherited []job.Notification
+		id             string
+		arguments      []any
+	}{
+		{"its own", key.Name, some, some, key.WorkflowID(), nil},
+		{"those of the collection", key.Name, nil, some, key.Collection.WorkflowID(), []any{key.Name}},
+		{"a collection", "", nil, some, key.Collection.WorkflowID(), []any{""}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			id, arguments, err := tested(t, tt.job, tt.own, tt.inherited)
+			require.NoError(t, err)
+			require.Equal(t, tt.id, id)
+			require.Equal(t, tt.arguments, arguments)
+		})
+	}
+}
+
+func TestATestWithoutNotificationsIsAConflict(t *testing.T) {
+	t.Parallel()
+	for _, own := range [][]job.Notification{nil, {}} {
+		id, _, err := tested(t, key.Name, own, nil)
+		require.Equal(t, job.KindConflict, job.KindOf(err))
+		require.Empty(t, id)
+	}
+}

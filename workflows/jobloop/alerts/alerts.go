@@ -1,0 +1,177 @@
+// Package alerts raises the alerts of a job: it builds them from what happens in the job's loop, by the rules of
+// [almanac/job/notification], and hands them over beside the loop, so that they delay no execution.
+package alerts
+
+import (
+	"reflect"
+	"strconv"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/internal/iso8601"
+	"almanac/job"
+	"almanac/job/notification"
+	"almanac/workflows/notifier"
+	"almanac/workflows/plan"
+)
+
+// State is what a run of a job hands over to the next.
+type State struct {
+	notification.Watch
+	Inherited []notification.Rule `json:"inherited,omitempty"` // of the collection
+}
+
+// A Raiser raises the alerts of one job. Its members are required.
+type Raiser struct {
+	Key        job.Key
+	State      *State
+	Definition *job.Definition
+	Outcomes   *job.Outcomes
+	Wake       func() // wakes the job's loop
+
+	raising int
+}
+
+// Raising reports whether alerts are being handed over. Until then the run must not end.
+func (r *Raiser) Raising() bool { return r.raising > 0 }
+
+// rules returns the rules that apply: those of the job, if it has notifications, or of the collection.
+func (r *Raiser) rules() []notification.Rule {
+	if own := r.Definition.Notifications; own != nil {
+		return notification.Rules(own)
+	}
+	return r.State.Inherited
+}
+
+// An End is the end of an execution.
+type End struct {
+	job.Execution
+	Manual bool
+	Failed bool
+	Error  string
+	Began  time.Time // of its first attempt; zero if that is not known
+}
+
+// Ended raises the events of an execution that ended. The job's outcomes have it already; before is the number of failures in a
+// row before it.
+func (r *Raiser) Ended(ctx workflow.Context, e End, before int) {
+	late := e.Began.Sub(e.Due)
+	matches := r.State.Ended(r.rules(), notification.Execution{Failed: e.Failed, Before: before, Late: late, Punctual: e.Manual || e.Began.IsZero()})
+	for _, m := range matches {
+		a := notification.Alert{Event: m.Event, Execution: e.ID, Due: e.Due}
+		switch m.Event {
+		case job.EventLate:
+			a.Late = iso8601.FormatDuration(late.Truncate(time.Second))
+		case job.EventFailed:
+			a.Failures, a.Error = before+1, e.Error
+		case job.EventRecovered:
+			a.Failures = before
+		}
+		r.raise(ctx, m.Keys, a, e.ID, "")
+	}
+}
+
+// Dropped raises the event of occurrences that did not run.
+func (r *Raiser) Dropped(ctx workflow.Context, d *plan.Dropped) {
+	if d.Outcome == job.OutcomeCancelled { // whoever changed the job knows
+		return
+	}
+	a := notification.Alert{Event: job.EventMissed, Outcome: d.Outcome, Count: d.Count, First: d.First, Last: d.Last}
+	r.raise(ctx, notification.On(r.rules(), job.EventMissed), a, d.First.UTC().Format(time.RFC3339), d.Why)
+}
+
+// Disabled raises the event of a job that was disabled because it failed.
+func (r *Raiser) Disabled(ctx workflow.Context, failures int, why string) {
+	a := notification.Alert{Event: job.EventDisabled, Failures: failures, Error: why}
+	r.raise(ctx, notification.On(r.rules(), job.EventDisabled), a, workflow.Now(ctx).UTC().Format(time.RFC3339Nano), "")
+}
+
+func (r *Raiser) lastSuccess() time.Time {
+	if t := r.Outcomes.LastSuccessTime; t != nil {
+		return t.Time
+	}
+	return time.Time{}
+}
+
+// QuietAt returns when the job, if nothing succeeds until then, is silent for so long that a rule applies; zero for never.
+func (r *Raiser) QuietAt() time.Time { return r.State.Next(r.rules(), r.lastSuccess()) }
+
+// CheckQuiet raises the event of a job that is silent for so long that a rule applies. due is when the next occurrence is due; zero
+// for never. A job is not silent before it is due for the first time since it was created, enabled or rescheduled.
+func (r *Raiser) CheckQuiet(ctx workflow.Context, due time.Time) {
+	rules := r.rules()
+	if len(notification.On(rules, job.EventQuiet)) == 0 {
+		return
+	}
+	now, last := workflow.Now(ctx), r.lastSuccess()
+	if r.State.Since.IsZero() {
+		r.State.Rest(now)
+		if due.After(now) {
+			r.State.Rest(due)
+		}
+	}
+	for _, key := range r.State.Silent(rules, last, now) {
+		for _, rule := range rules {
+			if rule.Key == key {
+				a := notification.Alert{Event: job.EventQuiet, LastSuccess: last, Failures: r.Outcomes.ConsecutiveFailures}
+				r.raise(ctx, []string{key}, a, key+" "+strconv.FormatInt(now.UnixNano(), 10), string(rule.Within))
+			}
+		}
+	}
+}
+
+// raise hands an alert over, in a coroutine. what distinguishes it from others of its event.
+func (r *Raiser) raise(ctx workflow.Context, keys []string, a notification.Alert, what, why string) {
+	if len(keys) == 0 {
+		return
+	}
+	a.Job, a.Time = r.Key, workflow.Now(ctx).UTC()
+	a.Identify(workflow.GetInfo(ctx).FirstRunID, what)
+	a.Describe(why)
+	raised := notification.Raised{Alert: a, Inherit: keys}
+	if own := r.Definition.Notifications; own != nil {
+		raised.Inherit, raised.Own = nil, selected(own, keys)
+	}
+	r.raising++
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		notifier.Raise(ctx, r.Key.Collection, []notification.Raised{raised})
+		r.raising--
+		r.Wake()
+	})
+}
+
+// selected returns copies of the notifications with these keys.
+func selected(list []job.Notification, keys []string) (found []job.Notification) {
+	for i := range list {
+		for _, key := range keys {
+			if n := list[i]; notification.Key(&n, i) == key {
+				n.Name = key
+				found = append(found, n)
+			}
+		}
+	}
+	return found
+}
+
+// Inherit takes over the rules of the collection.
+func (r *Raiser) Inherit(ctx workflow.Context, rules []notification.Rule) {
+	if !reflect.DeepEqual(rules, r.State.Inherited) {
+		r.State.Inherited = rules
+		r.RulesChanged(ctx)
+	}
+}
+
+// RulesChanged begins to wait for silence anew.
+func (r *Raiser) RulesChanged(ctx workflow.Context) {
+	if r.lastSuccess().IsZero() || len(notification.On(r.rules(), job.EventQuiet)) == 0 {
+		r.State.Forget()
+	} else {
+		r.State.Rest(workflow.Now(ctx))
+	}
+}
+
+// Test sends a test to the targets of the job's own notifications, once to each, and returns the results.
+func (r *Raiser) Test(ctx workflow.Context) ([]notification.Delivery, error) {
+	return notifier.Test(ctx, r.Key.Collection, r.Key.Name, r.Definition.Notifications)
+}

@@ -1,0 +1,61 @@
+package jobloop
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/job"
+)
+
+// failing reports whether the job is to be disabled by disableAfter.
+func (j *loop) failing() bool {
+	n := j.Definition.DisableAfter
+	return n > 0 && j.Outcomes.ConsecutiveFailures >= n && j.Definition.State == job.StateEnabled && !j.deleted
+}
+
+// disableAfterFailures disables the job if so many executions in a row failed. From now on no occurrence is started. The change
+// waits for its turn, and is not made if another change came first after which the job goes on.
+func (j *loop) disableAfterFailures(ctx workflow.Context) {
+	if !j.failing() || j.disabling {
+		return
+	}
+	j.disabling = true
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		_ = j.change(ctx, allowed(func(ctx workflow.Context) { // it is never refused
+			if j.disabling = false; !j.failing() {
+				return
+			}
+			n, last := j.Outcomes.ConsecutiveFailures, j.Outcomes.LastError.Message
+			j.setState(ctx, job.StateDisabled)
+			j.Halted = fmt.Sprintf("The job was disabled at %s, because %d executions in a row failed and disableAfter is %d. To resume, enable it. The last error: %s",
+				job.NewTime(workflow.Now(ctx)), n, j.Definition.DisableAfter, last)
+			j.raiser.Disabled(ctx, n, last)
+		}))
+	})
+}
+
+// checkQuiet raises alerts if no execution has succeeded for so long.
+func (j *loop) checkQuiet(ctx workflow.Context) {
+	if j.active() {
+		due, _ := j.next()
+		j.raiser.CheckQuiet(ctx, due)
+	}
+}
+
+// quietAt returns when the loop is to call checkQuiet; zero for never.
+func (j *loop) quietAt() time.Time {
+	if !j.active() {
+		return time.Time{}
+	}
+	return j.raiser.QuietAt()
+}
+
+// earlier returns the earlier of two times, of which zero stands for never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,208 @@
+package jobloop_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+	"almanac/job/notification"
+	"almanac/workflows"
+	"almanac/workflows/jobloop"
+)
+
+// watched returns the properties of a job that runs each minute and makes one attempt, with more properties.
+func watched(more string) string {
+	return `"action":{` + get + `,"retryPolicy":{"retryType":"none"}},"recurrence":{"frequency":"minute"}` + more
+}
+
+// notified returns the property with a notification of its own.
+func notified(conditions string) string {
+	return `,"notifications":[{"name":"ops",` + conditions + `,"target":{"type":"Https","request":{"uri":"https://example.com/"}}}]`
+}
+
+// failing fails the executions with these numbers.
+func (w *jobEnv) failing(repeats ...int) {
+	w.fails(func(s sentAttempt) bool {
+		for _, n := range repeats {
+			if s.Execution.Repeat == n {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func TestAJobRaisesThatItFailedSoOftenAndRecovered(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(notified(`"on":["failed","recovered"],"after":2`)))
+	w.failing(1, 3, 4, 5, 7)
+	w.run(9*time.Minute + 30*time.Second)
+	require.Equal(t, []string{
+		"00:03:00 own ops: Job 'Nightly' failed 2 times in a row: it failed",
+		"00:05:00 own ops: Job 'Nightly' succeeded after it had failed 3 times in a row",
+	}, w.alerts)
+	w.requireSound()
+}
+
+func TestAJobWithoutNotificationsRaisesNothing(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(``))
+	w.fails(always)
+	w.run(5 * time.Minute)
+	require.Empty(t, w.alerts)
+}
+
+func TestAJobRaisesByTheRulesOfItsCollectionUnlessItHasItsOwn(t *testing.T) {
+	t.Parallel()
+	rules := []notification.Rule{{Key: "all", On: []job.Event{job.EventFailed}}}
+	for _, tt := range []struct {
+		name, own string
+		want      []string
+	}{
+		{"without notifications of its own", ``, []string{"00:00:00 all: Job 'Nightly' failed: it failed"}},
+		{"with its own", notified(`"on":["failed"]`), []string{"00:00:00 own ops: Job 'Nightly' failed: it failed"}},
+		{"with an empty list", `,"notifications":[]`, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newJobEnv(t, watched(tt.own))
+			w.next.Alerts.Inherited = rules
+			w.fails(always)
+			w.run(3 * time.Minute)
+			require.Equal(t, tt.want, w.alerts)
+		})
+	}
+	t.Run("from when the collection sends them", func(t *testing.T) {
+		t.Parallel()
+		w := newJobEnv(t, watched(``))
+		w.fails(always)
+		a := w.update(90*time.Second, workflows.UpdateCollection, true, rules)
+		w.update(200*time.Second, workflows.UpdateCollection, true, nil)
+		w.run(5 * time.Minute)
+		a.ok(t)
+		require.Equal(t, []string{"00:02:00 all: Job 'Nightly' failed 3 times in a row: it failed"}, w.alerts)
+	})
+}
+
+func TestAJobRaisesOccurrencesThatDidNotRun(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, `"action":{`+get+`},"recurrence":{"frequency":"minute","overlapPolicy":"Skip"}`+notified(`"on":["missed"]`))
+	w.took = func(n int) time.Duration {
+		if n == 1 {
+			return 150 * time.Second
+		}
+		return time.Second
+	}
+	w.replace(270*time.Second, watched(notified(`"on":["missed"]`))) // cancels nothing that is due
+	w.run(5 * time.Minute)
+	require.Equal(t, []string{"00:02:30 own ops: Job 'Nightly' did not run 2 times from 2026-01-01T00:01:00Z to 2026-01-01T00:02:00Z: the execution before it was still running"}, w.alerts)
+}
+
+func TestAJobRaisesThatAnExecutionBeganLate(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(notified(`"on":["late"],"lateBy":"PT10S"`)))
+	w.queued = 15 * time.Second
+	w.run(70 * time.Second)
+	require.Equal(t, []string{"00:00:15 own ops: Job 'Nightly' began PT15S late; it was due at 2026-01-01T00:00:00Z"}, w.alerts)
+}
+
+func TestASilentJobIsRaisedOnceUntilItSucceeds(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(notified(`"on":["quiet"],"within":"PT3M"`)))
+	w.failing(2, 3, 4, 5, 6, 8, 9, 10, 11)
+	w.run(11*time.Minute + 30*time.Second)
+	require.Equal(t, []string{
+		"00:03:00 own ops: Job 'Nightly' has had no success for PT3M",
+		"00:09:00 own ops: Job 'Nightly' has had no success for PT3M",
+	}, w.alerts)
+	w.requireSound()
+}
+
+func TestAJobIsNotSilentBeforeItIsDueNorWhileItIsDisabled(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, `"startTime":"2026-01-01T00:10:00Z",`+watched(notified(`"on":["quiet"],"within":"PT3M"`)))
+	w.fails(always)
+	w.update(11*time.Minute, workflows.UpdateDisable)
+	w.update(30*time.Minute+30*time.Second, workflows.UpdateEnable)
+	w.run(35 * time.Minute)
+	require.Equal(t, []string{"00:34:00 own ops: Job 'Nightly' has had no success for PT3M"}, w.alerts)
+}
+
+func TestAJobWhoseWorkersAreGoneIsSilent(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(notified(`"on":["quiet"],"within":"PT3M"`)))
+	w.queued = 20 * time.Minute
+	w.run(10 * time.Minute)
+	require.Equal(t, []string{"00:03:00 own ops: Job 'Nightly' has had no success for PT3M"}, w.alerts)
+}
+
+func TestRaisingAnAlertDelaysNoExecution(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(notified(`"on":["failed","recovered"]`)))
+	w.raising = 10 * time.Minute
+	w.failing(1, 3)
+	w.run(5*time.Minute + 30*time.Second)
+	require.Equal(t, []string{
+		"00:00:00 00:00:00", "00:01:00 00:01:00", "00:02:00 00:02:00", "00:03:00 00:03:00", "00:04:00 00:04:00", "00:05:00 00:05:00",
+	}, w.starts())
+}
+
+func TestARunEndsOnlyWhenItsAlertsAreHandedOver(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(notified(`"on":["failed"]`)))
+	w.raising = 150 * time.Second
+	w.suggest = time.Second
+	w.failing(1)
+	w.run(6 * time.Minute)
+	require.Equal(t, []string{"00:00:00 own ops: Job 'Nightly' failed: it failed"}, w.alerts)
+	require.Greater(t, len(w.runs), 1)
+	require.False(t, w.runs[1].start.Before(newYear.Add(150*time.Second)), "%v", w.runs[1].start)
+}
+
+func TestAJobIsDisabledAfterFailuresInARowAndResumesWhenItIsEnabled(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(`,"disableAfter":3`+notified(`"on":["disabled"]`)))
+	w.fails(func(s sentAttempt) bool { return s.Execution.Repeat != 2 })
+	halted := w.snapshot(10 * time.Minute)
+	w.update(20*time.Minute+30*time.Second, workflows.UpdateEnable)
+	resumed := w.snapshot(21*time.Minute + 30*time.Second)
+	w.run(30 * time.Minute)
+	require.Equal(t, []string{
+		"00:00:00 00:00:00", "00:01:00 00:01:00", "00:02:00 00:02:00", "00:03:00 00:03:00", "00:04:00 00:04:00",
+		"00:21:00 00:21:00", "00:22:00 00:22:00", "00:23:00 00:23:00",
+	}, w.starts())
+	require.Equal(t, job.StateDisabled, halted.Definition.State)
+	require.Equal(t, "The job was disabled at 2026-01-01T00:04:00Z, because 3 executions in a row failed and disableAfter is 3. To resume, enable it. The last error: it failed", halted.Status.Reason)
+	require.Equal(t, 3, halted.Status.ConsecutiveFailures)
+	require.Equal(t, job.StateEnabled, resumed.Definition.State)
+	require.Equal(t, 1, resumed.Status.ConsecutiveFailures)
+	require.Equal(t, []string{
+		"00:04:00 own ops: Job 'Nightly' was disabled, because it failed 3 times in a row: it failed",
+		"00:23:00 own ops: Job 'Nightly' was disabled, because it failed 3 times in a row: it failed",
+	}, w.alerts)
+	require.NotEqual(t, w.alertIDs[0], w.alertIDs[1])
+	w.requireSound()
+}
+
+func TestTheRunsOfAJobKeepWhatWasRaised(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(notified(`"on":["failed","recovered"],"after":3`)))
+	w.fails(func(s sentAttempt) bool { return s.Execution.Repeat < jobloop.ExecutionsPerRun+10 })
+	w.run(time.Duration(jobloop.ExecutionsPerRun+12) * time.Minute)
+	require.Len(t, w.runs, 2)
+	require.Equal(t, []string{
+		"00:02:00 own ops: Job 'Nightly' failed 3 times in a row: it failed",
+		"00:59:00 own ops: Job 'Nightly' succeeded after it had failed 59 times in a row",
+	}, w.alerts)
+}
+
+func TestAManualRunIsNeverLate(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, `"startTime":"2026-02-01T00:00:00Z",`+watched(notified(`"on":["late","failed"],"lateBy":"PT10S"`)))
+	w.queued = 15 * time.Second
+	w.update(time.Minute, workflows.UpdateRun)
+	w.run(5 * time.Minute)
+	require.Empty(t, w.alerts)
+}

@@ -1,0 +1,301 @@
+package notifier_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/activities/notify"
+	"almanac/internal/workflowtest"
+	"almanac/job"
+	"almanac/job/notification"
+	"almanac/workflows"
+	"almanac/workflows/notifier"
+)
+
+var (
+	collection = workflowtest.Key.Collection
+	clock      = workflowtest.Clock
+)
+
+// A world runs the workflow in skipped time, with targets that answer as they are told.
+type world struct {
+	t      *testing.T
+	env    *testsuite.TestWorkflowEnvironment
+	answer func(in notify.SendInput) error
+	rules  []job.Notification // of the collection
+	silent bool               // the collection does not answer
+	gone   error              // of a signal to the collection
+
+	mu   sync.Mutex
+	sent []string // messages as they left: time, target, subject
+	ids  []string // of the messages
+	all  []notification.Delivery
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, env: workflowtest.NewEnvironment(), answer: func(notify.SendInput) error { return nil }}
+	w.env.SetStartTime(workflowtest.NewYear)
+	w.env.SetTestTimeout(time.Minute)
+	w.env.RegisterWorkflowWithOptions(notifier.Workflow, workflow.RegisterOptions{Name: workflows.TypeNotifications})
+	w.env.RegisterWorkflowWithOptions(tester, workflow.RegisterOptions{Name: "tester"})
+	w.env.OnSignalExternalWorkflow(mock.Anything, collection.WorkflowID(), "", workflows.SignalNotifying, mock.Anything).
+		Return(func(string, string, string, string, any) error { return w.gone }).Maybe()
+	w.env.RegisterActivityWithOptions(w.send, activity.RegisterOptions{Name: notify.TypeSend})
+	w.env.RegisterActivityWithOptions(w.targets, activity.RegisterOptions{Name: notify.TypeTargets})
+	return w
+}
+
+func (w *world) send(ctx context.Context, in notify.SendInput) (notify.Report, error) {
+	w.mu.Lock()
+	w.sent = append(w.sent, fmt.Sprintf("%s %s: %s", clock(w.env.Now()), in.Name, in.Message.Subject()))
+	w.ids = append(w.ids, in.Message.ID)
+	w.mu.Unlock()
+	report := notify.Report{Time: w.env.Now(), Message: "200 OK", Attempt: int(activity.GetInfo(ctx).Attempt)}
+	if err := w.answer(in); err != nil {
+		report.Message = err.Error()
+		return report, temporal.NewApplicationErrorWithOptions(err.Error(), notify.ErrTypeFailed, temporal.ApplicationErrorOptions{Details: []any{report}})
+	}
+	return report, nil
+}
+
+func (w *world) targets(_ context.Context, id, query string) ([]job.Notification, error) {
+	require.Equal(w.t, collection.WorkflowID(), id)
+	require.Equal(w.t, workflows.QueryNotifications, query)
+	if w.silent {
+		return nil, errors.New("no answer")
+	}
+	return w.rules, nil
+}
+
+func (w *world) raise(after time.Duration, raised ...notification.Raised) {
+	w.env.RegisterDelayedCallback(func() { w.env.SignalWorkflow(workflows.SignalRaise, raised) }, after)
+}
+
+// run runs the workflow until a time after which it would do nothing, and returns its error.
+func (w *world) run(until time.Duration) error {
+	w.env.RegisterDelayedCallback(func() {
+		value, err := w.env.QueryWorkflow(workflows.QueryDeliveries)
+		require.NoError(w.t, err)
+		require.NoError(w.t, value.Get(&w.all))
+		w.env.SignalWorkflow(workflows.SignalEnd, nil)
+	}, until)
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
+	require.True(w.t, w.env.IsWorkflowCompleted())
+	return w.env.GetWorkflowError()
+}
+
+// hook returns a notification with a target of its own.
+func hook(name string) job.Notification {
+	return job.Notification{Name: name, On: []job.Event{job.EventFailed}, Target: job.Action{
+		Type: job.ActionHTTPS, Request: &job.Request{URI: "https://example.com/" + name, Method: "POST"},
+		RetryPolicy: &job.RetryPolicy{RetryCount: 2, RetryInterval: "PT30S"},
+	}}
+}
+
+// failed returns an alert of a job that failed, by the collection's notifications of some keys, or by own ones.
+func failed(name string, inherit []string, own ...job.Notification) notification.Raised {
+	a := notification.Alert{Event: job.EventFailed, Job: collection.Job(name), Time: workflowtest.NewYear, Error: "down"}
+	a.Identify("run", name)
+	a.Describe("")
+	return notification.Raised{Alert: a, Own: own, Inherit: inherit}
+}
+
+func TestTheFirstAlertLeavesWithinASecondAndFurtherOnesAreADigestAfterAMinute(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rules = []job.Notification{hook("ops"), hook("other")}
+	w.raise(time.Second, failed("a", []string{"ops"}))
+	w.raise(10*time.Second, failed("b", []string{"ops"}))
+	w.raise(50*time.Second, failed("c", []string{"ops"}))
+	w.raise(5*time.Minute, failed("d", []string{"ops"}))
+	require.NoError(t, w.run(time.Hour))
+	require.Equal(t, []string{
+		"00:00:01 ops: Job 'a' failed: down",
+		"00:01:01 ops: 2 events in job collection 'Reports': 2 failed",
+		"00:05:00 ops: Job 'd' failed: down",
+	}, w.sent)
+	require.Len(t, w.all, 3)
+	require.Equal(t, notification.Delivery{
+		ID: w.ids[2], Name: "ops", Target: "POST https://example.com/ops", Time: w.all[0].Time, Alerts: 1, Outcome: notification.Delivered, Message: "200 OK", Attempts: 1,
+	}, w.all[0])
+}
+
+func TestAStormOfAThousandJobsIsTwoMessages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rules = []job.Notification{hook("ops")}
+	for i := range 100 {
+		var some []notification.Raised
+		for k := range 10 {
+			some = append(some, failed(fmt.Sprint("job", 10*i+k), []string{"ops"}))
+		}
+		w.raise(time.Second+time.Duration(i)*50*time.Millisecond, some...)
+	}
+	require.NoError(t, w.run(time.Hour))
+	require.Len(t, w.sent, 2, "%v", w.sent)
+	total := 0
+	for _, d := range w.all {
+		total += d.Alerts
+	}
+	require.Equal(t, 1000, total)
+}
+
+func TestAnAlertThatIsRaisedTwiceIsSentOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, at := range []time.Duration{time.Second, 2 * time.Second, 10 * time.Minute} {
+		w.raise(at, failed("a", nil, hook("own")))
+	}
+	require.NoError(t, w.run(time.Hour))
+	require.Equal(t, []string{"00:00:01 own: Job 'a' failed: down"}, w.sent)
+}
+
+func TestEqualTargetsOfSeveralJobsShareADigest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.raise(time.Second, failed("a", nil, hook("same")), failed("b", nil, hook("same")), failed("c", nil, hook("own")))
+	require.NoError(t, w.run(time.Hour))
+	require.ElementsMatch(t, []string{"00:00:01 same: 2 events in job collection 'Reports': 2 failed", "00:00:01 own: Job 'c' failed: down"}, w.sent)
+}
+
+func TestATargetThatFailsIsTriedAgainWithTheSameIDAndDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rules = []job.Notification{hook("ops"), hook("broken")}
+	w.answer = func(in notify.SendInput) error {
+		if in.Name == "broken" {
+			return errors.New("the host answered 500")
+		}
+		return nil
+	}
+	w.raise(time.Second, failed("a", []string{"ops", "broken"}))
+	w.raise(3*time.Second, failed("b", []string{"ops", "broken"}))
+	require.NoError(t, w.run(time.Hour))
+	require.ElementsMatch(t, []string{
+		"00:00:01 ops: Job 'a' failed: down", "00:01:01 ops: Job 'b' failed: down",
+		"00:00:01 broken: Job 'a' failed: down", "00:00:31 broken: Job 'a' failed: down", "00:01:01 broken: Job 'a' failed: down",
+		"00:01:01 broken: Job 'b' failed: down", "00:01:31 broken: Job 'b' failed: down", "00:02:01 broken: Job 'b' failed: down",
+	}, w.sent)
+	different := map[string]bool{}
+	for _, id := range w.ids {
+		different[id] = true
+	}
+	require.Len(t, different, 2, "an alert has one id, for all attempts and targets")
+	require.Equal(t, notification.Failed, w.all[0].Outcome)
+	require.Equal(t, 3, w.all[0].Attempts)
+	require.Equal(t, "the host answered 500", w.all[0].Message)
+}
+
+func TestAnAlertOfANotificationThatIsGoneIsNotSent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rules = []job.Notification{hook("ops")}
+	w.raise(time.Second, failed("a", []string{"removed"}))
+	require.NoError(t, w.run(time.Hour))
+	require.Empty(t, w.sent)
+}
+
+func TestAlertsAreRecordedAsLostIfTheCollectionDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.silent = true
+	w.raise(time.Second, failed("a", []string{"ops"}))
+	require.NoError(t, w.run(time.Hour))
+	require.Empty(t, w.sent)
+	require.Len(t, w.all, 1)
+	require.Equal(t, notification.Failed, w.all[0].Outcome)
+}
+
+func TestTheNextRunSendsWhatWaitedAndWhatWasBeingSent(t *testing.T) {
+	t.Parallel()
+	target := hook("ops")
+	alert := func(name string) notification.Message {
+		r := failed(name, nil)
+		m := notification.Message{Collection: collection}
+		m.Add(&r.Alert)
+		return m
+	}
+	sending := alert("a")
+	sending.ID = "m1"
+	w := newWorld(t)
+	w.env.RegisterDelayedCallback(func() { w.env.SignalWorkflow(workflows.SignalEnd, nil) }, time.Hour)
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection, Channels: []*notifier.Channel{{
+		Name: "ops", Target: target.Target, Sending: &sending, Waiting: alert("b"), Next: workflowtest.NewYear.Add(20 * time.Second),
+	}}})
+	require.NoError(t, w.env.GetWorkflowError())
+	require.Equal(t, []string{"00:00:00 ops: Job 'a' failed: down", "00:00:20 ops: Job 'b' failed: down"}, w.sent)
+	require.Equal(t, "m1", w.ids[0])
+}
+
+func TestARunThatIsLongHandsOverWhatItHas(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.raise(time.Second, failed("a", nil, hook("ops")))
+	w.raise(2*time.Second, failed("b", nil, hook("ops")))
+	w.env.RegisterDelayedCallback(func() { w.env.SetContinueAsNewSuggested(true) }, 2*time.Second)
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(t, w.env.GetWorkflowError(), &again)
+	var next notifier.Input
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &next))
+	require.Len(t, next.Seen, 2)
+	require.Len(t, next.Channels, 1)
+	require.Nil(t, next.Channels[0].Sending)
+	require.Equal(t, 1, next.Channels[0].Waiting.Total(), "b waits for the minute to be over")
+	require.Len(t, next.Deliveries, 1)
+}
+
+func TestNothingIsSentForACollectionThatIsGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.gone = errors.New("there is no such workflow")
+	w.raise(0, failed("a", nil, hook("ops")))
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
+	require.NoError(t, w.env.GetWorkflowError())
+	require.Empty(t, w.sent)
+}
+
+func TestItEndsWhenNothingWasRaisedForSixtyDays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.raise(time.Second, failed("a", nil, hook("ops")))
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
+	require.NoError(t, w.env.GetWorkflowError())
+	require.Equal(t, 60*24*time.Hour, w.env.Now().Sub(workflowtest.NewYear).Truncate(time.Hour))
+}
+
+// tester is a workflow that tests notifications.
+func tester(ctx workflow.Context) ([]notification.Delivery, error) {
+	return notifier.Test(ctx, collection, "Nightly", []job.Notification{hook("ops"), hook("broken")})
+}
+
+func TestATestIsSentOnceToEachTargetAndItsResultIsTheAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.answer = func(in notify.SendInput) error {
+		if in.Name == "broken" {
+			return errors.New("the host answered 500")
+		}
+		return nil
+	}
+	w.env.ExecuteWorkflow("tester")
+	var got []notification.Delivery
+	require.NoError(t, w.env.GetWorkflowResult(&got))
+	const text = "This is a test of the notifications of job 'Nightly' in job collection 'Reports'"
+	require.ElementsMatch(t, []string{"00:00:00 ops: " + text, "00:00:00 broken: " + text}, w.sent)
+	require.Equal(t, []notification.DeliveryResult{notification.Delivered, notification.Failed}, []notification.DeliveryResult{got[0].Outcome, got[1].Outcome})
+	require.Equal(t, "the host answered 500", got[1].Message)
+}

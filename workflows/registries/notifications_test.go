@@ -1,0 +1,74 @@
+package registries_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// notified returns a collection with a notification of an event, whose target has a password.
+func notified(event job.Event, password string) job.CollectionProperties {
+	target := job.Action{Type: job.ActionHTTPS, Request: &job.Request{
+		URI: "https://example.com/", Method: "POST", Authentication: &job.Authentication{Type: job.AuthBasic, Username: "u", Password: password},
+	}}
+	return job.CollectionProperties{
+		SKU: job.SKU{Name: "Standard"}, State: job.CollectionEnabled,
+		Notifications: []job.Notification{{Name: "ops", On: []job.Event{event}, Target: target}},
+	}
+}
+
+func TestJobsGetTheRulesOfNotificationsAndNeitherTargetsNorSecrets(t *testing.T) {
+	t.Parallel()
+	h := newCollectionEnv(t, job.CollectionEnabled, "a")
+	put := func(after time.Duration, p job.CollectionProperties) *reply {
+		return h.update(after, workflows.UpdatePut, workflows.PutRequest{Collection: job.Collection{Properties: p}})
+	}
+	first := put(time.Minute, notified(job.EventFailed, "canary"))
+	sameRules := put(2*time.Minute, notified(job.EventFailed, "")) // the password is kept
+	h.register(3*time.Minute, "b", 10)
+	other := put(4*time.Minute, notified(job.EventMissed, "other"))
+	var shown job.Collection
+	h.at(5*time.Minute, func() {
+		value, err := h.env.QueryWorkflow(workflows.QueryStatus)
+		require.NoError(t, err)
+		require.NoError(t, value.Get(&shown))
+	})
+	next := h.handOver(6 * time.Minute)
+	for _, r := range []*reply{first, sameRules, other} {
+		require.NoError(t, r.err)
+	}
+	require.Equal(t, []string{
+		"00:01:00 a collection true [map[key:ops on:[failed]]]",
+		"00:04:00 a collection true [map[key:ops on:[missed]]]",
+		"00:04:00 b collection true [map[key:ops on:[missed]]]",
+	}, h.received())
+	require.Empty(t, shown.Properties.Notifications[0].Target.Request.Authentication.Password)
+	require.Equal(t, "other", next.Collection.Properties.Notifications[0].Target.Request.Authentication.Password)
+	require.Equal(t, 2, next.Rules)
+}
+
+func TestADeletedCollectionEndsTheDeliveryOfItsAlerts(t *testing.T) {
+	t.Parallel()
+	for _, notifying := range []bool{false, true} {
+		h := newCollectionEnv(t, job.CollectionEnabled)
+		if notifying {
+			h.signal(time.Minute, workflows.SignalNotifying, nil)
+		}
+		h.update(2*time.Minute, workflows.UpdateDelete)
+		require.NoError(t, h.run(time.Hour))
+		require.Equal(t, notifying, h.deliveryEnded)
+	}
+}
+
+func TestASecretOfATargetThatWasNeverSentIsMissing(t *testing.T) {
+	t.Parallel()
+	h := newCollectionEnv(t, job.CollectionEnabled)
+	r := h.update(time.Minute, workflows.UpdatePut, workflows.PutRequest{Collection: job.Collection{Properties: notified(job.EventFailed, "")}})
+	require.ErrorIs(t, h.run(time.Hour), errStopped)
+	requireType(t, r.err, workflows.ErrTypeInvalid)
+	require.ErrorContains(t, r.err, "properties.notifications[0].target.request.authentication.password: required")
+}

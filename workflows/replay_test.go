@@ -16,6 +16,7 @@ import (
 	"almanac/internal/workflowtest"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
+	"almanac/workflows/notifier"
 	"almanac/workflows/registries"
 )
 
@@ -41,6 +42,9 @@ var recordedScenarios = []string{
 	"0.1-collection",
 	"0.1-collection-plans",
 	"0.1-subscription",
+	"0.1-job-notifications",
+	"0.1-collection-notifications",
+	"0.1-notifications",
 }
 
 func recordedHistories(t *testing.T) []string {
@@ -70,11 +74,12 @@ func readHistory(t *testing.T, file string) *history.History {
 }
 
 // replay replays a history with the given implementations of the workflows.
-func replay(t *testing.T, file string, ofJob, ofCollection, ofSubscription any) error {
+func replay(t *testing.T, file string, ofJob, ofCollection, ofSubscription, ofNotifications any) error {
 	t.Helper()
 	r := worker.NewWorkflowReplayer()
 	r.RegisterWorkflowWithOptions(ofJob, workflow.RegisterOptions{Name: workflows.TypeJob})
 	r.RegisterWorkflowWithOptions(ofCollection, workflow.RegisterOptions{Name: workflows.TypeCollection})
+	r.RegisterWorkflowWithOptions(ofNotifications, workflow.RegisterOptions{Name: workflows.TypeNotifications})
 	r.RegisterWorkflowWithOptions(ofSubscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 	return r.ReplayWorkflowHistory(workflowtest.Silent, readHistory(t, file))
 }
@@ -84,7 +89,7 @@ func TestReplay(t *testing.T) {
 	for _, file := range recordedHistories(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			require.NoError(t, replay(t, file, jobloop.Workflow, registries.Collection, registries.Subscription))
+			require.NoError(t, replay(t, file, jobloop.Workflow, registries.Collection, registries.Subscription, notifier.Workflow))
 		})
 	}
 }
@@ -98,7 +103,7 @@ func TestReplayCanFail(t *testing.T) {
 	for _, file := range recordedHistories(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			require.ErrorContains(t, replay(t, file, stranger, stranger, stranger), "TMPRL1100")
+			require.ErrorContains(t, replay(t, file, stranger, stranger, stranger, stranger), "TMPRL1100")
 		})
 	}
 }
@@ -106,7 +111,7 @@ func TestReplayCanFail(t *testing.T) {
 func TestAWorkflowThatAlmanacDidNotStartEndsAndSaysSo(t *testing.T) {
 	t.Parallel()
 	for name, function := range map[string]any{
-		workflows.TypeJob: jobloop.Workflow, workflows.TypeCollection: registries.Collection, workflows.TypeSubscription: registries.Subscription,
+		workflows.TypeJob: jobloop.Workflow, workflows.TypeCollection: registries.Collection, workflows.TypeSubscription: registries.Subscription, workflows.TypeNotifications: notifier.Workflow,
 	} {
 		env := workflowtest.NewEnvironment()
 		env.RegisterWorkflowWithOptions(function, workflow.RegisterOptions{Name: name})

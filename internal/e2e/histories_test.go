@@ -29,6 +29,7 @@ import (
 	"almanac/job/quota"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
+	"almanac/workflows/notifier"
 	"almanac/workflows/plan"
 	"almanac/workflows/registries"
 )
@@ -65,6 +66,10 @@ func TestHistoriesReplay(t *testing.T) {
 		"collection":          collectionLife,
 		"collection-plans":    collectionPlans,
 		"subscription":        subscriptionLife,
+
+		"job-notifications":        jobNotifications,
+		"collection-notifications": collectionNotifications,
+		"notifications":            notificationsLife,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,6 +79,7 @@ func TestHistoriesReplay(t *testing.T) {
 				r := worker.NewWorkflowReplayer()
 				r.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
 				r.RegisterWorkflowWithOptions(registries.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
+				r.RegisterWorkflowWithOptions(notifier.Workflow, workflow.RegisterOptions{Name: workflows.TypeNotifications})
 				r.RegisterWorkflowWithOptions(registries.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
 				require.NoError(t, r.ReplayWorkflowHistory(nil, h))
 				if *record {

@@ -48,7 +48,8 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 	}
 	shown, notifications := j.Definition.State, j.Definition.Notifications
 	j.Definition, j.Final = d, time.Time{}
-	if !reflect.DeepEqual(notifications, d.Notifications) {
+	sameNotifications := reflect.DeepEqual(notifications, d.Notifications) //workflowcheck:ignore // of types without maps, as above
+	if !sameNotifications {
 		j.raiser.RulesChanged(ctx)
 	}
 	switch {

@@ -174,7 +174,9 @@ func (n *notifier) targets(ctx workflow.Context) (list []job.Notification) {
 
 // add adds an alert to the channel of a notification's target.
 func (n *notifier) add(to *job.Notification, key string, a *notification.Alert) {
-	same := func(c *Channel) bool { return reflect.DeepEqual(c.Target, to.Target) }
+	same := func(c *Channel) bool {
+		return reflect.DeepEqual(c.Target, to.Target) //workflowcheck:ignore // of types without maps it is deterministic
+	}
 	i := slices.IndexFunc(n.Channels, same)
 	if i < 0 {
 		i = len(n.Channels)

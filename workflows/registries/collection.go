@@ -308,7 +308,9 @@ func (c *collection) put(ctx workflow.Context, r workflows.PutRequest) (job.Coll
 func (c *collection) replace(to job.Collection) {
 	c.note()
 	to.Key, to.Generation = c.Key, c.Generation+1
-	if !reflect.DeepEqual(notification.Rules(to.Properties.Notifications), notification.Rules(c.Properties.Notifications)) {
+	before, after := notification.Rules(c.Properties.Notifications), notification.Rules(to.Properties.Notifications)
+	same := reflect.DeepEqual(before, after) //workflowcheck:ignore // of types without maps it is deterministic
+	if !same {
 		c.ruleset++
 	}
 	c.Collection = to

@@ -156,7 +156,8 @@ func selected(list []job.Notification, keys []string) (found []job.Notification)
 
 // Inherit takes over the rules of the collection.
 func (r *Raiser) Inherit(ctx workflow.Context, rules []notification.Rule) {
-	if !reflect.DeepEqual(rules, r.State.Inherited) {
+	same := reflect.DeepEqual(rules, r.State.Inherited) //workflowcheck:ignore // of types without maps it is deterministic
+	if !same {
 		r.State.Inherited = rules
 		r.RulesChanged(ctx)
 	}

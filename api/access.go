@@ -126,13 +126,16 @@ func (s *server) authorize(c *gin.Context) {
 	}
 }
 
-// authenticate returns who sent a request, by the first authenticator that answers. It returns errNoCredential if none
-// does.
+// authenticate returns who sent a request, by the first authenticator that answers. If none does, it returns
+// a [access.CredentialError], which is errNoCredential if there is nothing to answer.
 func (s *server) authenticate(r *http.Request) (*access.Principal, error) {
 	for _, a := range s.Access.Authenticators {
 		if who, err := a.Authenticate(r); who != nil || err != nil {
 			return who, err
 		}
+	}
+	if r.Header.Get("Authorization") != "" {
+		return nil, &access.CredentialError{Problem: "The header Authorization has no credential of a kind that is accepted here."}
 	}
 	return nil, errNoCredential
 }
@@ -157,7 +160,7 @@ func (s *server) refuseCredential(c *gin.Context, err error) {
 	}
 	challenge := `Bearer realm="almanac"`
 	if bad != errNoCredential {
-		s.Log.InfoContext(c.Request.Context(), "a credential was refused", slog.Any("error", bad), slog.Any("cause", rootOf(bad)), requestID(c))
+		s.Log.InfoContext(c.Request.Context(), "a credential was refused", slog.Any("error", bad), slog.Any("cause", bad.Err), requestID(c))
 		challenge += `, error="invalid_token", error_description="` + strings.ReplaceAll(bad.Problem, `"`, "'") + `"`
 	}
 	c.Abort()

@@ -71,6 +71,10 @@ func TestARequestWithoutACredentialThatCountsIsUnauthorized(t *testing.T) {
 	require.Equal(t, `Bearer realm="almanac", error="invalid_token", error_description="The token is 'bad'."`, got.header.Get("WWW-Authenticate"))
 	require.Contains(t, got.body, `The token is \"bad\".`)
 
+	r := httptest.NewRequest(http.MethodGet, "/jobCollections", nil)
+	r.Header.Set("Authorization", "Basic dTpw")
+	require.Contains(t, serve(h, r).body, "no credential of a kind that is accepted here")
+
 	got = as(h, "unreachable", http.MethodGet, "/jobCollections/c", "")
 	require.Equal(t, http.StatusServiceUnavailable, got.status)
 	require.Equal(t, "2", got.header.Get("Retry-After"))

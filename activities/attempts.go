@@ -75,6 +75,18 @@ type Ending struct {
 	Recorded *Ended // set if the activity's outcome is known although no worker reported it
 }
 
+// Why returns why the last attempt that was sent failed, as in the history; empty if that is not known. err is what the
+// activity failed with.
+func (e *Ending) Why(err error) string {
+	if n := len(e.Attempts); n > 0 && err != nil && e.Attempts[n-1].Message != "" {
+		return e.Attempts[n-1].Message
+	}
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && !e.Unsent {
+		return failed.Message()
+	}
+	return ""
+}
+
 // EndingOf returns the information in the error of an action's activity. A lost attempt is recorded
 // from the end of the attempt before, or from since if there is none, until until.
 func EndingOf(err error, since, until time.Time) Ending {

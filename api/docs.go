@@ -81,6 +81,7 @@ func (f docsFile) serve(c *gin.Context) error {
 			return fmt.Errorf("unpacking a part of the documentation page: %w", err)
 		}
 	}
+	c.Header("Cache-Control", "no-cache")
 	c.Header("Content-Security-Policy", docsPolicy)
 	c.Header("Content-Type", f.contentType)
 	_, err = io.Copy(c.Writer, content)

@@ -35,6 +35,8 @@ type fake struct {
 	job               func(ctx context.Context, k job.Key) (job.Job, error)
 	deleteJob         func(ctx context.Context, k job.Key) error
 	runJob            func(ctx context.Context, k job.Key) error
+	rerunJob          func(ctx context.Context, k job.Key, request string) job.Rerun
+	rerunJobs         func(ctx context.Context, k job.CollectionKey, p listing.Page, request string) ([]job.Rerun, string, error)
 	jobs              func(ctx context.Context, k job.CollectionKey, p listing.Page) ([]job.Job, string, error)
 	history           func(ctx context.Context, k job.Key, p listing.Page) ([]job.Record, string, error)
 	collectionChanges func(ctx context.Context, k job.CollectionKey, p listing.Page) ([]audit.Change, string, error)
@@ -95,6 +97,13 @@ func (f *fake) Job(ctx context.Context, k job.Key) (job.Job, error) {
 
 func (f *fake) DeleteJob(ctx context.Context, k job.Key) error { return f.deleteJob(ctx, k) }
 func (f *fake) RunJob(ctx context.Context, k job.Key) error    { return f.runJob(ctx, k) }
+func (f *fake) RerunJob(ctx context.Context, k job.Key, request string) job.Rerun {
+	return f.rerunJob(ctx, k, request)
+}
+
+func (f *fake) RerunJobs(ctx context.Context, k job.CollectionKey, p listing.Page, request string) ([]job.Rerun, string, error) {
+	return f.rerunJobs(ctx, k, p, request)
+}
 
 func (f *fake) Jobs(ctx context.Context, k job.CollectionKey, p listing.Page) ([]job.Job, string, error) {
 	return f.jobs(ctx, k, p)

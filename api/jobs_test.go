@@ -39,7 +39,7 @@ func TestJobIsShownWithoutSecretsAndWithURIsAsTheyWereSent(t *testing.T) {
 	}
 }
 
-func TestStatusIsAbsentWhileTheJobIsDisabledOnly(t *testing.T) {
+func TestStatusIsAbsentForADisabledJobThatNeverRanOnly(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[job.State]string{
 		job.StateDisabled:  `"state":"disabled"}}`,
@@ -58,6 +58,23 @@ func TestStatusIsAbsentWhileTheJobIsDisabledOnly(t *testing.T) {
 				`"properties":{"action":{"request":{"uri":"http://example.com/","method":"GET"},"type":"Http"},`+want, got.body)
 		})
 	}
+}
+
+func TestADisabledJobThatHasRunShowsHowThatEndedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	got := get(&fake{job: func(_ context.Context, k job.Key) (job.Job, error) {
+		j := daily(t, k)
+		end := job.NewTime(at("2026-01-01T00:00:01Z"))
+		j.Definition.State, j.Status.NextExecutionTime, j.Status.Reason = job.StateDisabled, nil, job.WhyDisabled
+		j.Status.Outcomes = job.Outcomes{
+			LastOutcome: &job.LastOutcome{Status: job.OutcomeFailed, ExpectedExecutionTime: job.NewTime(at("2026-01-01T00:00:00Z")), EndTime: end},
+			LastError:   &job.LastError{Message: "it failed", EndTime: end}, ConsecutiveFailures: 1,
+		}
+		return j, nil
+	}}, "/jobCollections/c1/jobs/j1")
+	require.Contains(t, got.body, `"state":"disabled","status":{`+
+		`"lastOutcome":{"status":"Failed","expectedExecutionTime":"2026-01-01T00:00:00Z","endTime":"2026-01-01T00:00:01Z"},`+
+		`"lastError":{"message":"it failed","endTime":"2026-01-01T00:00:01Z"},"consecutiveFailures":1,"reason":"The job is disabled."}}}`)
 }
 
 const aBody = `{"properties": {"action": {"type": "Http", "request": {"uri": "http://example.com/hook", "method": "GET"}}}}`

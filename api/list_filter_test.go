@@ -91,6 +91,7 @@ func TestFilterIsReadAsTheServiceReadIt(t *testing.T) {
 		{"jobs whose names begin alike", jobsPath, "startswith(name,'Night')", listing.Filter{NamePrefix: "night"}},
 		{"the same with blanks, beside others", jobsPath, `StartsWith ( Name , "a,b" ) and state eq enabled`, listing.Filter{NamePrefix: "a,b", State: job.StateEnabled}},
 		{"a name that holds a quote", jobsPath, `name eq "it's"`, listing.Filter{Name: "it's"}},
+		{"jobs by their last outcome", jobsPath, "lastOutcome eq failed", listing.Filter{LastOutcome: job.OutcomeFailed}},
 		{"jobs by their next run", jobsPath, "nextExecutionTime le 2016-01-01", listing.Filter{Next: period("", tickLater)}},
 		{"the history of many jobs by name", "/history", "name eq j and status eq Failed", listing.Filter{Name: "j", Status: job.OutcomeFailed}},
 		{"of a collection, by the beginning of names", "/jobCollections/c/history", "startswith(name,'j')", listing.Filter{NamePrefix: "j"}},
@@ -125,7 +126,7 @@ func TestTimesAreFilteredAsExactlyAsTheyAreShown(t *testing.T) {
 func TestBadFilterIsRefusedWithWhatIsWantedWhere(t *testing.T) {
 	t.Parallel()
 	const (
-		wantField   = "state, startTime, endTime, name or nextExecutionTime"
+		wantField   = "state, startTime, endTime, name, nextExecutionTime or lastOutcome"
 		wantState   = "one of enabled, disabled, completed, faulted"
 		wantStatus  = "one of Completed, Failed, Postponed, Missed, Skipped, Cancelled"
 		wantTime    = "a date or a time such as 2026-01-31T08:30:00Z"

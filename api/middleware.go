@@ -32,7 +32,7 @@ func (s *server) identify(c *gin.Context) {
 	c.Header(headerRequestID, uuid.NewString())
 	c.Header(headerCorrelationID, correlation)
 	c.Header(headerRoutingID, "ALMANAC:"+time.Now().UTC().Format("20060102T150405Z")+":"+correlation)
-	c.Header("Cache-Control", "no-cache")
+	c.Header("Cache-Control", "no-store")
 	c.Header("Pragma", "no-cache")
 	c.Header("Expires", "-1")
 	c.Header("X-Content-Type-Options", "nosniff")
@@ -62,13 +62,13 @@ func (s *server) logAccess(c *gin.Context) {
 	start := time.Now()
 	c.Next()
 	level := slog.LevelInfo
-	if route := c.FullPath(); route == "/healthz" || route == "/readyz" || route == measurements {
+	if isProbe(c.FullPath()) {
 		level = slog.LevelDebug
 	}
 	s.Log.LogAttrs(c.Request.Context(), level, "request answered",
 		slog.String("method", c.Request.Method), slog.String("path", c.Request.URL.Path),
 		slog.Int("status", c.Writer.Status()), slog.Int("bytes", max(c.Writer.Size(), 0)),
-		slog.Duration("took", time.Since(start)), requestID(c), principal(c))
+		slog.Duration("took", time.Since(start)), slog.String("client", c.ClientIP()), requestID(c), principal(c))
 }
 
 // principal returns the log attribute with who sent the request; an empty one, which is not logged, if nothing asked.

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -26,6 +27,7 @@ import (
 	"almanac/access"
 	"almanac/api"
 	"almanac/internal/audit"
+	"almanac/internal/callers"
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
@@ -149,6 +151,15 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		job:       func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), m.err },
 		deleteJob: func(context.Context, job.Key) error { return m.err },
 		runJob:    func(context.Context, job.Key) error { return m.err },
+		rerunJob: func(_ context.Context, k job.Key, _ string) job.Rerun {
+			return job.Rerun{Key: k, Status: job.RerunStarted, Err: m.err}
+		},
+		rerunJobs: func(_ context.Context, k job.CollectionKey, _ listing.Page, _ string) ([]job.Rerun, string, error) {
+			return []job.Rerun{
+				{Key: k.Job("j1"), Status: job.RerunStarted}, {Key: k.Job("j2"), Status: job.RerunRefused, Err: job.Conflictf("it is busy")},
+				{Key: k.Job("j3"), Status: job.RerunRefused, Err: errors.New("no idea")},
+			}, "3", m.err
+		},
 		jobs: func(_ context.Context, k job.CollectionKey, _ listing.Page) ([]job.Job, string, error) {
 			return []job.Job{daily(t, k.Job("j1")), {Key: k.Job("j2"), Definition: daily(t, k.Job("j2")).Definition}}, "j2", m.err
 		},
@@ -184,6 +195,7 @@ type trigger struct {
 	body    string
 	header  http.Header
 	access  *api.Access
+	flooded bool // its caller has sent too many requests
 }
 
 // provocations returns requests for every answer that an operation may have.
@@ -209,6 +221,12 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 		all = append(all, with(func(p *trigger) { p.access = everyone(role) }))
 	}
 	all = append(all, with(func(p *trigger) { p.access = new(api.Access) }))
+	if !strings.HasPrefix(op.OperationID, "Service_") || slices.Contains([]string{"Service_Index", "Service_OpenAPI", "Service_Docs", "Service_DocsFile"}, op.OperationID) {
+		all = append(all, with(func(p *trigger) { p.flooded = true })) // probes are exempt
+	}
+	if op.OperationID == "Service_Metrics" { // strangers may flood it
+		all = append(all, with(func(p *trigger) { p.flooded, p.access = true, new(api.Access) }))
+	}
 	for _, example := range examples(op) {
 		for _, created := range []bool{false, true} {
 			all = append(all, with(func(p *trigger) { p.body, p.backend.created = example, created }))
@@ -286,7 +304,20 @@ func (c contract) fire(t *testing.T, p trigger) int {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		_, _ = io.WriteString(w, "up 1\n")
 	})}
-	return c.serve(t, api.New(p.backend.scheduler(t), o), r).status
+	if !p.flooded {
+		return c.serve(t, api.New(p.backend.scheduler(t), o), r).status
+	}
+	o.Callers = callers.NewLimiter(callers.Limits{Rate: 1})
+	status := 0
+	synctest.Test(t, func(t *testing.T) { // whose time stands still
+		h := api.New(p.backend.scheduler(t), o)
+		for range 3 {
+			status = serve(h, httptest.NewRequest(http.MethodGet, "/nowhere", nil)).status
+		}
+		require.Equal(t, http.StatusTooManyRequests, status)
+		status = c.serve(t, h, r).status
+	})
+	return status
 }
 
 func TestRequestsThatNoOperationTakesAreAnsweredAsOpenAPIDescribesIt(t *testing.T) {

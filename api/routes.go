@@ -63,6 +63,7 @@ func (s *server) routes(r *gin.Engine) {
 		g.POST(collection+"/enable", s.changeCollection(Scheduler.EnableCollection))
 		g.POST(collection+"/disable", s.changeCollection(Scheduler.DisableCollection))
 		g.Match(reading, collection+changes, s.forCollection(s.listCollectionChanges))
+		g.POST(collection+rerun, s.forCollection(s.rerunJobs))
 		g.Match(reading, collection+"/"+operations+"/:id", s.forCollection(s.getOperation))
 		g.Match(reading, collection+"/"+operationResults+"/:id", s.forCollection(s.getOperationResult))
 
@@ -73,6 +74,7 @@ func (s *server) routes(r *gin.Engine) {
 		g.PATCH(oneJob, s.forJob(s.patchJob))
 		g.DELETE(oneJob, s.forJob(s.deleteJob))
 		g.POST(oneJob+"/run", s.forJob(s.runJob))
+		g.POST(oneJob+rerun, s.forJob(s.rerunJob))
 		g.Match(reading, oneJob+history, s.forJob(s.listHistory))
 		g.Match(reading, oneJob+changes, s.forJob(s.listJobChanges))
 	}
@@ -87,7 +89,7 @@ var words = func() map[string]string {
 	spelled := map[string]string{}
 	for _, w := range []string{
 		"subscriptions", "resourceGroups", "providers", "Microsoft.Scheduler", "jobCollections", "jobs",
-		"enable", "disable", operations, operationResults, "run", "history", "changes", "upcoming", "previewRecurrence",
+		"enable", "disable", operations, operationResults, "run", "rerun", "history", "changes", "upcoming", "previewRecurrence",
 		"healthz", "readyz", "metrics", "openapi.yaml", "docs",
 	} {
 		spelled[job.NormalizeName(w)] = w
@@ -95,8 +97,8 @@ var words = func() map[string]string {
 	return spelled
 }()
 
-const knownPaths = "The paths are .../jobCollections[/{name}[/enable, /disable, /history, /changes, /upcoming, /operations/{id}, /operationResults/{id} or " +
-	"/jobs[/{name}[/run, /history or /changes]]]], .../history, .../upcoming and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
+const knownPaths = "The paths are .../jobCollections[/{name}[/enable, /disable, /rerun, /history, /changes, /upcoming, /operations/{id}, /operationResults/{id} or " +
+	"/jobs[/{name}[/run, /rerun, /history or /changes]]]], .../history, .../upcoming and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
 	"/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history or /upcoming; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."
 
 func noRoute(*gin.Context) error {

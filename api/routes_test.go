@@ -131,7 +131,7 @@ func TestUnknownPathsAreAnsweredWithWhatExists(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, got.status, "%s %.50s", method, path)
 			require.Equal(t, jsonContent, got.header.Get("Content-Type"))
 			require.Equal(t, `{"error":{"code":"NotFound","message":"There is nothing at this path. The paths are `+
-				`.../jobCollections[/{name}[/enable, /disable, /history, /changes, /upcoming, /operations/{id}, /operationResults/{id} or /jobs[/{name}[/run, /history or /changes]]]], .../history, .../upcoming and .../previewRecurrence, `+
+				`.../jobCollections[/{name}[/enable, /disable, /rerun, /history, /changes, /upcoming, /operations/{id}, /operationResults/{id} or /jobs[/{name}[/run, /rerun, /history or /changes]]]], .../history, .../upcoming and .../previewRecurrence, `+
 				`where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; `+
 				`/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history or /upcoming; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."}}`, got.body)
 		}
@@ -226,7 +226,7 @@ func TestAPIVersionIsRequiredOnEveryLongPath(t *testing.T) {
 		"GET " + c, "HEAD " + c, "PUT " + c, "PATCH " + c, "DELETE " + c, "POST " + c + "/enable", "POST " + c + "/disable",
 		"GET " + c + "/operations/o", "GET " + c + "/operationResults/o", "GET " + c + "/jobs", "POST " + c + "/jobs",
 		"GET " + c + "/jobs/j", "PUT " + c + "/jobs/j", "PATCH " + c + "/jobs/j", "DELETE " + c + "/jobs/j",
-		"POST " + c + "/jobs/j/run", "GET " + c + "/jobs/j/history", "GET " + c + "/history", "GET " + c + "/upcoming",
+		"POST " + c + "/jobs/j/run", "POST " + c + "/jobs/j/rerun", "POST " + c + "/rerun", "GET " + c + "/jobs/j/history", "GET " + c + "/history", "GET " + c + "/upcoming",
 		"GET " + group + "/history", "GET " + group + "/upcoming",
 		"GET /subscriptions/s/providers/Microsoft.Scheduler/history", "GET /subscriptions/s/providers/Microsoft.Scheduler/upcoming",
 		"POST /providers/Microsoft.Scheduler/previewRecurrence", "POST " + group + "/previewRecurrence",

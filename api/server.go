@@ -12,6 +12,7 @@ import (
 
 	"almanac/internal/audit"
 	"almanac/internal/build"
+	"almanac/internal/callers"
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
@@ -59,6 +60,10 @@ type Scheduler interface {
 	Job(ctx context.Context, k job.Key) (job.Job, error)
 	DeleteJob(ctx context.Context, k job.Key) error
 	RunJob(ctx context.Context, k job.Key) error
+	// RerunJob runs a job whose last execution failed again, and RerunJobs those of a page of a collection, as for Jobs.
+	// request names the request, for one that is repeated; it may be empty.
+	RerunJob(ctx context.Context, k job.Key, request string) job.Rerun
+	RerunJobs(ctx context.Context, k job.CollectionKey, p listing.Page, request string) (results []job.Rerun, next string, err error)
 
 	// Ready returns nil, or an error that says what is missing. Its text is shown to every caller.
 	Ready(ctx context.Context) error
@@ -116,25 +121,37 @@ type Options struct {
 	// Guard wraps next in a handler that answers requests it refuses and passes on all others. Its answers
 	// are logged like all answers. Nil means that no request is refused.
 	Guard func(next http.Handler) http.Handler
+
+	// Callers limits the requests of each caller. Nil means no limits.
+	Callers *callers.Limiter
+
+	// Caller names the caller of a request. Nil means who has authenticated, or else its address, as
+	// [callers.ByAddress] has it.
+	Caller func(r *http.Request) string
 }
 
 type server struct {
 	Options     // with its defaults
 	scheduler   Scheduler
 	crossOrigin *http.CrossOriginProtection
+	logins      *callers.Logins
 }
 
-// New returns a handler that serves the API of s.
+// New returns a handler that serves the API of s. The RemoteAddr of a request is taken for its caller's address, and headers
+// about it are ignored; see Resolve of [almanac/internal/web.Proxies].
 func New(s Scheduler, o Options) http.Handler {
 	o.DefaultSubscription = cmp.Or(o.DefaultSubscription, "00000000-0000-0000-0000-000000000000")
 	o.DefaultResourceGroup = cmp.Or(o.DefaultResourceGroup, "default")
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 64<<10)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	if o.Caller == nil {
+		o.Caller = callerName
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	srv := &server{Options: o, scheduler: s, crossOrigin: http.NewCrossOriginProtection()}
+	srv := &server{Options: o, scheduler: s, crossOrigin: http.NewCrossOriginProtection(), logins: callers.NewLogins()}
 	return http.MaxBytesHandler(canonicalPath(srv.engine()), o.MaxBodyBytes)
 }
 
@@ -146,10 +163,11 @@ func (s *server) engine() *gin.Engine {
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
 	r.RedirectTrailingSlash = false
-	r.ForwardedByClientIP = false
-	r.UseEscapedPath = true      // names may hold an escaped slash,
-	r.UnescapePathValues = false // and a plus, which gin would decode as a blank: see param
-	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitTime, s.authorize, s.sign)
+	r.ForwardedByClientIP = false // RemoteAddr is the caller's: see New
+	_ = r.SetTrustedProxies(nil)  // no address is wrong
+	r.UseEscapedPath = true       // names may hold an escaped slash,
+	r.UnescapePathValues = false  // and a plus, which gin would decode as a blank: see param
+	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.authenticate, s.limitCaller, s.sign, s.limitTime, s.authorize)
 	s.routes(r)
 	return r
 }

@@ -34,7 +34,7 @@ func TestEveryAnswerCarriesTheServicesHeaders(t *testing.T) {
 		method, path, _ := strings.Cut(call, " ")
 		got := send(h, method, path, "")
 		for name, want := range map[string]string{
-			"Cache-Control": "no-cache", "Pragma": "no-cache", "Expires": "-1", "X-Content-Type-Options": "nosniff",
+			"Cache-Control": "no-store", "Pragma": "no-cache", "Expires": "-1", "X-Content-Type-Options": "nosniff",
 		} {
 			require.Equal(t, []string{want}, got.header.Values(name), "%s of %s", name, call)
 		}
@@ -75,7 +75,7 @@ func TestAccessLogHasALinePerRequestWithoutItsQuery(t *testing.T) {
 	h := api.New(&fake{job: func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), nil }}, o)
 	got := send(h, http.MethodGet, jobPath+"?sig=hush", "")
 	require.Regexp(t, `^time=\S+ level=INFO msg="request answered" method=GET path=/jobCollections/c/jobs/j status=200 `+
-		fmt.Sprintf(`bytes=%d took=\S+ request=%s\n$`, len(got.body), got.header.Get("X-Ms-Request-Id")), log.String())
+		fmt.Sprintf(`bytes=%d took=\S+ client=192\.0\.2\.1 request=%s\n$`, len(got.body), got.header.Get("X-Ms-Request-Id")), log.String())
 
 	log.Reset()
 	send(h, http.MethodGet, "/healthz", "")
@@ -99,7 +99,7 @@ func TestAccessLogHasWhatTheGuardRefused(t *testing.T) {
 	require.Contains(t, got.body, `"MisdirectedRequest"`)
 	require.NotContains(t, got.body, "properties", "nothing else is answered")
 	require.Regexp(t, `msg="request answered" method=GET path=/jobCollections/c/jobs/j status=421 `+
-		fmt.Sprintf(`bytes=%d took=\S+ request=%s\n$`, len(got.body), got.header.Get("X-Ms-Request-Id")), log.String())
+		fmt.Sprintf(`bytes=%d took=\S+ client=192\.0\.2\.1 request=%s\n$`, len(got.body), got.header.Get("X-Ms-Request-Id")), log.String())
 }
 
 func TestIndexTellsWhereThingsAre(t *testing.T) {

@@ -33,7 +33,8 @@ func (b *bench) measureSleep(ctx context.Context) (err error) {
 	}
 	data := filepath.Join(dir, "data")
 	start := func() (*systems.Program, error) {
-		return systems.Start(ctx, path, "dev", "--data", data, "--listen", "127.0.0.1:0", "--temporal-listen", "127.0.0.1:0", "--ui-listen", "127.0.0.1:0")
+		return systems.Start(ctx, path, "dev", "--data", data, "--listen", "127.0.0.1:0", "--temporal-listen", "127.0.0.1:0", "--ui-listen", "127.0.0.1:0",
+			"--max-rate-per-caller", "0", "--max-in-flight-per-caller", "0") // all jobs are created by one caller
 	}
 	p, err := start()
 	if err != nil {

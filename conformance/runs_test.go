@@ -148,7 +148,9 @@ func TestHistoryIsReadInParts(t *testing.T) {
 	require.Equal(t, []int32{1}, repeats(new(int32(2)), new(int32(2))))
 	require.Equal(t, []int32{2}, repeats(new(int32(1)), new(int32(1))))
 	require.Empty(t, repeats(nil, new(int32(3))))
-	require.Nil(t, c.get(t, "daily").Status, "a disabled job shows no status")
+	disabled := c.get(t, "daily").Status
+	require.Nil(t, disabled.ExecutionCount, "the status of a disabled job has only what the client does not know")
+	require.Nil(t, disabled.LastExecutionTime)
 
 	all, err := c.jobs.ListJobHistoryComplete(ctx, group, collection, "daily", nil, nil, "")
 	require.NoError(t, err)

@@ -17,6 +17,7 @@ package devserver
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -64,6 +65,9 @@ type Options struct {
 	// UIHosts are the host names that the Web UI answers to, besides addresses and localhost; nil means no
 	// others.
 	UIHosts *web.Hosts
+
+	// UITLS is the TLS of the Web UI; nil means plain HTTP.
+	UITLS *tls.Config
 
 	// Namespace is created if missing. Default: [DefaultNamespace].
 	Namespace string

@@ -3,6 +3,7 @@ package devserver_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -25,6 +26,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/devserver"
+	"almanac/internal/emulators"
 	"almanac/internal/web"
 )
 
@@ -111,6 +113,26 @@ func TestNamespace(t *testing.T) {
 	require.Contains(t, attributes.GetCustomAttributes(), "Priority")
 }
 
+func TestTheWebUISpeaksTLS(t *testing.T) {
+	t.Parallel()
+	cert, key, err := emulators.WriteCertificate(t.TempDir(), "localhost")
+	require.NoError(t, err)
+	certificates, err := web.LoadCertificates(web.CertificateFiles{Cert: cert, Key: key})
+	require.NoError(t, err)
+	o := options(t.TempDir())
+	o.UIListen, o.UITLS = "127.0.0.1:0", certificates.Server()
+	s := start(t, o)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
+	resp, err := client.Get("https://" + s.UIAddress() + "/api/v1/namespaces/default")
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	require.Equal(t, 2, resp.ProtoMajor)
+	for _, cookie := range resp.Cookies() {
+		require.True(t, cookie.Secure, cookie.Name)
+	}
+}
+
 func TestWebUI(t *testing.T) {
 	t.Parallel()
 	o := options(t.TempDir())
@@ -120,6 +142,9 @@ func TestWebUI(t *testing.T) {
 	for _, path := range []string{"/", "/api/v1/namespaces/default", "/api/v1/namespaces/default/workflows"} {
 		resp, err := http.Get("http://" + s.UIAddress() + path)
 		require.NoError(t, err)
+		require.Contains(t, resp.Header.Get("Content-Security-Policy"), "frame-ancestors 'self'", path)
+		require.Equal(t, "nosniff", resp.Header.Get("X-Content-Type-Options"), path)
+		require.Equal(t, "same-origin", resp.Header.Get("Referrer-Policy"), path)
 		require.NoError(t, resp.Body.Close())
 		require.Equal(t, http.StatusOK, resp.StatusCode, path)
 	}

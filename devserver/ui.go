@@ -26,20 +26,20 @@ type webUI struct {
 
 // startUI serves the Web UI for the frontend on l, which it closes on errors and in stop.
 func startUI(l net.Listener, frontend string, o Options) (*webUI, error) {
-	handler, err := uiHandler(frontend, o.Namespace)
+	handler, err := uiHandler(frontend, o.Namespace, o.UITLS != nil)
 	if err != nil {
 		_ = l.Close()
 		return nil, fmt.Errorf("start the Temporal Web UI: %w", err)
 	}
 	u := &webUI{web.NewServer(o.UIHosts.Check(handler))}
-	go func() { _ = u.server.Serve(web.Limit(l)) }() // ends in stop
+	go func() { _ = web.Serve(u.server, l, o.UITLS, o.Log) }() // ends in stop
 	return u, nil
 }
 
 // uiHandler returns the handler of the Web UI, assembled from the parts of the library's own server. That
 // server opens its own listener and answers to every host name, so any web page could act as the same site
-// (see [web.Hosts]).
-func uiHandler(frontend, namespace string) (http.Handler, error) {
+// (see [web.Hosts]). Browsers drop secure cookies over plain HTTP.
+func uiHandler(frontend, namespace string, secureCookies bool) (http.Handler, error) {
 	provider, err := uiconfig.NewConfigProviderWithRefresh(&uiconfig.Config{
 		TemporalGRPCAddress: frontend,
 		EnableUI:            true,
@@ -57,7 +57,6 @@ func uiHandler(frontend, namespace string) (http.Handler, error) {
 	if assets, err = fs.Sub(assets, "local"); err != nil {
 		return nil, err
 	}
-	const secureCookies = false // browsers drop secure cookies over plain HTTP
 	e := echo.New()
 	e.Use(middleware.Recover(), middleware.Gzip(), middleware.Secure(),
 		csrf.EnsureTokenCookie(secureCookies), middleware.CSRFWithConfig(csrf.MiddlewareConfig(provider, secureCookies)))
@@ -70,7 +69,11 @@ func uiHandler(frontend, namespace string) (http.Handler, error) {
 		return nil, err
 	}
 	route.SetRenderRoute(e, "")
-	return e, nil
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", "frame-ancestors 'self'") // its pages load what they need; no other site shows them in a frame
+		w.Header().Del("Cache-Control")                                     // its files are cached
+		e.ServeHTTP(w, r)
+	}), nil
 }
 
 func (u *webUI) stop() { _ = u.server.Close() }

@@ -10,7 +10,9 @@ type Status struct {
 	FailureCount      int   `json:"failureCount"`                // executions that failed
 	FaultedCount      int   `json:"faultedCount"`                // failed executions whose retries were exhausted
 
-	// Reason says why no occurrence is left; see [Definition.WhyOver].
+	Outcomes
+
+	// Reason says why no occurrence is next: see [Definition.WhyOver], [WhyDisabled] and [WhyCollectionDisabled].
 	Reason string `json:"reason,omitempty"`
 }
 

@@ -5,6 +5,12 @@ import (
 	"time"
 )
 
+// Why an enabled or disabled job that has occurrences left has no next one.
+const (
+	WhyDisabled           = "The job is disabled."
+	WhyCollectionDisabled = "The job collection is not enabled, so none of its jobs runs on its schedule."
+)
+
 // WhyOver returns why a job has no occurrence left. created is the time of the job's creation, started the
 // number of occurrences started. It returns "" for a recurrence without an end.
 func (d *Definition) WhyOver(created time.Time, started int) string {

@@ -150,10 +150,10 @@ func (s *Service) readChanges(ctx context.Context, missing *job.Error, read func
 // historyTimeout is the limit for reading a page of a job's history, or of changes.
 const historyTimeout = 20 * time.Second
 
-// explain adds to the status of enabled jobs of a collection why nothing is next, if that is the collection's state.
+// explain names the state of the collection in the status of jobs for which it is why nothing is next.
 func (s *Service) explain(ctx context.Context, k job.CollectionKey, jobs ...*job.Job) {
 	jobs = slices.DeleteFunc(jobs, func(j *job.Job) bool {
-		return j.Unread != "" || j.Definition.State != job.StateEnabled || j.Status.NextExecutionTime != nil || j.Status.Reason != ""
+		return j.Unread != "" || j.Status.Reason != job.WhyCollectionDisabled
 	})
 	if len(jobs) == 0 {
 		return

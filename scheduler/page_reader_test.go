@@ -356,14 +356,14 @@ func TestAJobOfACollectionThatIsDisabledSaysWhyNothingIsNext(t *testing.T) {
 	for i := 1; i <= 2; i++ {
 		id := key.Collection.Job(fmt.Sprint("Job", i)).WorkflowID() + " " + workflows.QueryStatus
 		j := d.answers[id].(job.Job)
-		j.Status.NextExecutionTime = nil
+		j.Status.NextExecutionTime, j.Status.Reason = nil, job.WhyCollectionDisabled
 		d.answers[id] = j
 	}
 	for _, tt := range []struct {
 		state job.CollectionState
 		want  string
 	}{
-		{job.CollectionEnabled, ""},
+		{job.CollectionEnabled, job.WhyCollectionDisabled}, // as of when the job was asked
 		{job.CollectionDisabled, "The job collection is disabled, so none of its jobs runs on its schedule."},
 		{job.CollectionSuspended, "The job collection is suspended, so none of its jobs runs on its schedule."},
 	} {

@@ -18,6 +18,7 @@ const (
 const (
 	UpdateReplace = "update" // takes a ReplaceRequest
 	UpdateRun     = "run"
+	UpdateRerun   = "rerun" // takes the key of a request, returns a job.RerunStatus
 	UpdateEnable  = "enable"
 	UpdateDisable = "disable"
 	UpdateDelete  = "delete"

@@ -36,10 +36,11 @@ type field struct {
 	parse func(*filterParser) error // of what follows the name
 }
 
-// The filters of lists of jobs, of the history of a job, and of the history and the occurrences of many jobs.
+// The filters of lists of jobs, of the history of a job, of the history and the occurrences of many jobs, and of the jobs to
+// run again.
 var (
 	JobFilter = &Filter{
-		fields:  []field{stateField, startField, endField, nameField, nextField},
+		fields:  []field{stateField, startField, endField, nameField, nextField, lastOutcomeField},
 		example: "state eq enabled and startTime ge 2026-01-31T08:30:00Z",
 	}
 	HistoryFilter = &Filter{
@@ -51,6 +52,10 @@ var (
 		example: "status eq Failed and startTime ge 2026-01-31T08:30:00Z and startswith(name,'nightly')",
 	}
 	UpcomingFilter = &Filter{fields: []field{nameField}, example: "startswith(name,'nightly')"}
+	RerunFilter    = &Filter{
+		fields:  []field{failedField, failingField, nameField, stateField},
+		example: "status eq Failed and endTime ge 2026-01-31T02:00:00Z and endTime lt 2026-01-31T03:00:00Z",
+	}
 )
 
 var (
@@ -61,6 +66,13 @@ var (
 		return word(p, "status", &p.parsed.Status, job.OutcomeCompleted, job.OutcomeFailed, job.OutcomePostponed,
 			job.OutcomeMissed, job.OutcomeSkipped, job.OutcomeCancelled)
 	}}
+	lastOutcomeField = field{"lastOutcome", func(p *filterParser) error {
+		return word(p, "lastOutcome", &p.parsed.LastOutcome, job.OutcomeCompleted, job.OutcomeFailed)
+	}}
+	failedField = field{"status", func(p *filterParser) error {
+		return word(p, "status", &p.parsed.LastOutcome, job.OutcomeFailed)
+	}}
+	failingField  = field{"endTime", func(p *filterParser) error { return p.timing(&p.parsed.Failing) }}
 	startField    = field{"startTime", func(p *filterParser) error { return p.timing(&p.parsed.Start) }}
 	endField      = field{"endTime", func(p *filterParser) error { return p.timing(&p.parsed.End) }}
 	nextField     = field{"nextExecutionTime", func(p *filterParser) error { return p.timing(&p.parsed.Next) }}

@@ -32,7 +32,13 @@ type Job struct {
 // JobProperties are the definition and the status of a job.
 type JobProperties struct {
 	job.Definition
-	Status *job.Status `json:"status,omitempty"` // absent while the job is disabled
+	Status any `json:"status,omitempty"` // nil for a disabled job of which no execution has ended
+}
+
+// A disabledStatus is the status of a disabled job. Azure Scheduler showed none, so it has only what that did not have.
+type disabledStatus struct {
+	job.Outcomes
+	Reason string `json:"reason,omitempty"`
 }
 
 // NewJob returns the form of a job.
@@ -41,8 +47,11 @@ func NewJob(j job.Job) Job {
 		ID: j.Key.ARMID(), Type: "Microsoft.Scheduler/jobCollections/jobs", Name: j.Key.Collection.Name + "/" + j.Key.Name,
 		Properties: JobProperties{Definition: j.Definition.Redacted()}, // again here, for any Scheduler
 	}
-	if j.Definition.State != job.StateDisabled {
+	switch {
+	case j.Definition.State != job.StateDisabled:
 		r.Properties.Status = &j.Status
+	case j.Status.LastOutcome != nil:
+		r.Properties.Status = disabledStatus{j.Status.Outcomes, j.Status.Reason}
 	}
 	return r
 }

@@ -57,6 +57,7 @@ func runAPI(ctx context.Context, c *config) error {
 	})
 	go setup.KeepTrying(ctx, temporal, options.Namespace, c.log)
 	sdktelemetry.WatchQueue(ctx, c.telemetry.Registry, temporal, options.Namespace, workflows.TaskQueue)
-	fmt.Fprintf(c.out, "API  http://%s  (Temporal %s, namespace %s)\n", l.Addr(), options.HostPort, options.Namespace)
-	return serve(ctx, l, handler(ctx, service, c))
+	c.followCertificates(ctx)
+	fmt.Fprintf(c.out, "API  %s://%s  (Temporal %s, namespace %s)\n", c.scheme(), l.Addr(), options.HostPort, options.Namespace)
+	return c.serve(ctx, l, c.apiTLS(), handler(ctx, service, c))
 }

@@ -24,7 +24,8 @@ what Almanac encrypts in Temporal. /encode is refused, because a payload is encr
 for one workflow, and a codec server is not told which.
 
 Callers see the secrets of all jobs. They must send the token in $ALMANAC_CODEC_TOKEN;
-without it, the server listens on loopback addresses only. Put TLS before it.
+without it, the server listens on loopback addresses only. Give it --tls-cert and
+--tls-key if other machines reach it.
 
 In the Web UI, set the codec endpoint to the address, and give the page's origin with
 --origin. With the CLI:
@@ -49,7 +50,8 @@ func runCodec(cmd *cobra.Command, _ []string, c *config) error {
 	for i, o := range c.origins {
 		c.origins[i] = strings.TrimSuffix(o, "/")
 	}
-	return serve(cmd.Context(), l, c.codecHandler(c.origins))
+	c.followCertificates(cmd.Context())
+	return c.serve(cmd.Context(), l, c.serverTLS(), c.codecHandler(c.origins))
 }
 
 // codecHandler returns the codec server. Pages of the origins may ask it.
@@ -61,7 +63,7 @@ func (c *config) codecHandler(origins []string) http.Handler {
 func (c *config) listenCodec(ctx context.Context, name string) (net.Listener, error) {
 	l, err := listen(ctx, c.settings.Get(name))
 	if err == nil {
-		fmt.Fprintf(c.out, "Codec     http://%s  (keys %s)\n", l.Addr(), c.keys)
+		fmt.Fprintf(c.out, "Codec     %s://%s  (keys %s)\n", c.scheme(), l.Addr(), c.keys)
 	}
 	return l, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/senders"
+	"almanac/internal/callers"
 	"almanac/internal/codec"
 	"almanac/internal/settings"
 	"almanac/internal/telemetry"
@@ -35,6 +36,11 @@ type config struct {
 	publicURL                                                   *url.URL // nil: links begin with the host of the request
 	codecToken                                                  string
 	hosts                                                       *web.Hosts
+	tlsFiles                                                    web.CertificateFiles
+	certificates                                                *web.Certificates // nil: plain HTTP
+	trustedProxies                                              []string
+	proxies                                                     *web.Proxies
+	perCaller                                                   callers.Limits
 
 	access accessConfig
 	token  tokenConfig

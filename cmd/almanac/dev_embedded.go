@@ -83,10 +83,12 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 	c.telemetry.Registry.MustRegister(server.Disk())
 	group, ctx := errgroup.WithContext(ctx)
 	if codecListener != nil {
-		group.Go(func() error { return serve(ctx, codecListener, c.codecHandler(pageOrigins(server.UIAddress()))) })
+		origins := pageOrigins(c.scheme(), server.UIAddress())
+		group.Go(func() error { return c.serve(ctx, codecListener, c.serverTLS(), c.codecHandler(origins)) })
 	}
+	c.followCertificates(ctx)
 	announce(node{config: c, api: l.Addr(), server: server})
-	group.Go(func() error { return serve(ctx, l, handler(ctx, service, c)) })
+	group.Go(func() error { return c.serve(ctx, l, c.apiTLS(), handler(ctx, service, c)) })
 	return group.Wait()
 }
 
@@ -94,7 +96,7 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 func startServer(ctx context.Context, c *config) (*devserver.Server, error) {
 	worker.SetCachedWorkflows(c.cachedJobs) // before the server starts its own workers, which share the cache
 	return devserver.Start(ctx, devserver.Options{
-		DataDir: c.data, Listen: c.temporalListen, UIListen: c.uiListen, UIHosts: c.hosts, Synchronous: c.synchronous,
+		DataDir: c.data, Listen: c.temporalListen, UIListen: c.uiListen, UIHosts: c.hosts, UITLS: c.serverTLS(), Synchronous: c.synchronous,
 		Retention: c.retention, MinFree: c.minFree,
 		SearchAttributes: scheduler.SearchAttributes(), Log: c.log.With("component", "server"),
 	})
@@ -102,12 +104,12 @@ func startServer(ctx context.Context, c *config) (*devserver.Server, error) {
 
 // pageOrigins returns the origins of the pages of a web server on this machine, by address and by
 // localhost.
-func pageOrigins(address string) []string {
+func pageOrigins(scheme, address string) []string {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil
 	}
-	return []string{"http://" + address, "http://localhost:" + port}
+	return []string{scheme + "://" + address, scheme + "://localhost:" + port}
 }
 
 // prepare waits until jobs can be stored and run, and creates the default collection. Without enough disk space
@@ -149,26 +151,29 @@ type node struct {
 	server *devserver.Server
 }
 
+// url returns the URL of the API.
+func (n node) url() string { return n.scheme() + "://" + n.api.String() }
+
 // ui returns the URL of the Web UI; "" if there is none.
 func (n node) ui() string {
 	if n.server.UIAddress() == "" {
 		return ""
 	}
-	return "http://" + n.server.UIAddress()
+	return n.scheme() + "://" + n.server.UIAddress()
 }
 
 // printNode prints all addresses and a first command to try.
 func printNode(n node) {
-	fmt.Fprintf(n.out, `API       http://%[1]s
+	fmt.Fprintf(n.out, `API       %[1]s
 Web UI    %[2]s
 Temporal  %[3]s (namespace %[4]s)
 Data      %[5]s
 
-Try:  curl -X PUT http://%[1]s/jobCollections/%[6]s/jobs/hello -d '{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"https://example.com/"}},"recurrence":{"frequency":"minute"}}}'
-`, n.api, cmp.Or(n.ui(), "none"), n.server.Address(), devserver.DefaultNamespace, n.data, defaultCollection)
+Try:  curl -X PUT %[1]s/jobCollections/%[6]s/jobs/hello -d '{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"https://example.com/"}},"recurrence":{"frequency":"minute"}}}'
+`, n.url(), cmp.Or(n.ui(), "none"), n.server.Address(), devserver.DefaultNamespace, n.data, defaultCollection)
 }
 
 // logNode logs all addresses.
 func logNode(n node) {
-	n.log.Info("ready", "api", "http://"+n.api.String(), "ui", n.ui(), "temporal", n.server.Address(), "namespace", devserver.DefaultNamespace, "data", n.data, "version", built().Version)
+	n.log.Info("ready", "api", n.url(), "ui", n.ui(), "temporal", n.server.Address(), "namespace", devserver.DefaultNamespace, "data", n.data, "version", built().Version)
 }

@@ -29,7 +29,7 @@ const (
 	maxPerHost = worker.DefaultSlots / 2 // half of the slots stay free for other hosts
 )
 
-// table returns all settings of all commands; it is the only place where they are declared. Their values
+// table returns all settings of all commands, with the group of frontDoor; they are declared nowhere else. Their values
 // go to c. docs/configuration.md is generated from it.
 //
 //go:generate go test -tags slim -run TestTheConfigurationDocumentIsCurrent -write .
@@ -68,9 +68,10 @@ func (c *config) table() []settings.Group {
 					"Requests to other hosts get 421, which stops DNS rebinding."},
 			{Flag: "public-url", Variable: "ALMANAC_PUBLIC_URL", Commands: "dev server api", Value: settings.PublicURL(&c.publicURL),
 				Help: "URL at which callers reach the API, if a proxy stands before it.",
-				More: "Links in answers (`nextLink`, `Location`, `Azure-AsyncOperation`) begin with it. Without it they begin with `http://` and the `Host` of the request."},
+				More: "Links in answers (`nextLink`, `Location`, `Azure-AsyncOperation`) begin with it. Without it they begin with `http://`, or `https://` with TLS, and the `Host` of the request."},
 		}},
 		c.accessSettings(),
+		c.frontDoor(),
 		{Name: "Storage", Settings: []*settings.Setting{
 			{Flag: "data", Variable: "ALMANAC_DATA", Commands: "dev server backup restore", Value: settings.Directory(&c.data), Default: "./almanac-data", Check: c.checkData,
 				Help: "Directory of the database.",
@@ -171,6 +172,9 @@ func (c *config) table() []settings.Group {
 			{Flag: "listen", Variable: "ALMANAC_LISTEN", Commands: "healthcheck", Value: settings.HostPort(&c.listen, "127.0.0.1:8080"), Default: "127.0.0.1:8080",
 				Help: "Address that the process to ask listens on, as in its own --listen.",
 				More: "One that stands for all addresses, such as 0.0.0.0, is asked at the loopback address."},
+			{Flag: "tls-cert", Variable: "ALMANAC_TLS_CERT", Commands: "healthcheck", Value: settings.File(&c.tlsFiles.Cert),
+				Help: "The --tls-cert of the process to ask, if it has one: then it is asked by https.",
+				More: "The file is not read, and the certificate not checked: nothing secret is sent to this machine."},
 			{Flag: "live", Commands: "healthcheck", Value: settings.Bool(&c.live),
 				Help: "Ask only whether the process answers."},
 		}},

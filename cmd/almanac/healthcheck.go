@@ -22,7 +22,7 @@ missing. It is made for the health check of a container.`,
 		if c.live {
 			path = "/healthz"
 		}
-		status, err := probe.Ask(cmd.Context(), c.listen, path)
+		status, err := probe.Ask(cmd.Context(), c.scheme(), c.listen, path)
 		if err != nil {
 			return err
 		}

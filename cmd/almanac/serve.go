@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"almanac/api"
+	"almanac/internal/callers"
 	"almanac/internal/codec"
 	"almanac/internal/settings"
 	"almanac/internal/telemetry"
@@ -25,11 +27,11 @@ import (
 // drain is the time limit for requests in progress when a server stops.
 const drain = 10 * time.Second
 
-// serve answers requests on l until ctx ends, then shuts down gracefully within drain.
-func serve(ctx context.Context, l net.Listener, handler http.Handler) error {
+// serve answers requests on l until ctx ends, then shuts down gracefully within drain. A nil tls means plain HTTP.
+func (c *config) serve(ctx context.Context, l net.Listener, tls *tls.Config, handler http.Handler) error {
 	server := web.NewServer(handler)
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(web.Limit(l)) }()
+	go func() { failed <- web.Serve(server, l, tls, c.log) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
@@ -56,11 +58,11 @@ func listen(ctx context.Context, address *settings.Setting) (net.Listener, error
 func handler(ctx context.Context, s api.Scheduler, c *config) http.Handler {
 	o := api.Options{
 		Log: c.log, Build: built(), PublicURL: c.publicURL, Guard: c.hosts.Check, Limits: &c.limits, CheckTarget: c.senders.Check,
-		Observe: c.telemetry.Requests(), Metrics: c.telemetry.Handler(),
+		Observe: c.telemetry.Requests(), Metrics: c.telemetry.Handler(), Callers: callers.NewLimiter(c.perCaller),
 		DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
 	}
 	c.protectAPI(ctx, &o)
-	return api.New(s, o)
+	return c.proxies.Resolve(api.New(s, o))
 }
 
 // The defaults for the short paths, /jobCollections/….

@@ -75,7 +75,8 @@ func runWorker(ctx context.Context, c *config) error {
 		return nil
 	}
 	ready := readiness.New(temporal.Client, options.Namespace, c.log)
-	return serve(ctx, l, c.hosts.Check(probe.Handler(ready.Check, c.telemetry.Handler())))
+	c.followCertificates(ctx)
+	return c.serve(ctx, l, c.serverTLS(), c.hosts.Check(probe.Handler(ready.Check, c.telemetry.Handler())))
 }
 
 // startWorker starts a worker. Call stop to end it.

@@ -104,7 +104,7 @@ func (s *System) addOne(address string) error {
 		Name: "almanac", Address: address, Ready: "http://" + address + "/readyz",
 		Command: append([]string{
 			s.options.Almanac, "dev", "--data", filepath.Join(s.options.Dir, "data"), "--listen", address, "--temporal-listen", s.Frontend, "--ui-listen", "",
-			"--plans", "unlimited", "--synchronous", "normal",
+			"--plans", "unlimited", "--synchronous", "normal", "--max-rate-per-caller", "0", "--max-in-flight-per-caller", "0",
 		}, s.Keys.flags()...),
 	}
 	s.Workers, s.APIs = []*processes.Process{s.Server}, []*processes.Process{s.Server}
@@ -143,7 +143,7 @@ func (s *System) addAlmanac(temporal string, addresses []string) error {
 		})
 		s.APIs = append(s.APIs, &processes.Process{
 			Name: fmt.Sprintf("api%d", i+1), Address: addresses[i], Ready: "http://" + addresses[i] + "/readyz", Env: env,
-			Command: append([]string{s.options.Almanac, "api", "--listen", addresses[i]}, s.Keys.flags()...),
+			Command: append([]string{s.options.Almanac, "api", "--listen", addresses[i], "--max-rate-per-caller", "0", "--max-in-flight-per-caller", "0"}, s.Keys.flags()...),
 		})
 	}
 	for _, p := range slices.Concat(s.Workers, s.APIs) {

@@ -67,17 +67,19 @@ func (h *Hosts) Allows(value string) bool {
 }
 
 // Check returns a handler that answers requests to other hosts with 421, in the form of the
-// API's errors, and passes the others to next.
+// API's errors, and passes the others to next. HTTP/2 has the host as :authority; a Host header
+// beside it has to be allowed as well.
 func (h *Hosts) Check(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h.Allows(r.Host) {
+		refused, isRefused := h.refused(r)
+		if !isRefused {
 			next.ServeHTTP(w, r)
 			return
 		}
 		body, _ := json.Marshal(map[string]any{"error": map[string]string{ // cannot fail
 			"code": "MisdirectedRequest",
 			"message": fmt.Sprintf("This server does not go by the name %.100q, in the Host header. Call it by its address, or have its operator start it with that name in --allowed-hosts.",
-				r.Host),
+				refused),
 		}})
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -85,6 +87,19 @@ func (h *Hosts) Check(next http.Handler) http.Handler {
 		w.WriteHeader(http.StatusMisdirectedRequest)
 		_, _ = w.Write(body) // the caller may be gone
 	})
+}
+
+// refused returns the host of a request that is not allowed, if there is one.
+func (h *Hosts) refused(r *http.Request) (host string, refused bool) {
+	if !h.Allows(r.Host) {
+		return r.Host, true
+	}
+	for _, host := range r.Header["Host"] {
+		if !h.Allows(host) {
+			return host, true
+		}
+	}
+	return "", false
 }
 
 func normal(host string) string {

@@ -1,8 +1,10 @@
-// Package web limits what HTTP servers of Almanac accept: host names, the duration of
-// requests, and the number of connections.
+// Package web has what all HTTP servers of Almanac have: TLS, limits of the duration of requests and of the number of
+// connections, host names that they answer to, security headers, and the addresses of callers behind proxies.
 package web
 
 import (
+	"crypto/tls"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -25,17 +27,29 @@ const (
 	maxConnections = 4096     // each takes some ten kilobytes, and a file descriptor
 )
 
-// NewServer returns a server of h with time limits for every part of a request. It answers
-// to every host name, unless h checks them; see [Hosts.Check].
+// NewServer returns a server of h with time limits for every part of a request, and with security headers, which h may
+// replace. It answers to every host name, unless h checks them; see [Hosts.Check].
 func NewServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           h,
+		Handler:           secured(h),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 	}
+}
+
+// Serve answers requests on l, with TLS unless config is nil, until the server is shut down or fails. It limits the
+// connections as [Limit] does. What net/http reports of single connections, such as handshakes that fail, is logged at
+// level debug.
+func Serve(server *http.Server, l net.Listener, config *tls.Config, log *slog.Logger) error {
+	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+	if config == nil {
+		return server.Serve(Limit(l))
+	}
+	server.TLSConfig = config
+	return server.ServeTLS(Limit(l), "", "")
 }
 
 // Limit limits the number of open connections of a listener to 4096. Further connections

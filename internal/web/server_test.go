@@ -2,6 +2,7 @@ package web
 
 import (
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"almanac/internal/emulators"
 )
 
 func start(t *testing.T, s *http.Server, limit func(net.Listener) net.Listener) (address string) {
@@ -67,6 +70,33 @@ func TestWritingAnAnswerHasATimeLimit(t *testing.T) {
 	s.WriteTimeout = 50 * time.Millisecond
 	dial(t, start(t, s, unlimited), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	require.Error(t, <-written)
+}
+
+func TestAConnectionWithoutATLSHandshakeIsClosed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cert, key, err := emulators.WriteCertificate(dir, "localhost")
+	require.NoError(t, err)
+	certificates, err := LoadCertificates(CertificateFiles{Cert: cert, Key: key})
+	require.NoError(t, err)
+	for name, begin := range map[string]string{
+		"silent":                              "",
+		"a record that does not end":          "\x16\x03\x01\x02\x00\x01",
+		"a ClientHello whose rest is missing": "\x16\x03\x01\x00\x05\x01\x00\x01\xfc\x03",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := NewServer(http.NotFoundHandler())
+			require.Positive(t, s.ReadHeaderTimeout)
+			s.ReadHeaderTimeout = 50 * time.Millisecond // which is that of the handshake as well
+			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			go func() { _ = Serve(s, l, certificates.Server(), slog.New(slog.DiscardHandler)) }()
+			t.Cleanup(func() { s.Close() })
+			_, err = io.ReadAll(dial(t, l.Addr().String(), begin))
+			require.NoError(t, err, "the server closes the connection")
+		})
+	}
 }
 
 // A counter counts the connections of a listener that are open.

@@ -44,10 +44,14 @@ type Filter struct {
 	Start Period // of a job: its startTime; of a history entry: when the attempt started
 	End   Period // of a job: its recurrence's endTime; of a history entry: when the attempt ended
 
-	Name       string // of jobs, and of the jobs of history entries; empty for any
-	NamePrefix string // likewise
-	Next       Period // of a job: its nextExecutionTime
-	Lateness   Span   // of a history entry: see [job.Record.Lateness]
+	Name        string      // of jobs, and of the jobs of history entries; empty for any
+	NamePrefix  string      // likewise
+	Next        Period      // of a job: its nextExecutionTime
+	LastOutcome job.Outcome // of a job: its last outcome's status; empty for any
+	Failing     Period      // of a job that fails: a part of the time from its first failure in a row to its last
+	WithUnread  bool        // jobs that could not be read, whatever the other conditions on them
+
+	Lateness Span // of a history entry: see [job.Record.Lateness]
 }
 
 // A Span is a half-open range of durations. The zero value means no bounds.
@@ -80,9 +84,12 @@ func (f Filter) MatchesJob(j *job.Job) bool {
 		return false
 	}
 	if j.Unread != "" {
-		return f == Filter{Name: f.Name, NamePrefix: f.NamePrefix}
+		return f.WithUnread || f == Filter{Name: f.Name, NamePrefix: f.NamePrefix}
 	}
 	if f.Next != (Period{}) && (j.Status.NextExecutionTime == nil || !f.Next.Contains(j.Status.NextExecutionTime.Time)) {
+		return false
+	}
+	if !f.matchesOutcomes(&j.Status.Outcomes) {
 		return false
 	}
 	var start, end time.Time
@@ -93,6 +100,17 @@ func (f Filter) MatchesJob(j *job.Job) bool {
 		end = r.EndTime.Time
 	}
 	return (f.State == "" || j.Definition.State == f.State) && f.Start.Contains(start) && f.End.Contains(end)
+}
+
+func (f Filter) matchesOutcomes(o *job.Outcomes) bool {
+	if f.LastOutcome != "" && (o.LastOutcome == nil || o.LastOutcome.Status != f.LastOutcome) {
+		return false
+	}
+	if f.Failing == (Period{}) {
+		return true
+	}
+	return o.FailingSince != nil && !o.LastError.EndTime.Before(f.Failing.From) &&
+		(f.Failing.Before.IsZero() || o.FailingSince.Before(f.Failing.Before))
 }
 
 // MatchesRecord reports whether the filter selects an entry of a history. It takes no account of the job's name.

@@ -21,7 +21,6 @@ type planned struct {
 	next      time.Time      // its next occurrence, as of when it was read; zero for none
 	left      int            // how many occurrences it has from next on at most; 0 for no limit
 	timetable *job.Timetable // nil if it runs once
-	asleep    bool           // it is enabled and has no next occurrence, for a reason that the collection's state may be
 	err       error          // its definition cannot be planned here
 }
 
@@ -95,7 +94,7 @@ func (v *Overview) planCollection(ctx context.Context, s collection, unreadable 
 		id := k.WorkflowID()
 		plans[i] = &cursor{key: k, id: id}
 		p, ok := v.plans.Get(id, planAge)
-		if !ok || p.asleep { // the collection was enabled since
+		if !ok || p.active && p.next.IsZero() { // its collection, which was not enabled, may be now
 			ask = append(ask, i)
 			continue
 		}
@@ -142,7 +141,6 @@ func planOf(j job.Job, now time.Time) planned {
 	p := planned{active: j.Definition.State == job.StateEnabled}
 	next := j.Status.NextExecutionTime
 	if next == nil || !p.active {
-		p.asleep = p.active && j.Status.Reason == ""
 		return p
 	}
 	p.next = next.Time

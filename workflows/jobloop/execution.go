@@ -16,6 +16,7 @@ import (
 	"almanac/activities"
 	"almanac/activities/lookups"
 	"almanac/internal/audit"
+	"almanac/internal/redact"
 	"almanac/job"
 	"almanac/job/template"
 )
@@ -212,6 +213,7 @@ func (j *loop) runAction(ctx workflow.Context, e *execution, action job.Action) 
 		input.SentBefore = e.Tried
 		end, err := j.runActivity(ctx, e, input)
 		e.Tried += len(end.Attempts)
+		e.noteError(end.Why(err))
 		e.Sent = e.Sent || err == nil || e.Tried > 0 || e.inFlight && end.Canceled // the attempt in flight failed before the cancellation
 		switch {
 		case err == nil:
@@ -228,6 +230,13 @@ func (j *loop) runAction(ctx workflow.Context, e *execution, action job.Action) 
 			return err
 		}
 		e.setNext(workflow.Now(ctx), end, action.RetryPolicy.Interval())
+	}
+}
+
+// noteError keeps why an attempt of the action failed, unless it is not known.
+func (e *execution) noteError(why string) {
+	if e.ActionName == job.MainAction {
+		e.Error = cmp.Or(redact.Cut(why, maxError), e.Error)
 	}
 }
 
@@ -341,16 +350,7 @@ func (j *loop) ended(ctx workflow.Context, e *execution, err error) {
 	if !j.removeRunning(e) {
 		return // it was returned to the plan before
 	}
-	if err != nil {
-		if _, silent := errors.AsType[*temporal.TimeoutError](err); silent { // otherwise a worker has logged it
-			workflow.GetLogger(ctx).Warn("execution failed", "collection", j.Key.Collection.Name, "job", j.Key.Name, "execution", e.ID,
-				"due", e.Due, "error", "no worker recorded the outcome; the request may have been sent", "next", "given up")
-		}
-		j.FailureCount++
-		if e.phase < withdrawing || e.ActionName == job.ErrorAction { // all attempts of the action failed
-			j.FaultedCount++
-		}
-	}
+	j.settle(ctx, e, err)
 	switch {
 	case !e.Manual:
 		j.Failed = err != nil
@@ -361,6 +361,25 @@ func (j *loop) ended(ctx workflow.Context, e *execution, err error) {
 		j.Final = workflow.Now(ctx) // keep the final job for another keepFinal
 	}
 }
+
+// settle records the final status of an execution that was sent, or may have been: err is nil if it succeeded. Every
+// such execution comes here, once.
+func (j *loop) settle(ctx workflow.Context, e *execution, err error) {
+	if err != nil {
+		if _, silent := errors.AsType[*temporal.TimeoutError](err); silent { // otherwise a worker has logged it
+			workflow.GetLogger(ctx).Warn("execution failed", "collection", j.Key.Collection.Name, "job", j.Key.Name, "execution", e.ID,
+				"due", e.Due, "error", "no worker recorded the outcome; the request may have been sent", "next", "given up")
+		}
+		j.FailureCount++
+		if e.phase < withdrawing || e.ActionName == job.ErrorAction { // all attempts of the action failed
+			j.FaultedCount++
+		}
+	}
+	record(&j.Outcomes, ending{due: e.Due, at: e.endedAt(workflow.Now(ctx)), failed: err != nil, why: cmp.Or(e.Error, noRecord)})
+}
+
+// noRecord is why an execution failed of which nothing is recorded.
+const noRecord = "No worker recorded the outcome; the request may have been sent."
 
 // endedAt returns when an execution ended whose end the workflow learned now: when its last attempt ended, which
 // can be long before if the outcome had to wait, or its worker was lost.

@@ -29,6 +29,8 @@ func (j *loop) handle(ctx workflow.Context) error {
 	}
 	j.signals.Add(ctx, workflows.SignalBegin, "begin although the delay that the job was started with is not over", func(workflow.Context) {})
 	return errors.Join(err,
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRerun, j.handleRerun,
+			workflow.UpdateHandlerOptions{Description: "run the job again if its last execution failed"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateCollection, func(ctx workflow.Context, enabled bool) error {
 			return j.change(ctx, allowed(func(ctx workflow.Context) { j.setCollectionState(ctx, enabled) }))
 		}, workflow.UpdateHandlerOptions{Description: "the job collection was enabled, or disabled"}),
@@ -89,6 +91,28 @@ func allowed(do func(workflow.Context)) func(workflow.Context) error {
 		do(ctx)
 		return nil
 	}
+}
+
+// handleRerun starts a manual run if the execution that ended last failed. A request with the same key as the one
+// that started the last such run starts none, nor does one while a manual run runs or waits.
+func (j *loop) handleRerun(ctx workflow.Context, key string) (status job.RerunStatus, err error) {
+	err = j.change(ctx, func(ctx workflow.Context) error {
+		switch {
+		case key != "" && key == j.Rerun, j.runningManually()+j.DeferredRuns > 0:
+			status = job.RerunUnderWay
+			return nil
+		case j.Outcomes.ConsecutiveFailures == 0:
+			status = job.RerunNotFailed
+			return nil
+		}
+		if err := j.mayRun(); err != nil {
+			return err
+		}
+		j.Rerun, status = key, job.RerunStarted
+		j.runManually(ctx)
+		return nil
+	})
+	return status, err
 }
 
 func (j *loop) handleReplace(ctx workflow.Context, r workflows.ReplaceRequest) (job.Job, error) {

@@ -40,6 +40,9 @@ type Input struct {
 	ExecutionCount int       `json:"executions,omitempty"`
 	FailureCount   int       `json:"failures,omitempty"`
 	FaultedCount   int       `json:"faults,omitempty"`
+
+	Outcomes job.Outcomes `json:"outcomes,omitzero"`
+	Rerun    string       `json:"rerun,omitempty"` // key of the last request to run the job again that started a manual run
 }
 
 // A RetryWait is what a run hands over of an execution that waits for its next attempt.
@@ -51,6 +54,7 @@ type RetryWait struct {
 	Tried         int               `json:"tried,omitempty"`   // attempts of the current action, in ended activities, whose requests may have been sent
 	Next          time.Time         `json:"next"`              // start of the next attempt
 	Failure       *template.Failure `json:"failure,omitempty"` // of the action, for an error action with placeholders
+	Error         string            `json:"error,omitempty"`   // of the action's last attempt that failed, at most maxError bytes
 }
 
 // A standing is the job's state to restore if an occurrence returns to the plan.
@@ -92,12 +96,17 @@ func (in *Input) Snapshot() job.Job {
 		ExecutionCount:    in.ExecutionCount,
 		FailureCount:      in.FailureCount,
 		FaultedCount:      in.FaultedCount,
+		Outcomes:          in.Outcomes,
 	}
 	switch next, ok := in.next(); {
 	case ok && in.active():
 		s.NextExecutionTime = job.NewTime(next)
 	case !ok && in.Plan.Done:
 		s.Reason = in.Definition.WhyOver(in.Created, in.Started)
+	case in.Definition.State == job.StateDisabled:
+		s.Reason = job.WhyDisabled
+	case in.CollectionDisabled:
+		s.Reason = job.WhyCollectionDisabled
 	}
 	return job.Job{Key: in.Key, Created: in.Created, Definition: in.Definition.Redacted(), Status: s, Generation: in.Generation}
 }

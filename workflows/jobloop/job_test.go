@@ -124,10 +124,10 @@ func TestTheStatusOfAJob(t *testing.T) {
 	require.Equal(t, job.Status{NextExecutionTime: job.NewTime(newYear)}, first.Status, "as the creation answers")
 	require.Equal(t, job.Status{
 		LastExecutionTime: job.NewTime(newYear), NextExecutionTime: job.NewTime(newYear.Add(time.Minute)), ExecutionCount: 1,
-	}, afterOne.Status)
+	}, counted(afterOne.Status))
 	require.Equal(t, job.Status{
 		LastExecutionTime: job.NewTime(newYear.Add(time.Minute)), NextExecutionTime: job.NewTime(newYear.Add(2 * time.Minute)), ExecutionCount: 2,
-	}, retrying.At(newYear.Add(90*time.Second)).Status, "an attempt that failed is no execution that failed")
+	}, counted(retrying.At(newYear.Add(90*time.Second)).Status), "an attempt that failed is no execution that failed")
 	require.Equal(t, job.StateEnabled, retrying.Definition.State)
 	require.Equal(t, 4, end.Status.ExecutionCount)
 	require.Equal(t, 1, end.Status.FailureCount)

@@ -171,6 +171,12 @@ func (w *jobEnv) snapshot(after time.Duration) *job.Job {
 	return &got
 }
 
+// counted returns the times and counts of a status.
+func counted(s job.Status) job.Status {
+	s.Outcomes, s.Reason = job.Outcomes{}, ""
+	return s
+}
+
 // An answer is the result of an update.
 type answer struct {
 	w                   *jobEnv
@@ -178,12 +184,14 @@ type answer struct {
 	at                  time.Duration // completion, since newYear
 	err                 error
 	job                 job.Job
+	rerun               job.RerunStatus
 }
 
 func (a *answer) Accept()          { a.accepted = true }
 func (a *answer) Reject(err error) { a.completed, a.err = true, err }
 func (a *answer) Complete(v any, err error) {
 	a.completed, a.at, a.err = true, a.w.env.Now().Sub(newYear), err
+	a.rerun, _ = v.(job.RerunStatus)
 	if j, ok := v.(job.Job); ok {
 		a.job = j
 	}

@@ -157,6 +157,9 @@ func (j *loop) recordSent(pending []lookups.Pending) {
 			if e.activity != p.Activity {
 				continue
 			}
+			if n := len(p.Attempts); n > 0 && failed(p.Attempts[n-1]) {
+				e.noteError(p.Attempts[n-1].Message)
+			}
 			e.Sent, e.inFlight, e.unsentUntil = e.Sent || len(p.Attempts) > 0, p.Sent, time.Time{}
 			if !p.Sent && !e.Sent {
 				e.unsentUntil = p.Next

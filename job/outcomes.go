@@ -1,0 +1,42 @@
+package job
+
+// Outcomes say how a job's executions have ended. They are kept while the job is disabled, and by a change of its
+// definition. The zero value is that of a job of which no execution has ended.
+type Outcomes struct {
+	LastOutcome         *LastOutcome `json:"lastOutcome,omitempty"`         // of the execution that ended last
+	LastError           *LastError   `json:"lastError,omitempty"`           // of the last one that failed; kept when the job recovers
+	ConsecutiveFailures int          `json:"consecutiveFailures,omitempty"` // how many of the last ones failed in a row
+	FailingSince        *Time        `json:"failingSince,omitempty"`        // when the first of these ended; nil if the last one succeeded
+	LastSuccessTime     *Time        `json:"lastSuccessTime,omitempty"`     // when the last one that succeeded ended
+}
+
+// A LastOutcome is how the execution that ended last did.
+type LastOutcome struct {
+	Status                Outcome `json:"status"` // OutcomeCompleted or OutcomeFailed
+	ExpectedExecutionTime *Time   `json:"expectedExecutionTime"`
+	EndTime               *Time   `json:"endTime"` // of its last attempt, the error action's included
+}
+
+// A LastError is why the last execution that failed did.
+type LastError struct {
+	Message string `json:"message"` // of the last attempt of its action, as in the history, at most 500 bytes
+	EndTime *Time  `json:"endTime"` // of the execution
+}
+
+// A RerunStatus says what a request to run a job again did.
+type RerunStatus string
+
+// What a request to run a job again did.
+const (
+	RerunStarted   RerunStatus = "Started"
+	RerunUnderWay  RerunStatus = "UnderWay"  // a manual run of the job runs or waits already, or the same request was made before
+	RerunNotFailed RerunStatus = "NotFailed" // the execution that ended last succeeded, or none has ended
+	RerunRefused   RerunStatus = "Refused"   // see Rerun.Err
+)
+
+// A Rerun is the result for one job of a request to run jobs again.
+type Rerun struct {
+	Key    Key
+	Status RerunStatus
+	Err    error // why a job was refused; the job may or may not have been started if it is of [KindUnavailable]
+}

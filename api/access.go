@@ -63,11 +63,11 @@ var permissions = map[string]permission{
 	"DELETE /jobCollections/:jc":                          {access.DeleteCollections, whole},
 	"POST /jobCollections/:jc/enable":                     {access.EnableCollections, whole},
 	"POST /jobCollections/:jc/disable":                    {access.DisableCollections, whole},
-	"POST /jobCollections/:jc/rerun":                      {access.RunJobs, whole},
 	"GET /jobCollections/:jc/operations/:id":              {access.ReadCollections, whole},
 	"GET /jobCollections/:jc/operationResults/:id":        {access.ReadCollections, whole},
 	"GET /jobCollections/:jc/notifications":               {access.ReadCollections, whole},
 	"POST /jobCollections/:jc/testNotification":           {access.RunJobs, whole},
+	"POST /jobCollections/:jc/jobs/:job/testNotification": {access.RunJobs, whole},
 	"GET /jobCollections/:jc/changes":                     {access.ReadChanges, whole},
 	"GET /jobCollections/:jc/jobs/:job/changes":           {access.ReadChanges, whole},
 	"GET /jobCollections/:jc/history":                     {access.ReadHistory, some},
@@ -79,7 +79,7 @@ var permissions = map[string]permission{
 	"PATCH /jobCollections/:jc/jobs/:job":                 {access.WriteJobs, whole},
 	"DELETE /jobCollections/:jc/jobs/:job":                {access.DeleteJobs, whole},
 	"POST /jobCollections/:jc/jobs/:job/run":              {access.RunJobs, whole},
-	"POST /jobCollections/:jc/jobs/:job/testNotification": {access.RunJobs, whole},
+	"POST /jobCollections/:jc/rerun":                      {access.RunJobs, whole},
 	"POST /jobCollections/:jc/jobs/:job/rerun":            {access.RunJobs, whole},
 	"GET /jobCollections/:jc/jobs/:job/history":           {access.ReadHistory, whole},
 }
@@ -96,37 +96,42 @@ func permissionOf(method, route string) (permission, bool) {
 	return p, known
 }
 
-// authorize answers requests that the caller may not make: 401 if it is not known who sent it, 404 for what the caller
-// may not see, and else 403. It notes the caller in the context of the request.
-func (s *server) authorize(c *gin.Context) {
+// authenticate answers 401 to requests of whom it is not known who sent them, and notes the caller in the context of
+// the others. Requests to public routes have no caller.
+func (s *server) authenticate(c *gin.Context) {
 	if s.Access == nil {
 		return
 	}
-	route := c.FullPath() // "" for a path or a method that does not exist, about which the caller may learn once it is known
-	needs, known := permissionOf(c.Request.Method, route)
-	if known && needs == public {
+	if needs, known := permissionOf(c.Request.Method, c.FullPath()); known && needs == public {
 		return
 	}
-	who, err := s.authenticate(c.Request)
+	who, err := s.caller(c.Request)
 	if err != nil {
 		s.refuseCredential(c, err)
 		return
 	}
 	c.Request = c.Request.WithContext(access.WithPrincipal(c.Request.Context(), who))
-	if route == "" {
+}
+
+// authorize answers requests that the caller may not make: 404 for what the caller may not see, and else 403.
+func (s *server) authorize(c *gin.Context) {
+	who := access.PrincipalOf(c.Request.Context())
+	route := c.FullPath() // "" for a path or a method that does not exist, about which every caller may learn
+	if s.Access == nil || who == nil || route == "" {
 		return
 	}
+	needs, known := permissionOf(c.Request.Method, route)
 	view := s.policy().For(who)
 	scope := s.accessScope(c)
 	role := view.Role(scope)
 	switch {
-	case known && role.Allows(needs.action):
-		return
-	case known && needs.reach == some && (view.Reaches(scope) || !hasCollection(c) && needs.action != access.Preview):
-		c.Set(viewKey, view)
-		return
 	case !known:
 		needs.action = access.Action(c.Request.Method + " " + route)
+	case role.Allows(needs.action):
+		return
+	case needs.reach == some && (view.Reaches(scope) || !hasCollection(c) && needs.action != access.Preview):
+		c.Set(viewKey, view)
+		return
 	}
 	noteRefusal(c, who.ID(), string(needs.action))
 	if known && role == 0 && hasCollection(c) {
@@ -136,13 +141,16 @@ func (s *server) authorize(c *gin.Context) {
 	}
 }
 
-// authenticate returns who sent a request, by the first authenticator that answers. It returns errNoCredential if none
-// does.
-func (s *server) authenticate(r *http.Request) (*access.Principal, error) {
+// caller returns who sent a request, by the first authenticator that answers. If none does, it returns
+// a [access.CredentialError], which is errNoCredential if there is nothing to answer.
+func (s *server) caller(r *http.Request) (*access.Principal, error) {
 	for _, a := range s.Access.Authenticators {
 		if who, err := a.Authenticate(r); who != nil || err != nil {
 			return who, err
 		}
+	}
+	if r.Header.Get("Authorization") != "" {
+		return nil, &access.CredentialError{Problem: "The header Authorization has no credential of a kind that is accepted here."}
 	}
 	return nil, errNoCredential
 }
@@ -156,9 +164,14 @@ func (s *server) policy() *access.Policy {
 	return s.Access.Policy()
 }
 
-// refuseCredential answers a request whose sender is not known: 401, or 503 if that could not be found out now.
+// refuseCredential answers a request whose sender is not known: 401, or 503 if that could not be found out now, or 429
+// if its address sends too many.
 func (s *server) refuseCredential(c *gin.Context, err error) {
 	bad, ok := errors.AsType[*access.CredentialError](err)
+	if refusal := s.limitStranger(c, ok && bad != errNoCredential); refusal != nil {
+		s.refuseCaller(c, refusal)
+		return
+	}
 	if !ok {
 		s.Log.WarnContext(c.Request.Context(), "a credential could not be checked", slog.Any("error", err), requestID(c))
 		s.fail(c, &job.Error{Kind: job.KindUnavailable, Code: "ServiceUnavailable", Err: err,
@@ -167,19 +180,40 @@ func (s *server) refuseCredential(c *gin.Context, err error) {
 	}
 	challenge := `Bearer realm="almanac"`
 	if bad != errNoCredential {
-		address := callers.ByAddress(c.Request)
-		if refusal := s.logins.Check(address); refusal != nil {
-			s.refuseCaller(c, refusal)
-			return
-		}
-		s.logins.Failed(address)
-		s.Log.InfoContext(c.Request.Context(), "a credential was refused", slog.Any("error", bad), slog.Any("cause", rootOf(bad)), requestID(c))
+		s.Log.InfoContext(c.Request.Context(), "a credential was refused", slog.Any("error", bad), slog.Any("cause", bad.Err), requestID(c))
 		challenge += `, error="invalid_token", error_description="` + strings.ReplaceAll(bad.Problem, `"`, "'") + `"`
 	}
 	c.Abort()
 	c.Header("WWW-Authenticate", challenge)
 	c.Set(codeKey, "AuthenticationFailed")
 	_ = reply(c, http.StatusUnauthorized, errorEnvelope{job.ErrorBody{Code: "AuthenticationFailed", Message: "Authentication failed. " + bad.Problem}})
+}
+
+// limitStranger limits the requests of an address whose sender is not known, and those of them with a credential that does
+// not count. Credentials that count are not affected: others may share the address.
+func (s *server) limitStranger(c *gin.Context, failed bool) *callers.Refusal {
+	address := callers.ByAddress(c.Request)
+	done, err := s.Callers.Admit(c.Request.Context(), address)
+	if refusal, ok := errors.AsType[*callers.Refusal](err); ok {
+		return refusal
+	}
+	if err == nil {
+		done()
+	}
+	if !failed {
+		return nil
+	}
+	refusal := s.logins.Check(address)
+	s.logins.Failed(address)
+	return refusal
+}
+
+// callerName returns the name by which a caller's requests are limited: its principal, or else its address.
+func callerName(r *http.Request) string {
+	if who := access.PrincipalOf(r.Context()); who != nil {
+		return who.ID()
+	}
+	return callers.ByAddress(r)
 }
 
 // forbidden returns the error for an action that the caller's role does not allow.

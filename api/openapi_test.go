@@ -204,8 +204,8 @@ type trigger struct {
 	target  string
 	body    string
 	header  http.Header
-	flooded bool // its caller has sent too many requests
 	access  *api.Access
+	flooded bool // its caller has sent too many requests
 }
 
 // provocations returns requests for every answer that an operation may have.
@@ -227,13 +227,16 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 		with(func(p *trigger) { p.target = target + "?api-version=1" }),
 		with(func(p *trigger) { p.target = target + "/" }),
 	}
-	if !strings.HasPrefix(op.OperationID, "Service_") || slices.Contains([]string{"Service_Index", "Service_OpenAPI", "Service_Docs", "Service_DocsFile"}, op.OperationID) {
-		all = append(all, with(func(p *trigger) { p.flooded = true })) // probes are exempt
-	}
 	for _, role := range []access.Role{0, access.Reader} { // of all callers, and then there is a caller that is not known
 		all = append(all, with(func(p *trigger) { p.access = everyone(role) }))
 	}
 	all = append(all, with(func(p *trigger) { p.access = new(api.Access) }))
+	if !strings.HasPrefix(op.OperationID, "Service_") || slices.Contains([]string{"Service_Index", "Service_OpenAPI", "Service_Docs", "Service_DocsFile"}, op.OperationID) {
+		all = append(all, with(func(p *trigger) { p.flooded = true })) // probes are exempt
+	}
+	if op.OperationID == "Service_Metrics" { // strangers may flood it
+		all = append(all, with(func(p *trigger) { p.flooded, p.access = true, new(api.Access) }))
+	}
 	for _, example := range examples(op) {
 		for _, created := range []bool{false, true} {
 			all = append(all, with(func(p *trigger) { p.body, p.backend.created = example, created }))

@@ -132,11 +132,8 @@ type Options struct {
 	// Callers limits the requests of each caller. Nil means no limits.
 	Callers *callers.Limiter
 
-	// Refusals is the log of refused calls. Nil means none.
-	Refusals *refusals.Log
-
-	// Caller names the caller of a request for Callers. Nil means the principal or, if it is not known who called, the
-	// address, as [callers.ByAddress] has it.
+	// Caller names the caller of a request. Nil means who has authenticated, or else its address, as
+	// [callers.ByAddress] has it.
 	Caller func(r *http.Request) string
 }
 
@@ -144,7 +141,7 @@ type server struct {
 	Options     // with its defaults
 	scheduler   Scheduler
 	crossOrigin *http.CrossOriginProtection
-	logins      *callers.Logins // by address
+	logins      *callers.Logins
 }
 
 // New returns a handler that serves the API of s. The RemoteAddr of a request is taken for its caller's address, and headers
@@ -156,7 +153,7 @@ func New(s Scheduler, o Options) http.Handler {
 	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 64<<10)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Caller == nil {
-		o.Caller = callerOf
+		o.Caller = callerName
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -177,7 +174,10 @@ func (s *server) engine() *gin.Engine {
 	_ = r.SetTrustedProxies(nil)  // no address is wrong
 	r.UseEscapedPath = true       // names may hold an escaped slash,
 	r.UnescapePathValues = false  // and a plus, which gin would decode as a blank: see param
-	r.Use(s.identify, s.observe, s.logAccess, s.auditRefusals, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.limitTime, s.authorize, s.limitCaller, s.sign)
+	// Refusals is the log of refused calls. Nil means none.
+	Refusals * refusals.Log
+
+	r.Use(s.identify, s.observe, s.logAccess, s.auditRefusals, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.authenticate, s.limitCaller, s.sign, s.limitTime, s.authorize)
 	s.routes(r)
 	return r
 }

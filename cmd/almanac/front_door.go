@@ -31,7 +31,7 @@ func (c *config) frontDoor() settings.Group {
 			More: "Such as `10.0.0.0/8,192.0.2.7`. The address of a caller, in the log and for limits, is then the rightmost one in the header that is none of these. Otherwise, and for all other connections, it is that of the connection."},
 		{Flag: "max-rate-per-caller", Variable: "ALMANAC_MAX_RATE_PER_CALLER", Commands: "dev server api", Value: settings.Int(&c.perCaller.Rate, 0, 1_000_000), Default: "1000",
 			Help: "Maximum number of requests a second of one caller of the API; 0: any number.",
-			More: "A caller that was idle may send two seconds' worth at once. Further requests get 429 with `Retry-After`. A caller is an address, for IPv6 a /64 network. Probes and `/metrics` are exempt. Behind a proxy set `--trusted-proxies`; otherwise all its callers count as one."},
+			More: "A caller that was idle may send two seconds' worth at once. Further requests get 429 with `Retry-After`. A caller is who has logged in, or else an address, for IPv6 a /64 network. Probes and `/metrics` are exempt. Behind a proxy set `--trusted-proxies`; otherwise all its callers count as one."},
 		{Flag: "max-in-flight-per-caller", Variable: "ALMANAC_MAX_IN_FLIGHT_PER_CALLER", Commands: "dev server api", Value: settings.Int(&c.perCaller.InFlight, 0, 10_000), Default: "16",
 			Help: "Maximum number of requests of one caller that the API processes at once; 0: any.",
 			More: "8 times as many wait up to 10 s for their turn, so that a bulk load of one caller does not delay the requests of others. Further requests get 429 with `Retry-After`."},

@@ -4,6 +4,7 @@ package watch
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -12,8 +13,9 @@ import (
 	"time"
 )
 
-// Every is how often a file is read. A change is in force within twice that.
-const Every = time.Second
+// Every is how often a file is read. A change is in force when it was read twice, within three times that: an editor or a
+// tool may be about to write the rest.
+const Every = 500 * time.Millisecond
 
 // A File is a file of the machine's operator. It is safe for concurrent use.
 //
@@ -27,6 +29,7 @@ type File[T any] struct {
 	problem atomic.Pointer[string]
 
 	text    []byte // that was parsed last, whether or not it was good
+	next    []byte // that was read last, if it differs
 	bad     error  // of text
 	failure string // why the file cannot be used, as it was logged; "" if it can be
 }
@@ -34,7 +37,11 @@ type File[T any] struct {
 // Open reads a file. It fails if the file cannot be read or parsed.
 func Open[T any](name string, parse func(text []byte) (T, error)) (*File[T], error) {
 	f := &File[T]{name: name, parse: parse}
-	if _, err := f.read(); err != nil {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.take(text); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -69,7 +76,10 @@ func (f *File[T]) Watch(ctx context.Context, log *slog.Logger) {
 func (f *File[T]) look(ctx context.Context, log *slog.Logger) {
 	changed, err := f.read()
 	failure := ""
-	if err != nil {
+	switch {
+	case errors.Is(err, errUnsettled):
+		return
+	case err != nil:
 		failure = err.Error()
 	}
 	if !changed && failure == f.failure {
@@ -86,20 +96,34 @@ func (f *File[T]) look(ctx context.Context, log *slog.Logger) {
 	log.ErrorContext(ctx, "a file cannot be used; what it had before stays in force", slog.String("file", f.name), slog.Any("error", err))
 }
 
-// read parses the file if its content is not what was parsed last, which changed reports.
+// errUnsettled is the error of a content that was read for the first time.
+var errUnsettled = errors.New("the file is changing")
+
+// read parses the file if its content is not what was parsed last, but what was read last. changed reports whether it did.
 func (f *File[T]) read() (changed bool, err error) {
 	text, err := os.ReadFile(f.name)
 	if err != nil {
 		return false, err
 	}
-	if f.text != nil && bytes.Equal(text, f.text) {
+	if bytes.Equal(text, f.text) {
+		f.next = nil
 		return false, f.bad
 	}
+	if f.next == nil || !bytes.Equal(text, f.next) {
+		f.next = append([]byte{}, text...) // not nil
+		return false, errUnsettled
+	}
+	f.next = nil
+	return true, f.take(text)
+}
+
+// take parses a text, which is in force from now on if it is good.
+func (f *File[T]) take(text []byte) error {
 	value, err := f.parse(text)
 	if f.text, f.bad = text, nil; err != nil {
 		f.bad = fmt.Errorf("%s: %w", f.name, err)
-		return true, f.bad
+		return f.bad
 	}
 	f.current.Store(&value)
-	return true, nil
+	return nil
 }

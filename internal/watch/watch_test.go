@@ -32,7 +32,8 @@ func TestAChangeIsInForceWithinTwoSecondsAndABrokenFileKeepsWhatWasThere(t *test
 		f, err := Open(name, number)
 		require.NoError(t, err)
 		go f.Watch(t.Context(), slog.New(slog.NewTextHandler(&logged, nil)))
-		pass := func() { time.Sleep(2 * Every); synctest.Wait() }
+		time.Sleep(Every / 2) // so that no file is written while it is read
+		pass := func() { time.Sleep(2 * time.Second); synctest.Wait() }
 
 		put("2")
 		pass()
@@ -56,6 +57,14 @@ func TestAChangeIsInForceWithinTwoSecondsAndABrokenFileKeepsWhatWasThere(t *test
 		put("2")
 		pass()
 		require.Empty(t, f.Problem(), "the content is that from before, and good")
+
+		put("")
+		time.Sleep(Every) // half of a change was read once
+		put("2")
+		pass()
+		require.Equal(t, 2, f.Value())
+		require.Empty(t, f.Problem())
+		require.Equal(t, 2, strings.Count(logged.String(), "level=ERROR"))
 
 		put("3")
 		pass()

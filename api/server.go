@@ -132,6 +132,9 @@ type Options struct {
 	// Callers limits the requests of each caller. Nil means no limits.
 	Callers *callers.Limiter
 
+	// Refusals is the log of refused calls. Nil means none.
+	Refusals *refusals.Log
+
 	// Caller names the caller of a request. Nil means who has authenticated, or else its address, as
 	// [callers.ByAddress] has it.
 	Caller func(r *http.Request) string
@@ -174,9 +177,6 @@ func (s *server) engine() *gin.Engine {
 	_ = r.SetTrustedProxies(nil)  // no address is wrong
 	r.UseEscapedPath = true       // names may hold an escaped slash,
 	r.UnescapePathValues = false  // and a plus, which gin would decode as a blank: see param
-	// Refusals is the log of refused calls. Nil means none.
-	Refusals * refusals.Log
-
 	r.Use(s.identify, s.observe, s.logAccess, s.auditRefusals, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.authenticate, s.limitCaller, s.sign, s.limitTime, s.authorize)
 	s.routes(r)
 	return r

@@ -85,7 +85,9 @@ func TestAWebHookGetsACloudEventWithTheIDOfTheMessage(t *testing.T) {
 
 func TestAWebHookThatRefusesIsReportedWithWhatItAnsweredAndWithoutSecrets(t *testing.T) {
 	t.Parallel()
-	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "password canary is wrong", http.StatusForbidden) }))
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "password canary is wrong", http.StatusForbidden)
+	}))
 	defer hook.Close()
 	var log strings.Builder
 	in := input(job.Action{Type: job.ActionHTTP, Request: &job.Request{

@@ -301,7 +301,7 @@ func leaves(schema *openapi3.Schema) iter.Seq[*openapi3.Schema] {
 func wireMembers(t reflect.Type) map[string]reflect.StructField {
 	members := map[string]reflect.StructField{}
 	for _, f := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
 			members[name] = f
 		}
 	}

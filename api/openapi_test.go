@@ -184,7 +184,7 @@ func (m *backend) scheduler(t testing.TB) *fake {
 			k := job.CollectionKey{Subscription: s.Subscription, ResourceGroup: "g1", Name: "c1"}
 			return []listing.Occurrence{{Key: k.Job("j2"), Unread: "it did not answer in time"}, {Key: k.Job("j1"), Due: until}}, "", m.err
 		},
-		test: func(_ context.Context, k job.Key) ([]notification.Delivery, error) {
+		test: func(context.Context, job.Key) ([]notification.Delivery, error) {
 			return []notification.Delivery{delivery}, m.err
 		},
 		deliveries: func(context.Context, job.CollectionKey) ([]notification.Delivery, error) {

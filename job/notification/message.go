@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -168,7 +169,7 @@ func (m *Message) Action(target *job.Action) (job.Action, error) {
 	case a.Request != nil:
 		a.Request.Body = content
 		if a.Request.Headers.Get("Content-Type") == "" {
-			a.Request.Headers = append(a.Request.Headers[:len(a.Request.Headers):len(a.Request.Headers)], job.Member{Name: "Content-Type", Value: contentType})
+			a.Request.Headers = append(slices.Clip(a.Request.Headers), job.Member{Name: "Content-Type", Value: contentType})
 		}
 	case a.QueueMessage != nil:
 		a.QueueMessage.Message = content

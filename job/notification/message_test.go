@@ -115,7 +115,8 @@ func TestAHeaderOfTheTargetIsKept(t *testing.T) {
 
 func TestAnAlertHasTheSameIDHoweverOftenItIsRaised(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, failed("a").ID, failed("a").ID)
+	first, again := failed("a"), failed("a")
+	require.Equal(t, first.ID, again.ID)
 	require.NotEqual(t, failed("a").ID, failed("b").ID)
 	other := failed("a")
 	other.Identify("run", "e2")

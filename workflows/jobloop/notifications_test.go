@@ -1,6 +1,7 @@
 package jobloop_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -24,14 +25,7 @@ func notified(conditions string) string {
 
 // failing fails the executions with these numbers.
 func (w *jobEnv) failing(repeats ...int) {
-	w.fails(func(s sentAttempt) bool {
-		for _, n := range repeats {
-			if s.Execution.Repeat == n {
-				return true
-			}
-		}
-		return false
-	})
+	w.fails(func(s sentAttempt) bool { return slices.Contains(repeats, s.Execution.Repeat) })
 }
 
 func TestAJobRaisesThatItFailedSoOftenAndRecovered(t *testing.T) {

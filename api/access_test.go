@@ -154,8 +154,8 @@ func TestWhatMayBeSeenButNotDoneIsForbiddenAndTheRestDoesNotExist(t *testing.T) 
 	absent := as(h, "operator", http.MethodPost, "/jobCollections/Other/jobs/J/run", "")
 	require.Equal(t, http.StatusNotFound, hidden.status)
 	require.Equal(t, absent.body, hidden.body, "what may not be seen looks like what does not exist")
-	require.Equal(t, as(h, "reader", http.MethodGet, "/nowhere", "").status, http.StatusNotFound)
-	require.Equal(t, as(h, "reader", http.MethodDelete, "/healthz", "").status, http.StatusMethodNotAllowed)
+	require.Equal(t, http.StatusNotFound, as(h, "reader", http.MethodGet, "/nowhere", "").status)
+	require.Equal(t, http.StatusMethodNotAllowed, as(h, "reader", http.MethodDelete, "/healthz", "").status)
 }
 
 func TestWithoutAuthenticatorsNobodyIsAsked(t *testing.T) {

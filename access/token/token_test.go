@@ -48,7 +48,7 @@ func TestATokenHasAPrefixAnd256BitsAndAChecksum(t *testing.T) {
 	for _, wrong := range []string{"", "alm_", token.New()[1:], token.New()[:75], token.New() + "0", strings.ToUpper(token.New())} {
 		require.False(t, token.WellFormed(wrong), wrong)
 	}
-	require.Equal(t, 1, len(regexp.MustCompile(token.Pattern).FindAllString("see "+token.New()+" in the log", -1)))
+	require.Len(t, regexp.MustCompile(token.Pattern).FindAllString("see "+token.New()+" in the log", -1), 1)
 }
 
 func request(authorization ...string) *http.Request {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/listing"
 )
 
 // busyTown has 10,000 jobs that are due once an hour, spread over it, and that ran in the hour before noon.
@@ -27,11 +28,11 @@ func BenchmarkFirstPageAcross10000Jobs(b *testing.B) {
 	v := w.overview(noon)
 	for name, read := range map[string]func() (int, error){
 		"upcoming": func() (int, error) {
-			page, _, err := v.Upcoming(b.Context(), ofC, noon.Add(time.Hour), job.Page{Top: 100})
+			page, _, err := v.Upcoming(b.Context(), ofC, noon.Add(time.Hour), listing.Page{Top: 100})
 			return len(page), err
 		},
 		"history": func() (int, error) {
-			page, _, err := v.HistoryAcross(b.Context(), ofC, job.Page{Top: 100, Filter: job.Filter{Start: job.Period{From: noon.Add(-time.Hour)}}})
+			page, _, err := v.HistoryAcross(b.Context(), ofC, listing.Page{Top: 100, Filter: listing.Filter{Start: listing.Period{From: noon.Add(-time.Hour)}}})
 			return len(page), err
 		},
 	} {

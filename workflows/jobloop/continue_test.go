@@ -274,7 +274,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 			LastError:   &job.LastError{Message: "it failed", EndTime: job.NewTime(at(3))}, ConsecutiveFailures: 8, LastSuccessTime: job.NewTime(at(1)),
 			FailingSince: job.NewTime(at(2)),
 		},
-		Rerun: "a",
+		Listed: job.OutcomeCompleted, Rerun: "a",
 		Waiting: []jobloop.RetryWait{{
 			Execution: job.Execution{ID: "e", Due: at(1), Repeat: 3, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"},
 			Manual:    true, Sent: true, Tried: 2, Next: at(60), Error: "it failed",

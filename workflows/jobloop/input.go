@@ -41,7 +41,8 @@ type Input struct {
 	FaultedCount   int       `json:"faults,omitempty"`
 
 	Outcomes job.Outcomes `json:"outcomes,omitzero"`
-	Rerun    string       `json:"rerun,omitempty"` // key of the last request to run the job again that started a manual run
+	Listed   job.Outcome  `json:"listed,omitempty"` // the last outcome that Temporal's lists show
+	Rerun    string       `json:"rerun,omitempty"`  // key of the last request to run the job again that started a manual run
 }
 
 // A RetryWait is what a run hands over of an execution that waits for its next attempt.

@@ -81,10 +81,10 @@ func TestHistoriesReplay(t *testing.T) {
 				r.RegisterWorkflowWithOptions(registries.Collection, workflow.RegisterOptions{Name: workflows.TypeCollection})
 				r.RegisterWorkflowWithOptions(notifier.Workflow, workflow.RegisterOptions{Name: workflows.TypeNotifications})
 				r.RegisterWorkflowWithOptions(registries.Subscription, workflow.RegisterOptions{Name: workflows.TypeSubscription})
-				require.NoError(t, r.ReplayWorkflowHistory(nil, h))
-				if *record {
+				if *record { // before the replay, which changes search attributes in h
 					write(t, fmt.Sprintf("%s-%s-%d", historyVersion, name, i+1), h)
 				}
+				require.NoError(t, r.ReplayWorkflowHistory(nil, h))
 			}
 		})
 	}

@@ -62,7 +62,7 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 		j.finish(workflow.Now(ctx))
 	}
 	if j.Definition.State != shown {
-		visibility.ShowState(ctx, &j.Key, j.Definition.State, &j.Outcomes)
+		visibility.ShowState(ctx, &j.Key, j.Definition.State, &j.Outcomes, &j.Listed)
 	}
 	if text != "" {
 		visibility.ShowText(ctx, &j.Key, text)

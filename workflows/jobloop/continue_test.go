@@ -276,6 +276,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 			LastError:   &job.LastError{Message: "it failed", EndTime: job.NewTime(at(3))}, ConsecutiveFailures: 8, LastSuccessTime: job.NewTime(at(1)),
 			FailingSince: job.NewTime(at(2)),
 		},
+		Listed: job.OutcomeCompleted,
 		Rerun:  "a",
 		Halted: "it failed too often",
 		Alerts: alerts.State{

@@ -46,6 +46,7 @@ type Input struct {
 	FaultedCount   int       `json:"faults,omitempty"`
 
 	Outcomes job.Outcomes `json:"outcomes,omitzero"`
+	Listed   job.Outcome  `json:"listed,omitempty"` // the last outcome that Temporal's lists show
 	Rerun    string       `json:"rerun,omitempty"`  // key of the last request to run the job again that started a manual run
 	Halted   string       `json:"halted,omitempty"` // why the job was disabled by disableAfter
 }

@@ -105,7 +105,7 @@ func (j *loop) run(ctx workflow.Context) error {
 		j.startDeferred(ctx)
 		j.checkQuiet(ctx)
 		j.decide(ctx)
-		visibility.ShowOutcome(ctx, &j.Key, &j.Outcomes)
+		visibility.ShowOutcome(ctx, &j.Key, &j.Outcomes, &j.Listed)
 		j.describe(ctx)
 		j.sleep(ctx)
 	}
@@ -153,7 +153,7 @@ func (j *loop) decide(ctx workflow.Context) {
 	}
 	if j.active() && j.over() {
 		j.finish(now)
-		visibility.ShowState(ctx, &j.Key, j.Definition.State, &j.Outcomes)
+		visibility.ShowState(ctx, &j.Key, j.Definition.State, &j.Outcomes, &j.Listed)
 	}
 }
 

@@ -9,28 +9,33 @@ import (
 	"almanac/workflows"
 )
 
-// ShowState updates the search attribute of a job's state, and in the same command that of its last outcome.
-func ShowState(ctx workflow.Context, k *job.Key, s job.State, o *job.Outcomes) {
+// ShowState updates the search attribute of a job's state, and in the same command that of its last outcome: see
+// ShowOutcome.
+func ShowState(ctx workflow.Context, k *job.Key, s job.State, o *job.Outcomes, listed *job.Outcome) {
 	state := temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState).ValueSet(string(s))
-	upsert(ctx, k, append(outcome(ctx, o), state))
+	upsert(ctx, k, append(outcome(ctx, o, listed), state))
 }
 
-// ShowOutcome updates the search attribute of a job's last outcome if it is another one than before.
-func ShowOutcome(ctx workflow.Context, k *job.Key, o *job.Outcomes) {
-	if changed := outcome(ctx, o); len(changed) > 0 {
+// ShowOutcome updates the search attribute of a job's last outcome if it is not the one that is listed, which is then
+// that outcome.
+func ShowOutcome(ctx workflow.Context, k *job.Key, o *job.Outcomes, listed *job.Outcome) {
+	if changed := outcome(ctx, o, listed); len(changed) > 0 {
 		upsert(ctx, k, changed)
 	}
 }
 
-// outcome returns the update of the last outcome; none if it is the one that is shown. A job that was started without
-// the search attribute gets none: the namespace may lack it, and the server would refuse the workflow task.
-func outcome(ctx workflow.Context, o *job.Outcomes) []temporal.SearchAttributeUpdate {
+// outcome returns the update of the last outcome; none if it is listed. A job that was started without the search
+// attribute gets none: the namespace may lack it, and the server would refuse the workflow task. The value that the SDK
+// has is not read, since the SDK (1.50) writes it into the event from which it was read: another replay of the same
+// events would find it changed.
+func outcome(ctx workflow.Context, o *job.Outcomes, listed *job.Outcome) []temporal.SearchAttributeUpdate {
 	key := temporal.NewSearchAttributeKeyKeyword(workflows.AttributeLastOutcome)
-	shown, ok := workflow.GetTypedSearchAttributes(ctx).GetKeyword(key)
-	if !ok || o.LastOutcome == nil || shown == string(o.LastOutcome.Status) {
+	_, exists := workflow.GetTypedSearchAttributes(ctx).GetKeyword(key)
+	if !exists || o.LastOutcome == nil || *listed == o.LastOutcome.Status {
 		return nil
 	}
-	return []temporal.SearchAttributeUpdate{key.ValueSet(string(o.LastOutcome.Status))}
+	*listed = o.LastOutcome.Status
+	return []temporal.SearchAttributeUpdate{key.ValueSet(string(*listed))}
 }
 
 func upsert(ctx workflow.Context, k *job.Key, changed []temporal.SearchAttributeUpdate) {

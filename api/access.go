@@ -63,6 +63,7 @@ var permissions = map[string]permission{
 	"DELETE /jobCollections/:jc":                   {access.DeleteCollections, whole},
 	"POST /jobCollections/:jc/enable":              {access.EnableCollections, whole},
 	"POST /jobCollections/:jc/disable":             {access.DisableCollections, whole},
+	"POST /jobCollections/:jc/rerun":               {access.RunJobs, whole},
 	"GET /jobCollections/:jc/operations/:id":       {access.ReadCollections, whole},
 	"GET /jobCollections/:jc/operationResults/:id": {access.ReadCollections, whole},
 	"GET /jobCollections/:jc/changes":              {access.ReadChanges, whole},
@@ -76,7 +77,6 @@ var permissions = map[string]permission{
 	"PATCH /jobCollections/:jc/jobs/:job":          {access.WriteJobs, whole},
 	"DELETE /jobCollections/:jc/jobs/:job":         {access.DeleteJobs, whole},
 	"POST /jobCollections/:jc/jobs/:job/run":       {access.RunJobs, whole},
-	"POST /jobCollections/:jc/rerun":               {access.RunJobs, whole},
 	"POST /jobCollections/:jc/jobs/:job/rerun":     {access.RunJobs, whole},
 	"GET /jobCollections/:jc/jobs/:job/history":    {access.ReadHistory, whole},
 }
@@ -122,14 +122,18 @@ func (s *server) authorize(c *gin.Context) {
 	scope := s.accessScope(c)
 	role := view.Role(scope)
 	switch {
-	case !known:
-		s.fail(c, forbidden(who, access.Action(c.Request.Method+" "+route), scope, role))
-	case role.Allows(needs.action):
-	case needs.reach == some && (view.Reaches(scope) || !hasCollection(c) && needs.action != access.Preview):
+	case known && role.Allows(needs.action):
+		return
+	case known && needs.reach == some && (view.Reaches(scope) || !hasCollection(c) && needs.action != access.Preview):
 		c.Set(viewKey, view)
-	case role == 0 && hasCollection(c):
+		return
+	case !known:
+		needs.action = access.Action(c.Request.Method + " " + route)
+	}
+	noteRefusal(c, who.ID(), string(needs.action))
+	if known && role == 0 && hasCollection(c) {
 		s.fail(c, s.hidden(c))
-	default:
+	} else {
 		s.fail(c, forbidden(who, needs.action, scope, role))
 	}
 }
@@ -178,6 +182,7 @@ func (s *server) refuseCredential(c *gin.Context, err error) {
 	}
 	c.Abort()
 	c.Header("WWW-Authenticate", challenge)
+	c.Set(codeKey, "AuthenticationFailed")
 	_ = reply(c, http.StatusUnauthorized, errorEnvelope{job.ErrorBody{Code: "AuthenticationFailed", Message: "Authentication failed. " + bad.Problem}})
 }
 
@@ -198,14 +203,6 @@ func (s *server) limitStranger(c *gin.Context, failed bool) *callers.Refusal {
 	refusal := s.logins.Check(address)
 	s.logins.Failed(address)
 	return refusal
-}
-
-// callerName returns the name by which a caller's requests are limited: its principal, or else its address.
-func callerName(r *http.Request) string {
-	if who := access.PrincipalOf(r.Context()); who != nil {
-		return who.ID()
-	}
-	return callers.ByAddress(r)
 }
 
 // forbidden returns the error for an action that the caller's role does not allow.

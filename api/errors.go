@@ -52,6 +52,7 @@ func (s *server) fail(c *gin.Context, err error) {
 	if e.Kind == job.KindUnavailable {
 		c.Header("Retry-After", retryAfter)
 	}
+	c.Set(codeKey, e.Body().Code)
 	_ = reply(c, statuses[e.Kind], errorEnvelope{e.Body()})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/internal/audit"
+	"almanac/internal/audit/refusals"
 	"almanac/internal/build"
 	"almanac/internal/callers"
 	"almanac/job"
@@ -125,8 +126,11 @@ type Options struct {
 	// Callers limits the requests of each caller. Nil means no limits.
 	Callers *callers.Limiter
 
-	// Caller names the caller of a request. Nil means who has authenticated, or else its address, as
-	// [callers.ByAddress] has it.
+	// Refusals is the log of refused calls. Nil means none.
+	Refusals *refusals.Log
+
+	// Caller names the caller of a request for Callers. Nil means the principal or, if it is not known who called, the
+	// address, as [callers.ByAddress] has it.
 	Caller func(r *http.Request) string
 }
 
@@ -134,19 +138,19 @@ type server struct {
 	Options     // with its defaults
 	scheduler   Scheduler
 	crossOrigin *http.CrossOriginProtection
-	logins      *callers.Logins
+	logins      *callers.Logins // by address
 }
 
 // New returns a handler that serves the API of s. The RemoteAddr of a request is taken for its caller's address, and headers
 // about it are ignored; see Resolve of [almanac/internal/web.Proxies].
 func New(s Scheduler, o Options) http.Handler {
-	o.DefaultSubscription = cmp.Or(o.DefaultSubscription, "00000000-0000-0000-0000-000000000000")
+	o.DefaultSubscription = cmp.Or(o.DefaultSubscription, job.NilSubscription)
 	o.DefaultResourceGroup = cmp.Or(o.DefaultResourceGroup, "default")
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 64<<10)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Caller == nil {
-		o.Caller = callerName
+		o.Caller = callerOf
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -167,7 +171,7 @@ func (s *server) engine() *gin.Engine {
 	_ = r.SetTrustedProxies(nil)  // no address is wrong
 	r.UseEscapedPath = true       // names may hold an escaped slash,
 	r.UnescapePathValues = false  // and a plus, which gin would decode as a blank: see param
-	r.Use(s.identify, s.observe, s.logAccess, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.authenticate, s.limitCaller, s.sign, s.limitTime, s.authorize)
+	r.Use(s.identify, s.observe, s.logAccess, s.auditRefusals, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.authenticate, s.limitCaller, s.sign, s.limitTime, s.authorize)
 	s.routes(r)
 	return r
 }

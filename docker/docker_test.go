@@ -18,9 +18,11 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -133,6 +135,16 @@ func TestTheBuildHasWhatItNeeds(t *testing.T) {
 	}
 }
 
+// docs/deploy.md says what the build tags of releases and images leave out.
+func TestTheBuildTagsLeaveOutWhatNothingUses(t *testing.T) {
+	t.Parallel()
+	list, err := exec.Command("go", "list", "-C", "..", "-deps", "-tags", "release,nomsgpack", "./cmd/almanac").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(list), "go.temporal.io/server/temporal\n")
+	require.NotContains(t, string(list), "k8s.io/")
+	require.NotContains(t, string(list), "github.com/ugorji/")
+}
+
 func TestKubernetesObjectsAreStrict(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -144,21 +156,24 @@ func TestKubernetesObjectsAreStrict(t *testing.T) {
 	} {
 		t.Run(tt.overlay, func(t *testing.T) {
 			t.Parallel()
-			for _, encrypted := range []bool{false, true} {
+			for _, components := range []bool{false, true} {
 				var kinds []string
-				for _, object := range build(t, tt.overlay, encrypted) {
+				for _, object := range build(t, tt.overlay, components) {
 					kinds = append(kinds, object.GetObjectKind().GroupVersionKind().Kind)
-					checkObject(t, object, encrypted)
+					checkObject(t, object, components)
 				}
-				slices.Sort(kinds)
-				require.Equal(t, tt.kinds, kinds)
+				want := slices.Clone(tt.kinds)
+				if components {
+					want = append(want, "NetworkPolicy", "PodMonitor")
+				}
+				require.ElementsMatch(t, want, kinds)
 			}
 		})
 	}
 }
 
-// build returns the objects of an overlay, decoded strictly; with the component that encrypts, if asked for.
-func build(t *testing.T, overlay string, encrypted bool) []runtime.Object {
+// build returns the objects of an overlay, decoded strictly; with the optional components, if asked for.
+func build(t *testing.T, overlay string, components bool) []runtime.Object {
 	t.Helper()
 	files := filesys.MakeFsInMemory()
 	require.NoError(t, filepath.WalkDir("kubernetes", func(path string, d fs.DirEntry, err error) error {
@@ -169,7 +184,7 @@ func build(t *testing.T, overlay string, encrypted bool) []runtime.Object {
 		if err != nil {
 			return err
 		}
-		if encrypted {
+		if components {
 			text = bytes.ReplaceAll(text, []byte("# components:"), []byte("components:"))
 		}
 		return files.WriteFile(path, text)
@@ -178,7 +193,10 @@ func build(t *testing.T, overlay string, encrypted bool) []runtime.Object {
 	options.LoadRestrictions = kustomize.LoadRestrictionsRootOnly
 	resources, err := krusty.MakeKustomizer(options).Run(files, "kubernetes/"+overlay)
 	require.NoError(t, err)
-	decode := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+	all := runtime.NewScheme()
+	require.NoError(t, scheme.AddToScheme(all))
+	require.NoError(t, monitoringv1.AddToScheme(all))
+	decode := serializer.NewCodecFactory(all, serializer.EnableStrict).UniversalDeserializer()
 	var objects []runtime.Object
 	for _, r := range resources.Resources() {
 		text, err := r.AsYAML()
@@ -205,6 +223,17 @@ func checkObject(t *testing.T, object runtime.Object, encrypted bool) {
 		for name := range o.Data {
 			isKnown(t, o.Name, name)
 		}
+		return
+	case *monitoringv1.PodMonitor:
+		require.Equal(t, map[string]string{"app.kubernetes.io/name": "almanac"}, o.Spec.Selector.MatchLabels)
+		return
+	case *networkingv1.NetworkPolicy:
+		require.Empty(t, o.Spec.PodSelector, "it is for all pods")
+		admitted := map[string]map[string]string{
+			"almanac":         {"almanac-client": "true"},
+			"almanac-metrics": {"app.kubernetes.io/name": "prometheus"},
+		}
+		require.Equal(t, admitted[o.Name], o.Spec.Ingress[0].From[0].PodSelector.MatchLabels)
 		return
 	default:
 		return

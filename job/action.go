@@ -76,7 +76,8 @@ type Request struct {
 	Method         string          `json:"method" field:"rule=method,default=GET"`
 	Headers        Members         `json:"headers,omitzero"`
 	Body           string          `json:"body,omitempty" field:"rule=body,secret"`
-	Template       bool            `json:"template,omitempty"` // uri, headers and body have placeholders; see package template
+	Template       bool            `json:"template,omitempty"`    // uri, headers and body have placeholders; see package template
+	Traceparent    *bool           `json:"traceparent,omitempty"` // whether the receiver gets the trace of the attempt; nil means true
 	Authentication *Authentication `json:"authentication,omitempty"`
 
 	_ struct{} `ignore:"retryPolicy"` // a published quickstart sends it here; the service ignored it
@@ -151,7 +152,8 @@ type ServiceBusMessage struct {
 	TransportType             string              `json:"transportType,omitempty" field:"enum=notSpecified|netMessaging|amqp"`
 	Authentication            *ServiceBusAuth     `json:"authentication,omitempty"`
 	Message                   string              `json:"message" field:"rule=body,secret"`
-	Template                  bool                `json:"template,omitempty"` // the message and the values of custom properties have placeholders
+	Template                  bool                `json:"template,omitempty"`    // the message and the values of custom properties have placeholders
+	Traceparent               *bool               `json:"traceparent,omitempty"` // as in a Request
 	BrokeredMessageProperties *BrokeredProperties `json:"brokeredMessageProperties,omitempty"`
 	CustomMessageProperties   Members             `json:"customMessageProperties,omitzero"`
 }

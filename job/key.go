@@ -43,7 +43,7 @@ func (k CollectionKey) Path() string { return k.ResourceGroup + "/" + k.Name }
 
 // CollectionWorkflowID returns the ID of the workflow of the collection with that path in the subscription.
 func CollectionWorkflowID(subscription, path string) string {
-	return workflowID("collection/" + subscription + "/" + path)
+	return workflowID("collection/" + under(subscription) + path)
 }
 
 // SubscriptionWorkflowID returns the ID of the workflow that lists a subscription's collections.
@@ -57,7 +57,19 @@ func (k Key) ARMID() string { return k.Collection.ARMID() + "/jobs/" + k.Name }
 // WorkflowID returns the ID of the job's workflow.
 func (k Key) WorkflowID() string {
 	c := k.Collection
-	return workflowID("job/" + c.Subscription + "/" + c.ResourceGroup + "/" + c.Name + "/" + k.Name)
+	return workflowID("job/" + under(c.Subscription) + c.ResourceGroup + "/" + c.Name + "/" + k.Name)
+}
+
+// NilSubscription is the subscription of the short paths. The IDs of the workflows in it
+// are short: they do not name it, which those in any other do, so they have a part less and differ from all others.
+const NilSubscription = "00000000-0000-0000-0000-000000000000"
+
+// under returns the beginning of the path of a workflow in a subscription.
+func under(subscription string) string {
+	if subscription == NilSubscription {
+		return ""
+	}
+	return subscription + "/"
 }
 
 // maxWorkflowID is the size limit of a workflow ID in Temporal's tables in PostgreSQL and MySQL, in bytes.

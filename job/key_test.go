@@ -18,6 +18,9 @@ func TestKeysDifferInMoreThanCase(t *testing.T) {
 	require.Equal(t, a.WorkflowID(), b.WorkflowID())
 	require.Equal(t, "job/sub/rg/col/job", a.WorkflowID())
 	require.Equal(t, "collection/sub/rg/col", a.Collection.WorkflowID())
+	short := job.CollectionKey{Subscription: job.NilSubscription, ResourceGroup: "RG", Name: "Col"}.Job("Job")
+	require.Equal(t, "job/rg/col/job", short.WorkflowID())
+	require.Equal(t, "collection/rg/col", short.Collection.WorkflowID())
 	require.Equal(t, "/subscriptions/Sub/resourceGroups/RG/providers/Microsoft.Scheduler/jobCollections/Col/jobs/Job", a.ARMID())
 	require.NotEqual(t, a.WorkflowID(), a.Collection.Job("job2").WorkflowID())
 }

@@ -75,7 +75,8 @@ func startInTime[T any](ctx context.Context, try func(context.Context) (T, error
 	return started, err
 }
 
-// start starts a workflow. It returns errLost if a workflow with that ID is open.
+// start starts a workflow. It returns errLost if a workflow with that ID is open. It starts it without the optional search
+// attributes if the namespace lacks them.
 func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, workflow string, input any) error {
 	o.TaskQueue = workflows.TaskQueue
 	o.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL
@@ -84,6 +85,7 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 	o.EnableEagerStart = o.StartDelay == 0 // with a worker in the same client, the first workflow task comes with the response
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
+	until := time.Now().Add(optionalPatience)
 	for {
 		_, err := s.client.ExecuteWorkflow(ctx, o, workflow, input)
 		if _, ok := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); ok {
@@ -92,10 +94,24 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 		if !isUnmapped(err) {
 			return err
 		}
+		if lacksOptional(err) && (s.locked.Load() || time.Now().After(until)) {
+			s.locked.Store(true)
+			o.TypedSearchAttributes = withoutOptional(o.TypedSearchAttributes)
+			continue
+		}
 		if late := wfclient.Sleep(ctx, unmappedPause); late != nil {
 			return errors.Join(late, err) // err names the search attribute, for the log
 		}
 	}
+}
+
+// optionalPatience is how long a start waits until Temporal knows an optional search attribute that may just have been
+// added. Once it was in vain, later ones do not wait.
+const optionalPatience = 3 * time.Second
+
+// lacksOptional reports whether the error of a start is that an optional search attribute is not mapped.
+func lacksOptional(err error) bool {
+	return strings.HasSuffix(err.Error(), workflows.AttributeLastOutcome)
 }
 
 // unmappedPause is the pause between attempts to start a workflow whose search attributes are not mapped

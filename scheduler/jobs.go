@@ -107,15 +107,12 @@ func (s *Service) createJob(ctx context.Context, c job.Collection, name string, 
 	if s.firstLead > 0 {
 		input.Lead = int(s.firstLead.Milliseconds())
 	}
-	attributes := append(collectionAttributes(c.Key),
-		temporal.NewSearchAttributeKeyKeyword(workflows.AttributeJob).ValueSet(job.NormalizeName(k.Name)),
-		temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState).ValueSet(string(input.Definition.State)))
 	err = s.start(ctx, client.StartWorkflowOptions{
 		ID:                    k.WorkflowID(),
 		StaticSummary:         definition.Text(),
 		StaticDetails:         staticDetails(input.Snapshot()),
 		Memo:                  map[string]any{workflows.MemoText: definition.Text(), workflows.MemoID: k.ARMID()},
-		TypedSearchAttributes: temporal.NewSearchAttributes(attributes...),
+		TypedSearchAttributes: temporal.NewSearchAttributes(jobAttributes(k, input.Definition.State)...),
 		Priority:              temporal.Priority{FairnessKey: fairnessKey(k.Collection)},
 		StartDelay:            startDelay(&input, registered.At),
 	}, workflows.TypeJob, input)

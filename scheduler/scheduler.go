@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -59,6 +60,7 @@ type Service struct {
 	trail     *trail.Reader
 	readiness *readiness.Checker
 
+	locked        atomic.Bool // the namespace lacks optional search attributes
 	statuses      cache.Cache[versionedStatus]
 	collections   cache.Cache[job.Collection]
 	registrations registrationQueue

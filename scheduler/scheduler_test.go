@@ -405,6 +405,43 @@ func (f *fresh) ExecuteWorkflow(context.Context, client.StartWorkflowOptions, an
 	return nil, nil
 }
 
+// lockedDown is a Temporal whose namespace lacks the optional search attribute.
+type lockedDown struct {
+	*directory
+	refused, started int
+}
+
+func (*lockedDown) UpdateWorkflow(context.Context, client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	return registered{}, nil
+}
+
+func (l *lockedDown) ExecuteWorkflow(_ context.Context, o client.StartWorkflowOptions, _ any, _ ...any) (client.WorkflowRun, error) {
+	if _, ok := o.TypedSearchAttributes.GetKeyword(temporal.NewSearchAttributeKeyKeyword(workflows.AttributeLastOutcome)); ok {
+		l.refused++
+		return nil, serviceerror.NewInvalidArgument("Namespace default has no mapping defined for search attribute AlmanacLastOutcome")
+	}
+	l.started++
+	return nil, nil
+}
+
+func TestAJobIsStartedWithoutTheOptionalSearchAttributeWhereItIsMissing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := job.Collection{Key: key.Collection, Properties: job.CollectionProperties{SKU: job.SKU{Name: "Standard"}}}
+		l := &lockedDown{directory: &directory{t: t, answers: map[string]any{key.Collection.WorkflowID() + " " + workflows.QueryStatus: c}}}
+		s := scheduler.New(scheduler.Options{Client: l})
+		for i := range 2 {
+			before, began := l.refused, time.Now()
+			_, created, err := s.PutJob(t.Context(), key, put(aJob))
+			require.NoError(t, err)
+			require.True(t, created)
+			require.Equal(t, i+1, l.started)
+			require.Equal(t, i > 0, l.refused-before == 1, "the first one waits for the search attribute, which may be new")
+			require.Less(t, time.Since(began), 4*time.Second)
+		}
+	})
+}
+
 func TestAJobIsStartedOnceTemporalKnowsTheSearchAttributes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

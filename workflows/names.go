@@ -54,7 +54,11 @@ const (
 	AttributeCollection    = "AlmanacCollection"
 	AttributeJob           = "AlmanacJob"
 	AttributeState         = "AlmanacState"
+	AttributeLastOutcome   = "AlmanacLastOutcome" // of jobs: NoOutcome, or a job.Outcome; optional
 )
+
+// NoOutcome is the value of AttributeLastOutcome before the first execution of a job has ended.
+const NoOutcome = "None"
 
 // Error types of refused updates.
 const (

@@ -118,7 +118,7 @@ func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*h
 		}
 		req.Header.Add(m.Name, m.Value)
 	}
-	for _, m := range h.ownHeaders(ctx, e) {
+	for _, m := range h.ownHeaders(ctx, r, e) {
 		if len(req.Header.Values(m.Name)) == 0 {
 			req.Header.Set(m.Name, m.Value)
 		}
@@ -127,8 +127,8 @@ func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*h
 }
 
 // ownHeaders returns the headers that Almanac adds. The x-ms names and formats are Azure Scheduler's. If
-// trace propagation is on, the trace headers of ctx are among them, so that the receiver continues the trace.
-func (h *HTTP) ownHeaders(ctx context.Context, e job.Execution) job.Members {
+// trace propagation is on, also for r, the trace headers of ctx are among them, so that the receiver continues the trace.
+func (h *HTTP) ownHeaders(ctx context.Context, r *job.Request, e job.Execution) job.Members {
 	own := job.Members{
 		{Name: "User-Agent", Value: "Almanac/" + h.options.Version},
 		{Name: "Idempotency-Key", Value: e.ID},
@@ -138,7 +138,7 @@ func (h *HTTP) ownHeaders(ctx context.Context, e job.Execution) job.Members {
 		{Name: "x-ms-scheduler-jobid", Value: headerValue(e.Job)},
 		{Name: "x-ms-scheduler-jobcollectionid", Value: headerValue(e.Collection)},
 	}
-	if h.options.PropagateTrace {
+	if h.options.PropagateTrace && (r.Traceparent == nil || *r.Traceparent) {
 		for name, value := range telemetry.Headers(ctx) {
 			own = append(own, job.Member{Name: name, Value: value})
 		}

@@ -22,7 +22,7 @@ type Options struct {
 	Guard   *egress.Guard  // decides on every connection; nil means [egress.ModePublic]
 	RootCAs *x509.CertPool // trusted for TLS; nil means the system's
 
-	PropagateTrace bool // a receiver gets the trace of its attempt, in traceparent
+	PropagateTrace bool // a receiver gets the trace of its attempt, in traceparent, unless the action says otherwise
 
 	Authority     string // base URL of the tenants' token endpoints; "" means DefaultAuthority
 	QueueEndpoint string // of storage queues, for another cloud or an emulator; "" means DefaultQueueEndpoint, whose form it has

@@ -27,6 +27,11 @@ func TestAReceiverGetsTheTraceOfTheAttempt(t *testing.T) {
 		_, err = s.Send(traced, sendertest.Execution, action(job.Request{URI: target.URL, Headers: job.Members{{Name: "Traceparent", Value: "own"}}}))
 		require.NoError(t, err)
 		require.Equal(t, []string{"own"}, (<-requests).Header.Values("traceparent"))
+		for _, wanted := range []bool{true, false} {
+			_, err = s.Send(traced, sendertest.Execution, action(job.Request{URI: target.URL, Traceparent: &wanted}))
+			require.NoError(t, err)
+			require.Equal(t, map[bool]string{true: want, false: ""}[propagate && wanted], (<-requests).Header.Get("traceparent"))
+		}
 		_, err = s.Send(t.Context(), sendertest.Execution, action(job.Request{URI: target.URL}))
 		require.NoError(t, err)
 		require.Empty(t, (<-requests).Header.Values("traceparent"), "without a trace")

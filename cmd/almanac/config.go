@@ -11,6 +11,7 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/senders"
+	"almanac/internal/audit/refusals"
 	"almanac/internal/callers"
 	"almanac/internal/codec"
 	"almanac/internal/settings"
@@ -41,6 +42,8 @@ type config struct {
 	trustedProxies                                              []string
 	proxies                                                     *web.Proxies
 	perCaller                                                   callers.Limits
+	auditLog                                                    string
+	refusals                                                    *refusals.Log // nil: none
 
 	access accessConfig
 	token  tokenConfig

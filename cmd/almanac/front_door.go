@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 
+	"almanac/internal/audit/refusals"
 	"almanac/internal/settings"
 	"almanac/internal/web"
 )
@@ -34,7 +35,27 @@ func (c *config) frontDoor() settings.Group {
 		{Flag: "max-in-flight-per-caller", Variable: "ALMANAC_MAX_IN_FLIGHT_PER_CALLER", Commands: "dev server api", Value: settings.Int(&c.perCaller.InFlight, 0, 10_000), Default: "16",
 			Help: "Maximum number of requests of one caller that the API processes at once; 0: any.",
 			More: "8 times as many wait up to 10 s for their turn, so that a bulk load of one caller does not delay the requests of others. Further requests get 429 with `Retry-After`."},
+		{Flag: "audit-log", Variable: "ALMANAC_AUDIT_LOG", Commands: "dev server api", Value: settings.File(&c.auditLog, auditStdout), Check: c.openAuditLog,
+			Help: "File to which refused calls of the API are appended as lines of JSON, or stdout.",
+			More: "[Security](security.md#the-log-of-refused-calls) has the schema."},
 	}}
+}
+
+// auditStdout stands for standard output in --audit-log.
+const auditStdout = "stdout"
+
+func (c *config) openAuditLog() (err error) {
+	switch c.auditLog {
+	case "":
+		return nil
+	case auditStdout:
+		c.refusals = refusals.New(os.Stdout)
+		return nil
+	}
+	if c.refusals, err = refusals.Open(c.auditLog); err != nil {
+		return c.settings.Get("audit-log").Wrong(err, "a file that Almanac may write, or stdout")
+	}
+	return nil
 }
 
 // readCertificates loads the certificates, if there are any. It warns about a key that others may read.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -237,4 +238,23 @@ func TestCallersHaveLimitsUnlessTheyAreTurnedOff(t *testing.T) {
 	require.Nil(t, callers.NewLimiter(c.perCaller))
 	_, err = loaded(t, "api", nil, "--max-rate-per-caller", "-1")
 	require.ErrorContains(t, err, "--max-rate-per-caller: -1 is too low")
+}
+
+func TestTheAuditLogIsAFileOrStandardOutput(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "audit.jsonl")
+	c, err := loaded(t, "api", nil, "--audit-log", file)
+	require.NoError(t, err)
+	c.log = slog.New(slog.DiscardHandler)
+	r := httptest.NewRequest(http.MethodGet, "http://evil.example/jobCollections", nil)
+	handler(t.Context(), going{}, c).ServeHTTP(httptest.NewRecorder(), r)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"path":"/jobCollections","action":"","status":421,"code":"MisdirectedRequest"`)
+
+	c, err = loaded(t, "api", nil, "--audit-log", "stdout")
+	require.NoError(t, err)
+	require.NotNil(t, c.refusals)
+	_, err = loaded(t, "api", nil, "--audit-log", t.TempDir())
+	require.ErrorContains(t, err, "allowed: a file that Almanac may write, or stdout")
 }

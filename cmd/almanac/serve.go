@@ -58,7 +58,7 @@ func listen(ctx context.Context, address *settings.Setting) (net.Listener, error
 func handler(ctx context.Context, s api.Scheduler, c *config) http.Handler {
 	o := api.Options{
 		Log: c.log, Build: built(), PublicURL: c.publicURL, Guard: c.hosts.Check, Limits: &c.limits, CheckTarget: c.senders.Check,
-		Observe: c.telemetry.Requests(), Metrics: c.telemetry.Handler(), Callers: callers.NewLimiter(c.perCaller),
+		Observe: c.telemetry.Requests(), Metrics: c.telemetry.Handler(), Callers: callers.NewLimiter(c.perCaller), Refusals: c.refusals,
 		DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
 	}
 	c.protectAPI(ctx, &o)

@@ -25,8 +25,8 @@ func NewLogins() *Logins {
 	return &Logins{newTable(func() *rate.Limiter { return rate.NewLimiter(rate.Every(loginEvery), loginBurst) }, isFull)}
 }
 
-// Check returns nil if a caller may try to log in, and otherwise says when it may. Call it before the login is checked, so that
-// guessing costs no more than waiting.
+// Check returns nil if a login of a caller may fail, and otherwise says when it may. The refusal takes the place of the reason
+// why the login failed; logins that succeed are never refused, since good callers may share an address with a bad one.
 func (l *Logins) Check(name string) *Refusal {
 	now := time.Now()
 	var missing float64 // tokens

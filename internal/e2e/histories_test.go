@@ -61,6 +61,7 @@ func TestHistoriesReplay(t *testing.T) {
 		"job-hold":            jobHold,
 		"job-delayed":         jobDelayed,
 		"job-revived":         jobRevived,
+		"job-rerun":           jobRerun,
 		"collection":          collectionLife,
 		"collection-plans":    collectionPlans,
 		"subscription":        subscriptionLife,
@@ -254,6 +255,27 @@ func (s *stack) started(t *testing.T, jobs, definition string, created time.Time
 // jobOverlap has occurrences come due while the first one runs. They are not
 // those of the recurrence, so that it does not take minutes; so the engine
 // does not tell them when they are dropped.
+// jobRerun fails, is run again twice, and recovers.
+func jobRerun(t *testing.T, _ *stack, jobs string) string {
+	var broken atomic.Bool
+	broken.Store(true)
+	target := newSink(t, func(w http.ResponseWriter, _ *http.Request) {
+		if broken.Load() {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	url := jobs + "/j"
+	created(t, url, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"`+target.URL+`/"},"retryPolicy":{"retryType":"none"}},"recurrence":{"frequency":"day"}}}`)
+	status(t, url, "properties.status.consecutiveFailures", 1.0)
+	ok(t, http.MethodPost, url+"/rerun", "")
+	status(t, url, "properties.status.consecutiveFailures", 2.0)
+	broken.Store(false)
+	ok(t, http.MethodPost, url+"/rerun", "")
+	status(t, url, "properties.status.lastOutcome.status", "Completed")
+	ok(t, http.MethodDelete, url, "")
+	return key(jobs, "j").WorkflowID()
+}
+
 func jobOverlap(policy job.OverlapPolicy) scenario {
 	return func(t *testing.T, s *stack, jobs string) string {
 		step, takes := time.Second, 2500*time.Millisecond

@@ -97,8 +97,8 @@ func TestTheDocumentOfTheTemporalCLIShowsWhatWorks(t *testing.T) {
 
 	const (
 		subscription = "00000000-0000-0000-0000-000000000000"
-		ofJob        = "--workflow-id job/" + subscription + "/default/default/hello"
-		ofCollection = "--workflow-id collection/" + subscription + "/default/default"
+		ofJob        = "--workflow-id job/default/default/hello"
+		ofCollection = "--workflow-id collection/default/default"
 		running      = ` AND ExecutionStatus = "Running"'`
 	)
 	steps := []struct {
@@ -106,13 +106,16 @@ func TestTheDocumentOfTheTemporalCLIShowsWhatWorks(t *testing.T) {
 		before  func()            // nil: the job is enabled, and has run once or more
 		holds   func(string) bool // of what is printed, sooner or later
 	}{
-		{`list --query 'WorkflowType = "Job" AND AlmanacCollection = "default"` + running, nil, prints(subscription + "/default/default/hello")},
-		{`list --query 'AlmanacJob = "hello"` + running, nil, prints(subscription + "/default/default/hello")},
-		{`list --query 'AlmanacState = "disabled"` + running, disable, prints(subscription + "/default/default/hello")},
+		{`list --query 'WorkflowType = "Job" AND AlmanacCollection = "default"` + running, nil, prints("job/default/default/hello")},
+		{`list --query 'AlmanacJob = "hello"` + running, nil, prints("job/default/default/hello")},
+		{`list --query 'AlmanacState = "disabled"` + running, disable, prints("job/default/default/hello")},
 		{`count --query 'AlmanacState = "disabled"` + running, disable, prints("Total: ")},
+		{`list --query 'AlmanacLastOutcome = "Failed"` + running, nil, prints()}, // none fails; the query is one that Temporal takes
+		{`count --query 'AlmanacLastOutcome = "Failed"` + running, nil, prints("Total: ")},
+		{`list --query 'AlmanacLastOutcome = "None"` + running, nil, prints()},
 
-		{"describe " + ofJob, nil, prints("AlmanacState", "/jobCollections/default/jobs/hello")},
-		{"metadata " + ofJob, nil, prints("next execution:", "run the job now, without an answer", "delete the job, without an answer")},
+		{"describe " + ofJob, nil, prints("AlmanacState", "AlmanacLastOutcome", "/jobCollections/default/jobs/hello")},
+		{"metadata " + ofJob, nil, prints("next execution:", "last outcome:", "run the job now, without an answer", "delete the job, without an answer")},
 		{"query " + ofJob + " --type status", nil, prints(`"executionCount":1`)},
 		{"show " + ofJob, nil, prints("WorkflowExecutionStarted")},
 		{"query " + ofCollection + " --type status", nil, prints("Standard")},

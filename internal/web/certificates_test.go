@@ -167,6 +167,7 @@ func TestFollowLogsEachChangeAndEachMistakeOnce(t *testing.T) {
 		go c.Follow(t.Context(), slog.New(slog.NewTextHandler(&text, nil)))
 		lines := func() (found []string) {
 			time.Sleep(3300 * time.Millisecond) // in a bubble, whose time passes at once
+			synctest.Wait()
 			for line := range strings.Lines(text.String()) {
 				found = append(found, line)
 			}

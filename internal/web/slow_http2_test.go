@@ -17,8 +17,8 @@ import (
 	"almanac/internal/emulators"
 )
 
-// slowHTTP2 starts a server with short time limits, and returns a connection to it that has spoken the preface of HTTP/2.
-func slowHTTP2(t *testing.T, h http.Handler) (*tls.Conn, *http2.Framer) {
+// slowHTTP2 starts a server with short time limits, and returns its address.
+func slowHTTP2(t *testing.T, h http.Handler) (address string) {
 	t.Helper()
 	cert, key, err := emulators.WriteCertificate(t.TempDir(), "localhost")
 	require.NoError(t, err)
@@ -30,12 +30,19 @@ func slowHTTP2(t *testing.T, h http.Handler) (*tls.Conn, *http2.Framer) {
 	require.NoError(t, err)
 	go func() { _ = Serve(s, l, certificates.Server(), slog.New(slog.DiscardHandler)) }()
 	t.Cleanup(func() { s.Close() })
-	c := tls.Client(dial(t, l.Addr().String(), ""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
-	_, err = io.WriteString(c, http2.ClientPreface)
-	require.NoError(t, err)
+	return l.Addr().String()
+}
+
+// begin begins a request of HTTP/2 that does not end, and waits until the connection is closed. On a slow machine that may
+// happen at any time, so errors are no failures.
+func begin(t *testing.T, address, method string, endHeaders bool) {
+	t.Helper()
+	c := tls.Client(dial(t, address, ""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	_, _ = io.WriteString(c, http2.ClientPreface)
 	framer := http2.NewFramer(c, c)
-	require.NoError(t, framer.WriteSettings())
-	return c, framer
+	_ = framer.WriteSettings()
+	_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers(t, method), EndHeaders: endHeaders})
+	_, _ = io.ReadAll(c)
 }
 
 func headers(t *testing.T, method string) []byte {
@@ -50,19 +57,18 @@ func headers(t *testing.T, method string) []byte {
 
 func TestAConnectionOfHTTP2WhoseHeadersDoNotEndIsClosed(t *testing.T) {
 	t.Parallel()
-	c, framer := slowHTTP2(t, http.NotFoundHandler())
-	require.NoError(t, framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers(t, http.MethodGet)}))
-	_, err := io.ReadAll(c)
-	require.NoError(t, err, "the server closes the connection")
+	begin(t, slowHTTP2(t, http.NotFoundHandler()), http.MethodGet, false)
 }
 
 func TestABodyOfHTTP2ThatDoesNotEndHasATimeLimit(t *testing.T) {
 	t.Parallel()
-	read := make(chan error, 1)
-	_, framer := slowHTTP2(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	read := make(chan error, 100)
+	address := slowHTTP2(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, err := io.ReadAll(r.Body)
 		read <- err
 	}))
-	require.NoError(t, framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers(t, http.MethodPut), EndHeaders: true}))
+	for len(read) == 0 {
+		begin(t, address, http.MethodPut, true)
+	}
 	require.Error(t, <-read)
 }

@@ -334,7 +334,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 				`properties.action.serviceBusQueueMessage.brokeredMessageProperties.forcePersistence: "yes" is not valid; allowed: true or false`,
 				`properties.action.serviceBusQueueMessage.brokeredMessageProperties.timeToLive: "soon" is not valid; allowed: a duration such as PT30S or 00:00:30, or a date and time`,
 				"properties.action.serviceBusQueueMessage.brokeredMessageProperties.ttl: unknown field; allowed: contentType, correlationId, forcePersistence, label, messageId, partitionKey, replyTo, replyToSessionId, scheduledEnqueueTimeUtc, sessionId, timeToLive, to or viaPartitionKey",
-				"properties.action.serviceBusQueueMessage.topicPath: unknown field; allowed: queueName, namespace, transportType, authentication, message, template, brokeredMessageProperties or customMessageProperties",
+				"properties.action.serviceBusQueueMessage.topicPath: unknown field; allowed: queueName, namespace, transportType, authentication, message, template, traceparent, brokeredMessageProperties or customMessageProperties",
 				"properties.action.serviceBusQueueMessage.authentication.sasKeyName: required; allowed: the name of a shared access key",
 				"properties.action.serviceBusQueueMessage.authentication.sasKey: required; allowed: a shared access key"),
 		},

@@ -19,6 +19,10 @@ func KeepTrying(ctx context.Context, temporal client.Client, namespace string, l
 		if err == nil || ctx.Err() != nil {
 			return
 		}
+		if missing, ok := errors.AsType[*RefusedError](err); ok && missing.Optional {
+			log.WarnContext(ctx, "Temporal's lists do not show how jobs are doing", "error", err)
+			return
+		}
 		if IsNamespaceMissing(err) {
 			err = errors.New(Hint(namespace))
 		}

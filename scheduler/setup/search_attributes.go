@@ -20,7 +20,7 @@ import (
 
 // SearchAttributes adds the search attributes that the namespace lacks, and returns their names. It returns when
 // Temporal lists workflows by all of them, or when ctx ends. If Temporal does not let this client add them, those
-// that exist are enough, and the error about missing ones is a [RefusedError].
+// that exist are enough, and the error about missing ones is a [RefusedError]. Optional ones may be among them, or be all.
 func SearchAttributes(ctx context.Context, c client.Client, namespace string) (added []string, err error) {
 	missing, err := missingAttributes(ctx, c, namespace)
 	if err != nil || len(missing) == 0 {
@@ -39,7 +39,7 @@ func SearchAttributes(ctx context.Context, c client.Client, namespace string) (a
 	}
 	switch {
 	case refused(err):
-		return nil, &RefusedError{Missing: "search attributes are missing: " + strings.Join(missing, ", "), Commands: []string{addCommand(namespace, missing)}, Err: err}
+		return nil, &RefusedError{Optional: !slices.ContainsFunc(missing, required), Missing: "search attributes are missing: " + strings.Join(missing, ", "), Commands: []string{addCommand(namespace, missing)}, Err: err}
 	case err != nil:
 		return nil, fmt.Errorf("add search attributes to namespace %q: %w", namespace, err)
 	}
@@ -50,6 +50,8 @@ func SearchAttributes(ctx context.Context, c client.Client, namespace string) (a
 	}
 	return missing, nil
 }
+
+func required(attribute string) bool { return !scheduler.Optional(attribute) }
 
 // missingAttributes returns the names of the search attributes that the namespace lacks, sorted.
 func missingAttributes(ctx context.Context, c client.Client, namespace string) (missing []string, err error) {

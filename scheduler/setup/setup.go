@@ -49,6 +49,7 @@ type Options struct {
 type RefusedError struct {
 	Missing  string
 	Commands []string // make it, when an operator of Temporal runs them
+	Optional bool     // Almanac works without it
 	Err      error
 }
 
@@ -84,9 +85,12 @@ func Run(ctx context.Context, o Options) error {
 		added, err = SearchAttributes(ctx, o.Client, o.Namespace)
 		return err
 	}); err != nil {
-		return err
-	}
-	if len(added) == 0 {
+		missing, _ := errors.AsType[*RefusedError](err)
+		if missing == nil || !missing.Optional {
+			return err
+		}
+		o.print("search attributes  the others exist. Temporal's lists do not show how jobs are doing: %s", err)
+	} else if len(added) == 0 {
 		o.print("search attributes  all exist")
 	} else {
 		o.print("search attributes  added %s", strings.Join(added, ", "))

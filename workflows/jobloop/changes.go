@@ -54,7 +54,7 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 		j.finish(workflow.Now(ctx))
 	}
 	if j.Definition.State != shown {
-		visibility.ShowState(ctx, &j.Key, j.Definition.State)
+		visibility.ShowState(ctx, &j.Key, j.Definition.State, &j.Outcomes)
 	}
 	if text != "" {
 		visibility.ShowText(ctx, &j.Key, text)

@@ -73,6 +73,7 @@ type jobEnv struct {
 	lookFails  int                          // how often it fails
 	removal    time.Duration                // duration of the signal to the collection that the job is gone
 	gone       bool                         // there is no collection
+	listed     string                       // the search attribute of the last outcome, if the job was started with it
 	events     []*event
 
 	// What the job did.
@@ -80,6 +81,7 @@ type jobEnv struct {
 	sent     []sentAttempt // in order of sending
 	recorded recorder
 	pending  []*pending // action activities that have not ended
+	outcomes []string   // last outcomes shown by search attribute, after the first
 	shown    []string   // states and texts shown by search attribute and memo, after the first
 	looks    int        // lookups of attempts
 	removed  int        // signals to the collection that the job is gone
@@ -229,6 +231,8 @@ func (w *jobEnv) run(until time.Duration) {
 	}
 }
 
+var outcomeKey = temporal.NewSearchAttributeKeyKeyword(workflows.AttributeLastOutcome)
+
 // runOnce runs the workflow once and returns its error.
 func (w *jobEnv) runOnce(end time.Time) error {
 	w.pending = nil // activities end with their run
@@ -238,6 +242,9 @@ func (w *jobEnv) runOnce(end time.Time) error {
 	w.env.SetWorkerOptions(worker.Options{
 		DeadlockDetectionTimeout: workflowtest.Deadlock, Interceptors: []interceptor.WorkerInterceptor{&workersInterceptor{w: w}},
 	})
+	if w.listed != "" {
+		require.NoError(w.t, w.env.SetTypedSearchAttributesOnStart(temporal.NewSearchAttributes(outcomeKey.ValueSet(w.listed))))
+	}
 	w.env.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
 	w.mockServer()
 	for _, e := range w.events {
@@ -263,8 +270,12 @@ func (w *jobEnv) mockServer() {
 	}).Maybe()
 	w.env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(arguments mock.Arguments) {
 		attributes := arguments.Get(0).(temporal.SearchAttributes)
-		state, _ := attributes.GetKeyword(temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState))
-		w.shown = append(w.shown, state)
+		if state, ok := attributes.GetKeyword(temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState)); ok {
+			w.shown = append(w.shown, state)
+		}
+		if outcome, ok := attributes.GetKeyword(outcomeKey); ok {
+			w.listed, w.outcomes = outcome, append(w.outcomes, outcome)
+		}
 	}).Return(nil).Maybe()
 	w.env.OnUpsertMemo(mock.Anything).Run(func(arguments mock.Arguments) {
 		w.shown = append(w.shown, arguments.Get(0).(map[string]any)[workflows.MemoText].(string))

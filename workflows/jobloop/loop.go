@@ -100,6 +100,7 @@ func (j *loop) run(ctx workflow.Context) error {
 		}
 		j.startDeferred(ctx)
 		j.decide(ctx)
+		visibility.ShowOutcome(ctx, &j.Key, &j.Outcomes)
 		j.describe(ctx)
 		j.sleep(ctx)
 	}
@@ -147,7 +148,7 @@ func (j *loop) decide(ctx workflow.Context) {
 	}
 	if j.active() && j.over() {
 		j.finish(now)
-		visibility.ShowState(ctx, &j.Key, j.Definition.State)
+		visibility.ShowState(ctx, &j.Key, j.Definition.State, &j.Outcomes)
 	}
 }
 

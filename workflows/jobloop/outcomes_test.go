@@ -182,3 +182,27 @@ func TestAJobIsRunAgainIfItsLastExecutionFailed(t *testing.T) {
 	}
 	require.Equal(t, 3, end.Status.ExecutionCount)
 }
+
+func TestTemporalsListsShowTheLastOutcomeWhenItChanges(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, started string
+		want          []string
+	}{
+		{"of a job that was started with the search attribute", workflows.NoOutcome, []string{"Completed", "Failed", "Completed"}},
+		{"and not of another, whose namespace may lack it", "", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newJobEnv(t, `"action":{`+get+noRetry+`},"recurrence":{`+minutely+`,"count":9}`)
+			w.listed = tt.started
+			w.suggest = 100 * time.Second
+			w.failsAt(3, 4, 5)
+			w.run(time.Hour)
+			require.Greater(t, len(w.runs), 1)
+			require.Len(t, w.executions(), 9)
+			require.Equal(t, tt.want, w.outcomes)
+			require.Equal(t, []string{"completed"}, w.shown)
+		})
+	}
+}

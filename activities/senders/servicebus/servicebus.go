@@ -48,7 +48,8 @@ type Options struct {
 	// means 256. It does not limit those in use.
 	MaxConnections int
 
-	// PropagateTrace adds the trace of the attempt to a message, as the application property traceparent.
+	// PropagateTrace adds the trace of the attempt to a message, as the application property traceparent, unless the
+	// message says otherwise.
 	PropagateTrace bool
 }
 
@@ -104,7 +105,7 @@ func (s *Sender) Send(ctx context.Context, e job.Execution, a *job.Action) (stri
 	if err != nil {
 		return fmt.Sprintf("%s Action - Message cannot be sent: %s", kind, err), &activities.PermanentError{Err: err}
 	}
-	if s.options.PropagateTrace {
+	if m := cmp.Or(a.ServiceBusQueueMessage, a.ServiceBusTopicMessage); s.options.PropagateTrace && (m.Traceparent == nil || *m.Traceparent) {
 		propagateTrace(ctx, message)
 	}
 	if err := s.send(ctx, t, message); err != nil {

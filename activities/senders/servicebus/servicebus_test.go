@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/trace"
 
 	"almanac/activities/senders/servicebus"
 	"almanac/internal/emulators"
@@ -154,6 +155,28 @@ func TestPropertiesArriveInServiceBus(t *testing.T) {
 			require.True(t, got.RawAMQPMessage.Header.Durable)
 			require.Equal(t, "transfer", got.RawAMQPMessage.MessageAnnotations["x-opt-via-partition-key"])
 		})
+	}
+}
+
+func TestAMessageHasTheTraceOfTheAttempt(t *testing.T) {
+	t.Parallel()
+	bus := startBus(t)
+	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled})
+	traced := trace.ContextWithSpanContext(t.Context(), span)
+	for _, propagate := range []bool{true, false} {
+		sender := busSender(t, bus, servicebus.Options{PropagateTrace: propagate})
+		for _, wanted := range []*bool{nil, new(true), new(false)} {
+			a := busAction("orders")
+			a.ServiceBusQueueMessage.Traceparent = wanted
+			_, err := sender.Send(traced, sendertest.Execution, a)
+			require.NoError(t, err)
+			got := bus.Receive(t, 1, "orders")[0].ApplicationProperties
+			if propagate && (wanted == nil || *wanted) {
+				require.Equal(t, map[string]any{"traceparent": "00-01000000000000000000000000000000-0200000000000000-01"}, got)
+			} else {
+				require.Empty(t, got)
+			}
+		}
 	}
 }
 

@@ -9,11 +9,33 @@ import (
 	"almanac/workflows"
 )
 
-// ShowState updates the search attribute of a job's state.
-func ShowState(ctx workflow.Context, k *job.Key, s job.State) {
+// ShowState updates the search attribute of a job's state, and in the same command that of its last outcome.
+func ShowState(ctx workflow.Context, k *job.Key, s job.State, o *job.Outcomes) {
 	state := temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState).ValueSet(string(s))
-	if err := workflow.UpsertTypedSearchAttributes(ctx, state); err != nil {
-		workflow.GetLogger(ctx).Warn("the state could not be shown", "job", k.ARMID(), "error", err)
+	upsert(ctx, k, append(outcome(ctx, o), state))
+}
+
+// ShowOutcome updates the search attribute of a job's last outcome if it is another one than before.
+func ShowOutcome(ctx workflow.Context, k *job.Key, o *job.Outcomes) {
+	if changed := outcome(ctx, o); len(changed) > 0 {
+		upsert(ctx, k, changed)
+	}
+}
+
+// outcome returns the update of the last outcome; none if it is the one that is shown. A job that was started without
+// the search attribute gets none: the namespace may lack it, and the server would refuse the workflow task.
+func outcome(ctx workflow.Context, o *job.Outcomes) []temporal.SearchAttributeUpdate {
+	key := temporal.NewSearchAttributeKeyKeyword(workflows.AttributeLastOutcome)
+	shown, ok := workflow.GetTypedSearchAttributes(ctx).GetKeyword(key)
+	if !ok || o.LastOutcome == nil || shown == string(o.LastOutcome.Status) {
+		return nil
+	}
+	return []temporal.SearchAttributeUpdate{key.ValueSet(string(o.LastOutcome.Status))}
+}
+
+func upsert(ctx workflow.Context, k *job.Key, changed []temporal.SearchAttributeUpdate) {
+	if err := workflow.UpsertTypedSearchAttributes(ctx, changed...); err != nil {
+		workflow.GetLogger(ctx).Warn("the search attributes could not be updated", "job", k.ARMID(), "error", err)
 	}
 }
 

@@ -1,0 +1,26 @@
+package api
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+	"github.com/stretchr/testify/require"
+
+	"almanac/internal/audit/refusals"
+)
+
+func TestARefusalThatIsNotedIsInTheAuditLogWhateverItsStatus(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	s := &server{Options: Options{Refusals: refusals.New(&text)}}
+	r := gin.New()
+	r.GET("/hidden", s.auditRefusals, func(c *gin.Context) {
+		noteRefusal(c, "ci", "Microsoft.Scheduler/jobCollections/read")
+		c.Status(http.StatusNotFound)
+	})
+	r.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/hidden", nil))
+	require.Contains(t, text.String(), `"principal":"ci","client":"192.0.2.1","method":"GET","path":"/hidden","action":"Microsoft.Scheduler/jobCollections/read","status":404,`)
+}

@@ -1,0 +1,76 @@
+package api_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/api"
+	"almanac/internal/audit/refusals"
+	"almanac/internal/web"
+)
+
+func TestTheAuditLogHasRefusedCallsWithoutTheirQuery(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	h := api.New(&fake{}, api.Options{Refusals: refusals.New(&text), Guard: new(web.Hosts).Check})
+	send := func(host, site string) (answer, refusals.Refusal) {
+		text.Reset()
+		r := httptest.NewRequest(http.MethodDelete, "http://"+host+jobPath+"?sig=hush", nil)
+		r.RemoteAddr = "203.0.113.5:1000"
+		r.Header.Set("Sec-Fetch-Site", site)
+		got := serve(h, r)
+		var entry refusals.Refusal
+		require.NoError(t, json.Unmarshal([]byte(text.String()), &entry), text.String())
+		require.NotContains(t, text.String(), "hush")
+		require.WithinDuration(t, time.Now(), entry.Time, time.Hour)
+		entry.Time = time.Time{}
+		return got, entry
+	}
+	for _, tt := range []struct {
+		host, site string
+		status     int
+		code       string
+	}{
+		{"127.0.0.1", "cross-site", http.StatusForbidden, "CrossOriginRequestForbidden"},
+		{"evil.example", "same-origin", http.StatusMisdirectedRequest, "MisdirectedRequest"},
+	} {
+		got, entry := send(tt.host, tt.site)
+		require.Equal(t, tt.status, got.status)
+		require.Equal(t, refusals.Refusal{
+			Client: "203.0.113.5", Method: http.MethodDelete, Path: jobPath, Status: tt.status, Code: tt.code,
+			RequestID: got.header.Get("x-ms-request-id"), CorrelationID: got.header.Get("x-ms-correlation-request-id"),
+		}, entry)
+	}
+}
+
+func TestTheAuditLogHasNoOtherCalls(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	h := api.New(&fake{}, api.Options{Refusals: refusals.New(&text)})
+	for _, path := range []string{"/", "/nowhere", "/jobCollections", "/healthz"} { // the fake panics in the third
+		_ = send(h, http.MethodGet, path, "")
+	}
+	require.Empty(t, text.String())
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestAnAuditLogThatCannotBeWrittenIsLoggedAndKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	o, log := logged()
+	o.Refusals = refusals.New(broken{})
+	r := httptest.NewRequest(http.MethodDelete, jobPath, nil)
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	require.Equal(t, http.StatusForbidden, serve(api.New(&fake{}, o), r).status)
+	require.Contains(t, log.String(), "a refused request is missing in the audit log")
+	require.Contains(t, log.String(), "no space left on device")
+}

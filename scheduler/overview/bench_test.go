@@ -1,0 +1,49 @@
+package overview_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+	"almanac/job/listing"
+)
+
+// busyTown has 10,000 jobs that are due once an hour, spread over it, and that ran in the hour before noon.
+func busyTown(b *testing.B) *town {
+	w := newTown(b)
+	for i := range 10_000 {
+		due := noon.Add(time.Duration(i) * time.Hour / 10_000).Truncate(time.Second)
+		k := w.add("c", fmt.Sprintf("j%05d", i), every(job.Recurrence{Frequency: "hour", Interval: 1}, due.Add(time.Second).Format(time.RFC3339)))
+		w.ran(k, due.Add(-time.Hour), 0, job.OutcomeCompleted)
+	}
+	return w
+}
+
+// What a page costs without the calls of Temporal, which answers here at once.
+func BenchmarkFirstPageAcross10000Jobs(b *testing.B) {
+	w := busyTown(b)
+	v := w.overview(noon)
+	for name, read := range map[string]func() (int, error){
+		"upcoming": func() (int, error) {
+			page, _, err := v.Upcoming(b.Context(), ofC, noon.Add(time.Hour), listing.Page{Top: 100})
+			return len(page), err
+		},
+		"history": func() (int, error) {
+			page, _, err := v.HistoryAcross(b.Context(), ofC, listing.Page{Top: 100, Filter: listing.Filter{Start: listing.Period{From: noon.Add(-time.Hour)}}})
+			return len(page), err
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			_, err := read() // what follows is warm
+			require.NoError(b, err)
+			for b.Loop() {
+				n, err := read()
+				require.NoError(b, err)
+				require.Equal(b, 100, n)
+			}
+		})
+	}
+}

@@ -54,6 +54,7 @@ var permissions = map[string]permission{
 
 	"POST /previewRecurrence": {access.Preview, some},
 
+<<<<<<< HEAD
 	"GET /jobCollections":                                 {access.ReadCollections, some},
 	"GET /history":                                        {access.ReadHistory, some},
 	"GET /upcoming":                                       {access.ReadJobs, some},
@@ -82,6 +83,33 @@ var permissions = map[string]permission{
 	"POST /jobCollections/:jc/rerun":                      {access.RunJobs, whole},
 	"POST /jobCollections/:jc/jobs/:job/rerun":            {access.RunJobs, whole},
 	"GET /jobCollections/:jc/jobs/:job/history":           {access.ReadHistory, whole},
+=======
+	"GET /jobCollections":                          {access.ReadCollections, some},
+	"GET /history":                                 {access.ReadHistory, some},
+	"GET /upcoming":                                {access.ReadJobs, some},
+	"GET /jobCollections/:jc":                      {access.ReadCollections, whole},
+	"PUT /jobCollections/:jc":                      {access.WriteCollections, whole},
+	"PATCH /jobCollections/:jc":                    {access.WriteCollections, whole},
+	"DELETE /jobCollections/:jc":                   {access.DeleteCollections, whole},
+	"POST /jobCollections/:jc/enable":              {access.EnableCollections, whole},
+	"POST /jobCollections/:jc/disable":             {access.DisableCollections, whole},
+	"POST /jobCollections/:jc/rerun":               {access.RunJobs, whole},
+	"GET /jobCollections/:jc/operations/:id":       {access.ReadCollections, whole},
+	"GET /jobCollections/:jc/operationResults/:id": {access.ReadCollections, whole},
+	"GET /jobCollections/:jc/changes":              {access.ReadChanges, whole},
+	"GET /jobCollections/:jc/jobs/:job/changes":    {access.ReadChanges, whole},
+	"GET /jobCollections/:jc/history":              {access.ReadHistory, some},
+	"GET /jobCollections/:jc/upcoming":             {access.ReadJobs, some},
+	"GET /jobCollections/:jc/jobs":                 {access.ReadJobs, some},
+	"POST /jobCollections/:jc/jobs":                {access.WriteJobs, whole},
+	"GET /jobCollections/:jc/jobs/:job":            {access.ReadJobs, whole},
+	"PUT /jobCollections/:jc/jobs/:job":            {access.WriteJobs, whole},
+	"PATCH /jobCollections/:jc/jobs/:job":          {access.WriteJobs, whole},
+	"DELETE /jobCollections/:jc/jobs/:job":         {access.DeleteJobs, whole},
+	"POST /jobCollections/:jc/jobs/:job/run":       {access.RunJobs, whole},
+	"POST /jobCollections/:jc/jobs/:job/rerun":     {access.RunJobs, whole},
+	"GET /jobCollections/:jc/jobs/:job/history":    {access.ReadHistory, whole},
+>>>>>>> auth
 }
 
 // permissionOf returns what a route needs, and whether that is known.
@@ -206,14 +234,6 @@ func (s *server) limitStranger(c *gin.Context, failed bool) *callers.Refusal {
 	refusal := s.logins.Check(address)
 	s.logins.Failed(address)
 	return refusal
-}
-
-// callerName returns the name by which a caller's requests are limited: its principal, or else its address.
-func callerName(r *http.Request) string {
-	if who := access.PrincipalOf(r.Context()); who != nil {
-		return who.ID()
-	}
-	return callers.ByAddress(r)
 }
 
 // forbidden returns the error for an action that the caller's role does not allow.

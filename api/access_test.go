@@ -21,10 +21,17 @@ import (
 	"almanac/job/listing"
 )
 
+<<<<<<< HEAD
 // A directory is an authenticator that knows callers by their names, which they send in clear.
 type directory map[string]*access.Principal
 
 func (c directory) Authenticate(r *http.Request) (*access.Principal, error) {
+=======
+// tokenHolders is an authenticator that knows callers by their names, which they send in clear.
+type tokenHolders map[string]*access.Principal
+
+func (c tokenHolders) Authenticate(r *http.Request) (*access.Principal, error) {
+>>>>>>> auth
 	name := access.Bearer(r)
 	switch {
 	case name == "":
@@ -45,7 +52,11 @@ func with(t testing.TB, role access.Role, scope string) *access.Principal {
 	return &access.Principal{Kind: access.KindToken, Name: "ci", Grant: access.Grant{Role: role, Scope: s}}
 }
 
+<<<<<<< HEAD
 func guarded(f *fake, c directory) http.Handler {
+=======
+func guarded(f *fake, c tokenHolders) http.Handler {
+>>>>>>> auth
 	return api.New(f, api.Options{Access: &api.Access{Authenticators: []access.Authenticator{c}}})
 }
 
@@ -60,7 +71,11 @@ func as(h http.Handler, caller, method, target, body string) answer {
 
 func TestARequestWithoutACredentialThatCountsIsUnauthorized(t *testing.T) {
 	t.Parallel()
+<<<<<<< HEAD
 	h := guarded(&fake{}, directory{})
+=======
+	h := guarded(&fake{}, tokenHolders{})
+>>>>>>> auth
 	for _, path := range []string{"/jobCollections", "/jobCollections/c/jobs/j", "/metrics", group + "/jobCollections", "/nowhere"} {
 		got := as(h, "", http.MethodGet, path, "")
 		require.Equal(t, http.StatusUnauthorized, got.status, path)
@@ -92,8 +107,13 @@ func TestTheFirstAuthenticatorThatAnswersWins(t *testing.T) {
 		seen, actor = access.PrincipalOf(ctx), audit.ActorOf(ctx)
 		return daily(t, k), nil
 	}}
+<<<<<<< HEAD
 	first, second := directory{"a": with(t, access.Reader, "/")}, directory{"a": with(t, access.Owner, "/")}
 	h := api.New(f, api.Options{Access: &api.Access{Authenticators: []access.Authenticator{directory{}, first, second}}})
+=======
+	first, second := tokenHolders{"a": with(t, access.Reader, "/")}, tokenHolders{"a": with(t, access.Owner, "/")}
+	h := api.New(f, api.Options{Access: &api.Access{Authenticators: []access.Authenticator{tokenHolders{}, first, second}}})
+>>>>>>> auth
 	require.Equal(t, http.StatusUnauthorized, as(h, "a", http.MethodGet, "/jobCollections/c/jobs/j", "").status, "a refusal is an answer")
 	h = api.New(f, api.Options{Access: &api.Access{Authenticators: []access.Authenticator{first, second}}})
 	require.Equal(t, http.StatusOK, as(h, "a", http.MethodGet, "/jobCollections/c/jobs/j", "").status)
@@ -105,7 +125,7 @@ func TestFailedLoginsOfAnAddressAreSlowedDownAndGoodOnesAreNot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, _ := echo(t)
-		h := guarded(f, directory{"a": with(t, access.Reader, "/")})
+		h := guarded(f, tokenHolders{"a": with(t, access.Reader, "/")})
 		failed := func() answer { return as(h, "stranger", http.MethodGet, "/jobCollections/c/jobs/j", "") }
 		for range 10 {
 			require.Equal(t, http.StatusUnauthorized, failed().status)
@@ -126,7 +146,7 @@ func TestRequestsAreLimitedByWhoSendsThemAndOfStrangersByAddress(t *testing.T) {
 		f, _ := echo(t)
 		first, second := with(t, access.Reader, "/"), with(t, access.Reader, "/")
 		second.Name = "other"
-		h := api.New(f, api.Options{Access: &api.Access{Authenticators: []access.Authenticator{directory{"a": first, "b": second}}}, Callers: callers.NewLimiter(callers.Limits{Rate: 1})})
+		h := api.New(f, api.Options{Access: &api.Access{Authenticators: []access.Authenticator{tokenHolders{"a": first, "b": second}}}, Callers: callers.NewLimiter(callers.Limits{Rate: 1})})
 		ask := func(caller string) int {
 			return as(h, caller, http.MethodGet, "/jobCollections/c/jobs/j", "").status
 		}
@@ -144,7 +164,11 @@ func TestWhatMayBeSeenButNotDoneIsForbiddenAndTheRestDoesNotExist(t *testing.T) 
 	missing := &fake{runJob: func(_ context.Context, k job.Key) error {
 		return job.NotFound("jobcollections/"+k.Collection.Name+"/jobs/"+k.Name, k.Collection.ResourceGroup)
 	}}
+<<<<<<< HEAD
 	h := guarded(missing, directory{"reader": with(t, access.Reader, "/jobCollections/c"), "operator": with(t, access.Operator, "/")})
+=======
+	h := guarded(missing, tokenHolders{"reader": with(t, access.Reader, "/jobCollections/c"), "operator": with(t, access.Operator, "/")})
+>>>>>>> auth
 	got := as(h, "reader", http.MethodPost, "/jobCollections/C/jobs/J/run", "")
 	require.Equal(t, http.StatusForbidden, got.status)
 	require.Equal(t, `{"error":{"code":"AuthorizationFailed","message":"The client 'ci' does not have authorization to perform action 'Microsoft.Scheduler/jobCollections/jobs/run/action' over scope '`+
@@ -210,7 +234,11 @@ func TestEveryRouteForEveryRoleInAndOutOfScopeAnswersAsTheModelDoes(t *testing.T
 	const sub, group = "00000000-0000-0000-0000-000000000000", "default"
 	scopes := [][]string{{}, {sub}, {sub, group}, {sub, group, "c"}, {sub, group, "c", "j"},
 		{"other"}, {sub, "other"}, {"other", group}, {sub, group, "other"}, {"other", group, "c"}, {sub, group, "c", "other"}, {sub, "other", "c", "j"}}
+<<<<<<< HEAD
 	known := directory{}
+=======
+	known := tokenHolders{}
+>>>>>>> auth
 	for i, s := range scopes {
 		text := ""
 		for n, word := range []string{"/subscriptions/", "/resourceGroups/", "/providers/Microsoft.Scheduler/jobCollections/", "/jobs/"}[:len(s)] {
@@ -270,7 +298,11 @@ func TestAListIsToldWhatItMayShow(t *testing.T) {
 			return nil, "", nil
 		},
 	}
+<<<<<<< HEAD
 	h := guarded(f, directory{"one": with(t, access.Reader, "/jobCollections/c/jobs/j"), "all": with(t, access.Reader, "/jobCollections/c"), "none": with(t, 0, "/")})
+=======
+	h := guarded(f, tokenHolders{"one": with(t, access.Reader, "/jobCollections/c/jobs/j"), "all": with(t, access.Reader, "/jobCollections/c"), "none": with(t, 0, "/")})
+>>>>>>> auth
 	k := job.CollectionKey{Subscription: "00000000-0000-0000-0000-000000000000", ResourceGroup: "default", Name: "C"}
 
 	require.Equal(t, http.StatusOK, as(h, "one", http.MethodGet, "/jobCollections/c/jobs", "").status)
@@ -306,7 +338,11 @@ func TestReadinessSaysWhatIsWrongAlthoughJobsRun(t *testing.T) {
 func TestTheLogSaysWhoSentARequest(t *testing.T) {
 	t.Parallel()
 	o, text := logged()
+<<<<<<< HEAD
 	o.Access = &api.Access{Authenticators: []access.Authenticator{directory{"a": with(t, access.Reader, "/")}}}
+=======
+	o.Access = &api.Access{Authenticators: []access.Authenticator{tokenHolders{"a": with(t, access.Reader, "/")}}}
+>>>>>>> auth
 	f, _ := echo(t)
 	require.Equal(t, http.StatusOK, as(api.New(f, o), "a", http.MethodGet, "/jobCollections/c/jobs/j", "").status)
 	require.Contains(t, text.String(), "principal=token:ci")

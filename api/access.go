@@ -54,7 +54,6 @@ var permissions = map[string]permission{
 
 	"POST /previewRecurrence": {access.Preview, some},
 
-<<<<<<< HEAD
 	"GET /jobCollections":                                 {access.ReadCollections, some},
 	"GET /history":                                        {access.ReadHistory, some},
 	"GET /upcoming":                                       {access.ReadJobs, some},
@@ -64,6 +63,7 @@ var permissions = map[string]permission{
 	"DELETE /jobCollections/:jc":                          {access.DeleteCollections, whole},
 	"POST /jobCollections/:jc/enable":                     {access.EnableCollections, whole},
 	"POST /jobCollections/:jc/disable":                    {access.DisableCollections, whole},
+	"POST /jobCollections/:jc/rerun":                      {access.RunJobs, whole},
 	"GET /jobCollections/:jc/operations/:id":              {access.ReadCollections, whole},
 	"GET /jobCollections/:jc/operationResults/:id":        {access.ReadCollections, whole},
 	"GET /jobCollections/:jc/notifications":               {access.ReadCollections, whole},
@@ -80,36 +80,8 @@ var permissions = map[string]permission{
 	"PATCH /jobCollections/:jc/jobs/:job":                 {access.WriteJobs, whole},
 	"DELETE /jobCollections/:jc/jobs/:job":                {access.DeleteJobs, whole},
 	"POST /jobCollections/:jc/jobs/:job/run":              {access.RunJobs, whole},
-	"POST /jobCollections/:jc/rerun":                      {access.RunJobs, whole},
 	"POST /jobCollections/:jc/jobs/:job/rerun":            {access.RunJobs, whole},
 	"GET /jobCollections/:jc/jobs/:job/history":           {access.ReadHistory, whole},
-=======
-	"GET /jobCollections":                          {access.ReadCollections, some},
-	"GET /history":                                 {access.ReadHistory, some},
-	"GET /upcoming":                                {access.ReadJobs, some},
-	"GET /jobCollections/:jc":                      {access.ReadCollections, whole},
-	"PUT /jobCollections/:jc":                      {access.WriteCollections, whole},
-	"PATCH /jobCollections/:jc":                    {access.WriteCollections, whole},
-	"DELETE /jobCollections/:jc":                   {access.DeleteCollections, whole},
-	"POST /jobCollections/:jc/enable":              {access.EnableCollections, whole},
-	"POST /jobCollections/:jc/disable":             {access.DisableCollections, whole},
-	"POST /jobCollections/:jc/rerun":               {access.RunJobs, whole},
-	"GET /jobCollections/:jc/operations/:id":       {access.ReadCollections, whole},
-	"GET /jobCollections/:jc/operationResults/:id": {access.ReadCollections, whole},
-	"GET /jobCollections/:jc/changes":              {access.ReadChanges, whole},
-	"GET /jobCollections/:jc/jobs/:job/changes":    {access.ReadChanges, whole},
-	"GET /jobCollections/:jc/history":              {access.ReadHistory, some},
-	"GET /jobCollections/:jc/upcoming":             {access.ReadJobs, some},
-	"GET /jobCollections/:jc/jobs":                 {access.ReadJobs, some},
-	"POST /jobCollections/:jc/jobs":                {access.WriteJobs, whole},
-	"GET /jobCollections/:jc/jobs/:job":            {access.ReadJobs, whole},
-	"PUT /jobCollections/:jc/jobs/:job":            {access.WriteJobs, whole},
-	"PATCH /jobCollections/:jc/jobs/:job":          {access.WriteJobs, whole},
-	"DELETE /jobCollections/:jc/jobs/:job":         {access.DeleteJobs, whole},
-	"POST /jobCollections/:jc/jobs/:job/run":       {access.RunJobs, whole},
-	"POST /jobCollections/:jc/jobs/:job/rerun":     {access.RunJobs, whole},
-	"GET /jobCollections/:jc/jobs/:job/history":    {access.ReadHistory, whole},
->>>>>>> auth
 }
 
 // permissionOf returns what a route needs, and whether that is known.
@@ -153,13 +125,13 @@ func (s *server) authorize(c *gin.Context) {
 	scope := s.accessScope(c)
 	role := view.Role(scope)
 	switch {
-	case !known:
-		needs.action = access.Action(c.Request.Method + " " + route)
-	case role.Allows(needs.action):
+	case known && role.Allows(needs.action):
 		return
-	case needs.reach == some && (view.Reaches(scope) || !hasCollection(c) && needs.action != access.Preview):
+	case known && needs.reach == some && (view.Reaches(scope) || !hasCollection(c) && needs.action != access.Preview):
 		c.Set(viewKey, view)
 		return
+	case !known:
+		needs.action = access.Action(c.Request.Method + " " + route)
 	}
 	noteRefusal(c, who.ID(), string(needs.action))
 	if known && role == 0 && hasCollection(c) {

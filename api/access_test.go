@@ -21,17 +21,10 @@ import (
 	"almanac/job/listing"
 )
 
-<<<<<<< HEAD
-// A directory is an authenticator that knows callers by their names, which they send in clear.
-type directory map[string]*access.Principal
-
-func (c directory) Authenticate(r *http.Request) (*access.Principal, error) {
-=======
 // tokenHolders is an authenticator that knows callers by their names, which they send in clear.
 type tokenHolders map[string]*access.Principal
 
 func (c tokenHolders) Authenticate(r *http.Request) (*access.Principal, error) {
->>>>>>> auth
 	name := access.Bearer(r)
 	switch {
 	case name == "":
@@ -52,11 +45,7 @@ func with(t testing.TB, role access.Role, scope string) *access.Principal {
 	return &access.Principal{Kind: access.KindToken, Name: "ci", Grant: access.Grant{Role: role, Scope: s}}
 }
 
-<<<<<<< HEAD
-func guarded(f *fake, c directory) http.Handler {
-=======
 func guarded(f *fake, c tokenHolders) http.Handler {
->>>>>>> auth
 	return api.New(f, api.Options{Access: &api.Access{Authenticators: []access.Authenticator{c}}})
 }
 
@@ -71,11 +60,7 @@ func as(h http.Handler, caller, method, target, body string) answer {
 
 func TestARequestWithoutACredentialThatCountsIsUnauthorized(t *testing.T) {
 	t.Parallel()
-<<<<<<< HEAD
-	h := guarded(&fake{}, directory{})
-=======
 	h := guarded(&fake{}, tokenHolders{})
->>>>>>> auth
 	for _, path := range []string{"/jobCollections", "/jobCollections/c/jobs/j", "/metrics", group + "/jobCollections", "/nowhere"} {
 		got := as(h, "", http.MethodGet, path, "")
 		require.Equal(t, http.StatusUnauthorized, got.status, path)
@@ -107,13 +92,8 @@ func TestTheFirstAuthenticatorThatAnswersWins(t *testing.T) {
 		seen, actor = access.PrincipalOf(ctx), audit.ActorOf(ctx)
 		return daily(t, k), nil
 	}}
-<<<<<<< HEAD
-	first, second := directory{"a": with(t, access.Reader, "/")}, directory{"a": with(t, access.Owner, "/")}
-	h := api.New(f, api.Options{Access: &api.Access{Authenticators: []access.Authenticator{directory{}, first, second}}})
-=======
 	first, second := tokenHolders{"a": with(t, access.Reader, "/")}, tokenHolders{"a": with(t, access.Owner, "/")}
 	h := api.New(f, api.Options{Access: &api.Access{Authenticators: []access.Authenticator{tokenHolders{}, first, second}}})
->>>>>>> auth
 	require.Equal(t, http.StatusUnauthorized, as(h, "a", http.MethodGet, "/jobCollections/c/jobs/j", "").status, "a refusal is an answer")
 	h = api.New(f, api.Options{Access: &api.Access{Authenticators: []access.Authenticator{first, second}}})
 	require.Equal(t, http.StatusOK, as(h, "a", http.MethodGet, "/jobCollections/c/jobs/j", "").status)
@@ -164,11 +144,7 @@ func TestWhatMayBeSeenButNotDoneIsForbiddenAndTheRestDoesNotExist(t *testing.T) 
 	missing := &fake{runJob: func(_ context.Context, k job.Key) error {
 		return job.NotFound("jobcollections/"+k.Collection.Name+"/jobs/"+k.Name, k.Collection.ResourceGroup)
 	}}
-<<<<<<< HEAD
-	h := guarded(missing, directory{"reader": with(t, access.Reader, "/jobCollections/c"), "operator": with(t, access.Operator, "/")})
-=======
 	h := guarded(missing, tokenHolders{"reader": with(t, access.Reader, "/jobCollections/c"), "operator": with(t, access.Operator, "/")})
->>>>>>> auth
 	got := as(h, "reader", http.MethodPost, "/jobCollections/C/jobs/J/run", "")
 	require.Equal(t, http.StatusForbidden, got.status)
 	require.Equal(t, `{"error":{"code":"AuthorizationFailed","message":"The client 'ci' does not have authorization to perform action 'Microsoft.Scheduler/jobCollections/jobs/run/action' over scope '`+
@@ -234,11 +210,7 @@ func TestEveryRouteForEveryRoleInAndOutOfScopeAnswersAsTheModelDoes(t *testing.T
 	const sub, group = "00000000-0000-0000-0000-000000000000", "default"
 	scopes := [][]string{{}, {sub}, {sub, group}, {sub, group, "c"}, {sub, group, "c", "j"},
 		{"other"}, {sub, "other"}, {"other", group}, {sub, group, "other"}, {"other", group, "c"}, {sub, group, "c", "other"}, {sub, "other", "c", "j"}}
-<<<<<<< HEAD
-	known := directory{}
-=======
 	known := tokenHolders{}
->>>>>>> auth
 	for i, s := range scopes {
 		text := ""
 		for n, word := range []string{"/subscriptions/", "/resourceGroups/", "/providers/Microsoft.Scheduler/jobCollections/", "/jobs/"}[:len(s)] {
@@ -298,11 +270,7 @@ func TestAListIsToldWhatItMayShow(t *testing.T) {
 			return nil, "", nil
 		},
 	}
-<<<<<<< HEAD
-	h := guarded(f, directory{"one": with(t, access.Reader, "/jobCollections/c/jobs/j"), "all": with(t, access.Reader, "/jobCollections/c"), "none": with(t, 0, "/")})
-=======
 	h := guarded(f, tokenHolders{"one": with(t, access.Reader, "/jobCollections/c/jobs/j"), "all": with(t, access.Reader, "/jobCollections/c"), "none": with(t, 0, "/")})
->>>>>>> auth
 	k := job.CollectionKey{Subscription: "00000000-0000-0000-0000-000000000000", ResourceGroup: "default", Name: "C"}
 
 	require.Equal(t, http.StatusOK, as(h, "one", http.MethodGet, "/jobCollections/c/jobs", "").status)
@@ -338,11 +306,7 @@ func TestReadinessSaysWhatIsWrongAlthoughJobsRun(t *testing.T) {
 func TestTheLogSaysWhoSentARequest(t *testing.T) {
 	t.Parallel()
 	o, text := logged()
-<<<<<<< HEAD
-	o.Access = &api.Access{Authenticators: []access.Authenticator{directory{"a": with(t, access.Reader, "/")}}}
-=======
 	o.Access = &api.Access{Authenticators: []access.Authenticator{tokenHolders{"a": with(t, access.Reader, "/")}}}
->>>>>>> auth
 	f, _ := echo(t)
 	require.Equal(t, http.StatusOK, as(api.New(f, o), "a", http.MethodGet, "/jobCollections/c/jobs/j", "").status)
 	require.Contains(t, text.String(), "principal=token:ci")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/access"
 	"almanac/internal/callers"
 	"almanac/job"
 )
@@ -15,6 +16,14 @@ import (
 // isProbe reports whether a route is asked by machines that watch this one.
 func isProbe(route string) bool {
 	return route == "/healthz" || route == "/readyz" || route == measurements
+}
+
+// callerOf names the caller of a request: its principal or, if it is not known who called, its address.
+func callerOf(r *http.Request) string {
+	if who := access.PrincipalOf(r.Context()); who != nil {
+		return who.ID()
+	}
+	return callers.ByAddress(r)
 }
 
 // limitCaller answers 429 to a caller that sends more than it may. Probes are exempt. There is no [job.Kind] for it,

@@ -135,13 +135,8 @@ type Options struct {
 	// Refusals is the log of refused calls. Nil means none.
 	Refusals *refusals.Log
 
-<<<<<<< HEAD
-	// Caller names the caller of a request. Nil means who has authenticated, or else its address, as
-	// [callers.ByAddress] has it.
-=======
 	// Caller names the caller of a request for Callers. Nil means the principal or, if it is not known who called, the
 	// address, as [callers.ByAddress] has it.
->>>>>>> auth
 	Caller func(r *http.Request) string
 }
 
@@ -149,11 +144,7 @@ type server struct {
 	Options     // with its defaults
 	scheduler   Scheduler
 	crossOrigin *http.CrossOriginProtection
-<<<<<<< HEAD
-	logins      *callers.Logins
-=======
 	logins      *callers.Logins // by address
->>>>>>> auth
 }
 
 // New returns a handler that serves the API of s. The RemoteAddr of a request is taken for its caller's address, and headers
@@ -165,11 +156,7 @@ func New(s Scheduler, o Options) http.Handler {
 	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 64<<10)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Caller == nil {
-<<<<<<< HEAD
-		o.Caller = callerName
-=======
 		o.Caller = callerOf
->>>>>>> auth
 	}
 	if o.Now == nil {
 		o.Now = time.Now

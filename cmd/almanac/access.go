@@ -85,6 +85,9 @@ func (c *config) readAccess() error {
 		}
 		return nil
 	}
+	if c.uiListen != "" && !c.settings.Get("ui-listen").Given() {
+		c.uiListen = "" // it asks for no login
+	}
 	var errs []error
 	if c.keepSecrets {
 		errs = append(errs, c.settings.Get("allow-secret-retargeting").Wrong(errors.New("it lets callers have secrets sent to a target of their own"),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -47,4 +48,19 @@ func TestServerTakesTheDirectoryOfItsService(t *testing.T) {
 	require.Equal(t, "/var/lib/almanac", data("server"))
 	require.Equal(t, "here", data("server", "--data", "here"))
 	require.Equal(t, "./almanac-data", data("dev"))
+}
+
+func TestWithALoginThereIsNoWebUIUnlessItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "tokens")
+	_, err := almanac(t, "", nil, "token", "create", "--name", "ci", "--role", "owner", "--token-file", file)
+	require.NoError(t, err)
+	c, err := loaded(t, "dev", nil, "--token-file", file)
+	require.NoError(t, err)
+	require.Empty(t, c.uiListen)
+	c, err = loaded(t, "dev", nil, "--token-file", file, "--ui-listen", "127.0.0.1:8233")
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1:8233", c.uiListen)
+	_, err = loaded(t, "api", nil, "--token-file", file)
+	require.NoError(t, err)
 }

@@ -32,6 +32,7 @@ func trials(target string) []trial {
 	gone := map[string]string{"jobCollectionName": here["jobCollectionName"], "operationId": "none"}
 	ok, created, missing := []string{"200"}, []string{"201"}, []string{"404"}
 	changed := []string{"200", "202"}
+	none := []string{"409"} // there are no notifications
 	return []trial{
 		{"JobCollections_CreateOrUpdate", here, "", created},
 		{"JobCollections_ListByResourceGroup", nil, "", ok},
@@ -48,6 +49,11 @@ func trials(target string) []trial {
 		{"Jobs_Get", here, "", ok},
 		{"Jobs_Patch", here, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"` + target + `"}}}}`, ok},
 		{"Jobs_Run", here, "", ok},
+		{"Jobs_Rerun", here, "", ok},
+		{"JobCollections_Rerun", here, "", ok},
+		{"Jobs_TestNotification", here, "", none},
+		{"JobCollections_TestNotification", here, "", none},
+		{"JobCollections_ListNotifications", here, "", ok},
 		{"Jobs_ListJobHistory", here, "", ok},
 		{"Jobs_ListChanges", here, "", ok},
 		{"JobCollections_ListChanges", here, "", ok},

@@ -34,9 +34,10 @@ func TestACompletedOneTimeJobRunsOnDemandAndForANewStartTimeButNeverByItself(t *
 	status(t, jobs+"/j", "properties.state", "completed")
 
 	ok(t, http.MethodPost, jobs+"/j/run", "")
+	target.await(t, "/once", 2, 30*time.Second)
+	eventually(t, 30*time.Second, "manual run in the history", func() bool { return call(t, http.MethodGet, jobs+"/j/history", "").count("value") == 2 })
 	read := status(t, jobs+"/j", "properties.status.executionCount", float64(2))
 	require.Equal(t, "completed", read.get("properties.state"))
-	target.await(t, "/once", 2, 30*time.Second)
 
 	for what, same := range map[string]string{
 		"as it was created": body, "as it is read": read.body, "with its default state": get(target.URL+"/once", `,"state":"Enabled"`),

@@ -134,7 +134,9 @@ func TestDisableStopsAWaitingRetryAndKeepsItsAttempts(t *testing.T) {
 
 	r = call(t, http.MethodPatch, jobs+"/j", `{"properties":{"state":"disabled"}}`)
 	require.Equal(t, http.StatusOK, r.code, r.body)
-	require.Nil(t, r.get("properties.status"), "a disabled job shows no status")
+	require.Nil(t, r.get("properties.status.executionCount"), "a disabled job shows no status of Azure Scheduler's")
+	require.Nil(t, r.get("properties.status.nextExecutionTime"))
+	require.Equal(t, float64(1), r.get("properties.status.consecutiveFailures"))
 	sent := len(target.got("/fails"))
 
 	r = call(t, http.MethodPost, jobs+"/j/run", "")

@@ -52,12 +52,19 @@ func TestAWorkerWhoseClockIsWrongIsOnTime(t *testing.T) {
 			url := jobs + "/second-0"
 			sleepUntil(t, second.Add(-2*time.Second))
 			ok(t, http.MethodPatch, url, `{"properties":{"action":{"request":{"uri":"`+target.URL+`/changed"}}}}`)
+			inTime := time.Now().Before(second) // on a machine that is too busy, the job is changed after it has run
+			target.await(t, "/first", 5, 30*time.Second)
+			eventually(t, 30*time.Second, "second or changed request of each job", func() bool {
+				return len(target.got("/second"))+len(target.got("/changed")) == 5
+			})
 			for path, due := range map[string]time.Time{"/first": first, "/second": second, "/changed": second} {
-				n := map[string]int{"/first": 5, "/second": 4, "/changed": 1}[path]
-				for _, r := range target.await(t, path, n, 30*time.Second) {
+				for _, r := range target.got(path) {
 					require.False(t, r.at.Before(due), "%s was sent %s early", path, due.Sub(r.at))
 				}
-				require.Len(t, target.got(path), n)
+			}
+			require.Len(t, target.got("/first"), 5)
+			if inTime {
+				require.Len(t, target.got("/changed"), 1)
 			}
 			require.Contains(t, log.String(), "differs from the Temporal server's")
 		})

@@ -12,7 +12,7 @@ import (
 
 // notified lets a job fail until it is disabled, with alerts by its collection's notifications and then by its own, and deletes the
 // collection. It returns the ids of the workflows of the job, the collection and the notifications.
-func notified(t *testing.T, s *stack, jobs string) (ofJob, ofCollection, ofNotifications string) {
+func notified(t *testing.T, jobs string) (ofJob, ofCollection, ofNotifications string) {
 	t.Helper()
 	target := newSink(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/fails" {
@@ -41,20 +41,20 @@ func notified(t *testing.T, s *stack, jobs string) (ofJob, ofCollection, ofNotif
 	return k.WorkflowID(), k.Collection.WorkflowID(), k.Collection.NotificationsWorkflowID()
 }
 
-func jobNotifications(t *testing.T, s *stack, jobs string) string {
+func jobNotifications(t *testing.T, _ *stack, jobs string) string {
 	t.Helper()
-	id, _, _ := notified(t, s, jobs)
+	id, _, _ := notified(t, jobs)
 	return id
 }
 
-func collectionNotifications(t *testing.T, s *stack, jobs string) string {
+func collectionNotifications(t *testing.T, _ *stack, jobs string) string {
 	t.Helper()
-	_, id, _ := notified(t, s, jobs)
+	_, id, _ := notified(t, jobs)
 	return id
 }
 
-func notificationsLife(t *testing.T, s *stack, jobs string) string {
+func notificationsLife(t *testing.T, _ *stack, jobs string) string {
 	t.Helper()
-	_, _, id := notified(t, s, jobs)
+	_, _, id := notified(t, jobs)
 	return id
 }

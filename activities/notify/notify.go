@@ -91,7 +91,7 @@ func count(ctx context.Context, in *SendInput, outcome string) {
 func (a *Activities) log(ctx context.Context, in *SendInput, err error, attempt int32, last bool) {
 	level, text := slog.LevelDebug, "notification delivered"
 	attributes := []slog.Attr{
-		slog.String("collection", in.Message.Collection.Name), slog.String("notification", in.Name), slog.String("target", in.Target.Text()),
+		slog.String("collection", in.Message.Collection.Name), slog.String("notification", in.Name), slog.String("target", notification.TargetText(&in.Target)),
 		slog.String("message", in.Message.ID), slog.Int("alerts", in.Message.Total()), slog.Int("attempt", int(attempt)),
 	}
 	switch {

@@ -232,7 +232,7 @@ func (n *notifier) deliveries() ([]notification.Delivery, error) {
 	for _, c := range n.Channels {
 		if m := c.Sending; m != nil {
 			list = append(list, notification.Delivery{
-				ID: m.ID, Name: c.Name, Target: c.Target.Text(), Time: m.Alerts[len(m.Alerts)-1].Time, Alerts: m.Total(), Outcome: notification.Delivering,
+				ID: m.ID, Name: c.Name, Target: notification.TargetText(&c.Target), Time: m.Alerts[len(m.Alerts)-1].Time, Alerts: m.Total(), Outcome: notification.Delivering,
 			})
 		}
 	}
@@ -259,10 +259,10 @@ func send(ctx workflow.Context, name string, target *job.Action, m *notification
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: notify.SendTimeout + 5*time.Second,
 		RetryPolicy:         retryPolicy(target.RetryPolicy, attempts),
-		Summary:             fmt.Sprintf("%d alerts: %s", m.Total(), target.Text()),
+		Summary:             fmt.Sprintf("%d alerts: %s", m.Total(), notification.TargetText(target)),
 	})
 	var r notify.Report
-	d := notification.Delivery{ID: m.ID, Name: name, Target: target.Text(), Alerts: m.Total(), Outcome: notification.Delivered}
+	d := notification.Delivery{ID: m.ID, Name: name, Target: notification.TargetText(target), Alerts: m.Total(), Outcome: notification.Delivered}
 	err := workflow.ExecuteActivity(ctx, notify.TypeSend, notify.SendInput{Name: name, Target: *target, Message: *m}).Get(ctx, &r)
 	if err != nil {
 		d.Outcome, r = notification.Failed, notify.Failure(err)

@@ -129,7 +129,7 @@ func TestTheFirstAlertLeavesWithinASecondAndFurtherOnesAreADigestAfterAMinute(t 
 	}, w.sent)
 	require.Len(t, w.all, 3)
 	require.Equal(t, notification.Delivery{
-		ID: w.ids[2], Name: "ops", Target: "POST https://example.com/ops", Time: w.all[0].Time, Alerts: 1, Outcome: notification.Delivered, Message: "200 OK", Attempts: 1,
+		ID: w.ids[2], Name: "ops", Target: "POST https://example.com/…", Time: w.all[0].Time, Alerts: 1, Outcome: notification.Delivered, Message: "200 OK", Attempts: 1,
 	}, w.all[0])
 }
 

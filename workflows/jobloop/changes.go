@@ -44,7 +44,7 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job was changed while it waited")
 	}
 	if d.State != job.StateDisabled && j.Halted != "" {
-		j.Halted, j.Outcomes.ConsecutiveFailures = "", 0
+		j.Halted, j.Forgiven = "", j.Outcomes.ConsecutiveFailures
 	}
 	shown, notifications := j.Definition.State, j.Definition.Notifications
 	j.Definition, j.Final = d, time.Time{}

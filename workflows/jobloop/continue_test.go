@@ -278,7 +278,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 		},
 		Listed: job.OutcomeCompleted,
 		Rerun:  "a",
-		Halted: "it failed too often",
+		Halted: "it failed too often", Forgiven: 3,
 		Alerts: alerts.State{
 			Watch:     notification.Watch{Failed: []string{"a"}, Quiet: []string{"b"}, Since: at(3)},
 			Inherited: []notification.Rule{{Key: "a", On: []job.Event{job.EventFailed}, After: 2}},

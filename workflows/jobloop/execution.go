@@ -382,7 +382,9 @@ func (j *loop) settle(ctx workflow.Context, e *execution, err error) {
 	why := cmp.Or(e.Error, noRecord)
 	changed := record(&j.Outcomes, ending{due: e.Due, at: e.endedAt(workflow.Now(ctx)), failed: err != nil, why: why})
 	j.raiser.Ended(ctx, alerts.End{Execution: e.Execution, Manual: e.Manual, Failed: err != nil, Error: why, Began: e.Began}, changed.before())
-	if err != nil {
+	if err == nil {
+		j.Forgiven = 0
+	} else {
 		j.disableAfterFailures(ctx)
 	}
 }

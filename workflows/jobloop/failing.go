@@ -12,8 +12,11 @@ import (
 // failing reports whether the job is to be disabled by disableAfter.
 func (j *loop) failing() bool {
 	n := j.Definition.DisableAfter
-	return n > 0 && j.Outcomes.ConsecutiveFailures >= n && j.Definition.State == job.StateEnabled && !j.deleted
+	return n > 0 && j.counted() >= n && j.Definition.State == job.StateEnabled && !j.deleted
 }
+
+// counted returns how many executions in a row failed since the job was last enabled after failures.
+func (j *loop) counted() int { return j.Outcomes.ConsecutiveFailures - j.Forgiven }
 
 // disableAfterFailures disables the job if so many executions in a row failed. From now on no occurrence is started. The change
 // waits for its turn, and is not made if another change came first after which the job goes on.
@@ -27,7 +30,7 @@ func (j *loop) disableAfterFailures(ctx workflow.Context) {
 			if j.disabling = false; !j.failing() {
 				return
 			}
-			n, last := j.Outcomes.ConsecutiveFailures, j.Outcomes.LastError.Message
+			n, last := j.counted(), j.Outcomes.LastError.Message
 			j.setState(ctx, job.StateDisabled)
 			j.Halted = fmt.Sprintf("The job was disabled at %s, because %d executions in a row failed and disableAfter is %d. To resume, enable it. The last error: %s",
 				job.NewTime(workflow.Now(ctx)), n, j.Definition.DisableAfter, last)

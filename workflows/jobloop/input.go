@@ -46,9 +46,10 @@ type Input struct {
 	FaultedCount   int       `json:"faults,omitempty"`
 
 	Outcomes job.Outcomes `json:"outcomes,omitzero"`
-	Listed   job.Outcome  `json:"listed,omitempty"` // the last outcome that Temporal's lists show
-	Rerun    string       `json:"rerun,omitempty"`  // key of the last request to run the job again that started a manual run
-	Halted   string       `json:"halted,omitempty"` // why the job was disabled by disableAfter
+	Listed   job.Outcome  `json:"listed,omitempty"`   // the last outcome that Temporal's lists show
+	Rerun    string       `json:"rerun,omitempty"`    // key of the last request to run the job again that started a manual run
+	Halted   string       `json:"halted,omitempty"`   // why the job was disabled by disableAfter
+	Forgiven int          `json:"forgiven,omitempty"` // failures in a row before it was enabled again, which disableAfter does not count
 }
 
 // A RetryWait is what a run hands over of an execution that waits for its next attempt.

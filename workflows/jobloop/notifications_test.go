@@ -171,12 +171,30 @@ func TestAJobIsDisabledAfterFailuresInARowAndResumesWhenItIsEnabled(t *testing.T
 	require.Equal(t, "The job was disabled at 2026-01-01T00:04:00Z, because 3 executions in a row failed and disableAfter is 3. To resume, enable it. The last error: it failed", halted.Status.Reason)
 	require.Equal(t, 3, halted.Status.ConsecutiveFailures)
 	require.Equal(t, job.StateEnabled, resumed.Definition.State)
-	require.Equal(t, 1, resumed.Status.ConsecutiveFailures)
+	require.Equal(t, 4, resumed.Status.ConsecutiveFailures, "those before count, except for disableAfter")
 	require.Equal(t, []string{
 		"00:04:00 own ops: Job 'Nightly' was disabled, because it failed 3 times in a row: it failed",
 		"00:23:00 own ops: Job 'Nightly' was disabled, because it failed 3 times in a row: it failed",
 	}, w.alerts)
 	require.NotEqual(t, w.alertIDs[0], w.alertIDs[1])
+	w.requireSound()
+}
+
+func TestAJobThatWasEnabledAfterFailuresRecovers(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(`,"disableAfter":2`+notified(`"on":["recovered"]`)))
+	w.fails(func(s sentAttempt) bool { return s.Execution.Repeat <= 2 || s.Execution.Repeat == 5 })
+	w.update(10*time.Minute+30*time.Second, workflows.UpdateEnable)
+	rerun := w.update(10*time.Minute+40*time.Second, workflows.UpdateRerun, "")
+	end := w.snapshot(14 * time.Minute)
+	w.run(15 * time.Minute)
+	require.NoError(t, rerun.err)
+	require.Equal(t, job.RerunStarted, rerun.rerun)
+	require.Equal(t, []string{
+		"00:10:40 own ops: Job 'Nightly' succeeded after it had failed 2 times in a row",
+		"00:13:00 own ops: Job 'Nightly' succeeded after it had failed",
+	}, w.alerts)
+	require.Equal(t, job.StateEnabled, end.Definition.State, "a success ends what does not count")
 	w.requireSound()
 }
 

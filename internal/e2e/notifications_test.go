@@ -28,7 +28,7 @@ func alertOf(t *testing.T, r received) (a alert) {
 	return a
 }
 
-func TestAnAlertLeavesWithinTwoSecondsOfTheEndOfTheExecution(t *testing.T) {
+func TestAnAlertFollowsAnExecutionThatFailed(t *testing.T) {
 	t.Parallel()
 	target := newSink(t, func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/broken") {

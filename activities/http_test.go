@@ -72,8 +72,9 @@ func TestPlaceholdersAreFilledInForEachAttempt(t *testing.T) {
 	})
 	in := input(3)
 	in.SentBefore = 1
+	in.LastSuccess = execution.Due.Add(-time.Hour)
 	in.Action = *action(job.Request{
-		URI: s.URL + "/{{.Job.Collection}}?id={{.Execution.ID}}", Method: "POST", Body: `{"job":"{{.Job.Name}}","due":"{{.Due}}"}`,
+		URI: s.URL + "/{{.Job.Collection}}?id={{.Execution.ID}}", Method: "POST", Body: `{"job":"{{.Job.Name}}","due":"{{.Due}}","since":"{{.LastSuccess}}"}`,
 		Headers: job.Members{{Name: "X-Attempt", Value: "{{.Attempt}}"}}, Template: true,
 	})
 	var earlier []job.Attempt
@@ -83,7 +84,7 @@ func TestPlaceholdersAreFilledInForEachAttempt(t *testing.T) {
 		require.ErrorContains(t, err, "503 ServiceUnavailable")
 		earlier = k.server.handedOver()
 	}
-	path, body := "/reports?id="+execution.ID, `{"job":"nightly","due":"2015-09-10T00:00:00Z"}`
+	path, body := "/reports?id="+execution.ID, `{"job":"nightly","due":"2015-09-10T00:00:00Z","since":"2015-09-09T23:00:00Z"}`
 	require.Equal(t, []string{path + " 2 " + body, path + " 3 " + body}, got)
 	require.Equal(t, "{{.Attempt}}", in.Action.Request.Headers[0].Value)
 }

@@ -56,6 +56,7 @@ type Input struct {
 	Lead        int               `json:"lead,omitempty"`        // milliseconds it was dispatched before its due time; 0: the lead is not adjusted
 	Explain     bool              `json:"explain,omitempty"`     // the error action has placeholders for what failed
 	Failure     *template.Failure `json:"failure,omitempty"`     // what failed, in such an error action
+	LastSuccess time.Time         `json:"lastSuccess,omitzero"`  // when the last execution of the job that succeeded ended, in an action with placeholders; zero: never
 }
 
 // FailureAfter returns what the error action can say after the action failed with err; nil unless Explain.
@@ -425,7 +426,7 @@ func (r *Runner) send(ctx context.Context, in Input, recorded []job.Attempt, l *
 	if !ok {
 		return "", &PermanentError{fmt.Errorf("this worker does not perform actions of type %q; the job is kept as it is", cmp.Or(kind, in.Action.Type))}
 	}
-	action, err := template.Render(&in.Action, template.Values{Execution: in.Execution, Attempt: in.SentBefore + len(recorded) + 1, Failure: in.Failure})
+	action, err := template.Render(&in.Action, template.Values{Execution: in.Execution, Attempt: in.SentBefore + len(recorded) + 1, LastSuccess: in.LastSuccess, Failure: in.Failure})
 	if err != nil {
 		return "", &PermanentError{err}
 	}

@@ -1,5 +1,7 @@
 package job
 
+import "time"
+
 // Outcomes say how a job's executions have ended. They are kept while the job is disabled, and by a change of its
 // definition. The zero value is that of a job of which no execution has ended.
 type Outcomes struct {
@@ -8,6 +10,14 @@ type Outcomes struct {
 	ConsecutiveFailures int          `json:"consecutiveFailures,omitempty"` // how many of the last ones failed in a row
 	FailingSince        *Time        `json:"failingSince,omitempty"`        // when the first of these ended; nil if the last one succeeded
 	LastSuccessTime     *Time        `json:"lastSuccessTime,omitempty"`     // when the last one that succeeded ended
+}
+
+// LastSuccess returns when the last execution that succeeded ended; zero if none has.
+func (o *Outcomes) LastSuccess() time.Time {
+	if o.LastSuccessTime == nil {
+		return time.Time{}
+	}
+	return o.LastSuccessTime.Time
 }
 
 // A LastOutcome is how the execution that ended last did.

@@ -214,7 +214,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 	t.Parallel()
 	const methods = "GET, PUT, POST, PATCH, DELETE, HEAD or OPTIONS"
 	const authTypes = "Basic, ClientCertificate, ActiveDirectoryOAuth or NotSpecified"
-	const names = ".Job.Name, .Job.Collection, .Execution.ID, .Due and .Attempt, and in an errorAction .Failure.Message and others"
+	const names = ".Job.Name, .Job.Collection, .Execution.ID, .Due, .Attempt and .LastSuccess, and in an errorAction .Failure.Message and others"
 	queue := func(members string) string {
 		return withAction(`{"type":"StorageQueue","queueMessage":{` + members + `}}`)
 	}
@@ -269,7 +269,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 				"properties.action.request.headers.X: \".Job\" is not valid; allowed: "+names+"; see line 2, column 1",
 				"properties.action.request.headers.X: the value is not valid; allowed: a value without line breaks and control characters",
 				"properties.action.request.headers.{{.Job.Name}}: the value is not valid; allowed: the name of an HTTP header: letters, digits and hyphens",
-				`properties.action.errorAction.request.body: ".Failure.Code" is not valid; allowed: .Job.Name, .Job.Collection, .Execution.ID, .Due, .Attempt, .Failure.Message, .Failure.Error, .Failure.Attempts and .Failure.Status; see line 1, column 1`),
+				`properties.action.errorAction.request.body: ".Failure.Code" is not valid; allowed: .Job.Name, .Job.Collection, .Execution.ID, .Due, .Attempt, .LastSuccess, .Failure.Message, .Failure.Error, .Failure.Attempts and .Failure.Status; see line 1, column 1`),
 		},
 		{"a template that is no boolean", withRequest(`{"uri":"http://h/","template":"yes"}`), `properties.action.request.template: "yes" is not valid; allowed: true or false`},
 		{"a template in the host", withRequest(`{"uri":"http://{{.Job.Name}}.example.com/","template":true}`), "properties.action.request.uri: the value is not valid; allowed: placeholders in the path and the query only, without a % in them"},

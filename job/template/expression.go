@@ -45,6 +45,7 @@ var names = []name{
 	{".Execution.ID", aText, func(v *Values) any { return v.Execution.ID }},
 	{".Due", aTime, func(v *Values) any { return v.Execution.Due.UTC() }},
 	{".Attempt", aNumber, func(v *Values) any { return v.Attempt }},
+	{".LastSuccess", aTime, func(v *Values) any { return v.LastSuccess.UTC() }},
 	{failed + "Message", aText, func(v *Values) any { return v.failure().Message }},
 	{failed + "Error", aText, func(v *Values) any { return v.failure().Error }},
 	{failed + "Attempts", aNumber, func(v *Values) any { return v.failure().Attempts }},
@@ -265,10 +266,15 @@ func date(n *parse.IdentifierNode, arguments []expression) (expression, error) {
 		}
 	}
 	e := arguments[last]
-	return expression{aText, func(v *Values) any { return e.value(v).(time.Time).In(location).Format(constants[0]) }, false}, nil
+	return expression{aText, func(v *Values) any {
+		if t := e.value(v).(time.Time); !t.IsZero() {
+			return t.In(location).Format(constants[0])
+		}
+		return ""
+	}, false}, nil
 }
 
-// show returns a value as text. A time is in UTC: 2026-01-31T08:30:00Z.
+// show returns a value as text. A time is in UTC: 2026-01-31T08:30:00Z. A time that is not known is an empty text.
 func show(value any) string {
 	switch value := value.(type) {
 	case string:
@@ -276,7 +282,9 @@ func show(value any) string {
 	case int:
 		return strconv.Itoa(value)
 	case time.Time:
-		return value.Format(time.RFC3339)
+		if !value.IsZero() {
+			return value.Format(time.RFC3339)
+		}
 	}
 	return ""
 }

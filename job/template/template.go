@@ -26,9 +26,10 @@ import (
 
 // Values are what placeholders stand for.
 type Values struct {
-	Execution job.Execution
-	Attempt   int      // number of the attempt of this action, from 1
-	Failure   *Failure // in an error action; nil: nothing is known
+	Execution   job.Execution
+	Attempt     int       // number of the attempt of this action, from 1
+	LastSuccess time.Time // when the job's last execution that succeeded ended; zero if none has
+	Failure     *Failure  // in an error action; nil: nothing is known
 }
 
 // A Failure is what an error action can say of the action that failed.
@@ -75,7 +76,7 @@ func (t *template) render(v *Values, limit int, escape func(string) string) (str
 // sample has a value for each name.
 var sample = Values{
 	Execution: job.Execution{ID: "x", Due: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Job: "x", Collection: "x"},
-	Attempt:   1, Failure: &Failure{Message: "x", Error: "x", Attempts: 1, Status: 500},
+	Attempt:   1, LastSuccess: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Failure: &Failure{Message: "x", Error: "x", Attempts: 1, Status: 500},
 }
 
 // isJSON reports whether the text is JSON once its placeholders are filled in. A placeholder for a text is not taken for

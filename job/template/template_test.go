@@ -18,8 +18,9 @@ var values = template.Values{
 	Execution: job.Execution{
 		ID: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", Due: time.Date(2026, 7, 31, 22, 30, 0, 0, time.UTC), Job: `nightly "A&B"`, Collection: "reports/ü",
 	},
-	Attempt: 2,
-	Failure: &template.Failure{Message: "Response: 'NotFound'\r\nBody: <none>", Error: "the host answered 404 NotFound", Attempts: 5, Status: 404},
+	Attempt:     2,
+	LastSuccess: time.Date(2026, 7, 30, 22, 30, 1, 0, time.UTC),
+	Failure:     &template.Failure{Message: "Response: 'NotFound'\r\nBody: <none>", Error: "the host answered 404 NotFound", Attempts: 5, Status: 404},
 }
 
 // request returns an action whose request has a body.
@@ -42,15 +43,17 @@ func render(t testing.TB, a *job.Action) *job.Action {
 func TestPlaceholdersStandForValuesOfTheAttempt(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                      "",
-		"no placeholder } {":    "no placeholder } {",
-		"{{.Job.Name}}":         `nightly "A&B"`,
-		"{{ .Job.Collection }}": "reports/ü",
-		"{{.Execution.ID}}":     "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
-		"{{.Due}}":              "2026-07-31T22:30:00Z",
-		"attempt {{.Attempt}}":  "attempt 2",
-		"{{.Failure.Error}}":    "the host answered 404 NotFound",
-		"{{.Failure.Message}}":  "Response: 'NotFound'\r\nBody: <none>",
+		"":                                   "",
+		"no placeholder } {":                 "no placeholder } {",
+		"{{.Job.Name}}":                      `nightly "A&B"`,
+		"{{ .Job.Collection }}":              "reports/ü",
+		"{{.Execution.ID}}":                  "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+		"{{.Due}}":                           "2026-07-31T22:30:00Z",
+		"attempt {{.Attempt}}":               "attempt 2",
+		"{{.LastSuccess}}":                   "2026-07-30T22:30:01Z",
+		`{{date "2006-01-02" .LastSuccess}}`: "2026-07-30",
+		"{{.Failure.Error}}":                 "the host answered 404 NotFound",
+		"{{.Failure.Message}}":               "Response: 'NotFound'\r\nBody: <none>",
 		"{{.Failure.Attempts}} attempts, {{.Failure.Status}}":                           "5 attempts, 404",
 		`{{date "2006-01-02" .Due}}`:                                                    "2026-07-31",
 		`{{.Due | date "2006-01-02 15:04" "Europe/Stockholm"}}`:                         "2026-08-01 00:30",
@@ -73,6 +76,17 @@ func TestNothingIsKnownOfAFailureThatIsNotSaid(t *testing.T) {
 	rendered, err := template.Render(a, template.Values{})
 	require.NoError(t, err)
 	require.Equal(t, "|0|no", rendered.Request.Body)
+}
+
+func TestAJobThatHasNeverSucceededHasNoLastSuccess(t *testing.T) {
+	t.Parallel()
+	const never = "{{if .LastSuccess}}{{date \"2006\" .LastSuccess}}{{else}}never{{end}}"
+	a := request(`["{{.LastSuccess}}", "{{date "2006" .LastSuccess}}", "`+never+`"]`, "application/json")
+	require.Empty(t, template.Check(a, false))
+	rendered, err := template.Render(a, template.Values{})
+	require.NoError(t, err)
+	require.Equal(t, `["", "", "never"]`, rendered.Request.Body)
+	require.Equal(t, `["2026-07-30T22:30:01Z", "2026", "2026"]`, render(t, a).Request.Body)
 }
 
 func TestValuesAreEscapedForWhereTheyStand(t *testing.T) {
@@ -156,7 +170,7 @@ func TestAnActionWithoutTemplatesIsSentAsItIs(t *testing.T) {
 func TestWhatIsNoTemplateIsRefusedWithItsPlace(t *testing.T) {
 	t.Parallel()
 	const (
-		names     = ".Job.Name, .Job.Collection, .Execution.ID, .Due and .Attempt, and in an errorAction .Failure.Message and others"
+		names     = ".Job.Name, .Job.Collection, .Execution.ID, .Due, .Attempt and .LastSuccess, and in an errorAction .Failure.Message and others"
 		syntax    = `placeholders such as {{.Job.Name}}, {{date "2006-01-02" .Due}} and {{if .Failure.Status}}…{{end}}`
 		functions = "the functions date, eq, ne, lt, le, gt, ge, and, or and not"
 		operands  = "names, texts and whole numbers; the names are " + names
@@ -214,7 +228,7 @@ func TestAnErrorActionKnowsMoreNames(t *testing.T) {
 	bad := template.Check(request("{{.Failure.Code}}", ""), true)
 	require.Len(t, bad, 1)
 	require.Equal(t, `request.body: ".Failure.Code" is not valid; allowed: .Job.Name, .Job.Collection, .Execution.ID, .Due, .Attempt, `+
-		".Failure.Message, .Failure.Error, .Failure.Attempts and .Failure.Status; see line 1, column 1", bad[0].Error())
+		".LastSuccess, .Failure.Message, .Failure.Error, .Failure.Attempts and .Failure.Status; see line 1, column 1", bad[0].Error())
 }
 
 func TestErrorsNameTheMember(t *testing.T) {

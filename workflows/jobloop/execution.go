@@ -212,6 +212,9 @@ func (j *loop) runAction(ctx workflow.Context, e *execution, action job.Action) 
 			return errUnsent
 		}
 		input.SentBefore = e.Tried
+		if template.Used(&action) {
+			input.LastSuccess = j.Outcomes.LastSuccess()
+		}
 		end, err := j.runActivity(ctx, e, input)
 		e.Tried += len(end.Attempts)
 		e.noteError(end.Why(err))

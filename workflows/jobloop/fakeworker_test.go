@@ -121,6 +121,7 @@ func (w *jobEnv) raise(ctx workflow.Context, arguments ...any) error {
 		}
 		w.alerts = append(w.alerts, fmt.Sprintf("%s %s: %s", clock(r.Alert.Time), strings.Join(keys, ","), r.Alert.Text))
 		w.alertIDs = append(w.alertIDs, r.Alert.ID)
+		w.raised = append(w.raised, r.Alert)
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 	"almanac/internal/workflowtest"
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/notification"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/plan"
@@ -87,6 +88,7 @@ type jobEnv struct {
 	looks    int        // lookups of attempts
 	alerts   []string   // raised ones: time, keys of the notifications, text
 	alertIDs []string
+	raised   []notification.Alert
 	removed  int // signals to the collection that the job is gone
 	calls    int // attempts whose duration was asked for
 }

@@ -40,6 +40,22 @@ func TestAJobRaisesThatItFailedSoOftenAndRecovered(t *testing.T) {
 	w.requireSound()
 }
 
+func TestAnAlertSaysWhenTheJobSucceededLast(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(notified(`"on":["failed","recovered"]`)))
+	w.failing(1, 3)
+	w.run(3*time.Minute + 30*time.Second)
+	var got []string
+	for _, a := range w.raised {
+		last := "never"
+		if !a.LastSuccess.IsZero() {
+			last = clock(a.LastSuccess)
+		}
+		got = append(got, string(a.Event)+" "+last)
+	}
+	require.Equal(t, []string{"failed never", "recovered 00:01:00", "failed 00:01:00", "recovered 00:03:00"}, got)
+}
+
 func TestAJobWithoutNotificationsRaisesNothing(t *testing.T) {
 	t.Parallel()
 	w := newJobEnv(t, watched(``))

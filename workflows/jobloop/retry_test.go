@@ -1,6 +1,7 @@
 package jobloop_test
 
 import (
+	"fmt"
 	"errors"
 	"testing"
 	"time"
@@ -164,6 +165,38 @@ func TestAnErrorActionWithPlaceholdersGetsWhatFailed(t *testing.T) {
 			require.Equal(t, tt.suggest > 0, len(w.runs) > 1)
 			w.requireSound()
 		})
+	}
+}
+
+func TestActionsWithPlaceholdersGetTheTimeOfTheLastSuccess(t *testing.T) {
+	t.Parallel()
+	const body = `"body":"{{.LastSuccess}}","template":true}`
+	w := newJobEnv(t, `"action":{"type":"Http","request":{"uri":"http://127.0.0.1/",`+body+noRetry+`,"errorAction":{"type":"Http","request":{"uri":"http://127.0.0.1/",`+body+`}},"recurrence":{"frequency":"minute"}`)
+	w.fails(func(s sentAttempt) bool {
+		return s.Execution.ActionName == job.MainAction && (s.Execution.Repeat == 1 || s.Execution.Repeat == 3)
+	})
+	w.suggest = 90 * time.Second
+	w.run(3*time.Minute + 30*time.Second)
+	var got []string
+	for _, s := range w.sent {
+		last := "never"
+		if !s.LastSuccess.IsZero() {
+			last = clock(s.LastSuccess)
+		}
+		got = append(got, fmt.Sprint(s.Execution.Repeat, s.Execution.ActionName, " ", last))
+	}
+	require.Equal(t, []string{"1MainAction never", "1ErrorAction never", "2MainAction never", "3MainAction 00:01:00", "3ErrorAction 00:01:00", "4MainAction 00:01:00"}, got)
+	require.Greater(t, len(w.runs), 1, "the next run knows it")
+	w.requireSound()
+}
+
+func TestActionsWithoutPlaceholdersGetNoTimeOfTheLastSuccess(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(``))
+	w.run(2*time.Minute + 30*time.Second)
+	require.Len(t, w.sent, 3)
+	for _, s := range w.sent {
+		require.Zero(t, s.LastSuccess)
 	}
 }
 

@@ -87,15 +87,8 @@ func (r *Raiser) Disabled(ctx workflow.Context, failures int, why string) {
 	r.raise(ctx, notification.On(r.rules(), job.EventDisabled), a, workflow.Now(ctx).UTC().Format(time.RFC3339Nano), "")
 }
 
-func (r *Raiser) lastSuccess() time.Time {
-	if t := r.Outcomes.LastSuccessTime; t != nil {
-		return t.Time
-	}
-	return time.Time{}
-}
-
 // QuietAt returns when the job, if nothing succeeds until then, is silent for so long that a rule applies; zero for never.
-func (r *Raiser) QuietAt() time.Time { return r.State.Next(r.rules(), r.lastSuccess()) }
+func (r *Raiser) QuietAt() time.Time { return r.State.Next(r.rules(), r.Outcomes.LastSuccess()) }
 
 // CheckQuiet raises the event of a job that is silent for so long that a rule applies. due is when the next occurrence is due; zero
 // for never. A job is not silent before it is due for the first time since it was created, enabled or rescheduled.
@@ -104,7 +97,7 @@ func (r *Raiser) CheckQuiet(ctx workflow.Context, due time.Time) {
 	if len(notification.On(rules, job.EventQuiet)) == 0 {
 		return
 	}
-	now, last := workflow.Now(ctx), r.lastSuccess()
+	now, last := workflow.Now(ctx), r.Outcomes.LastSuccess()
 	if r.State.Since.IsZero() {
 		r.State.Rest(now)
 		if due.After(now) {
@@ -114,7 +107,7 @@ func (r *Raiser) CheckQuiet(ctx workflow.Context, due time.Time) {
 	for _, key := range r.State.Silent(rules, last, now) {
 		for _, rule := range rules {
 			if rule.Key == key {
-				a := notification.Alert{Event: job.EventQuiet, LastSuccess: last, Failures: r.Outcomes.ConsecutiveFailures}
+				a := notification.Alert{Event: job.EventQuiet, Failures: r.Outcomes.ConsecutiveFailures}
 				r.raise(ctx, []string{key}, a, key+" "+strconv.FormatInt(now.UnixNano(), 10), string(rule.Within))
 			}
 		}
@@ -126,7 +119,7 @@ func (r *Raiser) raise(ctx workflow.Context, keys []string, a notification.Alert
 	if len(keys) == 0 {
 		return
 	}
-	a.Job, a.Time = r.Key, workflow.Now(ctx).UTC()
+	a.Job, a.Time, a.LastSuccess = r.Key, workflow.Now(ctx).UTC(), r.Outcomes.LastSuccess()
 	a.Identify(workflow.GetInfo(ctx).FirstRunID, what)
 	a.Describe(why)
 	raised := notification.Raised{Alert: a, Inherit: keys}
@@ -165,7 +158,7 @@ func (r *Raiser) Inherit(ctx workflow.Context, rules []notification.Rule) {
 
 // RulesChanged begins to wait for silence anew.
 func (r *Raiser) RulesChanged(ctx workflow.Context) {
-	if r.lastSuccess().IsZero() || len(notification.On(r.rules(), job.EventQuiet)) == 0 {
+	if r.Outcomes.LastSuccess().IsZero() || len(notification.On(r.rules(), job.EventQuiet)) == 0 {
 		r.State.Forget()
 	} else {
 		r.State.Rest(workflow.Now(ctx))

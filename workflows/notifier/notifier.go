@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// gather is how long the first alert waits for others that have the same cause.
-	gather = 500 * time.Millisecond
+	// gatherTime is how long the first alert waits for others that have the same cause.
+	gatherTime = 500 * time.Millisecond
 	// window is the time from the beginning of one message to a target until the next. Alerts wait for it together.
 	window = time.Minute
 	// keep is how long the workflow runs after its last alert, so that its deliveries can be read.
@@ -34,15 +34,21 @@ const (
 	maxDeliveries = 50
 
 	// A run continues as new after so many events: when nothing is being sent, and at last in any case. What was being sent
-	// is then sent again.
+	// is then sent again. A server takes 10,000 signals to a run by default, and those that arrive during one round of the
+	// loop come on top.
 	calmEvents = 4_000
-	mostEvents = 10_000
+	mostEvents = 8_000
+
+	// maxHandedOver is the maximum number of alerts without a channel that a run hands over, so that the input of the next
+	// is well below the server's limit of 2 MiB. With more, they are given to channels first.
+	maxHandedOver = 500
 )
 
 // Input is the input of a run of [Workflow].
 type Input struct {
 	Collection job.CollectionKey       `json:"collection"`
 	Channels   []*Channel              `json:"channels,omitempty"`
+	Inbox      []notification.Raised   `json:"inbox,omitempty"`      // alerts that were not given to channels yet
 	Seen       []string                `json:"seen,omitempty"`       // ids of the newest alerts, oldest first
 	Deliveries []notification.Delivery `json:"deliveries,omitempty"` // newest last
 }
@@ -86,28 +92,29 @@ func Workflow(ctx workflow.Context, in Input) error {
 type notifier struct {
 	Input
 	raised, end workflow.ReceiveChannel
-	inbox       []notification.Raised
 	last        time.Time // when something was raised or delivered last
 	changed     bool
 	timer       timer.Timer
 }
 
-// run looks at what was raised, delivers what may be delivered now, and sleeps.
+// run looks at what was raised, delivers what may be delivered now, and sleeps. It goes on in a new run also while alerts
+// arrive without a pause: what has arrived by then is handed over.
 func (n *notifier) run(ctx workflow.Context) error {
 	for {
 		n.changed = false
-		n.receive(ctx)
+		n.gather(ctx)
 		n.assign(ctx)
 		now := workflow.Now(ctx)
-		events := workflow.GetInfo(ctx).GetCurrentHistoryLength()
-		busy := slices.ContainsFunc(n.Channels, func(c *Channel) bool { return c.Sending != nil })
-		switch {
-		case n.end.ReceiveAsync(nil) || ctx.Err() != nil:
+		if n.end.ReceiveAsync(nil) || ctx.Err() != nil {
 			return nil
-		case n.raised.Len() > 0: // the run goes on
-		case events > mostEvents || !busy && (events > calmEvents || workflow.GetInfo(ctx).GetContinueAsNewSuggested()):
-			return workflow.NewContinueAsNewError(ctx, workflows.TypeNotifications, n.Input)
-		case len(n.Channels) == 0 && !now.Before(n.last.Add(keep)):
+		}
+		if n.isLong(ctx) {
+			if n.receive(); len(n.Inbox) <= maxHandedOver {
+				return workflow.NewContinueAsNewError(ctx, workflows.TypeNotifications, n.Input)
+			}
+			continue
+		}
+		if len(n.Channels) == 0 && n.raised.Len() == 0 && !now.Before(n.last.Add(keep)) {
 			return nil
 		}
 		n.start(ctx, now)
@@ -115,19 +122,35 @@ func (n *notifier) run(ctx workflow.Context) error {
 	}
 }
 
-// receive takes up the alerts that have arrived, and those that follow within a short time.
-func (n *notifier) receive(ctx workflow.Context) {
+// isLong reports whether the run is to continue as new.
+func (n *notifier) isLong(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	events := info.GetCurrentHistoryLength()
+	if events > mostEvents {
+		return true
+	}
+	busy := slices.ContainsFunc(n.Channels, func(c *Channel) bool { return c.Sending != nil })
+	return !busy && (events > calmEvents || info.GetContinueAsNewSuggested())
+}
+
+// gather takes up the alerts that have arrived, and those that follow within a short time.
+func (n *notifier) gather(ctx workflow.Context) {
 	if n.raised.Len() == 0 {
 		return
 	}
 	n.last = workflow.Now(ctx)
-	_ = workflow.Sleep(ctx, gather) // a cancelled workflow ends
+	_ = workflow.Sleep(ctx, gatherTime) // a cancelled workflow ends
+	n.receive()
+}
+
+// receive takes up the alerts that have arrived.
+func (n *notifier) receive() {
 	var some []notification.Raised
 	for n.raised.ReceiveAsync(&some) {
 		for _, r := range some {
 			if !slices.Contains(n.Seen, r.Alert.ID) {
 				n.Seen = append(n.Seen, r.Alert.ID)
-				n.inbox = append(n.inbox, r)
+				n.Inbox = append(n.Inbox, r)
 			}
 		}
 		some = nil
@@ -139,11 +162,11 @@ func (n *notifier) receive(ctx workflow.Context) {
 func (n *notifier) assign(ctx workflow.Context) {
 	inherits := func(r notification.Raised) bool { return len(r.Inherit) > 0 }
 	var inherited []job.Notification
-	if slices.ContainsFunc(n.inbox, inherits) {
+	if slices.ContainsFunc(n.Inbox, inherits) {
 		inherited = n.targets(ctx)
 	}
-	for i := range n.inbox {
-		r := &n.inbox[i]
+	for i := range n.Inbox {
+		r := &n.Inbox[i]
 		for k := range r.Own {
 			n.add(&r.Own[k], notification.Key(&r.Own[k], k), &r.Alert)
 		}
@@ -153,7 +176,7 @@ func (n *notifier) assign(ctx workflow.Context) {
 			}
 		}
 	}
-	n.inbox = nil
+	n.Inbox = nil
 }
 
 // targets returns the collection's notifications; none if they cannot be read.
@@ -163,9 +186,9 @@ func (n *notifier) targets(ctx workflow.Context) (list []job.Notification) {
 	})
 	err := workflow.ExecuteActivity(ctx, notify.TypeTargets, n.Collection.WorkflowID(), workflows.QueryNotifications).Get(ctx, &list)
 	if err != nil {
-		workflow.GetLogger(ctx).Warn("alerts are lost: the job collection did not answer", "collection", n.Collection.ARMID(), "alerts", len(n.inbox), "error", err)
+		workflow.GetLogger(ctx).Warn("alerts are lost: the job collection did not answer", "collection", n.Collection.ARMID(), "alerts", len(n.Inbox), "error", err)
 		n.record(notification.Delivery{
-			Name: "(all)", Target: "(unknown)", Time: workflow.Now(ctx), Alerts: len(n.inbox), Outcome: notification.Failed,
+			Name: "(all)", Target: "(unknown)", Time: workflow.Now(ctx), Alerts: len(n.Inbox), Outcome: notification.Failed,
 			Message: "the job collection did not answer, so its notifications are not known",
 		})
 	}

@@ -36,12 +36,14 @@ type world struct {
 	answer func(in notify.SendInput) error
 	rules  []job.Notification // of the collection
 	silent bool               // the collection does not answer
+	asked  func()             // is called when the workflow asks for the targets
 	gone   error              // of a signal to the collection
 
-	mu   sync.Mutex
-	sent []string // messages as they left: time, target, subject
-	ids  []string // of the messages
-	all  []notification.Delivery
+	mu     sync.Mutex
+	sent   []string // messages as they left: time, target, subject
+	ids    []string // of the messages
+	totals []int    // alerts in the messages
+	all    []notification.Delivery
 }
 
 func newWorld(t *testing.T) *world {
@@ -62,6 +64,7 @@ func (w *world) send(ctx context.Context, in notify.SendInput) (notify.Report, e
 	w.mu.Lock()
 	w.sent = append(w.sent, fmt.Sprintf("%s %s: %s", clock(w.env.Now()), in.Name, in.Message.Subject()))
 	w.ids = append(w.ids, in.Message.ID)
+	w.totals = append(w.totals, in.Message.Total())
 	w.mu.Unlock()
 	report := notify.Report{Time: w.env.Now(), Message: "200 OK", Attempt: int(activity.GetInfo(ctx).Attempt)}
 	if err := w.answer(in); err != nil {
@@ -74,6 +77,9 @@ func (w *world) send(ctx context.Context, in notify.SendInput) (notify.Report, e
 func (w *world) targets(_ context.Context, id, query string) ([]job.Notification, error) {
 	require.Equal(w.t, collection.WorkflowID(), id)
 	require.Equal(w.t, workflows.QueryNotifications, query)
+	if w.asked != nil {
+		w.asked()
+	}
 	if w.silent {
 		return nil, errors.New("no answer")
 	}
@@ -256,6 +262,41 @@ func TestARunThatIsLongHandsOverWhatItHas(t *testing.T) {
 	require.Nil(t, next.Channels[0].Sending)
 	require.Equal(t, 1, next.Channels[0].Waiting.Total(), "b waits for the minute to be over")
 	require.Len(t, next.Deliveries, 1)
+}
+
+func TestARunToWhichAlertsArriveWithoutAPauseHandsOverAllOfThem(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rules = []job.Notification{hook("ops")}
+	raised := 0
+	next := func() {
+		raised++
+		w.env.SignalWorkflow(workflows.SignalRaise, []notification.Raised{failed(fmt.Sprint("job", raised), []string{"ops"})})
+	}
+	w.asked = func() { // so that one has always arrived when the workflow has looked at the one before
+		if next(); raised >= 100 {
+			w.env.SetContinueAsNewSuggested(true)
+		}
+	}
+	w.env.RegisterDelayedCallback(next, time.Second)
+	w.env.RegisterDelayedCallback(func() { t.Error("the run did not end"); w.env.CancelWorkflow() }, time.Hour)
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(t, w.env.GetWorkflowError(), &again)
+	var handedOver notifier.Input
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &handedOver))
+	require.Len(t, handedOver.Seen, raised, "what arrived last is not left behind")
+
+	following := newWorld(t)
+	following.rules = w.rules
+	following.env.RegisterDelayedCallback(func() { following.env.SignalWorkflow(workflows.SignalEnd, nil) }, time.Hour)
+	following.env.ExecuteWorkflow(workflows.TypeNotifications, handedOver)
+	require.NoError(t, following.env.GetWorkflowError())
+	total := 0
+	for _, n := range append(w.totals, following.totals...) {
+		total += n
+	}
+	require.Equal(t, raised, total, "each alert is sent once")
 }
 
 func TestNothingIsSentForACollectionThatIsGone(t *testing.T) {

@@ -207,8 +207,8 @@ var passedOver = []string{"maxJobOccurrence", "certificateExpirationDate"}
 var elsewhere = map[string][]string{
 	"serviceBusQueueMessage": {"topicPath"},
 	"serviceBusTopicMessage": {"queueName"},
-	"errorAction":            {"errorAction", "email", "format"},
-	"action":                 {"email", "format"},
+	"errorAction":            {"errorAction", "email", "pagerDuty", "format"},
+	"action":                 {"email", "pagerDuty", "format"},
 	"target":                 {"errorAction"},
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // An Action is what a job does at each occurrence, or the target of a notification. Exactly one of the parameter
-// members is set, the one for Type. Email and Format exist in a target only.
+// members is set, the one for Type. Email, PagerDuty and Format exist in a target only.
 type Action struct {
 	Request                *Request           `json:"request,omitempty"`
 	QueueMessage           *QueueMessage      `json:"queueMessage,omitempty"`
@@ -16,6 +16,7 @@ type Action struct {
 	ServiceBusTopicMessage *ServiceBusMessage `json:"serviceBusTopicMessage,omitempty" field:"as=topic"`
 	Type                   ActionType         `json:"type" field:"required,rule=actionType"`
 	Email                  *Email             `json:"email,omitempty" field:"in=target"`
+	PagerDuty              *PagerDuty         `json:"pagerDuty,omitempty" field:"in=target"`
 	Format                 Format             `json:"format,omitempty" field:"in=target,enum=cloudEvents|slack|teams"`
 	RetryPolicy            *RetryPolicy       `json:"retryPolicy,omitempty"`
 	ErrorAction            *Action            `json:"errorAction,omitempty"` // runs after the last attempt failed; has no error action itself
@@ -31,10 +32,11 @@ const (
 	ActionStorageQueue    ActionType = "StorageQueue"
 	ActionServiceBusQueue ActionType = "ServiceBusQueue"
 	ActionServiceBusTopic ActionType = "ServiceBusTopic"
-	ActionEmail           ActionType = "Email" // of notifications only
+	ActionEmail           ActionType = "Email"     // of notifications only
+	ActionPagerDuty       ActionType = "PagerDuty" // of notifications only
 )
 
-var actionTypes = []ActionType{ActionHTTP, ActionHTTPS, ActionStorageQueue, ActionServiceBusQueue, ActionServiceBusTopic, ActionEmail}
+var actionTypes = []ActionType{ActionHTTP, ActionHTTPS, ActionStorageQueue, ActionServiceBusQueue, ActionServiceBusTopic, ActionEmail, ActionPagerDuty}
 
 // Kind returns the constant that equals t in any case; "" for none.
 func (t ActionType) Kind() ActionType {
@@ -71,6 +73,8 @@ func (a *Action) text() string {
 		return "message to service bus topic " + a.ServiceBusTopicMessage.Namespace + "/" + a.ServiceBusTopicMessage.TopicPath
 	case a.Email != nil:
 		return "mail to " + strings.Join(a.Email.To, ", ")
+	case a.PagerDuty != nil:
+		return "event of PagerDuty to " + RedactURI(a.PagerDuty.Address())
 	}
 	return string(a.Type)
 }

@@ -1,5 +1,7 @@
 package job
 
+import "cmp"
+
 // A Notification says which events of a job are sent, and where. Those of a collection apply to its jobs that have
 // none of their own.
 type Notification struct {
@@ -17,7 +19,7 @@ type Event string
 // The events.
 const (
 	EventFailed    Event = "failed"    // so many executions in a row failed; once until one succeeds
-	EventRecovered Event = "recovered" // an execution succeeded after so many had failed
+	EventRecovered Event = "recovered" // an execution succeeded after so many had failed, or after quiet was raised
 	EventMissed    Event = "missed"    // occurrences were missed or skipped
 	EventLate      Event = "late"      // an execution began later than it was due
 	EventDisabled  Event = "disabled"  // the job was disabled after failures in a row
@@ -31,6 +33,18 @@ type Email struct {
 	Subject string `json:"-"` // of one message; never stored
 	Text    string `json:"-"` // likewise
 }
+
+// PagerDuty is an integration of a service of PagerDuty. RoutingKey is a secret.
+type PagerDuty struct {
+	RoutingKey string `json:"routingKey,omitempty" field:"secret,rule=routingKey"`
+	URI        string `json:"uri,omitempty" field:"rule=uri"` // of the Events API v2
+}
+
+// pagerDutyURI is the address of the Events API v2 in PagerDuty's documentation, "Send an Alert Event".
+const pagerDutyURI = "https://events.pagerduty.com/v2/enqueue"
+
+// Address returns the URI to which events are posted.
+func (p *PagerDuty) Address() string { return cmp.Or(p.URI, pagerDutyURI) }
 
 // A Format is the form in which a notification is sent by a web request.
 type Format string

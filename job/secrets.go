@@ -46,6 +46,9 @@ func (a *Action) secrets() (all []*string) {
 			all = append(all, &m.Authentication.SASKey)
 		}
 	}
+	if a.PagerDuty != nil {
+		all = append(all, &a.PagerDuty.RoutingKey)
+	}
 	if a.ErrorAction != nil {
 		all = append(all, a.ErrorAction.secrets()...)
 	}
@@ -64,6 +67,7 @@ func (a Action) Clone() Action {
 			m.Authentication = cloned(m.Authentication)
 		}
 	}
+	a.PagerDuty = cloned(a.PagerDuty)
 	if a.ErrorAction != nil {
 		a.ErrorAction = new(a.ErrorAction.Clone())
 	}

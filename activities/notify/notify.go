@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -33,8 +34,12 @@ const (
 	TypeTargets = "NotificationTargets"
 )
 
-// SendTimeout is the time limit of an attempt to deliver a message. The activity's StartToCloseTimeout must be longer.
+// SendTimeout is the time limit of an attempt to deliver a message, or of each post of one that has several. The activity's
+// HeartbeatTimeout must be longer: there is a heartbeat after each post.
 const SendTimeout = 10 * time.Second
+
+// Counter is the name of the metric that counts messages by the kind of their target and their outcome, delivered or failed.
+const Counter = "almanac_notifications"
 
 const maxText = 500 // bytes of an answer or error
 
@@ -79,13 +84,22 @@ func (a *Activities) Send(ctx context.Context, in SendInput) (Report, error) {
 	}
 	report.Message = cmp.Or(report.Message, redact.Cut(err.Error(), maxText))
 	return report, temporal.NewApplicationErrorWithOptions(redact.Cut(err.Error(), maxText), ErrTypeFailed, temporal.ApplicationErrorOptions{
-		NonRetryable: permanent, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{report},
+		NonRetryable: permanent, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{report}, NextRetryDelay: pause(policy, err),
 	})
+}
+
+// pause returns the time until the next attempt if the receiver asked for one that is longer than that of the policy; 0 otherwise.
+func pause(policy *temporal.RetryPolicy, err error) time.Duration {
+	asked, ok := errors.AsType[*activities.RetryAfterError](err)
+	if !ok || policy != nil && asked.After <= policy.InitialInterval {
+		return 0
+	}
+	return min(asked.After, activities.MaxRetryAfter)
 }
 
 func count(ctx context.Context, in *SendInput, outcome string) {
 	tags := map[string]string{"kind": string(in.Target.Type.Kind()), "outcome": outcome}
-	activity.GetMetricsHandler(ctx).WithTags(tags).Counter("almanac_notifications").Inc(1)
+	activity.GetMetricsHandler(ctx).WithTags(tags).Counter(Counter).Inc(1)
 }
 
 func (a *Activities) log(ctx context.Context, in *SendInput, err error, attempt int32, last bool) {
@@ -109,22 +123,56 @@ func (a *Activities) log(ctx context.Context, in *SendInput, err error, attempt 
 // errPanic is the error of a sender that panicked, whose text may hold secrets.
 var errPanic = errors.New("an internal error of Almanac, described in its log, ended the attempt; the message may have been sent")
 
+// send sends what earlier attempts have not sent of a message. The text is that of its last post.
 func (a *Activities) send(ctx context.Context, in *SendInput) (message string, err error) {
 	kind := in.Target.Type.Kind()
 	sender, ok := a.Senders[kind]
+	if kind == job.ActionPagerDuty {
+		sender, ok = a.Senders[job.ActionHTTP]
+	}
 	switch {
 	case !ok && kind == job.ActionEmail:
 		return "", &activities.PermanentError{Err: errors.New("this worker sends no e-mail: start it with --smtp-server (ALMANAC_SMTP_SERVER)")}
 	case !ok:
 		return "", &activities.PermanentError{Err: fmt.Errorf("this worker sends nothing to targets of type %q", in.Target.Type)}
 	}
-	action, err := in.Message.Action(&in.Target)
+	posts, err := in.Message.Posts(&in.Target)
 	if err != nil {
 		return "", &activities.PermanentError{Err: err}
 	}
+	made := 0 // by earlier attempts
+	if activity.HasHeartbeatDetails(ctx) {
+		_ = activity.GetHeartbeatDetails(ctx, &made) // what cannot be read is sent again
+	}
+	for i := min(made, len(posts)); i < len(posts); i++ {
+		if message, err = a.post(ctx, sender, in, &posts[i]); err != nil {
+			if len(posts) > 1 {
+				err = &partError{i + 1, len(posts), err}
+			}
+			return message, err
+		}
+		if len(posts) > 1 {
+			activity.RecordHeartbeat(ctx, i+1)
+		}
+	}
+	return message, nil
+}
+
+// A partError is the failure of one of several posts.
+type partError struct {
+	number, of int
+	err        error
+}
+
+func (e *partError) Error() string { return fmt.Sprintf("request %d of %d: %s", e.number, e.of, e.err) }
+
+func (e *partError) Unwrap() error { return e.err }
+
+// post makes one request, or sends one message.
+func (a *Activities) post(ctx context.Context, sender activities.Sender, in *SendInput, p *notification.Post) (message string, err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			a.Log.ErrorContext(ctx, "sender panicked", slog.String("kind", string(kind)), slog.String("type", fmt.Sprintf("%T", p)), slog.String("stack", string(debug.Stack())))
+		if v := recover(); v != nil {
+			a.Log.ErrorContext(ctx, "sender panicked", slog.String("kind", string(in.Target.Type.Kind())), slog.String("type", fmt.Sprintf("%T", v)), slog.String("stack", string(debug.Stack())))
 			message, err = "", errPanic
 		}
 	}()
@@ -133,10 +181,14 @@ func (a *Activities) send(ctx context.Context, in *SendInput) (message string, e
 	defer cancel()
 	latest := in.Message.Alerts[len(in.Message.Alerts)-1]
 	message, err = sender.Send(ctx, job.Execution{
-		ID: in.Message.ID, Due: latest.Time, Repeat: 1, ActionName: "Notification", Job: latest.Job.Name, Collection: in.Message.Collection.Name,
-	}, &action)
+		ID: p.ID, Due: latest.Time, Repeat: 1, ActionName: "Notification", Job: latest.Job.Name, Collection: in.Message.Collection.Name,
+	}, &p.Action)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
+	}
+	// PagerDuty never accepts an event that it answered with 400, by its documentation "Events API v2 Overview".
+	if answered, ok := errors.AsType[*activities.AnsweredError](err); ok && p.Action.PagerDuty != nil && answered.Status == http.StatusBadRequest {
+		err = &activities.PermanentError{Err: err}
 	}
 	return message, err
 }

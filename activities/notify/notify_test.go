@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -37,13 +39,22 @@ func input(target job.Action) notify.SendInput {
 }
 
 // send makes one attempt.
-func send(t *testing.T, all map[job.ActionType]activities.Sender, log *slog.Logger, in notify.SendInput) (r notify.Report, err error) {
+func send(t *testing.T, all map[job.ActionType]activities.Sender, log *slog.Logger, in notify.SendInput) (notify.Report, error) {
+	t.Helper()
+	return sendAfter(t, all, log, in, 0)
+}
+
+// sendAfter makes one attempt after others that have made so many posts.
+func sendAfter(t *testing.T, all map[job.ActionType]activities.Sender, log *slog.Logger, in notify.SendInput, made int) (r notify.Report, err error) {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(workflowtest.Silent)
 	env := suite.NewTestActivityEnvironment()
 	a := &notify.Activities{Senders: all, Log: log}
 	env.RegisterActivityWithOptions(a.Send, activity.RegisterOptions{Name: notify.TypeSend})
+	if made > 0 {
+		env.SetHeartbeatDetails(made)
+	}
 	value, err := env.ExecuteActivity(notify.TypeSend, in)
 	if err == nil {
 		require.NoError(t, value.Get(&r))
@@ -143,4 +154,130 @@ func TestWithoutAMailServerTheErrorSaysWhatToDoAndNothingIsRetried(t *testing.T)
 func TestADeliveryWithoutAReportMayHaveBeenSent(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "no worker recorded the outcome; the message may have been sent", notify.Failure(errors.New("timeout")).Message)
+}
+
+const routingKey = "0123456789abcdef0123456789ABCDEF"
+
+// pagerDuty returns the input of a delivery of two failed jobs to a receiver in place of PagerDuty.
+func pagerDuty(uri string) notify.SendInput {
+	var open notification.Incidents
+	m := notification.Message{ID: "m1", Collection: workflowtest.Key.Collection}
+	for _, name := range []string{"a", "b"} {
+		alert := notification.Alert{Event: job.EventFailed, Job: m.Collection.Job(name), Time: workflowtest.NewYear}
+		alert.Identify("run", "e1")
+		alert.Describe("")
+		open.Add(&m, &alert)
+	}
+	return notify.SendInput{Name: "ops", Message: m, Target: job.Action{Type: job.ActionPagerDuty, PagerDuty: &job.PagerDuty{RoutingKey: routingKey, URI: uri}}}
+}
+
+func TestADeliveryToPagerDutyGoesOnWhereTheAttemptBeforeFailed(t *testing.T) {
+	t.Parallel()
+	var got []string
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var e struct {
+			Key string `json:"dedup_key"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&e)
+		got = append(got, e.Key)
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	defer hook.Close()
+	in := pagerDuty(hook.URL)
+	_, err := send(t, real(t), silent, in)
+	require.NoError(t, err)
+	first, second := "almanac/failed/"+workflowtest.Key.Collection.Job("a").WorkflowID(), "almanac/failed/"+workflowtest.Key.Collection.Job("b").WorkflowID()
+	require.Equal(t, []string{first, second}, got)
+
+	got = nil
+	_, err = sendAfter(t, real(t), silent, in, 1)
+	require.NoError(t, err)
+	require.Equal(t, []string{second}, got, "the first was accepted before")
+}
+
+func TestWhatPagerDutyRefusesIsNotSentAgainAndShowsNoRoutingKey(t *testing.T) {
+	t.Parallel()
+	for status, permanent := range map[int]bool{http.StatusBadRequest: true, http.StatusTooManyRequests: false, http.StatusInternalServerError: false} {
+		asked := 0
+		hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			w.Header().Set("Retry-After", "120")
+			w.WriteHeader(status)
+			_, _ = io.Copy(w, r.Body) // with the key
+		}))
+		defer hook.Close()
+		var log strings.Builder
+		_, err := send(t, real(t), slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), pagerDuty(hook.URL))
+		failed := new(temporal.ApplicationError)
+		require.ErrorAs(t, err, &failed)
+		require.Equal(t, permanent, failed.NonRetryable(), "%d", status)
+		require.Equal(t, 1, asked)
+		require.Contains(t, err.Error(), "request 1 of 2: the host answered ")
+		require.NotContains(t, err.Error()+notify.Failure(err).Message+log.String(), routingKey)
+		wanted := time.Duration(0)
+		if status == http.StatusTooManyRequests {
+			wanted = 2 * time.Minute
+		}
+		require.Equal(t, wanted, failed.NextRetryDelay())
+	}
+}
+
+func TestAWebHookThatFailsIsReportedAndSentAgain(t *testing.T) {
+	t.Parallel()
+	hijack := func(w http.ResponseWriter) net.Conn {
+		c, _, err := w.(http.Hijacker).Hijack()
+		require.NoError(t, err)
+		return c
+	}
+	for _, tt := range []struct {
+		name, want string
+		answer     http.HandlerFunc
+	}{
+		{"4xx", "404 NotFound", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }},
+		{"5xx", "502 BadGateway", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }},
+		{"a redirect elsewhere", "it leads to host 'example.com'", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://example.com/", http.StatusFound)
+		}},
+		{"a connection that is closed without an answer", "the host closed the connection before its answer was complete", func(w http.ResponseWriter, _ *http.Request) { _ = hijack(w).Close() }},
+		{"an answer that is none", "the answer is not valid HTTP", func(w http.ResponseWriter, _ *http.Request) {
+			c := hijack(w)
+			_, _ = c.Write([]byte("hello\r\n\r\n"))
+			_ = c.Close()
+		}},
+		{"an answer that ends early", "not all of its body came", func(w http.ResponseWriter, _ *http.Request) {
+			c := hijack(w)
+			_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"))
+			_ = c.Close()
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			hook := httptest.NewServer(tt.answer)
+			defer hook.Close()
+			var log strings.Builder
+			_, err := send(t, real(t), slog.New(slog.NewTextHandler(&log, nil)), input(job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: hook.URL, Method: "POST"}}))
+			require.ErrorContains(t, err, tt.want)
+			failed := new(temporal.ApplicationError)
+			require.ErrorAs(t, err, &failed)
+			require.False(t, failed.NonRetryable())
+			require.Contains(t, notify.Failure(err).Message, tt.want)
+			require.Contains(t, log.String(), "notification failed, and is sent again")
+		})
+	}
+}
+
+func TestADeliveryThatFailedForGoodIsLoggedAsALossAndCounted(t *testing.T) {
+	t.Parallel()
+	counted := &workflowtest.Counters{}
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(workflowtest.Silent)
+	suite.SetMetricsHandler(counted)
+	env := suite.NewTestActivityEnvironment()
+	var log strings.Builder
+	a := &notify.Activities{Senders: real(t), Log: slog.New(slog.NewTextHandler(&log, nil))}
+	env.RegisterActivityWithOptions(a.Send, activity.RegisterOptions{Name: notify.TypeSend})
+	_, err := env.ExecuteActivity(notify.TypeSend, input(job.Action{Type: job.ActionEmail, Email: &job.Email{To: []string{"a@example.com"}}}))
+	require.Error(t, err)
+	require.Equal(t, []string{"almanac_notifications Email failed"}, counted.Counted())
+	require.Contains(t, log.String(), `level=WARN msg="notification failed; its alerts are lost"`)
 }

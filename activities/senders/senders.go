@@ -102,6 +102,8 @@ func (s *Senders) address(a *job.Action) string {
 		address = a.Request.URI
 	case a.QueueMessage != nil:
 		address = s.queue.url(a.QueueMessage)
+	case a.PagerDuty != nil:
+		address = a.PagerDuty.Address()
 	default:
 		return s.bus.Address(a)
 	}

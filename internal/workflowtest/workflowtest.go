@@ -29,9 +29,13 @@ var Silent = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 const Deadlock = time.Minute
 
 // NewEnvironment returns a test environment without logs, whose time is skipped.
-func NewEnvironment() *testsuite.TestWorkflowEnvironment {
+func NewEnvironment() *testsuite.TestWorkflowEnvironment { return NewCountedEnvironment(&Counters{}) }
+
+// NewCountedEnvironment returns such an environment whose counters are recorded.
+func NewCountedEnvironment(c *Counters) *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(Silent)
+	suite.SetMetricsHandler(c)
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(time.Minute) // without progress
 	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: Deadlock})

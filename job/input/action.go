@@ -26,12 +26,14 @@ func parameter(t job.ActionType) string {
 		return "serviceBusTopicMessage"
 	case job.ActionEmail:
 		return "email"
+	case job.ActionPagerDuty:
+		return "pagerDuty"
 	default:
 		return ""
 	}
 }
 
-var parameters = []string{"request", "queueMessage", "serviceBusQueueMessage", "serviceBusTopicMessage", "email"}
+var parameters = []string{"request", "queueMessage", "serviceBusQueueMessage", "serviceBusTopicMessage", "email", "pagerDuty"}
 
 // withErrorAction calls do with the action and its error action, each with its path and the action that it
 // replaces.
@@ -95,7 +97,7 @@ func (p *parser) parameters(a *job.Action, path string) {
 	given := map[string]bool{
 		"request": a.Request != nil, "queueMessage": a.QueueMessage != nil,
 		"serviceBusQueueMessage": a.ServiceBusQueueMessage != nil, "serviceBusTopicMessage": a.ServiceBusTopicMessage != nil,
-		"email": a.Email != nil,
+		"email": a.Email != nil, "pagerDuty": a.PagerDuty != nil,
 	}
 	for _, name := range parameters {
 		at := path + "." + name

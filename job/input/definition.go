@@ -266,7 +266,7 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 	}
 	p.timing(&d, o)
 	if action != nil && action.Kind == fields.Object {
-		p.withoutEmail(&d.Action, actionPath)
+		p.withoutNotification(&d.Action, actionPath)
 		p.action(&d.Action, actionPath, &stored.Action)
 	}
 	p.notifications(d.Notifications, p.pathOf("notifications"), stored.Notifications)

@@ -3,6 +3,7 @@ package input
 import (
 	"fmt"
 	"net/mail"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -23,8 +24,12 @@ var notificationRules = map[string]fields.Rule{
 	"notificationName": {Allowed: "1 to 64 characters, none of them a control character", Valid: func(s string) bool {
 		return s != "" && utf8.RuneCountInString(s) <= 64 && !strings.ContainsFunc(s, unicode.IsControl)
 	}},
-	"address": {Allowed: "a mail address such as team@example.com, without a name", Valid: isMailAddress},
+	"routingKey": {Allowed: wantRoutingKey, Valid: routingKey.MatchString},
+	"address":    {Allowed: "a mail address such as team@example.com, without a name", Valid: isMailAddress},
 }
+
+// routingKey matches the keys of PagerDuty's documentation, "Send an Alert Event".
+var routingKey = regexp.MustCompile(`^[A-Za-z0-9]{32}$`)
 
 func isMailAddress(s string) bool {
 	a, err := mail.ParseAddress(s)
@@ -52,7 +57,7 @@ func (p *parser) notifications(list []job.Notification, path string, stored []jo
 	}
 	for _, e := range p.List { // such a notification is not in the list
 		if strings.HasPrefix(e.Path, path) && strings.HasSuffix(e.Path, ".target.type") && e.Code == fields.Unsupported {
-			e.Allowed = "Http, Https, StorageQueue, ServiceBusQueue, ServiceBusTopic or Email"
+			e.Allowed = "Http, Https, StorageQueue, ServiceBusQueue, ServiceBusTopic, Email or PagerDuty"
 		}
 	}
 	for i := range list {
@@ -126,6 +131,9 @@ func (p *parser) target(a *job.Action, path string) {
 	if a.Email != nil {
 		p.addresses(a.Email, path+".email.to")
 	}
+	if d := a.PagerDuty; d != nil && d.URI != "" && !p.Has(path+".pagerDuty.uri") {
+		p.addAt(path+".pagerDuty.uri", p.uri(&job.Request{URI: d.URI}, job.ActionHTTP))
+	}
 }
 
 // addresses checks the number of a mail's addresses.
@@ -140,11 +148,11 @@ func (p *parser) addresses(e *job.Email, path string) {
 	}
 }
 
-// withoutEmail reports an action of a job that is an e-mail.
-func (p *parser) withoutEmail(a *job.Action, path string) {
+// withoutNotification reports an action of a job whose type is one of notifications.
+func (p *parser) withoutNotification(a *job.Action, path string) {
 	withErrorAction(a, path, &job.Action{}, func(a *job.Action, path string, _ *job.Action) {
-		if a.Type.Kind() == job.ActionEmail {
-			p.fail(path+".type", fields.Unsupported, fixedRules["actionType"].Allowed, "Email is for the targets of notifications")
+		if kind := a.Type.Kind(); kind == job.ActionEmail || kind == job.ActionPagerDuty {
+			p.fail(path+".type", fields.Unsupported, fixedRules["actionType"].Allowed, string(kind)+" is for the targets of notifications")
 			a.Type = ""
 		}
 	})

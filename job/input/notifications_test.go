@@ -51,7 +51,7 @@ func TestNotificationErrorsNameTheFieldAndWhatIsAllowed(t *testing.T) {
 		{"after without failures", `[{"on":["missed"],"after":2,` + webhook + `}]`, path + ".after", "on must have failed or recovered"},
 		{"no failures", `[{"on":["failed"],"after":0,` + webhook + `}]`, path + ".after", "1 to 1000"},
 		{"no target", `[{"on":["failed"]}]`, path + ".target.type", "required"},
-		{"another target", `[{"on":["failed"],"target":{"type":"Pager"}}]`, path + ".target.type", "ServiceBusTopic or Email"},
+		{"another target", `[{"on":["failed"],"target":{"type":"Pager"}}]`, path + ".target.type", "ServiceBusTopic, Email or PagerDuty"},
 		{"a body", `[{"on":["failed"],"target":{"type":"Https","request":{"uri":"https://example.com/","body":"b"}}}]`, path + ".target.request.body", "Almanac writes"},
 		{"a message", `[{"on":["failed"],"target":{"type":"ServiceBusQueue","serviceBusQueueMessage":{"namespace":"n","queueName":"q","message":"m"}}}]`,
 			path + ".target.serviceBusQueueMessage.message", "Almanac writes"},
@@ -59,6 +59,11 @@ func TestNotificationErrorsNameTheFieldAndWhatIsAllowed(t *testing.T) {
 			path + ".target.errorAction", "no error action"},
 		{"the parameters of another type", `[{"on":["failed"],"target":{"type":"Email","email":{"to":"a@example.com"},"request":{"uri":"https://example.com/"}}}]`, path + ".target.request", "has an email"},
 		{"a name for an address", `[{"on":["failed"],"target":{"type":"Email","email":{"to":["Team <team@example.com>"]}}}]`, path + ".target.email.to[0]", "team@example.com"},
+		{"no routing key", `[{"on":["failed"],"target":{"type":"PagerDuty","pagerDuty":{}}}]`, path + ".target.pagerDuty.routingKey", "32 letters and digits"},
+		{"another routing key", `[{"on":["failed"],"target":{"type":"PagerDuty","pagerDuty":{"routingKey":"short"}}}]`, path + ".target.pagerDuty.routingKey", "32 letters and digits"},
+		{"another address of PagerDuty", `[{"on":["failed"],"target":{"type":"PagerDuty","pagerDuty":{"routingKey":"` + routingKey + `","uri":"events.eu.pagerduty.com"}}}]`,
+			path + ".target.pagerDuty.uri", "an absolute http or https URL"},
+		{"a format of PagerDuty", `[{"on":["failed"],"target":{"type":"PagerDuty","format":"slack","pagerDuty":{"routingKey":"` + routingKey + `"}}}]`, path + ".target.format", "only web requests"},
 		{"a format of a queue", `[{"on":["failed"],"target":{"type":"Email","format":"slack","email":{"to":"a@example.com"}}}]`, path + ".target.format", "only web requests"},
 		{"one name twice", `[{"on":["missed"],"name":"a",` + webhook + `},{"on":["missed"],"name":"A",` + webhook + `}]`, "properties.notifications[1].name", "no other notification"},
 	} {
@@ -72,6 +77,36 @@ func TestNotificationErrorsNameTheFieldAndWhatIsAllowed(t *testing.T) {
 			require.Contains(t, bad.Fields[0].Error(), tt.message)
 		})
 	}
+}
+
+const routingKey = "0123456789abcdef0123456789abcdef"
+
+func TestTheRoutingKeyOfPagerDutyIsSecretAndKeptForItsAddress(t *testing.T) {
+	t.Parallel()
+	stored, err := parseNotified(`[{"on":["failed"],"target":{"type":"pagerduty","pagerDuty":{"routingKey":"`+routingKey+`"}}}]`, nil)
+	require.NoError(t, err)
+	shown := stored.Redacted()
+	require.NotContains(t, compactJSON(t, shown), routingKey)
+	require.NotContains(t, shown.Notifications[0].Target.Text(), routingKey)
+	require.Equal(t, []string{routingKey}, stored.Notifications[0].Target.Secrets(), "a copy was made")
+
+	with := func(uri string) job.Definition {
+		d, err := parseNotified(`[{"on":["failed","recovered"],"target":{"type":"PagerDuty","pagerDuty":{`+uri+`}}}]`, &shown)
+		require.NoError(t, err)
+		return d
+	}
+	kept, err := input.KeepSecrets(with(`"uri":"https://events.pagerduty.com/v2/enqueue"`), &stored, false)
+	require.NoError(t, err, "the address is the default one")
+	require.Equal(t, routingKey, kept.Notifications[0].Target.PagerDuty.RoutingKey)
+	_, err = parseNotified(`[{"on":["failed"],"target":{"type":"PagerDuty","pagerDuty":{"uri":"https://example.com/"}}}]`, &shown)
+	require.ErrorContains(t, err, "properties.notifications[0].target.pagerDuty.routingKey: required")
+	require.ErrorContains(t, err, "send it again, because the target changed")
+}
+
+func TestOnlyNotificationsAreEventsOfPagerDuty(t *testing.T) {
+	t.Parallel()
+	_, err := input.ParseDefinition([]byte(`{"properties":{"action":{"type":"PagerDuty"}}}`), input.ParseOptions{Now: time.Unix(0, 0)})
+	require.ErrorContains(t, err, "ServiceBusQueue or ServiceBusTopic; PagerDuty is for the targets of notifications")
 }
 
 func TestOnlyNotificationsSendEmail(t *testing.T) {

@@ -43,7 +43,7 @@ func keepActionSecrets(a *job.Action, path string, old *job.Action, retarget boo
 //
 //   - The identity is the same: the user name, the client ID, the certificate, or the key's name.
 //   - The target is the same: scheme, host and port of the uri and the header Host; the tenant and
-//     audience of a token; the storage account and queue; the Service Bus namespace. The rest of
+//     audience of a token; the storage account and queue; the Service Bus namespace; the origin of PagerDuty's uri. The rest of
 //     the uri may change.
 //
 // Otherwise everyone who may change a job could have its secrets sent to a host of their own.
@@ -83,6 +83,8 @@ type secret struct {
 const (
 	wantPFX      = "a PFX file in base64"
 	wantSASToken = "a shared access signature that may add messages"
+
+	wantRoutingKey = "the integration key of a service of PagerDuty with the Events API v2: 32 letters and digits"
 )
 
 // eachSecret calls visit with each secret of an action and of its error action. path is the JSON path of a;
@@ -95,6 +97,10 @@ func eachSecret(a *job.Action, path string, old *job.Action, visit func(secret))
 		if m := a.QueueMessage; m != nil {
 			was := cmp.Or(old.QueueMessage, &job.QueueMessage{})
 			visit(secret{path + ".queueMessage.sasToken", &m.SASToken, was.SASToken, keepsToken(m, old.QueueMessage), wantSASToken})
+		}
+		if p := a.PagerDuty; p != nil {
+			was := cmp.Or(old.PagerDuty, &job.PagerDuty{})
+			visit(secret{path + ".pagerDuty.routingKey", &p.RoutingKey, was.RoutingKey, keepsRoutingKey(p, old.PagerDuty), wantRoutingKey})
 		}
 		serviceBusSecret(a.ServiceBusQueueMessage, path+".serviceBusQueueMessage", old.ServiceBusQueueMessage, visit)
 		serviceBusSecret(a.ServiceBusTopicMessage, path+".serviceBusTopicMessage", old.ServiceBusTopicMessage, visit)
@@ -163,6 +169,16 @@ func keepsToken(m, old *job.QueueMessage) kept {
 	k := kept{identity: true}
 	k.move("storageAccount", m.StorageAccount, old.StorageAccount)
 	k.move("queueName", m.QueueName, old.QueueName)
+	return k
+}
+
+// keepsRoutingKey reports whether the routing key of old, which may be nil, may be kept in p.
+func keepsRoutingKey(p, old *job.PagerDuty) kept {
+	if old == nil {
+		return kept{}
+	}
+	k := kept{identity: true}
+	k.move("scheme, host or port of uri", origin(p.Address()), origin(old.Address()))
 	return k
 }
 

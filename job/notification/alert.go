@@ -29,6 +29,7 @@ type Alert struct {
 	First       time.Time   `json:"first,omitzero"`       // due time of the first of them
 	Last        time.Time   `json:"last,omitzero"`        // due time of the last of them
 	LastSuccess time.Time   `json:"lastSuccess,omitzero"` // zero: never
+	Resolves    []job.Event `json:"resolves,omitempty"`   // of the same job, whose incidents end with this one; for PagerDuty only
 }
 
 // EventTest is the event of an alert that was asked for to test notifications.
@@ -50,7 +51,10 @@ func (a *Alert) Describe(why string) {
 	case job.EventFailed:
 		a.Text = name + " failed" + times(a.Failures)
 	case job.EventRecovered:
-		a.Text = name + " succeeded after it had failed" + times(a.Failures)
+		a.Text = name + " succeeded again"
+		if a.Failures > 0 {
+			a.Text = name + " succeeded after it had failed" + times(a.Failures)
+		}
 	case job.EventMissed:
 		a.Text = fmt.Sprintf("%s did not run %s: %s", name, a.occurrences(), why)
 	case job.EventLate:

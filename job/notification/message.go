@@ -35,13 +35,17 @@ func (m *Message) Add(a *Alert) {
 	if len(m.Alerts) < MaxListed {
 		m.Alerts = append(m.Alerts, *a)
 	}
+	m.count(a.Event)
+}
+
+func (m *Message) count(e job.Event) {
 	for i := range m.Counts {
-		if m.Counts[i].Event == a.Event {
+		if m.Counts[i].Event == e {
 			m.Counts[i].Number++
 			return
 		}
 	}
-	m.Counts = append(m.Counts, Count{a.Event, 1})
+	m.Counts = append(m.Counts, Count{e, 1})
 }
 
 // Total returns the number of alerts, listed or not.
@@ -156,10 +160,28 @@ func (m *Message) cloudEvent() event {
 // asURI escapes a path for use as the source of an event, which is a URI reference.
 func asURI(path string) string { return (&url.URL{Path: path}).EscapedPath() }
 
+const jsonType = "application/json; charset=utf-8"
+
 const cloudEventsType = "application/cloudevents+json; charset=utf-8"
 
-// Action returns the action that sends the message to a target.
-func (m *Message) Action(target *job.Action) (job.Action, error) {
+// A Post is one request or message by which a message is sent.
+type Post struct {
+	ID     string // for the receiver to recognize duplicates
+	Action job.Action
+}
+
+// Posts returns what is sent to a target, in this order: a request for each incident to PagerDuty, and otherwise one post with the
+// id of the message.
+func (m *Message) Posts(target *job.Action) ([]Post, error) {
+	if target.PagerDuty != nil {
+		return m.pagerDutyPosts(target)
+	}
+	a, err := m.action(target)
+	return []Post{{m.ID, a}}, err
+}
+
+// action returns the action that sends the message to a target other than PagerDuty.
+func (m *Message) action(target *job.Action) (job.Action, error) {
 	a := target.Clone()
 	content, contentType, err := m.content(target.Format)
 	if err != nil {
@@ -175,7 +197,7 @@ func (m *Message) Action(target *job.Action) (job.Action, error) {
 		a.QueueMessage.Message = content
 		a.QueueMessage.MessageFormat = cmp.Or(a.QueueMessage.MessageFormat, job.MessageRaw)
 	case a.Email != nil:
-		a.Email = &job.Email{To: a.Email.To, Subject: "Almanac: " + firstLine(m.Subject()), Text: m.Text()}
+		a.Email = &job.Email{To: a.Email.To, Subject: "Almanac: " + firstLine(m.Subject(), 200), Text: m.Text()}
 	}
 	for _, bus := range []*job.ServiceBusMessage{a.ServiceBusQueueMessage, a.ServiceBusTopicMessage} {
 		if bus == nil {
@@ -192,11 +214,11 @@ func (m *Message) Action(target *job.Action) (job.Action, error) {
 	return a, nil
 }
 
-// firstLine returns a text of one line and at most 200 characters.
-func firstLine(text string) string {
+// firstLine returns a text of one line and at most so many characters.
+func firstLine(text string, most int) string {
 	line := []rune(strings.Join(strings.Fields(text), " "))
-	if len(line) > 200 {
-		return string(line[:199]) + "…"
+	if len(line) > most {
+		return string(line[:most-1]) + "…"
 	}
 	return string(line)
 }
@@ -204,7 +226,7 @@ func firstLine(text string) string {
 // content returns the message in a format, and its media type.
 func (m *Message) content(f job.Format) (content, contentType string, err error) {
 	var v any
-	contentType = "application/json; charset=utf-8"
+	contentType = jsonType
 	switch f {
 	case job.FormatSlack:
 		escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;") // the three characters that Slack reads as markup
@@ -214,11 +236,17 @@ func (m *Message) content(f job.Format) (content, contentType string, err error)
 	default:
 		v, contentType = m.cloudEvent(), cloudEventsType
 	}
+	content, err = encoded(v)
+	return content, contentType, err
+}
+
+// encoded returns a value in JSON without escapes for HTML.
+func encoded(v any) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	err = e.Encode(v)
-	return strings.TrimSuffix(b.String(), "\n"), contentType, err
+	err := e.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
 // teamsCard returns the message of a workflow of Microsoft Teams that posts an adaptive card.

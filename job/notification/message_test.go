@@ -35,9 +35,11 @@ func sent(t *testing.T, m *notification.Message, target string) job.Action {
 	t.Helper()
 	var a job.Action
 	require.NoError(t, json.Unmarshal([]byte(target), &a))
-	out, err := m.Action(&a)
+	posts, err := m.Posts(&a)
 	require.NoError(t, err)
-	return out
+	require.Len(t, posts, 1)
+	require.Equal(t, m.ID, posts[0].ID)
+	return posts[0].Action
 }
 
 const hook = `{"type":"Https","request":{"uri":"https://example.com/","method":"POST"}}`

@@ -10,6 +10,9 @@ import (
 // or Teams is its secret.
 func TargetText(target *job.Action) string {
 	r := target.Request
+	if d := target.PagerDuty; d != nil {
+		r = &job.Request{Method: "PagerDuty", URI: d.Address()}
+	}
 	if r == nil {
 		return target.Text()
 	}

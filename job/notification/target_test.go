@@ -20,5 +20,8 @@ func TestTheTextOfATargetHasNoPath(t *testing.T) {
 	} {
 		require.Equal(t, want, notification.TargetText(&job.Action{Type: job.ActionHTTP, Request: &job.Request{Method: "POST", URI: uri}}))
 	}
+	duty := job.Action{Type: job.ActionPagerDuty, PagerDuty: &job.PagerDuty{RoutingKey: key}}
+	require.Equal(t, "PagerDuty https://events.pagerduty.com/…", notification.TargetText(&duty))
+	require.Equal(t, "event of PagerDuty to https://events.pagerduty.com/v2/enqueue", duty.Text())
 	require.Equal(t, "mail to a@example.com", notification.TargetText(&job.Action{Type: job.ActionEmail, Email: &job.Email{To: []string{"a@example.com"}}}))
 }

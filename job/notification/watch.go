@@ -93,7 +93,9 @@ func (w *Watch) Ended(rules []Rule, e Execution) (matches []Match) {
 		add(job.EventFailed, failed)
 		return matches
 	}
-	add(job.EventRecovered, keys(rules, func(r *Rule) bool { return r.on(job.EventRecovered) && e.Before >= r.after() }))
+	add(job.EventRecovered, keys(rules, func(r *Rule) bool {
+		return r.on(job.EventRecovered) && (e.Before >= r.after() || slices.Contains(w.Quiet, r.Key))
+	}))
 	w.Failed, w.Quiet = nil, nil
 	return matches
 }

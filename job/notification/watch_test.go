@@ -52,6 +52,18 @@ func TestFailedIsRaisedOnceForAStreakAndRecoveredAtItsEnd(t *testing.T) {
 	}
 }
 
+func TestRecoveredIsRaisedAfterQuietWasAlsoWithoutAFailure(t *testing.T) {
+	t.Parallel()
+	rules := []notification.Rule{
+		{Key: "a", On: []job.Event{job.EventQuiet, job.EventRecovered}, Within: "PT1H"},
+		{Key: "b", On: []job.Event{job.EventRecovered}},
+	}
+	w := new(notification.Watch)
+	w.Rest(noon)
+	require.Equal(t, []string{"a"}, w.Silent(rules, time.Time{}, noon.Add(time.Hour)))
+	require.Equal(t, []string{"recovered[a]", ""}, live(rules, w, ".."))
+}
+
 func TestARuleThatIsAddedDuringAStreakIsRaisedAtTheNextFailure(t *testing.T) {
 	t.Parallel()
 	w := new(notification.Watch)

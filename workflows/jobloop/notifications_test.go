@@ -130,6 +130,17 @@ func TestASilentJobIsRaisedOnceUntilItSucceeds(t *testing.T) {
 	w.requireSound()
 }
 
+func TestAJobThatWasSilentRecovers(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(notified(`"on":["quiet","recovered"],"within":"PT3M"`)))
+	w.queued = 4 * time.Minute
+	w.run(4*time.Minute + 30*time.Second)
+	require.Equal(t, []string{
+		"00:03:00 own ops: Job 'Nightly' has had no success for PT3M",
+		"00:04:00 own ops: Job 'Nightly' succeeded again",
+	}, w.alerts)
+}
+
 func TestAJobIsNotSilentBeforeItIsDueNorWhileItIsDisabled(t *testing.T) {
 	t.Parallel()
 	w := newJobEnv(t, `"startTime":"2026-01-01T00:10:00Z",`+watched(notified(`"on":["quiet"],"within":"PT3M"`)))

@@ -1,8 +1,8 @@
 package jobloop_test
 
 import (
-	"fmt"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 

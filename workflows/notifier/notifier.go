@@ -6,6 +6,7 @@
 package notifier
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -60,6 +61,19 @@ type Channel struct {
 	Waiting notification.Message  `json:"waiting"`
 	Sending *notification.Message `json:"sending,omitempty"` // is being delivered
 	Next    time.Time             `json:"next"`              // start of the next message at the earliest
+
+	Open notification.Incidents `json:"open,omitempty"` // of a PagerDuty target
+}
+
+// busy reports whether the channel sends something, or has to.
+func (c *Channel) busy() bool { return c.Sending != nil || c.Waiting.Total() > 0 }
+
+// rest returns until when a channel that sends nothing does nothing, unless there is something new.
+func (c *Channel) rest() time.Time {
+	if c.Waiting.Total() == 0 && len(c.Open) > 0 {
+		return c.Next.Add(keep)
+	}
+	return c.Next
 }
 
 // Workflow delivers the alerts of the jobs of one collection.
@@ -114,7 +128,7 @@ func (n *notifier) run(ctx workflow.Context) error {
 			}
 			continue
 		}
-		if len(n.Channels) == 0 && n.raised.Len() == 0 && !now.Before(n.last.Add(keep)) {
+		if !slices.ContainsFunc(n.Channels, (*Channel).busy) && n.raised.Len() == 0 && !now.Before(n.last.Add(keep)) {
 			return nil
 		}
 		n.start(ctx, now)
@@ -187,6 +201,7 @@ func (n *notifier) targets(ctx workflow.Context) (list []job.Notification) {
 	err := workflow.ExecuteActivity(ctx, notify.TypeTargets, n.Collection.WorkflowID(), workflows.QueryNotifications).Get(ctx, &list)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("alerts are lost: the job collection did not answer", "collection", n.Collection.ARMID(), "alerts", len(n.Inbox), "error", err)
+		countFailed(ctx, "unknown")
 		n.record(notification.Delivery{
 			Name: "(all)", Target: "(unknown)", Time: workflow.Now(ctx), Alerts: len(n.Inbox), Outcome: notification.Failed,
 			Message: "the job collection did not answer, so its notifications are not known",
@@ -197,23 +212,33 @@ func (n *notifier) targets(ctx workflow.Context) (list []job.Notification) {
 
 // add adds an alert to the channel of a notification's target.
 func (n *notifier) add(to *job.Notification, key string, a *notification.Alert) {
-	same := func(c *Channel) bool {
-		return reflect.DeepEqual(c.Target, to.Target) //workflowcheck:ignore // of types without maps it is deterministic
-	}
-	i := slices.IndexFunc(n.Channels, same)
+	i := slices.IndexFunc(n.Channels, func(c *Channel) bool { return same(&c.Target, &to.Target) })
 	if i < 0 {
 		i = len(n.Channels)
-		n.Channels = append(n.Channels, &Channel{Name: key, Target: to.Target})
+		n.Channels = append(n.Channels, &Channel{Name: key})
 	}
 	c := n.Channels[i]
-	c.Waiting.Collection = n.Collection
-	c.Waiting.Add(a)
+	c.Target, c.Waiting.Collection = to.Target, n.Collection
+	if to.Target.PagerDuty != nil {
+		c.Open.Add(&c.Waiting, a)
+	} else {
+		c.Waiting.Add(a)
+	}
+}
+
+// same reports whether two targets get their messages together. An integration of PagerDuty is the same whatever its retry policy
+// is: its open incidents are known by its channel.
+func same(a, b *job.Action) bool {
+	if a.PagerDuty != nil && b.PagerDuty != nil {
+		return *a.PagerDuty == *b.PagerDuty
+	}
+	return reflect.DeepEqual(a, b) //workflowcheck:ignore // of types without maps it is deterministic
 }
 
 // start begins the deliveries that may begin now, and forgets channels that have nothing to send.
 func (n *notifier) start(ctx workflow.Context, now time.Time) {
 	n.Channels = slices.DeleteFunc(n.Channels, func(c *Channel) bool {
-		return c.Sending == nil && c.Waiting.Total() == 0 && !now.Before(c.Next)
+		return !c.busy() && !now.Before(c.rest())
 	})
 	for _, c := range n.Channels {
 		if c.Sending != nil || c.Waiting.Total() == 0 || now.Before(c.Next) {
@@ -269,8 +294,8 @@ func (n *notifier) deliveries() ([]notification.Delivery, error) {
 func (n *notifier) sleep(ctx workflow.Context) {
 	wake := n.last.Add(keep)
 	for _, c := range n.Channels {
-		if c.Sending == nil && c.Next.Before(wake) {
-			wake = c.Next
+		if c.Sending == nil && c.rest().Before(wake) {
+			wake = c.rest()
 		}
 	}
 	n.timer.Set(ctx, wake)
@@ -279,8 +304,10 @@ func (n *notifier) sleep(ctx workflow.Context) {
 
 // send delivers a message, in as many attempts as allowed.
 func send(ctx workflow.Context, name string, target *job.Action, m *notification.Message, attempts int) notification.Delivery {
+	const limit = notify.SendTimeout + 5*time.Second
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: notify.SendTimeout + 5*time.Second,
+		StartToCloseTimeout: limit * time.Duration(m.PostCount(target)),
+		HeartbeatTimeout:    limit,
 		RetryPolicy:         retryPolicy(target.RetryPolicy, attempts),
 		Summary:             fmt.Sprintf("%d alerts: %s", m.Total(), notification.TargetText(target)),
 	})
@@ -289,13 +316,22 @@ func send(ctx workflow.Context, name string, target *job.Action, m *notification
 	err := workflow.ExecuteActivity(ctx, notify.TypeSend, notify.SendInput{Name: name, Target: *target, Message: *m}).Get(ctx, &r)
 	if err != nil {
 		d.Outcome, r = notification.Failed, notify.Failure(err)
-		workflow.GetLogger(ctx).Debug("notification failed", "notification", name, "error", err)
+		if _, silent := errors.AsType[*temporal.TimeoutError](err); silent { // otherwise a worker has logged and counted it
+			workflow.GetLogger(ctx).Warn("notification failed; its alerts are lost", "collection", m.Collection.Name, "notification", name, "target", d.Target,
+				"message", m.ID, "alerts", d.Alerts, "error", r.Message)
+			countFailed(ctx, string(target.Type.Kind()))
+		}
 	}
 	d.Time, d.Message, d.Attempts = r.Time, r.Message, r.Attempt
 	if d.Time.IsZero() {
 		d.Time = workflow.Now(ctx)
 	}
 	return d
+}
+
+// countFailed counts a message that no worker counted, as a worker does.
+func countFailed(ctx workflow.Context, kind string) {
+	workflow.GetMetricsHandler(ctx).WithTags(map[string]string{"kind": kind, "outcome": "failed"}).Counter(notify.Counter).Inc(1)
 }
 
 // Raise hands alerts over to the workflow of their collection. It returns when that has them, or the job's workflow is cancelled.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -31,13 +32,14 @@ var (
 
 // A world runs the workflow in skipped time, with targets that answer as they are told.
 type world struct {
-	t      *testing.T
-	env    *testsuite.TestWorkflowEnvironment
-	answer func(in notify.SendInput) error
-	rules  []job.Notification // of the collection
-	silent bool               // the collection does not answer
-	asked  func()             // is called when the workflow asks for the targets
-	gone   error              // of a signal to the collection
+	t       *testing.T
+	env     *testsuite.TestWorkflowEnvironment
+	counted *workflowtest.Counters
+	answer  func(in notify.SendInput) error
+	rules   []job.Notification // of the collection
+	silent  bool               // the collection does not answer
+	asked   func()             // is called when the workflow asks for the targets
+	gone    error              // of a signal to the collection
 
 	mu     sync.Mutex
 	sent   []string // messages as they left: time, target, subject
@@ -48,7 +50,8 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, env: workflowtest.NewEnvironment(), answer: func(notify.SendInput) error { return nil }}
+	counted := &workflowtest.Counters{}
+	w := &world{t: t, env: workflowtest.NewCountedEnvironment(counted), counted: counted, answer: func(notify.SendInput) error { return nil }}
 	w.env.SetStartTime(workflowtest.NewYear)
 	w.env.SetTestTimeout(time.Minute)
 	w.env.RegisterWorkflowWithOptions(notifier.Workflow, workflow.RegisterOptions{Name: workflows.TypeNotifications})
@@ -67,7 +70,11 @@ func (w *world) send(ctx context.Context, in notify.SendInput) (notify.Report, e
 	w.totals = append(w.totals, in.Message.Total())
 	w.mu.Unlock()
 	report := notify.Report{Time: w.env.Now(), Message: "200 OK", Attempt: int(activity.GetInfo(ctx).Attempt)}
-	if err := w.answer(in); err != nil {
+	err := w.answer(in)
+	if _, lost := errors.AsType[*temporal.TimeoutError](err); lost {
+		return report, err
+	}
+	if err != nil {
 		report.Message = err.Error()
 		return report, temporal.NewApplicationErrorWithOptions(err.Error(), notify.ErrTypeFailed, temporal.ApplicationErrorOptions{Details: []any{report}})
 	}
@@ -223,6 +230,18 @@ func TestAlertsAreRecordedAsLostIfTheCollectionDoesNotAnswer(t *testing.T) {
 	require.Empty(t, w.sent)
 	require.Len(t, w.all, 1)
 	require.Equal(t, notification.Failed, w.all[0].Outcome)
+	require.Equal(t, []string{"almanac_notifications unknown failed"}, w.counted.Counted())
+}
+
+func TestAMessageOfWhichNoWorkerKnowsTheOutcomeIsShownAndCountedAsFailed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.answer = func(notify.SendInput) error { return temporal.NewTimeoutError(enums.TIMEOUT_TYPE_START_TO_CLOSE, nil) }
+	w.raise(time.Second, failed("a", nil, hook("ops")))
+	require.NoError(t, w.run(time.Hour))
+	require.Equal(t, notification.Failed, w.all[0].Outcome)
+	require.Equal(t, "no worker recorded the outcome; the message may have been sent", w.all[0].Message)
+	require.Equal(t, []string{"almanac_notifications Https failed"}, w.counted.Counted())
 }
 
 func TestTheNextRunSendsWhatWaitedAndWhatWasBeingSent(t *testing.T) {
@@ -316,6 +335,77 @@ func TestItEndsWhenNothingWasRaisedForSixtyDays(t *testing.T) {
 	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
 	require.NoError(t, w.env.GetWorkflowError())
 	require.Equal(t, 60*24*time.Hour, w.env.Now().Sub(workflowtest.NewYear).Truncate(time.Hour))
+}
+
+// duty returns a notification to PagerDuty.
+func duty() job.Notification {
+	n := hook("duty")
+	n.Target = job.Action{Type: job.ActionPagerDuty, PagerDuty: &job.PagerDuty{RoutingKey: "0123456789abcdef0123456789abcdef"}, RetryPolicy: n.Target.RetryPolicy}
+	return n
+}
+
+// of returns an alert of an event, by the collection's notification to PagerDuty.
+func of(name string, e job.Event, n int) notification.Raised {
+	r := failed(name, []string{"duty"})
+	r.Alert.Event = e
+	r.Alert.Identify("run", fmt.Sprint(name, n))
+	return r
+}
+
+func TestAStormOpensFewIncidentsOfPagerDutyWhichAreResolvedDaysLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rules = []job.Notification{duty()}
+	posts := 0
+	w.answer = func(in notify.SendInput) error {
+		posts += in.Message.PostCount(&in.Target)
+		return nil
+	}
+	var storm, calm []notification.Raised
+	for i := range 1000 {
+		storm = append(storm, of(fmt.Sprint("job", i), job.EventFailed, i))
+		calm = append(calm, of(fmt.Sprint("job", 999-i), job.EventRecovered, i))
+	}
+	w.raise(time.Second, storm...)
+	days := 10 * 24 * time.Hour
+	w.env.RegisterDelayedCallback(func() { // the incidents are known of the same integration, whatever its retry policy is
+		n := duty()
+		n.Target.RetryPolicy = nil
+		w.rules = []job.Notification{n}
+	}, days/2)
+	w.raise(days, calm...)
+	require.NoError(t, w.run(2*days))
+	require.Equal(t, []int{1000, 20}, w.totals)
+	require.Equal(t, 20+1+20, posts)
+	require.Equal(t, 1020, w.all[0].Alerts+w.all[1].Alerts)
+}
+
+func TestARecoveryWithoutAnIncidentSendsNothingToPagerDuty(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rules = []job.Notification{duty()}
+	w.raise(time.Second, of("a", job.EventRecovered, 1))
+	w.raise(time.Hour, of("a", job.EventFailed, 2))
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
+	require.NoError(t, w.env.GetWorkflowError())
+	require.Equal(t, []int{1}, w.totals)
+	require.Equal(t, 60*24*time.Hour, w.env.Now().Sub(workflowtest.NewYear).Truncate(24*time.Hour), "an open incident keeps it no longer than an alert")
+}
+
+func TestTheNextRunKnowsWhichIncidentsOfPagerDutyAreOpen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rules = []job.Notification{duty()}
+	w.raise(time.Second, of("a", job.EventFailed, 1))
+	w.env.RegisterDelayedCallback(func() { w.env.SetContinueAsNewSuggested(true) }, time.Hour)
+	w.raise(time.Hour, of("b", job.EventFailed, 2))
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(t, w.env.GetWorkflowError(), &again)
+	var next notifier.Input
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &next))
+	require.Len(t, next.Channels, 1)
+	require.Len(t, next.Channels[0].Open, 2)
 }
 
 // tester is a workflow that tests notifications.

@@ -1,0 +1,180 @@
+package notification
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"almanac/job"
+)
+
+// Limits of PagerDuty's Events API v2, in characters, by its documentation "Send an Alert Event". The limit of a request, 512 KB by
+// "Events API v2 Overview", is never reached.
+const (
+	maxSummary  = 1024
+	maxDedupKey = 255
+)
+
+// MaxIncidents is the maximum number of open incidents that are known of a target.
+const MaxIncidents = 100
+
+// Incidents are the incidents of one PagerDuty target that are open as far as Almanac knows, by their keys, oldest first.
+type Incidents []string
+
+// ended are the events whose incidents end when the job recovers. Missed and late ones happened once, and nothing ends them.
+var ended = []job.Event{job.EventFailed, job.EventQuiet, job.EventDisabled}
+
+// Add adds an alert to a message for PagerDuty. The message lists the first MaxListed incidents, and counts further ones. Of the
+// recoveries it lists each that ends a listed incident of this or an earlier message, and has no others. Beyond MaxIncidents the
+// oldest open incident is forgotten.
+func (open *Incidents) Add(m *Message, a *Alert) {
+	if a.Event == job.EventRecovered {
+		recovery := *a
+		recovery.Resolves = open.close(a)
+		if len(recovery.Resolves) > 0 {
+			m.Alerts = append(m.Alerts, recovery)
+			m.count(a.Event)
+		}
+		return
+	}
+	m.count(a.Event)
+	if m.triggers() >= MaxListed {
+		return
+	}
+	m.Alerts = append(m.Alerts, *a)
+	if key := incidentKey(a, a.Event); slices.Contains(ended, a.Event) && !slices.Contains(*open, key) {
+		*open = append(*open, key)
+		*open = (*open)[max(0, len(*open)-MaxIncidents):]
+	}
+}
+
+// triggers returns the number of incidents that the message lists.
+func (m *Message) triggers() (n int) {
+	for i := range m.Alerts {
+		if m.Alerts[i].Event != job.EventRecovered {
+			n++
+		}
+	}
+	return n
+}
+
+// close removes the incidents that end with the recovery of a job, and returns their events.
+func (open *Incidents) close(a *Alert) (events []job.Event) {
+	for _, e := range ended {
+		if i := slices.Index(*open, incidentKey(a, e)); i >= 0 {
+			*open = slices.Delete(*open, i, i+1)
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+// incidentKey returns the key of the incident of an event of an alert's job: the same for each alert of the job and the event.
+func incidentKey(a *Alert, e job.Event) string {
+	id := a.Job.Collection.WorkflowID()
+	if a.Job.Name != "" {
+		id = a.Job.WorkflowID()
+	}
+	if key := "almanac/" + string(e) + "/" + id; len(key) <= maxDedupKey {
+		return key
+	}
+	return "almanac/" + string(e) + "/" + uuid.NewSHA1(uuid.NameSpaceURL, []byte(id)).String()
+}
+
+// severities are how bad the events are, in PagerDuty's words.
+var severities = map[job.Event]string{
+	job.EventDisabled: "critical", // it runs no more
+	job.EventFailed:   "error", job.EventQuiet: "error", job.EventMissed: "error",
+	job.EventLate: "warning",
+	EventTest:     "info",
+}
+
+// A pagerDutyEvent is the body of a request to the Events API v2.
+type pagerDutyEvent struct {
+	RoutingKey string            `json:"routing_key"`
+	Action     string            `json:"event_action"` // trigger or resolve
+	Key        string            `json:"dedup_key"`
+	Client     string            `json:"client,omitempty"`
+	Payload    *pagerDutyPayload `json:"payload,omitempty"` // of a trigger
+}
+
+type pagerDutyPayload struct {
+	Summary   string    `json:"summary"`
+	Source    string    `json:"source"`
+	Severity  string    `json:"severity"`
+	Timestamp time.Time `json:"timestamp"`
+	Component string    `json:"component,omitempty"`
+	Group     string    `json:"group"`
+	Class     string    `json:"class"`
+	Details   any       `json:"custom_details"`
+}
+
+// pagerDutyPosts returns a request for each incident that begins or ends, oldest first, and one for those that are not listed.
+func (m *Message) pagerDutyPosts(target *job.Action) (posts []Post, err error) {
+	add := func(id, action, key string, payload *pagerDutyPayload) {
+		e := pagerDutyEvent{RoutingKey: target.PagerDuty.RoutingKey, Action: action, Key: key, Payload: payload}
+		if payload != nil {
+			e.Client = "Almanac"
+		}
+		body, failed := encoded(e)
+		if failed != nil {
+			err = failed
+		}
+		a := target.Clone() // with the routing key, so that senders know it for a secret
+		a.Type, a.Request = job.ActionHTTP, &job.Request{
+			URI: a.PagerDuty.Address(), Method: "POST", Body: body, Headers: job.Members{{Name: "Content-Type", Value: jsonType}},
+		}
+		posts = append(posts, Post{id, a})
+	}
+	for i := range m.Alerts {
+		a := &m.Alerts[i]
+		if a.Event != job.EventRecovered {
+			add(a.ID, "trigger", incidentKey(a, a.Event), triggered(a))
+		}
+		for _, e := range a.Resolves {
+			add(uuid.NewSHA1(uuid.NameSpaceURL, []byte(a.ID+"\n"+string(e))).String(), "resolve", incidentKey(a, e), nil)
+		}
+	}
+	if more := m.Total() - len(m.Alerts); more > 0 {
+		rest := Alert{Job: m.Collection.Job("")}
+		add(m.ID, "trigger", incidentKey(&rest, "digest"), m.digested(more))
+	}
+	return posts, err
+}
+
+// triggered returns what an incident says of an alert.
+func triggered(a *Alert) *pagerDutyPayload {
+	p := &pagerDutyPayload{
+		Summary: firstLine(a.Text, maxSummary), Source: a.Job.Collection.ARMID(), Severity: severities[a.Event], Timestamp: a.Time.UTC(),
+		Component: a.Job.Name, Group: a.Job.Collection.Name, Class: string(a.Event), Details: dataOf(a),
+	}
+	if a.Job.Name != "" {
+		p.Source = a.Job.ARMID()
+	}
+	return p
+}
+
+// digested returns what the incident of so many alerts says that have none of their own.
+func (m *Message) digested(more int) *pagerDutyPayload {
+	return &pagerDutyPayload{
+		Summary: firstLine(fmt.Sprintf("%d more of %s", more, m.Subject()), maxSummary), Source: m.Collection.ARMID(), Severity: "error",
+		Timestamp: m.Alerts[len(m.Alerts)-1].Time.UTC(), Group: m.Collection.Name, Class: "digest", Details: map[string]any{"counts": m.Counts},
+	}
+}
+
+// PostCount returns how many posts [Message.Posts] returns for a target.
+func (m *Message) PostCount(target *job.Action) int {
+	if target.PagerDuty == nil {
+		return 1
+	}
+	n := m.triggers()
+	for i := range m.Alerts {
+		n += len(m.Alerts[i].Resolves)
+	}
+	if m.Total() > len(m.Alerts) {
+		n++
+	}
+	return n
+}

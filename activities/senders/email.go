@@ -61,7 +61,8 @@ func (m *Email) Send(ctx context.Context, e job.Execution, a *job.Action) (strin
 	if err != nil {
 		return "", &activities.PermanentError{Err: errors.New("the settings of the mail server cannot be used")} // err may quote them
 	}
-	if err := client.DialAndSendWithContext(ctx, message); err != nil {
+	// What fails after the server has accepted the mail, such as the farewell, is no failure of the mail.
+	if err := client.DialAndSendWithContext(ctx, message); err != nil && !message.IsDelivered() {
 		return "", m.failure(err)
 	}
 	return fmt.Sprintf("mail accepted by %s for %d addresses", smtp.Server, len(a.Email.To)), nil

@@ -86,4 +86,6 @@ const (
 const (
 	MemoText = "text"
 	MemoID   = "id"
+	// MemoHalted is why disableAfter has disabled a job, until it is enabled again. The list of changes is read from its history.
+	MemoHalted = "halted"
 )

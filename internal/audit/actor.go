@@ -13,6 +13,9 @@ type Actor struct {
 	CorrelationID string `json:"correlation,omitempty"` // x-ms-correlation-request-id of the answer, which the caller may choose
 }
 
+// Itself is the caller of what Almanac changes by a policy of the job, and nobody asked for.
+const Itself = "almanac"
+
 // Name returns who the actor is: the authenticated caller, or the address if there is none.
 func (a Actor) Name() string { return cmp.Or(a.Caller, a.Address) }
 

@@ -25,7 +25,8 @@ func notified(t *testing.T, jobs string) (ofJob, ofCollection, ofNotifications s
 		return `{"name":"` + name + `","on":["failed","disabled","quiet"],"within":"PT1M","target":{"type":"Http","request":{"uri":"` + url + `"},"retryPolicy":{"retryType":"none"}}}`
 	}
 	collection := strings.TrimSuffix(jobs, "/jobs")
-	require.Equal(t, http.StatusOK, call(t, http.MethodPatch, collection, `{"properties":{"notifications":[`+hook("all", target.URL+"/all")+`,`+hook("silent", silent.URL)+`]}}`).code)
+	require.Equal(t, http.StatusOK, call(t, http.MethodPatch, collection, `{"properties":{"notifications":[`+hook("all", target.URL+"/all")+`,`+hook("silent", silent.URL)+`,`+
+		`{"on":["failed","recovered"],"target":{"type":"PagerDuty","pagerDuty":{"routingKey":"0123456789abcdef0123456789abcdef","uri":"`+target.URL+`/duty"}}}]}}`).code)
 	const properties = `"recurrence":{"frequency":"minute"},"action":{"type":"Http","request":{"uri":"`
 	created(t, jobs+"/j", `{"properties":{`+properties+target.URL+`/fails"},"retryPolicy":{"retryType":"none"}}}}`)
 	target.await(t, "/all", 1, time.Minute)
@@ -34,6 +35,7 @@ func notified(t *testing.T, jobs string) (ofJob, ofCollection, ofNotifications s
 	require.Equal(t, http.StatusOK, call(t, http.MethodPost, jobs+"/j/run", "").code)
 	target.await(t, "/own", 1, time.Minute)
 	status(t, jobs+"/j", "properties.state", "disabled")
+	require.Equal(t, http.StatusOK, call(t, http.MethodPatch, jobs+"/j", `{"properties":{"state":"enabled"}}`).code)
 	require.Equal(t, http.StatusOK, call(t, http.MethodPost, jobs+"/j/testNotification", "").code)
 	require.Equal(t, http.StatusOK, call(t, http.MethodPost, collection+"/testNotification", "").code)
 	k := key(jobs, "j")

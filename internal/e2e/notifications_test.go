@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,6 +67,10 @@ func TestAnAlertFollowsAnExecutionThatFailed(t *testing.T) {
 	disabled := status(t, jobs+"/own", "properties.state", "disabled")
 	require.Contains(t, disabled.get("properties.status.reason"), "because 1 executions in a row failed and disableAfter is 1")
 	require.NotContains(t, disabled.body, secret)
+	changes := call(t, http.MethodGet, jobs+"/own/changes", "")
+	require.Equal(t, []any{"Microsoft.Scheduler/jobCollections/jobs/disable/action", "Succeeded", "almanac", disabled.get("properties.status.reason")},
+		[]any{changes.get("value.0.properties.operationName"), changes.get("value.0.properties.status"), changes.get("value.0.properties.caller"), changes.get("value.0.properties.message")})
+	require.Equal(t, []any{"properties.state", "disabled"}, []any{changes.get("value.0.properties.differences.0.path"), changes.get("value.0.properties.differences.0.to")})
 	own := target.await(t, "/own", 1, 90*time.Second)
 	require.Contains(t, own[0].body, "Job 'own' ")
 
@@ -82,4 +87,57 @@ func TestAnAlertFollowsAnExecutionThatFailed(t *testing.T) {
 	require.Equal(t, http.StatusOK, sent.code, sent.body)
 	require.GreaterOrEqual(t, sent.count("value"), 2, sent.body)
 	require.NotContains(t, sent.body, secret)
+}
+
+func TestPagerDutyGetsAnIncidentThatTheRecoveryOfTheJobResolves(t *testing.T) {
+	t.Parallel()
+	var works atomic.Bool
+	target := newSink(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/duty":
+			w.WriteHeader(http.StatusAccepted)
+		case !works.Load():
+			w.WriteHeader(http.StatusNotFound)
+		}
+	})
+	const routingKey = "0123456789abcdef0123456789abcdef"
+	collection := use(t).collection(t)
+	answers := call(t, http.MethodPatch, collection, `{"properties":{"notifications":[{"name":"duty","on":["failed","recovered"],`+
+		`"target":{"type":"PagerDuty","pagerDuty":{"routingKey":"`+routingKey+`","uri":"`+target.URL+`/duty"}}}]}}`).body
+	require.Contains(t, answers, `"pagerDuty":{"uri":"`+target.URL+`/duty"}`)
+	jobs := collection + "/jobs"
+	created(t, jobs+"/j", `{"properties":{"action":{"type":"Http","request":{"method":"POST","uri":"`+target.URL+`/j","body":"since {{if .LastSuccess}}{{.LastSuccess}}{{else}}never{{end}}","template":true},`+
+		`"retryPolicy":{"retryType":"none"}},"recurrence":{"frequency":"day"}}}`)
+	incident := func(r received) (e struct {
+		RoutingKey string `json:"routing_key"`
+		Action     string `json:"event_action"`
+		Key        string `json:"dedup_key"`
+	}) {
+		require.Equal(t, "application/json; charset=utf-8", r.header.Get("Content-Type"))
+		require.NoError(t, json.Unmarshal([]byte(r.body), &e), r.body)
+		require.Equal(t, routingKey, e.RoutingKey)
+		return e
+	}
+	triggered := incident(target.await(t, "/duty", 1, 30*time.Second)[0])
+	require.Equal(t, "trigger", triggered.Action)
+	works.Store(true)
+	for n := range 2 {
+		require.Equal(t, http.StatusOK, call(t, http.MethodPost, jobs+"/j/run", "").code)
+		target.await(t, "/j", n+2, 30*time.Second)
+		status(t, jobs+"/j", "properties.status.lastOutcome.status", "Completed")
+	}
+	resolved := incident(target.await(t, "/duty", 2, 2*time.Minute)[1])
+	require.Equal(t, "resolve", resolved.Action)
+	require.Equal(t, triggered.Key, resolved.Key)
+	runs := target.got("/j")
+	require.Equal(t, []string{"since never", "since never"}, []string{runs[0].body, runs[1].body})
+	require.Regexp(t, `^since \d{4}-\d\d-\d\dT`, runs[2].body)
+
+	var sent reply
+	eventually(t, 30*time.Second, "two deliveries", func() bool {
+		sent = call(t, http.MethodGet, collection+"/notifications", "")
+		return sent.count("value") == 2 && sent.get("value.0.status") == "Delivered"
+	})
+	answers += sent.body + call(t, http.MethodGet, collection, "").body + call(t, http.MethodGet, collection+"/changes", "").body + call(t, http.MethodGet, jobs+"/j/history", "").body
+	require.NotContains(t, answers, routingKey)
 }

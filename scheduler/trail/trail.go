@@ -23,6 +23,7 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/workflows"
 )
 
 // A Reader reads the changes of jobs and job collections. All members are required. It is safe for concurrent use.
@@ -191,6 +192,8 @@ func (r *runReader) event(e *history.HistoryEvent) {
 			r.subject.apply(a.GetSignalName(), nothing)
 			r.add(e, change{Change: audit.Change{Operation: operation, Status: audit.Succeeded, Message: "It was asked for by a signal, which has no answer.", Client: a.GetIdentity()}})
 		}
+	case e.GetWorkflowPropertiesModifiedEventAttributes() != nil:
+		r.halted(e, e.GetWorkflowPropertiesModifiedEventAttributes().GetUpsertedMemo().GetFields()[workflows.MemoHalted])
 	case e.GetWorkflowExecutionCancelRequestedEventAttributes() != nil:
 		a := e.GetWorkflowExecutionCancelRequestedEventAttributes()
 		r.add(e, change{Change: audit.Change{Operation: r.subject.removed(), Status: audit.Succeeded, Message: "The workflow was cancelled.", Client: a.GetIdentity()}})
@@ -198,6 +201,21 @@ func (r *runReader) event(e *history.HistoryEvent) {
 		a := e.GetWorkflowExecutionTerminatedEventAttributes()
 		r.add(e, change{Change: audit.Change{Operation: r.subject.removed(), Status: audit.Succeeded, Message: "The workflow was terminated: " + a.GetReason(), Client: a.GetIdentity()}})
 	}
+}
+
+// halted adds the change by which a job has disabled itself after failures, if its memo got the reason.
+func (r *runReader) halted(e *history.HistoryEvent, reason *common.Payload) {
+	var why string
+	if reason == nil {
+		return
+	}
+	if r.decoder(&common.Payloads{Payloads: []*common.Payload{reason}})(&why); why == "" {
+		return // the reason is gone: the job was enabled, which is a change of its own
+	}
+	r.add(e, change{Change: audit.Change{
+		Operation: audit.DisableJob, Status: audit.Succeeded, Message: why, Actor: audit.Actor{Caller: audit.Itself},
+		Differences: r.subject.apply(workflows.UpdateDisable, nothing),
+	}})
 }
 
 func (r *runReader) add(e *history.HistoryEvent, c change) {

@@ -178,6 +178,31 @@ func TestChangesOfEarlierRuns(t *testing.T) {
 	require.Equal(t, want[:3], kept, "without the run whose retention is over")
 }
 
+func memo(t *testing.T, fields map[string]any) *history.HistoryEvent {
+	t.Helper()
+	m := &common.Memo{Fields: map[string]*common.Payload{}}
+	for name, value := range fields {
+		m.Fields[name] = payloads(t, value).GetPayloads()[0]
+	}
+	return &history.HistoryEvent{Attributes: &history.HistoryEvent_WorkflowPropertiesModifiedEventAttributes{
+		WorkflowPropertiesModifiedEventAttributes: &history.WorkflowPropertiesModifiedEventAttributes{UpsertedMemo: m},
+	}}
+}
+
+func TestAJobThatWasDisabledAfterFailuresHasThatAmongItsChanges(t *testing.T) {
+	t.Parallel()
+	s := &server{}
+	s.run(uuid.NewString(), started(t, "", "", definition("GET")),
+		memo(t, map[string]any{workflows.MemoText: "GET"}), memo(t, map[string]any{workflows.MemoHalted: "3 executions failed"}),
+		accepted(t, workflows.UpdateReplace, workflows.ReplaceRequest{Definition: definition("GET")}), memo(t, map[string]any{workflows.MemoHalted: nil}), completed(4, ""))
+	all, _ := read(t, s, listing.Page{Top: 100})
+	require.Equal(t, []string{
+		"jobs/write Succeeded properties.state: disabled to enabled",
+		"jobs/disable/action Succeeded: 3 executions failed properties.state: enabled to disabled",
+		"jobs/write Succeeded",
+	}, all)
+}
+
 func TestAContinuationThatIsNone(t *testing.T) {
 	t.Parallel()
 	r := &trail.Reader{Client: &server{}, Namespace: "n", Converter: converter.GetDefaultDataConverter(), Log: slog.New(slog.DiscardHandler)}

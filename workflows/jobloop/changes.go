@@ -45,6 +45,7 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 	}
 	if d.State != job.StateDisabled && j.Halted != "" {
 		j.Halted, j.Forgiven = "", j.Outcomes.ConsecutiveFailures
+		visibility.ShowHalted(ctx, &j.Key, "")
 	}
 	shown, notifications := j.Definition.State, j.Definition.Notifications
 	j.Definition, j.Final = d, time.Time{}

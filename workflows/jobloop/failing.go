@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/job"
+	"almanac/workflows/internal/visibility"
 )
 
 // failing reports whether the job is to be disabled by disableAfter.
@@ -34,6 +35,7 @@ func (j *loop) disableAfterFailures(ctx workflow.Context) {
 			j.setState(ctx, job.StateDisabled)
 			j.Halted = fmt.Sprintf("The job was disabled at %s, because %d executions in a row failed and disableAfter is %d. To resume, enable it. The last error: %s",
 				job.NewTime(workflow.Now(ctx)), n, j.Definition.DisableAfter, last)
+			visibility.ShowHalted(ctx, &j.Key, j.Halted)
 			j.raiser.Disabled(ctx, n, last)
 		}))
 	})

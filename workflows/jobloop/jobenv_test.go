@@ -87,6 +87,7 @@ type jobEnv struct {
 	shown    []string   // states and texts shown by search attribute and memo, after the first
 	looks    int        // lookups of attempts
 	alerts   []string   // raised ones: time, keys of the notifications, text
+	halted   []any      // reasons shown by memo why disableAfter disabled the job; nil when that is over
 	alertIDs []string
 	raised   []notification.Alert
 	removed  int // signals to the collection that the job is gone
@@ -283,7 +284,13 @@ func (w *jobEnv) mockServer() {
 		}
 	}).Return(nil).Maybe()
 	w.env.OnUpsertMemo(mock.Anything).Run(func(arguments mock.Arguments) {
-		w.shown = append(w.shown, arguments.Get(0).(map[string]any)[workflows.MemoText].(string))
+		memo := arguments.Get(0).(map[string]any)
+		if text, ok := memo[workflows.MemoText].(string); ok {
+			w.shown = append(w.shown, text)
+		}
+		if why, ok := memo[workflows.MemoHalted]; ok {
+			w.halted = append(w.halted, why)
+		}
 	}).Return(nil).Maybe()
 	if w.suggest > 0 {
 		w.env.RegisterDelayedCallback(func() { w.env.SetContinueAsNewSuggested(true) }, w.suggest)

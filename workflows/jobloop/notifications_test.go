@@ -204,6 +204,8 @@ func TestAJobIsDisabledAfterFailuresInARowAndResumesWhenItIsEnabled(t *testing.T
 		"00:23:00 own ops: Job 'Nightly' was disabled, because it failed 3 times in a row: it failed",
 	}, w.alerts)
 	require.NotEqual(t, w.alertIDs[0], w.alertIDs[1])
+	require.Len(t, w.halted, 3)
+	require.Equal(t, []any{halted.Status.Reason, nil}, w.halted[:2])
 	w.requireSound()
 }
 

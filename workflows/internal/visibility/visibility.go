@@ -46,7 +46,20 @@ func upsert(ctx workflow.Context, k *job.Key, changed []temporal.SearchAttribute
 
 // ShowText updates the memo's description of a job.
 func ShowText(ctx workflow.Context, k *job.Key, text string) {
-	if err := workflow.UpsertMemo(ctx, map[string]any{workflows.MemoText: text}); err != nil {
-		workflow.GetLogger(ctx).Warn("the job's description could not be shown", "job", k.ARMID(), "error", err)
+	upsertMemo(ctx, k, workflows.MemoText, text)
+}
+
+// ShowHalted updates the memo's reason why a job was disabled after failures; "" removes it.
+func ShowHalted(ctx workflow.Context, k *job.Key, why string) {
+	if why == "" {
+		upsertMemo(ctx, k, workflows.MemoHalted, nil)
+		return
+	}
+	upsertMemo(ctx, k, workflows.MemoHalted, why)
+}
+
+func upsertMemo(ctx workflow.Context, k *job.Key, name string, value any) {
+	if err := workflow.UpsertMemo(ctx, map[string]any{name: value}); err != nil {
+		workflow.GetLogger(ctx).Warn("the job's memo could not be updated", "job", k.ARMID(), "error", err)
 	}
 }

@@ -119,11 +119,12 @@ func TestEveryCallReportsItsFailure(t *testing.T) {
 		collections: func(context.Context, string, string, listing.Page) ([]job.Collection, string, error) {
 			return nil, "x", err
 		},
-		putJob:    func(context.Context, job.Key, editJob) (job.Job, bool, error) { return job.Job{}, true, err },
-		patchJob:  func(context.Context, job.Key, editJob) (job.Job, error) { return job.Job{}, err },
-		job:       func(context.Context, job.Key) (job.Job, error) { return job.Job{}, err },
-		deleteJob: func(context.Context, job.Key) error { return err },
-		runJob:    func(context.Context, job.Key) error { return err },
+		putJob:      func(context.Context, job.Key, editJob) (job.Job, bool, error) { return job.Job{}, true, err },
+		patchJob:    func(context.Context, job.Key, editJob) (job.Job, error) { return job.Job{}, err },
+		job:         func(context.Context, job.Key) (job.Job, error) { return job.Job{}, err },
+		deleteJob:   func(context.Context, job.Key) error { return err },
+		runJob:      func(context.Context, job.Key) error { return err },
+		setJobState: func(context.Context, job.Key, job.State) (job.Job, error) { return job.Job{}, err },
 		jobs: func(context.Context, job.CollectionKey, listing.Page) ([]job.Job, string, error) {
 			return nil, "x", err
 		},
@@ -134,7 +135,7 @@ func TestEveryCallReportsItsFailure(t *testing.T) {
 		"POST /jobCollections/c/enable", "POST /jobCollections/c/disable", "GET /jobCollections/c/operations/o", "GET /jobCollections/c/operationResults/o",
 		"GET /jobCollections/c/jobs", "POST /jobCollections/c/jobs",
 		"GET /jobCollections/c/jobs/j", "PUT /jobCollections/c/jobs/j", "PATCH /jobCollections/c/jobs/j", "DELETE /jobCollections/c/jobs/j",
-		"POST /jobCollections/c/jobs/j/run", "GET /jobCollections/c/jobs/j/history",
+		"POST /jobCollections/c/jobs/j/run", "POST /jobCollections/c/jobs/j/enable", "POST /jobCollections/c/jobs/j/disable", "GET /jobCollections/c/jobs/j/history",
 	} {
 		method, path, _ := strings.Cut(call, " ")
 		got := send(h, method, path, `{"properties":{"sku":{"name":"Free"}}}`)

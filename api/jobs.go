@@ -75,6 +75,14 @@ func (s *server) deleteJob(c *gin.Context, k job.Key) error {
 	return replyEmpty(c, s.scheduler.DeleteJob(c.Request.Context(), k))
 }
 
+// changeJob answers a request without a body that enables or disables a job.
+func (s *server) changeJob(change func(Scheduler, context.Context, job.Key) (job.Job, error)) func(*gin.Context, job.Key) error {
+	return func(c *gin.Context, k job.Key) error {
+		changed, err := change(s.scheduler, c.Request.Context(), k)
+		return replyOrFail(c, http.StatusOK, resource.NewJob, changed, err)
+	}
+}
+
 func (s *server) runJob(c *gin.Context, k job.Key) error {
 	return replyEmpty(c, s.scheduler.RunJob(c.Request.Context(), k))
 }

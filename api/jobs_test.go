@@ -205,6 +205,22 @@ func TestRunAndDeleteAnswerWithoutABody(t *testing.T) {
 	require.Equal(t, []string{"run " + group + "/jobCollections/c1/jobs/j1", "delete " + group + "/jobCollections/c1/jobs/j1"}, got)
 }
 
+func TestAJobThatIsEnabledOrDisabledIsTheAnswer(t *testing.T) {
+	t.Parallel()
+	f := &fake{setJobState: func(_ context.Context, k job.Key, state job.State) (job.Job, error) {
+		j := daily(t, k)
+		j.Definition.State = state
+		return j, nil
+	}}
+	h := api.New(f, api.Options{})
+	for word, state := range map[string]string{"enable": "enabled", "disable": "disabled"} {
+		a := send(h, http.MethodPost, group+"/jobCollections/c1/jobs/j1/"+word+version, "")
+		require.Equal(t, http.StatusOK, a.status)
+		require.Contains(t, a.body, `"name":"c1/j1"`)
+		require.Contains(t, a.body, `"state":"`+state+`"`)
+	}
+}
+
 func TestJobsAreListedInTheOrderOfTheScheduler(t *testing.T) {
 	t.Parallel()
 	f := &fake{jobs: func(_ context.Context, k job.CollectionKey, _ listing.Page) ([]job.Job, string, error) {

@@ -152,6 +152,11 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		job:       func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), m.err },
 		deleteJob: func(context.Context, job.Key) error { return m.err },
 		runJob:    func(context.Context, job.Key) error { return m.err },
+		setJobState: func(_ context.Context, k job.Key, state job.State) (job.Job, error) {
+			j := daily(t, k)
+			j.Definition.State = state
+			return j, m.err
+		},
 		rerunJob: func(_ context.Context, k job.Key, _ string) job.Rerun {
 			return job.Rerun{Key: k, Status: job.RerunStarted, Err: m.err}
 		},

@@ -80,6 +80,8 @@ func (s *server) routes(r *gin.Engine) {
 		g.DELETE(oneJob, s.forJob(s.deleteJob))
 		g.POST(oneJob+"/run", s.forJob(s.runJob))
 		g.POST(oneJob+rerun, s.forJob(s.rerunJob))
+		g.POST(oneJob+"/enable", s.forJob(s.changeJob(Scheduler.EnableJob)))
+		g.POST(oneJob+"/disable", s.forJob(s.changeJob(Scheduler.DisableJob)))
 		g.POST(oneJob+testNotification, s.forJob(s.testNotifications))
 		g.Match(reading, oneJob+history, s.forJob(s.listHistory))
 		g.Match(reading, oneJob+changes, s.forJob(s.listJobChanges))
@@ -104,7 +106,7 @@ var words = func() map[string]string {
 }()
 
 const knownPaths = "The paths are .../jobCollections[/{name}[/enable, /disable, /rerun, /notifications, /testNotification, /history, /changes, /upcoming, /operations/{id}, /operationResults/{id} or " +
-	"/jobs[/{name}[/run, /rerun, /testNotification, /history or /changes]]]], .../history, .../upcoming and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
+	"/jobs[/{name}[/run, /rerun, /enable, /disable, /testNotification, /history or /changes]]]], .../history, .../upcoming and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
 	"/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history or /upcoming; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."
 
 func noRoute(*gin.Context) error {

@@ -62,6 +62,8 @@ type Scheduler interface {
 	Job(ctx context.Context, k job.Key) (job.Job, error)
 	DeleteJob(ctx context.Context, k job.Key) error
 	RunJob(ctx context.Context, k job.Key) error
+	EnableJob(ctx context.Context, k job.Key) (job.Job, error)
+	DisableJob(ctx context.Context, k job.Key) (job.Job, error)
 	// RerunJob runs a job whose last execution failed again, and RerunJobs those of a page of a collection, as for Jobs.
 	// request names the request, for one that is repeated; it may be empty.
 	RerunJob(ctx context.Context, k job.Key, request string) job.Rerun

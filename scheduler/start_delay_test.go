@@ -213,6 +213,10 @@ func TestAJobThatHasNotBegunBeginsBeforeItIsChanged(t *testing.T) {
 			return err
 		}, workflows.UpdateReplace},
 		{"by a run", func(ctx context.Context, s *scheduler.Service) error { return s.RunJob(ctx, key) }, workflows.UpdateRun},
+		{"by being disabled", func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.DisableJob(ctx, key)
+			return err
+		}, workflows.UpdateDisable},
 		{"by its deletion", func(ctx context.Context, s *scheduler.Service) error { return s.DeleteJob(ctx, key) }, workflows.UpdateDelete},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

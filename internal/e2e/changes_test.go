@@ -71,10 +71,15 @@ func TestChangesTellWhoChangedWhat(t *testing.T) {
 	k := job.CollectionKey{Subscription: "00000000-0000-0000-0000-000000000000", ResourceGroup: "default", Name: c[strings.LastIndexByte(c, '/')+1:]}
 	require.NoError(t, s.temporal.SignalWorkflow(t.Context(), k.Job("one").WorkflowID(), "", workflows.UpdateEnable, nil))
 	eventually(t, 30*time.Second, "job that the signal enabled", func() bool { return call(t, http.MethodGet, one, "").get("properties.state") == "enabled" })
+	do(http.MethodPost, one+"/disable", "")
+	require.Equal(t, "disabled", call(t, http.MethodGet, one, "").get("properties.state"))
+	do(http.MethodPost, one+"/disable", "") // it stays disabled
 	do(http.MethodDelete, one, "")
 
 	want := []string{
 		"jobs/delete Succeeded [API]",
+		"jobs/disable/action Succeeded [API]",
+		"jobs/disable/action Succeeded; properties.state: enabled to disabled [API]",
 		"jobs/enable/action Succeeded",
 		"disable/action Succeeded",
 		"jobs/run/action Succeeded [API]",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"github.com/gin-gonic/gin"
 
@@ -52,8 +53,20 @@ func (s *server) fail(c *gin.Context, err error) {
 	if e.Kind == job.KindUnavailable {
 		c.Header("Retry-After", retryAfter)
 	}
-	c.Set(codeKey, e.Body().Code)
-	_ = reply(c, statuses[e.Kind], errorEnvelope{e.Body()})
+	body := e.Body()
+	if e.Unanswered {
+		body.Message += afterNoAnswer(c.Request.Method)
+	}
+	c.Set(codeKey, body.Code)
+	_ = reply(c, statuses[e.Kind], errorEnvelope{body})
+}
+
+// afterNoAnswer returns what a caller should do who got no answer to a request of that method.
+func afterNoAnswer(method string) string {
+	if slices.Contains(reading, method) {
+		return " Try again."
+	}
+	return " A change may or may not have been applied: check before you try again."
 }
 
 // publicError returns the error to show to the caller; nil for an internal error.
@@ -64,8 +77,8 @@ func (s *server) publicError(ctx context.Context, err error) *job.Error {
 		return e
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return &job.Error{
-			Kind: job.KindUnavailable, Code: "ServiceUnavailable",
-			Message: fmt.Sprintf("There was no answer within %s. A change may or may not have been applied: check before you try again.", s.Timeout),
+			Kind: job.KindUnavailable, Code: "ServiceUnavailable", Unanswered: true,
+			Message: fmt.Sprintf("There was no answer within %s.", s.Timeout),
 		}
 	}
 	return nil

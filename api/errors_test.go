@@ -173,15 +173,25 @@ func TestAbortReachesTheServer(t *testing.T) {
 
 func TestRequestThatTakesTooLongIsAnswered503(t *testing.T) {
 	t.Parallel()
-	h := api.New(&fake{job: func(ctx context.Context, _ job.Key) (job.Job, error) {
-		<-ctx.Done()
-		return job.Job{}, fmt.Errorf("asking: %w", ctx.Err())
-	}}, api.Options{Timeout: time.Millisecond})
-	got := send(h, http.MethodGet, jobPath, "")
-	require.Equal(t, http.StatusServiceUnavailable, got.status)
-	require.Equal(t, "2", got.header.Get("Retry-After"))
-	require.Equal(t, `{"error":{"code":"ServiceUnavailable","message":"There was no answer within 1ms. `+
-		`A change may or may not have been applied: check before you try again."}}`, got.body)
+	h := api.New(&fake{
+		job: func(ctx context.Context, _ job.Key) (job.Job, error) {
+			<-ctx.Done()
+			return job.Job{}, fmt.Errorf("asking: %w", ctx.Err())
+		},
+		deleteJob: func(ctx context.Context, _ job.Key) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+	}, api.Options{Timeout: time.Millisecond})
+	for method, then := range map[string]string{
+		http.MethodGet:    "Try again.",
+		http.MethodDelete: "A change may or may not have been applied: check before you try again.",
+	} {
+		got := send(h, method, jobPath, "")
+		require.Equal(t, http.StatusServiceUnavailable, got.status)
+		require.Equal(t, "2", got.header.Get("Retry-After"))
+		require.Equal(t, `{"error":{"code":"ServiceUnavailable","message":"There was no answer within 1ms. `+then+`"}}`, got.body)
+	}
 }
 
 func TestSchedulersOwnVerdictOutlivesTheDeadline(t *testing.T) {

@@ -60,7 +60,7 @@ func TestEachRoleMayDoWhatTheOneBeforeMayAndMore(t *testing.T) {
 	t.Parallel()
 	for action, least := range map[access.Action]access.Role{
 		access.ReadCollections: access.Reader, access.ReadJobs: access.Reader, access.ReadHistory: access.Reader, access.ReadChanges: access.Reader, access.Preview: access.Reader,
-		access.ReadMetrics: access.Reader, access.RunJobs: access.Operator, access.EnableJobs: access.Operator, access.DisableJobs: access.Operator, access.EnableCollections: access.Operator, access.DisableCollections: access.Operator,
+		access.ReadMetrics: access.Reader, access.RunJobs: access.Operator, access.SkipJobs: access.Operator, access.EnableJobs: access.Operator, access.DisableJobs: access.Operator, access.EnableCollections: access.Operator, access.DisableCollections: access.Operator,
 		access.WriteJobs: access.Contributor, access.DeleteJobs: access.Contributor, access.WriteCollections: access.Contributor,
 		access.DeleteCollections: access.Contributor, access.WriteAssignments: access.Owner,
 	} {

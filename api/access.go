@@ -81,6 +81,7 @@ var permissions = map[string]permission{
 	"DELETE /jobCollections/:jc/jobs/:job":                {access.DeleteJobs, whole},
 	"POST /jobCollections/:jc/jobs/:job/run":              {access.RunJobs, whole},
 	"POST /jobCollections/:jc/jobs/:job/rerun":            {access.RunJobs, whole},
+	"POST /jobCollections/:jc/jobs/:job/skip":             {access.SkipJobs, whole},
 	"POST /jobCollections/:jc/jobs/:job/enable":           {access.EnableJobs, whole},
 	"POST /jobCollections/:jc/jobs/:job/disable":          {access.DisableJobs, whole},
 	"GET /jobCollections/:jc/jobs/:job/history":           {access.ReadHistory, whole},

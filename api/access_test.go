@@ -178,7 +178,7 @@ func model(method, path string) (rank int, list, public bool) {
 		return 1, true, false
 	case reads:
 		return 1, false, false
-	case last == "run" || last == "rerun" || last == "testNotification" || last == "enable" || last == "disable":
+	case last == "run" || last == "rerun" || last == "testNotification" || last == "skip" || last == "enable" || last == "disable":
 		return 2, false, false
 	}
 	return 3, false, false

@@ -124,6 +124,7 @@ func TestEveryCallReportsItsFailure(t *testing.T) {
 		job:         func(context.Context, job.Key) (job.Job, error) { return job.Job{}, err },
 		deleteJob:   func(context.Context, job.Key) error { return err },
 		runJob:      func(context.Context, job.Key) error { return err },
+		skip:        func(context.Context, job.Key, time.Time) (job.Job, error) { return job.Job{}, err },
 		setJobState: func(context.Context, job.Key, job.State) (job.Job, error) { return job.Job{}, err },
 		jobs: func(context.Context, job.CollectionKey, listing.Page) ([]job.Job, string, error) {
 			return nil, "x", err
@@ -135,7 +136,7 @@ func TestEveryCallReportsItsFailure(t *testing.T) {
 		"POST /jobCollections/c/enable", "POST /jobCollections/c/disable", "GET /jobCollections/c/operations/o", "GET /jobCollections/c/operationResults/o",
 		"GET /jobCollections/c/jobs", "POST /jobCollections/c/jobs",
 		"GET /jobCollections/c/jobs/j", "PUT /jobCollections/c/jobs/j", "PATCH /jobCollections/c/jobs/j", "DELETE /jobCollections/c/jobs/j",
-		"POST /jobCollections/c/jobs/j/run", "POST /jobCollections/c/jobs/j/enable", "POST /jobCollections/c/jobs/j/disable", "GET /jobCollections/c/jobs/j/history",
+		"POST /jobCollections/c/jobs/j/run", "POST /jobCollections/c/jobs/j/skip", "POST /jobCollections/c/jobs/j/enable", "POST /jobCollections/c/jobs/j/disable", "GET /jobCollections/c/jobs/j/history",
 	} {
 		method, path, _ := strings.Cut(call, " ")
 		got := send(h, method, path, `{"properties":{"sku":{"name":"Free"}}}`)

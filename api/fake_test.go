@@ -36,6 +36,7 @@ type fake struct {
 	job               func(ctx context.Context, k job.Key) (job.Job, error)
 	deleteJob         func(ctx context.Context, k job.Key) error
 	runJob            func(ctx context.Context, k job.Key) error
+	skip              func(ctx context.Context, k job.Key, due time.Time) (job.Job, error)
 	setJobState       func(ctx context.Context, k job.Key, state job.State) (job.Job, error)
 	rerunJob          func(ctx context.Context, k job.Key, request string) job.Rerun
 	rerunJobs         func(ctx context.Context, k job.CollectionKey, p listing.Page, request string) ([]job.Rerun, string, error)
@@ -109,6 +110,10 @@ func (f *fake) Job(ctx context.Context, k job.Key) (job.Job, error) {
 
 func (f *fake) DeleteJob(ctx context.Context, k job.Key) error { return f.deleteJob(ctx, k) }
 func (f *fake) RunJob(ctx context.Context, k job.Key) error    { return f.runJob(ctx, k) }
+
+func (f *fake) SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (job.Job, error) {
+	return f.skip(ctx, k, due)
+}
 
 func (f *fake) EnableJob(ctx context.Context, k job.Key) (job.Job, error) {
 	return f.setJobState(ctx, k, job.StateEnabled)

@@ -152,6 +152,7 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		job:       func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), m.err },
 		deleteJob: func(context.Context, job.Key) error { return m.err },
 		runJob:    func(context.Context, job.Key) error { return m.err },
+		skip:      func(_ context.Context, k job.Key, _ time.Time) (job.Job, error) { return daily(t, k), m.err },
 		setJobState: func(_ context.Context, k job.Key, state job.State) (job.Job, error) {
 			j := daily(t, k)
 			j.Definition.State = state

@@ -80,6 +80,7 @@ func (s *server) routes(r *gin.Engine) {
 		g.DELETE(oneJob, s.forJob(s.deleteJob))
 		g.POST(oneJob+"/run", s.forJob(s.runJob))
 		g.POST(oneJob+rerun, s.forJob(s.rerunJob))
+		g.POST(oneJob+"/skip", s.forJob(s.skipOccurrence))
 		g.POST(oneJob+"/enable", s.forJob(s.changeJob(Scheduler.EnableJob)))
 		g.POST(oneJob+"/disable", s.forJob(s.changeJob(Scheduler.DisableJob)))
 		g.POST(oneJob+testNotification, s.forJob(s.testNotifications))
@@ -97,7 +98,7 @@ var words = func() map[string]string {
 	spelled := map[string]string{}
 	for _, w := range []string{
 		"subscriptions", "resourceGroups", "providers", "Microsoft.Scheduler", "jobCollections", "jobs",
-		"enable", "disable", operations, operationResults, "run", "rerun", "notifications", "testNotification", "history", "changes", "upcoming", "previewRecurrence",
+		"enable", "disable", operations, operationResults, "run", "rerun", "skip", "notifications", "testNotification", "history", "changes", "upcoming", "previewRecurrence",
 		"healthz", "readyz", "metrics", "openapi.yaml", "docs",
 	} {
 		spelled[job.NormalizeName(w)] = w
@@ -106,7 +107,7 @@ var words = func() map[string]string {
 }()
 
 const knownPaths = "The paths are .../jobCollections[/{name}[/enable, /disable, /rerun, /notifications, /testNotification, /history, /changes, /upcoming, /operations/{id}, /operationResults/{id} or " +
-	"/jobs[/{name}[/run, /rerun, /enable, /disable, /testNotification, /history or /changes]]]], .../history, .../upcoming and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
+	"/jobs[/{name}[/run, /rerun, /skip, /enable, /disable, /testNotification, /history or /changes]]]], .../history, .../upcoming and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
 	"/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history or /upcoming; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."
 
 func noRoute(*gin.Context) error {

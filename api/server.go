@@ -62,6 +62,7 @@ type Scheduler interface {
 	Job(ctx context.Context, k job.Key) (job.Job, error)
 	DeleteJob(ctx context.Context, k job.Key) error
 	RunJob(ctx context.Context, k job.Key) error
+	SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (job.Job, error)
 	EnableJob(ctx context.Context, k job.Key) (job.Job, error)
 	DisableJob(ctx context.Context, k job.Key) (job.Job, error)
 	// RerunJob runs a job whose last execution failed again, and RerunJobs those of a page of a collection, as for Jobs.

@@ -50,6 +50,7 @@ func trials(target string) []trial {
 		{"Jobs_Patch", here, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"` + target + `"}}}}`, ok},
 		{"Jobs_Run", here, "", ok},
 		{"Jobs_Rerun", here, "", ok},
+		{"Jobs_Skip", here, "", ok},
 		{"Jobs_Disable", here, "", ok},
 		{"Jobs_Enable", here, "", ok},
 		{"JobCollections_Rerun", here, "", ok},

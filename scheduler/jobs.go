@@ -197,6 +197,14 @@ func (s *Service) RunJob(ctx context.Context, k job.Key) error {
 	return s.updateJob(ctx, k, workflows.UpdateRun, nil)
 }
 
+// SkipOccurrence keeps the next occurrence of a job from being run, and returns the job. With a due time other than the zero
+// one, the error is of kind [job.KindConflict] if another occurrence is next. It is so, too, if none is next, or if
+// the next one may have been sent.
+func (s *Service) SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (j job.Job, err error) {
+	err = s.updateJob(ctx, k, workflows.UpdateSkip, &j, due)
+	return j.At(s.now()), err
+}
+
 // EnableJob enables a job. A job that is enabled stays as it is. The error is of kind [job.KindConflict] if the job is
 // completed or faulted.
 func (s *Service) EnableJob(ctx context.Context, k job.Key) (job.Job, error) {
@@ -213,8 +221,8 @@ func (s *Service) setJobState(ctx context.Context, k job.Key, update string) (j 
 	return j.At(s.now()), err
 }
 
-// updateJob sends an update without arguments to a job, and decodes the answer into result unless that is nil.
-func (s *Service) updateJob(ctx context.Context, k job.Key, name string, result any) error {
+// updateJob sends an update to a job, and decodes the answer into result unless that is nil.
+func (s *Service) updateJob(ctx context.Context, k job.Key, name string, result any, args ...any) error {
 	if err := k.Validate(); err != nil {
 		return err
 	}
@@ -224,7 +232,7 @@ func (s *Service) updateJob(ctx context.Context, k job.Key, name string, result 
 	if _, err := s.queryAndBegin(ctx, k); job.KindOf(err) == job.KindNotFound {
 		return err
 	}
-	return s.jobError(ctx, s.update(ctx, changeTimeout, k.WorkflowID(), name, result), missingJob(k))
+	return s.jobError(ctx, s.update(ctx, changeTimeout, k.WorkflowID(), name, result, args...), missingJob(k))
 }
 
 // collectionTimeout is the limit for an answer from the collection of a job that did not answer.

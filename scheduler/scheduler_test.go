@@ -280,6 +280,10 @@ func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
 		}, true},
 		{"but not a run on demand, which a later run of the workflow would take for another one",
 			func(ctx context.Context, s *scheduler.Service) error { return s.RunJob(ctx, key) }, false},
+		{"nor a skip", func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.SkipOccurrence(ctx, key, time.Time{})
+			return err
+		}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -44,6 +44,8 @@ func (s *jobSubject) operation(name string, arg decoder) audit.Operation {
 		return audit.WriteJob
 	case workflows.UpdateRun:
 		return audit.RunJob
+	case workflows.UpdateSkip:
+		return audit.SkipJob
 	case workflows.UpdateEnable:
 		return audit.EnableJob
 	case workflows.UpdateDisable:

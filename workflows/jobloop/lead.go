@@ -33,13 +33,20 @@ func (j *loop) ahead() time.Duration {
 	return max(j.lead(), milliseconds(j.Hold))
 }
 
-// heldUntil returns the due time of the occurrence that a worker may hold at now; zero if none. There
-// is at most one.
-func (j *loop) heldUntil(now time.Time) time.Time {
+// held returns the occurrence that a worker may hold at now; nil if none. There is at most one.
+func (j *loop) held(now time.Time) *execution {
 	for _, e := range j.running {
 		if e.Due.After(now) {
-			return e.Due
+			return e
 		}
+	}
+	return nil
+}
+
+// heldUntil returns the due time of the occurrence that a worker may hold at now; zero if none.
+func (j *loop) heldUntil(now time.Time) time.Time {
+	if e := j.held(now); e != nil {
+		return e.Due
 	}
 	return time.Time{}
 }

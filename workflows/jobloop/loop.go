@@ -2,7 +2,7 @@
 //
 // loop.go is its loop from top to bottom: decide what is due, sleep, continue as new, leave. What it calls
 // is in files of their own: planning.go asks the recurrence engine, execution.go runs an execution
-// and its retries, handlers.go takes requests and changes.go applies them, withdraw.go recalls executions
+// and its retries, handlers.go takes requests and changes.go applies them, skip.go leaves out an occurrence, withdraw.go recalls executions
 // before a change, lead.go says how far ahead an occurrence is dispatched, status.go shows the job.
 package jobloop
 
@@ -151,8 +151,13 @@ func (j *loop) decide(ctx workflow.Context) {
 			}
 		}
 	}
+	j.finishIfOver(ctx)
+}
+
+// finishIfOver completes an active job, or marks it as faulted, if no occurrence is left and all have ended.
+func (j *loop) finishIfOver(ctx workflow.Context) {
 	if j.active() && j.over() {
-		j.finish(now)
+		j.finish(workflow.Now(ctx).Truncate(time.Second))
 		visibility.ShowState(ctx, &j.Key, j.Definition.State, &j.Outcomes, &j.Listed)
 	}
 }

@@ -48,8 +48,13 @@ func (j *loop) withdraw(ctx workflow.Context) {
 	for looks := 0; looks < maxLooks && j.attemptIsNear(ctx); looks++ {
 		_ = workflow.Sleep(ctx, lookInterval) // the context is never cancelled
 	}
+	j.recall(ctx, func(*execution) bool { return true })
+}
+
+// recall cancels the running executions that which selects. When it returns, those not sent are back in the plan.
+func (j *loop) recall(ctx workflow.Context, which func(*execution) bool) {
 	for _, e := range j.running {
-		if e.phase < withdrawing {
+		if e.phase < withdrawing && which(e) {
 			e.phase = withdrawing
 			e.cancel()
 		}

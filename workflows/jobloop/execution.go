@@ -62,7 +62,7 @@ type execution struct {
 	betweenAttempts bool               // between two activities: the next is scheduled at Next, by a later run if this one ends before
 	inFlight        bool               // when last looked up, an attempt may have been sent that has no record
 	mayHaveBeenSent bool               // its activity was cancelled when it was due, and the server may have forgotten an attempt that failed at once
-	unsentUntil     time.Time          // if set: when last looked up, nothing was sent, and the server's retry delay lasted until then, by its clock
+	unsentUntil     time.Time          // if set: when last looked up, no attempt was being sent, and the server's retry delay lasted until then, by its clock
 	ended           *activities.Ending // if set: when last looked up, the activity's outcome was recorded but not reported
 	activity        string             // id of the activity scheduled last
 	lastEnd         time.Time          // when its last attempt ended, by its worker; zero if there is no record of it
@@ -220,6 +220,9 @@ func (j *loop) runAction(ctx workflow.Context, e *execution, action job.Action) 
 		case err == nil:
 			return nil
 		case e.phase >= withdrawing && (e.Sent || !end.Unsent && !end.Canceled):
+			if end.Canceled && !e.inFlight && !e.knownUnsent(workflow.Now(ctx)) {
+				j.noteCancelled(ctx, e.Due, "the job was changed when a retry was due; whether that was sent is not known")
+			}
 			return err
 		case e.phase >= withdrawing:
 			e.mayHaveBeenSent = end.Canceled && !e.knownUnsent(workflow.Now(ctx))
@@ -241,8 +244,8 @@ func (e *execution) noteError(why string) {
 	}
 }
 
-// knownUnsent reports whether nothing can have been sent for an execution whose activity the server
-// cancelled, at now, while no worker had it.
+// knownUnsent reports whether nothing can have been sent, after what was recorded, for an execution whose activity
+// the server cancelled, at now, while no worker had it.
 func (e *execution) knownUnsent(now time.Time) bool {
 	return now.Before(e.Due.Add(-clockMargin)) || now.Before(e.unsentUntil.Add(-lookups.ServerSkew))
 }
@@ -421,7 +424,11 @@ func (j *loop) putBack(ctx workflow.Context, e *execution) {
 		j.Started--
 	}
 	if e.Manual || overtaken || !j.Decided.Equal(e.Due) {
-		j.noteCancelled(ctx, e.Due, e.mayHaveBeenSent)
+		why := "the job was changed before it was sent"
+		if e.mayHaveBeenSent {
+			why = "the job was changed when it was due; whether it was sent is not known"
+		}
+		j.noteCancelled(ctx, e.Due, why)
 		return
 	}
 	j.Last, j.Decided = e.Undo.Last, e.Undo.Decided

@@ -60,22 +60,23 @@ type jobEnv struct {
 	now  time.Time     // start of the next run
 
 	// Behaviour of the job's environment.
-	result     func(sentAttempt) error      // result of an attempt; nil: success
-	took       func(int) time.Duration      // duration of the n-th attempt; nil: 0
-	workerFate func(sentAttempt) workerFate // of an attempt; nil: it is sent
-	nextLead   func(sentAttempt) int        // Lead in the result of a success; nil: 0
-	nextHold   func(sentAttempt) int        // Hold in the result of a success; nil: 0
-	queued     time.Duration                // time until a worker has an activity
-	suggest    time.Duration                // when the server suggests to continue as new, from the start of a run; 0: never
-	downUntil  time.Time                    // until then the server detects no loss
-	lookTakes  time.Duration                // duration of a lookup of attempts
-	lookAges   time.Duration                // age of its answer
-	lookFails  int                          // how often it fails
-	raising    time.Duration                // how long it takes to raise an alert
-	removal    time.Duration                // duration of the signal to the collection that the job is gone
-	gone       bool                         // there is no collection
-	listed     string                       // the search attribute of the last outcome, if the job was started with it
-	events     []*event
+	result      func(sentAttempt) error      // result of an attempt; nil: success
+	took        func(int) time.Duration      // duration of the n-th attempt; nil: 0
+	workerFate  func(sentAttempt) workerFate // of an attempt; nil: it is sent
+	nextLead    func(sentAttempt) int        // Lead in the result of a success; nil: 0
+	nextHold    func(sentAttempt) int        // Hold in the result of a success; nil: 0
+	queued      time.Duration                // time until a worker has an activity
+	retryQueued time.Duration                // time until a worker has the retry of an activity
+	suggest     time.Duration                // when the server suggests to continue as new, from the start of a run; 0: never
+	downUntil   time.Time                    // until then the server detects no loss
+	lookTakes   time.Duration                // duration of a lookup of attempts
+	lookAges    time.Duration                // age of its answer
+	lookFails   int                          // how often it fails
+	raising     time.Duration                // how long it takes to raise an alert
+	removal     time.Duration                // duration of the signal to the collection that the job is gone
+	gone        bool                         // there is no collection
+	listed      string                       // the search attribute of the last outcome, if the job was started with it
+	events      []*event
 
 	// What the job did.
 	runs     []run

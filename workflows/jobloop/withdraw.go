@@ -43,7 +43,7 @@ const (
 func (j *loop) withdraw(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	for ; j.DeferredRuns > 0; j.DeferredRuns-- {
-		j.noteCancelled(ctx, workflow.Now(ctx), false)
+		j.noteCancelled(ctx, workflow.Now(ctx), "the job was changed before it was sent")
 	}
 	for looks := 0; looks < maxLooks && j.attemptIsNear(ctx); looks++ {
 		_ = workflow.Sleep(ctx, lookInterval) // the context is never cancelled
@@ -166,7 +166,7 @@ func (j *loop) recordSent(pending []lookups.Pending) {
 				e.noteError(p.Attempts[n-1].Message)
 			}
 			e.Sent, e.inFlight, e.unsentUntil = e.Sent || len(p.Attempts) > 0, p.Sent, time.Time{}
-			if !p.Sent && !e.Sent {
+			if !p.Sent {
 				e.unsentUntil = p.Next
 			}
 			e.ended = nil

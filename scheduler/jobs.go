@@ -16,7 +16,7 @@ import (
 	"almanac/job/notification"
 	"almanac/job/quota"
 	"almanac/workflows"
-	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/state"
 )
 
 // Job returns a job, without its secrets.
@@ -109,7 +109,7 @@ func (s *Service) createJob(ctx context.Context, c job.Collection, name string, 
 		return job.Job{}, err
 	}
 	k := c.Key.Job(registered.Name)
-	input, err := jobloop.New(k, definition, registered.CollectionDisabled, now)
+	input, err := state.New(k, definition, registered.CollectionDisabled, now)
 	if err != nil {
 		return job.Job{}, err
 	}

@@ -71,7 +71,7 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, edit func(current *job.
 		if err := s.requireSpace(); err != nil {
 			return job.Job{}, err
 		}
-		c, err := s.recentCollection(ctx, k.Collection)
+		c, err := s.registrar.Recent(ctx, k.Collection)
 		if err != nil {
 			return job.Job{}, err
 		}
@@ -104,7 +104,7 @@ func (s *Service) createJob(ctx context.Context, c job.Collection, name string, 
 	if err != nil {
 		return job.Job{}, err
 	}
-	registered, err := s.registerJob(ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now)})
+	registered, err := s.registrar.Register(ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now)})
 	if err != nil {
 		return job.Job{}, err
 	}

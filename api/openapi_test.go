@@ -26,6 +26,7 @@ import (
 
 	"almanac/access"
 	"almanac/api"
+	"almanac/api/guard"
 	"almanac/internal/audit"
 	"almanac/internal/callers"
 	"almanac/job"
@@ -210,7 +211,7 @@ type trigger struct {
 	target  string
 	body    string
 	header  http.Header
-	access  *api.Access
+	access  *guard.Access
 	flooded bool // its caller has sent too many requests
 }
 
@@ -236,12 +237,12 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 	for _, role := range []access.Role{0, access.Reader} { // of all callers, and then there is a caller that is not known
 		all = append(all, with(func(p *trigger) { p.access = everyone(role) }))
 	}
-	all = append(all, with(func(p *trigger) { p.access = new(api.Access) }))
+	all = append(all, with(func(p *trigger) { p.access = new(guard.Access) }))
 	if !strings.HasPrefix(op.OperationID, "Service_") || slices.Contains([]string{"Service_Index", "Service_OpenAPI", "Service_Docs", "Service_DocsFile"}, op.OperationID) {
 		all = append(all, with(func(p *trigger) { p.flooded = true })) // probes are exempt
 	}
 	if op.OperationID == "Service_Metrics" { // strangers may flood it
-		all = append(all, with(func(p *trigger) { p.flooded, p.access = true, new(api.Access) }))
+		all = append(all, with(func(p *trigger) { p.flooded, p.access = true, new(guard.Access) }))
 	}
 	for _, example := range examples(op) {
 		for _, created := range []bool{false, true} {
@@ -264,8 +265,8 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 }
 
 // everyone is an authenticator that takes all callers for one with a role for everything.
-func everyone(role access.Role) *api.Access {
-	return &api.Access{Authenticators: []access.Authenticator{anyone{Grant: access.Grant{Role: role}}}}
+func everyone(role access.Role) *guard.Access {
+	return &guard.Access{Authenticators: []access.Authenticator{anyone{Grant: access.Grant{Role: role}}}}
 }
 
 type anyone access.Principal

@@ -147,19 +147,5 @@ func (s *Service) update(ctx context.Context, timeout time.Duration, id, name st
 	case workflows.UpdateRun, workflows.UpdateSkip, workflows.UpdateTest:
 		return do(ctx)
 	}
-	return wfclient.Patiently(ctx, repeatable(name, do))
-}
-
-// repeatable returns an update that may be sent again. If a later attempt to delete finds the workflow
-// gone, the delete succeeded and only the earlier answer was lost.
-func repeatable(name string, do func(context.Context) error) func(context.Context) error {
-	tried := false
-	return func(ctx context.Context) error {
-		err := do(ctx)
-		if tried && name == workflows.UpdateDelete && wfclient.IsGone(err) {
-			return nil
-		}
-		tried = true
-		return err
-	}
+	return wfclient.Patiently(ctx, wfclient.Repeatable(name == workflows.UpdateDelete, do))
 }

@@ -16,7 +16,7 @@ import (
 	"almanac/job/notification"
 	"almanac/job/quota"
 	"almanac/workflows"
-	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/state"
 )
 
 // Job returns a job, without its secrets.
@@ -71,7 +71,7 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, edit func(current *job.
 		if err := s.requireSpace(); err != nil {
 			return job.Job{}, err
 		}
-		c, err := s.recentCollection(ctx, k.Collection)
+		c, err := s.registrar.Recent(ctx, k.Collection)
 		if err != nil {
 			return job.Job{}, err
 		}
@@ -104,12 +104,12 @@ func (s *Service) createJob(ctx context.Context, c job.Collection, name string, 
 	if err != nil {
 		return job.Job{}, err
 	}
-	registered, err := s.registerJob(ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now)})
+	registered, err := s.registrar.Register(ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now)})
 	if err != nil {
 		return job.Job{}, err
 	}
 	k := c.Key.Job(registered.Name)
-	input, err := jobloop.New(k, definition, registered.CollectionDisabled, now)
+	input, err := state.New(k, definition, registered.CollectionDisabled, now)
 	if err != nil {
 		return job.Job{}, err
 	}

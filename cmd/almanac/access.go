@@ -14,6 +14,7 @@ import (
 	"almanac/access/issuer"
 	"almanac/access/token"
 	"almanac/api"
+	"almanac/api/guard"
 	"almanac/internal/certificate"
 	"almanac/internal/settings"
 	"almanac/internal/watch"
@@ -129,7 +130,7 @@ func (c *config) protectAPI(ctx context.Context, o *api.Options) {
 	if !c.authenticating() {
 		return
 	}
-	o.Access = &api.Access{}
+	o.Access = &guard.Access{}
 	var problems []func() string
 	if a.tokens != nil {
 		go a.tokens.Watch(ctx, c.log)

@@ -25,6 +25,7 @@ import (
 	"almanac/job/input"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/state"
 	"almanac/workflows/plan"
 )
 
@@ -56,8 +57,8 @@ func definition(t *testing.T, properties string) job.Definition {
 type jobEnv struct {
 	t    *testing.T
 	env  *testsuite.TestWorkflowEnvironment
-	next jobloop.Input // input of the next run
-	now  time.Time     // start of the next run
+	next state.Input // input of the next run
+	now  time.Time   // start of the next run
 
 	// Behaviour of the job's environment.
 	result      func(sentAttempt) error      // result of an attempt; nil: success
@@ -105,7 +106,7 @@ type sentAttempt struct {
 func (s *sentAttempt) attempt() int { return s.SentBefore + s.number }
 
 type run struct {
-	jobloop.Input
+	state.Input
 	id         string
 	start      time.Time
 	executions int // started in this run
@@ -121,7 +122,7 @@ type event struct {
 
 func newJobEnv(t *testing.T, properties string) *jobEnv {
 	t.Helper()
-	in, err := jobloop.New(key, definition(t, properties), false, newYear)
+	in, err := state.New(key, definition(t, properties), false, newYear)
 	require.NoError(t, err)
 	in.Lead = 150 // the same times for every name
 	return &jobEnv{t: t, next: in, now: newYear, recorded: recorder{DataConverter: converter.GetDefaultDataConverter()}}
@@ -229,7 +230,7 @@ func (w *jobEnv) run(until time.Duration) {
 		}
 		var next *workflow.ContinueAsNewError
 		require.ErrorAs(w.t, err, &next)
-		w.next = jobloop.Input{}
+		w.next = state.Input{}
 		require.NoError(w.t, w.recorded.FromPayloads(next.Input, &w.next))
 		w.now = w.env.Now()
 	}

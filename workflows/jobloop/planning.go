@@ -53,7 +53,7 @@ func (j *loop) decided(due time.Time) {
 func (j *loop) drop(ctx workflow.Context, until time.Time, outcome job.Outcome, why string) {
 	for {
 		j.refill(ctx)
-		next, ok := j.next()
+		next, ok := j.Next()
 		if !ok || next.After(until) {
 			return
 		}

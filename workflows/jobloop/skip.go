@@ -25,12 +25,12 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 	if err := j.mayChange(); err != nil {
 		return err
 	}
-	if !j.active() {
+	if !j.Active() {
 		return refuseSkip("The job or its job collection is not enabled, so that no occurrence is next.")
 	}
 	j.refill(ctx)
 	held := j.held(workflow.Now(ctx))
-	next, left := j.next()
+	next, left := j.Next()
 	if held != nil {
 		next, left = held.Due, true
 	}

@@ -61,7 +61,7 @@ var build = sync.OnceValues(func() (binary string, err error) {
 
 // A node is a process of Almanac.
 type node struct {
-	addresses map[string]string // that it prints, by their names: API, Web UI, Temporal
+	addresses map[string]string // that it prints, by their names: API, Web UI, Temporal, Codec
 	stop      func() error
 }
 

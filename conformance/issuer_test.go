@@ -213,7 +213,7 @@ func (l locked) assignments() string {
 	text.WriteString("assignments:\n")
 	for _, a := range []struct{ kind, value, issuer, role, subscription string }{
 		{"subject", "contributor", l.plain, "contributor", l.subscriptions.Plain},
-		{"subject", "reader", l.plain, "reader", l.subscriptions.Plain},
+		{"application", "reader", l.plain, "reader", l.subscriptions.Plain},
 		{"appRole", appRole, l.v1, "contributor", l.subscriptions.V1},
 		{"group", readers, l.v1, "reader", l.subscriptions.V1},
 		{"object", applications["contributor"]["oid"].(string), l.v2, "contributor", l.subscriptions.V2},

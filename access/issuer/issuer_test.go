@@ -167,6 +167,20 @@ func TestTokensOfEntraIDSayWhoTheyAreAbout(t *testing.T) {
 	require.Equal(t, []access.Selector{of(access.KindSubject, "alice"), of(access.KindApplication, "client"), of(access.KindAppRole, "Jobs.Run")}, got.Selectors)
 }
 
+// RFC 9068 has access tokens name the client in client_id. Some issuers write it beside azp.
+func TestTokensOfOtherIssuersNameTheClientInTheirOwnWay(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	a := p.authenticator()
+	for _, said := range []map[string]any{{"client_id": "client"}, {"azp": "client", "client_id": "client"}} {
+		got, err := authenticate(a, p.token(said))
+		require.NoError(t, err)
+		require.Equal(t, []access.Selector{
+			{Kind: access.KindSubject, Issuer: p.URL, Value: "alice"}, {Kind: access.KindApplication, Issuer: p.URL, Value: "client"},
+		}, got.Selectors)
+	}
+}
+
 func TestOnlyJSONWebTokensAreLookedAt(t *testing.T) {
 	t.Parallel()
 	a := newProvider(t).authenticator()

@@ -45,7 +45,7 @@ func (c *config) accessSettings() settings.Group {
 			More: "By https, or http on this machine. Their keys are found by discovery."},
 		{Flag: "oidc-audience", Variable: "ALMANAC_OIDC_AUDIENCE", Commands: "dev server api", Value: settings.List("texts", &a.audiences, func([]string) error { return nil }),
 			Help: "Audiences (aud) one of which an issuer's token must be for, byte by byte.",
-			More: "Azure's SDKs ask for tokens for `https://management.azure.com/` or `https://management.core.windows.net/`."},
+			More: "Azure's SDKs ask for tokens for `https://management.azure.com/`, the same without the slash at the end, or `https://management.core.windows.net/`."},
 		{Flag: "access", Variable: "ALMANAC_ACCESS", Commands: "dev server api", Value: settings.File(&a.policyFile), Check: c.readAccess,
 			Help: "YAML file that says which callers have which role in which scope.",
 			More: "A change is in force within 2 s. Without it, only the roles in `--token-file` count."},

@@ -14,6 +14,9 @@ const (
 	WriteJobs          Action = "Microsoft.Scheduler/jobCollections/jobs/write"
 	DeleteJobs         Action = "Microsoft.Scheduler/jobCollections/jobs/delete"
 	RunJobs            Action = "Microsoft.Scheduler/jobCollections/jobs/run/action"
+	SkipJobs           Action = "Microsoft.Scheduler/jobCollections/jobs/skip/action"
+	EnableJobs         Action = "Microsoft.Scheduler/jobCollections/jobs/enable/action"
+	DisableJobs        Action = "Microsoft.Scheduler/jobCollections/jobs/disable/action"
 	ReadHistory        Action = "Microsoft.Scheduler/jobCollections/jobs/jobHistories/read"
 	ReadChanges        Action = "Microsoft.Scheduler/jobCollections/changes/read"
 	Preview            Action = "Microsoft.Scheduler/previewRecurrence/action"
@@ -27,7 +30,7 @@ type Role int
 // The roles. The zero Role may do nothing.
 const (
 	Reader      Role = iota + 1 // sees jobs, collections, histories and previews
-	Operator                    // runs jobs, enables and disables collections
+	Operator                    // runs, enables and disables jobs, skips occurrences, enables and disables collections
 	Contributor                 // creates, changes and deletes jobs and collections
 	Owner                       // decides who may do what
 )
@@ -59,7 +62,7 @@ func ParseRole(name string) Role {
 // weakest is the weakest role that may do an action.
 var weakest = map[Action]Role{
 	ReadCollections: Reader, ReadJobs: Reader, ReadHistory: Reader, ReadChanges: Reader, Preview: Reader, ReadMetrics: Reader,
-	RunJobs: Operator, EnableCollections: Operator, DisableCollections: Operator,
+	RunJobs: Operator, SkipJobs: Operator, EnableJobs: Operator, DisableJobs: Operator, EnableCollections: Operator, DisableCollections: Operator,
 	WriteCollections: Contributor, DeleteCollections: Contributor, WriteJobs: Contributor, DeleteJobs: Contributor,
 	WriteAssignments: Owner,
 }

@@ -71,11 +71,7 @@ func ReadGrant(r *strictyaml.Reader, role, scope, parent *yaml.Node, path string
 
 // selector reads a mapping of one kind to its value, and perhaps an issuer.
 func (f *file) selector(n *yaml.Node, path string) Selector {
-	names := make([]string, 0, len(kinds)+1)
-	for _, k := range kinds {
-		names = append(names, string(k))
-	}
-	members, ok := f.Mapping(n, path, append(names, "issuer")...)
+	members, ok := f.Mapping(n, path, selectorMembers...)
 	issuer := members[len(kinds)]
 	var s Selector
 	for i, value := range members[:len(kinds)] {
@@ -84,7 +80,7 @@ func (f *file) selector(n *yaml.Node, path string) Selector {
 		case s.Kind != "":
 			f.Fail(value, path, fmt.Sprintf("it has both %s and %s", s.Kind, kinds[i]), selectorForms())
 		default:
-			s.Kind, s.Value = kinds[i], f.Text(value, n, path+"."+names[i])
+			s.Kind, s.Value = kinds[i], f.Text(value, n, path+"."+selectorMembers[i])
 		}
 	}
 	switch {
@@ -118,10 +114,14 @@ func (f *file) issuer(n, parent *yaml.Node, path string) string {
 	return ""
 }
 
-func selectorForms() string {
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = string(k)
+// selectorMembers are the members of a selector: the kinds, and the issuer.
+var selectorMembers = func() (names []string) {
+	for _, k := range kinds {
+		names = append(names, string(k))
 	}
-	return "one of " + strings.Join(names, ", ")
+	return append(names, "issuer")
+}()
+
+func selectorForms() string {
+	return "one of " + strings.Join(selectorMembers[:len(kinds)], ", ")
 }

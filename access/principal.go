@@ -13,7 +13,7 @@ const (
 	KindToken       Kind = "token"       // the name of a token
 	KindSubject     Kind = "subject"     // the claim sub of a JWT
 	KindObject      Kind = "object"      // oid: a user's or an application's object in Entra ID
-	KindApplication Kind = "application" // azp or appid: the client that asked for the JWT
+	KindApplication Kind = "application" // appid, azp or client_id: the client that asked for the JWT
 	KindGroup       Kind = "group"       // one of groups
 	KindAppRole     Kind = "appRole"     // one of roles
 	KindCertificate Kind = "certificate" // the subject of a client certificate, such as CN=ci,O=Example

@@ -116,7 +116,7 @@ func checked(s Scope) (Scope, error) {
 
 // cutWord removes a prefix, which is compared without case.
 func cutWord(text, word string) (rest string, found bool) {
-	if len(text) < len(word) || job.NormalizeName(text[:len(word)]) != job.NormalizeName(word) {
+	if len(text) < len(word) || !strings.EqualFold(text[:len(word)], word) { // the Kelvin sign is longer than a k
 		return text, false
 	}
 	return text[len(word):], true

@@ -15,6 +15,7 @@ import (
 
 	"almanac/access"
 	"almanac/api"
+	"almanac/api/guard"
 	"almanac/internal/audit"
 	"almanac/internal/callers"
 	"almanac/job"
@@ -46,7 +47,7 @@ func with(t testing.TB, role access.Role, scope string) *access.Principal {
 }
 
 func guarded(f *fake, c tokenHolders) http.Handler {
-	return api.New(f, api.Options{Access: &api.Access{Authenticators: []access.Authenticator{c}}})
+	return api.New(f, api.Options{Access: &guard.Access{Authenticators: []access.Authenticator{c}}})
 }
 
 // as sends a request as a caller.
@@ -93,9 +94,9 @@ func TestTheFirstAuthenticatorThatAnswersWins(t *testing.T) {
 		return daily(t, k), nil
 	}}
 	first, second := tokenHolders{"a": with(t, access.Reader, "/")}, tokenHolders{"a": with(t, access.Owner, "/")}
-	h := api.New(f, api.Options{Access: &api.Access{Authenticators: []access.Authenticator{tokenHolders{}, first, second}}})
+	h := api.New(f, api.Options{Access: &guard.Access{Authenticators: []access.Authenticator{tokenHolders{}, first, second}}})
 	require.Equal(t, http.StatusUnauthorized, as(h, "a", http.MethodGet, "/jobCollections/c/jobs/j", "").status, "a refusal is an answer")
-	h = api.New(f, api.Options{Access: &api.Access{Authenticators: []access.Authenticator{first, second}}})
+	h = api.New(f, api.Options{Access: &guard.Access{Authenticators: []access.Authenticator{first, second}}})
 	require.Equal(t, http.StatusOK, as(h, "a", http.MethodGet, "/jobCollections/c/jobs/j", "").status)
 	require.Same(t, first["a"], seen, "the handlers know who asks")
 	require.Equal(t, "token:ci", actor.Caller, "and so does what the request changes")
@@ -126,7 +127,7 @@ func TestRequestsAreLimitedByWhoSendsThemAndOfStrangersByAddress(t *testing.T) {
 		f, _ := echo(t)
 		first, second := with(t, access.Reader, "/"), with(t, access.Reader, "/")
 		second.Name = "other"
-		h := api.New(f, api.Options{Access: &api.Access{Authenticators: []access.Authenticator{tokenHolders{"a": first, "b": second}}}, Callers: callers.NewLimiter(callers.Limits{Rate: 1})})
+		h := api.New(f, api.Options{Access: &guard.Access{Authenticators: []access.Authenticator{tokenHolders{"a": first, "b": second}}}, Callers: callers.NewLimiter(callers.Limits{Rate: 1})})
 		ask := func(caller string) int {
 			return as(h, caller, http.MethodGet, "/jobCollections/c/jobs/j", "").status
 		}
@@ -178,7 +179,7 @@ func model(method, path string) (rank int, list, public bool) {
 		return 1, true, false
 	case reads:
 		return 1, false, false
-	case last == "run" || last == "rerun" || last == "testNotification" || last == "enable" || last == "disable":
+	case last == "run" || last == "rerun" || last == "testNotification" || last == "skip" || last == "enable" || last == "disable":
 		return 2, false, false
 	}
 	return 3, false, false
@@ -306,7 +307,7 @@ func TestReadinessSaysWhatIsWrongAlthoughJobsRun(t *testing.T) {
 func TestTheLogSaysWhoSentARequest(t *testing.T) {
 	t.Parallel()
 	o, text := logged()
-	o.Access = &api.Access{Authenticators: []access.Authenticator{tokenHolders{"a": with(t, access.Reader, "/")}}}
+	o.Access = &guard.Access{Authenticators: []access.Authenticator{tokenHolders{"a": with(t, access.Reader, "/")}}}
 	f, _ := echo(t)
 	require.Equal(t, http.StatusOK, as(api.New(f, o), "a", http.MethodGet, "/jobCollections/c/jobs/j", "").status)
 	require.Contains(t, text.String(), "principal=token:ci")

@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/api/odata"
+	"almanac/api/paths"
 	"almanac/api/resource"
 	"almanac/internal/fields"
 	"almanac/internal/iso8601"
@@ -26,13 +27,13 @@ const (
 // acrossScope returns what a list across jobs covers: the collection in the path if it has one, and otherwise the
 // resource group or the subscription, as for a list of collections.
 func (s *server) acrossScope(c *gin.Context) (listing.Scope, error) {
-	subscription, group := s.scope(c)
+	subscription, group := s.paths.Group(c)
 	k := job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: "any"}
-	if _, one := c.Params.Get("jc"); one {
-		k.Name = param(c, "jc")
+	if paths.Has(c, "jc") {
+		k.Name = paths.Name(c, "jc")
 		return listing.Scope{Subscription: subscription, ResourceGroup: group, Collection: k.Name}, k.Validate()
 	}
-	if _, grouped := c.Params.Get("rg"); !grouped {
+	if !paths.Has(c, "rg") {
 		k.ResourceGroup = cmp.Or(group, "any")
 	}
 	return listing.Scope{Subscription: subscription, ResourceGroup: group}, k.Validate()

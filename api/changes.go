@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/access"
+	"almanac/api/answer"
 	"almanac/api/resource"
 	"almanac/internal/audit"
 	"almanac/job"
@@ -35,7 +36,7 @@ func (s *server) sign(c *gin.Context) {
 	if err != nil {
 		address = c.Request.RemoteAddr
 	}
-	actor := audit.Actor{Address: address, CorrelationID: c.Writer.Header().Get(headerCorrelationID)}
+	actor := audit.Actor{Address: address, CorrelationID: answer.CorrelationID(c)}
 	if who := access.PrincipalOf(c.Request.Context()); who != nil {
 		actor.Caller = who.ID()
 	}

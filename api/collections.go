@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/api/paths"
 	"almanac/api/resource"
 	"almanac/job"
 	"almanac/job/input"
@@ -15,9 +16,9 @@ import (
 )
 
 func (s *server) listCollections(c *gin.Context) error {
-	subscription, group := s.scope(c)
+	subscription, group := s.paths.Group(c)
 	scope := job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: "any"}
-	if _, grouped := c.Params.Get("rg"); !grouped { // the path has no resource group: a whole subscription, or the default group
+	if !paths.Has(c, "rg") { // the path has no resource group: a whole subscription, or the default group
 		scope.ResourceGroup = cmp.Or(group, "any")
 	}
 	if err := scope.Validate(); err != nil {

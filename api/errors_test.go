@@ -119,11 +119,13 @@ func TestEveryCallReportsItsFailure(t *testing.T) {
 		collections: func(context.Context, string, string, listing.Page) ([]job.Collection, string, error) {
 			return nil, "x", err
 		},
-		putJob:    func(context.Context, job.Key, editJob) (job.Job, bool, error) { return job.Job{}, true, err },
-		patchJob:  func(context.Context, job.Key, editJob) (job.Job, error) { return job.Job{}, err },
-		job:       func(context.Context, job.Key) (job.Job, error) { return job.Job{}, err },
-		deleteJob: func(context.Context, job.Key) error { return err },
-		runJob:    func(context.Context, job.Key) error { return err },
+		putJob:      func(context.Context, job.Key, editJob) (job.Job, bool, error) { return job.Job{}, true, err },
+		patchJob:    func(context.Context, job.Key, editJob) (job.Job, error) { return job.Job{}, err },
+		job:         func(context.Context, job.Key) (job.Job, error) { return job.Job{}, err },
+		deleteJob:   func(context.Context, job.Key) error { return err },
+		runJob:      func(context.Context, job.Key) error { return err },
+		skip:        func(context.Context, job.Key, time.Time) (job.Job, error) { return job.Job{}, err },
+		setJobState: func(context.Context, job.Key, job.State) (job.Job, error) { return job.Job{}, err },
 		jobs: func(context.Context, job.CollectionKey, listing.Page) ([]job.Job, string, error) {
 			return nil, "x", err
 		},
@@ -134,7 +136,7 @@ func TestEveryCallReportsItsFailure(t *testing.T) {
 		"POST /jobCollections/c/enable", "POST /jobCollections/c/disable", "GET /jobCollections/c/operations/o", "GET /jobCollections/c/operationResults/o",
 		"GET /jobCollections/c/jobs", "POST /jobCollections/c/jobs",
 		"GET /jobCollections/c/jobs/j", "PUT /jobCollections/c/jobs/j", "PATCH /jobCollections/c/jobs/j", "DELETE /jobCollections/c/jobs/j",
-		"POST /jobCollections/c/jobs/j/run", "GET /jobCollections/c/jobs/j/history",
+		"POST /jobCollections/c/jobs/j/run", "POST /jobCollections/c/jobs/j/skip", "POST /jobCollections/c/jobs/j/enable", "POST /jobCollections/c/jobs/j/disable", "GET /jobCollections/c/jobs/j/history",
 	} {
 		method, path, _ := strings.Cut(call, " ")
 		got := send(h, method, path, `{"properties":{"sku":{"name":"Free"}}}`)
@@ -172,15 +174,25 @@ func TestAbortReachesTheServer(t *testing.T) {
 
 func TestRequestThatTakesTooLongIsAnswered503(t *testing.T) {
 	t.Parallel()
-	h := api.New(&fake{job: func(ctx context.Context, _ job.Key) (job.Job, error) {
-		<-ctx.Done()
-		return job.Job{}, fmt.Errorf("asking: %w", ctx.Err())
-	}}, api.Options{Timeout: time.Millisecond})
-	got := send(h, http.MethodGet, jobPath, "")
-	require.Equal(t, http.StatusServiceUnavailable, got.status)
-	require.Equal(t, "2", got.header.Get("Retry-After"))
-	require.Equal(t, `{"error":{"code":"ServiceUnavailable","message":"There was no answer within 1ms. `+
-		`A change may or may not have been applied: check before you try again."}}`, got.body)
+	h := api.New(&fake{
+		job: func(ctx context.Context, _ job.Key) (job.Job, error) {
+			<-ctx.Done()
+			return job.Job{}, fmt.Errorf("asking: %w", ctx.Err())
+		},
+		deleteJob: func(ctx context.Context, _ job.Key) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+	}, api.Options{Timeout: time.Millisecond})
+	for method, then := range map[string]string{
+		http.MethodGet:    "Try again.",
+		http.MethodDelete: "A change may or may not have been applied: check before you try again.",
+	} {
+		got := send(h, method, jobPath, "")
+		require.Equal(t, http.StatusServiceUnavailable, got.status)
+		require.Equal(t, "2", got.header.Get("Retry-After"))
+		require.Equal(t, `{"error":{"code":"ServiceUnavailable","message":"There was no answer within 1ms. `+then+`"}}`, got.body)
+	}
 }
 
 func TestSchedulersOwnVerdictOutlivesTheDeadline(t *testing.T) {

@@ -36,6 +36,8 @@ type fake struct {
 	job               func(ctx context.Context, k job.Key) (job.Job, error)
 	deleteJob         func(ctx context.Context, k job.Key) error
 	runJob            func(ctx context.Context, k job.Key) error
+	skip              func(ctx context.Context, k job.Key, due time.Time) (job.Job, error)
+	setJobState       func(ctx context.Context, k job.Key, state job.State) (job.Job, error)
 	rerunJob          func(ctx context.Context, k job.Key, request string) job.Rerun
 	rerunJobs         func(ctx context.Context, k job.CollectionKey, p listing.Page, request string) ([]job.Rerun, string, error)
 	jobs              func(ctx context.Context, k job.CollectionKey, p listing.Page) ([]job.Job, string, error)
@@ -108,6 +110,18 @@ func (f *fake) Job(ctx context.Context, k job.Key) (job.Job, error) {
 
 func (f *fake) DeleteJob(ctx context.Context, k job.Key) error { return f.deleteJob(ctx, k) }
 func (f *fake) RunJob(ctx context.Context, k job.Key) error    { return f.runJob(ctx, k) }
+
+func (f *fake) SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (job.Job, error) {
+	return f.skip(ctx, k, due)
+}
+
+func (f *fake) EnableJob(ctx context.Context, k job.Key) (job.Job, error) {
+	return f.setJobState(ctx, k, job.StateEnabled)
+}
+
+func (f *fake) DisableJob(ctx context.Context, k job.Key) (job.Job, error) {
+	return f.setJobState(ctx, k, job.StateDisabled)
+}
 func (f *fake) RerunJob(ctx context.Context, k job.Key, request string) job.Rerun {
 	return f.rerunJob(ctx, k, request)
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/api/answer"
+	"almanac/api/paths"
 	"almanac/internal/build"
 )
 
@@ -27,7 +29,7 @@ type indexBody struct {
 }
 
 func (s *server) index(c *gin.Context) error {
-	return reply(c, http.StatusOK, indexBody{
+	return answer.JSON(c, http.StatusOK, indexBody{
 		Service: "Almanac",
 		Version: s.Build.Version,
 		Resources: []string{
@@ -37,8 +39,8 @@ func (s *server) index(c *gin.Context) error {
 		Preview:   preview,
 		OpenAPI:   description,
 		Docs:      documentation,
-		Health:    "/healthz",
-		Readiness: "/readyz",
+		Health:    paths.Health,
+		Readiness: paths.Ready,
 	})
 }
 
@@ -53,7 +55,7 @@ type healthBody struct {
 // healthz answers 200 as long as the process runs, whether or not Temporal answers, and says what it was
 // built from.
 func (s *server) healthz(c *gin.Context) error {
-	return reply(c, http.StatusOK, healthBody{Status: "alive", Build: &s.Build})
+	return answer.JSON(c, http.StatusOK, healthBody{Status: "alive", Build: &s.Build})
 }
 
 // metrics answers a scrape of Prometheus.
@@ -70,10 +72,10 @@ func (s *server) readyz(c *gin.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTimeout)
 	defer cancel()
 	if err := s.scheduler.Ready(ctx); err != nil {
-		c.Header("Retry-After", retryAfter)
-		return reply(c, http.StatusServiceUnavailable, healthBody{Status: "not ready", Missing: err.Error(), Problem: s.problem()})
+		c.Header("Retry-After", answer.RetryAfter)
+		return answer.JSON(c, http.StatusServiceUnavailable, healthBody{Status: "not ready", Missing: err.Error(), Problem: s.problem()})
 	}
-	return reply(c, http.StatusOK, healthBody{Status: "ready", Problem: s.problem()})
+	return answer.JSON(c, http.StatusOK, healthBody{Status: "ready", Problem: s.problem()})
 }
 
 // problem returns what is wrong although jobs can be stored and run; "" if nothing is.

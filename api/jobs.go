@@ -3,12 +3,14 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
 	"almanac/api/odata"
 	"almanac/api/resource"
+	"almanac/internal/fields"
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
@@ -73,6 +75,30 @@ func (s *server) optionsFor(k job.Key, current *job.Job) input.ParseOptions {
 
 func (s *server) deleteJob(c *gin.Context, k job.Key) error {
 	return replyEmpty(c, s.scheduler.DeleteJob(c.Request.Context(), k))
+}
+
+// skipOccurrence skips the next occurrence of a job; with the parameter due, only if it is due then.
+func (s *server) skipOccurrence(c *gin.Context, k job.Key) error {
+	values, err := odata.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	var due time.Time
+	if given := values["due"]; len(given) > 0 {
+		if due, err = odata.ParseTime(given[0]); err != nil || len(given) > 1 {
+			return badQuery("due", fields.Invalid, given[0], "one value, "+odata.AllowedTimes)
+		}
+	}
+	j, err := s.scheduler.SkipOccurrence(c.Request.Context(), k, due)
+	return replyOrFail(c, http.StatusOK, resource.NewJob, j, err)
+}
+
+// changeJob answers a request without a body that enables or disables a job.
+func (s *server) changeJob(change func(Scheduler, context.Context, job.Key) (job.Job, error)) func(*gin.Context, job.Key) error {
+	return func(c *gin.Context, k job.Key) error {
+		changed, err := change(s.scheduler, c.Request.Context(), k)
+		return replyOrFail(c, http.StatusOK, resource.NewJob, changed, err)
+	}
 }
 
 func (s *server) runJob(c *gin.Context, k job.Key) error {

@@ -205,6 +205,41 @@ func TestRunAndDeleteAnswerWithoutABody(t *testing.T) {
 	require.Equal(t, []string{"run " + group + "/jobCollections/c1/jobs/j1", "delete " + group + "/jobCollections/c1/jobs/j1"}, got)
 }
 
+func TestASkipCanNameTheOccurrence(t *testing.T) {
+	t.Parallel()
+	var got []time.Time
+	h := api.New(&fake{skip: func(_ context.Context, k job.Key, due time.Time) (job.Job, error) {
+		got = append(got, due)
+		return daily(t, k), nil
+	}}, api.Options{})
+	const path = "/jobCollections/c1/jobs/j1/skip"
+	a := send(h, http.MethodPost, group+path+version, "")
+	require.Equal(t, http.StatusOK, a.status)
+	require.Equal(t, dailyJSON(group, "c1", "j1"), a.body)
+	require.Equal(t, http.StatusOK, send(h, http.MethodPost, group+path+version+"&due=2026-01-02T00:00:00Z", "").status)
+	require.Equal(t, []time.Time{{}, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}, got)
+	for _, bad := range []string{"due=", "due=soon", "due=2026-01-02T00:00:00Z&due=2026-01-02T00:00:00Z"} {
+		require.Equal(t, http.StatusBadRequest, send(h, http.MethodPost, path+"?"+bad, "").status, bad)
+	}
+	require.Len(t, got, 2)
+}
+
+func TestAJobThatIsEnabledOrDisabledIsTheAnswer(t *testing.T) {
+	t.Parallel()
+	f := &fake{setJobState: func(_ context.Context, k job.Key, state job.State) (job.Job, error) {
+		j := daily(t, k)
+		j.Definition.State = state
+		return j, nil
+	}}
+	h := api.New(f, api.Options{})
+	for word, state := range map[string]string{"enable": "enabled", "disable": "disabled"} {
+		a := send(h, http.MethodPost, group+"/jobCollections/c1/jobs/j1/"+word+version, "")
+		require.Equal(t, http.StatusOK, a.status)
+		require.Contains(t, a.body, `"name":"c1/j1"`)
+		require.Contains(t, a.body, `"state":"`+state+`"`)
+	}
+}
+
 func TestJobsAreListedInTheOrderOfTheScheduler(t *testing.T) {
 	t.Parallel()
 	f := &fake{jobs: func(_ context.Context, k job.CollectionKey, _ listing.Page) ([]job.Job, string, error) {

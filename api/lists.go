@@ -6,6 +6,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/api/answer"
+	"almanac/api/guard"
 	"almanac/api/odata"
 	"almanac/job/listing"
 )
@@ -25,7 +27,7 @@ func replyPage[I, T any](
 	if err != nil {
 		return err
 	}
-	q.Page.View = viewOf(c)
+	q.Page.View = guard.View(c)
 	items, next, err := read(c.Request.Context(), q.Page)
 	if err != nil {
 		return err
@@ -34,5 +36,5 @@ func replyPage[I, T any](
 	for i, item := range items {
 		page.Value[i] = shape(item)
 	}
-	return reply(c, http.StatusOK, page)
+	return answer.JSON(c, http.StatusOK, page)
 }

@@ -9,6 +9,7 @@ import (
 
 	"almanac/access"
 	"almanac/api"
+	"almanac/api/guard"
 	"almanac/internal/audit/refusals"
 )
 
@@ -32,7 +33,7 @@ func TestWhatACallerIsRefusedIsInTheAuditLog(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
 	f := &fake{}
-	h := api.New(f, api.Options{Refusals: refusals.New(&text), Access: &api.Access{Authenticators: []access.Authenticator{
+	h := api.New(f, api.Options{Refusals: refusals.New(&text), Access: &guard.Access{Authenticators: []access.Authenticator{
 		tokenHolders{"reader": with(t, access.Reader, "/jobCollections/c")},
 	}}})
 	as(h, "reader", http.MethodDelete, "/jobCollections/c/jobs/j", "")

@@ -15,6 +15,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
+	"almanac/api/answer"
 	"almanac/api/resource"
 	"almanac/job"
 	"almanac/job/input"
@@ -94,7 +95,7 @@ func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 		"RerunResult":             rerunResource{},
 		"RerunListResult":         list[rerunResource]{},
 		"NotificationDeliveries":  list[deliveryResource]{},
-		"Error":                   errorEnvelope{},
+		"Error":                   answer.Envelope{},
 		"Index":                   indexBody{},
 		"Health":                  healthBody{},
 	} {

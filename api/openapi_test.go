@@ -26,6 +26,7 @@ import (
 
 	"almanac/access"
 	"almanac/api"
+	"almanac/api/guard"
 	"almanac/internal/audit"
 	"almanac/internal/callers"
 	"almanac/job"
@@ -152,6 +153,12 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		job:       func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), m.err },
 		deleteJob: func(context.Context, job.Key) error { return m.err },
 		runJob:    func(context.Context, job.Key) error { return m.err },
+		skip:      func(_ context.Context, k job.Key, _ time.Time) (job.Job, error) { return daily(t, k), m.err },
+		setJobState: func(_ context.Context, k job.Key, state job.State) (job.Job, error) {
+			j := daily(t, k)
+			j.Definition.State = state
+			return j, m.err
+		},
 		rerunJob: func(_ context.Context, k job.Key, _ string) job.Rerun {
 			return job.Rerun{Key: k, Status: job.RerunStarted, Err: m.err}
 		},
@@ -204,7 +211,7 @@ type trigger struct {
 	target  string
 	body    string
 	header  http.Header
-	access  *api.Access
+	access  *guard.Access
 	flooded bool // its caller has sent too many requests
 }
 
@@ -230,12 +237,12 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 	for _, role := range []access.Role{0, access.Reader} { // of all callers, and then there is a caller that is not known
 		all = append(all, with(func(p *trigger) { p.access = everyone(role) }))
 	}
-	all = append(all, with(func(p *trigger) { p.access = new(api.Access) }))
+	all = append(all, with(func(p *trigger) { p.access = new(guard.Access) }))
 	if !strings.HasPrefix(op.OperationID, "Service_") || slices.Contains([]string{"Service_Index", "Service_OpenAPI", "Service_Docs", "Service_DocsFile"}, op.OperationID) {
 		all = append(all, with(func(p *trigger) { p.flooded = true })) // probes are exempt
 	}
 	if op.OperationID == "Service_Metrics" { // strangers may flood it
-		all = append(all, with(func(p *trigger) { p.flooded, p.access = true, new(api.Access) }))
+		all = append(all, with(func(p *trigger) { p.flooded, p.access = true, new(guard.Access) }))
 	}
 	for _, example := range examples(op) {
 		for _, created := range []bool{false, true} {
@@ -258,8 +265,8 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 }
 
 // everyone is an authenticator that takes all callers for one with a role for everything.
-func everyone(role access.Role) *api.Access {
-	return &api.Access{Authenticators: []access.Authenticator{anyone{Grant: access.Grant{Role: role}}}}
+func everyone(role access.Role) *guard.Access {
+	return &guard.Access{Authenticators: []access.Authenticator{anyone{Grant: access.Grant{Role: role}}}}
 }
 
 type anyone access.Principal

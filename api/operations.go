@@ -6,6 +6,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/api/answer"
+	"almanac/api/paths"
 	"almanac/api/resource"
 	"almanac/job"
 )
@@ -34,8 +36,8 @@ const operationRetryAfter = "1"
 // accepted answers 202 with both ways of Azure Resource Manager to poll the operation: Location and
 // Azure-AsyncOperation. Clients prefer the latter.
 func (s *server) accepted(c *gin.Context, id string) error {
-	c.Header("Location", s.link(c, operationResults, id))
-	c.Writer.Header()["Azure-AsyncOperation"] = []string{s.link(c, operations, id)} // Set would change its case
+	c.Header("Location", s.link(c, paths.OperationResults, id))
+	c.Writer.Header()["Azure-AsyncOperation"] = []string{s.link(c, paths.Operations, id)} // Set would change its case
 	c.Header("Retry-After", operationRetryAfter)
 	c.Status(http.StatusAccepted)
 	return nil
@@ -43,17 +45,17 @@ func (s *server) accepted(c *gin.Context, id string) error {
 
 // getOperation answers 200 with the state of an operation.
 func (s *server) getOperation(c *gin.Context, k job.CollectionKey) error {
-	found, err := s.scheduler.Operation(c.Request.Context(), k, param(c, "id"))
+	found, err := s.scheduler.Operation(c.Request.Context(), k, paths.Name(c, "id"))
 	if err != nil {
 		return err
 	}
-	return reply(c, http.StatusOK, resource.NewOperation(k, found))
+	return answer.JSON(c, http.StatusOK, resource.NewOperation(k, found))
 }
 
 // getOperationResult answers as the original request would: 200 or an error when the operation has ended,
 // 202 until then.
 func (s *server) getOperationResult(c *gin.Context, k job.CollectionKey) error {
-	found, err := s.scheduler.Operation(c.Request.Context(), k, param(c, "id"))
+	found, err := s.scheduler.Operation(c.Request.Context(), k, paths.Name(c, "id"))
 	switch {
 	case err != nil:
 		return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/api/answer"
 	"almanac/job/input"
 )
 
@@ -20,7 +21,8 @@ func (s *server) previewRecurrence(c *gin.Context) error {
 	}
 	result := p.Run()
 	if result.Error != nil {
-		return reply(c, http.StatusBadRequest, errorEnvelope{*result.Error})
+		answer.Error(c, http.StatusBadRequest, *result.Error)
+		return nil
 	}
-	return reply(c, http.StatusOK, result)
+	return answer.JSON(c, http.StatusOK, result)
 }

@@ -19,7 +19,7 @@ import (
 func TestTheAuditLogHasRefusedCallsWithoutTheirQuery(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	h := api.New(&fake{}, api.Options{Refusals: refusals.New(&text), Guard: new(web.Hosts).Check})
+	h := api.New(&fake{}, api.Options{Refusals: refusals.New(&text), CheckHost: new(web.Hosts).Check})
 	send := func(host, site string) (answer, refusals.Refusal) {
 		text.Reset()
 		r := httptest.NewRequest(http.MethodDelete, "http://"+host+jobPath+"?sig=hush", nil)

@@ -2,11 +2,12 @@ package api
 
 import (
 	"context"
-	"errors"
+	"log/slog"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/api/answer"
 	"almanac/api/odata"
 	"almanac/api/resource"
 	"almanac/internal/fields"
@@ -42,7 +43,7 @@ func (s *server) rerunJob(c *gin.Context, k job.Key) error {
 	if result.Err != nil {
 		return result.Err
 	}
-	return reply(c, http.StatusOK, s.newRerunEntry(c.Request.Context())(result))
+	return answer.JSON(c, http.StatusOK, s.newRerunEntry(c.Request.Context())(result))
 }
 
 // repeatable returns the name of the request; empty if it has none.
@@ -52,7 +53,7 @@ func repeatable(c *gin.Context) (string, error) {
 		return name, nil
 	}
 	return "", &job.Error{
-		Kind: job.KindInvalid, Code: codeBadRequest, Message: "A header is not valid",
+		Kind: job.KindInvalid, Code: "BadRequest", Message: "A header is not valid",
 		Fields: []*job.FieldError{{Path: repeatability, Code: fields.TooLong, Allowed: "at most 100 bytes"}},
 	}
 }
@@ -75,16 +76,10 @@ func (s *server) newRerunEntry(ctx context.Context) func(job.Rerun) rerunResourc
 	return func(r job.Rerun) rerunResource {
 		of := resource.NewJob(job.Job{Key: r.Key})
 		entry := rerunResource{ID: of.ID, Type: of.Type, Name: of.Name, Properties: rerunProperties{Status: r.Status}}
-		if r.Err == nil {
-			return entry
+		if r.Err != nil {
+			shown := s.errors.Body(ctx, http.MethodPost, r.Err, "a job could not be run again", slog.String("job", r.Key.ARMID()))
+			entry.Properties.Error = &shown
 		}
-		shown := internalError.Error
-		if e := s.publicError(ctx, r.Err); e != nil {
-			shown = e.Body()
-		} else if !errors.Is(ctx.Err(), context.Canceled) {
-			s.Log.ErrorContext(ctx, "a job could not be run again", "job", r.Key.ARMID(), "error", r.Err, "cause", rootOf(r.Err))
-		}
-		entry.Properties.Error = &shown
 		return entry
 	}
 }

@@ -7,11 +7,13 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/api/answer"
+	"almanac/api/paths"
 	"almanac/job"
 )
 
 const (
-	provider    = "/providers/Microsoft.Scheduler"
+	provider    = paths.Provider
 	collections = "/jobCollections"
 	collection  = collections + "/:jc"
 	jobs        = collection + "/jobs"
@@ -23,41 +25,35 @@ const (
 
 	description   = "/openapi.yaml"
 	documentation = "/docs"
-	measurements  = "/metrics"
-
-	// Both words are paths of an operation in its collection: operations/{id} returns its state,
-	// operationResults/{id} answers as the original request would.
-	operations       = "operations"
-	operationResults = "operationResults"
 )
 
 // reading are the methods of readable resources.
 var reading = []string{http.MethodGet, http.MethodHead}
 
 func (s *server) routes(r *gin.Engine) {
-	r.NoRoute(s.handle(noRoute))
-	r.NoMethod(s.handle(noMethod))
+	r.NoRoute(s.errors.Handle(noRoute))
+	r.NoMethod(s.errors.Handle(noMethod))
 
-	r.Match(reading, "/", s.handle(s.index))
-	r.Match(reading, "/healthz", s.handle(s.healthz))
-	r.Match(reading, "/readyz", s.handle(s.readyz))
-	r.Match(reading, measurements, s.handle(s.metrics))
-	r.Match(reading, description, s.handle(s.openAPI))
-	r.Match(reading, documentation, s.handle(s.docs))
-	r.Match(reading, documentation+"/:file", s.handle(s.docs))
+	r.Match(reading, "/", s.errors.Handle(s.index))
+	r.Match(reading, paths.Health, s.errors.Handle(s.healthz))
+	r.Match(reading, paths.Ready, s.errors.Handle(s.readyz))
+	r.Match(reading, paths.Metrics, s.errors.Handle(s.metrics))
+	r.Match(reading, description, s.errors.Handle(s.openAPI))
+	r.Match(reading, documentation, s.errors.Handle(s.docs))
+	r.Match(reading, documentation+"/:file", s.errors.Handle(s.docs))
 
-	subscription := r.Group("/subscriptions/:sub", s.handle(checkVersion(true)))
+	subscription := r.Group("/subscriptions/:sub", s.errors.Handle(checkVersion(true)))
 	group := subscription.Group("/resourceGroups/:rg" + provider)
-	short := r.Group("", s.handle(checkVersion(false)))
+	short := r.Group("", s.errors.Handle(checkVersion(false)))
 
-	subscription.Match(reading, provider+collections, s.handle(s.listCollections))
-	subscription.Match(reading, provider+history, s.handle(s.listHistoryAcross))
-	subscription.Match(reading, provider+upcoming, s.handle(s.listUpcoming))
+	subscription.Match(reading, provider+collections, s.errors.Handle(s.listCollections))
+	subscription.Match(reading, provider+history, s.errors.Handle(s.listHistoryAcross))
+	subscription.Match(reading, provider+upcoming, s.errors.Handle(s.listUpcoming))
 	for _, g := range []*gin.RouterGroup{group, short} {
-		g.Match(reading, collections, s.handle(s.listCollections))
+		g.Match(reading, collections, s.errors.Handle(s.listCollections))
 		for _, below := range []string{"", collection} {
-			g.Match(reading, below+history, s.handle(s.listHistoryAcross))
-			g.Match(reading, below+upcoming, s.handle(s.listUpcoming))
+			g.Match(reading, below+history, s.errors.Handle(s.listHistoryAcross))
+			g.Match(reading, below+upcoming, s.errors.Handle(s.listUpcoming))
 		}
 		g.Match(reading, collection, s.forCollection(s.getCollection))
 		g.PUT(collection, s.forCollection(s.putCollection))
@@ -69,8 +65,8 @@ func (s *server) routes(r *gin.Engine) {
 		g.POST(collection+rerun, s.forCollection(s.rerunJobs))
 		g.POST(collection+testNotification, s.forCollection(func(c *gin.Context, k job.CollectionKey) error { return s.testNotifications(c, k.Job("")) }))
 		g.Match(reading, collection+notifications, s.forCollection(s.listNotifications))
-		g.Match(reading, collection+"/"+operations+"/:id", s.forCollection(s.getOperation))
-		g.Match(reading, collection+"/"+operationResults+"/:id", s.forCollection(s.getOperationResult))
+		g.Match(reading, collection+"/"+paths.Operations+"/:id", s.forCollection(s.getOperation))
+		g.Match(reading, collection+"/"+paths.OperationResults+"/:id", s.forCollection(s.getOperationResult))
 
 		g.Match(reading, jobs, s.forCollection(s.listJobs))
 		g.POST(jobs, s.forCollection(s.postJob))
@@ -80,31 +76,21 @@ func (s *server) routes(r *gin.Engine) {
 		g.DELETE(oneJob, s.forJob(s.deleteJob))
 		g.POST(oneJob+"/run", s.forJob(s.runJob))
 		g.POST(oneJob+rerun, s.forJob(s.rerunJob))
+		g.POST(oneJob+"/skip", s.forJob(s.skipOccurrence))
+		g.POST(oneJob+"/enable", s.forJob(s.changeJob(Scheduler.EnableJob)))
+		g.POST(oneJob+"/disable", s.forJob(s.changeJob(Scheduler.DisableJob)))
 		g.POST(oneJob+testNotification, s.forJob(s.testNotifications))
 		g.Match(reading, oneJob+history, s.forJob(s.listHistory))
 		g.Match(reading, oneJob+changes, s.forJob(s.listJobChanges))
 	}
-	tenant := r.Group(provider, s.handle(checkVersion(true)))
+	tenant := r.Group(provider, s.errors.Handle(checkVersion(true)))
 	for _, g := range []*gin.RouterGroup{group, subscription.Group(provider), tenant, short} {
-		g.POST(preview, s.handle(s.previewRecurrence))
+		g.POST(preview, s.errors.Handle(s.previewRecurrence))
 	}
 }
 
-// words are the fixed words of the paths in the spelling of the routes, by their lower-case form.
-var words = func() map[string]string {
-	spelled := map[string]string{}
-	for _, w := range []string{
-		"subscriptions", "resourceGroups", "providers", "Microsoft.Scheduler", "jobCollections", "jobs",
-		"enable", "disable", operations, operationResults, "run", "rerun", "notifications", "testNotification", "history", "changes", "upcoming", "previewRecurrence",
-		"healthz", "readyz", "metrics", "openapi.yaml", "docs",
-	} {
-		spelled[job.NormalizeName(w)] = w
-	}
-	return spelled
-}()
-
 const knownPaths = "The paths are .../jobCollections[/{name}[/enable, /disable, /rerun, /notifications, /testNotification, /history, /changes, /upcoming, /operations/{id}, /operationResults/{id} or " +
-	"/jobs[/{name}[/run, /rerun, /testNotification, /history or /changes]]]], .../history, .../upcoming and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
+	"/jobs[/{name}[/run, /rerun, /skip, /enable, /disable, /testNotification, /history or /changes]]]], .../history, .../upcoming and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
 	"/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history or /upcoming; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."
 
 func noRoute(*gin.Context) error {
@@ -115,8 +101,9 @@ func noRoute(*gin.Context) error {
 // the Allow header.
 func noMethod(c *gin.Context) error {
 	allowed := strings.Split(c.Writer.Header().Get("Allow"), ", ")
-	return reply(c, http.StatusMethodNotAllowed, errorEnvelope{job.ErrorBody{
+	answer.Error(c, http.StatusMethodNotAllowed, job.ErrorBody{
 		Code:    "MethodNotAllowed",
 		Message: fmt.Sprintf("The method %.20s is not allowed for this path; use %s.", c.Request.Method, strings.Join(allowed, " or ")),
-	}})
+	})
+	return nil
 }

@@ -122,7 +122,7 @@ func TestUnknownPathsAreAnsweredWithWhatExists(t *testing.T) {
 	t.Parallel()
 	h := api.New(&fake{}, api.Options{})
 	for _, path := range []string{
-		"/jobs", "/jobCollections/c/jobs/j/history/x", "/jobCollections/c/jobs/j/runs", "/jobCollections/c/jobs/j/enable", "/jobCollections/c/operations", "/jobCollections/c/run", "//jobCollections",
+		"/jobs", "/jobCollections/c/jobs/j/history/x", "/jobCollections/c/jobs/j/runs", "/jobCollections/c/jobs/j/enabled", "/jobCollections/c/operations", "/jobCollections/c/run", "//jobCollections",
 		"/subscriptions", "/subscriptions/s", "/subscriptions/s/jobCollections", "/subscriptions/s/resourceGroups/g/providers/Microsoft.Logic/jobCollections",
 		"/providers/Microsoft.Scheduler/operations", "/favicon.ico", "/../jobCollections", "/" + strings.Repeat("x", 100_000),
 	} {
@@ -131,7 +131,7 @@ func TestUnknownPathsAreAnsweredWithWhatExists(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, got.status, "%s %.50s", method, path)
 			require.Equal(t, jsonContent, got.header.Get("Content-Type"))
 			require.Equal(t, `{"error":{"code":"NotFound","message":"There is nothing at this path. The paths are `+
-				`.../jobCollections[/{name}[/enable, /disable, /rerun, /notifications, /testNotification, /history, /changes, /upcoming, /operations/{id}, /operationResults/{id} or /jobs[/{name}[/run, /rerun, /testNotification, /history or /changes]]]], .../history, .../upcoming and .../previewRecurrence, `+
+				`.../jobCollections[/{name}[/enable, /disable, /rerun, /notifications, /testNotification, /history, /changes, /upcoming, /operations/{id}, /operationResults/{id} or /jobs[/{name}[/run, /rerun, /skip, /enable, /disable, /testNotification, /history or /changes]]]], .../history, .../upcoming and .../previewRecurrence, `+
 				`where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; `+
 				`/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history or /upcoming; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."}}`, got.body)
 		}

@@ -10,6 +10,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/api/answer"
+	"almanac/api/guard"
+	"almanac/api/paths"
 	"almanac/internal/audit"
 	"almanac/internal/audit/refusals"
 	"almanac/internal/build"
@@ -62,6 +65,9 @@ type Scheduler interface {
 	Job(ctx context.Context, k job.Key) (job.Job, error)
 	DeleteJob(ctx context.Context, k job.Key) error
 	RunJob(ctx context.Context, k job.Key) error
+	SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (job.Job, error)
+	EnableJob(ctx context.Context, k job.Key) (job.Job, error)
+	DisableJob(ctx context.Context, k job.Key) (job.Job, error)
 	// RerunJob runs a job whose last execution failed again, and RerunJobs those of a page of a collection, as for Jobs.
 	// request names the request, for one that is repeated; it may be empty.
 	RerunJob(ctx context.Context, k job.Key, request string) job.Rerun
@@ -111,7 +117,7 @@ type Options struct {
 	PublicURL *url.URL
 
 	// Access says who may call. Nil means that everyone may do everything.
-	Access *Access
+	Access *guard.Access
 
 	// Problems returns what is wrong although jobs can be stored and run, for /readyz, which everyone may read. Nil means
 	// that nothing ever is.
@@ -125,9 +131,9 @@ type Options struct {
 	// Metrics answers /metrics. Nil means that there are none.
 	Metrics http.Handler
 
-	// Guard wraps next in a handler that answers requests it refuses and passes on all others. Its answers
+	// CheckHost wraps next in a handler that answers requests it refuses and passes on all others. Its answers
 	// are logged like all answers. Nil means that no request is refused.
-	Guard func(next http.Handler) http.Handler
+	CheckHost func(next http.Handler) http.Handler
 
 	// Callers limits the requests of each caller. Nil means no limits.
 	Callers *callers.Limiter
@@ -141,10 +147,10 @@ type Options struct {
 }
 
 type server struct {
-	Options     // with its defaults
-	scheduler   Scheduler
-	crossOrigin *http.CrossOriginProtection
-	logins      *callers.Logins // by address
+	Options   // with its defaults
+	scheduler Scheduler
+	errors    answer.Errors
+	paths     paths.Defaults
 }
 
 // New returns a handler that serves the API of s. The RemoteAddr of a request is taken for its caller's address, and headers
@@ -155,14 +161,14 @@ func New(s Scheduler, o Options) http.Handler {
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 64<<10)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	if o.Caller == nil {
-		o.Caller = callerOf
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	srv := &server{Options: o, scheduler: s, crossOrigin: http.NewCrossOriginProtection(), logins: callers.NewLogins()}
-	return http.MaxBytesHandler(canonicalPath(srv.engine()), o.MaxBodyBytes)
+	srv := &server{
+		Options: o, scheduler: s, errors: answer.Errors{Log: o.Log, Timeout: o.Timeout},
+		paths: paths.Defaults{Subscription: o.DefaultSubscription, ResourceGroup: o.DefaultResourceGroup},
+	}
+	return http.MaxBytesHandler(paths.Canonical(srv.engine()), o.MaxBodyBytes)
 }
 
 // engine returns the router with all routes.
@@ -176,8 +182,12 @@ func (s *server) engine() *gin.Engine {
 	r.ForwardedByClientIP = false // RemoteAddr is the caller's: see New
 	_ = r.SetTrustedProxies(nil)  // no address is wrong
 	r.UseEscapedPath = true       // names may hold an escaped slash,
-	r.UnescapePathValues = false  // and a plus, which gin would decode as a blank: see param
-	r.Use(s.identify, s.observe, s.logAccess, s.auditRefusals, s.recoverPanic, s.admit, s.refuseCrossOrigin, s.authenticate, s.limitCaller, s.sign, s.limitTime, s.authorize)
+	r.UnescapePathValues = false  // and a plus, which gin would decode as a blank: see paths.Name
+	g := guard.New(guard.Options{
+		Access: s.Access, Permissions: permissions, CheckHost: s.CheckHost, Callers: s.Callers, Caller: s.Caller, Refusals: s.Refusals,
+		Errors: s.errors, Paths: s.paths,
+	})
+	r.Use(answer.Identify, s.observe, s.logAccess, g.Audit, s.errors.Recover, g.Admit, g.RefuseCrossOrigin, g.Authenticate, g.LimitCaller, s.sign, s.limitTime, g.Authorize)
 	s.routes(r)
 	return r
 }

@@ -82,10 +82,10 @@ func TestAccessLogHasALinePerRequestWithoutItsQuery(t *testing.T) {
 	require.Contains(t, log.String(), "level=DEBUG")
 }
 
-func TestAccessLogHasWhatTheGuardRefused(t *testing.T) {
+func TestAccessLogHasWhatTheCheckOfHostsRefused(t *testing.T) {
 	t.Parallel()
 	o, log := logged()
-	o.Guard = new(web.Hosts).Check
+	o.CheckHost = new(web.Hosts).Check
 	h := api.New(&fake{job: func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), nil }}, o)
 	call := func(host string) answer {
 		r := httptest.NewRequest(http.MethodGet, jobPath, nil)

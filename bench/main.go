@@ -79,6 +79,7 @@ var parts = []part{
 	{"engines", false, (*bench).measureEngines},
 	{partFirstTick, true, (*bench).measureFirstTick},
 	{"isolation", true, (*bench).measureIsolation},
+	{"bulk", true, (*bench).measureBulk},
 	{"lateness", true, (*bench).measureLateness},
 	{"sustained", true, (*bench).measureSustained},
 	{"calls", true, (*bench).measureCalls},

@@ -39,6 +39,7 @@ type options struct {
 	before      time.Duration // of part isolation, from creating the herd to its first tick
 	quiet       time.Duration // and from the first call to creating the herd
 	lists       int           // times that lists are read
+	bulk        time.Duration // for how long PUTs are measured beside a bulk load, and alone
 }
 
 const helpText = `Usage: go run . [flags]   (in the directory bench)
@@ -57,7 +58,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	o := options{
 		systems: systems.Slugs, herds: []int{1, 200, 1000, 2000}, sleeping: 10_000,
 		warmUpTicks: 1, idle: calm, sustain: 20 * time.Second, rest: 2 * time.Minute, benchtime: 500 * time.Millisecond,
-		before: time.Minute, quiet: 50 * time.Second, lists: 100,
+		before: time.Minute, quiet: 50 * time.Second, lists: 100, bulk: 20 * time.Second,
 		warmUp: systems.AttemptTimeout + 5*time.Second, // the server has looked at the timeouts of the first activities then
 	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -117,7 +118,7 @@ func (o *options) shrink() {
 	o.jobs, o.sleeping = 20, 100
 	o.warmUpTicks, o.ticks, o.rounds = 0, 1, 1
 	o.createdBefore, o.idle, o.warmUp, o.sustain, o.rest = 5*time.Second, 3*time.Second, 3*time.Second, 3*time.Second, 5*time.Second
-	o.benchtime, o.before, o.quiet, o.lists = 2*time.Millisecond, 20*time.Second, 5*time.Second, 10
+	o.benchtime, o.before, o.quiet, o.lists, o.bulk = 2*time.Millisecond, 20*time.Second, 5*time.Second, 10, time.Second
 }
 
 // check returns what is wrong with numbers, or with flags beside each other.

@@ -13,8 +13,8 @@ func TestEveryPartIsMeasuredUnlessAFlagSaysWhich(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{nil, []string{"engines", "first-tick", "isolation", "lateness", "sustained", "calls", "cluster", "sleep"}},
-		{[]string{"-smoke"}, []string{"engines", "first-tick", "isolation", "lateness", "sustained", "calls", "sleep"}},
+		{nil, []string{"engines", "first-tick", "isolation", "bulk", "lateness", "sustained", "calls", "cluster", "sleep"}},
+		{[]string{"-smoke"}, []string{"engines", "first-tick", "isolation", "bulk", "lateness", "sustained", "calls", "sleep"}},
 		{[]string{"-quick"}, []string{"first-tick"}},
 		{[]string{"-api", "http://127.0.0.1:8080"}, []string{"first-tick"}},
 		{[]string{"-smoke", "-parts", "calls,sleep"}, []string{"calls", "sleep"}},

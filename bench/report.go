@@ -27,7 +27,7 @@ var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap
 type report struct {
 	Machine machine.Machine
 
-	FirstTick, Systems, Calls, Isolation, Sleep, Engines, Goals rows
+	FirstTick, Systems, Calls, Isolation, Bulk, Sleep, Engines, Goals rows
 
 	Sustained     time.Duration // a round of it; 0: not measured
 	SustainedJobs int

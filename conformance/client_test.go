@@ -39,23 +39,34 @@ type client struct {
 // there is deleted after it.
 func newClient(t *testing.T) client {
 	t.Helper()
+	c := newClientOf(t, almanac, newSubscription(), autorest.NewBearerAuthorizer(token{}))
+	ctx := context.WithoutCancel(t.Context()) // which ends before cleanups do
+	t.Cleanup(func() { c.deleteAll(ctx, t) })
+	return c
+}
+
+// newSubscription returns the ID of a new subscription.
+func newSubscription() string {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // never fails
-	subscription := fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
+
+// newClientOf returns a client of the Almanac at a URL, which logs in by authorizer.
+func newClientOf(t *testing.T, url, subscription string, authorizer autorest.Authorizer) client {
+	t.Helper()
 	c := client{
 		subscription: subscription,
-		collections:  scheduler.NewJobCollectionsClientWithBaseURI(almanac, subscription),
-		jobs:         scheduler.NewJobsClientWithBaseURI(almanac, subscription),
+		collections:  scheduler.NewJobCollectionsClientWithBaseURI(url, subscription),
+		jobs:         scheduler.NewJobsClientWithBaseURI(url, subscription),
 	}
 	for _, base := range []*autorest.Client{&c.collections.Client, &c.jobs.Client} {
-		base.Authorizer = autorest.NewBearerAuthorizer(token{})
+		base.Authorizer = authorizer
 		base.Sender = &http.Client{Transport: secretGuard{t}}
 		base.SkipResourceProviderRegistration = true // there is none
 		base.RetryAttempts = 1
 		base.PollingDelay = 100 * time.Millisecond
 	}
-	ctx := context.WithoutCancel(t.Context()) // which ends before cleanups do
-	t.Cleanup(func() { c.deleteAll(ctx, t) })
 	return c
 }
 

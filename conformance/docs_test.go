@@ -50,6 +50,9 @@ func trials(target string) []trial {
 		{"Jobs_Patch", here, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"` + target + `"}}}}`, ok},
 		{"Jobs_Run", here, "", ok},
 		{"Jobs_Rerun", here, "", ok},
+		{"Jobs_Skip", here, "", ok},
+		{"Jobs_Disable", here, "", ok},
+		{"Jobs_Enable", here, "", ok},
 		{"JobCollections_Rerun", here, "", ok},
 		{"Jobs_TestNotification", here, "", none},
 		{"JobCollections_TestNotification", here, "", none},
@@ -77,7 +80,7 @@ func trials(target string) []trial {
 }
 
 // browse starts a browser.
-func browse(t *testing.T) context.Context {
+func browse(t *testing.T, options ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	var browser string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -87,11 +90,11 @@ func browse(t *testing.T) context.Context {
 	}
 	if browser == "" {
 		if os.Getenv("CI") == "true" {
-			t.Fatal("CI needs Chromium, such as Debian's package chromium: the documentation page has to be tried out there")
+			t.Fatal("CI needs Chromium, such as Debian's package chromium: pages have to be tried out there")
 		}
-		t.Skip("neither Chromium nor Chrome is installed: the documentation page is not tried out")
+		t.Skip("neither Chromium nor Chrome is installed: no page is tried out")
 	}
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(slices.Concat(chromedp.DefaultExecAllocatorOptions[:], options),
 		chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.WindowSize(1400, 1200), chromedp.WSURLReadTimeout(patience))...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)

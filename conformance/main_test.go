@@ -9,13 +9,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
 // almanac is the base URL of the server under test.
 var almanac string
+
+// temporary is a directory that is removed in the end.
+var temporary string
 
 func TestMain(m *testing.M) {
 	code, err := run(m)
@@ -26,39 +31,67 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
+	if temporary, err = os.MkdirTemp("", "almanac-conformance-"); err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(temporary)
 	if almanac = strings.TrimSuffix(os.Getenv("ALMANAC_URL"), "/"); almanac != "" {
 		return m.Run(), nil
 	}
-	dir, err := os.MkdirTemp("", "almanac-conformance-")
+	n, err := start("dev", "--data", filepath.Join(temporary, "data"), "--ui-listen", "")
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(dir)
-	binary := filepath.Join(dir, "almanac")
-	if out, err := exec.Command("go", "build", "-C", "..", "-o", binary, "./cmd/almanac").CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("build Almanac: %w\n%s", err, out)
-	}
-	url, stop, err := start(binary, filepath.Join(dir, "data"))
-	if err != nil {
-		return 1, err
-	}
-	almanac = url
+	almanac = n.addresses["API"]
 	code = m.Run()
-	if err := stop(); err != nil {
+	if err := n.stop(); err != nil {
 		return 1, fmt.Errorf("almanac did not stop well: %w", err)
 	}
 	return code, nil
 }
 
-// start runs Almanac and returns its URL once it answers there.
-func start(binary, data string) (url string, stop func() error, err error) {
+// build builds Almanac, once, and returns the file.
+var build = sync.OnceValues(func() (binary string, err error) {
+	binary = filepath.Join(temporary, "almanac")
+	if out, err := exec.Command("go", "build", "-C", "..", "-o", binary, "./cmd/almanac").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build Almanac: %w\n%s", err, out)
+	}
+	return binary, nil
+})
+
+// A node is a process of Almanac.
+type node struct {
+	addresses map[string]string // that it prints, by their names: API, Web UI, Temporal, Codec
+	stop      func() error
+}
+
+// startNode starts `almanac dev` for a test, in a directory of its own.
+func startNode(t *testing.T, args ...string) node {
+	t.Helper()
+	n, err := start(slices.Concat([]string{"dev", "--data", filepath.Join(t.TempDir(), "data")}, args)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.stop(); err != nil {
+			t.Errorf("almanac did not stop well: %v", err)
+		}
+	})
+	return n
+}
+
+// start runs `almanac dev` on free ports, and returns once it answers.
+func start(args ...string) (n node, err error) {
+	binary, err := build()
+	if err != nil {
+		return n, err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, binary, "dev", "--data", data, "--synchronous", "normal",
-		"--listen", "127.0.0.1:0", "--temporal-listen", "127.0.0.1:0", "--ui-listen", "")
+	cmd := exec.CommandContext(ctx, binary, append(args, "--synchronous", "normal", "--listen", "127.0.0.1:0", "--temporal-listen", "127.0.0.1:0")...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
 	cmd.Stderr = os.Stderr
-	stop = func() error {
+	n.stop = func() error {
 		cancel()
 		if err := cmd.Wait(); !errors.Is(err, context.Canceled) {
 			return err
@@ -71,21 +104,22 @@ func start(binary, data string) (url string, stop func() error, err error) {
 	}
 	if err != nil {
 		cancel()
-		return "", nil, err
+		return n, err
 	}
 	tooLong := time.AfterFunc(2*time.Minute, cancel)
 	defer tooLong.Stop()
 	lines := bufio.NewScanner(out)
-	for url == "" && lines.Scan() {
-		if rest, ok := strings.CutPrefix(lines.Text(), "API "); ok {
-			url = strings.TrimSpace(rest)
+	n.addresses = map[string]string{}
+	for n.addresses["Data"] == "" && lines.Scan() { // the last one
+		if name, value, ok := strings.Cut(lines.Text(), "  "); ok {
+			n.addresses[name], _, _ = strings.Cut(strings.TrimSpace(value), " ")
 		}
 	}
-	if url == "" {
-		return "", nil, errors.Join(errors.New("almanac ended, or took two minutes, without saying where its API is"), stop())
+	if n.addresses["API"] == "" {
+		return n, errors.Join(errors.New("almanac ended, or took two minutes, without saying where its API is"), n.stop())
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
-	return url, stop, nil
+	return n, nil
 }
 
 // patience is how long to wait for what takes a moment.

@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"testing"
@@ -17,10 +18,15 @@ func TestTheNodeClient(t *testing.T) {
 		}
 		t.Skip("npm is not installed: the tests of the Node client do not run; they need Node 20 or later")
 	}
+	l := newLocked(t)
+	login, err := json.Marshal(map[string]any{
+		"url": l.url, "issuer": l.plain, "entra": l.URL, "tenant": tenant, "secret": secret, "subscriptions": l.subscriptions,
+	})
+	require.NoError(t, err)
 	npm := func(args ...string) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "npm", args...)
-		cmd.Env = append(os.Environ(), "ALMANAC_URL="+almanac)
+		cmd.Env = append(os.Environ(), "ALMANAC_URL="+almanac, "ALMANAC_LOGIN="+string(login), "NODE_EXTRA_CA_CERTS="+l.roots)
 		out, err := cmd.CombinedOutput()
 		t.Logf("npm %v\n%s", args, out)
 		require.NoError(t, err)

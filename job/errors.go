@@ -26,12 +26,13 @@ const (
 // An Error is an error whose text may be shown to the caller: it contains no secrets and no internals. Code
 // is the REST API's error code.
 type Error struct {
-	Kind     Kind
-	Code     string
-	Message  string
-	Fields   []*FieldError // the bad fields, if the input is wrong
-	Unlisted int           // the number of further errors in fields
-	Err      error         // the cause, for logs only
+	Kind       Kind
+	Code       string
+	Message    string
+	Fields     []*FieldError // the bad fields, if the input is wrong
+	Unlisted   int           // the number of further errors in fields
+	Unanswered bool          // there was no answer: a change, if one was asked for, may or may not have been applied
+	Err        error         // the cause, for logs only
 }
 
 // Error returns the message and the errors of all listed fields.

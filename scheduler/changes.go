@@ -127,7 +127,7 @@ func isUnmapped(err error) bool {
 
 // update sends an update to a workflow and waits for the result, for timeout at most. If the server gives
 // up earlier, the update is sent again with the same update ID, which one run of the workflow applies only
-// once. A manual run (UpdateRun) and a test of notifications are sent only once: the workflow may have
+// once. A manual run (UpdateRun), a skip and a test of notifications are sent only once: the workflow may have
 // continued as new in between, and would then do it twice.
 func (s *Service) update(ctx context.Context, timeout time.Duration, id, name string, result any, args ...any) error {
 	defer s.Forget(id)
@@ -143,22 +143,9 @@ func (s *Service) update(ctx context.Context, timeout time.Duration, id, name st
 		}
 		return handle.Get(ctx, result)
 	}
-	if name == workflows.UpdateRun || name == workflows.UpdateTest {
+	switch name {
+	case workflows.UpdateRun, workflows.UpdateSkip, workflows.UpdateTest:
 		return do(ctx)
 	}
-	return wfclient.Patiently(ctx, repeatable(name, do))
-}
-
-// repeatable returns an update that may be sent again. If a later attempt to delete finds the workflow
-// gone, the delete succeeded and only the earlier answer was lost.
-func repeatable(name string, do func(context.Context) error) func(context.Context) error {
-	tried := false
-	return func(ctx context.Context) error {
-		err := do(ctx)
-		if tried && name == workflows.UpdateDelete && wfclient.IsGone(err) {
-			return nil
-		}
-		tried = true
-		return err
-	}
+	return wfclient.Patiently(ctx, wfclient.Repeatable(name == workflows.UpdateDelete, do))
 }

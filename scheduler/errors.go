@@ -66,8 +66,8 @@ func (s *Service) jobError(ctx context.Context, err error, missing *job.Error) e
 	if isUnavailable(err) {
 		s.log.WarnContext(ctx, "temporal did not answer", slog.Any("error", err))
 		return &job.Error{
-			Kind: job.KindUnavailable, Code: "ServiceUnavailable", Err: err,
-			Message: "Temporal, or a worker of Almanac, did not answer in time. A change may or may not have been applied: check before you try again.",
+			Kind: job.KindUnavailable, Code: "ServiceUnavailable", Unanswered: true, Err: err,
+			Message: "Temporal, or a worker of Almanac, did not answer in time.",
 		}
 	}
 	return &job.Error{Kind: job.KindInternal, Code: "InternalServerError", Message: "internal error", Err: err}

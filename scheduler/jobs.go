@@ -16,7 +16,7 @@ import (
 	"almanac/job/notification"
 	"almanac/job/quota"
 	"almanac/workflows"
-	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/state"
 )
 
 // Job returns a job, without its secrets.
@@ -71,7 +71,7 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, edit func(current *job.
 		if err := s.requireSpace(); err != nil {
 			return job.Job{}, err
 		}
-		c, err := s.recentCollection(ctx, k.Collection)
+		c, err := s.registrar.Recent(ctx, k.Collection)
 		if err != nil {
 			return job.Job{}, err
 		}
@@ -104,12 +104,12 @@ func (s *Service) createJob(ctx context.Context, c job.Collection, name string, 
 	if err != nil {
 		return job.Job{}, err
 	}
-	registered, err := s.registerJob(ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now)})
+	registered, err := s.registrar.Register(ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now)})
 	if err != nil {
 		return job.Job{}, err
 	}
 	k := c.Key.Job(registered.Name)
-	input, err := jobloop.New(k, definition, registered.CollectionDisabled, now)
+	input, err := state.New(k, definition, registered.CollectionDisabled, now)
 	if err != nil {
 		return job.Job{}, err
 	}
@@ -194,11 +194,35 @@ func (s *Service) reserve(ctx context.Context, current job.Job, requirements quo
 // RunJob starts a manual run of a job, in any state of the job and its collection. The error is of kind
 // [job.KindConflict] if 50 manual runs of the job are running or waiting.
 func (s *Service) RunJob(ctx context.Context, k job.Key) error {
-	return s.updateJob(ctx, k, workflows.UpdateRun)
+	return s.updateJob(ctx, k, workflows.UpdateRun, nil)
 }
 
-// updateJob sends an update without arguments to a job.
-func (s *Service) updateJob(ctx context.Context, k job.Key, name string) error {
+// SkipOccurrence keeps the next occurrence of a job from being run, and returns the job. With a due time other than the zero
+// one, the error is of kind [job.KindConflict] if another occurrence is next. It is so, too, if none is next, or if
+// the next one may have been sent.
+func (s *Service) SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (j job.Job, err error) {
+	err = s.updateJob(ctx, k, workflows.UpdateSkip, &j, due)
+	return j.At(s.now()), err
+}
+
+// EnableJob enables a job. A job that is enabled stays as it is. The error is of kind [job.KindConflict] if the job is
+// completed or faulted.
+func (s *Service) EnableJob(ctx context.Context, k job.Key) (job.Job, error) {
+	return s.setJobState(ctx, k, workflows.UpdateEnable)
+}
+
+// DisableJob disables a job; otherwise it is as [Service.EnableJob]. After it returns nil, no occurrence is sent.
+func (s *Service) DisableJob(ctx context.Context, k job.Key) (job.Job, error) {
+	return s.setJobState(ctx, k, workflows.UpdateDisable)
+}
+
+func (s *Service) setJobState(ctx context.Context, k job.Key, update string) (j job.Job, err error) {
+	err = s.updateJob(ctx, k, update, &j)
+	return j.At(s.now()), err
+}
+
+// updateJob sends an update to a job, and decodes the answer into result unless that is nil.
+func (s *Service) updateJob(ctx context.Context, k job.Key, name string, result any, args ...any) error {
 	if err := k.Validate(); err != nil {
 		return err
 	}
@@ -208,7 +232,7 @@ func (s *Service) updateJob(ctx context.Context, k job.Key, name string) error {
 	if _, err := s.queryAndBegin(ctx, k); job.KindOf(err) == job.KindNotFound {
 		return err
 	}
-	return s.jobError(ctx, s.update(ctx, changeTimeout, k.WorkflowID(), name, nil), missingJob(k))
+	return s.jobError(ctx, s.update(ctx, changeTimeout, k.WorkflowID(), name, result, args...), missingJob(k))
 }
 
 // collectionTimeout is the limit for an answer from the collection of a job that did not answer.
@@ -219,7 +243,7 @@ const collectionTimeout = 3 * time.Second
 func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
 	updateCtx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
-	err := s.updateJob(updateCtx, k, workflows.UpdateDelete)
+	err := s.updateJob(updateCtx, k, workflows.UpdateDelete, nil)
 	switch kind := job.KindOf(err); {
 	case err == nil || ctx.Err() != nil:
 		return err

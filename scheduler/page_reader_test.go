@@ -28,7 +28,7 @@ import (
 // A directory answers queries in place of workflows.
 type directory struct {
 	client.Client
-	t       *testing.T
+	t       testing.TB
 	answers map[string]any // by workflow ID and query
 	runs    string         // the ID of every run; "": the server does not answer Describe
 

@@ -21,8 +21,10 @@ import (
 	"almanac/scheduler/alerting"
 	"almanac/scheduler/history"
 	"almanac/scheduler/internal/cache"
+	"almanac/scheduler/operations"
 	"almanac/scheduler/overview"
 	"almanac/scheduler/readiness"
+	"almanac/scheduler/registrations"
 	"almanac/scheduler/trail"
 )
 
@@ -46,8 +48,9 @@ type Options struct {
 // A Service creates, changes, reads and deletes jobs and collections. Its errors are of type [job.Error].
 // It is safe for concurrent use.
 type Service struct {
-	*overview.Overview // what happened and what comes next across jobs
-	*alerting.Alerting // tests and deliveries of notifications
+	*overview.Overview     // what happened and what comes next across jobs
+	*alerting.Alerting     // tests and deliveries of notifications
+	*operations.Operations // changes of whole collections
 
 	client    client.Client
 	namespace string
@@ -62,10 +65,10 @@ type Service struct {
 	trail     *trail.Reader
 	readiness *readiness.Checker
 
-	locked        atomic.Bool // the namespace lacks optional search attributes
-	statuses      cache.Cache[versionedStatus]
-	collections   cache.Cache[job.Collection]
-	registrations registrationQueue
+	registrar *registrations.Registrar
+
+	locked   atomic.Bool // the namespace lacks optional search attributes
+	statuses cache.Cache[versionedStatus]
 }
 
 // New returns a Service. Defaults are those of [Options].
@@ -94,12 +97,16 @@ func New(o Options) *Service {
 		Client: s.client, Queries: s.queries, History: s.history, Log: s.log, Now: s.now,
 		Status: s.recentStatus, Error: s.jobError, Why: whyUnreadable,
 	})
+	updateWithin := func(timeout time.Duration) func(ctx context.Context, id, name string, result any, arguments ...any) error {
+		return func(ctx context.Context, id, name string, result any, arguments ...any) error {
+			return s.update(ctx, timeout, id, name, result, arguments...)
+		}
+	}
 	s.Alerting = alerting.New(alerting.Options{
-		Queries: s.queries, Job: s.beginJob, Collection: s.Collection, Error: s.jobError,
-		Update: func(ctx context.Context, id, name string, result any, arguments ...any) error {
-			return s.update(ctx, changeTimeout, id, name, result, arguments...)
-		},
+		Queries: s.queries, Job: s.beginJob, Collection: s.Collection, Error: s.jobError, Update: updateWithin(changeTimeout),
 	})
+	s.Operations = operations.New(operations.Options{Client: s.client, Namespace: s.namespace, Converter: s.converter, Log: s.log, Error: s.jobError})
+	s.registrar = registrations.New(registrations.Options{Collection: s.Collection, Update: updateWithin(updateTimeout), Tiers: s.limits.Tiers})
 	s.readiness = readiness.New(s.client, s.namespace, s.log)
 	return s
 }

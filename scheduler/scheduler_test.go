@@ -266,6 +266,10 @@ func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
 			_, err := s.PatchJob(ctx, key, patched(`{"properties":{"state":"disabled"}}`))
 			return err
 		}, true},
+		{"a job's state", func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.DisableJob(ctx, key)
+			return err
+		}, true},
 		{"a collection's properties", func(ctx context.Context, s *scheduler.Service) error {
 			_, _, err := s.PutCollection(ctx, job.Collection{Key: key.Collection, Properties: job.CollectionProperties{SKU: job.SKU{Name: "Standard"}}})
 			return err
@@ -276,6 +280,10 @@ func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
 		}, true},
 		{"but not a run on demand, which a later run of the workflow would take for another one",
 			func(ctx context.Context, s *scheduler.Service) error { return s.RunJob(ctx, key) }, false},
+		{"nor a skip", func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.SkipOccurrence(ctx, key, time.Time{})
+			return err
+		}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

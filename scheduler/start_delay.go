@@ -16,7 +16,7 @@ import (
 
 	"almanac/internal/wfclient"
 	"almanac/workflows"
-	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/state"
 )
 
 // A new job that is not due soon is started with Temporal's start delay. Until the delay is over, no worker
@@ -29,7 +29,7 @@ const minStartDelay = 10 * time.Second
 // startDelay returns the start delay of a job's workflow, 0 for none. It is counted from the registration,
 // by the server's clock, so this machine's clock does not matter. The start comes at most StartWithin after
 // the registration, and the job begins that much later.
-func startDelay(in *jobloop.Input, registered time.Time) time.Duration {
+func startDelay(in *state.Input, registered time.Time) time.Duration {
 	begin := in.Begin()
 	if begin.IsZero() || registered.IsZero() || begin.Sub(registered) < minStartDelay {
 		return 0
@@ -42,7 +42,7 @@ type query func(ctx context.Context, workflowID, name string, result any) error
 
 // queryStatus queries a workflow's status. If the workflow is a job that has not begun, queryStatus
 // computes the status from its input and returns the input too. The errors are those of the query.
-func (s *Service) queryStatus(ctx context.Context, query query, id string, status any) (*jobloop.Input, error) {
+func (s *Service) queryStatus(ctx context.Context, query query, id string, status any) (*state.Input, error) {
 	for again := true; ; again = false {
 		err := query(ctx, id, workflows.QueryStatus, status)
 		if _, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err); !notReady {
@@ -62,7 +62,7 @@ func (s *Service) queryStatus(ctx context.Context, query query, id string, statu
 
 // delayedInput returns the input of a job whose workflow has not begun. It returns nil if the workflow has begun
 // or is closed.
-func (s *Service) delayedInput(ctx context.Context, id string) (*jobloop.Input, error) {
+func (s *Service) delayedInput(ctx context.Context, id string) (*state.Input, error) {
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
 	found, err := s.client.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
@@ -79,7 +79,7 @@ func (s *Service) delayedInput(ctx context.Context, id string) (*jobloop.Input, 
 	if started.GetWorkflowType().GetName() != workflows.TypeJob {
 		return nil, nil
 	}
-	var in jobloop.Input
+	var in state.Input
 	if err := wfclient.ConverterFor(s.converter, id).FromPayloads(started.GetInput(), &in); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func beginsOrEnds(e *history.HistoryEvent) bool {
 // and takes it for the end of the delay if the delay ends meanwhile: if the server crashed then, the job
 // would never begin. The workflow task for a signal is written to the database. During a delay only
 // SignalWithStart makes such a task; it starts nothing here, because the workflow exists.
-func (s *Service) begin(ctx context.Context, id string, in *jobloop.Input) error {
+func (s *Service) begin(ctx context.Context, id string, in *state.Input) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	err := wfclient.Patiently(ctx, func(ctx context.Context) error {

@@ -21,7 +21,7 @@ import (
 	"almanac/job/input"
 	"almanac/scheduler"
 	"almanac/workflows"
-	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/state"
 )
 
 // A starter is a Temporal that accepts every registration and start.
@@ -139,7 +139,7 @@ func (f asleepFrontend) GetWorkflowExecutionHistory(_ context.Context, r *workfl
 }
 
 // startedAs returns the event of a workflow's start with the given input.
-func startedAs(t *testing.T, workflow string, input jobloop.Input) *history.HistoryEvent {
+func startedAs(t *testing.T, workflow string, input state.Input) *history.HistoryEvent {
 	t.Helper()
 	payloads, err := converter.GetDefaultDataConverter().ToPayloads(input)
 	require.NoError(t, err)
@@ -150,11 +150,11 @@ func startedAs(t *testing.T, workflow string, input jobloop.Input) *history.Hist
 	}}
 }
 
-func aNewJob(t *testing.T) jobloop.Input {
+func aNewJob(t *testing.T) state.Input {
 	t.Helper()
 	definition, err := input.ParseDefinition([]byte(aJob), input.ParseOptions{Limits: new(input.DefaultLimits()), ID: key.ARMID()})
 	require.NoError(t, err)
-	input, err := jobloop.New(key, definition, false, time.Now())
+	input, err := state.New(key, definition, false, time.Now())
 	require.NoError(t, err)
 	return input
 }
@@ -213,6 +213,10 @@ func TestAJobThatHasNotBegunBeginsBeforeItIsChanged(t *testing.T) {
 			return err
 		}, workflows.UpdateReplace},
 		{"by a run", func(ctx context.Context, s *scheduler.Service) error { return s.RunJob(ctx, key) }, workflows.UpdateRun},
+		{"by being disabled", func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.DisableJob(ctx, key)
+			return err
+		}, workflows.UpdateDisable},
 		{"by its deletion", func(ctx context.Context, s *scheduler.Service) error { return s.DeleteJob(ctx, key) }, workflows.UpdateDelete},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

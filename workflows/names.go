@@ -21,6 +21,7 @@ const (
 	UpdateReplace = "update" // takes a ReplaceRequest
 	UpdateRun     = "run"
 	UpdateRerun   = "rerun" // takes the key of a request, returns a job.RerunStatus
+	UpdateSkip    = "skip"  // takes the due time of the next occurrence, or the zero time for any
 	UpdateEnable  = "enable"
 	UpdateDisable = "disable"
 	UpdateDelete  = "delete"

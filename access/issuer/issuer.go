@@ -2,6 +2,7 @@
 package issuer
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -75,8 +76,9 @@ type claims struct {
 	NotBefore *float64 `json:"nbf"`
 	Tenant    string   `json:"tid"`
 	Object    string   `json:"oid"`
-	AppV1     string   `json:"appid"` // in Entra ID's tokens of version 1
-	AppV2     string   `json:"azp"`   // in those of version 2, and elsewhere
+	AppV1     string   `json:"appid"`     // in Entra ID's tokens of version 1
+	AppV2     string   `json:"azp"`       // in those of version 2, and elsewhere
+	ClientID  string   `json:"client_id"` // in access tokens of RFC 9068
 	Groups    many     `json:"groups"`
 	Roles     many     `json:"roles"`
 }
@@ -170,7 +172,7 @@ func principal(token *oidc.IDToken, said *claims) *access.Principal {
 	}
 	add(access.KindSubject, token.Subject)
 	add(access.KindObject, said.Object)
-	add(access.KindApplication, said.AppV1, said.AppV2)
+	add(access.KindApplication, cmp.Or(said.AppV1, said.AppV2, said.ClientID))
 	add(access.KindGroup, said.Groups...)
 	add(access.KindAppRole, said.Roles...)
 	if said.Object != "" {

@@ -157,6 +157,7 @@ func manyTokens(n int) []byte {
 
 func BenchmarkReadAThousandTokens(b *testing.B) {
 	text := manyTokens(1000)
+	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := token.Parse(text, defaults); err != nil {
 			b.Fatal(err)

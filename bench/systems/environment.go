@@ -18,10 +18,13 @@ import (
 	"go.temporal.io/sdk/workflow"
 	_ "modernc.org/sqlite" // the driver "sqlite", which the server uses as well
 
+	"almanac/access"
+	"almanac/access/token"
 	"almanac/activities"
 	"almanac/activities/senders"
 	"almanac/api"
 	"almanac/devserver"
+	"almanac/internal/callers"
 	"almanac/internal/egress"
 	"almanac/job/input"
 	"almanac/scheduler"
@@ -129,13 +132,50 @@ func (e *Environment) startWorker(maxHold time.Duration, log *slog.Logger) error
 // NewAPI starts another API, which has not read any job yet.
 func (e *Environment) NewAPI() *REST { return e.serve(e.service) }
 
-func (e *Environment) serve(o scheduler.Options) *REST {
-	server := httptest.NewServer(api.New(scheduler.New(o), api.Options{
-		Log: o.Log, Limits: o.Limits, Now: o.Now, DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
-	}))
-	r := newREST(server.URL)
-	e.onClose(func() error { r.client.CloseIdleConnections(); server.Close(); return nil })
-	return r
+func (e *Environment) serve(o scheduler.Options) *REST { return e.serveTo(o, api.Options{}, "")[0] }
+
+// NewAPIFor starts another API, which asks who calls and limits each caller. It returns one Almanac for each of the
+// callers, who may do everything.
+func (e *Environment) NewAPIFor(names []string, limits callers.Limits) ([]*AlmanacAPI, error) {
+	var file []byte
+	var secrets []string
+	for _, name := range names {
+		secret := token.New()
+		secrets = append(secrets, secret)
+		file = token.Append(file, token.Entry{Name: name, Hash: token.HashOf(secret), Grant: access.Grant{Role: access.Owner}}, "/")
+	}
+	tokens, err := token.Parse(file, access.Defaults{Subscription: defaultSubscription, ResourceGroup: defaultResourceGroup})
+	if err != nil {
+		return nil, err
+	}
+	rests := e.serveTo(e.service, api.Options{
+		Callers: callers.NewLimiter(limits),
+		Access:  &api.Access{Authenticators: []access.Authenticator{&token.Authenticator{Tokens: func() *token.Set { return tokens }}}},
+	}, secrets...)
+	all := make([]*AlmanacAPI, len(rests))
+	for i, r := range rests {
+		all[i] = &AlmanacAPI{REST: r, all: []*REST{r}, receiver: e.Almanac.receiver}
+	}
+	return all, nil
+}
+
+// serveTo starts an API, and returns it as the holder of each token calls it.
+func (e *Environment) serveTo(o scheduler.Options, a api.Options, tokens ...string) (all []*REST) {
+	a.Log, a.Limits, a.Now, a.DefaultSubscription, a.DefaultResourceGroup = o.Log, o.Limits, o.Now, defaultSubscription, defaultResourceGroup
+	server := httptest.NewServer(api.New(scheduler.New(o), a))
+	for _, secret := range tokens {
+		r := newREST(server.URL)
+		r.token = secret
+		all = append(all, r)
+	}
+	e.onClose(func() error {
+		for _, r := range all {
+			r.client.CloseIdleConnections()
+		}
+		server.Close()
+		return nil
+	})
+	return all
 }
 
 // Systems returns the systems with the given slugs.

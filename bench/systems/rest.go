@@ -14,6 +14,7 @@ import (
 // A REST calls one of Almanac's APIs.
 type REST struct {
 	url    string
+	token  string // "": none is sent
 	client *http.Client
 }
 
@@ -54,6 +55,9 @@ func (r *REST) Call(ctx context.Context, method, path string, body Object, answe
 	req, err := http.NewRequestWithContext(ctx, method, r.url+path, &sent)
 	if err != nil {
 		return err
+	}
+	if r.token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.token)
 	}
 	resp, err := r.client.Do(req)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"almanac/access/issuer"
 	"almanac/access/token"
 	"almanac/api"
+	"almanac/api/guard"
 	"almanac/internal/certificate"
 	"almanac/internal/settings"
 	"almanac/internal/watch"
@@ -44,7 +45,7 @@ func (c *config) accessSettings() settings.Group {
 			More: "By https, or http on this machine. Their keys are found by discovery."},
 		{Flag: "oidc-audience", Variable: "ALMANAC_OIDC_AUDIENCE", Commands: "dev server api", Value: settings.List("texts", &a.audiences, func([]string) error { return nil }),
 			Help: "Audiences (aud) one of which an issuer's token must be for, byte by byte.",
-			More: "Azure's SDKs ask for tokens for `https://management.azure.com/` or `https://management.core.windows.net/`."},
+			More: "Azure's SDKs ask for tokens for `https://management.azure.com/`, the same without the slash at the end, or `https://management.core.windows.net/`."},
 		{Flag: "access", Variable: "ALMANAC_ACCESS", Commands: "dev server api", Value: settings.File(&a.policyFile), Check: c.readAccess,
 			Help: "YAML file that says which callers have which role in which scope.",
 			More: "A change is in force within 2 s. Without it, only the roles in `--token-file` count."},
@@ -129,7 +130,7 @@ func (c *config) protectAPI(ctx context.Context, o *api.Options) {
 	if !c.authenticating() {
 		return
 	}
-	o.Access = &api.Access{}
+	o.Access = &guard.Access{}
 	var problems []func() string
 	if a.tokens != nil {
 		go a.tokens.Watch(ctx, c.log)

@@ -57,7 +57,7 @@ func listen(ctx context.Context, address *settings.Setting) (net.Listener, error
 // handler returns the API of a service. It follows changes of who may call until ctx ends.
 func handler(ctx context.Context, s api.Scheduler, c *config) http.Handler {
 	o := api.Options{
-		Log: c.log, Build: built(), PublicURL: c.publicURL, Guard: c.hosts.Check, Limits: &c.limits, CheckTarget: c.senders.Check,
+		Log: c.log, Build: built(), PublicURL: c.publicURL, CheckHost: c.hosts.Check, Limits: &c.limits, CheckTarget: c.senders.Check,
 		Observe: c.telemetry.Requests(), Metrics: c.telemetry.Handler(), Callers: callers.NewLimiter(c.perCaller), Refusals: c.refusals,
 		DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
 	}

@@ -61,21 +61,21 @@ func idle(j *record.JobLog, t time.Time) bool {
 }
 
 // checkDowntime checks the occurrences that were due in a downtime. In a catch-up window they run one after
-// the other, and those left when the job is changed are not sent.
+// the other, with allowAll while no attempt of another is made, and those left when the job is changed are not sent.
 func (c *checker) checkDowntime(j *record.JobLog, f *record.Fault, s *record.Span) {
 	d := &s.Definition
 	dues := d.Due(f.Start, f.Restart)
-	var before time.Time // when the occurrence before ended
+	var ended, began time.Time // when the occurrences before ended, and when the last of them began
 	for i, due := range dues {
 		arrival, latest := j.Arrival(due), i == len(dues)-1
 		switch {
-		case d.CatchUp && arrival == nil && before.Add(settling).After(s.To):
+		case d.CatchUp && arrival == nil && ended.Add(settling).After(s.To):
 		case d.CatchUp && arrival == nil:
 			c.violation(CatchUp, j.Job, due, "the occurrence due %s, within the catch-up window of an hour, was not sent after the %s; the history says %s", record.Clock(due), f, statusOf(j, due))
-		case d.CatchUp && arrival.Arrived.Before(before):
+		case d.CatchUp && arrival.Arrived.Before(ended) && (d.Overlap != "allowAll" || arrival.Arrived.Before(began) || beingSent(j, dues[:i], arrival.Arrived)):
 			c.violation(CatchUp, j.Job, due, "the occurrence due %s was sent before the one before it had ended, after the %s", record.Clock(due), f)
 		case d.CatchUp:
-			before = endOf(j, due)
+			ended, began = later(ended, endOf(j, due)), later(began, arrival.Arrived)
 		case !latest && arrival != nil:
 			c.violation(CatchUp, j.Job, due, "the occurrence due %s was sent at %s after the %s, although a later one was due as well and there is no catch-up window",
 				record.Clock(due), record.Clock(arrival.Arrived), f)
@@ -93,6 +93,18 @@ func decidedLate(j *record.JobLog, due time.Time) bool {
 	return slices.ContainsFunc(j.Entries[due.Unix()], func(e *record.Entry) bool {
 		return e.Status == "Missed" && !e.Start.Before(due.Add(time.Minute))
 	})
+}
+
+// beingSent reports whether a request of one of the occurrences was being answered at t.
+func beingSent(j *record.JobLog, dues []time.Time, t time.Time) bool {
+	for _, a := range j.Actions {
+		if slices.ContainsFunc(dues, a.Due.Equal) && slices.ContainsFunc(a.Requests, func(r *record.Request) bool {
+			return r.Arrived.Before(t) && r.End().After(t)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // endOf returns when the last request of an occurrence ended.

@@ -1,6 +1,8 @@
 package checker_test
 
 import (
+	"time"
+
 	"almanac/faults/checker"
 	"almanac/faults/record"
 )
@@ -20,7 +22,35 @@ func catchUpCases() []testCase {
 		{"the job is deleted before the last occurrence in the catch-up window runs", func() *scenario { return deletedAt(700, 680, 690) }, nil},
 		{"the job is deleted long after the last occurrence in the catch-up window should have run", func() *scenario { return deletedAt(718, 622, 623) }, []string{checker.CatchUp}},
 		{"the occurrences in the catch-up window run in a wrong order", func() *scenario { return down(caughtUp(), []float64{540, 480, 600}) }, []string{checker.CatchUp}},
+		{"with allowAll the next occurrence does not wait for a retry of the one before", func() *scenario { return retriedAt(640, 630, 0.01) }, nil},
+		{"with allowAll the next occurrence does not wait for an attempt of the one before", func() *scenario { return retriedAt(640, 641, 5) }, []string{checker.CatchUp}},
+		{"but with another policy for its retries as well", func() *scenario {
+			s := retriedAt(640, 630, 0.01)
+			s.Changes[0].Definition.Overlap = "bufferOne"
+			return s
+		}, []string{checker.CatchUp}},
 	}
+}
+
+// retriedAt is a job with allowAll that cannot run from 450 s to 620 s. The first of two occurrences that were due meanwhile fails at 622 s and is
+// sent again at a time, for some seconds; the first request of the second one arrives at next.
+func retriedAt(again, next, seconds float64) *scenario {
+	d := caughtUp()
+	d.Overlap, d.Retries, d.RetryInterval, d.Start = "allowAll", 1, 15*time.Second, at(0)
+	s := newScenario(d).ran(0, 60, 120, 180, 240, 300, 360, 420)
+	s.Run.Quiet = at(900)
+	s.fault("kill", 450, 621, everything...)
+	s.received(480, 622, 500)
+	s.entry(480, 622, "Failed", 0, 9)
+	s.received(480, again, 200).Answered = at(again + seconds)
+	s.entry(480, again, "Completed", 1, 9).End = at(again + seconds)
+	s.counted()
+	for i, due := range []float64{540, 600} {
+		s.received(due, next+float64(10*i), 200)
+		s.entry(due, next+float64(10*i), "Completed", 0, 10+i)
+		s.counted()
+	}
+	return s.ran(660, 720, 780, 840)
 }
 
 func caughtUp() record.Definition {

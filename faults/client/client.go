@@ -59,6 +59,8 @@ func changeRequest(kind string, j record.Job) (method, path string) {
 		return http.MethodDelete, jobPath(j)
 	case record.ManualRun:
 		return http.MethodPost, jobPath(j) + "/run"
+	case record.Skip:
+		return http.MethodPost, jobPath(j) + "/skip"
 	case record.DisableCollection:
 		return http.MethodPost, collectionPath(j.Collection) + "/disable"
 	case record.EnableCollection:

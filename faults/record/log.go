@@ -101,12 +101,13 @@ const (
 	Enable            = "enable"
 	Delete            = "delete"
 	ManualRun         = "run"
+	Skip              = "skip" // of the next occurrence
 	DisableCollection = "disable-collection"
 	EnableCollection  = "enable-collection"
 )
 
 // A Change is a change of a job or of a collection. It is repeated until its outcome is known, except
-// [ManualRun] and some of [Create].
+// [ManualRun], [Skip] and some of [Create].
 type Change struct {
 	Job        // Name is empty for a change of a collection
 	Kind       string

@@ -76,6 +76,8 @@ func (w *Workload) changeSomehow(ctx context.Context, j *Job) {
 		w.disable(ctx, j)
 	case n < 82:
 		w.recreate(ctx, j)
+	case n < 91:
+		w.change(ctx, record.Skip, j.ID, nil, "")
 	default:
 		w.change(ctx, record.ManualRun, j.ID, nil, "")
 	}

@@ -57,10 +57,10 @@ func (w *Workload) between(a, b time.Duration) time.Duration {
 // maxTries bounds how often a change is repeated until its outcome is known.
 const maxTries = 300
 
-// change makes a change. Unless it is a manual run, it is repeated until its outcome is known. d is the
+// change makes a change. Unless it is a manual run or a skip, it is repeated until its outcome is known. d is the
 // definition after the change, nil if it stays the same.
 func (w *Workload) change(ctx context.Context, kind string, j record.Job, d *record.Definition, body string) record.Outcome {
-	if kind == record.ManualRun {
+	if kind == record.ManualRun || kind == record.Skip {
 		return w.try(ctx, kind, j, d, body, 1)
 	}
 	return w.try(ctx, kind, j, d, body, maxTries)

@@ -17,8 +17,9 @@ const (
 	WriteJob   Operation = "Microsoft.Scheduler/jobCollections/jobs/write"
 	DeleteJob  Operation = "Microsoft.Scheduler/jobCollections/jobs/delete"
 	RunJob     Operation = "Microsoft.Scheduler/jobCollections/jobs/run/action"
-	EnableJob  Operation = "Microsoft.Scheduler/jobCollections/jobs/enable/action"  // by Temporal's UI or CLI; through the API it is a write
-	DisableJob Operation = "Microsoft.Scheduler/jobCollections/jobs/disable/action" // likewise
+	SkipJob    Operation = "Microsoft.Scheduler/jobCollections/jobs/skip/action"
+	EnableJob  Operation = "Microsoft.Scheduler/jobCollections/jobs/enable/action"
+	DisableJob Operation = "Microsoft.Scheduler/jobCollections/jobs/disable/action"
 
 	WriteCollection   Operation = "Microsoft.Scheduler/jobCollections/write"
 	DeleteCollection  Operation = "Microsoft.Scheduler/jobCollections/delete"

@@ -15,7 +15,7 @@ import (
 
 	"almanac/job"
 	"almanac/workflows"
-	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/state"
 	"almanac/workflows/plan"
 )
 
@@ -24,7 +24,7 @@ import (
 func (s *stack) ahead(t *testing.T, k job.Key, definition string, due time.Time) string {
 	t.Helper()
 	now := time.Now().UTC().Truncate(time.Second)
-	return s.started(t, "/jobs", definition, now, func(in *jobloop.Input) {
+	return s.started(t, "/jobs", definition, now, func(in *state.Input) {
 		in.Key = k
 		in.Plan = plan.Plan{Due: []time.Time{due}, Done: true}
 		in.Lead = int(due.Sub(now).Milliseconds())

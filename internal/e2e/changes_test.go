@@ -71,10 +71,22 @@ func TestChangesTellWhoChangedWhat(t *testing.T) {
 	k := job.CollectionKey{Subscription: "00000000-0000-0000-0000-000000000000", ResourceGroup: "default", Name: c[strings.LastIndexByte(c, '/')+1:]}
 	require.NoError(t, s.temporal.SignalWorkflow(t.Context(), k.Job("one").WorkflowID(), "", workflows.UpdateEnable, nil))
 	eventually(t, 30*time.Second, "job that the signal enabled", func() bool { return call(t, http.MethodGet, one, "").get("properties.state") == "enabled" })
+	do(http.MethodPost, c+"/enable", "")
+	next := call(t, http.MethodGet, one, "").get("properties.status.nextExecutionTime").(string)
+	do(http.MethodPost, one+"/skip?due="+next, "")
+	require.Equal(t, http.StatusConflict, call(t, http.MethodPost, one+"/skip?due="+next, "").code, "it skips one only")
+	do(http.MethodPost, one+"/disable", "")
+	require.Equal(t, "disabled", call(t, http.MethodGet, one, "").get("properties.state"))
+	do(http.MethodPost, one+"/disable", "") // it stays disabled
 	do(http.MethodDelete, one, "")
 
 	want := []string{
 		"jobs/delete Succeeded [API]",
+		"jobs/disable/action Succeeded [API]",
+		"jobs/disable/action Succeeded; properties.state: enabled to disabled [API]",
+		"jobs/skip/action Failed [API]",
+		"jobs/skip/action Succeeded [API]",
+		"enable/action Succeeded",
 		"jobs/enable/action Succeeded",
 		"disable/action Succeeded",
 		"jobs/run/action Succeeded [API]",
@@ -98,7 +110,9 @@ func TestChangesTellWhoChangedWhat(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, call(t, http.MethodGet, one+"/changes?$skiptoken=x", "").code)
 
 	got, _ = trailOf(t, c+"/changes")
-	require.Equal(t, []string{"disable/action Succeeded; properties.state: Enabled to Disabled [API]", "write Succeeded [API]"}, got)
+	require.Equal(t, []string{
+		"enable/action Succeeded; properties.state: Disabled to Enabled [API]", "disable/action Succeeded; properties.state: Enabled to Disabled [API]", "write Succeeded [API]",
+	}, got)
 
 	do(http.MethodPost, c+"/enable", "")
 	created(t, c+"/jobs/two", get(target.URL+"/two", later))

@@ -29,6 +29,7 @@ import (
 	"almanac/job/quota"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/state"
 	"almanac/workflows/notifier"
 	"almanac/workflows/plan"
 	"almanac/workflows/registries"
@@ -245,11 +246,11 @@ func jobSignals(t *testing.T, s *stack, jobs string) string {
 }
 
 // started starts a job's workflow from a state that would take long to reach.
-func (s *stack) started(t *testing.T, jobs, definition string, created time.Time, change func(*jobloop.Input)) string {
+func (s *stack) started(t *testing.T, jobs, definition string, created time.Time, change func(*state.Input)) string {
 	t.Helper()
 	d, err := input.ParseDefinition([]byte(definition), input.ParseOptions{Now: created})
 	require.NoError(t, err)
-	in, err := jobloop.New(key(jobs, "j"), d, false, created)
+	in, err := state.New(key(jobs, "j"), d, false, created)
 	require.NoError(t, err)
 	change(&in)
 	id := in.Key.WorkflowID()
@@ -296,7 +297,7 @@ func jobOverlap(policy job.OverlapPolicy) scenario {
 		})
 		now := time.Now().UTC().Truncate(time.Second)
 		id := s.started(t, jobs, get(target.URL+"/slow", `,"recurrence":{"frequency":"hour","overlapPolicy":"`+string(policy)+`"}`), now,
-			func(in *jobloop.Input) {
+			func(in *state.Input) {
 				in.Plan.Due = nil
 				for i := range 4 { // the last one gives way to what the engine answers when it is asked again
 					in.Plan.Due = append(in.Plan.Due, now.Add(5*time.Second+time.Duration(i)*step))
@@ -318,7 +319,7 @@ func jobCatchUp(t *testing.T, s *stack, jobs string) string {
 	target := newSink(t, nil)
 	now := time.Now().UTC().Truncate(time.Second)
 	id := s.started(t, jobs, get(target.URL+"/late", `,"recurrence":{"frequency":"minute","catchUpWindow":"PT3M15S"}`),
-		now.Add(-10*time.Minute-30*time.Second), func(*jobloop.Input) {})
+		now.Add(-10*time.Minute-30*time.Second), func(*state.Input) {})
 	target.await(t, "/late", 3, 30*time.Second)
 	url := jobs + "/j"
 	eventually(t, 30*time.Second, "missed occurrences in the history", func() bool {
@@ -468,7 +469,7 @@ func jobAhead(t *testing.T, s *stack, jobs string) string {
 	target := newSink(t, nil)
 	now := time.Now().UTC().Truncate(time.Second)
 	first, second := now.Add(8*time.Second), now.Add(20*time.Second)
-	id := s.started(t, jobs, hourly(target.URL+"/old"), now, func(in *jobloop.Input) {
+	id := s.started(t, jobs, hourly(target.URL+"/old"), now, func(in *state.Input) {
 		in.Plan = plan.Plan{Due: []time.Time{first, second}, Done: true}
 		in.Lead = 8000
 	})
@@ -491,7 +492,7 @@ func jobHold(t *testing.T, s *stack, jobs string) string {
 	target := newSink(t, nil)
 	now := time.Now().UTC().Truncate(time.Second)
 	first, second, third := now.Add(3*time.Second), now.Add(18*time.Second), now.Add(45*time.Second)
-	id := s.started(t, jobs, hourly(target.URL+"/old"), now, func(in *jobloop.Input) {
+	id := s.started(t, jobs, hourly(target.URL+"/old"), now, func(in *state.Input) {
 		in.Plan = plan.Plan{Due: []time.Time{first, second, third}, Done: true}
 	})
 	url := jobs + "/j"

@@ -19,7 +19,7 @@ func TestReadsAndChangesAreAnsweredRightAfterAWorkerWasKilled(t *testing.T) {
 	const n = 50
 	temporal := newServer(t, t.TempDir(), slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))).Address()
 	worker := startHalf(t, temporal, "", "worker")
-	api := startHalf(t, temporal, "", "api", "--listen", "127.0.0.1:0")
+	api := startHalf(t, temporal, "", "api", "--listen", "127.0.0.1:0", "--max-in-flight-per-caller", "0")
 	jobs := api.url + "/jobCollections/killed/jobs"
 	require.Equal(t, http.StatusCreated, call(t, http.MethodPut, api.url+"/jobCollections/killed", `{"properties":{"sku":{"name":"Standard"}}}`).code)
 	for i := range n {

@@ -11,7 +11,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
-	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/state"
 )
 
 // Temporal ends a workflow that records more than 4 MiB in one step, and each attempt that
@@ -30,10 +30,10 @@ func TestAllExecutionsOfTheLargestJobCanTryAgainAtOnce(t *testing.T) {
 	for job.KindOf(parse(definition(most), now)) == job.KindInvalid {
 		most--
 	}
-	s.started(t, jobs, definition(most), now.Add(-time.Hour), func(in *jobloop.Input) {
+	s.started(t, jobs, definition(most), now.Add(-time.Hour), func(in *state.Input) {
 		in.Plan.Due, in.Decided = in.Plan.Due[1:], now
 		for i := range occurrences + demanded {
-			in.Waiting = append(in.Waiting, jobloop.RetryWait{Tried: 1, Next: now, Manual: i >= occurrences, Execution: job.Execution{
+			in.Waiting = append(in.Waiting, state.RetryWait{Tried: 1, Next: now, Manual: i >= occurrences, Execution: job.Execution{
 				ID: fmt.Sprintf("00000000-0000-0000-0000-%012d", i), Due: now.Add(time.Duration(i-1000) * time.Second),
 				Repeat: i + 1, ActionName: job.MainAction, Job: "j", Collection: "c",
 			}})

@@ -10,12 +10,25 @@ import (
 // characters are unchanged, without normalization: the Kelvin sign is not a k, and a precomposed é differs
 // from an e with an accent.
 func Normalize(name string) string {
+	if isLower(name) {
+		return name
+	}
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
 			return r + 'a' - 'A'
 		}
 		return r
 	}, name)
+}
+
+// isLower reports whether a name is ASCII without capital letters, as most are.
+func isLower(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
+			return false
+		}
+	}
+	return true
 }
 
 // SameName reports whether two names are equal under [Normalize].

@@ -87,6 +87,20 @@ func Patiently(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
+// Repeatable returns an update that may be sent again. If a later attempt to delete finds the workflow gone, the delete
+// succeeded and only the earlier answer was lost.
+func Repeatable(deletes bool, do func(context.Context) error) func(context.Context) error {
+	tried := false
+	return func(ctx context.Context) error {
+		err := do(ctx)
+		if tried && deletes && IsGone(err) {
+			return nil
+		}
+		tried = true
+		return err
+	}
+}
+
 // IsTimeout reports whether err means that no answer came in time, or that no worker has polled recently.
 func IsTimeout(err error) bool { return isIdle(err) || isLate(err) }
 

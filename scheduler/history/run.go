@@ -18,7 +18,7 @@ import (
 	"almanac/activities/lookups"
 	"almanac/internal/wfclient"
 	"almanac/job"
-	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/state"
 	"almanac/workflows/plan"
 )
 
@@ -116,7 +116,7 @@ func (r *runReader) read(ctx context.Context, enough func([]entry) bool) (*earli
 // earlier returns where the history continues before a run, from the event that started it.
 func (r *runReader) earlier(e *history.HistoryEvent) *earlier {
 	started := e.GetWorkflowExecutionStartedEventAttributes()
-	input := decode[jobloop.Input](r, started.GetInput())
+	input := decode[state.Input](r, started.GetInput())
 	return &earlier{previous: started.GetContinuedExecutionRunId(), began: e.GetEventTime().AsTime(), failed: input.FailedRun}
 }
 

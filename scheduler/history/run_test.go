@@ -19,7 +19,7 @@ import (
 	"almanac/activities/lookups"
 	"almanac/job"
 	"almanac/job/listing"
-	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/state"
 	"almanac/workflows/plan"
 )
 
@@ -40,7 +40,7 @@ func newAuthor(t *testing.T) *author {
 		EventType: enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED,
 		Attributes: &historypb.HistoryEvent_WorkflowExecutionStartedEventAttributes{
 			WorkflowExecutionStartedEventAttributes: &historypb.WorkflowExecutionStartedEventAttributes{
-				OriginalExecutionRunId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", Input: a.payloads(jobloop.Input{}),
+				OriginalExecutionRunId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", Input: a.payloads(state.Input{}),
 			},
 		},
 	})

@@ -30,7 +30,7 @@ import (
 	"almanac/scheduler/history"
 	"almanac/scheduler/overview"
 	"almanac/workflows"
-	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/state"
 )
 
 // A town is a Temporal with the workflows of job collections and of jobs.
@@ -118,7 +118,7 @@ func (w *town) started(previous, failed string) *historypb.History {
 		EventId: 1, EventType: enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, EventTime: timestamppb.New(at("2026-01-01T00:00:00Z")),
 		Attributes: &historypb.HistoryEvent_WorkflowExecutionStartedEventAttributes{
 			WorkflowExecutionStartedEventAttributes: &historypb.WorkflowExecutionStartedEventAttributes{
-				OriginalExecutionRunId: uuid.NewString(), ContinuedExecutionRunId: previous, Input: payloads(w.t, jobloop.Input{FailedRun: failed}),
+				OriginalExecutionRunId: uuid.NewString(), ContinuedExecutionRunId: previous, Input: payloads(w.t, state.Input{FailedRun: failed}),
 			},
 		},
 	}}}

@@ -5,7 +5,7 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/workflows"
-	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/state"
 	"almanac/workflows/registries"
 )
 
@@ -32,7 +32,7 @@ func (*jobSubject) created() audit.Operation { return audit.WriteJob }
 func (*jobSubject) removed() audit.Operation { return audit.DeleteJob }
 
 func (s *jobSubject) start(decode decoder) string {
-	var in jobloop.Input
+	var in state.Input
 	decode(&in)
 	s.definition, s.disabled = in.Definition, in.CollectionDisabled
 	return in.ChangedRun
@@ -44,6 +44,8 @@ func (s *jobSubject) operation(name string, arg decoder) audit.Operation {
 		return audit.WriteJob
 	case workflows.UpdateRun:
 		return audit.RunJob
+	case workflows.UpdateSkip:
+		return audit.SkipJob
 	case workflows.UpdateEnable:
 		return audit.EnableJob
 	case workflows.UpdateDisable:

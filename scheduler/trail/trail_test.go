@@ -25,7 +25,7 @@ import (
 	"almanac/job/listing"
 	"almanac/scheduler/trail"
 	"almanac/workflows"
-	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/state"
 )
 
 var key = job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "c"}.Job("j")
@@ -95,7 +95,7 @@ func (s *server) run(id string, events ...*history.HistoryEvent) {
 
 func started(t *testing.T, previous, changed string, d job.Definition) *history.HistoryEvent {
 	return &history.HistoryEvent{Attributes: &history.HistoryEvent_WorkflowExecutionStartedEventAttributes{WorkflowExecutionStartedEventAttributes: &history.WorkflowExecutionStartedEventAttributes{
-		ContinuedExecutionRunId: previous, Input: payloads(t, jobloop.Input{Key: key, Definition: d, ChangedRun: changed}), Identity: "1@api",
+		ContinuedExecutionRunId: previous, Input: payloads(t, state.Input{Key: key, Definition: d, ChangedRun: changed}), Identity: "1@api",
 	}}}
 }
 

@@ -23,7 +23,7 @@ func (j *loop) setState(ctx workflow.Context, s job.State) {
 // A completed or faulted job is treated as an enabled job without occurrences: a definition with an
 // occurrence left makes it active again, one without leaves it final.
 func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
-	old, wasActive := j.Definition, j.active()
+	old, wasActive := j.Definition, j.Active()
 	final := old.State.Final()
 	if final {
 		old.State = job.StateEnabled
@@ -56,11 +56,11 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 	switch {
 	case final && !timing: // even if the job is not active: whether it is final depends on the new schedule
 		j.replan(ctx, false)
-	case !final && j.active() && (!timing || !wasActive):
+	case !final && j.Active() && (!timing || !wasActive):
 		j.replan(ctx, !wasActive)
 	}
-	if (final && d.State == job.StateEnabled || j.active()) && j.over() {
-		j.finish(workflow.Now(ctx))
+	if (final && d.State == job.StateEnabled || j.Active()) && j.over() {
+		j.Finish(workflow.Now(ctx))
 	}
 	if j.Definition.State != shown {
 		visibility.ShowState(ctx, &j.Key, j.Definition.State, &j.Outcomes, &j.Listed)
@@ -85,11 +85,11 @@ func (j *loop) setCollectionState(ctx workflow.Context, enabled bool) {
 	if !enabled {
 		j.withdraw(ctx)
 	}
-	if j.active() {
+	if j.Active() {
 		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job collection was disabled while it waited")
 	}
 	j.CollectionDisabled = !enabled
-	if j.active() {
+	if j.Active() {
 		j.replan(ctx, true)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"almanac/job"
 	"almanac/job/notification"
 	"almanac/workflows"
-	"almanac/workflows/jobloop"
 	"almanac/workflows/jobloop/alerts"
+	"almanac/workflows/jobloop/state"
 	"almanac/workflows/plan"
 )
 
@@ -266,7 +266,7 @@ func TestAManualRunThatWasCancelledIsNotSentInTheNextRun(t *testing.T) {
 func TestTheNextRunGetsTheWholeState(t *testing.T) {
 	t.Parallel()
 	at := func(minutes int) time.Time { return newYear.Add(time.Duration(minutes) * time.Minute) }
-	in := jobloop.Input{
+	in := state.Input{
 		Key: key, Created: newYear, Definition: definition(t, every(minutely)), Generation: 7, CollectionDisabled: true,
 		Plan:    plan.Plan{Due: []time.Time{at(10), at(11)}, Done: true, More: true, Dropped: &plan.Dropped{Count: 1}},
 		Decided: at(9), BusyUntil: at(8), CatchUp: at(7), Started: 6, ManualRuns: 5, Failed: true, Final: at(4), FailedRun: "run 3", ChangedRun: "run 3",
@@ -283,7 +283,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 			Watch:     notification.Watch{Failed: []string{"a"}, Quiet: []string{"b"}, Since: at(3)},
 			Inherited: []notification.Rule{{Key: "a", On: []job.Event{job.EventFailed}, After: 2}},
 		},
-		Waiting: []jobloop.RetryWait{{
+		Waiting: []state.RetryWait{{
 			Execution: job.Execution{ID: "e", Due: at(1), Repeat: 3, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"},
 			Manual:    true, Sent: true, Tried: 2, Next: at(60), Began: at(50), Error: "it failed",
 		}, {

@@ -20,6 +20,7 @@ import (
 	"almanac/job"
 	"almanac/job/template"
 	"almanac/workflows/jobloop/alerts"
+	"almanac/workflows/jobloop/state"
 )
 
 // A phase is an execution's progress as recorded by the workflow.
@@ -55,14 +56,14 @@ const (
 
 // An execution is an occurrence or manual run that has not ended.
 type execution struct {
-	RetryWait
+	state.RetryWait
 	action          job.Action
 	slept           bool // the job slept until it, so its punctuality adjusts the lead
 	phase           phase
 	betweenAttempts bool               // between two activities: the next is scheduled at Next, by a later run if this one ends before
 	inFlight        bool               // when last looked up, an attempt may have been sent that has no record
 	mayHaveBeenSent bool               // its activity was cancelled when it was due, and the server may have forgotten an attempt that failed at once
-	unsentUntil     time.Time          // if set: when last looked up, nothing was sent, and the server's retry delay lasted until then, by its clock
+	unsentUntil     time.Time          // if set: when last looked up, no attempt was being sent, and the server's retry delay lasted until then, by its clock
 	ended           *activities.Ending // if set: when last looked up, the activity's outcome was recorded but not reported
 	activity        string             // id of the activity scheduled last
 	lastEnd         time.Time          // when its last attempt ended, by its worker; zero if there is no record of it
@@ -88,8 +89,8 @@ var errUnsent = errors.New("nothing was sent")
 
 // start starts the occurrence that is due then.
 func (j *loop) start(ctx workflow.Context, due time.Time) {
-	e := &execution{slept: j.timer.Fired() && j.timer.At.Equal(due.Add(-j.lead()))}
-	e.Undo = standing{Decided: j.Decided, Last: j.Last}
+	e := &execution{slept: j.timer.Fired() && j.timer.At.Equal(due.Add(-j.LeadTime()))}
+	e.Undo = state.Standing{Decided: j.Decided, Last: j.Last}
 	j.decided(due)
 	j.Started++
 	j.beginExecution(ctx, e, due.Format(time.RFC3339), due)
@@ -106,7 +107,7 @@ func (j *loop) runManually(ctx workflow.Context) {
 		e.Undo.Last = later(e.Undo.Last, now)
 	}
 	j.ManualRuns++
-	j.beginExecution(ctx, &execution{RetryWait: RetryWait{Manual: true}}, fmt.Sprintf("run %d", j.ManualRuns), now)
+	j.beginExecution(ctx, &execution{RetryWait: state.RetryWait{Manual: true}}, fmt.Sprintf("run %d", j.ManualRuns), now)
 }
 
 // startDeferred starts the manual runs that were left while an earlier run drained.
@@ -150,10 +151,10 @@ func (j *loop) resume(ctx workflow.Context) {
 }
 
 // handOver returns what the next run needs to continue a waiting execution.
-func (e *execution) handOver() RetryWait {
+func (e *execution) handOver() state.RetryWait {
 	w := e.RetryWait
 	if w.Sent {
-		w.Undo = standing{}
+		w.Undo = state.Standing{}
 	}
 	return w
 }
@@ -223,6 +224,9 @@ func (j *loop) runAction(ctx workflow.Context, e *execution, action job.Action) 
 		case err == nil:
 			return nil
 		case e.phase >= withdrawing && (e.Sent || !end.Unsent && !end.Canceled):
+			if end.Canceled && !e.inFlight && !e.knownUnsent(workflow.Now(ctx)) {
+				j.noteCancelled(ctx, e.Due, "the job was changed when a retry was due; whether that was sent is not known")
+			}
 			return err
 		case e.phase >= withdrawing:
 			e.mayHaveBeenSent = end.Canceled && !e.knownUnsent(workflow.Now(ctx))
@@ -240,12 +244,12 @@ func (j *loop) runAction(ctx workflow.Context, e *execution, action job.Action) 
 // noteError keeps why an attempt of the action failed, unless it is not known.
 func (e *execution) noteError(why string) {
 	if e.ActionName == job.MainAction {
-		e.Error = cmp.Or(redact.Cut(why, maxError), e.Error)
+		e.Error = cmp.Or(redact.Cut(why, state.MaxError), e.Error)
 	}
 }
 
-// knownUnsent reports whether nothing can have been sent for an execution whose activity the server
-// cancelled, at now, while no worker had it.
+// knownUnsent reports whether nothing can have been sent, after what was recorded, for an execution whose activity
+// the server cancelled, at now, while no worker had it.
 func (e *execution) knownUnsent(now time.Time) bool {
 	return now.Before(e.Due.Add(-clockMargin)) || now.Before(e.unsentUntil.Add(-lookups.ServerSkew))
 }
@@ -383,8 +387,8 @@ func (j *loop) settle(ctx workflow.Context, e *execution, err error) {
 		}
 	}
 	why := cmp.Or(e.Error, noRecord)
-	changed := record(&j.Outcomes, ending{due: e.Due, at: e.endedAt(workflow.Now(ctx)), failed: err != nil, why: why})
-	j.raiser.Ended(ctx, alerts.End{Execution: e.Execution, Manual: e.Manual, Failed: err != nil, Error: why, Began: e.Began}, changed.before())
+	failedBefore := state.Record(&j.Outcomes, state.Ending{Due: e.Due, At: e.endedAt(workflow.Now(ctx)), Failed: err != nil, Why: why})
+	j.raiser.Ended(ctx, alerts.End{Execution: e.Execution, Manual: e.Manual, Failed: err != nil, Error: why, Began: e.Began}, failedBefore)
 	if err == nil {
 		j.Forgiven = 0
 	} else {
@@ -424,7 +428,11 @@ func (j *loop) putBack(ctx workflow.Context, e *execution) {
 		j.Started--
 	}
 	if e.Manual || overtaken || !j.Decided.Equal(e.Due) {
-		j.noteCancelled(ctx, e.Due, e.mayHaveBeenSent)
+		why := "the job was changed before it was sent"
+		if e.mayHaveBeenSent {
+			why = "the job was changed when it was due; whether it was sent is not known"
+		}
+		j.noteCancelled(ctx, e.Due, why)
 		return
 	}
 	j.Last, j.Decided = e.Undo.Last, e.Undo.Decided

@@ -43,15 +43,15 @@ func (j *loop) disableAfterFailures(ctx workflow.Context) {
 
 // checkQuiet raises alerts if no execution has succeeded for so long.
 func (j *loop) checkQuiet(ctx workflow.Context) {
-	if j.active() {
-		due, _ := j.next()
+	if j.Active() {
+		due, _ := j.Next()
 		j.raiser.CheckQuiet(ctx, due)
 	}
 }
 
 // quietAt returns when the loop is to call checkQuiet; zero for never.
 func (j *loop) quietAt() time.Time {
-	if !j.active() {
+	if !j.Active() {
 		return time.Time{}
 	}
 	return j.raiser.QuietAt()

@@ -177,7 +177,7 @@ func (w *jobEnv) retry(ctx workflow.Context, p *pending, in activities.Input, o 
 			return out, err
 		}
 		p.next = workflow.Now(ctx).Add(wait)
-		if err := p.wait(ctx, wait); err != nil {
+		if err := p.wait(ctx, wait+w.retryQueued); err != nil {
 			return nil, err
 		}
 		interval = min(time.Duration(float64(interval)*policy.BackoffCoefficient), policy.MaximumInterval)

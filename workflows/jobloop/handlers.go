@@ -30,6 +30,8 @@ func (j *loop) handle(ctx workflow.Context) error {
 	}
 	j.signals.Add(ctx, workflows.SignalBegin, "begin although the delay that the job was started with is not over", func(workflow.Context) {})
 	return errors.Join(err,
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateSkip, j.handleSkip,
+			workflow.UpdateHandlerOptions{Description: "do not run the next occurrence; with a time, only if that is when it is due"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRerun, j.handleRerun,
 			workflow.UpdateHandlerOptions{Description: "run the job again if its last execution failed"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateCollection, func(ctx workflow.Context, enabled bool, rules []notification.Rule) error {

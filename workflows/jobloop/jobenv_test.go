@@ -26,6 +26,7 @@ import (
 	"almanac/job/notification"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
+	"almanac/workflows/jobloop/state"
 	"almanac/workflows/plan"
 )
 
@@ -57,26 +58,27 @@ func definition(t *testing.T, properties string) job.Definition {
 type jobEnv struct {
 	t    *testing.T
 	env  *testsuite.TestWorkflowEnvironment
-	next jobloop.Input // input of the next run
-	now  time.Time     // start of the next run
+	next state.Input // input of the next run
+	now  time.Time   // start of the next run
 
 	// Behaviour of the job's environment.
-	result     func(sentAttempt) error      // result of an attempt; nil: success
-	took       func(int) time.Duration      // duration of the n-th attempt; nil: 0
-	workerFate func(sentAttempt) workerFate // of an attempt; nil: it is sent
-	nextLead   func(sentAttempt) int        // Lead in the result of a success; nil: 0
-	nextHold   func(sentAttempt) int        // Hold in the result of a success; nil: 0
-	queued     time.Duration                // time until a worker has an activity
-	suggest    time.Duration                // when the server suggests to continue as new, from the start of a run; 0: never
-	downUntil  time.Time                    // until then the server detects no loss
-	lookTakes  time.Duration                // duration of a lookup of attempts
-	lookAges   time.Duration                // age of its answer
-	lookFails  int                          // how often it fails
-	raising    time.Duration                // how long it takes to raise an alert
-	removal    time.Duration                // duration of the signal to the collection that the job is gone
-	gone       bool                         // there is no collection
-	listed     string                       // the search attribute of the last outcome, if the job was started with it
-	events     []*event
+	result      func(sentAttempt) error      // result of an attempt; nil: success
+	took        func(int) time.Duration      // duration of the n-th attempt; nil: 0
+	workerFate  func(sentAttempt) workerFate // of an attempt; nil: it is sent
+	nextLead    func(sentAttempt) int        // Lead in the result of a success; nil: 0
+	nextHold    func(sentAttempt) int        // Hold in the result of a success; nil: 0
+	queued      time.Duration                // time until a worker has an activity
+	retryQueued time.Duration                // time until a worker has the retry of an activity
+	suggest     time.Duration                // when the server suggests to continue as new, from the start of a run; 0: never
+	downUntil   time.Time                    // until then the server detects no loss
+	lookTakes   time.Duration                // duration of a lookup of attempts
+	lookAges    time.Duration                // age of its answer
+	lookFails   int                          // how often it fails
+	raising     time.Duration                // how long it takes to raise an alert
+	removal     time.Duration                // duration of the signal to the collection that the job is gone
+	gone        bool                         // there is no collection
+	listed      string                       // the search attribute of the last outcome, if the job was started with it
+	events      []*event
 
 	// What the job did.
 	runs     []run
@@ -107,7 +109,7 @@ type sentAttempt struct {
 func (s *sentAttempt) attempt() int { return s.SentBefore + s.number }
 
 type run struct {
-	jobloop.Input
+	state.Input
 	id         string
 	start      time.Time
 	executions int // started in this run
@@ -123,7 +125,7 @@ type event struct {
 
 func newJobEnv(t *testing.T, properties string) *jobEnv {
 	t.Helper()
-	in, err := jobloop.New(key, definition(t, properties), false, newYear)
+	in, err := state.New(key, definition(t, properties), false, newYear)
 	require.NoError(t, err)
 	in.Lead = 150 // the same times for every name
 	return &jobEnv{t: t, next: in, now: newYear, recorded: recorder{DataConverter: converter.GetDefaultDataConverter()}}
@@ -231,7 +233,7 @@ func (w *jobEnv) run(until time.Duration) {
 		}
 		var next *workflow.ContinueAsNewError
 		require.ErrorAs(w.t, err, &next)
-		w.next = jobloop.Input{}
+		w.next = state.Input{}
 		require.NoError(w.t, w.recorded.FromPayloads(next.Input, &w.next))
 		w.now = w.env.Now()
 	}

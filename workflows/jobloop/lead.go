@@ -10,16 +10,12 @@ import (
 // An occurrence is dispatched ahead: its activity is scheduled before the due time, and a worker holds
 // it until then. So the queueing of a herd is over when it is due.
 
-func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
-
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}
 	return a
 }
-
-func (in *Input) lead() time.Duration { return milliseconds(in.Lead) }
 
 // ahead returns how long before its due time an occurrence may be dispatched now. If nothing is running
 // it may be held for longer than the lead, up to Hold, which saves a timer and a workflow task.
@@ -28,18 +24,25 @@ func (j *loop) ahead() time.Duration {
 	case j.crowded():
 		return 0
 	case len(j.running) > 0:
-		return j.lead()
+		return j.LeadTime()
 	}
-	return max(j.lead(), milliseconds(j.Hold))
+	return max(j.LeadTime(), j.HoldTime())
 }
 
-// heldUntil returns the due time of the occurrence that a worker may hold at now; zero if none. There
-// is at most one.
-func (j *loop) heldUntil(now time.Time) time.Time {
+// held returns the occurrence that a worker may hold at now; nil if none. There is at most one.
+func (j *loop) held(now time.Time) *execution {
 	for _, e := range j.running {
 		if e.Due.After(now) {
-			return e.Due
+			return e
 		}
+	}
+	return nil
+}
+
+// heldUntil returns the due time of the occurrence that a worker may hold at now; zero if none.
+func (j *loop) heldUntil(now time.Time) time.Time {
+	if e := j.held(now); e != nil {
+		return e.Due
 	}
 	return time.Time{}
 }

@@ -2,7 +2,7 @@
 //
 // loop.go is its loop from top to bottom: decide what is due, sleep, continue as new, leave. What it calls
 // is in files of their own: planning.go asks the recurrence engine, execution.go runs an execution
-// and its retries, handlers.go takes requests and changes.go applies them, withdraw.go recalls executions
+// and its retries, handlers.go takes requests and changes.go applies them, skip.go leaves out an occurrence, withdraw.go recalls executions
 // before a change, lead.go says how far ahead an occurrence is dispatched, status.go shows the job.
 package jobloop
 
@@ -20,6 +20,7 @@ import (
 	"almanac/workflows/internal/turn"
 	"almanac/workflows/internal/visibility"
 	"almanac/workflows/jobloop/alerts"
+	"almanac/workflows/jobloop/state"
 	"almanac/workflows/plan"
 )
 
@@ -47,7 +48,7 @@ const (
 )
 
 // Workflow is one scheduled job, from its creation to its deletion.
-func Workflow(ctx workflow.Context, in Input) error {
+func Workflow(ctx workflow.Context, in state.Input) error {
 	if in.Key.Name == "" || in.Created.IsZero() || in.Generation == 0 || in.Definition.Action.Type == "" {
 		return workflows.ErrForeign
 	}
@@ -65,7 +66,7 @@ func Workflow(ctx workflow.Context, in Input) error {
 
 // A loop is the state of a run of [Workflow]: the input of the next run, and what is running.
 type loop struct {
-	Input
+	state.Input
 
 	running    []*execution
 	executions int  // in this run
@@ -106,7 +107,7 @@ func (j *loop) run(ctx workflow.Context) error {
 		j.checkQuiet(ctx)
 		j.decide(ctx)
 		visibility.ShowOutcome(ctx, &j.Key, &j.Outcomes, &j.Listed)
-		j.describe(ctx)
+		visibility.Describe(ctx, j.snapshot().At(workflow.Now(ctx)))
 		j.sleep(ctx)
 	}
 }
@@ -118,9 +119,9 @@ func (j *loop) decide(ctx workflow.Context) {
 		return
 	}
 	now := workflow.Now(ctx).Truncate(time.Second)
-	for j.active() {
+	for j.Active() {
 		j.refill(ctx)
-		due, ok := j.next()
+		due, ok := j.Next()
 		if !ok || due.After(workflow.Now(ctx).Add(j.ahead())) || !j.heldUntil(workflow.Now(ctx)).IsZero() {
 			break
 		}
@@ -151,8 +152,13 @@ func (j *loop) decide(ctx workflow.Context) {
 			}
 		}
 	}
-	if j.active() && j.over() {
-		j.finish(now)
+	j.finishIfOver(ctx)
+}
+
+// finishIfOver completes an active job, or marks it as faulted, if no occurrence is left and all have ended.
+func (j *loop) finishIfOver(ctx workflow.Context) {
+	if j.Active() && j.over() {
+		j.Finish(workflow.Now(ctx).Truncate(time.Second))
 		visibility.ShowState(ctx, &j.Key, j.Definition.State, &j.Outcomes, &j.Listed)
 	}
 }
@@ -207,13 +213,13 @@ func (j *loop) wake(now time.Time) time.Time {
 	if j.Plan.More { // too many to drop in one workflow task: another takes the next step
 		return now.Add(time.Millisecond)
 	}
-	next, ok := j.next()
-	if !ok || !j.active() || j.changing.Taken() || j.situation(next, now).MustWait() {
+	next, ok := j.Next()
+	if !ok || !j.Active() || j.changing.Taken() || j.situation(next, now).MustWait() {
 		return time.Time{}
 	}
 	wake := next
 	if !j.crowded() {
-		wake = next.Add(-j.lead())
+		wake = next.Add(-j.LeadTime())
 	}
 	if held := j.heldUntil(now); !held.IsZero() {
 		wake = later(wake, held)
@@ -260,7 +266,7 @@ func (j *loop) leave(ctx workflow.Context) error {
 }
 
 // over reports whether no occurrence is left and all have ended.
-func (j *loop) over() bool { return j.exhausted() && j.overlapping() == 0 }
+func (j *loop) over() bool { return j.Exhausted() && j.overlapping() == 0 }
 
 func (j *loop) overlap() job.OverlapPolicy { return j.Definition.Recurrence.Overlap() }
 

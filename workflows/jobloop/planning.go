@@ -53,7 +53,7 @@ func (j *loop) decided(due time.Time) {
 func (j *loop) drop(ctx workflow.Context, until time.Time, outcome job.Outcome, why string) {
 	for {
 		j.refill(ctx)
-		next, ok := j.next()
+		next, ok := j.Next()
 		if !ok || next.After(until) {
 			return
 		}
@@ -75,12 +75,9 @@ func (j *loop) catchUp(ctx workflow.Context, due, now time.Time) {
 	}
 }
 
-// noteCancelled records an execution that was cancelled before anything is known to have been sent.
-func (j *loop) noteCancelled(ctx workflow.Context, due time.Time, mayHaveBeenSent bool) {
-	d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: "the job was changed before it was sent"}
-	if mayHaveBeenSent {
-		d.Why = "the job was changed when it was due; whether it was sent is not known"
-	}
+// noteCancelled records why an execution, or an attempt of one, was cancelled of which nothing is recorded.
+func (j *loop) noteCancelled(ctx workflow.Context, due time.Time, why string) {
+	d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: why}
 	d.Add(due)
 	workflow.SideEffect(ctx, func(workflow.Context) any { return plan.Plan{Dropped: d} })
 	j.reportDropped(ctx, d)

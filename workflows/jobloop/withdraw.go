@@ -43,13 +43,18 @@ const (
 func (j *loop) withdraw(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	for ; j.DeferredRuns > 0; j.DeferredRuns-- {
-		j.noteCancelled(ctx, workflow.Now(ctx), false)
+		j.noteCancelled(ctx, workflow.Now(ctx), "the job was changed before it was sent")
 	}
 	for looks := 0; looks < maxLooks && j.attemptIsNear(ctx); looks++ {
 		_ = workflow.Sleep(ctx, lookInterval) // the context is never cancelled
 	}
+	j.recall(ctx, func(*execution) bool { return true })
+}
+
+// recall cancels the running executions that which selects. When it returns, those not sent are back in the plan.
+func (j *loop) recall(ctx workflow.Context, which func(*execution) bool) {
 	for _, e := range j.running {
-		if e.phase < withdrawing {
+		if e.phase < withdrawing && which(e) {
 			e.phase = withdrawing
 			e.cancel()
 		}
@@ -161,7 +166,7 @@ func (j *loop) recordSent(pending []lookups.Pending) {
 				e.noteError(p.Attempts[n-1].Message)
 			}
 			e.Sent, e.inFlight, e.unsentUntil = e.Sent || len(p.Attempts) > 0, p.Sent, time.Time{}
-			if !p.Sent && !e.Sent {
+			if !p.Sent {
 				e.unsentUntil = p.Next
 			}
 			e.ended = nil

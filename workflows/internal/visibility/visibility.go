@@ -1,4 +1,4 @@
-// Package visibility keeps what Temporal's lists show of a job.
+// Package visibility keeps what Temporal's lists, Web UI and CLI show of a job.
 package visibility
 
 import (

@@ -1,4 +1,4 @@
-package api
+package guard
 
 import (
 	"log/slog"
@@ -7,20 +7,20 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/api/answer"
 	"almanac/internal/audit/refusals"
 )
 
 // Keys of what is known of a refusal, in a [gin.Context].
 const (
-	codeKey      = "almanac.code"      // of the error that was answered
 	principalKey = "almanac.principal" // who was refused
 	actionKey    = "almanac.action"    // what was refused
 )
 
-// auditRefusals writes refused calls to the audit log: those that were answered with 401, 403 or 421, and those that were
+// Audit writes refused calls to the audit log: those that were answered with 401, 403 or 421, and those that were
 // noted by noteRefusal. A caller that sends too much is not among them, since it would fill the log.
-func (s *server) auditRefusals(c *gin.Context) {
-	if s.Refusals == nil {
+func (g *Guard) Audit(c *gin.Context) {
+	if g.Refusals == nil {
 		return
 	}
 	c.Next()
@@ -29,18 +29,17 @@ func (s *server) auditRefusals(c *gin.Context) {
 	if !noted && status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusMisdirectedRequest {
 		return
 	}
-	code := c.GetString(codeKey)
+	code := answer.Code(c)
 	if status == http.StatusMisdirectedRequest {
-		code = "MisdirectedRequest" // the guard has answered
+		code = "MisdirectedRequest" // CheckHost has answered
 	}
-	header := c.Writer.Header()
-	err := s.Refusals.Write(refusals.Refusal{
+	err := g.Refusals.Write(refusals.Refusal{
 		Time: time.Now(), Principal: c.GetString(principalKey), Client: c.ClientIP(), Method: c.Request.Method, Path: c.Request.URL.Path,
 		Action: c.GetString(actionKey), Status: status, Code: code,
-		RequestID: header.Get(headerRequestID), CorrelationID: header.Get(headerCorrelationID),
+		RequestID: answer.RequestID(c), CorrelationID: answer.CorrelationID(c),
 	})
 	if err != nil {
-		s.Log.ErrorContext(c.Request.Context(), "a refused request is missing in the audit log", slog.Any("error", err), requestID(c))
+		g.Errors.Log.ErrorContext(c.Request.Context(), "a refused request is missing in the audit log", slog.Any("error", err), answer.LogID(c))
 	}
 }
 

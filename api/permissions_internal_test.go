@@ -21,7 +21,7 @@ func TestEveryRouteSaysWhatItNeedsAndNothingElseDoes(t *testing.T) {
 		unused[key] = true
 	}
 	for _, r := range Routes() {
-		_, known := permissionOf(r.Method, r.Path)
+		_, known := permissions.Of(r.Method, r.Path)
 		require.True(t, known, "%s %s is in no line of the permissions", r.Method, r.Path)
 		_, path, long := strings.Cut(r.Path, provider)
 		if !long {

@@ -1,4 +1,5 @@
-package jobloop
+// Package state has what a run of a job's workflow hands over to the next: the input of the workflow.
+package state
 
 import (
 	"cmp"
@@ -10,7 +11,7 @@ import (
 	"almanac/workflows/plan"
 )
 
-// Input is the input of a run of [Workflow]: from [New] for a new job, or from the run before when it
+// Input is the input of a run of a job's workflow: from [New] for a new job, or from the run before when it
 // continues as new.
 type Input struct {
 	Key                job.Key        `json:"key"`
@@ -57,16 +58,16 @@ type RetryWait struct {
 	job.Execution                   // ActionName is the current action
 	Manual        bool              `json:"manual,omitempty"`  // a manual run, not an occurrence
 	Sent          bool              `json:"sent,omitempty"`    // an attempt was sent, so the execution cannot return to the plan
-	Undo          standing          `json:"before,omitzero"`   // restored if the execution returns to the plan
+	Undo          Standing          `json:"before,omitzero"`   // restored if the execution returns to the plan
 	Tried         int               `json:"tried,omitempty"`   // attempts of the current action, in ended activities, whose requests may have been sent
 	Next          time.Time         `json:"next"`              // start of the next attempt
 	Failure       *template.Failure `json:"failure,omitempty"` // of the action, for an error action with placeholders
 	Began         time.Time         `json:"began,omitzero"`    // start of the first attempt
-	Error         string            `json:"error,omitempty"`   // of the action's last attempt that failed, at most maxError bytes
+	Error         string            `json:"error,omitempty"`   // of the action's last attempt that failed, at most [MaxError] bytes
 }
 
-// A standing is the job's state to restore if an occurrence returns to the plan.
-type standing struct {
+// A Standing is the job's state to restore if an occurrence returns to the plan.
+type Standing struct {
 	Decided time.Time `json:"decided,omitzero"`
 	Last    time.Time `json:"last,omitzero"`
 }
@@ -81,8 +82,8 @@ func New(k job.Key, d job.Definition, collectionDisabled bool, now time.Time) (I
 	}
 	in.Plan = plan.First(timetable)
 	in.Decided = in.Created.Add(-time.Second)
-	if in.active() && in.exhausted() {
-		in.finish(in.Created)
+	if in.Active() && in.Exhausted() {
+		in.Finish(in.Created)
 	}
 	return in, nil
 }
@@ -90,11 +91,11 @@ func New(k job.Key, d job.Definition, collectionDisabled bool, now time.Time) (I
 // Begin returns the latest time at which a new job's workflow has to begin; zero for at once. It is 2 to 5
 // minutes (15 leads) before the job is due, so that the workflows of a herd begin at different times.
 func (in *Input) Begin() time.Time {
-	next, ok := in.next()
-	if !ok || !in.active() {
+	next, ok := in.Next()
+	if !ok || !in.Active() {
 		return time.Time{}
 	}
-	return next.Add(-15 * in.lead())
+	return next.Add(-15 * in.LeadTime())
 }
 
 // Snapshot returns the job for readers, without secrets.
@@ -106,8 +107,8 @@ func (in *Input) Snapshot() job.Job {
 		FaultedCount:      in.FaultedCount,
 		Outcomes:          in.Outcomes,
 	}
-	switch next, ok := in.next(); {
-	case ok && in.active():
+	switch next, ok := in.Next(); {
+	case ok && in.Active():
 		s.NextExecutionTime = job.NewTime(next)
 	case !ok && in.Plan.Done:
 		s.Reason = in.Definition.WhyOver(in.Created, in.Started)
@@ -119,13 +120,21 @@ func (in *Input) Snapshot() job.Job {
 	return job.Job{Key: in.Key, Created: in.Created, Definition: in.Definition.Redacted(), Status: s, Generation: in.Generation}
 }
 
-// active reports whether occurrences run when they are due.
-func (in *Input) active() bool {
+// LeadTime returns Lead, how long before its due time the next occurrence is dispatched.
+func (in *Input) LeadTime() time.Duration { return milliseconds(in.Lead) }
+
+// HoldTime returns Hold, within which the next occurrence is dispatched at once.
+func (in *Input) HoldTime() time.Duration { return milliseconds(in.Hold) }
+
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// Active reports whether occurrences run when they are due.
+func (in *Input) Active() bool {
 	return in.Definition.State == job.StateEnabled && !in.CollectionDisabled
 }
 
-// next returns the next undecided occurrence, due or not.
-func (in *Input) next() (time.Time, bool) {
+// Next returns the next undecided occurrence, due or not.
+func (in *Input) Next() (time.Time, bool) {
 	r := in.Definition.Recurrence
 	if len(in.Plan.Due) == 0 || r != nil && r.Count > 0 && in.Started >= r.Count {
 		return time.Time{}, false
@@ -133,14 +142,14 @@ func (in *Input) next() (time.Time, bool) {
 	return in.Plan.Due[0], true
 }
 
-// exhausted reports whether no occurrence is left to decide.
-func (in *Input) exhausted() bool {
-	_, ok := in.next()
+// Exhausted reports whether no occurrence is left to decide.
+func (in *Input) Exhausted() bool {
+	_, ok := in.Next()
 	return !ok && !in.Plan.More
 }
 
-// finish makes the job completed or, if its last occurrence failed, faulted.
-func (in *Input) finish(now time.Time) {
+// Finish makes the job completed or, if its last occurrence failed, faulted.
+func (in *Input) Finish(now time.Time) {
 	in.Definition.State = job.StateCompleted
 	if in.Failed {
 		in.Definition.State = job.StateFaulted

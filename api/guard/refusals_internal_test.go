@@ -1,4 +1,4 @@
-package api
+package guard
 
 import (
 	"net/http"
@@ -15,9 +15,9 @@ import (
 func TestARefusalThatIsNotedIsInTheAuditLogWhateverItsStatus(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	s := &server{Options: Options{Refusals: refusals.New(&text)}}
+	g := New(Options{Refusals: refusals.New(&text)})
 	r := gin.New()
-	r.GET("/hidden", s.auditRefusals, func(c *gin.Context) {
+	r.GET("/hidden", g.Audit, func(c *gin.Context) {
 		noteRefusal(c, "ci", "Microsoft.Scheduler/jobCollections/read")
 		c.Status(http.StatusNotFound)
 	})

@@ -1,4 +1,5 @@
-package scheduler
+// Package registrations registers the names of new jobs in their collections, many at once.
+package registrations
 
 import (
 	"context"
@@ -10,6 +11,7 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/quota"
+	"almanac/scheduler/internal/cache"
 	"almanac/workflows"
 )
 
@@ -24,14 +26,33 @@ const (
 	maxCollections = 1000
 )
 
-// recentCollection returns a collection from the cache, or queries it.
-func (s *Service) recentCollection(ctx context.Context, k job.CollectionKey) (job.Collection, error) {
-	if c, ok := s.collections.Get(k.WorkflowID(), collectionFresh); ok {
+// Options configure a [Registrar]. All members are required.
+type Options struct {
+	// Collection reads a collection. Its errors are of type [job.Error].
+	Collection func(ctx context.Context, k job.CollectionKey) (job.Collection, error)
+	// Update sends an update to a workflow and waits for the result.
+	Update func(ctx context.Context, id, name string, result any, arguments ...any) error
+	Tiers  map[string]quota.Tier
+}
+
+// A Registrar registers the names of new jobs. It is safe for concurrent use.
+type Registrar struct {
+	Options
+	collections cache.Cache[job.Collection]
+	queue       queue
+}
+
+// New returns a Registrar.
+func New(o Options) *Registrar { return &Registrar{Options: o} }
+
+// Recent returns a collection from the cache, or reads it.
+func (r *Registrar) Recent(ctx context.Context, k job.CollectionKey) (job.Collection, error) {
+	if c, ok := r.collections.Get(k.WorkflowID(), collectionFresh); ok {
 		return c, nil
 	}
-	c, err := s.Collection(ctx, k)
+	c, err := r.Collection(ctx, k)
 	if err == nil {
-		s.collections.Put(k.WorkflowID(), c, 1, maxCollections)
+		r.collections.Put(k.WorkflowID(), c, 1, maxCollections)
 	}
 	return c, err
 }
@@ -46,9 +67,9 @@ type registration struct {
 	err        error
 }
 
-// A registrationQueue holds the registrations that wait for their collection. A collection gets one update
+// A queue holds the registrations that wait for their collection. A collection gets one update
 // at a time; registrations that come meanwhile share the next one. The zero value is empty.
-type registrationQueue struct {
+type queue struct {
 	mu      sync.Mutex
 	waiting map[string][]*registration // by the collection's workflow ID; an entry exists as long as an update is running
 }
@@ -58,7 +79,7 @@ const maxRegistrations = 100
 
 // add enqueues a registration. send reports whether no update of the collection is running, so that the
 // caller has to send one.
-func (q *registrationQueue) add(id string, one *registration) (send bool) {
+func (q *queue) add(id string, one *registration) (send bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	others, busy := q.waiting[id]
@@ -70,7 +91,7 @@ func (q *registrationQueue) add(id string, one *registration) (send bool) {
 }
 
 // nextBatch removes and returns the registrations of the next update; nil if none is needed.
-func (q *registrationQueue) nextBatch(id string) []*registration {
+func (q *queue) nextBatch(id string) []*registration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	all := slices.DeleteFunc(q.waiting[id], func(one *registration) bool { return one.ctx.Err() != nil }) // their callers have given up
@@ -83,15 +104,15 @@ func (q *registrationQueue) nextBatch(id string) []*registration {
 	return all[:n:n]
 }
 
-// registerJob registers a job in a cached collection. Its errors are those of [Service.update], or of type
+// Register registers a job in a collection that [Registrar.Recent] returned. Its errors are those of Update, or of type
 // [job.Error].
-func (s *Service) registerJob(ctx context.Context, c *job.Collection, j workflows.RegisterJob) (workflows.RegisterResult, error) {
+func (r *Registrar) Register(ctx context.Context, c *job.Collection, j workflows.RegisterJob) (workflows.RegisterResult, error) {
 	one := &registration{ctx: ctx, job: j, collection: c, done: make(chan struct{})}
 	id := c.Key.WorkflowID()
-	if s.registrations.add(id, one) {
+	if r.queue.add(id, one) {
 		go func() {
-			for batch := s.registrations.nextBatch(id); batch != nil; batch = s.registrations.nextBatch(id) {
-				s.register(context.WithoutCancel(batch[0].ctx), id, batch) // it must outlive the caller of any one registration
+			for batch := r.queue.nextBatch(id); batch != nil; batch = r.queue.nextBatch(id) {
+				r.register(context.WithoutCancel(batch[0].ctx), id, batch) // it must outlive the caller of any one registration
 			}
 		}()
 	}
@@ -102,7 +123,7 @@ func (s *Service) registerJob(ctx context.Context, c *job.Collection, j workflow
 	}
 	switch {
 	case wfclient.IsGone(one.err):
-		return workflows.RegisterResult{}, missingCollection(c.Key)
+		return workflows.RegisterResult{}, job.NotFound("jobcollections/"+c.Key.Name, c.Key.ResourceGroup)
 	case one.err == nil && one.result.Refused != "":
 		return workflows.RegisterResult{}, job.Conflictf("%s", one.result.Refused)
 	}
@@ -110,7 +131,7 @@ func (s *Service) registerJob(ctx context.Context, c *job.Collection, j workflow
 }
 
 // register sends one update for a batch of registrations and distributes the results.
-func (s *Service) register(ctx context.Context, id string, batch []*registration) {
+func (r *Registrar) register(ctx context.Context, id string, batch []*registration) {
 	c := batch[0].collection
 	request := workflows.RegisterRequest{Jobs: make([]workflows.RegisterJob, len(batch))}
 	for i, one := range batch {
@@ -119,16 +140,16 @@ func (s *Service) register(ctx context.Context, id string, batch []*registration
 			c = one.collection
 		}
 	}
-	request.Limits, request.Generation = quota.LimitsOf(&c.Properties, s.limits.Tiers[c.Properties.SKU.Name]), c.Generation
+	request.Limits, request.Generation = quota.LimitsOf(&c.Properties, r.Tiers[c.Properties.SKU.Name]), c.Generation
 	var results []workflows.RegisterResult
-	err := s.update(ctx, updateTimeout, id, workflows.UpdateRegister, &results, request)
+	err := r.Update(ctx, id, workflows.UpdateRegister, &results, request)
 	if err == nil && len(results) != len(batch) {
 		err = fmt.Errorf("the collection answered for %d of %d jobs", len(results), len(batch))
 	}
 	if err == nil {
-		s.collections.Put(id, *c, 1, maxCollections)
+		r.collections.Put(id, *c, 1, maxCollections)
 	} else {
-		s.collections.Forget(id)
+		r.collections.Forget(id)
 	}
 	for i, one := range batch {
 		if one.err = err; err == nil {

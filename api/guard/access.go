@@ -1,0 +1,179 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"almanac/access"
+	"almanac/api/answer"
+	"almanac/api/paths"
+	"almanac/internal/callers"
+	"almanac/job"
+	"almanac/job/listing"
+)
+
+// Access says who may call the API, and what for.
+type Access struct {
+	// Authenticators tell who sent a request. The first that answers wins.
+	Authenticators []access.Authenticator
+
+	// Policy returns the assignments in force. Nil means that only what principals bring along counts.
+	Policy func() *access.Policy
+}
+
+// Authenticate answers 401 to requests of whom it is not known who sent them, and notes the caller in the context of
+// the others. Requests to public routes have no caller.
+func (g *Guard) Authenticate(c *gin.Context) {
+	if g.Access == nil {
+		return
+	}
+	if needs, known := g.Permissions.Of(c.Request.Method, c.FullPath()); known && needs == Public {
+		return
+	}
+	who, err := g.caller(c.Request)
+	if err != nil {
+		g.refuseCredential(c, err)
+		return
+	}
+	c.Request = c.Request.WithContext(access.WithPrincipal(c.Request.Context(), who))
+}
+
+// Authorize answers requests that the caller may not make: 404 for what the caller may not see, and else 403.
+func (g *Guard) Authorize(c *gin.Context) {
+	who := access.PrincipalOf(c.Request.Context())
+	route := c.FullPath() // "" for a path or a method that does not exist, about which every caller may learn
+	if g.Access == nil || who == nil || route == "" {
+		return
+	}
+	needs, known := g.Permissions.Of(c.Request.Method, route)
+	view := g.policy().For(who)
+	scope := g.scope(c)
+	role := view.Role(scope)
+	switch {
+	case known && role.Allows(needs.action):
+		return
+	case known && needs.reach == some && (view.Reaches(scope) || !paths.Has(c, "jc") && needs.action != access.Preview):
+		c.Set(viewKey, view)
+		return
+	case !known:
+		needs.action = access.Action(c.Request.Method + " " + route)
+	}
+	noteRefusal(c, who.ID(), string(needs.action))
+	if known && role == 0 && paths.Has(c, "jc") {
+		g.Errors.Fail(c, g.hidden(c))
+	} else {
+		g.Errors.Fail(c, forbidden(who, needs.action, scope, role))
+	}
+}
+
+// caller returns who sent a request, by the first authenticator that answers. If none does, it returns
+// a [access.CredentialError], which is errNoCredential if there is nothing to answer.
+func (g *Guard) caller(r *http.Request) (*access.Principal, error) {
+	for _, a := range g.Access.Authenticators {
+		if who, err := a.Authenticate(r); who != nil || err != nil {
+			return who, err
+		}
+	}
+	if r.Header.Get("Authorization") != "" {
+		return nil, &access.CredentialError{Problem: "The header Authorization has no credential of a kind that is accepted here."}
+	}
+	return nil, errNoCredential
+}
+
+var errNoCredential = &access.CredentialError{Problem: "The request has no credential. Send a token in the header Authorization, as Bearer TOKEN."}
+
+func (g *Guard) policy() *access.Policy {
+	if g.Access.Policy == nil {
+		return nil
+	}
+	return g.Access.Policy()
+}
+
+// refuseCredential answers a request whose sender is not known: 401, or 503 if that could not be found out now, or 429
+// if its address sends too many.
+func (g *Guard) refuseCredential(c *gin.Context, err error) {
+	bad, ok := errors.AsType[*access.CredentialError](err)
+	if refusal := g.limitStranger(c, ok && bad != errNoCredential); refusal != nil {
+		g.refuseCaller(c, refusal)
+		return
+	}
+	if !ok {
+		g.Errors.Log.WarnContext(c.Request.Context(), "a credential could not be checked", slog.Any("error", err), answer.LogID(c))
+		g.Errors.Fail(c, &job.Error{Kind: job.KindUnavailable, Code: "ServiceUnavailable", Err: err,
+			Message: "The credential could not be checked now, since its issuer does not answer."})
+		return
+	}
+	challenge := `Bearer realm="almanac"`
+	if bad != errNoCredential {
+		g.Errors.Log.InfoContext(c.Request.Context(), "a credential was refused", slog.Any("error", bad), slog.Any("cause", bad.Err), answer.LogID(c))
+		challenge += `, error="invalid_token", error_description="` + strings.ReplaceAll(bad.Problem, `"`, "'") + `"`
+	}
+	c.Header("WWW-Authenticate", challenge)
+	answer.Error(c, http.StatusUnauthorized, job.ErrorBody{Code: "AuthenticationFailed", Message: "Authentication failed. " + bad.Problem})
+}
+
+// limitStranger limits the requests of an address whose sender is not known, and those of them with a credential that does
+// not count. Credentials that count are not affected: others may share the address.
+func (g *Guard) limitStranger(c *gin.Context, failed bool) *callers.Refusal {
+	address := callers.ByAddress(c.Request)
+	done, err := g.Callers.Admit(c.Request.Context(), address)
+	if refusal, ok := errors.AsType[*callers.Refusal](err); ok {
+		return refusal
+	}
+	if err == nil {
+		done()
+	}
+	if !failed {
+		return nil
+	}
+	refusal := g.logins.Check(address)
+	g.logins.Failed(address)
+	return refusal
+}
+
+// forbidden returns the error for an action that the caller's role does not allow.
+func forbidden(who *access.Principal, a access.Action, scope access.Scope, role access.Role) error {
+	has := "It has no role there."
+	if role > 0 {
+		has = fmt.Sprintf("Its role there is %s.", role)
+	}
+	return &job.Error{Kind: job.KindForbidden, Code: "AuthorizationFailed", Message: fmt.Sprintf(
+		"The client '%.200s' does not have authorization to perform action '%s' over scope '%s'. %s", who.Name, a, scope, has)}
+}
+
+// hidden returns the error for a collection or a job that the caller may not see. It is the one for a resource that
+// does not exist.
+func (g *Guard) hidden(c *gin.Context) error {
+	k := g.Paths.Collection(c)
+	what := "jobcollections/" + k.Name
+	if name := paths.Name(c, "job"); name != "" {
+		what += "/jobs/" + name
+	}
+	return job.NotFound(what, k.ResourceGroup)
+}
+
+// scope returns the scope of the path of a request.
+func (g *Guard) scope(c *gin.Context) access.Scope {
+	route := c.FullPath()
+	if route == paths.Metrics || strings.HasPrefix(route, paths.Provider) {
+		return access.Everything
+	}
+	subscription, group := g.Paths.Group(c)
+	return access.NewScope(subscription, group, paths.Name(c, "jc"), paths.Name(c, "job"))
+}
+
+// viewKey is where a request has what a list shows to the caller.
+const viewKey = "view"
+
+// View returns what a list shows; nil for all that is in it.
+func View(c *gin.Context) listing.View {
+	if view, ok := c.Get(viewKey); ok {
+		return view.(access.View)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+// Package paths knows the paths of the REST API: their fixed words, whatever their case, and the names in them.
+package paths
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"almanac/job"
+)
+
+// Provider is the part of a long path that short paths lack.
+const Provider = "/providers/Microsoft.Scheduler"
+
+// The paths that machines ask which watch this one.
+const (
+	Health  = "/healthz"
+	Ready   = "/readyz"
+	Metrics = "/metrics"
+)
+
+// The words for an operation in a collection: operations/{id} returns its state, operationResults/{id} answers as the
+// original request would.
+const (
+	Operations       = "operations"
+	OperationResults = "operationResults"
+)
+
+// IsProbe reports whether a route is one of [Health], [Ready] and [Metrics].
+func IsProbe(route string) bool { return route == Health || route == Ready || route == Metrics }
+
+// Below returns the part of a route below the provider: the same for a long path and a short one.
+func Below(route string) string {
+	if _, short, long := strings.Cut(route, Provider); long {
+		return short
+	}
+	return route
+}
+
+// words are the fixed words of the paths in the spelling of the routes, by their lower-case form.
+var words = func() map[string]string {
+	spelled := map[string]string{}
+	for _, w := range []string{
+		"subscriptions", "resourceGroups", "providers", "Microsoft.Scheduler", "jobCollections", "jobs",
+		"enable", "disable", Operations, OperationResults, "run", "rerun", "skip", "notifications", "testNotification", "history", "changes", "upcoming", "previewRecurrence",
+		"healthz", "readyz", "metrics", "openapi.yaml", "docs",
+	} {
+		spelled[job.NormalizeName(w)] = w
+	}
+	return spelled
+}()
+
+// Canonical rewrites the path of a request and passes it on to h: fixed words in the spelling of the routes, since clients
+// of Azure differ in their case, and no trailing slash.
+func Canonical(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/") {
+			sent := *r
+			u := *r.URL
+			u.Path, u.RawPath = spell(cmp.Or(u.RawPath, u.EscapedPath()))
+			sent.URL = &u
+			r = &sent
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// spell returns a path, given as it was sent, with its fixed words in the spelling of the routes: decoded,
+// and with every segment escaped in the same way.
+//
+// Fixed words and names alternate, except that the provider's name is also a fixed word. So a job may have
+// one of the words as its name.
+func spell(sent string) (plain, escaped string) {
+	segments := strings.Split(strings.TrimSuffix(sent, "/"), "/")[1:]
+	var p, e strings.Builder
+	word := ""
+	for i, s := range segments {
+		if decoded, err := url.PathUnescape(s); err == nil {
+			s = decoded
+		}
+		fixed := i%2 == 0 || word == "providers"
+		if word = words[job.NormalizeName(s)]; fixed && word != "" {
+			s = word
+		}
+		p.WriteString("/" + s)
+		e.WriteString("/" + url.PathEscape(s))
+	}
+	return cmp.Or(p.String(), "/"), cmp.Or(e.String(), "/")
+}
+
+// Name returns the name in the path for a parameter of its route, decoded; "" if the route has no such parameter. It
+// cannot fail, because [Canonical] has escaped the name.
+func Name(c *gin.Context, parameter string) string {
+	decoded, _ := url.PathUnescape(c.Param(parameter))
+	return decoded
+}
+
+// Has reports whether the route of a request has a parameter.
+func Has(c *gin.Context, parameter string) bool { _, ok := c.Params.Get(parameter); return ok }
+
+// Defaults are the names that short paths leave out.
+type Defaults struct{ Subscription, ResourceGroup string }
+
+// Group returns the subscription and resource group in the path, or the defaults for a short path. The group is empty for
+// a path with a subscription only.
+func (d Defaults) Group(c *gin.Context) (subscription, group string) {
+	if !Has(c, "sub") {
+		return d.Subscription, d.ResourceGroup
+	}
+	return Name(c, "sub"), Name(c, "rg")
+}
+
+// Collection returns the key of the collection in the path. It may be invalid.
+func (d Defaults) Collection(c *gin.Context) job.CollectionKey {
+	subscription, group := d.Group(c)
+	return job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: Name(c, "jc")}
+}

@@ -1,0 +1,61 @@
+package jobloop
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// skipMargin is how long before its due time a held occurrence can be skipped at the latest. Its request may be
+// sent soon after it passes its fence, up to about 6 s before that time by the clock of its worker.
+const skipMargin = 10 * time.Second
+
+// handleSkip skips the next occurrence: it is not run. With a due time other than the zero one, it skips that
+// occurrence only, so that a repeated request does not skip the one after it.
+func (j *loop) handleSkip(ctx workflow.Context, due time.Time) (job.Job, error) {
+	err := j.change(ctx, func(ctx workflow.Context) error { return j.skip(ctx, due) })
+	return j.snapshot(), err
+}
+
+func (j *loop) skip(ctx workflow.Context, due time.Time) error {
+	if err := j.mayChange(); err != nil {
+		return err
+	}
+	if !j.Active() {
+		return refuseSkip("The job or its job collection is not enabled, so that no occurrence is next.")
+	}
+	j.refill(ctx)
+	held := j.held(workflow.Now(ctx))
+	next, left := j.Next()
+	if held != nil {
+		next, left = held.Due, true
+	}
+	switch {
+	case !left:
+		return refuseSkip("The job has no occurrence left.")
+	case !due.IsZero() && !due.Equal(next):
+		return refuseSkip(fmt.Sprintf("The next occurrence is the one that is due at %s.", job.NewTime(next)))
+	case held != nil && !j.recallForSkip(ctx, held):
+		return refuseSkip(fmt.Sprintf("The occurrence that is due at %s may have been sent: one can be skipped until %.0f s before it is due.",
+			job.NewTime(next), skipMargin.Seconds()))
+	}
+	j.drop(ctx, next, job.OutcomeCancelled, "a request skipped it")
+	j.finishIfOver(ctx)
+	return nil
+}
+
+// recallForSkip returns a held execution to the plan. It reports whether that is where it is: nothing was sent.
+func (j *loop) recallForSkip(ctx workflow.Context, held *execution) bool {
+	if held.phase != dispatched || held.Due.Before(workflow.Now(ctx).Add(skipMargin)) {
+		return false
+	}
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	j.recall(ctx, func(e *execution) bool { return e == held })
+	return held.phase == returned
+}
+
+func refuseSkip(why string) error { return workflows.Refuse(workflows.ErrTypeConflict, why) }

@@ -1,0 +1,119 @@
+package jobloop_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+	"almanac/workflows"
+)
+
+func TestSkip(t *testing.T) {
+	t.Parallel()
+	t.Run("leaves the next occurrence out, and no other", func(t *testing.T) {
+		t.Parallel()
+		w := newJobEnv(t, every(minutely+`,"count":3`))
+		a := w.update(30*time.Second, workflows.UpdateSkip, time.Time{})
+		end := w.snapshot(time.Hour)
+		w.run(2 * time.Hour)
+		require.Equal(t, job.NewTime(newYear.Add(2*time.Minute)), a.ok(t).Status.NextExecutionTime)
+		require.Equal(t, []string{"00:00:00", "00:02:00", "00:03:00"}, w.dues(), "it does not use up count")
+		require.Equal(t, []string{"Cancelled 1: 00:01:00 to 00:01:00"}, w.dropped())
+		require.Equal(t, "a request skipped it", w.recorded.dropped[0].Why)
+		require.Equal(t, 3, end.Status.ExecutionCount)
+		require.Equal(t, job.StateCompleted, end.Definition.State)
+		w.requireSound()
+	})
+	t.Run("takes one that a worker holds back from it", func(t *testing.T) {
+		t.Parallel()
+		w := newHoldEnv(t, every(minutely+`,"count":3`))
+		a := w.update(30*time.Second, workflows.UpdateSkip, time.Time{})
+		w.run(2 * time.Hour)
+		require.Equal(t, job.NewTime(newYear.Add(2*time.Minute)), a.ok(t).At(newYear.Add(31*time.Second)).Status.NextExecutionTime)
+		require.Less(t, a.at, 31*time.Second)
+		require.Equal(t, []string{"00:00:00", "00:02:00", "00:03:00"}, w.dues())
+		require.Equal(t, []string{"Cancelled 1: 00:01:00 to 00:01:00"}, w.dropped())
+		w.requireSound()
+	})
+	t.Run("refuses one that may be on its way, which keeps its retries", func(t *testing.T) {
+		t.Parallel()
+		for name, newEnv := range aheadEnvs {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := newEnv(t, `"action":{`+get+twoRetries+`},"recurrence":{"frequency":"minute","count":2}`)
+				w.fails(func(s sentAttempt) bool { return s.Execution.Repeat == 2 })
+				a := w.update(51*time.Second, workflows.UpdateSkip, time.Time{})
+				w.run(3 * time.Hour)
+				requireType(t, a.err, workflows.ErrTypeConflict)
+				require.ErrorContains(t, a.err, "The occurrence that is due at 2026-01-01T00:01:00Z may have been sent")
+				require.Equal(t, []string{"00:00:00 MainAction#1", "00:01:00 MainAction#1", "00:02:00 MainAction#2", "00:03:00 MainAction#3"}, w.lines())
+				require.Empty(t, w.dropped())
+				w.requireSound()
+			})
+		}
+	})
+	t.Run("of a named occurrence skips no other when it is repeated", func(t *testing.T) {
+		t.Parallel()
+		w := newHoldEnv(t, every(minutely+`,"count":3`))
+		one := newYear.Add(time.Minute)
+		first := w.update(20*time.Second, workflows.UpdateSkip, one)
+		again := w.update(30*time.Second, workflows.UpdateSkip, one)
+		w.run(2 * time.Hour)
+		first.ok(t)
+		requireType(t, again.err, workflows.ErrTypeConflict)
+		require.ErrorContains(t, again.err, "The next occurrence is the one that is due at 2026-01-01T00:02:00Z.")
+		require.Equal(t, []string{"00:00:00", "00:02:00", "00:03:00"}, w.dues())
+		w.requireSound()
+	})
+	t.Run("leaves executions alone that wait for a retry", func(t *testing.T) {
+		t.Parallel()
+		w := newJobEnv(t, `"action":{`+get+twoRetries+`},"recurrence":{"frequency":"hour"}`)
+		w.fails(func(s sentAttempt) bool { return s.attempt() == 1 })
+		a := w.update(30*time.Second, workflows.UpdateSkip, time.Time{})
+		w.run(90 * time.Minute)
+		a.ok(t)
+		require.Equal(t, []string{"00:00:00 MainAction#1", "00:01:00 MainAction#2"}, w.lines())
+		require.Equal(t, []string{"Cancelled 1: 01:00:00 to 01:00:00"}, w.dropped())
+		w.requireSound()
+	})
+	t.Run("of an occurrence that waits for the one before it leaves that running", func(t *testing.T) {
+		t.Parallel()
+		w := newJobEnv(t, every(minutely+`,"count":3`))
+		w.takes(90 * time.Second)
+		a := w.update(70*time.Second, workflows.UpdateSkip, time.Time{})
+		w.run(time.Hour)
+		a.ok(t)
+		require.Equal(t, []string{"Cancelled 1: 00:01:00 to 00:01:00"}, w.dropped())
+		require.Equal(t, []string{"00:00:00 00:00:00", "00:02:00 00:02:00", "00:03:00 00:03:30"}, w.starts())
+		w.requireSound()
+	})
+	t.Run("of the last occurrence completes the job", func(t *testing.T) {
+		t.Parallel()
+		for name, newEnv := range aheadEnvs {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := newEnv(t, every(`"frequency":"minute","endTime":"2026-01-01T00:01:30Z"`))
+				a := w.update(30*time.Second, workflows.UpdateSkip, time.Time{})
+				w.run(time.Hour)
+				require.Equal(t, job.StateCompleted, a.ok(t).Definition.State)
+				require.Equal(t, []string{"00:00:00"}, w.dues())
+				w.requireSound()
+			})
+		}
+	})
+	t.Run("is refused if nothing comes next", func(t *testing.T) {
+		t.Parallel()
+		w := newJobEnv(t, every(minutely+`,"count":1`))
+		completed := w.update(time.Minute, workflows.UpdateSkip, time.Time{})
+		w.run(time.Hour)
+		requireType(t, completed.err, workflows.ErrTypeConflict)
+
+		w = newJobEnv(t, every(minutely)+`,"state":"disabled"`)
+		disabled := w.update(time.Minute, workflows.UpdateSkip, time.Time{})
+		w.run(time.Hour)
+		requireType(t, disabled.err, workflows.ErrTypeConflict)
+		require.ErrorContains(t, disabled.err, "so that no occurrence is next")
+	})
+}

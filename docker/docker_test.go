@@ -118,6 +118,18 @@ func TestTheDockerfileIsStrict(t *testing.T) {
 	require.Contains(t, names, "slim")
 }
 
+// Temporal's server does not start for a user that it cannot look up. A static program knows those in /etc/passwd,
+// which an image does not have and which has no DynamicUser of systemd, and else the one in $USER and $HOME.
+func TestTheUserOfANodeHasANameAndAHome(t *testing.T) {
+	t.Parallel()
+	dockerfile, err := os.ReadFile("Dockerfile")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^ENV USER=\S+ HOME=/`, string(dockerfile))
+	unit, err := os.ReadFile("systemd/almanac.service")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^Environment=HOME=%S/almanac$`, string(unit), "systemd sets $USER itself")
+}
+
 // Every package of the program is in the context of the build.
 func TestTheBuildHasWhatItNeeds(t *testing.T) {
 	t.Parallel()

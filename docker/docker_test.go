@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -52,11 +53,14 @@ func TestComposeFilesAreStrict(t *testing.T) {
 			project := compose(t, name)
 			for service, s := range project.Services {
 				for _, p := range s.Ports {
-					require.Equal(t, "127.0.0.1", p.HostIP, "%s publishes a port to all networks, and has no login", service)
+					require.Equal(t, "127.0.0.1", p.HostIP, "%s publishes a port to all networks, without TLS", service)
 				}
 				if strings.Contains(s.Image, "almanac") {
 					require.True(t, s.ReadOnly && slices.Contains(s.CapDrop, "ALL"), service)
 					known(t, service, s.Environment)
+					if takesCallers(s.Command) {
+						checkTokens(t, service, s)
+					}
 				}
 				for other, condition := range s.DependsOn {
 					if condition.Condition == types.ServiceConditionHealthy {
@@ -72,6 +76,23 @@ func TestComposeFilesAreStrict(t *testing.T) {
 			}
 		})
 	}
+}
+
+// takesCallers reports whether a command of Almanac has an API.
+func takesCallers(command []string) bool {
+	return len(command) > 0 && (command[0] == "server" || command[0] == "api")
+}
+
+// checkTokens fails if a service lets strangers in, or would not see that its file of tokens is replaced, as a mount
+// of the file itself would not.
+func checkTokens(t *testing.T, name string, service types.ServiceConfig) {
+	t.Helper()
+	require.NotContains(t, service.Environment, "ALMANAC_UNAUTHENTICATED", name)
+	require.NotNil(t, service.Environment["ALMANAC_TOKEN_FILE"], name)
+	directory := path.Dir(*service.Environment["ALMANAC_TOKEN_FILE"])
+	require.True(t, slices.ContainsFunc(service.Volumes, func(v types.ServiceVolumeConfig) bool {
+		return v.Type == types.VolumeTypeBind && v.ReadOnly && v.Target == directory
+	}), "%s mounts no %s", name, directory)
 }
 
 // known fails if Almanac has no such variable.
@@ -116,6 +137,18 @@ func TestTheDockerfileIsStrict(t *testing.T) {
 	}
 	require.Equal(t, "full", names[len(names)-1], "the default")
 	require.Contains(t, names, "slim")
+}
+
+// Temporal's server does not start for a user that it cannot look up. A static program knows those in /etc/passwd,
+// which an image does not have and which has no DynamicUser of systemd, and else the one in $USER and $HOME.
+func TestTheUserOfANodeHasANameAndAHome(t *testing.T) {
+	t.Parallel()
+	dockerfile, err := os.ReadFile("Dockerfile")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^ENV USER=\S+ HOME=/`, string(dockerfile))
+	unit, err := os.ReadFile("systemd/almanac.service")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^Environment=HOME=%S/almanac$`, string(unit), "systemd sets $USER itself")
 }
 
 // Every package of the program is in the context of the build.
@@ -208,6 +241,9 @@ func build(t *testing.T, overlay string, components bool) []runtime.Object {
 	return objects
 }
 
+// tokens is where the secret of tokens is mounted.
+const tokens = "/etc/almanac-tokens"
+
 // checkObject checks what the schema of an object does not say.
 func checkObject(t *testing.T, object runtime.Object, encrypted bool) {
 	t.Helper()
@@ -223,6 +259,8 @@ func checkObject(t *testing.T, object runtime.Object, encrypted bool) {
 		for name := range o.Data {
 			isKnown(t, o.Name, name)
 		}
+		require.NotContains(t, o.Data, "ALMANAC_UNAUTHENTICATED")
+		require.Equal(t, tokens+"/tokens.yaml", o.Data["ALMANAC_TOKEN_FILE"])
 		return
 	case *monitoringv1.PodMonitor:
 		require.Equal(t, map[string]string{"app.kubernetes.io/name": "almanac"}, o.Spec.Selector.MatchLabels)
@@ -244,8 +282,11 @@ func checkObject(t *testing.T, object runtime.Object, encrypted bool) {
 	require.NotNil(t, c.ReadinessProbe)
 	require.NotNil(t, c.LivenessProbe)
 	require.Regexp(t, regexp.MustCompile("^almanac(-slim)?:latest$"), c.Image)
-	mounted := slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "keys" })
-	require.Equal(t, encrypted, mounted)
+	mounts := func(directory string) bool {
+		return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == directory && m.SubPath == "" })
+	}
+	require.Equal(t, encrypted, mounts("/etc/almanac"))
+	require.Equal(t, takesCallers(c.Args), mounts(tokens), c.Args)
 }
 
 // systemd checks its own files.

@@ -14,6 +14,7 @@ import (
 	"almanac/access"
 	"almanac/access/token"
 	"almanac/api"
+	"almanac/api/guard"
 	"almanac/job"
 )
 
@@ -24,7 +25,7 @@ func BenchmarkALogin(b *testing.B) {
 	secret, login := loginOf(b)
 	for _, bm := range []struct {
 		name   string
-		access *api.Access
+		access *guard.Access
 	}{{"off", nil}, {"on", login}} {
 		b.Run(bm.name, func(b *testing.B) {
 			h := api.New(read, api.Options{Access: bm.access})
@@ -45,7 +46,7 @@ func BenchmarkALogin(b *testing.B) {
 }
 
 // loginOf returns the token of a caller, and who may call.
-func loginOf(b *testing.B) (secret string, login *api.Access) {
+func loginOf(b *testing.B) (secret string, login *guard.Access) {
 	b.Helper()
 	defaults := access.Defaults{Subscription: job.NilSubscription, ResourceGroup: "default"}
 	secret = token.New()
@@ -67,7 +68,7 @@ func loginOf(b *testing.B) (secret string, login *api.Access) {
 	assignments = append(assignments, access.Assignment{
 		Principal: access.Selector{Kind: access.KindToken, Value: "caller-0"}, Grant: access.Grant{Role: access.Reader, Scope: everything}})
 	policy := access.NewPolicy(assignments)
-	return secret, &api.Access{
+	return secret, &guard.Access{
 		Authenticators: []access.Authenticator{&token.Authenticator{Tokens: func() *token.Set { return tokens }}},
 		Policy:         func() *access.Policy { return policy },
 	}

@@ -23,6 +23,7 @@ import (
 	"almanac/activities"
 	"almanac/activities/senders"
 	"almanac/api"
+	"almanac/api/guard"
 	"almanac/devserver"
 	"almanac/internal/callers"
 	"almanac/internal/egress"
@@ -150,7 +151,7 @@ func (e *Environment) NewAPIFor(names []string, limits callers.Limits) ([]*Alman
 	}
 	rests := e.serveTo(e.service, api.Options{
 		Callers: callers.NewLimiter(limits),
-		Access:  &api.Access{Authenticators: []access.Authenticator{&token.Authenticator{Tokens: func() *token.Set { return tokens }}}},
+		Access:  &guard.Access{Authenticators: []access.Authenticator{&token.Authenticator{Tokens: func() *token.Set { return tokens }}}},
 	}, secrets...)
 	all := make([]*AlmanacAPI, len(rests))
 	for i, r := range rests {

@@ -32,7 +32,8 @@ func trials(target string) []trial {
 	gone := map[string]string{"jobCollectionName": here["jobCollectionName"], "operationId": "none"}
 	ok, created, missing := []string{"200"}, []string{"201"}, []string{"404"}
 	changed := []string{"200", "202"}
-	none := []string{"409"} // there are no notifications
+	none := []string{"409"}    // there are no notifications
+	notNext := []string{"409"} // the collection is disabled
 	return []trial{
 		{"JobCollections_CreateOrUpdate", here, "", created},
 		{"JobCollections_ListByResourceGroup", nil, "", ok},
@@ -50,7 +51,7 @@ func trials(target string) []trial {
 		{"Jobs_Patch", here, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"` + target + `"}}}}`, ok},
 		{"Jobs_Run", here, "", ok},
 		{"Jobs_Rerun", here, "", ok},
-		{"Jobs_Skip", here, "", ok},
+		{"Jobs_Skip", here, "", notNext},
 		{"Jobs_Disable", here, "", ok},
 		{"Jobs_Enable", here, "", ok},
 		{"JobCollections_Rerun", here, "", ok},

@@ -62,7 +62,10 @@ func TestAJobLivesUnderAnyName(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, life.job, decoded)
 			status(t, one+version, "properties.status.executionCount", 1.0)
-			r = call(t, http.MethodGet, one+"/history"+version, "")
+			eventually(t, 30*time.Second, "entry in the history", func() bool {
+				r = call(t, http.MethodGet, one+"/history"+version, "")
+				return r.count("value") == 1
+			})
 			require.True(t, strings.HasPrefix(fmt.Sprint(r.get("value.0.name")), life.collection+"/"+life.job+"/"), r.body)
 
 			found := s.workflowOf(t, life.job, group)

@@ -53,7 +53,7 @@ var shared struct {
 }
 
 // parallel is how many tests run at a time, unless -parallel says otherwise.
-const parallel = 6
+const parallel = 14
 
 func TestMain(m *testing.M) {
 	// The default is the number of cores, and these tests wait most of the time: for due times, retries and timeouts.

@@ -75,7 +75,7 @@ func (j *loop) catchUp(ctx workflow.Context, due, now time.Time) {
 	}
 }
 
-// noteCancelled records why an execution, or an attempt of one, was cancelled of which nothing is recorded.
+// noteCancelled records that an execution was cancelled, or an attempt of it, and why. It is for those without any other entry.
 func (j *loop) noteCancelled(ctx workflow.Context, due time.Time, why string) {
 	d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: why}
 	d.Add(due)

@@ -111,8 +111,8 @@ type notifier struct {
 	timer       timer.Timer
 }
 
-// run looks at what was raised, delivers what may be delivered now, and sleeps. It goes on in a new run also while alerts
-// arrive without a pause: what has arrived by then is handed over.
+// run looks at what was raised, delivers what may be delivered now, and sleeps. A long run continues as new even
+// while alerts keep arriving: those that have arrived by then are handed over.
 func (n *notifier) run(ctx workflow.Context) error {
 	for {
 		n.changed = false

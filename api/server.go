@@ -82,6 +82,9 @@ type Scheduler interface {
 	Ready(ctx context.Context) error
 }
 
+// DefaultTimeout is the default time limit of a request. It is shorter than the minute after which common proxies give up.
+const DefaultTimeout = 55 * time.Second
+
 // Options configure the handler. The zero value is ready to use.
 type Options struct {
 	Log *slog.Logger // nil means no log
@@ -94,7 +97,7 @@ type Options struct {
 	// Build is shown at / and at /healthz.
 	Build build.Info
 
-	// Timeout is the time limit of a request. It defaults to 30 s.
+	// Timeout is the time limit of a request. It defaults to [DefaultTimeout].
 	Timeout time.Duration
 
 	// Limits are those of jobs and collections, and must be those of the Scheduler. Nil means
@@ -158,7 +161,7 @@ type server struct {
 func New(s Scheduler, o Options) http.Handler {
 	o.DefaultSubscription = cmp.Or(o.DefaultSubscription, job.NilSubscription)
 	o.DefaultResourceGroup = cmp.Or(o.DefaultResourceGroup, "default")
-	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, 64<<10)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {

@@ -20,7 +20,11 @@ import (
 // for which a crashed worker keeps a workflow task.
 const (
 	updateTimeout = 14 * time.Second // of one start or registration; the caller retries after it
-	changeTimeout = 30 * time.Second // of a whole change, which may wait for a lease to expire or for another worker to take over the workflow task
+
+	// changeTimeout is that of a whole change. It may wait for a lease to expire, for another worker to take over the workflow
+	// task, or, after everything was down, behind the tasks of all jobs that have to catch up. It is below the time limit
+	// of a request, [almanac/api.DefaultTimeout].
+	changeTimeout = 50 * time.Second
 )
 
 // put calls replace, and create if there is nothing to replace, again until it loses no race.

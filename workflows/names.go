@@ -89,4 +89,6 @@ const (
 	MemoID   = "id"
 	// MemoHalted is why disableAfter has disabled a job, until it is enabled again. The list of changes is read from its history.
 	MemoHalted = "halted"
+
+	MemoOutline = "outline" // of a job: its job.Outline
 )

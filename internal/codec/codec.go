@@ -45,8 +45,8 @@
 //  1. Add the new key at the end, and restart everything: all processes can read it.
 //  2. Move it to the front, and restart everything: all new payloads use it.
 //  3. Keep the old key as long as a run with payloads of that key is open or retained. After
-//     that only memos still need it, which Temporal copies from run to run and only people
-//     read; a job that is deleted and created again no longer does. Job collections seldom
+//     that only memos still need it, which Temporal copies from run to run; without it people cannot
+//     read them, and lists across jobs take longer. Job collections seldom
 //     continue as new, so most installations keep old keys for good, at no cost.
 //
 // If an API or a worker lacks a key, its errors name it: see [MissingKeyError]. Jobs stop meanwhile. They

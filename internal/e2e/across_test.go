@@ -1,14 +1,20 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"almanac/job"
+	"almanac/scheduler"
 )
 
 // across lists entries across jobs, following the links, as the name of the job and the member of properties.
@@ -86,4 +92,39 @@ func TestWhatHappenedAndWhatComesNextAcrossJobs(t *testing.T) {
 	r = call(t, http.MethodPost, c+"/enable", "")
 	require.Equal(t, http.StatusOK, r.code, r.body)
 	require.NotEmpty(t, across(t, upcoming, "expectedExecutionTime"))
+}
+
+// With so many jobs, Temporal's list says which of them can have run.
+func TestTheHistoryOfManyJobsHasWhatRanOnAndOffTheirTimetables(t *testing.T) {
+	t.Parallel()
+	const jobs = 505
+	s, target := use(t), newSink(t, nil)
+	c := s.collection(t)
+	sleeps := get(target.URL+"/", `,"startTime":"`+time.Now().AddDate(1, 0, 0).Format(time.RFC3339)+`","recurrence":{"frequency":"hour"}`)
+	compute(func() {
+		var group errgroup.Group
+		group.SetLimit(16)
+		for i := range jobs {
+			group.Go(func() error {
+				r, err := tryCall(t.Context(), http.MethodPut, fmt.Sprintf("%s/jobs/j%03d", c, i), sleeps)
+				if err == nil && r.code != http.StatusCreated {
+					err = errors.New(r.body)
+				}
+				return err
+			})
+		}
+		require.NoError(t, group.Wait())
+	})
+	due := time.Now().UTC().Add(3 * time.Second).Truncate(time.Second)
+	created(t, c+"/jobs/regular", get(target.URL+"/", `,"startTime":"`+due.Format(time.RFC3339)+`","recurrence":{"frequency":"hour"}`))
+	eventually(t, 30*time.Second, "execution in the history", func() bool {
+		return slices.Equal([]string{"regular Completed"}, across(t, c+"/history", "status"))
+	})
+	k := job.CollectionKey{Subscription: "00000000-0000-0000-0000-000000000000", ResourceGroup: "default", Name: c[strings.LastIndexByte(c, '/')+1:]}.Job("j007")
+	require.NoError(t, scheduler.New(scheduler.Options{Client: s.temporal}).RunJob(t.Context(), k), "by another API")
+	eventually(t, 30*time.Second, "manual run in the history", func() bool {
+		return slices.Equal([]string{"j007 Completed", "regular Completed"}, across(t, c+"/history", "status"))
+	})
+	until := due.Add(time.Hour).Format(time.RFC3339)
+	require.Equal(t, []string{"regular " + until}, across(t, c+"/upcoming?until="+until, "expectedExecutionTime"))
 }

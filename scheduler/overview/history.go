@@ -28,9 +28,10 @@ const (
 	maxChunk   = 100 // and at most at once
 )
 
-// A lastSeen is what is remembered of the history of a job in a version.
+// A lastSeen is what is remembered of the history of a job at a time and, if the server was asked, in a version.
 type lastSeen struct {
-	version version
+	at      time.Time
+	version version   // zero if it is not known
 	newest  time.Time // no entry starts later
 }
 
@@ -65,12 +66,16 @@ func (v *Overview) HistoryAcross(ctx context.Context, s listing.Scope, p listing
 	if err != nil {
 		return nil, "", err
 	}
-	r := &reading{Overview: v, token: t, filter: p.Filter, unreadable: &unreadSet{v: v}}
+	r := &reading{Overview: v, token: t, filter: p.Filter, unreadable: &unreadSet{v: v}, begin: v.o.Now()}
 	var jobs []job.Key
 	for _, c := range r.unreadable.addCollections(ctx, found) {
 		jobs = append(jobs, c.jobs...)
 	}
-	page, next := r.page(ctx, jobs, p.Top)
+	maxAge := markAge
+	if t.At.IsZero() {
+		maxAge = listedFor
+	}
+	page, next := r.page(ctx, r.streams(ctx, jobs, v.readOutlines(ctx, s, len(jobs), maxAge)), p.Top)
 	if ctx.Err() != nil && len(page) == 0 {
 		return nil, "", notInTime(r.opened, len(jobs))
 	}
@@ -84,11 +89,11 @@ type reading struct {
 	filter     listing.Filter
 	unreadable *unreadSet
 	opened     int // histories
+	begin      time.Time
 }
 
-// page merges the entries of jobs after the token.
-func (r *reading) page(ctx context.Context, jobs []job.Key, top int) (page []listing.JobRecord, next string) {
-	merge := r.streams(ctx, jobs)
+// page merges the entries of streams.
+func (r *reading) page(ctx context.Context, merge merge, top int) (page []listing.JobRecord, next string) {
 	heap.Init(&merge)
 	t := r.token
 	var merged []listing.JobRecord
@@ -125,49 +130,95 @@ func (r *reading) page(ctx context.Context, jobs []job.Key, top int) (page []lis
 	return page, ""
 }
 
-// streams returns the jobs that may have an entry after the token.
-func (r *reading) streams(ctx context.Context, jobs []job.Key) merge {
-	all := make([]*stream, len(jobs))
-	wfclient.Each(len(jobs), func(i int) {
-		if ctx.Err() != nil {
-			return
+// streams returns the jobs that may have an entry after the token. Only those are asked whose outline leaves open
+// how new their newest entry is.
+func (r *reading) streams(ctx context.Context, jobs []job.Key, known outlines) (all merge) {
+	var ask merge
+	for _, k := range jobs {
+		s := (&stream{key: k, id: k.WorkflowID(), bound: r.filter.Start.Before, chunk: firstChunk}).after(&r.token)
+		if bound, ok := r.outlineOf(known, s.id).bound(r.before(s), known.at, false); !ok {
+			ask = append(ask, s)
+		} else if s.settled = true; s.limit(bound, r.token.From) && r.recall(s) {
+			all = append(all, s)
 		}
-		s := &stream{key: jobs[i], id: jobs[i].WorkflowID(), bound: r.filter.Start.Before, chunk: firstChunk}
-		known, ok := r.marks.Get(s.id, markAge)
-		if r.token.At.IsZero() || !ok {
-			now, open := r.version(ctx, s.id)
-			if !open {
-				return
-			}
-			ok = ok && now != (version{}) && known.version == now
-			s.version = now
+	}
+	relevant := make([]bool, len(ask))
+	wfclient.Each(len(ask), func(i int) { relevant[i] = ctx.Err() == nil && r.ask(ctx, ask[i], known) })
+	for i, s := range ask {
+		if relevant[i] {
+			all = append(all, s)
 		}
-		if ok && (s.bound.IsZero() || known.newest.Before(s.bound)) {
-			s.bound = known.newest
-		}
-		if ok && known.newest.Before(r.token.From) {
-			return
-		}
-		all[i] = s.after(&r.token)
-	})
-	return slices.DeleteFunc(all, func(s *stream) bool { return s == nil })
+	}
+	return all
 }
 
-// version asks the server for the version of a job's workflow, and whether it is open. The version is zero if the
-// history may change without it: an activity is pending, or the server does not answer, which the history will then
-// report.
-func (r *reading) version(ctx context.Context, id string) (v version, open bool) {
+// recall limits a stream of which the bound is known by the newest entry that was seen, if all entries up to the bound were in
+// the history then. It returns false if all start before what is listed.
+func (r *reading) recall(s *stream) bool {
+	seen, ok := r.marks.Get(s.id, markAge)
+	return !ok || seen.at.Sub(s.bound) < job.SettledAfter || s.limit(seen.newest, r.token.From)
+}
+
+// before returns a time before which all entries of a stream start.
+func (r *reading) before(s *stream) time.Time {
+	if latest := r.o.Now().Add(history.Skew); s.bound.IsZero() || s.bound.After(latest) {
+		return latest
+	}
+	return s.bound
+}
+
+// ask asks the server about a job, unless this is not the first page and the job is known. It reports whether the job may
+// have an entry. known is Temporal's list.
+func (r *reading) ask(ctx context.Context, s *stream, known outlines) bool {
+	seen, ok := r.marks.Get(s.id, markAge)
+	if !r.token.At.IsZero() && ok && !seen.at.Before(known.at) {
+		return s.limit(seen.newest, r.token.From)
+	}
+	d := r.describe(ctx, s.id, known.jobs[s.id])
+	if d.closed {
+		return false
+	}
+	s.version = d.version
+	all := s.bound.IsZero()
+	same := ok && d.version != (version{}) && seen.version == d.version
+	may := !same || s.limit(seen.newest, r.token.From)
+	bound, certain := d.outline.bound(r.before(s), r.o.Now(), true)
+	if certain {
+		may = s.limit(bound, r.token.From) && may
+	}
+	switch {
+	case all && (same || certain):
+		r.marks.Put(s.id, lastSeen{r.begin, s.version, s.bound}, 1, maxKnown)
+	case !same:
+		r.marks.Forget(s.id) // a page after this one must not use it
+	}
+	return may
+}
+
+// A description is what the server says of a job without asking its workflow.
+type description struct {
+	closed  bool
+	version version  // zero if the history may change without it, or if it is not known
+	outline *outline // nil likewise
+}
+
+// describe asks the server about a job. If it does not answer, the history will report it.
+func (r *reading) describe(ctx context.Context, id string, listed *outline) description {
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
 	defer cancel()
 	found, err := r.o.Client.DescribeWorkflowExecution(ctx, id, "")
 	if wfclient.IsNotFound(err) {
-		return version{}, false
+		return description{closed: true}
 	}
 	info := found.GetWorkflowExecutionInfo()
-	if err != nil || len(found.GetPendingActivities()) > 0 {
-		return version{}, true
+	if err != nil || len(found.GetPendingActivities()) > 0 || found.GetPendingWorkflowTask() != nil {
+		return description{}
 	}
-	return version{info.GetExecution().GetRunId(), info.GetStateTransitionCount()}, info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	return description{
+		closed:  info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING,
+		version: version{info.GetExecution().GetRunId(), info.GetStateTransitionCount()},
+		outline: r.decode(id, info, listed),
+	}
 }
 
 // open opens histories until the first entry of all is known. It returns false if there is none.
@@ -198,14 +249,14 @@ func (r *reading) open(ctx context.Context, m *merge) bool {
 // remember notes the newest entry of a job, if all entries were read for it.
 func (r *reading) remember(s *stream) {
 	all := listing.Filter{Start: listing.Period{From: r.token.From}, Name: r.filter.Name, NamePrefix: r.filter.NamePrefix}
-	if s.failed || s.version == (version{}) || s.filter != all {
+	if s.failed || s.filter != all || s.version == (version{}) && !s.settled {
 		return
 	}
 	newest := r.token.From
 	if len(s.records) > 0 {
 		newest = s.records[0].Start
 	}
-	r.marks.Put(s.id, lastSeen{s.version, newest}, 1, maxKnown)
+	r.marks.Put(s.id, lastSeen{r.begin, s.version, newest}, 1, maxKnown)
 }
 
 // A stream is the history of one job, from the token on. Before it is open, only a bound of its first entry is known.
@@ -214,6 +265,7 @@ type stream struct {
 	id      string
 	bound   time.Time // no entry starts later; zero for unknown
 	version version
+	settled bool // the bound is known from the outline in Temporal's list
 	filter  listing.Filter
 	last    int64 // entries that start at tie have a smaller ordinal; 0 for none
 	tie     time.Time
@@ -285,6 +337,14 @@ func (s *stream) fill(ctx context.Context, r *reading) {
 		})
 		s.next, s.ended, s.chunk = next, next == "", min(2*s.chunk, maxChunk)
 	}
+}
+
+// limit notes that no entry starts after a time. It returns false if all start before from.
+func (s *stream) limit(newest, from time.Time) bool {
+	if s.bound.IsZero() || newest.Before(s.bound) {
+		s.bound = newest
+	}
+	return !newest.Before(from)
 }
 
 // over reports whether the stream has no entry left.

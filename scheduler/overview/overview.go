@@ -59,6 +59,9 @@ type Overview struct {
 	plans cache.Cache[planned]  // by the workflow ID of the job
 	marks cache.Cache[lastSeen] // likewise
 
+	outlines cache.Cache[outlines] // by scope
+	touched  cache.Cache[struct{}] // changed by this process, by workflow ID
+
 	changes atomic.Int64 // calls of Forget
 }
 
@@ -70,6 +73,7 @@ func New(o Options) *Overview { return &Overview{o: o} }
 func (v *Overview) Forget(workflowID string) {
 	v.changes.Add(1)
 	v.plans.Forget(workflowID)
+	v.touched.Put(workflowID, struct{}{}, 1, maxKnown)
 }
 
 // A collection is a job collection, the jobs in it, and what kept it from being read.

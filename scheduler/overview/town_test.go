@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -47,13 +48,20 @@ type town struct {
 	runs     map[string][]*historypb.History // by workflow ID, oldest first
 	failed   map[string]string               // by workflow ID, the newest run with a failure
 
-	described, queried, read, reversed atomic.Int64
+	outlines map[string]job.Outline // in memos, by workflow ID
+	busy     map[string]bool        // workflows with a pending activity, by ID
+	unlisted map[string]bool        // workflows that Temporal's lists lack, by ID
+	twice    map[string]bool        // workflows that Temporal's lists have with two runs, by ID
+	unlist   bool                   // Temporal lists nothing
+
+	described, queried, read, reversed, listed atomic.Int64
 }
 
 func newTown(t testing.TB) *town {
 	return &town{
 		t: t, names: map[string][]string{}, disabled: map[string]bool{}, broken: map[string]bool{},
 		jobs: map[string]job.Job{}, runs: map[string][]*historypb.History{}, failed: map[string]string{},
+		outlines: map[string]job.Outline{}, busy: map[string]bool{}, unlisted: map[string]bool{}, twice: map[string]bool{},
 	}
 }
 
@@ -63,12 +71,16 @@ func collectionKey(name string) job.CollectionKey {
 
 // overview returns an Overview whose clock is at now.
 func (w *town) overview(now time.Time) *overview.Overview {
+	return w.overviewBy(func() time.Time { return now })
+}
+
+func (w *town) overviewBy(clock func() time.Time) *overview.Overview {
 	queries := wfclient.NewQueries(w, client.DefaultNamespace)
 	reader := &history.Reader{
 		Client: w, Namespace: client.DefaultNamespace, Converter: converter.GetDefaultDataConverter(), Log: slog.New(slog.DiscardHandler),
 	}
 	return overview.New(overview.Options{
-		Client: w, Queries: queries, History: reader, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+		Client: w, Queries: queries, History: reader, Log: slog.New(slog.DiscardHandler), Now: clock,
 		Status: func(ctx context.Context, id string, result any) error {
 			w.queried.Add(1)
 			if w.hanging {
@@ -230,10 +242,69 @@ func (w *town) DescribeWorkflowExecution(_ context.Context, id, _ string) (*work
 		return nil, serviceerror.NewNotFound("no such workflow")
 	}
 	last := runs[len(runs)-1]
-	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{
+	found := &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{
 		Status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING, StateTransitionCount: int64(len(last.Events)),
-		Execution: &common.WorkflowExecution{WorkflowId: id, RunId: runID(last)},
-	}}, nil
+		Execution: &common.WorkflowExecution{WorkflowId: id, RunId: runID(last)}, Memo: w.memo(id),
+	}}
+	if w.busy[id] {
+		found.PendingActivities = []*workflow.PendingActivityInfo{{ActivityId: "1"}}
+	}
+	return found, nil
+}
+
+// memo returns the memo of a job.
+func (w *town) memo(id string) *common.Memo {
+	o, ok := w.outlines[id]
+	if !ok {
+		return nil
+	}
+	return &common.Memo{Fields: map[string]*common.Payload{workflows.MemoOutline: payloads(w.t, o).Payloads[0]}}
+}
+
+// ListWorkflow returns pages of 100 jobs of a collection, or of all.
+func (w *town) ListWorkflow(_ context.Context, r *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	w.listed.Add(1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.unlist {
+		return nil, serviceerror.NewUnavailable("no lists")
+	}
+	require.Contains(w.t, r.Query, "WorkflowType = 'Job'")
+	require.Contains(w.t, r.Query, "ExecutionStatus = 'Running'")
+	var ids []string
+	for name, jobs := range w.names {
+		if strings.Contains(r.Query, workflows.AttributeCollection) && !strings.Contains(r.Query, workflows.AttributeCollection+" = '"+name+"'") {
+			continue
+		}
+		for _, j := range jobs {
+			id := collectionKey(name).Job(j).WorkflowID()
+			if w.unlisted[id] || len(w.runs[id]) == 0 {
+				continue
+			}
+			if ids = append(ids, id); w.twice[id] {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	begin := 0
+	if len(r.NextPageToken) > 0 {
+		_, err := fmt.Sscan(string(r.NextPageToken), &begin)
+		require.NoError(w.t, err)
+	}
+	end := min(begin+100, len(ids))
+	answer := &workflowservice.ListWorkflowExecutionsResponse{}
+	for i, id := range ids[begin:end] {
+		memo := w.memo(id)
+		if w.twice[id] && i > 0 && ids[begin+i-1] == id { // the run before
+			memo = &common.Memo{Fields: map[string]*common.Payload{workflows.MemoOutline: payloads(w.t, job.Outline{Created: noon, Inactive: true}).Payloads[0]}}
+		}
+		answer.Executions = append(answer.Executions, &workflow.WorkflowExecutionInfo{Execution: &common.WorkflowExecution{WorkflowId: id}, Memo: memo})
+	}
+	if end < len(ids) {
+		answer.NextPageToken = fmt.Append(nil, end)
+	}
+	return answer, nil
 }
 
 func (w *town) WorkflowService() workflowservice.WorkflowServiceClient { return townFrontend{w: w} }

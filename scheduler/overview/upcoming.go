@@ -47,12 +47,16 @@ func (v *Overview) Upcoming(ctx context.Context, s listing.Scope, until time.Tim
 	unreadable := &unreadSet{v: v}
 	var due queue
 	all := 0
-	for _, c := range unreadable.addCollections(ctx, found) {
+	readable := unreadable.addCollections(ctx, found)
+	for _, c := range readable {
+		all += len(c.jobs)
+	}
+	known := v.readOutlines(ctx, s, all, planAge)
+	for _, c := range readable {
 		if !c.enabled {
 			continue
 		}
-		all += len(c.jobs)
-		due = append(due, v.planCollection(ctx, c, unreadable)...)
+		due = append(due, v.planCollection(ctx, c, known, t.From, unreadable)...)
 	}
 	if ctx.Err() != nil {
 		return nil, "", notInTime(len(due), all)
@@ -87,13 +91,16 @@ func (v *Overview) upcomingPage(due queue, unread []unread, t token, top int) (p
 }
 
 // planCollection returns the jobs of a collection that have an occurrence to come.
-func (v *Overview) planCollection(ctx context.Context, s collection, unreadable *unreadSet) []*cursor {
+func (v *Overview) planCollection(ctx context.Context, s collection, known outlines, from time.Time, unreadable *unreadSet) []*cursor {
 	plans := make([]*cursor, len(s.jobs))
 	var ask []int
 	for i, k := range s.jobs {
 		id := k.WorkflowID()
 		plans[i] = &cursor{key: k, id: id}
-		p, ok := v.plans.Get(id, planAge)
+		p, ok := v.outlineOf(known, id).plan(from)
+		if !ok {
+			p, ok = v.plans.Get(id, planAge)
+		}
 		if !ok || p.active && p.next.IsZero() { // its collection, which was not enabled, may be now
 			ask = append(ask, i)
 			continue
@@ -134,6 +141,27 @@ func (v *Overview) plan(ctx context.Context, id string) (planned, error) {
 		v.plans.Put(id, p, 1, maxKnown)
 	}
 	return p, p.err
+}
+
+// plan returns the plan of a job after a time from its outline, or false if that does not suffice.
+func (o *outline) plan(from time.Time) (planned, bool) {
+	switch {
+	case o == nil || o.Recurrence != nil && o.Recurrence.Count > 0: // how many are left is not in it
+		return planned{}, false
+	case o.Disabled:
+		return planned{}, true
+	case o.Inactive: // its collection, which was not enabled, may be now
+		return planned{}, false
+	}
+	if o.Skipped.After(from) {
+		from = o.Skipped
+	}
+	next, ok := o.timetable.After(from)
+	p := planned{active: ok, next: next}
+	if o.Recurrence != nil {
+		p.timetable = o.timetable
+	}
+	return p, true
 }
 
 // planOf returns the plan of a job.

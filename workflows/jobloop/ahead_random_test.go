@@ -205,6 +205,7 @@ func TestRandomChangesAroundDueTimesLoseAndRepeatNothing(t *testing.T) {
 			l.run(randomMinutes*time.Minute - 29*time.Second)
 			end := new(last.At(newYear.Add(randomMinutes*time.Minute - 30*time.Second)))
 			l.requireSound()
+			l.requireOutlined()
 			l.requireChangesApplied()
 			l.requireNothingLost(end)
 			l.requireCounted(end)

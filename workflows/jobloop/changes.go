@@ -62,6 +62,7 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 	if (final && d.State == job.StateEnabled || j.Active()) && j.over() {
 		j.Finish(workflow.Now(ctx))
 	}
+	j.Redraw(workflow.Now(ctx))
 	if j.Definition.State != shown {
 		visibility.ShowState(ctx, &j.Key, j.Definition.State, &j.Outcomes, &j.Listed)
 	}
@@ -89,6 +90,7 @@ func (j *loop) setCollectionState(ctx workflow.Context, enabled bool) {
 		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job collection was disabled while it waited")
 	}
 	j.CollectionDisabled = !enabled
+	j.Redraw(workflow.Now(ctx))
 	if j.Active() {
 		j.replan(ctx, true)
 	}

@@ -288,6 +288,7 @@ const clockMargin = time.Second
 func (j *loop) runActivity(ctx workflow.Context, e *execution, input activities.Input) (*activities.Ending, error) {
 	held := max(0, e.Due.Sub(workflow.Now(ctx)))
 	j.activities++
+	j.beginActivity(ctx, e)
 	e.activity, e.unsentUntil, e.ended = "action-"+strconv.Itoa(j.activities), time.Time{}, nil
 	options := workflow.ActivityOptions{
 		ActivityID:          e.activity,
@@ -316,7 +317,9 @@ func (j *loop) runActivity(ctx workflow.Context, e *execution, input activities.
 		end = *e.ended
 	}
 	e.lastEnd = time.Time{}
-	if attempts := append(out.Attempts, end.Attempts...); len(attempts) > 0 { // one of the two is empty
+	attempts := append(out.Attempts, end.Attempts...) // one of the two is empty
+	j.endActivity(ctx, e, attempts, err, end.Unsent)
+	if len(attempts) > 0 {
 		e.lastEnd = attempts[len(attempts)-1].End
 		if e.Began.IsZero() { // the first activity is the main action's
 			e.Began = attempts[0].Start

@@ -86,10 +86,11 @@ type jobEnv struct {
 	recorded recorder
 	pending  []*pending // action activities that have not ended
 	outcomes []string   // last outcomes shown by search attribute, after the first
-	shown    []string   // states and texts shown by search attribute and memo, after the first
-	looks    int        // lookups of attempts
-	alerts   []string   // raised ones: time, keys of the notifications, text
-	halted   []any      // reasons shown by memo why disableAfter disabled the job; nil when that is over
+	outlines []shownOutline
+	shown    []string // states and texts shown by search attribute and memo, after the first
+	looks    int      // lookups of attempts
+	alerts   []string // raised ones: time, keys of the notifications, text
+	halted   []any    // reasons shown by memo why disableAfter disabled the job; nil when that is over
 	alertIDs []string
 	raised   []notification.Alert
 	removed  int // signals to the collection that the job is gone
@@ -128,7 +129,9 @@ func newJobEnv(t *testing.T, properties string) *jobEnv {
 	in, err := state.New(key, definition(t, properties), false, newYear)
 	require.NoError(t, err)
 	in.Lead = 150 // the same times for every name
-	return &jobEnv{t: t, next: in, now: newYear, recorded: recorder{DataConverter: converter.GetDefaultDataConverter()}}
+	w := &jobEnv{t: t, next: in, now: newYear, outlines: []shownOutline{{in.Outline(), newYear}}}
+	w.recorded = recorder{DataConverter: converter.GetDefaultDataConverter(), now: func() time.Time { return w.env.Now() }}
+	return w
 }
 
 // takes sets the duration of every attempt.
@@ -293,6 +296,9 @@ func (w *jobEnv) mockServer() {
 		if why, ok := memo[workflows.MemoHalted]; ok {
 			w.halted = append(w.halted, why)
 		}
+		if o, ok := memo[workflows.MemoOutline].(job.Outline); ok {
+			w.outlines = append(w.outlines, shownOutline{o, w.env.Now()})
+		}
 	}).Return(nil).Maybe()
 	if w.suggest > 0 {
 		w.env.RegisterDelayedCallback(func() { w.env.SetContinueAsNewSuggested(true) }, w.suggest)
@@ -407,13 +413,15 @@ func (w *jobEnv) missed() int {
 // A recorder collects the dropped occurrences recorded in the history.
 type recorder struct {
 	converter.DataConverter
-	dropped []plan.Dropped
+	now       func() time.Time
+	dropped   []plan.Dropped
+	droppedAt []time.Time
 }
 
 func (r *recorder) ToPayloads(values ...any) (*commonpb.Payloads, error) {
 	for _, v := range values {
 		if p, ok := v.(plan.Plan); ok && p.Dropped != nil {
-			r.dropped = append(r.dropped, *p.Dropped)
+			r.dropped, r.droppedAt = append(r.dropped, *p.Dropped), append(r.droppedAt, r.now())
 		}
 	}
 	return r.DataConverter.ToPayloads(values...)

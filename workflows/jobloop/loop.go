@@ -107,6 +107,7 @@ func (j *loop) run(ctx workflow.Context) error {
 		j.checkQuiet(ctx)
 		j.decide(ctx)
 		visibility.ShowOutcome(ctx, &j.Key, &j.Outcomes, &j.Listed)
+		j.showOutline(ctx)
 		visibility.Describe(ctx, j.snapshot().At(workflow.Now(ctx)))
 		j.sleep(ctx)
 	}
@@ -197,7 +198,9 @@ func (j *loop) ask(ctx workflow.Context) bool {
 // handles signals meanwhile.
 func (j *loop) sleep(ctx workflow.Context) {
 	j.timer.Set(ctx, earlier(j.wake(workflow.Now(ctx)), j.quietAt()))
-	awake := func() bool { return j.changed || j.timer.Fired() || j.draining() && j.mayContinueAsNew(ctx) }
+	awake := func() bool {
+		return j.changed || j.OutlineChanged || j.timer.Fired() || j.draining() && j.mayContinueAsNew(ctx)
+	}
 	for workflow.Await(ctx, func() bool { return awake() || j.signals.Wait() }) == nil {
 		if j.signals.Handle(ctx); awake() {
 			return

@@ -86,6 +86,7 @@ func (j *loop) noteCancelled(ctx workflow.Context, due time.Time, why string) {
 func (j *loop) reportDropped(ctx workflow.Context, d *plan.Dropped) {
 	workflow.GetMetricsHandler(ctx).WithTags(map[string]string{"outcome": string(d.Outcome)}).
 		Counter("almanac_dropped_occurrences").Inc(int64(d.Count))
+	j.CoverUntil(workflow.Now(ctx))
 	workflow.GetLogger(ctx).Warn("occurrences were not run", "job", j.Key.ARMID(), "count", d.Count,
 		"first", d.First, "last", d.Last, "outcome", d.Outcome, "why", d.Why)
 	j.raiser.Dropped(ctx, d)

@@ -44,6 +44,8 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 			job.NewTime(next), skipMargin.Seconds()))
 	}
 	j.drop(ctx, next, job.OutcomeCancelled, "a request skipped it")
+	j.Skipped = next
+	j.Redraw(workflow.Now(ctx))
 	j.finishIfOver(ctx)
 	return nil
 }

@@ -44,6 +44,13 @@ func upsert(ctx workflow.Context, k *job.Key, changed []temporal.SearchAttribute
 	}
 }
 
+// ShowOutline updates the memo's outline of a job.
+func ShowOutline(ctx workflow.Context, k *job.Key, o job.Outline) {
+	if err := workflow.UpsertMemo(ctx, map[string]any{workflows.MemoOutline: o}); err != nil {
+		workflow.GetLogger(ctx).Warn("the job's outline could not be shown", "job", k.ARMID(), "error", err)
+	}
+}
+
 // ShowText updates the memo's description of a job.
 func ShowText(ctx workflow.Context, k *job.Key, text string) {
 	upsertMemo(ctx, k, workflows.MemoText, text)

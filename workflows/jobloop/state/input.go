@@ -41,6 +41,10 @@ type Input struct {
 
 	Alerts alerts.State `json:"alerts,omitzero"` // what was raised, and by which rules of the collection
 
+	Irregular      time.Time `json:"irregular,omitzero"`       // see [job.Outline]
+	Skipped        time.Time `json:"skipped,omitzero"`         // likewise
+	OutlineChanged bool      `json:"outlineChanged,omitempty"` // since the memo got it
+
 	Last           time.Time `json:"last,omitzero"` // start of the last execution
 	ExecutionCount int       `json:"executions,omitempty"`
 	FailureCount   int       `json:"failures,omitempty"`
@@ -155,5 +159,8 @@ func (in *Input) Finish(now time.Time) {
 		in.Definition.State = job.StateFaulted
 	}
 	in.Final = now
+	if r := in.Definition.Recurrence; r != nil && r.Count > 0 {
+		in.Redraw(now)
+	}
 	in.Plan = plan.Plan{Done: true}
 }

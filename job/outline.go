@@ -1,0 +1,31 @@
+package job
+
+import "time"
+
+const (
+	// RegularDelay is how long after its due time an attempt starts at most if nothing is out of the ordinary.
+	RegularDelay = 10 * time.Second
+
+	// SettledAfter is how long after an activity was due its attempts are known to the workflow at the latest, if nothing is out of the
+	// ordinary: those that the server repeats start within a minute, and each has a minute and some seconds.
+	SettledAfter = 3 * time.Minute
+)
+
+// An Outline says when the entries of a job's history start and when the job is due, for readers that do not ask the
+// job. Each entry that has been in the history for a moment starts before Irregular, or within RegularDelay of an
+// occurrence of the timetable. The attempts of an occurrence can be in the history SettledAfter before Irregular covers them.
+type Outline struct {
+	Created    time.Time   `json:"created"`
+	StartTime  *Time       `json:"startTime,omitempty"`
+	Recurrence *Recurrence `json:"recurrence,omitempty"`
+	Irregular  time.Time   `json:"irregular,omitzero"`
+	Skipped    time.Time   `json:"skipped,omitzero"`   // no occurrence up to it comes due any more
+	Inactive   bool        `json:"inactive,omitempty"` // no occurrence comes due after Irregular
+	Disabled   bool        `json:"disabled,omitempty"` // nor will one, whatever becomes of the job's collection
+}
+
+// Timetable returns the timetable of the occurrences; see [Definition.Timetable].
+func (o *Outline) Timetable(now time.Time) (*Timetable, error) {
+	d := Definition{StartTime: o.StartTime, Recurrence: o.Recurrence}
+	return d.Timetable(o.Created, now)
+}

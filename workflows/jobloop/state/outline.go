@@ -1,0 +1,41 @@
+package state
+
+import (
+	"time"
+
+	"almanac/job"
+)
+
+// The memo of a job has its [job.Outline], so that a reader across jobs knows which of them can have an entry at
+// some time. A regular execution leaves it as it is.
+
+// irregularMargin is added to Irregular, so that a job which is often irregular updates its memo every few
+// minutes at most.
+const irregularMargin = 2 * time.Minute
+
+// Outline returns the job's outline.
+func (in *Input) Outline() job.Outline {
+	d := &in.Definition
+	counted := d.Recurrence != nil && d.Recurrence.Count > 0
+	return job.Outline{
+		Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Irregular: in.Irregular, Skipped: in.Skipped,
+		// A final job is inactive too, but its timetable says so, unless it ends by a count; so most need no update.
+		Inactive: !in.Active() && (!d.State.Final() || counted),
+		Disabled: d.State == job.StateDisabled || d.State.Final() && counted,
+	}
+}
+
+// Redraw notes that the timetable, or whether it applies, has changed at now.
+func (in *Input) Redraw(now time.Time) {
+	if next := now.UTC().Truncate(time.Second).Add(time.Second); next.After(in.Irregular) {
+		in.Irregular = next
+	}
+	in.OutlineChanged = true
+}
+
+// CoverUntil notes that entries of the history that start before until can start at any time.
+func (in *Input) CoverUntil(until time.Time) {
+	if until.After(in.Irregular) {
+		in.Redraw(until.Add(irregularMargin))
+	}
+}

@@ -83,8 +83,10 @@ var parts = []part{
 	{"lateness", true, (*bench).measureLateness},
 	{"sustained", true, (*bench).measureSustained},
 	{"calls", true, (*bench).measureCalls},
+	{"across", true, (*bench).measureAcross},
 	{"cluster", false, (*bench).measureCluster},
 	{"sleep", false, (*bench).measureSleep},
+	{"observed", false, (*bench).measureObserved},
 }
 
 // measure measures the parts that are selected. One that fails does not keep the others from being

@@ -13,8 +13,8 @@ func TestEveryPartIsMeasuredUnlessAFlagSaysWhich(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{nil, []string{"engines", "first-tick", "isolation", "bulk", "lateness", "sustained", "calls", "cluster", "sleep"}},
-		{[]string{"-smoke"}, []string{"engines", "first-tick", "isolation", "bulk", "lateness", "sustained", "calls", "sleep"}},
+		{nil, []string{"engines", "first-tick", "isolation", "bulk", "lateness", "sustained", "calls", "across", "cluster", "sleep", "observed"}},
+		{[]string{"-smoke"}, []string{"engines", "first-tick", "isolation", "bulk", "lateness", "sustained", "calls", "across", "sleep", "observed"}},
 		{[]string{"-quick"}, []string{"first-tick"}},
 		{[]string{"-api", "http://127.0.0.1:8080"}, []string{"first-tick"}},
 		{[]string{"-smoke", "-parts", "calls,sleep"}, []string{"calls", "sleep"}},
@@ -37,6 +37,7 @@ func TestABadFlagIsRefusedWithWhatIsAllowed(t *testing.T) {
 		{"nothing to measure", []string{"-ticks", "0"}, "-ticks and -rounds must be at least 1"},
 		{"a herd of less than nothing", []string{"-jobs", "-1"}, "-jobs must be from 0 to 10000"},
 		{"a herd of yesterday", []string{"-created-before", "25h"}, "-created-before must be from 0s to 24h"},
+		{"a window of two hours", []string{"-window", "2h"}, "-window must be from 1s to 1h"},
 		{"what only this process can measure", []string{"-api", "http://127.0.0.1:8080", "-parts", "calls"}, "-api measures part first-tick only"},
 		{"an argument", []string{"lateness"}, `"lateness" is no flag`},
 	} {

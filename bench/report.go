@@ -27,11 +27,13 @@ var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap
 type report struct {
 	Machine machine.Machine
 
-	FirstTick, Systems, Calls, Isolation, Bulk, Sleep, Engines, Goals rows
+	FirstTick, Systems, Calls, Across, Isolation, Bulk, Sleep, Observed, Engines, Goals rows
 
 	Sustained     time.Duration // a round of it; 0: not measured
 	SustainedJobs int
 	SleepingJobs  string // how many
+	AcrossJobs    string // likewise
+	AcrossWindow  time.Duration
 
 	metrics    []metric
 	violations []error // what Almanac must never do, however fast it is

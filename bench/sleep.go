@@ -108,6 +108,10 @@ func (b *bench) measureAsleep(ctx context.Context, p *systems.Program, data stri
 		return err
 	}
 	name := countOf(jobs, "sleeping job")
+	size, taken, err := readMetrics(ctx, almanac)
+	if err != nil {
+		return err
+	}
 	b.report.SleepingJobs = name
 	b.report.Sleep = rows{
 		{"created a second", formatTenth(perSecond)},
@@ -115,10 +119,27 @@ func (b *bench) measureAsleep(ctx context.Context, p *systems.Program, data stri
 		{"memory once they were created", formatMegabytes(created)},
 		{"memory at rest", formatMegabytes(resident)},
 		{"files", formatMegabytes(files)},
+		{"`/metrics`, p50", formatDuration(taken)},
+		{"size of `/metrics`", formatCount(float64(size)) + " bytes"},
 	}
+	b.report.within(name+", `/metrics`, p50", taken, 20*time.Millisecond)
+	b.report.atMost(name+", size of `/metrics`, bytes", float64(size), 200_000, formatCount)
 	b.report.atMost(name+", idle CPU", idle, 0.05, formatPercent)
 	b.report.atMost(name+", memory at rest", resident, 400e6, formatMegabytes)
 	return nil
+}
+
+// readMetrics reads the metrics of an API some times, and returns their size in bytes and the p50 of what it took.
+func readMetrics(ctx context.Context, a *systems.AlmanacAPI) (size int, p50 time.Duration, err error) {
+	var taken []time.Duration
+	for range 50 {
+		start := time.Now()
+		if size, err = a.Metrics(ctx); err != nil {
+			return 0, 0, err
+		}
+		taken = append(taken, time.Since(start))
+	}
+	return size, spreadOf(taken).p50, nil
 }
 
 // diskUsage returns the bytes of the files in a directory.

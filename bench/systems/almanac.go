@@ -54,7 +54,7 @@ func (a *AlmanacAPI) Create(ctx context.Context, h Herd) error {
 		apis = []*REST{a.behind}
 	}
 	return h.each(ctx, func(ctx context.Context, number int) error {
-		return retryUnavailable(ctx, func() error { return a.put(ctx, apis[number%len(apis)], h, number) })
+		return retryUnavailable(ctx, time.Minute, func() error { return a.put(ctx, apis[number%len(apis)], h, number) })
 	})
 }
 
@@ -84,10 +84,10 @@ func (a *AlmanacAPI) put(ctx context.Context, api *REST, h Herd, number int) err
 	return api.Call(ctx, http.MethodPut, h.JobPath(number), Object{"properties": properties}, nil)
 }
 
-// retryUnavailable makes a call again for up to a minute if it is answered by 503, as that answer
-// asks for: under full load Temporal may not answer an API in time.
-func retryUnavailable(ctx context.Context, call func() error) (err error) {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+// retryUnavailable makes a call again for some time if it is answered by 503, as that answer asks for: under full load
+// Temporal may not answer an API in time.
+func retryUnavailable(ctx context.Context, within time.Duration, call func() error) (err error) {
+	for end := time.Now().Add(within); time.Now().Before(end); {
 		if err = call(); !hasStatus(err, http.StatusServiceUnavailable) || wait.For(ctx, 200*time.Millisecond) != nil {
 			break
 		}

@@ -42,6 +42,8 @@ type Environment struct {
 	database *sql.DB
 	service  scheduler.Options // of every API
 	closers  []func() error
+
+	connection client.Options // to Temporal
 }
 
 // What the short paths of the API stand for.
@@ -97,9 +99,10 @@ func (e *Environment) startTemporal(ctx context.Context, log *slog.Logger) error
 		return err
 	}
 	e.onClose(e.database.Close)
-	e.temporal, err = worker.Dial(ctx, client.Options{
+	e.connection = client.Options{
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(), Logger: sdklog.NewStructuredLogger(log),
-	})
+	}
+	e.temporal, err = worker.Dial(ctx, e.connection)
 	if err != nil {
 		return fmt.Errorf("connect to the embedded Temporal: %w", err)
 	}

@@ -42,7 +42,13 @@ func Build(ctx context.Context, dir, pkg string) (string, error) {
 
 // Start starts a program, and returns once it has printed a line with the addresses of its APIs.
 func Start(ctx context.Context, path string, args ...string) (*Program, error) {
+	return StartWith(ctx, nil, path, args...)
+}
+
+// StartWith is Start with further environment variables.
+func StartWith(ctx context.Context, env []string, path string, args ...string) (*Program, error) {
 	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // so that it ends what it started
 	cmd.Dir, cmd.Stderr = module, os.Stderr
 	out, err := cmd.StdoutPipe()

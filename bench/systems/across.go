@@ -1,0 +1,51 @@
+package systems
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+)
+
+// Spread creates a herd whose jobs are due once an hour, spread evenly over it from h.First on.
+func (a *AlmanacAPI) Spread(ctx context.Context, h Herd) error {
+	if err := a.CreateCollection(ctx, h); err != nil {
+		return err
+	}
+	return h.each(ctx, func(ctx context.Context, number int) error {
+		first := h.First.Add(time.Duration(number) * time.Hour / time.Duration(h.Jobs))
+		properties := Object{
+			"startTime":  first.UTC().Format(time.RFC3339),
+			"recurrence": Object{"frequency": "hour"},
+			"action":     Object{"type": "Http", "request": Object{"method": "GET", "uri": a.receiver.target(h.Name, number)}},
+		}
+		return retryUnavailable(ctx, 10*time.Minute, func() error {
+			return a.Call(ctx, http.MethodPut, h.JobPath(number), Object{"properties": properties}, nil)
+		})
+	})
+}
+
+// NewCountedAPI starts another API, which has not read any job yet, with a connection of its own to Temporal. calls
+// returns the number of calls to Temporal so far.
+func (e *Environment) NewCountedAPI(ctx context.Context) (r *REST, calls func() int64, err error) {
+	var n atomic.Int64
+	options := e.connection
+	options.ConnectionOptions.DialOptions = append(slices.Clip(options.ConnectionOptions.DialOptions),
+		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, request, answer any, c *grpc.ClientConn, call grpc.UnaryInvoker, o ...grpc.CallOption) error {
+			n.Add(1)
+			return call(ctx, method, request, answer, c, o...)
+		}))
+	temporal, err := client.DialContext(ctx, options)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect to the embedded Temporal: %w", err)
+	}
+	e.onClose(func() error { temporal.Close(); return nil })
+	service := e.service
+	service.Client = temporal
+	return e.serve(service), n.Load, nil
+}

@@ -36,7 +36,7 @@ func (s *server) index(c *gin.Context) error {
 			collections,
 			"/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}" + provider + collections + "?api-version=" + supportedVersions[0],
 		},
-		Preview:   preview,
+		Preview:   previewPath,
 		OpenAPI:   description,
 		Docs:      documentation,
 		Health:    paths.Health,

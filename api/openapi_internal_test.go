@@ -18,7 +18,7 @@ import (
 	"almanac/api/answer"
 	"almanac/api/resource"
 	"almanac/job"
-	"almanac/job/input"
+	"almanac/job/preview"
 )
 
 // LoadOpenAPI returns the description of the API, and checks that it is valid.
@@ -121,9 +121,9 @@ func TestOpenAPIDescribesThePreview(t *testing.T) {
 		}
 		return names
 	}
-	require.ElementsMatch(t, fields(input.Preview{}, map[string]string{"definition": "properties"}),
+	require.ElementsMatch(t, fields(preview.Preview{}, map[string]string{"definition": "properties"}),
 		propertyNames(doc.Components.Schemas["RecurrencePreview"].Value))
-	require.ElementsMatch(t, fields(input.PreviewResult{}, nil),
+	require.ElementsMatch(t, fields(preview.Result{}, nil),
 		append(propertyNames(doc.Components.Schemas["RecurrencePreviewResult"].Value), "error"), "an error has a body of its own")
 }
 

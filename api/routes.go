@@ -18,7 +18,7 @@ const (
 	collection  = collections + "/:jc"
 	jobs        = collection + "/jobs"
 	oneJob      = jobs + "/:job"
-	preview     = "/previewRecurrence"
+	previewPath = "/previewRecurrence"
 
 	notifications    = "/notifications"
 	testNotification = "/testNotification"
@@ -85,7 +85,7 @@ func (s *server) routes(r *gin.Engine) {
 	}
 	tenant := r.Group(provider, s.errors.Handle(checkVersion(true)))
 	for _, g := range []*gin.RouterGroup{group, subscription.Group(provider), tenant, short} {
-		g.POST(preview, s.errors.Handle(s.previewRecurrence))
+		g.POST(previewPath, s.errors.Handle(s.previewRecurrence))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // A Code classifies what is wrong with a field.
@@ -155,3 +156,6 @@ func Joined[E error](err error) (all []E) {
 	}
 	return all
 }
+
+// IsBlankOrControl reports whether r is white space or a control character.
+func IsBlankOrControl(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }

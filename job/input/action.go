@@ -10,6 +10,7 @@ import (
 	"almanac/internal/certificate"
 	"almanac/internal/fields"
 	"almanac/job"
+	"almanac/job/input/request"
 	"almanac/job/template"
 )
 
@@ -129,7 +130,7 @@ func (p *parser) request(r *job.Request, path string, kind job.ActionType) {
 	}
 	size := 0
 	for _, h := range r.Headers {
-		p.addAt(path+".headers."+fields.Shorten(h.Name), headerError(h))
+		p.addAt(path+".headers."+fields.Shorten(h.Name), request.CheckHeader(h))
 		size += len(h.Name) + len(h.Value)
 	}
 	if n := len(r.Headers); n > p.limits.Headers {
@@ -149,9 +150,9 @@ func (p *parser) uri(r *job.Request, kind job.ActionType) *job.FieldError {
 	case len(r.URI) > most:
 		return &job.FieldError{Code: fields.TooLong, Allowed: fmt.Sprintf("at most %d bytes", most)}
 	case r.Template:
-		return uriError(template.Filled(r.URI), kind)
+		return request.CheckURI(template.Filled(r.URI), kind)
 	}
-	return uriError(r.URI, kind)
+	return request.CheckURI(r.URI, kind)
 }
 
 const maxPfxPassword = 256

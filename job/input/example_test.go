@@ -26,7 +26,7 @@ func ExampleParseDefinition() {
 	// properties.recurrence.schedule.minute: unknown field; did you mean "minutes"?
 }
 
-func ExamplePreview() {
+func ExampleParsePreview() {
 	line := `{"id": "noon", "take": 2, "properties": {"startTime": "2026-03-01T12:00:00", "recurrence": {"frequency": "week"}}}`
 	p, err := input.ParsePreview([]byte(line), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	result := p.Run()

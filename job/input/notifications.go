@@ -33,7 +33,7 @@ var routingKey = regexp.MustCompile(`^[A-Za-z0-9]{32}$`)
 
 func isMailAddress(s string) bool {
 	a, err := mail.ParseAddress(s)
-	return err == nil && a.Address == s && len(s) <= 254 && !strings.ContainsFunc(s, isBlankOrControl)
+	return err == nil && a.Address == s && len(s) <= 254 && !strings.ContainsFunc(s, fields.IsBlankOrControl)
 }
 
 // postByDefault gives the requests of notifications the method POST if they have none.

@@ -3,13 +3,9 @@ package input
 import (
 	"fmt"
 	"maps"
-	"net/url"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"almanac/internal/certificate"
@@ -24,7 +20,7 @@ import (
 var fixedRules = map[string]fields.Rule{
 	"actionType":     {Code: fields.Unsupported, Allowed: "Http, Https, StorageQueue, ServiceBusQueue or ServiceBusTopic", Valid: func(s string) bool { return job.ActionType(s).Kind() != "" }},
 	"method":         {Code: fields.Unsupported, Allowed: "GET, PUT, POST, PATCH, DELETE, HEAD or OPTIONS", Valid: job.IsMethod},
-	"uri":            {Allowed: "an absolute http or https URL"}, // the rest is for uriError
+	"uri":            {Allowed: "an absolute http or https URL"}, // the rest is for request.CheckURI
 	"timeZone":       {Allowed: job.AllowedTimeZones, Valid: func(name string) bool { return locate(name) != nil }},
 	"utcTime":        timeIn(time.UTC),
 	"pfx":            {Allowed: wantPFX, Valid: func(s string) bool { _, err := certificate.Decode(s); return err == nil }},
@@ -93,10 +89,8 @@ var (
 )
 
 func isEntity(s string) bool {
-	return s != "" && utf8.RuneCountInString(s) <= 260 && !strings.ContainsFunc(s, isBlankOrControl)
+	return s != "" && utf8.RuneCountInString(s) <= 260 && !strings.ContainsFunc(s, fields.IsBlankOrControl)
 }
-
-func isBlankOrControl(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
 // notInXML reports whether XML 1.0 cannot represent r. Messages are sent as XML, in which such a character
 // would arrive as another one.
@@ -110,82 +104,4 @@ func isTimeToLive(s string) bool {
 	}
 	_, err := recurrence.ParseTime(s, time.UTC)
 	return err == nil
-}
-
-// uriError returns what is wrong with a URI, without its path; nil if nothing is.
-func uriError(uri string, kind job.ActionType) *job.FieldError {
-	bad := func(allowed string) *job.FieldError {
-		e := &job.FieldError{Code: fields.Invalid, Allowed: allowed}
-		if u, err := url.Parse(uri); err == nil && isHTTP(u) { // redaction is reliable only for a proper URL
-			e.Value = job.RedactURI(uri)
-		}
-		return e
-	}
-	u, err := url.Parse(uri)
-	if err != nil || strings.ContainsFunc(uri, isBlankOrControl) {
-		return bad("an absolute http or https URL without blanks and control characters")
-	}
-	_, err = strconv.ParseUint("0"+u.Port(), 10, 16)
-	switch {
-	case !isHTTP(u), err != nil:
-		return bad("an absolute http or https URL with a host")
-	case u.Scheme != "https" && kind == job.ActionHTTPS:
-		return bad("an https URL, as the action is of type Https")
-	}
-	return nil
-}
-
-func isHTTP(u *url.URL) bool {
-	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
-}
-
-// connectionHeaders concern a single connection, so the HTTP client sets them.
-var connectionHeaders = []string{
-	"Connection", "Content-Length", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade",
-}
-
-// headerError returns what is wrong with a header, without its path; nil if nothing is.
-func headerError(h job.Member) *job.FieldError {
-	belongsToConnection := slices.ContainsFunc(connectionHeaders, func(name string) bool { return fields.SameName(name, h.Name) })
-	badInValue := func(r rune) bool { return r != '\t' && (r < ' ' || r == 0x7f) }
-	switch {
-	case !isToken(h.Name):
-		return &job.FieldError{Code: fields.Invalid, Allowed: "the name of an HTTP header: letters, digits and hyphens"}
-	case belongsToConnection:
-		return &job.FieldError{Code: fields.Forbidden, Hint: "this header is set for each connection as it needs it"}
-	case strings.ContainsFunc(h.Value, badInValue):
-		return &job.FieldError{Code: fields.Invalid, Allowed: "a value without line breaks and control characters"}
-	case strings.EqualFold(h.Name, "Host") && !isVirtualHost(h.Value):
-		return &job.FieldError{Code: fields.Invalid, Allowed: "a host name such as www.example.com, with or without a port, but neither an address nor localhost"}
-	}
-	return nil
-}
-
-var (
-	virtualHost = regexp.MustCompile(`^([A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?$`)
-	// numericLabel matches a last label that makes some parsers take a name for an IPv4 address.
-	numericLabel = regexp.MustCompile(`(?i)(^|\.)([0-9]+|0x[0-9a-f]*)\.?$`)
-	localhost    = regexp.MustCompile(`(?i)(^|\.)localhost\.?$`)
-)
-
-// isVirtualHost reports whether a value is allowed in a Host header. Addresses and localhost are not:
-// servers meant for their own machine or network rely on the Host header to detect requests from web pages
-// of other sites.
-func isVirtualHost(value string) bool {
-	host := value
-	if name, port, ok := strings.Cut(value, ":"); ok {
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return false
-		}
-		host = name
-	}
-	return virtualHost.MatchString(host) && len(host) <= 253 && !numericLabel.MatchString(host) && !localhost.MatchString(host)
-}
-
-// isToken reports whether s is an HTTP token.
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		letterOrDigit := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-		return !letterOrDigit && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/preview"
 	"almanac/recurrence"
 )
 
@@ -92,7 +93,7 @@ func printOccurrences(out io.Writer, times []time.Time, zone *time.Location) err
 	return w.Flush()
 }
 
-func writeJSON(out io.Writer, result input.PreviewResult) error {
+func writeJSON(out io.Writer, result preview.Result) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(result)
@@ -128,7 +129,7 @@ func Batch(in io.Reader, out io.Writer, now time.Time) error {
 }
 
 // previewLine previews one line of a batch, without the text and the notes, which are for people.
-func previewLine(line []byte, now time.Time) input.PreviewResult {
+func previewLine(line []byte, now time.Time) preview.Result {
 	p, err := input.ParsePreview(line, now)
 	if err != nil {
 		return p.Failed(err)

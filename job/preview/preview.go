@@ -1,0 +1,129 @@
+// Package preview computes when a job would run, and says what may surprise.
+package preview
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"almanac/internal/fields"
+	"almanac/job"
+	"almanac/job/template"
+)
+
+// A Preview is a request for the occurrences of a job that is created at Now.
+type Preview struct {
+	ID         json.RawMessage // returned unchanged; a JSON string or number, nil for none
+	Now        time.Time
+	Take       int            // maximum number of occurrences, 1 to 1000
+	Definition job.Definition // as in a PUT; the Action is empty if it was absent
+}
+
+// A Result is the answer to a [Preview]: occurrences, or an error.
+type Result struct {
+	ID          json.RawMessage
+	Occurrences []time.Time // whole seconds
+	Done        bool        // no occurrence follows
+	Text        string      // the recurrence in English; empty if there is none
+	Notes       []string    // sentences for people: why the job runs at once, or never
+	Error       *job.ErrorBody
+}
+
+// Run computes the occurrences.
+func (p Preview) Run() Result {
+	plan, err := p.Definition.Timetable(p.Now, p.Now)
+	if err != nil {
+		return p.Failed(err)
+	}
+	r := Result{ID: p.ID, Done: true, Text: p.Definition.When()}
+	for t := range plan.All() {
+		if len(r.Occurrences) == p.Take {
+			r.Done = false
+			break
+		}
+		r.Occurrences = append(r.Occurrences, t)
+	}
+	r.Notes = p.notes(len(r.Occurrences) == 0)
+	action := &p.Definition.Action
+	for _, a := range []struct {
+		path string
+		*job.Action
+	}{{"action", action}, {"action.errorAction", action.ErrorAction}} {
+		if a.Action != nil && template.Forgotten(a.Action) {
+			r.Notes = append(r.Notes, "The placeholders in "+a.path+" are sent unchanged, because its template is not true.")
+		}
+	}
+	return r
+}
+
+// notes returns explanations of a surprising result. never means that there are no occurrences.
+func (p Preview) notes(never bool) []string {
+	d := p.Definition
+	switch {
+	case never && (d.Recurrence == nil || d.Recurrence.EndTime == nil):
+		return []string{"The job would never run, because no time is left before the end of the year 9999. It would be accepted, and be completed at once."}
+	case never:
+		return []string{"The job would never run, because its endTime, " + p.late() + ". It would be accepted, and be completed at once."}
+	case d.State == job.StateDisabled:
+		return []string{"The state is disabled: nothing runs until the job is enabled."}
+	case d.StartTime == nil && d.Recurrence != nil:
+		return []string{"The first occurrence is the creation of the job itself, because startTime is absent. Give a startTime to begin at another time."}
+	case d.StartTime == nil:
+		return []string{"The job runs once, as soon as it is created, because startTime is absent."}
+	case d.Recurrence == nil && d.StartTime.Before(p.Now.Truncate(time.Second)):
+		return []string{"The job runs once, as soon as it is created, because its startTime, " + instant(d.StartTime.Time) + ", is past."}
+	}
+	return nil
+}
+
+// late returns, for a job that never runs, its endTime and what the endTime comes before.
+func (p Preview) late() string {
+	d, endless := p.Definition, *p.Definition.Recurrence
+	end := endless.EndTime.Time
+	switch {
+	case end.Before(p.Now.Truncate(time.Second)):
+		return instant(end) + ", is past"
+	case d.StartTime != nil && end.Before(d.StartTime.Time):
+		return instant(end) + ", is before its startTime, " + instant(d.StartTime.Time)
+	}
+	endless.EndTime = nil
+	d.Recurrence = &endless
+	if plan, err := d.Timetable(p.Now, p.Now); err == nil {
+		if first, ok := plan.First(); ok {
+			return instant(end) + ", is before the first occurrence, " + instant(first)
+		}
+	}
+	return instant(end) + ", is before the first occurrence"
+}
+
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// Failed returns the answer for an error.
+func (p Preview) Failed(err error) Result {
+	e, ok := errors.AsType[*job.Error](err)
+	if !ok {
+		e = &job.Error{Code: "InternalError", Message: "The preview failed", Err: err}
+	}
+	return Result{ID: p.ID, Error: new(e.Body())}
+}
+
+// MarshalJSON writes the ID, if any, with either occurrences, done and, if any, the text and the notes, or error.
+func (r Result) MarshalJSON() ([]byte, error) {
+	if r.Error != nil {
+		return fields.PlainJSON(struct {
+			ID    json.RawMessage `json:"id,omitempty"`
+			Error *job.ErrorBody  `json:"error"`
+		}{r.ID, r.Error})
+	}
+	occurrences := make([]job.Time, len(r.Occurrences))
+	for i, t := range r.Occurrences {
+		occurrences[i] = job.Time{Time: t}
+	}
+	return fields.PlainJSON(struct {
+		ID          json.RawMessage `json:"id,omitempty"`
+		Occurrences []job.Time      `json:"occurrences"`
+		Done        bool            `json:"done"`
+		Text        string          `json:"text,omitempty"`
+		Notes       []string        `json:"notes,omitempty"`
+	}{r.ID, occurrences, r.Done, r.Text, r.Notes})
+}

@@ -18,6 +18,7 @@ const (
 	EnableJobs         Action = "Microsoft.Scheduler/jobCollections/jobs/enable/action"
 	DisableJobs        Action = "Microsoft.Scheduler/jobCollections/jobs/disable/action"
 	ReadHistory        Action = "Microsoft.Scheduler/jobCollections/jobs/jobHistories/read"
+	ReadResponses      Action = "Microsoft.Scheduler/jobCollections/jobs/jobHistories/responses/read" // if they are hidden from others
 	ReadChanges        Action = "Microsoft.Scheduler/jobCollections/changes/read"
 	Preview            Action = "Microsoft.Scheduler/previewRecurrence/action"
 	ReadMetrics        Action = "Microsoft.Scheduler/metrics/read"
@@ -63,7 +64,7 @@ func ParseRole(name string) Role {
 var weakest = map[Action]Role{
 	ReadCollections: Reader, ReadJobs: Reader, ReadHistory: Reader, ReadChanges: Reader, Preview: Reader, ReadMetrics: Reader,
 	RunJobs: Operator, SkipJobs: Operator, EnableJobs: Operator, DisableJobs: Operator, EnableCollections: Operator, DisableCollections: Operator,
-	WriteCollections: Contributor, DeleteCollections: Contributor, WriteJobs: Contributor, DeleteJobs: Contributor,
+	WriteCollections: Contributor, DeleteCollections: Contributor, WriteJobs: Contributor, DeleteJobs: Contributor, ReadResponses: Contributor,
 	WriteAssignments: Owner,
 }
 

@@ -62,7 +62,7 @@ func TestEachRoleMayDoWhatTheOneBeforeMayAndMore(t *testing.T) {
 		access.ReadCollections: access.Reader, access.ReadJobs: access.Reader, access.ReadHistory: access.Reader, access.ReadChanges: access.Reader, access.Preview: access.Reader,
 		access.ReadMetrics: access.Reader, access.RunJobs: access.Operator, access.SkipJobs: access.Operator, access.EnableJobs: access.Operator, access.DisableJobs: access.Operator, access.EnableCollections: access.Operator, access.DisableCollections: access.Operator,
 		access.WriteJobs: access.Contributor, access.DeleteJobs: access.Contributor, access.WriteCollections: access.Contributor,
-		access.DeleteCollections: access.Contributor, access.WriteAssignments: access.Owner,
+		access.DeleteCollections: access.Contributor, access.ReadResponses: access.Contributor, access.WriteAssignments: access.Owner,
 	} {
 		for role := access.Role(0); role <= access.Owner; role++ {
 			require.Equal(t, role >= least, role.Allows(action), "%s %s", role, action)

@@ -72,15 +72,12 @@ func New(o Options) *Authenticator {
 
 // claims are what a token says, in the names of OpenID Connect and of Entra ID.
 type claims struct {
+	Identity
 	Expires   *float64 `json:"exp"`
 	NotBefore *float64 `json:"nbf"`
-	Tenant    string   `json:"tid"`
-	Object    string   `json:"oid"`
 	AppV1     string   `json:"appid"`     // in Entra ID's tokens of version 1
 	AppV2     string   `json:"azp"`       // in those of version 2, and elsewhere
 	ClientID  string   `json:"client_id"` // in access tokens of RFC 9068
-	Groups    many     `json:"groups"`
-	Roles     many     `json:"roles"`
 }
 
 // many is a list of texts, which some issuers write as a text if there is one.
@@ -110,28 +107,38 @@ func (a *Authenticator) Authenticate(r *http.Request) (*access.Principal, error)
 	if !ok {
 		return nil, refuse("The token is of an issuer that is not accepted, or is damaged.", nil)
 	}
-	asked := new(answer)
-	token, err := from.verifier.Verify(context.WithValue(r.Context(), answerKey{}, asked), bearer)
-	switch {
-	case asked.err != nil:
-		return nil, asked.err
-	case err != nil:
-		return nil, refuse("The token's signature cannot be verified with the keys of its issuer.", err)
+	token, said, asked, err := a.verify(r.Context(), from, bearer)
+	if err != nil {
+		return nil, err
 	}
-	var said claims
-	if err := token.Claims(&said); err != nil {
-		return nil, refuse("The token has a claim of a wrong type.", err)
-	}
-	if problem := a.problem(token, &said); problem != "" {
+	if problem := a.problem(token, said, a.audiences); problem != "" {
 		return nil, refuse(problem, nil)
 	}
-	who := principal(token, &said)
+	who := said.Principal()
+	said.selects(who, access.KindApplication, cmp.Or(said.AppV1, said.AppV2, said.ClientID))
 	a.memory.add(hash, remembered{who, asked.keys, from.keys, at(*said.Expires).Add(Leeway)})
 	return who, nil
 }
 
-// problem says why a token with a good signature does not count; "" if it does.
-func (a *Authenticator) problem(token *oidc.IDToken, said *claims) string {
+// verify checks the signature of a token and reads its claims.
+func (a *Authenticator) verify(ctx context.Context, from trusted, raw string) (*oidc.IDToken, *claims, *answer, error) {
+	asked := new(answer)
+	token, err := from.verifier.Verify(context.WithValue(ctx, answerKey{}, asked), raw)
+	switch {
+	case asked.err != nil:
+		return nil, nil, nil, asked.err
+	case err != nil:
+		return nil, nil, nil, refuse("The token's signature cannot be verified with the keys of its issuer.", err)
+	}
+	said := new(claims)
+	if err := token.Claims(said); err != nil {
+		return nil, nil, nil, refuse("The token has a claim of a wrong type.", err)
+	}
+	return token, said, asked, nil
+}
+
+// problem says why a token with a good signature does not count for one of some audiences; "" if it does.
+func (a *Authenticator) problem(token *oidc.IDToken, said *claims, audiences []string) string {
 	now := a.now()
 	switch {
 	case said.Expires == nil:
@@ -140,7 +147,7 @@ func (a *Authenticator) problem(token *oidc.IDToken, said *claims) string {
 		return "The token has expired."
 	case said.NotBefore != nil && now.Before(at(*said.NotBefore).Add(-Leeway)):
 		return "The token is not valid yet."
-	case !slices.ContainsFunc(token.Audience, func(audience string) bool { return slices.Contains(a.audiences, audience) }):
+	case !slices.ContainsFunc(token.Audience, func(audience string) bool { return slices.Contains(audiences, audience) }):
 		return "The token is for another audience (aud)."
 	case token.Subject == "":
 		return "The token has no subject (sub)."
@@ -156,29 +163,6 @@ const maxName = 255
 func at(seconds float64) time.Time {
 	const most = 1 << 40 // some ten thousand years; beyond that a time cannot be computed with
 	return time.Unix(int64(max(-most, min(most, seconds))), 0)
-}
-
-func principal(token *oidc.IDToken, said *claims) *access.Principal {
-	p := &access.Principal{
-		Kind: access.KindSubject, Name: token.Subject, Issuer: token.Issuer, Tenant: said.Tenant, Object: said.Object,
-		Selectors: make([]access.Selector, 0, 4+len(said.Groups)+len(said.Roles)),
-	}
-	add := func(kind access.Kind, values ...string) {
-		for _, v := range values {
-			if v != "" {
-				p.Selectors = append(p.Selectors, access.Selector{Kind: kind, Issuer: token.Issuer, Value: v})
-			}
-		}
-	}
-	add(access.KindSubject, token.Subject)
-	add(access.KindObject, said.Object)
-	add(access.KindApplication, cmp.Or(said.AppV1, said.AppV2, said.ClientID))
-	add(access.KindGroup, said.Groups...)
-	add(access.KindAppRole, said.Roles...)
-	if said.Object != "" {
-		p.Name = said.Object // the subject differs from application to application
-	}
-	return p
 }
 
 // claimedIssuer returns the issuer that a token names, which is not verified; "" if it names none.

@@ -157,14 +157,14 @@ func TestTokensOfEntraIDSayWhoTheyAreAbout(t *testing.T) {
 		return access.Selector{Kind: kind, Issuer: p.URL, Value: value}
 	}
 	require.Equal(t, &access.Principal{Kind: access.KindSubject, Name: "object", Issuer: p.URL, Tenant: "tenant", Object: "object", Selectors: []access.Selector{
-		of(access.KindSubject, "alice"), of(access.KindObject, "object"), of(access.KindApplication, "client"),
-		of(access.KindGroup, "g1"), of(access.KindGroup, "g2"), of(access.KindAppRole, "Jobs.Run"),
+		of(access.KindSubject, "alice"), of(access.KindObject, "object"),
+		of(access.KindGroup, "g1"), of(access.KindGroup, "g2"), of(access.KindAppRole, "Jobs.Run"), of(access.KindApplication, "client"),
 	}}, got)
 
 	got, err = authenticate(a, p.token(map[string]any{"ver": "2.0", "azp": "client", "aud": []string{"x", audience}, "roles": "Jobs.Run"}))
 	require.NoError(t, err)
 	require.Equal(t, "alice", got.Name)
-	require.Equal(t, []access.Selector{of(access.KindSubject, "alice"), of(access.KindApplication, "client"), of(access.KindAppRole, "Jobs.Run")}, got.Selectors)
+	require.Equal(t, []access.Selector{of(access.KindSubject, "alice"), of(access.KindAppRole, "Jobs.Run"), of(access.KindApplication, "client")}, got.Selectors)
 }
 
 // RFC 9068 has access tokens name the client in client_id. Some issuers write it beside azp.

@@ -50,7 +50,7 @@ type keys struct {
 
 // VerifySignature returns the payload of a token whose signature one of the keys verifies.
 func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
-	signed, err := jose.ParseSigned(token, algorithms)
+	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,92 @@
+package login
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"almanac/access"
+	"almanac/internal/callers"
+)
+
+// A Gate lets owners of everything pass, and nobody else. It is for servers that can do everything and ask for no login, such as
+// Temporal's Web UI.
+type Gate struct {
+	Authenticators []access.Authenticator // the first that answers wins
+	Policy         func() *access.Policy  // nil means that only what principals bring along counts
+	Pages          *Handler               // nil if there are none
+	Log            *slog.Logger
+}
+
+// Before returns a handler that passes the requests of owners to next.
+func (g *Gate) Before(next http.Handler) http.Handler {
+	cross, failures := http.NewCrossOriginProtection(), callers.NewLogins()
+	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := cross.Check(r); err != nil {
+			http.Error(w, "Web pages of other sites may not send requests that change something.", http.StatusForbidden)
+			return
+		}
+		who, err := g.caller(r)
+		switch {
+		case err != nil || who == nil:
+			g.refuse(w, r, err, failures)
+		case !g.owns(who):
+			g.Log.InfoContext(r.Context(), "a caller is no owner of everything", slog.String("principal", who.ID()), slog.String("path", r.URL.Path))
+			http.Error(w, "Who may see this has to be an owner in the scope /, since everything can be changed here. You are "+who.ID()+".", http.StatusForbidden)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+	if g.Pages == nil {
+		return inner
+	}
+	return g.Pages.Before(inner, func(h http.Handler) http.Handler { return h })
+}
+
+func (g *Gate) caller(r *http.Request) (*access.Principal, error) {
+	for _, a := range g.Authenticators {
+		if who, err := a.Authenticate(r); who != nil || err != nil {
+			return who, err
+		}
+	}
+	return nil, nil
+}
+
+func (g *Gate) owns(who *access.Principal) bool {
+	var policy *access.Policy
+	if g.Policy != nil {
+		policy = g.Policy()
+	}
+	return policy.For(who).Allows(access.WriteAssignments, access.Everything)
+}
+
+// refuse sends a browser to the login page, and answers 401 to others, or 503 if it could not be found out who calls.
+func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, err error, failures *callers.Logins) {
+	bad, ok := errors.AsType[*access.CredentialError](err)
+	if address := callers.ByAddress(r); ok {
+		refusal := failures.Check(address)
+		failures.Failed(address)
+		if refusal != nil {
+			w.Header().Set("Retry-After", strconv.Itoa(refusal.Seconds()))
+			http.Error(w, "This address "+refusal.Reason+".", http.StatusTooManyRequests)
+			return
+		}
+	}
+	switch {
+	case err != nil && !ok:
+		g.Log.WarnContext(r.Context(), "a credential could not be checked", slog.Any("error", err))
+		http.Error(w, "The credential could not be checked now.", http.StatusServiceUnavailable)
+	case g.Pages != nil && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") && r.Header.Get("Authorization") == "":
+		redirect(w, loginPath+"?return="+url.QueryEscape(localPath(r.URL.RequestURI())))
+	default:
+		problem := "Log in first."
+		if bad != nil {
+			problem = bad.Problem
+		}
+		w.Header().Set("WWW-Authenticate", `Bearer realm="almanac"`)
+		http.Error(w, problem, http.StatusUnauthorized)
+	}
+}

@@ -15,6 +15,7 @@ import (
 
 	"almanac/internal/netreason"
 	"almanac/internal/redact"
+	"almanac/job"
 )
 
 // Limits of a message, in bytes.
@@ -26,8 +27,7 @@ const (
 // responseMessage describes a response in Azure Scheduler's format, which its clients parse. Secrets
 // that the host echoes are left out.
 func responseMessage(req *http.Request, resp *http.Response, body []byte, s redact.Secrets) string {
-	return fmt.Sprintf("Http Action - Response from host '%s': '%s' Response Headers: %s Body: %s",
-		req.URL.Host, reasonName(resp.StatusCode), headerText(resp.Header, s), s.Beginning(body, maxBody))
+	return job.ResponseMessage(req.URL.Host, reasonName(resp.StatusCode), headerText(resp.Header, s), s.Beginning(body, maxBody))
 }
 
 // reasonName returns the name of a status in .NET's HttpStatusCode, or the number if it has none.

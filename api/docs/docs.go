@@ -14,7 +14,7 @@ import (
 	swagger "github.com/swaggest/swgui/v5/static"
 )
 
-//go:embed index.html index.js
+//go:embed index.html index.js login.js
 var page embed.FS
 
 // A File is a file of the page.
@@ -28,6 +28,7 @@ type File struct {
 var files = map[string]File{
 	"":                     {page, "index.html", "text/html; charset=utf-8"},
 	"index.js":             {page, "index.js", "text/javascript; charset=utf-8"},
+	"login.js":             {page, "login.js", "text/javascript; charset=utf-8"},
 	"swagger-ui.css":       {swagger.FS, "swagger-ui.css.gz", "text/css; charset=utf-8"},
 	"swagger-ui-bundle.js": {swagger.FS, "swagger-ui-bundle.js.gz", "text/javascript; charset=utf-8"},
 	"favicon-32x32.png":    {swagger.FS, "favicon-32x32.png", "image/png"},

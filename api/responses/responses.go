@@ -1,0 +1,128 @@
+// Package responses hides what the targets of jobs and notifications answered from callers who may only read and run jobs: the
+// answers may hold more than such a caller may know.
+package responses
+
+import (
+	"context"
+	"time"
+
+	"almanac/access"
+	"almanac/api"
+	"almanac/job"
+	"almanac/job/listing"
+	"almanac/job/notification"
+)
+
+// Hide returns a scheduler whose answers hold no headers and no bodies of responses, but for callers who may read them. The
+// caller is the principal of the context; without one all is hidden.
+func Hide(s api.Scheduler, policy func() *access.Policy) api.Scheduler { return &hiding{s, policy} }
+
+type hiding struct {
+	api.Scheduler
+	policy func() *access.Policy
+}
+
+// from returns whether responses are hidden from the caller, by scope.
+func (h *hiding) from(ctx context.Context) func(access.Scope) bool {
+	who := access.PrincipalOf(ctx)
+	if who == nil {
+		return func(access.Scope) bool { return true }
+	}
+	view := h.policy().For(who)
+	return func(s access.Scope) bool { return !view.Allows(access.ReadResponses, s) }
+}
+
+func (h *hiding) Job(ctx context.Context, k job.Key) (job.Job, error) {
+	j, err := h.Scheduler.Job(ctx, k)
+	return without(j, h.from(ctx)), err
+}
+
+func (h *hiding) Jobs(ctx context.Context, k job.CollectionKey, p listing.Page) (jobs []job.Job, next string, err error) {
+	jobs, next, err = h.Scheduler.Jobs(ctx, k, p)
+	return each(jobs, h.from(ctx), without), next, err
+}
+
+func (h *hiding) PutJob(ctx context.Context, k job.Key, edit func(*job.Job) (job.Definition, error)) (j job.Job, created bool, err error) {
+	j, created, err = h.Scheduler.PutJob(ctx, k, edit)
+	return without(j, h.from(ctx)), created, err
+}
+
+func (h *hiding) PatchJob(ctx context.Context, k job.Key, edit func(*job.Job) (job.Definition, error)) (job.Job, error) {
+	j, err := h.Scheduler.PatchJob(ctx, k, edit)
+	return without(j, h.from(ctx)), err
+}
+
+func (h *hiding) SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (job.Job, error) {
+	j, err := h.Scheduler.SkipOccurrence(ctx, k, due)
+	return without(j, h.from(ctx)), err
+}
+
+func (h *hiding) EnableJob(ctx context.Context, k job.Key) (job.Job, error) {
+	j, err := h.Scheduler.EnableJob(ctx, k)
+	return without(j, h.from(ctx)), err
+}
+
+func (h *hiding) DisableJob(ctx context.Context, k job.Key) (job.Job, error) {
+	j, err := h.Scheduler.DisableJob(ctx, k)
+	return without(j, h.from(ctx)), err
+}
+
+func (h *hiding) History(ctx context.Context, k job.Key, p listing.Page) (records []job.Record, next string, err error) {
+	records, next, err = h.Scheduler.History(ctx, k, p)
+	return each(records, h.from(ctx), func(r job.Record, hidden func(access.Scope) bool) job.Record {
+		if hidden(access.ScopeOfJob(k)) {
+			r.Message = job.WithoutResponse(r.Message)
+		}
+		return r
+	}), next, err
+}
+
+func (h *hiding) HistoryAcross(ctx context.Context, s listing.Scope, p listing.Page) (records []listing.JobRecord, next string, err error) {
+	records, next, err = h.Scheduler.HistoryAcross(ctx, s, p)
+	return each(records, h.from(ctx), func(r listing.JobRecord, hidden func(access.Scope) bool) listing.JobRecord {
+		if hidden(access.ScopeOfJob(r.Key)) {
+			r.Message = job.WithoutResponse(r.Message)
+		}
+		return r
+	}), next, err
+}
+
+func (h *hiding) TestNotifications(ctx context.Context, k job.Key) ([]notification.Delivery, error) {
+	all, err := h.Scheduler.TestNotifications(ctx, k)
+	return h.deliveries(ctx, access.ScopeOfJob(k), all), err
+}
+
+func (h *hiding) Deliveries(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error) {
+	all, err := h.Scheduler.Deliveries(ctx, k)
+	return h.deliveries(ctx, access.ScopeOfCollection(k), all), err
+}
+
+func (h *hiding) deliveries(ctx context.Context, at access.Scope, all []notification.Delivery) []notification.Delivery {
+	return each(all, h.from(ctx), func(d notification.Delivery, hidden func(access.Scope) bool) notification.Delivery {
+		if hidden(at) {
+			d.Message = job.WithoutResponse(d.Message)
+		}
+		return d
+	})
+}
+
+// without returns a job whose status has no response, if that is hidden.
+func without(j job.Job, hidden func(access.Scope) bool) job.Job {
+	if !hidden(access.ScopeOfJob(j.Key)) {
+		return j
+	}
+	j.Status.Reason = job.WithoutResponse(j.Status.Reason)
+	if last := j.Status.LastError; last != nil {
+		j.Status.LastError = &job.LastError{Message: job.WithoutResponse(last.Message), EndTime: last.EndTime}
+	}
+	return j
+}
+
+// each returns new entries for those of a list, which others may share.
+func each[T any](list []T, hidden func(access.Scope) bool, change func(T, func(access.Scope) bool) T) []T {
+	changed := make([]T, len(list))
+	for i := range list {
+		changed[i] = change(list[i], hidden)
+	}
+	return changed
+}

@@ -1,0 +1,30 @@
+package job
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWhatAHostSentIsTakenOutOfAText(t *testing.T) {
+	t.Parallel()
+	const hidden = "Http Action - Response from host 'a.example:8080': 'OK' Response Headers: hidden Body: hidden (a contributor may see them)"
+	message := ResponseMessage("a.example:8080", "OK", "X-Key: k1\r\n", "the secret of the host")
+	require.Equal(t, "Http Action - Response from host 'a.example:8080': 'OK' Response Headers: X-Key: k1\r\n Body: the secret of the host", message)
+	for text, want := range map[string]string{
+		message: hidden,
+		message + " (the host answered 302 Found, which is not followed: it leads to host 'b.example')": hidden,
+		message[:100]: hidden,
+		"The job was disabled. The last error: " + message:                                                               "The job was disabled. The last error: " + hidden,
+		ResponseMessage("a.example:8080", "OK", "", ""):                                                                  hidden,
+		ResponseMessage("a.example:8080", "OK", "X: "+responseHost+"b", responseHost+"c"+responseHeaders+"more secrets"): hidden,
+		"Http Action - Request to host 'a.example' failed: connection refused":                                           "Http Action - Request to host 'a.example' failed: connection refused",
+		"StorageQueue Action - Message to queue 'a' failed: the service answered 403":                                    "StorageQueue Action - Message to queue 'a' failed: the service answered 403",
+		"Http Action - Response from host 'a.example":                                                                    "Http Action - Response from host 'a.example",
+		"": "",
+	} {
+		require.Equal(t, want, WithoutResponse(text))
+	}
+	require.Equal(t, WithoutResponse(message), WithoutResponse(strings.ReplaceAll(message, "secret", "")))
+}

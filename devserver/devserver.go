@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -59,13 +60,16 @@ type Options struct {
 	// everyone who reaches it can read and change every workflow.
 	Listen string
 
-	// UIListen is the Web UI's "host:port"; "" means no Web UI. Port 0 picks a free port. The Web UI asks
-	// for no login either.
+	// UIListen is the Web UI's "host:port"; "" means no Web UI. Port 0 picks a free port. The Web UI itself
+	// asks for no login; see UIGuard.
 	UIListen string
 
 	// UIHosts are the host names that the Web UI answers to, besides addresses and localhost; nil means no
 	// others.
 	UIHosts *web.Hosts
+
+	// UIGuard returns a handler that passes on the requests that may reach the Web UI; nil means all of them.
+	UIGuard func(next http.Handler) http.Handler
 
 	// UITLS is the TLS of the Web UI; nil means plain HTTP.
 	UITLS *tls.Config

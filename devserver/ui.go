@@ -31,6 +31,9 @@ func startUI(l net.Listener, frontend string, o Options) (*webUI, error) {
 		_ = l.Close()
 		return nil, fmt.Errorf("start the Temporal Web UI: %w", err)
 	}
+	if o.UIGuard != nil {
+		handler = o.UIGuard(handler)
+	}
 	u := &webUI{web.NewServer(o.UIHosts.Check(handler))}
 	go func() { _ = web.Serve(u.server, l, o.UITLS, o.Log) }() // ends in stop
 	return u, nil

@@ -15,6 +15,7 @@ import (
 
 	"almanac/access"
 	"almanac/api"
+	"almanac/api/guard"
 	"almanac/api/responses"
 	"almanac/job"
 	"almanac/job/listing"
@@ -85,7 +86,7 @@ func (c callers) Authenticate(r *http.Request) (*access.Principal, error) {
 
 func TestReadersAndOperatorsSeeTheStatusAndContributorsAndOwnersTheResponse(t *testing.T) {
 	t.Parallel()
-	h := api.New(responses.Hide(talker{}, func() *access.Policy { return nil }), api.Options{Access: &api.Access{Authenticators: []access.Authenticator{callers{}}}})
+	h := api.New(responses.Hide(talker{}, func() *access.Policy { return nil }), api.Options{Access: &guard.Access{Authenticators: []access.Authenticator{callers{}}}})
 	for _, request := range []struct{ method, path, body string }{
 		{http.MethodGet, "/jobCollections/c/jobs/j", ""},
 		{http.MethodGet, "/jobCollections/c/jobs", ""},

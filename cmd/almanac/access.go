@@ -8,13 +8,17 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"almanac/access"
 	"almanac/access/issuer"
+	"almanac/access/login"
+	"almanac/access/session"
 	"almanac/access/token"
 	"almanac/api"
 	"almanac/api/guard"
+	"almanac/internal/callers"
 	"almanac/internal/certificate"
 	"almanac/internal/settings"
 	"almanac/internal/watch"
@@ -25,9 +29,15 @@ type accessConfig struct {
 	tokenFile, policyFile string
 	issuers, audiences    []string
 
+	login         loginConfig
+	hideResponses bool
+
 	tokens *watch.File[*token.Set]     // nil without a file
 	policy *watch.File[*access.Policy] // likewise
 	client *http.Client                // for issuers
+
+	authenticators []access.Authenticator // of tokens, set by openDoor
+	issuer         *issuer.Authenticator  // nil without an issuer
 }
 
 // accessDefaults are where short scopes are.
@@ -36,7 +46,7 @@ var accessDefaults = access.Defaults{Subscription: defaultSubscription, Resource
 // accessSettings are the settings of who may call the API.
 func (c *config) accessSettings() settings.Group {
 	a := &c.access
-	return settings.Group{Name: "Access", Settings: []*settings.Setting{
+	group := settings.Group{Name: "Access", Settings: []*settings.Setting{
 		{Flag: "token-file", Variable: "ALMANAC_TOKEN_FILE", Commands: "dev server api token-create token-list token-revoke", Value: settings.File(&a.tokenFile),
 			Help: "File of the tokens that the API accepts; it holds their hashes.",
 			More: "`almanac token create` writes it. A change is in force within 2 s. [Access](access.md) has the rest."},
@@ -49,7 +59,20 @@ func (c *config) accessSettings() settings.Group {
 		{Flag: "access", Variable: "ALMANAC_ACCESS", Commands: "dev server api", Value: settings.File(&a.policyFile), Check: c.readAccess,
 			Help: "YAML file that says which callers have which role in which scope.",
 			More: "A change is in force within 2 s. Without it, only the roles in `--token-file` count."},
+		{Flag: "hide-responses", Variable: "ALMANAC_HIDE_RESPONSES", Commands: "dev server api", Value: settings.Bool(&a.hideResponses), Check: c.checkHidden,
+			Help: "Show what targets answer to contributors and owners only.",
+			More: "Readers and operators see the status of a response, and not its headers and its body: [Access](access.md#responses-of-targets)."},
 	}}
+	group.Settings = append(group.Settings, c.loginSettings()...)
+	return group
+}
+
+// checkHidden checks that there are roles to hide responses from.
+func (c *config) checkHidden() error {
+	if c.access.hideResponses && !c.authenticating() {
+		return c.settings.Get("hide-responses").Wrong(errors.New("nothing tells who calls"), "it beside --token-file, --oidc-issuer or --client-ca")
+	}
+	return nil
 }
 
 // authenticating reports whether the API asks who calls.
@@ -87,7 +110,7 @@ func (c *config) readAccess() error {
 		return nil
 	}
 	if c.uiListen != "" && !c.settings.Get("ui-listen").Given() {
-		c.uiListen = "" // it asks for no login
+		c.uiListen = "" // it is for owners
 	}
 	var errs []error
 	if c.keepSecrets {
@@ -124,35 +147,77 @@ func (c *config) warnOfWriters(name string) {
 	}
 }
 
-// protectAPI adds to the options of the API who may call it. It watches the files until ctx ends.
-func (c *config) protectAPI(ctx context.Context, o *api.Options) {
+// openDoor makes what tells who calls by a token. It watches the files until ctx ends.
+func (c *config) openDoor(ctx context.Context) {
 	a := &c.access
-	if !c.authenticating() {
-		return
-	}
-	o.Access = &guard.Access{}
-	var problems []func() string
 	if a.tokens != nil {
 		go a.tokens.Watch(ctx, c.log)
-		problems = append(problems, a.tokens.Problem)
-		o.Access.Authenticators = append(o.Access.Authenticators, &token.Authenticator{Tokens: a.tokens.Value})
+		a.authenticators = append(a.authenticators, &token.Authenticator{Tokens: a.tokens.Value})
 	}
 	if len(a.issuers) > 0 {
-		o.Access.Authenticators = append(o.Access.Authenticators,
-			issuer.New(issuer.Options{Issuers: a.issuers, Audiences: a.audiences, Client: a.client, Log: c.log}))
+		a.issuer = issuer.New(issuer.Options{Issuers: a.issuers, Audiences: a.audiences, Client: a.client, Log: c.log})
+		a.authenticators = append(a.authenticators, a.issuer)
 	}
-	o.Access.Authenticators = append(o.Access.Authenticators, access.Certificates{})
 	if a.policy != nil {
 		go a.policy.Watch(ctx, c.log)
-		problems = append(problems, a.policy.Problem)
-		o.Access.Policy = a.policy.Value
 	}
+}
+
+// assignments returns the assignments in force; nil if there is no file of them.
+func (a *accessConfig) assignments() *access.Policy {
+	if a.policy == nil {
+		return nil
+	}
+	return a.policy.Value()
+}
+
+// withSessions returns what tells who calls, in the order in which it is asked.
+func (a *accessConfig) withSessions(sessions *session.Authenticator) []access.Authenticator {
+	all := slices.Clone(a.authenticators)
+	if sessions != nil {
+		all = append(all, sessions)
+	}
+	return append(all, access.Certificates{})
+}
+
+// protectAPI adds to the options of the API who may call it, and returns its login pages; nil if there are none. openDoor has been
+// called.
+func (c *config) protectAPI(o *api.Options) *login.Handler {
+	a := &c.access
+	if !c.authenticating() {
+		return nil
+	}
+	pages, sessions := c.pages(c.publicURL, "/docs", o.Callers, a.authenticators, a.issuer)
+	o.Access = &guard.Access{Authenticators: a.withSessions(sessions), Policy: a.assignments}
 	o.Problems = func() (found []string) {
-		for _, problem := range problems {
+		for _, problem := range a.problems() {
 			if text := problem(); text != "" {
 				found = append(found, text)
 			}
 		}
 		return found
 	}
+	return pages
+}
+
+// problems returns what says that a file cannot be used.
+func (a *accessConfig) problems() (all []func() string) {
+	if a.tokens != nil {
+		all = append(all, a.tokens.Problem)
+	}
+	if a.policy != nil {
+		all = append(all, a.policy.Problem)
+	}
+	return all
+}
+
+// protectUI returns what lets only owners reach the Web UI; nil if nothing asks who calls. openDoor has been called.
+func (c *config) protectUI() func(http.Handler) http.Handler {
+	a := &c.access
+	if !c.authenticating() {
+		return nil
+	}
+	pages, sessions := c.pages(nil, "/", callers.NewLimiter(c.perCaller), a.authenticators, a.issuer)
+	gate := &login.Gate{Authenticators: a.withSessions(sessions), Policy: a.assignments, Pages: pages, Log: c.log}
+	return func(next http.Handler) http.Handler { return c.proxies.Resolve(gate.Before(next)) }
 }

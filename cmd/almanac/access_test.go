@@ -117,7 +117,9 @@ func TestSettingsOfWhoMayCallHaveToAgree(t *testing.T) {
 		}
 	}
 	_, err := loaded(t, "dev", nil, "--token-file", tokens, "--listen", "0.0.0.0:8080", "--ui-listen", "0.0.0.0:8233")
-	require.ErrorContains(t, err, "--ui-listen: 0.0.0.0:8233 can be reached by other machines, and asks for no login")
+	require.NoError(t, err, "the Web UI asks for a login, too")
+	_, err = loaded(t, "dev", nil, "--token-file", tokens, "--temporal-listen", "0.0.0.0:7233")
+	require.ErrorContains(t, err, "--temporal-listen: 0.0.0.0:7233 can be reached by other machines, and asks for no login")
 	c, err := loaded(t, "dev", nil, "--token-file", tokens, "--listen", "0.0.0.0:8080")
 	require.NoError(t, err)
 	require.Empty(t, c.egressAllow, "callers of other machines write jobs, which must not call this one")
@@ -151,7 +153,8 @@ func TestAChangeOfTheFilesIsInForceWithinTwoSecondsWithoutARestart(t *testing.T)
 		c.log = slog.New(slog.DiscardHandler)
 		c.telemetry = new(telemetry.Telemetry)
 		o := api.Options{}
-		c.protectAPI(ctx, &o)
+		c.openDoor(ctx)
+		c.protectAPI(&o)
 		h := api.New(ready{}, o)
 		status := func(path string) (int, string) {
 			time.Sleep(2*time.Second - time.Millisecond) // not at the time when the files are read

@@ -22,18 +22,17 @@ func (c *config) exposed(but ...string) *settings.Setting {
 }
 
 func (c *config) checkExposure() error {
-	s := c.exposed()
+	asking := []string{"listen", "ui-listen"} // the servers that ask for a login, if there is one
+	if !c.authenticating() {
+		asking = nil
+	}
+	s := c.exposed(asking...)
 	if s == nil || c.unauthenticated {
 		return nil
 	}
-	if s == c.settings.Get("listen") && c.authenticating() {
-		if s = c.exposed("listen"); s == nil {
-			return nil
-		}
-	}
 	allowed := "a loopback address such as 127.0.0.1, or any with --unauthenticated if a proxy or a firewall keeps strangers out"
-	if s == c.settings.Get("listen") {
-		allowed += "; with --token-file, --oidc-issuer or --client-ca the API asks for a login"
+	if s != c.settings.Get("temporal-listen") {
+		allowed += "; with --token-file, --oidc-issuer or --client-ca it asks for a login"
 	}
 	return s.Wrong(errors.New(s.Text()+" can be reached by other machines, and asks for no login"),
 		allowed)

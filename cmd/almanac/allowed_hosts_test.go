@@ -44,8 +44,8 @@ func TestServersWithoutALoginListenOnLoopbackAddressesUnlessAllowed(t *testing.T
 	}
 	for _, reached := range []string{"0.0.0.0:80", ":80", "[::]:80", "10.1.2.3:80", "almanac.internal:80"} {
 		want := reached + " can be reached by other machines, and asks for no login; allowed: a loopback address such as 127.0.0.1, " +
-			"or any with --unauthenticated if a proxy or a firewall keeps strangers out"
-		require.EqualError(t, check(nil, "--listen", reached), "--listen: "+want+"; with --token-file, --oidc-issuer or --client-ca the API asks for a login")
+			"or any with --unauthenticated if a proxy or a firewall keeps strangers out; with --token-file, --oidc-issuer or --client-ca it asks for a login"
+		require.EqualError(t, check(nil, "--listen", reached), "--listen: "+want)
 		require.EqualError(t, check(nil, "--ui-listen", reached), "--ui-listen: "+want)
 		require.NoError(t, check(nil, "--listen", reached, "--unauthenticated"))
 		require.NoError(t, check(map[string]string{"ALMANAC_UNAUTHENTICATED": "true"}, "--listen", reached))
@@ -136,7 +136,7 @@ func TestLinksBeginWithThePublicURL(t *testing.T) {
 		c, err := loaded(t, "api", nil, "--public-url", flag)
 		require.NoError(t, err)
 		c.log = slog.New(slog.DiscardHandler)
-		h := handler(t.Context(), going{}, c)
+		h := handler(going{}, c)
 		send := func(method, path string) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequest(method, "http://127.0.0.1:8080"+path, nil))

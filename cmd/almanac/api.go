@@ -58,6 +58,7 @@ func runAPI(ctx context.Context, c *config) error {
 	go setup.KeepTrying(ctx, temporal, options.Namespace, c.log)
 	sdktelemetry.WatchQueue(ctx, c.telemetry.Registry, temporal, options.Namespace, workflows.TaskQueue)
 	c.followCertificates(ctx)
+	c.openDoor(ctx)
 	fmt.Fprintf(c.out, "API  %s://%s  (Temporal %s, namespace %s)\n", c.scheme(), l.Addr(), options.HostPort, options.Namespace)
-	return c.serve(ctx, l, c.apiTLS(), handler(ctx, service, c))
+	return c.serve(ctx, l, c.apiTLS(), handler(service, c))
 }

@@ -36,6 +36,7 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 		return err
 	}
 	defer l.Close()
+	c.openDoor(ctx)
 	server, err := startServer(ctx, c)
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 	}
 	c.followCertificates(ctx)
 	announce(node{config: c, api: l.Addr(), server: server})
-	group.Go(func() error { return c.serve(ctx, l, c.apiTLS(), handler(ctx, service, c)) })
+	group.Go(func() error { return c.serve(ctx, l, c.apiTLS(), handler(service, c)) })
 	return group.Wait()
 }
 
@@ -91,7 +92,7 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 func startServer(ctx context.Context, c *config) (*devserver.Server, error) {
 	worker.SetCachedWorkflows(c.cachedJobs) // before the server starts its own workers, which share the cache
 	return devserver.Start(ctx, devserver.Options{
-		DataDir: c.data, Listen: c.temporalListen, UIListen: c.uiListen, UIHosts: c.hosts, UITLS: c.serverTLS(), Synchronous: c.synchronous,
+		DataDir: c.data, Listen: c.temporalListen, UIListen: c.uiListen, UIHosts: c.hosts, UITLS: c.apiTLS(), UIGuard: c.protectUI(), Synchronous: c.synchronous,
 		Retention: c.retention, MinFree: c.minFree,
 		SearchAttributes: scheduler.SearchAttributes(), Log: c.log.With("component", "server"),
 	})

@@ -120,7 +120,7 @@ func TestLinksAreHTTPSWithTLS(t *testing.T) {
 	c, err := loaded(t, "api", nil, flags...)
 	require.NoError(t, err)
 	c.log = slog.New(slog.DiscardHandler)
-	h := handler(t.Context(), going{}, c)
+	h := handler(going{}, c)
 	r := httptest.NewRequest(http.MethodGet, "https://127.0.0.1:8443/jobCollections/c/jobs", nil)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
@@ -146,7 +146,7 @@ func TestTheLogHasTheAddressOfTheCallerBehindATrustedProxy(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:8080/", nil)
 			r.RemoteAddr = "10.1.2.3:4000"
 			r.Header["X-Forwarded-For"] = []string{"127.0.0.1", "203.0.113.5"} // the first line was sent by the caller
-			handler(t.Context(), going{}, c).ServeHTTP(httptest.NewRecorder(), r)
+			handler(going{}, c).ServeHTTP(httptest.NewRecorder(), r)
 			require.Contains(t, text.String(), " client="+tt.want+" ")
 		})
 	}
@@ -247,7 +247,7 @@ func TestTheAuditLogIsAFileOrStandardOutput(t *testing.T) {
 	require.NoError(t, err)
 	c.log = slog.New(slog.DiscardHandler)
 	r := httptest.NewRequest(http.MethodGet, "http://evil.example/jobCollections", nil)
-	handler(t.Context(), going{}, c).ServeHTTP(httptest.NewRecorder(), r)
+	handler(going{}, c).ServeHTTP(httptest.NewRecorder(), r)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"path":"/jobCollections","action":"","status":421,"code":"MisdirectedRequest"`)

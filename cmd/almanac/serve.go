@@ -16,6 +16,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"almanac/api"
+	"almanac/api/responses"
 	"almanac/internal/callers"
 	"almanac/internal/codec"
 	"almanac/internal/settings"
@@ -54,15 +55,22 @@ func listen(ctx context.Context, address *settings.Setting) (net.Listener, error
 	return l, nil
 }
 
-// handler returns the API of a service. It follows changes of who may call until ctx ends.
-func handler(ctx context.Context, s api.Scheduler, c *config) http.Handler {
+// handler returns the API of a service, with its login pages. openDoor has been called.
+func handler(s api.Scheduler, c *config) http.Handler {
 	o := api.Options{
 		Log: c.log, Build: built(), PublicURL: c.publicURL, CheckHost: c.hosts.Check, Limits: &c.limits, CheckTarget: c.senders.Check,
 		Observe: c.telemetry.Requests(), Metrics: c.telemetry.Handler(), Callers: callers.NewLimiter(c.perCaller), Refusals: c.refusals,
 		DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
 	}
-	c.protectAPI(ctx, &o)
-	return c.proxies.Resolve(api.New(s, o))
+	pages := c.protectAPI(&o)
+	if c.access.hideResponses {
+		s = responses.Hide(s, c.access.assignments)
+	}
+	h := api.New(s, o)
+	if pages != nil {
+		h = pages.Before(h, c.hosts.Check)
+	}
+	return c.proxies.Resolve(h)
 }
 
 // The defaults for the short paths, /jobCollections/….

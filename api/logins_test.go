@@ -29,6 +29,23 @@ func TestFailedLoginsAreSlowedDownAndGoodOnesAreNot(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, as(h, "", http.MethodGet, "/metrics", "").status, "a request without a credential guesses nothing")
 }
 
+// ended is about callers with sessions that have ended.
+type ended struct{}
+
+func (ended) Authenticate(*http.Request) (*access.Principal, error) {
+	return nil, &access.CredentialError{Problem: "The session has ended."}
+}
+
+func TestASessionThatHasEndedIsNoFailedLogin(t *testing.T) {
+	t.Parallel()
+	h := api.New(&fake{}, api.Options{Access: &guard.Access{Authenticators: []access.Authenticator{ended{}}}})
+	for range 20 {
+		got := as(h, "", http.MethodGet, "/metrics", "")
+		require.Equal(t, http.StatusUnauthorized, got.status)
+		require.Contains(t, got.body, "The session has ended.")
+	}
+}
+
 func TestWhatACallerIsRefusedIsInTheAuditLog(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder

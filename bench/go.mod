@@ -14,6 +14,7 @@ require (
 	go.temporal.io/sdk v1.50.0
 	golang.org/x/sync v0.24.0
 	golang.org/x/text v0.41.0
+	google.golang.org/grpc v1.83.2
 	modernc.org/sqlite v1.51.0
 )
 
@@ -242,7 +243,6 @@ require (
 	google.golang.org/genproto v0.0.0-20260420184626-e10c466a9529 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260526163538-3dc84a4a5aaa // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260526163538-3dc84a4a5aaa // indirect
-	google.golang.org/grpc v1.83.2 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect

@@ -19,6 +19,9 @@ type Gate struct {
 	Policy         func() *access.Policy  // nil means that only what principals bring along counts
 	Pages          *Handler               // nil if there are none
 	Log            *slog.Logger
+
+	// Refused is called for each request that is refused, with the caller, if that is known. Nil means that nothing is.
+	Refused func(r *http.Request, principal string, status int, code string)
 }
 
 // Before returns a handler that passes the requests of owners to next.
@@ -26,6 +29,7 @@ func (g *Gate) Before(next http.Handler) http.Handler {
 	cross, failures := http.NewCrossOriginProtection(), callers.NewLogins()
 	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := cross.Check(r); err != nil {
+			g.note(r, "", http.StatusForbidden, "CrossOriginRequestForbidden")
 			http.Error(w, "Web pages of other sites may not send requests that change something.", http.StatusForbidden)
 			return
 		}
@@ -35,6 +39,7 @@ func (g *Gate) Before(next http.Handler) http.Handler {
 			g.refuse(w, r, err, failures)
 		case !g.owns(who):
 			g.Log.InfoContext(r.Context(), "a caller is no owner of everything", slog.String("principal", who.ID()), slog.String("path", r.URL.Path))
+			g.note(r, who.ID(), http.StatusForbidden, "AuthorizationFailed")
 			http.Error(w, "Who may see this has to be an owner in the scope /, since everything can be changed here. You are "+who.ID()+".", http.StatusForbidden)
 		default:
 			next.ServeHTTP(w, r)
@@ -63,10 +68,18 @@ func (g *Gate) owns(who *access.Principal) bool {
 	return policy.For(who).Allows(access.WriteAssignments, access.Everything)
 }
 
-// refuse sends a browser to the login page, and answers 401 to others, or 503 if it could not be found out who calls.
+func (g *Gate) note(r *http.Request, principal string, status int, code string) {
+	if g.Refused != nil {
+		g.Refused(r, principal, status, code)
+	}
+}
+
+// refuse sends a browser to the login page, and answers 401 to others, or 503 if it could not be found out who calls. Only a
+// credential that was sent in a header counts as a failed login: nobody guesses a session, and the pages of a browser whose
+// session has ended go on asking.
 func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, err error, failures *callers.Logins) {
 	bad, ok := errors.AsType[*access.CredentialError](err)
-	if address := callers.ByAddress(r); ok {
+	if address := callers.ByAddress(r); ok && r.Header.Get("Authorization") != "" {
 		refusal := failures.Check(address)
 		failures.Failed(address)
 		if refusal != nil {
@@ -86,6 +99,7 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, err error, failure
 		if bad != nil {
 			problem = bad.Problem
 		}
+		g.note(r, "", http.StatusUnauthorized, "AuthenticationFailed")
 		w.Header().Set("WWW-Authenticate", `Bearer realm="almanac"`)
 		http.Error(w, problem, http.StatusUnauthorized)
 	}

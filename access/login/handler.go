@@ -44,8 +44,8 @@ type Options struct {
 	Callers *callers.Limiter // of requests of an address; nil means no limits
 	Log     *slog.Logger
 
-	// Refused is called for each login that is refused, with the status and the code of the answer. Nil means that nothing is.
-	Refused func(r *http.Request, status int, code string)
+	// Refused is called for each login that is refused; its principal is not known. Nil means that nothing is.
+	Refused func(r *http.Request, principal string, status int, code string)
 }
 
 // A Handler answers requests to the pages.

@@ -538,6 +538,62 @@ func TestOnlyOwnersOfEverythingPassAGate(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, got.status)
 }
 
+func TestABrowserWhoseSessionHasEndedIsLedToTheLoginPageHoweverOftenItAsks(t *testing.T) {
+	t.Parallel()
+	var refused []string
+	same, err := session.NewSameOrigin(nil)
+	require.NoError(t, err)
+	sessions, log := &session.Authenticator{Key: session.RandomKey(), Same: same}, slog.New(slog.DiscardHandler)
+	gate := &login.Gate{
+		Authenticators: []access.Authenticator{sessions}, Log: log, Pages: login.New(login.Options{Sessions: sessions, Log: log}),
+		Refused: func(_ *http.Request, _ string, status int, code string) {
+			refused = append(refused, fmt.Sprint(status, " ", code))
+		},
+	}
+	h := gate.Before(http.NotFoundHandler())
+	ask := func(accept string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1/api/v1/namespaces", nil)
+		r.Header.Set("Accept", accept)
+		r.AddCookie(&http.Cookie{Name: "almanac-session", Value: "of a process that has ended"})
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	for range 20 {
+		require.Equal(t, http.StatusUnauthorized, ask("application/json").Code)
+	}
+	require.Equal(t, "/login?return=%2Fapi%2Fv1%2Fnamespaces", ask("text/html").Header().Get("Location"))
+	require.Len(t, refused, 20)
+	require.Equal(t, "401 AuthenticationFailed", refused[0])
+}
+
+func TestAPublicClientNamesItselfAndSendsNoSecret(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	var self string
+	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/token" {
+			asked = append(asked, r.Header.Get("Authorization")+r.PostFormValue("client_id")+r.PostFormValue("client_secret"))
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"error": "invalid_grant"}`)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"issuer": self, "authorization_endpoint": self + "/auth", "token_endpoint": self + "/token", "jwks_uri": self + "/keys"})
+	}))
+	t.Cleanup(fake.Close)
+	self = fake.URL
+	s := newSite(t, func(o *login.Options) {
+		o.Provider = &login.Provider{Issuer: self, ClientID: "almanac", Client: http.DefaultClient, Tokens: o.Provider.Tokens}
+	})
+	b := newBrowser(t)
+	to, err := url.Parse(b.open(s.URL + "/login/start").to)
+	require.NoError(t, err)
+	got := b.open(s.URL + "/login/callback?code=c&state=" + url.QueryEscape(to.Query().Get("state")))
+	require.Equal(t, http.StatusUnauthorized, got.status, got.body)
+	require.Equal(t, []string{"almanac"}, asked)
+}
+
 func TestAnIssuerOfWhichAPageIsNotSafeIsRefused(t *testing.T) {
 	t.Parallel()
 	var self string

@@ -69,6 +69,9 @@ func (p *Provider) ask(ctx context.Context) (*discovered, error) {
 		return nil, err
 	}
 	found := &discovered{endpoint: provider.Endpoint(), namesSelf: said.Named}
+	if p.ClientSecret == "" {
+		found.endpoint.AuthStyle = oauth2.AuthStyleInParams // a public client names itself, and proves nothing
+	}
 	return found, errors.Join(issuer.CheckURL(found.endpoint.AuthURL), issuer.CheckURL(found.endpoint.TokenURL))
 }
 

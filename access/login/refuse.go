@@ -40,7 +40,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, status int, cod
 	h.Log.InfoContext(r.Context(), "a login was refused", slog.Int("status", status), slog.String("problem", problem), slog.Any("cause", cause),
 		slog.String("client", callers.ByAddress(r)))
 	if h.Refused != nil {
-		h.Refused(r, status, code)
+		h.Refused(r, "", status, code)
 	}
 	h.show(w, r, status, back, problem)
 }

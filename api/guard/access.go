@@ -98,7 +98,7 @@ func (g *Guard) policy() *access.Policy {
 // if its address sends too many.
 func (g *Guard) refuseCredential(c *gin.Context, err error) {
 	bad, ok := errors.AsType[*access.CredentialError](err)
-	if refusal := g.limitStranger(c, ok && bad != errNoCredential); refusal != nil {
+	if refusal := g.limitStranger(c, ok && c.Request.Header.Get("Authorization") != ""); refusal != nil {
 		g.refuseCaller(c, refusal)
 		return
 	}
@@ -117,8 +117,9 @@ func (g *Guard) refuseCredential(c *gin.Context, err error) {
 	answer.Error(c, http.StatusUnauthorized, job.ErrorBody{Code: "AuthenticationFailed", Message: "Authentication failed. " + bad.Problem})
 }
 
-// limitStranger limits the requests of an address whose sender is not known, and those of them with a credential that does
-// not count. Credentials that count are not affected: others may share the address.
+// limitStranger limits the requests of an address whose sender is not known, and those of them that sent a credential in a
+// header, which failed. Nobody guesses a session, and pages of a browser whose session has ended go on asking. Credentials that
+// count are not affected: others may share the address.
 func (g *Guard) limitStranger(c *gin.Context, failed bool) *callers.Refusal {
 	address := callers.ByAddress(c.Request)
 	done, err := g.Callers.Admit(c.Request.Context(), address)

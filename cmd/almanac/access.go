@@ -218,6 +218,6 @@ func (c *config) protectUI() func(http.Handler) http.Handler {
 		return nil
 	}
 	pages, sessions := c.pages(nil, "/", callers.NewLimiter(c.perCaller), a.authenticators, a.issuer)
-	gate := &login.Gate{Authenticators: a.withSessions(sessions), Policy: a.assignments, Pages: pages, Log: c.log}
+	gate := &login.Gate{Authenticators: a.withSessions(sessions), Policy: a.assignments, Pages: pages, Log: c.log, Refused: c.auditRefused}
 	return func(next http.Handler) http.Handler { return c.proxies.Resolve(gate.Before(next)) }
 }

@@ -132,7 +132,7 @@ func (c *config) pages(public *url.URL, home string, limits *callers.Limiter, to
 		return nil, nil
 	}
 	sessions := &session.Authenticator{Key: l.key, Tokens: tokens, Same: same}
-	o := login.Options{Sessions: sessions, Lifetime: l.lifetime, PublicURL: public, Home: home, Callers: limits, Log: c.log, Refused: c.auditLogin}
+	o := login.Options{Sessions: sessions, Lifetime: l.lifetime, PublicURL: public, Home: home, Callers: limits, Log: c.log, Refused: c.auditRefused}
 	if l.clientID != "" {
 		sessions.Issuer = l.issuer
 		o.Provider = &login.Provider{Issuer: l.issuer, ClientID: l.clientID, ClientSecret: l.clientSecret, Scopes: l.scopes, Client: c.access.client, Tokens: issuers}
@@ -140,13 +140,13 @@ func (c *config) pages(public *url.URL, home string, limits *callers.Limiter, to
 	return login.New(o), sessions
 }
 
-// auditLogin writes a refused login to the audit log, if there is one.
-func (c *config) auditLogin(r *http.Request, status int, code string) {
+// auditRefused writes to the audit log, if there is one, that a login or a request to the Web UI was refused.
+func (c *config) auditRefused(r *http.Request, principal string, status int, code string) {
 	if c.refusals == nil {
 		return
 	}
-	err := c.refusals.Write(refusals.Refusal{Time: time.Now(), Client: callers.ByAddress(r), Method: r.Method, Path: r.URL.Path, Status: status, Code: code})
+	err := c.refusals.Write(refusals.Refusal{Time: time.Now(), Principal: principal, Client: callers.ByAddress(r), Method: r.Method, Path: r.URL.Path, Status: status, Code: code})
 	if err != nil {
-		c.log.ErrorContext(r.Context(), "a refused login is missing in the audit log", "error", err)
+		c.log.ErrorContext(r.Context(), "a refused request is missing in the audit log", "error", err)
 	}
 }

@@ -1,23 +1,15 @@
 package main
 
 import (
-	"context"
-	"fmt"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"almanac/access/token"
-	"almanac/api"
-	"almanac/internal/telemetry"
+	"almanac/cmd/almanac/internal/config"
 )
 
 func TestATokenIsCreatedListedAndRevoked(t *testing.T) {
@@ -56,7 +48,7 @@ func TestATokenIsPrintedWithItsLineWhereThereIsNoFile(t *testing.T) {
 	out, err := almanac(t, "", nil, "token", "create", "--name", "ci", "--role", "reader", "--expires", "1h")
 	require.NoError(t, err)
 	secret, line, _ := strings.Cut(out, "\n")
-	set, err := token.Parse([]byte(line), accessDefaults)
+	set, err := token.Parse([]byte(line), config.AccessDefaults)
 	require.NoError(t, err)
 	require.NotNil(t, set.Find(token.HashOf(secret)))
 }
@@ -79,106 +71,4 @@ func TestMistakesAboutATokenAreReported(t *testing.T) {
 		_, err := almanac(t, "", nil, append([]string{"token"}, strings.Fields(args)...)...)
 		require.ErrorContains(t, err, want, args)
 	}
-}
-
-// written returns the name of a file with a text.
-func written(t *testing.T, name, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), name)
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	return file
-}
-
-func TestSettingsOfWhoMayCallHaveToAgree(t *testing.T) {
-	t.Parallel()
-	tokens, broken := written(t, "tokens.yaml", ""), written(t, "broken.yaml", "- {name: a}")
-	policy := written(t, "access.yaml", "assignments:\n- {principal: {group: g}, role: reader, scope: /}")
-	for args, want := range map[string]string{
-		"--token-file " + tokens:                            "",
-		"--token-file " + tokens + " --listen 0.0.0.0:8080": "",
-		"--oidc-issuer https://a.example --oidc-audience x --listen 0.0.0.0:8080 --access " + policy:           "",
-		"--oidc-issuer https://a.example --oidc-issuer https://b.example --oidc-audience x":                    "",
-		"--oidc-issuer https://a.example --oidc-issuer https://b.example --oidc-audience x --access " + policy: "several issuers, whose names may mean others",
-		"--token-file " + tokens + " --access " + policy:                                                       "no --oidc-issuer is given",
-		"--token-file nowhere.yaml":                              "--token-file: open nowhere.yaml: no such file or directory",
-		"--token-file " + broken:                                 "--token-file: " + broken + ": line 1: [0].sha256: it is missing",
-		"--token-file " + tokens + " --access nowhere.yaml":      "--access: open nowhere.yaml",
-		"--access " + policy:                                     "--access: nothing tells who calls; allowed: it beside --token-file, --oidc-issuer or --client-ca",
-		"--oidc-issuer https://a.example":                        "--oidc-issuer: no audience is given",
-		"--oidc-audience x":                                      "--oidc-audience: no issuer is given",
-		"--oidc-issuer http://a.example --oidc-audience x":       "--oidc-issuer: http is not safe",
-		"--token-file " + tokens + " --allow-secret-retargeting": "--allow-secret-retargeting: it lets callers have secrets sent to a target of their own; allowed: it without --token-file",
-	} {
-		_, err := loaded(t, "api", nil, strings.Fields(args)...)
-		if want == "" {
-			require.NoError(t, err, args)
-		} else {
-			require.ErrorContains(t, err, want, args)
-		}
-	}
-	_, err := loaded(t, "dev", nil, "--token-file", tokens, "--listen", "0.0.0.0:8080", "--ui-listen", "0.0.0.0:8233")
-	require.NoError(t, err, "the Web UI asks for a login, too")
-	_, err = loaded(t, "dev", nil, "--token-file", tokens, "--temporal-listen", "0.0.0.0:7233")
-	require.ErrorContains(t, err, "--temporal-listen: 0.0.0.0:7233 can be reached by other machines, and asks for no login")
-	c, err := loaded(t, "dev", nil, "--token-file", tokens, "--listen", "0.0.0.0:8080")
-	require.NoError(t, err)
-	require.Empty(t, c.egressAllow, "callers of other machines write jobs, which must not call this one")
-}
-
-func TestAFileThatOthersMayWriteIsWarnedOf(t *testing.T) {
-	t.Parallel()
-	file := written(t, "tokens.yaml", "")
-	require.NoError(t, os.Chmod(file, 0o666))
-	c, err := loaded(t, "api", nil, "--token-file", file)
-	require.NoError(t, err)
-	require.Len(t, c.warnings, 1)
-	require.Contains(t, c.warnings[0], "chmod 600")
-}
-
-// ready is a scheduler that is ready.
-type ready struct{ going }
-
-func (ready) Ready(context.Context) error { return nil }
-
-func TestAChangeOfTheFilesIsInForceWithinTwoSecondsWithoutARestart(t *testing.T) {
-	t.Parallel()
-	secret := token.New()
-	entry := fmt.Sprintf("- {name: ci, sha256: %x}\n", token.HashOf(secret))
-	tokens, policy := written(t, "tokens.yaml", ""), written(t, "access.yaml", "")
-	c, err := loaded(t, "api", nil, "--token-file", tokens, "--access", policy)
-	require.NoError(t, err)
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		c.log = slog.New(slog.DiscardHandler)
-		c.telemetry = new(telemetry.Telemetry)
-		o := api.Options{}
-		c.openDoor(ctx)
-		c.protectAPI(&o)
-		h := api.New(ready{}, o)
-		status := func(path string) (int, string) {
-			time.Sleep(2*time.Second - time.Millisecond) // not at the time when the files are read
-			r := httptest.NewRequest(http.MethodGet, path, nil)
-			r.Header.Set("Authorization", "Bearer "+secret)
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, r)
-			return w.Code, w.Body.String()
-		}
-		require.NoError(t, os.WriteFile(tokens, []byte(entry), 0o600))
-		got, _ := status("/jobCollections/c/jobs")
-		require.Equal(t, http.StatusNotFound, got, "the token is known and has no role")
-		require.NoError(t, os.WriteFile(policy, []byte("assignments:\n- {principal: {token: ci}, role: reader, scope: /jobCollections/c}"), 0o600))
-		got, _ = status("/metrics")
-		require.Equal(t, http.StatusForbidden, got)
-		got, _ = status("/jobCollections/c/jobs")
-		require.Equal(t, http.StatusOK, got)
-		require.NoError(t, os.WriteFile(policy, []byte("assignments: x"), 0o600))
-		got, _ = status("/jobCollections/c/jobs")
-		require.Equal(t, http.StatusOK, got, "a broken file changes nothing")
-		_, body := status("/readyz")
-		require.Contains(t, body, `"problem":"the file access.yaml cannot be used since `)
-		require.NoError(t, os.WriteFile(tokens, nil, 0o600))
-		got, _ = status("/jobCollections/c/jobs")
-		require.Equal(t, http.StatusUnauthorized, got)
-	})
 }

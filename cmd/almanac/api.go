@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"almanac/cmd/almanac/internal/address"
+	"almanac/cmd/almanac/internal/config"
 	"almanac/internal/audit/header"
 	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/scheduler"
@@ -15,7 +16,7 @@ import (
 	"almanac/workflows"
 )
 
-func newAPI(getenv lookup) *cobra.Command {
+func newAPI(getenv config.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "api",
 		Short: "Serve the REST API for any Temporal server or cluster",
@@ -30,35 +31,35 @@ To let other machines reach it, have it ask for a login (--token-file, --oidc-is
 or put a proxy with a login before it and give --unauthenticated.`,
 		Example: "  TEMPORAL_ADDRESS=temporal:7233 almanac api --public-url https://jobs.example.com",
 		Args:    cobra.NoArgs,
-	}, getenv, func(cmd *cobra.Command, _ []string, c *config) error { return runAPI(cmd.Context(), c) })
+	}, getenv, func(cmd *cobra.Command, _ []string, c *config.Config) error { return runAPI(cmd.Context(), c) })
 }
 
-func runAPI(ctx context.Context, c *config) error {
-	options, err := c.observedTemporal(ctx, "api")
+func runAPI(ctx context.Context, c *config.Config) error {
+	options, err := observedTemporal(ctx, c, "api")
 	if err != nil {
 		return err
 	}
-	defer c.telemetry.Stop(ctx)
+	defer c.Telemetry.Stop(ctx)
 	options.Interceptors = append(options.Interceptors, header.ForClient(options.DataConverter))
 	temporal, err := client.NewLazyClient(options)
 	if err != nil {
 		return fmt.Errorf("connect to Temporal: %w", err)
 	}
 	defer temporal.Close()
-	l, err := listen(ctx, c.settings.Get("listen"))
+	l, err := listen(ctx, c.Setting("listen"))
 	if err != nil {
 		return err
 	}
-	if err := c.protect(append(address.OfTemporal(options.HostPort), l.Addr().String())...); err != nil {
+	if err := c.Protect(append(address.OfTemporal(options.HostPort), l.Addr().String())...); err != nil {
 		return err
 	}
 	service := scheduler.New(scheduler.Options{
-		Client: temporal, Namespace: options.Namespace, Converter: options.DataConverter, Limits: &c.limits, Log: c.log,
+		Client: temporal, Namespace: options.Namespace, Converter: options.DataConverter, Limits: &c.Limits, Log: c.Log,
 	})
-	go setup.KeepTrying(ctx, temporal, options.Namespace, c.log)
-	sdktelemetry.WatchQueue(ctx, c.telemetry.Registry, temporal, options.Namespace, workflows.TaskQueue)
-	c.followCertificates(ctx)
-	c.openDoor(ctx)
-	fmt.Fprintf(c.out, "API  %s://%s  (Temporal %s, namespace %s)\n", c.scheme(), l.Addr(), options.HostPort, options.Namespace)
-	return c.serve(ctx, l, c.apiTLS(), handler(service, c))
+	go setup.KeepTrying(ctx, temporal, options.Namespace, c.Log)
+	sdktelemetry.WatchQueue(ctx, c.Telemetry.Registry, temporal, options.Namespace, workflows.TaskQueue)
+	c.FollowCertificates(ctx)
+	c.OpenDoor(ctx)
+	fmt.Fprintf(c.Out, "API  %s://%s  (Temporal %s, namespace %s)\n", c.Scheme(), l.Addr(), options.HostPort, options.Namespace)
+	return serve(ctx, c, l, c.APITLS(), c.Handler(service))
 }

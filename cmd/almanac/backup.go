@@ -5,11 +5,13 @@ import (
 	"io"
 	"os"
 
+	"almanac/cmd/almanac/internal/config"
+
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
 
-func newBackup(getenv lookup) *cobra.Command {
+func newBackup(getenv config.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a copy of a data directory's database, which may be in use, to a file",
@@ -24,10 +26,10 @@ The file has the secrets of all jobs, as the database has.`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveDefault
 		},
-	}, getenv, func(cmd *cobra.Command, args []string, c *config) error { return runBackup(cmd, args[0], c) })
+	}, getenv, func(cmd *cobra.Command, args []string, c *config.Config) error { return runBackup(cmd, args[0], c) })
 }
 
-func newRestore(getenv lookup) *cobra.Command {
+func newRestore(getenv config.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make a data directory from a backup",
@@ -43,7 +45,7 @@ recorded as sent may be sent again, with the same execution id.`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveDefault
 		},
-	}, getenv, func(cmd *cobra.Command, args []string, c *config) error { return runRestore(cmd, args[0], c) })
+	}, getenv, func(cmd *cobra.Command, args []string, c *config.Config) error { return runRestore(cmd, args[0], c) })
 }
 
 // progressOn returns a function that shows on a terminal how much is written, and one that ends the line. Elsewhere

@@ -8,12 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"almanac/cmd/almanac/internal/config"
 	"almanac/devserver"
 )
 
-func runBackup(cmd *cobra.Command, file string, c *config) error {
+func runBackup(cmd *cobra.Command, file string, c *config.Config) error {
 	show, end := progressOn(cmd.ErrOrStderr())
-	err := devserver.Backup(cmd.Context(), c.data, file, show)
+	err := devserver.Backup(cmd.Context(), c.Data, file, show)
 	end()
 	if err != nil {
 		return fmt.Errorf("back up: %w", err)
@@ -22,17 +23,17 @@ func runBackup(cmd *cobra.Command, file string, c *config) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "%s  %d bytes\n", file, info.Size())
+	fmt.Fprintf(c.Out, "%s  %d bytes\n", file, info.Size())
 	return nil
 }
 
-func runRestore(cmd *cobra.Command, file string, c *config) error {
+func runRestore(cmd *cobra.Command, file string, c *config.Config) error {
 	show, end := progressOn(cmd.ErrOrStderr())
-	err := devserver.Restore(cmd.Context(), file, c.data, c.log, show)
+	err := devserver.Restore(cmd.Context(), file, c.Data, c.Log, show)
 	end()
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	fmt.Fprintf(c.out, "%s  restored from %s\n", c.data, file)
+	fmt.Fprintf(c.Out, "%s  restored from %s\n", c.Data, file)
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"almanac/cmd/almanac/internal/address"
+	"almanac/cmd/almanac/internal/config"
 	"almanac/internal/codec"
 )
 
-func newCodec(getenv lookup) *cobra.Command {
+func newCodec(getenv config.Lookup) *cobra.Command {
 	cmd := command(&cobra.Command{
 		Use:   "codec",
 		Short: "Let the Temporal Web UI and CLI show what is encrypted",
@@ -39,43 +38,33 @@ In the Web UI, set the codec endpoint to the address, and give the page's origin
 	return cmd
 }
 
-func runCodec(cmd *cobra.Command, _ []string, c *config) error {
-	if c.keys == nil {
-		return fmt.Errorf("there are no keys to decode with: set --encryption-keys-file or $%s", keysVariable)
+func runCodec(cmd *cobra.Command, _ []string, c *config.Config) error {
+	if c.Keys == nil {
+		return fmt.Errorf("there are no keys to decode with: set --encryption-keys-file or $%s", config.KeysVariable)
 	}
-	l, err := c.listenCodec(cmd.Context(), "listen")
+	l, err := listenCodec(cmd.Context(), c, "listen")
 	if err != nil {
 		return err
 	}
-	for i, o := range c.origins {
-		c.origins[i] = strings.TrimSuffix(o, "/")
+	for i, o := range c.Origins {
+		c.Origins[i] = strings.TrimSuffix(o, "/")
 	}
-	c.followCertificates(cmd.Context())
-	return c.serve(cmd.Context(), l, c.serverTLS(), c.codecHandler(c.origins))
+	c.FollowCertificates(cmd.Context())
+	return serve(cmd.Context(), c, l, c.ServerTLS(), codecHandler(c, c.Origins))
 }
 
 // codecHandler returns the codec server. Pages of the origins may ask it.
-func (c *config) codecHandler(origins []string) http.Handler {
-	return c.hosts.Check(c.keys.Handler(codec.HandlerOptions{Token: c.codecToken, Origins: origins}))
+func codecHandler(c *config.Config, origins []string) http.Handler {
+	return c.Hosts.Check(c.Keys.Handler(codec.HandlerOptions{Token: c.CodecToken, Origins: origins}))
 }
 
 // listenCodec opens the codec server's listener, whose address is in a setting, and prints it.
-func (c *config) listenCodec(ctx context.Context, name string) (net.Listener, error) {
-	l, err := listen(ctx, c.settings.Get(name))
+func listenCodec(ctx context.Context, c *config.Config, name string) (net.Listener, error) {
+	l, err := listen(ctx, c.Setting(name))
 	if err == nil {
-		fmt.Fprintf(c.out, "Codec     %s://%s  (keys %s)\n", c.scheme(), l.Addr(), c.keys)
+		fmt.Fprintf(c.Out, "Codec     %s://%s  (keys %s)\n", c.Scheme(), l.Addr(), c.Keys)
 	}
 	return l, err
-}
-
-// checkToken checks that there is a token if other machines reach the codec server, whose address is in a
-// setting.
-func (c *config) checkToken(name string) error {
-	if c.codecToken != "" || address.IsLoopback(c.codecListen) {
-		return nil
-	}
-	return c.settings.Get(name).Wrong(errors.New(c.codecListen+" can be reached by other machines, and the codec server has no token"),
-		"a loopback address such as 127.0.0.1, or any if $ALMANAC_CODEC_TOKEN is set to a secret of your choice")
 }
 
 func newGenerateKey() *cobra.Command {

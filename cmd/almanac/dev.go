@@ -1,8 +1,12 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"almanac/cmd/almanac/internal/config"
 
-func newDev(getenv lookup) *cobra.Command {
+	"github.com/spf13/cobra"
+)
+
+func newDev(getenv config.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "dev",
 		Short: "Run everything in this process: Temporal on a file, its Web UI, a worker and the API",
@@ -17,5 +21,7 @@ unless --egress-allow says so.`,
 		Example: "  almanac dev\n  almanac dev --data /var/lib/almanac --listen 127.0.0.1:0 --ui-listen ''",
 		Args:    cobra.NoArgs,
 		Hidden:  !embedded,
-	}, getenv, func(cmd *cobra.Command, _ []string, c *config) error { return runNode(cmd.Context(), c, printNode) })
+	}, getenv, func(cmd *cobra.Command, _ []string, c *config.Config) error {
+		return runNode(cmd.Context(), c, printNode)
+	})
 }

@@ -16,6 +16,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"golang.org/x/sync/errgroup"
 
+	"almanac/cmd/almanac/internal/config"
 	"almanac/devserver"
 	"almanac/internal/audit/header"
 	"almanac/internal/telemetry/sdktelemetry"
@@ -30,13 +31,13 @@ const embedded = true
 
 // runNode runs everything until ctx ends. Then it stops first the API, then the worker, then the server. It calls
 // announce when everything is ready.
-func runNode(ctx context.Context, c *config, announce func(node)) error {
-	l, err := listen(ctx, c.settings.Get("listen"))
+func runNode(ctx context.Context, c *config.Config, announce func(node)) error {
+	l, err := listen(ctx, c.Setting("listen"))
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	c.openDoor(ctx)
+	c.OpenDoor(ctx)
 	server, err := startServer(ctx, c)
 	if err != nil {
 		return err
@@ -44,67 +45,67 @@ func runNode(ctx context.Context, c *config, announce func(node)) error {
 	defer server.Stop()
 	own := append(server.Listening(), l.Addr().String())
 	var codecListener net.Listener // nil: no codec server
-	if c.codecListen != "" && c.keys != nil {
-		if codecListener, err = c.listenCodec(ctx, "codec-listen"); err != nil {
+	if c.CodecListen != "" && c.Keys != nil {
+		if codecListener, err = listenCodec(ctx, c, "codec-listen"); err != nil {
 			return err
 		}
 		defer codecListener.Close()
 		own = append(own, codecListener.Addr().String())
 	}
-	if err := c.protect(own...); err != nil { // before the worker starts
+	if err := c.Protect(own...); err != nil { // before the worker starts
 		return err
 	}
 	options := nodeClient(c, server)
 	data := options.DataConverter
-	if err := c.observe(ctx, "node", &options); err != nil {
+	if err := observe(ctx, c, "node", &options); err != nil {
 		return err
 	}
-	defer c.telemetry.Stop(ctx)
+	defer c.Telemetry.Stop(ctx)
 	temporal, err := worker.Dial(ctx, options)
 	if err != nil {
 		return fmt.Errorf("connect to the embedded Temporal: %w", err)
 	}
 	defer temporal.Close()
-	stop, err := c.startWorker(temporal, data)
+	stop, err := startWorker(c, temporal, data)
 	if err != nil {
 		return err
 	}
 	defer stop()
 
-	service := scheduler.New(scheduler.Options{Client: temporal, Converter: data, Limits: &c.limits, Log: c.log, CheckSpace: server.CheckSpace})
-	if err := prepare(ctx, service, c.log); err != nil {
+	service := scheduler.New(scheduler.Options{Client: temporal, Converter: data, Limits: &c.Limits, Log: c.Log, CheckSpace: server.CheckSpace})
+	if err := prepare(ctx, service, c.Log); err != nil {
 		return err
 	}
-	sdktelemetry.WatchQueue(ctx, c.telemetry.Registry, temporal, devserver.DefaultNamespace, workflows.TaskQueue)
-	c.telemetry.Registry.MustRegister(server.Disk())
+	sdktelemetry.WatchQueue(ctx, c.Telemetry.Registry, temporal, devserver.DefaultNamespace, workflows.TaskQueue)
+	c.Telemetry.Registry.MustRegister(server.Disk())
 	group, ctx := errgroup.WithContext(ctx)
 	if codecListener != nil {
-		origins := pageOrigins(c.scheme(), server.UIAddress())
-		group.Go(func() error { return c.serve(ctx, codecListener, c.serverTLS(), c.codecHandler(origins)) })
+		origins := pageOrigins(c.Scheme(), server.UIAddress())
+		group.Go(func() error { return serve(ctx, c, codecListener, c.ServerTLS(), codecHandler(c, origins)) })
 	}
-	c.followCertificates(ctx)
-	announce(node{config: c, api: l.Addr(), server: server})
-	group.Go(func() error { return c.serve(ctx, l, c.apiTLS(), handler(service, c)) })
+	c.FollowCertificates(ctx)
+	announce(node{Config: c, api: l.Addr(), server: server})
+	group.Go(func() error { return serve(ctx, c, l, c.APITLS(), c.Handler(service)) })
 	return group.Wait()
 }
 
 // startServer starts the embedded Temporal server.
-func startServer(ctx context.Context, c *config) (*devserver.Server, error) {
-	worker.SetCachedWorkflows(c.cachedJobs) // before the server starts its own workers, which share the cache
+func startServer(ctx context.Context, c *config.Config) (*devserver.Server, error) {
+	worker.SetCachedWorkflows(c.CachedJobs) // before the server starts its own workers, which share the cache
 	return devserver.Start(ctx, devserver.Options{
-		DataDir: c.data, Listen: c.temporalListen, UIListen: c.uiListen, UIHosts: c.hosts, UITLS: c.apiTLS(), UIGuard: c.protectUI(), Synchronous: c.synchronous,
-		Retention: c.retention, MinFree: c.minFree,
-		SearchAttributes: scheduler.SearchAttributes(), Log: c.log.With("component", "server"),
+		DataDir: c.Data, Listen: c.TemporalListen, UIListen: c.UIListen, UIHosts: c.Hosts, UITLS: c.APITLS(), UIGuard: c.ProtectUI(), Synchronous: c.Synchronous,
+		Retention: c.Retention, MinFree: c.MinFree,
+		SearchAttributes: scheduler.SearchAttributes(), Log: c.Log.With("component", "server"),
 	})
 }
 
 // nodeClient returns the options of the client of the embedded server.
-func nodeClient(c *config, server *devserver.Server) client.Options {
-	data, failures := c.keys.Converters()
+func nodeClient(c *config.Config, server *devserver.Server) client.Options {
+	data, failures := c.Keys.Converters()
 	return client.Options{
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
 		DataConverter: data, FailureConverter: failures,
-		Logger:       sdklog.NewStructuredLogger(c.log.With("component", "temporal")),
+		Logger:       sdklog.NewStructuredLogger(c.Log.With("component", "temporal")),
 		Interceptors: []interceptor.ClientInterceptor{header.ForClient(data)},
 	}
 }
@@ -135,7 +136,7 @@ func prepare(ctx context.Context, s *scheduler.Service, log *slog.Logger) error 
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	k := job.CollectionKey{Subscription: defaultSubscription, ResourceGroup: defaultResourceGroup, Name: defaultCollection}
+	k := job.CollectionKey{Subscription: config.DefaultSubscription, ResourceGroup: config.DefaultResourceGroup, Name: config.DefaultCollection}
 	_, err := s.Collection(ctx, k)
 	if job.KindOf(err) == job.KindNotFound {
 		properties := job.CollectionProperties{SKU: job.SKU{Name: "P20Premium"}, State: job.CollectionEnabled}
@@ -153,34 +154,34 @@ func prepare(ctx context.Context, s *scheduler.Service, log *slog.Logger) error 
 
 // A node is what dev and server announce.
 type node struct {
-	*config
+	*config.Config
 	api    net.Addr
 	server *devserver.Server
 }
 
 // url returns the URL of the API.
-func (n node) url() string { return n.scheme() + "://" + n.api.String() }
+func (n node) url() string { return n.Scheme() + "://" + n.api.String() }
 
 // ui returns the URL of the Web UI; "" if there is none.
 func (n node) ui() string {
 	if n.server.UIAddress() == "" {
 		return ""
 	}
-	return n.scheme() + "://" + n.server.UIAddress()
+	return n.Scheme() + "://" + n.server.UIAddress()
 }
 
 // printNode prints all addresses and a first command to try.
 func printNode(n node) {
-	fmt.Fprintf(n.out, `API       %[1]s
+	fmt.Fprintf(n.Out, `API       %[1]s
 Web UI    %[2]s
 Temporal  %[3]s (namespace %[4]s)
 Data      %[5]s
 
 Try:  curl -X PUT %[1]s/jobCollections/%[6]s/jobs/hello -d '{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"https://example.com/"}},"recurrence":{"frequency":"minute"}}}'
-`, n.url(), cmp.Or(n.ui(), "none"), n.server.Address(), devserver.DefaultNamespace, n.data, defaultCollection)
+`, n.url(), cmp.Or(n.ui(), "none"), n.server.Address(), devserver.DefaultNamespace, n.Data, config.DefaultCollection)
 }
 
 // logNode logs all addresses.
 func logNode(n node) {
-	n.log.Info("ready", "api", n.url(), "ui", n.ui(), "temporal", n.server.Address(), "namespace", devserver.DefaultNamespace, "data", n.data, "version", built().Version)
+	n.Log.Info("ready", "api", n.url(), "ui", n.ui(), "temporal", n.server.Address(), "namespace", devserver.DefaultNamespace, "data", n.Data, "version", built().Version)
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 
+	"almanac/cmd/almanac/internal/config"
+
 	"github.com/spf13/cobra"
 )
 
@@ -20,8 +22,8 @@ func printNode(node) {}
 
 func logNode(node) {}
 
-func runNode(context.Context, *config, func(node)) error { return errSlim }
+func runNode(context.Context, *config.Config, func(node)) error { return errSlim }
 
-func runBackup(*cobra.Command, string, *config) error { return errSlim }
+func runBackup(*cobra.Command, string, *config.Config) error { return errSlim }
 
-func runRestore(*cobra.Command, string, *config) error { return errSlim }
+func runRestore(*cobra.Command, string, *config.Config) error { return errSlim }

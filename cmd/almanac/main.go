@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"almanac/cmd/almanac/internal/config"
+
 	_ "time/tzdata" // containers have no zone files
 )
 
@@ -24,7 +26,7 @@ func main() {
 }
 
 // run is main without its global variables.
-func run(ctx context.Context, args []string, getenv lookup, stdin io.Reader, stdout, stderr io.Writer) error {
+func run(ctx context.Context, args []string, getenv config.Lookup, stdin io.Reader, stdout, stderr io.Writer) error {
 	root := newRoot(getenv)
 	root.SetArgs(args)
 	root.SetIn(stdin)

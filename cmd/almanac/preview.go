@@ -2,17 +2,17 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"almanac/cmd/almanac/internal/config"
 	"almanac/cmd/almanac/internal/preview"
 )
 
-func newPreview(getenv lookup) *cobra.Command {
+func newPreview(getenv config.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "preview FILE|-",
 		Short: "Show when a job would run",
@@ -42,52 +42,21 @@ input, and write a line of JSON for each, in order: {"id","occurrences","done"} 
 	}, getenv, runPreview)
 }
 
-func runPreview(cmd *cobra.Command, args []string, c *config) error {
-	o := c.preview.Options
-	if o.Fixed = c.settings.Get("now").Given(); !o.Fixed {
+func runPreview(cmd *cobra.Command, args []string, c *config.Config) error {
+	o := c.Preview.Options
+	if o.Fixed = c.Setting("now").Given(); !o.Fixed {
 		o.Now = time.Now()
 	}
-	o.JSON = c.preview.output == outputJSON
-	in, err := open(cmd.InOrStdin(), args, c.preview.batch)
+	o.JSON = c.Preview.Output == config.OutputJSON
+	in, err := open(cmd.InOrStdin(), args, c.Preview.Batch)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if c.preview.batch {
-		return preview.Batch(in, c.out, o.Now)
+	if c.Preview.Batch {
+		return preview.Batch(in, c.Out, o.Now)
 	}
-	return preview.File(in, c.out, cmd.ErrOrStderr(), o)
-}
-
-// Values of --output.
-const (
-	outputText = "text"
-	outputJSON = "json"
-)
-
-// previewOptions are the values of the flags of preview.
-type previewOptions struct {
-	preview.Options
-	output string
-	batch  bool
-}
-
-// checkBatch checks which flags were given together.
-func (c *config) checkBatch() error {
-	var errs []error
-	for _, name := range []string{"now", "take", "tz", "output"} {
-		switch {
-		case !c.preview.batch || !c.settings.Get(name).Given():
-		case name == "now" || name == "take":
-			errs = append(errs, fmt.Errorf("--%s cannot be combined with --batch: give each line its own %q", name, name))
-		default:
-			errs = append(errs, fmt.Errorf("--%s cannot be combined with --batch, which writes JSON lines in UTC", name))
-		}
-	}
-	if c.settings.Get("tz").Given() && c.preview.output == outputJSON {
-		errs = append(errs, errors.New("--tz cannot be combined with --output json, whose times are in UTC"))
-	}
-	return errors.Join(errs...)
+	return preview.File(in, c.Out, cmd.ErrOrStderr(), o)
 }
 
 // open opens the named file, or standard input.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"almanac/cmd/almanac/internal/config"
 	"almanac/internal/build"
 	"almanac/internal/settings"
 )
@@ -16,7 +17,12 @@ var version, commit string
 // built returns what this program was built from.
 func built() build.Info { return build.Read(version, commit) }
 
-func newRoot(getenv lookup) *cobra.Command {
+// command returns cmd with its flags. It loads the configuration and calls run.
+func command(cmd *cobra.Command, getenv config.Lookup, run func(cmd *cobra.Command, args []string, c *config.Config) error) *cobra.Command {
+	return config.Command(cmd, getenv, built(), run)
+}
+
+func newRoot(getenv config.Lookup) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "almanac",
 		Short: "A durable job scheduler that speaks the REST API of Azure Scheduler",

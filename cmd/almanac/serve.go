@@ -15,9 +15,7 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 	sdklog "go.temporal.io/sdk/log"
 
-	"almanac/api"
-	"almanac/api/responses"
-	"almanac/internal/callers"
+	"almanac/cmd/almanac/internal/config"
 	"almanac/internal/codec"
 	"almanac/internal/settings"
 	"almanac/internal/telemetry"
@@ -29,10 +27,10 @@ import (
 const drain = 10 * time.Second
 
 // serve answers requests on l until ctx ends, then shuts down gracefully within drain. A nil tls means plain HTTP.
-func (c *config) serve(ctx context.Context, l net.Listener, tls *tls.Config, handler http.Handler) error {
+func serve(ctx context.Context, c *config.Config, l net.Listener, tls *tls.Config, handler http.Handler) error {
 	server := web.NewServer(handler)
 	failed := make(chan error, 1)
-	go func() { failed <- web.Serve(server, l, tls, c.log) }()
+	go func() { failed <- web.Serve(server, l, tls, c.Log) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
@@ -55,31 +53,6 @@ func listen(ctx context.Context, address *settings.Setting) (net.Listener, error
 	return l, nil
 }
 
-// handler returns the API of a service, with its login pages. openDoor has been called.
-func handler(s api.Scheduler, c *config) http.Handler {
-	o := api.Options{
-		Log: c.log, Build: built(), PublicURL: c.publicURL, CheckHost: c.hosts.Check, Limits: &c.limits, CheckTarget: c.senders.Check,
-		Observe: c.telemetry.Requests(), Metrics: c.telemetry.Handler(), Callers: callers.NewLimiter(c.perCaller), Refusals: c.refusals,
-		DefaultSubscription: defaultSubscription, DefaultResourceGroup: defaultResourceGroup,
-	}
-	pages := c.protectAPI(&o)
-	if c.access.hideResponses {
-		s = responses.Hide(s, c.access.assignments)
-	}
-	h := api.New(s, o)
-	if pages != nil {
-		h = pages.Before(h, c.hosts.Check)
-	}
-	return c.proxies.Resolve(h)
-}
-
-// The defaults for the short paths, /jobCollections/….
-const (
-	defaultSubscription  = "00000000-0000-0000-0000-000000000000"
-	defaultResourceGroup = "default"
-	defaultCollection    = "default"
-)
-
 // temporalOptions returns the client options from Temporal's own variables and configuration file.
 func temporalOptions(keys *codec.KeyRing, log *slog.Logger) (client.Options, error) {
 	o, err := envconfig.LoadDefaultClientOptions()
@@ -94,16 +67,16 @@ func temporalOptions(keys *codec.KeyRing, log *slog.Logger) (client.Options, err
 }
 
 // observe begins to measure this process, and the client that is made from options.
-func (c *config) observe(ctx context.Context, role string, options *client.Options) (err error) {
-	c.telemetry, err = sdktelemetry.Start(ctx, telemetry.Options{Build: built(), Role: role, Collections: c.collectionLabel, Log: c.log}, options)
+func observe(ctx context.Context, c *config.Config, role string, options *client.Options) (err error) {
+	c.Telemetry, err = sdktelemetry.Start(ctx, telemetry.Options{Build: built(), Role: role, Collections: c.CollectionLabel, Log: c.Log}, options)
 	return err
 }
 
 // observedTemporal returns the options of temporalOptions, for a client that is measured.
-func (c *config) observedTemporal(ctx context.Context, role string) (client.Options, error) {
-	options, err := temporalOptions(c.keys, c.log)
+func observedTemporal(ctx context.Context, c *config.Config, role string) (client.Options, error) {
+	options, err := temporalOptions(c.Keys, c.Log)
 	if err == nil {
-		err = c.observe(ctx, role, &options)
+		err = observe(ctx, c, role, &options)
 	}
 	return options, err
 }

@@ -14,33 +14,11 @@ import (
 
 	"almanac/access"
 	"almanac/access/token"
+	"almanac/cmd/almanac/internal/config"
 	"almanac/internal/settings"
 )
 
-// A tokenConfig is the token to create.
-type tokenConfig struct {
-	name, role, scope string
-	expires           time.Duration // 0: never
-}
-
-// maxExpires is the longest life of a token that has an end.
-const maxExpires = 3650 * 24 * time.Hour
-
-func (c *config) tokenSettings() settings.Group {
-	t := &c.token
-	return settings.Group{Name: "Token", Settings: []*settings.Setting{
-		{Flag: "name", Commands: "token-create", Value: settings.Text("name", &t.name),
-			Help: "Name of the token, by which assignments, logs and changes know the caller.", More: "Allowed are " + token.AllowedNames + "."},
-		{Flag: "role", Commands: "token-create", Value: settings.Choice(&t.role, access.RoleNames()...),
-			Help: "Role of the token in the scope. Without one, only --access gives it roles."},
-		{Flag: "scope", Commands: "token-create", Value: settings.Text("path", &t.scope), Default: "/",
-			Help: "Scope of the role, such as /jobCollections/payroll; / is everything.", More: "Allowed are " + access.AllowedScopes + "."},
-		{Flag: "expires", Commands: "token-create", Value: settings.Optional(settings.Duration(&t.expires, time.Minute, maxExpires)), Default: "90d",
-			Help: "How long the token counts. If it is empty, it never expires."},
-	}}
-}
-
-func newToken(getenv lookup) *cobra.Command {
+func newToken(getenv config.Lookup) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token",
 		Short: "Create, list and revoke tokens, with which callers of the API say who they are",
@@ -58,94 +36,94 @@ hash is added to that file; otherwise the line is printed, too.`,
 		Example:     "  almanac token create --name ci --role operator --scope /jobCollections/payroll --expires 90d --token-file tokens.yaml",
 		Args:        cobra.NoArgs,
 		Annotations: map[string]string{settings.CommandName: "token-create"},
-	}, getenv, func(_ *cobra.Command, _ []string, c *config) error { return c.createToken() })
+	}, getenv, func(_ *cobra.Command, _ []string, c *config.Config) error { return createToken(c) })
 	list := command(&cobra.Command{
 		Use:         "list",
 		Short:       "List the tokens of a file",
 		Args:        cobra.NoArgs,
 		Annotations: map[string]string{settings.CommandName: "token-list"},
-	}, getenv, func(_ *cobra.Command, _ []string, c *config) error { return c.listTokens() })
+	}, getenv, func(_ *cobra.Command, _ []string, c *config.Config) error { return listTokens(c) })
 	revoke := command(&cobra.Command{
 		Use:         "revoke NAME",
 		Short:       "Remove a token from a file, so that it counts no more",
 		Args:        cobra.ExactArgs(1),
 		Annotations: map[string]string{settings.CommandName: "token-revoke"},
-	}, getenv, func(_ *cobra.Command, args []string, c *config) error { return c.revokeToken(args[0]) })
+	}, getenv, func(_ *cobra.Command, args []string, c *config.Config) error { return revokeToken(c, args[0]) })
 	cmd.AddCommand(create, list, revoke)
 	return cmd
 }
 
-func (c *config) createToken() error {
-	t := &c.token
-	if err := token.CheckName(t.name); err != nil {
-		return c.settings.Get("name").Wrong(err, token.AllowedNames)
+func createToken(c *config.Config) error {
+	t := &c.Token
+	if err := token.CheckName(t.Name); err != nil {
+		return c.Setting("name").Wrong(err, token.AllowedNames)
 	}
 	secret := token.New()
-	e := token.Entry{Name: t.name, Hash: token.HashOf(secret), Grant: access.Grant{Role: access.ParseRole(t.role)}}
+	e := token.Entry{Name: t.Name, Hash: token.HashOf(secret), Grant: access.Grant{Role: access.ParseRole(t.Role)}}
 	var err error
-	if e.Grant.Scope, err = access.ParseScope(t.scope, accessDefaults); err != nil {
-		return c.settings.Get("scope").Wrong(err, access.AllowedScopes)
+	if e.Grant.Scope, err = access.ParseScope(t.Scope, config.AccessDefaults); err != nil {
+		return c.Setting("scope").Wrong(err, access.AllowedScopes)
 	}
-	if t.expires > 0 {
-		e.Expires = time.Now().Add(t.expires).Truncate(time.Second)
+	if t.Expires > 0 {
+		e.Expires = time.Now().Add(t.Expires).Truncate(time.Second)
 	}
-	if c.access.tokenFile == "" {
-		_, err = fmt.Fprintf(c.out, "%s\n%s\n", secret, e.Line(t.scope))
+	if c.TokenFile == "" {
+		_, err = fmt.Fprintf(c.Out, "%s\n%s\n", secret, e.Line(t.Scope))
 		return err
 	}
-	if err := c.appendToken(e); err != nil {
+	if err := appendToken(c, e); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(c.out, secret)
+	_, err = fmt.Fprintln(c.Out, secret)
 	return err
 }
 
 // appendToken adds a token to the file, which is made if it does not exist. The rest of the file stays as it is.
-func (c *config) appendToken(e token.Entry) error {
-	text, set, err := c.readTokens()
+func appendToken(c *config.Config, e token.Entry) error {
+	text, set, err := readTokens(c)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if set != nil {
 		for _, other := range set.Entries() {
 			if other.Name == e.Name {
-				return c.settings.Get("name").Wrong(fmt.Errorf("%s has a token named %s", c.access.tokenFile, e.Name), "another name, or this one after almanac token revoke "+e.Name)
+				return c.Setting("name").Wrong(fmt.Errorf("%s has a token named %s", c.TokenFile, e.Name), "another name, or this one after almanac token revoke "+e.Name)
 			}
 		}
 	}
-	line := token.Append(text, e, c.token.scope)[len(text):]
-	f, err := os.OpenFile(c.access.tokenFile, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	line := token.Append(text, e, c.Token.Scope)[len(text):]
+	f, err := os.OpenFile(c.TokenFile, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
-		return c.settings.Get("token-file").Wrong(err, "")
+		return c.Setting("token-file").Wrong(err, "")
 	}
 	_, err = f.Write(line)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return c.settings.Get("token-file").Wrong(err, "")
+		return c.Setting("token-file").Wrong(err, "")
 	}
 	return nil
 }
 
 // readTokens reads the file of tokens.
-func (c *config) readTokens() (text []byte, set *token.Set, err error) {
-	file := c.settings.Get("token-file")
-	if c.access.tokenFile == "" {
+func readTokens(c *config.Config) (text []byte, set *token.Set, err error) {
+	file := c.Setting("token-file")
+	if c.TokenFile == "" {
 		return nil, nil, file.Wrong(errors.New("no file is given"), "the file that the API was started with")
 	}
-	if text, err = os.ReadFile(c.access.tokenFile); err != nil {
+	if text, err = os.ReadFile(c.TokenFile); err != nil {
 		return nil, nil, file.Wrong(err, "")
 	}
-	if set, err = token.Parse(text, accessDefaults); err != nil {
-		return nil, nil, file.Wrong(fmt.Errorf("%s: %w", c.access.tokenFile, err), "")
+	if set, err = token.Parse(text, config.AccessDefaults); err != nil {
+		return nil, nil, file.Wrong(fmt.Errorf("%s: %w", c.TokenFile, err), "")
 	}
 	return text, set, nil
 }
 
-func (c *config) listTokens() error {
-	_, set, err := c.readTokens()
+func listTokens(c *config.Config) error {
+	_, set, err := readTokens(c)
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tROLE\tSCOPE\tEXPIRES")
 	for _, e := range set.Entries() {
 		scope, expires := "", "never"
@@ -163,19 +141,19 @@ func (c *config) listTokens() error {
 	return w.Flush()
 }
 
-func (c *config) revokeToken(name string) error {
-	text, set, err := c.readTokens()
+func revokeToken(c *config.Config, name string) error {
+	text, set, err := readTokens(c)
 	if err != nil {
 		return err
 	}
 	left, err := set.Without(text, name)
 	if err != nil {
-		return fmt.Errorf("%s: %q: %w", c.access.tokenFile, name, err)
+		return fmt.Errorf("%s: %q: %w", c.TokenFile, name, err)
 	}
-	if err := replaceFile(c.access.tokenFile, left); err != nil {
-		return c.settings.Get("token-file").Wrong(err, "")
+	if err := replaceFile(c.TokenFile, left); err != nil {
+		return c.Setting("token-file").Wrong(err, "")
 	}
-	_, err = fmt.Fprintf(c.out, "The token %s is revoked. A running API takes it for another 2 s at most.\n", name)
+	_, err = fmt.Fprintf(c.Out, "The token %s is revoked. A running API takes it for another 2 s at most.\n", name)
 	return err
 }
 

@@ -9,13 +9,14 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"almanac/cmd/almanac/internal/address"
+	"almanac/cmd/almanac/internal/config"
 	"almanac/cmd/almanac/internal/probe"
 	"almanac/scheduler/readiness"
 	"almanac/scheduler/setup"
 	"almanac/worker"
 )
 
-func newWorker(getenv lookup) *cobra.Command {
+func newWorker(getenv config.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "worker",
 		Short: "Run the jobs of any Temporal server or cluster",
@@ -29,26 +30,26 @@ No action reaches TEMPORAL_ADDRESS. A worker does not know where the API, a code
 server or a Temporal Web UI listens: refuse them with --egress-deny host:port.`,
 		Example: "  TEMPORAL_ADDRESS=temporal:7233 almanac worker",
 		Args:    cobra.NoArgs,
-	}, getenv, func(cmd *cobra.Command, _ []string, c *config) error { return runWorker(cmd.Context(), c) })
+	}, getenv, func(cmd *cobra.Command, _ []string, c *config.Config) error { return runWorker(cmd.Context(), c) })
 }
 
-func runWorker(ctx context.Context, c *config) error {
-	worker.SetCachedWorkflows(c.cachedJobs)
-	options, err := c.observedTemporal(ctx, "worker")
+func runWorker(ctx context.Context, c *config.Config) error {
+	worker.SetCachedWorkflows(c.CachedJobs)
+	options, err := observedTemporal(ctx, c, "worker")
 	if err != nil {
 		return err
 	}
-	defer c.telemetry.Stop(ctx)
+	defer c.Telemetry.Stop(ctx)
 	own := address.OfTemporal(options.HostPort)
 	var l net.Listener // nil: no probes
-	if c.workerListen != "" {
-		if l, err = listen(ctx, c.settings.Get("listen")); err != nil {
+	if c.WorkerListen != "" {
+		if l, err = listen(ctx, c.Setting("listen")); err != nil {
 			return err
 		}
 		defer l.Close()
 		own = append(own, l.Addr().String())
 	}
-	if err := c.protect(own...); err != nil {
+	if err := c.Protect(own...); err != nil {
 		return err
 	}
 	temporal, err := worker.Dial(ctx, options)
@@ -57,38 +58,38 @@ func runWorker(ctx context.Context, c *config) error {
 	}
 	defer temporal.Close()
 	// The SDK's worker ends if the namespace does not exist.
-	err = setup.AwaitNamespace(ctx, temporal, options.Namespace, func() { c.log.WarnContext(ctx, setup.Hint(options.Namespace)) })
+	err = setup.AwaitNamespace(ctx, temporal, options.Namespace, func() { c.Log.WarnContext(ctx, setup.Hint(options.Namespace)) })
 	switch {
 	case ctx.Err() != nil:
 		return nil
 	case err != nil:
 		return fmt.Errorf("look for the namespace %q: %w", options.Namespace, err)
 	}
-	stop, err := c.startWorker(temporal, options.DataConverter)
+	stop, err := startWorker(c, temporal, options.DataConverter)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	fmt.Fprintf(c.out, "Worker  (Temporal %s, namespace %s)\n", options.HostPort, options.Namespace)
+	fmt.Fprintf(c.Out, "Worker  (Temporal %s, namespace %s)\n", options.HostPort, options.Namespace)
 	if l == nil {
 		<-ctx.Done()
 		return nil
 	}
-	ready := readiness.New(temporal.Client, options.Namespace, c.log)
-	c.followCertificates(ctx)
-	return c.serve(ctx, l, c.serverTLS(), c.hosts.Check(probe.Handler(ready.Check, c.telemetry.Handler())))
+	ready := readiness.New(temporal.Client, options.Namespace, c.Log)
+	c.FollowCertificates(ctx)
+	return serve(ctx, c, l, c.ServerTLS(), c.Hosts.Check(probe.Handler(ready.Check, c.Telemetry.Handler())))
 }
 
 // startWorker starts a worker. Call stop to end it.
-func (c *config) startWorker(temporal *worker.Client, data converter.DataConverter) (stop func(), err error) {
+func startWorker(c *config.Config, temporal *worker.Client, data converter.DataConverter) (stop func(), err error) {
 	w := worker.New(worker.Options{
-		Client: temporal, Converter: data, Senders: c.senders.ByType(), Lead: c.lead, PerHost: c.perHost, Log: c.log, Telemetry: c.telemetry,
+		Client: temporal, Converter: data, Senders: c.Senders.ByType(), Lead: c.Lead, PerHost: c.PerHost, Log: c.Log, Telemetry: c.Telemetry,
 	})
 	if err := w.Start(); err != nil {
 		return nil, fmt.Errorf("start the worker: %w", err)
 	}
 	return func() {
 		w.Stop()
-		c.senders.Close()
+		c.Senders.Close()
 	}, nil
 }

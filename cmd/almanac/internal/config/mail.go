@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 const mailPasswordVariable = "ALMANAC_SMTP_PASSWORD"
 
 // checkMail checks that a mail server has a sender.
-func (c *config) checkMail() error {
+func (c *Config) checkMail() error {
 	if c.senderOptions.SMTP.Server != "" && !c.settings.Get("smtp-from").Given() {
 		return c.settings.Get("smtp-from").Wrong(errors.New("a mail server needs the address of the sender"), "a mail address such as almanac@example.com")
 	}
@@ -19,7 +19,7 @@ func (c *config) checkMail() error {
 }
 
 // readMailPassword reads the password at the mail server from its file, if there is one.
-func (c *config) readMailPassword() error {
+func (c *Config) readMailPassword() error {
 	if c.smtpPasswordFile == "" {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 )
 
 // exposed returns the first setting, but for some, that lets other machines reach a server; nil if there is none.
-func (c *config) exposed(but ...string) *settings.Setting {
+func (c *Config) exposed(but ...string) *settings.Setting {
 	for _, name := range []string{"listen", "temporal-listen", "ui-listen"} {
 		s := c.settings.Get(name)
 		if s.Text() != "" && !address.IsLoopback(s.Text()) && !slices.Contains(but, name) {
@@ -21,7 +21,7 @@ func (c *config) exposed(but ...string) *settings.Setting {
 	return nil
 }
 
-func (c *config) checkExposure() error {
+func (c *Config) checkExposure() error {
 	asking := []string{"listen", "ui-listen"} // the servers that ask for a login, if there is one
 	if !c.authenticating() {
 		asking = nil
@@ -39,9 +39,9 @@ func (c *config) checkExposure() error {
 }
 
 // readHosts sets the host names to which the servers of this process answer.
-func (c *config) readHosts() (err error) {
+func (c *Config) readHosts() (err error) {
 	names := slices.Clone(c.allowedHosts)
-	for _, address := range []string{c.listen, c.uiListen, c.codecListen, c.workerListen} {
+	for _, address := range []string{c.Listen, c.UIListen, c.CodecListen, c.WorkerListen} {
 		if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
 			names = append(names, host)
 		}
@@ -49,8 +49,8 @@ func (c *config) readHosts() (err error) {
 	if c.publicURL != nil {
 		names = append(names, c.publicURL.Hostname())
 	}
-	if c.hosts, err = web.ParseHosts(names...); err != nil { // bad names and addresses have their own errors
-		c.hosts, _ = web.ParseHosts(c.allowedHosts...)
+	if c.Hosts, err = web.ParseHosts(names...); err != nil { // bad names and addresses have their own errors
+		c.Hosts, _ = web.ParseHosts(c.allowedHosts...)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"context"
@@ -26,8 +26,8 @@ import (
 
 // An accessConfig says who may call the API.
 type accessConfig struct {
-	tokenFile, policyFile string
-	issuers, audiences    []string
+	policyFile         string
+	issuers, audiences []string
 
 	login         loginConfig
 	hideResponses bool
@@ -36,18 +36,25 @@ type accessConfig struct {
 	policy *watch.File[*access.Policy] // likewise
 	client *http.Client                // for issuers
 
-	authenticators []access.Authenticator // of tokens, set by openDoor
+	authenticators []access.Authenticator // of tokens, set by OpenDoor
 	issuer         *issuer.Authenticator  // nil without an issuer
 }
 
-// accessDefaults are where short scopes are.
-var accessDefaults = access.Defaults{Subscription: defaultSubscription, ResourceGroup: defaultResourceGroup}
+// The defaults for the short paths, /jobCollections/….
+const (
+	DefaultSubscription  = "00000000-0000-0000-0000-000000000000"
+	DefaultResourceGroup = "default"
+	DefaultCollection    = "default"
+)
+
+// AccessDefaults are where short scopes are.
+var AccessDefaults = access.Defaults{Subscription: DefaultSubscription, ResourceGroup: DefaultResourceGroup}
 
 // accessSettings are the settings of who may call the API.
-func (c *config) accessSettings() settings.Group {
+func (c *Config) accessSettings() settings.Group {
 	a := &c.access
 	group := settings.Group{Name: "Access", Settings: []*settings.Setting{
-		{Flag: "token-file", Variable: "ALMANAC_TOKEN_FILE", Commands: "dev server api token-create token-list token-revoke", Value: settings.File(&a.tokenFile),
+		{Flag: "token-file", Variable: "ALMANAC_TOKEN_FILE", Commands: "dev server api token-create token-list token-revoke", Value: settings.File(&c.TokenFile),
 			Help: "File of the tokens that the API accepts; it holds their hashes.",
 			More: "`almanac token create` writes it. A change is in force within 2 s. [Access](access.md) has the rest."},
 		{Flag: "oidc-issuer", Variable: "ALMANAC_OIDC_ISSUER", Commands: "dev server api", Value: settings.List("URLs", &a.issuers, checkIssuers), Check: c.checkIssuers,
@@ -68,7 +75,7 @@ func (c *config) accessSettings() settings.Group {
 }
 
 // checkHidden checks that there are roles to hide responses from.
-func (c *config) checkHidden() error {
+func (c *Config) checkHidden() error {
 	if c.access.hideResponses && !c.authenticating() {
 		return c.settings.Get("hide-responses").Wrong(errors.New("nothing tells who calls"), "it beside --token-file, --oidc-issuer or --client-ca")
 	}
@@ -76,8 +83,8 @@ func (c *config) checkHidden() error {
 }
 
 // authenticating reports whether the API asks who calls.
-func (c *config) authenticating() bool {
-	return c.access.tokenFile != "" || len(c.access.issuers) > 0 || c.settings.Get("client-ca").Text() != ""
+func (c *Config) authenticating() bool {
+	return c.TokenFile != "" || len(c.access.issuers) > 0 || c.settings.Get("client-ca").Text() != ""
 }
 
 func checkIssuers(issuers []string) error {
@@ -89,7 +96,7 @@ func checkIssuers(issuers []string) error {
 }
 
 // checkIssuers checks that issuers and audiences are given together.
-func (c *config) checkIssuers() error {
+func (c *Config) checkIssuers() error {
 	issuers, audiences := c.settings.Get("oidc-issuer"), c.settings.Get("oidc-audience")
 	switch given := len(c.access.audiences) > 0; {
 	case len(c.access.issuers) > 0 && !given:
@@ -101,7 +108,7 @@ func (c *config) checkIssuers() error {
 }
 
 // readAccess reads the files that say who may call, and checks that the settings agree.
-func (c *config) readAccess() error {
+func (c *Config) readAccess() error {
 	a := &c.access
 	if !c.authenticating() {
 		if a.policyFile != "" {
@@ -109,8 +116,8 @@ func (c *config) readAccess() error {
 		}
 		return nil
 	}
-	if c.uiListen != "" && !c.settings.Get("ui-listen").Given() {
-		c.uiListen = "" // it is for owners
+	if c.UIListen != "" && !c.settings.Get("ui-listen").Given() {
+		c.UIListen = "" // it is for owners
 	}
 	var errs []error
 	if c.keepSecrets {
@@ -118,15 +125,15 @@ func (c *config) readAccess() error {
 			"it without --token-file, --oidc-issuer and --client-ca"))
 	}
 	var err error
-	if a.tokenFile != "" {
-		c.warnOfWriters(a.tokenFile)
-		if a.tokens, err = watch.Open(a.tokenFile, func(text []byte) (*token.Set, error) { return token.Parse(text, accessDefaults) }); err != nil {
+	if c.TokenFile != "" {
+		c.warnOfWriters(c.TokenFile)
+		if a.tokens, err = watch.Open(c.TokenFile, func(text []byte) (*token.Set, error) { return token.Parse(text, AccessDefaults) }); err != nil {
 			errs = append(errs, c.settings.Get("token-file").Wrong(err, ""))
 		}
 	}
 	if a.policyFile != "" {
 		c.warnOfWriters(a.policyFile)
-		o := access.FileOptions{Defaults: accessDefaults, Issuers: a.issuers}
+		o := access.FileOptions{Defaults: AccessDefaults, Issuers: a.issuers}
 		if a.policy, err = watch.Open(a.policyFile, func(text []byte) (*access.Policy, error) { return access.ParsePolicy(text, o) }); err != nil {
 			errs = append(errs, c.settings.Get("access").Wrong(err, ""))
 		}
@@ -141,25 +148,25 @@ func (c *config) readAccess() error {
 }
 
 // warnOfWriters warns about a file that others than its owner may write: who writes it decides who may call.
-func (c *config) warnOfWriters(name string) {
+func (c *Config) warnOfWriters(name string) {
 	if info, err := os.Stat(name); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
 		c.warnings = append(c.warnings, fmt.Sprintf("other users of this machine may write %s, which has the permissions %#o: chmod 600 it", name, info.Mode().Perm()))
 	}
 }
 
-// openDoor makes what tells who calls by a token. It watches the files until ctx ends.
-func (c *config) openDoor(ctx context.Context) {
+// OpenDoor makes what tells who calls by a token. It watches the files until ctx ends.
+func (c *Config) OpenDoor(ctx context.Context) {
 	a := &c.access
 	if a.tokens != nil {
-		go a.tokens.Watch(ctx, c.log)
+		go a.tokens.Watch(ctx, c.Log)
 		a.authenticators = append(a.authenticators, &token.Authenticator{Tokens: a.tokens.Value})
 	}
 	if len(a.issuers) > 0 {
-		a.issuer = issuer.New(issuer.Options{Issuers: a.issuers, Audiences: a.audiences, Client: a.client, Log: c.log})
+		a.issuer = issuer.New(issuer.Options{Issuers: a.issuers, Audiences: a.audiences, Client: a.client, Log: c.Log})
 		a.authenticators = append(a.authenticators, a.issuer)
 	}
 	if a.policy != nil {
-		go a.policy.Watch(ctx, c.log)
+		go a.policy.Watch(ctx, c.Log)
 	}
 }
 
@@ -180,9 +187,9 @@ func (a *accessConfig) withSessions(sessions *session.Authenticator) []access.Au
 	return append(all, access.Certificates{})
 }
 
-// protectAPI adds to the options of the API who may call it, and returns its login pages; nil if there are none. openDoor has been
+// protectAPI adds to the options of the API who may call it, and returns its login pages; nil if there are none. OpenDoor has been
 // called.
-func (c *config) protectAPI(o *api.Options) *login.Handler {
+func (c *Config) protectAPI(o *api.Options) *login.Handler {
 	a := &c.access
 	if !c.authenticating() {
 		return nil
@@ -211,13 +218,13 @@ func (a *accessConfig) problems() (all []func() string) {
 	return all
 }
 
-// protectUI returns what lets only owners reach the Web UI; nil if nothing asks who calls. openDoor has been called.
-func (c *config) protectUI() func(http.Handler) http.Handler {
+// ProtectUI returns what lets only owners reach the Web UI; nil if nothing asks who calls. OpenDoor has been called.
+func (c *Config) ProtectUI() func(http.Handler) http.Handler {
 	a := &c.access
 	if !c.authenticating() {
 		return nil
 	}
 	pages, sessions := c.pages(nil, "/", callers.NewLimiter(c.perCaller), a.authenticators, a.issuer)
-	gate := &login.Gate{Authenticators: a.withSessions(sessions), Policy: a.assignments, Pages: pages, Log: c.log, Refused: c.auditRefused}
+	gate := &login.Gate{Authenticators: a.withSessions(sessions), Policy: a.assignments, Pages: pages, Log: c.Log, Refused: c.auditRefused}
 	return func(next http.Handler) http.Handler { return c.proxies.Resolve(gate.Before(next)) }
 }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // frontDoor returns the settings about TLS, proxies and limits of the servers of a process.
-func (c *config) frontDoor() settings.Group {
+func (c *Config) frontDoor() settings.Group {
 	return settings.Group{Name: "TLS, proxies and limits of callers", Settings: []*settings.Setting{
 		{Flag: "tls-cert", Variable: "ALMANAC_TLS_CERT", Commands: "dev server api worker codec", Value: settings.File(&c.tlsFiles.Cert), Check: c.readCertificates,
 			Help: "PEM file of the certificate with which the HTTP servers of the process speak TLS.",
@@ -44,7 +44,7 @@ func (c *config) frontDoor() settings.Group {
 // auditStdout stands for standard output in --audit-log.
 const auditStdout = "stdout"
 
-func (c *config) openAuditLog() (err error) {
+func (c *Config) openAuditLog() (err error) {
 	switch c.auditLog {
 	case "":
 		return nil
@@ -59,7 +59,7 @@ func (c *config) openAuditLog() (err error) {
 }
 
 // readCertificates loads the certificates, if there are any. It warns about a key that others may read.
-func (c *config) readCertificates() (err error) {
+func (c *Config) readCertificates() (err error) {
 	cert, key, authorities := c.settings.Get("tls-cert"), c.settings.Get("tls-key"), c.settings.Get("client-ca")
 	files := c.tlsFiles
 	switch {
@@ -81,36 +81,36 @@ func (c *config) readCertificates() (err error) {
 	return nil
 }
 
-func (c *config) readProxies(list []string) (err error) {
+func (c *Config) readProxies(list []string) (err error) {
 	c.proxies, err = web.ParseProxies(list...)
 	return err
 }
 
-// followCertificates loads certificates whose files change, until ctx ends.
-func (c *config) followCertificates(ctx context.Context) {
+// FollowCertificates loads certificates whose files change, until ctx ends.
+func (c *Config) FollowCertificates(ctx context.Context) {
 	if c.certificates != nil {
-		go c.certificates.Follow(ctx, c.log)
+		go c.certificates.Follow(ctx, c.Log)
 	}
 }
 
-// scheme returns the scheme of the URLs of this process's servers.
-func (c *config) scheme() string {
+// Scheme returns the scheme of the URLs of this process's servers.
+func (c *Config) Scheme() string {
 	if c.tlsFiles.Cert != "" {
 		return "https"
 	}
 	return "http"
 }
 
-// serverTLS returns the TLS of a server that does not ask callers for a certificate; nil for plain HTTP.
-func (c *config) serverTLS() *tls.Config {
+// ServerTLS returns the TLS of a server that does not ask callers for a certificate; nil for plain HTTP.
+func (c *Config) ServerTLS() *tls.Config {
 	if c.certificates == nil {
 		return nil
 	}
 	return c.certificates.Server()
 }
 
-// apiTLS returns the TLS of the API; nil for plain HTTP.
-func (c *config) apiTLS() *tls.Config {
+// APITLS returns the TLS of the API; nil for plain HTTP.
+func (c *Config) APITLS() *tls.Config {
 	if c.certificates == nil {
 		return nil
 	}

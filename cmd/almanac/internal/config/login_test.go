@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"context"
@@ -84,11 +84,11 @@ func served(t *testing.T, variables map[string]string, args ...string) (base str
 	t.Helper()
 	c, err := loaded(t, "api", variables, args...)
 	require.NoError(t, err)
-	c.log = slog.New(slog.DiscardHandler)
+	c.Log = slog.New(slog.DiscardHandler)
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
-	c.openDoor(ctx)
-	server := httptest.NewServer(handler(ready{}, c))
+	c.OpenDoor(ctx)
+	server := httptest.NewServer(c.Handler(ready{}))
 	t.Cleanup(server.Close)
 	return server.URL
 }

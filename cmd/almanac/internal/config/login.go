@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -35,7 +35,7 @@ type loginConfig struct {
 }
 
 // loginSettings are the settings of logins with a browser.
-func (c *config) loginSettings() []*settings.Setting {
+func (c *Config) loginSettings() []*settings.Setting {
 	l := &c.access.login
 	return []*settings.Setting{
 		{Flag: "oidc-client-id", Variable: "ALMANAC_OIDC_CLIENT_ID", Commands: "dev server api", Value: settings.Text("text", &l.clientID), Check: c.checkLogin,
@@ -64,7 +64,7 @@ func (c *config) loginSettings() []*settings.Setting {
 }
 
 // checkLogin checks the settings of the client of an issuer, and reads its secret.
-func (c *config) checkLogin() (err error) {
+func (c *Config) checkLogin() (err error) {
 	a, l := &c.access, &c.access.login
 	id, secretFile, from := c.settings.Get("oidc-client-id"), c.settings.Get("oidc-client-secret-file"), c.settings.Get("oidc-login-issuer")
 	switch {
@@ -99,7 +99,7 @@ func secretOf(setting *settings.Setting, file, variable, text string) (string, e
 }
 
 // readSessionKey sets the key of session cookies.
-func (c *config) readSessionKey() error {
+func (c *Config) readSessionKey() error {
 	l := &c.access.login
 	source := c.settings.Get("session-key-file")
 	secret, err := secretOf(source, l.keyFile, sessionKeyVariable, l.keyText)
@@ -121,18 +121,18 @@ func (c *config) readSessionKey() error {
 
 // pages returns the login pages of a server that browsers reach at a URL, and what knows their sessions. Both are nil if there is
 // nothing to log in with.
-func (c *config) pages(public *url.URL, home string, limits *callers.Limiter, tokens []access.Authenticator, issuers *issuer.Authenticator) (*login.Handler, *session.Authenticator) {
+func (c *Config) pages(public *url.URL, home string, limits *callers.Limiter, tokens []access.Authenticator, issuers *issuer.Authenticator) (*login.Handler, *session.Authenticator) {
 	l := &c.access.login
 	if len(tokens) == 0 {
 		return nil, nil
 	}
 	same, err := session.NewSameOrigin(public)
 	if err != nil { // the setting has been checked: it is a URL
-		c.log.Error("there is no login page", "error", err)
+		c.Log.Error("there is no login page", "error", err)
 		return nil, nil
 	}
 	sessions := &session.Authenticator{Key: l.key, Tokens: tokens, Same: same}
-	o := login.Options{Sessions: sessions, Lifetime: l.lifetime, PublicURL: public, Home: home, Callers: limits, Log: c.log, Refused: c.auditRefused}
+	o := login.Options{Sessions: sessions, Lifetime: l.lifetime, PublicURL: public, Home: home, Callers: limits, Log: c.Log, Refused: c.auditRefused}
 	if l.clientID != "" {
 		sessions.Issuer = l.issuer
 		o.Provider = &login.Provider{Issuer: l.issuer, ClientID: l.clientID, ClientSecret: l.clientSecret, Scopes: l.scopes, Client: c.access.client, Tokens: issuers}
@@ -141,12 +141,12 @@ func (c *config) pages(public *url.URL, home string, limits *callers.Limiter, to
 }
 
 // auditRefused writes to the audit log, if there is one, that a login or a request to the Web UI was refused.
-func (c *config) auditRefused(r *http.Request, principal string, status int, code string) {
+func (c *Config) auditRefused(r *http.Request, principal string, status int, code string) {
 	if c.refusals == nil {
 		return
 	}
 	err := c.refusals.Write(refusals.Refusal{Time: time.Now(), Principal: principal, Client: callers.ByAddress(r), Method: r.Method, Path: r.URL.Path, Status: status, Code: code})
 	if err != nil {
-		c.log.ErrorContext(r.Context(), "a refused request is missing in the audit log", "error", err)
+		c.Log.ErrorContext(r.Context(), "a refused request is missing in the audit log", "error", err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -8,16 +8,16 @@ import (
 	"almanac/internal/codec"
 )
 
-// keysVariable holds encryption keys.
-const keysVariable = "ALMANAC_ENCRYPTION_KEYS"
+// KeysVariable holds encryption keys.
+const KeysVariable = "ALMANAC_ENCRYPTION_KEYS"
 
 // readKeys sets the encryption keys, if there are any. It warns about a file that others may read.
-func (c *config) readKeys() (err error) {
-	source, text := c.settings.Get(keysVariable), c.keysText
+func (c *Config) readKeys() (err error) {
+	source, text := c.settings.Get(KeysVariable), c.keysText
 	if c.keysFile != "" {
 		source = c.settings.Get("encryption-keys-file")
 		if text != "" {
-			return source.Wrong(fmt.Errorf("$%s is set, too", keysVariable), "one of them")
+			return source.Wrong(fmt.Errorf("$%s is set, too", KeysVariable), "one of them")
 		}
 		content, err := os.ReadFile(c.keysFile)
 		if err != nil {
@@ -31,11 +31,11 @@ func (c *config) readKeys() (err error) {
 	if text == "" && c.keysFile == "" {
 		return nil
 	}
-	if c.keys, err = codec.ParseKeys(text); err != nil {
+	if c.Keys, err = codec.ParseKeys(text); err != nil {
 		return source.Wrong(err, "")
 	}
 	if c.clearPayloads {
-		c.keys = c.keys.AcceptingClear()
+		c.Keys = c.Keys.AcceptingClear()
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
-package main
+package config
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -16,13 +15,13 @@ func TestServerHasTheDefaultsOfAnOperator(t *testing.T) {
 	require.NoError(t, err)
 	server, err := loaded(t, "server", nil, "--data", "data")
 	require.NoError(t, err)
-	require.Equal(t, []string{"text", "127.0.0.1:8233"}, []string{dev.logFormat, dev.uiListen})
+	require.Equal(t, []string{"text", "127.0.0.1:8233"}, []string{dev.logFormat, dev.UIListen})
 	require.NotEmpty(t, dev.egressAllow)
-	require.Equal(t, []string{"json", "", "info", "full", "private"}, []string{server.logFormat, server.uiListen, server.logLevel, server.synchronous, server.egressMode})
+	require.Equal(t, []string{"json", "", "info", "full", "private"}, []string{server.logFormat, server.UIListen, server.logLevel, server.Synchronous, server.egressMode})
 	require.Empty(t, server.egressAllow)
 	server, err = loaded(t, "server", map[string]string{"ALMANAC_UI_LISTEN": "127.0.0.1:8233"}, "--data", "data", "--egress-allow", "127.0.0.1", "--log-format", "text")
 	require.NoError(t, err)
-	require.Equal(t, []string{"127.0.0.1:8233", "127.0.0.1", "text"}, []string{server.uiListen, server.egressAllow[0], server.logFormat})
+	require.Equal(t, []string{"127.0.0.1:8233", "127.0.0.1", "text"}, []string{server.UIListen, server.egressAllow[0], server.logFormat})
 
 	_, err = loaded(t, "server", nil)
 	require.EqualError(t, err, "--data: no directory is given; allowed: a directory for Almanac alone, such as /var/lib/almanac")
@@ -38,12 +37,12 @@ func TestServerTakesTheDirectoryOfItsService(t *testing.T) {
 		return value, ok
 	}
 	data := func(command string, args ...string) string {
-		c, cmd := new(config), &cobra.Command{Use: command}
+		c, cmd := new(Config), &cobra.Command{Use: command}
 		c.stateDirectory(command, lookup)
 		c.settings = settings.Declare(cmd, c.table(), lookup)
 		require.NoError(t, cmd.ParseFlags(args))
 		require.NoError(t, c.settings.Load())
-		return c.data
+		return c.Data
 	}
 	require.Equal(t, "/var/lib/almanac", data("server"))
 	require.Equal(t, "here", data("server", "--data", "here"))
@@ -52,15 +51,13 @@ func TestServerTakesTheDirectoryOfItsService(t *testing.T) {
 
 func TestWithALoginThereIsNoWebUIUnlessItIsAskedFor(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "tokens")
-	_, err := almanac(t, "", nil, "token", "create", "--name", "ci", "--role", "owner", "--token-file", file)
-	require.NoError(t, err)
+	file := written(t, "tokens.yaml", "")
 	c, err := loaded(t, "dev", nil, "--token-file", file)
 	require.NoError(t, err)
-	require.Empty(t, c.uiListen)
+	require.Empty(t, c.UIListen)
 	c, err = loaded(t, "dev", nil, "--token-file", file, "--ui-listen", "127.0.0.1:8233")
 	require.NoError(t, err)
-	require.Equal(t, "127.0.0.1:8233", c.uiListen)
+	require.Equal(t, "127.0.0.1:8233", c.UIListen)
 	_, err = loaded(t, "api", nil, "--token-file", file)
 	require.NoError(t, err)
 }

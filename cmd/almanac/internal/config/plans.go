@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -14,21 +14,21 @@ const (
 )
 
 // readPlans sets the limits of jobs and collections.
-func (c *config) readPlans() error {
-	c.limits = input.DefaultLimits()
-	c.limits.AllowSecretRetargeting = c.keepSecrets
+func (c *Config) readPlans() error {
+	c.Limits = input.DefaultLimits()
+	c.Limits.AllowSecretRetargeting = c.keepSecrets
 	switch c.plans {
 	case plansAzure:
 		return nil
 	case plansUnlimited:
-		c.limits.Tiers = input.UnlimitedTiers()
+		c.Limits.Tiers = input.UnlimitedTiers()
 		return nil
 	}
 	text, err := os.ReadFile(c.plans)
 	if err != nil {
 		return c.settings.Get("plans").Wrong(err, "azure, unlimited, or the name of a JSON file")
 	}
-	if c.limits.Tiers, err = input.ParseTiers(text); err != nil {
+	if c.Limits.Tiers, err = input.ParseTiers(text); err != nil {
 		return c.settings.Get("plans").Wrong(fmt.Errorf("%s: %w", c.plans, err), "")
 	}
 	return nil

@@ -1,0 +1,17 @@
+package config
+
+import (
+	"errors"
+
+	"almanac/cmd/almanac/internal/address"
+)
+
+// checkToken checks that there is a token if other machines reach the codec server, whose address is in a
+// setting.
+func (c *Config) checkToken(name string) error {
+	if c.CodecToken != "" || address.IsLoopback(c.CodecListen) {
+		return nil
+	}
+	return c.settings.Get(name).Wrong(errors.New(c.CodecListen+" can be reached by other machines, and the codec server has no token"),
+		"a loopback address such as 127.0.0.1, or any if $ALMANAC_CODEC_TOKEN is set to a secret of your choice")
+}

@@ -120,8 +120,8 @@ func (r *Recurrence) timing() *Recurrence {
 // AllowedTimeZones describes the values of timeZone, for errors.
 const AllowedTimeZones = "an IANA time zone such as Europe/Stockholm, or a Windows one such as W. Europe Standard Time"
 
-// rule converts the recurrence to a rule of package recurrence.
-func (r *Recurrence) rule() (recurrence.Rule, error) {
+// Rule returns the recurrence as a rule of package recurrence. If its time zone is unknown, the rule lacks it, and the error is a [*FieldError].
+func (r *Recurrence) Rule() (recurrence.Rule, error) {
 	f, _ := recurrence.ParseFrequency(r.Frequency) // New reports an unknown frequency together with the other bad fields
 	rule := recurrence.Rule{Frequency: f, Interval: r.Interval, Count: r.Count}
 	if r.EndTime != nil {
@@ -170,7 +170,7 @@ func (d *Definition) When() string {
 	if d.StartTime != nil {
 		start = d.StartTime.Time
 	}
-	rule, _ := d.Recurrence.rule() // a time zone that is unknown by now is left out
+	rule, _ := d.Recurrence.Rule() // a time zone that is unknown by now is left out
 	return rule.Describe(start)
 }
 

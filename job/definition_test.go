@@ -73,21 +73,6 @@ func TestTextIsShort(t *testing.T) {
 	require.True(t, strings.HasSuffix(d.Text(), "…"))
 }
 
-func TestTimetableOfAStoredDefinition(t *testing.T) {
-	t.Parallel()
-	d := job.Definition{StartTime: job.NewTime(now.Add(time.Hour)), Recurrence: &job.Recurrence{Frequency: "hour", Interval: 6, TimeZone: "Asia/Kathmandu"}}
-	plan, err := d.Timetable(now, now)
-	require.NoError(t, err)
-	first, ok := plan.First()
-	require.True(t, ok)
-	require.Equal(t, now.Add(time.Hour), first)
-
-	d.Recurrence.TimeZone = "Mars/Phobos"
-	_, err = d.Timetable(now, now)
-	require.ErrorContains(t, err, `recurrence.timeZone: "Mars/Phobos" is not valid`)
-	require.Nil(t, job.NewTime(time.Time{}))
-}
-
 func TestFinalStates(t *testing.T) {
 	t.Parallel()
 	require.True(t, job.StateCompleted.Final())

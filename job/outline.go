@@ -23,9 +23,3 @@ type Outline struct {
 	Inactive   bool        `json:"inactive,omitempty"` // no occurrence comes due after Irregular
 	Disabled   bool        `json:"disabled,omitempty"` // nor will one, whatever becomes of the job's collection
 }
-
-// Timetable returns the timetable of the occurrences; see [Definition.Timetable].
-func (o *Outline) Timetable(now time.Time) (*Timetable, error) {
-	d := Definition{StartTime: o.StartTime, Recurrence: o.Recurrence}
-	return d.Timetable(o.Created, now)
-}

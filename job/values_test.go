@@ -78,19 +78,6 @@ func TestTimesKeepAHundredNanoseconds(t *testing.T) {
 	}
 }
 
-func TestTheFirstInstantIsATimeToo(t *testing.T) {
-	t.Parallel()
-	// In package time this is the zero time, which means no time elsewhere.
-	d := mustParse(t, `{"startTime":"0001-01-01T00:00:00Z","action":`+httpAction+`,"recurrence":{"frequency":"hour"}}`)
-	var stored job.Definition
-	require.NoError(t, json.Unmarshal([]byte(compactJSON(t, d)), &stored))
-	plan, err := stored.Timetable(now.Add(time.Minute), now.Add(time.Minute))
-	require.NoError(t, err)
-	first, ok := plan.First()
-	require.True(t, ok)
-	require.Equal(t, now.Add(time.Hour), first, "a past start only sets the phase")
-}
-
 func TestMembersKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	const text = `{"b":"<1>","a":"","Ä":"\"\\"}`

@@ -17,6 +17,7 @@ import (
 
 	"almanac/internal/fields"
 	"almanac/job"
+	"almanac/job/timetable"
 )
 
 // ParseOptions are the context in which a definition is parsed.
@@ -279,7 +280,7 @@ func (p *parser) timing(d *job.Definition, o ParseOptions) {
 		r.Schedule = nil
 	}
 	bad := p.Has(p.pathOf("startTime")) || p.Has(p.pathOf("recurrence"))
-	_, err := d.Timetable(o.Created, o.Now)
+	_, err := timetable.New(d, o.Created, o.Now)
 	for _, f := range fields.Joined[*job.FieldError](err) {
 		path := p.BodyPath(p.pathOf(f.Path))
 		followsFromBadField := f.Path == "recurrence.schedule" && bad // about the whole schedule

@@ -9,6 +9,7 @@ import (
 	"almanac/internal/fields"
 	"almanac/job"
 	"almanac/job/template"
+	"almanac/job/timetable"
 )
 
 // A Preview is a request for the occurrences of a job that is created at Now.
@@ -31,7 +32,7 @@ type Result struct {
 
 // Run computes the occurrences.
 func (p Preview) Run() Result {
-	plan, err := p.Definition.Timetable(p.Now, p.Now)
+	plan, err := timetable.New(&p.Definition, p.Now, p.Now)
 	if err != nil {
 		return p.Failed(err)
 	}
@@ -88,7 +89,7 @@ func (p Preview) late() string {
 	}
 	endless.EndTime = nil
 	d.Recurrence = &endless
-	if plan, err := d.Timetable(p.Now, p.Now); err == nil {
+	if plan, err := timetable.New(&d, p.Now, p.Now); err == nil {
 		if first, ok := plan.First(); ok {
 			return instant(end) + ", is before the first occurrence, " + instant(first)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"almanac/internal/iso8601"
 	"almanac/job"
+	"almanac/job/timetable"
 )
 
 // Requirements are what a job requires its collection to allow.
@@ -25,7 +26,7 @@ func RequirementsOf(d *job.Definition, created time.Time) Requirements {
 	if d.StartTime != nil && d.StartTime.After(now) {
 		now = d.StartTime.Time // a later change may have moved it more than 18 months past the creation
 	}
-	if plan, err := d.Timetable(created, now); err == nil {
+	if plan, err := timetable.New(d, created, now); err == nil {
 		requirements.Spacing = plan.Spacing()
 	}
 	return requirements

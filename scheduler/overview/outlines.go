@@ -14,6 +14,7 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/job/timetable"
 	"almanac/scheduler/history"
 	"almanac/workflows"
 )
@@ -33,7 +34,7 @@ const (
 type outline struct {
 	job.Outline
 	memo      []byte // from which it was decoded
-	timetable *job.Timetable
+	timetable *timetable.Timetable
 }
 
 // Outlines are those of the jobs of a scope, by workflow ID, as of a time. A job that is not among them has to be asked.
@@ -123,7 +124,7 @@ func (v *Overview) decode(id string, e *workflow.WorkflowExecutionInfo, before *
 	if err != nil || o.Created.IsZero() {
 		return nil
 	}
-	if o.timetable, err = o.Timetable(v.o.Now()); err != nil {
+	if o.timetable, err = timetable.FromOutline(&o.Outline, v.o.Now()); err != nil {
 		return nil
 	}
 	return o

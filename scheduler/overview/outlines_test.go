@@ -13,6 +13,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/job/timetable"
 )
 
 // A life is that of a job in the hours before noon: what ran, and the outline that its workflow shows.
@@ -82,7 +83,7 @@ func (l *life) irregular(start time.Time) {
 
 // run executes what comes due in a time. One in 40 is late, and one in 100 is not settled.
 func (l *life) run(from, until time.Time) {
-	timetable, err := l.outline.Timetable(noon)
+	timetable, err := timetable.FromOutline(&l.outline, noon)
 	if err != nil {
 		panic(err)
 	}
@@ -207,7 +208,7 @@ func (l *life) withdraw(now time.Time) {
 
 // step lets time pass, and returns what began in it, oldest first.
 func (l *life) step(from, until time.Time) (began []time.Time) {
-	timetable, err := l.outline.Timetable(noon)
+	timetable, err := timetable.FromOutline(&l.outline, noon)
 	if err != nil {
 		panic(err)
 	}

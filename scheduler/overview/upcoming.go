@@ -9,6 +9,7 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/job/timetable"
 )
 
 // planAge is how long the plan of a job that this process did not change is used without asking the server whether the
@@ -17,11 +18,11 @@ const planAge = time.Minute
 
 // A planned is what is remembered of a job to tell when it is due.
 type planned struct {
-	active    bool           // it is enabled, and so was its collection
-	next      time.Time      // its next occurrence, as of when it was read; zero for none
-	left      int            // how many occurrences it has from next on at most; 0 for no limit
-	timetable *job.Timetable // nil if it runs once
-	err       error          // its definition cannot be planned here
+	active    bool                 // it is enabled, and so was its collection
+	next      time.Time            // its next occurrence, as of when it was read; zero for none
+	left      int                  // how many occurrences it has from next on at most; 0 for no limit
+	timetable *timetable.Timetable // nil if it runs once
+	err       error                // its definition cannot be planned here
 }
 
 // Upcoming returns a page of the occurrences that come due after now and up to until, in the order of their due times,
@@ -178,7 +179,7 @@ func planOf(j job.Job, now time.Time) planned {
 	if count := j.Definition.Recurrence.Count; count > 0 {
 		p.left = max(1, count-j.Status.ExecutionCount) // a manual run counts as executed, too
 	}
-	p.timetable, p.err = j.Definition.Timetable(j.Created, now)
+	p.timetable, p.err = timetable.New(&j.Definition, j.Created, now)
 	return p
 }
 

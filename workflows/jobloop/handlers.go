@@ -10,6 +10,7 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/notification"
+	"almanac/job/timetable"
 	"almanac/workflows"
 )
 
@@ -145,7 +146,7 @@ func (j *loop) admit(ctx workflow.Context, r *workflows.ReplaceRequest) (job.Def
 	}
 	// The definition may come from a newer version, with a time zone that this worker does not have.
 	// Once in force, a definition that cannot be planned would stop the job.
-	_, err := r.Definition.Timetable(j.Created, workflow.Now(ctx))
+	_, err := timetable.New(&r.Definition, j.Created, workflow.Now(ctx))
 	if err != nil {
 		return job.Definition{}, workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/timetable"
 	"almanac/workflows"
 )
 
@@ -25,7 +26,7 @@ func (o *shownOutline) explains(t *testing.T, start time.Time) bool {
 	if start.Before(o.Irregular.Add(clocksDiffer)) || o.Inactive {
 		return start.Before(o.Irregular.Add(clocksDiffer))
 	}
-	timetable, err := o.Timetable(newYear)
+	timetable, err := timetable.FromOutline(&o.Outline, newYear)
 	require.NoError(t, err)
 	due, ok := timetable.Last(start)
 	return ok && !start.After(due.Add(job.RegularDelay))

@@ -6,15 +6,16 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/job"
+	"almanac/job/timetable"
 	"almanac/workflows/plan"
 )
 
 // record asks the recurrence engine in a side effect, which records the answer in the history, and takes it
 // for the plan. A replay takes the recorded answer.
-func (j *loop) record(ctx workflow.Context, ask func(*job.Timetable) plan.Plan) {
+func (j *loop) record(ctx workflow.Context, ask func(*timetable.Timetable) plan.Plan) {
 	now := workflow.Now(ctx)
 	value := workflow.SideEffect(ctx, func(workflow.Context) any {
-		timetable, err := j.Definition.Timetable(j.Created, now)
+		timetable, err := timetable.New(&j.Definition, j.Created, now)
 		if err != nil {
 			// The definition was valid when it was written, so a time zone is gone, or this worker is
 			// older than the one that accepted it. Failing the workflow task keeps the job until
@@ -41,7 +42,7 @@ func (j *loop) refill(ctx workflow.Context) {
 		return
 	}
 	from := j.Decided
-	j.record(ctx, func(p *job.Timetable) plan.Plan { return plan.After(p, from) })
+	j.record(ctx, func(p *timetable.Timetable) plan.Plan { return plan.After(p, from) })
 }
 
 func (j *loop) decided(due time.Time) {
@@ -58,7 +59,7 @@ func (j *loop) drop(ctx workflow.Context, until time.Time, outcome job.Outcome, 
 			return
 		}
 		from := next.Add(-time.Second)
-		j.record(ctx, func(p *job.Timetable) plan.Plan { return plan.Drop(p, from, until, outcome, why) })
+		j.record(ctx, func(p *timetable.Timetable) plan.Plan { return plan.Drop(p, from, until, outcome, why) })
 	}
 }
 
@@ -66,7 +67,7 @@ func (j *loop) drop(ctx workflow.Context, until time.Time, outcome job.Outcome, 
 // within the catch-up window will run; the others are missed.
 func (j *loop) catchUp(ctx workflow.Context, due, now time.Time) {
 	from, window := due.Add(-time.Second), j.Definition.Recurrence.CatchUp()
-	j.record(ctx, func(p *job.Timetable) plan.Plan {
+	j.record(ctx, func(p *timetable.Timetable) plan.Plan {
 		until := plan.MissedUntil(p, from, now, window)
 		return plan.Drop(p, from, until, job.OutcomeMissed, "nothing could run it when it was due")
 	})
@@ -98,12 +99,12 @@ func (j *loop) replan(ctx workflow.Context, enabled bool) {
 	j.Alerts.Forget()
 	decided := j.Decided
 	if enabled && j.Definition.Recurrence == nil {
-		j.record(ctx, func(p *job.Timetable) plan.Plan { return plan.After(p, decided) })
+		j.record(ctx, func(p *timetable.Timetable) plan.Plan { return plan.After(p, decided) })
 		return
 	}
 	if before := workflow.Now(ctx).Truncate(time.Second).Add(-time.Second); before.After(decided) {
 		decided = before
 	}
 	j.Decided = decided
-	j.record(ctx, func(p *job.Timetable) plan.Plan { return plan.Anew(p, decided) })
+	j.record(ctx, func(p *timetable.Timetable) plan.Plan { return plan.Anew(p, decided) })
 }

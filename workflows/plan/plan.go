@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"almanac/job"
+	"almanac/job/timetable"
 )
 
 // A Plan is the recorded answer of the recurrence engine: the next occurrences, and those dropped before
@@ -57,7 +58,7 @@ const (
 const maxSweep = 20_000
 
 // After plans the occurrences after t.
-func After(p *job.Timetable, t time.Time) Plan {
+func After(p *timetable.Timetable, t time.Time) Plan {
 	var out Plan
 	for len(out.Due) < planAhead {
 		next, ok := p.After(t)
@@ -75,7 +76,7 @@ func After(p *job.Timetable, t time.Time) Plan {
 }
 
 // First plans the occurrences of a new job, from its first one on.
-func First(p *job.Timetable) Plan {
+func First(p *timetable.Timetable) Plan {
 	first, ok := p.First()
 	if !ok {
 		return Plan{Done: true}
@@ -85,7 +86,7 @@ func First(p *job.Timetable) Plan {
 
 // Anew plans the occurrences after t of a job that was enabled or changed. Unlike First it plans none to
 // run at once.
-func Anew(p *job.Timetable, t time.Time) Plan {
+func Anew(p *timetable.Timetable, t time.Time) Plan {
 	first, ok := p.From(t.Add(time.Second))
 	if !ok {
 		return Plan{Done: true}
@@ -95,7 +96,7 @@ func Anew(p *job.Timetable, t time.Time) Plan {
 
 // Drop drops the occurrences after t and up to until, with the reason, and plans the ones after that. If
 // they are too many for one step, it drops the first ones and sets More.
-func Drop(p *job.Timetable, t, until time.Time, outcome job.Outcome, why string) Plan {
+func Drop(p *timetable.Timetable, t, until time.Time, outcome job.Outcome, why string) Plan {
 	dropped := &Dropped{Outcome: outcome, Why: why}
 	for {
 		next, ok := p.After(t)
@@ -117,7 +118,7 @@ func Drop(p *job.Timetable, t, until time.Time, outcome job.Outcome, why string)
 
 // MissedUntil returns the time up to which the occurrences after t are missed, when several are due at
 // now: those due before the catch-up window, except the latest if none came due within it.
-func MissedUntil(p *job.Timetable, t, now time.Time, window time.Duration) time.Time {
+func MissedUntil(p *timetable.Timetable, t, now time.Time, window time.Duration) time.Time {
 	from := now.Add(-window)
 	if from.Before(t) {
 		return t

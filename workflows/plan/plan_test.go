@@ -9,6 +9,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/timetable"
 )
 
 // at parses a time in 2026, such as "01-01 12:00:00".
@@ -29,7 +30,7 @@ func shown(times []time.Time) []string {
 
 // planOf compiles a job created at noon. rule is its recurrence as JSON without braces; "" for a
 // one-time job.
-func planOf(t *testing.T, rule string) *job.Timetable {
+func planOf(t *testing.T, rule string) *timetable.Timetable {
 	t.Helper()
 	properties := `"action":{"type":"Http","request":{"uri":"http://127.0.0.1/","method":"GET"}}`
 	if rule != "" {
@@ -37,7 +38,7 @@ func planOf(t *testing.T, rule string) *job.Timetable {
 	}
 	d, err := input.ParseDefinition([]byte(`{"properties":{`+properties+`}}`), input.ParseOptions{Now: noon})
 	require.NoError(t, err)
-	p, err := d.Timetable(noon, noon)
+	p, err := timetable.New(&d, noon, noon)
 	require.NoError(t, err)
 	return p
 }

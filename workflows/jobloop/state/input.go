@@ -7,6 +7,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/template"
+	"almanac/job/timetable"
 	"almanac/workflows/jobloop/alerts"
 	"almanac/workflows/plan"
 )
@@ -80,7 +81,7 @@ type Standing struct {
 // definition must be valid; collectionDisabled says that the collection is not enabled.
 func New(k job.Key, d job.Definition, collectionDisabled bool, now time.Time) (Input, error) {
 	in := Input{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, CollectionDisabled: collectionDisabled, Lead: plan.FirstLead(k)}
-	timetable, err := d.Timetable(in.Created, in.Created)
+	timetable, err := timetable.New(&d, in.Created, in.Created)
 	if err != nil {
 		return Input{}, err
 	}

@@ -1,4 +1,5 @@
-package job
+// Package timetable computes when a job runs, from its definition.
+package timetable
 
 import (
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"almanac/internal/fields"
+	"almanac/job"
 	"almanac/recurrence"
 )
 
@@ -35,12 +37,12 @@ var maxIntervals = map[recurrence.Frequency]int{
 	recurrence.Hour: 1000, recurrence.Day: 548, recurrence.Week: 78, recurrence.Month: 18, recurrence.Year: 1,
 }
 
-// Timetable returns when the job runs. created is when the job was created, now
+// New returns when the job of a definition runs. created is when the job was created, now
 // when it is looked at; both are cut to whole seconds. If fields are bad, the error
-// joins a [*FieldError] for each of them, with its path within the properties. A
+// joins a [*job.FieldError] for each of them, with its path within the properties. A
 // start more than 18 months after now is bad, and so is a schedule that is not due
 // within 100 years.
-func (d *Definition) Timetable(created, now time.Time) (*Timetable, error) {
+func New(d *job.Definition, created, now time.Time) (*Timetable, error) {
 	t := &Timetable{start: created.Unix(), created: created.Unix(), atOnce: d.Recurrence != nil, end: math.MaxInt64}
 	anchor := created
 	var errs []error
@@ -52,13 +54,13 @@ func (d *Definition) Timetable(created, now time.Time) (*Timetable, error) {
 	}
 	if r := d.Recurrence; r != nil {
 		var err error
-		t.schedule, err = r.schedule(anchor)
+		t.schedule, err = schedule(r, anchor)
 		never := errors.Is(err, recurrence.ErrNever)
 		if err != nil && !never {
 			errs = append(errs, err)
 		}
 		if errs == nil && (never || !t.within100Years(now)) {
-			errs = append(errs, &FieldError{Path: "recurrence.schedule", Code: fields.Invalid, Allowed: "a schedule that is due within 100 years"})
+			errs = append(errs, &job.FieldError{Path: "recurrence.schedule", Code: fields.Invalid, Allowed: "a schedule that is due within 100 years"})
 		}
 		t.count = r.Count
 		if r.EndTime != nil {
@@ -69,6 +71,11 @@ func (d *Definition) Timetable(created, now time.Time) (*Timetable, error) {
 		return nil, errors.Join(errs...)
 	}
 	return t, nil
+}
+
+// FromOutline returns when the job of an outline runs; see [New].
+func FromOutline(o *job.Outline, now time.Time) (*Timetable, error) {
+	return New(&job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence}, o.Created, now)
 }
 
 // within100Years reports whether the job is due within 100 years of its start or of
@@ -84,10 +91,10 @@ func (t *Timetable) within100Years(now time.Time) bool {
 func startErrors(start, now time.Time) (errs []error) {
 	const path = "startTime"
 	if limit := addMonths(now, 18); start.Unix() > limit.Unix() {
-		errs = append(errs, &FieldError{Path: path, Code: fields.OutOfRange, Value: start, Allowed: "at most 18 months from now, " + limit.Format(time.RFC3339)})
+		errs = append(errs, &job.FieldError{Path: path, Code: fields.OutOfRange, Value: start, Allowed: "at most 18 months from now, " + limit.Format(time.RFC3339)})
 	}
 	if start.UTC().Year() < 0 {
-		errs = append(errs, &FieldError{Path: path, Code: fields.OutOfRange, Value: start, Allowed: "the year 0 or later"})
+		errs = append(errs, &job.FieldError{Path: path, Code: fields.OutOfRange, Value: start, Allowed: "the year 0 or later"})
 	}
 	return errs
 }
@@ -103,9 +110,9 @@ func addMonths(t time.Time, n int) time.Time {
 }
 
 // schedule returns the recurrence without its end and its count, which are the
-// Timetable's to apply. The error joins a [*FieldError] for each bad field.
-func (r *Recurrence) schedule(anchor time.Time) (*recurrence.Schedule, error) {
-	rule, err := r.rule()
+// Timetable's to apply. The error joins a [*job.FieldError] for each bad field.
+func schedule(r *job.Recurrence, anchor time.Time) (*recurrence.Schedule, error) {
+	rule, err := r.Rule()
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +127,11 @@ func (r *Recurrence) schedule(anchor time.Time) (*recurrence.Schedule, error) {
 		if longest > 1 {
 			allowed = fmt.Sprintf("1 to %d", longest)
 		}
-		own = append(own, &FieldError{Path: "recurrence.interval", Code: fields.OutOfRange, Value: rule.Interval, Allowed: allowed})
+		own = append(own, &job.FieldError{Path: "recurrence.interval", Code: fields.OutOfRange, Value: rule.Interval, Allowed: allowed})
 		rule.Interval = 0
 	}
 	if r.Count < 0 || r.Count > math.MaxInt32 {
-		own = append(own, &FieldError{Path: "recurrence.count", Code: fields.OutOfRange, Value: r.Count, Allowed: fmt.Sprintf("1 to %d", math.MaxInt32)})
+		own = append(own, &job.FieldError{Path: "recurrence.count", Code: fields.OutOfRange, Value: r.Count, Allowed: fmt.Sprintf("1 to %d", math.MaxInt32)})
 	}
 	schedule, err := recurrence.New(rule, anchor)
 	if own == nil && (err == nil || errors.Is(err, recurrence.ErrNever)) {
@@ -144,8 +151,8 @@ func (r *Recurrence) schedule(anchor time.Time) (*recurrence.Schedule, error) {
 }
 
 // fieldError returns the error of a field of a [recurrence.Rule] at a path.
-func fieldError(path string, f *recurrence.FieldError) *FieldError {
-	e := &FieldError{Path: path, Code: fields.OutOfRange, Value: f.Value, Allowed: f.Allowed}
+func fieldError(path string, f *recurrence.FieldError) *job.FieldError {
+	e := &job.FieldError{Path: path, Code: fields.OutOfRange, Value: f.Value, Allowed: f.Allowed}
 	switch f.Value.(type) {
 	case int:
 	case nil:

@@ -1,4 +1,4 @@
-package job_test
+package timetable_test
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 // that the recipe names.
 func TestCookbook(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../docs/cookbook.md")
+	text, err := os.ReadFile("../../docs/cookbook.md")
 	require.NoError(t, err)
 	recipe := regexp.MustCompile("(?s)^(.*?)\n.*?```json\n(.*?)```(.*)$")
 	first := regexp.MustCompile(`(?m)^- first: (.*)$`)

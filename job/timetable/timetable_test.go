@@ -1,21 +1,44 @@
-package job_test
+package timetable_test
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
+	"almanac/job/input"
+	"almanac/job/timetable"
 )
+
+// now is the time at which the jobs of these tests are sent.
+var now = time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC)
+
+const httpAction = `{"type":"Http","request":{"uri":"http://example.com/","method":"GET"}}`
+
+func parse(properties string) (job.Definition, error) {
+	return input.ParseDefinition([]byte(properties), input.ParseOptions{Now: now})
+}
+
+func mustParse(t *testing.T, properties string) job.Definition {
+	t.Helper()
+	d, err := parse(properties)
+	require.NoError(t, err, properties)
+	return d
+}
+
+// lines joins the expected complaints.
+func lines(l ...string) string { return strings.Join(l, "\n") }
 
 // created is when the jobs of these tests are created.
 var created = now.Add(750 * time.Millisecond)
 
-// timetable compiles a job with a start time, or none, and the JSON of a
+// compiled compiles a job with a start time, or none, and the JSON of a
 // recurrence, or none.
-func timetable(t *testing.T, start, recurrence string) *job.Timetable {
+func compiled(t *testing.T, start, recurrence string) *timetable.Timetable {
 	t.Helper()
 	body := `{"action":` + httpAction
 	if start != "" {
@@ -25,9 +48,9 @@ func timetable(t *testing.T, start, recurrence string) *job.Timetable {
 		body += `,"recurrence":` + recurrence
 	}
 	d := mustParse(t, body+"}")
-	timetable, err := d.Timetable(created, created)
+	compiled, err := timetable.New(&d, created, created)
 	require.NoError(t, err)
-	return timetable
+	return compiled
 }
 
 func rfc3339(all ...time.Time) []string {
@@ -80,7 +103,7 @@ func TestTimetable(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			timetable := timetable(t, tt.start, tt.recurrence)
+			timetable := compiled(t, tt.start, tt.recurrence)
 			var got []time.Time
 			for due := range timetable.All() {
 				if len(got) == 2 {
@@ -100,14 +123,14 @@ func TestTimetable(t *testing.T) {
 
 func TestTimetableAfter(t *testing.T) {
 	t.Parallel()
-	past := func(t *testing.T) *job.Timetable {
-		return timetable(t, "2026-01-01T12:00:00Z", `{"frequency":"day","count":1}`)
+	past := func(t *testing.T) *timetable.Timetable {
+		return compiled(t, "2026-01-01T12:00:00Z", `{"frequency":"day","count":1}`)
 	}
-	atOnce := func(t *testing.T) *job.Timetable { return timetable(t, "", `{"frequency":"day","count":1}`) }
-	once := func(t *testing.T) *job.Timetable { return timetable(t, "2026-02-01T12:00:00Z", "") }
+	atOnce := func(t *testing.T) *timetable.Timetable { return compiled(t, "", `{"frequency":"day","count":1}`) }
+	once := func(t *testing.T) *timetable.Timetable { return compiled(t, "2026-02-01T12:00:00Z", "") }
 	for _, tt := range []struct {
 		name  string
-		of    func(*testing.T) *job.Timetable
+		of    func(*testing.T) *timetable.Timetable
 		after time.Time
 		want  string
 	}{
@@ -144,7 +167,7 @@ func TestTheLastOccurrenceIsThatOfALookAtEachOne(t *testing.T) {
 		{"", `{"frequency":"minute","endTime":"2026-01-10T18:00:00Z"}`},
 		{"", `{"frequency":"minute","endTime":"2026-01-10T11:59:59Z"}`},
 	} {
-		timetable := timetable(t, tt.start, tt.recurrence)
+		timetable := compiled(t, tt.start, tt.recurrence)
 		for _, away := range []time.Duration{-time.Second, 0, time.Second - 1, time.Second, time.Minute, time.Hour, 25 * time.Hour, 40*24*time.Hour + 7*time.Second} {
 			by, want := now.Add(away), ""
 			for next, ok := timetable.First(); ok && !next.After(by); next, ok = timetable.After(next) {
@@ -154,7 +177,7 @@ func TestTheLastOccurrenceIsThatOfALookAtEachOne(t *testing.T) {
 		}
 	}
 	far := now.AddDate(30, 0, 0)
-	require.Equal(t, shown(far, true), shown(timetable(t, "", `{"frequency":"minute"}`).Last(far.Add(59*time.Second))))
+	require.Equal(t, shown(far, true), shown(compiled(t, "", `{"frequency":"minute"}`).Last(far.Add(59*time.Second))))
 }
 
 func TestTimetableFrom(t *testing.T) {
@@ -173,14 +196,14 @@ func TestTimetableFrom(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, tt.want, shown(timetable(t, tt.start, tt.recurrence).From(instantOf(t, tt.from))))
+			require.Equal(t, tt.want, shown(compiled(t, tt.start, tt.recurrence).From(instantOf(t, tt.from))))
 		})
 	}
 }
 
 func TestTheCountOfATimetableIsTheCallersToApply(t *testing.T) {
 	t.Parallel()
-	hourly := timetable(t, "", `{"frequency":"hour","count":3}`)
+	hourly := compiled(t, "", `{"frequency":"hour","count":3}`)
 	require.Equal(t, 3, hourly.Count())
 	require.Len(t, slices.Collect(hourly.All()), 3)
 	_, ok := hourly.After(instantOf(t, "2026-01-20T12:00:00Z"))
@@ -189,8 +212,8 @@ func TestTheCountOfATimetableIsTheCallersToApply(t *testing.T) {
 
 func TestTimetableSpacing(t *testing.T) {
 	t.Parallel()
-	require.Zero(t, timetable(t, "", "").Spacing())
-	require.Equal(t, 6*time.Hour, timetable(t, "", `{"frequency":"hour","interval":6,"count":1}`).Spacing())
+	require.Zero(t, compiled(t, "", "").Spacing())
+	require.Equal(t, 6*time.Hour, compiled(t, "", `{"frequency":"hour","interval":6,"count":1}`).Spacing())
 }
 
 func TestStartIsAtMost18MonthsAhead(t *testing.T) {
@@ -217,7 +240,7 @@ func TestStartIsAtMost18MonthsAhead(t *testing.T) {
 				now = instantOf(t, tt.now)
 			}
 			d := job.Definition{StartTime: job.NewTime(instantOf(t, tt.start))}
-			_, err := d.Timetable(created, now)
+			_, err := timetable.New(&d, created, now)
 			if tt.ok {
 				require.NoError(t, err)
 				return
@@ -252,7 +275,7 @@ func TestDueWithin100Years(t *testing.T) {
 				Frequency: "month", Interval: 5,
 				Schedule: &job.Schedule{MonthDays: []int{29}, Months: []int{2}, MonthlyOccurrences: []job.MonthlyOccurrence{{Day: "friday"}}},
 			}}
-			_, err := d.Timetable(created, now)
+			_, err := timetable.New(&d, created, now)
 			if tt.ok {
 				require.NoError(t, err)
 				return
@@ -297,12 +320,42 @@ func TestTimetableReportsEveryBadField(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := tt.d.Timetable(created, created)
+			_, err := timetable.New(&tt.d, created, created)
 			require.EqualError(t, err, tt.want)
 		})
 	}
 	var d job.Definition
 	d.Recurrence = &job.Recurrence{Frequency: "day"}
-	_, err := d.Timetable(time.Time{}, created)
+	_, err := timetable.New(&d, time.Time{}, created)
 	require.Error(t, err, "a job without a creation")
+}
+
+func TestTimetableOfAStoredDefinition(t *testing.T) {
+	t.Parallel()
+	d := job.Definition{StartTime: job.NewTime(now.Add(time.Hour)), Recurrence: &job.Recurrence{Frequency: "hour", Interval: 6, TimeZone: "Asia/Kathmandu"}}
+	plan, err := timetable.New(&d, now, now)
+	require.NoError(t, err)
+	first, ok := plan.First()
+	require.True(t, ok)
+	require.Equal(t, now.Add(time.Hour), first)
+
+	d.Recurrence.TimeZone = "Mars/Phobos"
+	_, err = timetable.New(&d, now, now)
+	require.ErrorContains(t, err, `recurrence.timeZone: "Mars/Phobos" is not valid`)
+	require.Nil(t, job.NewTime(time.Time{}))
+}
+
+func TestTheFirstInstantIsATimeToo(t *testing.T) {
+	t.Parallel()
+	// In package time this is the zero time, which means no time elsewhere.
+	d := mustParse(t, `{"startTime":"0001-01-01T00:00:00Z","action":`+httpAction+`,"recurrence":{"frequency":"hour"}}`)
+	var stored job.Definition
+	text, err := json.Marshal(d)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &stored))
+	plan, err := timetable.New(&stored, now.Add(time.Minute), now.Add(time.Minute))
+	require.NoError(t, err)
+	first, ok := plan.First()
+	require.True(t, ok)
+	require.Equal(t, now.Add(time.Hour), first, "a past start only sets the phase")
 }

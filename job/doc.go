@@ -1,5 +1,5 @@
-// Package job has the types of jobs, collections, actions and executions, and their timetables. Package
-// job/input makes them from what users write.
+// Package job has the types of jobs, collections, actions and executions. Package job/input makes them from
+// what users write, and package job/timetable computes when they run.
 //
 // The JSON of [Definition] and [CollectionProperties], including the order of members, is both the wire
 // form and the form stored in workflows. The tags of their fields, which package internal/fields explains, say

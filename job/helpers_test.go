@@ -37,9 +37,6 @@ func mustParse(t testing.TB, body string) job.Definition {
 	return d
 }
 
-// lines joins the expected complaints.
-func lines(l ...string) string { return strings.Join(l, "\n") }
-
 func compactJSON(t testing.TB, v any) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"almanac/activities"
+	"almanac/workflows/jobloop/execution"
 )
 
 // An occurrence is dispatched ahead: its activity is scheduled before the due time, and a worker holds
@@ -30,7 +31,7 @@ func (j *loop) ahead() time.Duration {
 }
 
 // held returns the occurrence that a worker may hold at now; nil if none. There is at most one.
-func (j *loop) held(now time.Time) *execution {
+func (j *loop) held(now time.Time) *execution.Execution {
 	for _, e := range j.running {
 		if e.Due.After(now) {
 			return e

@@ -20,6 +20,7 @@ import (
 	"almanac/workflows/internal/turn"
 	"almanac/workflows/internal/visibility"
 	"almanac/workflows/jobloop/alerts"
+	"almanac/workflows/jobloop/execution"
 	"almanac/workflows/jobloop/state"
 	"almanac/workflows/plan"
 )
@@ -68,7 +69,7 @@ func Workflow(ctx workflow.Context, in state.Input) error {
 type loop struct {
 	state.Input
 
-	running    []*execution
+	running    []*execution.Execution
 	executions int  // in this run
 	activities int  // action activities in this run
 	failures   bool // an attempt failed in this run
@@ -235,13 +236,13 @@ func (j *loop) wake(now time.Time) time.Time {
 // mayContinueAsNew reports whether the run is long enough and no attempt is being made.
 func (j *loop) mayContinueAsNew(ctx workflow.Context) bool {
 	long := j.draining() || j.executions >= ExecutionsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
-	trying := func(e *execution) bool { return !e.betweenAttempts }
+	trying := func(e *execution.Execution) bool { return !e.BetweenAttempts }
 	return long && !j.deleted && !j.disabling && !slices.ContainsFunc(j.running, trying) && j.quiet(ctx)
 }
 
 func (j *loop) continueAsNew(ctx workflow.Context) error {
 	for _, e := range j.running {
-		j.Waiting = append(j.Waiting, e.handOver())
+		j.Waiting = append(j.Waiting, e.HandOver())
 	}
 	if j.overlap() == job.OverlapAllowAll && j.draining() {
 		j.CatchUp = workflow.Now(ctx) // what came due meanwhile would have run
@@ -276,7 +277,7 @@ func (j *loop) overlap() job.OverlapPolicy { return j.Definition.Recurrence.Over
 // busy returns [plan.Situation.Busy].
 func (j *loop) busy() bool {
 	all := j.overlap() == job.OverlapAllowAll
-	return slices.ContainsFunc(j.running, func(e *execution) bool { return !e.Manual && (!all || !e.betweenAttempts) })
+	return slices.ContainsFunc(j.running, func(e *execution.Execution) bool { return !e.Manual && (!all || !e.BetweenAttempts) })
 }
 
 // overlapping returns the number of occurrences that have not ended.
@@ -297,7 +298,7 @@ func (j *loop) crowded() bool { return j.overlapping() >= maxOverlapping }
 
 // unknown reports whether a dispatched occurrence may or may not have been sent.
 func (j *loop) unknown() bool {
-	return slices.ContainsFunc(j.running, func(e *execution) bool { return !e.Manual && e.phase == dispatched })
+	return slices.ContainsFunc(j.running, func(e *execution.Execution) bool { return !e.Manual && e.Phase == execution.Dispatched })
 }
 
 // draining reports whether no new attempt may begin, so that the run can continue as new when the

@@ -7,10 +7,11 @@ import (
 
 	"almanac/job"
 	"almanac/workflows/internal/visibility"
+	"almanac/workflows/jobloop/execution"
 )
 
 // beginActivity notes an activity of an execution whose attempts are not regular.
-func (j *loop) beginActivity(ctx workflow.Context, e *execution) {
+func (j *loop) beginActivity(ctx workflow.Context, e *execution.Execution) {
 	if now := workflow.Now(ctx); e.Manual || now.After(e.Due.Add(job.RegularDelay)) {
 		j.CoverUntil(now.Add(job.SettledAfter))
 	}
@@ -18,7 +19,7 @@ func (j *loop) beginActivity(ctx workflow.Context, e *execution) {
 
 // endActivity notes that an activity of an execution has ended, with records of these attempts. A failure without records
 // is an entry too, unless nothing was sent.
-func (j *loop) endActivity(ctx workflow.Context, e *execution, attempts []job.Attempt, err error, unsent bool) {
+func (j *loop) endActivity(ctx workflow.Context, e *execution.Execution, attempts []job.Attempt, err error, unsent bool) {
 	late := func(a job.Attempt) bool { return a.Start.After(e.Due.Add(job.RegularDelay)) }
 	if e.Manual || slices.ContainsFunc(attempts, late) || err != nil && len(attempts) == 0 && !unsent {
 		j.CoverUntil(workflow.Now(ctx))

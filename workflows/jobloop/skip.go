@@ -8,6 +8,7 @@ import (
 
 	"almanac/job"
 	"almanac/workflows"
+	"almanac/workflows/jobloop/execution"
 )
 
 // skipMargin is how long before its due time a held occurrence can be skipped at the latest. Its request may be
@@ -51,13 +52,13 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 }
 
 // recallForSkip returns a held execution to the plan. It reports whether that is where it is: nothing was sent.
-func (j *loop) recallForSkip(ctx workflow.Context, held *execution) bool {
-	if held.phase != dispatched || held.Due.Before(workflow.Now(ctx).Add(skipMargin)) {
+func (j *loop) recallForSkip(ctx workflow.Context, held *execution.Execution) bool {
+	if held.Phase != execution.Dispatched || held.Due.Before(workflow.Now(ctx).Add(skipMargin)) {
 		return false
 	}
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	j.recall(ctx, func(e *execution) bool { return e == held })
-	return held.phase == returned
+	j.recall(ctx, func(e *execution.Execution) bool { return e == held })
+	return held.Phase == execution.Returned
 }
 
 func refuseSkip(why string) error { return workflows.Refuse(workflows.ErrTypeConflict, why) }

@@ -2,6 +2,7 @@ package jobloop
 
 import (
 	"almanac/job"
+	"almanac/workflows/jobloop/execution"
 )
 
 // snapshot returns the job for readers, without secrets. Occurrences dispatched ahead are not counted
@@ -12,7 +13,7 @@ func (j *loop) snapshot() job.Job {
 		s.Status.Reason = "" // the last occurrence has not ended
 	}
 	for _, e := range j.running {
-		if e.Manual || e.phase != dispatched {
+		if e.Manual || e.Phase != execution.Dispatched {
 			continue
 		}
 		if s.Ahead == nil {

@@ -10,6 +10,7 @@ import (
 	"almanac/activities"
 	"almanac/activities/lookups"
 	"almanac/job"
+	"almanac/workflows/jobloop/execution"
 )
 
 // A change of a job first withdraws its executions. Each is cancelled, so that no later attempt passes
@@ -22,7 +23,7 @@ const (
 	// cancelled, or no longer shows.
 	lookInterval = 200 * time.Millisecond
 
-	// An execution whose next attempt begins within nextMargin is cancelled after that attempt passed
+	// An execution whose next attempt begins within its margin is cancelled after that attempt passed
 	// its fence, or after maxLooks lookups. If a worker has the first attempt and has passed no fence, it
 	// depends on how long the worker has had it since the due time:
 	//
@@ -31,7 +32,6 @@ const (
 	//	below mayBeTakenOverAfter     cancels: the worker probably crashed
 	//	from then on                  waits: the server may give the attempt to another worker
 	//	                              before the cancellation is recorded
-	nextMargin           = 500 * time.Millisecond
 	presumedCrashedAfter = activities.HostWait + 250*time.Millisecond
 	mayBeTakenOverAfter  = activities.HeldLossTimeout - 500*time.Millisecond
 	maxLooks             = 10
@@ -48,15 +48,15 @@ func (j *loop) withdraw(ctx workflow.Context) {
 	for looks := 0; looks < maxLooks && j.attemptIsNear(ctx); looks++ {
 		_ = workflow.Sleep(ctx, lookInterval) // the context is never cancelled
 	}
-	j.recall(ctx, func(*execution) bool { return true })
+	j.recall(ctx, func(*execution.Execution) bool { return true })
 }
 
 // recall cancels the running executions that which selects. When it returns, those not sent are back in the plan.
-func (j *loop) recall(ctx workflow.Context, which func(*execution) bool) {
+func (j *loop) recall(ctx workflow.Context, which func(*execution.Execution) bool) {
 	for _, e := range j.running {
-		if e.phase < withdrawing && which(e) {
-			e.phase = withdrawing
-			e.cancel()
+		if e.Phase < execution.Withdrawing && which(e) {
+			e.Phase = execution.Withdrawing
+			e.Cancel()
 		}
 	}
 	for j.undecided() {
@@ -72,14 +72,16 @@ func (j *loop) recall(ctx workflow.Context, which func(*execution) bool) {
 // attempt may begin and end before it is cancelled: the server would forget the record of such an attempt.
 // It need not wait for one whose worker probably crashed.
 func (j *loop) attemptIsNear(ctx workflow.Context) bool {
-	due := func(e *execution) bool { return e.phase < withdrawing && !e.Due.After(workflow.Now(ctx)) }
+	due := func(e *execution.Execution) bool {
+		return e.Phase < execution.Withdrawing && !e.Due.After(workflow.Now(ctx))
+	}
 	if j.deleted || !slices.ContainsFunc(j.running, due) {
 		return false
 	}
 	near := false
 	for _, p := range j.look(ctx) {
 		for _, e := range j.running {
-			if now := workflow.Now(ctx); e.activity == p.Activity && due(e) && !p.Sent && p.Ended == nil && !p.Next.After(now.Add(e.margin())) {
+			if now := workflow.Now(ctx); e.Activity == p.Activity && due(e) && !p.Sent && p.Ended == nil && !p.Next.After(now.Add(e.Margin())) {
 				late := now.Sub(later(e.Due, p.Began))
 				crashed := p.Held && !e.Sent && late >= presumedCrashedAfter && late < mayBeTakenOverAfter
 				near = near || !crashed
@@ -89,18 +91,9 @@ func (j *loop) attemptIsNear(ctx workflow.Context) bool {
 	return near
 }
 
-// margin returns how long before its next attempt an execution can be cancelled. It is longer if
-// nothing was sent, so that [execution.knownUnsent] still holds afterwards.
-func (e *execution) margin() time.Duration {
-	if e.Sent {
-		return nextMargin
-	}
-	return nextMargin + lookups.ServerSkew
-}
-
 // undecided reports whether it is still unknown if a request of a cancelled execution was sent.
 func (j *loop) undecided() bool {
-	return slices.ContainsFunc(j.running, func(e *execution) bool { return e.phase == withdrawing })
+	return slices.ContainsFunc(j.running, func(e *execution.Execution) bool { return e.Phase == execution.Withdrawing })
 }
 
 // resolveCancelled looks up the cancelled executions and moves each to returned or withdrawn. It returns
@@ -110,18 +103,18 @@ func (j *loop) resolveCancelled(ctx workflow.Context) (again time.Time) {
 	now := workflow.Now(ctx)
 	again = now.Add(lookInterval)
 	for _, e := range slices.Backward(slices.Clone(j.running)) {
-		i := slices.IndexFunc(pending, func(p lookups.Pending) bool { return p.Activity == e.activity })
+		i := slices.IndexFunc(pending, func(p lookups.Pending) bool { return p.Activity == e.Activity })
 		switch {
-		case e.phase != withdrawing:
+		case e.Phase != execution.Withdrawing:
 		case i < 0 || !pending[i].Cancelled: // it has ended, which a task will report; or the answer precedes the cancellation
 		case !pending[i].Sent && !e.Sent:
 			j.putBack(ctx, e)
 		case !pending[i].Sent:
-			e.phase = withdrawn
+			e.Phase = execution.Withdrawn
 		case pending[i].Until.Add(lookups.ServerSkew).After(now):
 			again = pending[i].Until.Add(lookups.ServerSkew)
 		default:
-			e.phase = withdrawn
+			e.Phase = execution.Withdrawn
 		}
 	}
 	return again
@@ -159,23 +152,10 @@ func (j *loop) recordSent(pending []lookups.Pending) {
 	for _, p := range pending {
 		j.failures = j.failures || slices.ContainsFunc(p.Attempts, failed)
 		for _, e := range j.running {
-			if e.activity != p.Activity {
+			if e.Activity != p.Activity {
 				continue
 			}
-			if n := len(p.Attempts); n > 0 && failed(p.Attempts[n-1]) {
-				e.noteError(p.Attempts[n-1].Message)
-			}
-			e.Sent, e.inFlight, e.unsentUntil = e.Sent || len(p.Attempts) > 0, p.Sent, time.Time{}
-			if !p.Sent {
-				e.unsentUntil = p.Next
-			}
-			e.ended = nil
-			if p.Ended != nil {
-				e.ended = new(p.Ended.Ending(p.Attempts))
-			}
-			if e.phase == dispatched && (p.Sent || e.Sent) {
-				e.phase = sent
-			}
+			e.Record(&p)
 		}
 	}
 }

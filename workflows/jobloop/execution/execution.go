@@ -1,0 +1,156 @@
+// Package execution has what the workflow of a job knows of an execution that has not ended: how far it is, what
+// was sent, and the options of its activities. It issues no commands.
+package execution
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/activities"
+	"almanac/activities/lookups"
+	"almanac/internal/redact"
+	"almanac/job"
+	"almanac/workflows/jobloop/state"
+)
+
+// A Phase is an execution's progress as recorded by the workflow.
+//
+//	dispatched ───▶ sent ───┐
+//	    │            │      │
+//	    ▼            ▼      ▼
+//	withdrawing ─▶ withdrawn ─▶ removed from running
+//	    │                                 ▲
+//	    └─▶ returned ─────────────────────┘
+//
+// An execution of any phase is removed from running when its last activity ends.
+//
+//	phase         set by                                  meaning
+//	dispatched    at first                                no request is known to have been sent; a worker may hold it
+//	sent          Record, SetNext, resume                   a request may have been sent
+//	withdrawing   withdraw                                cancelled; whether a request may have been sent is being looked up
+//	withdrawn     resolveCancelled                        a request may have been sent, and no other follows
+//	returned      putBack, which removes it from running  no request was sent, and none will be
+//
+// A clock decides in one case: an activity that the server cancelled while no worker had it says nothing
+// of earlier attempts. Nothing was sent for it before its due time, nor before [Execution.UnsentUntil] if
+// that is set.
+type Phase int
+
+// The phases.
+const (
+	Dispatched Phase = iota
+	Sent
+	Withdrawing
+	Withdrawn
+	Returned
+)
+
+// An Execution is an occurrence or manual run that has not ended.
+type Execution struct {
+	state.RetryWait
+	Action          job.Action
+	Slept           bool // the job slept until it, so its punctuality adjusts the lead
+	Phase           Phase
+	BetweenAttempts bool               // between two activities: the next is scheduled at Next, by a later run if this one ends before
+	InFlight        bool               // when last looked up, an attempt may have been sent that has no record
+	MayHaveBeenSent bool               // its activity was cancelled when it was due, and the server may have forgotten an attempt that failed at once
+	UnsentUntil     time.Time          // if set: when last looked up, no attempt was being sent, and the server's retry delay lasted until then, by its clock
+	Ended           *activities.Ending // if set: when last looked up, the activity's outcome was recorded but not reported
+	Activity        string             // id of the activity scheduled last
+	LastEnd         time.Time          // when its last attempt ended, by its worker; zero if there is no record of it
+	Cancel          workflow.CancelFunc
+}
+
+const (
+	// clockMargin is how far a worker's clock may differ from the server's before the worker uses the server's.
+	clockMargin = time.Second
+
+	// nextMargin is how long before its next attempt an execution can be cancelled of which something was sent.
+	nextMargin = 500 * time.Millisecond
+)
+
+// ID returns the id of an execution of a job: a hash of the job's id, its creation time, the id of its first run, and
+// what (the due time, or "run N"). So an occurrence keeps its id however often it is decided, and a job created anew under
+// the same name has other ids.
+func ID(k *job.Key, created time.Time, firstRun, what string) string {
+	name := strings.Join([]string{k.WorkflowID(), created.Format(time.RFC3339), firstRun, what}, "\n")
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String()
+}
+
+// HandOver returns what the next run needs to continue a waiting execution.
+func (e *Execution) HandOver() state.RetryWait {
+	w := e.RetryWait
+	if w.Sent {
+		w.Undo = state.Standing{}
+	}
+	return w
+}
+
+// NoteError keeps why an attempt of the action failed, unless it is not known.
+func (e *Execution) NoteError(why string) {
+	if e.ActionName == job.MainAction {
+		e.Error = cmp.Or(redact.Cut(why, state.MaxError), e.Error)
+	}
+}
+
+// KnownUnsent reports whether nothing can have been sent, after what was recorded, for an execution whose activity
+// the server cancelled, at now, while no worker had it.
+func (e *Execution) KnownUnsent(now time.Time) bool {
+	return now.Before(e.Due.Add(-clockMargin)) || now.Before(e.UnsentUntil.Add(-lookups.ServerSkew))
+}
+
+// Margin returns how long before its next attempt an execution can be cancelled. It is longer if
+// nothing was sent, so that [Execution.KnownUnsent] still holds afterwards.
+func (e *Execution) Margin() time.Duration {
+	if e.Sent {
+		return nextMargin
+	}
+	return nextMargin + lookups.ServerSkew
+}
+
+// SetNext sets when the next attempt begins, after one of the execution's activities ended: at end.Next or,
+// if that is zero, when interval has passed since the last attempt.
+func (e *Execution) SetNext(now time.Time, end *activities.Ending, interval time.Duration) {
+	e.BetweenAttempts, e.Next = true, end.Next
+	if n := len(end.Attempts); n > 0 && end.Next.IsZero() {
+		passed := max(0, now.Sub(end.Attempts[n-1].End)-clockMargin)
+		e.Next = now.Add(interval - passed)
+	}
+	if e.Next.Before(now) {
+		e.Next = now
+	}
+	if e.Sent && e.Phase == Dispatched {
+		e.Phase = Sent
+	}
+}
+
+// Record records what a lookup found of the execution's activity: an attempt may have been sent, or may be sent since.
+func (e *Execution) Record(p *lookups.Pending) {
+	if n := len(p.Attempts); n > 0 && p.Attempts[n-1].Outcome != job.OutcomeCompleted {
+		e.NoteError(p.Attempts[n-1].Message)
+	}
+	e.Sent, e.InFlight, e.UnsentUntil = e.Sent || len(p.Attempts) > 0, p.Sent, time.Time{}
+	if !p.Sent {
+		e.UnsentUntil = p.Next
+	}
+	e.Ended = nil
+	if p.Ended != nil {
+		e.Ended = new(p.Ended.Ending(p.Attempts))
+	}
+	if e.Phase == Dispatched && (p.Sent || e.Sent) {
+		e.Phase = Sent
+	}
+}
+
+// EndedAt returns when an execution ended whose end the workflow learned now: when its last attempt ended, which
+// can be long before if the outcome had to wait, or its worker was lost.
+func (e *Execution) EndedAt(now time.Time) time.Time {
+	if e.LastEnd.IsZero() || e.LastEnd.After(now) {
+		return now
+	}
+	return e.LastEnd
+}

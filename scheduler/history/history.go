@@ -125,7 +125,7 @@ func (r *Reader) entries(ctx context.Context, workflowID string, p listing.Page,
 		}
 		return over && after == (position{}) || len(entries) > p.Skip+p.Top
 	}
-	run := runReader{Reader: r, workflowID: workflowID, runID: info.GetExecution().GetRunId(), pageSize: pageSize(p)}
+	run := r.run(workflowID, info.GetExecution().GetRunId(), pageSize(p))
 	if after.run != "" && after.run != run.runID {
 		run.runID = after.run
 	} else {
@@ -142,7 +142,7 @@ func (r *Reader) entries(ctx context.Context, workflowID string, p listing.Page,
 		if err != nil || before == nil || before.began.Before(p.Filter.Start.From) {
 			return entries, err
 		}
-		run = runReader{Reader: r, workflowID: workflowID, runID: before.previous, pageSize: run.pageSize}
+		run = r.run(workflowID, before.previous, run.pageSize)
 		if p.Filter.Status == job.OutcomeFailed {
 			run.runID = before.failed
 		}

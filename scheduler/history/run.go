@@ -36,11 +36,27 @@ type runReader struct {
 	runID      string
 	pageSize   int32 // events to request at once
 
-	ended    map[int64]ending           // by ID of the event that scheduled the activity
-	started  map[int64]time.Time        // likewise
-	expected map[string]lookups.Pending // by activity ID: activities that have not ended, and cancelled ones
-	open     int
-	batch    []entry
+	ended       map[int64]ending           // by ID of the event that scheduled the activity
+	started     map[int64]time.Time        // likewise
+	expected    map[string]lookups.Pending // by activity ID: activities that have not ended, and cancelled ones
+	undescribed map[string]action          // by activity ID: what was read since no activity was open, without a lookup that describes it
+	open        int
+	batch       []entry
+}
+
+func (r *Reader) run(workflowID, runID string, pageSize int32) *runReader {
+	return &runReader{
+		Reader: r, workflowID: workflowID, runID: runID, pageSize: pageSize,
+		ended: map[int64]ending{}, started: map[int64]time.Time{}, expected: map[string]lookups.Pending{}, undescribed: map[string]action{},
+	}
+}
+
+// An action is an activity that runs an action.
+type action struct {
+	event int64 // that scheduled it
+	id    string
+	input activities.Input
+	end   *ending // nil: it has not ended
 }
 
 // An ending is how an activity ended.
@@ -71,8 +87,11 @@ func (r *runReader) expectPending(listed []*workflow.PendingActivityInfo) {
 
 // expect notes what is known of an activity that has not ended or was cancelled.
 func (r *runReader) expect(p lookups.Pending) {
-	if r.expected == nil {
-		r.expected = map[string]lookups.Pending{}
+	if a, read := r.undescribed[p.Activity]; read { // the workflow asked before it scheduled the activity, and was answered after
+		delete(r.undescribed, p.Activity)
+		r.batch = slices.DeleteFunc(r.batch, func(e entry) bool { return e.event == a.event })
+		r.add(&a, &p)
+		return
 	}
 	if _, known := r.expected[p.Activity]; known {
 		return // from a later event, which counts
@@ -84,7 +103,6 @@ func (r *runReader) expect(p lookups.Pending) {
 // read passes the run's records to enough, in batches sorted newest first. It returns nil as soon as enough
 // returns true, and otherwise where the history continues.
 func (r *runReader) read(ctx context.Context, enough func([]entry) bool) (*earlier, error) {
-	r.ended, r.started = map[int64]ending{}, map[int64]time.Time{}
 	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
 		Namespace:       r.Namespace,
 		Execution:       &common.WorkflowExecution{WorkflowId: r.workflowID, RunId: r.runID},
@@ -103,7 +121,11 @@ func (r *runReader) read(ctx context.Context, enough func([]entry) bool) (*earli
 				return r.earlier(e), nil
 			}
 			r.event(e)
-			if r.open == 0 && len(r.batch) > 0 && enough(r.flush()) {
+			if r.open > 0 {
+				continue
+			}
+			clear(r.undescribed)
+			if len(r.batch) > 0 && enough(r.flush()) {
 				return nil, nil
 			}
 		}
@@ -196,32 +218,48 @@ func (r *runReader) scheduled(e *history.HistoryEvent) {
 			}
 		}
 	case activities.TypeAction:
-		known, expected := r.expected[a.GetActivityId()]
-		attempts := known.Attempts
-		if expected {
-			delete(r.expected, a.GetActivityId())
-			r.open--
+		act := action{event: e.GetEventId(), id: a.GetActivityId(), input: decode[activities.Input](r, a.GetInput())}
+		if ended {
+			act.end = &end
 		}
-		input := decode[activities.Input](r, a.GetInput())
-		if ended && (!known.Cancelled || known.Sent) { // a cancelled activity without a fence sent nothing, whatever it recorded
-			attempts = append(attempts, forgotten(&end, &known, expected, input.Execution.Due)...)
-			if recorded := r.records(&end, &input, r.started[e.GetEventId()]); len(recorded) >= len(attempts) {
-				attempts = recorded
-			}
+		known, expected := r.expected[act.id]
+		if !expected {
+			r.undescribed[act.id] = act
+			r.add(&act, nil)
+			return
 		}
-		for _, attempt := range attempts {
-			attempt.Number += input.SentBefore
-			r.batch = append(r.batch, entry{job.Record{Execution: input.Execution, Attempt: attempt}, position{r.runID, e.GetEventId(), attempt.Number}})
+		delete(r.expected, act.id)
+		r.open--
+		r.add(&act, &known)
+	}
+}
+
+// add adds the records of an activity. known is the last that a lookup said of it; nil if none did.
+func (r *runReader) add(a *action, known *lookups.Pending) {
+	var attempts []job.Attempt
+	if known != nil {
+		attempts = known.Attempts
+	}
+	if a.end != nil && (known == nil || !known.Cancelled || known.Sent) { // a cancelled activity without a fence sent nothing, whatever it recorded
+		if known != nil {
+			attempts = append(attempts, forgotten(a.end, known, a.input.Execution.Due)...)
 		}
+		if recorded := r.records(a.end, &a.input, r.started[a.event]); len(recorded) >= len(attempts) {
+			attempts = recorded
+		}
+	}
+	for _, attempt := range attempts {
+		attempt.Number += a.input.SentBefore
+		r.batch = append(r.batch, entry{job.Record{Execution: a.input.Execution, Attempt: attempt}, position{r.runID, a.event, attempt.Number}})
 	}
 }
 
 // forgotten returns the record of the attempt that the server dropped, or may have dropped, when it
 // cancelled an activity: one that failed or was lost after the last lookup before the cancellation.
-func forgotten(end *ending, last *lookups.Pending, known bool, due time.Time) []job.Attempt {
+func forgotten(end *ending, last *lookups.Pending, due time.Time) []job.Attempt {
 	lost := job.Attempt{Number: len(last.Attempts) + 1, Start: end.at, End: end.at}
 	switch {
-	case !known || !temporal.IsCanceledError(end.err) || last.Ended != nil:
+	case !temporal.IsCanceledError(end.err) || last.Ended != nil:
 		return nil
 	case last.Sent:
 		start := later(due, last.Began)

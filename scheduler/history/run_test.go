@@ -157,7 +157,12 @@ func (a *author) cancel(at time.Duration, scheduled int64) {
 
 // look adds a lookup of pending activities by the workflow, with its result.
 func (a *author) look(at time.Duration, pending ...lookups.Pending) {
-	scheduled := a.write(at, &historypb.HistoryEvent{
+	a.answer(at, a.ask(at), pending...)
+}
+
+// ask adds the scheduling of a lookup of pending activities.
+func (a *author) ask(at time.Duration) (scheduled int64) {
+	return a.write(at, &historypb.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
 		Attributes: &historypb.HistoryEvent_ActivityTaskScheduledEventAttributes{
 			ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{
@@ -165,6 +170,10 @@ func (a *author) look(at time.Duration, pending ...lookups.Pending) {
 			},
 		},
 	})
+}
+
+// answer adds the result of a lookup.
+func (a *author) answer(at time.Duration, scheduled int64, pending ...lookups.Pending) {
 	a.write(at, &historypb.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED,
 		Attributes: &historypb.HistoryEvent_ActivityTaskCompletedEventAttributes{
@@ -247,6 +256,25 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 			a.look(late, lookups.Pending{Activity: activityID(one), Attempts: attempts(occurrence, failed...), Sent: true})
 			a.cancel(late, one)
 		}, "MainAction 2/2 Failed, lost\nMainAction 2/1 Failed"},
+		{"that was dispatched after it was asked what was sent, and failed between the answer and its cancellation", func(a *author) {
+			question := a.ask(held)
+			one := a.dispatch(5, 0)
+			a.answer(late, question, lookups.Pending{Activity: activityID(one), Sent: true})
+			a.cancel(late, one)
+		}, "MainAction 2/1 Failed, lost"},
+		{"that was dispatched after it was asked what was sent, and was cancelled during the wait for its retry", func(a *author) {
+			question := a.ask(held)
+			one := a.dispatch(5, 0)
+			a.answer(late, question, pending(one, failed...))
+			a.cancel(late, one)
+		}, "MainAction 2/1 Failed"},
+		{"that was dispatched after it was asked what was sent, and that a later answer describes", func(a *author) {
+			question := a.ask(held)
+			one := a.dispatch(5, 0)
+			a.answer(early, question, lookups.Pending{Activity: activityID(one), Sent: true})
+			a.look(late, pending(one, failed...))
+			a.cancel(late, one)
+		}, "MainAction 2/1 Failed"},
 		{"whose worker was killed when it was sent, and that was cancelled long after", func(a *author) {
 			one := a.dispatch(5, 0)
 			a.look(late, lookups.Pending{Activity: activityID(one), Sent: true, Began: occurrence.Add(held)})

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"time"
 
+	"almanac/bench/options"
+	"almanac/bench/report"
 	"almanac/bench/systems"
 )
 
@@ -18,21 +20,21 @@ const acrossSlack = 10 * time.Minute
 // measureAcross measures lists across jobs: the history of a busy hour, in which each job runs once, and what is
 // next. The jobs go on while the lists are read.
 func (b *bench) measureAcross(ctx context.Context) (err error) {
-	h := systems.Herd{Name: "across", Jobs: maxHerd, Parallel: 8}
-	if b.options.jobs > 0 {
-		h.Jobs = b.options.jobs
+	h := systems.Herd{Name: "across", Jobs: options.MaxHerd, Parallel: 8}
+	if b.options.Jobs > 0 {
+		h.Jobs = b.options.Jobs
 	}
 	defer func() { err = errors.Join(err, b.remove(ctx, b.Almanac, h)) }()
-	h.First = time.Now().UTC().Add(b.options.createdBefore).Truncate(time.Second)
-	b.progress.Printf("%s, due once an hour from %s on, for %s", countOf(h.Jobs, "job"), h.First.Format(time.TimeOnly), b.options.window)
+	h.First = time.Now().UTC().Add(b.options.CreatedBefore).Truncate(time.Second)
+	b.progress.Printf("%s, due once an hour from %s on, for %s", report.CountOf(h.Jobs, "job"), h.First.Format(time.TimeOnly), b.options.Window)
 	if err := b.Almanac.Spread(ctx, h); err != nil {
 		return err
 	}
-	ran := int(time.Duration(h.Jobs) * b.options.window / time.Hour)
-	if err := b.receiver.Await(ctx, h.Name, ran, time.Until(h.First.Add(b.options.window))+acrossSlack); err != nil {
+	ran := int(time.Duration(h.Jobs) * b.options.Window / time.Hour)
+	if err := b.receiver.Await(ctx, h.Name, ran, time.Until(h.First.Add(b.options.Window))+acrossSlack); err != nil {
 		return err
 	}
-	b.report.AcrossJobs, b.report.AcrossWindow = formatCount(float64(h.Jobs)), b.options.window
+	b.report.AcrossJobs, b.report.AcrossWindow = report.FormatCount(float64(h.Jobs)), b.options.Window
 	for _, l := range b.acrossLists(h) {
 		if err := b.measureList(ctx, l); err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
@@ -54,7 +56,7 @@ type list struct {
 func (b *bench) acrossLists(h systems.Herd) []list {
 	filter := func(text string) string { return "$filter=" + url.QueryEscape(text) }
 	hour := "startTime ge " + h.First.Add(-time.Second).Format(time.RFC3339)
-	past := hour + " and startTime lt " + h.First.Add(b.options.window/2).Format(time.RFC3339)
+	past := hour + " and startTime lt " + h.First.Add(b.options.Window/2).Format(time.RFC3339)
 	history := h.Path() + "/history?" // with $top it would be one page
 	upcoming := fmt.Sprintf("%s/upcoming?$top=%d&until=%s", h.Path(), callPage, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 	const historyGoal, upcomingGoal = 500 * time.Millisecond, 300 * time.Millisecond
@@ -83,7 +85,7 @@ func (b *bench) measureList(ctx context.Context, l list) error {
 	var taken []time.Duration
 	var cpu, asked float64
 	entries := 0
-	for range b.options.lists/20 + 1 {
+	for range b.options.Lists/20 + 1 {
 		if l.fresh {
 			if api, calls, err = b.NewCountedAPI(ctx); err != nil {
 				return err
@@ -105,9 +107,9 @@ func (b *bench) measureList(ctx context.Context, l list) error {
 		}
 		cpu += after - before
 	}
-	all, n := spreadOf(taken), float64(len(taken))
-	b.report.add(&b.report.Across, []string{l.name, formatCount(float64(entries)), formatDuration(all.p50), formatDuration(all.max), formatMilliseconds(1000 * cpu / n), formatCount(asked / n)})
-	b.report.within(l.name+", p50", all.p50, l.goal)
+	all, n := report.SpreadOf(taken), float64(len(taken))
+	b.report.Add(&b.report.Across, []string{l.name, report.FormatCount(float64(entries)), report.FormatDuration(all.P50), report.FormatDuration(all.Max), report.FormatMilliseconds(1000 * cpu / n), report.FormatCount(asked / n)})
+	b.report.Within(l.name+", p50", all.P50, l.goal)
 	return nil
 }
 

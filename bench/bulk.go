@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"almanac/bench/options"
+	"almanac/bench/report"
 	"almanac/internal/callers"
 )
 
@@ -46,7 +48,7 @@ func (b *bench) measureBulkStage(ctx context.Context, name string, beside bool, 
 		return err
 	}
 	suffix := fmt.Sprint(len(b.report.Bulk))
-	bulk, single := sleepingHerd("bulk-"+suffix, maxHerd), sleepingHerd("single-"+suffix, maxHerd)
+	bulk, single := sleepingHerd("bulk-"+suffix, options.MaxHerd), sleepingHerd("single-"+suffix, options.MaxHerd)
 	defer func() { err = errors.Join(err, b.remove(ctx, b.Almanac, bulk, single)) }()
 	if err := errors.Join(b.Almanac.CreateCollection(ctx, bulk), b.Almanac.CreateCollection(ctx, single)); err != nil {
 		return err
@@ -59,7 +61,7 @@ func (b *bench) measureBulkStage(ctx context.Context, name string, beside bool, 
 	}
 	var took []time.Duration
 	failed, before, start := 0, load.answered.Load(), time.Now()
-	for i := 0; time.Since(start) < b.options.bulk && ctx.Err() == nil; i++ {
+	for i := 0; time.Since(start) < b.options.Bulk && ctx.Err() == nil; i++ {
 		began := time.Now()
 		if as[1].PutJob(ctx, single, i) != nil {
 			failed++
@@ -68,11 +70,11 @@ func (b *bench) measureBulkStage(ctx context.Context, name string, beside bool, 
 		pause(ctx, bulkPause)
 	}
 	rate := float64(load.answered.Load()-before) / time.Since(start).Seconds()
-	all := spreadOf(took)
-	b.report.add(&b.report.Bulk, []string{name, fmt.Sprint(all.n)}, all.cells(), []string{fmt.Sprint(failed), formatTenth(rate), fmt.Sprint(load.failed.Load())})
+	all := report.SpreadOf(took)
+	b.report.Add(&b.report.Bulk, []string{name, fmt.Sprint(all.N)}, all.Cells(), []string{fmt.Sprint(failed), report.FormatTenth(rate), fmt.Sprint(load.failed.Load())})
 	if beside && limits == bulkLimits {
-		b.report.within("a PUT beside a bulk load, p99", all.p99, time.Second)
-		b.report.atMost("PUTs beside a bulk load, not answered by 2xx", float64(failed), 0, formatCount)
+		b.report.Within("a PUT beside a bulk load, p99", all.P99, time.Second)
+		b.report.AtMost("PUTs beside a bulk load, not answered by 2xx", float64(failed), 0, report.FormatCount)
 	}
 	return ctx.Err()
 }

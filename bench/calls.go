@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"almanac/bench/report"
 	"almanac/bench/systems"
 )
 
@@ -55,9 +56,9 @@ func (b *bench) measureCalls(ctx context.Context) (err error) {
 			}
 			taken = append(taken, time.Since(start))
 		}
-		all := spreadOf(taken)
-		b.report.add(&b.report.Calls, []string{c.name, formatDuration(all.p50), formatDuration(all.p99)})
-		b.report.within(c.name+", p50", all.p50, c.goal)
+		all := report.SpreadOf(taken)
+		b.report.Add(&b.report.Calls, []string{c.name, report.FormatDuration(all.P50), report.FormatDuration(all.P99)})
+		b.report.Within(c.name+", p50", all.P50, c.goal)
 	}
 	return nil
 }
@@ -71,7 +72,7 @@ func (b *bench) calls(asleep, worked systems.Herd) []call {
 		"frequency": "month", "interval": 1,
 		"schedule": systems.Object{"monthlyOccurrences": []systems.Object{{"day": "friday", "occurrence": -1}}},
 	}}}
-	newAPIs := make([]*systems.REST, b.options.lists) // which have not read any job yet
+	newAPIs := make([]*systems.REST, b.options.Lists) // which have not read any job yet
 	for i := range newAPIs {
 		newAPIs[i] = b.NewAPI()
 	}
@@ -83,10 +84,10 @@ func (b *bench) calls(asleep, worked systems.Herd) []call {
 		{"patch a job", callJobs, 0, func(ctx context.Context, i int) error {
 			return a.Call(ctx, http.MethodPatch, asleep.JobPath(i), interval(2), nil)
 		}},
-		{"list 100 jobs, the first time", b.options.lists, 300 * time.Millisecond, func(ctx context.Context, i int) error { return readPage(ctx, newAPIs[i], list) }},
-		{"list them again", b.options.lists, 0, func(ctx context.Context, _ int) error { return readPage(ctx, a.REST, list) }},
-		{"newest 100 entries of a history", b.options.lists, 50 * time.Millisecond, func(ctx context.Context, _ int) error { return readPage(ctx, a.REST, history) }},
-		{"preview 100 occurrences", b.options.lists, 0, func(ctx context.Context, _ int) error {
+		{"list 100 jobs, the first time", b.options.Lists, 300 * time.Millisecond, func(ctx context.Context, i int) error { return readPage(ctx, newAPIs[i], list) }},
+		{"list them again", b.options.Lists, 0, func(ctx context.Context, _ int) error { return readPage(ctx, a.REST, list) }},
+		{"newest 100 entries of a history", b.options.Lists, 50 * time.Millisecond, func(ctx context.Context, _ int) error { return readPage(ctx, a.REST, history) }},
+		{"preview 100 occurrences", b.options.Lists, 0, func(ctx context.Context, _ int) error {
 			return a.Call(ctx, http.MethodPost, "/previewRecurrence", question, nil)
 		}},
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"almanac/bench/engines"
+	"almanac/bench/report"
 )
 
 // zone is where the engines are measured: one whose clock changes.
@@ -25,7 +26,7 @@ var distances = []struct {
 // measureEngines asks every engine that can express it for the next occurrence of each schedule.
 func (b *bench) measureEngines(context.Context) error {
 	testing.Init()
-	if err := flag.Set("test.benchtime", b.options.benchtime.String()); err != nil {
+	if err := flag.Set("test.benchtime", b.options.Benchtime.String()); err != nil {
 		return err
 	}
 	for _, s := range engines.Schedules {
@@ -43,11 +44,11 @@ func (b *bench) measureEngines(context.Context) error {
 							next(d.after)
 						}
 					})
-					cell = fmt.Sprintf("%s ns, %d allocs", formatCount(float64(r.T.Nanoseconds())/float64(r.N)), r.AllocsPerOp())
+					cell = fmt.Sprintf("%s ns, %d allocs", report.FormatCount(float64(r.T.Nanoseconds())/float64(r.N)), r.AllocsPerOp())
 				}
 				row = append(row, cell)
 			}
-			b.report.add(&b.report.Engines, row)
+			b.report.Add(&b.report.Engines, row)
 		}
 	}
 	return nil

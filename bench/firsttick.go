@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"almanac/bench/report"
 	"almanac/bench/systems"
 )
 
@@ -27,26 +28,26 @@ type scenario struct {
 }
 
 // scenarios are what part first-tick measures; the first three are the quick ones.
-func (o options) scenarios() []scenario {
-	if o.jobs > 0 {
-		return o.herdScenarios(o.jobs, "", 0, 0, 0)
+func (b *bench) scenarios() []scenario {
+	if b.options.Jobs > 0 {
+		return b.herdScenarios(b.options.Jobs, "", 0, 0, 0)
 	}
 	const few, many = 250 * time.Millisecond, time.Second
-	first := o.herdScenarios(1000, "", few, 100*time.Millisecond, 150*time.Millisecond)
-	if o.quick {
+	first := b.herdScenarios(1000, "", few, 100*time.Millisecond, 150*time.Millisecond)
+	if b.options.Quick {
 		return first
 	}
 	return slices.Concat(first, []scenario{
 		{label: "once, `retryType` `none`", jobs: 1000, ticks: 1, once: true, first: few},
 		{label: "once, four minutes after they were created", jobs: 1000, ticks: 1, before: 4 * time.Minute, first: few},
 		{label: "every day", jobs: 1000, ticks: 1, schedule: systems.Daily, first: few},
-	}, o.herdScenarios(2000, "", many, 250*time.Millisecond, 350*time.Millisecond))
+	}, b.herdScenarios(2000, "", many, 250*time.Millisecond, 350*time.Millisecond))
 }
 
 // herdScenarios are the kinds of herds that differ most. The goals are for the first tick, and for each
 // after it with a retry policy and without.
-func (o options) herdScenarios(jobs int, where string, first, next, nextOnce time.Duration) []scenario {
-	ticks := o.warmUpTicks + o.ticks
+func (b *bench) herdScenarios(jobs int, where string, first, next, nextOnce time.Duration) []scenario {
+	ticks := b.options.WarmUpTicks + b.options.Ticks
 	return []scenario{
 		{label: "every minute" + where, jobs: jobs, ticks: ticks, schedule: systems.Minutely, first: first, next: next},
 		{label: "every minute, `retryType` `none`" + where, jobs: jobs, ticks: ticks, schedule: systems.Minutely, once: true, first: first, next: nextOnce},
@@ -55,7 +56,7 @@ func (o options) herdScenarios(jobs int, where string, first, next, nextOnce tim
 }
 
 func (b *bench) measureFirstTick(ctx context.Context) error {
-	return b.measureScenarios(ctx, b.Almanac, b.options.scenarios())
+	return b.measureScenarios(ctx, b.Almanac, b.scenarios())
 }
 
 func (b *bench) measureScenarios(ctx context.Context, a *systems.AlmanacAPI, scenarios []scenario) error {
@@ -69,7 +70,7 @@ func (b *bench) measureScenarios(ctx context.Context, a *systems.AlmanacAPI, sce
 }
 
 func (b *bench) measureScenario(ctx context.Context, a *systems.AlmanacAPI, name string, s scenario) (err error) {
-	before := cmp.Or(s.before, b.options.createdBefore)
+	before := cmp.Or(s.before, b.options.CreatedBefore)
 	start := time.Now()
 	h := systems.Herd{
 		Name: name, Jobs: s.jobs, Every: time.Minute, Schedule: s.schedule, NoRetries: s.once,
@@ -87,7 +88,7 @@ func (b *bench) measureScenario(ctx context.Context, a *systems.AlmanacAPI, name
 	if err != nil {
 		return err
 	}
-	b.report.addScenario(s, perSecond, ticks)
+	addScenario(&b.report, s, perSecond, ticks)
 	return nil
 }
 
@@ -117,19 +118,19 @@ func (b *bench) measureClusterWith(ctx context.Context, settings, name string, g
 		return fmt.Errorf("with %s: %w", name, err)
 	}
 	defer cluster.End(syscall.SIGTERM)
-	scenarios := b.options.herdScenarios(cmp.Or(b.options.jobs, clusterJobs), ", on a cluster with "+name, goal, goal, goal)
+	scenarios := b.herdScenarios(cmp.Or(b.options.Jobs, clusterJobs), ", on a cluster with "+name, goal, goal, goal)
 	return b.measureScenarios(ctx, systems.NewAlmanac(b.receiver, cluster.APIs), scenarios)
 }
 
 // addScenario adds the first tick of a scenario, the worst of those after it, and their goals.
-func (r *report) addScenario(s scenario, perSecond float64, ticks []tick) {
-	name := countOf(s.jobs, "job") + " " + s.label
-	r.logTicks(name, ticks)
-	r.mustBePunctual(name, ticks)
-	r.add(&r.FirstTick, []string{name, "first tick", formatTenth(perSecond)}, ticks[0].cells())
-	r.within(name+", p99 of the first tick", ticks[0].lateness.p99, s.first)
+func addScenario(r *report.Report, s scenario, perSecond float64, ticks []report.Tick) {
+	name := report.CountOf(s.jobs, "job") + " " + s.label
+	r.LogTicks(name, ticks)
+	r.MustBePunctual(name, ticks)
+	r.Add(&r.FirstTick, []string{name, "first tick", report.FormatTenth(perSecond)}, ticks[0].Cells())
+	r.Within(name+", p99 of the first tick", ticks[0].Lateness.P99, s.first)
 	if more := ticks[1:]; len(more) > 0 {
-		r.add(&r.FirstTick, []string{name, fmt.Sprintf("worst of %d more", len(more)), ""}, worst(more).cells())
-		r.within(name+", p99 of the worst tick after it", worst(more).lateness.p99, s.next)
+		r.Add(&r.FirstTick, []string{name, fmt.Sprintf("worst of %d more", len(more)), ""}, report.Worst(more).Cells())
+		r.Within(name+", p99 of the worst tick after it", report.Worst(more).Lateness.P99, s.next)
 	}
 }

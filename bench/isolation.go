@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"almanac/bench/report"
 	"almanac/bench/systems"
 )
 
@@ -35,11 +36,11 @@ const (
 
 func (b *bench) measureIsolation(ctx context.Context) (err error) {
 	tenFirst := time.Now().UTC().Truncate(time.Second).Add(15 * time.Second)
-	first := tenFirst.Add((b.options.before + b.options.quiet).Truncate(time.Minute) + time.Minute) // of the herd
+	first := tenFirst.Add((b.options.Before + b.options.Quiet).Truncate(time.Minute) + time.Minute) // of the herd
 	ten := systems.Herd{Name: "isolation-ten", Jobs: isolationTen, First: tenFirst, Every: time.Minute, Schedule: systems.Minutely}
 	asleep := sleepingHerd("isolation-asleep", isolationAsleep)
 	herd := systems.Herd{
-		Name: "isolation-herd", Jobs: cmp.Or(b.options.jobs, isolationHerd), First: first, Every: time.Minute,
+		Name: "isolation-herd", Jobs: cmp.Or(b.options.Jobs, isolationHerd), First: first, Every: time.Minute,
 		Schedule: systems.Minutely, Parallel: isolationParallel,
 	}
 	defer func() { err = errors.Join(err, b.remove(ctx, b.Almanac, ten, asleep, herd)) }()
@@ -51,16 +52,16 @@ func (b *bench) measureIsolation(ctx context.Context) (err error) {
 		return err
 	}
 	ten.First = first
-	ticks := worst(sortTicks(ten, b.options.ticks, b.receiver.Take(ten.Name)))
-	b.progress.Printf("ten jobs: %s; the herd: %s", ticks, worst(sortTicks(herd, b.options.ticks, b.receiver.Take(herd.Name))))
-	b.report.addTenant(other, countOf(herd.Jobs, "job"), ticks)
+	ticks := report.Worst(report.SortTicks(ten, b.options.Ticks, b.receiver.Take(ten.Name)))
+	b.progress.Printf("ten jobs: %s; the herd: %s", ticks, report.Worst(report.SortTicks(herd, b.options.Ticks, b.receiver.Take(herd.Name))))
+	addTenant(&b.report, other, report.CountOf(herd.Jobs, "job"), ticks)
 	return nil
 }
 
 // disturb creates the herd and lets its ticks pass while the other tenant calls.
 func (b *bench) disturb(ctx context.Context, other *tenant, herd systems.Herd) error {
-	create := herd.First.Add(-b.options.before)
-	pause(ctx, time.Until(create.Add(-b.options.quiet)))
+	create := herd.First.Add(-b.options.Before)
+	pause(ctx, time.Until(create.Add(-b.options.Quiet)))
 	calling, stop := context.WithCancel(ctx)
 	var calls sync.WaitGroup
 	calls.Go(func() { other.callSteadily(calling) })
@@ -75,7 +76,7 @@ func (b *bench) disturb(ctx context.Context, other *tenant, herd systems.Herd) e
 	b.progress.Printf("created %.0f jobs a second, %s before they are due", float64(herd.Jobs)/time.Since(start).Seconds(), time.Until(herd.First).Round(time.Second))
 	pause(ctx, createdAfter)
 	other.enter(stageQuiet)
-	for i := range b.options.ticks {
+	for i := range b.options.Ticks {
 		due := herd.First.Add(time.Duration(i) * time.Minute)
 		pause(ctx, time.Until(due.Add(-firingBefore)))
 		other.enter(stageFiring)
@@ -160,7 +161,7 @@ func (t *tenant) call(ctx context.Context, c call, i int) {
 
 // addTenant adds each kind of call in each stage that has some, and holds the stages that are not quiet
 // against how a tenant's calls are to be answered.
-func (r *report) addTenant(t *tenant, herd string, ten tick) {
+func addTenant(r *report.Report, t *tenant, herd string, ten report.Tick) {
 	slowest, failures := map[string]time.Duration{}, map[string]int{} // by stage
 	for _, c := range t.calls {
 		for _, stage := range []string{stageQuiet, stageCreating, stageFiring} {
@@ -177,16 +178,16 @@ func (r *report) addTenant(t *tenant, herd string, ten tick) {
 			if len(took) == 0 {
 				continue
 			}
-			all := spreadOf(took)
-			r.add(&r.Isolation, []string{c.name, stage, fmt.Sprint(all.n)}, all.cells(), []string{fmt.Sprint(failed)})
-			slowest[stage] = max(slowest[stage], all.p99)
+			all := report.SpreadOf(took)
+			r.Add(&r.Isolation, []string{c.name, stage, fmt.Sprint(all.N)}, all.Cells(), []string{fmt.Sprint(failed)})
+			slowest[stage] = max(slowest[stage], all.P99)
 			failures[stage] += failed
 		}
 	}
 	for _, stage := range []string{stageCreating, stageFiring} {
 		name := fmt.Sprintf("calls beside %s, %s", herd, stage)
-		r.within(name+", p99 of the slowest kind", slowest[stage], time.Second)
-		r.atMost(name+", not answered by 2xx", float64(failures[stage]), 0, formatCount)
+		r.Within(name+", p99 of the slowest kind", slowest[stage], time.Second)
+		r.AtMost(name+", not answered by 2xx", float64(failures[stage]), 0, report.FormatCount)
 	}
-	r.within("ten jobs beside "+herd+", worst p99", ten.lateness.p99, 250*time.Millisecond)
+	r.Within("ten jobs beside "+herd+", worst p99", ten.Lateness.P99, 250*time.Millisecond)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"almanac/bench/report"
 	"almanac/bench/systems"
 )
 
@@ -24,22 +25,22 @@ type total struct {
 // measureLateness measures one herd after another of one system after another.
 func (b *bench) measureLateness(ctx context.Context) error {
 	var errs []error
-	for _, s := range b.Systems(b.options.systems) {
+	for _, s := range b.Systems(b.options.Systems) {
 		var t total
-		for _, jobs := range b.options.herds {
+		for _, jobs := range b.options.Herds {
 			if err := b.measureHerd(ctx, s, jobs, &t); err != nil {
 				errs = append(errs, fmt.Errorf("%d jobs, %s: %w", jobs, s.Name(), err))
 				break
 			}
 		}
-		b.report.addTotal(s.Name(), t)
+		addTotal(&b.report, s.Name(), t)
 	}
 	return errors.Join(errs...)
 }
 
 func (b *bench) measureHerd(ctx context.Context, s systems.System, jobs int, t *total) (err error) {
 	b.AwaitQuiet(ctx)
-	idle, err := b.Rate(ctx, b.options.idle)
+	idle, err := b.Rate(ctx, b.options.Idle)
 	if err != nil {
 		return err
 	}
@@ -62,9 +63,9 @@ func (b *bench) measureHerd(ctx context.Context, s systems.System, jobs int, t *
 // watchHerd lets the ticks of a herd pass, and adds what the measured ones used to the total. It reads
 // that before a tick is due, when all is at rest.
 func (b *bench) watchHerd(ctx context.Context, s systems.System, h systems.Herd, idle float64, t *total) error {
-	warmUp := b.options.warmUpTicks
+	warmUp := b.options.WarmUpTicks
 	var due []time.Time // of the measured ticks
-	for i := range b.options.ticks {
+	for i := range b.options.Ticks {
 		due = append(due, h.First.Add(time.Duration(warmUp+i)*h.Every))
 	}
 	pause(ctx, time.Until(due[0].Add(-calm)))
@@ -80,12 +81,12 @@ func (b *bench) watchHerd(ctx context.Context, s systems.System, h systems.Herd,
 	if err != nil {
 		return err
 	}
-	sum := b.report.addHerd(s.Name(), h.Jobs, ticks, warmUp)
-	if sum.lateness.n == 0 {
+	sum := addHerd(&b.report, s.Name(), h.Jobs, ticks, warmUp)
+	if sum.Lateness.N == 0 {
 		return errors.New("no request of the measured ticks came")
 	}
-	t.early, t.twice, t.missing = t.early+sum.early, t.twice+sum.twice, t.missing+sum.missing
-	t.executions += sum.lateness.n + sum.twice
+	t.early, t.twice, t.missing = t.early+sum.Early, t.twice+sum.Twice, t.missing+sum.Missing
+	t.executions += sum.Lateness.N + sum.Twice
 	t.cpu += after.CPU - before.CPU - idle*after.At.Sub(before.At).Seconds()
 	t.bytes += after.Bytes - before.Bytes
 	t.events += after.Events - before.Events
@@ -94,30 +95,30 @@ func (b *bench) watchHerd(ctx context.Context, s systems.System, h systems.Herd,
 }
 
 // addHerd adds the ticks of a herd, and returns the sum of those that do not warm up.
-func (r *report) addHerd(system string, jobs int, ticks []tick, warmUp int) tick {
-	r.logTicks(fmt.Sprintf("%s, %s", system, countOf(jobs, "job")), ticks)
+func addHerd(r *report.Report, system string, jobs int, ticks []report.Tick, warmUp int) report.Tick {
+	r.LogTicks(fmt.Sprintf("%s, %s", system, report.CountOf(jobs, "job")), ticks)
 	if system == systems.Almanac {
-		r.mustBePunctual(countOf(jobs, "job"), ticks)
+		r.MustBePunctual(report.CountOf(jobs, "job"), ticks)
 	}
-	sum := combine(ticks[warmUp:], median[time.Duration])
-	if sum.lateness.n > 0 {
-		name := "lateness of " + countOf(jobs, "job")
-		r.compare(name+", p50", formatMilliseconds, system, milliseconds(sum.lateness.p50))
-		r.compare(name+", p99", formatMilliseconds, system, milliseconds(sum.lateness.p99))
-		r.compare(name+", max", formatMilliseconds, system, milliseconds(sum.lateness.max))
+	sum := report.Combine(ticks[warmUp:], report.Median[time.Duration])
+	if sum.Lateness.N > 0 {
+		name := "lateness of " + report.CountOf(jobs, "job")
+		r.Compare(name+", p50", report.FormatMilliseconds, system, report.InMilliseconds(sum.Lateness.P50))
+		r.Compare(name+", p99", report.FormatMilliseconds, system, report.InMilliseconds(sum.Lateness.P99))
+		r.Compare(name+", max", report.FormatMilliseconds, system, report.InMilliseconds(sum.Lateness.Max))
 	}
 	return sum
 }
 
-func (r *report) addTotal(system string, t total) {
+func addTotal(r *report.Report, system string, t total) {
 	if t.executions == 0 {
 		return
 	}
 	n := float64(t.executions)
-	r.compare("requests sent early", formatCount, system, float64(t.early))
-	r.compare("requests sent twice", formatCount, system, float64(t.twice))
-	r.compare("requests not sent before the next tick", formatCount, system, float64(t.missing))
-	r.compare("CPU an execution", formatMilliseconds, system, 1000*t.cpu/n)
-	r.compare("bytes in the database an execution", formatCount, system, t.bytes/n)
-	r.compare("history events an execution", formatTenth, system, t.events/float64(t.sampled))
+	r.Compare("requests sent early", report.FormatCount, system, float64(t.early))
+	r.Compare("requests sent twice", report.FormatCount, system, float64(t.twice))
+	r.Compare("requests not sent before the next tick", report.FormatCount, system, float64(t.missing))
+	r.Compare("CPU an execution", report.FormatMilliseconds, system, 1000*t.cpu/n)
+	r.Compare("bytes in the database an execution", report.FormatCount, system, t.bytes/n)
+	r.Compare("history events an execution", report.FormatTenth, system, t.events/float64(t.sampled))
 }

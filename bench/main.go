@@ -21,6 +21,8 @@ import (
 	_ "time/tzdata" // the engines are compared in a zone with daylight saving
 
 	"almanac/bench/machine"
+	"almanac/bench/options"
+	"almanac/bench/report"
 	"almanac/bench/systems"
 )
 
@@ -36,31 +38,31 @@ func main() {
 // run measures what the arguments select, and prints a report. It prints what was measured before a
 // failure too, but writes a file only if nothing failed.
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
-	o, err := parseOptions(args, out)
+	o, err := options.Parse(args, partNames(), out)
 	if err != nil {
 		return err
 	}
 	logger := log.New(progress, "", log.Ltime)
-	b := &bench{options: o, receiver: systems.NewReceiver(), progress: logger, report: report{progress: logger}}
+	b := &bench{options: o, receiver: systems.NewReceiver(), progress: logger, report: report.Report{Progress: logger}}
 	defer b.receiver.Close()
 	err = b.measure(ctx)
-	text, failed := b.report.markdown(machine.Describe(ctx, args))
+	text, failed := b.report.Markdown(machine.Describe(ctx, args))
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
 	_, failed = io.WriteString(out, text)
-	if err = errors.Join(err, failed); err != nil || o.out == "" {
+	if err = errors.Join(err, failed); err != nil || o.Out == "" {
 		return err
 	}
-	return os.WriteFile(o.out, []byte(text), 0o644)
+	return os.WriteFile(o.Out, []byte(text), 0o644)
 }
 
 // A bench is one run of the benchmark.
 type bench struct {
-	options  options
+	options  options.Options
 	receiver *systems.Receiver
 	progress *log.Logger
-	report   report
+	report   report.Report
 
 	*systems.Environment // nil while no part needs it
 }
@@ -72,12 +74,10 @@ type part struct {
 	measure func(*bench, context.Context) error
 }
 
-const partFirstTick = "first-tick"
-
 // parts are measured in this order: those that leave much behind on the shared server come last.
 var parts = []part{
 	{"engines", false, (*bench).measureEngines},
-	{partFirstTick, true, (*bench).measureFirstTick},
+	{options.FirstTick, true, (*bench).measureFirstTick},
 	{"isolation", true, (*bench).measureIsolation},
 	{"bulk", true, (*bench).measureBulk},
 	{"lateness", true, (*bench).measureLateness},
@@ -89,12 +89,19 @@ var parts = []part{
 	{"observed", false, (*bench).measureObserved},
 }
 
+func partNames() (names []string) {
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	return names
+}
+
 // measure measures the parts that are selected. One that fails does not keep the others from being
 // measured.
 func (b *bench) measure(ctx context.Context) error {
 	var errs []error
 	for _, p := range parts {
-		if !slices.Contains(b.options.parts, p.name) || ctx.Err() != nil {
+		if !slices.Contains(b.options.Parts, p.name) || ctx.Err() != nil {
 			continue
 		}
 		b.progress.Printf("%s:", p.name)
@@ -106,17 +113,17 @@ func (b *bench) measure(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s: %w", p.name, err))
 		}
 	}
-	return errors.Join(append(errs, b.share(ctx, false), errors.Join(b.report.violations...), ctx.Err())...)
+	return errors.Join(append(errs, b.share(ctx, false), errors.Join(b.report.Violations...), ctx.Err())...)
 }
 
 // share starts the shared environment if it is needed and not there, and stops it if it is not needed.
 func (b *bench) share(ctx context.Context, needed bool) (err error) {
 	switch {
-	case needed && len(b.options.apis) > 0:
-		b.Environment = &systems.Environment{Almanac: systems.NewAlmanac(b.receiver, b.options.apis)}
+	case needed && len(b.options.APIs) > 0:
+		b.Environment = &systems.Environment{Almanac: systems.NewAlmanac(b.receiver, b.options.APIs)}
 	case needed && b.Environment == nil:
 		log := slog.New(slog.NewTextHandler(b.progress.Writer(), &slog.HandlerOptions{Level: slog.LevelError}))
-		b.Environment, err = systems.NewEnvironment(ctx, b.receiver, b.options.maxHold, log)
+		b.Environment, err = systems.NewEnvironment(ctx, b.receiver, b.options.MaxHold, log)
 	case !needed && b.Environment != nil:
 		err = b.Close()
 		b.Environment = nil

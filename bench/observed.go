@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"almanac/bench/report"
 	"almanac/bench/systems"
 )
 
@@ -41,7 +42,7 @@ func (b *bench) measureObserved(ctx context.Context) (err error) {
 		return err
 	}
 	var off, on observation
-	for round := range 2 * b.options.rounds {
+	for round := range 2 * b.options.Rounds {
 		watched := round%4 == 1 || round%4 == 2 // off, on, on, off
 		into := &off
 		if watched {
@@ -57,13 +58,13 @@ func (b *bench) measureObserved(ctx context.Context) (err error) {
 }
 
 func (b *bench) reportObserved(off, on observation) {
-	p99off, p99on := median(off.p99), median(on.p99)
-	cpuOff, cpuOn := median(off.cpu), median(on.cpu)
+	p99off, p99on := report.Median(off.p99), report.Median(on.p99)
+	cpuOff, cpuOn := report.Median(off.cpu), report.Median(on.cpu)
 	change := func(from, to float64) string { return fmt.Sprintf("%+.1f %%", 100*(to/from-1)) }
-	b.report.add(&b.report.Observed, []string{"lateness, p99 of a tick, median", formatDuration(p99off), formatDuration(p99on), change(float64(p99off), float64(p99on))})
-	b.report.add(&b.report.Observed, []string{"CPU an execution, median", formatMilliseconds(cpuOff), formatMilliseconds(cpuOn), change(cpuOff, cpuOn)})
-	b.report.addGoal("all observability on, p99", "at most +5 %", change(float64(p99off), float64(p99on)), float64(p99on) <= observedWithin*float64(p99off))
-	b.report.addGoal("all observability on, CPU an execution", "at most +5 %", change(cpuOff, cpuOn), cpuOn <= observedWithin*cpuOff)
+	b.report.Add(&b.report.Observed, []string{"lateness, p99 of a tick, median", report.FormatDuration(p99off), report.FormatDuration(p99on), change(float64(p99off), float64(p99on))})
+	b.report.Add(&b.report.Observed, []string{"CPU an execution, median", report.FormatMilliseconds(cpuOff), report.FormatMilliseconds(cpuOn), change(cpuOff, cpuOn)})
+	b.report.AddGoal("all observability on, p99", "at most +5 %", change(float64(p99off), float64(p99on)), float64(p99on) <= observedWithin*float64(p99off))
+	b.report.AddGoal("all observability on, CPU an execution", "at most +5 %", change(cpuOff, cpuOn), cpuOn <= observedWithin*cpuOff)
 }
 
 // observe measures one program.
@@ -86,11 +87,11 @@ func (b *bench) observe(ctx context.Context, path, data string, watched bool, in
 	defer p.End(os.Interrupt)
 	almanac := systems.NewAlmanac(b.receiver, p.APIs)
 	h := systems.Herd{Name: "observed", Jobs: observedJobs, Every: time.Minute, Schedule: systems.Minutely}
-	if b.options.jobs > 0 {
-		h.Jobs = b.options.jobs
+	if b.options.Jobs > 0 {
+		h.Jobs = b.options.Jobs
 	}
 	p.AwaitQuiet(ctx)
-	idle, err := p.Rate(ctx, b.options.idle)
+	idle, err := p.Rate(ctx, b.options.Idle)
 	if err != nil {
 		return err
 	}
@@ -120,14 +121,14 @@ func (b *bench) observe(ctx context.Context, path, data string, watched bool, in
 
 // observeTicks lets the ticks of a herd pass.
 func (b *bench) observeTicks(ctx context.Context, p *systems.Program, h systems.Herd, idle float64, watched bool, into *observation) error {
-	warmUp := b.options.warmUpTicks
+	warmUp := b.options.WarmUpTicks
 	pause(ctx, time.Until(h.First.Add(time.Duration(warmUp)*h.Every-calm)))
 	start := time.Now()
 	before, err := p.CPU(ctx)
 	if err != nil {
 		return err
 	}
-	ticks, err := b.awaitTicks(ctx, h, warmUp+b.options.ticks)
+	ticks, err := b.awaitTicks(ctx, h, warmUp+b.options.Ticks)
 	if err != nil {
 		return err
 	}
@@ -135,12 +136,12 @@ func (b *bench) observeTicks(ctx context.Context, p *systems.Program, h systems.
 	if err != nil {
 		return err
 	}
-	b.report.logTicks(fmt.Sprintf("watched: %t", watched), ticks)
-	b.report.mustBePunctual(countOf(h.Jobs, "job"), ticks)
+	b.report.LogTicks(fmt.Sprintf("watched: %t", watched), ticks)
+	b.report.MustBePunctual(report.CountOf(h.Jobs, "job"), ticks)
 	executions := 0
 	for _, t := range ticks[warmUp:] {
-		into.p99 = append(into.p99, t.lateness.p99)
-		executions += t.lateness.n
+		into.p99 = append(into.p99, t.Lateness.P99)
+		executions += t.Lateness.N
 	}
 	if executions == 0 {
 		return errors.New("no request of the measured ticks came")

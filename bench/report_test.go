@@ -9,43 +9,44 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/bench/machine"
+	"almanac/bench/report"
 	"almanac/bench/systems"
 )
 
-// late returns a tick of that lateness, in milliseconds.
-func late(jobs int, p50, p99 time.Duration) tick {
-	return tick{lateness: spread{n: jobs, p50: p50 * time.Millisecond, p99: p99 * time.Millisecond, max: p99 * time.Millisecond}}
+// late returns a tick of that lateness, in InMilliseconds.
+func late(jobs int, p50, p99 time.Duration) report.Tick {
+	return report.Tick{Lateness: report.Spread{N: jobs, P50: p50 * time.Millisecond, P99: p99 * time.Millisecond, Max: p99 * time.Millisecond}}
 }
 
 func TestTheReportHoldsWhatWasMeasuredAndNothingElse(t *testing.T) {
 	t.Parallel()
 	logger := log.New(io.Discard, "", 0)
-	empty, r := report{progress: logger}, report{progress: logger}
-	text, err := empty.markdown(machine.Machine{Hardware: "2 cores", Command: "go run . -ticks 3"})
+	empty, r := report.Report{Progress: logger}, report.Report{Progress: logger}
+	text, err := empty.Markdown(machine.Machine{Hardware: "2 cores", Command: "go run . -ticks 3"})
 	require.NoError(t, err)
 	require.Contains(t, text, "`go run . -ticks 3`")
 	require.NotContains(t, text, "##", "no part was measured")
 
-	for system, one := range map[string]tick{
+	for system, one := range map[string]report.Tick{
 		systems.Almanac: late(1000, 41, 74), systems.Loop: late(1000, 4000, 9000), systems.Schedules: late(1000, 18_000, 36_000),
 	} {
-		r.addHerd(system, 1000, []tick{one}, 0)
+		addHerd(&r, system, 1000, []report.Tick{one}, 0)
 	}
-	r.addScenario(scenario{label: "every minute", jobs: 1000, first: 250 * time.Millisecond}, 200,
-		[]tick{late(1000, 41, 260), late(1000, 40, 90), late(1000, 40, 90)})
-	r.addScenario(scenario{label: "once, on a cluster with Temporal's own settings", jobs: 500, first: 200 * time.Millisecond}, 170, []tick{late(500, 41, 260)})
-	r.addTotal(systems.Almanac, total{executions: 1000, cpu: 22, bytes: 3_300_000, events: 110, sampled: 10})
-	r.addTotal(systems.Schedules, total{executions: 1000, cpu: 66, bytes: 26_400_000, events: 350, sampled: 10})
-	r.compare(metricSustained, formatTenth, systems.Almanac, 91)
-	r.compare(metricSustained, formatTenth, systems.Loop, 100)
-	r.addTenant(&tenant{
+	addScenario(&r, scenario{label: "every minute", jobs: 1000, first: 250 * time.Millisecond}, 200,
+		[]report.Tick{late(1000, 41, 260), late(1000, 40, 90), late(1000, 40, 90)})
+	addScenario(&r, scenario{label: "once, on a cluster with Temporal's own settings", jobs: 500, first: 200 * time.Millisecond}, 170, []report.Tick{late(500, 41, 260)})
+	addTotal(&r, systems.Almanac, total{executions: 1000, cpu: 22, bytes: 3_300_000, events: 110, sampled: 10})
+	addTotal(&r, systems.Schedules, total{executions: 1000, cpu: 66, bytes: 26_400_000, events: 350, sampled: 10})
+	r.Compare(report.MetricSustained, report.FormatTenth, systems.Almanac, 91)
+	r.Compare(report.MetricSustained, report.FormatTenth, systems.Loop, 100)
+	addTenant(&r, &tenant{
 		calls: []call{{name: "get a job"}},
 		answers: []answer{
 			{"get a job", stageCreating, 20 * time.Millisecond, false}, {"get a job", stageCreating, 2 * time.Second, true},
 			{"get a job", stageQuiet, 30 * time.Millisecond, false},
 		},
 	}, "2,000 jobs", late(10, 9, 12))
-	text, err = r.markdown(machine.Machine{})
+	text, err = r.Markdown(machine.Machine{})
 	require.NoError(t, err)
 	for _, row := range []string{
 		`\| 1,000 jobs every minute +\| first tick +\| 200\.0 +\| 41 ms +\| 260 ms +\|`,
@@ -70,13 +71,13 @@ func TestTheReportHoldsWhatWasMeasuredAndNothingElse(t *testing.T) {
 
 func TestWhatAlmanacMustNeverDoIsAnError(t *testing.T) {
 	t.Parallel()
-	r := report{progress: log.New(io.Discard, "", 0)}
+	r := report.Report{Progress: log.New(io.Discard, "", 0)}
 	tooEarly := late(5, 1, 2)
-	tooEarly.early = 1
-	r.addHerd(systems.Schedules, 5, []tick{tooEarly}, 0)
-	r.addHerd(systems.Almanac, 5, []tick{late(5, 1, 2)}, 0)
-	require.Empty(t, r.violations, "the others may")
-	r.addHerd(systems.Almanac, 20, []tick{tooEarly}, 0)
-	require.Len(t, r.violations, 1)
-	require.ErrorContains(t, r.violations[0], "early")
+	tooEarly.Early = 1
+	addHerd(&r, systems.Schedules, 5, []report.Tick{tooEarly}, 0)
+	addHerd(&r, systems.Almanac, 5, []report.Tick{late(5, 1, 2)}, 0)
+	require.Empty(t, r.Violations, "the others may")
+	addHerd(&r, systems.Almanac, 20, []report.Tick{tooEarly}, 0)
+	require.Len(t, r.Violations, 1)
+	require.ErrorContains(t, r.Violations[0], "early")
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"almanac/bench/report"
 	"almanac/bench/systems"
 )
 
@@ -70,16 +71,16 @@ func (b *bench) measureSleep(ctx context.Context) (err error) {
 		return err
 	}
 	b.report.Sleep = append(b.report.Sleep,
-		[]string{"memory after a restart", formatMegabytes(restarted)},
-		[]string{"from a restart after kill -9 until the API answers", formatDuration(ready)},
-		[]string{"from that restart to the first overdue execution", formatDuration(first)})
-	b.report.within(b.report.SleepingJobs+", first execution after a cold restart", first, 10*time.Second)
+		[]string{"memory after a restart", report.FormatMegabytes(restarted)},
+		[]string{"from a restart after kill -9 until the API answers", report.FormatDuration(ready)},
+		[]string{"from that restart to the first overdue execution", report.FormatDuration(first)})
+	b.report.Within(b.report.SleepingJobs+", first execution after a cold restart", first, 10*time.Second)
 	return nil
 }
 
 // measureAsleep creates the jobs, and watches the program while they sleep.
 func (b *bench) measureAsleep(ctx context.Context, p *systems.Program, data string) error {
-	almanac, jobs := systems.NewAlmanac(b.receiver, p.APIs), b.options.sleeping
+	almanac, jobs := systems.NewAlmanac(b.receiver, p.APIs), b.options.Sleeping
 	start := time.Now()
 	for n := 0; n < jobs; n += collectionJobs {
 		if err := almanac.Create(ctx, sleepingHerd(fmt.Sprintf("sleep-%d", n/collectionJobs), min(collectionJobs, jobs-n))); err != nil {
@@ -91,11 +92,11 @@ func (b *bench) measureAsleep(ctx context.Context, p *systems.Program, data stri
 	if err != nil {
 		return err
 	}
-	b.progress.Printf("%d jobs sleep, created at %.0f/s; watching for %s", jobs, perSecond, b.options.rest)
+	b.progress.Printf("%d jobs sleep, created at %.0f/s; watching for %s", jobs, perSecond, b.options.Rest)
 	// What creating them left behind is done after 100 s: their collection looks them up, and their
 	// activities time out.
-	pause(ctx, b.options.rest)
-	idle, err := p.Rate(ctx, b.options.rest)
+	pause(ctx, b.options.Rest)
+	idle, err := p.Rate(ctx, b.options.Rest)
 	if err != nil {
 		return err
 	}
@@ -107,25 +108,25 @@ func (b *bench) measureAsleep(ctx context.Context, p *systems.Program, data stri
 	if err != nil {
 		return err
 	}
-	name := countOf(jobs, "sleeping job")
+	name := report.CountOf(jobs, "sleeping job")
 	size, taken, err := readMetrics(ctx, almanac)
 	if err != nil {
 		return err
 	}
 	b.report.SleepingJobs = name
-	b.report.Sleep = rows{
-		{"created a second", formatTenth(perSecond)},
-		{"CPU at rest", formatPercent(idle) + " of a core"},
-		{"memory once they were created", formatMegabytes(created)},
-		{"memory at rest", formatMegabytes(resident)},
-		{"files", formatMegabytes(files)},
-		{"`/metrics`, p50", formatDuration(taken)},
-		{"size of `/metrics`", formatCount(float64(size)) + " bytes"},
+	b.report.Sleep = report.Rows{
+		{"created a second", report.FormatTenth(perSecond)},
+		{"CPU at rest", report.FormatPercent(idle) + " of a core"},
+		{"memory once they were created", report.FormatMegabytes(created)},
+		{"memory at rest", report.FormatMegabytes(resident)},
+		{"files", report.FormatMegabytes(files)},
+		{"`/metrics`, p50", report.FormatDuration(taken)},
+		{"size of `/metrics`", report.FormatCount(float64(size)) + " bytes"},
 	}
-	b.report.within(name+", `/metrics`, p50", taken, 20*time.Millisecond)
-	b.report.atMost(name+", size of `/metrics`, bytes", float64(size), 200_000, formatCount)
-	b.report.atMost(name+", idle CPU", idle, 0.05, formatPercent)
-	b.report.atMost(name+", memory at rest", resident, 400e6, formatMegabytes)
+	b.report.Within(name+", `/metrics`, p50", taken, 20*time.Millisecond)
+	b.report.AtMost(name+", size of `/metrics`, bytes", float64(size), 200_000, report.FormatCount)
+	b.report.AtMost(name+", idle CPU", idle, 0.05, report.FormatPercent)
+	b.report.AtMost(name+", memory at rest", resident, 400e6, report.FormatMegabytes)
 	return nil
 }
 
@@ -139,7 +140,7 @@ func readMetrics(ctx context.Context, a *systems.AlmanacAPI) (size int, p50 time
 		}
 		taken = append(taken, time.Since(start))
 	}
-	return size, spreadOf(taken).p50, nil
+	return size, report.SpreadOf(taken).P50, nil
 }
 
 // diskUsage returns the bytes of the files in a directory.

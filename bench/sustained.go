@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"almanac/bench/report"
 	"almanac/bench/systems"
 )
 
@@ -19,17 +20,17 @@ const (
 // measureSustained measures one system after the other, round by round, so that what changes in the
 // meantime changes for all.
 func (b *bench) measureSustained(ctx context.Context) error {
-	b.report.Sustained, b.report.SustainedJobs = b.options.sustain, sustainedJobs
+	b.report.Sustained, b.report.SustainedJobs = b.options.Sustain, sustainedJobs
 	rates := map[string][]float64{} // by system
-	for round := range b.options.rounds {
-		for _, s := range b.Systems(b.options.systems) {
+	for round := range b.options.Rounds {
+		for _, s := range b.Systems(b.options.Systems) {
 			rate, err := b.measureRate(ctx, s, round)
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.Name(), err)
 			}
 			b.progress.Printf("%s: %.1f executions/s", s.Name(), rate)
 			rates[s.Name()] = append(rates[s.Name()], rate)
-			b.report.compare(metricSustained, formatTenth, s.Name(), median(rates[s.Name()]))
+			b.report.Compare(report.MetricSustained, report.FormatTenth, s.Name(), report.Median(rates[s.Name()]))
 		}
 	}
 	return nil
@@ -46,9 +47,9 @@ func (b *bench) measureRate(ctx context.Context, s systems.System, round int) (r
 	if err := b.receiver.Await(ctx, h.Name, 1, firstWithin); err != nil { // Schedules take some seconds
 		return 0, err
 	}
-	pause(ctx, b.options.warmUp)
+	pause(ctx, b.options.WarmUp)
 	before, start := b.receiver.Count(h.Name), time.Now()
-	pause(ctx, b.options.sustain)
+	pause(ctx, b.options.Sustain)
 	rate = float64(b.receiver.Count(h.Name)-before) / time.Since(start).Seconds()
 	return rate, errors.Join(ctx.Err(), checkBusy(b.receiver.Take(h.Name), h))
 }

@@ -1,4 +1,5 @@
-package main
+// Package report has what was measured, as tables, and holds it against the goals.
+package report
 
 import (
 	_ "embed"
@@ -22,12 +23,12 @@ var reportText string
 
 var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{"table": markdownTable}).Parse(reportText))
 
-// A report is everything that was measured. The template has the words around it, and shows what is not
+// A Report is everything that was measured. The template has the words around it, and shows what is not
 // empty.
-type report struct {
+type Report struct {
 	Machine machine.Machine
 
-	FirstTick, Systems, Calls, Across, Isolation, Bulk, Sleep, Observed, Engines, Goals rows
+	FirstTick, Systems, Calls, Across, Isolation, Bulk, Sleep, Observed, Engines, Goals Rows
 
 	Sustained     time.Duration // a round of it; 0: not measured
 	SustainedJobs int
@@ -36,22 +37,22 @@ type report struct {
 	AcrossWindow  time.Duration
 
 	metrics    []metric
-	violations []error // what Almanac must never do, however fast it is
-	progress   *log.Logger
+	Violations []error // what Almanac must never do, however fast it is
+	Progress   *log.Logger
 }
 
-// rows are those of a table, without its head.
-type rows [][]string
+// Rows are those of a table, without its head.
+type Rows [][]string
 
-// add adds a row of several groups of cells to a table, and logs it.
-func (r *report) add(table *rows, cells ...[]string) {
+// Add adds a row of several groups of cells to a table, and logs it.
+func (r *Report) Add(table *Rows, cells ...[]string) {
 	row := slices.Concat(cells...)
 	*table = append(*table, row)
-	r.progress.Println(strings.Join(row, " | "))
+	r.Progress.Println(strings.Join(row, " | "))
 }
 
-// markdown completes the report and returns it as text.
-func (r *report) markdown(m machine.Machine) (string, error) {
+// Markdown completes the report and returns it as text.
+func (r *Report) Markdown(m machine.Machine) (string, error) {
 	r.Machine = m
 	for _, m := range r.metrics {
 		r.Systems = append(r.Systems, m.cells())
@@ -64,7 +65,7 @@ func (r *report) markdown(m machine.Machine) (string, error) {
 
 // markdownTable returns a table in Markdown, with the columns aligned for those who read it as text.
 // Markdown shows all columns but the first flush right.
-func markdownTable(rows rows, head ...string) string {
+func markdownTable(rows Rows, head ...string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)
 	fmt.Fprintf(w, "| %s\t|\n|---%s\t|\n", strings.Join(head, "\t| "), strings.Repeat("\t|--:", len(head)-1))
@@ -75,10 +76,10 @@ func markdownTable(rows rows, head ...string) string {
 	return b.String()
 }
 
-// mustBePunctual checks ticks of Almanac.
-func (r *report) mustBePunctual(what string, ticks []tick) {
-	if all := worst(ticks); all.early+all.twice > 0 {
-		r.violations = append(r.violations, fmt.Errorf("%s: no request may be early or come twice (got %s)", what, all))
+// MustBePunctual checks ticks of Almanac.
+func (r *Report) MustBePunctual(what string, ticks []Tick) {
+	if all := Worst(ticks); all.Early+all.Twice > 0 {
+		r.Violations = append(r.Violations, fmt.Errorf("%s: no request may be early or come twice (got %s)", what, all))
 	}
 }
 
@@ -89,20 +90,21 @@ type metric struct {
 	values map[string]float64 // by system, if measured
 }
 
-const metricSustained = "executions/s, sustained"
+// MetricSustained is the metric of which more is better.
+const MetricSustained = "executions/s, sustained"
 
 // better returns by what factor Almanac is better than the other system.
 func (m metric) better(other string) (factor float64, ok bool) {
 	ours, theirs := m.values[systems.Almanac], m.values[other] // 0: not measured, or nothing to divide by
 	factor = theirs / ours
-	if m.name == metricSustained { // more is better; of all others, less
+	if m.name == MetricSustained { // more is better; of all others, less
 		factor = ours / theirs
 	}
 	return factor, ours > 0 && theirs != 0
 }
 
-// compare sets the value of a metric for a system.
-func (r *report) compare(name string, format func(float64) string, system string, value float64) {
+// Compare sets the value of a metric for a system.
+func (r *Report) Compare(name string, format func(float64) string, system string, value float64) {
 	i := slices.IndexFunc(r.metrics, func(m metric) bool { return m.name == name })
 	if i < 0 {
 		i = len(r.metrics)
@@ -140,27 +142,28 @@ var metricGoals = []struct {
 	{"CPU an execution", systems.Schedules, 4},
 	{"CPU an execution", systems.Loop, 1.5},
 	{"bytes in the database an execution", systems.Schedules, 4},
-	{metricSustained, systems.Schedules, 3},
-	{metricSustained, systems.Loop, 1.05},
+	{MetricSustained, systems.Schedules, 3},
+	{MetricSustained, systems.Loop, 1.05},
 	{"requests sent early", "", 0},
 }
 
-func (r *report) addMetricGoals() {
+func (r *Report) addMetricGoals() {
 	for _, g := range metricGoals {
 		for _, m := range r.metrics {
 			if m.name != g.metric {
 				continue
 			}
 			if got, ok := m.values[systems.Almanac]; ok && g.other == "" {
-				r.atMost(g.metric, got, g.want, m.format)
+				r.AtMost(g.metric, got, g.want, m.format)
 			} else if got, ok := m.better(g.other); ok && g.other != "" {
-				r.addGoal(g.metric+", beside "+g.other, "at least "+formatFactor(g.want), formatFactor(got), got >= g.want)
+				r.AddGoal(g.metric+", beside "+g.other, "at least "+formatFactor(g.want), formatFactor(got), got >= g.want)
 			}
 		}
 	}
 }
 
-func (r *report) addGoal(what, wanted, measured string, met bool) {
+// AddGoal adds a goal, and whether it was met.
+func (r *Report) AddGoal(what, wanted, measured string, met bool) {
 	verdict := "missed"
 	if met {
 		verdict = "met"
@@ -168,23 +171,26 @@ func (r *report) addGoal(what, wanted, measured string, met bool) {
 	r.Goals = append(r.Goals, []string{what, wanted, measured, verdict})
 }
 
-// atMost holds a figure against a limit.
-func (r *report) atMost(what string, got, limit float64, format func(float64) string) {
-	r.addGoal(what, "at most "+format(limit), format(got), got <= limit)
+// AtMost holds a figure against a limit.
+func (r *Report) AtMost(what string, got, limit float64, format func(float64) string) {
+	r.AddGoal(what, "at most "+format(limit), format(got), got <= limit)
 }
 
-// within holds a duration against a limit, unless that is 0.
-func (r *report) within(what string, got, limit time.Duration) {
+// Within holds a duration against a limit, unless that is 0.
+func (r *Report) Within(what string, got, limit time.Duration) {
 	if limit > 0 {
-		r.atMost(what, milliseconds(got), milliseconds(limit), formatMilliseconds)
+		r.AtMost(what, InMilliseconds(got), InMilliseconds(limit), FormatMilliseconds)
 	}
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+// InMilliseconds returns d in milliseconds.
+func InMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-func formatDuration(d time.Duration) string { return formatMilliseconds(milliseconds(d)) }
+// FormatDuration writes a duration as FormatMilliseconds does.
+func FormatDuration(d time.Duration) string { return FormatMilliseconds(InMilliseconds(d)) }
 
-func formatMilliseconds(ms float64) string {
+// FormatMilliseconds writes milliseconds, as seconds from 1,000 on.
+func FormatMilliseconds(ms float64) string {
 	switch {
 	case ms < 10:
 		return fmt.Sprintf("%.1f ms", ms)
@@ -194,14 +200,17 @@ func formatMilliseconds(ms float64) string {
 	return fmt.Sprintf("%.1f s", ms/1000)
 }
 
-func formatTenth(v float64) string { return fmt.Sprintf("%.1f", v) }
+// FormatTenth writes a number with one decimal.
+func FormatTenth(v float64) string { return fmt.Sprintf("%.1f", v) }
 
-// formatCount writes a whole number such as 12,345.
-func formatCount(v float64) string { return message.NewPrinter(language.English).Sprintf("%.0f", v) }
+// FormatCount writes a whole number such as 12,345.
+func FormatCount(v float64) string { return message.NewPrinter(language.English).Sprintf("%.0f", v) }
 
-func formatMegabytes(bytes float64) string { return fmt.Sprintf("%.0f MB", bytes/1e6) }
+// FormatMegabytes writes bytes as megabytes.
+func FormatMegabytes(bytes float64) string { return fmt.Sprintf("%.0f MB", bytes/1e6) }
 
-func formatPercent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+// FormatPercent writes a share of 1 in per cent.
+func FormatPercent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
 func formatFactor(f float64) string {
 	if f < 10 {
@@ -210,30 +219,32 @@ func formatFactor(f float64) string {
 	return fmt.Sprintf("%.0f ×", f)
 }
 
-// countOf writes how many of something there are.
-func countOf(n int, what string) string {
+// CountOf writes how many of something there are.
+func CountOf(n int, what string) string {
 	if n != 1 {
 		what += "s"
 	}
-	return formatCount(float64(n)) + " " + what
+	return FormatCount(float64(n)) + " " + what
 }
 
-func (s spread) cells() []string {
-	return []string{formatDuration(s.p50), formatDuration(s.p99), formatDuration(s.max)}
+// Cells returns p50, p99 and the maximum.
+func (s Spread) Cells() []string {
+	return []string{FormatDuration(s.P50), FormatDuration(s.P99), FormatDuration(s.Max)}
 }
 
-func (t tick) cells() []string {
-	return append(t.lateness.cells(), fmt.Sprint(t.early), fmt.Sprint(t.twice), fmt.Sprint(t.missing))
+// Cells returns the lateness, and how many requests were early, twice or missing.
+func (t Tick) Cells() []string {
+	return append(t.Lateness.Cells(), fmt.Sprint(t.Early), fmt.Sprint(t.Twice), fmt.Sprint(t.Missing))
 }
 
-func (t tick) String() string {
-	c := t.cells()
+func (t Tick) String() string {
+	c := t.Cells()
 	return fmt.Sprintf("p50 %s, p99 %s, max %s, early %s, twice %s, missing %s", c[0], c[1], c[2], c[3], c[4], c[5])
 }
 
-// logTicks logs each tick of a herd.
-func (r *report) logTicks(herd string, ticks []tick) {
+// LogTicks logs each tick of a herd.
+func (r *Report) LogTicks(herd string, ticks []Tick) {
 	for i, t := range ticks {
-		r.progress.Printf("%s, tick %d: %s", herd, i+1, t)
+		r.Progress.Printf("%s, tick %d: %s", herd, i+1, t)
 	}
 }

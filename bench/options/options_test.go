@@ -1,11 +1,15 @@
-package main
+package options_test
 
 import (
 	"io"
 	"testing"
 
+	"almanac/bench/options"
+
 	"github.com/stretchr/testify/require"
 )
+
+var parts = []string{"engines", "first-tick", "cluster", "sleep"}
 
 func TestEveryPartIsMeasuredUnlessAFlagSaysWhich(t *testing.T) {
 	t.Parallel()
@@ -13,15 +17,15 @@ func TestEveryPartIsMeasuredUnlessAFlagSaysWhich(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{nil, []string{"engines", "first-tick", "isolation", "bulk", "lateness", "sustained", "calls", "across", "cluster", "sleep", "observed"}},
-		{[]string{"-smoke"}, []string{"engines", "first-tick", "isolation", "bulk", "lateness", "sustained", "calls", "across", "sleep", "observed"}},
+		{nil, parts},
+		{[]string{"-smoke"}, []string{"engines", "first-tick", "sleep"}},
 		{[]string{"-quick"}, []string{"first-tick"}},
 		{[]string{"-api", "http://127.0.0.1:8080"}, []string{"first-tick"}},
-		{[]string{"-smoke", "-parts", "calls,sleep"}, []string{"calls", "sleep"}},
+		{[]string{"-smoke", "-parts", "sleep,engines"}, []string{"sleep", "engines"}},
 	} {
-		o, err := parseOptions(tt.args, io.Discard)
+		o, err := options.Parse(tt.args, parts, io.Discard)
 		require.NoError(t, err)
-		require.Equal(t, tt.want, o.parts, "%v", tt.args)
+		require.Equal(t, tt.want, o.Parts, "%v", tt.args)
 	}
 }
 
@@ -38,12 +42,12 @@ func TestABadFlagIsRefusedWithWhatIsAllowed(t *testing.T) {
 		{"a herd of less than nothing", []string{"-jobs", "-1"}, "-jobs must be from 0 to 10000"},
 		{"a herd of yesterday", []string{"-created-before", "25h"}, "-created-before must be from 0s to 24h"},
 		{"a window of two hours", []string{"-window", "2h"}, "-window must be from 1s to 1h"},
-		{"what only this process can measure", []string{"-api", "http://127.0.0.1:8080", "-parts", "calls"}, "-api measures part first-tick only"},
+		{"what only this process can measure", []string{"-api", "http://127.0.0.1:8080", "-parts", "sleep"}, "-api measures part first-tick only"},
 		{"an argument", []string{"lateness"}, `"lateness" is no flag`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := parseOptions(tt.args, io.Discard)
+			_, err := options.Parse(tt.args, parts, io.Discard)
 			require.ErrorContains(t, err, tt.want)
 		})
 	}

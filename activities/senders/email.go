@@ -53,35 +53,78 @@ func (m *Email) Send(ctx context.Context, e job.Execution, a *job.Action) (strin
 	if a.Email == nil {
 		return "", &activities.PermanentError{Err: errors.New("the target has no email")}
 	}
-	message, err := m.message(e, a.Email)
-	if err != nil {
-		return "", &activities.PermanentError{Err: err}
-	}
 	client, err := m.client(ctx)
 	if err != nil {
 		return "", &activities.PermanentError{Err: errors.New("the settings of the mail server cannot be used")} // err may quote them
 	}
-	// What fails after the server has accepted the mail, such as the farewell, is no failure of the mail.
-	if err := client.DialAndSendWithContext(ctx, message); err != nil && !message.IsDelivered() {
-		return "", m.failure(err)
+	message, err := m.message(e, a.Email, a.Email.To...)
+	if err != nil {
+		return "", &activities.PermanentError{Err: err}
 	}
-	return fmt.Sprintf("mail accepted by %s for %d addresses", smtp.Server, len(a.Email.To)), nil
+	// What fails after the server has accepted the mail, such as the farewell, is no failure of the mail.
+	err = client.DialAndSendWithContext(ctx, message)
+	switch {
+	case err == nil || message.IsDelivered():
+		return fmt.Sprintf("mail accepted by %s for %d addresses", smtp.Server, len(a.Email.To)), nil
+	case refusedForGood(err) && len(a.Email.To) > 1:
+		return m.sendEach(ctx, client, e, a.Email)
+	}
+	return "", m.failure(err)
 }
 
-func (m *Email) message(e job.Execution, to *job.Email) (*mail.Msg, error) {
+// sendEach sends a mail to each address, after the server has refused one for all of them. What it refuses again is
+// in the result; it is an error if no mail was accepted, or if another one may be accepted later.
+func (m *Email) sendEach(ctx context.Context, client *mail.Client, e job.Execution, to *job.Email) (string, error) {
+	var messages []*mail.Msg
+	for _, address := range to.To {
+		message, err := m.message(e, to, address)
+		if err != nil {
+			return "", &activities.PermanentError{Err: err}
+		}
+		messages = append(messages, message)
+	}
+	err := client.DialAndSendWithContext(ctx, messages...)
+	accepted, refused := 0, 0
+	var why error
+	for _, message := range messages {
+		switch failed := message.SendError(); {
+		case message.IsDelivered():
+			accepted++
+		case refusedForGood(failed):
+			refused, why = refused+1, failed
+		case failed != nil:
+			err = failed // which a retry may mend
+		}
+	}
+	switch {
+	case accepted == len(messages):
+		return fmt.Sprintf("mail accepted by %s for %d addresses", m.options.SMTP.Server, accepted), nil
+	case accepted > 0 && accepted+refused == len(messages):
+		return fmt.Sprintf("mail accepted by %s for %d of %d addresses; of the others: %s", m.options.SMTP.Server, accepted, len(messages), m.redacted(why)), nil
+	}
+	return "", m.failure(err)
+}
+
+// refusedForGood reports whether the server said that it will not take the mail later either.
+func refusedForGood(err error) bool {
+	failed, ok := errors.AsType[*mail.SendError](err)
+	return ok && failed.ErrorCode() >= 500
+}
+
+func (m *Email) message(e job.Execution, content *job.Email, to ...string) (*mail.Msg, error) {
 	message := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := message.From(m.options.SMTP.From); err != nil {
 		return nil, errors.New("the address of the sender, of --smtp-from, is not valid")
 	}
-	if err := message.To(to.To...); err != nil {
+	if err := message.To(to...); err != nil {
 		return nil, errors.New("an address is not valid")
 	}
 	_, domain, _ := strings.Cut(m.options.SMTP.From, "@")
 	message.SetMessageIDWithValue(e.ID + "@" + domain)
 	message.SetGenHeader("Auto-Submitted", "auto-generated") // no out-of-office replies
-	message.Subject(to.Subject)
+	message.Subject(content.Subject)
 	message.SetDate()
-	message.SetBodyString(mail.TypeTextPlain, to.Text)
+	message.SetBodyString(mail.TypeTextPlain, content.Text)
 	return message, nil
 }
 
@@ -128,11 +171,16 @@ func (m *Email) failure(err error) error {
 	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
 		return &activities.PermanentError{Err: refused}
 	}
-	var s redact.Secrets
-	s.AddCredentials(m.options.SMTP.Username, m.options.SMTP.Password)
-	text := fmt.Errorf("the mail server %s: %s", m.options.SMTP.Server, s.Text(err.Error(), netreason.MaxLength))
-	if failed, ok := errors.AsType[*mail.SendError](err); ok && failed.ErrorCode() >= 500 {
+	text := fmt.Errorf("the mail server %s: %s", m.options.SMTP.Server, m.redacted(err))
+	if refusedForGood(err) {
 		return &activities.PermanentError{Err: text}
 	}
 	return text
+}
+
+// redacted returns the text of an error without what only Almanac and the server know.
+func (m *Email) redacted(err error) string {
+	var s redact.Secrets
+	s.AddCredentials(m.options.SMTP.Username, m.options.SMTP.Password)
+	return s.Text(err.Error(), netreason.MaxLength)
 }

@@ -29,6 +29,7 @@ type mailServer struct {
 	to     []string
 	mails  []string
 	refuse *smtp.SMTPError // of a recipient
+	only   string          // address that is refused; "": all
 	roots  *x509.CertPool  // set when it is started
 }
 
@@ -52,7 +53,7 @@ func (s *mailSession) Mail(string, *smtp.MailOptions) error { return nil }
 func (s *mailSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refuse != nil {
+	if s.refuse != nil && (s.only == "" || s.only == to) {
 		return s.refuse
 	}
 	s.to = append(s.to, to)
@@ -119,6 +120,39 @@ func TestAMailIsSentToAllAddressesWithAStableID(t *testing.T) {
 		require.Contains(t, mail, "Auto-Submitted: auto-generated")
 		require.Contains(t, mail, "From: <almanac@example.com>")
 		require.Contains(t, mail, "It failed.")
+	}
+}
+
+func TestAnAddressThatIsRefusedForGoodDoesNotLoseTheMailOfTheOthers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		code int
+		want string // in the result
+		err  string
+	}{
+		{"for good", 550, "for 1 of 2 addresses; of the others: ", ""},
+		{"for now", 450, "", "450"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := &mailServer{only: "a@example.com", refuse: &smtp.SMTPError{Code: tt.code, EnhancedCode: smtp.EnhancedCode{tt.code / 100, 1, 1}, Message: "no such user here"}}
+			server := startMail(t, m)
+			s := mailTo(t, m.roots, senders.SMTP{Server: server, Username: "almanac", Password: "canary-of-mail"})
+			message, err := s.Send(t.Context(), mailExecution, mailTarget)
+			if tt.err != "" {
+				require.ErrorContains(t, err, tt.err)
+				_, permanent := errors.AsType[*activities.PermanentError](err)
+				require.False(t, permanent)
+				require.Empty(t, m.mails, "all addresses get it at the retry")
+				return
+			}
+			require.NoError(t, err)
+			require.Contains(t, message, tt.want)
+			require.Contains(t, message, "no such user here")
+			require.Len(t, m.mails, 1)
+			require.Contains(t, m.mails[0], "To: <b@example.com>")
+		})
 	}
 }
 

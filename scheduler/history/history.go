@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
@@ -37,11 +38,27 @@ var ErrPosition = errors.New("the history has no entry at this position")
 // which is empty on the last page. The error is a [serviceerror.NotFound] if no workflow with that ID is
 // open.
 func (r *Reader) Read(ctx context.Context, workflowID string, p listing.Page) ([]job.Record, string, error) {
+	return r.page(ctx, p, func() (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+		return r.Client.DescribeWorkflowExecution(ctx, workflowID, "")
+	})
+}
+
+// ReadDescribed is as Read, of the workflow that was described. The page has what was in the history then, and may have
+// what came later.
+func (r *Reader) ReadDescribed(ctx context.Context, described *workflowservice.DescribeWorkflowExecutionResponse, p listing.Page) ([]job.Record, string, error) {
+	return r.page(ctx, p, func() (*workflowservice.DescribeWorkflowExecutionResponse, error) { return described, nil })
+}
+
+func (r *Reader) page(ctx context.Context, p listing.Page, describe func() (*workflowservice.DescribeWorkflowExecutionResponse, error)) ([]job.Record, string, error) {
 	after, err := parsePosition(p.After)
 	if err != nil || p.Filter.Status == job.OutcomePostponed {
 		return nil, "", err
 	}
-	found, err := r.entries(ctx, workflowID, p, after)
+	described, err := describe()
+	if err != nil {
+		return nil, "", err
+	}
+	found, err := r.entries(ctx, described, p, after)
 	if err != nil {
 		return nil, "", err
 	}
@@ -100,12 +117,8 @@ type entry struct {
 }
 
 // entries returns the entries after a position, one more than the page needs.
-func (r *Reader) entries(ctx context.Context, workflowID string, p listing.Page, after position) ([]entry, error) {
-	found, err := r.Client.DescribeWorkflowExecution(ctx, workflowID, "")
-	if err != nil {
-		return nil, err
-	}
-	info := found.GetWorkflowExecutionInfo()
+func (r *Reader) entries(ctx context.Context, described *workflowservice.DescribeWorkflowExecutionResponse, p listing.Page, after position) ([]entry, error) {
+	info := described.GetWorkflowExecutionInfo()
 	if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return nil, serviceerror.NewNotFound("the workflow is closed")
 	}
@@ -125,11 +138,12 @@ func (r *Reader) entries(ctx context.Context, workflowID string, p listing.Page,
 		}
 		return over && after == (position{}) || len(entries) > p.Skip+p.Top
 	}
+	workflowID := info.GetExecution().GetWorkflowId()
 	run := r.run(workflowID, info.GetExecution().GetRunId(), pageSize(p))
 	if after.run != "" && after.run != run.runID {
 		run.runID = after.run
 	} else {
-		run.expectPending(found.GetPendingActivities())
+		run.expectPending(described.GetPendingActivities())
 	}
 	for run.runID != "" {
 		before, err := run.skip(ctx, p.Filter.Start.Before)

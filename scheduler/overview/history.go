@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
 
 	"almanac/internal/wfclient"
 	"almanac/job"
@@ -178,7 +179,7 @@ func (r *reading) ask(ctx context.Context, s *stream, known outlines) bool {
 	if d.closed {
 		return false
 	}
-	s.version = d.version
+	s.version, s.described = d.version, d.found
 	all := s.bound.IsZero()
 	same := ok && d.version != (version{}) && seen.version == d.version
 	may := !same || s.limit(seen.newest, r.token.From)
@@ -198,8 +199,9 @@ func (r *reading) ask(ctx context.Context, s *stream, known outlines) bool {
 // A description is what the server says of a job without asking its workflow.
 type description struct {
 	closed  bool
-	version version  // zero if the history may change without it, or if it is not known
-	outline *outline // nil likewise
+	found   *workflowservice.DescribeWorkflowExecutionResponse // nil if it did not answer
+	version version                                            // zero if the history may change without it, or if it is not known
+	outline *outline                                           // nil likewise
 }
 
 // describe asks the server about a job. If it does not answer, the history will report it.
@@ -212,9 +214,10 @@ func (r *reading) describe(ctx context.Context, id string, listed *outline) desc
 	}
 	info := found.GetWorkflowExecutionInfo()
 	if err != nil || len(found.GetPendingActivities()) > 0 || found.GetPendingWorkflowTask() != nil {
-		return description{}
+		return description{found: found}
 	}
 	return description{
+		found:   found,
 		closed:  info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING,
 		version: version{info.GetExecution().GetRunId(), info.GetStateTransitionCount()},
 		outline: r.decode(id, info, listed),
@@ -261,14 +264,15 @@ func (r *reading) remember(s *stream) {
 
 // A stream is the history of one job, from the token on. Before it is open, only a bound of its first entry is known.
 type stream struct {
-	key     job.Key
-	id      string
-	bound   time.Time // no entry starts later; zero for unknown
-	version version
-	settled bool // the bound is known from the outline in Temporal's list
-	filter  listing.Filter
-	last    int64 // entries that start at tie have a smaller ordinal; 0 for none
-	tie     time.Time
+	key       job.Key
+	id        string
+	bound     time.Time // no entry starts later; zero for unknown
+	version   version
+	settled   bool                                               // the bound is known from the outline in Temporal's list
+	described *workflowservice.DescribeWorkflowExecutionResponse // for the first reading; nil if the server was not asked
+	filter    listing.Filter
+	last      int64 // entries that start at tie have a smaller ordinal; 0 for none
+	tie       time.Time
 
 	isOpen  bool
 	failed  bool
@@ -313,7 +317,7 @@ func (s *stream) fill(ctx context.Context, r *reading) {
 		}
 	}
 	for !s.ended && (len(s.records) == 0 || s.records[0].Start.Before(s.oldest.Add(history.Skew))) {
-		found, next, err := r.o.History.Read(jobCtx, s.id, listing.Page{Top: s.chunk, After: s.next, Filter: s.filter})
+		found, next, err := s.read(jobCtx, r.o.History)
 		if err != nil {
 			s.failed, s.records = true, nil
 			if ctx.Err() == nil { // otherwise the time of the page is over, which is not the job's fault
@@ -337,6 +341,16 @@ func (s *stream) fill(ctx context.Context, r *reading) {
 		})
 		s.next, s.ended, s.chunk = next, next == "", min(2*s.chunk, maxChunk)
 	}
+}
+
+// read reads the next entries.
+func (s *stream) read(ctx context.Context, h *history.Reader) ([]job.Record, string, error) {
+	p := listing.Page{Top: s.chunk, After: s.next, Filter: s.filter}
+	if described := s.described; described != nil {
+		s.described = nil
+		return h.ReadDescribed(ctx, described, p)
+	}
+	return h.Read(ctx, s.id, p)
 }
 
 // limit notes that no entry starts after a time. It returns false if all start before from.

@@ -94,6 +94,7 @@ type jobEnv struct {
 	alertIDs []string
 	raised   []notification.Alert
 	removed  int // signals to the collection that the job is gone
+	timers   int // of more than a minute
 	calls    int // attempts whose duration was asked for
 }
 
@@ -258,6 +259,11 @@ func (w *jobEnv) runOnce(end time.Time) error {
 	}
 	w.env.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
 	w.mockServer()
+	w.env.SetOnTimerScheduledListener(func(_ string, d time.Duration) {
+		if d > time.Minute { // the environment has its own, to hold activities
+			w.timers++
+		}
+	})
 	for _, e := range w.events {
 		if !e.done {
 			w.schedule(newYear.Add(e.at), func() { e.done = true; e.do() })

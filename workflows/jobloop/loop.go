@@ -198,7 +198,12 @@ func (j *loop) ask(ctx workflow.Context) bool {
 // sleep waits until the next occurrence is to be decided, something changes or the workflow is cancelled. It
 // handles signals meanwhile.
 func (j *loop) sleep(ctx workflow.Context) {
-	j.timer.Set(ctx, earlier(j.wake(workflow.Now(ctx)), j.quietAt()))
+	wake, quiet := j.wake(workflow.Now(ctx)), j.quietAt()
+	if wake.IsZero() && !quiet.IsZero() {
+		j.timer.SetBy(ctx, quiet) // each success puts it off
+	} else {
+		j.timer.Set(ctx, earlier(wake, quiet))
+	}
 	awake := func() bool {
 		return j.changed || j.OutlineChanged || j.timer.Fired() || j.draining() && j.mayContinueAsNew(ctx)
 	}

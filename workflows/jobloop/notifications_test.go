@@ -130,6 +130,17 @@ func TestASilentJobIsRaisedOnceUntilItSucceeds(t *testing.T) {
 	w.requireSound()
 }
 
+func TestASilenceThatSuccessesPutOffCostsFewTimers(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(notified(`"on":["quiet"],"within":"PT10M"`)))
+	w.nextHold = func(sentAttempt) int { return int(time.Minute.Milliseconds()) }
+	w.failing(32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43)
+	w.run(45*time.Minute + 30*time.Second)
+	require.Len(t, w.starts(), 46)
+	require.Equal(t, []string{"00:40:00 own ops: Job 'Nightly' has had no success for PT10M"}, w.alerts)
+	require.Less(t, w.timers, 20, "one in ten minutes, and one after each failure")
+}
+
 func TestAJobThatWasSilentRecovers(t *testing.T) {
 	t.Parallel()
 	w := newJobEnv(t, watched(notified(`"on":["quiet","recovered"],"within":"PT3M"`)))

@@ -33,5 +33,13 @@ func (t *Timer) Set(ctx workflow.Context, at time.Time) {
 		workflow.TimerOptions{Summary: "until " + at.UTC().Format("2006-01-02T15:04:05.999Z07:00")})}
 }
 
+// SetBy makes the timer fire at the given time, as Set, or earlier: one that was set for an earlier time is kept. That
+// costs no events, where the time is put off again and again. Whoever waits looks then whether it is time.
+func (t *Timer) SetBy(ctx workflow.Context, at time.Time) {
+	if t.future == nil || t.future.IsReady() || t.At.After(at) {
+		t.Set(ctx, at)
+	}
+}
+
 // Fired reports whether the timer has fired since it was set.
 func (t *Timer) Fired() bool { return t.future != nil && t.future.IsReady() }

@@ -229,36 +229,62 @@ func (s *Service) updateJob(ctx context.Context, k job.Key, name string, result 
 	// Query first. If the worker that last had the workflow does not answer, the query moves the workflow
 	// to another one within 60 to 300 ms, and the update goes there too. The update alone would wait for
 	// the first worker until the sticky timeout. After any other error of the query, the update reports its own.
-	if _, err := s.queryAndBegin(ctx, k); job.KindOf(err) == job.KindNotFound {
+	queryCtx, cancel := context.WithTimeout(ctx, beforeUpdate)
+	defer cancel()
+	if _, err := s.queryAndBegin(queryCtx, k); job.KindOf(err) == job.KindNotFound {
 		return err
 	}
 	return s.jobError(ctx, s.update(ctx, changeTimeout, k.WorkflowID(), name, result, args...), missingJob(k))
 }
 
+// beforeUpdate is how long the query before an update may take, which is then sent nevertheless. It is longer than the time
+// for which a crashed worker keeps a workflow task.
+const beforeUpdate = 12 * time.Second
+
 // collectionTimeout is the limit for an answer from the collection of a job that did not answer.
 const collectionTimeout = 3 * time.Second
 
 // DeleteJob deletes a job. After it returns nil, no request of the job is sent any more. If the job does
-// not answer but its collection does, the job's workflow is terminated.
+// not answer within updateTimeout but its collection does, the job's workflow is terminated. If neither does, both may
+// have much to catch up on, and the job is asked again, for as long as a change may take.
 func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
-	updateCtx, cancel := context.WithTimeout(ctx, updateTimeout)
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	err := s.updateJob(updateCtx, k, workflows.UpdateDelete, nil)
-	switch kind := job.KindOf(err); {
-	case err == nil || ctx.Err() != nil:
-		return err
-	case kind == job.KindNotFound: // it may just have been terminated
-		return cmp.Or(s.jobError(ctx, lookups.AwaitTerminated(ctx, s.client, s.converter, k.WorkflowID()), nil), err)
-	case kind != job.KindUnavailable && kind != job.KindInternal:
-		return err
+	for again := false; ; again = true {
+		err := s.askToDelete(ctx, k, again)
+		switch kind := job.KindOf(err); {
+		case kind == job.KindNotFound: // it may just have been terminated, or have been asked before
+			terminated := s.jobError(ctx, lookups.AwaitTerminated(ctx, s.client, s.converter, k.WorkflowID()), nil)
+			if terminated == nil && again {
+				return nil
+			}
+			return cmp.Or(terminated, err)
+		case err == nil || kind != job.KindUnavailable && kind != job.KindInternal:
+			return err
+		case s.collectionAnswers(ctx, k.Collection):
+			s.log.WarnContext(ctx, "a job that is being deleted did not answer; its workflow is terminated", slog.String("job", k.ARMID()), slog.Any("error", err))
+			return s.jobError(ctx, s.terminateDeleted(ctx, k), missingJob(k))
+		case wfclient.Sleep(ctx, maxRetryPause) != nil:
+			return err
+		}
 	}
-	queryCtx, cancel := context.WithTimeout(ctx, collectionTimeout)
+}
+
+// askToDelete asks a job to end, at first for updateTimeout.
+func (s *Service) askToDelete(ctx context.Context, k job.Key, again bool) error {
+	if !again {
+		first, cancel := context.WithTimeout(ctx, updateTimeout)
+		defer cancel()
+		ctx = first
+	}
+	return s.updateJob(ctx, k, workflows.UpdateDelete, nil)
+}
+
+// collectionAnswers reports whether the collection of a job that did not answer answers: then the job is at fault.
+func (s *Service) collectionAnswers(ctx context.Context, k job.CollectionKey) bool {
+	ctx, cancel := context.WithTimeout(ctx, collectionTimeout)
 	defer cancel()
-	if s.queries.Ask(queryCtx, k.Collection.WorkflowID(), workflows.QueryStatus, new(job.Collection)) != nil { // then the job may not be at fault
-		return err
-	}
-	s.log.WarnContext(ctx, "a job that is being deleted did not answer; its workflow is terminated", slog.String("job", k.ARMID()), slog.Any("error", err))
-	return s.jobError(ctx, s.terminateDeleted(ctx, k), missingJob(k))
+	return s.queries.Ask(ctx, k.WorkflowID(), workflows.QueryStatus, new(job.Collection)) == nil
 }
 
 // terminateDeleted terminates the workflow of a job that did not answer its deletion, and unregisters its name. It

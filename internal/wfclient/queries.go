@@ -19,9 +19,10 @@ import (
 // A query that is not answered within firstTimeout may have been given to a worker that crashed or is
 // paused. So another attempt is made beside the first one, which a busy worker may still answer. Attempts
 // are made 0.3, 0.6, 1.2, 2.4 s and so on after the first, at most maxTimeout apart. The first attempt
-// lasts until queryTimeout; each of the others until the next one is made, and at least firstTimeout.
+// lasts until queryTimeout, or changeTimeout before a change; each of the others until the next one is made, and at
+// least firstTimeout.
 //
-// queryTimeout is so long because a workflow whose workflow task was given to a crashed worker answers
+// Both are so long because a workflow whose workflow task was given to a crashed worker answers
 // nothing until that task times out, after 10 s, and because workers that have just started may have much
 // to catch up on. If the server itself says that no worker polls, the query gives up after idleTimeout.
 const (
@@ -29,6 +30,9 @@ const (
 	maxTimeout   = 3 * time.Second
 	queryTimeout = 25 * time.Second
 	idleTimeout  = 6 * time.Second
+
+	// changeTimeout is longer, since a change that gives up has to be looked into. It is as long as the change itself may take.
+	changeTimeout = 50 * time.Second
 
 	resetTimeout = time.Second
 
@@ -55,7 +59,7 @@ func NewQueries(c client.Client, namespace string) *Queries {
 // Ask queries an open workflow and stores the answer in result. The error is a [serviceerror.NotFound] if
 // no workflow with that ID is open.
 func (q *Queries) Ask(ctx context.Context, workflowID, name string, result any) error {
-	return q.ask(ctx, firstTimeout, workflowID, name, result)
+	return q.ask(ctx, queryTimeout, firstTimeout, workflowID, name, result)
 }
 
 // AskBeforeChange is [Queries.Ask] for a workflow that is about to be changed. It makes the second attempt
@@ -63,11 +67,11 @@ func (q *Queries) Ask(ctx context.Context, workflowID, name string, result any) 
 // instead of waiting for the first worker until the sticky timeout. Ask is more patient, because reads are
 // many at once and the next worker has to read the workflow's whole history.
 func (q *Queries) AskBeforeChange(ctx context.Context, workflowID, name string, result any) error {
-	return q.ask(ctx, q.durations.earlyTimeout(), workflowID, name, result)
+	return q.ask(ctx, changeTimeout, q.durations.earlyTimeout(), workflowID, name, result)
 }
 
-func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, name string, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, workflowID, name string, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	answers := make(chan answer)
 	// If a workflow's start delay ends before a query's deadline, the server holds the query until then;
@@ -94,7 +98,7 @@ func (q *Queries) ask(ctx context.Context, timeout time.Duration, workflowID, na
 		}
 	}
 	start, last := time.Now(), error(nil)
-	go begin(false, queryTimeout)
+	go begin(false, limit)
 	next := time.NewTimer(timeout)
 	defer next.Stop()
 	for {

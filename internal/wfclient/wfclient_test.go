@@ -255,6 +255,21 @@ func TestBeforeAChangeASilentWorkerIsLeftTheSooner(t *testing.T) {
 	}
 }
 
+func TestBeforeAChangeAWorkflowThatCatchesUpIsWaitedForAsLongAsTheChangeMayTake(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{t: t, id: "id"}
+		for range 100 { // attempts
+			s.answers = append(s.answers, answer{silent: true})
+		}
+		s.answers[0] = answer{value: "hello", takes: 40 * time.Second}
+		q := wfclient.NewQueries(s, "here")
+		var value string
+		require.NoError(t, q.AskBeforeChange(t.Context(), s.id, "status", &value))
+		require.Equal(t, "hello", value)
+	})
+}
+
 // A server that is too busy to answer does not get more and more queries: an attempt is work for it even if
 // its caller has given up.
 func TestQueriesOfASlowServerAreFewMoreThanThereAreCallers(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"io"
 	"testing"
 
-	"almanac/bench/options"
-
 	"github.com/stretchr/testify/require"
+
+	"almanac/bench/options"
 )
 
 var parts = []string{"engines", "first-tick", "cluster", "sleep"}

@@ -5,10 +5,10 @@ import (
 	"io"
 	"os"
 
-	"almanac/cmd/almanac/internal/config"
-
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"almanac/cmd/almanac/internal/config"
 )
 
 func newBackup(getenv config.Lookup) *cobra.Command {

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"almanac/cmd/almanac/internal/config"
-
 	"github.com/spf13/cobra"
+
+	"almanac/cmd/almanac/internal/config"
 )
 
 func newDev(getenv config.Lookup) *cobra.Command {

@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 
-	"almanac/cmd/almanac/internal/config"
-
 	"github.com/spf13/cobra"
+
+	"almanac/cmd/almanac/internal/config"
 )
 
 // embedded says that this build has the embedded Temporal server. Help does not list the commands that need it.

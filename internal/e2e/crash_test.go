@@ -60,9 +60,15 @@ func dev(t *testing.T, data string, more ...string) *process {
 
 func devTo(t *testing.T, stderr io.Writer, data string, more ...string) *process {
 	t.Helper()
+	return devIn(t, nil, stderr, data, more...)
+}
+
+// devIn is devTo with further environment variables.
+func devIn(t *testing.T, variables []string, stderr io.Writer, data string, more ...string) *process {
+	t.Helper()
 	p := &process{Cmd: exec.Command(program(t), append([]string{"dev", "--data", data,
 		"--listen", "127.0.0.1:0", "--temporal-listen", "127.0.0.1:0", "--ui-listen", "127.0.0.1:0"}, more...)...)}
-	p.Stderr = stderr
+	p.Env, p.Stderr = append(os.Environ(), variables...), stderr
 	out, err := p.StdoutPipe()
 	require.NoError(t, err)
 	lines := bufio.NewScanner(out)

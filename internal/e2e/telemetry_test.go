@@ -51,12 +51,11 @@ func (s *spans) named(trace string) []string {
 
 // A trace goes from a request through the workflow and all attempts to the receiver, and a scrape has all metrics.
 func TestTracesAndMetricsOfANode(t *testing.T) {
+	t.Parallel()
 	received := &spans{of: map[string][]string{}}
 	otlp := httptest.NewServer(received)
 	t.Cleanup(otlp.Close)
-	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", otlp.URL+"/v1/traces")
-	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "200")
-	p := dev(t, t.TempDir())
+	p := devIn(t, []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + otlp.URL + "/v1/traces", "OTEL_BSP_SCHEDULE_DELAY=200"}, os.Stderr, t.TempDir())
 	target := newSink(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/fails" {
 			w.WriteHeader(http.StatusInternalServerError)

@@ -58,6 +58,7 @@ func hourly(url string) string { return get(url, `,"recurrence":{"frequency":"ho
 // answered before.
 func TestAChangeTakesBackWhatAWorkerHolds(t *testing.T) {
 	t.Parallel()
+	var cases group
 	for _, tt := range []struct {
 		name   string
 		change func(t *testing.T, target, url string)
@@ -71,8 +72,7 @@ func TestAChangeTakesBackWhatAWorkerHolds(t *testing.T) {
 		}, 0},
 		{"a job that is deleted", func(t *testing.T, _, url string) { ok(t, http.MethodDelete, url, "") }, 0},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		cases.run(t, tt.name, func(t *testing.T) {
 			s, target := use(t), newSink(t, nil)
 			jobs := s.collection(t) + "/jobs"
 			url := jobs + "/j"
@@ -101,6 +101,7 @@ func TestAChangeTakesBackWhatAWorkerHolds(t *testing.T) {
 			}
 		})
 	}
+	cases.Wait()
 }
 
 // A worker is killed that holds the occurrences of many jobs: another one has
@@ -113,6 +114,7 @@ func TestAnotherWorkerTakesOverWhatAKilledOneHeld(t *testing.T) {
 		"once":  `{"retryType":"none"}`,
 	}
 	server := newServer(t, t.TempDir(), quiet) // its own, for all its workers are killed
+	var cases group
 	for n, tt := range []struct {
 		name   string
 		killed time.Duration // before the due time
@@ -124,8 +126,7 @@ func TestAnotherWorkerTakesOverWhatAKilledOneHeld(t *testing.T) {
 		{"while they are being sent", 50 * time.Millisecond, true, false},
 		{"at work until then", 200 * time.Millisecond, true, true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		cases.run(t, tt.name, func(t *testing.T) {
 			namespace := newNamespace(t, server.Address())
 			c, err := client.DialContext(t.Context(), client.Options{HostPort: server.Address(), Namespace: namespace, Logger: sdklog.NewStructuredLogger(quiet)})
 			require.NoError(t, err)
@@ -196,4 +197,5 @@ func TestAnotherWorkerTakesOverWhatAKilledOneHeld(t *testing.T) {
 			t.Logf("the last one came %s after it was due", last.Sub(due))
 		})
 	}
+	cases.Wait()
 }

@@ -27,6 +27,7 @@ func (s *stack) isAsleep(t *testing.T, id string) bool {
 func TestToCancelTheWorkflowOfAJobDeletesIt(t *testing.T) {
 	t.Parallel()
 	s, target := use(t), newSink(t, nil)
+	var cases group
 	for _, tt := range []struct {
 		name  string
 		due   time.Duration // from its creation
@@ -39,8 +40,7 @@ func TestToCancelTheWorkflowOfAJobDeletesIt(t *testing.T) {
 			return !s.isAsleep(t, id)
 		}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		cases.run(t, tt.name, func(t *testing.T) {
 			collection := s.collection(t)
 			url := collection + "/jobs/j"
 			due := time.Now().UTC().Truncate(time.Second).Add(tt.due)
@@ -58,4 +58,5 @@ func TestToCancelTheWorkflowOfAJobDeletesIt(t *testing.T) {
 			created(t, url, get(target.URL+"/again", later))
 		})
 	}
+	cases.Wait()
 }

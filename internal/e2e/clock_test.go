@@ -35,9 +35,9 @@ func (l *logged) String() string {
 func TestAWorkerWhoseClockIsWrongIsOnTime(t *testing.T) {
 	t.Parallel()
 	server := newServer(t, t.TempDir(), quiet)
+	var cases group
 	for _, skew := range []time.Duration{-time.Hour, -time.Minute, -1500 * time.Millisecond, 1500 * time.Millisecond, time.Minute, time.Hour} {
-		t.Run(fmt.Sprintf("by %s", skew), func(t *testing.T) {
-			t.Parallel()
+		cases.run(t, fmt.Sprintf("by %s", skew), func(t *testing.T) {
 			log := &logged{}
 			s := newStack(t, setup{server: server, namespace: newNamespace(t, server.Address()), skew: skew, log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 			target := newSink(t, nil)
@@ -69,4 +69,5 @@ func TestAWorkerWhoseClockIsWrongIsOnTime(t *testing.T) {
 			require.Contains(t, log.String(), "differs from the Temporal server's")
 		})
 	}
+	cases.Wait()
 }

@@ -117,6 +117,7 @@ func (d *doomed) gone(t *testing.T) {
 func TestAnAlertSurvivesTheDeathOfItsWorker(t *testing.T) {
 	t.Parallel()
 	temporal := newServer(t, t.TempDir(), quiet).Address()
+	var cases group
 	for _, tt := range []struct {
 		name  string
 		hangs bool // the receiver, until the worker was killed
@@ -134,8 +135,7 @@ func TestAnAlertSurvivesTheDeathOfItsWorker(t *testing.T) {
 		{"when it is to be sent", false, func(request any) bool { return schedules(request, notify.TypeSend) }},
 		{"while the receiver hangs", true, func(any) bool { return false }},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		cases.run(t, tt.name, func(t *testing.T) {
 			namespace := newNamespace(t, temporal)
 			d := startDoomed(t, temporal, namespace, tt.at)
 			target := newSink(t, func(w http.ResponseWriter, r *http.Request) {
@@ -175,6 +175,7 @@ func TestAnAlertSurvivesTheDeathOfItsWorker(t *testing.T) {
 			}
 		})
 	}
+	cases.Wait()
 }
 
 // Hundreds of jobs that fail within seconds are a message a minute, also if the worker is killed in the middle.

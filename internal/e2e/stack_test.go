@@ -366,3 +366,12 @@ func status(t *testing.T, url, path string, want any) reply {
 func get(url, more string) string {
 	return `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"` + url + `"}}` + more + `}}`
 }
+
+// A group runs subtests at the same time, in the place of their test among those that run at a time: they wait more than
+// they compute, and would wait for places of their own.
+type group struct{ sync.WaitGroup }
+
+func (g *group) run(t *testing.T, name string, f func(*testing.T)) {
+	t.Helper()
+	g.Go(func() { t.Run(name, f) })
+}

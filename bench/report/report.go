@@ -90,7 +90,7 @@ type metric struct {
 	values map[string]float64 // by system, if measured
 }
 
-// MetricSustained is the metric of which more is better.
+// MetricSustained is the name of a metric. Its larger value is the better one; of all others it is the smaller one.
 const MetricSustained = "executions/s, sustained"
 
 // better returns by what factor Almanac is better than the other system.

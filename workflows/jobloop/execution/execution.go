@@ -28,6 +28,8 @@ import (
 //
 // An execution of any phase is removed from running when its last activity ends.
 //
+// The functions that set it are methods here and of the job loop.
+//
 //	phase         set by                                  meaning
 //	dispatched    at first                                no request is known to have been sent; a worker may hold it
 //	sent          Record, SetNext, resume                   a request may have been sent
@@ -69,7 +71,7 @@ const (
 	// clockMargin is how far a worker's clock may differ from the server's before the worker uses the server's.
 	clockMargin = time.Second
 
-	// nextMargin is how long before its next attempt an execution can be cancelled of which something was sent.
+	// nextMargin is how long before its next attempt an execution can be cancelled, once an attempt was sent.
 	nextMargin = 500 * time.Millisecond
 )
 
@@ -128,7 +130,7 @@ func (e *Execution) SetNext(now time.Time, end *activities.Ending, interval time
 	}
 }
 
-// Record records what a lookup found of the execution's activity: an attempt may have been sent, or may be sent since.
+// Record records what a lookup found of the execution's activity.
 func (e *Execution) Record(p *lookups.Pending) {
 	if n := len(p.Attempts); n > 0 && p.Attempts[n-1].Outcome != job.OutcomeCompleted {
 		e.NoteError(p.Attempts[n-1].Message)

@@ -108,7 +108,7 @@ func (c contract) route(t testing.TB, r *http.Request) *routers.Route {
 	return route
 }
 
-// A mood is how a scheduler answers all calls.
+// A backend is how a scheduler answers all calls.
 type backend struct {
 	err      error
 	created  bool // a PUT creates
@@ -204,7 +204,7 @@ func (m *backend) scheduler(t testing.TB) *fake {
 // delivery is a message that was delivered.
 var delivery = notification.Delivery{ID: "m1", Name: "ops", Target: "POST https://example.com/", Time: time.Unix(0, 0).UTC(), Alerts: 2, Outcome: notification.Delivered, Message: "200 OK", Attempts: 1}
 
-// A provocation is a request that should lead to a certain answer.
+// A trigger is a request that should lead to a certain answer.
 type trigger struct {
 	backend backend
 	method  string
@@ -215,7 +215,7 @@ type trigger struct {
 	flooded bool // its caller has sent too many requests
 }
 
-// provocations returns requests for every answer that an operation may have.
+// triggers returns requests for every answer that an operation may have.
 func triggers(path, method string, op *openapi3.Operation, server *openapi3.Server) []trigger {
 	target := strings.NewReplacer(
 		"{subscriptionId}", "s1", "{resourceGroupName}", "g1", "{jobCollectionName}", "c1", "{jobName}", "j1", "{operationId}", "o1", "{file}", "index.js",

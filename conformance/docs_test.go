@@ -17,24 +17,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A trial is an operation that is tried out on the documentation page.
-type trial struct {
+// An operation is one of the API that is tried out on the documentation page.
+type operation struct {
 	operation string
 	fill      map[string]string // parameters to fill in
 	body      string            // instead of the example that the page shows
 	status    []string          // good statuses of the answer
 }
 
-// trials are one for each operation, in an order in which they succeed. The jobs
+// tryOuts are one for each operation, in an order in which they succeed. The jobs
 // are made in a collection that is disabled, so that none runs on its own.
-func trials(target string) []trial {
+func tryOuts(target string) []operation {
 	here := map[string]string{"jobCollectionName": fmt.Sprintf("docs-%d", time.Now().UnixNano()), "jobName": "nightly"}
 	gone := map[string]string{"jobCollectionName": here["jobCollectionName"], "operationId": "none"}
 	ok, created, missing := []string{"200"}, []string{"201"}, []string{"404"}
 	changed := []string{"200", "202"}
 	none := []string{"409"}    // there are no notifications
 	notNext := []string{"409"} // the collection is disabled
-	return []trial{
+	return []operation{
 		{"JobCollections_CreateOrUpdate", here, "", created},
 		{"JobCollections_ListByResourceGroup", nil, "", ok},
 		{"JobCollections_ListBySubscription", nil, "", ok},
@@ -133,7 +133,7 @@ func TestEveryOperationCanBeTriedOutOnTheDocumentationPage(t *testing.T) {
 	do(ctx, t, chromedp.Navigate(almanac+"/docs"), chromedp.WaitVisible(chromedp.CSS(".opblock")))
 	described := on(ctx, t, chromedp.Evaluate[[]string](`[...document.querySelectorAll('.opblock')].map(block => block.id)`))
 	var tried []string
-	for _, tr := range trials(newReceiver(t).URL) {
+	for _, tr := range tryOuts(newReceiver(t).URL) {
 		i := slices.IndexFunc(described, func(id string) bool { return strings.HasSuffix(id, "-"+tr.operation) })
 		require.GreaterOrEqual(t, i, 0, "the page does not show %s", tr.operation)
 		tried = append(tried, described[i])
@@ -144,7 +144,7 @@ func TestEveryOperationCanBeTriedOutOnTheDocumentationPage(t *testing.T) {
 
 // tryOut tries an operation out as a reader of the page does who has just opened
 // it: what was opened before may have loaded what this one lacks.
-func tryOut(ctx context.Context, t *testing.T, block string, tr trial) {
+func tryOut(ctx context.Context, t *testing.T, block string, tr operation) {
 	css := func(selector string) chromedp.CSS { return chromedp.CSS(block + " " + selector) }
 	do(ctx, t, chromedp.Navigate(almanac+"/docs?"+tr.operation), chromedp.WaitVisible(css(".opblock-summary-control")))
 	path := on(ctx, t, chromedp.AttributeValue(css(".opblock-summary-path"), "data-path")).Value

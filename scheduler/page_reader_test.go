@@ -71,9 +71,9 @@ func (d *directory) QueryWorkflowWithOptions(_ context.Context, r *client.QueryW
 	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads)}, nil
 }
 
-// shelf returns a collection of jobs job1, job2 … with the sequences 10, 20 … Every third job is disabled,
+// jobDirectory returns a collection of jobs job1, job2 … with the sequences 10, 20 … Every third job is disabled,
 // every fifth is gone.
-func shelf(t *testing.T, jobs int) *directory {
+func jobDirectory(t *testing.T, jobs int) *directory {
 	t.Helper()
 	d := &directory{t: t, answers: map[string]any{}}
 	var listed []workflows.Listed
@@ -138,7 +138,7 @@ func TestJobsAreListedInTheOrderOfTheirCreation(t *testing.T) {
 					want = append(want, fmt.Sprint("Job", i))
 				}
 			}
-			s := scheduler.New(scheduler.Options{Client: shelf(t, jobs)})
+			s := scheduler.New(scheduler.Options{Client: jobDirectory(t, jobs)})
 			for _, top := range []int{1, 2, 7, 100} {
 				require.Equal(t, want, jobPages(t, s, listing.Page{Top: top, Filter: tt.filter}), "by %d", top)
 			}
@@ -157,7 +157,7 @@ func (v view) ShowsWithin(job.CollectionKey) bool       { return true }
 
 func TestAListShowsOnlyWhatTheCallerMaySeeOnFullPagesAndReadsNothingElse(t *testing.T) {
 	t.Parallel()
-	d := shelf(t, 100)
+	d := jobDirectory(t, 100)
 	s := scheduler.New(scheduler.Options{Client: d})
 	want := view{"Job2", "Job41", "Job42", "Job97", "Job98", "Job99"}
 	for top := 1; top < 8; top++ {
@@ -175,7 +175,7 @@ func TestAListShowsOnlyWhatTheCallerMaySeeOnFullPagesAndReadsNothingElse(t *test
 
 func TestAPageOfJobsAsksNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
-	d := shelf(t, 640)
+	d := jobDirectory(t, 640)
 	jobs, next, err := scheduler.New(scheduler.Options{Client: d}).Jobs(t.Context(), key.Collection, listing.Page{Top: 20})
 	require.NoError(t, err)
 	require.Len(t, jobs, 20)
@@ -185,7 +185,7 @@ func TestAPageOfJobsAsksNoMoreThanItNeeds(t *testing.T) {
 
 func TestAListOfJobsGoesOnThoughJobsComeAndGo(t *testing.T) {
 	t.Parallel()
-	d := shelf(t, 9)
+	d := jobDirectory(t, 9)
 	s := scheduler.New(scheduler.Options{Client: d})
 	jobs, next, err := s.Jobs(t.Context(), key.Collection, listing.Page{Top: 3})
 	require.NoError(t, err)
@@ -199,8 +199,8 @@ func TestAListOfJobsGoesOnThoughJobsComeAndGo(t *testing.T) {
 	require.Equal(t, []string{"Job4", "Job6", "Job7", "Job8", "Job9", "Job1"}, jobPages(t, s, listing.Page{Top: 2, After: next}))
 }
 
-// office returns a subscription with the collections at these paths, such as "Group/Name".
-func office(t *testing.T, paths ...string) *directory {
+// collectionDirectory returns a subscription with the collections at these paths, such as "Group/Name".
+func collectionDirectory(t *testing.T, paths ...string) *directory {
 	t.Helper()
 	d := &directory{t: t, answers: map[string]any{job.SubscriptionWorkflowID("S") + " " + workflows.QueryCollections: paths}}
 	for _, path := range paths {
@@ -245,7 +245,7 @@ func TestCollectionsAreListedByName(t *testing.T) {
 	} {
 		t.Run("of the resource group "+tt.group, func(t *testing.T) {
 			t.Parallel()
-			s := scheduler.New(scheduler.Options{Client: office(t, paths...)})
+			s := scheduler.New(scheduler.Options{Client: collectionDirectory(t, paths...)})
 			for _, top := range []int{1, 2, 7, 100} {
 				require.Equal(t, tt.want, collectionPages(t, s, tt.group, listing.Page{Top: top}), "by %d", top)
 			}
@@ -253,7 +253,7 @@ func TestCollectionsAreListedByName(t *testing.T) {
 	}
 	t.Run("of those that the caller may see", func(t *testing.T) {
 		t.Parallel()
-		s := scheduler.New(scheduler.Options{Client: office(t, paths...)})
+		s := scheduler.New(scheduler.Options{Client: collectionDirectory(t, paths...)})
 		for _, top := range []int{1, 2, 100} {
 			require.Equal(t, []string{"h/bear", "g/cat"}, collectionPages(t, s, "", listing.Page{Top: top, View: view{"bear", "cat"}}), "by %d", top)
 		}
@@ -265,10 +265,10 @@ func TestCollectionsAreListedByName(t *testing.T) {
 	})
 	t.Run("though some come and go meanwhile", func(t *testing.T) {
 		t.Parallel()
-		s := scheduler.New(scheduler.Options{Client: office(t, "g/a", "g/b", "g/c")})
+		s := scheduler.New(scheduler.Options{Client: collectionDirectory(t, "g/a", "g/b", "g/c")})
 		_, next, err := s.Collections(t.Context(), "s", "", listing.Page{Top: 2})
 		require.NoError(t, err)
-		s = scheduler.New(scheduler.Options{Client: office(t, "g/aa", "g/c", "g/bb")}) // a and b are gone
+		s = scheduler.New(scheduler.Options{Client: collectionDirectory(t, "g/aa", "g/c", "g/bb")}) // a and b are gone
 		require.Equal(t, []string{"g/bb", "g/c"}, collectionPages(t, s, "", listing.Page{Top: 2, After: next}))
 	})
 }
@@ -285,12 +285,12 @@ func requireBadToken(t *testing.T, err error) {
 
 func TestAContinuationThatNoListReturnedIsRefused(t *testing.T) {
 	t.Parallel()
-	s := scheduler.New(scheduler.Options{Client: shelf(t, 3)})
+	s := scheduler.New(scheduler.Options{Client: jobDirectory(t, 3)})
 	for _, after := range []string{"next", "1.5", "0x10", "10 ", "99999999999999999999", "~", "10~", "~5", "10~0", "10~-1", "10~5~5", "10~9999999999", "10~99999999999999999999"} {
 		_, _, err := s.Jobs(t.Context(), key.Collection, listing.Page{Top: 1, After: after})
 		requireBadToken(t, err)
 	}
-	s = scheduler.New(scheduler.Options{Client: office(t, "g/a")})
+	s = scheduler.New(scheduler.Options{Client: collectionDirectory(t, "g/a")})
 	for _, after := range []string{"not base64", "a", "Zy9h=", "~5", "Zy9h~0", "Zy9h~a"} {
 		_, _, err := s.Collections(t.Context(), "s", "", listing.Page{Top: 1, After: after})
 		requireBadToken(t, err)
@@ -316,7 +316,7 @@ func TestListsAskOnlyJobsThatDidSomething(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			d := shelf(t, jobs)
+			d := jobDirectory(t, jobs)
 			d.runs, d.transitions = tt.runs, 3
 			s := scheduler.New(scheduler.Options{Client: d})
 			list := func() []job.Job {
@@ -352,7 +352,7 @@ func TestListsAskOnlyJobsThatDidSomething(t *testing.T) {
 
 func TestAJobOfACollectionThatIsDisabledSaysWhyNothingIsNext(t *testing.T) {
 	t.Parallel()
-	d := shelf(t, 2)
+	d := jobDirectory(t, 2)
 	for i := 1; i <= 2; i++ {
 		id := key.Collection.Job(fmt.Sprint("Job", i)).WorkflowID() + " " + workflows.QueryStatus
 		j := d.answers[id].(job.Job)

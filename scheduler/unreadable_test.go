@@ -23,17 +23,17 @@ import (
 	"almanac/workflows"
 )
 
-// A ward is a directory in which some workflows are ill: they answer queries with an error, or not at all.
-type ward struct {
+// A faultyDirectory is a directory in which some workflows are faulty: they answer queries with an error, or not at all.
+type faultyDirectory struct {
 	*directory
-	ill        map[string]error // error of a workflow's query; nil: no answer
+	faulty     map[string]error // error of a workflow's query; nil: no answer
 	slow       time.Duration    // delay of the list of jobs
-	attempt    int32            // attempt of an ill workflow's task
+	attempt    int32            // attempt of a faulty workflow's task
 	terminated []string
 	removed    []string // names reported to the collection as gone
 }
 
-func (w *ward) QueryWorkflowWithOptions(ctx context.Context, r *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+func (w *faultyDirectory) QueryWorkflowWithOptions(ctx context.Context, r *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
 	if r.QueryType == workflows.QueryJobs {
 		select {
 		case <-time.After(w.slow):
@@ -41,9 +41,9 @@ func (w *ward) QueryWorkflowWithOptions(ctx context.Context, r *client.QueryWork
 			return nil, ctx.Err()
 		}
 	}
-	err, ill := w.ill[r.WorkflowID]
+	err, faulty := w.faulty[r.WorkflowID]
 	switch {
-	case !ill:
+	case !faulty:
 		return w.directory.QueryWorkflowWithOptions(ctx, r)
 	case err != nil:
 		return nil, err
@@ -52,49 +52,51 @@ func (w *ward) QueryWorkflowWithOptions(ctx context.Context, r *client.QueryWork
 	return nil, serviceerror.NewDeadlineExceeded("no worker answered")
 }
 
-func (w *ward) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+func (w *faultyDirectory) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	return &workflowservice.DescribeWorkflowExecutionResponse{
 		WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{Execution: &common.WorkflowExecution{WorkflowId: id, RunId: "run"}, Status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING},
 		PendingWorkflowTask:   &workflow.PendingWorkflowTaskInfo{Attempt: w.attempt},
 	}, nil
 }
 
-func (w *ward) UpdateWorkflow(ctx context.Context, _ client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+func (w *faultyDirectory) UpdateWorkflow(ctx context.Context, _ client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-func (w *ward) TerminateWorkflow(_ context.Context, id, run, reason string, _ ...any) error {
+func (w *faultyDirectory) TerminateWorkflow(_ context.Context, id, run, reason string, _ ...any) error {
 	w.terminated = append(w.terminated, fmt.Sprint(id, " ", run, " ", reason))
 	return nil
 }
 
-func (w *ward) SignalWorkflow(_ context.Context, id, _, name string, argument any) error {
+func (w *faultyDirectory) SignalWorkflow(_ context.Context, id, _, name string, argument any) error {
 	require.Equal(w.t, key.Collection.WorkflowID(), id)
 	require.Equal(w.t, workflows.SignalRemoved, name)
 	w.removed = append(w.removed, argument.(string))
 	return nil
 }
 
-func (w *ward) WorkflowService() workflowservice.WorkflowServiceClient { return wardFrontend{} }
+func (w *faultyDirectory) WorkflowService() workflowservice.WorkflowServiceClient {
+	return faultyFrontend{}
+}
 
-type wardFrontend struct {
+type faultyFrontend struct {
 	workflowservice.WorkflowServiceClient
 }
 
-func (wardFrontend) ResetStickyTaskQueue(context.Context, *workflowservice.ResetStickyTaskQueueRequest, ...grpc.CallOption) (*workflowservice.ResetStickyTaskQueueResponse, error) {
+func (faultyFrontend) ResetStickyTaskQueue(context.Context, *workflowservice.ResetStickyTaskQueueRequest, ...grpc.CallOption) (*workflowservice.ResetStickyTaskQueueResponse, error) {
 	return &workflowservice.ResetStickyTaskQueueResponse{}, nil
 }
 
-func (wardFrontend) GetWorkflowExecutionHistory(context.Context, *workflowservice.GetWorkflowExecutionHistoryRequest, ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
+func (faultyFrontend) GetWorkflowExecutionHistory(context.Context, *workflowservice.GetWorkflowExecutionHistoryRequest, ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
 	return &workflowservice.GetWorkflowExecutionHistoryResponse{}, nil
 }
 
-// hospital returns a ward of jobs. Those with the numbers ill are ill.
-func hospital(t *testing.T, jobs int, of error, ill ...int) *ward {
-	w := &ward{directory: shelf(t, jobs), ill: map[string]error{}, attempt: 1}
-	for _, i := range ill {
-		w.ill[key.Collection.Job(fmt.Sprint("Job", i)).WorkflowID()] = of
+// withFaultyJobs returns a faultyDirectory of jobs. Those with the numbers faulty are faulty.
+func withFaultyJobs(t *testing.T, jobs int, of error, faulty ...int) *faultyDirectory {
+	w := &faultyDirectory{directory: jobDirectory(t, jobs), faulty: map[string]error{}, attempt: 1}
+	for _, i := range faulty {
+		w.faulty[key.Collection.Job(fmt.Sprint("Job", i)).WorkflowID()] = of
 	}
 	w.answers[key.Collection.WorkflowID()+" "+workflows.QueryStatus] = job.Collection{Key: key.Collection}
 	return w
@@ -117,7 +119,7 @@ func TestAListShowsWhatCouldNotBeRead(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := scheduler.New(scheduler.Options{Client: hospital(t, jobs, tt.of, 2)})
+				s := scheduler.New(scheduler.Options{Client: withFaultyJobs(t, jobs, tt.of, 2)})
 				start := time.Now()
 				listed, next, err := s.Jobs(t.Context(), key.Collection, listing.Page{Top: 2})
 				require.NoError(t, err)
@@ -135,14 +137,14 @@ func TestAListShowsWhatCouldNotBeRead(t *testing.T) {
 	t.Run("although there are many", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			s := scheduler.New(scheduler.Options{Client: hospital(t, 300, nil, upTo(300)...)})
+			s := scheduler.New(scheduler.Options{Client: withFaultyJobs(t, 300, nil, upTo(300)...)})
 			require.Len(t, inTime(t, listing.Page{Top: 1000}, ofJobs(s)), 300)
 		})
 	})
 	t.Run("under the id that the others have", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			s := scheduler.New(scheduler.Options{Client: hospital(t, 4, nil, 2)})
+			s := scheduler.New(scheduler.Options{Client: withFaultyJobs(t, 4, nil, 2)})
 			k := key.Collection
 			listed, _, err := s.Jobs(t.Context(), job.CollectionKey{
 				Subscription: strings.ToUpper(k.Subscription), ResourceGroup: strings.ToUpper(k.ResourceGroup), Name: strings.ToUpper(k.Name),
@@ -156,8 +158,8 @@ func TestAListShowsWhatCouldNotBeRead(t *testing.T) {
 	t.Run("of collections, too", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			w := &ward{directory: office(t, "G/a", "G/b")}
-			w.ill = map[string]error{job.CollectionWorkflowID("s", "G/a"): nil}
+			w := &faultyDirectory{directory: collectionDirectory(t, "G/a", "G/b")}
+			w.faulty = map[string]error{job.CollectionWorkflowID("s", "G/a"): nil}
 			found, _, err := scheduler.New(scheduler.Options{Client: w}).Collections(t.Context(), "s", "", listing.Page{Top: 9})
 			require.NoError(t, err)
 			require.Equal(t, job.Collection{Key: job.CollectionKey{Subscription: "s", ResourceGroup: "G", Name: "a"}, Unread: "it did not answer in time"}, found[0])
@@ -225,7 +227,7 @@ func TestAListWithManyThatDoNotAnswerGoesOnWithItsNextPage(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var names []string
-				for _, j := range inTime(t, tt.page, ofJobs(scheduler.New(scheduler.Options{Client: hospital(t, jobs, nil, upTo(silent)...)}))) {
+				for _, j := range inTime(t, tt.page, ofJobs(scheduler.New(scheduler.Options{Client: withFaultyJobs(t, jobs, nil, upTo(silent)...)}))) {
 					names = append(names, j.Key.Name)
 				}
 				require.Equal(t, tt.want, names)
@@ -235,7 +237,7 @@ func TestAListWithManyThatDoNotAnswerGoesOnWithItsNextPage(t *testing.T) {
 	t.Run("though the collection is slow", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			w := hospital(t, 200, nil, upTo(200)...)
+			w := withFaultyJobs(t, 200, nil, upTo(200)...)
 			w.slow = 24 * time.Second
 			require.Len(t, inTime(t, listing.Page{Top: 100}, ofJobs(scheduler.New(scheduler.Options{Client: w}))), 200)
 		})
@@ -243,7 +245,7 @@ func TestAListWithManyThatDoNotAnswerGoesOnWithItsNextPage(t *testing.T) {
 	t.Run("though more than can be asked in time is skipped", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			s := scheduler.New(scheduler.Options{Client: hospital(t, jobs, nil, upTo(jobs)...)})
+			s := scheduler.New(scheduler.Options{Client: withFaultyJobs(t, jobs, nil, upTo(jobs)...)})
 			listed := inTime(t, listing.Page{Skip: 990, Top: 100}, ofJobs(s))
 			require.Len(t, listed, 10)
 			require.Equal(t, "Job991", listed[0].Key.Name)
@@ -253,12 +255,12 @@ func TestAListWithManyThatDoNotAnswerGoesOnWithItsNextPage(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			var paths []string
-			ill := map[string]error{}
+			faulty := map[string]error{}
 			for i := range jobs {
 				paths = append(paths, fmt.Sprintf("g/c%04d", i))
-				ill[job.CollectionWorkflowID("s", paths[i])] = nil
+				faulty[job.CollectionWorkflowID("s", paths[i])] = nil
 			}
-			s := scheduler.New(scheduler.Options{Client: &ward{directory: office(t, paths...), ill: ill}})
+			s := scheduler.New(scheduler.Options{Client: &faultyDirectory{directory: collectionDirectory(t, paths...), faulty: faulty}})
 			found := inTime(t, listing.Page{Skip: 500, Top: 100}, func(ctx context.Context, p listing.Page) ([]job.Collection, string, error) {
 				return s.Collections(ctx, "s", "", p)
 			})
@@ -284,7 +286,7 @@ func TestAJobThatCannotBeReadSaysWhy(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := hospital(t, 1, tt.of, 1)
+				w := withFaultyJobs(t, 1, tt.of, 1)
 				w.attempt = tt.attempt
 				_, err := scheduler.New(scheduler.Options{Client: w}).Job(t.Context(), key.Collection.Job("Job1"))
 				require.Equal(t, job.KindUnavailable, job.KindOf(err))
@@ -295,13 +297,13 @@ func TestAJobThatCannotBeReadSaysWhy(t *testing.T) {
 	}
 }
 
-// busyWard is a ward whose workflows are ill until they have caught up.
-type busyWard struct {
-	*ward
+// busyDirectory is a faultyDirectory whose workflows are faulty until they have caught up.
+type busyDirectory struct {
+	*faultyDirectory
 	until time.Time
 }
 
-func (w busyWard) UpdateWorkflow(ctx context.Context, _ client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+func (w busyDirectory) UpdateWorkflow(ctx context.Context, _ client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	select {
 	case <-time.After(time.Until(w.until)):
 		return obeyed{}, nil
@@ -313,8 +315,8 @@ func (w busyWard) UpdateWorkflow(ctx context.Context, _ client.UpdateWorkflowOpt
 func TestDeletingAJobWaitsWhileNeitherItNorItsCollectionAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := busyWard{hospital(t, 1, nil, 1), time.Now().Add(40 * time.Second)}
-		w.ill[key.Collection.WorkflowID()] = nil
+		w := busyDirectory{withFaultyJobs(t, 1, nil, 1), time.Now().Add(40 * time.Second)}
+		w.faulty[key.Collection.WorkflowID()] = nil
 		require.NoError(t, scheduler.New(scheduler.Options{Client: w}).DeleteJob(t.Context(), key.Collection.Job("Job1")))
 		require.Empty(t, w.terminated)
 	})
@@ -325,21 +327,21 @@ func TestDeletingAJobThatDoesNotAnswer(t *testing.T) {
 	one := key.Collection.Job("Job1")
 	for _, tt := range []struct {
 		name    string
-		arrange func(*ward)
+		arrange func(*faultyDirectory)
 		ended   bool
 	}{
-		{"terminates it", func(*ward) {}, true},
-		{"terminates it, if it takes questions only", func(w *ward) { delete(w.ill, one.WorkflowID()) }, true},
-		{"does not, if its collection does not answer either: there may be no worker", func(w *ward) { w.ill[key.Collection.WorkflowID()] = nil }, false},
-		{"does not, if Temporal is away", func(w *ward) {
-			w.ill[one.WorkflowID()] = serviceerror.NewUnavailable("away")
-			w.ill[key.Collection.WorkflowID()] = serviceerror.NewUnavailable("away")
+		{"terminates it", func(*faultyDirectory) {}, true},
+		{"terminates it, if it takes questions only", func(w *faultyDirectory) { delete(w.faulty, one.WorkflowID()) }, true},
+		{"does not, if its collection does not answer either: there may be no worker", func(w *faultyDirectory) { w.faulty[key.Collection.WorkflowID()] = nil }, false},
+		{"does not, if Temporal is away", func(w *faultyDirectory) {
+			w.faulty[one.WorkflowID()] = serviceerror.NewUnavailable("away")
+			w.faulty[key.Collection.WorkflowID()] = serviceerror.NewUnavailable("away")
 		}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := hospital(t, 1, nil, 1)
+				w := withFaultyJobs(t, 1, nil, 1)
 				tt.arrange(w)
 				start := time.Now()
 				err := scheduler.New(scheduler.Options{Client: w}).DeleteJob(t.Context(), one)

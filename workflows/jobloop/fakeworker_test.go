@@ -19,7 +19,7 @@ import (
 	"almanac/job/notification"
 )
 
-// A fate is what happens to an attempt at its worker.
+// A workerFate is what happens to an attempt at its worker.
 type workerFate int
 
 const (

@@ -29,7 +29,7 @@ type mailServer struct {
 	to     []string
 	mails  []string
 	refuse *smtp.SMTPError // of a recipient
-	only   string          // address that is refused; "": all
+	of     map[string]int  // codes with which these addresses are refused
 	roots  *x509.CertPool  // set when it is started
 }
 
@@ -53,8 +53,11 @@ func (s *mailSession) Mail(string, *smtp.MailOptions) error { return nil }
 func (s *mailSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refuse != nil && (s.only == "" || s.only == to) {
+	if s.refuse != nil {
 		return s.refuse
+	}
+	if code := s.of[to]; code != 0 {
+		return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{code / 100, 1, 1}, Message: "no such user here"}
 	}
 	s.to = append(s.to, to)
 	return nil
@@ -126,31 +129,33 @@ func TestAMailIsSentToAllAddressesWithAStableID(t *testing.T) {
 func TestAnAddressThatIsRefusedForGoodDoesNotLoseTheMailOfTheOthers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name string
-		code int
-		want string // in the result
-		err  string
+		name      string
+		refused   map[string]int
+		sent      string // in the result; "": the attempt fails
+		permanent bool   // it fails for good
+		accepted  int    // mails
 	}{
-		{"for good", 550, "for 1 of 2 addresses; of the others: ", ""},
-		{"for now", 450, "", "450"},
+		{"one for good", map[string]int{"a@example.com": 550}, "for 1 of 2 addresses; of the others: ", false, 1},
+		{"one for now", map[string]int{"a@example.com": 450}, "", false, 0},
+		{"one for good and one for now", map[string]int{"a@example.com": 550, "b@example.com": 450}, "", false, 0},
+		{"both for good", map[string]int{"a@example.com": 550, "b@example.com": 550}, "", true, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			m := &mailServer{only: "a@example.com", refuse: &smtp.SMTPError{Code: tt.code, EnhancedCode: smtp.EnhancedCode{tt.code / 100, 1, 1}, Message: "no such user here"}}
+			m := &mailServer{of: tt.refused}
 			server := startMail(t, m)
 			s := mailTo(t, m.roots, senders.SMTP{Server: server, Username: "almanac", Password: "canary-of-mail"})
 			message, err := s.Send(t.Context(), mailExecution, mailTarget)
-			if tt.err != "" {
-				require.ErrorContains(t, err, tt.err)
+			require.Len(t, m.mails, tt.accepted)
+			if tt.sent == "" {
+				require.ErrorContains(t, err, "no such user here")
 				_, permanent := errors.AsType[*activities.PermanentError](err)
-				require.False(t, permanent)
-				require.Empty(t, m.mails, "all addresses get it at the retry")
+				require.Equal(t, tt.permanent, permanent)
 				return
 			}
 			require.NoError(t, err)
-			require.Contains(t, message, tt.want)
+			require.Contains(t, message, tt.sent)
 			require.Contains(t, message, "no such user here")
-			require.Len(t, m.mails, 1)
 			require.Contains(t, m.mails[0], "To: <b@example.com>")
 		})
 	}

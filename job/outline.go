@@ -12,8 +12,9 @@ const (
 )
 
 // An Outline says when the entries of a job's history start and when the job is due, for readers that do not ask the
-// job. Each entry that has been in the history for a moment starts before Irregular, or within RegularDelay of an
-// occurrence of the timetable. The attempts of an occurrence can be in the history SettledAfter before Irregular covers them.
+// job. Each entry that has been in the history for a moment starts before Irregular, or is regular: an attempt that
+// succeeded and started within RegularDelay of an occurrence of the timetable. The attempts of an occurrence can be in the history
+// SettledAfter before Irregular covers them.
 type Outline struct {
 	Created    time.Time   `json:"created"`
 	StartTime  *Time       `json:"startTime,omitempty"`

@@ -137,7 +137,7 @@ func (r *reading) streams(ctx context.Context, jobs []job.Key, known outlines) (
 	var ask merge
 	for _, k := range jobs {
 		s := (&stream{key: k, id: k.WorkflowID(), bound: r.filter.Start.Before, chunk: firstChunk}).after(&r.token)
-		if bound, ok := r.outlineOf(known, s.id).bound(r.before(s), known.at, false); !ok {
+		if bound, ok := r.outlineOf(known, s.id).bound(&r.filter, r.before(s), known.at, false); !ok {
 			ask = append(ask, s)
 		} else if s.settled = true; s.limit(bound, r.token.From) && r.recall(s) {
 			all = append(all, s)
@@ -180,10 +180,10 @@ func (r *reading) ask(ctx context.Context, s *stream, known outlines) bool {
 		return false
 	}
 	s.version, s.described = d.version, d.found
-	all := s.bound.IsZero()
+	all := s.bound.IsZero() && !irregular(&r.filter)
 	same := ok && d.version != (version{}) && seen.version == d.version
 	may := !same || s.limit(seen.newest, r.token.From)
-	bound, certain := d.outline.bound(r.before(s), r.o.Now(), true)
+	bound, certain := d.outline.bound(&r.filter, r.before(s), r.o.Now(), true)
 	if certain {
 		may = s.limit(bound, r.token.From) && may
 	}

@@ -130,9 +130,15 @@ func (v *Overview) decode(id string, e *workflow.WorkflowExecutionInfo, before *
 	return o
 }
 
-// bound returns a time after which no entry of the job starts, of those that start before a time. It returns false if that
-// is not known. asOf is when the outline was read; quiet says that no activity of the job was pending then.
-func (o *outline) bound(before, asOf time.Time, quiet bool) (time.Time, bool) {
+// irregular reports whether a filter selects no regular entry: see [job.Outline].
+func irregular(f *listing.Filter) bool {
+	return f.Status != "" && f.Status != job.OutcomeCompleted || f.Lateness.From > job.RegularDelay
+}
+
+// bound returns a time after which no entry of the job starts, of those that a filter selects and that start before a time.
+// It returns false if that is not known. asOf is when the outline was read; quiet says that no activity of the job was
+// pending then.
+func (o *outline) bound(f *listing.Filter, before, asOf time.Time, quiet bool) (time.Time, bool) {
 	if o == nil {
 		return before, false
 	}
@@ -144,7 +150,7 @@ func (o *outline) bound(before, asOf time.Time, quiet bool) (time.Time, bool) {
 		if !quiet && asOf.Sub(due) < job.SettledAfter {
 			return before, false
 		}
-		if regular := due.Add(job.RegularDelay); regular.After(bound) {
+		if regular := due.Add(job.RegularDelay); regular.After(bound) && !irregular(f) {
 			bound = regular
 		}
 	}

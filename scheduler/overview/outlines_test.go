@@ -121,6 +121,26 @@ func settle(w *town, r *rand.Rand, jobs int) (want []listing.JobRecord) {
 		k := w.add(collection, fmt.Sprint("job", i), nil)
 		l := newLife(r)
 		id := k.WorkflowID()
+		var starts []time.Time
+		for start := range l.starts {
+			starts = append(starts, start)
+		}
+		slices.SortFunc(starts, time.Time.Compare)
+		failing := r.IntN(4) == 0
+		for n, start := range starts {
+			outcome := job.OutcomeCompleted
+			if failing && r.IntN(10) == 0 {
+				outcome = job.OutcomeFailed
+				if !l.busy || noon.Sub(l.starts[start]) >= job.SettledAfter { // otherwise its workflow may not know yet
+					l.irregular(start)
+				}
+			}
+			w.ran(k, start, start.Sub(l.starts[start]), outcome)
+			want = append(want, listing.JobRecord{Key: k, Record: job.Record{
+				Execution: job.Execution{Repeat: n + 1, Due: l.starts[start], ActionName: job.MainAction},
+				Attempt:   job.Attempt{Number: 1, Start: start, End: start.Add(time.Millisecond), Outcome: outcome},
+			}})
+		}
 		w.outlines[id], w.busy[id] = l.outline, l.busy
 		switch r.IntN(40) {
 		case 0:
@@ -129,22 +149,6 @@ func settle(w *town, r *rand.Rand, jobs int) (want []listing.JobRecord) {
 			w.twice[id] = true // likewise
 		case 2:
 			delete(w.outlines, id) // it cannot be read
-		}
-		var starts []time.Time
-		for start := range l.starts {
-			starts = append(starts, start)
-		}
-		slices.SortFunc(starts, time.Time.Compare)
-		for n, start := range starts {
-			outcome := job.OutcomeCompleted
-			if r.IntN(10) == 0 {
-				outcome = job.OutcomeFailed
-			}
-			w.ran(k, start, start.Sub(l.starts[start]), outcome)
-			want = append(want, listing.JobRecord{Key: k, Record: job.Record{
-				Execution: job.Execution{Repeat: n + 1, Due: l.starts[start], ActionName: job.MainAction},
-				Attempt:   job.Attempt{Number: 1, Start: start, End: start.Add(time.Millisecond), Outcome: outcome},
-			}})
 		}
 	}
 	slices.SortFunc(want, func(a, b listing.JobRecord) int {
@@ -171,8 +175,11 @@ func TestNoEntryOfManyJobsIsMissingWhateverTheyDid(t *testing.T) {
 				if r.IntN(2) == 0 {
 					f.Start.Before = f.Start.From.Add(time.Duration(r.IntN(2400)) * time.Second)
 				}
-				if r.IntN(3) == 0 {
+				switch r.IntN(6) {
+				case 0, 1:
 					f.Status = job.OutcomeFailed
+				case 2:
+					f.Lateness = listing.Span{From: time.Duration(r.IntN(60)) * time.Second, Before: listing.Unlimited}
 				}
 				if r.IntN(4) == 0 {
 					f.NamePrefix = "job" + fmt.Sprint(1+r.IntN(3))
@@ -270,9 +277,16 @@ func TestNoEntryIsMissingWhileJobsGoOn(t *testing.T) {
 					l := lives[k]
 					for _, start := range l.step(before, now) {
 						shown[k]++
-						w.ran(k, start, 0, job.OutcomeCompleted)
+						outcome := job.OutcomeCompleted
+						if shown[k]%4 == 0 && k.Name < "job2" {
+							outcome = job.OutcomeFailed
+							if !l.busy { // otherwise its workflow does not know yet
+								l.irregular(now)
+							}
+						}
+						w.ran(k, start, 0, outcome)
 						delete(l.starts, start)
-						all = append(all, listing.JobRecord{Key: k, Record: job.Record{Execution: job.Execution{Repeat: shown[k]}, Attempt: job.Attempt{Start: start}}})
+						all = append(all, listing.JobRecord{Key: k, Record: job.Record{Execution: job.Execution{Repeat: shown[k]}, Attempt: job.Attempt{Start: start, Outcome: outcome}}})
 					}
 					w.outlines[k.WorkflowID()], w.busy[k.WorkflowID()] = l.outline, l.busy
 				}
@@ -286,6 +300,9 @@ func TestNoEntryIsMissingWhileJobsGoOn(t *testing.T) {
 				p := listing.Page{Top: top}
 				if r.IntN(3) == 0 {
 					p.Filter.Start.Before = now.Add(-time.Duration(r.IntN(600)) * time.Second)
+				}
+				if r.IntN(3) == 0 {
+					p.Filter.Status = job.OutcomeFailed
 				}
 				want := slices.DeleteFunc(slices.Clone(all), func(e listing.JobRecord) bool { return !p.Filter.MatchesRecord(&e.Record) })
 				page, next, err := v.HistoryAcross(t.Context(), ofC, p)
@@ -327,6 +344,46 @@ func TestMostJobsOfABusyHourAreNotAsked(t *testing.T) {
 	require.Len(t, page, 100)
 	require.LessOrEqual(t, w.described.Load(), int64(250))
 	require.Zero(t, w.listed.Load(), "the outlines are known")
+}
+
+func TestOfManyJobsThoseAloneAreReadThatHaveWhatIsOutOfTheOrdinary(t *testing.T) {
+	t.Parallel()
+	const jobs = 3000
+	w := newTown(t)
+	for i := range jobs {
+		due := noon.Add(-time.Duration(i) * time.Hour / jobs).Truncate(time.Second)
+		k := w.add("c", fmt.Sprint("job", i), nil)
+		start, outcome := due.Add(100*time.Millisecond), job.OutcomeCompleted
+		o := job.Outline{Created: noon.Add(-30 * time.Hour), StartTime: job.NewTime(due.Add(-24 * time.Hour)), Recurrence: &job.Recurrence{Frequency: "hour"}}
+		switch i % 100 {
+		case 7:
+			outcome, o.Irregular = job.OutcomeFailed, start.Add(2*time.Minute)
+		case 8:
+			start = due.Add(2 * time.Minute)
+			o.Irregular = start.Add(2 * time.Minute)
+		}
+		w.outlines[k.WorkflowID()] = o
+		w.ran(k, start, start.Sub(due), outcome)
+	}
+	for name, tt := range map[string]struct {
+		filter listing.Filter
+		want   int
+	}{
+		"failures":         {listing.Filter{Status: job.OutcomeFailed}, 30},
+		"late ones":        {listing.Filter{Lateness: listing.Span{From: time.Minute, Before: listing.Unlimited}}, 30},
+		"what has not run": {listing.Filter{Status: job.OutcomeMissed}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.described.Store(0)
+			w.reversed.Store(0)
+			page, next, err := w.overview(noon).HistoryAcross(t.Context(), ofC, listing.Page{Top: 100, Filter: tt.filter})
+			require.NoError(t, err)
+			require.Empty(t, next)
+			require.Len(t, page, tt.want)
+			require.LessOrEqual(t, w.described.Load(), int64(150+2*60+20), "those of the last 3 minutes, and those that were out of the ordinary")
+			require.LessOrEqual(t, w.reversed.Load(), int64(2*60+20))
+		})
+	}
 }
 
 func TestTheHistoriesOfAHerdAreReadOnce(t *testing.T) {

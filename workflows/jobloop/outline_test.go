@@ -20,10 +20,11 @@ type shownOutline struct {
 	at time.Time
 }
 
-// explains reports whether a reader of the outline expects that an entry of the history may start at some time.
-func (o *shownOutline) explains(t *testing.T, start time.Time) bool {
+// explains reports whether a reader of the outline expects that an entry of the history may start at some time, one of
+// an attempt that succeeded or another.
+func (o *shownOutline) explains(t *testing.T, start time.Time, succeeded bool) bool {
 	t.Helper()
-	if start.Before(o.Irregular.Add(clocksDiffer)) || o.Inactive {
+	if start.Before(o.Irregular.Add(clocksDiffer)) || o.Inactive || !succeeded {
 		return start.Before(o.Irregular.Add(clocksDiffer))
 	}
 	timetable, err := timetable.FromOutline(&o.Outline, newYear)
@@ -37,18 +38,21 @@ func (o *shownOutline) explains(t *testing.T, start time.Time) bool {
 func (w *jobEnv) requireOutlined() {
 	w.t.Helper()
 	end := w.env.Now()
-	starts := append([]time.Time(nil), w.recorded.droppedAt...)
+	succeeded := map[time.Time]bool{} // by start
+	for _, start := range w.recorded.droppedAt {
+		succeeded[start] = false
+	}
 	for _, s := range w.sent {
-		starts = append(starts, s.at)
+		succeeded[s.at] = w.result == nil || w.result(s) == nil
 	}
 	for i, o := range w.outlines {
 		until := end
 		if i+1 < len(w.outlines) {
 			until = w.outlines[i+1].at
 		}
-		for _, start := range starts {
+		for start, succeeded := range succeeded {
 			if start.Add(job.SettledAfter).Before(until) {
-				require.True(w.t, o.explains(w.t, start), "an entry starts at %s, and the outline from %s to %s was %+v", clock(start), clock(o.at), clock(until), o.Outline)
+				require.True(w.t, o.explains(w.t, start, succeeded), "an entry starts at %s, and the outline from %s to %s was %+v", clock(start), clock(o.at), clock(until), o.Outline)
 			}
 		}
 	}
@@ -103,12 +107,28 @@ func TestTheOutlineCoversTheAttemptsOfAManualRunFromItsBeginning(t *testing.T) {
 	w.run(10*time.Minute + 40*time.Second) // after the first retry, which the server makes
 	last := w.outlines[len(w.outlines)-1]
 	require.Equal(t, newYear.Add(10*time.Minute), last.at.UTC())
-	require.True(t, last.explains(t, newYear.Add(12*time.Minute)))
+	require.True(t, last.explains(t, newYear.Add(12*time.Minute), false))
+}
+
+func TestTheOutlineCoversAFailureThatStartedInTime(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, `"action":{`+get+noRetry+`},"recurrence":{`+minutely+`}`)
+	w.failsAt(4)
+	w.run(20 * time.Minute)
+	require.Len(t, w.outlines, 2)
+	w.requireOutlined()
 }
 
 func TestAJobThatIsOftenIrregularUpdatesItsMemoEveryFewMinutes(t *testing.T) {
 	t.Parallel()
-	w := newJobEnv(t, `"action":{`+get+`},"recurrence":{"frequency":"day"}`)
+	w := newJobEnv(t, `"action":{`+get+noRetry+`},"recurrence":{`+minutely+`}`)
+	w.fails(always)
+	w.run(time.Hour)
+	require.GreaterOrEqual(t, len(w.sent), 60)
+	require.LessOrEqual(t, len(w.outlines), 2+len(w.sent)/3)
+	w.requireOutlined()
+
+	w = newJobEnv(t, `"action":{`+get+`},"recurrence":{"frequency":"day"}`)
 	for i := range 600 {
 		w.update(time.Minute+time.Duration(i)*time.Second, workflows.UpdateRun)
 	}

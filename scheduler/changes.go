@@ -79,8 +79,8 @@ func startInTime[T any](ctx context.Context, try func(context.Context) (T, error
 	return started, err
 }
 
-// start starts a workflow. It returns errLost if a workflow with that ID is open. It starts it without the optional search
-// attributes if the namespace lacks them.
+// start starts a workflow. It returns errLost if a workflow with that ID is open. It starts it without the search
+// attribute of the last outcome if the namespace lacks it.
 func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, workflow string, input any) error {
 	o.TaskQueue = workflows.TaskQueue
 	o.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL
@@ -98,9 +98,9 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 		if !isUnmapped(err) {
 			return err
 		}
-		if lacksOptional(err) && (s.locked.Load() || time.Now().After(until)) {
+		if lacksOutcome(err) && (s.locked.Load() || time.Now().After(until)) {
 			s.locked.Store(true)
-			o.TypedSearchAttributes = withoutOptional(o.TypedSearchAttributes)
+			o.TypedSearchAttributes = withoutOutcome(o.TypedSearchAttributes)
 			continue
 		}
 		if late := wfclient.Sleep(ctx, unmappedPause); late != nil {
@@ -113,8 +113,8 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 // added. Once it was in vain, later ones do not wait.
 const optionalPatience = 3 * time.Second
 
-// lacksOptional reports whether the error of a start is that an optional search attribute is not mapped.
-func lacksOptional(err error) bool {
+// lacksOutcome reports whether the error of a start is that the search attribute of the last outcome is not mapped.
+func lacksOutcome(err error) bool {
 	return strings.HasSuffix(err.Error(), workflows.AttributeLastOutcome)
 }
 

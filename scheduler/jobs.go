@@ -117,12 +117,13 @@ func (s *Service) createJob(ctx context.Context, c job.Collection, name string, 
 	if s.firstLead > 0 {
 		input.Lead = int(s.firstLead.Milliseconds())
 	}
+	s.showNext(&input)
 	err = s.start(ctx, client.StartWorkflowOptions{
 		ID:                    k.WorkflowID(),
 		StaticSummary:         definition.Text(),
 		StaticDetails:         staticDetails(input.Snapshot()),
 		Memo:                  map[string]any{workflows.MemoText: definition.Text(), workflows.MemoID: k.ARMID(), workflows.MemoOutline: input.Outline()},
-		TypedSearchAttributes: temporal.NewSearchAttributes(jobAttributes(k, input.Definition.State)...),
+		TypedSearchAttributes: temporal.NewSearchAttributes(jobAttributes(&input)...),
 		Priority:              temporal.Priority{FairnessKey: fairnessKey(k.Collection)},
 		StartDelay:            startDelay(&input, registered.At),
 	}, workflows.TypeJob, input)
@@ -165,7 +166,7 @@ func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job
 		}
 	}
 	err = s.update(ctx, changeTimeout, current.Key.WorkflowID(), workflows.UpdateReplace, &j,
-		workflows.ReplaceRequest{Definition: d, Text: d.Text(), Generation: current.Generation, Retarget: s.limits.AllowSecretRetargeting})
+		workflows.ReplaceRequest{Definition: d, Text: d.Text(), Generation: current.Generation, Retarget: s.limits.AllowSecretRetargeting, ShowNext: s.showsNext()})
 	j = j.At(s.now())
 	if err != nil || combined == wanted {
 		return j, err

@@ -40,6 +40,9 @@ type Options struct {
 	// FirstLead is how long before its due time the first occurrence of a new job is dispatched. A job that is not
 	// due soon begins 15 times as long before it. 0 means 8 to 20 s, by a hash of the job's name.
 	FirstLead time.Duration
+	// ShowNext has jobs keep up the search attribute of their next run, once [Service.NextRunExists] was called. Each
+	// execution costs a write to Temporal's visibility store then.
+	ShowNext bool
 	// CheckSpace returns an error while there is too little disk space for new jobs, which are refused then. Its text
 	// may be shown to every caller. Nil means that there always is enough.
 	CheckSpace func() error
@@ -67,8 +70,10 @@ type Service struct {
 
 	registrar *registrations.Registrar
 
-	locked   atomic.Bool // the namespace lacks optional search attributes
-	statuses cache.Cache[versionedStatus]
+	locked    atomic.Bool // the namespace lacks the search attribute of the last outcome
+	wantsNext bool        // see [Options.ShowNext]
+	nextRun   atomic.Bool // the namespace has the search attribute of the next run
+	statuses  cache.Cache[versionedStatus]
 }
 
 // New returns a Service. Defaults are those of [Options].
@@ -82,6 +87,7 @@ func New(o Options) *Service {
 		log:       cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		now:       o.Now,
 		firstLead: o.FirstLead,
+		wantsNext: o.ShowNext,
 		space:     o.CheckSpace,
 	}
 	if s.space == nil {

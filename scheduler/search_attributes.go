@@ -6,12 +6,13 @@ import (
 
 	"almanac/job"
 	"almanac/workflows"
+	"almanac/workflows/jobloop/state"
 )
 
 // SearchAttributes returns the search attributes that workflows are started with. The namespace must have
-// them, but for those that are [Optional].
+// them, but for those that are [Optional]. That of the next run is needed where [Options.ShowNext] asks for it.
 func SearchAttributes() map[string]enums.IndexedValueType {
-	attributes := map[string]enums.IndexedValueType{}
+	attributes := map[string]enums.IndexedValueType{workflows.AttributeNextRun: enums.INDEXED_VALUE_TYPE_DATETIME}
 	for _, name := range []string{
 		workflows.AttributeSubscription, workflows.AttributeResourceGroup, workflows.AttributeCollection,
 		workflows.AttributeJob, workflows.AttributeState, workflows.AttributeLastOutcome,
@@ -22,18 +23,48 @@ func SearchAttributes() map[string]enums.IndexedValueType {
 }
 
 // Optional reports whether jobs are created also while the namespace lacks a search attribute. They do without it then.
-func Optional(attribute string) bool { return attribute == workflows.AttributeLastOutcome }
-
-func jobAttributes(k job.Key, s job.State) []temporal.SearchAttributeUpdate {
-	keyword := temporal.NewSearchAttributeKeyKeyword
-	return append(collectionAttributes(k.Collection),
-		keyword(workflows.AttributeJob).ValueSet(job.NormalizeName(k.Name)),
-		keyword(workflows.AttributeState).ValueSet(string(s)),
-		keyword(workflows.AttributeLastOutcome).ValueSet(workflows.NoOutcome))
+func Optional(attribute string) bool {
+	return attribute == workflows.AttributeLastOutcome || attribute == workflows.AttributeNextRun
 }
 
-// withoutOptional returns the attributes without the optional ones.
-func withoutOptional(a temporal.SearchAttributes) temporal.SearchAttributes {
+// NextRunExists says that the namespace has the search attribute of the next run. From then on jobs have it, if
+// [Options.ShowNext] asks for it: those that are created, and those that a PUT or PATCH reaches. Before, those that
+// exist keep it as they have it.
+func (s *Service) NextRunExists() { s.nextRun.Store(true) }
+
+// showNext has a new job show its next run, if it is to.
+func (s *Service) showNext(in *state.Input) {
+	if shows := s.showsNext(); shows == nil || !*shows {
+		return
+	}
+	in.ShowNext = true
+	if next := in.Snapshot().Status.NextExecutionTime; next != nil {
+		in.ListedNext = next.Time
+	}
+}
+
+// showsNext returns [workflows.ReplaceRequest.ShowNext].
+func (s *Service) showsNext() *bool {
+	if s.wantsNext && !s.nextRun.Load() {
+		return nil
+	}
+	return new(s.wantsNext)
+}
+
+func jobAttributes(in *state.Input) []temporal.SearchAttributeUpdate {
+	keyword := temporal.NewSearchAttributeKeyKeyword
+	attributes := append(collectionAttributes(in.Key.Collection),
+		keyword(workflows.AttributeJob).ValueSet(job.NormalizeName(in.Key.Name)),
+		keyword(workflows.AttributeState).ValueSet(string(in.Definition.State)),
+		keyword(workflows.AttributeLastOutcome).ValueSet(workflows.NoOutcome))
+	if !in.ListedNext.IsZero() {
+		attributes = append(attributes, temporal.NewSearchAttributeKeyTime(workflows.AttributeNextRun).ValueSet(in.ListedNext))
+	}
+	return attributes
+}
+
+// withoutOutcome returns the attributes without that of the last outcome.
+func withoutOutcome(a temporal.SearchAttributes) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(a.Copy(), temporal.NewSearchAttributeKeyKeyword(workflows.AttributeLastOutcome).ValueUnset())
 }
 

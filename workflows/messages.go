@@ -20,6 +20,7 @@ type ReplaceRequest struct {
 	Text       string         `json:"text"`               // readable form of the definition; from the caller, so that a replay cannot produce another
 	Generation int            `json:"generation"`         // of the job that the caller read; 0 for any
 	Retarget   bool           `json:"retarget,omitempty"` // keep omitted secrets even if they will be sent to another target
+	ShowNext   *bool          `json:"showNext,omitempty"` // whether to keep up the search attribute of the next run; nil: as before
 }
 
 // A PutRequest replaces a collection's properties.

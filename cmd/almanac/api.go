@@ -54,9 +54,10 @@ func runAPI(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	service := scheduler.New(scheduler.Options{
-		Client: temporal, Namespace: options.Namespace, Converter: options.DataConverter, Limits: &c.Limits, Log: c.Log,
+		Client: temporal, Namespace: options.Namespace, Converter: options.DataConverter, Limits: &c.Limits, Log: c.Log, ShowNext: c.ShowNextRun,
 	})
-	go setup.KeepTrying(ctx, temporal, options.Namespace, c.Log)
+	prepare := setup.Options{Client: temporal, Namespace: options.Namespace, NextRun: c.ShowNextRun}
+	go setup.KeepTrying(ctx, prepare, c.Log, service.NextRunExists)
 	sdktelemetry.WatchQueue(ctx, c.Telemetry.Registry, temporal, options.Namespace, workflows.TaskQueue)
 	c.FollowCertificates(ctx)
 	c.OpenDoor(ctx)

@@ -72,7 +72,8 @@ func runNode(ctx context.Context, c *config.Config, announce func(node)) error {
 	}
 	defer stop()
 
-	service := scheduler.New(scheduler.Options{Client: temporal, Converter: data, Limits: &c.Limits, Log: c.Log, CheckSpace: server.CheckSpace})
+	service := scheduler.New(scheduler.Options{Client: temporal, Converter: data, Limits: &c.Limits, Log: c.Log, CheckSpace: server.CheckSpace, ShowNext: c.ShowNextRun})
+	service.NextRunExists()
 	if err := prepare(ctx, service, c.Log); err != nil {
 		return err
 	}

@@ -38,5 +38,5 @@ func runSetup(ctx context.Context, c *config.Config) error {
 		return fmt.Errorf("connect to Temporal at %s (set TEMPORAL_ADDRESS if it is elsewhere): %w", options.HostPort, err)
 	}
 	defer temporal.Close()
-	return setup.Run(ctx, setup.Options{Client: temporal, Namespace: options.Namespace, Retention: c.Retention, Out: c.Out})
+	return setup.Run(ctx, setup.Options{Client: temporal, Namespace: options.Namespace, Retention: c.Retention, Out: c.Out, NextRun: c.ShowNextRun})
 }

@@ -64,6 +64,7 @@ func TestHistoriesReplay(t *testing.T) {
 		"job-delayed":         jobDelayed,
 		"job-revived":         jobRevived,
 		"job-rerun":           jobRerun,
+		"job-next-run":        jobNextRun,
 		"collection":          collectionLife,
 		"collection-plans":    collectionPlans,
 		"subscription":        subscriptionLife,
@@ -259,9 +260,29 @@ func (s *stack) started(t *testing.T, jobs, definition string, created time.Time
 	return id
 }
 
-// jobOverlap has occurrences come due while the first one runs. They are not
-// those of the recurrence, so that it does not take minutes; so the engine
-// does not tell them when they are dropped.
+// jobNextRun shows its next run in Temporal's lists, and continues as new while it has none.
+func jobNextRun(t *testing.T, s *stack, jobs string) string {
+	target, now := newSink(t, nil), time.Now().UTC().Truncate(time.Second)
+	id := s.started(t, jobs, get(target.URL+"/", `,"recurrence":{"frequency":"day"}`), now, func(in *state.Input) { in.ShowNext = true })
+	target.await(t, "/", 1, 30*time.Second)
+	url := jobs + "/j"
+	change := func(signal, state string) { // a PATCH by an API that is not asked to show it would end it
+		require.NoError(t, s.temporal.SignalWorkflow(t.Context(), id, "", signal, nil))
+		status(t, url, "properties.state", state)
+	}
+	change(workflows.UpdateDisable, "disabled")
+	for range jobloop.ExecutionsPerRun {
+		ok(t, http.MethodPost, url+"/run", "")
+	}
+	eventually(t, time.Minute, "second run of "+id, func() bool {
+		found, err := s.temporal.DescribeWorkflowExecution(t.Context(), id, "")
+		return err == nil && found.GetWorkflowExecutionInfo().GetFirstRunId() != found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	})
+	change(workflows.UpdateEnable, "enabled")
+	ok(t, http.MethodDelete, url, "")
+	return id
+}
+
 // jobRerun fails, is run again twice, and recovers.
 func jobRerun(t *testing.T, _ *stack, jobs string) string {
 	var broken atomic.Bool
@@ -283,6 +304,9 @@ func jobRerun(t *testing.T, _ *stack, jobs string) string {
 	return key(jobs, "j").WorkflowID()
 }
 
+// jobOverlap has occurrences come due while the first one runs. They are not
+// those of the recurrence, so that it does not take minutes; so the engine
+// does not tell them when they are dropped.
 func jobOverlap(policy job.OverlapPolicy) scenario {
 	return func(t *testing.T, s *stack, jobs string) string {
 		step, takes := time.Second, 2500*time.Millisecond

@@ -116,6 +116,7 @@ func TestTheDocumentOfTheTemporalCLIShowsWhatWorks(t *testing.T) {
 		{`list --query 'AlmanacLastOutcome = "Failed"` + running, nil, prints()}, // none fails; the query is one that Temporal takes
 		{`count --query 'AlmanacLastOutcome = "Failed"` + running, nil, prints("Total: ")},
 		{`list --query 'AlmanacLastOutcome = "None"` + running, nil, prints()},
+		{`list --query 'AlmanacNextRun < "2026-12-24T18:00:00Z"` + running, nil, prints()},
 
 		{"describe " + ofJob, nil, prints("AlmanacState", "AlmanacLastOutcome", "/jobCollections/default/jobs/hello")},
 		{"metadata " + ofJob, nil, prints("next execution:", "last outcome:", "run the job now, without an answer", "delete the job, without an answer")},

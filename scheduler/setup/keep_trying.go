@@ -4,27 +4,34 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/client"
+
+	"almanac/workflows"
 )
 
 // KeepTrying adds the search attributes to a namespace. It retries until the namespace has the search attributes, since Temporal may start
-// after the API. The pause between attempts doubles from 1 s to 1 min. The log has each reason once in a row.
-func KeepTrying(ctx context.Context, temporal client.Client, namespace string, log *slog.Logger) {
+// after the API. The pause between attempts doubles from 1 s to 1 min. The log has each reason once in a row. If it is to
+// have the search attribute of the next run, and has it, nextRunExists is called.
+func KeepTrying(ctx context.Context, o Options, log *slog.Logger, nextRunExists func()) {
 	logged := ""
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
-		err := addTo(ctx, temporal, namespace)
+		err := o.addTo(ctx)
+		missing, _ := errors.AsType[*RefusedError](err)
+		if o.NextRun && (err == nil || missing != nil && !slices.Contains(missing.Attributes, workflows.AttributeNextRun)) {
+			nextRunExists()
+		}
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		if missing, ok := errors.AsType[*RefusedError](err); ok && missing.Optional {
+		if missing != nil && missing.Optional {
 			log.WarnContext(ctx, "Temporal's lists do not show how jobs are doing", "error", err)
 			return
 		}
 		if IsNamespaceMissing(err) {
-			err = errors.New(Hint(namespace))
+			err = errors.New(Hint(o.Namespace))
 		}
 		if logged != err.Error() {
 			logged = err.Error()
@@ -38,12 +45,12 @@ func KeepTrying(ctx context.Context, temporal client.Client, namespace string, l
 	}
 }
 
-func addTo(ctx context.Context, temporal client.Client, namespace string) error {
+func (o Options) addTo(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	if _, err := temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace}); IsNamespaceMissing(err) {
+	if _, err := o.Client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: o.Namespace}); IsNamespaceMissing(err) {
 		return err
 	}
-	_, err := SearchAttributes(ctx, temporal, namespace)
+	_, err := o.SearchAttributes(ctx)
 	return err
 }

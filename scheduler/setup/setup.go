@@ -37,20 +37,22 @@ const pause = 200 * time.Millisecond
 // maxPause is the time between two looks for a namespace that somebody else has to create.
 const maxPause = 2 * time.Second
 
-// Options configure [Run].
+// Options configure [Run]. [KeepTrying] and SearchAttributes use the client, the namespace and NextRun.
 type Options struct {
 	Client    client.Client
 	Namespace string        // of Client
 	Retention time.Duration // of a namespace that is created
 	Out       io.Writer     // gets a line for each step
+	NextRun   bool          // add the search attribute of the next run, too
 }
 
 // A RefusedError means that Temporal does not let this client make what is missing.
 type RefusedError struct {
-	Missing  string
-	Commands []string // make it, when an operator of Temporal runs them
-	Optional bool     // Almanac works without it
-	Err      error
+	Missing    string
+	Commands   []string // make it, when an operator of Temporal runs them
+	Attributes []string // search attributes that are missing
+	Optional   bool     // Almanac works without it
+	Err        error
 }
 
 func (e *RefusedError) Error() string {
@@ -82,7 +84,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	var added []string
 	if err := within(ctx, func(ctx context.Context) (err error) {
-		added, err = SearchAttributes(ctx, o.Client, o.Namespace)
+		added, err = o.SearchAttributes(ctx)
 		return err
 	}); err != nil {
 		missing, _ := errors.AsType[*RefusedError](err)

@@ -277,7 +277,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 			LastError:   &job.LastError{Message: "it failed", EndTime: job.NewTime(at(3))}, ConsecutiveFailures: 8, LastSuccessTime: job.NewTime(at(1)),
 			FailingSince: job.NewTime(at(2)),
 		},
-		Listed: job.OutcomeCompleted,
+		Listed: job.OutcomeCompleted, ShowNext: true, ListedNext: at(10),
 		Rerun:  "a",
 		Halted: "it failed too often", Forgiven: 3,
 		Alerts: alerts.State{
@@ -306,7 +306,8 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 	require.NotEqual(t, in.ChangedRun, w.runs[1].ChangedRun)
 	in.ChangedRun = w.runs[1].ChangedRun // by the update
 	require.Len(t, w.outlines, 2)
-	in.OutlineChanged = false // it was shown
+	in.OutlineChanged = false   // it was shown
+	in.ListedNext = time.Time{} // nothing is next while the collection is disabled
 	want, err := json.Marshal(in)
 	require.NoError(t, err)
 	got, err := json.Marshal(w.runs[1].Input)

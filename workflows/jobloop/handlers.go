@@ -128,6 +128,9 @@ func (j *loop) handleReplace(ctx workflow.Context, r workflows.ReplaceRequest) (
 	err := j.change(ctx, func(ctx workflow.Context) error {
 		d, err := j.admit(ctx, &r)
 		if err == nil {
+			if r.ShowNext != nil {
+				j.ShowNext = *r.ShowNext
+			}
 			j.replace(ctx, d, r.Text)
 		}
 		return err

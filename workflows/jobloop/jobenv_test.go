@@ -86,6 +86,7 @@ type jobEnv struct {
 	recorded recorder
 	pending  []*pending // action activities that have not ended
 	outcomes []string   // last outcomes shown by search attribute, after the first
+	nextRuns []string   // next runs shown by search attribute, after the first, and when
 	outlines []shownOutline
 	shown    []string // states and texts shown by search attribute and memo, after the first
 	looks    int      // lookups of attempts
@@ -243,7 +244,10 @@ func (w *jobEnv) run(until time.Duration) {
 	}
 }
 
-var outcomeKey = temporal.NewSearchAttributeKeyKeyword(workflows.AttributeLastOutcome)
+var (
+	outcomeKey = temporal.NewSearchAttributeKeyKeyword(workflows.AttributeLastOutcome)
+	nextKey    = temporal.NewSearchAttributeKeyTime(workflows.AttributeNextRun)
+)
 
 // runOnce runs the workflow once and returns its error.
 func (w *jobEnv) runOnce(end time.Time) error {
@@ -292,6 +296,11 @@ func (w *jobEnv) mockServer() {
 		}
 		if outcome, ok := attributes.GetKeyword(outcomeKey); ok {
 			w.listed, w.outcomes = outcome, append(w.outcomes, outcome)
+		}
+		if next, ok := attributes.GetTime(nextKey); ok {
+			w.nextRuns = append(w.nextRuns, clock(w.env.Now())+" "+clock(next))
+		} else if attributes.Size() == 0 { // the environment leaves out what is unset
+			w.nextRuns = append(w.nextRuns, clock(w.env.Now())+" none")
 		}
 	}).Return(nil).Maybe()
 	w.env.OnUpsertMemo(mock.Anything).Run(func(arguments mock.Arguments) {

@@ -107,9 +107,7 @@ func (j *loop) run(ctx workflow.Context) error {
 		j.startDeferred(ctx)
 		j.checkQuiet(ctx)
 		j.decide(ctx)
-		visibility.ShowOutcome(ctx, &j.Key, &j.Outcomes, &j.Listed)
-		j.showOutline(ctx)
-		visibility.Describe(ctx, j.snapshot().At(workflow.Now(ctx)))
+		j.show(ctx)
 		j.sleep(ctx)
 	}
 }

@@ -206,3 +206,57 @@ func TestTemporalsListsShowTheLastOutcomeWhenItChanges(t *testing.T) {
 		})
 	}
 }
+
+func TestTemporalsListsShowTheNextRunOfAJobThatIsAskedTo(t *testing.T) {
+	t.Parallel()
+	const minutely3 = `"action":{` + get + noRetry + `},"recurrence":{` + minutely + `,"count":3}`
+	for _, tt := range []struct {
+		name   string
+		change func(*jobEnv)
+		want   []string
+	}{
+		{"once it has run, or never will again", func(w *jobEnv) { w.takes(5 * time.Second) },
+			[]string{"00:00:00 00:01:00", "00:01:05 00:02:00", "00:02:05 none"}},
+		{"it stays while an execution goes on", func(w *jobEnv) { w.takes(70 * time.Second) },
+			[]string{"00:00:00 00:01:00", "00:01:10 00:02:00", "00:02:20 none"}},
+		{"no manual run changes it", func(w *jobEnv) { w.update(30*time.Second, workflows.UpdateRun) },
+			[]string{"00:00:00 00:01:00", "00:01:00 00:02:00", "00:02:00 none"}},
+		{"none while it is disabled", func(w *jobEnv) {
+			w.update(30*time.Second, workflows.UpdateDisable)
+			w.update(10*time.Minute+30*time.Second, workflows.UpdateEnable)
+		}, []string{"00:00:00 00:01:00", "00:00:30 none", "00:10:30 00:11:00", "00:11:00 00:12:00", "00:12:00 none"}},
+		{"another one as soon as it is changed", func(w *jobEnv) { w.replace(30*time.Second, `"action":{`+get+`},"recurrence":{"frequency":"day"}`) },
+			[]string{"00:00:00 00:01:00", "00:00:30 2026-01-02 00:00:00"}},
+		{"from a change on that asks for it", func(w *jobEnv) {
+			w.next.ShowNext, w.next.ListedNext = false, time.Time{}
+			w.showNext(70*time.Second, minutely3, true)
+		}, []string{"00:01:10 00:02:00", "00:02:00 none"}},
+		{"until a change that ends it", func(w *jobEnv) { w.showNext(70*time.Second, minutely3, false) },
+			[]string{"00:00:00 00:01:00", "00:01:00 00:02:00", "00:01:10 none"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newJobEnv(t, minutely3)
+			w.next.ShowNext, w.next.ListedNext = true, newYear
+			w.suggest = 100 * time.Second
+			tt.change(w)
+			w.run(time.Hour)
+			require.Equal(t, tt.want, w.nextRuns)
+		})
+	}
+}
+
+// showNext replaces the definition, and says whether Temporal's lists are to show the next run.
+func (w *jobEnv) showNext(after time.Duration, properties string, shows bool) {
+	d := definition(w.t, properties)
+	w.update(after, workflows.UpdateReplace, workflows.ReplaceRequest{Definition: d, Text: d.Text(), ShowNext: &shows})
+}
+
+func TestAnExecutionThatSucceedsWritesNoSearchAttributeUnlessItIsAskedTo(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, `"action":{`+get+`},"recurrence":{`+minutely+`}`)
+	w.listed = workflows.NoOutcome
+	w.run(time.Hour)
+	require.Empty(t, w.nextRuns)
+	require.Equal(t, []string{"Completed"}, w.outcomes)
+}

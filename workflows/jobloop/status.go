@@ -1,9 +1,26 @@
 package jobloop
 
 import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
 	"almanac/job"
+	"almanac/workflows/internal/visibility"
 	"almanac/workflows/jobloop/execution"
 )
+
+// show keeps what Temporal's lists, Web UI and CLI show of the job.
+func (j *loop) show(ctx workflow.Context) {
+	now := j.snapshot().At(workflow.Now(ctx))
+	var next time.Time
+	if due := now.Status.NextExecutionTime; due != nil && j.ShowNext {
+		next = due.Time
+	}
+	visibility.ShowOutcome(ctx, &j.Key, &j.Outcomes, &j.Listed, next, &j.ListedNext)
+	j.showOutline(ctx)
+	visibility.Describe(ctx, now)
+}
 
 // snapshot returns the job for readers, without secrets. Occurrences dispatched ahead are not counted
 // but listed in Ahead: a query has no clock to see whether they are due.

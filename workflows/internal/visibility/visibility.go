@@ -2,6 +2,8 @@
 package visibility
 
 import (
+	"time"
+
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -16,10 +18,18 @@ func ShowState(ctx workflow.Context, k *job.Key, s job.State, o *job.Outcomes, l
 	upsert(ctx, k, append(outcome(ctx, o, listed), state))
 }
 
-// ShowOutcome updates the search attribute of a job's last outcome if it is not the one that is listed, which is then
-// that outcome.
-func ShowOutcome(ctx workflow.Context, k *job.Key, o *job.Outcomes, listed *job.Outcome) {
-	if changed := outcome(ctx, o, listed); len(changed) > 0 {
+// ShowOutcome updates the search attributes of a job's last outcome and of its next run, zero for none, if they are not those
+// that are listed, which are then these.
+func ShowOutcome(ctx workflow.Context, k *job.Key, o *job.Outcomes, listed *job.Outcome, next time.Time, listedNext *time.Time) {
+	changed := outcome(ctx, o, listed)
+	if key := temporal.NewSearchAttributeKeyTime(workflows.AttributeNextRun); !next.Equal(*listedNext) {
+		if *listedNext = next; next.IsZero() {
+			changed = append(changed, key.ValueUnset())
+		} else {
+			changed = append(changed, key.ValueSet(next))
+		}
+	}
+	if len(changed) > 0 {
 		upsert(ctx, k, changed)
 	}
 }

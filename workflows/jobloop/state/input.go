@@ -51,11 +51,14 @@ type Input struct {
 	FailureCount   int       `json:"failures,omitempty"`
 	FaultedCount   int       `json:"faults,omitempty"`
 
-	Outcomes job.Outcomes `json:"outcomes,omitzero"`
-	Listed   job.Outcome  `json:"listed,omitempty"`   // the last outcome that Temporal's lists show
-	Rerun    string       `json:"rerun,omitempty"`    // key of the last request to run the job again that started a manual run
-	Halted   string       `json:"halted,omitempty"`   // why the job was disabled by disableAfter
-	Forgiven int          `json:"forgiven,omitempty"` // failures in a row before it was enabled again, which disableAfter does not count
+	Outcomes   job.Outcomes `json:"outcomes,omitzero"`
+	Listed     job.Outcome  `json:"listed,omitempty"`    // the last outcome that Temporal's lists show
+	ShowNext   bool         `json:"showNext,omitempty"`  // Temporal's lists show when the job is due next, which costs a write for each execution
+	ListedNext time.Time    `json:"listedNext,omitzero"` // the next execution that they show; zero: none
+
+	Rerun    string `json:"rerun,omitempty"`    // key of the last request to run the job again that started a manual run
+	Halted   string `json:"halted,omitempty"`   // why the job was disabled by disableAfter
+	Forgiven int    `json:"forgiven,omitempty"` // failures in a row before it was enabled again, which disableAfter does not count
 }
 
 // A RetryWait is what a run hands over of an execution that waits for its next attempt.

@@ -52,6 +52,7 @@ type Config struct {
 	Keys                *codec.KeyRing // nil: no encryption
 
 	CollectionLabel bool
+	ShowNextRun     bool                 // see [scheduler.Options.ShowNext]
 	Telemetry       *telemetry.Telemetry // set by the command
 	Preview         previewOptions
 

@@ -170,6 +170,12 @@ func (c *Config) table() []settings.Group {
 				Help: "With encryption keys, also accept unencrypted payloads.",
 				More: "For jobs that are older than the keys: [Operations](operations.md#adding-encryption-keys-to-an-existing-installation)."},
 		}},
+		{Name: "Temporal's lists", Settings: []*settings.Setting{
+			{Flag: "show-next-run", Variable: "ALMANAC_SHOW_NEXT_RUN", Commands: "dev server api setup", Value: settings.Bool(&c.ShowNextRun),
+				Help: "Show in Temporal's lists when jobs run next, by a search attribute.",
+				More: "`AlmanacNextRun` is then kept up for jobs that are created, and for those that a PUT or PATCH reaches; without the flag, a PUT or PATCH ends it. It costs a write for each execution. " +
+					"[The temporal CLI](temporal-cli.md#the-next-run) has the details."},
+		}},
 		{Name: "Log", Settings: []*settings.Setting{
 			{Flag: "log-level", Variable: "ALMANAC_LOG_LEVEL", Commands: "dev server api worker", Value: settings.Choice(&c.logLevel, "debug", "info", "warn", "error"), Default: "info",
 				Help: "Minimum log level."},

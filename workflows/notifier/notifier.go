@@ -1,8 +1,8 @@
 // Package notifier holds the workflow that delivers the alerts of a collection's jobs.
 //
-// Alerts arrive as signals. Those that arrive within a short time are looked at together. The first message of a target leaves
-// then, and what follows within a minute is one digest. Each target has a delivery of its own, so that one that does not
-// answer delays no other.
+// Alerts arrive as signals. Those that arrive within a short time are looked at together, and their message leaves then. After
+// a message about several alerts, and after a few about one each, what follows within a minute is one digest. Each target has
+// a delivery of its own, so that one that does not answer delays no other.
 package notifier
 
 import (
@@ -26,8 +26,10 @@ import (
 const (
 	// gatherTime is how long the first alert waits for others that have the same cause.
 	gatherTime = 500 * time.Millisecond
-	// window is the time from the beginning of one message to a target until the next. Alerts wait for it together.
+	// window is the time from the beginning of a message about several alerts to a target until the next. Alerts wait for it
+	// together. As many as atOnce messages about one alert each leave at once in that time, and the next one after it.
 	window = time.Minute
+	atOnce = 5
 	// keep is how long the workflow runs after its last alert, so that its deliveries can be read.
 	keep = 60 * 24 * time.Hour
 
@@ -61,6 +63,8 @@ type Channel struct {
 	Waiting notification.Message  `json:"waiting"`
 	Sending *notification.Message `json:"sending,omitempty"` // is being delivered
 	Next    time.Time             `json:"next"`              // start of the next message at the earliest
+	Since   time.Time             `json:"since,omitzero"`    // since when the messages that left at once are counted, for a window
+	Left    int                   `json:"left,omitempty"`    // their number
 
 	Open notification.Incidents `json:"open,omitempty"` // of a PagerDuty target
 }
@@ -70,10 +74,26 @@ func (c *Channel) busy() bool { return c.Sending != nil || c.Waiting.Total() > 0
 
 // rest returns until when a channel that sends nothing does nothing, unless there is something new.
 func (c *Channel) rest() time.Time {
-	if c.Waiting.Total() == 0 && len(c.Open) > 0 {
+	switch counted := c.Since.Add(window); {
+	case c.Waiting.Total() > 0:
+		return c.Next
+	case len(c.Open) > 0:
 		return c.Next.Add(keep)
+	case counted.After(c.Next):
+		return counted
 	}
 	return c.Next
+}
+
+// begin notes that a message about so many alerts begins.
+func (c *Channel) begin(now time.Time, alerts int) {
+	if !now.Before(c.Since.Add(window)) {
+		c.Since, c.Left = now, 0
+	}
+	c.Left++
+	if c.Next = now; alerts > 1 || c.Left >= atOnce {
+		c.Next = now.Add(window)
+	}
 }
 
 // Workflow delivers the alerts of the jobs of one collection.
@@ -246,7 +266,8 @@ func (n *notifier) start(ctx workflow.Context, now time.Time) {
 		}
 		m := c.Waiting
 		m.ID = messageID(&m)
-		c.Sending, c.Waiting, c.Next = &m, notification.Message{}, now.Add(window)
+		c.Sending, c.Waiting = &m, notification.Message{}
+		c.begin(now, m.Total())
 		n.deliver(ctx, c)
 	}
 }

@@ -126,23 +126,50 @@ func failed(name string, inherit []string, own ...job.Notification) notification
 	return notification.Raised{Alert: a, Own: own, Inherit: inherit}
 }
 
-func TestTheFirstAlertLeavesWithinASecondAndFurtherOnesAreADigestAfterAMinute(t *testing.T) {
+func TestAnAlertLeavesWithinASecondUnlessThereAreMany(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		at   []time.Duration // of alerts
+		want []string
+	}{
+		{"one now and then", []time.Duration{time.Second, 10 * time.Second, 50 * time.Second, 5 * time.Minute},
+			[]string{"00:00:01 1", "00:00:10 1", "00:00:50 1", "00:05:00 1"}},
+		{"after five within a minute, a digest of what follows", []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second, 30 * time.Second, 40 * time.Second, 70 * time.Second, 99 * time.Second},
+			[]string{"00:00:01 1", "00:00:02 1", "00:00:03 1", "00:00:04 1", "00:00:30 1", "00:01:30 2", "00:02:30 1"}},
+		{"the five of a minute are those since the first", []time.Duration{time.Second, 50 * time.Second, 60 * time.Second, 62 * time.Second, 63 * time.Second, 64 * time.Second, 65 * time.Second},
+			[]string{"00:00:01 1", "00:00:50 1", "00:01:00 1", "00:01:02 1", "00:01:03 1", "00:01:04 1", "00:01:05 1"}},
+		{"after several at once, a digest of what follows", []time.Duration{time.Second, time.Second + time.Millisecond, 5 * time.Second, 6 * time.Second, 2 * time.Minute},
+			[]string{"00:00:01 2", "00:01:01 2", "00:02:01 1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.rules = []job.Notification{hook("ops"), hook("other")}
+			for i, at := range tt.at {
+				w.raise(at, failed(fmt.Sprint("job", i), []string{"ops"}))
+			}
+			require.NoError(t, w.run(time.Hour))
+			var got []string
+			for i, sent := range w.sent {
+				got = append(got, fmt.Sprint(sent[:len("00:00:00")], " ", w.all[len(w.all)-1-i].Alerts))
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
+}
+
+func TestADeliveryIsListed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.rules = []job.Notification{hook("ops"), hook("other")}
 	w.raise(time.Second, failed("a", []string{"ops"}))
-	w.raise(10*time.Second, failed("b", []string{"ops"}))
-	w.raise(50*time.Second, failed("c", []string{"ops"}))
-	w.raise(5*time.Minute, failed("d", []string{"ops"}))
+	w.raise(5*time.Minute, failed("b", []string{"ops"}))
 	require.NoError(t, w.run(time.Hour))
-	require.Equal(t, []string{
-		"00:00:01 ops: Job 'a' failed: down",
-		"00:01:01 ops: 2 events in job collection 'Reports': 2 failed",
-		"00:05:00 ops: Job 'd' failed: down",
-	}, w.sent)
-	require.Len(t, w.all, 3)
+	require.Equal(t, []string{"00:00:01 ops: Job 'a' failed: down", "00:05:00 ops: Job 'b' failed: down"}, w.sent)
+	require.Len(t, w.all, 2)
 	require.Equal(t, notification.Delivery{
-		ID: w.ids[2], Name: "ops", Target: "POST https://example.com/…", Time: w.all[0].Time, Alerts: 1, Outcome: notification.Delivered, Message: "200 OK", Attempts: 1,
+		ID: w.ids[1], Name: "ops", Target: "POST https://example.com/…", Time: w.all[0].Time, Alerts: 1, Outcome: notification.Delivered, Message: "200 OK", Attempts: 1,
 	}, w.all[0])
 }
 
@@ -198,7 +225,7 @@ func TestATargetThatFailsIsTriedAgainWithTheSameIDAndDelaysNoOther(t *testing.T)
 	w.raise(3*time.Second, failed("b", []string{"ops", "broken"}))
 	require.NoError(t, w.run(time.Hour))
 	require.ElementsMatch(t, []string{
-		"00:00:01 ops: Job 'a' failed: down", "00:01:01 ops: Job 'b' failed: down",
+		"00:00:01 ops: Job 'a' failed: down", "00:00:03 ops: Job 'b' failed: down",
 		"00:00:01 broken: Job 'a' failed: down", "00:00:31 broken: Job 'a' failed: down", "00:01:01 broken: Job 'a' failed: down",
 		"00:01:01 broken: Job 'b' failed: down", "00:01:31 broken: Job 'b' failed: down", "00:02:01 broken: Job 'b' failed: down",
 	}, w.sent)

@@ -79,8 +79,8 @@ func startInTime[T any](ctx context.Context, try func(context.Context) (T, error
 	return started, err
 }
 
-// start starts a workflow. It returns errLost if a workflow with that ID is open. It starts it without the search
-// attribute of the last outcome if the namespace lacks it.
+// start starts a workflow. It returns errLost if a workflow with that ID is open. It starts it without the
+// optional search attributes that the namespace lacks.
 func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, workflow string, input any) error {
 	o.TaskQueue = workflows.TaskQueue
 	o.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL
@@ -98,10 +98,12 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 		if !isUnmapped(err) {
 			return err
 		}
-		if lacksOutcome(err) && (s.locked.Load() || time.Now().After(until)) {
-			s.locked.Store(true)
-			o.TypedSearchAttributes = withoutOutcome(o.TypedSearchAttributes)
-			continue
+		if name := lacksOptional(err); name != "" {
+			if _, known := s.lacking.Load(name); known || time.Now().After(until) {
+				s.lacking.Store(name, struct{}{})
+				o.TypedSearchAttributes = s.withoutMissing(o.TypedSearchAttributes)
+				continue
+			}
 		}
 		if late := wfclient.Sleep(ctx, unmappedPause); late != nil {
 			return errors.Join(late, err) // err names the search attribute, for the log
@@ -113,9 +115,15 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 // added. Once it was in vain, later ones do not wait.
 const optionalPatience = 3 * time.Second
 
-// lacksOutcome reports whether the error of a start is that the search attribute of the last outcome is not mapped.
-func lacksOutcome(err error) bool {
-	return strings.HasSuffix(err.Error(), workflows.AttributeLastOutcome)
+// lacksOptional returns which search attribute is not mapped by the error of a start, if it is lastOutcome or outlineTime.
+// That of the next run is set only where it exists.
+func lacksOptional(err error) string {
+	for _, name := range []string{lastOutcome.GetName(), outlineTime.GetName()} {
+		if strings.HasSuffix(err.Error(), name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // unmappedPause is the pause between attempts to start a workflow whose search attributes are not mapped

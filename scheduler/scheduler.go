@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -70,7 +71,7 @@ type Service struct {
 
 	registrar *registrations.Registrar
 
-	locked    atomic.Bool // the namespace lacks the search attribute of the last outcome
+	lacking   sync.Map    // optional search attributes that the namespace lacks, by name
 	wantsNext bool        // see [Options.ShowNext]
 	nextRun   atomic.Bool // the namespace has the search attribute of the next run
 	statuses  cache.Cache[versionedStatus]

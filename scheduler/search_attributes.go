@@ -12,7 +12,9 @@ import (
 // SearchAttributes returns the search attributes that workflows are started with. The namespace must have
 // them, but for those that are [Optional]. That of the next run is needed where [Options.ShowNext] asks for it.
 func SearchAttributes() map[string]enums.IndexedValueType {
-	attributes := map[string]enums.IndexedValueType{workflows.AttributeNextRun: enums.INDEXED_VALUE_TYPE_DATETIME}
+	attributes := map[string]enums.IndexedValueType{
+		workflows.AttributeOutlineTime: enums.INDEXED_VALUE_TYPE_DATETIME, workflows.AttributeNextRun: enums.INDEXED_VALUE_TYPE_DATETIME,
+	}
 	for _, name := range []string{
 		workflows.AttributeSubscription, workflows.AttributeResourceGroup, workflows.AttributeCollection,
 		workflows.AttributeJob, workflows.AttributeState, workflows.AttributeLastOutcome,
@@ -22,9 +24,16 @@ func SearchAttributes() map[string]enums.IndexedValueType {
 	return attributes
 }
 
+// The optional search attributes.
+var (
+	lastOutcome = temporal.NewSearchAttributeKeyKeyword(workflows.AttributeLastOutcome)
+	outlineTime = temporal.NewSearchAttributeKeyTime(workflows.AttributeOutlineTime)
+	nextRun     = temporal.NewSearchAttributeKeyTime(workflows.AttributeNextRun)
+)
+
 // Optional reports whether jobs are created also while the namespace lacks a search attribute. They do without it then.
 func Optional(attribute string) bool {
-	return attribute == workflows.AttributeLastOutcome || attribute == workflows.AttributeNextRun
+	return attribute == lastOutcome.GetName() || attribute == outlineTime.GetName() || attribute == nextRun.GetName()
 }
 
 // NextRunExists says that the namespace has the search attribute of the next run. From then on jobs have it, if
@@ -56,16 +65,23 @@ func jobAttributes(in *state.Input) []temporal.SearchAttributeUpdate {
 	attributes := append(collectionAttributes(in.Key.Collection),
 		keyword(workflows.AttributeJob).ValueSet(job.NormalizeName(in.Key.Name)),
 		keyword(workflows.AttributeState).ValueSet(string(in.Definition.State)),
-		keyword(workflows.AttributeLastOutcome).ValueSet(workflows.NoOutcome))
+		lastOutcome.ValueSet(workflows.NoOutcome), outlineTime.ValueSet(in.Created))
 	if !in.ListedNext.IsZero() {
-		attributes = append(attributes, temporal.NewSearchAttributeKeyTime(workflows.AttributeNextRun).ValueSet(in.ListedNext))
+		attributes = append(attributes, nextRun.ValueSet(in.ListedNext))
 	}
 	return attributes
 }
 
-// withoutOutcome returns the attributes without that of the last outcome.
-func withoutOutcome(a temporal.SearchAttributes) temporal.SearchAttributes {
-	return temporal.NewSearchAttributes(a.Copy(), temporal.NewSearchAttributeKeyKeyword(workflows.AttributeLastOutcome).ValueUnset())
+// withoutMissing returns attributes without those of lastOutcome and outlineTime that the namespace is known to lack.
+func (s *Service) withoutMissing(a temporal.SearchAttributes) temporal.SearchAttributes {
+	updates := []temporal.SearchAttributeUpdate{a.Copy()}
+	if _, lacks := s.lacking.Load(lastOutcome.GetName()); lacks {
+		updates = append(updates, lastOutcome.ValueUnset())
+	}
+	if _, lacks := s.lacking.Load(outlineTime.GetName()); lacks {
+		updates = append(updates, outlineTime.ValueUnset())
+	}
+	return temporal.NewSearchAttributes(updates...)
 }
 
 func collectionAttributes(k job.CollectionKey) []temporal.SearchAttributeUpdate {

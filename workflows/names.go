@@ -59,8 +59,8 @@ const (
 	QueryCollections = "collections" // returns []string, each "resource group/name"
 )
 
-// Search attributes of the Job and Collection workflows, keywords but for AttributeNextRun, which is a time. Names are in lower
-// case, since they compare without case.
+// Search attributes of the Job and Collection workflows: times, and else keywords. Names are in lower case, since
+// they compare without case.
 const (
 	AttributeSubscription  = "AlmanacSubscription"
 	AttributeResourceGroup = "AlmanacResourceGroup"
@@ -68,6 +68,7 @@ const (
 	AttributeJob           = "AlmanacJob"
 	AttributeState         = "AlmanacState"
 	AttributeLastOutcome   = "AlmanacLastOutcome" // of jobs: NoOutcome, or a job.Outcome; optional
+	AttributeOutlineTime   = "AlmanacOutlineTime" // of jobs: when MemoOutline got its value; optional
 	AttributeNextRun       = "AlmanacNextRun"     // of jobs with [state.Input.ShowNext]: when they are due; optional
 )
 

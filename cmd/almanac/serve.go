@@ -21,6 +21,8 @@ import (
 	"almanac/internal/telemetry"
 	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/internal/web"
+	"almanac/internal/wfclient"
+	"almanac/scheduler"
 )
 
 // drain is the time limit for requests in progress when a server stops.
@@ -42,6 +44,16 @@ func serve(ctx context.Context, c *config.Config, l net.Listener, tls *tls.Confi
 		return fmt.Errorf("stop serving on %s: %w", l.Addr(), err)
 	}
 	return nil
+}
+
+// warmAfter is when a process that has started reads what lists across jobs need. Before, jobs may have much to catch up on.
+const warmAfter = 10 * time.Second
+
+// warm prepares lists across the jobs of the short paths, which then need not read all jobs first.
+func warm(ctx context.Context, s *scheduler.Service) {
+	if wfclient.Sleep(ctx, warmAfter) == nil {
+		s.Warm(ctx, config.DefaultSubscription)
+	}
 }
 
 // listen opens the listener at a setting's address.

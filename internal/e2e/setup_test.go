@@ -101,7 +101,7 @@ func TestSetupCreatesANamespaceWithItsSearchAttributes(t *testing.T) {
 	t.Parallel()
 	out := prepared(t, use(t), "set-up-alone")
 	require.Contains(t, out, `"set-up-alone" created, retention 60d`)
-	require.Contains(t, out, "added AlmanacCollection, AlmanacJob, AlmanacLastOutcome, AlmanacResourceGroup, AlmanacState, AlmanacSubscription")
+	require.Contains(t, out, "added AlmanacCollection, AlmanacJob, AlmanacLastOutcome, AlmanacOutlineTime, AlmanacResourceGroup, AlmanacState, AlmanacSubscription")
 }
 
 // prepared runs `almanac setup` and returns what it printed.
@@ -164,9 +164,9 @@ func TestSetupSaysWhatAnOperatorHasToRunWhereItIsRefused(t *testing.T) {
 			require.NoError(t, err)
 			out, err := run(c)
 			require.Contains(t, out, "exists, retention 36h")
-			require.EqualError(t, err, "search attributes are missing: AlmanacCollection, AlmanacJob, AlmanacLastOutcome, AlmanacResourceGroup, AlmanacState, AlmanacSubscription, "+
+			require.EqualError(t, err, "search attributes are missing: AlmanacCollection, AlmanacJob, AlmanacLastOutcome, AlmanacOutlineTime, AlmanacResourceGroup, AlmanacState, AlmanacSubscription, "+
 				"and Temporal does not let this client make it ("+code.String()+"); have an operator of Temporal run: temporal operator search-attribute create --namespace "+namespace+
-				" --name AlmanacCollection --type Keyword --name AlmanacJob --type Keyword --name AlmanacLastOutcome --type Keyword --name AlmanacResourceGroup --type Keyword --name AlmanacState --type Keyword --name AlmanacSubscription --type Keyword")
+				" --name AlmanacCollection --type Keyword --name AlmanacJob --type Keyword --name AlmanacLastOutcome --type Keyword --name AlmanacOutlineTime --type Datetime --name AlmanacResourceGroup --type Keyword --name AlmanacState --type Keyword --name AlmanacSubscription --type Keyword")
 
 			_, err = run(operator)
 			require.NoError(t, err)

@@ -258,6 +258,7 @@ func TestNoEntryIsMissingWhileJobsGoOn(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 4))
 			w, now := newTown(t), noon
+			w.untold = seed%3 == 2
 			v := w.overviewBy(func() time.Time { return now })
 			lives := map[job.Key]*life{}
 			var keys []job.Key
@@ -288,7 +289,8 @@ func TestNoEntryIsMissingWhileJobsGoOn(t *testing.T) {
 						delete(l.starts, start)
 						all = append(all, listing.JobRecord{Key: k, Record: job.Record{Execution: job.Execution{Repeat: shown[k]}, Attempt: job.Attempt{Start: start, Outcome: outcome}}})
 					}
-					w.outlines[k.WorkflowID()], w.busy[k.WorkflowID()] = l.outline, l.busy
+					w.outline(k, l.outline, now.Add(-time.Duration(r.IntN(55))*time.Second)) // by another clock
+					w.busy[k.WorkflowID()] = l.busy
 				}
 				slices.SortFunc(all, func(a, b listing.JobRecord) int {
 					if c := b.Start.Compare(a.Start); c != 0 {
@@ -344,6 +346,49 @@ func TestMostJobsOfABusyHourAreNotAsked(t *testing.T) {
 	require.Len(t, page, 100)
 	require.LessOrEqual(t, w.described.Load(), int64(250))
 	require.Zero(t, w.listed.Load(), "the outlines are known")
+}
+
+func TestOnlyOutlinesThatHaveChangedAreReadAgain(t *testing.T) {
+	t.Parallel()
+	const jobs = 3000
+	w, now := newTown(t), noon
+	daily := job.Outline{Created: noon.Add(-30 * time.Hour), StartTime: job.NewTime(noon.Add(-20 * time.Hour)), Recurrence: &job.Recurrence{Frequency: "day"}}
+	var keys []job.Key
+	for i := range jobs {
+		k := w.add("c", fmt.Sprint("job", i), nil)
+		keys = append(keys, k)
+		w.outline(k, daily, noon.Add(-20*time.Hour))
+		w.ran(k, noon.Add(-20*time.Hour), 0, job.OutcomeCompleted)
+	}
+	v := w.overviewBy(func() time.Time { return now })
+	first := func(s listing.Scope) (page []listing.JobRecord, listed int64) {
+		w.listedJobs.Store(0)
+		page, _, err := v.HistoryAcross(t.Context(), s, listing.Page{Top: 10})
+		require.NoError(t, err)
+		return page, w.listedJobs.Load()
+	}
+	v.Warm(t.Context(), "s")
+	require.Equal(t, int64(jobs), w.listedJobs.Load())
+	_, listed := first(ofC)
+	require.Zero(t, listed, "all of the subscription are known")
+
+	now = now.Add(5 * time.Minute)
+	w.ran(keys[7], now, 0, job.OutcomeCompleted) // a manual run
+	run := daily
+	run.Irregular = now.Add(time.Minute)
+	w.outline(keys[7], run, now)
+	now = now.Add(10 * time.Second)
+	page, listed := first(ofC)
+	require.Equal(t, int64(1), listed)
+	require.Equal(t, keys[7], page[0].Key)
+	_, listed = first(everything)
+	require.Zero(t, listed, "it has just been read")
+
+	now = now.Add(8 * time.Hour)
+	page, listed = first(ofC)
+	require.GreaterOrEqual(t, listed, int64(1), "the first page waits for what has changed alone")
+	require.Equal(t, keys[7], page[0].Key)
+	require.Eventually(t, func() bool { return w.listedJobs.Load() == jobs+1 }, 10*time.Second, time.Millisecond, "all are read again, beside it")
 }
 
 func TestOfManyJobsThoseAloneAreReadThatHaveWhatIsOutOfTheOrdinary(t *testing.T) {

@@ -59,8 +59,9 @@ type Overview struct {
 	plans cache.Cache[planned]  // by the workflow ID of the job
 	marks cache.Cache[lastSeen] // likewise
 
-	outlines cache.Cache[outlines] // by scope
-	touched  cache.Cache[struct{}] // changed by this process, by workflow ID
+	outlines  cache.Cache[outlines] // by scope
+	relisting sync.Map              // scopes of which all are being read anew
+	touched   cache.Cache[struct{}] // changed by this process, by workflow ID
 
 	changes atomic.Int64 // calls of Forget
 }

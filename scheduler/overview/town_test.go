@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -49,19 +51,21 @@ type town struct {
 	failed   map[string]string               // by workflow ID, the newest run with a failure
 
 	outlines map[string]job.Outline // in memos, by workflow ID
+	outlined map[string]time.Time   // when the memos got them, by workflow ID; lists do not tell it of others
 	busy     map[string]bool        // workflows with a pending activity, by ID
 	unlisted map[string]bool        // workflows that Temporal's lists lack, by ID
 	twice    map[string]bool        // workflows that Temporal's lists have with two runs, by ID
 	unlist   bool                   // Temporal lists nothing
+	untold   bool                   // Temporal does not know when outlines have changed
 
-	described, queried, read, reversed, listed atomic.Int64
+	described, queried, read, reversed, listed, listedJobs atomic.Int64
 }
 
 func newTown(t testing.TB) *town {
 	return &town{
 		t: t, names: map[string][]string{}, disabled: map[string]bool{}, broken: map[string]bool{},
 		jobs: map[string]job.Job{}, runs: map[string][]*historypb.History{}, failed: map[string]string{},
-		outlines: map[string]job.Outline{}, busy: map[string]bool{}, unlisted: map[string]bool{}, twice: map[string]bool{},
+		outlines: map[string]job.Outline{}, outlined: map[string]time.Time{}, busy: map[string]bool{}, unlisted: map[string]bool{}, twice: map[string]bool{},
 	}
 }
 
@@ -261,6 +265,35 @@ func (w *town) memo(id string) *common.Memo {
 	return &common.Memo{Fields: map[string]*common.Payload{workflows.MemoOutline: payloads(w.t, o).Payloads[0]}}
 }
 
+// outline notes the outline that a job shows at a time.
+func (w *town) outline(k job.Key, o job.Outline, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id := k.WorkflowID()
+	if before, ok := w.outlines[id]; !ok || !reflect.DeepEqual(before, o) {
+		w.outlines[id], w.outlined[id] = o, now
+	}
+}
+
+var outlinedAfter = regexp.MustCompile(` AND \(StartTime > '([^']+)' OR ` + workflows.AttributeOutlineTime + ` > '([^']+)' OR ` + workflows.AttributeOutlineTime + ` IS NULL\)$`)
+
+// isOlder reports whether a query excludes a job, since it has the outline that it had at a time.
+func (w *town) isOlder(id, query string) bool {
+	since := outlinedAfter.FindStringSubmatch(query)
+	outlined, told := w.outlined[id]
+	if since == nil || !told {
+		return false
+	}
+	require.Equal(w.t, since[1], since[2])
+	return !outlined.After(at(since[1]))
+}
+
+func (w *town) CountWorkflow(context.Context, *workflowservice.CountWorkflowExecutionsRequest) (*workflowservice.CountWorkflowExecutionsResponse, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return &workflowservice.CountWorkflowExecutionsResponse{Count: int64(len(w.runs))}, nil
+}
+
 // ListWorkflow returns pages of 100 jobs of a collection, or of all.
 func (w *town) ListWorkflow(_ context.Context, r *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	w.listed.Add(1)
@@ -268,6 +301,9 @@ func (w *town) ListWorkflow(_ context.Context, r *workflowservice.ListWorkflowEx
 	defer w.mu.Unlock()
 	if w.unlist {
 		return nil, serviceerror.NewUnavailable("no lists")
+	}
+	if w.untold && strings.Contains(r.Query, workflows.AttributeOutlineTime) {
+		return nil, serviceerror.NewInvalidArgument("AlmanacOutlineTime is not a valid search attribute")
 	}
 	require.Contains(w.t, r.Query, "WorkflowType = 'Job'")
 	require.Contains(w.t, r.Query, "ExecutionStatus = 'Running'")
@@ -278,7 +314,7 @@ func (w *town) ListWorkflow(_ context.Context, r *workflowservice.ListWorkflowEx
 		}
 		for _, j := range jobs {
 			id := collectionKey(name).Job(j).WorkflowID()
-			if w.unlisted[id] || len(w.runs[id]) == 0 {
+			if w.unlisted[id] || len(w.runs[id]) == 0 || w.isOlder(id, r.Query) {
 				continue
 			}
 			if ids = append(ids, id); w.twice[id] {
@@ -293,6 +329,7 @@ func (w *town) ListWorkflow(_ context.Context, r *workflowservice.ListWorkflowEx
 		require.NoError(w.t, err)
 	}
 	end := min(begin+100, len(ids))
+	w.listedJobs.Add(int64(end - begin))
 	answer := &workflowservice.ListWorkflowExecutionsResponse{}
 	for i, id := range ids[begin:end] {
 		memo := w.memo(id)

@@ -52,7 +52,7 @@ func (v *Overview) Upcoming(ctx context.Context, s listing.Scope, until time.Tim
 	for _, c := range readable {
 		all += len(c.jobs)
 	}
-	known := v.readOutlines(ctx, s, all, planAge)
+	known := v.readOutlines(ctx, s, all, listedFor)
 	for _, c := range readable {
 		if !c.enabled {
 			continue

@@ -88,6 +88,7 @@ type jobEnv struct {
 	outcomes []string   // last outcomes shown by search attribute, after the first
 	nextRuns []string   // next runs shown by search attribute, after the first, and when
 	outlines []shownOutline
+	outlined []string // times of outlines, shown by search attribute after the first
 	shown    []string // states and texts shown by search attribute and memo, after the first
 	looks    int      // lookups of attempts
 	alerts   []string // raised ones: time, keys of the notifications, text
@@ -246,6 +247,7 @@ func (w *jobEnv) run(until time.Duration) {
 
 var (
 	outcomeKey = temporal.NewSearchAttributeKeyKeyword(workflows.AttributeLastOutcome)
+	outlineKey = temporal.NewSearchAttributeKeyTime(workflows.AttributeOutlineTime)
 	nextKey    = temporal.NewSearchAttributeKeyTime(workflows.AttributeNextRun)
 )
 
@@ -259,7 +261,7 @@ func (w *jobEnv) runOnce(end time.Time) error {
 		DeadlockDetectionTimeout: workflowtest.Deadlock, Interceptors: []interceptor.WorkerInterceptor{&workersInterceptor{w: w}},
 	})
 	if w.listed != "" {
-		require.NoError(w.t, w.env.SetTypedSearchAttributesOnStart(temporal.NewSearchAttributes(outcomeKey.ValueSet(w.listed))))
+		require.NoError(w.t, w.env.SetTypedSearchAttributesOnStart(temporal.NewSearchAttributes(outcomeKey.ValueSet(w.listed), outlineKey.ValueSet(w.now))))
 	}
 	w.env.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
 	w.mockServer()
@@ -296,6 +298,9 @@ func (w *jobEnv) mockServer() {
 		}
 		if outcome, ok := attributes.GetKeyword(outcomeKey); ok {
 			w.listed, w.outcomes = outcome, append(w.outcomes, outcome)
+		}
+		if outlined, ok := attributes.GetTime(outlineKey); ok {
+			w.outlined = append(w.outlined, clock(outlined))
 		}
 		if next, ok := attributes.GetTime(nextKey); ok {
 			w.nextRuns = append(w.nextRuns, clock(w.env.Now())+" "+clock(next))

@@ -6,7 +6,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/job"
-	"almanac/workflows/internal/visibility"
 	"almanac/workflows/jobloop/execution"
 )
 
@@ -24,12 +23,5 @@ func (j *loop) endActivity(ctx workflow.Context, e *execution.Execution, attempt
 	failed := len(attempts) > 1 || err != nil && (len(attempts) > 0 || !unsent)
 	if e.Manual || failed || slices.ContainsFunc(attempts, late) {
 		j.CoverUntil(workflow.Now(ctx))
-	}
-}
-
-func (j *loop) showOutline(ctx workflow.Context) {
-	if j.OutlineChanged {
-		j.OutlineChanged = false
-		visibility.ShowOutline(ctx, &j.Key, j.Outline())
 	}
 }

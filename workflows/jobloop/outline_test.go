@@ -119,6 +119,27 @@ func TestTheOutlineCoversAFailureThatStartedInTime(t *testing.T) {
 	w.requireOutlined()
 }
 
+func TestTemporalsListsShowWhenAnOutlineWasWritten(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, started string
+		want          []string
+	}{
+		{"of a job that was started with the search attributes", workflows.NoOutcome, []string{"00:03:00", "00:06:00", "00:09:00"}},
+		{"and not of another, whose namespace may lack them", "", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newJobEnv(t, `"action":{`+get+noRetry+`},"recurrence":{`+minutely+`,"count":11}`)
+			w.listed, w.suggest = tt.started, 100*time.Second
+			w.fails(func(s sentAttempt) bool { return s.Execution.Repeat > 3 })
+			w.run(time.Hour)
+			require.Greater(t, len(w.runs), 1)
+			require.Equal(t, tt.want, w.outlined[:min(3, len(w.outlined))])
+		})
+	}
+}
+
 func TestAJobThatIsOftenIrregularUpdatesItsMemoEveryFewMinutes(t *testing.T) {
 	t.Parallel()
 	w := newJobEnv(t, `"action":{`+get+noRetry+`},"recurrence":{`+minutely+`}`)

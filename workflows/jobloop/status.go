@@ -1,8 +1,6 @@
 package jobloop
 
 import (
-	"time"
-
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/job"
@@ -13,12 +11,15 @@ import (
 // show keeps what Temporal's lists, Web UI and CLI show of the job.
 func (j *loop) show(ctx workflow.Context) {
 	now := j.snapshot().At(workflow.Now(ctx))
-	var next time.Time
-	if due := now.Status.NextExecutionTime; due != nil && j.ShowNext {
-		next = due.Time
+	p := visibility.Progress{Outcomes: &j.Outcomes, Listed: &j.Listed, ListedNext: &j.ListedNext}
+	if next := now.Status.NextExecutionTime; next != nil && j.ShowNext {
+		p.Next = next.Time
 	}
-	visibility.ShowOutcome(ctx, &j.Key, &j.Outcomes, &j.Listed, next, &j.ListedNext)
-	j.showOutline(ctx)
+	if j.OutlineChanged {
+		j.OutlineChanged = false
+		p.Outline = new(j.Outline())
+	}
+	p.Show(ctx, &j.Key)
 	visibility.Describe(ctx, now)
 }
 

@@ -12,21 +12,35 @@ import (
 )
 
 // ShowState updates the search attribute of a job's state, and in the same command that of its last outcome: see
-// ShowOutcome.
+// [Progress].
 func ShowState(ctx workflow.Context, k *job.Key, s job.State, o *job.Outcomes, listed *job.Outcome) {
 	state := temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState).ValueSet(string(s))
 	upsert(ctx, k, append(outcome(ctx, o, listed), state))
 }
 
-// ShowOutcome updates the search attributes of a job's last outcome and of its next run, zero for none, if they are not those
-// that are listed, which are then these.
-func ShowOutcome(ctx workflow.Context, k *job.Key, o *job.Outcomes, listed *job.Outcome, next time.Time, listedNext *time.Time) {
-	changed := outcome(ctx, o, listed)
-	if key := temporal.NewSearchAttributeKeyTime(workflows.AttributeNextRun); !next.Equal(*listedNext) {
-		if *listedNext = next; next.IsZero() {
+// A Progress is what Temporal's lists show of how a job goes on. What is listed already is not written again.
+type Progress struct {
+	Outcomes   *job.Outcomes
+	Listed     *job.Outcome // the last outcome that is listed; set to the one of Outcomes
+	Next       time.Time    // the next run, zero for none
+	ListedNext *time.Time   // the next run that is listed; set to Next
+	Outline    *job.Outline // nil if it has not changed
+}
+
+// Show updates what Temporal's lists show of a job.
+func (p *Progress) Show(ctx workflow.Context, k *job.Key) {
+	changed := outcome(ctx, p.Outcomes, p.Listed)
+	if key := temporal.NewSearchAttributeKeyTime(workflows.AttributeNextRun); !p.Next.Equal(*p.ListedNext) {
+		if *p.ListedNext = p.Next; p.Next.IsZero() {
 			changed = append(changed, key.ValueUnset())
 		} else {
-			changed = append(changed, key.ValueSet(next))
+			changed = append(changed, key.ValueSet(p.Next))
+		}
+	}
+	if p.Outline != nil {
+		upsertMemo(ctx, k, workflows.MemoOutline, *p.Outline)
+		if key := temporal.NewSearchAttributeKeyTime(workflows.AttributeOutlineTime); has(ctx, key) {
+			changed = append(changed, key.ValueSet(workflow.Now(ctx)))
 		}
 	}
 	if len(changed) > 0 {
@@ -34,14 +48,17 @@ func ShowOutcome(ctx workflow.Context, k *job.Key, o *job.Outcomes, listed *job.
 	}
 }
 
-// outcome returns the update of the last outcome; none if it is listed. A job that was started without the search
-// attribute gets none: the namespace may lack it, and the server would refuse the workflow task. The value that the SDK
-// has is not read, since the SDK (1.50) writes it into the event from which it was read: another replay of the same
-// events would find it changed.
+// has reports whether a job was started with a search attribute. Others get no value for it: the namespace may lack it, and the
+// server would refuse the workflow task. The value that the SDK has is not read, since the SDK (1.50) writes it into the
+// event from which it was read: another replay of the same events would find it changed.
+func has(ctx workflow.Context, key temporal.SearchAttributeKey) bool {
+	return workflow.GetTypedSearchAttributes(ctx).ContainsKey(key)
+}
+
+// outcome returns the update of the last outcome; none if it is listed.
 func outcome(ctx workflow.Context, o *job.Outcomes, listed *job.Outcome) []temporal.SearchAttributeUpdate {
 	key := temporal.NewSearchAttributeKeyKeyword(workflows.AttributeLastOutcome)
-	_, exists := workflow.GetTypedSearchAttributes(ctx).GetKeyword(key)
-	if !exists || o.LastOutcome == nil || *listed == o.LastOutcome.Status {
+	if !has(ctx, key) || o.LastOutcome == nil || *listed == o.LastOutcome.Status {
 		return nil
 	}
 	*listed = o.LastOutcome.Status
@@ -51,13 +68,6 @@ func outcome(ctx workflow.Context, o *job.Outcomes, listed *job.Outcome) []tempo
 func upsert(ctx workflow.Context, k *job.Key, changed []temporal.SearchAttributeUpdate) {
 	if err := workflow.UpsertTypedSearchAttributes(ctx, changed...); err != nil {
 		workflow.GetLogger(ctx).Warn("the search attributes could not be updated", "job", k.ARMID(), "error", err)
-	}
-}
-
-// ShowOutline updates the memo's outline of a job.
-func ShowOutline(ctx workflow.Context, k *job.Key, o job.Outline) {
-	if err := workflow.UpsertMemo(ctx, map[string]any{workflows.MemoOutline: o}); err != nil {
-		workflow.GetLogger(ctx).Warn("the job's outline could not be shown", "job", k.ARMID(), "error", err)
 	}
 }
 

@@ -10,6 +10,9 @@ import (
 
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc"
+
+	"almanac/api"
+	"almanac/scheduler"
 )
 
 // Spread creates a herd whose jobs are due once an hour, spread evenly over it from h.First on.
@@ -30,8 +33,11 @@ func (a *AlmanacAPI) Spread(ctx context.Context, h Herd) error {
 	})
 }
 
-// NewCountedAPI starts another API, which has not read any job yet, with a connection of its own to Temporal. calls
-// returns the number of calls to Temporal so far.
+// idleFor is how long an API has answered no request when a list is asked for, longer than it uses what it knows unasked.
+const idleFor = 6 * time.Second
+
+// NewCountedAPI starts another API with a connection of its own to Temporal, which has done what an API does when it starts, and
+// answered no request for idleFor. calls returns the number of calls to Temporal so far.
 func (e *Environment) NewCountedAPI(ctx context.Context) (r *REST, calls func() int64, err error) {
 	var n atomic.Int64
 	options := e.connection
@@ -45,7 +51,13 @@ func (e *Environment) NewCountedAPI(ctx context.Context) (r *REST, calls func() 
 		return nil, nil, fmt.Errorf("connect to the embedded Temporal: %w", err)
 	}
 	e.onClose(func() error { temporal.Close(); return nil })
-	service := e.service
-	service.Client = temporal
-	return e.serve(service), n.Load, nil
+	o := e.service
+	o.Client = temporal
+	service := scheduler.New(o)
+	service.Warm(ctx, defaultSubscription)
+	select {
+	case <-time.After(idleFor):
+	case <-ctx.Done():
+	}
+	return e.serveTo(service, o, api.Options{}, "")[0], n.Load, nil
 }

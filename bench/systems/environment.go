@@ -136,7 +136,9 @@ func (e *Environment) startWorker(maxHold time.Duration, log *slog.Logger) error
 // NewAPI starts another API, which has not read any job yet.
 func (e *Environment) NewAPI() *REST { return e.serve(e.service) }
 
-func (e *Environment) serve(o scheduler.Options) *REST { return e.serveTo(o, api.Options{}, "")[0] }
+func (e *Environment) serve(o scheduler.Options) *REST {
+	return e.serveTo(scheduler.New(o), o, api.Options{}, "")[0]
+}
 
 // NewAPIFor starts another API, which asks who calls and limits each caller. It returns one Almanac for each of the
 // callers, who may do everything.
@@ -152,7 +154,7 @@ func (e *Environment) NewAPIFor(names []string, limits callers.Limits) ([]*Alman
 	if err != nil {
 		return nil, err
 	}
-	rests := e.serveTo(e.service, api.Options{
+	rests := e.serveTo(scheduler.New(e.service), e.service, api.Options{
 		Callers: callers.NewLimiter(limits),
 		Access:  &guard.Access{Authenticators: []access.Authenticator{&token.Authenticator{Tokens: func() *token.Set { return tokens }}}},
 	}, secrets...)
@@ -164,9 +166,9 @@ func (e *Environment) NewAPIFor(names []string, limits callers.Limits) ([]*Alman
 }
 
 // serveTo starts an API, and returns it as the holder of each token calls it.
-func (e *Environment) serveTo(o scheduler.Options, a api.Options, tokens ...string) (all []*REST) {
+func (e *Environment) serveTo(s *scheduler.Service, o scheduler.Options, a api.Options, tokens ...string) (all []*REST) {
 	a.Log, a.Limits, a.Now, a.DefaultSubscription, a.DefaultResourceGroup = o.Log, o.Limits, o.Now, defaultSubscription, defaultResourceGroup
-	server := httptest.NewServer(api.New(scheduler.New(o), a))
+	server := httptest.NewServer(api.New(s, a))
 	for _, secret := range tokens {
 		r := newREST(server.URL)
 		r.token = secret

@@ -45,6 +45,7 @@ type outline struct {
 	job.Outline
 	memo      []byte // from which it was decoded
 	timetable *timetable.Timetable
+	told      bool // Temporal's lists tell when it has changed
 }
 
 // Outlines are those of the jobs of a scope, by workflow ID, as of a time. A job that is not among them has to be asked.
@@ -156,15 +157,17 @@ func (v *Overview) listOutlines(ctx context.Context, s listing.Scope, before out
 	return found, v.list(ctx, query(s), found.jobs, before.jobs)
 }
 
-// listChanged returns outlines with those replaced of the jobs of a scope that may have others now.
+// listChanged returns outlines with those replaced of the jobs of a scope that may have others now. Jobs of which Temporal's lists do
+// not tell it are left out.
 func (v *Overview) listChanged(ctx context.Context, s listing.Scope, before outlines) (outlines, error) {
 	since := before.at.Add(-listLag).UTC().Format(time.RFC3339)
-	changed := fmt.Sprintf("%s AND (StartTime > '%s' OR %s > '%[2]s' OR %[3]s IS NULL)", query(s), since, workflows.AttributeOutlineTime)
+	changed := fmt.Sprintf("%s AND (StartTime > '%s' OR %s > '%[2]s')", query(s), since, workflows.AttributeOutlineTime)
 	found, changes := outlines{at: v.o.Now(), all: before.all, jobs: maps.Clone(before.jobs)}, map[string]*outline{}
 	if err := v.list(ctx, changed, changes, before.jobs); err != nil {
 		return outlines{}, err
 	}
 	maps.Copy(found.jobs, changes)
+	maps.DeleteFunc(found.jobs, func(_ string, o *outline) bool { return o != nil && !o.told })
 	return found, nil
 }
 
@@ -216,7 +219,8 @@ func (v *Overview) decode(id string, e *workflow.WorkflowExecutionInfo, before *
 	if before != nil && bytes.Equal(before.memo, memo.GetData()) {
 		return before
 	}
-	o := &outline{memo: memo.GetData()}
+	_, told := e.GetSearchAttributes().GetIndexedFields()[workflows.AttributeOutlineTime]
+	o := &outline{memo: memo.GetData(), told: told}
 	err := wfclient.ConverterFor(v.o.History.Converter, id).FromPayloads(&common.Payloads{Payloads: []*common.Payload{memo}}, &o.Outline)
 	if err != nil || o.Created.IsZero() {
 		return nil

@@ -37,7 +37,7 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p listing.Page)
 		}
 	}
 	var list workflows.JobList
-	if err := s.queries.Ask(ctx, k.WorkflowID(), workflows.QueryJobs, &list); err != nil {
+	if err := s.ask(ctx, k.WorkflowID(), workflows.QueryJobs, &list); err != nil {
 		return nil, "", s.jobError(ctx, err, missingCollection(k))
 	}
 	k = list.Collection
@@ -76,7 +76,7 @@ func (s *Service) Collections(ctx context.Context, subscription, resourceGroup s
 		return nil, "", badToken()
 	}
 	var paths []string
-	err = s.queries.Ask(ctx, job.SubscriptionWorkflowID(subscription), workflows.QueryCollections, &paths)
+	err = s.ask(ctx, job.SubscriptionWorkflowID(subscription), workflows.QueryCollections, &paths)
 	if err != nil && !wfclient.IsGone(err) {
 		return nil, "", s.jobError(ctx, err, nil)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"almanac/internal/wfclient"
 	"almanac/job/listing"
+	"almanac/workflows"
 )
 
 // A list reads the status of each workflow. A workflow that cannot answer, for example because no worker
@@ -39,7 +40,7 @@ type source[I, T any] struct {
 // An entry is the result of reading the workflow of one item.
 type entry[T any] struct {
 	status T
-	err    error // of [Service.recentStatus]
+	err    error // of [Service.ask]
 }
 
 // readPage returns a page of the items, in their order, and its continuation. Closed workflows and entries
@@ -119,7 +120,7 @@ func readEntries[T any](ctx context.Context, s *Service, ids []string, deadline 
 			ctx, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
 			e := &entries[indexes[n]]
-			e.err = s.recentStatus(ctx, ids[indexes[n]], &e.status)
+			e.err = s.ask(ctx, ids[indexes[n]], workflows.QueryStatus, &e.status)
 		})
 		for _, i := range indexes {
 			if err := entries[i].err; err != nil && wfclient.IsTimeout(err) {

@@ -74,7 +74,7 @@ type Service struct {
 	lacking   sync.Map    // optional search attributes that the namespace lacks, by name
 	wantsNext bool        // see [Options.ShowNext]
 	nextRun   atomic.Bool // the namespace has the search attribute of the next run
-	statuses  cache.Cache[versionedStatus]
+	answers   cache.Cache[versionedAnswer]
 }
 
 // New returns a Service. Defaults are those of [Options].
@@ -101,8 +101,8 @@ func New(o Options) *Service {
 	s.history = &history.Reader{Client: s.client, Namespace: s.namespace, Converter: s.converter, Log: s.log}
 	s.trail = &trail.Reader{Client: s.client, Namespace: s.namespace, Converter: s.converter, Log: s.log}
 	s.Overview = overview.New(overview.Options{
-		Client: s.client, Queries: s.queries, History: s.history, Log: s.log, Now: s.now,
-		Status: s.recentStatus, Error: s.jobError, Why: whyUnreadable,
+		Client: s.client, History: s.history, Log: s.log, Now: s.now,
+		Ask: s.ask, Error: s.jobError, Why: whyUnreadable,
 	})
 	updateWithin := func(timeout time.Duration) func(ctx context.Context, id, name string, result any, arguments ...any) error {
 		return func(ctx context.Context, id, name string, result any, arguments ...any) error {

@@ -105,9 +105,11 @@ func (v *Overview) Warm(ctx context.Context, subscription string) {
 			return err
 		}
 		found, err := v.listOutlines(ctx, s, outlines{})
-		if err == nil {
-			v.keep(s, found)
+		if err != nil {
+			return err
 		}
+		v.keep(s, found)
+		_, err = v.readCollections(ctx, s, listing.Page{}, true)
 		return err
 	}
 	for pause := time.Second; warm() != nil && wfclient.Sleep(ctx, pause) == nil; {

@@ -39,14 +39,13 @@ const (
 // Options configure an [Overview]. All members are required.
 type Options struct {
 	Client  client.Client
-	Queries *wfclient.Queries // of Client
-	History *history.Reader   // of Client
+	History *history.Reader // of Client
 	Log     *slog.Logger
 	Now     func() time.Time
 
-	// Status stores the status of a workflow in result, without a query if the workflow has not changed since the
-	// last one. Its errors are those of [wfclient.Queries.Ask].
-	Status func(ctx context.Context, workflowID string, result any) error
+	// Ask stores the answer of a workflow to a query in result, without asking it if it has not changed since the
+	// last time. Its errors are those of [wfclient.Queries.Ask].
+	Ask func(ctx context.Context, workflowID, query string, result any) error
 	// Error turns an error of Temporal into a [job.Error]; missing is returned for a workflow that does not exist. Why
 	// returns the reason, for people, why a workflow could not be read.
 	Error func(ctx context.Context, err error, missing *job.Error) error
@@ -118,7 +117,7 @@ func (v *Overview) collectionKeys(ctx context.Context, s listing.Scope, p listin
 		return []job.CollectionKey{k}, k.Validate()
 	}
 	var paths []string
-	err := v.o.Queries.Ask(ctx, job.SubscriptionWorkflowID(s.Subscription), workflows.QueryCollections, &paths)
+	err := v.o.Ask(ctx, job.SubscriptionWorkflowID(s.Subscription), workflows.QueryCollections, &paths)
 	if err != nil && !wfclient.IsGone(err) {
 		return nil, v.o.Error(ctx, err, nil)
 	}
@@ -142,7 +141,7 @@ func (v *Overview) readCollection(ctx context.Context, k job.CollectionKey, p li
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
 	defer cancel()
 	var list workflows.JobList
-	if found.err = v.o.Queries.Ask(ctx, k.WorkflowID(), workflows.QueryJobs, &list); found.err != nil {
+	if found.err = v.o.Ask(ctx, k.WorkflowID(), workflows.QueryJobs, &list); found.err != nil {
 		return found
 	}
 	found.key = list.Collection
@@ -153,7 +152,7 @@ func (v *Overview) readCollection(ctx context.Context, k job.CollectionKey, p li
 	}
 	if withState {
 		var c job.Collection
-		found.err = v.o.Queries.Ask(ctx, k.WorkflowID(), workflows.QueryStatus, &c)
+		found.err = v.o.Ask(ctx, k.WorkflowID(), workflows.QueryStatus, &c)
 		found.enabled = c.Properties.State == job.CollectionEnabled
 	}
 	return found

@@ -85,8 +85,11 @@ func (w *town) overviewBy(clock func() time.Time) *overview.Overview {
 		Client: w, Namespace: client.DefaultNamespace, Converter: converter.GetDefaultDataConverter(), Log: slog.New(slog.DiscardHandler),
 	}
 	return overview.New(overview.Options{
-		Client: w, Queries: queries, History: reader, Log: slog.New(slog.DiscardHandler), Now: clock,
-		Status: func(ctx context.Context, id string, result any) error {
+		Client: w, History: reader, Log: slog.New(slog.DiscardHandler), Now: clock,
+		Ask: func(ctx context.Context, id, query string, result any) error {
+			if !strings.HasPrefix(id, "job/") {
+				return queries.Ask(ctx, id, query, result)
+			}
 			w.queried.Add(1)
 			if w.hanging {
 				<-ctx.Done()

@@ -10,6 +10,7 @@ import (
 	"almanac/job"
 	"almanac/job/listing"
 	"almanac/job/timetable"
+	"almanac/workflows"
 )
 
 // planAge is how long the plan of a job that this process did not change is used without asking the server whether the
@@ -134,7 +135,7 @@ func (v *Overview) plan(ctx context.Context, id string) (planned, error) {
 	defer cancel()
 	changes := v.changes.Load()
 	var j job.Job
-	if err := v.o.Status(ctx, id, &j); err != nil {
+	if err := v.o.Ask(ctx, id, workflows.QueryStatus, &j); err != nil {
 		return planned{}, err
 	}
 	p := planOf(j.At(v.o.Now()), v.o.Now())

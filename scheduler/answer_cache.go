@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"go.temporal.io/api/enums/v1"
+
+	"almanac/workflows"
 )
 
-// A versionedStatus is a status of a workflow in that version or a later one. It is decoded anew for each
+// A versionedAnswer is what a workflow in that version, or a later one, answered to a query. It is decoded anew for each
 // reader, so that no reader can change it for the next.
-type versionedStatus struct {
+type versionedAnswer struct {
 	version version
-	status  json.RawMessage
+	answer  json.RawMessage
 }
 
 // A version changes with every state transition of a workflow. The zero value means unknown.
@@ -22,34 +24,40 @@ type version struct {
 }
 
 const (
-	// maxStatusBytes is the size limit of the status cache: about ten thousand plain jobs, fewer if they have
+	// maxAnswerBytes is the size limit of the answers that are kept: about ten thousand plain jobs, fewer if they have
 	// large messages.
-	maxStatusBytes = 16 << 20
+	maxAnswerBytes = 16 << 20
 	// describeTimeout is the limit for the server's answer about a workflow's version. After it the
 	// workflow is queried.
 	describeTimeout = time.Second
-	// maxStatusAge is the age after which an unchanged workflow is queried again: a newer version of the
+	// maxAnswerAge is the age after which an unchanged workflow is queried again: a newer version of the
 	// workers may return more.
-	maxStatusAge = time.Hour
+	maxAnswerAge = time.Hour
 )
 
-// recentStatus stores the status of a workflow in result. If the workflow is unchanged, the status comes
-// from the cache: a query of a workflow that is in no worker's cache makes a worker replay its run, each
+// ask stores the answer of a workflow to a query in result. If the workflow is unchanged since it was asked, it is not
+// asked again: a query of a workflow that is in no worker's cache makes a worker replay its run, each
 // time, while the server itself knows whether the workflow changed. The errors are those of
 // [wfclient.Queries.Ask].
-func (s *Service) recentStatus(ctx context.Context, id string, result any) error {
-	v := s.version(ctx, id)
-	if recent, ok := s.statuses.Get(id, maxStatusAge); ok && recent.version == v {
-		return json.Unmarshal(recent.status, result)
+func (s *Service) ask(ctx context.Context, id, query string, result any) error {
+	key, v := query+" "+id, s.version(ctx, id)
+	if recent, ok := s.answers.Get(key, maxAnswerAge); ok && recent.version == v {
+		return json.Unmarshal(recent.answer, result)
 	}
-	var status json.RawMessage
-	if _, err := s.queryStatus(ctx, s.queries.Ask, id, &status); err != nil {
+	var answer json.RawMessage
+	var err error
+	if query == workflows.QueryStatus {
+		_, err = s.queryStatus(ctx, s.queries.Ask, id, &answer)
+	} else {
+		err = s.queries.Ask(ctx, id, query, &answer)
+	}
+	if err != nil {
 		return err
 	}
 	if v != (version{}) {
-		s.statuses.Put(id, versionedStatus{v, status}, len(status), maxStatusBytes)
+		s.answers.Put(key, versionedAnswer{v, answer}, len(answer), maxAnswerBytes)
 	}
-	return json.Unmarshal(status, result)
+	return json.Unmarshal(answer, result)
 }
 
 // version asks the server for the version of a workflow. It is zero if the workflow is not open or the

@@ -343,7 +343,7 @@ func (w *town) ListWorkflow(_ context.Context, r *workflowservice.ListWorkflowEx
 			memo = &common.Memo{Fields: map[string]*common.Payload{workflows.MemoOutline: payloads(w.t, job.Outline{Created: noon, Inactive: true}).Payloads[0]}}
 		}
 		attributes := &common.SearchAttributes{IndexedFields: map[string]*common.Payload{}}
-		if outlined, told := w.outlined[id]; told && !(w.older && strings.HasSuffix(id, "7")) {
+		if outlined, told := w.outlined[id]; told && (!w.older || !strings.HasSuffix(id, "7")) {
 			attributes.IndexedFields[workflows.AttributeOutlineTime] = payloads(w.t, outlined).Payloads[0]
 		}
 		answer.Executions = append(answer.Executions, &workflow.WorkflowExecutionInfo{Execution: &common.WorkflowExecution{WorkflowId: id}, Memo: memo, SearchAttributes: attributes})

@@ -129,9 +129,9 @@ func (o Options) listable(ctx context.Context, name string) (bool, error) {
 
 // addCommand returns the command that adds search attributes.
 func (o Options) addCommand(names []string) string {
-	command := "temporal operator search-attribute create --namespace " + quoted(o.Namespace)
+	command := []string{"temporal operator search-attribute create --namespace", quoted(o.Namespace)}
 	for _, name := range names {
-		command += " --name " + name + " --type " + scheduler.SearchAttributes()[name].String()
+		command = append(command, "--name", name, "--type", scheduler.SearchAttributes()[name].String())
 	}
-	return command
+	return strings.Join(command, " ")
 }

@@ -37,8 +37,8 @@ const (
 
 // ask stores the answer of a workflow to a query in result. If the workflow is unchanged since it was asked, it is not
 // asked again: a query of a workflow that is in no worker's cache makes a worker replay its run, each
-// time, while the server itself knows whether the workflow changed. The errors are those of
-// [wfclient.Queries.Ask].
+// time, while the server itself knows whether the workflow changed. For a workflow that changes all the time it is no use: to
+// describe it takes its lock once more. The errors are those of [wfclient.Queries.Ask].
 func (s *Service) ask(ctx context.Context, id, query string, result any) error {
 	key, v := query+" "+id, s.version(ctx, id)
 	if recent, ok := s.answers.Get(key, maxAnswerAge); ok && recent.version == v {

@@ -21,7 +21,7 @@ func (s *Service) Collection(ctx context.Context, k job.CollectionKey) (job.Coll
 		return job.Collection{}, err
 	}
 	var c job.Collection
-	err := s.ask(ctx, k.WorkflowID(), workflows.QueryStatus, &c)
+	err := s.queries.Ask(ctx, k.WorkflowID(), workflows.QueryStatus, &c)
 	return c, s.jobError(ctx, err, missingCollection(k))
 }
 

@@ -96,7 +96,8 @@ func (v *Overview) readOutlines(ctx context.Context, s listing.Scope, jobs int, 
 }
 
 // Warm reads what lists across the jobs of a subscription need, so that the first one need not wait for it, unless the jobs
-// are more than a list covers. It goes on until that has succeeded or ctx ends.
+// are more than a list covers. It goes on until that has succeeded or ctx ends. It makes one call at a time, so that it takes
+// little from jobs that are due meanwhile.
 func (v *Overview) Warm(ctx context.Context, subscription string) {
 	s := listing.Scope{Subscription: subscription}
 	warm := func() error {
@@ -109,7 +110,10 @@ func (v *Overview) Warm(ctx context.Context, subscription string) {
 			return err
 		}
 		v.keep(s, found)
-		_, err = v.readCollections(ctx, s, listing.Page{}, true)
+		keys, err := v.collectionKeys(ctx, s, listing.Page{})
+		for _, k := range keys {
+			v.readCollection(ctx, k, listing.Page{}, true) // what cannot be read is read for the page
+		}
 		return err
 	}
 	for pause := time.Second; warm() != nil && wfclient.Sleep(ctx, pause) == nil; {

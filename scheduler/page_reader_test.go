@@ -382,3 +382,22 @@ func TestAJobOfACollectionThatIsDisabledSaysWhyNothingIsNext(t *testing.T) {
 		require.Equal(t, tt.want, one.Status.Reason)
 	}
 }
+
+func TestOfAJobCollectionThatHasNotChangedNothingIsAskedTwice(t *testing.T) {
+	t.Parallel()
+	d := jobDirectory(t, 4)
+	d.runs, d.transitions = "run", 1
+	d.answers[key.Collection.WorkflowID()+" "+workflows.QueryStatus] = job.Collection{Key: key.Collection}
+	s := scheduler.New(scheduler.Options{Client: d})
+	list := func() []string { return jobPages(t, s, listing.Page{Top: 10}) }
+	before := list()
+	d.asked = 0
+	require.Equal(t, before, list())
+	require.Zero(t, d.asked)
+
+	d.transitions++ // a job was deleted
+	jobs := d.answers[key.Collection.WorkflowID()+" "+workflows.QueryJobs].(workflows.JobList)
+	jobs.Jobs = jobs.Jobs[1:]
+	d.answers[key.Collection.WorkflowID()+" "+workflows.QueryJobs] = jobs
+	require.Equal(t, before[1:], list())
+}

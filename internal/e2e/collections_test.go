@@ -45,7 +45,7 @@ func TestNothingIsLostWhereARunOfACollectionHandsOver(t *testing.T) {
 	s := use(t)
 	url := s.collection(t)
 	var group errgroup.Group
-	group.SetLimit(16)
+	group.SetLimit(8)
 	compute(func() {
 		for i := range 1100 { // a run takes 1,000 changes
 			group.Go(func() error {

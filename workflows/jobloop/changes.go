@@ -55,9 +55,9 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 	}
 	switch {
 	case final && !timing: // even if the job is not active: whether it is final depends on the new schedule
-		j.replan(ctx, false, true)
+		j.replan(ctx, false)
 	case !final && j.Active() && (!timing || !wasActive):
-		j.replan(ctx, !wasActive, !timing)
+		j.replan(ctx, !wasActive)
 	}
 	if (final && d.State == job.StateEnabled || j.Active()) && j.over() {
 		j.Finish(workflow.Now(ctx))
@@ -92,7 +92,7 @@ func (j *loop) setCollectionState(ctx workflow.Context, enabled bool) {
 	j.CollectionDisabled = !enabled
 	j.Redraw(workflow.Now(ctx))
 	if j.Active() {
-		j.replan(ctx, true, false)
+		j.replan(ctx, true)
 	}
 }
 

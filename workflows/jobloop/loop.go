@@ -120,7 +120,7 @@ func (j *loop) decide(ctx workflow.Context) {
 	}
 	now := workflow.Now(ctx).Truncate(time.Second)
 	for j.Active() {
-		j.passSkipped(ctx)
+		j.refill(ctx)
 		due, ok := j.Next()
 		if !ok || due.After(workflow.Now(ctx).Add(j.ahead())) || !j.heldUntil(workflow.Now(ctx)).IsZero() {
 			break

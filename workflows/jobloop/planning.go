@@ -95,12 +95,9 @@ func (j *loop) reportDropped(ctx workflow.Context, d *plan.Dropped) {
 
 // replan plans from now on, after the job was enabled or its schedule changed. Nothing runs at once,
 // except an enabled one-time job whose time has passed.
-func (j *loop) replan(ctx workflow.Context, enabled, rescheduled bool) {
+func (j *loop) replan(ctx workflow.Context, enabled bool) {
 	j.Alerts.Forget()
 	decided := j.Decided
-	if rescheduled && j.isSkipped(decided) {
-		decided = j.BeforeSkips // the new schedule may have occurrences before those that were skipped
-	}
 	if enabled && j.Definition.Recurrence == nil {
 		j.record(ctx, func(p *timetable.Timetable) plan.Plan { return plan.After(p, decided) })
 		return
@@ -110,5 +107,4 @@ func (j *loop) replan(ctx workflow.Context, enabled, rescheduled bool) {
 	}
 	j.Decided = decided
 	j.record(ctx, func(p *timetable.Timetable) plan.Plan { return plan.Anew(p, decided) })
-	j.passSkipped(ctx)
 }

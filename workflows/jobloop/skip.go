@@ -2,7 +2,6 @@ package jobloop
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -15,9 +14,6 @@ import (
 // skipMargin is how long before its due time a held occurrence can be skipped at the latest. Its request may be
 // sent soon after it passes its fence, up to about 6 s before that time by the clock of its worker.
 const skipMargin = 10 * time.Second
-
-// maxSkips is the maximum number of occurrences to come that are skipped: each is part of the job's state.
-const maxSkips = 1000
 
 // handleSkip skips the next occurrence: it is not run. With a due time other than the zero one, it skips that
 // occurrence only, so that a repeated request does not skip the one after it.
@@ -42,51 +38,17 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 	switch {
 	case !left:
 		return refuseSkip("The job has no occurrence left.")
-	case len(j.Skips) >= maxSkips:
-		return refuseSkip(fmt.Sprintf("%d occurrences are skipped already.", len(j.Skips)))
 	case !due.IsZero() && !due.Equal(next):
 		return refuseSkip(fmt.Sprintf("The next occurrence is the one that is due at %s.", job.NewTime(next)))
 	case held != nil && !j.recallForSkip(ctx, held):
 		return refuseSkip(fmt.Sprintf("The occurrence that is due at %s may have been sent: one can be skipped until %.0f s before it is due.",
 			job.NewTime(next), skipMargin.Seconds()))
 	}
-	j.noteSkip(ctx, next)
 	j.drop(ctx, next, job.OutcomeCancelled, "a request skipped it")
 	j.Skipped = next
 	j.Redraw(workflow.Now(ctx))
 	j.finishIfOver(ctx)
 	return nil
-}
-
-// noteSkip notes that the occurrence that is due then, and not decided, is skipped.
-func (j *loop) noteSkip(ctx workflow.Context, due time.Time) {
-	j.keepDecided()
-	j.Skips = slices.DeleteFunc(j.Skips, func(s time.Time) bool { return s.Before(workflow.Now(ctx)) })
-	j.Skips = append(j.Skips, due)
-}
-
-// keepDecided notes what is decided before an occurrence is passed over that was skipped.
-func (j *loop) keepDecided() {
-	if !j.isSkipped(j.Decided) {
-		j.BeforeSkips = j.Decided
-	}
-}
-
-// isSkipped reports whether the occurrence that is due then was skipped.
-func (j *loop) isSkipped(due time.Time) bool { return slices.ContainsFunc(j.Skips, due.Equal) }
-
-// passSkipped passes over the next occurrences of a new schedule that were skipped by the one before.
-func (j *loop) passSkipped(ctx workflow.Context) {
-	for {
-		j.refill(ctx)
-		next, ok := j.Next()
-		if !ok || !j.isSkipped(next) {
-			return
-		}
-		j.keepDecided()
-		j.decided(next)
-		j.Redraw(workflow.Now(ctx))
-	}
 }
 
 // recallForSkip returns a held execution to the plan. It reports whether that is where it is: nothing was sent.

@@ -42,9 +42,6 @@ type Input struct {
 
 	Alerts alerts.State `json:"alerts,omitzero"` // what was raised, and by which rules of the collection
 
-	Skips       []time.Time `json:"skips,omitempty"`      // skipped occurrences to come, which no later plan runs
-	BeforeSkips time.Time   `json:"beforeSkips,omitzero"` // Decided, without those that were skipped last
-
 	Irregular      time.Time `json:"irregular,omitzero"`       // see [job.Outline]
 	Skipped        time.Time `json:"skipped,omitzero"`         // likewise
 	OutlineChanged bool      `json:"outlineChanged,omitempty"` // since the memo got it

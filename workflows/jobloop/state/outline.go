@@ -17,12 +17,8 @@ const irregularMargin = 2 * time.Minute
 func (in *Input) Outline() job.Outline {
 	d := &in.Definition
 	counted := d.Recurrence != nil && d.Recurrence.Count > 0
-	skipped := in.Skipped
-	if in.Decided.Before(skipped) { // occurrences of a later schedule come due before it
-		skipped = time.Time{}
-	}
 	return job.Outline{
-		Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Irregular: in.Irregular, Skipped: skipped,
+		Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Irregular: in.Irregular, Skipped: in.Skipped,
 		// A final job is inactive too, but its timetable says so, unless it ends by a count; so most need no update.
 		Inactive: !in.Active() && (!d.State.Final() || counted),
 		Disabled: d.State == job.StateDisabled || d.State.Final() && counted,

@@ -58,7 +58,7 @@ func TestWhatHappenedAndWhatComesNextAcrossJobs(t *testing.T) {
 	require.Empty(t, across(t, c+"/history?"+filter("lateness ge PT10M"), "status"))
 	r := call(t, http.MethodPost, c+"/jobs/fine/run", "")
 	require.Equal(t, http.StatusOK, r.code, r.body)
-	eventually(t, 30*time.Second, "manual run in the history", func() bool {
+	eventually(t, "manual run in the history", func() bool {
 		return len(across(t, c+"/history?"+filter("name eq 'fine' and status eq Completed"), "status")) == 2
 	})
 	require.Equal(t, "fine Completed", across(t, c+"/history?"+begins("f"), "status")[0], "the newest comes first")
@@ -117,12 +117,12 @@ func TestTheHistoryOfManyJobsHasWhatRanOnAndOffTheirTimetables(t *testing.T) {
 	})
 	due := time.Now().UTC().Add(3 * time.Second).Truncate(time.Second)
 	created(t, c+"/jobs/regular", get(target.URL+"/", `,"startTime":"`+due.Format(time.RFC3339)+`","recurrence":{"frequency":"hour"}`))
-	eventually(t, 30*time.Second, "execution in the history", func() bool {
+	eventually(t, "execution in the history", func() bool {
 		return slices.Equal([]string{"regular Completed"}, across(t, c+"/history", "status"))
 	})
 	k := job.CollectionKey{Subscription: "00000000-0000-0000-0000-000000000000", ResourceGroup: "default", Name: c[strings.LastIndexByte(c, '/')+1:]}.Job("j007")
 	require.NoError(t, scheduler.New(scheduler.Options{Client: s.temporal}).RunJob(t.Context(), k), "by another API")
-	eventually(t, 30*time.Second, "manual run in the history", func() bool {
+	eventually(t, "manual run in the history", func() bool {
 		return slices.Equal([]string{"j007 Completed", "regular Completed"}, across(t, c+"/history", "status"))
 	})
 	until := due.Add(time.Hour).Format(time.RFC3339)

@@ -118,7 +118,7 @@ func queueKind(t *testing.T, azurite *emulators.Azurite) kind {
 func taken(t *testing.T, queue *azqueue.QueueClient, n int) []string {
 	t.Helper()
 	var all []string
-	eventually(t, 30*time.Second, "message on the queue", func() bool {
+	eventually(t, "message on the queue", func() bool {
 		texts, err := emulators.Take(t.Context(), queue)
 		require.NoError(t, err)
 		all = append(all, texts...)

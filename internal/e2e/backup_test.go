@@ -36,12 +36,12 @@ func TestABackupLosesNoJobAlthoughTheyFireMeanwhile(t *testing.T) {
 	}
 	require.NoError(t, all.Wait())
 
-	target.await(t, "/010", 1, time.Minute)
+	target.await(t, "/010", 1)
 	file := filepath.Join(t.TempDir(), "backup.db")
 	out, err := exec.CommandContext(t.Context(), program(t), "backup", "--data", data, file).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for i := range jobs {
-		target.await(t, fmt.Sprintf("/%03d", i), 1, time.Minute)
+		target.await(t, fmt.Sprintf("/%03d", i), 1)
 	}
 	p.kill(t)
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -25,7 +24,7 @@ func TestDevKeepsAsManyWorkflowsInMemoryAsItIsTold(t *testing.T) {
 	for i := range jobs {
 		created(t, fmt.Sprintf("%s/jobCollections/default/jobs/j%d", p.url, i), get(receiver.URL, `,"recurrence":{"frequency":"week"}`))
 	}
-	eventually(t, 30*time.Second, "end of the first executions", func() bool {
+	eventually(t, "end of the first executions", func() bool {
 		r := call(t, http.MethodGet, fmt.Sprintf("%s/jobCollections/default/jobs/j%d", p.url, jobs-1), "")
 		return r.get("properties.status.executionCount") == float64(1)
 	})

@@ -47,10 +47,10 @@ func TestToCancelTheWorkflowOfAJobDeletesIt(t *testing.T) {
 			created(t, url, get(target.URL+"/"+tt.name, `,"startTime":"`+due.Format(time.RFC3339)+`","recurrence":{"frequency":"hour"}`))
 			created(t, collection+"/jobs/other", get(target.URL+"/other", later+`,"recurrence":{"frequency":"day"}`))
 			id := key(collection+"/jobs", "j").WorkflowID()
-			eventually(t, 20*time.Second, tt.name, func() bool { return tt.ready(t, id) })
+			eventually(t, tt.name, func() bool { return tt.ready(t, id) })
 
 			require.NoError(t, s.temporal.CancelWorkflow(t.Context(), id, ""))
-			eventually(t, 30*time.Second, "deletion", func() bool {
+			eventually(t, "deletion", func() bool {
 				return call(t, http.MethodGet, url, "").code == http.StatusNotFound
 			})
 			list := call(t, http.MethodGet, collection+"/jobs", "")

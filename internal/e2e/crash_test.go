@@ -134,9 +134,9 @@ func TestKillNineLosesNothing(t *testing.T) {
 	put("under-way", "", fixed)
 	put("retry", "", fixed)
 	put("once", "", `{"retryType":"none"}`)
-	target.await(t, "/under-way", 1, 30*time.Second)
-	target.await(t, "/once", 1, 30*time.Second)
-	first := target.await(t, "/retry", 1, 30*time.Second)[0]
+	target.await(t, "/under-way", 1)
+	target.await(t, "/once", 1)
+	first := target.await(t, "/retry", 1)[0]
 	status(t, jobs+"/once", "properties.state", "faulted")
 
 	p.kill(t)
@@ -144,16 +144,16 @@ func TestKillNineLosesNothing(t *testing.T) {
 	jobs = p.url + "/jobCollections/default/jobs"
 
 	require.Equal(t, 4, call(t, http.MethodGet, jobs, "").count("value"))
-	asleep := target.await(t, "/asleep", 1, 30*time.Second)
+	asleep := target.await(t, "/asleep", 1)
 	require.False(t, asleep[0].at.Before(due))
 
-	retried := target.await(t, "/retry", 2, time.Minute)
+	retried := target.await(t, "/retry", 2)
 	require.Equal(t, first.key, retried[1].key)
 	require.GreaterOrEqual(t, retried[1].at.Sub(first.at), 15*time.Second)
 	status(t, jobs+"/retry", "properties.state", "completed")
 
 	// The call that was cut off counts as lost when its time is up.
-	under := target.await(t, "/under-way", 2, 3*time.Minute)
+	under := target.await(t, "/under-way", 2)
 	require.Equal(t, under[0].key, under[1].key)
 	status(t, jobs+"/under-way", "properties.state", "completed")
 	history := call(t, http.MethodGet, jobs+"/under-way/history", "")
@@ -173,7 +173,7 @@ func TestDevStopsCleanlyAndGoesOn(t *testing.T) {
 	require.Len(t, p.output, 6, "four lines say where everything is, and one what to try: %q", p.output)
 	r := call(t, http.MethodPut, p.url+"/jobCollections/default/jobs/tick", get(target.URL+"/tick", `,"recurrence":{"frequency":"hour"}`))
 	require.Equal(t, http.StatusCreated, r.code, r.body)
-	target.await(t, "/tick", 1, 30*time.Second)
+	target.await(t, "/tick", 1)
 
 	other := exec.Command(program(t), "dev", "--data", data, "--listen", "127.0.0.1:0", "--temporal-listen", "127.0.0.1:0", "--ui-listen", "")
 	out, err := other.CombinedOutput()

@@ -81,7 +81,7 @@ func TestAChangeHasAJobBegin(t *testing.T) {
 		{"run", func(t *testing.T, _, url string) {
 			t.Helper()
 			ok(t, http.MethodPost, url+"/run", "")
-			target.await(t, "/run", 1, 30*time.Second)
+			target.await(t, "/run", 1)
 			status(t, url, "properties.status.executionCount", float64(1))
 		}, "properties.status.executionCount", float64(1)},
 		{"deleted", func(t *testing.T, _, url string) {
@@ -158,7 +158,7 @@ func TestJobsThatWereNotDueSoonRunWhenTheyAre(t *testing.T) {
 		}
 	}
 	require.Positive(t, waiting, "none has a delay")
-	for _, got := range target.await(t, "/", n, 2*time.Minute) {
+	for _, got := range target.await(t, "/", n) {
 		require.False(t, got.at.Before(due))
 	}
 	for i := range n {

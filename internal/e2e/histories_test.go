@@ -96,7 +96,7 @@ func TestHistoriesReplay(t *testing.T) {
 // is closed.
 func (s *stack) histories(t *testing.T, id string) []*history.History {
 	t.Helper()
-	eventually(t, 30*time.Second, "end of "+id, func() bool {
+	eventually(t, "end of "+id, func() bool {
 		found, err := s.temporal.DescribeWorkflowExecution(t.Context(), id, "")
 		return err == nil && found.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
@@ -198,15 +198,15 @@ func jobRevived(t *testing.T, _ *stack, jobs string) string {
 	created(t, j, failing(target.URL, ""))
 	status(t, j, "properties.state", "faulted")
 	ok(t, http.MethodPost, j+"/run", "")
-	target.await(t, "/alarm", 2, 30*time.Second)
+	target.await(t, "/alarm", 2)
 	ok(t, http.MethodPatch, j, `{"properties":{"action":{"request":{"uri":"`+target.URL+`/mended"}}}}`)
 	ok(t, http.MethodPatch, j, `{"properties":{"state":"disabled"`+later+`}}`)
 	ok(t, http.MethodPatch, j, `{"properties":{"state":"enabled"}}`)
 	startSoon(t, j)
 	status(t, j, "properties.state", "completed")
-	target.await(t, "/mended", 1, 30*time.Second)
+	target.await(t, "/mended", 1)
 	ok(t, http.MethodPost, j+"/run", "")
-	target.await(t, "/mended", 2, 30*time.Second)
+	target.await(t, "/mended", 2)
 	ok(t, http.MethodDelete, j, "")
 	return key(jobs, "j").WorkflowID()
 }
@@ -215,17 +215,17 @@ func jobChanges(t *testing.T, _ *stack, jobs string) string {
 	target := newSink(t, fails)
 	j := jobs + "/j"
 	created(t, j, failing(target.URL, `,"recurrence":{"frequency":"hour"}`))
-	target.await(t, "/fails", 1, 30*time.Second)
+	target.await(t, "/fails", 1)
 	ok(t, http.MethodPatch, j, `{"properties":{"state":"disabled"}}`)
 	ok(t, http.MethodPost, j+"/run", "")
-	target.await(t, "/fails", 2, 30*time.Second)
+	target.await(t, "/fails", 2)
 	ok(t, http.MethodPatch, j, `{"properties":{"state":"enabled","recurrence":{"interval":2}}}`)
 	collection := strings.TrimSuffix(jobs, "/jobs")
 	ok(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"},"state":"Suspended"}}`)
 	ok(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"},"state":"Enabled"}}`)
 	ok(t, http.MethodPut, j, get(target.URL+"/new", `,"recurrence":{"frequency":"day"}`))
 	ok(t, http.MethodPost, j+"/run", "")
-	target.await(t, "/new", 1, 30*time.Second)
+	target.await(t, "/new", 1)
 	ok(t, http.MethodDelete, j, "")
 	return key(jobs, "j").WorkflowID()
 }
@@ -234,12 +234,12 @@ func jobSignals(t *testing.T, s *stack, jobs string) string {
 	target := newSink(t, nil)
 	j, id := jobs+"/j", key(jobs, "j").WorkflowID()
 	created(t, j, get(target.URL+"/", `,"recurrence":{"frequency":"day"}`))
-	target.await(t, "/", 1, 30*time.Second)
+	target.await(t, "/", 1)
 	signal := func(name string) { require.NoError(t, s.temporal.SignalWorkflow(t.Context(), id, "", name, nil)) }
 	signal(workflows.UpdateDisable)
 	status(t, j, "properties.state", "disabled")
 	signal(workflows.UpdateRun)
-	target.await(t, "/", 2, 30*time.Second)
+	target.await(t, "/", 2)
 	signal(workflows.UpdateEnable)
 	status(t, j, "properties.state", "enabled")
 	signal(workflows.UpdateDelete)
@@ -264,7 +264,7 @@ func (s *stack) started(t *testing.T, jobs, definition string, created time.Time
 func jobNextRun(t *testing.T, s *stack, jobs string) string {
 	target, now := newSink(t, nil), time.Now().UTC().Truncate(time.Second)
 	id := s.started(t, jobs, get(target.URL+"/", `,"recurrence":{"frequency":"day"}`), now, func(in *state.Input) { in.ShowNext = true })
-	target.await(t, "/", 1, 30*time.Second)
+	target.await(t, "/", 1)
 	url := jobs + "/j"
 	change := func(signal, state string) { // a PATCH by an API that is not asked to show it would end it
 		require.NoError(t, s.temporal.SignalWorkflow(t.Context(), id, "", signal, nil))
@@ -274,7 +274,7 @@ func jobNextRun(t *testing.T, s *stack, jobs string) string {
 	for range jobloop.ExecutionsPerRun {
 		ok(t, http.MethodPost, url+"/run", "")
 	}
-	eventually(t, time.Minute, "second run of "+id, func() bool {
+	eventually(t, "second run of "+id, func() bool {
 		found, err := s.temporal.DescribeWorkflowExecution(t.Context(), id, "")
 		return err == nil && found.GetWorkflowExecutionInfo().GetFirstRunId() != found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 	})
@@ -328,10 +328,10 @@ func jobOverlap(policy job.OverlapPolicy) scenario {
 				}
 			})
 		want := map[job.OverlapPolicy]int{job.OverlapBufferOne: 2, job.OverlapSkip: 1, job.OverlapAllowAll: 3}[policy]
-		target.await(t, "/slow", want, 30*time.Second)
+		target.await(t, "/slow", want)
 		url := jobs + "/j"
 		status(t, url, "properties.status.executionCount", float64(want))
-		eventually(t, 30*time.Second, "end of the executions", func() bool {
+		eventually(t, "end of the executions", func() bool {
 			return call(t, http.MethodGet, url+"/history?$filter=status%20eq%20Completed", "").count("value") == want
 		})
 		ok(t, http.MethodDelete, url, "")
@@ -344,9 +344,9 @@ func jobCatchUp(t *testing.T, s *stack, jobs string) string {
 	now := time.Now().UTC().Truncate(time.Second)
 	id := s.started(t, jobs, get(target.URL+"/late", `,"recurrence":{"frequency":"minute","catchUpWindow":"PT3M15S"}`),
 		now.Add(-10*time.Minute-30*time.Second), func(*state.Input) {})
-	target.await(t, "/late", 3, 30*time.Second)
+	target.await(t, "/late", 3)
 	url := jobs + "/j"
-	eventually(t, 30*time.Second, "missed occurrences in the history", func() bool {
+	eventually(t, "missed occurrences in the history", func() bool {
 		history := call(t, http.MethodGet, url+"/history", "").body
 		return strings.Count(history, `"status":"Missed"`) == 8 && strings.Count(history, `"status":"Completed"`) == 3
 	})
@@ -363,7 +363,7 @@ func jobContinueAsNew(t *testing.T, s *stack, jobs string) string {
 		ok(t, http.MethodPost, url+"/run", "")
 	}
 	status(t, url, "properties.status.executionCount", float64(runs+1))
-	eventually(t, 30*time.Second, "new run", func() bool {
+	eventually(t, "new run", func() bool {
 		found, err := s.temporal.DescribeWorkflowExecution(t.Context(), id, "")
 		return err == nil && found.GetWorkflowExecutionInfo().GetExecution().GetRunId() != found.GetWorkflowExecutionInfo().GetFirstRunId()
 	})
@@ -372,7 +372,7 @@ func jobContinueAsNew(t *testing.T, s *stack, jobs string) string {
 	require.Contains(t, string(found.Memo.GetFields()[workflows.MemoText].GetData()), "every day", "the Web UI shows what the job is in every run")
 	state, _ := found.TypedSearchAttributes.GetKeyword(temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState))
 	require.Equal(t, "enabled", state)
-	target.await(t, "/", runs+1, 30*time.Second)
+	target.await(t, "/", runs+1)
 	seen := map[string]bool{}
 	for _, r := range target.got("/") {
 		require.False(t, seen[r.key], "an execution was sent twice")
@@ -401,7 +401,7 @@ func collectionLife(t *testing.T, s *stack, jobs string) string {
 	ok(t, http.MethodDelete, jobs+"/b", "")
 	ok(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"},"state":"Disabled"}}`)
 	ok(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"}}}`)
-	eventually(t, time.Minute, "registry without the name that stands for nothing", func() bool {
+	eventually(t, "registry without the name that stands for nothing", func() bool {
 		var list workflows.JobList
 		value, err := s.temporal.QueryWorkflow(t.Context(), k.WorkflowID(), "", workflows.QueryJobs)
 		return err == nil && value.Get(&list) == nil && len(list.Jobs) == 2
@@ -441,7 +441,7 @@ func jobDeferred(t *testing.T, _ *stack, jobs string) string {
 		answer()
 		status(t, url, "properties.status.executionCount", float64(runs))
 	})
-	target.await(t, "/", runs, 30*time.Second)
+	target.await(t, "/", runs)
 	ok(t, http.MethodDelete, url, "")
 	return key(jobs, "j").WorkflowID()
 }
@@ -492,18 +492,18 @@ func subscriptionLife(t *testing.T, s *stack, _ string) string {
 func jobAhead(t *testing.T, s *stack, jobs string) string {
 	target := newSink(t, nil)
 	now := time.Now().UTC().Truncate(time.Second)
-	first, second := now.Add(8*time.Second), now.Add(20*time.Second)
+	first, second := now.Add(15*time.Second), now.Add(40*time.Second)
 	id := s.started(t, jobs, hourly(target.URL+"/old"), now, func(in *state.Input) {
 		in.Plan = plan.Plan{Due: []time.Time{first, second}, Done: true}
-		in.Lead = 8000
+		in.Lead = 15000
 	})
 	url := jobs + "/j"
-	eventually(t, 6*time.Second, "hold", func() bool { return s.isHeld(t, id) })
+	eventually(t, "hold", func() bool { return s.isHeld(t, id) })
 	ok(t, http.MethodPatch, url, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"`+target.URL+`/new"}}}}`)
-	target.await(t, "/new", 1, 30*time.Second)
+	target.await(t, "/new", 1)
 	require.Empty(t, target.got("/old"))
-	sleepUntil(t, second.Add(-5*time.Second))
-	eventually(t, 3*time.Second, "hold", func() bool { return s.isHeld(t, id) })
+	sleepUntil(t, second.Add(-12*time.Second))
+	eventually(t, "hold", func() bool { return s.isHeld(t, id) })
 	ok(t, http.MethodPatch, url, `{"properties":{"state":"disabled"}}`)
 	ok(t, http.MethodPatch, url, `{"properties":{"state":"enabled"}}`)
 	ok(t, http.MethodDelete, url, "")
@@ -515,17 +515,17 @@ func jobAhead(t *testing.T, s *stack, jobs string) string {
 func jobHold(t *testing.T, s *stack, jobs string) string {
 	target := newSink(t, nil)
 	now := time.Now().UTC().Truncate(time.Second)
-	first, second, third := now.Add(3*time.Second), now.Add(18*time.Second), now.Add(45*time.Second)
+	first, second, third := now.Add(3*time.Second), now.Add(33*time.Second), now.Add(75*time.Second)
 	id := s.started(t, jobs, hourly(target.URL+"/old"), now, func(in *state.Input) {
 		in.Plan = plan.Plan{Due: []time.Time{first, second, third}, Done: true}
 	})
 	url := jobs + "/j"
-	target.await(t, "/old", 1, 30*time.Second)
-	eventually(t, 10*time.Second, "hold of the second", func() bool { return s.isHeld(t, id) })
+	target.await(t, "/old", 1)
+	eventually(t, "hold of the second", func() bool { return s.isHeld(t, id) })
 	ok(t, http.MethodPatch, url, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"`+target.URL+`/new"}}}}`)
 	require.True(t, time.Now().Before(second), "the answer does not wait for the due time")
-	require.False(t, target.await(t, "/new", 1, 30*time.Second)[0].at.Before(second))
-	eventually(t, 5*time.Second, "hold of the third", func() bool { return s.isHeld(t, id) })
+	require.False(t, target.await(t, "/new", 1)[0].at.Before(second))
+	eventually(t, "hold of the third", func() bool { return s.isHeld(t, id) })
 	ok(t, http.MethodPatch, url, `{"properties":{"state":"disabled"}}`)
 	ok(t, http.MethodDelete, url, "")
 	require.Len(t, target.got("/old"), 1)

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/workflowservice/v1"
@@ -57,12 +56,12 @@ func TestAJobLivesUnderAnyName(t *testing.T) {
 			require.Equal(t, 2, r.count("value"), r.body)
 
 			require.Equal(t, http.StatusOK, call(t, http.MethodPost, one+"/run"+version, "").code)
-			sent := target.await(t, fmt.Sprintf("/%d", i), 1, 30*time.Second)[0]
+			sent := target.await(t, fmt.Sprintf("/%d", i), 1)[0]
 			decoded, err := url.PathUnescape(sent.header.Get("x-ms-scheduler-jobid"))
 			require.NoError(t, err)
 			require.Equal(t, life.job, decoded)
 			status(t, one+version, "properties.status.executionCount", 1.0)
-			eventually(t, 30*time.Second, "entry in the history", func() bool {
+			eventually(t, "entry in the history", func() bool {
 				r = call(t, http.MethodGet, one+"/history"+version, "")
 				return r.count("value") == 1
 			})
@@ -88,7 +87,7 @@ func (s *stack) workflowOf(t *testing.T, name, group string) string {
 	t.Helper()
 	var id string
 	query := fmt.Sprintf(`AlmanacJob = "%s" AND AlmanacResourceGroup = "%s" AND ExecutionStatus = "Running"`, job.NormalizeName(name), group)
-	eventually(t, 30*time.Second, "workflow found by "+query, func() bool {
+	eventually(t, "workflow found by "+query, func() bool {
 		found, err := s.temporal.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: query})
 		require.NoError(t, err)
 		if len(found.Executions) == 1 {

@@ -26,7 +26,7 @@ func TestTemporalsListsShowWhenJobsRunNextWhereAnOperatorWantsThat(t *testing.T)
 	serve := func(flags ...string) (jobs string) {
 		address := freeAddress(t)
 		inNamespace(t, s, namespace, append([]string{"api", "--listen", address}, flags...)...)
-		eventually(t, 30*time.Second, "200 of /readyz", func() bool {
+		eventually(t, "200 of /readyz", func() bool {
 			r, err := tryCall(t.Context(), http.MethodGet, "http://"+address+"/readyz", "")
 			return err == nil && r.code == http.StatusOK
 		})
@@ -46,23 +46,23 @@ func TestTemporalsListsShowWhenJobsRunNextWhereAnOperatorWantsThat(t *testing.T)
 	created(t, strings.TrimSuffix(without, "/jobs"), `{"properties":{"sku":{"name":"Standard"}}}`)
 	created(t, without+"/older", daily)
 	with := serve("--show-next-run")
-	eventually(t, time.Minute, "next run of a job that was changed", func() bool {
+	eventually(t, "next run of a job that was changed", func() bool {
 		ok(t, http.MethodPatch, with+"/older", `{}`) // the API adds the search attribute when it starts
 		return listed("older")
 	})
 	created(t, with+"/newer", daily)
-	eventually(t, 30*time.Second, "next run of a new job", func() bool { return listed("newer") })
+	eventually(t, "next run of a new job", func() bool { return listed("newer") })
 
 	ok(t, http.MethodPatch, with+"/newer", `{"properties":{"state":"disabled"}}`)
-	eventually(t, 30*time.Second, "a disabled job without a next run", func() bool { return !listed("newer") })
+	eventually(t, "a disabled job without a next run", func() bool { return !listed("newer") })
 	for range jobloop.ExecutionsPerRun + 1 {
 		ok(t, http.MethodPost, with+"/newer/run", "")
 	}
-	target.await(t, "/hello", jobloop.ExecutionsPerRun+1, time.Minute)
+	target.await(t, "/hello", jobloop.ExecutionsPerRun+1)
 	ok(t, http.MethodPatch, with+"/newer", `{"properties":{"state":"enabled"}}`)
-	eventually(t, 30*time.Second, "next run of a job that has continued as new without one", func() bool { return listed("newer") })
+	eventually(t, "next run of a job that has continued as new without one", func() bool { return listed("newer") })
 
 	ok(t, http.MethodPatch, without+"/older", `{}`)
-	eventually(t, 30*time.Second, "a job without a next run", func() bool { return !listed("older") })
+	eventually(t, "a job without a next run", func() bool { return !listed("older") })
 	require.True(t, listed("newer"))
 }

@@ -5,7 +5,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -29,11 +28,11 @@ func notified(t *testing.T, jobs string) (ofJob, ofCollection, ofNotifications s
 		`{"on":["failed","recovered"],"target":{"type":"PagerDuty","pagerDuty":{"routingKey":"0123456789abcdef0123456789abcdef","uri":"`+target.URL+`/duty"}}}]}}`).code)
 	const properties = `"recurrence":{"frequency":"minute"},"action":{"type":"Http","request":{"uri":"`
 	created(t, jobs+"/j", `{"properties":{`+properties+target.URL+`/fails"},"retryPolicy":{"retryType":"none"}}}}`)
-	target.await(t, "/all", 1, time.Minute)
+	target.await(t, "/all", 1)
 	changed := call(t, http.MethodPatch, jobs+"/j", `{"properties":{"disableAfter":2,"notifications":[`+hook("own", target.URL+"/own")+`]}}`)
 	require.Equal(t, http.StatusOK, changed.code, changed.body)
 	require.Equal(t, http.StatusOK, call(t, http.MethodPost, jobs+"/j/run", "").code)
-	target.await(t, "/own", 1, time.Minute)
+	target.await(t, "/own", 1)
 	status(t, jobs+"/j", "properties.state", "disabled")
 	require.Equal(t, http.StatusOK, call(t, http.MethodPatch, jobs+"/j", `{"properties":{"state":"enabled"}}`).code)
 	require.Equal(t, http.StatusOK, call(t, http.MethodPost, jobs+"/j/testNotification", "").code)

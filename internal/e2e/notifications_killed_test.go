@@ -157,7 +157,7 @@ func TestAnAlertSurvivesTheDeathOfItsWorker(t *testing.T) {
 			startHalfIn(t, temporal, namespace, "", "worker")
 
 			var list reply
-			eventually(t, 2*time.Minute, "alert that was delivered", func() bool {
+			eventually(t, "alert that was delivered", func() bool {
 				list = call(t, http.MethodGet, collection+"/notifications", "")
 				return list.get("value.0.status") == "Delivered"
 			})
@@ -227,7 +227,7 @@ func TestAStormOfFailuresIsFewMessagesAcrossTheDeathOfAWorker(t *testing.T) {
 
 	total, first, last := 0, time.Time{}, time.Time{}
 	messages := map[string]bool{}
-	eventually(t, 5*time.Minute, "alert of each job", func() bool {
+	eventually(t, "alert of each job", func() bool {
 		total, messages = 0, map[string]bool{}
 		for _, r := range target.got("/alerts") {
 			if messages[r.key] {

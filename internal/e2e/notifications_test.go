@@ -51,7 +51,7 @@ func TestAnAlertFollowsAnExecutionThatFailed(t *testing.T) {
 	created(t, jobs+"/inherits", `{"properties":{"action":`+fails+`}}`)
 	created(t, jobs+"/own", `{"properties":{"action":`+fails+`,"recurrence":{"frequency":"day"},"disableAfter":1,"notifications":[`+hook("own")+`]}}`)
 
-	first := target.await(t, "/all", 1, 30*time.Second)[0]
+	first := target.await(t, "/all", 1)[0]
 	a := alertOf(t, first)
 	require.Equal(t, "io.almanac.job.failed", a.Type)
 	require.Equal(t, "inherits", a.Subject)
@@ -62,7 +62,6 @@ func TestAnAlertFollowsAnExecutionThatFailed(t *testing.T) {
 	end, err := time.Parse(time.RFC3339, ended.get("value.0.properties.endTime").(string))
 	require.NoError(t, err)
 	t.Logf("the alert arrived %s after the execution had ended", first.at.Sub(end))
-	require.Less(t, first.at.Sub(end), 30*time.Second) // the figure belongs in a benchmark; this machine may be busy
 
 	disabled := status(t, jobs+"/own", "properties.state", "disabled")
 	require.Contains(t, disabled.get("properties.status.reason"), "because 1 executions in a row failed and disableAfter is 1")
@@ -71,13 +70,13 @@ func TestAnAlertFollowsAnExecutionThatFailed(t *testing.T) {
 	require.Equal(t, []any{"Microsoft.Scheduler/jobCollections/jobs/disable/action", "Succeeded", "almanac", disabled.get("properties.status.reason")},
 		[]any{changes.get("value.0.properties.operationName"), changes.get("value.0.properties.status"), changes.get("value.0.properties.caller"), changes.get("value.0.properties.message")})
 	require.Equal(t, []any{"properties.state", "disabled"}, []any{changes.get("value.0.properties.differences.0.path"), changes.get("value.0.properties.differences.0.to")})
-	own := target.await(t, "/own", 1, 90*time.Second)
+	own := target.await(t, "/own", 1)
 	require.Contains(t, own[0].body, "Job 'own' ")
 
 	test := call(t, http.MethodPost, jobs+"/inherits/testNotification", "")
 	require.Equal(t, http.StatusOK, test.code, test.body)
 	require.Equal(t, []any{"Delivered", "all"}, []any{test.get("value.0.status"), test.get("value.0.name")})
-	require.Equal(t, "io.almanac.job.test", alertOf(t, target.await(t, "/all", 2, time.Second)[1]).Type)
+	require.Equal(t, "io.almanac.job.test", alertOf(t, target.await(t, "/all", 2)[1]).Type)
 	test = call(t, http.MethodPost, jobs+"/own/testNotification", "")
 	require.Equal(t, "own", test.get("value.0.name"), test.body)
 	test = call(t, http.MethodPost, collection+"/testNotification", "")
@@ -118,15 +117,15 @@ func TestPagerDutyGetsAnIncidentThatTheRecoveryOfTheJobResolves(t *testing.T) {
 		require.Equal(t, routingKey, e.RoutingKey)
 		return e
 	}
-	triggered := incident(target.await(t, "/duty", 1, 30*time.Second)[0])
+	triggered := incident(target.await(t, "/duty", 1)[0])
 	require.Equal(t, "trigger", triggered.Action)
 	works.Store(true)
 	for n := range 2 {
 		require.Equal(t, http.StatusOK, call(t, http.MethodPost, jobs+"/j/run", "").code)
-		target.await(t, "/j", n+2, 30*time.Second)
+		target.await(t, "/j", n+2)
 		status(t, jobs+"/j", "properties.status.lastOutcome.status", "Completed")
 	}
-	resolved := incident(target.await(t, "/duty", 2, 2*time.Minute)[1])
+	resolved := incident(target.await(t, "/duty", 2)[1])
 	require.Equal(t, "resolve", resolved.Action)
 	require.Equal(t, triggered.Key, resolved.Key)
 	runs := target.got("/j")
@@ -134,7 +133,7 @@ func TestPagerDutyGetsAnIncidentThatTheRecoveryOfTheJobResolves(t *testing.T) {
 	require.Regexp(t, `^since \d{4}-\d\d-\d\dT`, runs[2].body)
 
 	var sent reply
-	eventually(t, 30*time.Second, "two deliveries", func() bool {
+	eventually(t, "two deliveries", func() bool {
 		sent = call(t, http.MethodGet, collection+"/notifications", "")
 		return sent.count("value") == 2 && sent.get("value.0.status") == "Delivered"
 	})

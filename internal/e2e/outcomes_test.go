@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/workflowservice/v1"
@@ -39,7 +38,7 @@ func TestAFailingJobIsFoundAndRunAgain(t *testing.T) {
 
 	list := `AlmanacCollection = "` + job.NormalizeName(key(jobs, "").Collection.Name) + `" AND ExecutionStatus = "Running" AND AlmanacLastOutcome = `
 	eventuallyListed := func(outcome string, jobs int64) {
-		eventually(t, 30*time.Second, "jobs in Temporal's lists", func() bool {
+		eventually(t, "jobs in Temporal's lists", func() bool {
 			found, err := s.temporal.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: list + `"` + outcome + `"`})
 			return err == nil && found.GetCount() == jobs
 		})

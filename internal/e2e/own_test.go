@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -18,7 +17,7 @@ func TestJobsDoNotReachWhatDevListensOn(t *testing.T) {
 	receiver := newSink(t, nil)
 	jobs := p.url + "/jobCollections/default/jobs"
 	created(t, jobs+"/other", get(receiver.URL, ""))
-	receiver.await(t, "/", 1, 30*time.Second)
+	receiver.await(t, "/", 1)
 
 	output := strings.Join(p.output, "\n")
 	for _, listener := range []string{"API", "Web UI", "Temporal"} {

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -41,7 +40,7 @@ func TestPrometheusAnswersTheQueriesOfTheDashboard(t *testing.T) {
 			t.Log("not answered:", unanswered, histograms)
 		}
 	})
-	eventually(t, 2*time.Minute, "answers of Prometheus", func() bool {
+	eventually(t, "answers of Prometheus", func() bool {
 		_, _ = tryCall(t.Context(), http.MethodPost, job+"/run", "") // a rate needs a change between two scrapes
 		unanswered = notAnswered(t, classic, unanswered)
 		histograms = notAnswered(t, native, histograms)

@@ -32,21 +32,21 @@ func TestAFullDiskIsNotReady(t *testing.T) {
 	// 0 and not the size of a file: SQLite writes over its log from the start.
 	full := unix.Rlimit{Cur: 0, Max: before.Max}
 	require.NoError(t, unix.Prlimit(p.Process.Pid, unix.RLIMIT_FSIZE, &full, nil))
-	eventually(t, 30*time.Second, "503 of /readyz", func() bool {
+	eventually(t, "503 of /readyz", func() bool {
 		r = call(t, http.MethodGet, p.url+"/readyz", "")
 		return r.code == http.StatusServiceUnavailable
 	})
 	require.Contains(t, r.get("missing"), "temporal takes no writes: ")
 	r = call(t, http.MethodPut, p.url+"/jobCollections/default/jobs/other", get(target.URL+"/other", ""))
 	require.Equal(t, http.StatusServiceUnavailable, r.code, r.body)
-	eventually(t, 30*time.Second, "due time", func() bool { return time.Now().After(due) })
+	eventually(t, "due time", func() bool { return time.Now().After(due) })
 	require.Empty(t, target.got("/once"))
 
 	require.NoError(t, unix.Prlimit(p.Process.Pid, unix.RLIMIT_FSIZE, &before, nil))
-	eventually(t, time.Minute, "200 of /readyz", func() bool {
+	eventually(t, "200 of /readyz", func() bool {
 		return call(t, http.MethodGet, p.url+"/readyz", "").code == http.StatusOK
 	})
-	target.await(t, "/once", 1, time.Minute)
+	target.await(t, "/once", 1)
 	r = status(t, job, "properties.state", "completed")
 	require.EqualValues(t, 1, r.get("properties.status.executionCount"), r.body)
 	require.Len(t, target.got("/once"), 1)
@@ -56,7 +56,7 @@ func TestAFullDiskIsNotReady(t *testing.T) {
 func TestReadinessLeavesNoWorkflows(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, setup{data: t.TempDir()})
-	eventually(t, 30*time.Second, "ready stack", func() bool { return s.service.Ready(t.Context()) == nil })
+	eventually(t, "ready stack", func() bool { return s.service.Ready(t.Context()) == nil })
 	for range 10 { // a new service probes at once
 		require.NoError(t, scheduler.New(scheduler.Options{Client: s.temporal}).Ready(t.Context()))
 	}

@@ -17,7 +17,7 @@ import (
 // startSoon gives a job a start time that is due before long, and has not passed when the job is given it.
 func startSoon(t *testing.T, job string) {
 	t.Helper()
-	eventually(t, time.Minute, "start time in time", func() bool {
+	eventually(t, "start time in time", func() bool {
 		start := time.Now().UTC().Add(3 * time.Second).Format(time.RFC3339)
 		r := call(t, http.MethodPatch, job, `{"properties":{"startTime":"`+start+`"}}`)
 		require.Equal(t, http.StatusOK, r.code, r.body)
@@ -34,8 +34,8 @@ func TestACompletedOneTimeJobRunsOnDemandAndForANewStartTimeButNeverByItself(t *
 	status(t, jobs+"/j", "properties.state", "completed")
 
 	ok(t, http.MethodPost, jobs+"/j/run", "")
-	target.await(t, "/once", 2, 30*time.Second)
-	eventually(t, 30*time.Second, "manual run in the history", func() bool { return call(t, http.MethodGet, jobs+"/j/history", "").count("value") == 2 })
+	target.await(t, "/once", 2)
+	eventually(t, "manual run in the history", func() bool { return call(t, http.MethodGet, jobs+"/j/history", "").count("value") == 2 })
 	read := status(t, jobs+"/j", "properties.status.executionCount", float64(2))
 	require.Equal(t, "completed", read.get("properties.state"))
 
@@ -65,7 +65,7 @@ func TestACompletedOneTimeJobRunsOnDemandAndForANewStartTimeButNeverByItself(t *
 	state, _ := found.TypedSearchAttributes.GetKeyword(temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState))
 	require.Equal(t, "enabled", state, "so do Temporal's tools")
 	startSoon(t, jobs+"/j")
-	target.await(t, "/again", 1, 30*time.Second)
+	target.await(t, "/again", 1)
 	status(t, jobs+"/j", "properties.state", "completed")
 	require.Equal(t, 3, call(t, http.MethodGet, jobs+"/j/history", "").count("value"), "the history goes on")
 	require.Len(t, target.got("/once"), 2)
@@ -89,7 +89,7 @@ func TestASeriesThatIsOverGoesOnWithAHigherCount(t *testing.T) {
 	// What remains is told by a grid that is due sooner.
 	for n := 2; n <= 3; n++ {
 		startSoon(t, j)
-		target.await(t, "/", n, 30*time.Second)
+		target.await(t, "/", n)
 	}
 	over = status(t, j, "properties.state", "completed")
 	require.Equal(t, float64(3), over.get("properties.status.executionCount"), "two more")
@@ -128,11 +128,11 @@ func TestAFaultedJobIsMendedAndRunsAgain(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.code, r.body)
 	require.Equal(t, "faulted", r.get("properties.state"))
 	ok(t, http.MethodPost, j+"/run", "")
-	target.await(t, "/mended", 1, 30*time.Second)
+	target.await(t, "/mended", 1)
 	r = status(t, j, "properties.status.executionCount", float64(2))
 	require.Equal(t, "faulted", r.get("properties.state"), "its last occurrence failed")
 	startSoon(t, j)
-	target.await(t, "/mended", 2, 30*time.Second)
+	target.await(t, "/mended", 2)
 	r = status(t, j, "properties.state", "completed")
 	require.Equal(t, float64(1), r.get("properties.status.faultedCount"))
 	ok(t, http.MethodDelete, j, "")
@@ -170,7 +170,7 @@ func TestAJobCreatedAnewHasOtherExecutions(t *testing.T) {
 	for n := range times {
 		created(t, jobs+"/j", body)
 		ok(t, http.MethodPost, jobs+"/j/run", "")
-		keys[target.await(t, "/j", n+1, 30*time.Second)[n].key] = true
+		keys[target.await(t, "/j", n+1)[n].key] = true
 		ok(t, http.MethodDelete, jobs+"/j", "")
 	}
 	require.Len(t, keys, times)

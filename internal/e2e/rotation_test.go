@@ -88,14 +88,14 @@ func TestKeysAreRotatedWhileJobsWait(t *testing.T) {
 	h := &halves{temporal: server.Address()}
 
 	h.restart(t, before)
-	eventually(t, 30*time.Second, "collection", func() bool { // its search attributes are registered meanwhile
+	eventually(t, "collection", func() bool { // its search attributes are registered meanwhile
 		return call(t, http.MethodPut, h.api.url+"/jobCollections/rotation", `{"properties":{"sku":{"name":"P20Premium"}}}`).code < 300
 	})
 	created(t, h.jobs()+"/hourly", get(target.URL+"/hourly", `,"recurrence":{"frequency":"hour"}`))
 	due := time.Now().UTC().Add(8 * time.Second).Truncate(time.Second)
 	created(t, h.jobs()+"/asleep", get(target.URL+"/asleep", `,"startTime":"`+due.Format(time.RFC3339)+`"`))
 	created(t, h.jobs()+"/later", get(target.URL+"/later", later)) // the API reads it, for it has not begun
-	target.await(t, "/hourly", 1, 30*time.Second)
+	target.await(t, "/hourly", 1)
 	status(t, h.jobs()+"/hourly", "properties.status.executionCount", float64(1))
 	id := key(h.jobs(), "hourly").WorkflowID()
 
@@ -103,9 +103,9 @@ func TestKeysAreRotatedWhileJobsWait(t *testing.T) {
 	h.restart(t, after+","+before)
 	ok(t, http.MethodGet, h.jobs()+"/later", "")
 	ok(t, http.MethodPost, h.jobs()+"/hourly/run", "")
-	target.await(t, "/hourly", 2, 30*time.Second)
+	target.await(t, "/hourly", 2)
 	status(t, h.jobs()+"/hourly", "properties.status.executionCount", float64(2))
-	eventually(t, 30*time.Second, "history", func() bool {
+	eventually(t, "history", func() bool {
 		return call(t, http.MethodGet, h.jobs()+"/hourly/history", "").count("value") == 2
 	})
 	require.Equal(t, []string{"before"}, keysOf(t, raw, id, enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED))
@@ -119,7 +119,7 @@ func TestKeysAreRotatedWhileJobsWait(t *testing.T) {
 	refused = call(t, http.MethodGet, h.jobs()+"/later", "")
 	require.GreaterOrEqual(t, refused.code, http.StatusInternalServerError, refused.body)
 	var failed []string
-	eventually(t, 30*time.Second, "failed workflow task", func() bool {
+	eventually(t, "failed workflow task", func() bool {
 		failed = keysOf(t, raw, id, enums.EVENT_TYPE_WORKFLOW_TASK_FAILED)
 		return len(failed) > 0
 	})
@@ -132,9 +132,9 @@ func TestKeysAreRotatedWhileJobsWait(t *testing.T) {
 	// It is back.
 	h.restart(t, after+","+before)
 	ok(t, http.MethodGet, h.jobs()+"/later", "")
-	target.await(t, "/hourly", 3, 30*time.Second)
+	target.await(t, "/hourly", 3)
 	status(t, h.jobs()+"/hourly", "properties.status.executionCount", float64(3))
-	require.False(t, target.await(t, "/asleep", 1, 30*time.Second)[0].at.Before(due))
+	require.False(t, target.await(t, "/asleep", 1)[0].at.Before(due))
 	status(t, h.jobs()+"/asleep", "properties.state", "completed")
 	require.Len(t, target.got("/hourly"), 3)
 	require.Len(t, target.got("/asleep"), 1)
@@ -150,15 +150,15 @@ func TestKeysAreRotatedWhileJobsWait(t *testing.T) {
 		})
 	}
 	require.NoError(t, group.Wait())
-	target.await(t, "/hourly", 3+runs, time.Minute)
-	eventually(t, time.Minute, "new run", func() bool {
+	target.await(t, "/hourly", 3+runs)
+	eventually(t, "new run", func() bool {
 		found, err := raw.DescribeWorkflowExecution(t.Context(), id, "")
 		return err == nil && found.GetWorkflowExecutionInfo().GetExecution().GetRunId() != found.GetWorkflowExecutionInfo().GetFirstRunId()
 	})
 	h.restart(t, after)
 	ok(t, http.MethodGet, h.jobs()+"/hourly", "")
 	ok(t, http.MethodPost, h.jobs()+"/hourly/run", "")
-	target.await(t, "/hourly", 3+runs+1, 30*time.Second)
+	target.await(t, "/hourly", 3+runs+1)
 }
 
 // Jobs from before there were keys go on if what is in clear is accepted, and stand still
@@ -173,25 +173,25 @@ func TestKeysAreIntroducedWhileJobsWait(t *testing.T) {
 	h, keys := &halves{temporal: server.Address()}, "k:"+codec.GenerateKey()
 
 	h.restart(t, "")
-	eventually(t, 30*time.Second, "collection", func() bool { // its search attributes are registered meanwhile
+	eventually(t, "collection", func() bool { // its search attributes are registered meanwhile
 		return call(t, http.MethodPut, h.api.url+"/jobCollections/rotation", `{"properties":{"sku":{"name":"P20Premium"}}}`).code < 300
 	})
 	created(t, h.jobs()+"/old", get(target.URL+"/old", `,"recurrence":{"frequency":"hour"}`))
-	target.await(t, "/old", 1, 30*time.Second)
+	target.await(t, "/old", 1)
 
 	h.restart(t, keys)
 	id := key(h.jobs(), "old").WorkflowID()
 	require.NoError(t, raw.SignalWorkflow(t.Context(), id, "", workflows.UpdateRun, nil))
 	refused := call(t, http.MethodGet, h.jobs()+"/old", "")
 	require.GreaterOrEqual(t, refused.code, http.StatusInternalServerError, refused.body)
-	eventually(t, 30*time.Second, "word of what to do", func() bool { return strings.Contains(h.worker.log.String(), "--accept-clear-payloads") })
+	eventually(t, "word of what to do", func() bool { return strings.Contains(h.worker.log.String(), "--accept-clear-payloads") })
 	require.Len(t, target.got("/old"), 1)
 
 	h.restart(t, keys, "--accept-clear-payloads")
-	target.await(t, "/old", 2, 30*time.Second)
+	target.await(t, "/old", 2)
 	status(t, h.jobs()+"/old", "properties.status.executionCount", float64(2))
 	created(t, h.jobs()+"/new", get(target.URL+"/new", `,"recurrence":{"frequency":"hour"}`))
-	target.await(t, "/new", 1, 30*time.Second)
+	target.await(t, "/new", 1)
 	require.Equal(t, []string{"k"}, keysOf(t, raw, key(h.jobs(), "new").WorkflowID(), enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED))
 }
 
@@ -206,7 +206,7 @@ func TestAJobsPayloadsAreRefusedInAnotherWorkflow(t *testing.T) {
 	s := newStack(t, setup{data: t.TempDir(), keys: keys, log: slog.New(slog.NewTextHandler(&log, nil))})
 	jobs := s.collection(t) + "/jobs"
 	created(t, jobs+"/victim", get(target.URL+"/victim", `,"recurrence":{"frequency":"hour"}`))
-	target.await(t, "/victim", 1, 30*time.Second)
+	target.await(t, "/victim", 1)
 	var input *common.Payloads
 	for e := range events(t, s.temporal, key(jobs, "victim").WorkflowID()) {
 		if started := e.GetWorkflowExecutionStartedEventAttributes(); started != nil {
@@ -219,7 +219,7 @@ func TestAJobsPayloadsAreRefusedInAnotherWorkflow(t *testing.T) {
 		TaskQueue: &taskqueue.TaskQueue{Name: workflows.TaskQueue}, Input: input, RequestId: "copied",
 	})
 	require.NoError(t, err)
-	eventually(t, 30*time.Second, "refusal", func() bool { return strings.Contains(log.String(), `was found in \"`+copied) })
+	eventually(t, "refusal", func() bool { return strings.Contains(log.String(), `was found in \"`+copied) })
 	require.Len(t, target.got("/victim"), 1)
 }
 
@@ -248,7 +248,7 @@ func TestRetriesAndCollectionsWorkWithKeys(t *testing.T) {
 
 	finish(t, call(t, http.MethodPost, collection+"/disable", ""))
 	ok(t, http.MethodDelete, jobs+"/j", "")
-	eventually(t, 30*time.Second, "collection without the job", func() bool { return call(t, http.MethodGet, jobs, "").count("value") == 0 })
+	eventually(t, "collection without the job", func() bool { return call(t, http.MethodGet, jobs, "").count("value") == 0 })
 	finish(t, call(t, http.MethodDelete, collection, ""))
 	require.NotContains(t, log.String(), "was encrypted for the workflow")
 	require.NotContains(t, log.String(), "cannot be read")

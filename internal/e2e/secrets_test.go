@@ -323,7 +323,7 @@ func (p plant) await(t *testing.T, url string, n int) {
 		status(t, url, "properties.status.failureCount", float64(n))
 		return
 	}
-	eventually(t, 30*time.Second, fmt.Sprintf("%d executions of %s", n, p.name), func() bool {
+	eventually(t, fmt.Sprintf("%d executions of %s", n, p.name), func() bool {
 		return call(t, http.MethodGet, url+"/history?$filter=status%20eq%20Completed", "").count("value") == n
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -23,7 +22,7 @@ func TestServerIsANodeForOperators(t *testing.T) {
 	require.NoError(t, h.Start())
 	t.Cleanup(func() { h.kill(t) })
 	var ready struct{ Msg, API, UI, Data string }
-	eventually(t, 3*time.Minute, "line that says it is ready", func() bool {
+	eventually(t, "line that says it is ready", func() bool {
 		for line := range strings.Lines(h.log.String()) {
 			if json.Unmarshal([]byte(line), &ready) == nil && ready.Msg == "ready" {
 				return true

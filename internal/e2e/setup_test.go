@@ -69,7 +69,7 @@ func TestSetupPreparesANamespaceForProcessesThatWait(t *testing.T) {
 	address := freeAddress(t)
 	api := inNamespace(t, s, namespace, "api", "--listen", address)
 	for _, h := range []*half{worker, api} {
-		eventually(t, 30*time.Second, "line that names almanac setup", func() bool { return strings.Contains(h.log.String(), "almanac setup") })
+		eventually(t, "line that names almanac setup", func() bool { return strings.Contains(h.log.String(), "almanac setup") })
 	}
 	url := "http://" + address
 	r := call(t, http.MethodGet, url+"/readyz", "")
@@ -80,12 +80,12 @@ func TestSetupPreparesANamespaceForProcessesThatWait(t *testing.T) {
 	require.Contains(t, out, `"set-up" created, retention 2d`)
 	require.Contains(t, out, "search attributes", "the API that waited may have added some of them first")
 
-	eventually(t, 30*time.Second, "200 of /readyz", func() bool { return call(t, http.MethodGet, url+"/readyz", "").code == http.StatusOK })
+	eventually(t, "200 of /readyz", func() bool { return call(t, http.MethodGet, url+"/readyz", "").code == http.StatusOK })
 	r = call(t, http.MethodPut, url+"/jobCollections/jobs", `{"properties":{"sku":{"name":"Standard"}}}`)
 	require.Equal(t, http.StatusCreated, r.code, r.body)
 	r = call(t, http.MethodPut, url+"/jobCollections/jobs/jobs/hello", get(target.URL+"/hello", ""))
 	require.Equal(t, http.StatusCreated, r.code, r.body)
-	target.await(t, "/hello", 1, 30*time.Second)
+	target.await(t, "/hello", 1)
 	require.Equal(t, 1, strings.Count(worker.log.String(), "almanac setup"), "it is said once: %s", &worker.log)
 
 	out = prepared(t, s, namespace, "--retention", "2d")
@@ -187,7 +187,7 @@ func TestSetupRefusesASearchAttributeOfAnotherType(t *testing.T) {
 	_, err = c.WorkflowService().RegisterNamespace(t.Context(), &workflowservice.RegisterNamespaceRequest{Namespace: namespace, WorkflowExecutionRetentionPeriod: durationpb.New(time.Hour)})
 	require.NoError(t, err)
 	require.NoError(t, namespaces.AwaitNamespace(t.Context(), c, namespace, func() {}))
-	eventually(t, 30*time.Second, "search attribute", func() bool {
+	eventually(t, "search attribute", func() bool {
 		_, err = c.OperatorService().AddSearchAttributes(t.Context(), &operatorservice.AddSearchAttributesRequest{
 			Namespace: namespace, SearchAttributes: map[string]enums.IndexedValueType{"AlmanacJob": enums.INDEXED_VALUE_TYPE_TEXT},
 		})

@@ -74,12 +74,12 @@ func TestTracesAndMetricsOfANode(t *testing.T) {
 	answer.Body.Close()
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 	for path, n := range map[string]int{"/fails": 2, "/error": 1} {
-		for _, got := range target.await(t, path, n, time.Minute) {
+		for _, got := range target.await(t, path, n) {
 			require.True(t, strings.HasPrefix(got.header.Get("traceparent"), "00-"+trace+"-"), got.header.Get("traceparent"))
 		}
 	}
 	want := []string{"POST /jobCollections/{collection}/jobs/{job}/run", "UpdateWorkflow:run", "execution", "attempt", "attempt", "error action attempt"}
-	eventually(t, 30*time.Second, "spans of the execution", func() bool {
+	eventually(t, "spans of the execution", func() bool {
 		got := received.named(trace)
 		for _, name := range want {
 			if strings.Count(strings.Join(got, "\n")+"\n", name+"\n") < strings.Count(strings.Join(want, "\n")+"\n", name+"\n") {

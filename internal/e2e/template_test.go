@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -25,8 +24,8 @@ func TestAnErrorActionPostsWhatFailed(t *testing.T) {
 		`"headers":{"Content-Type":"application/json","X-Attempt":"{{.Attempt}}"},"body":"` + body + `","template":true}}}}}`
 	created(t, jobs+"/Nightly", definition)
 
-	main := target.await(t, "/reports/Nightly", 1, 30*time.Second)[0]
-	told := target.await(t, "/chat", 1, 30*time.Second)[0]
+	main := target.await(t, "/reports/Nightly", 1)[0]
+	told := target.await(t, "/chat", 1)[0]
 	var said struct {
 		Text, Message, ID string
 		Status, Attempts  int

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -160,7 +159,7 @@ func TestTheDocumentOfTheTemporalCLIShowsWhatWorks(t *testing.T) {
 			step.before()
 		}
 		out := run(tested[i])
-		eventually(t, 30*time.Second, "outcome of "+tested[i]+", which printed\n"+out, func() bool {
+		eventually(t, "outcome of "+tested[i]+", which printed\n"+out, func() bool {
 			if reading.MatchString(step.command) { // what Temporal finds is some milliseconds old, and an execution may not have ended yet
 				out = run(tested[i])
 			}

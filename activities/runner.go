@@ -127,11 +127,6 @@ func (e *RetryAfterError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *RetryAfterError) Unwrap() error { return e.Err }
 
-// retriesWithin is how long, since an activity was scheduled or due, the server retries it. Later
-// attempts are activities of their own, so that the workflow can continue as new while it waits and the
-// server need not keep the records.
-const retriesWithin = time.Minute
-
 // MaxRetryAfter limits [RetryAfterError.After].
 const MaxRetryAfter = time.Hour
 
@@ -362,7 +357,7 @@ func (r *Runner) fail(ctx context.Context, err error, attempts []job.Attempt, le
 	delay := retryDelay(err, in.Action.RetryPolicy)
 	next := r.Clock.Now().Add(delay)
 	info := activity.GetInfo(ctx)
-	if next.Sub(info.ScheduledTime) > retriesWithin && next.Sub(in.Execution.Due) > retriesWithin {
+	if next.Sub(info.ScheduledTime) > job.RetriesWithin && next.Sub(in.Execution.Due) > job.RetriesWithin {
 		ended.Next = next
 		return nextRetry(next), ended, nil
 	}

@@ -25,6 +25,9 @@ type Job struct {
 	Generation int        `json:"generation"` // number of changes of the definition
 	Ahead      *Ahead     `json:"ahead,omitempty"`
 
+	// Skips are due times of occurrences that were skipped; at least of those to come.
+	Skips []time.Time `json:"skips,omitempty"`
+
 	// Unread is the reason why a job in a list could not be read. If it is set, only the key is known.
 	Unread string `json:"-"`
 }

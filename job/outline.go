@@ -6,8 +6,15 @@ const (
 	// RegularDelay is how long after its due time an attempt starts at most if nothing is out of the ordinary.
 	RegularDelay = 10 * time.Second
 
+	// RetriesWithin is how long, since an activity was scheduled or due, the server retries it. Later attempts are activities of their
+	// own, so that the workflow can continue as new while it waits and the server need not keep the records.
+	RetriesWithin = time.Minute
+
+	// LastAttempt is how long after an activity was due its last attempt starts at most, likewise.
+	LastAttempt = RetriesWithin + 2*RegularDelay
+
 	// SettledAfter is how long after an activity was due its attempts are known to the workflow at the latest, if nothing is out of the
-	// ordinary: those that the server repeats start within a minute, and each has a minute and some seconds.
+	// ordinary: the last one starts by LastAttempt, and has a minute and some seconds.
 	SettledAfter = 3 * time.Minute
 )
 
@@ -20,7 +27,7 @@ type Outline struct {
 	StartTime  *Time       `json:"startTime,omitempty"`
 	Recurrence *Recurrence `json:"recurrence,omitempty"`
 	Irregular  time.Time   `json:"irregular,omitzero"`
-	Skipped    time.Time   `json:"skipped,omitzero"`   // no occurrence up to it comes due any more
+	Skips      []time.Time `json:"skips,omitempty"`    // due times of occurrences that were skipped
 	Inactive   bool        `json:"inactive,omitempty"` // no occurrence comes due after Irregular
 	Disabled   bool        `json:"disabled,omitempty"` // nor will one, whatever becomes of the job's collection
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type Timetable struct {
 	atOnce   bool // the job repeats, and its first run is due when it is created
 	end      int64
 	count    int
+	skipped  []int64
 }
 
 // maxIntervals holds the longest interval of each frequency: a thousand of the
@@ -75,7 +77,21 @@ func New(d *job.Definition, created, now time.Time) (*Timetable, error) {
 
 // FromOutline returns when the job of an outline runs; see [New].
 func FromOutline(o *job.Outline, now time.Time) (*Timetable, error) {
-	return New(&job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence}, o.Created, now)
+	t, err := New(&job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence}, o.Created, now)
+	if err != nil {
+		return nil, err
+	}
+	return t.Without(o.Skips), nil
+}
+
+// Without returns the timetable without the occurrences that are due at the given times.
+func (t *Timetable) Without(skipped []time.Time) *Timetable {
+	rest := *t
+	rest.skipped = slices.Clone(t.skipped)
+	for _, at := range skipped {
+		rest.skipped = append(rest.skipped, at.Unix())
+	}
+	return &rest
 }
 
 // within100Years reports whether the job is due within 100 years of its start or of
@@ -188,18 +204,35 @@ func jsonPath(field string) string {
 // has none. That is the creation itself if the job has no start time, or runs
 // once and should have started before; the start time if the job runs once and
 // starts later; and else the first instant of the schedule from the creation on.
-func (t *Timetable) First() (time.Time, bool) { return t.due(t.created) }
+func (t *Timetable) First() (time.Time, bool) { return t.kept(t.due(t.created)) }
 
 // After returns the first occurrence after at, or false if there is none. It
 // takes no account of [Timetable.Count]: only the caller knows what has been started.
 func (t *Timetable) After(at time.Time) (time.Time, bool) {
-	return t.due(min(at.Unix(), math.MaxInt64-1) + 1)
+	return t.kept(t.due(min(at.Unix(), math.MaxInt64-1) + 1))
+}
+
+// kept returns an occurrence, or the first one after it that is not skipped.
+func (t *Timetable) kept(next time.Time, ok bool) (time.Time, bool) {
+	for ok && slices.Contains(t.skipped, next.Unix()) {
+		next, ok = t.due(next.Unix() + 1)
+	}
+	return next, ok
 }
 
 // Last returns the last occurrence at or before by, or false if there is none. Like After it takes no account of
 // [Timetable.Count].
 func (t *Timetable) Last(by time.Time) (time.Time, bool) {
-	to := min(by.Unix(), t.end)
+	last, ok := t.last(by.Unix())
+	for ok && slices.Contains(t.skipped, last.Unix()) {
+		last, ok = t.last(last.Unix() - 1)
+	}
+	return last, ok
+}
+
+// last returns the last occurrence at or before by, skipped or not.
+func (t *Timetable) last(by int64) (time.Time, bool) {
+	to := min(by, t.end)
 	once := max(t.start, t.created)
 	if t.schedule != nil {
 		if last, ok := t.schedule.Prev(time.Unix(to, 1)); ok && last.Unix() >= t.created {
@@ -219,9 +252,9 @@ func (t *Timetable) Last(by time.Time) (time.Time, bool) {
 // The fraction of at is cut off, so that an instant in at's own second counts.
 func (t *Timetable) From(at time.Time) (time.Time, bool) {
 	if t.schedule == nil {
-		return t.until(time.Unix(t.start, 0).UTC(), t.start >= at.Unix())
+		return t.kept(t.until(time.Unix(t.start, 0).UTC(), t.start >= at.Unix()))
 	}
-	return t.scheduled(at.Unix())
+	return t.kept(t.scheduled(at.Unix()))
 }
 
 // Count returns how many occurrences the job has at most, or 0 for no limit.

@@ -201,6 +201,30 @@ func TestTimetableFrom(t *testing.T) {
 	}
 }
 
+func TestOccurrencesThatWereSkippedAreOnNoTimetable(t *testing.T) {
+	t.Parallel()
+	first := now.Add(30 * time.Second)
+	daily := compiled(t, first.Format(time.RFC3339), `{"frequency":"day"}`)
+	day := func(n int) time.Time { return first.AddDate(0, 0, n) }
+	rest := daily.Without([]time.Time{day(0), day(2)}).Without([]time.Time{day(3), now})
+	for _, tt := range []struct {
+		name string
+		want time.Time
+		got  func() (time.Time, bool)
+	}{
+		{"First", day(1), rest.First},
+		{"After", day(4), func() (time.Time, bool) { return rest.After(day(1)) }},
+		{"From", day(4), func() (time.Time, bool) { return rest.From(day(2)) }},
+		{"Last", day(1), func() (time.Time, bool) { return rest.Last(day(3)) }},
+		{"Last before the first", time.Time{}, func() (time.Time, bool) { return rest.Last(day(0)) }},
+		{"First of all", day(0), daily.First},
+		{"First of one", time.Time{}, compiled(t, first.Format(time.RFC3339), "").Without([]time.Time{first}).First},
+	} {
+		got, ok := tt.got()
+		require.Equal(t, shown(tt.want, !tt.want.IsZero()), shown(got, ok), tt.name)
+	}
+}
+
 func TestTheCountOfATimetableIsTheCallersToApply(t *testing.T) {
 	t.Parallel()
 	hourly := compiled(t, "", `{"frequency":"hour","count":3}`)

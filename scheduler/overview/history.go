@@ -46,8 +46,8 @@ type version struct {
 // the last page. Jobs and collections that could not be read for the page come first. Without a start in the filter it
 // goes back historyWindow from the first page.
 //
-// The first page asks the server about each job, without a query, and reads the histories of those alone that changed
-// since their newest entry was seen or whose newest entry belongs on the page. The pages after it open only histories
+// The first page asks the server about each job whose newest entry may belong on the page, without a query, and reads the
+// histories of those alone that changed since that was seen or that does belong on the page. The pages after it open only histories
 // whose next entry belongs on the page, as far as it is known. An entry that is added meanwhile and started after the
 // last entry of the page before is not on the pages after.
 func (v *Overview) HistoryAcross(ctx context.Context, s listing.Scope, p listing.Page) ([]listing.JobRecord, string, error) {
@@ -76,7 +76,8 @@ func (v *Overview) HistoryAcross(ctx context.Context, s listing.Scope, p listing
 	if t.At.IsZero() {
 		maxAge = listedFor
 	}
-	page, next := r.page(ctx, r.streams(ctx, jobs, v.readOutlines(ctx, s, len(jobs), maxAge)), p.Top)
+	r.known = v.readOutlines(ctx, s, len(jobs), maxAge)
+	page, next := r.page(ctx, r.streams(ctx, jobs), p.Top)
 	if ctx.Err() != nil && len(page) == 0 {
 		return nil, "", notInTime(r.opened, len(jobs))
 	}
@@ -88,6 +89,7 @@ type reading struct {
 	*Overview
 	token      token
 	filter     listing.Filter
+	known      outlines // Temporal's list
 	unreadable *unreadSet
 	opened     int // histories
 	begin      time.Time
@@ -131,20 +133,28 @@ func (r *reading) page(ctx context.Context, merge merge, top int) (page []listin
 	return page, ""
 }
 
-// streams returns the jobs that may have an entry after the token. Only those are asked whose outline leaves open
-// how new their newest entry is.
-func (r *reading) streams(ctx context.Context, jobs []job.Key, known outlines) (all merge) {
+// streams returns the jobs that may have an entry after the token. Those are asked whose outline leaves open how new their newest
+// entry is: at once if it may be as new as any, otherwise when the page gets there.
+func (r *reading) streams(ctx context.Context, jobs []job.Key) (all merge) {
 	var ask merge
 	for _, k := range jobs {
 		s := (&stream{key: k, id: k.WorkflowID(), bound: r.filter.Start.Before, chunk: firstChunk}).after(&r.token)
-		if bound, ok := r.outlineOf(known, s.id).bound(&r.filter, r.before(s), known.at, false); !ok {
-			ask = append(ask, s)
-		} else if s.settled = true; s.limit(bound, r.token.From) && r.recall(s) {
+		before := r.before(s)
+		switch bound, ok := r.outlineOf(r.known, s.id).bound(&r.filter, before, r.known.at, false); {
+		case ok:
+			if s.settled = true; s.limit(bound, r.token.From) && r.recall(s) {
+				all = append(all, s)
+			}
+		case bound.Before(r.token.From):
+		case bound.Before(before):
+			s.unasked = bound
 			all = append(all, s)
+		default:
+			ask = append(ask, s)
 		}
 	}
 	relevant := make([]bool, len(ask))
-	wfclient.Each(len(ask), func(i int) { relevant[i] = ctx.Err() == nil && r.ask(ctx, ask[i], known) })
+	wfclient.Each(len(ask), func(i int) { relevant[i] = ctx.Err() == nil && r.ask(ctx, ask[i]) })
 	for i, s := range ask {
 		if relevant[i] {
 			all = append(all, s)
@@ -169,13 +179,14 @@ func (r *reading) before(s *stream) time.Time {
 }
 
 // ask asks the server about a job, unless this is not the first page and the job is known. It reports whether the job may
-// have an entry. known is Temporal's list.
-func (r *reading) ask(ctx context.Context, s *stream, known outlines) bool {
+// have an entry.
+func (r *reading) ask(ctx context.Context, s *stream) bool {
+	s.unasked = time.Time{}
 	seen, ok := r.marks.Get(s.id, markAge)
-	if !r.token.At.IsZero() && ok && !seen.at.Before(known.at) {
+	if !r.token.At.IsZero() && ok && !seen.at.Before(r.known.at) {
 		return s.limit(seen.newest, r.token.From)
 	}
-	d := r.describe(ctx, s.id, known.jobs[s.id])
+	d := r.describe(ctx, s.id, r.known.jobs[s.id])
 	if d.closed {
 		return false
 	}
@@ -224,24 +235,32 @@ func (r *reading) describe(ctx context.Context, id string, listed *outline) desc
 	}
 }
 
-// open opens histories until the first entry of all is known. It returns false if there is none.
+// open asks about jobs and opens histories until the first entry of all is known. It returns false if there is none.
 func (r *reading) open(ctx context.Context, m *merge) bool {
 	for m.Len() > 0 && !(*m)[0].isOpen {
 		var batch []*stream
 		for m.Len() > 0 && !(*m)[0].isOpen && len(batch) < maxOpened {
 			batch = append(batch, heap.Pop(m).(*stream))
 		}
+		left := make([]bool, len(batch))
 		wfclient.Each(len(batch), func(i int) {
-			batch[i].isOpen = true
-			batch[i].fill(ctx, r)
+			if s := batch[i]; !s.unasked.IsZero() {
+				left[i] = r.ask(ctx, s)
+			} else {
+				s.isOpen = true
+				s.fill(ctx, r)
+				left[i] = !s.over()
+			}
 		})
 		if ctx.Err() != nil {
 			return false
 		}
-		r.opened += len(batch)
-		for _, s := range batch {
-			r.remember(s)
-			if !s.over() {
+		for i, s := range batch {
+			if s.isOpen {
+				r.opened++
+				r.remember(s)
+			}
+			if left[i] {
 				heap.Push(m, s)
 			}
 		}
@@ -267,6 +286,7 @@ type stream struct {
 	key       job.Key
 	id        string
 	bound     time.Time // no entry starts later; zero for unknown
+	unasked   time.Time // likewise, from the outline in Temporal's list, until the server is asked about the job; zero if it need not be
 	version   version
 	settled   bool                                               // the bound is known from the outline in Temporal's list
 	described *workflowservice.DescribeWorkflowExecutionResponse // for the first reading; nil if the server was not asked
@@ -361,6 +381,14 @@ func (s *stream) limit(newest, from time.Time) bool {
 	return !newest.Before(from)
 }
 
+// latest returns a time after which no entry starts; zero for unknown.
+func (s *stream) latest() time.Time {
+	if !s.unasked.IsZero() {
+		return s.unasked
+	}
+	return s.bound
+}
+
 // over reports whether the stream has no entry left.
 func (s *stream) over() bool { return s.failed || len(s.records) == 0 }
 
@@ -372,13 +400,13 @@ func (m merge) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
 func (m merge) Less(i, j int) bool {
 	a, b := m[i], m[j]
 	if !a.isOpen && !b.isOpen {
-		return !b.bound.IsZero() && (a.bound.IsZero() || a.bound.After(b.bound))
+		return !b.latest().IsZero() && (a.latest().IsZero() || a.latest().After(b.latest()))
 	}
 	if !a.isOpen {
-		return a.bound.IsZero() || !a.bound.Before(b.records[0].Start)
+		return a.latest().IsZero() || !a.latest().Before(b.records[0].Start)
 	}
 	if !b.isOpen {
-		return !b.bound.IsZero() && a.records[0].Start.After(b.bound)
+		return !b.latest().IsZero() && a.records[0].Start.After(b.latest())
 	}
 	if c := a.records[0].Start.Compare(b.records[0].Start); c != 0 {
 		return c > 0

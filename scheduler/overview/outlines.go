@@ -243,8 +243,8 @@ func irregular(f *listing.Filter) bool {
 }
 
 // bound returns a time after which no entry of the job starts, of those that a filter selects and that start before a time.
-// It returns false if that is not known. asOf is when the outline was read; quiet says that no activity of the job was
-// pending then.
+// It returns false if the server may know an earlier one. asOf is when the outline was read; quiet says that no activity of the
+// job was pending then.
 func (o *outline) bound(f *listing.Filter, before, asOf time.Time, quiet bool) (time.Time, bool) {
 	if o == nil {
 		return before, false
@@ -253,16 +253,19 @@ func (o *outline) bound(f *listing.Filter, before, asOf time.Time, quiet bool) (
 	if before.Before(bound) {
 		return before, false
 	}
+	settled := true
 	if due, ok := o.timetable.Last(before.Add(history.Skew)); ok && !o.Inactive {
-		if !quiet && asOf.Sub(due) < job.SettledAfter {
-			return before, false
+		settled = quiet || asOf.Sub(due) >= job.SettledAfter
+		last := due.Add(job.RegularDelay)
+		if !settled {
+			last = due.Add(job.LastAttempt)
 		}
-		if regular := due.Add(job.RegularDelay); regular.After(bound) && !irregular(f) {
-			bound = regular
+		if last.After(bound) && !(settled && irregular(f)) {
+			bound = last
 		}
 	}
 	if bound.After(before) {
 		bound = before
 	}
-	return bound, true
+	return bound, settled
 }

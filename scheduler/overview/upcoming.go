@@ -155,9 +155,6 @@ func (o *outline) plan(from time.Time) (planned, bool) {
 	case o.Inactive: // its collection, which was not enabled, may be now
 		return planned{}, false
 	}
-	if o.Skipped.After(from) {
-		from = o.Skipped
-	}
 	next, ok := o.timetable.After(from)
 	p := planned{active: ok, next: next}
 	if o.Recurrence != nil {
@@ -180,7 +177,10 @@ func planOf(j job.Job, now time.Time) planned {
 	if count := j.Definition.Recurrence.Count; count > 0 {
 		p.left = max(1, count-j.Status.ExecutionCount) // a manual run counts as executed, too
 	}
-	p.timetable, p.err = timetable.New(&j.Definition, j.Created, now)
+	all, err := timetable.New(&j.Definition, j.Created, now)
+	if p.err = err; err == nil {
+		p.timetable = all.Without(j.Skips)
+	}
 	return p
 }
 

@@ -199,9 +199,6 @@ func followedAfter(err error, interval time.Duration) (wait time.Duration, again
 // takeUpLimit is the worker's limit for taking up an occurrence dispatched ahead.
 const takeUpLimit = 30 * time.Second
 
-// retriesWithin is how long a worker lets the server retry an activity.
-const retriesWithin = time.Minute
-
 // refuse returns why a worker makes no attempt; see [activities.Runner.Run].
 func (w *jobEnv) refuse(p *pending, s *sentAttempt) error {
 	switch due := s.Execution.Due; {
@@ -259,7 +256,7 @@ func (w *jobEnv) attempt(p *pending, s sentAttempt) (any, error) {
 		report := activities.Report{Attempts: p.Attempts}
 		_ = failed.Details(&report.Lead)
 		last, wait := failed.NonRetryable() || s.attempt() >= s.MaxAttempts, s.Action.RetryPolicy.Interval()
-		if next := workflow.Now(server).Add(wait); !last && next.Sub(laterTime(s.Execution.Due, p.since)) > retriesWithin {
+		if next := workflow.Now(server).Add(wait); !last && next.Sub(laterTime(s.Execution.Due, p.since)) > job.RetriesWithin {
 			last, report.Next = true, next
 		}
 		if fate == killedUnreported {

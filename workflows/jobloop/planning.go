@@ -13,7 +13,7 @@ import (
 // record asks the recurrence engine in a side effect, which records the answer in the history, and takes it
 // for the plan. A replay takes the recorded answer.
 func (j *loop) record(ctx workflow.Context, ask func(*timetable.Timetable) plan.Plan) {
-	now := workflow.Now(ctx)
+	now, skips := workflow.Now(ctx), j.Skips
 	value := workflow.SideEffect(ctx, func(workflow.Context) any {
 		timetable, err := timetable.New(&j.Definition, j.Created, now)
 		if err != nil {
@@ -22,7 +22,7 @@ func (j *loop) record(ctx workflow.Context, ask func(*timetable.Timetable) plan.
 			// another worker can read it.
 			panic("the recurrence of " + j.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // see above
 		}
-		return ask(timetable)
+		return ask(timetable.Without(skips))
 	})
 	var answer plan.Plan
 	if err := value.Get(&answer); err != nil {

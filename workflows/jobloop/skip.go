@@ -2,6 +2,7 @@ package jobloop
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -14,6 +15,9 @@ import (
 // skipMargin is how long before its due time a held occurrence can be skipped at the latest. Its request may be
 // sent soon after it passes its fence, up to about 6 s before that time by the clock of its worker.
 const skipMargin = 10 * time.Second
+
+// maxSkips is the maximum number of occurrences to come that are skipped: each is part of the job's state and of its outline.
+const maxSkips = 100
 
 // handleSkip skips the next occurrence: it is not run. With a due time other than the zero one, it skips that
 // occurrence only, so that a repeated request does not skip the one after it.
@@ -35,20 +39,44 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 	if held != nil {
 		next, left = held.Due, true
 	}
+	j.forgetSkips(workflow.Now(ctx))
 	switch {
 	case !left:
 		return refuseSkip("The job has no occurrence left.")
+	case len(j.Skips) >= maxSkips:
+		return refuseSkip(fmt.Sprintf("%d occurrences that are to come are skipped already. Disable the job until it is to run again.", len(j.Skips)))
 	case !due.IsZero() && !due.Equal(next):
 		return refuseSkip(fmt.Sprintf("The next occurrence is the one that is due at %s.", job.NewTime(next)))
 	case held != nil && !j.recallForSkip(ctx, held):
 		return refuseSkip(fmt.Sprintf("The occurrence that is due at %s may have been sent: one can be skipped until %.0f s before it is due.",
 			job.NewTime(next), skipMargin.Seconds()))
 	}
-	j.drop(ctx, next, job.OutcomeCancelled, "a request skipped it")
-	j.Skipped = next
+	j.noteCancelled(ctx, next, "a request skipped it")
+	j.Skips = append(j.Skips, next)
+	j.Plan.Due = j.Plan.Due[1:]
 	j.Redraw(workflow.Now(ctx))
 	j.finishIfOver(ctx)
 	return nil
+}
+
+// forgetSkips forgets occurrences that were skipped and that no plan can have any more. Those that are to come do not count as decided:
+// a new schedule can have occurrences before them.
+func (j *loop) forgetSkips(now time.Time) {
+	if j.overlapping() == 0 {
+		next, left := j.Next()
+		for _, due := range j.Skips {
+			if due.After(j.Decided) && !due.After(now) && left && due.Before(next) {
+				j.Decided = due
+			}
+		}
+	}
+	decided := j.Decided
+	for _, e := range j.running {
+		if !e.Manual {
+			decided = earlier(decided, e.Undo.Decided)
+		}
+	}
+	j.Skips = slices.DeleteFunc(j.Skips, func(due time.Time) bool { return !due.After(decided) })
 }
 
 // recallForSkip returns a held execution to the plan. It reports whether that is where it is: nothing was sent.

@@ -1,6 +1,8 @@
 package jobloop_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,6 +26,89 @@ func TestSkip(t *testing.T) {
 		require.Equal(t, "a request skipped it", w.recorded.dropped[0].Why)
 		require.Equal(t, 3, end.Status.ExecutionCount)
 		require.Equal(t, job.StateCompleted, end.Definition.State)
+		w.requireSound()
+	})
+	t.Run("leaves those of a new schedule that come before it", func(t *testing.T) {
+		t.Parallel()
+		for name, newEnv := range aheadEnvs {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := newEnv(t, `"action":{`+get+`},"recurrence":{"frequency":"hour"}`)
+				w.update(time.Minute, workflows.UpdateSkip, time.Time{}) // 01:00:00
+				changed := w.replace(2*time.Minute, `"action":{`+get+`},"recurrence":{"frequency":"minute","interval":20}`)
+				w.run(90 * time.Minute)
+				require.Equal(t, job.NewTime(newYear.Add(20*time.Minute)), changed.ok(t).At(newYear.Add(2*time.Minute)).Status.NextExecutionTime)
+				require.Equal(t, []string{"00:00:00", "00:20:00", "00:40:00", "01:20:00"}, w.dues(), "what was skipped is on the new schedule, too")
+				require.Equal(t, []string{"Cancelled 1: 01:00:00 to 01:00:00"}, w.dropped())
+				w.requireSound()
+			})
+		}
+	})
+	t.Run("is passed over once, though the schedule changes when others have run", func(t *testing.T) {
+		t.Parallel()
+		for name, newEnv := range aheadEnvs {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := newEnv(t, `"action":{`+get+`},"recurrence":{"frequency":"hour"}`)
+				w.update(time.Minute, workflows.UpdateSkip, time.Time{}) // 01:00:00
+				w.replace(2*time.Minute, `"action":{`+get+`},"recurrence":{"frequency":"minute","interval":20}`)
+				for _, at := range []time.Duration{40 * time.Minute, 40*time.Minute + 500*time.Millisecond, 41 * time.Minute} {
+					w.replace(at, `"action":{`+get+`},"recurrence":{"frequency":"minute","interval":`+fmt.Sprint(5+int(at.Seconds())%2*5)+`}`)
+				}
+				w.run(62 * time.Minute)
+				require.Equal(t, slices.Compact(slices.Clone(w.dues())), w.dues(), "none twice")
+				require.Subset(t, w.dues(), []string{"00:00:00", "00:20:00", "00:40:00", "00:50:00"})
+				require.NotContains(t, w.dues(), "01:00:00")
+				w.requireSound()
+			})
+		}
+	})
+	t.Run("holds for several, also after a change of the schedule that they are on", func(t *testing.T) {
+		t.Parallel()
+		w := newJobEnv(t, every(minutely))
+		w.suggest = 200 * time.Second
+		for range 3 {
+			w.update(30*time.Second, workflows.UpdateSkip, time.Time{}) // 00:01:00 to 00:03:00
+		}
+		changed := w.replace(90*time.Second, every(`"frequency":"minute","endTime":"2026-01-01T00:05:30Z"`))
+		w.run(time.Hour)
+		require.Equal(t, job.NewTime(newYear.Add(4*time.Minute)), changed.ok(t).Status.NextExecutionTime)
+		require.Equal(t, []string{"00:00:00", "00:04:00", "00:05:00"}, w.dues())
+		w.requireSound()
+	})
+	t.Run("holds for an occurrence that is skipped while another one is held that a change puts back", func(t *testing.T) {
+		t.Parallel()
+		for name, newEnv := range aheadEnvs {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := newEnv(t, `"action":{`+get+`},"recurrence":{"frequency":"hour"}`)
+				w.update(time.Minute, workflows.UpdateSkip, time.Time{}) // 01:00:00
+				w.replace(2*time.Minute, `"action":{`+get+`},"recurrence":{"frequency":"minute","interval":30}`)
+				w.replace(30*time.Minute-500*time.Millisecond, `"action":`+call("/new")+`,"recurrence":{"frequency":"minute","interval":30}`)
+				w.run(100 * time.Minute)
+				require.Equal(t, []string{"00:00:00", "00:30:00", "01:30:00"}, w.dues())
+				require.Equal(t, []string{"Cancelled 1: 01:00:00 to 01:00:00"}, w.dropped())
+				w.requireSound()
+			})
+		}
+	})
+	t.Run("is refused if a hundred to come are skipped", func(t *testing.T) {
+		t.Parallel()
+		w := newJobEnv(t, every(minutely))
+		var skips []*answer
+		for n := range 100 {
+			skips = append(skips, w.update(30*time.Second+time.Duration(n)*time.Millisecond, workflows.UpdateSkip, time.Time{}))
+		}
+		refused := w.update(40*time.Second, workflows.UpdateSkip, time.Time{})
+		later := w.update(62*time.Second, workflows.UpdateSkip, time.Time{}) // 00:01:00 is over
+		w.suggest = 100 * time.Second
+		w.run(103 * time.Minute)
+		for _, a := range append(skips, later) {
+			a.ok(t)
+		}
+		requireType(t, refused.err, workflows.ErrTypeConflict)
+		require.ErrorContains(t, refused.err, "100 occurrences that are to come are skipped already. Disable the job")
+		require.Equal(t, []string{"00:00:00", "01:42:00", "01:43:00"}, w.dues())
 		w.requireSound()
 	})
 	t.Run("takes one that a worker holds back from it", func(t *testing.T) {

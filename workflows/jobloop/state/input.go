@@ -23,6 +23,7 @@ type Input struct {
 
 	Plan         plan.Plan   `json:"plan"`                   // occurrences ahead
 	Decided      time.Time   `json:"decided,omitzero"`       // occurrences up to here are started or dropped
+	Skips        []time.Time `json:"skips,omitempty"`        // due times of occurrences that were skipped, which no plan has; at least of those after Decided
 	BusyUntil    time.Time   `json:"busyUntil,omitzero"`     // see [plan.Situation]
 	CatchUp      time.Time   `json:"catchUp,omitzero"`       // see [plan.Situation]
 	Started      int         `json:"started,omitempty"`      // occurrences started, which recurrence.count limits
@@ -43,7 +44,6 @@ type Input struct {
 	Alerts alerts.State `json:"alerts,omitzero"` // what was raised, and by which rules of the collection
 
 	Irregular      time.Time `json:"irregular,omitzero"`       // see [job.Outline]
-	Skipped        time.Time `json:"skipped,omitzero"`         // likewise
 	OutlineChanged bool      `json:"outlineChanged,omitempty"` // since the memo got it
 
 	Last           time.Time `json:"last,omitzero"` // start of the last execution
@@ -125,7 +125,7 @@ func (in *Input) Snapshot() job.Job {
 	case in.CollectionDisabled:
 		s.Reason = job.WhyCollectionDisabled
 	}
-	return job.Job{Key: in.Key, Created: in.Created, Definition: in.Definition.Redacted(), Status: s, Generation: in.Generation}
+	return job.Job{Key: in.Key, Created: in.Created, Definition: in.Definition.Redacted(), Status: s, Generation: in.Generation, Skips: in.Skips}
 }
 
 // LeadTime returns Lead, how long before its due time the next occurrence is dispatched.

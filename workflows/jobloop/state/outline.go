@@ -18,7 +18,7 @@ func (in *Input) Outline() job.Outline {
 	d := &in.Definition
 	counted := d.Recurrence != nil && d.Recurrence.Count > 0
 	return job.Outline{
-		Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Irregular: in.Irregular, Skipped: in.Skipped,
+		Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Irregular: in.Irregular, Skips: in.Skips,
 		// A final job is inactive too, but its timetable says so, unless it ends by a count; so most need no update.
 		Inactive: !in.Active() && (!d.State.Final() || counted),
 		Disabled: d.State == job.StateDisabled || d.State.Final() && counted,

@@ -34,6 +34,7 @@ type lastSeen struct {
 	at      time.Time
 	version version   // zero if it is not known
 	newest  time.Time // no entry starts later
+	quiet   *outline  // of the job, if the server said that no activity was pending; otherwise nil
 }
 
 // A version changes with every state transition of a workflow.
@@ -139,8 +140,12 @@ func (r *reading) streams(ctx context.Context, jobs []job.Key) (all merge) {
 	var ask merge
 	for _, k := range jobs {
 		s := (&stream{key: k, id: k.WorkflowID(), bound: r.filter.Start.Before, chunk: firstChunk}).after(&r.token)
-		before := r.before(s)
-		switch bound, ok := r.outlineOf(r.known, s.id).bound(&r.filter, before, r.known.at, false); {
+		before, known := r.before(s), r.outlineOf(r.known, s.id)
+		bound, ok := known.bound(&r.filter, before, r.known.at, false)
+		if !ok {
+			bound, ok = r.rested(s, known, before, bound)
+		}
+		switch {
 		case ok:
 			if s.settled = true; s.limit(bound, r.token.From) && r.recall(s) {
 				all = append(all, s)
@@ -161,6 +166,29 @@ func (r *reading) streams(ctx context.Context, jobs []job.Key) (all merge) {
 		}
 	}
 	return all
+}
+
+// rested returns a bound as [outline.bound] does, of a job that was quiet when the server was asked and has not been due since. What
+// ran manually or was tried again since is in its outline in Temporal's list. Otherwise it returns the bound that it is given, and false.
+func (r *reading) rested(s *stream, known *outline, before, bound time.Time) (time.Time, bool) {
+	seen, ok := r.marks.Get(s.id, job.SettledAfter)
+	if !ok || seen.quiet == nil || known == nil {
+		return bound, false
+	}
+	const started = job.RegularDelay + history.Skew // one that begins later is not regular
+	if due, ok := known.timetable.Last(before.Add(history.Skew)); ok && !known.Inactive && seen.at.Sub(due) < started {
+		return bound, false
+	}
+	then, ok := seen.quiet.bound(&r.filter, before, seen.at, true)
+	now, certain := known.bound(&r.filter, before, r.known.at, true)
+	if !ok || !certain {
+		return bound, false
+	}
+	s.quiet = seen.quiet
+	if then.After(now) {
+		now = then
+	}
+	return now, true
 }
 
 // recall limits a stream of which the bound is known by the newest entry that was seen, if all entries up to the bound were in
@@ -190,21 +218,21 @@ func (r *reading) ask(ctx context.Context, s *stream) bool {
 	if d.closed {
 		return false
 	}
-	s.version, s.described = d.version, d.found
-	all := s.bound.IsZero() && !irregular(&r.filter)
-	same := ok && d.version != (version{}) && seen.version == d.version
-	may := !same || s.limit(seen.newest, r.token.From)
-	bound, certain := d.outline.bound(&r.filter, r.before(s), r.o.Now(), true)
-	if certain {
-		may = s.limit(bound, r.token.From) && may
+	s.version, s.described, s.quiet = d.version, d.found, d.outline
+	now := r.o.Now()
+	newest, certain := d.outline.bound(&listing.Filter{}, now.Add(history.Skew), now, true)
+	if same := ok && d.version != (version{}) && seen.version == d.version; same && (!certain || seen.newest.Before(newest)) {
+		newest, certain = seen.newest, true
 	}
-	switch {
-	case all && (same || certain):
-		r.marks.Put(s.id, lastSeen{r.begin, s.version, s.bound}, 1, maxKnown)
-	case !same:
+	if !certain {
 		r.marks.Forget(s.id) // a page after this one must not use it
+		return true
 	}
-	return may
+	r.marks.Put(s.id, lastSeen{r.begin, s.version, newest, s.quiet}, 1, maxKnown)
+	if bound, ok := d.outline.bound(&r.filter, r.before(s), now, true); ok && !s.limit(bound, r.token.From) {
+		return false
+	}
+	return s.limit(newest, r.token.From)
 }
 
 // A description is what the server says of a job without asking its workflow.
@@ -278,7 +306,7 @@ func (r *reading) remember(s *stream) {
 	if len(s.records) > 0 {
 		newest = s.records[0].Start
 	}
-	r.marks.Put(s.id, lastSeen{r.begin, s.version, newest}, 1, maxKnown)
+	r.marks.Put(s.id, lastSeen{r.begin, s.version, newest, s.quiet}, 1, maxKnown)
 }
 
 // A stream is the history of one job, from the token on. Before it is open, only a bound of its first entry is known.
@@ -289,6 +317,7 @@ type stream struct {
 	unasked   time.Time // likewise, from the outline in Temporal's list, until the server is asked about the job; zero if it need not be
 	version   version
 	settled   bool                                               // the bound is known from the outline in Temporal's list
+	quiet     *outline                                           // as in lastSeen
 	described *workflowservice.DescribeWorkflowExecutionResponse // for the first reading; nil if the server was not asked
 	filter    listing.Filter
 	last      int64 // entries that start at tie have a smaller ordinal; 0 for none

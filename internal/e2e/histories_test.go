@@ -141,14 +141,12 @@ func key(jobs, name string) job.Key {
 
 func created(t *testing.T, url, body string) {
 	t.Helper()
-	r := call(t, http.MethodPut, url, body)
-	require.Equal(t, http.StatusCreated, r.code, r.body)
+	require.NoError(t, expect(t, http.StatusCreated, http.MethodPut, url, body))
 }
 
 func ok(t *testing.T, method, url, body string) {
 	t.Helper()
-	r := call(t, method, url, body)
-	require.Equal(t, http.StatusOK, r.code, r.body)
+	require.NoError(t, expect(t, http.StatusOK, method, url, body))
 }
 
 func jobOnce(t *testing.T, _ *stack, jobs string) string {

@@ -259,8 +259,7 @@ func (s *stack) collection(t *testing.T) string {
 	t.Helper()
 	name := strings.NewReplacer("/", "-").Replace(t.Name())
 	url := s.url + "/jobCollections/" + name
-	r := call(t, http.MethodPut, url, `{"location":"here","properties":{"sku":{"name":"P20Premium"}}}`)
-	require.Equal(t, http.StatusCreated, r.code, r.body)
+	created(t, url, `{"location":"here","properties":{"sku":{"name":"P20Premium"}}}`)
 	return url
 }
 

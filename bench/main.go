@@ -87,6 +87,7 @@ var parts = []part{
 	{"cluster", false, (*bench).measureCluster},
 	{"sleep", false, (*bench).measureSleep},
 	{"observed", false, (*bench).measureObserved},
+	{"next-run", false, (*bench).measureNextRun},
 }
 
 func partNames() (names []string) {

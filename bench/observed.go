@@ -22,15 +22,30 @@ const (
 	scrapeEvery    = 5 * time.Second
 )
 
-// An observation is what a program did while it was watched, or not.
+// An observation is what a program did.
 type observation struct {
 	p99 []time.Duration // of the measured ticks
 	cpu []float64       // ms an execution, of each round
 }
 
-// measureObserved measures a herd in a program of its own, in turn without and with all that watches it: metrics are
-// scraped, traces and metrics are sent by OTLP, and the collection has notifications of all events.
-func (b *bench) measureObserved(ctx context.Context) (err error) {
+// A variation is what a program is compared with: one without it.
+type variation struct {
+	name    string
+	watched bool     // metrics are scraped, traces and metrics are sent by OTLP, and the collection has notifications of all events
+	flags   []string // of the program
+	goal    bool     // it may take little
+}
+
+func (b *bench) measureObserved(ctx context.Context) error {
+	return b.compare(ctx, variation{name: "all observability on", watched: true, goal: true})
+}
+
+func (b *bench) measureNextRun(ctx context.Context) error {
+	return b.compare(ctx, variation{name: "--show-next-run", flags: []string{"--show-next-run"}})
+}
+
+// compare measures a herd in a program of its own, in turn without and with a variation.
+func (b *bench) compare(ctx context.Context, v variation) (err error) {
 	dir, err := os.MkdirTemp("", "almanac-bench-")
 	if err != nil {
 		return err
@@ -43,35 +58,36 @@ func (b *bench) measureObserved(ctx context.Context) (err error) {
 	}
 	var off, on observation
 	for round := range 2 * b.options.Rounds {
-		watched := round%4 == 1 || round%4 == 2 // off, on, on, off
-		into := &off
-		if watched {
-			into = &on
+		of, into := variation{name: "without " + v.name}, &off
+		if round%4 == 1 || round%4 == 2 { // off, on, on, off
+			of, into = v, &on
 		}
 		data := filepath.Join(dir, fmt.Sprint(round))
-		if err := b.observe(ctx, path, data, watched, into); err != nil {
-			return fmt.Errorf("watched: %t: %w", watched, err)
+		if err := b.observe(ctx, path, data, of, into); err != nil {
+			return fmt.Errorf("%s: %w", of.name, err)
 		}
 	}
-	b.reportObserved(off, on)
+	b.reportComparison(v, off, on)
 	return nil
 }
 
-func (b *bench) reportObserved(off, on observation) {
+func (b *bench) reportComparison(v variation, off, on observation) {
 	p99off, p99on := report.Median(off.p99), report.Median(on.p99)
 	cpuOff, cpuOn := report.Median(off.cpu), report.Median(on.cpu)
-	change := func(from, to float64) string { return fmt.Sprintf("%+.1f %%", 100*(to/from-1)) }
-	b.report.Add(&b.report.Observed, []string{"lateness, p99 of a tick, median", report.FormatDuration(p99off), report.FormatDuration(p99on), change(float64(p99off), float64(p99on))})
-	b.report.Add(&b.report.Observed, []string{"CPU an execution, median", report.FormatMilliseconds(cpuOff), report.FormatMilliseconds(cpuOn), change(cpuOff, cpuOn)})
-	b.report.AddGoal("all observability on, p99", "at most +5 %", change(float64(p99off), float64(p99on)), float64(p99on) <= observedWithin*float64(p99off))
-	b.report.AddGoal("all observability on, CPU an execution", "at most +5 %", change(cpuOff, cpuOn), cpuOn <= observedWithin*cpuOff)
+	p99, cpu := fmt.Sprintf("%+.1f %%", 100*(float64(p99on)/float64(p99off)-1)), fmt.Sprintf("%+.1f %%", 100*(cpuOn/cpuOff-1))
+	b.report.Add(&b.report.Observed, []string{v.name + ": lateness, p99 of a tick, median", report.FormatDuration(p99off), report.FormatDuration(p99on), p99})
+	b.report.Add(&b.report.Observed, []string{v.name + ": CPU an execution, median", report.FormatMilliseconds(cpuOff), report.FormatMilliseconds(cpuOn), cpu})
+	if v.goal {
+		b.report.AddGoal(v.name+", p99", "at most +5 %", p99, float64(p99on) <= observedWithin*float64(p99off))
+		b.report.AddGoal(v.name+", CPU an execution", "at most +5 %", cpu, cpuOn <= observedWithin*cpuOff)
+	}
 }
 
 // observe measures one program.
-func (b *bench) observe(ctx context.Context, path, data string, watched bool, into *observation) (err error) {
+func (b *bench) observe(ctx context.Context, path, data string, v variation, into *observation) (err error) {
 	var env []string
 	var spans atomic.Int64
-	if watched {
+	if v.watched {
 		otlp := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			n, _ := io.Copy(io.Discard, r.Body)
 			spans.Add(n)
@@ -79,8 +95,9 @@ func (b *bench) observe(ctx context.Context, path, data string, watched bool, in
 		defer otlp.Close()
 		env = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + otlp.URL}
 	}
-	p, err := systems.StartWith(ctx, env, path, "dev", "--data", data, "--listen", "127.0.0.1:0", "--temporal-listen", "127.0.0.1:0", "--ui-listen", "127.0.0.1:0", "--log-level", "warn",
-		"--max-rate-per-caller", "0", "--max-in-flight-per-caller", "0") // all jobs are created by one caller
+	flags := append([]string{"dev", "--data", data, "--listen", "127.0.0.1:0", "--temporal-listen", "127.0.0.1:0", "--ui-listen", "127.0.0.1:0", "--log-level", "warn",
+		"--max-rate-per-caller", "0", "--max-in-flight-per-caller", "0"}, v.flags...) // all jobs are created by one caller
+	p, err := systems.StartWith(ctx, env, path, flags...)
 	if err != nil {
 		return err
 	}
@@ -100,7 +117,7 @@ func (b *bench) observe(ctx context.Context, path, data string, watched bool, in
 	if err := almanac.Create(ctx, h); err != nil {
 		return err
 	}
-	if watched {
+	if v.watched {
 		if err := almanac.Notify(ctx, h); err != nil {
 			return err
 		}
@@ -116,11 +133,11 @@ func (b *bench) observe(ctx context.Context, path, data string, watched bool, in
 	for time.Until(h.First) < calm { // creating took longer than was thought
 		h.First = h.First.Add(h.Every)
 	}
-	return b.observeTicks(ctx, p, h, idle, watched, into)
+	return b.observeTicks(ctx, p, h, idle, v.name, into)
 }
 
 // observeTicks lets the ticks of a herd pass.
-func (b *bench) observeTicks(ctx context.Context, p *systems.Program, h systems.Herd, idle float64, watched bool, into *observation) error {
+func (b *bench) observeTicks(ctx context.Context, p *systems.Program, h systems.Herd, idle float64, name string, into *observation) error {
 	warmUp := b.options.WarmUpTicks
 	pause(ctx, time.Until(h.First.Add(time.Duration(warmUp)*h.Every-calm)))
 	start := time.Now()
@@ -136,7 +153,7 @@ func (b *bench) observeTicks(ctx context.Context, p *systems.Program, h systems.
 	if err != nil {
 		return err
 	}
-	b.report.LogTicks(fmt.Sprintf("watched: %t", watched), ticks)
+	b.report.LogTicks(name, ticks)
 	b.report.MustBePunctual(report.CountOf(h.Jobs, "job"), ticks)
 	executions := 0
 	for _, t := range ticks[warmUp:] {

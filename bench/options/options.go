@@ -56,6 +56,7 @@ ratios count, not the figures. docs/benchmarks.md explains them.
   go run . -parts across                            # lists across 10,000 jobs, in an hour and some minutes
   go run . -parts across -window 10m                # the same, once a sixth of them ran
   go run . -parts observed -rounds 1                # with and without metrics, traces and notifications, in ten minutes
+  go run . -parts next-run -rounds 1                # the same, with and without --show-next-run
   go run . -out ../docs/benchmarks.md               # everything
 `
 
@@ -74,9 +75,9 @@ func Parse(args, parts []string, output io.Writer) (Options, error) {
 		func(text string) (err error) { o.Systems, err = choose(text, systems.Slugs); return err })
 	flags.Func("api", "addresses of the APIs of an Almanac on this machine, such as those that task cluster prints, joined by commas: measures part "+FirstTick+" there",
 		func(text string) error { o.APIs = strings.Split(text, ","); return nil })
-	flags.IntVar(&o.Jobs, "jobs", 0, "number of jobs of each herd of the parts "+FirstTick+", isolation, lateness, across, observed and cluster; 0: up to 2,000, on a cluster 500, and 10,000 of part across")
+	flags.IntVar(&o.Jobs, "jobs", 0, "number of jobs of each herd of the parts "+FirstTick+", isolation, lateness, across, observed, next-run and cluster; 0: up to 2,000, on a cluster 500, and 10,000 of part across")
 	flags.IntVar(&o.Ticks, "ticks", 2, "number of ticks that are measured, after the first one")
-	flags.IntVar(&o.Rounds, "rounds", 2, "number of rounds of sustained executions, and of part observed")
+	flags.IntVar(&o.Rounds, "rounds", 2, "number of rounds of sustained executions, and of parts observed and next-run")
 	flags.DurationVar(&o.CreatedBefore, "created-before", time.Minute, "how long before their first tick the herds of part "+FirstTick+" are created, and at least those of part across, at most 24h")
 	flags.DurationVar(&o.Window, "window", time.Hour, "how long the jobs of part across run before lists are read, of the hour in which each runs once")
 	flags.DurationVar(&o.MaxHold, "max-hold", activities.DefaultMaxHold, "within what time of the execution before it an action is dispatched at once, as in almanac dev; with 0s, Almanac's jobs sleep between two ticks")

@@ -35,11 +35,11 @@ func TestReadsAndChangesAreAnsweredRightAfterAWorkerWasKilled(t *testing.T) {
 	timed := func(method, url, body string) {
 		all.Go(func() {
 			start := time.Now()
-			r, err := tryCall(t.Context(), method, url, body)
+			err := expect(t, http.StatusOK, method, url, body)
 			mu.Lock()
 			defer mu.Unlock()
-			if err != nil || r.code != http.StatusOK {
-				t.Errorf("%s %s: %d %v %s", method, url, r.code, err, r.body)
+			if err != nil {
+				t.Error(err)
 			}
 			slowest = max(slowest, time.Since(start))
 		})

@@ -324,7 +324,7 @@ func TestNoEntryIsMissingWhileJobsGoOn(t *testing.T) {
 
 func TestMostJobsOfABusyHourAreNotAsked(t *testing.T) {
 	t.Parallel()
-	const jobs = 9000 // a page is 40 s, and those of 85 s before it may have an attempt on it
+	const jobs, top = 4500, 40 // a page is 32 s, and those of 85 s before it may have an attempt on it
 	w := newTown(t)
 	for i := range jobs {
 		due := noon.Add(-time.Duration(i) * time.Hour / jobs).Truncate(time.Second)
@@ -336,25 +336,25 @@ func TestMostJobsOfABusyHourAreNotAsked(t *testing.T) {
 	}
 	now := noon
 	v := w.overviewBy(func() time.Time { return now })
-	first, next, err := v.HistoryAcross(t.Context(), ofC, listing.Page{Top: 100})
+	first, next, err := v.HistoryAcross(t.Context(), ofC, listing.Page{Top: top})
 	require.NoError(t, err)
-	require.Len(t, first, 100)
-	require.LessOrEqual(t, w.described.Load(), int64((40+85)*5/2+64), "they are asked whether an attempt is being made")
-	require.LessOrEqual(t, w.read.Load(), int64(250))
+	require.Len(t, first, top)
+	require.LessOrEqual(t, w.described.Load(), int64((32+85)*5/4+64), "they are asked whether an attempt is being made")
+	require.LessOrEqual(t, w.read.Load(), int64(150))
 	w.described.Store(0)
 	w.listed.Store(0)
-	page, _, err := v.HistoryAcross(t.Context(), ofC, listing.Page{Top: 100, After: next})
+	page, _, err := v.HistoryAcross(t.Context(), ofC, listing.Page{Top: top, After: next})
 	require.NoError(t, err)
-	require.Len(t, page, 100)
-	require.LessOrEqual(t, w.described.Load(), int64(250))
+	require.Len(t, page, top)
+	require.LessOrEqual(t, w.described.Load(), int64(150))
 	require.Zero(t, w.listed.Load(), "the outlines are known")
 
 	w.described.Store(0)
 	now = noon.Add(10 * time.Second)
-	again, _, err := v.HistoryAcross(t.Context(), ofC, listing.Page{Top: 100})
+	again, _, err := v.HistoryAcross(t.Context(), ofC, listing.Page{Top: top})
 	require.NoError(t, err)
 	require.Equal(t, names(first), names(again), "nothing ran since")
-	require.LessOrEqual(t, w.described.Load(), int64((15+10)*5/2+150), "those are asked that came due since the last page, or just before")
+	require.LessOrEqual(t, w.described.Load(), int64((15+10)*5/4+64), "those are asked that came due since the last page, or just before")
 }
 
 func TestOnlyOutlinesThatHaveChangedAreReadAgain(t *testing.T) {

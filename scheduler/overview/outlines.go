@@ -260,7 +260,7 @@ func (o *outline) bound(f *listing.Filter, before, asOf time.Time, quiet bool) (
 		if !settled {
 			last = due.Add(job.LastAttempt)
 		}
-		if last.After(bound) && !(settled && irregular(f)) {
+		if last.After(bound) && (!settled || !irregular(f)) {
 			bound = last
 		}
 	}

@@ -247,7 +247,7 @@ type description struct {
 func (r *reading) describe(ctx context.Context, id string, listed *outline) description {
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
 	defer cancel()
-	found, err := r.o.Client.DescribeWorkflowExecution(ctx, id, "")
+	found, err := r.describeRun(ctx, id, listed)
 	if wfclient.IsNotFound(err) {
 		return description{closed: true}
 	}
@@ -261,6 +261,19 @@ func (r *reading) describe(ctx context.Context, id string, listed *outline) desc
 		version: version{info.GetExecution().GetRunId(), info.GetStateTransitionCount()},
 		outline: r.decode(id, info, listed),
 	}
+}
+
+// describeRun asks the server about the run that Temporal's list shows, or the current one if that is over. To find out which run is
+// the current one takes the server a read of its database.
+func (r *reading) describeRun(ctx context.Context, id string, listed *outline) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if listed != nil {
+		found, err := r.o.Client.DescribeWorkflowExecution(ctx, id, listed.run)
+		running := found.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+		if err == nil && running || err != nil && !wfclient.IsNotFound(err) {
+			return found, err
+		}
+	}
+	return r.o.Client.DescribeWorkflowExecution(ctx, id, "")
 }
 
 // open asks about jobs and opens histories until the first entry of all is known. It returns false if there is none.
@@ -366,7 +379,7 @@ func (s *stream) fill(ctx context.Context, r *reading) {
 		}
 	}
 	for !s.ended && (len(s.records) == 0 || s.records[0].Start.Before(s.oldest.Add(history.Skew))) {
-		found, next, err := s.read(jobCtx, r.o.History)
+		found, next, err := r.read(jobCtx, s)
 		if err != nil {
 			s.failed, s.records = true, nil
 			if ctx.Err() == nil { // otherwise the time of the page is over, which is not the job's fault
@@ -392,14 +405,16 @@ func (s *stream) fill(ctx context.Context, r *reading) {
 	}
 }
 
-// read reads the next entries.
-func (s *stream) read(ctx context.Context, h *history.Reader) ([]job.Record, string, error) {
-	p := listing.Page{Top: s.chunk, After: s.next, Filter: s.filter}
-	if described := s.described; described != nil {
-		s.described = nil
-		return h.ReadDescribed(ctx, described, p)
+// read reads the next entries of a stream.
+func (r *reading) read(ctx context.Context, s *stream) ([]job.Record, string, error) {
+	described := s.described
+	if s.described = nil; described == nil {
+		var err error
+		if described, err = r.describeRun(ctx, s.id, r.known.jobs[s.id]); err != nil {
+			return nil, "", err
+		}
 	}
-	return h.Read(ctx, s.id, p)
+	return r.o.History.ReadDescribed(ctx, described, listing.Page{Top: s.chunk, After: s.next, Filter: s.filter})
 }
 
 // limit notes that no entry starts after a time. It returns false if all start before from.

@@ -43,6 +43,7 @@ const (
 // An outline is that of a job, as Temporal's lists show it.
 type outline struct {
 	job.Outline
+	run       string // that the list shows as running
 	memo      []byte // from which it was decoded
 	timetable *timetable.Timetable
 	told      bool // Temporal's lists tell when it has changed
@@ -222,11 +223,14 @@ func (v *Overview) decode(id string, e *workflow.WorkflowExecutionInfo, before *
 	if memo == nil {
 		return nil
 	}
+	run := e.GetExecution().GetRunId()
 	if before != nil && bytes.Equal(before.memo, memo.GetData()) {
-		return before
+		same := *before
+		same.run = run
+		return &same
 	}
 	_, told := e.GetSearchAttributes().GetIndexedFields()[workflows.AttributeOutlineTime]
-	o := &outline{memo: memo.GetData(), told: told}
+	o := &outline{run: run, memo: memo.GetData(), told: told}
 	err := wfclient.ConverterFor(v.o.History.Converter, id).FromPayloads(&common.Payloads{Payloads: []*common.Payload{memo}}, &o.Outline)
 	if err != nil || o.Created.IsZero() {
 		return nil

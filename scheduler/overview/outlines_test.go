@@ -341,6 +341,7 @@ func TestMostJobsOfABusyHourAreNotAsked(t *testing.T) {
 	require.Len(t, first, top)
 	require.LessOrEqual(t, w.described.Load(), int64(120), "they are asked whether an attempt is being made")
 	require.LessOrEqual(t, w.read.Load(), int64(150))
+	require.Zero(t, w.currents.Load(), "their runs are in Temporal's list")
 	w.described.Store(0)
 	w.listed.Store(0)
 	page, _, err := v.HistoryAcross(t.Context(), ofC, listing.Page{Top: top, After: next})

@@ -59,7 +59,7 @@ type town struct {
 	older    bool                   // Temporal's lists do not tell when outlines of jobs have changed whose names end in 7
 	untold   bool                   // nor of any job
 
-	described, queried, read, reversed, listed, listedJobs atomic.Int64
+	described, currents, queried, read, reversed, listed, listedJobs atomic.Int64
 }
 
 func newTown(t testing.TB) *town {
@@ -241,7 +241,7 @@ func (w *town) QueryWorkflowWithOptions(_ context.Context, r *client.QueryWorkfl
 	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads(w.t, answer))}, nil
 }
 
-func (w *town) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+func (w *town) DescribeWorkflowExecution(_ context.Context, id, run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	w.described.Add(1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -250,6 +250,11 @@ func (w *town) DescribeWorkflowExecution(_ context.Context, id, _ string) (*work
 		return nil, serviceerror.NewNotFound("no such workflow")
 	}
 	last := runs[len(runs)-1]
+	if run == "" {
+		w.currents.Add(1)
+	} else if run != runID(last) {
+		return w.describeEnded(runs, run)
+	}
 	found := &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{
 		Status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING, StateTransitionCount: int64(len(last.Events)),
 		Execution: &common.WorkflowExecution{WorkflowId: id, RunId: runID(last)}, Memo: w.memo(id),
@@ -301,6 +306,16 @@ func (w *town) CountWorkflow(context.Context, *workflowservice.CountWorkflowExec
 }
 
 // ListWorkflow returns pages of 100 jobs of a collection, or of all.
+// describeEnded describes a run that is over. Those before the one before the current one are deleted.
+func (w *town) describeEnded(runs []*historypb.History, run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if len(runs) < 2 || runID(runs[len(runs)-2]) != run {
+		return nil, serviceerror.NewNotFound("no such run")
+	}
+	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{
+		Status: enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, Execution: &common.WorkflowExecution{RunId: run},
+	}}, nil
+}
+
 func (w *town) ListWorkflow(_ context.Context, r *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	w.listed.Add(1)
 	w.mu.Lock()
@@ -346,7 +361,7 @@ func (w *town) ListWorkflow(_ context.Context, r *workflowservice.ListWorkflowEx
 		if outlined, told := w.outlined[id]; told && (!w.older || !strings.HasSuffix(id, "7")) {
 			attributes.IndexedFields[workflows.AttributeOutlineTime] = payloads(w.t, outlined).Payloads[0]
 		}
-		answer.Executions = append(answer.Executions, &workflow.WorkflowExecutionInfo{Execution: &common.WorkflowExecution{WorkflowId: id}, Memo: memo, SearchAttributes: attributes})
+		answer.Executions = append(answer.Executions, &workflow.WorkflowExecutionInfo{Execution: &common.WorkflowExecution{WorkflowId: id, RunId: runID(w.runs[id][len(w.runs[id])-1])}, Memo: memo, SearchAttributes: attributes})
 	}
 	if end < len(ids) {
 		answer.NextPageToken = fmt.Append(nil, end)

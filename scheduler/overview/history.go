@@ -22,8 +22,9 @@ const (
 	historyWindow = 24 * time.Hour
 	// markAge is how long a page after the first uses what is known of a job without asking the server.
 	markAge = 10 * time.Minute
-	// maxOpened is how many histories are opened together.
-	maxOpened = 64
+	// maxOpened is how many jobs are asked or histories opened together, and leastOpened how many histories at least, though fewer
+	// entries may be missing on the page: some have none that is on it.
+	maxOpened, leastOpened = 64, 16
 
 	firstChunk = 4   // entries of a job to read at first
 	maxChunk   = 100 // and at most at once
@@ -101,7 +102,7 @@ func (r *reading) page(ctx context.Context, merge merge, top int) (page []listin
 	heap.Init(&merge)
 	t := r.token
 	var merged []listing.JobRecord
-	for len(merged) <= top && r.open(ctx, &merge) {
+	for len(merged) <= top && r.open(ctx, &merge, top+1-len(merged)) {
 		first := merge[0]
 		merged = append(merged, listing.JobRecord{Key: first.key, Record: first.records[0]})
 		first.records = first.records[1:]
@@ -276,12 +277,16 @@ func (r *reading) describeRun(ctx context.Context, id string, listed *outline) (
 	return r.o.Client.DescribeWorkflowExecution(ctx, id, "")
 }
 
-// open asks about jobs and opens histories until the first entry of all is known. It returns false if there is none.
-func (r *reading) open(ctx context.Context, m *merge) bool {
+// open asks about jobs and opens histories until the first entry of all is known. It returns false if there is none. missing is
+// how many entries the page lacks.
+func (r *reading) open(ctx context.Context, m *merge, missing int) bool {
 	for m.Len() > 0 && !(*m)[0].isOpen {
 		var batch []*stream
-		for m.Len() > 0 && !(*m)[0].isOpen && len(batch) < maxOpened {
-			batch = append(batch, heap.Pop(m).(*stream))
+		for histories := 0; m.Len() > 0 && !(*m)[0].isOpen && len(batch) < maxOpened && histories < max(missing, leastOpened); {
+			s := heap.Pop(m).(*stream)
+			if batch = append(batch, s); s.unasked.IsZero() {
+				histories++
+			}
 		}
 		left := make([]bool, len(batch))
 		wfclient.Each(len(batch), func(i int) {

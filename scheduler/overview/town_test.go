@@ -305,7 +305,6 @@ func (w *town) CountWorkflow(context.Context, *workflowservice.CountWorkflowExec
 	return &workflowservice.CountWorkflowExecutionsResponse{Count: int64(len(w.runs))}, nil
 }
 
-// ListWorkflow returns pages of 100 jobs of a collection, or of all.
 // describeEnded describes a run that is over. Those before the one before the current one are deleted.
 func (w *town) describeEnded(runs []*historypb.History, run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	if len(runs) < 2 || runID(runs[len(runs)-2]) != run {
@@ -316,6 +315,7 @@ func (w *town) describeEnded(runs []*historypb.History, run string) (*workflowse
 	}}, nil
 }
 
+// ListWorkflow returns pages of 100 jobs of a collection, or of all.
 func (w *town) ListWorkflow(_ context.Context, r *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	w.listed.Add(1)
 	w.mu.Lock()

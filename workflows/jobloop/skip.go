@@ -51,9 +51,11 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 		return refuseSkip(fmt.Sprintf("The occurrence that is due at %s may have been sent: one can be skipped until %.0f s before it is due.",
 			job.NewTime(next), skipMargin.Seconds()))
 	}
-	j.noteCancelled(ctx, next, "a request skipped it")
 	j.Skips = append(j.Skips, next)
-	j.Plan.Due = j.Plan.Due[1:]
+	if len(j.Plan.Due) > 0 && j.Plan.Due[0].Equal(next) { // otherwise it was recorded as cancelled when the worker gave it back
+		j.Plan.Due = j.Plan.Due[1:]
+		j.noteCancelled(ctx, next, "a request skipped it")
+	}
 	j.Redraw(workflow.Now(ctx))
 	j.finishIfOver(ctx)
 	return nil

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// repeatable are the methods of requests of which two do what one does, with the same answer.
+// repeatable are the methods of requests that can be sent again: two of them do what one does.
 var repeatable = []string{http.MethodGet, http.MethodPut, http.MethodPatch}
 
 // expect calls an API and returns an error unless it answers with that status. Where a slow machine answers 503, and once

@@ -143,6 +143,9 @@ func (r *Reader) entries(ctx context.Context, described *workflowservice.Describ
 	if after.run != "" && after.run != run.runID {
 		run.runID = after.run
 	} else {
+		if began := described.GetWorkflowExtendedInfo().GetOriginalStartTime(); began != nil {
+			run.began = began.AsTime()
+		}
 		run.expectPending(described.GetPendingActivities())
 	}
 	for run.runID != "" {

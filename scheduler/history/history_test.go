@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/common/v1"
@@ -33,6 +34,7 @@ type archive struct {
 	runs    []*historypb.History
 	pending []*workflow.PendingActivityInfo // of the last run
 	read    int                             // pages requested
+	first   int                             // likewise, from the first event on
 }
 
 // recorded returns the runs of a workflow whose histories were recorded on a real server.
@@ -81,7 +83,8 @@ func (a *archive) DescribeWorkflowExecution(context.Context, string, string) (*w
 			Status:    enums.WORKFLOW_EXECUTION_STATUS_RUNNING,
 			Execution: &common.WorkflowExecution{RunId: runID(a.runs[len(a.runs)-1])},
 		},
-		PendingActivities: a.pending,
+		WorkflowExtendedInfo: &workflow.WorkflowExecutionExtendedInfo{OriginalStartTime: a.runs[len(a.runs)-1].Events[0].EventTime},
+		PendingActivities:    a.pending,
 	}, nil
 }
 
@@ -113,6 +116,7 @@ func (f *frontend) GetWorkflowExecutionHistoryReverse(_ context.Context, r *work
 
 // GetWorkflowExecutionHistory returns the first event of a run.
 func (f *frontend) GetWorkflowExecutionHistory(_ context.Context, r *workflowservice.GetWorkflowExecutionHistoryRequest, _ ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
+	f.a.first++
 	for _, h := range f.a.runs {
 		if runID(h) == r.GetExecution().GetRunId() {
 			return &workflowservice.GetWorkflowExecutionHistoryResponse{History: &historypb.History{Events: h.Events[:1]}}, nil
@@ -273,6 +277,27 @@ func TestFiltersHoldAcrossPages(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Of a run that may have entries of a page, the server is not asked when it began: its description has said so.
+func TestTheFirstEventIsReadOnlyOfRunsThatAPageMayLeaveOut(t *testing.T) {
+	t.Parallel()
+	a := recorded(t, "0.1-job-deferred")
+	whole := pages(t, newReader(a), listing.Page{Top: 100})
+	began := a.runs[1].Events[0].EventTime.AsTime()
+	for name, test := range map[string]struct {
+		before time.Time
+		first  int
+	}{
+		"any time":                        {time.Time{}, 0},
+		"up to the middle of the run":     {whole[0].Start, 0},
+		"up to before the run, none else": {began.Add(-time.Hour), 2},
+	} {
+		a.first = 0
+		_, _, err := newReader(a).Read(t.Context(), workflowID, listing.Page{Top: 1, Filter: listing.Filter{Start: listing.Period{Before: test.before}}})
+		require.NoError(t, err)
+		require.Equal(t, test.first, a.first, name)
 	}
 }
 

@@ -34,7 +34,8 @@ type runReader struct {
 	*Reader
 	workflowID string
 	runID      string
-	pageSize   int32 // events to request at once
+	began      time.Time // by its first event; zero if it is not known
+	pageSize   int32     // events to request at once
 
 	ended       map[int64]ending           // by ID of the event that scheduled the activity
 	started     map[int64]time.Time        // likewise
@@ -143,9 +144,10 @@ func (r *runReader) earlier(e *history.HistoryEvent) *earlier {
 }
 
 // skip returns where the history continues if every record of the run starts at or after before, and nil otherwise. It
-// reads the first event alone. The zero time means that no run is skipped.
+// reads the first event alone, if at all. The zero time means that no run is skipped.
 func (r *runReader) skip(ctx context.Context, before time.Time) (*earlier, error) {
-	if before.IsZero() {
+	isLater := func(began time.Time) bool { return began.Add(-Skew).After(before) }
+	if before.IsZero() || !r.began.IsZero() && !isLater(r.began) {
 		return nil, nil
 	}
 	page, err := r.Client.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
@@ -155,7 +157,7 @@ func (r *runReader) skip(ctx context.Context, before time.Time) (*earlier, error
 		return nil, err
 	}
 	for _, e := range page.GetHistory().GetEvents() {
-		if e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED && e.GetEventTime().AsTime().Add(-Skew).After(before) {
+		if e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED && isLater(e.GetEventTime().AsTime()) {
 			return r.earlier(e), nil
 		}
 	}

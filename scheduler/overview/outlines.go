@@ -164,11 +164,11 @@ func (v *Overview) listOutlines(ctx context.Context, s listing.Scope, before out
 	return found, v.list(ctx, query(s), found.jobs, before.jobs)
 }
 
-// listChanged returns outlines with those replaced of the jobs of a scope that may have others now. Jobs of which Temporal's lists do
-// not tell it are left out.
+// listChanged returns outlines with those replaced of the jobs of a scope that may have others now, or are new. Jobs of which
+// Temporal's lists do not tell it are left out.
 func (v *Overview) listChanged(ctx context.Context, s listing.Scope, before outlines) (outlines, error) {
 	since := before.at.Add(-listLag).UTC().Format(time.RFC3339)
-	changed := fmt.Sprintf("%s AND (StartTime > '%s' OR %s > '%[2]s')", query(s), since, workflows.AttributeOutlineTime)
+	changed := fmt.Sprintf("%s AND %s > '%s'", query(s), workflows.AttributeOutlineTime, since)
 	found, changes := outlines{at: v.o.Now(), all: before.all, jobs: maps.Clone(before.jobs)}, map[string]*outline{}
 	if err := v.list(ctx, changed, changes, before.jobs); err != nil {
 		return outlines{}, err

@@ -258,7 +258,7 @@ func (w *town) DescribeWorkflowExecution(_ context.Context, id, run string) (*wo
 	found := &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{
 		Status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING, StateTransitionCount: int64(len(last.Events)),
 		Execution: &common.WorkflowExecution{WorkflowId: id, RunId: runID(last)}, Memo: w.memo(id),
-	}}
+	}, WorkflowExtendedInfo: &workflow.WorkflowExecutionExtendedInfo{OriginalStartTime: last.Events[0].EventTime}}
 	if w.busy[id] {
 		found.PendingActivities = []*workflow.PendingActivityInfo{{ActivityId: "1"}}
 	}
@@ -284,7 +284,7 @@ func (w *town) outline(k job.Key, o job.Outline, now time.Time) {
 	}
 }
 
-var outlinedAfter = regexp.MustCompile(` AND \(StartTime > '([^']+)' OR ` + workflows.AttributeOutlineTime + ` > '([^']+)'\)$`)
+var outlinedAfter = regexp.MustCompile(` AND ` + workflows.AttributeOutlineTime + ` > '([^']+)'$`)
 
 // isOlder reports whether a query excludes a job, since it has the outline that it had at a time.
 func (w *town) isOlder(id, query string) bool {
@@ -295,7 +295,6 @@ func (w *town) isOlder(id, query string) bool {
 	if w.older && strings.HasSuffix(id, "7") {
 		return true
 	}
-	require.Equal(w.t, since[1], since[2])
 	return !w.outlined[id].After(at(since[1]))
 }
 

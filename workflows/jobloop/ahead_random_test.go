@@ -22,6 +22,7 @@ type randomJob struct {
 	versions []version
 	states   []change // enabled or disabled
 	rests    []change // of its collection
+	skips    []*answer
 	killed   map[time.Time]bool
 }
 
@@ -86,7 +87,7 @@ func (l *randomJob) changeAround(random *rand.Rand, properties func(path, state 
 	slices.Sort(instants)
 	state, rest := "enabled", false
 	for _, at := range slices.Compact(instants) {
-		switch random.IntN(6) {
+		switch random.IntN(7) {
 		case 0, 1:
 			path := fmt.Sprintf("/%d", len(l.versions)+1)
 			l.versions = append(l.versions, version{path, l.replace(at, properties(path, state))})
@@ -102,6 +103,8 @@ func (l *randomJob) changeAround(random *rand.Rand, properties func(path, state 
 			l.rests = append(l.rests, change{!rest, at, l.update(at, workflows.UpdateCollection, !rest)})
 		case 5:
 			l.update(at, workflows.UpdateRun)
+		case 6:
+			l.skips = append(l.skips, l.update(at, workflows.UpdateSkip, time.Time{}))
 		}
 	}
 }
@@ -133,6 +136,27 @@ func (l *randomJob) requireChangesApplied() {
 				}
 			}
 		}
+	}
+}
+
+// requireSkipped requires that each skip that was answered is recorded, and that what it skipped is not sent.
+func (l *randomJob) requireSkipped() {
+	l.t.Helper()
+	skipped := map[time.Time]bool{}
+	for _, d := range l.recorded.dropped {
+		if d.Why == "a request skipped it" {
+			skipped[d.Newest[0].UTC()] = true
+		}
+	}
+	answered := 0
+	for _, a := range l.skips {
+		if a.completed && a.err == nil {
+			answered++
+		}
+	}
+	require.LessOrEqual(l.t, answered, len(skipped))
+	for _, s := range l.sent {
+		require.False(l.t, skipped[s.Execution.Due.UTC()] && !s.manual(), "%s was skipped and sent", clock(s.Execution.Due))
 	}
 }
 
@@ -207,6 +231,7 @@ func TestRandomChangesAroundDueTimesLoseAndRepeatNothing(t *testing.T) {
 			l.requireSound()
 			l.requireOutlined()
 			l.requireChangesApplied()
+			l.requireSkipped()
 			l.requireNothingLost(end)
 			l.requireCounted(end)
 		})

@@ -4,7 +4,7 @@ import "time"
 
 const (
 	// RegularDelay is how long after its due time an attempt starts at most if nothing is out of the ordinary.
-	RegularDelay = 10 * time.Second
+	RegularDelay = 5 * time.Second
 
 	// RetriesWithin is how long, since an activity was scheduled or due, the server retries it. Later attempts are activities of their
 	// own, so that the workflow can continue as new while it waits and the server need not keep the records.
@@ -14,8 +14,8 @@ const (
 	LastAttempt = RetriesWithin + 2*RegularDelay
 
 	// SettledAfter is how long after an activity was due its attempts are known to the workflow at the latest, if nothing is out of the
-	// ordinary: the last one starts by LastAttempt, and has a minute and some seconds.
-	SettledAfter = 3 * time.Minute
+	// ordinary: the last one starts by LastAttempt, and has a minute to be answered and some seconds to be reported.
+	SettledAfter = 150 * time.Second
 )
 
 // An Outline says when the entries of a job's history start and when the job is due, for readers that do not ask the

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -24,7 +25,7 @@ const (
 	markAge = 10 * time.Minute
 	// maxOpened is how many jobs are asked or histories opened together, and leastOpened how many histories at least, though fewer
 	// entries may be missing on the page: some have none that is on it.
-	maxOpened, leastOpened = 64, 16
+	maxOpened, leastOpened = 256, 16
 
 	firstChunk = 4   // entries of a job to read at first
 	maxChunk   = 100 // and at most at once
@@ -77,6 +78,7 @@ func (v *Overview) HistoryAcross(ctx context.Context, s listing.Scope, p listing
 	maxAge := markAge
 	if t.At.IsZero() {
 		maxAge = listedFor
+		r.describeAhead(ctx, s, jobs)
 	}
 	r.known = v.readOutlines(ctx, s, len(jobs), maxAge)
 	page, next := r.page(ctx, r.streams(ctx, jobs), p.Top)
@@ -91,7 +93,8 @@ type reading struct {
 	*Overview
 	token      token
 	filter     listing.Filter
-	known      outlines // Temporal's list
+	known      outlines                      // Temporal's list
+	ahead      map[string]func() description // by workflow ID
 	unreadable *unreadSet
 	opened     int // histories
 	begin      time.Time
@@ -140,12 +143,9 @@ func (r *reading) page(ctx context.Context, merge merge, top int) (page []listin
 func (r *reading) streams(ctx context.Context, jobs []job.Key) (all merge) {
 	var ask merge
 	for _, k := range jobs {
-		s := (&stream{key: k, id: k.WorkflowID(), bound: r.filter.Start.Before, chunk: firstChunk}).after(&r.token)
-		before, known := r.before(s), r.outlineOf(r.known, s.id)
-		bound, ok := known.bound(&r.filter, before, r.known.at, false)
-		if !ok {
-			bound, ok = r.rested(s, known, before, bound)
-		}
+		s := r.stream(k)
+		before := r.before(s)
+		bound, ok := r.expect(s, before)
 		switch {
 		case ok:
 			if s.settled = true; s.limit(bound, r.token.From) && r.recall(s) {
@@ -169,6 +169,41 @@ func (r *reading) streams(ctx context.Context, jobs []job.Key) (all merge) {
 	return all
 }
 
+// stream returns the stream of a job, which is not open.
+func (r *reading) stream(k job.Key) *stream {
+	return (&stream{key: k, id: k.WorkflowID(), bound: r.filter.Start.Before, chunk: firstChunk}).after(&r.token)
+}
+
+// expect returns a bound as [outline.bound] does.
+func (r *reading) expect(s *stream, before time.Time) (time.Time, bool) {
+	known := r.outlineOf(r.known, s.id)
+	bound, ok := known.bound(&r.filter, before, r.known.at, false)
+	if !ok {
+		return r.rested(s, known, before, bound)
+	}
+	return bound, true
+}
+
+// describeAhead begins to ask the server about jobs that have come due lately, if their outlines are to be read anew: that takes
+// as long as some hundred of these calls, and will hardly tell anything else of these jobs. What is not needed is not used.
+func (r *reading) describeAhead(ctx context.Context, s listing.Scope, jobs []job.Key) {
+	_, last, _ := r.knownOutlines(s)
+	if len(jobs) < outlinesFrom || r.o.Now().Sub(last.at) < listedFor {
+		return
+	}
+	r.known, r.ahead = last, map[string]func() description{}
+	var calls []func() description
+	for _, k := range jobs {
+		s := r.stream(k)
+		before, known := r.before(s), r.outlineOf(last, s.id)
+		if bound, ok := r.expect(s, before); known != nil && !ok && !bound.Before(before) {
+			r.ahead[s.id] = sync.OnceValue(func() description { return r.describe(ctx, s.id, known) })
+			calls = append(calls, r.ahead[s.id])
+		}
+	}
+	go wfclient.Each(len(calls), func(i int) { calls[i]() })
+}
+
 // rested returns a bound as [outline.bound] does, of a job that was quiet when the server was asked and has not been due since. What
 // ran manually or was tried again since is in its outline in Temporal's list. Otherwise it returns the bound that it is given, and false.
 func (r *reading) rested(s *stream, known *outline, before, bound time.Time) (time.Time, bool) {
@@ -177,7 +212,7 @@ func (r *reading) rested(s *stream, known *outline, before, bound time.Time) (ti
 		return bound, false
 	}
 	const started = job.RegularDelay + history.Skew // one that begins later is not regular
-	if due, ok := known.timetable.Last(before.Add(history.Skew)); ok && !known.Inactive && seen.at.Sub(due) < started {
+	if due, ok := known.timetable.Last(before); ok && !known.Inactive && seen.at.Sub(due) < started {
 		return bound, false
 	}
 	then, ok := seen.quiet.bound(&r.filter, before, seen.at, true)
@@ -215,7 +250,11 @@ func (r *reading) ask(ctx context.Context, s *stream) bool {
 	if !r.token.At.IsZero() && ok && !seen.at.Before(r.known.at) {
 		return s.limit(seen.newest, r.token.From)
 	}
-	d := r.describe(ctx, s.id, r.known.jobs[s.id])
+	describe := r.ahead[s.id]
+	if describe == nil {
+		describe = func() description { return r.describe(ctx, s.id, r.known.jobs[s.id]) }
+	}
+	d := describe()
 	if d.closed {
 		return false
 	}

@@ -168,7 +168,7 @@ func (v *Overview) listOutlines(ctx context.Context, s listing.Scope, before out
 // Temporal's lists do not tell it are left out.
 func (v *Overview) listChanged(ctx context.Context, s listing.Scope, before outlines) (outlines, error) {
 	since := before.at.Add(-listLag).UTC().Format(time.RFC3339)
-	changed := fmt.Sprintf("%s AND %s > '%s'", query(s), workflows.AttributeOutlineTime, since)
+	changed := fmt.Sprintf("%s > '%s' AND %s", workflows.AttributeOutlineTime, since, query(s))
 	found, changes := outlines{at: v.o.Now(), all: before.all, jobs: maps.Clone(before.jobs)}, map[string]*outline{}
 	if err := v.list(ctx, changed, changes, before.jobs); err != nil {
 		return outlines{}, err
@@ -258,7 +258,7 @@ func (o *outline) bound(f *listing.Filter, before, asOf time.Time, quiet bool) (
 		return before, false
 	}
 	settled := true
-	if due, ok := o.timetable.Last(before.Add(history.Skew)); ok && !o.Inactive {
+	if due, ok := o.timetable.Last(before); ok && !o.Inactive {
 		settled = quiet || asOf.Sub(due) >= job.SettledAfter
 		last := due.Add(job.RegularDelay)
 		if !settled {

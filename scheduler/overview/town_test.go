@@ -58,6 +58,7 @@ type town struct {
 	unlist   bool                   // Temporal lists nothing
 	older    bool                   // Temporal's lists do not tell when outlines of jobs have changed whose names end in 7
 	untold   bool                   // nor of any job
+	onList   func()                 // called before Temporal lists something; nil for nothing
 
 	described, currents, queried, read, reversed, listed, listedJobs atomic.Int64
 }
@@ -284,7 +285,7 @@ func (w *town) outline(k job.Key, o job.Outline, now time.Time) {
 	}
 }
 
-var outlinedAfter = regexp.MustCompile(` AND ` + workflows.AttributeOutlineTime + ` > '([^']+)'$`)
+var outlinedAfter = regexp.MustCompile(`^` + workflows.AttributeOutlineTime + ` > '([^']+)' AND `)
 
 // isOlder reports whether a query excludes a job, since it has the outline that it had at a time.
 func (w *town) isOlder(id, query string) bool {
@@ -316,6 +317,9 @@ func (w *town) describeEnded(runs []*historypb.History, run string) (*workflowse
 
 // ListWorkflow returns pages of 100 jobs of a collection, or of all.
 func (w *town) ListWorkflow(_ context.Context, r *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	if w.onList != nil {
+		w.onList()
+	}
 	w.listed.Add(1)
 	w.mu.Lock()
 	defer w.mu.Unlock()

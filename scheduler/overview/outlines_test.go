@@ -391,7 +391,7 @@ func TestJobsThatCameDueLatelyAreDescribedWhileTheListIsRead(t *testing.T) {
 
 func TestOnlyOutlinesThatHaveChangedAreReadAgain(t *testing.T) {
 	t.Parallel()
-	const jobs = 3000
+	const jobs = 1000
 	w, now := newTown(t), noon
 	daily := job.Outline{Created: noon.Add(-30 * time.Hour), StartTime: job.NewTime(noon.Add(-20 * time.Hour)), Recurrence: &job.Recurrence{Frequency: "day"}}
 	var keys []job.Key

@@ -292,9 +292,9 @@ func TestTheFirstEventIsReadOnlyOfRunsThatAPageMayLeaveOut(t *testing.T) {
 		before time.Time
 		first  int
 	}{
-		"any time":                        {time.Time{}, 0},
-		"up to the middle of the run":     {whole[0].Start, 0},
-		"up to before the run, none else": {began.Add(-time.Hour), 2},
+		"any time":                  {time.Time{}, 0},
+		"up to the end of the run":  {whole[0].Start, 0},
+		"up to before all its runs": {began.Add(-time.Hour), 2},
 	} {
 		a.first = 0
 		_, _, err := newReader(a).Read(t.Context(), workflowID, listing.Page{Top: 1, Filter: listing.Filter{Start: listing.Period{Before: test.before}}})

@@ -94,7 +94,7 @@ type reading struct {
 	token      token
 	filter     listing.Filter
 	known      outlines                      // Temporal's list
-	ahead      map[string]func() description // by workflow ID
+	ahead      map[string]func() description // of jobs that are being asked already, by workflow ID
 	unreadable *unreadSet
 	opened     int // histories
 	begin      time.Time

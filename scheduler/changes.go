@@ -16,16 +16,9 @@ import (
 	"almanac/workflows"
 )
 
-// Deadlines of calls to Temporal. Each is longer than the 10 s (Temporal's default workflow task timeout)
-// for which a crashed worker keeps a workflow task.
-const (
-	updateTimeout = 14 * time.Second // of one start or registration; the caller retries after it
-
-	// changeTimeout is that of a whole change. It may wait for a lease to expire, for another worker to take over the workflow
-	// task, or, after everything was down, behind the tasks of all jobs that have to catch up. It is below the time limit
-	// of a request, [almanac/api.DefaultTimeout].
-	changeTimeout = 50 * time.Second
-)
+// updateTimeout is the time limit of one start or registration; the caller retries after it. It is longer than the 10 s
+// (Temporal's default workflow task timeout) for which a crashed worker keeps a workflow task.
+const updateTimeout = 14 * time.Second
 
 // put calls replace, and create if there is nothing to replace, again until it loses no race.
 func put[T any](ctx context.Context, replace, create func() (T, error)) (stored T, created bool, err error) {
@@ -65,10 +58,10 @@ const (
 
 // startInTime calls try, which registers a name and starts the workflow behind it. Each call has
 // StartWithin, counted from the registration. A call that gets no answer in time is repeated, for
-// changeTimeout at most: a name may be registered twice. If an earlier call did start the workflow, the
+// wfclient.ChangeTimeout at most: a name may be registered twice. If an earlier call did start the workflow, the
 // next one returns errLost.
 func startInTime[T any](ctx context.Context, try func(context.Context) (T, error)) (started T, err error) {
-	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, wfclient.ChangeTimeout)
 	defer cancel()
 	err = wfclient.Patiently(ctx, func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithTimeout(ctx, workflows.StartWithin)

@@ -63,7 +63,7 @@ func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, edit
 // replaceCollection replaces the properties of a collection. It fails if expected is not 0 and the
 // collection's generation is a different one.
 func (s *Service) replaceCollection(ctx context.Context, c job.Collection, expected int) (stored job.Collection, err error) {
-	err = s.update(ctx, changeTimeout, c.Key.WorkflowID(), workflows.UpdatePut, &stored,
+	err = s.update(ctx, wfclient.ChangeTimeout, c.Key.WorkflowID(), workflows.UpdatePut, &stored,
 		workflows.PutRequest{Collection: c, Limits: new(quota.LimitsOf(&c.Properties, s.limits.Tiers[c.Properties.SKU.Name])), Expected: expected, Retarget: s.limits.AllowSecretRetargeting})
 	return stored, err
 }

@@ -165,7 +165,7 @@ func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job
 			return job.Job{}, err
 		}
 	}
-	err = s.update(ctx, changeTimeout, current.Key.WorkflowID(), workflows.UpdateReplace, &j,
+	err = s.update(ctx, wfclient.ChangeTimeout, current.Key.WorkflowID(), workflows.UpdateReplace, &j,
 		workflows.ReplaceRequest{Definition: d, Text: d.Text(), Generation: current.Generation, Retarget: s.limits.AllowSecretRetargeting, ShowNext: s.showsNext()})
 	j = j.At(s.now())
 	if err != nil || combined == wanted {
@@ -186,7 +186,7 @@ func (s *Service) reserve(ctx context.Context, current job.Job, requirements quo
 	if err != nil {
 		return err
 	}
-	return s.update(ctx, changeTimeout, c.Key.WorkflowID(), workflows.UpdateReserve, nil, workflows.ReserveRequest{
+	return s.update(ctx, wfclient.ChangeTimeout, c.Key.WorkflowID(), workflows.UpdateReserve, nil, workflows.ReserveRequest{
 		Name: current.Key.Name, Requirements: requirements, Job: current.Generation + 1, Final: committed,
 		Limits: new(quota.LimitsOf(&c.Properties, s.limits.Tiers[c.Properties.SKU.Name])), Generation: c.Generation,
 	})
@@ -235,7 +235,7 @@ func (s *Service) updateJob(ctx context.Context, k job.Key, name string, result 
 	if _, err := s.queryAndBegin(queryCtx, k); job.KindOf(err) == job.KindNotFound {
 		return err
 	}
-	return s.jobError(ctx, s.update(ctx, changeTimeout, k.WorkflowID(), name, result, args...), missingJob(k))
+	return s.jobError(ctx, s.update(ctx, wfclient.ChangeTimeout, k.WorkflowID(), name, result, args...), missingJob(k))
 }
 
 // beforeUpdate is how long the query before an update may take, which is then sent nevertheless. It is longer than the time
@@ -249,7 +249,7 @@ const collectionTimeout = 3 * time.Second
 // not answer within updateTimeout but its collection does, the job's workflow is terminated. If neither does, both may
 // have much to catch up on, and the job is asked again, for as long as a change may take.
 func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
-	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, wfclient.ChangeTimeout)
 	defer cancel()
 	for again := false; ; again = true {
 		err := s.askToDelete(ctx, k, again)

@@ -97,7 +97,7 @@ func beginsOrEnds(e *history.HistoryEvent) bool {
 // would never begin. The workflow task for a signal is written to the database. During a delay only
 // SignalWithStart makes such a task; it starts nothing here, because the workflow exists.
 func (s *Service) begin(ctx context.Context, id string, in *state.Input) error {
-	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, wfclient.ChangeTimeout)
 	defer cancel()
 	err := wfclient.Patiently(ctx, func(ctx context.Context) error {
 		_, err := s.client.SignalWithStartWorkflow(ctx, id, workflows.SignalBegin, nil, client.StartWorkflowOptions{

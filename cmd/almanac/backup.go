@@ -1,12 +1,7 @@
 package main
 
 import (
-	"fmt"
-	"io"
-	"os"
-
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"almanac/cmd/almanac/internal/config"
 )
@@ -46,23 +41,4 @@ recorded as sent may be sent again, with the same execution id.`,
 			return nil, cobra.ShellCompDirectiveDefault
 		},
 	}, getenv, func(cmd *cobra.Command, args []string, c *config.Config) error { return runRestore(cmd, args[0], c) })
-}
-
-// progressOn returns a function that shows on a terminal how much is written, and one that ends the line. Elsewhere
-// they do nothing.
-func progressOn(w io.Writer) (show func(written, total int64), end func()) {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return func(int64, int64) {}, func() {}
-	}
-	const mebi = 1 << 20
-	shown := false
-	return func(written, total int64) {
-			shown = true
-			fmt.Fprintf(w, "\r%d of %d MiB (%d %%) ", written/mebi, total/mebi, 100*written/max(total, 1))
-		}, func() {
-			if shown {
-				fmt.Fprintln(w)
-			}
-		}
 }

@@ -4,9 +4,11 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"almanac/cmd/almanac/internal/config"
 	"almanac/devserver"
@@ -36,4 +38,23 @@ func runRestore(cmd *cobra.Command, file string, c *config.Config) error {
 	}
 	fmt.Fprintf(c.Out, "%s  restored from %s\n", c.Data, file)
 	return nil
+}
+
+// progressOn returns a function that shows on a terminal how much is written, and one that ends the line. Elsewhere
+// they do nothing.
+func progressOn(w io.Writer) (show func(written, total int64), end func()) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return func(int64, int64) {}, func() {}
+	}
+	const mebi = 1 << 20
+	shown := false
+	return func(written, total int64) {
+			shown = true
+			fmt.Fprintf(w, "\r%d of %d MiB (%d %%) ", written/mebi, total/mebi, 100*written/max(total, 1))
+		}, func() {
+			if shown {
+				fmt.Fprintln(w)
+			}
+		}
 }

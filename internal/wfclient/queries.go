@@ -19,7 +19,7 @@ import (
 // A query that is not answered within firstTimeout may have been given to a worker that crashed or is
 // paused. So another attempt is made beside the first one, which a busy worker may still answer. Attempts
 // are made 0.3, 0.6, 1.2, 2.4 s and so on after the first, at most maxTimeout apart. The first attempt
-// lasts until queryTimeout, or changeTimeout before a change; each of the others until the next one is made, and at
+// lasts until queryTimeout, or ChangeTimeout before a change; each of the others until the next one is made, and at
 // least firstTimeout.
 //
 // Both are so long because a workflow whose workflow task was given to a crashed worker answers
@@ -31,9 +31,6 @@ const (
 	queryTimeout = 25 * time.Second
 	idleTimeout  = 6 * time.Second
 
-	// changeTimeout is longer, since a change that gives up has to be looked into. It is as long as the change itself may take.
-	changeTimeout = 50 * time.Second
-
 	resetTimeout = time.Second
 
 	// maxExtraAttempts is the limit of attempts beside first ones, over all queries. If a worker does not
@@ -41,6 +38,12 @@ const (
 	// slower: without a limit, queries kept a busy server too busy to answer for minutes.
 	maxExtraAttempts = 16
 )
+
+// ChangeTimeout is the time limit of a whole change. It may wait for a lease to expire, for another worker to take over the
+// workflow task, or, after everything was down, behind the tasks of all jobs that have to catch up. A query before a
+// change has as long, since a change that gives up has to be looked into. It is below the time limit of a request,
+// [almanac/api.DefaultTimeout].
+const ChangeTimeout = 50 * time.Second
 
 // Queries queries open workflows of a namespace. It is safe for concurrent use.
 type Queries struct {
@@ -67,7 +70,7 @@ func (q *Queries) Ask(ctx context.Context, workflowID, name string, result any) 
 // instead of waiting for the first worker until the sticky timeout. Ask is more patient, because reads are
 // many at once and the next worker has to read the workflow's whole history.
 func (q *Queries) AskBeforeChange(ctx context.Context, workflowID, name string, result any) error {
-	return q.ask(ctx, changeTimeout, q.durations.earlyTimeout(), workflowID, name, result)
+	return q.ask(ctx, ChangeTimeout, q.durations.earlyTimeout(), workflowID, name, result)
 }
 
 func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, workflowID, name string, result any) error {

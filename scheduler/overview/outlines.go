@@ -164,8 +164,8 @@ func (v *Overview) listOutlines(ctx context.Context, s listing.Scope, before out
 	return found, v.list(ctx, query(s), found.jobs, before.jobs)
 }
 
-// listChanged returns outlines with those replaced of the jobs of a scope that may have others now, or are new. Jobs of which
-// Temporal's lists do not tell it are left out.
+// listChanged returns the outlines of a scope: those of before, and in their place those that may have changed since, and those of new
+// jobs. Jobs of which Temporal's lists do not tell when their outlines changed are left out.
 func (v *Overview) listChanged(ctx context.Context, s listing.Scope, before outlines) (outlines, error) {
 	since := before.at.Add(-listLag).UTC().Format(time.RFC3339)
 	changed := fmt.Sprintf("%s > '%s' AND %s", workflows.AttributeOutlineTime, since, query(s))

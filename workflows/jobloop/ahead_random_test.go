@@ -175,7 +175,7 @@ func on(changes []change, at time.Duration) bool {
 }
 
 // requireNothingLost requires that every occurrence due while the job is enabled was sent, recorded as
-// dropped, lost in a worker crash, or is the last one, which may be on its way.
+// dropped, lost in a worker crash, or is the last one, which may not have been sent yet.
 func (l *randomJob) requireNothingLost(end *job.Job) {
 	l.t.Helper()
 	told := map[time.Time]bool{}
@@ -217,7 +217,7 @@ func (l *randomJob) requireNothingLost(end *job.Job) {
 	}
 }
 
-// requireCounted requires that each execution is counted once. The last one may be on its way.
+// requireCounted requires that each execution is counted once, and the last one perhaps before it is sent.
 func (l *randomJob) requireCounted(end *job.Job) {
 	l.t.Helper()
 	ids, sent, underway := map[string]bool{}, map[time.Time]bool{}, 0

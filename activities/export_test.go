@@ -28,3 +28,8 @@ func (r *Runner) OccupyHost(a *job.Action) (free func()) {
 
 // HostIsFull reports whether the action's host has reached its limit.
 func (r *Runner) HostIsFull(a *job.Action) bool { return r.hosts.Full(hostKey(a), r.PerHost) }
+
+// For tests of the loss time.
+const Calm = calm
+
+var HeldLoss = heldLoss

@@ -58,11 +58,11 @@ func leaseLeft(l *lease.Lease) int {
 	return int(l.Remaining().Milliseconds()) + 1
 }
 
-// fence passes the fence, asking until the server answers. An error says why nothing is sent.
-func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, least time.Duration) (*lease.Lease, error) {
-	held := in.held(activity.GetInfo(ctx).StartedTime) && least == leaseTime
+// fence passes the fence, asking until the server answers. An error says why nothing is sent. A held attempt that counts as lost
+// asks no more.
+func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, least time.Duration, h *heldAttempt, lost time.Time) (*lease.Lease, error) {
 	for {
-		if held && r.Clock.Now().Sub(in.Execution.Due) > HeldLossTimeout {
+		if h != nil && least == leaseTime && !lost.IsZero() && time.Now().After(lost) {
 			return nil, errors.New("the server did not answer in time whether it is still wanted; nothing was sent")
 		}
 		start, length := time.Now(), max(0, in.Execution.Due.Sub(r.Clock.Now()))+least
@@ -120,13 +120,15 @@ const aliveInterval = time.Second
 const recordAfter = 3 * time.Second
 
 // keepAlive sends a heartbeat each half of the heartbeat timeout until it is stopped, or the activity is
-// gone; if p has an outcome, the first one after at most recordAfter. If the activity is gone, the attempt is
-// completed all the same, since the one that takes over can use its outcome. Cancellation is ignored, since
-// the request was sent. When stop returns, no heartbeat is in flight that could replace a later record.
+// gone; if p has an outcome, the first one after at most recordAfter. It lengthens a timeout of [UnsentLoss] first.
+// If the activity is gone, the attempt is completed all the same, since the one that takes over can use its outcome.
+// Cancellation is ignored, since the request was sent. When stop returns, no heartbeat is in flight that could replace a
+// later record.
 func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease) (stop func()) {
 	ctx = context.WithoutCancel(ctx)
 	stopping, stopped := make(chan struct{}), make(chan struct{})
-	interval := max(aliveInterval, activity.GetInfo(ctx).HeartbeatTimeout/2)
+	timeout := activity.GetInfo(ctx).HeartbeatTimeout
+	interval := max(aliveInterval, timeout/2)
 	go func() {
 		defer close(stopped)
 		wait := interval
@@ -138,6 +140,12 @@ func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease) (sto
 			case <-stopping:
 				return
 			case <-time.After(wait):
+			}
+			if timeout == UnsentLoss && r.setLoss(ctx, SentLoss) == nil {
+				timeout, interval = SentLoss, SentLoss/2
+				if wait = interval; p.Ended == nil {
+					continue
+				}
 			}
 			p.Lease = leaseLeft(l)
 			err := r.heartbeat(ctx, p)

@@ -87,8 +87,8 @@ func TestAnswerThatComesAfterTheLeaseIsNotUsed(t *testing.T) {
 			[]time.Duration{time.Minute, time.Minute, time.Minute, time.Minute, time.Minute, time.Minute, 29 * time.Second},
 			[]time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second, 30 * time.Second},
 			6*time.Minute + 29*time.Second},
-		{"in time for one that is held", fenceMargin, []time.Duration{1199 * ms}, []time.Duration{1200 * ms}, 999 * ms},
-		{"too late for one that is held", fenceMargin, []time.Duration{1200 * ms}, []time.Duration{1200 * ms, 2000 * ms}, 1000 * ms},
+		{"in time for one that is held", fenceMargin, []time.Duration{fenceMargin + 999*ms}, []time.Duration{fenceMargin + 1000*ms}, 999 * ms},
+		{"too late for one that is held", fenceMargin, []time.Duration{fenceMargin + 1000*ms}, []time.Duration{fenceMargin + 1000*ms, 2000 * ms}, 1000 * ms},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -218,7 +218,7 @@ func TestLongRequestKeepsItsActivityAlive(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newTimedRunner(9500 * time.Millisecond)
 				k := task{heartbeat: tt.timeout, attempt: 2, earlier: refused()}
-				_, err := k.run(t, r.Runner, due(2*time.Second, 3))
+				_, err := k.run(t, r.Runner, due(0, 3))
 				require.NoError(t, err)
 				var at []time.Duration
 				for _, b := range k.server.beats()[1:] {

@@ -10,17 +10,13 @@ import (
 	"go.temporal.io/sdk/activity"
 )
 
-// HeldLossTimeout is how long after its due time the server waits for a heartbeat of a held attempt
-// before the attempt counts as lost.
-const HeldLossTimeout = 3 * time.Second
-
 // DefaultMaxHold is the default of [Lead.Hold].
 const DefaultMaxHold = time.Minute
 
 // The fences of a herd are spread over the time before the due time, so that they do not queue up at
 // the server. They end fenceMargin before it.
 const (
-	fenceMargin = 200 * time.Millisecond
+	fenceMargin = 300 * time.Millisecond
 	fenceTime   = 2500 * time.Microsecond // per attempt held for the same due time
 	maxFences   = 6 * time.Second
 )
@@ -161,8 +157,11 @@ func (h *holds) count() int {
 	return h.held
 }
 
-// size returns how many attempts were ever held for the due time of one.
+// size returns how many attempts were ever held for the due time of one; 0 if it was not held.
 func (h *holds) size(one *heldAttempt) int {
+	if one == nil {
+		return 0
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return one.cohort.size

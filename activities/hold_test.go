@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	fenceMargin = 200 * time.Millisecond // from the last fence to the due time
+	fenceMargin = 300 * time.Millisecond // from the last fence to the due time
 	leaseTime   = time.Second            // the shortest lease
 )
 
@@ -201,7 +201,7 @@ func TestHeldAttemptGivesUpIfTheServerDoesNotAnswer(t *testing.T) {
 		silent time.Duration // since the due time
 		sent   time.Duration // since the due time
 	}{
-		{"but not before", activities.HeldLossTimeout - time.Second, activities.HeldLossTimeout - 700*time.Millisecond},
+		{"but not before", activities.MaxHeldLoss - time.Second, activities.MaxHeldLoss - 700*time.Millisecond},
 		{"and sends nothing", time.Hour, -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestHeldAttemptGivesUpIfTheServerDoesNotAnswer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r, start := newTimedRunner(0), time.Now()
 				at := start.Add(ahead)
-				k := task{server: &server{answer: until(at.Add(tt.silent), errUnavailable)}, attempt: 2, earlier: refused()}
+				k := task{server: &server{answer: until(at.Add(tt.silent), errUnavailable)}, attempt: 2, earlier: refused(), heartbeat: ahead + activities.MaxHeldLoss}
 				_, err := k.run(t, r.Runner, due(ahead, 5))
 				for i, b := range k.server.beats() {
 					require.Equal(t, refused(), b.Attempts, "the records so far are kept")
@@ -221,12 +221,12 @@ func TestHeldAttemptGivesUpIfTheServerDoesNotAnswer(t *testing.T) {
 				if tt.sent < 0 {
 					requireUnsent(t, err, refused())
 					require.Empty(t, r.sent)
-					require.WithinRange(t, time.Now(), at.Add(activities.HeldLossTimeout), at.Add(activities.HeldLossTimeout+time.Second))
+					require.WithinRange(t, time.Now(), at.Add(activities.MaxHeldLoss), at.Add(activities.MaxHeldLoss+time.Second))
 					return
 				}
 				require.NoError(t, err)
 				require.Len(t, r.sent, 1)
-				require.WithinRange(t, r.sent[0], at.Add(tt.silent), at.Add(activities.HeldLossTimeout))
+				require.WithinRange(t, r.sent[0], at.Add(tt.silent), at.Add(activities.MaxHeldLoss))
 			})
 		})
 	}

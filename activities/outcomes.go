@@ -19,6 +19,7 @@ type outcome struct {
 	unsent     error // why nothing was sent; if set, the fields above are undefined
 	hostFull   bool  // the host was at its limit and no fence was passed, so the server can retry it
 	lost       bool  // whether a request was sent is not known; err is nil then
+	together   int   // attempts held for the same due time; 0 if it was not held
 	observed   *telemetry.Observed
 }
 

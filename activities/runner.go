@@ -86,6 +86,7 @@ type Output struct {
 	Attempts []job.Attempt `json:"attempts"`         // oldest first; the last one completed
 	Lead     int           `json:"lead,omitempty"`   // lead of the next execution in milliseconds; 0: unchanged
 	Hold     int           `json:"hold,omitempty"`   // hold of the next execution in milliseconds; see [Lead]
+	Loss     int           `json:"loss,omitempty"`   // loss time of the next execution in milliseconds, if it is held; see [MinHeldLoss]; 0: unchanged
 }
 
 // Err returns nil if the action succeeded, otherwise an [ErrTypeUnsent] error for [EndingOf].
@@ -164,7 +165,7 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 		return Output{}, r.lost(ctx, &in, nil, int(info.Attempt)-1)
 	}
 	if progress.Ended != nil { // the worker that made the attempt was lost before it could report
-		return r.report(ctx, progress.Attempts, progress.Ended)
+		return r.report(ctx, progress.Attempts, progress.Ended, 0)
 	}
 	o, err := r.attempt(ctx, &in, progress)
 	if err != nil {
@@ -194,12 +195,12 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	ctx = o.observed.Context(ctx)
 	if err == nil {
 		r.ended(ctx, &in, o, record, begin, following{})
-		return r.report(ctx, attempts, &Ended{Lead: lead})
+		return r.report(ctx, attempts, &Ended{Lead: lead}, o.together)
 	}
-	next, ended, failed := r.fail(ctx, err, attempts, lead, in)
+	next, ended, failed := r.fail(ctx, o, attempts, lead, in)
 	r.ended(ctx, &in, o, record, begin, next)
 	if ended != nil {
-		return r.report(ctx, attempts, ended)
+		return r.report(ctx, attempts, ended, 0)
 	}
 	return Output{}, failed
 }
@@ -265,27 +266,29 @@ func (r *Runner) lost(ctx context.Context, in *Input, attempts []job.Attempt, n 
 
 // holdAndSend waits until the execution is due, passes the fence shortly before, and performs the action once.
 func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Attempt) *outcome {
-	due := in.Execution.Due
+	info, due := activity.GetInfo(ctx), in.Execution.Due
+	lost := lostAt(&info)
 	var h *heldAttempt
-	if in.held(activity.GetInfo(ctx).StartedTime) {
+	if in.held(info.StartedTime) {
 		h = r.holds.enter(in.Execution.ID, due, r.Clock.Until(due))
 	}
 	sent := sync.OnceFunc(func() { r.holds.sent(h) })
 	defer sent()
 	err := r.awaitFence(ctx, h, due)
 	for least := leaseTime; err == nil; least = min(2*least, MaxLease) { // connecting may take longer than a lease
-		if err = r.awaitHost(ctx, in); errors.Is(err, errHostFull) {
+		if err = r.awaitHost(ctx, in, lost); errors.Is(err, errHostFull) {
 			return &outcome{unsent: err, hostFull: least == leaseTime}
 		}
 		var l *lease.Lease
 		if err == nil {
-			l, err = r.fence(ctx, in, recorded, least)
+			l, err = r.fence(ctx, in, recorded, least, h, lost)
 		}
 		if err == nil && h != nil {
 			err = r.waitUntil(ctx, due)
 		}
 		if err == nil {
 			if o := r.sendLeased(ctx, in, recorded, l, sent); o != nil {
+				o.together = r.holds.size(h)
 				h.yield(ctx)
 				return o
 			}
@@ -345,7 +348,8 @@ func (r *Runner) nextHold() int {
 
 // fail returns what follows a failed attempt. If that ends the activity, ended is what to report. Otherwise
 // the records are kept for the server's next attempt, and failed is the activity's error.
-func (r *Runner) fail(ctx context.Context, err error, attempts []job.Attempt, lead int, in Input) (follows following, ended *Ended, failed error) {
+func (r *Runner) fail(ctx context.Context, o *outcome, attempts []job.Attempt, lead int, in Input) (follows following, ended *Ended, failed error) {
+	err := o.err
 	ended = &Ended{Error: cmp.Or(redact.Cut(err.Error(), maxErrorText), "failed"), Lead: lead}
 	if answered, ok := errors.AsType[*AnsweredError](err); ok && in.Explain {
 		ended.Status = answered.Status
@@ -362,22 +366,29 @@ func (r *Runner) fail(ctx context.Context, err error, attempts []job.Attempt, le
 		return nextRetry(next), ended, nil
 	}
 	follows = nextRetry(next)
-	if !r.keep(ctx, in.Execution.ID, attempts, next) {
+	if r.keep(ctx, in.Execution.ID, attempts, next) {
+		r.shorten(ctx, o)
+	} else {
 		follows = following{text: nextWithdrawn}
 	}
 	return follows, nil, failedError(ended.Error, Report{Attempts: attempts, Lead: lead}, temporal.ApplicationErrorOptions{NextRetryDelay: delay})
 }
 
 // report waits until the outcome of the last attempt may be reported, and returns it. Meanwhile heartbeats
-// record it, so that it is known even if this worker is lost.
-func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ended) (Output, error) {
+// record it, so that it is known even if this worker is lost. together is the number of attempts that were held with it; 0 if it
+// was not held.
+func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ended, together int) (Output, error) {
 	stop := r.keepAlive(ctx, Progress{Attempts: attempts, Sent: len(attempts), Ended: e}, nil)
 	r.Completions.Enter(ctx)
 	stop()
 	if err := e.Err(attempts); err != nil {
 		return Output{}, err
 	}
-	return Output{Attempts: attempts, Lead: e.Lead, Hold: r.nextHold()}, nil
+	out := Output{Attempts: attempts, Lead: e.Lead, Hold: r.nextHold()}
+	if together > 0 {
+		out.Loss = int(heldLoss(together).Milliseconds())
+	}
+	return out, nil
 }
 
 // keep records attempts for the activity's next attempt. It returns false if the activity is withdrawn,

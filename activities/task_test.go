@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -21,6 +22,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
+	"google.golang.org/grpc"
 
 	"almanac/activities"
 	"almanac/internal/sendertest"
@@ -93,9 +95,15 @@ type server struct {
 	answer  func(n int) error // to heartbeat n, from 1; nil: the attempt is still wanted
 	forward bool              // pass heartbeats to the test environment, for the next attempt
 
+	old bool // it cannot change the options of activities
+
 	mu    sync.Mutex
 	heard []beat
+	loss  []timeoutChange
 }
+
+// A timeoutChange is a change of the heartbeat timeout.
+type timeoutChange struct{ at, timeout time.Duration }
 
 type beat struct {
 	at time.Time
@@ -132,6 +140,28 @@ func (s *server) RecordActivityHeartbeatWithOptions(ctx context.Context, o clien
 		return ctx.Err()
 	}
 	return err
+}
+
+// WorkflowService returns the calls of the server for which the SDK has no method.
+func (s *server) WorkflowService() workflowservice.WorkflowServiceClient { return &service{server: s} }
+
+type service struct {
+	workflowservice.WorkflowServiceClient
+	server *server
+}
+
+func (s *service) UpdateActivityOptions(ctx context.Context, r *workflowservice.UpdateActivityOptionsRequest, _ ...grpc.CallOption) (*workflowservice.UpdateActivityOptionsResponse, error) {
+	info := activity.GetInfo(ctx)
+	switch {
+	case s.server.old:
+		return nil, serviceerror.NewUnimplemented("unknown method")
+	case r.GetExecution().GetWorkflowId() != info.WorkflowExecution.ID || r.GetId() != info.ActivityID || !slices.Equal(r.GetUpdateMask().GetPaths(), []string{"heartbeat_timeout"}):
+		return nil, serviceerror.NewInvalidArgument("it is about something else")
+	}
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.server.loss = append(s.server.loss, timeoutChange{time.Since(info.StartedTime), r.GetActivityOptions().GetHeartbeatTimeout().AsDuration()})
+	return &workflowservice.UpdateActivityOptionsResponse{}, nil
 }
 
 func (s *server) beats() []beat {

@@ -10,9 +10,11 @@ import (
 	"go.temporal.io/server/common/log/tag"
 )
 
-// noHTTPPort is the start of a warning that every start would log: the frontend has no HTTP API on purpose,
-// which would be one more open port.
-const noHTTPPort = "HTTP API port has not been set."
+// The starts of warnings that are not logged.
+const (
+	noHTTPPort = "HTTP API port has not been set."                       // on purpose: it would be one more open port
+	shortPoll  = "Context timeout is lower than critical value for long" // of each poll of a worker in another process
+)
 
 // serverLog passes the server's warnings and errors to an slog.Logger and drops the levels below.
 type serverLog struct {
@@ -31,7 +33,7 @@ func (l *serverLog) Debug(string, ...tag.Tag) {}
 func (l *serverLog) Info(string, ...tag.Tag)  {}
 
 func (l *serverLog) Warn(msg string, tags ...tag.Tag) {
-	if !l.muted.Load() && !strings.HasPrefix(msg, noHTTPPort) {
+	if !l.muted.Load() && !strings.HasPrefix(msg, noHTTPPort) && !strings.HasPrefix(msg, shortPoll) {
 		l.log.Warn(msg, attrs(tags)...)
 	}
 }

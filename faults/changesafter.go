@@ -42,7 +42,7 @@ type timedChange struct {
 func (x *experiment) measureChanges(ctx context.Context, out io.Writer) error {
 	o := x.options
 	minute := time.Now().UTC().Add(time.Duration(o.jobs) * 25 * time.Millisecond).Truncate(time.Minute).Add(time.Minute)
-	w := workload.New(x.client, x.receiver, workload.NewUniformJobs(o.jobs, minute), stream(o.seed, 2))
+	w := workload.New(x.client, x.receiver, workload.NewUniformJobs(o.jobs, minute, o.spread), stream(o.seed, 2))
 	if err := w.Create(ctx); err != nil {
 		return err
 	}

@@ -136,8 +136,11 @@ func runExperiment(ctx context.Context, o *options, out io.Writer, logger *log.L
 	}
 	defer r.Close()
 	x := &experiment{options: o, system: s, receiver: r, client: client.New(s.URLs()), progress: logger}
-	if o.changesAfter != "" {
+	switch {
+	case o.changesAfter != "":
 		return nil, x.measureChanges(ctx, out)
+	case o.latenessAfter != "":
+		return nil, x.measureLateness(ctx, out)
 	}
 	l, err = x.run(ctx)
 	return l, errors.Join(err, l.Write(o.out))
@@ -145,7 +148,7 @@ func runExperiment(ctx context.Context, o *options, out io.Writer, logger *log.L
 
 // newSystem builds the programs that are not given by a flag, and prepares the processes.
 func newSystem(ctx context.Context, o *options, dir string, logger *log.Logger) (*system.System, error) {
-	s := system.Options{Form: o.form, Almanac: o.almanac, Temporal: o.temporal, Dir: dir, Logs: o.out}
+	s := system.Options{Form: o.form, Almanac: o.almanac, Temporal: o.temporal, Dir: dir, Logs: o.out, Workers: o.workers}
 	var err error
 	if s.Almanac == "" {
 		logger.Printf("building almanac")

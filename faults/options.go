@@ -38,6 +38,12 @@ type options struct {
 
 	changesAfter string        // the fault after which changes are measured; empty: a run with the checker
 	faultAt      time.Duration // when that fault comes
+
+	latenessAfter string        // the fault after which the lateness of occurrences is measured; empty: a run with the checker
+	workers       int           // number of workers
+	victims       int           // number of workers that this fault hits
+	apart         time.Duration // time between two of them
+	spread        int           // number of seconds of a minute over which jobs are due
 }
 
 const usage = `Usage: go run ./faults [flags]
@@ -51,6 +57,7 @@ if one was, or if the run failed.
   go run ./faults -form postgres                    # likewise, Temporal as its operators run it
   go run ./faults -faults kill -aims create,fan-out # only at these moments
   go run ./faults -form cluster -changes-after kill # how long changes take after a fault
+  go run ./faults -form cluster -lateness-after pause # how late occurrences are after a fault
   go run ./faults -check DIR                        # check the logs of an earlier run again
 `
 
@@ -74,7 +81,12 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.StringVar(&o.out, "out", "", "`directory` for the report, the logs and the histories that do not replay; empty: a new temporary one")
 	flags.StringVar(&o.check, "check", "", "`directory` of an earlier run whose logs are checked again; nothing is run")
 	flags.StringVar(&o.changesAfter, "changes-after", "", "instead of a run: measure how long changes take, each of one job, right after this `fault` of one of two workers: "+strings.Join(changesAfterFaults, ", "))
-	flags.DurationVar(&o.faultAt, "fault-at", 4*time.Second, "time of that fault, after half of the jobs were due; the others are due 30s later")
+	flags.DurationVar(&o.faultAt, "fault-at", 4*time.Second, "time of that fault, after the first jobs were due in their minute; half of the jobs are due 30s later unless -spread says otherwise")
+	flags.StringVar(&o.latenessAfter, "lateness-after", "", "instead of a run: measure how late occurrences are in the minute after this `fault` of some of the workers: "+strings.Join(changesAfterFaults, ", "))
+	flags.IntVar(&o.workers, "workers", system.Instances, "number of workers, unless the form is one")
+	flags.IntVar(&o.victims, "victims", 1, "number of workers that the fault of -lateness-after hits")
+	flags.DurationVar(&o.apart, "apart", 0, "time between two of these")
+	flags.IntVar(&o.spread, "spread", 2, "number of seconds of a minute, evenly apart, in which the jobs of -changes-after and -lateness-after are due")
 	flags.BoolVar(&o.keep, "keep", false, "keep the database")
 	if err := help.Parse(flags, usage, args, output); err != nil {
 		return o, err
@@ -113,8 +125,20 @@ func (o *options) validate() error {
 	if o.changesAfter != "" && !slices.Contains(changesAfterFaults, o.changesAfter) {
 		errs = append(errs, fmt.Errorf("-changes-after must be %s (got %q)", strings.Join(changesAfterFaults, ", "), o.changesAfter))
 	}
-	if o.changesAfter != "" && o.form == system.One {
-		errs = append(errs, errors.New("-changes-after needs two workers: -form must be cluster or postgres"))
+	if o.latenessAfter != "" && !slices.Contains(changesAfterFaults, o.latenessAfter) {
+		errs = append(errs, fmt.Errorf("-lateness-after must be %s (got %q)", strings.Join(changesAfterFaults, ", "), o.latenessAfter))
+	}
+	if o.changesAfter+o.latenessAfter != "" && o.form == system.One {
+		errs = append(errs, errors.New("-changes-after and -lateness-after need two workers: -form must be cluster or postgres"))
+	}
+	if o.workers < 1 || o.workers > 10 {
+		errs = append(errs, fmt.Errorf("-workers must be between 1 and 10 (got %d)", o.workers))
+	}
+	if o.victims < 1 || o.victims > o.workers {
+		errs = append(errs, fmt.Errorf("-victims must be between 1 and the number of workers (got %d)", o.victims))
+	}
+	if o.spread < 1 || o.spread > 60 {
+		errs = append(errs, fmt.Errorf("-spread must be between 1 and 60 (got %d)", o.spread))
 	}
 	if o.faultAt < 0 || o.faultAt >= time.Minute {
 		errs = append(errs, fmt.Errorf("-fault-at must be at least 0s and less than 1m (got %s)", o.faultAt))

@@ -20,21 +20,23 @@ const reportTimeout = time.Minute
 type Client struct {
 	client.Client
 	completions *completions.Limiter
+	polls       time.Duration // time limit of a poll; 0: that of the SDK
 }
 
 // Dial connects to Temporal for a worker. The sticky timeout follows the worker's load, and the server
 // has reportTimeout to record an outcome. With the SDK's 10 s, the outcome is dropped and the attempt
-// counts as lost: of 5,000 jobs due in one second on two cores, 600 were.
-func Dial(ctx context.Context, o client.Options) (*Client, error) {
+// counts as lost: of 5,000 jobs due in one second on two cores, 600 were. polls is the time limit of a poll, such as
+// [DefaultPollTimeout]; 0 means that of the SDK, for a worker in the process of the server.
+func Dial(ctx context.Context, o client.Options, polls time.Duration) (*Client, error) {
 	limiter := completions.New()
 	connection := &o.ConnectionOptions
 	connection.DialOptions = append(slices.Clip(connection.DialOptions),
-		grpc.WithChainUnaryInterceptor(reportPatiently, watchCompletions(limiter), new(sticky).intercept))
+		grpc.WithChainUnaryInterceptor(reportPatiently, watchCompletions(limiter), new(sticky).intercept, (&pollLimit{timeout: polls}).intercept))
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{c, limiter}, nil
+	return &Client{c, limiter, polls}, nil
 }
 
 func reportPatiently(ctx context.Context, method string, request, answer any, c *grpc.ClientConn, call grpc.UnaryInvoker, o ...grpc.CallOption) error {

@@ -56,7 +56,7 @@ func TestTheServerHasAMinuteToRecordAnOutcome(t *testing.T) {
 	t.Cleanup(server.Stop)
 	c, err := Dial(t.Context(), client.Options{HostPort: listener.Addr().String(), ConnectionOptions: client.ConnectionOptions{
 		DialOptions: []grpc.DialOption{grpc.WithUserAgent("test")},
-	}})
+	}}, 0)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	token := []byte("token")

@@ -66,6 +66,15 @@ func SetCachedWorkflows(n int) { worker.SetStickyWorkflowCacheSize(n) }
 // minimum is low, since a paused worker keeps one task per poller for 10 s.
 var pollers = worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 2, MinimumNumberOfPollers: 2, MaximumNumberOfPollers: 10}
 
+// activityPollers returns the pollers of activity tasks. Those whose polls end soon are as few as the tasks allow. Most activities
+// come without a poll, with the answer to the workflow task that scheduled them.
+func activityPollers(polls time.Duration) worker.PollerBehavior {
+	if polls > 0 {
+		return worker.NewPollerBehaviorAutoscaling(pollers)
+	}
+	return worker.NewPollerBehaviorSimpleMaximum(worker.PollerBehaviorSimpleMaximumOptions{MaximumNumberOfPollers: 10})
+}
+
 // New returns a worker for all workflows and activities. The caller starts and stops it.
 func New(o Options) worker.Worker {
 	w := worker.New(o.Client.Client, workflows.TaskQueue, worker.Options{
@@ -74,7 +83,7 @@ func New(o Options) worker.Worker {
 		// For herds of timers that fire in the same second. An attempt mostly waits for its receiver
 		// and costs little meanwhile.
 		WorkflowTaskPollerBehavior:         worker.NewPollerBehaviorAutoscaling(pollers),
-		MaxConcurrentActivityTaskPollers:   10,
+		ActivityTaskPollerBehavior:         activityPollers(o.Client.polls),
 		MaxConcurrentActivityExecutionSize: cmp.Or(o.Slots, DefaultSlots),
 
 		StickyScheduleToStartTimeout: stickyTimeout,

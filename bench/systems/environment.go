@@ -102,7 +102,7 @@ func (e *Environment) startTemporal(ctx context.Context, log *slog.Logger) error
 	e.connection = client.Options{
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(), Logger: sdklog.NewStructuredLogger(log),
 	}
-	e.temporal, err = worker.Dial(ctx, e.connection)
+	e.temporal, err = worker.Dial(ctx, e.connection, 0)
 	if err != nil {
 		return fmt.Errorf("connect to the embedded Temporal: %w", err)
 	}

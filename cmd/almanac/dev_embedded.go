@@ -61,7 +61,7 @@ func runNode(ctx context.Context, c *config.Config, announce func(node)) error {
 		return err
 	}
 	defer c.Telemetry.Stop(ctx)
-	temporal, err := worker.Dial(ctx, options)
+	temporal, err := worker.Dial(ctx, options, 0)
 	if err != nil {
 		return fmt.Errorf("connect to the embedded Temporal: %w", err)
 	}

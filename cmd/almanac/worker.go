@@ -52,7 +52,7 @@ func runWorker(ctx context.Context, c *config.Config) error {
 	if err := c.Protect(own...); err != nil {
 		return err
 	}
-	temporal, err := worker.Dial(ctx, options)
+	temporal, err := worker.Dial(ctx, options, c.PollTimeout)
 	if err != nil {
 		return fmt.Errorf("connect to Temporal at %s (set TEMPORAL_ADDRESS if it is elsewhere): %w", options.HostPort, err)
 	}

@@ -4,6 +4,7 @@
 package system
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -25,8 +26,8 @@ const (
 	Postgres = "postgres" // likewise, with PostgreSQL and each service of Temporal as processes of their own
 )
 
-// instances is the number of workers, and of APIs, unless the form is one.
-const instances = 2
+// Instances is the number of APIs and, by default, of workers, unless the form is one.
+const Instances = 2
 
 // Options configure [New].
 type Options struct {
@@ -35,6 +36,7 @@ type Options struct {
 	Temporal string   // the program that runs Temporal, in the form cluster
 	Dir      string   // of the database; must be empty
 	Logs     string   // the directory that gets the logs of the processes
+	Workers  int      // 0 means Instances
 	Keys     *KeyFile // nil: what Temporal stores is not encrypted
 }
 
@@ -57,7 +59,7 @@ type System struct {
 
 // New prepares the processes; Start starts them.
 func New(ctx context.Context, o Options) (*System, error) {
-	ports, err := processes.FreePorts(2 + 2*instances)
+	ports, err := processes.FreePorts(2 + Instances)
 	if err != nil {
 		return nil, err
 	}
@@ -136,11 +138,13 @@ func (s *System) addPostgres(ctx context.Context) (err error) {
 // addAlmanac adds the workers and the APIs, which connect to Temporal at an address.
 func (s *System) addAlmanac(temporal string, addresses []string) error {
 	env := []string{"TEMPORAL_ADDRESS=" + temporal, "ALMANAC_EGRESS=any", "ALMANAC_PLANS=unlimited", "ALMANAC_LOG_LEVEL=warn"}
-	for i := range instances {
+	for i := range cmp.Or(s.options.Workers, Instances) {
 		s.Workers = append(s.Workers, &processes.Process{
 			Name: fmt.Sprintf("worker%d", i+1), Says: "Worker  (", Env: env,
 			Command: append([]string{s.options.Almanac, "worker"}, s.Keys.flags()...),
 		})
+	}
+	for i := range Instances {
 		s.APIs = append(s.APIs, &processes.Process{
 			Name: fmt.Sprintf("api%d", i+1), Address: addresses[i], Ready: "http://" + addresses[i] + "/readyz", Env: env,
 			Command: append([]string{s.options.Almanac, "api", "--listen", addresses[i], "--max-rate-per-caller", "0", "--max-in-flight-per-caller", "0"}, s.Keys.flags()...),

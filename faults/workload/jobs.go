@@ -128,12 +128,12 @@ func (j *Job) Next(t time.Time) (time.Time, bool) {
 	return d.Start.Add(t.Sub(d.Start).Truncate(time.Minute) + time.Minute), true
 }
 
-// NewUniformJobs returns n jobs that are due every minute and answered at once, half of them from begin on
-// and half from 30 s later on. Two of three have a retry.
-func NewUniformJobs(n int, begin time.Time) []*Job {
+// NewUniformJobs returns n jobs that are due every minute and answered at once, from begin on, in some seconds of the
+// minute that are evenly apart. Two of three have a retry.
+func NewUniformJobs(n int, begin time.Time, seconds int) []*Job {
 	var all []*Job
 	for i := range n {
-		d := record.Definition{Version: 1, Start: begin.Add(time.Duration(i%2) * 30 * time.Second), Overlap: "bufferOne", Behaviour: "ok"}
+		d := record.Definition{Version: 1, Start: begin.Add((time.Minute / time.Duration(seconds) * time.Duration(i%seconds)).Truncate(time.Second)), Overlap: "bufferOne", Behaviour: "ok"}
 		if i%3 > 0 {
 			d.Retries, d.RetryInterval = 1, retryInterval
 		}

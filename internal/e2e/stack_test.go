@@ -166,7 +166,7 @@ func (o setup) start(ctx context.Context) (_ *stack, _ func(), err error) {
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(), Namespace: o.namespace,
 		DataConverter: data, FailureConverter: failures, Logger: sdklog.NewStructuredLogger(o.log),
 		Interceptors: []interceptor.ClientInterceptor{header.ForClient(data)},
-	})
+	}, 0)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -19,12 +19,12 @@ const window = 10 * time.Second
 
 // Heartbeat timeouts: how long an attempt may be silent before it counts as lost.
 const (
-	silence     = 3 * time.Second  // after the due time, if held
-	longSilence = 30 * time.Second // after the start, if sent at once
+	silence     = activities.MaxHeldLoss // after the due time, if held, while the loss time is not known
+	longSilence = activities.SentLoss    // after the start, if sent at once
 )
 
 // takeover is the time until another worker has a lost attempt; it doubles with each loss.
-const takeover = 200 * time.Millisecond
+const takeover = 100 * time.Millisecond
 
 // newLeadEnv returns a jobEnv that dispatches occurrences ahead by window.
 func newLeadEnv(t *testing.T, properties string) *jobEnv {
@@ -530,9 +530,9 @@ func TestAChangeOfADueOccurrenceIsAnsweredSoonAfterAWorkerCrash(t *testing.T) {
 		{1500 * time.Millisecond, 1500 * time.Millisecond, "/new 00:01:01.5"},
 		{1900 * time.Millisecond, 1900 * time.Millisecond, "/new 00:01:01.9"},
 		{2400 * time.Millisecond, 2400 * time.Millisecond, "/new 00:01:02.4"},
-		{2500 * time.Millisecond, 3300 * time.Millisecond, "/old 00:01:03.2"}, // another worker gets it
-		{2900 * time.Millisecond, 3300 * time.Millisecond, "/old 00:01:03.2"},
-		{3100 * time.Millisecond, 3300 * time.Millisecond, "/old 00:01:03.2"},
+		{2500 * time.Millisecond, 3300 * time.Millisecond, "/old 00:01:03.1"}, // another worker gets it
+		{2900 * time.Millisecond, 3300 * time.Millisecond, "/old 00:01:03.1"},
+		{3050 * time.Millisecond, 3250 * time.Millisecond, "/old 00:01:03.1"},
 	} {
 		t.Run(tt.after.String()+" after", func(t *testing.T) {
 			t.Parallel()
@@ -711,7 +711,7 @@ func TestAnOccurrenceWhoseWorkerIsLostIsSentByAnother(t *testing.T) {
 			[]string{at(silence) + " MainAction#1", at(silence+30*time.Second) + " MainAction#2", at(silence+60*time.Second) + " MainAction#3"}, 1},
 		{"with all of its attempts, although the server makes no more of them", retries, []workerFate{sent, killedHeld, killedHeld, killedHeld, killedHeld},
 			func(s sentAttempt) bool { return s.Execution.Repeat == 2 },
-			[]string{at(0) + " MainAction#1", at(88*time.Second) + " MainAction#2", at(118*time.Second) + " MainAction#3"}, 1},
+			[]string{at(0) + " MainAction#1", at(85*time.Second) + " MainAction#2", at(115*time.Second) + " MainAction#3"}, 1},
 		{"as the next attempt if it may have been sent", retries, []workerFate{killedFenced}, nil,
 			[]string{at(detected+30*time.Second) + " MainAction#2"}, 0},
 		{"as the next attempt if it was sent", retries, []workerFate{killedSent}, nil,
@@ -851,6 +851,42 @@ func TestALostAttemptDoesNotChangeTheHeartbeatTimeout(t *testing.T) {
 	require.Equal(t, newYear.Add(2*time.Minute), third.at)
 	require.Equal(t, silence, third.began.Add(third.options.HeartbeatTimeout).Sub(third.at))
 	w.requireSound()
+}
+
+func TestAHeldOccurrenceIsLostAfterTheLossTimeThatAnExecutionReturned(t *testing.T) {
+	t.Parallel()
+	const loss = activities.MinHeldLoss
+	w := newLeadEnv(t, every(minutely))
+	w.nextLoss = int(loss.Milliseconds())
+	w.workerFate = fates(2*time.Minute, killedHeld)
+	w.run(150 * time.Second)
+	require.Equal(t, []string{"00:00:00 00:00:00", "00:01:00 00:01:00", "00:02:00 " + clock(newYear.Add(2*time.Minute+loss+takeover))}, w.starts())
+	w.requireSound()
+}
+
+func TestAnAttemptThatIsNotHeldIsLostSoonWhenFewAreHeld(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		loss time.Duration // that executions return
+		at   time.Duration // of a manual run
+		want time.Duration
+	}{
+		{"when few are held", activities.MinHeldLoss, 90 * time.Second, activities.UnsentLoss},
+		{"when many are held", activities.MinHeldLoss + time.Millisecond, 90 * time.Second, activities.SentLoss},
+		{"before an execution has told how many are", 0, 90 * time.Second, activities.SentLoss},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newLeadEnv(t, every(minutely))
+			w.nextLoss = int(tt.loss.Milliseconds())
+			w.update(tt.at, workflows.UpdateRun)
+			w.run(tt.at + time.Second)
+			last := w.sent[len(w.sent)-1]
+			require.Equal(t, newYear.Add(tt.at), last.Execution.Due)
+			require.Equal(t, tt.want, last.options.HeartbeatTimeout)
+		})
+	}
 }
 
 // The worker passes the fence 1.6 s after the due time, and the request fails at once. The server forgets it, since

@@ -181,11 +181,10 @@ func (j *loop) awaitNext(ctx workflow.Context, e *execution.Execution) {
 // runActivity runs one activity of an action. An activity scheduled before the due time is held by the
 // worker until then. If no worker reported the outcome but one had recorded it, that is returned.
 func (j *loop) runActivity(ctx workflow.Context, e *execution.Execution, input activities.Input) (*activities.Ending, error) {
-	held := max(0, e.Due.Sub(workflow.Now(ctx)))
 	j.activities++
 	j.beginActivity(ctx, e)
 	e.Activity, e.UnsentUntil, e.Ended = "action-"+strconv.Itoa(j.activities), time.Time{}, nil
-	ctx = workflow.WithActivityOptions(ctx, e.Options(&input, held))
+	ctx = workflow.WithActivityOptions(ctx, e.Options(&input, workflow.Now(ctx), j.LossTime()))
 	var out activities.Output
 	err := workflow.ExecuteActivity(ctx, activities.TypeAction, input).Get(ctx, &out)
 	if err == nil {

@@ -68,6 +68,7 @@ type jobEnv struct {
 	workerFate  func(sentAttempt) workerFate // of an attempt; nil: it is sent
 	nextLead    func(sentAttempt) int        // Lead in the result of a success; nil: 0
 	nextHold    func(sentAttempt) int        // Hold in the result of a success; nil: 0
+	nextLoss    int                          // loss time that executions return, in milliseconds
 	queued      time.Duration                // time until a worker has an activity
 	retryQueued time.Duration                // time until a worker has the retry of an activity
 	suggest     time.Duration                // when the server suggests to continue as new, from the start of a run; 0: never
@@ -367,6 +368,7 @@ func (w *jobEnv) outcome(s sentAttempt) (activities.Output, error) {
 	if w.nextHold != nil {
 		out.Hold = w.nextHold(s)
 	}
+	out.Loss = w.nextLoss
 	return out, nil
 }
 

@@ -48,9 +48,10 @@ func (j *loop) heldUntil(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// adoptLeadAndHold stores the lead and hold that an execution's activity returned for the next one. An error carries no
+// adoptLeadAndHold stores the lead, hold and loss time that an execution's activity returned for the next one. An error carries no
 // hold, and an operator may have turned holding off.
 func (j *loop) adoptLeadAndHold(out *activities.Output, end *activities.Ending) {
 	j.Hold = out.Hold
 	j.Lead = cmp.Or(out.Lead, end.Lead, j.Lead)
+	j.Loss = cmp.Or(out.Loss, j.Loss)
 }

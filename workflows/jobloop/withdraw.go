@@ -27,13 +27,15 @@ const (
 	// its fence, or after maxLooks lookups. If a worker has the first attempt and has passed no fence, it
 	// depends on how long the worker has had it since the due time:
 	//
-	//	time since then               what withdraw does
-	//	below presumedCrashedAfter    waits: the worker may still wait for the host, at most HostWait
-	//	below mayBeTakenOverAfter     cancels: the worker probably crashed
-	//	from then on                  waits: the server may give the attempt to another worker
-	//	                              before the cancellation is recorded
+	//	time since then                       what withdraw does
+	//	below presumedCrashedAfter            waits: the worker may still wait for the host, at most HostWait
+	//	below its loss time - takeoverMargin  cancels: the worker probably crashed
+	//	from then on                          waits: the server may give the attempt to another worker
+	//	                                      before the cancellation is recorded
+	//
+	// With the least loss time it never cancels.
 	presumedCrashedAfter = activities.HostWait + 250*time.Millisecond
-	mayBeTakenOverAfter  = activities.HeldLossTimeout - 500*time.Millisecond
+	takeoverMargin       = 500 * time.Millisecond
 	maxLooks             = 10
 )
 
@@ -83,7 +85,7 @@ func (j *loop) attemptIsNear(ctx workflow.Context) bool {
 		for _, e := range j.running {
 			if now := workflow.Now(ctx); e.Activity == p.Activity && due(e) && !p.Sent && p.Ended == nil && !p.Next.After(now.Add(e.Margin())) {
 				late := now.Sub(later(e.Due, p.Began))
-				crashed := p.Held && !e.Sent && late >= presumedCrashedAfter && late < mayBeTakenOverAfter
+				crashed := p.Held && !e.Sent && late >= presumedCrashedAfter && late < e.Loss-takeoverMargin
 				near = near || !crashed
 			}
 		}

@@ -15,36 +15,42 @@ const (
 	// action, and 10 s to report.
 	attemptTimeout = activities.DefaultTimeout + 10*time.Second
 
-	// lossTimeout is the heartbeat timeout of an attempt that is not held. It is long enough for a busy
-	// server; for held ones see [activities.HeldLossTimeout].
-	lossTimeout = 30 * time.Second
-
-	// leastHeld is the shortest hold that gets the short heartbeat timeout: with less, a busy server
+	// leastHeld is the shortest hold of an attempt that is held. One that is held for less counts as not held: a busy server
 	// has no time to catch up.
 	leastHeld = 500 * time.Millisecond
 
+	// soon is how long after it was to begin an attempt that is not held gets the short heartbeat timeout. A later one was
+	// waiting for something busy.
+	soon = 2 * time.Second
+
 	// takeoverInterval is the time until the server gives a lost attempt to another worker. It doubles
 	// each time, up to the retry interval.
-	takeoverInterval = 200 * time.Millisecond
+	takeoverInterval = 100 * time.Millisecond
 
 	// maxTakeovers is the number of lost attempts the server retries per activity.
 	maxTakeovers = 3
 )
 
-// Options returns the options of an activity that runs an action, and is held by the worker for some time.
-func (e *Execution) Options(input *activities.Input, held time.Duration) workflow.ActivityOptions {
+// Options returns the options of an activity that runs an action, scheduled now. loss is the loss time of the job's attempts
+// that are held; see [activities.MinHeldLoss].
+func (e *Execution) Options(input *activities.Input, now time.Time, loss time.Duration) workflow.ActivityOptions {
+	held := max(0, e.Due.Sub(now))
 	options := workflow.ActivityOptions{
 		ActivityID:          e.Activity,
 		StartToCloseTimeout: held + attemptTimeout,
-		HeartbeatTimeout:    lossTimeout,
 		WaitForCancellation: true, // an attempt already sent runs to its end
 		RetryPolicy:         retryPolicy(input),
 	}
 	when := "due"
-	if held > leastHeld {
-		when = "held by a worker until"
-		options.HeartbeatTimeout = held + activities.HeldLossTimeout
+	switch begin := later(e.Due, e.Next); {
+	case held > leastHeld:
+		when, e.Loss = "held by a worker until", loss
+	case loss == activities.MinHeldLoss && now.Sub(begin) < soon:
+		held, e.Loss = 0, activities.UnsentLoss
+	default:
+		held, e.Loss = 0, activities.SentLoss
 	}
+	options.HeartbeatTimeout = held + e.Loss
 	options.Summary = fmt.Sprintf("%s %s %s: %s", input.Execution.ActionName, when, e.Due.Format(time.RFC3339), input.Action.Text())
 	return options
 }
@@ -58,4 +64,11 @@ func retryPolicy(in *activities.Input) *temporal.RetryPolicy {
 		MaximumInterval:    max(takeoverInterval, in.Action.RetryPolicy.Interval()),
 		MaximumAttempts:    int32(in.MaxAttempts - in.SentBefore + maxTakeovers),
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

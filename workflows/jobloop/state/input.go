@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"time"
 
+	"almanac/activities"
 	"almanac/job"
 	"almanac/job/template"
 	"almanac/job/timetable"
@@ -40,6 +41,8 @@ type Input struct {
 	// Hold: if the next occurrence is due within this time, in milliseconds, it is dispatched at once
 	// instead of sleeping until its lead; see [activities.Lead].
 	Hold int `json:"hold,omitempty"`
+	// Loss is how long after its due time an occurrence that is held counts as lost, in milliseconds; 0: not known yet.
+	Loss int `json:"loss,omitempty"`
 
 	Alerts alerts.State `json:"alerts,omitzero"` // what was raised, and by which rules of the collection
 
@@ -133,6 +136,12 @@ func (in *Input) LeadTime() time.Duration { return milliseconds(in.Lead) }
 
 // HoldTime returns Hold, within which the next occurrence is dispatched at once.
 func (in *Input) HoldTime() time.Duration { return milliseconds(in.Hold) }
+
+// LossTime returns Loss, the loss time of occurrences that are held. While it is not known, it is the longest: the job may be one
+// of many that are new.
+func (in *Input) LossTime() time.Duration {
+	return cmp.Or(milliseconds(in.Loss), activities.MaxHeldLoss)
+}
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 

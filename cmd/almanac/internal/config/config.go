@@ -47,6 +47,7 @@ type Config struct {
 	MinFree             uint64
 	Lead                activities.Lead
 	PerHost, CachedJobs int
+	PollTimeout         time.Duration
 	Senders             *senders.Senders
 	Limits              input.Limits
 	Keys                *codec.KeyRing // nil: no encryption

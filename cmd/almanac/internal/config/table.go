@@ -101,6 +101,10 @@ func (c *Config) table() []settings.Group {
 				Help: "Maximum number of unanswered requests of a worker to one host.",
 				More: fmt.Sprintf("Further requests to the host are made later, so that a slow or silent host does not delay the jobs of others. A worker holds or makes %d actions at once. "+
 					"[Operations](operations.md#slow-and-silent-hosts) has the details.", worker.DefaultSlots)},
+			{Flag: "poll-timeout", Variable: "ALMANAC_POLL_TIMEOUT", Commands: "worker", Value: settings.Duration(&c.PollTimeout, worker.DefaultPollTimeout, worker.MaxPollTimeout), Default: settings.Short(worker.DefaultPollTimeout),
+				Help: "How long a poll for tasks stays open.",
+				More: "The polls of a worker that is frozen or cut off take tasks for so long, less a second, and these tasks are lost until they time out. While Temporal is slow, polls stay open for 70 s. " +
+					"Temporal logs a warning for each poll of less than 10 s; [Tuning](tuning.md#a-worker-that-is-frozen) has more."},
 			{Flag: "max-cached-workflows", Variable: "ALMANAC_MAX_CACHED_WORKFLOWS", Commands: "dev server worker", Value: settings.Int(&c.CachedJobs, 1, math.MaxInt), Default: strconv.Itoa(worker.DefaultCachedWorkflows),
 				Help: "Maximum number of jobs that a worker keeps in memory, about 60 kB each.",
 				More: "The jobs that ran last stay. Another job is replayed from its history when it is due, changed or read. Raise the number if more jobs than that are due every few minutes."},

@@ -27,13 +27,14 @@ const (
 	Deleted    = "9 delete"
 	Reads      = "10 reads"
 	Replays    = "13 determinism"
+	Late       = "15 late"
 	CatchUp    = "catch-up"
 	CutOff     = "cut off"
 	Unanswered = "unanswered"
 )
 
 // Laws are all laws, in the order of the report.
-var Laws = []string{NoLoss, OneID, Duplicates, Early, Retries, Counts, Disabled, Updated, Deleted, Reads, Replays, CatchUp, CutOff, Unanswered}
+var Laws = []string{NoLoss, OneID, Duplicates, Early, Retries, Counts, Disabled, Updated, Deleted, Reads, Replays, Late, CatchUp, CutOff, Unanswered}
 
 // A Violation is a violation of a law, or something that looks like one and is excused.
 type Violation struct {
@@ -55,6 +56,7 @@ type checker struct {
 	log     *record.Log
 	jobs    []*record.JobLog
 	verdict Verdict
+	dues    map[int64]int // number of requests by due time in Unix seconds; nil: not counted yet
 }
 
 // Check checks a log against all laws.
@@ -68,6 +70,7 @@ func Check(l *record.Log) *Verdict {
 		c.checkCatchUp(j)
 		c.checkIDs(j)
 		c.checkEarly(j)
+		c.checkLate(j)
 		c.checkAttempts(j)
 		c.checkErrorActions(j)
 		c.checkCut(j)

@@ -114,7 +114,7 @@ type testCase struct {
 func allCases() []testCase {
 	return slices.Concat(
 		lossCases(), neverArrivedCases(), manualRunCases(), createCases(), idCases(), repeatCases(), retryCases(),
-		errorActionCases(), countCases(), changeCases(), listCases(), catchUpCases(), cutCases(), answerCases(),
+		errorActionCases(), countCases(), changeCases(), listCases(), lateCases(), catchUpCases(), cutCases(), answerCases(),
 	)
 }
 

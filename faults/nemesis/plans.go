@@ -98,7 +98,7 @@ func (n *Nemesis) plans() []plan {
 		case record.FaultKill:
 			all = append(all, n.processPlans(kind, n.Aims, 0, 15, 0, 12)...)
 		case record.FaultPause:
-			all = append(all, n.processPlans(kind, n.someAims(6), 2, 60, 4, 12)...)
+			all = append(all, n.processPlans(kind, n.someAims(6), 2, 90, 4, 12)...)
 		case record.FaultStop:
 			all = append(all, n.processPlans(kind, n.someAims(4), 0, 10, 0, 8)...)
 		default:

@@ -51,7 +51,7 @@ func TestInvalidFlagsAreRefused(t *testing.T) {
 		{[]string{"-form", "cluster", "-changes-after", "cut"}, `-changes-after must be none, kill, pause (got "cut")`},
 		{[]string{"-changes-after", "kill"}, "-changes-after and -lateness-after need two workers: -form must be cluster or postgres"},
 		{[]string{"-form", "cluster", "-lateness-after", "cut"}, `-lateness-after must be none, kill, pause (got "cut")`},
-		{[]string{"-workers", "0"}, "-workers must be between 1 and 10 (got 0)"},
+		{[]string{"-workers", "11"}, "-workers must be between 1 and 10 (got 11)"},
 		{[]string{"-victims", "3"}, "-victims must be between 1 and the number of workers (got 3)"},
 		{[]string{"-spread", "61"}, "-spread must be between 1 and 60 (got 61)"},
 		{[]string{"-fault-at", "1m"}, "-fault-at must be at least 0s and less than 1m (got 1m0s)"},

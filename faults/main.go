@@ -255,6 +255,6 @@ func (x *experiment) readEnd(ctx context.Context, w *workload.Workload, l *recor
 func (x *experiment) printProgress(ctx context.Context, w *workload.Workload) {
 	begin := time.Now()
 	for wait.For(ctx, 10*time.Second) == nil {
-		x.progress.Printf("%s: %d requests, %d changes", time.Since(begin).Round(time.Second), x.receiver.Count(), w.Changes())
+		x.progress.Printf("%s: %d requests, %d changes, %d notifications", time.Since(begin).Round(time.Second), x.receiver.Count(), w.Changes(), x.receiver.Alerts())
 	}
 }

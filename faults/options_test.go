@@ -55,7 +55,7 @@ func TestInvalidFlagsAreRefused(t *testing.T) {
 		{[]string{"-victims", "3"}, "-victims must be between 1 and the number of workers (got 3)"},
 		{[]string{"-spread", "61"}, "-spread must be between 1 and 60 (got 61)"},
 		{[]string{"-fault-at", "1m"}, "-fault-at must be at least 0s and less than 1m (got 1m0s)"},
-		{[]string{"-faults", "cut"}, `-faults must be all, none or some of kill,pause,stop,down,disk,flags,keys,overload in the form one (got "cut")`},
+		{[]string{"-faults", "cut"}, `-faults must be all, none or some of kill,pause,stop,down,disk,flags,keys,overload,storm in the form one (got "cut")`},
 		{[]string{"-aims", "create,late"}, "-aims must be all or some of " + strings.Join(nemesis.Aims, ",") + ` (got "late")`},
 		{[]string{"-aims", "none"}, "-aims must be all or some of " + strings.Join(nemesis.Aims, ",") + ` (got "none")`},
 		{[]string{"five"}, `"five" is no flag; see -h`},

@@ -116,6 +116,9 @@ func (n *Nemesis) carryOut(ctx context.Context, p plan, f *record.Fault) error {
 	case record.FaultPause:
 		signal(p.target.processes, syscall.SIGSTOP)
 		defer signal(p.target.processes, syscall.SIGCONT)
+	case record.FaultStorm:
+		n.Receiver.Storm(true)
+		defer n.Receiver.Storm(false)
 	case record.FaultSlow:
 		n.System.Proxy.Slow(time.Duration(50+n.Random.IntN(450)) * time.Millisecond)
 		defer n.System.Proxy.Slow(0)

@@ -17,15 +17,15 @@ const FaultDown = "down"
 // Kinds are the kinds of fault that each form of the system can have.
 var Kinds = map[string][]string{
 	system.One: {
-		record.FaultKill, record.FaultPause, record.FaultStop, FaultDown, record.FaultDisk, record.FaultFlags, record.FaultKeys, record.FaultOverload,
+		record.FaultKill, record.FaultPause, record.FaultStop, FaultDown, record.FaultDisk, record.FaultFlags, record.FaultKeys, record.FaultOverload, record.FaultStorm,
 	},
 	system.Cluster: {
 		record.FaultKill, record.FaultPause, record.FaultStop, FaultDown, record.FaultDisk, record.FaultSlow, record.FaultBlackhole, record.FaultCut,
-		record.FaultFlags, record.FaultKeys, record.FaultOverload,
+		record.FaultFlags, record.FaultKeys, record.FaultOverload, record.FaultStorm,
 	},
 	system.Postgres: {
 		record.FaultKill, record.FaultPause, record.FaultStop, FaultDown, record.FaultSlow, record.FaultBlackhole, record.FaultCut,
-		record.FaultFlags, record.FaultKeys, record.FaultOverload,
+		record.FaultFlags, record.FaultKeys, record.FaultOverload, record.FaultStorm,
 	},
 }
 
@@ -99,6 +99,8 @@ func (n *Nemesis) plans() []plan {
 			all = append(all, n.processPlans(kind, n.Aims, 0, 15, 0, 12)...)
 		case record.FaultPause:
 			all = append(all, n.processPlans(kind, n.someAims(6), 2, 90, 4, 12)...)
+		case record.FaultStorm:
+			all = append(all, n.plan(kind), n.plan(kind))
 		case record.FaultStop:
 			all = append(all, n.processPlans(kind, n.someAims(4), 0, 10, 0, 8)...)
 		default:
@@ -138,6 +140,8 @@ func (n *Nemesis) plan(kind string) plan {
 	}
 	p.aim = executionAims[n.Random.IntN(len(executionAims))]
 	switch kind {
+	case record.FaultStorm:
+		p.target, p.length = target{name: "receiver"}, n.seconds(10, 40)
 	case FaultDown:
 		p.kind, p.target, p.length = record.FaultKill, everything, n.Down
 		return p

@@ -25,6 +25,8 @@ type Receiver struct {
 	seed   uint64
 
 	mu       sync.Mutex
+	storm    chan struct{} // nil: there is none; closed at its end
+	alerts   int           // notifications that were answered
 	requests []*record.Request
 	seen     map[string]int // number of requests, by execution and action
 	waiter   *waiter
@@ -126,13 +128,70 @@ func decide(seed uint64, behaviour, id, action string, nth int) answer {
 	return answer{status: http.StatusOK}
 }
 
+// alertPath is where the URIs of notifications begin.
+const alertPath = "/alerts/"
+
+// AlertURI returns the URI that gets the notifications of a job.
+func (r *Receiver) AlertURI(j record.Job) string {
+	return r.url + alertPath + j.Collection + "/" + j.Name
+}
+
+// Storm makes the receiver answer all requests with 500 from now on, or no longer. Meanwhile it does not answer a third of the
+// notifications.
+func (r *Receiver) Storm(begins bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if begins {
+		r.storm = make(chan struct{})
+	} else if r.storm != nil {
+		close(r.storm)
+		r.storm = nil
+	}
+}
+
+func (r *Receiver) stormEnd() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.storm
+}
+
+// alert answers a notification.
+func (r *Receiver) alert(req *http.Request) {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(req.URL.Path))
+	if end := r.stormEnd(); end != nil && h.Sum32()%3 == 0 {
+		select {
+		case <-end:
+		case <-req.Context().Done():
+			return
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.alerts++
+}
+
+// Alerts returns the number of notifications that were answered.
+func (r *Receiver) Alerts() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.alerts
+}
+
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if strings.HasPrefix(req.URL.Path, alertPath) {
+		r.alert(req)
+		return
+	}
 	got, err := Parse(req, time.Now().UTC())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	a := decide(r.seed, req.URL.Query().Get("do"), got.ID, got.Action, r.add(&got))
+	if r.stormEnd() != nil {
+		a = answer{status: http.StatusInternalServerError}
+	}
 	switch {
 	case got.Action == record.ErrorAction:
 		r.reach(ErrorAction, got.Job)

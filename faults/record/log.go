@@ -160,7 +160,7 @@ func (c *Change) Outcome() (Outcome, time.Time) {
 // The kinds of fault.
 const (
 	FaultKill      = "kill"      // kill -9, and a restart after 0 to 15 s
-	FaultPause     = "pause"     // SIGSTOP, and SIGCONT after 2 to 60 s
+	FaultPause     = "pause"     // SIGSTOP, and SIGCONT after 2 to 90 s
 	FaultStop      = "stop"      // SIGTERM, and a restart
 	FaultDisk      = "disk"      // the database cannot grow for a while
 	FaultSlow      = "slow"      // all traffic between Temporal and the others is delayed
@@ -169,6 +169,7 @@ const (
 	FaultFlags     = "flags"     // a restart with other flags
 	FaultKeys      = "keys"      // SIGTERM, and a restart with a new first encryption key
 	FaultOverload  = "overload"  // some 300 manual runs at once, while many jobs are due
+	FaultStorm     = "storm"     // the receiver refuses all requests for a while, so that many jobs raise alerts, of which it answers only some
 )
 
 // What a fault may stop.

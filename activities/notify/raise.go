@@ -18,7 +18,8 @@ import (
 // A RaiseInput has the alerts that a job hands over to the workflows that deliver them.
 type RaiseInput struct {
 	Collection job.CollectionKey     `json:"collection"`
-	Type       string                `json:"type"` // of the workflows; one that does not run is started
+	Type       string                `json:"type"`  // of the workflows; one that does not run is started
+	Queue      string                `json:"queue"` // their task queue
 	Signal     string                `json:"signal"`
 	Raised     []notification.Raised `json:"raised"`
 }
@@ -72,6 +73,8 @@ const (
 // A merger makes few signals of many parts: those that come within signalPause after the last signal to their shard are sent together.
 // The zero value is ready.
 type merger struct {
+	signal func(id string, batch []*part) // for tests; nil means signal
+
 	mu    sync.Mutex
 	lines map[string][]*part // that wait, by the shard's workflow ID; an entry exists until signalPause after the last signal
 }
@@ -94,7 +97,9 @@ func (m *merger) add(p *part) {
 // send sends what waits for a shard until nothing has come for signalPause.
 func (m *merger) send(id string) {
 	for batch := m.next(id); batch != nil; batch = m.next(id) {
-		if len(batch) > 0 {
+		if send := m.signal; send != nil {
+			send(id, batch)
+		} else if len(batch) > 0 {
 			signal(id, batch)
 		}
 		time.Sleep(signalPause)
@@ -138,7 +143,7 @@ func signal(id string, batch []*part) {
 		summary += fmt.Sprintf(", shard %d of the targets of its jobs", p.shard.Number)
 	}
 	_, err := activity.GetClient(ctx).SignalWithStartWorkflow(ctx, id, p.input.Signal, raised, client.StartWorkflowOptions{
-		TaskQueue: activity.GetInfo(ctx).TaskQueue, StaticSummary: summary,
+		TaskQueue: p.input.Queue, StaticSummary: summary,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 	}, p.input.Type, p.shard)
 	for _, p := range batch {

@@ -344,7 +344,7 @@ func TestARunToWhichAlertsArriveWithoutAPauseHandsOverAllOfThem(t *testing.T) {
 	w := newWorld(t)
 	w.rules = []job.Notification{hook("ops")}
 	raised := 0
-	for i := range 1000 { // so that some always arrive while the workflow gathers those before
+	for i := range 300 { // so that some always arrive while the workflow gathers those before
 		w.env.RegisterDelayedCallback(func() {
 			raised++
 			w.env.SignalWorkflow(workflows.SignalRaise, []notification.Raised{failed(fmt.Sprint("job", raised), []string{"ops"})})

@@ -20,7 +20,7 @@ func Raise(ctx workflow.Context, k job.CollectionKey, raised []notification.Rais
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute},
 	})
 	return workflow.ExecuteActivity(ctx, notify.TypeRaise, notify.RaiseInput{
-		Collection: k, Type: workflows.TypeNotifications, Signal: workflows.SignalRaise, Raised: raised,
+		Collection: k, Type: workflows.TypeNotifications, Queue: workflows.TaskQueue, Signal: workflows.SignalRaise, Raised: raised,
 	}).Get(ctx, nil)
 }
 

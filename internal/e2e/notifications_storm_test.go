@@ -46,7 +46,6 @@ func (s *stormed) storm(ctx context.Context) error {
 			}
 			err := s.Raise(ctx, in)
 			for err != nil && ctx.Err() == nil { // as the server repeats the activity
-				time.Sleep(time.Second)
 				err = s.Raise(ctx, in)
 			}
 			return err
@@ -93,7 +92,7 @@ func TestAStormOfJobsWithTargetsOfTheirOwnIsDelivered(t *testing.T) {
 	middle := make(chan struct{})
 	begun := time.Now()
 	var last time.Duration
-	target := newSink(t, func(w http.ResponseWriter, r *http.Request) {
+	target := newSink(t, func(_ http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
 		if strings.HasPrefix(r.URL.Path, "/hangs") && time.Since(begun) < 40*time.Second {
 			<-r.Context().Done()

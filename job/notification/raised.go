@@ -17,9 +17,9 @@ type Raised struct {
 	Lost    int                `json:"lost,omitempty"` // not an alert, but a notice that the job dropped so many
 }
 
-// Shards is the number of the workflows that deliver the alerts of a collection's jobs to the targets of these jobs. Together they
-// hold some 20 MB of alerts: those of 10,000 jobs that fail at once, each with a target of its own and 2 kB in size.
-const Shards = 16
+// Shards is the number of the workflows that deliver the alerts of a collection's jobs to the targets of these jobs. Each holds 1.5 MB, so
+// together they hold the alerts of 10,000 jobs that fail at once, each with a target of its own and 3 kB in size, if all targets hang.
+const Shards = 24
 
 // A Shard is one of the workflows that deliver the alerts of a collection's jobs. Shard 0 delivers to the targets of the collection,
 // which are at most ten. Those from 1 to [Shards] deliver to the targets of jobs, and each target belongs to one of them.

@@ -31,7 +31,7 @@ type Channel struct {
 	Pause   time.Duration          `json:"pause,omitempty"`  // until then, at the last failure
 
 	number int  // in order of creation
-	fixed  int  // size of the target, and of the collection in two messages
+	target int  // size of the target
 	bytes  int  // size, as the notifier counts it
 	flying bool // an activity makes an attempt
 	due    time.Time
@@ -44,28 +44,24 @@ const (
 	maxPause   = 6 * time.Hour
 )
 
-// Upper bounds of the size as JSON of a channel without its target, name, collection, alerts and incidents, and of an incident with the recovery that
-// a message has of it.
+// What a channel can grow by as JSON without another alert that is listed: by times, numbers, counts and ids, and for each incident by the recovery
+// that a message has of it.
 const (
-	channelBytes  = 1_200
-	incidentBytes = 840
+	channelGrowth  = 600
+	incidentGrowth = 500
 )
 
-// size returns an upper bound of the channel's size as JSON.
+// size returns an upper bound of the channel's size as JSON until another alert is listed.
 func (c *Channel) size() int {
-	bytes := channelBytes + c.fixed + 6*len(c.Name) + c.Waiting.Size() + incidentBytes*len(c.Open)
-	if c.Sending != nil {
-		bytes += c.Sending.Size()
-	}
-	return bytes
+	return notification.SizeOf(c) + channelGrowth + incidentGrowth*len(c.Open)
 }
 
 // busy reports whether the channel sends something, or has to.
 func (c *Channel) busy() bool { return c.Sending != nil || c.Waiting.Total() > 0 }
 
 // add adds an alert by a notification with the channel's target.
-func (c *Channel) add(to *job.Notification, s notification.Shard, a *notification.Alert) {
-	c.Target, c.Waiting.Collection = to.Target, s.Collection
+func (c *Channel) add(to *job.Notification, a *notification.Alert) {
+	c.Target = to.Target
 	if to.Target.PagerDuty != nil {
 		c.Open.Add(&c.Waiting, a)
 	} else {
@@ -116,7 +112,7 @@ func (c *Channel) begin(now time.Time) bool {
 	}
 	c.Open.Repeat(&m, now)
 	m.ID = messageID(&m)
-	c.Sending, c.Waiting = &m, notification.Message{Collection: c.Waiting.Collection}
+	c.Sending, c.Waiting = &m, notification.Message{}
 	if !now.Before(c.Since.Add(window)) {
 		c.Since, c.Left = now, 0
 	}

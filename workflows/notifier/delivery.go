@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities/notify"
+	"almanac/internal/redact"
 	"almanac/job/notification"
 )
 
@@ -24,7 +25,7 @@ const (
 
 	// maxStart is the size limit of the messages and targets whose delivery begins in one workflow task, as JSON, and batchBytes that
 	// of one activity with several of them. The server limits a task to 4 MiB.
-	maxStart   = 1 << 20
+	maxStart   = 512 << 10
 	batchBytes = 256 << 10
 )
 
@@ -68,7 +69,7 @@ func (n *notifier) start(ctx workflow.Context, now time.Time) (wake time.Time) {
 }
 
 // sendBytes returns the size of the message that is sent and its target.
-func (c *Channel) sendBytes() int { return c.fixed + c.Sending.Size() + channelBytes }
+func (c *Channel) sendBytes() int { return c.target + c.Sending.Size() + channelGrowth }
 
 // batches divides channels among activities. Targets that did not answer the last attempt are not together with others, which would wait for
 // them, nor are those that get several posts.
@@ -111,8 +112,10 @@ func batches(ready []*Channel) (all [][]*Channel) {
 func (n *notifier) deliver(ctx workflow.Context, batch []*Channel) {
 	items := make([]notify.Item, len(batch))
 	for i, c := range batch {
+		m := *c.Sending
+		m.Collection = n.Collection
 		items[i] = notify.Item{
-			Name: c.Name, Target: c.Target, Message: *c.Sending, Attempt: c.Attempt + 1, Last: c.Attempt+1 >= c.Target.RetryPolicy.Attempts(), Posted: c.Posted,
+			Name: c.Name, Target: c.Target, Message: m, Attempt: c.Attempt + 1, Last: c.Attempt+1 >= c.Target.RetryPolicy.Attempts(), Posted: c.Posted,
 		}
 	}
 	n.pending++
@@ -185,10 +188,13 @@ func logFailed(ctx workflow.Context, in *notify.Item, r *notify.Report) {
 	workflow.GetMetricsHandler(ctx).WithTags(map[string]string{"kind": string(in.Target.Type.Kind()), "outcome": "failed"}).Counter(notify.Counter).Inc(1)
 }
 
+// maxTargetText is the size limit of the target of a delivery, in bytes.
+const maxTargetText = 300
+
 // delivery returns what became of a message after its last attempt.
 func delivery(in *notify.Item, r *notify.Report, now time.Time) notification.Delivery {
 	d := notification.Delivery{
-		ID: in.Message.ID, Name: in.Name, Target: notification.TargetText(&in.Target), Alerts: in.Message.Total(), Outcome: notification.Failed,
+		ID: in.Message.ID, Name: in.Name, Target: redact.Cut(notification.TargetText(&in.Target), maxTargetText), Alerts: in.Message.Total(), Outcome: notification.Failed,
 		Time: r.Time, Message: r.Message, Attempts: in.Attempt,
 	}
 	if r.Delivered {
@@ -211,7 +217,7 @@ func (n *notifier) deliveries() ([]notification.Delivery, error) {
 	for _, c := range n.Channels {
 		if m := c.Sending; m != nil && len(list) < notification.MaxDelivering {
 			list = append(list, notification.Delivery{
-				ID: m.ID, Name: c.Name, Target: notification.TargetText(&c.Target), Time: m.Alerts[len(m.Alerts)-1].Time, Alerts: m.Total(), Outcome: notification.Delivering,
+				ID: m.ID, Name: c.Name, Target: redact.Cut(notification.TargetText(&c.Target), maxTargetText), Time: m.Alerts[len(m.Alerts)-1].Time, Alerts: m.Total(), Outcome: notification.Delivering,
 			})
 		}
 	}

@@ -106,24 +106,26 @@ func (n *notifier) add(to *job.Notification, key string, a *notification.Alert) 
 	c := n.channels[notification.TargetID(&to.Target)]
 	size := a.Size()
 	if c == nil {
-		fresh := &Channel{Name: key, Target: to.Target}
-		if !n.fits(size + fresh.size() + n.fixedSize(&to.Target)) {
+		c = &Channel{Name: key, Target: to.Target}
+		if !n.fits(size + c.size()) {
 			n.lose(1)
 			return
 		}
-		c = fresh
 		n.Channels = append(n.Channels, c)
 		n.enter(c)
 	}
+	listed, open := len(c.Waiting.Alerts), len(c.Open)
 	switch {
 	case n.fits(size), to.Target.PagerDuty != nil && a.Event == job.EventRecovered: // of which little is kept
-		c.add(to, n.Shard, a)
+		c.add(to, a)
 	case c.Waiting.Total() > 0:
 		c.Waiting.Count(a.Event, 1)
 	default:
 		n.lose(1)
 	}
-	n.resize(c)
+	if len(c.Waiting.Alerts) != listed || len(c.Open) != open { // otherwise it was only counted
+		n.resize(c)
+	}
 	n.queue.place(c)
 }
 

@@ -16,7 +16,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities/notify"
-	"almanac/job"
 	"almanac/job/notification"
 	"almanac/workflows"
 	"almanac/workflows/internal/timer"
@@ -33,11 +32,11 @@ const (
 	keep = 60 * 24 * time.Hour
 
 	// maxSignals is the maximum number of signals that one workflow task takes up, each of at most 256 KiB.
-	maxSignals = 8
+	maxSignals = 4
 
 	// maxStateBytes is the limit of the alerts and targets that a run holds, as JSON. With maxSeen ids, which take 225 kB, and
 	// maxDeliveries deliveries of at most 6 kB, the input of the next run is below the server's limit of 2 MiB, encryption included.
-	maxStateBytes = 1_400_000
+	maxStateBytes = 1_500_000
 	maxDeliveries = 50
 )
 
@@ -115,15 +114,10 @@ func newNotifier(ctx workflow.Context, in Input) *notifier {
 func (n *notifier) enter(c *Channel) {
 	c.number = n.queue.created
 	n.queue.created++
-	c.fixed = n.fixedSize(&c.Target)
+	c.target = notification.SizeOf(&c.Target)
 	n.channels[notification.TargetID(&c.Target)] = c
 	n.queue.place(c)
 	n.resize(c)
-}
-
-// fixedSize returns the size of what a channel with a target always has.
-func (n *notifier) fixedSize(target *job.Action) int {
-	return notification.SizeOf(target) + 2*notification.SizeOf(&n.Collection)
 }
 
 // resize notes that a channel has changed in size.

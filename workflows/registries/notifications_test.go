@@ -55,7 +55,7 @@ func TestJobsGetTheRulesOfNotificationsAndNeitherTargetsNorSecrets(t *testing.T)
 
 func TestADeletedCollectionEndsTheDeliveryOfItsAlerts(t *testing.T) {
 	t.Parallel()
-	for _, notifying := range [][]int{nil, {0}, {0, 3, 16, 3}} {
+	for _, notifying := range [][]int{nil, {0}, {0, 3, 24, 3}} {
 		h := newCollectionEnv(t, job.CollectionEnabled)
 		want := map[string]bool{}
 		for i, shard := range notifying {

@@ -298,7 +298,7 @@ func (w *jobEnv) mockServer() {
 		return nil
 	}).Maybe()
 	w.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, "", workflows.SignalRaise, mock.Anything).
-		Return(func(_, id, _, _ string, argument any) error {
+		Return(func(_, _, _, _ string, argument any) error {
 			if w.unreachable {
 				return errors.New("there is no such workflow")
 			}

@@ -104,7 +104,7 @@ func (c *Channel) begin(now time.Time) bool {
 		return true
 	}
 	m := c.Waiting
-	if m.Total() == 0 && !(c.Open.Unresolved() && now.Before(c.forgotten())) {
+	if m.Total() == 0 && (!c.Open.Unresolved() || !now.Before(c.forgotten())) {
 		return false
 	}
 	if m.Total() > 0 {

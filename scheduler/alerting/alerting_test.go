@@ -23,8 +23,10 @@ func TestDeliveriesAreThoseOfAllShardsThatHaveBegun(t *testing.T) {
 	at := func(seconds int) time.Time { return workflowtest.NewYear.Add(time.Duration(seconds) * time.Second) }
 	var failure error
 	a := alerting.New(alerting.Options{
-		Collection: func(_ context.Context, k job.CollectionKey) (job.Collection, error) { return job.Collection{Key: k}, nil },
-		Error:      func(_ context.Context, err error, _ *job.Error) error { return err },
+		Collection: func(_ context.Context, k job.CollectionKey) (job.Collection, error) {
+			return job.Collection{Key: k}, nil
+		},
+		Error: func(_ context.Context, err error, _ *job.Error) error { return err },
 		Ask: func(_ context.Context, id, query string, result any) error {
 			require.Equal(t, workflows.QueryDeliveries, query)
 			list, _ := result.(*[]notification.Delivery)

@@ -10,9 +10,11 @@
 package notifier
 
 import (
+	"errors"
 	"slices"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities/notify"
@@ -72,8 +74,12 @@ func Workflow(ctx workflow.Context, in Input) error {
 	}
 	if workflow.GetInfo(ctx).ContinuedExecutionRunID == "" {
 		// The collection ends this workflow when it is deleted.
-		if workflow.SignalExternalWorkflow(ctx, in.Collection.WorkflowID(), "", workflows.SignalNotifying, in.Number).Get(ctx, nil) != nil {
-			return nil // the collection is gone
+		err := workflow.SignalExternalWorkflow(ctx, in.Collection.WorkflowID(), "", workflows.SignalNotifying, in.Number).Get(ctx, nil)
+		if _, gone := errors.AsType[*temporal.UnknownExternalWorkflowExecutionError](err); gone {
+			return nil
+		}
+		if err != nil {
+			workflow.GetLogger(ctx).Warn("the job collection was not notified that alerts are delivered", "collection", in.Collection.ARMID(), "error", err)
 		}
 	}
 	return n.run(ctx)

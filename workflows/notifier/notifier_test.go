@@ -374,7 +374,7 @@ func TestARunToWhichAlertsArriveWithoutAPauseHandsOverAllOfThem(t *testing.T) {
 func TestNothingIsSentForACollectionThatIsGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.gone = errors.New("there is no such workflow")
+	w.gone = &temporal.UnknownExternalWorkflowExecutionError{}
 	w.raise(0, failed("a", nil, hook("ops")))
 	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Shard: notification.Shard{Collection: collection}})
 	require.NoError(t, w.env.GetWorkflowError())

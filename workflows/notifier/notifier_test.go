@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,15 +38,14 @@ type world struct {
 	counted *workflowtest.Counters
 	answer  func(in *notify.Item) error
 	rules   []job.Notification // of the collection
-	silent  bool               // the collection does not answer
+	silent  atomic.Bool        // the collection does not answer
 	gone    error              // of a signal to the collection
 
-	mu      sync.Mutex
-	sent    []string // messages as they left: time, target, subject
-	ids     []string // of the messages
-	totals  []int    // alerts in the messages
-	batches []int    // messages in the activities
-	all     []notification.Delivery
+	mu     sync.Mutex
+	sent   []string // messages as they left: time, target, subject
+	ids    []string // of the messages
+	totals []int    // alerts in the messages
+	all    []notification.Delivery
 }
 
 func newWorld(t *testing.T) *world {
@@ -65,7 +65,6 @@ func newWorld(t *testing.T) *world {
 
 // send makes the attempts of an activity. An answer that is a [temporal.TimeoutError] loses all of them.
 func (w *world) send(_ context.Context, in notify.SendInput) ([]notify.Report, error) {
-	w.batches = append(w.batches, len(in.Items))
 	reports := make([]notify.Report, len(in.Items))
 	for i := range in.Items {
 		item := &in.Items[i]
@@ -90,7 +89,7 @@ func (w *world) send(_ context.Context, in notify.SendInput) ([]notify.Report, e
 func (w *world) targets(_ context.Context, id, query string) ([]job.Notification, error) {
 	require.Equal(w.t, collection.WorkflowID(), id)
 	require.Equal(w.t, workflows.QueryNotifications, query)
-	if w.silent {
+	if w.silent.Load() {
 		return nil, errors.New("no answer")
 	}
 	return w.rules, nil
@@ -255,10 +254,10 @@ func TestAlertsWaitForACollectionThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.rules = []job.Notification{hook("ops")}
-	w.silent = true
+	w.silent.Store(true)
 	w.raise(time.Second, failed("a", []string{"ops"}), failed("b", nil, hook("own")))
 	w.raise(10*time.Minute, failed("c", []string{"ops"}))
-	w.env.RegisterDelayedCallback(func() { w.silent = false }, 59*time.Minute+30*time.Second)
+	w.env.RegisterDelayedCallback(func() { w.silent.Store(false) }, 59*time.Minute+30*time.Second)
 	require.NoError(t, w.run(2*time.Hour))
 	require.Len(t, w.sent, 2)
 	require.Equal(t, "00:00:01 own: Job 'b' failed: down", w.sent[0], "other targets do not wait for it")
@@ -270,7 +269,7 @@ func TestAStormOfACollectionThatDoesNotAnswerIsCountedInItsDigest(t *testing.T) 
 	t.Parallel()
 	w := newWorld(t)
 	w.rules = []job.Notification{hook("ops"), hook("other")}
-	w.silent = true
+	w.silent.Store(true)
 	const jobs = 10_000
 	for i := range jobs / 250 {
 		var some []notification.Raised
@@ -279,7 +278,7 @@ func TestAStormOfACollectionThatDoesNotAnswerIsCountedInItsDigest(t *testing.T) 
 		}
 		w.raise(time.Second+time.Duration(i)*250*time.Millisecond, some...)
 	}
-	w.env.RegisterDelayedCallback(func() { w.silent = false }, 5*time.Minute)
+	w.env.RegisterDelayedCallback(func() { w.silent.Store(false) }, 5*time.Minute)
 	require.NoError(t, w.run(time.Hour))
 	total := 0
 	for _, n := range w.totals {

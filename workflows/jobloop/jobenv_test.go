@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -99,6 +100,7 @@ type jobEnv struct {
 	raised   []notification.Alert
 	raises   int                   // activities that hand over alerts
 	lost     int                   // alerts of which a notice says that they were dropped
+	leaving  sync.Mutex
 	left     []notification.Raised // sent when the job was deleted
 	counted  workflowtest.Counters
 	removed  int // signals to the collection that the job is gone
@@ -303,6 +305,8 @@ func (w *jobEnv) mockServer() {
 				return errors.New("there is no such workflow")
 			}
 			part, _ := argument.([]notification.Raised)
+			w.leaving.Lock()
+			defer w.leaving.Unlock()
 			w.left = append(w.left, part...)
 			return nil
 		}).Maybe()

@@ -98,8 +98,8 @@ type jobEnv struct {
 	halted   []any    // reasons shown by memo why disableAfter disabled the job; nil when that is over
 	alertIDs []string
 	raised   []notification.Alert
-	raises   int                   // activities that hand over alerts
-	lost     int                   // alerts of which a notice says that they were dropped
+	raises   int // activities that hand over alerts
+	lost     int // alerts of which a notice says that they were dropped
 	leaving  sync.Mutex
 	left     []notification.Raised // sent when the job was deleted
 	counted  workflowtest.Counters

@@ -3,6 +3,7 @@ package job
 import (
 	"crypto/sha256"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -46,9 +47,14 @@ func CollectionWorkflowID(subscription, path string) string {
 	return workflowID("collection/" + under(subscription) + path)
 }
 
-// NotificationsWorkflowID returns the ID of the workflow that delivers the alerts of the collection's jobs.
-func (k CollectionKey) NotificationsWorkflowID() string {
-	return workflowID("notifications/" + k.Subscription + "/" + k.Path())
+// NotificationsWorkflowID returns the ID of a workflow that delivers alerts of the collection's jobs, by its number: see
+// [almanac/job/notification.Shard].
+func (k CollectionKey) NotificationsWorkflowID(shard int) string {
+	path := "notifications/" + k.Subscription + "/" + k.Path()
+	if shard > 0 {
+		path += "/" + strconv.Itoa(shard)
+	}
+	return workflowID(path)
 }
 
 // SubscriptionWorkflowID returns the ID of the workflow that lists a subscription's collections.

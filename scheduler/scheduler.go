@@ -110,7 +110,7 @@ func New(o Options) *Service {
 		}
 	}
 	s.Alerting = alerting.New(alerting.Options{
-		Queries: s.queries, Job: s.beginJob, Collection: s.Collection, Error: s.jobError, Update: updateWithin(wfclient.ChangeTimeout),
+		Ask: s.queries.Ask, Job: s.beginJob, Collection: s.Collection, Error: s.jobError, Update: updateWithin(wfclient.ChangeTimeout),
 	})
 	s.Operations = operations.New(operations.Options{Client: s.client, Namespace: s.namespace, Converter: s.converter, Log: s.log, Error: s.jobError})
 	s.registrar = registrations.New(registrations.Options{Collection: s.Collection, Update: updateWithin(updateTimeout), Tiers: s.limits.Tiers})

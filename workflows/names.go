@@ -11,7 +11,7 @@ const (
 	TypeCollection   = "Collection"
 	TypeSubscription = "Subscription"
 
-	TypeNotifications = "Notifications" // delivers the alerts of a collection's jobs
+	TypeNotifications = "Notifications" // delivers the alerts of a collection's jobs; see notification.Shard
 )
 
 // Updates, queries and signals of a [Job]. Run, enable, disable and delete are updates, and also
@@ -49,9 +49,9 @@ const (
 	UpdateTest         = "testNotification" // of a Job and of a Collection, which takes the name of a job; returns []notification.Delivery
 	QueryNotifications = "notifications"    // of a Collection: returns []job.Notification, with secrets
 	QueryDeliveries    = "deliveries"       // of Notifications: returns []notification.Delivery, newest first
-	SignalRaise        = "raise"            // of Notifications: takes []notification.Raised
+	SignalRaise        = "raise"            // of Notifications: takes []notification.Raised, at most 256 KiB of them
 	SignalEnd          = "end"              // of Notifications: the collection is gone
-	SignalNotifying    = "notifying"        // of a Collection: alerts of its jobs are delivered by Notifications
+	SignalNotifying    = "notifying"        // of a Collection: alerts of its jobs are delivered by Notifications; takes the number of the shard
 )
 
 // Further queries of a [Subscription].

@@ -12,13 +12,11 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"strings"
+	"slices"
+	"sync"
 	"time"
 
-	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 
 	"almanac/activities"
 	"almanac/internal/redact"
@@ -34,82 +32,164 @@ const (
 	TypeTargets = "NotificationTargets"
 )
 
-// SendTimeout is the time limit of an attempt to deliver a message, or of each post of one that has several. The activity's
-// HeartbeatTimeout must be longer: there is a heartbeat after each post.
+// SendTimeout is the time limit of an attempt to deliver a message, or of each post of one that has several.
 const SendTimeout = 10 * time.Second
+
+// HeartbeatTimeout is the heartbeat timeout of [TypeSend], whose attempts send a heartbeat each heartbeatInterval and after each post.
+const (
+	HeartbeatTimeout  = 10 * time.Second
+	heartbeatInterval = 3 * time.Second
+)
 
 // Counter is the name of the metric that counts messages by the kind of their target and their outcome, delivered or failed.
 const Counter = "almanac_notifications"
 
 const maxText = 500 // bytes of an answer or error
 
-// Activities are the activities. All members are required.
+// LostCounter is the name of the metric that counts alerts that were dropped because there was no room for them, by where: in the
+// job that raised them, or in the notifications of its collection.
+const LostCounter = "almanac_alerts_lost"
+
+// Activities are the activities. The exported members are required.
 type Activities struct {
 	Senders map[job.ActionType]activities.Sender // by [job.ActionType.Kind]
 	Log     *slog.Logger
+
+	merger merger
 }
 
 // SendInput is the input of [Activities.Send].
 type SendInput struct {
+	Items []Item `json:"items"`
+}
+
+// An Item is a message for a target, of which one attempt is to be made.
+type Item struct {
 	Name    string               `json:"name"` // of the notification
 	Target  job.Action           `json:"target"`
 	Message notification.Message `json:"message"`
+	Attempt int                  `json:"attempt"`          // its number, from 1
+	Last    bool                 `json:"last,omitempty"`   // no other follows
+	Posted  int                  `json:"posted,omitempty"` // posts of the message that were accepted before
 }
 
-// A Report is the result of a delivery, and the details of the error of one that failed.
+// A Report is the result of an attempt.
 type Report struct {
-	Time    time.Time `json:"time"`
-	Message string    `json:"message"` // what the receiver answered, or the error; without secrets
-	Attempt int       `json:"attempt"`
+	Done      bool          `json:"done"` // the attempt ended; otherwise the report is one of how far it got
+	Delivered bool          `json:"delivered,omitempty"`
+	Final     bool          `json:"final,omitempty"`  // no further attempt can succeed
+	Hung      bool          `json:"hung,omitempty"`   // the receiver did not answer in time
+	Posted    int           `json:"posted,omitempty"` // posts of the message that were accepted so far
+	Pause     time.Duration `json:"pause,omitempty"`  // the receiver asked for, until the next attempt
+	Time      time.Time     `json:"time"`
+	Message   string        `json:"message"` // what the receiver answered, or the error; without secrets
 }
 
-// ErrTypeFailed is the type of the error of a delivery that failed. Its details are a [Report].
-const ErrTypeFailed = "NotificationFailed"
-
-// Send makes one attempt to deliver a message.
-func (a *Activities) Send(ctx context.Context, in SendInput) (Report, error) {
-	info := activity.GetInfo(ctx)
-	message, err := a.send(ctx, &in)
-	report := Report{Time: time.Now().UTC(), Message: redact.Cut(message, maxText), Attempt: int(info.Attempt)}
-	_, permanent := errors.AsType[*activities.PermanentError](err)
-	policy := info.RetryPolicy
-	last := permanent || policy != nil && policy.MaximumAttempts > 0 && info.Attempt >= policy.MaximumAttempts
-	a.log(ctx, &in, err, info.Attempt, last)
-	if err == nil {
-		count(ctx, &in, "delivered")
-		return report, nil
+// Send makes an attempt to deliver each of some messages, all at once, and returns a report of each. Its heartbeats have the reports so far,
+// with shorter messages: what is done is not done again if the worker crashes.
+func (a *Activities) Send(ctx context.Context, in SendInput) ([]Report, error) {
+	p := &progress{reports: make([]Report, len(in.Items))}
+	if activity.HasHeartbeatDetails(ctx) {
+		_ = activity.GetHeartbeatDetails(ctx, &p.reports) // what cannot be read is sent again
+		p.reports = slices.Grow(p.reports, len(in.Items))[:len(in.Items)]
 	}
-	if last {
-		count(ctx, &in, "failed")
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go p.beat(ctx)
+	var attempts sync.WaitGroup
+	for i := range in.Items {
+		if p.reports[i].Done {
+			continue
+		}
+		item := &in.Items[i]
+		item.Posted = max(item.Posted, p.reports[i].Posted)
+		attempts.Go(func() {
+			a.attempt(ctx, item, func(r Report) { p.set(ctx, i, r) })
+		})
 	}
-	report.Message = cmp.Or(report.Message, redact.Cut(err.Error(), maxText))
-	return report, temporal.NewApplicationErrorWithOptions(redact.Cut(err.Error(), maxText), ErrTypeFailed, temporal.ApplicationErrorOptions{
-		NonRetryable: permanent, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{report}, NextRetryDelay: pause(policy, err),
-	})
+	attempts.Wait()
+	return p.reports, nil
 }
 
-// pause returns the time until the next attempt if the receiver asked for one that is longer than that of the policy; 0 otherwise.
-func pause(policy *temporal.RetryPolicy, err error) time.Duration {
-	asked, ok := errors.AsType[*activities.RetryAfterError](err)
-	if !ok || policy != nil && asked.After <= policy.InitialInterval {
-		return 0
-	}
-	return min(asked.After, activities.MaxRetryAfter)
+// A progress is what is known of the attempts of an activity.
+type progress struct {
+	mu      sync.Mutex
+	reports []Report
 }
 
-func count(ctx context.Context, in *SendInput, outcome string) {
+func (p *progress) set(ctx context.Context, i int, r Report) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reports[i] = r
+	if len(p.reports) > 1 || !r.Done {
+		activity.RecordHeartbeat(ctx, p.short())
+	}
+}
+
+// maxProgress is the size limit of a message in a heartbeat, in bytes. The server keeps the last heartbeat of each activity in the record of the
+// workflow, which is limited to 8 MB.
+const maxProgress = 60
+
+// short returns the reports as a heartbeat has them.
+func (p *progress) short() []Report {
+	short := slices.Clone(p.reports)
+	for i := range short {
+		short[i].Message = redact.Cut(short[i].Message, maxProgress)
+	}
+	return short
+}
+
+// beat sends heartbeats until the context is done.
+func (p *progress) beat(ctx context.Context) {
+	ticker := time.NewTicker(heartbeatInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			p.mu.Lock()
+			activity.RecordHeartbeat(ctx, p.short())
+			p.mu.Unlock()
+		}
+	}
+}
+
+// attempt makes an attempt, and reports each post that was accepted and at last the result.
+func (a *Activities) attempt(ctx context.Context, in *Item, report func(Report)) {
+	message, err := a.send(ctx, in, func() { report(Report{Posted: in.Posted}) })
+	r := Report{Done: true, Delivered: err == nil, Posted: in.Posted, Time: time.Now().UTC(), Message: redact.Cut(message, maxText)}
+	if err != nil {
+		_, r.Final = errors.AsType[*activities.PermanentError](err)
+		_, r.Hung = errors.AsType[*timeoutError](err)
+		if asked, ok := errors.AsType[*activities.RetryAfterError](err); ok {
+			r.Pause = min(asked.After, activities.MaxRetryAfter)
+		}
+		r.Message = cmp.Or(r.Message, redact.Cut(err.Error(), maxText))
+	}
+	a.log(ctx, in, err, r.Final || in.Last)
+	switch {
+	case r.Delivered:
+		count(ctx, in, "delivered")
+	case r.Final || in.Last:
+		count(ctx, in, "failed")
+	}
+	report(r)
+}
+
+func count(ctx context.Context, in *Item, outcome string) {
 	tags := map[string]string{"kind": string(in.Target.Type.Kind()), "outcome": outcome}
 	activity.GetMetricsHandler(ctx).WithTags(tags).Counter(Counter).Inc(1)
 }
 
-func (a *Activities) log(ctx context.Context, in *SendInput, err error, attempt int32, last bool) {
+func (a *Activities) log(ctx context.Context, in *Item, err error, last bool) {
 	level, text := slog.LevelDebug, "notification delivered"
 	attributes := []slog.Attr{
 		slog.String("collection", in.Message.Collection.Name), slog.String("notification", in.Name), slog.String("target", notification.TargetText(&in.Target)),
-		slog.String("message", in.Message.ID), slog.Int("alerts", in.Message.Total()), slog.Int("attempt", int(attempt)),
+		slog.String("message", in.Message.ID), slog.Int("alerts", in.Message.Total()), slog.Int("attempt", in.Attempt),
 	}
 	switch {
-	case last:
+	case err != nil && last:
 		level, text = slog.LevelWarn, "notification failed; its alerts are lost"
 	case err != nil:
 		level, text = slog.LevelInfo, "notification failed, and is sent again"
@@ -123,8 +203,9 @@ func (a *Activities) log(ctx context.Context, in *SendInput, err error, attempt 
 // errPanic is the error of a sender that panicked, whose text may hold secrets.
 var errPanic = errors.New("an internal error of Almanac, described in its log, ended the attempt; the message may have been sent")
 
-// send sends what earlier attempts have not sent of a message. The text is that of its last post.
-func (a *Activities) send(ctx context.Context, in *SendInput) (message string, err error) {
+// send sends what earlier attempts have not sent of a message, and calls posted after each of several posts. The text is that of its last
+// post.
+func (a *Activities) send(ctx context.Context, in *Item, posted func()) (message string, err error) {
 	kind := in.Target.Type.Kind()
 	sender, ok := a.Senders[kind]
 	if kind == job.ActionPagerDuty {
@@ -140,22 +221,25 @@ func (a *Activities) send(ctx context.Context, in *SendInput) (message string, e
 	if err != nil {
 		return "", &activities.PermanentError{Err: err}
 	}
-	made := 0 // by earlier attempts
-	if activity.HasHeartbeatDetails(ctx) {
-		_ = activity.GetHeartbeatDetails(ctx, &made) // what cannot be read is sent again
-	}
-	for i := min(made, len(posts)); i < len(posts); i++ {
-		if message, err = a.post(ctx, sender, in, &posts[i]); err != nil {
+	for in.Posted < len(posts) {
+		if message, err = a.post(ctx, sender, in, &posts[in.Posted]); err != nil {
 			if len(posts) > 1 {
-				err = &partError{i + 1, len(posts), err}
+				err = &partError{in.Posted + 1, len(posts), err}
 			}
 			return message, err
 		}
-		if len(posts) > 1 {
-			activity.RecordHeartbeat(ctx, i+1)
+		if in.Posted++; len(posts) > 1 {
+			posted()
 		}
 	}
 	return message, nil
+}
+
+// A timeoutError says that a receiver did not answer in time.
+type timeoutError struct{}
+
+func (*timeoutError) Error() string {
+	return fmt.Sprintf("timed out: not complete after %g s", SendTimeout.Seconds())
 }
 
 // A partError is the failure of one of several posts.
@@ -169,15 +253,14 @@ func (e *partError) Error() string { return fmt.Sprintf("request %d of %d: %s", 
 func (e *partError) Unwrap() error { return e.err }
 
 // post makes one request, or sends one message.
-func (a *Activities) post(ctx context.Context, sender activities.Sender, in *SendInput, p *notification.Post) (message string, err error) {
+func (a *Activities) post(ctx context.Context, sender activities.Sender, in *Item, p *notification.Post) (message string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			a.Log.ErrorContext(ctx, "sender panicked", slog.String("kind", string(in.Target.Type.Kind())), slog.String("type", fmt.Sprintf("%T", v)), slog.String("stack", string(debug.Stack())))
 			message, err = "", errPanic
 		}
 	}()
-	late := fmt.Errorf("timed out: not complete after %g s", SendTimeout.Seconds())
-	ctx, cancel := context.WithTimeoutCause(ctx, SendTimeout, late)
+	ctx, cancel := context.WithTimeoutCause(ctx, SendTimeout, &timeoutError{})
 	defer cancel()
 	latest := in.Message.Alerts[len(in.Message.Alerts)-1]
 	message, err = sender.Send(ctx, job.Execution{
@@ -193,25 +276,6 @@ func (a *Activities) post(ctx context.Context, sender activities.Sender, in *Sen
 	return message, err
 }
 
-// A RaiseInput says to which workflow alerts are sent. If it does not run, it is started.
-type RaiseInput struct {
-	Workflow string                `json:"id"`
-	Type     string                `json:"type"`
-	Summary  string                `json:"summary"`
-	Start    any                   `json:"start"` // input of a started workflow
-	Signal   string                `json:"signal"`
-	Raised   []notification.Raised `json:"raised"`
-}
-
-// Raise hands alerts over to the workflow that delivers them.
-func (a *Activities) Raise(ctx context.Context, in RaiseInput) error {
-	_, err := activity.GetClient(ctx).SignalWithStartWorkflow(ctx, in.Workflow, in.Signal, in.Raised, client.StartWorkflowOptions{
-		TaskQueue: activity.GetInfo(ctx).TaskQueue, StaticSummary: in.Summary,
-		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-	}, in.Type, in.Start)
-	return err
-}
-
 // Targets returns the notifications of a collection with their secrets, by a query of its workflow; none if there is no such
 // collection.
 func (a *Activities) Targets(ctx context.Context, workflowID, query string) ([]job.Notification, error) {
@@ -221,17 +285,4 @@ func (a *Activities) Targets(ctx context.Context, workflowID, query string) ([]j
 		return nil, nil
 	}
 	return list, err
-}
-
-// Failure returns what is known of a delivery that failed with an error of [Activities.Send].
-func Failure(err error) (r Report) {
-	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.Type() == ErrTypeFailed {
-		_ = failed.Details(&r) // unreadable details leave the Report empty
-		return r
-	}
-	r.Message = "no worker recorded the outcome; the message may have been sent"
-	if text := strings.TrimSpace(err.Error()); errors.As(err, new(*temporal.ApplicationError)) {
-		r.Message = redact.Cut(text, maxText)
-	}
-	return r
 }

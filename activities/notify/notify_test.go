@@ -3,7 +3,6 @@ package notify_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
 	"almanac/activities"
@@ -29,37 +27,41 @@ import (
 )
 
 // input returns a message about one failed job, for a target.
-func input(target job.Action) notify.SendInput {
+func input(target job.Action) notify.Item {
 	a := notification.Alert{Event: job.EventFailed, Job: workflowtest.Key, Time: workflowtest.NewYear, Error: "down"}
 	a.Identify("run", "e1")
 	a.Describe("")
 	m := notification.Message{ID: a.ID, Collection: workflowtest.Key.Collection}
 	m.Add(&a)
-	return notify.SendInput{Name: "ops", Target: target, Message: m}
+	return notify.Item{Name: "ops", Target: target, Message: m, Attempt: 1}
 }
 
 // send makes one attempt.
-func send(t *testing.T, all map[job.ActionType]activities.Sender, log *slog.Logger, in notify.SendInput) (notify.Report, error) {
+func send(t *testing.T, all map[job.ActionType]activities.Sender, log *slog.Logger, in notify.Item) notify.Report {
 	t.Helper()
-	return sendAfter(t, all, log, in, 0)
+	return sendAll(t, all, log, nil, in)[0]
 }
 
-// sendAfter makes one attempt after others that have made so many posts.
-func sendAfter(t *testing.T, all map[job.ActionType]activities.Sender, log *slog.Logger, in notify.SendInput, made int) (r notify.Report, err error) {
+// sendAll makes an attempt for each of some messages, after an activity that was lost with these reports.
+func sendAll(t *testing.T, all map[job.ActionType]activities.Sender, log *slog.Logger, lost []notify.Report, items ...notify.Item) (reports []notify.Report) {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(workflowtest.Silent)
 	env := suite.NewTestActivityEnvironment()
 	a := &notify.Activities{Senders: all, Log: log}
 	env.RegisterActivityWithOptions(a.Send, activity.RegisterOptions{Name: notify.TypeSend})
-	if made > 0 {
-		env.SetHeartbeatDetails(made)
+	if lost != nil {
+		env.SetHeartbeatDetails(lost)
 	}
-	value, err := env.ExecuteActivity(notify.TypeSend, in)
-	if err == nil {
-		require.NoError(t, value.Get(&r))
+	value, err := env.ExecuteActivity(notify.TypeSend, notify.SendInput{Items: items})
+	require.NoError(t, err)
+	require.NoError(t, value.Get(&reports))
+	require.Len(t, reports, len(items))
+	for _, r := range reports {
+		require.True(t, r.Done)
+		require.False(t, r.Time.IsZero())
 	}
-	return r, err
+	return reports
 }
 
 var silent = slog.New(slog.DiscardHandler)
@@ -85,9 +87,9 @@ func TestAWebHookGetsACloudEventWithTheIDOfTheMessage(t *testing.T) {
 	}))
 	defer hook.Close()
 	in := input(job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: hook.URL, Method: "POST"}})
-	r, err := send(t, real(t), silent, in)
-	require.NoError(t, err)
-	require.Equal(t, 1, r.Attempt)
+	r := send(t, real(t), silent, in)
+	require.True(t, r.Delivered)
+	require.Equal(t, 1, r.Posted)
 	require.Equal(t, "application/cloudevents+json; charset=utf-8", header.Get("Content-Type"))
 	require.Equal(t, in.Message.ID, header.Get("Idempotency-Key"))
 	require.Equal(t, in.Message.ID, event["id"])
@@ -104,11 +106,10 @@ func TestAWebHookThatRefusesIsReportedWithWhatItAnsweredAndWithoutSecrets(t *tes
 	in := input(job.Action{Type: job.ActionHTTP, Request: &job.Request{
 		URI: hook.URL, Method: "POST", Authentication: &job.Authentication{Type: job.AuthBasic, Username: "u", Password: "canary"},
 	}})
-	_, err := send(t, real(t), slog.New(slog.NewTextHandler(&log, nil)), in)
-	require.Error(t, err)
-	r := notify.Failure(err)
+	r := send(t, real(t), slog.New(slog.NewTextHandler(&log, nil)), in)
+	require.False(t, r.Delivered)
 	require.Contains(t, r.Message, "403")
-	require.NotContains(t, r.Message+log.String()+err.Error(), "canary")
+	require.NotContains(t, r.Message+log.String(), "canary")
 	require.Contains(t, log.String(), "notification=ops")
 }
 
@@ -128,8 +129,9 @@ func TestATargetThatHangsHasTenSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		_, err := send(t, map[job.ActionType]activities.Sender{job.ActionHTTP: hanging{}}, silent, input(job.Action{Type: job.ActionHTTP}))
-		require.ErrorContains(t, err, "timed out: not complete after 10 s")
+		r := send(t, map[job.ActionType]activities.Sender{job.ActionHTTP: hanging{}}, silent, input(job.Action{Type: job.ActionHTTP}))
+		require.Equal(t, "timed out: not complete after 10 s", r.Message)
+		require.True(t, r.Hung)
 		require.Equal(t, notify.SendTimeout, time.Since(start))
 	})
 }
@@ -137,29 +139,22 @@ func TestATargetThatHangsHasTenSeconds(t *testing.T) {
 func TestASenderThatPanicsShowsNoSecret(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	_, err := send(t, map[job.ActionType]activities.Sender{job.ActionHTTP: panicking{}}, slog.New(slog.NewTextHandler(&log, nil)), input(job.Action{Type: job.ActionHTTP}))
-	require.ErrorContains(t, err, "an internal error of Almanac")
-	require.NotContains(t, err.Error()+log.String(), "canary")
+	r := send(t, map[job.ActionType]activities.Sender{job.ActionHTTP: panicking{}}, slog.New(slog.NewTextHandler(&log, nil)), input(job.Action{Type: job.ActionHTTP}))
+	require.Contains(t, r.Message, "an internal error of Almanac")
+	require.NotContains(t, r.Message+log.String(), "canary")
 }
 
 func TestWithoutAMailServerTheErrorSaysWhatToDoAndNothingIsRetried(t *testing.T) {
 	t.Parallel()
-	_, err := send(t, real(t), silent, input(job.Action{Type: job.ActionEmail, Email: &job.Email{To: []string{"a@example.com"}}}))
-	require.ErrorContains(t, err, "this worker sends no e-mail: start it with --smtp-server")
-	failed := new(temporal.ApplicationError)
-	require.ErrorAs(t, err, &failed)
-	require.True(t, failed.NonRetryable())
-}
-
-func TestADeliveryWithoutAReportMayHaveBeenSent(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "no worker recorded the outcome; the message may have been sent", notify.Failure(errors.New("timeout")).Message)
+	r := send(t, real(t), silent, input(job.Action{Type: job.ActionEmail, Email: &job.Email{To: []string{"a@example.com"}}}))
+	require.Contains(t, r.Message, "this worker sends no e-mail: start it with --smtp-server")
+	require.True(t, r.Final)
 }
 
 const routingKey = "0123456789abcdef0123456789ABCDEF"
 
 // pagerDuty returns the input of a delivery of two failed jobs to a receiver in place of PagerDuty.
-func pagerDuty(uri string) notify.SendInput {
+func pagerDuty(uri string) notify.Item {
 	var open notification.Incidents
 	m := notification.Message{ID: "m1", Collection: workflowtest.Key.Collection}
 	for _, name := range []string{"a", "b"} {
@@ -168,7 +163,7 @@ func pagerDuty(uri string) notify.SendInput {
 		alert.Describe("")
 		open.Add(&m, &alert)
 	}
-	return notify.SendInput{Name: "ops", Message: m, Target: job.Action{Type: job.ActionPagerDuty, PagerDuty: &job.PagerDuty{RoutingKey: routingKey, URI: uri}}}
+	return notify.Item{Name: "ops", Attempt: 1, Message: m, Target: job.Action{Type: job.ActionPagerDuty, PagerDuty: &job.PagerDuty{RoutingKey: routingKey, URI: uri}}}
 }
 
 func TestADeliveryToPagerDutyGoesOnWhereTheAttemptBeforeFailed(t *testing.T) {
@@ -184,15 +179,18 @@ func TestADeliveryToPagerDutyGoesOnWhereTheAttemptBeforeFailed(t *testing.T) {
 	}))
 	defer hook.Close()
 	in := pagerDuty(hook.URL)
-	_, err := send(t, real(t), silent, in)
-	require.NoError(t, err)
+	require.Equal(t, 2, send(t, real(t), silent, in).Posted)
 	first, second := "almanac/failed/"+workflowtest.Key.Collection.Job("a").WorkflowID(), "almanac/failed/"+workflowtest.Key.Collection.Job("b").WorkflowID()
 	require.Equal(t, []string{first, second}, got)
 
 	got = nil
-	_, err = sendAfter(t, real(t), silent, in, 1)
-	require.NoError(t, err)
-	require.Equal(t, []string{second}, got, "the first was accepted before")
+	require.True(t, sendAll(t, real(t), silent, []notify.Report{{Posted: 1}}, in)[0].Delivered)
+	require.Equal(t, []string{second}, got, "the first was accepted before the worker was lost")
+
+	got = nil
+	in.Posted = 1
+	require.Equal(t, 2, send(t, real(t), silent, in).Posted)
+	require.Equal(t, []string{second}, got, "the first was accepted by an earlier attempt")
 }
 
 func TestWhatPagerDutyRefusesIsNotSentAgainAndShowsNoRoutingKey(t *testing.T) {
@@ -207,18 +205,16 @@ func TestWhatPagerDutyRefusesIsNotSentAgainAndShowsNoRoutingKey(t *testing.T) {
 		}))
 		defer hook.Close()
 		var log strings.Builder
-		_, err := send(t, real(t), slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), pagerDuty(hook.URL))
-		failed := new(temporal.ApplicationError)
-		require.ErrorAs(t, err, &failed)
-		require.Equal(t, permanent, failed.NonRetryable(), "%d", status)
+		r := send(t, real(t), slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), pagerDuty(hook.URL))
+		require.Equal(t, permanent, r.Final, "%d", status)
 		require.Equal(t, 1, asked)
-		require.Contains(t, err.Error(), "request 1 of 2: the host answered ")
-		require.NotContains(t, err.Error()+notify.Failure(err).Message+log.String(), routingKey)
+		require.Contains(t, log.String(), "request 1 of 2: the host answered ")
+		require.NotContains(t, r.Message+log.String(), routingKey)
 		wanted := time.Duration(0)
 		if status == http.StatusTooManyRequests {
 			wanted = 2 * time.Minute
 		}
-		require.Equal(t, wanted, failed.NextRetryDelay())
+		require.Equal(t, wanted, r.Pause)
 	}
 }
 
@@ -255,12 +251,10 @@ func TestAWebHookThatFailsIsReportedAndSentAgain(t *testing.T) {
 			hook := httptest.NewServer(tt.answer)
 			defer hook.Close()
 			var log strings.Builder
-			_, err := send(t, real(t), slog.New(slog.NewTextHandler(&log, nil)), input(job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: hook.URL, Method: "POST"}}))
-			require.ErrorContains(t, err, tt.want)
-			failed := new(temporal.ApplicationError)
-			require.ErrorAs(t, err, &failed)
-			require.False(t, failed.NonRetryable())
-			require.Contains(t, notify.Failure(err).Message, tt.want)
+			r := send(t, real(t), slog.New(slog.NewTextHandler(&log, nil)), input(job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: hook.URL, Method: "POST"}}))
+			require.False(t, r.Delivered)
+			require.False(t, r.Final)
+			require.Contains(t, r.Message, tt.want)
 			require.Contains(t, log.String(), "notification failed, and is sent again")
 		})
 	}
@@ -276,8 +270,41 @@ func TestADeliveryThatFailedForGoodIsLoggedAsALossAndCounted(t *testing.T) {
 	var log strings.Builder
 	a := &notify.Activities{Senders: real(t), Log: slog.New(slog.NewTextHandler(&log, nil))}
 	env.RegisterActivityWithOptions(a.Send, activity.RegisterOptions{Name: notify.TypeSend})
-	_, err := env.ExecuteActivity(notify.TypeSend, input(job.Action{Type: job.ActionEmail, Email: &job.Email{To: []string{"a@example.com"}}}))
-	require.Error(t, err)
+	_, err := env.ExecuteActivity(notify.TypeSend, notify.SendInput{Items: []notify.Item{input(job.Action{Type: job.ActionEmail, Email: &job.Email{To: []string{"a@example.com"}}})}})
+	require.NoError(t, err)
 	require.Equal(t, []string{"almanac_notifications Email failed"}, counted.Counted())
 	require.Contains(t, log.String(), `level=WARN msg="notification failed; its alerts are lost"`)
+}
+
+// someHang hangs for targets with the method HANG.
+type someHang struct{ sent chan string }
+
+func (s someHang) Send(ctx context.Context, _ job.Execution, a *job.Action) (string, error) {
+	s.sent <- a.Request.URI
+	if a.Request.Method == "HANG" {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	return "200 OK", nil
+}
+
+func TestMessagesOfOneActivityAreSentAtOnceAndOnlyThoseFailWhoseTargetHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := someHang{make(chan string, 100)}
+		var items []notify.Item
+		for i, method := range []string{"HANG", "POST", "HANG", "POST", "POST"} {
+			items = append(items, input(job.Action{Type: job.ActionHTTP, Request: &job.Request{Method: method, URI: strings.Repeat("x", i)}}))
+		}
+		done := notify.Report{Done: true, Delivered: true, Time: time.Now(), Message: "before"}
+		start := time.Now()
+		reports := sendAll(t, map[job.ActionType]activities.Sender{job.ActionHTTP: s}, silent, []notify.Report{{}, {}, {}, {}, done}, items...)
+		require.Equal(t, notify.SendTimeout, time.Since(start))
+		for i, r := range reports {
+			require.Equal(t, i != 0 && i != 2, r.Delivered, "%d", i)
+			require.Equal(t, !r.Delivered, r.Hung)
+		}
+		require.Equal(t, "before", reports[4].Message, "what was done before a worker was lost is not done again")
+		require.Len(t, s.sent, 4)
+	})
 }

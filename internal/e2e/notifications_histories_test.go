@@ -39,7 +39,7 @@ func notified(t *testing.T, jobs string) (ofJob, ofCollection, ofNotifications s
 	require.Equal(t, http.StatusOK, call(t, http.MethodPost, collection+"/testNotification", "").code)
 	k := key(jobs, "j")
 	call(t, http.MethodDelete, collection, "")
-	return k.WorkflowID(), k.Collection.WorkflowID(), k.Collection.NotificationsWorkflowID()
+	return k.WorkflowID(), k.Collection.WorkflowID(), k.Collection.NotificationsWorkflowID(0)
 }
 
 func jobNotifications(t *testing.T, _ *stack, jobs string) string {

@@ -3,6 +3,7 @@
 package notification
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -29,7 +30,7 @@ type Alert struct {
 	First       time.Time   `json:"first,omitzero"`       // due time of the first of them
 	Last        time.Time   `json:"last,omitzero"`        // due time of the last of them
 	LastSuccess time.Time   `json:"lastSuccess,omitzero"` // zero: never
-	Resolves    []job.Event `json:"resolves,omitempty"`   // of the same job, whose incidents end with this one; for PagerDuty only
+	Resolves    []string    `json:"resolves,omitempty"`   // keys of the incidents that end with this one; for PagerDuty only
 }
 
 // EventTest is the event of an alert that was asked for to test notifications.
@@ -90,13 +91,17 @@ func (a *Alert) occurrences() string {
 	return fmt.Sprintf("%d times from %s to %s", a.Count, first, a.Last.UTC().Format(time.RFC3339))
 }
 
-// A Raised is an alert and the notifications by which it is sent: those of its job, with their targets, or the keys of those of
-// the collection.
-type Raised struct {
-	Alert   Alert              `json:"alert"`
-	Own     []job.Notification `json:"own,omitempty"`
-	Inherit []string           `json:"inherit,omitempty"`
+// Size returns the size of an alert as JSON, in bytes.
+func (a *Alert) Size() int { return SizeOf(a) }
+
+// SizeOf returns the size of a value as JSON, in bytes.
+func SizeOf(v any) int {
+	text, _ := json.Marshal(v) //workflowcheck:ignore // of types without maps it is deterministic, and has no error
+	return len(text)
 }
+
+// MaxDelivering is the maximum number of messages of a shard that are listed while they are being sent.
+const MaxDelivering = 100
 
 // A Delivery is what became of one message.
 type Delivery struct {
@@ -116,6 +121,6 @@ type DeliveryResult string
 // The results.
 const (
 	Delivered  DeliveryResult = "Delivered"
-	Failed     DeliveryResult = "Failed"     // no attempt succeeded; the alerts are lost
+	Failed     DeliveryResult = "Failed"     // no attempt succeeded, or there was no room for the alerts: they are lost
 	Delivering DeliveryResult = "Delivering" // attempts are being made
 )

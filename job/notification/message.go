@@ -13,8 +13,11 @@ import (
 	"almanac/job"
 )
 
-// MaxListed is the maximum number of alerts that a message lists, so that it fits into a storage queue, which takes 64 KiB.
-const MaxListed = 20
+// Limits of the alerts that a message lists, so that it fits into a storage queue, which takes 64 KiB.
+const (
+	MaxListed      = 20
+	MaxListedBytes = 40 << 10 // as JSON
+)
 
 // A Count is a number of alerts of one event.
 type Count struct {
@@ -26,26 +29,60 @@ type Count struct {
 type Message struct {
 	ID         string            `json:"id"`
 	Collection job.CollectionKey `json:"collection"`
-	Alerts     []Alert           `json:"alerts"` // the first MaxListed, oldest first
+	Alerts     []Alert           `json:"alerts"` // the first MaxListed, or fewer if they are long; oldest first, and at least one
 	Counts     []Count           `json:"counts"` // of all alerts
+
+	listed int // size of the alerts, from the first call of Size on
 }
 
-// Add adds an alert.
+// Add adds an alert, and lists it if there is room.
 func (m *Message) Add(a *Alert) {
-	if len(m.Alerts) < MaxListed {
-		m.Alerts = append(m.Alerts, *a)
+	if len(m.Alerts) < MaxListed && m.fits(a) {
+		m.list(a)
 	}
-	m.count(a.Event)
+	m.Count(a.Event, 1)
 }
 
-func (m *Message) count(e job.Event) {
+// fits reports whether another alert can be listed. One alert always can.
+func (m *Message) fits(a *Alert) bool {
+	return len(m.Alerts) == 0 || m.Size()+a.Size() <= MaxListedBytes
+}
+
+func (m *Message) list(a *Alert) {
+	m.listed = m.Size() + a.Size()
+	m.Alerts = append(m.Alerts, *a)
+}
+
+// Size returns the size of the listed alerts as JSON, in bytes.
+func (m *Message) Size() int {
+	if m.listed == 0 {
+		for i := range m.Alerts {
+			m.listed += m.Alerts[i].Size()
+		}
+	}
+	return m.listed
+}
+
+// Shorten removes all listed alerts but the first and those that resolve incidents. They are still counted.
+func (m *Message) Shorten() {
+	kept := m.Alerts[:0]
+	for i, a := range m.Alerts {
+		if i == 0 || len(a.Resolves) > 0 {
+			kept = append(kept, a)
+		}
+	}
+	m.Alerts, m.listed = kept, 0
+}
+
+// Count counts alerts of an event that are not listed, or were listed before.
+func (m *Message) Count(e job.Event, number int) {
 	for i := range m.Counts {
 		if m.Counts[i].Event == e {
-			m.Counts[i].Number++
+			m.Counts[i].Number += number
 			return
 		}
 	}
-	m.Counts = append(m.Counts, Count{e, 1})
+	m.Counts = append(m.Counts, Count{e, number})
 }
 
 // Total returns the number of alerts, listed or not.
@@ -102,7 +139,7 @@ type digest struct {
 	Text          string  `json:"text"`
 	Total         int     `json:"total"`
 	Counts        []Count `json:"counts"`
-	Alerts        []data  `json:"alerts"` // the first MaxListed
+	Alerts        []data  `json:"alerts"` // those that the message lists
 }
 
 // data is the data of an event about one alert.

@@ -20,33 +20,98 @@ const (
 // MaxIncidents is the maximum number of open incidents that are known of a target.
 const MaxIncidents = 100
 
-// Incidents are the incidents of one PagerDuty target that are open as far as Almanac knows, by their keys, oldest first.
-type Incidents []string
+// An Incident is open as far as Almanac knows.
+type Incident struct {
+	Key     string `json:"key"`
+	Resolve string `json:"resolve,omitempty"` // id of the recovery that ends it, until PagerDuty has accepted that
+}
+
+// Incidents are the open incidents of one PagerDuty target, oldest first.
+type Incidents []Incident
 
 // ended are the events whose incidents end when the job recovers. Missed and late ones happened once, and nothing ends them.
 var ended = []job.Event{job.EventFailed, job.EventQuiet, job.EventDisabled}
 
-// Add adds an alert to a message for PagerDuty. The message lists the first MaxListed incidents, and counts further ones. Of the
-// recoveries it lists each that ends a listed incident of this or an earlier message, and has no others. Beyond MaxIncidents the
-// oldest open incident is forgotten.
+// Add adds an alert to a message for PagerDuty. The message lists the first incidents as [Message.Add], and counts further ones. Of
+// the recoveries it lists each that ends a listed incident of this or an earlier message, and has no others. Beyond MaxIncidents the
+// oldest open incident is forgotten. An incident stays open until [Incidents.Delivered].
 func (open *Incidents) Add(m *Message, a *Alert) {
 	if a.Event == job.EventRecovered {
-		recovery := *a
-		recovery.Resolves = open.close(a)
-		if len(recovery.Resolves) > 0 {
-			m.Alerts = append(m.Alerts, recovery)
-			m.count(a.Event)
+		if keys := open.resolve(a); len(keys) > 0 {
+			m.resolve(a.ID, a.Job.Name, a.Time, keys)
 		}
 		return
 	}
-	m.count(a.Event)
-	if m.triggers() >= MaxListed {
+	m.Count(a.Event, 1)
+	if m.triggers() >= MaxListed || !m.fits(a) {
 		return
 	}
-	m.Alerts = append(m.Alerts, *a)
-	if key := incidentKey(a, a.Event); slices.Contains(ended, a.Event) && !slices.Contains(*open, key) {
-		*open = append(*open, key)
-		*open = (*open)[max(0, len(*open)-MaxIncidents):]
+	m.list(a)
+	if slices.Contains(ended, a.Event) {
+		open.begin(incidentKey(a, a.Event))
+	}
+}
+
+// resolve lists a recovery that ends incidents. Of the alert it has what the requests need.
+func (m *Message) resolve(id, name string, at time.Time, keys []string) {
+	m.list(&Alert{ID: id, Event: job.EventRecovered, Job: job.Key{Name: name}, Time: at, Resolves: keys})
+	m.Count(job.EventRecovered, 1)
+}
+
+// begin notes that an incident is open. One that was to be resolved stays open.
+func (open *Incidents) begin(key string) {
+	for i := range *open {
+		if (*open)[i].Key == key {
+			(*open)[i].Resolve = ""
+			return
+		}
+	}
+	*open = append(*open, Incident{Key: key})
+	*open = (*open)[max(0, len(*open)-MaxIncidents):]
+}
+
+// resolve notes that the recovery of a job ends its incidents, and returns their keys: those that no earlier recovery ends.
+func (open Incidents) resolve(a *Alert) (keys []string) {
+	for _, e := range ended {
+		key := incidentKey(a, e)
+		for i := range open {
+			if open[i].Key == key && open[i].Resolve == "" {
+				open[i].Resolve = a.ID
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// Delivered forgets the incidents that a delivered message has resolved.
+func (open *Incidents) Delivered(m *Message) {
+	*open = slices.DeleteFunc(*open, func(i Incident) bool {
+		return i.Resolve != "" && slices.ContainsFunc(m.Alerts, func(a Alert) bool { return a.ID == i.Resolve })
+	})
+}
+
+// Unresolved reports whether PagerDuty has to be told that incidents have ended.
+func (open Incidents) Unresolved() bool {
+	return slices.ContainsFunc(open, func(i Incident) bool { return i.Resolve != "" })
+}
+
+// Repeat adds to a message the recoveries of earlier messages that were not delivered.
+func (open Incidents) Repeat(m *Message, now time.Time) {
+	var ids []string
+	keys := map[string][]string{}
+	for _, i := range open {
+		listed := slices.ContainsFunc(m.Alerts, func(a Alert) bool { return a.ID == i.Resolve })
+		if i.Resolve == "" || listed {
+			continue
+		}
+		if keys[i.Resolve] == nil {
+			ids = append(ids, i.Resolve)
+		}
+		keys[i.Resolve] = append(keys[i.Resolve], i.Key)
+	}
+	for _, id := range ids {
+		m.resolve(id, "", now, keys[id])
 	}
 }
 
@@ -58,17 +123,6 @@ func (m *Message) triggers() (n int) {
 		}
 	}
 	return n
-}
-
-// close removes the incidents that end with the recovery of a job, and returns their events.
-func (open *Incidents) close(a *Alert) (events []job.Event) {
-	for _, e := range ended {
-		if i := slices.Index(*open, incidentKey(a, e)); i >= 0 {
-			*open = slices.Delete(*open, i, i+1)
-			events = append(events, e)
-		}
-	}
-	return events
 }
 
 // incidentKey returns the key of the incident of an event of an alert's job: the same for each alert of the job and the event.
@@ -133,8 +187,8 @@ func (m *Message) pagerDutyPosts(target *job.Action) (posts []Post, err error) {
 		if a.Event != job.EventRecovered {
 			add(a.ID, "trigger", incidentKey(a, a.Event), triggered(a))
 		}
-		for _, e := range a.Resolves {
-			add(uuid.NewSHA1(uuid.NameSpaceURL, []byte(a.ID+"\n"+string(e))).String(), "resolve", incidentKey(a, e), nil)
+		for _, key := range a.Resolves {
+			add(uuid.NewSHA1(uuid.NameSpaceURL, []byte(a.ID+"\n"+key)).String(), "resolve", key, nil)
 		}
 	}
 	if more := m.Total() - len(m.Alerts); more > 0 {

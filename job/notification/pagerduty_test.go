@@ -103,9 +103,11 @@ func TestARecoveryResolvesTheIncidentsOfItsJobThatItEnds(t *testing.T) {
 func TestAFailureAndItsEndInOneMessageAreSentInOrder(t *testing.T) {
 	t.Parallel()
 	var open notification.Incidents
-	_, got := toPagerDuty(t, added(&open, event("a", job.EventFailed), event("a", job.EventRecovered)))
+	m := added(&open, event("a", job.EventFailed), event("a", job.EventRecovered))
+	_, got := toPagerDuty(t, m)
 	require.Equal(t, []string{"trigger", "resolve"}, []string{got[0].Action, got[1].Action})
 	require.Equal(t, got[0].Key, got[1].Key)
+	open.Delivered(m)
 	require.Empty(t, open)
 }
 
@@ -129,12 +131,15 @@ func TestAStormOpensFewIncidentsAndAllOfThemAreResolved(t *testing.T) {
 	require.Equal(t, "almanac/digest/"+collection.WorkflowID(), rest.Key)
 	require.Equal(t, 1000, m.Total())
 
-	_, got = toPagerDuty(t, added(&open, calm...))
+	m = added(&open, calm...)
+	_, got = toPagerDuty(t, m)
 	require.Len(t, got, notification.MaxListed)
 	for _, e := range got {
 		require.Equal(t, "resolve", e.Action)
 		require.True(t, triggered[e.Key])
 	}
+	require.True(t, open.Unresolved())
+	open.Delivered(m)
 	require.Empty(t, open)
 }
 
@@ -156,4 +161,28 @@ func TestLongNamesAreWithinTheLimitsOfPagerDuty(t *testing.T) {
 	_, got := toPagerDuty(t, added(&open, a, b))
 	require.NotEqual(t, got[0].Key, got[1].Key)
 	require.Len(t, []rune(got[0].Payload["summary"].(string)), 1024)
+}
+
+func TestARecoveryThatWasNotDeliveredIsRepeatedUntilItIsOrTheJobFailsAgain(t *testing.T) {
+	t.Parallel()
+	var open notification.Incidents
+	added(&open, event("a", job.EventFailed), event("a", job.EventDisabled), event("b", job.EventFailed))
+	undelivered := added(&open, event("a", job.EventRecovered), event("b", job.EventRecovered))
+	_, first := toPagerDuty(t, undelivered)
+	require.Len(t, first, 3)
+
+	added(&open, event("b", job.EventFailed)) // b fails again, so its incident goes on
+	next := added(&open, event("c", job.EventLate))
+	open.Repeat(next, noon)
+	open.Repeat(next, noon) // once
+	_, got := toPagerDuty(t, next)
+	var sent []string
+	for _, e := range got {
+		sent = append(sent, e.Action+" "+e.Key)
+	}
+	a := collection.Job("a").WorkflowID()
+	require.Equal(t, []string{"trigger almanac/late/" + collection.Job("c").WorkflowID(), "resolve almanac/failed/" + a, "resolve almanac/disabled/" + a}, sent)
+	open.Delivered(undelivered) // of b, after it has failed again
+	require.False(t, open.Unresolved())
+	require.Len(t, open, 1, "that of b")
 }

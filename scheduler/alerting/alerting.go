@@ -3,6 +3,9 @@ package alerting
 
 import (
 	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"almanac/internal/wfclient"
 	"almanac/job"
@@ -12,7 +15,8 @@ import (
 
 // Options configure an [Alerting]. All members are required.
 type Options struct {
-	Queries *wfclient.Queries
+	// Ask queries a workflow. Its errors are those of [wfclient.Queries.Ask].
+	Ask func(ctx context.Context, workflowID, query string, result any) error
 	// Job returns a job whose workflow has begun, Collection a collection. Their errors are of type [job.Error].
 	Job        func(ctx context.Context, k job.Key) (job.Job, error)
 	Collection func(ctx context.Context, k job.CollectionKey) (job.Collection, error)
@@ -56,16 +60,46 @@ func (a *Alerting) TestNotifications(ctx context.Context, k job.Key) ([]notifica
 	return results, a.o.Error(ctx, err, nil)
 }
 
-// Deliveries returns the newest deliveries of the alerts of a collection's jobs, at most 50 that have ended, newest first.
+// maxDeliveries is the maximum number of deliveries that have ended in a list.
+const maxDeliveries = 50
+
+// Deliveries returns the newest deliveries of the alerts of a collection's jobs, at most maxDeliveries that have ended, newest first, after
+// those that are being made.
 func (a *Alerting) Deliveries(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error) {
 	c, err := a.o.Collection(ctx, k)
 	if err != nil {
 		return nil, err
 	}
-	list := []notification.Delivery{}
-	err = a.o.Queries.Ask(ctx, c.Key.NotificationsWorkflowID(), workflows.QueryDeliveries, &list)
-	if wfclient.IsGone(err) { // nothing was raised
-		return []notification.Delivery{}, nil
+	var asked errgroup.Group
+	var lists [1 + notification.Shards][]notification.Delivery
+	for number := range lists {
+		asked.Go(func() error {
+			shard := notification.Shard{Collection: c.Key, Number: number}
+			err := a.o.Ask(ctx, shard.WorkflowID(), workflows.QueryDeliveries, &lists[number])
+			if wfclient.IsGone(err) { // nothing was raised
+				return nil
+			}
+			return err
+		})
 	}
-	return list, a.o.Error(ctx, err, nil)
+	err = asked.Wait()
+	return merged(lists[:]), a.o.Error(ctx, err, nil)
+}
+
+// merged returns the deliveries of several lists in one.
+func merged(lists [][]notification.Delivery) []notification.Delivery {
+	making, ended := []notification.Delivery{}, []notification.Delivery{}
+	for _, list := range lists {
+		for _, d := range list {
+			if d.Outcome == notification.Delivering {
+				making = append(making, d)
+			} else {
+				ended = append(ended, d)
+			}
+		}
+	}
+	newest := func(a, b notification.Delivery) int { return b.Time.Compare(a.Time) }
+	slices.SortStableFunc(making, newest)
+	slices.SortStableFunc(ended, newest)
+	return append(making, ended[:min(len(ended), maxDeliveries)]...)
 }

@@ -2,9 +2,12 @@ package alerting_test
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
 
 	"almanac/internal/workflowtest"
 	"almanac/job"
@@ -14,6 +17,45 @@ import (
 )
 
 var key = workflowtest.Key
+
+func TestDeliveriesAreThoseOfAllShardsThatHaveBegun(t *testing.T) {
+	t.Parallel()
+	at := func(seconds int) time.Time { return workflowtest.NewYear.Add(time.Duration(seconds) * time.Second) }
+	var failure error
+	a := alerting.New(alerting.Options{
+		Collection: func(_ context.Context, k job.CollectionKey) (job.Collection, error) {
+			return job.Collection{Key: k}, nil
+		},
+		Error: func(_ context.Context, err error, _ *job.Error) error { return err },
+		Ask: func(_ context.Context, id, query string, result any) error {
+			require.Equal(t, workflows.QueryDeliveries, query)
+			list, _ := result.(*[]notification.Delivery)
+			switch id {
+			case key.Collection.NotificationsWorkflowID(0):
+				*list = []notification.Delivery{{ID: "b", Time: at(2), Outcome: notification.Delivered}, {ID: "a", Time: at(1), Outcome: notification.Failed}}
+			case key.Collection.NotificationsWorkflowID(notification.Shards):
+				*list = []notification.Delivery{{ID: "now", Time: at(1), Outcome: notification.Delivering}}
+				for i := range 60 {
+					*list = append(*list, notification.Delivery{ID: "c", Time: at(3 + 60 - i), Outcome: notification.Delivered})
+				}
+				(*list)[60].Time = at(0)
+			case key.Collection.NotificationsWorkflowID(3):
+				return failure
+			default:
+				return serviceerror.NewNotFound("there is no such workflow")
+			}
+			return nil
+		},
+	})
+	list, err := a.Deliveries(t.Context(), key.Collection)
+	require.NoError(t, err)
+	require.Len(t, list, 1+50)
+	require.Equal(t, "now", list[0].ID)
+	require.Equal(t, at(63), list[1].Time)
+	failure = errors.New("no worker answers")
+	_, err = a.Deliveries(t.Context(), key.Collection)
+	require.ErrorIs(t, err, failure)
+}
 
 // tested returns what is sent to test the notifications of a job, or of its collection if the name is empty: the workflow and the
 // arguments of the update.

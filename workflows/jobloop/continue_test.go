@@ -283,6 +283,10 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 		Alerts: alerts.State{
 			Watch:     notification.Watch{Failed: []string{"a"}, Quiet: []string{"b"}, Since: at(3)},
 			Inherited: []notification.Rule{{Key: "a", On: []job.Event{job.EventFailed}, After: 2}},
+			Outbox: notification.Outbox{
+				Alerts:  []notification.Raised{{Alert: notification.Alert{ID: "a1", Job: key}, Inherit: []string{"a"}}},
+				Notices: []notification.Raised{{Alert: notification.Alert{ID: "a2", Job: key}, Lost: 3}},
+			},
 		},
 		Waiting: []state.RetryWait{{
 			Execution: job.Execution{ID: "e", Due: at(1), Repeat: 3, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"},
@@ -299,7 +303,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 	}
 	w := newJobEnv(t, once)
 	w.next, w.now = in, at(5)
-	w.suggest = time.Second
+	w.suggest, w.raising = time.Second, never
 	w.update(6*time.Minute, workflows.UpdateCollection, false, in.Alerts.Inherited) // wakes the loop
 	w.run(7 * time.Minute)
 	require.Len(t, w.runs, 2)

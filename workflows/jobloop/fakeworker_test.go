@@ -93,7 +93,7 @@ func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arg
 			return nil, o.w.raise(ctx, arguments...)
 		}
 		if name == notify.TypeSend {
-			return notify.Report{Time: workflow.Now(ctx), Message: "200 OK", Attempt: 1}, nil
+			return []notify.Report{{Done: true, Delivered: true, Time: workflow.Now(ctx), Message: "200 OK"}}, nil
 		}
 		var in activities.Input
 		if err := o.w.copy(&in, arguments...); err != nil {
@@ -105,6 +105,7 @@ func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arg
 
 // raise takes what the job raises.
 func (w *jobEnv) raise(ctx workflow.Context, arguments ...any) error {
+	w.raises++
 	if w.raising > 0 {
 		if err := workflow.Sleep(ctx, w.raising); err != nil {
 			return err
@@ -115,6 +116,7 @@ func (w *jobEnv) raise(ctx workflow.Context, arguments ...any) error {
 		return err
 	}
 	for _, r := range in.Raised {
+		w.lost += r.Lost
 		keys := r.Inherit
 		for i := range r.Own {
 			keys = append(keys, "own "+notification.Key(&r.Own[i], i))

@@ -196,7 +196,7 @@ func (j *loop) mayChange() error {
 	return nil
 }
 
-// quiet reports whether no update or signal is pending or being handled, and no alert is being handed over.
+// quiet reports whether no update or signal is pending or being handled.
 func (j *loop) quiet(ctx workflow.Context) bool {
-	return !j.signals.Pending() && j.handling == 0 && !j.raiser.Raising() && workflow.AllHandlersFinished(ctx)
+	return !j.signals.Pending() && j.handling == 0 && workflow.AllHandlersFinished(ctx)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -76,7 +77,8 @@ type jobEnv struct {
 	lookTakes   time.Duration                // duration of a lookup of attempts
 	lookAges    time.Duration                // age of its answer
 	lookFails   int                          // how often it fails
-	raising     time.Duration                // how long it takes to raise an alert
+	raising     time.Duration                // how long it takes to hand over alerts
+	unreachable bool                         // there is no workflow that delivers alerts
 	removal     time.Duration                // duration of the signal to the collection that the job is gone
 	gone        bool                         // there is no collection
 	listed      string                       // the search attribute of the last outcome, if the job was started with it
@@ -97,6 +99,11 @@ type jobEnv struct {
 	halted   []any    // reasons shown by memo why disableAfter disabled the job; nil when that is over
 	alertIDs []string
 	raised   []notification.Alert
+	raises   int // activities that hand over alerts
+	lost     int // alerts of which a notice says that they were dropped
+	leaving  sync.Mutex
+	left     []notification.Raised // sent when the job was deleted
+	counted  workflowtest.Counters
 	removed  int // signals to the collection that the job is gone
 	timers   int // of more than a minute
 	calls    int // attempts whose duration was asked for
@@ -256,7 +263,7 @@ var (
 // runOnce runs the workflow once and returns its error.
 func (w *jobEnv) runOnce(end time.Time) error {
 	w.pending = nil // activities end with their run
-	w.env = workflowtest.NewEnvironment()
+	w.env = workflowtest.NewCountedEnvironment(&w.counted)
 	w.env.SetStartTime(w.now)
 	w.env.SetDataConverter(&w.recorded)
 	w.env.SetWorkerOptions(worker.Options{
@@ -293,6 +300,17 @@ func (w *jobEnv) mockServer() {
 		}
 		return nil
 	}).Maybe()
+	w.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, "", workflows.SignalRaise, mock.Anything).
+		Return(func(_, _, _, _ string, argument any) error {
+			if w.unreachable {
+				return errors.New("there is no such workflow")
+			}
+			part, _ := argument.([]notification.Raised)
+			w.leaving.Lock()
+			defer w.leaving.Unlock()
+			w.left = append(w.left, part...)
+			return nil
+		}).Maybe()
 	w.env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(arguments mock.Arguments) {
 		attributes := arguments.Get(0).(temporal.SearchAttributes)
 		if state, ok := attributes.GetKeyword(temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState)); ok {

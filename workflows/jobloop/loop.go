@@ -57,11 +57,12 @@ func Workflow(ctx workflow.Context, in state.Input) error {
 		return err
 	}
 	j := &loop{Input: in}
-	j.raiser = &alerts.Raiser{Key: j.Key, State: &j.Alerts, Definition: &j.Definition, Outcomes: &j.Outcomes, Wake: func() { j.changed = true }}
+	j.raiser = &alerts.Raiser{Key: j.Key, State: &j.Alerts, Definition: &j.Definition, Outcomes: &j.Outcomes}
 	if err := j.handle(ctx); err != nil {
 		return err
 	}
 	j.resume(ctx)
+	j.raiser.HandOver(ctx)
 	return j.run(ctx)
 }
 

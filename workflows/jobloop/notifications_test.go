@@ -181,18 +181,6 @@ func TestRaisingAnAlertDelaysNoExecution(t *testing.T) {
 	}, w.starts())
 }
 
-func TestARunEndsOnlyWhenItsAlertsAreHandedOver(t *testing.T) {
-	t.Parallel()
-	w := newJobEnv(t, watched(notified(`"on":["failed"]`)))
-	w.raising = 150 * time.Second
-	w.suggest = time.Second
-	w.failing(1)
-	w.run(6 * time.Minute)
-	require.Equal(t, []string{"00:00:00 own ops: Job 'Nightly' failed: it failed"}, w.alerts)
-	require.Greater(t, len(w.runs), 1)
-	require.False(t, w.runs[1].start.Before(newYear.Add(150*time.Second)), "%v", w.runs[1].start)
-}
-
 func TestAJobIsDisabledAfterFailuresInARowAndResumesWhenItIsEnabled(t *testing.T) {
 	t.Parallel()
 	w := newJobEnv(t, watched(`,"disableAfter":3`+notified(`"on":["disabled"]`)))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,10 +36,9 @@ type world struct {
 	t       *testing.T
 	env     *testsuite.TestWorkflowEnvironment
 	counted *workflowtest.Counters
-	answer  func(in notify.SendInput) error
+	answer  func(in *notify.Item) error
 	rules   []job.Notification // of the collection
-	silent  bool               // the collection does not answer
-	asked   func()             // is called when the workflow asks for the targets
+	silent  atomic.Bool        // the collection does not answer
 	gone    error              // of a signal to the collection
 
 	mu     sync.Mutex
@@ -51,7 +51,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	counted := &workflowtest.Counters{}
-	w := &world{t: t, env: workflowtest.NewCountedEnvironment(counted), counted: counted, answer: func(notify.SendInput) error { return nil }}
+	w := &world{t: t, env: workflowtest.NewCountedEnvironment(counted), counted: counted, answer: func(*notify.Item) error { return nil }}
 	w.env.SetStartTime(workflowtest.NewYear)
 	w.env.SetTestTimeout(time.Minute)
 	w.env.RegisterWorkflowWithOptions(notifier.Workflow, workflow.RegisterOptions{Name: workflows.TypeNotifications})
@@ -63,31 +63,33 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) send(ctx context.Context, in notify.SendInput) (notify.Report, error) {
-	w.mu.Lock()
-	w.sent = append(w.sent, fmt.Sprintf("%s %s: %s", clock(w.env.Now()), in.Name, in.Message.Subject()))
-	w.ids = append(w.ids, in.Message.ID)
-	w.totals = append(w.totals, in.Message.Total())
-	w.mu.Unlock()
-	report := notify.Report{Time: w.env.Now(), Message: "200 OK", Attempt: int(activity.GetInfo(ctx).Attempt)}
-	err := w.answer(in)
-	if _, lost := errors.AsType[*temporal.TimeoutError](err); lost {
-		return report, err
+// send makes the attempts of an activity. An answer that is a [temporal.TimeoutError] loses all of them.
+func (w *world) send(_ context.Context, in notify.SendInput) ([]notify.Report, error) {
+	reports := make([]notify.Report, len(in.Items))
+	for i := range in.Items {
+		item := &in.Items[i]
+		w.mu.Lock()
+		w.sent = append(w.sent, fmt.Sprintf("%s %s: %s", clock(w.env.Now()), item.Name, item.Message.Subject()))
+		w.ids = append(w.ids, item.Message.ID)
+		w.totals = append(w.totals, item.Message.Total())
+		w.mu.Unlock()
+		r := notify.Report{Done: true, Delivered: true, Time: w.env.Now(), Message: "200 OK", Posted: item.Message.PostCount(&item.Target)}
+		err := w.answer(item)
+		if _, lost := errors.AsType[*temporal.TimeoutError](err); lost {
+			return nil, err
+		}
+		if err != nil {
+			r.Delivered, r.Posted, r.Message = false, 0, err.Error()
+		}
+		reports[i] = r
 	}
-	if err != nil {
-		report.Message = err.Error()
-		return report, temporal.NewApplicationErrorWithOptions(err.Error(), notify.ErrTypeFailed, temporal.ApplicationErrorOptions{Details: []any{report}})
-	}
-	return report, nil
+	return reports, nil
 }
 
 func (w *world) targets(_ context.Context, id, query string) ([]job.Notification, error) {
 	require.Equal(w.t, collection.WorkflowID(), id)
 	require.Equal(w.t, workflows.QueryNotifications, query)
-	if w.asked != nil {
-		w.asked()
-	}
-	if w.silent {
+	if w.silent.Load() {
 		return nil, errors.New("no answer")
 	}
 	return w.rules, nil
@@ -105,7 +107,7 @@ func (w *world) run(until time.Duration) error {
 		require.NoError(w.t, value.Get(&w.all))
 		w.env.SignalWorkflow(workflows.SignalEnd, nil)
 	}, until)
-	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Shard: notification.Shard{Collection: collection}})
 	require.True(w.t, w.env.IsWorkflowCompleted())
 	return w.env.GetWorkflowError()
 }
@@ -215,7 +217,7 @@ func TestATargetThatFailsIsTriedAgainWithTheSameIDAndDelaysNoOther(t *testing.T)
 	t.Parallel()
 	w := newWorld(t)
 	w.rules = []job.Notification{hook("ops"), hook("broken")}
-	w.answer = func(in notify.SendInput) error {
+	w.answer = func(in *notify.Item) error {
 		if in.Name == "broken" {
 			return errors.New("the host answered 500")
 		}
@@ -248,22 +250,48 @@ func TestAnAlertOfANotificationThatIsGoneIsNotSent(t *testing.T) {
 	require.Empty(t, w.sent)
 }
 
-func TestAlertsAreRecordedAsLostIfTheCollectionDoesNotAnswer(t *testing.T) {
+func TestAlertsWaitForACollectionThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.silent = true
-	w.raise(time.Second, failed("a", []string{"ops"}))
+	w.rules = []job.Notification{hook("ops")}
+	w.silent.Store(true)
+	w.raise(time.Second, failed("a", []string{"ops"}), failed("b", nil, hook("own")))
+	w.raise(10*time.Minute, failed("c", []string{"ops"}))
+	w.env.RegisterDelayedCallback(func() { w.silent.Store(false) }, 59*time.Minute+30*time.Second)
+	require.NoError(t, w.run(2*time.Hour))
+	require.Len(t, w.sent, 2)
+	require.Equal(t, "00:00:01 own: Job 'b' failed: down", w.sent[0], "other targets do not wait for it")
+	require.Regexp(t, `^0(0:59|1:00):.*ops: 2 events`, w.sent[1])
+	require.Empty(t, w.counted.Counted())
+}
+
+func TestAStormOfACollectionThatDoesNotAnswerIsCountedInItsDigest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rules = []job.Notification{hook("ops"), hook("other")}
+	w.silent.Store(true)
+	const jobs = 10_000
+	for i := range jobs / 250 {
+		var some []notification.Raised
+		for k := range 250 {
+			some = append(some, failed(fmt.Sprint("job", 250*i+k), []string{"ops"}))
+		}
+		w.raise(time.Second+time.Duration(i)*250*time.Millisecond, some...)
+	}
+	w.env.RegisterDelayedCallback(func() { w.silent.Store(false) }, 5*time.Minute)
 	require.NoError(t, w.run(time.Hour))
-	require.Empty(t, w.sent)
-	require.Len(t, w.all, 1)
-	require.Equal(t, notification.Failed, w.all[0].Outcome)
-	require.Equal(t, []string{"almanac_notifications unknown failed"}, w.counted.Counted())
+	total := 0
+	for _, n := range w.totals {
+		total += n
+	}
+	require.Equal(t, jobs, total)
+	require.LessOrEqual(t, len(w.sent), 2)
 }
 
 func TestAMessageOfWhichNoWorkerKnowsTheOutcomeIsShownAndCountedAsFailed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.answer = func(notify.SendInput) error { return temporal.NewTimeoutError(enums.TIMEOUT_TYPE_START_TO_CLOSE, nil) }
+	w.answer = func(*notify.Item) error { return temporal.NewTimeoutError(enums.TIMEOUT_TYPE_START_TO_CLOSE, nil) }
 	w.raise(time.Second, failed("a", nil, hook("ops")))
 	require.NoError(t, w.run(time.Hour))
 	require.Equal(t, notification.Failed, w.all[0].Outcome)
@@ -284,7 +312,7 @@ func TestTheNextRunSendsWhatWaitedAndWhatWasBeingSent(t *testing.T) {
 	sending.ID = "m1"
 	w := newWorld(t)
 	w.env.RegisterDelayedCallback(func() { w.env.SignalWorkflow(workflows.SignalEnd, nil) }, time.Hour)
-	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection, Channels: []*notifier.Channel{{
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Shard: notification.Shard{Collection: collection}, Channels: []*notifier.Channel{{
 		Name: "ops", Target: target.Target, Sending: &sending, Waiting: alert("b"), Next: workflowtest.NewYear.Add(20 * time.Second),
 	}}})
 	require.NoError(t, w.env.GetWorkflowError())
@@ -298,12 +326,12 @@ func TestARunThatIsLongHandsOverWhatItHas(t *testing.T) {
 	w.raise(time.Second, failed("a", nil, hook("ops")))
 	w.raise(2*time.Second, failed("b", nil, hook("ops")))
 	w.env.RegisterDelayedCallback(func() { w.env.SetContinueAsNewSuggested(true) }, 2*time.Second)
-	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Shard: notification.Shard{Collection: collection}})
 	var again *workflow.ContinueAsNewError
 	require.ErrorAs(t, w.env.GetWorkflowError(), &again)
 	var next notifier.Input
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &next))
-	require.Len(t, next.Seen, 2)
+	require.Len(t, next.Seen, 2*8)
 	require.Len(t, next.Channels, 1)
 	require.Nil(t, next.Channels[0].Sending)
 	require.Equal(t, 1, next.Channels[0].Waiting.Total(), "b waits for the minute to be over")
@@ -315,23 +343,20 @@ func TestARunToWhichAlertsArriveWithoutAPauseHandsOverAllOfThem(t *testing.T) {
 	w := newWorld(t)
 	w.rules = []job.Notification{hook("ops")}
 	raised := 0
-	next := func() {
-		raised++
-		w.env.SignalWorkflow(workflows.SignalRaise, []notification.Raised{failed(fmt.Sprint("job", raised), []string{"ops"})})
+	for i := range 300 { // so that some always arrive while the workflow gathers those before
+		w.env.RegisterDelayedCallback(func() {
+			raised++
+			w.env.SignalWorkflow(workflows.SignalRaise, []notification.Raised{failed(fmt.Sprint("job", raised), []string{"ops"})})
+		}, time.Duration(i)*300*time.Millisecond)
 	}
-	w.asked = func() { // so that one has always arrived when the workflow has looked at the one before
-		if next(); raised >= 100 {
-			w.env.SetContinueAsNewSuggested(true)
-		}
-	}
-	w.env.RegisterDelayedCallback(next, time.Second)
+	w.env.RegisterDelayedCallback(func() { w.env.SetContinueAsNewSuggested(true) }, time.Minute)
 	w.env.RegisterDelayedCallback(func() { t.Error("the run did not end"); w.env.CancelWorkflow() }, time.Hour)
-	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Shard: notification.Shard{Collection: collection}})
 	var again *workflow.ContinueAsNewError
 	require.ErrorAs(t, w.env.GetWorkflowError(), &again)
 	var handedOver notifier.Input
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &handedOver))
-	require.Len(t, handedOver.Seen, raised, "what arrived last is not left behind")
+	require.Len(t, handedOver.Seen, 8*raised, "what arrived last is not left behind")
 
 	following := newWorld(t)
 	following.rules = w.rules
@@ -348,9 +373,9 @@ func TestARunToWhichAlertsArriveWithoutAPauseHandsOverAllOfThem(t *testing.T) {
 func TestNothingIsSentForACollectionThatIsGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.gone = errors.New("there is no such workflow")
+	w.gone = &temporal.UnknownExternalWorkflowExecutionError{}
 	w.raise(0, failed("a", nil, hook("ops")))
-	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Shard: notification.Shard{Collection: collection}})
 	require.NoError(t, w.env.GetWorkflowError())
 	require.Empty(t, w.sent)
 }
@@ -359,7 +384,7 @@ func TestItEndsWhenNothingWasRaisedForSixtyDays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.raise(time.Second, failed("a", nil, hook("ops")))
-	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Shard: notification.Shard{Collection: collection}})
 	require.NoError(t, w.env.GetWorkflowError())
 	require.Equal(t, 60*24*time.Hour, w.env.Now().Sub(workflowtest.NewYear).Truncate(time.Hour))
 }
@@ -384,7 +409,7 @@ func TestAStormOpensFewIncidentsOfPagerDutyWhichAreResolvedDaysLater(t *testing.
 	w := newWorld(t)
 	w.rules = []job.Notification{duty()}
 	posts := 0
-	w.answer = func(in notify.SendInput) error {
+	w.answer = func(in *notify.Item) error {
 		posts += in.Message.PostCount(&in.Target)
 		return nil
 	}
@@ -413,7 +438,7 @@ func TestARecoveryWithoutAnIncidentSendsNothingToPagerDuty(t *testing.T) {
 	w.rules = []job.Notification{duty()}
 	w.raise(time.Second, of("a", job.EventRecovered, 1))
 	w.raise(time.Hour, of("a", job.EventFailed, 2))
-	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Shard: notification.Shard{Collection: collection}})
 	require.NoError(t, w.env.GetWorkflowError())
 	require.Equal(t, []int{1}, w.totals)
 	require.Equal(t, 60*24*time.Hour, w.env.Now().Sub(workflowtest.NewYear).Truncate(24*time.Hour), "an open incident keeps it no longer than an alert")
@@ -424,9 +449,10 @@ func TestTheNextRunKnowsWhichIncidentsOfPagerDutyAreOpen(t *testing.T) {
 	w := newWorld(t)
 	w.rules = []job.Notification{duty()}
 	w.raise(time.Second, of("a", job.EventFailed, 1))
-	w.env.RegisterDelayedCallback(func() { w.env.SetContinueAsNewSuggested(true) }, time.Hour)
 	w.raise(time.Hour, of("b", job.EventFailed, 2))
-	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Collection: collection})
+	w.env.RegisterDelayedCallback(func() { w.env.SetContinueAsNewSuggested(true) }, time.Hour+time.Minute)
+	w.raise(2*time.Hour, of("c", job.EventFailed, 2))
+	w.env.ExecuteWorkflow(workflows.TypeNotifications, notifier.Input{Shard: notification.Shard{Collection: collection}})
 	var again *workflow.ContinueAsNewError
 	require.ErrorAs(t, w.env.GetWorkflowError(), &again)
 	var next notifier.Input
@@ -443,7 +469,7 @@ func tester(ctx workflow.Context) ([]notification.Delivery, error) {
 func TestATestIsSentOnceToEachTargetAndItsResultIsTheAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.answer = func(in notify.SendInput) error {
+	w.answer = func(in *notify.Item) error {
 		if in.Name == "broken" {
 			return errors.New("the host answered 500")
 		}

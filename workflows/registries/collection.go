@@ -28,7 +28,7 @@ type CollectionInput struct {
 	Sequence   int            `json:"seq,omitempty"`
 	Pause      time.Duration  `json:"pause,omitempty"`     // between rounds of updates to silent jobs
 	Rules      int            `json:"rules,omitempty"`     // number of changes of the rules of notifications
-	Notifying  bool           `json:"notifying,omitempty"` // alerts were raised, so the workflow that delivers them may run
+	Notifying  shards         `json:"notifying,omitempty"` // of the workflows that deliver alerts, those that may run
 }
 
 // registrationBatch is the time over which registrations are collected to be verified together.
@@ -56,7 +56,7 @@ type collection struct {
 	job.Collection
 	*registry
 
-	notifying bool          // the workflow that delivers alerts may run
+	notifying shards        // of the workflows that deliver alerts, those that may run
 	ruleset   int           // number of changes of the rules of notifications, which jobs have without their targets
 	order     turn.Queue    // of changes of the properties; each lasts until every job that answers has applied it
 	again     again         // repeated updates of silent jobs
@@ -91,15 +91,7 @@ func (c *collection) handle(ctx workflow.Context) error {
 			func(ctx workflow.Context) error { return c.setState(ctx, job.CollectionDisabled) }),
 		c.command(ctx, workflows.UpdateDelete, "delete the job collection and all its jobs", c.remove),
 	)
-	notifying := workflow.GetSignalChannelWithOptions(ctx, workflows.SignalNotifying, workflow.SignalChannelOptions{Description: "alerts of jobs are delivered"})
-	c.commands = append(c.commands, notifying)
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			notifying.Receive(ctx, nil)
-			c.notifying = true
-			c.note()
-		}
-	})
+	c.noteShards(ctx)
 	return err
 }
 
@@ -491,9 +483,7 @@ func (c *collection) remove(ctx workflow.Context) error {
 
 // leave unregisters the collection from its subscription, and ends the delivery of its jobs' alerts.
 func (c *collection) leave(ctx workflow.Context) {
-	if c.notifying {
-		_ = workflow.SignalExternalWorkflow(ctx, c.Key.NotificationsWorkflowID(), "", workflows.SignalEnd, nil).Get(ctx, nil) // it may have ended
-	}
+	c.endShards(ctx)
 	id := job.SubscriptionWorkflowID(c.Key.Subscription)
 	if err := workflow.SignalExternalWorkflow(ctx, id, "", workflows.SignalRemoved, c.Key.Path()).Get(ctx, nil); err != nil {
 		workflow.GetLogger(ctx).Info("the subscription was not notified that the job collection is gone", "collection", c.Key.ARMID(), "error", err)

@@ -27,6 +27,7 @@ func TestJobsGetTheRulesOfNotificationsAndNeitherTargetsNorSecrets(t *testing.T)
 	put := func(after time.Duration, p job.CollectionProperties) *reply {
 		return h.update(after, workflows.UpdatePut, workflows.PutRequest{Collection: job.Collection{Properties: p}})
 	}
+	h.signal(time.Second, workflows.SignalNotifying, 2)
 	first := put(time.Minute, notified(job.EventFailed, "canary"))
 	sameRules := put(2*time.Minute, notified(job.EventFailed, "")) // the password is kept
 	h.register(3*time.Minute, "b", 10)
@@ -49,18 +50,24 @@ func TestJobsGetTheRulesOfNotificationsAndNeitherTargetsNorSecrets(t *testing.T)
 	require.Empty(t, shown.Properties.Notifications[0].Target.Request.Authentication.Password)
 	require.Equal(t, "other", next.Collection.Properties.Notifications[0].Target.Request.Authentication.Password)
 	require.Equal(t, 2, next.Rules)
+	require.EqualValues(t, 1<<2, next.Notifying)
 }
 
 func TestADeletedCollectionEndsTheDeliveryOfItsAlerts(t *testing.T) {
 	t.Parallel()
-	for _, notifying := range []bool{false, true} {
+	for _, notifying := range [][]int{nil, {0}, {0, 3, 24, 3}} {
 		h := newCollectionEnv(t, job.CollectionEnabled)
-		if notifying {
-			h.signal(time.Minute, workflows.SignalNotifying, nil)
+		want := map[string]bool{}
+		for i, shard := range notifying {
+			h.signal(time.Minute+time.Duration(i)*time.Second, workflows.SignalNotifying, shard)
+			want[key.Collection.NotificationsWorkflowID(shard)] = true
 		}
 		h.update(2*time.Minute, workflows.UpdateDelete)
 		require.NoError(t, h.run(time.Hour))
-		require.Equal(t, notifying, h.deliveryEnded)
+		require.Len(t, h.deliveryEnded, len(want), "no signal goes to one that has never begun")
+		for _, id := range h.deliveryEnded {
+			require.True(t, want[id], id)
+		}
 	}
 }
 

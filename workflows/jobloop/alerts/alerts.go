@@ -1,5 +1,6 @@
 // Package alerts raises the alerts of a job: it builds them from what happens in the job's loop, by the rules of
-// [almanac/job/notification], and hands them over beside the loop, so that they delay no execution.
+// [almanac/job/notification]. They are put into an outbox, which outbox.go hands over beside the loop: neither an execution nor the end of
+// a run waits for them.
 package alerts
 
 import (
@@ -20,6 +21,7 @@ import (
 type State struct {
 	notification.Watch
 	Inherited []notification.Rule `json:"inherited,omitempty"` // of the collection
+	Outbox    notification.Outbox `json:"outbox,omitzero"`     // alerts that were not handed over yet
 }
 
 // A Raiser raises the alerts of one job. Its members are required.
@@ -28,13 +30,7 @@ type Raiser struct {
 	State      *State
 	Definition *job.Definition
 	Outcomes   *job.Outcomes
-	Wake       func() // wakes the job's loop
-
-	raising int
 }
-
-// Raising reports whether alerts are being handed over. Until then the run must not end.
-func (r *Raiser) Raising() bool { return r.raising > 0 }
 
 // rules returns the rules that apply: those of the job, if it has notifications, or of the collection.
 func (r *Raiser) rules() []notification.Rule {
@@ -114,7 +110,7 @@ func (r *Raiser) CheckQuiet(ctx workflow.Context, due time.Time) {
 	}
 }
 
-// raise hands an alert over, in a coroutine. what distinguishes it from others of its event.
+// raise puts an alert into the outbox. what distinguishes it from others of its event.
 func (r *Raiser) raise(ctx workflow.Context, keys []string, a notification.Alert, what, why string) {
 	if len(keys) == 0 {
 		return
@@ -126,12 +122,10 @@ func (r *Raiser) raise(ctx workflow.Context, keys []string, a notification.Alert
 	if own := r.Definition.Notifications; own != nil {
 		raised.Inherit, raised.Own = nil, selected(own, keys)
 	}
-	r.raising++
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		notifier.Raise(ctx, r.Key.Collection, []notification.Raised{raised})
-		r.raising--
-		r.Wake()
-	})
+	if !r.State.Outbox.Add(raised) {
+		r.lost(ctx, 1, "the outbox is full, since earlier alerts cannot be handed over")
+	}
+	r.HandOver(ctx)
 }
 
 // selected returns copies of the notifications with these keys.

@@ -1,0 +1,93 @@
+package notification_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/job"
+	"almanac/job/notification"
+)
+
+// raisedBy returns an alert of a job with targets of its own.
+func raisedBy(name string, targets ...string) notification.Raised {
+	r := notification.Raised{Alert: failed(name)}
+	for _, uri := range targets {
+		r.Own = append(r.Own, job.Notification{Name: uri, On: []job.Event{job.EventFailed}, Target: job.Action{Type: job.ActionHTTPS, Request: &job.Request{URI: uri, Method: "POST"}}})
+	}
+	return r
+}
+
+func TestEachTargetBelongsToOneShardAndThoseOfTheCollectionToTheFirst(t *testing.T) {
+	t.Parallel()
+	var raised []notification.Raised
+	for i := range 1000 {
+		raised = append(raised, raisedBy(fmt.Sprint("job", i), fmt.Sprintf("https://example.com/%d", i), fmt.Sprintf("https://example.com/%d", i/10), "https://example.com/all"))
+	}
+	raised = append(raised, notification.Raised{Alert: failed("inherits"), Inherit: []string{"ops"}}, notification.Raised{Alert: failed("drops"), Lost: 3})
+	parts := notification.Split(raised)
+	require.Equal(t, raised[1000:], parts[0])
+	shards, targets := map[string]int{}, 0
+	for shard, part := range parts[1:] {
+		require.Greater(t, len(part), 1000/notification.Shards/2, "they are shared evenly")
+		for _, r := range part {
+			require.NotEmpty(t, r.Alert.ID)
+			for _, n := range r.Own {
+				targets++
+				if other, ok := shards[n.Name]; ok {
+					require.Equal(t, other, shard)
+				}
+				shards[n.Name] = shard
+			}
+		}
+	}
+	require.Equal(t, 3000, targets)
+}
+
+func TestAnIntegrationOfPagerDutyIsTheSameTargetWhateverItsRetryPolicyIs(t *testing.T) {
+	t.Parallel()
+	a := job.Action{Type: job.ActionPagerDuty, PagerDuty: &job.PagerDuty{RoutingKey: key}}
+	b := a
+	b.RetryPolicy = &job.RetryPolicy{RetryType: job.RetryNone}
+	require.Equal(t, notification.TargetID(&a), notification.TargetID(&b))
+	b.PagerDuty = &job.PagerDuty{RoutingKey: key, URI: "https://events.eu.pagerduty.com/v2/enqueue"}
+	require.NotEqual(t, notification.TargetID(&a), notification.TargetID(&b))
+}
+
+func TestAnOutboxIsBoundedWhateverItsAlertsAre(t *testing.T) {
+	t.Parallel()
+	k := job.CollectionKey{Subscription: strings.Repeat("😀", 255), ResourceGroup: strings.Repeat("😀", 255), Name: strings.Repeat("😀", 100)}.Job(strings.Repeat("😀", 255))
+	var o notification.Outbox
+	added, handedOver := 0, 0
+	for i := range 1000 {
+		r := raisedBy("", strings.Repeat("<", 1+i*7%4000))
+		r.Alert.Job, r.Alert.Error = k, strings.Repeat("<", 300)
+		r.Alert.Identify("run", fmt.Sprint(i))
+		r.Alert.Describe("")
+		added++
+		o.Add(r)
+		if i%100 == 10 {
+			o.Take()
+		}
+		text, err := json.Marshal(o)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(text), notification.MaxOutbox+2*6<<10)
+		if i%100 == 60 {
+			before := len(o.Alerts)
+			o.HandedOver(i%200 == 60)
+			handedOver += before - len(o.Alerts)
+		}
+	}
+	o.HandedOver(false)
+	for taken := o.Take(); taken != nil; taken = o.Take() {
+		for _, r := range taken {
+			handedOver += max(r.Lost, 1)
+		}
+		o.HandedOver(true)
+	}
+	require.Equal(t, added, handedOver, "each alert, or its count")
+	require.Empty(t, o.All())
+}

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	fenceMargin = 300 * time.Millisecond // from the last fence to the due time
+	fenceMargin = 55 * time.Millisecond  // from the fence of one attempt to the due time
+	herdMargin  = 300 * time.Millisecond // from the last fence of a herd
 	leaseTime   = time.Second            // the shortest lease
 )
 
@@ -94,7 +95,7 @@ func TestFencesOfAHerdAreSpread(t *testing.T) {
 		require.Len(t, s.beats(), herd)
 		slots := make([]int, 10)
 		for _, b := range s.beats() {
-			before := at.Sub(b.at) - fenceMargin
+			before := at.Sub(b.at) - herdMargin
 			require.GreaterOrEqual(t, before, time.Duration(0))
 			require.LessOrEqual(t, before, span)
 			slots[min(int(before/slot), 9)]++

@@ -26,7 +26,7 @@ import (
 const (
 	// MinHeldLoss and MaxHeldLoss are the least and the most loss time: how long after its due time an attempt that is held
 	// counts as lost if the server has no heartbeat of it, such as that of its fence.
-	MinHeldLoss = 1100 * time.Millisecond
+	MinHeldLoss = 1350 * time.Millisecond
 	MaxHeldLoss = 3 * time.Second
 
 	// UnsentLoss and SentLoss are the heartbeat timeouts of attempts that are not held.

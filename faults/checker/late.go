@@ -17,10 +17,10 @@ const (
 	// longestHeld is the maximum time that a worker has an occurrence before it is due.
 	longestHeld = 62 * time.Second
 
-	// The fences of the occurrences that are due together are passed from fenceBegin before their due time, and earlier by
+	// The fences of the occurrences that are due together are passed up to fenceBegin before their due time, and earlier by
 	// fencePer for each of them.
-	fenceBegin = 500 * time.Millisecond
-	fencePer   = 2500 * time.Microsecond
+	fenceBegin = 150 * time.Millisecond // of which the machine may take some
+	fencePer   = 7500 * time.Microsecond
 
 	// newTime is how long after its creation or change a job may still be on its way to a worker.
 	newTime = 30 * time.Second

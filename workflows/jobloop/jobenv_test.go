@@ -78,6 +78,8 @@ type jobEnv struct {
 	raising     time.Duration                // how long it takes to raise an alert
 	removal     time.Duration                // duration of the signal to the collection that the job is gone
 	gone        bool                         // there is no collection
+	confirms    time.Duration                // how long the collection takes to say whether the job is registered
+	refusal     error                        // its answer
 	listed      string                       // the search attribute of the last outcome, if the job was started with it
 	events      []*event
 
@@ -96,9 +98,10 @@ type jobEnv struct {
 	halted   []any    // reasons shown by memo why disableAfter disabled the job; nil when that is over
 	alertIDs []string
 	raised   []notification.Alert
-	removed  int // signals to the collection that the job is gone
-	timers   int // of more than a minute
-	calls    int // attempts whose duration was asked for
+	removed  int                    // signals to the collection that the job is gone
+	asks     []workflows.Registered // whether they are registered
+	timers   int                    // of more than a minute
+	calls    int                    // attempts whose duration was asked for
 }
 
 // A sentAttempt is an attempt of an action.
@@ -128,9 +131,17 @@ type event struct {
 	done bool
 }
 
+// registration is the number of the job's registration.
+var registration = int(newYear.UnixMicro())
+
+// collectionIs returns the state of a collection of the first generation, which is enabled or not.
+func collectionIs(enabled bool, rules ...notification.Rule) workflows.CollectionState {
+	return workflows.CollectionState{Disabled: !enabled, Rules: rules}
+}
+
 func newJobEnv(t *testing.T, properties string) *jobEnv {
 	t.Helper()
-	in, err := state.New(key, definition(t, properties), false, newYear)
+	in, err := state.New(key, definition(t, properties), registration, workflows.CollectionState{}, newYear)
 	require.NoError(t, err)
 	in.Lead = 150 // the same times for every name
 	w := &jobEnv{t: t, next: in, now: newYear, outlines: []shownOutline{{in.Outline(), newYear}}}
@@ -257,6 +268,9 @@ func (w *jobEnv) runOnce(end time.Time) error {
 	w.pending = nil // activities end with their run
 	w.env = workflowtest.NewEnvironment()
 	w.env.SetStartTime(w.now)
+	if !w.now.Equal(newYear) {
+		w.env.SetContinuedExecutionRunID("the run before")
+	}
 	w.env.SetDataConverter(&w.recorded)
 	w.env.SetWorkerOptions(worker.Options{
 		DeadlockDetectionTimeout: workflowtest.Deadlock, Interceptors: []interceptor.WorkerInterceptor{&workersInterceptor{w: w}},
@@ -284,7 +298,7 @@ func (w *jobEnv) runOnce(end time.Time) error {
 
 // mockServer mocks what the job asks of the server.
 func (w *jobEnv) mockServer() {
-	w.env.OnSignalExternalWorkflow(mock.Anything, key.Collection.WorkflowID(), "", workflows.SignalRemoved, key.Name).
+	w.env.OnSignalExternalWorkflow(mock.Anything, key.Collection.WorkflowID(), "", workflows.SignalRemoved, workflows.Registered{Name: key.Name, Number: w.next.Registration}).
 		After(w.removal).Return(func(string, string, string, string, any) error {
 		w.removed++
 		if w.gone {

@@ -48,7 +48,7 @@ func TestJobsGetTheRulesOfNotificationsAndNeitherTargetsNorSecrets(t *testing.T)
 	}, h.received())
 	require.Empty(t, shown.Properties.Notifications[0].Target.Request.Authentication.Password)
 	require.Equal(t, "other", next.Collection.Properties.Notifications[0].Target.Request.Authentication.Password)
-	require.Equal(t, 2, next.Rules)
+	require.Equal(t, 2, next.State)
 }
 
 func TestADeletedCollectionEndsTheDeliveryOfItsAlerts(t *testing.T) {

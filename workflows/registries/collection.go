@@ -528,15 +528,20 @@ func (c *collection) mayReserve(_ workflow.Context, r workflows.ReserveRequest) 
 
 // reserve records a job's requirements. If several changes of the job reserve at once, only one will be
 // applied; until its final reservation, the requirements of all of them count together.
-func (c *collection) reserve(_ workflow.Context, r workflows.ReserveRequest) error {
+func (c *collection) reserve(ctx workflow.Context, r workflows.ReserveRequest) error {
 	i := c.find(r.Name)
 	if i < 0 {
 		return nil
 	}
 	c.note()
-	claim := c.entries[i].of(r.Job)
-	if claim != nil {
-		claim.reserve(r.Job, Claim{Requirements: r.Requirements}, r.Final)
+	e := &c.entries[i]
+	claim := e.of(r.Job)
+	if claim == nil {
+		return nil
+	}
+	claim.reserve(r.Job, Claim{Requirements: r.Requirements}, r.Final)
+	if claim == &e.Claim && e.Before != nil && isOld(ctx, e.Before.Number) { // the new job was read, so the old one is gone
+		c.setBefore(e, nil)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,6 +42,8 @@ type race struct {
 	collection string // its path
 	k          job.CollectionKey
 
+	struck atomic.Int32 // faults that happened
+
 	mu          sync.Mutex
 	generations map[string]int // the newest that was seen, by name
 }
@@ -67,11 +70,17 @@ func (r *race) client(t *testing.T, n int) {
 	} else {
 		f.cut = true
 	}
-	c, err := client.NewLazyClient(client.Options{HostPort: newFrameProxy(t, r.address, f).address, Logger: sdklog.NewStructuredLogger(quiet)})
+	proxy := newFrameProxy(t, r.address, f)
+	c, err := client.NewLazyClient(client.Options{HostPort: proxy.address, Logger: sdklog.NewStructuredLogger(quiet)})
 	if err != nil {
 		t.Error(err)
 		return
 	}
+	defer func() {
+		if proxy.struck.Load() {
+			r.struck.Add(1)
+		}
+	}()
 	t.Cleanup(c.Close)
 	service := scheduler.New(scheduler.Options{Client: c})
 	front := httptest.NewServer(api.New(service, api.Options{Log: slog.New(slog.DiscardHandler)}))
@@ -191,6 +200,8 @@ func TestQuotasAndPlansHoldWhereverConnectionsAreCutOrStalled(t *testing.T) {
 		})
 	}
 	clients.Wait()
+	require.Greater(t, int(r.struck.Load()), *racers/2, "faults must happen for the test to show anything")
+	t.Logf("%d of %d connections were struck", r.struck.Load(), *racers)
 	var last error
 	deadline := time.Now().Add(patience)
 	for last = r.broken(t); last != nil && time.Now().Before(deadline); last = r.broken(t) {

@@ -183,6 +183,7 @@ func (h *collectionEnv) receive(id, what string, argument any) bool {
 func (h *collectionEnv) tell(_ context.Context, in lookups.UpdateInput) (r lookups.UpdateResult, _ error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.payloads = append(h.payloads, size(h.t, in))
 	for i, id := range in.Workflows {
 		switch name := h.name(id); {
 		case h.silent != nil && h.silent(name) && !h.stopped && !slices.Contains(h.ended, name):

@@ -158,8 +158,11 @@ func newRegistry(ctx workflow.Context, in Names, id func(name string) string) *r
 		for {
 			var gone workflows.Registered
 			r.removed.Receive(ctx, &gone)
-			r.note()
-			r.remove(ctx, gone)
+			all := []workflows.Registered{gone} // of a herd, in one pass
+			for r.removed.ReceiveAsync(&gone) {
+				all = append(all, gone)
+			}
+			r.remove(ctx, all)
 		}
 	})
 	return r
@@ -173,7 +176,7 @@ func (r *registry) note() { r.changes, r.changed = r.changes+1, true }
 
 // set replaces the registrations. They must be in order of sequence.
 func (r *registry) set(entries []Registration) {
-	r.entries, r.numbers, r.size = nil, map[string]int{}, 0
+	r.entries, r.numbers, r.size = nil, make(map[string]int, len(entries)), 0
 	for _, e := range entries {
 		r.append(e)
 	}
@@ -250,14 +253,21 @@ func (r *registry) setBefore(e *Registration, before *Claim) {
 	e.Before = before
 }
 
-func (r *registry) forget(name string) {
-	r.note()
-	if i := r.find(name); i >= 0 {
-		r.setBefore(&r.entries[i], nil)
-		r.entries = slices.Delete(r.entries, i, i+1)
-		delete(r.numbers, job.NormalizeName(name))
-		r.size -= bytesOf(name)
+// forget removes the registrations with these sequences.
+func (r *registry) forget(sequences map[int]bool) {
+	if len(sequences) == 0 {
+		return
 	}
+	r.note()
+	r.entries = slices.DeleteFunc(r.entries, func(e Registration) bool {
+		over := sequences[e.Sequence]
+		if over {
+			r.setBefore(&e, nil)
+			delete(r.numbers, job.NormalizeName(e.Name))
+			r.size -= bytesOf(e.Name)
+		}
+		return over
+	})
 }
 
 // isOld reports whether no workflow is started for a registration any more, except one that has to ask first; see [registry.confirm].
@@ -265,24 +275,29 @@ func isOld(ctx workflow.Context, number int) bool {
 	return !workflow.Now(ctx).Before(workflows.RegisteredAt(number).Add(verifyAfter))
 }
 
-// remove forgets a registration whose workflow has ended. Other registrations of the name stay as long as a workflow may be started
+// remove forgets registrations whose workflows have ended. Other registrations of a name stay as long as a workflow may be started
 // for them.
-func (r *registry) remove(ctx workflow.Context, gone workflows.Registered) {
-	i := r.find(gone.Name)
-	if i < 0 {
-		return
+func (r *registry) remove(ctx workflow.Context, all []workflows.Registered) {
+	over := map[int]bool{}
+	for _, gone := range all {
+		r.note()
+		i := r.find(gone.Name)
+		if i < 0 {
+			continue
+		}
+		switch e := &r.entries[i]; {
+		case gone.Number == 0: // only a lookup can tell
+			e.Unverified = true
+		case gone.Number == e.Number && (e.Before == nil || isOld(ctx, e.Before.Number)):
+			over[e.Sequence] = true
+		case gone.Number == e.Number:
+			e.Claim, e.Unverified = *e.Before, true
+			r.setBefore(e, nil)
+		case e.Before.covers(gone.Number) && e.Before.From == 0:
+			r.setBefore(e, nil)
+		}
 	}
-	switch e := &r.entries[i]; {
-	case gone.Number == 0: // only a lookup can tell
-		e.Unverified = true
-	case gone.Number == e.Number && (e.Before == nil || isOld(ctx, e.Before.Number)):
-		r.forget(gone.Name)
-	case gone.Number == e.Number:
-		e.Claim, e.Unverified = *e.Before, true
-		r.setBefore(e, nil)
-	case e.Before.covers(gone.Number) && e.Before.From == 0:
-		r.setBefore(e, nil)
-	}
+	r.forget(over)
 }
 
 // confirm answers a workflow that was started so late that its name may have been forgotten. It returns an error if the name is not
@@ -411,6 +426,7 @@ func (r *registry) lookUp(ctx workflow.Context, asked []Registration) error {
 	if err := workflow.ExecuteActivity(ctx, lookups.TypeRegistrations, ids).Get(ctx, &numbers); err != nil {
 		return err
 	}
+	over := map[int]bool{}
 	for i, e := range asked {
 		at := r.find(e.Name)
 		switch {
@@ -418,10 +434,11 @@ func (r *registry) lookUp(ctx workflow.Context, asked []Registration) error {
 		case numbers[i] == lookups.Unknown:
 			r.entries[at].Unverified = false
 		case numbers[i] == 0 || !r.seen(ctx, at, numbers[i]): // there is none, or a stranger's
-			r.forget(e.Name)
+			over[e.Sequence] = true
 		}
 	}
 	r.note()
+	r.forget(over)
 	return nil
 }
 

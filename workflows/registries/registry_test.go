@@ -44,6 +44,7 @@ type registryEnv struct {
 	alive       map[string]int // registrations of the other workflows, by lower-cased name
 	lookupTakes time.Duration  // duration of a lookup
 	lookups     [][]string     // names looked up, per call
+	payloads    []int          // sizes of the inputs of activities
 
 	events  []event
 	stopped bool // the test is over, and no workflow exists
@@ -122,6 +123,7 @@ func (s *registryEnv) play(name string, input any) error {
 
 // lookup is a fake of the activity that finds the registrations of workflows.
 func (s *registryEnv) lookup(_ context.Context, ids []string) ([]int, error) {
+	s.payloads = append(s.payloads, size(s.t, ids))
 	var names []string
 	numbers := make([]int, len(ids))
 	for i, id := range ids {

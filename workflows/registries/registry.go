@@ -120,7 +120,7 @@ const (
 	maxRegistryBytes = 2_060_000 // of registrations and properties
 	claimsBytes      = 60_000    // of which new names leave that much to names that are registered twice
 	entryBytes       = 165
-	claimBytes       = 110
+	claimBytes       = 130
 )
 
 // A registry holds the names of the workflows that belong to a collection or subscription.

@@ -177,7 +177,8 @@ func TestAJobStartsWithWhatItsRegistrationAnswered(t *testing.T) {
 		s := scheduler.New(scheduler.Options{Client: r})
 		require.NoError(t, r.put(s, "a")["a"])
 		in := r.started[0]
-		require.Equal(t, r.state, workflows.CollectionState{Generation: in.Collection, Disabled: in.CollectionDisabled, Rules: in.Alerts.Inherited})
+		got := workflows.CollectionState{Generation: in.Collection, Disabled: in.CollectionDisabled, Rules: in.Alerts.Inherited}
+		require.Equal(t, r.state, got)
 		require.Equal(t, 1_000_000, in.Registration)
 		require.Equal(t, 1_000_000, in.Generation, "so that no earlier job of the name had it")
 		require.Equal(t, []any{1_000_000}, r.memos)

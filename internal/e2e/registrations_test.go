@@ -226,7 +226,6 @@ func TestAJobWhoseCreatorWasSuspendedForLongEndsItself(t *testing.T) {
 	s, target := use(t), newSink(t, nil)
 	jobs := s.collection(t) + "/jobs"
 	for name, start := range map[string]string{"at once": "", "before it is due": later} {
-		name, start := name, start
 		k := key(jobs, name)
 		registered := s.register(t, k)
 		t.Run(name, func(t *testing.T) {

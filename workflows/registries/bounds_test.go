@@ -138,7 +138,7 @@ func TestACollectionTakesNoMoreNamesTwiceThanFit(t *testing.T) {
 		}
 	}
 	require.Positive(t, refused)
-	require.Greater(t, taken, 500)
+	require.Greater(t, taken, 400)
 	require.Less(t, size(t, next), maxPayload-encryption)
 }
 

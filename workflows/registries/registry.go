@@ -1,6 +1,6 @@
 // Package registries holds the workflows of job collections and of subscriptions. Both are registries of
-// names: collection.go is a job collection, whose names are its jobs' and which fanout.go updates when it is
-// enabled, disabled or deleted; subscription.go is a subscription, whose names are its collections'.
+// names: collection.go is a job collection, whose names are its jobs'. jobs.go registers these and keeps what they
+// require, and fanout.go updates the jobs when the collection is enabled, disabled or deleted; subscription.go is a subscription, whose names are its collections'.
 // registry.go is what they share.
 package registries
 
@@ -92,7 +92,7 @@ func (c *Claim) reserve(generation int, needs Claim, final bool) {
 }
 
 // all returns what the name requires, whichever of its registrations has a workflow.
-func (e *Registration) all() Claim { return e.Claim.and(e.Before) }
+func (e *Registration) all() Claim { return e.and(e.Before) }
 
 // of returns the claim of the job whose definition has that generation; nil if the name is not registered for it. A generation begins
 // with the number of the registration and grows by one with each change, so it is below the number of any later registration.

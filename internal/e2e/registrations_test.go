@@ -284,10 +284,10 @@ func (s *stack) register(t *testing.T, k job.Key) workflows.Registered {
 func TestAForbiddenJobDoesNotGetTheNameOfAnAllowedOne(t *testing.T) {
 	t.Parallel()
 	s := use(t)
-	collection := s.url + "/jobCollections/" + t.Name()
-	created(t, collection, `{"location":"here","properties":{"sku":{"name":"Free"}}}`)
+	collection := subscription(s) + "free"
+	created(t, collection+version, `{"location":"here","properties":{"sku":{"name":"Free"}}}`)
 	for i := range 5 {
-		url := fmt.Sprintf("%s/jobs/j%d", collection, i)
+		url := fmt.Sprintf("%s/jobs/j%d%s", collection, i, version)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(6+3*i)*time.Millisecond)
 		_, _ = tryCall(ctx, http.MethodPut, url, get("http://127.0.0.1:1/", `,"recurrence":{"frequency":"day"}`))
 		cancel()

@@ -287,3 +287,18 @@ func TestASubscriptionCountsACollectionThatIsRegisteredTwiceForBothPlans(t *test
 	known.failed(t, workflows.ErrTypeConflict)
 	stillFree.ok(t)
 }
+
+// The answer of one of two jobs of a name says nothing about the other.
+func TestTheNewJobOfANameGetsTheStateThatTheOldOneHad(t *testing.T) {
+	t.Parallel()
+	h := newCollectionEnv(t, job.CollectionEnabled, "a")
+	registered := h.claim(9*time.Second, "a", daily)
+	h.put(10*time.Second, job.CollectionDisabled) // the old job applies it
+	h.at(11*time.Second, func() {                 // and the new one starts with what its registration answered
+		require.False(t, registered.ok(t).(workflows.RegisterAnswer).Collection.Disabled)
+		h.alive["a"] = number(9 * time.Second)
+	})
+	next := h.handOver(2 * time.Minute)
+	require.Equal(t, []string{"00:00:10 a collection false", "00:00:49 a collection false"}, h.received())
+	require.Equal(t, next.State, next.Jobs.Entries[0].Applied)
+}

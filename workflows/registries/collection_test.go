@@ -594,8 +594,8 @@ func TestACollectionContinuesAsNewWithItsRegistry(t *testing.T) {
 			h := newCollectionEnv(t, job.CollectionDisabled, "a", "B")
 			twice := registries.Claim{Number: number(-time.Second), From: number(-2 * time.Second), Requirements: quota.Requirements{Spacing: time.Hour}}
 			h.input.Jobs.Entries = append(h.input.Jobs.Entries, registries.Registration{
-				Name: "new", Sequence: 7, Unverified: true, Before: &twice, Applied: 2,
-				Claim: registries.Claim{Number: number(0), Requirements: quota.Requirements{Spacing: time.Hour, Authenticates: true}, Changes: 3},
+				Name: "new", Sequence: 7, Unverified: true, Before: &twice,
+				Claim: registries.Claim{Number: number(0), Requirements: quota.Requirements{Spacing: time.Hour, Authenticates: true}, Changes: 3, Applied: 2},
 			})
 			h.input.Jobs.Sequence, h.input.Jobs.Last, h.input.State = 7, number(0), 2
 			for i := range h.input.Jobs.Entries {

@@ -146,7 +146,10 @@ func (c *collection) recordAnswers(at time.Time, ids []string, a answers) (start
 		case failed:
 			e.Silent = true
 		default:
-			e.Applied, e.Silent = c.state, false
+			e.Silent = false
+			if e.Before == nil { // otherwise it is not known which job answered
+				e.Applied = c.state
+			}
 		}
 	}
 	c.note()

@@ -92,7 +92,7 @@ func (c *collection) register(ctx workflow.Context, r workflows.RegisterRequest)
 			c.note()
 			continue
 		}
-		result.Registered = c.registry.register(ctx, j.Name, Claim{Requirements: j.Requirements}, c.state)
+		result.Registered = c.registry.register(ctx, j.Name, Claim{Requirements: j.Requirements, Applied: c.state})
 	}
 	return answer, nil
 }

@@ -32,7 +32,6 @@ type Registration struct {
 	Claim             // the last one
 	Before     *Claim `json:"b,omitempty"`    // an earlier one that may be the one with a workflow
 	Unverified bool   `json:"new,omitempty"`  // until a workflow was seen
-	Applied    int    `json:"a,omitempty"`    // number of the collection's state that the job applied last
 	Silent     bool   `json:"mute,omitempty"` // a later update was not answered; the job may have applied it or not
 }
 
@@ -44,6 +43,7 @@ type Claim struct {
 	Changes      int                `json:"g,omitempty"`    // of the definition until it had these requirements: its generation is Number + Changes
 	Requirements quota.Requirements `json:"q,omitzero"`     // of the job
 	Plans        []string           `json:"p,omitempty"`
+	Applied      int                `json:"a,omitempty"` // number of the collection's state that the job applied last
 }
 
 // covers reports whether the claim is the registration with that number.
@@ -58,7 +58,7 @@ func (c Claim) and(o *Claim) Claim {
 	}
 	c.From, c.Changes = cmp.Or(o.From, o.Number), 0
 	c.Requirements = c.Requirements.And(o.Requirements)
-	c.Plans = union(c.Plans, o.Plans)
+	c.Plans, c.Applied = union(c.Plans, o.Plans), min(c.Applied, o.Applied)
 	return c
 }
 
@@ -120,7 +120,7 @@ const (
 	maxRegistryBytes = 2_060_000 // of registrations and properties
 	claimsBytes      = 60_000    // of which new names leave that much to names that are registered twice
 	entryBytes       = 165
-	claimBytes       = 130
+	claimBytes       = 145
 )
 
 // A registry holds the names of the workflows that belong to a collection or subscription.
@@ -216,14 +216,14 @@ func (r *registry) names() []string {
 }
 
 // register registers a name that there is room for, and returns the number of the registration.
-func (r *registry) register(ctx workflow.Context, name string, c Claim, applied int) workflows.Registered {
+func (r *registry) register(ctx workflow.Context, name string, c Claim) workflows.Registered {
 	r.note()
 	r.last = max(r.last+1, int(workflow.Now(ctx).UnixMicro()))
 	c.Number = r.last
 	i := r.find(name)
 	if i < 0 {
 		r.sequence++
-		r.append(Registration{Name: name, Sequence: r.sequence, Claim: c, Unverified: true, Applied: applied})
+		r.append(Registration{Name: name, Sequence: r.sequence, Claim: c, Unverified: true})
 		return workflows.Registered{Name: name, Number: c.Number}
 	}
 	e := &r.entries[i]

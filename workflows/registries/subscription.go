@@ -128,7 +128,7 @@ func (s *subscription) register(ctx workflow.Context, r workflows.RegisterCollec
 	if err := s.afterRecount(ctx, func() error { return s.room(&r) }); err != nil {
 		return workflows.Registered{}, err
 	}
-	return s.registry.register(ctx, r.Name, Claim{Plans: []string{r.Plan}}, 0), nil
+	return s.registry.register(ctx, r.Name, Claim{Plans: []string{r.Plan}}), nil
 }
 
 func (s *subscription) mayReserve(ctx workflow.Context, r workflows.PlanChange) error {

@@ -76,21 +76,21 @@ func (s *Service) createCollection(ctx context.Context, c job.Collection) (job.C
 		return job.Collection{}, err
 	}
 	c.Properties = complete
-	c.Generation = int(s.now().UnixMicro()) // unique among all collections of that name, past and future
 	limits := quota.LimitsOf(&c.Properties, s.limits.Tiers[c.Properties.SKU.Name])
-	err = s.registerCollection(ctx, c.Key.Subscription,
+	registered, err := s.registerCollection(ctx, c.Key.Subscription,
 		workflows.RegisterCollectionRequest{Name: c.Key.Path(), Plan: limits.Plan, Limit: limits.Collections})
 	if err != nil {
 		return job.Collection{}, err
 	}
+	c.Generation = registered.Number // greater than that of any earlier collection of the name
 	return c, s.start(ctx, client.StartWorkflowOptions{
 		ID:                    c.Key.WorkflowID(),
 		StaticSummary:         "job collection " + c.Key.Name,
 		StaticDetails:         "`" + c.Key.ARMID() + "`",
-		Memo:                  map[string]any{workflows.MemoText: "job collection " + c.Key.Name, workflows.MemoID: c.Key.ARMID()},
+		Memo:                  map[string]any{workflows.MemoText: "job collection " + c.Key.Name, workflows.MemoID: c.Key.ARMID(), workflows.MemoRegistration: registered.Number},
 		TypedSearchAttributes: temporal.NewSearchAttributes(collectionAttributes(c.Key)...),
 		Priority:              collectionPriority,
-	}, workflows.TypeCollection, registries.CollectionInput{Collection: c})
+	}, workflows.TypeCollection, registries.CollectionInput{Collection: c, Registration: registered.Number})
 }
 
 // collectionPriority is the priority of the tasks of collections and subscriptions, ahead of those of jobs:
@@ -99,19 +99,19 @@ var collectionPriority = temporal.Priority{PriorityKey: 1}
 
 // registerCollection registers a collection in its subscription. It starts the subscription's workflow if
 // that does not exist yet.
-func (s *Service) registerCollection(ctx context.Context, subscription string, r workflows.RegisterCollectionRequest) error {
+func (s *Service) registerCollection(ctx context.Context, subscription string, r workflows.RegisterCollectionRequest) (registered workflows.Registered, err error) {
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	id := job.SubscriptionWorkflowID(subscription)
 	for {
-		err := s.update(ctx, updateTimeout, id, workflows.UpdateRegister, nil, r)
+		err := s.update(ctx, updateTimeout, id, workflows.UpdateRegister, &registered, r)
 		if !wfclient.IsGone(err) {
-			return err
+			return registered, err
 		}
 		err = s.start(ctx, client.StartWorkflowOptions{ID: id, StaticSummary: "subscription " + subscription, Priority: collectionPriority},
 			workflows.TypeSubscription, registries.SubscriptionInput{Subscription: subscription})
 		if err != nil && !errors.Is(err, errLost) {
-			return err
+			return registered, err
 		}
 	}
 }

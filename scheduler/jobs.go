@@ -13,7 +13,6 @@ import (
 	"almanac/activities/lookups"
 	"almanac/internal/wfclient"
 	"almanac/job"
-	"almanac/job/notification"
 	"almanac/job/quota"
 	"almanac/workflows"
 	"almanac/workflows/jobloop/state"
@@ -104,16 +103,15 @@ func (s *Service) createJob(ctx context.Context, c job.Collection, name string, 
 	if err != nil {
 		return job.Job{}, err
 	}
-	registered, err := s.registrar.Register(ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now)})
+	registered, collection, err := s.registrar.Register(ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now)})
 	if err != nil {
 		return job.Job{}, err
 	}
 	k := c.Key.Job(registered.Name)
-	input, err := state.New(k, definition, registered.CollectionDisabled, now)
+	input, err := state.New(k, definition, registered.Number, collection, now)
 	if err != nil {
 		return job.Job{}, err
 	}
-	input.Alerts.Inherited = notification.Rules(c.Properties.Notifications)
 	if s.firstLead > 0 {
 		input.Lead = int(s.firstLead.Milliseconds())
 	}
@@ -122,10 +120,10 @@ func (s *Service) createJob(ctx context.Context, c job.Collection, name string, 
 		ID:                    k.WorkflowID(),
 		StaticSummary:         definition.Text(),
 		StaticDetails:         staticDetails(input.Snapshot()),
-		Memo:                  map[string]any{workflows.MemoText: definition.Text(), workflows.MemoID: k.ARMID(), workflows.MemoOutline: input.Outline()},
+		Memo:                  map[string]any{workflows.MemoText: definition.Text(), workflows.MemoID: k.ARMID(), workflows.MemoOutline: input.Outline(), workflows.MemoRegistration: registered.Number},
 		TypedSearchAttributes: temporal.NewSearchAttributes(jobAttributes(&input)...),
 		Priority:              temporal.Priority{FairnessKey: fairnessKey(k.Collection)},
-		StartDelay:            startDelay(&input, registered.At),
+		StartDelay:            startDelay(&input, workflows.RegisteredAt(registered.Number)),
 	}, workflows.TypeJob, input)
 	return input.Snapshot(), err
 }
@@ -182,13 +180,12 @@ func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job
 // reserve sends the collection the requirements of the job's next definition. committed means that the job has that
 // definition already.
 func (s *Service) reserve(ctx context.Context, current job.Job, requirements quota.Requirements, committed bool) error {
-	c, err := s.Collection(ctx, current.Key.Collection)
+	c, err := s.Collection(ctx, current.Key.Collection) // and moves the workflow to another worker if its last one crashed
 	if err != nil {
 		return err
 	}
 	return s.update(ctx, wfclient.ChangeTimeout, c.Key.WorkflowID(), workflows.UpdateReserve, nil, workflows.ReserveRequest{
-		Name: current.Key.Name, Requirements: requirements, Job: current.Generation + 1, Final: committed,
-		Limits: new(quota.LimitsOf(&c.Properties, s.limits.Tiers[c.Properties.SKU.Name])), Generation: c.Generation,
+		Name: current.Key.Name, Requirements: requirements, Job: current.Generation + 1, Final: committed, Tiers: s.limits.Tiers,
 	})
 }
 
@@ -291,19 +288,19 @@ func (s *Service) collectionAnswers(ctx context.Context, k job.CollectionKey) bo
 // terminateDeleted terminates the workflow of a job that did not answer its deletion, and unregisters its name. It
 // does the latter even if it times out before it is certain that no request is sent any more.
 func (s *Service) terminateDeleted(ctx context.Context, k job.Key) error {
-	err := lookups.Terminate(ctx, s.client, s.converter, k.WorkflowID(), "it was deleted, and did not answer")
+	err := lookups.Terminate(ctx, s.client, s.converter, k.WorkflowID(), "it was deleted, and did not answer", 0)
 	if err == nil || wfclient.IsTimeout(err) {
 		s.signalRemoved(ctx, k)
 	}
 	return err
 }
 
-// signalRemoved tells the collection that the job is gone. If the signal is lost, the collection finds that out when
-// it is full.
+// signalRemoved tells the collection to look up whether the job is gone: it may have been created anew meanwhile. If the signal is
+// lost, the collection finds that out when it is full.
 func (s *Service) signalRemoved(ctx context.Context, k job.Key) {
 	signalCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectionTimeout)
 	defer cancel()
-	if err := s.client.SignalWorkflow(signalCtx, k.Collection.WorkflowID(), "", workflows.SignalRemoved, k.Name); err != nil {
+	if err := s.client.SignalWorkflow(signalCtx, k.Collection.WorkflowID(), "", workflows.SignalRemoved, workflows.Registered{Name: k.Name}); err != nil {
 		s.log.WarnContext(ctx, "a job is deleted, and its collection could not be informed", slog.String("job", k.ARMID()), slog.Any("error", err))
 	}
 }

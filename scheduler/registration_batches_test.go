@@ -12,21 +12,26 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 
 	"almanac/job"
+	"almanac/job/input"
+	"almanac/job/notification"
 	"almanac/scheduler"
 	"almanac/workflows"
+	"almanac/workflows/jobloop/state"
 )
 
 // registry is a Temporal with a job collection in which each update takes a second.
 type registry struct {
 	*directory
-	generation int // of the collection
+	generation int                       // of the collection, as it is read
+	state      workflows.CollectionState // as it answers a registration
 	full       map[string]bool
 
 	mu       sync.Mutex
 	requests []workflows.RegisterRequest
+	started  []state.Input
+	memos    []any // numbers of registrations in the memos
 }
 
 func newRegistry(t *testing.T) *registry {
@@ -52,7 +57,11 @@ func (r *registry) UpdateWorkflow(_ context.Context, o client.UpdateWorkflowOpti
 	return &registeredAfter{r: r, request: request}, nil
 }
 
-func (*registry) ExecuteWorkflow(context.Context, client.StartWorkflowOptions, any, ...any) (client.WorkflowRun, error) {
+func (r *registry) ExecuteWorkflow(_ context.Context, o client.StartWorkflowOptions, _ any, arguments ...any) (client.WorkflowRun, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.started = append(r.started, arguments[0].(state.Input))
+	r.memos = append(r.memos, o.Memo[workflows.MemoRegistration])
 	return nil, nil
 }
 
@@ -64,18 +73,15 @@ type registeredAfter struct {
 
 func (a *registeredAfter) Get(_ context.Context, result any) error {
 	time.Sleep(time.Second)
-	if a.request.Generation != a.r.generation {
-		return temporal.NewNonRetryableApplicationError("changed", workflows.ErrTypeStale, nil)
-	}
-	var results []workflows.RegisterResult
-	for _, j := range a.request.Jobs {
+	answer := workflows.RegisterAnswer{Collection: a.r.state}
+	for i, j := range a.request.Jobs {
+		one := workflows.RegisterResult{Registered: workflows.Registered{Name: "as first written " + j.Name, Number: 1_000_000 + i}}
 		if a.r.full[j.Name] {
-			results = append(results, workflows.RegisterResult{Refused: "no room for " + j.Name})
-		} else {
-			results = append(results, workflows.RegisterResult{Name: "as first written " + j.Name})
+			one = workflows.RegisterResult{Refused: "no room for " + j.Name}
 		}
+		answer.Jobs = append(answer.Jobs, one)
 	}
-	*result.(*[]workflows.RegisterResult) = results
+	*result.(*workflows.RegisterAnswer) = answer
 	return nil
 }
 
@@ -146,7 +152,7 @@ func TestACollectionThatAnsweredLatelyIsNotAskedAgain(t *testing.T) {
 	}{
 		{"at once", func(*registry) {}, 2 + 1, 2},
 		{"after a while, for its worker may have been killed", func(*registry) { time.Sleep(2 * time.Second) }, 2 + 2, 2},
-		{"after it was changed, once it has refused", func(r *registry) { r.change() }, 3 + 2, 3},
+		{"though it was changed, for it decides by what it is", func(r *registry) { r.change() }, 2 + 1, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -161,6 +167,23 @@ func TestACollectionThatAnsweredLatelyIsNotAskedAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAJobStartsWithWhatItsRegistrationAnswered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRegistry(t)
+		r.state = workflows.CollectionState{Generation: 5, Disabled: true, Rules: []notification.Rule{{Key: "ops"}}} // not as it was read
+		s := scheduler.New(scheduler.Options{Client: r})
+		require.NoError(t, r.put(s, "a")["a"])
+		in := r.started[0]
+		got := workflows.CollectionState{Generation: in.Collection, Disabled: in.CollectionDisabled, Rules: in.Alerts.Inherited}
+		require.Equal(t, r.state, got)
+		require.Equal(t, 1_000_000, in.Registration)
+		require.Equal(t, 1_000_000, in.Generation, "so that no earlier job of the name had it")
+		require.Equal(t, []any{1_000_000}, r.memos)
+		require.Equal(t, input.DefaultLimits().Tiers, r.requests[0].Tiers)
+	})
 }
 
 func TestARegistrationDoesNotEndWithTheCallerThatSentIt(t *testing.T) {

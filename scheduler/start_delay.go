@@ -31,7 +31,7 @@ const minStartDelay = 10 * time.Second
 // the registration, and the job begins that much later.
 func startDelay(in *state.Input, registered time.Time) time.Duration {
 	begin := in.Begin()
-	if begin.IsZero() || registered.IsZero() || begin.Sub(registered) < minStartDelay {
+	if begin.IsZero() || begin.Sub(registered) < minStartDelay {
 		return 0
 	}
 	return begin.Sub(registered)

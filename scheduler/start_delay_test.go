@@ -48,7 +48,10 @@ type registeredAt struct {
 }
 
 func (r registeredAt) Get(_ context.Context, result any) error {
-	*result.(*[]workflows.RegisterResult) = []workflows.RegisterResult{{Name: key.Name, At: r.at, CollectionDisabled: r.resting}}
+	*result.(*workflows.RegisterAnswer) = workflows.RegisterAnswer{
+		Collection: workflows.CollectionState{Disabled: r.resting},
+		Jobs:       []workflows.RegisterResult{{Registered: workflows.Registered{Name: key.Name, Number: int(r.at.UnixMicro())}}},
+	}
 	return nil
 }
 
@@ -154,7 +157,7 @@ func aNewJob(t *testing.T) state.Input {
 	t.Helper()
 	definition, err := input.ParseDefinition([]byte(aJob), input.ParseOptions{Limits: new(input.DefaultLimits()), ID: key.ARMID()})
 	require.NoError(t, err)
-	input, err := state.New(key, definition, false, time.Now())
+	input, err := state.New(key, definition, int(time.Now().UnixMicro()), workflows.CollectionState{}, time.Now())
 	require.NoError(t, err)
 	return input
 }

@@ -109,7 +109,7 @@ func New(o Options) worker.Worker {
 	w.RegisterActivityWithOptions(notifies.Targets, activity.RegisterOptions{Name: notify.TypeTargets})
 	looks := &lookups.Lookups{Converter: o.Converter}
 	w.RegisterActivityWithOptions(runner.Run, activity.RegisterOptions{Name: activities.TypeAction})
-	w.RegisterActivityWithOptions(looks.MissingWorkflows, activity.RegisterOptions{Name: lookups.TypeMissing})
+	w.RegisterActivityWithOptions(looks.Registrations, activity.RegisterOptions{Name: lookups.TypeRegistrations})
 	w.RegisterActivityWithOptions(looks.UpdateWorkflow, activity.RegisterOptions{Name: lookups.TypeUpdate})
 	w.RegisterActivityWithOptions(looks.UpdateWorkflows, activity.RegisterOptions{Name: lookups.TypeUpdateAll})
 	w.RegisterActivityWithOptions(looks.TerminateWorkflows, activity.RegisterOptions{Name: lookups.TypeTerminate})

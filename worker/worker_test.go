@@ -23,7 +23,7 @@ func TestWorkerServesEveryType(t *testing.T) {
 	t.Cleanup(c.Close)
 	w := worker.New(worker.Options{Client: &worker.Client{Client: c}, Log: slog.New(slog.DiscardHandler)})
 	// A worker panics if a type is registered twice.
-	for _, name := range []string{activities.TypeAction, lookups.TypeMissing, lookups.TypeUpdate, lookups.TypePending} {
+	for _, name := range []string{activities.TypeAction, lookups.TypeRegistrations, lookups.TypeUpdate, lookups.TypePending} {
 		require.Panics(t, registerActivity(w, name), name)
 	}
 	for _, name := range []string{workflows.TypeJob, workflows.TypeCollection, workflows.TypeSubscription} {

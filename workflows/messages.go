@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -8,10 +10,12 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
+	"almanac/job/notification"
 	"almanac/job/quota"
 )
 
-// StartWithin is how long after the registration of its name a workflow must be started.
+// StartWithin is how long after the registration of its name a workflow must be started. One that was started later asks its
+// registry whether the name is still registered for it: see [UpdateConfirm].
 const StartWithin = 15 * time.Second
 
 // A ReplaceRequest replaces a job's definition.
@@ -33,9 +37,8 @@ type PutRequest struct {
 
 // A RegisterRequest registers names for new jobs.
 type RegisterRequest struct {
-	Jobs       []RegisterJob `json:"jobs"`
-	Limits     quota.Limits  `json:"limits"`
-	Generation int           `json:"generation,omitempty"` // of the collection that the rules were read from; 0 for any
+	Jobs  []RegisterJob `json:"jobs"`
+	Tiers quota.Tiers   `json:"tiers"` // the plans that the API is configured with
 }
 
 // A RegisterJob is a new job of a [RegisterRequest].
@@ -44,12 +47,56 @@ type RegisterJob struct {
 	Requirements quota.Requirements `json:"requirements,omitzero"`
 }
 
+// A RegisterAnswer is the answer to a [RegisterRequest].
+type RegisterAnswer struct {
+	Collection CollectionState  `json:"collection"` // with which the jobs start
+	Jobs       []RegisterResult `json:"jobs"`       // in the order of the request
+}
+
 // A RegisterResult is the answer for one name.
 type RegisterResult struct {
-	Name               string    `json:"name"`                         // as first written
-	At                 time.Time `json:"at,omitzero"`                  // time of registration by the server's clock
-	CollectionDisabled bool      `json:"collectionDisabled,omitempty"` // the collection is not enabled
-	Refused            string    `json:"refused,omitempty"`            // why the rules refuse the job; the other fields are then undefined
+	Registered
+	Refused string `json:"refused,omitempty"` // why the rules refuse the job; the other fields are then undefined
+}
+
+// Registered is one registration of a name. A job's generation begins with the number, a collection's too.
+type Registered struct {
+	Name string `json:"name"` // as first written
+	// Number is greater than that of every earlier registration of the name: the time of the registration by the server's
+	// clock, in microseconds since 1970. 0 stands for an unknown registration.
+	Number int `json:"n"`
+}
+
+// RegisteredAt returns the time of a registration by the server's clock.
+func RegisteredAt(number int) time.Time { return time.UnixMicro(int64(number)).UTC() }
+
+// StartedLate reports whether a workflow was started so long after the registration of its name that the name may have been
+// forgotten: it has to ask its registry then. Both times are the server's. The later runs of a workflow are never late.
+func StartedLate(ctx workflow.Context, number int) bool {
+	info := workflow.GetInfo(ctx)
+	return info.ContinuedExecutionRunID == "" && info.WorkflowStartTime.Sub(RegisteredAt(number)) > StartWithin
+}
+
+// Unregistered returns the error that ends a workflow whose registry gave that answer to [UpdateConfirm]; nil if it goes on.
+func Unregistered(answer error) error {
+	refused, ok := errors.AsType[*temporal.ApplicationError](answer)
+	switch {
+	case !ok:
+		return nil
+	case refused.Type() == ErrTypeUnregistered:
+		return Refuse(ErrTypeUnregistered, refused.Message())
+	case refused.Type() == ErrTypeGone:
+		return Refuse(ErrTypeUnregistered, fmt.Sprintf("The workflow was started later than %s after its name was registered, and what had registered it is gone. Nothing lists it, so it ends.", StartWithin))
+	}
+	return nil
+}
+
+// CollectionState is what a job has to know of its collection. A job ignores a state with an older generation than that of the
+// one that it applied.
+type CollectionState struct {
+	Generation int                 `json:"generation"`         // of the collection
+	Disabled   bool                `json:"disabled,omitempty"` // the collection is not enabled
+	Rules      []notification.Rule `json:"rules,omitempty"`    // of the collection's notifications
 }
 
 // A ReserveRequest reports what a job requires of the plan. A job that changes sends two: before the
@@ -59,8 +106,7 @@ type ReserveRequest struct {
 	Requirements quota.Requirements `json:"requirements,omitzero"`
 	Job          int                `json:"job"`             // generation of the job's new definition
 	Final        bool               `json:"final,omitempty"` // the new definition is in force
-	Limits       *quota.Limits      `json:"limits,omitempty"`
-	Generation   int                `json:"generation,omitempty"` // of the collection that the rules were read from
+	Tiers        quota.Tiers        `json:"tiers,omitempty"` // as in RegisterRequest
 }
 
 // JobList is a collection and its jobs in order of creation.
@@ -75,12 +121,20 @@ type Listed struct {
 	Sequence int    `json:"seq"` // increases with each registration
 }
 
-// A RegisterCollectionRequest registers the name of a new collection, or the new plan of an existing one.
+// A RegisterCollectionRequest registers the name of a new collection.
 type RegisterCollectionRequest struct {
-	Name    string `json:"name"` // "resource group/name"
-	Plan    string `json:"plan" field:"rule=sku"`
-	Limit   int    `json:"limit"`             // maximum number of collections with this plan in the subscription
-	Reserve bool   `json:"reserve,omitempty"` // sent by the collection itself for its new plan
+	Name  string `json:"name"` // "resource group/name"
+	Plan  string `json:"plan" field:"rule=sku"`
+	Limit int    `json:"limit"` // maximum number of collections with this plan in the subscription
+}
+
+// A PlanChange is sent by a collection whose plan is about to change, as an update; and as the signal [SignalPlan] when it is known
+// which plan is in force. In between it counts for the old plan and the new one.
+type PlanChange struct {
+	Registered
+	Plan       string `json:"plan" field:"rule=sku"`
+	Limit      int    `json:"limit,omitempty"` // as in RegisterCollectionRequest
+	Generation int    `json:"generation"`      // of the collection's properties with this plan
 }
 
 // Refuse returns the error by which a workflow refuses a request; errType is one of the ErrType constants.

@@ -1,6 +1,9 @@
 package workflows
 
-import "almanac/internal/wfclient"
+import (
+	"almanac/activities/lookups"
+	"almanac/internal/wfclient"
+)
 
 // TaskQueue is the task queue of Almanac's workflows and activities.
 const TaskQueue = "almanac"
@@ -31,17 +34,19 @@ const (
 
 // Updates that a [Job] gets from its collection.
 const (
-	UpdateCollection = "collection" // takes a bool: the collection is enabled
-	UpdateDismiss    = "dismiss"    // the collection is being deleted, and the job with it
+	UpdateCollection = "collection" // takes a CollectionState
+	UpdateDismiss    = "dismiss"    // takes a CollectionState: the collection is being deleted, and the job with it
 )
 
 // Further updates, queries and signals of a [Collection].
 const (
 	UpdatePut      = "put"      // takes a PutRequest
-	UpdateRegister = "register" // takes a RegisterRequest, returns []RegisterResult; of a Subscription: RegisterCollectionRequest, string
-	UpdateReserve  = "reserve"  // takes a ReserveRequest
+	UpdateRegister = "register" // takes a RegisterRequest, returns a RegisterAnswer; of a Subscription: RegisterCollectionRequest, Registered
+	UpdateConfirm  = "confirm"  // takes a Registered: the workflow behind the name asks whether it is registered; of a Subscription too
+	UpdateReserve  = "reserve"  // takes a ReserveRequest; of a Subscription: PlanChange
 	QueryJobs      = "jobs"     // returns a JobList
-	SignalRemoved  = "removed"  // takes the name of a job, or in a Subscription a collection, that is gone
+	SignalRemoved  = "removed"  // takes a Registered of a job, or in a Subscription a collection, that is gone
+	SignalPlan     = "plan"     // of a Subscription: takes a PlanChange
 )
 
 // Updates, queries and signals for notifications.
@@ -82,6 +87,8 @@ const (
 	ErrTypeGone     = wfclient.ErrTypeGone
 	ErrTypeInvalid  = "Invalid" // the definition is invalid, or this worker cannot plan it
 	ErrTypeSilent   = "Silent"  // it was done, but some jobs did not answer and may not know
+
+	ErrTypeUnregistered = "Unregistered" // the name is not registered for this workflow, which ends itself
 )
 
 // Members of a workflow's memo: a line that describes it, and its resource id. Unlike the summary that
@@ -93,4 +100,6 @@ const (
 	MemoHalted = "halted"
 
 	MemoOutline = "outline" // of a job: its job.Outline
+
+	MemoRegistration = lookups.MemoRegistration // number of the registration that the workflow was started with; see Registered
 )

@@ -18,11 +18,11 @@ import (
 
 // Names of the activity types that query or update workflows.
 const (
-	TypeMissing   = "MissingWorkflows"
-	TypePending   = "PendingActions"
-	TypeUpdate    = "UpdateWorkflow"
-	TypeUpdateAll = "UpdateWorkflows"
-	TypeTerminate = "TerminateWorkflows"
+	TypeRegistrations = "Registrations"
+	TypePending       = "PendingActions"
+	TypeUpdate        = "UpdateWorkflow"
+	TypeUpdateAll     = "UpdateWorkflows"
+	TypeTerminate     = "TerminateWorkflows"
 )
 
 // Lookups are the activities that query or update workflows.
@@ -34,27 +34,51 @@ type Lookups struct {
 // server read the workflow from its database.
 const lookupsAtOnce = 4
 
-// MissingWorkflows returns the indexes of the ids without an open workflow.
-func (l *Lookups) MissingWorkflows(ctx context.Context, ids []string) ([]int, error) {
-	missing := make([]bool, len(ids))
+// Unknown is the number of the registration of an open workflow that does not show it.
+const Unknown = 1
+
+// Registrations returns, for each id, the number of the registration with which the open workflow of that id was started: 0 if none
+// is open.
+func (l *Lookups) Registrations(ctx context.Context, ids []string) ([]int, error) {
+	numbers := make([]int, len(ids))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(lookupsAtOnce)
 	for i, id := range ids {
 		group.Go(func() error {
-			found, err := activity.GetClient(ctx).DescribeWorkflow(ctx, id, "")
+			found, err := activity.GetClient(ctx).DescribeWorkflowExecution(ctx, id, "")
 			if wfclient.IsNotFound(err) {
-				missing[i] = true
 				return nil
 			}
-			missing[i] = err == nil && found.WorkflowCloseTime != nil
+			if info := found.GetWorkflowExecutionInfo(); err == nil && info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+				numbers[i] = numberOf(info, l.Converter)
+			}
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return indexes(missing), nil
+	return numbers, nil
 }
+
+// numberOf returns the number of a workflow's registration, from its memo; Unknown if that does not show it.
+func numberOf(info *workflow.WorkflowExecutionInfo, payloads converter.DataConverter) int {
+	payload := info.GetMemo().GetFields()[MemoRegistration]
+	if payload == nil {
+		return Unknown
+	}
+	if payloads == nil {
+		payloads = converter.GetDefaultDataConverter()
+	}
+	number := 0
+	if err := wfclient.ConverterFor(payloads, info.GetExecution().GetWorkflowId()).FromPayload(payload, &number); err != nil || number == 0 {
+		return Unknown // for example, the key to decrypt it is missing
+	}
+	return number
+}
+
+// MemoRegistration is the member of a workflow's memo with the number of its registration.
+const MemoRegistration = "registration"
 
 func indexes(list []bool) []int {
 	found := []int{}

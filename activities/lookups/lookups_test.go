@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -43,6 +42,7 @@ type directory struct {
 // An entry is a workflow's behaviour in the directory.
 type entry struct {
 	closed   bool
+	number   any   // in its memo
 	describe error // result of a lookup
 	update   error // result of sending an update
 	silent   bool  // updates are not answered
@@ -62,21 +62,27 @@ func (d *directory) find(ctx context.Context, id string) (entry, error) {
 	return found, found.describe
 }
 
-func (d *directory) DescribeWorkflow(ctx context.Context, id, _ string) (*client.WorkflowExecutionDescription, error) {
-	found, err := d.find(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	description := &client.WorkflowExecutionDescription{}
-	if found.closed {
-		description.WorkflowCloseTime = new(time.Now())
-	}
-	return description, nil
-}
-
-func (d *directory) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+func (d *directory) DescribeWorkflowExecution(ctx context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	if d.silent != nil {
 		return nil, d.silent
+	}
+	if d.pending == nil {
+		found, err := d.find(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		info := &workflow.WorkflowExecutionInfo{Status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING}
+		if found.closed {
+			info.Status = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+		}
+		if found.number != nil {
+			payload, err := converter.GetDefaultDataConverter().ToPayload(found.number)
+			if err != nil {
+				return nil, err
+			}
+			info.Memo = &common.Memo{Fields: map[string]*common.Payload{lookups.MemoRegistration: payload}}
+		}
+		return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: info}, nil
 	}
 	return &workflowservice.DescribeWorkflowExecutionResponse{
 		WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{Status: enums.WORKFLOW_EXECUTION_STATUS_COMPLETED},
@@ -149,7 +155,7 @@ func (d *directory) lookWith(o worker.Options, name string, arguments ...any) (c
 	o.Interceptors = []interceptor.WorkerInterceptor{&connected{client: d}}
 	env.SetWorkerOptions(o)
 	looks := &lookups.Lookups{}
-	env.RegisterActivityWithOptions(looks.MissingWorkflows, activity.RegisterOptions{Name: lookups.TypeMissing})
+	env.RegisterActivityWithOptions(looks.Registrations, activity.RegisterOptions{Name: lookups.TypeRegistrations})
 	env.RegisterActivityWithOptions(looks.UpdateWorkflow, activity.RegisterOptions{Name: lookups.TypeUpdate})
 	env.RegisterActivityWithOptions(looks.UpdateWorkflows, activity.RegisterOptions{Name: lookups.TypeUpdateAll})
 	env.RegisterActivityWithOptions(looks.TerminateWorkflows, activity.RegisterOptions{Name: lookups.TypeTerminate})
@@ -166,24 +172,20 @@ func indexes(t *testing.T, value converter.EncodedValue, err error) []int {
 	return got
 }
 
-func TestMissingWorkflows(t *testing.T) {
+func TestRegistrationsAreThoseOfTheOpenWorkflows(t *testing.T) {
 	t.Parallel()
-	t.Run("are those that are not there, or closed, in the order of the ids", func(t *testing.T) {
+	t.Run("in the order of the ids", func(t *testing.T) {
 		t.Parallel()
-		d := &directory{workflows: map[string]entry{"open": {}, "closed": {closed: true}}}
-		value, err := d.look(lookups.TypeMissing, []string{"none", "open", "closed", "open", "nowhere"})
-		require.Equal(t, []int{0, 2, 4}, indexes(t, value, err))
+		d := &directory{workflows: map[string]entry{
+			"seven": {number: 7}, "closed": {closed: true, number: 8}, "of no memo": {}, "encrypted": {number: "?"},
+		}}
+		value, err := d.look(lookups.TypeRegistrations, []string{"none", "seven", "closed", "of no memo", "encrypted"})
+		require.Equal(t, []int{0, 7, 0, lookups.Unknown, lookups.Unknown}, indexes(t, value, err))
 	})
-	t.Run("are none if all are open", func(t *testing.T) {
-		t.Parallel()
-		d := &directory{workflows: map[string]entry{"open": {}}}
-		value, err := d.look(lookups.TypeMissing, []string{"open"})
-		require.Equal(t, []int{}, indexes(t, value, err))
-	})
-	t.Run("are not known if one cannot be asked", func(t *testing.T) {
+	t.Run("and not known if one cannot be asked", func(t *testing.T) {
 		t.Parallel()
 		d := &directory{workflows: map[string]entry{"open": {}, "silent": {describe: serviceerror.NewUnavailable("away")}}}
-		_, err := d.look(lookups.TypeMissing, []string{"none", "silent", "open"})
+		_, err := d.look(lookups.TypeRegistrations, []string{"none", "silent", "open"})
 		require.ErrorContains(t, err, "away", "who is missing is not guessed")
 	})
 }
@@ -222,9 +224,8 @@ func TestManyWorkflowsAreAskedInParallelButNotAllAtOnce(t *testing.T) {
 	for i := range workflows {
 		ids = append(ids, fmt.Sprint(i))
 	}
-	value, err := d.look(lookups.TypeMissing, ids)
+	value, err := d.look(lookups.TypeRegistrations, ids)
 	require.Len(t, indexes(t, value, err), workflows)
-	require.True(t, slices.IsSorted(indexes(t, value, err)))
 	require.Equal(t, maxParallel, up)
 }
 
@@ -234,7 +235,7 @@ func TestLookupsEndWhenTheyAreCancelled(t *testing.T) {
 		name     string
 		argument any
 	}{
-		{lookups.TypeMissing, []string{"a", "b"}},
+		{lookups.TypeRegistrations, []string{"a", "b"}},
 		{lookups.TypeUpdateAll, lookups.UpdateInput{Workflows: []string{"a", "b"}, Update: "dismiss", Patience: time.Hour}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -286,7 +287,7 @@ func TestPendingActions(t *testing.T) {
 			[]lookups.Pending{{Activity: "8", Attempts: one, Until: at}}},
 		{"one that passed the fence of a retry", "", started, activities.Progress{Attempts: one, Sent: 2, Lease: 1000}, false,
 			[]lookups.Pending{{Activity: "8", Attempts: one, Sent: true, Until: at.Add(time.Second)}}},
-		{"no activity of another type", lookups.TypeMissing, started, "progress of its own", false, nil},
+		{"no activity of another type", lookups.TypeRegistrations, started, "progress of its own", false, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

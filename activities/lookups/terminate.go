@@ -18,6 +18,7 @@ import (
 type TerminateInput struct {
 	Workflows []string `json:"ids"`
 	Reason    string   `json:"reason"`
+	Last      int      `json:"last"` // number of the last registration of which a workflow is meant: a later one is left alone
 }
 
 // TerminateWorkflows terminates workflows, whether or not a worker can read their histories. It returns
@@ -27,7 +28,7 @@ func (l *Lookups) TerminateWorkflows(ctx context.Context, in TerminateInput) ([]
 	wfclient.Each(len(still), func(i int) {
 		limited, cancel := context.WithTimeout(ctx, terminateTimeout)
 		defer cancel()
-		err := Terminate(limited, activity.GetClient(ctx), l.Converter, in.Workflows[i], in.Reason)
+		err := Terminate(limited, activity.GetClient(ctx), l.Converter, in.Workflows[i], in.Reason, in.Last)
 		if still[i] = err != nil; still[i] && ctx.Err() == nil {
 			activity.GetLogger(ctx).Warn("a workflow could not be terminated", "id", in.Workflows[i], slog.Any("error", err))
 		}
@@ -49,12 +50,16 @@ const (
 
 // Terminate terminates the open workflow of an id, if there is one. When it returns nil, no more
 // requests are sent by it, nor by a workflow of that id terminated before: the server refuses their
-// fences, and their leases are over.
-func Terminate(ctx context.Context, c client.Client, payloads converter.DataConverter, id, reason string) error {
+// fences, and their leases are over. A workflow with a later registration than last, unless that is 0, has another's place and is
+// left alone.
+func Terminate(ctx context.Context, c client.Client, payloads converter.DataConverter, id, reason string, last int) error {
 	for {
 		found, err := c.DescribeWorkflowExecution(ctx, id, "")
 		if err != nil {
 			return ignoreMissing(err)
+		}
+		if last > 0 && numberOf(found.GetWorkflowExecutionInfo(), payloads) > last {
+			return nil
 		}
 		run := found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 		if err := ignoreMissing(c.TerminateWorkflow(ctx, id, run, reason)); err != nil {

@@ -30,6 +30,8 @@ type terminatedWorkflow struct {
 	successor *terminatedWorkflow // the next run, if this one continues as new before it is terminated
 	err       error
 	reasons   []string
+
+	registration int // in its memo
 }
 
 func (c *terminatedWorkflow) DescribeWorkflowExecution(_ context.Context, _, run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
@@ -40,12 +42,14 @@ func (c *terminatedWorkflow) DescribeWorkflowExecution(_ context.Context, _, run
 	if run == "" && c.successor != nil && c.status == enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW || run != "" && run != c.run {
 		shown = c.successor
 	}
+	number, err := converter.GetDefaultDataConverter().ToPayload(c.registration)
 	return &workflowservice.DescribeWorkflowExecutionResponse{
 		WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{
 			Execution: &common.WorkflowExecution{RunId: shown.run}, Status: shown.status, CloseTime: timestamppb.New(shown.closed),
+			Memo: &common.Memo{Fields: map[string]*common.Payload{lookups.MemoRegistration: number}},
 		},
 		PendingActivities: shown.pending,
-	}, nil
+	}, err
 }
 
 func (c *terminatedWorkflow) TerminateWorkflow(ctx context.Context, _, run, reason string, _ ...any) error {
@@ -102,7 +106,7 @@ func TestTerminateReturnsWhenNothingCanBeSentAnyMore(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				require.NoError(t, lookups.Terminate(t.Context(), tt.of, nil, "id", "why"))
+				require.NoError(t, lookups.Terminate(t.Context(), tt.of, nil, "id", "why", 0))
 				require.Equal(t, tt.wait, time.Since(start))
 				last := tt.of
 				if last.successor != nil {
@@ -131,11 +135,20 @@ func TestTerminateReturnsWhenNothingCanBeSentAnyMore(t *testing.T) {
 			})
 		}
 	})
+	t.Run("of a workflow that has the name by now: at once, and leaves it", func(t *testing.T) {
+		t.Parallel()
+		for last, reasons := range map[int][]string{6: nil, 7: {"why"}, 8: {"why"}} {
+			of := one()
+			of.registration = 7
+			require.NoError(t, lookups.Terminate(t.Context(), of, nil, "id", "why", last))
+			require.Equal(t, reasons, of.reasons, "the last registration is %d", last)
+		}
+	})
 	t.Run("with an error, if the server does not do it", func(t *testing.T) {
 		t.Parallel()
 		refused := one()
 		refused.err = serviceerror.NewUnavailable("away")
-		require.ErrorContains(t, lookups.Terminate(t.Context(), refused, nil, "id", "why"), "away")
+		require.ErrorContains(t, lookups.Terminate(t.Context(), refused, nil, "id", "why", 0), "away")
 		d := &directory{workflows: map[string]entry{}, silent: serviceerror.NewUnavailable("away")}
 		value, err := d.look(lookups.TypeTerminate, lookups.TerminateInput{Workflows: []string{"a", "b"}, Reason: "why"})
 		require.Equal(t, []int{0, 1}, indexes(t, value, err), "and the others are terminated all the same")

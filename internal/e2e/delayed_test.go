@@ -16,6 +16,7 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/scheduler"
+	"almanac/workflows"
 	"almanac/workflows/jobloop/state"
 )
 
@@ -124,7 +125,7 @@ func TestAJobThatIsAboutToBeginIsReadAtOnce(t *testing.T) {
 	}
 	d, err := input.ParseDefinition([]byte(definition(now.Add(time.Hour))), input.ParseOptions{Now: now})
 	require.NoError(t, err)
-	in, err := state.New(k, d, false, now)
+	in, err := state.New(k, d, int(now.UnixMicro()), workflows.CollectionState{}, now)
 	require.NoError(t, err)
 	begin := now.Add(15 * time.Second)
 	created(t, jobs+"/j", definition(begin.Add(now.Add(time.Hour).Sub(in.Begin())).Truncate(time.Second)))

@@ -100,7 +100,7 @@ func TestARequestThatIsNotAnsweredSoonLengthensItsHeartbeatTimeout(t *testing.T)
 	d, err := input.ParseDefinition([]byte(get(target.URL+"/slow", "")), input.ParseOptions{Now: created})
 	require.NoError(t, err)
 	k := job.CollectionKey{Name: "slow"}.Job("j")
-	in, err := state.New(k, d, false, created)
+	in, err := state.New(k, d, int(created.UnixMicro()), workflows.CollectionState{}, created)
 	require.NoError(t, err)
 	in.Loss, in.Plan = int(activities.MinHeldLoss.Milliseconds()), plan.Plan{Due: []time.Time{created}, Done: true}
 	_, err = s.temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: k.WorkflowID(), TaskQueue: workflows.TaskQueue}, workflows.TypeJob, in)

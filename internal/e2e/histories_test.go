@@ -26,7 +26,6 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
-	"almanac/job/quota"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/jobloop/state"
@@ -249,7 +248,7 @@ func (s *stack) started(t *testing.T, jobs, definition string, created time.Time
 	t.Helper()
 	d, err := input.ParseDefinition([]byte(definition), input.ParseOptions{Now: created})
 	require.NoError(t, err)
-	in, err := state.New(key(jobs, "j"), d, false, created)
+	in, err := state.New(key(jobs, "j"), d, int(time.Now().UnixMicro()), workflows.CollectionState{}, created)
 	require.NoError(t, err)
 	change(&in)
 	id := in.Key.WorkflowID()
@@ -392,7 +391,7 @@ func collectionLife(t *testing.T, s *stack, jobs string) string {
 	// A name whose workflow was never started, as after a crash in between.
 	handle, err := s.temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
 		WorkflowID: k.WorkflowID(), UpdateName: workflows.UpdateRegister, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{workflows.RegisterRequest{Jobs: []workflows.RegisterJob{{Name: "never"}}, Limits: quota.Limits{Jobs: 10, Authentication: true}}},
+		Args: []any{workflows.RegisterRequest{Jobs: []workflows.RegisterJob{{Name: "never"}}, Tiers: input.DefaultLimits().Tiers}},
 	})
 	require.NoError(t, err)
 	require.NoError(t, handle.Get(t.Context(), nil))

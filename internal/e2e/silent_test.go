@@ -143,7 +143,7 @@ func TestNothingIsSentOnceAJobIsTerminated(t *testing.T) {
 		created(t, jobs+"/"+name, get(target.URL+"/"+name, `,"startTime":"`+due.UTC().Format(time.RFC3339)+`"`))
 		group.Go(func() error {
 			<-time.After(time.Until(due.Add(time.Duration(i-n+2) * 300 * time.Millisecond)))
-			err := lookups.Terminate(t.Context(), s.temporal, nil, key(jobs, name).WorkflowID(), "it is time")
+			err := lookups.Terminate(t.Context(), s.temporal, nil, key(jobs, name).WorkflowID(), "it is time", 0)
 			ended[i] = time.Now()
 			return err
 		})

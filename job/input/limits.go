@@ -20,7 +20,7 @@ type Limits struct {
 	MaxRetryInterval time.Duration
 	MaxRetryCount    int
 	MaxCatchUpWindow time.Duration
-	Tiers            map[string]quota.Tier // by SKU name
+	Tiers            quota.Tiers // by SKU name
 
 	// AllowSecretRetargeting keeps a secret that a change leaves out even if it is then sent to another
 	// target, as Azure Scheduler did.

@@ -13,9 +13,9 @@ import (
 // defaultTiers returns the tiers of Azure Scheduler. Premium is the SKU of API version 2016-01-01 that
 // later became P10Premium and P20Premium. It has the limits of P10Premium, and keeps its name, because
 // clients of that version know no other.
-func defaultTiers() map[string]quota.Tier {
+func defaultTiers() quota.Tiers {
 	premium := quota.Tier{Jobs: 50, MinRecurrence: time.Minute, Collections: maxOfTier, Authentication: true}
-	return map[string]quota.Tier{
+	return quota.Tiers{
 		"Free":       {Jobs: 5, MinRecurrence: time.Hour, Collections: 1},
 		"Standard":   {Jobs: 50, MinRecurrence: time.Minute, Collections: 100, Authentication: true},
 		"Premium":    premium,
@@ -33,7 +33,7 @@ const (
 
 // UnlimitedTiers returns tiers with only the limits that apply to every one: 10,000 jobs in a collection,
 // 10,000 collections in a subscription, and one minute between two occurrences.
-func UnlimitedTiers() map[string]quota.Tier {
+func UnlimitedTiers() quota.Tiers {
 	tiers := defaultTiers()
 	for name := range tiers {
 		tiers[name] = quota.Tier{Jobs: maxOfTier, MinRecurrence: minInterval, Collections: maxOfTier, Authentication: true}
@@ -48,7 +48,7 @@ func UnlimitedTiers() map[string]quota.Tier {
 // Absent and null plans and members keep the limits of Azure Scheduler. Only the names of its plans are
 // allowed. jobs and collections are 1 to 10,000; minRecurrence is an ISO 8601 duration or a .NET TimeSpan
 // from one minute to 18 months. The error is an [*job.Error] of [job.KindInvalid] that lists every mistake.
-func ParseTiers(text []byte) (map[string]quota.Tier, error) {
+func ParseTiers(text []byte) (quota.Tiers, error) {
 	tree, err := parseObject(text)
 	if err != nil {
 		return nil, badRequest("The table of plans cannot be read: %v", err)
@@ -80,4 +80,4 @@ var minRecurrence = fields.Rule{
 }
 
 // sortedNames returns the names of the tiers in a fixed order.
-func sortedNames(tiers map[string]quota.Tier) []string { return slices.Sorted(maps.Keys(tiers)) }
+func sortedNames(tiers quota.Tiers) []string { return slices.Sorted(maps.Keys(tiers)) }

@@ -13,14 +13,14 @@ import (
 func TestParsePlans(t *testing.T) {
 	t.Parallel()
 	service := input.DefaultLimits().Tiers
-	with := func(name string, p quota.Tier) map[string]quota.Tier {
+	with := func(name string, p quota.Tier) quota.Tiers {
 		plans := input.DefaultLimits().Tiers
 		plans[name] = p
 		return plans
 	}
 	for _, tt := range []struct {
 		name, text string
-		want       map[string]quota.Tier
+		want       quota.Tiers
 	}{
 		{"an empty table", `{}`, service},
 		{

@@ -14,8 +14,8 @@ import (
 
 // Requirements are what a job requires its collection to allow.
 type Requirements struct {
-	Spacing       time.Duration `json:"spacing,omitempty"`       // minimum time between two occurrences; 0 for a job that runs once
-	Authenticates bool          `json:"authenticates,omitempty"` // a request of its action or error action has an authentication
+	Spacing       time.Duration `json:"s,omitempty"`    // minimum time between two occurrences; 0 for a job that runs once
+	Authenticates bool          `json:"auth,omitempty"` // a request of its action or error action has an authentication
 }
 
 // RequirementsOf returns what a valid definition requires. created is the time of the job's creation, from which a
@@ -53,6 +53,12 @@ type Tier struct {
 	Collections    int           `json:"collections" field:"min=1,max=10000,quoted"` // maximum in a subscription
 	Authentication bool          `json:"authentication"`                             // whether requests may authenticate
 }
+
+// Tiers are the plans, by SKU name.
+type Tiers map[string]Tier
+
+// LimitsOf returns what a collection allows.
+func (t Tiers) LimitsOf(p *job.CollectionProperties) Limits { return LimitsOf(p, t[p.SKU.Name]) }
 
 // Limits are what a collection allows: its tier, lowered by its quota.
 type Limits struct {

@@ -15,8 +15,8 @@ import (
 	"almanac/workflows"
 )
 
-// The collections that answered recently are cached, so that a new job needs no query of its collection. An
-// outdated entry does no harm: a collection refuses a registration with another generation than its own.
+// The collections that answered recently are cached, so that a new job needs no query of its collection. Nothing is decided by what
+// is cached: a collection checks registrations by its own properties, and answers with what the jobs start with.
 const (
 	// A collection that answered within collectionFresh is sent an update without a query first. The query
 	// moves the workflow to another worker if its last one crashed; an update would wait for that one.
@@ -32,7 +32,7 @@ type Options struct {
 	Collection func(ctx context.Context, k job.CollectionKey) (job.Collection, error)
 	// Update sends an update to a workflow and waits for the result.
 	Update func(ctx context.Context, id, name string, result any, arguments ...any) error
-	Tiers  map[string]quota.Tier
+	Tiers  quota.Tiers
 }
 
 // A Registrar registers the names of new jobs. It is safe for concurrent use.
@@ -61,9 +61,9 @@ func (r *Registrar) Recent(ctx context.Context, k job.CollectionKey) (job.Collec
 type registration struct {
 	ctx        context.Context // the caller's
 	job        workflows.RegisterJob
-	collection *job.Collection // from the cache
-	done       chan struct{}   // closed when the members below are set
+	done       chan struct{} // closed when the members below are set
 	result     workflows.RegisterResult
+	collection workflows.CollectionState
 	err        error
 }
 
@@ -104,47 +104,43 @@ func (q *queue) nextBatch(id string) []*registration {
 	return all[:n:n]
 }
 
-// Register registers a job in a collection that [Registrar.Recent] returned. Its errors are those of Update, or of type
-// [job.Error].
-func (r *Registrar) Register(ctx context.Context, c *job.Collection, j workflows.RegisterJob) (workflows.RegisterResult, error) {
-	one := &registration{ctx: ctx, job: j, collection: c, done: make(chan struct{})}
+// Register registers a job in a collection that [Registrar.Recent] returned. The job starts with the state of the collection in the
+// answer. Errors are those of Update, or of type [job.Error].
+func (r *Registrar) Register(ctx context.Context, c *job.Collection, j workflows.RegisterJob) (workflows.Registered, workflows.CollectionState, error) {
+	one := &registration{ctx: ctx, job: j, done: make(chan struct{})}
 	id := c.Key.WorkflowID()
 	if r.queue.add(id, one) {
 		go func() {
 			for batch := r.queue.nextBatch(id); batch != nil; batch = r.queue.nextBatch(id) {
-				r.register(context.WithoutCancel(batch[0].ctx), id, batch) // it must outlive the caller of any one registration
+				r.register(context.WithoutCancel(batch[0].ctx), c, batch) // it must outlive the caller of any one registration
 			}
 		}()
 	}
 	select {
 	case <-one.done:
 	case <-ctx.Done():
-		return workflows.RegisterResult{}, ctx.Err()
+		return workflows.Registered{}, workflows.CollectionState{}, ctx.Err()
 	}
 	switch {
 	case wfclient.IsGone(one.err):
-		return workflows.RegisterResult{}, job.NotFound("jobcollections/"+c.Key.Name, c.Key.ResourceGroup)
+		one.err = job.NotFound("jobcollections/"+c.Key.Name, c.Key.ResourceGroup)
 	case one.err == nil && one.result.Refused != "":
-		return workflows.RegisterResult{}, job.Conflictf("%s", one.result.Refused)
+		one.err = job.Conflictf("%s", one.result.Refused)
 	}
-	return one.result, one.err
+	return one.result.Registered, one.collection, one.err
 }
 
-// register sends one update for a batch of registrations and distributes the results.
-func (r *Registrar) register(ctx context.Context, id string, batch []*registration) {
-	c := batch[0].collection
-	request := workflows.RegisterRequest{Jobs: make([]workflows.RegisterJob, len(batch))}
+// register sends one update for a batch of registrations in a collection and distributes the results.
+func (r *Registrar) register(ctx context.Context, c *job.Collection, batch []*registration) {
+	id := c.Key.WorkflowID()
+	request := workflows.RegisterRequest{Jobs: make([]workflows.RegisterJob, len(batch)), Tiers: r.Tiers}
 	for i, one := range batch {
 		request.Jobs[i] = one.job
-		if one.collection.Generation > c.Generation {
-			c = one.collection
-		}
 	}
-	request.Limits, request.Generation = quota.LimitsOf(&c.Properties, r.Tiers[c.Properties.SKU.Name]), c.Generation
-	var results []workflows.RegisterResult
-	err := r.Update(ctx, id, workflows.UpdateRegister, &results, request)
-	if err == nil && len(results) != len(batch) {
-		err = fmt.Errorf("the collection answered for %d of %d jobs", len(results), len(batch))
+	var answer workflows.RegisterAnswer
+	err := r.Update(ctx, id, workflows.UpdateRegister, &answer, request)
+	if err == nil && len(answer.Jobs) != len(batch) {
+		err = fmt.Errorf("the collection answered for %d of %d jobs", len(answer.Jobs), len(batch))
 	}
 	if err == nil {
 		r.collections.Put(id, *c, 1, maxCollections)
@@ -153,7 +149,7 @@ func (r *Registrar) register(ctx context.Context, id string, batch []*registrati
 	}
 	for i, one := range batch {
 		if one.err = err; err == nil {
-			one.result = results[i]
+			one.result, one.collection = answer.Jobs[i], answer.Collection
 		}
 		close(one.done)
 	}

@@ -25,6 +25,7 @@ type subject interface {
 type jobSubject struct {
 	definition job.Definition
 	disabled   bool // its collection is not enabled
+	collection int  // generation of the collection in that state
 }
 
 func (*jobSubject) created() audit.Operation { return audit.WriteJob }
@@ -34,7 +35,7 @@ func (*jobSubject) removed() audit.Operation { return audit.DeleteJob }
 func (s *jobSubject) start(decode decoder) string {
 	var in state.Input
 	decode(&in)
-	s.definition, s.disabled = in.Definition, in.CollectionDisabled
+	s.definition, s.disabled, s.collection = in.Definition, in.CollectionDisabled, in.Collection
 	return in.ChangedRun
 }
 
@@ -55,14 +56,14 @@ func (s *jobSubject) operation(name string, arg decoder) audit.Operation {
 	case workflows.UpdateDismiss:
 		return audit.DeleteCollection
 	case workflows.UpdateCollection:
-		var enabled bool
-		switch arg(&enabled); {
-		case enabled == !s.disabled: // it is sent for other changes of the collection, too
+		var c workflows.CollectionState
+		switch arg(&c); {
+		case c.Disabled == s.disabled || c.Generation < s.collection: // it is sent for other changes of the collection, too, and may be late
 			return ""
-		case enabled:
-			return audit.EnableCollection
-		default:
+		case c.Disabled:
 			return audit.DisableCollection
+		default:
+			return audit.EnableCollection
 		}
 	}
 	return ""
@@ -72,7 +73,10 @@ func (s *jobSubject) apply(name string, arg decoder) []audit.Difference {
 	before := s.definition
 	switch name {
 	case workflows.UpdateCollection:
-		s.disabled = !s.disabled
+		var c workflows.CollectionState
+		if arg(&c); c.Generation >= s.collection {
+			s.disabled, s.collection = c.Disabled, c.Generation
+		}
 	case workflows.UpdateEnable:
 		s.definition.State = job.StateEnabled
 	case workflows.UpdateDisable:

@@ -145,7 +145,7 @@ func TestChangesOfEarlierRuns(t *testing.T) {
 	s.run(two, started(t, one, one, definition("PUT")))
 	s.run(three, started(t, two, one, definition("PUT")),
 		accepted(t, workflows.UpdateReplace, workflows.ReplaceRequest{Definition: definition("POST")}), accepted(t, workflows.UpdateRun), completed(3, "no"), completed(2, ""),
-		accepted(t, workflows.UpdateCollection, false))
+		accepted(t, workflows.UpdateCollection, workflows.CollectionState{Disabled: true}))
 	s.run(four, started(t, three, three, definition("POST")))
 	want := []string{
 		"disable/action Started",

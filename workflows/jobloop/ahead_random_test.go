@@ -103,7 +103,7 @@ func (l *randomJob) changeAround(random *rand.Rand, properties func(path, state 
 			l.states = append(l.states, change{state == "enabled", at, l.update(at, name)})
 		case 4:
 			rest = !rest
-			l.rests = append(l.rests, change{!rest, at, l.update(at, workflows.UpdateCollection, !rest)})
+			l.rests = append(l.rests, change{!rest, at, l.update(at, workflows.UpdateCollection, collectionIs(!rest))})
 		case 5:
 			l.update(at, workflows.UpdateRun)
 		case 6:

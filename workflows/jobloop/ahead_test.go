@@ -337,12 +337,12 @@ func TestAChangeReturnsAHeldOccurrenceToThePlan(t *testing.T) {
 			[]string{"/old 00:00:00", "/old 00:02:00"}},
 		{"by its collection being disabled, and sends it once that is enabled in time", callEveryMinute("/old"),
 			func(w *jobEnv) *answer {
-				w.update(at, workflows.UpdateCollection, false)
-				return w.update(at+time.Second, workflows.UpdateCollection, true)
+				w.update(at, workflows.UpdateCollection, collectionIs(false))
+				return w.update(at+time.Second, workflows.UpdateCollection, collectionIs(true))
 			}, -1,
 			[]string{"/old 00:00:00", "/old 00:01:00", "/old 00:02:00"}},
 		{"by its collection being disabled", callEveryMinute("/old"),
-			func(w *jobEnv) *answer { return w.update(at, workflows.UpdateCollection, false) }, -1,
+			func(w *jobEnv) *answer { return w.update(at, workflows.UpdateCollection, collectionIs(false)) }, -1,
 			[]string{"/old 00:00:00"}},
 		{"by being deleted", callEveryMinute("/old"),
 			func(w *jobEnv) *answer { return w.update(at, workflows.UpdateDelete) }, 1,
@@ -677,14 +677,14 @@ func TestChangesAreAppliedOneAfterTheOther(t *testing.T) {
 	w.takes(5 * time.Second)
 	first := w.replace(at, callEveryMinute("/new"))
 	stale := w.update(at+100*time.Millisecond, workflows.UpdateReplace,
-		workflows.ReplaceRequest{Definition: definition(t, callEveryMinute("/stale")), Generation: 1})
+		workflows.ReplaceRequest{Definition: definition(t, callEveryMinute("/stale")), Generation: registration})
 	second := w.replace(at+200*time.Millisecond, callEveryMinute("/newer"))
 	run := w.update(at+300*time.Millisecond, workflows.UpdateRun)
 	w.run(125 * time.Second)
-	require.Equal(t, 2, first.ok(t).Generation)
+	require.Equal(t, registration+1, first.ok(t).Generation)
 	require.True(t, stale.completed)
 	requireType(t, stale.err, workflows.ErrTypeStale)
-	require.Equal(t, 3, second.ok(t).Generation)
+	require.Equal(t, registration+2, second.ok(t).Generation)
 	run.ok(t)
 	require.Equal(t, []string{"/old 00:00:00", "/old 00:01:00", "/newer 00:01:01.5", "/newer 00:02:00"}, w.requests(),
 		"what waits for the first change is applied in the order in which it arrived")

@@ -76,6 +76,17 @@ func enable(d job.Definition) *job.Definition {
 	return &d
 }
 
+// applyCollection applies the state of the collection. An older one than that applied last arrived late, or is that of an earlier
+// collection of the name, and changes nothing.
+func (j *loop) applyCollection(ctx workflow.Context, c *workflows.CollectionState) {
+	if c.Generation < j.Collection {
+		return
+	}
+	j.Collection = c.Generation
+	j.raiser.Inherit(ctx, c.Rules)
+	j.setCollectionState(ctx, !c.Disabled)
+}
+
 // setCollectionState applies a change of the collection's state: while the collection is not enabled, no
 // occurrence of its jobs runs, whatever their own state. Disabling it withdraws manual runs, too, those
 // of jobs that are not active included.
@@ -104,7 +115,7 @@ func (j *loop) remove(ctx workflow.Context) {
 	}
 	j.end(ctx)
 	defer j.raiser.Leave(ctx)()
-	err := workflow.SignalExternalWorkflow(ctx, j.Key.Collection.WorkflowID(), "", workflows.SignalRemoved, j.Key.Name).Get(ctx, nil)
+	err := workflow.SignalExternalWorkflow(ctx, j.Key.Collection.WorkflowID(), "", workflows.SignalRemoved, workflows.Registered{Name: j.Key.Name, Number: j.Registration}).Get(ctx, nil)
 	if err != nil { // the collection is gone, so nothing lists the job
 		workflow.GetLogger(ctx).Info("the job collection was not notified that the job is gone", "job", j.Key.ARMID(), "error", err)
 	}

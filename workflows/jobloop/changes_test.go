@@ -114,7 +114,7 @@ func TestDisable(t *testing.T) {
 		"by a replace with state disabled": func(w *jobEnv, at time.Duration) {
 			w.replace(at, `"action":{`+get+`,"retryPolicy":{"retryInterval":"PT10M"}},"recurrence":{`+minutely+`},"state":"disabled"`)
 		},
-		"by the collection": func(w *jobEnv, at time.Duration) { w.update(at, workflows.UpdateCollection, false) },
+		"by the collection": func(w *jobEnv, at time.Duration) { w.update(at, workflows.UpdateCollection, collectionIs(false)) },
 	} {
 		t.Run(name+" starts nothing more and stops the retries", func(t *testing.T) {
 			t.Parallel()
@@ -159,8 +159,8 @@ func TestDisable(t *testing.T) {
 			w.signal(90*time.Second, workflows.UpdateRun, nil)
 			w.at(80*time.Second, func() { w.fails(always) })
 			before := w.snapshot(91 * time.Second)
-			w.update(100*time.Second, workflows.UpdateCollection, false)
-			w.update(101*time.Second, workflows.UpdateCollection, true)
+			w.update(100*time.Second, workflows.UpdateCollection, collectionIs(false))
+			w.update(101*time.Second, workflows.UpdateCollection, collectionIs(true))
 			w.run(time.Hour)
 			require.EqualValues(t, state, before.Definition.State)
 			require.Equal(t, "00:01:30 MainAction#1", w.lines()[len(w.lines())-1])
@@ -171,7 +171,7 @@ func TestDisable(t *testing.T) {
 		w := newJobEnv(t, every(minutely)+`,"state":"disabled"`)
 		a := w.update(time.Minute, workflows.UpdateDisable)
 		w.run(time.Hour)
-		require.Equal(t, 1, a.ok(t).Generation)
+		require.Equal(t, registration, a.ok(t).Generation)
 		require.Empty(t, w.sent)
 	})
 }
@@ -202,7 +202,7 @@ func TestEnableContinuesFromNow(t *testing.T) {
 			},
 			"by the collection": func(w *jobEnv) {
 				w.next.CollectionDisabled = true
-				w.update(tt.enable, workflows.UpdateCollection, true)
+				w.update(tt.enable, workflows.UpdateCollection, collectionIs(true))
 			},
 		} {
 			t.Run(by+" "+tt.name, func(t *testing.T) {
@@ -231,10 +231,10 @@ func TestAJobAppliesTheStateOfItsCollectionBeforeItAnswers(t *testing.T) {
 		w := newJobEnv(t, `"action":{`+get+twoRetries+`},"recurrence":{`+minutely+`}`)
 		w.fails(always)
 		w.lookTakes = time.Second // before the waiting retry is cancelled
-		a := w.update(30*time.Second, workflows.UpdateCollection, false)
+		a := w.update(30*time.Second, workflows.UpdateCollection, collectionIs(false))
 		var early bool
 		w.at(30*time.Second+900*time.Millisecond, func() { early = a.completed })
-		b := w.update(40*time.Second, workflows.UpdateCollection, false) // no change
+		b := w.update(40*time.Second, workflows.UpdateCollection, collectionIs(false)) // no change
 		read := w.snapshot(10 * time.Minute)
 		w.run(time.Hour)
 		a.ok(t)
@@ -242,14 +242,14 @@ func TestAJobAppliesTheStateOfItsCollectionBeforeItAnswers(t *testing.T) {
 		require.False(t, early)
 		require.Equal(t, []string{"00:00:00 MainAction#1"}, w.lines())
 		require.Equal(t, job.StateEnabled, read.Definition.State, "its own state stays")
-		require.Equal(t, 1, read.Generation)
+		require.Equal(t, registration, read.Generation)
 		require.Nil(t, read.Status.NextExecutionTime)
 	})
 	t.Run("that it is enabled", func(t *testing.T) {
 		t.Parallel()
 		w := newJobEnv(t, every(minutely))
 		w.next.CollectionDisabled = true
-		a := w.update(5*time.Minute+10*time.Second, workflows.UpdateCollection, true)
+		a := w.update(5*time.Minute+10*time.Second, workflows.UpdateCollection, collectionIs(true))
 		read := w.snapshot(5*time.Minute + 11*time.Second)
 		w.run(6*time.Minute + 10*time.Second)
 		a.ok(t)
@@ -260,7 +260,7 @@ func TestAJobAppliesTheStateOfItsCollectionBeforeItAnswers(t *testing.T) {
 		t.Parallel()
 		w := newJobEnv(t, every(minutely)+`,"state":"disabled"`)
 		w.next.CollectionDisabled = true
-		a := w.update(time.Minute, workflows.UpdateCollection, true)
+		a := w.update(time.Minute, workflows.UpdateCollection, collectionIs(true))
 		w.run(time.Hour)
 		a.ok(t)
 		require.Empty(t, w.sent)
@@ -369,7 +369,7 @@ func TestReplace(t *testing.T) {
 		a := w.replace(5*time.Minute+10*time.Second, every(`"frequency":"minute","interval":2`))
 		w.run(9 * time.Minute)
 		require.Equal(t, "2026-01-01T00:06:00Z", a.ok(t).Status.NextExecutionTime.String())
-		require.Equal(t, 2, a.job.Generation)
+		require.Equal(t, registration+1, a.job.Generation)
 		require.Equal(t, []string{"00:00:00", "00:06:00", "00:08:00"}, w.dues())
 		w.requireSound()
 	})
@@ -442,8 +442,8 @@ func TestReplace(t *testing.T) {
 		a := w.replace(30*time.Second, properties)
 		b := w.update(40*time.Second, workflows.UpdateEnable)
 		w.run(time.Hour)
-		require.Equal(t, 1, a.ok(t).Generation)
-		require.Equal(t, 1, b.ok(t).Generation)
+		require.Equal(t, registration, a.ok(t).Generation)
+		require.Equal(t, registration, b.ok(t).Generation)
 		require.Equal(t, []string{"00:00:00 MainAction#1", "00:01:00 MainAction#2", "00:02:00 MainAction#3"}, w.lines()[:3])
 		require.Len(t, w.sent, 6)
 		require.Empty(t, w.dropped())
@@ -454,14 +454,14 @@ func TestReplace(t *testing.T) {
 		request := func(interval string, generation int) workflows.ReplaceRequest {
 			return workflows.ReplaceRequest{Definition: definition(t, every(minutely+`,"interval":`+interval)), Generation: generation}
 		}
-		first := w.update(10*time.Second, workflows.UpdateReplace, request("2", 1))
-		stale := w.update(20*time.Second, workflows.UpdateReplace, request("3", 1))
+		first := w.update(10*time.Second, workflows.UpdateReplace, request("2", registration))
+		stale := w.update(20*time.Second, workflows.UpdateReplace, request("3", registration))
 		whichever := w.update(30*time.Second, workflows.UpdateReplace, request("4", 0))
 		w.run(time.Minute)
-		require.Equal(t, 2, first.ok(t).Generation)
+		require.Equal(t, registration+1, first.ok(t).Generation)
 		stale.refused(t, workflows.ErrTypeStale)
 		require.Equal(t, 4, whichever.ok(t).Definition.Recurrence.Interval)
-		require.Equal(t, 3, whichever.job.Generation)
+		require.Equal(t, registration+2, whichever.job.Generation)
 	})
 	t.Run("by what cannot be planned is refused", func(t *testing.T) {
 		t.Parallel()
@@ -492,8 +492,8 @@ func TestReplace(t *testing.T) {
 		}
 		w.signal(2*time.Minute+910*time.Millisecond, workflows.UpdateDisable, nil)
 		w.signal(2*time.Minute+920*time.Millisecond, workflows.UpdateEnable, nil)
-		w.update(2*time.Minute+930*time.Millisecond, workflows.UpdateCollection, false)
-		w.update(2*time.Minute+940*time.Millisecond, workflows.UpdateCollection, true)
+		w.update(2*time.Minute+930*time.Millisecond, workflows.UpdateCollection, collectionIs(false))
+		w.update(2*time.Minute+940*time.Millisecond, workflows.UpdateCollection, collectionIs(true))
 		w.run(3*time.Minute + 10*time.Second)
 		require.Equal(t, []string{"00:00:00", "00:01:00", "00:02:00", "00:03:00"}, w.dues())
 		require.Empty(t, w.dropped())
@@ -622,7 +622,7 @@ func TestSecrets(t *testing.T) {
 		passwords = append(passwords, s.Action.Request.Method+" "+s.Action.Request.Authentication.Password)
 	}
 	require.Equal(t, []string{"GET hunter2", "PUT hunter2", "GET hunter3"}, passwords)
-	require.Equal(t, 2, same.ok(t).Generation, "a replace that leaves the secret out is no change")
+	require.Equal(t, registration+1, same.ok(t).Generation, "a replace that leaves the secret out is no change")
 	for _, j := range []job.Job{kept.ok(t), changed.ok(t), *read, w.next.Snapshot()} {
 		text, err := json.Marshal(j)
 		require.NoError(t, err)
@@ -674,7 +674,7 @@ func TestAJobEndsWithItsCollection(t *testing.T) {
 		{"while it sleeps", func(*jobEnv) {}},
 		{"while it runs", func(w *jobEnv) { w.takes(45 * time.Second) }},
 		{"while it waits for a retry", func(w *jobEnv) { w.fails(always) }},
-		{"while its collection is disabled", func(w *jobEnv) { w.update(20*time.Second, workflows.UpdateCollection, false) }},
+		{"while its collection is disabled", func(w *jobEnv) { w.update(20*time.Second, workflows.UpdateCollection, collectionIs(false)) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -818,10 +818,10 @@ func TestTheLaterStateOfTheCollectionStays(t *testing.T) {
 			w.takes(90 * time.Second)
 			w.update(10*time.Second, workflows.UpdateRun) // a change looks it up, and the others wait
 			first := w.replace(30*time.Second, callEveryMinute("/b"))
-			w.update(31*time.Second, workflows.UpdateCollection, !enabled)
-			w.update(32*time.Second, workflows.UpdateCollection, enabled)
-			contrary := w.update(33*time.Second, workflows.UpdateCollection, !enabled)
-			last := w.update(34*time.Second, workflows.UpdateCollection, enabled)
+			w.update(31*time.Second, workflows.UpdateCollection, collectionIs(!enabled))
+			w.update(32*time.Second, workflows.UpdateCollection, collectionIs(enabled))
+			contrary := w.update(33*time.Second, workflows.UpdateCollection, collectionIs(!enabled))
+			last := w.update(34*time.Second, workflows.UpdateCollection, collectionIs(enabled))
 			end := w.snapshot(10 * time.Minute)
 			w.run(11 * time.Minute)
 			first.ok(t)

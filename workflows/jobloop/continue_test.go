@@ -132,9 +132,9 @@ func TestContinuingAsNewChangesNothing(t *testing.T) {
 			w.replace(130*time.Second, every(minutely+`,"interval":2`))
 			w.signal(400*time.Second, workflows.UpdateDisable, nil)
 			w.signal(500*time.Second, workflows.UpdateEnable, nil)
-			w.update(700*time.Second, workflows.UpdateCollection, false)
+			w.update(700*time.Second, workflows.UpdateCollection, collectionIs(false))
 			w.replace(710*time.Second, every(minutely+`,"interval":3`))
-			w.update(800*time.Second, workflows.UpdateCollection, true)
+			w.update(800*time.Second, workflows.UpdateCollection, collectionIs(true))
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestNothingIsLostAtTheBoundariesOfRuns(t *testing.T) {
 	for _, a := range slices.Concat(runs, replaces) {
 		a.ok(t)
 	}
-	require.Equal(t, 1+len(replaces), read.Generation)
+	require.Equal(t, registration+len(replaces), read.Generation)
 	require.Equal(t, "PT"+strconv.Itoa(interval)+"M", string(read.Definition.Recurrence.CatchUpWindow))
 	occurrences := 0
 	for _, s := range w.executions() {
@@ -267,7 +267,8 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 	t.Parallel()
 	at := func(minutes int) time.Time { return newYear.Add(time.Duration(minutes) * time.Minute) }
 	in := state.Input{
-		Key: key, Created: newYear, Definition: definition(t, every(minutely)), Generation: 7, CollectionDisabled: true,
+		Key: key, Created: newYear, Definition: definition(t, every(minutely)), Generation: registration + 6, Registration: registration, CollectionDisabled: true,
+		Unconfirmed: true, Collection: 3,
 		Plan:    plan.Plan{Due: []time.Time{at(10), at(11)}, Done: true, More: true, Dropped: &plan.Dropped{Count: 1}},
 		Decided: at(9), BusyUntil: at(8), CatchUp: at(7), Started: 6, ManualRuns: 5, Failed: true, Final: at(4), FailedRun: "run 3", ChangedRun: "run 3",
 		Irregular: at(20), OutlineChanged: true, Skips: []time.Time{at(9), at(30)},
@@ -303,8 +304,8 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 	}
 	w := newJobEnv(t, once)
 	w.next, w.now = in, at(5)
-	w.suggest, w.raising = time.Second, never
-	w.update(6*time.Minute, workflows.UpdateCollection, false, in.Alerts.Inherited) // wakes the loop
+	w.suggest, w.raising, w.confirms = time.Second, never, time.Hour
+	w.update(6*time.Minute, workflows.UpdateCollection, workflows.CollectionState{Generation: 2}) // an old one, which wakes the loop
 	w.run(7 * time.Minute)
 	require.Len(t, w.runs, 2)
 	require.NotEqual(t, in.ChangedRun, w.runs[1].ChangedRun)
@@ -365,7 +366,7 @@ func TestTheNextRunGetsTheRunOfTheNewestChange(t *testing.T) {
 			w := newJobEnv(t, every(minutely))
 			w.next.ChangedRun = tt.earlier
 			if tt.update {
-				w.update(90*time.Second, workflows.UpdateCollection, true) // changes nothing, but was asked for
+				w.update(90*time.Second, workflows.UpdateCollection, collectionIs(true)) // changes nothing, but was asked for
 			}
 			w.suggest = 2 * time.Minute
 			w.run(3 * time.Minute)

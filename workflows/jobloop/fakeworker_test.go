@@ -89,6 +89,9 @@ func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arg
 		if name == lookups.TypePending {
 			return o.w.look(ctx)
 		}
+		if name == lookups.TypeUpdate {
+			return nil, o.w.confirm(ctx, arguments...)
+		}
 		if name == notify.TypeRaise {
 			return nil, o.w.raise(ctx, arguments...)
 		}

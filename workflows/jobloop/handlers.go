@@ -9,7 +9,6 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
-	"almanac/job/notification"
 	"almanac/job/timetable"
 	"almanac/workflows"
 )
@@ -35,16 +34,17 @@ func (j *loop) handle(ctx workflow.Context) error {
 			workflow.UpdateHandlerOptions{Description: "do not run the next occurrence; with a time, only if that is when it is due"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRerun, j.handleRerun,
 			workflow.UpdateHandlerOptions{Description: "run the job again if its last execution failed"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateCollection, func(ctx workflow.Context, enabled bool, rules []notification.Rule) error {
-			return j.change(ctx, allowed(func(ctx workflow.Context) {
-				j.raiser.Inherit(ctx, rules)
-				j.setCollectionState(ctx, enabled)
-			}))
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateCollection, func(ctx workflow.Context, c workflows.CollectionState) error {
+			return j.change(ctx, allowed(func(ctx workflow.Context) { j.applyCollection(ctx, &c) }))
 		}, workflow.UpdateHandlerOptions{Description: "the job collection was enabled or disabled, or its notifications changed"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateTest, j.raiser.Test,
 			workflow.UpdateHandlerOptions{Description: "send a test to the targets of the job's own notifications"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateDismiss, func(ctx workflow.Context) error {
-			return j.change(ctx, allowed(j.end))
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateDismiss, func(ctx workflow.Context, c workflows.CollectionState) error {
+			return j.change(ctx, allowed(func(ctx workflow.Context) {
+				if c.Generation >= j.Collection { // otherwise it is an earlier collection of that name
+					j.end(ctx)
+				}
+			}))
 		}, workflow.UpdateHandlerOptions{Description: "the job collection is deleted, and the job with it"}))
 }
 

@@ -81,6 +81,8 @@ type jobEnv struct {
 	unreachable bool                         // there is no workflow that delivers alerts
 	removal     time.Duration                // duration of the signal to the collection that the job is gone
 	gone        bool                         // there is no collection
+	confirms    time.Duration                // how long the collection takes to say whether the job is registered
+	refusal     error                        // its answer
 	listed      string                       // the search attribute of the last outcome, if the job was started with it
 	events      []*event
 
@@ -104,9 +106,10 @@ type jobEnv struct {
 	leaving  sync.Mutex
 	left     []notification.Raised // sent when the job was deleted
 	counted  workflowtest.Counters
-	removed  int // signals to the collection that the job is gone
-	timers   int // of more than a minute
-	calls    int // attempts whose duration was asked for
+	removed  int                    // signals to the collection that the job is gone
+	asks     []workflows.Registered // whether they are registered
+	timers   int                    // of more than a minute
+	calls    int                    // attempts whose duration was asked for
 }
 
 // A sentAttempt is an attempt of an action.
@@ -136,9 +139,17 @@ type event struct {
 	done bool
 }
 
+// registration is the number of the job's registration.
+var registration = int(newYear.UnixMicro())
+
+// collectionIs returns the state of a collection of the first generation, which is enabled or not.
+func collectionIs(enabled bool, rules ...notification.Rule) workflows.CollectionState {
+	return workflows.CollectionState{Disabled: !enabled, Rules: rules}
+}
+
 func newJobEnv(t *testing.T, properties string) *jobEnv {
 	t.Helper()
-	in, err := state.New(key, definition(t, properties), false, newYear)
+	in, err := state.New(key, definition(t, properties), registration, workflows.CollectionState{}, newYear)
 	require.NoError(t, err)
 	in.Lead = 150 // the same times for every name
 	w := &jobEnv{t: t, next: in, now: newYear, outlines: []shownOutline{{in.Outline(), newYear}}}
@@ -265,6 +276,9 @@ func (w *jobEnv) runOnce(end time.Time) error {
 	w.pending = nil // activities end with their run
 	w.env = workflowtest.NewCountedEnvironment(&w.counted)
 	w.env.SetStartTime(w.now)
+	if !w.now.Equal(newYear) {
+		w.env.SetContinuedExecutionRunID("the run before")
+	}
 	w.env.SetDataConverter(&w.recorded)
 	w.env.SetWorkerOptions(worker.Options{
 		DeadlockDetectionTimeout: workflowtest.Deadlock, Interceptors: []interceptor.WorkerInterceptor{&workersInterceptor{w: w}},
@@ -292,7 +306,7 @@ func (w *jobEnv) runOnce(end time.Time) error {
 
 // mockServer mocks what the job asks of the server.
 func (w *jobEnv) mockServer() {
-	w.env.OnSignalExternalWorkflow(mock.Anything, key.Collection.WorkflowID(), "", workflows.SignalRemoved, key.Name).
+	w.env.OnSignalExternalWorkflow(mock.Anything, key.Collection.WorkflowID(), "", workflows.SignalRemoved, workflows.Registered{Name: key.Name, Number: w.next.Registration}).
 		After(w.removal).Return(func(string, string, string, string, any) error {
 		w.removed++
 		if w.gone {

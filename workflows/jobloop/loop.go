@@ -7,6 +7,7 @@
 package jobloop
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -50,7 +51,7 @@ const (
 
 // Workflow is one scheduled job, from its creation to its deletion.
 func Workflow(ctx workflow.Context, in state.Input) error {
-	if in.Key.Name == "" || in.Created.IsZero() || in.Generation == 0 || in.Definition.Action.Type == "" {
+	if in.Key.Name == "" || in.Created.IsZero() || in.Generation == 0 || in.Registration == 0 || in.Definition.Action.Type == "" {
 		return workflows.ErrForeign
 	}
 	if err := workflows.CheckStart(ctx, &in.Definition); err != nil {
@@ -61,6 +62,7 @@ func Workflow(ctx workflow.Context, in state.Input) error {
 	if err := j.handle(ctx); err != nil {
 		return err
 	}
+	j.confirm(ctx)
 	j.resume(ctx)
 	j.raiser.HandOver(ctx)
 	return j.run(ctx)
@@ -82,6 +84,8 @@ type loop struct {
 	deleted    bool
 	disabling  bool // the job is about to be disabled by disableAfter
 	raiser     *alerts.Raiser
+
+	unregistered error // the job is not registered, and ends
 
 	changing turn.Queue // of the changes; while one is applied, nothing is decided
 	signals  signals.Listeners
@@ -267,7 +271,7 @@ func (j *loop) leave(ctx workflow.Context) error {
 	for {
 		err := workflow.Await(ctx, func() bool { return j.quiet(ctx) || j.signals.Wait() })
 		if err != nil || j.quiet(ctx) {
-			return err
+			return cmp.Or(err, j.unregistered)
 		}
 		j.signals.Handle(ctx)
 	}

@@ -85,7 +85,7 @@ func TestTheOutlineOfAJobCoversWhatIsOffItsTimetable(t *testing.T) {
 		},
 		"skipping":                 func(w *jobEnv) { w.update(10*time.Minute, workflows.UpdateSkip, time.Time{}) },
 		"disabling":                func(w *jobEnv) { w.update(10*time.Minute, workflows.UpdateDisable) },
-		"disabling its collection": func(w *jobEnv) { w.update(10*time.Minute, workflows.UpdateCollection, false) },
+		"disabling its collection": func(w *jobEnv) { w.update(10*time.Minute, workflows.UpdateCollection, collectionIs(false)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

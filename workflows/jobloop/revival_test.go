@@ -51,7 +51,7 @@ func TestAFinalJobIsRevivedByAScheduleThatHasAFuture(t *testing.T) {
 				require.Equal(t, state, before.Definition.State)
 				revived := a.ok(t)
 				require.Equal(t, job.StateEnabled, revived.Definition.State)
-				require.Equal(t, 2, revived.Generation)
+				require.Equal(t, registration+1, revived.Generation)
 				require.Equal(t, before.Status.ExecutionCount, revived.Status.ExecutionCount, "the counters go on")
 				require.Equal(t, before.Status.FaultedCount, revived.Status.FaultedCount)
 				require.NotNil(t, revived.Status.NextExecutionTime)
@@ -95,8 +95,8 @@ func TestAFinalJobWhoseScheduleHasNoFutureStaysFinal(t *testing.T) {
 				t.Parallel()
 				w := newJobEnv(t, tt.properties)
 				if resting {
-					w.update(5*time.Minute, workflows.UpdateCollection, false)
-					w.update(time.Hour, workflows.UpdateCollection, true)
+					w.update(5*time.Minute, workflows.UpdateCollection, collectionIs(false))
+					w.update(time.Hour, workflows.UpdateCollection, collectionIs(true))
 				}
 				before := w.snapshot(9 * time.Minute)
 				a := w.replace(10*time.Minute, tt.change)
@@ -104,7 +104,7 @@ func TestAFinalJobWhoseScheduleHasNoFutureStaysFinal(t *testing.T) {
 				w.run(3 * time.Hour)
 				require.Equal(t, job.StateCompleted, a.ok(t).Definition.State, "as the change answers")
 				require.Equal(t, tt.reason, a.job.Status.Reason)
-				require.Equal(t, tt.generation, a.job.Generation)
+				require.Equal(t, registration+tt.generation-1, a.job.Generation)
 				require.Equal(t, a.job, *after)
 				require.Equal(t, before.Status.ExecutionCount, after.Status.ExecutionCount)
 				require.Len(t, w.sent, after.Status.ExecutionCount, "nothing runs again")
@@ -145,9 +145,9 @@ func TestAFinalJobThatIsDisabledByAChange(t *testing.T) {
 func TestAFinalJobIsRevivedWhileItsCollectionIsDisabled(t *testing.T) {
 	t.Parallel()
 	w := newJobEnv(t, every(minutely+`,"count":1`))
-	w.update(5*time.Minute, workflows.UpdateCollection, false)
+	w.update(5*time.Minute, workflows.UpdateCollection, collectionIs(false))
 	a := w.replace(10*time.Minute, every(minutely+`,"count":2`))
-	w.update(30*time.Minute, workflows.UpdateCollection, true)
+	w.update(30*time.Minute, workflows.UpdateCollection, collectionIs(true))
 	w.run(time.Hour)
 	require.Equal(t, job.StateEnabled, a.ok(t).Definition.State)
 	require.Nil(t, a.job.Status.NextExecutionTime)
@@ -244,8 +244,8 @@ func TestAFinalJobIsNeitherEnabledNorDisabledByACommand(t *testing.T) {
 	for _, signal := range []string{workflows.UpdateEnable, workflows.UpdateDisable} {
 		w.signal(2*time.Minute, signal, nil)
 	}
-	w.update(3*time.Minute, workflows.UpdateCollection, false)
-	w.update(4*time.Minute, workflows.UpdateCollection, true)
+	w.update(3*time.Minute, workflows.UpdateCollection, collectionIs(false))
+	w.update(4*time.Minute, workflows.UpdateCollection, collectionIs(true))
 	read := w.snapshot(5 * time.Minute)
 	deleted := w.update(6*time.Minute, workflows.UpdateDelete)
 	w.run(time.Hour)

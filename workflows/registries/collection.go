@@ -1,6 +1,7 @@
 package registries
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -23,12 +24,12 @@ import (
 
 // CollectionInput is the input of a run of [Collection].
 type CollectionInput struct {
-	Collection job.Collection `json:"collection"`
-	Jobs       []Registration `json:"jobs,omitempty"`
-	Sequence   int            `json:"seq,omitempty"`
-	Pause      time.Duration  `json:"pause,omitempty"`     // between rounds of updates to silent jobs
-	Rules      int            `json:"rules,omitempty"`     // number of changes of the rules of notifications
-	Notifying  shards         `json:"notifying,omitempty"` // of the workflows that deliver alerts, those that may run
+	Collection   job.Collection `json:"collection"`
+	Registration int            `json:"registration"` // its number; the generation begins with it
+	Jobs         Names          `json:"jobs"`
+	State        int            `json:"state,omitempty"`     // number of changes that jobs have to know
+	Pause        time.Duration  `json:"pause,omitempty"`     // between rounds of updates to silent jobs
+	Notifying    shards         `json:"notifying,omitempty"` // of the workflows that deliver alerts, those that may run
 }
 
 // registrationBatch is the time over which registrations are collected to be verified together.
@@ -36,18 +37,23 @@ const registrationBatch = 10 * time.Second
 
 // Collection is one job collection, from its creation to its deletion.
 func Collection(ctx workflow.Context, in CollectionInput) error {
-	if in.Collection.Key.Name == "" || in.Collection.Generation == 0 {
+	if in.Collection.Key.Name == "" || in.Collection.Generation == 0 || in.Registration == 0 {
 		return workflows.ErrForeign
 	}
 	if err := workflows.CheckStart(ctx, &in.Collection); err != nil {
 		return err
 	}
-	c := &collection{Collection: in.Collection, ruleset: in.Rules, notifying: in.Notifying}
-	c.registry = newRegistry(ctx, in.Jobs, in.Sequence, func(name string) string { return c.Key.Job(name).WorkflowID() })
-	c.batch = registrationBatch
+	c := &collection{Collection: in.Collection, registration: in.Registration, state: in.State, notifying: in.Notifying}
+	c.registry = newRegistry(ctx, in.Jobs, func(name string) string { return c.Key.Job(name).WorkflowID() })
+	c.batch, c.other = registrationBatch, sizeOf(&c.Collection)
 	c.resume(ctx, in.Pause)
 	if err := c.handle(ctx); err != nil {
 		return err
+	}
+	if workflows.StartedLate(ctx, c.registration) {
+		if err := c.confirmOwn(ctx); err != nil {
+			return err
+		}
 	}
 	return c.run(ctx)
 }
@@ -56,11 +62,14 @@ type collection struct {
 	job.Collection
 	*registry
 
+	registration int // of the collection in its subscription
+
 	notifying shards        // of the workflows that deliver alerts, those that may run
-	ruleset   int           // number of changes of the rules of notifications, which jobs have without their targets
+	state     int           // number of changes that jobs have to know: of the state, and of the rules of notifications, which they have without their targets
 	order     turn.Queue    // of changes of the properties; each lasts until every job that answers has applied it
 	again     again         // repeated updates of silent jobs
 	pending   *quota.Limits // rules of properties that are about to be put in force
+	asking    bool          // whether it is registered; until the answer, it is not there for anybody
 	deleted   bool          // only deletes are still accepted
 	gone      bool          // all jobs are deleted as well
 
@@ -83,6 +92,8 @@ func (c *collection) handle(ctx workflow.Context) error {
 			workflow.UpdateHandlerOptions{Validator: c.mayPut, Description: "replace the properties"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRegister, c.register,
 			workflow.UpdateHandlerOptions{Validator: c.mayRegister, Description: "reserve names for new jobs"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateConfirm, c.confirm,
+			workflow.UpdateHandlerOptions{Description: "whether a name is registered for the job that asks"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateReserve, c.reserve,
 			workflow.UpdateHandlerOptions{Validator: c.mayReserve, Description: "reserve what a changed job requires"}),
 		c.command(ctx, workflows.UpdateEnable, "enable the job collection",
@@ -123,7 +134,7 @@ func (c *collection) run(ctx workflow.Context) error {
 			return nil
 		case ctx.Err() == nil && c.idle(ctx) && c.long(ctx):
 			return workflow.NewContinueAsNewError(ctx, workflows.TypeCollection,
-				CollectionInput{Collection: c.Collection, Jobs: c.entries, Sequence: c.sequence, Pause: c.again.pause, Rules: c.ruleset, Notifying: c.notifying})
+				CollectionInput{Collection: c.Collection, Registration: c.registration, Jobs: c.handOver(), Pause: c.again.pause, State: c.state, Notifying: c.notifying})
 		}
 		c.again.timer.Set(ctx, c.again.at)
 		verify, err := c.wait(ctx, func() bool { return c.over(ctx) || c.again.timer.Fired() })
@@ -182,6 +193,11 @@ func (c *collection) exclusively(ctx workflow.Context, do func(workflow.Context)
 	return do(ctx)
 }
 
+// registered returns the collection's registration in its subscription.
+func (c *collection) registered() workflows.Registered {
+	return workflows.Registered{Name: c.Key.Path(), Number: c.registration}
+}
+
 // status returns the collection, without secrets.
 func (c *collection) status() (job.Collection, error) {
 	shown := c.Collection
@@ -206,8 +222,24 @@ func (c *collection) describe(ctx workflow.Context) {
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** (%s, %s)\n\n%d jobs%s", c.Key.Name, c.Properties.SKU.Name, c.Properties.State, len(c.entries), silent))
 }
 
-// present returns an error while the collection is being deleted.
+// confirmOwn asks the subscription whether the collection, which was started late, is still registered. The error says that it is
+// not: then the collection ends.
+func (c *collection) confirmOwn(ctx workflow.Context) error {
+	c.asking = true
+	defer func() { c.asking = false }()
+	id := job.SubscriptionWorkflowID(c.Key.Subscription)
+	err := workflow.ExecuteActivity(withLookup(ctx, workflows.UpdateConfirm), lookups.TypeUpdate, id, workflows.UpdateConfirm, c.registered()).Get(ctx, nil)
+	if temporal.IsCanceledError(err) { // the loop deletes the collection
+		return nil
+	}
+	return workflows.Unregistered(err)
+}
+
+// present returns an error while the collection is being deleted, or not known to be registered.
 func (c *collection) present() error {
+	if c.asking {
+		return workflows.Refuse(workflows.ErrTypeGone, "it is not known whether the job collection is registered")
+	}
 	if c.deleted {
 		return workflows.Refuse(workflows.ErrTypeGone, "the job collection is being deleted")
 	}
@@ -247,8 +279,9 @@ func (c *collection) violate(limits *quota.Limits) error {
 	if why := limits.RefusesCount(c.Key.Name, len(c.entries)); why != "" {
 		return workflows.Refuse(workflows.ErrTypeConflict, why)
 	}
-	for _, e := range c.entries {
-		if why := limits.RefusesJob(c.Key.Name, e.Name, e.Requirements); why != "" {
+	for i := range c.entries {
+		e := &c.entries[i]
+		if why := limits.RefusesJob(c.Key.Name, e.Name, e.all().Requirements); why != "" {
 			return workflows.Refuse(workflows.ErrTypeConflict, why)
 		}
 	}
@@ -263,6 +296,10 @@ func (c *collection) admit(ctx workflow.Context, r workflows.PutRequest) error {
 	return c.afterRecount(ctx, func() error {
 		if err := c.present(); err != nil {
 			return err
+		}
+		if grows := sizeOf(&r.Collection) - c.other; grows > 0 && c.size+c.other+grows > maxRegistryBytes {
+			return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("The job collection '%s' is full: it has %d jobs, whose names leave no room for longer properties. "+
+				"Shorten its notifications or tags, or delete jobs.", c.Key.Name, len(c.entries)))
 		}
 		return c.violate(r.Limits)
 	})
@@ -281,13 +318,12 @@ func (c *collection) put(ctx workflow.Context, r workflows.PutRequest) (job.Coll
 		if err != nil {
 			return workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 		}
-		if r.Limits != nil && r.Properties.SKU.Name != c.Properties.SKU.Name {
-			if err := c.reservePlan(ctx, r); err != nil {
-				return err
-			}
-		}
 		wasDisabled := c.disabled()
-		c.replace(r.Collection)
+		if r.Limits == nil || r.Properties.SKU.Name == c.Properties.SKU.Name {
+			c.replace(r.Collection)
+		} else if err := c.changePlan(ctx, r); err != nil {
+			return err
+		}
 		if wasDisabled == c.disabled() {
 			return c.updateJobs(ctx, c.outdated(false))
 		}
@@ -300,33 +336,48 @@ func (c *collection) put(ctx workflow.Context, r workflows.PutRequest) (job.Coll
 func (c *collection) replace(to job.Collection) {
 	c.note()
 	to.Key, to.Generation = c.Key, c.Generation+1
+	wasDisabled := c.disabled()
 	before, after := notification.Rules(c.Properties.Notifications), notification.Rules(to.Properties.Notifications)
 	same := reflect.DeepEqual(before, after) //workflowcheck:ignore // of types without maps it is deterministic
-	if !same {
-		c.ruleset++
+	c.Collection, c.other = to, sizeOf(&to)
+	if !same || wasDisabled != c.disabled() {
+		c.state++
 	}
-	c.Collection = to
 }
 
-// reservePlan asks the subscription for a place among the collections of the new plan. Meanwhile, new
-// jobs must satisfy the rules of both plans.
-func (c *collection) reservePlan(ctx workflow.Context, r workflows.PutRequest) error {
+// sizeOf returns the size of a collection as JSON.
+func sizeOf(c *job.Collection) int {
+	text, _ := json.Marshal(c) //workflowcheck:ignore // its maps are written in order of their keys, and it has no error
+	return len(text)
+}
+
+// changePlan replaces the properties by those of another plan, if the subscription has a place for the collection under that plan.
+// Until then, new jobs must satisfy the rules of both plans, and the subscription counts the collection for both.
+func (c *collection) changePlan(ctx workflow.Context, r workflows.PutRequest) error {
 	c.pending = r.Limits
 	defer func() { c.pending = nil }()
-	limited := workflow.WithScheduleToCloseTimeout(withLookup(ctx, workflows.UpdateRegister), reserveTimeout)
-	err := workflow.ExecuteActivity(limited, lookups.TypeUpdate, job.SubscriptionWorkflowID(c.Key.Subscription), workflows.UpdateRegister,
-		workflows.RegisterCollectionRequest{Name: c.Key.Path(), Plan: r.Limits.Plan, Limit: r.Limits.Collections, Reserve: true}).Get(ctx, nil)
+	change := workflows.PlanChange{Registered: c.registered(), Plan: r.Limits.Plan, Limit: r.Limits.Collections, Generation: c.Generation + 1}
+	limited := workflow.WithScheduleToCloseTimeout(withLookup(ctx, workflows.UpdateReserve), reserveTimeout)
+	subscription := job.SubscriptionWorkflowID(c.Key.Subscription)
+	err := workflow.ExecuteActivity(limited, lookups.TypeUpdate, subscription, workflows.UpdateReserve, change).Get(ctx, nil)
 	refused, isRefusal := errors.AsType[*temporal.ApplicationError](err)
 	isRefusal = isRefusal && refused.NonRetryable()
 	switch {
 	case isRefusal && refused.Type() == workflows.ErrTypeGone: // a subscription without a workflow has no collections to count
+		c.replace(r.Collection)
 		return nil
 	case isRefusal:
 		return workflows.Refuse(refused.Type(), refused.Message()) // without the activity's own error text
-	case err != nil && !temporal.IsCanceledError(err):
-		return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("The subscription did not answer within %s, so it is not known whether it has room for another job collection of plan %s. "+
+	case err == nil:
+		c.replace(r.Collection)
+	default: // the subscription may count the new plan, or yet do so
+		c.note()
+		c.Generation++
+		change.Plan = c.Properties.SKU.Name
+		err = workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("The subscription did not answer within %s, so it is not known whether it has room for another job collection of plan %s. "+
 			"Nothing was changed; try again.", reserveTimeout, r.Limits.Plan))
 	}
+	workflow.SignalExternalWorkflow(ctx, subscription, "", workflows.SignalPlan, change)
 	return err
 }
 
@@ -350,121 +401,6 @@ func (c *collection) setState(ctx workflow.Context, s job.CollectionState) error
 	})
 }
 
-// mayRegister refuses a single job that the rules do not allow, before the update is written to the
-// history. If a recount could make room, register decides instead.
-func (c *collection) mayRegister(ctx workflow.Context, r workflows.RegisterRequest) error {
-	if err := c.current(r.Generation); err != nil {
-		return err
-	}
-	if len(r.Jobs) != 1 || c.crowded(&r) && c.mayRecount(ctx) {
-		return nil
-	}
-	if why := c.refuses(&r.Jobs[0], &r.Limits); why != "" {
-		return workflows.Refuse(workflows.ErrTypeConflict, why)
-	}
-	return nil
-}
-
-// refuses returns why the rules do not allow a job; "" if they do or its name is already registered.
-func (c *collection) refuses(j *workflows.RegisterJob, limits *quota.Limits) string {
-	switch {
-	case c.find(j.Name) >= 0:
-		return ""
-	case c.full(j.Name):
-		return fmt.Sprintf("The job collection '%s' is full: it has %d jobs, whose names take as much as can be kept together. "+
-			"Delete one, or use another job collection.", c.Key.Name, len(c.entries))
-	}
-	for _, limits := range c.rules(limits) {
-		why := limits.RefusesAnother(c.Key.Name, j.Name, len(c.entries))
-		if why == "" {
-			why = limits.RefusesJob(c.Key.Name, j.Name, j.Requirements)
-		}
-		if why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-// rules returns the rules that a request brings, unless nil, and those about to be put in force.
-func (c *collection) rules(limits *quota.Limits) []*quota.Limits {
-	return slices.DeleteFunc([]*quota.Limits{limits, c.pending}, func(l *quota.Limits) bool { return l == nil })
-}
-
-// crowded reports whether the quota or the registry's size leaves no room for one of the new jobs.
-func (c *collection) crowded(r *workflows.RegisterRequest) bool {
-	have := len(c.entries)
-	for _, j := range r.Jobs {
-		if c.find(j.Name) >= 0 {
-			continue
-		}
-		if c.full(j.Name) || r.Limits.RefusesAnother(c.Key.Name, j.Name, have) != "" {
-			return true
-		}
-		have++
-	}
-	return false
-}
-
-// register returns one result per job, in request order.
-func (c *collection) register(ctx workflow.Context, r workflows.RegisterRequest) ([]workflows.RegisterResult, error) {
-	if c.crowded(&r) && c.mayRecount(ctx) {
-		if err := c.recount(ctx); err != nil {
-			return nil, err
-		}
-		if err := c.current(r.Generation); err != nil { // another change may have been applied before
-			return nil, err
-		}
-	}
-	results := make([]workflows.RegisterResult, len(r.Jobs))
-	for n := range r.Jobs {
-		j, result := &r.Jobs[n], &results[n]
-		if result.Refused = c.refuses(j, &r.Limits); result.Refused != "" {
-			c.note()
-			continue
-		}
-		result.Name, result.At, result.CollectionDisabled = j.Name, workflow.Now(ctx), c.disabled()
-		if i := c.find(j.Name); i >= 0 {
-			c.contest(ctx, i)
-			result.Name = c.entries[i].Name
-			continue
-		}
-		c.add(Registration{Name: j.Name, Unverified: workflow.Now(ctx), CollectionDisabled: c.disabled(), Rules: c.ruleset, Requirements: j.Requirements, Generation: 1})
-	}
-	return results, nil
-}
-
-func (c *collection) mayReserve(_ workflow.Context, r workflows.ReserveRequest) error {
-	if r.Final {
-		return nil
-	}
-	if err := c.current(r.Generation); err != nil {
-		return err
-	}
-	for _, limits := range c.rules(r.Limits) {
-		if why := limits.RefusesJob(c.Key.Name, r.Name, r.Requirements); why != "" {
-			return workflows.Refuse(workflows.ErrTypeConflict, why)
-		}
-	}
-	return nil
-}
-
-// reserve records a job's requirements. If several changes of the job reserve at once, only one will be
-// applied; until its final reservation, the requirements of all of them count together.
-func (c *collection) reserve(_ workflow.Context, r workflows.ReserveRequest) error {
-	i := c.find(r.Name)
-	if i < 0 || r.Job < c.entries[i].Generation {
-		return nil
-	}
-	c.note()
-	e := &c.entries[i]
-	if !r.Final && r.Job == e.Generation {
-		r.Requirements = r.Requirements.And(e.Requirements)
-	}
-	e.Requirements, e.Generation = r.Requirements, r.Job
-	return nil
-}
-
 func (c *collection) remove(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	c.note()
@@ -485,7 +421,7 @@ func (c *collection) remove(ctx workflow.Context) error {
 func (c *collection) leave(ctx workflow.Context) {
 	c.endShards(ctx)
 	id := job.SubscriptionWorkflowID(c.Key.Subscription)
-	if err := workflow.SignalExternalWorkflow(ctx, id, "", workflows.SignalRemoved, c.Key.Path()).Get(ctx, nil); err != nil {
+	if err := workflow.SignalExternalWorkflow(ctx, id, "", workflows.SignalRemoved, c.registered()).Get(ctx, nil); err != nil {
 		workflow.GetLogger(ctx).Info("the subscription was not notified that the job collection is gone", "collection", c.Key.ARMID(), "error", err)
 	}
 }

@@ -24,8 +24,8 @@ func TestRegister(t *testing.T) {
 		a, b := h.register(time.Second, "One", 2), h.register(2*time.Second, "two", 2)
 		listed := h.listed(3 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
-		require.Equal(t, []workflows.RegisterResult{{Name: "One", At: newYear.Add(time.Second)}}, a.registered(t))
-		require.Equal(t, []workflows.RegisterResult{{Name: "two", At: newYear.Add(2 * time.Second)}}, b.registered(t))
+		require.Equal(t, as("One", time.Second), a.registered(t))
+		require.Equal(t, as("two", 2*time.Second), b.registered(t))
 		require.Equal(t, []workflows.Listed{{Name: "One", Sequence: 1}, {Name: "two", Sequence: 2}}, *listed, "in the order in which they were created")
 	})
 	t.Run("shows an existing job as it was first written", func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestRegister(t *testing.T) {
 		a := h.register(time.Second, "nIGHTLYÄ", 1)
 		names := h.names(2 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
-		require.Equal(t, []workflows.RegisterResult{{Name: "NightlyÄ", At: newYear.Add(time.Second)}}, a.registered(t), "although the collection is full")
+		require.Equal(t, as("NightlyÄ", time.Second), a.registered(t), "although the collection is full")
 		require.Equal(t, []string{"NightlyÄ"}, *names)
 	})
 	t.Run("says whether the collection is disabled", func(t *testing.T) {
@@ -43,8 +43,11 @@ func TestRegister(t *testing.T) {
 			h := newCollectionEnv(t, state, "a")
 			a, b := h.register(time.Second, "a", 5), h.register(time.Second, "b", 5)
 			require.ErrorIs(t, h.run(10*time.Second), errStopped)
-			require.Equal(t, []workflows.RegisterResult{{Name: "a", At: newYear.Add(time.Second), CollectionDisabled: true}}, a.registered(t))
-			require.Equal(t, []workflows.RegisterResult{{Name: "b", At: newYear.Add(time.Second), CollectionDisabled: true}}, b.registered(t))
+			require.Equal(t, as("a", time.Second), a.registered(t))
+			for _, r := range []*reply{a, b} {
+				require.True(t, r.ok(t).(workflows.RegisterAnswer).Collection.Disabled)
+			}
+			require.Equal(t, "b", b.registered(t)[0].Name)
 		}
 	})
 	t.Run("is refused when the collection is full", func(t *testing.T) {
@@ -57,24 +60,23 @@ func TestRegister(t *testing.T) {
 		text := a.noRoom(t)
 		require.Contains(t, text, "2 jobs")
 		require.Contains(t, text, "'c'")
-		require.Equal(t, []workflows.RegisterResult{{Name: "c", At: newYear.Add(3 * time.Second)}}, b.registered(t), "a job has gone meanwhile")
+		require.Equal(t, as("c", 3*time.Second), b.registered(t), "a job has gone meanwhile")
 	})
 	t.Run("reserves several names at once, and refuses each by itself", func(t *testing.T) {
 		t.Parallel()
 		h := newCollectionEnv(t, job.CollectionDisabled, "a")
 		limits := upTo(3)
 		limits.Authentication = false
-		all := h.update(time.Second, workflows.UpdateRegister, registering(limits, 0,
+		all := h.update(time.Second, workflows.UpdateRegister, registering(limits,
 			workflows.RegisterJob{Name: "b"}, workflows.RegisterJob{Name: "c", Requirements: quota.Requirements{Authenticates: true}},
 			workflows.RegisterJob{Name: "A"}, workflows.RegisterJob{Name: "d"}, workflows.RegisterJob{Name: "e"}, workflows.RegisterJob{Name: "B"}))
-		none := h.update(2*time.Second, workflows.UpdateRegister, registering(limits, 0, workflows.RegisterJob{Name: "f"}, workflows.RegisterJob{Name: "g"}))
+		none := h.update(2*time.Second, workflows.UpdateRegister, registering(limits, workflows.RegisterJob{Name: "f"}, workflows.RegisterJob{Name: "g"}))
 		names := h.names(3 * time.Second)
 		require.ErrorIs(t, h.run(10*time.Second), errStopped)
 		results := all.registered(t)
 		require.Len(t, results, 6)
 		for i, name := range []string{"b", "", "a", "d", "", "b"} {
 			require.Equal(t, name, results[i].Name)
-			require.Equal(t, name != "", results[i].CollectionDisabled)
 			require.Equal(t, name == "", results[i].Refused != "")
 		}
 		require.Contains(t, results[1].Refused, "'c'")
@@ -118,7 +120,7 @@ func TestACollectionIsFullWhenItsNamesTakeTheMaximumSize(t *testing.T) {
 		why          string
 	}{
 		{"10,000 of short names", "job ", 9_950, "quota of 10000 jobs"},
-		{"fewer of long ones", strings.Repeat("n", 250), 4_520, "is full"},
+		{"fewer of long ones", strings.Repeat("n", 250), 4_650, "is full"},
 		{"and of such as take more in JSON", strings.Repeat("<", 250), 1_150, "is full"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -128,12 +130,13 @@ func TestACollectionIsFullWhenItsNamesTakeTheMaximumSize(t *testing.T) {
 				names = append(names, fmt.Sprint(tt.prefix, "old", i))
 			}
 			h := newCollectionEnv(t, job.CollectionEnabled, names...)
-			for i := range h.input.Jobs { // no further name fits
-				e := &h.input.Jobs[i]
-				e.Unverified, e.Contested, e.Generation = newYear.Add(time.Hour+time.Nanosecond), true, 1_000_000
+			h.input.State = 1_000_000
+			for i := range h.input.Jobs.Entries { // no further name fits
+				e := &h.input.Jobs.Entries[i]
+				e.Unverified, e.Changes, e.From, e.Applied = true, 1_000_000, number(0), 1_000_000
 				e.Requirements = quota.Requirements{Spacing: 18 * 30 * 24 * time.Hour, Authenticates: true}
 			}
-			many := h.update(time.Second, workflows.UpdateRegister, registering(upTo(10_000), 0, batch(tt.prefix, 100)...))
+			many := h.update(time.Second, workflows.UpdateRegister, registering(upTo(10_000), batch(tt.prefix, 100)...))
 			another := h.register(2*time.Second, tt.prefix+"another", 10_000)
 			again := h.register(3*time.Second, strings.ToUpper(names[0]), 10_000)
 			next := h.handOver(4 * time.Second)
@@ -145,9 +148,9 @@ func TestACollectionIsFullWhenItsNamesTakeTheMaximumSize(t *testing.T) {
 			}
 			require.Contains(t, another.noRoom(t), tt.why)
 			require.Equal(t, names[0], again.registered(t)[0].Name, "it has its place already")
-			require.Len(t, next.Jobs, tt.have+taken)
-			for i := range next.Jobs {
-				next.Jobs[i].Silent = true
+			require.Len(t, next.Jobs.Entries, tt.have+taken)
+			for i := range next.Jobs.Entries {
+				next.Jobs.Entries[i].Silent = true
 			}
 			handedOver, err := json.Marshal(next)
 			require.NoError(t, err)
@@ -210,7 +213,10 @@ func TestRegistrationsAreVerified(t *testing.T) {
 	t.Run("across runs", func(t *testing.T) {
 		t.Parallel()
 		h := newCollectionEnv(t, job.CollectionEnabled)
-		h.input.Jobs = []registries.Registration{{Name: "b", Unverified: newYear.Add(-time.Hour)}, {Name: "a", Unverified: newYear.Add(-10 * time.Second)}}
+		h.input.Jobs = registries.Names{Entries: []registries.Registration{
+			{Name: "b", Sequence: 1, Claim: registries.Claim{Number: number(-time.Hour)}, Unverified: true},
+			{Name: "a", Sequence: 2, Claim: registries.Claim{Number: number(-10 * time.Second)}, Unverified: true},
+		}}
 		h.missing = []string{"a", "b"}
 		first, second := h.names(29*time.Second), h.names(31*time.Second)
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
@@ -229,6 +235,7 @@ func TestANameThatIsRegisteredAgain(t *testing.T) {
 		h.missing = missing
 		h.register(10*time.Second, "a", 1)
 		h.removed(11*time.Second, "a") // from the job before
+		h.at(12*time.Second, func() { h.alive["a"] = number(10 * time.Second) })
 		soon, later = h.names(49*time.Second), h.names(51*time.Second)
 		h.removed(60*time.Second, "a") // from the current job
 		return h, soon, later
@@ -342,7 +349,7 @@ func TestPut(t *testing.T) {
 		before, after := h.answered(3900*time.Millisecond, a), h.answered(4100*time.Millisecond, a)
 		h.at(3500*time.Millisecond, func() { started = true })
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
-		require.False(t, registered.registered(t)[0].CollectionDisabled)
+		require.False(t, registered.ok(t).(workflows.RegisterAnswer).Collection.Disabled)
 		require.Equal(t, []string{"00:00:04 a collection false"}, h.received())
 		require.False(t, *before)
 		require.True(t, *after)
@@ -355,7 +362,7 @@ func TestPut(t *testing.T) {
 		h.register(time.Second, "a", 9)
 		a := h.put(2*time.Second, job.CollectionDisabled)
 		certain := time.Second + workflows.StartWithin
-		before, after := h.answered(certain-100*time.Millisecond, a), h.answered(certain+100*time.Millisecond, a)
+		before, after := h.answered(certain-100*time.Millisecond, a), h.answered(certain+1100*time.Millisecond, a)
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		require.False(t, *before)
 		require.True(t, *after)
@@ -479,12 +486,14 @@ func TestDeletingACollection(t *testing.T) {
 			a := remove(h)
 			require.NoError(t, h.run(5*time.Minute))
 			a.ok(t)
-			require.Equal(t, newYear.Add(9*time.Second+workflows.StartWithin), h.env.Now().UTC())
+			require.Equal(t, newYear.Add(10*time.Second+workflows.StartWithin), h.env.Now().UTC(), "by the first look after it")
 		})
 		t.Run(by+" works while registrations are verified", func(t *testing.T) {
 			t.Parallel()
 			h := newCollectionEnv(t, job.CollectionEnabled)
-			h.input.Jobs = []registries.Registration{{Name: "a", Unverified: newYear.Add(-35 * time.Second)}} // verified from 00:00:05 on
+			h.input.Jobs = registries.Names{Entries: []registries.Registration{ // verified from 00:00:05 on
+				{Name: "a", Sequence: 1, Claim: registries.Claim{Number: number(-35 * time.Second)}, Unverified: true},
+			}}
 			h.lookupTakes = 8 * time.Second
 			a := remove(h)
 			require.NoError(t, h.run(time.Minute))
@@ -543,7 +552,7 @@ func TestRequestsToACollectionThatIsBeingDeletedAreRefused(t *testing.T) {
 	during := 10*time.Second + 500*time.Millisecond
 	refused := []*reply{
 		h.register(during, "b", 9), h.register(during, "a", 9), h.put(during, job.CollectionDisabled),
-		h.update(during, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: 2, Limits: upTo(9)}),
+		h.update(during, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: number(0), Tiers: tiers(upTo(9))}),
 	}
 	failed := []*reply{h.update(during, workflows.UpdateEnable), h.update(during, workflows.UpdateDisable)}
 	h.signal(during, workflows.UpdateDisable, nil)
@@ -573,7 +582,7 @@ func TestACollectionContinuesAsNewWithItsRegistry(t *testing.T) {
 		passes  bool // names were registered and removed
 	}{
 		{"after a thousand changes", func(h *collectionEnv) {
-			h.pass(500, "passing", registering(upTo(4), 0, workflows.RegisterJob{Name: "passing"}))
+			h.pass(500, "passing", registering(upTo(4), workflows.RegisterJob{Name: "passing"}))
 		}, 10 * time.Second, true},
 		{"when the server suggests it", func(h *collectionEnv) {
 			h.at(time.Second, func() { h.env.SetContinueAsNewSuggested(true) })
@@ -583,16 +592,21 @@ func TestACollectionContinuesAsNewWithItsRegistry(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := newCollectionEnv(t, job.CollectionDisabled, "a", "B")
-			h.input.Jobs = append(h.input.Jobs, registries.Registration{
-				Name: "new", Sequence: 7, Unverified: newYear, Contested: true, CollectionDisabled: true,
-				Requirements: quota.Requirements{Spacing: time.Hour, Authenticates: true}, Generation: 3,
+			twice := registries.Claim{Number: number(-time.Second), From: number(-2 * time.Second), Requirements: quota.Requirements{Spacing: time.Hour}}
+			h.input.Jobs.Entries = append(h.input.Jobs.Entries, registries.Registration{
+				Name: "new", Sequence: 7, Unverified: true, Before: &twice,
+				Claim: registries.Claim{Number: number(0), Requirements: quota.Requirements{Spacing: time.Hour, Authenticates: true}, Changes: 3, Applied: 2},
 			})
-			h.input.Sequence = 7
+			h.input.Jobs.Sequence, h.input.Jobs.Last, h.input.State = 7, number(0), 2
+			for i := range h.input.Jobs.Entries {
+				h.input.Jobs.Entries[i].Applied = 2
+			}
 			tt.arrange(h)
 			got := continued[registries.CollectionInput](t, h.run(time.Hour))
-			require.Equal(t, tt.passes, got.Sequence > h.input.Sequence)
-			got.Sequence = h.input.Sequence
-			got.Jobs = slices.DeleteFunc(got.Jobs, func(r registries.Registration) bool { return r.Name == "passing" })
+			require.Equal(t, tt.passes, got.Jobs.Sequence > h.input.Jobs.Sequence)
+			require.Equal(t, tt.passes, got.Jobs.Last > h.input.Jobs.Last)
+			got.Jobs.Sequence, got.Jobs.Last = h.input.Jobs.Sequence, h.input.Jobs.Last
+			got.Jobs.Entries = slices.DeleteFunc(got.Jobs.Entries, func(r registries.Registration) bool { return r.Name == "passing" })
 			require.Equal(t, asJSON(t, h.input), asJSON(t, got))
 			require.LessOrEqual(t, h.env.Now().Sub(newYear), tt.most)
 		})
@@ -602,8 +616,8 @@ func TestACollectionContinuesAsNewWithItsRegistry(t *testing.T) {
 func TestSequencesAreGivenOnceInOneRunAndTheNext(t *testing.T) {
 	t.Parallel()
 	h := newCollectionEnv(t, job.CollectionEnabled)
-	h.input.Jobs = []registries.Registration{{Name: "a", Sequence: 4}, {Name: "b", Sequence: 6}}
-	h.input.Sequence = 9
+	h.input.Jobs = h.existing("a", "b")
+	h.input.Jobs.Entries[0].Sequence, h.input.Jobs.Entries[1].Sequence, h.input.Jobs.Sequence = 4, 6, 9
 	want := []workflows.Listed{{Name: "a", Sequence: 4}, {Name: "new", Sequence: 10}}
 	h.removed(time.Second, "b")
 	h.register(2*time.Second, "new", 9)

@@ -36,13 +36,16 @@ type collectionEnv struct {
 	silent  func(name string) bool // jobs that do not answer
 	stuck   func(name string) bool // jobs that cannot be terminated
 
-	mu      sync.Mutex                            // guards the fields below
-	updates []string                              // updates and signals received, such as "00:00:10 a collection true"
-	sizes   []int                                 // workflows per call of the update activity
-	plans   []workflows.RegisterCollectionRequest // requests to the subscription
-	left    []string                              // collections unregistered from the subscription
-	asked   []string                              // updates of jobs that do not answer, such as "00:00:10 a collection false 2s"
-	ended   []string                              // jobs terminated
+	mu      sync.Mutex             // guards the fields below
+	updates []string               // updates and signals received, such as "00:00:10 a collection true"
+	sizes   []int                  // workflows per call of the update activity
+	plans   []workflows.PlanChange // requests to the subscription
+	inForce []workflows.PlanChange // signals to the subscription
+	confirm error                  // the subscription's answer to a collection that was started late
+	asks    []workflows.Registered // such questions
+	left    []string               // collections unregistered from the subscription
+	asked   []string               // updates of jobs that do not answer, such as "00:00:10 a collection false 2s"
+	ended   []string               // jobs terminated
 }
 
 func newCollectionEnv(t *testing.T, state job.CollectionState, names ...string) *collectionEnv {
@@ -53,11 +56,20 @@ func newCollectionEnv(t *testing.T, state job.CollectionState, names ...string) 
 	})}
 	h.absent = func(name string) bool { return slices.Contains(h.missing, name) }
 	h.input.Collection = job.Collection{Key: key.Collection, Properties: properties(state), Generation: 1}
-	for i, name := range names {
-		h.input.Jobs = append(h.input.Jobs, registries.Registration{Name: name, Sequence: i + 1, CollectionDisabled: state != job.CollectionEnabled})
-	}
-	h.input.Sequence = len(names)
+	h.input.Registration = number(0)
+	h.input.Jobs = h.existing(names...)
 	return h
+}
+
+// existing returns a registry of names that were registered an hour ago, and whose workflows exist.
+func (s *registryEnv) existing(names ...string) (all registries.Names) {
+	for i, name := range names {
+		all.Last = number(-time.Hour) + i
+		s.alive[job.NormalizeName(name)] = all.Last
+		all.Entries = append(all.Entries, registries.Registration{Name: name, Sequence: i + 1, Claim: registries.Claim{Number: all.Last}})
+	}
+	all.Sequence = len(names)
+	return all
 }
 
 func properties(state job.CollectionState) job.CollectionProperties {
@@ -69,38 +81,49 @@ func upTo(jobs int) *quota.Limits {
 	return &quota.Limits{Plan: "Standard", Jobs: jobs, MinRecurrence: time.Minute, Authentication: true, Collections: 100}
 }
 
-func registering(limits *quota.Limits, generation int, jobs ...workflows.RegisterJob) workflows.RegisterRequest {
-	return workflows.RegisterRequest{Jobs: jobs, Limits: *limits, Generation: generation}
+// tiers returns plans with which a collection has these limits.
+func tiers(l *quota.Limits) quota.Tiers {
+	return quota.Tiers{l.Plan: {Jobs: l.Jobs, MinRecurrence: l.MinRecurrence, Collections: l.Collections, Authentication: l.Authentication}}
 }
 
+func registering(limits *quota.Limits, jobs ...workflows.RegisterJob) workflows.RegisterRequest {
+	return workflows.RegisterRequest{Jobs: jobs, Tiers: tiers(limits)}
+}
+
+// register registers a name whose workflow is then started.
 func (h *collectionEnv) register(after time.Duration, name string, limit int) *reply {
-	return h.update(after, workflows.UpdateRegister, registering(upTo(limit), 0, workflows.RegisterJob{Name: name}))
+	r := h.update(after, workflows.UpdateRegister, registering(upTo(limit), workflows.RegisterJob{Name: name}))
+	h.starts(after, name)
+	return r
 }
 
 func (h *collectionEnv) put(after time.Duration, state job.CollectionState) *reply {
 	return h.update(after, workflows.UpdatePut, workflows.PutRequest{Collection: job.Collection{Properties: properties(state)}})
 }
 
-// listed queries the jobs.
+// query queries the jobs.
+func (h *collectionEnv) query() []workflows.Listed {
+	value, err := h.env.QueryWorkflow(workflows.QueryJobs)
+	require.NoError(h.t, err)
+	var list workflows.JobList
+	require.NoError(h.t, value.Get(&list))
+	require.Equal(h.t, key.Collection, list.Collection)
+	return list.Jobs
+}
+
+// listed queries the jobs at a time.
 func (h *collectionEnv) listed(after time.Duration) *[]workflows.Listed {
 	got := []workflows.Listed{{Name: "not asked"}}
-	h.at(after, func() {
-		value, err := h.env.QueryWorkflow(workflows.QueryJobs)
-		require.NoError(h.t, err)
-		var list workflows.JobList
-		require.NoError(h.t, value.Get(&list))
-		require.Equal(h.t, key.Collection, list.Collection)
-		got = list.Jobs
-	})
+	h.at(after, func() { got = h.query() })
 	return &got
 }
 
-// names queries the names of the jobs.
+// names queries the names of the jobs at a time.
 func (h *collectionEnv) names(after time.Duration) *[]string {
-	listed := h.listed(after)
-	var got []string
+	got := []string{"not asked"}
 	h.at(after, func() {
-		for _, l := range *listed {
+		got = nil
+		for _, l := range h.query() {
 			got = append(got, l.Name)
 		}
 	})
@@ -119,11 +142,11 @@ func (h *collectionEnv) run(until time.Duration) error {
 		return d
 	}
 	h.env.RegisterActivityWithOptions(h.tell, activity.RegisterOptions{Name: lookups.TypeUpdateAll})
-	h.env.RegisterActivityWithOptions(h.reservePlan, activity.RegisterOptions{Name: lookups.TypeUpdate})
+	h.env.RegisterActivityWithOptions(h.updateSubscription, activity.RegisterOptions{Name: lookups.TypeUpdate})
 	h.env.RegisterActivityWithOptions(h.terminate, activity.RegisterOptions{Name: lookups.TypeTerminate})
 	if h.slow > 0 {
 		h.env.OnActivity(lookups.TypeUpdateAll, mock.Anything, mock.Anything).AfterFn(wait).Return(h.tell).Maybe()
-		h.env.OnActivity(lookups.TypeUpdate, mock.Anything, mock.Anything, mock.Anything, mock.Anything).AfterFn(wait).Return(h.reservePlan).Maybe()
+		h.env.OnActivity(lookups.TypeUpdate, mock.Anything, mock.Anything, mock.Anything, mock.Anything).AfterFn(wait).Return(h.updateSubscription).Maybe()
 	}
 	h.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, "", mock.Anything, mock.Anything).AfterFn(wait).
 		Return(func(_, id, _, signal string, argument any) error { return h.signalled(id, signal, argument) }).Maybe()
@@ -160,6 +183,7 @@ func (h *collectionEnv) receive(id, what string, argument any) bool {
 func (h *collectionEnv) tell(_ context.Context, in lookups.UpdateInput) (r lookups.UpdateResult, _ error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.payloads = append(h.payloads, size(h.t, in))
 	for i, id := range in.Workflows {
 		switch name := h.name(id); {
 		case h.silent != nil && h.silent(name) && !h.stopped && !slices.Contains(h.ended, name):
@@ -175,15 +199,17 @@ func (h *collectionEnv) tell(_ context.Context, in lookups.UpdateInput) (r looku
 	return r, nil
 }
 
-// argument returns the argument of an update, with the rules of notifications if there are some.
+// argument returns the argument of an update: whether the collection is enabled, and the rules of notifications if there are some.
 func argument(in lookups.UpdateInput) any {
-	if len(in.Arguments) == 0 {
+	c := in.Arguments[0].(map[string]any)
+	if in.Update == workflows.UpdateDismiss {
 		return nil
 	}
-	if len(in.Arguments) > 1 && in.Arguments[1] != nil {
-		return fmt.Sprint(in.Arguments...)
+	enabled := c["disabled"] != true
+	if c["rules"] != nil {
+		return fmt.Sprint(enabled, " ", c["rules"])
 	}
-	return in.Arguments[0]
+	return enabled
 }
 
 // terminate is a fake of the activity that terminates workflows.
@@ -202,12 +228,16 @@ func (h *collectionEnv) terminate(_ context.Context, in lookups.TerminateInput) 
 	return still, nil
 }
 
-// reservePlan is a fake of the activity that updates one workflow.
-func (h *collectionEnv) reservePlan(_ context.Context, id, update string, r workflows.RegisterCollectionRequest) error {
+// updateSubscription is a fake of the activity that updates one workflow.
+func (h *collectionEnv) updateSubscription(_ context.Context, id, update string, r workflows.PlanChange) error {
 	require.Equal(h.t, job.SubscriptionWorkflowID(key.Collection.Subscription), id)
-	require.Equal(h.t, workflows.UpdateRegister, update)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if update == workflows.UpdateConfirm {
+		h.asks = append(h.asks, r.Registered)
+		return h.confirm
+	}
+	require.Equal(h.t, workflows.UpdateReserve, update)
 	h.plans = append(h.plans, r)
 	if h.planErr != nil {
 		return h.planErr
@@ -226,9 +256,14 @@ func (h *collectionEnv) signalled(id, signal string, argument any) error {
 		h.deliveryEnded = append(h.deliveryEnded, id)
 		return nil
 	}
+	if signal == workflows.SignalPlan {
+		require.Equal(h.t, job.SubscriptionWorkflowID(key.Collection.Subscription), id)
+		h.inForce = append(h.inForce, argument.(workflows.PlanChange))
+		return nil
+	}
 	if signal == workflows.SignalRemoved {
 		require.Equal(h.t, job.SubscriptionWorkflowID(key.Collection.Subscription), id)
-		h.left = append(h.left, argument.(string))
+		h.left = append(h.left, argument.(workflows.Registered).Name)
 		return nil
 	}
 	if !h.receive(id, signal, argument) {

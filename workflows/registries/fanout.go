@@ -9,7 +9,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities/lookups"
-	"almanac/job/notification"
 	"almanac/workflows"
 	"almanac/workflows/internal/timer"
 )
@@ -92,11 +91,12 @@ func (c *collection) updateAll(ctx workflow.Context) error {
 func (c *collection) updateJobs(ctx workflow.Context, ids []string) error {
 	failed := map[string]string{}
 	for len(ids) > 0 && !c.deleted {
-		a, err := c.updateTwice(ctx, ids, workflows.UpdateCollection, !c.disabled(), notification.Rules(c.Properties.Notifications))
+		asked := workflow.Now(ctx)
+		a, err := c.updateTwice(ctx, ids, workflows.UpdateCollection, c.forJobs())
 		if err != nil {
 			return err
 		}
-		starting := c.recordAnswers(ctx, ids, a)
+		starting := c.recordAnswers(asked, ids, a)
 		for _, id := range ids {
 			if why, ok := a.failed[id]; ok {
 				failed[id] = why
@@ -117,7 +117,7 @@ func (c *collection) updateJobs(ctx workflow.Context, ids []string) error {
 func (c *collection) outdated(silent bool) []string {
 	var ids []string
 	for _, e := range c.entries {
-		stale := e.CollectionDisabled != c.disabled() || e.Rules != c.ruleset || e.Contested // a contested name may belong to a new job
+		stale := e.Applied != c.state || e.Before != nil // a name that is registered twice may belong to either job
 		if silent && e.Silent || !e.Silent && stale {
 			ids = append(ids, c.id(e.Name))
 		}
@@ -125,9 +125,9 @@ func (c *collection) outdated(silent bool) []string {
 	return ids
 }
 
-// recordAnswers records which jobs applied the collection's state, and returns the missing ones that may
-// still be started.
-func (c *collection) recordAnswers(ctx workflow.Context, ids []string, a answers) (starting []string) {
+// recordAnswers records which of the jobs that were asked at a time applied the collection's state, and returns the missing ones that
+// may have been started since, or may still be.
+func (c *collection) recordAnswers(at time.Time, ids []string, a answers) (starting []string) {
 	asked := map[string]bool{}
 	for _, id := range ids {
 		asked[id] = true
@@ -140,22 +140,26 @@ func (c *collection) recordAnswers(ctx workflow.Context, ids []string, a answers
 		case !asked[id]:
 		case a.missing[id]:
 			e.Silent = false
-			if c.mayStillStart(ctx, e) {
+			if mayStillStart(e, at) {
 				starting = append(starting, id)
 			}
 		case failed:
 			e.Silent = true
 		default:
-			e.CollectionDisabled, e.Rules, e.Silent = c.disabled(), c.ruleset, false
+			e.Silent = false
+			if e.Before == nil { // otherwise it is not known which job answered
+				e.Applied = c.state
+			}
 		}
 	}
 	c.note()
 	return starting
 }
 
-// mayStillStart reports whether the workflow of a registered name may still be started.
-func (c *collection) mayStillStart(ctx workflow.Context, e *Registration) bool {
-	return workflow.Now(ctx).Before(e.Unverified.Add(workflows.StartWithin))
+// mayStillStart reports whether a job that was missing at a time may have been started since, or may still be, without having to
+// ask whether its name is registered.
+func mayStillStart(e *Registration, at time.Time) bool {
+	return e.Unverified && at.Before(workflows.RegisteredAt(e.Number).Add(workflows.StartWithin+lookups.ServerSkew))
 }
 
 // reportSilent schedules the repeated updates of silent jobs, and returns an error that names the first of them; nil
@@ -231,11 +235,12 @@ func (c *collection) updateSilent(ctx workflow.Context) error {
 		c.again.after, c.again.pause = 0, min(2*c.again.pause, mostPause)
 		pause = c.again.pause
 	}
-	a, err := c.update(ctx, ids, workflows.UpdateCollection, jobsPerUpdate, patience, !c.disabled(), notification.Rules(c.Properties.Notifications))
+	asked := workflow.Now(ctx)
+	a, err := c.update(ctx, ids, workflows.UpdateCollection, jobsPerUpdate, patience, c.forJobs())
 	if err != nil {
 		return err
 	}
-	c.recordAnswers(ctx, ids, a)
+	c.recordAnswers(asked, ids, a)
 	c.again.at = workflow.Now(ctx).Add(pause)
 	return nil
 }
@@ -248,7 +253,8 @@ func (c *collection) dismiss(ctx workflow.Context) error {
 		for i, e := range c.entries {
 			ids[i] = c.id(e.Name)
 		}
-		a, err := c.updateTwice(ctx, ids, workflows.UpdateDismiss)
+		asked := workflow.Now(ctx)
+		a, err := c.updateTwice(ctx, ids, workflows.UpdateDismiss, c.forJobs())
 		if err != nil {
 			return err
 		}
@@ -262,7 +268,7 @@ func (c *collection) dismiss(ctx workflow.Context) error {
 		c.set(slices.DeleteFunc(c.entries, func(e Registration) bool {
 			id := c.id(e.Name)
 			_, failed := a.failed[id]
-			starts := (failed || a.missing[id]) && c.mayStillStart(ctx, &e)
+			starts := (failed || a.missing[id]) && mayStillStart(&e, asked)
 			return !still[id] && !starts
 		}))
 		if len(c.entries) == 0 {
@@ -285,7 +291,7 @@ func (c *collection) terminate(ctx workflow.Context, ids []string) (map[string]b
 	for some := range slices.Chunk(ids, jobsPerUpdate) {
 		var left []int
 		err := workflow.ExecuteActivity(ctx, lookups.TypeTerminate, lookups.TerminateInput{
-			Workflows: some, Reason: "its job collection was deleted, and it did not answer",
+			Workflows: some, Reason: "its job collection was deleted, and it did not answer", Last: c.last,
 		}).Get(ctx, &left)
 		if err != nil {
 			return still, err

@@ -67,7 +67,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 	t.Run("is updated at least every five minutes, across runs", func(t *testing.T) {
 		t.Parallel()
 		h := newCollectionEnv(t, job.CollectionDisabled, "a")
-		h.input.Jobs[0].Silent = true
+		h.input.Jobs.Entries[0].Silent = true
 		h.input.Pause = 4 * time.Minute
 		h.silent = only("a")
 		next := h.handOver(30 * time.Minute)
@@ -76,7 +76,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 			at = append(at, strings.Fields(asked)[0])
 		}
 		require.Equal(t, []string{"00:04:00", "00:09:00", "00:14:00", "00:19:00", "00:24:00", "00:29:00"}, at)
-		require.True(t, next.Jobs[0].Silent)
+		require.True(t, next.Jobs.Entries[0].Silent)
 		require.Equal(t, 5*time.Minute, next.Pause)
 	})
 	t.Run("is updated in turn if there are many", func(t *testing.T) {
@@ -86,14 +86,14 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 			names = append(names, fmt.Sprintf("job%03d", i))
 		}
 		h := newCollectionEnv(t, job.CollectionDisabled, names...)
-		for i := range h.input.Jobs {
-			h.input.Jobs[i].Silent = true
+		for i := range h.input.Jobs.Entries {
+			h.input.Jobs.Entries[i].Silent = true
 		}
 		h.silent = func(name string) bool { return name != "job449" }
 		next := h.handOver(3500 * time.Millisecond)
 		require.Equal(t, []int{200, 200, 50}, h.sizes)
 		require.Equal(t, []string{"00:00:03 job449 collection false"}, h.received())
-		require.False(t, next.Jobs[449].Silent)
+		require.False(t, next.Jobs.Entries[449].Silent)
 	})
 	t.Run("gets the present state although another one was sent before", func(t *testing.T) {
 		t.Parallel()
@@ -109,7 +109,7 @@ func TestAJobThatDoesNotAnswer(t *testing.T) {
 	t.Run("is not waited for by changes that do not concern it", func(t *testing.T) {
 		t.Parallel()
 		h := newCollectionEnv(t, job.CollectionDisabled, "a")
-		h.input.Jobs[0].Silent = true
+		h.input.Jobs.Entries[0].Silent = true
 		h.input.Pause = time.Minute
 		h.silent = only("a")
 		a := h.put(10*time.Second, job.CollectionSuspended)
@@ -171,7 +171,7 @@ func TestADeletionWaitsUntilATerminatedJobCanSendNothing(t *testing.T) {
 func TestAJobThatReplacesATerminatedOneIsUpdatedToo(t *testing.T) {
 	t.Parallel()
 	h := newCollectionEnv(t, job.CollectionSuspended, "a")
-	h.input.Jobs[0].CollectionDisabled = false // terminated before the collection was disabled
+	h.input.Jobs.Entries[0].Applied-- // terminated before the collection was disabled
 	h.register(10*time.Second, "a", 9)
 	h.update(11*time.Second, workflows.UpdateEnable)
 	require.ErrorIs(t, h.run(30*time.Second), errStopped)
@@ -245,7 +245,7 @@ func TestATerminatedJobMakesRoom(t *testing.T) {
 	t.Run("for a plan whose rules the others keep to", func(t *testing.T) {
 		t.Parallel()
 		h := newCollectionEnv(t, job.CollectionEnabled, "a", "b")
-		h.input.Jobs[0].Requirements = quota.Requirements{Authenticates: true}
+		h.input.Jobs.Entries[0].Requirements = quota.Requirements{Authenticates: true}
 		h.missing = []string{"a"}
 		r := h.change(time.Second, hourly, 0)
 		require.ErrorIs(t, h.run(20*time.Second), errStopped)

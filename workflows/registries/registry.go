@@ -1,10 +1,11 @@
 // Package registries holds the workflows of job collections and of subscriptions. Both are registries of
-// names: collection.go is a job collection, whose names are its jobs' and which fanout.go updates when it is
-// enabled, disabled or deleted; subscription.go is a subscription, whose names are its collections'.
+// names: collection.go is a job collection, whose names are its jobs'. jobs.go registers these and keeps what they
+// require, and fanout.go updates the jobs when the collection is enabled, disabled or deleted; subscription.go is a subscription, whose names are its collections'.
 // registry.go is what they share.
 package registries
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -23,19 +24,86 @@ import (
 // A Registration is a registered name: a job's in its [Collection], a collection's in its [Subscription].
 //
 // A name is registered before its workflow is started, so that quotas hold under concurrent creates. A
-// lookup 30 s later forgets names whose workflow was never started.
+// lookup 30 s later forgets names whose workflow was never started. Until then the name may be registered again. Only a lookup can tell
+// then for which registration there is a workflow, and the requirements of both count.
 type Registration struct {
-	Name       string    `json:"name"`                // as first written
-	Sequence   int       `json:"seq,omitempty"`       // number of the registration, from 1
-	Unverified time.Time `json:"unverified,omitzero"` // time of registration until the workflow was seen, then zero
-	Contested  bool      `json:"contested,omitempty"` // registered again while it existed: only a lookup can tell whether the workflow is gone
+	Name       string `json:"name"`          // as first written
+	Sequence   int    `json:"seq,omitempty"` // place in the list, from 1
+	Claim             // the last one
+	Before     *Claim `json:"b,omitempty"`    // an earlier one that may be the one with a workflow
+	Unverified bool   `json:"new,omitempty"`  // until a workflow was seen
+	Silent     bool   `json:"mute,omitempty"` // a later update was not answered; the job may have applied it or not
+}
 
-	CollectionDisabled bool               `json:"collectionDisabled,omitempty"` // the collection's state that the job applied last: not enabled
-	Rules              int                `json:"r,omitempty"`                  // number of the rules of notifications that the job applied last
-	Silent             bool               `json:"silent,omitempty"`             // a later update was not answered; the job may have applied it or not
-	Requirements       quota.Requirements `json:"requirements,omitzero"`        // of the job
-	Generation         int                `json:"generation,omitempty"`         // generation of the job's definition with these requirements
-	Plan               string             `json:"plan,omitempty"`               // of the collection
+// A Claim is one registration of a name, and what it requires. [Claim.Plans] are those of a collection: its plan, and one that it is
+// about to have.
+type Claim struct {
+	Number       int                `json:"n,omitempty"`    // of the registration; see [workflows.Registered]
+	From         int                `json:"from,omitempty"` // if the claim stands for several: the number of the first one
+	Changes      int                `json:"g,omitempty"`    // of the definition until it had these requirements: its generation is Number + Changes
+	Requirements quota.Requirements `json:"q,omitzero"`     // of the job
+	Plans        []string           `json:"p,omitempty"`
+	Applied      int                `json:"a,omitempty"` // number of the collection's state that the job applied last
+}
+
+// covers reports whether the claim is the registration with that number.
+func (c *Claim) covers(number int) bool {
+	return c != nil && number <= c.Number && number >= cmp.Or(c.From, c.Number)
+}
+
+// and returns the requirements of both claims, under the number of c.
+func (c Claim) and(o *Claim) Claim {
+	if o == nil {
+		return c
+	}
+	c.From, c.Changes = cmp.Or(o.From, o.Number), 0
+	c.Requirements = c.Requirements.And(o.Requirements)
+	c.Plans, c.Applied = union(c.Plans, o.Plans), min(c.Applied, o.Applied)
+	return c
+}
+
+func union(a, b []string) []string {
+	all := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// reserve records what the definition of a generation requires. Until it is final, the requirements of all that contend for the
+// generation count together.
+func (c *Claim) reserve(generation int, needs Claim, final bool) {
+	changes := generation - c.Number
+	switch {
+	case c.From != 0: // it is not known whose generation it is
+		if final {
+			return
+		}
+		fallthrough
+	case !final && changes == c.Changes:
+		c.Requirements, c.Plans = c.Requirements.And(needs.Requirements), union(c.Plans, needs.Plans)
+		return
+	case changes < c.Changes: // an older one
+		return
+	}
+	c.Requirements, c.Plans, c.Changes = needs.Requirements, needs.Plans, changes
+}
+
+// all returns what the name requires, whichever of its registrations has a workflow.
+func (e *Registration) all() Claim { return e.and(e.Before) }
+
+// of returns the claim of the job whose definition has that generation; nil if the name is not registered for it. A generation begins
+// with the number of the registration and grows by one with each change, so it is below the number of any later registration.
+func (e *Registration) of(generation int) *Claim {
+	switch {
+	case generation >= e.Number:
+		return &e.Claim
+	case e.Before != nil && generation >= cmp.Or(e.Before.From, e.Before.Number):
+		return e.Before
+	}
+	return nil
 }
 
 // verifyAfter is how long after its registration a workflow that is not there is assumed never to start.
@@ -46,11 +114,13 @@ const verifyAfter = 30 * time.Second
 // server does not suggest it before.
 const changesPerRun = 1000
 
-// Temporal limits the input of the next run to 2 MiB, encryption included. A registration takes up to
-// entryBytes beside its name.
+// Temporal limits the input of the next run to 2 MiB, encryption included. Beside its name, a registration takes up to entryBytes, and
+// claimBytes more while it is registered twice.
 const (
-	maxRegistryBytes = 2_060_000
-	entryBytes       = 188
+	maxRegistryBytes = 2_060_000 // of registrations and properties
+	claimsBytes      = 60_000    // of which new names leave that much to names that are registered twice
+	entryBytes       = 165
+	claimBytes       = 145
 )
 
 // A registry holds the names of the workflows that belong to a collection or subscription.
@@ -58,7 +128,9 @@ type registry struct {
 	entries  []Registration // in order of creation
 	numbers  map[string]int // sequence by folded name
 	size     int            // upper bound of the entries' size when they are handed over
+	other    int            // size of what is handed over beside them
 	sequence int            // the last one given
+	last     int            // number of the last registration
 	id       func(name string) string
 
 	changes int  // in this run
@@ -70,29 +142,41 @@ type registry struct {
 	batch   time.Duration // how long a name due for verification waits for later ones, to be looked up with them
 }
 
+// Names is what a run of a registry hands over to the next.
+type Names struct {
+	Entries  []Registration `json:"names,omitempty"` // in order of creation
+	Sequence int            `json:"seq,omitempty"`   // the last one given
+	Last     int            `json:"last,omitempty"`  // number of the last registration
+}
+
 // newRegistry returns a registry that forgets names on the signal [workflows.SignalRemoved].
-func newRegistry(ctx workflow.Context, entries []Registration, sequence int, id func(name string) string) *registry {
-	r := &registry{sequence: sequence, id: id, removed: workflow.GetSignalChannelWithOptions(ctx, workflows.SignalRemoved,
+func newRegistry(ctx workflow.Context, in Names, id func(name string) string) *registry {
+	r := &registry{sequence: in.Sequence, last: in.Last, id: id, removed: workflow.GetSignalChannelWithOptions(ctx, workflows.SignalRemoved,
 		workflow.SignalChannelOptions{Description: "forget a name, whose workflow is gone"})}
-	r.set(entries)
+	r.set(in.Entries)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
-			var name string
-			r.removed.Receive(ctx, &name)
-			r.note()
-			if i := r.find(name); i >= 0 && !r.entries[i].Contested {
-				r.forget(name)
+			var gone workflows.Registered
+			r.removed.Receive(ctx, &gone)
+			all := []workflows.Registered{gone} // of a herd, in one pass
+			for r.removed.ReceiveAsync(&gone) {
+				all = append(all, gone)
 			}
+			r.remove(ctx, all)
 		}
 	})
 	return r
+}
+
+func (r *registry) handOver() Names {
+	return Names{Entries: r.entries, Sequence: r.sequence, Last: r.last}
 }
 
 func (r *registry) note() { r.changes, r.changed = r.changes+1, true }
 
 // set replaces the registrations. They must be in order of sequence.
 func (r *registry) set(entries []Registration) {
-	r.entries, r.numbers, r.size = nil, map[string]int{}, 0
+	r.entries, r.numbers, r.size = nil, make(map[string]int, len(entries)), 0
 	for _, e := range entries {
 		r.append(e)
 	}
@@ -108,7 +192,14 @@ func (r *registry) find(name string) int {
 	return i
 }
 
-func (r *registry) full(name string) bool { return r.size+bytesOf(name) > maxRegistryBytes }
+// full reports whether there is no room to register a name, again if it is registered already.
+func (r *registry) full(name string) bool {
+	i := r.find(name)
+	if i < 0 {
+		return r.size+r.other+bytesOf(name) > maxRegistryBytes-claimsBytes
+	}
+	return r.entries[i].Before == nil && r.size+r.other+claimBytes > maxRegistryBytes
+}
 
 // bytesOf returns an upper bound of a registration's size as JSON.
 func bytesOf(name string) int {
@@ -124,34 +215,120 @@ func (r *registry) names() []string {
 	return names
 }
 
-func (r *registry) add(e Registration) {
+// register registers a name that there is room for, and returns the number of the registration.
+func (r *registry) register(ctx workflow.Context, name string, c Claim) workflows.Registered {
 	r.note()
-	r.sequence++
-	e.Sequence = r.sequence
-	r.append(e)
+	r.last = max(r.last+1, int(workflow.Now(ctx).UnixMicro()))
+	c.Number = r.last
+	i := r.find(name)
+	if i < 0 {
+		r.sequence++
+		r.append(Registration{Name: name, Sequence: r.sequence, Claim: c, Unverified: true})
+		return workflows.Registered{Name: name, Number: c.Number}
+	}
+	e := &r.entries[i]
+	before := e.all()
+	e.Claim, e.Unverified = c, true
+	r.setBefore(e, &before)
+	return workflows.Registered{Name: e.Name, Number: c.Number}
 }
 
 func (r *registry) append(e Registration) {
 	r.entries = append(r.entries, e)
 	r.numbers[job.NormalizeName(e.Name)] = e.Sequence
 	r.size += bytesOf(e.Name)
-}
-
-// contest records that a workflow is about to be started under a registered name: the existing one may
-// be about to end.
-func (r *registry) contest(ctx workflow.Context, i int) {
-	r.note()
-	r.entries[i].Contested = true
-	r.entries[i].Unverified = workflow.Now(ctx)
-}
-
-func (r *registry) forget(name string) {
-	r.note()
-	if i := r.find(name); i >= 0 {
-		r.entries = slices.Delete(r.entries, i, i+1)
-		delete(r.numbers, job.NormalizeName(name))
-		r.size -= bytesOf(name)
+	if e.Before != nil {
+		r.size += claimBytes
 	}
+}
+
+// setBefore sets the earlier claim of a registration; nil for none.
+func (r *registry) setBefore(e *Registration, before *Claim) {
+	if e.Before != nil {
+		r.size -= claimBytes
+	}
+	if before != nil {
+		r.size += claimBytes
+	}
+	e.Before = before
+}
+
+// forget removes the registrations with these sequences.
+func (r *registry) forget(sequences map[int]bool) {
+	if len(sequences) == 0 {
+		return
+	}
+	r.note()
+	r.entries = slices.DeleteFunc(r.entries, func(e Registration) bool {
+		over := sequences[e.Sequence]
+		if over {
+			r.setBefore(&e, nil)
+			delete(r.numbers, job.NormalizeName(e.Name))
+			r.size -= bytesOf(e.Name)
+		}
+		return over
+	})
+}
+
+// isOld reports whether no workflow is started for a registration any more, except one that has to ask first; see [registry.confirm].
+func isOld(ctx workflow.Context, number int) bool {
+	return !workflow.Now(ctx).Before(workflows.RegisteredAt(number).Add(verifyAfter))
+}
+
+// remove forgets registrations whose workflows have ended. Other registrations of a name stay as long as a workflow may be started
+// for them.
+func (r *registry) remove(ctx workflow.Context, all []workflows.Registered) {
+	over := map[int]bool{}
+	for _, gone := range all {
+		r.note()
+		i := r.find(gone.Name)
+		if i < 0 {
+			continue
+		}
+		switch e := &r.entries[i]; {
+		case gone.Number == 0: // only a lookup can tell
+			e.Unverified = true
+		case gone.Number == e.Number && (e.Before == nil || isOld(ctx, e.Before.Number)):
+			over[e.Sequence] = true
+		case gone.Number == e.Number:
+			e.Claim, e.Unverified = *e.Before, true
+			r.setBefore(e, nil)
+		case e.Before.covers(gone.Number) && e.Before.From == 0:
+			r.setBefore(e, nil)
+		}
+	}
+	r.forget(over)
+}
+
+// confirm answers a workflow that was started so late that its name may have been forgotten. It returns an error if the name is not
+// registered for it.
+func (r *registry) confirm(ctx workflow.Context, asks workflows.Registered) error {
+	i := r.find(asks.Name)
+	if i < 0 || asks.Number != r.entries[i].Number && !r.entries[i].Before.covers(asks.Number) {
+		return workflows.Refuse(workflows.ErrTypeUnregistered, fmt.Sprintf("'%s' was started later than %s after its name was registered, and the name was given up meanwhile. Nothing lists it, so it ends.", asks.Name, workflows.StartWithin))
+	}
+	r.note()
+	r.seen(ctx, i, asks.Number)
+	return nil
+}
+
+// seen records that the workflow of a registration exists. It reports whether the name is registered for that workflow. Another
+// registration of the name is kept as long as a workflow may be started for it.
+func (r *registry) seen(ctx workflow.Context, i, number int) bool {
+	e := &r.entries[i]
+	switch {
+	case number == e.Number && (e.Before == nil || isOld(ctx, e.Before.Number)):
+		r.setBefore(e, nil)
+		e.Unverified = false
+	case number == e.Number:
+	case !e.Before.covers(number):
+		return false
+	case isOld(ctx, e.Number):
+		e.Claim, e.Unverified = *e.Before, false
+		e.Number, e.From = number, 0
+		r.setBefore(e, nil)
+	}
+	return true
 }
 
 // quiet reports whether no update or signal is pending or being handled.
@@ -174,16 +351,16 @@ func (r *registry) wait(ctx workflow.Context, over func() bool) (verify bool, er
 
 // verifyAt returns when the oldest unverified registration is to be verified; zero if there is none.
 func (r *registry) verifyAt() time.Time {
-	var oldest time.Time
-	for _, e := range r.entries {
-		if u := e.Unverified; !u.IsZero() && (oldest.IsZero() || u.Before(oldest)) {
-			oldest = u
+	oldest := 0
+	for i := range r.entries {
+		if e := &r.entries[i]; e.Unverified && (oldest == 0 || e.Number < oldest) {
+			oldest = e.Number
 		}
 	}
-	if oldest.IsZero() {
-		return oldest
+	if oldest == 0 {
+		return time.Time{}
 	}
-	return oldest.Add(verifyAfter + r.batch)
+	return workflows.RegisteredAt(oldest).Add(verifyAfter + r.batch)
 }
 
 // recountAfter is the minimum time between two recounts.
@@ -222,10 +399,9 @@ func (r *registry) recount(ctx workflow.Context) error {
 // verify looks up registrations older than verifyAfter and forgets those without a workflow: of all
 // names, or only of those whose workflow was not seen yet.
 func (r *registry) verify(ctx workflow.Context, all bool) error {
-	now := workflow.Now(ctx)
 	var asked []Registration
 	for _, e := range r.entries {
-		if old := !now.Before(e.Unverified.Add(verifyAfter)); old && (all || !e.Unverified.IsZero()) {
+		if isOld(ctx, e.Number) && (all || e.Unverified) {
 			asked = append(asked, e)
 		}
 	}
@@ -245,23 +421,24 @@ func (r *registry) lookUp(ctx workflow.Context, asked []Registration) error {
 	for i, e := range asked {
 		ids[i] = r.id(e.Name)
 	}
-	var missing []int
+	var numbers []int
 	ctx = withLookup(ctx, fmt.Sprintf("which of %d workflows are there?", len(ids)))
-	if err := workflow.ExecuteActivity(ctx, lookups.TypeMissing, ids).Get(ctx, &missing); err != nil {
+	if err := workflow.ExecuteActivity(ctx, lookups.TypeRegistrations, ids).Get(ctx, &numbers); err != nil {
 		return err
 	}
+	over := map[int]bool{}
 	for i, e := range asked {
 		at := r.find(e.Name)
-		_, isMissing := slices.BinarySearch(missing, i)
 		switch {
-		case at < 0 || r.entries[at].Sequence != e.Sequence || !r.entries[at].Unverified.Equal(e.Unverified): // removed, or created anew meanwhile
-		case isMissing:
-			r.forget(e.Name)
-		default:
-			r.entries[at].Unverified, r.entries[at].Contested = time.Time{}, false
+		case at < 0 || r.entries[at].Number != e.Number || i >= len(numbers): // removed, or registered anew meanwhile
+		case numbers[i] == lookups.Unknown:
+			r.entries[at].Unverified = false
+		case numbers[i] == 0 || !r.seen(ctx, at, numbers[i]): // there is none, or a stranger's
+			over[e.Sequence] = true
 		}
 	}
 	r.note()
+	r.forget(over)
 	return nil
 }
 

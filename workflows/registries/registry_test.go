@@ -1,6 +1,7 @@
 package registries_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"almanac/activities/lookups"
 	"almanac/internal/workflowtest"
+	"almanac/job"
 	"almanac/workflows"
 )
 
@@ -38,16 +40,18 @@ type registryEnv struct {
 	env  *testsuite.TestWorkflowEnvironment
 	name func(workflowID string) string // of a registered workflow, in lower case
 
-	missing     []string      // names without a workflow
-	lookupTakes time.Duration // duration of a lookup
-	lookups     [][]string    // names looked up, per call
+	missing     []string       // names without a workflow
+	alive       map[string]int // registrations of the other workflows, by lower-cased name
+	lookupTakes time.Duration  // duration of a lookup
+	lookups     [][]string     // names looked up, per call
+	payloads    []int          // sizes of the inputs of activities
 
 	events  []event
 	stopped bool // the test is over, and no workflow exists
 }
 
 func newRegistryEnv(t *testing.T, name func(string) string) *registryEnv {
-	return &registryEnv{t: t, name: name}
+	return &registryEnv{t: t, name: name, alive: map[string]int{}}
 }
 
 func (s *registryEnv) at(after time.Duration, do func()) {
@@ -66,15 +70,31 @@ func (s *registryEnv) signal(after time.Duration, name string, argument any) {
 
 // removed signals to the registry that a workflow is gone.
 func (s *registryEnv) removed(after time.Duration, name string) {
-	s.signal(after, workflows.SignalRemoved, name)
+	s.at(after, func() {
+		s.env.SignalWorkflow(workflows.SignalRemoved, workflows.Registered{Name: name, Number: s.alive[job.NormalizeName(name)]})
+		delete(s.alive, job.NormalizeName(name))
+	})
 }
+
+// starts has the workflow of a name started by whoever registers the name at that time, unless there is one.
+func (s *registryEnv) starts(after time.Duration, name string) {
+	s.at(after, func() {
+		if name = job.NormalizeName(name); s.alive[name] == 0 {
+			s.alive[name] = number(after)
+		}
+	})
+}
+
+// number returns the number of the first registration at a time.
+func number(after time.Duration) int { return int(newYear.Add(after).UnixMicro()) }
 
 // pass registers and removes a name so many times, every 20 ms.
 func (s *registryEnv) pass(times int, name string, register any) {
 	var next func()
 	next = func() {
 		s.env.UpdateWorkflow(workflows.UpdateRegister, "", &reply{}, register)
-		s.env.RegisterDelayedCallback(func() { s.env.SignalWorkflow(workflows.SignalRemoved, name) }, 10*time.Millisecond)
+		gone := workflows.Registered{Name: name, Number: int(s.env.Now().UnixMicro())}
+		s.env.RegisterDelayedCallback(func() { s.env.SignalWorkflow(workflows.SignalRemoved, gone) }, 10*time.Millisecond)
 		if times--; times > 0 {
 			s.env.RegisterDelayedCallback(next, 20*time.Millisecond)
 		}
@@ -86,13 +106,13 @@ func (s *registryEnv) prepare(name string, of any) {
 	s.env = workflowtest.NewEnvironment()
 	s.env.SetStartTime(newYear)
 	s.env.RegisterWorkflowWithOptions(of, workflow.RegisterOptions{Name: name})
-	s.env.RegisterActivityWithOptions(s.lookup, activity.RegisterOptions{Name: lookups.TypeMissing})
+	s.env.RegisterActivityWithOptions(s.lookup, activity.RegisterOptions{Name: lookups.TypeRegistrations})
 }
 
 // play runs the workflow once and returns its error.
 func (s *registryEnv) play(name string, input any) error {
 	if s.lookupTakes > 0 {
-		s.env.OnActivity(lookups.TypeMissing, mock.Anything, mock.Anything).After(s.lookupTakes).Return(s.lookup)
+		s.env.OnActivity(lookups.TypeRegistrations, mock.Anything, mock.Anything).After(s.lookupTakes).Return(s.lookup)
 	}
 	for _, e := range s.events {
 		s.env.RegisterDelayedCallback(e.do, e.at)
@@ -101,21 +121,22 @@ func (s *registryEnv) play(name string, input any) error {
 	return s.env.GetWorkflowError()
 }
 
-// lookup is a fake of the activity that finds missing workflows.
+// lookup is a fake of the activity that finds the registrations of workflows.
 func (s *registryEnv) lookup(_ context.Context, ids []string) ([]int, error) {
+	s.payloads = append(s.payloads, size(s.t, ids))
 	var names []string
-	missing := []int{}
+	numbers := make([]int, len(ids))
 	for i, id := range ids {
 		name := s.name(id)
 		names = append(names, name)
-		if s.stopped || slices.Contains(s.missing, name) {
-			missing = append(missing, i)
+		if !s.stopped && !slices.Contains(s.missing, name) {
+			numbers[i] = cmp.Or(s.alive[name], lookups.Unknown)
 		}
 	}
 	if !s.stopped {
 		s.lookups = append(s.lookups, names)
 	}
-	return missing, nil
+	return numbers, nil
 }
 
 // continued requires that a run continued as new, and returns the next run's input.
@@ -150,12 +171,14 @@ func (r *reply) ok(t *testing.T) any {
 // registered requires that the registration succeeded, and returns its results.
 func (r *reply) registered(t *testing.T) []workflows.RegisterResult {
 	t.Helper()
-	results, ok := r.ok(t).([]workflows.RegisterResult)
+	answer, ok := r.ok(t).(workflows.RegisterAnswer)
 	require.True(t, ok)
-	for i := range results {
-		results[i].At = results[i].At.UTC()
-	}
-	return results
+	return answer.Jobs
+}
+
+// as returns the answer for a name that was registered first at a time.
+func as(name string, after time.Duration) []workflows.RegisterResult {
+	return []workflows.RegisterResult{{Registered: workflows.Registered{Name: name, Number: number(after)}}}
 }
 
 // noRoom requires that one job was refused for lack of room, with or without a recount, and returns the

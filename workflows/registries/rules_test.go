@@ -20,14 +20,20 @@ func TestACollectionKeepsItsRules(t *testing.T) {
 	t.Parallel()
 	asks := map[string]func(*collectionEnv, *quota.Limits, quota.Requirements) *reply{
 		"a change of the collection": func(h *collectionEnv, limits *quota.Limits, d quota.Requirements) *reply {
-			h.input.Jobs[0].Requirements = d
+			h.input.Jobs.Entries[0].Requirements = d
 			return h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Limits: limits})
 		},
 		"a new job": func(h *collectionEnv, limits *quota.Limits, d quota.Requirements) *reply {
-			return h.update(time.Second, workflows.UpdateRegister, registering(limits, 0, workflows.RegisterJob{Name: "b", Requirements: d}))
+			h.input.Collection.Properties.SKU.Name = limits.Plan
+			return h.update(time.Second, workflows.UpdateRegister, registering(limits, workflows.RegisterJob{Name: "b", Requirements: d}))
+		},
+		"a new job under a name that is registered": func(h *collectionEnv, limits *quota.Limits, d quota.Requirements) *reply {
+			h.input.Collection.Properties.SKU.Name = limits.Plan
+			return h.update(time.Second, workflows.UpdateRegister, registering(limits, workflows.RegisterJob{Name: "A", Requirements: d}))
 		},
 		"a change of a job": func(h *collectionEnv, limits *quota.Limits, d quota.Requirements) *reply {
-			return h.update(time.Second, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: 2, Limits: limits, Requirements: d})
+			h.input.Collection.Properties.SKU.Name = limits.Plan
+			return h.update(time.Second, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: number(0), Tiers: tiers(limits), Requirements: d})
 		},
 	}
 	for _, tt := range []struct {
@@ -72,7 +78,7 @@ func TestACollectionKeepsItsRules(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := newCollectionEnv(t, job.CollectionEnabled, tt.jobs...)
-			r := h.update(time.Second, workflows.UpdateRegister, registering(upTo(2), 0, workflows.RegisterJob{Name: "x"}))
+			r := h.update(time.Second, workflows.UpdateRegister, registering(upTo(2), workflows.RegisterJob{Name: "x"}))
 			if tt.put {
 				h.events = nil
 				r = h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Limits: upTo(2)})
@@ -96,12 +102,6 @@ func TestARequestDecidedByOutdatedPropertiesIsRefused(t *testing.T) {
 	asks := map[string]func(*collectionEnv, int) *reply{
 		"a change of the collection": func(h *collectionEnv, generation int) *reply {
 			return h.update(time.Second, workflows.UpdatePut, workflows.PutRequest{Collection: h.input.Collection, Limits: upTo(9), Expected: generation})
-		},
-		"a new job": func(h *collectionEnv, generation int) *reply {
-			return h.update(time.Second, workflows.UpdateRegister, registering(upTo(9), generation, workflows.RegisterJob{Name: "b"}))
-		},
-		"a change of a job": func(h *collectionEnv, generation int) *reply {
-			return h.update(time.Second, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: 2, Limits: upTo(9), Generation: generation})
 		},
 	}
 	for who, ask := range asks {
@@ -137,13 +137,6 @@ func TestARequestDecidedByOutdatedPropertiesIsRefused(t *testing.T) {
 		require.Equal(t, 2, first.ok(t).(job.Collection).Generation)
 		second.failed(t, workflows.ErrTypeStale)
 	})
-	t.Run("but not that a job requires less", func(t *testing.T) {
-		t.Parallel()
-		h := newCollectionEnv(t, job.CollectionEnabled, "a")
-		r := h.update(time.Second, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: 2, Final: true, Limits: upTo(9), Generation: 99})
-		require.ErrorIs(t, h.run(time.Minute), errStopped)
-		r.ok(t)
-	})
 }
 
 // change requests another plan.
@@ -163,8 +156,9 @@ func TestAChangeOfThePlan(t *testing.T) {
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		require.Equal(t, "Free", r.ok(t).(job.Collection).Properties.SKU.Name)
 		same.ok(t)
-		require.Equal(t, []workflows.RegisterCollectionRequest{{Name: "g/Reports", Plan: "Free", Limit: 1, Reserve: true}}, h.plans,
+		require.Equal(t, []workflows.PlanChange{{Registered: workflows.Registered{Name: "g/Reports", Number: number(0)}, Plan: "Free", Limit: 1, Generation: 2}}, h.plans,
 			"once: the other is no change of the plan")
+		require.Equal(t, h.plans, h.inForce)
 	})
 	t.Run("is refused if the subscription has no place", func(t *testing.T) {
 		t.Parallel()
@@ -172,7 +166,7 @@ func TestAChangeOfThePlan(t *testing.T) {
 		h.full = "The subscription has enough of them."
 		r := h.change(10*time.Second, hourly, 0)
 		by := h.update(20*time.Second, workflows.UpdateRegister,
-			registering(upTo(9), 1, workflows.RegisterJob{Name: "b", Requirements: quota.Requirements{Spacing: time.Minute}}))
+			registering(upTo(9), workflows.RegisterJob{Name: "b", Requirements: quota.Requirements{Spacing: time.Minute}}))
 		got := h.handOver(40 * time.Second)
 		require.Equal(t, h.full+" (type: Conflict, retryable: false)", r.failed(t, workflows.ErrTypeConflict), "without the activity's part in it")
 		require.Equal(t, h.input.Collection, got.Collection)
@@ -195,6 +189,9 @@ func TestAChangeOfThePlan(t *testing.T) {
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		require.Contains(t, r.failed(t, workflows.ErrTypeConflict), "Nothing was changed; try again.")
 		next.ok(t)
+		require.Len(t, h.inForce, 1)
+		require.Equal(t, "Standard", h.inForce[0].Plan, "the subscription may count it for the other plan yet")
+		require.Greater(t, h.inForce[0].Generation, h.input.Collection.Generation)
 	})
 	t.Run("lets no job in meanwhile that the new plan forbids", func(t *testing.T) {
 		t.Parallel()
@@ -204,10 +201,10 @@ func TestAChangeOfThePlan(t *testing.T) {
 		const during = 12 * time.Second
 		minute := quota.Requirements{Spacing: time.Minute}
 		register := func(name string, d quota.Requirements) *reply {
-			return h.update(during, workflows.UpdateRegister, registering(upTo(9), 1, workflows.RegisterJob{Name: name, Requirements: d}))
+			return h.update(during, workflows.UpdateRegister, registering(upTo(9), workflows.RegisterJob{Name: name, Requirements: d}))
 		}
 		reserve := func(d quota.Requirements) *reply {
-			return h.update(during, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: 2, Limits: upTo(9), Generation: 1, Requirements: d})
+			return h.update(during, workflows.UpdateReserve, workflows.ReserveRequest{Name: "a", Job: number(0), Tiers: tiers(upTo(9)), Requirements: d})
 		}
 		refused := []*reply{register("b", minute), reserve(minute)}
 		taken := []*reply{register("c", quota.Requirements{Spacing: time.Hour}), reserve(quota.Requirements{Spacing: 2 * time.Hour})}
@@ -225,9 +222,9 @@ func TestAChangeOfThePlan(t *testing.T) {
 func TestAChangedJobReservesItsRequirements(t *testing.T) {
 	t.Parallel()
 	reserve := func(generation int, spacing time.Duration, final bool) workflows.ReserveRequest {
-		return workflows.ReserveRequest{Name: "A", Job: generation, Requirements: quota.Requirements{Spacing: spacing}, Final: final}
+		return workflows.ReserveRequest{Name: "A", Job: number(-time.Hour) + generation - 1, Requirements: quota.Requirements{Spacing: spacing}, Final: final}
 	}
-	authenticating := workflows.ReserveRequest{Name: "A", Job: 2, Requirements: quota.Requirements{Authenticates: true}}
+	authenticating := workflows.ReserveRequest{Name: "A", Job: number(-time.Hour) + 1, Requirements: quota.Requirements{Authenticates: true}}
 	for _, tt := range []struct {
 		name         string
 		reservations []workflows.ReserveRequest
@@ -243,25 +240,23 @@ func TestAChangedJobReservesItsRequirements(t *testing.T) {
 			quota.Requirements{Spacing: 2 * time.Hour}, 3},
 		{"word of an older change comes late", []workflows.ReserveRequest{reserve(3, time.Hour, false), reserve(2, time.Minute, false), reserve(2, 2*time.Hour, true)},
 			quota.Requirements{Spacing: time.Hour}, 3},
-		{"a job that is not registered is nobody's", []workflows.ReserveRequest{{Name: "stranger", Job: 2, Requirements: quota.Requirements{Spacing: time.Minute}}},
-			quota.Requirements{Spacing: 24 * time.Hour}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := newCollectionEnv(t, job.CollectionEnabled, "a")
-			h.input.Jobs[0].Requirements, h.input.Jobs[0].Generation = quota.Requirements{Spacing: 24 * time.Hour}, 1
+			h.input.Jobs.Entries[0].Requirements = quota.Requirements{Spacing: 24 * time.Hour}
 			var replies []*reply
 			for i, c := range tt.reservations {
-				c.Limits = upTo(9)
+				c.Tiers = tiers(upTo(9))
 				replies = append(replies, h.update(time.Duration(i+1)*time.Second, workflows.UpdateReserve, c))
 			}
 			next := h.handOver(time.Minute)
 			for _, r := range replies {
 				r.ok(t)
 			}
-			require.Len(t, next.Jobs, 1)
-			require.Equal(t, tt.want, next.Jobs[0].Requirements)
-			require.Equal(t, tt.generation, next.Jobs[0].Generation)
+			require.Len(t, next.Jobs.Entries, 1)
+			require.Equal(t, tt.want, next.Jobs.Entries[0].Requirements)
+			require.Equal(t, tt.generation, 1+next.Jobs.Entries[0].Changes)
 		})
 	}
 }

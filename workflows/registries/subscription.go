@@ -3,6 +3,7 @@ package registries
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -14,9 +15,8 @@ import (
 
 // SubscriptionInput is the input of a run of [Subscription].
 type SubscriptionInput struct {
-	Subscription string         `json:"sub"`
-	Collections  []Registration `json:"collections,omitempty"` // Name is "resource group/name"
-	Sequence     int            `json:"seq,omitempty"`
+	Subscription string `json:"sub"`
+	Collections  Names  `json:"collections"` // each "resource group/name"
 }
 
 // Subscription is the registry of one subscription's collections. It ends when the last one is gone.
@@ -25,7 +25,7 @@ func Subscription(ctx workflow.Context, in SubscriptionInput) error {
 		return workflows.ErrForeign
 	}
 	s := &subscription{name: in.Subscription}
-	s.registry = newRegistry(ctx, in.Collections, in.Sequence, func(name string) string {
+	s.registry = newRegistry(ctx, in.Collections, func(name string) string {
 		return job.CollectionWorkflowID(s.name, name)
 	})
 	err := errors.Join(
@@ -33,7 +33,19 @@ func Subscription(ctx workflow.Context, in SubscriptionInput) error {
 			workflow.QueryHandlerOptions{Description: "the subscription's job collections, each with its resource group"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRegister, s.register,
 			workflow.UpdateHandlerOptions{Validator: s.mayRegister, Description: "reserve a name for a new job collection"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateConfirm, s.confirm,
+			workflow.UpdateHandlerOptions{Description: "whether a name is registered for the job collection that asks"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateReserve, s.reserve,
+			workflow.UpdateHandlerOptions{Validator: s.mayReserve, Description: "reserve a place for a job collection that changes its plan"}),
 	)
+	s.plans = workflow.GetSignalChannelWithOptions(ctx, workflows.SignalPlan, workflow.SignalChannelOptions{Description: "the plan of a job collection after it was to change"})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			var r workflows.PlanChange
+			s.plans.Receive(ctx, &r)
+			s.count(r, true)
+		}
+	})
 	if err != nil {
 		return err
 	}
@@ -42,20 +54,20 @@ func Subscription(ctx workflow.Context, in SubscriptionInput) error {
 
 type subscription struct {
 	*registry
-	name string
+	name  string
+	plans workflow.ReceiveChannel
 }
 
 func (s *subscription) run(ctx workflow.Context) error {
-	over := func() bool { return len(s.entries) == 0 && s.changes > 0 && s.quiet(ctx) }
+	over := func() bool { return len(s.entries) == 0 && s.changes > 0 && s.idle(ctx) }
 	for {
 		s.changed = false
 		workflow.SetCurrentDetails(ctx, fmt.Sprintf("subscription %s: %d job collections", s.name, len(s.entries)))
 		switch {
 		case over():
 			return nil
-		case s.quiet(ctx) && s.long(ctx):
-			return workflow.NewContinueAsNewError(ctx, workflows.TypeSubscription,
-				SubscriptionInput{Subscription: s.name, Collections: s.entries, Sequence: s.sequence})
+		case s.idle(ctx) && s.long(ctx):
+			return workflow.NewContinueAsNewError(ctx, workflows.TypeSubscription, SubscriptionInput{Subscription: s.name, Collections: s.handOver()})
 		}
 		verify, err := s.wait(ctx, over)
 		if verify {
@@ -83,42 +95,76 @@ func (s *subscription) mayRegister(ctx workflow.Context, r workflows.RegisterCol
 	return s.room(&r)
 }
 
+// idle reports whether no update or signal is pending or being handled.
+func (s *subscription) idle(ctx workflow.Context) bool { return s.plans.Len() == 0 && s.quiet(ctx) }
+
 // room returns an error if the quota or the registry's size leaves no room for the collection.
 func (s *subscription) room(r *workflows.RegisterCollectionRequest) error {
-	at, have := s.find(r.Name), 0
-	for i, e := range s.entries {
-		if e.Plan == r.Plan && i != at {
-			have++
-		}
-	}
-	if at < 0 && !r.Reserve && s.full(r.Name) {
+	if s.full(r.Name) {
 		return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("The subscription '%s' is full: it has %d job collections, whose names take as much as can be kept together. "+
 			"Delete one, or use another subscription.", s.name, len(s.entries)))
 	}
-	if have >= r.Limit {
+	return s.place(r.Name, r.Plan, r.Limit)
+}
+
+// place returns an error if a plan's quota leaves no place for a collection.
+func (s *subscription) place(name, plan string, limit int) error {
+	at, have := s.find(name), 0
+	for i := range s.entries {
+		if e := &s.entries[i]; i != at && (slices.Contains(e.Plans, plan) || e.Before != nil && slices.Contains(e.Before.Plans, plan)) {
+			have++
+		}
+	}
+	if have >= limit {
 		return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf(
 			"The subscription '%s' has %d job collections of the plan %s already, and may have %d. Delete one, or choose another plan.",
-			s.name, have, r.Plan, r.Limit))
+			s.name, have, plan, limit))
 	}
 	return nil
 }
 
-// register registers the collection and returns its name as first written.
-func (s *subscription) register(ctx workflow.Context, r workflows.RegisterCollectionRequest) (string, error) {
+// register registers the collection.
+func (s *subscription) register(ctx workflow.Context, r workflows.RegisterCollectionRequest) (workflows.Registered, error) {
 	if err := s.afterRecount(ctx, func() error { return s.room(&r) }); err != nil {
-		return "", err
+		return workflows.Registered{}, err
 	}
-	i := s.find(r.Name)
-	switch {
-	case i < 0 && r.Reserve: // the collection is about to be deleted
-		return r.Name, nil
-	case i < 0:
-		s.add(Registration{Name: r.Name, Plan: r.Plan, Unverified: workflow.Now(ctx)})
-		return r.Name, nil
-	case !r.Reserve:
-		s.contest(ctx, i)
+	return s.registry.register(ctx, r.Name, Claim{Plans: []string{r.Plan}}), nil
+}
+
+func (s *subscription) mayReserve(ctx workflow.Context, r workflows.PlanChange) error {
+	err := input.CheckSpelling(&r) //workflowcheck:ignore // a validator is not replayed
+	if err != nil {
+		return workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 	}
+	if s.mayRecount(ctx) {
+		return nil
+	}
+	return s.place(r.Name, r.Plan, r.Limit)
+}
+
+// reserve counts a collection for the plan that it is about to have, and for the one that it has.
+func (s *subscription) reserve(ctx workflow.Context, r workflows.PlanChange) error {
+	if err := s.afterRecount(ctx, func() error { return s.place(r.Name, r.Plan, r.Limit) }); err != nil {
+		return err
+	}
+	s.count(r, false)
+	return nil
+}
+
+// count records the plan of a collection, if that is registered: otherwise it is about to be deleted.
+func (s *subscription) count(r workflows.PlanChange, final bool) {
 	s.note()
-	s.entries[i].Plan = r.Plan
-	return s.entries[i].Name, nil
+	i := s.find(r.Name)
+	if i < 0 {
+		return
+	}
+	claim := s.entries[i].of(r.Generation)
+	if claim == nil {
+		return
+	}
+	plans := []string{r.Plan}
+	if !final {
+		plans = union(claim.Plans, plans)
+	}
+	claim.reserve(r.Generation, Claim{Plans: plans}, final)
 }

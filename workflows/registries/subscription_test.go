@@ -21,15 +21,17 @@ type subscriptionEnv struct {
 func newSubscriptionEnv(t *testing.T, names ...string) *subscriptionEnv {
 	o := &subscriptionEnv{registryEnv: newRegistryEnv(t, func(id string) string { return strings.TrimPrefix(id, "collection/s/") })}
 	o.input.Subscription = "S"
-	for i, name := range names {
-		o.input.Collections = append(o.input.Collections, registries.Registration{Name: name, Sequence: i + 1, Plan: "Standard"})
+	o.input.Collections = o.existing(names...)
+	for i := range names {
+		o.input.Collections.Entries[i].Plans = []string{"Standard"}
 	}
-	o.input.Sequence = len(names)
 	return o
 }
 
 func (o *subscriptionEnv) register(after time.Duration, r workflows.RegisterCollectionRequest) *reply {
-	return o.update(after, workflows.UpdateRegister, r)
+	reply := o.update(after, workflows.UpdateRegister, r)
+	o.starts(after, r.Name)
+	return reply
 }
 
 // standard returns a request for a name under the plan Standard.
@@ -56,7 +58,7 @@ func (o *subscriptionEnv) run(until time.Duration) *registries.SubscriptionInput
 	o.prepare(workflows.TypeSubscription, registries.Subscription)
 	o.at(until, func() {
 		o.env.SetContinueAsNewSuggested(true)
-		o.env.SignalWorkflow(workflows.SignalRemoved, "stranger") // wakes the loop
+		o.env.SignalWorkflow(workflows.SignalRemoved, workflows.Registered{Name: "stranger"}) // wakes the loop
 	})
 	err := o.play(workflows.TypeSubscription, o.input)
 	if err == nil {
@@ -74,13 +76,13 @@ func TestRegisterACollection(t *testing.T) {
 		a, b := o.register(time.Second, standard("g/One", 9)), o.register(2*time.Second, standard("H/one", 9))
 		names := o.names(3 * time.Second)
 		next := o.run(10 * time.Second)
-		require.Equal(t, "g/One", a.ok(t))
-		require.Equal(t, "H/one", b.ok(t))
+		require.Equal(t, workflows.Registered{Name: "g/One", Number: number(time.Second)}, a.ok(t))
+		require.Equal(t, workflows.Registered{Name: "H/one", Number: number(2 * time.Second)}, b.ok(t))
 		require.Equal(t, []string{"g/One", "H/one"}, *names)
 		require.Equal(t, []registries.Registration{
-			{Name: "g/One", Sequence: 1, Plan: "Standard", Unverified: newYear.Add(time.Second)},
-			{Name: "H/one", Sequence: 2, Plan: "Standard", Unverified: newYear.Add(2 * time.Second)},
-		}, next.Collections)
+			{Name: "g/One", Sequence: 1, Claim: registries.Claim{Number: number(time.Second), Plans: []string{"Standard"}}, Unverified: true},
+			{Name: "H/one", Sequence: 2, Claim: registries.Claim{Number: number(2 * time.Second), Plans: []string{"Standard"}}, Unverified: true},
+		}, next.Collections.Entries)
 	})
 	t.Run("shows an existing one as it was first written", func(t *testing.T) {
 		t.Parallel()
@@ -88,7 +90,7 @@ func TestRegisterACollection(t *testing.T) {
 		a := o.register(time.Second, standard("G/REPORTS", 1))
 		names := o.names(2 * time.Second)
 		require.NotNil(t, o.run(10*time.Second))
-		require.Equal(t, "g/Reports", a.ok(t), "although there are enough of its plan")
+		require.Equal(t, workflows.Registered{Name: "g/Reports", Number: number(time.Second)}, a.ok(t), "although there are enough of its plan")
 		require.Equal(t, []string{"g/Reports"}, *names)
 	})
 	t.Run("is refused when there are enough of the plan", func(t *testing.T) {
@@ -112,35 +114,48 @@ func TestRegisterACollection(t *testing.T) {
 	})
 }
 
-func TestACollectionReservesAnotherPlan(t *testing.T) {
+// change is a change of the plan of a collection that exists, the i-th.
+func (o *subscriptionEnv) change(i, generation int, plan string, limit int) workflows.PlanChange {
+	e := &o.input.Collections.Entries[i]
+	return workflows.PlanChange{Registered: workflows.Registered{Name: e.Name, Number: e.Number}, Plan: plan, Limit: limit, Generation: e.Number + generation}
+}
+
+func TestACollectionThatChangesItsPlanCountsForBothUntilItSaysWhichIsInForce(t *testing.T) {
 	t.Parallel()
-	free := func(name string) workflows.RegisterCollectionRequest {
-		return workflows.RegisterCollectionRequest{Name: name, Plan: "Free", Limit: 1, Reserve: true}
-	}
-	t.Run("and has its place then", func(t *testing.T) {
-		t.Parallel()
-		o := newSubscriptionEnv(t, "g/a", "g/b")
-		a, again, b := o.register(time.Second, free("g/A")), o.register(2*time.Second, free("g/a")), o.register(3*time.Second, free("g/b"))
-		freed := o.register(4*time.Second, standard("g/c", 2))
-		next := o.run(10 * time.Second)
-		a.ok(t)
-		again.ok(t)
-		b.failed(t, workflows.ErrTypeConflict)
-		freed.ok(t)
-		require.Equal(t, []registries.Registration{
-			{Name: "g/a", Sequence: 1, Plan: "Free"}, {Name: "g/b", Sequence: 2, Plan: "Standard"},
-			{Name: "g/c", Sequence: 3, Plan: "Standard", Unverified: newYear.Add(4 * time.Second)},
-		}, next.Collections, "one that reservations a plan is there: it is not looked up")
-	})
-	t.Run("to no effect if it is not registered any more", func(t *testing.T) {
-		t.Parallel()
-		o := newSubscriptionEnv(t, "g/a")
-		r := o.register(time.Second, free("g/gone"))
-		names := o.names(2 * time.Second)
-		require.NotNil(t, o.run(10*time.Second))
+	o := newSubscriptionEnv(t, "g/a", "g/b")
+	toFree := o.change(0, 1, "Free", 1)
+	a, again := o.update(time.Second, workflows.UpdateReserve, toFree), o.update(2*time.Second, workflows.UpdateReserve, toFree)
+	b := o.update(3*time.Second, workflows.UpdateReserve, o.change(1, 1, "Free", 1))
+	before := o.register(4*time.Second, standard("g/c", 2))
+	o.signal(5*time.Second, workflows.SignalPlan, toFree)
+	freed := o.register(65*time.Second, standard("g/c", 2))
+	stranger := o.change(1, 1, "Free", 2)
+	stranger.Name = "g/gone"
+	gone := o.update(66*time.Second, workflows.UpdateReserve, stranger)
+	next := o.run(67 * time.Second)
+	for _, r := range []*reply{a, again, freed, gone} {
 		r.ok(t)
-		require.Equal(t, []string{"g/a"}, *names)
-	})
+	}
+	for _, r := range []*reply{b, before} {
+		r.failed(t, workflows.ErrTypeConflict)
+	}
+	var plans [][]string
+	for _, e := range next.Collections.Entries {
+		plans = append(plans, e.Plans)
+	}
+	require.Equal(t, [][]string{{"Free"}, {"Standard"}, {"Standard"}}, plans)
+}
+
+func TestACollectionThatDidNotChangeItsPlanAfterAllCountsForTheOldOne(t *testing.T) {
+	t.Parallel()
+	o := newSubscriptionEnv(t, "g/a")
+	first := o.update(time.Second, workflows.UpdateReserve, o.change(0, 1, "Free", 1))
+	o.signal(2*time.Second, workflows.SignalPlan, o.change(0, 2, "Standard", 0))
+	late := o.update(3*time.Second, workflows.UpdateReserve, o.change(0, 1, "Free", 1))
+	next := o.run(10 * time.Second)
+	first.ok(t)
+	late.ok(t)
+	require.Equal(t, []string{"Standard"}, next.Collections.Entries[0].Plans)
 }
 
 func TestASubscriptionForgetsCollectionsThatDoNotExist(t *testing.T) {
@@ -150,18 +165,19 @@ func TestASubscriptionForgetsCollectionsThatDoNotExist(t *testing.T) {
 		o := newSubscriptionEnv(t, "g/old")
 		o.missing = []string{"g/lost", "g/old"}
 		o.register(10*time.Second, standard("g/Lost", 9))
-		o.register(10*time.Second, standard("g/there", 9))
-		early, late := o.names(39*time.Second), o.names(41*time.Second)
+		o.register(11*time.Second, standard("g/there", 9))
+		early, late := o.names(39*time.Second), o.names(42*time.Second)
 		require.NotNil(t, o.run(time.Minute))
 		require.Equal(t, []string{"g/old", "g/Lost", "g/there"}, *early)
 		require.Equal(t, []string{"g/old", "g/there"}, *late)
-		require.Equal(t, [][]string{{"g/lost", "g/there"}}, o.lookups, "and none that was seen before")
+		require.Equal(t, [][]string{{"g/lost"}, {"g/there"}}, o.lookups, "and none that was seen before")
 	})
 	t.Run("but not because the one before of that name is gone", func(t *testing.T) {
 		t.Parallel()
 		o := newSubscriptionEnv(t, "g/a")
 		o.register(10*time.Second, standard("g/a", 9))
 		o.removed(11*time.Second, "g/a")
+		o.at(12*time.Second, func() { o.alive["g/a"] = number(10 * time.Second) })
 		during, after := o.names(12*time.Second), o.names(41*time.Second)
 		o.removed(50*time.Second, "g/a")
 		require.Nil(t, o.run(time.Minute), "it leaves by itself again once it was seen")
@@ -222,10 +238,11 @@ func TestASubscriptionEnds(t *testing.T) {
 func TestASubscriptionContinuesAsNewWithItsRegistry(t *testing.T) {
 	t.Parallel()
 	o := newSubscriptionEnv(t, "g/a")
-	o.input.Collections = append(o.input.Collections, registries.Registration{
-		Name: "g/new", Sequence: 7, Plan: "Free", Unverified: newYear, Contested: true,
+	twice := registries.Claim{Number: number(-time.Second), Plans: []string{"Free"}}
+	o.input.Collections.Entries = append(o.input.Collections.Entries, registries.Registration{
+		Name: "g/new", Sequence: 7, Claim: registries.Claim{Number: number(0), Plans: []string{"Standard"}}, Unverified: true, Before: &twice,
 	})
-	o.input.Sequence = 9
+	o.input.Collections.Sequence, o.input.Collections.Last = 9, number(0)
 	next := o.run(10 * time.Second)
 	require.NotNil(t, next)
 	require.Equal(t, asJSON(t, o.input), asJSON(t, *next))
@@ -235,7 +252,7 @@ func TestASubscriptionContinuesAsNewWithItsRegistry(t *testing.T) {
 	o.pass(500, "g/passing", standard("g/passing", 9))
 	next = o.run(time.Hour)
 	require.NotNil(t, next)
-	require.Equal(t, o.input.Collections[0], next.Collections[0])
-	require.LessOrEqual(t, len(next.Collections), 2)
+	require.Equal(t, o.input.Collections.Entries[0], next.Collections.Entries[0])
+	require.LessOrEqual(t, len(next.Collections.Entries), 2)
 	require.Less(t, o.env.Now().Sub(newYear), time.Minute, "after a thousand changes")
 }

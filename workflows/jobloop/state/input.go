@@ -9,6 +9,7 @@ import (
 	"almanac/job"
 	"almanac/job/template"
 	"almanac/job/timetable"
+	"almanac/workflows"
 	"almanac/workflows/jobloop/alerts"
 	"almanac/workflows/plan"
 )
@@ -21,6 +22,10 @@ type Input struct {
 	Definition         job.Definition `json:"definition"`
 	Generation         int            `json:"generation"`
 	CollectionDisabled bool           `json:"collectionDisabled,omitempty"` // the collection is not enabled
+
+	Registration int  `json:"registration"`          // its number; the generation begins with it
+	Unconfirmed  bool `json:"unconfirmed,omitempty"` // the workflow was started late, and the collection has not confirmed the registration yet
+	Collection   int  `json:"collection,omitempty"`  // generation of the collection's state that the job applied last
 
 	Plan         plan.Plan   `json:"plan"`                   // occurrences ahead
 	Decided      time.Time   `json:"decided,omitzero"`       // occurrences up to here are started or dropped
@@ -84,9 +89,13 @@ type Standing struct {
 }
 
 // New returns the input of a new job's workflow, from which the job's first status follows. The
-// definition must be valid; collectionDisabled says that the collection is not enabled.
-func New(k job.Key, d job.Definition, collectionDisabled bool, now time.Time) (Input, error) {
-	in := Input{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, CollectionDisabled: collectionDisabled, Lead: plan.FirstLead(k)}
+// definition must be valid; c is the collection as it answered the registration with that number.
+func New(k job.Key, d job.Definition, registration int, c workflows.CollectionState, now time.Time) (Input, error) {
+	in := Input{
+		Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Lead: plan.FirstLead(k),
+		Generation: registration, Registration: registration,
+		Collection: c.Generation, CollectionDisabled: c.Disabled, Alerts: alerts.State{Inherited: c.Rules},
+	}
 	timetable, err := timetable.New(&d, in.Created, in.Created)
 	if err != nil {
 		return Input{}, err

@@ -57,11 +57,12 @@ func (j *loop) startDeferred(ctx workflow.Context) {
 func (j *loop) beginExecution(ctx workflow.Context, e *execution.Execution, what string, due time.Time) {
 	j.executions++
 	j.ExecutionCount++
+	j.Numbered++
 	j.Last = later(j.Last, later(workflow.Now(ctx), due))
 	e.Execution = job.Execution{
 		ID:         execution.ID(&j.Key, j.Created, workflow.GetInfo(ctx).FirstRunID, what),
 		Due:        due,
-		Repeat:     j.ExecutionCount,
+		Repeat:     j.Numbered,
 		ActionName: job.MainAction,
 		Job:        j.Key.Name,
 		Collection: j.Key.Collection.Name,
@@ -254,9 +255,12 @@ func (j *loop) settle(ctx workflow.Context, e *execution.Execution, err error) {
 	why := cmp.Or(e.Error, noRecord)
 	failedBefore := state.Record(&j.Outcomes, state.Ending{Due: e.Due, At: e.EndedAt(workflow.Now(ctx)), Failed: err != nil, Why: why})
 	j.raiser.Ended(ctx, alerts.End{Execution: e.Execution, Manual: e.Manual, Failed: err != nil, Error: why, Began: e.Began}, failedBefore)
-	if err == nil {
+	switch {
+	case err == nil:
 		j.Forgiven = 0
-	} else {
+	case e.Phase >= execution.Withdrawing: // a change ended it, after which the action may succeed
+		j.Forgiven++
+	default:
 		j.disableAfterFailures(ctx)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/notification"
-	"almanac/job/timetable"
 	"almanac/workflows"
 )
 
@@ -126,7 +125,7 @@ func (j *loop) handleRerun(ctx workflow.Context, key string) (status job.RerunSt
 
 func (j *loop) handleReplace(ctx workflow.Context, r workflows.ReplaceRequest) (job.Job, error) {
 	err := j.change(ctx, func(ctx workflow.Context) error {
-		d, err := j.admit(ctx, &r)
+		d, err := j.admit(&r)
 		if err == nil {
 			if r.ShowNext != nil {
 				j.ShowNext = *r.ShowNext
@@ -140,18 +139,12 @@ func (j *loop) handleReplace(ctx workflow.Context, r workflows.ReplaceRequest) (
 
 // admit returns the requested definition with its omitted secrets filled in, or refuses it. The workflow
 // decides whether secrets may be kept, since the job may have changed since the caller read it.
-func (j *loop) admit(ctx workflow.Context, r *workflows.ReplaceRequest) (job.Definition, error) {
+func (j *loop) admit(r *workflows.ReplaceRequest) (job.Definition, error) {
 	if r.Generation != 0 && r.Generation != j.Generation {
 		return job.Definition{}, workflows.Refuse(workflows.ErrTypeStale, "the job was changed meanwhile")
 	}
 	if err := j.mayChange(); err != nil {
 		return job.Definition{}, err
-	}
-	// The definition may come from a newer version, with a time zone that this worker does not have.
-	// Once in force, a definition that cannot be planned would stop the job.
-	_, err := timetable.New(&r.Definition, j.Created, workflow.Now(ctx))
-	if err != nil {
-		return job.Definition{}, workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 	}
 	d, err := input.KeepSecrets(r.Definition, &j.Definition, r.Retarget)
 	if err != nil {
@@ -161,9 +154,11 @@ func (j *loop) admit(ctx workflow.Context, r *workflows.ReplaceRequest) (job.Def
 }
 
 // validate rejects an update that admit would refuse, or that violates the API's own checks: it may not
-// come from the API. Times may be up to an hour ahead, since the API's clock may be ahead.
+// come from the API, or from a newer version, with a time zone that this worker does not have. Once in force, a
+// definition that cannot be planned would stop the job. Times may be up to an hour ahead, since the API's clock may be
+// ahead. Only a validator may ask this: it is not replayed, and a later version may answer otherwise.
 func (j *loop) validate(ctx workflow.Context, r workflows.ReplaceRequest) error {
-	d, err := j.admit(ctx, &r)
+	d, err := j.admit(&r)
 	if err != nil {
 		return err
 	}

@@ -212,6 +212,10 @@ func (j *loop) sleep(ctx workflow.Context) {
 	}
 }
 
+// maxSleep is half of the time that the loop sleeps at most. An occurrence can be due in 900 years, and neither a
+// [time.Duration] nor what a server stores of a timer reaches as far.
+const maxSleep = 365 * 24 * time.Hour
+
 // wake returns when the loop is to run again if nothing changes and the job is not quiet; zero for never.
 func (j *loop) wake(now time.Time) time.Time {
 	if !j.Final.IsZero() {
@@ -228,6 +232,7 @@ func (j *loop) wake(now time.Time) time.Time {
 	if !j.crowded() {
 		wake = next.Add(-j.LeadTime())
 	}
+	wake = earlier(wake, now.Truncate(maxSleep).Add(2*maxSleep)) // the same time for long, so that the timer is kept
 	if held := j.heldUntil(now); !held.IsZero() {
 		wake = later(wake, held)
 	} else if !wake.After(now) { // waiting for ask

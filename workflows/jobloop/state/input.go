@@ -46,7 +46,8 @@ type Input struct {
 	Irregular      time.Time `json:"irregular,omitzero"`       // see [job.Outline]
 	OutlineChanged bool      `json:"outlineChanged,omitempty"` // since the memo got it
 
-	Last           time.Time `json:"last,omitzero"` // start of the last execution
+	Last           time.Time `json:"last,omitzero"`      // start of the last execution
+	Numbered       int       `json:"numbered,omitempty"` // the highest [job.Execution.Repeat]; executions that returned to the plan had one, too
 	ExecutionCount int       `json:"executions,omitempty"`
 	FailureCount   int       `json:"failures,omitempty"`
 	FaultedCount   int       `json:"faults,omitempty"`
@@ -58,7 +59,7 @@ type Input struct {
 
 	Rerun    string `json:"rerun,omitempty"`    // key of the last request to run the job again that started a manual run
 	Halted   string `json:"halted,omitempty"`   // why the job was disabled by disableAfter
-	Forgiven int    `json:"forgiven,omitempty"` // failures in a row before it was enabled again, which disableAfter does not count
+	Forgiven int    `json:"forgiven,omitempty"` // failures in a row that disableAfter does not count: before the job was enabled again, or ended by a change
 }
 
 // A RetryWait is what a run hands over of an execution that waits for its next attempt.
@@ -84,7 +85,7 @@ type Standing struct {
 // definition must be valid; collectionDisabled says that the collection is not enabled.
 func New(k job.Key, d job.Definition, collectionDisabled bool, now time.Time) (Input, error) {
 	in := Input{Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Generation: 1, CollectionDisabled: collectionDisabled, Lead: plan.FirstLead(k)}
-	timetable, err := timetable.New(&d, in.Created, in.Created)
+	timetable, err := timetable.Of(&d, in.Created)
 	if err != nil {
 		return Input{}, err
 	}

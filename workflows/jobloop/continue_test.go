@@ -278,7 +278,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 			FailingSince: job.NewTime(at(2)),
 		},
 		Listed: job.OutcomeCompleted, ShowNext: true, ListedNext: at(10),
-		Rerun:  "a",
+		Applied: state.Requests{{Hash: "a", At: at(4).Unix()}}, Reruns: state.Requests{{Hash: "b", At: at(3).Unix()}},
 		Halted: "it failed too often", Forgiven: 3,
 		Alerts: alerts.State{
 			Watch:     notification.Watch{Failed: []string{"a"}, Quiet: []string{"b"}, Since: at(3)},

@@ -28,20 +28,23 @@ func (j *loop) handle(ctx workflow.Context) error {
 	} {
 		err = errors.Join(err, j.handleCommand(ctx, c))
 	}
-	j.signals.Add(ctx, workflows.SignalBegin, "begin although the delay that the job was started with is not over", func(workflow.Context) {})
+	j.signals.Add(ctx, workflows.SignalBegin, "begin although the delay that the job was started with is not over", func(workflow.Context) {
+		j.signalled, j.changed = j.signalled+1, true
+	})
 	return errors.Join(err,
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateSkip, j.handleSkip,
 			workflow.UpdateHandlerOptions{Description: "do not run the next occurrence; with a time, only if that is when it is due"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRerun, j.handleRerun,
 			workflow.UpdateHandlerOptions{Description: "run the job again if its last execution failed"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateCollection, func(ctx workflow.Context, enabled bool, rules []notification.Rule) error {
+			j.updates++
 			return j.change(ctx, allowed(func(ctx workflow.Context) {
 				j.raiser.Inherit(ctx, rules)
 				j.setCollectionState(ctx, enabled)
 			}))
 		}, workflow.UpdateHandlerOptions{Description: "the job collection was enabled or disabled, or its notifications changed"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateTest, j.raiser.Test,
-			workflow.UpdateHandlerOptions{Description: "send a test to the targets of the job's own notifications"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateTest, j.handleTest,
+			workflow.UpdateHandlerOptions{Validator: j.mayTest, Description: "send a test to the targets of the job's own notifications"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateDismiss, func(ctx workflow.Context) error {
 			return j.change(ctx, allowed(j.end))
 		}, workflow.UpdateHandlerOptions{Description: "the job collection is deleted, and the job with it"}))
@@ -56,26 +59,25 @@ type command struct {
 
 func (j *loop) handleCommand(ctx workflow.Context, c command) error {
 	apply := func(ctx workflow.Context) error {
-		return j.change(ctx, func(ctx workflow.Context) error {
-			if err := c.may(); err != nil {
-				return err
-			}
-			c.do(ctx)
-			return nil
-		})
+		if err := c.may(); err != nil {
+			return err
+		}
+		c.do(ctx)
+		return nil
 	}
 	j.signals.Add(ctx, c.name, c.describe+", without an answer", func(ctx workflow.Context) {
+		j.signalled++
 		j.handling++ // the run does not end before it has returned
-		if err := apply(ctx); err != nil {
+		if err := j.change(ctx, apply); err != nil {
 			workflow.GetLogger(ctx).Warn("a signal was refused", "signal", c.name, "job", j.Key.ARMID(), "error", err)
 		}
 		j.handling--
 		j.changed = true
 	})
 	return workflow.SetUpdateHandlerWithOptions(ctx, c.name, func(ctx workflow.Context) (job.Job, error) {
-		err := apply(ctx)
+		_, err := j.update(ctx, withoutAnswer(apply))
 		return j.snapshot(), err
-	}, workflow.UpdateHandlerOptions{Validator: c.may, Description: c.describe})
+	}, workflow.UpdateHandlerOptions{Validator: j.unlessRepeated(c.may), Description: c.describe})
 }
 
 // change applies changes one at a time, in the order in which they arrived. Others may be applied while one
@@ -101,30 +103,28 @@ func allowed(do func(workflow.Context)) func(workflow.Context) error {
 	}
 }
 
-// handleRerun starts a manual run if the execution that ended last failed. A request with the same key as the one
-// that started the last such run starts none, nor does one while a manual run runs or waits.
-func (j *loop) handleRerun(ctx workflow.Context, key string) (status job.RerunStatus, err error) {
-	err = j.change(ctx, func(ctx workflow.Context) error {
+// handleRerun starts a manual run if the execution that ended last failed. A request with the same key as one that
+// started such a run starts none, nor does one while a manual run runs or waits.
+func (j *loop) handleRerun(ctx workflow.Context, key string) (job.RerunStatus, error) {
+	status, err := j.update(ctx, func(ctx workflow.Context) (string, error) {
 		switch {
-		case key != "" && key == j.Rerun, j.runningManually()+j.DeferredRuns > 0:
-			status = job.RerunUnderWay
-			return nil
+		case j.Reruns.Find(key) != nil, j.runningManually()+j.DeferredRuns > 0:
+			return string(job.RerunUnderWay), nil
 		case j.Outcomes.ConsecutiveFailures == 0:
-			status = job.RerunNotFailed
-			return nil
+			return string(job.RerunNotFailed), nil
 		}
 		if err := j.mayRun(); err != nil {
-			return err
+			return "", err
 		}
-		j.Rerun, status = key, job.RerunStarted
+		j.Reruns.Add(key, "", workflow.Now(ctx), rerunFor, maxReruns)
 		j.runManually(ctx)
-		return nil
+		return string(job.RerunStarted), nil
 	})
-	return status, err
+	return job.RerunStatus(status), err
 }
 
 func (j *loop) handleReplace(ctx workflow.Context, r workflows.ReplaceRequest) (job.Job, error) {
-	err := j.change(ctx, func(ctx workflow.Context) error {
+	_, err := j.update(ctx, withoutAnswer(func(ctx workflow.Context) error {
 		d, err := j.admit(&r)
 		if err == nil {
 			if r.ShowNext != nil {
@@ -133,7 +133,7 @@ func (j *loop) handleReplace(ctx workflow.Context, r workflows.ReplaceRequest) (
 			j.replace(ctx, d, r.Text)
 		}
 		return err
-	})
+	}))
 	return j.snapshot(), err
 }
 
@@ -158,6 +158,9 @@ func (j *loop) admit(r *workflows.ReplaceRequest) (job.Definition, error) {
 // definition that cannot be planned would stop the job. Times may be up to an hour ahead, since the API's clock may be
 // ahead. Only a validator may ask this: it is not replayed, and a later version may answer otherwise.
 func (j *loop) validate(ctx workflow.Context, r workflows.ReplaceRequest) error {
+	if j.repeated(ctx) {
+		return nil
+	}
 	d, err := j.admit(&r)
 	if err != nil {
 		return err
@@ -165,6 +168,20 @@ func (j *loop) validate(ctx workflow.Context, r workflows.ReplaceRequest) error 
 	err = input.CheckDefinition(&d, workflow.Now(ctx).Add(time.Hour), j.Created) //workflowcheck:ignore // a validator is not replayed
 	if err != nil {
 		return workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
+	}
+	return nil
+}
+
+// handleTest sends a test to the targets of the job's own notifications, once to each, and returns the results.
+func (j *loop) handleTest(ctx workflow.Context) ([]notification.Delivery, error) {
+	j.updates++
+	return j.raiser.Test(ctx)
+}
+
+// mayTest refuses tests while the run drains: they take seconds, and without end would keep it from continuing as new.
+func (j *loop) mayTest() error {
+	if j.draining() {
+		return workflows.Refuse(workflows.ErrTypeConflict, "The job has had so many requests that no test can be sent at the moment. Try again in a minute.")
 	}
 	return nil
 }

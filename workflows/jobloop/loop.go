@@ -30,14 +30,18 @@ const keepFinal = 60 * 24 * time.Hour
 
 // A run continues as new after ExecutionsPerRun executions, or when the server suggests it, once no
 // attempt is being made. Without the workflow in its cache, as after a crash, worker and server spend 0.7 ms
-// on each execution of the run; a new run costs 17 ms. If attempts always overlap, the run drains at the drain limits, far
-// below those at which the server ends a workflow (51,200 events, 50 MB).
+// on each execution of the run; a new run costs 17 ms. If attempts always overlap, or requests come without end, the run
+// drains at the drain limits, far below those at which the server ends a workflow (51,200 events, 50 MB) or refuses requests
+// (2,000 updates, 10,000 signals): it starts nothing, takes back the occurrence that is held, and continues as new when the
+// current attempts have ended.
 const (
 	ExecutionsPerRun = 50
+	UpdatesPerRun    = 1000
 
-	drainAfter  = 600    // executions
-	drainEvents = 10_000 // events
-	drainBytes  = 12 << 20
+	drainAfter   = 600    // executions
+	drainSignals = 5000   // signals
+	drainEvents  = 10_000 // events
+	drainBytes   = 12 << 20
 )
 
 // Limits of a job's executions that have not ended, those waiting for an attempt included. They bound
@@ -74,6 +78,8 @@ type loop struct {
 	activities int  // action activities in this run
 	failures   bool // an attempt failed in this run
 	changes    bool // a change was requested in this run
+	updates    int  // in this run
+	signalled  int  // signals handled in this run
 	full       bool // the history is so long that the run drains
 	timer      timer.Timer
 	changed    bool      // wakes the loop
@@ -98,6 +104,7 @@ func (j *loop) run(ctx workflow.Context) error {
 		if ctx.Err() != nil || !expires.IsZero() && !workflow.Now(ctx).Before(expires) { // cancelling the workflow itself deletes the job
 			_ = j.change(ctx, allowed(j.remove)) // cannot fail
 		}
+		j.takeBackHeld(ctx)
 		switch {
 		case j.deleted:
 			return j.leave(ctx)
@@ -255,6 +262,7 @@ func (j *loop) continueAsNew(ctx workflow.Context) error {
 	if j.overlap() == job.OverlapAllowAll && j.draining() {
 		j.CatchUp = workflow.Now(ctx) // what came due meanwhile would have run
 	}
+	forgetRequests(&j.Input, workflow.Now(ctx))
 	run := workflow.GetInfo(ctx).WorkflowExecution.RunID
 	if j.failures {
 		j.FailedRun = run
@@ -311,7 +319,20 @@ func (j *loop) unknown() bool {
 
 // draining reports whether no new attempt may begin, so that the run can continue as new when the
 // current ones have ended.
-func (j *loop) draining() bool { return j.full || j.executions >= drainAfter }
+func (j *loop) draining() bool {
+	return j.full || j.executions >= drainAfter || j.updates >= UpdatesPerRun || j.signalled >= drainSignals
+}
+
+// takeBackHeld returns the occurrence that is held to the plan while the run drains. One that is due soon stays: its
+// request may leave, and then it has to be an execution with all its retries.
+func (j *loop) takeBackHeld(ctx workflow.Context) {
+	held := j.held(workflow.Now(ctx))
+	if !j.draining() || j.deleted || held == nil || held.Manual || j.changing.Taken() || j.changing.Wait(ctx) != nil {
+		return
+	}
+	defer j.changing.End()
+	j.recallHeld(ctx, held)
+}
 
 // expires returns when a final job is to be deleted; zero if it is not final or has executions left.
 func (j *loop) expires() time.Time {

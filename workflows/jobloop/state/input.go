@@ -57,7 +57,9 @@ type Input struct {
 	ShowNext   bool         `json:"showNext,omitempty"`  // Temporal's lists show when the job is due next, which costs a write for each execution
 	ListedNext time.Time    `json:"listedNext,omitzero"` // the next execution that they show; zero: none
 
-	Rerun    string `json:"rerun,omitempty"`    // key of the last request to run the job again that started a manual run
+	Applied Requests `json:"applied,omitempty"` // updates
+	Reruns  Requests `json:"reruns,omitempty"`  // requests to run the job again that started a manual run, by their keys
+
 	Halted   string `json:"halted,omitempty"`   // why the job was disabled by disableAfter
 	Forgiven int    `json:"forgiven,omitempty"` // failures in a row that disableAfter does not count: before the job was enabled again, or ended by a change
 }

@@ -113,4 +113,5 @@ func (j *loop) remove(ctx workflow.Context) {
 func (j *loop) end(ctx workflow.Context) {
 	j.deleted = true
 	j.withdraw(ctx)
+	j.gone = true
 }

@@ -93,6 +93,9 @@ func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arg
 			return nil, o.w.raise(ctx, arguments...)
 		}
 		if name == notify.TypeSend {
+			if err := workflow.Sleep(ctx, o.w.sending); err != nil {
+				return nil, err
+			}
 			return notify.Report{Time: workflow.Now(ctx), Message: "200 OK", Attempt: 1}, nil
 		}
 		var in activities.Input

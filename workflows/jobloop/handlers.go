@@ -16,7 +16,7 @@ import (
 // handle registers the job's queries, updates and signals.
 func (j *loop) handle(ctx workflow.Context) error {
 	err := errors.Join(
-		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, func() (job.Job, error) { return j.snapshot(), nil },
+		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, j.handleStatus,
 			workflow.QueryHandlerOptions{Description: "the job as it stands, without secrets"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateReplace, j.handleReplace,
 			workflow.UpdateHandlerOptions{Validator: j.validate, Description: "replace the definition"}))
@@ -172,10 +172,32 @@ func (j *loop) validate(ctx workflow.Context, r workflows.ReplaceRequest) error 
 	return nil
 }
 
-// handleTest sends a test to the targets of the job's own notifications, once to each, and returns the results.
+// handleStatus returns the job as it stands; none once it is deleted, whatever its workflow still has to do.
+func (j *loop) handleStatus() (job.Job, error) {
+	if j.gone {
+		return job.Job{}, j.mayChange()
+	}
+	return j.snapshot(), nil
+}
+
+// handleTest sends a test to the targets of the job's own notifications, once to each, and returns the results. The end of
+// the job does not wait for them.
 func (j *loop) handleTest(ctx workflow.Context) ([]notification.Delivery, error) {
 	j.updates++
-	return j.raiser.Test(ctx)
+	var results []notification.Delivery
+	var err error
+	done := false
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		results, err = j.raiser.Test(ctx)
+		done = true
+	})
+	if err := workflow.Await(ctx, func() bool { return done || j.deleted }); err != nil {
+		return nil, err
+	}
+	if !done {
+		return nil, j.mayChange()
+	}
+	return results, err
 }
 
 // mayTest refuses tests while the run drains: they take seconds, and without end would keep it from continuing as new.

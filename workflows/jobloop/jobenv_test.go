@@ -76,6 +76,7 @@ type jobEnv struct {
 	lookAges    time.Duration                // age of its answer
 	lookFails   int                          // how often it fails
 	raising     time.Duration                // how long it takes to raise an alert
+	sending     time.Duration                // how long a test of a notification takes
 	removal     time.Duration                // duration of the signal to the collection that the job is gone
 	gone        bool                         // there is no collection
 	listed      string                       // the search attribute of the last outcome, if the job was started with it

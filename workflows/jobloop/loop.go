@@ -84,8 +84,9 @@ type loop struct {
 	timer      timer.Timer
 	changed    bool      // wakes the loop
 	askAgain   time.Time // when to look again whether a dispatched occurrence was sent; see [plan.Ask]
-	deleted    bool
-	disabling  bool // the job is about to be disabled by disableAfter
+	deleted    bool      // nothing is to be sent from now on
+	gone       bool      // it is deleted, and nothing can be sent any more
+	disabling  bool      // the job is about to be disabled by disableAfter
 	raiser     *alerts.Raiser
 
 	changing turn.Queue // of the changes; while one is applied, nothing is decided

@@ -74,13 +74,16 @@ type loop struct {
 	state.Input
 
 	running    []*execution.Execution
-	executions int  // in this run
-	activities int  // action activities in this run
-	failures   bool // an attempt failed in this run
-	changes    bool // a change was requested in this run
-	updates    int  // in this run
-	signalled  int  // signals handled in this run
-	full       bool // the history is so long that the run drains
+	executions int // in this run
+	activities int // action activities in this run
+	room       turn.Queue
+	task       time.Time // when the workflow task began that scheduled an action last
+	scheduled  int       // actions that it has scheduled
+	failures   bool      // an attempt failed in this run
+	changes    bool      // a change was requested in this run
+	updates    int       // in this run
+	signalled  int       // signals handled in this run
+	full       bool      // the history is so long that the run drains
 	timer      timer.Timer
 	changed    bool      // wakes the loop
 	askAgain   time.Time // when to look again whether a dispatched occurrence was sent; see [plan.Ask]
@@ -152,7 +155,7 @@ func (j *loop) decide(ctx workflow.Context) {
 		case plan.Skip:
 			j.drop(ctx, j.BusyUntil, job.OutcomeSkipped, "the execution before it was still running")
 		case plan.Miss:
-			j.drop(ctx, due, job.OutcomeMissed, fmt.Sprintf("%d executions of the job were running, which is the maximum", maxOverlapping))
+			j.drop(ctx, later(due, j.CatchUp), job.OutcomeMissed, fmt.Sprintf("%d executions of the job were running, which is the maximum", maxOverlapping))
 		case plan.CatchUp:
 			j.catchUp(ctx, due, now)
 			if j.Plan.More {

@@ -29,7 +29,7 @@ func Dial(ctx context.Context, o client.Options) (*Client, error) {
 	limiter := completions.New()
 	connection := &o.ConnectionOptions
 	connection.DialOptions = append(slices.Clip(connection.DialOptions),
-		grpc.WithChainUnaryInterceptor(reportPatiently, watchCompletions(limiter), new(sticky).intercept))
+		grpc.WithChainUnaryInterceptor(reportPatiently, watchCompletions(limiter), new(sticky).intercept, new(lost).intercept))
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -10,9 +9,10 @@ import (
 
 	"go.temporal.io/api/command/v1"
 	"go.temporal.io/api/common/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // lostFor is how long a search attribute that the server refused is left out. Then it is tried again: it may have been
@@ -39,7 +39,7 @@ func (l *lost) intercept(ctx context.Context, method string, request, answer any
 	for l.learn(err, completed.GetCommands(), time.Now()) {
 		l.leaveOut(completed.GetCommands(), time.Now())
 		again := call(ctx, method, request, answer, c, o...)
-		if _, gone := errors.AsType[*serviceerror.NotFound](again); gone { // the task has failed
+		if status.Code(again) == codes.NotFound { // the task has failed
 			return err
 		}
 		err = again
@@ -49,7 +49,7 @@ func (l *lost) intercept(ctx context.Context, method string, request, answer any
 
 // learn notes the attributes of commands that an error of the server names, and reports whether there are any.
 func (l *lost) learn(err error, commands []*command.Command, now time.Time) (more bool) {
-	if _, refused := errors.AsType[*serviceerror.InvalidArgument](err); !refused || !strings.Contains(err.Error(), "earch attribute") {
+	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "earch attribute") {
 		return false
 	}
 	l.mu.Lock()

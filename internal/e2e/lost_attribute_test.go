@@ -55,9 +55,12 @@ func TestANamespaceThatLosesSearchAttributesStopsNoJob(t *testing.T) {
 		}
 		target.await(t, path, n)
 	}
-	change("/fails")
+	eventually(t, "line that names the attribute", func() bool { // the server notices that within seconds
+		change("/fails")
+		run("/fails", 1)
+		return strings.Contains(worker.log.String(), "lacks a search attribute")
+	})
 	run("/fails", 3)
-	eventually(t, "line that names the attribute", func() bool { return strings.Contains(worker.log.String(), "lacks a search attribute") })
 	change("/then")
 	run("/then", 60)
 	id := key(collection+"/jobs", "j").WorkflowID()

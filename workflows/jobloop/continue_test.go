@@ -14,6 +14,7 @@ import (
 	"almanac/job"
 	"almanac/job/notification"
 	"almanac/workflows"
+	"almanac/workflows/internal/visibility"
 	"almanac/workflows/jobloop/alerts"
 	"almanac/workflows/jobloop/state"
 	"almanac/workflows/plan"
@@ -277,7 +278,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 			LastError:   &job.LastError{Message: "it failed", EndTime: job.NewTime(at(3))}, ConsecutiveFailures: 8, LastSuccessTime: job.NewTime(at(1)),
 			FailingSince: job.NewTime(at(2)),
 		},
-		Listed: job.OutcomeCompleted, ShowNext: true, ListedNext: at(10),
+		Listed: job.OutcomeCompleted, ShowNext: true, ListedNext: at(10), Optional: visibility.Optional{Recorded: true},
 		Applied: state.Requests{{Hash: "a", At: at(4).Unix()}}, Reruns: state.Requests{{Hash: "b", At: at(3).Unix()}},
 		Halted: "it failed too often", Forgiven: 3,
 		Alerts: alerts.State{

@@ -60,6 +60,10 @@ func Workflow(ctx workflow.Context, in state.Input) error {
 	if err := workflows.CheckStart(ctx, &in.Definition); err != nil {
 		return err
 	}
+	var err error
+	if in.Optional, err = in.Optional.Record(ctx); err != nil {
+		return err
+	}
 	j := &loop{Input: in}
 	j.raiser = &alerts.Raiser{Key: j.Key, State: &j.Alerts, Definition: &j.Definition, Outcomes: &j.Outcomes, Wake: func() { j.changed = true }}
 	if err := j.handle(ctx); err != nil {
@@ -170,7 +174,7 @@ func (j *loop) decide(ctx workflow.Context) {
 func (j *loop) finishIfOver(ctx workflow.Context) {
 	if j.Active() && j.over() {
 		j.Finish(workflow.Now(ctx).Truncate(time.Second))
-		visibility.ShowState(ctx, &j.Key, j.Definition.State, &j.Outcomes, &j.Listed)
+		visibility.ShowState(ctx, &j.Key, j.Definition.State, j.Optional, &j.Outcomes, &j.Listed)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"almanac/job"
 	"almanac/job/template"
 	"almanac/job/timetable"
+	"almanac/workflows/internal/visibility"
 	"almanac/workflows/jobloop/alerts"
 	"almanac/workflows/plan"
 )
@@ -52,10 +53,11 @@ type Input struct {
 	FailureCount   int       `json:"failures,omitempty"`
 	FaultedCount   int       `json:"faults,omitempty"`
 
-	Outcomes   job.Outcomes `json:"outcomes,omitzero"`
-	Listed     job.Outcome  `json:"listed,omitempty"`    // the last outcome that Temporal's lists show
-	ShowNext   bool         `json:"showNext,omitempty"`  // Temporal's lists show when the job is due next, which costs a write for each execution
-	ListedNext time.Time    `json:"listedNext,omitzero"` // the next execution that they show; zero: none
+	Outcomes   job.Outcomes        `json:"outcomes,omitzero"`
+	Listed     job.Outcome         `json:"listed,omitempty"` // the last outcome that Temporal's lists show
+	Optional   visibility.Optional `json:"optional,omitzero"`
+	ShowNext   bool                `json:"showNext,omitempty"`  // Temporal's lists show when the job is due next, which costs a write for each execution
+	ListedNext time.Time           `json:"listedNext,omitzero"` // the next execution that they show; zero: none
 
 	Applied Requests `json:"applied,omitempty"` // updates
 	Reruns  Requests `json:"reruns,omitempty"`  // requests to run the job again that started a manual run, by their keys

@@ -30,7 +30,7 @@ type Progress struct {
 	Attempts []job.Attempt `json:"attempts,omitempty"` // this activity's completed attempts, oldest first
 	Sent     int           `json:"sent,omitempty"`     // number of the attempt that passed the fence last, from 1; 0: none
 	Next     time.Time     `json:"next,omitzero"`      // the next attempt does not begin before, by the clock for due times
-	Lease    int           `json:"lease,omitempty"`    // the attempt may begin to send until so many milliseconds after this heartbeat; 0: it has begun
+	Lease    int           `json:"lease,omitempty"`    // the attempt may begin to send until so many milliseconds after this heartbeat; 0: not any more
 	Ended    *Ended        `json:"ended,omitempty"`    // the last of Attempts ends the activity, but its report has to wait
 }
 
@@ -49,10 +49,10 @@ const (
 	fencePause = 500 * time.Millisecond
 )
 
-// leaseLeft returns the rest of a lease in milliseconds; 0 if sending has begun, the lease is over, or
-// nothing is sent.
+// leaseLeft returns the rest of a lease in milliseconds; 0 if it is over, or nothing is sent. It does not end when the request is
+// written: one that the host refuses without processing it may be written again.
 func leaseLeft(l *lease.Lease) int {
-	if l == nil || l.Used() || l.Over() {
+	if l == nil || l.Over() {
 		return 0
 	}
 	return int(l.Remaining().Milliseconds()) + 1

@@ -77,7 +77,7 @@ const (
 type Execution struct {
 	ID         string     `json:"id"`     // a UUID, the same for all attempts, by which a receiver recognizes duplicates
 	Due        time.Time  `json:"due"`    // the due time
-	Repeat     int        `json:"repeat"` // 1 for the job's first execution, 2 for the second …
+	Repeat     int        `json:"repeat"` // the number of the execution, from 1; each is higher than those before, and no two are equal
 	ActionName ActionName `json:"action"`
 	Job        string     `json:"job"`              // the job's name
 	Collection string     `json:"collection"`       // its collection's name

@@ -131,9 +131,8 @@ func isUnmapped(err error) bool {
 }
 
 // update sends an update to a workflow and waits for the result, for timeout at most. If the server gives
-// up earlier, the update is sent again with the same update ID, which one run of the workflow applies only
-// once. A manual run (UpdateRun), a skip and a test of notifications are sent only once: the workflow may have
-// continued as new in between, and would then do it twice.
+// up earlier, the update is sent again with the same update ID: the server answers it from the run that applied it, and a job
+// knows the updates of its earlier runs. A test of notifications is sent only once, since no run knows it.
 func (s *Service) update(ctx context.Context, timeout time.Duration, id, name string, result any, args ...any) error {
 	defer s.Forget(id)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -148,8 +147,7 @@ func (s *Service) update(ctx context.Context, timeout time.Duration, id, name st
 		}
 		return handle.Get(ctx, result)
 	}
-	switch name {
-	case workflows.UpdateRun, workflows.UpdateSkip, workflows.UpdateTest:
+	if name == workflows.UpdateTest {
 		return do(ctx)
 	}
 	return wfclient.Patiently(ctx, wfclient.Repeatable(name == workflows.UpdateDelete, do))

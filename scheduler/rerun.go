@@ -48,7 +48,7 @@ func (s *Service) RerunJob(ctx context.Context, k job.Key, request string) job.R
 		}
 	}
 	if result.Err == nil {
-		err := s.update(ctx, wfclient.ChangeTimeout, k.WorkflowID(), workflows.UpdateRerun, &result.Status, cmp.Or(request, uuid.NewString()))
+		err := s.update(ctx, wfclient.ChangeTimeout, k.WorkflowID(), workflows.UpdateRerun, &result.Status, request)
 		result.Err = s.jobError(ctx, err, missingJob(k))
 	}
 	if result.Err != nil {

@@ -278,10 +278,13 @@ func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
 			_, err := s.DeleteCollection(ctx, key.Collection)
 			return err
 		}, true},
-		{"but not a run on demand, which a later run of the workflow would take for another one",
-			func(ctx context.Context, s *scheduler.Service) error { return s.RunJob(ctx, key) }, false},
-		{"nor a skip", func(ctx context.Context, s *scheduler.Service) error {
+		{"a run on demand", func(ctx context.Context, s *scheduler.Service) error { return s.RunJob(ctx, key) }, true},
+		{"a skip", func(ctx context.Context, s *scheduler.Service) error {
 			_, err := s.SkipOccurrence(ctx, key, time.Time{})
+			return err
+		}, true},
+		{"but not a test of notifications, which no run remembers", func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.TestNotifications(ctx, key)
 			return err
 		}, false},
 	} {
@@ -290,6 +293,9 @@ func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d, err := input.ParseDefinition([]byte(aJob), input.ParseOptions{Now: time.Now()})
 				require.NoError(t, err)
+				if !tt.again {
+					d.Notifications = []job.Notification{{Name: "ops"}}
+				}
 				temporal := &busy{directory: &directory{t: t, answers: map[string]any{
 					key.WorkflowID() + " " + workflows.QueryStatus: job.Job{Key: key, Definition: d, Generation: 1},
 				}}}

@@ -31,7 +31,7 @@ func Dial(ctx context.Context, o client.Options, polls time.Duration) (*Client, 
 	limiter := completions.New()
 	connection := &o.ConnectionOptions
 	connection.DialOptions = append(slices.Clip(connection.DialOptions),
-		grpc.WithChainUnaryInterceptor(reportPatiently, watchCompletions(limiter), new(sticky).intercept, (&pollLimit{timeout: polls}).intercept))
+		grpc.WithChainUnaryInterceptor(reportPatiently, watchCompletions(limiter), new(sticky).intercept, (&pollLimit{timeout: polls}).intercept, new(lost).intercept))
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
 		return nil, err

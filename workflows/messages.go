@@ -143,16 +143,23 @@ func Refuse(errType, message string) error {
 }
 
 // CheckStart returns an error for a word in the input of a workflow's first run, which v points to, that is not
-// spelled as the API stores it: the workflow may have been started by hand.
+// spelled as the API stores it: the workflow may have been started by hand. The answer is recorded, since the words of a later
+// version may be others.
 func CheckStart(ctx workflow.Context, v any) error {
 	if workflow.GetInfo(ctx).ContinuedExecutionRunID != "" {
 		return nil
 	}
-	err := input.CheckSpelling(v) //workflowcheck:ignore // it depends on v and the tags of its type alone
-	if err != nil {
-		return Refuse(ErrTypeInvalid, err.Error())
+	var refused string
+	err := workflow.SideEffect(ctx, func(workflow.Context) any {
+		if err := input.CheckSpelling(v); err != nil {
+			return err.Error()
+		}
+		return ""
+	}).Get(&refused)
+	if err == nil && refused != "" {
+		err = Refuse(ErrTypeInvalid, refused)
 	}
-	return nil
+	return err
 }
 
 // ErrForeign ends a workflow whose input was not made by Almanac.

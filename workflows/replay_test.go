@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"os"
 	"path/filepath"
@@ -92,6 +93,35 @@ func TestReplay(t *testing.T) {
 			require.NoError(t, replay(t, file, jobloop.Workflow, registries.Collection, registries.Subscription, notifier.Workflow))
 		})
 	}
+}
+
+// A later version may refuse what this one accepted, or lack a time zone. Its recurrence engine is not asked in a replay.
+func TestJobsReplayThoughTheirScheduleCannotBeRead(t *testing.T) {
+	t.Parallel()
+	const frequency, unreadable = `"frequency":`, `"timeZone":"Europe/Atlantis","frequency":`
+	readable := 0
+	for _, file := range recordedHistories(t) {
+		h := readHistory(t, file)
+		start := h.Events[0].GetWorkflowExecutionStartedEventAttributes()
+		if start.GetWorkflowType().GetName() != workflows.TypeJob {
+			continue
+		}
+		payloads := start.Input.Payloads
+		for _, e := range h.Events {
+			payloads = append(payloads, e.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetArgs().GetPayloads()...)
+		}
+		for _, p := range payloads {
+			readable += bytes.Count(p.Data, []byte(frequency))
+			p.Data = bytes.ReplaceAll(p.Data, []byte(frequency), []byte(unreadable))
+		}
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			r := worker.NewWorkflowReplayer()
+			r.RegisterWorkflowWithOptions(jobloop.Workflow, workflow.RegisterOptions{Name: workflows.TypeJob})
+			require.NoError(t, r.ReplayWorkflowHistory(workflowtest.Silent, h))
+		})
+	}
+	require.Greater(t, readable, 10, "a test whose jobs can be read would prove nothing")
 }
 
 // A replay that accepted any workflow would prove nothing.

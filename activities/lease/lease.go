@@ -67,12 +67,22 @@ func MayBegin(ctx context.Context) bool {
 	return !over
 }
 
+// MayRepeat reports whether a request that has begun may be written again, since the receiver has said that it did not
+// process it.
+func MayRepeat(ctx context.Context) bool {
+	l := of(ctx)
+	return l == nil || !l.Over()
+}
+
 // Begun notes that the first byte of a request has left, or is about to.
 func Begun(ctx context.Context) {
 	if l := of(ctx); l != nil {
 		l.used.Store(true)
 	}
 }
+
+// ErrRefused ends a request that the receiver did not process, and that may not be written again.
+var ErrRefused = errors.New("the host refused the request without processing it, and the time within which it might be sent again was over")
 
 // ErrOver ends a request whose lease is over before it is written.
 var ErrOver = errors.New("the time within which the request might be sent was over")

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"almanac/activities"
+	"almanac/activities/lease"
 	"almanac/activities/senders"
 	"almanac/internal/emulators"
 	"almanac/internal/sendertest"
@@ -304,6 +305,43 @@ func goAway(_ *http.Server, c *tls.Conn, _ http.Handler) {
 		if _, ok := frame.(*http2.HeadersFrame); ok {
 			_ = framer.WriteGoAway(frame.Header().StreamID, http2.ErrCodeProtocol, []byte(`no "topsecret"`))
 			_ = c.CloseWrite() // and reads on, or the frame may get lost
+		}
+	}
+}
+
+// A refused stream was not processed, so Go's transport writes it again at once, and 1, 2, 4 … s later.
+func TestARequestThatAnHTTP2HostRefusesIsNotWrittenAgainOnceItsLeaseIsOver(t *testing.T) {
+	t.Parallel()
+	const length = 900 * time.Millisecond
+	written := make(chan time.Time, 100)
+	s := &secured{Server: httptest.NewUnstartedServer(nil)}
+	s.TLS = &tls.Config{NextProtos: []string{"h2"}}
+	s.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": func(_ *http.Server, c *tls.Conn, _ http.Handler) { refuseAll(c, written) }}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	l := lease.New(time.Now(), length)
+	_, err := s.sender().Send(lease.With(t.Context(), l), sendertest.Execution, action(job.Request{URI: s.URL}))
+	require.EqualError(t, err, "the host refused the request without processing it, and the time within which it might be sent again was over")
+	sendertest.RequirePermanent(t, false, err)
+	require.True(t, l.Used())
+	require.LessOrEqual(t, len(written), 2, "within the lease it is written again; the next time is a second later")
+}
+
+// refuseAll speaks HTTP/2 and refuses each request.
+func refuseAll(c *tls.Conn, written chan<- time.Time) {
+	if _, err := io.CopyN(io.Discard, c, int64(len(http2.ClientPreface))); err != nil {
+		return
+	}
+	framer := http2.NewFramer(c, c)
+	_ = framer.WriteSettings()
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			return
+		}
+		if _, ok := frame.(*http2.HeadersFrame); ok {
+			written <- time.Now()
+			_ = framer.WriteRSTStream(frame.Header().StreamID, http2.ErrCodeRefusedStream)
 		}
 	}
 }

@@ -38,7 +38,12 @@ func (t onceTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 				if isHTTP2(info.Conn) { // the connection is shared, and a cancelled request is not written
 					return
 				}
-			case !written.Load() || isHTTP2(info.Conn): // over HTTP/2 only requests that the server reports as unprocessed are repeated
+			case !written.Load():
+				return
+			case isHTTP2(info.Conn): // only requests that the server reports as unprocessed are written again, up to half a minute later
+				if !lease.MayRepeat(ctx) {
+					cancel(lease.ErrRefused)
+				}
 				return
 			default:
 				cancel(netreason.ErrConnectionLost)
@@ -47,8 +52,8 @@ func (t onceTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		},
 	})
 	resp, err := t.Transport.RoundTrip(req.WithContext(ctx))
-	if err != nil && errors.Is(context.Cause(ctx), netreason.ErrConnectionLost) {
-		return nil, netreason.ErrConnectionLost
+	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, netreason.ErrConnectionLost) || errors.Is(cause, lease.ErrRefused)) {
+		return nil, cause
 	}
 	return resp, err
 }

@@ -25,7 +25,7 @@ type HistoryProperties struct {
 	Status                job.Outcome    `json:"status"`
 	Message               string         `json:"message,omitempty"`
 	RetryCount            int            `json:"retryCount"`  // 0 for the first attempt
-	RepeatCount           int            `json:"repeatCount"` // 1 for the first execution; 0 for an occurrence that was dropped
+	RepeatCount           int            `json:"repeatCount"` // from 1; 0 for an occurrence that was dropped
 	ActionName            job.ActionName `json:"actionName"`
 	Caller                string         `json:"caller,omitempty"` // of a manual run
 }

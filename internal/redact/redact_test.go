@@ -136,3 +136,23 @@ func TestATextIsCutAtItsLimit(t *testing.T) {
 		}
 	}
 }
+
+func TestCutJSON(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"", "short", strings.Repeat("a", 100), strings.Repeat("<", 100), strings.Repeat("ä", 100), strings.Repeat("\U0001F4C5", 50), strings.Repeat("\x00\"", 50), strings.Repeat("\xff", 90), strings.Repeat("a<ä\u2028", 30)} {
+		for limit := 3; limit < 130; limit++ {
+			cut := redact.CutJSON(s, limit)
+			text, err := json.Marshal(cut)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(text)-2, limit, "%q", s)
+			whole, err := json.Marshal(s)
+			require.NoError(t, err)
+			if len(whole)-2 <= limit {
+				require.Equal(t, s, cut)
+			} else {
+				require.GreaterOrEqual(t, len(text)-2, limit-12, "%q", s)
+				require.True(t, strings.HasPrefix(s, strings.TrimSuffix(cut, "…")))
+			}
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package redact
 
 import (
+	"encoding/json"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -32,6 +34,22 @@ func Cut(s string, limit int) string {
 		return s
 	}
 	return prefix(s, limit-len(ellipsis)) + ellipsis
+}
+
+// CutJSON is Cut with a limit of the bytes that s takes in a JSON string, without its quotes: package encoding/json writes
+// some characters, such as <, in 6 bytes.
+func CutJSON(s string, limit int) string {
+	if sizeInJSON(s) <= limit {
+		return s
+	}
+	tooLong := sort.Search(len(s), func(n int) bool { return sizeInJSON(prefix(s, n)+ellipsis) > limit })
+	return prefix(s, max(0, tooLong-1)) + ellipsis
+}
+
+// sizeInJSON returns the number of bytes that s takes in a JSON string, without its quotes.
+func sizeInJSON(s string) int {
+	text, _ := json.Marshal(s) // a string can always be encoded
+	return len(text) - len(`""`)
 }
 
 // prefix returns at most limit bytes of s, without an incomplete rune.

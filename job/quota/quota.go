@@ -22,11 +22,7 @@ type Requirements struct {
 // recurrence without a start time counts.
 func RequirementsOf(d *job.Definition, created time.Time) Requirements {
 	requirements := Requirements{Authenticates: authenticates(&d.Action)}
-	now := created
-	if d.StartTime != nil && d.StartTime.After(now) {
-		now = d.StartTime.Time // a later change may have moved it more than 18 months past the creation
-	}
-	if plan, err := timetable.New(d, created, now); err == nil {
+	if plan, err := timetable.Of(d, created); err == nil {
 		requirements.Spacing = plan.Spacing()
 	}
 	return requirements

@@ -39,45 +39,74 @@ var maxIntervals = map[recurrence.Frequency]int{
 	recurrence.Hour: 1000, recurrence.Day: 548, recurrence.Week: 78, recurrence.Month: 18, recurrence.Year: 1,
 }
 
-// New returns when the job of a definition runs. created is when the job was created, now
-// when it is looked at; both are cut to whole seconds. If fields are bad, the error
+// New returns when the job of a definition runs that a user writes. created is when the job was created, now
+// when it is written; both are cut to whole seconds. If fields are bad, the error
 // joins a [*job.FieldError] for each of them, with its path within the properties. A
 // start more than 18 months after now is bad, and so is a schedule that is not due
 // within 100 years.
 func New(d *job.Definition, created, now time.Time) (*Timetable, error) {
+	if err := accept(d, created, now); err != nil {
+		return nil, err
+	}
+	return Of(d, created)
+}
+
+// Of returns when the job of a stored definition runs. It was accepted once, so only what it says matters, and not
+// whether [New] would accept it now: rules may have become stricter since, and a schedule that was due within 100 years
+// may be due in 800 next. The error means that this program cannot read it, since its time zone is unknown here
+// or a newer version accepted it.
+func Of(d *job.Definition, created time.Time) (*Timetable, error) {
 	t := &Timetable{start: created.Unix(), created: created.Unix(), atOnce: d.Recurrence != nil, end: math.MaxInt64}
 	anchor := created
+	if d.StartTime != nil {
+		anchor = d.StartTime.Time
+		t.start, t.atOnce = anchor.Unix(), false
+	}
+	r := d.Recurrence
+	if r == nil {
+		return t, nil
+	}
+	rule, err := r.Rule()
+	if err != nil {
+		return nil, err
+	}
+	rule.End, rule.Count = time.Time{}, 0 // these are the Timetable's to apply
+	t.schedule, err = recurrence.New(rule, anchor)
+	if errors.Is(err, recurrence.ErrNever) {
+		t.schedule, err = new(recurrence.Schedule), nil
+	}
+	t.count = r.Count
+	if r.EndTime != nil {
+		t.end = r.EndTime.Unix()
+	}
+	return t, err
+}
+
+// accept returns what is wrong with the times of a definition that a user writes; see [New].
+func accept(d *job.Definition, created, now time.Time) error {
+	start := created
 	var errs []error
 	if d.StartTime != nil {
-		t.start, t.atOnce = d.StartTime.Unix(), false
 		if errs = startErrors(d.StartTime.Time, now); errs == nil {
-			anchor = d.StartTime.Time
+			start = d.StartTime.Time
 		}
 	}
-	if r := d.Recurrence; r != nil {
-		var err error
-		t.schedule, err = schedule(r, anchor)
+	if d.Recurrence != nil {
+		schedule, err := schedule(d.Recurrence, start)
 		never := errors.Is(err, recurrence.ErrNever)
 		if err != nil && !never {
 			errs = append(errs, err)
 		}
-		if errs == nil && (never || !t.within100Years(now)) {
+		if errs == nil && (never || !within100Years(schedule, start, now)) {
 			errs = append(errs, &job.FieldError{Path: "recurrence.schedule", Code: fields.Invalid, Allowed: "a schedule that is due within 100 years"})
 		}
-		t.count = r.Count
-		if r.EndTime != nil {
-			t.end = r.EndTime.Unix()
-		}
 	}
-	if errs != nil {
-		return nil, errors.Join(errs...)
-	}
-	return t, nil
+	return errors.Join(errs...)
 }
 
-// FromOutline returns when the job of an outline runs; see [New].
-func FromOutline(o *job.Outline, now time.Time) (*Timetable, error) {
-	t, err := New(&job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence}, o.Created, now)
+// FromOutline returns when the job of an outline runs; see [Of].
+func FromOutline(o *job.Outline) (*Timetable, error) {
+	t, err := Of(&job.Definition{StartTime: o.StartTime, Recurrence: o.Recurrence}, o.Created)
 	if err != nil {
 		return nil, err
 	}
@@ -94,12 +123,12 @@ func (t *Timetable) Without(skipped []time.Time) *Timetable {
 	return &rest
 }
 
-// within100Years reports whether the job is due within 100 years of its start or of
+// within100Years reports whether a schedule is due within 100 years of its start or of
 // now, whichever is later. Its end plays no part in that.
-func (t *Timetable) within100Years(now time.Time) bool {
-	from := time.Unix(max(t.start, now.Unix()), 0)
+func within100Years(s *recurrence.Schedule, start, now time.Time) bool {
+	from := time.Unix(max(start.Unix(), now.Unix()), 0)
 	limit := addMonths(from, 100*12)
-	next, ok := t.schedule.Next(from.Add(-time.Second))
+	next, ok := s.Next(from.Add(-time.Second))
 	return ok && !next.After(limit) || limit.Year() > 9999
 }
 
@@ -125,8 +154,7 @@ func addMonths(t time.Time, n int) time.Time {
 	return time.Date(year, month, min(day, last), hour, minute, second, 0, time.UTC)
 }
 
-// schedule returns the recurrence without its end and its count, which are the
-// Timetable's to apply. The error joins a [*job.FieldError] for each bad field.
+// schedule returns the recurrence without its end and its count. The error joins a [*job.FieldError] for each bad field.
 func schedule(r *job.Recurrence, anchor time.Time) (*recurrence.Schedule, error) {
 	rule, err := r.Rule()
 	if err != nil {

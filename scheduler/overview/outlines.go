@@ -235,7 +235,7 @@ func (v *Overview) decode(id string, e *workflow.WorkflowExecutionInfo, before *
 	if err != nil || o.Created.IsZero() {
 		return nil
 	}
-	if o.timetable, err = timetable.FromOutline(&o.Outline, v.o.Now()); err != nil {
+	if o.timetable, err = timetable.FromOutline(&o.Outline); err != nil {
 		return nil
 	}
 	return o

@@ -83,7 +83,7 @@ func (l *life) irregular(start time.Time) {
 
 // run executes what comes due in a time. One in 40 is late, and one in 100 is not settled.
 func (l *life) run(from, until time.Time) {
-	timetable, err := timetable.FromOutline(&l.outline, noon)
+	timetable, err := timetable.FromOutline(&l.outline)
 	if err != nil {
 		panic(err)
 	}
@@ -215,7 +215,7 @@ func (l *life) withdraw(now time.Time) {
 
 // step lets time pass, and returns what began in it, oldest first.
 func (l *life) step(from, until time.Time) (began []time.Time) {
-	timetable, err := timetable.FromOutline(&l.outline, noon)
+	timetable, err := timetable.FromOutline(&l.outline)
 	if err != nil {
 		panic(err)
 	}

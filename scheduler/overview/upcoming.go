@@ -138,7 +138,7 @@ func (v *Overview) plan(ctx context.Context, id string) (planned, error) {
 	if err := v.o.Ask(ctx, id, workflows.QueryStatus, &j); err != nil {
 		return planned{}, err
 	}
-	p := planOf(j.At(v.o.Now()), v.o.Now())
+	p := planOf(j.At(v.o.Now()))
 	if p.err == nil && v.changes.Load() == changes { // otherwise it may have been read before it was changed
 		v.plans.Put(id, p, 1, maxKnown)
 	}
@@ -164,7 +164,7 @@ func (o *outline) plan(from time.Time) (planned, bool) {
 }
 
 // planOf returns the plan of a job.
-func planOf(j job.Job, now time.Time) planned {
+func planOf(j job.Job) planned {
 	p := planned{active: j.Definition.State == job.StateEnabled}
 	next := j.Status.NextExecutionTime
 	if next == nil || !p.active {
@@ -177,7 +177,7 @@ func planOf(j job.Job, now time.Time) planned {
 	if count := j.Definition.Recurrence.Count; count > 0 {
 		p.left = max(1, count-j.Status.ExecutionCount) // a manual run counts as executed, too
 	}
-	all, err := timetable.New(&j.Definition, j.Created, now)
+	all, err := timetable.Of(&j.Definition, j.Created)
 	if p.err = err; err == nil {
 		p.timetable = all.Without(j.Skips)
 	}

@@ -64,7 +64,7 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 	}
 	j.Redraw(workflow.Now(ctx))
 	if j.Definition.State != shown {
-		visibility.ShowState(ctx, &j.Key, j.Definition.State, &j.Outcomes, &j.Listed)
+		visibility.ShowState(ctx, &j.Key, j.Definition.State, j.Optional, &j.Outcomes, &j.Listed)
 	}
 	if text != "" {
 		visibility.ShowText(ctx, &j.Key, text)
@@ -125,4 +125,5 @@ func (j *loop) remove(ctx workflow.Context) {
 func (j *loop) end(ctx workflow.Context) {
 	j.deleted = true
 	j.withdraw(ctx)
+	j.gone = true
 }

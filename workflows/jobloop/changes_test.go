@@ -738,6 +738,32 @@ func TestASignalToAJobThatIsBeingDeletedDoesNotKeepIt(t *testing.T) {
 	require.Equal(t, newYear.Add(40*time.Second), w.env.Now().UTC())
 }
 
+func TestTheEndOfADeletedJobWaitsForNoTestOfItsNotifications(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, watched(notified(`"on":["failed"]`)))
+	w.sending = 5 * time.Minute
+	test := w.update(20*time.Second, workflows.UpdateTest)
+	deleted := w.update(30*time.Second, workflows.UpdateDelete)
+	w.run(time.Hour)
+	deleted.ok(t)
+	require.Equal(t, 30*time.Second, deleted.at)
+	require.Equal(t, newYear.Add(30*time.Second), w.env.Now().UTC(), "its name is free for another job")
+	requireType(t, test.err, workflows.ErrTypeGone)
+}
+
+func TestADeletedJobIsNotShownWhateverItsWorkflowStillHasToDo(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(minutely))
+	w.takes(30 * time.Second)
+	w.removal = 10 * time.Second
+	deleted := w.update(20*time.Second, workflows.UpdateDelete)
+	var err error
+	w.at(25*time.Second, func() { _, err = w.env.QueryWorkflow(workflows.QueryStatus) })
+	w.run(time.Hour)
+	deleted.ok(t)
+	requireType(t, err, workflows.ErrTypeGone)
+}
+
 func TestAJobIsDeletedThoughItsCollectionIsGone(t *testing.T) {
 	t.Parallel()
 	w := newJobEnv(t, every(minutely))

@@ -14,6 +14,7 @@ import (
 	"almanac/job"
 	"almanac/job/notification"
 	"almanac/workflows"
+	"almanac/workflows/internal/visibility"
 	"almanac/workflows/jobloop/alerts"
 	"almanac/workflows/jobloop/state"
 	"almanac/workflows/plan"
@@ -272,14 +273,14 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 		Plan:    plan.Plan{Due: []time.Time{at(10), at(11)}, Done: true, More: true, Dropped: &plan.Dropped{Count: 1}},
 		Decided: at(9), BusyUntil: at(8), CatchUp: at(7), Started: 6, ManualRuns: 5, Failed: true, Final: at(4), FailedRun: "run 3", ChangedRun: "run 3",
 		Irregular: at(20), OutlineChanged: true, Skips: []time.Time{at(9), at(30)},
-		Lead: 700, Hold: 3000, Loss: 1350, Last: at(2), ExecutionCount: 11, FailureCount: 10, FaultedCount: 9,
+		Lead: 700, Hold: 3000, Loss: 1350, Last: at(2), Numbered: 12, ExecutionCount: 11, FailureCount: 10, FaultedCount: 9,
 		Outcomes: job.Outcomes{
 			LastOutcome: &job.LastOutcome{Status: job.OutcomeFailed, ExpectedExecutionTime: job.NewTime(at(2)), EndTime: job.NewTime(at(3))},
 			LastError:   &job.LastError{Message: "it failed", EndTime: job.NewTime(at(3))}, ConsecutiveFailures: 8, LastSuccessTime: job.NewTime(at(1)),
 			FailingSince: job.NewTime(at(2)),
 		},
-		Listed: job.OutcomeCompleted, ShowNext: true, ListedNext: at(10),
-		Rerun:  "a",
+		Listed: job.OutcomeCompleted, ShowNext: true, ListedNext: at(10), Optional: visibility.Optional{Recorded: true},
+		Applied: state.Requests{{Hash: "a", At: at(4).Unix()}}, Reruns: state.Requests{{Hash: "b", At: at(3).Unix()}},
 		Halted: "it failed too often", Forgiven: 3,
 		Alerts: alerts.State{
 			Watch:     notification.Watch{Failed: []string{"a"}, Quiet: []string{"b"}, Since: at(3)},

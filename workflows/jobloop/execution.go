@@ -57,15 +57,16 @@ func (j *loop) startDeferred(ctx workflow.Context) {
 func (j *loop) beginExecution(ctx workflow.Context, e *execution.Execution, what string, due time.Time) {
 	j.executions++
 	j.ExecutionCount++
+	j.Numbered++
 	j.Last = later(j.Last, later(workflow.Now(ctx), due))
 	e.Execution = job.Execution{
 		ID:         execution.ID(&j.Key, j.Created, workflow.GetInfo(ctx).FirstRunID, what),
 		Due:        due,
-		Repeat:     j.ExecutionCount,
+		Repeat:     j.Numbered,
 		ActionName: job.MainAction,
 		Job:        j.Key.Name,
 		Collection: j.Key.Collection.Name,
-		Caller:     audit.ActorOf(ctx).Name(),
+		Caller:     execution.CallerOf(audit.ActorOf(ctx)),
 	}
 	j.spawn(ctx, e)
 }
@@ -131,6 +132,7 @@ func (j *loop) runAction(ctx workflow.Context, e *execution.Execution, action jo
 	}
 	for {
 		j.awaitNext(ctx, e)
+		j.awaitRoom(ctx)
 		if err := ctx.Err(); err != nil && e.Sent {
 			return err
 		} else if err != nil {
@@ -158,7 +160,7 @@ func (j *loop) runAction(ctx workflow.Context, e *execution.Execution, action jo
 		case end.Unsent && !e.Sent && !e.Manual && j.Decided.Equal(e.Due):
 			return errUnsent // to be decided again
 		case !end.Lost && !end.Unsent && !end.More || e.Tried >= input.MaxAttempts:
-			e.Failure = input.FailureAfter(err, end, e.Tried)
+			e.NoteFailure(input.FailureAfter(err, end, e.Tried))
 			return err
 		}
 		e.SetNext(workflow.Now(ctx), end, action.RetryPolicy.Interval())
@@ -176,6 +178,29 @@ func (j *loop) awaitNext(ctx workflow.Context, e *execution.Execution) {
 		_ = workflow.Await(ctx, func() bool { return !j.draining() })
 	}
 	e.BetweenAttempts = false
+}
+
+// activitiesPerTask is how many activities of an action one workflow task schedules: with the largest definition, names and
+// texts, 2 MB. The server terminates a workflow whose task takes more than 4 MiB, its other commands included.
+const activitiesPerTask = 50
+
+// awaitRoom waits until a workflow task has room for another activity: for another task, if this one schedules so many
+// already. Time stands still within a task.
+func (j *loop) awaitRoom(ctx workflow.Context) {
+	if j.room.Wait(ctx) != nil {
+		return
+	}
+	defer j.room.End()
+	if now := workflow.Now(ctx); !now.Equal(j.task) {
+		j.task, j.scheduled = now, 0
+	}
+	if j.scheduled == activitiesPerTask {
+		if workflow.Sleep(ctx, time.Millisecond) != nil {
+			return
+		}
+		j.task, j.scheduled = workflow.Now(ctx), 0
+	}
+	j.scheduled++
 }
 
 // runActivity runs one activity of an action. An activity scheduled before the due time is held by the
@@ -253,9 +278,12 @@ func (j *loop) settle(ctx workflow.Context, e *execution.Execution, err error) {
 	why := cmp.Or(e.Error, noRecord)
 	failedBefore := state.Record(&j.Outcomes, state.Ending{Due: e.Due, At: e.EndedAt(workflow.Now(ctx)), Failed: err != nil, Why: why})
 	j.raiser.Ended(ctx, alerts.End{Execution: e.Execution, Manual: e.Manual, Failed: err != nil, Error: why, Began: e.Began}, failedBefore)
-	if err == nil {
+	switch {
+	case err == nil:
 		j.Forgiven = 0
-	} else {
+	case e.Phase >= execution.Withdrawing: // a change ended it, after which the action may succeed
+		j.Forgiven++
+	default:
 		j.disableAfterFailures(ctx)
 	}
 }

@@ -16,19 +16,25 @@ func (j *loop) failing() bool {
 	return n > 0 && j.counted() >= n && j.Definition.State == job.StateEnabled && !j.deleted
 }
 
-// counted returns how many executions in a row failed since the job was last enabled after failures.
+// counted returns how many executions in a row failed since the job was last enabled after failures, without those that
+// a change ended.
 func (j *loop) counted() int { return j.Outcomes.ConsecutiveFailures - j.Forgiven }
 
 // disableAfterFailures disables the job if so many executions in a row failed. From now on no occurrence is started. The change
-// waits for its turn, and is not made if another change came first after which the job goes on.
+// waits for its turn. It is not made if the definition was changed meanwhile: the failures were those of the old one.
 func (j *loop) disableAfterFailures(ctx workflow.Context) {
 	if !j.failing() || j.disabling {
 		return
 	}
 	j.disabling = true
+	failed := j.Generation
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		_ = j.change(ctx, allowed(func(ctx workflow.Context) { // it is never refused
-			if j.disabling = false; !j.failing() {
+			j.disabling = false
+			if j.Generation != failed {
+				j.Forgiven = j.Outcomes.ConsecutiveFailures
+			}
+			if !j.failing() {
 				return
 			}
 			n, last := j.counted(), j.Outcomes.LastError.Message

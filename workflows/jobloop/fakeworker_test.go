@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/proto"
 
 	"almanac/activities"
 	"almanac/activities/lookups"
@@ -84,7 +85,7 @@ type workersOutbound struct {
 }
 
 func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arguments ...any) workflow.Future {
-	options := workflow.GetActivityOptions(ctx)
+	options, at := workflow.GetActivityOptions(ctx), workflow.Now(ctx)
 	return later(ctx, func(ctx workflow.Context) (any, error) {
 		if name == lookups.TypePending {
 			return o.w.look(ctx)
@@ -96,8 +97,16 @@ func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arg
 			return nil, o.w.raise(ctx, arguments...)
 		}
 		if name == notify.TypeSend {
+			if err := workflow.Sleep(ctx, o.w.sending); err != nil {
+				return nil, err
+			}
 			return []notify.Report{{Done: true, Delivered: true, Time: workflow.Now(ctx), Message: "200 OK"}}, nil
 		}
+		payloads, err := o.w.recorded.ToPayloads(arguments...)
+		if err != nil {
+			return nil, err
+		}
+		o.w.scheduled[at] += proto.Size(payloads)
 		var in activities.Input
 		if err := o.w.copy(&in, arguments...); err != nil {
 			return nil, err
@@ -255,7 +264,7 @@ func (w *jobEnv) attempt(p *pending, s sentAttempt) (any, error) {
 		return nil, err
 	}
 	out, err := w.outcome(s)
-	p.Attempts = append(p.Attempts, job.Attempt{Number: s.number, Start: s.at, End: workflow.Now(server).UTC(), Outcome: outcomeOf(err)})
+	p.Attempts = append(p.Attempts, job.Attempt{Number: s.number, Start: s.at, End: workflow.Now(server).UTC(), Outcome: outcomeOf(err), Message: w.message})
 	out.Attempts = p.Attempts
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		report := activities.Report{Attempts: p.Attempts}

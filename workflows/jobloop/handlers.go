@@ -9,14 +9,14 @@ import (
 
 	"almanac/job"
 	"almanac/job/input"
-	"almanac/job/timetable"
+	"almanac/job/notification"
 	"almanac/workflows"
 )
 
 // handle registers the job's queries, updates and signals.
 func (j *loop) handle(ctx workflow.Context) error {
 	err := errors.Join(
-		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, func() (job.Job, error) { return j.snapshot(), nil },
+		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, j.handleStatus,
 			workflow.QueryHandlerOptions{Description: "the job as it stands, without secrets"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateReplace, j.handleReplace,
 			workflow.UpdateHandlerOptions{Validator: j.validate, Description: "replace the definition"}))
@@ -28,17 +28,20 @@ func (j *loop) handle(ctx workflow.Context) error {
 	} {
 		err = errors.Join(err, j.handleCommand(ctx, c))
 	}
-	j.signals.Add(ctx, workflows.SignalBegin, "begin although the delay that the job was started with is not over", func(workflow.Context) {})
+	j.signals.Add(ctx, workflows.SignalBegin, "begin although the delay that the job was started with is not over", func(workflow.Context) {
+		j.signalled, j.changed = j.signalled+1, true
+	})
 	return errors.Join(err,
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateSkip, j.handleSkip,
 			workflow.UpdateHandlerOptions{Description: "do not run the next occurrence; with a time, only if that is when it is due"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRerun, j.handleRerun,
 			workflow.UpdateHandlerOptions{Description: "run the job again if its last execution failed"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateCollection, func(ctx workflow.Context, c workflows.CollectionState) error {
+			j.updates++
 			return j.change(ctx, allowed(func(ctx workflow.Context) { j.applyCollection(ctx, &c) }))
 		}, workflow.UpdateHandlerOptions{Description: "the job collection was enabled or disabled, or its notifications changed"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateTest, j.raiser.Test,
-			workflow.UpdateHandlerOptions{Description: "send a test to the targets of the job's own notifications"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateTest, j.handleTest,
+			workflow.UpdateHandlerOptions{Validator: j.mayTest, Description: "send a test to the targets of the job's own notifications"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateDismiss, func(ctx workflow.Context, c workflows.CollectionState) error {
 			return j.change(ctx, allowed(func(ctx workflow.Context) {
 				if c.Generation >= j.Collection { // otherwise it is an earlier collection of that name
@@ -57,26 +60,25 @@ type command struct {
 
 func (j *loop) handleCommand(ctx workflow.Context, c command) error {
 	apply := func(ctx workflow.Context) error {
-		return j.change(ctx, func(ctx workflow.Context) error {
-			if err := c.may(); err != nil {
-				return err
-			}
-			c.do(ctx)
-			return nil
-		})
+		if err := c.may(); err != nil {
+			return err
+		}
+		c.do(ctx)
+		return nil
 	}
 	j.signals.Add(ctx, c.name, c.describe+", without an answer", func(ctx workflow.Context) {
+		j.signalled++
 		j.handling++ // the run does not end before it has returned
-		if err := apply(ctx); err != nil {
+		if err := j.change(ctx, apply); err != nil {
 			workflow.GetLogger(ctx).Warn("a signal was refused", "signal", c.name, "job", j.Key.ARMID(), "error", err)
 		}
 		j.handling--
 		j.changed = true
 	})
 	return workflow.SetUpdateHandlerWithOptions(ctx, c.name, func(ctx workflow.Context) (job.Job, error) {
-		err := apply(ctx)
+		_, err := j.update(ctx, withoutAnswer(apply))
 		return j.snapshot(), err
-	}, workflow.UpdateHandlerOptions{Validator: c.may, Description: c.describe})
+	}, workflow.UpdateHandlerOptions{Validator: j.unlessRepeated(c.may), Description: c.describe})
 }
 
 // change applies changes one at a time, in the order in which they arrived. Others may be applied while one
@@ -102,31 +104,29 @@ func allowed(do func(workflow.Context)) func(workflow.Context) error {
 	}
 }
 
-// handleRerun starts a manual run if the execution that ended last failed. A request with the same key as the one
-// that started the last such run starts none, nor does one while a manual run runs or waits.
-func (j *loop) handleRerun(ctx workflow.Context, key string) (status job.RerunStatus, err error) {
-	err = j.change(ctx, func(ctx workflow.Context) error {
+// handleRerun starts a manual run if the execution that ended last failed. A request with the same key as one that
+// started such a run starts none, nor does one while a manual run runs or waits.
+func (j *loop) handleRerun(ctx workflow.Context, key string) (job.RerunStatus, error) {
+	status, err := j.update(ctx, func(ctx workflow.Context) (string, error) {
 		switch {
-		case key != "" && key == j.Rerun, j.runningManually()+j.DeferredRuns > 0:
-			status = job.RerunUnderWay
-			return nil
+		case j.Reruns.Find(key) != nil, j.runningManually()+j.DeferredRuns > 0:
+			return string(job.RerunUnderWay), nil
 		case j.Outcomes.ConsecutiveFailures == 0:
-			status = job.RerunNotFailed
-			return nil
+			return string(job.RerunNotFailed), nil
 		}
 		if err := j.mayRun(); err != nil {
-			return err
+			return "", err
 		}
-		j.Rerun, status = key, job.RerunStarted
+		j.Reruns.Add(key, "", workflow.Now(ctx), rerunFor, maxReruns)
 		j.runManually(ctx)
-		return nil
+		return string(job.RerunStarted), nil
 	})
-	return status, err
+	return job.RerunStatus(status), err
 }
 
 func (j *loop) handleReplace(ctx workflow.Context, r workflows.ReplaceRequest) (job.Job, error) {
-	err := j.change(ctx, func(ctx workflow.Context) error {
-		d, err := j.admit(ctx, &r)
+	_, err := j.update(ctx, withoutAnswer(func(ctx workflow.Context) error {
+		d, err := j.admit(&r)
 		if err == nil {
 			if r.ShowNext != nil {
 				j.ShowNext = *r.ShowNext
@@ -134,24 +134,18 @@ func (j *loop) handleReplace(ctx workflow.Context, r workflows.ReplaceRequest) (
 			j.replace(ctx, d, r.Text)
 		}
 		return err
-	})
+	}))
 	return j.snapshot(), err
 }
 
 // admit returns the requested definition with its omitted secrets filled in, or refuses it. The workflow
 // decides whether secrets may be kept, since the job may have changed since the caller read it.
-func (j *loop) admit(ctx workflow.Context, r *workflows.ReplaceRequest) (job.Definition, error) {
+func (j *loop) admit(r *workflows.ReplaceRequest) (job.Definition, error) {
 	if r.Generation != 0 && r.Generation != j.Generation {
 		return job.Definition{}, workflows.Refuse(workflows.ErrTypeStale, "the job was changed meanwhile")
 	}
 	if err := j.mayChange(); err != nil {
 		return job.Definition{}, err
-	}
-	// The definition may come from a newer version, with a time zone that this worker does not have.
-	// Once in force, a definition that cannot be planned would stop the job.
-	_, err := timetable.New(&r.Definition, j.Created, workflow.Now(ctx))
-	if err != nil {
-		return job.Definition{}, workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 	}
 	d, err := input.KeepSecrets(r.Definition, &j.Definition, r.Retarget)
 	if err != nil {
@@ -161,15 +155,56 @@ func (j *loop) admit(ctx workflow.Context, r *workflows.ReplaceRequest) (job.Def
 }
 
 // validate rejects an update that admit would refuse, or that violates the API's own checks: it may not
-// come from the API. Times may be up to an hour ahead, since the API's clock may be ahead.
+// come from the API, or from a newer version, with a time zone that this worker does not have. Once in force, a
+// definition that cannot be planned would stop the job. Times may be up to an hour ahead, since the API's clock may be
+// ahead. Only a validator may ask this: it is not replayed, and a later version may answer otherwise.
 func (j *loop) validate(ctx workflow.Context, r workflows.ReplaceRequest) error {
-	d, err := j.admit(ctx, &r)
+	if j.repeated(ctx) {
+		return nil
+	}
+	d, err := j.admit(&r)
 	if err != nil {
 		return err
 	}
 	err = input.CheckDefinition(&d, workflow.Now(ctx).Add(time.Hour), j.Created) //workflowcheck:ignore // a validator is not replayed
 	if err != nil {
 		return workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
+	}
+	return nil
+}
+
+// handleStatus returns the job as it stands; none once it is deleted, whatever its workflow still has to do.
+func (j *loop) handleStatus() (job.Job, error) {
+	if j.gone {
+		return job.Job{}, j.mayChange()
+	}
+	return j.snapshot(), nil
+}
+
+// handleTest sends a test to the targets of the job's own notifications, once to each, and returns the results. The end of
+// the job does not wait for them.
+func (j *loop) handleTest(ctx workflow.Context) ([]notification.Delivery, error) {
+	j.updates++
+	var results []notification.Delivery
+	var err error
+	done := false
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		results, err = j.raiser.Test(ctx)
+		done = true
+	})
+	if err := workflow.Await(ctx, func() bool { return done || j.deleted }); err != nil {
+		return nil, err
+	}
+	if !done {
+		return nil, j.mayChange()
+	}
+	return results, err
+}
+
+// mayTest refuses tests while the run drains: they take seconds, and without end would keep it from continuing as new.
+func (j *loop) mayTest() error {
+	if j.draining() {
+		return workflows.Refuse(workflows.ErrTypeConflict, "The job has had so many requests that no test can be sent at the moment. Try again in a minute.")
 	}
 	return nil
 }

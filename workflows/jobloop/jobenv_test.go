@@ -65,6 +65,7 @@ type jobEnv struct {
 
 	// Behaviour of the job's environment.
 	result      func(sentAttempt) error      // result of an attempt; nil: success
+	message     string                       // in the records of attempts
 	took        func(int) time.Duration      // duration of the n-th attempt; nil: 0
 	workerFate  func(sentAttempt) workerFate // of an attempt; nil: it is sent
 	nextLead    func(sentAttempt) int        // Lead in the result of a success; nil: 0
@@ -79,6 +80,7 @@ type jobEnv struct {
 	lookFails   int                          // how often it fails
 	raising     time.Duration                // how long it takes to hand over alerts
 	unreachable bool                         // there is no workflow that delivers alerts
+	sending     time.Duration                // how long a test of a notification takes
 	removal     time.Duration                // duration of the signal to the collection that the job is gone
 	gone        bool                         // there is no collection
 	confirms    time.Duration                // how long the collection takes to say whether the job is registered
@@ -87,29 +89,30 @@ type jobEnv struct {
 	events      []*event
 
 	// What the job did.
-	runs     []run
-	sent     []sentAttempt // in order of sending
-	recorded recorder
-	pending  []*pending // action activities that have not ended
-	outcomes []string   // last outcomes shown by search attribute, after the first
-	nextRuns []string   // next runs shown by search attribute, after the first, and when
-	outlines []shownOutline
-	outlined []string // times of outlines, shown by search attribute after the first
-	shown    []string // states and texts shown by search attribute and memo, after the first
-	looks    int      // lookups of attempts
-	alerts   []string // raised ones: time, keys of the notifications, text
-	halted   []any    // reasons shown by memo why disableAfter disabled the job; nil when that is over
-	alertIDs []string
-	raised   []notification.Alert
-	raises   int // activities that hand over alerts
-	lost     int // alerts of which a notice says that they were dropped
-	leaving  sync.Mutex
-	left     []notification.Raised // sent when the job was deleted
-	counted  workflowtest.Counters
-	removed  int                    // signals to the collection that the job is gone
-	asks     []workflows.Registered // whether they are registered
-	timers   int                    // of more than a minute
-	calls    int                    // attempts whose duration was asked for
+	runs      []run
+	sent      []sentAttempt // in order of sending
+	recorded  recorder
+	pending   []*pending // action activities that have not ended
+	outcomes  []string   // last outcomes shown by search attribute, after the first
+	nextRuns  []string   // next runs shown by search attribute, after the first, and when
+	outlines  []shownOutline
+	outlined  []string          // times of outlines, shown by search attribute after the first
+	shown     []string          // states and texts shown by search attribute and memo, after the first
+	looks     int               // lookups of attempts
+	scheduled map[time.Time]int // bytes of the inputs of actions, by the time of the workflow task
+	alerts    []string          // raised ones: time, keys of the notifications, text
+	halted    []any             // reasons shown by memo why disableAfter disabled the job; nil when that is over
+	alertIDs  []string
+	raised    []notification.Alert
+	raises    int // activities that hand over alerts
+	lost      int // alerts of which a notice says that they were dropped
+	leaving   sync.Mutex
+	left      []notification.Raised // sent when the job was deleted
+	counted   workflowtest.Counters
+	removed   int                    // signals to the collection that the job is gone
+	asks      []workflows.Registered // whether they are registered
+	timers    int                    // of more than a minute
+	calls     int                    // attempts whose duration was asked for
 }
 
 // A sentAttempt is an attempt of an action.
@@ -152,7 +155,7 @@ func newJobEnv(t *testing.T, properties string) *jobEnv {
 	in, err := state.New(key, definition(t, properties), registration, workflows.CollectionState{}, newYear)
 	require.NoError(t, err)
 	in.Lead = 150 // the same times for every name
-	w := &jobEnv{t: t, next: in, now: newYear, outlines: []shownOutline{{in.Outline(), newYear}}}
+	w := &jobEnv{t: t, next: in, now: newYear, outlines: []shownOutline{{in.Outline(), newYear}}, scheduled: map[time.Time]int{}}
 	w.recorded = recorder{DataConverter: converter.GetDefaultDataConverter(), now: func() time.Time { return w.env.Now() }}
 	return w
 }
@@ -306,7 +309,7 @@ func (w *jobEnv) runOnce(end time.Time) error {
 
 // mockServer mocks what the job asks of the server.
 func (w *jobEnv) mockServer() {
-	w.env.OnSignalExternalWorkflow(mock.Anything, key.Collection.WorkflowID(), "", workflows.SignalRemoved, workflows.Registered{Name: key.Name, Number: w.next.Registration}).
+	w.env.OnSignalExternalWorkflow(mock.Anything, w.next.Key.Collection.WorkflowID(), "", workflows.SignalRemoved, workflows.Registered{Name: w.next.Key.Name, Number: w.next.Registration}).
 		After(w.removal).Return(func(string, string, string, string, any) error {
 		w.removed++
 		if w.gone {

@@ -31,14 +31,18 @@ const keepFinal = 60 * 24 * time.Hour
 
 // A run continues as new after ExecutionsPerRun executions, or when the server suggests it, once no
 // attempt is being made. Without the workflow in its cache, as after a crash, worker and server spend 0.7 ms
-// on each execution of the run; a new run costs 17 ms. If attempts always overlap, the run drains at the drain limits, far
-// below those at which the server ends a workflow (51,200 events, 50 MB).
+// on each execution of the run; a new run costs 17 ms. If attempts always overlap, or requests come without end, the run
+// drains at the drain limits, far below those at which the server ends a workflow (51,200 events, 50 MB) or refuses requests
+// (2,000 updates, 10,000 signals): it starts nothing, takes back the occurrence that is held, and continues as new when the
+// current attempts have ended.
 const (
 	ExecutionsPerRun = 50
+	UpdatesPerRun    = 1000
 
-	drainAfter  = 600    // executions
-	drainEvents = 10_000 // events
-	drainBytes  = 12 << 20
+	drainAfter   = 600    // executions
+	drainSignals = 5000   // signals
+	drainEvents  = 10_000 // events
+	drainBytes   = 12 << 20
 )
 
 // Limits of a job's executions that have not ended, those waiting for an attempt included. They bound
@@ -57,6 +61,10 @@ func Workflow(ctx workflow.Context, in state.Input) error {
 	if err := workflows.CheckStart(ctx, &in.Definition); err != nil {
 		return err
 	}
+	var err error
+	if in.Optional, err = in.Optional.Record(ctx); err != nil {
+		return err
+	}
 	j := &loop{Input: in}
 	j.raiser = &alerts.Raiser{Key: j.Key, State: &j.Alerts, Definition: &j.Definition, Outcomes: &j.Outcomes}
 	if err := j.handle(ctx); err != nil {
@@ -73,16 +81,22 @@ type loop struct {
 	state.Input
 
 	running    []*execution.Execution
-	executions int  // in this run
-	activities int  // action activities in this run
-	failures   bool // an attempt failed in this run
-	changes    bool // a change was requested in this run
-	full       bool // the history is so long that the run drains
+	executions int // in this run
+	activities int // action activities in this run
+	room       turn.Queue
+	task       time.Time // when the workflow task began that scheduled an action last
+	scheduled  int       // actions that it has scheduled
+	failures   bool      // an attempt failed in this run
+	changes    bool      // a change was requested in this run
+	updates    int       // in this run
+	signalled  int       // signals handled in this run
+	full       bool      // the history is so long that the run drains
 	timer      timer.Timer
 	changed    bool      // wakes the loop
 	askAgain   time.Time // when to look again whether a dispatched occurrence was sent; see [plan.Ask]
-	deleted    bool
-	disabling  bool // the job is about to be disabled by disableAfter
+	deleted    bool      // nothing is to be sent from now on
+	gone       bool      // it is deleted, and nothing can be sent any more
+	disabling  bool      // the job is about to be disabled by disableAfter
 	raiser     *alerts.Raiser
 
 	unregistered error // the job is not registered, and ends
@@ -103,6 +117,7 @@ func (j *loop) run(ctx workflow.Context) error {
 		if ctx.Err() != nil || !expires.IsZero() && !workflow.Now(ctx).Before(expires) { // cancelling the workflow itself deletes the job
 			_ = j.change(ctx, allowed(j.remove)) // cannot fail
 		}
+		j.takeBackHeld(ctx)
 		switch {
 		case j.deleted:
 			return j.leave(ctx)
@@ -149,7 +164,7 @@ func (j *loop) decide(ctx workflow.Context) {
 		case plan.Skip:
 			j.drop(ctx, j.BusyUntil, job.OutcomeSkipped, "the execution before it was still running")
 		case plan.Miss:
-			j.drop(ctx, due, job.OutcomeMissed, fmt.Sprintf("%d executions of the job were running, which is the maximum", maxOverlapping))
+			j.drop(ctx, later(due, j.CatchUp), job.OutcomeMissed, fmt.Sprintf("%d executions of the job were running, which is the maximum", maxOverlapping))
 		case plan.CatchUp:
 			j.catchUp(ctx, due, now)
 			if j.Plan.More {
@@ -164,7 +179,7 @@ func (j *loop) decide(ctx workflow.Context) {
 func (j *loop) finishIfOver(ctx workflow.Context) {
 	if j.Active() && j.over() {
 		j.Finish(workflow.Now(ctx).Truncate(time.Second))
-		visibility.ShowState(ctx, &j.Key, j.Definition.State, &j.Outcomes, &j.Listed)
+		visibility.ShowState(ctx, &j.Key, j.Definition.State, j.Optional, &j.Outcomes, &j.Listed)
 	}
 }
 
@@ -217,6 +232,10 @@ func (j *loop) sleep(ctx workflow.Context) {
 	}
 }
 
+// maxSleep is half of the time that the loop sleeps at most. An occurrence can be due in 900 years, and neither a
+// [time.Duration] nor what a server stores of a timer reaches as far.
+const maxSleep = 365 * 24 * time.Hour
+
 // wake returns when the loop is to run again if nothing changes and the job is not quiet; zero for never.
 func (j *loop) wake(now time.Time) time.Time {
 	if !j.Final.IsZero() {
@@ -233,6 +252,7 @@ func (j *loop) wake(now time.Time) time.Time {
 	if !j.crowded() {
 		wake = next.Add(-j.LeadTime())
 	}
+	wake = earlier(wake, now.Truncate(maxSleep).Add(2*maxSleep)) // the same time for long, so that the timer is kept
 	if held := j.heldUntil(now); !held.IsZero() {
 		wake = later(wake, held)
 	} else if !wake.After(now) { // waiting for ask
@@ -255,6 +275,7 @@ func (j *loop) continueAsNew(ctx workflow.Context) error {
 	if j.overlap() == job.OverlapAllowAll && j.draining() {
 		j.CatchUp = workflow.Now(ctx) // what came due meanwhile would have run
 	}
+	forgetRequests(&j.Input, workflow.Now(ctx))
 	run := workflow.GetInfo(ctx).WorkflowExecution.RunID
 	if j.failures {
 		j.FailedRun = run
@@ -311,7 +332,20 @@ func (j *loop) unknown() bool {
 
 // draining reports whether no new attempt may begin, so that the run can continue as new when the
 // current ones have ended.
-func (j *loop) draining() bool { return j.full || j.executions >= drainAfter }
+func (j *loop) draining() bool {
+	return j.full || j.executions >= drainAfter || j.updates >= UpdatesPerRun || j.signalled >= drainSignals
+}
+
+// takeBackHeld returns the occurrence that is held to the plan while the run drains. One that is due soon stays: its
+// request may leave, and then it has to be an execution with all its retries.
+func (j *loop) takeBackHeld(ctx workflow.Context) {
+	held := j.held(workflow.Now(ctx))
+	if !j.draining() || j.deleted || held == nil || held.Manual || j.changing.Taken() || j.changing.Wait(ctx) != nil {
+		return
+	}
+	defer j.changing.End()
+	j.recallHeld(ctx, held)
+}
 
 // expires returns when a final job is to be deleted; zero if it is not final or has executions left.
 func (j *loop) expires() time.Time {

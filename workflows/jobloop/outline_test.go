@@ -27,7 +27,7 @@ func (o *shownOutline) explains(t *testing.T, start time.Time, succeeded bool) b
 	if start.Before(o.Irregular.Add(clocksDiffer)) || o.Inactive || !succeeded {
 		return start.Before(o.Irregular.Add(clocksDiffer))
 	}
-	timetable, err := timetable.FromOutline(&o.Outline, newYear)
+	timetable, err := timetable.FromOutline(&o.Outline)
 	require.NoError(t, err)
 	due, ok := timetable.Last(start)
 	return ok && !start.After(due.Add(job.RegularDelay))

@@ -13,11 +13,11 @@ import (
 // record asks the recurrence engine in a side effect, which records the answer in the history, and takes it
 // for the plan. A replay takes the recorded answer.
 func (j *loop) record(ctx workflow.Context, ask func(*timetable.Timetable) plan.Plan) {
-	now, skips := workflow.Now(ctx), j.Skips
+	skips := j.Skips
 	value := workflow.SideEffect(ctx, func(workflow.Context) any {
-		timetable, err := timetable.New(&j.Definition, j.Created, now)
+		timetable, err := timetable.Of(&j.Definition, j.Created)
 		if err != nil {
-			// The definition was valid when it was written, so a time zone is gone, or this worker is
+			// The definition was accepted when it was written, so its time zone is unknown here, or this worker is
 			// older than the one that accepted it. Failing the workflow task keeps the job until
 			// another worker can read it.
 			panic("the recurrence of " + j.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // see above

@@ -12,7 +12,7 @@ import (
 	"almanac/workflows/jobloop/execution"
 )
 
-// skipMargin is how long before its due time a held occurrence can be skipped at the latest. Its request may be
+// skipMargin is how long before its due time a held occurrence can be taken back at the latest, to skip it or to continue as new. Its request may be
 // sent soon after it passes its fence, up to about 6 s before that time by the clock of its worker.
 const skipMargin = 10 * time.Second
 
@@ -22,7 +22,7 @@ const maxSkips = 100
 // handleSkip skips the next occurrence: it is not run. With a due time other than the zero one, it skips that
 // occurrence only, so that a repeated request does not skip the one after it.
 func (j *loop) handleSkip(ctx workflow.Context, due time.Time) (job.Job, error) {
-	err := j.change(ctx, func(ctx workflow.Context) error { return j.skip(ctx, due) })
+	_, err := j.update(ctx, withoutAnswer(func(ctx workflow.Context) error { return j.skip(ctx, due) }))
 	return j.snapshot(), err
 }
 
@@ -47,7 +47,7 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 		return refuseSkip(fmt.Sprintf("%d occurrences that are to come are skipped already. Disable the job until it is to run again.", len(j.Skips)))
 	case !due.IsZero() && !due.Equal(next):
 		return refuseSkip(fmt.Sprintf("The next occurrence is the one that is due at %s.", job.NewTime(next)))
-	case held != nil && !j.recallForSkip(ctx, held):
+	case held != nil && !j.recallHeld(ctx, held):
 		return refuseSkip(fmt.Sprintf("The occurrence that is due at %s may have been sent: one can be skipped until %.0f s before it is due.",
 			job.NewTime(next), skipMargin.Seconds()))
 	}
@@ -81,8 +81,8 @@ func (j *loop) forgetSkips(now time.Time) {
 	j.Skips = slices.DeleteFunc(j.Skips, func(due time.Time) bool { return !due.After(decided) })
 }
 
-// recallForSkip returns a held execution to the plan. It reports whether that is where it is: nothing was sent.
-func (j *loop) recallForSkip(ctx workflow.Context, held *execution.Execution) bool {
+// recallHeld returns a held execution to the plan. It reports whether that is where it is: nothing was sent.
+func (j *loop) recallHeld(ctx workflow.Context, held *execution.Execution) bool {
 	if held.Phase != execution.Dispatched || held.Due.Before(workflow.Now(ctx).Add(skipMargin)) {
 		return false
 	}

@@ -29,7 +29,7 @@ const (
 	Run                      // run it now
 	RunFirst                 // run it now; others that came due while the one before ran are missed
 	Skip                     // it and all others that came due while the one before ran are skipped
-	Miss                     // missed: the maximum number of occurrences have not ended
+	Miss                     // missed, and all others to be caught up: the maximum number of occurrences have not ended
 	CatchUp                  // several came due while nothing could run them: the catch-up window decides
 )
 
@@ -38,7 +38,7 @@ func Decide(s Situation) Decision {
 	switch {
 	case s.MustWait():
 		return Wait
-	case s.caughtUp():
+	case s.caughtUp() && !s.Crowded:
 		return Run
 	case s.Overlap == job.OverlapAllowAll && s.Unknown:
 		return Ask

@@ -13,13 +13,40 @@ import (
 
 // ShowState updates the search attribute of a job's state, and in the same command that of its last outcome: see
 // [Progress].
-func ShowState(ctx workflow.Context, k *job.Key, s job.State, o *job.Outcomes, listed *job.Outcome) {
+func ShowState(ctx workflow.Context, k *job.Key, s job.State, optional Optional, o *job.Outcomes, listed *job.Outcome) {
 	state := temporal.NewSearchAttributeKeyKeyword(workflows.AttributeState).ValueSet(string(s))
-	upsert(ctx, k, append(outcome(ctx, o, listed), state))
+	upsert(ctx, k, append(outcome(optional, o, listed), state))
+}
+
+// Optional says which of the optional search attributes a job was started with. Others get no value: the namespace may lack them, and the
+// server would refuse the workflow task.
+type Optional struct {
+	Recorded    bool `json:"recorded,omitempty"` // the others are known
+	LastOutcome bool `json:"lastOutcome,omitempty"`
+	OutlineTime bool `json:"outlineTime,omitempty"`
+}
+
+// Record returns o as recorded, by the first run of a job, in its history. What the SDK says in a replay does not do: an attribute that
+// the namespace has lost is missing from the events, too. The value that the SDK has of an attribute is not read, since the SDK (1.50) writes
+// it into the event from which it was read: another replay of the same events would find it changed.
+func (o Optional) Record(ctx workflow.Context) (Optional, error) {
+	if o.Recorded {
+		return o, nil
+	}
+	err := workflow.SideEffect(ctx, func(ctx workflow.Context) any {
+		started := workflow.GetTypedSearchAttributes(ctx)
+		return Optional{
+			Recorded:    true,
+			LastOutcome: started.ContainsKey(temporal.NewSearchAttributeKeyKeyword(workflows.AttributeLastOutcome)),
+			OutlineTime: started.ContainsKey(temporal.NewSearchAttributeKeyTime(workflows.AttributeOutlineTime)),
+		}
+	}).Get(&o)
+	return o, err
 }
 
 // A Progress is what Temporal's lists show of how a job goes on. What is listed already is not written again.
 type Progress struct {
+	Optional   Optional
 	Outcomes   *job.Outcomes
 	Listed     *job.Outcome // the last outcome that is listed; set to the one of Outcomes
 	Next       time.Time    // the next run, zero for none
@@ -29,7 +56,7 @@ type Progress struct {
 
 // Show updates what Temporal's lists show of a job.
 func (p *Progress) Show(ctx workflow.Context, k *job.Key) {
-	changed := outcome(ctx, p.Outcomes, p.Listed)
+	changed := outcome(p.Optional, p.Outcomes, p.Listed)
 	if key := temporal.NewSearchAttributeKeyTime(workflows.AttributeNextRun); !p.Next.Equal(*p.ListedNext) {
 		if *p.ListedNext = p.Next; p.Next.IsZero() {
 			changed = append(changed, key.ValueUnset())
@@ -39,8 +66,8 @@ func (p *Progress) Show(ctx workflow.Context, k *job.Key) {
 	}
 	if p.Outline != nil {
 		upsertMemo(ctx, k, workflows.MemoOutline, *p.Outline)
-		if key := temporal.NewSearchAttributeKeyTime(workflows.AttributeOutlineTime); has(ctx, key) {
-			changed = append(changed, key.ValueSet(workflow.Now(ctx)))
+		if p.Optional.OutlineTime {
+			changed = append(changed, temporal.NewSearchAttributeKeyTime(workflows.AttributeOutlineTime).ValueSet(workflow.Now(ctx)))
 		}
 	}
 	if len(changed) > 0 {
@@ -48,17 +75,10 @@ func (p *Progress) Show(ctx workflow.Context, k *job.Key) {
 	}
 }
 
-// has reports whether a job was started with a search attribute. Others get no value for it: the namespace may lack it, and the
-// server would refuse the workflow task. The value that the SDK has is not read, since the SDK (1.50) writes it into the
-// event from which it was read: another replay of the same events would find it changed.
-func has(ctx workflow.Context, key temporal.SearchAttributeKey) bool {
-	return workflow.GetTypedSearchAttributes(ctx).ContainsKey(key)
-}
-
 // outcome returns the update of the last outcome; none if it is listed.
-func outcome(ctx workflow.Context, o *job.Outcomes, listed *job.Outcome) []temporal.SearchAttributeUpdate {
+func outcome(optional Optional, o *job.Outcomes, listed *job.Outcome) []temporal.SearchAttributeUpdate {
 	key := temporal.NewSearchAttributeKeyKeyword(workflows.AttributeLastOutcome)
-	if !has(ctx, key) || o.LastOutcome == nil || *listed == o.LastOutcome.Status {
+	if !optional.LastOutcome || o.LastOutcome == nil || *listed == o.LastOutcome.Status {
 		return nil
 	}
 	*listed = o.LastOutcome.Status

@@ -12,8 +12,10 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/lookups"
+	"almanac/internal/audit"
 	"almanac/internal/redact"
 	"almanac/job"
+	"almanac/job/template"
 	"almanac/workflows/jobloop/state"
 )
 
@@ -93,12 +95,31 @@ func (e *Execution) HandOver() state.RetryWait {
 	return w
 }
 
+// Limits of the texts that an execution keeps, in bytes as JSON has them. With the names, an execution that waits takes 9 kB of the
+// input of the next run at most, and 150 of them 1.4 of 2 MiB.
+const (
+	maxMessage = 4096
+	maxError   = 1024
+	maxCaller  = 512
+)
+
 // NoteError keeps why an attempt of the action failed, unless it is not known.
 func (e *Execution) NoteError(why string) {
 	if e.ActionName == job.MainAction {
-		e.Error = cmp.Or(redact.Cut(why, state.MaxError), e.Error)
+		e.Error = cmp.Or(redact.CutJSON(redact.Cut(why, state.MaxError), maxError), e.Error)
 	}
 }
+
+// NoteFailure keeps what the error action can say of the action, which is nil if it says nothing.
+func (e *Execution) NoteFailure(f *template.Failure) {
+	if f != nil {
+		f.Message, f.Error = redact.CutJSON(f.Message, maxMessage), redact.CutJSON(f.Error, maxError)
+	}
+	e.Failure = f
+}
+
+// CallerOf returns who ran the job by hand, for [job.Execution].
+func CallerOf(a audit.Actor) string { return redact.CutJSON(a.Name(), maxCaller) }
 
 // KnownUnsent reports whether nothing can have been sent, after what was recorded, for an execution whose activity
 // the server cancelled, at now, while no worker had it.

@@ -10,6 +10,7 @@ import (
 	"almanac/job/template"
 	"almanac/job/timetable"
 	"almanac/workflows"
+	"almanac/workflows/internal/visibility"
 	"almanac/workflows/jobloop/alerts"
 	"almanac/workflows/plan"
 )
@@ -54,19 +55,23 @@ type Input struct {
 	Irregular      time.Time `json:"irregular,omitzero"`       // see [job.Outline]
 	OutlineChanged bool      `json:"outlineChanged,omitempty"` // since the memo got it
 
-	Last           time.Time `json:"last,omitzero"` // start of the last execution
+	Last           time.Time `json:"last,omitzero"`      // start of the last execution
+	Numbered       int       `json:"numbered,omitempty"` // the highest [job.Execution.Repeat]; executions that returned to the plan had one, too
 	ExecutionCount int       `json:"executions,omitempty"`
 	FailureCount   int       `json:"failures,omitempty"`
 	FaultedCount   int       `json:"faults,omitempty"`
 
-	Outcomes   job.Outcomes `json:"outcomes,omitzero"`
-	Listed     job.Outcome  `json:"listed,omitempty"`    // the last outcome that Temporal's lists show
-	ShowNext   bool         `json:"showNext,omitempty"`  // Temporal's lists show when the job is due next, which costs a write for each execution
-	ListedNext time.Time    `json:"listedNext,omitzero"` // the next execution that they show; zero: none
+	Outcomes   job.Outcomes        `json:"outcomes,omitzero"`
+	Listed     job.Outcome         `json:"listed,omitempty"` // the last outcome that Temporal's lists show
+	Optional   visibility.Optional `json:"optional,omitzero"`
+	ShowNext   bool                `json:"showNext,omitempty"`  // Temporal's lists show when the job is due next, which costs a write for each execution
+	ListedNext time.Time           `json:"listedNext,omitzero"` // the next execution that they show; zero: none
 
-	Rerun    string `json:"rerun,omitempty"`    // key of the last request to run the job again that started a manual run
+	Applied Requests `json:"applied,omitempty"` // updates
+	Reruns  Requests `json:"reruns,omitempty"`  // requests to run the job again that started a manual run, by their keys
+
 	Halted   string `json:"halted,omitempty"`   // why the job was disabled by disableAfter
-	Forgiven int    `json:"forgiven,omitempty"` // failures in a row before it was enabled again, which disableAfter does not count
+	Forgiven int    `json:"forgiven,omitempty"` // failures in a row that disableAfter does not count: before the job was enabled again, or ended by a change
 }
 
 // A RetryWait is what a run hands over of an execution that waits for its next attempt.
@@ -96,7 +101,7 @@ func New(k job.Key, d job.Definition, registration int, c workflows.CollectionSt
 		Generation: registration, Registration: registration,
 		Collection: c.Generation, CollectionDisabled: c.Disabled, Alerts: alerts.State{Inherited: c.Rules},
 	}
-	timetable, err := timetable.New(&d, in.Created, in.Created)
+	timetable, err := timetable.Of(&d, in.Created)
 	if err != nil {
 		return Input{}, err
 	}

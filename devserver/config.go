@@ -129,6 +129,10 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	// clients back off and retry: a hundred creates took 2 s instead of 0.1 s.
 	dynamicconfig.WorkflowExecutionMaxInFlightUpdates.Key(): 1000,
 
+	// A worker returns the requests of all updates in flight in one message, and the server terminates a workflow for which that
+	// takes more than 4 MiB. With the default of 20 MB here, 200 concurrent changes of a job of 24 KiB did.
+	dynamicconfig.WorkflowExecutionMaxInFlightUpdatePayloads.Key(): 1 << 20,
+
 	// The limit of visibility lists per second, shared by all clients. A few browser tabs reach the default
 	// of 10.
 	dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): 200,

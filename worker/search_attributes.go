@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -73,12 +74,7 @@ func namesAttribute(text, name string) bool {
 	isWord := func(r rune) bool {
 		return r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
 	}
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !isWord(r) }) {
-		if word == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return !isWord(r) }), name)
 }
 
 // leaveOut removes the lost attributes from commands. A command stays, since a replay expects its event: one that is left

@@ -1,14 +1,17 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
@@ -60,14 +63,17 @@ func TestAJobAtItsMaximumRunsOn(t *testing.T) {
 	first, err := s.temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: k.WorkflowID(), TaskQueue: workflows.TaskQueue}, workflows.TypeJob, in)
 	require.NoError(t, err)
 	target.await(t, "/max", waiting)
+	update := func(name string, arguments ...any) error {
+		return wfclient.Patiently(t.Context(), func(ctx context.Context) error {
+			h, err := wfclient.Update(ctx, s.temporal, client.UpdateWorkflowOptions{WorkflowID: k.WorkflowID(), UpdateName: name, Args: arguments, WaitForStage: client.WorkflowUpdateStageCompleted})
+			if err == nil {
+				err = h.Get(ctx, nil)
+			}
+			return err
+		})
+	}
 	updates := make([]error, 1010)
-	wfclient.Each(len(updates), func(i int) {
-		var h client.WorkflowUpdateHandle
-		h, updates[i] = wfclient.Update(t.Context(), s.temporal, client.UpdateWorkflowOptions{WorkflowID: k.WorkflowID(), UpdateName: workflows.UpdateEnable, WaitForStage: client.WorkflowUpdateStageCompleted})
-		if updates[i] == nil {
-			updates[i] = h.Get(t.Context(), nil)
-		}
-	})
+	wfclient.Each(len(updates), func(i int) { updates[i] = update(workflows.UpdateEnable) })
 	for _, err := range updates {
 		require.NoError(t, err)
 	}
@@ -79,6 +85,18 @@ func TestAJobAtItsMaximumRunsOn(t *testing.T) {
 		next = found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 		return next != first.GetRunID()
 	})
+	var replaced sync.WaitGroup // all at once
+	for i := range 300 {
+		replaced.Go(func() {
+			d := d
+			d.DisableAfter = i + 1
+			assert.NoError(t, update(workflows.UpdateReplace, workflows.ReplaceRequest{Definition: d, Text: d.Text()}))
+		})
+	}
+	replaced.Wait()
+	found, err := s.temporal.DescribeWorkflowExecution(t.Context(), k.WorkflowID(), "")
+	require.NoError(t, err)
+	require.Equal(t, enums.WORKFLOW_EXECUTION_STATUS_RUNNING, found.GetWorkflowExecutionInfo().GetStatus())
 	scheduled, handedOver := map[int64]int{}, 0
 	events := s.temporal.GetWorkflowHistory(t.Context(), k.WorkflowID(), first.GetRunID(), false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {

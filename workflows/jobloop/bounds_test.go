@@ -50,11 +50,13 @@ func TestAJobAtItsMaximumStaysBelowTheLimitsOfTheServer(t *testing.T) {
 	w.now = newYear.Add(120 * time.Minute)
 	w.message = worst
 	w.result = func(sentAttempt) error { return temporal.NewApplicationError(worst[:500], activities.ErrTypeFailed) }
-	w.at(121*time.Minute, func() {
-		for range 50 {
-			w.env.UpdateWorkflow(workflows.UpdateRun, "", &answer{w: w})
-		}
-	})
+	for i := range 2 {
+		w.at(121*time.Minute+time.Duration(i)*time.Second, func() {
+			for range 25 {
+				w.env.UpdateWorkflow(workflows.UpdateRun, "", &answer{w: w})
+			}
+		})
+	}
 	for i := range 1000 / 20 {
 		w.at(122*time.Minute+time.Duration(i)*time.Second, func() {
 			for n := range 20 {

@@ -132,7 +132,7 @@ func (j *loop) runAction(ctx workflow.Context, e *execution.Execution, action jo
 	}
 	for {
 		j.awaitNext(ctx, e)
-		j.awaitRoom(ctx)
+		j.scheduled.await(ctx, activitiesPerTask)
 		if err := ctx.Err(); err != nil && e.Sent {
 			return err
 		} else if err != nil {
@@ -178,29 +178,6 @@ func (j *loop) awaitNext(ctx workflow.Context, e *execution.Execution) {
 		_ = workflow.Await(ctx, func() bool { return !j.draining() })
 	}
 	e.BetweenAttempts = false
-}
-
-// activitiesPerTask is how many activities of an action one workflow task schedules: with the largest definition, names and
-// texts, 2 MB. The server terminates a workflow whose task takes more than 4 MiB, its other commands included.
-const activitiesPerTask = 50
-
-// awaitRoom waits until a workflow task has room for another activity: for another task, if this one schedules so many
-// already. Time stands still within a task.
-func (j *loop) awaitRoom(ctx workflow.Context) {
-	if j.room.Wait(ctx) != nil {
-		return
-	}
-	defer j.room.End()
-	if now := workflow.Now(ctx); !now.Equal(j.task) {
-		j.task, j.scheduled = now, 0
-	}
-	if j.scheduled == activitiesPerTask {
-		if workflow.Sleep(ctx, time.Millisecond) != nil {
-			return
-		}
-		j.task, j.scheduled = workflow.Now(ctx), 0
-	}
-	j.scheduled++
 }
 
 // runActivity runs one activity of an action. An activity scheduled before the due time is held by the

@@ -81,16 +81,15 @@ type loop struct {
 	state.Input
 
 	running    []*execution.Execution
-	executions int // in this run
-	activities int // action activities in this run
-	room       turn.Queue
-	task       time.Time // when the workflow task began that scheduled an action last
-	scheduled  int       // actions that it has scheduled
-	failures   bool      // an attempt failed in this run
-	changes    bool      // a change was requested in this run
-	updates    int       // in this run
-	signalled  int       // signals handled in this run
-	full       bool      // the history is so long that the run drains
+	executions int     // in this run
+	activities int     // action activities in this run
+	scheduled  perTask // activities of actions
+	answered   perTask // updates
+	failures   bool    // an attempt failed in this run
+	changes    bool    // a change was requested in this run
+	updates    int     // in this run
+	signalled  int     // signals handled in this run
+	full       bool    // the history is so long that the run drains
 	timer      timer.Timer
 	changed    bool      // wakes the loop
 	askAgain   time.Time // when to look again whether a dispatched occurrence was sent; see [plan.Ask]

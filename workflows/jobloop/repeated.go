@@ -35,6 +35,7 @@ func (j *loop) update(ctx workflow.Context, apply func(workflow.Context) (answer
 		}
 		return err
 	})
+	j.answered.await(ctx, answersPerTask)
 	return answer, err
 }
 

@@ -28,7 +28,7 @@ func TestAnUpdateThatIsRepeatedInALaterRunIsAppliedOnce(t *testing.T) {
 		between   func(*jobEnv) // undoes what the update did
 		want      func(*testing.T, *jobEnv, *job.Job)
 	}{
-		{workflows.UpdateRun, nil, nil, func(t *testing.T, w *jobEnv, end *job.Job) {
+		{workflows.UpdateRun, nil, nil, func(t *testing.T, w *jobEnv, _ *job.Job) {
 			require.Len(t, w.executions(), 6, "five occurrences and one manual run")
 		}},
 		{workflows.UpdateSkip, []any{time.Time{}}, nil, func(t *testing.T, w *jobEnv, _ *job.Job) {
@@ -178,7 +178,7 @@ func TestManualRunsWithoutEndDoNotKeepARunFromContinuingAsNew(t *testing.T) {
 	w.run(4*time.Minute + 40*time.Second)
 	require.Greater(t, len(w.runs), 2)
 	require.Less(t, w.runs[1].start.Sub(newYear), 66*time.Second)
-	require.Equal(t, 900+5, len(w.executions()))
+	require.Len(t, w.executions(), 900+5)
 	require.Equal(t, 900+5, end.At(newYear.Add(4*time.Minute+30*time.Second)).Status.ExecutionCount)
 	require.Subset(t, w.starts(), []string{"00:00:00 00:00:00", "00:03:00 00:03:00", "00:04:00 00:04:00"})
 	w.requireSound()

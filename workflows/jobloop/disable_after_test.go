@@ -20,8 +20,8 @@ func TestAnExecutionThatAChangeEndedDoesNotCountForDisableAfter(t *testing.T) {
 	t.Parallel()
 	old := func(s sentAttempt) bool { return s.Action.Request.URI == "http://127.0.0.1/old" }
 	disableAndEnableCollection := func(w *jobEnv, after time.Duration) {
-		w.update(after, workflows.UpdateCollection, false)
-		w.update(after+5*time.Second, workflows.UpdateCollection, true)
+		w.update(after, workflows.UpdateCollection, collectionIs(false))
+		w.update(after+5*time.Second, workflows.UpdateCollection, collectionIs(true))
 		w.replace(after+6*time.Second, retried("/new"))
 	}
 	for _, tt := range []struct {

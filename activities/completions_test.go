@@ -97,7 +97,9 @@ func TestWhatWaitsToBeReported(t *testing.T) {
 				fill(t, r)
 				start := time.Now()
 				k := task{heartbeat: 4 * time.Second}
-				tt.prepare(t, &k)
+				if tt.prepare(t, &k); k.server == nil {
+					k.server = &server{old: true}
+				}
 				_, _ = k.run(t, r, due(0, tt.maxAttempts))
 				require.Equal(t, tt.waits, time.Since(start))
 				for i, b := range k.server.beats() {

@@ -59,18 +59,24 @@ func leaseLeft(l *lease.Lease) int {
 }
 
 // fence passes the fence, asking until the server answers. An error says why nothing is sent. A held attempt that counts as lost
-// asks no more.
-func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, least time.Duration, h *heldAttempt, lost time.Time) (*lease.Lease, error) {
+// asks no more. A lease that is longer than the shortest needs a long heartbeat timeout.
+func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, least time.Duration, h *heldAttempt, c *lossClock) (*lease.Lease, error) {
 	for {
-		if h != nil && least == leaseTime && !lost.IsZero() && time.Now().After(lost) {
+		if least > leaseTime {
+			r.lengthen(ctx, c)
+		}
+		if lost := c.lost(); h != nil && least == leaseTime && !lost.IsZero() && time.Now().After(lost) {
 			return nil, errors.New("the server did not answer in time whether it is still wanted; nothing was sent")
 		}
 		start, length := time.Now(), max(0, in.Execution.Due.Sub(r.Clock.Now()))+least
-		if limit := activity.GetInfo(ctx).HeartbeatTimeout; limit > 0 { // after that the attempt counts as lost
-			length = min(length, limit)
+		if c.timeout > 0 { // after that the attempt counts as lost
+			length = min(length, c.timeout)
 		}
 		l := lease.New(start, length)
 		err := r.heartbeat(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1, Lease: int(length.Milliseconds())})
+		if err == nil {
+			c.heard = start
+		}
 		switch {
 		case err == nil && !l.Over():
 			return l, nil
@@ -120,18 +126,16 @@ const aliveInterval = time.Second
 const recordAfter = 3 * time.Second
 
 // keepAlive sends a heartbeat each half of the heartbeat timeout until it is stopped, or the activity is
-// gone; if p has an outcome, the first one after at most recordAfter. It lengthens a timeout of [UnsentLoss] first.
+// gone; if p has an outcome, the first one after at most recordAfter. It lengthens a short timeout first.
 // If the activity is gone, the attempt is completed all the same, since the one that takes over can use its outcome.
 // Cancellation is ignored, since the request was sent. When stop returns, no heartbeat is in flight that could replace a
 // later record.
-func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease) (stop func()) {
+func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease, c *lossClock) (stop func()) {
 	ctx = context.WithoutCancel(ctx)
 	stopping, stopped := make(chan struct{}), make(chan struct{})
-	timeout := activity.GetInfo(ctx).HeartbeatTimeout
-	interval := max(aliveInterval, timeout/2)
 	go func() {
 		defer close(stopped)
-		wait := interval
+		wait := c.wait()
 		if p.Ended != nil {
 			wait = min(wait, recordAfter)
 		}
@@ -141,17 +145,16 @@ func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease) (sto
 				return
 			case <-time.After(wait):
 			}
-			if timeout == UnsentLoss && r.setLoss(ctx, SentLoss) == nil {
-				timeout, interval = SentLoss, SentLoss/2
-				if wait = interval; p.Ended == nil {
-					continue
-				}
+			if r.lengthen(ctx, c) && p.Ended == nil {
+				wait = c.wait()
+				continue
 			}
 			p.Lease = leaseLeft(l)
-			err := r.heartbeat(ctx, p)
+			start, err := time.Now(), r.heartbeat(ctx, p)
 			switch {
 			case err == nil, temporal.IsCanceledError(err):
-				wait = interval
+				c.heard = start
+				wait = c.interval()
 			case isWithdrawn(err):
 				return
 			default:

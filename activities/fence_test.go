@@ -209,7 +209,7 @@ func TestLongRequestKeepsItsActivityAlive(t *testing.T) {
 	}{
 		{"when half of the heartbeat timeout is over", 6 * time.Second, []time.Duration{3 * time.Second, 6 * time.Second, 9 * time.Second}},
 		{"but not if it takes less", 20 * time.Second, nil},
-		{"but at most once a second", time.Second, []time.Duration{
+		{"but at most once a second", 1900 * time.Millisecond, []time.Duration{
 			1 * time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second, 5 * time.Second, 6 * time.Second, 7 * time.Second, 8 * time.Second, 9 * time.Second,
 		}},
 	} {
@@ -217,13 +217,13 @@ func TestLongRequestKeepsItsActivityAlive(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r := newTimedRunner(9500 * time.Millisecond)
-				k := task{heartbeat: tt.timeout, attempt: 2, earlier: refused()}
+				k := task{heartbeat: tt.timeout, server: &server{old: true}}
 				_, err := k.run(t, r.Runner, due(0, 3))
 				require.NoError(t, err)
 				var at []time.Duration
 				for _, b := range k.server.beats()[1:] {
 					at = append(at, b.at.Sub(r.sent[0]))
-					require.Equal(t, activities.Progress{Attempts: refused(), Sent: 2}, b.Progress)
+					require.Equal(t, activities.Progress{Sent: 1}, b.Progress)
 				}
 				require.Equal(t, tt.want, at)
 			})
@@ -247,7 +247,7 @@ func TestAnswersToAHeartbeatOfALongRequest(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r, start := newTimedRunner(9500*time.Millisecond), time.Now()
-				k := task{heartbeat: 4 * time.Second, server: &server{answer: func(n int) error {
+				k := task{heartbeat: 4 * time.Second, server: &server{old: true, answer: func(n int) error {
 					if n == 1 {
 						return nil
 					}
@@ -266,20 +266,36 @@ func TestAnswersToAHeartbeatOfALongRequest(t *testing.T) {
 // The attempt counts as lost then, so a change would be answered at once.
 func TestALeaseIsNotLongerThanTheServerWaitsForAHeartbeat(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		k := task{heartbeat: 5 * time.Second, server: &server{answer: func(n int) error {
-			if n <= 6 {
-				time.Sleep(40 * time.Second) // leases of 1, 2, 4, 5, 5 and 5 s are over
-			}
-			return nil
-		}}}
-		r := newTimedRunner(0)
-		_, err := k.run(t, r.Runner, due(-time.Minute, 5))
-		require.NoError(t, err)
-		var leases []int
-		for _, b := range k.server.fences() {
-			leases = append(leases, b.Lease)
-		}
-		require.Equal(t, []int{1000, 2000, 4000, 5000, 5000, 5000, 5000}, leases)
-	})
+	const held = time.Minute + activities.MinHeldLoss
+	for _, tt := range []struct {
+		name string
+		k    task
+		old  bool
+		want []int
+	}{
+		{"but that is lengthened for the second", task{heartbeat: 5 * time.Second}, false, []int{1000, 2000, 4000, 8000, 16000, 30000, 30000}},
+		{"if an old server cannot lengthen that", task{heartbeat: 5 * time.Second}, true, []int{1000, 2000, 4000, 5000, 5000, 5000, 5000}},
+		{"nor in a retry, which is told the timeout of the hold", task{heartbeat: held, attempt: 2, earlier: refused()}, true, []int{1000, 2000, 3000, 3000, 3000, 3000, 3000}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := tt.k
+				k.server = &server{old: tt.old, answer: func(n int) error {
+					if n <= 6 {
+						time.Sleep(40 * time.Second) // six leases are over
+					}
+					return nil
+				}}
+				r := newTimedRunner(0)
+				_, err := k.run(t, r.Runner, due(-time.Minute, 5))
+				require.NoError(t, err)
+				var leases []int
+				for _, b := range k.server.fences() {
+					leases = append(leases, b.Lease)
+				}
+				require.Equal(t, tt.want, leases)
+			})
+		})
+	}
 }

@@ -53,8 +53,8 @@ func hostKey(a *job.Action) string {
 
 // awaitHost waits until the host is below its limit. It returns errHostFull if that takes longer than
 // fullWait after the due time, or almost until the attempt counts as lost, or the error of wait.
-func (r *Runner) awaitHost(ctx context.Context, in *Input, lost time.Time) error {
-	key := hostKey(&in.Action)
+func (r *Runner) awaitHost(ctx context.Context, in *Input, c *lossClock) error {
+	key, lost := hostKey(&in.Action), c.lost()
 	for r.hosts.Full(key, r.PerHost) {
 		if r.Clock.Until(in.Execution.Due) < -fullWait || !lost.IsZero() && time.Until(lost) < 2*fullInterval {
 			r.hosts.Warn(r.Log, key, hostOf(&in.Action), r.PerHost)

@@ -11,6 +11,8 @@ import (
 	sdkactivity "go.temporal.io/sdk/activity"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	"almanac/job"
 )
 
 // A worker that is killed, stopped or cut off is detected by the heartbeat timeout of the activities that it has. The server
@@ -21,7 +23,7 @@ import (
 //	held until its due time                      the time held and its loss time, see heldLoss
 //	not held                                     UnsentLoss
 //	not held, late, or of a busy worker          SentLoss
-//	not held, not answered after half of UnsentLoss   SentLoss, set by the worker (lengthen)
+//	not answered soon, of a timeout below SentLoss    SentLoss, set by the worker (lengthen)
 //	retried by the server                        UnsentLoss, set by the worker (shorten)
 const (
 	// MinHeldLoss and MaxHeldLoss are the least and the most loss time: how long after its due time an attempt that is held
@@ -43,13 +45,56 @@ func heldLoss(together int) time.Duration {
 	return min(MaxHeldLoss, MinHeldLoss+time.Duration(max(0, together-calm))*lossPerAttempt)
 }
 
-// lostAt returns when, by this machine's clock, the server counts an attempt as lost that sends no heartbeat; zero for never.
-// The server began to count a little earlier, when it handed the attempt out.
-func lostAt(info *sdkactivity.Info) time.Time {
-	if info.HeartbeatTimeout == 0 { // never of an activity that a job scheduled
+// lossMargin is how long before the server counts an attempt as lost it gets a heartbeat at the latest.
+const lossMargin = 500 * time.Millisecond
+
+// A lossClock is what an attempt knows of when the server counts it as lost. One goroutine at a time uses it.
+type lossClock struct {
+	timeout   time.Duration // heartbeat timeout by which the server counts, or a shorter one; 0 for none, which no job's activity has
+	scheduled time.Duration // with which the activity was scheduled
+	heard     time.Time     // when the last heartbeat was sent that the server recorded, or when the attempt began
+}
+
+// newLossClock returns the clock of an attempt that begins after those recorded. The server tells each attempt the timeout with which the
+// activity was scheduled, even if it was changed (Temporal 1.32), and it may have been shortened when the attempt before failed.
+func newLossClock(info *sdkactivity.Info, recorded []job.Attempt) *lossClock {
+	c := &lossClock{timeout: info.HeartbeatTimeout, scheduled: info.HeartbeatTimeout, heard: time.Now()}
+	if len(recorded) > 0 && c.timeout != SentLoss {
+		c.timeout = min(c.timeout, UnsentLoss)
+	}
+	return c
+}
+
+// lost returns when, by this machine's clock, the server counts the attempt as lost if it sends no other heartbeat; zero for never.
+// The server began to count a little earlier if it has had none, when it handed the attempt out.
+func (c *lossClock) lost() time.Time {
+	if c.timeout == 0 {
 		return time.Time{}
 	}
-	return time.Now().Add(info.HeartbeatTimeout)
+	return c.heard.Add(c.timeout)
+}
+
+// interval returns the time between two heartbeats.
+func (c *lossClock) interval() time.Duration { return max(aliveInterval, c.timeout/2) }
+
+// wait returns the time until the next heartbeat.
+func (c *lossClock) wait() time.Duration {
+	if c.timeout == 0 || time.Now().After(c.lost()) { // then no hurry helps
+		return c.interval()
+	}
+	return min(c.interval(), time.Until(c.lost().Add(-lossMargin)))
+}
+
+// short reports whether the timeout is so short that it is worth a call to lengthen it.
+func (c *lossClock) short() bool { return c.timeout > 0 && c.timeout < SentLoss }
+
+// lengthen sets the heartbeat timeout of a short clock to [SentLoss], and reports whether the server has done so.
+func (r *Runner) lengthen(ctx context.Context, c *lossClock) bool {
+	if !c.short() || r.setLoss(ctx, SentLoss) != nil {
+		return false
+	}
+	c.timeout = SentLoss
+	return true
 }
 
 // setLoss sets the heartbeat timeout of the activity, for this attempt and those after it.
@@ -70,10 +115,8 @@ func (r *Runner) setLoss(ctx context.Context, timeout time.Duration) error {
 // shorten sets the heartbeat timeout of an activity whose attempt failed, and which the server retries, to [UnsentLoss], unless it
 // has that already or was given SentLoss when it was scheduled. If the server cannot, the attempts to come keep the timeout, and
 // those that a stopped worker gets are lost later.
-func (r *Runner) shorten(ctx context.Context, o *outcome) {
-	timeout := sdkactivity.GetInfo(ctx).HeartbeatTimeout
-	lengthened := timeout == UnsentLoss && o.end.Sub(o.start) > UnsentLoss/2
-	if o.together > calm || timeout == SentLoss || timeout == UnsentLoss && !lengthened {
+func (r *Runner) shorten(ctx context.Context, o *outcome, c *lossClock) {
+	if o.together > calm || c.scheduled == SentLoss || c.timeout == UnsentLoss {
 		return
 	}
 	if err := r.setLoss(context.WithoutCancel(ctx), UnsentLoss); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/activities"
+	"almanac/activities/completions"
 )
 
 func TestTheHeartbeatTimeoutOfARequestThatIsNotAnsweredSoonIsLengthened(t *testing.T) {
@@ -42,6 +43,50 @@ func TestTheHeartbeatTimeoutOfARequestThatIsNotAnsweredSoonIsLengthened(t *testi
 					at = append(at, b.at.Sub(start))
 				}
 				require.Equal(t, tt.beats, at)
+			})
+		})
+	}
+}
+
+// The server tells a retry the timeout with which its activity was scheduled.
+func TestARetryOfAHeldRequestIsKeptAliveByItsShortTimeout(t *testing.T) {
+	t.Parallel()
+	const half = activities.UnsentLoss / 2
+	synctest.Test(t, func(t *testing.T) {
+		r, start := newTimedRunner(20*time.Second), time.Now()
+		k := task{heartbeat: time.Minute + activities.MinHeldLoss, attempt: 2, earlier: refused(), server: &server{}}
+		_, err := k.run(t, r.Runner, due(0, 3))
+		require.NoError(t, err)
+		require.Equal(t, []timeoutChange{{half, activities.SentLoss}}, k.server.loss)
+		require.Equal(t, start.Add(half+activities.SentLoss/2), k.server.beats()[1].at)
+	})
+}
+
+// The server counts from the last heartbeat, not from when a request begins or ends.
+func TestAnOutcomeThatWaitsIsRecordedBeforeItsAttemptCountsAsLost(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		timeout time.Duration
+		held    time.Duration
+		takes   time.Duration
+	}{
+		{"not held, and answered just before it is lengthened", activities.UnsentLoss, 0, activities.UnsentLoss/2 - 1},
+		{"held for a short time", 600*time.Millisecond + activities.MinHeldLoss, 600 * time.Millisecond, 900 * time.Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newTimedRunner(tt.takes)
+				r.Completions = completions.New()
+				fill(t, r.Runner)
+				k := task{heartbeat: tt.timeout, server: &server{}}
+				begin := time.Now()
+				_, err := k.run(t, r.Runner, due(tt.held, 1))
+				require.NoError(t, err)
+				require.Len(t, k.server.loss, 1)
+				fence := k.server.beats()[0].at.Sub(begin)
+				require.LessOrEqual(t, k.server.loss[0].at, fence+tt.timeout-500*time.Millisecond)
 			})
 		})
 	}

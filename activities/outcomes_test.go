@@ -79,7 +79,7 @@ func TestAttemptWaitsForTheOneThatWasTakenForLost(t *testing.T) {
 					}
 				})
 				time.Sleep(5 * time.Second)
-				k := task{attempt: 2, sent: true, heartbeat: 12 * time.Second, server: &server{answer: always(tt.answer)}}
+				k := task{attempt: 2, sent: true, heartbeat: 12 * time.Second, server: &server{old: true, answer: always(tt.answer)}}
 				attempts, err := k.run(t, r.Runner, in)
 				require.NoError(t, err)
 				require.Equal(t, 20*time.Second, time.Since(start))

@@ -164,10 +164,11 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, r.lost(ctx, &in, nil, int(info.Attempt)-1)
 	}
+	c := newLossClock(&info, progress.Attempts)
 	if progress.Ended != nil { // the worker that made the attempt was lost before it could report
-		return r.report(ctx, progress.Attempts, progress.Ended, 0)
+		return r.report(ctx, progress.Attempts, progress.Ended, 0, c)
 	}
-	o, err := r.attempt(ctx, &in, progress)
+	o, err := r.attempt(ctx, &in, progress, c)
 	if err != nil {
 		return Output{}, err
 	}
@@ -195,12 +196,12 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	ctx = o.observed.Context(ctx)
 	if err == nil {
 		r.ended(ctx, &in, o, record, begin, following{})
-		return r.report(ctx, attempts, &Ended{Lead: lead}, o.together)
+		return r.report(ctx, attempts, &Ended{Lead: lead}, o.together, c)
 	}
-	next, ended, failed := r.fail(ctx, o, attempts, lead, in)
+	next, ended, failed := r.fail(ctx, o, attempts, lead, in, c)
 	r.ended(ctx, &in, o, record, begin, next)
 	if ended != nil {
-		return r.report(ctx, attempts, ended, 0)
+		return r.report(ctx, attempts, ended, 0, c)
 	}
 	return Output{}, failed
 }
@@ -212,11 +213,11 @@ const takeUpLimit = 30 * time.Second
 
 // attempt makes the next attempt. If an earlier one without a record may have been sent, it returns
 // that attempt's outcome instead, or an [ErrTypeLost] error if this process does not know it.
-func (r *Runner) attempt(ctx context.Context, in *Input, progress Progress) (*outcome, error) {
+func (r *Runner) attempt(ctx context.Context, in *Input, progress Progress, c *lossClock) (*outcome, error) {
 	info := activity.GetInfo(ctx)
 	key := in.outcomeKey(progress.Attempts)
 	if progress.MaybeSent() {
-		stop := r.keepAlive(ctx, progress, lease.New(time.Now(), time.Duration(progress.Lease)*time.Millisecond))
+		stop := r.keepAlive(ctx, progress, lease.New(time.Now(), time.Duration(progress.Lease)*time.Millisecond), c)
 		o := r.outcomes.await(ctx, key)
 		stop()
 		if o == nil {
@@ -237,7 +238,7 @@ func (r *Runner) attempt(ctx context.Context, in *Input, progress Progress) (*ou
 		return &outcome{unsent: err}, nil
 	}
 	finish := r.outcomes.begin(key)
-	o := r.holdAndSend(ctx, in, progress.Attempts)
+	o := r.holdAndSend(ctx, in, progress.Attempts, c)
 	finish(o)
 	if policy := info.RetryPolicy; o.hostFull && (policy == nil || info.Attempt != policy.MaximumAttempts) { // otherwise the workflow decides it again
 		return nil, r.hostFullError(in, &progress)
@@ -265,9 +266,8 @@ func (r *Runner) lost(ctx context.Context, in *Input, attempts []job.Attempt, n 
 }
 
 // holdAndSend waits until the execution is due, passes the fence shortly before, and performs the action once.
-func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Attempt) *outcome {
+func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Attempt, c *lossClock) *outcome {
 	info, due := activity.GetInfo(ctx), in.Execution.Due
-	lost := lostAt(&info)
 	var h *heldAttempt
 	if in.held(info.StartedTime) {
 		h = r.holds.enter(in.Execution.ID, due, r.Clock.Until(due))
@@ -276,20 +276,22 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 	defer sent()
 	err := r.awaitFence(ctx, h, due)
 	for least := leaseTime; err == nil; least = min(2*least, MaxLease) { // connecting may take longer than a lease
-		if err = r.awaitHost(ctx, in, lost); errors.Is(err, errHostFull) {
+		if err = r.awaitHost(ctx, in, c); errors.Is(err, errHostFull) {
 			return &outcome{unsent: err, hostFull: least == leaseTime}
 		}
 		var l *lease.Lease
 		if err == nil {
-			l, err = r.fence(ctx, in, recorded, least, h, lost)
+			l, err = r.fence(ctx, in, recorded, least, h, c)
 		}
 		if err == nil && h != nil {
 			err = r.waitUntil(ctx, due)
 		}
 		if err == nil {
-			if o := r.sendLeased(ctx, in, recorded, l, sent); o != nil {
+			if o := r.sendLeased(ctx, in, recorded, l, c, sent); o != nil {
 				o.together = r.holds.size(h)
+				stop := r.keepAlive(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1}, nil, c)
 				h.yield(ctx)
+				stop()
 				return o
 			}
 		}
@@ -299,7 +301,7 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 
 // sendLeased performs the action once if that begins within the lease. Otherwise nothing is sent, and
 // it returns nil.
-func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attempt, l *lease.Lease, sent func()) *outcome {
+func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attempt, l *lease.Lease, c *lossClock, sent func()) *outcome {
 	end := r.limiter.begin(sent)
 	defer end()
 	leased, cancel := context.WithTimeout(ctx, l.Remaining())
@@ -314,7 +316,7 @@ func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attem
 	}
 	ctx, observed := r.Observe.Begin(ctx, in.attempt(in.SentBefore+len(recorded)+1))
 	began, o := time.Now(), &outcome{start: r.Clock.Now(), observed: observed}
-	o.message, o.err = r.send(lease.With(ctx, l), *in, recorded, l)
+	o.message, o.err = r.send(lease.With(ctx, l), *in, recorded, l, c)
 	if l.Refused() {
 		r.Observe.Drop(observed)
 		return nil
@@ -348,7 +350,7 @@ func (r *Runner) nextHold() int {
 
 // fail returns what follows a failed attempt. If that ends the activity, ended is what to report. Otherwise
 // the records are kept for the server's next attempt, and failed is the activity's error.
-func (r *Runner) fail(ctx context.Context, o *outcome, attempts []job.Attempt, lead int, in Input) (follows following, ended *Ended, failed error) {
+func (r *Runner) fail(ctx context.Context, o *outcome, attempts []job.Attempt, lead int, in Input, c *lossClock) (follows following, ended *Ended, failed error) {
 	err := o.err
 	ended = &Ended{Error: cmp.Or(redact.Cut(err.Error(), maxErrorText), "failed"), Lead: lead}
 	if answered, ok := errors.AsType[*AnsweredError](err); ok && in.Explain {
@@ -367,7 +369,7 @@ func (r *Runner) fail(ctx context.Context, o *outcome, attempts []job.Attempt, l
 	}
 	follows = nextRetry(next)
 	if r.keep(ctx, in.Execution.ID, attempts, next) {
-		r.shorten(ctx, o)
+		r.shorten(ctx, o, c)
 	} else {
 		follows = following{text: nextWithdrawn}
 	}
@@ -377,8 +379,8 @@ func (r *Runner) fail(ctx context.Context, o *outcome, attempts []job.Attempt, l
 // report waits until the outcome of the last attempt may be reported, and returns it. Meanwhile heartbeats
 // record it, so that it is known even if this worker is lost. together is the number of attempts that were held with it; 0 if it
 // was not held.
-func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ended, together int) (Output, error) {
-	stop := r.keepAlive(ctx, Progress{Attempts: attempts, Sent: len(attempts), Ended: e}, nil)
+func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ended, together int, c *lossClock) (Output, error) {
+	stop := r.keepAlive(ctx, Progress{Attempts: attempts, Sent: len(attempts), Ended: e}, nil, c)
 	r.Completions.Enter(ctx)
 	stop()
 	if err := e.Err(attempts); err != nil {
@@ -426,7 +428,7 @@ func (r *Runner) readProgress(ctx context.Context) (p Progress, err error) {
 }
 
 // send performs the action within the limits of one attempt.
-func (r *Runner) send(ctx context.Context, in Input, recorded []job.Attempt, l *lease.Lease) (message string, err error) {
+func (r *Runner) send(ctx context.Context, in Input, recorded []job.Attempt, l *lease.Lease, c *lossClock) (message string, err error) {
 	kind := in.Action.Type.Kind()
 	sender, ok := r.Senders[kind]
 	if !ok {
@@ -439,7 +441,7 @@ func (r *Runner) send(ctx context.Context, in Input, recorded []job.Attempt, l *
 	attempt, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	go r.watch(ctx, attempt, end)
-	defer r.keepAlive(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1}, l)()
+	defer r.keepAlive(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1}, l, c)()
 	defer func() {
 		if p := recover(); p != nil {
 			// The value may contain secrets; the stack does not.

@@ -63,15 +63,23 @@ func (m *Message) Size() int {
 	return m.listed
 }
 
-// Shorten removes all listed alerts but the first and those that resolve incidents. They are still counted.
-func (m *Message) Shorten() {
-	kept := m.Alerts[:0]
-	for i, a := range m.Alerts {
-		if i == 0 || len(a.Resolves) > 0 {
-			kept = append(kept, a)
+// Shorten removes all listed alerts but the first and those that resolve incidents, and reports whether there were any. They are still
+// counted.
+func (m *Message) Shorten() bool {
+	kept := 0
+	for i := range m.Alerts {
+		if i == 0 || len(m.Alerts[i].Resolves) > 0 {
+			if kept < i {
+				m.Alerts[kept] = m.Alerts[i]
+			}
+			kept++
 		}
 	}
-	m.Alerts, m.listed = kept, 0
+	if kept == len(m.Alerts) {
+		return false
+	}
+	m.Alerts, m.listed = m.Alerts[:kept], 0
+	return true
 }
 
 // Count counts alerts of an event that are not listed, or were listed before.

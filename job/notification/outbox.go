@@ -8,11 +8,12 @@ const MaxOutbox = 64 << 10
 // An Outbox holds the alerts of a job that were not handed over yet, oldest first, and notices of how many were dropped since there was no
 // room.
 //
-// Notices are handed over when no alert is left, one by one. So there are at most two: one that is being handed over, and one that still
-// counts.
+// Notices are handed over when no alert is left, one by one. So there are at most two: one that is being handed over, or may have been,
+// and one that still counts.
 type Outbox struct {
 	Alerts  []Raised `json:"alerts,omitempty"`
 	Notices []Raised `json:"notices,omitempty"`
+	Taken   int      `json:"taken,omitempty"` // notices that may have arrived, the first ones
 
 	alerts, notices int // that are being handed over, the first ones
 }
@@ -23,7 +24,7 @@ func (o *Outbox) Add(r Raised) bool {
 		o.Alerts = append(o.Alerts, r)
 		return true
 	}
-	if last := len(o.Notices) - 1; last >= o.notices {
+	if last := len(o.Notices) - 1; last >= o.Taken {
 		o.Notices[last].Lost++
 		return false
 	}
@@ -42,7 +43,7 @@ func (o *Outbox) Take() []Raised {
 		o.alerts = len(o.Alerts)
 		return o.Alerts
 	case len(o.Notices) > 0:
-		o.notices = 1
+		o.notices, o.Taken = 1, 1
 		return o.Notices[:1]
 	}
 	return nil
@@ -52,6 +53,7 @@ func (o *Outbox) Take() []Raised {
 func (o *Outbox) HandedOver(ok bool) {
 	if ok {
 		o.Alerts, o.Notices = slices.Clone(o.Alerts[o.alerts:]), slices.Clone(o.Notices[o.notices:])
+		o.Taken -= o.notices
 	}
 	o.alerts, o.notices = 0, 0
 }

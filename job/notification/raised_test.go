@@ -91,3 +91,40 @@ func TestAnOutboxIsBoundedWhateverItsAlertsAre(t *testing.T) {
 	require.Equal(t, added, handedOver, "each alert, or its count")
 	require.Empty(t, o.All())
 }
+
+// A run that continues as new does not know whether the notice that it was handing over has arrived. If it has, the same one is not counted again.
+func TestANoticeThatMayHaveArrivedCountsNoMore(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		then func(t *testing.T, o *notification.Outbox)
+	}{
+		{"although another run begins", func(t *testing.T, o *notification.Outbox) {
+			t.Helper()
+			text, err := json.Marshal(o)
+			require.NoError(t, err)
+			*o = notification.Outbox{}
+			require.NoError(t, json.Unmarshal(text, o))
+		}},
+		{"although the hand-over failed", func(_ *testing.T, o *notification.Outbox) { o.HandedOver(false) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			large := raisedBy("", strings.Repeat("<", 5000))
+			var o notification.Outbox
+			for o.Add(large) {
+			}
+			o.Take()
+			o.HandedOver(true)
+			require.Equal(t, 1, o.Take()[0].Lost)
+			tt.then(t, &o)
+			for o.Add(large) {
+			}
+			var lost []int
+			for _, n := range o.Notices {
+				lost = append(lost, n.Lost)
+			}
+			require.Equal(t, []int{1, 1}, lost)
+		})
+	}
+}

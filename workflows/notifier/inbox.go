@@ -90,10 +90,10 @@ func (n *notifier) hold(r *notification.Raised) {
 
 // fits reports whether so many bytes more can be held. If they cannot, it removes what messages list beyond their first alerts.
 func (n *notifier) fits(size int) bool {
-	if n.bytes+size > maxStateBytes {
+	if n.bytes+size > maxStateBytes && !n.short {
+		n.short = true
 		for _, c := range n.Channels {
-			if len(c.Waiting.Alerts) > 1 {
-				c.Waiting.Shorten()
+			if c.Waiting.Shorten() {
 				n.resize(c)
 			}
 		}
@@ -124,6 +124,7 @@ func (n *notifier) add(to *job.Notification, key string, a *notification.Alert) 
 		n.lose(1)
 	}
 	if len(c.Waiting.Alerts) != listed || len(c.Open) != open { // otherwise it was only counted
+		n.short = false
 		n.resize(c)
 	}
 	n.queue.place(c)

@@ -90,7 +90,8 @@ type notifier struct {
 	seen     seen
 	channels map[string]*Channel // by the ids of their targets
 	queue    queue
-	bytes    int // size of the channels and the inbox
+	bytes    int  // size of the channels and the inbox
+	short    bool // no message can be made shorter
 
 	raised, end workflow.ReceiveChannel
 	last        time.Time // when something was raised last

@@ -40,7 +40,7 @@ func TestASlowRetryOfAHeldRequestDoesNotCountAsLost(t *testing.T) {
 	d, err := input.ParseDefinition([]byte(body), input.ParseOptions{Now: created, Limits: &limits})
 	require.NoError(t, err)
 	k := job.CollectionKey{Name: "retried"}.Job("j")
-	in, err := state.New(k, d, false, created)
+	in, err := state.New(k, d, int(created.UnixMicro()), workflows.CollectionState{}, created)
 	require.NoError(t, err)
 	in.Loss, in.Hold, in.Plan = int(activities.MinHeldLoss.Milliseconds()), int(time.Minute.Milliseconds()), plan.Plan{Due: []time.Time{due}, Done: true}
 	_, err = s.temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: k.WorkflowID(), TaskQueue: workflows.TaskQueue}, workflows.TypeJob, in)

@@ -25,8 +25,8 @@ const (
 	mostMargin  = 300 * time.Millisecond
 )
 
-// fenceSpread returns how long before the due time the first and the last fence are passed, of attempts of which so many are held
-// together.
+// fenceSpread returns how long before the due time the first and the last fence of a herd are passed. together is the number of
+// attempts that are held for that time.
 func fenceSpread(together int) (first, last time.Duration) {
 	n := time.Duration(together)
 	last = min(mostMargin, leastMargin+n*marginTime)

@@ -39,8 +39,8 @@ const (
 	lossPerAttempt = 6 * time.Millisecond // for each further one
 )
 
-// heldLoss returns the loss time of attempts of which so many are held together. It grows with their number, since their fences
-// queue up at the server, and an attempt that is lost for being slow makes the queue longer.
+// heldLoss returns the loss time of an attempt, given how many are held for the same due time. It grows with their number: their
+// fences queue up at the server, and an attempt that counts as lost because it is slow makes the queue longer.
 func heldLoss(together int) time.Duration {
 	return min(MaxHeldLoss, MinHeldLoss+time.Duration(max(0, together-calm))*lossPerAttempt)
 }

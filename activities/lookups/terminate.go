@@ -18,7 +18,7 @@ import (
 type TerminateInput struct {
 	Workflows []string `json:"ids"`
 	Reason    string   `json:"reason"`
-	Last      int      `json:"last"` // number of the last registration of which a workflow is meant: a later one is left alone
+	Last      int      `json:"last"` // number of the newest registration that this is for; workflows of later ones are left alone
 }
 
 // TerminateWorkflows terminates workflows, whether or not a worker can read their histories. It returns

@@ -63,7 +63,7 @@ type SendInput struct {
 	Items []Item `json:"items"`
 }
 
-// An Item is a message for a target, of which one attempt is to be made.
+// An Item is a message and its target. One attempt is made to deliver it.
 type Item struct {
 	Name    string               `json:"name"` // of the notification
 	Target  job.Action           `json:"target"`

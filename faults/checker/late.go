@@ -19,10 +19,10 @@ const (
 
 	// The fences of the occurrences that are due together are passed up to fenceBegin before their due time, and earlier by
 	// fencePer for each of them.
-	fenceBegin = 150 * time.Millisecond // of which the machine may take some
+	fenceBegin = 150 * time.Millisecond // a slow machine included
 	fencePer   = 7500 * time.Microsecond
 
-	// newTime is how long after its creation or change a job may still be on its way to a worker.
+	// newTime is how long after its creation or change a job may not have been dispatched as usual.
 	newTime = 30 * time.Second
 )
 

@@ -36,7 +36,6 @@ type collectionEnv struct {
 	silent  func(name string) bool // jobs that do not answer
 	stuck   func(name string) bool // jobs that cannot be terminated
 
-	mu      sync.Mutex             // guards the fields below
 	updates []string               // updates and signals received, such as "00:00:10 a collection true"
 	sizes   []int                  // workflows per call of the update activity
 	plans   []workflows.PlanChange // requests to the subscription

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,6 +37,7 @@ type event struct {
 
 // A registryEnv runs a workflow with a registry in skipped time. Times are given as durations since newYear.
 type registryEnv struct {
+	mu   sync.Mutex // of what activities, which have goroutines of their own, note
 	t    *testing.T
 	env  *testsuite.TestWorkflowEnvironment
 	name func(workflowID string) string // of a registered workflow, in lower case
@@ -123,6 +125,8 @@ func (s *registryEnv) play(name string, input any) error {
 
 // lookup is a fake of the activity that finds the registrations of workflows.
 func (s *registryEnv) lookup(_ context.Context, ids []string) ([]int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.payloads = append(s.payloads, size(s.t, ids))
 	var names []string
 	numbers := make([]int, len(ids))

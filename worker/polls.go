@@ -11,7 +11,7 @@ import (
 
 // A worker that is stopped or cut off leaves its polls open at the server, which gives them tasks until they end: by default for a
 // minute. A task that was given away so is lost until it times out. So a worker's polls end soon, unless the server is so slow
-// that a task could be on its way when they do.
+// that it could still be handing over a task when they do.
 const (
 	// DefaultPollTimeout is the time limit of a poll. The server answers a second before that, and refuses less than two seconds.
 	DefaultPollTimeout = 2500 * time.Millisecond

@@ -105,7 +105,9 @@ func TestAJobAtItsMaximumRunsOn(t *testing.T) {
 		if failed := e.GetWorkflowTaskFailedEventAttributes(); failed != nil {
 			require.Equal(t, enums.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND, failed.GetCause(), "%s", failed.GetFailure().GetMessage())
 		}
-		require.Nil(t, e.GetWorkflowTaskTimedOutEventAttributes())
+		if late := e.GetWorkflowTaskTimedOutEventAttributes(); late != nil { // the worker may be too busy to take it up soon
+			require.Equal(t, enums.TIMEOUT_TYPE_SCHEDULE_TO_START, late.GetTimeoutType(), "no task takes long")
+		}
 		if a := e.GetActivityTaskScheduledEventAttributes(); a != nil {
 			scheduled[a.GetWorkflowTaskCompletedEventId()] += proto.Size(a)
 		}

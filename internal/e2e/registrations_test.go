@@ -124,18 +124,26 @@ func (r *race) watch(ctx context.Context, t *testing.T) {
 	}
 }
 
+// see reads a job, and checks that its generation is none before those that were seen when the reading began.
 func (r *race) see(ctx context.Context, t *testing.T, name string) (job.Job, bool) {
+	seen := r.newest(name, 0)
 	j, there, err := r.read(ctx, name)
 	if err != nil || !there {
 		return j, false
 	}
+	if j.Generation < seen {
+		t.Errorf("the generation of %s went back from %d to %d", name, seen, j.Generation)
+	}
+	r.newest(name, j.Generation)
+	return j, true
+}
+
+// newest records a generation of a name, and returns the newest one so far.
+func (r *race) newest(name string, generation int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if j.Generation < r.generations[name] {
-		t.Errorf("the generation of %s went back from %d to %d", name, r.generations[name], j.Generation)
-	}
-	r.generations[name] = j.Generation
-	return j, true
+	r.generations[name] = max(r.generations[name], generation)
+	return r.generations[name]
 }
 
 // broken returns what does not hold now: no more jobs than the quota, no registered name without a job, no job without a

@@ -178,7 +178,7 @@ func stream(seed, number uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 
 func (x *experiment) run(ctx context.Context) (*record.Log, error) {
 	o := x.options
 	begin := time.Now().UTC().Add(time.Duration(o.jobs) * 25 * time.Millisecond)
-	jobs := workload.NewJobs(o.jobs, begin, o.duration, stream(o.seed, 1))
+	jobs := workload.NewJobs(o.jobs, o.herd, begin, o.duration, stream(o.seed, 1))
 	w := workload.New(x.client, x.receiver, jobs, stream(o.seed, 2))
 	n := &nemesis.Nemesis{
 		Faults: o.faults, Aims: o.aims, Quiet: o.quiet, Down: o.down,

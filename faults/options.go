@@ -23,6 +23,7 @@ type options struct {
 	seed      uint64
 	duration  time.Duration // of the faults; creating, settling and reading come on top
 	jobs      int
+	herd      int // how many of these are due in one second of each minute
 	faults    []string
 	aims      []string
 	quiet     time.Duration
@@ -56,6 +57,7 @@ if one was, or if the run failed.
   go run ./faults -form cluster -faults kill,cut    # Temporal, two workers and two APIs
   go run ./faults -form postgres                    # likewise, Temporal as its operators run it
   go run ./faults -faults kill -aims create,fan-out # only at these moments
+  go run ./faults -jobs 3500 -herd 3000             # most of them due in one second
   go run ./faults -form cluster -changes-after kill # how long changes take after a fault
   go run ./faults -form cluster -lateness-after pause # how late occurrences are after a fault
   go run ./faults -check DIR                        # check the logs of an earlier run again
@@ -69,6 +71,7 @@ func parseOptions(args []string, output io.Writer) (options, error) {
 	flags.Uint64Var(&o.seed, "seed", 0, "determines jobs, changes and faults; 0: a random one, which is printed")
 	flags.DurationVar(&o.duration, "duration", 5*time.Minute, "how long faults are injected; creating the jobs, settling and reading the histories come on top")
 	flags.IntVar(&o.jobs, "jobs", 200, "number of jobs, 1 to 10000")
+	flags.IntVar(&o.herd, "herd", 0, "how many of the jobs are due in one second of each minute")
 	flags.StringVar(&faults, "faults", "all", "kinds of fault: all, none or some of "+strings.Join(nemesis.Kinds[system.Cluster], ",")+"; the form one has no slow, blackhole and cut, and postgres no disk. keys encrypts what Temporal stores from the start")
 	flags.StringVar(&aims, "aims", "all", "moments that kill, pause and stop are aimed at: all or some of "+strings.Join(nemesis.Aims, ","))
 	flags.DurationVar(&o.quiet, "quiet", 25*time.Second, "minimum time between two faults; up to as much again is added at random")
@@ -110,6 +113,9 @@ func (o *options) validate() error {
 	}
 	if o.jobs < 1 || o.jobs > 10_000 {
 		errs = append(errs, fmt.Errorf("-jobs must be between 1 and 10000 (got %d)", o.jobs))
+	}
+	if o.herd < 0 || o.herd > o.jobs {
+		errs = append(errs, fmt.Errorf("-herd must be between 0 and the number of jobs (got %d)", o.herd))
 	}
 	if o.changes < 0 {
 		errs = append(errs, fmt.Errorf("-changes must be at least 0 (got %g)", o.changes))

@@ -19,6 +19,7 @@ const (
 	AimHeld          = "held"             // 8 s before a job is due
 	AimClose         = "close"            // 0.1 to 2 s before
 	AimFence         = "fence passed"     // 0 to 0.2 s before
+	AimWindow        = "fence window"     // 0 to 35 s before a herd is due, mostly in the last seconds
 	AimRequest       = receiver.Requested
 	AimAnswered      = receiver.Answered
 	AimRetry         = receiver.RetryWait
@@ -30,7 +31,7 @@ const (
 )
 
 // executionAims are those that every execution may reach.
-var executionAims = []string{AimRandom, AimHeld, AimClose, AimFence, AimRequest, AimAnswered, AimRetry, AimError}
+var executionAims = []string{AimRandom, AimHeld, AimClose, AimFence, AimWindow, AimRequest, AimAnswered, AimRetry, AimError}
 
 // Aims are all aims of kill, pause and stop.
 var Aims = slices.Concat(executionAims, []string{AimTimer, AimContinueAsNew, AimFanOut, AimCreate})
@@ -66,6 +67,9 @@ func (n *Nemesis) aim(ctx context.Context, p *plan) record.Job {
 		return n.Workload.AwaitDue(ctx, between(100, 2000), n.Random)
 	case AimFence:
 		return n.Workload.AwaitDue(ctx, between(0, 200), n.Random)
+	case AimWindow:
+		n.Workload.AwaitWindow(ctx, between(0, n.Random.IntN(35_000)), n.Random)
+		return record.Job{}
 	case AimContinueAsNew:
 		return n.Workload.RunUntilContinueAsNew(ctx, workload.ContinueAsNewRuns-n.Random.IntN(20), between(0, 50))
 	case AimFanOut:

@@ -36,6 +36,16 @@ func (w *Workload) AwaitDue(ctx context.Context, ahead time.Duration, random *ra
 	return record.Job{}
 }
 
+// AwaitWindow waits until some time before the herd of [NewJobs] is due; if there is none, before a second in which a third of the jobs
+// are due.
+func (w *Workload) AwaitWindow(ctx context.Context, ahead time.Duration, random *rand.Rand) {
+	second := herdSeconds[random.IntN(len(herdSeconds))]
+	if len(w.Jobs) > 0 && w.Jobs[0].inHerd {
+		second = herdSecond
+	}
+	_ = wait.For(ctx, time.Until(startIn(time.Now().Add(ahead), second).Add(-ahead)))
+}
+
 // AwaitAsleep creates one-time jobs, whose workflows sleep, and waits until some time before they are due. It
 // returns one of them. A job that is due every minute would not do: its next occurrence is dispatched right
 // after the execution before.

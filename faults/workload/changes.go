@@ -36,8 +36,15 @@ func (w *Workload) Burst(ctx context.Context, n int, within time.Duration) {
 	}
 }
 
+// aimedBefore and aimedInHerd are how long before a due time of its job an aimed change comes at most: longer before that of a herd,
+// whose fences begin longer before it.
+const (
+	aimedBefore = 10 * time.Second
+	aimedInHerd = 35 * time.Second
+)
+
 // changeOne starts a change of a job, or of a random one if j is nil or locked. It comes within 5 s, or if it
-// is aimed, from 10 s before to 2 s after a due time of the job. It starts nothing if too many changes are
+// is aimed, from some time before to 2 s after a due time of the job. It starts nothing if too many changes are
 // under way.
 func (w *Workload) changeOne(ctx, base context.Context, j *Job, aimed bool) {
 	select {
@@ -53,8 +60,12 @@ func (w *Workload) changeOne(ctx, base context.Context, j *Job, aimed bool) {
 		j = w.Jobs[w.intN(len(w.Jobs))]
 	}
 	after := w.between(0, 5*time.Second)
-	if due, ok := j.Next(time.Now().Add(10 * time.Second)); aimed && ok && time.Until(due) < 2*time.Minute {
-		after = time.Until(due) + w.between(-10*time.Second, 2*time.Second)
+	before := aimedBefore
+	if j.inHerd {
+		before = aimedInHerd
+	}
+	if due, ok := j.Next(time.Now().Add(before)); aimed && ok && time.Until(due) < 2*time.Minute {
+		after = time.Until(due) + w.between(-before, 2*time.Second)
 	}
 	w.open.Go(func() {
 		defer func() { <-w.slots }()

@@ -17,6 +17,8 @@ type Job struct {
 	sync.Mutex
 	ID         record.Job // the current incarnation
 	Definition record.Definition
+
+	inHerd bool // one of many that are due in the same second
 }
 
 // collections is the number of collections that the jobs are spread over. The last one has a tenth of the
@@ -34,24 +36,31 @@ func Collections() []string {
 	return names
 }
 
-// NewJobs returns n jobs that are due from begin on, for a run of that length.
-func NewJobs(n int, begin time.Time, length time.Duration, random *rand.Rand) []*Job {
+// NewJobs returns n jobs that are due from begin on, for a run of that length. The first herd of them are due every minute, in one
+// second of it.
+func NewJobs(n, herd int, begin time.Time, length time.Duration, random *rand.Rand) []*Job {
 	var all []*Job
 	for i := range n {
 		collection := i % (collections - 1)
 		if i%10 == 9 {
 			collection = collections - 1
 		}
-		all = append(all, &Job{
+		j := &Job{
 			ID:         record.Job{Collection: collectionName(collection), Name: fmt.Sprintf("j%05d", i), Incarnation: 1},
-			Definition: newDefinition(begin, length, random),
-		})
+			Definition: newDefinition(begin, length, random), inHerd: i < herd,
+		}
+		if j.inHerd {
+			j.Definition.Once, j.Definition.Count, j.Definition.Start = false, 0, startIn(begin, herdSecond)
+		}
+		all = append(all, j)
 	}
 	return all
 }
 
-// herdSeconds are the seconds of the minute in which many jobs are due together.
+// herdSeconds are the seconds of the minute in which many jobs are due together, and herdSecond that of the herd of [NewJobs].
 var herdSeconds = []int{5, 25, 45}
+
+const herdSecond = 35
 
 // newStart returns a start from begin on: one of three in a herd, the others spread over the minute.
 func newStart(begin time.Time, random *rand.Rand) time.Time {
@@ -59,6 +68,11 @@ func newStart(begin time.Time, random *rand.Rand) time.Time {
 	if random.IntN(3) == 0 {
 		second = herdSeconds[random.IntN(len(herdSeconds))]
 	}
+	return startIn(begin, second)
+}
+
+// startIn returns the first time from begin on that is in a second of the minute.
+func startIn(begin time.Time, second int) time.Time {
 	start := begin.Truncate(time.Minute).Add(time.Duration(second) * time.Second)
 	if start.Before(begin) {
 		start = start.Add(time.Minute)

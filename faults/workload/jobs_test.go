@@ -21,7 +21,7 @@ func TestAlmanacAcceptsEveryJobAndTheReceiverKnowsItsRequests(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 3, 1, 12, 0, 10, 0, time.UTC)
 	r := receiver.New("http://127.0.0.1:1", 1)
-	for _, j := range NewJobs(500, begin, time.Minute, newRandom(1)) {
+	for _, j := range NewJobs(500, 100, begin, time.Minute, newRandom(1)) {
 		d, err := input.ParseDefinition([]byte(definitionBody(r, j.ID, j.Definition)), input.ParseOptions{Now: begin})
 		require.NoError(t, err)
 		require.False(t, d.StartTime.Before(begin))
@@ -44,14 +44,26 @@ func TestAlmanacAcceptsEveryJobAndTheReceiverKnowsItsRequests(t *testing.T) {
 func TestTheSameSeedMakesTheSameJobs(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 3, 1, 12, 0, 10, 0, time.UTC)
-	first := NewJobs(50, begin, time.Minute, newRandom(1))
-	require.Equal(t, first, NewJobs(50, begin, time.Minute, newRandom(1)))
-	require.NotEqual(t, first, NewJobs(50, begin, time.Minute, newRandom(2)))
+	first := NewJobs(50, 0, begin, time.Minute, newRandom(1))
+	require.Equal(t, first, NewJobs(50, 0, begin, time.Minute, newRandom(1)))
+	require.NotEqual(t, first, NewJobs(50, 0, begin, time.Minute, newRandom(2)))
+}
+
+func TestAHerdIsDueInOneSecondOfEachMinute(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 3, 1, 12, 0, 40, 0, time.UTC)
+	due := map[time.Time]int{}
+	for _, j := range NewJobs(500, 100, begin, time.Minute, newRandom(1))[:100] {
+		next, ok := j.Next(begin.Add(10 * time.Minute))
+		require.True(t, ok)
+		due[next]++
+	}
+	require.Equal(t, map[time.Time]int{time.Date(2026, 3, 1, 12, 11, 35, 0, time.UTC): 100}, due)
 }
 
 func TestJobsThatAreAddedHaveNewNames(t *testing.T) {
 	t.Parallel()
-	w := New(nil, nil, NewJobs(4, time.Now(), time.Minute, newRandom(1)), nil)
+	w := New(nil, nil, NewJobs(4, 0, time.Now(), time.Minute, newRandom(1)), nil)
 	w.add(oneTime(time.Now()))
 	w.add(oneTime(time.Now()))
 	seen := map[record.Job]bool{}

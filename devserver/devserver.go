@@ -157,7 +157,7 @@ func start(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := datadir.MakeDatabase(database, o.Log); err != nil {
 		return nil, fmt.Errorf("database: %w", err)
 	}
-	if s.store, err = openStore(database, o.Synchronous); err != nil {
+	if s.store, err = openStore(ctx, database, o.Synchronous); err != nil {
 		return nil, err
 	}
 	// Prepare the namespace before any service starts: each service caches namespaces, and its cache lags

@@ -213,6 +213,7 @@ func (s *Server) startTemporal(cfg *config.Config) error {
 		temporal.WithStaticHosts(staticHosts(cfg)),
 		temporal.WithDynamicConfigClient(dynamicConfig),
 		temporal.WithLogger(s.log),
+		inOneTransaction(s.store.db),
 	)
 	if err != nil {
 		return fmt.Errorf("create the Temporal server: %w", err)

@@ -157,7 +157,7 @@ func start(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := datadir.MakeDatabase(database, o.Log); err != nil {
 		return nil, fmt.Errorf("database: %w", err)
 	}
-	if s.store, err = openStore(database, o.Synchronous); err != nil {
+	if s.store, err = openStore(ctx, database, o.Synchronous); err != nil {
 		return nil, err
 	}
 	// Prepare the namespace before any service starts: each service caches namespaces, and its cache lags
@@ -213,6 +213,7 @@ func (s *Server) startTemporal(cfg *config.Config) error {
 		temporal.WithStaticHosts(staticHosts(cfg)),
 		temporal.WithDynamicConfigClient(dynamicConfig),
 		temporal.WithLogger(s.log),
+		inOneTransaction(s.store.db),
 	)
 	if err != nil {
 		return fmt.Errorf("create the Temporal server: %w", err)

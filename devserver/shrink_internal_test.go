@@ -15,7 +15,7 @@ import (
 func TestTheFileShrinksWhenMuchWasDeleted(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), databaseFile)
-	s, err := openStore(path, SynchronousNormal)
+	s, err := openStore(t.Context(), path, SynchronousNormal)
 	require.NoError(t, err)
 	t.Cleanup(s.close)
 	server, ok := s.db.(sqlplugin.AdminDB)

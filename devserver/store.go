@@ -53,7 +53,7 @@ type store struct {
 }
 
 // openStore opens the database at path. It creates the tables if the database is new.
-func openStore(path, synchronous string) (*store, error) {
+func openStore(ctx context.Context, path, synchronous string) (*store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -83,6 +83,9 @@ func openStore(path, synchronous string) (*store, error) {
 	}
 	db, err := persistencesql.NewSQLDB(sqlplugin.DbKindMain, cfg, resolver.NewNoopResolver(), log.NewNoopLogger(), metrics.NoopMetricsHandler)
 	if err != nil {
+		return nil, fmt.Errorf("database %s: %w", path, err)
+	}
+	if err := keepStatements(ctx, db, cfg); err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
 	return &store{config: cfg, path: path, db: db}, nil

@@ -65,7 +65,7 @@ func TestTheDatabaseHasNoTemporaryFiles(t *testing.T) {
 	if _, err := os.Stat(open); err != nil {
 		t.Skip("this system does not list the files that a process has open")
 	}
-	s, err := openStore(filepath.Join(t.TempDir(), databaseFile), SynchronousNormal)
+	s, err := openStore(t.Context(), filepath.Join(t.TempDir(), databaseFile), SynchronousNormal)
 	require.NoError(t, err)
 	t.Cleanup(s.close)
 	server, ok := s.db.(sqlplugin.AdminDB)

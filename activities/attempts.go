@@ -23,7 +23,7 @@ const lostMessage = "The worker stopped before it recorded the outcome; the requ
 // A Report is the details of the error of an action's activity.
 type Report struct {
 	Attempts []job.Attempt `json:"attempts,omitempty"` // the activity's attempts that were sent, oldest first
-	Lead     int           `json:"lead,omitempty"`     // as in [Output]
+	Hold     int           `json:"hold,omitempty"`     // as in [Output]
 	Next     time.Time     `json:"next,omitzero"`      // when the workflow is to schedule another attempt; zero if the server does, or none follows
 	Status   int           `json:"status,omitempty"`   // HTTP status of the last attempt's answer, if [Input.Explain] asks for it; 0 if there is none
 }
@@ -32,7 +32,7 @@ type Report struct {
 // takes over reports it, and sends nothing.
 type Ended struct {
 	Error  string    `json:"error,omitempty"`  // text of the activity's error; "" if the action succeeded
-	Lead   int       `json:"lead,omitempty"`   // as in [Output]
+	Hold   int       `json:"hold,omitempty"`   // as in [Output]
 	Next   time.Time `json:"next,omitzero"`    // as in [Report]
 	Status int       `json:"status,omitempty"` // likewise
 }
@@ -42,12 +42,12 @@ func (e *Ended) Err(attempts []job.Attempt) error {
 	if e.Error == "" {
 		return nil
 	}
-	return failedError(e.Error, Report{Attempts: attempts, Lead: e.Lead, Next: e.Next, Status: e.Status}, temporal.ApplicationErrorOptions{NonRetryable: true})
+	return failedError(e.Error, Report{Attempts: attempts, Hold: e.Hold, Next: e.Next, Status: e.Status}, temporal.ApplicationErrorOptions{NonRetryable: true})
 }
 
 // Ending returns the information in the report, given the records of the activity's attempts.
 func (e *Ended) Ending(attempts []job.Attempt) Ending {
-	return Ending{Report: Report{Attempts: attempts, Lead: e.Lead, Next: e.Next, Status: e.Status}, More: !e.Next.IsZero(), Recorded: e}
+	return Ending{Report: Report{Attempts: attempts, Hold: e.Hold, Next: e.Next, Status: e.Status}, More: !e.Next.IsZero(), Recorded: e}
 }
 
 // failedError returns the error of a failed attempt. The options say whether and when the server makes another one.

@@ -43,8 +43,8 @@ func TestEndingOf(t *testing.T) {
 		want activities.Ending
 	}{
 		{"a success", nil, activities.Ending{}},
-		{"a failure", failed(activities.ErrTypeFailed, activities.Report{Attempts: one, Lead: 700}),
-			activities.Ending{Report: activities.Report{Attempts: one, Lead: 700}, More: true}},
+		{"a failure", failed(activities.ErrTypeFailed, activities.Report{Attempts: one, Hold: 700}),
+			activities.Ending{Report: activities.Report{Attempts: one, Hold: 700}, More: true}},
 		{"the last failure", temporal.NewNonRetryableApplicationError("refused", activities.ErrTypeFailed, nil, report(one...)), activities.Ending{Report: report(one...)}},
 		{"a failure without details", failed(activities.ErrTypeFailed), activities.Ending{More: true}},
 		{"a failure whose details cannot be read", failed(activities.ErrTypeFailed, "text"), activities.Ending{More: true}},
@@ -65,8 +65,8 @@ func TestEndingOf(t *testing.T) {
 			activities.Ending{Report: report(one[0], missing(2, one[0].End)), Lost: true}},
 		{"lost, and its progress cannot be read", timedOut(heartbeat, "progress"),
 			activities.Ending{Report: report(missing(1, since)), Lost: true}},
-		{"lost before it reported a success", timedOut(heartbeat, activities.Progress{Attempts: succeeded, Sent: 1, Ended: &activities.Ended{Lead: 700}}),
-			activities.Ending{Report: activities.Report{Attempts: succeeded, Lead: 700}, Recorded: &activities.Ended{Lead: 700}}},
+		{"lost before it reported a success", timedOut(heartbeat, activities.Progress{Attempts: succeeded, Sent: 1, Ended: &activities.Ended{Hold: 700}}),
+			activities.Ending{Report: activities.Report{Attempts: succeeded, Hold: 700}, Recorded: &activities.Ended{Hold: 700}}},
 		{"lost before it reported the last failure", timedOut(heartbeat, activities.Progress{Attempts: one, Sent: 1, Ended: &activities.Ended{Error: "refused"}}),
 			activities.Ending{Report: report(one...), Recorded: &activities.Ended{Error: "refused"}}},
 		{"took too long to report a failure before a retry", timedOut(whole, activities.Progress{Attempts: one, Sent: 1, Ended: retried}),

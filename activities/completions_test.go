@@ -138,10 +138,9 @@ func TestAnOutcomeThatWaitsIsReportedByAnotherWorkerIfItsOwnIsLost(t *testing.T)
 				send := sendFunc(func(context.Context) (string, error) { return "the answer", tt.err })
 				first, second := runner(send), runner(sendFunc(func(context.Context) (string, error) { panic("it is sent again") }))
 				first.Completions = completions.New()
-				first.Lead, second.Lead = activities.DefaultLead(), activities.DefaultLead()
+				first.MaxHold, second.MaxHold = time.Minute, time.Minute
 				fill(t, first)
 				in := due(0, tt.maxAttempts)
-				in.Lead = 800
 				in.Action.RetryPolicy = &job.RetryPolicy{RetryInterval: later, RetryCount: 4}
 				lost := task{heartbeat: 30 * time.Second}
 				want, wantErr := lost.execute(t, first, in)
@@ -158,7 +157,7 @@ func TestAnOutcomeThatWaitsIsReportedByAnotherWorkerIfItsOwnIsLost(t *testing.T)
 				require.Equal(t, tt.more, ending.More)
 				if tt.err == nil {
 					require.NoError(t, err)
-					require.NotZero(t, got.Lead)
+					require.Equal(t, 60_000, got.Hold)
 					return
 				}
 				require.Equal(t, applicationError(t, wantErr).Message(), applicationError(t, err).Message())

@@ -98,6 +98,7 @@ func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, l
 var (
 	errWithdrawn   = errors.New("the job was changed before it was sent; nothing was sent")
 	errStopping    = errors.New("the worker stopped before it was sent; nothing was sent")
+	errFull        = errors.New("the worker holds as many as it may, and it was not due soon; nothing was sent")
 	errTakenUpLate = fmt.Errorf("it could not begin within %g s of its due time; nothing was sent", takeUpLimit.Seconds())
 )
 

@@ -10,9 +10,6 @@ import (
 	"go.temporal.io/sdk/activity"
 )
 
-// DefaultMaxHold is the default of [Lead.Hold].
-const DefaultMaxHold = time.Minute
-
 // The fences of a herd are spread over the time before the due time, so that they do not queue up at
 // the server. They end a margin before it, which is short for few: an attempt whose worker is lost after its fence
 // may have been sent, so nobody sends it soon.

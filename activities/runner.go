@@ -53,7 +53,6 @@ type Input struct {
 	MaxAttempts int               `json:"max"`                   // maximum number of attempts that may be sent, at least 1
 	SentBefore  int               `json:"before,omitempty"`      // attempts of earlier activities that may have been sent
 	Compensated bool              `json:"compensated,omitempty"` // an error action follows a failure
-	Lead        int               `json:"lead,omitempty"`        // milliseconds it was dispatched before its due time; 0: the lead is not adjusted
 	Explain     bool              `json:"explain,omitempty"`     // the error action has placeholders for what failed
 	Failure     *template.Failure `json:"failure,omitempty"`     // what failed, in such an error action
 	LastSuccess time.Time         `json:"lastSuccess,omitzero"`  // when the last execution of the job that succeeded ended, in an action with placeholders; zero: never
@@ -84,8 +83,7 @@ func (in *Input) held(begins time.Time) bool { return in.Execution.Due.After(beg
 type Output struct {
 	Unsent   string        `json:"unsent,omitempty"` // why nothing was sent; Attempts are then those before
 	Attempts []job.Attempt `json:"attempts"`         // oldest first; the last one completed
-	Lead     int           `json:"lead,omitempty"`   // lead of the next execution in milliseconds; 0: unchanged
-	Hold     int           `json:"hold,omitempty"`   // hold of the next execution in milliseconds; see [Lead]
+	Hold     int           `json:"hold,omitempty"`   // hold of the next executions in milliseconds; see [DefaultMaxHold]; 0: unchanged
 	Loss     int           `json:"loss,omitempty"`   // loss time of the next execution in milliseconds, if it is held; see [MinHeldLoss]; 0: unchanged
 }
 
@@ -135,10 +133,10 @@ const MaxRetryAfter = time.Hour
 type Runner struct {
 	Senders     map[job.ActionType]Sender // by [job.ActionType.Kind]; other kinds fail permanently
 	Log         *slog.Logger
-	Timeout     time.Duration // of one attempt; 0 means DefaultTimeout
-	Grace       time.Duration // how long a running attempt may go on after the worker stops; shorter than the worker's stop timeout
-	PerHost     int           // maximum number of unanswered requests per host; 0: no limit
-	Lead        Lead
+	Timeout     time.Duration        // of one attempt; 0 means DefaultTimeout
+	Grace       time.Duration        // how long a running attempt may go on after the worker stops; shorter than the worker's stop timeout
+	PerHost     int                  // maximum number of unanswered requests per host; 0: no limit
+	MaxHold     time.Duration        // occurrences due within it when an execution ends are dispatched at once; 0: none
 	Clock       clock.Clock          // decides when an execution is due
 	Completions *completions.Limiter // nil: outcomes are reported at once
 	Observe     *telemetry.Attempts  // nil: attempts are not measured
@@ -159,7 +157,6 @@ type Runner struct {
 func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	info := activity.GetInfo(ctx)
 	r.Clock.Observe(info.StartedTime, r.Log)
-	slack := r.Clock.Until(in.Execution.Due)
 	progress, err := r.readProgress(ctx)
 	if err != nil {
 		return Output{}, r.lost(ctx, &in, nil, int(info.Attempt)-1)
@@ -174,10 +171,13 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	}
 	defer r.outcomes.reported(in.outcomeKey(progress.Attempts), o)
 	if o.unsent != nil {
-		return Output{Unsent: o.unsent.Error(), Attempts: progress.Attempts}, nil
+		out := Output{Unsent: o.unsent.Error(), Attempts: progress.Attempts}
+		if errors.Is(o.unsent, errFull) {
+			out.Hold = int(NoHold.Milliseconds())
+		}
+		return out, nil
 	}
-	attempts, took, err := progress.Attempts, o.end.Sub(o.start), o.err
-	lead := r.nextLead(&in, info.Attempt, slack, took)
+	attempts, err := progress.Attempts, o.err
 	begin := in.Execution.Due
 	switch {
 	case !progress.Next.IsZero():
@@ -196,9 +196,9 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	ctx = o.observed.Context(ctx)
 	if err == nil {
 		r.ended(ctx, &in, o, record, begin, following{})
-		return r.report(ctx, attempts, &Ended{Lead: lead}, o.together, c)
+		return r.report(ctx, attempts, &Ended{}, o.together, c)
 	}
-	next, ended, failed := r.fail(ctx, o, attempts, lead, in, c)
+	next, ended, failed := r.fail(ctx, o, attempts, in, c)
 	r.ended(ctx, &in, o, record, begin, next)
 	if ended != nil {
 		return r.report(ctx, attempts, ended, 0, c)
@@ -228,6 +228,9 @@ func (r *Runner) attempt(ctx context.Context, in *Input, progress Progress, c *l
 	ahead := len(progress.Attempts) == 0 && in.held(info.ScheduledTime)
 	if ahead && r.Clock.Until(in.Execution.Due) < -takeUpLimit {
 		return &outcome{unsent: errTakenUpLate}, nil
+	}
+	if ahead && r.full(r.Clock.Until(in.Execution.Due)) {
+		return &outcome{unsent: errFull}, nil
 	}
 	// A server that crashed may dispatch a task a second time, as that of the next attempt (Temporal
 	// 1.32). 2 s are for clock skew.
@@ -327,32 +330,11 @@ func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attem
 	return o
 }
 
-// nextLead returns the lead of the next execution in milliseconds, given the slack and duration of the
-// attempt; 0 if the lead does not change.
-func (r *Runner) nextLead(in *Input, attempt int32, slack, took time.Duration) int {
-	if in.Lead == 0 || in.SentBefore > 0 || attempt > 1 {
-		return 0
-	}
-	next := r.Lead.next(time.Duration(in.Lead)*time.Millisecond, slack)
-	if took > aliveInterval {
-		next = max(next, min(slowLead, r.Lead.Max))
-	}
-	return int(next.Milliseconds())
-}
-
-// nextHold returns the hold of the next execution in milliseconds; see [Lead].
-func (r *Runner) nextHold() int {
-	if r.holds.count() >= maxHeld {
-		return 0
-	}
-	return int(r.Lead.Hold.Milliseconds())
-}
-
 // fail returns what follows a failed attempt. If that ends the activity, ended is what to report. Otherwise
 // the records are kept for the server's next attempt, and failed is the activity's error.
-func (r *Runner) fail(ctx context.Context, o *outcome, attempts []job.Attempt, lead int, in Input, c *lossClock) (follows following, ended *Ended, failed error) {
+func (r *Runner) fail(ctx context.Context, o *outcome, attempts []job.Attempt, in Input, c *lossClock) (follows following, ended *Ended, failed error) {
 	err := o.err
-	ended = &Ended{Error: cmp.Or(redact.Cut(err.Error(), maxErrorText), "failed"), Lead: lead}
+	ended = &Ended{Error: cmp.Or(redact.Cut(err.Error(), maxErrorText), "failed")}
 	if answered, ok := errors.AsType[*AnsweredError](err); ok && in.Explain {
 		ended.Status = answered.Status
 	}
@@ -373,7 +355,7 @@ func (r *Runner) fail(ctx context.Context, o *outcome, attempts []job.Attempt, l
 	} else {
 		follows = following{text: nextWithdrawn}
 	}
-	return follows, nil, failedError(ended.Error, Report{Attempts: attempts, Lead: lead}, temporal.ApplicationErrorOptions{NextRetryDelay: delay})
+	return follows, nil, failedError(ended.Error, Report{Attempts: attempts}, temporal.ApplicationErrorOptions{NextRetryDelay: delay})
 }
 
 // report waits until the outcome of the last attempt may be reported, and returns it. Meanwhile heartbeats
@@ -383,10 +365,11 @@ func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ended, t
 	stop := r.keepAlive(ctx, Progress{Attempts: attempts, Sent: len(attempts), Ended: e}, nil, c)
 	r.Completions.Enter(ctx)
 	stop()
+	e.Hold = r.nextHold()
 	if err := e.Err(attempts); err != nil {
 		return Output{}, err
 	}
-	out := Output{Attempts: attempts, Lead: e.Lead, Hold: r.nextHold()}
+	out := Output{Attempts: attempts, Hold: e.Hold}
 	if together > 0 {
 		out.Loss = int(heldLoss(together).Milliseconds())
 	}

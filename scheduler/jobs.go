@@ -112,8 +112,8 @@ func (s *Service) createJob(ctx context.Context, c job.Collection, name string, 
 	if err != nil {
 		return job.Job{}, err
 	}
-	if s.firstLead > 0 {
-		input.Lead = int(s.firstLead.Milliseconds())
+	if s.lead > 0 {
+		input.Lead = int(s.lead.Milliseconds())
 	}
 	s.showNext(&input)
 	err = s.start(ctx, client.StartWorkflowOptions{

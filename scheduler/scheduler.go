@@ -38,9 +38,9 @@ type Options struct {
 	Log       *slog.Logger            // nil means no log
 	Now       func() time.Time        // nil means time.Now
 
-	// FirstLead is how long before its due time the first occurrence of a new job is dispatched. A job that is not
-	// due soon begins 15 times as long before it. 0 means 8 to 20 s, by a hash of the job's name.
-	FirstLead time.Duration
+	// Lead is how long before they are due the occurrences of a job that is created are dispatched; 0 means by a hash of its
+	// name, see package plan.
+	Lead time.Duration
 	// ShowNext has jobs keep up the search attribute of their next run, once [Service.NextRunExists] was called. Each
 	// execution costs a write to Temporal's visibility store then.
 	ShowNext bool
@@ -63,7 +63,7 @@ type Service struct {
 	limits    *input.Limits
 	log       *slog.Logger
 	now       func() time.Time
-	firstLead time.Duration
+	lead      time.Duration
 	space     func() error
 	history   *history.Reader
 	trail     *trail.Reader
@@ -87,7 +87,7 @@ func New(o Options) *Service {
 		limits:    cmp.Or(o.Limits, &limits),
 		log:       cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		now:       o.Now,
-		firstLead: o.FirstLead,
+		lead:      o.Lead,
 		wantsNext: o.ShowNext,
 		space:     o.CheckSpace,
 	}

@@ -65,13 +65,13 @@ func TestANewJobBeginsWhenItHasSomethingToDo(t *testing.T) {
 		behind  time.Duration // by how much the server's clock is behind this machine's
 		least   time.Duration // lower limit of the delay
 		most    time.Duration
-		lead    time.Duration // of the first occurrence; 0 means the default
+		lead    time.Duration // 0 means the default
 	}{
-		{name: "2 to 5 minutes before it is due", due: time.Hour, least: 55 * time.Minute, most: 58 * time.Minute},
-		{name: "by the server's clock", due: time.Hour, behind: 10 * time.Minute, least: 65 * time.Minute, most: 68 * time.Minute},
-		{name: "by the server's clock, which is ahead", due: time.Hour, behind: -10 * time.Minute, least: 45 * time.Minute, most: 48 * time.Minute},
-		{name: "15 leads before it is due", due: time.Minute, lead: 2 * time.Second, least: 30 * time.Second, most: 30 * time.Second},
-		{name: "at once if it is due within two minutes", due: 2 * time.Minute},
+		{name: "40 s to 5 minutes before it is due", due: time.Hour, least: 55 * time.Minute, most: 60*time.Minute - 40*time.Second},
+		{name: "by the server's clock", due: time.Hour, behind: 10 * time.Minute, least: 65 * time.Minute, most: 70*time.Minute - 40*time.Second},
+		{name: "by the server's clock, which is ahead", due: time.Hour, behind: -10 * time.Minute, least: 45 * time.Minute, most: 50*time.Minute - 40*time.Second},
+		{name: "by its lead", due: time.Minute, lead: 20 * time.Second, least: 40 * time.Second, most: 40 * time.Second},
+		{name: "at once if it is due soon", due: 45 * time.Second},
 		{name: "at once if it is due now", due: -time.Hour},
 		{name: "at once if it is disabled", due: time.Hour, more: `,"state":"disabled"`},
 		{name: "at once if its collection is disabled", due: time.Hour, resting: true},
@@ -85,7 +85,7 @@ func TestANewJobBeginsWhenItHasSomethingToDo(t *testing.T) {
 				}}}
 				body := fmt.Sprintf(`{"properties":{"action":{"type":"Http","request":{"uri":"http://127.0.0.1/","method":"GET"}},"startTime":%q%s}}`,
 					time.Now().Add(tt.due).UTC().Format(time.RFC3339), tt.more)
-				_, created, err := scheduler.New(scheduler.Options{Client: server, FirstLead: tt.lead}).PutJob(t.Context(), key, put(body))
+				_, created, err := scheduler.New(scheduler.Options{Client: server, Lead: tt.lead}).PutJob(t.Context(), key, put(body))
 				require.NoError(t, err)
 				require.True(t, created)
 				require.GreaterOrEqual(t, server.started.StartDelay, tt.least)

@@ -31,7 +31,7 @@ type Options struct {
 	Client    *Client
 	Converter converter.DataConverter // the client's; nil means the SDK's default
 	Senders   map[job.ActionType]activities.Sender
-	Lead      activities.Lead // the zero Lead means activities.DefaultLead
+	MaxHold   time.Duration // see [activities.Runner]; usually activities.DefaultMaxHold
 	Log       *slog.Logger
 	Now       func() time.Time     // this machine's clock; nil means time.Now
 	Slots     int                  // maximum number of actions held or in flight; 0 means DefaultSlots
@@ -97,7 +97,7 @@ func New(o Options) worker.Worker {
 
 	runner := &activities.Runner{
 		Senders: o.Senders, Log: o.Log, Grace: grace, PerHost: cmp.Or(o.PerHost, activities.DefaultPerHost),
-		Lead: cmp.Or(o.Lead, activities.DefaultLead()), Clock: clock.Clock{Local: o.Now}, Completions: o.Client.completions,
+		MaxHold: o.MaxHold, Clock: clock.Clock{Local: o.Now}, Completions: o.Client.completions,
 	}
 	if o.Telemetry != nil {
 		runner.Observe = o.Telemetry.Attempts()

@@ -121,9 +121,7 @@ func (e *Environment) startWorker(maxHold time.Duration, log *slog.Logger) error
 		return err
 	}
 	e.onClose(func() error { all.Close(); return nil })
-	lead := activities.DefaultLead()
-	lead.Hold = maxHold
-	w := worker.New(worker.Options{Client: e.temporal, Senders: all.ByType(), Lead: lead, Log: log})
+	w := worker.New(worker.Options{Client: e.temporal, Senders: all.ByType(), MaxHold: maxHold, Log: log})
 	w.RegisterWorkflowWithOptions(loop, workflow.RegisterOptions{Name: typeLoop})
 	w.RegisterWorkflowWithOptions(scheduled, workflow.RegisterOptions{Name: typeScheduled})
 	if err := w.Start(); err != nil {

@@ -217,10 +217,10 @@ func TestOneErrorListsAllMistakesInTheSettings(t *testing.T) {
 
 func TestAFlagIsBlamedWhereItReplacesItsVariable(t *testing.T) {
 	t.Parallel()
-	_, err := almanac(t, "", map[string]string{"ALMANAC_LISTEN": "127.0.0.1:80", "ALMANAC_MAX_LEAD": "1s", "ALMANAC_CODEC_LISTEN": "0.0.0.0:1"},
-		"dev", "--listen", "nowhere", "--min-lead", "2s")
+	_, err := almanac(t, "", map[string]string{"ALMANAC_LISTEN": "127.0.0.1:80", "ALMANAC_MAX_HOLD": "1s", "ALMANAC_CODEC_LISTEN": "0.0.0.0:1"},
+		"dev", "--listen", "nowhere", "--max-hold", "1h")
 	require.ErrorContains(t, err, `--listen: "nowhere" is not host:port; allowed: a host and a port such as 127.0.0.1:8080`)
-	require.ErrorContains(t, err, "--min-lead: 2s is longer than $ALMANAC_MAX_LEAD, which is 1s; allowed: up to 1s")
+	require.ErrorContains(t, err, "--max-hold: 1h is too long; allowed: 0s to 10m")
 	require.ErrorContains(t, err, "$ALMANAC_CODEC_LISTEN: 0.0.0.0:1 can be reached by other machines, and the codec server has no token")
 }
 
@@ -272,7 +272,7 @@ func TestCompletionOffersTheValuesOfFlags(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"api --log-level", "debug\ninfo\nwarn\nerror\n" + nothing},
 		{"api --egress", "public\nprivate\nany\n" + nothing},
-		{"worker --max-lead", nothing},
+		{"worker --max-hold", nothing},
 		{"worker --ca-file", files},
 		{"api --plans", "azure\nunlimited\n" + files},
 		{"api --listen", nothing},
@@ -293,9 +293,9 @@ func TestCompletionOffersTheValuesOfFlags(t *testing.T) {
 
 func TestHelpSaysWhatKindOfValueAFlagTakes(t *testing.T) {
 	t.Parallel()
-	out, err := almanac(t, "", map[string]string{"ALMANAC_MAX_LEAD": "7s"}, "worker", "--help")
+	out, err := almanac(t, "", map[string]string{"ALMANAC_MAX_HOLD": "7s"}, "worker", "--help")
 	require.NoError(t, err)
-	for _, want := range []string{"--max-lead duration", "--max-cached-workflows int", "--ca-file file", "default 20s; 1ms to 30s; $ALMANAC_MAX_LEAD=7s\n"} {
+	for _, want := range []string{"--max-hold duration", "--max-cached-workflows int", "--ca-file file", "default 5m; 0s to 10m; $ALMANAC_MAX_HOLD=7s\n"} {
 		require.Contains(t, out, want)
 	}
 }
@@ -335,7 +335,7 @@ func TestOneErrorListsAllMistakesAboutOutboundConnections(t *testing.T) {
 	t.Parallel()
 	_, err := almanac(t, "", map[string]string{"ALMANAC_EGRESS": "sometimes"}, "worker",
 		"--egress-allow", "10.1.2.3/8", "--egress-deny", "*", "--ca-file", "nowhere.pem", "--oauth-authority", "nope",
-		"--storage-queue-endpoint", "https://{account}{x}", "--service-bus-host", "x", "--service-bus-endpoint", "y", "--min-lead", "5s", "--max-lead", "1s", "--max-hold", "-1s",
+		"--storage-queue-endpoint", "https://{account}{x}", "--service-bus-host", "x", "--service-bus-endpoint", "y", "--max-hold", "-1s",
 		"--max-cached-workflows", "0", "--max-per-host", "10001")
 	for _, want := range []string{
 		`$ALMANAC_EGRESS: unknown value "sometimes"; allowed: public, private, any`,
@@ -346,7 +346,6 @@ func TestOneErrorListsAllMistakesAboutOutboundConnections(t *testing.T) {
 		`--storage-queue-endpoint: "https://{account}{x}" is not an http or https URL with {account} in it; allowed: a URL such as`,
 		`--service-bus-host: "x" is not a host name with {namespace} in it`,
 		`--service-bus-endpoint: "y" is not host:port`,
-		"--min-lead: 5s is longer than --max-lead, which is 1s; allowed: up to 1s",
 		"--max-hold: -1s is too short; allowed: 0s to 10m",
 		"--max-cached-workflows: 0 is too low; allowed: 1 or more",
 		"--max-per-host: 10001 is too high; allowed: 1 to 10000",
@@ -354,11 +353,11 @@ func TestOneErrorListsAllMistakesAboutOutboundConnections(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	for wrong, problem := range map[string]string{
-		"0s": "0s is too short", "-1s": "-1s is too short", "31s": "31s is too long", "30": "30 has no unit, such as s for seconds", "soon": `"soon" is not a duration such as 500ms, 20s or 1m30s`,
+		"-1s": "-1s is too short", "11m": "11m is too long", "30": "30 has no unit, such as s for seconds", "soon": `"soon" is not a duration such as 500ms, 20s or 1m30s`,
 	} {
-		_, err := almanac(t, "", nil, "worker", "--max-lead", wrong)
-		require.EqualError(t, err, "--max-lead: "+problem+"; allowed: 1ms to 30s")
-		_, err = almanac(t, "", map[string]string{"ALMANAC_MAX_LEAD": wrong}, "worker")
-		require.EqualError(t, err, "$ALMANAC_MAX_LEAD: "+problem+"; allowed: 1ms to 30s")
+		_, err := almanac(t, "", nil, "worker", "--max-hold", wrong)
+		require.EqualError(t, err, "--max-hold: "+problem+"; allowed: 0s to 10m")
+		_, err = almanac(t, "", map[string]string{"ALMANAC_MAX_HOLD": wrong}, "worker")
+		require.EqualError(t, err, "$ALMANAC_MAX_HOLD: "+problem+"; allowed: 0s to 10m")
 	}
 }

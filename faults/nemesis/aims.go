@@ -15,7 +15,7 @@ import (
 // The aims: moments at which a fault is injected.
 const (
 	AimRandom        = "random"
-	AimTimer         = "before the timer" // a job's workflow sleeps, 21 to 25 s before it is due: leads are at most 20 s
+	AimTimer         = "before the timer" // a job's workflow has not begun, 301 to 305 s before it is due: leads are at most 5 min
 	AimHeld          = "held"             // 8 s before a job is due
 	AimClose         = "close"            // 0.1 to 2 s before
 	AimFence         = "fence passed"     // 0 to 0.2 s before
@@ -60,7 +60,7 @@ func (n *Nemesis) aim(ctx context.Context, p *plan) record.Job {
 	case AimRandom:
 		return record.Job{}
 	case AimTimer:
-		return n.Workload.AwaitAsleep(ctx, between(21_000, 25_000))
+		return n.Workload.AwaitAsleep(ctx, between(301_000, 305_000))
 	case AimHeld:
 		return n.Workload.AwaitDue(ctx, 8*time.Second, n.Random)
 	case AimClose:

@@ -123,7 +123,7 @@ func (n *Nemesis) processPlans(kind string, aims []string, least, most float64, 
 }
 
 // flagChoices are the flags that the workers may be restarted with.
-var flagChoices = [][]string{{"--max-hold", "0s"}, {"--min-lead", "2s"}, {"--max-hold", "5s", "--max-lead", "3s"}, {"--max-cached-workflows", "20"}}
+var flagChoices = [][]string{{"--max-hold", "0s"}, {"--max-hold", "2m"}, {"--max-hold", "5s"}, {"--max-cached-workflows", "20"}}
 
 // plan returns the plan of a kind of fault that [Nemesis.plans] includes once.
 func (n *Nemesis) plan(kind string) plan {

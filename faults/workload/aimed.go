@@ -46,9 +46,8 @@ func (w *Workload) AwaitWindow(ctx context.Context, ahead time.Duration, random 
 	_ = wait.For(ctx, time.Until(startIn(time.Now().Add(ahead), second).Add(-ahead)))
 }
 
-// AwaitAsleep creates one-time jobs, whose workflows sleep, and waits until some time before they are due. It
-// returns one of them. A job that is due every minute would not do: its next occurrence is dispatched right
-// after the execution before.
+// AwaitAsleep creates one-time jobs, and waits until some time before they are due. It returns one of them. If that time is
+// longer than any lead, their workflows have not begun.
 func (w *Workload) AwaitAsleep(ctx context.Context, ahead time.Duration) record.Job {
 	due := time.Now().Add(ahead + 5*time.Second)
 	added := w.createNew(ctx, 5, oneTime(due))
@@ -67,10 +66,9 @@ func firstOf(jobs []record.Job) record.Job {
 const ContinueAsNewRuns = 60
 
 // RunUntilContinueAsNew starts [ContinueAsNewRuns] manual runs of a job. It returns some time after a number of them was
-// answered; the others continue. The job itself is due much later, for an occurrence that is dispatched would
-// keep its workflow from continuing as new.
+// answered; the others continue. The job itself is due much later, so that no occurrence is held meanwhile.
 func (w *Workload) RunUntilContinueAsNew(ctx context.Context, answered int, after time.Duration) record.Job {
-	j := firstOf(w.createNew(ctx, 1, oneTime(time.Now().Add(90*time.Second))))
+	j := firstOf(w.createNew(ctx, 1, oneTime(time.Now().Add(6*time.Minute))))
 	if j == (record.Job{}) {
 		return j
 	}

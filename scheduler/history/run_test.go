@@ -71,7 +71,7 @@ func (a *author) dispatch(maxAttempts, before int) (scheduled int64) {
 	}
 	in := activities.Input{
 		Execution:   job.Execution{ID: "1", Due: occurrence, Repeat: 2, ActionName: job.MainAction},
-		MaxAttempts: maxAttempts, SentBefore: before, Lead: 10_000,
+		MaxAttempts: maxAttempts, SentBefore: before,
 	}
 	return a.write(at, &historypb.HistoryEvent{
 		EventType: enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/temporal"
 
 	"almanac/activities"
 	"almanac/job"
@@ -88,8 +87,8 @@ func TestAnOccurrenceIsDispatchedAheadAndSentWhenItIsDue(t *testing.T) {
 		lead int // milliseconds
 		want time.Duration
 	}{
-		{"as far as was learnt", 10_000, 50 * time.Second},
-		{"a little, where nothing was learnt", 500, 59_500 * time.Millisecond},
+		{"by its lead", 10_000, 50 * time.Second},
+		{"by a short lead if the lead is longer than workers hold", 200_000, 40 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -99,7 +98,6 @@ func TestAnOccurrenceIsDispatchedAheadAndSentWhenItIsDue(t *testing.T) {
 			require.Len(t, w.sent, 2)
 			require.Equal(t, newYear.Add(tt.want), w.sent[1].began)
 			require.Equal(t, newYear.Add(time.Minute), w.sent[1].at)
-			require.Equal(t, tt.lead, w.sent[1].Lead)
 			w.requireSound()
 		})
 	}
@@ -107,6 +105,7 @@ func TestAnOccurrenceIsDispatchedAheadAndSentWhenItIsDue(t *testing.T) {
 
 func TestAnOccurrenceThatIsDueSoonIsDispatchedAtOnce(t *testing.T) {
 	t.Parallel()
+	none := int(activities.NoHold.Milliseconds())
 	always := func(hold time.Duration) func(sentAttempt) int {
 		return func(sentAttempt) int { return int(hold.Milliseconds()) }
 	}
@@ -115,25 +114,28 @@ func TestAnOccurrenceThatIsDueSoonIsDispatchedAtOnce(t *testing.T) {
 		recurrence string
 		arrange    func(*jobEnv)
 		began      time.Duration // start of the third execution's attempt
-		lead       int           // in its input
 	}{
-		{"once the one before it has ended", minutely, func(w *jobEnv) { w.nextHold = always(time.Minute) }, time.Minute, 0},
+		{"once the one before it has ended", minutely, func(w *jobEnv) { w.nextHold = always(time.Minute) }, time.Minute},
 		{"once the one before it has ended, which took its time", minutely,
-			func(w *jobEnv) { w.nextHold = always(time.Minute); w.takes(5 * time.Second) }, 65 * time.Second, 0},
+			func(w *jobEnv) { w.nextHold = always(time.Minute); w.takes(5 * time.Second) }, 65 * time.Second},
 		{"but not where that is longer than it may be held", minutely,
-			func(w *jobEnv) { w.nextHold = always(time.Minute - time.Millisecond) }, 2*time.Minute - window, int(window.Milliseconds())},
-		{"but not where it is far", minutely + `,"interval":2`, func(w *jobEnv) { w.nextHold = always(time.Minute) }, 4*time.Minute - window, int(window.Milliseconds())},
+			func(w *jobEnv) { w.nextHold = always(time.Minute - time.Millisecond) }, 2*time.Minute - window},
+		{"but not where it is far", minutely + `,"interval":2`, func(w *jobEnv) { w.nextHold = always(time.Minute) }, 4*time.Minute - window},
 		{"but not where workers hold too much", minutely, func(w *jobEnv) {
-			w.nextHold = func(s sentAttempt) int { return map[int]int{1: 60_000}[s.Execution.Repeat] }
-		}, 2*time.Minute - window, int(window.Milliseconds())},
-		{"but not after a failure, which carries no hold", minutely, func(w *jobEnv) {
+			w.nextHold = func(s sentAttempt) int { return map[int]int{1: 60_000, 2: none}[s.Execution.Repeat] }
+		}, 2*time.Minute - window},
+		{"after a failure as well", minutely, func(w *jobEnv) {
 			w.nextHold = always(time.Minute)
 			w.fails(func(s sentAttempt) bool { return s.Execution.Repeat == 2 })
-		}, 2*time.Minute - window, int(window.Milliseconds())},
+		}, time.Minute},
+		{"after a loss, which carries no hold, as before it", minutely, func(w *jobEnv) {
+			w.nextHold = func(s sentAttempt) int { return map[int]int{1: 60_000}[s.Execution.Repeat] }
+			w.fails(func(s sentAttempt) bool { return s.Execution.Repeat == 2 })
+		}, time.Minute},
 		{"but not beside another one", minutely + `,"overlapPolicy":"AllowAll"`, func(w *jobEnv) {
 			w.nextHold = always(time.Minute)
 			w.took = func(n int) time.Duration { return map[int]time.Duration{2: 100 * time.Second}[n] }
-		}, 2*time.Minute - window, int(window.Milliseconds())},
+		}, 2*time.Minute - window},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -143,59 +145,9 @@ func TestAnOccurrenceThatIsDueSoonIsDispatchedAtOnce(t *testing.T) {
 			third := w.executions()[2]
 			require.Equal(t, newYear.Add(tt.began), third.began)
 			require.Equal(t, third.Execution.Due, third.at)
-			require.Equal(t, tt.lead, third.Lead)
 			w.requireSound()
 		})
 	}
-}
-
-func TestAnExecutionSetsTheLeadOfTheNextOne(t *testing.T) {
-	t.Parallel()
-	failing := func(details ...any) func(sentAttempt) error {
-		return func(s sentAttempt) error {
-			if s.Execution.Repeat == 2 {
-				return temporal.NewNonRetryableApplicationError("it failed", activities.ErrTypeFailed, nil, details...)
-			}
-			return nil
-		}
-	}
-	for _, tt := range []struct {
-		name   string
-		second func(*jobEnv) // the fate of the execution at 00:01
-		lead   time.Duration
-	}{
-		{"a lead", func(w *jobEnv) { w.nextLead = func(sentAttempt) int { return 12_000 } }, 12 * time.Second},
-		{"a lead from a failure", func(w *jobEnv) { w.result = failing(12_000) }, 12 * time.Second},
-		{"nothing from a failure without a lead", func(w *jobEnv) { w.result = failing() }, window},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			w := newLeadEnv(t, `"action":{`+get+`,"retryPolicy":{"retryType":"fixed","retryInterval":"PT15S","retryCount":1}},"recurrence":{`+minutely+`}`)
-			tt.second(w)
-			w.run(150 * time.Second)
-			require.Equal(t, newYear.Add(2*time.Minute-tt.lead), w.executions()[2].began)
-			w.requireSound()
-		})
-	}
-	t.Run("nothing from one that was decided late", func(t *testing.T) {
-		t.Parallel()
-		w := newLeadEnv(t, every(minutely))
-		w.now = newYear.Add(150*time.Second + time.Millisecond) // no worker ran until then
-		w.run(190 * time.Second)
-		require.Equal(t, newYear.Add(3*time.Minute), w.sent[len(w.sent)-1].at)
-		require.Zero(t, w.sent[0].Lead, "there was no timer that could have been too late")
-	})
-	t.Run("and error actions and manual runs have no lead", func(t *testing.T) {
-		t.Parallel()
-		w := newLeadEnv(t, withErrorAction(noRetry, "")+`,"recurrence":{`+minutely+`}`)
-		w.fails(func(s sentAttempt) bool { return s.Execution.Repeat > 1 && s.Execution.ActionName == job.MainAction })
-		w.update(20*time.Second, workflows.UpdateRun)
-		w.run(30 * time.Second)
-		require.Len(t, w.sent, 3)
-		for _, s := range w.sent[1:] {
-			require.Zero(t, s.Lead)
-		}
-	})
 }
 
 func TestTheHeartbeatTimeout(t *testing.T) {
@@ -278,7 +230,7 @@ func TestAHeldOccurrenceIsNotCountedYet(t *testing.T) {
 	t.Run("one at a time", func(t *testing.T) {
 		t.Parallel()
 		w := newLeadEnv(t, every(minutely+`,"overlapPolicy":"AllowAll"`))
-		w.next.Lead = 150_000
+		w.next.Lead, w.next.Hold = 150_000, 150_000
 		held := w.snapshot(45 * time.Second)
 		w.run(130 * time.Second)
 		require.Equal(t, job.Status{LastExecutionTime: at(0), NextExecutionTime: at(time.Minute), ExecutionCount: 1},

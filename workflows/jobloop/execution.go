@@ -25,7 +25,7 @@ var errUnsent = errors.New("nothing was sent")
 
 // start starts the occurrence that is due then.
 func (j *loop) start(ctx workflow.Context, due time.Time) {
-	e := &execution.Execution{Slept: j.timer.Fired() && j.timer.At.Equal(due.Add(-j.LeadTime()))}
+	e := &execution.Execution{}
 	e.Undo = state.Standing{Decided: j.Decided, Last: j.Last}
 	j.decided(due)
 	j.Started++
@@ -127,9 +127,6 @@ func (j *loop) runAction(ctx workflow.Context, e *execution.Execution, action jo
 	input := activities.Input{Execution: e.Execution, Action: action, MaxAttempts: action.RetryPolicy.Attempts(), Failure: e.Failure}
 	input.Compensated = e.ActionName == job.MainAction && e.Action.ErrorAction != nil
 	input.Explain = input.Compensated && template.Used(e.Action.ErrorAction)
-	if e.ActionName == job.MainAction && e.Slept {
-		input.Lead = j.Lead
-	}
 	for {
 		j.awaitNext(ctx, e)
 		j.scheduled.await(ctx, activitiesPerTask)
@@ -212,7 +209,7 @@ func (j *loop) runActivity(ctx workflow.Context, e *execution.Execution, input a
 		err = end.Recorded.Err(end.Attempts)
 	}
 	if input.Execution.ActionName == job.MainAction && !e.Manual {
-		j.adoptLeadAndHold(&out, &end)
+		j.adoptHold(&out, &end)
 	}
 	return &end, err
 }

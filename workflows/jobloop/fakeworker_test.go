@@ -268,7 +268,9 @@ func (w *jobEnv) attempt(p *pending, s sentAttempt) (any, error) {
 	out.Attempts = p.Attempts
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		report := activities.Report{Attempts: p.Attempts}
-		_ = failed.Details(&report.Lead)
+		if w.nextHold != nil {
+			report.Hold = w.nextHold(s)
+		}
 		last, wait := failed.NonRetryable() || s.attempt() >= s.MaxAttempts, s.Action.RetryPolicy.Interval()
 		if next := workflow.Now(server).Add(wait); !last && next.Sub(laterTime(s.Execution.Due, p.since)) > job.RetriesWithin {
 			last, report.Next = true, next

@@ -68,8 +68,7 @@ type jobEnv struct {
 	message     string                       // in the records of attempts
 	took        func(int) time.Duration      // duration of the n-th attempt; nil: 0
 	workerFate  func(sentAttempt) workerFate // of an attempt; nil: it is sent
-	nextLead    func(sentAttempt) int        // Lead in the result of a success; nil: 0
-	nextHold    func(sentAttempt) int        // Hold in the result of a success; nil: 0
+	nextHold    func(sentAttempt) int        // Hold in the result of an execution; nil: 0
 	nextLoss    int                          // loss time that executions return, in milliseconds
 	queued      time.Duration                // time until a worker has an activity
 	retryQueued time.Duration                // time until a worker has the retry of an activity
@@ -155,6 +154,7 @@ func newJobEnv(t *testing.T, properties string) *jobEnv {
 	in, err := state.New(key, definition(t, properties), registration, workflows.CollectionState{}, newYear)
 	require.NoError(t, err)
 	in.Lead = 150 // the same times for every name
+	in.Hold = int(activities.NoHold.Milliseconds())
 	w := &jobEnv{t: t, next: in, now: newYear, outlines: []shownOutline{{in.Outline(), newYear}}, scheduled: map[time.Time]int{}}
 	w.recorded = recorder{DataConverter: converter.GetDefaultDataConverter(), now: func() time.Time { return w.env.Now() }}
 	return w
@@ -396,9 +396,6 @@ func (w *jobEnv) outcome(s sentAttempt) (activities.Output, error) {
 		if err := w.result(s); err != nil {
 			return activities.Output{}, err
 		}
-	}
-	if w.nextLead != nil {
-		out.Lead = w.nextLead(s)
 	}
 	if w.nextHold != nil {
 		out.Hold = w.nextHold(s)

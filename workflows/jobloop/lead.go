@@ -19,7 +19,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // ahead returns how long before its due time an occurrence may be dispatched now. If nothing is running
-// it may be held for longer than the lead, up to Hold, which saves a timer and a workflow task.
+// it may be held for longer than the lead, up to the hold, which saves a timer and a workflow task.
 func (j *loop) ahead() time.Duration {
 	switch {
 	case j.crowded():
@@ -48,10 +48,8 @@ func (j *loop) heldUntil(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// adoptLeadAndHold stores the lead, hold and loss time that an execution's activity returned for the next one. An error carries no
-// hold, and an operator may have turned holding off.
-func (j *loop) adoptLeadAndHold(out *activities.Output, end *activities.Ending) {
-	j.Hold = out.Hold
-	j.Lead = cmp.Or(out.Lead, end.Lead, j.Lead)
+// adoptHold stores the hold and the loss time that an execution's activity returned for the next one.
+func (j *loop) adoptHold(out *activities.Output, end *activities.Ending) {
+	j.Hold = cmp.Or(out.Hold, end.Hold, j.Hold)
 	j.Loss = cmp.Or(out.Loss, j.Loss)
 }

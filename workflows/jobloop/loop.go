@@ -262,9 +262,22 @@ func (j *loop) wake(now time.Time) time.Time {
 
 // mayContinueAsNew reports whether the run is long enough and no attempt is being made.
 func (j *loop) mayContinueAsNew(ctx workflow.Context) bool {
-	long := j.draining() || j.executions >= ExecutionsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
-	trying := func(e *execution.Execution) bool { return !e.BetweenAttempts }
-	return long && !j.deleted && !j.disabling && !slices.ContainsFunc(j.running, trying) && j.quiet(ctx)
+	return j.long(ctx) && !j.deleted && !j.disabling && j.trying() == 0 && j.quiet(ctx)
+}
+
+// long reports whether the run is long enough to continue as new.
+func (j *loop) long(ctx workflow.Context) bool {
+	return j.draining() || j.executions >= ExecutionsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+}
+
+// trying returns the number of executions whose attempt is being made, or held.
+func (j *loop) trying() (n int) {
+	for _, e := range j.running {
+		if !e.BetweenAttempts {
+			n++
+		}
+	}
+	return n
 }
 
 func (j *loop) continueAsNew(ctx workflow.Context) error {
@@ -335,11 +348,12 @@ func (j *loop) draining() bool {
 	return j.full || j.executions >= drainAfter || j.updates >= UpdatesPerRun || j.signalled >= drainSignals
 }
 
-// takeBackHeld returns the occurrence that is held to the plan while the run drains. One that is due soon stays: its
-// request may leave, and then it has to be an execution with all its retries.
+// takeBackHeld returns the occurrence that is held to the plan while the run drains, or if nothing else keeps a long run from
+// continuing as new. One that is due soon stays: its request may leave, and then it has to be an execution with all its retries.
 func (j *loop) takeBackHeld(ctx workflow.Context) {
 	held := j.held(workflow.Now(ctx))
-	if !j.draining() || j.deleted || held == nil || held.Manual || j.changing.Taken() || j.changing.Wait(ctx) != nil {
+	inTheWay := j.draining() || j.long(ctx) && j.trying() == 1 && j.quiet(ctx)
+	if !inTheWay || j.deleted || held == nil || held.Manual || j.changing.Taken() || j.changing.Wait(ctx) != nil {
 		return
 	}
 	defer j.changing.End()

@@ -12,8 +12,7 @@ import (
 	"almanac/workflows/jobloop/execution"
 )
 
-// skipMargin is how long before its due time a held occurrence can be taken back at the latest, to skip it or to continue as new. Its request may be
-// sent soon after it passes its fence, up to about 6 s before that time by the clock of its worker.
+// skipMargin is how long before its due time a held occurrence can be taken back at the latest, to skip it or to continue as new.
 const skipMargin = 10 * time.Second
 
 // maxSkips is the maximum number of occurrences to come that are skipped: each is part of the job's state and of its outline.

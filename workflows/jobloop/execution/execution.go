@@ -57,7 +57,6 @@ const (
 type Execution struct {
 	state.RetryWait
 	Action          job.Action
-	Slept           bool // the job slept until it, so its punctuality adjusts the lead
 	Phase           Phase
 	BetweenAttempts bool               // between two activities: the next is scheduled at Next, by a later run if this one ends before
 	InFlight        bool               // when last looked up, an attempt may have been sent that has no record

@@ -42,10 +42,10 @@ type Input struct {
 	ChangedRun   string      `json:"changedRun,omitempty"`   // run id of the newest earlier run whose history holds a change: its start, an update or a signal
 	Waiting      []RetryWait `json:"waiting,omitempty"`      // executions that wait for their next attempts
 
-	// Lead is how long before its due time the next occurrence is dispatched, in milliseconds.
-	Lead int `json:"lead,omitempty"`
-	// Hold: if the next occurrence is due within this time, in milliseconds, it is dispatched at once
-	// instead of sleeping until its lead; see [activities.Lead].
+	// Lead is how long before its due time an occurrence is dispatched if the job sleeps until then, in milliseconds.
+	Lead int `json:"lead"`
+	// Hold: if the next occurrence is due within this time, in milliseconds, the job does not sleep, and the occurrence is
+	// dispatched at once; 0: not known yet.
 	Hold int `json:"hold,omitempty"`
 	// Loss is how long after its due time an occurrence that is held counts as lost, in milliseconds; 0: not known yet.
 	Loss int `json:"loss,omitempty"`
@@ -97,7 +97,7 @@ type Standing struct {
 // definition must be valid; c is the collection as it answered the registration with that number.
 func New(k job.Key, d job.Definition, registration int, c workflows.CollectionState, now time.Time) (Input, error) {
 	in := Input{
-		Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Lead: plan.FirstLead(k),
+		Key: k, Created: now.UTC().Truncate(time.Second), Definition: d, Lead: int(plan.Lead(k).Milliseconds()),
 		Generation: registration, Registration: registration,
 		Collection: c.Generation, CollectionDisabled: c.Disabled, Alerts: alerts.State{Inherited: c.Rules},
 	}
@@ -113,14 +113,14 @@ func New(k job.Key, d job.Definition, registration int, c workflows.CollectionSt
 	return in, nil
 }
 
-// Begin returns the latest time at which a new job's workflow has to begin; zero for at once. It is 2 to 5
-// minutes (15 leads) before the job is due, so that the workflows of a herd begin at different times.
+// Begin returns the latest time at which a new job's workflow has to begin; zero for at once. It is the time at which its first
+// occurrence is dispatched, which saves a timer.
 func (in *Input) Begin() time.Time {
 	next, ok := in.Next()
 	if !ok || !in.Active() {
 		return time.Time{}
 	}
-	return next.Add(-15 * in.LeadTime())
+	return next.Add(-in.LeadTime())
 }
 
 // Snapshot returns the job for readers, without secrets.
@@ -145,11 +145,13 @@ func (in *Input) Snapshot() job.Job {
 	return job.Job{Key: in.Key, Created: in.Created, Definition: in.Definition.Redacted(), Status: s, Generation: in.Generation, Skips: in.Skips}
 }
 
-// LeadTime returns Lead, how long before its due time the next occurrence is dispatched.
-func (in *Input) LeadTime() time.Duration { return milliseconds(in.Lead) }
+// LeadTime returns how long before its due time an occurrence is dispatched if the job sleeps until then.
+func (in *Input) LeadTime() time.Duration { return plan.Shorten(milliseconds(in.Lead), in.HoldTime()) }
 
-// HoldTime returns Hold, within which the next occurrence is dispatched at once.
-func (in *Input) HoldTime() time.Duration { return milliseconds(in.Hold) }
+// HoldTime returns the time within which the next occurrence is dispatched at once. While it is not known, it is the usual one.
+func (in *Input) HoldTime() time.Duration {
+	return cmp.Or(milliseconds(in.Hold), activities.DefaultMaxHold)
+}
 
 // LossTime returns Loss, the loss time of occurrences that are held. While it is not known, it is the longest: the job may be one
 // of many that are new.

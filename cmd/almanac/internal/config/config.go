@@ -2,7 +2,6 @@
 package config
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"almanac/activities"
 	"almanac/activities/senders"
 	"almanac/internal/audit/refusals"
 	"almanac/internal/build"
@@ -45,7 +43,7 @@ type Config struct {
 	Data, Synchronous   string
 	Retention           time.Duration
 	MinFree             uint64
-	Lead                activities.Lead
+	MaxHold             time.Duration
 	PerHost, CachedJobs int
 	PollTimeout         time.Duration
 	Senders             *senders.Senders
@@ -117,13 +115,4 @@ func (c *Config) logger(w io.Writer) *slog.Logger {
 		return slog.New(telemetry.LogHandler(slog.NewJSONHandler(w, options)))
 	}
 	return slog.New(telemetry.LogHandler(slog.NewTextHandler(w, options)))
-}
-
-// checkLead checks that the leads are in order.
-func (c *Config) checkLead() error {
-	if c.Lead.Max == 0 || c.Lead.Min <= c.Lead.Max { // a lead that cannot be read has its own error
-		return nil
-	}
-	least, most := c.settings.Get("min-lead"), c.settings.Get("max-lead")
-	return least.Wrong(fmt.Errorf("%s is longer than %s, which is %s", least.Text(), most.Source(), most.Text()), "up to "+most.Text())
 }

@@ -20,8 +20,7 @@ import (
 
 // Limits of settings.
 const (
-	maxLead          = 30 * time.Second    // because the shortest recurrence is a minute
-	maxHold          = 10 * time.Minute    // the heartbeat timeout covers the hold, so after a longer one a worker crash during the request would be detected late
+	maxHold          = 10 * time.Minute    // the heartbeat timeout covers the hold, so after a longer one the loss of a worker that took over would be detected late
 	minRetention     = time.Hour           // Temporal's own limit
 	defaultRetention = 60 * 24 * time.Hour // as Azure Scheduler had
 	maxRetention     = 3650 * 24 * time.Hour
@@ -34,7 +33,6 @@ const (
 //
 //go:generate go test -tags slim -run TestTheConfigurationDocumentIsCurrent -write .
 func (c *Config) table() []settings.Group {
-	lead := activities.DefaultLead()
 	groups := []settings.Group{
 		{Name: "Listening", Settings: []*settings.Setting{
 			{Flag: "listen", Variable: "ALMANAC_LISTEN", Commands: "dev server api", Value: settings.HostPort(&c.Listen, "127.0.0.1:8080"), Default: "127.0.0.1:8080",
@@ -88,15 +86,10 @@ func (c *Config) table() []settings.Group {
 				More: "Those that exist continue, and `/readyz` says why it is not ready. `0` turns it off."},
 		}},
 		{Name: "Punctuality and load", Settings: []*settings.Setting{
-			{Flag: "min-lead", Variable: "ALMANAC_MIN_LEAD", Commands: "dev server worker", Value: settings.Duration(&c.Lead.Min, time.Millisecond, maxLead), Default: settings.Short(lead.Min), Check: c.checkLead,
-				Help: "Minimum time by which actions are dispatched before they are due.",
-				More: "The worker holds a dispatched action until it is due. Each job measures how much lead it needs, between this and `--max-lead`."},
-			{Flag: "max-lead", Variable: "ALMANAC_MAX_LEAD", Commands: "dev server worker", Value: settings.Duration(&c.Lead.Max, time.Millisecond, maxLead), Default: settings.Short(lead.Max),
-				Help: "Maximum time by which actions are dispatched before they are due.",
-				More: "Thousands of jobs that are due in the same second need a long lead."},
-			{Flag: "max-hold", Variable: "ALMANAC_MAX_HOLD", Commands: "dev server worker", Value: settings.Duration(&c.Lead.Hold, 0, maxHold), Default: settings.Short(lead.Hold),
-				Help: "After a success, dispatch the next occurrence at once if it is due within this time.",
-				More: "The time counts from the end of the execution. After a failure the usual lead applies. This saves a timer and a workflow task for each execution of a job that runs often. `0s` turns it off. After a long hold, a worker crash during the request is detected late."},
+			{Flag: "max-hold", Variable: "ALMANAC_MAX_HOLD", Commands: "dev server worker", Value: settings.Duration(&c.MaxHold, 0, maxHold), Default: settings.Short(activities.DefaultMaxHold),
+				Help: "After an execution, dispatch the next occurrence at once if it is due within this time.",
+				More: "The worker holds a dispatched action until it is due. This saves a timer and a workflow task for each execution of a job that runs often. Other jobs sleep and are dispatched 40 s to 5 minutes before they are due, by a hash of " +
+					"their names; 15 to 30 s before if that would be longer than this time. `0s` has all jobs sleep between two occurrences. [Tuning](tuning.md#on-time) has more."},
 			{Flag: "max-per-host", Variable: "ALMANAC_MAX_PER_HOST", Commands: "dev server worker", Value: settings.Int(&c.PerHost, 1, maxPerHost), Default: strconv.Itoa(activities.DefaultPerHost),
 				Help: "Maximum number of unanswered requests of a worker to one host.",
 				More: fmt.Sprintf("Further requests to the host are made later, so that a slow or silent host does not delay the jobs of others. A worker holds or makes %d actions at once. "+

@@ -88,6 +88,11 @@ func (s *Service) start(ctx context.Context, o client.StartWorkflowOptions, work
 		if _, ok := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); ok {
 			return errLost
 		}
+		if refusesBuildIDs(err) && o.TypedSearchAttributes.ContainsKey(buildIDs) {
+			s.lacking.Store(buildIDs.GetName(), struct{}{})
+			o.TypedSearchAttributes = s.withoutMissing(o.TypedSearchAttributes)
+			continue
+		}
 		if !isUnmapped(err) {
 			return err
 		}

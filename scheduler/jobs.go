@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/quota"
+	"almanac/scheduler/registrations"
 	"almanac/workflows"
 	"almanac/workflows/jobloop/state"
 )
@@ -74,7 +76,15 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, edit func(current *job.
 		if err != nil {
 			return job.Job{}, err
 		}
-		return startInTime(ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, edit) })
+		d, err := edit(nil)
+		if err != nil {
+			return job.Job{}, err
+		}
+		return startInTime(ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, d, false) })
+	}
+	var done bool
+	if j, done, err = s.createUnread(ctx, k, edit); done {
+		return j, err == nil, s.jobError(ctx, err, nil)
 	}
 	j, created, err = put(ctx, replace, create)
 	if isMissing(err) { // the job may be missing, so the collection is what was not found
@@ -95,15 +105,30 @@ func (s *Service) PatchJob(ctx context.Context, k job.Key, edit func(current *jo
 	return j, s.jobError(ctx, err, missingJob(k))
 }
 
-// createJob registers the job's name in its collection and starts its workflow. The name counts against the
-// quota from then on. If the start fails, the collection forgets the name.
-func (s *Service) createJob(ctx context.Context, c job.Collection, name string, edit func(current *job.Job) (job.Definition, error)) (job.Job, error) {
-	now := s.now()
-	definition, err := edit(nil)
-	if err != nil {
-		return job.Job{}, err
+// createUnread creates a job that is most likely new, without the query that would tell. done reports whether that
+// was decided: it is not if the name is registered already, or if something else is wrong that does not matter for a job that exists.
+func (s *Service) createUnread(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (j job.Job, done bool, err error) {
+	if !s.registrar.Growing(k.Collection) || s.space() != nil {
+		return job.Job{}, false, nil
 	}
-	registered, collection, err := s.registrar.Register(ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now)})
+	c, err := s.registrar.Recent(ctx, k.Collection)
+	if err != nil {
+		return job.Job{}, false, err
+	}
+	d, err := edit(nil)
+	if err != nil {
+		return job.Job{}, false, err
+	}
+	j, err = startInTime(ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, d, true) })
+	return j, !errors.Is(err, registrations.ErrTaken) && !errors.Is(err, errLost) && !isMissing(err), err
+}
+
+// createJob registers the job's name in its collection and starts its workflow. The name counts against the
+// quota from then on. If the start fails, the collection forgets the name. With ifNew, the error is [registrations.ErrTaken] if
+// the name is registered already.
+func (s *Service) createJob(ctx context.Context, c job.Collection, name string, definition job.Definition, ifNew bool) (job.Job, error) {
+	now := s.now()
+	registered, collection, err := s.registrar.Register(ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now), IfNew: ifNew})
 	if err != nil {
 		return job.Job{}, err
 	}
@@ -125,7 +150,11 @@ func (s *Service) createJob(ctx context.Context, c job.Collection, name string, 
 		Priority:              temporal.Priority{FairnessKey: fairnessKey(k.Collection)},
 		StartDelay:            startDelay(&input, workflows.RegisteredAt(registered.Number)),
 	}, workflows.TypeJob, input)
-	return input.Snapshot(), err
+	if err != nil {
+		return job.Job{}, err
+	}
+	s.registrar.Started(c.Key, registered)
+	return input.Snapshot(), nil
 }
 
 // staticDetails returns the details shown in the Temporal Web UI and CLI: the job's ARM ID and its first

@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -27,6 +28,7 @@ type registry struct {
 	generation int                       // of the collection, as it is read
 	state      workflows.CollectionState // as it answers a registration
 	full       map[string]bool
+	taken      map[string]bool // names that are registered already
 
 	mu       sync.Mutex
 	requests []workflows.RegisterRequest
@@ -36,7 +38,7 @@ type registry struct {
 
 func newRegistry(t *testing.T) *registry {
 	t.Helper()
-	r := &registry{directory: &directory{t: t, answers: map[string]any{}}, full: map[string]bool{}}
+	r := &registry{directory: &directory{t: t, answers: map[string]any{}}, full: map[string]bool{}, taken: map[string]bool{}}
 	r.change()
 	return r
 }
@@ -76,8 +78,11 @@ func (a *registeredAfter) Get(_ context.Context, result any) error {
 	answer := workflows.RegisterAnswer{Collection: a.r.state}
 	for i, j := range a.request.Jobs {
 		one := workflows.RegisterResult{Registered: workflows.Registered{Name: "as first written " + j.Name, Number: 1_000_000 + i}}
-		if a.r.full[j.Name] {
+		switch {
+		case a.r.full[j.Name]:
 			one = workflows.RegisterResult{Refused: "no room for " + j.Name}
+		case j.IfNew && a.r.taken[j.Name]:
+			one = workflows.RegisterResult{Taken: true}
 		}
 		answer.Jobs = append(answer.Jobs, one)
 	}
@@ -147,12 +152,12 @@ func TestACollectionThatAnsweredLatelyIsNotAskedAgain(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		between func(r *registry)
-		asked   int // queries for a job with the name
+		asked   int // queries, of which the first two are for the first job and for the collection
 		sent    int
 	}{
-		{"at once", func(*registry) {}, 2 + 1, 2},
-		{"after a while, for its worker may have been killed", func(*registry) { time.Sleep(2 * time.Second) }, 2 + 2, 2},
-		{"though it was changed, for it decides by what it is", func(r *registry) { r.change() }, 2 + 1, 2},
+		{"at once", func(*registry) {}, 2, 2},
+		{"after a while, for its worker may have been killed", func(*registry) { time.Sleep(2 * time.Second) }, 2 + 1, 2},
+		{"though it was changed, for it decides by what it is", func(r *registry) { r.change() }, 2, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -215,5 +220,57 @@ func TestNoJobIsRegisteredForACallerThatGaveUp(t *testing.T) {
 		require.Len(t, r.requests, 1)
 		require.Equal(t, "first", r.requests[0].Jobs[0].Name)
 		require.NoError(t, r.put(s, "fourth")["fourth"])
+	})
+}
+
+func TestAJobOfACollectionThatGrowsIsCreatedWithoutAskingForItFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRegistry(t)
+		s := scheduler.New(scheduler.Options{Client: r})
+		require.NoError(t, r.put(s, "a")["a"])
+		require.False(t, r.requests[0].Jobs[0].IfNew, "it was asked for, and is not there")
+		asked := r.asked
+		require.NoError(t, r.put(s, "b")["b"])
+		require.Equal(t, asked, r.asked)
+		require.True(t, r.requests[1].Jobs[0].IfNew)
+		require.Equal(t, []workflows.Registered{{Name: "as first written a", Number: 1_000_000}}, r.requests[1].Started, "so that it is not looked up")
+
+		r.taken["c"] = true // but there is no job: its start failed
+		require.NoError(t, r.put(s, "c")["c"])
+		require.True(t, r.requests[2].Jobs[0].IfNew)
+		require.Greater(t, r.asked, asked)
+		require.False(t, r.requests[3].Jobs[0].IfNew)
+		require.Len(t, r.started, 3)
+
+		r.full["d"] = true
+		require.ErrorContains(t, r.put(s, "d")["d"], "no room for d")
+
+		time.Sleep(10 * time.Second)
+		asked = r.asked
+		require.NoError(t, r.put(s, "e")["e"])
+		require.Greater(t, r.asked, asked, "the last one was created a while ago")
+	})
+}
+
+// A PUT that may be wrong for a new job can be right for one that exists.
+func TestAJobThatExistsIsReplacedInACollectionThatGrows(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRegistry(t)
+		s := scheduler.New(scheduler.Options{Client: r})
+		require.NoError(t, r.put(s, "a")["a"])
+		existing := key.Collection.Job("b")
+		r.answers[existing.WorkflowID()+" "+workflows.QueryStatus] = job.Job{Key: existing}
+		stop := errors.New("read it first")
+		var seen []bool
+		_, created, err := s.PutJob(t.Context(), existing, func(current *job.Job) (job.Definition, error) {
+			seen = append(seen, current != nil)
+			return job.Definition{}, stop
+		})
+		require.ErrorIs(t, err, stop)
+		require.False(t, created)
+		require.Equal(t, []bool{false, true}, seen)
+		require.Len(t, r.requests, 1, "nothing was registered")
 	})
 }

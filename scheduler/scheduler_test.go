@@ -456,6 +456,38 @@ func TestAJobIsStartedWithoutTheOptionalSearchAttributeWhereItIsMissing(t *testi
 	})
 }
 
+// reserved is a Temporal that lets no caller set the search attribute of build IDs.
+type reserved struct {
+	*directory
+	refused, started int
+}
+
+func (*reserved) UpdateWorkflow(context.Context, client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	return registered{}, nil
+}
+
+func (r *reserved) ExecuteWorkflow(_ context.Context, o client.StartWorkflowOptions, _ any, _ ...any) (client.WorkflowRun, error) {
+	if o.TypedSearchAttributes.ContainsKey(temporal.NewSearchAttributeKeyKeywordList(workflows.AttributeBuildIDs)) {
+		r.refused++
+		return nil, serviceerror.NewInvalidArgument("BuildIds attribute can't be set in SearchAttributes")
+	}
+	r.started++
+	return nil, nil
+}
+
+func TestAJobIsStartedWithoutItsBuildIDsWhereTheyAreReserved(t *testing.T) {
+	t.Parallel()
+	c := job.Collection{Key: key.Collection, Properties: job.CollectionProperties{SKU: job.SKU{Name: "Standard"}}}
+	r := &reserved{directory: &directory{t: t, answers: map[string]any{key.Collection.WorkflowID() + " " + workflows.QueryStatus: c}}}
+	s := scheduler.New(scheduler.Options{Client: r})
+	for i := range 2 {
+		_, created, err := s.PutJob(t.Context(), key, put(aJob))
+		require.NoError(t, err)
+		require.True(t, created)
+		require.Equal(t, i+1, r.started)
+	}
+}
+
 func TestAJobIsStartedOnceTemporalKnowsTheSearchAttributes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

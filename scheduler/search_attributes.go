@@ -1,7 +1,11 @@
 package scheduler
 
 import (
+	"errors"
+	"strings"
+
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/temporal"
 
 	"almanac/job"
@@ -65,14 +69,24 @@ func jobAttributes(in *state.Input) []temporal.SearchAttributeUpdate {
 	attributes := append(collectionAttributes(in.Key.Collection),
 		keyword(workflows.AttributeJob).ValueSet(job.NormalizeName(in.Key.Name)),
 		keyword(workflows.AttributeState).ValueSet(string(in.Definition.State)),
-		lastOutcome.ValueSet(workflows.NoOutcome), outlineTime.ValueSet(in.Created))
+		lastOutcome.ValueSet(workflows.NoOutcome), outlineTime.ValueSet(in.Created), buildIDs.ValueSet(workflows.BuildIDs()))
 	if !in.ListedNext.IsZero() {
 		attributes = append(attributes, nextRun.ValueSet(in.ListedNext))
 	}
 	return attributes
 }
 
-// withoutMissing returns attributes without those of lastOutcome and outlineTime that the namespace is known to lack.
+// buildIDs is set when a job is started. See [workflows.BuildIDs].
+var buildIDs = temporal.NewSearchAttributeKeyKeywordList(workflows.AttributeBuildIDs)
+
+// refusesBuildIDs reports whether the server does not let callers set buildIDs. Temporal (1.32) does, and means not to some day.
+func refusesBuildIDs(err error) bool {
+	_, ok := errors.AsType[*serviceerror.InvalidArgument](err)
+	return ok && strings.Contains(err.Error(), buildIDs.GetName())
+}
+
+// withoutMissing returns attributes without those of lastOutcome and outlineTime that the namespace is known to lack, and without
+// buildIDs if they are known to be refused.
 func (s *Service) withoutMissing(a temporal.SearchAttributes) temporal.SearchAttributes {
 	updates := []temporal.SearchAttributeUpdate{a.Copy()}
 	if _, lacks := s.lacking.Load(lastOutcome.GetName()); lacks {
@@ -80,6 +94,9 @@ func (s *Service) withoutMissing(a temporal.SearchAttributes) temporal.SearchAtt
 	}
 	if _, lacks := s.lacking.Load(outlineTime.GetName()); lacks {
 		updates = append(updates, outlineTime.ValueUnset())
+	}
+	if _, refused := s.lacking.Load(buildIDs.GetName()); refused {
+		updates = append(updates, buildIDs.ValueUnset())
 	}
 	return temporal.NewSearchAttributes(updates...)
 }

@@ -50,7 +50,7 @@ func (l *lost) intercept(ctx context.Context, method string, request, answer any
 
 // learn notes the attributes of commands that an error of the server names, and reports whether there are any.
 func (l *lost) learn(err error, commands []*command.Command, now time.Time) (more bool) {
-	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "earch attribute") {
+	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "earch attribute") && !strings.Contains(err.Error(), "in SearchAttributes") {
 		return false
 	}
 	l.mu.Lock()

@@ -87,6 +87,7 @@ func New(o Options) worker.Worker {
 		MaxConcurrentActivityExecutionSize: cmp.Or(o.Slots, DefaultSlots),
 
 		StickyScheduleToStartTimeout: stickyTimeout,
+		BuildID:                      workflows.BuildID, //nolint:staticcheck // the versioning that replaces it sets the same search attribute
 
 		Interceptors: append(interceptors(o.Telemetry), header.ForWorker(cmp.Or(o.Converter, converter.GetDefaultDataConverter()))),
 	})

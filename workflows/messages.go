@@ -37,14 +37,16 @@ type PutRequest struct {
 
 // A RegisterRequest registers names for new jobs.
 type RegisterRequest struct {
-	Jobs  []RegisterJob `json:"jobs"`
-	Tiers quota.Tiers   `json:"tiers"` // the plans that the API is configured with
+	Jobs    []RegisterJob `json:"jobs"`
+	Tiers   quota.Tiers   `json:"tiers"`             // the plans that the API is configured with
+	Started []Registered  `json:"started,omitempty"` // earlier registrations whose workflows the server has started
 }
 
 // A RegisterJob is a new job of a [RegisterRequest].
 type RegisterJob struct {
 	Name         string             `json:"name"`
 	Requirements quota.Requirements `json:"requirements,omitzero"`
+	IfNew        bool               `json:"ifNew,omitempty"` // nothing is registered if the name is registered already
 }
 
 // A RegisterAnswer is the answer to a [RegisterRequest].
@@ -57,6 +59,7 @@ type RegisterAnswer struct {
 type RegisterResult struct {
 	Registered
 	Refused string `json:"refused,omitempty"` // why the rules refuse the job; the other fields are then undefined
+	Taken   bool   `json:"taken,omitempty"`   // the name is registered already, and was to be registered only if it is not; likewise
 }
 
 // Registered is one registration of a name. A job's generation begins with the number, a collection's too.

@@ -77,6 +77,16 @@ const (
 	AttributeNextRun       = "AlmanacNextRun"     // of jobs with [state.Input.ShowNext]: when they are due; optional
 )
 
+// BuildID is the build ID of all workers. It is the same in all releases, so that [BuildIDs] is known when a job is started.
+const (
+	BuildID           = "almanac"
+	AttributeBuildIDs = "BuildIds" // Temporal's own
+)
+
+// BuildIDs returns the value that the server gives AttributeBuildIDs when a worker has completed the first task of a run. It costs a
+// write to the visibility store, unless the run was started with that value.
+func BuildIDs() []string { return []string{"unversioned", "unversioned:" + BuildID} }
+
 // NoOutcome is the value of AttributeLastOutcome before the first execution of a job has ended.
 const NoOutcome = "None"
 

@@ -3,6 +3,7 @@ package registrations
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -24,7 +25,17 @@ const (
 
 	// maxCollections is the limit of cached collections.
 	maxCollections = 1000
+
+	// growingFor is how long after a job was created in a collection the next job is taken for a new one, too.
+	growingFor = 10 * time.Second
+
+	// maxStarted is the limit of workflows of a collection that were started and are not confirmed yet. Those beyond it are
+	// looked up by the collection.
+	maxStarted = 2 * maxRegistrations
 )
+
+// ErrTaken means that a name is registered already, and was to be registered only if it is not.
+var ErrTaken = errors.New("the name is registered already")
 
 // Options configure a [Registrar]. All members are required.
 type Options struct {
@@ -39,6 +50,7 @@ type Options struct {
 type Registrar struct {
 	Options
 	collections cache.Cache[job.Collection]
+	growing     cache.Cache[struct{}] // collections in which a job was created lately
 	queue       queue
 }
 
@@ -57,6 +69,20 @@ func (r *Registrar) Recent(ctx context.Context, k job.CollectionKey) (job.Collec
 	return c, err
 }
 
+// Growing reports whether the next job of a collection that is put is most likely a new one: the last one was, a short time ago.
+func (r *Registrar) Growing(k job.CollectionKey) bool {
+	_, growing := r.growing.Get(k.WorkflowID(), growingFor)
+	return growing
+}
+
+// Started records that the workflow of a registration was started. The next registration tells the collection, which then does not have
+// to look it up.
+func (r *Registrar) Started(k job.CollectionKey, one workflows.Registered) {
+	id := k.WorkflowID()
+	r.growing.Put(id, struct{}{}, 1, maxCollections)
+	r.queue.start(id, one)
+}
+
 // A registration is a request to register the name of a new job.
 type registration struct {
 	ctx        context.Context // the caller's
@@ -71,7 +97,8 @@ type registration struct {
 // at a time; registrations that come meanwhile share the next one. The zero value is empty.
 type queue struct {
 	mu      sync.Mutex
-	waiting map[string][]*registration // by the collection's workflow ID; an entry exists as long as an update is running
+	waiting map[string][]*registration        // by the collection's workflow ID; an entry exists as long as an update is running
+	started map[string][]workflows.Registered // likewise: workflows that were started, and that the collection has not been told of
 }
 
 // maxRegistrations is the limit of registrations in one update.
@@ -90,6 +117,27 @@ func (q *queue) add(id string, one *registration) (send bool) {
 	return !busy
 }
 
+// start adds a workflow that was started.
+func (q *queue) start(id string, one workflows.Registered) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.started == nil || q.started[id] == nil && len(q.started) >= maxCollections {
+		q.started = map[string][]workflows.Registered{}
+	}
+	if len(q.started[id]) < maxStarted {
+		q.started[id] = append(q.started[id], one)
+	}
+}
+
+// takeStarted removes and returns the workflows that were started.
+func (q *queue) takeStarted(id string) []workflows.Registered {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	started := q.started[id]
+	delete(q.started, id)
+	return started
+}
+
 // nextBatch removes and returns the registrations of the next update; nil if none is needed.
 func (q *queue) nextBatch(id string) []*registration {
 	q.mu.Lock()
@@ -105,7 +153,7 @@ func (q *queue) nextBatch(id string) []*registration {
 }
 
 // Register registers a job in a collection that [Registrar.Recent] returned. The job starts with the state of the collection in the
-// answer. Errors are those of Update, or of type [job.Error].
+// answer. Errors are those of Update, [ErrTaken], or of type [job.Error].
 func (r *Registrar) Register(ctx context.Context, c *job.Collection, j workflows.RegisterJob) (workflows.Registered, workflows.CollectionState, error) {
 	one := &registration{ctx: ctx, job: j, done: make(chan struct{})}
 	id := c.Key.WorkflowID()
@@ -124,6 +172,9 @@ func (r *Registrar) Register(ctx context.Context, c *job.Collection, j workflows
 	switch {
 	case wfclient.IsGone(one.err):
 		one.err = job.NotFound("jobcollections/"+c.Key.Name, c.Key.ResourceGroup)
+	case one.err == nil && one.result.Taken:
+		r.growing.Forget(id)
+		one.err = ErrTaken
 	case one.err == nil && one.result.Refused != "":
 		one.err = job.Conflictf("%s", one.result.Refused)
 	}
@@ -133,7 +184,7 @@ func (r *Registrar) Register(ctx context.Context, c *job.Collection, j workflows
 // register sends one update for a batch of registrations in a collection and distributes the results.
 func (r *Registrar) register(ctx context.Context, c *job.Collection, batch []*registration) {
 	id := c.Key.WorkflowID()
-	request := workflows.RegisterRequest{Jobs: make([]workflows.RegisterJob, len(batch)), Tiers: r.Tiers}
+	request := workflows.RegisterRequest{Jobs: make([]workflows.RegisterJob, len(batch)), Tiers: r.Tiers, Started: r.queue.takeStarted(id)}
 	for i, one := range batch {
 		request.Jobs[i] = one.job
 	}

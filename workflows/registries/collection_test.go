@@ -169,6 +169,34 @@ func TestAJobThatIsGoneLeavesTheRegistry(t *testing.T) {
 	require.Equal(t, []string{"a", "c"}, *names)
 }
 
+func TestANameIsRegisteredOnlyIfItIsNewWhereThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	ifNew := func(names ...string) (r workflows.RegisterRequest) {
+		r = registering(upTo(2))
+		for _, name := range names {
+			r.Jobs = append(r.Jobs, workflows.RegisterJob{Name: name, IfNew: true})
+		}
+		return r
+	}
+	h := newCollectionEnv(t, job.CollectionEnabled, "Old")
+	alone := h.update(10*time.Second, workflows.UpdateRegister, ifNew("old"))
+	together := h.update(11*time.Second, workflows.UpdateRegister, ifNew("a", "b", "OLD", "A"))
+	h.starts(11*time.Second, "a")
+	names := h.names(12 * time.Second)
+	require.ErrorIs(t, h.run(time.Minute), errStopped)
+	taken := func(r *reply) (taken []bool) {
+		for _, j := range r.ok(t).(workflows.RegisterAnswer).Jobs {
+			taken = append(taken, j.Taken)
+		}
+		return taken
+	}
+	require.Equal(t, []bool{true}, taken(alone))
+	require.Equal(t, []bool{false, false, true, true}, taken(together))
+	require.NotEmpty(t, together.value.(workflows.RegisterAnswer).Jobs[1].Refused, "the quota is two")
+	require.Equal(t, []string{"Old", "a"}, *names)
+	require.Equal(t, [][]string{{"old"}, {"a"}}, h.lookups, "to see whether there is room, and the new one; what was taken is as it was")
+}
+
 func TestRegistrationsAreVerified(t *testing.T) {
 	t.Parallel()
 	t.Run("30 to 40 seconds after, together", func(t *testing.T) {
@@ -183,6 +211,34 @@ func TestRegistrationsAreVerified(t *testing.T) {
 		require.Equal(t, []string{"old", "there", "lost", "later"}, *early)
 		require.Equal(t, []string{"old", "there", "later"}, *names)
 		require.Equal(t, [][]string{{"there", "lost"}, {"later"}}, h.lookups, "each once, and none that was seen before")
+	})
+	t.Run("unless the API has told that they were started", func(t *testing.T) {
+		t.Parallel()
+		h := newCollectionEnv(t, job.CollectionEnabled)
+		h.missing = []string{"lost"}
+		h.register(10*time.Second, "there", 9)
+		h.register(11*time.Second, "lost", 9)
+		h.register(12*time.Second, "anew", 9)
+		h.removed(13*time.Second, "anew")
+		h.register(14*time.Second, "anew", 9)
+		next := registering(upTo(9), workflows.RegisterJob{Name: "next"})
+		next.Started = []workflows.Registered{{Name: "there", Number: number(10 * time.Second)}, {Name: "anew", Number: number(12 * time.Second)}, {Name: "stranger", Number: 1}}
+		h.update(15*time.Second, workflows.UpdateRegister, next)
+		h.starts(15*time.Second, "next")
+		require.ErrorIs(t, h.run(10*time.Minute), errStopped)
+		require.Equal(t, [][]string{{"lost", "anew", "next"}}, h.lookups)
+	})
+	t.Run("even then, if the state of the collection has changed since", func(t *testing.T) {
+		t.Parallel()
+		h := newCollectionEnv(t, job.CollectionEnabled)
+		h.absent = func(string) bool { return h.env.Now().Before(newYear.Add(32 * time.Second)) } // it is started late
+		h.register(10*time.Second, "a", 9)
+		h.update(11*time.Second, workflows.UpdateDisable)
+		next := registering(upTo(9), workflows.RegisterJob{Name: "a", IfNew: true})
+		next.Started = []workflows.Registered{{Name: "a", Number: number(10 * time.Second)}}
+		h.update(33*time.Second, workflows.UpdateRegister, next)
+		require.ErrorIs(t, h.run(10*time.Minute), errStopped)
+		require.Equal(t, []string{"00:00:50 a collection false"}, h.received())
 	})
 	t.Run("and again when a name is registered anew", func(t *testing.T) {
 		t.Parallel()

@@ -17,7 +17,7 @@ func (c *collection) mayRegister(ctx workflow.Context, r workflows.RegisterReque
 	if err := c.present(); err != nil {
 		return err
 	}
-	if len(r.Jobs) != 1 || c.crowded(&r) && c.mayRecount(ctx) {
+	if len(r.Jobs) != 1 || c.taken(&r.Jobs[0]) || c.crowded(&r) && c.mayRecount(ctx) {
 		return nil
 	}
 	if why := c.refuses(&r.Jobs[0], r.Tiers); why != "" {
@@ -25,6 +25,9 @@ func (c *collection) mayRegister(ctx workflow.Context, r workflows.RegisterReque
 	}
 	return nil
 }
+
+// taken reports whether the name of a job is registered already, and is to be registered only if it is not.
+func (c *collection) taken(j *workflows.RegisterJob) bool { return j.IfNew && c.find(j.Name) >= 0 }
 
 // refuses returns why the rules do not allow a job; "" if they do. A name that is registered already takes no further room, but
 // the requirements of the new job are checked like any other's.
@@ -60,6 +63,9 @@ func (c *collection) rules(tiers quota.Tiers) []quota.Limits {
 func (c *collection) crowded(r *workflows.RegisterRequest) bool {
 	have, limits := len(c.entries), r.Tiers.LimitsOf(&c.Properties)
 	for _, j := range r.Jobs {
+		if c.taken(&j) {
+			continue
+		}
 		if c.full(j.Name) {
 			return true
 		}
@@ -85,9 +91,14 @@ func (c *collection) register(ctx workflow.Context, r workflows.RegisterRequest)
 			return workflows.RegisterAnswer{}, err
 		}
 	}
+	c.confirmStarted(ctx, r.Started)
 	answer := workflows.RegisterAnswer{Collection: c.forJobs(), Jobs: make([]workflows.RegisterResult, len(r.Jobs))}
 	for n := range r.Jobs {
 		j, result := &r.Jobs[n], &answer.Jobs[n]
+		if result.Taken = c.taken(j); result.Taken {
+			c.note()
+			continue
+		}
 		if result.Refused = c.refuses(j, r.Tiers); result.Refused != "" {
 			c.note()
 			continue
@@ -95,6 +106,16 @@ func (c *collection) register(ctx workflow.Context, r workflows.RegisterRequest)
 		result.Registered = c.registry.register(ctx, j.Name, Claim{Requirements: j.Requirements, Applied: c.state})
 	}
 	return answer, nil
+}
+
+// confirmStarted records that the workflows of registrations were started, so that they need no lookup. A job that started with an
+// earlier state of the collection stays unverified, since the verification updates it.
+func (c *collection) confirmStarted(ctx workflow.Context, started []workflows.Registered) {
+	for _, s := range started {
+		if i := c.find(s.Name); i >= 0 && c.entries[i].Applied == c.state {
+			c.seen(ctx, i, s.Number)
+		}
+	}
 }
 
 // forJobs returns what jobs have to know of the collection.

@@ -344,7 +344,11 @@ func (r *registry) long(ctx workflow.Context) bool {
 // wait returns when something changed, a name is to be verified, or over returns true. verify reports
 // whether a name is to be verified.
 func (r *registry) wait(ctx workflow.Context, over func() bool) (verify bool, err error) {
-	r.timer.Set(ctx, r.verifyAt())
+	if at := r.verifyAt(); at.IsZero() {
+		r.timer.Set(ctx, at)
+	} else {
+		r.timer.SetBy(ctx, at) // it moves with each request that confirms the oldest registration
+	}
 	err = workflow.Await(ctx, func() bool { return r.changed || r.timer.Fired() || over() })
 	return err == nil && r.timer.Fired(), err
 }

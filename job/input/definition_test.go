@@ -249,6 +249,8 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 		},
 		{"no address", withRequest(`{"method":"GET"}`), "properties.action.request.uri: required; allowed: an absolute http or https URL"},
 		{"an address without a host", withRequest(`{"uri":"http:///path"}`), "properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host"},
+		{"a percent sign in the path", withRequest(`{"uri":"http://h/100%/?sig=s"}`), `properties.action.request.uri: the value is not valid; allowed: %25 for a percent sign in the path, and escapes such as %2F`},
+		{"a percent sign before a placeholder", withRequest(`{"uri":"http://h/?q=%2{{.Attempt}}","template":true}`), `properties.action.request.uri: the value is not valid; allowed: placeholders in the path and the query only, without a % in them`},
 		{"a port that is none", withRequest(`{"uri":"http://h:65536/"}`), `properties.action.request.uri: "http://h:65536/" is not valid; allowed: an absolute http or https URL with a host`},
 		{"another scheme", withRequest(`{"uri":"ftp://example.com/"}`), "properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host"},
 		{"a blank in the address", withRequest(`{"uri":"http://example.com/a b?sig=s"}`), `properties.action.request.uri: "http://example.com/a%20b?…" is not valid; allowed: an absolute http or https URL without blanks and control characters`},

@@ -2,7 +2,6 @@ package input
 
 import (
 	"cmp"
-	"net/url"
 
 	"almanac/internal/fields"
 	"almanac/job"
@@ -201,7 +200,7 @@ func (k *kept) move(part, now, was string) {
 
 // origin returns the scheme, host and port of a URI, normalized for comparison.
 func origin(uri string) string {
-	u, err := url.Parse(uri)
+	u, err := job.ParseURI(uri)
 	if err != nil {
 		return uri
 	}

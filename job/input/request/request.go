@@ -2,6 +2,7 @@
 package request
 
 import (
+	"errors"
 	"net/url"
 	"regexp"
 	"slices"
@@ -16,12 +17,15 @@ import (
 func CheckURI(uri string, kind job.ActionType) *job.FieldError {
 	bad := func(allowed string) *job.FieldError {
 		e := &job.FieldError{Code: fields.Invalid, Allowed: allowed}
-		if u, err := url.Parse(uri); err == nil && isHTTP(u) { // redaction is reliable only for a proper URL
+		if u, err := job.ParseURI(uri); err == nil && isHTTP(u) { // redaction is reliable only for a proper URL
 			e.Value = job.RedactURI(uri)
 		}
 		return e
 	}
-	u, err := url.Parse(uri)
+	u, err := job.ParseURI(uri)
+	if _, ok := errors.AsType[url.EscapeError](err); ok {
+		return bad("%25 for a percent sign in the path, and escapes such as %2F")
+	}
 	if err != nil || strings.ContainsFunc(uri, fields.IsBlankOrControl) {
 		return bad("an absolute http or https URL without blanks and control characters")
 	}

@@ -247,6 +247,13 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 				"properties.action.errorAction.typ: unknown field; did you mean \"type\"?",
 				"properties.action.retry: unknown field; allowed: request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, type, retryPolicy or errorAction"),
 		},
+		{"a user with a colon", auth(`"type":"Basic","username":"a:b","password":"p"`), "properties.action.request.authentication.username: the value is not valid; allowed: a user name without a colon: a receiver would read the rest as the beginning of the password"},
+		{"a user with a line break", auth(`"type":"Basic","username":"a\n","password":"p"`), "properties.action.request.authentication.username: the value is not valid; allowed: a user name without control characters"},
+		{"a password with a control character", auth(`"type":"Basic","username":"a","password":"p\u007f"`), "properties.action.request.authentication.password: the value is not valid; allowed: a password without control characters"},
+		{"a password that is both empty and not", auth(`"type":"Basic","username":"a","password":"p","emptyPassword":true`), "properties.action.request.authentication.emptyPassword: not allowed; there is a password beside it: leave one of them out"},
+		{"an empty secret of a client", auth(`"type":"ActiveDirectoryOAuth","tenant":"t","audience":"a","clientId":"c","secret":""`), "properties.action.request.authentication.secret: required; allowed: the client's secret"},
+		{"a user with a colon in the address", withRequest(`{"uri":"http://a%3Ab:p@example.com/"}`), `properties.action.request.uri: "http://example.com/" is not valid; allowed: a user without a colon, and a password, both without control characters, in front of the host`},
+		{"a password with a line break in the address", withRequest(`{"uri":"http://a:p%0A@example.com/"}`), `properties.action.request.uri: "http://example.com/" is not valid; allowed: a user without a colon, and a password, both without control characters, in front of the host`},
 		{"no address", withRequest(`{"method":"GET"}`), "properties.action.request.uri: required; allowed: an absolute http or https URL"},
 		{"an address without a host", withRequest(`{"uri":"http:///path"}`), "properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host"},
 		{"a percent sign in the path", withRequest(`{"uri":"http://h/100%/?sig=s"}`), `properties.action.request.uri: the value is not valid; allowed: %25 for a percent sign in the path, and escapes such as %2F`},
@@ -293,7 +300,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 		{
 			"authentication without what its type needs", auth(`"type":"basic","pfx":"x"`),
 			lines("properties.action.request.authentication.username: required",
-				"properties.action.request.authentication.pfx: unknown field; allowed: type, password or username",
+				"properties.action.request.authentication.pfx: unknown field; allowed: type, password, emptyPassword or username",
 				"properties.action.request.authentication.password: required; allowed: a password"),
 		},
 		{

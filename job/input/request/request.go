@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"almanac/internal/fields"
 	"almanac/job"
@@ -33,8 +34,27 @@ func CheckURI(uri string, kind job.ActionType) *job.FieldError {
 	switch {
 	case !isHTTP(u), err != nil:
 		return bad("an absolute http or https URL with a host")
+	case badUser(u.User):
+		return bad("a user without a colon, and a password, both without control characters, in front of the host")
 	case u.Scheme != "https" && kind == job.ActionHTTPS:
 		return bad("an https URL, as the action is of type Https")
+	}
+	return nil
+}
+
+// badUser reports whether the user info of a URI, which may be nil, cannot be sent by basic authentication.
+func badUser(u *url.Userinfo) bool {
+	password, _ := u.Password()
+	return CheckUser(u.Username()) != nil || strings.ContainsFunc(password, unicode.IsControl)
+}
+
+// CheckUser returns what is wrong with the user name of basic authentication (RFC 7617), without its path; nil if nothing is.
+func CheckUser(name string) *job.FieldError {
+	if strings.Contains(name, ":") {
+		return &job.FieldError{Code: fields.Invalid, Allowed: "a user name without a colon: a receiver would read the rest as the beginning of the password"}
+	}
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return &job.FieldError{Code: fields.Invalid, Allowed: "a user name without control characters"}
 	}
 	return nil
 }

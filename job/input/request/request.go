@@ -30,16 +30,23 @@ func CheckURI(uri string, kind job.ActionType) *job.FieldError {
 	if err != nil || strings.ContainsFunc(uri, fields.IsBlankOrControl) {
 		return bad("an absolute http or https URL without blanks and control characters")
 	}
-	_, err = strconv.ParseUint("0"+u.Port(), 10, 16)
 	switch {
-	case !isHTTP(u), err != nil:
+	case !isHTTP(u):
 		return bad("an absolute http or https URL with a host")
+	case u.Port() != "" && !isPort(u.Port()):
+		return bad("an absolute http or https URL with a host, whose port is 1 to 65535")
 	case badUser(u.User):
 		return bad("a user without a colon, and a password, both without control characters, in front of the host")
 	case u.Scheme != "https" && kind == job.ActionHTTPS:
 		return bad("an https URL, as the action is of type Https")
 	}
 	return nil
+}
+
+// isPort reports whether a text is the number of a port at which a server may listen.
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
 }
 
 // badUser reports whether the user info of a URI, which may be nil, cannot be sent by basic authentication.
@@ -79,6 +86,8 @@ func CheckHeader(h job.Member) *job.FieldError {
 		return &job.FieldError{Code: fields.Forbidden, Hint: "this header is set for each connection as it needs it"}
 	case strings.ContainsFunc(h.Value, badInValue):
 		return &job.FieldError{Code: fields.Invalid, Allowed: "a value without line breaks and control characters"}
+	case strings.ContainsFunc(h.Value, func(r rune) bool { return r > 0x7f }) && !strings.EqualFold(h.Name, "Host"):
+		return &job.FieldError{Code: fields.Invalid, Allowed: "a value in ASCII, since HTTP has no encoding for other characters; percent-encode them, or send them in the body"}
 	case strings.EqualFold(h.Name, "Host") && !isVirtualHost(h.Value):
 		return &job.FieldError{Code: fields.Invalid, Allowed: "a host name such as www.example.com, with or without a port, but neither an address nor localhost"}
 	}
@@ -98,7 +107,7 @@ var (
 func isVirtualHost(value string) bool {
 	host := value
 	if name, port, ok := strings.Cut(value, ":"); ok {
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		if !isPort(port) {
 			return false
 		}
 		host = name

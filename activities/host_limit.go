@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"net/url"
 	"strings"
 	"time"
 
@@ -38,7 +37,7 @@ var errHostFull = errors.New("the host has not answered as many requests as a wo
 func hostKey(a *job.Action) string {
 	switch {
 	case a.Request != nil:
-		u, err := url.Parse(a.Request.URI)
+		u, err := job.ParseURI(a.Request.URI)
 		if err != nil {
 			return ""
 		}

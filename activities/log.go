@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"log/slog"
-	"net/url"
 	"strings"
 	"time"
 
@@ -71,7 +70,7 @@ func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds
 func hostOf(a *job.Action) string {
 	switch {
 	case a.Request != nil:
-		if u, err := url.Parse(a.Request.URI); err == nil {
+		if u, err := job.ParseURI(a.Request.URI); err == nil {
 			return strings.ToLower(u.Host)
 		}
 	case a.QueueMessage != nil:

@@ -108,6 +108,8 @@ type Authentication struct {
 	Username string `json:"username,omitempty" field:"in=Basic,required"`                 // Basic
 	Password string `json:"password,omitempty" field:"in=Basic|ClientCertificate,secret"` // Basic, ClientCertificate
 
+	EmptyPassword bool `json:"emptyPassword,omitempty" field:"in=Basic"` // Basic: the password is empty; otherwise an empty Password means a stored one
+
 	Pfx                    string `json:"pfx,omitempty" field:"in=ClientCertificate,secret,rule=pfx"` // ClientCertificate, base64
 	CertificateThumbprint  string `json:"certificateThumbprint,omitempty" field:"in=ClientCertificate"`
 	CertificateExpiration  string `json:"certificateExpiration,omitempty" field:"in=ClientCertificate,readonly"`

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -87,7 +86,7 @@ var placeholders = strings.NewReplacer("%7B%7B", "{{", "%7D%7D", "}}")
 
 // RedactURI returns an absolute URI without its user info, query and fragment, which may hold secrets.
 func RedactURI(uri string) string {
-	u, err := url.Parse(uri)
+	u, err := ParseURI(uri)
 	if err != nil {
 		return "(a URI that cannot be read)"
 	}

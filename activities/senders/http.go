@@ -101,7 +101,7 @@ func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*h
 	if r == nil {
 		return nil, errors.New("the action has no request")
 	}
-	uri, err := url.Parse(r.URI)
+	uri, err := job.ParseURI(r.URI)
 	if err != nil || uri.Host == "" || uri.Scheme != "http" && uri.Scheme != "https" {
 		return nil, errors.New("the uri is not an absolute http or https address") // err would quote the whole address
 	}

@@ -45,6 +45,31 @@ func TestBasicAuthentication(t *testing.T) {
 	}
 }
 
+// Some receivers take a key as the user, which is then what a host may not echo into the history.
+func TestBasicAuthenticationWithoutAPassword(t *testing.T) {
+	t.Parallel()
+	for name, address := range map[string]string{"in the authentication": "", "in the address": "canary-key:@", "in the address, without a colon": "canary-key@"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			seen := make(chan string, 1)
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				seen <- r.Header.Get("Authorization")
+				user, password, _ := r.BasicAuth()
+				io.WriteString(w, user+":"+password+" "+r.Header.Get("Authorization"))
+			})
+			r := job.Request{URI: strings.Replace(s.URL, "//", "//"+address, 1)}
+			if address == "" {
+				r.Authentication = &job.Authentication{Type: job.AuthBasic, Username: "canary-key", EmptyPassword: true}
+			}
+			message, err := send(t, r)
+			require.NoError(t, err)
+			require.Equal(t, "Basic "+base64.StdEncoding.EncodeToString([]byte("canary-key:")), <-seen)
+			require.Contains(t, message, " Body: …: Basic …")
+			requireNoCanary(t, message)
+		})
+	}
+}
+
 func TestAuthorizationInTheRequestItselfIsSent(t *testing.T) {
 	t.Parallel()
 	s, requests := recording(t)

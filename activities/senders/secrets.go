@@ -29,8 +29,9 @@ func withRequest(s redact.Secrets, req *http.Request) redact.Secrets {
 	if user, password, ok := req.BasicAuth(); ok {
 		s.AddCredentials(user, password)
 	}
-	if password, ok := req.URL.User.Password(); ok {
-		s.AddCredentials(req.URL.User.Username(), password)
+	if user := req.URL.User; user != nil {
+		password, _ := user.Password()
+		s.AddCredentials(user.Username(), password)
 	}
 	s.AddQuery(req.URL.RawQuery)
 	return s

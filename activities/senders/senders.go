@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/x509"
 	"net"
-	"net/url"
 
 	"almanac/activities"
 	"almanac/activities/senders/servicebus"
@@ -107,7 +106,7 @@ func (s *Senders) address(a *job.Action) string {
 	default:
 		return s.bus.Address(a)
 	}
-	u, err := url.Parse(address)
+	u, err := job.ParseURI(address)
 	if err != nil {
 		return ""
 	}

@@ -34,6 +34,7 @@ import (
 type Decoder struct {
 	Errors
 	Rules     map[string]Rule
+	Emptied   []string          // the paths of secrets that are there and empty
 	bodyPaths map[string]string // for a path of a list element by its index in the result: the path in the body
 }
 
@@ -173,7 +174,9 @@ func (d *Decoder) member(v reflect.Value, n *Node, path string, f *field) {
 		d.Add(&Error{Path: at, Code: Required, Allowed: f.rule.Allowed})
 	case value == nil && f.has("default"):
 		d.value(to, &Node{Kind: String, Text: f.options["default"]}, at, &field{options: map[string]string{"quoted": ""}})
-	case value == nil, empty && f.has("secret"):
+	case value == nil:
+	case empty && f.has("secret"):
+		d.Emptied = append(d.Emptied, at)
 	default:
 		d.value(to, value, at, f)
 	}

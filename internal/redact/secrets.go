@@ -43,12 +43,14 @@ func (s *Secrets) AddQuery(query string) {
 	}
 }
 
-// AddCredentials adds a user's password, if there is one, and the pair that basic
-// authentication encodes.
+// AddCredentials adds a user's password and the pair that basic authentication encodes. A user without a
+// password may be a key, and is added instead.
 func (s *Secrets) AddCredentials(user, password string) {
-	if password != "" {
-		s.Add(password, user+":"+password)
+	if password == "" {
+		s.Add(user)
+		return
 	}
+	s.Add(password, user+":"+password)
 }
 
 // readOn is the number of bytes that are read beyond the limit, so that a secret at the

@@ -4,7 +4,9 @@ import (
 	"crypto/sha1"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"almanac/internal/certificate"
@@ -64,7 +66,10 @@ func (p *parser) action(a *job.Action, path string, stored *job.Action) {
 	})
 	eachSecret(a, path, stored, func(s secret) {
 		k := s.kept.to(p.limits.AllowSecretRetargeting)
-		if *s.value == "" && s.allowed != "" && !k.may() && !p.Has(s.path) && !p.secretsLater {
+		if s.empty != nil && !k.identity && slices.Contains(p.Emptied, s.path) {
+			*s.empty = true
+		}
+		if s.absent() && s.allowed != "" && !k.may() && !p.Has(s.path) && !p.secretsLater {
 			p.Add(k.missing(s))
 		}
 	})
@@ -139,8 +144,22 @@ func (p *parser) request(r *job.Request, path string, kind job.ActionType) {
 	if size > p.limits.HeaderBytes {
 		p.fail(path+".headers", fields.TooLong, fmt.Sprintf("names and values of at most %d bytes in all, not %d", p.limits.HeaderBytes, size), "")
 	}
+	if auth := r.Authentication; auth != nil && auth.Type == job.AuthBasic {
+		p.basic(auth, path+".authentication")
+	}
 	if auth := r.Authentication; auth != nil && (auth.Type == "" || auth.Type == "NotSpecified") {
 		r.Authentication = nil
+	}
+}
+
+// basic checks the credentials of basic authentication (RFC 7617).
+func (p *parser) basic(a *job.Authentication, path string) {
+	p.addAt(path+".username", request.CheckUser(a.Username))
+	if strings.ContainsFunc(a.Password, unicode.IsControl) {
+		p.fail(path+".password", fields.Invalid, "a password without control characters", "")
+	}
+	if a.EmptyPassword && a.Password != "" {
+		p.fail(path+".emptyPassword", fields.Forbidden, "", "there is a password beside it: leave one of them out")
 	}
 }
 

@@ -221,6 +221,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 	auth := func(members string) string {
 		return withRequest(`{"uri":"http://example.com/","authentication":{` + members + `}}`)
 	}
+	const ascii = "allowed: a value in ASCII, since HTTP has no encoding for other characters; percent-encode them, or send them in the body"
 	for _, tt := range []struct{ name, body, want string }{
 		{
 			"no type", withAction(`{"request":{"uri":"http://example.com/"}}`),
@@ -247,9 +248,23 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 				"properties.action.errorAction.typ: unknown field; did you mean \"type\"?",
 				"properties.action.retry: unknown field; allowed: request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, type, retryPolicy or errorAction"),
 		},
+		{"a user with a colon", auth(`"type":"Basic","username":"a:b","password":"p"`), "properties.action.request.authentication.username: the value is not valid; allowed: a user name without a colon: a receiver would read the rest as the beginning of the password"},
+		{"a user with a line break", auth(`"type":"Basic","username":"a\n","password":"p"`), "properties.action.request.authentication.username: the value is not valid; allowed: a user name without control characters"},
+		{"a password with a control character", auth(`"type":"Basic","username":"a","password":"p\u007f"`), "properties.action.request.authentication.password: the value is not valid; allowed: a password without control characters"},
+		{"a password that is both empty and not", auth(`"type":"Basic","username":"a","password":"p","emptyPassword":true`), "properties.action.request.authentication.emptyPassword: not allowed; there is a password beside it: leave one of them out"},
+		{"an empty secret of a client", auth(`"type":"ActiveDirectoryOAuth","tenant":"t","audience":"a","clientId":"c","secret":""`), "properties.action.request.authentication.secret: required; allowed: the client's secret"},
+		{"a user with a colon in the address", withRequest(`{"uri":"http://a%3Ab:p@example.com/"}`), `properties.action.request.uri: "http://example.com/" is not valid; allowed: a user without a colon, and a password, both without control characters, in front of the host`},
+		{"a password with a line break in the address", withRequest(`{"uri":"http://a:p%0A@example.com/"}`), `properties.action.request.uri: "http://example.com/" is not valid; allowed: a user without a colon, and a password, both without control characters, in front of the host`},
 		{"no address", withRequest(`{"method":"GET"}`), "properties.action.request.uri: required; allowed: an absolute http or https URL"},
 		{"an address without a host", withRequest(`{"uri":"http:///path"}`), "properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host"},
-		{"a port that is none", withRequest(`{"uri":"http://h:65536/"}`), `properties.action.request.uri: "http://h:65536/" is not valid; allowed: an absolute http or https URL with a host`},
+		{"a port that nothing can listen at", withRequest(`{"uri":"http://h:0/"}`), `properties.action.request.uri: "http://h:0/" is not valid; allowed: an absolute http or https URL with a host, whose port is 1 to 65535`},
+		{"a port of several zeros", withRequest(`{"uri":"http://[::1]:00/"}`), `properties.action.request.uri: "http://[::1]:00/" is not valid; allowed: an absolute http or https URL with a host, whose port is 1 to 65535`},
+		{"a header outside ASCII", withRequest(`{"uri":"http://h/","headers":{"X-Ort":"Köln"}}`), "properties.action.request.headers.X-Ort: the value is not valid; " + ascii},
+		{"a header outside ASCII in a template", withRequest(`{"uri":"http://h/","headers":{"X-Ort":"{{if .Due}}Köln{{end}}"},"template":true}`), "properties.action.request.headers.X-Ort: the value is not valid; " + ascii},
+		{"a header with a control character outside ASCII", withRequest(`{"uri":"http://h/","headers":{"X":"a\u0085b"}}`), "properties.action.request.headers.X: the value is not valid; " + ascii},
+		{"a percent sign in the path", withRequest(`{"uri":"http://h/100%/?sig=s"}`), `properties.action.request.uri: the value is not valid; allowed: %25 for a percent sign in the path, and escapes such as %2F`},
+		{"a percent sign before a placeholder", withRequest(`{"uri":"http://h/?q=%2{{.Attempt}}","template":true}`), `properties.action.request.uri: the value is not valid; allowed: placeholders in the path and the query only, without a % in them`},
+		{"a port that is none", withRequest(`{"uri":"http://h:65536/"}`), `properties.action.request.uri: "http://h:65536/" is not valid; allowed: an absolute http or https URL with a host, whose port is 1 to 65535`},
 		{"another scheme", withRequest(`{"uri":"ftp://example.com/"}`), "properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host"},
 		{"a blank in the address", withRequest(`{"uri":"http://example.com/a b?sig=s"}`), `properties.action.request.uri: "http://example.com/a%20b?…" is not valid; allowed: an absolute http or https URL without blanks and control characters`},
 		{"a long address", withRequest(`{"uri":"http://example.com/?` + strings.Repeat("a", 2029) + `"}`), `properties.action.request.uri: too long; allowed: at most 2048 bytes`},
@@ -291,7 +306,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 		{
 			"authentication without what its type needs", auth(`"type":"basic","pfx":"x"`),
 			lines("properties.action.request.authentication.username: required",
-				"properties.action.request.authentication.pfx: unknown field; allowed: type, password or username",
+				"properties.action.request.authentication.pfx: unknown field; allowed: type, password, emptyPassword or username",
 				"properties.action.request.authentication.password: required; allowed: a password"),
 		},
 		{
@@ -540,7 +555,7 @@ func TestAHostHeaderIsAHostName(t *testing.T) {
 	}
 	for _, bad := range []string{
 		"127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:8080", "::1", "10.1.2.3", "2130706433", "0x7f.1", "0X7F000001", "127.1.", "localhost", "LocalHost:8080", "db.localhost",
-		"", ":80", "a b", "example.com/path", "user@example.com", "http://example.com", "example.com:x", "example.com:80:80", "example..com", "münchen.example",
+		"", ":80", "example.com:0", "a b", "example.com/path", "user@example.com", "http://example.com", "example.com:x", "example.com:80:80", "example..com", "münchen.example",
 	} {
 		err := parse(bad)
 		require.ErrorContains(t, err, "properties.action.request.headers.hOST: the value is not valid; allowed: a host name such as www.example.com, with or without a port, "+

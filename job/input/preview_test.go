@@ -83,6 +83,10 @@ func TestPreviewSaysWhatMaySurprise(t *testing.T) {
 		{"a start time that is past, with a recurrence", `{"startTime":"2026-01-01","recurrence":{"frequency":"day"}}`, ""},
 		{"placeholders that are not filled in", `{"startTime":"2026-02-01","action":{"type":"Http","request":{"uri":"http://h/","body":"{{.Job.Name}}","template":true},"errorAction":{"type":"Http","request":{"uri":"http://h/","body":"{{.Failure.Error}}"}}}}`,
 			"The placeholders in action.errorAction are sent unchanged, because its template is not true."},
+		{"a uri that is encoded", `{"startTime":"2026-02-01","action":{"type":"Http","request":{"uri":"http://h/a%2Fb/ä?q=100%&r=%41"},"errorAction":{"type":"Http","request":{"uri":"http://h/[x]/{{.Attempt}}","template":true}}}}`,
+			"The uri of action is sent as http://h/a%2Fb/%C3%A4?q=100%25&r=%41, because a request target may not have all of its characters.\n" +
+				"The uri of action.errorAction is sent as http://h/%5Bx%5D/1, because a request target may not have all of its characters."},
+		{"a uri that is sent as it is written", `{"startTime":"2026-02-01","action":{"type":"Http","request":{"uri":"http://h/a%2Fb?q=%C3%A4#ä"}}}`, ""},
 		{"a disabled job", `{"recurrence":{"frequency":"day"},"state":"disabled"}`, "The state is disabled: nothing runs until the job is enabled."},
 		{"an end that is past", `{"startTime":"2026-02-01","recurrence":{"frequency":"day","endTime":"2026-01-10T11:59:59Z"}}`,
 			"The job would never run, because its endTime, 2026-01-10T11:59:59Z, is past. It would be accepted, and be completed at once."},

@@ -2,7 +2,6 @@ package input
 
 import (
 	"cmp"
-	"net/url"
 
 	"almanac/internal/fields"
 	"almanac/job"
@@ -30,10 +29,13 @@ func KeepSecrets(d job.Definition, old *job.Definition, retarget bool) (job.Defi
 func keepActionSecrets(a *job.Action, path string, old *job.Action, retarget bool, bad *fields.Errors) {
 	eachSecret(a, path, old, func(s secret) {
 		k := s.kept.to(retarget)
-		if *s.value == "" && k.may() {
+		if s.absent() && k.may() {
 			*s.value = s.stored
+			if s.empty != nil {
+				*s.empty = s.storedEmpty
+			}
 		}
-		if *s.value == "" && s.allowed != "" {
+		if s.absent() && s.allowed != "" {
 			bad.Add(k.missing(s))
 		}
 	})
@@ -78,7 +80,13 @@ type secret struct {
 	stored  string  // in the stored action
 	kept    kept
 	allowed string // description for errors; "" if the action does not need it
+
+	empty       *bool // says that the secret is there and empty; nil: it cannot be
+	storedEmpty bool
 }
+
+// absent reports whether the secret is not set.
+func (s *secret) absent() bool { return *s.value == "" && (s.empty == nil || !*s.empty) }
 
 const (
 	wantPFX      = "a PFX file in base64"
@@ -96,11 +104,11 @@ func eachSecret(a *job.Action, path string, old *job.Action, visit func(secret))
 		}
 		if m := a.QueueMessage; m != nil {
 			was := cmp.Or(old.QueueMessage, &job.QueueMessage{})
-			visit(secret{path + ".queueMessage.sasToken", &m.SASToken, was.SASToken, keepsToken(m, old.QueueMessage), wantSASToken})
+			visit(secret{path: path + ".queueMessage.sasToken", value: &m.SASToken, stored: was.SASToken, kept: keepsToken(m, old.QueueMessage), allowed: wantSASToken})
 		}
 		if p := a.PagerDuty; p != nil {
 			was := cmp.Or(old.PagerDuty, &job.PagerDuty{})
-			visit(secret{path + ".pagerDuty.routingKey", &p.RoutingKey, was.RoutingKey, keepsRoutingKey(p, old.PagerDuty), wantRoutingKey})
+			visit(secret{path: path + ".pagerDuty.routingKey", value: &p.RoutingKey, stored: was.RoutingKey, kept: keepsRoutingKey(p, old.PagerDuty), allowed: wantRoutingKey})
 		}
 		serviceBusSecret(a.ServiceBusQueueMessage, path+".serviceBusQueueMessage", old.ServiceBusQueueMessage, visit)
 		serviceBusSecret(a.ServiceBusTopicMessage, path+".serviceBusTopicMessage", old.ServiceBusTopicMessage, visit)
@@ -116,9 +124,13 @@ func requestSecrets(r *job.Request, path string, old *job.Request, visit func(se
 	keeps := keepsAuthentication(r, old)
 	password := keeps
 	password.identity = keeps.identity && auth.Pfx == "" // a new certificate has its own password
-	visit(secret{path + ".password", &auth.Password, was.Password, password, needed(job.AuthBasic, "a password")})
-	visit(secret{path + ".pfx", &auth.Pfx, was.Pfx, keeps, needed(job.AuthClientCertificate, wantPFX)})
-	visit(secret{path + ".secret", &auth.Secret, was.Secret, keeps, needed(job.AuthOAuth, "the client's secret")})
+	basic := secret{path: path + ".password", value: &auth.Password, stored: was.Password, kept: password, allowed: needed(job.AuthBasic, "a password")}
+	if auth.Type == job.AuthBasic {
+		basic.empty, basic.storedEmpty = &auth.EmptyPassword, was.EmptyPassword
+	}
+	visit(basic)
+	visit(secret{path: path + ".pfx", value: &auth.Pfx, stored: was.Pfx, kept: keeps, allowed: needed(job.AuthClientCertificate, wantPFX)})
+	visit(secret{path: path + ".secret", value: &auth.Secret, stored: was.Secret, kept: keeps, allowed: needed(job.AuthOAuth, "the client's secret")})
 }
 
 func serviceBusSecret(m *job.ServiceBusMessage, path string, old *job.ServiceBusMessage, visit func(secret)) {
@@ -129,7 +141,7 @@ func serviceBusSecret(m *job.ServiceBusMessage, path string, old *job.ServiceBus
 	if old != nil {
 		was = cmp.Or(old.Authentication, was)
 	}
-	s := secret{path + ".authentication.sasKey", &m.Authentication.SASKey, was.SASKey, keepsKey(m, old), "a shared access key"}
+	s := secret{path: path + ".authentication.sasKey", value: &m.Authentication.SASKey, stored: was.SASKey, kept: keepsKey(m, old), allowed: "a shared access key"}
 	if m.Authentication.Type == authNotSpecified {
 		s.allowed = ""
 	}
@@ -201,7 +213,7 @@ func (k *kept) move(part, now, was string) {
 
 // origin returns the scheme, host and port of a URI, normalized for comparison.
 func origin(uri string) string {
-	u, err := url.Parse(uri)
+	u, err := job.ParseURI(uri)
 	if err != nil {
 		return uri
 	}

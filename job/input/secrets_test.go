@@ -85,10 +85,57 @@ func TestSecretsAreKeptWhileTheIdentityIsTheSame(t *testing.T) {
 				require.Equal(t, compactJSON(t, d), compactJSON(t, filled))
 				require.NoError(t, input.CheckDefinition(&filled, now, now))
 
+				if strings.Contains(sentBack, `"password":""`) {
+					continue // of a new job it is an empty password
+				}
 				_, err = parse(sentBack)
 				require.ErrorContains(t, err, "properties.action.", "a new job has no secrets to keep")
 				require.ErrorContains(t, err, "properties.action.errorAction.")
 			}
+		})
+	}
+}
+
+// Some receivers take a key as the user, without a password.
+func TestABasicPasswordMayBeEmpty(t *testing.T) {
+	t.Parallel()
+	basic := func(members string) string { return withAction(authenticated(`{"type":"Basic",` + members + `}`)) }
+	const empty, secret = `"username":"key","password":""`, `"username":"key","password":"canary"`
+	for _, tt := range []struct {
+		name, stored, sent string // stored is "" for a new job
+		want               string // the password; "-" if none is given
+	}{
+		{"a new job", "", empty, ""},
+		{"a new job, said otherwise", "", `"username":"key","emptyPassword":true`, ""},
+		{"a new job without it", "", `"username":"key"`, "-"},
+		{"a new job without it, said otherwise", "", `"username":"key","emptyPassword":false`, "-"},
+		{"a stored one that is empty is kept", empty, `"username":"key"`, ""},
+		{"a stored one that is empty is kept if it is sent", empty, empty, ""},
+		{"a stored one that is not empty is kept, since clients send it back so", secret, empty, "canary"},
+		{"a stored one is taken away", secret, `"username":"key","emptyPassword":true`, ""},
+		{"another user's", secret, `"username":"other","password":""`, ""},
+		{"a new one in place of an empty one", empty, secret, "canary"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := input.ParseOptions{Now: now}
+			var old *job.Definition
+			if tt.stored != "" {
+				old = new(mustParse(t, basic(tt.stored)))
+				o.Stored = new(old.Redacted())
+			}
+			d, err := input.ParseDefinition([]byte(basic(tt.sent)), o)
+			if err == nil {
+				d, err = input.KeepSecrets(d, old, false)
+			}
+			if tt.want == "-" {
+				require.ErrorContains(t, err, "properties.action.request.authentication.password: required; allowed: a password")
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, tt.want, d.Action.Request.Authentication.Password)
+			require.Equal(t, tt.want == "", d.Action.Request.Authentication.EmptyPassword)
+			require.NoError(t, input.CheckDefinition(&d, now, now))
 		})
 	}
 }

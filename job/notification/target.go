@@ -1,8 +1,6 @@
 package notification
 
 import (
-	"net/url"
-
 	"almanac/job"
 )
 
@@ -16,7 +14,7 @@ func TargetText(target *job.Action) string {
 	if r == nil {
 		return target.Text()
 	}
-	u, err := url.Parse(r.URI)
+	u, err := job.ParseURI(r.URI)
 	if err != nil {
 		return r.Method + " (a URI that cannot be read)"
 	}

@@ -4,6 +4,7 @@ package preview
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"almanac/internal/fields"
@@ -50,11 +51,33 @@ func (p Preview) Run() Result {
 		path string
 		*job.Action
 	}{{"action", action}, {"action.errorAction", action.ErrorAction}} {
-		if a.Action != nil && template.Forgotten(a.Action) {
+		if a.Action == nil {
+			continue
+		}
+		if template.Forgotten(a.Action) {
 			r.Notes = append(r.Notes, "The placeholders in "+a.path+" are sent unchanged, because its template is not true.")
+		}
+		if sent := sentURI(a.Request); sent != "" {
+			r.Notes = append(r.Notes, "The uri of "+a.path+" is sent as "+sent+", because a request target may not have all of its characters.")
 		}
 	}
 	return r
+}
+
+// sentURI returns the URI of a request, which may be nil, as it is sent; "" if that is as it is written, or if there is none.
+func sentURI(r *job.Request) string {
+	if r == nil {
+		return ""
+	}
+	uri := r.URI
+	if r.Template {
+		uri = template.Filled(uri)
+	}
+	written, _, _ := strings.Cut(uri, "#")
+	if sent := job.SentURI(uri); sent != written {
+		return sent
+	}
+	return ""
 }
 
 // notes returns explanations of a surprising result. never means that there are no occurrences.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 	"mime"
-	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -99,7 +99,7 @@ func Check(a *job.Action, isErrorAction bool) (bad []*job.FieldError) {
 		}
 		mediaType, _, _ := mime.ParseMediaType(m.contentType)
 		switch {
-		case m.use == inURI && !sameTarget(*m.value, t.filled()):
+		case m.use == inURI && (!sameTarget(*m.value, t.filled()) || splitEscape.MatchString(*m.value)):
 			bad = append(bad, &job.FieldError{Path: m.path, Code: fields.Invalid, Allowed: "placeholders in the path and the query only, without a % in them"})
 		case m.use == inContent && isJSONType(mediaType) && *m.value != "" && !t.isJSON():
 			bad = append(bad, &job.FieldError{
@@ -110,6 +110,9 @@ func Check(a *job.Action, isErrorAction bool) (bad []*job.FieldError) {
 	}
 	return bad
 }
+
+// splitEscape matches a percent sign that could begin an escape with what a placeholder is filled in with.
+var splitEscape = regexp.MustCompile(`%[0-9A-Fa-f]?\{\{`)
 
 // Filled returns a URI with samples in place of its placeholders; one that is no template is returned unchanged.
 func Filled(uri string) string {
@@ -128,11 +131,11 @@ func (t *template) filled() string {
 // sameTarget reports whether a URI and the same with its placeholders filled in have the same scheme, user, host and port.
 // It is true if the latter is no URI, which is another error.
 func sameTarget(uri, filled string) bool {
-	to, err := url.Parse(filled)
+	to, err := job.ParseURI(filled)
 	if err != nil {
 		return true
 	}
-	from, err := url.Parse(uri)
+	from, err := job.ParseURI(uri)
 	return err == nil && from.Scheme == to.Scheme && from.Host == to.Host && from.User.String() == to.User.String()
 }
 

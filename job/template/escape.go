@@ -23,14 +23,21 @@ func forURI(value string) string {
 	return b.String()
 }
 
-// forHeader replaces control characters, line breaks among them, by blanks.
+// forHeader replaces control characters, line breaks among them, by blanks, and percent-encodes what is not ASCII, for which
+// HTTP has no encoding.
 func forHeader(value string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
+	var b strings.Builder
+	for _, c := range []byte(value) {
+		switch {
+		case c < ' ', c == 0x7f:
+			b.WriteByte(' ')
+		case c > 0x7f:
+			fmt.Fprintf(&b, "%%%02X", c)
+		default:
+			b.WriteByte(c)
 		}
-		return r
-	}, value)
+	}
+	return b.String()
 }
 
 // forJSON escapes a value for the inside of a JSON string.

@@ -116,14 +116,14 @@ func TestAURIAndHeadersAreFilledIn(t *testing.T) {
 	a := &job.Action{Type: job.ActionHTTP, Request: &job.Request{
 		URI: `https://me:pw@h:8443/{{.Job.Collection}}/{{if .Failure.Status}}failed{{end}}?job={{.Job.Name}}&due={{date "15:04" .Due}}#{{.Attempt}}`,
 		Headers: job.Members{
-			{Name: "X-Job", Value: "{{.Job.Name}}"}, {Name: "X-Error", Value: "a {{.Failure.Message}}"}, {Name: "Host", Value: "www.example.com"},
+			{Name: "X-Job", Value: "{{.Job.Name}}"}, {Name: "X-Error", Value: "a {{.Failure.Message}}"}, {Name: "X-Text", Value: "{{.Job.Name}} {{\"t\u00e4glich…\"}}"}, {Name: "Host", Value: "www.example.com"},
 		},
 		Template: true,
 	}}
 	r := render(t, a).Request
 	require.Equal(t, "https://me:pw@h:8443/reports%2F%C3%BC/failed?job=nightly%20%22A%26B%22&due=22%3A30#2", r.URI)
 	require.Equal(t, job.Members{
-		{Name: "X-Job", Value: `nightly "A&B"`}, {Name: "X-Error", Value: "a Response: 'NotFound'  Body: <none>"}, {Name: "Host", Value: "www.example.com"},
+		{Name: "X-Job", Value: `nightly "A&B"`}, {Name: "X-Error", Value: "a Response: 'NotFound'  Body: <none>"}, {Name: "X-Text", Value: `nightly "A&B" t%C3%A4glich%E2%80%A6`}, {Name: "Host", Value: "www.example.com"},
 	}, r.Headers)
 	require.Equal(t, "{{.Job.Name}}", a.Request.Headers[0].Value, "the action itself is not changed")
 }

@@ -2,11 +2,13 @@
 package request
 
 import (
+	"errors"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"almanac/internal/fields"
 	"almanac/job"
@@ -16,21 +18,50 @@ import (
 func CheckURI(uri string, kind job.ActionType) *job.FieldError {
 	bad := func(allowed string) *job.FieldError {
 		e := &job.FieldError{Code: fields.Invalid, Allowed: allowed}
-		if u, err := url.Parse(uri); err == nil && isHTTP(u) { // redaction is reliable only for a proper URL
+		if u, err := job.ParseURI(uri); err == nil && isHTTP(u) { // redaction is reliable only for a proper URL
 			e.Value = job.RedactURI(uri)
 		}
 		return e
 	}
-	u, err := url.Parse(uri)
+	u, err := job.ParseURI(uri)
+	if _, ok := errors.AsType[url.EscapeError](err); ok {
+		return bad("%25 for a percent sign in the path, and escapes such as %2F")
+	}
 	if err != nil || strings.ContainsFunc(uri, fields.IsBlankOrControl) {
 		return bad("an absolute http or https URL without blanks and control characters")
 	}
-	_, err = strconv.ParseUint("0"+u.Port(), 10, 16)
 	switch {
-	case !isHTTP(u), err != nil:
+	case !isHTTP(u):
 		return bad("an absolute http or https URL with a host")
+	case u.Port() != "" && !isPort(u.Port()):
+		return bad("an absolute http or https URL with a host, whose port is 1 to 65535")
+	case badUser(u.User):
+		return bad("a user without a colon, and a password, both without control characters, in front of the host")
 	case u.Scheme != "https" && kind == job.ActionHTTPS:
 		return bad("an https URL, as the action is of type Https")
+	}
+	return nil
+}
+
+// isPort reports whether a text is the number of a port at which a server may listen.
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
+}
+
+// badUser reports whether the user info of a URI, which may be nil, cannot be sent by basic authentication.
+func badUser(u *url.Userinfo) bool {
+	password, _ := u.Password()
+	return CheckUser(u.Username()) != nil || strings.ContainsFunc(password, unicode.IsControl)
+}
+
+// CheckUser returns what is wrong with the user name of basic authentication (RFC 7617), without its path; nil if nothing is.
+func CheckUser(name string) *job.FieldError {
+	if strings.Contains(name, ":") {
+		return &job.FieldError{Code: fields.Invalid, Allowed: "a user name without a colon: a receiver would read the rest as the beginning of the password"}
+	}
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return &job.FieldError{Code: fields.Invalid, Allowed: "a user name without control characters"}
 	}
 	return nil
 }
@@ -55,6 +86,8 @@ func CheckHeader(h job.Member) *job.FieldError {
 		return &job.FieldError{Code: fields.Forbidden, Hint: "this header is set for each connection as it needs it"}
 	case strings.ContainsFunc(h.Value, badInValue):
 		return &job.FieldError{Code: fields.Invalid, Allowed: "a value without line breaks and control characters"}
+	case strings.ContainsFunc(h.Value, func(r rune) bool { return r > 0x7f }) && !strings.EqualFold(h.Name, "Host"):
+		return &job.FieldError{Code: fields.Invalid, Allowed: "a value in ASCII, since HTTP has no encoding for other characters; percent-encode them, or send them in the body"}
 	case strings.EqualFold(h.Name, "Host") && !isVirtualHost(h.Value):
 		return &job.FieldError{Code: fields.Invalid, Allowed: "a host name such as www.example.com, with or without a port, but neither an address nor localhost"}
 	}
@@ -74,7 +107,7 @@ var (
 func isVirtualHost(value string) bool {
 	host := value
 	if name, port, ok := strings.Cut(value, ":"); ok {
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		if !isPort(port) {
 			return false
 		}
 		host = name

@@ -56,7 +56,7 @@ func TestChangeThatGoesOnIsAnsweredWithWhereToAsk(t *testing.T) {
 	}{
 		{"on a long path", group + "/jobCollections/c1", version, api.Options{},
 			"http://example.com" + group + "/jobCollections/c1", version},
-		{"with the version that was sent", group + "/jobCollections/c1", "?Api-Version=2014-08-01-Preview&x=1", api.Options{},
+		{"with the version that was sent", group + "/jobCollections/c1", "?Api-Version=2014-08-01-Preview", api.Options{},
 			"http://example.com" + group + "/jobCollections/c1", "?api-version=2014-08-01-Preview"},
 		{"in lower case", strings.ToLower(group) + "/jobcollections/C1", version, api.Options{},
 			"http://example.com" + group + "/jobCollections/C1", version},

@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -27,65 +28,114 @@ const (
 	documentation = "/docs"
 )
 
-// reading are the methods of readable resources.
-var reading = []string{http.MethodGet, http.MethodHead}
+// An endpoint is a route, and all that a request to it may have: what else is sent is refused, never ignored. See [endpoint.refuseOthers].
+type endpoint struct {
+	method string // GET stands for HEAD, too
+	below  scope
+	path   string
+	query  []string // parameters beside api-version, which every endpoint takes
+	body   bool     // the request may have one
+	handle gin.HandlerFunc
+}
+
+// A scope is the start of the paths of an endpoint.
+type scope int
+
+const (
+	inGroup        scope = iota // a resource group; nothing for the default one
+	inSubscription              // a subscription
+	anywhere                    // both of them, and the provider alone
+	root                        // nothing
+)
+
+// bases returns the starts of the paths of a scope, and whether they require the parameter api-version.
+func (s scope) bases() map[string]bool {
+	const subscription = "/subscriptions/:sub"
+	const group = subscription + "/resourceGroups/:rg" + provider
+	return []map[string]bool{
+		inGroup:        {group: true, "": false},
+		inSubscription: {subscription + provider: true},
+		anywhere:       {group: true, "": false, subscription + provider: true, provider: true},
+		root:           {"": false},
+	}[s]
+}
+
+// The parameters of lists. A list that merges many has no $skip, which would cost as much as reading what is skipped.
+var (
+	pages         = []string{"$top", "$skip", "$skiptoken"}
+	filteredPages = append([]string{"$filter"}, pages...)
+	filtered      = []string{"$filter", "$top", "$skiptoken"}
+)
+
+// endpoints returns the table of all routes.
+func (s *server) endpoints() []endpoint {
+	fixed := func(path string, handle func(*gin.Context) error) endpoint {
+		return endpoint{method: http.MethodGet, below: root, path: path, handle: s.errors.Handle(handle)}
+	}
+	all := []endpoint{
+		fixed("/", s.index), fixed(paths.Health, s.healthz), fixed(paths.Ready, s.readyz), fixed(paths.Metrics, s.metrics),
+		fixed(description, s.openAPI), fixed(documentation, s.docs), fixed(documentation+"/:file", s.docs),
+		{method: http.MethodPost, below: anywhere, path: previewPath, body: true, handle: s.errors.Handle(s.previewRecurrence)},
+		{method: http.MethodGet, path: collection + history, query: filtered, handle: s.errors.Handle(s.listHistoryAcross)},
+		{method: http.MethodGet, path: collection + upcoming, query: append([]string{"until"}, filtered...), handle: s.errors.Handle(s.listUpcoming)},
+	}
+	for _, below := range []scope{inSubscription, inGroup} {
+		all = append(all,
+			endpoint{method: http.MethodGet, below: below, path: collections, query: pages, handle: s.errors.Handle(s.listCollections)},
+			endpoint{method: http.MethodGet, below: below, path: history, query: filtered, handle: s.errors.Handle(s.listHistoryAcross)},
+			endpoint{method: http.MethodGet, below: below, path: upcoming, query: append([]string{"until"}, filtered...), handle: s.errors.Handle(s.listUpcoming)},
+		)
+	}
+	return slices.Concat(all, s.collectionEndpoints(), s.jobEndpoints())
+}
+
+func (s *server) collectionEndpoints() []endpoint {
+	return []endpoint{
+		{method: http.MethodGet, path: collection, handle: s.forCollection(s.getCollection)},
+		{method: http.MethodPut, path: collection, body: true, handle: s.forCollection(s.putCollection)},
+		{method: http.MethodPatch, path: collection, body: true, handle: s.forCollection(s.patchCollection)},
+		{method: http.MethodDelete, path: collection, handle: s.changeCollection(Scheduler.DeleteCollection)},
+		{method: http.MethodPost, path: collection + "/enable", handle: s.changeCollection(Scheduler.EnableCollection)},
+		{method: http.MethodPost, path: collection + "/disable", handle: s.changeCollection(Scheduler.DisableCollection)},
+		{method: http.MethodGet, path: collection + changes, query: pages, handle: s.forCollection(s.listCollectionChanges)},
+		{method: http.MethodPost, path: collection + rerun, query: filteredPages, handle: s.forCollection(s.rerunJobs)},
+		{method: http.MethodPost, path: collection + testNotification, handle: s.forCollection(func(c *gin.Context, k job.CollectionKey) error { return s.testNotifications(c, k.Job("")) })},
+		{method: http.MethodGet, path: collection + notifications, handle: s.forCollection(s.listNotifications)},
+		{method: http.MethodGet, path: collection + "/" + paths.Operations + "/:id", handle: s.forCollection(s.getOperation)},
+		{method: http.MethodGet, path: collection + "/" + paths.OperationResults + "/:id", handle: s.forCollection(s.getOperationResult)},
+	}
+}
+
+func (s *server) jobEndpoints() []endpoint {
+	return []endpoint{
+		{method: http.MethodGet, path: jobs, query: filteredPages, handle: s.forCollection(s.listJobs)},
+		{method: http.MethodPost, path: jobs, body: true, handle: s.forCollection(s.postJob)},
+		{method: http.MethodGet, path: oneJob, handle: s.forJob(s.getJob)},
+		{method: http.MethodPut, path: oneJob, body: true, handle: s.forJob(s.putJob)},
+		{method: http.MethodPatch, path: oneJob, body: true, handle: s.forJob(s.patchJob)},
+		{method: http.MethodDelete, path: oneJob, handle: s.forJob(s.deleteJob)},
+		{method: http.MethodPost, path: oneJob + "/run", handle: s.forJob(s.runJob)},
+		{method: http.MethodPost, path: oneJob + rerun, handle: s.forJob(s.rerunJob)},
+		{method: http.MethodPost, path: oneJob + "/skip", query: []string{"due"}, handle: s.forJob(s.skipOccurrence)},
+		{method: http.MethodPost, path: oneJob + "/enable", handle: s.forJob(s.changeJob(Scheduler.EnableJob))},
+		{method: http.MethodPost, path: oneJob + "/disable", handle: s.forJob(s.changeJob(Scheduler.DisableJob))},
+		{method: http.MethodPost, path: oneJob + testNotification, handle: s.forJob(s.testNotifications)},
+		{method: http.MethodGet, path: oneJob + history, query: filteredPages, handle: s.forJob(s.listHistory)},
+		{method: http.MethodGet, path: oneJob + changes, query: pages, handle: s.forJob(s.listJobChanges)},
+	}
+}
 
 func (s *server) routes(r *gin.Engine) {
 	r.NoRoute(s.errors.Handle(noRoute))
 	r.NoMethod(s.errors.Handle(noMethod))
-
-	r.Match(reading, "/", s.errors.Handle(s.index))
-	r.Match(reading, paths.Health, s.errors.Handle(s.healthz))
-	r.Match(reading, paths.Ready, s.errors.Handle(s.readyz))
-	r.Match(reading, paths.Metrics, s.errors.Handle(s.metrics))
-	r.Match(reading, description, s.errors.Handle(s.openAPI))
-	r.Match(reading, documentation, s.errors.Handle(s.docs))
-	r.Match(reading, documentation+"/:file", s.errors.Handle(s.docs))
-
-	subscription := r.Group("/subscriptions/:sub", s.errors.Handle(checkVersion(true)))
-	group := subscription.Group("/resourceGroups/:rg" + provider)
-	short := r.Group("", s.errors.Handle(checkVersion(false)))
-
-	subscription.Match(reading, provider+collections, s.errors.Handle(s.listCollections))
-	subscription.Match(reading, provider+history, s.errors.Handle(s.listHistoryAcross))
-	subscription.Match(reading, provider+upcoming, s.errors.Handle(s.listUpcoming))
-	for _, g := range []*gin.RouterGroup{group, short} {
-		g.Match(reading, collections, s.errors.Handle(s.listCollections))
-		for _, below := range []string{"", collection} {
-			g.Match(reading, below+history, s.errors.Handle(s.listHistoryAcross))
-			g.Match(reading, below+upcoming, s.errors.Handle(s.listUpcoming))
+	for _, e := range s.endpoints() {
+		for base, versioned := range e.below.bases() {
+			methods := []string{e.method}
+			if e.method == http.MethodGet {
+				methods = append(methods, http.MethodHead)
+			}
+			r.Match(methods, base+e.path, s.errors.Handle(checkVersion(versioned)), s.errors.Handle(e.refuseOthers), e.handle)
 		}
-		g.Match(reading, collection, s.forCollection(s.getCollection))
-		g.PUT(collection, s.forCollection(s.putCollection))
-		g.PATCH(collection, s.forCollection(s.patchCollection))
-		g.DELETE(collection, s.changeCollection(Scheduler.DeleteCollection))
-		g.POST(collection+"/enable", s.changeCollection(Scheduler.EnableCollection))
-		g.POST(collection+"/disable", s.changeCollection(Scheduler.DisableCollection))
-		g.Match(reading, collection+changes, s.forCollection(s.listCollectionChanges))
-		g.POST(collection+rerun, s.forCollection(s.rerunJobs))
-		g.POST(collection+testNotification, s.forCollection(func(c *gin.Context, k job.CollectionKey) error { return s.testNotifications(c, k.Job("")) }))
-		g.Match(reading, collection+notifications, s.forCollection(s.listNotifications))
-		g.Match(reading, collection+"/"+paths.Operations+"/:id", s.forCollection(s.getOperation))
-		g.Match(reading, collection+"/"+paths.OperationResults+"/:id", s.forCollection(s.getOperationResult))
-
-		g.Match(reading, jobs, s.forCollection(s.listJobs))
-		g.POST(jobs, s.forCollection(s.postJob))
-		g.Match(reading, oneJob, s.forJob(s.getJob))
-		g.PUT(oneJob, s.forJob(s.putJob))
-		g.PATCH(oneJob, s.forJob(s.patchJob))
-		g.DELETE(oneJob, s.forJob(s.deleteJob))
-		g.POST(oneJob+"/run", s.forJob(s.runJob))
-		g.POST(oneJob+rerun, s.forJob(s.rerunJob))
-		g.POST(oneJob+"/skip", s.forJob(s.skipOccurrence))
-		g.POST(oneJob+"/enable", s.forJob(s.changeJob(Scheduler.EnableJob)))
-		g.POST(oneJob+"/disable", s.forJob(s.changeJob(Scheduler.DisableJob)))
-		g.POST(oneJob+testNotification, s.forJob(s.testNotifications))
-		g.Match(reading, oneJob+history, s.forJob(s.listHistory))
-		g.Match(reading, oneJob+changes, s.forJob(s.listJobChanges))
-	}
-	tenant := r.Group(provider, s.errors.Handle(checkVersion(true)))
-	for _, g := range []*gin.RouterGroup{group, subscription.Group(provider), tenant, short} {
-		g.POST(previewPath, s.errors.Handle(s.previewRecurrence))
 	}
 }
 

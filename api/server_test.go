@@ -73,7 +73,7 @@ func TestAccessLogHasALinePerRequestWithoutItsQuery(t *testing.T) {
 	t.Parallel()
 	o, log := logged()
 	h := api.New(&fake{job: func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), nil }}, o)
-	got := send(h, http.MethodGet, jobPath+"?sig=hush", "")
+	got := send(h, http.MethodGet, jobPath+"?api-version=2016-03-01", "")
 	require.Regexp(t, `^time=\S+ level=INFO msg="request answered" method=GET path=/jobCollections/c/jobs/j status=200 `+
 		fmt.Sprintf(`bytes=%d took=\S+ client=192\.0\.2\.1 request=%s\n$`, len(got.body), got.header.Get("X-Ms-Request-Id")), log.String())
 

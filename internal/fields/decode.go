@@ -154,7 +154,7 @@ func (d *Decoder) Unknown(n *Node, path string, names, ignored []string) {
 			continue
 		}
 		bad := &Error{Path: MemberPath(path, Shorten(e.Name)), Code: Unknown}
-		if near := nearest(e.Name, names); near != "" {
+		if near := Nearest(e.Name, names); near != "" {
 			bad.Hint = "did you mean " + strconv.Quote(near) + "?"
 		} else {
 			bad.Allowed = OneOf(names)

@@ -26,6 +26,9 @@ const (
 	Forbidden   Code = "Forbidden"   // the field is not allowed beside the others, or not allowed here
 	Duplicate   Code = "Duplicate"   // the object has the field twice
 	Unknown     Code = "Unknown"     // the field does not exist
+
+	UnknownParameter  Code = "UnknownParameter"  // the request has no such query parameter
+	UnsupportedHeader Code = "UnsupportedHeader" // the request has no such condition
 )
 
 // An Error is an error in one field.
@@ -54,6 +57,7 @@ func (e *Error) Error() string {
 var problems = map[Code]string{
 	Required: "required", Invalid: "%s is not valid", Unsupported: "%s is not supported", OutOfRange: "%s is out of range",
 	TooLong: "too long", TooMany: "too many", Forbidden: "not allowed", Duplicate: "repeated", Unknown: "unknown field",
+	UnknownParameter: "unknown query parameter", UnsupportedHeader: "this request does not take this header",
 }
 
 func (e *Error) problem() string {

@@ -43,8 +43,8 @@ func OneOf(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// nearest returns the known name closest to a misspelled one; "" if none is close.
-func nearest(name string, known []string) string {
+// Nearest returns the known name closest to a misspelled one; "" if none is close.
+func Nearest(name string, known []string) string {
 	best, least := "", 2+len(name)/5
 	if len(name) > 64 {
 		return ""

@@ -20,7 +20,7 @@ var collectionMembers = []string{"sku", "state", "quota", "notifications"}
 // fault is a quota above the plan.
 func ParseCollection(body []byte, l *Limits) (job.Collection, error) {
 	l = l.orDefault()
-	p, err := parseEnvelope("job collection", body, l, "", collectionMembers...)
+	p, err := parseEnvelope(body, l, envelope{what: "job collection", inside: collectionMembers})
 	if err != nil {
 		return job.Collection{}, err
 	}
@@ -30,7 +30,11 @@ func ParseCollection(body []byte, l *Limits) (job.Collection, error) {
 // ValidateCollection checks a collection that was built in Go by the rules of [ParseCollection], whose error
 // it returns. As with [ValidateDefinition], words must be spelled as the constants of package job.
 func ValidateCollection(c *job.Collection, l *Limits) error {
-	text, err := fields.PlainJSON(c)
+	text, err := fields.PlainJSON(struct {
+		Location   string                   `json:"location,omitempty"`
+		Tags       job.Members              `json:"tags,omitzero"`
+		Properties job.CollectionProperties `json:"properties"`
+	}{c.Location, c.Tags, c.Properties})
 	if err != nil {
 		return badRequest("The job collection is not valid: %v", err)
 	}
@@ -53,7 +57,7 @@ func CheckCollection(c *job.Collection) error {
 // [ParseCollection].
 func MergeCollection(current job.Collection, patch []byte, l *Limits) (job.Collection, error) {
 	l = l.orDefault()
-	p, err := parseEnvelope("patch", patch, l, "", collectionMembers...)
+	p, err := parseEnvelope(patch, l, envelope{what: "patch", inside: collectionMembers})
 	if err != nil {
 		return job.Collection{}, err
 	}

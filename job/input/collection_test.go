@@ -94,7 +94,7 @@ func TestMergeCollection(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, patch, want string }{
 		{"nothing", `{}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"here","tags":{"a":"1","b":"2"},"properties":{"sku":{"name":"Standard"},"state":"Enabled","quota":{"maxJobCount":9}}}`},
-		{"beside the properties", `{"key":{"name":"D"},"name":"D","properties":{},"location":"there","tags":{"a":null,"B":"3"}}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"there","tags":{"B":"3"},"properties":{"sku":{"name":"Standard"},"state":"Enabled","quota":{"maxJobCount":9}}}`},
+		{"beside the properties", `{"name":"D","properties":{},"location":"there","tags":{"a":null,"B":"3"}}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"there","tags":{"B":"3"},"properties":{"sku":{"name":"Standard"},"state":"Enabled","quota":{"maxJobCount":9}}}`},
 		{"within the properties", `{"tags":null,"properties":{"state":"disabled","quota":{"maxRecurrence":{"frequency":"Day"}}}}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"here","properties":{"sku":{"name":"Standard"},"state":"Disabled","quota":{"maxJobCount":9,"maxRecurrence":{"frequency":"day","interval":1}}}}`},
 		{"tags alone", `{"tags":{"b":"3","c":"4"}}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"here","tags":{"a":"1","b":"3","c":"4"},"properties":{"sku":{"name":"Standard"},"state":"Enabled","quota":{"maxJobCount":9}}}`},
 		{"a part of the quota removed", `{"properties":{"quota":{"maxJobCount":null,"maxRecurrence":{"frequency":"hour","interval":2}}}}`, `{"key":{"sub":"s","rg":"g","name":"C"},"location":"here","tags":{"a":"1","b":"2"},"properties":{"sku":{"name":"Standard"},"state":"Enabled","quota":{"maxRecurrence":{"frequency":"hour","interval":2}}}}`},

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"time"
 
 	"almanac/internal/fields"
@@ -51,7 +52,7 @@ func (o ParseOptions) withDefaults() ParseOptions {
 // that lists every bad field.
 func ParseDefinition(body []byte, o ParseOptions) (job.Definition, error) {
 	o = o.withDefaults()
-	p, err := parseEnvelope("job", body, o.Limits, o.ID, definitionMembers...)
+	p, err := parseEnvelope(body, o.Limits, envelope{what: "job", id: o.ID, inside: definitionMembers})
 	if err != nil {
 		return job.Definition{}, err
 	}
@@ -170,13 +171,31 @@ type parser struct {
 	secretsLater bool // secrets that are left out are looked for later
 }
 
-// envelope are the names beside "properties".
-var envelope = []string{"properties", "id", "name", "type", "location", "tags"}
+// An envelope is what is known of a body around its "properties".
+type envelope struct {
+	what   string   // what the body is of, for errors
+	id     string   // a body with another one is refused; empty: any
+	inside []string // names that belong inside "properties": beside it they are errors
+	beside []string // further names beside "properties"
+}
 
-// parseEnvelope parses a body for what it names in errors. A body with another id is an error; an empty id allows
-// any. members are names that belong inside "properties"; beside it they are errors, since they would be
-// ignored.
-func parseEnvelope(what string, body []byte, l *Limits, id string, members ...string) (*parser, error) {
+// The names beside "properties". Templates and answers of Azure Resource Manager may have further ones, which have no effect here.
+var (
+	beside         = []string{"properties", "id", "name", "type", "location", "tags"}
+	besideTemplate = []string{"apiVersion", "comments", "dependsOn", "etag", "resources"}
+)
+
+// besideProperties reports the members beside "properties" that would be ignored.
+func (p *parser) besideProperties(e envelope) {
+	rest := p.tree.Without(e.inside...)
+	if nested := rest.Member("resources"); nested != nil && (nested.Kind != fields.List || len(nested.Items) > 0) {
+		p.fail("resources", fields.Forbidden, "", "nothing in it would be created; send a request for each of these resources")
+	}
+	p.Unknown(rest, "", slices.Concat(beside, e.beside), besideTemplate)
+}
+
+// parseEnvelope parses a body. What would be ignored beside "properties" is an error.
+func parseEnvelope(body []byte, l *Limits, e envelope) (*parser, error) {
 	if len(body) > l.JobBytes {
 		return nil, badRequest("The body is %d bytes long; the limit is %d bytes", len(body), l.JobBytes)
 	}
@@ -185,21 +204,22 @@ func parseEnvelope(what string, body []byte, l *Limits, id string, members ...st
 		return nil, err
 	}
 	p := &parser{limits: l, tree: tree, properties: tree.Member("properties"), path: "properties"}
-	if given := tree.Member("id"); given != nil && id != "" && (given.Kind != fields.String || !fields.SameName(given.Text, id)) {
-		p.Reject("id", given, "the id of this job, "+id+", or none")
+	if given := tree.Member("id"); given != nil && e.id != "" && (given.Kind != fields.String || !fields.SameName(given.Text, e.id)) {
+		p.Reject("id", given, "the id of this job, "+e.id+", or none")
 	}
 	if p.properties == nil {
-		p.properties, p.path = tree.Without(envelope...), ""
+		p.properties, p.path = tree.Without(beside...), ""
 		return p, nil
 	}
-	for _, name := range members {
+	for _, name := range e.inside {
 		if tree.Member(name) != nil {
 			p.fail(name, fields.Forbidden, "inside properties", "")
 		}
 	}
+	p.besideProperties(e)
 	if kind := p.properties.Kind; kind != fields.Object {
 		p.Add(&job.FieldError{Path: "properties", Code: fields.Invalid, Value: kind, Allowed: "an object"})
-		return p, p.err(what)
+		return p, p.err(e.what)
 	}
 	return p, nil
 }

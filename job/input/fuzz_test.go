@@ -96,7 +96,7 @@ func FuzzParseCollection(f *testing.F) {
 			complaints(t, err)
 			return
 		}
-		again, err := input.ParseCollection([]byte(compactJSON(t, c)), roomy())
+		again, err := input.ParseCollection([]byte(compactJSON(t, resource{c.Location, c.Tags, c.Properties})), roomy())
 		require.NoError(t, err)
 		require.Equal(t, c, again)
 		patched, err := input.MergeCollection(c, []byte(`{}`), nil)

@@ -20,7 +20,7 @@ func MergeDefinition(current job.Definition, patch []byte, o ParseOptions) (job.
 	o = o.withDefaults()
 	current = current.Redacted()
 	o.Stored = &current
-	p, err := parseEnvelope("patch", patch, o.Limits, o.ID, definitionMembers...)
+	p, err := parseEnvelope(patch, o.Limits, envelope{what: "patch", id: o.ID, inside: definitionMembers})
 	if err != nil {
 		return job.Definition{}, err
 	}

@@ -20,7 +20,7 @@ import (
 func ParsePreview(line []byte, now time.Time) (preview.Preview, error) {
 	limits := new(DefaultLimits())
 	p := preview.Preview{Now: now}
-	b, err := parseEnvelope("preview", line, limits, "", definitionMembers...)
+	b, err := parseEnvelope(line, limits, envelope{what: "preview", inside: definitionMembers, beside: []string{"now", "take"}})
 	if b != nil {
 		p.ID = b.previewID()
 	}

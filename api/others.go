@@ -1,0 +1,131 @@
+package api
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"almanac/api/odata"
+	"almanac/internal/fields"
+	"almanac/job"
+)
+
+// refuseOthers refuses a request with anything that the endpoint does not take: an unknown query parameter, a condition, a body.
+// A caller who sends one expects it to have an effect.
+func (e *endpoint) refuseOthers(c *gin.Context) error {
+	if err := e.refuseParameters(c.Request.URL.RawQuery); err != nil {
+		return err
+	}
+	if err := e.refuseConditions(c.Request.Header); err != nil {
+		return err
+	}
+	return e.refuseBody(c)
+}
+
+// parameters returns the names of the query parameters that the endpoint takes.
+func (e *endpoint) parameters() []string {
+	return append([]string{"api-version"}, e.query...)
+}
+
+func (e *endpoint) refuseParameters(query string) error {
+	if _, err := odata.ParseQuery(query); err != nil {
+		return err
+	}
+	sent, _ := url.ParseQuery(query)
+	known := e.parameters()
+	var bad fields.Errors
+	for _, name := range slices.Sorted(maps.Keys(sent)) {
+		if !slices.ContainsFunc(known, func(k string) bool { return fields.SameName(k, name) }) {
+			bad.Add(unknownParameter(name, known))
+		}
+	}
+	return badRequest("The query is not valid", &bad)
+}
+
+// unknownParameter returns the error for a parameter that is not known. It names the nearest of those that are.
+func unknownParameter(name string, known []string) *job.FieldError {
+	bad := &job.FieldError{Path: fields.Shorten(name), Code: fields.UnknownParameter, Allowed: fields.OneOf(known)}
+	switch near := nearestParameter(name, known); {
+	case name == "":
+		bad.Path = "?="
+		bad.Hint = `a parameter without a name is what a shell makes of "?$filter=…": put the URL into single quotes`
+	case near != "":
+		bad.Allowed, bad.Hint = "", `did you mean "`+near+`"?`
+	}
+	return bad
+}
+
+// nearestParameter returns the known parameter that is most like the name; "" for none. One that is the beginning of the other
+// counts, too.
+func nearestParameter(name string, known []string) string {
+	if near := fields.Nearest(name, known); near != "" {
+		return near
+	}
+	plain := func(name string) string { return strings.TrimPrefix(fields.Normalize(name), "$") }
+	for _, k := range known {
+		if short, long := plain(k), plain(name); len(short) > 2 && len(long) > 2 && (strings.HasPrefix(long, short) || strings.HasPrefix(short, long)) {
+			return k
+		}
+	}
+	return ""
+}
+
+// conditions are the headers by which a request depends on something, or asks to be treated otherwise. Other headers
+// are not looked at: proxies and clients add some of their own.
+var conditions = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Prefer"}
+
+func (e *endpoint) refuseConditions(h http.Header) error {
+	var bad fields.Errors
+	for _, name := range conditions {
+		if len(h.Values(name)) > 0 {
+			bad.Add(&job.FieldError{Path: name, Code: fields.UnsupportedHeader, Hint: "leave it out"})
+		}
+	}
+	return badRequest("The headers are not valid", &bad)
+}
+
+// refuseBody refuses a body if the endpoint takes none. One that says nothing, such as {} or null, is none.
+func (e *endpoint) refuseBody(c *gin.Context) error {
+	if e.body || c.Request.Body == nil || c.Request.ContentLength == 0 {
+		return nil
+	}
+	sent, err := readBody(c)
+	if err != nil && job.KindOf(err) != job.KindTooLarge {
+		return err
+	}
+	text := strings.TrimSpace(string(sent))
+	tooLarge := err != nil
+	tree, err := fields.Parse(sent)
+	if !tooLarge && (text == "" || text == "null" || err == nil && tree.Kind == fields.Object && len(tree.Entries) == 0) {
+		return nil
+	}
+	bad := fields.Errors{List: []*job.FieldError{{Path: "body", Code: fields.Forbidden, Hint: "this request takes none"}}}
+	if err == nil && tree.Kind == fields.Object {
+		bad = fields.Errors{}
+		for _, m := range tree.Entries {
+			bad.Add(e.inQuery(m.Name))
+		}
+	}
+	return badRequest("The body is not valid", &bad)
+}
+
+// inQuery returns the error for a member of a body that the endpoint does not take. It names the nearest query parameter.
+func (e *endpoint) inQuery(name string) *job.FieldError {
+	bad := &job.FieldError{Path: fields.Shorten(name), Code: fields.Forbidden, Hint: "this request takes no body"}
+	if near := nearestParameter(name, e.query); near != "" {
+		bad.Hint += "; did you mean the query parameter " + near + "?"
+	}
+	return bad
+}
+
+// badRequest returns the error of a request with bad parts; nil if there are none.
+func badRequest(message string, bad *fields.Errors) error {
+	if len(bad.List) == 0 {
+		return nil
+	}
+	return &job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: message, Fields: bad.List, Unlisted: bad.Unlisted}
+}

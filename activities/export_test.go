@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"time"
 
 	"almanac/job"
 )
@@ -32,4 +33,5 @@ func (r *Runner) HostIsFull(a *job.Action) bool { return r.hosts.Full(hostKey(a)
 // For tests of the loss time.
 const Calm = calm
 
-var HeldLoss = heldLoss
+// HeldLoss is the loss time that a runner returns.
+func (r *Runner) HeldLoss(together int) time.Duration { return r.heldLoss(together) }

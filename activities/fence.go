@@ -123,11 +123,8 @@ func isWithdrawn(err error) bool {
 // aliveInterval is the shortest time between two heartbeats of an attempt that was sent.
 const aliveInterval = time.Second
 
-// recordAfter is the longest time that an outcome waits to be reported before a heartbeat records it.
-const recordAfter = 3 * time.Second
-
 // keepAlive sends a heartbeat each half of the heartbeat timeout until it is stopped, or the activity is
-// gone; if p has an outcome, the first one after at most recordAfter. It lengthens a short timeout first.
+// gone; if p has an outcome, the first one after [completions.Limiter.RecordAfter]. It lengthens a short timeout first.
 // If the activity is gone, the attempt is completed all the same, since the one that takes over can use its outcome.
 // Cancellation is ignored, since the request was sent. When stop returns, no heartbeat is in flight that could replace a
 // later record.
@@ -136,22 +133,15 @@ func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease, c *l
 	stopping, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		wait := c.wait()
-		if p.Ended != nil {
-			wait = min(wait, recordAfter)
-		}
-		for {
-			select {
-			case <-stopping:
-				return
-			case <-time.After(wait):
-			}
+		leave := r.awaitBeat(&p, c, stopping)
+		for wait := time.Duration(0); leave != nil; leave = pause(wait, stopping) {
 			if r.lengthen(ctx, c) && p.Ended == nil {
 				wait = c.wait()
 				continue
 			}
 			p.Lease = leaseLeft(l)
 			start, err := time.Now(), r.heartbeat(ctx, p)
+			leave()
 			switch {
 			case err == nil, temporal.IsCanceledError(err):
 				c.heard = start
@@ -167,4 +157,41 @@ func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease, c *l
 		close(stopping)
 		<-stopped
 	}
+}
+
+// awaitBeat waits until the first heartbeat of an attempt is to be sent: before it counts as lost or, if p has an outcome, when that is
+// to be recorded. It returns nil if stopping was closed before; otherwise the caller calls leave when it has sent the heartbeat.
+func (r *Runner) awaitBeat(p *Progress, c *lossClock, stopping <-chan struct{}) (leave func()) {
+	alive := time.Now().Add(c.wait())
+	if p.Ended == nil {
+		return pause(time.Until(alive), stopping)
+	}
+	for begin := time.Now(); ; {
+		record := begin.Add(r.Completions.RecordAfter()) // which grows while it waits
+		if now := time.Now(); !now.Before(alive) {
+			return func() {}
+		} else if !now.Before(record) {
+			return r.Completions.EnterRecord(stopping, alive)
+		}
+		if pause(time.Until(earlier(record, alive)), stopping) == nil {
+			return nil
+		}
+	}
+}
+
+// pause waits, and returns nil if stopping was closed before, otherwise a function that does nothing.
+func pause(wait time.Duration, stopping <-chan struct{}) func() {
+	select {
+	case <-stopping:
+		return nil
+	case <-time.After(wait):
+		return func() {}
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }

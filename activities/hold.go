@@ -56,18 +56,21 @@ func (r *Runner) awaitFence(ctx context.Context, h *heldAttempt, due time.Time) 
 	return r.waitUntil(ctx, due.Add(-last-time.Duration(h.spread*float64(first-last))))
 }
 
-// yieldAtMost is the longest time that an ended attempt yields.
-const yieldAtMost = time.Second
+// leastYield and mostYield limit the longest time that an ended attempt yields, which grows while the server is slow.
+const (
+	leastYield = time.Second
+	mostYield  = 5 * time.Second
+)
 
-// yield waits until the others of the cohort are sent. Reporting an outcome costs more than sending, so
+// yield waits until the others of the cohort are sent, or for most. Reporting an outcome costs more than sending, so
 // the first reports would otherwise delay the last requests.
-func (h *heldAttempt) yield(ctx context.Context) {
+func (h *heldAttempt) yield(ctx context.Context, most time.Duration) {
 	if h == nil {
 		return
 	}
 	select {
 	case <-h.cohort.gone:
-	case <-time.After(yieldAtMost):
+	case <-time.After(most):
 	case <-ctx.Done():
 	}
 }

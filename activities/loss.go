@@ -26,10 +26,12 @@ import (
 //	not answered soon, of a timeout below SentLoss    SentLoss, set by the worker (lengthen)
 //	retried by the server                        UnsentLoss, set by the worker (shorten)
 const (
-	// MinHeldLoss and MaxHeldLoss are the least and the most loss time: how long after its due time an attempt that is held
-	// counts as lost if the server has no heartbeat of it, such as that of its fence.
-	MinHeldLoss = 1350 * time.Millisecond
-	MaxHeldLoss = 3 * time.Second
+	// MinHeldLoss and MaxHeldLoss are the least and the most loss time while the server is quick: how long after its due time an
+	// attempt that is held counts as lost if the server has no heartbeat of it, such as that of its fence. busyHeldLoss is the most
+	// otherwise; a worker that takes over sends until takeUpLimit.
+	MinHeldLoss  = 1350 * time.Millisecond
+	MaxHeldLoss  = 3 * time.Second
+	busyHeldLoss = 20 * time.Second
 
 	// UnsentLoss and SentLoss are the heartbeat timeouts of attempts that are not held.
 	UnsentLoss = 3 * time.Second
@@ -37,12 +39,19 @@ const (
 
 	calm           = 300                  // attempts held together up to which their loss time is MinHeldLoss
 	lossPerAttempt = 6 * time.Millisecond // for each further one
+	large          = 500                  // attempts held together up to which a worker that is lost is to be detected within MaxHeldLoss
 )
 
-// heldLoss returns the loss time of an attempt, given how many are held for the same due time. It grows with their number: their
-// fences queue up at the server, and an attempt that counts as lost because it is slow makes the queue longer.
-func heldLoss(together int) time.Duration {
-	return min(MaxHeldLoss, MinHeldLoss+time.Duration(max(0, together-calm))*lossPerAttempt)
+// heldLoss returns the loss time of an attempt, given how many are held for the same due time. It grows with their number and with the
+// time that the server takes to answer: their fences queue up at the server, and an attempt that counts as lost
+// because it is slow makes the queue longer. That of a large herd is also as long as outcomes wait to be reported, since the server
+// looks at each activity that has not ended when its loss time is over, and writes a timer for the next time.
+func (r *Runner) heldLoss(together int) time.Duration {
+	least := min(MaxHeldLoss, MinHeldLoss+time.Duration(max(0, together-calm))*lossPerAttempt)
+	if together > large {
+		least = max(least, min(r.Completions.LongestWait(), busyHeldLoss))
+	}
+	return r.Latency.Patience(least, busyHeldLoss)
 }
 
 // lossMargin is how long before the server counts an attempt as lost it gets a heartbeat at the latest.

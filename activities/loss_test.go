@@ -78,7 +78,7 @@ func TestAnOutcomeThatWaitsIsRecordedBeforeItsAttemptCountsAsLost(t *testing.T) 
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r := newTimedRunner(tt.takes)
-				r.Completions = completions.New()
+				r.Completions = completions.New(nil)
 				fill(t, r.Runner)
 				k := task{heartbeat: tt.timeout, server: &server{}}
 				begin := time.Now()
@@ -138,7 +138,7 @@ func TestTheLossTimeGrowsWithTheAttemptsThatAreHeldTogether(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, tt.want, activities.HeldLoss(tt.together))
+			require.Equal(t, tt.want, new(activities.Runner).HeldLoss(tt.together))
 		})
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"almanac/activities/hosts"
 	"almanac/activities/lease"
 	"almanac/internal/clock"
+	"almanac/internal/latency"
 	"almanac/internal/redact"
 	"almanac/internal/telemetry"
 	"almanac/job"
@@ -139,6 +140,7 @@ type Runner struct {
 	MaxHold     time.Duration        // occurrences due within it when an execution ends are dispatched at once; 0: none
 	Clock       clock.Clock          // decides when an execution is due
 	Completions *completions.Limiter // nil: outcomes are reported at once
+	Latency     *latency.Meter       // of the server; nil: it is always quick
 	Observe     *telemetry.Attempts  // nil: attempts are not measured
 
 	holds    holds
@@ -293,7 +295,7 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 			if o := r.sendLeased(ctx, in, recorded, l, c, sent); o != nil {
 				o.together = r.holds.size(h)
 				stop := r.keepAlive(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1}, nil, c)
-				h.yield(ctx)
+				h.yield(ctx, r.Latency.Patience(leastYield, mostYield))
 				stop()
 				return o
 			}
@@ -371,7 +373,7 @@ func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ended, t
 	}
 	out := Output{Attempts: attempts, Hold: e.Hold}
 	if together > 0 {
-		out.Loss = int(heldLoss(together).Milliseconds())
+		out.Loss = int(r.heldLoss(together).Milliseconds())
 	}
 	return out, nil
 }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -10,16 +11,25 @@ import (
 	"google.golang.org/grpc"
 
 	"almanac/activities/completions"
+	"almanac/internal/latency"
 )
 
 // reportTimeout is how long the server may take to record an attempt's outcome: about as long as an
 // attempt may take.
 const reportTimeout = time.Minute
 
+// leastHeartbeat and mostHeartbeat limit how long the server may take to record a heartbeat, which grows while it is slow: one that
+// is not answered in time is repeated.
+const (
+	leastHeartbeat = 10 * time.Second
+	mostHeartbeat  = 30 * time.Second
+)
+
 // A Client is a worker's connection to Temporal. Close it.
 type Client struct {
 	client.Client
 	completions *completions.Limiter
+	latency     *latency.Meter
 	polls       time.Duration // time limit of a poll; 0: that of the SDK
 }
 
@@ -28,26 +38,54 @@ type Client struct {
 // counts as lost: of 5,000 jobs due in one second on two cores, 600 were. polls is the time limit of a poll, such as
 // [DefaultPollTimeout]; 0 means that of the SDK, for a worker in the process of the server.
 func Dial(ctx context.Context, o client.Options, polls time.Duration) (*Client, error) {
-	limiter := completions.New()
+	meter := new(latency.Meter)
+	limiter := completions.New(meter)
 	connection := &o.ConnectionOptions
-	connection.DialOptions = append(slices.Clip(connection.DialOptions),
-		grpc.WithChainUnaryInterceptor(reportPatiently, watchCompletions(limiter), new(sticky).intercept, (&pollLimit{timeout: polls}).intercept, new(lost).intercept))
+	connection.DialOptions = append(slices.Clip(connection.DialOptions), grpc.WithChainUnaryInterceptor(patiently(meter), measure(meter),
+		watchCompletions(limiter), new(sticky).intercept, (&pollLimit{timeout: polls, meter: meter}).intercept, new(lost).intercept))
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{c, limiter, polls}, nil
+	return &Client{c, limiter, meter, polls}, nil
 }
 
-func reportPatiently(ctx context.Context, method string, request, answer any, c *grpc.ClientConn, call grpc.UnaryInvoker, o ...grpc.CallOption) error {
-	switch method {
-	case workflowservice.WorkflowService_RespondActivityTaskCompleted_FullMethodName,
-		workflowservice.WorkflowService_RespondActivityTaskFailed_FullMethodName:
-		patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+// patiently replaces the SDK's time limit of what the server would be asked to do again.
+func patiently(meter *latency.Meter) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, request, answer any, c *grpc.ClientConn, call grpc.UnaryInvoker, o ...grpc.CallOption) error {
+		var limit time.Duration
+		switch method {
+		case workflowservice.WorkflowService_RespondActivityTaskCompleted_FullMethodName,
+			workflowservice.WorkflowService_RespondActivityTaskFailed_FullMethodName:
+			limit = reportTimeout
+		case workflowservice.WorkflowService_RecordActivityTaskHeartbeat_FullMethodName:
+			limit = meter.Patience(leastHeartbeat, mostHeartbeat)
+		default:
+			return call(ctx, method, request, answer, c, o...)
+		}
+		patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 		defer cancel()
-		ctx = patient
+		if limit != reportTimeout { // a heartbeat is not awaited if the activity is cancelled
+			defer context.AfterFunc(ctx, func() {
+				if errors.Is(ctx.Err(), context.Canceled) {
+					cancel()
+				}
+			})()
+		}
+		return call(patient, method, request, answer, c, o...)
 	}
-	return call(ctx, method, request, answer, c, o...)
+}
+
+// measure measures the calls that the server answers when it has written something.
+func measure(meter *latency.Meter) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, request, answer any, c *grpc.ClientConn, call grpc.UnaryInvoker, o ...grpc.CallOption) error {
+		switch method {
+		case workflowservice.WorkflowService_RespondWorkflowTaskCompleted_FullMethodName, workflowservice.WorkflowService_RecordActivityTaskHeartbeat_FullMethodName,
+			workflowservice.WorkflowService_RespondActivityTaskCompleted_FullMethodName, workflowservice.WorkflowService_RespondActivityTaskFailed_FullMethodName:
+			defer meter.Begin()()
+		}
+		return call(ctx, method, request, answer, c, o...)
+	}
 }
 
 // A completionWatcher receives the answered completions of attempts and the workflows whose tasks arrive. It is

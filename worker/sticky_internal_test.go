@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"almanac/internal/latency"
 )
 
 // polls simulates a poll that returns a task that waited.
@@ -62,12 +64,12 @@ func TestStickyTimeoutFollowsHowLongTasksWait(t *testing.T) {
 		{"is short while nothing waits", nil, 0, minStickyTimeout},
 		{"is short while tasks wait for moments", []wait{{20 * ms, 20 * ms}, {time.Second, 249 * ms}}, time.Second, minStickyTimeout},
 		{"is a multiple of the longest wait", []wait{{100 * ms, 100 * ms}, {time.Second, 700 * ms}, {2 * time.Second, 30 * ms}}, 3 * time.Second, 2800 * ms},
-		{"is bounded", []wait{{time.Minute, time.Minute}}, time.Minute, stickyTimeout},
+		{"is bounded", []wait{{time.Minute, time.Minute}}, time.Minute, maxStickyTimeout},
 		{"does not count what waited for the worker to come", []wait{{time.Second, 2 * time.Second}}, time.Second, minStickyTimeout},
 		{"remembers a minutely herd", []wait{{time.Second, time.Second}}, time.Second + time.Minute, 4 * time.Second},
-		{"remembers it while others are soon served", []wait{{time.Second, time.Second}, {waitsKept, ms}}, 2*waitsKept - 1, 4 * time.Second},
-		{"forgets in the end", []wait{{time.Second, time.Second}, {waitsKept, ms}}, 2 * waitsKept, minStickyTimeout},
-		{"forgets at once after a long time", []wait{{time.Second, time.Second}}, 2 * waitsKept, minStickyTimeout},
+		{"remembers it while others are soon served", []wait{{time.Second, time.Second}, {latency.Kept, ms}}, 2*latency.Kept - 1, 4 * time.Second},
+		{"forgets in the end", []wait{{time.Second, time.Second}, {latency.Kept, ms}}, 2 * latency.Kept, minStickyTimeout},
+		{"forgets at once after a long time", []wait{{time.Second, time.Second}}, 2 * latency.Kept, minStickyTimeout},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -85,12 +87,20 @@ func TestStickyTimeoutFollowsHowLongTasksWait(t *testing.T) {
 	}
 }
 
-func TestStickyTimeoutStaysOtherwise(t *testing.T) {
+func TestStickyTimeoutOfOtherWorkflows(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := new(sticky)
+		polls(t, s, 0, nil)
+		time.Sleep(time.Minute)
+		polls(t, s, time.Second, nil)
+		require.Equal(t, stickyTimeout, completes(t, s), "without a command")
+		require.Equal(t, stickyTimeout, completes(t, s, enums.COMMAND_TYPE_START_TIMER), "of a job that sleeps")
+		polls(t, s, 2*time.Second, nil)
+		require.Equal(t, 8*time.Second, completes(t, s), "while tasks wait long")
+	})
 	s := new(sticky)
 	polls(t, s, 0, nil)
-	require.Equal(t, time.Hour, completes(t, s), "without a command")
-	require.Equal(t, time.Hour, completes(t, s, enums.COMMAND_TYPE_START_TIMER), "of a job that sleeps")
 	polls(t, s, time.Hour, &query.WorkflowQuery{})
 	require.Equal(t, minStickyTimeout, completes(t, s, enums.COMMAND_TYPE_SCHEDULE_ACTIVITY_TASK), "a query's wait does not count")
 	r := &workflowservice.RespondWorkflowTaskCompletedRequest{Commands: []*command.Command{{CommandType: enums.COMMAND_TYPE_SCHEDULE_ACTIVITY_TASK}}}

@@ -62,18 +62,9 @@ func SetCachedWorkflows(n int) { worker.SetStickyWorkflowCacheSize(n) }
 
 // pollers are the workflow task pollers of each queue, the shared and the sticky one. Without
 // autoscaling the queues share them, and one answer that reports a sticky backlog sends all of them
-// there for up to a minute, while tasks left by another worker wait in the shared queue (SDK 1.50). The
-// minimum is low, since a paused worker keeps one task per poller for 10 s.
-var pollers = worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 2, MinimumNumberOfPollers: 2, MaximumNumberOfPollers: 10}
-
-// activityPollers returns the pollers of activity tasks. Those whose polls end soon are as few as the tasks allow. Most activities
-// come without a poll, with the answer to the workflow task that scheduled them.
-func activityPollers(polls time.Duration) worker.PollerBehavior {
-	if polls > 0 {
-		return worker.NewPollerBehaviorAutoscaling(pollers)
-	}
-	return worker.NewPollerBehaviorSimpleMaximum(worker.PollerBehaviorSimpleMaximumOptions{MaximumNumberOfPollers: 10})
-}
+// there for up to a minute, while tasks left by another worker wait in the shared queue (SDK 1.50). Their number is fixed, since
+// the SDK adds one only when tasks have been waiting for 0.2 s; a gate limits how many of them poll.
+var pollers = worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: manyPolls, MinimumNumberOfPollers: manyPolls, MaximumNumberOfPollers: manyPolls}
 
 // New returns a worker for all workflows and activities. The caller starts and stops it.
 func New(o Options) worker.Worker {
@@ -83,7 +74,7 @@ func New(o Options) worker.Worker {
 		// For herds of timers that fire in the same second. An attempt mostly waits for its receiver
 		// and costs little meanwhile.
 		WorkflowTaskPollerBehavior:         worker.NewPollerBehaviorAutoscaling(pollers),
-		ActivityTaskPollerBehavior:         activityPollers(o.Client.polls),
+		ActivityTaskPollerBehavior:         worker.NewPollerBehaviorSimpleMaximum(worker.PollerBehaviorSimpleMaximumOptions{MaximumNumberOfPollers: manyPolls}),
 		MaxConcurrentActivityExecutionSize: cmp.Or(o.Slots, DefaultSlots),
 
 		StickyScheduleToStartTimeout: stickyTimeout,
@@ -98,7 +89,7 @@ func New(o Options) worker.Worker {
 
 	runner := &activities.Runner{
 		Senders: o.Senders, Log: o.Log, Grace: grace, PerHost: cmp.Or(o.PerHost, activities.DefaultPerHost),
-		MaxHold: o.MaxHold, Clock: clock.Clock{Local: o.Now}, Completions: o.Client.completions,
+		MaxHold: o.MaxHold, Clock: clock.Clock{Local: o.Now}, Completions: o.Client.completions, Latency: o.Client.latency,
 	}
 	if o.Telemetry != nil {
 		runner.Observe = o.Telemetry.Attempts()

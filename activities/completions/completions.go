@@ -2,73 +2,166 @@
 package completions
 
 import (
+	"container/heap"
 	"context"
 	"slices"
 	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
+
+	"almanac/internal/latency"
 )
 
 // A Limiter limits how many activities of a herd are completed at once. Each completion creates
 // a workflow task, and tasks are dispatched in order: if a thousand activities were completed at once, a
 // call that reads or changes a job would wait for a thousand tasks.
 //
-// A completion keeps one of completionPlaces until this process receives the workflow's task, but at most
-// completionTime after the server's answer, since another process may receive it.
+// A completion keeps a place until this process receives the workflow's task, but at most completionTime after the
+// server's answer, since another process may receive it. The number of places follows how long the answers take: it grows by one
+// after as many quick answers as there are places, and shrinks by a quarter after a slow one.
+//
+// Those whose activities' time limits end first get the next places. An urgent one may also get one of urgentPlaces: one whose
+// activity is cancelled, whose time limit is near, or whose worker stops.
 type Limiter struct {
-	places chan struct{}
+	meter *latency.Meter // nil: records of outcomes do not wait for a slow server
 
-	mu   sync.Mutex
-	open []*completion // completions that have a place
+	mu      sync.Mutex
+	places  float64
+	shrunk  time.Time     // when places shrank; answers to earlier completions shrink it no more
+	open    []*completion // completions that have a place
+	waiting queue
+	numbers int
+	freed   time.Time     // when a place became free last
+	pace    time.Duration // average time between two places that became free while others waited
+	waits   latency.Longest
+	records chan struct{} // places of records of outcomes that wait
 }
 
 const (
-	completionPlaces = 16
-	completionTime   = 100 * time.Millisecond
+	leastPlaces  = 8
+	firstPlaces  = 16
+	mostPlaces   = 64
+	urgentPlaces = 16
+	recordPlaces = 8
+
+	// quickAnswer and slowAnswer are how long the answer to a completion takes if more or fewer of them were better.
+	quickAnswer = 100 * time.Millisecond
+	slowAnswer  = 400 * time.Millisecond
+
+	completionTime = 100 * time.Millisecond
 
 	// completionLimit is the longest that a completion keeps its place: longer than the server may take to answer.
 	completionLimit = 90 * time.Second
 
-	// reportTime is how long before the time limit of its activity an outcome is reported even without a
-	// place: the SDK discards one that is reported later, and the server makes another attempt.
-	reportTime = 5 * time.Second
+	// urgentTime is how long before the time limit of its activity an outcome is urgent: the SDK discards one that is reported
+	// later, and the server makes another attempt.
+	urgentTime = 20 * time.Second
+
+	paced = 64 // about how many places the pace is an average of
+
+	// leastRecord and mostRecord limit how long an outcome waits until a heartbeat records it.
+	leastRecord = 3 * time.Second
+	mostRecord  = 30 * time.Second
 )
 
+// A completion is an outcome that waits for a place, or that has one.
 type completion struct {
 	workflowID, token string
+	number            int           // in the order in which they came
+	until             time.Time     // time limit of the activity
+	urgent            bool          // a place of urgentPlaces will do
+	granted           chan struct{} // closed when it has a place
+	came, begin       time.Time     // when it came, and when it got a place
 	limit             *time.Timer
 }
 
 // New returns a Limiter. The caller must call [Limiter.Sent] and [Limiter.Received].
-func New() *Limiter {
-	return &Limiter{places: make(chan struct{}, completionPlaces)}
+func New(meter *latency.Meter) *Limiter {
+	return &Limiter{meter: meter, places: firstPlaces, records: make(chan struct{}, recordPlaces)}
 }
 
-// Enter waits for a place. It returns at once if the completion is urgent: the activity is cancelled, its
-// time limit is near, or the worker stops.
+// Enter waits for a place, at most until the time limit of the activity.
 func (r *Limiter) Enter(ctx context.Context) {
 	if r == nil {
 		return
 	}
-	if limit, limited := ctx.Deadline(); limited {
-		timely, cancel := context.WithDeadline(ctx, limit.Add(-reportTime))
-		defer cancel()
-		ctx = timely
-	}
-	select {
-	case <-ctx.Done():
-		return
-	case <-activity.GetWorkerStopChannel(ctx):
-		return
-	case r.places <- struct{}{}:
-	}
 	info := activity.GetInfo(ctx)
-	one := &completion{workflowID: info.WorkflowExecution.ID, token: string(info.TaskToken)}
+	limit, _ := ctx.Deadline()
+	r.enter(info.WorkflowExecution.ID, info.TaskToken, limit, ctx.Done(), activity.GetWorkerStopChannel(ctx))
+}
+
+// enter waits for a place until limit; zero: without a limit, which no activity of a job is.
+func (r *Limiter) enter(workflowID string, token []byte, limit time.Time, cancelled, stopping <-chan struct{}) {
+	one := &completion{workflowID: workflowID, token: string(token), until: limit, granted: make(chan struct{})}
+	var soon, over <-chan time.Time
+	if !limit.IsZero() {
+		soon, over = time.After(time.Until(limit.Add(-urgentTime))), time.After(time.Until(limit))
+	}
+	r.wait(one)
+	for {
+		select {
+		case <-one.granted:
+			return
+		case <-over:
+			r.giveUp(one)
+			return
+		case <-soon:
+			soon = nil
+		case <-cancelled:
+			cancelled = nil
+		case <-stopping:
+			stopping = nil
+		}
+		r.hurry(one)
+	}
+}
+
+func (r *Limiter) wait(one *completion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	one.limit = time.AfterFunc(completionLimit, func() { r.leave(one) })
-	r.open = append(r.open, one)
+	r.numbers++
+	one.number, one.came = r.numbers, time.Now()
+	heap.Push(&r.waiting, one)
+	r.grant()
+}
+
+// hurry makes a completion urgent.
+func (r *Limiter) hurry(one *completion) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := slices.Index(r.waiting, one); i >= 0 && !one.urgent {
+		one.urgent = true
+		heap.Fix(&r.waiting, i)
+		r.grant()
+	}
+}
+
+func (r *Limiter) giveUp(one *completion) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := slices.Index(r.waiting, one); i >= 0 {
+		heap.Remove(&r.waiting, i)
+	}
+}
+
+// grant gives the free places to those that wait. r.mu is held.
+func (r *Limiter) grant() {
+	for len(r.waiting) > 0 {
+		free := int(r.places) - len(r.open)
+		if r.waiting[0].urgent {
+			free += urgentPlaces
+		}
+		if free <= 0 {
+			return
+		}
+		one := heap.Pop(&r.waiting).(*completion)
+		one.begin = time.Now()
+		r.waits.Note(one.begin.Sub(one.came), one.begin)
+		one.limit = time.AfterFunc(completionLimit, func() { r.leave(one) })
+		r.open = append(r.open, one)
+		close(one.granted)
+	}
 }
 
 func (r *Limiter) leave(one *completion) {
@@ -77,7 +170,18 @@ func (r *Limiter) leave(one *completion) {
 	if i := slices.Index(r.open, one); i >= 0 {
 		one.limit.Stop()
 		r.open = slices.Delete(r.open, i, i+1)
-		<-r.places
+		r.notePace(time.Now())
+		r.grant()
+	}
+}
+
+// notePace measures how often a place becomes free. r.mu is held.
+func (r *Limiter) notePace(now time.Time) {
+	if len(r.waiting) > 0 && !r.freed.IsZero() {
+		r.pace += (now.Sub(r.freed) - r.pace) / paced
+	}
+	if r.freed = now; len(r.waiting) == 0 {
+		r.freed = time.Time{}
 	}
 }
 
@@ -85,10 +189,23 @@ func (r *Limiter) leave(one *completion) {
 func (r *Limiter) Sent(token []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	now := time.Now()
 	for _, one := range r.open {
 		if one.token == string(token) {
+			r.adapt(one, now)
 			one.limit.Reset(completionTime)
 		}
+	}
+}
+
+// adapt changes the number of places by the answer to a completion. r.mu is held.
+func (r *Limiter) adapt(one *completion, now time.Time) {
+	switch took := now.Sub(one.begin); {
+	case took < quickAnswer && len(r.waiting) > 0:
+		r.places = min(r.places+1/r.places, mostPlaces)
+		r.grant()
+	case took > slowAnswer && !one.begin.Before(r.shrunk):
+		r.places, r.shrunk = max(r.places*3/4, leastPlaces), now
 	}
 }
 
@@ -105,4 +222,66 @@ func (r *Limiter) Received(workflowID string) {
 	for _, one := range done {
 		r.leave(one)
 	}
+}
+
+// LongestWait returns how long an outcome waited for its place lately.
+func (r *Limiter) LongestWait() time.Duration {
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.waits.Lately(time.Now())
+}
+
+// RecordAfter returns how long an outcome waits until a heartbeat records it. That makes more work for a server that has too much,
+// so it is longer than those that wait now are expected to, if possible, and longer while the server is slow.
+func (r *Limiter) RecordAfter() time.Duration {
+	if r == nil {
+		return leastRecord
+	}
+	r.mu.Lock()
+	expected := time.Duration(len(r.waiting)) * r.pace
+	r.mu.Unlock()
+	return max(min(expected, mostRecord), r.meter.Patience(leastRecord, mostRecord))
+}
+
+// EnterRecord waits for one of the places of records, at most until latest. The caller calls leave when the record is made. It
+// returns nil if done was closed before.
+func (r *Limiter) EnterRecord(done <-chan struct{}, latest time.Time) (leave func()) {
+	if r == nil {
+		return func() {}
+	}
+	select {
+	case r.records <- struct{}{}:
+		return func() { <-r.records }
+	case <-time.After(time.Until(latest)):
+		return func() {}
+	case <-done:
+		return nil
+	}
+}
+
+// A queue is a heap of completions that wait: urgent ones first, then those whose limits end first.
+type queue []*completion
+
+func (q queue) Len() int { return len(q) }
+func (q queue) Less(i, j int) bool {
+	a, b := q[i], q[j]
+	switch {
+	case a.urgent != b.urgent:
+		return a.urgent
+	case !a.until.Equal(b.until):
+		return a.until.Before(b.until)
+	default:
+		return a.number < b.number
+	}
+}
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(x any)   { *q = append(*q, x.(*completion)) }
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	one := (*q)[last]
+	*q = (*q)[:last]
+	return one
 }

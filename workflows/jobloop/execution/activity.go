@@ -11,9 +11,11 @@ import (
 )
 
 const (
-	// attemptTimeout is how long an attempt may take before it counts as lost: the time limit of the
-	// action, and 10 s to report.
+	// attemptTimeout is how long an attempt may take before it counts as lost even if its worker sends heartbeats: the time limit of
+	// the action, and 10 s to report. While the worker is busy it has reportTime more, since the outcomes of a herd wait for each
+	// other: 10,000 for about 100 s on two cores. Both together are shorter than [job.SettledAfter].
 	attemptTimeout = activities.DefaultTimeout + 10*time.Second
+	reportTime     = 70 * time.Second
 
 	// leastHeld is the shortest hold of an attempt that is held. One that is held for less counts as not held: a busy server
 	// has no time to catch up.
@@ -40,6 +42,9 @@ func (e *Execution) Options(input *activities.Input, now time.Time, loss time.Du
 		StartToCloseTimeout: held + attemptTimeout,
 		WaitForCancellation: true, // an attempt already sent runs to its end
 		RetryPolicy:         retryPolicy(input),
+	}
+	if loss > activities.MaxHeldLoss {
+		options.StartToCloseTimeout += reportTime
 	}
 	when := "due"
 	switch begin := later(e.Due, e.Next); {

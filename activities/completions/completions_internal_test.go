@@ -1,0 +1,183 @@
+package completions
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/internal/latency"
+)
+
+// A herd is completions that a Limiter lets pass. Its server answers each after a time, and gives the worker the workflow's task then.
+type herd struct {
+	*Limiter
+	answer func() time.Duration
+	limit  time.Time // time limit of the activities
+
+	mu              sync.Mutex
+	begun           []string
+	open, most, now int // at the server
+}
+
+// complete completes n activities from now on. The names of their workflows begin with name.
+func (h *herd) complete(name string, n int, urgent <-chan struct{}) (group *sync.WaitGroup) {
+	group = new(sync.WaitGroup)
+	for i := range n {
+		id := fmt.Sprint(name, i)
+		group.Go(func() {
+			h.enter(id, []byte(id), h.limit, urgent, nil)
+			h.mu.Lock()
+			h.begun = append(h.begun, id)
+			h.open++
+			h.most = max(h.most, h.open)
+			h.mu.Unlock()
+			time.Sleep(h.answer())
+			h.Sent([]byte(id))
+			h.Received(id)
+			h.mu.Lock()
+			h.open--
+			h.mu.Unlock()
+		})
+		synctest.Wait() // in this order
+	}
+	return group
+}
+
+func takes(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
+
+func TestThePlacesFollowHowLongAnswersTake(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		answer time.Duration
+		want   float64
+	}{
+		{"more if they are quick", quickAnswer - 1, mostPlaces},
+		{"as many if they are not", quickAnswer, firstPlaces},
+		{"fewer if they are slow", slowAnswer + 1, leastPlaces},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := &herd{Limiter: New(nil), answer: takes(tt.answer)}
+				h.complete("", 3000, nil).Wait()
+				require.InDelta(t, tt.want, h.places, 1)
+			})
+		})
+	}
+}
+
+func TestPlacesComeBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &herd{Limiter: New(nil), answer: takes(5 * time.Second)}
+		h.complete("slow", 200, nil).Wait()
+		require.InDelta(t, leastPlaces, h.places, 1)
+		h.answer = takes(quickAnswer / 2)
+		h.complete("quick", 3000, nil).Wait()
+		require.InDelta(t, mostPlaces, h.places, 1)
+	})
+}
+
+func TestTheOutcomesWhoseLimitsEndFirstAreReportedFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &herd{Limiter: New(nil), answer: takes(time.Second)}
+		h.limit = time.Now().Add(5 * time.Minute)
+		first := h.complete("first", firstPlaces, nil)
+		h.limit = time.Now().Add(3 * time.Minute)
+		late := h.complete("late", 3, nil)
+		h.limit = time.Now().Add(2 * time.Minute)
+		early := h.complete("early", 2, nil)
+		h.limit = time.Now().Add(10 * time.Minute)
+		urgent := make(chan struct{})
+		last := h.complete("last", 2, urgent)
+		close(urgent)
+		synctest.Wait()
+		for _, g := range []*sync.WaitGroup{first, late, early, last} {
+			g.Wait()
+		}
+		require.ElementsMatch(t, []string{"last0", "last1"}, h.begun[firstPlaces:firstPlaces+2], "urgent ones need not wait")
+		require.ElementsMatch(t, []string{"early0", "early1"}, h.begun[firstPlaces+2:firstPlaces+4])
+		require.ElementsMatch(t, []string{"late0", "late1", "late2"}, h.begun[firstPlaces+4:])
+	})
+}
+
+func TestUrgentOutcomesAreReportedAFewAtATime(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		limit  time.Duration
+		urgent bool
+	}{
+		{"when many are cancelled, or the worker stops", time.Hour, true},
+		{"when the limit of many is near", urgentTime + 100*time.Millisecond, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				urgent := make(chan struct{})
+				h := &herd{Limiter: New(nil), answer: takes(quickAnswer), limit: time.Now().Add(tt.limit)}
+				all := h.complete("", 1000, urgent)
+				if tt.urgent {
+					close(urgent)
+				}
+				all.Wait()
+				require.LessOrEqual(t, h.most, int(h.places)+urgentPlaces)
+			})
+		})
+	}
+}
+
+func TestAnOutcomeThatCannotBeReportedInTimeDoesNotWaitAnyLonger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, limit := New(nil), time.Now().Add(30*time.Second)
+		for i := range firstPlaces + urgentPlaces {
+			id := fmt.Sprint(i)
+			r.enter(id, []byte(id), time.Now().Add(time.Duration(i/firstPlaces)*time.Second), nil, nil)
+		}
+		r.enter("late", nil, limit, nil, nil)
+		require.Equal(t, limit, time.Now())
+		require.Empty(t, r.waiting)
+	})
+}
+
+func TestAnOutcomeIsRecordedLaterIfManyWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(latency.Meter)
+		h := &herd{Limiter: New(m), answer: takes(quickAnswer)}
+		require.Equal(t, leastRecord, h.RecordAfter())
+		all := h.complete("", 2000, nil)
+		time.Sleep(2*time.Second + quickAnswer/2)
+		require.InDelta(t, 1680*quickAnswer/firstPlaces, h.RecordAfter(), float64(2*time.Second), "as long as they are expected to wait")
+		all.Wait()
+		require.Equal(t, leastRecord, h.RecordAfter())
+		for range 100 {
+			end := m.Begin()
+			time.Sleep(5 * time.Second)
+			end()
+		}
+		require.InDelta(t, 15*time.Second, h.RecordAfter(), float64(time.Second), "while the server is slow")
+	})
+}
+
+func TestRecordsOfOutcomesThatWaitAreMadeAFewAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, begin, done := New(nil), time.Now(), make(chan struct{})
+		for range recordPlaces {
+			require.NotNil(t, r.EnterRecord(done, begin.Add(time.Minute)))
+		}
+		require.NotNil(t, r.EnterRecord(done, begin.Add(time.Minute)), "it would count as lost")
+		require.Equal(t, time.Minute, time.Since(begin))
+		time.AfterFunc(time.Second, func() { close(done) })
+		require.Nil(t, r.EnterRecord(done, time.Now().Add(time.Minute)), "it is reported")
+		require.Equal(t, time.Minute+time.Second, time.Since(begin))
+	})
+}

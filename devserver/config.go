@@ -98,9 +98,7 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	// ms.
 	dynamicconfig.QueueReaderStuckCriticalAttempts.Key(): 0,
 
-	// How often fired timers are deleted, and how many timers are read at once. SQLite scans all fired
-	// timers whenever it looks for the next ones. An execution leaves three, most of them timeouts of
-	// tasks; the scans took 4 % of the CPU at 200 executions a second.
+	// How often fired timers are deleted, and how many timers are read at once.
 	dynamicconfig.TimerProcessorUpdateAckInterval.Key(): time.Second,
 	dynamicconfig.TimerTaskBatchSize.Key():              1000,
 
@@ -112,10 +110,15 @@ var dynamicConfig = dynamicconfig.StaticClient{
 	// namespaces. Here there are none.
 	dynamicconfig.QueueMoveGroupTaskCountBase.Key(): 1_000_000,
 
-	// The cache of workflows. The default of 128,000 at more than 20 kB each is too much, and sleeping
-	// workflows can be loaded again. Workflows that are due every few minutes should fit: with room for
-	// 1,500, an execution of 2,000 such jobs took 15 % more CPU time.
-	dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 2500,
+	// The cache of workflows, at more than 20 kB each. Those that are due every few minutes must fit: if they are more than
+	// fit, each is read again whenever it is due, since the others have been used since. Those that were loaded an hour ago leave
+	// the cache, so sleeping ones do not fill it for good.
+	dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 12_000,
+	dynamicconfig.HistoryCacheBackgroundEvict.Key(): dynamicconfig.CacheBackgroundEvictSettings{
+		Enabled:         true,
+		LoopInterval:    time.Minute,
+		MaxEntryPerCall: 1024,
+	},
 
 	// The cache of events. To describe a workflow, the server reads its first one, which has the job. The default of 512 KiB holds
 	// some hundred; with 16 MiB, a history across 10,000 jobs took a fifth less.

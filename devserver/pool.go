@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/jmoiron/sqlx"
 	"go.temporal.io/server/common/config"
@@ -17,8 +18,13 @@ import (
 	"almanac/devserver/stmtcache"
 )
 
-// rewrites are statements of Temporal's SQLite plugin and what runs instead of them.
-var rewrites = map[string]string{}
+// lowerBounds replaces conditions of the server's statements by others with the same meaning and arguments, of which SQLite
+// finds the first row in an index. With the server's own it reads all rows before: every look for the next timers goes
+// through those that have fired and are not deleted yet, and every workflow task through the events of its run.
+var lowerBounds = strings.NewReplacer(
+	"((visibility_timestamp >= ? AND task_id >= ?) OR visibility_timestamp > ?)", "((visibility_timestamp, task_id) >= (?, ?) AND visibility_timestamp >= ?)",
+	"((node_id = ? AND txn_id > ?) OR node_id > ?)", "((node_id, txn_id) > (?, ?) AND node_id >= ?)",
+)
 
 // keepStatements has the connection of db keep its compiled statements. Temporal's plugin has one connection for
 // each database file, which all of its services share, and opens it by itself; it is replaced here, so it must
@@ -31,7 +37,7 @@ func keepStatements(ctx context.Context, db sqlplugin.DB, cfg *config.SQL) error
 	if _, replaced := shared.Driver().(stmtcache.Driver); replaced { // by an earlier server of this process
 		return nil
 	}
-	opened := sql.OpenDB(stmtcache.NewConnector(shared.Driver(), dataSource(cfg), rewrites))
+	opened := sql.OpenDB(stmtcache.NewConnector(shared.Driver(), dataSource(cfg), lowerBounds))
 	opened.SetMaxOpenConns(1) // as the plugin does
 	opened.SetMaxIdleConns(1)
 	if err := opened.PingContext(ctx); err != nil {

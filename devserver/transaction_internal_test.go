@@ -14,6 +14,7 @@ import (
 	enumsspb "go.temporal.io/server/api/enums/v1"
 	persistencespb "go.temporal.io/server/api/persistence/v1"
 	"go.temporal.io/server/chasm"
+	"go.temporal.io/server/common/config"
 	"go.temporal.io/server/common/log"
 	"go.temporal.io/server/common/persistence"
 	"go.temporal.io/server/common/persistence/serialization"
@@ -152,7 +153,8 @@ func TestReadsDuringAWriteSeeWhatItWrote(t *testing.T) {
 // A workflowStore writes one workflow.
 type workflowStore struct {
 	transactionalStore
-	t              *testing.T
+	t              testing.TB
+	config         *config.SQL
 	plugin         sqlplugin.DB
 	db             *watchedDB
 	namespace, run string
@@ -160,9 +162,9 @@ type workflowStore struct {
 	events         int64
 }
 
-func newWorkflowStore(t *testing.T) *workflowStore {
+func newWorkflowStore(t testing.TB) *workflowStore {
 	t.Helper()
-	opened, err := openStore(t.Context(), filepath.Join(t.TempDir(), databaseFile), SynchronousNormal)
+	opened, err := openStore(t.Context(), filepath.Join(t.TempDir(), databaseFile), SynchronousFull)
 	require.NoError(t, err)
 	t.Cleanup(opened.close)
 	db := &watchedDB{DB: opened.db}
@@ -173,7 +175,7 @@ func newWorkflowStore(t *testing.T) *workflowStore {
 	require.NoError(t, err)
 	s := &workflowStore{
 		transactionalStore: transactionalStore{ExecutionStore: plain, db: db, within: server},
-		t:                  t, plugin: opened.db, db: db,
+		t:                  t, config: opened.config, plugin: opened.db, db: db,
 		namespace: uuid.NewString(), run: uuid.NewString(), rangeID: 5,
 	}
 	_, err = opened.db.InsertIntoShards(t.Context(), &sqlplugin.ShardsRow{ShardID: 1, RangeID: s.rangeID, Data: []byte{}, DataEncoding: "Proto3"})

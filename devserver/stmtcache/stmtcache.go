@@ -42,12 +42,12 @@ type Driver struct{ driver.Driver }
 type Connector struct {
 	driver  driver.Driver
 	dsn     string
-	rewrite map[string]string
+	rewrite *strings.Replacer
 }
 
-// NewConnector returns a connector for the driver and the database that dsn names. Statements whose text is a
-// key of rewrite run as its value instead, with the same arguments.
-func NewConnector(d driver.Driver, dsn string, rewrite map[string]string) *Connector {
+// NewConnector returns a connector for the driver and the database that dsn names. What rewrite finds in the text of
+// a statement that is kept is replaced before the statement is compiled; it must leave the arguments as they are.
+func NewConnector(d driver.Driver, dsn string, rewrite *strings.Replacer) *Connector {
 	return &Connector{driver: d, dsn: dsn, rewrite: rewrite}
 }
 
@@ -70,7 +70,7 @@ func (c *Connector) Connect(context.Context) (driver.Conn, error) {
 // A conn is used by one goroutine at a time, as database/sql does, and so are its rows.
 type conn struct {
 	rawConn
-	rewrite map[string]string
+	rewrite *strings.Replacer
 	idle    map[string]*statement // by text; none of them is running
 	running map[*statement]struct{}
 	uses    uint64
@@ -79,12 +79,12 @@ type conn struct {
 // A statement is compiled. While it runs it belongs to its rows.
 type statement struct {
 	rawStmt
-	text string
-	used uint64
+	text     string
+	compiled string // the text after what was replaced
+	used     uint64
 }
 
 func (c *conn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
-	text = c.rewritten(text)
 	if !cacheable(text) {
 		return c.rawConn.ExecContext(ctx, text, args)
 	}
@@ -100,7 +100,6 @@ func (c *conn) ExecContext(ctx context.Context, text string, args []driver.Named
 }
 
 func (c *conn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
-	text = c.rewritten(text)
 	if !cacheable(text) {
 		return c.rawConn.QueryContext(ctx, text, args)
 	}
@@ -113,13 +112,6 @@ func (c *conn) QueryContext(ctx context.Context, text string, args []driver.Name
 		return nil, c.finish(s, err)
 	}
 	return &rows{Rows: r, conn: c, statement: s}, nil
-}
-
-func (c *conn) rewritten(text string) string {
-	if better, ok := c.rewrite[text]; ok {
-		return better
-	}
-	return text
 }
 
 // cacheable reports whether the statement may be run again from its compiled form. Others, such as PRAGMA, may
@@ -136,7 +128,8 @@ func (c *conn) take(ctx context.Context, text string) (*statement, error) {
 	if ok {
 		delete(c.idle, text)
 	} else {
-		prepared, err := c.PrepareContext(ctx, text)
+		compiled := c.rewrite.Replace(text)
+		prepared, err := c.PrepareContext(ctx, compiled)
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +137,7 @@ func (c *conn) take(ctx context.Context, text string) (*statement, error) {
 		if !ok {
 			return nil, errors.Join(fmt.Errorf("statements of type %T cannot be run again", prepared), prepared.Close())
 		}
-		s = &statement{rawStmt: raw, text: text}
+		s = &statement{rawStmt: raw, text: text, compiled: compiled}
 	}
 	c.running[s] = struct{}{}
 	return s, nil
@@ -174,6 +167,15 @@ func (c *conn) finish(s *statement, err error) error {
 	}
 	delete(c.idle, oldest.text)
 	return oldest.Close()
+}
+
+// Kept returns the statements that the connection keeps, as they were compiled.
+func (c *conn) Kept() []string {
+	var texts []string
+	for _, s := range c.idle {
+		texts = append(texts, s.compiled)
+	}
+	return texts
 }
 
 // Close closes all statements and the connection.

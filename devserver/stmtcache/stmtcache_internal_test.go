@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 
 func TestAStatementIsCompiledOnce(t *testing.T) {
 	t.Parallel()
-	db, compiled := open(t, nil)
+	db, compiled := open(t, strings.NewReplacer())
 	exec(t, db, "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT)")
 	for i := range 10 {
 		exec(t, db, "INSERT INTO t VALUES (?, ?)", i, fmt.Sprint("name ", i))
@@ -26,7 +27,7 @@ func TestAStatementIsCompiledOnce(t *testing.T) {
 
 func TestAStatementWhoseRowsAreOpenIsNotRunAgain(t *testing.T) {
 	t.Parallel()
-	db, compiled := open(t, nil)
+	db, compiled := open(t, strings.NewReplacer())
 	exec(t, db, "CREATE TABLE t (id INTEGER PRIMARY KEY)")
 	exec(t, db, "INSERT INTO t VALUES (1), (2), (3), (4)")
 	tx, err := db.BeginTx(t.Context(), nil) // both run on its connection
@@ -59,7 +60,7 @@ func TestAStatementWhoseRowsAreOpenIsNotRunAgain(t *testing.T) {
 
 func TestAStatementThatFailedRunsAgain(t *testing.T) {
 	t.Parallel()
-	db, _ := open(t, nil)
+	db, _ := open(t, strings.NewReplacer())
 	exec(t, db, "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT NOT NULL)")
 	const insert = "INSERT INTO t VALUES (?, ?)"
 	exec(t, db, insert, 1, "one")
@@ -80,7 +81,7 @@ func TestAStatementThatFailedRunsAgain(t *testing.T) {
 // The query has more rows than anybody waits for, and fails in the middle of them.
 func TestAStatementThatWasInterruptedRunsAgain(t *testing.T) {
 	t.Parallel()
-	db, _ := open(t, nil)
+	db, _ := open(t, strings.NewReplacer())
 	exec(t, db, "CREATE TABLE t (id INTEGER PRIMARY KEY)")
 	exec(t, db, "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) SELECT i FROM n")
 	const text = "SELECT count(*) FROM t a, t b, t c WHERE a.id < ?"
@@ -101,7 +102,7 @@ func TestAStatementThatWasInterruptedRunsAgain(t *testing.T) {
 
 func TestStatementsFollowTheSchema(t *testing.T) {
 	t.Parallel()
-	db, compiled := open(t, nil)
+	db, compiled := open(t, strings.NewReplacer())
 	exec(t, db, "CREATE TABLE t (id INTEGER PRIMARY KEY)")
 	exec(t, db, "INSERT INTO t VALUES (1)")
 	const text = "SELECT * FROM t"
@@ -123,7 +124,7 @@ func TestStatementsFollowTheSchema(t *testing.T) {
 
 func TestFewStatementsAreKept(t *testing.T) {
 	t.Parallel()
-	db, compiled := open(t, nil)
+	db, compiled := open(t, strings.NewReplacer())
 	const often = "SELECT 'often'"
 	for i := range 3 * maxIdle {
 		get(t, db, fmt.Sprintf("SELECT %d", i))
@@ -138,7 +139,7 @@ func TestFewStatementsAreKept(t *testing.T) {
 
 func TestStatementsThatMayTakeEffectWhenCompiledAreNotKept(t *testing.T) {
 	t.Parallel()
-	db, _ := open(t, nil)
+	db, _ := open(t, strings.NewReplacer())
 	for range 2 {
 		require.Equal(t, "wal", get(t, db, "PRAGMA journal_mode"))
 	}
@@ -149,7 +150,7 @@ func TestStatementsThatMayTakeEffectWhenCompiledAreNotKept(t *testing.T) {
 
 func TestStatementsAreClosedWithTheirConnection(t *testing.T) {
 	t.Parallel()
-	c, err := NewConnector(&sqlite.Driver{}, dataSource(t), nil).Connect(t.Context())
+	c, err := NewConnector(&sqlite.Driver{}, dataSource(t), strings.NewReplacer()).Connect(t.Context())
 	require.NoError(t, err)
 	q := c.(*conn)
 	open, err := q.QueryContext(t.Context(), "SELECT 1 UNION SELECT 2", nil)
@@ -164,8 +165,10 @@ func TestStatementsAreClosedWithTheirConnection(t *testing.T) {
 
 func TestARewrittenStatementGetsTheSameArguments(t *testing.T) {
 	t.Parallel()
-	db, compiled := open(t, map[string]string{"SELECT ? - ?": "SELECT 2 * (?2 - ?1)"})
-	require.Equal(t, "14", get(t, db, "SELECT ? - ?", 3, 10))
+	db, compiled := open(t, strings.NewReplacer("(? - ?)", "2 * (?2 - ?1)"))
+	for range 2 {
+		require.Equal(t, "14", get(t, db, "SELECT (? - ?)", 3, 10))
+	}
 	require.Equal(t, map[string]int{"SELECT 2 * (?2 - ?1)": 1}, compiled)
 }
 
@@ -174,7 +177,9 @@ func BenchmarkInsert(b *testing.B) {
 		name string
 		db   func() *sql.DB
 	}{
-		{"kept", func() *sql.DB { return sql.OpenDB(NewConnector(&sqlite.Driver{}, dataSource(b), nil)) }},
+		{"kept", func() *sql.DB {
+			return sql.OpenDB(NewConnector(&sqlite.Driver{}, dataSource(b), strings.NewReplacer()))
+		}},
 		{"compiled each time", func() *sql.DB {
 			db, err := sql.Open("sqlite", dataSource(b))
 			require.NoError(b, err)
@@ -222,7 +227,7 @@ func (c countingConn) PrepareContext(ctx context.Context, text string) (driver.S
 	return c.rawConn.PrepareContext(ctx, text)
 }
 
-func open(t *testing.T, rewrite map[string]string) (db *sql.DB, compiled map[string]int) {
+func open(t *testing.T, rewrite *strings.Replacer) (db *sql.DB, compiled map[string]int) {
 	t.Helper()
 	compiled = make(map[string]int)
 	db = sql.OpenDB(NewConnector(countingDriver{&sqlite.Driver{}, compiled}, dataSource(t), rewrite))

@@ -48,7 +48,7 @@ const helpText = `Usage: go run . [flags]   (in the directory bench)
 
 Measure how late Almanac's jobs are and what they cost, beside Temporal's own Schedules and
 the smallest job workflow that one could write. Part cluster needs Linux and Debian's
-package postgresql. All parts take four hours, on a machine that does nothing else; the
+package postgresql. All parts take five hours, on a machine that does nothing else; the
 ratios count, not the figures. docs/benchmarks.md explains them.
 
   go run . -quick                                   # the most important figures, in ten minutes

@@ -243,6 +243,7 @@ func (r *Runner) attempt(ctx context.Context, in *Input, progress Progress, c *l
 		return &outcome{unsent: err}, nil
 	}
 	finish := r.outcomes.begin(key)
+	defer r.Observe.Wait(in.attempt(in.SentBefore + len(progress.Attempts) + 1))()
 	o := r.holdAndSend(ctx, in, progress.Attempts, c)
 	finish(o)
 	if policy := info.RetryPolicy; o.hostFull && (policy == nil || info.Attempt != policy.MaximumAttempts) { // otherwise the workflow decides it again

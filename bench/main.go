@@ -88,6 +88,7 @@ var parts = []part{
 	{"sleep", false, (*bench).measureSleep},
 	{"observed", false, (*bench).measureObserved},
 	{"next-run", false, (*bench).measureNextRun},
+	{options.BreakingPoint, false, (*bench).measureBreakingPoint},
 }
 
 func partNames() (names []string) {

@@ -48,7 +48,7 @@ const helpText = `Usage: go run . [flags]   (in the directory bench)
 
 Measure how late Almanac's jobs are and what they cost, beside Temporal's own Schedules and
 the smallest job workflow that one could write. Part cluster needs Linux and Debian's
-package postgresql. All parts take four hours, on a machine that does nothing else; the
+package postgresql. All parts take five hours, on a machine that does nothing else; the
 ratios count, not the figures. docs/benchmarks.md explains them.
 
   go run . -quick                                   # the most important figures, in ten minutes
@@ -57,6 +57,8 @@ ratios count, not the figures. docs/benchmarks.md explains them.
   go run . -parts across -window 10m                # the same, once a sixth of them ran
   go run . -parts observed -rounds 1                # with and without metrics, traces and notifications, in ten minutes
   go run . -parts next-run -rounds 1                # the same, with and without --show-next-run
+  go run . -parts breaking-point                    # how many jobs in one second an almanac dev takes, in an hour
+  go run . -parts breaking-point -api ADDRESSES     # the same of an Almanac that runs on this machine
   go run . -out ../docs/benchmarks.md               # everything
 `
 
@@ -73,12 +75,12 @@ func Parse(args, parts []string, output io.Writer) (Options, error) {
 		func(text string) (err error) { o.Parts, err = choose(text, parts); return err })
 	flags.Func("systems", "systems to compare, joined by commas; default: "+strings.Join(o.Systems, ","),
 		func(text string) (err error) { o.Systems, err = choose(text, systems.Slugs); return err })
-	flags.Func("api", "addresses of the APIs of an Almanac on this machine, such as those that task cluster prints, joined by commas: measures part "+FirstTick+" there",
+	flags.Func("api", "addresses of the APIs of an Almanac on this machine, such as those that task cluster prints, joined by commas: measures part "+FirstTick+" there, or "+BreakingPoint,
 		func(text string) error { o.APIs = strings.Split(text, ","); return nil })
-	flags.IntVar(&o.Jobs, "jobs", 0, "number of jobs of each herd of the parts "+FirstTick+", isolation, lateness, across, observed, next-run and cluster; 0: up to 2,000, on a cluster 500, and 10,000 of part across")
+	flags.IntVar(&o.Jobs, "jobs", 0, "number of jobs of each herd of the parts "+FirstTick+", isolation, lateness, across, observed, next-run and cluster, and of the first step of "+BreakingPoint+"; 0: up to 2,000, on a cluster 500, 10,000 of part across, and 500 of "+BreakingPoint)
 	flags.IntVar(&o.Ticks, "ticks", 2, "number of ticks that are measured, after the first one")
 	flags.IntVar(&o.Rounds, "rounds", 2, "number of rounds of sustained executions, and of parts observed and next-run")
-	flags.DurationVar(&o.CreatedBefore, "created-before", time.Minute, "how long before their first tick the herds of part "+FirstTick+" are created, and at least those of part across, at most 24h")
+	flags.DurationVar(&o.CreatedBefore, "created-before", time.Minute, "how long before their first tick the herds of the parts "+FirstTick+" and "+BreakingPoint+" are created, and at least those of part across, at most 24h")
 	flags.DurationVar(&o.Window, "window", time.Hour, "how long the jobs of part across run before lists are read, of the hour in which each runs once")
 	flags.DurationVar(&o.MaxHold, "max-hold", activities.DefaultMaxHold, "within what time of the execution before it an action is dispatched at once, as in almanac dev; with 0s, Almanac's jobs sleep between two ticks")
 	flags.BoolVar(&o.Quick, "quick", false, "measure part "+FirstTick+" with three herds and one more tick")
@@ -135,8 +137,8 @@ func (o *Options) check() error {
 		return errors.New("-window must be from 1s to 1h")
 	case o.MaxHold < 0:
 		return errors.New("-max-hold must be at least 0s")
-	case len(o.APIs) > 0 && len(o.Parts) > 0 && !slices.Equal(o.Parts, []string{FirstTick}):
-		return errors.New("-api measures part " + FirstTick + " only")
+	case len(o.APIs) > 0 && slices.ContainsFunc(o.Parts, func(part string) bool { return part != FirstTick && part != BreakingPoint }):
+		return errors.New("-api measures the parts " + FirstTick + " and " + BreakingPoint + " only")
 	}
 	return nil
 }
@@ -151,8 +153,11 @@ func choose(text string, known []string) ([]string, error) {
 	return words, nil
 }
 
-// FirstTick is the part that -quick and -api measure.
-const FirstTick = "first-tick"
+// FirstTick is the part that -quick and -api measure, unless -api is to measure BreakingPoint.
+const (
+	FirstTick     = "first-tick"
+	BreakingPoint = "breaking-point"
+)
 
 // MaxHerd is as many jobs as a collection can hold.
 const MaxHerd = 10_000

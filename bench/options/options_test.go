@@ -9,7 +9,7 @@ import (
 	"almanac/bench/options"
 )
 
-var parts = []string{"engines", "first-tick", "cluster", "sleep"}
+var parts = []string{"engines", "first-tick", "cluster", "sleep", "breaking-point"}
 
 func TestEveryPartIsMeasuredUnlessAFlagSaysWhich(t *testing.T) {
 	t.Parallel()
@@ -18,10 +18,11 @@ func TestEveryPartIsMeasuredUnlessAFlagSaysWhich(t *testing.T) {
 		want []string
 	}{
 		{nil, parts},
-		{[]string{"-smoke"}, []string{"engines", "first-tick", "sleep"}},
+		{[]string{"-smoke"}, []string{"engines", "first-tick", "sleep", "breaking-point"}},
 		{[]string{"-quick"}, []string{"first-tick"}},
 		{[]string{"-api", "http://127.0.0.1:8080"}, []string{"first-tick"}},
 		{[]string{"-smoke", "-parts", "sleep,engines"}, []string{"sleep", "engines"}},
+		{[]string{"-api", "http://127.0.0.1:8080", "-parts", "breaking-point"}, []string{"breaking-point"}},
 	} {
 		o, err := options.Parse(tt.args, parts, io.Discard)
 		require.NoError(t, err)
@@ -42,7 +43,7 @@ func TestABadFlagIsRefusedWithWhatIsAllowed(t *testing.T) {
 		{"a herd of less than nothing", []string{"-jobs", "-1"}, "-jobs must be from 0 to 10000"},
 		{"a herd of yesterday", []string{"-created-before", "25h"}, "-created-before must be from 0s to 24h"},
 		{"a window of two hours", []string{"-window", "2h"}, "-window must be from 1s to 1h"},
-		{"what only this process can measure", []string{"-api", "http://127.0.0.1:8080", "-parts", "sleep"}, "-api measures part first-tick only"},
+		{"what only this process can measure", []string{"-api", "http://127.0.0.1:8080", "-parts", "sleep"}, "-api measures the parts first-tick and breaking-point only"},
 		{"an argument", []string{"lateness"}, `"lateness" is no flag`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -28,7 +28,9 @@ var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap
 type Report struct {
 	Machine machine.Machine
 
-	FirstTick, Systems, Calls, Across, Isolation, Bulk, Sleep, Observed, Engines, Goals Rows
+	FirstTick, Systems, Calls, Across, Isolation, Bulk, Sleep, Observed, Breaking, Engines, Goals Rows
+
+	BreakingPoint string // a sentence
 
 	Sustained     time.Duration // a round of it; 0: not measured
 	SustainedJobs int

@@ -58,7 +58,7 @@ func runAPI(ctx context.Context, c *config.Config) error {
 	})
 	prepare := setup.Options{Client: temporal, Namespace: options.Namespace, NextRun: c.ShowNextRun}
 	go setup.KeepTrying(ctx, prepare, c.Log, service.NextRunExists)
-	go warm(ctx, service)
+	go lookAhead(ctx, service, c.Telemetry)
 	sdktelemetry.WatchQueue(ctx, c.Telemetry.Registry, temporal, options.Namespace, workflows.TaskQueue)
 	c.FollowCertificates(ctx)
 	c.OpenDoor(ctx)

@@ -77,7 +77,7 @@ func runNode(ctx context.Context, c *config.Config, announce func(node)) error {
 	if err := prepare(ctx, service, c.Log); err != nil {
 		return err
 	}
-	go warm(ctx, service)
+	go lookAhead(ctx, service, c.Telemetry)
 	sdktelemetry.WatchQueue(ctx, c.Telemetry.Registry, temporal, devserver.DefaultNamespace, workflows.TaskQueue)
 	c.Telemetry.Registry.MustRegister(server.Disk())
 	group, ctx := errgroup.WithContext(ctx)

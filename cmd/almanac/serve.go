@@ -23,6 +23,7 @@ import (
 	"almanac/internal/web"
 	"almanac/internal/wfclient"
 	"almanac/scheduler"
+	"almanac/scheduler/overview"
 )
 
 // drain is the time limit for requests in progress when a server stops.
@@ -49,11 +50,14 @@ func serve(ctx context.Context, c *config.Config, l net.Listener, tls *tls.Confi
 // warmAfter is when a process that has started reads what lists across jobs need. Before, jobs may have much to catch up on.
 const warmAfter = 10 * time.Second
 
-// warm prepares lists across the jobs of the short paths, which then need not read all jobs first.
-func warm(ctx context.Context, s *scheduler.Service) {
-	if wfclient.Sleep(ctx, warmAfter) == nil {
-		s.Warm(ctx, config.DefaultSubscription)
+// lookAhead prepares lists across the jobs of the short paths, which then need not read all jobs first, and keeps making forecasts.
+func lookAhead(ctx context.Context, s *scheduler.Service, t *telemetry.Telemetry) {
+	if wfclient.Sleep(ctx, warmAfter) != nil {
+		return
 	}
+	s.Warm(ctx, config.DefaultSubscription)
+	show := t.Forecasts()
+	s.KeepForecasting(ctx, func(f overview.Forecast) { show(f.Second, f.Due) })
 }
 
 // listen opens the listener at a setting's address.

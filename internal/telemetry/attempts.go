@@ -25,6 +25,7 @@ type Attempts struct {
 	lateness, durations                *prometheus.HistogramVec
 	inFlight                           prometheus.Gauge
 	retries                            retries
+	load                               load
 
 	tracer      trace.Tracer
 	traced      bool
@@ -34,7 +35,7 @@ type Attempts struct {
 
 // Attempts returns the observer of a worker's attempts, once for a process.
 func (t *Telemetry) Attempts() *Attempts {
-	a := &Attempts{tracer: t.Tracer(), traced: t.Traces(), registry: t.Registry}
+	a := &Attempts{tracer: t.Tracer(), traced: t.Traces(), registry: t.Registry, load: load{log: t.log}}
 	var more []string
 	if t.collections {
 		a.collections, more = new(collections), []string{"collection"}
@@ -49,6 +50,8 @@ func (t *Telemetry) Attempts() *Attempts {
 		Name: "almanac_retries_waiting", Help: "Retries of attempts that failed at this worker whose time has not come.",
 	}, func() float64 { return float64(a.retries.waiting(time.Now())) })
 	t.Registry.MustRegister(a.executions, a.errorActions, a.attempts, a.lateness, a.durations, a.inFlight, waiting)
+	t.Registry.MustRegister(a.load.collectors()...)
+	t.load = &a.load
 	return a
 }
 
@@ -72,6 +75,9 @@ type Attempt struct {
 	Due                        time.Time
 }
 
+// first reports whether it is the first attempt of a main action, which is to be made when the execution is due.
+func (e *Attempt) first() bool { return e.Number == 1 && !e.ErrorAction }
+
 func (e *Attempt) kind() string { return cmp.Or(e.Kind, "other") }
 
 // An Observed is an attempt that is being made, or has ended. A nil Observed is of an attempt that this process did not make.
@@ -81,6 +87,15 @@ type Observed struct {
 	counted         atomic.Bool
 }
 
+// Wait observes that the worker has an attempt to make. Call done when it will not begin it any more.
+func (a *Attempts) Wait(e Attempt) (done func()) {
+	if a == nil || !e.first() {
+		return func() {}
+	}
+	a.load.wait(e.Execution, e.Due)
+	return func() { a.load.leave(e.Execution) }
+}
+
 // Begin observes the beginning of an attempt. The context is for the request: it has the attempt's span.
 func (a *Attempts) Begin(ctx context.Context, e Attempt) (context.Context, *Observed) {
 	if a == nil {
@@ -88,6 +103,9 @@ func (a *Attempts) Begin(ctx context.Context, e Attempt) (context.Context, *Obse
 	}
 	o := &Observed{attempt: e}
 	a.inFlight.Inc()
+	if e.first() {
+		a.load.send(e.Execution, e.Due, time.Now())
+	}
 	if a.traced {
 		ctx, o.execution = startExecution(ctx, a.tracer, &e)
 		ctx, o.span = startAttempt(ctx, a.tracer, &e)
@@ -148,7 +166,7 @@ func (a *Attempts) Count(o *Observed, r *Result) {
 	a.attempts.WithLabelValues(kind, action, r.Answer).Inc()
 	if o != nil {
 		a.durations.WithLabelValues(kind).Observe(r.End.Sub(r.Start).Seconds())
-		if r.Number == 1 && !r.ErrorAction {
+		if r.first() {
 			a.lateness.WithLabelValues(kind).Observe(max(0, r.Start.Sub(r.Due)).Seconds())
 		}
 	}

@@ -50,6 +50,7 @@ type Telemetry struct {
 	tracers     *sdktrace.TracerProvider // nil: no traces
 	log         *slog.Logger
 	collections bool
+	load        *load // of the worker in this process; nil if there is none
 }
 
 // Start returns the Telemetry of this process. The error says what is wrong with an OTEL_* variable.

@@ -1,0 +1,83 @@
+package overview
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+
+	"almanac/internal/wfclient"
+	"almanac/job/listing"
+)
+
+const (
+	// A forecast covers forecastFor, and is made every forecastEvery.
+	forecastFor, forecastEvery = time.Hour, 15 * time.Minute
+	// It reads forecastPage jobs at a time, and pauses for forecastPause after each page, or forecastRest times as long as the page
+	// took: so it takes little from jobs that are due meanwhile, and the less, the busier the server is.
+	forecastPage, forecastPause, forecastRest = 100, 100 * time.Millisecond, 4
+)
+
+// A Forecast is the fullest second of the next hour.
+type Forecast struct {
+	Second time.Time // the first one, of several that are as full; zero if nothing is due
+	Due    int       // occurrences that come due in it
+}
+
+// KeepForecasting makes a forecast every 15 minutes until ctx ends, the first one at once, and calls show with each. One that fails is
+// left out.
+func (v *Overview) KeepForecasting(ctx context.Context, show func(Forecast)) {
+	for {
+		f, err := v.Forecast(ctx)
+		switch {
+		case err == nil:
+			show(f)
+		case ctx.Err() == nil:
+			v.o.Log.DebugContext(ctx, "no forecast was made", slog.Any("error", err))
+		}
+		if wfclient.Sleep(ctx, forecastEvery) != nil {
+			return
+		}
+	}
+}
+
+// Forecast returns the fullest second of the next hour, over the jobs of all subscriptions, by their timetables as Temporal's lists
+// show them. Jobs that are disabled or whose collection is are left out, occurrences beyond a job's count are not.
+func (v *Overview) Forecast(ctx context.Context) (f Forecast, err error) {
+	from := v.o.Now()
+	due := map[int64]int{} // by second
+	request := &workflowservice.ListWorkflowExecutionsRequest{PageSize: forecastPage, Query: query(listing.Scope{})}
+	for {
+		start := time.Now()
+		page, err := v.o.Client.ListWorkflow(ctx, request)
+		if err != nil {
+			return Forecast{}, err
+		}
+		for _, e := range page.GetExecutions() {
+			v.decode(e.GetExecution().GetWorkflowId(), e, nil).count(from, from.Add(forecastFor), due)
+		}
+		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			break
+		}
+		if err := wfclient.Sleep(ctx, max(forecastPause, forecastRest*time.Since(start))); err != nil {
+			return Forecast{}, err
+		}
+	}
+	for second, n := range due {
+		if at := time.Unix(second, 0).UTC(); n > f.Due || n == f.Due && at.Before(f.Second) {
+			f = Forecast{Second: at, Due: n}
+		}
+	}
+	return f, nil
+}
+
+// count adds the job's occurrences after a time and up to another one to due, by second.
+func (o *outline) count(from, until time.Time, due map[int64]int) {
+	if o == nil || o.Disabled || o.Inactive {
+		return
+	}
+	for at, ok := o.timetable.After(from); ok && !at.After(until); at, ok = o.timetable.After(at) {
+		due[at.Unix()]++
+	}
+}

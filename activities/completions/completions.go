@@ -32,6 +32,7 @@ type Limiter struct {
 	open    []*completion // completions that have a place
 	waiting queue
 	numbers int
+	yields  time.Time     // when completions began to yield last
 	freed   time.Time     // when a place became free last
 	pace    time.Duration // average time between two places that became free while others waited
 	waits   latency.Longest
@@ -57,6 +58,11 @@ const (
 	// urgentTime is how long before the time limit of its activity an outcome is urgent: the SDK discards one that is reported
 	// later, and the server makes another attempt.
 	urgentTime = 20 * time.Second
+
+	// yieldPlaces are the places while completions yield, for yieldTime, and not again until yieldPause after it began.
+	yieldPlaces = 2
+	yieldTime   = 3 * time.Second
+	yieldPause  = 30 * time.Second
 
 	paced = 64 // about how many places the pace is an average of
 
@@ -149,6 +155,9 @@ func (r *Limiter) giveUp(one *completion) {
 func (r *Limiter) grant() {
 	for len(r.waiting) > 0 {
 		free := int(r.places) - len(r.open)
+		if time.Since(r.yields) < yieldTime {
+			free = yieldPlaces - len(r.open)
+		}
 		if r.waiting[0].urgent {
 			free += urgentPlaces
 		}
@@ -162,6 +171,25 @@ func (r *Limiter) grant() {
 		r.open = append(r.open, one)
 		close(one.granted)
 	}
+}
+
+// Yield makes completions yield to requests that are late because the worker that held them was lost. They are taken over all at once,
+// just when this worker reports its own part of the herd.
+func (r *Limiter) Yield() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.yields) < yieldPause {
+		return
+	}
+	r.yields = time.Now()
+	time.AfterFunc(yieldTime, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.grant()
+	})
 }
 
 func (r *Limiter) leave(one *completion) {

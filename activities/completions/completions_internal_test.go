@@ -181,3 +181,22 @@ func TestRecordsOfOutcomesThatWaitAreMadeAFewAtATime(t *testing.T) {
 		require.Equal(t, time.Minute+time.Second, time.Since(begin))
 	})
 }
+
+func TestOutcomesYieldToRequestsThatAreTakenOverForAWhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &herd{Limiter: New(nil), answer: takes(quickAnswer)}
+		begin := time.Now()
+		h.Yield()
+		all := h.complete("", 500, nil)
+		time.Sleep(yieldTime - quickAnswer/2)
+		require.Equal(t, yieldPlaces, h.most)
+		h.Yield() // of a server that is slow, so that attempts count as lost again and again
+		time.Sleep(quickAnswer)
+		h.mu.Lock()
+		require.Equal(t, firstPlaces, h.most)
+		h.mu.Unlock()
+		all.Wait()
+		require.Less(t, time.Since(begin), 2*yieldTime+time.Second)
+	})
+}

@@ -31,7 +31,14 @@ func (r *Runner) OccupyHost(a *job.Action) (free func()) {
 func (r *Runner) HostIsFull(a *job.Action) bool { return r.hosts.Full(hostKey(a), r.PerHost) }
 
 // For tests of the loss time.
-const Calm = calm
+const (
+	Calm         = calm
+	Large        = large
+	BusyHeldLoss = busyHeldLoss
+)
 
 // HeldLoss is the loss time that a runner returns.
 func (r *Runner) HeldLoss(together int) time.Duration { return r.heldLoss(together) }
+
+// HeldLossOf is the loss time of a quick server.
+func HeldLossOf(together int) time.Duration { return new(Runner).heldLoss(together) }

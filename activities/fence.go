@@ -38,8 +38,11 @@ type Progress struct {
 func (p *Progress) MaybeSent() bool { return p.Sent > len(p.Attempts) }
 
 const (
-	// leaseTime is how long a lease lasts at least after the due time or, if that is past, after the fence.
+	// leaseTime is how long a lease lasts at least after the due time or, if that is past, after the fence. While the server is slow
+	// the first one lasts longer, up to busyLease: an answer that arrives after the lease is asked for again. A change waits
+	// for it if the worker is lost.
 	leaseTime = time.Second
+	busyLease = 8 * time.Second
 
 	// MaxLease limits a lease, which doubles each time the server's answer arrives after it is over. No
 	// lease is longer than the heartbeat timeout, since a lost attempt must not be sent.
@@ -59,13 +62,13 @@ func leaseLeft(l *lease.Lease) int {
 }
 
 // fence passes the fence, asking until the server answers. An error says why nothing is sent. A held attempt that counts as lost
-// asks no more. A lease that is longer than the shortest needs a long heartbeat timeout.
+// asks no more. A lease that is longer than the heartbeat timeout needs a longer one.
 func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, least time.Duration, h *heldAttempt, c *lossClock) (*lease.Lease, error) {
 	for {
-		if least > leaseTime {
+		if max(0, in.Execution.Due.Sub(r.Clock.Now()))+least > c.timeout {
 			r.lengthen(ctx, c)
 		}
-		if lost := c.lost(); h != nil && least == leaseTime && !lost.IsZero() && time.Now().After(lost) {
+		if lost := c.lost(); h != nil && !c.fenced && !lost.IsZero() && time.Now().After(lost) {
 			return nil, errors.New("the server did not answer in time whether it is still wanted; nothing was sent")
 		}
 		start, length := time.Now(), max(0, in.Execution.Due.Sub(r.Clock.Now()))+least
@@ -75,7 +78,7 @@ func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, l
 		l := lease.New(start, length)
 		err := r.heartbeat(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1, Lease: int(length.Milliseconds())})
 		if err == nil {
-			c.heard = start
+			c.heard, c.fenced = start, true
 		}
 		switch {
 		case err == nil && !l.Over():

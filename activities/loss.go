@@ -62,6 +62,7 @@ type lossClock struct {
 	timeout   time.Duration // heartbeat timeout by which the server counts, or a shorter one; 0 for none, which no job's activity has
 	scheduled time.Duration // with which the activity was scheduled
 	heard     time.Time     // when the last heartbeat was sent that the server recorded, or when the attempt began
+	fenced    bool          // the server recorded a fence of the attempt
 }
 
 // newLossClock returns the clock of an attempt that begins after those recorded. The server tells each attempt the timeout with which the

@@ -11,6 +11,7 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/completions"
+	"almanac/internal/latency"
 )
 
 func TestTheHeartbeatTimeoutOfARequestThatIsNotAnsweredSoonIsLengthened(t *testing.T) {
@@ -129,18 +130,84 @@ func TestTheLossTimeGrowsWithTheAttemptsThatAreHeldTogether(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		together int
+		slow     time.Duration // how long the server takes to answer
 		want     time.Duration
 	}{
-		{"one", 1, activities.MinHeldLoss},
-		{"as many as their fences are quick", activities.Calm, activities.MinHeldLoss},
-		{"more", activities.Calm + 100, activities.MinHeldLoss + 600*time.Millisecond},
-		{"many", 5000, activities.MaxHeldLoss},
+		{"one", 1, 400 * time.Millisecond, activities.MinHeldLoss},
+		{"as many as their fences are quick", activities.Calm, 0, activities.MinHeldLoss},
+		{"more", activities.Calm + 100, 0, activities.MinHeldLoss + 600*time.Millisecond},
+		{"many", 5000, 0, activities.MaxHeldLoss},
+		{"many, of a server that is not very slow", 5000, 900 * time.Millisecond, activities.MaxHeldLoss},
+		{"one of a slow server", 1, 3 * time.Second, 9 * time.Second},
+		{"many of a slow server", 5000, 3 * time.Second, 9 * time.Second},
+		{"one of a very slow server", 1, time.Minute, activities.BusyHeldLoss},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, tt.want, new(activities.Runner).HeldLoss(tt.together))
+			synctest.Test(t, func(t *testing.T) {
+				r := &activities.Runner{Latency: slowServer(tt.slow)}
+				require.InDelta(t, tt.want, r.HeldLoss(tt.together), float64(50*time.Millisecond))
+			})
 		})
 	}
+}
+
+// slowServer returns the latency of a server that takes that long to answer.
+func slowServer(takes time.Duration) *latency.Meter {
+	m := new(latency.Meter)
+	for range 100 {
+		end := m.Begin()
+		time.Sleep(takes)
+		end()
+	}
+	return m
+}
+
+// The server looks at each activity that has not ended when its loss time is over.
+func TestTheLossTimeOfALargeHerdIsAsLongAsItsOutcomesWaitToBeReported(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		together int
+		waited   time.Duration
+		want     time.Duration
+	}{
+		{"as they did", 2000, 8 * time.Second, 8 * time.Second},
+		{"but a worker that takes over is in time", 2000, time.Minute, activities.BusyHeldLoss},
+		{"not that of a small one", activities.Large, time.Minute, activities.HeldLossOf(activities.Large)},
+		{"not if they did not wait", 2000, 0, activities.MaxHeldLoss},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := runner(sendFunc(func(context.Context) (string, error) { return "fine", nil }))
+				r.Completions = completions.New(nil)
+				fill(t, r)
+				time.AfterFunc(tt.waited, func() { r.Completions.Received("default-test-workflow-id") })
+				if tt.waited > 0 {
+					_, err := new(task).run(t, r, due(0, 1))
+					require.NoError(t, err)
+				}
+				require.Equal(t, tt.want, r.HeldLoss(tt.together))
+			})
+		})
+	}
+}
+
+func TestAnOutcomeThatWaitsIsRecordedLaterWhileTheServerIsSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := runner(sendFunc(func(context.Context) (string, error) { return "fine", nil }))
+		r.Completions = completions.New(slowServer(5 * time.Second))
+		fill(t, r)
+		k := task{heartbeat: time.Minute}
+		_, err := k.run(t, r, due(0, 1))
+		require.NoError(t, err)
+		beats := k.server.beats()
+		require.Greater(t, len(beats), 1)
+		require.InDelta(t, 15*time.Second, beats[1].at.Sub(beats[0].at), float64(100*time.Millisecond))
+		require.NotNil(t, beats[1].Ended)
+	})
 }
 
 func TestASuccessReturnsTheLossTimeOfTheNextExecution(t *testing.T) {

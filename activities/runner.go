@@ -234,6 +234,9 @@ func (r *Runner) attempt(ctx context.Context, in *Input, progress Progress, c *l
 	if ahead && r.full(r.Clock.Until(in.Execution.Due)) {
 		return &outcome{unsent: errFull}, nil
 	}
+	if ahead && info.Attempt > 1 {
+		r.Completions.Yield()
+	}
 	// A server that crashed may dispatch a task a second time, as that of the next attempt (Temporal
 	// 1.32). 2 s are for clock skew.
 	if wait := r.Clock.Until(progress.Next); wait > 2*time.Second {
@@ -281,9 +284,9 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 	sent := sync.OnceFunc(func() { r.holds.sent(h) })
 	defer sent()
 	err := r.awaitFence(ctx, h, due)
-	for least := leaseTime; err == nil; least = min(2*least, MaxLease) { // connecting may take longer than a lease
+	for least := r.Latency.Patience(leaseTime, busyLease); err == nil; least = min(2*least, MaxLease) { // connecting may take longer than a lease
 		if err = r.awaitHost(ctx, in, c); errors.Is(err, errHostFull) {
-			return &outcome{unsent: err, hostFull: least == leaseTime}
+			return &outcome{unsent: err, hostFull: !c.fenced}
 		}
 		var l *lease.Lease
 		if err == nil {

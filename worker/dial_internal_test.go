@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc"
+
+	"almanac/internal/latency"
 )
 
 // A stopwatch is a server that records the deadlines of its calls.
@@ -106,5 +109,50 @@ func TestWatchCompletions(t *testing.T) {
 			func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return tt.err })
 		require.Equal(t, tt.err, err, tt.name)
 		require.Equal(t, tt.notes, n.notes, tt.name)
+	}
+}
+
+func TestAHeartbeatHasMoreTimeWhileTheServerIsSlow(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		slow   time.Duration
+		takes  time.Duration
+		cancel time.Duration
+		want   time.Duration
+		err    error
+	}{
+		{"it is quick", 0, time.Minute, time.Hour, leastHeartbeat, context.DeadlineExceeded},
+		{"it is slow", 6 * time.Second, 15 * time.Second, time.Hour, 15 * time.Second, nil},
+		{"it is very slow", time.Minute, time.Minute, time.Hour, mostHeartbeat, context.DeadlineExceeded},
+		{"but not if nobody waits for it", time.Minute, time.Minute, time.Second, time.Second, context.Canceled},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := new(latency.Meter)
+				for range 100 {
+					end := m.Begin()
+					time.Sleep(tt.slow)
+					end()
+				}
+				begin := time.Now()
+				cancelled, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(tt.cancel, cancel)
+				ctx, end := context.WithTimeout(cancelled, 10*time.Second) // as the SDK does
+				defer end()
+				err := patiently(m)(ctx, workflowservice.WorkflowService_RecordActivityTaskHeartbeat_FullMethodName, nil, nil, nil,
+					func(ctx context.Context, _ string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
+						select {
+						case <-time.After(tt.takes):
+							return nil
+						case <-ctx.Done():
+							return ctx.Err()
+						}
+					})
+				require.Equal(t, tt.err, err)
+				require.InDelta(t, tt.want, time.Since(begin), float64(time.Second))
+			})
+		})
 	}
 }

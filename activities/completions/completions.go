@@ -32,6 +32,7 @@ type Limiter struct {
 	open    []*completion // completions that have a place
 	waiting queue
 	numbers int
+	yields  time.Time     // when completions began to yield last
 	freed   time.Time     // when a place became free last
 	pace    time.Duration // average time between two places that became free while others waited
 	waits   latency.Longest
@@ -39,8 +40,7 @@ type Limiter struct {
 }
 
 const (
-	leastPlaces  = 8
-	firstPlaces  = 16
+	leastPlaces  = 16 // with 8, a server that was slow for other reasons got 20 outcomes a second
 	mostPlaces   = 64
 	urgentPlaces = 16
 	recordPlaces = 8
@@ -57,6 +57,11 @@ const (
 	// urgentTime is how long before the time limit of its activity an outcome is urgent: the SDK discards one that is reported
 	// later, and the server makes another attempt.
 	urgentTime = 20 * time.Second
+
+	// yieldPlaces are the places while completions yield, for yieldTime, and not again until yieldPause after it began.
+	yieldPlaces = 2
+	yieldTime   = 3 * time.Second
+	yieldPause  = 30 * time.Second
 
 	paced = 64 // about how many places the pace is an average of
 
@@ -78,7 +83,7 @@ type completion struct {
 
 // New returns a Limiter. The caller must call [Limiter.Sent] and [Limiter.Received].
 func New(meter *latency.Meter) *Limiter {
-	return &Limiter{meter: meter, places: firstPlaces, records: make(chan struct{}, recordPlaces)}
+	return &Limiter{meter: meter, places: leastPlaces, records: make(chan struct{}, recordPlaces)}
 }
 
 // Enter waits for a place, at most until the time limit of the activity.
@@ -149,6 +154,9 @@ func (r *Limiter) giveUp(one *completion) {
 func (r *Limiter) grant() {
 	for len(r.waiting) > 0 {
 		free := int(r.places) - len(r.open)
+		if time.Since(r.yields) < yieldTime {
+			free = yieldPlaces - len(r.open)
+		}
 		if r.waiting[0].urgent {
 			free += urgentPlaces
 		}
@@ -162,6 +170,25 @@ func (r *Limiter) grant() {
 		r.open = append(r.open, one)
 		close(one.granted)
 	}
+}
+
+// Yield makes completions yield to requests that are late because the worker that held them was lost. They are taken over all at once,
+// just when this worker reports its own part of the herd.
+func (r *Limiter) Yield() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.yields) < yieldPause {
+		return
+	}
+	r.yields = time.Now()
+	time.AfterFunc(yieldTime, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.grant()
+	})
 }
 
 func (r *Limiter) leave(one *completion) {

@@ -36,11 +36,11 @@ func (h *herd) complete(name string, n int, urgent <-chan struct{}) (group *sync
 			h.most = max(h.most, h.open)
 			h.mu.Unlock()
 			time.Sleep(h.answer())
-			h.Sent([]byte(id))
-			h.Received(id)
 			h.mu.Lock()
 			h.open--
 			h.mu.Unlock()
+			h.Sent([]byte(id))
+			h.Received(id)
 		})
 		synctest.Wait() // in this order
 	}
@@ -57,8 +57,8 @@ func TestThePlacesFollowHowLongAnswersTake(t *testing.T) {
 		want   float64
 	}{
 		{"more if they are quick", quickAnswer - 1, mostPlaces},
-		{"as many if they are not", quickAnswer, firstPlaces},
-		{"fewer if they are slow", slowAnswer + 1, leastPlaces},
+		{"as many if they are not", quickAnswer, leastPlaces},
+		{"as many if they are slow", slowAnswer + 1, leastPlaces},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -74,12 +74,12 @@ func TestThePlacesFollowHowLongAnswersTake(t *testing.T) {
 func TestPlacesComeBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := &herd{Limiter: New(nil), answer: takes(5 * time.Second)}
-		h.complete("slow", 200, nil).Wait()
-		require.InDelta(t, leastPlaces, h.places, 1)
-		h.answer = takes(quickAnswer / 2)
+		h := &herd{Limiter: New(nil), answer: takes(quickAnswer / 2)}
 		h.complete("quick", 3000, nil).Wait()
 		require.InDelta(t, mostPlaces, h.places, 1)
+		h.answer = takes(slowAnswer + 1)
+		h.complete("slow", 600, nil).Wait()
+		require.InDelta(t, leastPlaces, h.places, 1)
 	})
 }
 
@@ -88,7 +88,7 @@ func TestTheOutcomesWhoseLimitsEndFirstAreReportedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &herd{Limiter: New(nil), answer: takes(time.Second)}
 		h.limit = time.Now().Add(5 * time.Minute)
-		first := h.complete("first", firstPlaces, nil)
+		first := h.complete("first", leastPlaces, nil)
 		h.limit = time.Now().Add(3 * time.Minute)
 		late := h.complete("late", 3, nil)
 		h.limit = time.Now().Add(2 * time.Minute)
@@ -101,9 +101,9 @@ func TestTheOutcomesWhoseLimitsEndFirstAreReportedFirst(t *testing.T) {
 		for _, g := range []*sync.WaitGroup{first, late, early, last} {
 			g.Wait()
 		}
-		require.ElementsMatch(t, []string{"last0", "last1"}, h.begun[firstPlaces:firstPlaces+2], "urgent ones need not wait")
-		require.ElementsMatch(t, []string{"early0", "early1"}, h.begun[firstPlaces+2:firstPlaces+4])
-		require.ElementsMatch(t, []string{"late0", "late1", "late2"}, h.begun[firstPlaces+4:])
+		require.ElementsMatch(t, []string{"last0", "last1"}, h.begun[leastPlaces:leastPlaces+2], "urgent ones need not wait")
+		require.ElementsMatch(t, []string{"early0", "early1"}, h.begun[leastPlaces+2:leastPlaces+4])
+		require.ElementsMatch(t, []string{"late0", "late1", "late2"}, h.begun[leastPlaces+4:])
 	})
 }
 
@@ -127,7 +127,7 @@ func TestUrgentOutcomesAreReportedAFewAtATime(t *testing.T) {
 					close(urgent)
 				}
 				all.Wait()
-				require.LessOrEqual(t, h.most, int(h.places)+urgentPlaces)
+				require.Equal(t, leastPlaces+urgentPlaces, h.most)
 			})
 		})
 	}
@@ -137,9 +137,9 @@ func TestAnOutcomeThatCannotBeReportedInTimeDoesNotWaitAnyLonger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r, limit := New(nil), time.Now().Add(30*time.Second)
-		for i := range firstPlaces + urgentPlaces {
+		for i := range leastPlaces + urgentPlaces {
 			id := fmt.Sprint(i)
-			r.enter(id, []byte(id), time.Now().Add(time.Duration(i/firstPlaces)*time.Second), nil, nil)
+			r.enter(id, []byte(id), time.Now().Add(time.Duration(i/leastPlaces)*time.Second), nil, nil)
 		}
 		r.enter("late", nil, limit, nil, nil)
 		require.Equal(t, limit, time.Now())
@@ -155,7 +155,7 @@ func TestAnOutcomeIsRecordedLaterIfManyWait(t *testing.T) {
 		require.Equal(t, leastRecord, h.RecordAfter())
 		all := h.complete("", 2000, nil)
 		time.Sleep(2*time.Second + quickAnswer/2)
-		require.InDelta(t, 1680*quickAnswer/firstPlaces, h.RecordAfter(), float64(2*time.Second), "as long as they are expected to wait")
+		require.InDelta(t, 1680*quickAnswer/leastPlaces, h.RecordAfter(), float64(2*time.Second), "as long as they are expected to wait")
 		all.Wait()
 		require.Equal(t, leastRecord, h.RecordAfter())
 		for range 100 {
@@ -179,5 +179,24 @@ func TestRecordsOfOutcomesThatWaitAreMadeAFewAtATime(t *testing.T) {
 		time.AfterFunc(time.Second, func() { close(done) })
 		require.Nil(t, r.EnterRecord(done, time.Now().Add(time.Minute)), "it is reported")
 		require.Equal(t, time.Minute+time.Second, time.Since(begin))
+	})
+}
+
+func TestOutcomesYieldToRequestsThatAreTakenOverForAWhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &herd{Limiter: New(nil), answer: takes(quickAnswer)}
+		begin := time.Now()
+		h.Yield()
+		all := h.complete("", 500, nil)
+		time.Sleep(yieldTime - quickAnswer/2)
+		require.Equal(t, yieldPlaces, h.most)
+		h.Yield() // of a server that is slow, so that attempts count as lost again and again
+		time.Sleep(quickAnswer)
+		h.mu.Lock()
+		require.Equal(t, leastPlaces, h.most)
+		h.mu.Unlock()
+		all.Wait()
+		require.Less(t, time.Since(begin), 2*yieldTime+time.Second)
 	})
 }

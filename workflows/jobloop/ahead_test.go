@@ -809,13 +809,27 @@ func TestALostAttemptDoesNotChangeTheHeartbeatTimeout(t *testing.T) {
 
 func TestAHeldOccurrenceIsLostAfterTheLossTimeThatAnExecutionReturned(t *testing.T) {
 	t.Parallel()
-	const loss = activities.MinHeldLoss
-	w := newLeadEnv(t, every(minutely))
-	w.nextLoss = int(loss.Milliseconds())
-	w.workerFate = fates(2*time.Minute, killedHeld)
-	w.run(150 * time.Second)
-	require.Equal(t, []string{"00:00:00 00:00:00", "00:01:00 00:01:00", "00:02:00 " + clock(newYear.Add(2*time.Minute+loss+takeover))}, w.starts())
-	w.requireSound()
+	for _, tt := range []struct {
+		name   string
+		loss   time.Duration
+		report time.Duration // beside the time of the action
+	}{
+		{"the shortest", activities.MinHeldLoss, 10 * time.Second},
+		{"the longest while the server is quick", activities.MaxHeldLoss, 10 * time.Second},
+		{"while outcomes wait long, which then have more time to be reported", 20 * time.Second, 80 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newLeadEnv(t, every(minutely))
+			w.nextLoss = int(tt.loss.Milliseconds())
+			w.workerFate = fates(2*time.Minute, killedHeld)
+			w.run(150 * time.Second)
+			require.Equal(t, []string{"00:00:00 00:00:00", "00:01:00 00:01:00", "00:02:00 " + clock(newYear.Add(2*time.Minute+tt.loss+takeover))}, w.starts())
+			options := w.executions()[2].options
+			require.Equal(t, activities.DefaultTimeout+tt.report, options.StartToCloseTimeout-(options.HeartbeatTimeout-tt.loss))
+			w.requireSound()
+		})
+	}
 }
 
 func TestAnAttemptThatIsNotHeldIsLostSoonWhenFewAreHeld(t *testing.T) {

@@ -153,8 +153,8 @@ func (in *Input) HoldTime() time.Duration {
 	return cmp.Or(milliseconds(in.Hold), activities.DefaultMaxHold)
 }
 
-// LossTime returns Loss, the loss time of occurrences that are held. While it is not known, it is the longest: the job may be one
-// of many that are new.
+// LossTime returns Loss, the loss time of occurrences that are held. While it is not known, it is the longest of a quick server: the job
+// may be one of many that are new.
 func (in *Input) LossTime() time.Duration {
 	return cmp.Or(milliseconds(in.Loss), activities.MaxHeldLoss)
 }

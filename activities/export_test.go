@@ -33,3 +33,14 @@ func (r *Runner) HostIsFull(a *job.Action) bool { return r.hosts.Full(hostKey(a)
 const Calm = calm
 
 var HeldLoss = heldLoss
+
+// ReleaseOnly releases the only attempt that the process has, if it has that number.
+func (r *Runner) ReleaseOnly(attempt int32) bool {
+	r.releases.mu.Lock()
+	var key releaseKey
+	for key = range r.releases.all {
+	}
+	r.releases.mu.Unlock()
+	key.attempt = attempt
+	return r.releases.release(key)
+}

@@ -108,14 +108,18 @@ func TestAReleasedOccurrenceDoesNotCount(t *testing.T) {
 func TestARunThatDrainsHasAnOccurrenceReleased(t *testing.T) {
 	t.Parallel()
 	w := newHerdEnv(t, callEveryMinute("/a"))
-	for range 20 {
-		w.at(40*time.Second, func() {
-			for range 60 {
+	for i := range 55 {
+		w.at(31*time.Second+time.Duration(i)*200*time.Millisecond, func() {
+			for range 20 {
 				w.env.UpdateWorkflow(workflows.UpdateSkip, "", &answer{w: w}, newYear.Add(24*time.Hour)) // refused
 			}
 		})
 	}
 	w.run(90 * time.Second)
+	for _, r := range w.runs {
+		t.Log(r.start, r.executions)
+	}
+	t.Log(w.requests(), w.dropped())
 	require.Equal(t, 1, w.releases)
 	require.Greater(t, len(w.runs), 1)
 	require.True(t, w.runs[1].start.Before(newYear.Add(45*time.Second)), "%s", w.runs[1].start)

@@ -42,3 +42,14 @@ func (r *Runner) HeldLoss(together int) time.Duration { return r.heldLoss(togeth
 
 // HeldLossOf is the loss time of a quick server.
 func HeldLossOf(together int) time.Duration { return new(Runner).heldLoss(together) }
+
+// ReleaseOnly releases the only attempt that the process has, if it has that number.
+func (r *Runner) ReleaseOnly(attempt int32) bool {
+	r.releases.mu.Lock()
+	var key releaseKey
+	for key = range r.releases.all {
+	}
+	r.releases.mu.Unlock()
+	key.attempt = attempt
+	return r.releases.release(key)
+}

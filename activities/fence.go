@@ -30,6 +30,7 @@ type Progress struct {
 	Attempts []job.Attempt `json:"attempts,omitempty"` // this activity's completed attempts, oldest first
 	Sent     int           `json:"sent,omitempty"`     // number of the attempt that passed the fence last, from 1; 0: none
 	Next     time.Time     `json:"next,omitzero"`      // the next attempt does not begin before, by the clock for due times
+	Queue    string        `json:"queue,omitempty"`    // see [Runner.Queue], of the process that passed the fence; "" if the lease is short
 	Lease    int           `json:"lease,omitempty"`    // the attempt may begin to send until so many milliseconds after this heartbeat; 0: not any more
 	Ended    *Ended        `json:"ended,omitempty"`    // the last of Attempts ends the activity, but its report has to wait
 }
@@ -75,8 +76,13 @@ func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, l
 		if c.timeout > 0 { // after that the attempt counts as lost
 			length = min(length, c.timeout)
 		}
-		l := lease.New(start, length)
-		err := r.heartbeat(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1, Lease: int(length.Milliseconds())})
+		l, progress := lease.New(start, length), Progress{Attempts: recorded, Sent: len(recorded) + 1, Lease: int(length.Milliseconds())}
+		if h != nil {
+			progress.Queue = r.Queue
+		}
+		passed := r.pace.begin()
+		err := r.heartbeat(ctx, progress)
+		passed(err)
 		if err == nil {
 			c.heard, c.fenced = start, true
 		}
@@ -86,7 +92,7 @@ func (r *Runner) fence(ctx context.Context, in *Input, recorded []job.Attempt, l
 		case err == nil:
 			least = min(2*least, MaxLease)
 			continue
-		case isWithdrawn(err):
+		case isWithdrawn(err), ctx.Err() != nil:
 			return nil, errWithdrawn
 		}
 		r.Log.WarnContext(ctx, "the server does not answer whether an attempt is still wanted; it is asked again",

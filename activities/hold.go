@@ -10,26 +10,6 @@ import (
 	"go.temporal.io/sdk/activity"
 )
 
-// The fences of a herd are spread over the time before the due time, so that they do not queue up at
-// the server. They end a margin before it, which is short for few: an attempt whose worker is lost after its fence
-// may have been sent, so nobody sends it soon.
-const (
-	fenceTime = 2500 * time.Microsecond // per attempt held for the same due time
-	maxFences = 6 * time.Second
-
-	leastMargin = 50 * time.Millisecond
-	marginTime  = 5 * time.Millisecond // per attempt held for the same due time
-	mostMargin  = 300 * time.Millisecond
-)
-
-// fenceSpread returns how long before the due time the first and the last fence of a herd are passed. together is the number of
-// attempts that are held for that time.
-func fenceSpread(together int) (first, last time.Duration) {
-	n := time.Duration(together)
-	last = min(mostMargin, leastMargin+n*marginTime)
-	return last + min(maxFences, n*fenceTime), last
-}
-
 // A heldAttempt is an attempt that waits for its due time; nil if it was due already.
 type heldAttempt struct {
 	cohort *cohort
@@ -42,18 +22,6 @@ type cohort struct {
 	size int           // attempts ever held
 	open int           // attempts not yet sent
 	gone chan struct{} // closed when open reaches 0
-}
-
-// awaitFence waits until the attempt's time to pass the fence.
-func (r *Runner) awaitFence(ctx context.Context, h *heldAttempt, due time.Time) error {
-	if h == nil {
-		return nil
-	}
-	if err := r.waitUntil(ctx, due.Add(-mostMargin-maxFences)); err != nil {
-		return err
-	}
-	first, last := fenceSpread(r.holds.size(h))
-	return r.waitUntil(ctx, due.Add(-last-time.Duration(h.spread*float64(first-last))))
 }
 
 // leastYield and mostYield limit the longest time that an ended attempt yields, which grows while the server is slow.

@@ -142,8 +142,11 @@ type Runner struct {
 	Completions *completions.Limiter // nil: outcomes are reported at once
 	Latency     *latency.Meter       // of the server; nil: it is always quick
 	Observe     *telemetry.Attempts  // nil: attempts are not measured
+	Queue       string               // task queue on which only this process performs [Runner.Release]; "": none does
 
 	holds    holds
+	pace     pace
+	releases releases
 	hosts    hosts.Limiter
 	outcomes outcomes
 	limiter  sendLimiter
@@ -283,7 +286,9 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 	}
 	sent := sync.OnceFunc(func() { r.holds.sent(h) })
 	defer sent()
-	err := r.awaitFence(ctx, h, due)
+	ctx, one := r.releases.enter(ctx)
+	defer one.leave()
+	err := r.awaitFence(ctx, in, h)
 	for least := r.Latency.Patience(leaseTime, busyLease); err == nil; least = min(2*least, MaxLease) { // connecting may take longer than a lease
 		if err = r.awaitHost(ctx, in, c); errors.Is(err, errHostFull) {
 			return &outcome{unsent: err, hostFull: !c.fenced}
@@ -296,7 +301,7 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 			err = r.waitUntil(ctx, due)
 		}
 		if err == nil {
-			if o := r.sendLeased(ctx, in, recorded, l, c, sent); o != nil {
+			if o := r.sendLeased(ctx, in, recorded, l, c, one, sent); o != nil {
 				o.together = r.holds.size(h)
 				stop := r.keepAlive(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1}, nil, c)
 				h.yield(ctx, r.Latency.Patience(leastYield, mostYield))
@@ -308,9 +313,9 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 	return &outcome{unsent: err}
 }
 
-// sendLeased performs the action once if that begins within the lease. Otherwise nothing is sent, and
-// it returns nil.
-func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attempt, l *lease.Lease, c *lossClock, sent func()) *outcome {
+// sendLeased performs the action once if that begins within the lease, and before the attempt is released. Otherwise nothing is
+// sent, and it returns nil.
+func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attempt, l *lease.Lease, c *lossClock, one *releasable, sent func()) *outcome {
 	end := r.limiter.begin(sent)
 	defer end()
 	leased, cancel := context.WithTimeout(ctx, l.Remaining())
@@ -320,13 +325,14 @@ func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attem
 		return nil
 	}
 	defer leave()
-	if l.Over() {
+	if l.Over() || !one.begin() {
 		return nil
 	}
 	ctx, observed := r.Observe.Begin(ctx, in.attempt(in.SentBefore+len(recorded)+1))
 	began, o := time.Now(), &outcome{start: r.Clock.Now(), observed: observed}
 	o.message, o.err = r.send(lease.With(ctx, l), *in, recorded, l, c)
 	if l.Refused() {
+		one.notSent()
 		r.Observe.Drop(observed)
 		return nil
 	}

@@ -106,7 +106,7 @@ func New(o Options) worker.Worker {
 	w.RegisterActivityWithOptions(looks.UpdateWorkflows, activity.RegisterOptions{Name: lookups.TypeUpdateAll})
 	w.RegisterActivityWithOptions(looks.TerminateWorkflows, activity.RegisterOptions{Name: lookups.TypeTerminate})
 	w.RegisterActivityWithOptions(looks.PendingActions, activity.RegisterOptions{Name: lookups.TypePending})
-	return w
+	return &pair{Worker: w, releases: newReleases(o.Client.Client, runner)}
 }
 
 // interceptors returns what counts operations in progress and, if traces are on, passes the spans of requests to actions.

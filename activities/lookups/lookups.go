@@ -97,6 +97,8 @@ type Pending struct {
 	Cancelled bool          `json:"cancelled,omitempty"` // cancellation was requested, so no later fence is passed
 	Sent      bool          `json:"sent,omitempty"`      // an attempt without a record may have been sent
 	Until     time.Time     `json:"until,omitzero"`      // by the server's clock, when that attempt's lease ends
+	Attempt   int32         `json:"attempt,omitempty"`   // its number, as the server counts
+	Queue     string        `json:"queue,omitempty"`     // task queue of the process that may release it; see [activities.Runner.Release]
 	Next      time.Time     `json:"next"`                // by the server's clock, when the next attempt begins; past: it has begun, or may at any time
 	Held      bool          `json:"held,omitempty"`      // a worker has it, or had when the server last heard of it
 	Began     time.Time     `json:"began"`               // by the server's clock, when a worker last started it
@@ -128,7 +130,8 @@ func (l *Lookups) PendingActions(ctx context.Context) ([]Pending, error) {
 			Cancelled: a.GetState() == enums.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED,
 			Sent:      progress.MaybeSent(),
 			Until:     leaseOf(a, &progress),
-			Ended:     progress.Ended,
+			Attempt:   a.GetAttempt(), Queue: progress.Queue,
+			Ended: progress.Ended,
 		})
 	}
 	return pending, nil

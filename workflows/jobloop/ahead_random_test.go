@@ -70,6 +70,10 @@ func newRandomJob(t *testing.T, random *rand.Rand) *randomJob {
 	if random.IntN(3) == 0 {
 		l.queued = time.Duration(random.IntN(2000)) * time.Millisecond
 	}
+	if random.IntN(2) == 0 {
+		l.fences = []time.Duration{2 * time.Second, 6 * time.Second, 30 * time.Second}[random.IntN(3)]
+		l.releasing = []time.Duration{0, 10 * time.Millisecond, time.Second, 2500 * time.Millisecond}[random.IntN(4)]
+	}
 	l.lookFails = random.IntN(4) * random.IntN(2)
 	l.lookTakes = time.Duration(random.IntN(3)) * 100 * time.Millisecond
 	l.states, l.rests = []change{{on: true}}, []change{{on: true}}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -54,6 +55,11 @@ type pending struct {
 	began   time.Time        // when a worker last started it
 	since   time.Time        // when it was scheduled
 	waiting bool             // waits for a worker or a retry, so that cancellation ends it at once
+
+	attempt  int32 // its number, as the server counts
+	begun    bool  // its worker has begun to send it
+	released bool  // its worker has given it up
+	silent   bool  // its worker is dead, or paused
 }
 
 func (p *pending) cancelled() bool { return p.ctx.Err() != nil }
@@ -89,6 +95,9 @@ func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arg
 	return later(ctx, func(ctx workflow.Context) (any, error) {
 		if name == lookups.TypePending {
 			return o.w.look(ctx)
+		}
+		if name == activities.TypeRelease {
+			return o.w.release(ctx, options, arguments...)
 		}
 		if name == lookups.TypeUpdate {
 			return nil, o.w.confirm(ctx, arguments...)
@@ -179,6 +188,7 @@ func (w *jobEnv) retry(ctx workflow.Context, p *pending, in activities.Input, o 
 		}
 		s := sentAttempt{Input: in, options: o, number: len(p.Attempts) + 1, began: workflow.Now(ctx).UTC()}
 		p.began = s.began
+		p.attempt, p.begun, p.released, p.silent = attempt, false, false, false
 		if p.Ended != nil {
 			return activities.Output{Attempts: p.Attempts}, p.Ended.Err(p.Attempts)
 		}
@@ -251,6 +261,7 @@ func (w *jobEnv) attempt(p *pending, s sentAttempt) (any, error) {
 	if goes, err := w.hold(p, server, s, fate); !goes {
 		return ending(err)
 	}
+	p.begun = true
 	s.at = workflow.Now(server).UTC()
 	w.note(server, s)
 	if fate == killedSent || fate == killedRecorded {
@@ -312,7 +323,7 @@ func (w *jobEnv) hold(p *pending, server workflow.Context, s sentAttempt, fate w
 	if fate == released && due.After(workflow.Now(server)) {
 		return false, errors.Join(wait(laterTime(w.downUntil, due.Add(workflow.Now(server).Sub(due)/2))), unsent)
 	}
-	fence := due.Add(-fenceAhead)
+	fence := due.Add(-w.fencedAhead())
 	if fate == late {
 		fence = due.Add(hostWait + 100*time.Millisecond)
 	}
@@ -323,17 +334,48 @@ func (w *jobEnv) hold(p *pending, server workflow.Context, s sentAttempt, fate w
 		return false, unsent
 	}
 	p.Sent, p.until = s.number, laterTime(due, workflow.Now(server)).Add(leaseAfter)
+	p.silent = fate == killedFenced || fate == pausedFenced
 	if fate == killedFenced {
 		return false, w.lose(p, server, s)
 	}
 	if fate == pausedFenced {
 		due = due.Add(pause)
 	}
-	if err := wait(due); err != nil {
+	if _, err := workflow.AwaitWithTimeout(server, max(0, due.Sub(workflow.Now(server))), func() bool { return p.released }); err != nil {
 		return false, err
 	}
-	if fate == pausedFenced && p.cancelled() {
+	if p.released || fate == pausedFenced && p.cancelled() {
 		return false, unsent
+	}
+	return true, nil
+}
+
+// fencedAhead returns the time from the fence to the due time.
+func (w *jobEnv) fencedAhead() time.Duration { return cmp.Or(w.fences, fenceAhead) }
+
+// release is a fake of the activity by which a worker releases an attempt. It takes place half-way.
+func (w *jobEnv) release(ctx workflow.Context, o workflow.ActivityOptions, arguments ...any) (any, error) {
+	var in activities.ReleaseInput
+	if err := w.copy(&in, arguments...); err != nil {
+		return nil, err
+	}
+	w.releases++
+	lost := func() (any, error) {
+		_ = workflow.Sleep(ctx, o.ScheduleToStartTimeout)
+		return nil, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
+	}
+	i := slices.IndexFunc(w.pending, func(p *pending) bool { return p.id == in.Activity })
+	if i < 0 || w.pending[i].silent {
+		return lost()
+	}
+	p := w.pending[i]
+	_ = workflow.Sleep(ctx, w.releasing/2)
+	if p.attempt != in.Attempt || p.begun || p.silent || !slices.Contains(w.pending, p) {
+		return false, nil
+	}
+	p.released = true
+	if _ = workflow.Sleep(ctx, w.releasing/2); w.releasing > o.StartToCloseTimeout {
+		return nil, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_START_TO_CLOSE, nil)
 	}
 	return true, nil
 }
@@ -363,7 +405,7 @@ func (w *jobEnv) lose(p *pending, server workflow.Context, s sentAttempt) error 
 	case p.Ended != nil:
 		heard = workflow.Now(server)
 	case p.MaybeSent():
-		heard = laterTime(s.began, s.Execution.Due.Add(-fenceAhead))
+		heard = laterTime(s.began, s.Execution.Due.Add(-w.fencedAhead()))
 	}
 	if err := workflow.Sleep(server, laterTime(w.downUntil, heard.Add(s.options.HeartbeatTimeout)).Sub(workflow.Now(server))); err != nil {
 		return err
@@ -388,8 +430,12 @@ func (w *jobEnv) look(ctx workflow.Context) (any, error) {
 		if p.waiting && p.cancelled() {
 			continue
 		}
+		queue := ""
+		if p.MaybeSent() && w.fencedAhead() > time.Second {
+			queue = "worker"
+		}
 		out = append(out, lookups.Pending{
-			Activity: p.id, Attempts: p.Attempts, Cancelled: p.cancelled(), Sent: p.MaybeSent(), Until: p.until, Next: p.next,
+			Activity: p.id, Attempt: p.attempt, Queue: queue, Attempts: p.Attempts, Cancelled: p.cancelled(), Sent: p.MaybeSent(), Until: p.until, Next: p.next,
 			Held: !p.waiting && !p.cancelled(), Began: p.began, Ended: p.Ended,
 		})
 	}

@@ -77,6 +77,8 @@ type jobEnv struct {
 	lookTakes   time.Duration                // duration of a lookup of attempts
 	lookAges    time.Duration                // age of its answer
 	lookFails   int                          // how often it fails
+	fences      time.Duration                // from the fence of an attempt to its due time; 0: fenceAhead
+	releasing   time.Duration                // how long a worker takes to release an attempt
 	raising     time.Duration                // how long it takes to hand over alerts
 	unreachable bool                         // there is no workflow that delivers alerts
 	sending     time.Duration                // how long a test of a notification takes
@@ -98,6 +100,7 @@ type jobEnv struct {
 	outlined  []string          // times of outlines, shown by search attribute after the first
 	shown     []string          // states and texts shown by search attribute and memo, after the first
 	looks     int               // lookups of attempts
+	releases  int               // requests to release one
 	scheduled map[time.Time]int // bytes of the inputs of actions, by the time of the workflow task
 	alerts    []string          // raised ones: time, keys of the notifications, text
 	halted    []any             // reasons shown by memo why disableAfter disabled the job; nil when that is over

@@ -15,8 +15,8 @@ import (
 
 // A change of a job first withdraws its executions. Each is cancelled, so that no later attempt passes
 // its fence (see [activities.Progress]), and then the server is asked which fences were passed before.
-// An execution that passed none returns to the plan, whether or not its worker still exists. One that
-// passed its fence is an attempt, and runs to its end.
+// An execution that passed none returns to the plan, whether or not its worker still exists. So does one that passed its fence
+// early, if its worker releases it. Any other one that passed its fence is an attempt, and runs to its end.
 
 const (
 	// lookInterval is the time between two lookups of an execution that the server does not yet show as
@@ -102,6 +102,7 @@ func (j *loop) undecided() bool {
 // when to look again if some are undecided.
 func (j *loop) resolveCancelled(ctx workflow.Context) (again time.Time) {
 	pending := j.look(ctx)
+	j.release(ctx, pending)
 	now := workflow.Now(ctx)
 	again = now.Add(lookInterval)
 	for _, e := range slices.Backward(slices.Clone(j.running)) {
@@ -109,7 +110,7 @@ func (j *loop) resolveCancelled(ctx workflow.Context) (again time.Time) {
 		switch {
 		case e.Phase != execution.Withdrawing:
 		case i < 0 || !pending[i].Cancelled: // it has ended, which a task will report; or the answer precedes the cancellation
-		case !pending[i].Sent && !e.Sent:
+		case !pending[i].Sent && !e.Sent: // or it was released
 			j.putBack(ctx, e)
 		case !pending[i].Sent:
 			e.Phase = execution.Withdrawn
@@ -120,6 +121,48 @@ func (j *loop) resolveCancelled(ctx workflow.Context) (again time.Time) {
 		}
 	}
 	return again
+}
+
+const (
+	// worthReleasing is how long the lease of an attempt must last for its worker to be asked to release it. A shorter one is awaited.
+	worthReleasing = 1200 * time.Millisecond
+
+	// releaseTimeout is the time limit for a worker to get the request to release an attempt, and again to answer it.
+	releaseTimeout = 2 * time.Second
+)
+
+// release asks the workers that have passed the fence of a cancelled execution, and are to send it only later, to give it up. What
+// they have given up is pending as if it had passed no fence. Each is asked once.
+func (j *loop) release(ctx workflow.Context, pending []lookups.Pending) {
+	for i := range pending {
+		p := &pending[i]
+		k := slices.IndexFunc(j.running, func(e *execution.Execution) bool { return e.Activity == p.Activity })
+		if k < 0 || j.running[k].Phase != execution.Withdrawing || j.running[k].ReleaseAsked || !p.Cancelled || !p.Sent || p.Queue == "" ||
+			p.Until.Sub(workflow.Now(ctx)) < worthReleasing {
+			continue
+		}
+		e := j.running[k]
+		e.ReleaseAsked = true
+		if j.releasedBy(ctx, p) {
+			p.Sent, e.InFlight = false, false
+		}
+	}
+}
+
+// releasedBy asks the worker that has an attempt to give it up. It reports whether it has: it was not sent, and never will be.
+func (j *loop) releasedBy(ctx workflow.Context, p *lookups.Pending) (released bool) {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:              p.Queue,
+		ScheduleToStartTimeout: releaseTimeout,
+		StartToCloseTimeout:    releaseTimeout,
+		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
+		Summary:                "the worker that holds the request gives it up",
+	})
+	err := workflow.ExecuteActivity(ctx, activities.TypeRelease, activities.ReleaseInput{Activity: p.Activity, Attempt: p.Attempt}).Get(ctx, &released)
+	if err != nil {
+		workflow.GetLogger(ctx).Info("a worker did not release an attempt; its lease is awaited", "job", j.Key.ARMID(), "error", err)
+	}
+	return released && err == nil
 }
 
 // look fetches the job's pending action activities and records what they say of its executions.

@@ -64,6 +64,7 @@ type Execution struct {
 	UnsentUntil     time.Time          // if set: when last looked up, no attempt was being sent, and the server's retry delay lasted until then, by its clock
 	Ended           *activities.Ending // if set: when last looked up, the activity's outcome was recorded but not reported
 	Activity        string             // id of the activity scheduled last
+	ReleaseAsked    bool               // its worker was asked to release an attempt
 	Loss            time.Duration      // how long after its due time or, if that was past, after a worker began it, it counts as lost
 	LastEnd         time.Time          // when its last attempt ended, by its worker; zero if there is no record of it
 	Cancel          workflow.CancelFunc

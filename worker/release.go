@@ -1,0 +1,57 @@
+package worker
+
+import (
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"almanac/activities"
+)
+
+// releasePollers are the pollers of the queue on which a process is asked to release what it holds.
+const releasePollers = 2
+
+// pair is a worker, and the one of the same process that releases what it holds. That begins before and ends after it.
+type pair struct {
+	worker.Worker
+	releases worker.Worker
+}
+
+// newReleases returns the worker that releases what the runner holds, on a queue of this process alone.
+func newReleases(c client.Client, runner *activities.Runner) worker.Worker {
+	runner.Queue = "almanac-" + uuid.NewString()
+	w := worker.New(c, runner.Queue, worker.Options{
+		DisableWorkflowWorker:      true,
+		ActivityTaskPollerBehavior: worker.NewPollerBehaviorSimpleMaximum(worker.PollerBehaviorSimpleMaximumOptions{MaximumNumberOfPollers: releasePollers}),
+	})
+	w.RegisterActivityWithOptions(runner.Release, activity.RegisterOptions{Name: activities.TypeRelease})
+	return w
+}
+
+// Start implements [worker.Worker].
+func (p *pair) Start() error {
+	if err := p.releases.Start(); err != nil {
+		return err
+	}
+	if err := p.Worker.Start(); err != nil {
+		p.releases.Stop()
+		return err
+	}
+	return nil
+}
+
+// Run implements [worker.Worker].
+func (p *pair) Run(interrupt <-chan any) error {
+	if err := p.releases.Start(); err != nil {
+		return err
+	}
+	defer p.releases.Stop()
+	return p.Worker.Run(interrupt)
+}
+
+// Stop implements [worker.Worker].
+func (p *pair) Stop() {
+	p.Worker.Stop()
+	p.releases.Stop()
+}

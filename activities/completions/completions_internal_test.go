@@ -18,9 +18,9 @@ type herd struct {
 	answer func() time.Duration
 	limit  time.Time // time limit of the activities
 
-	mu              sync.Mutex
-	begun           []string
-	open, most, now int // at the server
+	mu         sync.Mutex
+	begun      []string
+	open, most int // at the server
 }
 
 // complete completes n activities from now on. The names of their workflows begin with name.

@@ -74,7 +74,7 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	if resp.StatusCode == http.StatusUnauthorized {
 		h.forget(req, a.Request.Authentication)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	body, err := readBody(resp)
 	message := responseMessage(req, resp, body, s) + follow.text(s)
 	if err == nil {
 		drain(resp, cancel)

@@ -89,6 +89,8 @@ type Request struct {
 	Traceparent    *bool           `json:"traceparent,omitempty"` // whether the receiver gets the trace of the attempt; nil means true
 	Authentication *Authentication `json:"authentication,omitempty"`
 
+	FollowRedirects *bool `json:"followRedirects,omitempty"` // whether redirects to the same scheme, host and port are followed; nil means true
+
 	_ struct{} `ignore:"retryPolicy"` // a published quickstart sends it here; the service ignored it
 }
 

@@ -7,15 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"almanac/activities"
 	"almanac/internal/egress"
-	"almanac/internal/netreason"
 	"almanac/internal/pool"
-	"almanac/internal/redact"
 	"almanac/internal/telemetry"
 	"almanac/job"
 )
@@ -35,7 +32,7 @@ const DefaultAuthority = "https://login.microsoftonline.com"
 // HTTP sends web requests. It is safe for concurrent use. It caches connections and tokens, so use one
 // for all jobs.
 type HTTP struct {
-	client       *http.Client // for requests without a client certificate
+	client       http.RoundTripper // for requests without a client certificate
 	certificates *pool.Pool[string, certificateClient]
 	tokens       *tokens
 	options      Options
@@ -44,11 +41,11 @@ type HTTP struct {
 // NewHTTP returns a sender for actions of type Http and Https. It uses no proxy, and follows up to 10
 // redirects, only to the same scheme, host and port.
 func NewHTTP(o Options) *HTTP {
-	client := newClient(o, nil)
+	client := newTransport(o, nil)
 	return &HTTP{
 		client:       client,
 		certificates: pool.New[string, certificateClient](maxCertificates, certificateIdle),
-		tokens:       newTokens(client.Transport, cmp.Or(o.Authority, DefaultAuthority)),
+		tokens:       newTokens(client, cmp.Or(o.Authority, DefaultAuthority)),
 		options:      o,
 	}
 }
@@ -66,23 +63,23 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	}
 	defer done()
 	s := withRequest(secretsOf(a), req)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	resp, err := client.Do(req.WithContext(ctx))
+	follow := &redirects{body: a.Request.Body, refused: a.Request.FollowRedirects != nil && !*a.Request.FollowRedirects}
+	resp, cancel, err := follow.do(client, req)
 	if err != nil {
 		err = failure(ctx, err)
-		return fmt.Sprintf("Http Action - Request to host '%s' failed: %s", req.URL.Host, err), err
+		return fmt.Sprintf("Http Action - Request to host '%s' failed: %s%s", req.URL.Host, err, follow.text(s)), err
 	}
+	defer cancel()
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusUnauthorized {
 		h.forget(req, a.Request.Authentication)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
-	message := responseMessage(req, resp, body, s)
+	body, err := readBody(resp)
+	message := responseMessage(req, resp, body, s) + follow.text(s)
 	if err == nil {
 		drain(resp, cancel)
 	}
-	if err = outcome(ctx, resp, err, s); err != nil {
+	if err = outcome(ctx, resp, err, follow.notFollowed(resp, s)); err != nil {
 		message += " (" + err.Error() + ")"
 	}
 	return message, err
@@ -123,6 +120,10 @@ func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*h
 			req.Header.Set(m.Name, m.Value)
 		}
 	}
+	if u := uri.User; u != nil && req.Header.Get("Authorization") == "" {
+		password, _ := u.Password()
+		req.SetBasicAuth(u.Username(), password)
+	}
 	return req, nil
 }
 
@@ -160,51 +161,22 @@ func headerValue(name string) string {
 	return b.String()
 }
 
-// checkRedirect stops at a redirect that is not followed, which becomes the response.
-func checkRedirect(req *http.Request, via []*http.Request) error {
-	if len(via) > maxRedirects || !sameOrigin(req.URL, via[0].URL) {
-		return http.ErrUseLastResponse
-	}
-	return nil
-}
-
-func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
-}
-
-func port(u *url.URL) string {
-	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
-}
-
 // outcome returns nil on success, otherwise the reason of failure. bodyErr is the error of reading the
-// beginning of the body.
-func outcome(ctx context.Context, resp *http.Response, bodyErr error, s redact.Secrets) error {
+// beginning of the body, and notFollowed says why a redirect was not followed.
+func outcome(ctx context.Context, resp *http.Response, bodyErr error, notFollowed string) error {
 	status := fmt.Sprintf("the host answered %d %s", resp.StatusCode, reasonName(resp.StatusCode))
 	answered := func(text string) error {
 		return activities.AnsweredWith(errors.New(text), resp.StatusCode)
 	}
-	switch resp.StatusCode {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return answered(status + notFollowed(resp, s))
-	}
 	switch {
+	case isRedirect(resp.StatusCode):
+		return answered(status + notFollowed)
 	case resp.StatusCode/100 != 2:
 		return withRetryAfter(answered(status), resp)
 	case bodyErr != nil:
 		return fmt.Errorf("%s, but not all of its body came: %s", status, reason(ctx, bodyErr))
 	}
 	return nil
-}
-
-func notFollowed(resp *http.Response, s redact.Secrets) string {
-	target, err := resp.Location()
-	switch {
-	case err != nil:
-		return " without a Location"
-	case sameOrigin(target, resp.Request.URL):
-		return fmt.Sprintf(", which is not followed: at most %d redirects are", maxRedirects)
-	}
-	return fmt.Sprintf(", which is not followed: it leads to host '%s'", s.Text(target.Host, netreason.MaxLength))
 }
 
 // drain reads the rest of a short body so that the connection can be reused. After drainTimeout it

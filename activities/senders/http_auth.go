@@ -13,7 +13,7 @@ import (
 // authenticate adds the action's authentication to a request and returns the client to send it with, which is
 // released by done. It takes precedence over an Authorization header and over user info in the uri, which are
 // not kept secret.
-func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *job.Authentication) (client *http.Client, done func(), err error) {
+func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *job.Authentication) (client http.RoundTripper, done func(), err error) {
 	done = func() {}
 	if a == nil {
 		return h.client, done, nil

@@ -117,7 +117,8 @@ func TestRedirectToANameThatWasRebound(t *testing.T) {
 	want := "Almanac does not connect to '127.0.0.1': loopback addresses" + advice
 	require.EqualError(t, err, want)
 	sendertest.RequirePermanent(t, true, err)
-	require.Equal(t, "Http Action - Request to host 'rebinding.example' failed: "+want, message)
+	require.Equal(t, "Http Action - Request to host 'rebinding.example' failed: "+want+
+		" (redirected: GET http://rebinding.example was answered 302 Found; then GET http://rebinding.example/next)", message)
 	require.EqualValues(t, 2, dialled.Load())
 }
 

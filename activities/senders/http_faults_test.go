@@ -193,6 +193,33 @@ func TestTargetsThatTakeTheirTime(t *testing.T) {
 		{"drips its header", func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\n"); drip(c, "X-More: 1\r\n") }, limit, "no time left"},
 		{"drips its body from the start", func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n"); drip(c, "x") }, limit,
 			"the host answered 200 OK, but not all of its body came: no time left"},
+		{"hints for ever, one a second", func(c net.Conn) { drip(c, "HTTP/1.1 103 Early Hints\r\n\r\n") }, limit, "no time left"},
+		{"continues for ever", func(c net.Conn) { drip(c, "HTTP/1.1 100 Continue\r\n\r\n") }, limit, "no time left"},
+		{"switches protocols and hangs", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+			hang(c)
+		}, 0,
+			"the host answered 101 SwitchingProtocols"},
+		{"switches protocols and talks on", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n")
+			drip(c, "x")
+		}, 0,
+			"the host answered 101 SwitchingProtocols"},
+		{"hangs within a chunk", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab")
+			hang(c)
+		}, limit,
+			"the host answered 200 OK, but not all of its body came: no time left"},
+		{"drips its trailers", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n2\r\nab\r\n0\r\n")
+			drip(c, "X: y\r\n")
+		}, limit,
+			"the host answered 200 OK, but not all of its body came: no time left"},
+		{"hangs within a redirect", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 302 Found\r\nLocation: /next\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n")
+			hang(c)
+		}, limit,
+			"the host answered 302 Found, which is not followed: at most 10 redirects are"},
 		{"drips after 2048 bytes", func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n"+strings.Repeat("x", 2048))
 			drip(c, "x")

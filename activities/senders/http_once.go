@@ -55,6 +55,10 @@ func (t onceTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, netreason.ErrConnectionLost) || errors.Is(cause, lease.ErrRefused)) {
 		return nil, cause
 	}
+	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols { // its body is the connection, which heeds no context
+		resp.Body.Close()
+		resp.Body = http.NoBody
+	}
 	return resp, err
 }
 

@@ -85,7 +85,7 @@ func TestOutcomes(t *testing.T) {
 		{name: "broken", target: answer(500), message: response + "'InternalServerError'", err: "the host answered 500 InternalServerError"},
 		{name: "unavailable", target: answer(503, "Retry-After", "5"), message: response + "'ServiceUnavailable'", err: "the host answered 503 ServiceUnavailable", after: 5 * time.Second},
 		{name: "redirected elsewhere", target: answer(302, "Location", canaryAddress("https")), message: response + "'Found'",
-			err: "the host answered 302 Found, which is not followed: it leads to host 'target.example'"},
+			err: "the host answered 302 Found, which is not followed: it leads to host 'target.example', from http to https"},
 		{name: "closed", target: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 			message: request, err: "the host closed the connection before its answer was complete"},
 		{name: "TLS not spoken", scheme: "https", target: answer(200), message: request, err: "TLS: the host does not speak TLS at this port; is the uri to begin with http?"},

@@ -113,8 +113,6 @@ func protocolReason(err error) string {
 		return fmt.Sprintf("the headers of the answer are longer than %d KiB", maxHeader>>10)
 	case strings.Contains(text, "malformed"), strings.Contains(text, "transport connection broken"):
 		return "the answer is not valid HTTP"
-	case strings.Contains(text, "Location header"):
-		return "the answer's Location header cannot be read"
 	case strings.HasPrefix(text, "net/http: invalid header"): // of the request; it quotes the header's name
 		return strings.TrimPrefix(text, "net/http: ")
 	}

@@ -13,9 +13,9 @@ import (
 	"almanac/job"
 )
 
-// newClient returns a client with its own connections. It presents the certificate, unless nil, to
+// newTransport returns a transport with its own connections. It presents the certificate, unless nil, to
 // hosts that ask for one.
-func newClient(o Options, certificate *tls.Certificate) *http.Client {
+func newTransport(o Options, certificate *tls.Certificate) onceTransport {
 	secure := &tls.Config{RootCAs: o.RootCAs}
 	if certificate != nil {
 		// Presented even if the host names other authorities: it decides what it accepts.
@@ -35,7 +35,7 @@ func newClient(o Options, certificate *tls.Certificate) *http.Client {
 		// written at that moment is lost, and many jobs run each minute.
 		IdleConnTimeout: 45 * time.Second,
 	}
-	return &http.Client{Transport: onceTransport{transport}, CheckRedirect: checkRedirect}
+	return onceTransport{transport}
 }
 
 // Client certificates are kept open, with their connections, until maxCertificates others were used or
@@ -47,25 +47,25 @@ const (
 )
 
 // A certificateClient presents one client certificate.
-type certificateClient struct{ *http.Client }
+type certificateClient struct{ onceTransport }
 
 func (c certificateClient) Alive() bool { return true }
 
 func (c certificateClient) Close() { c.CloseIdleConnections() }
 
 // withCertificate returns the client for an action's client certificate, and releases it when done is called.
-func (h *HTTP) withCertificate(ctx context.Context, a *job.Authentication) (client *http.Client, done func(), err error) {
+func (h *HTTP) withCertificate(ctx context.Context, a *job.Authentication) (client http.RoundTripper, done func(), err error) {
 	found, err := h.certificates.Acquire(ctx, digest(a.Pfx, a.Password), func(context.Context) (certificateClient, error) {
 		certificate, err := a.Certificate()
 		if err != nil {
 			return certificateClient{}, &activities.PermanentError{Err: err}
 		}
-		return certificateClient{newClient(h.options, &certificate)}, nil
+		return certificateClient{newTransport(h.options, &certificate)}, nil
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return found.Value.Client, found.Release, nil
+	return found.Value.onceTransport, found.Release, nil
 }
 
 // digest returns a key that differs for different texts and reveals none.

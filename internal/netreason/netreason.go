@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -50,8 +52,8 @@ func dnsReason(err error) string {
 
 func tlsReason(err error) string {
 	if bad, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		if _, ok := errors.AsType[x509.UnknownAuthorityError](bad); ok {
-			return "TLS: the certificate is signed by an authority that is not trusted here"
+		if unknown, ok := errors.AsType[x509.UnknownAuthorityError](bad); ok {
+			return unknownAuthority(unknown)
 		}
 		return "TLS: the certificate is not accepted: " + strings.TrimPrefix(bad.Err.Error(), "x509: ")
 	}
@@ -62,6 +64,21 @@ func tlsReason(err error) string {
 		return "TLS: the host does not speak TLS at this port; is the uri to begin with http?"
 	}
 	return ""
+}
+
+// rejected matches why an authority of a known name was not accepted, and its name, both quoted by %q.
+var rejected = regexp.MustCompile(`\(possibly because of ("(?:[^"\\]|\\.)*") while trying to verify candidate authority certificate ("(?:[^"\\]|\\.)*")\)$`)
+
+// unknownAuthority describes an error that package x509 has also for a certificate whose authority is known but whose signature it
+// does not accept. It tells them apart in its text alone.
+func unknownAuthority(err x509.UnknownAuthorityError) string {
+	parts := rejected.FindStringSubmatch(err.Error())
+	if parts == nil {
+		return "TLS: the certificate is signed by an authority that is not trusted here"
+	}
+	why, _ := strconv.Unquote(parts[1])
+	name, _ := strconv.Unquote(parts[2])
+	return fmt.Sprintf("TLS: the certificate is not accepted: %s (signed by '%s')", strings.TrimPrefix(why, "x509: "), name)
 }
 
 func connectionReason(err error) string {

@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 // A view is a text after an encoding was undone.
@@ -36,7 +39,7 @@ func (v *view) mark(begin, end int, hidden []bool) {
 
 // decode returns the view with an encoding undone; nil if that changes nothing.
 func (v *view) decode(e encoding) *view {
-	if !strings.ContainsAny(v.text, e.marks) {
+	if !containsByte(v.text, e.marks) {
 		return nil
 	}
 	d, changed := &view{}, false
@@ -69,6 +72,16 @@ func (v *view) decode(e encoding) *view {
 	return d
 }
 
+// containsByte reports whether a text has one of some bytes.
+func containsByte(text, of string) bool {
+	for i := range len(text) {
+		if strings.IndexByte(of, text[i]) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // An encoding is a way to write text. decode decodes the beginning of the rest of a text,
 // which begins with one of marks, and returns its size in bytes: 0 if it is not encoded. An
 // encoded form that is cut off at the end decodes to nothing.
@@ -90,6 +103,41 @@ var encodings = []encoding{
 	{`\`, backslash},
 	{"&", entity},
 	{base64Marks, base64Run},
+	{noiseMarks, noise},
+	{highBytes, windows1252},
+}
+
+// The bytes of which control characters, invalid UTF-8 and U+FFFD consist.
+var (
+	noiseMarks = "\x00\x01\x02\x03\x04\x05\x06\a\b\v\f\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x7f" + highBytes
+	highBytes  = bytesFrom(0x80)
+)
+
+// bytesFrom returns all bytes from the first to 255.
+func bytesFrom(first int) string {
+	var b strings.Builder
+	for c := first; c <= 0xff; c++ {
+		b.WriteByte(byte(c))
+	}
+	return b.String()
+}
+
+// noise leaves out what is no text, such as the zero bytes of UTF-16.
+func noise(rest string) (string, int) {
+	r, size := utf8.DecodeRuneInString(rest)
+	if isNoText(r) {
+		return "", size
+	}
+	return rest[:size], size
+}
+
+// windows1252 decodes a byte that is not UTF-8, as ISO 8859-1 writes characters too.
+func windows1252(rest string) (string, int) {
+	r, size := utf8.DecodeRuneInString(rest)
+	if r == utf8.RuneError && size == 1 {
+		return string(charmap.Windows1252.DecodeByte(rest[0])), 1
+	}
+	return rest[:size], size
 }
 
 func percent(rest string) (string, int) {

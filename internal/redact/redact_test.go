@@ -92,6 +92,29 @@ func TestEncodedSecretsAreHidden(t *testing.T) {
 	}
 }
 
+// A text may be in a charset that nothing declares, or have bytes between its characters.
+func TestSecretsInOtherCharsetsAreHidden(t *testing.T) {
+	t.Parallel()
+	const password = `kän"<&r>i/+e`
+	between := func(before, after string) string {
+		var b strings.Builder
+		for _, r := range password {
+			b.WriteString(before + string([]byte{byte(r)}) + after) // all characters are in ISO 8859-1
+		}
+		return b.String()
+	}
+	for name, text := range map[string]string{
+		"ISO 8859-1": between("", ""), "UTF-16": between("", "\x00"), "UTF-16 in big endian": between("\x00", ""),
+		"UTF-32": between("", "\x00\x00\x00"), "control characters": between("\x01", ""), "U+FFFD": strings.Join(strings.Split(password, ""), "\ufffd"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shown := redact.Secrets{password}.Text("before <"+text+"> after", 1000)
+			require.Regexp(t, "^before <\ufffd?…\ufffd*> after$", shown)
+		})
+	}
+}
+
 // Text that is no secret may be shown: at most three bytes of a secret that is cut off.
 func TestEncodedSecretsAreHiddenWhereTheTextIsCut(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,160 @@
+package senders_test
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
+
+	"almanac/job"
+)
+
+const canaryKey = "canary-0123456789abcdef"
+
+func inCharset(t *testing.T, e encoding.Encoding, text string) string {
+	t.Helper()
+	encoded, err := e.NewEncoder().String(text)
+	require.NoError(t, err)
+	return encoded
+}
+
+// bodyOf returns the body that the history has of an answer.
+func bodyOf(t *testing.T, contentType, contentEncoding, body string) string {
+	t.Helper()
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Type"] = nil
+		if contentType != "" {
+			w.Header().Set("Content-Type", contentType)
+		}
+		if contentEncoding != "" {
+			w.Header().Set("Content-Encoding", contentEncoding)
+		}
+		io.WriteString(w, body)
+	})
+	message, err := send(t, job.Request{URI: s.URL + "/?sig=" + canaryKey})
+	require.NoError(t, err)
+	_, shown, _ := strings.Cut(message, " Body: ")
+	return shown
+}
+
+func TestABodyIsReadInItsCharset(t *testing.T) {
+	t.Parallel()
+	utf16 := func(order unicode.Endianness, bom unicode.BOMPolicy) encoding.Encoding {
+		return unicode.UTF16(order, bom)
+	}
+	for _, tt := range []struct {
+		name, contentType, text string
+		e                       encoding.Encoding
+	}{
+		{"ISO 8859-1", "text/plain; charset=ISO-8859-1", "Grüße", charmap.ISO8859_1},
+		{"in quotes and lower case", `text/plain;charset="iso-8859-15"`, "5 € für Käse", charmap.ISO8859_15},
+		{"Windows 1252", "text/plain; charset=windows-1252", "“Grüße” – 5 €", charmap.Windows1252},
+		{"Shift_JIS", "text/html; charset=Shift_JIS", "日本語のエラー", japanese.ShiftJIS},
+		{"KOI8-R", "text/plain; charset=KOI8-R", "Ошибка", charmap.KOI8R},
+		{"an old code page", "text/plain; charset=IBM850", "Grüße", charmap.CodePage850},
+		{"UTF-16 with a mark, little endian", "application/json; charset=utf-16", `{"a":"ö日😀"}`, utf16(unicode.LittleEndian, unicode.UseBOM)},
+		{"UTF-16 with a mark, big endian", "application/json; charset=utf-16", `{"a":"ö日😀"}`, utf16(unicode.BigEndian, unicode.UseBOM)},
+		{"UTF-16 without a mark, little endian", "application/json; charset=utf-16", `{"a":"ö日😀"}`, utf16(unicode.LittleEndian, unicode.IgnoreBOM)},
+		{"UTF-16 without a mark, big endian", "application/json; charset=UTF-16", `{"a":"ö日😀"}`, utf16(unicode.BigEndian, unicode.IgnoreBOM)},
+		{"UTF-16LE", "text/plain; charset=utf-16le", "日本", utf16(unicode.LittleEndian, unicode.IgnoreBOM)},
+		{"UTF-16BE", "text/plain; charset=utf-16be", "日本", utf16(unicode.BigEndian, unicode.IgnoreBOM)},
+		{"UTF-16 that is not declared", "application/json", `{"a":"ö"}`, utf16(unicode.LittleEndian, unicode.IgnoreBOM)},
+		{"UTF-16 that its mark declares", "", "日本語", utf16(unicode.LittleEndian, unicode.UseBOM)},
+		{"UTF-32", "text/plain; charset=utf-32", "ö日😀", utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM)},
+		{"UTF-8 with a mark", "text/plain", "Grüße", unicode.UTF8BOM},
+		{"UTF-8", "text/plain; charset=utf-8", "Grüße", encoding.Nop},
+		{"ASCII that is UTF-8", "text/plain; charset=us-ascii", "Grüße", encoding.Nop},
+		{"a charset that nobody knows", "text/plain; charset=klingon", "Grüße", encoding.Nop},
+		{"XML", "application/xml", `<?xml version="1.0" encoding="ISO-8859-1"?><a>Grüße</a>`, charmap.ISO8859_1},
+		{"HTML", "text/html", `<html><meta http-equiv="Content-Type" content="text/html; charset=windows-1251">Ошибка`, charmap.Windows1251},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.text, bodyOf(t, tt.contentType, "", inCharset(t, tt.e, tt.text)))
+			secret := tt.text + " " + canaryKey + " "
+			require.Equal(t, tt.text+" … ", bodyOf(t, tt.contentType, "", inCharset(t, tt.e, secret)))
+			long := bodyOf(t, tt.contentType, "", inCharset(t, tt.e, tt.text+strings.Repeat(" 0123456789abcde", 1000)))
+			require.InDelta(t, 2048, len(long), 4, "as long as others")
+			require.Equal(t, tt.text+strings.Repeat(" 0123456789abcde", 1000)[:len(long)-len(tt.text)], long)
+		})
+	}
+}
+
+func compressed(t *testing.T, open func(io.Writer) io.WriteCloser, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := open(&b)
+	_, err := io.WriteString(w, text)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.String()
+}
+
+func gzipped(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
+
+func TestABodyIsReadInItsContentEncoding(t *testing.T) {
+	t.Parallel()
+	deflate := func(w io.Writer) io.WriteCloser {
+		f, _ := flate.NewWriter(w, -1)
+		return f
+	}
+	zlibbed := func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) }
+	const text = "hello " + canaryKey + " Grüße"
+	const shown = "hello … Grüße"
+	twice := compressed(t, gzipped, compressed(t, zlibbed, text))
+	huge := compressed(t, gzipped, strings.Repeat("0", 100<<20))
+	half := compressed(t, gzipped, strings.Repeat("x", 100))
+	for _, tt := range []struct{ name, encoding, body, want string }{
+		{"gzip", "gzip", compressed(t, gzipped, text), shown},
+		{"x-gzip", "X-GZIP", compressed(t, gzipped, text), shown},
+		{"deflate", "deflate", compressed(t, zlibbed, text), shown},
+		{"deflate without a header", "deflate", compressed(t, deflate, text), shown},
+		{"two", "deflate, gzip", twice, shown},
+		{"identity", "identity", text, shown},
+		{"nothing", "gzip", "", ""},
+		{"a bomb", "gzip", huge, strings.Repeat("0", 2048)},
+		{"not gzip", "gzip", text, "(the rest of the body is not in its content encoding)"},
+		{"half of it", "gzip", half[:len(half)-10], strings.Repeat("x", 100) + "(the rest of the body is not in its content encoding)"},
+		{"Brotli", "br", "\x8b\x02\x80canary", `(the body has the content encoding "br", which was not asked for and is not read)`},
+		{"too many", "gzip,gzip,gzip,gzip", "", `(the body has the content encoding "gzip, gzip, gzip, gzip", which was not asked for and is not read)`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.want, bodyOf(t, "text/plain", tt.encoding, tt.body))
+		})
+	}
+}
+
+func TestABodyIsReadInBoth(t *testing.T) {
+	t.Parallel()
+	body := compressed(t, gzipped, inCharset(t, charmap.ISO8859_1, "Grüße "+canaryKey))
+	require.Equal(t, "Grüße …", bodyOf(t, "text/plain; charset=latin1", "gzip", body))
+}
+
+// Headers have no charset; old servers write ISO 8859-1.
+func TestASecretInAHeaderIsHiddenInEachCharset(t *testing.T) {
+	t.Parallel()
+	const password = "känarä-pässword"
+	for name, echo := range map[string]string{
+		"UTF-8": password, "ISO 8859-1": inCharset(t, charmap.ISO8859_1, password), "with bytes between": strings.Join(strings.Split(password, ""), "\x80"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Echo", "got "+echo) })
+			message, err := send(t, job.Request{URI: s.URL, Authentication: &job.Authentication{Type: job.AuthBasic, Username: "me", Password: password}})
+			require.NoError(t, err)
+			require.Contains(t, message, "X-Echo: got …\r\n")
+		})
+	}
+}

@@ -43,7 +43,7 @@ func TestAFullCollectionStaysWithinTheLimitsOfTheServer(t *testing.T) {
 	id := in.Collection.Key.WorkflowID()
 	run, err := s.temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: workflows.TaskQueue}, workflows.TypeCollection, in)
 	require.NoError(t, err)
-	list, err := s.names(t.Context(), in.Collection.Key, nil)
+	list, err := s.names(t.Context(), in.Collection.Key)
 	require.NoError(t, err)
 	require.Len(t, list, names)
 

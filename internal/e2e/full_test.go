@@ -62,19 +62,19 @@ func TestAFullCollectionStaysWithinTheLimitsOfTheServer(t *testing.T) {
 		found, err := s.temporal.DescribeWorkflowExecution(t.Context(), id, "")
 		return err == nil && found.GetWorkflowExecutionInfo().GetExecution().GetRunId() != run.GetRunID()
 	})
-	_, err = s.service.DisableCollection(t.Context(), in.Collection.Key, nil)
+	_, err = s.service.DisableCollection(t.Context(), in.Collection.Key)
 	require.NoError(t, err)
 	eventually(t, "collection that is disabled", func() bool {
-		c, err := s.service.Collection(t.Context(), in.Collection.Key, nil)
+		c, err := s.service.Collection(t.Context(), in.Collection.Key)
 		return err == nil && c.Properties.State == job.CollectionDisabled
 	})
-	list, err = s.names(t.Context(), in.Collection.Key, nil)
+	list, err = s.names(t.Context(), in.Collection.Key)
 	require.NoError(t, err)
 	require.Len(t, list, names)
 	compute(func() { _, err = s.service.DeleteCollection(t.Context(), in.Collection.Key, nil) })
 	require.NoError(t, err)
 	eventually(t, "end of the collection", func() bool {
-		_, err := s.service.Collection(t.Context(), in.Collection.Key, nil)
+		_, err := s.service.Collection(t.Context(), in.Collection.Key)
 		return job.KindOf(err) == job.KindNotFound
 	})
 	require.NoError(t, s.temporal.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil), "it ended by itself")

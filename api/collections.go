@@ -32,10 +32,25 @@ func (s *server) listCollections(c *gin.Context) error {
 
 func (s *server) getCollection(c *gin.Context, k job.CollectionKey) error {
 	found, err := s.scheduler.Collection(c.Request.Context(), k)
-	return replyOrFail(c, http.StatusOK, resource.NewCollection, found, err)
+	if err != nil {
+		return err
+	}
+	return replyTagged(c, found.Generation, resource.NewCollection(found))
+}
+
+// replyCollection answers a change of a collection, or returns err.
+func replyCollection(c *gin.Context, status int, changed job.Collection, err error) error {
+	if err != nil {
+		return err
+	}
+	return replyChanged(c, status, changed.Generation, resource.NewCollection(changed))
 }
 
 func (s *server) putCollection(c *gin.Context, k job.CollectionKey) error {
+	check, err := collectionCheck(c)
+	if err != nil {
+		return err
+	}
 	body, err := readBody(c)
 	if err != nil {
 		return err
@@ -48,21 +63,46 @@ func (s *server) putCollection(c *gin.Context, k job.CollectionKey) error {
 		return err
 	}
 	sent.Key = k
-	stored, created, err := s.scheduler.PutCollection(c.Request.Context(), sent)
-	return replyOrFail(c, putStatus(created), resource.NewCollection, stored, err)
+	stored, created, err := s.scheduler.PutCollection(c.Request.Context(), sent, check)
+	return replyCollection(c, putStatus(created), stored, err)
 }
 
 func (s *server) patchCollection(c *gin.Context, k job.CollectionKey) error {
+	p, err := preconditionsOf(c.Request.Header)
+	if err != nil {
+		return err
+	}
 	patch, err := readBody(c)
 	if err != nil {
 		return err
 	}
 	stored, err := s.scheduler.PatchCollection(c.Request.Context(), k, func(current job.Collection) (job.Collection, error) {
+		if err := p.allowCollection(&current); err != nil {
+			return job.Collection{}, err
+		}
 		merged, err := input.MergeCollection(current, patch, s.Limits)
 		if err == nil && !reflect.DeepEqual(merged.Properties.Notifications, current.Properties.Notifications) {
 			err = input.CheckNotifications("job collection with this patch", merged.Properties.Notifications, s.CheckTarget)
 		}
 		return merged, err
 	})
-	return replyOrFail(c, http.StatusOK, resource.NewCollection, stored, err)
+	return replyCollection(c, http.StatusOK, stored, err)
+}
+
+// collectionCheck returns the check of the request's preconditions; nil if it has none.
+func collectionCheck(c *gin.Context) (func(*job.Collection) error, error) {
+	p, err := preconditionsOf(c.Request.Header)
+	if err != nil || !p.given() {
+		return nil, err
+	}
+	return p.allowCollection, nil
+}
+
+func (s *server) deleteCollection(c *gin.Context, k job.CollectionKey) error {
+	check, err := collectionCheck(c)
+	if err != nil {
+		return err
+	}
+	operation, err := s.scheduler.DeleteCollection(c.Request.Context(), k, check)
+	return s.replyOperation(c, operation, err)
 }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -61,7 +62,10 @@ func (f *fake) Deliveries(ctx context.Context, k job.CollectionKey) ([]notificat
 
 var _ api.Scheduler = (*fake)(nil)
 
-func (f *fake) PutCollection(ctx context.Context, c job.Collection) (job.Collection, bool, error) {
+func (f *fake) PutCollection(ctx context.Context, c job.Collection, check func(*job.Collection) error) (job.Collection, bool, error) {
+	if err := f.checkCollection(ctx, c.Key, check); err != nil {
+		return job.Collection{}, false, err
+	}
 	return f.putCollection(ctx, c)
 }
 
@@ -73,7 +77,22 @@ func (f *fake) PatchCollection(ctx context.Context, k job.CollectionKey, edit ed
 	return f.patchCollection(ctx, k, edit)
 }
 
-func (f *fake) DeleteCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
+// checkCollection calls check with the collection that there is, as the methods of a scheduler do.
+func (f *fake) checkCollection(ctx context.Context, k job.CollectionKey, check func(*job.Collection) error) error {
+	if check == nil {
+		return nil
+	}
+	current, err := f.collection(ctx, k)
+	if job.KindOf(err) == job.KindNotFound {
+		return check(nil)
+	}
+	return cmp.Or(err, check(&current))
+}
+
+func (f *fake) DeleteCollection(ctx context.Context, k job.CollectionKey, check func(*job.Collection) error) (*job.Operation, error) {
+	if err := f.checkCollection(ctx, k, check); err != nil {
+		return nil, err
+	}
 	return f.change(ctx, "delete", k)
 }
 
@@ -108,8 +127,17 @@ func (f *fake) Job(ctx context.Context, k job.Key) (job.Job, error) {
 	return f.job(ctx, k)
 }
 
-func (f *fake) DeleteJob(ctx context.Context, k job.Key) error { return f.deleteJob(ctx, k) }
-func (f *fake) RunJob(ctx context.Context, k job.Key) error    { return f.runJob(ctx, k) }
+func (f *fake) DeleteJob(ctx context.Context, k job.Key, check func(*job.Job) error) error {
+	if check != nil {
+		current, err := f.Job(ctx, k)
+		if err := cmp.Or(err, check(&current)); err != nil {
+			return err
+		}
+	}
+	return f.deleteJob(ctx, k)
+}
+
+func (f *fake) RunJob(ctx context.Context, k job.Key) error { return f.runJob(ctx, k) }
 
 func (f *fake) SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (job.Job, error) {
 	return f.skip(ctx, k, due)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"almanac/api/odata"
+	"almanac/api/paths"
 	"almanac/api/resource"
 	"almanac/internal/fields"
 	"almanac/job"
@@ -25,7 +26,18 @@ func (s *server) listJobs(c *gin.Context, k job.CollectionKey) error {
 
 func (s *server) getJob(c *gin.Context, k job.Key) error {
 	found, err := s.scheduler.Job(c.Request.Context(), k)
-	return replyOrFail(c, http.StatusOK, resource.NewJob, found, err)
+	if err != nil {
+		return err
+	}
+	return replyTagged(c, found.Generation, resource.NewJob(found))
+}
+
+// replyJob answers a change of a job, or returns err.
+func replyJob(c *gin.Context, status int, changed job.Job, err error) error {
+	if err != nil {
+		return err
+	}
+	return replyChanged(c, status, changed.Generation, resource.NewJob(changed))
 }
 
 // postJob creates a job with a generated name, a UUID.
@@ -34,39 +46,53 @@ func (s *server) postJob(c *gin.Context, k job.CollectionKey) error {
 	if err == nil {
 		c.Header("Location", s.link(c, "jobs", stored.Key.Name))
 	}
-	return replyOrFail(c, http.StatusCreated, resource.NewJob, stored, err)
+	return replyJob(c, http.StatusCreated, stored, err)
 }
 
 func (s *server) putJob(c *gin.Context, k job.Key) error {
 	stored, created, err := s.createOrReplaceJob(c, k)
-	return replyOrFail(c, putStatus(created), resource.NewJob, stored, err)
+	return replyJob(c, putStatus(created), stored, err)
 }
 
 // createOrReplaceJob creates the job that the body defines, or replaces its definition.
 func (s *server) createOrReplaceJob(c *gin.Context, k job.Key) (stored job.Job, created bool, err error) {
+	p, err := preconditionsOf(c.Request.Header)
+	if err != nil {
+		return job.Job{}, false, err
+	}
 	body, err := readBody(c)
 	if err != nil {
 		return job.Job{}, false, err
 	}
 	return s.scheduler.PutJob(c.Request.Context(), k, func(current *job.Job) (job.Definition, error) {
-		return input.ParseDefinition(body, s.optionsFor(k, current))
+		if err := p.allowJob(current); err != nil {
+			return job.Definition{}, err
+		}
+		return input.ParseDefinition(body, s.optionsFor(c, k, current))
 	})
 }
 
 func (s *server) patchJob(c *gin.Context, k job.Key) error {
+	p, err := preconditionsOf(c.Request.Header)
+	if err != nil {
+		return err
+	}
 	patch, err := readBody(c)
 	if err != nil {
 		return err
 	}
 	stored, err := s.scheduler.PatchJob(c.Request.Context(), k, func(current *job.Job) (job.Definition, error) {
-		return input.MergeDefinition(current.Definition, patch, s.optionsFor(k, current))
+		if err := p.allowJob(current); err != nil {
+			return job.Definition{}, err
+		}
+		return input.MergeDefinition(current.Definition, patch, s.optionsFor(c, k, current))
 	})
-	return replyOrFail(c, http.StatusOK, resource.NewJob, stored, err)
+	return replyJob(c, http.StatusOK, stored, err)
 }
 
 // optionsFor returns the context in which the body for a job is parsed. current is nil for a new job.
-func (s *server) optionsFor(k job.Key, current *job.Job) input.ParseOptions {
-	o := input.ParseOptions{Limits: s.Limits, Now: s.Now(), ID: k.ARMID(), CheckTarget: s.CheckTarget}
+func (s *server) optionsFor(c *gin.Context, k job.Key, current *job.Job) input.ParseOptions {
+	o := input.ParseOptions{Limits: s.Limits, Now: s.Now(), ID: k.ARMID(), Short: !paths.Has(c, "sub"), CheckTarget: s.CheckTarget}
 	if current != nil {
 		o.Created, o.Stored, o.ID = current.Created, &current.Definition, current.Key.ARMID()
 	}
@@ -74,7 +100,15 @@ func (s *server) optionsFor(k job.Key, current *job.Job) input.ParseOptions {
 }
 
 func (s *server) deleteJob(c *gin.Context, k job.Key) error {
-	return replyEmpty(c, s.scheduler.DeleteJob(c.Request.Context(), k))
+	p, err := preconditionsOf(c.Request.Header)
+	if err != nil {
+		return err
+	}
+	var check func(*job.Job) error
+	if p.given() {
+		check = p.allowJob
+	}
+	return replyEmpty(c, s.scheduler.DeleteJob(c.Request.Context(), k, check))
 }
 
 // skipOccurrence skips the next occurrence of a job; with the parameter due, only if it is due then.
@@ -90,14 +124,14 @@ func (s *server) skipOccurrence(c *gin.Context, k job.Key) error {
 		}
 	}
 	j, err := s.scheduler.SkipOccurrence(c.Request.Context(), k, due)
-	return replyOrFail(c, http.StatusOK, resource.NewJob, j, err)
+	return replyJob(c, http.StatusOK, j, err)
 }
 
 // changeJob answers a request without a body that enables or disables a job.
 func (s *server) changeJob(change func(Scheduler, context.Context, job.Key) (job.Job, error)) func(*gin.Context, job.Key) error {
 	return func(c *gin.Context, k job.Key) error {
 		changed, err := change(s.scheduler, c.Request.Context(), k)
-		return replyOrFail(c, http.StatusOK, resource.NewJob, changed, err)
+		return replyJob(c, http.StatusOK, changed, err)
 	}
 }
 

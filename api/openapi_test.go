@@ -244,6 +244,11 @@ func triggers(path, method string, op *openapi3.Operation, server *openapi3.Serv
 	if op.OperationID == "Service_Metrics" { // strangers may flood it
 		all = append(all, with(func(p *trigger) { p.flooded, p.access = true, new(guard.Access) }))
 	}
+	for _, name := range []string{"If-Match", "If-None-Match"} {
+		for _, value := range []string{`"x-1"`, "*"} {
+			all = append(all, with(func(p *trigger) { p.header = http.Header{name: {value}} }))
+		}
+	}
 	for _, example := range examples(op) {
 		for _, created := range []bool{false, true} {
 			all = append(all, with(func(p *trigger) { p.body, p.backend.created = example, created }))

@@ -20,14 +20,16 @@ type change func(Scheduler, context.Context, job.CollectionKey) (*job.Operation,
 func (s *server) changeCollection(do change) gin.HandlerFunc {
 	return s.forCollection(func(c *gin.Context, k job.CollectionKey) error {
 		operation, err := do(s.scheduler, c.Request.Context(), k)
-		switch {
-		case err != nil:
-			return err
-		case operation != nil:
-			return s.accepted(c, operation.ID)
-		}
-		return replyEmpty(c, nil)
+		return s.replyOperation(c, operation, err)
 	})
+}
+
+// replyOperation answers 202 for an operation, and 200 if there is none, or returns err.
+func (s *server) replyOperation(c *gin.Context, operation *job.Operation, err error) error {
+	if err == nil && operation != nil {
+		return s.accepted(c, operation.ID)
+	}
+	return replyEmpty(c, err)
 }
 
 // operationRetryAfter is the Retry-After of a running operation, in seconds.

@@ -81,6 +81,9 @@ var conditions = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-
 func (e *endpoint) refuseConditions(h http.Header) error {
 	var bad fields.Errors
 	for _, name := range conditions {
+		if e.conditional && (name == "If-Match" || name == "If-None-Match") {
+			continue
+		}
 		if len(h.Values(name)) > 0 {
 			bad.Add(&job.FieldError{Path: name, Code: fields.UnsupportedHeader, Hint: "leave it out"})
 		}

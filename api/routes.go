@@ -30,12 +30,13 @@ const (
 
 // An endpoint is a route, and all that a request to it may have: what else is sent is refused, never ignored. See [endpoint.refuseOthers].
 type endpoint struct {
-	method string // GET stands for HEAD, too
-	below  scope
-	path   string
-	query  []string // parameters beside api-version, which every endpoint takes
-	body   bool     // the request may have one
-	handle gin.HandlerFunc
+	method      string // GET stands for HEAD, too
+	below       scope
+	path        string
+	query       []string // parameters beside api-version, which every endpoint takes
+	body        bool     // the request may have one
+	conditional bool     // If-Match and If-None-Match hold
+	handle      gin.HandlerFunc
 }
 
 // A scope is the start of the paths of an endpoint.
@@ -91,10 +92,10 @@ func (s *server) endpoints() []endpoint {
 
 func (s *server) collectionEndpoints() []endpoint {
 	return []endpoint{
-		{method: http.MethodGet, path: collection, handle: s.forCollection(s.getCollection)},
-		{method: http.MethodPut, path: collection, body: true, handle: s.forCollection(s.putCollection)},
-		{method: http.MethodPatch, path: collection, body: true, handle: s.forCollection(s.patchCollection)},
-		{method: http.MethodDelete, path: collection, handle: s.changeCollection(Scheduler.DeleteCollection)},
+		{method: http.MethodGet, path: collection, conditional: true, handle: s.forCollection(s.getCollection)},
+		{method: http.MethodPut, path: collection, conditional: true, body: true, handle: s.forCollection(s.putCollection)},
+		{method: http.MethodPatch, path: collection, conditional: true, body: true, handle: s.forCollection(s.patchCollection)},
+		{method: http.MethodDelete, path: collection, conditional: true, handle: s.forCollection(s.deleteCollection)},
 		{method: http.MethodPost, path: collection + "/enable", handle: s.changeCollection(Scheduler.EnableCollection)},
 		{method: http.MethodPost, path: collection + "/disable", handle: s.changeCollection(Scheduler.DisableCollection)},
 		{method: http.MethodGet, path: collection + changes, query: pages, handle: s.forCollection(s.listCollectionChanges)},
@@ -110,10 +111,10 @@ func (s *server) jobEndpoints() []endpoint {
 	return []endpoint{
 		{method: http.MethodGet, path: jobs, query: filteredPages, handle: s.forCollection(s.listJobs)},
 		{method: http.MethodPost, path: jobs, body: true, handle: s.forCollection(s.postJob)},
-		{method: http.MethodGet, path: oneJob, handle: s.forJob(s.getJob)},
-		{method: http.MethodPut, path: oneJob, body: true, handle: s.forJob(s.putJob)},
-		{method: http.MethodPatch, path: oneJob, body: true, handle: s.forJob(s.patchJob)},
-		{method: http.MethodDelete, path: oneJob, handle: s.forJob(s.deleteJob)},
+		{method: http.MethodGet, path: oneJob, conditional: true, handle: s.forJob(s.getJob)},
+		{method: http.MethodPut, path: oneJob, conditional: true, body: true, handle: s.forJob(s.putJob)},
+		{method: http.MethodPatch, path: oneJob, conditional: true, body: true, handle: s.forJob(s.patchJob)},
+		{method: http.MethodDelete, path: oneJob, conditional: true, handle: s.forJob(s.deleteJob)},
 		{method: http.MethodPost, path: oneJob + "/run", handle: s.forJob(s.runJob)},
 		{method: http.MethodPost, path: oneJob + rerun, handle: s.forJob(s.rerunJob)},
 		{method: http.MethodPost, path: oneJob + "/skip", query: []string{"due"}, handle: s.forJob(s.skipOccurrence)},

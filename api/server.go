@@ -26,8 +26,9 @@ import (
 // A Scheduler stores and runs jobs. Its errors carry a [job.Kind]; others count as [job.KindInternal]. It
 // returns jobs without secrets.
 type Scheduler interface {
-	// PutCollection creates or replaces the collection c.Key; created reports which.
-	PutCollection(ctx context.Context, c job.Collection) (stored job.Collection, created bool, err error)
+	// PutCollection creates or replaces the collection c.Key; created reports which. Unless check is nil, it is called with the collection
+	// that is then replaced, nil for none; an error of it is returned. It is so for the other methods that have a check.
+	PutCollection(ctx context.Context, c job.Collection, check func(current *job.Collection) error) (stored job.Collection, created bool, err error)
 	// PatchCollection replaces a collection with the one that edit returns, and PatchJob a job's definition.
 	// They call edit again if the resource was changed meanwhile. An error of edit is returned.
 	PatchCollection(ctx context.Context, k job.CollectionKey, edit func(current job.Collection) (job.Collection, error)) (job.Collection, error)
@@ -35,7 +36,7 @@ type Scheduler interface {
 
 	// DeleteCollection, EnableCollection and DisableCollection return nil if the change is complete, and
 	// otherwise the operation that continues it.
-	DeleteCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error)
+	DeleteCollection(ctx context.Context, k job.CollectionKey, check func(current *job.Collection) error) (*job.Operation, error)
 	EnableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error)
 	DisableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error)
 	// Operation fails with [job.KindNotFound] if there is no operation with that ID.
@@ -63,7 +64,7 @@ type Scheduler interface {
 	PutJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (j job.Job, created bool, err error)
 	PatchJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (job.Job, error)
 	Job(ctx context.Context, k job.Key) (job.Job, error)
-	DeleteJob(ctx context.Context, k job.Key) error
+	DeleteJob(ctx context.Context, k job.Key, check func(current *job.Job) error) error
 	RunJob(ctx context.Context, k job.Key) error
 	SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (job.Job, error)
 	EnableJob(ctx context.Context, k job.Key) (job.Job, error)

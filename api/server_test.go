@@ -69,6 +69,23 @@ func TestCorrelationIDIsTheCallersIfItIsAGUID(t *testing.T) {
 	}
 }
 
+func TestTheIDOfAClientIsReturnedIfItAsksForThat(t *testing.T) {
+	t.Parallel()
+	h := api.New(&fake{}, api.Options{})
+	returned := func(id, ask string) string {
+		r := httptest.NewRequest(http.MethodGet, "/healthz", nil)
+		r.Header.Set("x-ms-client-request-id", id)
+		r.Header.Set("x-ms-return-client-request-id", ask)
+		return serve(h, r).header.Get("x-ms-client-request-id")
+	}
+	require.Equal(t, "9C4D50EE-2D56", returned("9C4D50EE-2D56", "true"))
+	require.Equal(t, "x", returned("x", "True"))
+	require.Empty(t, returned("x", "false"))
+	require.Empty(t, returned("x", ""))
+	require.Empty(t, returned("a\x7fb", "true"))
+	require.Empty(t, returned(strings.Repeat("x", 129), "true"))
+}
+
 func TestAccessLogHasALinePerRequestWithoutItsQuery(t *testing.T) {
 	t.Parallel()
 	o, log := logged()

@@ -1,8 +1,10 @@
 package conformance_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,4 +152,65 @@ func TestACompletedJobIsRevivedByAScheduleWithAFuture(t *testing.T) {
 	require.Equal(t, http.StatusOK, deleted.StatusCode)
 	made := c.put(t, "once", *again.Properties)
 	require.Equal(t, http.StatusCreated, made.StatusCode)
+}
+
+// conditional sends a request for the job "it" with a header, as a client with support for preconditions does.
+func (c client) conditional(ctx context.Context, method, body, header, value string) (status int, tag string) {
+	url := fmt.Sprintf("%s/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Scheduler/jobCollections/%s/jobs/it?api-version=2016-03-01",
+		almanac, c.subscription, group, collection)
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, err.Error()
+	}
+	r.Header.Set(header, value)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode, resp.Header.Get("ETag")
+}
+
+func TestAChangeIsMadeOnlyIfItsPreconditionHolds(t *testing.T) {
+	t.Parallel()
+	c, target := newClient(t), newReceiver(t)
+	c.create(t, scheduler.Standard)
+	definition := func(path string) string {
+		return `{"properties":{"action":{"type":"Http","request":{"uri":"` + target.URL + path + `","method":"GET"}},"recurrence":{"frequency":"day"},"state":"disabled"}}`
+	}
+	answers := func(want int, method, body, header, value string) (tag string) {
+		t.Helper()
+		status, tag := c.conditional(t.Context(), method, body, header, value)
+		require.Equal(t, want, status, tag)
+		return tag
+	}
+	answers(http.StatusPreconditionFailed, http.MethodPut, definition("/a"), "If-Match", "*")
+	answers(http.StatusCreated, http.MethodPut, definition("/a"), "If-None-Match", "*")
+	answers(http.StatusPreconditionFailed, http.MethodPut, definition("/a"), "If-None-Match", "*")
+
+	read := answers(http.StatusOK, http.MethodGet, "", "If-Match", "*")
+	answers(http.StatusNotModified, http.MethodGet, "", "If-None-Match", read)
+	_, err := c.jobs.Run(t.Context(), group, collection, "it")
+	require.NoError(t, err)
+	await(t, "execution", func() bool {
+		status, _ := c.conditional(t.Context(), http.MethodGet, "", "If-None-Match", read)
+		return status == http.StatusOK
+	})
+
+	statuses := make(chan int, 8)
+	for n := range cap(statuses) { // all have read the same job
+		go func() {
+			status, _ := c.conditional(t.Context(), http.MethodPut, definition(fmt.Sprintf("/%d", n)), "If-Match", read)
+			statuses <- status
+		}()
+	}
+	count := map[int]int{}
+	for range cap(statuses) {
+		count[<-statuses]++
+	}
+	require.Equal(t, map[int]int{http.StatusOK: 1, http.StatusPreconditionFailed: cap(statuses) - 1}, count)
+	answers(http.StatusPreconditionFailed, http.MethodDelete, "", "If-Match", read)
+	changed := answers(http.StatusOK, http.MethodGet, "", "If-Match", "*")
+	answers(http.StatusOK, http.MethodDelete, "", "If-Match", changed)
+	answers(http.StatusNotFound, http.MethodDelete, "", "If-Match", changed)
 }

@@ -238,3 +238,8 @@ func (p *RetryPolicy) Interval() time.Duration {
 	}
 	return p.RetryInterval.Value()
 }
+
+// IsForEver reports whether a timeToLive is .NET's longest TimeSpan, by which clients of Service Bus say that a message does not expire.
+func IsForEver(timeToLive string) bool {
+	return timeToLive == "10675199.02:48:05.4775807" || timeToLive == "P10675199DT2H48M5.4775807S"
+}

@@ -51,12 +51,12 @@ type Recurrence struct {
 
 // A Schedule restricts a recurrence to parts of the calendar.
 type Schedule struct {
-	Minutes            []int               `json:"minutes,omitempty" field:"min=0,max=59"`
-	Hours              []int               `json:"hours,omitempty" field:"min=0,max=23"`
+	Minutes            []int               `json:"minutes,omitempty" field:"min=0,max=59,quoted"`
+	Hours              []int               `json:"hours,omitempty" field:"min=0,max=23,quoted"`
 	WeekDays           []string            `json:"weekDays,omitempty" field:"enum=monday|tuesday|wednesday|thursday|friday|saturday|sunday"`
-	MonthDays          []int               `json:"monthDays,omitempty" field:"min=-31,max=31,nonzero"`
+	MonthDays          []int               `json:"monthDays,omitempty" field:"min=-31,max=31,nonzero,quoted"`
 	MonthlyOccurrences []MonthlyOccurrence `json:"monthlyOccurrences,omitempty"`
-	Months             []int               `json:"months,omitempty" field:"min=1,max=12"`
+	Months             []int               `json:"months,omitempty" field:"min=1,max=12,quoted"`
 }
 
 // A MonthlyOccurrence is a weekday of a month: the first, the last …, or every one.

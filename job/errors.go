@@ -14,13 +14,14 @@ type Kind int
 
 // The kinds of error.
 const (
-	KindInternal    Kind = iota // an internal error, which the caller cannot fix
-	KindInvalid                 // the input is wrong and was not applied
-	KindNotFound                // the named resource does not exist
-	KindConflict                // the resource's state, or a quota, forbids it
-	KindTooLarge                // the input is too large
-	KindForbidden               // the caller is not allowed to do this
-	KindUnavailable             // Temporal or the workers do not answer; try again
+	KindInternal     Kind = iota // an internal error, which the caller cannot fix
+	KindInvalid                  // the input is wrong and was not applied
+	KindNotFound                 // the named resource does not exist
+	KindConflict                 // the resource's state, or a quota, forbids it
+	KindTooLarge                 // the input is too large
+	KindForbidden                // the caller is not allowed to do this
+	KindUnavailable              // Temporal or the workers do not answer; try again
+	KindPrecondition             // a condition that the caller set does not hold
 )
 
 // An Error is an error whose text may be shown to the caller: it contains no secrets and no internals. Code

@@ -27,13 +27,26 @@ func (s *Service) Collection(ctx context.Context, k job.CollectionKey) (job.Coll
 
 // PutCollection creates a collection, or replaces its properties. created reports which. c must be as
 // [almanac/job/input.ParseCollection] returns it, with a key.
-func (s *Service) PutCollection(ctx context.Context, c job.Collection) (stored job.Collection, created bool, err error) {
+//
+// Unless check is nil, it is called with the collection that is then replaced, or with nil before a new one is made. An error of it is returned.
+func (s *Service) PutCollection(ctx context.Context, c job.Collection, check func(current *job.Collection) error) (stored job.Collection, created bool, err error) {
 	if err := c.Key.Validate(); err != nil {
 		return job.Collection{}, false, err
 	}
 	stored, created, err = put(ctx,
-		func() (job.Collection, error) { return s.replaceCollection(ctx, c, 0) },
 		func() (job.Collection, error) {
+			generation, err := s.checkCollection(ctx, c.Key, check)
+			if err != nil {
+				return job.Collection{}, err
+			}
+			return s.replaceCollection(ctx, c, generation)
+		},
+		func() (job.Collection, error) {
+			if check != nil {
+				if err := check(nil); err != nil {
+					return job.Collection{}, err
+				}
+			}
 			if err := s.requireSpace(); err != nil {
 				return job.Collection{}, err
 			}
@@ -58,6 +71,31 @@ func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, edit
 		return err
 	})
 	return stored, s.jobError(ctx, err, missingCollection(k))
+}
+
+// checkCollection calls check with the collection and returns its generation, which the change then has to name. It returns 0, which
+// stands for any, if there is nothing to check.
+func (s *Service) checkCollection(ctx context.Context, k job.CollectionKey, check func(current *job.Collection) error) (generation int, err error) {
+	if check == nil {
+		return 0, nil
+	}
+	current, err := s.Collection(ctx, k)
+	if err != nil {
+		return 0, err
+	}
+	return current.Generation, check(&current)
+}
+
+// DeleteCollection is [operations.Operations.DeleteCollection] with a check, as for [Service.PutCollection].
+func (s *Service) DeleteCollection(ctx context.Context, k job.CollectionKey, check func(current *job.Collection) error) (operation *job.Operation, err error) {
+	err = untilUncontended(ctx, func() error {
+		generation, err := s.checkCollection(ctx, k, check)
+		if err == nil {
+			operation, err = s.Operations.DeleteCollection(ctx, k, generation)
+		}
+		return err
+	})
+	return operation, err
 }
 
 // replaceCollection replaces the properties of a collection. It fails if expected is not 0 and the

@@ -274,7 +274,13 @@ const collectionTimeout = 3 * time.Second
 // DeleteJob deletes a job. After it returns nil, no request of the job is sent any more. If the job does
 // not answer within updateTimeout but its collection does, the job's workflow is terminated. If neither does, both may
 // have much to catch up on, and the job is asked again, for as long as a change may take.
-func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
+//
+// Unless check is nil, it is called with the job that is then deleted, and an error of it is returned. A job that does not answer
+// cannot be checked, and stays.
+func (s *Service) DeleteJob(ctx context.Context, k job.Key, check func(current *job.Job) error) error {
+	if check != nil {
+		return s.deleteChecked(ctx, k, check)
+	}
 	ctx, cancel := context.WithTimeout(ctx, wfclient.ChangeTimeout)
 	defer cancel()
 	for again := false; ; again = true {
@@ -295,6 +301,21 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key) error {
 			return err
 		}
 	}
+}
+
+// deleteChecked deletes a job if check allows it, and the job was not changed since.
+func (s *Service) deleteChecked(ctx context.Context, k job.Key, check func(current *job.Job) error) error {
+	err := untilUncontended(ctx, func() error {
+		current, err := s.beginJob(ctx, k)
+		if err != nil {
+			return err
+		}
+		if err := check(&current); err != nil {
+			return err
+		}
+		return s.update(ctx, wfclient.ChangeTimeout, k.WorkflowID(), workflows.UpdateDelete, nil, current.Generation)
+	})
+	return s.jobError(ctx, err, missingJob(k))
 }
 
 // askToDelete asks a job to end, at first for updateTimeout.

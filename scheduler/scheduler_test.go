@@ -93,7 +93,7 @@ func TestErrorsOfTemporalHaveAKindAndSayNothingOfIt(t *testing.T) {
 				s := scheduler.New(scheduler.Options{Client: broken{err: tt.err}})
 				_, read := s.Job(ctx, key)
 				_, _, list := s.Jobs(ctx, key.Collection, listing.Page{Top: 1})
-				kill := s.DeleteJob(ctx, key)
+				kill := s.DeleteJob(ctx, key, nil)
 				for err, want := range map[error]job.Kind{read: tt.read, list: tt.list, kill: tt.kill} {
 					require.Error(t, err)
 					require.Equal(t, want, job.KindOf(err), "%v", err)
@@ -261,7 +261,7 @@ func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
 		change func(context.Context, *scheduler.Service) error
 		again  bool
 	}{
-		{"a delete", func(ctx context.Context, s *scheduler.Service) error { return s.DeleteJob(ctx, key) }, true},
+		{"a delete", func(ctx context.Context, s *scheduler.Service) error { return s.DeleteJob(ctx, key, nil) }, true},
 		{"a job's new definition", func(ctx context.Context, s *scheduler.Service) error {
 			_, err := s.PatchJob(ctx, key, patched(`{"properties":{"state":"disabled"}}`))
 			return err
@@ -271,11 +271,11 @@ func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
 			return err
 		}, true},
 		{"a collection's properties", func(ctx context.Context, s *scheduler.Service) error {
-			_, _, err := s.PutCollection(ctx, job.Collection{Key: key.Collection, Properties: job.CollectionProperties{SKU: job.SKU{Name: "Standard"}}})
+			_, _, err := s.PutCollection(ctx, job.Collection{Key: key.Collection, Properties: job.CollectionProperties{SKU: job.SKU{Name: "Standard"}}}, nil)
 			return err
 		}, true},
 		{"a collection's end", func(ctx context.Context, s *scheduler.Service) error {
-			_, err := s.DeleteCollection(ctx, key.Collection)
+			_, err := s.DeleteCollection(ctx, key.Collection, nil)
 			return err
 		}, true},
 		{"a run on demand", func(ctx context.Context, s *scheduler.Service) error { return s.RunJob(ctx, key) }, true},
@@ -366,9 +366,9 @@ func TestAnEditThatLostARaceIsMadeAgain(t *testing.T) {
 func TestADeleteWhoseAnswerWasLostSucceeds(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(context.Context, *scheduler.Service) error{
-		"of a job": func(ctx context.Context, s *scheduler.Service) error { return s.DeleteJob(ctx, key) },
+		"of a job": func(ctx context.Context, s *scheduler.Service) error { return s.DeleteJob(ctx, key, nil) },
 		"of a collection": func(ctx context.Context, s *scheduler.Service) error {
-			o, err := s.DeleteCollection(ctx, key.Collection)
+			o, err := s.DeleteCollection(ctx, key.Collection, nil)
 			require.Nil(t, o, "nothing is left to wait for")
 			return err
 		},
@@ -528,7 +528,7 @@ func TestNothingNewIsStoredWithoutSpace(t *testing.T) {
 	little := errors.New("the disk has 3 MiB left")
 	s := scheduler.New(scheduler.Options{Client: broken{err: serviceerror.NewNotFound("internals")}, CheckSpace: func() error { return little }})
 	_, _, jobErr := s.PutJob(t.Context(), key, put(aJob))
-	_, _, collectionErr := s.PutCollection(t.Context(), job.Collection{Key: key.Collection})
+	_, _, collectionErr := s.PutCollection(t.Context(), job.Collection{Key: key.Collection}, nil)
 	for _, err := range []error{jobErr, collectionErr} {
 		require.ErrorIs(t, err, little)
 		require.Equal(t, job.KindUnavailable, job.KindOf(err))

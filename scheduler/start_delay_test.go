@@ -220,7 +220,7 @@ func TestAJobThatHasNotBegunBeginsBeforeItIsChanged(t *testing.T) {
 			_, err := s.DisableJob(ctx, key)
 			return err
 		}, workflows.UpdateDisable},
-		{"by its deletion", func(ctx context.Context, s *scheduler.Service) error { return s.DeleteJob(ctx, key) }, workflows.UpdateDelete},
+		{"by its deletion", func(ctx context.Context, s *scheduler.Service) error { return s.DeleteJob(ctx, key, nil) }, workflows.UpdateDelete},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

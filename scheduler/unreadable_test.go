@@ -318,7 +318,7 @@ func TestDeletingAJobWaitsWhileNeitherItNorItsCollectionAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := busyDirectory{withFaultyJobs(t, 1, nil, 1), time.Now().Add(40 * time.Second)}
 		w.faulty[key.Collection.WorkflowID()] = nil
-		require.NoError(t, scheduler.New(scheduler.Options{Client: w}).DeleteJob(t.Context(), key.Collection.Job("Job1")))
+		require.NoError(t, scheduler.New(scheduler.Options{Client: w}).DeleteJob(t.Context(), key.Collection.Job("Job1"), nil))
 		require.Empty(t, w.terminated)
 	})
 }
@@ -345,7 +345,7 @@ func TestDeletingAJobThatDoesNotAnswer(t *testing.T) {
 				w := withFaultyJobs(t, 1, nil, 1)
 				tt.arrange(w)
 				start := time.Now()
-				err := scheduler.New(scheduler.Options{Client: w}).DeleteJob(t.Context(), one)
+				err := scheduler.New(scheduler.Options{Client: w}).DeleteJob(t.Context(), one, nil)
 				if !tt.ended {
 					require.Equal(t, 50*time.Second, time.Since(start))
 					require.Equal(t, job.KindUnavailable, job.KindOf(err))

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -17,6 +18,8 @@ const (
 	headerRequestID     = "X-Ms-Request-Id"
 	headerCorrelationID = "X-Ms-Correlation-Request-Id"
 	headerRoutingID     = "X-Ms-Routing-Request-Id" // region:time:correlation
+	headerClientID      = "X-Ms-Client-Request-Id"
+	headerReturnID      = "X-Ms-Return-Client-Request-Id"
 )
 
 // Identify is a handler that sets the headers that all answers have.
@@ -28,11 +31,19 @@ func Identify(c *gin.Context) {
 	c.Header(headerRequestID, uuid.NewString())
 	c.Header(headerCorrelationID, correlation)
 	c.Header(headerRoutingID, "ALMANAC:"+time.Now().UTC().Format("20060102T150405Z")+":"+correlation)
+	if id := c.GetHeader(headerClientID); strings.EqualFold(c.GetHeader(headerReturnID), "true") && len(id) <= maxClientID && !strings.ContainsFunc(id, notPrintable) {
+		c.Header(headerClientID, id)
+	}
 	c.Header("Cache-Control", "no-store")
 	c.Header("Pragma", "no-cache")
 	c.Header("Expires", "-1")
 	c.Header("X-Content-Type-Options", "nosniff")
 }
+
+// maxClientID is the length of the longest ID of a client that is returned.
+const maxClientID = 128
+
+func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 
 // RequestID returns the ID of a request, which [Identify] has given it.
 func RequestID(c *gin.Context) string { return c.Writer.Header().Get(headerRequestID) }
@@ -45,17 +56,28 @@ func LogID(c *gin.Context) slog.Attr { return slog.String("request", RequestID(c
 
 const contentType = "application/json; charset=utf-8"
 
-// JSON answers with compact JSON. Characters with a meaning in HTML (<, > and &) are not escaped, so URIs
+// Encode returns compact JSON. Characters with a meaning in HTML (<, > and &) are not escaped, so URIs
 // are shown as they were sent.
-func JSON(c *gin.Context, status int, v any) error {
+func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return err
+		return nil, err
 	}
-	c.Data(status, contentType, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
-	return nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Body answers with what [Encode] returned.
+func Body(c *gin.Context, status int, body []byte) { c.Data(status, contentType, body) }
+
+// JSON answers with a value as [Encode] returns it.
+func JSON(c *gin.Context, status int, v any) error {
+	body, err := Encode(v)
+	if err == nil {
+		Body(c, status, body)
+	}
+	return err
 }
 
 // An Envelope is the body of every error.

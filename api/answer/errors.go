@@ -22,6 +22,8 @@ var statuses = map[job.Kind]int{
 	job.KindTooLarge:    http.StatusRequestEntityTooLarge,
 	job.KindForbidden:   http.StatusForbidden,
 	job.KindUnavailable: http.StatusServiceUnavailable,
+
+	job.KindPrecondition: http.StatusPreconditionFailed,
 }
 
 // statusClientClosedRequest is for the log only: the client has closed the connection.

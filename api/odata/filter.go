@@ -23,7 +23,7 @@ import (
 //	operator   = "eq" | "ge" | "gt" | "le" | "lt"
 //	value      = word | "'" text "'" | '"' text '"' | "datetime'" text "'"
 //
-// Everything but times is case-insensitive. A field with fixed values and a name have the operator eq alone, and
+// A quote within a text is doubled, as in 'O”Brien'. Everything but times is case-insensitive. A field with fixed values and a name have the operator eq alone, and
 // startswith is for a name.
 type Filter struct {
 	fields  []field
@@ -116,8 +116,8 @@ func (t filterToken) instead(want string) error {
 	return fmt.Errorf("%s instead of %.40q", want, t.text)
 }
 
-// tokenPattern matches a text in single or double quotes, a parenthesis, a comma, or a word.
-var tokenPattern = regexp.MustCompile(`^(?:'([^']*)'|"([^"]*)"|([(),]|[^\s\v\x{85}\pZ'"(),]+))`)
+// tokenPattern matches a text in single or double quotes, which it may hold doubled, a parenthesis, a comma, or a word.
+var tokenPattern = regexp.MustCompile(`^(?:'((?:[^']|'')*)'|"((?:[^"]|"")*)"|([(),]|[^\s\v\x{85}\pZ'"(),]+))`)
 
 // splitFilter splits a filter into its tokens.
 func splitFilter(text string) (tokens []filterToken, err error) {
@@ -126,7 +126,8 @@ func splitFilter(text string) (tokens []filterToken, err error) {
 		if found == nil {
 			return nil, fmt.Errorf("a second %s after %.40q", text[:1], text[1:])
 		}
-		tokens = append(tokens, filterToken{found[1] + found[2] + found[3], found[3] == ""})
+		quoted := strings.ReplaceAll(found[1], "''", "'") + strings.ReplaceAll(found[2], `""`, `"`)
+		tokens = append(tokens, filterToken{quoted + found[3], found[3] == ""})
 		text = text[len(found[0]):]
 	}
 	return tokens, nil

@@ -142,7 +142,7 @@ func prepare(ctx context.Context, s *scheduler.Service, log *slog.Logger) error 
 	_, err := s.Collection(ctx, k)
 	if job.KindOf(err) == job.KindNotFound {
 		properties := job.CollectionProperties{SKU: job.SKU{Name: "P20Premium"}, State: job.CollectionEnabled}
-		_, _, err = s.PutCollection(ctx, job.Collection{Key: k, Properties: properties})
+		_, _, err = s.PutCollection(ctx, job.Collection{Key: k, Properties: properties}, nil)
 	}
 	switch {
 	case err == nil:

@@ -5,9 +5,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"almanac/cmd/almanac/internal/config"
 	"almanac/internal/build"
+	"almanac/internal/fields"
 	"almanac/internal/settings"
 )
 
@@ -79,6 +81,21 @@ func explain(cmd *cobra.Command, err error) error {
 	return err
 }
 
+// meant returns a line with what the writer of a command line most likely meant; "" if that is not known.
+func meant(cmd *cobra.Command, err error) string {
+	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if near := fields.Nearest(name, known); near != "" {
+			return "\nDid you mean --" + near + "?"
+		}
+	}
+	if strings.HasPrefix(err.Error(), `unknown command "job`) {
+		return "\nJobs are made, listed and run through the API, such as GET http://127.0.0.1:8080/jobCollections/default/jobs"
+	}
+	return ""
+}
+
 func seeHelp(cmd *cobra.Command, err error) error {
-	return fmt.Errorf("%s\nRun \"%s --help\" for what is allowed", strings.TrimSpace(err.Error()), strings.TrimSuffix(cmd.CommandPath(), " help"))
+	return fmt.Errorf("%s%s\nRun \"%s --help\" for what is allowed", strings.TrimSpace(err.Error()), meant(cmd, err), strings.TrimSuffix(cmd.CommandPath(), " help"))
 }

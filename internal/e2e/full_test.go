@@ -71,7 +71,7 @@ func TestAFullCollectionStaysWithinTheLimitsOfTheServer(t *testing.T) {
 	list, err = s.names(t.Context(), in.Collection.Key)
 	require.NoError(t, err)
 	require.Len(t, list, names)
-	compute(func() { _, err = s.service.DeleteCollection(t.Context(), in.Collection.Key) })
+	compute(func() { _, err = s.service.DeleteCollection(t.Context(), in.Collection.Key, nil) })
 	require.NoError(t, err)
 	eventually(t, "end of the collection", func() bool {
 		_, err := s.service.Collection(t.Context(), in.Collection.Key)

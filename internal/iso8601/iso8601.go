@@ -2,6 +2,7 @@
 package iso8601
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ var fraction = regexp.MustCompile(`\.\d+`)
 // fractions of a second to 100 ns, but never up to the next second.
 func ParseTime(s string, loc *time.Location) (Time, error) {
 	const tick = 100 * time.Nanosecond
-	t, err := recurrence.ParseTime(s, loc)
+	t, err := recurrence.ParseTime(extended(s), loc)
 	if err != nil {
 		return Time{}, err
 	}
@@ -71,6 +72,22 @@ func ParseTime(s string, loc *time.Location) (Time, error) {
 	}
 	ticks := min(time.Duration(math.Round(seconds*1e7)), time.Second/tick-1)
 	return Time{t.Add(ticks * tick)}, nil
+}
+
+// otherForms matches a date and time in a form that RFC 3339 or ISO 8601 also has: with letters in lower case, and an offset without a colon or
+// without minutes.
+var otherForms = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?:([Zz])|([+-]\d\d)(?::?(\d\d))?)?$`)
+
+// extended returns a date and time in the form that package recurrence parses; another text as it is.
+func extended(s string) string {
+	m := otherForms.FindStringSubmatch(s)
+	switch {
+	case m == nil:
+		return s
+	case m[4] != "":
+		return m[1] + "T" + m[2] + m[4] + ":" + cmp.Or(m[5], "00")
+	}
+	return m[1] + "T" + m[2] + strings.ToUpper(m[3])
 }
 
 // A Duration is a length of time in the user's spelling: ISO 8601 (PT30S, P1D) or a .NET TimeSpan

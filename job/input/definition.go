@@ -14,6 +14,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"almanac/internal/fields"
@@ -28,12 +29,14 @@ type ParseOptions struct {
 	Created time.Time       // time of the job's creation; zero: Now
 	Stored  *job.Definition // the redacted definition to be replaced; nil for a new job
 	ID      string          // the job's resource ID; a body with another one is refused, compared without case; empty: any
+	Short   bool            // the request names no subscription and no resource group, so those of an ID in the body may be others
 
 	// CheckTarget returns an error for an action that would fail on every attempt, its error action aside. The
 	// text is shown. nil means that no action is refused.
 	CheckTarget func(*job.Action) error
 
 	actionOptional bool // the action may be absent
+	built          bool // the definition was built in Go: what a writer most likely did not mean is in it on purpose
 }
 
 func (o ParseOptions) withDefaults() ParseOptions {
@@ -47,12 +50,13 @@ func (o ParseOptions) withDefaults() ParseOptions {
 // ParseDefinition parses the body of a PUT of a job: a definition, either under "properties" or at the top.
 //
 // A secret may be left out if o.Stored has the same identity and target; [KeepSecrets] fills it
-// in later. If o.Stored is in a final state, the body may have a final state too, since clients send back
-// what they read. It means [job.StateEnabled], like an absent state. The error is an [*job.Error] of [job.KindInvalid]
+// in later. The body may have a final state if o.Stored has one, since clients send back
+// what they read; it means [job.StateEnabled], like an absent state. That of a new job, in an answer that was saved, means [job.StateDisabled]: what had
+// ended does not run again. The error is an [*job.Error] of [job.KindInvalid]
 // that lists every bad field.
 func ParseDefinition(body []byte, o ParseOptions) (job.Definition, error) {
 	o = o.withDefaults()
-	p, err := parseEnvelope(body, o.Limits, envelope{what: "job", id: o.ID, inside: definitionMembers})
+	p, err := parseEnvelope(body, o.Limits, envelope{what: "job", id: o.ID, short: o.Short, inside: definitionMembers})
 	if err != nil {
 		return job.Definition{}, err
 	}
@@ -76,16 +80,20 @@ func ValidateDefinition(d *job.Definition, o ParseOptions) error {
 	if err != nil {
 		return badRequest("The job is not valid: %v", err)
 	}
+	o.built = true
 	parsed, err := ParseDefinition(text, o)
 	if err != nil {
 		return err
 	}
-	return notAsParsed(d, &parsed)
+	return notAsParsed(d, &parsed, o.Stored)
 }
 
 // notAsParsed returns the error of a definition that is not as [ParseDefinition] returned it.
-func notAsParsed(d, parsed *job.Definition) error {
+func notAsParsed(d, parsed, stored *job.Definition) error {
 	bad := misspelled(d)
+	if stored == nil && d.State.Final() {
+		bad.Add(&job.FieldError{Path: "state", Code: fields.Unsupported, Value: string(d.State), Allowed: "enabled or disabled"})
+	}
 	leaveOut := func(path, why string) {
 		bad.Add(&job.FieldError{Path: path, Code: fields.Forbidden, Hint: "leave it out: " + why})
 	}
@@ -175,6 +183,7 @@ type parser struct {
 type envelope struct {
 	what   string   // what the body is of, for errors
 	id     string   // a body with another one is refused; empty: any
+	short  bool     // only what follows the provider in an id is compared
 	inside []string // names that belong inside "properties": beside it they are errors
 	beside []string // further names beside "properties"
 }
@@ -204,7 +213,7 @@ func parseEnvelope(body []byte, l *Limits, e envelope) (*parser, error) {
 		return nil, err
 	}
 	p := &parser{limits: l, tree: tree, properties: tree.Member("properties"), path: "properties"}
-	if given := tree.Member("id"); given != nil && e.id != "" && (given.Kind != fields.String || !fields.SameName(given.Text, e.id)) {
+	if given := tree.Member("id"); given != nil && e.id != "" && (given.Kind != fields.String || !e.sameID(given.Text)) {
 		p.Reject("id", given, "the id of this job, "+e.id+", or none")
 	}
 	if p.properties == nil {
@@ -222,6 +231,14 @@ func parseEnvelope(body []byte, l *Limits, e envelope) (*parser, error) {
 		return p, p.err(e.what)
 	}
 	return p, nil
+}
+
+// sameID reports whether a body may have an id.
+func (e envelope) sameID(id string) bool {
+	const provider = "/providers/microsoft.scheduler/"
+	_, given, long := strings.Cut(fields.Normalize(id), provider)
+	_, own, _ := strings.Cut(fields.Normalize(e.id), provider)
+	return fields.SameName(id, e.id) || e.short && long && given == own
 }
 
 // pathOf returns the path of a member of the properties.
@@ -259,8 +276,13 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 		zone = locate(name.Text)
 	}
 	states := []string{"enabled", "disabled"}
-	stored := &job.Definition{}
-	if o.Stored != nil {
+	stored, ended := &job.Definition{}, false
+	if o.Stored == nil {
+		state := n.Member("state")
+		if ended = state != nil && job.State(fields.Normalize(state.Text)).Final(); ended {
+			n = n.Without("state")
+		}
+	} else {
 		stored = o.Stored
 		if o.Stored.State.Final() {
 			states = append(states, "completed", "faulted")
@@ -282,15 +304,22 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 	if list != nil && list.Kind == fields.List && len(list.Items) == 0 {
 		d.Notifications = []job.Notification{} // in place of those of the collection
 	}
-	if d.State.Final() {
+	switch {
+	case ended:
+		d.State = job.StateDisabled
+	case d.State.Final():
 		d.State = job.StateEnabled
 	}
 	p.timing(&d, o)
 	if action != nil && action.Kind == fields.Object {
 		p.withoutNotification(&d.Action, actionPath)
 		p.action(&d.Action, actionPath, &stored.Action)
+		if !o.built {
+			p.unmeant(action, actionPath, &d.Action, &stored.Action)
+		}
 	}
 	p.notifications(d.Notifications, p.pathOf("notifications"), stored.Notifications)
+	p.advise(n, &d)
 	return d
 }
 

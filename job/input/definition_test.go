@@ -109,8 +109,8 @@ func TestParseDefinitionReportsBadFields(t *testing.T) {
 		{"properties of the wrong type", `{"properties":[]}`, "properties: a list is not valid; allowed: an object"},
 		{"an action of the wrong type", `{"properties":{"action":"GET"}}`, "properties.action: a string is not valid; allowed: an object"},
 		{
-			"a final state", `{"properties":{"action":` + httpAction + `,"state":"completed"}}`,
-			`properties.state: "completed" is not supported; allowed: enabled or disabled`,
+			"an unknown state", `{"properties":{"action":` + httpAction + `,"state":"done"}}`,
+			`properties.state: "done" is not supported; allowed: enabled or disabled`,
 		},
 		{
 			"an unknown property", `{"properties":{"action":` + httpAction + `,"recurence":{"frequency":"day"}}}`,
@@ -126,9 +126,9 @@ func TestParseDefinitionReportsBadFields(t *testing.T) {
 		},
 		{
 			"unknown fields of a recurrence",
-			withRecurrence(`{"frequency":"day","intervall":2,"cron":"* * * * *"}`),
+			withRecurrence(`{"frequency":"day","intervall":2,"cron":"0 9 * * *"}`),
 			lines("properties.recurrence.intervall: unknown field; did you mean \"interval\"?",
-				"properties.recurrence.cron: unknown field; allowed: frequency, count, endTime, interval, schedule, timeZone, catchUpWindow or overlapPolicy"),
+				`properties.recurrence.cron: unknown field; that cron expression is "recurrence": {"frequency":"day","schedule":{"minutes":[0],"hours":[9]}}`),
 		},
 		{
 			"unknown fields of a schedule, and what is out of range",
@@ -176,12 +176,12 @@ func TestParseDefinitionReportsBadFields(t *testing.T) {
 		{
 			"what the frequency does not take",
 			withRecurrence(`{"frequency":"Day","schedule":{"weekDays":["monday"]}}`),
-			"properties.recurrence.schedule.weekDays: not allowed; allowed: with frequency week",
+			`properties.recurrence.schedule.weekDays: not allowed; allowed: with frequency week; "frequency": "week" runs on each of these days`,
 		},
 		{
 			"a rule that is never due",
 			withRecurrence(`{"frequency":"month","schedule":{"monthDays":[31],"months":[2]}}`),
-			"properties.recurrence.schedule: the value is not valid; allowed: a schedule that is due within 100 years",
+			"properties.recurrence.schedule: the value is not valid; allowed: a schedule that is due within 100 years; there is no 31 February",
 		},
 		{
 			"a start too far ahead",
@@ -275,7 +275,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 		{"a method that sends credentials back", withRequest(`{"uri":"http://example.com/","method":"trace"}`), `properties.action.request.method: "trace" is not supported; allowed: ` + methods},
 		{"the preface of HTTP/2", withRequest(`{"uri":"http://example.com/","method":"PRI"}`), `properties.action.request.method: "PRI" is not supported; allowed: ` + methods},
 		{"a long body", withRequest(`{"uri":"http://example.com/","body":"` + strings.Repeat("ü", 8193) + `"}`), "properties.action.request.body: too long; allowed: at most 8192 characters"},
-		{"a body that is no string", withRequest(`{"uri":"http://example.com/","body":{"a":1}}`), "properties.action.request.body: an object is not valid; allowed: a string"},
+		{"a body that is no string", withRequest(`{"uri":"http://example.com/","body":{"a":1}}`), `properties.action.request.body: an object is not valid; allowed: a string; write the JSON as a text, with its quotes escaped, such as "{\"id\":1}"`},
 		{
 			"templates that are none",
 			withAction(`{"type":"Http","request":{"uri":"http://h/{{.Nmae}}","headers":{"X":"a\n{{.Job}}","{{.Job.Name}}":"a"},"body":"{{.Failure.Message}}","template":true},"errorAction":{"type":"Http","request":{"uri":"http://h/","body":"{{.Failure.Code}}","template":true}}}`),
@@ -358,7 +358,7 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 			withAction(`{"type":"Http","request":{"uri":"http://example.com/"},"retryPolicy":{"retryType":"exponential","retryInterval":"00:00:14","retryCount":0,"retries":3}}`),
 			lines(`properties.action.retryPolicy.retryType: "exponential" is not supported; allowed: none or fixed`,
 				`properties.action.retryPolicy.retryInterval: "00:00:14" is not valid; allowed: a duration such as PT30S or 00:00:30, from PT15S to P558D`,
-				"properties.action.retryPolicy.retryCount: 0 is out of range; allowed: 1 to 20",
+				`properties.action.retryPolicy.retryCount: 0 is out of range; allowed: 1 to 20; for no retries send "retryType": "none"`,
 				"properties.action.retryPolicy.retries: unknown field; allowed: retryType, retryInterval or retryCount"),
 		},
 	} {

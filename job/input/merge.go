@@ -20,12 +20,9 @@ func MergeDefinition(current job.Definition, patch []byte, o ParseOptions) (job.
 	o = o.withDefaults()
 	current = current.Redacted()
 	o.Stored = &current
-	p, err := parseEnvelope(patch, o.Limits, envelope{what: "patch", id: o.ID, inside: definitionMembers})
+	p, err := parseEnvelope(patch, o.Limits, envelope{what: "patch", id: o.ID, short: o.Short, inside: definitionMembers})
 	if err != nil {
 		return job.Definition{}, err
-	}
-	if p.properties.Member("status") != nil {
-		p.fail(p.pathOf("status"), fields.Forbidden, "", "it is read-only")
 	}
 	merged, err := treeOf(current)
 	if err != nil {

@@ -81,7 +81,6 @@ func TestMergeDefinition(t *testing.T) {
 func TestMergeDefinitionReportsBadFields(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, patch, want string }{
-		{"the status", `{"properties":{"status":{}}}`, "properties.status: not allowed; it is read-only"},
 		{"another job's id", `{"id":"/x","state":"disabled"}`, `id: "/x" is not valid; allowed: the id of this job, ` + jobID + `, or none`},
 		{"an id that is no text", `{"id":5,"properties":{}}`, `id: 5 is not valid; allowed: the id of this job, ` + jobID + `, or none`},
 		{"a final state", `{"properties":{"state":"Faulted"}}`, `properties.state: "Faulted" is not supported; allowed: enabled or disabled`},
@@ -94,7 +93,7 @@ func TestMergeDefinitionReportsBadFields(t *testing.T) {
 		{"a template that is none", `{"properties":{"action":{"errorAction":{"queueMessage":{"message":"{{.Failure.Code}}","template":true}}}}}`, `properties.action.errorAction.queueMessage.message: ".Failure.Code" is not valid; allowed: .Job.Name, .Job.Collection, .Execution.ID, .Due, .Attempt, .LastSuccess, .Failure.Message, .Failure.Error, .Failure.Attempts and .Failure.Status; see line 1, column 1`},
 		{"the action removed", `{"action":null}`, "action: required; allowed: an object"},
 		{"a required member removed", `{"properties":{"recurrence":{"frequency":null}}}`, "properties.recurrence.frequency: required; allowed: minute, hour, day, week, month or year"},
-		{"what no longer fits", `{"properties":{"recurrence":{"frequency":"day"}}}`, "properties.recurrence.schedule.weekDays: not allowed; allowed: with frequency week"},
+		{"what no longer fits", `{"properties":{"recurrence":{"frequency":"day"}}}`, `properties.recurrence.schedule.weekDays: not allowed; allowed: with frequency week; "frequency": "week" runs on each of these days`},
 		{"the parameters of another type", `{"properties":{"action":{"queueMessage":{"storageAccount":"a","queueName":"abc","sasToken":"s"}}}}`, "properties.action.queueMessage: not allowed; an action of type Http has a request"},
 		{"another type without its parameters", `{"properties":{"action":{"type":"StorageQueue"}}}`, "properties.action.queueMessage: required; allowed: an object; an action of type StorageQueue has one"},
 		{"another user without a password", `{"properties":{"action":{"request":{"authentication":{"username":"v"}}}}}`, "properties.action.request.authentication.password: required; allowed: a password"},

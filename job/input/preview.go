@@ -43,7 +43,7 @@ func ParsePreview(line []byte, now time.Time) (preview.Preview, error) {
 	if b.path == "" {
 		properties = properties.Without("now", "take")
 	}
-	p.Definition = b.definition(properties, ParseOptions{Limits: limits, Now: p.Now, Created: p.Now, actionOptional: true})
+	p.Definition = b.definition(properties, ParseOptions{Limits: limits, Now: p.Now, Created: p.Now, actionOptional: true, built: true})
 	if err := b.err("preview"); err != nil {
 		return p, err
 	}

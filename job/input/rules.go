@@ -99,7 +99,7 @@ func notInXML(r rune) bool {
 }
 
 func isTimeToLive(s string) bool {
-	if _, err := iso8601.ParseDuration(s); err == nil {
+	if _, err := iso8601.ParseDuration(s); err == nil || job.IsForEver(s) {
 		return true
 	}
 	_, err := recurrence.ParseTime(s, time.UTC)

@@ -139,7 +139,7 @@ func sameTarget(uri, filled string) bool {
 	return err == nil && from.Scheme == to.Scheme && from.Host == to.Host && from.User.String() == to.User.String()
 }
 
-// Forgotten reports whether an action has known placeholders but no templates, so that they are sent unchanged.
+// Forgotten reports whether an action has placeholders of the known values, misspelled ones included, but no templates, so that they are sent unchanged.
 func Forgotten(a *job.Action) bool {
 	turnedOn := a.Clone()
 	if r := turnedOn.Request; r != nil {
@@ -154,9 +154,14 @@ func Forgotten(a *job.Action) bool {
 		}
 	}
 	return !Used(a) && slices.ContainsFunc(members(&turnedOn), func(m member) bool {
-		return slices.ContainsFunc(names, func(n name) bool { return strings.Contains(*m.value, "{{"+n.name) })
+		return slices.ContainsFunc(placeholder.FindAllStringSubmatch(*m.value, -1), func(found []string) bool {
+			return slices.ContainsFunc(names, func(n name) bool { return n.name == found[1] || strings.HasPrefix(n.name, found[1]+".") })
+		})
 	})
 }
+
+// placeholder matches the beginning of a placeholder, with the first part of the name in it.
+var placeholder = regexp.MustCompile(`\{\{-?\s*(?:if\s+)?(\.[A-Z]\w*)`)
 
 // Render returns an action with its placeholders filled in: the action itself if it has no templates. The error says
 // that a text is too long.

@@ -356,6 +356,8 @@ func TestPlaceholdersThatAreSentAsTheyAreWrittenAreNoticed(t *testing.T) {
 	for _, a := range []*job.Action{
 		{Request: &job.Request{URI: "http://h/{{.Job.Name}}"}},
 		{QueueMessage: &job.QueueMessage{Message: "{{.Failure.Message}}"}},
+		{QueueMessage: &job.QueueMessage{Message: "{{ .Job.Name }}"}},
+		{QueueMessage: &job.QueueMessage{Message: "{{.Job.Nam}}"}},
 		{ServiceBusQueueMessage: &job.ServiceBusMessage{Message: "at {{.Due}}"}},
 		{ServiceBusTopicMessage: &job.ServiceBusMessage{CustomMessageProperties: job.Members{{Name: "a", Value: "{{.Attempt}}"}}}},
 	} {
@@ -363,7 +365,7 @@ func TestPlaceholdersThatAreSentAsTheyAreWrittenAreNoticed(t *testing.T) {
 		require.False(t, template.Used(a), "it is not changed")
 	}
 	require.False(t, template.Forgotten(request("{{.Job.Name}}", "")))
-	require.False(t, template.Forgotten(&job.Action{Request: &job.Request{Body: "{{name}}"}}), "placeholders of the receiver")
+	require.False(t, template.Forgotten(&job.Action{Request: &job.Request{Body: "{{name}} {{.Values.name}}"}}), "placeholders of the receiver")
 }
 
 // The example, and the action that the page shows, are filled in as the page says.

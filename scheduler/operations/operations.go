@@ -43,9 +43,13 @@ const (
 )
 
 // DeleteCollection deletes a collection and its jobs. If that takes longer than 5 s, it returns an
-// operation, which continues on the server; otherwise nil.
-func (ops *Operations) DeleteCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error) {
-	return ops.operate(ctx, k, workflows.UpdateDelete)
+// operation, which continues on the server; otherwise nil. It fails with [workflows.ErrTypeStale] if generation is not 0 and the
+// collection has another one.
+func (ops *Operations) DeleteCollection(ctx context.Context, k job.CollectionKey, generation int) (*job.Operation, error) {
+	if generation == 0 {
+		return ops.operate(ctx, k, workflows.UpdateDelete)
+	}
+	return ops.operate(ctx, k, workflows.UpdateDelete, generation)
 }
 
 // EnableCollection enables a collection: its enabled jobs run again. It returns an operation as
@@ -67,14 +71,14 @@ const operationPatience = 5 * time.Second
 // operate enables, disables or deletes a collection. It returns an operation if that takes longer than
 // operationPatience: the operation is the update of the collection's workflow, whose outcome Temporal
 // keeps.
-func (ops *Operations) operate(ctx context.Context, k job.CollectionKey, name string) (*job.Operation, error) {
+func (ops *Operations) operate(ctx context.Context, k job.CollectionKey, name string, args ...any) (*job.Operation, error) {
 	if err := k.Validate(); err != nil {
 		return nil, err
 	}
 	accept, cancel := context.WithTimeout(ctx, acceptTimeout)
 	defer cancel()
 	update := client.UpdateWorkflowOptions{
-		WorkflowID: k.WorkflowID(), UpdateID: uuid.NewString(), UpdateName: name, WaitForStage: client.WorkflowUpdateStageAccepted,
+		WorkflowID: k.WorkflowID(), UpdateID: uuid.NewString(), UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageAccepted,
 	}
 	var handle client.WorkflowUpdateHandle
 	err := wfclient.Patiently(accept, wfclient.Repeatable(name == workflows.UpdateDelete, func(ctx context.Context) (err error) {

@@ -869,3 +869,15 @@ func TestAnExecutionIsFaultedAlthoughTheJobIsChangedDuringItsErrorAction(t *test
 	require.Equal(t, 1, end.Status.FailureCount)
 	require.Equal(t, 1, end.Status.FaultedCount)
 }
+
+func TestACommandOfACallerWhoReadAnotherGenerationIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, every(minutely))
+	disabled := w.update(10*time.Second, workflows.UpdateDisable)
+	stale := w.update(20*time.Second, workflows.UpdateDelete, registration)
+	current := w.update(30*time.Second, workflows.UpdateDelete, registration+1)
+	w.run(time.Hour)
+	require.Equal(t, registration+1, disabled.ok(t).Generation)
+	stale.refused(t, workflows.ErrTypeStale)
+	current.ok(t)
+}

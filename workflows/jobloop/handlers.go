@@ -1,6 +1,7 @@
 package jobloop
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -51,7 +52,8 @@ func (j *loop) handle(ctx workflow.Context) error {
 		}, workflow.UpdateHandlerOptions{Description: "the job collection is deleted, and the job with it"}))
 }
 
-// A command is an update without arguments, and also a signal.
+// A command is an update, and also a signal. The update may have the generation of the job that its caller read, and is refused if that is
+// not the job's.
 type command struct {
 	name, describe string
 	may            func() error
@@ -75,10 +77,20 @@ func (j *loop) handleCommand(ctx workflow.Context, c command) error {
 		j.handling--
 		j.changed = true
 	})
-	return workflow.SetUpdateHandlerWithOptions(ctx, c.name, func(ctx workflow.Context) (job.Job, error) {
-		_, err := j.update(ctx, withoutAnswer(apply))
+	return workflow.SetUpdateHandlerWithOptions(ctx, c.name, func(ctx workflow.Context, generation int) (job.Job, error) {
+		_, err := j.update(ctx, withoutAnswer(func(ctx workflow.Context) error {
+			if err := j.unchangedSince(generation); err != nil {
+				return err
+			}
+			return apply(ctx)
+		}))
 		return j.snapshot(), err
-	}, workflow.UpdateHandlerOptions{Validator: j.unlessRepeated(c.may), Description: c.describe})
+	}, workflow.UpdateHandlerOptions{Description: c.describe, Validator: func(ctx workflow.Context, generation int) error {
+		if j.repeated(ctx) { // it is only answered
+			return nil
+		}
+		return cmp.Or(j.unchangedSince(generation), c.may())
+	}})
 }
 
 // change applies changes one at a time, in the order in which they arrived. Others may be applied while one
@@ -141,10 +153,7 @@ func (j *loop) handleReplace(ctx workflow.Context, r workflows.ReplaceRequest) (
 // admit returns the requested definition with its omitted secrets filled in, or refuses it. The workflow
 // decides whether secrets may be kept, since the job may have changed since the caller read it.
 func (j *loop) admit(r *workflows.ReplaceRequest) (job.Definition, error) {
-	if r.Generation != 0 && r.Generation != j.Generation {
-		return job.Definition{}, workflows.Refuse(workflows.ErrTypeStale, "the job was changed meanwhile")
-	}
-	if err := j.mayChange(); err != nil {
+	if err := cmp.Or(j.unchangedSince(r.Generation), j.mayChange()); err != nil {
 		return job.Definition{}, err
 	}
 	d, err := input.KeepSecrets(r.Definition, &j.Definition, r.Retarget)
@@ -152,6 +161,14 @@ func (j *loop) admit(r *workflows.ReplaceRequest) (job.Definition, error) {
 		return job.Definition{}, workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 	}
 	return d, nil
+}
+
+// unchangedSince refuses a change by a caller who read another generation of the job; 0 stands for any.
+func (j *loop) unchangedSince(generation int) error {
+	if generation != 0 && generation != j.Generation {
+		return workflows.Refuse(workflows.ErrTypeStale, "the job was changed meanwhile")
+	}
+	return nil
 }
 
 // validate rejects an update that admit would refuse, or that violates the API's own checks: it may not

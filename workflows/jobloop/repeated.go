@@ -39,16 +39,6 @@ func (j *loop) update(ctx workflow.Context, apply func(workflow.Context) (answer
 	return answer, err
 }
 
-// unlessRepeated returns the validator of an update that lets repeated ones pass, which are only answered.
-func (j *loop) unlessRepeated(may func() error) func(workflow.Context) error {
-	return func(ctx workflow.Context) error {
-		if j.repeated(ctx) {
-			return nil
-		}
-		return may()
-	}
-}
-
 // repeated reports whether the update was applied by an earlier run.
 func (j *loop) repeated(ctx workflow.Context) bool {
 	return j.Applied.Find(workflow.GetCurrentUpdateInfo(ctx).ID) != nil

@@ -106,7 +106,8 @@ func (c *collection) handle(ctx workflow.Context) error {
 	return err
 }
 
-// command registers an update and a signal of the same name.
+// command registers an update and a signal of the same name. The update may have the generation of the properties that its caller read, and
+// is refused if that is not the present one.
 func (c *collection) command(ctx workflow.Context, name, description string, do func(workflow.Context) error) error {
 	signal := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description + ", without an answer"})
 	c.commands = append(c.commands, signal)
@@ -121,7 +122,14 @@ func (c *collection) command(ctx workflow.Context, name, description string, do 
 			c.note()
 		}
 	})
-	return workflow.SetUpdateHandlerWithOptions(ctx, name, do, workflow.UpdateHandlerOptions{Description: description})
+	return workflow.SetUpdateHandlerWithOptions(ctx, name, func(ctx workflow.Context, generation int) error {
+		if generation != 0 {
+			if err := c.current(generation); err != nil {
+				return err
+			}
+		}
+		return do(ctx)
+	}, workflow.UpdateHandlerOptions{Description: description})
 }
 
 // run verifies registrations and updates silent jobs again, each when its timer fires.

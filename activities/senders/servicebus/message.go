@@ -56,7 +56,7 @@ func busMessage(m *job.ServiceBusMessage, e job.Execution, now time.Time) (*amqp
 	for _, custom := range m.CustomMessageProperties {
 		message.ApplicationProperties[custom.Name] = custom.Value
 	}
-	if p.TimeToLive != "" {
+	if p.TimeToLive != "" && !job.IsForEver(p.TimeToLive) {
 		expires, err := expiry(p.TimeToLive, now)
 		if err != nil {
 			return nil, err

@@ -1,0 +1,118 @@
+package input_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/internal/iso8601"
+	"almanac/job"
+	"almanac/job/input"
+)
+
+func TestTheFirstMistakesOfANewcomerAreAnsweredWithWhatToSend(t *testing.T) {
+	t.Parallel()
+	const action = `"action":{"type":"Http","request":{"uri":"http://a.example/","method":"GET"}}`
+	request := func(members string) string {
+		return `{"properties":{"action":{"type":"Http","request":{"uri":"http://a.example/","method":"POST",` + members + `}}}}`
+	}
+	retry := func(members string) string {
+		return `{"properties":{"action":{"type":"Http","request":{"uri":"http://a.example/","method":"GET"},"retryPolicy":{` + members + `}}}}`
+	}
+	for _, tt := range []struct{ name, body, want string }{
+		{"a cron expression", `{"properties":{` + action + `,"recurrence":"0 9 * * 1-5"}}`,
+			`properties.recurrence: "0 9 * * 1-5" is not valid; allowed: an object; that cron expression is "recurrence": ` +
+				`{"frequency":"week","schedule":{"minutes":[0],"hours":[9],"weekDays":["monday","tuesday","wednesday","thursday","friday"]}}`},
+		{"a member cron", `{"properties":{` + action + `,"recurrence":{"frequency":"day","cron":"*/5 * * * *"}}}`,
+			`properties.recurrence.cron: unknown field; that cron expression is "recurrence": {"frequency":"hour","schedule":{"minutes":[0,5,10,15,20,25,30,35,40,45,50,55]}}`},
+		{"words", `{"properties":{` + action + `,"recurrence":"every day"}}`,
+			`properties.recurrence: a string is not valid; allowed: an object; a recurrence is an object, such as {"frequency":"day","schedule":{"hours":[9],"minutes":[0]}}, and no cron expression`},
+		{"a time zone one level too high", `{"properties":{` + action + `,"timeZone":"Europe/Stockholm"}}`, "properties.timeZone: unknown field; it belongs in recurrence"},
+		{"a schedule one level too high", `{"properties":{` + action + `,"schedule":{"hours":[9]}}}`, "properties.schedule: unknown field; it belongs in recurrence"},
+		{"hours one level too high", `{"properties":{` + action + `,"recurrence":{"frequency":"day","hours":[9]}}}`, "properties.recurrence.hours: unknown field; it belongs in recurrence.schedule"},
+		{"a time zone beside the properties", `{"properties":{` + action + `},"timeZone":"Europe/Stockholm"}`, "timeZone: unknown field; it belongs in recurrence"},
+		{"a start time in the recurrence", `{"properties":{` + action + `,"recurrence":{"frequency":"day","startTime":"2026-01-01"}}}`, "properties.recurrence.startTime: unknown field; it belongs in properties"},
+		{"an address one level too high", `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"http://a.example/"},"uri":"http://a.example/"}}}`, "properties.action.uri: unknown field; it belongs in action.request"},
+		{"a body as an object", request(`"body":{"id":1}`), `properties.action.request.body: an object is not valid; allowed: a string; write the JSON as a text, with its quotes escaped, such as "{\"id\":1}"`},
+		{"seconds", retry(`"retryInterval":30`), `properties.action.retryPolicy.retryInterval: 30 is not valid; allowed: a duration such as PT30S or 00:00:30, from PT15S to P558D; 30 seconds are "PT30S"`},
+		{"no retries", retry(`"retryCount":0`), `properties.action.retryPolicy.retryCount: 0 is out of range; allowed: 1 to 20; for no retries send "retryType": "none"`},
+		{"a day that February lacks", `{"properties":{` + action + `,"startTime":"2026-02-30T08:00:00Z"}}`,
+			`properties.startTime: "2026-02-30T08:00:00Z" is not valid; allowed: a date such as 2026-01-31, or a date and time such as 2026-01-31T08:30:00Z; February 2026 has 28 days`},
+		{"a date that no year has", `{"properties":{` + action + `,"recurrence":{"frequency":"month","schedule":{"months":[2],"monthDays":[30]}}}}`,
+			"properties.recurrence.schedule: the value is not valid; allowed: a schedule that is due within 100 years; there is no 30 February"},
+		{"two such dates", `{"properties":{` + action + `,"recurrence":{"frequency":"month","schedule":{"months":[4,6],"monthDays":[31]}}}}`,
+			"properties.recurrence.schedule: the value is not valid; allowed: a schedule that is due within 100 years; there is no 31 April, and no 31 June"},
+		{"days of the week with days", `{"properties":{` + action + `,"recurrence":{"frequency":"day","schedule":{"weekDays":["monday"]}}}}`,
+			`properties.recurrence.schedule.weekDays: not allowed; allowed: with frequency week; "frequency": "week" runs on each of these days`},
+		{"a placeholder", request(`"body":"{{ .Job.Name }}"`),
+			`properties.action.request: the value is not valid; allowed: "template": true to have placeholders such as {{.Job.Name}} filled in, or "template": false to send them as they are`},
+		{"a misspelled placeholder", request(`"body":"{{.Job.Nam}}"`),
+			`properties.action.request: the value is not valid; allowed: "template": true to have placeholders such as {{.Job.Name}} filled in, or "template": false to send them as they are`},
+		{"an expression for a password", request(`"authentication":{"type":"Basic","username":"u","password":"[parameters('pw')]"}`),
+			"properties.action.request.authentication.password: the value is not valid; allowed: the secret itself; an expression of a template, such as [parameters('name')], is not evaluated here"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := input.ParseDefinition([]byte(tt.body), input.ParseOptions{Now: now})
+			require.Equal(t, tt.want, complaints(t, err))
+		})
+	}
+}
+
+func TestAPlaceholderMayBeSentAsItIsIfTheWriterSaysSo(t *testing.T) {
+	t.Parallel()
+	body := func(members string) []byte {
+		return []byte(`{"properties":{"action":{"type":"Http","request":{"uri":"http://a.example/","method":"POST","body":"{{.Job.Name}} {{.Values.x}}"` + members + `}}}}`)
+	}
+	d, err := input.ParseDefinition(body(`,"template":false`), input.ParseOptions{Now: now})
+	require.NoError(t, err)
+	require.NoError(t, input.CheckDefinition(&d, now, now))
+	_, err = input.ParseDefinition(body(""), input.ParseOptions{Now: now, Stored: &d})
+	require.NoError(t, err, "clients send back what they read")
+	_, err = input.MergeDefinition(d, []byte(`{"properties":{"state":"disabled"}}`), input.ParseOptions{Now: now})
+	require.NoError(t, err)
+}
+
+func TestSavedAnswersMoveIn(t *testing.T) {
+	t.Parallel()
+	const own = "/subscriptions/0/resourceGroups/default/providers/Microsoft.Scheduler/jobCollections/c/jobs/j"
+	const saved = "/subscriptions/5/resourceGroups/G/providers/microsoft.scheduler/jobCollections/C/jobs/J"
+	body := func(id, state string) []byte {
+		return []byte(`{"id":"` + id + `","properties":{"action":{"type":"Http","request":{"uri":"http://a.example/","method":"GET"}},"state":"` + state + `","status":{"executionCount":3}}}`)
+	}
+	for _, state := range []string{"completed", "Faulted"} {
+		d, err := input.ParseDefinition(body(saved, state), input.ParseOptions{Now: now, ID: own, Short: true})
+		require.NoError(t, err)
+		require.Equal(t, job.StateDisabled, d.State, "what had ended does not run again")
+		d.State = job.StateCompleted
+		require.ErrorContains(t, input.CheckDefinition(&d, now, now), `state: "completed" is not supported; allowed: enabled or disabled`)
+	}
+	_, err := input.ParseDefinition(body(saved, "enabled"), input.ParseOptions{Now: now, ID: own})
+	require.ErrorContains(t, err, "the id of this job")
+	_, err = input.ParseDefinition(body(saved+"x", "enabled"), input.ParseOptions{Now: now, ID: own, Short: true})
+	require.ErrorContains(t, err, "the id of this job")
+}
+
+func TestNumbersMayBeQuotedAndOffsetsShort(t *testing.T) {
+	t.Parallel()
+	d, err := input.ParseDefinition([]byte(`{"properties":{"startTime":"2026-11-01t08:00:00+0100","action":{"type":"Http","request":{"uri":"http://a.example/","method":"GET"}},`+
+		`"recurrence":{"frequency":"Week","schedule":{"hours":["11","12"],"minutes":["0"],"weekDays":["Monday"]}}}}`), input.ParseOptions{Now: now})
+	require.NoError(t, err)
+	require.Equal(t, []int{11, 12}, d.Recurrence.Schedule.Hours)
+	require.True(t, d.StartTime.Equal(time.Date(2026, 11, 1, 7, 0, 0, 0, time.UTC)))
+	for _, sent := range []string{"2026-11-01T07:00:00z", "2026-11-01T08:00:00+01", "2026-11-01T03:30:00-0330"} {
+		at, err := iso8601.ParseTime(sent, time.UTC)
+		require.NoError(t, err, sent)
+		require.True(t, at.Equal(time.Date(2026, 11, 1, 7, 0, 0, 0, time.UTC)), sent)
+	}
+}
+
+func TestAMessageMayLiveForEver(t *testing.T) {
+	t.Parallel()
+	for _, spelled := range []string{"10675199.02:48:05.4775807", "P10675199DT2H48M5.4775807S"} {
+		_, err := input.ParseDefinition([]byte(`{"properties":{"action":{"type":"ServiceBusQueue","serviceBusQueueMessage":{"queueName":"q","namespace":"n",`+
+			`"authentication":{"sasKeyName":"k","sasKey":"s","type":"sharedAccessKey"},"message":"m","brokeredMessageProperties":{"timeToLive":"`+spelled+`"}}}}}`), input.ParseOptions{Now: now})
+		require.NoError(t, err)
+	}
+}

@@ -90,7 +90,11 @@ func TestEveryListenerAnswersToItsOwnNamesWithSecurityHeaders(t *testing.T) {
 		{http.MethodPost, codecServer + "/decode", http.StatusOK, "default-src 'none'; frame-ancestors 'none'"},
 	} {
 		for host, want := range map[string]int{"": tt.status, "evil.example": http.StatusMisdirectedRequest, "localhost.evil.example": http.StatusMisdirectedRequest} {
-			r, err := http.NewRequestWithContext(t.Context(), tt.method, tt.url, strings.NewReader(`{"payloads":[]}`))
+			body := ""
+			if tt.method == http.MethodPost {
+				body = `{"payloads":[]}`
+			}
+			r, err := http.NewRequestWithContext(t.Context(), tt.method, tt.url, strings.NewReader(body))
 			require.NoError(t, err)
 			r.Host = host
 			r.Header.Set("Content-Type", "application/json")

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,9 +49,16 @@ func TestAWorkerReleasesWhatHasPassedItsFence(t *testing.T) {
 		released := 0
 		for i := range changed {
 			old, changedTo := fmt.Sprint("/old", i), fmt.Sprint("/new", i)
-			eventually(t, "the request of a changed job", func() bool { return len(target.got(old))+len(target.got(changedTo)) > 0 })
+			cancelled := func() bool { // on a busy machine, it may become known too late that the worker released it
+				return strings.Contains(call(t, http.MethodGet, fmt.Sprint(jobs, "/j", i, "/history"), "").body, "the job was changed before it was sent")
+			}
+			eventually(t, "the request of a changed job", func() bool { return len(target.got(old))+len(target.got(changedTo)) > 0 || cancelled() })
 			for _, r := range target.got(old) {
 				require.True(t, r.at.Before(answered[i].Add(50*time.Millisecond)), "sent by the old definition after the change was answered") // the receiver may be late
+			}
+			if cancelled() {
+				require.Zero(t, len(target.got(old))+len(target.got(changedTo)))
+				continue
 			}
 			require.Equal(t, 1, len(target.got(old))+len(target.got(changedTo)))
 			if s.releasedOne(t, jobs, fmt.Sprint("j", i)) {

@@ -128,11 +128,15 @@ func TestNothingIsReleasedTwiceOrByAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newTimedRunner(0)
-		go func() { _, _ = new(task).execute(t, r.Runner, due(time.Minute, 5)) }()
-		synctest.Wait()
-		require.False(t, newTimedRunner(0).ReleaseOnly(1), "a process that does not have it")
-		require.True(t, r.ReleaseOnly(1))
-		synctest.Wait()
+		answers := make(chan bool, 2)
+		time.AfterFunc(time.Second, func() {
+			answers <- newTimedRunner(0).ReleaseOnly(1)
+			answers <- r.ReleaseOnly(1)
+		})
+		_, err := new(task).execute(t, r.Runner, due(time.Minute, 5))
+		require.Error(t, err)
+		require.False(t, <-answers, "a process that does not have it")
+		require.True(t, <-answers)
 		require.False(t, r.ReleaseOnly(1), "it is over")
 	})
 }

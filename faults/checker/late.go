@@ -15,12 +15,12 @@ const (
 	taskTimeout = 11 * time.Second
 
 	// longestHeld is the maximum time that a worker has an occurrence before it is due.
-	longestHeld = 62 * time.Second
+	longestHeld = 5*time.Minute + 2*time.Second
 
 	// The fences of the occurrences that are due together are passed up to fenceBegin before their due time, and earlier by
 	// fencePer for each of them.
 	fenceBegin = 150 * time.Millisecond // a slow machine included
-	fencePer   = 7500 * time.Microsecond
+	fencePer   = 8500 * time.Microsecond
 
 	// newTime is how long after its creation or change a job may not have been dispatched as usual.
 	newTime = 30 * time.Second

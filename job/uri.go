@@ -1,7 +1,6 @@
 package job
 
 import (
-	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
@@ -24,6 +23,8 @@ func SentURI(uri string) string {
 // ParseURI parses a URI, or a reference to one, in the form of [SentURI]. A percent sign in the path that begins no escape is an error. The error quotes the URI, which may hold secrets.
 func ParseURI(uri string) (*url.URL, error) { return url.Parse(SentURI(uri)) }
 
+const hexDigits = "0123456789ABCDEF"
+
 // encodeTarget percent-encodes the bytes of a path or a query that RFC 3986 does not allow there, except those in unless.
 func encodeTarget(text, unless string) string {
 	var b strings.Builder
@@ -32,7 +33,9 @@ func encodeTarget(text, unless string) string {
 		if allowed := inTarget(c) && (c != '%' || isEscape(text[i:])); allowed || strings.IndexByte(unless, c) >= 0 {
 			b.WriteByte(c)
 		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
+			b.WriteByte('%')
+			b.WriteByte(hexDigits[c>>4])
+			b.WriteByte(hexDigits[c&15])
 		}
 	}
 	return b.String()

@@ -20,7 +20,6 @@ import (
 
 	"almanac/access"
 	"almanac/access/token"
-	"almanac/activities"
 	"almanac/activities/senders"
 	"almanac/api"
 	"almanac/api/guard"

@@ -3,6 +3,7 @@ package completions
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,7 +87,9 @@ func TestPlacesComeBack(t *testing.T) {
 func TestTheOutcomesWhoseLimitsEndFirstAreReportedFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := &herd{Limiter: New(nil), answer: takes(time.Second)}
+		h := &herd{Limiter: New(nil)}
+		var answers atomic.Int64 // one second after the other, so that one place becomes free after the other
+		h.answer = func() time.Duration { return time.Duration(answers.Add(1)) * time.Second }
 		h.limit = time.Now().Add(5 * time.Minute)
 		first := h.complete("first", leastPlaces, nil)
 		h.limit = time.Now().Add(3 * time.Minute)
@@ -190,7 +193,9 @@ func TestOutcomesYieldToRequestsThatAreTakenOverForAWhile(t *testing.T) {
 		h.Yield()
 		all := h.complete("", 500, nil)
 		time.Sleep(yieldTime - quickAnswer/2)
+		h.mu.Lock()
 		require.Equal(t, yieldPlaces, h.most)
+		h.mu.Unlock()
 		h.Yield() // of a server that is slow, so that attempts count as lost again and again
 		time.Sleep(quickAnswer)
 		h.mu.Lock()

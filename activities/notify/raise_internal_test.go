@@ -56,6 +56,7 @@ func TestHandOversAtTheSameTimeAreFewSignalsOfBoundedSize(t *testing.T) {
 			<-p.done
 		}
 		require.Less(t, time.Since(start), 2*time.Second)
+		synctest.Wait()
 		total := 0
 		for _, n := range signals {
 			total += n

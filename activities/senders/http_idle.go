@@ -31,7 +31,7 @@ const (
 // errIdle ends the use of a connection that the host may be closing. Nothing was written to it.
 var errIdle = errors.New("the connection was idle for too long")
 
-// Transports have connections of their own, for requests with a certificate or without one.
+// The transports have connections of their own, for requests with a certificate or without one.
 type transports struct {
 	usual onceTransport
 	once  onceTransport // for requests that have a body and are not retried

@@ -32,7 +32,7 @@ const DefaultAuthority = "https://login.microsoftonline.com"
 // HTTP sends web requests. It is safe for concurrent use. It caches connections and tokens, so use one
 // for all jobs.
 type HTTP struct {
-	client       http.RoundTripper // for requests without a client certificate
+	client       transports // for requests without a client certificate
 	certificates *pool.Pool[string, certificateClient]
 	tokens       *tokens
 	options      Options
@@ -41,11 +41,11 @@ type HTTP struct {
 // NewHTTP returns a sender for actions of type Http and Https. It uses no proxy, and follows up to 10
 // redirects, only to the same scheme, host and port.
 func NewHTTP(o Options) *HTTP {
-	client := newTransport(o, nil)
+	client := newTransports(o, nil)
 	return &HTTP{
 		client:       client,
 		certificates: pool.New[string, certificateClient](maxCertificates, certificateIdle),
-		tokens:       newTokens(client, cmp.Or(o.Authority, DefaultAuthority)),
+		tokens:       newTokens(client.usual, cmp.Or(o.Authority, DefaultAuthority)),
 		options:      o,
 	}
 }
@@ -64,7 +64,7 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	defer done()
 	s := withRequest(secretsOf(a), req)
 	follow := &redirects{body: a.Request.Body, refused: a.Request.FollowRedirects != nil && !*a.Request.FollowRedirects}
-	resp, cancel, err := follow.do(client, req)
+	resp, cancel, err := follow.do(client.of(a), req)
 	if err != nil {
 		err = failure(ctx, err)
 		return fmt.Sprintf("Http Action - Request to host '%s' failed: %s%s", req.URL.Host, err, follow.text(s)), err

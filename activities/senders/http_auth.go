@@ -13,7 +13,7 @@ import (
 // authenticate adds the action's authentication to a request and returns the client to send it with, which is
 // released by done. It takes precedence over an Authorization header and over user info in the uri, which are
 // not kept secret.
-func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *job.Authentication) (client http.RoundTripper, done func(), err error) {
+func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *job.Authentication) (client transports, done func(), err error) {
 	done = func() {}
 	if a == nil {
 		return h.client, done, nil
@@ -23,17 +23,17 @@ func (h *HTTP) authenticate(ctx context.Context, req *http.Request, a *job.Authe
 		req.SetBasicAuth(a.Username, a.Password)
 	case job.AuthClientCertificate:
 		if req.URL.Scheme != "https" {
-			return nil, nil, &activities.PermanentError{Err: errors.New("a client certificate can only be shown over https, which the uri is to begin with")}
+			return transports{}, nil, &activities.PermanentError{Err: errors.New("a client certificate can only be shown over https, which the uri is to begin with")}
 		}
 		return h.withCertificate(ctx, a)
 	case job.AuthOAuth:
 		authorization, err := h.tokens.authorization(ctx, a)
 		if err != nil {
-			return nil, nil, err
+			return transports{}, nil, err
 		}
 		req.Header.Set("Authorization", authorization)
 	default:
-		return nil, nil, &activities.PermanentError{Err: fmt.Errorf("%q is not a type of authentication", a.Type)}
+		return transports{}, nil, &activities.PermanentError{Err: fmt.Errorf("%q is not a type of authentication", a.Type)}
 	}
 	return h.client, done, nil
 }

@@ -22,17 +22,39 @@ type onceTransport struct{ *http.Transport }
 
 // RoundTrip implements [http.RoundTripper].
 func (t onceTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	for {
+		resp, err := t.roundTrip(req)
+		if !errors.Is(err, errIdle) {
+			return resp, err
+		}
+		if req.GetBody != nil { // nothing of it was sent
+			body, err := req.GetBody()
+			if err != nil {
+				return nil, err
+			}
+			req = req.Clone(req.Context())
+			req.Body = body
+		}
+	}
+}
+
+// roundTrip uses one connection. The error is errIdle if that was idle for too long, so that nothing was written to it.
+func (t onceTransport) roundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context()) // ends with its parent, which lives as long as the body
 	var written atomic.Bool
+	var used atomic.Pointer[idleConn]
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteHeaders: func() {
-			if !errors.Is(context.Cause(ctx), lease.ErrOver) { // otherwise the connection is closed
+			if cause := context.Cause(ctx); !errors.Is(cause, lease.ErrOver) && !errors.Is(cause, errIdle) { // otherwise the connection is closed
 				written.Store(true)
 				lease.Begun(ctx)
 			}
 		},
 		GotConn: func(info httptrace.GotConnInfo) {
+			used.Store(idleConnOf(info.Conn))
 			switch {
+			case !written.Load() && !isHTTP2(info.Conn) && tooIdle(info):
+				cancel(errIdle)
 			case !written.Load() && !lease.MayBegin(ctx):
 				cancel(lease.ErrOver)
 				if isHTTP2(info.Conn) { // the connection is shared, and a cancelled request is not written
@@ -52,8 +74,11 @@ func (t onceTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		},
 	})
 	resp, err := t.Transport.RoundTrip(req.WithContext(ctx))
-	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, netreason.ErrConnectionLost) || errors.Is(cause, lease.ErrRefused)) {
+	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errIdle) || errors.Is(cause, netreason.ErrConnectionLost) || errors.Is(cause, lease.ErrRefused)) {
 		return nil, cause
+	}
+	if err == nil {
+		used.Load().keepFor(resp.Header)
 	}
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols { // its body is the connection, which heeds no context
 		resp.Body.Close()

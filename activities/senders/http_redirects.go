@@ -17,7 +17,7 @@ import (
 // maxHopAddress is the maximum length of an address in the text of [redirects], in bytes.
 const maxHopAddress = 100
 
-// Redirects follows the redirects of a request, only to the same scheme, host and port. POST becomes GET after 301 and 302, and all
+// A redirects value follows the redirects of a request, only to the same scheme, host and port. POST becomes GET after 301 and 302, and all
 // methods but HEAD do after 303; otherwise method and body stay (RFC 9110, section 15.4). A request that may change
 // something is sent again once at most, so that a loop of redirects does not repeat it.
 type redirects struct {

@@ -15,7 +15,7 @@ import (
 
 // newTransport returns a transport with its own connections. It presents the certificate, unless nil, to
 // hosts that ask for one.
-func newTransport(o Options, certificate *tls.Certificate) onceTransport {
+func newTransport(o Options, certificate *tls.Certificate, idle time.Duration) onceTransport {
 	secure := &tls.Config{RootCAs: o.RootCAs}
 	if certificate != nil {
 		// Presented even if the host names other authorities: it decides what it accepts.
@@ -24,16 +24,14 @@ func newTransport(o Options, certificate *tls.Certificate) onceTransport {
 		secure.Renegotiation = tls.RenegotiateOnceAsClient
 	}
 	transport := &http.Transport{
-		DialContext:            o.dial(),
+		DialContext:            watched(o.dial()),
 		TLSClientConfig:        secure,
 		TLSHandshakeTimeout:    netreason.ConnectTimeout,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true, // the history shows a body as it was sent
 		MaxResponseHeaderBytes: maxHeader,
 		MaxIdleConnsPerHost:    4096, // for herds of jobs due in the same second
-		// Servers and load balancers close connections that were idle for a minute or more. A request
-		// written at that moment is lost, and many jobs run each minute.
-		IdleConnTimeout: 45 * time.Second,
+		IdleConnTimeout:        idle,
 	}
 	return onceTransport{transport}
 }
@@ -47,25 +45,28 @@ const (
 )
 
 // A certificateClient presents one client certificate.
-type certificateClient struct{ onceTransport }
+type certificateClient struct{ transports }
 
 func (c certificateClient) Alive() bool { return true }
 
-func (c certificateClient) Close() { c.CloseIdleConnections() }
+func (c certificateClient) Close() {
+	c.usual.CloseIdleConnections()
+	c.once.CloseIdleConnections()
+}
 
 // withCertificate returns the client for an action's client certificate, and releases it when done is called.
-func (h *HTTP) withCertificate(ctx context.Context, a *job.Authentication) (client http.RoundTripper, done func(), err error) {
+func (h *HTTP) withCertificate(ctx context.Context, a *job.Authentication) (client transports, done func(), err error) {
 	found, err := h.certificates.Acquire(ctx, digest(a.Pfx, a.Password), func(context.Context) (certificateClient, error) {
 		certificate, err := a.Certificate()
 		if err != nil {
 			return certificateClient{}, &activities.PermanentError{Err: err}
 		}
-		return certificateClient{newTransport(h.options, &certificate)}, nil
+		return certificateClient{newTransports(h.options, &certificate)}, nil
 	})
 	if err != nil {
-		return nil, nil, err
+		return transports{}, nil, err
 	}
-	return found.Value.onceTransport, found.Release, nil
+	return found.Value.transports, found.Release, nil
 }
 
 // digest returns a key that differs for different texts and reveals none.

@@ -44,7 +44,7 @@ func NewStorageQueue(o Options) (*StorageQueue, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !strings.Contains(endpoint, accountPlaceholder) {
 		return nil, fmt.Errorf("the endpoint of storage queues is to be an http or https address with %s in it, such as %s", accountPlaceholder, DefaultQueueEndpoint)
 	}
-	transport := newTransport(o, nil)
+	transport := newTransport(o, nil, maxIdle)
 	return &StorageQueue{
 		endpoint: endpoint,
 		client: azqueue.ClientOptions{ClientOptions: azcore.ClientOptions{

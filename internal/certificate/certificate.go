@@ -20,8 +20,14 @@ import (
 var (
 	ErrPassword = errors.New("the password of the PFX file")
 	errNotPFX   = errors.New("a PFX file (PKCS #12, in base64) of one certificate, its private key and at most its chain")
+	errBER      = errors.New("a PFX file in DER, not in BER as OpenSSL and old Windows write it" + convert)
+	errEmoji    = errors.New("a PFX file whose password has no emoji and no other characters beyond U+FFFF" + convert)
+	errForm     = errors.New("a PFX file with a MAC by SHA-1, SHA-256 or SHA-512, and keys encrypted by AES, 3DES or RC2" + convert)
 	errCostly   = fmt.Errorf("a PFX file whose password is hashed at most %d times", maxRounds)
 )
+
+// convert says how to make a PFX file that can be read of one that cannot.
+const convert = "; to convert this one, run openssl pkcs12 -in old.pfx -nodes -out all.pem, then openssl pkcs12 -export -in all.pem -out new.pfx, and delete all.pem"
 
 // Decode decodes the base64 of a PFX file. It ignores blanks and line breaks, as Azure Scheduler did,
 // because clients sent them.
@@ -40,10 +46,18 @@ func Read(text, password string) (tls.Certificate, error) {
 	if pfxRounds(der) > maxRounds {
 		return tls.Certificate{}, errCostly
 	}
+	switch {
+	case len(der) > 1 && der[0] == 0x30 && der[1] == 0x80: // a sequence of indefinite length
+		return tls.Certificate{}, errBER
+	case strings.ContainsFunc(password, func(r rune) bool { return r > 0xffff }):
+		return tls.Certificate{}, errEmoji
+	}
 	key, first, others, err := pkcs12.DecodeChain(der, password)
 	switch {
 	case errors.Is(err, pkcs12.ErrIncorrectPassword):
 		return tls.Certificate{}, ErrPassword
+	case isUnsupported(err):
+		return tls.Certificate{}, errForm
 	case err != nil:
 		return tls.Certificate{}, errNotPFX
 	}
@@ -57,6 +71,12 @@ func Read(text, password string) (tls.Certificate, error) {
 		c.Certificate = append(c.Certificate, link.Raw)
 	}
 	return c, nil
+}
+
+// isUnsupported reports whether an error is that of an algorithm which is not supported.
+func isUnsupported(err error) bool {
+	unsupported, ok := errors.AsType[pkcs12.NotImplementedError](err)
+	return ok && strings.Contains(string(unsupported), "algorithm")
 }
 
 // chainOf returns the certificate of the private key, followed by its issuer, the issuer's issuer, and so

@@ -1,0 +1,97 @@
+package senders
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"regexp"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"almanac/job"
+)
+
+const (
+	// Servers and load balancers close connections that were idle for a minute or more. A request written at
+	// that moment is lost, and many jobs run each minute.
+	maxIdle = 45 * time.Second
+
+	// maxIdleOnce is for a request that has a body and is not retried.
+	maxIdleOnce = time.Second
+
+	// idleMargin is how long before a host may close a connection it is used no more.
+	idleMargin = time.Second
+)
+
+// errIdle ends the use of a connection that the host may be closing. Nothing was written to it.
+var errIdle = errors.New("the connection was idle for too long")
+
+// The transports have connections of their own, for requests with a certificate or without one.
+type transports struct {
+	usual onceTransport
+	once  onceTransport // for requests that have a body and are not retried
+}
+
+func newTransports(o Options, certificate *tls.Certificate) transports {
+	return transports{newTransport(o, certificate, maxIdle), newTransport(o, certificate, maxIdleOnce)}
+}
+
+// of returns the transport for an action.
+func (t transports) of(a *job.Action) http.RoundTripper {
+	if a.RetryPolicy.Attempts() == 1 && a.Request.Body != "" {
+		return t.once
+	}
+	return t.usual
+}
+
+// An idleConn knows how long its host keeps it open while it is idle.
+type idleConn struct {
+	net.Conn
+	keep atomic.Int64 // a time.Duration
+}
+
+// watched returns a function that connects as dial does, to an [idleConn].
+func watched(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		watched := &idleConn{Conn: c}
+		watched.keep.Store(math.MaxInt64)
+		return watched, nil
+	}
+}
+
+// idleConnOf returns the connection below TLS; nil if it is not known.
+func idleConnOf(c net.Conn) *idleConn {
+	if secure, ok := c.(*tls.Conn); ok {
+		c = secure.NetConn()
+	}
+	idle, _ := c.(*idleConn)
+	return idle
+}
+
+// tooIdle reports whether the host may be closing a connection.
+func tooIdle(info httptrace.GotConnInfo) bool {
+	c := idleConnOf(info.Conn)
+	return info.WasIdle && c != nil && info.IdleTime >= time.Duration(c.keep.Load())
+}
+
+var keepAliveTimeout = regexp.MustCompile(`(?i)(?:^|[,;\s])timeout\s*=\s*"?([0-9]{1,9})`)
+
+// keepFor notes for how long a host says, with an answer, that it keeps the connection open.
+func (c *idleConn) keepFor(h http.Header) {
+	if c == nil {
+		return
+	}
+	if m := keepAliveTimeout.FindStringSubmatch(h.Get("Keep-Alive")); m != nil {
+		seconds, _ := strconv.Atoi(m[1])
+		c.keep.Store(int64(time.Duration(seconds)*time.Second - idleMargin))
+	}
+}

@@ -1,0 +1,74 @@
+package senders_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"almanac/activities/senders"
+	"almanac/internal/emulators"
+	"almanac/internal/sendertest"
+	"almanac/job"
+)
+
+// A host may close a connection while a request is on its way to it, which then is lost.
+func TestConnectionsThatAHostMayBeClosingAreNotUsed(t *testing.T) {
+	t.Parallel()
+	once := &job.RetryPolicy{RetryType: job.RetryNone}
+	for _, tt := range []struct {
+		name, hint string
+		policy     *job.RetryPolicy
+		body       string
+		pause      time.Duration
+		want       int // connections for two requests
+	}{
+		{"no hint", "", nil, "x", 44 * time.Second, 1},
+		{"no hint, after long", "", nil, "x", 46 * time.Second, 2},
+		{"within the hint", "timeout=5", nil, "x", 3900 * time.Millisecond, 1},
+		{"within a second of its end", "timeout=5", nil, "x", 4100 * time.Millisecond, 2},
+		{"with a number of requests", "max=100, timeout=5", nil, "", 4100 * time.Millisecond, 2},
+		{"a hint of a second", "timeout=1", nil, "x", 0, 2},
+		{"no hint that can be read", "timeout=long", nil, "x", 10 * time.Second, 1},
+		{"a body that is not sent again, in a herd", "", once, "x", 900 * time.Millisecond, 1},
+		{"a body that is not sent again", "", once, "x", 1100 * time.Millisecond, 2},
+		{"no body that is not sent again", "", once, "", 40 * time.Second, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				network, connections := emulators.NewPipes(t), 0
+				h := senders.NewHTTP(senders.Options{Dial: func(context.Context, string, string) (net.Conn, error) {
+					connections++
+					return network.Dial()
+				}})
+				requests := 0
+				s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					body, _ := io.ReadAll(r.Body)
+					if string(body) == tt.body {
+						requests++
+					}
+					if tt.hint != "" {
+						w.Header().Set("Keep-Alive", tt.hint)
+					}
+				})}
+				go s.Serve(network)
+				defer s.Close()
+				a := action(job.Request{URI: "http://herd.example", Method: "POST", Body: tt.body})
+				a.RetryPolicy = tt.policy
+				for range 2 {
+					_, err := h.Send(t.Context(), sendertest.Execution, a)
+					require.NoError(t, err)
+					time.Sleep(tt.pause)
+				}
+				require.Equal(t, tt.want, connections)
+				require.Equal(t, 2, requests)
+			})
+		})
+	}
+}

@@ -43,7 +43,7 @@ func keepStatements(ctx context.Context, db sqlplugin.DB, cfg *config.SQL) error
 	if err := opened.PingContext(ctx); err != nil {
 		return errors.Join(err, opened.Close())
 	}
-	err = shared.DB.Close()
+	err = shared.Close()
 	shared.DB = opened
 	return err
 }

@@ -22,7 +22,7 @@ func BenchmarkUpdate(b *testing.B) {
 		{"server's own", func(s *workflowStore) persistence.ExecutionStore {
 			pool, err := sharedPool(s.plugin)
 			require.NoError(b, err)
-			require.NoError(b, pool.DB.Close())
+			require.NoError(b, pool.Close())
 			pool.DB, err = sql.Open("sqlite", dataSource(s.config))
 			require.NoError(b, err)
 			pool.SetMaxOpenConns(1)

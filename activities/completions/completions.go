@@ -40,7 +40,7 @@ type Limiter struct {
 }
 
 const (
-	leastPlaces  = 16 // with 8, a server that was slow for other reasons got 20 outcomes a second
+	leastPlaces  = 16
 	mostPlaces   = 64
 	urgentPlaces = 16
 	recordPlaces = 8

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities"
+	"almanac/activities/journal"
 	"almanac/activities/lookups"
 	"almanac/activities/notify"
 	"almanac/internal/audit/header"
@@ -37,6 +38,7 @@ type Options struct {
 	Slots     int                  // maximum number of actions held or in flight; 0 means DefaultSlots
 	PerHost   int                  // maximum number of unanswered requests per host; 0 means activities.DefaultPerHost
 	Telemetry *telemetry.Telemetry // nil: nothing is measured
+	Journal   *journal.Journal     // nil: outcomes that the server does not have are lost with this process
 }
 
 // On graceful shutdown, running attempts may continue for grace. Then they are aborted, and have until
@@ -90,6 +92,7 @@ func New(o Options) worker.Worker {
 	runner := &activities.Runner{
 		Senders: o.Senders, Log: o.Log, Grace: grace, PerHost: cmp.Or(o.PerHost, activities.DefaultPerHost),
 		MaxHold: o.MaxHold, Clock: clock.Clock{Local: o.Now}, Completions: o.Client.completions, Latency: o.Client.latency,
+		Journal: o.Journal,
 	}
 	if o.Telemetry != nil {
 		runner.Observe = o.Telemetry.Attempts()

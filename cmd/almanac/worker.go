@@ -8,9 +8,11 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/converter"
 
+	"almanac/activities/journal"
 	"almanac/cmd/almanac/internal/address"
 	"almanac/cmd/almanac/internal/config"
 	"almanac/cmd/almanac/internal/probe"
+	"almanac/devserver/datadir"
 	"almanac/scheduler/readiness"
 	"almanac/scheduler/setup"
 	"almanac/worker"
@@ -82,14 +84,31 @@ func runWorker(ctx context.Context, c *config.Config) error {
 
 // startWorker starts a worker. Call stop to end it.
 func startWorker(c *config.Config, temporal *worker.Client, data converter.DataConverter) (stop func(), err error) {
+	outcomes, err := openJournal(c)
+	if err != nil {
+		return nil, err
+	}
 	w := worker.New(worker.Options{
-		Client: temporal, Converter: data, Senders: c.Senders.ByType(), MaxHold: c.MaxHold, PerHost: c.PerHost, Log: c.Log, Telemetry: c.Telemetry,
+		Client: temporal, Converter: data, Senders: c.Senders.ByType(), MaxHold: c.MaxHold, PerHost: c.PerHost, Log: c.Log, Telemetry: c.Telemetry, Journal: outcomes,
 	})
 	if err := w.Start(); err != nil {
 		return nil, fmt.Errorf("start the worker: %w", err)
 	}
 	return func() {
 		w.Stop()
+		_ = outcomes.Close()
 		c.Senders.Close()
 	}, nil
+}
+
+// openJournal opens the journal of this process's worker; nil if it has none.
+func openJournal(c *config.Config) (*journal.Journal, error) {
+	dir := c.JournalDir()
+	if dir == "" {
+		return nil, nil
+	}
+	if err := datadir.Make(dir, c.Log); err != nil {
+		return nil, fmt.Errorf("make the directory of outcomes: %w", err)
+	}
+	return journal.Open(dir)
 }

@@ -71,6 +71,7 @@ type Config struct {
 	access          accessConfig
 
 	stateDir string // in which systemd wants the data of this service; "": none
+	journal  string // directory of outcomes; "": none
 
 	egressMode                string
 	egressAllow, egressDeny   []string

@@ -133,7 +133,7 @@ func isWithdrawn(err error) bool {
 const aliveInterval = time.Second
 
 // keepAlive sends a heartbeat each half of the heartbeat timeout until it is stopped, or the activity is
-// gone; if p has an outcome, the first one after [completions.Limiter.RecordAfter]. It lengthens a short timeout first.
+// gone; if p has an outcome that no other worker finds in the journal, the first one after [completions.Limiter.RecordAfter]. It lengthens a short timeout first.
 // If the activity is gone, the attempt is completed all the same, since the one that takes over can use its outcome.
 // Cancellation is ignored, since the request was sent. When stop returns, no heartbeat is in flight that could replace a
 // later record.
@@ -168,11 +168,11 @@ func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease, c *l
 	}
 }
 
-// awaitBeat waits until the first heartbeat of an attempt is to be sent: before it counts as lost or, if p has an outcome, when that is
-// to be recorded. It returns nil if stopping was closed before; otherwise the caller calls leave when it has sent the heartbeat.
+// awaitBeat waits until the first heartbeat of an attempt is to be sent: before it counts as lost or, if p has an outcome that is
+// not in the journal of all workers, when that is to be recorded. It returns nil if stopping was closed before; otherwise the caller calls leave when it has sent the heartbeat.
 func (r *Runner) awaitBeat(p *Progress, c *lossClock, stopping <-chan struct{}) (leave func()) {
 	alive := time.Now().Add(c.wait())
-	if p.Ended == nil {
+	if p.Ended == nil || r.OnlyWorker && r.Journal != nil {
 		return pause(time.Until(alive), stopping)
 	}
 	for begin := time.Now(); ; {

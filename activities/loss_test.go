@@ -28,6 +28,7 @@ func TestTheHeartbeatTimeoutOfARequestThatIsNotAnsweredSoonIsLengthened(t *testi
 	}{
 		{"after half of it", activities.UnsentLoss, 20 * time.Second, false, lengthened, []time.Duration{half + activities.SentLoss/2}},
 		{"not if it is answered before", activities.UnsentLoss, half - 1, false, nil, nil},
+		{"not that of a busy worker, whose heartbeats are few", activities.BusyLoss, 50 * time.Second, false, nil, nil},
 		{"not a long one", activities.SentLoss, 20 * time.Second, false, nil, []time.Duration{activities.SentLoss / 2}},
 		{"not by an old server, which gets more heartbeats", activities.UnsentLoss, 5 * time.Second, true, nil, []time.Duration{half, 2 * half, 3 * half}},
 	} {
@@ -108,6 +109,7 @@ func TestTheHeartbeatTimeoutOfARetryIsShort(t *testing.T) {
 		{"not if there is none", time.Minute, time.Minute + activities.MinHeldLoss, 1, false, 0},
 		{"not again", 0, activities.UnsentLoss, 2, false, 0},
 		{"not if the worker was busy", 0, activities.SentLoss, 2, false, 0},
+		{"not if outcomes waited long to be reported", 0, activities.BusyLoss, 2, false, 0},
 		{"not by an old server", time.Minute, time.Minute + activities.MinHeldLoss, 2, true, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -144,6 +144,7 @@ type Runner struct {
 	Latency     *latency.Meter       // of the server; nil: it is always quick
 	Observe     *telemetry.Attempts  // nil: attempts are not measured
 	Journal     *journal.Journal     // keeps outcomes if this process is killed; nil: they are lost with it
+	OnlyWorker  bool                 // whoever takes over an attempt has this Journal
 	Queue       string               // task queue on which only this process performs [Runner.Release]; "": none does
 
 	holds    holds

@@ -39,6 +39,7 @@ type Options struct {
 	PerHost   int                  // maximum number of unanswered requests per host; 0 means activities.DefaultPerHost
 	Telemetry *telemetry.Telemetry // nil: nothing is measured
 	Journal   *journal.Journal     // nil: outcomes that the server does not have are lost with this process
+	Only      bool                 // workers that follow this one are on this machine, with the same journal
 }
 
 // On graceful shutdown, running attempts may continue for grace. Then they are aborted, and have until
@@ -92,7 +93,7 @@ func New(o Options) worker.Worker {
 	runner := &activities.Runner{
 		Senders: o.Senders, Log: o.Log, Grace: grace, PerHost: cmp.Or(o.PerHost, activities.DefaultPerHost),
 		MaxHold: o.MaxHold, Clock: clock.Clock{Local: o.Now}, Completions: o.Client.completions, Latency: o.Client.latency,
-		Journal: o.Journal,
+		Journal: o.Journal, OnlyWorker: o.Only,
 	}
 	if o.Telemetry != nil {
 		runner.Observe = o.Telemetry.Attempts()

@@ -89,7 +89,8 @@ func startWorker(c *config.Config, temporal *worker.Client, data converter.DataC
 		return nil, err
 	}
 	w := worker.New(worker.Options{
-		Client: temporal, Converter: data, Senders: c.Senders.ByType(), MaxHold: c.MaxHold, PerHost: c.PerHost, Log: c.Log, Telemetry: c.Telemetry, Journal: outcomes,
+		Client: temporal, Converter: data, Senders: c.Senders.ByType(), MaxHold: c.MaxHold, PerHost: c.PerHost, Log: c.Log, Telemetry: c.Telemetry,
+		Journal: outcomes, Only: c.Data != "",
 	})
 	if err := w.Start(); err != nil {
 		return nil, fmt.Errorf("start the worker: %w", err)

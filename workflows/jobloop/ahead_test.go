@@ -842,6 +842,7 @@ func TestAnAttemptThatIsNotHeldIsLostSoonWhenFewAreHeld(t *testing.T) {
 	}{
 		{"when few are held", activities.MinHeldLoss, 90 * time.Second, activities.UnsentLoss},
 		{"when many are held", activities.MinHeldLoss + time.Millisecond, 90 * time.Second, activities.SentLoss},
+		{"when outcomes wait long to be reported", activities.MaxHeldLoss + time.Millisecond, 90 * time.Second, activities.BusyLoss},
 		{"before an execution has told how many are", 0, 90 * time.Second, activities.SentLoss},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

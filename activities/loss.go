@@ -23,7 +23,7 @@ import (
 //	held until its due time                      the time held and its loss time, see heldLoss
 //	not held                                     UnsentLoss
 //	not held, late, or of a busy worker          SentLoss; BusyLoss while outcomes wait long to be reported
-//	not answered soon, of a timeout below SentLoss    SentLoss, set by the worker (lengthen)
+//	not answered or reported soon                SentLoss or BusyLoss, set by the worker (lengthen)
 //	retried by the server                        UnsentLoss, set by the worker (shorten)
 const (
 	// MinHeldLoss and MaxHeldLoss are the least and the most loss time while the server is quick: how long after its due time an
@@ -102,15 +102,25 @@ func (c *lossClock) wait() time.Duration {
 	return min(c.interval(), time.Until(c.lost().Add(-lossMargin)))
 }
 
-// short reports whether the timeout is so short that it is worth a call to lengthen it.
-func (c *lossClock) short() bool { return c.timeout > 0 && c.timeout < SentLoss }
+// longer returns the heartbeat timeout that an attempt which was sent is to have; 0 if a call to set it is not worth it. While outcomes
+// wait long to be reported, it saves heartbeats.
+func (r *Runner) longer(c *lossClock) time.Duration {
+	switch busy := r.Completions.LongestWait() > SentLoss/2; {
+	case c.timeout > 0 && c.timeout < BusyLoss*2/3 && busy:
+		return BusyLoss
+	case c.timeout > 0 && c.timeout < SentLoss:
+		return SentLoss
+	}
+	return 0
+}
 
-// lengthen sets the heartbeat timeout of a short clock to [SentLoss], and reports whether the server has done so.
+// lengthen sets a heartbeat timeout that is short to that of longer, and reports whether the server has done so.
 func (r *Runner) lengthen(ctx context.Context, c *lossClock) bool {
-	if !c.short() || r.setLoss(ctx, SentLoss) != nil {
+	timeout := r.longer(c)
+	if timeout == 0 || r.setLoss(ctx, timeout) != nil {
 		return false
 	}
-	c.timeout = SentLoss
+	c.timeout = timeout
 	return true
 }
 

@@ -50,6 +50,36 @@ func TestTheHeartbeatTimeoutOfARequestThatIsNotAnsweredSoonIsLengthened(t *testi
 	}
 }
 
+func TestWhileOutcomesWaitLongTheHeartbeatTimeoutOfOneThatWasSentIsLengthenedFurther(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		timeout time.Duration
+		changes []timeoutChange
+	}{
+		"a short one":             {activities.UnsentLoss, []timeoutChange{{activities.UnsentLoss / 2, activities.BusyLoss}}},
+		"that of a late one":      {activities.SentLoss, []timeoutChange{{activities.SentLoss / 2, activities.BusyLoss}}},
+		"not one that is longest": {activities.BusyLoss, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newTimedRunner(0)
+				r.Completions = completions.New(nil)
+				fill(t, r.Runner)
+				_, err := (&task{heartbeat: activities.BusyLoss, server: &server{}}).run(t, r.Runner, due(0, 1))
+				require.NoError(t, err)
+				require.Greater(t, r.Completions.LongestWait(), activities.SentLoss/2, "it waited until a place was free")
+				slow := newTimedRunner(20 * time.Second)
+				slow.Completions = r.Completions
+				k := task{heartbeat: tt.timeout, server: &server{}}
+				_, err = k.run(t, slow.Runner, due(0, 1))
+				require.NoError(t, err)
+				require.Equal(t, tt.changes, k.server.loss)
+			})
+		})
+	}
+}
+
 // The server tells a retry the timeout with which its activity was scheduled.
 func TestARetryOfAHeldRequestIsKeptAliveByItsShortTimeout(t *testing.T) {
 	t.Parallel()

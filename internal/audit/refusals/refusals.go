@@ -32,6 +32,7 @@ type Refusal struct {
 type Log struct {
 	mutex sync.Mutex
 	w     io.Writer
+	lost  int // refused calls that could not be written
 }
 
 // New returns a log that is written to w.
@@ -59,9 +60,17 @@ func (l *Log) Write(r Refusal) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if _, err := l.w.Write(append(line, '\n')); err != nil {
+		l.lost++
 		return fmt.Errorf("write the audit log: %w", err)
 	}
 	return nil
+}
+
+// Lost returns the number of refused calls that could not be written since the process began.
+func (l *Log) Lost() int {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.lost
 }
 
 func cut(text string) string {

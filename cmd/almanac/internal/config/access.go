@@ -2,14 +2,12 @@ package config
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"runtime"
 	"slices"
-	"time"
 
 	"almanac/access"
 	"almanac/access/issuer"
@@ -19,7 +17,6 @@ import (
 	"almanac/api"
 	"almanac/api/guard"
 	"almanac/internal/callers"
-	"almanac/internal/certificate"
 	"almanac/internal/settings"
 	"almanac/internal/watch"
 )
@@ -34,7 +31,7 @@ type accessConfig struct {
 
 	tokens *watch.File[*token.Set]     // nil without a file
 	policy *watch.File[*access.Policy] // likewise
-	client *http.Client                // for issuers
+	client *http.Client                // for issuers, made by wire
 
 	authenticators []access.Authenticator // of tokens, set by OpenDoor
 	issuer         *issuer.Authenticator  // nil without an issuer
@@ -137,12 +134,6 @@ func (c *Config) readAccess() error {
 		if a.policy, err = watch.Open(a.policyFile, func(text []byte) (*access.Policy, error) { return access.ParsePolicy(text, o) }); err != nil {
 			errs = append(errs, c.settings.Get("access").Wrong(err, ""))
 		}
-	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	roots, err := certificate.Roots(c.caFile)
-	if err == nil { // a bad file has its own error
-		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-		a.client = &http.Client{Transport: transport, Timeout: 10 * time.Second}
 	}
 	return errors.Join(errs...)
 }

@@ -15,6 +15,9 @@ func (c *Config) Handler(s api.Scheduler) http.Handler {
 		Observe: c.Telemetry.Requests(), Metrics: c.Telemetry.Handler(), Callers: callers.NewLimiter(c.perCaller), Refusals: c.refusals,
 		DefaultSubscription: DefaultSubscription, DefaultResourceGroup: DefaultResourceGroup,
 	}
+	if c.refusals != nil {
+		c.Telemetry.AuditLines(c.refusals.Lost)
+	}
 	pages := c.protectAPI(&o)
 	if c.access.hideResponses {
 		s = responses.Hide(s, c.access.assignments)

@@ -1,11 +1,6 @@
 package config
 
-import (
-	"errors"
-	"fmt"
-	"os"
-	"strings"
-)
+import "errors"
 
 // mailPasswordVariable holds the password at the mail server.
 const mailPasswordVariable = "ALMANAC_SMTP_PASSWORD"
@@ -19,18 +14,8 @@ func (c *Config) checkMail() error {
 }
 
 // readMailPassword reads the password at the mail server from its file, if there is one.
-func (c *Config) readMailPassword() error {
-	if c.smtpPasswordFile == "" {
-		return nil
-	}
-	source := c.settings.Get("smtp-password-file")
-	if c.senderOptions.SMTP.Password != "" {
-		return source.Wrong(fmt.Errorf("$%s is set, too", mailPasswordVariable), "one of them")
-	}
-	content, err := os.ReadFile(c.smtpPasswordFile)
-	if err != nil {
-		return source.Wrong(err, "")
-	}
-	c.senderOptions.SMTP.Password = strings.TrimRight(string(content), "\r\n")
-	return nil
+func (c *Config) readMailPassword() (err error) {
+	smtp := &c.senderOptions.SMTP
+	smtp.Password, err = secretOf(c.settings.Get("smtp-password-file"), c.smtpPasswordFile, mailPasswordVariable, smtp.Password)
+	return err
 }

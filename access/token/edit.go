@@ -23,7 +23,7 @@ var ErrNoToken = errors.New("the file has no token of that name")
 // A TakenError says that a file has a token of that name.
 type TakenError struct{ Name string }
 
-func (e *TakenError) Error() string { return "it has a token named " + e.Name }
+func (e *TakenError) Error() string { return "there is a token named " + e.Name }
 
 // Add returns the text of a file of tokens with a further one, whose scope is written as given. All else stays as it is. The
 // result has been parsed: it has the tokens of before and the new one. A layout in which that cannot be done is an error.

@@ -120,7 +120,7 @@ func TestALayoutThatCannotBeChangedSafelyIsRefusedWithAReason(t *testing.T) {
 	_, err := token.Add([]byte("null\n"), e, "", defaults)
 	require.ErrorContains(t, err, "add the line that it prints by hand")
 	_, err = token.Add(layout("brackets"), token.Entry{Name: "a"}, "", defaults)
-	require.EqualError(t, err, "it has a token named a")
+	require.EqualError(t, err, "there is a token named a")
 	_, err = token.Add([]byte("- {name: a}"), e, "", defaults)
 	require.ErrorContains(t, err, "line 1: [0].sha256: it is missing")
 	_, err = token.Remove([]byte("- {name: a}"), "a", defaults)

@@ -73,8 +73,9 @@ func newGenerateKey() *cobra.Command {
 		Use:   "generate-key [id]",
 		Short: "Print a new encryption key",
 		Long: `Print a new line for the file of keys, id:key. The default of the id is today's
-date with a random number, since every key needs an id of its own. Keep the file as safe as the secrets, and apart from Temporal's database:
-without its key, what is encrypted is lost.`,
+date and a random text, since every key needs an id of its own. Keep the file as safe
+as the secrets, and apart from Temporal's database: without its key, what is encrypted
+is lost.`,
 		Example:           "  (umask 077; almanac codec generate-key > keys)",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,

@@ -82,7 +82,7 @@ func createToken(c *config.Config) error {
 func addToken(c *config.Config, e token.Entry) error {
 	err := files.Change(c.TokenFile, true, func(text []byte) ([]byte, error) { return token.Add(text, e, c.Token.Scope, config.AccessDefaults) })
 	if taken, ok := errors.AsType[*token.TakenError](err); ok {
-		return c.Setting("name").Wrong(fmt.Errorf("%s: %w", c.TokenFile, taken), "another name, or this one after almanac token revoke "+e.Name)
+		return c.Setting("name").Wrong(fmt.Errorf("%s has a token named %s", c.TokenFile, taken.Name), "another name, or this one after almanac token revoke "+e.Name)
 	}
 	if err != nil {
 		return wrongTokens(c, err)

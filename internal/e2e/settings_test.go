@@ -17,13 +17,13 @@ var settingCases = []struct {
 	settings string
 	run      func(t *testing.T)
 }{
-	{"listen (dev, server, api) temporal-listen ui-listen data retention public-url allowed-hosts plans allow-secret-retargeting metrics-collection log-format max-per-host", aNodeHasItsSettings},
+	{"listen (dev, server, api) temporal-listen ui-listen data retention allowed-hosts plans allow-secret-retargeting metrics-collection log-format max-per-host", aNodeHasItsSettings},
 	{"smtp-server smtp-from smtp-tls smtp-username smtp-password-file ca-file", aMailHasWhatTheSettingsSay},
 	{"ALMANAC_SMTP_PASSWORD show-next-run max-hold max-cached-workflows", aPasswordMayBeInAVariable},
 	{"egress egress-allow (dev, server) egress-deny egress-protect oauth-authority storage-queue-endpoint service-bus-host service-bus-endpoint trace-propagation", aNodeReachesWhatItMay},
 	{"encryption-keys-file ALMANAC_ENCRYPTION_KEYS accept-clear-payloads codec-listen ALMANAC_CODEC_TOKEN min-free-disk synchronous", aNodeEncrypts},
 	{"token-file access hide-responses audit-log trusted-proxies session-key-file ALMANAC_SESSION_KEY session-lifetime log-level", anAPIAsksWhoCalls},
-	{"oidc-issuer oidc-audience oidc-client-id oidc-client-secret-file ALMANAC_OIDC_CLIENT_SECRET oidc-login-issuer oidc-scopes", anAPIAsksAnIssuer},
+	{"oidc-issuer oidc-audience oidc-client-id oidc-client-secret-file ALMANAC_OIDC_CLIENT_SECRET oidc-login-issuer oidc-scopes public-url", anAPIAsksAnIssuer},
 	{"tls-cert (dev, server, api, worker, codec) tls-key client-ca unauthenticated max-rate-per-caller max-in-flight-per-caller egress-allow (api, worker)", anAPIHasAFrontDoor},
 	{"listen (healthcheck) tls-cert (healthcheck) live", theHealthCheckAsksWhatItIsTold},
 	{"listen (worker) poll-timeout", aWorkerHasItsSettings},

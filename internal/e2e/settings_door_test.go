@@ -84,7 +84,7 @@ func anAPIAsksWhoCalls(t *testing.T) {
 	require.NoError(t, answer.Body.Close())
 	require.NotEmpty(t, answer.Cookies())
 	session := answer.Cookies()[0]
-	require.Greater(t, session.MaxAge, 0)
+	require.Positive(t, session.MaxAge)
 	require.LessOrEqual(t, session.MaxAge, 600)
 	for _, api := range []string{at, other} {
 		require.Equal(t, http.StatusOK, statusOf(t, http.DefaultClient, api, "Cookie", session.Name+"="+session.Value, "Sec-Fetch-Site", "same-origin"), api)
@@ -235,6 +235,14 @@ func anAPIHasAFrontDoor(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.True(t, asked, "for a certificate of the authority")
+	scrape, err := trusting.Get(at + "/metrics")
+	require.NoError(t, err)
+	metrics, err := io.ReadAll(scrape.Body)
+	require.NoError(t, err)
+	require.NoError(t, scrape.Body.Close())
+	for _, use := range []string{"server", "client-ca"} {
+		require.Regexp(t, `(?m)^almanac_certificate_expiry_timestamp_seconds\{use="`+use+`"\} [1-9.]+e\+09$`, string(metrics))
+	}
 	limited := false
 	for range 50 {
 		answer, err := trusting.Get(at + "/openapi.yaml")

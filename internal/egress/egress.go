@@ -275,7 +275,9 @@ func (t *target) checkLiteral(a netip.Addr, port string) error {
 	a = plain(a)
 	number, err := strconv.ParseUint(port, 10, 16)
 	if err == nil {
-		err = errors.Join(t.checkPort(a, uint16(number), known), t.checkLiteralHost(a, uint16(number)))
+		if err = t.checkPort(a, uint16(number), known); err == nil {
+			err = t.checkLiteralHost(a, uint16(number))
+		}
 		if err != nil {
 			return err
 		}

@@ -37,8 +37,9 @@ const (
 // The error means that host is neither an address nor a name.
 func (g *Guard) ProtectHost(host string) error {
 	h := normal(strings.Trim(host, "[]"))
-	one := list{}
-	if err := one.add(h); err != nil || len(one.names) > 0 && strings.HasPrefix(h, "*") || strings.Contains(h, "/") {
+	if a, err := netip.ParseAddr(h); err == nil {
+		h = plain(a).String()
+	} else if err := new(list).add(h); err != nil || strings.ContainsAny(h, "*/") {
 		return fmt.Errorf("%q is no host; allowed: an address such as 10.1.2.3, or a name such as temporal.internal", host)
 	}
 	for _, port := range TemporalPorts {

@@ -158,7 +158,7 @@ func TestOnlyAHostCanBeProtected(t *testing.T) {
 	for _, bad := range []string{"", "*.test", "10.0.0.0/8", "temporal:7233", "a b", "http://temporal.test"} {
 		require.ErrorContains(t, new(egress.Guard).ProtectHost(bad), "is no host; allowed: an address such as 10.1.2.3, or a name such as temporal.internal", bad)
 	}
-	for _, good := range []string{"temporal", "temporal.test", "10.0.0.1", "fd12::1", "[fd12::1]"} {
+	for _, good := range []string{"temporal", "temporal.test", "10.0.0.1", "fd12::1", "[fd12::1]", "fe80::1%eth0", "::ffff:10.0.0.1"} {
 		require.NoError(t, new(egress.Guard).ProtectHost(good))
 	}
 }

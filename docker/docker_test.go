@@ -94,9 +94,12 @@ func TestJobsDoNotReachTheServicesOfACluster(t *testing.T) {
 			require.Equal(t, project.Networks["inside"].Ipam.Config[0].Subnet, *environment["ALMANAC_EGRESS_DENY"])
 		}
 	}
-	for _, object := range build(t, "cluster", false) {
-		if o, ok := object.(*corev1.ConfigMap); ok {
-			require.Subset(t, strings.Split(o.Data["ALMANAC_EGRESS_PROTECT"], ","), []string{"almanac", "almanac-pods", "temporal-frontend-headless.temporal"})
+	for overlay, hosts := range map[string][]string{"node": {"almanac"}, "cluster": {"almanac", "almanac-pods", "temporal-frontend-headless.temporal"}} {
+		for _, object := range build(t, overlay, false) {
+			if o, ok := object.(*corev1.ConfigMap); ok {
+				require.Subset(t, strings.Split(o.Data["ALMANAC_EGRESS_PROTECT"], ","), hosts)
+				require.NotEmpty(t, o.Data["ALMANAC_TRUSTED_PROXIES"])
+			}
 		}
 	}
 }

@@ -83,6 +83,7 @@ func runs(t *testing.T, pattern string, variables []string, args ...string) (*ha
 	t.Cleanup(func() { h.kill(t) })
 	var found []string
 	eventually(t, pattern, func() bool {
+		require.NotRegexp(t, `(?m)^(almanac|panic): `, h.log.String(), "it has ended")
 		found = regexp.MustCompile(pattern).FindStringSubmatch(h.log.String())
 		return found != nil
 	})

@@ -223,7 +223,9 @@ func anAPIAsksAnIssuer(t *testing.T) {
 func anAPIHasAFrontDoor(t *testing.T) {
 	cert, tlsKey, err := emulators.WriteCertificate(t.TempDir(), "jobs.example.com")
 	require.NoError(t, err)
-	_, at := apiOf(t, nil, "--tls-cert", cert, "--tls-key", tlsKey, "--client-ca", cert, "--max-rate-per-caller", "1")
+	tokens := filepath.Join(t.TempDir(), "tokens.yaml")
+	reader := newToken(t, tokens, "prometheus", "--role", "reader")
+	_, at := apiOf(t, nil, "--tls-cert", cert, "--tls-key", tlsKey, "--client-ca", cert, "--max-rate-per-caller", "1", "--token-file", tokens)
 	asked := false
 	trusting := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
 		GetClientCertificate: func(i *tls.CertificateRequestInfo) (*tls.Certificate, error) {
@@ -235,7 +237,10 @@ func anAPIHasAFrontDoor(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.True(t, asked, "for a certificate of the authority")
-	scrape, err := trusting.Get(at + "/metrics")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/metrics", nil)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+reader)
+	scrape, err := trusting.Do(r)
 	require.NoError(t, err)
 	metrics, err := io.ReadAll(scrape.Body)
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ func TestAFileThatBlocksOrNeverEndsStopsNothing(t *testing.T) {
 	put := func(text string) { require.NoError(t, os.WriteFile(name, []byte(text), 0o600)) }
 	put("1")
 	synctest.Test(t, func(t *testing.T) {
-		var logged strings.Builder
+		var logged transcript
 		f, err := Open(name, number)
 		require.NoError(t, err)
 		go f.Watch(t.Context(), slog.New(slog.NewTextHandler(&logged, nil)))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"golang.org/x/time/rate"
 
 	"almanac/api/answer"
 	"almanac/api/guard"
@@ -155,6 +156,7 @@ type server struct {
 	scheduler Scheduler
 	errors    answer.Errors
 	paths     paths.Defaults
+	tooMany   *rate.Limiter // of answers of 429 that are logged at level info
 }
 
 // New returns a handler that serves the API of s. The RemoteAddr of a request is taken for its caller's address, and headers
@@ -170,7 +172,8 @@ func New(s Scheduler, o Options) http.Handler {
 	}
 	srv := &server{
 		Options: o, scheduler: s, errors: answer.Errors{Log: o.Log, Timeout: o.Timeout},
-		paths: paths.Defaults{Subscription: o.DefaultSubscription, ResourceGroup: o.DefaultResourceGroup},
+		paths:   paths.Defaults{Subscription: o.DefaultSubscription, ResourceGroup: o.DefaultResourceGroup},
+		tooMany: rate.NewLimiter(1, 10),
 	}
 	return http.MaxBytesHandler(paths.Canonical(srv.engine()), o.MaxBodyBytes)
 }

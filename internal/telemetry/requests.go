@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
@@ -54,4 +55,14 @@ func (t *Telemetry) Requests() func(r *http.Request, route string) (ctx context.
 			span.End()
 		}
 	}
+}
+
+// AuditLines shows how many refused calls are missing in the audit log. Once for a process.
+func (t *Telemetry) AuditLines(lost func() int) {
+	if t == nil {
+		return
+	}
+	t.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "almanac_audit_lines_lost_total", Help: "Refused calls that could not be written to the audit log.",
+	}, func() float64 { return float64(lost()) }))
 }

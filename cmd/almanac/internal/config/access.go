@@ -196,15 +196,17 @@ func (c *Config) protectAPI(o *api.Options) *login.Handler {
 	}
 	pages, sessions := c.pages(c.publicURL, "/docs", o.Callers, a.authenticators, a.issuer)
 	o.Access = &guard.Access{Authenticators: a.withSessions(sessions), Policy: a.assignments}
-	o.Problems = func() (found []string) {
-		for _, problem := range a.problems() {
-			if text := problem(); text != "" {
-				found = append(found, text)
-			}
-		}
-		return found
-	}
 	return pages
+}
+
+// problems returns what is wrong although jobs can be stored and run.
+func (c *Config) problems() (found []string) {
+	for _, problem := range append(c.access.problems(), c.refusals.Problem) {
+		if text := problem(); text != "" {
+			found = append(found, text)
+		}
+	}
+	return found
 }
 
 // problems returns what says that a file cannot be used.
@@ -224,7 +226,8 @@ func (c *Config) ProtectUI() func(http.Handler) http.Handler {
 	if !c.authenticating() {
 		return nil
 	}
-	pages, sessions := c.pages(nil, "/", callers.NewLimiter(c.perCaller), a.authenticators, a.issuer)
-	gate := &login.Gate{Authenticators: a.withSessions(sessions), Policy: a.assignments, Pages: pages, Log: c.Log, Refused: c.auditRefused}
+	limits := callers.NewLimiter(c.perCaller)
+	pages, sessions := c.pages(nil, "/", limits, a.authenticators, a.issuer)
+	gate := &login.Gate{Authenticators: a.withSessions(sessions), Policy: a.assignments, Pages: pages, Callers: limits, Log: c.Log, Refused: c.auditRefused}
 	return func(next http.Handler) http.Handler { return c.proxies.Resolve(gate.Before(next)) }
 }

@@ -37,7 +37,7 @@ func (c *Config) frontDoor() settings.Group {
 			More: "8 times as many wait up to 10 s for their turn, so that a bulk load of one caller does not delay the requests of others. Further requests get 429 with `Retry-After`."},
 		{Flag: "audit-log", Variable: "ALMANAC_AUDIT_LOG", Commands: "dev server api", Value: settings.File(&c.auditLog, auditStdout), Check: c.openAuditLog,
 			Help: "File to which refused calls of the API are appended as lines of JSON, or stdout.",
-			More: "[Security](security.md#the-log-of-refused-calls) has the schema."},
+			More: "It grows by at most 600 lines a minute. [Security](security.md#the-log-of-refused-calls) has the schema."},
 	}}
 }
 
@@ -56,6 +56,16 @@ func (c *Config) openAuditLog() (err error) {
 		return c.settings.Get("audit-log").Wrong(err, "a file that Almanac may write, or stdout")
 	}
 	return nil
+}
+
+// FlushAuditLog writes what the audit log has not written yet. It is for the end of the process.
+func (c *Config) FlushAuditLog() {
+	if c.refusals == nil {
+		return
+	}
+	if err := c.refusals.Flush(); err != nil {
+		c.Log.Error("refused requests are missing in the audit log", "error", err)
+	}
 }
 
 // readCertificates loads the certificates, if there are any. It warns about a key that others may read.

@@ -26,7 +26,18 @@ func (s *server) observe(c *gin.Context) {
 	if s.Observe == nil {
 		return
 	}
-	ctx, end := s.Observe(c.Request, parameters.Replace(paths.Below(c.FullPath())))
+	end := s.Observe(c.Request, parameters.Replace(paths.Below(c.FullPath())))
+	c.Next()
+	end(c.Writer.Status())
+}
+
+// trace begins the span of a request that is not refused at the door.
+func (s *server) trace(c *gin.Context) {
+	if s.Trace == nil {
+		return
+	}
+	known := s.Access == nil || access.PrincipalOf(c.Request.Context()) != nil
+	ctx, end := s.Trace(c.Request, parameters.Replace(paths.Below(c.FullPath())), known)
 	c.Request = c.Request.WithContext(ctx)
 	c.Next()
 	end(c.Writer.Status())

@@ -129,9 +129,12 @@ type Options struct {
 	Problems func() []string
 
 	// Observe is called when a request begins, with the template of its route below the provider, "" if no route has its
-	// path. It returns the context of the request, and what to call with the status when it is answered. Nil means that
-	// requests are not measured.
-	Observe func(r *http.Request, route string) (ctx context.Context, end func(status int))
+	// path. It returns what to call with the status when it is answered. Nil means that requests are not measured.
+	Observe func(r *http.Request, route string) (end func(status int))
+
+	// Trace is called likewise when a request is admitted, and returns its context, too. known is whether it is known who called, or
+	// nothing asks. Nil means that there are no traces.
+	Trace func(r *http.Request, route string, known bool) (ctx context.Context, end func(status int))
 
 	// Metrics answers /metrics. Nil means that there are none.
 	Metrics http.Handler
@@ -194,7 +197,7 @@ func (s *server) engine() *gin.Engine {
 		Access: s.Access, Permissions: permissions, CheckHost: s.CheckHost, Callers: s.Callers, Caller: s.Caller, Refusals: s.Refusals,
 		Errors: s.errors, Paths: s.paths,
 	})
-	r.Use(answer.Identify, s.observe, s.logAccess, g.Audit, s.errors.Recover, g.Admit, g.RefuseCrossOrigin, g.Authenticate, g.LimitCaller, s.sign, s.limitTime, g.Authorize)
+	r.Use(answer.Identify, s.observe, s.logAccess, g.Audit, s.errors.Recover, g.Admit, g.RefuseCrossOrigin, g.Authenticate, g.LimitCaller, s.trace, s.sign, s.limitTime, g.Authorize)
 	s.routes(r)
 	return r
 }

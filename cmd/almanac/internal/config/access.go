@@ -34,7 +34,10 @@ type accessConfig struct {
 
 	tokens *watch.File[*token.Set]     // nil without a file
 	policy *watch.File[*access.Policy] // likewise
-	client *http.Client                // for issuers
+
+	revokedFile string
+	revoked     *watch.File[*access.Revocations] // likewise
+	client      *http.Client                     // for issuers
 
 	authenticators []access.Authenticator // of tokens, set by OpenDoor
 	issuer         *issuer.Authenticator  // nil without an issuer
@@ -133,8 +136,7 @@ func (c *Config) readAccess() error {
 	}
 	if a.policyFile != "" {
 		c.warnOfWriters(a.policyFile)
-		o := access.FileOptions{Defaults: AccessDefaults, Issuers: a.issuers}
-		if a.policy, err = watch.Open(a.policyFile, func(text []byte) (*access.Policy, error) { return access.ParsePolicy(text, o) }); err != nil {
+		if a.policy, err = watch.Open(a.policyFile, c.parsePolicy); err != nil {
 			errs = append(errs, c.settings.Get("access").Wrong(err, ""))
 		}
 	}
@@ -145,6 +147,37 @@ func (c *Config) readAccess() error {
 		a.client = &http.Client{Transport: transport, Timeout: 10 * time.Second}
 	}
 	return errors.Join(errs...)
+}
+
+// parsePolicy reads a file of assignments, which may name the authorities of certificates.
+func (c *Config) parsePolicy(text []byte) (*access.Policy, error) {
+	o := access.FileOptions{Defaults: AccessDefaults, Issuers: c.access.issuers}
+	if name := c.settings.Get("client-ca").Text(); name != "" {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("--client-ca: %w", err)
+		}
+		if o.Authorities, err = access.ParseAuthorities(content); err != nil {
+			return nil, fmt.Errorf("--client-ca: %w", err)
+		}
+	}
+	return access.ParsePolicy(text, o)
+}
+
+// readRevocations reads the lists of revoked certificates.
+func (c *Config) readRevocations() (err error) {
+	a := &c.access
+	switch {
+	case a.revokedFile == "":
+		return nil
+	case c.settings.Get("client-ca").Text() == "":
+		return c.settings.Get("client-crl").Wrong(errors.New("no certificates of callers are accepted"), "it beside --client-ca")
+	}
+	c.warnOfWriters(a.revokedFile)
+	if a.revoked, err = watch.Open(a.revokedFile, access.ParseRevocations); err != nil {
+		return c.settings.Get("client-crl").Wrong(err, "a file of certificate revocation lists in PEM or DER")
+	}
+	return nil
 }
 
 // warnOfWriters warns about a file that others than its owner may write: who writes it decides who may call.
@@ -168,6 +201,9 @@ func (c *Config) OpenDoor(ctx context.Context) {
 	if a.policy != nil {
 		go a.policy.Watch(ctx, c.Log)
 	}
+	if a.revoked != nil {
+		go a.revoked.Watch(ctx, c.Log)
+	}
 }
 
 // assignments returns the assignments in force; nil if there is no file of them.
@@ -184,13 +220,18 @@ func (a *accessConfig) withSessions(sessions *session.Authenticator) []access.Au
 	if sessions != nil {
 		all = append(all, sessions)
 	}
-	return append(all, access.Certificates{})
+	certificates := access.Certificates{}
+	if a.revoked != nil {
+		certificates.Revoked = a.revoked.Value
+	}
+	return append(all, certificates)
 }
 
 // protectAPI adds to the options of the API who may call it, and returns its login pages; nil if there are none. OpenDoor has been
 // called.
 func (c *Config) protectAPI(o *api.Options) *login.Handler {
 	a := &c.access
+	o.Problems = c.problems
 	if !c.authenticating() {
 		return nil
 	}
@@ -216,6 +257,9 @@ func (a *accessConfig) problems() (all []func() string) {
 	}
 	if a.policy != nil {
 		all = append(all, a.policy.Problem)
+	}
+	if a.revoked != nil {
+		all = append(all, a.revoked.Problem, func() string { return a.revoked.Value().Problem(time.Now()) })
 	}
 	return all
 }

@@ -77,6 +77,7 @@ type Config struct {
 	caFile                    string
 	senderOptions             senders.Options
 	smtpTLS, smtpPasswordFile string
+	mailDomains               []string
 	plans                     string
 	keepSecrets               bool
 	keysFile, keysText        string

@@ -264,8 +264,11 @@ func anAPIHasAFrontDoor(t *testing.T) {
 	_, open := runs(t, `(?m)^API +http://\[::\]:(\d+)`, []string{temporal}, "api", "--listen", "[::]:0", "--unauthenticated")
 	refused := call(t, http.MethodPut, "http://127.0.0.1:"+open[1]+defaultJobs+"/j", get("http://127.0.0.1:9/", later))
 	require.Equal(t, http.StatusBadRequest, refused.code)
-	_, allowing := runs(t, `(?m)^API +(\S+)`, []string{temporal}, "api", "--listen", "127.0.0.1:0", "--egress-allow", "127.0.0.1")
+	_, allowing := runs(t, `(?m)^API +(\S+)`, []string{temporal}, "api", "--listen", "127.0.0.1:0", "--egress-allow", "127.0.0.1", "--mail-domains", "example.org")
 	created(t, allowing[1]+defaultJobs+"/j", get("http://127.0.0.1:9/", later))
+	elsewhere := call(t, http.MethodPut, allowing[1]+defaultJobs+"/mailed", get("http://127.0.0.1:9/", later+`,"notifications":[{"name":"m","on":["failed"],"target":{"type":"Email","email":{"to":["a@example.com"]}}}]`))
+	require.Equal(t, http.StatusBadRequest, elsewhere.code, elsewhere.body)
+	require.Contains(t, elsewhere.body, "example.org")
 
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // a Temporal that never answers
 	require.NoError(t, err)

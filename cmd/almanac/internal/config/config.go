@@ -80,6 +80,7 @@ type Config struct {
 	roots                     *x509.CertPool // nil: the system's
 	senderOptions             senders.Options
 	smtpTLS, smtpPasswordFile string
+	mailDomains               []string
 	plans                     string
 	keepSecrets               bool
 	keysFile, keysText        string

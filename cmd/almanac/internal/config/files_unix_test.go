@@ -27,6 +27,7 @@ func TestNoFileThatASettingNamesStopsTheStart(t *testing.T) {
 		"tls-cert":                {"--tls-key", key},
 		"tls-key":                 {"--tls-cert", cert},
 		"client-ca":               {"--tls-cert", cert, "--tls-key", key},
+		"client-crl":              {"--tls-cert", cert, "--tls-key", key, "--client-ca", cert},
 	}
 	output := []string{"audit-log"}
 	shown := 0

@@ -1,6 +1,10 @@
 package config
 
-import "errors"
+import (
+	"errors"
+
+	"almanac/activities/senders"
+)
 
 // mailPasswordVariable holds the password at the mail server.
 const mailPasswordVariable = "ALMANAC_SMTP_PASSWORD"
@@ -11,6 +15,11 @@ func (c *Config) checkMail() error {
 		return c.settings.Get("smtp-from").Wrong(errors.New("a mail server needs the address of the sender"), "a mail address such as almanac@example.com")
 	}
 	return nil
+}
+
+func (c *Config) readMailDomains(list []string) (err error) {
+	c.senderOptions.SMTP.Domains, err = senders.ParseMailDomains(list)
+	return err
 }
 
 // readMailPassword reads the password at the mail server from its file, if there is one.

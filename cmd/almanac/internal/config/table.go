@@ -150,6 +150,9 @@ func (c *Config) table() []settings.Group {
 				Help: "File with the password at the mail server; or use $" + mailPasswordVariable + "."},
 			{Variable: mailPasswordVariable, Commands: "dev server worker", Value: settings.Text("secret", &c.senderOptions.SMTP.Password),
 				Help: "The password itself, instead of a file."},
+			{Flag: "mail-domains", Variable: "ALMANAC_MAIL_DOMAINS", Commands: "dev server api worker", Value: settings.List("domains", &c.mailDomains, c.readMailDomains),
+				Help: "Domains to which mail may be sent, such as example.com,*.example.com.",
+				More: "Whoever may change a job chooses to whom mail is sent. An API with the setting refuses other addresses, and a worker sends nothing to them. Without it, all are allowed."},
 		}},
 		{Name: "Rules for jobs", Settings: []*settings.Setting{
 			{Flag: "plans", Variable: "ALMANAC_PLANS", Commands: "dev server api", Value: settings.File(&c.plans, plansAzure, plansUnlimited), Default: plansAzure, Check: c.readPlans,

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"time"
 
 	"almanac/access"
 	"almanac/access/issuer"

@@ -15,6 +15,9 @@ import (
 type FileOptions struct {
 	Defaults Defaults
 	Issuers  []string // those whose tokens are accepted
+
+	// Authorities are those that sign certificates of callers.
+	Authorities []Authority
 }
 
 // ParsePolicy reads a file of assignments. The error lists the mistakes, with their lines.
@@ -30,6 +33,7 @@ func ParsePolicy(text []byte, o FileOptions) (*Policy, error) {
 	for i, n := range list {
 		assignments[i] = f.assignment(n, fmt.Sprintf("assignments[%d]", i))
 	}
+	f.CheckEnd(root, text)
 	return NewPolicy(assignments), f.Err()
 }
 
@@ -89,6 +93,8 @@ func (f *file) selector(n *yaml.Node, path string) Selector {
 		f.Fail(n, path, "it selects nobody", selectorForms())
 	case s.Kind.ofIssuer():
 		s.Issuer = f.issuer(issuer, n, path+".issuer")
+	case s.Kind == KindCertificate || s.Kind == KindSAN:
+		s.Issuer = f.authority(issuer, n, path+".issuer")
 	case issuer != nil:
 		f.Fail(issuer, path+".issuer", fmt.Sprintf("a %s has no issuer", s.Kind), "leave it out")
 	}
@@ -112,6 +118,22 @@ func (f *file) issuer(n, parent *yaml.Node, path string) string {
 		return f.Issuers[0]
 	}
 	return ""
+}
+
+// authority returns the authority that a selector names, or the only one.
+func (f *file) authority(n, parent *yaml.Node, path string) string {
+	at, name := parent, ""
+	if n != nil {
+		at = n
+		if name = f.Text(n, parent, path); name == "" {
+			return ""
+		}
+	}
+	id, problem, allowed := resolve(f.Authorities, name)
+	if problem != "" {
+		f.Fail(at, path, problem, allowed)
+	}
+	return id
 }
 
 // selectorMembers are the members of a selector: the kinds, and the issuer.

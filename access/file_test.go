@@ -19,7 +19,7 @@ assignments:
     scope: /jobCollections/payroll
   - {principal: {group: ops, issuer: https://b.example}, role: contributor, scope: /}
   - {principal: {certificate: "CN=ci,O=Example"}, role: owner, scope: /subscriptions/s}
-`), access.FileOptions{Defaults: defaults, Issuers: []string{"https://a.example", "https://b.example"}})
+`), access.FileOptions{Defaults: defaults, Issuers: []string{"https://a.example", "https://b.example"}, Authorities: []access.Authority{{ID: "sha256:00", Name: "CN=authority"}}})
 	require.NoError(t, err)
 	role := func(s access.Selector, at string) string {
 		return p.For(&access.Principal{Selectors: []access.Selector{s}}).Role(scope(t, at)).String()
@@ -27,7 +27,7 @@ assignments:
 	require.Equal(t, "operator", role(named("ci"), "/jobCollections/payroll/jobs/j"))
 	require.Equal(t, "none", role(access.Selector{Kind: access.KindGroup, Issuer: "https://a.example", Value: "ops"}, "/"))
 	require.Equal(t, "contributor", role(access.Selector{Kind: access.KindGroup, Issuer: "https://b.example", Value: "ops"}, "/"))
-	require.Equal(t, "owner", role(access.Selector{Kind: access.KindCertificate, Value: "CN=ci,O=Example"}, "/subscriptions/s/resourceGroups/g"))
+	require.Equal(t, "owner", role(access.Selector{Kind: access.KindCertificate, Issuer: "sha256:00", Value: "CN=ci,O=Example"}, "/subscriptions/s/resourceGroups/g"))
 
 	for _, empty := range []string{"", "# nothing\n", "assignments:\n", "assignments: []"} {
 		p, err := access.ParsePolicy([]byte(empty), access.FileOptions{})

@@ -35,7 +35,7 @@ func (k Kind) ofIssuer() bool {
 // A Selector selects the principals that have a value. Values compare byte by byte.
 type Selector struct {
 	Kind   Kind
-	Issuer string // for what a JWT says; else ""
+	Issuer string // of a JWT, or the [Authority.ID] of a certificate's; else ""
 	Value  string
 }
 
@@ -43,7 +43,7 @@ type Selector struct {
 type Principal struct {
 	Kind      Kind   // [KindToken], [KindSubject] or [KindCertificate]: how it authenticated
 	Name      string // for people: the name of the token, the subject, the subject of the certificate
-	Issuer    string // of a JWT
+	Issuer    string // of a JWT; of a certificate, its authority for people
 	Tenant    string // the claim tid
 	Object    string // the claim oid
 	Selectors []Selector
@@ -51,10 +51,13 @@ type Principal struct {
 }
 
 // ID tells the principal from all others: how it authenticated, and its name, such as token:ci,
-// https://login.example.com#alice or certificate:CN=ci.
+// https://login.example.com#alice or certificate:CN=ci (CN=authority sha256:0123456789abcdef).
 func (p *Principal) ID() string {
-	if p.Kind == KindSubject {
+	switch {
+	case p.Kind == KindSubject:
 		return p.Issuer + "#" + p.Name
+	case p.Kind == KindCertificate && p.Issuer != "":
+		return "certificate:" + p.Name + " (" + p.Issuer + ")"
 	}
 	return cmp.Or(string(p.Kind), "caller") + ":" + p.Name
 }

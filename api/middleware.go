@@ -14,6 +14,7 @@ import (
 	"almanac/access"
 	"almanac/api/answer"
 	"almanac/api/paths"
+	"almanac/internal/redact"
 	"almanac/job"
 )
 
@@ -25,23 +26,40 @@ func (s *server) observe(c *gin.Context) {
 	if s.Observe == nil {
 		return
 	}
-	ctx, end := s.Observe(c.Request, parameters.Replace(paths.Below(c.FullPath())))
+	end := s.Observe(c.Request, parameters.Replace(paths.Below(c.FullPath())))
+	c.Next()
+	end(c.Writer.Status())
+}
+
+// trace begins the span of a request that is not refused at the door.
+func (s *server) trace(c *gin.Context) {
+	if s.Trace == nil {
+		return
+	}
+	known := s.Access == nil || access.PrincipalOf(c.Request.Context()) != nil
+	ctx, end := s.Trace(c.Request, parameters.Replace(paths.Below(c.FullPath())), known)
 	c.Request = c.Request.WithContext(ctx)
 	c.Next()
 	end(c.Writer.Status())
 }
 
-// logAccess logs every request, at level debug for probes. It leaves out the query, which may hold secrets
-// sent by mistake.
+// Limits of what is logged of a request, in bytes.
+const (
+	maxLoggedPath   = 512
+	maxLoggedMethod = 20
+)
+
+// logAccess logs every request, at level debug for probes, and for 429 if there are more than some a second. It leaves out the query,
+// which may hold secrets sent by mistake.
 func (s *server) logAccess(c *gin.Context) {
 	start := time.Now()
 	c.Next()
 	level := slog.LevelInfo
-	if paths.IsProbe(c.FullPath()) {
+	if paths.IsProbe(c.FullPath()) || c.Writer.Status() == http.StatusTooManyRequests && !s.tooMany.Allow() {
 		level = slog.LevelDebug
 	}
 	s.Log.LogAttrs(c.Request.Context(), level, "request answered",
-		slog.String("method", c.Request.Method), slog.String("path", c.Request.URL.Path),
+		slog.String("method", redact.Cut(c.Request.Method, maxLoggedMethod)), slog.String("path", redact.Cut(c.Request.URL.Path, maxLoggedPath)),
 		slog.Int("status", c.Writer.Status()), slog.Int("bytes", max(c.Writer.Size(), 0)),
 		slog.Duration("took", time.Since(start)), slog.String("client", c.ClientIP()), answer.LogID(c), principal(c))
 }

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"almanac/api"
 	"almanac/internal/audit/refusals"
+	"almanac/internal/callers"
 	"almanac/internal/web"
 )
 
@@ -45,7 +48,7 @@ func TestTheAuditLogHasRefusedCallsWithoutTheirQuery(t *testing.T) {
 		require.Equal(t, tt.status, got.status)
 		require.Equal(t, refusals.Refusal{
 			Client: "203.0.113.5", Method: http.MethodDelete, Path: jobPath, Status: tt.status, Code: tt.code,
-			RequestID: got.header.Get("x-ms-request-id"), CorrelationID: got.header.Get("x-ms-correlation-request-id"),
+			RequestID: got.header.Get("x-ms-request-id"), CorrelationID: got.header.Get("x-ms-correlation-request-id"), Count: 1,
 		}, entry)
 	}
 }
@@ -73,4 +76,34 @@ func TestAnAuditLogThatCannotBeWrittenIsLoggedAndKeepsNobodyWaiting(t *testing.T
 	require.Equal(t, http.StatusForbidden, serve(api.New(&fake{}, o), r).status)
 	require.Contains(t, log.String(), "a refused request is missing in the audit log")
 	require.Contains(t, log.String(), "no space left on device")
+}
+
+func TestRefusalsOfStrangersComeAfterTheirLimit(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		host, site string
+		status     int
+	}{
+		{"127.0.0.1", "cross-site", http.StatusForbidden}, {"evil.example", "same-origin", http.StatusMisdirectedRequest},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var text strings.Builder
+			o, log := logged()
+			o.Refusals, o.CheckHost, o.Callers = refusals.New(&text), new(web.Hosts).Check, callers.NewLimiter(callers.Limits{Rate: 2})
+			h := api.New(&fake{}, o)
+			statuses := map[int]int{}
+			for range 50 {
+				r := httptest.NewRequest(http.MethodDelete, "http://"+tt.host+"/"+strings.Repeat("a", 5000), nil)
+				r.RemoteAddr = "203.0.113.5:1000"
+				r.Header.Set("Sec-Fetch-Site", tt.site)
+				statuses[serve(h, r).status]++
+			}
+			require.Equal(t, map[int]int{tt.status: 4, http.StatusTooManyRequests: 46}, statuses)
+			require.Equal(t, 4, strings.Count(text.String(), "\n"), "what exceeds the limit is not in the audit log")
+			require.NotContains(t, text.String(), strings.Repeat("a", 513))
+			require.NotContains(t, log.String(), strings.Repeat("a", 513))
+			require.Len(t, regexp.MustCompile(`level=INFO [^\n]*status=429`).FindAllString(log.String(), -1), 10, "nor is all of it in the log")
+			time.Sleep(2 * time.Minute) // in a bubble: the minute of the audit log ends
+		})
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"golang.org/x/time/rate"
 
 	"almanac/api/answer"
 	"almanac/api/guard"
@@ -128,9 +129,12 @@ type Options struct {
 	Problems func() []string
 
 	// Observe is called when a request begins, with the template of its route below the provider, "" if no route has its
-	// path. It returns the context of the request, and what to call with the status when it is answered. Nil means that
-	// requests are not measured.
-	Observe func(r *http.Request, route string) (ctx context.Context, end func(status int))
+	// path. It returns what to call with the status when it is answered. Nil means that requests are not measured.
+	Observe func(r *http.Request, route string) (end func(status int))
+
+	// Trace is called likewise when a request is admitted, and returns its context, too. known is whether it is known who called, or
+	// nothing asks. Nil means that there are no traces.
+	Trace func(r *http.Request, route string, known bool) (ctx context.Context, end func(status int))
 
 	// Metrics answers /metrics. Nil means that there are none.
 	Metrics http.Handler
@@ -155,6 +159,7 @@ type server struct {
 	scheduler Scheduler
 	errors    answer.Errors
 	paths     paths.Defaults
+	tooMany   *rate.Limiter // of answers of 429 that are logged at level info
 }
 
 // New returns a handler that serves the API of s. The RemoteAddr of a request is taken for its caller's address, and headers
@@ -170,7 +175,8 @@ func New(s Scheduler, o Options) http.Handler {
 	}
 	srv := &server{
 		Options: o, scheduler: s, errors: answer.Errors{Log: o.Log, Timeout: o.Timeout},
-		paths: paths.Defaults{Subscription: o.DefaultSubscription, ResourceGroup: o.DefaultResourceGroup},
+		paths:   paths.Defaults{Subscription: o.DefaultSubscription, ResourceGroup: o.DefaultResourceGroup},
+		tooMany: rate.NewLimiter(1, 10),
 	}
 	return http.MaxBytesHandler(paths.Canonical(srv.engine()), o.MaxBodyBytes)
 }
@@ -191,7 +197,7 @@ func (s *server) engine() *gin.Engine {
 		Access: s.Access, Permissions: permissions, CheckHost: s.CheckHost, Callers: s.Callers, Caller: s.Caller, Refusals: s.Refusals,
 		Errors: s.errors, Paths: s.paths,
 	})
-	r.Use(answer.Identify, s.observe, s.logAccess, g.Audit, s.errors.Recover, g.Admit, g.RefuseCrossOrigin, g.Authenticate, g.LimitCaller, s.sign, s.limitTime, g.Authorize)
+	r.Use(answer.Identify, s.observe, s.logAccess, g.Audit, s.errors.Recover, g.Admit, g.RefuseCrossOrigin, g.Authenticate, g.LimitCaller, s.trace, s.sign, s.limitTime, g.Authorize)
 	s.routes(r)
 	return r
 }

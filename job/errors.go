@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"almanac/internal/fields"
 )
@@ -22,6 +23,7 @@ const (
 	KindForbidden                // the caller is not allowed to do this
 	KindUnavailable              // Temporal or the workers do not answer; try again
 	KindPrecondition             // a condition that the caller set does not hold
+	KindTooMany                  // it was asked for too often; try again after RetryAfter
 )
 
 // An Error is an error whose text may be shown to the caller: it contains no secrets and no internals. Code
@@ -32,6 +34,7 @@ type Error struct {
 	Message    string
 	Fields     []*FieldError // the bad fields, if the input is wrong
 	Unlisted   int           // the number of further errors in fields
+	RetryAfter time.Duration // after which to try again; 0: the usual time, if it is worth it
 	Unanswered bool          // there was no answer: a change, if one was asked for, may or may not have been applied
 	Err        error         // the cause, for logs only
 }

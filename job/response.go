@@ -1,7 +1,7 @@
 package job
 
 import (
-	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -21,16 +21,38 @@ func ResponseMessage(host, status, headers, body string) string {
 // hiddenResponse stands for what a host sent, where it is hidden.
 const hiddenResponse = "hidden"
 
-// WithoutResponse returns a text without the headers and the body of the response that a message in it describes, and all after
-// them. It says that they are hidden. The text may begin with more than the message.
+// quotes say where messages have words of a receiver: after the end of what one of them matches.
+var quotes = []*regexp.Regexp{
+	regexp.MustCompile(regexp.QuoteMeta(responseHost) + `[^']*': '[^']*` + regexp.QuoteMeta(responseHeaders)),
+	regexp.MustCompile(`Http Action - Request to host '[^']*' failed: .*? \(redirected: `),
+	regexp.MustCompile(`ServiceBus(?:Queue|Topic) Action - Message to .*? failed: .*? \(`),
+	regexp.MustCompile(`the mail server \S+: `),
+	regexp.MustCompile(`mail accepted by \S+ for .*?; of the others: `),
+	regexp.MustCompile(`(?:^|[^-A-Za-z0-9.])[1-5][0-9]{2}(?: [A-Z][A-Za-z'-]*)+: `), // a status before the beginning of a body
+}
+
+// queueAnswered is followed by a status and a code of Azure Storage, and by advice.
+const queueAnswered = "the service answered"
+
+// WithoutResponse returns a text without the words of a receiver that a message in it quotes, and all after them: headers and body of a
+// response, or what a mail server or Service Bus said. It says that they are hidden. The text may begin with more than the message.
 func WithoutResponse(text string) string {
-	message := strings.Index(text, responseHost)
-	if message < 0 {
+	cut := -1
+	for _, quote := range quotes {
+		found := quote.FindStringIndex(text)
+		if found == nil || strings.HasSuffix(text[:found[0]], queueAnswered) {
+			continue
+		}
+		if cut < 0 || found[1] < cut {
+			cut = found[1]
+		}
+	}
+	if cut < 0 {
 		return text
 	}
-	sent := strings.Index(text[message:], responseHeaders)
-	if sent < 0 {
-		return text
+	shown := text[:cut] + hiddenResponse
+	if strings.HasSuffix(text[:cut], responseHeaders) {
+		shown += responseBody + hiddenResponse
 	}
-	return fmt.Sprintf("%s%s%s%s%s (a contributor may see them)", text[:message+sent], responseHeaders, hiddenResponse, responseBody, hiddenResponse)
+	return shown + " (a contributor may see them)"
 }

@@ -23,6 +23,13 @@ func TestWhatAHostSentIsTakenOutOfAText(t *testing.T) {
 		"StorageQueue Action - Message to queue 'a' failed: the service answered 403":                                    "StorageQueue Action - Message to queue 'a' failed: the service answered 403",
 		"Http Action - Response from host 'a.example":                                                                    "Http Action - Response from host 'a.example",
 		"": "",
+
+		"The last error: 500 Internal Server Error: the secret": "The last error: 500 Internal Server Error: hidden (a contributor may see them)",
+		"Http Action - Request to host 'a.example' failed: the host reset the connection (redirected: GET http://a/ was answered 302 Found; then GET http://a/secret)": "Http Action - Request to host 'a.example' failed: the host reset the connection (redirected: hidden (a contributor may see them)",
+		"ServiceBusQueue Action - Message to queue 'q' of namespace 'n' failed: there is no such queue in the namespace (amqp:not-found The secret (of the host))":     "ServiceBusQueue Action - Message to queue 'q' of namespace 'n' failed: there is no such queue in the namespace (hidden (a contributor may see them)",
+		"StorageQueue Action - Message to queue 'a' failed: the service answered 404 QueueNotFound: the storage account has no queue of this name: create it":          "StorageQueue Action - Message to queue 'a' failed: the service answered 404 QueueNotFound: the storage account has no queue of this name: create it",
+		"the mail server mail.example:587: 550 5.1.1 the secret":                            "the mail server mail.example:587: hidden (a contributor may see them)",
+		"mail accepted by mail.example:587 for 1 of 2 addresses; of the others: the secret": "mail accepted by mail.example:587 for 1 of 2 addresses; of the others: hidden (a contributor may see them)",
 	} {
 		require.Equal(t, want, WithoutResponse(text))
 	}

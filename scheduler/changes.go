@@ -137,7 +137,7 @@ func isUnmapped(err error) bool {
 
 // update sends an update to a workflow and waits for the result, for timeout at most. If the server gives
 // up earlier, the update is sent again with the same update ID: the server answers it from the run that applied it, and a job
-// knows the updates of its earlier runs. A test of notifications is sent only once, since no run knows it.
+// knows the updates of its earlier runs. A test of notifications is sent, and counted, only once, since no run knows it.
 func (s *Service) update(ctx context.Context, timeout time.Duration, id, name string, result any, args ...any) error {
 	defer s.Forget(id)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -152,7 +152,7 @@ func (s *Service) update(ctx context.Context, timeout time.Duration, id, name st
 		}
 		return handle.Get(ctx, result)
 	}
-	if name == workflows.UpdateTest {
+	if name == workflows.UpdateTest || name == workflows.UpdateAdmitTest {
 		return do(ctx)
 	}
 	return wfclient.Patiently(ctx, wfclient.Repeatable(name == workflows.UpdateDelete, do))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/temporal"
@@ -59,6 +60,10 @@ func (s *Service) jobError(ctx context.Context, err error, missing *job.Error) e
 			return job.Conflictf("%s", refused.Message())
 		case workflows.ErrTypeInvalid:
 			return &job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: refused.Message()}
+		case workflows.ErrTypeTooMany:
+			var wait time.Duration
+			_ = refused.Details(&wait) // the message says when, too
+			return &job.Error{Kind: job.KindTooMany, Code: "TooManyRequests", Message: refused.Message(), RetryAfter: wait}
 		case workflows.ErrTypeSilent:
 			return &job.Error{Kind: job.KindConflict, Code: "JobsDidNotAnswer", Message: refused.Message()}
 		}

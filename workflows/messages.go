@@ -145,6 +145,11 @@ func Refuse(errType, message string) error {
 	return temporal.NewNonRetryableApplicationError(message, errType, nil)
 }
 
+// RefuseFor is Refuse for a request that may be made again after a time.
+func RefuseFor(wait time.Duration, message string) error {
+	return temporal.NewNonRetryableApplicationError(message, ErrTypeTooMany, nil, wait)
+}
+
 // CheckStart returns an error for a word in the input of a workflow's first run, which v points to, that is not
 // spelled as the API stores it: the workflow may have been started by hand. The answer is recorded, since the words of a later
 // version may be others.

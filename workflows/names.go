@@ -52,6 +52,7 @@ const (
 // Updates, queries and signals for notifications.
 const (
 	UpdateTest         = "testNotification" // of a Job and of a Collection, which takes the name of a job; returns []notification.Delivery
+	UpdateAdmitTest    = "admitTest"        // of a Collection: takes to how many addresses a test of a job's own notifications goes, and counts it
 	QueryNotifications = "notifications"    // of a Collection: returns []job.Notification, with secrets
 	QueryDeliveries    = "deliveries"       // of Notifications: returns []notification.Delivery, newest first
 	SignalRaise        = "raise"            // of Notifications: takes []notification.Raised, at most 256 KiB of them
@@ -96,6 +97,7 @@ const (
 	ErrTypeStale    = "Stale"    // it was changed since the caller read it
 	ErrTypeGone     = wfclient.ErrTypeGone
 	ErrTypeInvalid  = "Invalid" // the definition is invalid, or this worker cannot plan it
+	ErrTypeTooMany  = "TooMany" // it was asked for too often; details: how long to wait
 	ErrTypeSilent   = "Silent"  // it was done, but some jobs did not answer and may not know
 
 	ErrTypeUnregistered = "Unregistered" // the name is not registered for this workflow, which ends itself

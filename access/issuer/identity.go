@@ -46,21 +46,20 @@ func (i *Identity) selects(p *access.Principal, kind access.Kind, values ...stri
 // Identity verifies the ID token that an issuer sent to a client, which had asked for it with a nonce. The error is an
 // [access.CredentialError] unless the issuer could not be asked for its keys.
 func (a *Authenticator) Identity(ctx context.Context, from, client, nonce, raw string) (*Identity, error) {
-	of, ok := a.issuers[from]
-	if !ok || claimedIssuer(raw) != from {
-		return nil, refuse("The ID token is of another issuer than the one that was asked.", nil)
-	}
-	token, said, _, err := a.verify(ctx, of, raw)
+	said, _, err := a.verify(ctx, raw)
 	if err != nil {
 		return nil, err
 	}
-	if problem := a.problem(token, said, []string{client}); problem != "" {
+	if said.Issuer != from {
+		return nil, refuse("The ID token is of another issuer than the one that was asked.", nil)
+	}
+	if problem := a.problem(said, []string{client}); problem != "" {
 		return nil, refuse(problem, nil)
 	}
 	switch {
-	case nonce == "" || subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(nonce)) != 1:
+	case nonce == "" || subtle.ConstantTimeCompare([]byte(said.Nonce), []byte(nonce)) != 1:
 		return nil, refuse("The ID token is of another login: its nonce differs.", nil)
-	case len(token.Audience) > 1 && said.AppV2 == "", said.AppV2 != "" && said.AppV2 != client:
+	case len(said.Audience) > 1 && said.AppV2 == "", said.AppV2 != "" && said.AppV2 != client:
 		return nil, refuse("The ID token was issued to another client (azp).", nil)
 	}
 	return &said.Identity, nil

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -14,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
 
 	"almanac/access"
@@ -40,56 +37,21 @@ type Options struct {
 // An Authenticator checks tokens. It is safe for concurrent use.
 type Authenticator struct {
 	audiences []string
-	issuers   map[string]trusted
+	issuers   map[string]*keySet // those whose tokens are accepted
 	now       func() time.Time
 	memory    memory
 }
 
-// A trusted is an issuer whose tokens are accepted.
-type trusted struct {
-	verifier *oidc.IDTokenVerifier
-	keys     *keySet
-}
-
 // New returns an authenticator. It asks no issuer before there is a token of it.
 func New(o Options) *Authenticator {
-	a := &Authenticator{audiences: o.Audiences, issuers: map[string]trusted{}, now: o.Now}
+	a := &Authenticator{audiences: o.Audiences, issuers: map[string]*keySet{}, now: o.Now}
 	if a.now == nil {
 		a.now = time.Now
 	}
-	var names []string
-	for _, name := range algorithms {
-		names = append(names, string(name))
-	}
 	for _, name := range o.Issuers {
-		// The audience and the times are checked here: there are several audiences, and the library's leeways differ.
-		config := &oidc.Config{SupportedSigningAlgs: names, SkipClientIDCheck: true, SkipExpiryCheck: true, Now: a.now}
-		keys := &keySet{issuer: name, client: o.Client, log: o.Log, now: a.now}
-		a.issuers[name] = trusted{oidc.NewVerifier(name, keys, config), keys}
+		a.issuers[name] = &keySet{issuer: name, client: bounded(o.Client), log: o.Log, now: a.now}
 	}
 	return a
-}
-
-// claims are what a token says, in the names of OpenID Connect and of Entra ID.
-type claims struct {
-	Identity
-	Expires   *float64 `json:"exp"`
-	NotBefore *float64 `json:"nbf"`
-	AppV1     string   `json:"appid"`     // in Entra ID's tokens of version 1
-	AppV2     string   `json:"azp"`       // in those of version 2, and elsewhere
-	ClientID  string   `json:"client_id"` // in access tokens of RFC 9068
-}
-
-// many is a list of texts, which some issuers write as a text if there is one.
-type many []string
-
-// UnmarshalJSON reads a text or a list of texts.
-func (m *many) UnmarshalJSON(text []byte) error {
-	if len(text) > 0 && text[0] == '"' {
-		*m = make(many, 1)
-		return json.Unmarshal(text, &(*m)[0])
-	}
-	return json.Unmarshal(text, (*[]string)(m))
 }
 
 // Authenticate tells who a bearer token is about. What is no JSON Web Token is left to others. An issuer that cannot be
@@ -103,42 +65,55 @@ func (a *Authenticator) Authenticate(r *http.Request) (*access.Principal, error)
 	if who := a.memory.find(r.Context(), hash, a.now()); who != nil {
 		return who, nil
 	}
-	from, ok := a.issuers[claimedIssuer(bearer)]
-	if !ok {
-		return nil, refuse("The token is of an issuer that is not accepted, or is damaged.", nil)
-	}
-	token, said, asked, err := a.verify(r.Context(), from, bearer)
+	said, keys, err := a.verify(r.Context(), bearer)
 	if err != nil {
 		return nil, err
 	}
-	if problem := a.problem(token, said, a.audiences); problem != "" {
+	if problem := a.problem(said, a.audiences); problem != "" {
 		return nil, refuse(problem, nil)
 	}
 	who := said.Principal()
 	said.selects(who, access.KindApplication, cmp.Or(said.AppV1, said.AppV2, said.ClientID))
-	a.memory.add(hash, remembered{who, asked.keys, from.keys, at(*said.Expires).Add(Leeway)})
+	a.memory.add(hash, remembered{who, keys, a.issuers[said.Issuer], at(*said.Expires).Add(Leeway)})
 	return who, nil
 }
 
-// verify checks the signature of a token and reads its claims.
-func (a *Authenticator) verify(ctx context.Context, from trusted, raw string) (*oidc.IDToken, *claims, *answer, error) {
-	asked := new(answer)
-	token, err := from.verifier.Verify(context.WithValue(ctx, answerKey{}, asked), raw)
+// verify reads the claims of a token and checks its signature, by the returned keys of its issuer.
+func (a *Authenticator) verify(ctx context.Context, raw string) (*claims, *keys, error) {
+	signed, err := jose.ParseSignedCompact(raw, algorithms)
+	if err != nil {
+		return nil, nil, refuse(badSignature, err)
+	}
+	said, err := parseClaims(signed.UnsafePayloadWithoutVerification()) // the signature is of these very bytes
 	switch {
-	case asked.err != nil:
-		return nil, nil, nil, asked.err
+	case errors.Is(err, errRepeated):
+		return nil, nil, refuse("The token has a claim twice.", err)
+	case errors.Is(err, errType):
+		return nil, nil, refuse("The token has a claim of a wrong type.", err)
 	case err != nil:
-		return nil, nil, nil, refuse("The token's signature cannot be verified with the keys of its issuer.", err)
+		return nil, nil, refuse(badIssuer, err)
 	}
-	said := new(claims)
-	if err := token.Claims(said); err != nil {
-		return nil, nil, nil, refuse("The token has a claim of a wrong type.", err)
+	from, ok := a.issuers[said.Issuer]
+	if !ok {
+		return nil, nil, refuse(badIssuer, nil)
 	}
-	return token, said, asked, nil
+	keys, err := from.verify(ctx, signed)
+	switch {
+	case errors.Is(err, errNoKey):
+		return nil, nil, refuse(badSignature, err)
+	case err != nil:
+		return nil, nil, err
+	}
+	return said, keys, nil
 }
 
+const (
+	badSignature = "The token's signature cannot be verified with the keys of its issuer."
+	badIssuer    = "The token is of an issuer that is not accepted, or is damaged."
+)
+
 // problem says why a token with a good signature does not count for one of some audiences; "" if it does.
-func (a *Authenticator) problem(token *oidc.IDToken, said *claims, audiences []string) string {
+func (a *Authenticator) problem(said *claims, audiences []string) string {
 	now := a.now()
 	switch {
 	case said.Expires == nil:
@@ -147,11 +122,11 @@ func (a *Authenticator) problem(token *oidc.IDToken, said *claims, audiences []s
 		return "The token has expired."
 	case said.NotBefore != nil && now.Before(at(*said.NotBefore).Add(-Leeway)):
 		return "The token is not valid yet."
-	case !slices.ContainsFunc(token.Audience, func(audience string) bool { return slices.Contains(audiences, audience) }):
+	case !slices.ContainsFunc(said.Audience, func(audience string) bool { return slices.Contains(audiences, audience) }):
 		return "The token is for another audience (aud)."
-	case token.Subject == "":
+	case said.Subject == "":
 		return "The token has no subject (sub)."
-	case len(token.Subject) > maxName || len(said.Object) > maxName:
+	case len(said.Subject) > maxName || len(said.Object) > maxName:
 		return "The token has a name (sub or oid) of more than 255 bytes."
 	}
 	return ""
@@ -165,31 +140,8 @@ func at(seconds float64) time.Time {
 	return time.Unix(int64(max(-most, min(most, seconds))), 0)
 }
 
-// claimedIssuer returns the issuer that a token names, which is not verified; "" if it names none.
-func claimedIssuer(token string) string {
-	_, rest, _ := strings.Cut(token, ".")
-	payload, _, _ := strings.Cut(rest, ".")
-	text, err := base64.RawURLEncoding.DecodeString(payload)
-	var said struct {
-		Issuer string `json:"iss"`
-	}
-	if err != nil || json.Unmarshal(text, &said) != nil {
-		return ""
-	}
-	return said.Issuer
-}
-
 func refuse(problem string, err error) error {
 	return &access.CredentialError{Problem: problem, Err: err}
 }
-
-// An answer is how a [keySet] verified a token, or why it could not have the keys. The library passes on the text of
-// errors alone.
-type answer struct {
-	keys *keys
-	err  error
-}
-
-type answerKey struct{}
 
 var errNoKey = errors.New("no key of the issuer verifies the signature")

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
 )
 
@@ -23,8 +22,7 @@ const (
 	// and anyone can send such tokens.
 	askAgain = 5 * time.Second
 
-	askTime  = 10 * time.Second
-	maxReply = 1 << 20 // bytes
+	askTime = 10 * time.Second
 )
 
 // A keySet has the keys of an issuer. They are fetched when a token needs one that is not known, and when they are old.
@@ -48,28 +46,20 @@ type keys struct {
 	fetched time.Time
 }
 
-// VerifySignature returns the payload of a token whose signature one of the keys verifies.
-func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
-	signed, err := jose.ParseSignedCompact(token, algorithms)
-	if err != nil {
+// verify returns the keys one of which verifies the signature of a token. The error is errNoKey if none does; another one says why the
+// issuer's keys are not known.
+func (s *keySet) verify(ctx context.Context, signed *jose.JSONWebSignature) (*keys, error) {
+	if known := s.current(ctx); known != nil && known.verify(signed) {
+		return known, nil
+	}
+	fresh, err := s.fetch(ctx)
+	switch {
+	case err != nil:
 		return nil, err
+	case !fresh.verify(signed):
+		return nil, errNoKey
 	}
-	report, ok := ctx.Value(answerKey{}).(*answer)
-	if !ok {
-		report = new(answer)
-	}
-	if report.keys = s.current(ctx); report.keys != nil {
-		if payload := report.keys.verify(signed); payload != nil {
-			return payload, nil
-		}
-	}
-	if report.keys, report.err = s.fetch(ctx); report.err != nil {
-		return nil, report.err
-	}
-	if payload := report.keys.verify(signed); payload != nil {
-		return payload, nil
-	}
-	return nil, errNoKey
+	return fresh, nil
 }
 
 // current returns the keys that are known, nil if there are none, and fetches them anew in the background if they are
@@ -82,19 +72,19 @@ func (s *keySet) current(ctx context.Context) *keys {
 	return known
 }
 
-// verify returns the payload of a token; nil if no key verifies its signature.
-func (k *keys) verify(signed *jose.JSONWebSignature) []byte {
+// verify reports whether a key verifies the signature of a token.
+func (k *keys) verify(signed *jose.JSONWebSignature) bool {
 	header := signed.Signatures[0].Header
 	for i := range k.list {
 		key := &k.list[i]
 		if header.KeyID != "" && key.KeyID != header.KeyID || key.Use == "enc" || key.Algorithm != "" && key.Algorithm != header.Algorithm {
 			continue
 		}
-		if payload, err := signed.Verify(key); err == nil {
-			return payload
+		if _, err := signed.Verify(key); err == nil {
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // update fetches keys that are old.
@@ -126,7 +116,7 @@ func (s *keySet) fetch(ctx context.Context) (*keys, error) {
 
 // ask finds out where the issuer has its keys, and returns them.
 func (s *keySet) ask(ctx context.Context) ([]jose.JSONWebKey, error) {
-	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, s.client), s.issuer)
+	provider, err := Discover(ctx, s.client, s.issuer)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +138,7 @@ func (s *keySet) ask(ctx context.Context) ([]jose.JSONWebKey, error) {
 		return nil, err
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxReply))
+	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return nil, err
 	}

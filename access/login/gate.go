@@ -10,6 +10,7 @@ import (
 
 	"almanac/access"
 	"almanac/internal/callers"
+	"almanac/internal/redact"
 )
 
 // A Gate lets owners of everything pass, and nobody else. It is for servers that can do everything and ask for no login, such as
@@ -18,6 +19,7 @@ type Gate struct {
 	Authenticators []access.Authenticator // the first that answers wins
 	Policy         func() *access.Policy  // nil means that only what principals bring along counts
 	Pages          *Handler               // nil if there are none
+	Callers        *callers.Limiter       // of the requests of an address that are refused; nil means no limits
 	Log            *slog.Logger
 
 	// Refused is called for each request that is refused, with the caller, if that is known. Nil means that nothing is.
@@ -29,6 +31,9 @@ func (g *Gate) Before(next http.Handler) http.Handler {
 	cross, failures := http.NewCrossOriginProtection(), callers.NewLogins()
 	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := cross.Check(r); err != nil {
+			if g.slowDown(w, r, false, failures) {
+				return
+			}
 			g.note(r, "", http.StatusForbidden, "CrossOriginRequestForbidden")
 			http.Error(w, "Web pages of other sites may not send requests that change something.", http.StatusForbidden)
 			return
@@ -38,7 +43,10 @@ func (g *Gate) Before(next http.Handler) http.Handler {
 		case err != nil || who == nil:
 			g.refuse(w, r, err, failures)
 		case !g.owns(who):
-			g.Log.InfoContext(r.Context(), "a caller is no owner of everything", slog.String("principal", who.ID()), slog.String("path", r.URL.Path))
+			if g.slowDown(w, r, false, failures) {
+				return
+			}
+			g.Log.InfoContext(r.Context(), "a caller is no owner of everything", slog.String("principal", who.ID()), slog.String("path", redact.Cut(r.URL.Path, maxLoggedPath)))
 			g.note(r, who.ID(), http.StatusForbidden, "AuthorizationFailed")
 			http.Error(w, "Who may see this has to be an owner in the scope /, since everything can be changed here. You are "+who.ID()+".", http.StatusForbidden)
 		default:
@@ -79,14 +87,8 @@ func (g *Gate) note(r *http.Request, principal string, status int, code string) 
 // session has ended go on asking.
 func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, err error, failures *callers.Logins) {
 	bad, ok := errors.AsType[*access.CredentialError](err)
-	if address := callers.ByAddress(r); ok && r.Header.Get("Authorization") != "" {
-		refusal := failures.Check(address)
-		failures.Failed(address)
-		if refusal != nil {
-			w.Header().Set("Retry-After", strconv.Itoa(refusal.Seconds()))
-			http.Error(w, "This address "+refusal.Reason+".", http.StatusTooManyRequests)
-			return
-		}
+	if g.slowDown(w, r, ok && r.Header.Get("Authorization") != "", failures) {
+		return
 	}
 	switch {
 	case err != nil && !ok:
@@ -104,3 +106,27 @@ func (g *Gate) refuse(w http.ResponseWriter, r *http.Request, err error, failure
 		http.Error(w, problem, http.StatusUnauthorized)
 	}
 }
+
+// slowDown answers 429 if the address of a request that is refused sends too many, or has failed to log in too often, and reports
+// whether it did. A credential that failed is counted.
+func (g *Gate) slowDown(w http.ResponseWriter, r *http.Request, failed bool, failures *callers.Logins) bool {
+	address := callers.ByAddress(r)
+	done, err := g.Callers.Admit(r.Context(), address)
+	refusal, _ := errors.AsType[*callers.Refusal](err)
+	if err == nil {
+		done()
+	}
+	if failed && refusal == nil {
+		refusal = failures.Check(address)
+		failures.Failed(address)
+	}
+	if refusal == nil {
+		return false
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(refusal.Seconds()))
+	http.Error(w, "This address "+refusal.Reason+".", http.StatusTooManyRequests)
+	return true
+}
+
+// maxLoggedPath is how much of a path is logged, in bytes.
+const maxLoggedPath = 512

@@ -70,9 +70,10 @@ func New(o Options) *Handler {
 	return h
 }
 
-// Before returns a handler that answers requests to the pages, as far as guard admits them, and passes the others to next.
+// Before returns a handler that answers requests to the pages, as far as guard admits them, and passes the others to next. The limits of
+// callers come first.
 func (h *Handler) Before(next http.Handler, guard func(http.Handler) http.Handler) http.Handler {
-	pages := guard(http.HandlerFunc(h.serve))
+	pages := h.limit(guard(h.pages))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path := r.URL.Path; path == loginPath || path == logoutPath || path == scriptPath || strings.HasPrefix(path, loginPath+"/") {
 			pages.ServeHTTP(w, r)
@@ -82,20 +83,23 @@ func (h *Handler) Before(next http.Handler, guard func(http.Handler) http.Handle
 	})
 }
 
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	done, err := h.Callers.Admit(r.Context(), callers.ByAddress(r))
-	if refusal, ok := errors.AsType[*callers.Refusal](err); ok {
-		h.slowDown(w, r, refusal)
-		return
-	}
-	if err != nil {
-		return // the caller is gone
-	}
-	defer done()
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	h.pages.ServeHTTP(w, r)
+// limit returns a handler that passes on the requests of callers that do not send too many.
+func (h *Handler) limit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		done, err := h.Callers.Admit(r.Context(), callers.ByAddress(r))
+		if refusal, ok := errors.AsType[*callers.Refusal](err); ok {
+			h.slowDown(w, r, refusal)
+			return
+		}
+		if err != nil {
+			return // the caller is gone
+		}
+		defer done()
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (h *Handler) showForm(w http.ResponseWriter, r *http.Request) {

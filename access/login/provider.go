@@ -58,7 +58,7 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 }
 
 func (p *Provider) ask(ctx context.Context) (*discovered, error) {
-	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, p.Client), p.Issuer)
+	provider, err := issuer.Discover(ctx, p.Client, p.Issuer)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type SMTP struct {
 	Username string // "" means that the server asks for no password
 	Password string
 	TLS      SMTPSecurity // "" means SMTPStartTLS
+	Domains  MailDomains  // to which mail may be sent; none means all
 }
 
 // SMTPSecurity says how a connection to a mail server is encrypted.
@@ -52,6 +53,9 @@ func (m *Email) Send(ctx context.Context, e job.Execution, a *job.Action) (strin
 	smtp := &m.options.SMTP
 	if a.Email == nil {
 		return "", &activities.PermanentError{Err: errors.New("the target has no email")}
+	}
+	if err := smtp.Domains.Check(a.Email.To); err != nil {
+		return "", &activities.PermanentError{Err: err}
 	}
 	client, err := m.client(ctx)
 	if err != nil {

@@ -84,9 +84,12 @@ func (s *Senders) ByType() map[job.ActionType]activities.Sender {
 // Close closes the connections once requests in flight are done.
 func (s *Senders) Close() { s.bus.Close() }
 
-// Check returns an [egress.RefusedError] if the action can never be sent, as far as that is certain
+// Check returns an error, such as an [egress.RefusedError], if the action can never be sent, as far as that is certain
 // without DNS.
 func (s *Senders) Check(a *job.Action) error {
+	if a.Email != nil {
+		return s.outbound.SMTP.Domains.Check(a.Email.To)
+	}
 	if address := s.address(a); address != "" {
 		return s.outbound.Guard.Check(address)
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -24,6 +25,7 @@ var statuses = map[job.Kind]int{
 	job.KindUnavailable: http.StatusServiceUnavailable,
 
 	job.KindPrecondition: http.StatusPreconditionFailed,
+	job.KindTooMany:      http.StatusTooManyRequests,
 }
 
 // statusClientClosedRequest is for the log only: the client has closed the connection.
@@ -62,6 +64,9 @@ func (e Errors) Fail(c *gin.Context, err error) {
 	status := http.StatusInternalServerError
 	if shown := e.public(ctx, err); shown != nil {
 		status = statuses[shown.Kind]
+		if shown.RetryAfter > 0 {
+			c.Header("Retry-After", strconv.Itoa(int((shown.RetryAfter+time.Second-1)/time.Second)))
+		}
 	}
 	if status == http.StatusServiceUnavailable {
 		c.Header("Retry-After", RetryAfter)

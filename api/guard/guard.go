@@ -64,22 +64,41 @@ func callerOf(r *http.Request) string {
 	return callers.ByAddress(r)
 }
 
-// Admit ends requests that CheckHost answers itself.
+// Admit ends requests that CheckHost answers itself. One whose address sends too many gets 429 instead, which is not in the audit log.
 func (g *Guard) Admit(c *gin.Context) {
-	if g.CheckHost == nil {
+	if g.CheckHost == nil || g.admits(c.Request) {
 		return
 	}
-	admitted := false
-	g.CheckHost(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { admitted = true })).ServeHTTP(c.Writer, c.Request)
-	if !admitted {
-		c.Abort()
+	if refusal := g.limitStranger(c, false); refusal != nil {
+		g.refuseCaller(c, refusal)
+		return
 	}
+	g.CheckHost(http.NotFoundHandler()).ServeHTTP(c.Writer, c.Request)
+	c.Abort()
 }
 
+// admits reports whether CheckHost passes a request on.
+func (g *Guard) admits(r *http.Request) (admitted bool) {
+	g.CheckHost(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { admitted = true })).ServeHTTP(unsent{}, r)
+	return admitted
+}
+
+// An unsent answer is not written.
+type unsent struct{}
+
+func (unsent) Header() http.Header         { return http.Header{} }
+func (unsent) Write(p []byte) (int, error) { return len(p), nil }
+func (unsent) WriteHeader(int)             {}
+
 // RefuseCrossOrigin answers 403 to requests that a browser sends for a page of another site: where the API asks
-// for no login, any page that its user visits could otherwise call it. Other clients are not affected.
+// for no login, any page that its user visits could otherwise call it. Other clients are not affected. An address that sends too many
+// gets 429, as for [Guard.Admit].
 func (g *Guard) RefuseCrossOrigin(c *gin.Context) {
 	if err := g.crossOrigin.Check(c.Request); err != nil {
+		if refusal := g.limitStranger(c, false); refusal != nil {
+			g.refuseCaller(c, refusal)
+			return
+		}
 		g.Errors.Fail(c, &job.Error{
 			Kind: job.KindForbidden, Code: "CrossOriginRequestForbidden",
 			Message: "Web pages of other sites may not send requests that change something.", Err: err,

@@ -52,7 +52,7 @@ func runNode(ctx context.Context, c *config.Config, announce func(node)) error {
 		defer codecListener.Close()
 		own = append(own, codecListener.Addr().String())
 	}
-	if err := c.Protect(own...); err != nil { // before the worker starts
+	if err := c.Protect(own); err != nil { // before the worker starts
 		return err
 	}
 	options := nodeClient(c, server)

@@ -32,6 +32,7 @@ const drain = 10 * time.Second
 // serve answers requests on l until ctx ends, then shuts down gracefully within drain. A nil tls means plain HTTP.
 func serve(ctx context.Context, c *config.Config, l net.Listener, tls *tls.Config, handler http.Handler) error {
 	server := web.NewServer(handler)
+	defer c.FlushAuditLog()
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(server, l, tls, c.Log) }()
 	select {

@@ -28,8 +28,8 @@ Ctrl-C or SIGTERM, requests in flight have 8 s to end.
 Temporal's own variables say where it is: TEMPORAL_ADDRESS (default localhost:7233),
 TEMPORAL_NAMESPACE (default "default"), TEMPORAL_API_KEY, TEMPORAL_TLS_*.
 
-No action reaches TEMPORAL_ADDRESS. A worker does not know where the API, a codec
-server or a Temporal Web UI listens: refuse them with --egress-deny host:port.`,
+No action reaches the host of TEMPORAL_ADDRESS. A worker does not know where the API, a
+codec server or a Temporal Web UI runs: refuse their hosts with --egress-protect.`,
 		Example: "  TEMPORAL_ADDRESS=temporal:7233 almanac worker",
 		Args:    cobra.NoArgs,
 	}, getenv, func(cmd *cobra.Command, _ []string, c *config.Config) error { return runWorker(cmd.Context(), c) })
@@ -42,7 +42,7 @@ func runWorker(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	defer c.Telemetry.Stop(ctx)
-	own := address.OfTemporal(options.HostPort)
+	var own []string
 	var l net.Listener // nil: no probes
 	if c.WorkerListen != "" {
 		if l, err = listen(ctx, c.Setting("listen")); err != nil {
@@ -51,7 +51,7 @@ func runWorker(ctx context.Context, c *config.Config) error {
 		defer l.Close()
 		own = append(own, l.Addr().String())
 	}
-	if err := c.Protect(own...); err != nil {
+	if err := c.Protect(own, address.OfTemporal(options.HostPort)...); err != nil {
 		return err
 	}
 	temporal, err := worker.Dial(ctx, options, c.PollTimeout)

@@ -20,14 +20,14 @@ import (
 var (
 	ErrPassword = errors.New("the password of the PFX file")
 	errNotPFX   = errors.New("a PFX file (PKCS #12, in base64) of one certificate, its private key and at most its chain")
-	errBER      = errors.New("a PFX file in DER, not in BER as OpenSSL and old Windows write it" + convert)
+	errBER      = errors.New("a PFX file whose parts are in DER when they are decrypted" + convert)
 	errEmoji    = errors.New("a PFX file whose password has no emoji and no other characters beyond U+FFFF" + convert)
-	errForm     = errors.New("a PFX file with a MAC by SHA-1, SHA-256 or SHA-512, and keys encrypted by AES, 3DES or RC2" + convert)
+	errForm     = errors.New("a PFX file with a MAC by SHA-1 or SHA-2, and keys encrypted by AES, 3DES or RC2" + convert)
 	errCostly   = fmt.Errorf("a PFX file whose password is hashed at most %d times", maxRounds)
 )
 
 // convert says how to make a PFX file that can be read of one that cannot.
-const convert = "; to convert this one, run openssl pkcs12 -in old.pfx -nodes -out all.pem, then openssl pkcs12 -export -in all.pem -out new.pfx, and delete all.pem"
+const convert = "; to convert this one, run openssl pkcs12 -in old.pfx -nodes -out all.pem, then openssl pkcs12 -export -in all.pem -out new.pfx, and delete all.pem; OpenSSL 3 reads files with RC2 if the first has -legacy, too"
 
 // Decode decodes the base64 of a PFX file. It ignores blanks and line breaks, as Azure Scheduler did,
 // because clients sent them.
@@ -46,11 +46,19 @@ func Read(text, password string) (tls.Certificate, error) {
 	if pfxRounds(der) > maxRounds {
 		return tls.Certificate{}, errCostly
 	}
-	switch {
-	case len(der) > 1 && der[0] == 0x30 && der[1] == 0x80: // a sequence of indefinite length
-		return tls.Certificate{}, errBER
-	case strings.ContainsFunc(password, func(r rune) bool { return r > 0xffff }):
+	if strings.ContainsFunc(password, func(r rune) bool { return r > 0xffff }) {
 		return tls.Certificate{}, errEmoji
+	}
+	remade := needsRemake(der)
+	if remade {
+		switch der, err = remake(der, password); {
+		case errors.Is(err, ErrPassword):
+			return tls.Certificate{}, ErrPassword
+		case err != nil:
+			return tls.Certificate{}, errNotPFX
+		case pfxRounds(der) > maxRounds: // of parts that were in BER
+			return tls.Certificate{}, errCostly
+		}
 	}
 	key, first, others, err := pkcs12.DecodeChain(der, password)
 	switch {
@@ -58,6 +66,8 @@ func Read(text, password string) (tls.Certificate, error) {
 		return tls.Certificate{}, ErrPassword
 	case isUnsupported(err):
 		return tls.Certificate{}, errForm
+	case err != nil && remade:
+		return tls.Certificate{}, errBER
 	case err != nil:
 		return tls.Certificate{}, errNotPFX
 	}

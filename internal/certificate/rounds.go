@@ -50,7 +50,11 @@ type (
 // pfxRounds returns the maximum number of hashing rounds of the parts of a PFX file. It exists because a
 // small file could otherwise keep a processor busy for days. It reads the parts in clear, where all
 // programs put these numbers, and returns 0 for data that is not a PFX file.
-func pfxRounds(der []byte) int {
+func pfxRounds(pfx []byte) int {
+	der, err := toDER(pfx)
+	if err != nil {
+		return 0
+	}
 	var file pfxFile
 	if _, err := asn1.Unmarshal(der, &file); err != nil {
 		return 0

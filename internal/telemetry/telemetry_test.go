@@ -140,7 +140,7 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	}{
 		{"GET", "/jobCollections/{collection}", 200}, {"GET", "/jobCollections/{collection}", 404}, {"BREW", "", 404},
 	} {
-		_, end := observe(httptest.NewRequest(r.method, "/", nil), r.route)
+		end := observe(httptest.NewRequest(r.method, "/", nil), r.route)
 		end(r.status)
 	}
 	text := scrape(t, measured)
@@ -157,6 +157,7 @@ func TestNothingIsMeasuredWithoutTelemetry(t *testing.T) {
 	var none *telemetry.Telemetry
 	require.False(t, none.Traces())
 	require.Nil(t, none.Requests())
+	require.Nil(t, none.Spans())
 	none.Stop(t.Context())
 	w := httptest.NewRecorder()
 	none.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, telemetry.Path, nil))

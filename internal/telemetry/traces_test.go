@@ -145,7 +145,7 @@ func TestAnExecutionThatARequestAskedForIsInTheTraceOfTheRequest(t *testing.T) {
 	measured := start(t, telemetry.Options{})
 	r := httptest.NewRequest(http.MethodPost, "/jobCollections/reports/jobs/nightly/run?secret=s3cret", nil)
 	r.Header.Set("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-	ctx, end := measured.Requests()(r, "/jobCollections/{collection}/jobs/{job}/run")
+	ctx, end := measured.Spans()(r, "/jobCollections/{collection}/jobs/{job}/run", true)
 	request := telemetry.SpanOf(ctx)
 	end(http.StatusAccepted)
 	a := measured.Attempts()
@@ -214,4 +214,21 @@ func TestMetricsAreSentByOTLP(t *testing.T) {
 	for _, name := range []string{"almanac_executions_total", "almanac_execution_lateness_seconds", "temporal_request"} {
 		require.Contains(t, otlp.metrics, name)
 	}
+}
+
+func TestAStrangerHasNoPartInTheTracesOfOthers(t *testing.T) {
+	otlp := receive(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", otlp.url)
+	measured := start(t, telemetry.Options{})
+	r := httptest.NewRequest(http.MethodGet, "/docs", nil)
+	r.Header.Set("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	r.Header.Set("tracestate", "vendor=stranger")
+	_, end := measured.Spans()(r, "/docs", false)
+	end(http.StatusOK)
+	measured.Stop(t.Context())
+	received := otlp.named("GET /docs")
+	require.Len(t, received, 1)
+	require.NotEqual(t, "0af7651916cd43dd8448eb211c80319c", hex.EncodeToString(received[0].GetTraceId()))
+	require.Empty(t, received[0].GetTraceState())
+	require.Empty(t, received[0].GetLinks())
 }

@@ -274,8 +274,7 @@ func (m *Message) content(f job.Format) (content, contentType string, err error)
 	contentType = jsonType
 	switch f {
 	case job.FormatSlack:
-		escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;") // the three characters that Slack reads as markup
-		v = map[string]string{"text": escape.Replace(m.Text())}
+		v = slackMessage(m.Text())
 	case job.FormatTeams:
 		v = teamsCard(m.Text())
 	default:
@@ -292,16 +291,4 @@ func encoded(v any) (string, error) {
 	e.SetEscapeHTML(false)
 	err := e.Encode(v)
 	return strings.TrimSuffix(b.String(), "\n"), err
-}
-
-// teamsCard returns the message of a workflow of Microsoft Teams that posts an adaptive card.
-func teamsCard(text string) any {
-	type object = map[string]any
-	return object{"type": "message", "attachments": []object{{
-		"contentType": "application/vnd.microsoft.card.adaptive",
-		"content": object{
-			"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4",
-			"body": []object{{"type": "TextBlock", "text": strings.ReplaceAll(text, "\n", "\n\n"), "wrap": true}},
-		},
-	}}}
 }

@@ -90,7 +90,7 @@ func TestEachTargetGetsItsOwnForm(t *testing.T) {
 	t.Parallel()
 	m := message(failed("a"))
 	slack := sent(t, m, `{"type":"Https","format":"slack","request":{"uri":"https://hooks.slack.com/x","method":"POST"}}`)
-	require.JSONEq(t, `{"text":"Job 'a' failed 3 times in a row: the host answered 500 &lt;Internal&gt;"}`, slack.Request.Body)
+	require.JSONEq(t, `{"text":"Job 'a' failed 3 times in a row: the host answered 500 &lt;Internal&gt;","mrkdwn":false}`, slack.Request.Body)
 	require.Equal(t, "application/json; charset=utf-8", slack.Request.Headers.Get("Content-Type"))
 
 	teams := sent(t, m, `{"type":"Https","format":"teams","request":{"uri":"https://example.com/"}}`)
@@ -123,4 +123,33 @@ func TestAnAlertHasTheSameIDHoweverOftenItIsRaised(t *testing.T) {
 	other := failed("a")
 	other.Identify("run", "e2")
 	require.NotEqual(t, failed("a").ID, other.ID)
+}
+
+// Names of jobs and what hosts answer are written by others than those who read a chat.
+func TestChatsTakeNoMarkupFromNamesAndAnswers(t *testing.T) {
+	t.Parallel()
+	hostile := "[pay here](https://evil.example) **bold** <!channel> <https://evil.example|click> @channel @Everyone <at>all</at> {{DATE(2026-01-01)}} ${secret}\r\n# Heading\n- item"
+	m := &notification.Message{ID: "m", Collection: job.CollectionKey{Name: "c"}}
+	m.Add(&notification.Alert{ID: "a", Event: job.EventFailed, Text: hostile})
+
+	slack := sent(t, m, `{"type":"Https","format":"slack","request":{"uri":"https://hooks.slack.com/x"}}`).Request.Body
+	var message struct {
+		Text   string
+		Mrkdwn *bool
+	}
+	require.NoError(t, json.Unmarshal([]byte(slack), &message))
+	require.NotNil(t, message.Mrkdwn)
+	require.False(t, *message.Mrkdwn, "Slack reads no asterisks")
+	require.NotContains(t, message.Text, "<")
+	require.NotRegexp(t, "(?i)@(channel|everyone)", message.Text)
+
+	teams := sent(t, m, `{"type":"Https","format":"teams","request":{"uri":"https://example.com/"}}`).Request.Body
+	require.NotContains(t, teams, `"TextBlock"`, "a TextBlock has Markdown")
+	require.NotContains(t, teams, "{{")
+	require.NotContains(t, teams, "${")
+	require.Contains(t, teams, `"text":"# Heading"`, "a line for each")
+	require.Contains(t, teams, `[pay here](https://evil.example)`, "as text")
+
+	mail := sent(t, m, `{"type":"Email","email":{"to":["a@example.com"]}}`).Email
+	require.NotContains(t, mail.Subject, "\n")
 }

@@ -32,7 +32,8 @@ type Alerting struct{ o Options }
 func New(o Options) *Alerting { return &Alerting{o: o} }
 
 // TestNotifications sends a test to the targets of the notifications of a job, its own or those of its collection, or if the key has
-// no name, of the collection. It makes one attempt for each and returns the results.
+// no name, of the collection. It makes one attempt for each and returns the results. The collection counts the tests, and refuses those that
+// are too many.
 func (a *Alerting) TestNotifications(ctx context.Context, k job.Key) ([]notification.Delivery, error) {
 	id, arguments, list := k.Collection.WorkflowID(), []any{k.Name}, []job.Notification(nil)
 	if k.Name != "" {
@@ -54,6 +55,11 @@ func (a *Alerting) TestNotifications(ctx context.Context, k job.Key) ([]notifica
 	}
 	if len(list) == 0 {
 		return nil, job.Conflictf("Nothing was sent: there are no notifications. Add some to the job or to its job collection")
+	}
+	if id != k.Collection.WorkflowID() { // which counts its own
+		if err := a.o.Update(ctx, k.Collection.WorkflowID(), workflows.UpdateAdmitTest, nil, notification.Addresses(list)); err != nil {
+			return nil, a.o.Error(ctx, err, nil)
+		}
 	}
 	var results []notification.Delivery
 	err := a.o.Update(ctx, id, workflows.UpdateTest, &results, arguments...)

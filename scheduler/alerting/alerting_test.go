@@ -61,6 +61,7 @@ func TestDeliveriesAreThoseOfAllShardsThatHaveBegun(t *testing.T) {
 // arguments of the update.
 func tested(t *testing.T, name string, own, inherited []job.Notification) (id string, arguments []any, err error) {
 	t.Helper()
+	admitted := false
 	a := alerting.New(alerting.Options{
 		Job: func(_ context.Context, k job.Key) (job.Job, error) {
 			return job.Job{Key: k, Definition: job.Definition{Notifications: own}}, nil
@@ -69,7 +70,14 @@ func tested(t *testing.T, name string, own, inherited []job.Notification) (id st
 			return job.Collection{Key: k, Properties: job.CollectionProperties{Notifications: inherited}}, nil
 		},
 		Update: func(_ context.Context, to, update string, result any, sent ...any) error {
+			if update == workflows.UpdateAdmitTest {
+				require.Equal(t, key.Collection.WorkflowID(), to)
+				require.Equal(t, []any{1}, sent)
+				admitted = true
+				return nil
+			}
 			require.Equal(t, workflows.UpdateTest, update)
+			require.Equal(t, to == key.WorkflowID(), admitted, "the collection counts tests of its jobs' own notifications")
 			id, arguments = to, sent
 			*result.(*[]notification.Delivery) = []notification.Delivery{{Outcome: notification.Delivered}}
 			return nil

@@ -19,7 +19,6 @@ import (
 	"almanac/job/quota"
 	"almanac/workflows"
 	"almanac/workflows/internal/turn"
-	"almanac/workflows/notifier"
 )
 
 // CollectionInput is the input of a run of [Collection].
@@ -30,6 +29,8 @@ type CollectionInput struct {
 	State        int            `json:"state,omitempty"`     // number of changes that jobs have to know
 	Pause        time.Duration  `json:"pause,omitempty"`     // between rounds of updates to silent jobs
 	Notifying    shards         `json:"notifying,omitempty"` // of the workflows that deliver alerts, those that may run
+
+	Tests notification.Tests `json:"tests,omitempty"` // of notifications, the newest
 }
 
 // registrationBatch is the time over which registrations are collected to be verified together.
@@ -43,7 +44,7 @@ func Collection(ctx workflow.Context, in CollectionInput) error {
 	if err := workflows.CheckStart(ctx, &in.Collection); err != nil {
 		return err
 	}
-	c := &collection{Collection: in.Collection, registration: in.Registration, state: in.State, notifying: in.Notifying}
+	c := &collection{Collection: in.Collection, registration: in.Registration, state: in.State, notifying: in.Notifying, tests: in.Tests}
 	c.registry = newRegistry(ctx, in.Jobs, func(name string) string { return c.Key.Job(name).WorkflowID() })
 	c.batch, c.other = registrationBatch, sizeOf(&c.Collection)
 	c.resume(ctx, in.Pause)
@@ -64,7 +65,8 @@ type collection struct {
 
 	registration int // of the collection in its subscription
 
-	notifying shards        // of the workflows that deliver alerts, those that may run
+	notifying shards // of the workflows that deliver alerts, those that may run
+	tests     notification.Tests
 	state     int           // number of changes that jobs have to know: of the state, and of the rules of notifications, which they have without their targets
 	order     turn.Queue    // of changes of the properties; each lasts until every job that answers has applied it
 	again     again         // repeated updates of silent jobs
@@ -85,9 +87,10 @@ func (c *collection) handle(ctx workflow.Context) error {
 			workflow.QueryHandlerOptions{Description: "the names of the collection's jobs"}),
 		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryNotifications, func() ([]job.Notification, error) { return c.Properties.Notifications, nil },
 			workflow.QueryHandlerOptions{Description: "the notifications, with the secrets of their targets"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateTest, func(ctx workflow.Context, job string) ([]notification.Delivery, error) {
-			return notifier.Test(ctx, c.Key, job, c.Properties.Notifications)
-		}, workflow.UpdateHandlerOptions{Description: "send a test to the targets of notifications"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateTest, c.test,
+			workflow.UpdateHandlerOptions{Validator: c.mayTest, Description: "send a test to the targets of notifications"}),
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateAdmitTest, c.admitTest,
+			workflow.UpdateHandlerOptions{Validator: c.mayAdmitTest, Description: "count a test of a job's own notifications"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdatePut, c.put,
 			workflow.UpdateHandlerOptions{Validator: c.mayPut, Description: "replace the properties"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRegister, c.register,
@@ -142,7 +145,7 @@ func (c *collection) run(ctx workflow.Context) error {
 			return nil
 		case ctx.Err() == nil && c.idle(ctx) && c.long(ctx):
 			return workflow.NewContinueAsNewError(ctx, workflows.TypeCollection,
-				CollectionInput{Collection: c.Collection, Registration: c.registration, Jobs: c.handOver(), Pause: c.again.pause, State: c.state, Notifying: c.notifying})
+				CollectionInput{Collection: c.Collection, Registration: c.registration, Jobs: c.handOver(), Pause: c.again.pause, State: c.state, Notifying: c.notifying, Tests: c.tests})
 		}
 		c.again.timer.Set(ctx, c.again.at)
 		verify, err := c.wait(ctx, func() bool { return c.over(ctx) || c.again.timer.Fired() })

@@ -110,7 +110,7 @@ func claimReason(t *busTarget, e *claimError) string {
 	case http.StatusNotFound:
 		return missing(t, e.Error())
 	}
-	return "the service did not take the token: " + e.Error()
+	return "the service did not take the token (" + e.Error() + ")"
 }
 
 func conditionReason(t *busTarget, e *amqp.Error) string {

@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,7 +18,7 @@ import (
 	"almanac/api"
 	"almanac/api/guard"
 	"almanac/internal/callers"
-	"almanac/internal/certificate"
+	"almanac/internal/files"
 	"almanac/internal/settings"
 	"almanac/internal/watch"
 )
@@ -34,7 +33,10 @@ type accessConfig struct {
 
 	tokens *watch.File[*token.Set]     // nil without a file
 	policy *watch.File[*access.Policy] // likewise
-	client *http.Client                // for issuers
+
+	revokedFile string
+	revoked     *watch.File[*access.Revocations] // likewise
+	client      *http.Client                     // for issuers, made by wire
 
 	authenticators []access.Authenticator // of tokens, set by OpenDoor
 	issuer         *issuer.Authenticator  // nil without an issuer
@@ -133,18 +135,42 @@ func (c *Config) readAccess() error {
 	}
 	if a.policyFile != "" {
 		c.warnOfWriters(a.policyFile)
-		o := access.FileOptions{Defaults: AccessDefaults, Issuers: a.issuers}
-		if a.policy, err = watch.Open(a.policyFile, func(text []byte) (*access.Policy, error) { return access.ParsePolicy(text, o) }); err != nil {
+		if a.policy, err = watch.Open(a.policyFile, c.parsePolicy); err != nil {
 			errs = append(errs, c.settings.Get("access").Wrong(err, ""))
 		}
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	roots, err := certificate.Roots(c.caFile)
-	if err == nil { // a bad file has its own error
-		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-		a.client = &http.Client{Transport: transport, Timeout: 10 * time.Second}
-	}
 	return errors.Join(errs...)
+}
+
+// parsePolicy reads a file of assignments, which may name the authorities of certificates.
+func (c *Config) parsePolicy(text []byte) (*access.Policy, error) {
+	o := access.FileOptions{Defaults: AccessDefaults, Issuers: c.access.issuers}
+	if name := c.settings.Get("client-ca").Text(); name != "" {
+		content, err := files.Read(name)
+		if err != nil {
+			return nil, fmt.Errorf("--client-ca: %w", err)
+		}
+		if o.Authorities, err = access.ParseAuthorities(content); err != nil {
+			return nil, fmt.Errorf("--client-ca: %w", err)
+		}
+	}
+	return access.ParsePolicy(text, o)
+}
+
+// readRevocations reads the lists of revoked certificates.
+func (c *Config) readRevocations() (err error) {
+	a := &c.access
+	switch {
+	case a.revokedFile == "":
+		return nil
+	case c.settings.Get("client-ca").Text() == "":
+		return c.settings.Get("client-crl").Wrong(errors.New("no certificates of callers are accepted"), "it beside --client-ca")
+	}
+	c.warnOfWriters(a.revokedFile)
+	if a.revoked, err = watch.Open(a.revokedFile, access.ParseRevocations); err != nil {
+		return c.settings.Get("client-crl").Wrong(err, "a file of certificate revocation lists in PEM or DER")
+	}
+	return nil
 }
 
 // warnOfWriters warns about a file that others than its owner may write: who writes it decides who may call.
@@ -168,6 +194,9 @@ func (c *Config) OpenDoor(ctx context.Context) {
 	if a.policy != nil {
 		go a.policy.Watch(ctx, c.Log)
 	}
+	if a.revoked != nil {
+		go a.revoked.Watch(ctx, c.Log)
+	}
 }
 
 // assignments returns the assignments in force; nil if there is no file of them.
@@ -184,27 +213,34 @@ func (a *accessConfig) withSessions(sessions *session.Authenticator) []access.Au
 	if sessions != nil {
 		all = append(all, sessions)
 	}
-	return append(all, access.Certificates{})
+	certificates := access.Certificates{}
+	if a.revoked != nil {
+		certificates.Revoked = a.revoked.Value
+	}
+	return append(all, certificates)
 }
 
 // protectAPI adds to the options of the API who may call it, and returns its login pages; nil if there are none. OpenDoor has been
 // called.
 func (c *Config) protectAPI(o *api.Options) *login.Handler {
 	a := &c.access
+	o.Problems = c.problems
 	if !c.authenticating() {
 		return nil
 	}
 	pages, sessions := c.pages(c.publicURL, "/docs", o.Callers, a.authenticators, a.issuer)
 	o.Access = &guard.Access{Authenticators: a.withSessions(sessions), Policy: a.assignments}
-	o.Problems = func() (found []string) {
-		for _, problem := range a.problems() {
-			if text := problem(); text != "" {
-				found = append(found, text)
-			}
-		}
-		return found
-	}
 	return pages
+}
+
+// problems returns what is wrong although jobs can be stored and run.
+func (c *Config) problems() (found []string) {
+	for _, problem := range append(c.access.problems(), c.refusals.Problem) {
+		if text := problem(); text != "" {
+			found = append(found, text)
+		}
+	}
+	return found
 }
 
 // problems returns what says that a file cannot be used.
@@ -215,6 +251,9 @@ func (a *accessConfig) problems() (all []func() string) {
 	if a.policy != nil {
 		all = append(all, a.policy.Problem)
 	}
+	if a.revoked != nil {
+		all = append(all, a.revoked.Problem, func() string { return a.revoked.Value().Problem(time.Now()) })
+	}
 	return all
 }
 
@@ -224,7 +263,8 @@ func (c *Config) ProtectUI() func(http.Handler) http.Handler {
 	if !c.authenticating() {
 		return nil
 	}
-	pages, sessions := c.pages(nil, "/", callers.NewLimiter(c.perCaller), a.authenticators, a.issuer)
-	gate := &login.Gate{Authenticators: a.withSessions(sessions), Policy: a.assignments, Pages: pages, Log: c.Log, Refused: c.auditRefused}
+	limits := callers.NewLimiter(c.perCaller)
+	pages, sessions := c.pages(nil, "/", limits, a.authenticators, a.issuer)
+	gate := &login.Gate{Authenticators: a.withSessions(sessions), Policy: a.assignments, Pages: pages, Callers: limits, Log: c.Log, Refused: c.auditRefused}
 	return func(next http.Handler) http.Handler { return c.proxies.Resolve(gate.Before(next)) }
 }

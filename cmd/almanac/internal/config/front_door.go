@@ -26,6 +26,9 @@ func (c *Config) frontDoor() settings.Group {
 		{Flag: "client-ca", Variable: "ALMANAC_CLIENT_CA", Commands: "dev server api", Value: settings.File(&c.tlsFiles.ClientCA),
 			Help: "PEM file of the authorities that sign certificates of callers of the API.",
 			More: "Callers need no certificate. The connection of one whose certificate no authority in the file signed is ended. It needs `--tls-cert`, and is followed as that is."},
+		{Flag: "client-crl", Variable: "ALMANAC_CLIENT_CRL", Commands: "dev server api", Value: settings.File(&c.access.revokedFile), Check: c.readRevocations,
+			Help: "File of lists of revoked certificates of callers (CRL), in PEM or DER.",
+			More: "With it, a certificate counts only if there is a list of each authority in its chain that has not expired. A change is in force within 2 s, for open connections, too. [Access](access.md#client-certificates) has the rest."},
 		{Flag: "trusted-proxies", Variable: "ALMANAC_TRUSTED_PROXIES", Commands: "dev server api", Value: settings.List("networks", &c.trustedProxies, c.readProxies),
 			Help: "Addresses and networks of proxies whose X-Forwarded-For is believed.",
 			More: "Such as `10.0.0.0/8,192.0.2.7`. The address of a caller, in the log and for limits, is then the rightmost one in the header that is none of these. Otherwise, and for all other connections, it is that of the connection."},
@@ -37,7 +40,7 @@ func (c *Config) frontDoor() settings.Group {
 			More: "8 times as many wait up to 10 s for their turn, so that a bulk load of one caller does not delay the requests of others. Further requests get 429 with `Retry-After`."},
 		{Flag: "audit-log", Variable: "ALMANAC_AUDIT_LOG", Commands: "dev server api", Value: settings.File(&c.auditLog, auditStdout), Check: c.openAuditLog,
 			Help: "File to which refused calls of the API are appended as lines of JSON, or stdout.",
-			More: "[Security](security.md#the-log-of-refused-calls) has the schema."},
+			More: "It grows by at most 600 lines a minute. [Security](security.md#the-log-of-refused-calls) has the schema."},
 	}}
 }
 
@@ -56,6 +59,16 @@ func (c *Config) openAuditLog() (err error) {
 		return c.settings.Get("audit-log").Wrong(err, "a file that Almanac may write, or stdout")
 	}
 	return nil
+}
+
+// FlushAuditLog writes what the audit log has not written yet. It is for the end of the process.
+func (c *Config) FlushAuditLog() {
+	if c.refusals == nil {
+		return
+	}
+	if err := c.refusals.Flush(); err != nil {
+		c.Log.Error("refused requests are missing in the audit log", "error", err)
+	}
 }
 
 // readCertificates loads the certificates, if there are any. It warns about a key that others may read.
@@ -86,9 +99,10 @@ func (c *Config) readProxies(list []string) (err error) {
 	return err
 }
 
-// FollowCertificates loads certificates whose files change, until ctx ends.
+// FollowCertificates loads certificates whose files change, until ctx ends, and shows when they expire.
 func (c *Config) FollowCertificates(ctx context.Context) {
 	if c.certificates != nil {
+		c.Telemetry.Certificates(c.certificates.Expiries)
 		go c.certificates.Follow(ctx, c.Log)
 	}
 }

@@ -12,8 +12,11 @@ import (
 func (c *Config) Handler(s api.Scheduler) http.Handler {
 	o := api.Options{
 		Log: c.Log, Build: c.Build, PublicURL: c.publicURL, CheckHost: c.Hosts.Check, Limits: &c.Limits, CheckTarget: c.Senders.Check,
-		Observe: c.Telemetry.Requests(), Metrics: c.Telemetry.Handler(), Callers: callers.NewLimiter(c.perCaller), Refusals: c.refusals,
+		Observe: c.Telemetry.Requests(), Trace: c.Telemetry.Spans(), Metrics: c.Telemetry.Handler(), Callers: callers.NewLimiter(c.perCaller), Refusals: c.refusals,
 		DefaultSubscription: DefaultSubscription, DefaultResourceGroup: DefaultResourceGroup,
+	}
+	if c.refusals != nil {
+		c.Telemetry.AuditLines(c.refusals.Lost)
 	}
 	pages := c.protectAPI(&o)
 	if c.access.hideResponses {

@@ -28,6 +28,7 @@ var settingCases = []struct {
 	{"client-crl", anAPIRefusesRevokedCertificates},
 	{"listen (healthcheck) tls-cert (healthcheck) live", theHealthCheckAsksWhatItIsTold},
 	{"listen (worker) poll-timeout", aWorkerHasItsSettings},
+	{"journal", aWorkerFindsWhatAKilledOneKept},
 	{"listen (codec) origin", aCodecServerHasItsSettings},
 	{"name role scope expires", aTokenHasItsSettings},
 	{"now take tz output batch", aPreviewHasItsSettings},

@@ -136,5 +136,9 @@ func (s *server) changeJob(change func(Scheduler, context.Context, job.Key) (job
 }
 
 func (s *server) runJob(c *gin.Context, k job.Key) error {
-	return replyEmpty(c, s.scheduler.RunJob(c.Request.Context(), k))
+	execution, err := s.scheduler.RunJob(c.Request.Context(), k)
+	if err == nil {
+		c.Header("Location", s.link(c, "jobs", k.Name, executions, execution))
+	}
+	return replyEmpty(c, err)
 }

@@ -6,6 +6,7 @@ import (
 	"almanac/job"
 	"almanac/workflows/internal/visibility"
 	"almanac/workflows/jobloop/execution"
+	"almanac/workflows/jobloop/state"
 )
 
 // show keeps what Temporal's lists, Web UI and CLI show of the job.
@@ -42,4 +43,55 @@ func (j *loop) snapshot() job.Job {
 		s.Status.ExecutionCount--
 	}
 	return s
+}
+
+// handleStatus returns the job as it stands, with the executions that have not ended; none once it is deleted, whatever its workflow
+// still has to do.
+func (j *loop) handleStatus(ctx workflow.Context) (job.Job, error) {
+	if j.gone {
+		return job.Job{}, j.mayChange()
+	}
+	s := j.snapshot()
+	if len(j.running)+len(j.Deferred) > 0 {
+		s.Running = &job.Running{Run: workflow.GetInfo(ctx).WorkflowExecution.RunID, Executions: j.ongoing()}
+	}
+	return s, nil
+}
+
+// ongoing returns the executions that have not ended, oldest first.
+func (j *loop) ongoing() []job.Ongoing {
+	all := make([]job.Ongoing, 0, len(j.running)+len(j.Deferred))
+	for _, e := range j.running {
+		o := job.Ongoing{
+			Execution: e.Execution, Activity: e.Activity, Tried: e.Tried, MaxAttempts: e.MaxAttempts(),
+			Error: e.Error, ErrorEnd: e.ErrorEnd, Withdrawn: e.Phase >= execution.Withdrawing,
+		}
+		if e.BetweenAttempts {
+			o.Activity, o.Next = "", e.Next
+		}
+		all = append(all, o)
+	}
+	for _, m := range j.Deferred {
+		all = append(all, job.Ongoing{Execution: j.manualRun(m), Deferred: true})
+	}
+	return all
+}
+
+// manualRun returns what is known of a manual run before it begins.
+func (j *loop) manualRun(m state.ManualRun) job.Execution {
+	return job.Execution{Repeat: m.Repeat, Caller: m.Caller, ActionName: job.MainAction, Job: j.Key.Name, Collection: j.Key.Collection.Name}
+}
+
+// newestManualRun returns the name of the newest manual run that has not ended; there must be one.
+func (j *loop) newestManualRun() string {
+	newest := 0
+	for _, e := range j.running {
+		if e.Manual {
+			newest = max(newest, e.Repeat)
+		}
+	}
+	for _, m := range j.Deferred {
+		newest = max(newest, m.Repeat)
+	}
+	return job.ExecutionName(j.Registration, newest)
 }

@@ -112,6 +112,10 @@ type Options struct {
 	// refused. Nil means that no action is refused.
 	CheckTarget func(*job.Action) error
 
+	// WarnOfTarget returns what may keep an action from being sent, and cannot be checked here; "" for nothing. Answers to changes have it in a
+	// header. Nil means that there is nothing.
+	WarnOfTarget func(*job.Action) string
+
 	// Now returns the time of a request. Nil means [time.Now].
 	Now func() time.Time
 

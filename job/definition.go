@@ -40,9 +40,9 @@ func (s State) Final() bool { return s == StateCompleted || s == StateFaulted }
 // A Recurrence defines when a job repeats.
 type Recurrence struct {
 	Frequency     string        `json:"frequency" field:"required,enum=minute|hour|day|week|month|year"`
-	Count         int           `json:"count,omitempty" field:"min=1,max=2147483647"`
+	Count         int           `json:"count,omitempty" field:"min=1,max=2147483647,quoted"`
 	EndTime       *Time         `json:"endTime,omitempty" field:"rule=localTime"`
-	Interval      int           `json:"interval" field:"min=1,default=1"` // the maximum depends on the frequency
+	Interval      int           `json:"interval" field:"min=1,default=1,quoted"` // the maximum depends on the frequency
 	Schedule      *Schedule     `json:"schedule,omitempty"`
 	TimeZone      string        `json:"timeZone,omitempty" field:"rule=timeZone"`
 	CatchUpWindow Duration      `json:"catchUpWindow,omitempty" field:"rule=catchUpWindow"`
@@ -62,7 +62,7 @@ type Schedule struct {
 // A MonthlyOccurrence is a weekday of a month: the first, the last …, or every one.
 type MonthlyOccurrence struct {
 	Day        string `json:"day" field:"required,enum=monday|tuesday|wednesday|thursday|friday|saturday|sunday"`
-	Occurrence int    `json:"occurrence,omitempty" field:"min=-5,max=5,nonzero"` // ±1 to ±5; 0: every such day
+	Occurrence int    `json:"occurrence,omitempty" field:"min=-5,max=5,nonzero,quoted"` // ±1 to ±5; 0: every such day
 }
 
 // An OverlapPolicy defines what happens to an occurrence that comes due while the previous execution is

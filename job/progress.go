@@ -16,7 +16,7 @@ type Running struct {
 // An Ongoing is an execution that has not ended, as far as the job's workflow knows. What an activity has done so far is known to
 // Temporal's server only.
 type Ongoing struct {
-	Execution             // ActionName is the current action
+	Execution             // ActionName is the current action; without names
 	Activity    string    `json:"activity,omitempty"`    // id of its activity; empty while it waits to begin another
 	Next        time.Time `json:"next,omitzero"`         // when that begins
 	Tried       int       `json:"tried,omitempty"`       // attempts of the current action in ended activities
@@ -67,8 +67,9 @@ func ExecutionName(registration, repeat int) string {
 	return fmt.Sprintf("%x-%d", registration, repeat)
 }
 
-// ParseExecutionName is the inverse of [ExecutionName].
+// ParseExecutionName is the inverse of [ExecutionName]. Names compare without case.
 func ParseExecutionName(name string) (registration, repeat int, ok bool) {
+	name = strings.ToLower(name)
 	first, second, _ := strings.Cut(name, "-")
 	number, err := strconv.ParseInt(first, 16, 64)
 	repeat, errRepeat := strconv.Atoi(second)

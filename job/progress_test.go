@@ -9,12 +9,14 @@ import (
 	"almanac/job"
 )
 
-func TestNamesOfExecutionsAreReadInOneFormOnly(t *testing.T) {
+func TestNamesOfExecutionsAreReadAsTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	registration, repeat, ok := job.ParseExecutionName(job.ExecutionName(1767225600000000, 12))
 	require.True(t, ok)
 	require.Equal(t, []int{1767225600000000, 12}, []int{registration, repeat})
-	for _, name := range []string{"", "-", "12", "1-", "-1", "1-0", "1--1", "01-2", "1-02", "A-2", "1-+2", "1-2-3", "g-1", "ffffffffffffffffffff-1", "1-99999999999999999999", " 1-2"} {
+	registration, repeat, ok = job.ParseExecutionName("1A-2")
+	require.Equal(t, []any{26, 2, true}, []any{registration, repeat, ok}, "names compare without case")
+	for _, name := range []string{"", "-", "12", "1-", "-1", "1-0", "1--1", "01-2", "1-02", "1-+2", "1-2-3", "g-1", "ffffffffffffffffffff-1", "1-99999999999999999999", " 1-2"} {
 		_, _, ok := job.ParseExecutionName(name)
 		require.False(t, ok, name)
 	}

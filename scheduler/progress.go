@@ -182,7 +182,7 @@ func (s *Service) Execution(ctx context.Context, k job.Key, name string) (e job.
 		if err != nil {
 			return e, s.jobError(ctx, err, missingJob(k))
 		}
-		e = job.Progress{Key: j.Key, Name: name, Stage: job.StageEnded, Execution: job.Execution{Repeat: repeat, Job: j.Key.Name, Collection: j.Key.Collection.Name}}
+		e = job.Progress{Key: j.Key, Name: job.ExecutionName(registration, repeat), Stage: job.StageEnded, Execution: job.Execution{Repeat: repeat, Job: j.Key.Name, Collection: j.Key.Collection.Name}}
 		settled := s.locate(ctx, &j, found, &e)
 		if !settled && looks < executionLooks && wfclient.Sleep(ctx, executionPause) == nil {
 			continue

@@ -6,7 +6,6 @@ import (
 	"almanac/job"
 	"almanac/workflows/internal/visibility"
 	"almanac/workflows/jobloop/execution"
-	"almanac/workflows/jobloop/state"
 )
 
 // show keeps what Temporal's lists, Web UI and CLI show of the job.
@@ -69,17 +68,13 @@ func (j *loop) ongoing() []job.Ongoing {
 		if e.BetweenAttempts {
 			o.Activity, o.Next = "", e.Next
 		}
+		o.Job, o.Collection = "", "" // the reader knows them
 		all = append(all, o)
 	}
 	for _, m := range j.Deferred {
-		all = append(all, job.Ongoing{Execution: j.manualRun(m), Deferred: true})
+		all = append(all, job.Ongoing{Execution: job.Execution{Repeat: m.Repeat, Caller: m.Caller, ActionName: job.MainAction}, Deferred: true})
 	}
 	return all
-}
-
-// manualRun returns what is known of a manual run before it begins.
-func (j *loop) manualRun(m state.ManualRun) job.Execution {
-	return job.Execution{Repeat: m.Repeat, Caller: m.Caller, ActionName: job.MainAction, Job: j.Key.Name, Collection: j.Key.Collection.Name}
 }
 
 // newestManualRun returns the name of the newest manual run that has not ended; there must be one.

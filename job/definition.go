@@ -40,9 +40,9 @@ func (s State) Final() bool { return s == StateCompleted || s == StateFaulted }
 // A Recurrence defines when a job repeats.
 type Recurrence struct {
 	Frequency     string        `json:"frequency" field:"required,enum=minute|hour|day|week|month|year"`
-	Count         int           `json:"count,omitempty" field:"min=1,max=2147483647,quoted"`
+	Count         int           `json:"count,omitempty" field:"min=1,max=2147483647"`
 	EndTime       *Time         `json:"endTime,omitempty" field:"rule=localTime"`
-	Interval      int           `json:"interval" field:"min=1,default=1,quoted"` // the maximum depends on the frequency
+	Interval      int           `json:"interval" field:"min=1,default=1"` // the maximum depends on the frequency
 	Schedule      *Schedule     `json:"schedule,omitempty"`
 	TimeZone      string        `json:"timeZone,omitempty" field:"rule=timeZone"`
 	CatchUpWindow Duration      `json:"catchUpWindow,omitempty" field:"rule=catchUpWindow"`

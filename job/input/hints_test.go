@@ -146,10 +146,10 @@ func TestABodyThatLooksLikeAnExpressionIsSent(t *testing.T) {
 	}
 }
 
-func TestNumbersOfRecurrencesMayBeStrings(t *testing.T) {
+func TestNumbersOfSchedulesMayBeStrings(t *testing.T) {
 	t.Parallel()
 	d, err := input.ParseDefinition([]byte(`{"properties":{"action":{"type":"Http","request":{"uri":"http://a.example/","method":"GET"}},
-		"recurrence":{"frequency":"month","interval":"2","count":"5","schedule":{"hours":["11"],"minutes":["0",30],"monthlyOccurrences":[{"day":"Friday","occurrence":"-1"}]}}}}`), input.ParseOptions{Now: now})
+		"recurrence":{"frequency":"month","interval":2,"count":5,"schedule":{"hours":["11"],"minutes":["0",30],"monthlyOccurrences":[{"day":"Friday","occurrence":"-1"}]}}}}`), input.ParseOptions{Now: now})
 	require.NoError(t, err)
 	r := d.Recurrence
 	require.Equal(t, []int{2, 5, 11, 0, 30, -1}, []int{r.Interval, r.Count, r.Schedule.Hours[0], r.Schedule.Minutes[0], r.Schedule.Minutes[1], r.Schedule.MonthlyOccurrences[0].Occurrence})

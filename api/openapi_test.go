@@ -156,7 +156,7 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		execution: func(_ context.Context, k job.Key, name string) (job.Progress, error) {
 			return failedSoFar(k, name), m.err
 		},
-		skip:      func(_ context.Context, k job.Key, _ time.Time) (job.Job, error) { return daily(t, k), m.err },
+		skip: func(_ context.Context, k job.Key, _ time.Time) (job.Job, error) { return daily(t, k), m.err },
 		setJobState: func(_ context.Context, k job.Key, state job.State) (job.Job, error) {
 			j := daily(t, k)
 			j.Definition.State = state

@@ -100,8 +100,8 @@ func (p *pending) next() time.Time {
 	switch {
 	case p.Ended != nil:
 		return p.Ended.Next
-	case !p.Progress.Next.IsZero():
-		return p.Progress.Next
+	case !p.Next.IsZero():
+		return p.Next
 	}
 	return p.GetScheduledTime().AsTime()
 }

@@ -36,8 +36,10 @@ type Job struct {
 	// Skips are due times of occurrences that were skipped; at least of those to come.
 	Skips []time.Time `json:"skips,omitempty"`
 
-	// Running are the executions that have not ended, oldest first. Only queries answer with them.
-	Running *Running `json:"running,omitempty"`
+	// Running are the executions that have not ended, oldest first. Only queries answer with them; the answer to a change says whether there are
+	// some that may have begun.
+	Running   *Running `json:"running,omitempty"`
+	Executing bool     `json:"executing,omitempty"`
 
 	// Unread is the reason why a job in a list could not be read. If it is set, only the key is known.
 	Unread string `json:"-"`

@@ -205,7 +205,7 @@ func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job
 	}
 	err = s.update(ctx, wfclient.ChangeTimeout, current.Key.WorkflowID(), workflows.UpdateReplace, &j,
 		workflows.ReplaceRequest{Definition: d, Text: d.Text(), Generation: current.Generation, Retarget: s.limits.AllowSecretRetargeting, ShowNext: s.showsNext()})
-	j = j.At(s.now())
+	j = s.changed(ctx, j, err)
 	if err != nil || combined == wanted {
 		return j, err
 	}
@@ -241,7 +241,7 @@ func (s *Service) RunJob(ctx context.Context, k job.Key) (execution string, err 
 // the next one may have been sent.
 func (s *Service) SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (j job.Job, err error) {
 	err = s.updateJob(ctx, k, workflows.UpdateSkip, &j, due)
-	return j.At(s.now()), err
+	return s.changed(ctx, j, err), err
 }
 
 // EnableJob enables a job. A job that is enabled stays as it is. The error is of kind [job.KindConflict] if the job is
@@ -257,7 +257,7 @@ func (s *Service) DisableJob(ctx context.Context, k job.Key) (job.Job, error) {
 
 func (s *Service) setJobState(ctx context.Context, k job.Key, update string) (j job.Job, err error) {
 	err = s.updateJob(ctx, k, update, &j)
-	return j.At(s.now()), err
+	return s.changed(ctx, j, err), err
 }
 
 // updateJob sends an update to a job, and decodes the answer into result unless that is nil.

@@ -213,3 +213,17 @@ func (s *Service) locate(ctx context.Context, j *job.Job, found *workflowservice
 	e.Execution, e.Stage, e.Reason, e.Retry = o.Execution, st.stage, st.reason, st.retry
 	return sameRun && (o.Activity == "" || p != nil)
 }
+
+// changed returns the job as a change left it, with what failed so far: the answer to a change does not have that, so the job is read again if
+// an execution may have begun. err is that of the change.
+func (s *Service) changed(ctx context.Context, j job.Job, err error) job.Job {
+	if err == nil && j.Executing {
+		var read job.Job
+		if _, err := s.queryStatus(ctx, s.queries.Ask, j.Key.WorkflowID(), &read); err == nil && read.Generation == j.Generation {
+			j = read
+		}
+	}
+	j = j.At(s.now())
+	s.showFailures(ctx, &j)
+	return j
+}

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -171,4 +172,35 @@ func TestExecutionsThatNeverWereAreNotFound(t *testing.T) {
 	require.Contains(t, p.Reason, "no entry of it")
 	_, err = scheduler.New(scheduler.Options{Client: &directory{t: t}}).Execution(t.Context(), key, "1a-9")
 	require.Equal(t, job.KindNotFound, job.KindOf(err), "there is no such job")
+}
+
+// changing is a Temporal in which a job is changed while an execution that failed so far waits.
+type changing struct{ *executing }
+
+func (c changing) UpdateWorkflow(context.Context, client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	return changed{j: job.Job{Key: key, Definition: job.Definition{State: job.StateEnabled}, Registration: 0x1a, Generation: 3, Executing: true}}, nil
+}
+
+func TestTheAnswerToAChangeShowsWhatFailedSoFar(t *testing.T) {
+	t.Parallel()
+	o := job.Ongoing{Execution: job.Execution{Repeat: 7, ActionName: job.MainAction}, Tried: 1, MaxAttempts: 3, Error: "it failed", ErrorEnd: time.Unix(1, 0), Next: time.Now().Add(time.Hour)}
+	for generation, failures := range map[int]int{3: 1, 4: 0} { // another change may come before it is read
+		e := &executing{directory: &directory{t: t, answers: map[string]any{key.WorkflowID() + " " + workflows.QueryStatus: job.Job{
+			Key: key, Definition: job.Definition{State: job.StateEnabled}, Registration: 0x1a, Numbered: 7, Generation: generation, Running: &job.Running{Run: "run", Executions: []job.Ongoing{o}},
+		}}}}
+		s := scheduler.New(scheduler.Options{Client: changing{e}})
+		for _, change := range []func() (job.Job, error){
+			func() (job.Job, error) { return s.EnableJob(t.Context(), key) },
+			func() (job.Job, error) { return s.SkipOccurrence(t.Context(), key, time.Time{}) },
+			func() (job.Job, error) {
+				return s.PatchJob(t.Context(), key, func(current *job.Job) (job.Definition, error) { return current.Definition, nil })
+			},
+		} {
+			j, err := change()
+			require.NoError(t, err)
+			require.Equal(t, 3, j.Generation)
+			require.Equal(t, failures, j.Status.FailureCount)
+			require.Equal(t, failures > 0, j.Status.Retry != nil)
+		}
+	}
 }

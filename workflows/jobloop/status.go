@@ -41,6 +41,7 @@ func (j *loop) snapshot() job.Job {
 		s.Ahead.Due = append(s.Ahead.Due, e.Due)
 		s.Status.ExecutionCount--
 	}
+	s.Executing = s.Ahead == nil && len(j.running) > 0 || s.Ahead != nil && len(j.running) > len(s.Ahead.Due)
 	return s
 }
 

@@ -23,8 +23,24 @@ func TestWhatAHostSentIsTakenOutOfAText(t *testing.T) {
 		"StorageQueue Action - Message to queue 'a' failed: the service answered 403":                                    "StorageQueue Action - Message to queue 'a' failed: the service answered 403",
 		"Http Action - Response from host 'a.example":                                                                    "Http Action - Response from host 'a.example",
 		"": "",
+		`500 Internal Server Error: {"error":"secret"}`:                               "500 Internal Server Error: hidden (a contributor may see it)",
+		"Job 'a' failed twice in a row: 418 I'm a teapot: secret " + message:          "Job 'a' failed twice in a row: 418 I'm a teapot: hidden (a contributor may see it)",
+		"The last error: " + AnsweredReason(599, "secret: 404 Not Found: secret"):     "The last error: 599 (a status without a name): hidden (a contributor may see it)",
+		"302 Found, which is not followed: it leads to host 'b.example'":              "302 Found, which is not followed: it leads to host 'b.example'",
+		"Request to host 'a.example:8080' failed: the connection was refused: nobody": "Request to host 'a.example:8080' failed: the connection was refused: nobody",
+		message + " 404 Not Found: secret":                                            hidden,
 	} {
 		require.Equal(t, want, WithoutResponse(text))
 	}
 	require.Equal(t, WithoutResponse(message), WithoutResponse(strings.ReplaceAll(message, "secret", "")))
+}
+
+func TestTheBodyOfEachStatusIsTakenOutOfItsReason(t *testing.T) {
+	t.Parallel()
+	for status := 100; status < 1000; status++ {
+		reason := AnsweredReason(status, " {\n  \"error\": \"topsecret\"\n}\n")
+		require.True(t, strings.HasSuffix(reason, `: { "error": "topsecret" }`), reason)
+		require.Equal(t, AnsweredReason(status, "hidden (a contributor may see it)"), WithoutResponse(reason))
+		require.NotContains(t, AnsweredReason(status, " \n"), ":")
+	}
 }

@@ -65,10 +65,11 @@ func (s *Service) jobError(ctx context.Context, err error, missing *job.Error) e
 	}
 	if isUnavailable(err) {
 		s.log.WarnContext(ctx, "temporal did not answer", slog.Any("error", err))
-		return &job.Error{
-			Kind: job.KindUnavailable, Code: "ServiceUnavailable", Unanswered: true, Err: err,
-			Message: "Temporal, or a worker of Almanac, did not answer in time.",
+		message := "Temporal, or a worker of Almanac, did not answer in time."
+		if _, silent := errors.AsType[*wfclient.SilentError](err); silent {
+			message = "Temporal does not answer."
 		}
+		return &job.Error{Kind: job.KindUnavailable, Code: "ServiceUnavailable", Unanswered: true, Err: err, Message: message}
 	}
 	return &job.Error{Kind: job.KindInternal, Code: "InternalServerError", Message: "internal error", Err: err}
 }
@@ -80,7 +81,8 @@ func isUnavailable(err error) bool {
 	_, namespace := errors.AsType[*serviceerror.NamespaceNotFound](err) // not created yet, or deleted
 	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)   // the workflow task fails and is retried
 	ended := wfclient.IsRefused(err, "AcceptedUpdateCompletedWorkflow") // set by the server: the workflow closed before it answered
-	return ended || unavailable || exhausted || cancelled || namespace || notReady || wfclient.IsTimeout(err) || errors.Is(err, context.Canceled)
+	_, silent := errors.AsType[*wfclient.SilentError](err)
+	return ended || silent || unavailable || exhausted || cancelled || namespace || notReady || wfclient.IsTimeout(err) || errors.Is(err, context.Canceled)
 }
 
 // whyUnreadable returns the reason, for people, why a workflow could not be read.
@@ -111,6 +113,9 @@ func (s *Service) readError(ctx context.Context, err error, k job.Key) error {
 		return shown
 	}
 	why := whyUnreadable(err)
+	if _, silent := errors.AsType[*wfclient.SilentError](err); silent {
+		return shown
+	}
 	if wfclient.IsTimeout(err) {
 		attempt := s.workflowTaskAttempt(ctx, k.WorkflowID())
 		if attempt < 2 {

@@ -3,6 +3,7 @@ package notify_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -208,7 +209,7 @@ func TestWhatPagerDutyRefusesIsNotSentAgainAndShowsNoRoutingKey(t *testing.T) {
 		r := send(t, real(t), slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), pagerDuty(hook.URL))
 		require.Equal(t, permanent, r.Final, "%d", status)
 		require.Equal(t, 1, asked)
-		require.Contains(t, log.String(), "request 1 of 2: the host answered ")
+		require.Contains(t, log.String(), fmt.Sprintf("request 1 of 2: %d %s: ", status, http.StatusText(status)))
 		require.NotContains(t, r.Message+log.String(), routingKey)
 		wanted := time.Duration(0)
 		if status == http.StatusTooManyRequests {

@@ -83,7 +83,7 @@ func runWorker(ctx context.Context, c *config.Config) error {
 // startWorker starts a worker. Call stop to end it.
 func startWorker(c *config.Config, temporal *worker.Client, data converter.DataConverter) (stop func(), err error) {
 	w := worker.New(worker.Options{
-		Client: temporal, Converter: data, Senders: c.Senders.ByType(), MaxHold: c.MaxHold, PerHost: c.PerHost, Log: c.Log, Telemetry: c.Telemetry,
+		Client: temporal, Converter: data, Senders: c.Senders.ByType(), PublicURL: c.LinkBase(), MaxHold: c.MaxHold, PerHost: c.PerHost, Log: c.Log, Telemetry: c.Telemetry,
 	})
 	if err := w.Start(); err != nil {
 		return nil, fmt.Errorf("start the worker: %w", err)

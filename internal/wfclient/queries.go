@@ -47,6 +47,9 @@ const ChangeTimeout = 50 * time.Second
 
 // Queries queries open workflows of a namespace. It is safe for concurrent use.
 type Queries struct {
+	// Server is asked while a query has no answer; nil asks nothing. If the server does not answer it either, the query ends with its error.
+	Server *Server
+
 	client    client.Client
 	namespace string
 	durations meanDuration
@@ -104,6 +107,8 @@ func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, workflo
 	go begin(false, limit)
 	next := time.NewTimer(timeout)
 	defer next.Stop()
+	checked, check := make(chan error, 1), time.NewTimer(checkAfter)
+	defer check.Stop()
 	for {
 		select {
 		case a := <-answers:
@@ -120,6 +125,13 @@ func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, workflo
 			go begin(true, max(timeout, firstTimeout))
 			next.Reset(timeout)
 			timeout = min(2*timeout, maxTimeout)
+		case <-check.C:
+			go func() { checked <- q.Server.check(ctx) }()
+		case err := <-checked:
+			if err != nil && ctx.Err() == nil {
+				return err
+			}
+			check.Reset(checkAfter)
 		case <-ctx.Done():
 			return cmp.Or(last, ctx.Err())
 		}

@@ -1,6 +1,7 @@
 package jobloop_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -54,6 +55,22 @@ func TestAnAlertSaysWhenTheJobSucceededLast(t *testing.T) {
 		got = append(got, string(a.Event)+" "+last)
 	}
 	require.Equal(t, []string{"failed never", "recovered 00:01:00", "failed 00:01:00", "recovered 00:03:00"}, got)
+}
+
+func TestAnAlertSaysWhichExecutionItIsAboutAndHowManyAttemptsThatHad(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, withErrorAction(twoRetries, noRetry)+`,"recurrence":{"frequency":"hour"}`+notified(`"on":["failed","recovered","late","disabled","quiet"],"lateBy":"PT1S","within":"PT20M"`)+`,"disableAfter":3`)
+	w.fails(func(s sentAttempt) bool {
+		return s.Execution.Repeat != 3 && s.Execution.ActionName == job.MainAction || s.Execution.Repeat == 3 && s.attempt() == 1
+	})
+	w.queued = 2 * time.Second
+	w.run(8 * time.Hour)
+	var got []string
+	for _, a := range w.raised {
+		require.Equal(t, a.Due.IsZero(), a.Execution == "")
+		got = append(got, fmt.Sprintf("%s %s %d %s", a.Event, clock(a.Due), a.Attempts, a.Error))
+	}
+	require.Equal(t, []string{}, got)
 }
 
 func TestAJobWithoutNotificationsRaisesNothing(t *testing.T) {

@@ -2,6 +2,7 @@ package visibility
 
 import (
 	"fmt"
+	"strings"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -10,31 +11,48 @@ import (
 
 // Describe sets the details of a job that the Temporal Web UI and CLI show.
 func Describe(ctx workflow.Context, s job.Job) {
-	next := "none"
-	switch {
-	case s.Status.NextExecutionTime != nil:
-		next = s.Status.NextExecutionTime.String()
-	case s.Status.Reason != "":
-		next += ". " + s.Status.Reason
-	}
-	last := "never"
-	if s.Status.LastExecutionTime != nil {
-		last = s.Status.LastExecutionTime.String()
-	}
 	text := s.Definition.Text() //workflowcheck:ignore // it looks up a time zone, and goes into no command
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf(
-		"**%s** (%s)\n\n%s\n\n- next execution: %s\n- last execution: %s\n- last outcome: %s\n- executions: %d, failures: %d, faulted: %d",
-		s.Key.Name, s.Definition.State, text, next, last, outcomeText(&s.Status.Outcomes),
-		s.Status.ExecutionCount, s.Status.FailureCount, s.Status.FaultedCount))
+	workflow.SetCurrentDetails(ctx, Details(&s, text))
+}
+
+// Details returns the details of a job, which begin with why it fails, if it does. text says what it does and when.
+func Details(s *job.Job, text string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s** (%s)", s.Key.Name, s.Definition.State)
+	o := &s.Status.Outcomes
+	if o.ConsecutiveFailures > 0 && o.LastError != nil {
+		fmt.Fprintf(&b, " fails, %s in a row since %s\n\n%s", counted(o.ConsecutiveFailures, "execution"), o.FailingSince, o.LastError.Message)
+	}
+	fmt.Fprintf(&b, "\n\n%s\n\n- next execution: %s\n- last execution: %s\n- last outcome: %s\n- executions: %d, failures: %d, faulted: %d",
+		text, next(&s.Status), orElse(s.Status.LastExecutionTime, "never"), outcomeText(o), s.Status.ExecutionCount, s.Status.FailureCount, s.Status.FaultedCount)
+	return b.String()
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func next(s *job.Status) string {
+	if s.NextExecutionTime == nil && s.Reason != "" {
+		return "none. " + s.Reason
+	}
+	return orElse(s.NextExecutionTime, "none")
+}
+
+func orElse(t *job.Time, none string) string {
+	if t == nil {
+		return none
+	}
+	return t.String()
 }
 
 // outcomeText returns how the last execution ended, for people.
 func outcomeText(o *job.Outcomes) string {
-	switch {
-	case o.LastOutcome == nil:
+	if o.LastOutcome == nil {
 		return "none"
-	case o.ConsecutiveFailures == 0:
-		return fmt.Sprintf("%s, %s", o.LastOutcome.Status, o.LastOutcome.EndTime)
 	}
-	return fmt.Sprintf("%s, %s, %d in a row. %s", o.LastOutcome.Status, o.LastOutcome.EndTime, o.ConsecutiveFailures, o.LastError.Message)
+	return fmt.Sprintf("%s, %s", o.LastOutcome.Status, o.LastOutcome.EndTime)
 }

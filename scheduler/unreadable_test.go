@@ -89,6 +89,10 @@ func (faultyFrontend) ResetStickyTaskQueue(context.Context, *workflowservice.Res
 	return &workflowservice.ResetStickyTaskQueueResponse{}, nil
 }
 
+func (faultyFrontend) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest, ...grpc.CallOption) (*workflowservice.GetSystemInfoResponse, error) {
+	return &workflowservice.GetSystemInfoResponse{}, nil
+}
+
 func (faultyFrontend) GetWorkflowExecutionHistory(context.Context, *workflowservice.GetWorkflowExecutionHistoryRequest, ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
 	return &workflowservice.GetWorkflowExecutionHistoryResponse{}, nil
 }

@@ -230,8 +230,8 @@ func TestAWebHookThatFailsIsReportedAndSentAgain(t *testing.T) {
 		name, want string
 		answer     http.HandlerFunc
 	}{
-		{"4xx", "404 NotFound", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }},
-		{"5xx", "502 BadGateway", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }},
+		{"4xx", "404 Not Found", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }},
+		{"5xx", "502 Bad Gateway", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }},
 		{"a redirect elsewhere", "it leads to host 'example.com'", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://example.com/", http.StatusFound)
 		}},

@@ -3,6 +3,7 @@ package jobloop_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,10 +68,20 @@ func TestAnAlertSaysWhichExecutionItIsAboutAndHowManyAttemptsThatHad(t *testing.
 	w.run(8 * time.Hour)
 	var got []string
 	for _, a := range w.raised {
-		require.Equal(t, a.Due.IsZero(), a.Execution == "")
-		got = append(got, fmt.Sprintf("%s %s %d %s", a.Event, clock(a.Due), a.Attempts, a.Error))
+		due := "never"
+		if require.Equal(t, a.Due.IsZero(), a.Execution == ""); !a.Due.IsZero() {
+			due = clock(a.Due)
+		}
+		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %d %s", a.Event, due, a.Attempts, a.Error)))
 	}
-	require.Equal(t, []string{}, got)
+	require.Equal(t, []string{
+		"late 00:00:00 3", "failed 00:00:00 3 it failed", "quiet 00:00:00 3 it failed",
+		"late 01:00:00 3",
+		"late 02:00:00 2", "recovered 02:00:00 2", "quiet never 0",
+		"late 03:00:00 3", "failed 03:00:00 3 it failed",
+		"late 04:00:00 3",
+		"late 05:00:00 3", "disabled 05:00:00 3 it failed",
+	}, got)
 }
 
 func TestAJobWithoutNotificationsRaisesNothing(t *testing.T) {
@@ -141,8 +152,8 @@ func TestASilentJobIsRaisedOnceUntilItSucceeds(t *testing.T) {
 	w.failing(2, 3, 4, 5, 6, 8, 9, 10, 11)
 	w.run(11*time.Minute + 30*time.Second)
 	require.Equal(t, []string{
-		"00:03:00 own ops: Job 'Nightly' has had no success for PT3M",
-		"00:09:00 own ops: Job 'Nightly' has had no success for PT3M",
+		"00:03:00 own ops: Job 'Nightly' has had no success for PT3M: it failed",
+		"00:09:00 own ops: Job 'Nightly' has had no success for PT3M: it failed",
 	}, w.alerts)
 	w.requireSound()
 }
@@ -154,7 +165,7 @@ func TestASilenceThatSuccessesPutOffCostsFewTimers(t *testing.T) {
 	w.failing(32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43)
 	w.run(45*time.Minute + 30*time.Second)
 	require.Len(t, w.starts(), 46)
-	require.Equal(t, []string{"00:40:00 own ops: Job 'Nightly' has had no success for PT10M"}, w.alerts)
+	require.Equal(t, []string{"00:40:00 own ops: Job 'Nightly' has had no success for PT10M: it failed"}, w.alerts)
 	require.Less(t, w.timers, 20, "one in ten minutes, and one after each failure")
 }
 
@@ -176,7 +187,7 @@ func TestAJobIsNotSilentBeforeItIsDueNorWhileItIsDisabled(t *testing.T) {
 	w.update(11*time.Minute, workflows.UpdateDisable)
 	w.update(30*time.Minute+30*time.Second, workflows.UpdateEnable)
 	w.run(35 * time.Minute)
-	require.Equal(t, []string{"00:34:00 own ops: Job 'Nightly' has had no success for PT3M"}, w.alerts)
+	require.Equal(t, []string{"00:34:00 own ops: Job 'Nightly' has had no success for PT3M: it failed"}, w.alerts)
 }
 
 func TestAJobWhoseWorkersAreGoneIsSilent(t *testing.T) {

@@ -131,9 +131,6 @@ func TestTheLastErrorIsWhyTheActionFailed(t *testing.T) {
 		{"and not the error action", 0, attempt("the answer was 500"), "the answer was 500"},
 		{"at most 500 bytes of it", 0, attempt(strings.Repeat("ä", 300)), strings.Repeat("ä", 248) + "…"},
 		{"in an earlier run", 30 * time.Second, attempt("the answer was 500"), "the answer was 500"},
-		{"and not its headers", 0, temporal.NewApplicationError("other", activities.ErrTypeFailed, activities.Report{
-			Attempts: []job.Attempt{{Number: 1, Outcome: job.OutcomeFailed, Message: "Http Action - Response from host", Reason: "500 Internal Server Error: no customer"}},
-		}), "500 Internal Server Error: no customer"},
 		{"or that nothing is known", 0, temporal.NewHeartbeatTimeoutError(activities.Progress{Sent: 1}),
 			"The worker stopped before it recorded the outcome; the request may have been sent."},
 	} {

@@ -105,17 +105,17 @@ func whyUnreadable(err error) string {
 func (s *Service) readError(ctx context.Context, err error, k job.Key) error {
 	shown := s.jobError(ctx, err, missingJob(k))
 	_, failed := errors.AsType[*serviceerror.QueryFailed](err)
+	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)
 	_, temporals := errors.AsType[serviceerror.ServiceError](err)
 	switch kind := job.KindOf(shown); {
 	case err == nil, ctx.Err() != nil, kind != job.KindUnavailable && kind != job.KindInternal:
 		return shown
 	case kind == job.KindInternal && temporals && !failed: // a fault of Temporal's
 		return shown
-	}
-	why := whyUnreadable(err)
-	if _, silent := errors.AsType[*wfclient.SilentError](err); silent {
+	case kind == job.KindUnavailable && !notReady && !wfclient.IsTimeout(err): // Temporal takes no requests, for this job or any other
 		return shown
 	}
+	why := whyUnreadable(err)
 	if wfclient.IsTimeout(err) {
 		attempt := s.workflowTaskAttempt(ctx, k.WorkflowID())
 		if attempt < 2 {

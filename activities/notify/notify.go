@@ -73,6 +73,9 @@ type Item struct {
 	Posted  int                  `json:"posted,omitempty"` // posts of the message that were accepted before
 }
 
+// IsTest reports whether the item is a test of the notification, with which no alert is lost.
+func (in *Item) IsTest() bool { return in.Message.Alerts[0].Event == notification.EventTest }
+
 // A Report is the result of an attempt.
 type Report struct {
 	Done      bool          `json:"done"` // the attempt ended; otherwise the report is one of how far it got
@@ -189,6 +192,8 @@ func (a *Activities) log(ctx context.Context, in *Item, err error, last bool) {
 		slog.String("message", in.Message.ID), slog.Int("alerts", in.Message.Total()), slog.Int("attempt", in.Attempt),
 	}
 	switch {
+	case err != nil && in.IsTest():
+		level, text = slog.LevelInfo, "test of a notification failed" // whoever asked for it gets the result
 	case err != nil && last:
 		level, text = slog.LevelWarn, "notification failed; its alerts are lost"
 	case err != nil:

@@ -219,6 +219,23 @@ func TestWhatPagerDutyRefusesIsNotSentAgainAndShowsNoRoutingKey(t *testing.T) {
 	}
 }
 
+func TestNoAlertIsLostWithATestThatFails(t *testing.T) {
+	t.Parallel()
+	hook := httptest.NewServer(http.NotFoundHandler())
+	defer hook.Close()
+	for event, want := range map[job.Event]string{
+		notification.EventTest: "test of a notification failed", job.EventFailed: "notification failed; its alerts are lost",
+	} {
+		in := input(job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: hook.URL, Method: "POST"}})
+		in.Message.Alerts[0].Event, in.Last = event, true
+		var log strings.Builder
+		r := send(t, real(t), slog.New(slog.NewTextHandler(&log, nil)), in)
+		require.Equal(t, "404 Not Found: 404 page not found", r.Message)
+		require.Contains(t, log.String(), `msg="`+want+`"`)
+		require.Equal(t, 1, strings.Count(log.String(), "\n"))
+	}
+}
+
 func TestAWebHookThatFailsIsReportedAndSentAgain(t *testing.T) {
 	t.Parallel()
 	hijack := func(w http.ResponseWriter) net.Conn {

@@ -21,18 +21,15 @@ func Details(s *job.Job, text string) string {
 	fmt.Fprintf(&b, "**%s** (%s)", s.Key.Name, s.Definition.State)
 	o := &s.Status.Outcomes
 	if o.ConsecutiveFailures > 0 && o.LastError != nil {
-		fmt.Fprintf(&b, " fails, %s in a row since %s\n\n%s", counted(o.ConsecutiveFailures, "execution"), o.FailingSince, o.LastError.Message)
+		b.WriteString(" fails")
+		if o.ConsecutiveFailures > 1 {
+			fmt.Fprintf(&b, ", %d executions in a row", o.ConsecutiveFailures)
+		}
+		fmt.Fprintf(&b, " since %s\n\n%s", o.FailingSince, o.LastError.Message)
 	}
 	fmt.Fprintf(&b, "\n\n%s\n\n- next execution: %s\n- last execution: %s\n- last outcome: %s\n- executions: %d, failures: %d, faulted: %d",
 		text, next(&s.Status), orElse(s.Status.LastExecutionTime, "never"), outcomeText(o), s.Status.ExecutionCount, s.Status.FailureCount, s.Status.FaultedCount)
 	return b.String()
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func next(s *job.Status) string {

@@ -47,7 +47,7 @@ const ChangeTimeout = 50 * time.Second
 
 // Queries queries open workflows of a namespace. It is safe for concurrent use.
 type Queries struct {
-	// Server is asked while a query has no answer; nil asks nothing. If the server does not answer it either, the query ends with its error.
+	// Server is asked while [Queries.Ask] has no answer; nil asks nothing. If the server does not answer it either, the query ends with its error.
 	Server *Server
 
 	client    client.Client
@@ -65,7 +65,7 @@ func NewQueries(c client.Client, namespace string) *Queries {
 // Ask queries an open workflow and stores the answer in result. The error is a [serviceerror.NotFound] if
 // no workflow with that ID is open.
 func (q *Queries) Ask(ctx context.Context, workflowID, name string, result any) error {
-	return q.ask(ctx, queryTimeout, firstTimeout, workflowID, name, result)
+	return q.ask(ctx, queryTimeout, firstTimeout, q.Server, workflowID, name, result)
 }
 
 // AskBeforeChange is [Queries.Ask] for a workflow that is about to be changed. It makes the second attempt
@@ -73,10 +73,10 @@ func (q *Queries) Ask(ctx context.Context, workflowID, name string, result any) 
 // instead of waiting for the first worker until the sticky timeout. Ask is more patient, because reads are
 // many at once and the next worker has to read the workflow's whole history.
 func (q *Queries) AskBeforeChange(ctx context.Context, workflowID, name string, result any) error {
-	return q.ask(ctx, ChangeTimeout, q.durations.earlyTimeout(), workflowID, name, result)
+	return q.ask(ctx, ChangeTimeout, q.durations.earlyTimeout(), nil, workflowID, name, result)
 }
 
-func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, workflowID, name string, result any) error {
+func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, server *Server, workflowID, name string, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	answers := make(chan answer)
@@ -126,7 +126,7 @@ func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, workflo
 			next.Reset(timeout)
 			timeout = min(2*timeout, maxTimeout)
 		case <-check.C:
-			go func() { checked <- q.Server.check(ctx) }()
+			go func() { checked <- server.check(ctx) }()
 		case err := <-checked:
 			if err != nil && ctx.Err() == nil {
 				return err

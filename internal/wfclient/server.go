@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// A query that has no answer after checkAfter checks whether the server answers at all, and again and again after it did. A server that
-// answers nothing within checkTimeout cannot be waited for: what is asked of it is refused, and callers ask again.
+// A read that has no answer after checkAfter checks whether the server answers at all, and again and again after it did. A server that
+// answers nothing within checkTimeout cannot be waited for: what is asked of it is refused, and callers ask again. A change waits for its
+// own time limit, since a busy server may still make it.
 const (
 	checkAfter   = 500 * time.Millisecond
-	checkTimeout = 3 * time.Second
+	checkTimeout = 5 * time.Second
 )
 
 // A Server is asked whether it answers, by all who have to know with one call. Ask makes a call that needs neither a worker nor the

@@ -24,7 +24,7 @@ func TestAQueryOfAServerThatAnswersNothingEndsWithinSeconds(t *testing.T) {
 		"that is frozen": {func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()
-		}, 3500 * time.Millisecond},
+		}, 5500 * time.Millisecond},
 		"that was stopped meanwhile": {answersUntil(10 * time.Second), 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,6 +54,17 @@ func answersUntil(d time.Duration) func(context.Context) error {
 		}
 		return serviceerror.NewUnavailable("connection refused")
 	}
+}
+
+func TestAQueryBeforeAChangeWaitsAlsoForAServerThatAnswersNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := wfclient.NewQueries(&server{t: t, id: "id", answers: []answer{{value: "hello", takes: 20 * time.Second}, {silent: true}}}, "here")
+		q.Server = &wfclient.Server{Ask: func(context.Context) error { return serviceerror.NewUnavailable("busy") }}
+		var value string
+		require.NoError(t, q.AskBeforeChange(t.Context(), "id", "status", &value))
+		require.Equal(t, "hello", value)
+	})
 }
 
 func TestAQueryWaitsForAWorkerWhileTheServerAnswers(t *testing.T) {

@@ -67,10 +67,6 @@ func TestReadsSayWithinSecondsThatTemporalAnswersNothing(t *testing.T) {
 			_, _, err := s.Collections(ctx, "s", "", listing.Page{Top: 1})
 			return err
 		},
-		"a history": func(ctx context.Context, s *scheduler.Service) error {
-			_, _, err := s.History(ctx, key, listing.Page{Top: 1})
-			return err
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

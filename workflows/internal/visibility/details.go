@@ -2,7 +2,6 @@ package visibility
 
 import (
 	"fmt"
-	"strings"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -17,19 +16,17 @@ func Describe(ctx workflow.Context, s job.Job) {
 
 // Details returns the details of a job, which begin with why it fails, if it does. text says what it does and when.
 func Details(s *job.Job, text string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "**%s** (%s)", s.Key.Name, s.Definition.State)
-	o := &s.Status.Outcomes
-	if o.ConsecutiveFailures > 0 && o.LastError != nil {
-		b.WriteString(" fails")
+	title := fmt.Sprintf("**%s** (%s)", s.Key.Name, s.Definition.State)
+	if o := &s.Status.Outcomes; o.ConsecutiveFailures > 0 && o.LastError != nil {
+		title += " fails"
 		if o.ConsecutiveFailures > 1 {
-			fmt.Fprintf(&b, ", %d executions in a row", o.ConsecutiveFailures)
+			title += fmt.Sprintf(", %d executions in a row", o.ConsecutiveFailures)
 		}
-		fmt.Fprintf(&b, " since %s\n\n%s", o.FailingSince, o.LastError.Message)
+		title += fmt.Sprintf(" since %s\n\n%s", o.FailingSince, o.LastError.Message)
 	}
-	fmt.Fprintf(&b, "\n\n%s\n\n- next execution: %s\n- last execution: %s\n- last outcome: %s\n- executions: %d, failures: %d, faulted: %d",
-		text, next(&s.Status), orElse(s.Status.LastExecutionTime, "never"), outcomeText(o), s.Status.ExecutionCount, s.Status.FailureCount, s.Status.FaultedCount)
-	return b.String()
+	return fmt.Sprintf("%s\n\n%s\n\n- next execution: %s\n- last execution: %s\n- last outcome: %s\n- executions: %d, failures: %d, faulted: %d",
+		title, text, next(&s.Status), orElse(s.Status.LastExecutionTime, "never"), outcomeText(&s.Status.Outcomes),
+		s.Status.ExecutionCount, s.Status.FailureCount, s.Status.FaultedCount)
 }
 
 func next(s *job.Status) string {

@@ -16,6 +16,7 @@ import (
 const (
 	checkAfter   = 500 * time.Millisecond
 	checkTimeout = 5 * time.Second
+	checkPause   = 100 * time.Millisecond
 )
 
 // A Server is asked whether it answers, by all who have to know with one call. Ask makes a call that needs neither a worker nor the
@@ -42,11 +43,15 @@ func (s *Server) check(ctx context.Context) error {
 	answered := s.calls.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
 		defer cancel()
-		err := s.Ask(ctx)
-		if _, down := errors.AsType[*serviceerror.Unavailable](err); down || isLate(err) {
-			return nil, &SilentError{err}
+		for { // a server that is being replaced refuses connections for a moment
+			err := s.Ask(ctx)
+			if _, down := errors.AsType[*serviceerror.Unavailable](err); !down && !isLate(err) {
+				return nil, nil //nolint:nilnil // there is no value
+			}
+			if Sleep(ctx, checkPause) != nil {
+				return nil, &SilentError{err}
+			}
 		}
-		return nil, nil //nolint:nilnil // there is no value
 	})
 	select {
 	case a := <-answered:

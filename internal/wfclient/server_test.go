@@ -20,12 +20,12 @@ func TestAQueryOfAServerThatAnswersNothingEndsWithinSeconds(t *testing.T) {
 		ask  func(context.Context) error
 		ends time.Duration
 	}{
-		"that cannot be reached": {func(context.Context) error { return serviceerror.NewUnavailable("connection refused") }, 500 * time.Millisecond},
+		"that cannot be reached": {func(context.Context) error { return serviceerror.NewUnavailable("connection refused") }, 5500 * time.Millisecond},
 		"that is frozen": {func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}, 5500 * time.Millisecond},
-		"that was stopped meanwhile": {answersUntil(10 * time.Second), 10 * time.Second},
+		"that was stopped meanwhile": {answersUntil(10 * time.Second), 15 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,6 +54,23 @@ func answersUntil(d time.Duration) func(context.Context) error {
 		}
 		return serviceerror.NewUnavailable("connection refused")
 	}
+}
+
+func TestAQueryBridgesAMomentInWhichTheServerCannotBeReached(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := wfclient.NewQueries(&server{t: t, id: "id", answers: []answer{{value: "hello", takes: 4 * time.Second}, {silent: true}}}, "here")
+		until := time.Now().Add(3 * time.Second)
+		q.Server = &wfclient.Server{Ask: func(context.Context) error {
+			if time.Now().Before(until) {
+				return serviceerror.NewUnavailable("connection refused")
+			}
+			return nil
+		}}
+		var value string
+		require.NoError(t, q.Ask(t.Context(), "id", "status", &value))
+		require.Equal(t, "hello", value)
+	})
 }
 
 func TestAQueryBeforeAChangeWaitsAlsoForAServerThatAnswersNothing(t *testing.T) {

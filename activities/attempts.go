@@ -75,11 +75,11 @@ type Ending struct {
 	Recorded *Ended // set if the activity's outcome is known although no worker reported it
 }
 
-// Why returns why the last attempt that was sent failed, as in the history; empty if that is not known. err is what the
-// activity failed with.
+// Why returns the sentence that says why the last attempt that was sent failed; empty if that is not known. err is what the activity
+// failed with.
 func (e *Ending) Why(err error) string {
-	if n := len(e.Attempts); n > 0 && err != nil && e.Attempts[n-1].Message != "" {
-		return e.Attempts[n-1].Message
+	if n := len(e.Attempts); n > 0 && err != nil && e.Attempts[n-1].Why() != "" {
+		return e.Attempts[n-1].Why()
 	}
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && !e.Unsent {
 		return failed.Message()
@@ -132,8 +132,11 @@ func withLost(attempts []job.Attempt, since, until time.Time) []job.Attempt {
 	})
 }
 
-// bounded truncates the messages of all but the newest maxFullMessages attempts.
+// bounded truncates the messages of all but the newest maxFullMessages attempts, and keeps the reason of the newest alone.
 func bounded(attempts []job.Attempt) []job.Attempt {
+	for i := range len(attempts) - 1 {
+		attempts[i].Reason = ""
+	}
 	for i := range max(0, len(attempts)-maxFullMessages) {
 		attempts[i].Message = redact.Cut(attempts[i].Message, maxOldMessage)
 	}

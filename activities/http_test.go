@@ -43,7 +43,7 @@ func TestEveryAttemptHasTheSameIdempotencyKey(t *testing.T) {
 	for n := range int32(3) {
 		k := task{attempt: n + 1, earlier: earlier}
 		_, err := k.run(t, runner(sender), in)
-		require.ErrorContains(t, err, "503 ServiceUnavailable")
+		require.ErrorContains(t, err, "503 Service Unavailable")
 		earlier = k.server.handedOver()
 	}
 	require.Equal(t, []string{execution.ID, execution.ID, execution.ID}, keys)
@@ -81,7 +81,7 @@ func TestPlaceholdersAreFilledInForEachAttempt(t *testing.T) {
 	for n := range int32(2) {
 		k := task{attempt: n + 1, earlier: earlier}
 		_, err := k.run(t, runner(sender), in)
-		require.ErrorContains(t, err, "503 ServiceUnavailable")
+		require.ErrorContains(t, err, "503 Service Unavailable")
 		earlier = k.server.handedOver()
 	}
 	path, body := "/reports?id="+execution.ID, `{"job":"nightly","due":"2015-09-10T00:00:00Z","since":"2015-09-09T23:00:00Z"}`
@@ -114,7 +114,7 @@ func TestAnErrorActionSaysWhatFailed(t *testing.T) {
 	require.NoError(t, err)
 	var said []any
 	require.NoError(t, json.Unmarshal([]byte(got[1]), &said))
-	require.Equal(t, []any{"the host answered 404 NotFound", 404.0, 1.0}, said[:3])
+	require.Equal(t, []any{`404 Not Found: "gone" with a <secret>`, 404.0, 1.0}, said[:3])
 	require.Contains(t, said[3], "'NotFound' Response Headers: ")
 	require.Contains(t, said[3], `Body: "gone" with a <secret>`)
 }

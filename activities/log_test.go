@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
 	"testing"
 	"time"
 
@@ -30,6 +31,44 @@ func logged(t *testing.T, k *task, s activities.Sender, in activities.Input) []m
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+func TestTheReasonOfAFailureIsInTheLogAndInItsErrorAndNotItsHeaders(t *testing.T) {
+	t.Parallel()
+	const reason = `500 Internal Server Error: {"error":"invoice 4711 has no customer"}`
+	sender := sendFunc(func(context.Context) (string, error) {
+		failed := activities.AnsweredWith(errors.New("the host answered 500 InternalServerError"), http.StatusInternalServerError)
+		return "Http Action - Response from host 'a': 'InternalServerError' Response Headers: …", &activities.ReasonError{Reason: reason, Err: failed}
+	})
+	for _, attempts := range []int{1, 3} {
+		in := due(-time.Second, attempts)
+		require.Equal(t, reason, logged(t, new(task), sender, in)[0]["error"])
+		var k task
+		_, err := k.run(t, runner(sender), in)
+		require.ErrorContains(t, err, reason)
+		end := activities.EndingOf(err, time.Time{}, time.Time{})
+		require.Equal(t, reason, end.Why(err))
+		require.Contains(t, end.Attempts[0].Message, "Response Headers")
+		if attempts > 1 {
+			again := task{attempt: 2, earlier: k.server.handedOver()}
+			_, err = again.run(t, runner(fails("refused")), in)
+			end = activities.EndingOf(err, time.Time{}, time.Time{})
+			require.Equal(t, "refused", end.Why(err))
+			require.Empty(t, end.Attempts[0].Reason, "it is kept of the newest attempt alone")
+		}
+	}
+}
+
+func TestAnAttemptThatIsEndedAtItsTimeLimitSaysWhatItAskedFor(t *testing.T) {
+	t.Parallel()
+	r := runner(sendFunc(func(ctx context.Context) (string, error) {
+		<-ctx.Done()
+		return activities.Fail(job.ActionHTTP, "Request to host 'a' failed: "+context.Cause(ctx).Error(), context.Cause(ctx))
+	}))
+	r.Timeout = 20 * time.Millisecond
+	_, err := new(task).run(t, r, input(1))
+	end := activities.EndingOf(err, time.Time{}, time.Time{})
+	require.Equal(t, "Request to host 'a' failed: timed out: not complete after 0.02 s", end.Why(err))
 }
 
 func TestEveryAttemptIsLogged(t *testing.T) {

@@ -62,6 +62,31 @@ func (e *AnsweredError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *AnsweredError) Unwrap() error { return e.Err }
 
+// A ReasonError is a failure with the sentence that says why, wherever people read it: in the status of the job, in alerts, in the log and
+// in Temporal's Web UI. It says more than the error's text, such as what the receiver answered or which it was. It holds no secrets.
+type ReasonError struct {
+	Reason string
+	Err    error
+}
+
+func (e *ReasonError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *ReasonError) Unwrap() error { return e.Err }
+
+// Fail returns what a [Sender] returns of a failure, for which the history has no more than the sentence that says why.
+func Fail(kind job.ActionType, reason string, err error) (message string, failed error) {
+	return string(kind) + " Action - " + reason, &ReasonError{reason, err}
+}
+
+// ReasonOf returns the sentence that says why an attempt failed.
+func ReasonOf(err error) string {
+	if said, ok := errors.AsType[*ReasonError](err); ok {
+		return said.Reason
+	}
+	return err.Error()
+}
+
 // A timeoutError ends an attempt at its time limit.
 type timeoutError struct{ limit time.Duration }
 
@@ -92,7 +117,15 @@ func (o *outcome) answer() Answer {
 	return AnswerNone
 }
 
-// failure returns why the attempt failed, in short; "" if it succeeded.
+// reason returns the sentence that says why the attempt failed; "" if it succeeded.
+func (o *outcome) reason() string {
+	if o.lost || o.err == nil {
+		return o.failure()
+	}
+	return cmp.Or(redact.Cut(ReasonOf(o.err), maxErrorText), "failed")
+}
+
+// failure returns why the attempt failed, without what the receiver answered, for traces; "" if it succeeded.
 func (o *outcome) failure() string {
 	switch {
 	case o.lost:
@@ -113,7 +146,7 @@ func (in *Input) attempt(number int) telemetry.Attempt {
 
 // ended logs and counts an ended attempt. begin is when it was to begin, next what follows if it failed.
 func (r *Runner) ended(ctx context.Context, in *Input, o *outcome, record job.Attempt, begin time.Time, next following) {
-	r.log(ctx, in, record, begin, o.failure(), next.text)
+	r.log(ctx, in, record, begin, o.reason(), next.text)
 	r.Observe.Count(o.observed, &telemetry.Result{
 		Attempt: in.attempt(in.SentBefore + record.Number), Start: record.Start, End: record.End,
 		Answer: string(o.answer()), Failure: o.failure(), Retry: next.retry,

@@ -103,8 +103,8 @@ type Sender interface {
 	// after ctx ends; context.Cause(ctx) is then the reason shown in the history.
 	//
 	// message describes the outcome for the history; "" stands for the error's text. A nil error is success.
-	// The error's text must be short, since logs and Temporal's Web UI show it. A [PermanentError] is not
-	// retried, a [RetryAfterError] not before its time. Neither text may hold secrets.
+	// The error's text must be short and have nothing of the answer, since traces show it. A [ReasonError] says more to people. A
+	// [PermanentError] is not retried, a [RetryAfterError] not before its time. No text may hold secrets.
 	Send(ctx context.Context, e job.Execution, a *job.Action) (message string, err error)
 }
 
@@ -198,7 +198,7 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 		Outcome: job.OutcomeCompleted, Message: o.message,
 	}
 	if err != nil {
-		record.Outcome, record.Message = job.OutcomeFailed, cmp.Or(o.message, err.Error())
+		record.Outcome, record.Message, record.Reason = job.OutcomeFailed, cmp.Or(o.message, err.Error()), o.reason()
 	}
 	attempts = bounded(append(attempts, record))
 	ctx = o.observed.Context(ctx)
@@ -350,7 +350,7 @@ func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attem
 // the records are kept for the server's next attempt, and failed is the activity's error.
 func (r *Runner) fail(ctx context.Context, o *outcome, attempts []job.Attempt, in Input, c *lossClock) (follows following, ended *Ended, failed error) {
 	err := o.err
-	ended = &Ended{Error: cmp.Or(redact.Cut(err.Error(), maxErrorText), "failed")}
+	ended = &Ended{Error: o.reason()}
 	if answered, ok := errors.AsType[*AnsweredError](err); ok && in.Explain {
 		ended.Status = answered.Status
 	}
@@ -451,9 +451,17 @@ func (r *Runner) send(ctx context.Context, in Input, recorded []job.Attempt, l *
 	}()
 	message, err = sender.Send(attempt, in.Execution, action)
 	if err != nil && attempt.Err() != nil {
-		err = context.Cause(attempt)
+		return message, EndedBy(context.Cause(attempt), err)
 	}
 	return message, err
+}
+
+// EndedBy returns why an attempt failed that was ended by cause, with the sentence of the sender's error.
+func EndedBy(cause, err error) error {
+	if said, ok := errors.AsType[*ReasonError](err); ok {
+		return &ReasonError{said.Reason, cause}
+	}
+	return cause
 }
 
 // Reasons why an attempt ended before its sender returned, as shown in the history.

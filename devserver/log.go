@@ -1,6 +1,8 @@
 package devserver
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -11,10 +13,27 @@ import (
 )
 
 // The starts of warnings that are not logged.
-const (
-	noHTTPPort = "HTTP API port has not been set."                       // on purpose: it would be one more open port
-	shortPoll  = "Context timeout is lower than critical value for long" // of each poll of a worker in another process
-)
+var unlogged = []string{
+	"HTTP API port has not been set.",                       // on purpose: it would be one more open port
+	"Context timeout is lower than critical value for long", // of each poll of a worker in another process
+	"GetHistory page size is larger than threshold",         // of each page that the Web UI reads; the server shortens it
+}
+
+// isNoise reports whether a message says nothing to an operator: one of unlogged, or the error of a call whose caller gave up, such as a
+// browser that left a page. What made the caller give up is logged by the caller.
+func isNoise(msg string, tags []tag.Tag) bool {
+	for _, start := range unlogged {
+		if strings.HasPrefix(msg, start) {
+			return true
+		}
+	}
+	for _, t := range tags {
+		if text := fmt.Sprint(t.Value()); t.Key() == "error" && strings.HasSuffix(text, context.Canceled.Error()) {
+			return true
+		}
+	}
+	return false
+}
 
 // serverLog passes the server's warnings and errors to an slog.Logger and drops the levels below.
 type serverLog struct {
@@ -33,13 +52,13 @@ func (l *serverLog) Debug(string, ...tag.Tag) {}
 func (l *serverLog) Info(string, ...tag.Tag)  {}
 
 func (l *serverLog) Warn(msg string, tags ...tag.Tag) {
-	if !l.muted.Load() && !strings.HasPrefix(msg, noHTTPPort) && !strings.HasPrefix(msg, shortPoll) {
+	if !l.muted.Load() && !isNoise(msg, tags) {
 		l.log.Warn(msg, attrs(tags)...)
 	}
 }
 
 func (l *serverLog) Error(msg string, tags ...tag.Tag) {
-	if !l.muted.Load() {
+	if !l.muted.Load() && !isNoise(msg, tags) {
 		l.log.Error(msg, attrs(tags)...)
 	}
 }

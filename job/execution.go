@@ -1,6 +1,9 @@
 package job
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // A Status is the status of a job, in the form of the REST API.
 type Status struct {
@@ -117,7 +120,14 @@ type Attempt struct {
 	End     time.Time `json:"end"`
 	Outcome Outcome   `json:"outcome"`
 	Message string    `json:"message"` // the response, or the error; without secrets
+
+	// Reason is the sentence that says why the newest attempt failed, if it is not Message: at most 500 bytes, without secrets. Earlier
+	// attempts have none.
+	Reason string `json:"reason,omitempty"`
 }
+
+// Why returns the sentence that says why the newest attempt failed.
+func (a *Attempt) Why() string { return cmp.Or(a.Reason, a.Message) }
 
 // A Record is an entry of a job's history: an attempt of an execution, or an occurrence that was dropped.
 type Record struct {

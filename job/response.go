@@ -1,7 +1,11 @@
 package job
 
 import (
+	"cmp"
+	"fmt"
+	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -18,6 +22,20 @@ func ResponseMessage(host, status, headers, body string) string {
 	return responseHost + host + "': '" + status + responseHeaders + headers + responseBody + body
 }
 
+// AnsweredReason says in one sentence, and in one line, why a web request failed that was answered: the status and, if there is a body, its
+// beginning. The headers are left out, since they come before the body and say less.
+func AnsweredReason(status int, body string) string {
+	reason := fmt.Sprintf("%d %s", status, statusName(status))
+	if body = strings.Join(strings.Fields(body), " "); body != "" {
+		reason += ": " + body
+	}
+	return reason
+}
+
+func statusName(status int) string {
+	return cmp.Or(http.StatusText(status), "(a status without a name)")
+}
+
 // hiddenResponse stands for what a host sent, where it is hidden.
 const hiddenResponse = "hidden"
 
@@ -28,26 +46,21 @@ var quotes = []*regexp.Regexp{
 	regexp.MustCompile(`ServiceBus(?:Queue|Topic) Action - Message to .*? failed: .*? \(`),
 	regexp.MustCompile(`the mail server \S+: `),
 	regexp.MustCompile(`mail accepted by \S+ for .*?; of the others: `),
-	regexp.MustCompile(`(?:^|[^-A-Za-z0-9.])[1-5][0-9]{2}(?: [A-Z][A-Za-z'-]*)+: `), // a status before the beginning of a body
 }
 
-// queueAnswered is followed by a status and a code of Azure Storage, and by advice.
-const queueAnswered = "the service answered"
-
-// WithoutResponse returns a text without the words of a receiver that a message in it quotes, and all after them: headers and body of a
-// response, or what a mail server or Service Bus said. It says that they are hidden. The text may begin with more than the message.
+// WithoutResponse returns a text without the words of a receiver that a message or [AnsweredReason] in it quotes, and all after them: headers and
+// body of a response, or what a mail server or Service Bus said. It says that they are hidden. The text may begin with more than the message.
 func WithoutResponse(text string) string {
-	cut := -1
+	cut, reason := -1, answeredReason(text)
 	for _, quote := range quotes {
-		found := quote.FindStringIndex(text)
-		if found == nil || strings.HasSuffix(text[:found[0]], queueAnswered) {
-			continue
-		}
-		if cut < 0 || found[1] < cut {
+		if found := quote.FindStringIndex(text); found != nil && (cut < 0 || found[1] < cut) {
 			cut = found[1]
 		}
 	}
-	if cut < 0 {
+	switch {
+	case reason >= 0 && (cut < 0 || reason < cut):
+		return text[:reason] + hiddenResponse + " (a contributor may see it)"
+	case cut < 0:
 		return text
 	}
 	shown := text[:cut] + hiddenResponse
@@ -55,4 +68,17 @@ func WithoutResponse(text string) string {
 		shown += responseBody + hiddenResponse
 	}
 	return shown + " (a contributor may see them)"
+}
+
+// answered matches what may be the status of an [AnsweredReason] with a body.
+var answered = regexp.MustCompile(`\b([0-9]{3}) ([A-Z(][A-Za-z'() -]*): `)
+
+// answeredReason returns where the body begins in the first [AnsweredReason] of a text; -1 if there is none.
+func answeredReason(text string) int {
+	for _, at := range answered.FindAllStringSubmatchIndex(text, -1) {
+		if status, err := strconv.Atoi(text[at[2]:at[3]]); err == nil && text[at[4]:at[5]] == statusName(status) {
+			return at[1]
+		}
+	}
+	return -1
 }

@@ -70,10 +70,11 @@ func (s *Service) jobError(ctx context.Context, err error, missing *job.Error) e
 	}
 	if isUnavailable(err) {
 		s.log.WarnContext(ctx, "temporal did not answer", slog.Any("error", err))
-		return &job.Error{
-			Kind: job.KindUnavailable, Code: "ServiceUnavailable", Unanswered: true, Err: err,
-			Message: "Temporal, or a worker of Almanac, did not answer in time.",
+		message := "Temporal, or a worker of Almanac, did not answer in time."
+		if _, silent := errors.AsType[*wfclient.SilentError](err); silent {
+			message = "Temporal does not answer."
 		}
+		return &job.Error{Kind: job.KindUnavailable, Code: "ServiceUnavailable", Unanswered: true, Err: err, Message: message}
 	}
 	return &job.Error{Kind: job.KindInternal, Code: "InternalServerError", Message: "internal error", Err: err}
 }
@@ -85,7 +86,8 @@ func isUnavailable(err error) bool {
 	_, namespace := errors.AsType[*serviceerror.NamespaceNotFound](err) // not created yet, or deleted
 	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)   // the workflow task fails and is retried
 	ended := wfclient.IsRefused(err, "AcceptedUpdateCompletedWorkflow") // set by the server: the workflow closed before it answered
-	return ended || unavailable || exhausted || cancelled || namespace || notReady || wfclient.IsTimeout(err) || errors.Is(err, context.Canceled)
+	_, silent := errors.AsType[*wfclient.SilentError](err)
+	return ended || silent || unavailable || exhausted || cancelled || namespace || notReady || wfclient.IsTimeout(err) || errors.Is(err, context.Canceled)
 }
 
 // whyUnreadable returns the reason, for people, why a workflow could not be read.
@@ -108,11 +110,14 @@ func whyUnreadable(err error) string {
 func (s *Service) readError(ctx context.Context, err error, k job.Key) error {
 	shown := s.jobError(ctx, err, missingJob(k))
 	_, failed := errors.AsType[*serviceerror.QueryFailed](err)
+	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)
 	_, temporals := errors.AsType[serviceerror.ServiceError](err)
 	switch kind := job.KindOf(shown); {
 	case err == nil, ctx.Err() != nil, kind != job.KindUnavailable && kind != job.KindInternal:
 		return shown
 	case kind == job.KindInternal && temporals && !failed: // a fault of Temporal's
+		return shown
+	case kind == job.KindUnavailable && !notReady && !wfclient.IsTimeout(err): // Temporal takes no requests, for this job or any other
 		return shown
 	}
 	why := whyUnreadable(err)

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
@@ -99,6 +100,10 @@ func New(o Options) *Service {
 		s.now = time.Now
 	}
 	s.queries = wfclient.NewQueries(s.client, s.namespace)
+	s.queries.Server = &wfclient.Server{Ask: func(ctx context.Context) error {
+		_, err := s.client.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
+		return err
+	}}
 	s.history = &history.Reader{Client: s.client, Namespace: s.namespace, Converter: s.converter, Log: s.log}
 	s.trail = &trail.Reader{Client: s.client, Namespace: s.namespace, Converter: s.converter, Log: s.log}
 	s.Overview = overview.New(overview.Options{

@@ -47,6 +47,10 @@ func (b brokenFrontend) ResetStickyTaskQueue(context.Context, *workflowservice.R
 	return nil, b.err
 }
 
+func (brokenFrontend) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest, ...grpc.CallOption) (*workflowservice.GetSystemInfoResponse, error) {
+	return &workflowservice.GetSystemInfoResponse{}, nil
+}
+
 func (b brokenFrontend) GetWorkflowExecutionHistory(context.Context, *workflowservice.GetWorkflowExecutionHistoryRequest, ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
 	return nil, b.err
 }

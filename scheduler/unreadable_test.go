@@ -89,6 +89,10 @@ func (faultyFrontend) ResetStickyTaskQueue(context.Context, *workflowservice.Res
 	return &workflowservice.ResetStickyTaskQueueResponse{}, nil
 }
 
+func (faultyFrontend) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest, ...grpc.CallOption) (*workflowservice.GetSystemInfoResponse, error) {
+	return &workflowservice.GetSystemInfoResponse{}, nil
+}
+
 func (faultyFrontend) GetWorkflowExecutionHistory(context.Context, *workflowservice.GetWorkflowExecutionHistoryRequest, ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryResponse, error) {
 	return &workflowservice.GetWorkflowExecutionHistoryResponse{}, nil
 }
@@ -280,6 +284,7 @@ func TestAJobThatCannotBeReadSaysWhy(t *testing.T) {
 		want    string
 	}{
 		{"if nothing is known of it", nil, 1, "Temporal, or a worker of Almanac, did not answer in time."},
+		{"if Temporal cannot be reached", serviceerror.NewUnavailable("internals"), 7, "Temporal, or a worker of Almanac, did not answer in time."},
 		{"if its task was tried before", nil, 7, "The job 'Job1' could not be read: its workflow task has failed or timed out, and is at attempt 7"},
 		{"if its task fails", serviceerror.NewWorkflowNotReady("internals"), 1, "its workflow task fails repeatedly"},
 		{"if no worker can read its history", serviceerror.NewQueryFailed("internals"), 1, "no worker can read its history"},

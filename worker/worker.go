@@ -32,6 +32,7 @@ type Options struct {
 	Client    *Client
 	Converter converter.DataConverter // the client's; nil means the SDK's default
 	Senders   map[job.ActionType]activities.Sender
+	PublicURL string        // begins the links in alerts; "" means that there are none
 	MaxHold   time.Duration // see [activities.Runner]; usually activities.DefaultMaxHold
 	Log       *slog.Logger
 	Now       func() time.Time     // this machine's clock; nil means time.Now
@@ -99,7 +100,7 @@ func New(o Options) worker.Worker {
 		runner.Observe = o.Telemetry.Attempts()
 		runner.ObserveHeld()
 	}
-	notifies := &notify.Activities{Senders: o.Senders, Log: o.Log}
+	notifies := &notify.Activities{Senders: o.Senders, Log: o.Log, PublicURL: o.PublicURL}
 	w.RegisterActivityWithOptions(notifies.Send, activity.RegisterOptions{Name: notify.TypeSend})
 	w.RegisterActivityWithOptions(notifies.Raise, activity.RegisterOptions{Name: notify.TypeRaise})
 	w.RegisterActivityWithOptions(notifies.Targets, activity.RegisterOptions{Name: notify.TypeTargets})

@@ -5,7 +5,6 @@
 package notify
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,10 +49,11 @@ const maxText = 500 // bytes of an answer or error
 // job that raised them, or in the notifications of its collection.
 const LostCounter = "almanac_alerts_lost"
 
-// Activities are the activities. The exported members are required.
+// Activities are the activities. The exported members but PublicURL are required.
 type Activities struct {
-	Senders map[job.ActionType]activities.Sender // by [job.ActionType.Kind]
-	Log     *slog.Logger
+	Senders   map[job.ActionType]activities.Sender // by [job.ActionType.Kind]
+	Log       *slog.Logger
+	PublicURL string // begins the links in messages, without a slash at its end; "" means that there are none
 
 	merger merger
 }
@@ -72,6 +72,9 @@ type Item struct {
 	Last    bool                 `json:"last,omitempty"`   // no other follows
 	Posted  int                  `json:"posted,omitempty"` // posts of the message that were accepted before
 }
+
+// IsTest reports whether the item is a test of the notification, with which no alert is lost.
+func (in *Item) IsTest() bool { return in.Message.Alerts[0].Event == notification.EventTest }
 
 // A Report is the result of an attempt.
 type Report struct {
@@ -165,7 +168,7 @@ func (a *Activities) attempt(ctx context.Context, in *Item, report func(Report))
 		if asked, ok := errors.AsType[*activities.RetryAfterError](err); ok {
 			r.Pause = min(asked.After, activities.MaxRetryAfter)
 		}
-		r.Message = cmp.Or(r.Message, redact.Cut(err.Error(), maxText))
+		r.Message = redact.Cut(activities.ReasonOf(err), maxText)
 	}
 	a.log(ctx, in, err, r.Final || in.Last)
 	switch {
@@ -189,13 +192,15 @@ func (a *Activities) log(ctx context.Context, in *Item, err error, last bool) {
 		slog.String("message", in.Message.ID), slog.Int("alerts", in.Message.Total()), slog.Int("attempt", in.Attempt),
 	}
 	switch {
+	case err != nil && in.IsTest():
+		level, text = slog.LevelInfo, "test of a notification failed" // whoever asked for it gets the result
 	case err != nil && last:
 		level, text = slog.LevelWarn, "notification failed; its alerts are lost"
 	case err != nil:
 		level, text = slog.LevelInfo, "notification failed, and is sent again"
 	}
 	if err != nil {
-		attributes = append(attributes, slog.String("error", redact.Cut(err.Error(), maxText)))
+		attributes = append(attributes, slog.String("error", redact.Cut(activities.ReasonOf(err), maxText)))
 	}
 	a.Log.LogAttrs(ctx, level, text, attributes...)
 }
@@ -217,14 +222,16 @@ func (a *Activities) send(ctx context.Context, in *Item, posted func()) (message
 	case !ok:
 		return "", &activities.PermanentError{Err: fmt.Errorf("this worker sends nothing to targets of type %q", in.Target.Type)}
 	}
-	posts, err := in.Message.Posts(&in.Target)
+	m := in.Message
+	m.PublicURL = a.PublicURL
+	posts, err := m.Posts(&in.Target)
 	if err != nil {
 		return "", &activities.PermanentError{Err: err}
 	}
 	for in.Posted < len(posts) {
 		if message, err = a.post(ctx, sender, in, &posts[in.Posted]); err != nil {
 			if len(posts) > 1 {
-				err = &partError{in.Posted + 1, len(posts), err}
+				err = partFailed(in.Posted+1, len(posts), err)
 			}
 			return message, err
 		}
@@ -242,15 +249,10 @@ func (*timeoutError) Error() string {
 	return fmt.Sprintf("timed out: not complete after %g s", SendTimeout.Seconds())
 }
 
-// A partError is the failure of one of several posts.
-type partError struct {
-	number, of int
-	err        error
+// partFailed returns the failure of one of several posts.
+func partFailed(number, of int, err error) error {
+	return &activities.ReasonError{Reason: fmt.Sprintf("request %d of %d: %s", number, of, activities.ReasonOf(err)), Err: err}
 }
-
-func (e *partError) Error() string { return fmt.Sprintf("request %d of %d: %s", e.number, e.of, e.err) }
-
-func (e *partError) Unwrap() error { return e.err }
 
 // post makes one request, or sends one message.
 func (a *Activities) post(ctx context.Context, sender activities.Sender, in *Item, p *notification.Post) (message string, err error) {
@@ -267,7 +269,7 @@ func (a *Activities) post(ctx context.Context, sender activities.Sender, in *Ite
 		ID: p.ID, Due: latest.Time, Repeat: 1, ActionName: "Notification", Job: latest.Job.Name, Collection: in.Message.Collection.Name,
 	}, &p.Action)
 	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
+		err = activities.EndedBy(context.Cause(ctx), err)
 	}
 	// PagerDuty never accepts an event that it answered with 400, by its documentation "Events API v2 Overview".
 	if answered, ok := errors.AsType[*activities.AnsweredError](err); ok && p.Action.PagerDuty != nil && answered.Status == http.StatusBadRequest {

@@ -3,6 +3,7 @@ package notify_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -208,13 +209,30 @@ func TestWhatPagerDutyRefusesIsNotSentAgainAndShowsNoRoutingKey(t *testing.T) {
 		r := send(t, real(t), slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), pagerDuty(hook.URL))
 		require.Equal(t, permanent, r.Final, "%d", status)
 		require.Equal(t, 1, asked)
-		require.Contains(t, log.String(), "request 1 of 2: the host answered ")
+		require.Contains(t, log.String(), fmt.Sprintf("request 1 of 2: %d %s: ", status, http.StatusText(status)))
 		require.NotContains(t, r.Message+log.String(), routingKey)
 		wanted := time.Duration(0)
 		if status == http.StatusTooManyRequests {
 			wanted = 2 * time.Minute
 		}
 		require.Equal(t, wanted, r.Pause)
+	}
+}
+
+func TestNoAlertIsLostWithATestThatFails(t *testing.T) {
+	t.Parallel()
+	hook := httptest.NewServer(http.NotFoundHandler())
+	defer hook.Close()
+	for event, want := range map[job.Event]string{
+		notification.EventTest: "test of a notification failed", job.EventFailed: "notification failed; its alerts are lost",
+	} {
+		in := input(job.Action{Type: job.ActionHTTP, Request: &job.Request{URI: hook.URL, Method: "POST"}})
+		in.Message.Alerts[0].Event, in.Last = event, true
+		var log strings.Builder
+		r := send(t, real(t), slog.New(slog.NewTextHandler(&log, nil)), in)
+		require.Equal(t, "404 Not Found: 404 page not found", r.Message)
+		require.Contains(t, log.String(), `msg="`+want+`"`)
+		require.Equal(t, 1, strings.Count(log.String(), "\n"))
 	}
 }
 
@@ -229,8 +247,8 @@ func TestAWebHookThatFailsIsReportedAndSentAgain(t *testing.T) {
 		name, want string
 		answer     http.HandlerFunc
 	}{
-		{"4xx", "404 NotFound", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }},
-		{"5xx", "502 BadGateway", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }},
+		{"4xx", "404 Not Found", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }},
+		{"5xx", "502 Bad Gateway", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }},
 		{"a redirect elsewhere", "it leads to host 'example.com'", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://example.com/", http.StatusFound)
 		}},

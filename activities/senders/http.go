@@ -55,11 +55,11 @@ func NewHTTP(o Options) *HTTP {
 func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string, error) {
 	req, err := h.request(ctx, e, a.Request)
 	if err != nil {
-		return "Http Action - Request cannot be sent: " + err.Error(), &activities.PermanentError{Err: err}
+		return activities.Fail(job.ActionHTTP, "Request cannot be sent: "+err.Error(), &activities.PermanentError{Err: err})
 	}
 	client, done, err := h.authenticate(ctx, req, a.Request.Authentication)
 	if err != nil {
-		return fmt.Sprintf("Http Action - Request to host '%s' cannot be authenticated: %s", req.URL.Host, err), err
+		return activities.Fail(job.ActionHTTP, fmt.Sprintf("Request to host '%s' cannot be authenticated: %s", req.URL.Host, err), err)
 	}
 	defer done()
 	s := withRequest(secretsOf(a), req)
@@ -67,22 +67,25 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 	resp, cancel, err := follow.do(client.of(a), req)
 	if err != nil {
 		err = failure(ctx, err)
-		return fmt.Sprintf("Http Action - Request to host '%s' failed: %s%s", req.URL.Host, err, follow.text(s)), err
+		message, err := activities.Fail(job.ActionHTTP, fmt.Sprintf("Request to host '%s' failed: %s", req.URL.Host, err), err)
+		return message + follow.text(s), err
 	}
 	defer cancel()
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusUnauthorized {
 		h.forget(req, a.Request.Authentication)
 	}
-	body, err := readBody(resp)
-	message := responseMessage(req, resp, body, s) + follow.text(s)
+	read, err := readBody(resp)
+	body := s.Beginning(read, maxBody)
+	message := job.ResponseMessage(req.URL.Host, reasonName(resp.StatusCode), headerText(resp.Header, s), body) + follow.text(s)
 	if err == nil {
 		drain(resp, cancel)
 	}
-	if err = outcome(ctx, resp, err, follow.notFollowed(resp, s)); err != nil {
-		message += " (" + err.Error() + ")"
+	reason, err := outcome(ctx, resp, body, err, follow.notFollowed(resp, s))
+	if err != nil {
+		return message + " (" + err.Error() + ")", &activities.ReasonError{Reason: reason, Err: err}
 	}
-	return message, err
+	return message, nil
 }
 
 // failure returns the attempt's error if there was no response.
@@ -161,22 +164,23 @@ func headerValue(name string) string {
 	return b.String()
 }
 
-// outcome returns nil on success, otherwise the reason of failure. bodyErr is the error of reading the
+// outcome returns nil on success, otherwise the failure and the sentence that says why. bodyErr is the error of reading the
 // beginning of the body, and notFollowed says why a redirect was not followed.
-func outcome(ctx context.Context, resp *http.Response, bodyErr error, notFollowed string) error {
+func outcome(ctx context.Context, resp *http.Response, body string, bodyErr error, notFollowed string) (why string, err error) {
 	status := fmt.Sprintf("the host answered %d %s", resp.StatusCode, reasonName(resp.StatusCode))
 	answered := func(text string) error {
 		return activities.AnsweredWith(errors.New(text), resp.StatusCode)
 	}
 	switch {
 	case isRedirect(resp.StatusCode):
-		return answered(status + notFollowed)
+		return job.AnsweredReason(resp.StatusCode, "") + notFollowed, answered(status + notFollowed)
 	case resp.StatusCode/100 != 2:
-		return withRetryAfter(answered(status), resp)
+		return job.AnsweredReason(resp.StatusCode, body), withRetryAfter(answered(status), resp)
 	case bodyErr != nil:
-		return fmt.Errorf("%s, but not all of its body came: %s", status, reason(ctx, bodyErr))
+		incomplete := ", but not all of its body came: " + reason(ctx, bodyErr)
+		return job.AnsweredReason(resp.StatusCode, "") + incomplete, errors.New(status + incomplete)
 	}
-	return nil
+	return "", nil
 }
 
 // drain reads the rest of a short body so that the connection can be reused. After drainTimeout it

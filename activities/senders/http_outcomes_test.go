@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"almanac/activities"
 	"almanac/activities/senders"
 	"almanac/internal/egress"
 	"almanac/internal/sendertest"
@@ -208,9 +209,54 @@ func TestNoOutcomeShowsSecretsOfTheRequest(t *testing.T) {
 				requireNoCanary(t, message)
 				if err != nil {
 					requireNoCanary(t, err.Error())
+					requireNoCanary(t, activities.ReasonOf(err))
 				}
 			})
 		}
+	}
+}
+
+func TestTheReasonOfAFailureIsTheStatusAndTheBeginningOfTheBody(t *testing.T) {
+	t.Parallel()
+	const invoice = `{"error":"invoice 4711 has no customer"}`
+	answer := func(status int, body string, header ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			for n := range 30 {
+				w.Header().Set(fmt.Sprintf("X-Ordinary-%02d", n), strings.Repeat("v", 60))
+			}
+			for n := 0; n < len(header); n += 2 {
+				w.Header().Set(header[n], header[n+1])
+			}
+			w.WriteHeader(status)
+			io.WriteString(w, body)
+		}
+	}
+	for name, tt := range map[string]struct {
+		target http.HandlerFunc
+		reason string
+	}{
+		"a body":                   {answer(500, invoice), `500 Internal Server Error: ` + invoice},
+		"a body in several lines":  {answer(422, "{\r\n\t\"error\": \"no customer\"\n}\n"), `422 Unprocessable Entity: { "error": "no customer" }`},
+		"no body":                  {answer(503, "", "Retry-After", "1"), "503 Service Unavailable"},
+		"a status without a name":  {answer(599, "late"), "599 (a status without a name): late"},
+		"a redirect":               {answer(302, "moved", "Location", "https://target.example/b"), "302 Found, which is not followed: it leads to host 'target.example', from http to https"},
+		"a body that echoes a key": {answer(403, "key "+canaryInURI+" is wrong"), "403 Forbidden: key … is wrong"},
+		"a connection that is lost": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			"Request to host 'target.example' failed: the host closed the connection before its answer was complete"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := httptest.NewUnstartedServer(tt.target)
+			s.Config.ErrorLog = quiet
+			s.Start()
+			defer s.Close()
+			h := senders.NewHTTP(senders.Options{Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
+			}})
+			_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: canaryAddress("http"), Method: "POST"}))
+			require.Error(t, err)
+			require.Equal(t, tt.reason, activities.ReasonOf(err))
+		})
 	}
 }
 

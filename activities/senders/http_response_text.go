@@ -15,7 +15,6 @@ import (
 
 	"almanac/internal/netreason"
 	"almanac/internal/redact"
-	"almanac/job"
 )
 
 // Limits of a message, in bytes.
@@ -23,12 +22,6 @@ const (
 	maxHeaders     = 4096 // all headers of a response
 	maxHeaderValue = 1024
 )
-
-// responseMessage describes a response in Azure Scheduler's format, which its clients parse. Secrets
-// that the host echoes are left out.
-func responseMessage(req *http.Request, resp *http.Response, body []byte, s redact.Secrets) string {
-	return job.ResponseMessage(req.URL.Host, reasonName(resp.StatusCode), headerText(resp.Header, s), s.Beginning(body, maxBody))
-}
 
 // reasonName returns the name of a status in .NET's HttpStatusCode, or the number if it has none.
 func reasonName(status int) string {

@@ -61,11 +61,11 @@ func (q *StorageQueue) Send(ctx context.Context, e job.Execution, a *job.Action)
 	m := a.QueueMessage
 	if m == nil {
 		err := &activities.PermanentError{Err: errors.New("the action has no queueMessage")}
-		return "StorageQueue Action - Message cannot be sent: " + err.Error(), err
+		return activities.Fail(job.ActionStorageQueue, "Message cannot be sent: "+err.Error(), err)
 	}
 	name := strings.ToLower(m.StorageAccount + "/" + m.QueueName)
 	if err := q.put(ctx, e, m, secretsOf(a)); err != nil {
-		return fmt.Sprintf("StorageQueue Action - Message to queue '%s' failed: %s", name, err), err
+		return activities.Fail(job.ActionStorageQueue, fmt.Sprintf("Message to queue '%s' failed: %s", name, err), err)
 	}
 	return fmt.Sprintf("StorageQueue Action - Message accepted by queue '%s'", name), nil
 }

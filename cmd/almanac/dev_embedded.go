@@ -187,8 +187,11 @@ Web UI    %[2]s
 Temporal  %[3]s (namespace %[4]s)
 Data      %[5]s
 
-Try:  curl -X PUT %[1]s/jobCollections/%[6]s/jobs/hello -d '{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"https://example.com/"}},"recurrence":{"frequency":"minute"}}}'
-`, n.url(), cmp.Or(n.ui(), "none"), n.server.Address(), devserver.DefaultNamespace, n.Data, config.DefaultCollection)
+Try:  curl %[7]s-X PUT %[1]s/jobCollections/%[6]s/jobs/hello -d '{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"https://example.com/"}},"recurrence":{"frequency":"minute"}}}'
+`, n.url(), cmp.Or(n.ui(), "none"), n.server.Address(), devserver.DefaultNamespace, n.Data, config.DefaultCollection, n.CurlLogin())
+	if n.AsksForToken() {
+		fmt.Fprintln(n.Out, `      ($TOKEN is a token of a contributor or owner; "almanac token create" makes one)`)
+	}
 }
 
 // logNode logs all addresses.

@@ -89,7 +89,7 @@ func startWorker(c *config.Config, temporal *worker.Client, data converter.DataC
 		return nil, err
 	}
 	w := worker.New(worker.Options{
-		Client: temporal, Converter: data, Senders: c.Senders.ByType(), MaxHold: c.MaxHold, PerHost: c.PerHost, Log: c.Log, Telemetry: c.Telemetry,
+		Client: temporal, Converter: data, Senders: c.Senders.ByType(), PublicURL: c.LinkBase(), MaxHold: c.MaxHold, PerHost: c.PerHost, Log: c.Log, Telemetry: c.Telemetry,
 		Journal: outcomes, Only: c.Data != "",
 	})
 	if err := w.Start(); err != nil {

@@ -26,7 +26,7 @@ func Fields(openapi []byte) (string, error) {
 	if err := yaml.Unmarshal(openapi, &root); err != nil {
 		return "", fmt.Errorf("reading the OpenAPI description: %w", err)
 	}
-	r := &reference{schemas: member(member(root.Content[0], "components"), "schemas"), headings: map[string]string{}}
+	r := &reference{schemas: member(member(root.Content[0], "components"), "schemas"), headings: map[*yaml.Node]string{}}
 	r.write() // finds the headings that links lead to
 	r = &reference{schemas: r.schemas, headings: r.headings}
 	r.write()
@@ -51,14 +51,14 @@ Every member of a job, of a job collection and of an entry of a history. This pa
 type reference struct {
 	strings.Builder
 	schemas   *yaml.Node
-	headings  map[string]string // of all objects, by schema
-	described []string          // the schemas of the objects that are on the page
+	headings  map[*yaml.Node]string // of all objects, by schema
+	described []*yaml.Node          // the schemas of the objects that are on the page
 }
 
 func (r *reference) write() {
 	r.WriteString(introduction)
 	for _, resource := range resources {
-		r.object(resource.title, "", resource.schema)
+		r.object(resource.title, "", r.schema(resource.schema))
 	}
 	r.WriteString("## Types\n\n")
 	for _, name := range types {
@@ -69,41 +69,40 @@ func (r *reference) write() {
 func (r *reference) schema(name string) *yaml.Node { return member(r.schemas, name) }
 
 // object describes the object at a path of members, and then the objects in it.
-func (r *reference) object(resource, path, name string) {
-	schema := r.schema(name)
+func (r *reference) object(resource, path string, schema *yaml.Node) {
 	if alternatives := member(schema, "oneOf"); alternatives != nil && member(schema, "properties") == nil {
-		r.alternatives(resource, path, name, alternatives)
+		r.alternatives(resource, path, schema, alternatives)
 		return
 	}
-	r.heading(resource, path, name, "")
+	r.heading(resource, path, schema, "")
 	fmt.Fprintf(r, "%s\n\n", r.explained(schema))
 	r.members(schema)
 	r.within(resource, path, schema)
 }
 
 // alternatives describes an object whose member type decides what else it has.
-func (r *reference) alternatives(resource, path, name string, alternatives *yaml.Node) {
-	r.heading(resource, path, name, "")
-	fmt.Fprintf(r, "%s The member `type` decides which others there are:\n\n", r.explained(r.schema(name)))
+func (r *reference) alternatives(resource, path string, either, alternatives *yaml.Node) {
+	r.heading(resource, path, either, "")
+	fmt.Fprintf(r, "%s The member `type` decides which others there are:\n\n", r.explained(either))
 	for _, a := range alternatives.Content {
 		fmt.Fprintf(r, "- `%s`\n", text(r.resolve(a), "properties", "type", "const"))
 	}
 	r.WriteString("\n")
 	for _, a := range alternatives.Content {
 		schema := r.resolve(a)
-		r.heading(resource, path, referred(a), " of type `"+text(schema, "properties", "type", "const")+"`")
+		r.heading(resource, path, schema, " of type `"+text(schema, "properties", "type", "const")+"`")
 		fmt.Fprintf(r, "%s\n\n", r.explained(schema))
 		r.members(schema)
 	}
 }
 
-func (r *reference) heading(resource, path, name, more string) {
+func (r *reference) heading(resource, path string, schema *yaml.Node, more string) {
 	heading := resource
 	level := "##"
 	if path != "" {
 		level, heading = "###", resource+": `"+path+"`"+more
 	}
-	r.headings[name], r.described = heading, append(r.described, name)
+	r.headings[schema], r.described = heading, append(r.described, schema)
 	fmt.Fprintf(r, "%s %s\n\n", level, heading)
 }
 
@@ -135,8 +134,8 @@ func (r *reference) within(resource, path string, schema *yaml.Node) {
 		if items := member(m, "items"); items != nil {
 			name, m = name+"[]", items
 		}
-		object := referred(m)
-		if object == "" || slices.Contains(r.described, object) || !isObject(r.schema(object)) {
+		object := r.resolve(m)
+		if slices.Contains(r.described, object) || !isObject(object) {
 			return
 		}
 		r.object(resource, strings.TrimPrefix(path+"."+name, "."), object)
@@ -182,7 +181,7 @@ func (r *reference) kind(m *yaml.Node) string {
 	name, schema := referred(m), r.resolve(m)
 	switch {
 	case isObject(schema):
-		return "[object](#" + slug(r.headings[name]) + ")"
+		return "[object](#" + slug(r.headings[schema]) + ")"
 	case slices.Contains(types, name):
 		return "[" + name + "](#" + slug(name) + ")"
 	}

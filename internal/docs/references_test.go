@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -32,6 +33,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 				continue
 			}
 			links++
+			assert.NotEqualf(t, "#", m[1], "%s: a link leads nowhere", p.path)
 			to := p.path
 			if target.Path != "" {
 				to = path.Join(path.Dir(p.path), target.Path)
@@ -52,6 +54,27 @@ func TestEveryPageIsInTheIndex(t *testing.T) {
 		if path.Dir(p) == "docs" && p != "docs/README.md" {
 			assert.Truef(t, has(index, "("+path.Base(p)+")"), "docs/README.md does not link %s", p)
 		}
+	}
+}
+
+var numbered = regexp.MustCompile(`(?m)^(\d+)\. `)
+
+func TestThePagesOfTheIndexAreNumberedInOrder(t *testing.T) {
+	t.Parallel()
+	items := numbered.FindAllStringSubmatch(read(t, "docs/README.md"), -1)
+	require.Greater(t, len(items), 20)
+	for i, m := range items {
+		assert.Equal(t, strconv.Itoa(i+1), m[1], "the number of a page in docs/README.md")
+	}
+}
+
+func TestEveryConceptIsInTheIndexOfConcepts(t *testing.T) {
+	t.Parallel()
+	p := pages(t)["docs/concepts.md"]
+	index, _, found := strings.Cut(p.prose, "\n## ")
+	require.True(t, found)
+	for _, anchor := range p.anchors[1:] {
+		assert.Truef(t, has(index, "(#"+anchor+")"), "the index of docs/concepts.md lacks %s", anchor)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestWhatAPageShowsIsWhatItsCommandsPrint(t *testing.T) {
 				commands := docs.Commands(part.Text)
 				for j, command := range commands {
 					if command == "go run ./cmd/almanac dev" {
-						require.Contains(t, r.where, shown.text, "what almanac dev prints")
+						require.Equal(t, r.where, shown.text, "what almanac dev prints")
 						continue
 					}
 					if j == len(commands)-1 {
@@ -53,6 +53,26 @@ func TestWhatAPageShowsIsWhatItsCommandsPrint(t *testing.T) {
 			}
 			require.Greater(t, run, 5)
 		})
+	}
+}
+
+func TestTheCommandThatTheStartPrintsWorksAlsoWithTokens(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("there is no curl: the command is not run")
+	}
+	file := filepath.Join(t.TempDir(), "tokens.yaml")
+	token, err := exec.CommandContext(t.Context(), program(t), "token", "create", "--name", "me", "--role", "owner", "--token-file", file).Output()
+	require.NoError(t, err)
+	for _, flags := range [][]string{nil, {"--token-file", file}} {
+		p := dev(t, t.TempDir(), flags...)
+		command, printed := strings.CutPrefix(p.output[len(p.output)-1], "Try:")
+		require.True(t, printed, p.output)
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", command+" --silent --output /dev/null --write-out '%{http_code}'")
+		cmd.Env = append(os.Environ(), "TOKEN="+strings.TrimSpace(string(token)))
+		code, err := cmd.Output()
+		require.NoError(t, err)
+		require.Equal(t, "201", string(code), "%v: %s", flags, command)
 	}
 }
 
@@ -149,7 +169,7 @@ func newReader(t *testing.T) reader {
 	data := t.TempDir()
 	p := dev(t, data)
 	for _, line := range p.output {
-		line = strings.Replace(line, data, "./almanac-data", 1)
+		line = strings.Replace(strings.Replace(line, data, "./almanac-data", 1), p.url, "http://127.0.0.1:8080", 1)
 		r.where += address.ReplaceAllStringFunc(line, func(line string) string {
 			m := address.FindStringSubmatch(line)
 			return m[1] + m[2] + defaults[m[1]] + m[4]

@@ -31,7 +31,7 @@ func TestAnErrorActionPostsWhatFailed(t *testing.T) {
 		Status, Attempts  int
 	}
 	require.NoError(t, json.Unmarshal([]byte(told.body), &said), told.body)
-	require.Equal(t, "Nightly failed: the host answered 404 NotFound", said.Text)
+	require.Equal(t, `Nightly failed: 404 Not Found: no "report" <today>`, said.Text)
 	require.Contains(t, said.Message, `Body: no "report" <today>`)
 	require.Equal(t, []int{404, 1}, []int{said.Status, said.Attempts})
 	require.Equal(t, main.key, said.ID)

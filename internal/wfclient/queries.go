@@ -47,6 +47,9 @@ const ChangeTimeout = 50 * time.Second
 
 // Queries queries open workflows of a namespace. It is safe for concurrent use.
 type Queries struct {
+	// Server is asked while [Queries.Ask] has no answer; nil asks nothing. If the server does not answer it either, the query ends with its error.
+	Server *Server
+
 	client    client.Client
 	namespace string
 	durations meanDuration
@@ -63,7 +66,7 @@ func NewQueries(c client.Client, namespace string) *Queries {
 // Ask queries an open workflow and stores the answer in result. The error is a [serviceerror.NotFound] if
 // no workflow with that ID is open.
 func (q *Queries) Ask(ctx context.Context, workflowID, name string, result any) error {
-	return q.shared(ctx, "read", queryTimeout, firstTimeout, workflowID, name, result)
+	return q.shared(ctx, "read", queryTimeout, firstTimeout, q.Server, workflowID, name, result)
 }
 
 // AskBeforeChange is [Queries.Ask] for a workflow that is about to be changed. It makes the second attempt
@@ -71,13 +74,13 @@ func (q *Queries) Ask(ctx context.Context, workflowID, name string, result any) 
 // instead of waiting for the first worker until the sticky timeout. Ask is more patient, because reads are
 // many at once and the next worker has to read the workflow's whole history.
 func (q *Queries) AskBeforeChange(ctx context.Context, workflowID, name string, result any) error {
-	return q.shared(ctx, "change", ChangeTimeout, q.durations.earlyTimeout(), workflowID, name, result)
+	return q.shared(ctx, "change", ChangeTimeout, q.durations.earlyTimeout(), nil, workflowID, name, result)
 }
 
 // shared is ask for all callers at the same time with that purpose.
-func (q *Queries) shared(ctx context.Context, purpose string, limit, timeout time.Duration, workflowID, name string, result any) error {
+func (q *Queries) shared(ctx context.Context, purpose string, limit, timeout time.Duration, server *Server, workflowID, name string, result any) error {
 	value, err := q.flights.share(ctx, purpose+" "+name+" "+workflowID, func(ctx context.Context) (converter.EncodedValue, error) {
-		return q.ask(ctx, limit, timeout, workflowID, name)
+		return q.ask(ctx, limit, timeout, server, workflowID, name)
 	})
 	if err != nil {
 		return err
@@ -85,7 +88,7 @@ func (q *Queries) shared(ctx context.Context, purpose string, limit, timeout tim
 	return value.Get(result)
 }
 
-func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, workflowID, name string) (converter.EncodedValue, error) {
+func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, server *Server, workflowID, name string) (converter.EncodedValue, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	answers := make(chan answer)
@@ -116,6 +119,8 @@ func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, workflo
 	go begin(false, limit)
 	next := time.NewTimer(timeout)
 	defer next.Stop()
+	checked, check := make(chan error, 1), time.NewTimer(checkAfter)
+	defer check.Stop()
 	for {
 		select {
 		case a := <-answers:
@@ -132,6 +137,13 @@ func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, workflo
 			go begin(true, max(timeout, firstTimeout))
 			next.Reset(timeout)
 			timeout = min(2*timeout, maxTimeout)
+		case <-check.C:
+			go func() { checked <- server.check(ctx) }()
+		case err := <-checked:
+			if err != nil && ctx.Err() == nil {
+				return nil, err
+			}
+			check.Reset(checkAfter)
 		case <-ctx.Done():
 			return nil, cmp.Or(last, ctx.Err())
 		}

@@ -19,9 +19,10 @@ type Alert struct {
 	Event       job.Event   `json:"event"`
 	Job         job.Key     `json:"job"` // without a name in a test of a collection's notifications
 	Time        time.Time   `json:"time"`
-	Text        string      `json:"text"` // one sentence for people
-	Execution   string      `json:"execution,omitempty"`
+	Text        string      `json:"text"`                 // what happened, for people, without the error
+	Execution   string      `json:"execution,omitempty"`  // of which it is; for a job that is disabled or quiet, the last one, if that failed
 	Due         time.Time   `json:"due,omitzero"`         // of the execution
+	Attempts    int         `json:"attempts,omitempty"`   // of the execution's action
 	Failures    int         `json:"failures,omitempty"`   // in a row
 	Error       string      `json:"error,omitempty"`      // of the last failure; without secrets
 	Late        string      `json:"late,omitempty"`       // how late an execution began, as an ISO 8601 duration
@@ -36,7 +37,7 @@ type Alert struct {
 // EventTest is the event of an alert that was asked for to test notifications.
 const EventTest job.Event = "test"
 
-const maxError = 300 // bytes of an alert's error
+const maxError = 500 // bytes of an alert's error: as many as those of the job's status
 
 // Identify sets the id of an alert: a hash of the job, its first run, and what distinguishes the alert from others of the job.
 func (a *Alert) Identify(firstRun, what string) {
@@ -70,9 +71,28 @@ func (a *Alert) Describe(why string) {
 			a.Text = "This is a test of the notifications of job '" + a.Job.Name + "' in job collection '" + a.Job.Collection.Name + "'"
 		}
 	}
-	if a.Error != "" {
-		a.Text += ": " + a.Error
+}
+
+// Sentence returns what happened and why, in one sentence for people.
+func (a *Alert) Sentence() string {
+	if a.Error == "" {
+		return a.Text
 	}
+	return a.Text + ": " + a.Error
+}
+
+// facts returns when the execution of an alert was due and how many attempts it had, as far as there are any.
+func (a *Alert) facts() (list []string) {
+	if !a.Due.IsZero() {
+		list = append(list, "due "+a.Due.UTC().Format(time.RFC3339))
+	}
+	switch {
+	case a.Attempts == 1:
+		list = append(list, "1 attempt")
+	case a.Attempts > 1:
+		list = append(list, fmt.Sprintf("%d attempts", a.Attempts))
+	}
+	return list
 }
 
 func times(n int) string {

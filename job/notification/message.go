@@ -32,6 +32,9 @@ type Message struct {
 	Alerts     []Alert           `json:"alerts"` // the first MaxListed, or fewer if they are long; oldest first, and at least one
 	Counts     []Count           `json:"counts"` // of all alerts
 
+	// PublicURL begins the links to jobs; "" means that there are none. Whoever sends the message knows it.
+	PublicURL string `json:"-"`
+
 	listed int // size of the alerts, from the first call of Size on
 }
 
@@ -104,7 +107,7 @@ func (m *Message) Total() (n int) {
 // Subject returns one line for people.
 func (m *Message) Subject() string {
 	if m.Total() == 1 {
-		return m.Alerts[0].Text
+		return m.Alerts[0].Sentence()
 	}
 	var counts []string
 	for _, c := range m.Counts {
@@ -113,20 +116,48 @@ func (m *Message) Subject() string {
 	return fmt.Sprintf("%d events in job collection '%s': %s", m.Total(), m.Collection.Name, strings.Join(counts, ", "))
 }
 
-// Text returns the message for people: the subject, and in a digest a line for each of the first alerts.
+// Text returns the message for people: the subject, then the job collection and what else is known of the execution, then a link. A digest has
+// a line for each of the first alerts instead.
 func (m *Message) Text() string {
-	if m.Total() == 1 {
-		return m.Subject()
-	}
 	var b strings.Builder
 	b.WriteString(m.Subject())
-	for _, a := range m.Alerts {
-		fmt.Fprintf(&b, "\n- %s %s", a.Time.UTC().Format(time.RFC3339), a.Text)
+	if m.Total() == 1 {
+		a := &m.Alerts[0]
+		if a.Event != EventTest { // which names the collection
+			fmt.Fprintf(&b, "\n%s", strings.Join(append([]string{"Job collection '" + m.Collection.Name + "'"}, a.facts()...), ", "))
+		}
+		if link := m.link(a); link != "" {
+			fmt.Fprintf(&b, "\n%s", link)
+		}
+		return b.String()
+	}
+	for i := range m.Alerts {
+		a := &m.Alerts[i]
+		fmt.Fprintf(&b, "\n- %s %s", a.Time.UTC().Format(time.RFC3339), a.Sentence())
+		if facts := a.facts(); len(facts) > 0 {
+			fmt.Fprintf(&b, " (%s)", strings.Join(facts, ", "))
+		}
+		if link := m.link(a); link != "" {
+			fmt.Fprintf(&b, " %s", link)
+		}
 	}
 	if more := m.Total() - len(m.Alerts); more > 0 {
 		fmt.Fprintf(&b, "\n- and %d more", more)
 	}
 	return b.String()
+}
+
+// link returns the address of the history of an alert's job, or of the collection in an alert about all of it; "" without a public URL. It is
+// a long path, which leads to the job whatever the defaults of the API are.
+func (m *Message) link(a *Alert) string {
+	const version = "?api-version=2016-03-01" // which long paths need
+	switch {
+	case m.PublicURL == "":
+		return ""
+	case a.Job.Name == "":
+		return m.PublicURL + asURI(m.Collection.ARMID()) + version
+	}
+	return m.PublicURL + asURI(m.Collection.Job(a.Job.Name).ARMID()) + "/history" + version
 }
 
 // An event is a CloudEvent 1.0 in JSON.
@@ -160,6 +191,7 @@ type data struct {
 	Time          time.Time   `json:"time"`
 	ExecutionID   string      `json:"executionId,omitempty"`
 	Due           *job.Time   `json:"due,omitempty"`
+	Attempts      int         `json:"attempts,omitempty"`
 	Failures      int         `json:"failures,omitempty"`
 	Error         string      `json:"error,omitempty"`
 	Late          string      `json:"late,omitempty"`
@@ -168,13 +200,15 @@ type data struct {
 	First         *job.Time   `json:"first,omitempty"`
 	Last          *job.Time   `json:"last,omitempty"`
 	LastSuccess   *job.Time   `json:"lastSuccess,omitempty"`
+	Link          string      `json:"link,omitempty"` // to the history of the job
 }
 
-func dataOf(a *Alert) data {
+func (m *Message) dataOf(a *Alert) data {
 	d := data{
-		Event: a.Event, Text: a.Text, Job: a.Job.Name, JobCollection: a.Job.Collection.Name, Time: a.Time.UTC(), ExecutionID: a.Execution,
-		Due: job.NewTime(a.Due), Failures: a.Failures, Error: a.Error, Late: a.Late, Outcome: a.Outcome, Count: a.Count,
+		Event: a.Event, Text: a.Sentence(), Job: a.Job.Name, JobCollection: a.Job.Collection.Name, Time: a.Time.UTC(), ExecutionID: a.Execution,
+		Due: job.NewTime(a.Due), Attempts: a.Attempts, Failures: a.Failures, Error: a.Error, Late: a.Late, Outcome: a.Outcome, Count: a.Count,
 		First: job.NewTime(a.First), Last: job.NewTime(a.Last), LastSuccess: job.NewTime(a.LastSuccess),
+		Link: m.link(a),
 	}
 	if a.Job.Name != "" {
 		d.JobID = a.Job.ARMID()
@@ -188,7 +222,7 @@ func (m *Message) cloudEvent() event {
 	last := m.Alerts[len(m.Alerts)-1]
 	e.Time, e.Source = last.Time.UTC(), asURI(m.Collection.ARMID())
 	if m.Total() == 1 {
-		e.Type, e.Data = "io.almanac.job."+string(last.Event), dataOf(&last)
+		e.Type, e.Data = "io.almanac.job."+string(last.Event), m.dataOf(&last)
 		if last.Job.Name != "" {
 			e.Source, e.Subject = asURI(last.Job.ARMID()), last.Job.Name
 		}
@@ -196,7 +230,7 @@ func (m *Message) cloudEvent() event {
 	}
 	d := digest{JobCollection: m.Collection.Name, Text: m.Subject(), Total: m.Total(), Counts: m.Counts}
 	for i := range m.Alerts {
-		d.Alerts = append(d.Alerts, dataOf(&m.Alerts[i]))
+		d.Alerts = append(d.Alerts, m.dataOf(&m.Alerts[i]))
 	}
 	e.Type, e.Subject, e.Data = "io.almanac.digest", m.Collection.Name, d
 	return e

@@ -16,7 +16,7 @@ import (
 var collection = job.CollectionKey{Subscription: "s", ResourceGroup: "g", Name: "Reports"}
 
 func failed(name string) notification.Alert {
-	a := notification.Alert{Event: job.EventFailed, Job: collection.Job(name), Time: noon, Failures: 3, Error: "the host answered 500 <Internal>", Execution: "e1", Due: noon.Add(-time.Second)}
+	a := notification.Alert{Event: job.EventFailed, Job: collection.Job(name), Time: noon, Failures: 3, Attempts: 5, Error: "500 Internal Server Error: <none>", Execution: "e1", Due: noon.Add(-time.Second)}
 	a.Identify("run", "e1")
 	a.Describe("")
 	return a
@@ -50,9 +50,9 @@ func TestAnAlertIsSentAsACloudEvent(t *testing.T) {
 	require.Equal(t, "application/cloudevents+json; charset=utf-8", a.Request.Headers.Get("content-type"))
 	require.JSONEq(t, `{"specversion":"1.0","id":"m1","type":"io.almanac.job.failed","subject":"a täglich","time":"2026-01-01T12:00:00Z","datacontenttype":"application/json",
 		"source":"/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/Reports/jobs/a%20t%C3%A4glich",
-		"data":{"event":"failed","job":"a täglich","jobCollection":"Reports","text":"Job 'a täglich' failed 3 times in a row: the host answered 500 <Internal>",
+		"data":{"event":"failed","job":"a täglich","jobCollection":"Reports","text":"Job 'a täglich' failed 3 times in a row: 500 Internal Server Error: <none>",
 			"jobId":"/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/Reports/jobs/a täglich","time":"2026-01-01T12:00:00Z",
-			"executionId":"e1","due":"2026-01-01T11:59:59Z","failures":3,"error":"the host answered 500 <Internal>"}}`, a.Request.Body)
+			"executionId":"e1","due":"2026-01-01T11:59:59Z","attempts":5,"failures":3,"error":"500 Internal Server Error: <none>"}}`, a.Request.Body)
 }
 
 func TestAThousandAlertsAreOneDigestOfBoundedSize(t *testing.T) {
@@ -90,15 +90,15 @@ func TestEachTargetGetsItsOwnForm(t *testing.T) {
 	t.Parallel()
 	m := message(failed("a"))
 	slack := sent(t, m, `{"type":"Https","format":"slack","request":{"uri":"https://hooks.slack.com/x","method":"POST"}}`)
-	require.JSONEq(t, `{"text":"Job 'a' failed 3 times in a row: the host answered 500 &lt;Internal&gt;","mrkdwn":false}`, slack.Request.Body)
+	require.JSONEq(t, `{"text":"Job 'a' failed 3 times in a row: 500 Internal Server Error: &lt;none&gt;\nJob collection 'Reports', due 2026-01-01T11:59:59Z, 5 attempts","mrkdwn":false}`, slack.Request.Body)
 	require.Equal(t, "application/json; charset=utf-8", slack.Request.Headers.Get("Content-Type"))
 
 	teams := sent(t, m, `{"type":"Https","format":"teams","request":{"uri":"https://example.com/"}}`)
 	require.Contains(t, teams.Request.Body, `"contentType":"application/vnd.microsoft.card.adaptive"`)
-	require.Contains(t, teams.Request.Body, `"text":"Job 'a' failed 3 times in a row: the host answered 500 <Internal>"`)
+	require.Contains(t, teams.Request.Body, `"text":"Job 'a' failed 3 times in a row: 500 Internal Server Error: <none>\n\nJob collection 'Reports', due 2026-01-01T11:59:59Z, 5 attempts"`)
 
 	email := sent(t, m, `{"type":"Email","email":{"to":["team@example.com"]}}`)
-	require.Equal(t, "Almanac: Job 'a' failed 3 times in a row: the host answered 500 <Internal>", email.Email.Subject)
+	require.Equal(t, "Almanac: Job 'a' failed 3 times in a row: 500 Internal Server Error: <none>", email.Email.Subject)
 
 	queue := sent(t, m, `{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"q","sasToken":"s"}}`)
 	require.Equal(t, job.MessageRaw, queue.QueueMessage.MessageFormat)
@@ -107,6 +107,60 @@ func TestEachTargetGetsItsOwnForm(t *testing.T) {
 	topic := sent(t, m, `{"type":"ServiceBusTopic","serviceBusTopicMessage":{"namespace":"n","topicPath":"t"}}`)
 	require.Contains(t, topic.ServiceBusTopicMessage.Message, `"specversion":"1.0"`)
 	require.Equal(t, "application/cloudevents+json; charset=utf-8", topic.ServiceBusTopicMessage.BrokeredMessageProperties.ContentType)
+}
+
+func TestEveryFormSaysWhatFailedAndWhyAndLinksToTheHistory(t *testing.T) {
+	t.Parallel()
+	const history = "https://jobs.example.com/almanac/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/Reports/jobs/a%20t%C3%A4glich/history?api-version=2016-03-01"
+	for name, target := range map[string]string{
+		"a web hook": hook,
+		"Slack":      `{"type":"Https","format":"slack","request":{"uri":"https://hooks.slack.com/x","method":"POST"}}`,
+		"Teams":      `{"type":"Https","format":"teams","request":{"uri":"https://example.com/"}}`,
+		"mail":       `{"type":"Email","email":{"to":["team@example.com"]}}`,
+		"a queue":    `{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"q","sasToken":"s"}}`,
+		"a topic":    `{"type":"ServiceBusTopic","serviceBusTopicMessage":{"namespace":"n","topicPath":"t"}}`,
+	} {
+		for form, m := range map[string]*notification.Message{
+			"one alert": message(failed("a täglich")),
+			"a digest":  message(failed("a täglich"), failed("b"), failed("c")),
+		} {
+			text := func(m *notification.Message) string {
+				a := sent(t, m, target)
+				switch {
+				case a.Email != nil:
+					return a.Email.Text
+				case a.Request != nil:
+					return a.Request.Body
+				case a.QueueMessage != nil:
+					return a.QueueMessage.Message
+				}
+				return a.ServiceBusTopicMessage.Message
+			}
+			require.NotContains(t, text(m), "/history", "%s, %s: nobody knows where the API is", name, form)
+			m.PublicURL = "https://jobs.example.com/almanac"
+			got := strings.NewReplacer("&lt;", "<", "&gt;", ">").Replace(text(m))
+			for _, part := range []string{"a täglich", "Reports", "2026-01-01T11:59:59Z", "5", "500 Internal Server Error: <none>", history} {
+				require.Contains(t, got, part, "%s, %s", name, form)
+			}
+		}
+	}
+}
+
+func TestAnAlertAboutAWholeCollectionLinksToIt(t *testing.T) {
+	t.Parallel()
+	a := notification.Alert{Event: notification.EventTest, Job: collection.Job(""), Time: noon}
+	a.Describe("")
+	m := message(a)
+	m.PublicURL = "https://jobs.example.com"
+	require.Equal(t, "This is a test of the notifications of job collection 'Reports'\n"+
+		"https://jobs.example.com/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/Reports?api-version=2016-03-01", m.Text())
+}
+
+func TestTheErrorOfAnAlertIsCutInWholeCharacters(t *testing.T) {
+	t.Parallel()
+	a := notification.Alert{Event: job.EventFailed, Job: collection.Job("a"), Time: noon, Error: "500 Internal Server Error: " + strings.Repeat("ä", 300)}
+	a.Describe("")
+	require.Equal(t, "Job 'a' failed: 500 Internal Server Error: "+strings.Repeat("ä", 235)+"…", a.Sentence())
 }
 
 func TestAHeaderOfTheTargetIsKept(t *testing.T) {

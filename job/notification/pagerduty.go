@@ -151,7 +151,14 @@ type pagerDutyEvent struct {
 	Action     string            `json:"event_action"` // trigger or resolve
 	Key        string            `json:"dedup_key"`
 	Client     string            `json:"client,omitempty"`
+	ClientURL  string            `json:"client_url,omitempty"`
+	Links      []pagerDutyLink   `json:"links,omitempty"`
 	Payload    *pagerDutyPayload `json:"payload,omitempty"` // of a trigger
+}
+
+type pagerDutyLink struct {
+	Href string `json:"href"`
+	Text string `json:"text"`
 }
 
 type pagerDutyPayload struct {
@@ -167,10 +174,13 @@ type pagerDutyPayload struct {
 
 // pagerDutyPosts returns a request for each incident that begins or ends, oldest first, and one for those that are not listed.
 func (m *Message) pagerDutyPosts(target *job.Action) (posts []Post, err error) {
-	add := func(id, action, key string, payload *pagerDutyPayload) {
+	add := func(id, action, key, link string, payload *pagerDutyPayload) {
 		e := pagerDutyEvent{RoutingKey: target.PagerDuty.RoutingKey, Action: action, Key: key, Payload: payload}
 		if payload != nil {
 			e.Client = "Almanac"
+			if link != "" {
+				e.ClientURL, e.Links = m.PublicURL, []pagerDutyLink{{link, "Job history"}}
+			}
 		}
 		body, failed := encoded(e)
 		if failed != nil {
@@ -185,24 +195,24 @@ func (m *Message) pagerDutyPosts(target *job.Action) (posts []Post, err error) {
 	for i := range m.Alerts {
 		a := &m.Alerts[i]
 		if a.Event != job.EventRecovered {
-			add(a.ID, "trigger", incidentKey(a, a.Event), triggered(a))
+			add(a.ID, "trigger", incidentKey(a, a.Event), m.link(a), m.triggered(a))
 		}
 		for _, key := range a.Resolves {
-			add(uuid.NewSHA1(uuid.NameSpaceURL, []byte(a.ID+"\n"+key)).String(), "resolve", key, nil)
+			add(uuid.NewSHA1(uuid.NameSpaceURL, []byte(a.ID+"\n"+key)).String(), "resolve", key, "", nil)
 		}
 	}
 	if more := m.Total() - len(m.Alerts); more > 0 {
 		rest := Alert{Job: m.Collection.Job("")}
-		add(m.ID, "trigger", incidentKey(&rest, "digest"), m.digested(more))
+		add(m.ID, "trigger", incidentKey(&rest, "digest"), "", m.digested(more))
 	}
 	return posts, err
 }
 
 // triggered returns what an incident says of an alert.
-func triggered(a *Alert) *pagerDutyPayload {
+func (m *Message) triggered(a *Alert) *pagerDutyPayload {
 	p := &pagerDutyPayload{
-		Summary: firstLine(a.Text, maxSummary), Source: a.Job.Collection.ARMID(), Severity: severities[a.Event], Timestamp: a.Time.UTC(),
-		Component: a.Job.Name, Group: a.Job.Collection.Name, Class: string(a.Event), Details: dataOf(a),
+		Summary: firstLine(a.Sentence(), maxSummary), Source: a.Job.Collection.ARMID(), Severity: severities[a.Event], Timestamp: a.Time.UTC(),
+		Component: a.Job.Name, Group: a.Job.Collection.Name, Class: string(a.Event), Details: m.dataOf(a),
 	}
 	if a.Job.Name != "" {
 		p.Source = a.Job.ARMID()

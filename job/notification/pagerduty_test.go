@@ -69,7 +69,7 @@ func TestPagerDutyGetsAnIncidentForEachJobAndEvent(t *testing.T) {
 	require.Equal(t, "trigger", got[0].Action)
 	require.Equal(t, "almanac/failed/"+fails.Job.WorkflowID(), got[0].Key)
 	require.Equal(t, map[string]any{
-		"summary": "Job 'Nightly' failed 3 times in a row: the host answered 500 <Internal>", "severity": "error", "timestamp": "2026-01-01T12:00:00Z",
+		"summary": "Job 'Nightly' failed 3 times in a row: 500 Internal Server Error: <none>", "severity": "error", "timestamp": "2026-01-01T12:00:00Z",
 		"source": fails.Job.ARMID(), "component": "Nightly", "group": "Reports", "class": "failed", "custom_details": got[0].Payload["custom_details"],
 	}, got[0].Payload)
 	require.Equal(t, "e1", got[0].Payload["custom_details"].(map[string]any)["executionId"])

@@ -167,7 +167,10 @@ MainAction 1/1 Completed`},
 		t.Run(tt.scenario, func(t *testing.T) {
 			t.Parallel()
 			s := newReader(recorded(t, tt.scenario))
+			var log strings.Builder
+			s.Log = slog.New(slog.NewTextHandler(&log, nil))
 			records, next, err := s.Read(t.Context(), workflowID, listing.Page{Top: 100})
+			require.Empty(t, log.String(), "nothing of it is strange")
 			require.NoError(t, err)
 			require.Empty(t, next)
 			require.Equal(t, strings.TrimSpace(tt.want), lines(records))

@@ -1,7 +1,9 @@
 package history
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -298,7 +300,12 @@ func (r *runReader) marker(e *history.HistoryEvent) {
 	if a.GetMarkerName() != "SideEffect" {
 		return
 	}
-	if d := decode[plan.Plan](r, a.GetDetails()["data"]).Dropped; d != nil {
+	recorded := decode[json.RawMessage](r, a.GetDetails()["data"])
+	var p plan.Plan
+	if !bytes.HasPrefix(recorded, []byte("{")) || json.Unmarshal(recorded, &p) != nil { // it recorded something else
+		return
+	}
+	if d := p.Dropped; d != nil {
 		for i, record := range dropped(d, e.GetEventTime().AsTime()) {
 			r.batch = append(r.batch, entry{record, position{r.runID, e.GetEventId(), i}})
 		}

@@ -220,8 +220,11 @@ func (j *loop) runActivity(ctx workflow.Context, e *execution.Execution, input a
 	if end.Recorded != nil {
 		err = end.Recorded.Err(end.Attempts)
 	}
-	if input.Execution.ActionName == job.MainAction && !e.Manual {
-		j.adoptHold(&out, &end)
+	if input.Execution.ActionName == job.MainAction {
+		e.Attempts = input.SentBefore + len(attempts)
+		if !e.Manual {
+			j.adoptHold(&out, &end)
+		}
 	}
 	return &end, err
 }
@@ -263,7 +266,7 @@ func (j *loop) settle(ctx workflow.Context, e *execution.Execution, err error) {
 	}
 	why := cmp.Or(e.Error, noRecord)
 	failedBefore := state.Record(&j.Outcomes, state.Ending{Due: e.Due, At: e.EndedAt(workflow.Now(ctx)), Failed: err != nil, Why: why})
-	j.raiser.Ended(ctx, alerts.End{Execution: e.Execution, Manual: e.Manual, Failed: err != nil, Error: why, Began: e.Began}, failedBefore)
+	j.raiser.Ended(ctx, alerts.End{Execution: e.Execution, Manual: e.Manual, Failed: err != nil, Error: why, Began: e.Began, Attempts: e.Attempts}, failedBefore)
 	switch {
 	case err == nil:
 		j.Forgiven = 0

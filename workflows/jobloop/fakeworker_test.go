@@ -142,7 +142,7 @@ func (w *jobEnv) raise(ctx workflow.Context, arguments ...any) error {
 		for i := range r.Own {
 			keys = append(keys, "own "+notification.Key(&r.Own[i], i))
 		}
-		w.alerts = append(w.alerts, fmt.Sprintf("%s %s: %s", clock(r.Alert.Time), strings.Join(keys, ","), r.Alert.Text))
+		w.alerts = append(w.alerts, fmt.Sprintf("%s %s: %s", clock(r.Alert.Time), strings.Join(keys, ","), r.Alert.Sentence()))
 		w.alertIDs = append(w.alertIDs, r.Alert.ID)
 		w.raised = append(w.raised, r.Alert)
 	}

@@ -1,7 +1,9 @@
 package jobloop_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +56,32 @@ func TestAnAlertSaysWhenTheJobSucceededLast(t *testing.T) {
 		got = append(got, string(a.Event)+" "+last)
 	}
 	require.Equal(t, []string{"failed never", "recovered 00:01:00", "failed 00:01:00", "recovered 00:03:00"}, got)
+}
+
+func TestAnAlertSaysWhichExecutionItIsAboutAndHowManyAttemptsThatHad(t *testing.T) {
+	t.Parallel()
+	w := newJobEnv(t, withErrorAction(twoRetries, noRetry)+`,"recurrence":{"frequency":"hour"}`+notified(`"on":["failed","recovered","late","disabled","quiet"],"lateBy":"PT1S","within":"PT20M"`)+`,"disableAfter":3`)
+	w.fails(func(s sentAttempt) bool {
+		return s.Execution.Repeat != 3 && s.Execution.ActionName == job.MainAction || s.Execution.Repeat == 3 && s.attempt() == 1
+	})
+	w.queued = 2 * time.Second
+	w.run(8 * time.Hour)
+	var got []string
+	for _, a := range w.raised {
+		due := "never"
+		if require.Equal(t, a.Due.IsZero(), a.Execution == ""); !a.Due.IsZero() {
+			due = clock(a.Due)
+		}
+		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %d %s", a.Event, due, a.Attempts, a.Error)))
+	}
+	require.Equal(t, []string{
+		"late 00:00:00 3", "failed 00:00:00 3 it failed", "quiet 00:00:00 3 it failed",
+		"late 01:00:00 3",
+		"late 02:00:00 2", "recovered 02:00:00 2", "quiet never 0",
+		"late 03:00:00 3", "failed 03:00:00 3 it failed",
+		"late 04:00:00 3",
+		"late 05:00:00 3", "disabled 05:00:00 3 it failed",
+	}, got)
 }
 
 func TestAJobWithoutNotificationsRaisesNothing(t *testing.T) {
@@ -124,8 +152,8 @@ func TestASilentJobIsRaisedOnceUntilItSucceeds(t *testing.T) {
 	w.failing(2, 3, 4, 5, 6, 8, 9, 10, 11)
 	w.run(11*time.Minute + 30*time.Second)
 	require.Equal(t, []string{
-		"00:03:00 own ops: Job 'Nightly' has had no success for PT3M",
-		"00:09:00 own ops: Job 'Nightly' has had no success for PT3M",
+		"00:03:00 own ops: Job 'Nightly' has had no success for PT3M: it failed",
+		"00:09:00 own ops: Job 'Nightly' has had no success for PT3M: it failed",
 	}, w.alerts)
 	w.requireSound()
 }
@@ -137,7 +165,7 @@ func TestASilenceThatSuccessesPutOffCostsFewTimers(t *testing.T) {
 	w.failing(32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43)
 	w.run(45*time.Minute + 30*time.Second)
 	require.Len(t, w.starts(), 46)
-	require.Equal(t, []string{"00:40:00 own ops: Job 'Nightly' has had no success for PT10M"}, w.alerts)
+	require.Equal(t, []string{"00:40:00 own ops: Job 'Nightly' has had no success for PT10M: it failed"}, w.alerts)
 	require.Less(t, w.timers, 20, "one in ten minutes, and one after each failure")
 }
 
@@ -159,7 +187,7 @@ func TestAJobIsNotSilentBeforeItIsDueNorWhileItIsDisabled(t *testing.T) {
 	w.update(11*time.Minute, workflows.UpdateDisable)
 	w.update(30*time.Minute+30*time.Second, workflows.UpdateEnable)
 	w.run(35 * time.Minute)
-	require.Equal(t, []string{"00:34:00 own ops: Job 'Nightly' has had no success for PT3M"}, w.alerts)
+	require.Equal(t, []string{"00:34:00 own ops: Job 'Nightly' has had no success for PT3M: it failed"}, w.alerts)
 }
 
 func TestAJobWhoseWorkersAreGoneIsSilent(t *testing.T) {

@@ -119,7 +119,7 @@ func TestOccurrencesThatWereNotRunAreNoOutcomes(t *testing.T) {
 	}
 }
 
-func TestTheLastErrorIsWhatTheHistorySaysOfTheAction(t *testing.T) {
+func TestTheLastErrorIsWhyTheActionFailed(t *testing.T) {
 	t.Parallel()
 	attempt := func(message string) error { return temporal.NewApplicationError(message, activities.ErrTypeFailed) }
 	for _, tt := range []struct {

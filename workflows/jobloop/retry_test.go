@@ -3,6 +3,7 @@ package jobloop_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -219,4 +220,34 @@ func TestANewJobOfAnOldNameHasOtherExecutionIDs(t *testing.T) {
 	old.run(time.Hour)
 	anew.run(time.Hour)
 	require.NotEqual(t, old.sent[0].Execution.ID, anew.sent[0].Execution.ID)
+}
+
+func TestTheSummaryOfAnActivityNamesTheAttemptsThatItMayMake(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		retry string
+		want  []string
+	}{
+		"of retries that follow soon":           {`,"retryPolicy":{"retryType":"fixed","retryInterval":"PT15S","retryCount":2}`, []string{" (attempts 1 to 3)"}},
+		"of retries of activities of their own": {`,"retryPolicy":{"retryType":"fixed","retryInterval":"PT1H","retryCount":2}`, []string{" (attempts 1 to 3)", " (attempts 2 to 3)", " (attempt 3 of 3)"}},
+		"and says nothing of a single one":      {noRetry, []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newJobEnv(t, `"action":{`+get+tt.retry+`}`)
+			w.fails(always)
+			w.run(5 * time.Hour)
+			var got []string
+			for _, s := range w.sent {
+				before, after, found := strings.Cut(s.options.Summary, ": GET ")
+				require.True(t, found, s.options.Summary)
+				require.NotEmpty(t, after)
+				_, attempts, _ := strings.Cut(before, "Z")
+				if n := len(got); n == 0 || got[n-1] != attempts {
+					got = append(got, attempts)
+				}
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
 }

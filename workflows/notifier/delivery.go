@@ -183,7 +183,11 @@ func send(ctx workflow.Context, items []notify.Item) []notify.Report {
 
 // logFailed logs and counts a message that no worker logged and counted, as a worker does.
 func logFailed(ctx workflow.Context, in *notify.Item, r *notify.Report) {
-	workflow.GetLogger(ctx).Warn("notification failed; its alerts are lost", "collection", in.Message.Collection.Name, "notification", in.Name,
+	text := "notification failed; its alerts are lost"
+	if in.IsTest() {
+		text = "test of a notification failed"
+	}
+	workflow.GetLogger(ctx).Warn(text, "collection", in.Message.Collection.Name, "notification", in.Name,
 		"target", notification.TargetText(&in.Target), "message", in.Message.ID, "alerts", in.Message.Total(), "error", r.Message)
 	workflow.GetMetricsHandler(ctx).WithTags(map[string]string{"kind": string(in.Target.Type.Kind()), "outcome": "failed"}).Counter(notify.Counter).Inc(1)
 }

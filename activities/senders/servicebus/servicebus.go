@@ -103,14 +103,14 @@ func (s *Sender) Send(ctx context.Context, e job.Execution, a *job.Action) (stri
 	kind := a.Type.Kind()
 	t, message, err := s.prepare(e, a)
 	if err != nil {
-		return fmt.Sprintf("%s Action - Message cannot be sent: %s", kind, err), &activities.PermanentError{Err: err}
+		return activities.Fail(kind, "Message cannot be sent: "+err.Error(), &activities.PermanentError{Err: err})
 	}
 	if m := cmp.Or(a.ServiceBusQueueMessage, a.ServiceBusTopicMessage); s.options.PropagateTrace && (m.Traceparent == nil || *m.Traceparent) {
 		propagateTrace(ctx, message)
 	}
 	if err := s.send(ctx, t, message); err != nil {
 		err = busFailure(ctx, t, err)
-		return fmt.Sprintf("%s Action - Message to %s failed: %s", kind, t, err), err
+		return activities.Fail(kind, fmt.Sprintf("Message to %s failed: %s", t, err), err)
 	}
 	return fmt.Sprintf("%s Action - Message '%s' accepted by %s", kind, message.Properties.MessageID, t), nil
 }

@@ -10,31 +10,43 @@ import (
 
 // Describe sets the details of a job that the Temporal Web UI and CLI show.
 func Describe(ctx workflow.Context, s job.Job) {
-	next := "none"
-	switch {
-	case s.Status.NextExecutionTime != nil:
-		next = s.Status.NextExecutionTime.String()
-	case s.Status.Reason != "":
-		next += ". " + s.Status.Reason
-	}
-	last := "never"
-	if s.Status.LastExecutionTime != nil {
-		last = s.Status.LastExecutionTime.String()
-	}
 	text := s.Definition.Text() //workflowcheck:ignore // it looks up a time zone, and goes into no command
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf(
-		"**%s** (%s)\n\n%s\n\n- next execution: %s\n- last execution: %s\n- last outcome: %s\n- executions: %d, failures: %d, faulted: %d",
-		s.Key.Name, s.Definition.State, text, next, last, outcomeText(&s.Status.Outcomes),
-		s.Status.ExecutionCount, s.Status.FailureCount, s.Status.FaultedCount))
+	workflow.SetCurrentDetails(ctx, Details(&s, text))
+}
+
+// Details returns the details of a job, which begin with why it fails, if it does. text says what it does and when.
+func Details(s *job.Job, text string) string {
+	title := fmt.Sprintf("**%s** (%s)", s.Key.Name, s.Definition.State)
+	if o := &s.Status.Outcomes; o.ConsecutiveFailures > 0 && o.LastError != nil {
+		title += " fails"
+		if o.ConsecutiveFailures > 1 {
+			title += fmt.Sprintf(", %d executions in a row", o.ConsecutiveFailures)
+		}
+		title += fmt.Sprintf(" since %s\n\n%s", o.FailingSince, o.LastError.Message)
+	}
+	return fmt.Sprintf("%s\n\n%s\n\n- next execution: %s\n- last execution: %s\n- last outcome: %s\n- executions: %d, failures: %d, faulted: %d",
+		title, text, next(&s.Status), orElse(s.Status.LastExecutionTime, "never"), outcomeText(&s.Status.Outcomes),
+		s.Status.ExecutionCount, s.Status.FailureCount, s.Status.FaultedCount)
+}
+
+func next(s *job.Status) string {
+	if s.NextExecutionTime == nil && s.Reason != "" {
+		return "none. " + s.Reason
+	}
+	return orElse(s.NextExecutionTime, "none")
+}
+
+func orElse(t *job.Time, none string) string {
+	if t == nil {
+		return none
+	}
+	return t.String()
 }
 
 // outcomeText returns how the last execution ended, for people.
 func outcomeText(o *job.Outcomes) string {
-	switch {
-	case o.LastOutcome == nil:
+	if o.LastOutcome == nil {
 		return "none"
-	case o.ConsecutiveFailures == 0:
-		return fmt.Sprintf("%s, %s", o.LastOutcome.Status, o.LastOutcome.EndTime)
 	}
-	return fmt.Sprintf("%s, %s, %d in a row. %s", o.LastOutcome.Status, o.LastOutcome.EndTime, o.ConsecutiveFailures, o.LastError.Message)
+	return fmt.Sprintf("%s, %s", o.LastOutcome.Status, o.LastOutcome.EndTime)
 }

@@ -22,6 +22,14 @@ type State struct {
 	notification.Watch
 	Inherited []notification.Rule `json:"inherited,omitempty"` // of the collection
 	Outbox    notification.Outbox `json:"outbox,omitzero"`     // alerts that were not handed over yet
+	Failure   *Failure            `json:"failure,omitempty"`   // the execution that ended last, if it failed
+}
+
+// A Failure is an execution that failed.
+type Failure struct {
+	Execution string    `json:"execution"`
+	Due       time.Time `json:"due"`
+	Attempts  int       `json:"attempts,omitempty"`
 }
 
 // A Raiser raises the alerts of one job. Its members are required.
@@ -47,15 +55,20 @@ type End struct {
 	Failed bool
 	Error  string
 	Began  time.Time // of its first attempt; zero if that is not known
+
+	Attempts int // of its action
 }
 
 // Ended raises the events of an execution that ended. The job's outcomes have it already; before is the number of failures in a
 // row before it.
 func (r *Raiser) Ended(ctx workflow.Context, e End, before int) {
+	if r.State.Failure = nil; e.Failed {
+		r.State.Failure = &Failure{e.ID, e.Due, e.Attempts}
+	}
 	late := e.Began.Sub(e.Due)
 	matches := r.State.Ended(r.rules(), notification.Execution{Failed: e.Failed, Before: before, Late: late, Punctual: e.Manual || e.Began.IsZero()})
 	for _, m := range matches {
-		a := notification.Alert{Event: m.Event, Execution: e.ID, Due: e.Due}
+		a := notification.Alert{Event: m.Event, Execution: e.ID, Due: e.Due, Attempts: e.Attempts}
 		switch m.Event {
 		case job.EventLate:
 			a.Late = iso8601.FormatDuration(late.Truncate(time.Second))
@@ -80,6 +93,7 @@ func (r *Raiser) Dropped(ctx workflow.Context, d *plan.Dropped) {
 // Disabled raises the event of a job that was disabled because it failed.
 func (r *Raiser) Disabled(ctx workflow.Context, failures int, why string) {
 	a := notification.Alert{Event: job.EventDisabled, Failures: failures, Error: why}
+	r.addFailure(&a)
 	r.raise(ctx, notification.On(r.rules(), job.EventDisabled), a, workflow.Now(ctx).UTC().Format(time.RFC3339Nano), "")
 }
 
@@ -104,9 +118,20 @@ func (r *Raiser) CheckQuiet(ctx workflow.Context, due time.Time) {
 		for _, rule := range rules {
 			if rule.Key == key {
 				a := notification.Alert{Event: job.EventQuiet, Failures: r.Outcomes.ConsecutiveFailures}
+				if last := r.Outcomes.LastError; last != nil && a.Failures > 0 {
+					a.Error = last.Message
+				}
+				r.addFailure(&a)
 				r.raise(ctx, []string{key}, a, key+" "+strconv.FormatInt(now.UnixNano(), 10), string(rule.Within))
 			}
 		}
+	}
+}
+
+// addFailure adds to an alert which execution failed last, if the last one did.
+func (r *Raiser) addFailure(a *notification.Alert) {
+	if f := r.State.Failure; f != nil {
+		a.Execution, a.Due, a.Attempts = f.Execution, f.Due, f.Attempts
 	}
 }
 

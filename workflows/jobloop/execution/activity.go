@@ -58,8 +58,21 @@ func (e *Execution) Options(input *activities.Input, now time.Time, loss time.Du
 		held, e.Loss = 0, activities.SentLoss
 	}
 	options.HeartbeatTimeout = held + e.Loss
-	options.Summary = fmt.Sprintf("%s %s %s: %s", input.Execution.ActionName, when, e.Due.Format(time.RFC3339), input.Action.Text())
+	options.Summary = fmt.Sprintf("%s %s %s%s: %s", input.Execution.ActionName, when, e.Due.Format(time.RFC3339), attempts(input), input.Action.Text())
 	return options
+}
+
+// attempts says which attempts of its action an activity makes at most. The number that Temporal's Web UI shows beside has those for lost
+// attempts as well.
+func attempts(in *activities.Input) string {
+	switch first := in.SentBefore + 1; {
+	case in.MaxAttempts <= 1:
+		return ""
+	case first >= in.MaxAttempts:
+		return fmt.Sprintf(" (attempt %d of %d)", in.MaxAttempts, in.MaxAttempts)
+	default:
+		return fmt.Sprintf(" (attempts %d to %d)", first, in.MaxAttempts)
+	}
 }
 
 // retryPolicy returns the activity's retry policy, which applies to lost attempts only. A failed

@@ -163,7 +163,7 @@ func (e *Execution) SetNext(now time.Time, end *activities.Ending, interval time
 // Record records what a lookup found of the execution's activity.
 func (e *Execution) Record(p *lookups.Pending) {
 	if n := len(p.Attempts); n > 0 && p.Attempts[n-1].Outcome != job.OutcomeCompleted {
-		e.NoteError(p.Attempts[n-1].Message, p.Attempts[n-1].End)
+		e.NoteError(p.Attempts[n-1].Why(), p.Attempts[n-1].End)
 	}
 	e.Sent, e.InFlight, e.UnsentUntil = e.Sent || len(p.Attempts) > 0, p.Sent, time.Time{}
 	if !p.Sent {

@@ -77,15 +77,16 @@ type Input struct {
 // A RetryWait is what a run hands over of an execution that waits for its next attempt.
 type RetryWait struct {
 	job.Execution                   // ActionName is the current action
-	Manual        bool              `json:"manual,omitempty"`  // a manual run, not an occurrence
-	Sent          bool              `json:"sent,omitempty"`    // an attempt was sent, so the execution cannot return to the plan
-	Undo          Standing          `json:"before,omitzero"`   // restored if the execution returns to the plan
-	Tried         int               `json:"tried,omitempty"`   // attempts of the current action, in ended activities, whose requests may have been sent
-	Next          time.Time         `json:"next"`              // start of the next attempt
-	Failure       *template.Failure `json:"failure,omitempty"` // of the action, for an error action with placeholders
-	Began         time.Time         `json:"began,omitzero"`    // start of the first attempt
-	Error         string            `json:"error,omitempty"`   // of the action's last attempt that failed, at most [MaxError] bytes
-	ErrorEnd      time.Time         `json:"errorEnd,omitzero"` // when that attempt ended
+	Manual        bool              `json:"manual,omitempty"`   // a manual run, not an occurrence
+	Sent          bool              `json:"sent,omitempty"`     // an attempt was sent, so the execution cannot return to the plan
+	Undo          Standing          `json:"before,omitzero"`    // restored if the execution returns to the plan
+	Tried         int               `json:"tried,omitempty"`    // attempts of the current action, in ended activities, whose requests may have been sent
+	Next          time.Time         `json:"next"`               // start of the next attempt
+	Failure       *template.Failure `json:"failure,omitempty"`  // of the action, for an error action with placeholders
+	Began         time.Time         `json:"began,omitzero"`     // start of the first attempt
+	Attempts      int               `json:"attempts,omitempty"` // of the action, that may have been sent, the last one included
+	Error         string            `json:"error,omitempty"`    // of the action's last attempt that failed, at most [MaxError] bytes
+	ErrorEnd      time.Time         `json:"errorEnd,omitzero"`  // when that attempt ended
 }
 
 // A ManualRun is a manual run that was accepted.

@@ -86,7 +86,21 @@ func (c *Config) checkHidden() error {
 
 // authenticating reports whether the API asks who calls.
 func (c *Config) authenticating() bool {
-	return c.TokenFile != "" || len(c.access.issuers) > 0 || c.settings.Get("client-ca").Text() != ""
+	return c.AsksForToken() || c.settings.Get("client-ca").Text() != ""
+}
+
+// AsksForToken reports whether callers may show a token.
+func (c *Config) AsksForToken() bool { return c.TokenFile != "" || len(c.access.issuers) > 0 }
+
+// CurlLogin returns the options by which a caller shows who it is in a command of curl, with a blank after them; "" if nothing asks for that.
+func (c *Config) CurlLogin() string {
+	switch {
+	case c.AsksForToken():
+		return `-H "Authorization: Bearer $TOKEN" `
+	case c.authenticating():
+		return "--cert client.pem --key client.key "
+	}
+	return ""
 }
 
 func checkIssuers(issuers []string) error {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/http"
+	"strings"
 
 	"almanac/api"
 	"almanac/api/responses"
@@ -27,4 +28,12 @@ func (c *Config) Handler(s api.Scheduler) http.Handler {
 		h = pages.Before(h, c.Hosts.Check)
 	}
 	return c.proxies.Resolve(h)
+}
+
+// LinkBase returns the beginning of links to the API, without a slash at its end; "" if it is not known.
+func (c *Config) LinkBase() string {
+	if c.publicURL == nil {
+		return ""
+	}
+	return strings.TrimSuffix(c.publicURL.String(), "/")
 }

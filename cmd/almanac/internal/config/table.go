@@ -66,9 +66,10 @@ func (c *Config) table() []settings.Group {
 				Help:  "Further host names to answer to, such as jobs.example.com,*.internal.",
 				More: "HTTP servers answer to addresses, to `localhost`, and to the hosts of `--public-url` and of the addresses that they listen on. " +
 					"Requests to other hosts get 421, which stops DNS rebinding."},
-			{Flag: "public-url", Variable: "ALMANAC_PUBLIC_URL", Commands: "dev server api", Value: settings.PublicURL(&c.publicURL),
-				Help: "URL at which callers reach the API, if a proxy stands before it.",
-				More: "Links in answers (`nextLink`, `Location`, `Azure-AsyncOperation`) begin with it. Without it they begin with `http://`, or `https://` with TLS, and the `Host` of the request."},
+			{Flag: "public-url", Variable: "ALMANAC_PUBLIC_URL", Commands: "dev server api worker", Value: settings.PublicURL(&c.publicURL),
+				Help: "URL at which callers reach the API, such as https://jobs.example.com.",
+				More: "Links in answers (`nextLink`, `Location`, `Azure-AsyncOperation`) begin with it. Without it they begin with `http://`, or `https://` with TLS, and the `Host` of the request. " +
+					"[Alerts](notifications.md#what-is-sent), which workers send, link to the history of their job only with it."},
 		}},
 		c.accessSettings(),
 		c.frontDoor(),

@@ -33,6 +33,7 @@ func ParsePolicy(text []byte, o FileOptions) (*Policy, error) {
 	for i, n := range list {
 		assignments[i] = f.assignment(n, fmt.Sprintf("assignments[%d]", i))
 	}
+	f.CheckEnd(root, text)
 	return NewPolicy(assignments), f.Err()
 }
 

@@ -133,7 +133,8 @@ func isWithdrawn(err error) bool {
 const aliveInterval = time.Second
 
 // keepAlive sends a heartbeat each half of the heartbeat timeout until it is stopped, or the activity is
-// gone; if p has an outcome, the first one after [completions.Limiter.RecordAfter]. It lengthens a short timeout first.
+// gone; if p has an outcome that is to be recorded, the first one after [completions.Limiter.RecordAfter]. It lengthens a short
+// timeout first.
 // If the activity is gone, the attempt is completed all the same, since the one that takes over can use its outcome.
 // Cancellation is ignored, since the request was sent. When stop returns, no heartbeat is in flight that could replace a
 // later record.
@@ -144,7 +145,7 @@ func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease, c *l
 		defer close(stopped)
 		leave := r.awaitBeat(&p, c, stopping)
 		for wait := time.Duration(0); leave != nil; leave = pause(wait, stopping) {
-			if r.lengthen(ctx, c) && p.Ended == nil {
+			if r.lengthen(ctx, c) && !r.recordsByHeartbeat(&p) {
 				wait = c.wait()
 				continue
 			}
@@ -168,11 +169,16 @@ func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease, c *l
 	}
 }
 
-// awaitBeat waits until the first heartbeat of an attempt is to be sent: before it counts as lost or, if p has an outcome, when that is
-// to be recorded. It returns nil if stopping was closed before; otherwise the caller calls leave when it has sent the heartbeat.
+// recordsByHeartbeat reports whether p has an outcome that a heartbeat has to record: another worker may not have the journal.
+func (r *Runner) recordsByHeartbeat(p *Progress) bool {
+	return p.Ended != nil && (!r.OnlyWorker || r.Journal == nil)
+}
+
+// awaitBeat waits until the first heartbeat of an attempt is to be sent: before it counts as lost or, if p has an outcome, when that
+// is to be recorded. It returns nil if stopping was closed before; otherwise the caller calls leave when it has sent the heartbeat.
 func (r *Runner) awaitBeat(p *Progress, c *lossClock, stopping <-chan struct{}) (leave func()) {
 	alive := time.Now().Add(c.wait())
-	if p.Ended == nil {
+	if !r.recordsByHeartbeat(p) {
 		return pause(time.Until(alive), stopping)
 	}
 	for begin := time.Now(); ; {

@@ -22,8 +22,8 @@ import (
 //	attempt                                      heartbeat timeout
 //	held until its due time                      the time held and its loss time, see heldLoss
 //	not held                                     UnsentLoss
-//	not held, late, or of a busy worker          SentLoss
-//	not answered soon, of a timeout below SentLoss    SentLoss, set by the worker (lengthen)
+//	not held, late, or of a busy worker          SentLoss; BusyLoss while outcomes wait long to be reported
+//	not answered or reported soon                SentLoss or BusyLoss, set by the worker (lengthen)
 //	retried by the server                        UnsentLoss, set by the worker (shorten)
 const (
 	// MinHeldLoss and MaxHeldLoss are the least and the most loss time while the server is quick: how long after its due time an
@@ -33,9 +33,11 @@ const (
 	MaxHeldLoss  = 3 * time.Second
 	busyHeldLoss = 20 * time.Second
 
-	// UnsentLoss and SentLoss are the heartbeat timeouts of attempts that are not held.
+	// UnsentLoss, SentLoss and BusyLoss are the heartbeat timeouts of attempts that are not held. BusyLoss is so long since heartbeats of
+	// thousands of outcomes that wait to be reported would take the time of the server that their reports need.
 	UnsentLoss = 3 * time.Second
 	SentLoss   = 30 * time.Second
+	BusyLoss   = 90 * time.Second
 
 	calm           = 300                  // attempts held together up to which their loss time is MinHeldLoss
 	lossPerAttempt = 6 * time.Millisecond // for each further one
@@ -57,6 +59,9 @@ func (r *Runner) heldLoss(together int) time.Duration {
 // lossMargin is how long before the server counts an attempt as lost it gets a heartbeat at the latest.
 const lossMargin = 500 * time.Millisecond
 
+// retryTime is enough for several tries of a heartbeat that a busy server does not answer.
+const retryTime = 15 * time.Second
+
 // A lossClock is what an attempt knows of when the server counts it as lost. One goroutine at a time uses it.
 type lossClock struct {
 	timeout   time.Duration // heartbeat timeout by which the server counts, or a shorter one; 0 for none, which no job's activity has
@@ -69,7 +74,7 @@ type lossClock struct {
 // activity was scheduled, even if it was changed (Temporal 1.32), and it may have been shortened when the attempt before failed.
 func newLossClock(info *sdkactivity.Info, recorded []job.Attempt) *lossClock {
 	c := &lossClock{timeout: info.HeartbeatTimeout, scheduled: info.HeartbeatTimeout, heard: time.Now()}
-	if len(recorded) > 0 && c.timeout != SentLoss {
+	if len(recorded) > 0 && c.timeout != SentLoss && c.timeout != BusyLoss {
 		c.timeout = min(c.timeout, UnsentLoss)
 	}
 	return c
@@ -84,8 +89,10 @@ func (c *lossClock) lost() time.Time {
 	return c.heard.Add(c.timeout)
 }
 
-// interval returns the time between two heartbeats.
-func (c *lossClock) interval() time.Duration { return max(aliveInterval, c.timeout/2) }
+// interval returns the time between two heartbeats, which leaves retryTime or half of the timeout for another try.
+func (c *lossClock) interval() time.Duration {
+	return max(aliveInterval, c.timeout/2, c.timeout-retryTime)
+}
 
 // wait returns the time until the next heartbeat.
 func (c *lossClock) wait() time.Duration {
@@ -95,15 +102,25 @@ func (c *lossClock) wait() time.Duration {
 	return min(c.interval(), time.Until(c.lost().Add(-lossMargin)))
 }
 
-// short reports whether the timeout is so short that it is worth a call to lengthen it.
-func (c *lossClock) short() bool { return c.timeout > 0 && c.timeout < SentLoss }
+// longer returns the heartbeat timeout that an attempt which was sent is to have; 0 if a call to set it is not worth it. While outcomes
+// wait long to be reported, it saves heartbeats.
+func (r *Runner) longer(c *lossClock) time.Duration {
+	switch busy := r.Completions.LongestWait() > SentLoss/2; {
+	case c.timeout > 0 && c.timeout < BusyLoss*2/3 && busy:
+		return BusyLoss
+	case c.timeout > 0 && c.timeout < SentLoss:
+		return SentLoss
+	}
+	return 0
+}
 
-// lengthen sets the heartbeat timeout of a short clock to [SentLoss], and reports whether the server has done so.
+// lengthen sets a heartbeat timeout that is short to that of longer, and reports whether the server has done so.
 func (r *Runner) lengthen(ctx context.Context, c *lossClock) bool {
-	if !c.short() || r.setLoss(ctx, SentLoss) != nil {
+	timeout := r.longer(c)
+	if timeout == 0 || r.setLoss(ctx, timeout) != nil {
 		return false
 	}
-	c.timeout = SentLoss
+	c.timeout = timeout
 	return true
 }
 
@@ -123,10 +140,10 @@ func (r *Runner) setLoss(ctx context.Context, timeout time.Duration) error {
 }
 
 // shorten sets the heartbeat timeout of an activity whose attempt failed, and which the server retries, to [UnsentLoss], unless it
-// has that already or was given SentLoss when it was scheduled. If the server cannot, the attempts to come keep the timeout, and
+// has that already or was given SentLoss or BusyLoss when it was scheduled. If the server cannot, the attempts to come keep the timeout, and
 // those that a stopped worker gets are lost later.
 func (r *Runner) shorten(ctx context.Context, o *outcome, c *lossClock) {
-	if o.together > calm || c.scheduled == SentLoss || c.timeout == UnsentLoss {
+	if o.together > calm || c.scheduled == SentLoss || c.scheduled == BusyLoss || c.timeout == UnsentLoss {
 		return
 	}
 	if err := r.setLoss(context.WithoutCancel(ctx), UnsentLoss); err != nil {

@@ -28,6 +28,7 @@ func TestTheHeartbeatTimeoutOfARequestThatIsNotAnsweredSoonIsLengthened(t *testi
 	}{
 		{"after half of it", activities.UnsentLoss, 20 * time.Second, false, lengthened, []time.Duration{half + activities.SentLoss/2}},
 		{"not if it is answered before", activities.UnsentLoss, half - 1, false, nil, nil},
+		{"not that of a busy worker, whose heartbeats are few", activities.BusyLoss, 50 * time.Second, false, nil, nil},
 		{"not a long one", activities.SentLoss, 20 * time.Second, false, nil, []time.Duration{activities.SentLoss / 2}},
 		{"not by an old server, which gets more heartbeats", activities.UnsentLoss, 5 * time.Second, true, nil, []time.Duration{half, 2 * half, 3 * half}},
 	} {
@@ -44,6 +45,36 @@ func TestTheHeartbeatTimeoutOfARequestThatIsNotAnsweredSoonIsLengthened(t *testi
 					at = append(at, b.at.Sub(start))
 				}
 				require.Equal(t, tt.beats, at)
+			})
+		})
+	}
+}
+
+func TestWhileOutcomesWaitLongTheHeartbeatTimeoutOfOneThatWasSentIsLengthenedFurther(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		timeout time.Duration
+		changes []timeoutChange
+	}{
+		"a short one":             {activities.UnsentLoss, []timeoutChange{{activities.UnsentLoss / 2, activities.BusyLoss}}},
+		"that of a late one":      {activities.SentLoss, []timeoutChange{{activities.SentLoss / 2, activities.BusyLoss}}},
+		"not one that is longest": {activities.BusyLoss, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newTimedRunner(0)
+				r.Completions = completions.New(nil)
+				fill(t, r.Runner)
+				_, err := (&task{heartbeat: activities.BusyLoss, server: &server{}}).run(t, r.Runner, due(0, 1))
+				require.NoError(t, err)
+				require.Greater(t, r.Completions.LongestWait(), activities.SentLoss/2, "it waited until a place was free")
+				slow := newTimedRunner(20 * time.Second)
+				slow.Completions = r.Completions
+				k := task{heartbeat: tt.timeout, server: &server{}}
+				_, err = k.run(t, slow.Runner, due(0, 1))
+				require.NoError(t, err)
+				require.Equal(t, tt.changes, k.server.loss)
 			})
 		})
 	}
@@ -108,6 +139,7 @@ func TestTheHeartbeatTimeoutOfARetryIsShort(t *testing.T) {
 		{"not if there is none", time.Minute, time.Minute + activities.MinHeldLoss, 1, false, 0},
 		{"not again", 0, activities.UnsentLoss, 2, false, 0},
 		{"not if the worker was busy", 0, activities.SentLoss, 2, false, 0},
+		{"not if outcomes waited long to be reported", 0, activities.BusyLoss, 2, false, 0},
 		{"not by an old server", time.Minute, time.Minute + activities.MinHeldLoss, 2, true, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 
 	"almanac/activities/completions"
 	"almanac/activities/hosts"
+	"almanac/activities/journal"
 	"almanac/activities/lease"
 	"almanac/internal/clock"
 	"almanac/internal/latency"
@@ -142,6 +143,8 @@ type Runner struct {
 	Completions *completions.Limiter // nil: outcomes are reported at once
 	Latency     *latency.Meter       // of the server; nil: it is always quick
 	Observe     *telemetry.Attempts  // nil: attempts are not measured
+	Journal     *journal.Journal     // keeps outcomes if this process is killed; nil: they are lost with it
+	OnlyWorker  bool                 // whoever takes over an attempt has this Journal
 	Queue       string               // task queue on which only this process performs [Runner.Release]; "": none does
 
 	holds    holds
@@ -217,13 +220,13 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 const takeUpLimit = 30 * time.Second
 
 // attempt makes the next attempt. If an earlier one without a record may have been sent, it returns
-// that attempt's outcome instead, or an [ErrTypeLost] error if this process does not know it.
+// that attempt's outcome instead, or an [ErrTypeLost] error if neither this process nor its journal knows it.
 func (r *Runner) attempt(ctx context.Context, in *Input, progress Progress, c *lossClock) (*outcome, error) {
 	info := activity.GetInfo(ctx)
 	key := in.outcomeKey(progress.Attempts)
 	if progress.MaybeSent() {
 		stop := r.keepAlive(ctx, progress, lease.New(time.Now(), time.Duration(progress.Lease)*time.Millisecond), c)
-		o := r.outcomes.await(ctx, key)
+		o := cmp.Or(r.outcomes.await(ctx, key), r.findOutcome(key))
 		stop()
 		if o == nil {
 			return nil, r.lost(ctx, in, progress.Attempts, 1)
@@ -302,6 +305,7 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 		}
 		if err == nil {
 			if o := r.sendLeased(ctx, in, recorded, l, c, one, sent); o != nil {
+				r.keepOutcome(ctx, in.outcomeKey(recorded), o)
 				o.together = r.holds.size(h)
 				stop := r.keepAlive(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1}, nil, c)
 				h.yield(ctx, r.Latency.Patience(leastYield, mostYield))

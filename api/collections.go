@@ -57,7 +57,7 @@ func (s *server) putCollection(c *gin.Context, k job.CollectionKey) error {
 	}
 	sent, err := input.ParseCollection(body, s.Limits)
 	if err == nil {
-		err = input.CheckNotifications("job collection", sent.Properties.Notifications, s.CheckTarget)
+		err = input.CheckNotifications("job collection", sent.Properties.Notifications, s.checkTarget(c))
 	}
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *server) patchCollection(c *gin.Context, k job.CollectionKey) error {
 		}
 		merged, err := input.MergeCollection(current, patch, s.Limits)
 		if err == nil && !reflect.DeepEqual(merged.Properties.Notifications, current.Properties.Notifications) {
-			err = input.CheckNotifications("job collection with this patch", merged.Properties.Notifications, s.CheckTarget)
+			err = input.CheckNotifications("job collection with this patch", merged.Properties.Notifications, s.checkTarget(c))
 		}
 		return merged, err
 	})

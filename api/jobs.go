@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -92,11 +93,26 @@ func (s *server) patchJob(c *gin.Context, k job.Key) error {
 
 // optionsFor returns the context in which the body for a job is parsed. current is nil for a new job.
 func (s *server) optionsFor(c *gin.Context, k job.Key, current *job.Job) input.ParseOptions {
-	o := input.ParseOptions{Limits: s.Limits, Now: s.Now(), ID: k.ARMID(), Short: !paths.Has(c, "sub"), CheckTarget: s.CheckTarget}
+	o := input.ParseOptions{Limits: s.Limits, Now: s.Now(), ID: k.ARMID(), Short: !paths.Has(c, "sub"), CheckTarget: s.checkTarget(c)}
 	if current != nil {
 		o.Created, o.Stored, o.ID = current.Created, &current.Definition, current.Key.ARMID()
 	}
 	return o
+}
+
+// checkTarget returns Options.CheckTarget for a request, whose answer has what Options.WarnOfTarget returns.
+func (s *server) checkTarget(c *gin.Context) func(*job.Action) error {
+	return func(a *job.Action) error {
+		if s.WarnOfTarget != nil {
+			if warning := s.WarnOfTarget(a); warning != "" {
+				c.Header("Warning", fmt.Sprintf("299 - %q", warning))
+			}
+		}
+		if s.CheckTarget == nil {
+			return nil
+		}
+		return s.CheckTarget(a)
+	}
 }
 
 func (s *server) deleteJob(c *gin.Context, k job.Key) error {
@@ -136,5 +152,9 @@ func (s *server) changeJob(change func(Scheduler, context.Context, job.Key) (job
 }
 
 func (s *server) runJob(c *gin.Context, k job.Key) error {
-	return replyEmpty(c, s.scheduler.RunJob(c.Request.Context(), k))
+	execution, err := s.scheduler.RunJob(c.Request.Context(), k)
+	if err == nil {
+		c.Header("Location", s.link(c, "jobs", k.Name, executions, execution))
+	}
+	return replyEmpty(c, err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -203,6 +204,89 @@ func TestRunAndDeleteAnswerWithoutABody(t *testing.T) {
 		require.Empty(t, a.header.Get("Content-Type"))
 	}
 	require.Equal(t, []string{"run " + group + "/jobCollections/c1/jobs/j1", "delete " + group + "/jobCollections/c1/jobs/j1"}, got)
+}
+
+func TestARunIsAnsweredWithTheAddressOfTheExecution(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	h := api.New(&fake{
+		runJob: func(context.Context, job.Key) error { return nil },
+		rerunJob: func(_ context.Context, k job.Key, _ string) job.Rerun {
+			return job.Rerun{Key: k, Status: job.RerunStarted, Execution: "64b1f0c1a2b3c-12"}
+		},
+		execution: func(_ context.Context, k job.Key, name string) (job.Progress, error) {
+			asked = append(asked, k.ARMID()+" "+name)
+			return failedSoFar(k, name), nil
+		},
+	}, api.Options{})
+	for _, request := range []string{
+		group + "/jobCollections/c1/jobs/j%201/run" + version, group + "/jobCollections/c1/jobs/j%201/rerun" + version, "/jobCollections/c1/jobs/j%201/run",
+	} {
+		a := send(h, http.MethodPost, request, "")
+		require.Equal(t, http.StatusOK, a.status)
+		path, query, _ := strings.Cut(request, "?")
+		want := "http://example.com" + path[:strings.LastIndexByte(path, '/')] + "/executions/64b1f0c1a2b3c-12"
+		if query != "" {
+			want += "?" + query
+		}
+		require.Equal(t, want, a.header.Get("Location"))
+		require.Equal(t, http.StatusOK, send(h, http.MethodGet, strings.TrimPrefix(want, "http://example.com"), "").status)
+	}
+	require.Equal(t, []string{group + "/jobCollections/c1/jobs/j 1 64b1f0c1a2b3c-12", group + "/jobCollections/c1/jobs/j 1 64b1f0c1a2b3c-12"}, asked[:2])
+}
+
+func TestAnExecutionIsShownWithWhatComesNextAndItsEntries(t *testing.T) {
+	t.Parallel()
+	h := api.New(&fake{execution: func(_ context.Context, k job.Key, name string) (job.Progress, error) {
+		if name != "1-2" {
+			return job.Progress{}, job.NotFound("jobcollections/c1/jobs/j1/executions/"+name, "g1")
+		}
+		return failedSoFar(k, name), nil
+	}}, api.Options{})
+	const id = group + "/jobCollections/c1/jobs/j1/executions/1-2"
+	a := send(h, http.MethodGet, id+version, "")
+	require.Equal(t, http.StatusOK, a.status)
+	require.JSONEq(t, `{"id":"`+id+`","type":"Microsoft.Scheduler/jobCollections/jobs/executions","name":"c1/j1/1-2","properties":{
+		"status":"waiting","reason":"The next attempt begins at 2026-01-01T00:00:30Z.","expectedExecutionTime":"2026-01-01T00:00:00Z","repeatCount":2,"actionName":"MainAction",
+		"executionId":"e1","caller":"alice",
+		"retry":{"execution":"1-2","actionName":"MainAction","attempt":2,"maxAttempts":5,"nextAttemptTime":"2026-01-01T00:00:30Z","lastError":{"message":"it failed","endTime":"2026-01-01T00:00:01Z"}},
+		"history":[{"id":"`+group+`/jobCollections/c1/jobs/j1/history/2524608000000000000:09223372036854735806","type":"Microsoft.Scheduler/jobCollections/jobs/history",
+			"name":"c1/j1/2524608000000000000:09223372036854735806","properties":{"startTime":"2026-01-01T00:00:00Z","endTime":"2026-01-01T00:00:01Z","expectedExecutionTime":"2026-01-01T00:00:00Z",
+			"status":"Failed","message":"it failed","retryCount":0,"repeatCount":2,"actionName":"MainAction","caller":"alice"}}]}}`,
+		regexp.MustCompile(`[0-9]{20}:[0-9]{20}`).ReplaceAllString(a.body, "2524608000000000000:09223372036854735806"))
+	a = send(h, http.MethodGet, group+"/jobCollections/c1/jobs/j1/executions/1-3"+version, "")
+	require.Equal(t, http.StatusNotFound, a.status)
+	require.Contains(t, a.body, "executions/1-3")
+}
+
+// failedSoFar returns an execution whose first attempt failed.
+func failedSoFar(k job.Key, name string) job.Progress {
+	first := job.Execution{ID: "e1", Due: at("2026-01-01T00:00:00Z"), Repeat: 2, ActionName: job.MainAction, Caller: "alice"}
+	end := at("2026-01-01T00:00:01Z")
+	return job.Progress{
+		Key: k, Name: name, Stage: job.StageWaiting, Execution: first, Reason: "The next attempt begins at 2026-01-01T00:00:30Z.",
+		Retry: &job.Retry{
+			Execution: name, ActionName: job.MainAction, Attempt: 2, MaxAttempts: 5, NextAttemptTime: job.NewTime(at("2026-01-01T00:00:30Z")),
+			LastError: &job.LastError{Message: "it failed", EndTime: job.NewTime(end)},
+		},
+		Records: []job.Record{{Execution: first, Attempt: job.Attempt{Number: 1, Start: first.Due, End: end, Outcome: job.OutcomeFailed, Message: "it failed"}}},
+	}
+}
+
+func TestAJobThatFailedSoFarSaysSoAlsoWhileItIsDisabled(t *testing.T) {
+	t.Parallel()
+	for _, state := range []job.State{job.StateEnabled, job.StateDisabled} {
+		h := api.New(&fake{job: func(_ context.Context, k job.Key) (job.Job, error) {
+			j := daily(t, k)
+			j.Definition.State = state
+			p := failedSoFar(k, "1-2")
+			j.Status.AddFailure(p.Retry.LastError, p.Retry)
+			return j, nil
+		}}, api.Options{})
+		a := send(h, http.MethodGet, group+"/jobCollections/c1/jobs/j1"+version, "")
+		require.Contains(t, a.body, `"retry":{"execution":"1-2","actionName":"MainAction","attempt":2,"maxAttempts":5,"nextAttemptTime":"2026-01-01T00:00:30Z"`, state)
+		require.Contains(t, a.body, `"lastError":{"message":"it failed"`, state)
+	}
 }
 
 func TestASkipCanNameTheOccurrence(t *testing.T) {

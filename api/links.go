@@ -22,10 +22,14 @@ func (s *server) base(r *http.Request) string {
 	return strings.TrimSuffix(base.String(), "/")
 }
 
-// link returns the absolute URL of a resource in the request's collection. It has a long or a short path,
+// link returns the absolute URL of a resource in the request's collection, with that path below it. It has a long or a short path,
 // and the api-version, if any, as in the request.
-func (s *server) link(c *gin.Context, kind, name string) string {
-	link := s.base(c.Request) + collectionPath(c) + "/" + kind + "/" + url.PathEscape(name)
+func (s *server) link(c *gin.Context, path ...string) string {
+	escaped := []string{s.base(c.Request) + collectionPath(c)}
+	for _, name := range path {
+		escaped = append(escaped, url.PathEscape(name))
+	}
+	link := strings.Join(escaped, "/")
 	if query, err := odata.ParseQuery(c.Request.URL.RawQuery); err == nil && query.Has("api-version") {
 		link += "?" + url.Values{"api-version": query["api-version"]}.Encode()
 	}

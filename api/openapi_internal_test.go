@@ -91,6 +91,7 @@ func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 		"JobHistoryListResult":    list[resource.History]{},
 		"UpcomingDefinition":      resource.Upcoming{},
 		"OperationStatus":         resource.Operation{},
+		"Execution":               resource.Execution{},
 		"JobStatus":               job.Status{},
 		"RerunResult":             rerunResource{},
 		"RerunListResult":         list[rerunResource]{},

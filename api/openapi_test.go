@@ -153,14 +153,17 @@ func (m *backend) scheduler(t testing.TB) *fake {
 		job:       func(_ context.Context, k job.Key) (job.Job, error) { return daily(t, k), m.err },
 		deleteJob: func(context.Context, job.Key) error { return m.err },
 		runJob:    func(context.Context, job.Key) error { return m.err },
-		skip:      func(_ context.Context, k job.Key, _ time.Time) (job.Job, error) { return daily(t, k), m.err },
+		execution: func(_ context.Context, k job.Key, name string) (job.Progress, error) {
+			return failedSoFar(k, name), m.err
+		},
+		skip: func(_ context.Context, k job.Key, _ time.Time) (job.Job, error) { return daily(t, k), m.err },
 		setJobState: func(_ context.Context, k job.Key, state job.State) (job.Job, error) {
 			j := daily(t, k)
 			j.Definition.State = state
 			return j, m.err
 		},
 		rerunJob: func(_ context.Context, k job.Key, _ string) job.Rerun {
-			return job.Rerun{Key: k, Status: job.RerunStarted, Err: m.err}
+			return job.Rerun{Key: k, Status: job.RerunStarted, Execution: "1-2", Err: m.err}
 		},
 		rerunJobs: func(_ context.Context, k job.CollectionKey, _ listing.Page, _ string) ([]job.Rerun, string, error) {
 			return []job.Rerun{
@@ -218,7 +221,7 @@ type trigger struct {
 // triggers returns requests for every answer that an operation may have.
 func triggers(path, method string, op *openapi3.Operation, server *openapi3.Server) []trigger {
 	target := strings.NewReplacer(
-		"{subscriptionId}", "s1", "{resourceGroupName}", "g1", "{jobCollectionName}", "c1", "{jobName}", "j1", "{operationId}", "o1", "{file}", "index.js",
+		"{subscriptionId}", "s1", "{resourceGroupName}", "g1", "{jobCollectionName}", "c1", "{jobName}", "j1", "{operationId}", "o1", "{executionName}", "1-2", "{file}", "index.js",
 	).Replace(server.URL + path)
 	plain := trigger{method: method, target: target + version, body: append(examples(op), "{}")[0]}
 	with := func(change func(p *trigger)) trigger {

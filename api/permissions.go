@@ -49,4 +49,5 @@ var permissions = guard.Permissions{
 	"POST /jobCollections/:jc/jobs/:job/enable":           guard.At(access.EnableJobs),
 	"POST /jobCollections/:jc/jobs/:job/disable":          guard.At(access.DisableJobs),
 	"GET /jobCollections/:jc/jobs/:job/history":           guard.At(access.ReadHistory),
+	"GET /jobCollections/:jc/jobs/:job/executions/:id":    guard.At(access.ReadHistory),
 }

@@ -43,6 +43,9 @@ func (s *server) rerunJob(c *gin.Context, k job.Key) error {
 	if result.Err != nil {
 		return result.Err
 	}
+	if result.Execution != "" {
+		c.Header("Location", s.link(c, "jobs", k.Name, executions, result.Execution))
+	}
 	return answer.JSON(c, http.StatusOK, s.newRerunEntry(c.Request.Context())(result))
 }
 
@@ -67,8 +70,9 @@ type rerunResource struct {
 }
 
 type rerunProperties struct {
-	Status job.RerunStatus `json:"status"`
-	Error  *job.ErrorBody  `json:"error,omitempty"` // why it was refused
+	Status    job.RerunStatus `json:"status"`
+	Execution string          `json:"execution,omitempty"` // its id
+	Error     *job.ErrorBody  `json:"error,omitempty"`     // why it was refused
 }
 
 // newRerunEntry returns the form of a result.
@@ -76,6 +80,9 @@ func (s *server) newRerunEntry(ctx context.Context) func(job.Rerun) rerunResourc
 	return func(r job.Rerun) rerunResource {
 		of := resource.NewJob(job.Job{Key: r.Key})
 		entry := rerunResource{ID: of.ID, Type: of.Type, Name: of.Name, Properties: rerunProperties{Status: r.Status}}
+		if r.Execution != "" {
+			entry.Properties.Execution = resource.ExecutionID(r.Key, r.Execution)
+		}
 		if r.Err != nil {
 			shown := s.errors.Body(ctx, http.MethodPost, r.Err, "a job could not be run again", slog.String("job", r.Key.ARMID()))
 			entry.Properties.Error = &shown

@@ -122,6 +122,7 @@ func (s *server) jobEndpoints() []endpoint {
 		{method: http.MethodPost, path: oneJob + "/disable", handle: s.forJob(s.changeJob(Scheduler.DisableJob))},
 		{method: http.MethodPost, path: oneJob + testNotification, handle: s.forJob(s.testNotifications)},
 		{method: http.MethodGet, path: oneJob + history, query: filteredPages, handle: s.forJob(s.listHistory)},
+		{method: http.MethodGet, path: oneJob + "/" + executions + "/:id", handle: s.forJob(s.getExecution)},
 		{method: http.MethodGet, path: oneJob + changes, query: pages, handle: s.forJob(s.listJobChanges)},
 	}
 }
@@ -141,7 +142,7 @@ func (s *server) routes(r *gin.Engine) {
 }
 
 const knownPaths = "The paths are .../jobCollections[/{name}[/enable, /disable, /rerun, /notifications, /testNotification, /history, /changes, /upcoming, /operations/{id}, /operationResults/{id} or " +
-	"/jobs[/{name}[/run, /rerun, /skip, /enable, /disable, /testNotification, /history or /changes]]]], .../history, .../upcoming and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
+	"/jobs[/{name}[/run, /rerun, /skip, /enable, /disable, /testNotification, /history, /executions/{id} or /changes]]]], .../history, .../upcoming and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
 	"/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history or /upcoming; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."
 
 func noRoute(*gin.Context) error {

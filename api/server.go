@@ -66,7 +66,10 @@ type Scheduler interface {
 	PatchJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (job.Job, error)
 	Job(ctx context.Context, k job.Key) (job.Job, error)
 	DeleteJob(ctx context.Context, k job.Key, check func(current *job.Job) error) error
-	RunJob(ctx context.Context, k job.Key) error
+	// RunJob returns the name of the execution that it starts; Execution an execution by its name, and [job.KindNotFound] for one that
+	// the job has never had.
+	RunJob(ctx context.Context, k job.Key) (execution string, err error)
+	Execution(ctx context.Context, k job.Key, name string) (job.Progress, error)
 	SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (job.Job, error)
 	EnableJob(ctx context.Context, k job.Key) (job.Job, error)
 	DisableJob(ctx context.Context, k job.Key) (job.Job, error)
@@ -109,6 +112,10 @@ type Options struct {
 	// CheckTarget returns an error if an action would fail on every attempt; a job with such an action is
 	// refused. Nil means that no action is refused.
 	CheckTarget func(*job.Action) error
+
+	// WarnOfTarget returns what may keep an action from being sent, and cannot be checked here; "" for nothing. Answers to changes have it in a
+	// header. Nil means that there is nothing.
+	WarnOfTarget func(*job.Action) string
 
 	// Now returns the time of a request. Nil means [time.Now].
 	Now func() time.Time

@@ -11,10 +11,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"almanac/devserver/datadir"
+	"almanac/internal/files"
 )
 
 // A Progress is called now and then with the number of bytes that are written, and about how many it will be.
@@ -25,7 +25,8 @@ const progressInterval = 200 * time.Millisecond
 
 // Backup writes a copy of the database in dataDir to a new file, for [Restore]. A server may run on the
 // directory meanwhile: the copy has what was committed when Backup began, and readers do not block the server's
-// writes. The copy has no unused pages. The file appears under its name when it is complete and on disk.
+// writes. The copy has no unused pages. The file appears under its name when it is complete and on disk, and beside
+// it, with the suffix [SumSuffix], the file with its SHA-256.
 func Backup(ctx context.Context, dataDir, file string, progress Progress) (err error) {
 	if _, err := os.Lstat(file); err == nil {
 		return fmt.Errorf("%s exists already: choose another name", file)
@@ -42,21 +43,25 @@ func Backup(ctx context.Context, dataDir, file string, progress Progress) (err e
 	if err != nil {
 		return err
 	}
-	return writeFile(file, func(f *os.File) error {
-		defer reportSize(f.Name(), total, progress)()
+	return writeBackup(ctx, file, func(part string) error {
+		defer reportSize(part, total, progress)()
 		if err := copyIncrementally(ctx, db); err != nil {
 			return err
 		}
-		_, err := db.ExecContext(ctx, "VACUUM INTO ?", f.Name()) // into an empty file
+		_, err := db.ExecContext(ctx, "VACUUM INTO ?", part)
 		return err
 	})
 }
 
-// Restore makes dataDir a data directory with the database in file, which [Backup] wrote. It checks the whole
-// file first. The directory is created, or must be empty but for the lock file, and no server may use it.
+// Restore makes dataDir a data directory with the database in file, which [Backup] wrote. It first checks the whole
+// file against its SHA-256, and then as a database. The directory is created, or must be empty but for the lock file, and no server may use it.
 func Restore(ctx context.Context, file, dataDir string, log *slog.Logger, progress Progress) error {
 	if err := requireFree(dataDir); err != nil {
 		return err
+	}
+	sum, err := checkSum(ctx, file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
 	}
 	if err := checkBackup(ctx, file); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
@@ -72,7 +77,8 @@ func Restore(ctx context.Context, file, dataDir string, log *slog.Logger, progre
 	if err := requireEmpty(dataDir); err != nil { // now that no server can start on it
 		return err
 	}
-	return writeFile(filepath.Join(dataDir, databaseFile), func(f *os.File) error { return copyFile(ctx, f, file, progress) })
+	removeParts(dataDir) // of a restore that was killed: nobody else writes here
+	return writeFile(filepath.Join(dataDir, databaseFile), func(f *os.File) error { return copyFile(ctx, f, file, sum, progress) })
 }
 
 // requireFree returns an error if a directory exists and is used by a server, or has files.
@@ -95,7 +101,7 @@ func requireEmpty(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		if e.Name() != datadir.LockFile {
+		if e.Name() != datadir.LockFile && !isPart(e.Name()) {
 			return fmt.Errorf("data directory %s is not empty: it has %s. Choose another directory, or move its files away", dir, e.Name())
 		}
 	}
@@ -172,7 +178,7 @@ func usedBytes(ctx context.Context, db *sql.DB) (bytes int64, err error) {
 // writeFile has write fill a new file beside the one of that name, and gives it the name when it is on disk.
 func writeFile(name string, write func(*os.File) error) (err error) {
 	dir := filepath.Dir(name)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(name)+".*.part")
+	f, err := os.CreateTemp(dir, "."+filepath.Base(name)+".*"+partSuffix)
 	if err != nil {
 		return err
 	}
@@ -194,19 +200,7 @@ func writeFile(name string, write func(*os.File) error) (err error) {
 	if err := os.Rename(f.Name(), name); err != nil {
 		return err
 	}
-	return syncDir(dir)
-}
-
-// syncDir has the names of files in a directory outlive a power failure. Windows cannot do that.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return files.SyncDir(dir)
 }
 
 // reportSize reports the growth of a file until stop is called.
@@ -233,8 +227,8 @@ func reportSize(file string, total int64, progress Progress) (stop func()) {
 	}
 }
 
-// copyFile copies a file, and ends with ctx.
-func copyFile(ctx context.Context, to *os.File, from string, progress Progress) error {
+// copyFile copies a file, and ends with ctx. What was copied must have the sum.
+func copyFile(ctx context.Context, to *os.File, from string, sum digest, progress Progress) error {
 	f, err := os.Open(from)
 	if err != nil {
 		return err
@@ -245,15 +239,9 @@ func copyFile(ctx context.Context, to *os.File, from string, progress Progress) 
 		return err
 	}
 	defer reportSize(to.Name(), info.Size(), progress)()
-	_, err = io.Copy(to, readerFunc(func(p []byte) (int, error) {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		return f.Read(p)
-	}))
+	copied, err := sumOf(ctx, io.TeeReader(f, to))
+	if err == nil && copied != sum {
+		err = fmt.Errorf("%s was changed while it was read", from)
+	}
 	return err
 }
-
-type readerFunc func(p []byte) (int, error)
-
-func (r readerFunc) Read(p []byte) (int, error) { return r(p) }

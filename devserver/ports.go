@@ -8,6 +8,24 @@ import (
 	"strconv"
 )
 
+// A ListenError says that an address cannot be listened on.
+type ListenError struct {
+	Address string
+	UI      bool // it is that of the Web UI, not that for Temporal's clients
+	Err     error
+}
+
+func (e *ListenError) Error() string {
+	what := "Temporal clients"
+	if e.UI {
+		what = "the Temporal Web UI"
+	}
+	return fmt.Sprintf("listen for %s on %s: %s", what, e.Address, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *ListenError) Unwrap() error { return e.Err }
+
 // ports are the addresses of the services. Each is held by a listener until just before its service binds
 // it, so that the system does not give it to another process.
 type ports struct {
@@ -26,11 +44,11 @@ func reservePorts(o Options) (_ *ports, err error) {
 	}()
 
 	if p.frontend, err = p.reserve(o.Listen); err != nil {
-		return nil, fmt.Errorf("listen for Temporal clients on %s: %w", o.Listen, err)
+		return nil, &ListenError{Address: o.Listen, Err: err}
 	}
 	if o.UIListen != "" {
 		if p.ui, err = p.reserve(o.UIListen); err != nil {
-			return nil, fmt.Errorf("listen for the Temporal Web UI on %s: %w", o.UIListen, err)
+			return nil, &ListenError{Address: o.UIListen, UI: true, Err: err}
 		}
 	}
 	for _, internal := range []**net.TCPAddr{&p.history, &p.matching, &p.worker} {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path"
@@ -40,6 +41,82 @@ func compose(t *testing.T, name string) *types.Project {
 	project, err := options.LoadProject(context.Background())
 	require.NoError(t, err)
 	return project
+}
+
+// The APIs of a cluster are behind one address: a session that one has begun counts at all, and callers are told apart.
+func TestTheAPIsOfAClusterShareTheirSessionsAndKnowTheirProxies(t *testing.T) {
+	t.Parallel()
+	project := compose(t, "compose.cluster.yaml")
+	var proxies []string
+	for network, at := range project.Services["proxy"].Networks {
+		address, err := netip.ParseAddr(at.Ipv4Address)
+		require.NoError(t, err)
+		subnet, err := netip.ParsePrefix(project.Networks[network].Ipam.Config[0].Subnet)
+		require.NoError(t, err)
+		dynamic, err := netip.ParsePrefix(project.Networks[network].Ipam.Config[0].IPRange)
+		require.NoError(t, err)
+		require.True(t, subnet.Contains(address) && subnet.Overlaps(dynamic) && !dynamic.Contains(address), "no other container gets %s", address)
+		proxies = append(proxies, at.Ipv4Address)
+	}
+	require.Len(t, proxies, 2)
+	gateway := project.Networks["outside"].Ipam.Config[0].Gateway
+	require.Equal(t, gateway, *project.Services["proxy"].Environment["GATEWAY"])
+	for _, name := range []string{"api-1", "api-2"} {
+		api := project.Services[name]
+		require.ElementsMatch(t, append(proxies, gateway), strings.Split(*api.Environment["ALMANAC_TRUSTED_PROXIES"], ","))
+		require.Equal(t, "/run/secrets/session-key", *api.Environment["ALMANAC_SESSION_KEY_FILE"])
+		require.True(t, slices.ContainsFunc(api.Secrets, func(s types.ServiceSecretConfig) bool { return s.Source == "session-key" }))
+	}
+
+	for _, object := range build(t, "cluster", false) {
+		switch o := object.(type) {
+		case *corev1.ConfigMap:
+			require.NotEmpty(t, o.Data["ALMANAC_TRUSTED_PROXIES"])
+			require.Equal(t, "/etc/almanac-session/key", o.Data["ALMANAC_SESSION_KEY_FILE"])
+		case *appsv1.Deployment:
+			shares := slices.ContainsFunc(o.Spec.Template.Spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/almanac-session" })
+			require.Equal(t, o.Name == "almanac-api", shares, o.Name)
+		}
+	}
+}
+
+// Every service of a cluster is kept from jobs, on every port.
+func TestJobsDoNotReachTheServicesOfACluster(t *testing.T) {
+	t.Parallel()
+	project := compose(t, "compose.cluster.yaml")
+	for name, s := range project.Services {
+		if s.Restart != types.RestartPolicyUnlessStopped {
+			continue // it ends when it has done its work
+		}
+		for _, process := range []string{"api-1", "api-2", "worker-1", "worker-2"} {
+			environment := project.Services[process].Environment
+			require.Contains(t, strings.Split(*environment["ALMANAC_EGRESS_PROTECT"], ","), name, process)
+			require.Equal(t, project.Networks["inside"].Ipam.Config[0].Subnet, *environment["ALMANAC_EGRESS_DENY"])
+		}
+	}
+	for overlay, hosts := range map[string][]string{"node": {"almanac"}, "cluster": {"almanac", "almanac-pods", "temporal-frontend-headless.temporal"}} {
+		for _, object := range build(t, overlay, false) {
+			if o, ok := object.(*corev1.ConfigMap); ok {
+				require.Subset(t, strings.Split(o.Data["ALMANAC_EGRESS_PROTECT"], ","), hosts)
+				require.NotEmpty(t, o.Data["ALMANAC_TRUSTED_PROXIES"])
+			}
+		}
+	}
+}
+
+// A Job cannot be changed, so that applying the next version would fail.
+func TestAnotherVersionOfAClusterCanBeApplied(t *testing.T) {
+	t.Parallel()
+	setup := false
+	for _, object := range build(t, "cluster", false) {
+		require.NotEqual(t, "Job", object.GetObjectKind().GroupVersionKind().Kind)
+		if o, ok := object.(*appsv1.Deployment); ok {
+			for _, c := range o.Spec.Template.Spec.InitContainers {
+				setup = setup || c.Args[0] == "setup" && *c.SecurityContext.ReadOnlyRootFilesystem
+			}
+		}
+	}
+	require.True(t, setup, "something prepares the namespace")
 }
 
 func TestComposeFilesAreStrict(t *testing.T) {
@@ -185,7 +262,7 @@ func TestKubernetesObjectsAreStrict(t *testing.T) {
 		kinds   []string
 	}{
 		{"node", []string{"ConfigMap", "NetworkPolicy", "Service", "ServiceAccount", "StatefulSet"}},
-		{"cluster", []string{"ConfigMap", "Deployment", "Deployment", "HorizontalPodAutoscaler", "Job", "NetworkPolicy", "PodDisruptionBudget", "PodDisruptionBudget", "Service", "ServiceAccount"}},
+		{"cluster", []string{"ConfigMap", "Deployment", "Deployment", "HorizontalPodAutoscaler", "NetworkPolicy", "PodDisruptionBudget", "PodDisruptionBudget", "Service", "Service", "ServiceAccount"}},
 	} {
 		t.Run(tt.overlay, func(t *testing.T) {
 			t.Parallel()

@@ -184,7 +184,7 @@ func (x *experiment) run(ctx context.Context) (*record.Log, error) {
 		Faults: o.faults, Aims: o.aims, Quiet: o.quiet, Down: o.down,
 		System: x.system, Receiver: x.receiver, Workload: w, Random: stream(o.seed, 3), Progress: x.progress,
 	}
-	l := &record.Log{Run: record.Run{Seed: o.seed, Form: o.form, Tolerance: o.tolerance}}
+	l := &record.Log{Run: record.Run{Seed: o.seed, Form: o.form, Herd: o.herd, Tolerance: o.tolerance}}
 	defer func() {
 		w.AddTo(l)
 		l.Requests = x.receiver.Requests()

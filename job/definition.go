@@ -62,7 +62,7 @@ type Schedule struct {
 // A MonthlyOccurrence is a weekday of a month: the first, the last …, or every one.
 type MonthlyOccurrence struct {
 	Day        string `json:"day" field:"required,enum=monday|tuesday|wednesday|thursday|friday|saturday|sunday"`
-	Occurrence int    `json:"occurrence,omitempty" field:"min=-5,max=5,nonzero"` // ±1 to ±5; 0: every such day
+	Occurrence int    `json:"occurrence,omitempty" field:"min=-5,max=5,nonzero,quoted"` // ±1 to ±5; 0: every such day
 }
 
 // An OverlapPolicy defines what happens to an occurrence that comes due while the previous execution is

@@ -12,6 +12,9 @@ type Status struct {
 
 	Outcomes
 
+	// Retry is the execution that failed so far and is tried again next; nil if there is none. See [Job.Progress].
+	Retry *Retry `json:"retry,omitempty"`
+
 	// Reason says why no occurrence is next: see [Definition.WhyOver], [WhyDisabled] and [WhyCollectionDisabled].
 	Reason string `json:"reason,omitempty"`
 }
@@ -25,8 +28,18 @@ type Job struct {
 	Generation int        `json:"generation"` // number of changes of the definition
 	Ahead      *Ahead     `json:"ahead,omitempty"`
 
+	// Registration is the number of the registration with which the job was created, and Numbered the highest number of an execution
+	// ([Execution.Repeat]): see [ExecutionName].
+	Registration int `json:"registration,omitempty"`
+	Numbered     int `json:"numbered,omitempty"`
+
 	// Skips are due times of occurrences that were skipped; at least of those to come.
 	Skips []time.Time `json:"skips,omitempty"`
+
+	// Running are the executions that have not ended, oldest first. Only queries answer with them; the answer to a change says whether there are
+	// some that may have begun.
+	Running   *Running `json:"running,omitempty"`
+	Executing bool     `json:"executing,omitempty"`
 
 	// Unread is the reason why a job in a list could not be read. If it is set, only the key is known.
 	Unread string `json:"-"`

@@ -27,10 +27,10 @@ type LastOutcome struct {
 	EndTime               *Time   `json:"endTime"` // of its last attempt, the error action's included
 }
 
-// A LastError is why the last execution that failed did.
+// A LastError is why the last execution that failed did, one included that has not ended and has failed so far.
 type LastError struct {
 	Message string `json:"message"` // of the last attempt of its action, as in the history, at most 500 bytes
-	EndTime *Time  `json:"endTime"` // of the execution
+	EndTime *Time  `json:"endTime"` // of the execution or, if that has not ended, of the attempt
 }
 
 // A RerunStatus says what a request to run a job again did.
@@ -44,9 +44,16 @@ const (
 	RerunRefused   RerunStatus = "Refused"   // see Rerun.Err
 )
 
+// A RerunAnswer is the answer of a job's workflow to a request to run it again.
+type RerunAnswer struct {
+	Status    RerunStatus `json:"status"`
+	Execution string      `json:"execution,omitempty"` // as in [Rerun]
+}
+
 // A Rerun is the result for one job of a request to run jobs again.
 type Rerun struct {
-	Key    Key
-	Status RerunStatus
-	Err    error // why a job was refused; the job may or may not have been started if it is of [KindUnavailable]
+	Key       Key
+	Status    RerunStatus
+	Execution string // name of the manual run that was started, or that runs or waits already; see [ExecutionName]
+	Err       error  // why a job was refused; the job may or may not have been started if it is of [KindUnavailable]
 }

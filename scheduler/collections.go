@@ -33,6 +33,11 @@ func (s *Service) PutCollection(ctx context.Context, c job.Collection, check fun
 	if err := c.Key.Validate(); err != nil {
 		return job.Collection{}, false, err
 	}
+	next, err := s.turns.take(ctx, c.Key.WorkflowID())
+	if err != nil {
+		return job.Collection{}, false, err
+	}
+	defer next()
 	stored, created, err = put(ctx,
 		func() (job.Collection, error) {
 			generation, err := s.checkCollection(ctx, c.Key, check)
@@ -58,6 +63,11 @@ func (s *Service) PutCollection(ctx context.Context, c job.Collection, check fun
 // PatchCollection replaces a collection's properties with those that edit returns, which must be as
 // [almanac/job/input.MergeCollection] returns them. edit is called again if the collection was changed meanwhile.
 func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, edit func(current job.Collection) (job.Collection, error)) (stored job.Collection, err error) {
+	next, err := s.turns.take(ctx, k.WorkflowID())
+	if err != nil {
+		return job.Collection{}, err
+	}
+	defer next()
 	err = untilUncontended(ctx, func() error {
 		current, err := s.Collection(ctx, k)
 		if err != nil {

@@ -30,6 +30,7 @@ func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 		return job.Job{}, s.readError(ctx, err, k)
 	}
 	j = j.At(s.now())
+	s.showFailures(ctx, &j)
 	s.explain(ctx, j.Key.Collection, &j)
 	return j, nil
 }
@@ -82,6 +83,11 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, edit func(current *job.
 		}
 		return startInTime(ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, d, false) })
 	}
+	next, err := s.turns.take(ctx, k.WorkflowID())
+	if err != nil {
+		return job.Job{}, false, err
+	}
+	defer next()
 	var done bool
 	if j, done, err = s.createUnread(ctx, k, edit); done {
 		return j, err == nil, s.jobError(ctx, err, nil)
@@ -98,6 +104,11 @@ func (s *Service) PatchJob(ctx context.Context, k job.Key, edit func(current *jo
 	if err := k.Validate(); err != nil {
 		return job.Job{}, err
 	}
+	next, err := s.turns.take(ctx, k.WorkflowID())
+	if err != nil {
+		return job.Job{}, err
+	}
+	defer next()
 	err = untilUncontended(ctx, func() error {
 		j, err = s.editJob(ctx, k, edit)
 		return err
@@ -194,7 +205,7 @@ func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job
 	}
 	err = s.update(ctx, wfclient.ChangeTimeout, current.Key.WorkflowID(), workflows.UpdateReplace, &j,
 		workflows.ReplaceRequest{Definition: d, Text: d.Text(), Generation: current.Generation, Retarget: s.limits.AllowSecretRetargeting, ShowNext: s.showsNext()})
-	j = j.At(s.now())
+	j = s.changed(ctx, j, err)
 	if err != nil || combined == wanted {
 		return j, err
 	}
@@ -218,10 +229,11 @@ func (s *Service) reserve(ctx context.Context, current job.Job, requirements quo
 	})
 }
 
-// RunJob starts a manual run of a job, in any state of the job and its collection. The error is of kind
-// [job.KindConflict] if 50 manual runs of the job are running or waiting.
-func (s *Service) RunJob(ctx context.Context, k job.Key) error {
-	return s.updateJob(ctx, k, workflows.UpdateRun, nil)
+// RunJob starts a manual run of a job, in any state of the job and its collection, and returns the name of the execution. The error is of
+// kind [job.KindConflict] if 50 manual runs of the job are running or waiting.
+func (s *Service) RunJob(ctx context.Context, k job.Key) (execution string, err error) {
+	err = s.updateJob(ctx, k, workflows.UpdateRun, &execution)
+	return execution, err
 }
 
 // SkipOccurrence keeps the next occurrence of a job from being run, and returns the job. With a due time other than the zero
@@ -229,7 +241,7 @@ func (s *Service) RunJob(ctx context.Context, k job.Key) error {
 // the next one may have been sent.
 func (s *Service) SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (j job.Job, err error) {
 	err = s.updateJob(ctx, k, workflows.UpdateSkip, &j, due)
-	return j.At(s.now()), err
+	return s.changed(ctx, j, err), err
 }
 
 // EnableJob enables a job. A job that is enabled stays as it is. The error is of kind [job.KindConflict] if the job is
@@ -245,7 +257,7 @@ func (s *Service) DisableJob(ctx context.Context, k job.Key) (job.Job, error) {
 
 func (s *Service) setJobState(ctx context.Context, k job.Key, update string) (j job.Job, err error) {
 	err = s.updateJob(ctx, k, update, &j)
-	return j.At(s.now()), err
+	return s.changed(ctx, j, err), err
 }
 
 // updateJob sends an update to a job, and decodes the answer into result unless that is nil.
@@ -305,7 +317,12 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key, check func(current *
 
 // deleteChecked deletes a job if check allows it, and the job was not changed since.
 func (s *Service) deleteChecked(ctx context.Context, k job.Key, check func(current *job.Job) error) error {
-	err := untilUncontended(ctx, func() error {
+	next, err := s.turns.take(ctx, k.WorkflowID())
+	if err != nil {
+		return err
+	}
+	defer next()
+	err = untilUncontended(ctx, func() error {
 		current, err := s.beginJob(ctx, k)
 		if err != nil {
 			return err

@@ -59,6 +59,7 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p listing.Page)
 	for i := range page {
 		listed[i] = &page[i]
 	}
+	wfclient.Each(len(listed), func(i int) { s.showFailures(ctx, listed[i]) })
 	s.explain(ctx, k, listed...)
 	return page, next, s.jobError(ctx, err, nil)
 }

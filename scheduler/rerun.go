@@ -48,8 +48,9 @@ func (s *Service) RerunJob(ctx context.Context, k job.Key, request string) job.R
 		}
 	}
 	if result.Err == nil {
-		err := s.update(ctx, wfclient.ChangeTimeout, k.WorkflowID(), workflows.UpdateRerun, &result.Status, request)
-		result.Err = s.jobError(ctx, err, missingJob(k))
+		var answer job.RerunAnswer
+		err := s.update(ctx, wfclient.ChangeTimeout, k.WorkflowID(), workflows.UpdateRerun, &answer, request)
+		result.Status, result.Execution, result.Err = answer.Status, answer.Execution, s.jobError(ctx, err, missingJob(k))
 	}
 	if result.Err != nil {
 		result.Status = job.RerunRefused

@@ -70,6 +70,7 @@ type Service struct {
 	readiness *readiness.Checker
 
 	registrar *registrations.Registrar
+	turns     turns
 
 	lacking   sync.Map    // optional search attributes that the namespace lacks, by name
 	wantsNext bool        // see [Options.ShowNext]

@@ -278,7 +278,7 @@ func TestAChangeThatTemporalGaveUpIsSentAgainUnderItsID(t *testing.T) {
 			_, err := s.DeleteCollection(ctx, key.Collection, nil)
 			return err
 		}, true},
-		{"a run on demand", func(ctx context.Context, s *scheduler.Service) error { return s.RunJob(ctx, key) }, true},
+		{"a run on demand", func(ctx context.Context, s *scheduler.Service) error { _, err := s.RunJob(ctx, key); return err }, true},
 		{"a skip", func(ctx context.Context, s *scheduler.Service) error {
 			_, err := s.SkipOccurrence(ctx, key, time.Time{})
 			return err

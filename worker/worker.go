@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities"
+	"almanac/activities/journal"
 	"almanac/activities/lookups"
 	"almanac/activities/notify"
 	"almanac/internal/audit/header"
@@ -37,6 +38,8 @@ type Options struct {
 	Slots     int                  // maximum number of actions held or in flight; 0 means DefaultSlots
 	PerHost   int                  // maximum number of unanswered requests per host; 0 means activities.DefaultPerHost
 	Telemetry *telemetry.Telemetry // nil: nothing is measured
+	Journal   *journal.Journal     // nil: outcomes that the server does not have are lost with this process
+	Only      bool                 // workers that follow this one are on this machine, with the same journal
 }
 
 // On graceful shutdown, running attempts may continue for grace. Then they are aborted, and have until
@@ -49,12 +52,12 @@ const (
 // DefaultSlots is enough for herds: held actions cost little.
 const DefaultSlots = 20_000
 
-// DefaultCachedWorkflows is enough for 4,500 jobs due every few minutes. If there are more than fit, each is replayed
-// whenever it is due, since the others have run since.
-const DefaultCachedWorkflows = 5_000
+// DefaultCachedWorkflows is enough for 9,500 jobs due every few minutes, more than two cores sustain. If there are more than fit, each
+// is replayed whenever it is due, since the others have run since.
+const DefaultCachedWorkflows = 10_000
 
 // SetCachedWorkflows sets how many workflows the workers of this process cache, least recently used
-// ones being evicted; the SDK's default is 10,000. Each takes 20 to 60 kB. A workflow that is not
+// ones being evicted. Each takes 20 to 60 kB. A workflow that is not
 // cached is replayed from its history.
 //
 // It has no effect after a worker was started in the process, and an embedded Temporal server starts some.
@@ -90,6 +93,7 @@ func New(o Options) worker.Worker {
 	runner := &activities.Runner{
 		Senders: o.Senders, Log: o.Log, Grace: grace, PerHost: cmp.Or(o.PerHost, activities.DefaultPerHost),
 		MaxHold: o.MaxHold, Clock: clock.Clock{Local: o.Now}, Completions: o.Client.completions, Latency: o.Client.latency,
+		Journal: o.Journal, OnlyWorker: o.Only,
 	}
 	if o.Telemetry != nil {
 		runner.Observe = o.Telemetry.Attempts()

@@ -22,9 +22,9 @@ const (
 // when it begins. Enable, disable and delete exist for a [Collection] too.
 const (
 	UpdateReplace = "update" // takes a ReplaceRequest
-	UpdateRun     = "run"
-	UpdateRerun   = "rerun" // takes the key of a request, returns a job.RerunStatus
-	UpdateSkip    = "skip"  // takes the due time of the next occurrence, or the zero time for any
+	UpdateRun     = "run"    // returns the name of the execution; see job.ExecutionName
+	UpdateRerun   = "rerun"  // takes the key of a request, returns a job.RerunAnswer
+	UpdateSkip    = "skip"   // takes the due time of the next occurrence, or the zero time for any
 	UpdateEnable  = "enable"
 	UpdateDisable = "disable"
 	UpdateDelete  = "delete"

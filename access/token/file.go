@@ -3,7 +3,6 @@ package token
 import (
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -27,8 +26,11 @@ type Entry struct {
 func (e *Entry) Expired(now time.Time) bool { return !e.Expires.IsZero() && !now.Before(e.Expires) }
 
 // Line returns the entry as a line of the file, without the line end. Scope is written as given.
-func (e *Entry) Line(scope string) string {
-	line := fmt.Sprintf("- {name: %s, sha256: %x", e.Name, e.Hash)
+func (e *Entry) Line(scope string) string { return "- " + e.flow(scope) }
+
+// flow returns the entry as a mapping between braces, which a file that was cut off lacks.
+func (e *Entry) flow(scope string) string {
+	line := fmt.Sprintf("{name: %s, sha256: %x", e.Name, e.Hash)
 	if e.Grant.Role > 0 {
 		line += fmt.Sprintf(", role: %s, scope: %s", e.Grant.Role, quoted(scope))
 	}
@@ -86,6 +88,7 @@ func Parse(text []byte, d access.Defaults) (*Set, error) {
 		s.list, s.lines = append(s.list, e), append(s.lines, [2]int{n.Line, strictyaml.LastLine(n)})
 		s.byHash[index(e.Hash)] = append(s.byHash[index(e.Hash)], newHolder(e))
 	}
+	r.CheckEnd(root, text)
 	return s, r.Err()
 }
 
@@ -122,33 +125,13 @@ func readEntry(r *strictyaml.Reader, n *yaml.Node, path string, d access.Default
 // Entries returns the tokens in the order of the file.
 func (s *Set) Entries() []Entry { return s.list }
 
-// Append returns the text of a file with a further token at its end. It must be a file that [Parse] accepts.
+// Append returns the text of a file with a further token at its end. It must be a file that [Parse] accepts, whose lists have no
+// brackets; [Add] takes any.
 func Append(text []byte, e Entry, scope string) []byte {
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		text = append(text, '\n')
 	}
 	return append(text, e.Line(scope)+"\n"...)
-}
-
-// ErrNoToken is the error for a name that the file does not have.
-var ErrNoToken = errors.New("the file has no token of that name")
-
-// Without returns the text that s was parsed from without the token of a name. Other lines stay as they are.
-func (s *Set) Without(text []byte, name string) ([]byte, error) {
-	for i, e := range s.list {
-		if e.Name != name {
-			continue
-		}
-		lines := strings.SplitAfter(string(text), "\n")
-		first, last := s.lines[i][0], s.lines[i][1]
-		for j, other := range s.lines {
-			if j != i && other[0] <= last && first <= other[1] {
-				return nil, fmt.Errorf("the token %s shares line %d with another one: remove it by hand", name, first)
-			}
-		}
-		return []byte(strings.Join(append(lines[:first-1:first-1], lines[last:]...), "")), nil
-	}
-	return nil, ErrNoToken
 }
 
 // index is where a hash is looked up. Who guesses tokens learns nothing from how long that takes: the hash of a guess

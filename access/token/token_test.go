@@ -104,23 +104,6 @@ func TestAHolderIsKnownByTheTokenAndNotByItsHash(t *testing.T) {
 	}
 }
 
-func TestARevokedTokenIsTakenOutOfTheFileAndTheRestStays(t *testing.T) {
-	t.Parallel()
-	hash := func(name string) string { return fmt.Sprintf("%x", token.HashOf(name)) }
-	text := "# Tokens of the payroll team.\n- {name: a, sha256: " + hash("a") + "}\n\n# the second\n- name: b\n  sha256: " + hash("b") + "\n  role: reader\n  scope: /\n# end\n- {name: c, sha256: " + hash("c") + "}"
-	left, err := parse(t, text).Without([]byte(text), "b")
-	require.NoError(t, err)
-	require.Equal(t, "# Tokens of the payroll team.\n- {name: a, sha256: "+hash("a")+"}\n\n# the second\n# end\n- {name: c, sha256: "+hash("c")+"}", string(left))
-	left, err = parse(t, string(left)).Without(left, "c")
-	require.NoError(t, err)
-	require.Len(t, parse(t, string(left)).Entries(), 1)
-	_, err = parse(t, text).Without([]byte(text), "d")
-	require.ErrorIs(t, err, token.ErrNoToken)
-	flow := "[{name: a, sha256: " + hash("a") + "}, {name: b, sha256: " + hash("b") + "}]"
-	_, err = parse(t, flow).Without([]byte(flow), "a")
-	require.ErrorContains(t, err, "shares line 1 with another one")
-}
-
 func TestAMistakeInAFileOfTokensIsReportedWithItsLine(t *testing.T) {
 	t.Parallel()
 	hash := fmt.Sprintf("%x", token.HashOf("a"))

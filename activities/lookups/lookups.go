@@ -119,7 +119,7 @@ func (l *Lookups) PendingActions(ctx context.Context) ([]Pending, error) {
 		if a.GetActivityType().GetName() != activities.TypeAction {
 			continue
 		}
-		progress, err := l.progress(w.ID, a)
+		progress, err := ProgressOf(l.Converter, w.ID, a)
 		if err != nil {
 			return nil, err
 		}
@@ -137,9 +137,9 @@ func (l *Lookups) PendingActions(ctx context.Context) ([]Pending, error) {
 	return pending, nil
 }
 
-// progress returns the last recorded progress of a workflow's action activity.
-func (l *Lookups) progress(workflowID string, a *workflow.PendingActivityInfo) (p activities.Progress, err error) {
-	payloads := l.Converter
+// ProgressOf returns the last recorded progress of a workflow's action activity. payloads is the converter of the client; nil means the
+// SDK's default.
+func ProgressOf(payloads converter.DataConverter, workflowID string, a *workflow.PendingActivityInfo) (p activities.Progress, err error) {
 	if payloads == nil {
 		payloads = converter.GetDefaultDataConverter()
 	}

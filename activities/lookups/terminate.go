@@ -92,13 +92,13 @@ func outlast(ctx context.Context, c client.Client, payloads converter.DataConver
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: // a job completes only when its leases are over
 		return false, nil
 	}
-	l, left := &Lookups{Converter: payloads}, time.Duration(0)
+	left := time.Duration(0)
 	for _, a := range found.GetPendingActivities() {
 		if a.GetActivityType().GetName() != activities.TypeAction || a.GetLastHeartbeatTime() == nil {
 			continue
 		}
 		until := a.GetLastHeartbeatTime().AsTime().Add(longestLease)
-		if p, err := l.progress(id, a); err == nil { // otherwise the key to decrypt it is missing
+		if p, err := ProgressOf(payloads, id, a); err == nil { // otherwise the key to decrypt it is missing
 			until = leaseOf(a, &p)
 		}
 		left = max(left, until.Add(ServerSkew).Sub(info.GetCloseTime().AsTime()))

@@ -32,13 +32,14 @@ type Job struct {
 // JobProperties are the definition and the status of a job.
 type JobProperties struct {
 	job.Definition
-	Status any `json:"status,omitempty"` // nil for a disabled job of which no execution has ended
+	Status any `json:"status,omitempty"` // nil for a disabled job of which no execution has ended, or failed so far
 }
 
 // A disabledStatus is the status of a disabled job. Azure Scheduler showed none, so it has only what that did not have.
 type disabledStatus struct {
 	job.Outcomes
-	Reason string `json:"reason,omitempty"`
+	Retry  *job.Retry `json:"retry,omitempty"`
+	Reason string     `json:"reason,omitempty"`
 }
 
 // NewJob returns the form of a job.
@@ -50,8 +51,8 @@ func NewJob(j job.Job) Job {
 	switch {
 	case j.Definition.State != job.StateDisabled:
 		r.Properties.Status = &j.Status
-	case j.Status.LastOutcome != nil:
-		r.Properties.Status = disabledStatus{j.Status.Outcomes, j.Status.Reason}
+	case j.Status.LastOutcome != nil, j.Status.LastError != nil:
+		r.Properties.Status = disabledStatus{j.Status.Outcomes, j.Status.Retry, j.Status.Reason}
 	}
 	return r
 }

@@ -4,6 +4,7 @@ package responses
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"almanac/access"
@@ -78,6 +79,19 @@ func (h *hiding) History(ctx context.Context, k job.Key, p listing.Page) (record
 		}
 		return r
 	}), next, err
+}
+
+func (h *hiding) Execution(ctx context.Context, k job.Key, name string) (job.Progress, error) {
+	p, err := h.next.Execution(ctx, k, name)
+	if !h.from(ctx)(access.ScopeOfJob(k)) {
+		return p, err
+	}
+	p.Retry = retryWithout(p.Retry)
+	p.Records = slices.Clone(p.Records)
+	for i := range p.Records {
+		p.Records[i].Message = job.WithoutResponse(p.Records[i].Message)
+	}
+	return p, err
 }
 
 func (h *hiding) HistoryAcross(ctx context.Context, s listing.Scope, p listing.Page) (records []listing.JobRecord, next string, err error) {
@@ -155,10 +169,26 @@ func without(j job.Job, hidden func(access.Scope) bool) job.Job {
 		return j
 	}
 	j.Status.Reason = job.WithoutResponse(j.Status.Reason)
-	if last := j.Status.LastError; last != nil {
-		j.Status.LastError = &job.LastError{Message: job.WithoutResponse(last.Message), EndTime: last.EndTime}
-	}
+	j.Status.LastError = errorWithout(j.Status.LastError)
+	j.Status.Retry = retryWithout(j.Status.Retry)
 	return j
+}
+
+// retryWithout returns a retry without the response of the attempt before.
+func retryWithout(r *job.Retry) *job.Retry {
+	if r == nil {
+		return nil
+	}
+	changed := *r
+	changed.LastError = errorWithout(r.LastError)
+	return &changed
+}
+
+func errorWithout(last *job.LastError) *job.LastError {
+	if last == nil {
+		return nil
+	}
+	return &job.LastError{Message: job.WithoutResponse(last.Message), EndTime: last.EndTime}
 }
 
 // each returns new entries for those of a list, which others may share.

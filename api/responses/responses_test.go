@@ -31,7 +31,7 @@ type talker struct{ api.Scheduler }
 func talkative() job.Job {
 	return job.Job{Key: key, Status: job.Status{Outcomes: job.Outcomes{
 		LastOutcome: &job.LastOutcome{Status: job.OutcomeFailed}, LastError: &job.LastError{Message: message},
-	}, Reason: "The job was disabled. The last error: " + message}}
+	}, Retry: &job.Retry{LastError: &job.LastError{Message: message}}, Reason: "The job was disabled. The last error: " + message}}
 }
 
 func (talker) Job(context.Context, job.Key) (job.Job, error) { return talkative(), nil }
@@ -54,6 +54,10 @@ func (talker) SkipOccurrence(context.Context, job.Key, time.Time) (job.Job, erro
 
 func (talker) History(context.Context, job.Key, listing.Page) ([]job.Record, string, error) {
 	return []job.Record{{Attempt: job.Attempt{Message: message}}}, "", nil
+}
+
+func (talker) Execution(context.Context, job.Key, string) (job.Progress, error) {
+	return job.Progress{Key: key, Retry: &job.Retry{LastError: &job.LastError{Message: message}}, Records: []job.Record{{Attempt: job.Attempt{Message: message}}}}, nil
 }
 
 func (talker) HistoryAcross(context.Context, listing.Scope, listing.Page) ([]listing.JobRecord, string, error) {
@@ -94,6 +98,7 @@ func TestReadersAndOperatorsSeeTheStatusAndContributorsAndOwnersTheResponse(t *t
 		{http.MethodPost, "/jobCollections/c/jobs/j/disable", ""},
 		{http.MethodPost, "/jobCollections/c/jobs/j/skip", ""},
 		{http.MethodGet, "/jobCollections/c/jobs/j/history", ""},
+		{http.MethodGet, "/jobCollections/c/jobs/j/executions/1-2", ""},
 		{http.MethodGet, "/jobCollections/c/history", ""},
 		{http.MethodGet, "/history", ""},
 		{http.MethodGet, "/jobCollections/c/changes", ""},

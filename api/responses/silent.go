@@ -50,7 +50,9 @@ func (h *hiding) DeleteJob(ctx context.Context, k job.Key, check func(current *j
 	return h.next.DeleteJob(ctx, k, check)
 }
 
-func (h *hiding) RunJob(ctx context.Context, k job.Key) error { return h.next.RunJob(ctx, k) }
+func (h *hiding) RunJob(ctx context.Context, k job.Key) (name string, err error) {
+	return h.next.RunJob(ctx, k)
+}
 
 func (h *hiding) RerunJob(ctx context.Context, k job.Key, request string) job.Rerun {
 	return h.next.RerunJob(ctx, k, request)

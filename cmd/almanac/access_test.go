@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -70,5 +72,64 @@ func TestMistakesAboutATokenAreReported(t *testing.T) {
 	} {
 		_, err := almanac(t, "", nil, append([]string{"token"}, strings.Fields(args)...)...)
 		require.ErrorContains(t, err, want, args)
+	}
+}
+
+func TestSixtyCreationsAndRevocationsAtOnceLoseNothing(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "tokens.yaml")
+	for i := range 60 {
+		_, err := almanac(t, "", nil, "token", "create", "--name", fmt.Sprint("old", i), "--token-file", file)
+		require.NoError(t, err)
+	}
+	var all sync.WaitGroup
+	secrets := make([]string, 60)
+	for i := range 60 {
+		all.Go(func() {
+			out, err := almanac(t, "", nil, "token", "create", "--name", fmt.Sprint("new", i), "--role", "reader", "--token-file", file)
+			if err != nil {
+				t.Error(err)
+			}
+			secrets[i] = strings.TrimSpace(out)
+		})
+		all.Go(func() {
+			out, err := almanac(t, "", nil, "token", "revoke", fmt.Sprint("old", i), "--token-file", file)
+			if err != nil || !strings.Contains(out, fmt.Sprintf("The token old%d is no longer in %s.", i, file)) {
+				t.Error(out, err)
+			}
+		})
+	}
+	all.Wait()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	set, err := token.Parse(text, config.AccessDefaults)
+	require.NoError(t, err)
+	require.Len(t, set.Entries(), 60)
+	for _, secret := range secrets {
+		require.NotNil(t, set.Find(token.HashOf(secret)))
+	}
+}
+
+func TestAFileOfTokensThatCannotBeChangedIsUntouchedAndNothingIsSaidToBeInForce(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "tokens.yaml")
+	for text, want := range map[string]string{
+		"null\n":                             "the layout of the file has no place for a further token",
+		"- {name: a}\n":                      "line 1: [0].sha256: it is missing",
+		"- name: a\n  sha256: 00\n  role: x": "the file ends in the middle of a line",
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		out, err := almanac(t, "", nil, "token", "create", "--name", "b", "--token-file", file)
+		require.ErrorContains(t, err, "--token-file: "+file+": ")
+		require.ErrorContains(t, err, want)
+		require.Empty(t, out)
+		if text != "null\n" {
+			out, err = almanac(t, "", nil, "token", "revoke", "a", "--token-file", file)
+			require.ErrorContains(t, err, want)
+			require.Empty(t, out)
+		}
+		after, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, text, string(after))
 	}
 }

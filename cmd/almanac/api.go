@@ -50,7 +50,7 @@ func runAPI(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Protect(append(address.OfTemporal(options.HostPort), l.Addr().String())...); err != nil {
+	if err := c.Protect([]string{l.Addr().String()}, address.OfTemporal(options.HostPort)...); err != nil {
 		return err
 	}
 	service := scheduler.New(scheduler.Options{

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"net/http"
@@ -72,13 +73,14 @@ func newGenerateKey() *cobra.Command {
 		Use:   "generate-key [id]",
 		Short: "Print a new encryption key",
 		Long: `Print a new line for the file of keys, id:key. The default of the id is today's
-date. Keep the file as safe as the secrets, and apart from Temporal's database:
-without its key, what is encrypted is lost.`,
+date and a random text, since every key needs an id of its own. Keep the file as safe
+as the secrets, and apart from Temporal's database: without its key, what is encrypted
+is lost.`,
 		Example:           "  (umask 077; almanac codec generate-key > keys)",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id := time.Now().UTC().Format(time.DateOnly)
+			id := time.Now().UTC().Format(time.DateOnly) + "-" + rand.Text()[:8]
 			if len(args) == 1 {
 				id = args[0]
 			}

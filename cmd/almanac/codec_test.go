@@ -24,7 +24,7 @@ func TestGenerateKeyPrintsALineForTheFile(t *testing.T) {
 		args []string
 		want string
 	}{
-		"named after the day": {nil, `^\d{4}-\d\d-\d\d$`},
+		"named after the day": {nil, `^\d{4}-\d\d-\d\d-[A-Z2-7]{8}$`},
 		"named by the user":   {[]string{"blue"}, "^blue$"},
 	} {
 		t.Run(name, func(t *testing.T) {

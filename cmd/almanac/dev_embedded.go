@@ -52,7 +52,7 @@ func runNode(ctx context.Context, c *config.Config, announce func(node)) error {
 		defer codecListener.Close()
 		own = append(own, codecListener.Addr().String())
 	}
-	if err := c.Protect(own...); err != nil { // before the worker starts
+	if err := c.Protect(own); err != nil { // before the worker starts
 		return err
 	}
 	options := nodeClient(c, server)
@@ -94,11 +94,19 @@ func runNode(ctx context.Context, c *config.Config, announce func(node)) error {
 // startServer starts the embedded Temporal server.
 func startServer(ctx context.Context, c *config.Config) (*devserver.Server, error) {
 	worker.SetCachedWorkflows(c.CachedJobs) // before the server starts its own workers, which share the cache
-	return devserver.Start(ctx, devserver.Options{
+	server, err := devserver.Start(ctx, devserver.Options{
 		DataDir: c.Data, Listen: c.TemporalListen, UIListen: c.UIListen, UIHosts: c.Hosts, UITLS: c.APITLS(), UIGuard: c.ProtectUI(), Synchronous: c.Synchronous,
 		Retention: c.Retention, MinFree: c.MinFree,
 		SearchAttributes: scheduler.SearchAttributes(), Log: c.Log.With("component", "server"),
 	})
+	if refused, ok := errors.AsType[*devserver.ListenError](err); ok {
+		flag := "temporal-listen"
+		if refused.UI {
+			flag = "ui-listen"
+		}
+		return nil, listenError(c.Setting(flag), refused.Err)
+	}
+	return server, err
 }
 
 // nodeClient returns the options of the client of the embedded server.

@@ -65,9 +65,14 @@ func lookAhead(ctx context.Context, s *scheduler.Service, t *telemetry.Telemetry
 func listen(ctx context.Context, address *settings.Setting) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address.Text())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; choose another address, or port 0 for a free one", address.Source(), err)
+		return nil, listenError(address, err)
 	}
 	return l, nil
+}
+
+// listenError returns the error for a setting's address that cannot be listened on.
+func listenError(address *settings.Setting, err error) error {
+	return fmt.Errorf("%s: %w; choose another address, or port 0 for a free one", address.Source(), err)
 }
 
 // temporalOptions returns the client options from Temporal's own variables and configuration file.

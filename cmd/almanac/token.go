@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"almanac/access"
 	"almanac/access/token"
 	"almanac/cmd/almanac/internal/config"
+	"almanac/internal/files"
 	"almanac/internal/settings"
 )
 
@@ -71,55 +71,58 @@ func createToken(c *config.Config) error {
 		_, err = fmt.Fprintf(c.Out, "%s\n%s\n", secret, e.Line(t.Scope))
 		return err
 	}
-	if err := appendToken(c, e); err != nil {
+	if err := addToken(c, e); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(c.Out, secret)
 	return err
 }
 
-// appendToken adds a token to the file, which is made if it does not exist. The rest of the file stays as it is.
-func appendToken(c *config.Config, e token.Entry) error {
-	text, set, err := readTokens(c)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+// addToken adds a token to the file, which is made if it does not exist. The rest of the file stays as it is.
+func addToken(c *config.Config, e token.Entry) error {
+	err := files.Change(c.TokenFile, true, func(text []byte) ([]byte, error) { return token.Add(text, e, c.Token.Scope, config.AccessDefaults) })
+	if taken, ok := errors.AsType[*token.TakenError](err); ok {
+		return c.Setting("name").Wrong(fmt.Errorf("%s has a token named %s", c.TokenFile, taken.Name), "another name, or this one after almanac token revoke "+e.Name)
 	}
-	if set != nil {
-		for _, other := range set.Entries() {
-			if other.Name == e.Name {
-				return c.Setting("name").Wrong(fmt.Errorf("%s has a token named %s", c.TokenFile, e.Name), "another name, or this one after almanac token revoke "+e.Name)
-			}
-		}
-	}
-	line := token.Append(text, e, c.Token.Scope)[len(text):]
-	f, err := os.OpenFile(c.TokenFile, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
-		return c.Setting("token-file").Wrong(err, "")
+		return wrongTokens(c, err)
 	}
-	_, err = f.Write(line)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return c.Setting("token-file").Wrong(err, "")
+	set, err := readTokens(c)
+	if err == nil && set.Find(e.Hash) == nil {
+		err = fmt.Errorf("%s: another program has changed the file meanwhile, and the token is not in it", c.TokenFile)
 	}
-	return nil
+	return err
 }
 
+// wrongTokens returns an error about the file of tokens.
+func wrongTokens(c *config.Config, err error) error {
+	if _, named := errors.AsType[*fs.PathError](err); !named {
+		err = fmt.Errorf("%s: %w", c.TokenFile, err)
+	}
+	return c.Setting("token-file").Wrong(err, "")
+}
+
+// errNoTokenFile is the error of a command that needs a file.
+var errNoTokenFile = errors.New("no file is given")
+
 // readTokens reads the file of tokens.
-func readTokens(c *config.Config) (text []byte, set *token.Set, err error) {
-	file := c.Setting("token-file")
+func readTokens(c *config.Config) (*token.Set, error) {
 	if c.TokenFile == "" {
-		return nil, nil, file.Wrong(errors.New("no file is given"), "the file that the API was started with")
+		return nil, c.Setting("token-file").Wrong(errNoTokenFile, "the file that the API was started with")
 	}
-	if text, err = os.ReadFile(c.TokenFile); err != nil {
-		return nil, nil, file.Wrong(err, "")
+	text, err := files.Read(c.TokenFile)
+	if err != nil {
+		return nil, wrongTokens(c, err)
 	}
-	if set, err = token.Parse(text, config.AccessDefaults); err != nil {
-		return nil, nil, file.Wrong(fmt.Errorf("%s: %w", c.TokenFile, err), "")
+	set, err := token.Parse(text, config.AccessDefaults)
+	if err != nil {
+		return nil, wrongTokens(c, err)
 	}
-	return text, set, nil
+	return set, nil
 }
 
 func listTokens(c *config.Config) error {
-	_, set, err := readTokens(c)
+	set, err := readTokens(c)
 	if err != nil {
 		return err
 	}
@@ -142,39 +145,23 @@ func listTokens(c *config.Config) error {
 }
 
 func revokeToken(c *config.Config, name string) error {
-	text, set, err := readTokens(c)
-	if err != nil {
-		return err
+	if c.TokenFile == "" {
+		return c.Setting("token-file").Wrong(errNoTokenFile, "the file that the API was started with")
 	}
-	left, err := set.Without(text, name)
-	if err != nil {
+	err := files.Change(c.TokenFile, false, func(text []byte) ([]byte, error) { return token.Remove(text, name, config.AccessDefaults) })
+	if errors.Is(err, token.ErrNoToken) {
 		return fmt.Errorf("%s: %q: %w", c.TokenFile, name, err)
 	}
-	if err := replaceFile(c.TokenFile, left); err != nil {
-		return c.Setting("token-file").Wrong(err, "")
+	if err != nil {
+		return wrongTokens(c, err)
 	}
-	_, err = fmt.Fprintf(c.Out, "The token %s is revoked. A running API takes it for another 2 s at most.\n", name)
+	set, err := readTokens(c)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(set.Entries(), func(e token.Entry) bool { return e.Name == name }) {
+		return fmt.Errorf("%s: another program has changed the file meanwhile, and the token %s is in it: it counts", c.TokenFile, name)
+	}
+	_, err = fmt.Fprintf(c.Out, "The token %s is no longer in %s. An API that reads this file takes the token for another 2 s at most; its log then has \"a changed file is in force\".\n", name, c.TokenFile)
 	return err
-}
-
-// replaceFile replaces the content of a file at once, so that no reader sees half of it. Its permissions stay.
-func replaceFile(name string, content []byte) error {
-	name, err := filepath.EvalSymlinks(name)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // it is gone if all went well
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }

@@ -8,9 +8,11 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/converter"
 
+	"almanac/activities/journal"
 	"almanac/cmd/almanac/internal/address"
 	"almanac/cmd/almanac/internal/config"
 	"almanac/cmd/almanac/internal/probe"
+	"almanac/devserver/datadir"
 	"almanac/scheduler/readiness"
 	"almanac/scheduler/setup"
 	"almanac/worker"
@@ -26,8 +28,8 @@ Ctrl-C or SIGTERM, requests in flight have 8 s to end.
 Temporal's own variables say where it is: TEMPORAL_ADDRESS (default localhost:7233),
 TEMPORAL_NAMESPACE (default "default"), TEMPORAL_API_KEY, TEMPORAL_TLS_*.
 
-No action reaches TEMPORAL_ADDRESS. A worker does not know where the API, a codec
-server or a Temporal Web UI listens: refuse them with --egress-deny host:port.`,
+No action reaches the host of TEMPORAL_ADDRESS. A worker does not know where the API, a
+codec server or a Temporal Web UI runs: refuse their hosts with --egress-protect.`,
 		Example: "  TEMPORAL_ADDRESS=temporal:7233 almanac worker",
 		Args:    cobra.NoArgs,
 	}, getenv, func(cmd *cobra.Command, _ []string, c *config.Config) error { return runWorker(cmd.Context(), c) })
@@ -40,7 +42,7 @@ func runWorker(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	defer c.Telemetry.Stop(ctx)
-	own := address.OfTemporal(options.HostPort)
+	var own []string
 	var l net.Listener // nil: no probes
 	if c.WorkerListen != "" {
 		if l, err = listen(ctx, c.Setting("listen")); err != nil {
@@ -49,7 +51,7 @@ func runWorker(ctx context.Context, c *config.Config) error {
 		defer l.Close()
 		own = append(own, l.Addr().String())
 	}
-	if err := c.Protect(own...); err != nil {
+	if err := c.Protect(own, address.OfTemporal(options.HostPort)...); err != nil {
 		return err
 	}
 	temporal, err := worker.Dial(ctx, options, c.PollTimeout)
@@ -82,14 +84,32 @@ func runWorker(ctx context.Context, c *config.Config) error {
 
 // startWorker starts a worker. Call stop to end it.
 func startWorker(c *config.Config, temporal *worker.Client, data converter.DataConverter) (stop func(), err error) {
+	outcomes, err := openJournal(c)
+	if err != nil {
+		return nil, err
+	}
 	w := worker.New(worker.Options{
 		Client: temporal, Converter: data, Senders: c.Senders.ByType(), MaxHold: c.MaxHold, PerHost: c.PerHost, Log: c.Log, Telemetry: c.Telemetry,
+		Journal: outcomes, Only: c.Data != "",
 	})
 	if err := w.Start(); err != nil {
 		return nil, fmt.Errorf("start the worker: %w", err)
 	}
 	return func() {
 		w.Stop()
+		_ = outcomes.Close()
 		c.Senders.Close()
 	}, nil
+}
+
+// openJournal opens the journal of this process's worker; nil if it has none.
+func openJournal(c *config.Config) (*journal.Journal, error) {
+	dir := c.JournalDir()
+	if dir == "" {
+		return nil, nil
+	}
+	if err := datadir.Make(dir, c.Log); err != nil {
+		return nil, fmt.Errorf("make the directory of outcomes: %w", err)
+	}
+	return journal.Open(dir)
 }

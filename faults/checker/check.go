@@ -108,14 +108,23 @@ func (c *checker) excused(law string, j record.Job, at time.Time, f *record.Faul
 	c.verdict.Excused = append(c.verdict.Excused, Violation{law, j, at, fmt.Sprintf(format, args...), by})
 }
 
-const (
-	// recording is the maximum time between the answer to an attempt and the record of its outcome in the
-	// server. A fault in that time may lose the outcome.
-	recording = 10 * time.Second
+// formOne is the form of a single process that has everything.
+const formOne = "one"
 
-	// fenceAhead is the maximum time before its due time at which an attempt is recorded as sent. If its
-	// worker is lost then, no request arrives.
+const (
+	// recording and recordingEach are the maximum time between the answer to an attempt and the record of its outcome in the
+	// server, and what each job of a herd adds. A fault in that time may lose the outcome.
+	recording     = 10 * time.Second
+	recordingEach = 25 * time.Millisecond
+
+	// journalTime is the maximum time between the answer to an attempt and its line in the journal, if there is one.
+	journalTime = time.Second
+
+	// fenceAhead is the maximum time before its due time at which an attempt is recorded as sent, and fenceEach what each
+	// job of a herd adds, up to fenceMost. If its worker is lost then, no request arrives.
 	fenceAhead = 7 * time.Second
+	fenceEach  = 8 * time.Millisecond
+	fenceMost  = 31 * time.Second
 
 	// settling is how long after a fault its consequences may show.
 	settling = record.Settling
@@ -129,6 +138,34 @@ const (
 	// clockSlack is the maximum error of the times in the log.
 	clockSlack = 50 * time.Millisecond
 )
+
+// recording returns the maximum time between the answer to an attempt and the record of its outcome.
+func (c *checker) recording() time.Duration {
+	return recording + time.Duration(c.log.Run.Herd)*recordingEach
+}
+
+// fenceAhead returns the maximum time before its due time at which an attempt is recorded as sent.
+func (c *checker) fenceAhead() time.Duration {
+	return min(fenceAhead+time.Duration(c.log.Run.Herd)*fenceEach, fenceMost)
+}
+
+// lostOutcome returns a fault that explains why the outcome of a request that was answered is not known to the attempt that follows,
+// nil if there is none. A single process keeps outcomes in a journal, and finds them there after it was killed.
+func (c *checker) lostOutcome(r *record.Request) *record.Fault {
+	begin, until := r.Arrived.Add(-clockSlack), r.End().Add(c.recording())
+	if c.log.Run.Form != formOne {
+		return c.log.LastFault(begin, until)
+	}
+	if f := c.log.LastFault(begin, r.End().Add(journalTime)); f != nil {
+		return f
+	}
+	for i := range c.log.Faults {
+		if f := &c.log.Faults[i]; f.Kind == record.FaultDisk && f.Overlaps(begin, until) {
+			return f // it takes the journal's space as well
+		}
+	}
+	return nil
+}
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {

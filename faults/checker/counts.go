@@ -116,7 +116,7 @@ func (c *checker) checkOutcome(j *record.JobLog, due time.Time, action string, r
 	case last.Status == "Completed" && !succeeded:
 		c.violation(Counts, j.Job, due, "the history says that %s due %s was completed, and the receiver never answered 2xx", action, at)
 	case last.Status != "Completed" && request.Success():
-		if f := c.log.LastFault(request.Arrived.Add(-clockSlack), request.Answered.Add(recording)); f != nil {
+		if f := c.lostOutcome(request); f != nil {
 			c.excused(Counts, j.Job, due, f, "the history says that %s due %s %s, and the receiver answered %d", action, at, last.Status, request.Status)
 			return
 		}

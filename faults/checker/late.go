@@ -119,7 +119,7 @@ func (c *checker) checkLateAfter(j *record.JobLog, before, next *record.Request,
 	if f == nil {
 		return
 	}
-	hadAttempt := !f.Start.Before(before.Arrived.Add(-clockSlack)) && f.Start.Before(before.End().Add(recording))
+	hadAttempt := !f.Start.Before(before.Arrived.Add(-clockSlack)) && f.Start.Before(before.End().Add(c.recording()))
 	if hadAttempt || f.Start.After(planned.Add(-fenceBegin)) {
 		c.excused(Late, j.Job, next.Arrived, f, "%s of %s came %s late", what, next.ID, late.Round(time.Millisecond))
 		return

@@ -98,11 +98,10 @@ func (c *checker) checkRepeat(j *record.JobLog, a *record.ActionLog, before, aga
 	since := before.End()
 	failed := !before.Success() && !before.Answered.IsZero() || before.End().Sub(before.Arrived) > attemptTime
 	if !failed {
-		until := before.End().Add(recording)
+		f := c.lostOutcome(before)
 		if before.Answered.IsZero() {
-			until = again.Arrived
+			f = c.log.LastFault(before.Arrived.Add(-clockSlack), again.Arrived)
 		}
-		f := c.log.LastFault(before.Arrived.Add(-clockSlack), until)
 		if f == nil {
 			c.violation(Duplicates, j.Job, again.Arrived, "%s of %s due %s was sent again %s after it was answered %d, and no fault explains it",
 				a.Action, a.ID, record.Clock(a.Due), again.Arrived.Sub(before.End()).Round(time.Millisecond), before.Status)
@@ -156,13 +155,13 @@ func (c *checker) checkErrorAction(j *record.JobLog, main, a *record.ActionLog) 
 		c.violation(Retries, j.Job, last.Arrived, "the action of %s due %s was sent after its error action", a.ID, record.Clock(a.Due))
 	}
 	d, _ := j.DefinitionOf(main.First().Version, main.First().Arrived)
-	f := c.log.LastFault(main.First().Arrived.Add(-clockSlack), later(last.End().Add(recording), sent))
+	f := c.log.LastFault(main.First().Arrived.Add(-clockSlack), later(last.End().Add(c.recording()), sent))
 	switch {
 	case last.Success() && f == nil:
 		c.violation(Retries, j.Job, sent, "the error action of %s due %s was sent although the action succeeded", a.ID, record.Clock(a.Due))
 	case last.Success():
 		c.excused(Retries, j.Job, sent, f, "the error action of %s was sent although the action succeeded", a.ID)
-	case len(main.Requests) < 1+d.Retries && f == nil && c.log.LastFault(a.Due.Add(-fenceAhead), sent) == nil:
+	case len(main.Requests) < 1+d.Retries && f == nil && c.log.LastFault(a.Due.Add(-c.fenceAhead()), sent) == nil:
 		c.violation(Retries, j.Job, sent, "the error action of %s due %s was sent after %d of %d attempts", a.ID, record.Clock(a.Due), len(main.Requests), 1+d.Retries)
 	}
 }
@@ -176,7 +175,7 @@ func (c *checker) checkNoErrorAction(j *record.JobLog, main *record.ActionLog) {
 		return
 	}
 	until := last.Answered.Add(lateness)
-	if c.log.LastFault(last.Arrived, last.Answered.Add(recording)) != nil {
+	if c.log.LastFault(last.Arrived, last.Answered.Add(c.recording())) != nil {
 		until = last.Answered.Add(settling)
 	}
 	lost := func(e *record.Entry) bool {

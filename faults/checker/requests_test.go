@@ -56,6 +56,39 @@ func repeatCases() []testCase {
 			s.entry(120, 140, "Completed", 1, 6)
 			return s
 		}, nil},
+		{"a single process that was killed sends again what it had recorded in its journal", func() *scenario {
+			s := newScenario(retrying(2)).ran(0, 60, 180, 240, 300).fault("kill", 122, 126, record.Worker)
+			s.Run.Form = "one"
+			s.received(120, 120.002, 200)
+			s.received(120, 140, 200)
+			s.counted()
+			s.entry(120, 120, "Failed", 0, 6)
+			s.entry(120, 140, "Completed", 1, 6)
+			return s
+		}, []string{checker.Duplicates}},
+		{"a single process that was killed as it was answered sends again", func() *scenario {
+			s := newScenario(retrying(2)).ran(0, 60, 180, 240, 300).fault("kill", 120.5, 126, record.Worker)
+			s.Run.Form = "one"
+			s.received(120, 120.002, 200)
+			s.received(120, 140, 200)
+			s.counted()
+			s.entry(120, 120, "Failed", 0, 6)
+			s.entry(120, 140, "Completed", 1, 6)
+			return s
+		}, nil},
+		{"a worker of a herd of 3,000 is killed a minute after it was answered", func() *scenario {
+			s := newScenario(retrying(2)).ran(0, 60, 240, 300).fault("kill", 180, 184, record.Worker)
+			s.Run.Herd = 3000
+			s.received(120, 120.002, 200)
+			s.received(120, 200, 200)
+			s.counted()
+			s.entry(120, 120, "Failed", 0, 5)
+			s.entry(120, 200, "Completed", 1, 5)
+			s.received(180, 200.5, 200)
+			s.counted()
+			s.entry(180, 200.5, "Completed", 0, 6)
+			return s
+		}, nil},
 		{"a request is sent twice without a fault", func() *scenario {
 			s := newScenario(retrying(2)).ran(0, 60, 180, 240, 300)
 			s.received(120, 120.002, 200)

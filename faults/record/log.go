@@ -25,6 +25,7 @@ type Log struct {
 type Run struct {
 	Seed   uint64
 	Form   string    // one, cluster or postgres
+	Herd   int       // jobs that are due in one second of each minute
 	Loaded time.Time // when all jobs had been created
 	Quiet  time.Time // when the last fault and the last change of a job were over
 	Frozen time.Time // when all collections were disabled and no request was open, before the jobs were read

@@ -3,7 +3,8 @@ package certificate
 import (
 	"crypto/x509"
 	"fmt"
-	"os"
+
+	"almanac/internal/files"
 )
 
 // Roots returns the system's certificate authorities plus those in a PEM file; nil, for the system's,
@@ -12,7 +13,7 @@ func Roots(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
 	}
-	pem, err := os.ReadFile(file)
+	pem, err := files.Read(file)
 	if err != nil {
 		return nil, err
 	}

@@ -9,15 +9,17 @@
 //
 // # Rules
 //
-// The addresses that Almanac and Temporal listen on are always refused: see [Guard.Protect]. For others the
-// mode says which addresses are refused. Two lists of addresses, networks (10.0.0.0/8) and names
+// The addresses that Almanac and Temporal listen on are always refused: see [Guard.Protect]. So is every port of a host that
+// Temporal or another service of Almanac runs on, unless the allow list has the host with the port: see [Guard.ProtectHost]. For
+// others the mode says which addresses are refused. Two lists of addresses, networks (10.0.0.0/8) and names
 // (www.example.com, or *.example.com for every name below it) modify the mode:
 //
 //   - Entries of the deny list are always refused. A name is refused before it is looked up, which
 //     stops requests by this name only: the host can still be reached by its other names and its
 //     address. An entry with a port (10.1.2.3:8233, ui.example.com:8233) refuses that port of the
 //     host, by every name and address that leads there.
-//   - An address or network on the allow list is allowed even if the mode refuses it.
+//   - An address or network on the allow list is allowed even if the mode refuses it. An address or a name
+//     with a port (10.1.2.3:8080) is allowed on this port alone.
 //   - A name on the allow list may resolve to private addresses, as in [ModePrivate], but not to
 //     others the mode refuses: the owner of the name's DNS zone could otherwise direct requests to
 //     the worker's own machine.
@@ -86,8 +88,11 @@ type Guard struct {
 
 	mu        sync.RWMutex
 	protected []endpoint
+	likely    []endpoint       // refused, too, unless the allow list has them
+	hosts     []*protectedHost // refused on every port, unless the allow list has it
 
-	resolver *net.Resolver // nil means the system's resolver
+	resolver *net.Resolver    // nil means the system's resolver
+	clock    func() time.Time // nil means [time.Now]
 }
 
 // Parse returns a Guard with a mode and an allow and a deny list of addresses, networks and names. The
@@ -99,8 +104,8 @@ func Parse(mode string, allow, deny []string) (*Guard, error) {
 		errs = append(errs, fmt.Errorf("the egress mode is %q; allowed: %s", mode, strings.Join(modes, ", ")))
 	}
 	for _, entry := range allow {
-		err := g.allow.add(entry)
-		if err == nil && isLocalhost(normal(entry)) {
+		err := g.allow.addWithPort(entry)
+		if host, _, isEndpoint := strings.Cut(entry, ":"); err == nil && (isLocalhost(normal(entry)) || isEndpoint && isLocalhost(normal(host))) {
 			err = errLocalhost
 		}
 		if err != nil {
@@ -108,7 +113,7 @@ func Parse(mode string, allow, deny []string) (*Guard, error) {
 		}
 	}
 	for _, entry := range deny {
-		if err := g.deny.addDenied(entry); err != nil {
+		if err := g.deny.addWithPort(entry); err != nil {
 			errs = append(errs, fmt.Errorf("the egress deny list has %q; allowed: %w", entry, err))
 		}
 	}
@@ -131,7 +136,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	if err := g.checkName(host, port); err != nil {
 		return nil, err
 	}
-	t := g.target(host)
+	t := g.target(host, port)
 	conn, err := t.dialer().DialContext(ctx, network, address)
 	if errors.Is(err, errUndecided) {
 		return nil, errUndecided
@@ -157,7 +162,7 @@ func (g *Guard) Check(address string) error {
 	if err := g.checkName(host, port); err != nil {
 		return err
 	}
-	t := g.target(host)
+	t := g.target(host, port)
 	name := normal(host)
 	if a, ok := literal(name); ok {
 		return t.checkLiteral(a, port)
@@ -183,7 +188,20 @@ func (g *Guard) checkName(host, port string) error {
 	if i := slices.IndexFunc(g.deny.endpoints, asked); i >= 0 {
 		return denied(host, g.deny.endpoints[i].String())
 	}
+	excepted := func(e endpoint) bool { // the name, or an address that the name may have
+		_, isAddress := address(e.host)
+		return (e.host == name || isAddress) && strconv.Itoa(int(e.port)) == port
+	}
+	if g.isProtected(name) && !slices.ContainsFunc(g.allow.endpoints, excepted) {
+		return &RefusedError{Target: host, Rule: ownHost}
+	}
 	return nil
+}
+
+// isProtected reports whether a normal host is one of [Guard.ProtectHost]. The caller holds the lock. Addresses are compared elsewhere.
+func (g *Guard) isProtected(name string) bool {
+	_, isAddress := address(name)
+	return !isAddress && slices.ContainsFunc(g.hosts, func(h *protectedHost) bool { return h.name == name })
 }
 
 func denied(host, entry string) error {
@@ -195,12 +213,17 @@ type target struct {
 	guard     *Guard
 	host      string
 	named     bool        // it is on the allow list
+	protected bool        // its name is one of [Guard.ProtectHost]
 	permitted atomic.Bool // at least one of its addresses was allowed
 }
 
-func (g *Guard) target(host string) *target {
-	_, named := g.allow.name(normal(host))
-	return &target{guard: g, host: host, named: named}
+func (g *Guard) target(host, port string) *target {
+	name := normal(host)
+	_, named := g.allow.name(name)
+	named = named || slices.ContainsFunc(g.allow.endpoints, func(e endpoint) bool { return e.host == name && strconv.Itoa(int(e.port)) == port })
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return &target{guard: g, host: host, named: named, protected: g.isProtected(name)}
 }
 
 // dialer returns a dialer that checks every address before it connects.
@@ -240,28 +263,35 @@ func (t *target) check(ctx context.Context, a netip.Addr, port uint16) error {
 	if err := t.checkPort(a, port, resolve); err != nil {
 		return err
 	}
-	return t.checkAddress(a, t.guard.machine.has(a))
+	if err := t.checkHost(ctx, a, port); err != nil {
+		return err
+	}
+	return t.checkAddress(a, port, t.guard.machine.has(a))
 }
 
 // checkLiteral returns an error if the target, which is an address, certainly may not be connected to. A
 // port that is not a number is not checked.
 func (t *target) checkLiteral(a netip.Addr, port string) error {
 	a = plain(a)
-	if number, err := strconv.ParseUint(port, 10, 16); err == nil {
-		if err := t.checkPort(a, uint16(number), known); err != nil {
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err == nil {
+		if err = t.checkPort(a, uint16(number), known); err == nil {
+			err = t.checkLiteralHost(a, uint16(number))
+		}
+		if err != nil {
 			return err
 		}
 	}
-	err := t.checkAddress(a, false)
+	err = t.checkAddress(a, uint16(number), false)
 	if err != nil && t.guard.machine.has(a) { // it may be allowed as an address of this machine
-		err = t.checkAddress(a, true)
+		err = t.checkAddress(a, uint16(number), true)
 	}
 	return err
 }
 
 // checkAddress returns an error if a rule for addresses refuses a plain address. own means that the address
 // counts as one of this machine.
-func (t *target) checkAddress(a netip.Addr, own bool) error {
+func (t *target) checkAddress(a netip.Addr, port uint16, own bool) error {
 	g := t.guard
 	denying, allowing := []netip.Addr{a, behind(a)}, []netip.Addr{a}
 	if own {
@@ -273,7 +303,7 @@ func (t *target) checkAddress(a netip.Addr, own bool) error {
 		}
 	}
 	for _, form := range allowing {
-		if _, ok := g.allow.address(form); ok {
+		if _, ok := g.allow.address(form); ok || g.allow.port(form, port) {
 			return nil
 		}
 	}

@@ -466,7 +466,7 @@ func TestARedirectToARefusedAddressFails(t *testing.T) {
 func TestParseListsEveryMistake(t *testing.T) {
 	t.Parallel()
 	_, err := egress.Parse("Open",
-		[]string{"10.1.2.3/8", "fe80::1%eth0", "localhost", "ok.test", "", "ok.test:80"},
+		[]string{"10.1.2.3/8", "fe80::1%eth0", "localhost", "ok.test", "", "ok.test:80", "10.0.0.1:80", "localhost:80", "*.test:80", "10.0.0.0/8:80"},
 		[]string{"::ffff:10.0.0.0/104", "64:ff9b::/96", "*", "a*.test", "0x7f.1", "10.0.0.0/33", "http://x.test",
 			"*.test:80", "10.0.0.0/8:80", ":80", "10.0.0.1:0", "ok", "ok:80", "10.0.0.1:80", "[fd00::1]:80"})
 	require.EqualError(t, err, strings.Join([]string{
@@ -474,8 +474,10 @@ func TestParseListsEveryMistake(t *testing.T) {
 		`the egress allow list has "10.1.2.3/8"; allowed: the network 10.0.0.0/8 or the address 10.1.2.3`,
 		`the egress allow list has "fe80::1%eth0"; allowed: an address without a zone`,
 		`the egress allow list has "localhost"; allowed: 127.0.0.1 and ::1: a name does not open loopback addresses`,
-		`the egress allow list has ""; allowed: ` + entry,
-		`the egress allow list has "ok.test:80"; allowed: ` + entry,
+		`the egress allow list has ""; allowed: ` + denied,
+		`the egress allow list has "localhost:80"; allowed: 127.0.0.1 and ::1: a name does not open loopback addresses`,
+		`the egress allow list has "*.test:80"; allowed: ` + denied,
+		`the egress allow list has "10.0.0.0/8:80"; allowed: ` + denied,
 		`the egress deny list has "::ffff:10.0.0.0/104"; allowed: ` + embedded,
 		`the egress deny list has "64:ff9b::/96"; allowed: ` + embedded,
 		`the egress deny list has "*"; allowed: ` + denied,

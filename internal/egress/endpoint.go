@@ -51,15 +51,21 @@ func (g *Guard) Protect(address string) error {
 	if err != nil {
 		return fmt.Errorf("%q is no host:port: %w", address, err)
 	}
+	g.protect(e)
+	return nil
+}
+
+func (g *Guard) protect(e endpoint) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.protected = append(g.protected, e)
-	return nil
+	if !slices.Contains(g.protected, e) {
+		g.protected = append(g.protected, e)
+	}
 }
 
 // errUndecided is the error while an endpoint's host cannot be resolved. It names neither that host nor the
 // addresses of the target.
-var errUndecided = errors.New("this port of some host is not for actions, and DNS does not say at the moment which addresses that host has")
+var errUndecided = errors.New("some host, or this port of it, is not for actions, and DNS does not say at the moment which addresses that host has")
 
 // A resolver returns the addresses of an endpoint's host.
 type resolver func(host string) ([]netip.Addr, error)
@@ -75,11 +81,13 @@ func (t *target) checkPort(a netip.Addr, port uint16, resolve resolver) error {
 	} else if e != nil {
 		return &RefusedError{Target: t.host, Rule: ownPort}
 	}
-	e, err := g.leadsTo(g.deny.endpoints, a, port, resolve)
-	if err == nil && e != nil {
-		err = denied(t.host, e.String())
+	switch e, err := g.leadsTo(g.deny.endpoints, a, port, resolve); {
+	case err != nil:
+		return err
+	case e != nil:
+		return denied(t.host, e.String())
 	}
-	return err
+	return t.checkLikely(a, port)
 }
 
 // leadsTo returns the endpoint that a connection to a plain address and port ends at; nil for none.

@@ -106,7 +106,7 @@ func TestAProtectedPortIsRefusedWhileItsNameCannotBeResolved(t *testing.T) {
 	g := protect(t, "temporal.test:7233")
 	resolve(t, g, nil)
 	_, err := g.DialContext(t.Context(), "tcp", "127.0.0.1:7233")
-	require.EqualError(t, err, "this port of some host is not for actions, and DNS does not say at the moment which addresses that host has")
+	require.EqualError(t, err, "some host, or this port of it, is not for actions, and DNS does not say at the moment which addresses that host has")
 	_, refused := errors.AsType[*egress.RefusedError](err)
 	require.False(t, refused, "it may be told another time")
 }

@@ -4,10 +4,14 @@ import (
 	"context"
 	"net"
 	"syscall"
+	"time"
 )
 
 // Resolve makes the guard use r for DNS.
 func (g *Guard) Resolve(r *net.Resolver) { g.resolver = r }
+
+// Clock makes the guard use now for the age of what DNS said.
+func (g *Guard) Clock(now func() time.Time) { g.clock = now }
 
 // Own replaces the addresses of the guard's machine.
 func (g *Guard) Own(addresses ...string) {
@@ -29,7 +33,7 @@ func (g *Guard) DialUntilAllowed(ctx context.Context, address string, allowed fu
 	if err := g.checkName(host, port); err != nil {
 		return err
 	}
-	d := g.target(host).dialer()
+	d := g.target(host, port).dialer()
 	control := d.ControlContext
 	d.ControlContext = func(ctx context.Context, network, address string, c syscall.RawConn) error {
 		if err := control(ctx, network, address, c); err != nil {

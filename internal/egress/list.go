@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -19,7 +20,7 @@ type list struct {
 
 var (
 	errEntry     = errors.New("an address such as 10.1.2.3, a network such as 10.0.0.0/8, or a name such as www.example.com or *.example.com")
-	errDenied    = fmt.Errorf("%w; with a port, such as 10.1.2.3:8233 or www.example.com:8233, where that alone is meant", errEntry)
+	errPort      = fmt.Errorf("%w; with a port, such as 10.1.2.3:8233 or www.example.com:8233, where that alone is meant", errEntry)
 	errEmbedded  = errors.New("the IPv4 address or network itself: IPv4-mapped and NAT64 addresses count as IPv4 addresses")
 	errZone      = errors.New("an address without a zone")
 	errLocalhost = errors.New("127.0.0.1 and ::1: a name does not open loopback addresses")
@@ -58,19 +59,19 @@ func (l *list) add(entry string) error {
 	return nil
 }
 
-// addDenied parses an entry of a deny list, which may have a port, and appends it.
-func (l *list) addDenied(entry string) error {
+// addWithPort parses an entry, which may have a port, and appends it.
+func (l *list) addWithPort(entry string) error {
 	entry = strings.TrimSpace(entry)
 	if e, err := parseEndpoint(entry); err == nil && e.port != 0 {
 		host := list{}
 		if err := host.add(e.host); err != nil || strings.ContainsAny(e.host, "*/") {
-			return errDenied
+			return errPort
 		}
 		l.endpoints = append(l.endpoints, e)
 		return nil
 	}
 	if err := l.add(entry); errors.Is(err, errEntry) {
-		return errDenied
+		return errPort
 	} else if err != nil {
 		return err
 	}
@@ -99,6 +100,14 @@ func (l *list) address(a netip.Addr) (entry string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// port reports whether the list has an address with a port.
+func (l *list) port(a netip.Addr, port uint16) bool {
+	return slices.ContainsFunc(l.endpoints, func(e endpoint) bool {
+		b, ok := address(e.host)
+		return ok && b == a && e.port == port
+	})
 }
 
 // name returns the entry that matches a normal name, if any.

@@ -37,6 +37,23 @@ func Parse(text []byte) (*yaml.Node, error) {
 	return document.Content[0], nil
 }
 
+// CheckEnd notes a mistake if the text of a document ends in the middle of a line, in a value that is neither quoted nor in brackets. A
+// file that was cut off, as by a full disk, could otherwise mean more than the whole: "scope: /" more than "scope: /jobCollections/payroll".
+func (r *Reader) CheckEnd(root *yaml.Node, text []byte) {
+	end := lastNode(root)
+	if end.Kind == yaml.ScalarNode && end.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 && end.Value != "" && strings.HasSuffix(string(text), end.Value) {
+		r.Fail(end, "", fmt.Sprintf("the file ends in the middle of a line, so what follows %.40q may be missing", end.Value), "a line end after the last line")
+	}
+}
+
+// lastNode returns the last node of a document, below n.
+func lastNode(n *yaml.Node) *yaml.Node {
+	for len(n.Content) > 0 {
+		n = n.Content[len(n.Content)-1]
+	}
+	return n
+}
+
 // Fail notes a mistake at a node. problem says what is wrong; allowed may be empty.
 func (r *Reader) Fail(n *yaml.Node, path, problem, allowed string) {
 	if len(r.errs) == maxErrors {

@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
+
+	"almanac/internal/files"
 )
 
 // Every is how often a file is read. A change is in force when it was read twice, within three times that: an editor or a
@@ -37,7 +38,7 @@ type File[T any] struct {
 // Open reads a file. It fails if the file cannot be read or parsed.
 func Open[T any](name string, parse func(text []byte) (T, error)) (*File[T], error) {
 	f := &File[T]{name: name, parse: parse}
-	text, err := os.ReadFile(name)
+	text, err := files.Read(name)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ var errUnsettled = errors.New("the file is changing")
 
 // read parses the file if its content is not what was parsed last, but what was read last. changed reports whether it did.
 func (f *File[T]) read() (changed bool, err error) {
-	text, err := os.ReadFile(f.name)
+	text, err := files.Read(f.name)
 	if err != nil {
 		return false, err
 	}

@@ -7,12 +7,31 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
+
+// A transcript is a log that can be read while it is written.
+type transcript struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *transcript) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *transcript) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
 
 func number(text []byte) (int, error) {
 	n, err := strconv.Atoi(string(text))
@@ -28,7 +47,7 @@ func TestAChangeIsInForceWithinTwoSecondsAndABrokenFileKeepsWhatWasThere(t *test
 	put := func(text string) { require.NoError(t, os.WriteFile(name, []byte(text), 0o600)) }
 	put("1")
 	synctest.Test(t, func(t *testing.T) {
-		var logged strings.Builder
+		var logged transcript
 		f, err := Open(name, number)
 		require.NoError(t, err)
 		go f.Watch(t.Context(), slog.New(slog.NewTextHandler(&logged, nil)))

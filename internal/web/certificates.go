@@ -5,12 +5,14 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"almanac/internal/files"
 )
 
 // followEvery is the interval at which files of certificates are read again.
@@ -28,7 +30,10 @@ type Certificates struct {
 }
 
 // certificates are the content of the files.
-type certificates struct{ server, api *tls.Config }
+type certificates struct {
+	server, api *tls.Config
+	expiries    map[string]time.Time
+}
 
 // LoadCertificates reads the files. The error says which file is wrong.
 func LoadCertificates(files CertificateFiles) (*Certificates, error) {
@@ -109,13 +114,27 @@ func (c *Certificates) Expires() time.Time {
 	return c.loaded.Load().server.Certificates[0].Leaf.NotAfter
 }
 
+// Expiries returns when the first of the certificates that servers show, "server", and of the authorities of callers, "client-ca",
+// expires.
+func (c *Certificates) Expiries() map[string]time.Time { return c.loaded.Load().expiries }
+
+// earliest returns when the first of the certificates in a PEM file expires; the zero time if there is none.
+func earliest(text []byte) (first time.Time) {
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil && (first.IsZero() || c.NotAfter.Before(first)) {
+			first = c.NotAfter
+		}
+	}
+	return first
+}
+
 func (f CertificateFiles) read() ([][]byte, error) {
 	var content [][]byte
 	for _, name := range []string{f.Cert, f.Key, f.ClientCA} {
 		if name == "" {
 			continue
 		}
-		text, err := os.ReadFile(name)
+		text, err := files.Read(name)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +148,7 @@ func (f CertificateFiles) parse(content [][]byte) (*certificates, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s and %s are not a certificate and its key in PEM: %w", f.Cert, f.Key, err)
 	}
-	loaded := &certificates{server: config(nil), api: config(nil)}
+	loaded := &certificates{server: config(nil), api: config(nil), expiries: map[string]time.Time{"server": earliest(content[0])}}
 	loaded.server.Certificates = []tls.Certificate{pair}
 	loaded.api.Certificates = loaded.server.Certificates
 	if f.ClientCA != "" {
@@ -137,6 +156,7 @@ func (f CertificateFiles) parse(content [][]byte) (*certificates, error) {
 		if !authorities.AppendCertsFromPEM(content[2]) {
 			return nil, fmt.Errorf("%s has no certificate in PEM", f.ClientCA)
 		}
+		loaded.expiries["client-ca"] = earliest(content[2])
 		loaded.api.ClientCAs, loaded.api.ClientAuth = authorities, tls.VerifyClientCertIfGiven
 		// A resumed session would keep a certificate of an authority that is no longer in the file.
 		loaded.api.SessionTicketsDisabled = true

@@ -51,6 +51,7 @@ type Queries struct {
 	namespace string
 	durations meanDuration
 	resets    recentResets
+	flights   flights
 	extra     chan struct{} // a semaphore for attempts beside first ones
 }
 
@@ -62,7 +63,7 @@ func NewQueries(c client.Client, namespace string) *Queries {
 // Ask queries an open workflow and stores the answer in result. The error is a [serviceerror.NotFound] if
 // no workflow with that ID is open.
 func (q *Queries) Ask(ctx context.Context, workflowID, name string, result any) error {
-	return q.ask(ctx, queryTimeout, firstTimeout, workflowID, name, result)
+	return q.shared(ctx, "read", queryTimeout, firstTimeout, workflowID, name, result)
 }
 
 // AskBeforeChange is [Queries.Ask] for a workflow that is about to be changed. It makes the second attempt
@@ -70,10 +71,21 @@ func (q *Queries) Ask(ctx context.Context, workflowID, name string, result any) 
 // instead of waiting for the first worker until the sticky timeout. Ask is more patient, because reads are
 // many at once and the next worker has to read the workflow's whole history.
 func (q *Queries) AskBeforeChange(ctx context.Context, workflowID, name string, result any) error {
-	return q.ask(ctx, ChangeTimeout, q.durations.earlyTimeout(), workflowID, name, result)
+	return q.shared(ctx, "change", ChangeTimeout, q.durations.earlyTimeout(), workflowID, name, result)
 }
 
-func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, workflowID, name string, result any) error {
+// shared is ask for all callers at the same time with that purpose.
+func (q *Queries) shared(ctx context.Context, purpose string, limit, timeout time.Duration, workflowID, name string, result any) error {
+	value, err := q.flights.share(ctx, purpose+" "+name+" "+workflowID, func(ctx context.Context) (converter.EncodedValue, error) {
+		return q.ask(ctx, limit, timeout, workflowID, name)
+	})
+	if err != nil {
+		return err
+	}
+	return value.Get(result)
+}
+
+func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, workflowID, name string) (converter.EncodedValue, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	answers := make(chan answer)
@@ -109,10 +121,10 @@ func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, workflo
 		case a := <-answers:
 			if a.err == nil {
 				q.durations.add(min(a.took, firstTimeout))
-				return a.value.Get(result)
+				return a.value, nil
 			}
 			if !IsTimeout(a.err) || isIdle(a.err) && time.Since(start) > idleTimeout {
-				return a.err
+				return nil, a.err
 			}
 			last = a.err
 			next.Reset(timeout / 4) // the attempt may have failed at once
@@ -121,7 +133,7 @@ func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, workflo
 			next.Reset(timeout)
 			timeout = min(2*timeout, maxTimeout)
 		case <-ctx.Done():
-			return cmp.Or(last, ctx.Err())
+			return nil, cmp.Or(last, ctx.Err())
 		}
 	}
 }

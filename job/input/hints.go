@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,20 +31,18 @@ var homes = map[string]string{
 func (p *parser) advise(n *fields.Node, d *job.Definition) {
 	for _, e := range p.List {
 		name := e.Path[strings.LastIndexByte(e.Path, '.')+1:]
+		given := nodeAt(n, strings.TrimPrefix(strings.TrimPrefix(e.Path, p.path), "."))
 		switch {
-		case name == "cron" && e.Code == fields.Unknown:
-			adviseCron(e, n.Member("recurrence").Member("cron"))
-		case e.Path == p.pathOf("recurrence") && e.Value == fields.String:
-			adviseCron(e, n.Member("recurrence"))
+		case e.Code == fields.Unknown && strings.HasPrefix(fields.Normalize(name), "cron"), e.Value == fields.String && (e.Path == p.pathOf("recurrence") || e.Path == p.pathOf("recurrence.schedule")):
+			adviseCron(e, given)
+		case e.Code == fields.Unsupported && e.Path == p.pathOf("recurrence.frequency"):
+			adviseFrequency(e, given)
 		case e.Code == fields.Unknown:
 			p.adviseHome(e, name)
 		case (name == "body" || name == "message") && (e.Value == fields.Object || e.Value == fields.List):
 			e.Hint = `write the JSON as a text, with its quotes escaped, such as "{\"id\":1}"`
-		case name == "retryInterval" && e.Value == fields.Number:
-			e.Allowed = p.Rules["retryInterval"].Allowed
-			if text := n.Member("action").Member("retryPolicy").Member("retryInterval"); text != nil {
-				e.Value, e.Hint = text.Scalar(), `30 seconds are "PT30S"`
-			}
+		case strings.HasPrefix(p.Rules[name].Allowed, "a duration") && e.Code == fields.Invalid && given != nil:
+			adviseDuration(e, given, p.Rules[name].Allowed)
 		case name == "retryCount" && e.Code == fields.OutOfRange && fmt.Sprint(e.Value) == "0":
 			e.Hint = `for no retries send "retryType": "none"`
 		case e.Code == fields.Invalid && strings.HasPrefix(e.Allowed, "a date"):
@@ -53,6 +52,69 @@ func (p *parser) advise(n *fields.Node, d *job.Definition) {
 		case e.Code == fields.Forbidden && strings.HasPrefix(e.Allowed, "with frequency ") && name == "weekDays":
 			e.Hint = `"frequency": "week" runs on each of these days`
 		}
+	}
+	if slices.ContainsFunc(p.List, func(e *job.FieldError) bool { return strings.HasPrefix(e.Hint, cronMeans) }) { // which has a frequency
+		p.List = slices.DeleteFunc(p.List, func(e *job.FieldError) bool {
+			return e.Code == fields.Required && e.Path == p.pathOf("recurrence.frequency")
+		})
+	}
+}
+
+// nodeAt returns the value at a path below n, such as recurrence.schedule.hours[0]; nil if there is none.
+func nodeAt(n *fields.Node, path string) *fields.Node {
+	for part := range strings.SplitSeq(path, ".") {
+		name, rest, _ := strings.Cut(part, "[")
+		n = n.Member(name)
+		for rest != "" {
+			index, after, _ := strings.Cut(rest, "]")
+			i, err := strconv.Atoi(index)
+			if n == nil || err != nil || i >= len(n.Items) {
+				return nil
+			}
+			n, rest = n.Items[i], strings.TrimPrefix(after, "[")
+		}
+	}
+	return n
+}
+
+// periods are other words for a frequency.
+var periods = map[string]string{
+	"minutely": "minute", "minutes": "minute", "hourly": "hour", "hours": "hour", "daily": "day", "days": "day", "weekly": "week", "weeks": "week",
+	"monthly": "month", "months": "month", "yearly": "year", "years": "year", "annually": "year",
+}
+
+// adviseFrequency says which frequency is meant.
+func adviseFrequency(e *job.FieldError, given *fields.Node) {
+	if given == nil || given.Kind != fields.String {
+		return
+	}
+	if word := periods[strings.ToLower(given.Text)]; word != "" {
+		e.Hint = `did you mean "` + word + `"?`
+		return
+	}
+	if _, err := cron.Parse(given.Text); err == nil {
+		adviseCron(e, given)
+	}
+}
+
+var plainDuration = regexp.MustCompile(`^(\d{1,9}) ?(|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)$`)
+
+// adviseDuration says how a number, or a text such as 30s, is written as a duration.
+func adviseDuration(e *job.FieldError, given *fields.Node, allowed string) {
+	if given.Kind == fields.Number {
+		e.Value, e.Allowed = given.Scalar(), allowed
+	}
+	m := plainDuration.FindStringSubmatch(strings.ToLower(given.Text))
+	switch {
+	case m == nil || given.Kind != fields.Number && given.Kind != fields.String:
+	case m[2] == "", m[2][0] == 's':
+		e.Hint = fmt.Sprintf(`%s seconds are "PT%sS"`, m[1], m[1])
+	case m[2][0] == 'd':
+		e.Hint = fmt.Sprintf(`%s days are "P%sD"`, m[1], m[1])
+	case m[2][0] == 'h':
+		e.Hint = fmt.Sprintf(`%s hours are "PT%sH"`, m[1], m[1])
+	default:
+		e.Hint = fmt.Sprintf(`%s minutes are "PT%sM"`, m[1], m[1])
 	}
 }
 
@@ -68,6 +130,8 @@ func (p *parser) adviseHome(e *job.FieldError, name string) {
 	}
 }
 
+const cronMeans = `that cron expression is "recurrence": `
+
 // adviseCron shows the recurrence that a cron expression means.
 func adviseCron(e *job.FieldError, given *fields.Node) {
 	if given == nil || given.Kind != fields.String {
@@ -79,7 +143,7 @@ func adviseCron(e *job.FieldError, given *fields.Node) {
 		return
 	}
 	if text, err := json.Marshal(rule); err == nil {
-		e.Hint = `that cron expression is "recurrence": ` + string(text)
+		e.Hint = cronMeans + string(text)
 		if e.Code == fields.Unknown {
 			e.Allowed = ""
 		} else {
@@ -148,11 +212,37 @@ func (p *parser) literal(n *fields.Node, path string, a, stored *job.Action) {
 // expression matches what stands for a value in templates of Azure Resource Manager.
 var expression = regexp.MustCompile(`^\[\w+\(.*\].*$`)
 
-// refuseExpressions refuses secrets that are expressions of a template: nothing here evaluates them.
+// function matches such a value that calls a function of these templates. What may be any text is refused only if it does.
+var function = regexp.MustCompile(`^\[(?i:parameters|variables|concat|format|reference|resourceId|list\w*)\(.*\)\]$`)
+
+// refuseExpressions refuses secrets, headers and bodies that are expressions of a template: nothing here evaluates them.
 func (p *parser) refuseExpressions(a *job.Action, path string, stored *job.Action) {
 	eachSecret(a, path, stored, func(s secret) {
 		if expression.MatchString(*s.value) && !p.Has(s.path) {
-			p.fail(s.path, fields.Invalid, "the secret itself", "an expression of a template, such as [parameters('name')], is not evaluated here")
+			p.fail(s.path, fields.Invalid, "the secret itself", notEvaluated)
+		}
+	})
+	refuse := func(path, text string) {
+		if function.MatchString(text) && !p.Has(path) {
+			p.fail(path, fields.Invalid, "the text itself", notEvaluated)
+		}
+	}
+	withErrorAction(a, path, stored, func(a *job.Action, path string, _ *job.Action) {
+		if r := a.Request; r != nil {
+			for _, h := range r.Headers {
+				refuse(path+".request.headers."+fields.Shorten(h.Name), h.Value)
+			}
+			refuse(path+".request.body", r.Body)
+		}
+		if m := a.QueueMessage; m != nil {
+			refuse(path+".queueMessage.message", m.Message)
+		}
+		for _, m := range []*job.ServiceBusMessage{a.ServiceBusQueueMessage, a.ServiceBusTopicMessage} {
+			if m != nil {
+				refuse(path+"."+parameter(a.Type)+".message", m.Message)
+			}
 		}
 	})
 }
+
+const notEvaluated = "an expression of a template, such as [parameters('name')], is not evaluated here"

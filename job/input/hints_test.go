@@ -1,6 +1,7 @@
 package input_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -26,6 +27,24 @@ func TestTheFirstMistakesOfANewcomerAreAnsweredWithWhatToSend(t *testing.T) {
 				`{"frequency":"week","schedule":{"minutes":[0],"hours":[9],"weekDays":["monday","tuesday","wednesday","thursday","friday"]}}`},
 		{"a member cron", `{"properties":{` + action + `,"recurrence":{"frequency":"day","cron":"*/5 * * * *"}}}`,
 			`properties.recurrence.cron: unknown field; that cron expression is "recurrence": {"frequency":"hour","schedule":{"minutes":[0,5,10,15,20,25,30,35,40,45,50,55]}}`},
+		{"a member cron alone", `{"properties":{` + action + `,"recurrence":{"cron":"0 9 * * *"}}}`,
+			`properties.recurrence.cron: unknown field; that cron expression is "recurrence": {"frequency":"day","schedule":{"minutes":[0],"hours":[9]}}`},
+		{"a member cronExpression one level too high", `{"properties":{` + action + `,"cronExpression":"0 9 * * *"}}`,
+			`properties.cronExpression: unknown field; that cron expression is "recurrence": {"frequency":"day","schedule":{"minutes":[0],"hours":[9]}}`},
+		{"a cron expression as schedule", `{"properties":{` + action + `,"recurrence":{"schedule":"0 9 * * *"}}}`,
+			`properties.recurrence.schedule: "0 9 * * *" is not valid; allowed: an object; that cron expression is "recurrence": {"frequency":"day","schedule":{"minutes":[0],"hours":[9]}}`},
+		{"a cron expression as frequency", `{"properties":{` + action + `,"recurrence":{"frequency":"0 9 * * *"}}}`,
+			`properties.recurrence.frequency: "0 9 * * *" is not supported; allowed: minute, hour, day, week, month or year; that cron expression is "recurrence": {"frequency":"day","schedule":{"minutes":[0],"hours":[9]}}`},
+		{"another word for a frequency", `{"properties":{` + action + `,"recurrence":{"frequency":"Daily"}}}`,
+			`properties.recurrence.frequency: "Daily" is not supported; allowed: minute, hour, day, week, month or year; did you mean "day"?`},
+		{"seconds for a duration", `{"properties":{` + action + `,"recurrence":{"frequency":"day","catchUpWindow":3600}}}`,
+			`properties.recurrence.catchUpWindow: 3600 is not valid; allowed: a duration such as PT30S or 00:00:30, from PT0S to P60D; 3600 seconds are "PT3600S"`},
+		{"hours for a duration", `{"properties":{` + action + `,"recurrence":{"frequency":"day","catchUpWindow":"1h"}}}`,
+			`properties.recurrence.catchUpWindow: "1h" is not valid; allowed: a duration such as PT30S or 00:00:30, from PT0S to P60D; 1 hours are "PT1H"`},
+		{"an expression for a header", request(`"headers":{"Authorization":"[concat('Bearer ', parameters('token'))]"}`),
+			"properties.action.request.headers.Authorization: the value is not valid; allowed: the text itself; an expression of a template, such as [parameters('name')], is not evaluated here"},
+		{"an expression for a body", request(`"body":"[parameters('body')]"`),
+			"properties.action.request.body: the value is not valid; allowed: the text itself; an expression of a template, such as [parameters('name')], is not evaluated here"},
 		{"words", `{"properties":{` + action + `,"recurrence":"every day"}}`,
 			`properties.recurrence: a string is not valid; allowed: an object; a recurrence is an object, such as {"frequency":"day","schedule":{"hours":[9],"minutes":[0]}}, and no cron expression`},
 		{"a time zone one level too high", `{"properties":{` + action + `,"timeZone":"Europe/Stockholm"}}`, "properties.timeZone: unknown field; it belongs in recurrence"},
@@ -115,4 +134,23 @@ func TestAMessageMayLiveForEver(t *testing.T) {
 			`"authentication":{"sasKeyName":"k","sasKey":"s","type":"sharedAccessKey"},"message":"m","brokeredMessageProperties":{"timeToLive":"`+spelled+`"}}}}}`), input.ParseOptions{Now: now})
 		require.NoError(t, err)
 	}
+}
+
+func TestABodyThatLooksLikeAnExpressionIsSent(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{"[1,2]", "[]", "[a]", "[sum(1)]", "[parameters('x')] and more"} {
+		text, err := json.Marshal(body)
+		require.NoError(t, err)
+		_, err = input.ParseDefinition([]byte(`{"properties":{"action":{"type":"Http","request":{"uri":"http://a.example/","method":"POST","body":`+string(text)+`}}}}`), input.ParseOptions{Now: now})
+		require.NoError(t, err, body)
+	}
+}
+
+func TestNumbersOfSchedulesMayBeStrings(t *testing.T) {
+	t.Parallel()
+	d, err := input.ParseDefinition([]byte(`{"properties":{"action":{"type":"Http","request":{"uri":"http://a.example/","method":"GET"}},
+		"recurrence":{"frequency":"month","interval":2,"count":5,"schedule":{"hours":["11"],"minutes":["0",30],"monthlyOccurrences":[{"day":"Friday","occurrence":"-1"}]}}}}`), input.ParseOptions{Now: now})
+	require.NoError(t, err)
+	r := d.Recurrence
+	require.Equal(t, []int{2, 5, 11, 0, 30, -1}, []int{r.Interval, r.Count, r.Schedule.Hours[0], r.Schedule.Minutes[0], r.Schedule.Minutes[1], r.Schedule.MonthlyOccurrences[0].Occurrence})
 }

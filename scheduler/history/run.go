@@ -150,18 +150,11 @@ func (r *runReader) skip(ctx context.Context, before time.Time) (*earlier, error
 	if before.IsZero() || !r.began.IsZero() && !isLater(r.began) {
 		return nil, nil
 	}
-	page, err := r.Client.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
-		Namespace: r.Namespace, Execution: &common.WorkflowExecution{WorkflowId: r.workflowID, RunId: r.runID}, MaximumPageSize: 1,
-	})
-	if err != nil {
-		return nil, err
+	e, err := r.first(ctx)
+	if err == nil && e != nil && isLater(e.GetEventTime().AsTime()) {
+		return r.earlier(e), nil
 	}
-	for _, e := range page.GetHistory().GetEvents() {
-		if e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED && isLater(e.GetEventTime().AsTime()) {
-			return r.earlier(e), nil
-		}
-	}
-	return nil, nil
+	return nil, err
 }
 
 // flush returns the records held back, newest first.
@@ -319,7 +312,7 @@ func dropped(d *plan.Dropped, at time.Time) []job.Record {
 	add := func(due time.Time, message string) {
 		at = at.Add(-100 * time.Nanosecond) // the resolution of IDs in the history
 		records = append(records, job.Record{
-			Execution: job.Execution{Due: due, ActionName: job.MainAction},
+			Execution: job.Execution{Due: due, Repeat: d.Repeat, ActionName: job.MainAction},
 			Attempt:   job.Attempt{Number: 1, Start: at, End: at, Outcome: d.Outcome, Message: message},
 		})
 	}

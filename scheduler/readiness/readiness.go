@@ -29,6 +29,10 @@ type Checker struct {
 	namespace string
 	log       *slog.Logger
 
+	checks     singleflight.Group // one check at a time, shared by all callers that wait for it; guards the two members below
+	lastCheck  error              // of the last check
+	checkUntil time.Time          // when lastCheck expires
+
 	probe      singleflight.Group // one write at a time, shared by all callers that wait for it; guards the members below
 	lastResult error              // of the last write
 	validUntil time.Time          // when lastResult expires
@@ -41,10 +45,40 @@ func New(c client.Client, namespace string, log *slog.Logger) *Checker {
 
 // Check returns nil if jobs can be stored and run: Temporal answers, the namespace exists, a worker polls
 // both task queues, and Temporal accepts writes. Otherwise the error says what is missing; its text may be
-// shown to every caller. It returns within [Timeout].
+// shown to every caller. It returns within [Timeout]. Everyone may ask, as often as they like: callers share a check, whose
+// result counts for a second if all is well, and else for a tenth of one.
 func (c *Checker) Check(ctx context.Context) error {
+	result := c.checks.DoChan("", func() (any, error) { return nil, c.checkIfDue(context.WithoutCancel(ctx)) })
+	select {
+	case r := <-result:
+		return r.Err
+	case <-ctx.Done():
+		return errors.New("temporal did not answer in time")
+	}
+}
+
+const (
+	readyFresh   = time.Second
+	missingFresh = 100 * time.Millisecond
+)
+
+// checkIfDue returns the result of the last check if it is still valid, and otherwise checks. It is not safe for concurrent use.
+func (c *Checker) checkIfDue(ctx context.Context) error {
+	if time.Now().Before(c.checkUntil) {
+		return c.lastCheck
+	}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
+	c.lastCheck = c.check(ctx)
+	fresh := readyFresh
+	if c.lastCheck != nil {
+		fresh = missingFresh
+	}
+	c.checkUntil = time.Now().Add(fresh)
+	return c.lastCheck
+}
+
+func (c *Checker) check(ctx context.Context) error {
 	_, err := c.client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: c.namespace})
 	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); missing {
 		return fmt.Errorf("the namespace %q does not exist; create it with \"almanac setup\"", c.namespace)

@@ -37,15 +37,20 @@ func (disk) DescribeTaskQueue(context.Context, string, enums.TaskQueueType) (*wo
 // A diskFrontend counts writes.
 type diskFrontend struct {
 	workflowservice.WorkflowServiceClient
-	mu     sync.Mutex
-	writes int
+	mu            sync.Mutex
+	writes, asked int
+
+	missing error // answer about the namespace
 
 	write, history error         // answers to a write and of the history service
 	takes          time.Duration // duration of a write
 }
 
 func (d *diskFrontend) DescribeNamespace(context.Context, *workflowservice.DescribeNamespaceRequest, ...grpc.CallOption) (*workflowservice.DescribeNamespaceResponse, error) {
-	return &workflowservice.DescribeNamespaceResponse{}, nil
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked++
+	return &workflowservice.DescribeNamespaceResponse{}, d.missing
 }
 
 func (d *diskFrontend) UpdateTaskQueueConfig(ctx context.Context, _ *workflowservice.UpdateTaskQueueConfigRequest, _ ...grpc.CallOption) (*workflowservice.UpdateTaskQueueConfigResponse, error) {
@@ -81,6 +86,30 @@ func TestReadinessWritesAtMostOnceInTenSeconds(t *testing.T) {
 			require.Equal(t, writes, d.writes)
 			time.Sleep(6 * time.Second)
 		}
+	})
+}
+
+func TestReadinessAsksTemporalOnceASecondHoweverManyAsk(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &diskFrontend{}
+		c := readiness.New(disk{frontend: d}, client.DefaultNamespace, slog.New(slog.DiscardHandler))
+		for range 5000 {
+			require.NoError(t, c.Check(t.Context()))
+			time.Sleep(time.Millisecond)
+		}
+		require.LessOrEqual(t, d.asked, 5)
+
+		d.missing, d.asked = serviceerror.NewUnavailable("internals"), 0
+		time.Sleep(time.Second)
+		for range 1000 {
+			require.EqualError(t, c.Check(t.Context()), `temporal does not answer, or does not show the namespace "default"`)
+			time.Sleep(time.Millisecond)
+		}
+		require.LessOrEqual(t, d.asked, 10)
+		d.missing = nil
+		time.Sleep(100 * time.Millisecond)
+		require.NoError(t, c.Check(t.Context()), "recovery is noticed at once")
 	})
 }
 

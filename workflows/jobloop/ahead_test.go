@@ -219,8 +219,9 @@ func TestAHeldOccurrenceIsNotCountedYet(t *testing.T) {
 		t.Parallel()
 		w := newLeadEnv(t, every(minutely))
 		run := w.update(55*time.Second, workflows.UpdateRun)
+		held := w.snapshot(55*time.Second + time.Millisecond)
 		w.run(70 * time.Second)
-		held := run.ok(t)
+		run.ok(t)
 		require.Equal(t, held.At(newYear.Add(55*time.Second)).Status, held.Status)
 		require.Equal(t, job.Status{LastExecutionTime: at(55 * time.Second), NextExecutionTime: at(time.Minute), ExecutionCount: 2},
 			counted(held.At(newYear.Add(55*time.Second)).Status))
@@ -842,6 +843,7 @@ func TestAnAttemptThatIsNotHeldIsLostSoonWhenFewAreHeld(t *testing.T) {
 	}{
 		{"when few are held", activities.MinHeldLoss, 90 * time.Second, activities.UnsentLoss},
 		{"when many are held", activities.MinHeldLoss + time.Millisecond, 90 * time.Second, activities.SentLoss},
+		{"when outcomes wait long to be reported", activities.MaxHeldLoss + time.Millisecond, 90 * time.Second, activities.BusyLoss},
 		{"before an execution has told how many are", 0, 90 * time.Second, activities.SentLoss},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

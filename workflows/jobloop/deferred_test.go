@@ -27,7 +27,7 @@ func TestManualRunsThatAlwaysOverlapAreAllMade(t *testing.T) {
 	require.Len(t, ids, manual+1, "each once")
 	require.Len(t, w.runs, 2)
 	require.LessOrEqual(t, w.runs[0].executions, drainAfter)
-	require.Positive(t, w.runs[1].DeferredRuns, "what came while the first run drained")
+	require.NotEmpty(t, w.runs[1].Deferred, "what came while the first run drained")
 }
 
 func TestAChangeCancelsTheManualRunsThatWaitForTheNextRunOfTheWorkflow(t *testing.T) {
@@ -42,7 +42,8 @@ func TestAChangeCancelsTheManualRunsThatWaitForTheNextRunOfTheWorkflow(t *testin
 	w.run(6 * time.Hour)
 
 	require.Len(t, w.runs, 2)
-	require.Zero(t, w.runs[1].DeferredRuns)
+	require.Empty(t, w.runs[1].Deferred)
 	require.Len(t, w.sent, drainAfter)
 	require.Equal(t, []string{"Cancelled 1: 01:40:04 to 01:40:04", "Cancelled 1: 01:40:04 to 01:40:04"}, w.dropped())
+	require.Equal(t, []int{drainAfter + 1, drainAfter + 2}, w.cancelled())
 }

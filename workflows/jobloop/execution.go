@@ -29,44 +29,56 @@ func (j *loop) start(ctx workflow.Context, due time.Time) {
 	e.Undo = state.Standing{Decided: j.Decided, Last: j.Last}
 	j.decided(due)
 	j.Started++
+	j.Numbered++
+	e.Repeat = j.Numbered
 	j.beginExecution(ctx, e, due.Format(time.RFC3339), due)
 }
 
-// runManually starts a manual run; while the run drains, it is left to the next run of the workflow.
-func (j *loop) runManually(ctx workflow.Context) {
+// runManually starts a manual run, and returns the name of the execution. While the run drains, it is left to the next run of the workflow.
+func (j *loop) runManually(ctx workflow.Context) (name string) {
+	j.Numbered++
+	manual := state.ManualRun{Repeat: j.Numbered, Caller: execution.CallerOf(audit.ActorOf(ctx))}
 	if j.draining() {
-		j.DeferredRuns++
-		return
+		j.Deferred = append(j.Deferred, manual)
+	} else {
+		j.beginManualRun(ctx, manual)
 	}
+	return job.ExecutionName(j.Registration, manual.Repeat)
+}
+
+func (j *loop) beginManualRun(ctx workflow.Context, manual state.ManualRun) {
 	now := workflow.Now(ctx).UTC()
 	for _, e := range j.running { // if e returns to the plan, this manual run is the last execution
 		e.Undo.Last = later(e.Undo.Last, now)
 	}
 	j.ManualRuns++
-	j.beginExecution(ctx, &execution.Execution{RetryWait: state.RetryWait{Manual: true}}, fmt.Sprintf("run %d", j.ManualRuns), now)
+	e := &execution.Execution{RetryWait: state.RetryWait{Manual: true}}
+	e.Repeat, e.Caller = manual.Repeat, manual.Caller
+	j.beginExecution(ctx, e, fmt.Sprintf("run %d", j.ManualRuns), now)
 }
 
 // startDeferred starts the manual runs that were left while an earlier run drained.
 func (j *loop) startDeferred(ctx workflow.Context) {
-	for ; j.DeferredRuns > 0 && !j.draining(); j.DeferredRuns-- {
-		j.runManually(ctx)
+	for len(j.Deferred) > 0 && !j.draining() {
+		manual := j.Deferred[0]
+		j.Deferred = slices.Delete(j.Deferred, 0, 1)
+		j.beginManualRun(ctx, manual)
 	}
 }
 
-// beginExecution starts a new execution of what, the due time or "run N".
+// beginExecution starts a new execution of what, the due time or "run N". It has its number already.
 func (j *loop) beginExecution(ctx workflow.Context, e *execution.Execution, what string, due time.Time) {
 	j.executions++
 	j.ExecutionCount++
-	j.Numbered++
 	j.Last = later(j.Last, later(workflow.Now(ctx), due))
 	e.Execution = job.Execution{
 		ID:         execution.ID(&j.Key, j.Created, workflow.GetInfo(ctx).FirstRunID, what),
 		Due:        due,
-		Repeat:     j.Numbered,
+		Repeat:     e.Repeat,
 		ActionName: job.MainAction,
 		Job:        j.Key.Name,
 		Collection: j.Key.Collection.Name,
-		Caller:     execution.CallerOf(audit.ActorOf(ctx)),
+		Caller:     e.Caller,
 	}
 	j.spawn(ctx, e)
 }
@@ -141,14 +153,14 @@ func (j *loop) runAction(ctx workflow.Context, e *execution.Execution, action jo
 		}
 		end, err := j.runActivity(ctx, e, input)
 		e.Tried += len(end.Attempts)
-		e.NoteError(end.Why(err))
+		e.NoteError(end.Why(err), e.EndedAt(workflow.Now(ctx)))
 		e.Sent = e.Sent || err == nil || e.Tried > 0 || e.InFlight && end.Canceled // the attempt in flight failed before the cancellation
 		switch {
 		case err == nil:
 			return nil
 		case e.Phase >= execution.Withdrawing && (e.Sent || !end.Unsent && !end.Canceled):
 			if end.Canceled && !e.InFlight && !e.KnownUnsent(workflow.Now(ctx)) {
-				j.noteCancelled(ctx, e.Due, "the job was changed when a retry was due; whether that was sent is not known")
+				j.noteCancelled(ctx, e.Due, 0, "the job was changed when a retry was due; whether that was sent is not known")
 			}
 			return err
 		case e.Phase >= execution.Withdrawing:
@@ -289,7 +301,7 @@ func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
 		if e.MayHaveBeenSent {
 			why = "the job was changed when it was due; whether it was sent is not known"
 		}
-		j.noteCancelled(ctx, e.Due, why)
+		j.noteCancelled(ctx, e.Due, e.Repeat, why)
 		return
 	}
 	j.Last, j.Decided = e.Undo.Last, e.Undo.Decided

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -17,22 +18,24 @@ import (
 // handle registers the job's queries, updates and signals.
 func (j *loop) handle(ctx workflow.Context) error {
 	err := errors.Join(
-		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, j.handleStatus,
+		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, func() (job.Job, error) { return j.handleStatus(ctx) },
 			workflow.QueryHandlerOptions{Description: "the job as it stands, without secrets"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateReplace, j.handleReplace,
 			workflow.UpdateHandlerOptions{Validator: j.validate, Description: "replace the definition"}))
 	for _, c := range []command{
-		{workflows.UpdateRun, "run the job now", j.mayRun, j.runManually},
 		{workflows.UpdateEnable, "enable the job", j.maySetState, func(ctx workflow.Context) { j.setState(ctx, job.StateEnabled) }},
 		{workflows.UpdateDisable, "disable the job", j.maySetState, func(ctx workflow.Context) { j.setState(ctx, job.StateDisabled) }},
 		{workflows.UpdateDelete, "delete the job", j.mayChange, j.remove},
 	} {
 		err = errors.Join(err, j.handleCommand(ctx, c))
 	}
+	j.handleSignal(ctx, command{workflows.UpdateRun, "run the job now", j.mayRun, func(ctx workflow.Context) { j.runManually(ctx) }})
 	j.signals.Add(ctx, workflows.SignalBegin, "begin although the delay that the job was started with is not over", func(workflow.Context) {
 		j.signalled, j.changed = j.signalled+1, true
 	})
 	return errors.Join(err,
+		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRun, j.handleRun,
+			workflow.UpdateHandlerOptions{Validator: j.mayRunOnce, Description: "run the job now"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateSkip, j.handleSkip,
 			workflow.UpdateHandlerOptions{Description: "do not run the next occurrence; with a time, only if that is when it is due"}),
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRerun, j.handleRerun,
@@ -60,29 +63,36 @@ type command struct {
 	do             func(workflow.Context)
 }
 
-func (j *loop) handleCommand(ctx workflow.Context, c command) error {
-	apply := func(ctx workflow.Context) error {
-		if err := c.may(); err != nil {
-			return err
-		}
-		c.do(ctx)
-		return nil
+func (c *command) apply(ctx workflow.Context) error {
+	if err := c.may(); err != nil {
+		return err
 	}
+	c.do(ctx)
+	return nil
+}
+
+// handleSignal registers the signal of a command.
+func (j *loop) handleSignal(ctx workflow.Context, c command) {
 	j.signals.Add(ctx, c.name, c.describe+", without an answer", func(ctx workflow.Context) {
 		j.signalled++
 		j.handling++ // the run does not end before it has returned
-		if err := j.change(ctx, apply); err != nil {
+		if err := j.change(ctx, c.apply); err != nil {
 			workflow.GetLogger(ctx).Warn("a signal was refused", "signal", c.name, "job", j.Key.ARMID(), "error", err)
 		}
 		j.handling--
 		j.changed = true
 	})
+}
+
+// handleCommand registers the signal and the update of a command.
+func (j *loop) handleCommand(ctx workflow.Context, c command) error {
+	j.handleSignal(ctx, c)
 	return workflow.SetUpdateHandlerWithOptions(ctx, c.name, func(ctx workflow.Context, generation int) (job.Job, error) {
 		_, err := j.update(ctx, withoutAnswer(func(ctx workflow.Context) error {
 			if err := j.unchangedSince(generation); err != nil {
 				return err
 			}
-			return apply(ctx)
+			return c.apply(ctx)
 		}))
 		return j.snapshot(), err
 	}, workflow.UpdateHandlerOptions{Description: c.describe, Validator: func(ctx workflow.Context, generation int) error {
@@ -116,25 +126,49 @@ func allowed(do func(workflow.Context)) func(workflow.Context) error {
 	}
 }
 
+// handleRun starts a manual run, and returns the name of the execution.
+func (j *loop) handleRun(ctx workflow.Context) (name string, err error) {
+	return j.update(ctx, func(ctx workflow.Context) (string, error) {
+		if err := j.mayRun(); err != nil {
+			return "", err
+		}
+		return j.runManually(ctx), nil
+	})
+}
+
+func (j *loop) mayRunOnce(ctx workflow.Context) error {
+	if j.repeated(ctx) { // it is only answered
+		return nil
+	}
+	return j.mayRun()
+}
+
 // handleRerun starts a manual run if the execution that ended last failed. A request with the same key as one that
-// started such a run starts none, nor does one while a manual run runs or waits.
-func (j *loop) handleRerun(ctx workflow.Context, key string) (job.RerunStatus, error) {
-	status, err := j.update(ctx, func(ctx workflow.Context) (string, error) {
+// started such a run starts none, nor does one while a manual run runs or waits: its answer names that one.
+func (j *loop) handleRerun(ctx workflow.Context, key string) (job.RerunAnswer, error) {
+	answer, err := j.update(ctx, func(ctx workflow.Context) (string, error) {
+		before := j.Reruns.Find(key)
 		switch {
-		case j.Reruns.Find(key) != nil, j.runningManually()+j.DeferredRuns > 0:
-			return string(job.RerunUnderWay), nil
+		case before != nil:
+			return rerunAnswer(job.RerunUnderWay, before.Answer), nil
+		case j.manualRuns() > 0:
+			return rerunAnswer(job.RerunUnderWay, j.newestManualRun()), nil
 		case j.Outcomes.ConsecutiveFailures == 0:
 			return string(job.RerunNotFailed), nil
 		}
 		if err := j.mayRun(); err != nil {
 			return "", err
 		}
-		j.Reruns.Add(key, "", workflow.Now(ctx), rerunFor, maxReruns)
-		j.runManually(ctx)
-		return string(job.RerunStarted), nil
+		name := j.runManually(ctx)
+		j.Reruns.Add(key, name, workflow.Now(ctx), rerunFor, maxReruns)
+		return rerunAnswer(job.RerunStarted, name), nil
 	})
-	return job.RerunStatus(status), err
+	status, name, _ := strings.Cut(answer, " ")
+	return job.RerunAnswer{Status: job.RerunStatus(status), Execution: name}, err
 }
+
+// rerunAnswer returns what [loop.update] keeps of an answer.
+func rerunAnswer(s job.RerunStatus, name string) string { return string(s) + " " + name }
 
 func (j *loop) handleReplace(ctx workflow.Context, r workflows.ReplaceRequest) (job.Job, error) {
 	_, err := j.update(ctx, withoutAnswer(func(ctx workflow.Context) error {
@@ -190,14 +224,6 @@ func (j *loop) validate(ctx workflow.Context, r workflows.ReplaceRequest) error 
 	return nil
 }
 
-// handleStatus returns the job as it stands; none once it is deleted, whatever its workflow still has to do.
-func (j *loop) handleStatus() (job.Job, error) {
-	if j.gone {
-		return job.Job{}, j.mayChange()
-	}
-	return j.snapshot(), nil
-}
-
 // handleTest sends a test to the targets of the job's own notifications, once to each, and returns the results. The end of
 // the job does not wait for them.
 func (j *loop) handleTest(ctx workflow.Context) ([]notification.Delivery, error) {
@@ -235,7 +261,7 @@ func (j *loop) maySetState() error {
 }
 
 func (j *loop) mayRun() error {
-	if n := j.runningManually() + j.DeferredRuns; n >= maxManualRuns {
+	if n := j.manualRuns(); n >= maxManualRuns {
 		return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("%d manual runs of the job are running or waiting already.", n))
 	}
 	return j.mayChange()

@@ -227,15 +227,20 @@ type answer struct {
 	err                 error
 	job                 job.Job
 	rerun               job.RerunStatus
+	execution           string // name of the one that was started
 }
 
 func (a *answer) Accept()          { a.accepted = true }
 func (a *answer) Reject(err error) { a.completed, a.err = true, err }
 func (a *answer) Complete(v any, err error) {
 	a.completed, a.at, a.err = true, a.w.env.Now().Sub(newYear), err
-	a.rerun, _ = v.(job.RerunStatus)
-	if j, ok := v.(job.Job); ok {
-		a.job = j
+	switch v := v.(type) {
+	case job.RerunAnswer:
+		a.rerun, a.execution = v.Status, v.Execution
+	case string:
+		a.execution = v
+	case job.Job:
+		a.job = v
 	}
 }
 
@@ -455,6 +460,16 @@ func (w *jobEnv) dropped() []string {
 		out = append(out, fmt.Sprintf("%s %d: %s to %s", d.Outcome, d.Count, clock(d.First), clock(d.Last)))
 	}
 	return out
+}
+
+// cancelled returns the numbers of the executions recorded as cancelled.
+func (w *jobEnv) cancelled() (numbers []int) {
+	for _, d := range w.recorded.dropped {
+		if d.Outcome == job.OutcomeCancelled && d.Repeat > 0 {
+			numbers = append(numbers, d.Repeat)
+		}
+	}
+	return numbers
 }
 
 // missed returns the number of occurrences recorded as missed.

@@ -334,6 +334,9 @@ func (j *loop) runningManually() (n int) {
 	return n
 }
 
+// manualRuns returns the number of manual runs that have not ended, deferred ones included.
+func (j *loop) manualRuns() int { return j.runningManually() + len(j.Deferred) }
+
 // crowded reports whether as many occurrences as allowed have not ended.
 func (j *loop) crowded() bool { return j.overlapping() >= maxOverlapping }
 
@@ -362,7 +365,7 @@ func (j *loop) takeBackHeld(ctx workflow.Context) {
 
 // expires returns when a final job is to be deleted; zero if it is not final or has executions left.
 func (j *loop) expires() time.Time {
-	if j.Final.IsZero() || len(j.running) > 0 || j.DeferredRuns > 0 {
+	if j.Final.IsZero() || len(j.running) > 0 || len(j.Deferred) > 0 {
 		return time.Time{}
 	}
 	return j.Final.Add(keepFinal)

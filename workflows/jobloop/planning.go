@@ -76,9 +76,10 @@ func (j *loop) catchUp(ctx workflow.Context, due, now time.Time) {
 	}
 }
 
-// noteCancelled records that an execution was cancelled, or an attempt of it, and why. It is for those without any other entry.
-func (j *loop) noteCancelled(ctx workflow.Context, due time.Time, why string) {
-	d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: why}
+// noteCancelled records that an execution was cancelled, or an attempt of it, and why. It is for those without any other entry. repeat is
+// the number of the execution; 0 for an occurrence that has none, or an attempt.
+func (j *loop) noteCancelled(ctx workflow.Context, due time.Time, repeat int, why string) {
+	d := &plan.Dropped{Outcome: job.OutcomeCancelled, Why: why, Repeat: repeat}
 	d.Add(due)
 	workflow.SideEffect(ctx, func(workflow.Context) any { return plan.Plan{Dropped: d} })
 	j.reportDropped(ctx, d)

@@ -56,6 +56,7 @@ func TestAnUpdateThatIsRepeatedInALaterRunIsAppliedOnce(t *testing.T) {
 			require.Greater(t, len(w.runs), 1)
 			once.ok(t)
 			repeated.ok(t)
+			require.Equal(t, once.execution, repeated.execution)
 			tt.want(t, w, end)
 			w.requireSound()
 		})
@@ -89,6 +90,8 @@ func TestARepeatedRerunHasTheAnswerOfTheFirst(t *testing.T) {
 	require.Greater(t, len(w.runs), 1)
 	require.Equal(t, job.RerunStarted, once.rerun)
 	require.Equal(t, job.RerunStarted, repeated.rerun)
+	require.Equal(t, job.ExecutionName(registration, 2), once.execution)
+	require.Equal(t, once.execution, repeated.execution)
 	require.Len(t, w.executions(), 2)
 }
 
@@ -107,6 +110,8 @@ func TestAllKeysOfReRunsAreRemembered(t *testing.T) {
 	for i := range asked {
 		require.Equal(t, job.RerunStarted, asked[i].rerun)
 		require.Equal(t, job.RerunUnderWay, repeated[i].rerun)
+		require.Equal(t, job.ExecutionName(registration, i+2), asked[i].execution)
+		require.Equal(t, asked[i].execution, repeated[i].execution)
 	}
 	require.Len(t, w.executions(), 21)
 }

@@ -53,7 +53,7 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 	j.Skips = append(j.Skips, next)
 	if len(j.Plan.Due) > 0 && j.Plan.Due[0].Equal(next) { // otherwise it was recorded as cancelled when the worker gave it back
 		j.Plan.Due = j.Plan.Due[1:]
-		j.noteCancelled(ctx, next, "a request skipped it")
+		j.noteCancelled(ctx, next, 0, "a request skipped it")
 	}
 	j.Redraw(workflow.Now(ctx))
 	j.finishIfOver(ctx)

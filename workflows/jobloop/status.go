@@ -41,5 +41,53 @@ func (j *loop) snapshot() job.Job {
 		s.Ahead.Due = append(s.Ahead.Due, e.Due)
 		s.Status.ExecutionCount--
 	}
+	s.Executing = s.Ahead == nil && len(j.running) > 0 || s.Ahead != nil && len(j.running) > len(s.Ahead.Due)
 	return s
+}
+
+// handleStatus returns the job as it stands, with the executions that have not ended; none once it is deleted, whatever its workflow
+// still has to do.
+func (j *loop) handleStatus(ctx workflow.Context) (job.Job, error) {
+	if j.gone {
+		return job.Job{}, j.mayChange()
+	}
+	s := j.snapshot()
+	if len(j.running)+len(j.Deferred) > 0 {
+		s.Running = &job.Running{Run: workflow.GetInfo(ctx).WorkflowExecution.RunID, Executions: j.ongoing()}
+	}
+	return s, nil
+}
+
+// ongoing returns the executions that have not ended, oldest first.
+func (j *loop) ongoing() []job.Ongoing {
+	all := make([]job.Ongoing, 0, len(j.running)+len(j.Deferred))
+	for _, e := range j.running {
+		o := job.Ongoing{
+			Execution: e.Execution, Activity: e.Activity, Tried: e.Tried, MaxAttempts: e.MaxAttempts(),
+			Error: e.Error, ErrorEnd: e.ErrorEnd, Withdrawn: e.Phase >= execution.Withdrawing,
+		}
+		if e.BetweenAttempts {
+			o.Activity, o.Next = "", e.Next
+		}
+		o.Job, o.Collection = "", "" // the reader knows them
+		all = append(all, o)
+	}
+	for _, m := range j.Deferred {
+		all = append(all, job.Ongoing{Execution: job.Execution{Repeat: m.Repeat, Caller: m.Caller, ActionName: job.MainAction}, Deferred: true})
+	}
+	return all
+}
+
+// newestManualRun returns the name of the newest manual run that has not ended; there must be one.
+func (j *loop) newestManualRun() string {
+	newest := 0
+	for _, e := range j.running {
+		if e.Manual {
+			newest = max(newest, e.Repeat)
+		}
+	}
+	for _, m := range j.Deferred {
+		newest = max(newest, m.Repeat)
+	}
+	return job.ExecutionName(j.Registration, newest)
 }

@@ -44,9 +44,10 @@ const (
 // been sent are over.
 func (j *loop) withdraw(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	for ; j.DeferredRuns > 0; j.DeferredRuns-- {
-		j.noteCancelled(ctx, workflow.Now(ctx), "the job was changed before it was sent")
+	for _, manual := range j.Deferred {
+		j.noteCancelled(ctx, workflow.Now(ctx), manual.Repeat, "the job was changed before it was sent")
 	}
+	j.Deferred = nil
 	for looks := 0; looks < maxLooks && j.attemptIsNear(ctx); looks++ {
 		_ = workflow.Sleep(ctx, lookInterval) // the context is never cancelled
 	}

@@ -26,7 +26,8 @@ type Dropped struct {
 	Count   int         `json:"count"`
 	First   time.Time   `json:"first"`
 	Last    time.Time   `json:"last"`
-	Newest  []time.Time `json:"newest"` // the newest maxListed, oldest first
+	Newest  []time.Time `json:"newest"`           // the newest maxListed, oldest first
+	Repeat  int         `json:"repeat,omitempty"` // number of the execution, if it is one that was cancelled
 }
 
 // maxListed is how many of its due times a Dropped lists.

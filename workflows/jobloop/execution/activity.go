@@ -52,6 +52,8 @@ func (e *Execution) Options(input *activities.Input, now time.Time, loss time.Du
 		when, e.Loss = "held by a worker until", loss
 	case loss == activities.MinHeldLoss && now.Sub(begin) < soon:
 		held, e.Loss = 0, activities.UnsentLoss
+	case loss > activities.MaxHeldLoss:
+		held, e.Loss = 0, activities.BusyLoss
 	default:
 		held, e.Loss = 0, activities.SentLoss
 	}

@@ -3,7 +3,6 @@
 package execution
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
@@ -103,10 +102,19 @@ const (
 	maxCaller  = 512
 )
 
+// MaxAttempts returns how many attempts the current action may have.
+func (e *Execution) MaxAttempts() int {
+	policy := e.Action.RetryPolicy
+	if c := e.Action.ErrorAction; e.ActionName == job.ErrorAction && c != nil && c.RetryPolicy != nil {
+		policy = c.RetryPolicy
+	}
+	return policy.Attempts()
+}
+
 // NoteError keeps why an attempt of the action failed, unless it is not known.
-func (e *Execution) NoteError(why string) {
-	if e.ActionName == job.MainAction {
-		e.Error = cmp.Or(redact.CutJSON(redact.Cut(why, state.MaxError), maxError), e.Error)
+func (e *Execution) NoteError(why string, end time.Time) {
+	if e.ActionName == job.MainAction && why != "" {
+		e.Error, e.ErrorEnd = redact.CutJSON(redact.Cut(why, state.MaxError), maxError), end
 	}
 }
 
@@ -155,7 +163,7 @@ func (e *Execution) SetNext(now time.Time, end *activities.Ending, interval time
 // Record records what a lookup found of the execution's activity.
 func (e *Execution) Record(p *lookups.Pending) {
 	if n := len(p.Attempts); n > 0 && p.Attempts[n-1].Outcome != job.OutcomeCompleted {
-		e.NoteError(p.Attempts[n-1].Message)
+		e.NoteError(p.Attempts[n-1].Message, p.Attempts[n-1].End)
 	}
 	e.Sent, e.InFlight, e.UnsentUntil = e.Sent || len(p.Attempts) > 0, p.Sent, time.Time{}
 	if !p.Sent {

@@ -28,19 +28,19 @@ type Input struct {
 	Unconfirmed  bool `json:"unconfirmed,omitempty"` // the workflow was started late, and the collection has not confirmed the registration yet
 	Collection   int  `json:"collection,omitempty"`  // generation of the collection's state that the job applied last
 
-	Plan         plan.Plan   `json:"plan"`                   // occurrences ahead
-	Decided      time.Time   `json:"decided,omitzero"`       // occurrences up to here are started or dropped
-	Skips        []time.Time `json:"skips,omitempty"`        // due times of occurrences that were skipped, which no plan has; at least of those after Decided
-	BusyUntil    time.Time   `json:"busyUntil,omitzero"`     // see [plan.Situation]
-	CatchUp      time.Time   `json:"catchUp,omitzero"`       // see [plan.Situation]
-	Started      int         `json:"started,omitempty"`      // occurrences started, which recurrence.count limits
-	ManualRuns   int         `json:"manualRuns,omitempty"`   // manual runs started
-	DeferredRuns int         `json:"deferredRuns,omitempty"` // manual runs accepted while draining, left to the next run of the workflow
-	Failed       bool        `json:"failed,omitempty"`       // the last occurrence failed
-	Final        time.Time   `json:"final,omitzero"`         // when the job was completed or faulted, or last changed or run after that
-	FailedRun    string      `json:"failedRun,omitempty"`    // run id of the newest earlier run whose history holds a failure
-	ChangedRun   string      `json:"changedRun,omitempty"`   // run id of the newest earlier run whose history holds a change: its start, an update or a signal
-	Waiting      []RetryWait `json:"waiting,omitempty"`      // executions that wait for their next attempts
+	Plan       plan.Plan   `json:"plan"`                 // occurrences ahead
+	Decided    time.Time   `json:"decided,omitzero"`     // occurrences up to here are started or dropped
+	Skips      []time.Time `json:"skips,omitempty"`      // due times of occurrences that were skipped, which no plan has; at least of those after Decided
+	BusyUntil  time.Time   `json:"busyUntil,omitzero"`   // see [plan.Situation]
+	CatchUp    time.Time   `json:"catchUp,omitzero"`     // see [plan.Situation]
+	Started    int         `json:"started,omitempty"`    // occurrences started, which recurrence.count limits
+	ManualRuns int         `json:"manualRuns,omitempty"` // manual runs started
+	Deferred   []ManualRun `json:"deferred,omitempty"`   // manual runs accepted while draining, left to the next run of the workflow
+	Failed     bool        `json:"failed,omitempty"`     // the last occurrence failed
+	Final      time.Time   `json:"final,omitzero"`       // when the job was completed or faulted, or last changed or run after that
+	FailedRun  string      `json:"failedRun,omitempty"`  // run id of the newest earlier run whose history holds a failure
+	ChangedRun string      `json:"changedRun,omitempty"` // run id of the newest earlier run whose history holds a change: its start, an update or a signal
+	Waiting    []RetryWait `json:"waiting,omitempty"`    // executions that wait for their next attempts
 
 	// Lead is how long before its due time an occurrence is dispatched if the job sleeps until then, in milliseconds.
 	Lead int `json:"lead"`
@@ -85,6 +85,13 @@ type RetryWait struct {
 	Failure       *template.Failure `json:"failure,omitempty"` // of the action, for an error action with placeholders
 	Began         time.Time         `json:"began,omitzero"`    // start of the first attempt
 	Error         string            `json:"error,omitempty"`   // of the action's last attempt that failed, at most [MaxError] bytes
+	ErrorEnd      time.Time         `json:"errorEnd,omitzero"` // when that attempt ended
+}
+
+// A ManualRun is a manual run that was accepted.
+type ManualRun struct {
+	Repeat int    `json:"repeat"`           // as in [job.Execution], as is Caller
+	Caller string `json:"caller,omitempty"` // at most 512 bytes
 }
 
 // A Standing is the job's state to restore if an occurrence returns to the plan.
@@ -142,7 +149,10 @@ func (in *Input) Snapshot() job.Job {
 	case in.CollectionDisabled:
 		s.Reason = job.WhyCollectionDisabled
 	}
-	return job.Job{Key: in.Key, Created: in.Created, Definition: in.Definition.Redacted(), Status: s, Generation: in.Generation, Skips: in.Skips}
+	return job.Job{
+		Key: in.Key, Created: in.Created, Definition: in.Definition.Redacted(), Status: s, Generation: in.Generation, Skips: in.Skips,
+		Registration: in.Registration, Numbered: in.Numbered,
+	}
 }
 
 // LeadTime returns how long before its due time an occurrence is dispatched if the job sleeps until then.

@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,7 +18,7 @@ import (
 	"almanac/api"
 	"almanac/api/guard"
 	"almanac/internal/callers"
-	"almanac/internal/certificate"
+	"almanac/internal/files"
 	"almanac/internal/settings"
 	"almanac/internal/watch"
 )
@@ -37,7 +36,7 @@ type accessConfig struct {
 
 	revokedFile string
 	revoked     *watch.File[*access.Revocations] // likewise
-	client      *http.Client                     // for issuers
+	client      *http.Client                     // for issuers, made by wire
 
 	authenticators []access.Authenticator // of tokens, set by OpenDoor
 	issuer         *issuer.Authenticator  // nil without an issuer
@@ -140,12 +139,6 @@ func (c *Config) readAccess() error {
 			errs = append(errs, c.settings.Get("access").Wrong(err, ""))
 		}
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	roots, err := certificate.Roots(c.caFile)
-	if err == nil { // a bad file has its own error
-		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-		a.client = &http.Client{Transport: transport, Timeout: 10 * time.Second}
-	}
 	return errors.Join(errs...)
 }
 
@@ -153,7 +146,7 @@ func (c *Config) readAccess() error {
 func (c *Config) parsePolicy(text []byte) (*access.Policy, error) {
 	o := access.FileOptions{Defaults: AccessDefaults, Issuers: c.access.issuers}
 	if name := c.settings.Get("client-ca").Text(); name != "" {
-		content, err := os.ReadFile(name)
+		content, err := files.Read(name)
 		if err != nil {
 			return nil, fmt.Errorf("--client-ca: %w", err)
 		}

@@ -2,6 +2,7 @@
 package config
 
 import (
+	"crypto/x509"
 	"io"
 	"log/slog"
 	"net/url"
@@ -71,10 +72,13 @@ type Config struct {
 	access          accessConfig
 
 	stateDir string // in which systemd wants the data of this service; "": none
+	journal  string // directory of outcomes; "": none
 
 	egressMode                string
 	egressAllow, egressDeny   []string
+	egressProtect             []string
 	caFile                    string
+	roots                     *x509.CertPool // nil: the system's
 	senderOptions             senders.Options
 	smtpTLS, smtpPasswordFile string
 	mailDomains               []string
@@ -92,7 +96,7 @@ func Command(cmd *cobra.Command, getenv Lookup, built build.Info, run func(cmd *
 	c.stateDirectory(cmd.Name(), getenv)
 	c.settings = settings.Declare(cmd, c.table(), getenv)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := c.settings.Load(); err != nil {
+		if err := c.load(); err != nil {
 			return err
 		}
 		c.Out, c.Log = cmd.OutOrStdout(), c.logger(cmd.ErrOrStderr())
@@ -102,6 +106,14 @@ func Command(cmd *cobra.Command, getenv Lookup, built build.Info, run func(cmd *
 		return run(cmd, args, c)
 	}
 	return cmd
+}
+
+// load reads the settings, and makes what they describe.
+func (c *Config) load() error {
+	if err := c.settings.Load(); err != nil {
+		return err
+	}
+	return c.wire()
 }
 
 // Setting returns the setting of a flag, or of a variable without a flag. The command has it.

@@ -26,7 +26,7 @@ func loaded(t *testing.T, command string, variables map[string]string, args ...s
 		return value, ok
 	})
 	require.NoError(t, cmd.ParseFlags(args))
-	return c, c.settings.Load()
+	return c, c.load()
 }
 
 func TestServersWithoutALoginListenOnLoopbackAddressesUnlessAllowed(t *testing.T) {

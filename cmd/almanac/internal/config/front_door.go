@@ -99,9 +99,10 @@ func (c *Config) readProxies(list []string) (err error) {
 	return err
 }
 
-// FollowCertificates loads certificates whose files change, until ctx ends.
+// FollowCertificates loads certificates whose files change, until ctx ends, and shows when they expire.
 func (c *Config) FollowCertificates(ctx context.Context) {
 	if c.certificates != nil {
+		c.Telemetry.Certificates(c.certificates.Expiries)
 		go c.certificates.Follow(ctx, c.Log)
 	}
 }

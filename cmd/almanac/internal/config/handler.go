@@ -11,7 +11,7 @@ import (
 // Handler returns the API of a service, with its login pages. OpenDoor has been called.
 func (c *Config) Handler(s api.Scheduler) http.Handler {
 	o := api.Options{
-		Log: c.Log, Build: c.Build, PublicURL: c.publicURL, CheckHost: c.Hosts.Check, Limits: &c.Limits, CheckTarget: c.Senders.Check,
+		Log: c.Log, Build: c.Build, PublicURL: c.publicURL, CheckHost: c.Hosts.Check, Limits: &c.Limits, CheckTarget: c.checkTarget, WarnOfTarget: c.warnOfTarget,
 		Observe: c.Telemetry.Requests(), Trace: c.Telemetry.Spans(), Metrics: c.Telemetry.Handler(), Callers: callers.NewLimiter(c.perCaller), Refusals: c.refusals,
 		DefaultSubscription: DefaultSubscription, DefaultResourceGroup: DefaultResourceGroup,
 	}

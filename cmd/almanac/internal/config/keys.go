@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"almanac/internal/codec"
+	"almanac/internal/files"
 )
 
 // KeysVariable holds encryption keys.
@@ -19,7 +20,7 @@ func (c *Config) readKeys() (err error) {
 		if text != "" {
 			return source.Wrong(fmt.Errorf("$%s is set, too", KeysVariable), "one of them")
 		}
-		content, err := os.ReadFile(c.keysFile)
+		content, err := files.Read(c.keysFile)
 		if err != nil {
 			return source.Wrong(err, "")
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"almanac/access/session"
 	"almanac/internal/audit/refusals"
 	"almanac/internal/callers"
+	"almanac/internal/files"
 	"almanac/internal/settings"
 )
 
@@ -91,7 +91,7 @@ func secretOf(setting *settings.Setting, file, variable, text string) (string, e
 	case text != "":
 		return "", setting.Wrong(fmt.Errorf("$%s is set, too", variable), "one of them")
 	}
-	content, err := os.ReadFile(file)
+	content, err := files.Read(file)
 	if err != nil {
 		return "", setting.Wrong(err, "")
 	}

@@ -2,9 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"strings"
 
 	"almanac/activities/senders"
 )
@@ -26,18 +23,8 @@ func (c *Config) readMailDomains(list []string) (err error) {
 }
 
 // readMailPassword reads the password at the mail server from its file, if there is one.
-func (c *Config) readMailPassword() error {
-	if c.smtpPasswordFile == "" {
-		return nil
-	}
-	source := c.settings.Get("smtp-password-file")
-	if c.senderOptions.SMTP.Password != "" {
-		return source.Wrong(fmt.Errorf("$%s is set, too", mailPasswordVariable), "one of them")
-	}
-	content, err := os.ReadFile(c.smtpPasswordFile)
-	if err != nil {
-		return source.Wrong(err, "")
-	}
-	c.senderOptions.SMTP.Password = strings.TrimRight(string(content), "\r\n")
-	return nil
+func (c *Config) readMailPassword() (err error) {
+	smtp := &c.senderOptions.SMTP
+	smtp.Password, err = secretOf(c.settings.Get("smtp-password-file"), c.smtpPasswordFile, mailPasswordVariable, smtp.Password)
+	return err
 }

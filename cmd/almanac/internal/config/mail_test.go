@@ -21,7 +21,6 @@ func TestTheMailServerComesFromItsSettings(t *testing.T) {
 	}
 	c, err := loaded(t, "worker", env)
 	require.NoError(t, err)
-	require.NoError(t, c.makeSenders())
 	require.Equal(t, senders.SMTP{Server: "smtp.example.com:587", From: "almanac@example.com", Username: "almanac", Password: "canary", TLS: senders.SMTPStartTLS}, c.senderOptions.SMTP)
 
 	env["ALMANAC_SMTP_PASSWORD"] = "canary"

@@ -2,8 +2,8 @@ package config
 
 import (
 	"fmt"
-	"os"
 
+	"almanac/internal/files"
 	"almanac/job/input"
 )
 
@@ -24,7 +24,7 @@ func (c *Config) readPlans() error {
 		c.Limits.Tiers = input.UnlimitedTiers()
 		return nil
 	}
-	text, err := os.ReadFile(c.plans)
+	text, err := files.Read(c.plans)
 	if err != nil {
 		return c.settings.Get("plans").Wrong(err, "azure, unlimited, or the name of a JSON file")
 	}

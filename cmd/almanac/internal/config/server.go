@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 )
 
@@ -16,9 +17,9 @@ var serverDefaults = map[string]string{
 // stateVariable has the directories that systemd made for a service, separated by colons.
 const stateVariable = "STATE_DIRECTORY"
 
-// stateDirectory sets the default of server's --data to the directory that systemd made for it.
+// stateDirectory sets the default of server's --data, and of worker's --journal, to the directory that systemd made for it.
 func (c *Config) stateDirectory(command string, getenv Lookup) {
-	if list, _ := getenv(stateVariable); command == "server" {
+	if list, _ := getenv(stateVariable); command == "server" || command == "worker" {
 		c.stateDir, _, _ = strings.Cut(list, ":")
 	}
 }
@@ -32,4 +33,19 @@ func (c *Config) checkData() error {
 		return c.settings.Get("data").Wrong(errors.New("no directory is given"), "a directory for Almanac alone, such as /var/lib/almanac")
 	}
 	return nil
+}
+
+func (c *Config) checkJournal() error {
+	if c.journal == "" {
+		c.journal = c.stateDir
+	}
+	return nil
+}
+
+// JournalDir returns the directory in which this process's worker keeps outcomes; "" if it keeps none.
+func (c *Config) JournalDir() string {
+	if c.Data != "" {
+		return filepath.Join(c.Data, "outcomes")
+	}
+	return c.journal
 }

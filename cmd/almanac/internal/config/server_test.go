@@ -41,7 +41,7 @@ func TestServerTakesTheDirectoryOfItsService(t *testing.T) {
 		c.stateDirectory(command, lookup)
 		c.settings = settings.Declare(cmd, c.table(), lookup)
 		require.NoError(t, cmd.ParseFlags(args))
-		require.NoError(t, c.settings.Load())
+		require.NoError(t, c.load())
 		return c.Data
 	}
 	require.Equal(t, "/var/lib/almanac", data("server"))

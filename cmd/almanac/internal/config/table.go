@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -75,6 +76,11 @@ func (c *Config) table() []settings.Group {
 			{Flag: "data", Variable: "ALMANAC_DATA", Commands: "dev server backup restore", Value: settings.Directory(&c.Data), Default: "./almanac-data", Check: c.checkData,
 				Help: "Directory of the database.",
 				More: "It gets the permissions 0700. A directory for all users, such as `/tmp`, is refused. In a systemd unit with `StateDirectory=`, the default of `server` is that directory."},
+			{Flag: "journal", Variable: "ALMANAC_JOURNAL", Commands: "worker", Value: settings.Directory(&c.journal), Check: c.checkJournal,
+				Help: "Directory in which the worker keeps outcomes until Temporal has them.",
+				More: "A worker that is started after one was killed finds in it what that one had sent, and sends none of it again; so does any other worker of the machine that has the same directory. " +
+					"It takes 16 MiB for each worker. Without it such requests are sent [again](guarantees.md). It gets the permissions 0700, and a directory for all users is refused. In a systemd unit with `StateDirectory=`, that " +
+					"directory is the default. `dev` and `server` use `outcomes` in the directory of `--data`."},
 			{Flag: "synchronous", Variable: "ALMANAC_SYNCHRONOUS", Commands: "dev server", Value: settings.Choice(&c.Synchronous, "full", "normal"), Default: "full",
 				Help: "full: a commit survives a power failure. normal: it survives kill -9 only.",
 				More: "`normal` is about 1.7 times as fast. After a power failure it may have lost the last commits."},
@@ -105,17 +111,20 @@ func (c *Config) table() []settings.Group {
 		{Name: "What jobs may reach", Settings: []*settings.Setting{
 			{Flag: "egress", Variable: "ALMANAC_EGRESS", Commands: "dev server api worker", Value: settings.Choice(&c.egressMode, egress.ModePublic, egress.ModePrivate, egress.ModeAny), Default: egress.ModePrivate,
 				Help: "Targets of actions: public, the internet; private, also private networks; any.",
-				More: "`public` and `private` refuse this machine, link-local addresses and cloud metadata. Known listening addresses of Almanac and Temporal are always refused. " +
+				More: "`public` and `private` refuse this machine, link-local addresses and cloud metadata. Hosts and ports of Almanac and Temporal are always refused. " +
 					"The API sends nothing: it refuses jobs that workers would refuse to send. [Security](security.md#what-jobs-may-reach) has the details."},
-			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "dev server", Value: settings.List("rules", &c.egressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }), Default: "127.0.0.0/8,::1", Check: c.makeSenders,
-				Help: "Addresses, networks and names to allow in addition, such as 10.0.0.0/8,*.internal.",
-				More: "A name on the list may lead to private addresses, but not to this machine. In `dev` the default is empty if other machines can reach one of its servers."},
-			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "api worker", Value: settings.List("rules", &c.egressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }), Check: c.makeSenders,
-				Help: "Addresses, networks and names to allow in addition, such as 10.0.0.0/8,*.internal."},
+			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "dev server", Value: settings.List("rules", &c.egressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }), Default: "127.0.0.0/8,::1",
+				Help: "Addresses, networks, names and host:port to allow in addition, such as 10.0.0.0/8.",
+				More: "A name on the list may lead to private addresses, but not to this machine. With a port, that alone is allowed, also of a host of `--egress-protect` and of this machine. In `dev` the default is empty if other machines can reach one of its servers."},
+			{Flag: "egress-allow", Variable: "ALMANAC_EGRESS_ALLOW", Commands: "api worker", Value: settings.List("rules", &c.egressAllow, func(l []string) error { _, err := egress.Parse(egress.ModeAny, l, nil); return err }),
+				Help: "Addresses, networks, names and host:port to allow in addition, such as 10.0.0.0/8."},
 			{Flag: "egress-deny", Variable: "ALMANAC_EGRESS_DENY", Commands: "dev server api worker", Value: settings.List("rules", &c.egressDeny, func(l []string) error { _, err := egress.Parse(egress.ModeAny, nil, l); return err }),
 				Help: "Addresses, networks, names and host:port to refuse, whatever else allows them.",
-				More: "A worker does not know where the API, a codec server or a Temporal Web UI listens in a private network: list them here."},
-			{Flag: "ca-file", Variable: "ALMANAC_CA_FILE", Commands: "dev server api worker", Value: settings.File(&c.caFile),
+				More: "A name refuses requests by this name only; with a port, also those by every address that it has."},
+			{Flag: "egress-protect", Variable: "ALMANAC_EGRESS_PROTECT", Commands: "dev server api worker", Value: settings.List("hosts", &c.egressProtect, checkHosts),
+				Help: "Hosts of Almanac's and Temporal's other services, which no action reaches on any port.",
+				More: "By the name and by every address that it has. `TEMPORAL_ADDRESS` is protected without being listed. List the other services of Temporal, its Web UI, its database, and the APIs, workers, proxies and codec servers of Almanac: a worker does not know where they are. `--egress-allow host:port` excepts a port of another service."},
+			{Flag: "ca-file", Variable: "ALMANAC_CA_FILE", Commands: "dev server api worker", Value: settings.File(&c.caFile), Check: c.readAuthorities,
 				Help: "PEM file of certificate authorities to trust in addition to the system's."},
 		}},
 		{Name: "Other clouds and emulators", Settings: []*settings.Setting{
@@ -221,6 +230,15 @@ func (c *Config) table() []settings.Group {
 		}
 	}
 	return groups
+}
+
+// checkHosts checks names and addresses of hosts.
+func checkHosts(hosts []string) error {
+	var errs []error
+	for _, host := range hosts {
+		errs = append(errs, new(egress.Guard).ProtectHost(host))
+	}
+	return errors.Join(errs...)
 }
 
 func isQueueEndpoint(text string) bool {

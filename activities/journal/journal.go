@@ -1,0 +1,196 @@
+// Package journal keeps outcomes of attempts in files of one machine.
+//
+// An outcome is known to the process that made the attempt before it is known to the server: under load half a minute. If that
+// process is killed, another attempt would be sent although the first one has succeeded. Here the process that takes over finds the
+// outcome, if it runs on the same machine with the same directory.
+//
+// A line is written when an attempt has ended, and survives the process. It may be lost with the machine, since it is not
+// synchronized to disk: what is found is certain, what is not found is unknown.
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// maxFile is the size in bytes at which a process begins another file. It keeps ownFiles of them: about the last 30,000 outcomes
+	// at least, and 16 MiB on disk at most.
+	maxFile  = 8 << 20
+	ownFiles = 2
+
+	// kept is how long the files of a process that has ended are kept. The server gives its attempts to another one within minutes.
+	kept = time.Hour
+
+	// idle is how long after the last Find what was read is kept in memory.
+	idle = 5 * time.Minute
+
+	pattern = "outcomes-*.jsonl"
+)
+
+// A Key identifies an attempt.
+type Key struct {
+	Execution string `json:"execution"`
+	Action    string `json:"action"`
+	Number    int    `json:"number"` // from 1
+}
+
+// An Entry is the outcome of an attempt. It has no answer, which may be confidential, and only such an error as a log has.
+type Entry struct {
+	Key
+	Start     time.Time     `json:"start"`
+	End       time.Time     `json:"end"`
+	Error     string        `json:"error,omitempty"` // "": it succeeded
+	Permanent bool          `json:"permanent,omitempty"`
+	Answer    string        `json:"answer,omitempty"` // class and HTTP status of the answer to an attempt that failed; "" and 0: none
+	Status    int           `json:"status,omitempty"`
+	After     time.Duration `json:"after,omitempty"` // the receiver asks for so long a pause
+}
+
+// A Journal is a directory that any number of processes of this machine share. It is safe for concurrent use. A nil Journal keeps
+// nothing.
+type Journal struct {
+	dir string
+
+	mu   sync.Mutex
+	file *os.File // nil: none could be made
+	size int64
+	own  []string // names of this process's files, oldest first
+
+	read  map[string]int64 // how far the files of others were read
+	known map[Key]Entry
+	found time.Time // when Find was called last
+}
+
+// Open makes the directory, and removes files of processes that ended long ago. Close ends it.
+func Open(dir string) (*Journal, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of outcomes: %w", err)
+	}
+	j := &Journal{dir: dir}
+	if err := j.next(); err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// Close closes the journal. Its files stay for the process that follows.
+func (j *Journal) Close() error {
+	if j == nil {
+		return nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file == nil {
+		return nil
+	}
+	err := j.file.Close()
+	j.file = nil
+	return err
+}
+
+// next begins another file. j.mu is held, or nobody else has j.
+func (j *Journal) next() error {
+	if j.file != nil {
+		_ = j.file.Close() // every line was written by a call that returned
+		j.file = nil
+	}
+	j.removeOld()
+	file, err := os.CreateTemp(j.dir, pattern) // of mode 0600
+	if err != nil {
+		return fmt.Errorf("make a file of outcomes: %w", err)
+	}
+	j.file, j.size, j.own = file, 0, append(j.own, file.Name())
+	return nil
+}
+
+// removeOld removes the oldest file of this process if there are too many, and those that were not written for long.
+func (j *Journal) removeOld() {
+	if n := len(j.own); n >= ownFiles {
+		_ = os.Remove(j.own[0])
+		j.own = slices.Delete(j.own, 0, 1)
+	}
+	names, _ := filepath.Glob(filepath.Join(j.dir, pattern)) // the pattern is well-formed
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > kept && !slices.Contains(j.own, name) {
+			_ = os.Remove(name)
+		}
+	}
+}
+
+// Keep writes an outcome. After an error it is not kept; the next one may be.
+func (j *Journal) Keep(e *Entry) error {
+	if j == nil {
+		return nil
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("encode an outcome: %w", err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if time.Since(j.found) > idle {
+		j.known, j.read = nil, nil
+	}
+	if j.file == nil || j.size >= maxFile {
+		if err := j.next(); err != nil {
+			return err
+		}
+	}
+	n, err := j.file.Write(append(line, '\n'))
+	j.size += int64(n)
+	if err != nil {
+		_ = j.next() // part of a line may be written
+		return fmt.Errorf("write an outcome: %w", err)
+	}
+	return nil
+}
+
+// Find returns the outcome of an attempt that another process of this machine made, or an earlier one.
+func (j *Journal) Find(key Key) (Entry, bool) {
+	if j == nil {
+		return Entry{}, false
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.found = time.Now()
+	names, _ := filepath.Glob(filepath.Join(j.dir, pattern))
+	for _, name := range names {
+		if !slices.Contains(j.own, name) {
+			j.readNew(name)
+		}
+	}
+	e, ok := j.known[key]
+	return e, ok
+}
+
+// readNew reads the lines of a file that were written since it was read last. What cannot be read is unknown. j.mu is held.
+func (j *Journal) readNew(name string) {
+	if j.known == nil {
+		j.known, j.read = map[Key]Entry{}, map[string]int64{}
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	lines, err := io.ReadAll(io.NewSectionReader(file, j.read[name], 2*maxFile))
+	if err != nil {
+		return
+	}
+	lines = lines[:bytes.LastIndexByte(lines, '\n')+1] // another process may be writing the rest
+	j.read[name] += int64(len(lines))
+	for line := range bytes.Lines(lines) {
+		var e Entry
+		if json.Unmarshal(line, &e) == nil && e.Execution != "" {
+			j.known[e.Key] = e
+		}
+	}
+}

@@ -49,10 +49,38 @@ func (t transports) of(a *job.Action) http.RoundTripper {
 	return t.usual
 }
 
-// An idleConn knows how long its host keeps it open while it is idle.
+// An idleConn knows how long its host keeps it open while it is idle, and what was written to it.
 type idleConn struct {
 	net.Conn
-	keep atomic.Int64 // a time.Duration
+	keep  atomic.Int64 // a time.Duration
+	wrote atomic.Int64 // bytes
+}
+
+// Write implements [net.Conn].
+func (c *idleConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.wrote.Add(int64(n))
+	return n, err
+}
+
+// A connUse is the use of a connection for a request.
+type connUse struct {
+	conn   *idleConn // nil if it is not known
+	before int64     // bytes that were written to it before
+}
+
+func useOf(c net.Conn) *connUse {
+	u := &connUse{conn: idleConnOf(c)}
+	if u.conn != nil {
+		u.before = u.conn.wrote.Load()
+	}
+	return u
+}
+
+// wroteNothing reports whether no byte has left over the connection since its use began. It is exact without TLS, whose own farewell
+// counts as well.
+func (u *connUse) wroteNothing() bool {
+	return u != nil && u.conn != nil && u.conn.wrote.Load() == u.before
 }
 
 // watched returns a function that connects as dial does, to an [idleConn].
@@ -77,10 +105,11 @@ func idleConnOf(c net.Conn) *idleConn {
 	return idle
 }
 
-// tooIdle reports whether the host may be closing a connection.
+// tooIdle reports whether the host may be closing a connection, or has closed it already. What it closes after the request was written
+// is not known: then it may have read the request.
 func tooIdle(info httptrace.GotConnInfo) bool {
 	c := idleConnOf(info.Conn)
-	return info.WasIdle && c != nil && info.IdleTime >= time.Duration(c.keep.Load())
+	return info.WasIdle && c != nil && (info.IdleTime >= time.Duration(c.keep.Load()) || isClosing(c.Conn))
 }
 
 var keepAliveTimeout = regexp.MustCompile(`(?i)(?:^|[,;\s])timeout\s*=\s*"?([0-9]{1,9})`)

@@ -17,7 +17,8 @@ import (
 //
 // An [http.Transport] by itself writes a GET, or any request with an Idempotency-Key, again if a reused
 // connection breaks before the first byte of the response. The receiver may have processed the first
-// copy, and whether it gets another is up to the job's retry policy.
+// copy, and whether it gets another is up to the job's retry policy. Only if nothing was written the request is written to another
+// connection: it was in a buffer, or the host had closed the connection before.
 type onceTransport struct{ *http.Transport }
 
 // RoundTrip implements [http.RoundTripper].
@@ -42,7 +43,7 @@ func (t onceTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 func (t onceTransport) roundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context()) // ends with its parent, which lives as long as the body
 	var written atomic.Bool
-	var used atomic.Pointer[idleConn]
+	var used atomic.Pointer[connUse]
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteHeaders: func() {
 			if cause := context.Cause(ctx); !errors.Is(cause, lease.ErrOver) && !errors.Is(cause, errIdle) { // otherwise the connection is closed
@@ -51,7 +52,9 @@ func (t onceTransport) roundTrip(req *http.Request) (*http.Response, error) {
 			}
 		},
 		GotConn: func(info httptrace.GotConnInfo) {
-			used.Store(idleConnOf(info.Conn))
+			if before := used.Swap(useOf(info.Conn)); before.wroteNothing() && !isHTTP2(info.Conn) && lease.MayRepeat(ctx) {
+				written.Store(false) // it was in a buffer
+			}
 			switch {
 			case !written.Load() && !isHTTP2(info.Conn) && tooIdle(info):
 				cancel(errIdle)
@@ -78,7 +81,9 @@ func (t onceTransport) roundTrip(req *http.Request) (*http.Response, error) {
 		return nil, cause
 	}
 	if err == nil {
-		used.Load().keepFor(resp.Header)
+		if u := used.Load(); u != nil {
+			u.conn.keepFor(resp.Header)
+		}
 	}
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols { // its body is the connection, which heeds no context
 		resp.Body.Close()

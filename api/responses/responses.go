@@ -86,7 +86,7 @@ func (h *hiding) Execution(ctx context.Context, k job.Key, name string) (job.Pro
 	if !h.from(ctx)(access.ScopeOfJob(k)) {
 		return p, err
 	}
-	p.Retry = retryWithout(p.Retry)
+	p.Reason, p.Retry = job.WithoutResponse(p.Reason), retryWithout(p.Retry)
 	p.Records = slices.Clone(p.Records)
 	for i := range p.Records {
 		p.Records[i].Message = job.WithoutResponse(p.Records[i].Message)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/activities/senders"
+	"almanac/job"
 )
 
 func TestTheMailServerComesFromItsSettings(t *testing.T) {
@@ -34,4 +35,27 @@ func TestAMailServerNeedsASender(t *testing.T) {
 	require.ErrorContains(t, err, "a mail server needs the address of the sender")
 	_, err = loaded(t, "worker", map[string]string{"ALMANAC_SMTP_SERVER": "smtp.example.com:587", "ALMANAC_SMTP_FROM": "Almanac <a@example.com>"})
 	require.ErrorContains(t, err, "is not a mail address; allowed: a mail address such as almanac@example.com")
+}
+
+func TestAnOperatorMayNameTheDomainsToWhichMailGoes(t *testing.T) {
+	t.Parallel()
+	mail := &job.Action{Type: job.ActionEmail, Email: &job.Email{To: []string{"a@elsewhere.test"}}}
+	for _, command := range []string{"api", "worker", "dev"} {
+		c, err := loaded(t, command, nil, "--mail-domains", "example.com,*.example.org")
+		require.NoError(t, err)
+		require.ErrorContains(t, c.Senders.Check(mail), "--mail-domains", command)
+		c, err = loaded(t, command, nil)
+		require.NoError(t, err)
+		require.NoError(t, c.Senders.Check(mail))
+	}
+	_, err := loaded(t, "worker", nil, "--mail-domains", "a@example.com")
+	require.ErrorContains(t, err, `"a@example.com" is no domain`)
+}
+
+func TestRevokedCertificatesNeedAuthoritiesAndAList(t *testing.T) {
+	t.Parallel()
+	_, err := loaded(t, "api", nil, "--client-crl", written(t, "revoked.pem", "nothing"))
+	require.ErrorContains(t, err, "--client-crl: no certificates of callers are accepted; allowed: it beside --client-ca")
+	_, err = loaded(t, "api", nil, "--client-ca", written(t, "ca.pem", ""), "--client-crl", written(t, "revoked.pem", "nothing"))
+	require.ErrorContains(t, err, "certificate revocation list")
 }

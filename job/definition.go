@@ -6,6 +6,7 @@ import (
 
 	"almanac/internal/fields"
 	"almanac/recurrence"
+	_ "almanac/recurrence/tzdata" // all of Almanac uses one release of the time zone database
 )
 
 // A Definition is the part of a job that users write: the "properties" of the REST API. Its JSON is both

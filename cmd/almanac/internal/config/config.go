@@ -18,6 +18,7 @@ import (
 	"almanac/internal/telemetry"
 	"almanac/internal/web"
 	"almanac/job/input"
+	"almanac/recurrence"
 )
 
 // A Lookup finds an environment variable, as [os.LookupEnv] does.
@@ -94,6 +95,7 @@ func Command(cmd *cobra.Command, getenv Lookup, built build.Info, run func(cmd *
 		if err := c.settings.Load(); err != nil {
 			return err
 		}
+		c.Build.Zones = recurrence.CurrentZones().Release()
 		c.Out, c.Log = cmd.OutOrStdout(), c.logger(cmd.ErrOrStderr())
 		for _, w := range c.warnings {
 			c.Log.Warn(w)

@@ -12,6 +12,8 @@ import (
 	"almanac/job/input"
 	"almanac/job/notification"
 	"almanac/workflows"
+	"almanac/workflows/internal/signals"
+	"almanac/workflows/plan"
 )
 
 // handle registers the job's queries, updates and signals.
@@ -31,6 +33,13 @@ func (j *loop) handle(ctx workflow.Context) error {
 	}
 	j.signals.Add(ctx, workflows.SignalBegin, "begin although the delay that the job was started with is not over", func(workflow.Context) {
 		j.signalled, j.changed = j.signalled+1, true
+	})
+	signals.AddWith(ctx, &j.signals, workflows.SignalZones, "plan again with a newer release of the time zone database", func(ctx workflow.Context, z plan.Zone) {
+		j.signalled++
+		j.handling++
+		_ = j.change(ctx, allowed(func(ctx workflow.Context) { j.applyZones(ctx, z) })) // cannot fail
+		j.handling--
+		j.changed = true
 	})
 	return errors.Join(err,
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateSkip, j.handleSkip,

@@ -49,6 +49,8 @@ func (p *pair) Run(interrupt <-chan any) error {
 		return err
 	}
 	defer p.releases.Stop()
+	p.zones.start()
+	defer p.zones.stop()
 	return p.Worker.Run(interrupt)
 }
 

@@ -5,13 +5,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
@@ -33,6 +33,7 @@ import (
 // release may have planned others. The jobs that are due within an hour come first. Any number of workers may do so.
 const (
 	sweepEvery = time.Hour
+	sweepRetry = 10 * time.Second       // after an error
 	soon       = time.Hour              // what is due within it is asked first
 	askPause   = 100 * time.Millisecond // between two jobs: each costs a workflow task
 	sweepPage  = 500
@@ -58,8 +59,8 @@ type zones struct {
 	converter converter.DataConverter
 	log       *slog.Logger
 	now       func() time.Time
-	workers   *prometheus.GaugeVec
-	differ    string // releases of the workers that were reported last
+	show      func(workers map[string]int) // by release
+	differ    string                       // releases of the workers that were reported last
 
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -70,16 +71,10 @@ func newZones(o *Options) *zones {
 	if recurrence.CurrentZones() == nil {
 		return nil
 	}
-	z := &zones{
-		client: o.Client.Client, converter: cmp.Or(o.Converter, converter.GetDefaultDataConverter()), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), now: time.Now,
-		workers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "almanac_zoneinfo_workers", Help: "Workers that polled lately, by the release of their time zones. More than one release is a mistake, unless workers are being replaced.",
-		}, []string{"release"}),
+	return &zones{
+		client: o.Client.Client, converter: cmp.Or(o.Converter, converter.GetDefaultDataConverter()), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
+		now: time.Now, show: o.Telemetry.ZoneWorkers(),
 	}
-	if o.Telemetry != nil {
-		o.Telemetry.Registry.MustRegister(z.workers)
-	}
-	return z
 }
 
 func (z *zones) start() {
@@ -97,12 +92,17 @@ func (z *zones) start() {
 				z.watch(ctx)
 			}
 		}()
-		for again := true; again; again = wfclient.Sleep(ctx, sweepEvery+rand.N(sweepEvery/4)) == nil {
-			if asked, err := z.sweep(ctx); err != nil && ctx.Err() == nil {
-				z.log.WarnContext(ctx, "jobs could not be asked to plan again with newer time zones; this is tried again", "asked", asked, "error", err)
-			} else if asked > 0 {
+		for again := true; again; {
+			pause := sweepEvery + rand.N(sweepEvery/4)
+			asked, err := z.sweep(ctx)
+			if err != nil && ctx.Err() == nil {
+				z.log.WarnContext(ctx, "not all jobs could be asked to plan again with newer time zones; this is tried again", "asked", asked, "error", err)
+				pause = sweepRetry
+			}
+			if asked > 0 {
 				z.log.InfoContext(ctx, "jobs were asked to plan again, since the rules of their time zones have changed", "asked", asked, "release", recurrence.CurrentZones().Release())
 			}
+			again = wfclient.Sleep(ctx, pause) == nil
 		}
 		<-watched
 	}()
@@ -230,13 +230,8 @@ func (z *zones) watch(ctx context.Context) {
 			count[cmp.Or(release, "unknown")]++
 		}
 	}
-	z.workers.Reset()
-	var releases []string
-	for release, n := range count {
-		z.workers.WithLabelValues(release).Set(float64(n))
-		releases = append(releases, release)
-	}
-	slices.Sort(releases)
+	z.show(count)
+	releases := slices.Sorted(maps.Keys(count))
 	text := strings.Join(releases, ", ")
 	if len(releases) > 1 && text != z.differ {
 		z.log.WarnContext(ctx, "workers have time zones of different releases: give all the same version of Almanac, and the same --zoneinfo", "releases", text)

@@ -3,6 +3,7 @@ package workflowtest
 import (
 	"bytes"
 	"encoding/binary"
+	"os"
 	"testing"
 	"testing/fstest"
 
@@ -23,14 +24,26 @@ func UseZones(t *testing.T, release string, rules map[string]string) {
 // Zones returns such a release.
 func Zones(t *testing.T, release string, rules map[string]string) *recurrence.Zones {
 	t.Helper()
+	zones, err := recurrence.ReadZones(filesOf(release, rules))
+	require.NoError(t, err)
+	require.NoError(t, zones.Check())
+	return zones
+}
+
+// ZonesDirectory writes such a release into a directory, and returns it.
+func ZonesDirectory(t *testing.T, release string, rules map[string]string) string {
+	t.Helper()
+	directory := t.TempDir()
+	require.NoError(t, os.CopyFS(directory, filesOf(release, rules)))
+	return directory
+}
+
+func filesOf(release string, rules map[string]string) fstest.MapFS {
 	files := fstest.MapFS{"+VERSION": {Data: []byte(release)}, "UTC": {Data: compiled("UTC0")}}
 	for name, rule := range rules {
 		files[name] = &fstest.MapFile{Data: compiled(rule)}
 	}
-	zones, err := recurrence.ReadZones(files)
-	require.NoError(t, err)
-	require.NoError(t, zones.Check())
-	return zones
+	return files
 }
 
 // compiled returns a zone in the form of RFC 9636, which is the rule alone.

@@ -310,6 +310,7 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 	case d.State.Final():
 		d.State = job.StateEnabled
 	}
+	d.Local = localTimes(n, &d)
 	p.timing(&d, o)
 	if action != nil && action.Kind == fields.Object {
 		p.withoutNotification(&d.Action, actionPath)
@@ -321,6 +322,31 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 	p.notifications(d.Notifications, p.pathOf("notifications"), stored.Notifications)
 	p.advise(n, &d)
 	return d
+}
+
+// localTimes returns the times that were written without an offset from UTC, if the job has a time zone; nil if there are none.
+func localTimes(n *fields.Node, d *job.Definition) *job.LocalTimes {
+	if d.Recurrence == nil || d.Recurrence.TimeZone == "" {
+		return nil
+	}
+	zone := locate(d.Recurrence.TimeZone)
+	read := func(n *fields.Node, at *job.Time) string {
+		if n == nil || at == nil || zone == nil || hasOffset(n.Text) {
+			return ""
+		}
+		return at.In(zone).Format("2006-01-02T15:04:05")
+	}
+	l := job.LocalTimes{Start: read(n.Member("startTime"), d.StartTime), End: read(n.Member("recurrence").Member("endTime"), d.Recurrence.EndTime)}
+	if l == (job.LocalTimes{}) {
+		return nil
+	}
+	return &l
+}
+
+// hasOffset reports whether a date and time has an offset from UTC.
+func hasOffset(text string) bool {
+	_, clock, _ := strings.Cut(strings.ToUpper(text), "T")
+	return strings.ContainsAny(clock, "Z+-")
 }
 
 // timing checks startTime and recurrence.

@@ -72,6 +72,9 @@ func Of(d *job.Definition, created time.Time) (*Timetable, error) {
 		return nil, err
 	}
 	rule.End, rule.Count = time.Time{}, 0 // these are the Timetable's to apply
+	if start, ok := local(d.Local, rule.Location, func(l *job.LocalTimes) string { return l.Start }); ok && d.StartTime != nil {
+		anchor, t.start = start, start.Unix()
+	}
 	t.schedule, err = recurrence.New(rule, anchor)
 	if errors.Is(err, recurrence.ErrNever) {
 		t.schedule, err = new(recurrence.Schedule), nil
@@ -79,8 +82,20 @@ func Of(d *job.Definition, created time.Time) (*Timetable, error) {
 	t.count, t.zone = r.Count, r.TimeZone
 	if r.EndTime != nil {
 		t.end = r.EndTime.Unix()
+		if end, ok := local(d.Local, rule.Location, func(l *job.LocalTimes) string { return l.End }); ok {
+			t.end = end.Unix()
+		}
 	}
 	return t, err
+}
+
+// local returns the instant of a local time; false if there is none.
+func local(l *job.LocalTimes, zone *time.Location, which func(*job.LocalTimes) string) (time.Time, bool) {
+	if l == nil || zone == nil || which(l) == "" {
+		return time.Time{}, false
+	}
+	at, err := recurrence.ParseTime(which(l), zone)
+	return at, err == nil
 }
 
 // accept returns what is wrong with the times of a definition that a user writes; see [New].
@@ -284,6 +299,12 @@ func (t *Timetable) From(at time.Time) (time.Time, bool) {
 		return t.kept(t.until(time.Unix(t.start, 0).UTC(), t.start >= at.Unix()))
 	}
 	return t.kept(t.scheduled(at.Unix()))
+}
+
+// Span returns the start time and the end of the job, as whole seconds; they are instants of the zone if the job has them as local
+// times. They have no meaning for a job without them.
+func (t *Timetable) Span() (start, end time.Time) {
+	return time.Unix(t.start, 0).UTC(), time.Unix(t.end, 0).UTC()
 }
 
 // Zone returns the release of the time zone database from which the occurrences follow, and [recurrence.Zones.Rules] of the

@@ -169,6 +169,7 @@ func (j *loop) admit(r *workflows.ReplaceRequest) (job.Definition, error) {
 	if err != nil {
 		return job.Definition{}, workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 	}
+	d.KeepLocal(&j.Definition) //workflowcheck:ignore // it compares JSON, as replace does
 	return d, nil
 }
 

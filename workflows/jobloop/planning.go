@@ -13,7 +13,7 @@ import (
 func (j *loop) request(step plan.Step, from time.Time) *plan.Request {
 	next, _ := j.Next()
 	return &plan.Request{
-		Created: j.Created, StartTime: j.Definition.StartTime, Recurrence: j.Definition.Recurrence, Skips: j.Skips,
+		Created: j.Created, StartTime: j.Definition.StartTime, Recurrence: j.Definition.Recurrence, Local: j.Definition.Local, Skips: j.Skips,
 		Zone: j.Plan.Zone, Times: j.remembered(), Next: next, Step: step, From: from,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"almanac/job"
 	"almanac/workflows"
 	"almanac/workflows/plan"
 )
@@ -90,6 +91,14 @@ func (j *loop) move(ctx workflow.Context, m *plan.Moved) {
 		if !e.Manual {
 			e.Moved, e.Undo.Decided = next(), next()
 		}
+	}
+	if !m.Start.IsZero() {
+		j.Definition.StartTime = job.NewTime(m.Start)
+	}
+	if !m.End.IsZero() {
+		r := *j.Definition.Recurrence
+		r.EndTime = job.NewTime(m.End)
+		j.Definition.Recurrence = &r
 	}
 	j.changes = true // a reader of the changes finds it in this run
 	j.Redraw(workflow.Now(ctx))

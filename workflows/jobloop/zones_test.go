@@ -107,6 +107,21 @@ func TestAnHourThatMovesRunsNoLocalTimeTwiceAndLeavesNoneOut(t *testing.T) {
 	}
 }
 
+// A start without an offset from UTC is a local time, and so are the occurrences that follow from it.
+func TestAStartInLocalTimeMovesWithItsHour(t *testing.T) {
+	workflowtest.UseZones(t, "2026a", pacific)
+	const zoned = `"frequency":"day","endTime":"2026-01-05T09:00",` + vancouver
+	w := newJobEnv(t, `"startTime":"2026-01-03T09:00",`+every(zoned))
+	w.becomes(12*time.Hour, "2026b", mountain)
+	moved := w.snapshot(13 * time.Hour)
+	w.run(6 * dayLong)
+	require.Equal(t, []string{"2026-01-03 16:00:00", "2026-01-04 16:00:00", "2026-01-05 16:00:00"}, w.dues())
+	require.Equal(t, "2026-01-03T16:00:00Z", moved.Definition.StartTime.String())
+	require.Equal(t, "2026-01-05T16:00:00Z", moved.Definition.Recurrence.EndTime.String())
+	require.Equal(t, "2026-01-03T16:00:00Z", moved.Status.NextExecutionTime.String())
+	w.requireSound()
+}
+
 func TestAnOccurrenceThatWasSkippedStaysSkippedWhenItsHourMoves(t *testing.T) {
 	workflowtest.UseZones(t, "2026a", pacific)
 	w := newJobEnv(t, dailyAt("9"))

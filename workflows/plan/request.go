@@ -12,6 +12,7 @@ type Request struct {
 	Created    time.Time       `json:"created"`
 	StartTime  *job.Time       `json:"startTime,omitempty"`
 	Recurrence *job.Recurrence `json:"recurrence,omitempty"`
+	Local      *job.LocalTimes `json:"local,omitempty"`
 	Skips      []time.Time     `json:"skips,omitempty"`
 	Zone       *Zone           `json:"zone,omitempty"`  // of the plan before; with the release of which a plan is wanted
 	Times      []time.Time     `json:"times,omitempty"` // that the job remembers, for [Moved]
@@ -46,7 +47,7 @@ const (
 //
 // The error means that this worker cannot read the recurrence.
 func (r *Request) Answer() (Plan, error) {
-	p, err := timetable.Of(&job.Definition{StartTime: r.StartTime, Recurrence: r.Recurrence}, r.Created)
+	p, err := timetable.Of(&job.Definition{StartTime: r.StartTime, Recurrence: r.Recurrence, Local: r.Local}, r.Created)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -73,6 +74,13 @@ func (r *Request) Answer() (Plan, error) {
 		out.Moved = &Moved{Release: r.Zone.Release, Times: moved(r.Times, move), Was: r.Next}
 		if len(out.Due) > 0 {
 			out.Moved.Is = out.Due[0]
+		}
+		start, end := p.Span()
+		if r.Local != nil && r.Local.Start != "" {
+			out.Moved.Start = start
+		}
+		if r.Local != nil && r.Local.End != "" {
+			out.Moved.End = end
 		}
 	}
 	if r.Zone != nil {

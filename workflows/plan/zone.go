@@ -27,6 +27,8 @@ type Moved struct {
 	Times   []time.Time `json:"times"`             // [Request.Times]: when local time is now what it was then
 	Was     time.Time   `json:"was,omitzero"`      // when the next occurrence was due; zero: none was
 	Is      time.Time   `json:"is,omitzero"`       // when the next one is due now; likewise
+	Start   time.Time   `json:"start,omitzero"`    // the start time now, if the job has it as a local time
+	End     time.Time   `json:"end,omitzero"`      // the end of the recurrence, likewise
 }
 
 // zoneOf returns the zone of a timetable; nil if its occurrences follow from none.

@@ -103,7 +103,7 @@ func New(k job.Key, d job.Definition, registration int, c workflows.CollectionSt
 		Collection: c.Generation, CollectionDisabled: c.Disabled, Alerts: alerts.State{Inherited: c.Rules},
 	}
 	in.Decided = in.Created.Add(-time.Second)
-	first := plan.Request{Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Step: plan.StepFirst, From: in.Decided}
+	first := plan.Request{Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Local: d.Local, Step: plan.StepFirst, From: in.Decided}
 	var err error
 	if in.Plan, err = first.Answer(); err != nil {
 		return Input{}, err

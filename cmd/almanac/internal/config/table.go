@@ -210,6 +210,9 @@ func (c *Config) table() []settings.Group {
 				Help: "Maximum number of occurrences. The default is the file's \"take\", or else 10."},
 			{Flag: "tz", Commands: "preview", Value: zone(&c.Preview.Zone),
 				Help: "Time zone to show times in. The default is the recurrence's, or else UTC."},
+			{Flag: "compare-zoneinfo", Commands: "preview", Value: release(&c.Preview.Compare),
+				Help: "Show also when the job would run with these time zones, as in --zoneinfo.",
+				More: "A line whose time differs has the other release's time at its end."},
 			{Flag: "output", Short: "o", Commands: "preview", Value: settings.Choice(&c.Preview.Output, OutputText, OutputJSON), Default: OutputText,
 				Help: "Format of the output."},
 			{Flag: "batch", Commands: "preview", Value: settings.Bool(&c.Preview.Batch),
@@ -233,7 +236,7 @@ func isQueueEndpoint(text string) bool {
 
 // zoneinfo is where the time zones come from. They are in use as soon as the value is read, before any time zone is loaded.
 func zoneinfo() settings.Value {
-	return settings.New("path", "a directory or a zip archive with a release of the time zone database", func(path string) error {
+	return settings.New("path", allowedRelease, func(path string) error {
 		zones, err := tzdata.Open(path)
 		if err == nil {
 			recurrence.UseZones(zones)
@@ -241,6 +244,16 @@ func zoneinfo() settings.Value {
 		return err
 	})
 }
+
+// release is a release of the time zone database.
+func release(to **recurrence.Zones) settings.Value {
+	return settings.New("path", allowedRelease, func(path string) (err error) {
+		*to, err = tzdata.Open(path)
+		return err
+	})
+}
+
+const allowedRelease = "a directory or a zip archive with a release of the time zone database"
 
 // zone is a time zone, by any name that a recurrence may have.
 func zone(to **time.Location) settings.Value {

@@ -154,6 +154,15 @@ func TestANewReleaseThatChangesNothingForTheZoneChangesNothing(t *testing.T) {
 	w.requireSound()
 }
 
+func TestAJobThatGetsAnotherZoneIsPlannedFromThenOn(t *testing.T) {
+	workflowtest.UseZones(t, "2026a", map[string]string{"America/Vancouver": "PST8", "Europe/Stockholm": "CET-1"})
+	w := newJobEnv(t, dailyAt("9"))
+	w.replace(12*time.Hour, every(`"frequency":"day","schedule":{"hours":[14],"minutes":[0]},"timeZone":"Europe/Stockholm"`))
+	w.run(2 * dayLong)
+	require.Equal(t, []string{"00:00:00", "13:00:00", "2026-01-02 13:00:00"}, w.dues())
+	w.requireSound()
+}
+
 // Nobody asks the job, which plans further occurrences all the same.
 func TestAWorkerWithNewerTimeZonesPlansFromTheLocalTimeOn(t *testing.T) {
 	workflowtest.UseZones(t, "2026a", mountain)

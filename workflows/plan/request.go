@@ -51,12 +51,12 @@ func (r *Request) Answer() (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	zone := zoneOf(p)
+	zone := r.zone(p)
 	if zone != nil && r.Zone != nil && (zone.Release < r.Least || zone.Rules != r.Zone.Rules && zone.Release < r.Zone.Release) {
 		return Plan{Behind: zone.Release}, nil
 	}
 	move := func(t time.Time) time.Time { return t }
-	other := zone != nil && r.Zone != nil && zone.Rules != r.Zone.Rules
+	other := zone != nil && r.Zone != nil && zone.Rules != r.Zone.Rules && zone.Name == r.Zone.Name
 	if other {
 		move = func(t time.Time) time.Time {
 			if t.IsZero() {

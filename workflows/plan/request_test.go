@@ -44,6 +44,18 @@ func TestAPlanRecordsWhatItsTimeZonesSaid(t *testing.T) {
 	require.Nil(t, same.Moved)
 }
 
+func TestAnotherZoneIsNoOtherRelease(t *testing.T) {
+	workflowtest.UseZones(t, "2026a", map[string]string{"America/Vancouver": "PST8", "Europe/Stockholm": "CET-1"})
+	r := Request{
+		Created: noon, Step: StepAfter, From: at(t, "01-01 17:00:00"), Zone: &Zone{Name: "America/Vancouver", Release: "2026a", Rules: "others", Offsets: []Offset{{Seconds: -8 * 3600}}},
+		Recurrence: &job.Recurrence{Frequency: "day", Interval: 1, TimeZone: "Europe/Stockholm", Schedule: &job.Schedule{Hours: []int{19}, Minutes: []int{0}}},
+	}
+	p, err := r.Answer()
+	require.NoError(t, err)
+	require.Nil(t, p.Moved)
+	require.Equal(t, "01-01 18:00:00", shown(p.Due)[0])
+}
+
 func TestAPlanWithoutLocalTimesRecordsNoTimeZone(t *testing.T) {
 	t.Parallel()
 	for _, r := range []job.Recurrence{

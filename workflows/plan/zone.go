@@ -10,6 +10,7 @@ import (
 // A Zone is what a plan depends on beside the definition: a release of the time zone database, and what it says of the
 // job's zone. It is recorded with the plan, so that a worker with another release knows which local times were planned.
 type Zone struct {
+	Name    string   `json:"name,omitempty"` // as in the definition
 	Release string   `json:"release"`
 	Rules   string   `json:"rules"`             // a hash of the zone's rules; see [almanac/recurrence.Zones.Rules]
 	Offsets []Offset `json:"offsets,omitempty"` // of local time at what was planned, oldest first; each until the next one
@@ -31,13 +32,13 @@ type Moved struct {
 	End     time.Time   `json:"end,omitzero"`      // the end of the recurrence, likewise
 }
 
-// zoneOf returns the zone of a timetable; nil if its occurrences follow from none.
-func zoneOf(p *timetable.Timetable) *Zone {
+// zone returns the zone of a request's timetable; nil if its occurrences follow from none.
+func (r *Request) zone(p *timetable.Timetable) *Zone {
 	release, rules := p.Zone()
 	if rules == "" {
 		return nil
 	}
-	return &Zone{Release: release, Rules: rules}
+	return &Zone{Name: r.Recurrence.TimeZone, Release: release, Rules: rules}
 }
 
 // Outdated reports whether a plan by z has to be made again by the rules of a release: it is newer, and the zone has other rules in

@@ -194,5 +194,5 @@ func (in *Input) Finish(now time.Time) {
 	if r := in.Definition.Recurrence; r != nil && r.Count > 0 {
 		in.Redraw(now)
 	}
-	in.Plan = plan.Plan{Done: true}
+	in.Plan = plan.Plan{Done: true, Zone: in.Plan.Zone}
 }

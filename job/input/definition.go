@@ -76,7 +76,9 @@ func ParseDefinition(body []byte, o ParseOptions) (job.Definition, error) {
 // them. It must also be as [ParseDefinition] returns it, since it is not changed: a word in another case than
 // the constants of package job is an error.
 func ValidateDefinition(d *job.Definition, o ParseOptions) error {
-	text, err := fields.PlainJSON(d)
+	written := *d
+	written.Local = nil // users do not write it
+	text, err := fields.PlainJSON(&written)
 	if err != nil {
 		return badRequest("The job is not valid: %v", err)
 	}

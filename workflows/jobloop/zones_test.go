@@ -117,8 +117,12 @@ func TestAStartInLocalTimeMovesWithItsHour(t *testing.T) {
 	w := newJobEnv(t, `"startTime":"2026-01-03T09:00",`+every(zoned))
 	w.becomes(12*time.Hour, "2026b", mountain)
 	moved := w.snapshot(13 * time.Hour)
+	// A client sends back the instants that it read, with another change.
+	changed := w.replace(14*time.Hour, `"disableAfter":3,"startTime":"2026-01-03T16:00:00Z",`+every(`"frequency":"day","endTime":"2026-01-05T16:00:00Z",`+vancouver))
+	w.becomes(3*dayLong, "2026c", pacific)
 	w.run(6 * dayLong)
-	require.Equal(t, []string{"2026-01-03 16:00:00", "2026-01-04 16:00:00", "2026-01-05 16:00:00"}, w.dues())
+	require.Equal(t, 3, changed.ok(t).Definition.DisableAfter)
+	require.Equal(t, []string{"2026-01-03 16:00:00", "2026-01-04 17:00:00", "2026-01-05 17:00:00"}, w.dues())
 	require.Equal(t, "2026-01-03T16:00:00Z", moved.Definition.StartTime.String())
 	require.Equal(t, "2026-01-05T16:00:00Z", moved.Definition.Recurrence.EndTime.String())
 	require.Equal(t, "2026-01-03T16:00:00Z", moved.Status.NextExecutionTime.String())

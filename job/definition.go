@@ -6,6 +6,7 @@ import (
 
 	"almanac/internal/fields"
 	"almanac/recurrence"
+	_ "almanac/recurrence/tzdata" // all of Almanac uses one release of the time zone database
 )
 
 // A Definition is the part of a job that users write: the "properties" of the REST API. Its JSON is both
@@ -19,7 +20,37 @@ type Definition struct {
 	Notifications []Notification `json:"notifications,omitzero"`                               // nil: those of the collection
 	DisableAfter  int            `json:"disableAfter,omitempty" field:"min=1,max=1000,quoted"` // failures in a row after which the job is disabled; 0: never
 
+	Local *LocalTimes `json:"local,omitempty" field:"stored"`
+
 	_ struct{} `ignore:"status"` // clients send back what they read
+}
+
+// LocalTimes are the startTime and the recurrence.endTime of a job as local times in its zone, such as 2026-01-31T08:30:00, if they were
+// written so: "" if they have an offset. With other rules of the zone they are other instants. They are stored, and no part of an answer.
+type LocalTimes struct {
+	Start string `json:"start,omitempty"`
+	End   string `json:"end,omitempty"`
+}
+
+// KeepLocal keeps the local times of the definition that d replaces, if the instants are the same: clients send back the instants that
+// they read.
+func (d *Definition) KeepLocal(o *Definition) {
+	if o.Local == nil || d.Recurrence == nil || o.Recurrence == nil || d.Recurrence.TimeZone != o.Recurrence.TimeZone {
+		return
+	}
+	var l LocalTimes
+	if d.Local != nil {
+		l = *d.Local
+	}
+	if l.Start == "" && equalJSON(d.StartTime, o.StartTime) {
+		l.Start = o.Local.Start
+	}
+	if l.End == "" && equalJSON(d.Recurrence.EndTime, o.Recurrence.EndTime) {
+		l.End = o.Local.End
+	}
+	if l != (LocalTimes{}) {
+		d.Local = &l
+	}
 }
 
 // A State is the state of a job. Users set StateEnabled and StateDisabled. The other two are final: an

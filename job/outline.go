@@ -30,4 +30,9 @@ type Outline struct {
 	Skips      []time.Time `json:"skips,omitempty"`    // due times of occurrences that were skipped
 	Inactive   bool        `json:"inactive,omitempty"` // no occurrence comes due after Irregular
 	Disabled   bool        `json:"disabled,omitempty"` // nor will one, whatever becomes of the job's collection
+
+	// Zones is the release of the time zone database by which the job was planned, or a newer one, and ZoneRules a hash of the rules of
+	// the job's zone in it; "" if its occurrences follow from no time zone.
+	Zones     string `json:"zones,omitempty"`
+	ZoneRules string `json:"zoneRules,omitempty"`
 }

@@ -50,7 +50,8 @@
 //
 // Rules of minutes and hours fire throughout an hour that comes twice, and never in one that is skipped.
 //
-// The time zone data is that of package time: import [time/tzdata] in a program for machines that have none.
+// Import [almanac/recurrence/tzdata] for a known release of the time zone database, in place of what the machine has, or
+// give [UseZones] another one.
 //
 // # Errors
 //

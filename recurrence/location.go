@@ -35,15 +35,24 @@ func parseWindowsZones(text string) map[string]string {
 const allowedZones = "an IANA name such as Europe/Stockholm or a Windows name such as W. Europe Standard Time"
 
 // Locations returns the IANA names that [LoadLocation] accepts, sorted. It accepts the names of Windows besides.
-func Locations() []string { return slices.Clone(ianaZones) }
+func Locations() []string {
+	if z := CurrentZones(); z != nil {
+		return z.Names()
+	}
+	return slices.Clone(ianaZones)
+}
 
 // LoadLocation returns the time zone with that name: an IANA name, such as Europe/Stockholm, or a Windows
 // name, such as W. Europe Standard Time, for which Unicode's CLDR gives the IANA zone (territory 001).
 // Names are case-sensitive. An unknown name is a [*FieldError].
 //
-// The zone's rules come from package time. A program for machines without time zone files, such as minimal
-// containers, must import [time/tzdata].
+// The zone's rules are those of the release that [UseZones] was given: of [almanac/recurrence/tzdata] in a program that
+// imports it. Without one they come from package time, which takes those of the machine, zone by zone, and else its own
+// copy.
 func LoadLocation(name string) (*time.Location, error) {
+	if z := CurrentZones(); z != nil {
+		return z.Location(name)
+	}
 	// Package time accepts any file in its directories, on some systems in any case. So only known names
 	// are passed to it.
 	iana := name

@@ -100,6 +100,30 @@ func (s *Schedule) Prev(before time.Time) (time.Time, bool) {
 	return toTime(s.prev(max(ceilSecond(before), firstInstant) - 1))
 }
 
+// Offset returns how far local time of the rule is ahead of UTC at a time, in seconds.
+func (s *Schedule) Offset(at time.Time) int {
+	_, offset := at.In(s.rule.location()).Zone()
+	return offset
+}
+
+// FollowsClock reports whether the instants follow from local time. Those of a rule that counts elapsed minutes or hours without
+// lists do not.
+func (s *Schedule) FollowsClock() bool {
+	return s.grid != nil && (s.rule.Frequency > Hour || len(s.rule.Hours) > 0 || len(s.rule.Minutes) > 0)
+}
+
+// Resume returns the time after which the schedule goes on that was computed up to t with other rules of its time zone: with
+// those, local time was offset seconds ahead of UTC at t. It is the time at which local time is the same now. A rule that
+// counts elapsed minutes or hours without lists goes on after t itself.
+//
+// So a local time that was an instant then is not one again if the zone's offset has changed, and none is left out.
+func (s *Schedule) Resume(t time.Time, offset int) time.Time {
+	if !s.FollowsClock() || s.Offset(t) == offset {
+		return t
+	}
+	return instant(grid.Wall(s.rule.location(), t.Unix()+int64(offset)))
+}
+
 // Between returns the instants at or after from and before until, in order. There are none if until is not after
 // from.
 func (s *Schedule) Between(from, until time.Time) iter.Seq[time.Time] {

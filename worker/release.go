@@ -16,6 +16,7 @@ const releasePollers = 2
 type pair struct {
 	worker.Worker
 	releases worker.Worker
+	zones    *zones // nil: the release of the time zones is not known
 }
 
 // newReleases returns the worker that releases what the runner holds, on a queue of this process alone.
@@ -38,6 +39,7 @@ func (p *pair) Start() error {
 		p.releases.Stop()
 		return err
 	}
+	p.zones.start()
 	return nil
 }
 
@@ -47,11 +49,14 @@ func (p *pair) Run(interrupt <-chan any) error {
 		return err
 	}
 	defer p.releases.Stop()
+	p.zones.start()
+	defer p.zones.stop()
 	return p.Worker.Run(interrupt)
 }
 
 // Stop implements [worker.Worker].
 func (p *pair) Stop() {
+	p.zones.stop()
 	p.Worker.Stop()
 	p.releases.Stop()
 }

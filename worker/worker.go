@@ -21,6 +21,7 @@ import (
 	"almanac/internal/telemetry"
 	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/job"
+	"almanac/recurrence"
 	"almanac/workflows"
 	"almanac/workflows/jobloop"
 	"almanac/workflows/notifier"
@@ -73,6 +74,7 @@ var pollers = worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: ma
 // New returns a worker for all workflows and activities. The caller starts and stops it.
 func New(o Options) worker.Worker {
 	w := worker.New(o.Client.Client, workflows.TaskQueue, worker.Options{
+		Identity:          identity(recurrence.CurrentZones().Release()),
 		WorkerStopTimeout: stopTimeout,
 
 		// For herds of timers that fire in the same second. An attempt mostly waits for its receiver
@@ -101,6 +103,7 @@ func New(o Options) worker.Worker {
 		runner.ObserveHeld()
 	}
 	notifies := &notify.Activities{Senders: o.Senders, Log: o.Log, PublicURL: o.PublicURL}
+	w.RegisterActivityWithOptions(jobloop.Plan, activity.RegisterOptions{Name: workflows.ActivityPlan})
 	w.RegisterActivityWithOptions(notifies.Send, activity.RegisterOptions{Name: notify.TypeSend})
 	w.RegisterActivityWithOptions(notifies.Raise, activity.RegisterOptions{Name: notify.TypeRaise})
 	w.RegisterActivityWithOptions(notifies.Targets, activity.RegisterOptions{Name: notify.TypeTargets})
@@ -111,7 +114,7 @@ func New(o Options) worker.Worker {
 	w.RegisterActivityWithOptions(looks.UpdateWorkflows, activity.RegisterOptions{Name: lookups.TypeUpdateAll})
 	w.RegisterActivityWithOptions(looks.TerminateWorkflows, activity.RegisterOptions{Name: lookups.TypeTerminate})
 	w.RegisterActivityWithOptions(looks.PendingActions, activity.RegisterOptions{Name: lookups.TypePending})
-	return &pair{Worker: w, releases: newReleases(o.Client.Client, runner)}
+	return &pair{Worker: w, releases: newReleases(o.Client.Client, runner), zones: newZones(&o)}
 }
 
 // interceptors returns what counts operations in progress and, if traces are on, passes the spans of requests to actions.

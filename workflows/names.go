@@ -30,6 +30,7 @@ const (
 	UpdateDelete  = "delete"
 	QueryStatus   = "status" // of a Collection too
 	SignalBegin   = "begin"  // begins a job whose start is delayed
+	SignalZones   = "zones"  // takes a plan.Zone, without offsets: of a worker that has a newer release of the time zone database
 )
 
 // Updates that a [Job] gets from its collection.
@@ -64,6 +65,9 @@ const (
 const (
 	QueryCollections = "collections" // returns []string, each "resource group/name"
 )
+
+// ActivityPlan is the type of the activity that plans with another worker. It takes a plan.Request, and returns a plan.Plan.
+const ActivityPlan = "Plan"
 
 // Search attributes of the Job and Collection workflows: times, and else keywords. Names are in lower case, since
 // they compare without case.

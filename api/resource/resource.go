@@ -48,6 +48,7 @@ func NewJob(j job.Job) Job {
 		ID: j.Key.ARMID(), Type: "Microsoft.Scheduler/jobCollections/jobs", Name: j.Key.Collection.Name + "/" + j.Key.Name,
 		Properties: JobProperties{Definition: j.Definition.Redacted()}, // again here, for any Scheduler
 	}
+	r.Properties.Local = nil
 	switch {
 	case j.Definition.State != job.StateDisabled:
 		r.Properties.Status = &j.Status

@@ -11,8 +11,6 @@ import (
 	"syscall"
 
 	"almanac/cmd/almanac/internal/config"
-
-	_ "time/tzdata" // containers have no zone files
 )
 
 func main() {

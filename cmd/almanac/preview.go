@@ -30,6 +30,9 @@ With -o json, print the answer of POST /previewRecurrence as a line of JSON:
 {"occurrences","done","text","notes"}, or {"error"}. Occurrences are in UTC; done means
 that nothing follows; text and notes may be absent.
 
+With --compare-zoneinfo, a line whose time would be another one with these time zones
+has that time at its end: so a new release can be tried before it is used.
+
 With --batch, read JSON lines {"id","now","take","properties"} from FILE or standard
 input, and write a line of JSON for each, in order: {"id","occurrences","done"} or
 {"id","error"}. A line that is refused does not stop the rest.`,

@@ -11,13 +11,18 @@ import (
 	"almanac/internal/build"
 	"almanac/internal/fields"
 	"almanac/internal/settings"
+	"almanac/recurrence"
 )
 
 // version and commit are set by the build of a release.
 var version, commit string
 
-// built returns what this program was built from.
-func built() build.Info { return build.Read(version, commit) }
+// built returns what this program was built from, and the release of the time zones that it uses.
+func built() build.Info {
+	info := build.Read(version, commit)
+	info.Zones = recurrence.CurrentZones().Release()
+	return info
+}
 
 // command returns cmd with its flags. It loads the configuration and calls run.
 func command(cmd *cobra.Command, getenv config.Lookup, run func(cmd *cobra.Command, args []string, c *config.Config) error) *cobra.Command {
@@ -43,20 +48,19 @@ beside a flag sets it as well; the flag wins. docs/configuration.md has the deta
 	root.SetUsageFunc(settings.Usage)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return seeHelp(cmd, err) })
 	root.AddCommand(newDev(getenv), newServer(getenv), newAPI(getenv), newWorker(getenv), newSetup(getenv), newBackup(getenv), newRestore(getenv), newCodec(getenv), newToken(getenv),
-		newPreview(getenv), newHealthcheck(getenv), newVersion())
+		newPreview(getenv), newHealthcheck(getenv), newVersion(getenv))
 	return root
 }
 
-func newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:               "version",
-		Short:             "Print the version, and what the program was built from",
-		Args:              cobra.NoArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", cmd.Root().Name(), built())
-		},
-	}
+func newVersion(getenv config.Lookup) *cobra.Command {
+	return command(&cobra.Command{
+		Use:   "version",
+		Short: "Print the version, what the program was built from, and the release of its time zones",
+		Args:  cobra.NoArgs,
+	}, getenv, func(cmd *cobra.Command, _ []string, c *config.Config) error {
+		fmt.Fprintf(c.Out, "%s %s\n", cmd.Root().Name(), built())
+		return nil
+	})
 }
 
 // refuseUnknownTopics makes `help bogus` and `completion bogus` fail; cobra would print help and succeed.

@@ -90,6 +90,7 @@ func temporalOptions(keys *codec.KeyRing, log *slog.Logger) (client.Options, err
 
 // observe begins to measure this process, and the client that is made from options.
 func observe(ctx context.Context, c *config.Config, role string, options *client.Options) (err error) {
+	c.Log.InfoContext(ctx, "time zones", "release", built().Zones, "from", cmp.Or(c.Setting("zoneinfo").Text(), "this program"))
 	c.Telemetry, err = sdktelemetry.Start(ctx, telemetry.Options{Build: built(), Role: role, Collections: c.CollectionLabel, Log: c.Log}, options)
 	return err
 }

@@ -79,7 +79,7 @@ func runWorker(ctx context.Context, c *config.Config) error {
 	}
 	ready := readiness.New(temporal.Client, options.Namespace, c.Log)
 	c.FollowCertificates(ctx)
-	return serve(ctx, c, l, c.ServerTLS(), c.Hosts.Check(probe.Handler(ready.Check, c.Telemetry.Handler())))
+	return serve(ctx, c, l, c.ServerTLS(), c.Hosts.Check(probe.Handler(c.Build, ready.Check, c.Telemetry.Handler())))
 }
 
 // startWorker starts a worker. Call stop to end it.

@@ -19,6 +19,7 @@ const (
 	RunJob     Operation = "Microsoft.Scheduler/jobCollections/jobs/run/action"
 	SkipJob    Operation = "Microsoft.Scheduler/jobCollections/jobs/skip/action"
 	EnableJob  Operation = "Microsoft.Scheduler/jobCollections/jobs/enable/action"
+	PlanJob    Operation = "Microsoft.Scheduler/jobCollections/jobs/plan/action" // by itself, with newer time zones
 	DisableJob Operation = "Microsoft.Scheduler/jobCollections/jobs/disable/action"
 
 	WriteCollection   Operation = "Microsoft.Scheduler/jobCollections/write"

@@ -10,11 +10,12 @@ import (
 
 // Info is what a program was built from.
 type Info struct {
-	Version string `json:"version"`          // of a release; otherwise "dev-" and the first 12 digits of the commit, or "dev"
-	Commit  string `json:"commit,omitempty"` // in full; "" if it is not known
-	Go      string `json:"go"`               // version of Go
-	SDK     string `json:"sdk"`              // version of Temporal's SDK
-	Server  string `json:"server,omitempty"` // version of the embedded Temporal server; "" if there is none
+	Version string `json:"version"`            // of a release; otherwise "dev-" and the first 12 digits of the commit, or "dev"
+	Commit  string `json:"commit,omitempty"`   // in full; "" if it is not known
+	Go      string `json:"go"`                 // version of Go
+	SDK     string `json:"sdk"`                // version of Temporal's SDK
+	Server  string `json:"server,omitempty"`   // version of the embedded Temporal server; "" if there is none
+	Zones   string `json:"zoneinfo,omitempty"` // release of the time zone database that it uses
 }
 
 // Read returns the Info of this program. A release sets version and commit by its build; both may be empty.
@@ -55,7 +56,7 @@ func (i Info) String() string {
 	var text strings.Builder
 	text.WriteString("version " + i.Version)
 	for _, line := range []struct{ name, value string }{
-		{"commit", i.Commit}, {"Go", i.Go}, {"Temporal SDK", i.SDK}, {"Temporal server", i.Server},
+		{"commit", i.Commit}, {"Go", i.Go}, {"Temporal SDK", i.SDK}, {"Temporal server", i.Server}, {"Time zones", i.Zones},
 	} {
 		if line.value != "" {
 			fmt.Fprintf(&text, "\n  %-16s %s", line.name, line.value)

@@ -27,6 +27,7 @@ import (
 //	quoted        an integer may be a string of digits, since deployment templates quote parameters
 //	secret        errors do not show the text; an empty one counts as absent
 //	readonly      the member is accepted and not used
+//	stored        users do not write the member: it is an unknown one
 //	rule=NAME     the rule with this name in Rules applies
 //	variant       the text selects the object's variant; if it is bad, or the last of enum, the rest is not decoded
 //	in=A|B        the member exists only in these variants
@@ -100,7 +101,7 @@ func (d *Decoder) fieldsOf(t reflect.Type) (all []field, ignored []string) {
 		}
 		if f.has("readonly") {
 			ignored = append(ignored, f.name)
-		} else if f.name != "" && f.name != "-" {
+		} else if f.name != "" && f.name != "-" && !f.has("stored") {
 			all = append(all, f)
 		}
 	}

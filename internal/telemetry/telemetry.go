@@ -84,7 +84,7 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 func buildInfo(b build.Info) prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "almanac_build_info", Help: "1, with what the program was built from as labels.",
-		ConstLabels: prometheus.Labels{"version": b.Version, "commit": b.Commit, "go": b.Go, "sdk": b.SDK, "server": b.Server},
+		ConstLabels: prometheus.Labels{"version": b.Version, "commit": b.Commit, "go": b.Go, "sdk": b.SDK, "server": b.Server, "zoneinfo": b.Zones},
 	})
 	g.Set(1)
 	return g

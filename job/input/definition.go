@@ -76,7 +76,9 @@ func ParseDefinition(body []byte, o ParseOptions) (job.Definition, error) {
 // them. It must also be as [ParseDefinition] returns it, since it is not changed: a word in another case than
 // the constants of package job is an error.
 func ValidateDefinition(d *job.Definition, o ParseOptions) error {
-	text, err := fields.PlainJSON(d)
+	written := *d
+	written.Local = nil // users do not write it
+	text, err := fields.PlainJSON(&written)
 	if err != nil {
 		return badRequest("The job is not valid: %v", err)
 	}
@@ -310,6 +312,7 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 	case d.State.Final():
 		d.State = job.StateEnabled
 	}
+	d.Local = localTimes(n, &d)
 	p.timing(&d, o)
 	if action != nil && action.Kind == fields.Object {
 		p.withoutNotification(&d.Action, actionPath)
@@ -321,6 +324,31 @@ func (p *parser) definition(n *fields.Node, o ParseOptions) job.Definition {
 	p.notifications(d.Notifications, p.pathOf("notifications"), stored.Notifications)
 	p.advise(n, &d)
 	return d
+}
+
+// localTimes returns the times that were written without an offset from UTC, if the job has a time zone; nil if there are none.
+func localTimes(n *fields.Node, d *job.Definition) *job.LocalTimes {
+	if d.Recurrence == nil || d.Recurrence.TimeZone == "" {
+		return nil
+	}
+	zone := locate(d.Recurrence.TimeZone)
+	read := func(n *fields.Node, at *job.Time) string {
+		if n == nil || at == nil || zone == nil || hasOffset(n.Text) {
+			return ""
+		}
+		return at.In(zone).Format("2006-01-02T15:04:05")
+	}
+	l := job.LocalTimes{Start: read(n.Member("startTime"), d.StartTime), End: read(n.Member("recurrence").Member("endTime"), d.Recurrence.EndTime)}
+	if l == (job.LocalTimes{}) {
+		return nil
+	}
+	return &l
+}
+
+// hasOffset reports whether a date and time has an offset from UTC.
+func hasOffset(text string) bool {
+	_, clock, _ := strings.Cut(strings.ToUpper(text), "T")
+	return strings.ContainsAny(clock, "Z+-")
 }
 
 // timing checks startTime and recurrence.

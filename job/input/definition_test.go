@@ -49,7 +49,7 @@ func TestParseDefinitionStoresWhatTheServiceShowed(t *testing.T) {
 		{
 			"times with an offset, without one in a zone, and as a date",
 			`{"properties":{` + action + `,"startTime":"2026-07-01T08:00:00.5","recurrence":{"frequency":"day","endTime":"2026-08-01","timeZone":"Europe/Stockholm","catchUpWindow":"PT1H","overlapPolicy":"allowall"}}}`,
-			`{"startTime":"2026-07-01T06:00:00.5Z","action":{"request":{"uri":"http://example.com/","method":"GET"},"type":"Http"},"recurrence":{"frequency":"day","endTime":"2026-07-31T22:00:00Z","interval":1,"timeZone":"Europe/Stockholm","catchUpWindow":"PT1H","overlapPolicy":"AllowAll"},"state":"enabled"}`,
+			`{"startTime":"2026-07-01T06:00:00.5Z","action":{"request":{"uri":"http://example.com/","method":"GET"},"type":"Http"},"recurrence":{"frequency":"day","endTime":"2026-07-31T22:00:00Z","interval":1,"timeZone":"Europe/Stockholm","catchUpWindow":"PT1H","overlapPolicy":"AllowAll"},"state":"enabled","local":{"start":"2026-07-01T08:00:00","end":"2026-08-01T00:00:00"}}`,
 		},
 		{
 			"a request with everything",

@@ -35,6 +35,8 @@ func seedJobs(f *testing.F, add func(body string)) {
 // stored form and the wire form.
 func requireStable(t *testing.T, d job.Definition) {
 	t.Helper()
+	require.NoError(t, input.ValidateDefinition(&d, input.ParseOptions{Now: now, Limits: roomy(), Stored: &d}))
+	d.Local = nil // users do not write it
 	text := compactJSON(t, d)
 	var again job.Definition
 	require.NoError(t, json.Unmarshal([]byte(text), &again))

@@ -24,13 +24,16 @@ func MergeDefinition(current job.Definition, patch []byte, o ParseOptions) (job.
 	if err != nil {
 		return job.Definition{}, err
 	}
-	merged, err := treeOf(current)
+	bare := current
+	bare.Local = nil
+	merged, err := treeOf(bare)
 	if err != nil {
 		return job.Definition{}, err
 	}
 	dropOldType(merged.Member("action"), p.properties.Member("action"))
 	merged.Merge(p.properties)
 	d := p.definition(merged, o)
+	d.KeepLocal(&current)
 	if !reflect.DeepEqual(d.Action, current.Action) {
 		p.checkActions(&d.Action, o.CheckTarget)
 	}

@@ -95,7 +95,8 @@ func TestEachTargetGetsItsOwnForm(t *testing.T) {
 
 	teams := sent(t, m, `{"type":"Https","format":"teams","request":{"uri":"https://example.com/"}}`)
 	require.Contains(t, teams.Request.Body, `"contentType":"application/vnd.microsoft.card.adaptive"`)
-	require.Contains(t, teams.Request.Body, `"text":"Job 'a' failed 3 times in a row: 500 Internal Server Error: <none>\n\nJob collection 'Reports', due 2026-01-01T11:59:59Z, 5 attempts"`)
+	require.Contains(t, teams.Request.Body, `"text":"Job 'a' failed 3 times in a row: 500 Internal Server Error: <none>"`)
+	require.Contains(t, teams.Request.Body, `"text":"Job collection 'Reports', due 2026-01-01T11:59:59Z, 5 attempts"`)
 
 	email := sent(t, m, `{"type":"Email","email":{"to":["team@example.com"]}}`)
 	require.Equal(t, "Almanac: Job 'a' failed 3 times in a row: 500 Internal Server Error: <none>", email.Email.Subject)

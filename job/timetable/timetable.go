@@ -31,6 +31,7 @@ type Timetable struct {
 	end      int64
 	count    int
 	skipped  []int64
+	zone     string // name of the time zone; "": UTC
 }
 
 // maxIntervals holds the longest interval of each frequency: a thousand of the
@@ -71,15 +72,30 @@ func Of(d *job.Definition, created time.Time) (*Timetable, error) {
 		return nil, err
 	}
 	rule.End, rule.Count = time.Time{}, 0 // these are the Timetable's to apply
+	if start, ok := local(d.Local, rule.Location, func(l *job.LocalTimes) string { return l.Start }); ok && d.StartTime != nil {
+		anchor, t.start = start, start.Unix()
+	}
 	t.schedule, err = recurrence.New(rule, anchor)
 	if errors.Is(err, recurrence.ErrNever) {
 		t.schedule, err = new(recurrence.Schedule), nil
 	}
-	t.count = r.Count
+	t.count, t.zone = r.Count, r.TimeZone
 	if r.EndTime != nil {
 		t.end = r.EndTime.Unix()
+		if end, ok := local(d.Local, rule.Location, func(l *job.LocalTimes) string { return l.End }); ok {
+			t.end = end.Unix()
+		}
 	}
 	return t, err
+}
+
+// local returns the instant of a local time; false if there is none.
+func local(l *job.LocalTimes, zone *time.Location, which func(*job.LocalTimes) string) (time.Time, bool) {
+	if l == nil || zone == nil || which(l) == "" {
+		return time.Time{}, false
+	}
+	at, err := recurrence.ParseTime(which(l), zone)
+	return at, err == nil
 }
 
 // accept returns what is wrong with the times of a definition that a user writes; see [New].
@@ -283,6 +299,46 @@ func (t *Timetable) From(at time.Time) (time.Time, bool) {
 		return t.kept(t.until(time.Unix(t.start, 0).UTC(), t.start >= at.Unix()))
 	}
 	return t.kept(t.scheduled(at.Unix()))
+}
+
+// Span returns the start time and the end of the job, as whole seconds; they are instants of the zone if the job has them as local
+// times. They have no meaning for a job without them.
+func (t *Timetable) Span() (start, end time.Time) {
+	return time.Unix(t.start, 0).UTC(), time.Unix(t.end, 0).UTC()
+}
+
+// Zone returns the release of the time zone database from which the occurrences follow, and [recurrence.Zones.Rules] of the
+// job's zone in it. They are "" if the occurrences follow from no time zone, or the release is not known.
+func (t *Timetable) Zone() (release, rules string) {
+	zones := recurrence.CurrentZones()
+	if zones == nil || t.schedule == nil || t.zone == "" || !t.schedule.FollowsClock() {
+		return "", ""
+	}
+	if rules = zones.Rules(t.zone); rules == "" {
+		return "", ""
+	}
+	return zones.Release(), rules
+}
+
+// Offset returns how far local time in the job's zone is ahead of UTC at a time, in seconds.
+func (t *Timetable) Offset(at time.Time) int {
+	if t.schedule == nil {
+		return 0
+	}
+	return t.schedule.Offset(at)
+}
+
+// Resume returns the time after which the job goes on that was planned up to at when local time was offset seconds ahead of UTC
+// then: see [recurrence.Schedule.Resume]. The run at once follows from no local time, and is not planned again.
+func (t *Timetable) Resume(at time.Time, offset int) time.Time {
+	if t.schedule == nil {
+		return at
+	}
+	resumed := t.schedule.Resume(at, offset)
+	if at.Unix() >= t.created && resumed.Unix() < t.created {
+		return time.Unix(t.created, 0).UTC()
+	}
+	return resumed
 }
 
 // Count returns how many occurrences the job has at most, or 0 for no limit.

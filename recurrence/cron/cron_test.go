@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // the tests depend on no machine's time zone files
 
 	"almanac/recurrence"
 	"almanac/recurrence/cron"
+	_ "almanac/recurrence/tzdata" // the tests depend on no machine's time zone files
 )
 
 // An anchor for the tests: a Monday.

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // the tests depend on no machine's time zone files
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"almanac/recurrence"
 	"almanac/recurrence/rrule"
+	_ "almanac/recurrence/tzdata" // the tests depend on no machine's time zone files
 )
 
 func TestParse(t *testing.T) {

@@ -96,6 +96,7 @@ func versionOfJob(d job.Definition) audit.Version {
 	type resource struct {
 		Properties job.Definition `json:"properties"`
 	}
+	d.Local = nil // no part of the resource
 	return audit.NewVersion(resource{d}, resource{d.Redacted()})
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"go.temporal.io/api/common/v1"
@@ -24,6 +25,7 @@ import (
 	"almanac/job"
 	"almanac/job/listing"
 	"almanac/workflows"
+	"almanac/workflows/plan"
 )
 
 // A Reader reads the changes of jobs and job collections. All members are required. It is safe for concurrent use.
@@ -192,6 +194,8 @@ func (r *runReader) event(e *history.HistoryEvent) {
 			r.subject.apply(a.GetSignalName(), nothing)
 			r.add(e, change{Change: audit.Change{Operation: operation, Status: audit.Succeeded, Message: "It was asked for by a signal, which has no answer.", Client: a.GetIdentity()}})
 		}
+	case e.GetMarkerRecordedEventAttributes().GetMarkerName() == "SideEffect":
+		r.replanned(e)
 	case e.GetWorkflowPropertiesModifiedEventAttributes() != nil:
 		r.halted(e, e.GetWorkflowPropertiesModifiedEventAttributes().GetUpsertedMemo().GetFields()[workflows.MemoHalted])
 	case e.GetWorkflowExecutionCancelRequestedEventAttributes() != nil:
@@ -215,6 +219,26 @@ func (r *runReader) halted(e *history.HistoryEvent, reason *common.Payload) {
 	r.add(e, change{Change: audit.Change{
 		Operation: audit.DisableJob, Status: audit.Succeeded, Message: why, Actor: audit.Actor{Caller: audit.Itself},
 		Differences: r.subject.apply(workflows.UpdateDisable, nothing),
+	}})
+}
+
+// replanned adds the change by which a job was planned again with other time zones, if a side effect recorded one.
+func (r *runReader) replanned(e *history.HistoryEvent) {
+	var p plan.Plan
+	err := wfclient.ConverterFor(r.Converter, r.workflowID).FromPayloads(e.GetMarkerRecordedEventAttributes().GetDetails()["data"], &p)
+	if err != nil || p.Moved == nil || p.Zone == nil { // other side effects record other values
+		return
+	}
+	due := func(t time.Time) string {
+		if t.IsZero() {
+			return "none"
+		}
+		return t.UTC().Format(time.RFC3339)
+	}
+	r.add(e, change{Change: audit.Change{
+		Operation: audit.PlanJob, Status: audit.Succeeded, Actor: audit.Actor{Caller: audit.Itself},
+		Message: "The job was planned again with the time zones of " + p.Zone.Release + ", before with those of " + p.Moved.Release +
+			"; next occurrence: " + due(p.Moved.Is) + ", before: " + due(p.Moved.Was) + ".",
 	}})
 }
 

@@ -286,7 +286,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 		},
 		Listed: job.OutcomeCompleted, ShowNext: true, ListedNext: at(10), Optional: visibility.Optional{Recorded: true},
 		Applied: state.Requests{{Hash: "a", At: at(4).Unix()}}, Reruns: state.Requests{{Hash: "b", At: at(3).Unix()}},
-		Halted: "it failed too often", Forgiven: 3,
+		Behind: "2026a", Halted: "it failed too often", Forgiven: 3,
 		Alerts: alerts.State{
 			Watch:     notification.Watch{Failed: []string{"a"}, Quiet: []string{"b"}, Since: at(3)},
 			Inherited: []notification.Rule{{Key: "a", On: []job.Event{job.EventFailed}, After: 2}},

@@ -166,7 +166,7 @@ func (j *loop) runAction(ctx workflow.Context, e *execution.Execution, action jo
 		case e.Phase >= execution.Withdrawing:
 			e.MayHaveBeenSent = end.Canceled && !e.KnownUnsent(workflow.Now(ctx))
 			return errUnsent
-		case end.Unsent && !e.Sent && !e.Manual && j.Decided.Equal(e.Due):
+		case end.Unsent && !e.Sent && !e.Manual && j.Decided.Equal(e.Planned()):
 			return errUnsent // to be decided again
 		case !end.Lost && !end.Unsent && !end.More || e.Tried >= input.MaxAttempts:
 			e.NoteFailure(input.FailureAfter(err, end, e.Tried))
@@ -299,7 +299,7 @@ func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
 	if !e.Manual && !e.MayHaveBeenSent { // otherwise more than recurrence.count might be sent
 		j.Started--
 	}
-	if e.Manual || overtaken || !j.Decided.Equal(e.Due) {
+	if e.Manual || overtaken || !j.Decided.Equal(e.Planned()) {
 		why := "the job was changed before it was sent"
 		if e.MayHaveBeenSent {
 			why = "the job was changed when it was due; whether it was sent is not known"
@@ -308,5 +308,5 @@ func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
 		return
 	}
 	j.Last, j.Decided = e.Undo.Last, e.Undo.Decided
-	j.Plan.Due = slices.Insert(j.Plan.Due, 0, e.Due)
+	j.Plan.Due = slices.Insert(j.Plan.Due, 0, e.Planned())
 }

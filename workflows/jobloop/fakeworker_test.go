@@ -19,6 +19,7 @@ import (
 	"almanac/activities/notify"
 	"almanac/job"
 	"almanac/job/notification"
+	"almanac/workflows"
 )
 
 // A workerFate is what happens to an attempt at its worker.
@@ -98,6 +99,9 @@ func (o *workersOutbound) ExecuteActivity(ctx workflow.Context, name string, arg
 		}
 		if name == activities.TypeRelease {
 			return o.w.release(ctx, options, arguments...)
+		}
+		if name == workflows.ActivityPlan {
+			return o.w.planElsewhere(ctx, arguments...)
 		}
 		if name == lookups.TypeUpdate {
 			return nil, o.w.confirm(ctx, arguments...)

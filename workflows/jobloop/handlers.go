@@ -13,6 +13,8 @@ import (
 	"almanac/job/input"
 	"almanac/job/notification"
 	"almanac/workflows"
+	"almanac/workflows/internal/signals"
+	"almanac/workflows/plan"
 )
 
 // handle registers the job's queries, updates and signals.
@@ -32,6 +34,13 @@ func (j *loop) handle(ctx workflow.Context) error {
 	j.handleSignal(ctx, command{workflows.UpdateRun, "run the job now", j.mayRun, func(ctx workflow.Context) { j.runManually(ctx) }})
 	j.signals.Add(ctx, workflows.SignalBegin, "begin although the delay that the job was started with is not over", func(workflow.Context) {
 		j.signalled, j.changed = j.signalled+1, true
+	})
+	signals.AddWith(ctx, &j.signals, workflows.SignalZones, "plan again with a newer release of the time zone database", func(ctx workflow.Context, z plan.Zone) {
+		j.signalled++
+		j.handling++
+		_ = j.change(ctx, allowed(func(ctx workflow.Context) { j.applyZones(ctx, z) })) // cannot fail
+		j.handling--
+		j.changed = true
 	})
 	return errors.Join(err,
 		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRun, j.handleRun,
@@ -194,6 +203,7 @@ func (j *loop) admit(r *workflows.ReplaceRequest) (job.Definition, error) {
 	if err != nil {
 		return job.Definition{}, workflows.Refuse(workflows.ErrTypeInvalid, err.Error())
 	}
+	d.KeepLocal(&j.Definition) //workflowcheck:ignore // it compares JSON, as replace does
 	return d, nil
 }
 

@@ -89,6 +89,8 @@ type jobEnv struct {
 	listed      string                       // the search attribute of the last outcome, if the job was started with it
 	events      []*event
 
+	newerZones func() // has the other worker's time zones in use; nil: there is no other worker
+
 	// What the job did.
 	runs      []run
 	sent      []sentAttempt // in order of sending

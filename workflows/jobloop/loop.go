@@ -97,6 +97,7 @@ type loop struct {
 	gone       bool      // it is deleted, and nothing can be sent any more
 	disabling  bool      // the job is about to be disabled by disableAfter
 	raiser     *alerts.Raiser
+	asked      *plan.Request // of another worker, since this one's time zones are too old; nil: none
 
 	unregistered error // the job is not registered, and ends
 
@@ -144,6 +145,9 @@ func (j *loop) decide(ctx workflow.Context) {
 		if !ok || due.After(workflow.Now(ctx).Add(j.ahead())) || !j.heldUntil(workflow.Now(ctx)).IsZero() {
 			break
 		}
+		if j.undecidable() {
+			return
+		}
 		switch plan.Decide(j.situation(due, now)) {
 		case plan.Wait:
 			return
@@ -165,8 +169,7 @@ func (j *loop) decide(ctx workflow.Context) {
 		case plan.Miss:
 			j.drop(ctx, later(due, j.CatchUp), job.OutcomeMissed, fmt.Sprintf("%d executions of the job were running, which is the maximum", maxOverlapping))
 		case plan.CatchUp:
-			j.catchUp(ctx, due, now)
-			if j.Plan.More {
+			if j.catchUp(ctx, due, now); j.Plan.More {
 				return
 			}
 		}
@@ -244,7 +247,7 @@ func (j *loop) wake(now time.Time) time.Time {
 		return now.Add(time.Millisecond)
 	}
 	next, ok := j.Next()
-	if !ok || !j.Active() || j.changing.Taken() || j.situation(next, now).MustWait() {
+	if !ok || !j.Active() || j.changing.Taken() || j.undecidable() || j.situation(next, now).MustWait() {
 		return time.Time{}
 	}
 	wake := next

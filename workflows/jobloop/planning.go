@@ -6,43 +6,66 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/job"
-	"almanac/job/timetable"
 	"almanac/workflows/plan"
 )
 
+// request returns the request for a plan from a time on.
+func (j *loop) request(step plan.Step, from time.Time) *plan.Request {
+	next, _ := j.Next()
+	return &plan.Request{
+		Created: j.Created, StartTime: j.Definition.StartTime, Recurrence: j.Definition.Recurrence, Local: j.Definition.Local, Skips: j.Skips,
+		Zone: j.Plan.Zone, Times: j.remembered(), Next: next, Step: step, From: from,
+	}
+}
+
 // record asks the recurrence engine in a side effect, which records the answer in the history, and takes it
-// for the plan. A replay takes the recorded answer.
-func (j *loop) record(ctx workflow.Context, ask func(*timetable.Timetable) plan.Plan) {
-	skips := j.Skips
+// for the plan. A replay takes the recorded answer. If the time zones of this worker are older than those of the plan, another
+// worker is asked, and the plan stays as it is until that has answered.
+func (j *loop) record(ctx workflow.Context, r *plan.Request) {
 	value := workflow.SideEffect(ctx, func(workflow.Context) any {
-		timetable, err := timetable.Of(&j.Definition, j.Created)
+		answer, err := r.Answer()
 		if err != nil {
 			// The definition was accepted when it was written, so its time zone is unknown here, or this worker is
 			// older than the one that accepted it. Failing the workflow task keeps the job until
 			// another worker can read it.
 			panic("the recurrence of " + j.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // see above
 		}
-		return ask(timetable.Without(skips))
+		return answer
 	})
 	var answer plan.Plan
 	if err := value.Get(&answer); err != nil {
 		panic("a recorded plan of " + j.Key.WorkflowID() + " cannot be read: " + err.Error()) //nolint:forbidigo // likewise
 	}
+	if answer.Behind != "" {
+		j.askAnother(ctx, r, answer.Behind)
+		return
+	}
+	j.take(ctx, r, answer)
+}
+
+// take takes the answer to a request for the plan.
+func (j *loop) take(ctx workflow.Context, r *plan.Request, answer plan.Plan) {
+	j.asked, j.Behind = nil, ""
 	j.Plan = answer
+	j.Plan.Dropped, j.Plan.Moved = nil, nil // they are in the history; the next run does not need them
+	if m := answer.Moved; m != nil {
+		j.move(ctx, m)
+	}
 	if d := answer.Dropped; d != nil {
 		j.Decided = d.Last
-		j.Plan.Dropped = nil // it is in the history; the next run does not need it
 		j.reportDropped(ctx, d)
+	}
+	if r.Step == plan.StepCatchUp && !j.Plan.More {
+		j.CatchUp = r.Now
 	}
 }
 
 // refill plans further occurrences when at most one planned occurrence is undecided.
 func (j *loop) refill(ctx workflow.Context) {
-	if len(j.Plan.Due) > 1 || j.Plan.Done {
+	if len(j.Plan.Due) > 1 || j.Plan.Done || j.asked != nil {
 		return
 	}
-	from := j.Decided
-	j.record(ctx, func(p *timetable.Timetable) plan.Plan { return plan.After(p, from) })
+	j.record(ctx, j.request(plan.StepAfter, j.Decided))
 }
 
 func (j *loop) decided(due time.Time) {
@@ -55,25 +78,22 @@ func (j *loop) drop(ctx workflow.Context, until time.Time, outcome job.Outcome, 
 	for {
 		j.refill(ctx)
 		next, ok := j.Next()
-		if !ok || next.After(until) {
+		if !ok || next.After(until) || j.undecidable() {
 			return
 		}
-		from := next.Add(-time.Second)
-		j.record(ctx, func(p *timetable.Timetable) plan.Plan { return plan.Drop(p, from, until, outcome, why) })
+		r := j.request(plan.StepDrop, next.Add(-time.Second))
+		r.Until, r.Outcome, r.Why = until, outcome, why
+		j.record(ctx, r)
 	}
 }
 
 // catchUp decides several occurrences, from due on, that came due while nothing could run them. Those
 // within the catch-up window will run; the others are missed.
 func (j *loop) catchUp(ctx workflow.Context, due, now time.Time) {
-	from, window := due.Add(-time.Second), j.Definition.Recurrence.CatchUp()
-	j.record(ctx, func(p *timetable.Timetable) plan.Plan {
-		until := plan.MissedUntil(p, from, now, window)
-		return plan.Drop(p, from, until, job.OutcomeMissed, "nothing could run it when it was due")
-	})
-	if !j.Plan.More {
-		j.CatchUp = now
-	}
+	r := j.request(plan.StepCatchUp, due.Add(-time.Second))
+	r.Now, r.Window = now, j.Definition.Recurrence.CatchUp()
+	r.Outcome, r.Why = job.OutcomeMissed, "nothing could run it when it was due"
+	j.record(ctx, r)
 }
 
 // noteCancelled records that an execution was cancelled, or an attempt of it, and why. It is for those without any other entry. repeat is
@@ -98,14 +118,14 @@ func (j *loop) reportDropped(ctx workflow.Context, d *plan.Dropped) {
 // except an enabled one-time job whose time has passed.
 func (j *loop) replan(ctx workflow.Context, enabled bool) {
 	j.Alerts.Forget()
-	decided := j.Decided
 	if enabled && j.Definition.Recurrence == nil {
-		j.record(ctx, func(p *timetable.Timetable) plan.Plan { return plan.After(p, decided) })
+		j.record(ctx, j.request(plan.StepAfter, j.Decided))
 		return
 	}
-	if before := workflow.Now(ctx).Truncate(time.Second).Add(-time.Second); before.After(decided) {
-		decided = before
+	if before := workflow.Now(ctx).Truncate(time.Second).Add(-time.Second); before.After(j.Decided) {
+		j.Decided = before
 	}
-	j.Decided = decided
-	j.record(ctx, func(p *timetable.Timetable) plan.Plan { return plan.Anew(p, decided) })
+	r := j.request(plan.StepAnew, j.Decided)
+	j.Plan.Due, j.Plan.Done, j.Plan.More = nil, false, false // while another worker is asked, nothing is planned
+	j.record(ctx, r)
 }

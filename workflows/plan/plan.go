@@ -17,6 +17,10 @@ type Plan struct {
 	Done    bool        `json:"done,omitempty"`    // no occurrence follows Due
 	Dropped *Dropped    `json:"dropped,omitempty"` // came due before Due and was not run
 	More    bool        `json:"more,omitempty"`    // more is to be dropped: ask again, from Dropped.Last
+
+	Zone   *Zone  `json:"zone,omitempty"`   // of the job; nil if the occurrences follow from none
+	Moved  *Moved `json:"moved,omitempty"`  // the zone's rules are not those of the plan before
+	Behind string `json:"behind,omitempty"` // release of a worker that planned nothing, since its release is older than the plan's
 }
 
 // A Dropped is a sequence of occurrences that came due and were not run.

@@ -1,20 +1,28 @@
-// Command zones writes the names of time zones that package recurrence knows: those of Go's copy of the IANA
-// database, and those of Windows in Unicode CLDR, for which it needs npm. Run it with go generate, after a new
-// release of Go or of CLDR.
+// Command zones writes the release of the IANA time zone database that Almanac has, into recurrence/tzdata, and the names
+// of time zones that package recurrence knows: its own, and those of Windows in Unicode CLDR.
+//
+// The database comes from Debian's package tzdata of the newest release that apt-get finds, as the file tzdata.zi, which is
+// IANA's source in short form; zic compiles it. With -zi it comes from another such file. CLDR comes from npm. Run it with
+// `task zoneinfo`.
 package main
 
 import (
 	"archive/tar"
 	"archive/zip"
+	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,26 +32,34 @@ import (
 const cldr = "cldr-core@48.2.0"
 
 func main() {
-	if err := run(); err != nil {
+	var s source
+	flag.StringVar(&s.zi, "zi", "", "the tzdata.zi to compile; by default that of Debian's package")
+	flag.StringVar(&s.published, "published", "", "with -zi: the day on which IANA published its release, as 2026-01-31")
+	flag.Parse()
+	if err := run(s); err != nil {
 		fmt.Fprintln(os.Stderr, "zones:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
-	goroot, err := output("go", "env", "GOROOT")
-	if err != nil {
-		return err
-	}
-	iana, err := ianaZones(filepath.Join(goroot, "lib", "time", "zoneinfo.zip"))
-	if err != nil {
-		return err
-	}
+// A source is a release of the database.
+type source struct{ zi, published string }
+
+func run(s source) error {
 	directory, err := os.MkdirTemp("", "zones-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(directory)
+	if s.zi == "" {
+		if s, err = ofDebian(directory); err != nil {
+			return err
+		}
+	}
+	iana, err := compile(directory, s)
+	if err != nil {
+		return err
+	}
 	archive, err := output("npm", "pack", "--silent", "--pack-destination", directory, cldr)
 	if err != nil {
 		return err
@@ -59,6 +75,92 @@ func run() error {
 	return errors.Join(write("ianazones.txt", iana), write("windowszones.txt", windows))
 }
 
+// releaseNote matches the line of IANA's NEWS that begins with a release: its name and the day of its publication.
+var releaseNote = regexp.MustCompile(`(?m)^Release (\d{4}[a-z]+) - (\d{4}-\d\d-\d\d)`)
+
+// ofDebian returns the release in Debian's newest package.
+func ofDebian(directory string) (source, error) {
+	download := exec.Command("apt-get", "download", "tzdata") //nolint:noctx // the user interrupts it
+	download.Dir, download.Stderr = directory, os.Stderr
+	if err := download.Run(); err != nil {
+		return source{}, fmt.Errorf("apt-get download tzdata: %w", err)
+	}
+	packages, err := filepath.Glob(filepath.Join(directory, "tzdata_*.deb"))
+	if err != nil || len(packages) != 1 {
+		return source{}, fmt.Errorf("apt-get downloaded the packages %q: %w", packages, err)
+	}
+	root := filepath.Join(directory, "package")
+	if _, err := output("dpkg-deb", "-x", packages[0], root); err != nil {
+		return source{}, err
+	}
+	packed, err := os.Open(filepath.Join(root, "usr/share/doc/tzdata/changelog.gz"))
+	if err != nil {
+		return source{}, err
+	}
+	defer packed.Close()
+	unzipped, err := gzip.NewReader(packed)
+	if err != nil {
+		return source{}, err
+	}
+	news, err := io.ReadAll(unzipped)
+	if err != nil {
+		return source{}, err
+	}
+	newest := releaseNote.FindSubmatch(news)
+	if newest == nil {
+		return source{}, errors.New("the package's changelog names no release")
+	}
+	return source{zi: filepath.Join(root, "usr/share/zoneinfo/tzdata.zi"), published: string(newest[2])}, nil
+}
+
+// compile writes the archive of compiled zones, and says where it comes from. It returns the names of the zones, sorted.
+func compile(directory string, s source) ([]string, error) {
+	text, err := os.ReadFile(s.zi)
+	if err != nil {
+		return nil, err
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	release, ok := strings.CutPrefix(first, "# version ")
+	if _, err := time.Parse(time.DateOnly, s.published); !ok || err != nil {
+		return nil, fmt.Errorf("%s begins with %q and was published on %q: give a tzdata.zi, and the day as 2026-01-31", s.zi, first, s.published)
+	}
+	compiled := filepath.Join(directory, "compiled")
+	if _, err := output("zic", "-b", "slim", "-d", compiled, s.zi); err != nil {
+		return nil, err
+	}
+	names, archive, err := pack(os.DirFS(compiled), release)
+	if err != nil {
+		return nil, err
+	}
+	origin := []string{release, s.published, time.Now().UTC().Format(time.DateOnly), fmt.Sprintf("%x", sha256.Sum256(text))} //nolint:forbidigo // a program of its own
+	return names, errors.Join(write("tzdata/source.txt", origin), os.WriteFile("tzdata/zoneinfo.zip", archive, 0o644))
+}
+
+// pack returns the names of the zones in a directory, sorted, and an archive of them and of the release's name.
+func pack(files fs.FS, release string) (names []string, archive []byte, err error) {
+	var buffer bytes.Buffer
+	w := zip.NewWriter(&buffer)
+	add := func(name string, data []byte) error {
+		f, err := w.Create(name)
+		if err == nil {
+			_, err = f.Write(data)
+		}
+		return err
+	}
+	err = add("+VERSION", []byte(release+"\n"))
+	walk := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error { // in the order of names
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(files, name)
+		names = append(names, name)
+		return errors.Join(err, add(name, data))
+	})
+	slices.Sort(names)
+	err = errors.Join(err, walk, w.Close())
+	return names, buffer.Bytes(), err
+}
+
 // output runs a command and returns what it prints.
 func output(command ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -72,23 +174,6 @@ func output(command ...string) (string, error) {
 
 func write(name string, lines []string) error {
 	return os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o644)
-}
-
-// ianaZones returns the names of the files in Go's copy of the IANA database, sorted.
-func ianaZones(path string) ([]string, error) {
-	archive, err := zip.OpenReader(path)
-	if err != nil {
-		return nil, err
-	}
-	defer archive.Close()
-	var names []string
-	for _, f := range archive.File {
-		if !strings.HasSuffix(f.Name, "/") {
-			names = append(names, f.Name)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
 }
 
 // windowsZones returns a line for each Windows zone, sorted: its name, a tab, and

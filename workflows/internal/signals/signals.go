@@ -12,7 +12,7 @@ type Listeners struct{ all []*listener }
 
 type listener struct {
 	signals workflow.ReceiveChannel
-	handle  func(workflow.Context)
+	receive func(workflow.Context, workflow.ReceiveChannel) // the next signal, and handles it
 	busy    bool
 }
 
@@ -22,8 +22,24 @@ func (l *listener) waits() bool { return !l.busy && l.pending() }
 
 // Add registers the handler for signals of a name. The Temporal Web UI and CLI show the description.
 func (l *Listeners) Add(ctx workflow.Context, name, description string, handle func(workflow.Context)) {
+	l.add(ctx, name, description, func(ctx workflow.Context, signals workflow.ReceiveChannel) {
+		signals.Receive(ctx, nil)
+		handle(ctx)
+	})
+}
+
+// AddWith is [Listeners.Add] for signals that have an argument; one that has none, or another one, gives the zero value.
+func AddWith[T any](ctx workflow.Context, l *Listeners, name, description string, handle func(workflow.Context, T)) {
+	l.add(ctx, name, description, func(ctx workflow.Context, signals workflow.ReceiveChannel) {
+		var argument T
+		signals.Receive(ctx, &argument)
+		handle(ctx, argument)
+	})
+}
+
+func (l *Listeners) add(ctx workflow.Context, name, description string, receive func(workflow.Context, workflow.ReceiveChannel)) {
 	signals := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description})
-	l.all = append(l.all, &listener{signals: signals, handle: handle})
+	l.all = append(l.all, &listener{signals: signals, receive: receive})
 }
 
 // Pending reports whether a signal has not been received.
@@ -42,8 +58,7 @@ func (l *Listeners) Handle(ctx workflow.Context) {
 		one.busy = true
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			for one.pending() {
-				one.signals.Receive(ctx, nil)
-				one.handle(ctx)
+				one.receive(ctx, one.signals)
 			}
 			one.busy = false
 		})

@@ -111,6 +111,14 @@ func (e *Execution) MaxAttempts() int {
 	return policy.Attempts()
 }
 
+// Planned returns when the occurrence is due by the plan: another time than its own if the plan was made again with newer time zones.
+func (e *Execution) Planned() time.Time {
+	if e.Moved.IsZero() {
+		return e.Due
+	}
+	return e.Moved
+}
+
 // NoteError keeps why an attempt of the action failed, unless it is not known.
 func (e *Execution) NoteError(why string, end time.Time) {
 	if e.ActionName == job.MainAction && why != "" {

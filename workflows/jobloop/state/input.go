@@ -8,7 +8,6 @@ import (
 	"almanac/activities"
 	"almanac/job"
 	"almanac/job/template"
-	"almanac/job/timetable"
 	"almanac/workflows"
 	"almanac/workflows/internal/visibility"
 	"almanac/workflows/jobloop/alerts"
@@ -70,6 +69,7 @@ type Input struct {
 	Applied Requests `json:"applied,omitempty"` // updates
 	Reruns  Requests `json:"reruns,omitempty"`  // requests to run the job again that started a manual run, by their keys
 
+	Behind   string `json:"behind,omitempty"`   // release of the worker that could not plan, since its time zones are older than those of the plan
 	Halted   string `json:"halted,omitempty"`   // why the job was disabled by disableAfter
 	Forgiven int    `json:"forgiven,omitempty"` // failures in a row that disableAfter does not count: before the job was enabled again, or ended by a change
 }
@@ -84,6 +84,7 @@ type RetryWait struct {
 	Next          time.Time         `json:"next"`               // start of the next attempt
 	Failure       *template.Failure `json:"failure,omitempty"`  // of the action, for an error action with placeholders
 	Began         time.Time         `json:"began,omitzero"`     // start of the first attempt
+	Moved         time.Time         `json:"moved,omitzero"`     // when the occurrence is due by newer time zones; zero: as before
 	Attempts      int               `json:"attempts,omitempty"` // of the action, that may have been sent, the last one included
 	Error         string            `json:"error,omitempty"`    // of the action's last attempt that failed, at most [MaxError] bytes
 	ErrorEnd      time.Time         `json:"errorEnd,omitzero"`  // when that attempt ended
@@ -109,12 +110,12 @@ func New(k job.Key, d job.Definition, registration int, c workflows.CollectionSt
 		Generation: registration, Registration: registration,
 		Collection: c.Generation, CollectionDisabled: c.Disabled, Alerts: alerts.State{Inherited: c.Rules},
 	}
-	timetable, err := timetable.Of(&d, in.Created)
-	if err != nil {
+	in.Decided = in.Created.Add(-time.Second)
+	first := plan.Request{Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Local: d.Local, Step: plan.StepFirst, From: in.Decided}
+	var err error
+	if in.Plan, err = first.Answer(); err != nil {
 		return Input{}, err
 	}
-	in.Plan = plan.First(timetable)
-	in.Decided = in.Created.Add(-time.Second)
 	if in.Active() && in.Exhausted() {
 		in.Finish(in.Created)
 	}
@@ -145,6 +146,8 @@ func (in *Input) Snapshot() job.Job {
 		s.NextExecutionTime = job.NewTime(next)
 	case !ok && in.Plan.Done:
 		s.Reason = in.Definition.WhyOver(in.Created, in.Started)
+	case in.Behind != "" && in.Active():
+		s.Reason = "Nothing is planned: the workers that were asked have time zones of " + in.Behind + ", and the job was planned with those of " + in.Plan.Zone.Release + "."
 	case in.Definition.State == job.StateDisabled:
 		s.Reason = cmp.Or(in.Halted, job.WhyDisabled)
 	case in.CollectionDisabled:
@@ -189,7 +192,7 @@ func (in *Input) Next() (time.Time, bool) {
 // Exhausted reports whether no occurrence is left to decide.
 func (in *Input) Exhausted() bool {
 	_, ok := in.Next()
-	return !ok && !in.Plan.More
+	return !ok && !in.Plan.More && (in.Behind == "" || len(in.Plan.Due) > 0)
 }
 
 // Finish makes the job completed or, if its last occurrence failed, faulted.
@@ -202,5 +205,5 @@ func (in *Input) Finish(now time.Time) {
 	if r := in.Definition.Recurrence; r != nil && r.Count > 0 {
 		in.Redraw(now)
 	}
-	in.Plan = plan.Plan{Done: true}
+	in.Plan = plan.Plan{Done: true, Zone: in.Plan.Zone}
 }

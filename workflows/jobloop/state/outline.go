@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"almanac/job"
+	"almanac/workflows/plan"
 )
 
 // The memo of a job has its [job.Outline], so that a reader across jobs knows which of them can have an entry at
@@ -17,7 +18,12 @@ const irregularMargin = 2 * time.Minute
 func (in *Input) Outline() job.Outline {
 	d := &in.Definition
 	counted := d.Recurrence != nil && d.Recurrence.Count > 0
+	var zone plan.Zone
+	if in.Plan.Zone != nil {
+		zone = *in.Plan.Zone
+	}
 	return job.Outline{
+		Zones: zone.Release, ZoneRules: zone.Rules,
 		Created: in.Created, StartTime: d.StartTime, Recurrence: d.Recurrence, Irregular: in.Irregular, Skips: in.Skips,
 		// A final job is inactive too, but its timetable says so, unless it ends by a count; so most need no update.
 		Inactive: !in.Active() && (!d.State.Final() || counted),

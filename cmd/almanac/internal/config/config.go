@@ -19,6 +19,7 @@ import (
 	"almanac/internal/telemetry"
 	"almanac/internal/web"
 	"almanac/job/input"
+	"almanac/recurrence"
 )
 
 // A Lookup finds an environment variable, as [os.LookupEnv] does.
@@ -99,6 +100,7 @@ func Command(cmd *cobra.Command, getenv Lookup, built build.Info, run func(cmd *
 		if err := c.load(); err != nil {
 			return err
 		}
+		c.Build.Zones = recurrence.CurrentZones().Release()
 		c.Out, c.Log = cmd.OutOrStdout(), c.logger(cmd.ErrOrStderr())
 		for _, w := range c.warnings {
 			c.Log.Warn(w)

@@ -23,7 +23,7 @@ type previewOptions struct {
 // checkBatch checks which flags were given together.
 func (c *Config) checkBatch() error {
 	var errs []error
-	for _, name := range []string{"now", "take", "tz", "output"} {
+	for _, name := range []string{"now", "take", "tz", "output", "compare-zoneinfo"} {
 		switch {
 		case !c.Preview.Batch || !c.settings.Get(name).Given():
 		case name == "now" || name == "take":
@@ -34,6 +34,9 @@ func (c *Config) checkBatch() error {
 	}
 	if c.settings.Get("tz").Given() && c.Preview.Output == OutputJSON {
 		errs = append(errs, errors.New("--tz cannot be combined with --output json, whose times are in UTC"))
+	}
+	if c.settings.Get("compare-zoneinfo").Given() && c.Preview.Output == OutputJSON {
+		errs = append(errs, errors.New("--compare-zoneinfo cannot be combined with --output json: run it twice, with another --zoneinfo"))
 	}
 	return errors.Join(errs...)
 }

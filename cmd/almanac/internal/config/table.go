@@ -16,6 +16,7 @@ import (
 	"almanac/internal/settings"
 	"almanac/internal/web"
 	"almanac/recurrence"
+	"almanac/recurrence/tzdata"
 	"almanac/worker"
 )
 
@@ -169,6 +170,11 @@ func (c *Config) table() []settings.Group {
 				Help: "Keep a stored secret although a change sends it to another target.",
 				More: "It is refused where the API asks for a login. It applies to passwords, certificates, client secrets, SAS tokens and keys whose host, tenant, account or namespace changes, as in Azure Scheduler. Without it, such a change must contain the secret again."},
 		}},
+		{Name: "Time zones", Settings: []*settings.Setting{
+			{Flag: "zoneinfo", Variable: "ZONEINFO", Commands: "dev server api worker preview version", Value: zoneinfo(),
+				Help: "Directory or zip archive with the time zones to use in place of Almanac's.",
+				More: "Such as `/usr/share/zoneinfo`. All zones come from there, and are read once, at the start. Its file `+VERSION`, `tzdata.zi` or `version` has to name the release. Give all workers and APIs the same; [Operations](operations.md#time-zones) has the details."},
+		}},
 		c.tokenSettings(),
 		{Name: "Encryption", Settings: []*settings.Setting{
 			{Flag: "encryption-keys-file", Variable: "ALMANAC_ENCRYPTION_KEYS_FILE", Commands: "dev server api worker codec", Value: settings.File(&c.keysFile), Check: c.readKeys,
@@ -217,6 +223,9 @@ func (c *Config) table() []settings.Group {
 				Help: "Maximum number of occurrences. The default is the file's \"take\", or else 10."},
 			{Flag: "tz", Commands: "preview", Value: zone(&c.Preview.Zone),
 				Help: "Time zone to show times in. The default is the recurrence's, or else UTC."},
+			{Flag: "compare-zoneinfo", Commands: "preview", Value: release(&c.Preview.Compare),
+				Help: "Show also when the job would run with these time zones, as in --zoneinfo.",
+				More: "A line whose time differs has the other release's time at its end."},
 			{Flag: "output", Short: "o", Commands: "preview", Value: settings.Choice(&c.Preview.Output, OutputText, OutputJSON), Default: OutputText,
 				Help: "Format of the output."},
 			{Flag: "batch", Commands: "preview", Value: settings.Bool(&c.Preview.Batch),
@@ -246,6 +255,27 @@ func isQueueEndpoint(text string) bool {
 	_, err := senders.NewStorageQueue(senders.Options{QueueEndpoint: text})
 	return err == nil
 }
+
+// zoneinfo is where the time zones come from. They are in use as soon as the value is read, before any time zone is loaded.
+func zoneinfo() settings.Value {
+	return settings.New("path", allowedRelease, func(path string) error {
+		zones, err := tzdata.Open(path)
+		if err == nil {
+			recurrence.UseZones(zones)
+		}
+		return err
+	})
+}
+
+// release is a release of the time zone database.
+func release(to **recurrence.Zones) settings.Value {
+	return settings.New("path", allowedRelease, func(path string) (err error) {
+		*to, err = tzdata.Open(path)
+		return err
+	})
+}
+
+const allowedRelease = "a directory or a zip archive with a release of the time zone database"
 
 // zone is a time zone, by any name that a recurrence may have.
 func zone(to **time.Location) settings.Value {

@@ -28,6 +28,8 @@ type Options struct {
 	Take  int            // number of occurrences; 0: the definition's take
 	Zone  *time.Location // in which times are shown; nil: the zone of the recurrence
 	JSON  bool           // write the answer of POST /previewRecurrence
+
+	Compare *recurrence.Zones // other time zones to show times by as well; nil: none
 }
 
 // File writes when the definition in a file would run to out, and notes on it to notes. The error may mean that the
@@ -55,8 +57,14 @@ func File(in io.Reader, out, notes io.Writer, o Options) error {
 		if err := writeJSON(out, result); err != nil {
 			return err
 		}
-	} else if err := printOccurrences(out, result.Occurrences, o.zoneOf(p.Definition)); err != nil {
-		return err
+	} else {
+		other, err := o.compare(body, len(result.Occurrences))
+		if err != nil {
+			return fmt.Errorf("with the time zones of %s: %w", o.Compare.Release(), err)
+		}
+		if err := printOccurrences(out, result.Occurrences, o.zoneOf(p.Definition), other); err != nil {
+			return err
+		}
 	}
 	switch {
 	case result.Error != nil:
@@ -74,6 +82,42 @@ func File(in io.Reader, out, notes io.Writer, o Options) error {
 	return nil
 }
 
+// A comparison is when a job would run with other time zones.
+type comparison struct {
+	release     string
+	occurrences []time.Time
+}
+
+// at returns what to show beside the n-th occurrence, which is at a time: nothing if it is the same.
+func (c *comparison) at(n int, t time.Time) string {
+	switch {
+	case c == nil || n < len(c.occurrences) && c.occurrences[n].Equal(t):
+		return ""
+	case n >= len(c.occurrences):
+		return "  " + c.release + ": none"
+	}
+	return "  " + c.release + ": " + c.occurrences[n].UTC().Format(time.RFC3339)
+}
+
+// compare returns when the definition would run with the other time zones; nil if there are none. Times in it without an offset are
+// read in these, too.
+func (o Options) compare(body []byte, take int) (*comparison, error) {
+	if o.Compare == nil {
+		return nil, nil
+	}
+	defer recurrence.UseZones(recurrence.UseZones(o.Compare))
+	p, err := input.ParsePreview(body, o.Now)
+	if err != nil {
+		return nil, err
+	}
+	p.Take = max(take, 1)
+	result := p.Run()
+	if result.Error != nil {
+		return nil, errors.New(result.Error.Message)
+	}
+	return &comparison{o.Compare.Release(), result.Occurrences}, nil
+}
+
 // zoneOf returns the zone in which a job's times are shown.
 func (o Options) zoneOf(d job.Definition) *time.Location {
 	if o.Zone == nil && d.Recurrence != nil {
@@ -84,11 +128,12 @@ func (o Options) zoneOf(d job.Definition) *time.Location {
 	return cmp.Or(o.Zone, time.UTC)
 }
 
-// printOccurrences prints a line for each time: the local time in the zone, the zone, and the time in UTC.
-func printOccurrences(out io.Writer, times []time.Time, zone *time.Location) error {
+// printOccurrences prints a line for each time: the local time in the zone, the zone, and the time in UTC; and the other time if that
+// differs.
+func printOccurrences(out io.Writer, times []time.Time, zone *time.Location, other *comparison) error {
 	w := bufio.NewWriter(out)
-	for _, t := range times {
-		fmt.Fprintf(w, "%s %s  %s\n", t.In(zone).Format("Mon 2006-01-02 15:04:05 -07:00"), zone, t.UTC().Format(time.RFC3339))
+	for n, t := range times {
+		fmt.Fprintf(w, "%s %s  %s%s\n", t.In(zone).Format("Mon 2006-01-02 15:04:05 -07:00"), zone, t.UTC().Format(time.RFC3339), other.at(n, t))
 	}
 	return w.Flush()
 }

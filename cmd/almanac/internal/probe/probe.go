@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"almanac/cmd/almanac/internal/address"
+	"almanac/internal/build"
 	"almanac/internal/telemetry"
 )
 
@@ -21,6 +22,8 @@ const timeout = 6 * time.Second
 type answer struct {
 	Status  string `json:"status"`
 	Missing string `json:"missing,omitempty"`
+
+	Build *build.Info `json:"build,omitempty"`
 }
 
 // Ask asks the server that listens on an address of this machine, by http or https, and returns the status that it
@@ -56,10 +59,10 @@ func Ask(ctx context.Context, scheme, listen, path string) (string, error) {
 }
 
 // Handler answers the probes /healthz and /readyz, as the API does, and scrapes. check returns what is missing.
-func Handler(check func(context.Context) error, metrics http.Handler) http.Handler {
+func Handler(built build.Info, check func(context.Context) error, metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, http.StatusOK, answer{Status: "alive"})
+		reply(w, http.StatusOK, answer{Status: "alive", Build: &built})
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := check(r.Context()); err != nil {

@@ -1,0 +1,218 @@
+package jobloop_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/workflow"
+
+	"almanac/internal/workflowtest"
+	"almanac/job"
+	"almanac/recurrence"
+	"almanac/workflows"
+	"almanac/workflows/jobloop"
+	"almanac/workflows/plan"
+)
+
+// The zone of these tests is eight hours behind UTC in one release, and seven in a later one.
+const vancouver = `"timeZone":"America/Vancouver"`
+
+var (
+	pacific  = map[string]string{"America/Vancouver": "PST8"}
+	mountain = map[string]string{"America/Vancouver": "MST7"}
+)
+
+const dayLong = 24 * time.Hour
+
+// dailyAt is the properties of a job that runs at hours in the zone, and once when it is created.
+func dailyAt(hours string) string {
+	return every(`"frequency":"day","schedule":{"hours":[` + hours + `],"minutes":[0]},` + vancouver)
+}
+
+// becomes has the worker use another release from a time on, and asks the job to plan again as a worker does that starts with it.
+func (w *jobEnv) becomes(at time.Duration, release string, rules map[string]string) {
+	zones := workflowtest.Zones(w.t, release, rules)
+	w.at(at, func() {
+		recurrence.UseZones(zones)
+		w.env.SignalWorkflow(workflows.SignalZones, plan.Zone{Release: release, Rules: zones.Rules("America/Vancouver")})
+	})
+}
+
+// planHere is the activity. As a variable it is none of the workflow's code for workflowcheck.
+var planHere = jobloop.Plan
+
+// planElsewhere is the activity that plans with another worker, in which the server gives it to one after the other.
+func (w *jobEnv) planElsewhere(ctx workflow.Context, arguments ...any) (any, error) {
+	var r plan.Request
+	if err := w.copy(&r, arguments...); err != nil {
+		return nil, err
+	}
+	for {
+		if w.newerZones != nil {
+			before := recurrence.CurrentZones()
+			w.newerZones()
+			answer, err := planHere(w.t.Context(), r)
+			recurrence.UseZones(before)
+			return answer, err
+		}
+		if _, err := planHere(w.t.Context(), r); err == nil {
+			return nil, errors.New("this worker could have planned itself")
+		}
+		if err := workflow.Sleep(ctx, 30*time.Second); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func days(list ...string) []string { return append([]string{"00:00:00"}, list...) }
+
+func TestAnHourThatMovesRunsNoLocalTimeTwiceAndLeavesNoneOut(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		before, after map[string]string
+		hours         string
+		at            time.Duration // when the newer release comes
+		want          []string      // due times, as long as it matters
+	}{
+		{"earlier, long before the occurrence", pacific, mountain, "9", 3*dayLong + 12*time.Hour, days(
+			"2026-01-01 17:00:00", "2026-01-02 17:00:00", "2026-01-03 17:00:00", "2026-01-04 16:00:00", "2026-01-05 16:00:00")},
+		{"earlier, when the new time has just passed: it runs at once", pacific, mountain, "9", 3*dayLong + 16*time.Hour + 20*time.Minute, days(
+			"2026-01-01 17:00:00", "2026-01-02 17:00:00", "2026-01-03 17:00:00", "2026-01-04 16:00:00", "2026-01-05 16:00:00")},
+		{"earlier, after the old time: that day is over", pacific, mountain, "9", 3*dayLong + 17*time.Hour + 20*time.Minute, days(
+			"2026-01-01 17:00:00", "2026-01-02 17:00:00", "2026-01-03 17:00:00", "2026-01-04 17:00:00", "2026-01-05 16:00:00")},
+		{"later, between the two times: that day is over", mountain, pacific, "9", 3*dayLong + 16*time.Hour + 20*time.Minute, days(
+			"2026-01-01 16:00:00", "2026-01-02 16:00:00", "2026-01-03 16:00:00", "2026-01-04 16:00:00", "2026-01-05 17:00:00")},
+		{"later, before the occurrence", mountain, pacific, "9", 3*dayLong + 12*time.Hour, days(
+			"2026-01-01 16:00:00", "2026-01-02 16:00:00", "2026-01-03 16:00:00", "2026-01-04 17:00:00", "2026-01-05 17:00:00")},
+		{"earlier, between two hours: the second has the time of the first", pacific, mountain, "9,10", dayLong + 17*time.Hour + 20*time.Minute, days(
+			"2026-01-01 17:00:00", "2026-01-01 18:00:00", "2026-01-02 17:00:00", "2026-01-02 17:00:00", "2026-01-03 16:00:00")},
+		{"later, between two hours", mountain, pacific, "9,10", dayLong + 16*time.Hour + 20*time.Minute, days(
+			"2026-01-01 16:00:00", "2026-01-01 17:00:00", "2026-01-02 16:00:00", "2026-01-02 18:00:00", "2026-01-03 17:00:00")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			workflowtest.UseZones(t, "2026a", tt.before)
+			w := newJobEnv(t, dailyAt(tt.hours))
+			w.becomes(tt.at, "2026b", tt.after)
+			w.run(6 * dayLong)
+			got := w.dues()
+			for i := range got {
+				if len(got[i]) == len("17:00:00") && i > 0 { // of the first day
+					got[i] = "2026-01-01 " + got[i]
+				}
+			}
+			require.Equal(t, tt.want, got[:len(tt.want)])
+			require.Empty(t, w.dropped())
+			require.Equal(t, "2026b", w.outlines[len(w.outlines)-1].Zones)
+		})
+	}
+}
+
+// A start without an offset from UTC is a local time, and so are the occurrences that follow from it.
+func TestAStartInLocalTimeMovesWithItsHour(t *testing.T) {
+	workflowtest.UseZones(t, "2026a", pacific)
+	const zoned = `"frequency":"day","endTime":"2026-01-05T09:00",` + vancouver
+	w := newJobEnv(t, `"startTime":"2026-01-03T09:00",`+every(zoned))
+	w.becomes(12*time.Hour, "2026b", mountain)
+	moved := w.snapshot(13 * time.Hour)
+	// A client sends back the instants that it read, with another change.
+	changed := w.replace(14*time.Hour, `"disableAfter":3,"startTime":"2026-01-03T16:00:00Z",`+every(`"frequency":"day","endTime":"2026-01-05T16:00:00Z",`+vancouver))
+	w.becomes(3*dayLong, "2026c", pacific)
+	w.run(6 * dayLong)
+	require.Equal(t, 3, changed.ok(t).Definition.DisableAfter)
+	require.Equal(t, []string{"2026-01-03 16:00:00", "2026-01-04 17:00:00", "2026-01-05 17:00:00"}, w.dues())
+	require.Equal(t, "2026-01-03T16:00:00Z", moved.Definition.StartTime.String())
+	require.Equal(t, "2026-01-05T16:00:00Z", moved.Definition.Recurrence.EndTime.String())
+	require.Equal(t, "2026-01-03T16:00:00Z", moved.Status.NextExecutionTime.String())
+	w.requireSound()
+}
+
+func TestAnOccurrenceThatWasSkippedStaysSkippedWhenItsHourMoves(t *testing.T) {
+	workflowtest.UseZones(t, "2026a", pacific)
+	w := newJobEnv(t, dailyAt("9"))
+	a := w.update(12*time.Hour, workflows.UpdateSkip, time.Time{})
+	w.becomes(13*time.Hour, "2026b", mountain)
+	w.run(2*dayLong + 20*time.Hour)
+	require.Equal(t, job.NewTime(newYear.Add(dayLong+17*time.Hour)), a.ok(t).Status.NextExecutionTime)
+	require.Equal(t, []string{"00:00:00", "2026-01-02 16:00:00", "2026-01-03 16:00:00"}, w.dues())
+	require.Equal(t, []string{"Cancelled 1: 17:00:00 to 17:00:00"}, w.dropped())
+	w.requireSound()
+}
+
+func TestAHeldOccurrenceReturnsToThePlanWhenItsHourMoves(t *testing.T) {
+	workflowtest.UseZones(t, "2026a", mountain)
+	w := newHoldEnv(t, dailyAt("9"))
+	w.becomes(16*time.Hour-30*time.Second, "2026b", pacific) // it is held, and due in half a minute
+	w.run(dayLong + 20*time.Hour)
+	require.Equal(t, []string{"00:00:00 00:00:00", "17:00:00 17:00:00", "2026-01-02 17:00:00 2026-01-02 17:00:00"}, w.starts())
+	require.Empty(t, w.dropped())
+	w.requireSound()
+}
+
+func TestANewReleaseThatChangesNothingForTheZoneChangesNothing(t *testing.T) {
+	workflowtest.UseZones(t, "2026a", pacific)
+	w := newJobEnv(t, dailyAt("9"))
+	w.becomes(time.Hour, "2026b", pacific)
+	w.run(dayLong + 20*time.Hour)
+	require.Equal(t, []string{"00:00:00", "17:00:00", "2026-01-02 17:00:00"}, w.dues())
+	require.Len(t, w.outlines, 1, "it is not planned again")
+	w.requireSound()
+}
+
+func TestAJobThatGetsAnotherZoneIsPlannedFromThenOn(t *testing.T) {
+	workflowtest.UseZones(t, "2026a", map[string]string{"America/Vancouver": "PST8", "Europe/Stockholm": "CET-1"})
+	w := newJobEnv(t, dailyAt("9"))
+	w.replace(12*time.Hour, every(`"frequency":"day","schedule":{"hours":[14],"minutes":[0]},"timeZone":"Europe/Stockholm"`))
+	w.run(2 * dayLong)
+	require.Equal(t, []string{"00:00:00", "13:00:00", "2026-01-02 13:00:00"}, w.dues())
+	w.requireSound()
+}
+
+// Nobody asks the job, which plans further occurrences all the same.
+func TestAWorkerWithNewerTimeZonesPlansFromTheLocalTimeOn(t *testing.T) {
+	workflowtest.UseZones(t, "2026a", mountain)
+	w := newJobEnv(t, dailyAt("9"))
+	newer := workflowtest.Zones(t, "2026b", pacific)
+	w.at(time.Hour, func() { recurrence.UseZones(newer) })
+	w.run(10 * dayLong)
+	dues := w.dues()
+	require.Equal(t, "2026-01-06 16:00:00", dues[6], "it was planned")
+	require.Equal(t, []string{"2026-01-07 17:00:00", "2026-01-08 17:00:00"}, dues[7:9])
+	w.requireSound()
+}
+
+func TestAWorkerWithOlderTimeZonesPlansNothing(t *testing.T) {
+	older := workflowtest.Zones(t, "2026a", mountain)
+	t.Run("and asks another one, which plans", func(t *testing.T) {
+		workflowtest.UseZones(t, "2026b", pacific)
+		newer := recurrence.CurrentZones()
+		w := newJobEnv(t, dailyAt("9"))
+		w.newerZones = func() { recurrence.UseZones(newer) }
+		w.at(time.Hour, func() { recurrence.UseZones(older) })
+		w.replace(10*dayLong, dailyAt("12")) // which is planned anew
+		w.run(20 * dayLong)
+		dues := w.dues()
+		require.Equal(t, []string{"2026-01-08 17:00:00", "2026-01-09 17:00:00", "2026-01-10 17:00:00", "2026-01-11 20:00:00"}, dues[8:12])
+		require.Len(t, dues, 1+10+10, "one each day")
+		w.requireSound()
+	})
+	t.Run("and runs what is planned until there is another one", func(t *testing.T) {
+		workflowtest.UseZones(t, "2026b", pacific)
+		newer := recurrence.CurrentZones()
+		w := newJobEnv(t, dailyAt("9"))
+		w.at(time.Hour, func() { recurrence.UseZones(older) })
+		waiting := w.snapshot(9 * dayLong)
+		w.at(9*dayLong+17*time.Hour+30*time.Minute, func() { w.newerZones = func() { recurrence.UseZones(newer) } })
+		w.run(12 * dayLong)
+		dues := w.dues()
+		require.Equal(t, []string{"2026-01-06 17:00:00", "2026-01-07 17:00:00"}, dues[6:8], "they were planned")
+		require.Nil(t, waiting.Status.NextExecutionTime)
+		require.Equal(t, job.StateEnabled, waiting.Definition.State)
+		require.Equal(t, "Nothing is planned: the workers that were asked have time zones of 2026a, and the job was planned with those of 2026b.", waiting.Status.Reason)
+		require.True(t, slices.Contains(dues, "2026-01-11 17:00:00"), "it goes on when it is planned")
+		require.False(t, slices.Contains(dues, "2026-01-10 16:00:00"), "nothing runs by the older rules")
+		w.requireSound()
+	})
+}

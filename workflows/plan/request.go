@@ -1,0 +1,119 @@
+package plan
+
+import (
+	"time"
+
+	"almanac/job"
+	"almanac/job/timetable"
+)
+
+// A Request asks for a plan. It has all that the answer depends on but the time zones of the worker that answers.
+type Request struct {
+	Created    time.Time       `json:"created"`
+	StartTime  *job.Time       `json:"startTime,omitempty"`
+	Recurrence *job.Recurrence `json:"recurrence,omitempty"`
+	Local      *job.LocalTimes `json:"local,omitempty"`
+	Skips      []time.Time     `json:"skips,omitempty"`
+	Zone       *Zone           `json:"zone,omitempty"`  // of the plan before; with the release of which a plan is wanted
+	Times      []time.Time     `json:"times,omitempty"` // that the job remembers, for [Moved]
+	Next       time.Time       `json:"next,omitzero"`   // the next occurrence by the plan before; zero: none
+	Least      string          `json:"least,omitempty"` // the oldest release that is wanted; by default the one of Zone
+
+	Step Step      `json:"step"`
+	From time.Time `json:"from"` // occurrences up to here are decided
+
+	Until   time.Time     `json:"until,omitzero"`    // of StepDrop
+	Outcome job.Outcome   `json:"outcome,omitempty"` // of what is dropped
+	Why     string        `json:"why,omitempty"`     // likewise
+	Now     time.Time     `json:"now,omitzero"`      // of StepCatchUp
+	Window  time.Duration `json:"window,omitempty"`  // of StepCatchUp
+}
+
+// A Step is what is planned.
+type Step string
+
+// The steps.
+const (
+	StepFirst   Step = "first"   // see [First]
+	StepAfter   Step = "after"   // see [After]
+	StepAnew    Step = "anew"    // see [Anew]
+	StepDrop    Step = "drop"    // see [Drop]
+	StepCatchUp Step = "catchUp" // see [Drop] and [MissedUntil]
+)
+
+// Answer plans with the time zones of this worker. If they are older than those of the plan before, and say something else of the
+// job's zone, it plans nothing and sets Behind. If they are newer, it plans from the local time on up to which occurrences were
+// decided.
+//
+// The error means that this worker cannot read the recurrence.
+func (r *Request) Answer() (Plan, error) {
+	p, err := timetable.Of(&job.Definition{StartTime: r.StartTime, Recurrence: r.Recurrence, Local: r.Local}, r.Created)
+	if err != nil {
+		return Plan{}, err
+	}
+	zone := r.zone(p)
+	if zone != nil && r.Zone != nil && (zone.Release < r.Least || zone.Rules != r.Zone.Rules && zone.Release < r.Zone.Release) {
+		return Plan{Behind: zone.Release}, nil
+	}
+	move := func(t time.Time) time.Time { return t }
+	other := zone != nil && r.Zone != nil && zone.Rules != r.Zone.Rules && zone.Name == r.Zone.Name
+	if other {
+		move = func(t time.Time) time.Time {
+			if t.IsZero() {
+				return t
+			}
+			return p.Resume(t, r.Zone.offset(t))
+		}
+	}
+	from := move(r.From)
+	out := r.step(p.Without(moved(r.Skips, move)), from)
+	if zone == nil {
+		return out, nil
+	}
+	if other {
+		out.Moved = &Moved{Release: r.Zone.Release, Times: moved(r.Times, move), Was: r.Next}
+		if len(out.Due) > 0 {
+			out.Moved.Is = out.Due[0]
+		}
+		start, end := p.Span()
+		if r.Local != nil && r.Local.Start != "" {
+			out.Moved.Start = start
+		}
+		if r.Local != nil && r.Local.End != "" {
+			out.Moved.End = end
+		}
+	}
+	if r.Zone != nil {
+		zone.Release = max(zone.Release, r.Zone.Release)
+	}
+	times := append(append(moved(r.Times, move), from), out.Due...)
+	if d := out.Dropped; d != nil {
+		times = append(times, d.Last)
+	}
+	zone.note(p, times)
+	out.Zone = zone
+	return out, nil
+}
+
+func (r *Request) step(p *timetable.Timetable, from time.Time) Plan {
+	switch r.Step {
+	case StepFirst:
+		return First(p)
+	case StepAnew:
+		return Anew(p, from)
+	case StepDrop:
+		return Drop(p, from, r.Until, r.Outcome, r.Why)
+	case StepCatchUp:
+		return Drop(p, from, MissedUntil(p, from, r.Now, r.Window), r.Outcome, r.Why)
+	default:
+		return After(p, from)
+	}
+}
+
+func moved(times []time.Time, move func(time.Time) time.Time) []time.Time {
+	var out []time.Time
+	for _, t := range times {
+		out = append(out, move(t))
+	}
+	return out
+}

@@ -54,11 +54,11 @@ func TestARequestIsRecordedAndReportedToWhoeverAwaitsIt(t *testing.T) {
 	require.Equal(t, http.StatusInternalServerError, resp.StatusCode)
 
 	require.Equal(t, job, <-reached)
+	require.NoError(t, r.AwaitIdle(t.Context(), time.Minute))
 	got := r.Requests()
 	require.Len(t, got, 1)
 	require.Equal(t, job, got[0].Job)
 	require.Equal(t, 3, got[0].Version)
 	require.Equal(t, 500, got[0].Status)
 	require.Equal(t, time.Date(2026, 3, 1, 12, 0, 10, 0, time.UTC), got[0].Due)
-	require.NoError(t, r.AwaitIdle(t.Context(), time.Minute))
 }

@@ -310,10 +310,11 @@ func TestAChangeOfAJobDoesNotReachAnotherOneOfItsName(t *testing.T) {
 	jobs := s.collection(t) + "/jobs"
 	url, k := jobs+"/j", key(jobs, "j")
 	read := 0
-	_, err := s.service.PatchJob(t.Context(), k, nil)
+	other := scheduler.New(scheduler.Options{Client: s.temporal}) // changes of one API wait for each other
+	_, err := other.PatchJob(t.Context(), k, nil)
 	require.Equal(t, job.KindNotFound, job.KindOf(err))
 	created(t, url, get("http://127.0.0.1:1/first", `,"state":"disabled"`))
-	_, err = s.service.PatchJob(t.Context(), k, func(current *job.Job) (job.Definition, error) {
+	_, err = other.PatchJob(t.Context(), k, func(current *job.Job) (job.Definition, error) {
 		d := current.Definition
 		if read++; read == 1 { // the job is deleted and created anew between the reading and the writing
 			ok(t, http.MethodDelete, url, "")

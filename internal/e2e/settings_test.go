@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"almanac/internal/workflowtest"
 )
 
 // settingCases show that settings have their effect in a running program. Each case has the settings that it shows.
@@ -31,7 +33,7 @@ var settingCases = []struct {
 	{"journal", aWorkerFindsWhatAKilledOneKept},
 	{"listen (codec) origin", aCodecServerHasItsSettings},
 	{"name role scope expires", aTokenHasItsSettings},
-	{"now take tz output batch", aPreviewHasItsSettings},
+	{"now take tz output batch zoneinfo compare-zoneinfo", aPreviewHasItsSettings},
 }
 
 // settingRow matches a setting in docs/configuration.md: its flag, its variable and its commands.
@@ -115,4 +117,9 @@ func aPreviewHasItsSettings(t *testing.T) {
 	line := t.TempDir() + "/line.jsonl"
 	require.NoError(t, os.WriteFile(line, []byte(`{"id":"7","now":"2026-03-10T00:00:00Z","take":1,"properties":{"recurrence":{"frequency":"day"},"startTime":"2026-03-01T12:00:00Z"}}`), 0o600))
 	require.Equal(t, `{"id":"7","occurrences":["2026-03-10T12:00:00Z"],"done":false}`+"\n", prints(t, "preview", "--batch", line))
+
+	require.NoError(t, os.WriteFile(file, []byte(`{"recurrence":{"frequency":"day","timeZone":"Asia/Tokyo"},"startTime":"2026-03-01T09:00"}`), 0o600))
+	east := workflowtest.ZonesDirectory(t, "2031c", map[string]string{"Asia/Tokyo": "JST-10"})
+	require.Contains(t, prints(t, "preview", "--now", "2026-03-09T12:00:00Z", "--take", "1", "--zoneinfo", east, file), "2026-03-09T23:00:00Z")
+	require.Contains(t, prints(t, "preview", "--now", "2026-03-09T12:00:00Z", "--take", "1", "--compare-zoneinfo", east, file), "2026-03-10T00:00:00Z  2031c: 2026-03-09T23:00:00Z")
 }

@@ -145,6 +145,7 @@ func TestPollsAreAsManyAsTheTasksNeed(t *testing.T) {
 		synctest.Wait()
 		require.EqualValues(t, manyPolls, s.open.Load(), "after many tasks at once")
 		time.Sleep(time.Minute)
+		synctest.Wait() // polls end at this instant, and others begin
 		require.EqualValues(t, fewPolls, s.open.Load(), "at rest again")
 		for range 50 {
 			time.Sleep(300 * time.Millisecond)

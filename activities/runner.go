@@ -226,7 +226,10 @@ func (r *Runner) attempt(ctx context.Context, in *Input, progress Progress, c *l
 	key := in.outcomeKey(progress.Attempts)
 	if progress.MaybeSent() {
 		stop := r.keepAlive(ctx, progress, lease.New(time.Now(), time.Duration(progress.Lease)*time.Millisecond), c)
-		o := cmp.Or(r.outcomes.await(ctx, key), r.findOutcome(key))
+		o := r.outcomes.await(ctx, key)
+		if o == nil {
+			o = r.findOutcome(key)
+		}
 		stop()
 		if o == nil {
 			return nil, r.lost(ctx, in, progress.Attempts, 1)

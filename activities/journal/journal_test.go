@@ -113,3 +113,52 @@ func TestADirectoryThatIsGoneIsAnErrorAndNoPanic(t *testing.T) {
 	require.False(t, ok)
 	require.NoError(t, none.Close())
 }
+
+func TestAFileThatIsStillWrittenIsNeverRemoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	idle := open(t, dir)
+	require.NoError(t, idle.Keep(entry("a", 1)))
+	long := time.Now().Add(-2 * kept)
+	require.NoError(t, os.Chtimes(idle.own[0], long, long))
+	next := open(t, dir) // and removes what was not written for long
+	require.NoError(t, idle.Keep(entry("a", 2)))
+	_, ok := next.Find(Key{"a", "main", 2})
+	require.True(t, ok)
+}
+
+func TestWhatIsKnownOfOthersIsForgottenWithTheirFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	other, j := open(t, dir), open(t, dir)
+	require.NoError(t, other.Keep(entry("a", 1)))
+	_, ok := j.Find(Key{"a", "main", 1})
+	require.True(t, ok)
+	require.NoError(t, os.Remove(other.own[0]))
+	_, ok = j.Find(Key{"a", "main", 1})
+	require.False(t, ok)
+}
+
+// Nothing that was kept is lost for what cannot be.
+func TestOutcomesThatCannotBeWrittenReplaceNoneThatWere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	j := open(t, dir)
+	require.NoError(t, j.Keep(entry("a", 1)))
+	for range 2 * ownFiles {
+		unwritable, err := os.Open(j.file.Name()) // so that the next write fails, as on a full disk
+		require.NoError(t, err)
+		require.NoError(t, j.file.Close())
+		j.file = unwritable
+		require.Error(t, j.Keep(entry("a", 2)))
+	}
+	require.NoError(t, j.Keep(entry("a", 3)))
+	next := open(t, dir)
+	for number, want := range map[int]bool{1: true, 2: false, 3: true} {
+		_, ok := next.Find(Key{"a", "main", number})
+		require.Equal(t, want, ok, number)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, pattern))
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(names), ownFiles+1)
+}

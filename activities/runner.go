@@ -308,7 +308,7 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 		}
 		if err == nil {
 			if o := r.sendLeased(ctx, in, recorded, l, c, one, sent); o != nil {
-				r.keepOutcome(ctx, in.outcomeKey(recorded), o)
+				c.unkept = !r.keepOutcome(ctx, in.outcomeKey(recorded), o)
 				o.together = r.holds.size(h)
 				stop := r.keepAlive(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1}, nil, c)
 				h.yield(ctx, r.Latency.Patience(leastYield, mostYield))

@@ -38,7 +38,7 @@ func (j *loop) askAnother(ctx workflow.Context, r *plan.Request, behind string) 
 			if j.asked != r || err != nil || j.deleted { // it fails only when the workflow is cancelled
 				return
 			}
-			if slices.EqualFunc(r.Times, j.remembered(), time.Time.Equal) {
+			if r.Zone == j.Plan.Zone && slices.EqualFunc(r.Times, j.remembered(), time.Time.Equal) { // nothing was planned or decided meanwhile
 				workflow.SideEffect(ctx, func(workflow.Context) any { return answer }) // for readers of the history
 				j.take(ctx, r, answer)
 				j.changed = true

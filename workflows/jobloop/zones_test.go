@@ -104,6 +104,11 @@ func TestAnHourThatMovesRunsNoLocalTimeTwiceAndLeavesNoneOut(t *testing.T) {
 				}
 			}
 			require.Equal(t, tt.want, got[:len(tt.want)])
+			ids := map[string]bool{}
+			for _, s := range w.executions() {
+				require.False(t, ids[s.Execution.ID], "a receiver takes %s for one that it has had", clock(s.Execution.Due))
+				ids[s.Execution.ID] = true
+			}
 			require.Empty(t, w.dropped())
 			require.Equal(t, "2026b", w.outlines[len(w.outlines)-1].Zones)
 		})

@@ -28,9 +28,13 @@ const (
 	maxFile  = 8 << 20
 	ownFiles = 2
 
-	// kept is how long the files of a process that has ended are kept. The server gives its attempts to another one within minutes. A
-	// process writes no more to a file of its own after half of it, so that nobody removes one that is written.
+	// kept is how long a process keeps the files of those that have ended. The server gives their attempts to it within minutes, from
+	// when both run: how long nothing ran does not matter. A process writes no more to a file of its own that is older than half of it,
+	// so that nobody removes one that is written.
 	kept = time.Hour
+
+	// maxEnded is how many files are kept besides that are older than half of kept, so that processes which end within it leave no more.
+	maxEnded = 32
 
 	// idle is how long after the last Find what was read is kept in memory.
 	idle = 5 * time.Minute
@@ -67,6 +71,9 @@ type Journal struct {
 	size int64
 	own  []string // names of this process's files, oldest first
 
+	opened  time.Time
+	removed time.Time // when old files were removed last
+
 	others map[string]*otherFile // by name
 	found  time.Time             // when Find was called last
 }
@@ -77,12 +84,12 @@ type otherFile struct {
 	known map[Key]Entry
 }
 
-// Open makes the directory, and removes files of processes that ended long ago. Close ends it.
+// Open makes the directory, if it is missing, and a file in it. Close ends it.
 func Open(dir string) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of outcomes: %w", err)
 	}
-	j := &Journal{dir: dir}
+	j := &Journal{dir: dir, opened: time.Now()}
 	if err := j.next(); err != nil {
 		return nil, err
 	}
@@ -134,14 +141,32 @@ func (j *Journal) removeOwn() {
 	j.own = slices.Delete(j.own, i, i+1)
 }
 
-// removeOld removes the files that were not written for long.
+// removeOld removes files of processes that have ended.
 func (j *Journal) removeOld() {
-	names, _ := filepath.Glob(filepath.Join(j.dir, pattern)) // the pattern is well-formed
-	for _, name := range names {
-		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > kept && !slices.Contains(j.own, name) {
-			_ = os.Remove(name)
+	now := time.Now()
+	j.removed = now
+	type ended struct {
+		name    string
+		written time.Time
+	}
+	var all []ended
+	for _, name := range j.names() {
+		if info, err := os.Lstat(name); err == nil && now.Sub(info.ModTime()) > kept/2 && !slices.Contains(j.own, name) {
+			all = append(all, ended{name, info.ModTime()})
 		}
 	}
+	slices.SortFunc(all, func(a, b ended) int { return b.written.Compare(a.written) })
+	for i, one := range all {
+		if i >= maxEnded || now.Sub(one.written) > kept && now.Sub(j.opened) > kept {
+			_ = os.Remove(one.name)
+		}
+	}
+}
+
+// names returns the names of all files.
+func (j *Journal) names() []string {
+	names, _ := filepath.Glob(filepath.Join(j.dir, pattern)) // the pattern is well-formed
+	return names
 }
 
 // Keep writes an outcome. After an error it is not kept; the next one may be.
@@ -157,6 +182,9 @@ func (j *Journal) Keep(e *Entry) error {
 	defer j.mu.Unlock()
 	if time.Since(j.found) > idle {
 		j.others = nil
+	}
+	if time.Since(j.removed) > kept {
+		j.removeOld()
 	}
 	if j.full() {
 		if err := j.next(); err != nil {
@@ -189,7 +217,7 @@ func (j *Journal) Find(key Key) (Entry, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.found = time.Now()
-	names, _ := filepath.Glob(filepath.Join(j.dir, pattern))
+	names := j.names()
 	maps.DeleteFunc(j.others, func(name string, _ *otherFile) bool { return !slices.Contains(names, name) })
 	for _, name := range names {
 		if !slices.Contains(j.own, name) {

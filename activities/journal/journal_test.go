@@ -80,6 +80,9 @@ func TestAProcessKeepsItsNewestFilesAndRemovesThoseOfLongAgo(t *testing.T) {
 		require.NoError(t, os.Chtimes(name, time.Time{}, time.Now().Add(-2*kept)))
 	}
 	j := open(t, dir)
+	require.FileExists(t, old, "nothing may have run until now")
+	j.opened, j.removed = j.opened.Add(-2*kept), j.removed.Add(-2*kept)
+	require.NoError(t, j.Keep(entry("b", 1)))
 	require.NoFileExists(t, old)
 	require.FileExists(t, other)
 	long := entry("a", 1)
@@ -121,7 +124,9 @@ func TestAFileThatIsStillWrittenIsNeverRemoved(t *testing.T) {
 	require.NoError(t, idle.Keep(entry("a", 1)))
 	long := time.Now().Add(-2 * kept)
 	require.NoError(t, os.Chtimes(idle.own[0], long, long))
-	next := open(t, dir) // and removes what was not written for long
+	next := open(t, dir)
+	next.opened = next.opened.Add(-2 * kept)
+	next.removeOld()
 	require.NoError(t, idle.Keep(entry("a", 2)))
 	_, ok := next.Find(Key{"a", "main", 2})
 	require.True(t, ok)
@@ -161,4 +166,30 @@ func TestOutcomesThatCannotBeWrittenReplaceNoneThatWere(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join(dir, pattern))
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(names), ownFiles+1)
+}
+
+func TestAnOutcomeIsFoundHoweverLongNothingRan(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	killed := open(t, dir)
+	require.NoError(t, killed.Keep(entry("a", 1)))
+	long := time.Now().Add(-30 * 24 * kept)
+	require.NoError(t, os.Chtimes(killed.own[0], long, long))
+	_, ok := open(t, dir).Find(Key{"a", "main", 1})
+	require.True(t, ok)
+}
+
+func TestProcessesThatEndSoonLeaveABoundedNumberOfFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range 3 * maxEnded {
+		j := open(t, dir)
+		require.NoError(t, j.Keep(entry(fmt.Sprint("a", i), 1)))
+		at := time.Now().Add(-kept + time.Duration(i)*time.Second)
+		require.NoError(t, os.Chtimes(j.own[0], at, at))
+	}
+	next := open(t, dir)
+	require.Len(t, next.names(), maxEnded+1)
+	_, ok := next.Find(Key{fmt.Sprint("a", 3*maxEnded-1), "main", 1})
+	require.True(t, ok, "the newest are kept")
 }

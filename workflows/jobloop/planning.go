@@ -68,7 +68,7 @@ func (j *loop) refill(ctx workflow.Context) {
 		return
 	}
 	j.record(ctx, j.request(plan.StepAfter, j.Decided))
-	if newer != nil && j.asked == nil && (j.Plan.Zone == nil || j.Plan.Zone.Release < newer.Least) {
+	if newer != nil && j.asked == nil && j.Plan.Zone != nil && j.Plan.Zone.Release < newer.Least {
 		j.asked = newer
 	}
 }

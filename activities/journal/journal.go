@@ -164,8 +164,13 @@ func (j *Journal) removeOld() {
 }
 
 // names returns the names of all files.
-func (j *Journal) names() []string {
-	names, _ := filepath.Glob(filepath.Join(j.dir, pattern)) // the pattern is well-formed
+func (j *Journal) names() (names []string) {
+	entries, _ := os.ReadDir(j.dir)
+	for _, e := range entries {
+		if ok, _ := filepath.Match(pattern, e.Name()); ok { // which is well-formed, other than the name of the directory may be
+			names = append(names, filepath.Join(j.dir, e.Name()))
+		}
+	}
 	return names
 }
 

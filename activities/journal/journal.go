@@ -167,7 +167,7 @@ func (j *Journal) removeOld() {
 func (j *Journal) names() (names []string) {
 	entries, _ := os.ReadDir(j.dir)
 	for _, e := range entries {
-		if ok, _ := filepath.Match(pattern, e.Name()); ok { // which is well-formed, other than the name of the directory may be
+		if ok, _ := filepath.Match(pattern, e.Name()); ok { // which is well-formed, as the name of the directory may not be
 			names = append(names, filepath.Join(j.dir, e.Name()))
 		}
 	}

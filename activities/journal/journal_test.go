@@ -30,7 +30,7 @@ func entry(execution string, number int) *Entry {
 func TestAnotherProcessFindsAnOutcomeAfterItsOwnerIsGone(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "outcomes [1]*") // no pattern
-	killed := open(t, dir)                            // nothing is closed
+	killed := open(t, dir)                             // nothing is closed
 	require.NoError(t, killed.Keep(entry("a", 1)))
 	next := open(t, dir)
 	require.NoError(t, killed.Keep(entry("a", 2)))

@@ -145,7 +145,7 @@ func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease, c *l
 		defer close(stopped)
 		leave := r.awaitBeat(&p, c, stopping)
 		for wait := time.Duration(0); leave != nil; leave = pause(wait, stopping) {
-			if r.lengthen(ctx, c) && !r.recordsByHeartbeat(&p) {
+			if r.lengthen(ctx, c) && !r.recordsByHeartbeat(&p, c) {
 				wait = c.wait()
 				continue
 			}
@@ -169,16 +169,17 @@ func (r *Runner) keepAlive(ctx context.Context, p Progress, l *lease.Lease, c *l
 	}
 }
 
-// recordsByHeartbeat reports whether p has an outcome that a heartbeat has to record: another worker may not have the journal.
-func (r *Runner) recordsByHeartbeat(p *Progress) bool {
-	return p.Ended != nil && (!r.OnlyWorker || r.Journal == nil)
+// recordsByHeartbeat reports whether p has an outcome that a heartbeat has to record: another worker may not have the journal, or the
+// journal not the outcome.
+func (r *Runner) recordsByHeartbeat(p *Progress, c *lossClock) bool {
+	return p.Ended != nil && (!r.OnlyWorker || r.Journal == nil || c.unkept)
 }
 
 // awaitBeat waits until the first heartbeat of an attempt is to be sent: before it counts as lost or, if p has an outcome, when that
 // is to be recorded. It returns nil if stopping was closed before; otherwise the caller calls leave when it has sent the heartbeat.
 func (r *Runner) awaitBeat(p *Progress, c *lossClock, stopping <-chan struct{}) (leave func()) {
 	alive := time.Now().Add(c.wait())
-	if !r.recordsByHeartbeat(p) {
+	if !r.recordsByHeartbeat(p, c) {
 		return pause(time.Until(alive), stopping)
 	}
 	for begin := time.Now(); ; {

@@ -68,6 +68,7 @@ type lossClock struct {
 	scheduled time.Duration // with which the activity was scheduled
 	heard     time.Time     // when the last heartbeat was sent that the server recorded, or when the attempt began
 	fenced    bool          // the server recorded a fence of the attempt
+	unkept    bool          // the journal could not be given its outcome
 }
 
 // newLossClock returns the clock of an attempt that begins after those recorded. The server tells each attempt the timeout with which the

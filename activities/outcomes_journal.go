@@ -18,8 +18,9 @@ func (k outcomeKey) inJournal() journal.Key {
 	return journal.Key{Execution: k.execution, Action: string(k.action), Number: k.number}
 }
 
-// keepOutcome writes an outcome to the journal. Without it, another attempt may be sent if this process is killed now.
-func (r *Runner) keepOutcome(ctx context.Context, key outcomeKey, o *outcome) {
+// keepOutcome writes an outcome to the journal, and reports whether it has it. Without it, another attempt may be sent if this process is
+// killed now.
+func (r *Runner) keepOutcome(ctx context.Context, key outcomeKey, o *outcome) bool {
 	e := &journal.Entry{Key: key.inJournal(), Start: o.start, End: o.end}
 	if o.err != nil {
 		e.Error = cmp.Or(redact.Cut(o.err.Error(), maxErrorText), "failed")
@@ -31,10 +32,12 @@ func (r *Runner) keepOutcome(ctx context.Context, key outcomeKey, o *outcome) {
 	if asked, ok := errors.AsType[*RetryAfterError](o.err); ok {
 		e.After = asked.After
 	}
-	if err := r.Journal.Keep(e); err != nil {
+	err := r.Journal.Keep(e)
+	if err != nil {
 		r.Log.WarnContext(ctx, "an outcome could not be written to the directory of outcomes; if this worker is killed before the server has it, the request may be sent again",
 			slog.String("execution", key.execution), slog.Any("error", err))
 	}
+	return err == nil
 }
 
 // findOutcome returns the outcome of an attempt that a process which has ended, or another one of this machine, made; nil if it is

@@ -84,14 +84,22 @@ func TestAWorkerThatCannotWriteItsJournalSendsNevertheless(t *testing.T) {
 func TestAnOutcomeInTheJournalOfTheOnlyWorkerNeedsNoHeartbeatOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		only  bool
-		beats int // the fence's among them
-	}{"the only worker": {true, 1}, "one of several, which may be on other machines": {false, 2}} {
+		only, full bool
+		beats      int // the fence's among them
+	}{
+		"the only worker": {only: true, beats: 1}, "one of several, which may be on other machines": {beats: 2},
+		"the only worker, whose journal cannot be written": {only: true, full: true, beats: 2},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			kept, err := journal.Open(t.TempDir())
+			dir := filepath.Join(t.TempDir(), "outcomes")
+			kept, err := journal.Open(dir)
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = kept.Close() })
+			if tt.full {
+				require.NoError(t, kept.Close())
+				require.NoError(t, os.RemoveAll(dir))
+			}
 			synctest.Test(t, func(t *testing.T) {
 				r := runner(sendFunc(func(context.Context) (string, error) { return "fine", nil }))
 				r.Completions, r.Journal, r.OnlyWorker = completions.New(nil), kept, tt.only

@@ -226,7 +226,10 @@ func (r *Runner) attempt(ctx context.Context, in *Input, progress Progress, c *l
 	key := in.outcomeKey(progress.Attempts)
 	if progress.MaybeSent() {
 		stop := r.keepAlive(ctx, progress, lease.New(time.Now(), time.Duration(progress.Lease)*time.Millisecond), c)
-		o := cmp.Or(r.outcomes.await(ctx, key), r.findOutcome(key))
+		o := r.outcomes.await(ctx, key)
+		if o == nil {
+			o = r.findOutcome(key)
+		}
 		stop()
 		if o == nil {
 			return nil, r.lost(ctx, in, progress.Attempts, 1)
@@ -305,7 +308,7 @@ func (r *Runner) holdAndSend(ctx context.Context, in *Input, recorded []job.Atte
 		}
 		if err == nil {
 			if o := r.sendLeased(ctx, in, recorded, l, c, one, sent); o != nil {
-				r.keepOutcome(ctx, in.outcomeKey(recorded), o)
+				c.unkept = !r.keepOutcome(ctx, in.outcomeKey(recorded), o)
 				o.together = r.holds.size(h)
 				stop := r.keepAlive(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1}, nil, c)
 				h.yield(ctx, r.Latency.Patience(leastYield, mostYield))

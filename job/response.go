@@ -43,7 +43,7 @@ const hiddenResponse = "hidden"
 var quotes = []*regexp.Regexp{
 	regexp.MustCompile(regexp.QuoteMeta(responseHost) + `[^']*': '[^']*` + regexp.QuoteMeta(responseHeaders)),
 	regexp.MustCompile(`Http Action - Request to host '[^']*' failed: .*? \(redirected: `),
-	regexp.MustCompile(`ServiceBus(?:Queue|Topic) Action - Message to .*? failed: .*? \(`),
+	regexp.MustCompile(`Message to (?:queue|topic) '.*?' of namespace '.*?' failed: .*? \(`),
 	regexp.MustCompile(`the mail server \S+: `),
 	regexp.MustCompile(`mail accepted by \S+ for .*?; of the others: `),
 }

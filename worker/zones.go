@@ -38,6 +38,9 @@ const (
 	askPause   = 100 * time.Millisecond // between two jobs: each costs a workflow task
 	sweepPage  = 500
 
+	// sweepFailures is after how many errors in a row no further jobs are asked: it is not the jobs, then.
+	sweepFailures = 10
+
 	// watchEvery is how often a worker looks whether others have another release. The server names workers for five minutes after their
 	// last poll; those that have not polled for pollerFresh have stopped.
 	watchEvery  = time.Minute
@@ -139,23 +142,27 @@ func (z *zones) sweep(ctx context.Context) (asked int, err error) {
 		}
 		return a.next.Compare(b.next)
 	})
-	for _, one := range jobs {
+	var failed error // the last one
+	for inRow, i := 0, 0; i < len(jobs) && inRow < sweepFailures; i++ {
+		one := &jobs[i]
 		found, err := z.client.DescribeWorkflowExecution(ctx, one.id, "")
 		if err == nil && z.outdatedJob(found.GetWorkflowExecutionInfo()) == nil {
 			continue // it has ended, or another worker was quicker
 		}
 		if err == nil {
-			err = z.ask(ctx, &one)
+			err = z.ask(ctx, one)
 		}
 		if err != nil && !wfclient.IsNotFound(err) {
-			return asked, err
+			failed = fmt.Errorf("%s: %w", one.id, err)
+			inRow++
+		} else {
+			asked, inRow = asked+1, 0
 		}
-		asked++
 		if err := wfclient.Sleep(ctx, askPause); err != nil {
 			return asked, err
 		}
 	}
-	return asked, nil
+	return asked, failed
 }
 
 // ask asks a job to plan again. One whose start is delayed begins, since only so does it get the signal; scheduler.Service.begin says more.

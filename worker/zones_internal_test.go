@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -104,6 +105,24 @@ func TestAJobThatAnotherWorkerHasAskedIsLeftAlone(t *testing.T) {
 	n, err := newTestZones(c, new(strings.Builder)).sweep(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, n)
+}
+
+func TestAJobThatCannotBeAskedKeepsNoOtherFromBeingAsked(t *testing.T) {
+	workflowtest.UseZones(t, "2026b", map[string]string{"America/Vancouver": "MST7"})
+	first := listed(t, "first", "America/Vancouver", 5, "2026a", "other rules", func(o *job.Outline, _ *workflow.WorkflowExecutionInfo) {
+		o.Recurrence.Schedule.Minutes = []int{30} // in half an hour
+	})
+	second := listed(t, "second", "America/Vancouver", 9, "2026a", "other rules", nil)
+	c := &mocks.Client{}
+	c.On("ListWorkflow", mock.Anything, mock.Anything).Return(&workflowservice.ListWorkflowExecutionsResponse{Executions: []*workflow.WorkflowExecutionInfo{first, second}}, nil)
+	for _, one := range []*workflow.WorkflowExecutionInfo{first, second} {
+		c.On("DescribeWorkflowExecution", mock.Anything, one.Execution.WorkflowId, "").Return(&workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: one}, nil)
+	}
+	c.On("SignalWorkflow", mock.Anything, "first", "", workflows.SignalZones, mock.Anything).Return(serviceerror.NewInvalidArgument("it has too many signals"))
+	c.On("SignalWorkflow", mock.Anything, "second", "", workflows.SignalZones, mock.Anything).Return(nil)
+	n, err := newTestZones(c, new(strings.Builder)).sweep(t.Context())
+	require.ErrorContains(t, err, "first: it has too many signals", "it is asked again")
+	require.Equal(t, 1, n)
 }
 
 func TestWorkersWithDifferentReleasesAreReportedOnce(t *testing.T) {

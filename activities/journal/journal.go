@@ -13,10 +13,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -26,8 +28,13 @@ const (
 	maxFile  = 8 << 20
 	ownFiles = 2
 
-	// kept is how long the files of a process that has ended are kept. The server gives its attempts to another one within minutes.
+	// kept is how long a process keeps the files of those that have ended. The server gives their attempts to it within minutes, from
+	// when both run: how long nothing ran does not matter. A process writes no more to a file of its own that is older than half of it,
+	// so that nobody removes one that is written.
 	kept = time.Hour
+
+	// maxEnded is how many files are kept besides that are older than half of kept, so that processes which end within it leave no more.
+	maxEnded = 32
 
 	// idle is how long after the last Find what was read is kept in memory.
 	idle = 5 * time.Minute
@@ -64,17 +71,25 @@ type Journal struct {
 	size int64
 	own  []string // names of this process's files, oldest first
 
-	read  map[string]int64 // how far the files of others were read
-	known map[Key]Entry
-	found time.Time // when Find was called last
+	opened  time.Time
+	removed time.Time // when old files were removed last
+
+	others map[string]*otherFile // by name
+	found  time.Time             // when Find was called last
 }
 
-// Open makes the directory, and removes files of processes that ended long ago. Close ends it.
+// An otherFile is what was read of a file of another process.
+type otherFile struct {
+	read  int64 // how far
+	known map[Key]Entry
+}
+
+// Open makes the directory, if it is missing, and a file in it. Close ends it.
 func Open(dir string) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of outcomes: %w", err)
 	}
-	j := &Journal{dir: dir}
+	j := &Journal{dir: dir, opened: time.Now()}
 	if err := j.next(); err != nil {
 		return nil, err
 	}
@@ -102,6 +117,7 @@ func (j *Journal) next() error {
 		_ = j.file.Close() // every line was written by a call that returned
 		j.file = nil
 	}
+	j.removeOwn()
 	j.removeOld()
 	file, err := os.CreateTemp(j.dir, pattern) // of mode 0600
 	if err != nil {
@@ -111,18 +127,51 @@ func (j *Journal) next() error {
 	return nil
 }
 
-// removeOld removes the oldest file of this process if there are too many, and those that were not written for long.
-func (j *Journal) removeOld() {
-	if n := len(j.own); n >= ownFiles {
-		_ = os.Remove(j.own[0])
-		j.own = slices.Delete(j.own, 0, 1)
+// removeOwn removes a file of this process if there are too many: one without an outcome, or the oldest.
+func (j *Journal) removeOwn() {
+	n := len(j.own)
+	if n < ownFiles {
+		return
 	}
-	names, _ := filepath.Glob(filepath.Join(j.dir, pattern)) // the pattern is well-formed
-	for _, name := range names {
-		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > kept && !slices.Contains(j.own, name) {
-			_ = os.Remove(name)
+	i := 0
+	if j.size == 0 {
+		i = n - 1
+	}
+	_ = os.Remove(j.own[i])
+	j.own = slices.Delete(j.own, i, i+1)
+}
+
+// removeOld removes files of processes that have ended.
+func (j *Journal) removeOld() {
+	now := time.Now()
+	j.removed = now
+	type ended struct {
+		name    string
+		written time.Time
+	}
+	var all []ended
+	for _, name := range j.names() {
+		if info, err := os.Lstat(name); err == nil && now.Sub(info.ModTime()) > kept/2 && !slices.Contains(j.own, name) {
+			all = append(all, ended{name, info.ModTime()})
 		}
 	}
+	slices.SortFunc(all, func(a, b ended) int { return b.written.Compare(a.written) })
+	for i, one := range all {
+		if i >= maxEnded || now.Sub(one.written) > kept && now.Sub(j.opened) > kept {
+			_ = os.Remove(one.name)
+		}
+	}
+}
+
+// names returns the names of all files.
+func (j *Journal) names() (names []string) {
+	entries, _ := os.ReadDir(j.dir)
+	for _, e := range entries {
+		if ok, _ := filepath.Match(pattern, e.Name()); ok { // which is well-formed, as the name of the directory may not be
+			names = append(names, filepath.Join(j.dir, e.Name()))
+		}
+	}
+	return names
 }
 
 // Keep writes an outcome. After an error it is not kept; the next one may be.
@@ -137,20 +186,32 @@ func (j *Journal) Keep(e *Entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if time.Since(j.found) > idle {
-		j.known, j.read = nil, nil
+		j.others = nil
 	}
-	if j.file == nil || j.size >= maxFile {
+	if time.Since(j.removed) > kept {
+		j.removeOld()
+	}
+	if j.full() {
 		if err := j.next(); err != nil {
 			return err
 		}
 	}
 	n, err := j.file.Write(append(line, '\n'))
-	j.size += int64(n)
 	if err != nil {
 		_ = j.next() // part of a line may be written
 		return fmt.Errorf("write an outcome: %w", err)
 	}
+	j.size += int64(n)
 	return nil
+}
+
+// full reports whether the next outcome belongs in another file.
+func (j *Journal) full() bool {
+	if j.file == nil || j.size >= maxFile {
+		return true
+	}
+	info, err := j.file.Stat()
+	return err != nil || time.Since(info.ModTime()) > kept/2
 }
 
 // Find returns the outcome of an attempt that another process of this machine made, or an earlier one.
@@ -161,36 +222,68 @@ func (j *Journal) Find(key Key) (Entry, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.found = time.Now()
-	names, _ := filepath.Glob(filepath.Join(j.dir, pattern))
+	names := j.names()
+	maps.DeleteFunc(j.others, func(name string, _ *otherFile) bool { return !slices.Contains(names, name) })
 	for _, name := range names {
 		if !slices.Contains(j.own, name) {
 			j.readNew(name)
 		}
 	}
-	e, ok := j.known[key]
-	return e, ok
+	for _, other := range j.others {
+		if e, ok := other.known[key]; ok {
+			return e, true
+		}
+	}
+	return Entry{}, false
 }
 
 // readNew reads the lines of a file that were written since it was read last. What cannot be read is unknown. j.mu is held.
 func (j *Journal) readNew(name string) {
-	if j.known == nil {
-		j.known, j.read = map[Key]Entry{}, map[string]int64{}
-	}
-	file, err := os.Open(name)
+	file, err := openOwn(name)
 	if err != nil {
 		return
 	}
 	defer file.Close()
-	lines, err := io.ReadAll(io.NewSectionReader(file, j.read[name], 2*maxFile))
+	other := j.others[name]
+	if other == nil {
+		if j.others == nil {
+			j.others = map[string]*otherFile{}
+		}
+		other = &otherFile{known: map[Key]Entry{}}
+		j.others[name] = other
+	}
+	lines, err := io.ReadAll(io.NewSectionReader(file, other.read, 2*maxFile))
 	if err != nil {
 		return
 	}
 	lines = lines[:bytes.LastIndexByte(lines, '\n')+1] // another process may be writing the rest
-	j.read[name] += int64(len(lines))
+	other.read += int64(len(lines))
 	for line := range bytes.Lines(lines) {
 		var e Entry
 		if json.Unmarshal(line, &e) == nil && e.Execution != "" {
-			j.known[e.Key] = e
+			other.known[e.Key] = e
 		}
 	}
+}
+
+// openOwn opens a file of outcomes. If others can write to the directory, one that is not a regular file of this process's user is not
+// believed, and not waited for.
+func openOwn(name string) (*os.File, error) {
+	named, err := os.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := file.Stat()
+	if err == nil && (!opened.Mode().IsRegular() || !os.SameFile(named, opened) || !ownedByUs(opened)) {
+		err = fmt.Errorf("%s is not a file of this user", name)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
 }

@@ -15,7 +15,12 @@ func ByAddress(r *http.Request) string {
 	if err != nil {
 		return ""
 	}
-	address := remote.Addr().Unmap().WithZone("")
+	return Of(remote.Addr())
+}
+
+// Of returns the caller at an address: see [ByAddress].
+func Of(address netip.Addr) string {
+	address = address.Unmap().WithZone("")
 	if address.Is4() || address.IsLoopback() {
 		return address.String()
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 )
 
@@ -40,12 +41,11 @@ const temporary = ".tmp"
 // replace gives the name to a new file with a text.
 func (l *lockedFile) replace(text []byte) (err error) {
 	dir, prefix := filepath.Dir(l.name), "."+filepath.Base(l.name)+"."
-	left, err := filepath.Glob(filepath.Join(dir, prefix+"*"+temporary))
-	if err != nil {
-		return err
-	}
-	for _, name := range left { // by a process that was killed while it had the lock
-		_ = os.Remove(name)
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries { // by a process that was killed while it had the lock
+		if n := e.Name(); strings.HasPrefix(n, prefix) && strings.HasSuffix(n, temporary) {
+			_ = os.Remove(filepath.Join(dir, n))
+		}
 	}
 	f, err := os.CreateTemp(dir, prefix+"*"+temporary)
 	if err != nil {

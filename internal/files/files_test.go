@@ -69,6 +69,8 @@ func TestChangesOfOneFileLoseNothing(t *testing.T) {
 func TestAChangedFileKeepsItsPermissionsOwnerAndLinks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	dir = filepath.Join(dir, "tokens [1]") // no pattern
+	require.NoError(t, os.Mkdir(dir, 0o700))
 	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "link")
 	require.NoError(t, os.WriteFile(target, []byte("old"), 0o600))
 	require.NoError(t, os.Chmod(target, 0o640))

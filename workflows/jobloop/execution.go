@@ -27,11 +27,12 @@ var errUnsent = errors.New("nothing was sent")
 func (j *loop) start(ctx workflow.Context, due time.Time) {
 	e := &execution.Execution{}
 	e.Undo = state.Standing{Decided: j.Decided, Last: j.Last}
+	planned := j.Plan.Zone.Local(due) // newer time zones may give two local times one instant
 	j.decided(due)
 	j.Started++
 	j.Numbered++
 	e.Repeat = j.Numbered
-	j.beginExecution(ctx, e, due.Format(time.RFC3339), due)
+	j.beginExecution(ctx, e, planned.Format(time.RFC3339), due)
 }
 
 // runManually starts a manual run, and returns the name of the execution. While the run drains, it is left to the next run of the workflow.
@@ -66,7 +67,7 @@ func (j *loop) startDeferred(ctx workflow.Context) {
 	}
 }
 
-// beginExecution starts a new execution of what, the due time or "run N". It has its number already.
+// beginExecution starts a new execution of what, the due time with its offset or "run N". It has its number already.
 func (j *loop) beginExecution(ctx workflow.Context, e *execution.Execution, what string, due time.Time) {
 	j.executions++
 	j.ExecutionCount++

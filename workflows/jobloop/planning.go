@@ -60,12 +60,17 @@ func (j *loop) take(ctx workflow.Context, r *plan.Request, answer plan.Plan) {
 	}
 }
 
-// refill plans further occurrences when at most one planned occurrence is undecided.
+// refill plans further occurrences when at most one planned occurrence is undecided. A request for a newer release than the plan's does
+// not keep it from that: the only worker that has the release may be gone.
 func (j *loop) refill(ctx workflow.Context) {
-	if len(j.Plan.Due) > 1 || j.Plan.Done || j.asked != nil {
+	newer := j.asked
+	if len(j.Plan.Due) > 1 || j.Plan.Done || newer != nil && newer.Least == "" {
 		return
 	}
 	j.record(ctx, j.request(plan.StepAfter, j.Decided))
+	if newer != nil && j.asked == nil && j.Plan.Zone != nil && j.Plan.Zone.Release < newer.Least {
+		j.asked = newer
+	}
 }
 
 func (j *loop) decided(due time.Time) {

@@ -17,11 +17,12 @@ import (
 // A worker with an older one plans nothing. What is planned runs as planned, and an activity asks other workers.
 
 // planning are the options of the activity that plans with another worker. A worker that is too old refuses, and the server gives
-// the activity to another one, which may be the same, until one plans.
+// the activity to another one, which may be the same, until one plans. The interval becomes so long because all jobs of a zone may wait,
+// for as long as no worker has the release: 10,000 make 33 attempts a second then.
 var planning = workflow.ActivityOptions{
 	Summary:             "plan with newer time zones",
 	StartToCloseTimeout: 20 * time.Second,
-	RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 1.5, MaximumInterval: 30 * time.Second},
+	RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 1.5, MaximumInterval: 5 * time.Minute},
 }
 
 // askAnother asks another worker, whose time zones are not older than those of the plan, since those of this one are. A request that is
@@ -38,7 +39,7 @@ func (j *loop) askAnother(ctx workflow.Context, r *plan.Request, behind string) 
 			if j.asked != r || err != nil || j.deleted { // it fails only when the workflow is cancelled
 				return
 			}
-			if slices.EqualFunc(r.Times, j.remembered(), time.Time.Equal) {
+			if r.Zone == j.Plan.Zone && slices.EqualFunc(r.Times, j.remembered(), time.Time.Equal) { // nothing was planned or decided meanwhile
 				workflow.SideEffect(ctx, func(workflow.Context) any { return answer }) // for readers of the history
 				j.take(ctx, r, answer)
 				j.changed = true

@@ -104,6 +104,11 @@ func TestAnHourThatMovesRunsNoLocalTimeTwiceAndLeavesNoneOut(t *testing.T) {
 				}
 			}
 			require.Equal(t, tt.want, got[:len(tt.want)])
+			ids := map[string]bool{}
+			for _, s := range w.executions() {
+				require.False(t, ids[s.Execution.ID], "a receiver takes %s for one that it has had", clock(s.Execution.Due))
+				ids[s.Execution.ID] = true
+			}
 			require.Empty(t, w.dropped())
 			require.Equal(t, "2026b", w.outlines[len(w.outlines)-1].Zones)
 		})
@@ -215,4 +220,20 @@ func TestAWorkerWithOlderTimeZonesPlansNothing(t *testing.T) {
 		require.False(t, slices.Contains(dues, "2026-01-10 16:00:00"), "nothing runs by the older rules")
 		w.requireSound()
 	})
+}
+
+// The only worker with the newer release asks the jobs, and is gone before it has planned them.
+func TestAJobThatNoWorkerCanPlanWithANewerReleaseGoesOnByItsOwn(t *testing.T) {
+	workflowtest.UseZones(t, "2026a", mountain)
+	newer := workflowtest.Zones(t, "2026b", pacific)
+	w := newJobEnv(t, dailyAt("9"))
+	w.at(12*time.Hour, func() {
+		w.env.SignalWorkflow(workflows.SignalZones, plan.Zone{Release: "2026b", Rules: newer.Rules("America/Vancouver")})
+	})
+	w.at(20*dayLong, func() { w.newerZones = func() { recurrence.UseZones(newer) } })
+	w.run(23 * dayLong)
+	dues := w.dues()
+	require.Len(t, dues, 1+23, "one each day")
+	require.Equal(t, []string{"2026-01-19 16:00:00", "2026-01-20 16:00:00", "2026-01-21 17:00:00"}, dues[19:22])
+	w.requireSound()
 }

@@ -71,3 +71,11 @@ func (z *Zone) offset(t time.Time) int {
 	}
 	return seconds
 }
+
+// Local returns a planned time with the offset that was recorded for it; in UTC for nil.
+func (z *Zone) Local(t time.Time) time.Time {
+	if z == nil {
+		return t.UTC()
+	}
+	return t.In(time.FixedZone("", z.offset(t)))
+}

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"slices"
 	"sync"
 	"time"
 
+	"almanac/internal/callers"
 	"almanac/internal/redact"
 )
 
@@ -103,6 +105,9 @@ func (l *Log) Write(r Refusal) error {
 // caller returns what is known of the caller of a refused call.
 func (l *Log) caller(r *Refusal) *caller {
 	name := r.Client
+	if address, err := netip.ParseAddr(name); err == nil {
+		name = callers.Of(address) // one owner has many addresses
+	}
 	if r.Principal != "" {
 		name = "principal " + r.Principal
 	}

@@ -149,3 +149,19 @@ func TestACallerThatIsRefusedOftenDoesNotFillTheDisk(t *testing.T) {
 		require.Equal(t, 4_700, counted, "none is left out")
 	})
 }
+
+func TestTheAddressesOfOneNetworkAreOneCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var text strings.Builder
+		log := refusals.New(&text)
+		for i := range 1000 {
+			require.NoError(t, log.Write(refusals.Refusal{Time: time.Now(), Client: "2001:db8::" + strconv.FormatInt(int64(i), 16), Status: 401}))
+		}
+		require.Equal(t, 60, strings.Count(text.String(), "\n"))
+		require.NoError(t, log.Write(refusals.Refusal{Time: time.Now(), Client: "192.0.2.1", Principal: "bob", Status: 403}))
+		require.Contains(t, text.String(), `"principal":"bob"`, "others have lines of their own")
+		require.NoError(t, log.Flush())
+		require.Equal(t, 62, strings.Count(text.String(), "\n"))
+	})
+}

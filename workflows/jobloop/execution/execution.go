@@ -78,7 +78,7 @@ const (
 )
 
 // ID returns the id of an execution of a job: a hash of the job's id, its creation time, the id of its first run, and
-// what (the due time, or "run N"). So an occurrence keeps its id however often it is decided, and a job created anew under
+// what (the due time with the offset of local time, or "run N"). So an occurrence keeps its id however often it is decided, and a job created anew under
 // the same name has other ids.
 func ID(k *job.Key, created time.Time, firstRun, what string) string {
 	name := strings.Join([]string{k.WorkflowID(), created.Format(time.RFC3339), firstRun, what}, "\n")

@@ -81,7 +81,7 @@ func (c *Config) table() []settings.Group {
 			{Flag: "journal", Variable: "ALMANAC_JOURNAL", Commands: "worker", Value: settings.Directory(&c.journal), Check: c.checkJournal,
 				Help: "Directory in which the worker keeps outcomes until Temporal has them.",
 				More: "A worker that is started after one was killed finds in it what that one had sent, and sends none of it again; so does any other worker of the machine that has the same directory. " +
-					"It takes 16 MiB for each worker. Without it such requests are sent [again](guarantees.md). It gets the permissions 0700, and a directory for all users is refused. In a systemd unit with `StateDirectory=`, that " +
+					"It takes 16 MiB for each worker. Without it such requests are sent [again](guarantees.md). It gets the permissions 0700, and a directory for all users is refused; files of other users in it are not read. In a systemd unit with `StateDirectory=`, that " +
 					"directory is the default. `dev` and `server` use `outcomes` in the directory of `--data`."},
 			{Flag: "synchronous", Variable: "ALMANAC_SYNCHRONOUS", Commands: "dev server", Value: settings.Choice(&c.Synchronous, "full", "normal"), Default: "full",
 				Help: "full: a commit survives a power failure. normal: it survives kill -9 only.",

@@ -76,7 +76,7 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 		h.forget(req, a.Request.Authentication)
 	}
 	read, err := readBody(resp)
-	body := s.Beginning(read, maxBody)
+	body := read.shown(s)
 	message := job.ResponseMessage(req.URL.Host, reasonName(resp.StatusCode), headerText(resp.Header, s), body) + follow.text(s)
 	if err == nil {
 		drain(resp, cancel)

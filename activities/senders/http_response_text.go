@@ -45,11 +45,11 @@ func reasonName(status int) string {
 // headerText lists headers sorted by name, each on a line.
 func headerText(h http.Header, s redact.Secrets) string {
 	var b strings.Builder
-	read := 0 // bytes of values read; redacted ones take little room in b
+	read := 0 // bytes of names and values read; redacted ones take little room in b
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		values := headerValues(name, h[name])
-		read += min(len(values), maxHeaderValue)
-		line := redact.Clean(name) + ": " + s.Text(values, maxHeaderValue) + "\r\n"
+		read += min(len(name), maxHeaderValue) + min(len(values), maxHeaderValue)
+		line := s.Text(name, maxHeaderValue) + ": " + s.Text(values, maxHeaderValue) + "\r\n"
 		if read > maxHeaders || b.Len()+len(line) > maxHeaders {
 			b.WriteString("…\r\n")
 			break

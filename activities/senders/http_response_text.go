@@ -106,7 +106,8 @@ func protocolReason(err error) string {
 		return fmt.Sprintf("the headers of the answer are longer than %d KiB", maxHeader>>10)
 	case strings.Contains(text, "http2: client connection lost"):
 		return fmt.Sprintf("the connection was lost: nothing came from the host for %g s, not even an answer to a ping", (pingAfter + pingTimeout).Seconds())
-	case strings.Contains(text, "malformed"), strings.Contains(text, "transport connection broken"), strings.Contains(text, "http2: frame too large"):
+	case strings.Contains(text, "malformed"), strings.Contains(text, "transport connection broken"), strings.Contains(text, "http2: frame too large"),
+		strings.Contains(text, "suspiciously long trailer"), strings.Contains(text, "header line too long"): // of a chunk
 		return "the answer is not valid HTTP"
 	case strings.HasPrefix(text, "net/http: invalid header"): // of the request; it quotes the header's name
 		return strings.TrimPrefix(text, "net/http: ")

@@ -54,7 +54,7 @@ func readBody(resp *http.Response) (bodyText, error) {
 	encoded := unknown != "" || err != nil && raw.err == nil
 	if encoded && len(body) == 0 && redact.IsText(raw.head) { // it is not encoded
 		body, err, encoded = raw.head, raw.err, false
-		plain = raw
+		plain = http.NoBody
 	}
 	e := charset(resp.Header.Get("Content-Type"), body)
 	if e != nil && len(body) == maxBody && err == nil {
@@ -103,11 +103,14 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// noEncodings are what servers call a body that has no content encoding.
+var noEncodings = []string{"identity", "none", "binary", "8bit", "utf-8", "utf8"}
+
 // withoutEncodings returns a reader of what content encodings, in the order in which they were applied, encode. unknown is one that
 // is not read; "" if there is none.
 func withoutEncodings(body io.Reader, headers []string) (plain io.Reader, unknown string) {
 	names := strings.FieldsFunc(strings.ToLower(strings.Join(headers, ",")), func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
-	names = slices.DeleteFunc(names, func(name string) bool { return name == "identity" })
+	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(noEncodings, name) })
 	if len(names) > maxEncodings {
 		return nil, strings.Join(names, ", ")
 	}
@@ -251,7 +254,7 @@ func multibyte(text []byte) (n int) {
 func wideCharset(body []byte, least int) encoding.Encoding {
 	head := body[:min(len(body), 256)/4*4]
 	const planes = 0x10 // the greatest third byte of a character
-	big, little := len(head) > 0, len(head) > 0
+	big, little := len(head) > 4, len(head) > 4 // one alone may be chance
 	for i := 0; i < len(head); i += 4 {
 		big = big && head[i] == 0 && head[i+1] <= planes
 		little = little && head[i+3] == 0 && head[i+2] <= planes

@@ -235,6 +235,12 @@ func TestASecretInTheNameOfAHeaderIsHidden(t *testing.T) {
 	require.Contains(t, message, "X-…-End: …\r\n")
 }
 
+func TestABodyInACharsetMayDeclareThatItIsNotEncoded(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Grüße", bodyOf(t, "text/plain; charset=iso-8859-1", "None", inCharset(t, charmap.ISO8859_1, "Grüße")))
+	require.Equal(t, "\n{", bodyOf(t, "text/plain; charset=utf-16", "", "\x00\n\x00{"), "which is not UTF-32")
+}
+
 func TestABodyIsReadInBoth(t *testing.T) {
 	t.Parallel()
 	body := compressed(t, gzipped, inCharset(t, charmap.ISO8859_1, "Grüße "+canaryKey))

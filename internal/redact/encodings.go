@@ -240,7 +240,7 @@ func base64Lines(rest string) (string, int) {
 func runSize(text string) int { return len(text) - len(strings.TrimLeft(text, base64Marks)) }
 
 // longestBase64 decodes characters of base64. Those before and after the encoded text may look like base64 too, so of the four ways to
-// read them it takes the one with the longest text; "" if none has a text of MinSecret bytes. The zero bytes of UTF-16 are left out.
+// read them it takes the one with the longest text; "" if none has a text of MinSecret bytes. The text may be UTF-16.
 func longestBase64(run string) (best string) {
 	run, longest := standardAlphabet.Replace(run), MinSecret-1
 	for skip := 0; skip < 4 && len(run)-skip >= minRun; skip++ {

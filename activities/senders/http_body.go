@@ -253,7 +253,7 @@ func multibyte(text []byte) (n int) {
 // there is none.
 func wideCharset(body []byte, least int) encoding.Encoding {
 	head := body[:min(len(body), 256)/4*4]
-	const planes = 0x10 // the greatest third byte of a character
+	const planes = 0x10                         // the greatest third byte of a character
 	big, little := len(head) > 4, len(head) > 4 // one alone may be chance
 	for i := 0; i < len(head); i += 4 {
 		big = big && head[i] == 0 && head[i+1] <= planes

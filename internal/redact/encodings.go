@@ -233,7 +233,7 @@ func base64Lines(rest string) (string, int) {
 			return longest, size
 		}
 	}
-	return rest[:length], length
+	return rest[:size], size // so that it is not decoded again from its second line on
 }
 
 // runSize returns the number of characters of base64 at the beginning of a text.

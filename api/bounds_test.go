@@ -36,7 +36,6 @@ var probes = map[string]probe{
 	"JobDefinition properties.action.request.uri":                      inAction("Http", `"request":{"uri":"#"}`, uri),
 	"JobDefinition properties.action.request.headers":                  inAction("Http", `"request":{"headers":{#}}`, headers),
 	"JobDefinition properties.action.request.body":                     inAction("Http", `"request":{"body":"#"}`, text),
-	"JobDefinition properties.action.request.authentication.username":  inAuthentication("Basic", "username"),
 	"JobDefinition properties.action.request.authentication.password":  inAuthentication("ClientCertificate", "password"),
 	"JobDefinition properties.action.request.authentication.tenant":    inAuthentication("ActiveDirectoryOAuth", "tenant"),
 	"JobDefinition properties.action.request.authentication.audience":  inAuthentication("ActiveDirectoryOAuth", "audience"),

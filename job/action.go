@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -107,7 +108,7 @@ func IsMethod(name string) bool {
 // Authentication authenticates a request. Type decides which members are used. Password, Pfx and Secret are
 // secrets.
 type Authentication struct {
-	Username string `json:"username,omitempty" field:"in=Basic,required"`                 // Basic
+	Username string `json:"username,omitempty" field:"in=Basic,required,empty"`           // Basic
 	Password string `json:"password,omitempty" field:"in=Basic|ClientCertificate,secret"` // Basic, ClientCertificate
 
 	EmptyPassword bool `json:"emptyPassword,omitempty" field:"in=Basic"` // Basic: the password is empty; otherwise an empty Password means a stored one
@@ -125,6 +126,18 @@ type Authentication struct {
 	Type AuthType `json:"type" field:"variant,required,enum=Basic|ClientCertificate|ActiveDirectoryOAuth|NotSpecified"`
 
 	_ struct{} `ignore:"certificateExpirationDate"`
+}
+
+// MarshalJSON implements [json.Marshaler]. An empty user of basic authentication is shown, since the member is required.
+func (a Authentication) MarshalJSON() ([]byte, error) {
+	type plain Authentication
+	if a.Type != AuthBasic || a.Username != "" {
+		return json.Marshal(plain(a))
+	}
+	return json.Marshal(struct {
+		Username string `json:"username"`
+		plain
+	}{plain: plain(a)})
 }
 
 // An AuthType names a way to authenticate a request.

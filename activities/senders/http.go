@@ -9,6 +9,9 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
 
 	"almanac/activities"
 	"almanac/internal/egress"
@@ -45,7 +48,7 @@ func NewHTTP(o Options) *HTTP {
 	return &HTTP{
 		client:       client,
 		certificates: pool.New[string, certificateClient](maxCertificates, certificateIdle),
-		tokens:       newTokens(client.usual, cmp.Or(o.Authority, DefaultAuthority)),
+		tokens:       newTokens(client.once, cmp.Or(o.Authority, DefaultAuthority)),
 		options:      o,
 	}
 }
@@ -76,7 +79,7 @@ func (h *HTTP) Send(ctx context.Context, e job.Execution, a *job.Action) (string
 		h.forget(req, a.Request.Authentication)
 	}
 	read, err := readBody(resp)
-	body := s.Beginning(read, maxBody)
+	body := read.shown(s)
 	message := job.ResponseMessage(req.URL.Host, reasonName(resp.StatusCode), headerText(resp.Header, s), body) + follow.text(s)
 	if err == nil {
 		drain(resp, cancel)
@@ -110,13 +113,15 @@ func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*h
 	if err != nil || !job.IsMethod(method) {
 		return nil, fmt.Errorf("%q is not a method that requests may have", r.Method)
 	}
+	uri.Host = sentHost(uri.Host)
 	req.URL, req.Host = uri, uri.Host
 	for _, m := range r.Headers {
+		value := strings.Trim(m.Value, " \t") // blanks around a value are no part of it, and malformed in HTTP/2
 		if strings.EqualFold(m.Name, "Host") {
-			req.Host = m.Value
+			req.Host = value
 			continue
 		}
-		req.Header.Add(m.Name, m.Value)
+		req.Header.Add(m.Name, value)
 	}
 	for _, m := range h.ownHeaders(ctx, r, e) {
 		if len(req.Header.Values(m.Name)) == 0 {
@@ -128,6 +133,20 @@ func (h *HTTP) request(ctx context.Context, e job.Execution, r *job.Request) (*h
 		req.SetBasicAuth(u.Username(), password)
 	}
 	return req, nil
+}
+
+// sentHost returns the host of a URI, with its port, as it is sent: internationalized names in ASCII (RFC 5891), and no colon without a port.
+func sentHost(host string) string {
+	host = strings.TrimSuffix(host, ":")
+	name, port, hasPort := strings.Cut(host, ":")
+	ascii, err := idna.Lookup.ToASCII(name)
+	switch {
+	case err != nil || !strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }):
+		return host
+	case hasPort:
+		return ascii + ":" + port
+	}
+	return ascii
 }
 
 // ownHeaders returns the headers that Almanac adds. The x-ms names and formats are Azure Scheduler's. If

@@ -45,6 +45,22 @@ func TestBasicAuthentication(t *testing.T) {
 	}
 }
 
+func TestBasicAuthenticationOfNoUser(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, r.Header.Get("Authorization")+" "+r.Host)
+	})
+	for _, r := range []job.Request{
+		{URI: s.URL, Authentication: &job.Authentication{Type: job.AuthBasic, Password: "canary-token"}},
+		{URI: strings.Replace(s.URL, "//", "//:canary-token@", 1)},
+	} {
+		message, err := send(t, r)
+		require.NoError(t, err)
+		require.Contains(t, message, " Body: Basic … 127.0.0.1:")
+		requireNoCanary(t, message)
+	}
+}
+
 // Some receivers take a key as the user, which is then what a host may not echo into the history.
 func TestBasicAuthenticationWithoutAPassword(t *testing.T) {
 	t.Parallel()

@@ -124,16 +124,121 @@ func TestABodyIsReadInItsContentEncoding(t *testing.T) {
 		{"identity", "identity", text, shown},
 		{"nothing", "gzip", "", ""},
 		{"a bomb", "gzip", huge, strings.Repeat("0", 2048)},
-		{"not gzip", "gzip", text, "(the rest of the body is not in its content encoding)"},
+		{"not gzip", "gzip", text, shown},
+		{"neither gzip nor text", "gzip", "\x00\x01", "(the rest of the body is not in its content encoding)"},
+		{"half of it, within a secret", "gzip", cutWithin(t), "hello …(the rest of the body is not in its content encoding)"},
+		{"gzip in gzip", "gzip, gzip", compressed(t, gzipped, compressed(t, gzipped, text)), shown},
+		{"no encoding", "none", text, shown},
+		{"a charset", "UTF-8", text, shown},
+		{"Brotli that is none", "br", text, shown},
 		{"half of it", "gzip", half[:len(half)-10], strings.Repeat("x", 100) + "(the rest of the body is not in its content encoding)"},
 		{"Brotli", "br", "\x8b\x02\x80canary", `(the body has the content encoding "br", which was not asked for and is not read)`},
-		{"too many", "gzip,gzip,gzip,gzip", "", `(the body has the content encoding "gzip, gzip, gzip, gzip", which was not asked for and is not read)`},
+		{"a secret", canaryKey, "\x00", `(the body has the content encoding "…", which was not asked for and is not read)`},
+		{"a secret that is cut", strings.Repeat("x", 50) + canaryKey, "\x00", `(the body has the content encoding "` + strings.Repeat("x", 50) + `…", which was not asked for and is not read)`},
+		{"too many", "gzip,gzip,gzip,gzip", "\x1f\x8b", `(the body has the content encoding "gzip, gzip, gzip, gzip", which was not asked for and is not read)`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, tt.want, bodyOf(t, "text/plain", tt.encoding, tt.body))
 		})
 	}
+}
+
+// cutWithin returns the beginning of a body in gzip that ends within a secret.
+func cutWithin(t *testing.T) string {
+	t.Helper()
+	stored := func(w io.Writer) io.WriteCloser {
+		z, err := gzip.NewWriterLevel(w, gzip.NoCompression)
+		require.NoError(t, err)
+		return z
+	}
+	body := compressed(t, stored, "hello "+canaryKey)
+	return body[:strings.Index(body, canaryKey)+15]
+}
+
+// What decodes to nothing would otherwise be decoded long after the time limit of the attempt.
+func TestABodyThatDecodesToNothingForHoursIsGivenUp(t *testing.T) {
+	t.Parallel()
+	const emptyBlock, header = "\x00\x00\x00\xff\xff", 10
+	hello := compressed(t, gzipped, "hello")
+	late := hello[:header] + strings.Repeat(emptyBlock, 1<<20) + hello[header:]
+	require.Equal(t, "(the rest of the body is not in its content encoding)", bodyOf(t, "", "gzip, gzip", compressed(t, gzipped, late)))
+}
+
+func TestABodyThatIsNotInItsDeclaredCharsetIsReadInItsOwn(t *testing.T) {
+	t.Parallel()
+	utf16LE := unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+	utf32LE := utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM)
+	for _, tt := range []struct {
+		name, declared string
+		e              encoding.Encoding
+	}{
+		{"ASCII as UTF-16", "utf-16", nil},
+		{"ASCII as UTF-16LE", "utf-16le", nil},
+		{"ASCII as UTF-32", "utf-32", nil},
+		{"ASCII as EBCDIC", "IBM037", nil},
+		{"UTF-8 as ISO 8859-1", "iso-8859-1", encoding.Nop},
+		{"UTF-8 as GBK", "gbk", encoding.Nop},
+		{"UTF-8 as UTF-16", "utf-16", encoding.Nop},
+		{"UTF-8 as what browsers refuse", "iso-2022-kr", encoding.Nop},
+		{"UTF-16LE as UTF-8", "utf-8", utf16LE},
+		{"UTF-16LE as ISO 8859-1", "iso-8859-1", utf16LE},
+		{"UTF-16LE as UTF-16BE", "utf-16be", utf16LE},
+		{"UTF-32LE as UTF-16", "utf-16", utf32LE},
+		{"UTF-32LE as UTF-32", "utf-32", utf32LE},
+		{"UTF-32LE that is not declared", "", utf32LE},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			contentType := ""
+			if tt.declared != "" {
+				contentType = "text/plain; charset=" + tt.declared
+			}
+			text := "Grüße von der Straße, "
+			if tt.e == nil {
+				text, tt.e = "greetings from the street, ", encoding.Nop
+			}
+			require.Equal(t, text+"….", bodyOf(t, contentType, "", inCharset(t, tt.e, text+canaryKey+".")))
+		})
+	}
+}
+
+// A host knows the secret as it was sent, in UTF-8, whatever charset it declares.
+func TestASecretIsHiddenWhateverCharsetIsDeclared(t *testing.T) {
+	t.Parallel()
+	for _, charset := range []string{"gbk", "shift_jis", "iso-8859-1", "koi8-r", "utf-16", "utf-32", "ibm037", "utf-7", "big5", "euc-kr", "x-user-defined", "hz-gb-2312", "iso-2022-jp", "iso-2022-cn"} {
+		t.Run(charset, func(t *testing.T) {
+			t.Parallel()
+			const password = "canary-pässword"
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/plain; charset="+charset)
+				_, got, _ := r.BasicAuth()
+				io.WriteString(w, "not "+got+".")
+			})
+			message, err := send(t, job.Request{URI: s.URL, Authentication: &job.Authentication{Type: job.AuthBasic, Username: "me", Password: password}})
+			require.NoError(t, err)
+			require.Contains(t, message, "Body: not ….")
+		})
+	}
+}
+
+func TestASecretInTheNameOfAHeaderIsHidden(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(canaryKey, "1")
+		w.Header().Set("X-"+canaryKey+"-End", strings.ToUpper(canaryKey))
+	})
+	message, err := send(t, job.Request{URI: s.URL + "/?sig=" + canaryKey})
+	require.NoError(t, err)
+	require.NotContains(t, strings.ToLower(message), canaryKey)
+	require.Contains(t, message, "…: 1\r\n")
+	require.Contains(t, message, "X-…-End: …\r\n")
+}
+
+func TestABodyInACharsetMayDeclareThatItIsNotEncoded(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Grüße", bodyOf(t, "text/plain; charset=iso-8859-1", "None", inCharset(t, charmap.ISO8859_1, "Grüße")))
+	require.Equal(t, "\n{", bodyOf(t, "text/plain; charset=utf-16", "", "\x00\n\x00{"), "which is not UTF-32")
 }
 
 func TestABodyIsReadInBoth(t *testing.T) {

@@ -98,6 +98,14 @@ func TestTargetsThatMisbehave(t *testing.T) {
 			"'InternalServerError' Response Headers: Content-Length: 10\r\n Body: abc (the host answered 500 InternalServerError)",
 			"the host answered 500 InternalServerError"},
 		{"chunk that is none", write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"), "'OK'", "not all of its body came"},
+		{"trailers for ever", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n")
+			endless(c, "X: y\r\n")
+		}, "'OK'", "not all of its body came: the answer is not valid HTTP"},
+		{"a chunk whose length never ends", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;")
+			endless(c, "x=y;")
+		}, "'OK'", "not all of its body came: the answer is not valid HTTP"},
 		{"hints for ever", func(c net.Conn) { endless(c, "HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n") },
 			"failed: the headers of the answer are longer than 64 KiB", "the headers of the answer are longer than 64 KiB"},
 	} {

@@ -10,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -41,9 +42,9 @@ func newTransports(o Options, certificate *tls.Certificate) transports {
 	return transports{newTransport(o, certificate, maxIdle), newTransport(o, certificate, maxIdleOnce)}
 }
 
-// of returns the transport for an action.
+// of returns the transport for an action, which is a web request or a message on a storage queue.
 func (t transports) of(a *job.Action) http.RoundTripper {
-	if a.RetryPolicy.Attempts() == 1 && a.Request.Body != "" {
+	if a.RetryPolicy.Attempts() == 1 && (a.QueueMessage != nil || a.Request.Body != "") {
 		return t.once
 	}
 	return t.usual
@@ -112,15 +113,20 @@ func tooIdle(info httptrace.GotConnInfo) bool {
 	return info.WasIdle && c != nil && (info.IdleTime >= time.Duration(c.keep.Load()) || isClosing(c.Conn))
 }
 
-var keepAliveTimeout = regexp.MustCompile(`(?i)(?:^|[,;\s])timeout\s*=\s*"?([0-9]{1,9})`)
+var keepAliveTimeout = regexp.MustCompile(`(?i)(?:^|[,;\s])timeout\s*=\s*"?([0-9]+)`)
 
 // keepFor notes for how long a host says, with an answer, that it keeps the connection open.
 func (c *idleConn) keepFor(h http.Header) {
 	if c == nil {
 		return
 	}
-	if m := keepAliveTimeout.FindStringSubmatch(h.Get("Keep-Alive")); m != nil {
-		seconds, _ := strconv.Atoi(m[1])
-		c.keep.Store(int64(time.Duration(seconds)*time.Second - idleMargin))
+	least := int64(math.MaxInt64)
+	for _, m := range keepAliveTimeout.FindAllStringSubmatch(strings.Join(h.Values("Keep-Alive"), ","), -1) {
+		if seconds, err := strconv.ParseInt(m[1], 10, 32); err == nil { // or it is longer than any connection is kept
+			least = min(least, int64(time.Duration(seconds)*time.Second-idleMargin))
+		}
+	}
+	if least < math.MaxInt64 {
+		c.keep.Store(least)
 	}
 }

@@ -72,6 +72,7 @@ func (f *redirects) next(req *http.Request, resp *http.Response) (*http.Request,
 		return nil, errLocation
 	}
 	target := req.URL.ResolveReference(to)
+	target.Host = sentHost(target.Host)
 	method := methodAfter(resp.StatusCode, req.Method)
 	kept := method == req.Method && resp.StatusCode != http.StatusSeeOther
 	repeats := kept && (f.body != "" || !isSafe(method))
@@ -164,6 +165,9 @@ func (f *redirects) notFollowed(resp *http.Response, s redact.Secrets) string {
 		return "" // an error before
 	}
 	target, from := resp.Request.URL.ResolveReference(to), resp.Request.URL
+	if target.Host == "" {
+		return ", which is not followed: its Location is not an http or https address"
+	}
 	text := fmt.Sprintf(", which is not followed: it leads to host '%s'", s.Text(target.Host, netreason.MaxLength))
 	if target.Scheme != from.Scheme {
 		text += fmt.Sprintf(", from %s to %s", from.Scheme, s.Text(target.Scheme, maxHopAddress))

@@ -1,7 +1,9 @@
 package senders_test
 
 import (
+	"context"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -9,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"almanac/activities/senders"
+	"almanac/internal/sendertest"
 	"almanac/job"
 )
 
@@ -150,5 +154,35 @@ func TestHeadersOfARedirectedRequest(t *testing.T) {
 			require.Equal(t, tt.content, second.Header.Get("Content-Type") != "")
 			require.Equal(t, tt.content, second.Header.Get("Content-Encoding") != "")
 		})
+	}
+}
+
+// Hosts write their own name in ASCII, whatever a job calls them.
+func TestARedirectToTheSameHostInAnotherFormIsFollowed(t *testing.T) {
+	t.Parallel()
+	for _, location := range []string{"http://xn--mnchen-3ya.example/end", "http://XN--MNCHEN-3YA.example:80/end", "http://münchen.example:/end", "http://M\u00dcNCHEN.example/end"} {
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/end" {
+				w.Header().Set("Location", location)
+				w.WriteHeader(http.StatusFound)
+			}
+		})
+		h := senders.NewHTTP(senders.Options{Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
+		}})
+		_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://münchen.example/"}))
+		require.NoError(t, err, location)
+	}
+}
+
+func TestARedirectToNoWebAddressIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	for _, location := range []string{"mailto:me@example.com", "http:end", "http:///end", "urn:x", "https:"} {
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", location)
+			w.WriteHeader(http.StatusFound)
+		})
+		_, err := send(t, job.Request{URI: s.URL})
+		require.EqualError(t, err, "the host answered 302 Found, which is not followed: its Location is not an http or https address", location)
 	}
 }

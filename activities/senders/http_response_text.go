@@ -45,11 +45,11 @@ func reasonName(status int) string {
 // headerText lists headers sorted by name, each on a line.
 func headerText(h http.Header, s redact.Secrets) string {
 	var b strings.Builder
-	read := 0 // bytes of values read; redacted ones take little room in b
+	read := 0 // bytes of names and values read; redacted ones take little room in b
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		values := headerValues(name, h[name])
-		read += min(len(values), maxHeaderValue)
-		line := redact.Clean(name) + ": " + s.Text(values, maxHeaderValue) + "\r\n"
+		read += min(len(name), maxHeaderValue) + min(len(values), maxHeaderValue)
+		line := s.Text(name, maxHeaderValue) + ": " + s.Text(values, maxHeaderValue) + "\r\n"
 		if read > maxHeaders || b.Len()+len(line) > maxHeaders {
 			b.WriteString("…\r\n")
 			break
@@ -104,7 +104,10 @@ func protocolReason(err error) string {
 		return fmt.Sprintf("TLS: the handshake was not done within %g s", netreason.ConnectTimeout.Seconds())
 	case strings.Contains(text, "response headers exceeded"):
 		return fmt.Sprintf("the headers of the answer are longer than %d KiB", maxHeader>>10)
-	case strings.Contains(text, "malformed"), strings.Contains(text, "transport connection broken"):
+	case strings.Contains(text, "http2: client connection lost"):
+		return fmt.Sprintf("the connection was lost: nothing came from the host for %g s, not even an answer to a ping", (pingAfter + pingTimeout).Seconds())
+	case strings.Contains(text, "malformed"), strings.Contains(text, "transport connection broken"), strings.Contains(text, "http2: frame too large"),
+		strings.Contains(text, "suspiciously long trailer"), strings.Contains(text, "header line too long"): // of a chunk
 		return "the answer is not valid HTTP"
 	case strings.HasPrefix(text, "net/http: invalid header"): // of the request; it quotes the header's name
 		return strings.TrimPrefix(text, "net/http: ")

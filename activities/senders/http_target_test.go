@@ -2,6 +2,7 @@ package senders_test
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"almanac/activities/senders"
 	"almanac/internal/sendertest"
 	"almanac/job"
 )
@@ -83,5 +85,49 @@ func TestATargetIsSentAsWrittenOverHTTP2(t *testing.T) {
 		_, err := s.sender().Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL + tt.written}))
 		require.NoError(t, err, tt.name)
 		require.Equal(t, "HTTP/2.0 "+tt.sent, <-seen, tt.name)
+	}
+}
+
+func TestAHostIsSentInASCII(t *testing.T) {
+	t.Parallel()
+	address, heads := listen(t)
+	for _, tt := range []struct{ name, written, dialled, sent string }{
+		{"a name", "WWW.example.com", "WWW.example.com:80", "WWW.example.com"},
+		{"a name with its port", "example.com:8080", "example.com:8080", "example.com:8080"},
+		{"a port that is left out", "example.com:", "example.com:80", "example.com"},
+		{"an international name", "münchen.example", "xn--mnchen-3ya.example:80", "xn--mnchen-3ya.example"},
+		{"an international name in upper case, with a port", "MÜNCHEN.example:81", "xn--mnchen-3ya.example:81", "xn--mnchen-3ya.example:81"},
+		{"an international name that is encoded", "m%C3%BCnchen.example", "xn--mnchen-3ya.example:80", "xn--mnchen-3ya.example"},
+		{"a trailing dot", "example.com.", "example.com.:80", "example.com."},
+		{"an address of IPv6", "[::1]", "[::1]:80", "[::1]"},
+		{"an address of IPv6 without its port", "[::1]:", "[::1]:80", "[::1]"},
+		{"an address of IPv6 with a zone, which is of this machine", "[fe80::1%25eth0]:81", "[fe80::1%eth0]:81", "[fe80::1]:81"},
+	} {
+		dialled := make(chan string, 1)
+		h := senders.NewHTTP(senders.Options{Dial: func(ctx context.Context, network, to string) (net.Conn, error) {
+			dialled <- to
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}})
+		_, err := h.Send(t.Context(), sendertest.Execution, action(job.Request{URI: "http://" + tt.written + "/"}))
+		require.NoError(t, err, tt.name)
+		require.Equal(t, tt.dialled, <-dialled, tt.name)
+		require.Contains(t, <-heads, "\r\nHost: "+tt.sent+"\r\n", tt.name)
+	}
+}
+
+// HTTP/2 takes blanks at the ends of a value for malformed (RFC 9113, section 8.2.1).
+func TestBlanksAroundTheValueOfAHeaderAreNotSent(t *testing.T) {
+	t.Parallel()
+	for _, http2 := range []bool{false, true} {
+		seen := make(chan http.Header, 1)
+		s := serveSecured(t, http2, nil, func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header })
+		_, err := s.sender().Send(t.Context(), sendertest.Execution, action(job.Request{URI: s.URL, Headers: job.Members{
+			{Name: "X-Blanks", Value: " \ta b\t "}, {Name: "X-Empty", Value: ""}, {Name: "X-Blank", Value: " "},
+		}}))
+		require.NoError(t, err)
+		got := <-seen
+		require.Equal(t, []string{"a b"}, got.Values("X-Blanks"))
+		require.Equal(t, []string{""}, got.Values("X-Empty"))
+		require.Equal(t, []string{""}, got.Values("X-Blank"))
 	}
 }

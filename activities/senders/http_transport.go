@@ -13,6 +13,13 @@ import (
 	"almanac/job"
 )
 
+// A host that vanishes closes no connection, and all requests to it share one of HTTP/2. So one on which nothing arrives is
+// closed if a ping is not answered either: early enough for a retry, and rarely enough for servers that count pings.
+const (
+	pingAfter   = 15 * time.Second
+	pingTimeout = 10 * time.Second
+)
+
 // newTransport returns a transport with its own connections. It presents the certificate, unless nil, to
 // hosts that ask for one.
 func newTransport(o Options, certificate *tls.Certificate, idle time.Duration) onceTransport {
@@ -32,6 +39,7 @@ func newTransport(o Options, certificate *tls.Certificate, idle time.Duration) o
 		MaxResponseHeaderBytes: maxHeader,
 		MaxIdleConnsPerHost:    4096, // for herds of jobs due in the same second
 		IdleConnTimeout:        idle,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 	}
 	return onceTransport{transport}
 }

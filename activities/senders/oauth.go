@@ -45,6 +45,7 @@ type token struct {
 	until         time.Time
 }
 
+// newTokens returns an empty cache. Requests for tokens are not repeated, so the transport is one for these.
 func newTokens(transport http.RoundTripper, authority string) *tokens {
 	return &tokens{
 		// The body holds the secret, so redirects are not followed.

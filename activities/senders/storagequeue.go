@@ -33,7 +33,8 @@ const (
 // connections, so use one for all jobs.
 type StorageQueue struct {
 	endpoint string
-	client   azqueue.ClientOptions
+	client   transports
+	options  azcore.ClientOptions // without a transport
 }
 
 // NewStorageQueue returns a sender for actions of type StorageQueue. It uses no proxy and follows no
@@ -44,14 +45,13 @@ func NewStorageQueue(o Options) (*StorageQueue, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !strings.Contains(endpoint, accountPlaceholder) {
 		return nil, fmt.Errorf("the endpoint of storage queues is to be an http or https address with %s in it, such as %s", accountPlaceholder, DefaultQueueEndpoint)
 	}
-	transport := newTransport(o, nil, maxIdle)
 	return &StorageQueue{
 		endpoint: endpoint,
-		client: azqueue.ClientOptions{ClientOptions: azcore.ClientOptions{
-			Transport: boundedTransport{transport},
+		client:   newTransports(o, nil),
+		options: azcore.ClientOptions{
 			Retry:     policy.RetryOptions{MaxRetries: -1}, // the job's retry policy retries
 			Telemetry: policy.TelemetryOptions{ApplicationID: "Almanac/" + o.Version},
-		}},
+		},
 	}, nil
 }
 
@@ -64,14 +64,15 @@ func (q *StorageQueue) Send(ctx context.Context, e job.Execution, a *job.Action)
 		return activities.Fail(job.ActionStorageQueue, "Message cannot be sent: "+err.Error(), err)
 	}
 	name := strings.ToLower(m.StorageAccount + "/" + m.QueueName)
-	if err := q.put(ctx, e, m, secretsOf(a)); err != nil {
+	if err := q.put(ctx, e, a, secretsOf(a)); err != nil {
 		return activities.Fail(job.ActionStorageQueue, fmt.Sprintf("Message to queue '%s' failed: %s", name, err), err)
 	}
 	return fmt.Sprintf("StorageQueue Action - Message accepted by queue '%s'", name), nil
 }
 
 // put makes the request and returns the attempt's error.
-func (q *StorageQueue) put(ctx context.Context, e job.Execution, m *job.QueueMessage, s redact.Secrets) error {
+func (q *StorageQueue) put(ctx context.Context, e job.Execution, a *job.Action, s redact.Secrets) error {
+	m := a.QueueMessage
 	text, err := queueText(e, m)
 	if err != nil {
 		return &activities.PermanentError{Err: err}
@@ -80,7 +81,9 @@ func (q *StorageQueue) put(ctx context.Context, e job.Execution, m *job.QueueMes
 	if err != nil {
 		return &activities.PermanentError{Err: err}
 	}
-	client, err := azqueue.NewQueueClientWithNoCredential(q.url(m)+"?"+token.Encode(), &q.client)
+	options := azqueue.ClientOptions{ClientOptions: q.options}
+	options.Transport = boundedTransport{q.client.of(a)}
+	client, err := azqueue.NewQueueClientWithNoCredential(q.url(m)+"?"+token.Encode(), &options)
 	if err != nil {
 		return &activities.PermanentError{Err: errors.New("the address of the queue cannot be made from its names")} // err would quote the token
 	}

@@ -3,9 +3,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -14,6 +16,7 @@ import (
 )
 
 func main() {
+	log.SetOutput(withoutAnswers{os.Stderr})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first Ctrl-C restores the default handling of signals, so a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
@@ -21,6 +24,18 @@ func main() {
 		fmt.Fprintln(os.Stderr, "almanac:", err)
 		os.Exit(1)
 	}
+}
+
+// withoutAnswers is the output of the standard library's log. It leaves out what package net/http writes there of a host that sends more
+// than its answer: the bytes themselves, which may have secrets of a request.
+type withoutAnswers struct{ to io.Writer }
+
+// Write implements [io.Writer].
+func (w withoutAnswers) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("Unsolicited response received on idle HTTP channel")) {
+		return len(line), nil
+	}
+	return w.to.Write(line)
 }
 
 // run is main without its global variables.

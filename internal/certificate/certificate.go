@@ -22,12 +22,14 @@ var (
 	errNotPFX   = errors.New("a PFX file (PKCS #12, in base64) of one certificate, its private key and at most its chain")
 	errBER      = errors.New("a PFX file whose parts are in DER when they are decrypted" + convert)
 	errEmoji    = errors.New("a PFX file whose password has no emoji and no other characters beyond U+FFFF" + convert)
-	errForm     = errors.New("a PFX file with a MAC by SHA-1 or SHA-2, and keys encrypted by AES, 3DES or RC2" + convert)
+	errForm     = errors.New("a PFX file with a MAC by SHA-1 or SHA-2, and keys and certificates encrypted by AES in CBC mode, or by 3DES or RC2 as PKCS #12 defines them" + convert)
+	errKey      = errors.New("a PFX file whose key is of RSA, Ed25519 or one of the curves P-224, P-256, P-384 and P-521, given by its name; others, such as RSA-PSS, need a new certificate")
+	errTwoWords = errors.New("a PFX file whose private key is encrypted with the password of the file; this one's key has another, which keytool -importkeystore changes with -destkeypass")
 	errCostly   = fmt.Errorf("a PFX file whose password is hashed at most %d times", maxRounds)
 )
 
 // convert says how to make a PFX file that can be read of one that cannot.
-const convert = "; to convert this one, run openssl pkcs12 -in old.pfx -nodes -out all.pem, then openssl pkcs12 -export -in all.pem -out new.pfx, and delete all.pem; OpenSSL 3 reads files with RC2 if the first has -legacy, too"
+const convert = "; to convert this one, run openssl pkcs12 -in old.pfx -nodes -out all.pem, then openssl pkcs12 -export -in all.pem -out new.pfx, and delete all.pem; OpenSSL 3 reads files with RC2, RC4 or DES if the first has -legacy, too"
 
 // Decode decodes the base64 of a PFX file. It ignores blanks and line breaks, as Azure Scheduler did,
 // because clients sent them.
@@ -49,7 +51,7 @@ func Read(text, password string) (tls.Certificate, error) {
 	if strings.ContainsFunc(password, func(r rune) bool { return r > 0xffff }) {
 		return tls.Certificate{}, errEmoji
 	}
-	remade := needsRemake(der)
+	remade, signed := needsRemake(der), hasMAC(der)
 	if remade {
 		switch der, err = remake(der, password); {
 		case errors.Is(err, ErrPassword):
@@ -62,10 +64,14 @@ func Read(text, password string) (tls.Certificate, error) {
 	}
 	key, first, others, err := pkcs12.DecodeChain(der, password)
 	switch {
-	case errors.Is(err, pkcs12.ErrIncorrectPassword):
+	case errors.Is(err, pkcs12.ErrIncorrectPassword), isDecryption(err) && !signed:
 		return tls.Certificate{}, ErrPassword
 	case isUnsupported(err):
 		return tls.Certificate{}, errForm
+	case isDecryption(err):
+		return tls.Certificate{}, errTwoWords
+	case isKey(err):
+		return tls.Certificate{}, errKey
 	case err != nil && remade:
 		return tls.Certificate{}, errBER
 	case err != nil:
@@ -89,6 +95,16 @@ func isUnsupported(err error) bool {
 	return ok && strings.Contains(string(unsupported), "algorithm")
 }
 
+// isDecryption reports whether an error is that of a part which the password does not decrypt. Package pkcs12 has only a text for those of keys.
+func isDecryption(err error) bool {
+	return err != nil && strings.Contains(err.Error(), pkcs12.ErrDecryption.Error())
+}
+
+// isKey reports whether an error is that of a key of a kind which is not supported.
+func isKey(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "error parsing PKCS#8 private key: ") || strings.Contains(err.Error(), "elliptic curve") || strings.Contains(err.Error(), "ECDSA parameters"))
+}
+
 // chainOf returns the certificate of the private key, followed by its issuer, the issuer's issuer, and so
 // on; nil if no certificate belongs to the key.
 func chainOf(key any, certificates []*x509.Certificate) []*x509.Certificate {
@@ -109,7 +125,7 @@ func chainOf(key any, certificates []*x509.Certificate) []*x509.Certificate {
 		}
 		last := certificates[i]
 		chain = append(chain, last)
-		certificates = slices.Delete(certificates, i, i+1)
+		certificates = slices.DeleteFunc(certificates, func(c *x509.Certificate) bool { return c.Equal(last) }) // some files have it twice
 		next = func(c *x509.Certificate) bool { return bytes.Equal(c.RawSubject, last.RawIssuer) }
 	}
 }

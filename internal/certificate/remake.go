@@ -21,6 +21,7 @@ var (
 var macHashes = map[string]func() hash.Hash{
 	"1.3.14.3.2.26": sha1.New, "2.16.840.1.101.3.4.2.4": sha256.New224, oidSHA256.String(): sha256.New,
 	"2.16.840.1.101.3.4.2.2": sha512.New384, "2.16.840.1.101.3.4.2.3": sha512.New,
+	"2.16.840.1.101.3.4.2.5": sha512.New512_224, "2.16.840.1.101.3.4.2.6": sha512.New512_256,
 }
 
 // needsRemake reports whether package pkcs12 cannot read a PFX file because of its encoding or its MAC.
@@ -36,11 +37,24 @@ func needsRemake(pfx []byte) bool {
 	if _, err := asn1.Unmarshal(der, &file); err != nil {
 		return false
 	}
-	switch file.MAC.Digest.Algorithm.Algorithm.String() {
-	case "2.16.840.1.101.3.4.2.4", "2.16.840.1.101.3.4.2.2":
-		return true
+	switch algorithm := file.MAC.Digest.Algorithm.Algorithm.String(); algorithm {
+	case "1.3.14.3.2.26", oidSHA256.String(), "2.16.840.1.101.3.4.2.3": // which it knows
+	default:
+		if algorithm == "" || macHashes[algorithm] != nil {
+			return true
+		}
 	}
 	return contentInBER(file.AuthSafe.Content.Bytes)
+}
+
+// hasMAC reports whether a PFX file has a MAC, which tells a wrong password from other damage.
+func hasMAC(pfx []byte) bool {
+	var file pfxFile
+	der, err := toDER(pfx)
+	if err == nil {
+		_, err = asn1.Unmarshal(der, &file)
+	}
+	return err == nil && len(file.MAC.Digest.Algorithm.Algorithm) > 0
 }
 
 // contentInBER reports whether what is in an octet string is in BER.
@@ -50,7 +64,7 @@ func contentInBER(octets []byte) bool {
 	return err == nil && !bytes.Equal(der, content)
 }
 
-// remake returns a PFX file with the same content in DER, and a MAC of its own, after it has checked that of the file. The error is
+// remake returns a PFX file with the same content in DER, and a MAC of its own, after it has checked that of the file, if it has one. The error is
 // ErrPassword if that is of another password or another content. The number of hashing rounds has been checked.
 func remake(pfx []byte, password string) ([]byte, error) {
 	der, err := toDER(pfx)
@@ -61,19 +75,10 @@ func remake(pfx []byte, password string) ([]byte, error) {
 	if rest, err := asn1.Unmarshal(der, &file); err != nil || len(rest) > 0 || !file.AuthSafe.Type.Equal(oidData) {
 		return nil, errEncoding
 	}
-	newHash := macHashes[file.MAC.Digest.Algorithm.Algorithm.String()]
-	if newHash == nil {
-		return nil, errEncoding
-	}
 	content := contentOf(file.AuthSafe.Content.Bytes)
-	key := bmp(password)
-	valid := func() bool {
-		return hmac.Equal(mac(newHash, key, file.MAC.Salt, file.MAC.Rounds, content), file.MAC.Digest.Digest)
-	}
-	if !valid() {
-		if key = nil; password != "" || !valid() { // some programs write no password as no bytes at all
-			return nil, ErrPassword
-		}
+	key, err := macPassword(&file.MAC, password, content)
+	if err != nil {
+		return nil, err
 	}
 	if content, err = safesInDER(content); err != nil {
 		return nil, err
@@ -91,6 +96,27 @@ func remake(pfx []byte, password string) ([]byte, error) {
 		AuthSafe contentInfo
 		MAC      pfxMAC
 	}{file.Version, contentInfo{oidData, safe}, file.MAC})
+}
+
+// macPassword returns the password as it makes a MAC of a content; without a MAC, as most programs write it.
+func macPassword(m *pfxMAC, password string, content []byte) ([]byte, error) {
+	key := bmp(password)
+	if len(m.Digest.Algorithm.Algorithm) == 0 {
+		return key, nil
+	}
+	newHash := macHashes[m.Digest.Algorithm.Algorithm.String()]
+	if newHash == nil {
+		return nil, errEncoding
+	}
+	valid := func() bool {
+		return hmac.Equal(mac(newHash, key, m.Salt, m.Rounds, content), m.Digest.Digest)
+	}
+	if !valid() {
+		if key = nil; password != "" || !valid() { // some programs write no password as no bytes at all
+			return nil, ErrPassword
+		}
+	}
+	return key, nil
 }
 
 // safesInDER returns the parts of a PFX file in DER, and what is in those that are not encrypted.

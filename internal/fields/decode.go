@@ -27,6 +27,7 @@ import (
 //	quoted        an integer may be a string of digits, since deployment templates quote parameters
 //	secret        errors do not show the text; an empty one counts as absent
 //	readonly      the member is accepted and not used
+//	empty         a required text may be empty
 //	stored        users do not write the member: it is an unknown one
 //	rule=NAME     the rule with this name in Rules applies
 //	variant       the text selects the object's variant; if it is bad, or the last of enum, the rest is not decoded
@@ -171,7 +172,7 @@ func (d *Decoder) member(v reflect.Value, n *Node, path string, f *field) {
 	switch {
 	case f.has("required") && value == nil && to.Kind() == reflect.Struct:
 		d.value(to, &Node{Kind: Object}, at, f) // the members that it requires are missing
-	case f.has("required") && (value == nil || empty && !f.has("enum")):
+	case f.has("required") && (value == nil || empty && !f.has("enum") && !f.has("empty")):
 		d.Add(&Error{Path: at, Code: Required, Allowed: f.rule.Allowed})
 	case value == nil && f.has("default"):
 		d.value(to, &Node{Kind: String, Text: f.options["default"]}, at, &field{options: map[string]string{"quoted": ""}})

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"html"
 	"strconv"
 	"strings"
@@ -103,6 +104,7 @@ var encodings = []encoding{
 	{`\`, backslash},
 	{"&", entity},
 	{base64Marks, base64Run},
+	{base64Marks, base64Lines},
 	{noiseMarks, noise},
 	{highBytes, windows1252},
 }
@@ -143,6 +145,9 @@ func windows1252(rest string) (string, int) {
 func percent(rest string) (string, int) {
 	if len(rest) < len("%41") {
 		return "", len(rest)
+	}
+	if rest[1] == 'u' { // JavaScript's escape
+		return backslash(strings.ReplaceAll(rest[:min(len(rest), maxEscape)], "%u", `\u`))
 	}
 	c, err := strconv.ParseUint(rest[1:3], 16, 8)
 	if err != nil {
@@ -200,29 +205,84 @@ func entity(rest string) (string, int) {
 	return "", 0
 }
 
-// base64Run decodes base64, of either alphabet, padded or not. The characters before and
-// after the encoded text may look like base64 too, so it returns the longest text it finds.
+// base64Run decodes base64, of either alphabet, padded or not, on one line.
 func base64Run(rest string) (string, int) {
-	size := len(rest) - len(strings.TrimLeft(rest, base64Marks))
-	run, longest := standardAlphabet.Replace(rest[:size]), ""
+	size := runSize(rest)
+	longest := longestBase64(rest[:size])
+	if longest == "" {
+		return rest[:size], size // so that it is not decoded again from its second character on
+	}
+	padding := len(rest[size:]) - len(strings.TrimLeft(rest[size:], "="))
+	return longest, size + padding
+}
+
+// base64Lines decodes base64 in lines, as mails and PEM files have it: all but the last of one length, which is a multiple of 4.
+func base64Lines(rest string) (string, int) {
+	length := runSize(rest)
+	run, size := rest[:length], length
+	for last := length; length >= minLine && length%4 == 0 && last == length; {
+		next := strings.TrimPrefix(strings.TrimPrefix(rest[size:], "\r"), "\n")
+		if last = min(runSize(next), length); len(next) == len(rest)-size { // no line break
+			break
+		}
+		run += next[:last]
+		size = len(rest) - len(next) + last
+	}
+	if len(run) > length {
+		if longest := longestBase64(run); longest != "" {
+			return longest, size
+		}
+	}
+	return rest[:size], size // so that it is not decoded again from its second line on
+}
+
+// runSize returns the number of characters of base64 at the beginning of a text.
+func runSize(text string) int { return len(text) - len(strings.TrimLeft(text, base64Marks)) }
+
+// longestBase64 decodes characters of base64. Those before and after the encoded text may look like base64 too, so of the four ways to
+// read them it takes the one with the longest text; "" if none has a text of MinSecret bytes. The text may be UTF-16.
+func longestBase64(run string) (best string) {
+	run, longest := standardAlphabet.Replace(run), MinSecret-1
 	for skip := 0; skip < 4 && len(run)-skip >= minRun; skip++ {
 		digits := run[skip:]
 		if len(digits)%4 == 1 {
 			digits = digits[:len(digits)-1]
 		}
 		decoded, _ := base64.RawStdEncoding.DecodeString(digits) // cannot fail
-		for text := range strings.FieldsFuncSeq(string(decoded), isNoText) {
-			if len(text) > len(longest) {
-				longest = text
+		text := fromUTF16(decoded)
+		for part := range strings.FieldsFuncSeq(text, isNoText) {
+			if len(part) > longest {
+				best, longest = text, len(part)
 			}
 		}
 	}
-	if len(longest) < MinSecret {
-		return rest[:size], size // so that it is not decoded again from its second character on
-	}
-	padding := len(rest[size:]) - len(strings.TrimLeft(rest[size:], "="))
-	return longest, size + padding
+	return best
 }
+
+// fromUTF16 returns a text in UTF-8. It is taken for UTF-16 if the upper bytes of more than three of four characters are zero.
+func fromUTF16(text []byte) string {
+	var zeros [2]int
+	for i, c := range text {
+		if c == 0 {
+			zeros[i%2]++
+		}
+	}
+	order, most := binary.ByteOrder(binary.LittleEndian), zeros[1]
+	if zeros[0] > most {
+		order, most = binary.BigEndian, zeros[0]
+	}
+	if most <= len(text)/2*3/4 {
+		return string(text)
+	}
+	units := make([]uint16, len(text)/2)
+	for i := range units {
+		units[i] = order.Uint16(text[2*i:])
+	}
+	return string(utf16.Decode(units))
+}
+
+// minLine is the minimum length of a line of base64 that goes on in the next one.
+const minLine = 16
 
 // minRun is the minimum number of base64 characters that encode MinSecret bytes.
 const minRun = 6

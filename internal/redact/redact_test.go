@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -45,6 +47,19 @@ var encoders = map[string]func(string) string{
 	"base64 for addresses":       func(s string) string { return base64.URLEncoding.EncodeToString([]byte(s)) },
 	"base64 of credentials":      func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte("me:" + s)) },
 	"base64 behind a slash":      func(s string) string { return "Basic/" + base64.StdEncoding.EncodeToString([]byte("me:"+s)) },
+	"base64 of UTF-16":           func(s string) string { return base64.StdEncoding.EncodeToString([]byte(utf16LE("me:" + s))) },
+	"base64 in lines": func(s string) string {
+		return inLines(base64.StdEncoding.EncodeToString([]byte("some user, then "+s)), "\r\n")
+	},
+	"base64 in lines in JSON": func(s string) string {
+		return inLines(base64.StdEncoding.EncodeToString([]byte("some user, then "+s)), `\n`)
+	},
+	"JavaScript's escape": func(s string) string {
+		return strings.ReplaceAll(asciiEscapes(s), `\u`, "%u")
+	},
+	"upper case":             strings.ToUpper,
+	"lower case":             strings.ToLower,
+	"per cent in other case": func(s string) string { return url.QueryEscape(strings.ToUpper(s)) },
 	"base64 of JSON": func(s string) string {
 		return base64.StdEncoding.EncodeToString([]byte(`{"password":` + jsonText(s, true) + `}`))
 	},
@@ -60,6 +75,37 @@ func jsonText(s string, forHTML bool) string {
 	e.SetEscapeHTML(forHTML)
 	_ = e.Encode(s)
 	return strings.TrimSpace(b.String())
+}
+
+func utf16LE(s string) string {
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(s)) {
+		b.Write([]byte{byte(unit), byte(unit >> 8)})
+	}
+	return b.String()
+}
+
+// inLines breaks a text into lines of 20 characters.
+func inLines(s, lineBreak string) string {
+	const length = 20
+	var b strings.Builder
+	for ; len(s) > length; s = s[length:] {
+		b.WriteString(s[:length] + lineBreak)
+	}
+	return b.String() + s
+}
+
+// asciiEscapes writes all but letters and digits as UTF-16 in JavaScript's escapes.
+func asciiEscapes(s string) string {
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(s)) {
+		if c := rune(unit); c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c)) {
+			b.WriteRune(c)
+		} else {
+			fmt.Fprintf(&b, "\\u%04x", unit)
+		}
+	}
+	return b.String()
 }
 
 func eachRune(s, format string) string {
@@ -105,13 +151,24 @@ func TestSecretsInOtherCharsetsAreHidden(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"ISO 8859-1": between("", ""), "UTF-16": between("", "\x00"), "UTF-16 in big endian": between("\x00", ""),
-		"UTF-32": between("", "\x00\x00\x00"), "control characters": between("\x01", ""), "U+FFFD": strings.Join(strings.Split(password, ""), "\ufffd"),
+		"base64 of ISO 8859-1": base64.StdEncoding.EncodeToString([]byte(between("", ""))),
+		"UTF-32":               between("", "\x00\x00\x00"), "control characters": between("\x01", ""), "U+FFFD": strings.Join(strings.Split(password, ""), "\ufffd"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			shown := redact.Secrets{password}.Text("before <"+text+"> after", 1000)
 			require.Regexp(t, "^before <\ufffd?…\ufffd*> after$", shown)
 		})
+	}
+}
+
+func TestTheBeginningOfATextIsText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"": true, "word": true, "tab\tand\r\nlines": true, "Grüße": true, "Gr\xc3": true, "\xf0\x9f\x98": true,
+		"Gr\xfc\xdfe": false, "w\x00o\x00": false, "\x1b[31m": false, "\x1f\x8b\b": false,
+	} {
+		require.Equal(t, want, redact.IsText([]byte(text)), "%q", text)
 	}
 }
 

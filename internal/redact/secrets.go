@@ -74,9 +74,9 @@ func (s Secrets) Beginning(text []byte, limit int) string {
 }
 
 // sharedAccess matches the tokens that are signed with a shared access key.
-var sharedAccess = regexp.MustCompile(`SharedAccessSignature [^\s"'<>]+`)
+var sharedAccess = regexp.MustCompile(`(?i)SharedAccessSignature [^\s"'<>]+`)
 
-// hide replaces secrets in a text with an ellipsis, also if they are encoded for JSON, HTML, a
+// hide replaces secrets in a text with an ellipsis, in any case, also if they are encoded for JSON, HTML, a
 // URL or a form, or in base64, up to twice. It also hides a secret that is cut off at the end
 // of the text.
 func (s Secrets) hide(text string) string {
@@ -84,8 +84,7 @@ func (s Secrets) hide(text string) string {
 	if len(s) == 0 {
 		return text
 	}
-	hidden := make([]bool, len(text))
-	s.mark(&view{text: text}, 2, hidden)
+	hidden := s.hidden(text)
 	var b strings.Builder
 	for i := range hidden {
 		switch {
@@ -98,21 +97,43 @@ func (s Secrets) hide(text string) string {
 	return b.String()
 }
 
-// mark marks the bytes of the original text that encode secrets of a view, and of the views
-// that result from decoding it, up to a depth.
+// Count returns the number of places in a text that [Secrets.Text] would hide.
+func (s Secrets) Count(text string) int {
+	n, hidden := 0, s.hidden(text)
+	for i := range hidden {
+		if hidden[i] && (i == 0 || !hidden[i-1]) {
+			n++
+		}
+	}
+	return n
+}
+
+// hidden reports for each byte of a text whether it belongs to a secret.
+func (s Secrets) hidden(text string) []bool {
+	hidden, folded := make([]bool, len(text)), make(Secrets, len(s))
+	for i, secret := range s {
+		folded[i] = fold(secret)
+	}
+	folded.mark(&view{text: text}, 2, hidden)
+	return hidden
+}
+
+// mark marks the bytes of the original text that encode secrets of a view, in any case, and of the views
+// that result from decoding it, up to a depth. The secrets are folded.
 func (s Secrets) mark(v *view, depth int, hidden []bool) {
+	text := fold(v.text)
 	for _, secret := range s {
 		for at := 0; ; {
-			n := strings.Index(v.text[at:], secret)
+			n := strings.Index(text[at:], secret)
 			if n < 0 {
 				break
 			}
 			at += n + len(secret)
 			v.mark(at-len(secret), at, hidden)
 		}
-		for at := max(0, len(v.text)-len(secret)+1); at+MinSecret <= len(v.text); at++ { // a secret that is cut off
-			if v.text[at] == secret[0] && strings.HasPrefix(secret, v.text[at:]) {
-				v.mark(at, len(v.text), hidden)
+		for at := max(0, len(text)-len(secret)+1); at+MinSecret <= len(text); at++ { // a secret that is cut off
+			if text[at] == secret[0] && strings.HasPrefix(secret, text[at:]) {
+				v.mark(at, len(text), hidden)
 				break
 			}
 		}

@@ -25,6 +25,12 @@ func isNoText(r rune) bool {
 	return r == utf8.RuneError || unicode.IsControl(r) && r != '\t' && r != '\r' && r != '\n'
 }
 
+// IsText reports whether the beginning of a text is UTF-8 without control characters other than tab and line ends. It may be cut off
+// anywhere.
+func IsText(beginning []byte) bool {
+	return !strings.ContainsFunc(wholeRunes(string(beginning)), isNoText)
+}
+
 const ellipsis = "…" // in place of hidden text
 
 // Cut cuts s to at most limit bytes, at a rune boundary. If it cuts anything, the result ends
@@ -74,4 +80,28 @@ func wholeRunes(s string) string {
 		}
 	}
 	return s
+}
+
+// fold returns s in lower case, in which each character takes as many bytes as in s.
+func fold(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for at := 0; at < len(s); {
+		if c := s[at]; c < utf8.RuneSelf {
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			b.WriteByte(c)
+			at++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[at:])
+		if lower := unicode.ToLower(r); utf8.RuneLen(lower) == size {
+			b.WriteRune(lower)
+		} else {
+			b.WriteString(s[at : at+size])
+		}
+		at += size
+	}
+	return b.String()
 }

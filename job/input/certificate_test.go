@@ -301,7 +301,7 @@ func TestACertificateKeepsItsDescriptionUntilThereIsANewOne(t *testing.T) {
 // What cannot be read is said, and how to convert it, instead of a description of what the user has.
 func TestAPFXFileThatCannotBeReadCanBeConverted(t *testing.T) {
 	t.Parallel()
-	const run = "; to convert this one, run openssl pkcs12 -in old.pfx -nodes -out all.pem, then openssl pkcs12 -export -in all.pem -out new.pfx, and delete all.pem; OpenSSL 3 reads files with RC2 if the first has -legacy, too"
+	const run = "; to convert this one, run openssl pkcs12 -in old.pfx -nodes -out all.pem, then openssl pkcs12 -export -in all.pem -out new.pfx, and delete all.pem; OpenSSL 3 reads files with RC2, RC4 or DES if the first has -legacy, too"
 	leaf := certify(t, named("host"), nil)
 	der, err := base64.StdEncoding.DecodeString(pfx(t, pkcs12.Modern2023, leaf.key, "canary", leaf.certificate))
 	require.NoError(t, err)
@@ -313,7 +313,7 @@ func TestAPFXFileThatCannotBeReadCanBeConverted(t *testing.T) {
 		name, password, want string
 		der                  []byte
 	}{
-		{"a MAC by SHA-3", "canary", "a PFX file with a MAC by SHA-1 or SHA-2, and keys encrypted by AES, 3DES or RC2", otherMAC},
+		{"a MAC by SHA-3", "canary", "a PFX file with a MAC by SHA-1 or SHA-2, and keys and certificates encrypted by AES in CBC mode, or by 3DES or RC2 as PKCS #12 defines them", otherMAC},
 		{"a password with an emoji", "canary😀", "a PFX file whose password has no emoji and no other characters beyond U+FFFF", der},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

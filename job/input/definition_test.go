@@ -258,6 +258,8 @@ func TestParseDefinitionReportsBadActions(t *testing.T) {
 		{"no address", withRequest(`{"method":"GET"}`), "properties.action.request.uri: required; allowed: an absolute http or https URL"},
 		{"an address without a host", withRequest(`{"uri":"http:///path"}`), "properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host"},
 		{"a port that nothing can listen at", withRequest(`{"uri":"http://h:0/"}`), `properties.action.request.uri: "http://h:0/" is not valid; allowed: an absolute http or https URL with a host, whose port is 1 to 65535`},
+		{"a port that is no number", withRequest(`{"uri":"http://h:8o/"}`), `properties.action.request.uri: the value is not valid; allowed: an absolute http or https URL with a host, whose port is 1 to 65535`},
+		{"a user outside ASCII", withRequest(`{"uri":"http://ü:p@h/"}`), `properties.action.request.uri: the value is not valid; allowed: a user and a password in front of the host whose characters outside ASCII, and those such as / and |, are percent-encoded`},
 		{"a port of several zeros", withRequest(`{"uri":"http://[::1]:00/"}`), `properties.action.request.uri: "http://[::1]:00/" is not valid; allowed: an absolute http or https URL with a host, whose port is 1 to 65535`},
 		{"a header outside ASCII", withRequest(`{"uri":"http://h/","headers":{"X-Ort":"Köln"}}`), "properties.action.request.headers.X-Ort: the value is not valid; " + ascii},
 		{"a header outside ASCII in a template", withRequest(`{"uri":"http://h/","headers":{"X-Ort":"{{if .Due}}Köln{{end}}"},"template":true}`), "properties.action.request.headers.X-Ort: the value is not valid; " + ascii},

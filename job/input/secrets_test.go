@@ -56,6 +56,22 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 }
 
+// Some receivers take a token as the password of no user.
+func TestBasicAuthenticationOfNoUserIsKept(t *testing.T) {
+	t.Parallel()
+	const written = `"authentication":{"username":"","type":"Basic"}`
+	d := mustParse(t, withAction(`{"type":"Http","request":{"uri":"http://example.com/","authentication":{"type":"Basic","username":"","password":"canary"}}}`))
+	shown := d.Redacted()
+	require.Contains(t, compactJSON(t, shown), written)
+	again, err := input.ParseDefinition([]byte(withAction(compactJSON(t, shown.Action))), input.ParseOptions{Now: now, Stored: &shown})
+	require.NoError(t, err, "a PUT of what was read")
+	again, err = input.KeepSecrets(again, &d, false)
+	require.NoError(t, err)
+	require.Equal(t, "canary", again.Action.Request.Authentication.Password)
+	_, err = parse(withAction(`{"type":"Http","request":{"uri":"http://example.com/","authentication":{"type":"Basic","password":"canary"}}}`))
+	require.ErrorContains(t, err, "username: required")
+}
+
 // withoutURI returns a request without its URI, which answers show as written.
 func withoutURI(r *job.Request) *job.Request {
 	if r == nil {

@@ -27,6 +27,13 @@ func CheckURI(uri string, kind job.ActionType) *job.FieldError {
 	if _, ok := errors.AsType[url.EscapeError](err); ok {
 		return bad("%25 for a percent sign in the path, and escapes such as %2F")
 	}
+	switch {
+	case err == nil:
+	case strings.Contains(err.Error(), "invalid userinfo"): // of package url, which has no types for these
+		return bad("a user and a password in front of the host whose characters outside ASCII, and those such as / and |, are percent-encoded")
+	case strings.Contains(err.Error(), "invalid port"):
+		return bad(wantPort)
+	}
 	if err != nil || strings.ContainsFunc(uri, fields.IsBlankOrControl) {
 		return bad("an absolute http or https URL without blanks and control characters")
 	}
@@ -34,7 +41,7 @@ func CheckURI(uri string, kind job.ActionType) *job.FieldError {
 	case !isHTTP(u):
 		return bad("an absolute http or https URL with a host")
 	case u.Port() != "" && !isPort(u.Port()):
-		return bad("an absolute http or https URL with a host, whose port is 1 to 65535")
+		return bad(wantPort)
 	case badUser(u.User):
 		return bad("a user without a colon, and a password, both without control characters, in front of the host")
 	case u.Scheme != "https" && kind == job.ActionHTTPS:
@@ -42,6 +49,8 @@ func CheckURI(uri string, kind job.ActionType) *job.FieldError {
 	}
 	return nil
 }
+
+const wantPort = "an absolute http or https URL with a host, whose port is 1 to 65535"
 
 // isPort reports whether a text is the number of a port at which a server may listen.
 func isPort(text string) bool {

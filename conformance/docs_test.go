@@ -30,6 +30,7 @@ type operation struct {
 func tryOuts(target string) []operation {
 	here := map[string]string{"jobCollectionName": fmt.Sprintf("docs-%d", time.Now().UnixNano()), "jobName": "nightly"}
 	gone := map[string]string{"jobCollectionName": here["jobCollectionName"], "operationId": "none"}
+	never := map[string]string{"jobCollectionName": here["jobCollectionName"], "jobName": here["jobName"], "executionName": "1-1"}
 	ok, created, missing := []string{"200"}, []string{"201"}, []string{"404"}
 	changed := []string{"200", "202"}
 	none := []string{"409"}    // there are no notifications
@@ -51,6 +52,7 @@ func tryOuts(target string) []operation {
 		{"Jobs_Patch", here, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"` + target + `"}}}}`, ok},
 		{"Jobs_Run", here, "", ok},
 		{"Jobs_Rerun", here, "", ok},
+		{"Jobs_GetExecution", never, "", missing},
 		{"Jobs_Skip", here, "", notNext},
 		{"Jobs_Disable", here, "", ok},
 		{"Jobs_Enable", here, "", ok},
@@ -146,7 +148,7 @@ func TestEveryOperationCanBeTriedOutOnTheDocumentationPage(t *testing.T) {
 // it: what was opened before may have loaded what this one lacks.
 func tryOut(ctx context.Context, t *testing.T, block string, tr operation) {
 	css := func(selector string) chromedp.CSS { return chromedp.CSS(block + " " + selector) }
-	do(ctx, t, chromedp.Navigate(almanac+"/docs?"+tr.operation), chromedp.WaitVisible(css(".opblock-summary-control")))
+	do(ctx, t, chromedp.Navigate(almanac+"/docs"), chromedp.WaitVisible(css(".opblock-summary-control")))
 	path := on(ctx, t, chromedp.AttributeValue(css(".opblock-summary-path"), "data-path")).Value
 	do(ctx, t, chromedp.Click(css(".opblock-summary-control")), chromedp.Click(css(".try-out__btn")), chromedp.WaitVisible(css(".execute")))
 	for _, shown := range texts(ctx, t, block+" .parameter__type") {

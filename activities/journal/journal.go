@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// maxFile is the size in bytes at which a process begins another file. It keeps ownFiles of them: about the last 30,000 outcomes
-	// at least, and 16 MiB on disk at most.
+	// maxFile is the size in bytes at which a process begins another file. It keeps ownFiles of them, 16 MiB on disk at most: at
+	// least the last 8 MiB, which are 30,000 successes, or 10,000 failures with the longest errors.
 	maxFile  = 8 << 20
 	ownFiles = 2
 

@@ -40,6 +40,16 @@ func idCases() []testCase {
 	}
 }
 
+// repeated adds an execution due at 120 s that succeeds at once and again at a time. first is what the history says of the first attempt.
+func (s *scenario) repeated(first string, again float64) *scenario {
+	s.received(120, 120.002, 200)
+	s.received(120, again, 200)
+	s.counted()
+	s.entry(120, 120, first, 0, 6)
+	s.entry(120, again, "Completed", 1, 6)
+	return s
+}
+
 func repeatCases() []testCase {
 	return []testCase{
 		{"a request without retries is sent twice, after its worker was killed", func() *scenario {
@@ -49,32 +59,17 @@ func repeatCases() []testCase {
 		}, []string{checker.Duplicates, checker.Counts}},
 		{"a request is sent twice, since its worker was killed before it recorded the outcome", func() *scenario {
 			s := newScenario(retrying(2)).ran(0, 60, 180, 240, 300).fault("kill", 120.015, 124, record.Worker)
-			s.received(120, 120.002, 200)
-			s.received(120, 140, 200)
-			s.counted()
-			s.entry(120, 120, "Failed", 0, 6)
-			s.entry(120, 140, "Completed", 1, 6)
-			return s
+			return s.repeated("Failed", 140)
 		}, nil},
 		{"a single process that was killed sends again what it had recorded in its journal", func() *scenario {
 			s := newScenario(retrying(2)).ran(0, 60, 180, 240, 300).fault("kill", 122, 126, record.Worker)
 			s.Run.Form = "one"
-			s.received(120, 120.002, 200)
-			s.received(120, 140, 200)
-			s.counted()
-			s.entry(120, 120, "Failed", 0, 6)
-			s.entry(120, 140, "Completed", 1, 6)
-			return s
+			return s.repeated("Failed", 140)
 		}, []string{checker.Duplicates}},
 		{"a single process that was killed as it was answered sends again", func() *scenario {
 			s := newScenario(retrying(2)).ran(0, 60, 180, 240, 300).fault("kill", 120.5, 126, record.Worker)
 			s.Run.Form = "one"
-			s.received(120, 120.002, 200)
-			s.received(120, 140, 200)
-			s.counted()
-			s.entry(120, 120, "Failed", 0, 6)
-			s.entry(120, 140, "Completed", 1, 6)
-			return s
+			return s.repeated("Failed", 140)
 		}, nil},
 		{"a worker of a herd of 3,000 is killed a minute after it was answered", func() *scenario {
 			s := newScenario(retrying(2)).ran(0, 60, 240, 300).fault("kill", 180, 184, record.Worker)
@@ -91,21 +86,11 @@ func repeatCases() []testCase {
 		}, nil},
 		{"a request is sent twice without a fault", func() *scenario {
 			s := newScenario(retrying(2)).ran(0, 60, 180, 240, 300)
-			s.received(120, 120.002, 200)
-			s.received(120, 140, 200)
-			s.counted()
-			s.entry(120, 120, "Completed", 0, 6)
-			s.entry(120, 140, "Completed", 1, 6)
-			return s
+			return s.repeated("Completed", 140)
 		}, []string{checker.Duplicates}},
 		{"a lost attempt is repeated too soon", func() *scenario {
 			s := newScenario(retrying(2)).ran(0, 60, 180, 240, 300).fault("kill", 120.015, 124, record.Worker)
-			s.received(120, 120.002, 200)
-			s.received(120, 124, 200)
-			s.counted()
-			s.entry(120, 120, "Failed", 0, 6)
-			s.entry(120, 124, "Completed", 1, 6)
-			return s
+			return s.repeated("Failed", 124)
 		}, []string{checker.Retries}},
 	}
 }

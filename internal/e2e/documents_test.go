@@ -58,7 +58,7 @@ func TestWhatAPageShowsIsWhatItsCommandsPrint(t *testing.T) {
 
 func TestTheCommandThatTheStartPrintsWorksAlsoWithTokens(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("curl"); err != nil {
+	if _, err := exec.LookPath("curl"); err != nil && os.Getenv("CI") == "" {
 		t.Skip("there is no curl: the command is not run")
 	}
 	file := filepath.Join(t.TempDir(), "tokens.yaml")

@@ -112,9 +112,7 @@ func (s *Service) History(ctx context.Context, k job.Key, p listing.Page) ([]job
 	if err := k.Validate(); err != nil {
 		return nil, "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
-	defer cancel()
-	records, next, err := s.history.Read(ctx, k.WorkflowID(), p)
+	records, next, err := readHistory(ctx, s, func(ctx context.Context) ([]job.Record, string, error) { return s.history.Read(ctx, k.WorkflowID(), p) })
 	if errors.Is(err, history.ErrPosition) {
 		err = badToken()
 	}
@@ -139,13 +137,22 @@ func (s *Service) CollectionChanges(ctx context.Context, k job.CollectionKey, p 
 }
 
 func (s *Service) readChanges(ctx context.Context, missing *job.Error, read func(context.Context) ([]audit.Change, string, error)) ([]audit.Change, string, error) {
-	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
-	defer cancel()
-	changes, next, err := read(ctx)
+	changes, next, err := readHistory(ctx, s, read)
 	if errors.Is(err, trail.ErrPosition) {
 		err = badToken()
 	}
 	return changes, next, s.jobError(ctx, err, missing)
+}
+
+// readHistory reads a page from Temporal's histories, within historyTimeout, unless Temporal answers nothing.
+func readHistory[T any](ctx context.Context, s *Service, read func(context.Context) ([]T, string, error)) (page []T, next string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
+	defer cancel()
+	err = s.queries.Server.While(ctx, func(ctx context.Context) error {
+		page, next, err = read(ctx)
+		return err
+	})
+	return page, next, err
 }
 
 // historyTimeout is the limit for reading a page of a job's history, or of changes.

@@ -50,6 +50,7 @@ func (silentFrontend) GetSystemInfo(ctx context.Context, _ *workflowservice.GetS
 
 func TestReadsSayWithinSecondsThatTemporalAnswersNothing(t *testing.T) {
 	t.Parallel()
+	scope := listing.Scope{Subscription: key.Collection.Subscription, ResourceGroup: key.Collection.ResourceGroup, Collection: key.Collection.Name}
 	for name, read := range map[string]func(context.Context, *scheduler.Service) error{
 		"a job": func(ctx context.Context, s *scheduler.Service) error {
 			_, err := s.Job(ctx, key)
@@ -65,6 +66,26 @@ func TestReadsSayWithinSecondsThatTemporalAnswersNothing(t *testing.T) {
 		},
 		"a list of job collections": func(ctx context.Context, s *scheduler.Service) error {
 			_, _, err := s.Collections(ctx, "s", "", listing.Page{Top: 1})
+			return err
+		},
+		"a history": func(ctx context.Context, s *scheduler.Service) error {
+			_, _, err := s.History(ctx, key, listing.Page{Top: 1})
+			return err
+		},
+		"changes of a job": func(ctx context.Context, s *scheduler.Service) error {
+			_, _, err := s.JobChanges(ctx, key, listing.Page{Top: 1})
+			return err
+		},
+		"an execution": func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.Execution(ctx, key, "e")
+			return err
+		},
+		"histories across jobs": func(ctx context.Context, s *scheduler.Service) error {
+			_, _, err := s.HistoryAcross(ctx, scope, listing.Page{Top: 1})
+			return err
+		},
+		"what comes next across jobs": func(ctx context.Context, s *scheduler.Service) error {
+			_, _, err := s.Upcoming(ctx, scope, time.Now().Add(time.Hour), listing.Page{Top: 1})
 			return err
 		},
 	} {

@@ -252,7 +252,7 @@ func TestAWebHookThatFailsIsReportedAndSentAgain(t *testing.T) {
 		{"a redirect elsewhere", "it leads to host 'example.com'", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://example.com/", http.StatusFound)
 		}},
-		{"a connection that is closed without an answer", "the host closed the connection before its answer was complete", func(w http.ResponseWriter, _ *http.Request) { _ = hijack(w).Close() }},
+		{"a connection that is closed without an answer", "the host closed the connection before its answer was complete; it may have read the request", func(w http.ResponseWriter, _ *http.Request) { _ = hijack(w).Close() }},
 		{"an answer that is none", "the answer is not valid HTTP", func(w http.ResponseWriter, _ *http.Request) {
 			c := hijack(w)
 			_, _ = c.Write([]byte("hello\r\n\r\n"))

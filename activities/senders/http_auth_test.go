@@ -265,7 +265,7 @@ func TestHostsThatDoNotAcceptTheClient(t *testing.T) {
 	const ended = "TLS: the host ended the handshake: "
 	// With TLS 1.3 the request may leave before the host sees the certificate. If the host then closes
 	// the connection unread, its reason may get lost.
-	const lost = "the host reset the connection"
+	const lost = "the host reset the connection; it may have read the request"
 	demanding := &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	refusing := &tls.Config{ClientAuth: tls.RequireAnyClientCert, VerifyPeerCertificate: func([][]byte, [][]*x509.Certificate) error {
 		return errors.New("unwanted")
@@ -337,6 +337,6 @@ func TestRequestWithACertificateIsNotRepeatedOnALostConnection(t *testing.T) {
 	_, err := h.Send(t.Context(), sendertest.Execution, a)
 	require.NoError(t, err)
 	_, err = h.Send(t.Context(), sendertest.Execution, a)
-	require.EqualError(t, err, "the host closed the connection before its answer was complete")
+	require.EqualError(t, err, "the host closed the connection before its answer was complete; it may have read the request")
 	require.EqualValues(t, 2, requests.Load(), "the second request is seen once")
 }

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,22 +72,25 @@ func reset(c net.Conn) { c.(*net.TCPConn).SetLinger(0) }
 
 func TestTargetsThatMisbehave(t *testing.T) {
 	t.Parallel()
-	const broken = "the host closed the connection before its answer was complete"
+	const (
+		broken = "the host closed the connection before its answer was complete"
+		read   = "; it may have read the request"
+	)
 	for _, tt := range []struct {
 		name    string
 		target  func(net.Conn)
 		message string // substring
 		err     string
 	}{
-		{"no answer", func(net.Conn) {}, "failed: " + broken, broken},
-		{"reset", reset, "failed: the host reset the connection", "the host reset the connection"},
+		{"no answer", func(net.Conn) {}, "failed: " + broken + read, broken + read},
+		{"reset", reset, "failed: the host reset the connection" + read, "the host reset the connection" + read},
 		{"not HTTP", write("SSH-2.0-OpenSSH_9.9\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
 		{"status that is no number", write("HTTP/1.1 abc Fine\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
 		{"header that is none", write("HTTP/1.1 200 OK\r\nno colon\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
 		{"length that is no number", write("HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
 		{"two lengths", write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
 		{"unknown transfer encoding", write("HTTP/1.1 200 OK\r\nTransfer-Encoding: pigeon\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
-		{"half a header", write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n"), "failed: " + broken, broken},
+		{"half a header", write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n"), "failed: " + broken + read, broken + read},
 		{"endless header", func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\n")
 			endless(c, "X-More: and more\r\n")
@@ -120,6 +124,44 @@ func TestTargetsThatMisbehave(t *testing.T) {
 		})
 	}
 }
+
+func TestAConnectionThatIsLostBeforeTheRequestIsSent(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	broken := senders.NewHTTP(senders.Options{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		return unwritable{c}, err
+	}})
+	for name, tt := range map[string]struct {
+		sender *senders.HTTP
+		scheme string
+	}{
+		"in the TLS handshake":         {sender, "https"},
+		"before its first byte is out": {broken, "http"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := tt.sender.Send(t.Context(), sendertest.Execution, action(job.Request{URI: tt.scheme + "://" + l.Addr().String(), Method: "POST", Body: "x"}))
+			require.EqualError(t, err, "the host closed the connection before any of the request was sent")
+		})
+	}
+}
+
+// An unwritable connection is reset when something is written.
+type unwritable struct{ net.Conn }
+
+func (unwritable) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
 // endless writes text until the other side stops reading, and returns the number of bytes written.
 func endless(c net.Conn, text string) int {

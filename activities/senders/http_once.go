@@ -77,20 +77,34 @@ func (t onceTransport) roundTrip(req *http.Request) (*http.Response, error) {
 		},
 	})
 	resp, err := t.Transport.RoundTrip(req.WithContext(ctx))
-	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errIdle) || errors.Is(cause, netreason.ErrConnectionLost) || errors.Is(cause, lease.ErrRefused)) {
-		return nil, cause
-	}
-	if err == nil {
-		if u := used.Load(); u != nil {
-			u.conn.keepFor(resp.Header)
+	if err != nil {
+		sent := written.Load() && !used.Load().wroteNothing()
+		switch cause := context.Cause(ctx); {
+		case errors.Is(cause, netreason.ErrConnectionLost): // of a connection before the one in use
+			err, sent = cause, true
+		case errors.Is(cause, errIdle), errors.Is(cause, lease.ErrRefused):
+			err = cause
 		}
+		return nil, &unansweredError{err, sent}
 	}
-	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols { // its body is the connection, which heeds no context
+	if u := used.Load(); u != nil {
+		u.conn.keepFor(resp.Header)
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols { // its body is the connection, which heeds no context
 		resp.Body.Close()
 		resp.Body = http.NoBody
 	}
 	return resp, err
 }
+
+// An unansweredError is why no answer to a request began. Sent is whether any of the request may have left.
+type unansweredError struct {
+	error
+	sent bool
+}
+
+// Unwrap returns the error of the connection.
+func (e *unansweredError) Unwrap() error { return e.error }
 
 func isHTTP2(c net.Conn) bool {
 	secure, ok := c.(*tls.Conn)

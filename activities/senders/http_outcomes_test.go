@@ -88,7 +88,7 @@ func TestOutcomes(t *testing.T) {
 		{name: "redirected elsewhere", target: answer(302, "Location", canaryAddress("https")), message: response + "'Found'",
 			err: "the host answered 302 Found, which is not followed: it leads to host 'target.example', from http to https"},
 		{name: "closed", target: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-			message: request, err: "the host closed the connection before its answer was complete"},
+			message: request, err: "the host closed the connection before its answer was complete; it may have read the request"},
 		{name: "TLS not spoken", scheme: "https", target: answer(200), message: request, err: "TLS: the host does not speak TLS at this port; is the uri to begin with http?"},
 		{name: "DNS", dial: failing(&net.DNSError{Name: "target.example", IsNotFound: true}), message: request, err: "the name 'target.example' is not known to DNS"},
 		{name: "refused", dial: failing(syscall.ECONNREFUSED), message: request, err: "the connection was refused: nothing listens at this port"},
@@ -242,7 +242,7 @@ func TestTheReasonOfAFailureIsTheStatusAndTheBeginningOfTheBody(t *testing.T) {
 		"a redirect":               {answer(302, "moved", "Location", "https://target.example/b"), "302 Found, which is not followed: it leads to host 'target.example', from http to https"},
 		"a body that echoes a key": {answer(403, "key "+canaryInURI+" is wrong"), "403 Forbidden: key … is wrong"},
 		"a connection that is lost": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-			"Request to host 'target.example' failed: the host closed the connection before its answer was complete"},
+			"Request to host 'target.example' failed: the host closed the connection before its answer was complete; it may have read the request"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -87,7 +87,15 @@ func reason(ctx context.Context, err error) string {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
-	return redact.Cut(redact.Clean(cmp.Or(netreason.Of(err), protocolReason(err))), netreason.MaxLength)
+	text := cmp.Or(netreason.Of(err), protocolReason(err))
+	if unanswered, ok := errors.AsType[*unansweredError](err); ok && netreason.IsLoss(err) {
+		if unanswered.sent {
+			text += "; it may have read the request"
+		} else {
+			text = "the host closed the connection before any of the request was sent"
+		}
+	}
+	return redact.Cut(redact.Clean(text), netreason.MaxLength)
 }
 
 // quoted matches text quoted by %q.

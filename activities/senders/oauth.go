@@ -160,6 +160,9 @@ func (t *tokens) failure(ctx context.Context, err error) error {
 	if _, transport := errors.AsType[*url.Error](err); !transport && ctx.Err() == nil {
 		return errors.New(text + "the answer holds none that can be read")
 	}
+	if unanswered, ok := errors.AsType[*unansweredError](err); ok { // it says what became of this request, not of the job's
+		err = unanswered.error
+	}
 	err = failure(ctx, err)
 	if _, permanent := errors.AsType[*activities.PermanentError](err); permanent {
 		return err

@@ -26,6 +26,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"almanac/internal/processes"
 	namespaces "almanac/scheduler/setup"
 )
 
@@ -51,13 +52,12 @@ func newNamespace(t *testing.T, temporal string) string {
 	return name
 }
 
-// freeAddress returns an address on which nothing listens.
+// freeAddress returns an address on which nothing listens, and that no other test gets.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := processes.FreePorts(1)
 	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return l.Addr().String()
+	return fmt.Sprintf("127.0.0.1:%d", ports[0])
 }
 
 // A worker and an API that were started before the namespace exists say so, and work once it was set up.

@@ -150,6 +150,7 @@ func TestTheDocumentOfTheTemporalCLIShowsWhatWorks(t *testing.T) {
 
 	require.Equal(t, http.StatusCreated, call(t, http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"}}}`).code)
 	for i, step := range steps {
+		t.Log(tested[i])
 		if gone("") {
 			created(t, hello, get(target.URL, `,"recurrence":{"frequency":"week"}`))
 			status(t, hello, "properties.status.executionCount", 1.0)

@@ -89,13 +89,24 @@ func connectionReason(err error) string {
 		return "the connection was refused: nothing listens at this port"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return "there is no route to the host"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case isReset(err):
 		return "the host reset the connection"
 	case timedOut && timeout.Timeout() && operation != nil && operation.Op == "dial":
 		return fmt.Sprintf("the host did not accept a connection within %g s", ConnectTimeout.Seconds())
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, ErrConnectionLost),
-		errors.Is(err, net.ErrClosed): // the reading side noticed first, while the request was being written
+	case isClosed(err):
 		return ErrConnectionLost.Error()
 	}
 	return ""
+}
+
+// IsLoss reports whether an error is that of a connection that the host reset or closed.
+func IsLoss(err error) bool { return isReset(err) || isClosed(err) }
+
+func isReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+func isClosed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ErrConnectionLost) ||
+		errors.Is(err, net.ErrClosed) // the reading side noticed first, while the request was being written
 }

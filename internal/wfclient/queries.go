@@ -66,7 +66,13 @@ func NewQueries(c client.Client, namespace string) *Queries {
 // Ask queries an open workflow and stores the answer in result. The error is a [serviceerror.NotFound] if
 // no workflow with that ID is open.
 func (q *Queries) Ask(ctx context.Context, workflowID, name string, result any) error {
-	return q.shared(ctx, "read", queryTimeout, firstTimeout, q.Server, workflowID, name, result)
+	return q.shared(ctx, "read", workflowID, name, result, func(ctx context.Context) (value converter.EncodedValue, err error) {
+		err = q.Server.While(ctx, func(ctx context.Context) error {
+			value, err = q.ask(ctx, queryTimeout, firstTimeout, workflowID, name)
+			return err
+		})
+		return value, err
+	})
 }
 
 // AskBeforeChange is [Queries.Ask] for a workflow that is about to be changed. It makes the second attempt
@@ -74,21 +80,24 @@ func (q *Queries) Ask(ctx context.Context, workflowID, name string, result any) 
 // instead of waiting for the first worker until the sticky timeout. Ask is more patient, because reads are
 // many at once and the next worker has to read the workflow's whole history.
 func (q *Queries) AskBeforeChange(ctx context.Context, workflowID, name string, result any) error {
-	return q.shared(ctx, "change", ChangeTimeout, q.durations.earlyTimeout(), nil, workflowID, name, result)
+	return q.shared(ctx, "change", workflowID, name, result, func(ctx context.Context) (converter.EncodedValue, error) {
+		return q.ask(ctx, ChangeTimeout, q.durations.earlyTimeout(), workflowID, name)
+	})
 }
 
-// shared is ask for all callers at the same time with that purpose.
-func (q *Queries) shared(ctx context.Context, purpose string, limit, timeout time.Duration, server *Server, workflowID, name string, result any) error {
-	value, err := q.flights.share(ctx, purpose+" "+name+" "+workflowID, func(ctx context.Context) (converter.EncodedValue, error) {
-		return q.ask(ctx, limit, timeout, server, workflowID, name)
-	})
+// shared asks once for all callers at the same time with that purpose.
+func (q *Queries) shared(
+	ctx context.Context, purpose, workflowID, name string, result any, ask func(context.Context) (converter.EncodedValue, error),
+) error {
+	value, err := q.flights.share(ctx, purpose+" "+name+" "+workflowID, ask)
 	if err != nil {
 		return err
 	}
 	return value.Get(result)
 }
 
-func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, server *Server, workflowID, name string) (converter.EncodedValue, error) {
+// ask queries for limit at most, and makes the second attempt after timeout.
+func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, workflowID, name string) (converter.EncodedValue, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	answers := make(chan answer)
@@ -119,8 +128,6 @@ func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, server 
 	go begin(false, limit)
 	next := time.NewTimer(timeout)
 	defer next.Stop()
-	checked, check := make(chan error, 1), time.NewTimer(checkAfter)
-	defer check.Stop()
 	for {
 		select {
 		case a := <-answers:
@@ -137,13 +144,6 @@ func (q *Queries) ask(ctx context.Context, limit, timeout time.Duration, server 
 			go begin(true, max(timeout, firstTimeout))
 			next.Reset(timeout)
 			timeout = min(2*timeout, maxTimeout)
-		case <-check.C:
-			go func() { checked <- server.check(ctx) }()
-		case err := <-checked:
-			if err != nil && ctx.Err() == nil {
-				return nil, err
-			}
-			check.Reset(checkAfter)
 		case <-ctx.Done():
 			return nil, cmp.Or(last, ctx.Err())
 		}

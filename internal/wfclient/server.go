@@ -34,6 +34,29 @@ func (e *SilentError) Error() string {
 	return fmt.Sprintf("temporal answered nothing within %g s: %s", checkTimeout.Seconds(), e.Err)
 }
 
+// While calls read, whose context it ends with a [SilentError] as soon as the server is found to answer nothing. It returns that instead of
+// the error of read.
+func (s *Server) While(ctx context.Context, read func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go s.watch(ctx, cancel)
+	err := read(ctx)
+	if silent, ok := errors.AsType[*SilentError](context.Cause(ctx)); ok && err != nil {
+		return silent
+	}
+	return err
+}
+
+// watch checks again and again until ctx ends, or the server does not answer.
+func (s *Server) watch(ctx context.Context, found context.CancelCauseFunc) {
+	for s != nil && Sleep(ctx, checkAfter) == nil {
+		if err := s.check(ctx); err != nil {
+			found(err)
+			return
+		}
+	}
+}
+
 // check returns a [SilentError] if the server did not answer, and nil if it did, even by refusing the call. A caller that gives up leaves the
 // call to the others.
 func (s *Server) check(ctx context.Context) error {

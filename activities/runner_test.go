@@ -14,11 +14,11 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities"
+	"almanac/internal/workflowtest"
 	"almanac/job"
 )
 
@@ -336,10 +336,11 @@ func TestRetriesLeaveOneRecordEach(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var suite testsuite.WorkflowTestSuite
-			suite.SetLogger(discard{})
-			env := suite.NewTestWorkflowEnvironment()
-			env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&taskInterceptor{task: &task{server: &server{forward: true}, real: true}}}})
+			env := workflowtest.NewEnvironment()
+			env.SetWorkerOptions(worker.Options{
+				DeadlockDetectionTimeout: workflowtest.Deadlock,
+				Interceptors:             []interceptor.WorkerInterceptor{&taskInterceptor{task: &task{server: &server{forward: true}, real: true}}},
+			})
 			calls := 0
 			env.RegisterActivityWithOptions(runner(sendFunc(func(context.Context) (string, error) {
 				if calls++; calls <= tt.failures {

@@ -151,6 +151,7 @@ func TestPollsAreAsManyAsTheTasksNeed(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 			s.tasks <- struct{}{}
 		}
+		synctest.Wait()
 		require.EqualValues(t, fewPolls, s.open.Load(), "while tasks come slowly")
 		cancel()
 	})

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -351,8 +350,8 @@ func TestDeniedNameIsNotLookedUp(t *testing.T) {
 }
 
 // listen returns the port of a listener on 127.0.0.1, and a function that reports whether there was a
-// connection since its last call. The kernel completes a connection before the client sees it, so the
-// function need not wait.
+// connection since its last call. The kernel completes a connection before the client sees it, and hands over
+// connections in their order. So the function makes one itself, and whatever comes before that is a visit.
 func listen(t *testing.T) (port string, visited func() bool) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -361,13 +360,17 @@ func listen(t *testing.T) (port string, visited func() bool) {
 	_, port, err = net.SplitHostPort(l.Addr().String())
 	require.NoError(t, err)
 	return port, func() bool {
-		require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(time.Millisecond)))
-		c, err := l.Accept()
-		if err != nil {
-			return false
+		own, err := net.Dial("tcp", l.Addr().String())
+		require.NoError(t, err)
+		defer own.Close()
+		for visited := false; ; visited = true {
+			c, err := l.Accept()
+			require.NoError(t, err)
+			c.Close()
+			if c.RemoteAddr().String() == own.LocalAddr().String() {
+				return visited
+			}
 		}
-		c.Close()
-		return true
 	}
 }
 

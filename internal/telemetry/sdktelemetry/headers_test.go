@@ -10,12 +10,12 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
-	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/internal/telemetry"
 	"almanac/internal/telemetry/sdktelemetry"
+	"almanac/internal/workflowtest"
 )
 
 // runs starts the activity Action, and another.
@@ -38,8 +38,8 @@ func TestAnActionOfAScheduledOccurrenceIsLinkedToTheRequestThatCreatedTheJob(t *
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env := new(testsuite.WorkflowTestSuite).NewTestWorkflowEnvironment()
-			env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{sdktelemetry.NewHeaders("Action")}})
+			env := workflowtest.NewEnvironment()
+			env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: workflowtest.Deadlock, Interceptors: []interceptor.WorkerInterceptor{sdktelemetry.NewHeaders("Action")}})
 			env.SetHeader(header)
 			env.RegisterWorkflow(runs)
 			origins := map[string]telemetry.Origin{}

@@ -79,8 +79,9 @@ func TestNothingIsLostWhereARunOfACollectionHandsOver(t *testing.T) {
 
 func TestAnOperationOnManyJobs(t *testing.T) {
 	t.Parallel()
-	s, target := use(t), newSink(t, nil)
-	url := s.collection(t)
+	target, collections := newSink(t, nil), subscription(use(t)) // which has one free collection
+	url := func(path string) string { return collections + "c" + path + version }
+	require.Equal(t, http.StatusCreated, call(t, http.MethodPut, url(""), `{"properties":{"sku":{"name":"P20Premium"}}}`).code)
 	const jobs = 200
 	var group errgroup.Group
 	group.SetLimit(16)
@@ -91,31 +92,31 @@ func TestAnOperationOnManyJobs(t *testing.T) {
 				more += `,"state":"disabled"`
 			}
 			group.Go(func() error {
-				return expect(t, http.StatusCreated, http.MethodPut, fmt.Sprintf("%s/jobs/j%d", url, i), get(target.URL+"/in", more))
+				return expect(t, http.StatusCreated, http.MethodPut, url(fmt.Sprint("/jobs/j", i)), get(target.URL+"/in", more))
 			})
 		}
 		require.NoError(t, group.Wait())
 	})
 
-	finish(t, call(t, http.MethodPost, url+"/disable", ""))
-	require.Equal(t, "Disabled", call(t, http.MethodGet, url, "").get("properties.state"))
-	r := status(t, url+"/jobs/j1", "properties.status.nextExecutionTime", nil)
+	finish(t, call(t, http.MethodPost, url("/disable"), ""))
+	require.Equal(t, "Disabled", call(t, http.MethodGet, url(""), "").get("properties.state"))
+	r := status(t, url("/jobs/j1"), "properties.status.nextExecutionTime", nil)
 	require.Equal(t, "enabled", r.get("properties.state"), "a job's own state is as it was")
-	call(t, http.MethodPut, url+"/jobs/new", get(target.URL+"/in", ""))
+	call(t, http.MethodPut, url("/jobs/new"), get(target.URL+"/in", ""))
 
-	finish(t, call(t, http.MethodPost, url+"/enable", ""))
+	finish(t, call(t, http.MethodPost, url("/enable"), ""))
 	target.await(t, "/in", 1) // the new one
 	eventually(t, "occurrence ahead", func() bool {
-		return call(t, http.MethodGet, url+"/jobs/j1", "").get("properties.status.nextExecutionTime") != nil
+		return call(t, http.MethodGet, url("/jobs/j1"), "").get("properties.status.nextExecutionTime") != nil
 	})
-	require.Equal(t, "disabled", call(t, http.MethodGet, url+"/jobs/j20", "").get("properties.state"))
+	require.Equal(t, "disabled", call(t, http.MethodGet, url("/jobs/j20"), "").get("properties.state"))
 
-	finish(t, call(t, http.MethodDelete, url, ""))
-	require.Equal(t, http.StatusNotFound, call(t, http.MethodGet, url, "").code)
-	require.Equal(t, http.StatusNotFound, call(t, http.MethodGet, url+"/jobs/j1", "").code)
-	require.Equal(t, http.StatusCreated, call(t, http.MethodPut, url, `{"properties":{"sku":{"name":"Free"}}}`).code)
-	require.Equal(t, 0, call(t, http.MethodGet, url+"/jobs", "").count("value"))
-	r = call(t, http.MethodGet, url+"/operations/"+uuid.NewString()+"."+uuid.NewString(), "")
+	finish(t, call(t, http.MethodDelete, url(""), ""))
+	require.Equal(t, http.StatusNotFound, call(t, http.MethodGet, url(""), "").code)
+	require.Equal(t, http.StatusNotFound, call(t, http.MethodGet, url("/jobs/j1"), "").code)
+	require.Equal(t, http.StatusCreated, call(t, http.MethodPut, url(""), `{"properties":{"sku":{"name":"Free"}}}`).code)
+	require.Equal(t, 0, call(t, http.MethodGet, url("/jobs"), "").count("value"))
+	r = call(t, http.MethodGet, url("/operations/"+uuid.NewString()+"."+uuid.NewString()), "")
 	require.Equal(t, http.StatusNotFound, r.code, r.body)
 }
 

@@ -119,24 +119,32 @@ func TestAJobThatIsAboutToBeginIsReadAtOnce(t *testing.T) {
 	t.Parallel()
 	s, target := use(t), newSink(t, nil)
 	jobs := s.collection(t) + "/jobs"
-	k, now := key(jobs, "j"), time.Now().UTC().Truncate(time.Second)
 	definition := func(due time.Time) string {
 		return get(target.URL+"/", fmt.Sprintf(`,"startTime":%q`, due.Format(time.RFC3339)))
 	}
-	d, err := input.ParseDefinition([]byte(definition(now.Add(time.Hour))), input.ParseOptions{Now: now})
-	require.NoError(t, err)
-	in, err := state.New(k, d, int(now.UnixMicro()), workflows.CollectionState{}, now)
-	require.NoError(t, err)
-	begin := now.Add(15 * time.Second)
-	created(t, jobs+"/j", definition(begin.Add(now.Add(time.Hour).Sub(in.Begin())).Truncate(time.Second)))
-	_, delay := s.begun(t, k)
-	require.Positive(t, delay)
-
-	sleepUntil(t, begin.Add(-6*time.Second))
-	read := call(t, http.MethodGet, jobs+"/j", "")
-	require.Equal(t, http.StatusOK, read.code, read.body)
-	begun, _ := s.begun(t, k)
-	require.False(t, begun, "the answer does not wait until it begins")
+	inTime := func(name string) bool {
+		k, now := key(jobs, name), time.Now().UTC().Truncate(time.Second)
+		d, err := input.ParseDefinition([]byte(definition(now.Add(time.Hour))), input.ParseOptions{Now: now})
+		require.NoError(t, err)
+		in, err := state.New(k, d, int(now.UnixMicro()), workflows.CollectionState{}, now)
+		require.NoError(t, err)
+		begin := now.Add(15 * time.Second)
+		created(t, jobs+"/"+name, definition(begin.Add(now.Add(time.Hour).Sub(in.Begin())).Truncate(time.Second)))
+		if _, delay := s.begun(t, k); delay <= 0 {
+			return false
+		}
+		sleepUntil(t, begin.Add(-6*time.Second))
+		read := call(t, http.MethodGet, jobs+"/"+name, "")
+		require.Equal(t, http.StatusOK, read.code, read.body)
+		begun, _ := s.begun(t, k)
+		return !begun
+	}
+	for round := range 3 { // a slow machine may answer after the job has begun; an API that waits for that does so in all rounds
+		if inTime(fmt.Sprint("j", round)) {
+			return
+		}
+	}
+	t.Fatal("no job was read before it began")
 }
 
 // With this lead a job begins 15 s before it is due, and not minutes.
@@ -153,9 +161,13 @@ func TestJobsThatWereNotDueSoonRunWhenTheyAre(t *testing.T) {
 	for i := range n {
 		name := fmt.Sprint("j", i)
 		created(t, jobs+"/"+name, get(target.URL+"/", fmt.Sprintf(`,"startTime":%q`, due.Format(time.RFC3339))))
-		if begun, delay := s.begun(t, key(jobs, name)); delay > 0 {
+		begun, delay := s.begun(t, key(jobs, name))
+		if delay <= 0 {
+			continue
+		}
+		waiting++
+		if time.Now().Before(due.Add(-15 * time.Second)) {
 			require.False(t, begun)
-			waiting++
 		}
 	}
 	require.Positive(t, waiting, "none has a delay")

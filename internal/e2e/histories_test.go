@@ -321,7 +321,7 @@ func jobOverlap(policy job.OverlapPolicy) scenario {
 			func(in *state.Input) {
 				in.Plan.Due = nil
 				for i := range 4 { // the last one gives way to what the engine answers when it is asked again
-					in.Plan.Due = append(in.Plan.Due, now.Add(5*time.Second+time.Duration(i)*step))
+					in.Plan.Due = append(in.Plan.Due, now.Add(20*time.Second+time.Duration(i)*step))
 				}
 			})
 		want := map[job.OverlapPolicy]int{job.OverlapBufferOne: 2, job.OverlapSkip: 1, job.OverlapAllowAll: 3}[policy]
@@ -336,11 +336,12 @@ func jobOverlap(policy job.OverlapPolicy) scenario {
 	}
 }
 
+// jobCatchUp starts almost a minute before its next occurrence, and before one that is late leaves the window.
 func jobCatchUp(t *testing.T, s *stack, jobs string) string {
 	target := newSink(t, nil)
 	now := time.Now().UTC().Truncate(time.Second)
-	id := s.started(t, jobs, get(target.URL+"/late", `,"recurrence":{"frequency":"minute","catchUpWindow":"PT3M15S"}`),
-		now.Add(-10*time.Minute-30*time.Second), func(*state.Input) {})
+	id := s.started(t, jobs, get(target.URL+"/late", `,"recurrence":{"frequency":"minute","catchUpWindow":"PT3M"}`),
+		now.Add(-10*time.Minute-2*time.Second), func(*state.Input) {})
 	target.await(t, "/late", 3)
 	url := jobs + "/j"
 	eventually(t, "missed occurrences in the history", func() bool {
@@ -489,7 +490,7 @@ func subscriptionLife(t *testing.T, s *stack, _ string) string {
 func jobAhead(t *testing.T, s *stack, jobs string) string {
 	target := newSink(t, nil)
 	now := time.Now().UTC().Truncate(time.Second)
-	first, second := now.Add(15*time.Second), now.Add(40*time.Second)
+	first, second := now.Add(40*time.Second), now.Add(90*time.Second)
 	id := s.started(t, jobs, hourly(target.URL+"/old"), now, func(in *state.Input) {
 		in.Plan = plan.Plan{Due: []time.Time{first, second}, Done: true}
 		in.Lead = 15000
@@ -499,7 +500,7 @@ func jobAhead(t *testing.T, s *stack, jobs string) string {
 	ok(t, http.MethodPatch, url, `{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"`+target.URL+`/new"}}}}`)
 	target.await(t, "/new", 1)
 	require.Empty(t, target.got("/old"))
-	sleepUntil(t, second.Add(-12*time.Second))
+	sleepUntil(t, second.Add(-45*time.Second))
 	eventually(t, "hold", func() bool { return s.isHeld(t, id) })
 	ok(t, http.MethodPatch, url, `{"properties":{"state":"disabled"}}`)
 	ok(t, http.MethodPatch, url, `{"properties":{"state":"enabled"}}`)

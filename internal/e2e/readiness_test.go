@@ -23,7 +23,7 @@ func TestAFullDiskIsNotReady(t *testing.T) {
 	job := p.url + "/jobCollections/default/jobs/once"
 	require.Equal(t, http.StatusOK, call(t, http.MethodGet, p.url+"/readyz", "").code)
 
-	due := time.Now().UTC().Add(10 * time.Second).Truncate(time.Second)
+	due := time.Now().UTC().Add(30 * time.Second).Truncate(time.Second)
 	r := call(t, http.MethodPut, job, get(target.URL+"/once", `,"startTime":"`+due.Format(time.RFC3339)+`"`))
 	require.Equal(t, http.StatusCreated, r.code, r.body)
 

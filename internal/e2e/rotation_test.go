@@ -145,8 +145,15 @@ func TestKeysAreRotatedWhileJobsWait(t *testing.T) {
 	const runs = 100 // after which a workflow continues as new
 	for range runs {
 		group.Go(func() error {
-			_, err := tryCall(ctx, http.MethodPost, h.jobs()+"/hourly/run", "")
-			return err
+			for { // a busy API may refuse it, or not know whether it was done
+				r, err := tryCall(ctx, http.MethodPost, h.jobs()+"/hourly/run", "")
+				if err != nil || r.code == http.StatusOK {
+					return err
+				}
+				if r.code != http.StatusTooManyRequests && r.code != http.StatusServiceUnavailable {
+					return fmt.Errorf("%d %s", r.code, r.body)
+				}
+			}
 		})
 	}
 	require.NoError(t, group.Wait())
@@ -157,8 +164,8 @@ func TestKeysAreRotatedWhileJobsWait(t *testing.T) {
 	})
 	h.restart(t, after)
 	ok(t, http.MethodGet, h.jobs()+"/hourly", "")
-	ok(t, http.MethodPost, h.jobs()+"/hourly/run", "")
-	target.await(t, "/hourly", 3+runs+1)
+	last := status(t, location(t, h.jobs()+"/hourly/run"), "properties.status", "ended")
+	require.Equal(t, "Completed", last.get("properties.outcome"), last.body)
 }
 
 // Jobs from before there were keys go on if what is in clear is accepted, and stand still

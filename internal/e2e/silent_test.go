@@ -128,7 +128,10 @@ func TestAJobWhoseTaskFailsIsShownAndDeleted(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, r.code, r.body)
 	require.Contains(t, r.get("error.message"), "'j' could not be read")
 	require.Contains(t, call(t, http.MethodGet, jobs, "").get("value.0.properties.status.reason"), "could not be read")
-	ok(t, http.MethodDelete, jobs+"/j", "")
+	eventually(t, "the deletion", func() bool { // a collection that is not answered for in time, on a slow machine, makes it 503
+		code := call(t, http.MethodDelete, jobs+"/j", "").code
+		return code == http.StatusOK || code == http.StatusNotFound
+	})
 	require.Equal(t, "it was deleted, and did not answer", s.requireTerminated(t, id))
 }
 

@@ -7,10 +7,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -98,23 +98,32 @@ func TestTracesAndMetricsOfANode(t *testing.T) {
 // absentAtFirst are metrics that a node has only when it has happened or with certain settings, and what it looks up in its first minutes.
 var absentAtFirst = regexp.MustCompile(`^(almanac_audit_lines_lost_total|almanac_certificate_expiry_timestamp_seconds|almanac_dropped_occurrences_total|almanac_notifications_total|almanac_alerts_lost_total|almanac_forecast_second_.*|almanac_zoneinfo_workers|temporal_.*)$`)
 
-// requireMetrics requires that a scrape has every metric that a page names.
+// requireMetrics requires that scrapes have, sooner or later, every metric that a page names.
 func requireMetrics(t *testing.T, p *process, page string) {
+	t.Helper()
+	var missing []string
+	defer func() { t.Logf("the last scrape lacks %q of %s", missing, page) }()
+	eventually(t, "scrape with all metrics of "+page, func() bool {
+		missing = missingMetrics(t, p, page)
+		return len(missing) == 0
+	})
+}
+
+// missingMetrics returns the metrics that a page names and a scrape lacks.
+func missingMetrics(t *testing.T, p *process, page string) (missing []string) {
 	t.Helper()
 	text, err := os.ReadFile(repository + "/" + page)
 	require.NoError(t, err)
-	start := time.Now()
 	scrape := call(t, http.MethodGet, p.url+"/metrics", "")
-	t.Logf("a scrape of %d bytes took %s", len(scrape.body), time.Since(start))
 	require.Equal(t, http.StatusOK, scrape.code)
 	require.Less(t, len(scrape.body), 200_000)
 	named := regexp.MustCompile(`\b(?:almanac|temporal|process)_[a-z_]*[a-z]\b`).FindAllString(string(text), -1)
 	require.NotEmpty(t, named)
-	for _, name := range named {
-		if !absentAtFirst.MatchString(name) {
-			require.Containsf(t, scrape.body, "\n"+name, "%s names it", page)
+	named = slices.DeleteFunc(named, absentAtFirst.MatchString)
+	for _, name := range append(named, "temporal_request_latency_seconds_bucket{operation=", "temporal_num_pollers{") {
+		if !strings.Contains(scrape.body, "\n"+name) {
+			missing = append(missing, name)
 		}
 	}
-	require.Contains(t, scrape.body, "\ntemporal_request_latency_seconds_bucket{operation=")
-	require.Contains(t, scrape.body, "\ntemporal_num_pollers{")
+	return missing
 }

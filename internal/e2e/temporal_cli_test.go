@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
 
 	"almanac/internal/codec"
 )
@@ -93,6 +95,18 @@ func TestTheDocumentOfTheTemporalCLIShowsWhatWorks(t *testing.T) {
 	reads := func(url, path string, want any) func(string) bool {
 		return func(string) bool { return call(t, http.MethodGet, url, "").get(path) == want }
 	}
+	// listed waits until Temporal's lists have the run of the job that there is now.
+	listed := func() {
+		found, err := s.temporal.DescribeWorkflowExecution(t.Context(), "job/default/default/hello", "")
+		require.NoError(t, err)
+		run := found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+		eventually(t, "job in a list", func() bool {
+			list, err := s.temporal.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
+				Query: `WorkflowType = "Job" AND AlmanacCollection = "default" AND ExecutionStatus = "Running"`,
+			})
+			return err == nil && slices.ContainsFunc(list.GetExecutions(), func(e *workflow.WorkflowExecutionInfo) bool { return e.GetExecution().GetRunId() == run })
+		})
+	}
 	disabled, enabled := reads(hello, "properties.state", "disabled"), reads(hello, "properties.state", "enabled")
 	ranAgain := reads(hello, "properties.status.executionCount", 2.0)
 	gone := func(string) bool { return call(t, http.MethodGet, hello, "").code == http.StatusNotFound }
@@ -137,7 +151,7 @@ func TestTheDocumentOfTheTemporalCLIShowsWhatWorks(t *testing.T) {
 		{"signal " + ofJob + " --name disable", nil, disabled},
 		{"signal " + ofJob + " --name enable", disable, enabled},
 		{"signal " + ofJob + " --name delete", nil, gone},
-		{`signal --query 'WorkflowType = "Job" AND AlmanacCollection = "default"` + running + ` --name disable --reason "maintenance" --yes`, nil, disabled},
+		{`signal --query 'WorkflowType = "Job" AND AlmanacCollection = "default"` + running + ` --name disable --reason "maintenance" --yes`, listed, disabled},
 
 		{"cancel " + ofJob, nil, gone},
 		{"terminate " + ofJob + ` --reason "does not answer"`, nil, gone},

@@ -27,24 +27,32 @@ func TestAJobThatIsDueAnHourEarlierWithNewTimeZonesRunsInTime(t *testing.T) {
 	older := workflowtest.ZonesDirectory(t, "2031a", map[string]string{"America/Vancouver": "PST8"})
 	newer := workflowtest.ZonesDirectory(t, "2031b", map[string]string{"America/Vancouver": "MST7"})
 	target := newSink(t, nil)
-	data := t.TempDir()
-	p := dev(t, data, "--zoneinfo", older)
-	require.Contains(t, call(t, http.MethodGet, p.url+"/healthz", "").body, `"zoneinfo":"2031a"`)
-
-	due := time.Now().UTC().Truncate(time.Minute).Add(2 * time.Minute) // by the newer ones
-	local := due.Add(-7 * time.Hour)
-	put := func(name, start, schedule string) {
-		r := call(t, http.MethodPut, p.url+"/jobCollections/default/jobs/"+name, get(target.URL+"/"+name,
-			`,"startTime":"`+start+`","recurrence":{"frequency":"day","timeZone":"America/Vancouver"`+schedule+`}`))
-		require.Equal(t, http.StatusCreated, r.code, r.body)
-		require.Equal(t, due.Add(time.Hour).Format(time.RFC3339), r.get("properties.status.nextExecutionTime"), r.body)
+	var p *process
+	var due time.Time // by the newer ones
+	log := new(logged)
+	restarted := func(lead time.Duration) {
+		data := t.TempDir()
+		p = dev(t, data, "--zoneinfo", older)
+		require.Contains(t, call(t, http.MethodGet, p.url+"/healthz", "").body, `"zoneinfo":"2031a"`)
+		due = time.Now().UTC().Truncate(time.Minute).Add(lead)
+		local := due.Add(-7 * time.Hour)
+		put := func(name, start, schedule string) {
+			r := call(t, http.MethodPut, p.url+"/jobCollections/default/jobs/"+name, get(target.URL+"/"+name,
+				`,"startTime":"`+start+`","recurrence":{"frequency":"day","timeZone":"America/Vancouver"`+schedule+`}`))
+			require.Equal(t, http.StatusCreated, r.code, r.body)
+			require.Equal(t, due.Add(time.Hour).Format(time.RFC3339), r.get("properties.status.nextExecutionTime"), r.body)
+		}
+		put("by-schedule", "2026-01-01T00:00", fmt.Sprintf(`,"schedule":{"hours":[%d],"minutes":[%d]}`, local.Hour(), local.Minute()))
+		put("by-start", local.Format("2006-01-02T15:04"), "")
+		p.kill(t)
+		p = devTo(t, log, data, "--zoneinfo", newer)
 	}
-	put("by-schedule", "2026-01-01T00:00", fmt.Sprintf(`,"schedule":{"hours":[%d],"minutes":[%d]}`, local.Hour(), local.Minute()))
-	put("by-start", local.Format("2006-01-02T15:04"), "")
-	p.kill(t)
-
-	var log logged
-	p = devTo(t, &log, data, "--zoneinfo", newer)
+	restarted(2 * time.Minute)
+	if time.Until(due) < 30*time.Second { // a slow machine has no time left to plan the jobs again
+		p.kill(t)
+		target, log = newSink(t, nil), new(logged)
+		restarted(6 * time.Minute)
+	}
 	for _, name := range []string{"by-schedule", "by-start"} {
 		got := target.await(t, "/"+name, 1)
 		require.False(t, got[0].at.Before(due))

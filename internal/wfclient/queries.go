@@ -158,10 +158,10 @@ type answer struct {
 }
 
 // attempt queries a workflow once. It repeats the query if the run continued as new, and up to
-// maxMisreadings times if the worker misread the history.
+// maxMisreadings times, with growing pauses, if the worker misread the history.
 func (q *Queries) attempt(ctx context.Context, workflowID, name string) answer {
 	misreadings := 0
-	for {
+	for pause := pause; ; pause = min(2*pause, maxMisreadPause) {
 		asked := time.Now()
 		found, err := q.client.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
 			WorkflowID: workflowID, QueryType: name, QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
@@ -211,8 +211,12 @@ func (m *meanDuration) earlyTimeout() time.Duration {
 	return min(max(minEarlyTimeout, earlyFactor*m.mean), firstTimeout)
 }
 
-// maxMisreadings is the limit of repetitions of a query that failed because of a wrong replay.
-const maxMisreadings = 5
+// maxMisreadings is the limit of repetitions of a query that failed because of a wrong replay. The pauses between them grow to
+// maxMisreadPause, since a history that grows all the time may be misread again; together they are shorter than firstTimeout.
+const (
+	maxMisreadings  = 5
+	maxMisreadPause = 80 * time.Millisecond
+)
 
 // isMisread reports whether a worker found a workflow's code not to match its history. That happens without
 // a fault in the code: a worker without the workflow in its cache that reads the history while it grows

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -61,8 +62,12 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, edit func(current *job.
 	if err := k.Validate(); err != nil {
 		return job.Job{}, false, err
 	}
+	var own attempts
 	replace := func() (job.Job, error) {
 		return s.editJob(ctx, k, func(current *job.Job) (job.Definition, error) {
+			if own.created(current) {
+				return job.Definition{}, errOwn
+			}
 			if _, err := s.Collection(ctx, k.Collection); err != nil { // the collection may be in deletion, and its jobs with it
 				return job.Definition{}, err
 			}
@@ -81,7 +86,7 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, edit func(current *job.
 		if err != nil {
 			return job.Job{}, err
 		}
-		return startInTime(ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, d, false) })
+		return startInTime(ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, d, false, &own) })
 	}
 	next, err := s.turns.take(ctx, k.WorkflowID())
 	if err != nil {
@@ -89,14 +94,35 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, edit func(current *job.
 	}
 	defer next()
 	var done bool
-	if j, done, err = s.createUnread(ctx, k, edit); done {
+	if j, done, err = s.createUnread(ctx, k, edit, &own); done {
 		return j, err == nil, s.jobError(ctx, err, nil)
 	}
 	j, created, err = put(ctx, replace, create)
+	if errors.Is(err, errOwn) {
+		return own.job.At(s.now()), true, nil
+	}
 	if isMissing(err) { // the job may be missing, so the collection is what was not found
 		return j, created, missingCollectionOfNewJob(k.Collection)
 	}
 	return j, created, s.jobError(ctx, err, nil)
+}
+
+// attempts are those of one call to create a job. If the answer to the start of its workflow is lost, a later attempt finds the job there.
+type attempts struct {
+	registrations []int
+	job           job.Job // that was found
+}
+
+// errOwn means that the job which is there was created by an earlier attempt of the same call.
+var errOwn = errors.New("the job was created by an attempt that had no answer")
+
+// created reports whether one of the attempts created a job.
+func (a *attempts) created(current *job.Job) bool {
+	if !slices.Contains(a.registrations, current.Registration) {
+		return false
+	}
+	a.job = *current
+	return true
 }
 
 // PatchJob is [Service.PutJob] for a job that exists.
@@ -118,7 +144,7 @@ func (s *Service) PatchJob(ctx context.Context, k job.Key, edit func(current *jo
 
 // createUnread creates a job that is most likely new, without the query that would tell. done reports whether that
 // was decided: it is not if the name is registered already, or if something else is wrong that does not matter for a job that exists.
-func (s *Service) createUnread(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (j job.Job, done bool, err error) {
+func (s *Service) createUnread(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error), own *attempts) (j job.Job, done bool, err error) {
 	if !s.registrar.Growing(k.Collection) || s.space() != nil {
 		return job.Job{}, false, nil
 	}
@@ -130,19 +156,20 @@ func (s *Service) createUnread(ctx context.Context, k job.Key, edit func(current
 	if err != nil {
 		return job.Job{}, false, err
 	}
-	j, err = startInTime(ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, d, true) })
+	j, err = startInTime(ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, d, true, own) })
 	return j, !errors.Is(err, registrations.ErrTaken) && !errors.Is(err, errLost) && !isMissing(err), err
 }
 
 // createJob registers the job's name in its collection and starts its workflow. The name counts against the
 // quota from then on. If the start fails, the collection forgets the name. With ifNew, the error is [registrations.ErrTaken] if
 // the name is registered already.
-func (s *Service) createJob(ctx context.Context, c job.Collection, name string, definition job.Definition, ifNew bool) (job.Job, error) {
+func (s *Service) createJob(ctx context.Context, c job.Collection, name string, definition job.Definition, ifNew bool, own *attempts) (job.Job, error) {
 	now := s.now()
 	registered, collection, err := s.registrar.Register(ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now), IfNew: ifNew})
 	if err != nil {
 		return job.Job{}, err
 	}
+	own.registrations = append(own.registrations, registered.Number)
 	k := c.Key.Job(registered.Name)
 	input, err := state.New(k, definition, registered.Number, collection, now)
 	if err != nil {

@@ -199,7 +199,8 @@ func (h *hesitant) ExecuteWorkflow(context.Context, client.StartWorkflowOptions,
 func TestACreateThatWasNotAnsweredIsTriedAgainWhileTheCallerWaits(t *testing.T) {
 	t.Parallel()
 	late := serviceerror.NewDeadlineExceeded("context deadline exceeded")
-	completed := &job.Job{Key: key, Definition: job.Definition{State: job.StateCompleted}}
+	completed := &job.Job{Key: key, Registration: 1, Definition: job.Definition{State: job.StateCompleted}}
+	another := &job.Job{Key: key, Registration: 7, Definition: job.Definition{State: job.StateCompleted}}
 	for _, tt := range []struct {
 		name    string
 		silent  int // registrations that are not answered
@@ -208,13 +209,16 @@ func TestACreateThatWasNotAnsweredIsTriedAgainWhileTheCallerWaits(t *testing.T) 
 		patient time.Duration // the caller's deadline
 		asked   int           // registrations
 		kind    job.Kind      // KindInternal: no error
+		created bool
 	}{
-		{"and succeeds", 1, nil, nil, 30 * time.Second, 2, job.KindInternal},
-		{"and succeeds if it was the start", 0, []error{late}, nil, 30 * time.Second, 2, job.KindInternal},
-		{"but not for longer than a change may take", 9, nil, nil, time.Hour, 4, job.KindUnavailable},
-		{"but not for a caller who is gone", 3, nil, nil, 10 * time.Second, 1, job.KindUnavailable},
+		{"and succeeds", 1, nil, nil, 30 * time.Second, 2, job.KindInternal, true},
+		{"and succeeds if it was the start", 0, []error{late}, nil, 30 * time.Second, 2, job.KindInternal, true},
+		{"but not for longer than a change may take", 9, nil, nil, time.Hour, 4, job.KindUnavailable, false},
+		{"but not for a caller who is gone", 3, nil, nil, 10 * time.Second, 1, job.KindUnavailable, false},
 		{"and if the job has run meanwhile, it is the one that was asked for", 0,
-			[]error{late, &serviceerror.WorkflowExecutionAlreadyStarted{}}, completed, 30 * time.Second, 2, job.KindInternal},
+			[]error{late, &serviceerror.WorkflowExecutionAlreadyStarted{}}, completed, 30 * time.Second, 2, job.KindInternal, true},
+		{"and if another caller has created the job meanwhile, it is replaced", 0,
+			[]error{late, &serviceerror.WorkflowExecutionAlreadyStarted{}}, another, 30 * time.Second, 2, job.KindInternal, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -227,7 +231,7 @@ func TestACreateThatWasNotAnsweredIsTriedAgainWhileTheCallerWaits(t *testing.T) 
 				defer cancel()
 				_, created, err := scheduler.New(scheduler.Options{Client: temporal}).PutJob(ctx, key, put(aJob))
 				require.Equal(t, tt.kind == job.KindInternal, err == nil, "%v", err)
-				require.Equal(t, err == nil && tt.started == nil, created)
+				require.Equal(t, tt.created, created)
 				require.Equal(t, tt.kind, job.KindOf(err))
 				time.Sleep(time.Minute) // a registration outlives its caller
 				synctest.Wait()

@@ -71,6 +71,52 @@ func TestAJobThatIsDueAnHourEarlierWithNewTimeZonesRunsInTime(t *testing.T) {
 	replayWithOtherZones(t, p)
 }
 
+// A worker with a newer release begins beside one with an older release, and both go on. What the newer one has planned the older one, which
+// gets the workflow tasks of half of the jobs, plans no more: each job runs once at the new time, also after changes.
+func TestWorkersWithTimeZonesOfDifferentReleases(t *testing.T) {
+	t.Parallel()
+	const jobs = 12
+	older := workflowtest.ZonesDirectory(t, "2031a", map[string]string{"America/Vancouver": "PST8"})
+	newer := workflowtest.ZonesDirectory(t, "2031b", map[string]string{"America/Vancouver": "MST7"})
+	s, target := use(t), newSink(t, nil)
+	namespace := newNamespace(t, s.address)
+	address := freeAddress(t)
+	inNamespace(t, s, namespace, "worker", "--zoneinfo", older)
+	inNamespace(t, s, namespace, "api", "--listen", address, "--zoneinfo", older)
+	collection := "http://" + address + "/jobCollections/c"
+	eventually(t, "job collection", func() bool {
+		r, err := tryCall(t.Context(), http.MethodPut, collection, `{"properties":{"sku":{"name":"Standard"}}}`)
+		return err == nil && r.code/100 == 2
+	})
+	due := time.Now().UTC().Add(100 * time.Second).Truncate(time.Minute).Add(time.Minute) // by the newer ones
+	daily := func(path string) string {
+		return get(target.URL+path, `,"startTime":"`+due.Add(-7*time.Hour).Format("2006-01-02T15:04")+`","recurrence":{"frequency":"day","timeZone":"America/Vancouver"}`)
+	}
+	for i := range jobs {
+		created(t, fmt.Sprintf("%s/jobs/j%d", collection, i), daily(fmt.Sprintf("/j%d", i)))
+	}
+	b := inNamespace(t, s, namespace, "worker", "--zoneinfo", newer)
+	for i := range jobs {
+		status(t, fmt.Sprintf("%s/jobs/j%d", collection, i), "properties.status.nextExecutionTime", due.Format(time.RFC3339))
+	}
+	for i := range jobs / 2 { // a change is a task of either worker
+		ok(t, http.MethodPatch, fmt.Sprintf("%s/jobs/j%d", collection, i), `{"properties":{"state":"disabled"}}`)
+		ok(t, http.MethodPatch, fmt.Sprintf("%s/jobs/j%d", collection, i), `{"properties":{"state":"enabled"}}`)
+	}
+	for i := range jobs {
+		got := target.await(t, fmt.Sprintf("/j%d", i), 1)
+		require.False(t, got[0].at.Before(due))
+	}
+	for i := range jobs {
+		job := fmt.Sprintf("%s/jobs/j%d", collection, i)
+		status(t, job, "properties.status.nextExecutionTime", due.AddDate(0, 0, 1).Format(time.RFC3339))
+		history := call(t, http.MethodGet, job+"/history", "")
+		require.Equal(t, 1, history.count("value"), history.body)
+		require.Equal(t, due.Format(time.RFC3339), history.get("value.0.properties.expectedExecutionTime"), history.body)
+	}
+	eventually(t, "report of two releases", func() bool { return strings.Contains(b.log.String(), "workers have time zones of different releases") })
+}
+
 // replayWithOtherZones replays the jobs' histories in this process, which has Almanac's own time zones.
 func replayWithOtherZones(t *testing.T, p *process) {
 	t.Helper()

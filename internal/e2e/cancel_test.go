@@ -1,12 +1,16 @@
 package e2e_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
+	"golang.org/x/sync/errgroup"
+
+	"almanac/workflows"
 )
 
 // isAsleep reports whether a job's workflow has set a timer.
@@ -59,4 +63,51 @@ func TestToCancelTheWorkflowOfAJobDeletesIt(t *testing.T) {
 		})
 	}
 	cases.Wait()
+}
+
+// While a job ends, a query may be answered together with its last workflow tasks. Whoever reads it then finds it, or does not, and
+// never finds it again.
+func TestAJobThatIsBeingDeletedIsThereOrNot(t *testing.T) {
+	t.Parallel()
+	const readers, jobs = 4, 10
+	s, target := use(t), newSink(t, nil)
+	c := s.collection(t)
+	read := func(name string) error {
+		url := c + "/jobs/" + name
+		if err := expect(t, http.StatusCreated, http.MethodPut, url, get(target.URL, `,"recurrence":{"frequency":"week"}`)); err != nil {
+			return err
+		}
+		id := key(c+"/jobs", name).WorkflowID()
+		if err := s.temporal.SignalWorkflow(t.Context(), id, "", workflows.UpdateDelete, nil); err != nil {
+			return err
+		}
+		for closed, gone := false, false; !closed; {
+			found, err := s.temporal.DescribeWorkflowExecution(t.Context(), id, "")
+			if err != nil {
+				return err
+			}
+			closed = found.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+			r, err := tryCall(t.Context(), http.MethodGet, url, "")
+			switch {
+			case err != nil:
+				return err
+			case r.code != http.StatusNotFound && (r.code != http.StatusOK || gone || closed):
+				return fmt.Errorf("%s: %d %s, gone before: %t", name, r.code, r.body, gone)
+			}
+			gone = gone || r.code == http.StatusNotFound
+		}
+		return nil
+	}
+	var all errgroup.Group
+	for i := range readers {
+		all.Go(func() error {
+			for k := range jobs {
+				if err := read(fmt.Sprintf("j%d-%d", i, k)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, all.Wait())
 }

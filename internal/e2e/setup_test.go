@@ -37,7 +37,12 @@ func inNamespace(t *testing.T, s *stack, namespace string, args ...string) *half
 	h.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+s.address, "TEMPORAL_NAMESPACE="+namespace, "ALMANAC_EGRESS=any")
 	h.Stdout, h.Stderr = &h.log, &h.log
 	require.NoError(t, h.Start())
-	t.Cleanup(func() { h.kill(t) })
+	t.Cleanup(func() {
+		h.kill(t)
+		if t.Failed() {
+			t.Logf("%s\n%s", args, &h.log)
+		}
+	})
 	return h
 }
 

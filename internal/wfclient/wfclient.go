@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -67,10 +68,12 @@ const ErrTypeGone = "Gone"
 // IsGone reports whether err means that no workflow with the ID is open, or that it is about to close.
 func IsGone(err error) bool { return IsNotFound(err) || IsRefused(err, ErrTypeGone) }
 
-// IsRefused reports whether a workflow refused an update or a query with that error type.
+// IsRefused reports whether a workflow refused an update or a query with that error type. Of the failure of a query that a worker answers
+// together with a workflow task, the server hands on only the text (Temporal 1.32).
 func IsRefused(err error, errType string) bool {
 	if failed, ok := errors.AsType[*serviceerror.QueryFailed](err); ok {
-		return failed.Failure.GetApplicationFailureInfo().GetType() == errType
+		return failed.Failure.GetApplicationFailureInfo().GetType() == errType ||
+			failed.Failure == nil && strings.HasSuffix(failed.Error(), "(type: "+errType+", retryable: false)")
 	}
 	refused, ok := errors.AsType[*temporal.ApplicationError](err)
 	return ok && refused.Type() == errType

@@ -432,6 +432,8 @@ func TestErrorsAreToldApart(t *testing.T) {
 		{"none", nil, false, false, false, false},
 		{"no workflow", missing, true, true, false, false},
 		{"a workflow that is about to end", gone, false, true, false, false},
+		{"a workflow that is about to end, of whose answer to a query only the text is left",
+			serviceerror.NewQueryFailed(gone.Error()), false, true, false, false},
 		{"a workflow that refuses", refused, false, false, false, true},
 		{"a server that no worker asks for work", idle, false, false, true, false},
 		{"a server that gave up waiting", serviceerror.NewDeadlineExceeded("late"), false, false, true, false},

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -33,11 +34,19 @@ func TestTemporalsListsShowWhenJobsRunNextWhereAnOperatorWantsThat(t *testing.T)
 		return "http://" + address + "/jobCollections/jobs/jobs"
 	}
 	due := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	var lastErr error
+	t.Cleanup(func() {
+		if t.Failed() {
+			found, err := temporal.ListWorkflow(context.Background(), &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowType = 'Job'"})
+			t.Log("the last error of a count:", lastErr, "; the list:", found, err)
+		}
+	})
 	listed := func(name string) bool {
 		found, err := temporal.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{
 			Query: fmt.Sprintf("AlmanacJob = '%s' AND AlmanacNextRun > '%s' AND AlmanacNextRun < '%s' AND ExecutionStatus = 'Running'",
 				name, due.Add(-time.Second).Format(time.RFC3339), due.Add(time.Second).Format(time.RFC3339)),
 		})
+		lastErr = err
 		return err == nil && found.GetCount() == 1
 	}
 	daily := get(target.URL+"/hello", `,"startTime":"`+due.Format(time.RFC3339)+`","recurrence":{"frequency":"day"}`)

@@ -83,6 +83,7 @@ func TestReadinessWritesAtMostOnceInTenSeconds(t *testing.T) {
 				all.Go(func() { assert.NoError(t, c.Check(t.Context())) })
 			}
 			all.Wait()
+			synctest.Wait()
 			require.Equal(t, writes, d.writes)
 			time.Sleep(6 * time.Second)
 		}
@@ -98,6 +99,7 @@ func TestReadinessAsksTemporalOnceASecondHoweverManyAsk(t *testing.T) {
 			require.NoError(t, c.Check(t.Context()))
 			time.Sleep(time.Millisecond)
 		}
+		synctest.Wait() // whoever asked is done with d
 		require.LessOrEqual(t, d.asked, 5)
 
 		d.missing, d.asked = serviceerror.NewUnavailable("internals"), 0
@@ -106,6 +108,7 @@ func TestReadinessAsksTemporalOnceASecondHoweverManyAsk(t *testing.T) {
 			require.EqualError(t, c.Check(t.Context()), `temporal does not answer, or does not show the namespace "default"`)
 			time.Sleep(time.Millisecond)
 		}
+		synctest.Wait()
 		require.LessOrEqual(t, d.asked, 10)
 		d.missing = nil
 		time.Sleep(100 * time.Millisecond)
@@ -136,6 +139,7 @@ func TestReadinessSaysThatNothingIsWritten(t *testing.T) {
 				}
 				require.LessOrEqual(t, time.Since(begin), 6*time.Second)
 				time.Sleep(time.Second)
+				synctest.Wait()
 				tt.disk.write, tt.disk.history, tt.disk.takes = nil, nil, 0
 				require.NoError(t, c.Check(t.Context()), "recovery is noticed after a second")
 			})

@@ -138,7 +138,7 @@ func removeLines(text []byte, s *Set, i int, try func([]byte) bool) bool {
 	for more := range min(maxTries, first-before+after-last) {
 		for above := range more + 1 {
 			from, to := first-1-above, last+more-above
-			if from < before || to > after {
+			if from < before || to > after || to > len(lines) { // the YAML decoder counts line breaks that are none here
 				continue
 			}
 			if try(slices.Concat(bytes.Join(lines[:from], nil), bytes.Join(lines[to:], nil))) {

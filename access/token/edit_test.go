@@ -125,6 +125,13 @@ func TestALayoutThatCannotBeChangedSafelyIsRefusedWithAReason(t *testing.T) {
 	require.ErrorContains(t, err, "line 1: [0].sha256: it is missing")
 	_, err = token.Remove([]byte("- {name: a}"), "a", defaults)
 	require.ErrorContains(t, err, "line 1: [0].sha256: it is missing")
+	for _, name := range []string{"blocks", "a line each", "comments"} { // line breaks that are some in YAML alone
+		for _, end := range []string{"\r", "\u0085", "\u2028"} {
+			if left, err := token.Remove([]byte(strings.ReplaceAll(string(layout(name)), "\n", end)), "b", defaults); err == nil {
+				require.Equal(t, []string{"a", "c"}, names(t, left))
+			}
+		}
+	}
 }
 
 func TestAFileThatWasCutOffGrantsNothingMore(t *testing.T) {

@@ -164,7 +164,7 @@ func (m *Email) client(ctx context.Context) (*mail.Client, error) {
 		policy = mail.TLSOpportunistic // it looks whether the connection is encrypted already
 	}
 	options := []mail.Option{mail.WithPort(port), mail.WithTLSPolicy(policy), mail.WithTLSConfig(secure), mail.WithDialContextFunc(dial), mail.WithoutNoop()}
-	if smtp.Username != "" {
+	if smtp.Username != "" && smtp.TLS != SMTPClear { // a password is sent over an encrypted connection alone
 		options = append(options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(smtp.Username), mail.WithPassword(smtp.Password))
 	}
 	return mail.NewClient(host, options...)

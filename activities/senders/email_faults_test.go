@@ -141,6 +141,15 @@ func TestAMailThatWasAcceptedIsSentHoweverTheConversationEnds(t *testing.T) {
 	}
 }
 
+func TestNoPasswordIsSentInClear(t *testing.T) {
+	t.Parallel()
+	server := &scripted{at: "AUTH", does: closes}
+	s := mailTo(t, nil, senders.SMTP{Server: server.start(t), TLS: senders.SMTPClear, Username: "almanac", Password: "topsecret"})
+	_, err := s.Send(t.Context(), mailExecution, mailTarget)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, server.accepted.Load())
+}
+
 func TestASlowMailServerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	server := &scripted{pause: 50 * time.Millisecond}

@@ -136,7 +136,10 @@ func TestAConnectionThatIsLostBeforeTheRequestIsSent(t *testing.T) {
 			if err != nil {
 				return
 			}
-			c.Close()
+			go func() {
+				_, _ = c.Read(make([]byte, 1))
+				c.Close()
+			}()
 		}
 	}()
 	broken := senders.NewHTTP(senders.Options{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -88,7 +88,7 @@ func reason(ctx context.Context, err error) string {
 		err = wrapped.Err
 	}
 	text := cmp.Or(netreason.Of(err), protocolReason(err))
-	if unanswered, ok := errors.AsType[*unansweredError](err); ok && netreason.IsLoss(err) {
+	if unanswered, ok := errors.AsType[*unansweredError](err); ok && (netreason.IsLoss(err) || text == netreason.ErrConnectionLost.Error()) {
 		if unanswered.sent {
 			text += "; it may have read the request"
 		} else {

@@ -25,7 +25,7 @@ var (
 	errForm     = errors.New("a PFX file with a MAC by SHA-1 or SHA-2, and keys and certificates encrypted by AES in CBC mode, or by 3DES or RC2 as PKCS #12 defines them" + convert)
 	errKey      = errors.New("a PFX file whose key is of RSA, Ed25519 or one of the curves P-224, P-256, P-384 and P-521, given by its name; others, such as RSA-PSS, need a new certificate")
 	errTwoWords = errors.New("a PFX file whose private key is encrypted with the password of the file; this one's key has another, which keytool -importkeystore changes with -destkeypass")
-	errCostly   = fmt.Errorf("a PFX file whose password is hashed at most %d times", maxRounds)
+	errCostly   = fmt.Errorf("a PFX file whose password is hashed at most %d times%s", maxRounds, convert)
 )
 
 // convert says how to make a PFX file that can be read of one that cannot.
@@ -89,10 +89,11 @@ func Read(text, password string) (tls.Certificate, error) {
 	return c, nil
 }
 
-// isUnsupported reports whether an error is that of an algorithm which is not supported.
+// isUnsupported reports whether an error is that of an algorithm which is not supported. Package pkcs12 has only a text for that of a key.
 func isUnsupported(err error) bool {
 	unsupported, ok := errors.AsType[pkcs12.NotImplementedError](err)
-	return ok && strings.Contains(string(unsupported), "algorithm")
+	return ok && strings.Contains(string(unsupported), "algorithm") ||
+		err != nil && strings.Contains(err.Error(), "shrouded key bag") && strings.HasSuffix(err.Error(), "is not supported")
 }
 
 // isDecryption reports whether an error is that of a part which the password does not decrypt. Package pkcs12 has only a text for those of keys.

@@ -227,7 +227,8 @@ func TestAPFXFileCannotAskForEndlessWork(t *testing.T) {
 				before := bytes.TrimSuffix(bytes.Join(parts[:n+1], nil), few)
 				costly := bytes.Join([][]byte{before, many, parts[n+1]}, nil)
 				_, err := parse(withAction(withCertificate(base64.StdEncoding.EncodeToString(costly), "canary")))
-				require.Equal(t, "properties.action.request.authentication.pfx: the value is not valid; allowed: a PFX file whose password is hashed at most 1000000 times", complaints(t, err), n)
+				require.Contains(t, complaints(t, err),
+					"properties.action.request.authentication.pfx: the value is not valid; allowed: a PFX file whose password is hashed at most 1000000 times; to convert this one, run openssl", n)
 			}
 		})
 	}

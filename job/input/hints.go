@@ -130,6 +130,9 @@ func (p *parser) adviseHome(e *job.FieldError, name string) {
 	}
 }
 
+// cronFields is how many fields a cron expression has at least.
+const cronFields = 5
+
 const cronMeans = `that cron expression is "recurrence": `
 
 // adviseCron shows the recurrence that a cron expression means.
@@ -140,6 +143,9 @@ func adviseCron(e *job.FieldError, given *fields.Node) {
 	rule, err := cron.Parse(given.Text)
 	if err != nil {
 		e.Hint = `a recurrence is an object, such as {"frequency":"day","schedule":{"hours":[9],"minutes":[0]}}, and no cron expression`
+		if len(strings.Fields(given.Text)) >= cronFields {
+			e.Hint += "; " + err.Error()
+		}
 		return
 	}
 	if text, err := json.Marshal(rule); err == nil {
@@ -210,12 +216,12 @@ func (p *parser) literal(n *fields.Node, path string, a, stored *job.Action) {
 }
 
 // expression matches what stands for a value in templates of Azure Resource Manager.
-var expression = regexp.MustCompile(`^\[\w+\(.*\].*$`)
+var expression = regexp.MustCompile(`^\[\s*\w+\(.*\].*$`)
 
 // function matches such a value that calls a function of these templates. What may be any text is refused only if it does.
-var function = regexp.MustCompile(`^\[(?i:parameters|variables|concat|format|reference|resourceId|list\w*)\(.*\)\]$`)
+var function = regexp.MustCompile(`^\[\s*(?i:parameters|variables|concat|format|reference|resourceId|toLower|toUpper|base64|uniqueString|guid|string|json|list\w*)\(.*\)\s*\]$`)
 
-// refuseExpressions refuses secrets, headers and bodies that are expressions of a template: nothing here evaluates them.
+// refuseExpressions refuses secrets, user names, headers and bodies that are expressions of a template: nothing here evaluates them.
 func (p *parser) refuseExpressions(a *job.Action, path string, stored *job.Action) {
 	eachSecret(a, path, stored, func(s secret) {
 		if expression.MatchString(*s.value) && !p.Has(s.path) {
@@ -233,6 +239,9 @@ func (p *parser) refuseExpressions(a *job.Action, path string, stored *job.Actio
 				refuse(path+".request.headers."+fields.Shorten(h.Name), h.Value)
 			}
 			refuse(path+".request.body", r.Body)
+			if r.Authentication != nil {
+				refuse(path+".request.authentication.username", r.Authentication.Username)
+			}
 		}
 		if m := a.QueueMessage; m != nil {
 			refuse(path+".queueMessage.message", m.Message)

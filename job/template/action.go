@@ -160,8 +160,9 @@ func Forgotten(a *job.Action) bool {
 	})
 }
 
-// placeholder matches the beginning of a placeholder, with the first part of the name in it.
-var placeholder = regexp.MustCompile(`\{\{-?\s*(?:if\s+)?(\.[A-Z]\w*)`)
+// placeholder matches a placeholder up to the first part of a name in it, such as one that is given to a function. Names such as
+// order.Due are those of the receiver.
+var placeholder = regexp.MustCompile(`\{\{(?:[^{}]*?[^\w{}.)\]])?(\.[A-Z]\w*)`)
 
 // Render returns an action with its placeholders filled in: the action itself if it has no templates. The error says
 // that a text is too long.

@@ -358,6 +358,10 @@ func TestPlaceholdersThatAreSentAsTheyAreWrittenAreNoticed(t *testing.T) {
 		{QueueMessage: &job.QueueMessage{Message: "{{.Failure.Message}}"}},
 		{QueueMessage: &job.QueueMessage{Message: "{{ .Job.Name }}"}},
 		{QueueMessage: &job.QueueMessage{Message: "{{.Job.Nam}}"}},
+		{Request: &job.Request{Body: `{{date "2006" .Due}}`}},
+		{Request: &job.Request{Body: "{{if eq .Failure.Status 404}}missing{{end}}"}},
+		{Request: &job.Request{Body: "{{(.Due)}}"}},
+		{Request: &job.Request{Body: "{{- $x := .Attempt -}}"}},
 		{ServiceBusQueueMessage: &job.ServiceBusMessage{Message: "at {{.Due}}"}},
 		{ServiceBusTopicMessage: &job.ServiceBusMessage{CustomMessageProperties: job.Members{{Name: "a", Value: "{{.Attempt}}"}}}},
 	} {
@@ -365,7 +369,7 @@ func TestPlaceholdersThatAreSentAsTheyAreWrittenAreNoticed(t *testing.T) {
 		require.False(t, template.Used(a), "it is not changed")
 	}
 	require.False(t, template.Forgotten(request("{{.Job.Name}}", "")))
-	require.False(t, template.Forgotten(&job.Action{Request: &job.Request{Body: "{{name}} {{.Values.name}}"}}), "placeholders of the receiver")
+	require.False(t, template.Forgotten(&job.Action{Request: &job.Request{Body: `{{name}} {{.Values.name}} {{order.Due}} {{f(x).Due}} {{"{{"}} {{#each items}}.Due`}}), "placeholders of the receiver")
 }
 
 // The example, and the action that the page shows, are filled in as the page says.

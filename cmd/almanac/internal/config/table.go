@@ -152,7 +152,7 @@ func (c *Config) table() []settings.Group {
 			{Flag: "smtp-tls", Variable: "ALMANAC_SMTP_TLS", Commands: "dev server worker", Value: settings.Choice(&c.smtpTLS, "starttls", "implicit", "off"), Default: "starttls",
 				Help: "How the connection is encrypted: starttls, implicit as on port 465, or off."},
 			{Flag: "smtp-username", Variable: "ALMANAC_SMTP_USERNAME", Commands: "dev server worker", Value: settings.Text("name", &c.senderOptions.SMTP.Username),
-				Help: "User name at the mail server. Without one, no password is sent."},
+				Help: "User name at the mail server. Without one, or with --smtp-tls off, no password is sent."},
 			{Flag: "smtp-password-file", Variable: "ALMANAC_SMTP_PASSWORD_FILE", Commands: "dev server worker", Value: settings.File(&c.smtpPasswordFile), Check: c.readMailPassword,
 				Help: "File with the password at the mail server; or use $" + mailPasswordVariable + "."},
 			{Variable: mailPasswordVariable, Commands: "dev server worker", Value: settings.Text("secret", &c.senderOptions.SMTP.Password),

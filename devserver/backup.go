@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"almanac/devserver/datadir"
 	"almanac/internal/files"
 )
 
@@ -66,10 +65,10 @@ func Restore(ctx context.Context, file, dataDir string, log *slog.Logger, progre
 	if err := checkBackup(ctx, file); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	if err := datadir.Make(dataDir, log); err != nil {
+	if err := files.MakePrivate(dataDir, log); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
-	lock, err := datadir.Lock(dataDir)
+	lock, err := files.LockDir(dataDir)
 	if err != nil {
 		return err
 	}
@@ -86,7 +85,7 @@ func requireFree(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	lock, err := datadir.Lock(dir)
+	lock, err := files.LockDir(dir)
 	if err != nil {
 		return err
 	}
@@ -101,7 +100,7 @@ func requireEmpty(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		if e.Name() != datadir.LockFile && !isPart(e.Name()) {
+		if e.Name() != files.LockFile && !isPart(e.Name()) {
 			return fmt.Errorf("data directory %s is not empty: it has %s. Choose another directory, or move its files away", dir, e.Name())
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 
-	"almanac/devserver/datadir"
 	"almanac/internal/files"
 )
 
@@ -50,7 +49,7 @@ func writeBackup(ctx context.Context, name string, write func(part string) error
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	lock, err := datadir.Lock(work)
+	lock, err := files.LockDir(work)
 	if err != nil {
 		return err
 	}
@@ -118,14 +117,14 @@ func removeKilled(dir string) {
 		if !e.IsDir() || !isPart(e.Name()) {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(work, datadir.LockFile)); err != nil {
+		if _, err := os.Stat(filepath.Join(work, files.LockFile)); err != nil {
 			continue // it is none of ours, or was begun just now
 		}
-		lock, err := datadir.Lock(work)
+		lock, err := files.LockDir(work)
 		if err != nil {
 			continue
 		}
-		for _, name := range []string{partFile, partSum, datadir.LockFile} {
+		for _, name := range []string{partFile, partSum, files.LockFile} {
 			_ = os.Remove(filepath.Join(work, name))
 		}
 		_ = lock.Close()

@@ -14,7 +14,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 
 	"almanac/devserver"
-	"almanac/devserver/datadir"
+	"almanac/internal/files"
 )
 
 func noProgress(int64, int64) {}
@@ -143,7 +143,7 @@ func TestWhatAKilledBackupLeftIsRemovedByTheNextOne(t *testing.T) {
 		work := filepath.Join(dir, name)
 		require.NoError(t, os.Mkdir(work, 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(work, "backup"), []byte("half"), 0o600))
-		lock, err := datadir.Lock(work)
+		lock, err := files.LockDir(work)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = lock.Close() })
 		if strings.HasPrefix(name, ".killed") {

@@ -34,7 +34,7 @@ import (
 	"go.temporal.io/server/common/config"
 	"go.temporal.io/server/temporal"
 
-	"almanac/devserver/datadir"
+	"almanac/internal/files"
 	"almanac/internal/web"
 )
 
@@ -141,10 +141,10 @@ func start(ctx context.Context, o Options) (_ *Server, err error) {
 		}
 	}()
 
-	if err := datadir.Make(o.DataDir, o.Log); err != nil {
+	if err := files.MakePrivate(o.DataDir, o.Log); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	if s.lock, err = datadir.Lock(o.DataDir); err != nil {
+	if s.lock, err = files.LockDir(o.DataDir); err != nil {
 		return nil, err
 	}
 	ports, err := reservePorts(o)
@@ -154,7 +154,7 @@ func start(ctx context.Context, o Options) (_ *Server, err error) {
 	defer ports.releaseAll()
 
 	database := filepath.Join(o.DataDir, databaseFile)
-	if err := datadir.MakeDatabase(database, o.Log); err != nil {
+	if err := files.MakeDatabase(database, o.Log); err != nil {
 		return nil, fmt.Errorf("database: %w", err)
 	}
 	if s.store, err = openStore(ctx, database, o.Synchronous); err != nil {

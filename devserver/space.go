@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"almanac/devserver/datadir"
+	"almanac/internal/files"
 	"almanac/internal/telemetry"
 )
 
@@ -22,13 +22,13 @@ func (e *SpaceError) Error() string {
 // Disk returns what shows the size of the database, of its write-ahead log, and of what is free on their disk.
 func (s *Server) Disk() prometheus.Collector {
 	database := filepath.Join(s.dataDir, databaseFile)
-	return telemetry.Disk(map[string]string{"database": database, "log": database + "-wal"}, func() (uint64, error) { return datadir.Free(s.dataDir) })
+	return telemetry.Disk(map[string]string{"database": database, "log": database + "-wal"}, func() (uint64, error) { return files.Free(s.dataDir) })
 }
 
 // CheckSpace returns a [SpaceError] if less than [Options.MinFree] is left on the disk of the data directory. If the
 // system does not say how much is left, it returns nil.
 func (s *Server) CheckSpace() error {
-	left, err := datadir.Free(s.dataDir)
+	left, err := files.Free(s.dataDir)
 	if err != nil || left >= s.minFree {
 		return nil
 	}

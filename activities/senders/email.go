@@ -14,7 +14,6 @@ import (
 
 	"almanac/activities"
 	"almanac/internal/egress"
-	"almanac/internal/netreason"
 	"almanac/internal/redact"
 	"almanac/job"
 )
@@ -186,5 +185,5 @@ func (m *Email) failure(err error) error {
 func (m *Email) redacted(err error) string {
 	var s redact.Secrets
 	s.AddCredentials(m.options.SMTP.Username, m.options.SMTP.Password)
-	return s.Text(err.Error(), netreason.MaxLength)
+	return s.Text(err.Error(), egress.MaxReason)
 }

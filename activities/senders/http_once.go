@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"almanac/activities/lease"
-	"almanac/internal/netreason"
+	"almanac/internal/egress"
 )
 
 // onceTransport writes a request at most once.
@@ -71,7 +71,7 @@ func (t onceTransport) roundTrip(req *http.Request) (*http.Response, error) {
 				}
 				return
 			default:
-				cancel(netreason.ErrConnectionLost)
+				cancel(egress.ErrConnectionLost)
 			}
 			info.Conn.Close() // makes the write fail, which may happen before the context is checked
 		},
@@ -80,7 +80,7 @@ func (t onceTransport) roundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		sent := written.Load() && !used.Load().wroteNothing()
 		switch cause := context.Cause(ctx); {
-		case errors.Is(cause, netreason.ErrConnectionLost): // of a connection before the one in use
+		case errors.Is(cause, egress.ErrConnectionLost): // of a connection before the one in use
 			err, sent = cause, true
 		case errors.Is(cause, errIdle), errors.Is(cause, lease.ErrRefused):
 			err = cause

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"strings"
 
-	"almanac/internal/netreason"
+	"almanac/internal/egress"
 	"almanac/internal/redact"
 	"almanac/job"
 )
@@ -168,7 +168,7 @@ func (f *redirects) notFollowed(resp *http.Response, s redact.Secrets) string {
 	if target.Host == "" {
 		return ", which is not followed: its Location is not an http or https address"
 	}
-	text := fmt.Sprintf(", which is not followed: it leads to host '%s'", s.Text(target.Host, netreason.MaxLength))
+	text := fmt.Sprintf(", which is not followed: it leads to host '%s'", s.Text(target.Host, egress.MaxReason))
 	if target.Scheme != from.Scheme {
 		text += fmt.Sprintf(", from %s to %s", from.Scheme, s.Text(target.Scheme, maxHopAddress))
 	}

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"almanac/internal/netreason"
+	"almanac/internal/egress"
 	"almanac/internal/redact"
 )
 
@@ -87,15 +87,15 @@ func reason(ctx context.Context, err error) string {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
-	text := cmp.Or(netreason.Of(err), protocolReason(err))
-	if unanswered, ok := errors.AsType[*unansweredError](err); ok && (netreason.IsLoss(err) || text == netreason.ErrConnectionLost.Error()) {
+	text := cmp.Or(egress.Reason(err), protocolReason(err))
+	if unanswered, ok := errors.AsType[*unansweredError](err); ok && (egress.IsLoss(err) || text == egress.ErrConnectionLost.Error()) {
 		if unanswered.sent {
 			text += "; it may have read the request"
 		} else {
 			text = "the host closed the connection before any of the request was sent"
 		}
 	}
-	return redact.Cut(redact.Clean(text), netreason.MaxLength)
+	return redact.Cut(redact.Clean(text), egress.MaxReason)
 }
 
 // quoted matches text quoted by %q.
@@ -107,9 +107,9 @@ func protocolReason(err error) string {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "server closed idle connection"):
-		return netreason.ErrConnectionLost.Error()
+		return egress.ErrConnectionLost.Error()
 	case strings.Contains(text, "TLS handshake timeout"):
-		return fmt.Sprintf("TLS: the handshake was not done within %g s", netreason.ConnectTimeout.Seconds())
+		return fmt.Sprintf("TLS: the handshake was not done within %g s", egress.ConnectTimeout.Seconds())
 	case strings.Contains(text, "response headers exceeded"):
 		return fmt.Sprintf("the headers of the answer are longer than %d KiB", maxHeader>>10)
 	case strings.Contains(text, "http2: client connection lost"):

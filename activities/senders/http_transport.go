@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"almanac/activities"
-	"almanac/internal/netreason"
+	"almanac/internal/egress"
 	"almanac/job"
 )
 
@@ -33,7 +33,7 @@ func newTransport(o Options, certificate *tls.Certificate, idle time.Duration) o
 	transport := &http.Transport{
 		DialContext:            watched(o.dial()),
 		TLSClientConfig:        secure,
-		TLSHandshakeTimeout:    netreason.ConnectTimeout,
+		TLSHandshakeTimeout:    egress.ConnectTimeout,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true, // the history shows a body as it was sent
 		MaxResponseHeaderBytes: maxHeader,

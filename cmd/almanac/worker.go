@@ -12,7 +12,7 @@ import (
 	"almanac/cmd/almanac/internal/address"
 	"almanac/cmd/almanac/internal/config"
 	"almanac/cmd/almanac/internal/probe"
-	"almanac/devserver/datadir"
+	"almanac/internal/files"
 	"almanac/scheduler/readiness"
 	"almanac/scheduler/setup"
 	"almanac/worker"
@@ -108,7 +108,7 @@ func openJournal(c *config.Config) (*journal.Journal, error) {
 	if dir == "" {
 		return nil, nil
 	}
-	if err := datadir.Make(dir, c.Log); err != nil {
+	if err := files.MakePrivate(dir, c.Log); err != nil {
 		return nil, fmt.Errorf("make the directory of outcomes: %w", err)
 	}
 	return journal.Open(dir)

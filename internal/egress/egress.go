@@ -65,9 +65,6 @@ const (
 
 var modes = []string{ModePublic, ModePrivate, ModeAny}
 
-// connectTimeout is the time limit for making a connection.
-const connectTimeout = 10 * time.Second
-
 // A RefusedError means that a rule forbids connecting to a target. Its text does not reveal the addresses
 // that a name resolves to.
 type RefusedError struct {
@@ -229,7 +226,7 @@ func (g *Guard) target(host, port string) *target {
 // dialer returns a dialer that checks every address before it connects.
 func (t *target) dialer() *net.Dialer {
 	return &net.Dialer{
-		Timeout:  connectTimeout,
+		Timeout:  ConnectTimeout,
 		Resolver: t.guard.resolver,
 		ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
 			host, port, err := net.SplitHostPort(address)

@@ -1,5 +1,5 @@
-// Package files reads the files of the machine's operator, and changes them so that no reader and no other change sees half of
-// one.
+// Package files reads the files of the machine's operator, follows what is written to them, and changes them so that no reader and
+// no other change sees half of one. It makes and locks directories for Almanac alone.
 package files
 
 import (

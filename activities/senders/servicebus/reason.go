@@ -13,7 +13,6 @@ import (
 
 	"almanac/activities"
 	"almanac/internal/egress"
-	"almanac/internal/netreason"
 	"almanac/internal/pool"
 )
 
@@ -59,7 +58,7 @@ func busFailure(ctx context.Context, t *busTarget, err error) error {
 		return context.Cause(ctx)
 	}
 	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
-		return &activities.PermanentError{Err: errors.New(t.secrets.Text(refused.Error(), netreason.MaxLength))}
+		return &activities.PermanentError{Err: errors.New(t.secrets.Text(refused.Error(), egress.MaxReason))}
 	}
 	if permanent, ok := errors.AsType[*activities.PermanentError](err); ok {
 		return permanent
@@ -70,7 +69,7 @@ func busFailure(ctx context.Context, t *busTarget, err error) error {
 			Answer: activities.AnswerRefused,
 		}}
 	}
-	failed := errors.New(t.secrets.Text(busReason(t, err), netreason.MaxLength))
+	failed := errors.New(t.secrets.Text(busReason(t, err), egress.MaxReason))
 	if isRefusal(err) {
 		return &activities.AnsweredError{Err: failed, Answer: activities.AnswerRefused}
 	}
@@ -161,5 +160,5 @@ func connectReason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Sprintf("it was not ready within %g s", pool.OpenTimeout.Seconds())
 	}
-	return cmp.Or(netreason.Of(err), err.Error())
+	return cmp.Or(egress.Reason(err), err.Error())
 }

@@ -16,7 +16,7 @@ import (
 
 	"almanac/activities"
 	"almanac/activities/lease"
-	"almanac/internal/netreason"
+	"almanac/internal/egress"
 	"almanac/internal/pool"
 	"almanac/internal/redact"
 	"almanac/job"
@@ -90,7 +90,7 @@ func New(o Options) *Sender {
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdleTimeout)
 	o.MaxConnections = cmp.Or(o.MaxConnections, defaultMaxConnections)
 	if o.Dial == nil {
-		o.Dial = (&net.Dialer{Timeout: netreason.ConnectTimeout}).DialContext
+		o.Dial = (&net.Dialer{Timeout: egress.ConnectTimeout}).DialContext
 	}
 	return &Sender{options: o, connections: pool.New[busIdentity, *busConnection](o.MaxConnections, o.IdleTimeout)}
 }

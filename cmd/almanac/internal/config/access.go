@@ -20,7 +20,6 @@ import (
 	"almanac/internal/callers"
 	"almanac/internal/files"
 	"almanac/internal/settings"
-	"almanac/internal/watch"
 )
 
 // An accessConfig says who may call the API.
@@ -31,12 +30,12 @@ type accessConfig struct {
 	login         loginConfig
 	hideResponses bool
 
-	tokens *watch.File[*token.Set]     // nil without a file
-	policy *watch.File[*access.Policy] // likewise
+	tokens *files.Watched[*token.Set]     // nil without a file
+	policy *files.Watched[*access.Policy] // likewise
 
 	revokedFile string
-	revoked     *watch.File[*access.Revocations] // likewise
-	client      *http.Client                     // for issuers, made by wire
+	revoked     *files.Watched[*access.Revocations] // likewise
+	client      *http.Client                        // for issuers, made by wire
 
 	authenticators []access.Authenticator // of tokens, set by OpenDoor
 	issuer         *issuer.Authenticator  // nil without an issuer
@@ -143,13 +142,13 @@ func (c *Config) readAccess() error {
 	var err error
 	if c.TokenFile != "" {
 		c.warnOfWriters(c.TokenFile)
-		if a.tokens, err = watch.Open(c.TokenFile, func(text []byte) (*token.Set, error) { return token.Parse(text, AccessDefaults) }); err != nil {
+		if a.tokens, err = files.Open(c.TokenFile, func(text []byte) (*token.Set, error) { return token.Parse(text, AccessDefaults) }); err != nil {
 			errs = append(errs, c.settings.Get("token-file").Wrong(err, ""))
 		}
 	}
 	if a.policyFile != "" {
 		c.warnOfWriters(a.policyFile)
-		if a.policy, err = watch.Open(a.policyFile, c.parsePolicy); err != nil {
+		if a.policy, err = files.Open(a.policyFile, c.parsePolicy); err != nil {
 			errs = append(errs, c.settings.Get("access").Wrong(err, ""))
 		}
 	}
@@ -181,7 +180,7 @@ func (c *Config) readRevocations() (err error) {
 		return c.settings.Get("client-crl").Wrong(errors.New("no certificates of callers are accepted"), "it beside --client-ca")
 	}
 	c.warnOfWriters(a.revokedFile)
-	if a.revoked, err = watch.Open(a.revokedFile, access.ParseRevocations); err != nil {
+	if a.revoked, err = files.Open(a.revokedFile, access.ParseRevocations); err != nil {
 		return c.settings.Get("client-crl").Wrong(err, "a file of certificate revocation lists in PEM or DER")
 	}
 	return nil

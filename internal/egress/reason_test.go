@@ -1,4 +1,4 @@
-package netreason_test
+package egress_test
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/internal/netreason"
+	"almanac/internal/egress"
 )
 
 // An authority signs certificates.
@@ -106,7 +106,7 @@ func TestACertificateThatIsNotAccepted(t *testing.T) {
 			if err == nil {
 				c.Close()
 			}
-			require.Contains(t, netreason.Of(err), tt.want)
+			require.Contains(t, egress.Reason(err), tt.want)
 		})
 	}
 }

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin && !windows
 
-package datadir
+package files
 
 import "errors"
 

@@ -1,5 +1,4 @@
-// Package watch keeps what was parsed from a file, and parses the file anew when it changes.
-package watch
+package files
 
 import (
 	"bytes"
@@ -10,20 +9,18 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"time"
-
-	"almanac/internal/files"
 )
 
-// Every is how often a file is read. A change is in force when it was read twice, within three times that: an editor or a
+// interval is how often a file is read. A change is in force when it was read twice, within three times that: an editor or a
 // tool may be about to write the rest.
-const Every = 500 * time.Millisecond
+const interval = 500 * time.Millisecond
 
-// A File is a file of the machine's operator. It is safe for concurrent use.
+// A Watched is a file of the operator, parsed anew when it changes. It is safe for concurrent use.
 //
 // The file is read each time, and its content compared: notifications do not exist on every file system, and miss what
 // Kubernetes does to a mounted file, which is to replace a symbolic link of a directory above. A file of a megabyte
 // takes a tenth of a millisecond.
-type File[T any] struct {
+type Watched[T any] struct {
 	name    string
 	parse   func(text []byte) (T, error)
 	current atomic.Pointer[T]
@@ -36,9 +33,9 @@ type File[T any] struct {
 }
 
 // Open reads a file. It fails if the file cannot be read or parsed.
-func Open[T any](name string, parse func(text []byte) (T, error)) (*File[T], error) {
-	f := &File[T]{name: name, parse: parse}
-	text, err := files.Read(name)
+func Open[T any](name string, parse func(text []byte) (T, error)) (*Watched[T], error) {
+	f := &Watched[T]{name: name, parse: parse}
+	text, err := Read(name)
 	if err != nil {
 		return nil, err
 	}
@@ -49,10 +46,10 @@ func Open[T any](name string, parse func(text []byte) (T, error)) (*File[T], err
 }
 
 // Value returns what was parsed from the newest content that was good.
-func (f *File[T]) Value() T { return *f.current.Load() }
+func (f *Watched[T]) Value() T { return *f.current.Load() }
 
 // Problem says that the newest content is not in force; "" if it is. It shows nothing of the content.
-func (f *File[T]) Problem() string {
+func (f *Watched[T]) Problem() string {
 	if p := f.problem.Load(); p != nil {
 		return *p
 	}
@@ -60,8 +57,8 @@ func (f *File[T]) Problem() string {
 }
 
 // Watch reads the file again and again until ctx ends, and logs what changed. It must be called once at most.
-func (f *File[T]) Watch(ctx context.Context, log *slog.Logger) {
-	ticker := time.NewTicker(Every)
+func (f *Watched[T]) Watch(ctx context.Context, log *slog.Logger) {
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -74,7 +71,7 @@ func (f *File[T]) Watch(ctx context.Context, log *slog.Logger) {
 }
 
 // look reads the file, and logs whether what is in it now is in force.
-func (f *File[T]) look(ctx context.Context, log *slog.Logger) {
+func (f *Watched[T]) look(ctx context.Context, log *slog.Logger) {
 	changed, err := f.read()
 	failure := ""
 	switch {
@@ -101,8 +98,8 @@ func (f *File[T]) look(ctx context.Context, log *slog.Logger) {
 var errUnsettled = errors.New("the file is changing")
 
 // read parses the file if its content is not what was parsed last, but what was read last. changed reports whether it did.
-func (f *File[T]) read() (changed bool, err error) {
-	text, err := files.Read(f.name)
+func (f *Watched[T]) read() (changed bool, err error) {
+	text, err := Read(f.name)
 	if err != nil {
 		return false, err
 	}
@@ -119,7 +116,7 @@ func (f *File[T]) read() (changed bool, err error) {
 }
 
 // take parses a text, which is in force from now on if it is good.
-func (f *File[T]) take(text []byte) error {
+func (f *Watched[T]) take(text []byte) error {
 	value, err := f.parse(text)
 	if f.text, f.bad = text, nil; err != nil {
 		f.bad = fmt.Errorf("%s: %w", f.name, err)

@@ -1,4 +1,4 @@
-package datadir
+package files
 
 import (
 	"os"

@@ -1,5 +1,4 @@
-// Package datadir keeps the data directory of the embedded server: private, locked, and with free space.
-package datadir
+package files
 
 import (
 	"fmt"
@@ -7,12 +6,12 @@ import (
 	"path/filepath"
 )
 
-// LockFile is the name of the file in the data directory that is locked.
+// LockFile is the name of the file in a directory that [LockDir] locks.
 const LockFile = "lock"
 
-// Lock locks dir for this process until the returned file is closed. The lock file stays: if it were
+// LockDir locks a data directory for this process until the returned file is closed. The lock file stays: if it were
 // removed, two processes could lock two files of the same name.
-func Lock(dir string) (*os.File, error) {
+func LockDir(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, LockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package watch
+package files
 
 import (
 	"log/slog"
@@ -25,7 +25,7 @@ func TestAFileThatBlocksOrNeverEndsStopsNothing(t *testing.T) {
 		f, err := Open(name, number)
 		require.NoError(t, err)
 		go f.Watch(t.Context(), slog.New(slog.NewTextHandler(&logged, nil)))
-		time.Sleep(Every / 2)
+		time.Sleep(interval / 2)
 		pass := func() { time.Sleep(2 * time.Second); synctest.Wait() }
 		for i, replace := range []func() error{
 			func() error { return syscall.Mkfifo(name, 0o600) },

@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package datadir
+package files
 
 import "golang.org/x/sys/unix"
 

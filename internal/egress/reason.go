@@ -1,5 +1,4 @@
-// Package netreason says in words why a connection could not be made, or was lost.
-package netreason
+package egress
 
 import (
 	"crypto/tls"
@@ -17,18 +16,18 @@ import (
 )
 
 const (
-	// ConnectTimeout is how long a host may take to accept a connection, and for TLS.
+	// ConnectTimeout is the time limit for making a connection, and again for its TLS.
 	ConnectTimeout = 10 * time.Second
 
-	// MaxLength bounds a reason in the history, in bytes.
-	MaxLength = 300
+	// MaxReason is the size limit of a reason in the history, in bytes.
+	MaxReason = 300
 )
 
 // ErrConnectionLost is a connection that the host closed too soon.
 var ErrConnectionLost = errors.New("the host closed the connection before its answer was complete")
 
-// Of returns the reason of an error of DNS, TLS or a connection; "" for any other.
-func Of(err error) string {
+// Reason returns in words the reason of an error of DNS, TLS or a connection; "" for any other.
+func Reason(err error) string {
 	for _, known := range []func(error) string{dnsReason, tlsReason, connectionReason} {
 		if text := known(err); text != "" {
 			return text

@@ -1,4 +1,4 @@
-package datadir
+package files
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Make creates dir if it is missing, and restricts it to this process's user: its files hold the
+// MakePrivate creates dir if it is missing, and restricts it to this process's user: its files hold the
 // secrets of all jobs. A directory that all users share, such as /tmp, is an error.
-func Make(dir string, log *slog.Logger) error {
+func MakePrivate(dir string, log *slog.Logger) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package watch
+package files
 
 import (
 	"errors"
@@ -51,7 +51,7 @@ func TestAChangeIsInForceWithinTwoSecondsAndABrokenFileKeepsWhatWasThere(t *test
 		f, err := Open(name, number)
 		require.NoError(t, err)
 		go f.Watch(t.Context(), slog.New(slog.NewTextHandler(&logged, nil)))
-		time.Sleep(Every / 2) // so that no file is written while it is read
+		time.Sleep(interval / 2) // so that no file is written while it is read
 		pass := func() { time.Sleep(2 * time.Second); synctest.Wait() }
 
 		put("2")
@@ -78,7 +78,7 @@ func TestAChangeIsInForceWithinTwoSecondsAndABrokenFileKeepsWhatWasThere(t *test
 		require.Empty(t, f.Problem(), "the content is that from before, and good")
 
 		put("")
-		time.Sleep(Every) // half of a change was read once
+		time.Sleep(interval) // half of a change was read once
 		put("2")
 		pass()
 		require.Equal(t, 2, f.Value())

@@ -11,24 +11,21 @@ import (
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/quota"
+	"almanac/scheduler/core"
 	"almanac/workflows"
 	"almanac/workflows/registries"
 )
 
 // Collection returns a collection.
 func (s *Service) Collection(ctx context.Context, k job.CollectionKey) (job.Collection, error) {
-	if err := k.Validate(); err != nil {
-		return job.Collection{}, err
-	}
-	var c job.Collection
-	err := s.queries.Ask(ctx, k.WorkflowID(), workflows.QueryStatus, &c)
-	return c, s.jobError(ctx, err, missingCollection(k))
+	return s.core.Collection(ctx, k)
 }
 
 // PutCollection creates a collection, or replaces its properties. created reports which. c must be as
 // [almanac/job/input.ParseCollection] returns it, with a key.
 //
-// Unless check is nil, it is called with the collection that is then replaced, or with nil before a new one is made. An error of it is returned.
+// Unless check is nil, it is called with the collection that is then replaced, or with nil before a new one is made.
+// An error of it is returned.
 func (s *Service) PutCollection(ctx context.Context, c job.Collection, check func(current *job.Collection) error) (stored job.Collection, created bool, err error) {
 	if err := c.Key.Validate(); err != nil {
 		return job.Collection{}, false, err
@@ -57,7 +54,7 @@ func (s *Service) PutCollection(ctx context.Context, c job.Collection, check fun
 			}
 			return startInTime(ctx, func(ctx context.Context) (job.Collection, error) { return s.createCollection(ctx, c) })
 		})
-	return stored, created, s.jobError(ctx, err, missingCollection(c.Key))
+	return stored, created, s.core.Error(ctx, err, core.MissingCollection(c.Key))
 }
 
 // PatchCollection replaces a collection's properties with those that edit returns, which must be as
@@ -68,7 +65,7 @@ func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, edit
 		return job.Collection{}, err
 	}
 	defer next()
-	err = untilUncontended(ctx, func() error {
+	err = core.UntilUncontended(ctx, func() error {
 		current, err := s.Collection(ctx, k)
 		if err != nil {
 			return err
@@ -80,11 +77,11 @@ func (s *Service) PatchCollection(ctx context.Context, k job.CollectionKey, edit
 		stored, err = s.replaceCollection(ctx, edited, current.Generation)
 		return err
 	})
-	return stored, s.jobError(ctx, err, missingCollection(k))
+	return stored, s.core.Error(ctx, err, core.MissingCollection(k))
 }
 
-// checkCollection calls check with the collection and returns its generation, which the change then has to name. It returns 0, which
-// stands for any, if there is nothing to check.
+// checkCollection calls check with the collection and returns its generation, which the change then has to name. It
+// returns 0, which stands for any, if there is nothing to check.
 func (s *Service) checkCollection(ctx context.Context, k job.CollectionKey, check func(current *job.Collection) error) (generation int, err error) {
 	if check == nil {
 		return 0, nil
@@ -98,7 +95,7 @@ func (s *Service) checkCollection(ctx context.Context, k job.CollectionKey, chec
 
 // DeleteCollection is [operations.Operations.DeleteCollection] with a check, as for [Service.PutCollection].
 func (s *Service) DeleteCollection(ctx context.Context, k job.CollectionKey, check func(current *job.Collection) error) (operation *job.Operation, err error) {
-	err = untilUncontended(ctx, func() error {
+	err = core.UntilUncontended(ctx, func() error {
 		generation, err := s.checkCollection(ctx, k, check)
 		if err == nil {
 			operation, err = s.Operations.DeleteCollection(ctx, k, generation)
@@ -111,7 +108,7 @@ func (s *Service) DeleteCollection(ctx context.Context, k job.CollectionKey, che
 // replaceCollection replaces the properties of a collection. It fails if expected is not 0 and the
 // collection's generation is a different one.
 func (s *Service) replaceCollection(ctx context.Context, c job.Collection, expected int) (stored job.Collection, err error) {
-	err = s.update(ctx, wfclient.ChangeTimeout, c.Key.WorkflowID(), workflows.UpdatePut, &stored,
+	err = s.core.Update(ctx, c.Key.WorkflowID(), workflows.UpdatePut, &stored,
 		workflows.PutRequest{Collection: c, Limits: new(quota.LimitsOf(&c.Properties, s.limits.Tiers[c.Properties.SKU.Name])), Expected: expected, Retarget: s.limits.AllowSecretRetargeting})
 	return stored, err
 }
@@ -148,17 +145,17 @@ var collectionPriority = temporal.Priority{PriorityKey: 1}
 // registerCollection registers a collection in its subscription. It starts the subscription's workflow if
 // that does not exist yet.
 func (s *Service) registerCollection(ctx context.Context, subscription string, r workflows.RegisterCollectionRequest) (registered workflows.Registered, err error) {
-	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
+	ctx, cancel := context.WithTimeout(ctx, core.UpdateTimeout)
 	defer cancel()
 	id := job.SubscriptionWorkflowID(subscription)
 	for {
-		err := s.update(ctx, updateTimeout, id, workflows.UpdateRegister, &registered, r)
+		err := s.core.Update(ctx, id, workflows.UpdateRegister, &registered, r)
 		if !wfclient.IsGone(err) {
 			return registered, err
 		}
 		err = s.start(ctx, client.StartWorkflowOptions{ID: id, StaticSummary: "subscription " + subscription, Priority: collectionPriority},
 			workflows.TypeSubscription, registries.SubscriptionInput{Subscription: subscription})
-		if err != nil && !errors.Is(err, errLost) {
+		if err != nil && !errors.Is(err, core.ErrLost) {
 			return registered, err
 		}
 	}

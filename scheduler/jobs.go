@@ -16,6 +16,7 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/quota"
+	"almanac/scheduler/core"
 	"almanac/scheduler/registrations"
 	"almanac/workflows"
 	"almanac/workflows/jobloop/state"
@@ -27,32 +28,13 @@ func (s *Service) Job(ctx context.Context, k job.Key) (job.Job, error) {
 		return job.Job{}, err
 	}
 	var j job.Job
-	if _, err := s.queryStatus(ctx, s.queries.Ask, k.WorkflowID(), &j); err != nil {
-		return job.Job{}, s.readError(ctx, err, k)
+	if err := s.core.Status(ctx, k.WorkflowID(), &j); err != nil {
+		return job.Job{}, s.core.ReadError(ctx, err, k)
 	}
-	j = j.At(s.now())
+	j = j.At(s.core.Now())
 	s.showFailures(ctx, &j)
 	s.explain(ctx, j.Key.Collection, &j)
 	return j, nil
-}
-
-// queryAndBegin returns a job, without its secrets, and begins its workflow if that was started with a delay. A
-// change calls it before its update; [Service.begin] says why.
-func (s *Service) queryAndBegin(ctx context.Context, k job.Key) (job.Job, error) {
-	var j job.Job
-	delayed, err := s.queryStatus(ctx, s.queries.AskBeforeChange, k.WorkflowID(), &j)
-	if err == nil && delayed != nil {
-		err = s.begin(ctx, k.WorkflowID(), delayed)
-	}
-	return j.At(s.now()), s.readError(ctx, err, k)
-}
-
-// beginJob is queryAndBegin for a key that may not be valid.
-func (s *Service) beginJob(ctx context.Context, k job.Key) (job.Job, error) {
-	if err := k.Validate(); err != nil {
-		return job.Job{}, err
-	}
-	return s.queryAndBegin(ctx, k)
 }
 
 // PutJob replaces a job's definition with the one that edit returns, or creates the job. created reports
@@ -95,19 +77,20 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, edit func(current *job.
 	defer next()
 	var done bool
 	if j, done, err = s.createUnread(ctx, k, edit, &own); done {
-		return j, err == nil, s.jobError(ctx, err, nil)
+		return j, err == nil, s.core.Error(ctx, err, nil)
 	}
 	j, created, err = put(ctx, replace, create)
 	if errors.Is(err, errOwn) {
-		return own.job.At(s.now()), true, nil
+		return own.job.At(s.core.Now()), true, nil
 	}
-	if isMissing(err) { // the job may be missing, so the collection is what was not found
+	if core.IsMissing(err) { // the job may be missing, so the collection is what was not found
 		return j, created, missingCollectionOfNewJob(k.Collection)
 	}
-	return j, created, s.jobError(ctx, err, nil)
+	return j, created, s.core.Error(ctx, err, nil)
 }
 
-// attempts are those of one call to create a job. If the answer to the start of its workflow is lost, a later attempt finds the job there.
+// attempts are those of one call to create a job. If the answer to the start of its workflow is lost, a later attempt
+// finds the job there.
 type attempts struct {
 	registrations []int
 	job           job.Job // that was found
@@ -135,15 +118,16 @@ func (s *Service) PatchJob(ctx context.Context, k job.Key, edit func(current *jo
 		return job.Job{}, err
 	}
 	defer next()
-	err = untilUncontended(ctx, func() error {
+	err = core.UntilUncontended(ctx, func() error {
 		j, err = s.editJob(ctx, k, edit)
 		return err
 	})
-	return j, s.jobError(ctx, err, missingJob(k))
+	return j, s.core.Error(ctx, err, core.MissingJob(k))
 }
 
 // createUnread creates a job that is most likely new, without the query that would tell. done reports whether that
-// was decided: it is not if the name is registered already, or if something else is wrong that does not matter for a job that exists.
+// was decided: it is not if the name is registered already, or if something else is wrong that does not matter for a
+// job that exists.
 func (s *Service) createUnread(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error), own *attempts) (j job.Job, done bool, err error) {
 	if !s.registrar.Growing(k.Collection) || s.space() != nil {
 		return job.Job{}, false, nil
@@ -157,14 +141,14 @@ func (s *Service) createUnread(ctx context.Context, k job.Key, edit func(current
 		return job.Job{}, false, err
 	}
 	j, err = startInTime(ctx, func(ctx context.Context) (job.Job, error) { return s.createJob(ctx, c, k.Name, d, true, own) })
-	return j, !errors.Is(err, registrations.ErrTaken) && !errors.Is(err, errLost) && !isMissing(err), err
+	return j, !errors.Is(err, registrations.ErrTaken) && !errors.Is(err, core.ErrLost) && !core.IsMissing(err), err
 }
 
-// createJob registers the job's name in its collection and starts its workflow. The name counts against the
-// quota from then on. If the start fails, the collection forgets the name. With ifNew, the error is [registrations.ErrTaken] if
-// the name is registered already.
+// createJob registers the job's name in its collection and starts its workflow. The name counts against the quota
+// from then on. If the start fails, the collection forgets the name. With ifNew, the error is
+// [registrations.ErrTaken] if the name is registered already.
 func (s *Service) createJob(ctx context.Context, c job.Collection, name string, definition job.Definition, ifNew bool, own *attempts) (job.Job, error) {
-	now := s.now()
+	now := s.core.Now()
 	registered, collection, err := s.registrar.Register(ctx, &c, workflows.RegisterJob{Name: name, Requirements: quota.RequirementsOf(&definition, now), IfNew: ifNew})
 	if err != nil {
 		return job.Job{}, err
@@ -214,7 +198,7 @@ func fairnessKey(k job.CollectionKey) string {
 // editJob replaces the definition of a job with the one that edit returns. It fails if the job was changed
 // meanwhile, or if its collection does not allow the new definition.
 func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (j job.Job, err error) {
-	current, err := s.queryAndBegin(ctx, k)
+	current, err := s.core.JobToChange(ctx, k)
 	if err != nil {
 		return job.Job{}, err
 	}
@@ -230,7 +214,7 @@ func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job
 			return job.Job{}, err
 		}
 	}
-	err = s.update(ctx, wfclient.ChangeTimeout, current.Key.WorkflowID(), workflows.UpdateReplace, &j,
+	err = s.core.Update(ctx, current.Key.WorkflowID(), workflows.UpdateReplace, &j,
 		workflows.ReplaceRequest{Definition: d, Text: d.Text(), Generation: current.Generation, Retarget: s.limits.AllowSecretRetargeting, ShowNext: s.showsNext()})
 	j = s.changed(ctx, j, err)
 	if err != nil || combined == wanted {
@@ -239,7 +223,7 @@ func (s *Service) editJob(ctx context.Context, k job.Key, edit func(current *job
 	if err := s.reserve(ctx, current, wanted, true); err != nil {
 		// The job is changed nevertheless. The collection counts the old requirements until the job's next
 		// change; the only effect is that it may refuse a change of its plan.
-		s.log.WarnContext(ctx, "a job requires less now, and its collection could not be informed", "job", current.Key.ARMID(), "error", err)
+		s.core.Log.WarnContext(ctx, "a job requires less now, and its collection could not be informed", "job", current.Key.ARMID(), "error", err)
 	}
 	return j, nil
 }
@@ -251,23 +235,23 @@ func (s *Service) reserve(ctx context.Context, current job.Job, requirements quo
 	if err != nil {
 		return err
 	}
-	return s.update(ctx, wfclient.ChangeTimeout, c.Key.WorkflowID(), workflows.UpdateReserve, nil, workflows.ReserveRequest{
+	return s.core.Update(ctx, c.Key.WorkflowID(), workflows.UpdateReserve, nil, workflows.ReserveRequest{
 		Name: current.Key.Name, Requirements: requirements, Job: current.Generation + 1, Final: committed, Tiers: s.limits.Tiers,
 	})
 }
 
-// RunJob starts a manual run of a job, in any state of the job and its collection, and returns the name of the execution. The error is of
-// kind [job.KindConflict] if 50 manual runs of the job are running or waiting.
+// RunJob starts a manual run of a job, in any state of the job and its collection, and returns the name of the
+// execution. The error is of kind [job.KindConflict] if 50 manual runs of the job are running or waiting.
 func (s *Service) RunJob(ctx context.Context, k job.Key) (execution string, err error) {
-	err = s.updateJob(ctx, k, workflows.UpdateRun, &execution)
+	err = s.core.UpdateJob(ctx, k, workflows.UpdateRun, &execution)
 	return execution, err
 }
 
-// SkipOccurrence keeps the next occurrence of a job from being run, and returns the job. With a due time other than the zero
-// one, the error is of kind [job.KindConflict] if another occurrence is next. It is so, too, if none is next, or if
-// the next one may have been sent.
+// SkipOccurrence keeps the next occurrence of a job from being run, and returns the job. With a due time other than
+// the zero one, the error is of kind [job.KindConflict] if another occurrence is next. It is so, too, if none is
+// next, or if the next one may have been sent.
 func (s *Service) SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (j job.Job, err error) {
-	err = s.updateJob(ctx, k, workflows.UpdateSkip, &j, due)
+	err = s.core.UpdateJob(ctx, k, workflows.UpdateSkip, &j, due)
 	return s.changed(ctx, j, err), err
 }
 
@@ -283,39 +267,19 @@ func (s *Service) DisableJob(ctx context.Context, k job.Key) (job.Job, error) {
 }
 
 func (s *Service) setJobState(ctx context.Context, k job.Key, update string) (j job.Job, err error) {
-	err = s.updateJob(ctx, k, update, &j)
+	err = s.core.UpdateJob(ctx, k, update, &j)
 	return s.changed(ctx, j, err), err
 }
-
-// updateJob sends an update to a job, and decodes the answer into result unless that is nil.
-func (s *Service) updateJob(ctx context.Context, k job.Key, name string, result any, args ...any) error {
-	if err := k.Validate(); err != nil {
-		return err
-	}
-	// Query first. If the worker that last had the workflow does not answer, the query moves the workflow
-	// to another one within 60 to 300 ms, and the update goes there too. The update alone would wait for
-	// the first worker until the sticky timeout. After any other error of the query, the update reports its own.
-	queryCtx, cancel := context.WithTimeout(ctx, beforeUpdate)
-	defer cancel()
-	if _, err := s.queryAndBegin(queryCtx, k); job.KindOf(err) == job.KindNotFound {
-		return err
-	}
-	return s.jobError(ctx, s.update(ctx, wfclient.ChangeTimeout, k.WorkflowID(), name, result, args...), missingJob(k))
-}
-
-// beforeUpdate is how long the query before an update may take, which is then sent nevertheless. It is longer than the time
-// for which a crashed worker keeps a workflow task.
-const beforeUpdate = 12 * time.Second
 
 // collectionTimeout is the limit for an answer from the collection of a job that did not answer.
 const collectionTimeout = 3 * time.Second
 
-// DeleteJob deletes a job. After it returns nil, no request of the job is sent any more. If the job does
-// not answer within updateTimeout but its collection does, the job's workflow is terminated. If neither does, both may
-// have much to catch up on, and the job is asked again, for as long as a change may take.
+// DeleteJob deletes a job. After it returns nil, no request of the job is sent any more. If the job does not answer
+// within core.UpdateTimeout but its collection does, the job's workflow is terminated. If neither does, both may have
+// much to catch up on, and the job is asked again, for as long as a change may take.
 //
-// Unless check is nil, it is called with the job that is then deleted, and an error of it is returned. A job that does not answer
-// cannot be checked, and stays.
+// Unless check is nil, it is called with the job that is then deleted, and an error of it is returned. A job that
+// does not answer cannot be checked, and stays.
 func (s *Service) DeleteJob(ctx context.Context, k job.Key, check func(current *job.Job) error) error {
 	if check != nil {
 		return s.deleteChecked(ctx, k, check)
@@ -326,7 +290,7 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key, check func(current *
 		err := s.askToDelete(ctx, k, again)
 		switch kind := job.KindOf(err); {
 		case kind == job.KindNotFound: // it may just have been terminated, or have been asked before
-			terminated := s.jobError(ctx, lookups.AwaitTerminated(ctx, s.client, s.converter, k.WorkflowID()), nil)
+			terminated := s.core.Error(ctx, lookups.AwaitTerminated(ctx, s.core.Temporal, s.core.Converter, k.WorkflowID()), nil)
 			if terminated == nil && again {
 				return nil
 			}
@@ -334,9 +298,9 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key, check func(current *
 		case err == nil || kind != job.KindUnavailable && kind != job.KindInternal:
 			return err
 		case s.collectionAnswers(ctx, k.Collection):
-			s.log.WarnContext(ctx, "a job that is being deleted did not answer; its workflow is terminated", slog.String("job", k.ARMID()), slog.Any("error", err))
-			return s.jobError(ctx, s.terminateDeleted(ctx, k), missingJob(k))
-		case wfclient.Sleep(ctx, maxRetryPause) != nil:
+			s.core.Log.WarnContext(ctx, "a job that is being deleted did not answer; its workflow is terminated", slog.String("job", k.ARMID()), slog.Any("error", err))
+			return s.core.Error(ctx, s.terminateDeleted(ctx, k), core.MissingJob(k))
+		case wfclient.Sleep(ctx, core.MaxRetryPause) != nil:
 			return err
 		}
 	}
@@ -349,52 +313,60 @@ func (s *Service) deleteChecked(ctx context.Context, k job.Key, check func(curre
 		return err
 	}
 	defer next()
-	err = untilUncontended(ctx, func() error {
-		current, err := s.beginJob(ctx, k)
+	err = core.UntilUncontended(ctx, func() error {
+		current, err := s.core.JobToChange(ctx, k)
 		if err != nil {
 			return err
 		}
 		if err := check(&current); err != nil {
 			return err
 		}
-		return s.update(ctx, wfclient.ChangeTimeout, k.WorkflowID(), workflows.UpdateDelete, nil, current.Generation)
+		return s.core.Update(ctx, k.WorkflowID(), workflows.UpdateDelete, nil, current.Generation)
 	})
-	return s.jobError(ctx, err, missingJob(k))
+	return s.core.Error(ctx, err, core.MissingJob(k))
 }
 
-// askToDelete asks a job to end, at first for updateTimeout.
+// askToDelete asks a job to end, at first for core.UpdateTimeout.
 func (s *Service) askToDelete(ctx context.Context, k job.Key, again bool) error {
 	if !again {
-		first, cancel := context.WithTimeout(ctx, updateTimeout)
+		first, cancel := context.WithTimeout(ctx, core.UpdateTimeout)
 		defer cancel()
 		ctx = first
 	}
-	return s.updateJob(ctx, k, workflows.UpdateDelete, nil)
+	return s.core.UpdateJob(ctx, k, workflows.UpdateDelete, nil)
 }
 
 // collectionAnswers reports whether the collection of a job that did not answer answers: then the job is at fault.
 func (s *Service) collectionAnswers(ctx context.Context, k job.CollectionKey) bool {
 	ctx, cancel := context.WithTimeout(ctx, collectionTimeout)
 	defer cancel()
-	return s.queries.Ask(ctx, k.WorkflowID(), workflows.QueryStatus, new(job.Collection)) == nil
+	return s.core.Ask(ctx, k.WorkflowID(), workflows.QueryStatus, new(job.Collection)) == nil
 }
 
 // terminateDeleted terminates the workflow of a job that did not answer its deletion, and unregisters its name. It
 // does the latter even if it times out before it is certain that no request is sent any more.
 func (s *Service) terminateDeleted(ctx context.Context, k job.Key) error {
-	err := lookups.Terminate(ctx, s.client, s.converter, k.WorkflowID(), "it was deleted, and did not answer", 0)
+	err := lookups.Terminate(ctx, s.core.Temporal, s.core.Converter, k.WorkflowID(), "it was deleted, and did not answer", 0)
 	if err == nil || wfclient.IsTimeout(err) {
 		s.signalRemoved(ctx, k)
 	}
 	return err
 }
 
-// signalRemoved tells the collection to look up whether the job is gone: it may have been created anew meanwhile. If the signal is
-// lost, the collection finds that out when it is full.
+// signalRemoved tells the collection to look up whether the job is gone: it may have been created anew meanwhile. If
+// the signal is lost, the collection finds that out when it is full.
 func (s *Service) signalRemoved(ctx context.Context, k job.Key) {
 	signalCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectionTimeout)
 	defer cancel()
-	if err := s.client.SignalWorkflow(signalCtx, k.Collection.WorkflowID(), "", workflows.SignalRemoved, workflows.Registered{Name: k.Name}); err != nil {
-		s.log.WarnContext(ctx, "a job is deleted, and its collection could not be informed", slog.String("job", k.ARMID()), slog.Any("error", err))
+	if err := s.core.Temporal.SignalWorkflow(signalCtx, k.Collection.WorkflowID(), "", workflows.SignalRemoved, workflows.Registered{Name: k.Name}); err != nil {
+		s.core.Log.WarnContext(ctx, "a job is deleted, and its collection could not be informed", slog.String("job", k.ARMID()), slog.Any("error", err))
 	}
+}
+
+// missingCollectionOfNewJob says how to create the collection.
+func missingCollectionOfNewJob(k job.CollectionKey) *job.Error {
+	e := core.MissingCollection(k)
+	e.Message += " Create the job collection first: PUT " + k.ARMID() +
+		`?api-version=2016-03-01 with the body {"properties":{"sku":{"name":"Standard"}}}.`
+	return e
 }

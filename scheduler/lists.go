@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,8 +13,7 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
-	"almanac/scheduler/history"
-	"almanac/scheduler/trail"
+	"almanac/scheduler/core"
 	"almanac/workflows"
 )
 
@@ -33,15 +31,15 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p listing.Page)
 	after := 0
 	if p.After != "" {
 		if after, err = strconv.Atoi(p.After); err != nil {
-			return nil, "", badToken()
+			return nil, "", core.BadToken()
 		}
 	}
 	var list workflows.JobList
-	if err := s.ask(ctx, k.WorkflowID(), workflows.QueryJobs, &list); err != nil {
-		return nil, "", s.jobError(ctx, err, missingCollection(k))
+	if err := s.core.AskOnce(ctx, k.WorkflowID(), workflows.QueryJobs, &list); err != nil {
+		return nil, "", s.core.Error(ctx, err, core.MissingCollection(k))
 	}
 	k = list.Collection
-	now := s.now()
+	now := s.core.Now()
 	page, next, err = readPage(ctx, s, p, source[workflows.Listed, job.Job]{
 		items: slices.DeleteFunc(list.Jobs, func(l workflows.Listed) bool {
 			return l.Sequence <= after || !p.Filter.MatchesName(l.Name) || !p.ShowsJob(k.Job(l.Name))
@@ -61,7 +59,7 @@ func (s *Service) Jobs(ctx context.Context, k job.CollectionKey, p listing.Page)
 	}
 	wfclient.Each(len(listed), func(i int) { s.showFailures(ctx, listed[i]) })
 	s.explain(ctx, k, listed...)
-	return page, next, s.jobError(ctx, err, nil)
+	return page, next, s.core.Error(ctx, err, nil)
 }
 
 // Collections returns a page of the collections of a subscription, or of one of its resource groups if
@@ -74,12 +72,12 @@ func (s *Service) Collections(ctx context.Context, subscription, resourceGroup s
 	}
 	after, err := base64.RawURLEncoding.DecodeString(p.After)
 	if err != nil {
-		return nil, "", badToken()
+		return nil, "", core.BadToken()
 	}
 	var paths []string
-	err = s.ask(ctx, job.SubscriptionWorkflowID(subscription), workflows.QueryCollections, &paths)
+	err = s.core.AskOnce(ctx, job.SubscriptionWorkflowID(subscription), workflows.QueryCollections, &paths)
 	if err != nil && !wfclient.IsGone(err) {
-		return nil, "", s.jobError(ctx, err, nil)
+		return nil, "", s.core.Error(ctx, err, nil)
 	}
 	byName := func(a, b string) int {
 		groupA, nameA, _ := strings.Cut(job.NormalizeName(a), "/")
@@ -103,7 +101,7 @@ func (s *Service) Collections(ctx context.Context, subscription, resourceGroup s
 		matches:      func(*job.Collection) bool { return true },
 		continuation: func(path string) string { return base64.RawURLEncoding.EncodeToString([]byte(path)) },
 	})
-	return page, next, s.jobError(ctx, err, nil)
+	return page, next, s.core.Error(ctx, err, nil)
 }
 
 // History returns a page of a job's history, newest first, and its continuation, which is empty on the last
@@ -112,11 +110,13 @@ func (s *Service) History(ctx context.Context, k job.Key, p listing.Page) ([]job
 	if err := k.Validate(); err != nil {
 		return nil, "", err
 	}
-	records, next, err := readHistory(ctx, s, func(ctx context.Context) ([]job.Record, string, error) { return s.history.Read(ctx, k.WorkflowID(), p) })
-	if errors.Is(err, history.ErrPosition) {
-		err = badToken()
-	}
-	return records, next, s.jobError(ctx, err, missingJob(k))
+	var records []job.Record
+	var next string
+	err := s.core.ReadHistory(ctx, func(ctx context.Context) (err error) {
+		records, next, err = s.history.Read(ctx, k.WorkflowID(), p)
+		return err
+	})
+	return records, next, s.core.Error(ctx, err, core.MissingJob(k))
 }
 
 // JobChanges returns a page of the changes of a job, newest first, and its continuation, which is empty on the last
@@ -125,38 +125,32 @@ func (s *Service) JobChanges(ctx context.Context, k job.Key, p listing.Page) ([]
 	if err := k.Validate(); err != nil {
 		return nil, "", err
 	}
-	return s.readChanges(ctx, missingJob(k), func(ctx context.Context) ([]audit.Change, string, error) { return s.trail.Job(ctx, k, p) })
+	return s.readChanges(ctx, core.MissingJob(k), func(ctx context.Context) ([]audit.Change, string, error) {
+		return s.trail.Job(ctx, k, p)
+	})
 }
 
 // CollectionChanges is [Service.JobChanges] for a job collection, without the changes of its jobs.
-func (s *Service) CollectionChanges(ctx context.Context, k job.CollectionKey, p listing.Page) ([]audit.Change, string, error) {
+func (s *Service) CollectionChanges(
+	ctx context.Context, k job.CollectionKey, p listing.Page,
+) ([]audit.Change, string, error) {
 	if err := k.Validate(); err != nil {
 		return nil, "", err
 	}
-	return s.readChanges(ctx, missingCollection(k), func(ctx context.Context) ([]audit.Change, string, error) { return s.trail.Collection(ctx, k, p) })
+	return s.readChanges(ctx, core.MissingCollection(k), func(ctx context.Context) ([]audit.Change, string, error) {
+		return s.trail.Collection(ctx, k, p)
+	})
 }
 
-func (s *Service) readChanges(ctx context.Context, missing *job.Error, read func(context.Context) ([]audit.Change, string, error)) ([]audit.Change, string, error) {
-	changes, next, err := readHistory(ctx, s, read)
-	if errors.Is(err, trail.ErrPosition) {
-		err = badToken()
-	}
-	return changes, next, s.jobError(ctx, err, missing)
-}
-
-// readHistory reads a page from Temporal's histories, within historyTimeout, unless Temporal answers nothing.
-func readHistory[T any](ctx context.Context, s *Service, read func(context.Context) ([]T, string, error)) (page []T, next string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
-	defer cancel()
-	err = s.queries.Server.While(ctx, func(ctx context.Context) error {
-		page, next, err = read(ctx)
+func (s *Service) readChanges(
+	ctx context.Context, missing *job.Error, read func(context.Context) ([]audit.Change, string, error),
+) (changes []audit.Change, next string, err error) {
+	err = s.core.ReadHistory(ctx, func(ctx context.Context) (err error) {
+		changes, next, err = read(ctx)
 		return err
 	})
-	return page, next, err
+	return changes, next, s.core.Error(ctx, err, missing)
 }
-
-// historyTimeout is the limit for reading a page of a job's history, or of changes.
-const historyTimeout = 20 * time.Second
 
 // explain names the state of the collection in the status of jobs for which it is why nothing is next.
 func (s *Service) explain(ctx context.Context, k job.CollectionKey, jobs ...*job.Job) {

@@ -9,6 +9,7 @@ import (
 
 	"almanac/internal/wfclient"
 	"almanac/job/listing"
+	"almanac/scheduler/core"
 	"almanac/workflows"
 )
 
@@ -40,7 +41,7 @@ type source[I, T any] struct {
 // An entry is the result of reading the workflow of one item.
 type entry[T any] struct {
 	status T
-	err    error // of [Service.ask]
+	err    error // of [core.Client.AskOnce]
 }
 
 // readPage returns a page of the items, in their order, and its continuation. Closed workflows and entries
@@ -66,8 +67,8 @@ func readPage[I, T any](ctx context.Context, s *Service, p listing.Page, l sourc
 			case wfclient.IsGone(e.err):
 				continue
 			case e.err != nil:
-				s.log.WarnContext(ctx, "a job or job collection in a list could not be read", slog.String("id", ids[i]), slog.Any("error", e.err))
-				e.status = l.unreadable(items[i], whyUnreadable(e.err))
+				s.core.Log.WarnContext(ctx, "a job or job collection in a list could not be read", slog.String("id", ids[i]), slog.Any("error", e.err))
+				e.status = l.unreadable(items[i], core.Why(e.err))
 			}
 			if l.matches(&e.status) {
 				found, of = append(found, e.status), append(of, items[i])
@@ -101,7 +102,7 @@ func resume(p listing.Page) (listing.Page, error) {
 	}
 	skip, err := strconv.ParseUint(left, 10, 31)
 	if err != nil || skip == 0 || after == "" {
-		return p, badToken()
+		return p, core.BadToken()
 	}
 	p.After, p.Skip = after, int(skip)
 	return p, nil
@@ -120,7 +121,7 @@ func readEntries[T any](ctx context.Context, s *Service, ids []string, deadline 
 			ctx, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
 			e := &entries[indexes[n]]
-			e.err = s.ask(ctx, ids[indexes[n]], workflows.QueryStatus, &e.status)
+			e.err = s.core.AskOnce(ctx, ids[indexes[n]], workflows.QueryStatus, &e.status)
 		})
 		for _, i := range indexes {
 			if err := entries[i].err; err != nil && wfclient.IsTimeout(err) {

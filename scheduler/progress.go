@@ -17,12 +17,14 @@ import (
 	"almanac/internal/redact"
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/scheduler/core"
 	"almanac/workflows/jobloop/state"
 )
 
-// A job's workflow knows of an attempt when its activity has ended, which may have made several. What the activity has done until then
-// is in the server's record of it: the heartbeat before each attempt has the records of those before, and the server knows when
-// the next one begins. So a job that fails costs nothing more, and a reader one call.
+// A job's workflow knows of an attempt when its activity has ended, which may have made several. What the activity
+// has done until then is in the server's record of it: the heartbeat before each attempt has the records of those
+// before, and the server knows when the next one begins. So a job that fails costs nothing more, and a reader one
+// call.
 
 // A pending is an activity of an action, as the server knows it.
 type pending struct {
@@ -38,13 +40,13 @@ func (s *Service) pendingOf(ctx context.Context, id string, found *workflowservi
 		if a.GetActivityType().GetName() != activities.TypeAction {
 			continue
 		}
-		progress, err := lookups.ProgressOf(s.converter, id, a)
+		progress, err := lookups.ProgressOf(s.core.Converter, id, a)
 		if err != nil {
-			s.log.WarnContext(ctx, "records of attempts cannot be read", slog.String("id", id), slog.Any("error", err))
+			s.core.Log.WarnContext(ctx, "records of attempts cannot be read", slog.String("id", id), slog.Any("error", err))
 		}
 		p := &pending{PendingActivityInfo: a, Progress: progress}
 		if a.GetLastFailure() != nil {
-			err := wfclient.ErrorOf(s.converter, id, a.GetLastFailure())
+			err := wfclient.ErrorOf(s.core.Converter, id, a.GetLastFailure())
 			if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.Type() == activities.ErrTypeUnsent {
 				p.unsent = failed.Message()
 			}
@@ -132,18 +134,19 @@ func stageOf(o *job.Ongoing, p *pending, next, now time.Time) (job.Stage, string
 	return job.StageRunning, ""
 }
 
-// showFailures has a job's status show what failed in executions that have not ended. That costs a call if one of them is due.
+// showFailures has a job's status show what failed in executions that have not ended. That costs a call if one of
+// them is due.
 func (s *Service) showFailures(ctx context.Context, j *job.Job) {
-	running, now := j.Running, s.now()
+	running, now := j.Running, s.core.Now()
 	j.Running = nil
 	if running == nil || !slices.ContainsFunc(running.Executions, func(o job.Ongoing) bool { return o.Failed() || o.Activity != "" && !o.Due.After(now) }) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, core.DescribeTimeout)
 	defer cancel()
-	found, err := s.client.DescribeWorkflowExecution(ctx, j.Key.WorkflowID(), running.Run)
+	found, err := s.core.Temporal.DescribeWorkflowExecution(ctx, j.Key.WorkflowID(), running.Run)
 	if err != nil {
-		s.log.WarnContext(ctx, "the attempts that are being made could not be read; a job is shown as its workflow knows it", slog.String("job", j.Key.ARMID()), slog.Any("error", err))
+		s.core.Log.WarnContext(ctx, "the attempts that are being made could not be read; a job is shown as its workflow knows it", slog.String("job", j.Key.ARMID()), slog.Any("error", err))
 	}
 	activities := s.pendingOf(ctx, j.Key.WorkflowID(), found)
 	for i := range running.Executions {
@@ -155,32 +158,32 @@ func (s *Service) showFailures(ctx context.Context, j *job.Job) {
 }
 
 const (
-	// executionLooks is how often the workflow of an execution is asked again whose activity has just ended, and executionPause the time
-	// between.
+	// executionLooks is how often the workflow of an execution is asked again whose activity has just ended, and
+	// executionPause the time between.
 	executionLooks = 20
 	executionPause = 100 * time.Millisecond
 )
 
-// Execution returns an execution of a job by its name, with its entries in the history. The error is of kind [job.KindNotFound] if the
-// job has never had it.
+// Execution returns an execution of a job by its name, with its entries in the history. The error is of kind
+// [job.KindNotFound] if the job has never had it.
 func (s *Service) Execution(ctx context.Context, k job.Key, name string) (e job.Progress, err error) {
 	if err := k.Validate(); err != nil {
 		return e, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, core.HistoryTimeout)
 	defer cancel()
 	registration, repeat, ok := job.ParseExecutionName(name)
 	for looks := 1; ; looks++ {
 		var j job.Job
-		if _, err := s.queryStatus(ctx, s.queries.Ask, k.WorkflowID(), &j); err != nil {
-			return e, s.readError(ctx, err, k)
+		if err := s.core.Status(ctx, k.WorkflowID(), &j); err != nil {
+			return e, s.core.ReadError(ctx, err, k)
 		}
 		if !ok || registration != j.Registration || repeat > j.Numbered {
 			return e, job.NotFound("jobcollections/"+j.Key.Collection.Name+"/jobs/"+j.Key.Name+"/executions/"+name, k.Collection.ResourceGroup)
 		}
-		found, err := s.client.DescribeWorkflowExecution(ctx, k.WorkflowID(), "")
+		found, err := s.core.Temporal.DescribeWorkflowExecution(ctx, k.WorkflowID(), "")
 		if err != nil {
-			return e, s.jobError(ctx, err, missingJob(k))
+			return e, s.core.Error(ctx, err, core.MissingJob(k))
 		}
 		e = job.Progress{Key: j.Key, Name: job.ExecutionName(registration, repeat), Stage: job.StageEnded, Execution: job.Execution{Repeat: repeat, Job: j.Key.Name, Collection: j.Key.Collection.Name}}
 		settled := s.locate(ctx, &j, found, &e)
@@ -189,12 +192,12 @@ func (s *Service) Execution(ctx context.Context, k job.Key, name string) (e job.
 		}
 		e.Records, err = s.history.Execution(ctx, found, repeat)
 		e.Conclude()
-		return e, s.jobError(ctx, err, missingJob(k))
+		return e, s.core.Error(ctx, err, core.MissingJob(k))
 	}
 }
 
-// locate sets how an execution stands that has not ended. It returns false if what the workflow and the server say does not fit, since
-// it has just changed.
+// locate sets how an execution stands that has not ended. It returns false if what the workflow and the server say
+// does not fit, since it has just changed.
 func (s *Service) locate(ctx context.Context, j *job.Job, found *workflowservice.DescribeWorkflowExecutionResponse, e *job.Progress) bool {
 	if j.Running == nil {
 		return true
@@ -209,21 +212,21 @@ func (s *Service) locate(ctx context.Context, j *job.Job, found *workflowservice
 	if !sameRun {
 		p = nil
 	}
-	st := standingOf(e.Name, o, p, s.now())
+	st := standingOf(e.Name, o, p, s.core.Now())
 	e.Execution, e.Stage, e.Reason, e.Retry = o.Execution, st.stage, st.reason, st.retry
 	return sameRun && (o.Activity == "" || p != nil)
 }
 
-// changed returns the job as a change left it, with what failed so far: the answer to a change does not have that, so the job is read again if
-// an execution may have begun. err is that of the change.
+// changed returns the job as a change left it, with what failed so far: the answer to a change does not have that, so
+// the job is read again if an execution may have begun. err is that of the change.
 func (s *Service) changed(ctx context.Context, j job.Job, err error) job.Job {
 	if err == nil && j.Executing {
 		var read job.Job
-		if _, err := s.queryStatus(ctx, s.queries.Ask, j.Key.WorkflowID(), &read); err == nil && read.Generation == j.Generation {
+		if err := s.core.Status(ctx, j.Key.WorkflowID(), &read); err == nil && read.Generation == j.Generation {
 			j = read
 		}
 	}
-	j = j.At(s.now())
+	j = j.At(s.core.Now())
 	s.showFailures(ctx, &j)
 	return j
 }

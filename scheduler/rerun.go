@@ -9,12 +9,13 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/scheduler/core"
 	"almanac/workflows"
 )
 
 // RerunJobs starts a manual run of the jobs of a page of a collection whose last execution failed, and returns what
-// became of each, in order of creation, and the continuation, as [Service.Jobs] does. Jobs of the page that could not be
-// read or started are in the results with the error.
+// became of each, in order of creation, and the continuation, as [Service.Jobs] does. Jobs of the page that could not
+// be read or started are in the results with the error.
 //
 // Jobs that the page before started are not started twice by the same request: see [Service.RerunJob].
 func (s *Service) RerunJobs(ctx context.Context, k job.CollectionKey, p listing.Page, request string) ([]job.Rerun, string, error) {
@@ -37,20 +38,20 @@ func (s *Service) RerunJobs(ctx context.Context, k job.CollectionKey, p listing.
 	return results, next, nil
 }
 
-// RerunJob starts a manual run of a job if its last execution failed. The job's workflow decides that, so a request that is
-// repeated with the same name starts one run; without a name, one that is repeated while the run runs or waits. request
-// is that name, or empty.
+// RerunJob starts a manual run of a job if its last execution failed. The job's workflow decides that, so a request
+// that is repeated with the same name starts one run; without a name, one that is repeated while the run runs or
+// waits. request is that name, or empty.
 func (s *Service) RerunJob(ctx context.Context, k job.Key, request string) job.Rerun {
 	result := job.Rerun{Key: k}
 	if result.Err = k.Validate(); result.Err == nil {
-		if _, err := s.queryAndBegin(ctx, k); job.KindOf(err) == job.KindNotFound {
+		if _, err := s.core.JobToChange(ctx, k); job.KindOf(err) == job.KindNotFound {
 			result.Err = err
 		}
 	}
 	if result.Err == nil {
 		var answer job.RerunAnswer
-		err := s.update(ctx, wfclient.ChangeTimeout, k.WorkflowID(), workflows.UpdateRerun, &answer, request)
-		result.Status, result.Execution, result.Err = answer.Status, answer.Execution, s.jobError(ctx, err, missingJob(k))
+		err := s.core.Update(ctx, k.WorkflowID(), workflows.UpdateRerun, &answer, request)
+		result.Status, result.Execution, result.Err = answer.Status, answer.Execution, s.core.Error(ctx, err, core.MissingJob(k))
 	}
 	if result.Err != nil {
 		result.Status = job.RerunRefused

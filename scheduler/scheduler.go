@@ -13,16 +13,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
-	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/scheduler/alerting"
+	"almanac/scheduler/core"
 	"almanac/scheduler/history"
-	"almanac/scheduler/internal/cache"
 	"almanac/scheduler/operations"
 	"almanac/scheduler/overview"
 	"almanac/scheduler/readiness"
@@ -39,8 +37,8 @@ type Options struct {
 	Log       *slog.Logger            // nil means no log
 	Now       func() time.Time        // nil means time.Now
 
-	// Lead is how long before they are due the occurrences of a job that is created are dispatched; 0 means by a hash of its
-	// name, see package plan.
+	// Lead is how long before they are due the occurrences of a job that is created are dispatched; 0 means by a hash
+	// of its name, see package plan.
 	Lead time.Duration
 	// ShowNext has jobs keep up the search attribute of their next run, once [Service.NextRunExists] was called. Each
 	// execution costs a write to Temporal's visibility store then.
@@ -57,13 +55,8 @@ type Service struct {
 	*alerting.Alerting     // tests and deliveries of notifications
 	*operations.Operations // changes of whole collections
 
-	client    client.Client
-	namespace string
-	queries   *wfclient.Queries
-	converter converter.DataConverter
+	core      *core.Client
 	limits    *input.Limits
-	log       *slog.Logger
-	now       func() time.Time
 	lead      time.Duration
 	space     func() error
 	history   *history.Reader
@@ -76,51 +69,32 @@ type Service struct {
 	lacking   sync.Map    // optional search attributes that the namespace lacks, by name
 	wantsNext bool        // see [Options.ShowNext]
 	nextRun   atomic.Bool // the namespace has the search attribute of the next run
-	answers   cache.Cache[versionedAnswer]
 }
 
 // New returns a Service. Defaults are those of [Options].
 func New(o Options) *Service {
+	c := core.New(core.Options{
+		Temporal: o.Client, Namespace: o.Namespace, Converter: o.Converter, Log: o.Log, Now: o.Now,
+	})
 	limits := input.DefaultLimits()
 	s := &Service{
-		client:    o.Client,
-		namespace: cmp.Or(o.Namespace, client.DefaultNamespace),
-		converter: cmp.Or(o.Converter, converter.GetDefaultDataConverter()),
-		limits:    cmp.Or(o.Limits, &limits),
-		log:       cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
-		now:       o.Now,
-		lead:      o.Lead,
-		wantsNext: o.ShowNext,
-		space:     o.CheckSpace,
+		core:       c,
+		limits:     cmp.Or(o.Limits, &limits),
+		lead:       o.Lead,
+		wantsNext:  o.ShowNext,
+		space:      o.CheckSpace,
+		history:    history.New(c),
+		trail:      trail.New(c),
+		readiness:  readiness.New(c.Temporal, c.Namespace, c.Log),
+		Alerting:   alerting.New(c),
+		Operations: operations.New(c),
 	}
 	if s.space == nil {
 		s.space = func() error { return nil }
 	}
-	if s.now == nil {
-		s.now = time.Now
-	}
-	s.queries = wfclient.NewQueries(s.client, s.namespace)
-	s.queries.Server = &wfclient.Server{Ask: func(ctx context.Context) error {
-		_, err := s.client.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
-		return err
-	}}
-	s.history = &history.Reader{Client: s.client, Namespace: s.namespace, Converter: s.converter, Log: s.log}
-	s.trail = &trail.Reader{Client: s.client, Namespace: s.namespace, Converter: s.converter, Log: s.log}
-	s.Overview = overview.New(overview.Options{
-		Client: s.client, History: s.history, Log: s.log, Now: s.now,
-		Ask: s.ask, Error: s.jobError, Why: whyUnreadable,
-	})
-	updateWithin := func(timeout time.Duration) func(ctx context.Context, id, name string, result any, arguments ...any) error {
-		return func(ctx context.Context, id, name string, result any, arguments ...any) error {
-			return s.update(ctx, timeout, id, name, result, arguments...)
-		}
-	}
-	s.Alerting = alerting.New(alerting.Options{
-		Ask: s.queries.Ask, Job: s.beginJob, Collection: s.Collection, Error: s.jobError, Update: updateWithin(wfclient.ChangeTimeout),
-	})
-	s.Operations = operations.New(operations.Options{Client: s.client, Namespace: s.namespace, Converter: s.converter, Log: s.log, Error: s.jobError})
-	s.registrar = registrations.New(registrations.Options{Collection: s.Collection, Update: updateWithin(updateTimeout), Tiers: s.limits.Tiers})
-	s.readiness = readiness.New(s.client, s.namespace, s.log)
+	s.registrar = registrations.New(c, s.limits.Tiers)
+	s.Overview = overview.New(overview.Options{Client: c, History: s.history, Ask: c.AskOnce})
+	c.OnChange(s.Forget)
 	return s
 }
 
@@ -139,5 +113,8 @@ func (s *Service) requireSpace() error {
 	if err == nil {
 		return nil
 	}
-	return &job.Error{Kind: job.KindUnavailable, Code: "InsufficientStorage", Message: "Nothing new is stored: " + err.Error() + ".", Err: err}
+	return &job.Error{
+		Kind: job.KindUnavailable, Code: "InsufficientStorage", Err: err,
+		Message: "Nothing new is stored: " + err.Error() + ".",
+	}
 }

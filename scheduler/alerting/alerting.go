@@ -10,34 +10,23 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/notification"
+	"almanac/scheduler/core"
 	"almanac/workflows"
 )
 
-// Options configure an [Alerting]. All members are required.
-type Options struct {
-	// Ask queries a workflow. Its errors are those of [wfclient.Queries.Ask].
-	Ask func(ctx context.Context, workflowID, query string, result any) error
-	// Job returns a job whose workflow has begun, Collection a collection. Their errors are of type [job.Error].
-	Job        func(ctx context.Context, k job.Key) (job.Job, error)
-	Collection func(ctx context.Context, k job.CollectionKey) (job.Collection, error)
-	// Update sends an update to a workflow, and Error turns its error into a [job.Error].
-	Update func(ctx context.Context, id, name string, result any, arguments ...any) error
-	Error  func(ctx context.Context, err error, missing *job.Error) error
-}
-
 // An Alerting tests notifications and reads what became of them. It is safe for concurrent use.
-type Alerting struct{ o Options }
+type Alerting struct{ core *core.Client }
 
 // New returns an Alerting.
-func New(o Options) *Alerting { return &Alerting{o: o} }
+func New(c *core.Client) *Alerting { return &Alerting{core: c} }
 
-// TestNotifications sends a test to the targets of the notifications of a job, its own or those of its collection, or if the key has
-// no name, of the collection. It makes one attempt for each and returns the results. The collection counts the tests, and refuses those that
-// are too many.
+// TestNotifications sends a test to the targets of the notifications of a job, its own or those of its collection, or
+// if the key has no name, of the collection. It makes one attempt for each and returns the results. The collection
+// counts the tests, and refuses those that are too many.
 func (a *Alerting) TestNotifications(ctx context.Context, k job.Key) ([]notification.Delivery, error) {
 	id, arguments, list := k.Collection.WorkflowID(), []any{k.Name}, []job.Notification(nil)
 	if k.Name != "" {
-		j, err := a.o.Job(ctx, k)
+		j, err := a.core.JobToChange(ctx, k)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +36,7 @@ func (a *Alerting) TestNotifications(ctx context.Context, k job.Key) ([]notifica
 		}
 	}
 	if list == nil {
-		c, err := a.o.Collection(ctx, k.Collection)
+		c, err := a.core.Collection(ctx, k.Collection)
 		if err != nil {
 			return nil, err
 		}
@@ -57,22 +46,22 @@ func (a *Alerting) TestNotifications(ctx context.Context, k job.Key) ([]notifica
 		return nil, job.Conflictf("Nothing was sent: there are no notifications. Add some to the job or to its job collection")
 	}
 	if id != k.Collection.WorkflowID() { // which counts its own
-		if err := a.o.Update(ctx, k.Collection.WorkflowID(), workflows.UpdateAdmitTest, nil, notification.Addresses(list)); err != nil {
-			return nil, a.o.Error(ctx, err, nil)
+		if err := a.core.Update(ctx, k.Collection.WorkflowID(), workflows.UpdateAdmitTest, nil, notification.Addresses(list)); err != nil {
+			return nil, a.core.Error(ctx, err, nil)
 		}
 	}
 	var results []notification.Delivery
-	err := a.o.Update(ctx, id, workflows.UpdateTest, &results, arguments...)
-	return results, a.o.Error(ctx, err, nil)
+	err := a.core.Update(ctx, id, workflows.UpdateTest, &results, arguments...)
+	return results, a.core.Error(ctx, err, nil)
 }
 
 // maxDeliveries is the maximum number of deliveries that have ended in a list.
 const maxDeliveries = 50
 
-// Deliveries returns the newest deliveries of the alerts of a collection's jobs, at most maxDeliveries that have ended, newest first, after
-// those that are being made.
+// Deliveries returns the newest deliveries of the alerts of a collection's jobs, at most maxDeliveries that have
+// ended, newest first, after those that are being made.
 func (a *Alerting) Deliveries(ctx context.Context, k job.CollectionKey) ([]notification.Delivery, error) {
-	c, err := a.o.Collection(ctx, k)
+	c, err := a.core.Collection(ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +70,7 @@ func (a *Alerting) Deliveries(ctx context.Context, k job.CollectionKey) ([]notif
 	for number := range lists {
 		asked.Go(func() error {
 			shard := notification.Shard{Collection: c.Key, Number: number}
-			err := a.o.Ask(ctx, shard.WorkflowID(), workflows.QueryDeliveries, &lists[number])
+			err := a.core.Ask(ctx, shard.WorkflowID(), workflows.QueryDeliveries, &lists[number])
 			if wfclient.IsGone(err) { // nothing was raised
 				return nil
 			}
@@ -89,7 +78,7 @@ func (a *Alerting) Deliveries(ctx context.Context, k job.CollectionKey) ([]notif
 		})
 	}
 	err = asked.Wait()
-	return merged(lists[:]), a.o.Error(ctx, err, nil)
+	return merged(lists[:]), a.core.Error(ctx, err, nil)
 }
 
 // merged returns the deliveries of several lists in one.

@@ -2,58 +2,116 @@ package alerting_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
 	"almanac/internal/workflowtest"
 	"almanac/job"
 	"almanac/job/notification"
 	"almanac/scheduler/alerting"
+	"almanac/scheduler/core"
 	"almanac/workflows"
 )
 
 var key = workflowtest.Key
 
+// A server is a Temporal whose workflows answer queries and updates by these functions.
+type server struct {
+	client.Client
+	t      *testing.T
+	query  func(id, query string) (any, error)
+	update func(id, update string, args []any) any
+}
+
+func (s *server) QueryWorkflowWithOptions(
+	_ context.Context, r *client.QueryWorkflowWithOptionsRequest,
+) (*client.QueryWorkflowWithOptionsResponse, error) {
+	answer, err := s.query(r.WorkflowID, r.QueryType)
+	if err != nil {
+		return nil, err
+	}
+	payloads, err := converter.GetDefaultDataConverter().ToPayloads(answer)
+	require.NoError(s.t, err)
+	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads)}, nil
+}
+
+func (s *server) UpdateWorkflow(
+	_ context.Context, o client.UpdateWorkflowOptions,
+) (client.WorkflowUpdateHandle, error) {
+	return updated{answer: s.update(o.WorkflowID, o.UpdateName, o.Args)}, nil
+}
+
+func (s *server) DescribeWorkflowExecution(
+	context.Context, string, string,
+) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{}}, nil
+}
+
+type updated struct {
+	client.WorkflowUpdateHandle
+	answer any
+}
+
+func (u updated) Get(_ context.Context, result any) error {
+	if result == nil {
+		return nil
+	}
+	text, err := json.Marshal(u.answer)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, result)
+}
+
+func (s *server) alerting() *alerting.Alerting {
+	return alerting.New(core.New(core.Options{Temporal: s}))
+}
+
 func TestDeliveriesAreThoseOfAllShardsThatHaveBegun(t *testing.T) {
 	t.Parallel()
 	at := func(seconds int) time.Time { return workflowtest.NewYear.Add(time.Duration(seconds) * time.Second) }
 	var failure error
-	a := alerting.New(alerting.Options{
-		Collection: func(_ context.Context, k job.CollectionKey) (job.Collection, error) {
-			return job.Collection{Key: k}, nil
-		},
-		Error: func(_ context.Context, err error, _ *job.Error) error { return err },
-		Ask: func(_ context.Context, id, query string, result any) error {
-			require.Equal(t, workflows.QueryDeliveries, query)
-			list, _ := result.(*[]notification.Delivery)
-			switch id {
-			case key.Collection.NotificationsWorkflowID(0):
-				*list = []notification.Delivery{{ID: "b", Time: at(2), Outcome: notification.Delivered}, {ID: "a", Time: at(1), Outcome: notification.Failed}}
-			case key.Collection.NotificationsWorkflowID(notification.Shards):
-				*list = []notification.Delivery{{ID: "now", Time: at(1), Outcome: notification.Delivering}}
-				for i := range 60 {
-					*list = append(*list, notification.Delivery{ID: "c", Time: at(3 + 60 - i), Outcome: notification.Delivered})
-				}
-				(*list)[60].Time = at(0)
-			case key.Collection.NotificationsWorkflowID(3):
-				return failure
-			default:
-				return serviceerror.NewNotFound("there is no such workflow")
+	s := &server{t: t, query: func(id, query string) (any, error) {
+		if id == key.Collection.WorkflowID() {
+			return job.Collection{Key: key.Collection}, nil
+		}
+		require.Equal(t, workflows.QueryDeliveries, query)
+		switch id {
+		case key.Collection.NotificationsWorkflowID(0):
+			return []notification.Delivery{
+				{ID: "b", Time: at(2), Outcome: notification.Delivered}, {ID: "a", Time: at(1), Outcome: notification.Failed},
+			}, nil
+		case key.Collection.NotificationsWorkflowID(notification.Shards):
+			list := []notification.Delivery{{ID: "now", Time: at(1), Outcome: notification.Delivering}}
+			for i := range 60 {
+				list = append(list, notification.Delivery{ID: "c", Time: at(3 + 60 - i), Outcome: notification.Delivered})
 			}
-			return nil
-		},
-	})
-	list, err := a.Deliveries(t.Context(), key.Collection)
+			list[60].Time = at(0)
+			return list, nil
+		case key.Collection.NotificationsWorkflowID(3):
+			if failure != nil {
+				return nil, failure
+			}
+			return []notification.Delivery{}, nil
+		}
+		return nil, serviceerror.NewNotFound("there is no such workflow")
+	}}
+	list, err := s.alerting().Deliveries(t.Context(), key.Collection)
 	require.NoError(t, err)
 	require.Len(t, list, 1+50)
 	require.Equal(t, "now", list[0].ID)
 	require.Equal(t, at(63), list[1].Time)
-	failure = errors.New("no worker answers")
-	_, err = a.Deliveries(t.Context(), key.Collection)
+	failure = errors.New("its state is broken")
+	_, err = s.alerting().Deliveries(t.Context(), key.Collection)
 	require.ErrorIs(t, err, failure)
 }
 
@@ -62,29 +120,25 @@ func TestDeliveriesAreThoseOfAllShardsThatHaveBegun(t *testing.T) {
 func tested(t *testing.T, name string, own, inherited []job.Notification) (id string, arguments []any, err error) {
 	t.Helper()
 	admitted := false
-	a := alerting.New(alerting.Options{
-		Job: func(_ context.Context, k job.Key) (job.Job, error) {
-			return job.Job{Key: k, Definition: job.Definition{Notifications: own}}, nil
-		},
-		Collection: func(_ context.Context, k job.CollectionKey) (job.Collection, error) {
-			return job.Collection{Key: k, Properties: job.CollectionProperties{Notifications: inherited}}, nil
-		},
-		Update: func(_ context.Context, to, update string, result any, sent ...any) error {
-			if update == workflows.UpdateAdmitTest {
-				require.Equal(t, key.Collection.WorkflowID(), to)
-				require.Equal(t, []any{1}, sent)
-				admitted = true
-				return nil
-			}
-			require.Equal(t, workflows.UpdateTest, update)
-			require.Equal(t, to == key.WorkflowID(), admitted, "the collection counts tests of its jobs' own notifications")
-			id, arguments = to, sent
-			*result.(*[]notification.Delivery) = []notification.Delivery{{Outcome: notification.Delivered}}
+	s := &server{t: t, query: func(id, _ string) (any, error) {
+		if id == key.WorkflowID() {
+			return job.Job{Key: key, Definition: job.Definition{Notifications: own}}, nil
+		}
+		properties := job.CollectionProperties{Notifications: inherited}
+		return job.Collection{Key: key.Collection, Properties: properties}, nil
+	}, update: func(to, update string, sent []any) any {
+		if update == workflows.UpdateAdmitTest {
+			require.Equal(t, key.Collection.WorkflowID(), to)
+			require.Equal(t, []any{1}, sent)
+			admitted = true
 			return nil
-		},
-		Error: func(_ context.Context, err error, _ *job.Error) error { return err },
-	})
-	results, err := a.TestNotifications(t.Context(), key.Collection.Job(name))
+		}
+		require.Equal(t, workflows.UpdateTest, update)
+		require.Equal(t, to == key.WorkflowID(), admitted, "the collection counts tests of its jobs' own notifications")
+		id, arguments = to, sent
+		return []notification.Delivery{{Outcome: notification.Delivered}}
+	}}
+	results, err := s.alerting().TestNotifications(t.Context(), key.Collection.Job(name))
 	if err == nil {
 		require.Len(t, results, 1)
 	}

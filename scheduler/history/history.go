@@ -4,9 +4,7 @@ package history
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -15,31 +13,25 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/scheduler/core"
 )
 
-// A Reader reads histories of jobs. All members are required. It is safe for concurrent use.
-type Reader struct {
-	Client    client.Client
-	Namespace string                  // of Client
-	Converter converter.DataConverter // of Client
-	Log       *slog.Logger
-}
+// A Reader reads histories of jobs. It is safe for concurrent use.
+type Reader struct{ core *core.Client }
 
-// ErrPosition is the error for a [listing.Page.After] that is no continuation of this history.
-var ErrPosition = errors.New("the history has no entry at this position")
+// New returns a Reader.
+func New(c *core.Client) *Reader { return &Reader{core: c} }
 
 // Read returns a page of the history of the job with that workflow, newest first, and its continuation,
 // which is empty on the last page. The error is a [serviceerror.NotFound] if no workflow with that ID is
-// open.
+// open, and [core.BadToken] if the page is after no entry of this history.
 func (r *Reader) Read(ctx context.Context, workflowID string, p listing.Page) ([]job.Record, string, error) {
 	return r.page(ctx, p, func() (*workflowservice.DescribeWorkflowExecutionResponse, error) {
-		return r.Client.DescribeWorkflowExecution(ctx, workflowID, "")
+		return r.core.Temporal.DescribeWorkflowExecution(ctx, workflowID, "")
 	})
 }
 
@@ -75,8 +67,8 @@ func (r *Reader) page(ctx context.Context, p listing.Page, describe func() (*wor
 	return records, page[len(page)-1].String(), nil
 }
 
-// Skew is the bound of how far entries are out of order: no entry starts later than one that is listed before it, by more
-// than this. Attempts start by the clock of their worker, which agrees with the server's within a second.
+// Skew is the bound of how far entries are out of order: no entry starts later than one that is listed before it, by
+// more than this. Attempts start by the clock of their worker, which agrees with the server's within a second.
 const Skew = 5 * time.Second
 
 // pageSize returns how many events to request at once for a page: 11 for each execution, eventsPerPage at most.
@@ -100,12 +92,12 @@ func parsePosition(text string) (position, error) {
 	}
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 || uuid.Validate(parts[0]) != nil {
-		return position{}, ErrPosition
+		return position{}, core.BadToken()
 	}
 	event, err := strconv.ParseInt(parts[1], 10, 64)
 	index, errIndex := strconv.Atoi(parts[2])
 	if err != nil || errIndex != nil {
-		return position{}, ErrPosition
+		return position{}, core.BadToken()
 	}
 	return position{parts[0], event, index}, nil
 }
@@ -165,7 +157,7 @@ func (r *Reader) entries(ctx context.Context, described *workflowservice.Describ
 		}
 	}
 	if after != (position{}) {
-		return nil, ErrPosition
+		return nil, core.BadToken()
 	}
 	return entries, nil
 }

@@ -20,11 +20,11 @@ import (
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 	"google.golang.org/grpc"
 
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/scheduler/core"
 	"almanac/scheduler/history"
 )
 
@@ -128,9 +128,7 @@ func (f *frontend) GetWorkflowExecutionHistory(_ context.Context, r *workflowser
 const workflowID = "job/s/g/c/j"
 
 func newReader(c client.Client) *history.Reader {
-	return &history.Reader{
-		Client: c, Namespace: client.DefaultNamespace, Converter: converter.GetDefaultDataConverter(), Log: slog.New(slog.DiscardHandler),
-	}
+	return history.New(core.New(core.Options{Temporal: c}))
 }
 
 // lines returns records as text: action, number of the execution and of the attempt, outcome.
@@ -166,9 +164,10 @@ MainAction 1/1 Completed`},
 	} {
 		t.Run(tt.scenario, func(t *testing.T) {
 			t.Parallel()
-			s := newReader(recorded(t, tt.scenario))
 			var log strings.Builder
-			s.Log = slog.New(slog.NewTextHandler(&log, nil))
+			s := history.New(core.New(core.Options{
+				Temporal: recorded(t, tt.scenario), Log: slog.New(slog.NewTextHandler(&log, nil)),
+			}))
 			records, next, err := s.Read(t.Context(), workflowID, listing.Page{Top: 100})
 			require.Empty(t, log.String(), "nothing of it is strange")
 			require.NoError(t, err)
@@ -360,7 +359,7 @@ func TestAPositionThatTheHistoryDoesNotHoldIsRefused(t *testing.T) {
 			t.Parallel()
 			s := newReader(recorded(t, "0.1-job-retries"))
 			records, next, err := s.Read(t.Context(), workflowID, listing.Page{Top: 100, After: after})
-			require.ErrorIs(t, err, history.ErrPosition)
+			require.Equal(t, core.BadToken(), err)
 			require.Empty(t, records)
 			require.Empty(t, next)
 		})

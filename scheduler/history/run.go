@@ -107,12 +107,12 @@ func (r *runReader) expect(p lookups.Pending) {
 // returns true, and otherwise where the history continues.
 func (r *runReader) read(ctx context.Context, enough func([]entry) bool) (*earlier, error) {
 	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
-		Namespace:       r.Namespace,
+		Namespace:       r.core.Namespace,
 		Execution:       &common.WorkflowExecution{WorkflowId: r.workflowID, RunId: r.runID},
 		MaximumPageSize: r.pageSize,
 	}
 	for {
-		page, err := r.Client.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx, request)
+		page, err := r.core.Temporal.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx, request)
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +191,7 @@ func (r *runReader) event(e *history.HistoryEvent) {
 }
 
 func (r *runReader) failure(f *failure.Failure) error {
-	return wfclient.ErrorOf(r.Converter, r.workflowID, f)
+	return wfclient.ErrorOf(r.core.Converter, r.workflowID, f)
 }
 
 func (r *runReader) end(scheduled int64, e ending) {
@@ -259,10 +259,11 @@ func forgotten(end *ending, last *lookups.Pending, due time.Time) []job.Attempt 
 	case !temporal.IsCanceledError(end.err) || last.Ended != nil:
 		return nil
 	case last.Sent:
-		start := later(due, last.Began)
+		after := []time.Time{due, last.Began}
 		if n := len(last.Attempts); n > 0 {
-			start = later(start, last.Attempts[n-1].End)
+			after = append(after, last.Attempts[n-1].End)
 		}
+		start := slices.MaxFunc(after, time.Time.Compare)
 		if start.Before(end.at) {
 			lost.Start = start
 		}
@@ -275,19 +276,13 @@ func forgotten(end *ending, last *lookups.Pending, due time.Time) []job.Attempt 
 	return []job.Attempt{lost}
 }
 
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
 // records returns the attempts recorded in the end of an activity.
 func (r *runReader) records(e *ending, input *activities.Input, started time.Time) []job.Attempt {
 	if e.err == nil {
 		return decode[activities.Output](r, e.result).Attempts
 	}
-	end := activities.EndingOf(e.err, later(started, input.Execution.Due), e.at)
+	begun := slices.MaxFunc([]time.Time{started, input.Execution.Due}, time.Time.Compare)
+	end := activities.EndingOf(e.err, begun, e.at)
 	if len(end.Attempts) > 0 || end.Unsent || end.Canceled {
 		return end.Attempts
 	}
@@ -344,8 +339,8 @@ func decode[T any](r *runReader, payloads *common.Payloads) T {
 	if payloads == nil {
 		return value
 	}
-	if err := wfclient.ConverterFor(r.Converter, r.workflowID).FromPayloads(payloads, &value); err != nil {
-		r.Log.Warn("a payload of a job's history cannot be decoded", "error", err)
+	if err := wfclient.ConverterFor(r.core.Converter, r.workflowID).FromPayloads(payloads, &value); err != nil {
+		r.core.Log.Warn("a payload of a job's history cannot be decoded", "error", err)
 	}
 	return value
 }

@@ -13,28 +13,18 @@ import (
 	"go.temporal.io/api/update/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 
 	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/scheduler/core"
 	"almanac/workflows"
 )
 
-// Options configure [Operations]. All members are required.
-type Options struct {
-	Client    client.Client
-	Namespace string
-	Converter converter.DataConverter
-	Log       *slog.Logger
-	// Error turns an error of Temporal into a [job.Error]; missing is that of a workflow that does not exist.
-	Error func(ctx context.Context, err error, missing *job.Error) error
-}
-
 // Operations change whole collections and say how such changes stand. They are safe for concurrent use.
-type Operations struct{ o Options }
+type Operations struct{ core *core.Client }
 
 // New returns Operations.
-func New(o Options) *Operations { return &Operations{o: o} }
+func New(c *core.Client) *Operations { return &Operations{core: c} }
 
 // Deadlines of calls to Temporal, longer than the 10 s for which a crashed worker keeps a workflow task.
 const (
@@ -42,8 +32,8 @@ const (
 	pollTimeout   = 14 * time.Second
 )
 
-// DeleteCollection deletes a collection and its jobs. If that takes longer than 5 s, it returns an
-// operation, which continues on the server; otherwise nil. It fails with [workflows.ErrTypeStale] if generation is not 0 and the
+// DeleteCollection deletes a collection and its jobs. If that takes longer than 5 s, it returns an operation, which
+// continues on the server; otherwise nil. It fails with [workflows.ErrTypeStale] if generation is not 0 and the
 // collection has another one.
 func (ops *Operations) DeleteCollection(ctx context.Context, k job.CollectionKey, generation int) (*job.Operation, error) {
 	if generation == 0 {
@@ -82,16 +72,16 @@ func (ops *Operations) operate(ctx context.Context, k job.CollectionKey, name st
 	}
 	var handle client.WorkflowUpdateHandle
 	err := wfclient.Patiently(accept, wfclient.Repeatable(name == workflows.UpdateDelete, func(ctx context.Context) (err error) {
-		handle, err = wfclient.Update(ctx, ops.o.Client, update)
+		handle, err = wfclient.Update(ctx, ops.core.Temporal, update)
 		return err
 	}))
 	if err != nil || handle == nil {
-		return nil, ops.o.Error(ctx, err, missing(k))
+		return nil, ops.core.Error(ctx, err, core.MissingCollection(k))
 	}
 	wait, cancel := context.WithTimeout(ctx, operationPatience)
 	defer cancel()
 	if err := handle.Get(wait, nil); !wfclient.IsTimeout(err) || ctx.Err() != nil {
-		return nil, ops.o.Error(ctx, err, missing(k))
+		return nil, ops.core.Error(ctx, err, core.MissingCollection(k))
 	}
 	return &job.Operation{ID: handle.RunID() + "." + handle.UpdateID()}, nil
 }
@@ -106,24 +96,20 @@ func (ops *Operations) Operation(ctx context.Context, k job.CollectionKey, id st
 	}
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	answer, err := ops.o.Client.WorkflowService().PollWorkflowExecutionUpdate(ctx, &workflowservice.PollWorkflowExecutionUpdateRequest{
-		Namespace: ops.o.Namespace,
+	answer, err := ops.core.Temporal.WorkflowService().PollWorkflowExecutionUpdate(ctx, &workflowservice.PollWorkflowExecutionUpdateRequest{
+		Namespace: ops.core.Namespace,
 		UpdateRef: &update.UpdateRef{
 			WorkflowExecution: &common.WorkflowExecution{WorkflowId: k.WorkflowID(), RunId: run}, UpdateId: updateID,
 		},
 	})
 	if err != nil {
-		return job.Operation{}, ops.o.Error(ctx, err, none)
+		return job.Operation{}, ops.core.Error(ctx, err, none)
 	}
 	found := job.Operation{ID: id, Done: answer.GetOutcome() != nil}
 	if failure := answer.GetOutcome().GetFailure(); failure != nil {
-		cause := wfclient.ErrorOf(ops.o.Converter, k.WorkflowID(), failure)
-		ops.o.Log.WarnContext(ctx, "an operation on a job collection failed", slog.String("collection", k.ARMID()), slog.Any("error", cause))
-		found.Failed, _ = errors.AsType[*job.Error](ops.o.Error(ctx, cause, missing(k)))
+		cause := wfclient.ErrorOf(ops.core.Converter, k.WorkflowID(), failure)
+		ops.core.Log.WarnContext(ctx, "an operation on a job collection failed", slog.String("collection", k.ARMID()), slog.Any("error", cause))
+		found.Failed, _ = errors.AsType[*job.Error](ops.core.Error(ctx, cause, core.MissingCollection(k)))
 	}
 	return found, nil
-}
-
-func missing(k job.CollectionKey) *job.Error {
-	return job.NotFound("jobcollections/"+k.Name, k.ResourceGroup)
 }

@@ -50,7 +50,7 @@ func (v *Overview) Forecast(ctx context.Context) (f Forecast, err error) {
 	request := &workflowservice.ListWorkflowExecutionsRequest{PageSize: forecastPage, Query: query(listing.Scope{})}
 	for {
 		start := time.Now()
-		page, err := v.o.Client.ListWorkflow(ctx, request)
+		page, err := v.o.Temporal.ListWorkflow(ctx, request)
 		if err != nil {
 			return Forecast{}, err
 		}

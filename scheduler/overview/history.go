@@ -12,6 +12,7 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/scheduler/core"
 	"almanac/scheduler/history"
 )
 
@@ -31,15 +32,9 @@ const (
 // A lastSeen is what is remembered of the history of a job at a time and, if the server was asked, in a version.
 type lastSeen struct {
 	at      time.Time
-	version version   // zero if it is not known
-	newest  time.Time // no entry starts later
-	quiet   *outline  // of the job, if the server said that no activity was pending; otherwise nil
-}
-
-// A version changes with every state transition of a workflow.
-type version struct {
-	run         string
-	transitions int64
+	version core.Version // zero if it is not known
+	newest  time.Time    // no entry starts later
+	quiet   *outline     // of the job, if the server said that no activity was pending; otherwise nil
 }
 
 // HistoryAcross returns a page of the histories of all jobs of a scope, newest first, and its continuation, which is empty on
@@ -258,7 +253,7 @@ func (r *reading) ask(ctx context.Context, s *stream) bool {
 	s.version, s.described, s.quiet = d.version, d.found, d.outline
 	now := r.o.Now()
 	newest, certain := d.outline.bound(&listing.Filter{}, now.Add(history.Skew), now, true)
-	if same := ok && d.version != (version{}) && seen.version == d.version; same && (!certain || seen.newest.Before(newest)) {
+	if same := ok && d.version != (core.Version{}) && seen.version == d.version; same && (!certain || seen.newest.Before(newest)) {
 		newest, certain = seen.newest, true
 	}
 	if !certain {
@@ -276,7 +271,7 @@ func (r *reading) ask(ctx context.Context, s *stream) bool {
 type description struct {
 	closed  bool
 	found   *workflowservice.DescribeWorkflowExecutionResponse // nil if it did not answer
-	version version                                            // zero if the history may change without it, or if it is not known
+	version core.Version                                       // zero if the history may change without it, or if it is not known
 	outline *outline                                           // nil likewise
 }
 
@@ -295,7 +290,7 @@ func (r *reading) describe(ctx context.Context, id string, listed *outline) desc
 	return description{
 		found:   found,
 		closed:  info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING,
-		version: version{info.GetExecution().GetRunId(), info.GetStateTransitionCount()},
+		version: core.VersionOf(info),
 		outline: r.decode(id, info, listed),
 	}
 }
@@ -304,13 +299,13 @@ func (r *reading) describe(ctx context.Context, id string, listed *outline) desc
 // the current one takes the server a read of its database.
 func (r *reading) describeRun(ctx context.Context, id string, listed *outline) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	if listed != nil {
-		found, err := r.o.Client.DescribeWorkflowExecution(ctx, id, listed.run)
+		found, err := r.o.Temporal.DescribeWorkflowExecution(ctx, id, listed.run)
 		running := found.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 		if err == nil && running || err != nil && !wfclient.IsNotFound(err) {
 			return found, err
 		}
 	}
-	return r.o.Client.DescribeWorkflowExecution(ctx, id, "")
+	return r.o.Temporal.DescribeWorkflowExecution(ctx, id, "")
 }
 
 // open asks about jobs and opens histories until the first entry of all is known. It returns false if there is none. missing is
@@ -353,7 +348,7 @@ func (r *reading) open(ctx context.Context, m *merge, missing int) bool {
 // remember notes the newest entry of a job, if all entries were read for it.
 func (r *reading) remember(s *stream) {
 	all := listing.Filter{Start: listing.Period{From: r.token.From}, Name: r.filter.Name, NamePrefix: r.filter.NamePrefix}
-	if s.failed || s.filter != all || s.version == (version{}) && !s.settled {
+	if s.failed || s.filter != all || s.version == (core.Version{}) && !s.settled {
 		return
 	}
 	newest := r.token.From

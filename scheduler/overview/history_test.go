@@ -178,7 +178,7 @@ func TestAJobWhoseHistoryCannotBeReadIsAnEntryWithTheReason(t *testing.T) {
 	gone := w.add("d", "gone", nil)
 	delete(w.runs, gone.WorkflowID())
 
-	bad := []string{"e/ it is broken", "c/a it is broken", "c/b it is broken"}
+	bad := []string{"e/ " + broken, "c/a " + unreadable, "c/b " + unreadable}
 	got := names(pages(t, w.overview(noon), everything, listing.Page{Top: 1000}, nil))
 	require.Equal(t, append(slices.Clone(bad), want...), got, "those that cannot be read come first, and one that is gone not at all")
 

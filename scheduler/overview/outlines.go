@@ -102,7 +102,7 @@ func (v *Overview) readOutlines(ctx context.Context, s listing.Scope, jobs int, 
 func (v *Overview) Warm(ctx context.Context, subscription string) {
 	s := listing.Scope{Subscription: subscription}
 	warm := func() error {
-		n, err := v.o.Client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: query(s)})
+		n, err := v.o.Temporal.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: query(s)})
 		if err != nil || n.GetCount() > maxJobs {
 			return err
 		}
@@ -183,7 +183,7 @@ func (v *Overview) list(ctx context.Context, query string, found, before map[str
 	request := &workflowservice.ListWorkflowExecutionsRequest{PageSize: outlinesPerCall, Query: query}
 	twice := map[string]bool{}
 	for {
-		page, err := v.o.Client.ListWorkflow(ctx, request)
+		page, err := v.o.Temporal.ListWorkflow(ctx, request)
 		if err != nil {
 			return err
 		}
@@ -231,7 +231,7 @@ func (v *Overview) decode(id string, e *workflow.WorkflowExecutionInfo, before *
 	}
 	_, told := e.GetSearchAttributes().GetIndexedFields()[workflows.AttributeOutlineTime]
 	o := &outline{run: run, memo: memo.GetData(), told: told}
-	err := wfclient.ConverterFor(v.o.History.Converter, id).FromPayloads(&common.Payloads{Payloads: []*common.Payload{memo}}, &o.Outline)
+	err := wfclient.ConverterFor(v.o.Converter, id).FromPayloads(&common.Payloads{Payloads: []*common.Payload{memo}}, &o.Outline)
 	if err != nil || o.Created.IsZero() {
 		return nil
 	}

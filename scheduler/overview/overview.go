@@ -12,11 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.temporal.io/sdk/client"
-
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/scheduler/core"
 	"almanac/scheduler/history"
 	"almanac/scheduler/internal/cache"
 	"almanac/workflows"
@@ -38,18 +37,10 @@ const (
 
 // Options configure an [Overview]. All members are required.
 type Options struct {
-	Client  client.Client
-	History *history.Reader // of Client
-	Log     *slog.Logger
-	Now     func() time.Time
-
-	// Ask stores the answer of a workflow to a query in result, without asking it if it has not changed since the
-	// last time. Its errors are those of [wfclient.Queries.Ask].
+	*core.Client
+	History *history.Reader
+	// Ask is [core.Client.AskOnce].
 	Ask func(ctx context.Context, workflowID, query string, result any) error
-	// Error turns an error of Temporal into a [job.Error]; missing is returned for a workflow that does not exist. Why
-	// returns the reason, for people, why a workflow could not be read.
-	Error func(ctx context.Context, err error, missing *job.Error) error
-	Why   func(error) string
 }
 
 // An Overview reads across jobs. It is safe for concurrent use.
@@ -97,7 +88,7 @@ func (v *Overview) readCollections(ctx context.Context, s listing.Scope, p listi
 		return nil, v.o.Error(ctx, ctx.Err(), nil)
 	}
 	if s.Collection != "" && found[0].err != nil {
-		return nil, v.o.Error(ctx, found[0].err, missing(keys[0]))
+		return nil, v.o.Error(ctx, found[0].err, core.MissingCollection(keys[0]))
 	}
 	found = slices.DeleteFunc(found, func(f collection) bool { return wfclient.IsGone(f.err) })
 	jobs := 0
@@ -180,7 +171,7 @@ func (p *unreadSet) add(ctx context.Context, id string, key job.Key, err error) 
 	p.v.o.Log.WarnContext(ctx, "a job or job collection in a list across jobs could not be read", slog.String("id", id), slog.Any("error", err))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.list = append(p.list, unread{id, key, p.v.o.Why(err)})
+	p.list = append(p.list, unread{id, key, core.Why(err)})
 }
 
 // after returns what was collected, sorted by ID, beyond an ID.
@@ -216,8 +207,4 @@ func tooMany(what string) error {
 		Kind: job.KindInvalid, Code: "TooManyJobs",
 		Message: "There are " + what + ". Ask for one job collection, or filter by the name of jobs.",
 	}
-}
-
-func missing(k job.CollectionKey) *job.Error {
-	return job.NotFound("jobcollections/"+k.Name, k.ResourceGroup)
 }

@@ -11,6 +11,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/scheduler/core"
 	"almanac/scheduler/history"
 )
 
@@ -20,7 +21,7 @@ type stream struct {
 	id        string
 	bound     time.Time // no entry starts later; zero for unknown
 	unasked   time.Time // likewise, from the outline in Temporal's list, until the server is asked about the job; zero if it need not be
-	version   version
+	version   core.Version
 	settled   bool                                               // the bound is known from the outline in Temporal's list
 	quiet     *outline                                           // as in lastSeen
 	described *workflowservice.DescribeWorkflowExecutionResponse // for the first reading; nil if the server was not asked

@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"almanac/internal/fields"
-	"almanac/job"
+	"almanac/scheduler/core"
 )
 
 // A token is where a page ended, and what the pages after it have in common with it. Its text is opaque to callers.
@@ -40,10 +39,7 @@ func parseToken(text string) (t token, err error) {
 		err = json.Unmarshal(plain, &t)
 	}
 	if err != nil || t.From.IsZero() {
-		return t, &job.Error{
-			Kind: job.KindInvalid, Code: "BadRequest", Message: "The query is not valid",
-			Fields: []*job.FieldError{{Path: "$skiptoken", Code: fields.Invalid, Allowed: "the value from a nextLink of this list", Hint: "start again without it"}},
-		}
+		return t, core.BadToken()
 	}
 	return t, nil
 }

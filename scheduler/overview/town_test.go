@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"reflect"
 	"regexp"
 	"slices"
@@ -28,8 +27,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"almanac/activities"
-	"almanac/internal/wfclient"
 	"almanac/job"
+	"almanac/scheduler/core"
 	"almanac/scheduler/history"
 	"almanac/scheduler/overview"
 	"almanac/workflows"
@@ -81,15 +80,12 @@ func (w *town) overview(now time.Time) *overview.Overview {
 }
 
 func (w *town) overviewBy(clock func() time.Time) *overview.Overview {
-	queries := wfclient.NewQueries(w, client.DefaultNamespace)
-	reader := &history.Reader{
-		Client: w, Namespace: client.DefaultNamespace, Converter: converter.GetDefaultDataConverter(), Log: slog.New(slog.DiscardHandler),
-	}
+	c := core.New(core.Options{Temporal: w, Now: clock})
 	return overview.New(overview.Options{
-		Client: w, History: reader, Log: slog.New(slog.DiscardHandler), Now: clock,
+		Client: c, History: history.New(c),
 		Ask: func(ctx context.Context, id, query string, result any) error {
 			if !strings.HasPrefix(id, "job/") {
-				return queries.Ask(ctx, id, query, result)
+				return c.Ask(ctx, id, query, result)
 			}
 			w.queried.Add(1)
 			if w.hanging {
@@ -108,15 +104,14 @@ func (w *town) overviewBy(clock func() time.Time) *overview.Overview {
 			*result.(*job.Job) = j
 			return nil
 		},
-		Error: func(_ context.Context, err error, missing *job.Error) error {
-			if wfclient.IsGone(err) && missing != nil {
-				return missing
-			}
-			return err
-		},
-		Why: func(error) string { return "it is broken" },
 	})
 }
+
+// broken is why a workflow that answers no query could not be read, unreadable why another could not.
+const (
+	broken     = "no worker can read its history; the log of the workers says why"
+	unreadable = "its stored state could not be read; the log of the API says why"
+)
 
 // add adds an enabled job to a collection.
 func (w *town) add(collection, name string, change func(*job.Job)) job.Key {

@@ -12,12 +12,14 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/quota"
+	"almanac/scheduler/core"
 	"almanac/scheduler/internal/cache"
 	"almanac/workflows"
 )
 
-// The collections that answered recently are cached, so that a new job needs no query of its collection. Nothing is decided by what
-// is cached: a collection checks registrations by its own properties, and answers with what the jobs start with.
+// The collections that answered recently are cached, so that a new job needs no query of its collection. Nothing is
+// decided by what is cached: a collection checks registrations by its own properties, and answers with what the jobs
+// start with.
 const (
 	// A collection that answered within collectionFresh is sent an update without a query first. The query
 	// moves the workflow to another worker if its last one crashed; an update would wait for that one.
@@ -29,54 +31,47 @@ const (
 	// growingFor is how long after a job was created in a collection the next job is taken for a new one, too.
 	growingFor = 10 * time.Second
 
-	// maxStarted is the limit of workflows of a collection that were started and are not confirmed yet. Those beyond it are
-	// looked up by the collection.
+	// maxStarted is the limit of workflows of a collection that were started and are not confirmed yet. Those beyond
+	// it are looked up by the collection.
 	maxStarted = 2 * maxRegistrations
 )
 
 // ErrTaken means that a name is registered already, and was to be registered only if it is not.
 var ErrTaken = errors.New("the name is registered already")
 
-// Options configure a [Registrar]. All members are required.
-type Options struct {
-	// Collection reads a collection. Its errors are of type [job.Error].
-	Collection func(ctx context.Context, k job.CollectionKey) (job.Collection, error)
-	// Update sends an update to a workflow and waits for the result.
-	Update func(ctx context.Context, id, name string, result any, arguments ...any) error
-	Tiers  quota.Tiers
-}
-
 // A Registrar registers the names of new jobs. It is safe for concurrent use.
 type Registrar struct {
-	Options
+	core        *core.Client
+	tiers       quota.Tiers
 	collections cache.Cache[job.Collection]
 	growing     cache.Cache[struct{}] // collections in which a job was created lately
 	queue       queue
 }
 
 // New returns a Registrar.
-func New(o Options) *Registrar { return &Registrar{Options: o} }
+func New(c *core.Client, tiers quota.Tiers) *Registrar { return &Registrar{core: c, tiers: tiers} }
 
 // Recent returns a collection from the cache, or reads it.
 func (r *Registrar) Recent(ctx context.Context, k job.CollectionKey) (job.Collection, error) {
 	if c, ok := r.collections.Get(k.WorkflowID(), collectionFresh); ok {
 		return c, nil
 	}
-	c, err := r.Collection(ctx, k)
+	c, err := r.core.Collection(ctx, k)
 	if err == nil {
 		r.collections.Put(k.WorkflowID(), c, 1, maxCollections)
 	}
 	return c, err
 }
 
-// Growing reports whether the next job of a collection that is put is most likely a new one: the last one was, a short time ago.
+// Growing reports whether the next job of a collection that is put is most likely a new one: the last one was, a
+// short time ago.
 func (r *Registrar) Growing(k job.CollectionKey) bool {
 	_, growing := r.growing.Get(k.WorkflowID(), growingFor)
 	return growing
 }
 
-// Started records that the workflow of a registration was started. The next registration tells the collection, which then does not have
-// to look it up.
+// Started records that the workflow of a registration was started. The next registration tells the collection, which
+// then does not have to look it up.
 func (r *Registrar) Started(k job.CollectionKey, one workflows.Registered) {
 	id := k.WorkflowID()
 	r.growing.Put(id, struct{}{}, 1, maxCollections)
@@ -152,8 +147,8 @@ func (q *queue) nextBatch(id string) []*registration {
 	return all[:n:n]
 }
 
-// Register registers a job in a collection that [Registrar.Recent] returned. The job starts with the state of the collection in the
-// answer. Errors are those of Update, [ErrTaken], or of type [job.Error].
+// Register registers a job in a collection that [Registrar.Recent] returned. The job starts with the state of the
+// collection in the answer. Errors are those of [core.Client.Update], [ErrTaken], or of type [job.Error].
 func (r *Registrar) Register(ctx context.Context, c *job.Collection, j workflows.RegisterJob) (workflows.Registered, workflows.CollectionState, error) {
 	one := &registration{ctx: ctx, job: j, done: make(chan struct{})}
 	id := c.Key.WorkflowID()
@@ -171,7 +166,7 @@ func (r *Registrar) Register(ctx context.Context, c *job.Collection, j workflows
 	}
 	switch {
 	case wfclient.IsGone(one.err):
-		one.err = job.NotFound("jobcollections/"+c.Key.Name, c.Key.ResourceGroup)
+		one.err = core.MissingCollection(c.Key)
 	case one.err == nil && one.result.Taken:
 		r.growing.Forget(id)
 		one.err = ErrTaken
@@ -184,12 +179,14 @@ func (r *Registrar) Register(ctx context.Context, c *job.Collection, j workflows
 // register sends one update for a batch of registrations in a collection and distributes the results.
 func (r *Registrar) register(ctx context.Context, c *job.Collection, batch []*registration) {
 	id := c.Key.WorkflowID()
-	request := workflows.RegisterRequest{Jobs: make([]workflows.RegisterJob, len(batch)), Tiers: r.Tiers, Started: r.queue.takeStarted(id)}
+	request := workflows.RegisterRequest{Jobs: make([]workflows.RegisterJob, len(batch)), Tiers: r.tiers, Started: r.queue.takeStarted(id)}
 	for i, one := range batch {
 		request.Jobs[i] = one.job
 	}
 	var answer workflows.RegisterAnswer
-	err := r.Update(ctx, id, workflows.UpdateRegister, &answer, request)
+	ctx, cancel := context.WithTimeout(ctx, core.UpdateTimeout)
+	defer cancel()
+	err := r.core.Update(ctx, id, workflows.UpdateRegister, &answer, request)
 	if err == nil && len(answer.Jobs) != len(batch) {
 		err = fmt.Errorf("the collection answered for %d of %d jobs", len(answer.Jobs), len(batch))
 	}

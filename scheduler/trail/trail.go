@@ -1,12 +1,10 @@
-// Package trail reads the changes of jobs and job collections from the event histories of the workflows that made them. No
-// event is written for it, and it goes back as far as the namespace's retention. [almanac/internal/audit/header] has put the
-// actors there.
+// Package trail reads the changes of jobs and job collections from the event histories of the workflows that made
+// them. No event is written for it, and it goes back as far as the namespace's retention.
+// [almanac/internal/audit/header] has put the actors there.
 package trail
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,32 +14,26 @@ import (
 	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/history/v1"
 	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 
 	"almanac/internal/audit"
 	"almanac/internal/audit/header"
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/scheduler/core"
 	"almanac/workflows"
 	"almanac/workflows/plan"
 )
 
-// A Reader reads the changes of jobs and job collections. All members are required. It is safe for concurrent use.
-type Reader struct {
-	Client    client.Client
-	Namespace string                  // of Client
-	Converter converter.DataConverter // of Client
-	Log       *slog.Logger
-}
+// A Reader reads the changes of jobs and job collections. It is safe for concurrent use.
+type Reader struct{ core *core.Client }
 
-// ErrPosition is the error for a [listing.Page.After] that is no continuation of this list.
-var ErrPosition = errors.New("the list of changes has no entry at this position")
+// New returns a Reader.
+func New(c *core.Client) *Reader { return &Reader{core: c} }
 
 // Job returns a page of the changes of a job, newest first, and its continuation, which is empty on the last page.
 // The job may be deleted. The error is a [serviceerror.NotFound] if there was no job with that name within the
-// namespace's retention.
+// namespace's retention, and [core.BadToken] if the page is after no entry of this list.
 func (r *Reader) Job(ctx context.Context, k job.Key, p listing.Page) ([]audit.Change, string, error) {
 	return r.read(ctx, k.WorkflowID(), p, func() subject { return &jobSubject{} })
 }
@@ -58,7 +50,7 @@ func (r *Reader) read(ctx context.Context, workflowID string, p listing.Page, ne
 	}
 	runID := after
 	if runID == "" {
-		found, err := r.Client.DescribeWorkflowExecution(ctx, workflowID, "")
+		found, err := r.core.Temporal.DescribeWorkflowExecution(ctx, workflowID, "")
 		if err != nil {
 			return nil, "", err
 		}
@@ -101,7 +93,7 @@ func parsePosition(text string) (runID string, event int64, err error) {
 	runID, number, _ := strings.Cut(text, ".")
 	event, err = strconv.ParseInt(number, 10, 64)
 	if err != nil || uuid.Validate(runID) != nil {
-		return "", 0, ErrPosition
+		return "", 0, core.BadToken()
 	}
 	return runID, event, nil
 }
@@ -132,10 +124,10 @@ type runReader struct {
 // read reads the run, and returns the run to read next, which is empty if there is none.
 func (r *runReader) read(ctx context.Context) (earlier string, err error) {
 	request := &workflowservice.GetWorkflowExecutionHistoryRequest{
-		Namespace: r.Namespace, Execution: &common.WorkflowExecution{WorkflowId: r.workflowID, RunId: r.runID},
+		Namespace: r.core.Namespace, Execution: &common.WorkflowExecution{WorkflowId: r.workflowID, RunId: r.runID},
 	}
 	for {
-		page, err := r.Client.WorkflowService().GetWorkflowExecutionHistory(ctx, request)
+		page, err := r.core.Temporal.WorkflowService().GetWorkflowExecutionHistory(ctx, request)
 		if err != nil {
 			return "", err
 		}
@@ -184,7 +176,7 @@ func (r *runReader) event(e *history.HistoryEvent) {
 		}
 		c := &r.changes[i]
 		if failure := a.GetOutcome().GetFailure(); failure != nil {
-			c.Status, c.Message = audit.Failed, wfclient.ErrorOf(r.Converter, r.workflowID, failure).Error()
+			c.Status, c.Message = audit.Failed, wfclient.ErrorOf(r.core.Converter, r.workflowID, failure).Error()
 			return
 		}
 		c.Status, c.Differences = audit.Succeeded, r.subject.apply(c.update.name, r.decoder(c.update.args))
@@ -225,7 +217,7 @@ func (r *runReader) halted(e *history.HistoryEvent, reason *common.Payload) {
 // replanned adds the change by which a job was planned again with other time zones, if a side effect recorded one.
 func (r *runReader) replanned(e *history.HistoryEvent) {
 	var p plan.Plan
-	err := wfclient.ConverterFor(r.Converter, r.workflowID).FromPayloads(e.GetMarkerRecordedEventAttributes().GetDetails()["data"], &p)
+	err := wfclient.ConverterFor(r.core.Converter, r.workflowID).FromPayloads(e.GetMarkerRecordedEventAttributes().GetDetails()["data"], &p)
 	if err != nil || p.Moved == nil || p.Zone == nil { // other side effects record other values
 		return
 	}
@@ -249,9 +241,9 @@ func (r *runReader) add(e *history.HistoryEvent, c change) {
 
 // actor returns the actor in a header; the zero actor if there is none, or it cannot be read.
 func (r *runReader) actor(h *common.Header) audit.Actor {
-	a, err := header.Actor(r.Converter, r.workflowID, h.GetFields())
+	a, err := header.Actor(r.core.Converter, r.workflowID, h.GetFields())
 	if err != nil {
-		r.Log.Warn("the actor of a change cannot be decoded", "workflow", r.workflowID, "error", err)
+		r.core.Log.Warn("the actor of a change cannot be decoded", "workflow", r.workflowID, "error", err)
 	}
 	return a
 }
@@ -267,8 +259,8 @@ func (r *runReader) decoder(payloads *common.Payloads) decoder {
 		if len(payloads.GetPayloads()) == 0 {
 			return
 		}
-		if err := wfclient.ConverterFor(r.Converter, r.workflowID).FromPayloads(payloads, value); err != nil {
-			r.Log.Warn("a payload of a change cannot be decoded", "workflow", r.workflowID, "error", err)
+		if err := wfclient.ConverterFor(r.core.Converter, r.workflowID).FromPayloads(payloads, value); err != nil {
+			r.core.Log.Warn("a payload of a change cannot be decoded", "workflow", r.workflowID, "error", err)
 		}
 	}
 }

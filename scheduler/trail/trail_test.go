@@ -3,7 +3,6 @@ package trail_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 
 	"almanac/job"
 	"almanac/job/listing"
+	"almanac/scheduler/core"
 	"almanac/scheduler/trail"
 	"almanac/workflows"
 	"almanac/workflows/jobloop/state"
@@ -121,7 +121,7 @@ func definition(method string) job.Definition {
 
 func read(t *testing.T, s *server, p listing.Page) (lines []string, next string) {
 	t.Helper()
-	r := &trail.Reader{Client: s, Namespace: "n", Converter: converter.GetDefaultDataConverter(), Log: slog.New(slog.DiscardHandler)}
+	r := trail.New(core.New(core.Options{Temporal: s}))
 	changes, next, err := r.Job(t.Context(), key, p)
 	require.NoError(t, err)
 	for _, c := range changes {
@@ -205,9 +205,9 @@ func TestAJobThatWasDisabledAfterFailuresHasThatAmongItsChanges(t *testing.T) {
 
 func TestAContinuationThatIsNone(t *testing.T) {
 	t.Parallel()
-	r := &trail.Reader{Client: &server{}, Namespace: "n", Converter: converter.GetDefaultDataConverter(), Log: slog.New(slog.DiscardHandler)}
+	r := trail.New(core.New(core.Options{Temporal: &server{}}))
 	for _, after := range []string{"x", ".1", uuid.NewString(), uuid.NewString() + ".x"} {
 		_, _, err := r.Job(t.Context(), key, listing.Page{Top: 1, After: after})
-		require.ErrorIs(t, err, trail.ErrPosition, after)
+		require.Equal(t, core.BadToken(), err, after)
 	}
 }

@@ -1,11 +1,10 @@
-package scheduler
+package core
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"slices"
-	"time"
 
 	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
@@ -15,6 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"almanac/internal/wfclient"
+	"almanac/job"
 	"almanac/workflows"
 	"almanac/workflows/jobloop/state"
 )
@@ -23,32 +23,38 @@ import (
 // gets its workflow, which saves a workflow task, a timer and a place in a worker's cache. A query cannot
 // be answered in that time, so the status is computed from the workflow's input.
 
-// minStartDelay is the shortest delay worth using.
-const minStartDelay = 10 * time.Second
+// Status stores the status of a job or collection in status. If it is a job that has not begun, the status is
+// computed from the input of its workflow. The errors are those of [wfclient.Queries.Ask].
+func (c *Client) Status(ctx context.Context, id string, status any) error {
+	_, err := c.status(ctx, c.queries.Ask, id, status)
+	return err
+}
 
-// startDelay returns the start delay of a job's workflow, 0 for none. It is counted from the registration,
-// by the server's clock, so this machine's clock does not matter. The start comes at most StartWithin after
-// the registration, and the job begins that much later.
-func startDelay(in *state.Input, registered time.Time) time.Duration {
-	begin := in.Begin()
-	if begin.IsZero() || begin.Sub(registered) < minStartDelay {
-		return 0
+// JobToChange returns a job, without its secrets, and begins its workflow if that was started with a delay. A
+// change calls it before its update; [Client.begin] says why.
+func (c *Client) JobToChange(ctx context.Context, k job.Key) (job.Job, error) {
+	if err := k.Validate(); err != nil {
+		return job.Job{}, err
 	}
-	return begin.Sub(registered)
+	var j job.Job
+	delayed, err := c.status(ctx, c.queries.AskBeforeChange, k.WorkflowID(), &j)
+	if err == nil && delayed != nil {
+		err = c.begin(ctx, k.WorkflowID(), delayed)
+	}
+	return j.At(c.Now()), c.ReadError(ctx, err, k)
 }
 
 // A query is [wfclient.Queries.Ask] or [wfclient.Queries.AskBeforeChange].
 type query func(ctx context.Context, workflowID, name string, result any) error
 
-// queryStatus queries a workflow's status. If the workflow is a job that has not begun, queryStatus
-// computes the status from its input and returns the input too. The errors are those of the query.
-func (s *Service) queryStatus(ctx context.Context, query query, id string, status any) (*state.Input, error) {
+// status is [Client.Status] by that query. It returns the input of a job that has not begun, otherwise nil.
+func (c *Client) status(ctx context.Context, query query, id string, status any) (*state.Input, error) {
 	for again := true; ; again = false {
 		err := query(ctx, id, workflows.QueryStatus, status)
 		if _, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err); !notReady {
 			return nil, err
 		}
-		in, errRead := s.delayedInput(ctx, id)
+		in, errRead := c.delayedInput(ctx, id)
 		switch {
 		case errRead != nil:
 			return nil, errRead
@@ -62,12 +68,14 @@ func (s *Service) queryStatus(ctx context.Context, query query, id string, statu
 
 // delayedInput returns the input of a job whose workflow has not begun. It returns nil if the workflow has begun
 // or is closed.
-func (s *Service) delayedInput(ctx context.Context, id string) (*state.Input, error) {
-	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
+func (c *Client) delayedInput(ctx context.Context, id string) (*state.Input, error) {
+	ctx, cancel := context.WithTimeout(ctx, HistoryTimeout)
 	defer cancel()
-	found, err := s.client.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
-		Namespace: s.namespace, Execution: &common.WorkflowExecution{WorkflowId: id}, MaximumPageSize: 256, // the server's maximum
-	})
+	request := &workflowservice.GetWorkflowExecutionHistoryRequest{
+		Namespace: c.Namespace, Execution: &common.WorkflowExecution{WorkflowId: id},
+		MaximumPageSize: 256, // the server's maximum
+	}
+	found, err := c.Temporal.WorkflowService().GetWorkflowExecutionHistory(ctx, request)
 	if err != nil {
 		return nil, err
 	}
@@ -80,14 +88,15 @@ func (s *Service) delayedInput(ctx context.Context, id string) (*state.Input, er
 		return nil, nil
 	}
 	var in state.Input
-	if err := wfclient.ConverterFor(s.converter, id).FromPayloads(started.GetInput(), &in); err != nil {
+	if err := wfclient.ConverterFor(c.Converter, id).FromPayloads(started.GetInput(), &in); err != nil {
 		return nil, err
 	}
 	return &in, nil
 }
 
 func beginsOrEnds(e *history.HistoryEvent) bool {
-	return e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED || e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED
+	return e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED ||
+		e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED
 }
 
 // begin ends the start delay of a job's workflow.
@@ -96,13 +105,15 @@ func beginsOrEnds(e *history.HistoryEvent) bool {
 // and takes it for the end of the delay if the delay ends meanwhile: if the server crashed then, the job
 // would never begin. The workflow task for a signal is written to the database. During a delay only
 // SignalWithStart makes such a task; it starts nothing here, because the workflow exists.
-func (s *Service) begin(ctx context.Context, id string, in *state.Input) error {
+func (c *Client) begin(ctx context.Context, id string, in *state.Input) error {
 	ctx, cancel := context.WithTimeout(ctx, wfclient.ChangeTimeout)
 	defer cancel()
+	o := client.StartWorkflowOptions{
+		ID: id, TaskQueue: workflows.TaskQueue,
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+	}
 	err := wfclient.Patiently(ctx, func(ctx context.Context) error {
-		_, err := s.client.SignalWithStartWorkflow(ctx, id, workflows.SignalBegin, nil, client.StartWorkflowOptions{
-			ID: id, TaskQueue: workflows.TaskQueue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		}, workflows.TypeJob, in)
+		_, err := c.Temporal.SignalWithStartWorkflow(ctx, id, workflows.SignalBegin, nil, o, workflows.TypeJob, in)
 		return err
 	})
 	if _, ended := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); ended {

@@ -1,4 +1,4 @@
-package scheduler
+package core
 
 import (
 	"context"
@@ -16,35 +16,33 @@ import (
 	"almanac/workflows"
 )
 
-func missingJob(k job.Key) *job.Error {
+// MissingJob returns the error of a job that does not exist.
+func MissingJob(k job.Key) *job.Error {
 	return job.NotFound("jobcollections/"+k.Collection.Name+"/jobs/"+k.Name, k.Collection.ResourceGroup)
 }
 
-func missingCollection(k job.CollectionKey) *job.Error {
+// MissingCollection returns the error of a job collection that does not exist.
+func MissingCollection(k job.CollectionKey) *job.Error {
 	return job.NotFound("jobcollections/"+k.Name, k.ResourceGroup)
 }
 
-// missingCollectionOfNewJob says how to create the collection.
-func missingCollectionOfNewJob(k job.CollectionKey) *job.Error {
-	e := missingCollection(k)
-	e.Message += " Create the job collection first: PUT " + k.ARMID() + `?api-version=2016-03-01 with the body {"properties":{"sku":{"name":"Standard"}}}.`
-	return e
-}
+// IsMissing reports whether the workflow that was read or changed does not exist.
+func IsMissing(err error) bool { return wfclient.IsGone(err) || job.KindOf(err) == job.KindNotFound }
 
-// isMissing reports whether the workflow that was read or changed does not exist.
-func isMissing(err error) bool { return wfclient.IsGone(err) || job.KindOf(err) == job.KindNotFound }
-
-// badToken is the error for a $skiptoken that no list returned.
-func badToken() error {
+// BadToken returns the error of a $skiptoken that no list returned.
+func BadToken() error {
 	return &job.Error{
 		Kind: job.KindInvalid, Code: "BadRequest", Message: "The query is not valid",
-		Fields: []*job.FieldError{{Path: "$skiptoken", Code: fields.Invalid, Allowed: "the value from a nextLink of this list", Hint: "start again without it"}},
+		Fields: []*job.FieldError{{
+			Path: "$skiptoken", Code: fields.Invalid, Allowed: "the value from a nextLink of this list",
+			Hint: "start again without it",
+		}},
 	}
 }
 
-// jobError turns a Temporal error into a [job.Error]. missing is returned if the workflow does not exist;
+// Error turns a Temporal error into a [job.Error]. missing is returned if the workflow does not exist;
 // it is nil if the call named none.
-func (s *Service) jobError(ctx context.Context, err error, missing *job.Error) error {
+func (c *Client) Error(ctx context.Context, err error, missing *job.Error) error {
 	if err == nil {
 		return nil
 	}
@@ -69,7 +67,7 @@ func (s *Service) jobError(ctx context.Context, err error, missing *job.Error) e
 		}
 	}
 	if isUnavailable(err) {
-		s.log.WarnContext(ctx, "temporal did not answer", slog.Any("error", err))
+		c.Log.WarnContext(ctx, "temporal did not answer", slog.Any("error", err))
 		message := "Temporal, or a worker of Almanac, did not answer in time."
 		if _, silent := errors.AsType[*wfclient.SilentError](err); silent {
 			message = "Temporal does not answer."
@@ -85,13 +83,14 @@ func isUnavailable(err error) bool {
 	_, cancelled := errors.AsType[*serviceerror.Canceled](err)
 	_, namespace := errors.AsType[*serviceerror.NamespaceNotFound](err) // not created yet, or deleted
 	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)   // the workflow task fails and is retried
-	ended := wfclient.IsRefused(err, "AcceptedUpdateCompletedWorkflow") // set by the server: the workflow closed before it answered
+	ended := wfclient.IsRefused(err, "AcceptedUpdateCompletedWorkflow") // by the server: the workflow closed before it answered
 	_, silent := errors.AsType[*wfclient.SilentError](err)
-	return ended || silent || unavailable || exhausted || cancelled || namespace || notReady || wfclient.IsTimeout(err) || errors.Is(err, context.Canceled)
+	return ended || silent || unavailable || exhausted || cancelled || namespace || notReady ||
+		wfclient.IsTimeout(err) || errors.Is(err, context.Canceled)
 }
 
-// whyUnreadable returns the reason, for people, why a workflow could not be read.
-func whyUnreadable(err error) string {
+// Why returns the reason, for people, why a workflow could not be read.
+func Why(err error) string {
 	_, failed := errors.AsType[*serviceerror.QueryFailed](err)
 	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)
 	switch {
@@ -105,10 +104,10 @@ func whyUnreadable(err error) string {
 	return "its stored state could not be read; the log of the API says why"
 }
 
-// readError is [Service.jobError] for reading a job. If the fault is the job's own, as far as Temporal
+// ReadError is [Client.Error] for reading a job. If the fault is the job's own, as far as Temporal
 // shows, the error says so.
-func (s *Service) readError(ctx context.Context, err error, k job.Key) error {
-	shown := s.jobError(ctx, err, missingJob(k))
+func (c *Client) ReadError(ctx context.Context, err error, k job.Key) error {
+	shown := c.Error(ctx, err, MissingJob(k))
 	_, failed := errors.AsType[*serviceerror.QueryFailed](err)
 	_, notReady := errors.AsType[*serviceerror.WorkflowNotReady](err)
 	_, temporals := errors.AsType[serviceerror.ServiceError](err)
@@ -117,18 +116,18 @@ func (s *Service) readError(ctx context.Context, err error, k job.Key) error {
 		return shown
 	case kind == job.KindInternal && temporals && !failed: // a fault of Temporal's
 		return shown
-	case kind == job.KindUnavailable && !notReady && !wfclient.IsTimeout(err): // Temporal takes no requests, for this job or any other
+	case kind == job.KindUnavailable && !notReady && !wfclient.IsTimeout(err): // Temporal takes no requests, of this job or another
 		return shown
 	}
-	why := whyUnreadable(err)
+	why := Why(err)
 	if wfclient.IsTimeout(err) {
-		attempt := s.workflowTaskAttempt(ctx, k.WorkflowID())
+		attempt := c.workflowTaskAttempt(ctx, k.WorkflowID())
 		if attempt < 2 {
 			return shown // possibly no worker answers at all
 		}
 		why = fmt.Sprintf("its workflow task has failed or timed out, and is at attempt %d; the log of the workers says why", attempt)
 	}
-	s.log.WarnContext(ctx, "a job could not be read", slog.String("job", k.ARMID()), slog.Any("error", err))
+	c.Log.WarnContext(ctx, "a job could not be read", slog.String("job", k.ARMID()), slog.Any("error", err))
 	return &job.Error{
 		Kind: job.KindUnavailable, Code: "ServiceUnavailable", Err: err,
 		Message: fmt.Sprintf("The job '%s' could not be read: %s. It can still be deleted.", k.Name, why),
@@ -137,10 +136,10 @@ func (s *Service) readError(ctx context.Context, err error, k job.Key) error {
 
 // workflowTaskAttempt returns the attempt number of a workflow's pending workflow task; 0 if there is none
 // or it is not known.
-func (s *Service) workflowTaskAttempt(ctx context.Context, id string) int {
-	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+func (c *Client) workflowTaskAttempt(ctx context.Context, id string) int {
+	ctx, cancel := context.WithTimeout(ctx, DescribeTimeout)
 	defer cancel()
-	found, err := s.client.DescribeWorkflowExecution(ctx, id, "")
+	found, err := c.Temporal.DescribeWorkflowExecution(ctx, id, "")
 	if err != nil {
 		return 0
 	}

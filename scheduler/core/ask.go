@@ -1,0 +1,101 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflow/v1"
+
+	"almanac/job"
+	"almanac/workflows"
+)
+
+// A versionedAnswer is what a workflow in that version, or a later one, answered to a query. It is decoded anew for
+// each reader, so that no reader can change it for the next.
+type versionedAnswer struct {
+	version Version
+	answer  json.RawMessage
+}
+
+// A Version changes with every state transition of a workflow. The zero value means unknown.
+type Version struct {
+	Run         string
+	Transitions int64
+}
+
+// VersionOf returns the version of a workflow that was described.
+func VersionOf(info *workflow.WorkflowExecutionInfo) Version {
+	return Version{Run: info.GetExecution().GetRunId(), Transitions: info.GetStateTransitionCount()}
+}
+
+const (
+	// maxAnswerBytes is the size limit of the answers that are kept: about ten thousand plain jobs, fewer if they have
+	// large messages.
+	maxAnswerBytes = 16 << 20
+	// maxAnswerAge is the age after which an unchanged workflow is queried again: a newer version of the
+	// workers may return more.
+	maxAnswerAge = time.Hour
+)
+
+// Ask stores the answer of a workflow to a query in result. The errors are those of [wfclient.Queries.Ask].
+func (c *Client) Ask(ctx context.Context, id, query string, result any) error {
+	return c.queries.Ask(ctx, id, query, result)
+}
+
+// AskOnce is [Client.Ask] for the lists, which ask many workflows, and knows the status of a job that has not begun. A
+// workflow that is unchanged since it was asked is not asked again: a query of a workflow that is in no worker's cache
+// makes a worker replay its run, each time, while the server itself knows whether the workflow changed. For a workflow
+// that changes all the time it is no use: to describe it takes its lock once more.
+func (c *Client) AskOnce(ctx context.Context, id, query string, result any) error {
+	key, v := query+" "+id, c.version(ctx, id)
+	if recent, ok := c.answers.Get(key, maxAnswerAge); ok && recent.version == v {
+		return json.Unmarshal(recent.answer, result)
+	}
+	var answer json.RawMessage
+	var err error
+	if query == workflows.QueryStatus {
+		err = c.Status(ctx, id, &answer)
+	} else {
+		err = c.Ask(ctx, id, query, &answer)
+	}
+	if err != nil {
+		return err
+	}
+	if v != (Version{}) {
+		c.answers.Put(key, versionedAnswer{v, answer}, len(answer), maxAnswerBytes)
+	}
+	return json.Unmarshal(answer, result)
+}
+
+// version asks the server for the version of a workflow. It is zero if the workflow is not open or the
+// server does not answer.
+func (c *Client) version(ctx context.Context, id string) Version {
+	ctx, cancel := context.WithTimeout(ctx, DescribeTimeout)
+	defer cancel()
+	found, err := c.Temporal.DescribeWorkflowExecution(ctx, id, "")
+	info := found.GetWorkflowExecutionInfo()
+	if err != nil || info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING || info.GetStateTransitionCount() == 0 {
+		return Version{} // the query will return the error, if there is one
+	}
+	return VersionOf(info)
+}
+
+// Collection returns a collection. The error is of type [job.Error].
+func (c *Client) Collection(ctx context.Context, k job.CollectionKey) (job.Collection, error) {
+	if err := k.Validate(); err != nil {
+		return job.Collection{}, err
+	}
+	var found job.Collection
+	err := c.Ask(ctx, k.WorkflowID(), workflows.QueryStatus, &found)
+	return found, c.Error(ctx, err, MissingCollection(k))
+}
+
+// ReadHistory calls read, which reads a page of Temporal's histories, within [HistoryTimeout], unless Temporal answers
+// nothing.
+func (c *Client) ReadHistory(ctx context.Context, read func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, HistoryTimeout)
+	defer cancel()
+	return c.queries.Server.While(ctx, read)
+}

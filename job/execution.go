@@ -39,6 +39,10 @@ type Job struct {
 	// Skips are due times of occurrences that were skipped; at least of those to come.
 	Skips []time.Time `json:"skips,omitempty"`
 
+	// Planned are the next occurrences, oldest first, if they follow from the job's time zone, with the offsets from UTC by which they
+	// were planned: a reader's time zones may be of another release. Only queries answer with them.
+	Planned []time.Time `json:"planned,omitempty"`
+
 	// Running are the executions that have not ended, oldest first. Only queries answer with them; the answer to a change says whether there are
 	// some that may have begun.
 	Running   *Running `json:"running,omitempty"`

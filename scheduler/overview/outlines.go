@@ -238,6 +238,9 @@ func (v *Overview) decode(id string, e *workflow.WorkflowExecutionInfo, before *
 	if o.timetable, err = timetable.FromOutline(&o.Outline); err != nil {
 		return nil
 	}
+	if _, rules := o.timetable.Zone(); rules != "" && o.ZoneRules != "" && rules != o.ZoneRules {
+		return nil // the job was planned with time zones of another release, and is due at other times
+	}
 	return o
 }
 

@@ -24,6 +24,23 @@ type planned struct {
 	left      int                  // how many occurrences it has from next on at most; 0 for no limit
 	timetable *timetable.Timetable // nil if it runs once
 	err       error                // its definition cannot be planned here
+
+	// If its occurrences follow from a time zone, the worker that planned them may have had other rules of it.
+	planned []time.Time // by it: those from next on, oldest first
+	resume  time.Time   // the time after which the timetable goes on with the local times that follow these
+}
+
+// after returns the first occurrence after at.
+func (p *planned) after(at time.Time) (time.Time, bool) {
+	for _, due := range p.planned {
+		if due.After(at) {
+			return due, true
+		}
+	}
+	if p.resume.After(at) {
+		at = p.resume
+	}
+	return p.timetable.After(at)
 }
 
 // Upcoming returns a page of the occurrences that come due after now and up to until, in the order of their due times,
@@ -178,8 +195,13 @@ func planOf(j job.Job) planned {
 		p.left = max(1, count-j.Status.ExecutionCount) // a manual run counts as executed, too
 	}
 	all, err := timetable.Of(&j.Definition, j.Created)
-	if p.err = err; err == nil {
-		p.timetable = all.Without(j.Skips)
+	if p.err = err; err != nil {
+		return p
+	}
+	p.timetable = all.Without(j.Skips)
+	for _, due := range j.Planned {
+		_, offset := due.Zone()
+		p.planned, p.resume = append(p.planned, due.UTC()), all.Resume(due, offset)
 	}
 	return p
 }
@@ -220,7 +242,7 @@ func (d *cursor) start(t token) {
 func (d *cursor) advance() {
 	next, ok := time.Time{}, d.timetable != nil && d.left != 1
 	if ok {
-		next, ok = d.timetable.After(d.at)
+		next, ok = d.after(d.at)
 	}
 	if d.left > 1 {
 		d.left--

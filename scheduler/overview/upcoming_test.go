@@ -25,13 +25,24 @@ func every(r job.Recurrence, next string) func(*job.Job) {
 func minutes(n int) job.Recurrence { return job.Recurrence{Frequency: "minute", Interval: n} }
 
 // due lists all occurrences up to until, page by page, as the job and the minute, or why it could not be read.
-func due(t *testing.T, v *overview.Overview, s listing.Scope, until time.Time, p listing.Page) (all []string) {
+func due(t *testing.T, v *overview.Overview, s listing.Scope, until time.Time, p listing.Page) []string {
+	t.Helper()
+	return dueAs(t, v, s, until, p, "15:04:05")
+}
+
+// dueOn is due with days.
+func dueOn(t *testing.T, v *overview.Overview, s listing.Scope, until time.Time, p listing.Page) []string {
+	t.Helper()
+	return dueAs(t, v, s, until, p, "01-02 15:04")
+}
+
+func dueAs(t *testing.T, v *overview.Overview, s listing.Scope, until time.Time, p listing.Page, layout string) (all []string) {
 	t.Helper()
 	for {
 		page, next, err := v.Upcoming(t.Context(), s, until, p)
 		require.NoError(t, err)
 		for _, o := range page {
-			what := o.Due.Format("15:04:05")
+			what := o.Due.Format(layout)
 			if o.Unread != "" {
 				what = o.Unread
 			}

@@ -55,6 +55,12 @@ func (j *loop) handleStatus(ctx workflow.Context) (job.Job, error) {
 	if len(j.running)+len(j.Deferred) > 0 {
 		s.Running = &job.Running{Run: workflow.GetInfo(ctx).WorkflowExecution.RunID, Executions: j.ongoing()}
 	}
+	if zone := j.Plan.Zone; zone != nil && s.Status.NextExecutionTime != nil {
+		if s.Ahead != nil {
+			s.Planned = zone.LocalTimes(s.Ahead.Due)
+		}
+		s.Planned = append(s.Planned, zone.LocalTimes(j.Plan.Due)...)
+	}
 	return s, nil
 }
 

@@ -237,3 +237,23 @@ func TestAJobThatNoWorkerCanPlanWithANewerReleaseGoesOnByItsOwn(t *testing.T) {
 	require.Equal(t, []string{"2026-01-19 16:00:00", "2026-01-20 16:00:00", "2026-01-21 17:00:00"}, dues[19:22])
 	w.requireSound()
 }
+
+// A reader's time zones may be of another release, and its list of what comes next goes on from there.
+func TestTheStatusTellsReadersWhichLocalTimesArePlanned(t *testing.T) {
+	workflowtest.UseZones(t, "2026a", mountain)
+	w := newLeadEnv(t, dailyAt("9"))
+	planned := w.snapshot(12 * time.Hour)
+	ahead := w.snapshot(16*time.Hour - 5*time.Second)
+	w.run(dayLong)
+	require.Equal(t, []string{"2026-01-01T09:00:00-07:00", "2026-01-02T09:00:00-07:00"}, texts(planned.Planned[:2]))
+	require.NotNil(t, ahead.Ahead, "it is held")
+	require.Equal(t, texts(planned.Planned[:2]), texts(ahead.Planned[:2]))
+	w.requireSound()
+}
+
+func texts(times []time.Time) (all []string) {
+	for _, t := range times {
+		all = append(all, t.Format(time.RFC3339))
+	}
+	return all
+}

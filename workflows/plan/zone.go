@@ -79,3 +79,12 @@ func (z *Zone) Local(t time.Time) time.Time {
 	}
 	return t.In(time.FixedZone("", z.offset(t)))
 }
+
+// LocalTimes returns each of the times as [Zone.Local] does.
+func (z *Zone) LocalTimes(times []time.Time) []time.Time {
+	var local []time.Time
+	for _, t := range times {
+		local = append(local, z.Local(t))
+	}
+	return local
+}

@@ -48,6 +48,9 @@ type Job struct {
 	Running   *Running `json:"running,omitempty"`
 	Executing bool     `json:"executing,omitempty"`
 
+	// Recent is what became of its occurrences lately. Only queries answer with it.
+	Recent Recent `json:"recent,omitzero"`
+
 	// Unread is the reason why a job in a list could not be read. If it is set, only the key is known.
 	Unread string `json:"-"`
 }

@@ -31,6 +31,10 @@ type Outline struct {
 	Inactive   bool        `json:"inactive,omitempty"` // no occurrence comes due after Irregular
 	Disabled   bool        `json:"disabled,omitempty"` // nor will one, whatever becomes of the job's collection
 
+	// Recent is what became of the job's occurrences when the outline was written; see [Recent.Irregular]. Since then all were regular, but for
+	// those of a few minutes before Irregular.
+	Recent Recent `json:"recent,omitzero"`
+
 	// Zones is the release of the time zone database by which the job was planned, or a newer one, and ZoneRules a hash of the rules of
 	// the job's zone in it; "" if its occurrences follow from no time zone.
 	Zones     string `json:"zones,omitempty"`

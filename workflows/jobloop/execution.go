@@ -265,6 +265,7 @@ func (j *loop) settle(ctx workflow.Context, e *execution.Execution, err error) {
 			j.FaultedCount++
 		}
 	}
+	j.Recent.Add(e.Mark(err != nil), workflow.Now(ctx))
 	why := cmp.Or(e.Error, noRecord)
 	failedBefore := state.Record(&j.Outcomes, state.Ending{Due: e.Due, At: e.EndedAt(workflow.Now(ctx)), Failed: err != nil, Why: why})
 	j.raiser.Ended(ctx, alerts.End{Execution: e.Execution, Manual: e.Manual, Failed: err != nil, Error: why, Began: e.Began, Attempts: e.Attempts}, failedBefore)

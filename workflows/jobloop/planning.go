@@ -116,6 +116,9 @@ func (j *loop) reportDropped(ctx workflow.Context, d *plan.Dropped) {
 	j.CoverUntil(workflow.Now(ctx))
 	workflow.GetLogger(ctx).Warn("occurrences were not run", "job", j.Key.ARMID(), "count", d.Count,
 		"first", d.First, "last", d.Last, "outcome", d.Outcome, "why", d.Why)
+	for due := range d.All() {
+		j.Recent.Add(job.Mark{Due: due, Outcome: d.Outcome, Late: -1}, workflow.Now(ctx))
+	}
 	j.raiser.Dropped(ctx, d)
 }
 

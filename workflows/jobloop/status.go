@@ -52,6 +52,7 @@ func (j *loop) handleStatus(ctx workflow.Context) (job.Job, error) {
 		return job.Job{}, j.mayChange()
 	}
 	s := j.snapshot()
+	s.Recent = j.Recent
 	if len(j.running)+len(j.Deferred) > 0 {
 		s.Running = &job.Running{Run: workflow.GetInfo(ctx).WorkflowExecution.RunID, Executions: j.ongoing()}
 	}

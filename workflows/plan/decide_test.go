@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -132,5 +133,18 @@ func TestADroppedListsOnlyTheNewestDueTimes(t *testing.T) {
 			require.Equal(t, last, d.Newest[len(d.Newest)-1])
 			require.Equal(t, last.Add(-time.Duration(len(d.Newest)-1)*time.Minute), d.Newest[0])
 		})
+	}
+}
+
+func TestTheDueTimesThatADroppedDoesNotListAreSpreadOverTheTimeBefore(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, maxListed, maxListed + 1, 1000} {
+		var d Dropped
+		var want []time.Time
+		for i := range n {
+			want = append(want, noon.Add(time.Duration(i)*time.Minute))
+			d.Add(want[i])
+		}
+		require.Equal(t, want, slices.Collect(d.All()))
 	}
 }

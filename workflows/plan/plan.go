@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"iter"
 	"time"
 
 	"almanac/job"
@@ -47,6 +48,23 @@ func (d *Dropped) Add(t time.Time) {
 	d.Newest = append(d.Newest, t)
 	if len(d.Newest) > maxListed {
 		d.Newest = d.Newest[1:]
+	}
+}
+
+// All returns the due times, oldest first. Those that are not listed are taken for evenly spread over the time before.
+func (d *Dropped) All() iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		unlisted := d.Count - len(d.Newest)
+		for i := range unlisted {
+			if !yield(d.First.Add(d.Newest[0].Sub(d.First) / time.Duration(unlisted) * time.Duration(i))) {
+				return
+			}
+		}
+		for _, due := range d.Newest {
+			if !yield(due) {
+				return
+			}
+		}
 	}
 }
 

@@ -111,6 +111,18 @@ func (e *Execution) MaxAttempts() int {
 	return policy.Attempts()
 }
 
+// Mark returns what became of the execution, which has ended.
+func (e *Execution) Mark(failed bool) job.Mark {
+	m := job.Mark{Due: e.Due, Manual: e.Manual, Outcome: job.OutcomeCompleted, Late: -1}
+	if failed {
+		m.Outcome = job.OutcomeFailed
+	}
+	if !e.Began.IsZero() {
+		m.Late = max(0, e.Began.Sub(e.Due))
+	}
+	return m
+}
+
 // Planned returns when the occurrence is due by the plan: another time than its own if the plan was made again with newer time zones.
 func (e *Execution) Planned() time.Time {
 	if e.Moved.IsZero() {

@@ -61,6 +61,7 @@ type Input struct {
 	FaultedCount   int       `json:"faults,omitempty"`
 
 	Outcomes   job.Outcomes        `json:"outcomes,omitzero"`
+	Recent     job.Recent          `json:"recent,omitzero"`
 	Listed     job.Outcome         `json:"listed,omitempty"` // the last outcome that Temporal's lists show
 	Optional   visibility.Optional `json:"optional,omitzero"`
 	ShowNext   bool                `json:"showNext,omitempty"`  // Temporal's lists show when the job is due next, which costs a write for each execution

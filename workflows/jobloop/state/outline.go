@@ -28,6 +28,7 @@ func (in *Input) Outline() job.Outline {
 		// A final job is inactive too, but its timetable says so, unless it ends by a count; so most need no update.
 		Inactive: !in.Active() && (!d.State.Final() || counted),
 		Disabled: d.State == job.StateDisabled || d.State.Final() && counted,
+		Recent:   in.Recent.Irregular(),
 	}
 }
 

@@ -92,7 +92,7 @@ var (
 )
 
 // madeByRuns are paths of files that commands write.
-var madeByRuns = []string{"bin/almanac", "keys.json", "plans.json", "tokens.yaml"}
+var madeByRuns = []string{"bin/almanac", "keys.json", "plans.json", "report.md", "tokens.yaml"}
 
 func TestEveryFileThatAPageNamesExists(t *testing.T) {
 	t.Parallel()
@@ -117,7 +117,7 @@ func TestEveryFileThatAPageNamesExists(t *testing.T) {
 }
 
 // inComment matches a file of the repository, with or without an anchor, in a Go comment.
-var inComment = regexp.MustCompile(`//.*?\b((?:docs|examples|internal|workflows|devserver|api|bench|faults)/[\w./-]+\.(?:md|go|json|ya?ml|svg)|[A-Z]+\.md)(?:#([\w-]+))?`)
+var inComment = regexp.MustCompile(`//.*?\b((?:docs|examples|internal|workflows|devserver|api|lab)/[\w./-]+\.(?:md|go|json|ya?ml|svg)|[A-Z]+\.md)(?:#([\w-]+))?`)
 
 func TestEveryPageThatACommentNamesExists(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"almanac/internal/processes"
+	"almanac/internal/freeport"
 	namespaces "almanac/scheduler/setup"
 )
 
@@ -60,9 +60,9 @@ func newNamespace(t *testing.T, temporal string) string {
 // freeAddress returns an address on which nothing listens, and that no other test gets.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	ports, err := processes.FreePorts(1)
+	address, err := freeport.Address()
 	require.NoError(t, err)
-	return fmt.Sprintf("127.0.0.1:%d", ports[0])
+	return address
 }
 
 // A worker and an API that were started before the namespace exists say so, and work once it was set up.

@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"almanac/internal/callers"
+	"almanac/lab/bench/options"
+	"almanac/lab/report"
+)
+
+// One caller sends PUTs one after another, each of a new job, and another one as many at a time as it can. Each has a
+// token of its own.
+const (
+	bulkConnections = 64
+	bulkPause       = 20 * time.Millisecond  // between two of the single PUTs
+	bulkSettle      = 500 * time.Millisecond // from the beginning of the bulk load until PUTs beside it count
+)
+
+// bulkLimits are the defaults of a program.
+var bulkLimits = callers.Limits{Rate: 1000, InFlight: 16}
+
+func (b *bench) measureBulk(ctx context.Context) error {
+	for _, s := range []struct {
+		name   string
+		beside bool
+		limits callers.Limits
+	}{
+		{"alone", false, bulkLimits},
+		{"beside the bulk load", true, bulkLimits},
+		{"beside it, without limits of callers", true, callers.Limits{}},
+	} {
+		if err := b.measureBulkStage(ctx, s.name, s.beside, s.limits); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// measureBulkStage measures the single PUTs of one caller, perhaps beside the bulk load of another.
+func (b *bench) measureBulkStage(ctx context.Context, name string, beside bool, limits callers.Limits) (err error) {
+	as, err := b.NewAPIFor([]string{"bulk", "single"}, limits)
+	if err != nil {
+		return err
+	}
+	suffix := fmt.Sprint(len(b.page.Bulk))
+	bulk, single := sleepingHerd("bulk-"+suffix, options.MaxHerd), sleepingHerd("single-"+suffix, options.MaxHerd)
+	defer func() { err = errors.Join(err, b.remove(ctx, b.Almanac, bulk, single)) }()
+	if err := errors.Join(b.Almanac.CreateCollection(ctx, bulk), b.Almanac.CreateCollection(ctx, single)); err != nil {
+		return err
+	}
+	b.AwaitQuiet(ctx)
+	load := &load{put: func(ctx context.Context, i int) error { return as[0].PutJob(ctx, bulk, i%bulk.Jobs) }}
+	if beside {
+		defer load.start(ctx)()
+		pause(ctx, bulkSettle)
+	}
+	var took []time.Duration
+	failed, before, start := 0, load.answered.Load(), time.Now()
+	for i := 0; time.Since(start) < b.options.Bulk && ctx.Err() == nil; i++ {
+		began := time.Now()
+		if as[1].PutJob(ctx, single, i) != nil {
+			failed++
+		}
+		took = append(took, time.Since(began))
+		pause(ctx, bulkPause)
+	}
+	rate := float64(load.answered.Load()-before) / time.Since(start).Seconds()
+	all := report.SpreadOf(took)
+	b.page.Add(&b.page.Bulk, []string{name, fmt.Sprint(all.N)}, all.Cells(), []string{fmt.Sprint(failed), report.Tenth(rate), fmt.Sprint(load.failed.Load())})
+	if beside && limits == bulkLimits {
+		b.page.Within("a PUT beside a bulk load, p99", all.P99, time.Second)
+		b.page.AtMost("PUTs beside a bulk load, not answered by 2xx", float64(failed), 0, report.Count)
+	}
+	return ctx.Err()
+}
+
+// A load is PUTs on many connections at the same time.
+type load struct {
+	put              func(ctx context.Context, i int) error
+	answered, failed atomic.Int64 // by 2xx, and otherwise
+}
+
+// start begins to send. stop ends that, and waits for the answers.
+func (l *load) start(ctx context.Context) (stop func()) {
+	sending, stopSending := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	var next atomic.Int64
+	for range bulkConnections {
+		all.Go(func() {
+			for sending.Err() == nil {
+				if err := l.put(ctx, int(next.Add(1)-1)); err != nil {
+					l.failed.Add(1)
+				} else {
+					l.answered.Add(1)
+				}
+			}
+		})
+	}
+	return func() { stopSending(); all.Wait() }
+}

@@ -1,0 +1,64 @@
+package systems
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	sdk "go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+
+	"almanac/api"
+	"almanac/lab/client"
+	"almanac/scheduler"
+)
+
+// Spread creates a herd whose jobs are due once an hour, spread evenly over it from h.First on.
+func (a *AlmanacAPI) Spread(ctx context.Context, h Herd) error {
+	if err := a.CreateCollection(ctx, h); err != nil {
+		return err
+	}
+	return h.each(ctx, func(ctx context.Context, number int) error {
+		first := h.First.Add(time.Duration(number) * time.Hour / time.Duration(h.Jobs))
+		properties := Object{
+			"startTime":  first.UTC().Format(time.RFC3339),
+			"recurrence": Object{"frequency": "hour"},
+			"action":     Object{"type": "Http", "request": Object{"method": "GET", "uri": h.target(a.receiver, number)}},
+		}
+		return retryUnavailable(ctx, 10*time.Minute, func() error {
+			return a.Call(ctx, http.MethodPut, h.JobPath(number), client.Properties(properties), nil)
+		})
+	})
+}
+
+// idleFor is how long an API has answered no request when a list is asked for, longer than it uses what it knows unasked.
+const idleFor = 6 * time.Second
+
+// NewCountedAPI starts another API with a connection of its own to Temporal, which has done what an API does when it starts, and
+// answered no request for idleFor. calls returns the number of calls to Temporal so far.
+func (e *Environment) NewCountedAPI(ctx context.Context) (c *client.Client, calls func() int64, err error) {
+	var n atomic.Int64
+	options := e.connection
+	options.ConnectionOptions.DialOptions = append(slices.Clip(options.ConnectionOptions.DialOptions),
+		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, request, answer any, c *grpc.ClientConn, call grpc.UnaryInvoker, o ...grpc.CallOption) error {
+			n.Add(1)
+			return call(ctx, method, request, answer, c, o...)
+		}))
+	temporal, err := sdk.DialContext(ctx, options)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect to the embedded Temporal: %w", err)
+	}
+	e.onClose(func() error { temporal.Close(); return nil })
+	o := e.service
+	o.Client = temporal
+	service := scheduler.New(o)
+	service.Warm(ctx, defaultSubscription)
+	select {
+	case <-time.After(idleFor):
+	case <-ctx.Done():
+	}
+	return e.serveTo(service, o, api.Options{}, "")[0], n.Load, nil
+}

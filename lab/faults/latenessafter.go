@@ -1,0 +1,111 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"syscall"
+	"time"
+
+	"almanac/lab/faults/workload"
+	"almanac/lab/record"
+	"almanac/lab/report"
+	"almanac/lab/wait"
+)
+
+// measureLateness creates jobs that are due every minute, spread over some seconds of it. Then it kills or pauses workers,
+// and writes how late the occurrences that were due in the following minute arrived.
+func (x *experiment) measureLateness(ctx context.Context, out io.Writer) error {
+	o := x.options
+	minute := time.Now().UTC().Add(time.Duration(o.jobs) * 25 * time.Millisecond).Truncate(time.Minute).Add(time.Minute)
+	w := workload.New(x.client, x.receiver, workload.NewUniformJobs(o.jobs, minute, o.spread), stream(o.seed, 2))
+	if err := w.Create(ctx); err != nil {
+		return err
+	}
+	fault := minute.Add(time.Minute + o.faultAt) // all jobs have run by then
+	x.progress.Printf("%d jobs are created; the fault comes at %s", o.jobs, fault.Format("15:04:05.000"))
+	if err := wait.For(ctx, time.Until(fault)); err != nil {
+		return err
+	}
+	victims := x.system.Workers[:o.victims]
+	fault = time.Now()
+	for i, p := range victims {
+		if i > 0 {
+			if err := wait.For(ctx, o.apart); err != nil {
+				return err
+			}
+		}
+		switch o.latenessAfter {
+		case record.FaultKill:
+			p.Kill()
+		case record.FaultPause:
+			p.Signal(syscall.SIGSTOP)
+			defer p.Signal(syscall.SIGCONT)
+		}
+	}
+	if err := wait.For(ctx, time.Until(fault.Add(faultLength))); err != nil {
+		return err
+	}
+	for _, p := range victims {
+		p.Signal(syscall.SIGCONT)
+	}
+	if err := wait.For(ctx, afterFault); err != nil {
+		return err
+	}
+	writeLateness(out, w.Jobs, x.receiver.Requests(), fault)
+	return nil
+}
+
+const (
+	faultLength = time.Minute
+	afterFault  = 75 * time.Second // the longest that an occurrence is waited for
+)
+
+// writeLateness writes how late the occurrences were that were due in the minute after the fault, and in the one before.
+func writeLateness(w io.Writer, jobs []*workload.Job, requests []record.Request, fault time.Time) {
+	type occurrence struct {
+		job record.Job
+		due int64
+	}
+	first := map[occurrence]time.Time{}
+	count := map[occurrence]int{}
+	for _, r := range requests {
+		k := occurrence{r.Job, r.Due.Unix()}
+		count[k]++
+		if t, ok := first[k]; !ok || r.Arrived.Before(t) {
+			first[k] = r.Arrived
+		}
+	}
+	times, missing, twice := map[string][]time.Duration{}, 0, 0
+	for _, j := range jobs {
+		for due := j.Definition.Start; due.Before(fault.Add(faultLength)); due = due.Add(time.Minute) {
+			k := occurrence{j.ID, due.Unix()}
+			name := "after the fault"
+			switch {
+			case due.Before(fault.Add(-faultLength)):
+				continue
+			case due.Before(fault):
+				name = "before"
+			}
+			arrived, ok := first[k]
+			if !ok {
+				missing++
+				continue
+			}
+			if count[k] > 1 {
+				twice++
+			}
+			times[name] = append(times[name], max(0, arrived.Sub(due)))
+		}
+	}
+	writeSamples(w, samples(times))
+	fmt.Fprintf(w, "not sent: %d, sent twice: %d\n", missing, twice)
+	late := times["after the fault"]
+	slices.SortFunc(late, func(a, b time.Duration) int { return int(b - a) })
+	fmt.Fprint(w, "the latest:")
+	for _, d := range late[:min(20, len(late))] {
+		fmt.Fprintf(w, " %s", report.Duration(d))
+	}
+	fmt.Fprintln(w)
+}

@@ -9,18 +9,12 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/api/odata"
-	"almanac/api/paths"
 	"almanac/api/resource"
+	"almanac/api/route"
 	"almanac/internal/fields"
 	"almanac/internal/iso8601"
 	"almanac/job"
 	"almanac/job/listing"
-)
-
-// Lists across jobs: what happened, and what comes next.
-const (
-	history  = "/history"
-	upcoming = "/upcoming"
 )
 
 // acrossScope returns what a list across jobs covers: the collection in the path if it has one, and otherwise the
@@ -28,11 +22,11 @@ const (
 func (s *server) acrossScope(c *gin.Context) (listing.Scope, error) {
 	subscription, group := s.paths.Group(c)
 	k := job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: "any"}
-	if paths.Has(c, "jc") {
-		k.Name = paths.Name(c, "jc")
+	if route.Has(c, "jc") {
+		k.Name = route.Name(c, "jc")
 		return listing.Scope{Subscription: subscription, ResourceGroup: group, Collection: k.Name}, k.Validate()
 	}
-	if !paths.Has(c, "rg") {
+	if !route.Has(c, "rg") {
 		k.ResourceGroup = cmp.Or(group, "any")
 	}
 	return listing.Scope{Subscription: subscription, ResourceGroup: group}, k.Validate()
@@ -46,7 +40,7 @@ func (s *server) listHistoryAcross(c *gin.Context) error {
 	read := func(ctx context.Context, p listing.Page) ([]listing.JobRecord, string, error) {
 		return s.scheduler.HistoryAcross(ctx, scope, p)
 	}
-	return replyPage(s, c, odata.HistoryAcrossFilter, read, resource.HistoryEntry)
+	return replyPage(s, c, odata.HistoryAcrossFilter, read, s.shown(c).HistoryEntry)
 }
 
 // Without until, a list of occurrences covers upcomingDefault from now; with it, upcomingMost at most.

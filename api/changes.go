@@ -14,20 +14,30 @@ import (
 	"almanac/job/listing"
 )
 
-const changes = "/changes"
+// A Trail has the changes of jobs and collections of a [Scheduler].
+type Trail interface {
+	// JobChanges and CollectionChanges return a page of the changes of a job or a collection, newest first, and its
+	// continuation. They work for one that was deleted, too, for a while.
+	JobChanges(ctx context.Context, k job.Key, p listing.Page) (changes []audit.Change, next string, err error)
+	CollectionChanges(
+		ctx context.Context, k job.CollectionKey, p listing.Page,
+	) (changes []audit.Change, next string, err error)
+}
 
 func (s *server) listJobChanges(c *gin.Context, k job.Key) error {
 	read := func(ctx context.Context, p listing.Page) ([]audit.Change, string, error) {
 		return s.scheduler.JobChanges(ctx, k, p)
 	}
-	return replyPage(s, c, nil, read, func(change audit.Change) resource.Change { return resource.JobChange(k, change) })
+	shown := s.shown(c)
+	return replyPage(s, c, nil, read, func(one audit.Change) resource.Change { return shown.JobChange(k, one) })
 }
 
 func (s *server) listCollectionChanges(c *gin.Context, k job.CollectionKey) error {
 	read := func(ctx context.Context, p listing.Page) ([]audit.Change, string, error) {
 		return s.scheduler.CollectionChanges(ctx, k, p)
 	}
-	return replyPage(s, c, nil, read, func(change audit.Change) resource.Change { return resource.CollectionChange(k, change) })
+	shown := s.shown(c)
+	return replyPage(s, c, nil, read, func(one audit.Change) resource.Change { return shown.CollectionChange(k, one) })
 }
 
 // sign makes the caller the actor of what the request changes. The request has its headers already; see identify.

@@ -8,17 +8,38 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"almanac/api/paths"
 	"almanac/api/resource"
+	"almanac/api/route"
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
 )
 
+// Collections are the job collections of a [Scheduler].
+type Collections interface {
+	// Collections returns a page of the collections of a resource group, or of the whole subscription if that is
+	// empty, by name, and its continuation, the [listing.Page.After] of the next page; it is empty on the last page.
+	Collections(
+		ctx context.Context, subscription, resourceGroup string, p listing.Page,
+	) (found []job.Collection, next string, err error)
+	Collection(ctx context.Context, k job.CollectionKey) (job.Collection, error)
+	// PutCollection creates or replaces the collection c.Key; created reports which. Unless check is nil, it is
+	// called with the collection that is then replaced, nil for none; an error of it is returned. It is so for the
+	// other methods that have a check.
+	PutCollection(
+		ctx context.Context, c job.Collection, check func(current *job.Collection) error,
+	) (stored job.Collection, created bool, err error)
+	// PatchCollection replaces a collection with the one that edit returns. It calls edit again if the collection was
+	// changed meanwhile. An error of edit is returned.
+	PatchCollection(
+		ctx context.Context, k job.CollectionKey, edit func(current job.Collection) (job.Collection, error),
+	) (job.Collection, error)
+}
+
 func (s *server) listCollections(c *gin.Context) error {
 	subscription, group := s.paths.Group(c)
 	scope := job.CollectionKey{Subscription: subscription, ResourceGroup: group, Name: "any"}
-	if !paths.Has(c, "rg") { // the path has no resource group: a whole subscription, or the default group
+	if !route.Has(c, "rg") { // the path has no resource group: a whole subscription, or the default group
 		scope.ResourceGroup = cmp.Or(group, "any")
 	}
 	if err := scope.Validate(); err != nil {
@@ -51,7 +72,7 @@ func (s *server) putCollection(c *gin.Context, k job.CollectionKey) error {
 	if err != nil {
 		return err
 	}
-	body, err := readBody(c)
+	body, err := route.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -72,7 +93,7 @@ func (s *server) patchCollection(c *gin.Context, k job.CollectionKey) error {
 	if err != nil {
 		return err
 	}
-	patch, err := readBody(c)
+	patch, err := route.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -96,13 +117,4 @@ func collectionCheck(c *gin.Context) (func(*job.Collection) error, error) {
 		return nil, err
 	}
 	return p.allowCollection, nil
-}
-
-func (s *server) deleteCollection(c *gin.Context, k job.CollectionKey) error {
-	check, err := collectionCheck(c)
-	if err != nil {
-		return err
-	}
-	operation, err := s.scheduler.DeleteCollection(c.Request.Context(), k, check)
-	return s.replyOperation(c, operation, err)
 }

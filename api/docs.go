@@ -1,14 +1,17 @@
 package api
 
 import (
-	_ "embed"
+	"compress/gzip"
+	"embed"
+	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
-
-	"almanac/api/docs"
+	swagger "github.com/swaggest/swgui/v5/static"
 )
 
 //go:embed openapi.yaml
@@ -32,9 +35,57 @@ func (s *server) docs(c *gin.Context) error {
 		c.Status(http.StatusPermanentRedirect)
 		return nil
 	}
-	f, ok := docs.Lookup(name)
+	f, ok := pageFiles[name]
 	if !ok {
-		return noRoute(c)
+		return s.noRoute(c)
 	}
-	return f.Serve(c.Writer, c.Request)
+	return f.serve(c.Writer, c.Request)
+}
+
+//go:embed docs/index.html docs/index.js docs/login.js
+var page embed.FS
+
+// A pageFile is a file of the page that shows the OpenAPI description.
+type pageFile struct {
+	from        fs.FS
+	path        string
+	contentType string
+}
+
+// pageFiles are the files of the page by their names; "" names the page itself. All are embedded, so it needs no
+// internet.
+var pageFiles = map[string]pageFile{
+	"":                     {page, "docs/index.html", "text/html; charset=utf-8"},
+	"index.js":             {page, "docs/index.js", "text/javascript; charset=utf-8"},
+	"login.js":             {page, "docs/login.js", "text/javascript; charset=utf-8"},
+	"swagger-ui.css":       {swagger.FS, "swagger-ui.css.gz", "text/css; charset=utf-8"},
+	"swagger-ui-bundle.js": {swagger.FS, "swagger-ui-bundle.js.gz", "text/javascript; charset=utf-8"},
+	"favicon-32x32.png":    {swagger.FS, "favicon-32x32.png", "image/png"},
+}
+
+// pagePolicy allows browsers to load only the page's own files, and no inline scripts.
+const pagePolicy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// serve answers with the file. A compressed file stays compressed if the client accepts gzip.
+func (f pageFile) serve(w http.ResponseWriter, r *http.Request) error {
+	file, err := f.from.Open(f.path)
+	if err != nil {
+		return fmt.Errorf("open a file of the documentation page: %w", err)
+	}
+	defer file.Close()
+	var content io.Reader = file
+	header := w.Header()
+	if strings.HasSuffix(f.path, ".gz") {
+		header.Set("Vary", "Accept-Encoding")
+		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			header.Set("Content-Encoding", "gzip")
+		} else if content, err = gzip.NewReader(file); err != nil {
+			return fmt.Errorf("unpack a file of the documentation page: %w", err)
+		}
+	}
+	header.Set("Cache-Control", "no-cache")
+	header.Set("Content-Security-Policy", pagePolicy)
+	header.Set("Content-Type", f.contentType)
+	_, err = io.Copy(w, content)
+	return err
 }

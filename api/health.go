@@ -9,9 +9,15 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/api/answer"
-	"almanac/api/paths"
+	"almanac/api/route"
 	"almanac/internal/build"
 )
+
+// Readiness says whether jobs can be stored and run.
+type Readiness interface {
+	// Ready returns nil, or an error that says what is missing. Its text is shown to every caller.
+	Ready(ctx context.Context) error
+}
 
 // readyTimeout is the limit for an answer to /readyz. It is short because probes do not wait long.
 const readyTimeout = 5 * time.Second
@@ -34,13 +40,13 @@ func (s *server) index(c *gin.Context) error {
 		Version: s.Build.Version,
 		Resources: []string{
 			collections,
-			"/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}" + provider + collections + "?api-version=" + supportedVersions[0],
+			"/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}" + provider + collections + "?api-version=" + route.Versions[0],
 		},
 		Preview:   previewPath,
 		OpenAPI:   description,
 		Docs:      documentation,
-		Health:    paths.Health,
-		Readiness: paths.Ready,
+		Health:    route.Health,
+		Readiness: route.Ready,
 	})
 }
 
@@ -61,7 +67,7 @@ func (s *server) healthz(c *gin.Context) error {
 // metrics answers a scrape of Prometheus.
 func (s *server) metrics(c *gin.Context) error {
 	if s.Metrics == nil {
-		return noRoute(c)
+		return s.noRoute(c)
 	}
 	s.Metrics.ServeHTTP(c.Writer, c.Request)
 	return nil

@@ -4,25 +4,38 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
 	"almanac/api/odata"
-	"almanac/api/paths"
-	"almanac/api/resource"
-	"almanac/internal/fields"
+	"almanac/api/route"
 	"almanac/job"
 	"almanac/job/input"
 	"almanac/job/listing"
 )
 
+// Jobs are the jobs of a [Scheduler].
+type Jobs interface {
+	// Jobs returns a page of the jobs of a collection and its continuation, as [Collections] does.
+	Jobs(ctx context.Context, k job.CollectionKey, p listing.Page) (jobs []job.Job, next string, err error)
+	Job(ctx context.Context, k job.Key) (job.Job, error)
+	// PutJob creates a job, or edits it as PatchJob does; created reports which. current is nil for a new job.
+	PutJob(
+		ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error),
+	) (j job.Job, created bool, err error)
+	// PatchJob replaces a job's definition, as [Collections] does with a collection.
+	PatchJob(ctx context.Context, k job.Key, edit func(current *job.Job) (job.Definition, error)) (job.Job, error)
+	DeleteJob(ctx context.Context, k job.Key, check func(current *job.Job) error) error
+	EnableJob(ctx context.Context, k job.Key) (job.Job, error)
+	DisableJob(ctx context.Context, k job.Key) (job.Job, error)
+}
+
 func (s *server) listJobs(c *gin.Context, k job.CollectionKey) error {
 	read := func(ctx context.Context, p listing.Page) ([]job.Job, string, error) {
 		return s.scheduler.Jobs(ctx, k, p)
 	}
-	return replyPage(s, c, odata.JobFilter, read, resource.JobEntry)
+	return replyPage(s, c, odata.JobFilter, read, s.shown(c).JobEntry)
 }
 
 func (s *server) getJob(c *gin.Context, k job.Key) error {
@@ -30,15 +43,15 @@ func (s *server) getJob(c *gin.Context, k job.Key) error {
 	if err != nil {
 		return err
 	}
-	return replyTagged(c, found.Generation, resource.NewJob(found))
+	return replyTagged(c, found.Generation, s.shown(c).Job(found))
 }
 
 // replyJob answers a change of a job, or returns err.
-func replyJob(c *gin.Context, status int, changed job.Job, err error) error {
+func (s *server) replyJob(c *gin.Context, status int, changed job.Job, err error) error {
 	if err != nil {
 		return err
 	}
-	return replyChanged(c, status, changed.Generation, resource.NewJob(changed))
+	return replyChanged(c, status, changed.Generation, s.shown(c).Job(changed))
 }
 
 // postJob creates a job with a generated name, a UUID.
@@ -47,12 +60,12 @@ func (s *server) postJob(c *gin.Context, k job.CollectionKey) error {
 	if err == nil {
 		c.Header("Location", s.link(c, "jobs", stored.Key.Name))
 	}
-	return replyJob(c, http.StatusCreated, stored, err)
+	return s.replyJob(c, http.StatusCreated, stored, err)
 }
 
 func (s *server) putJob(c *gin.Context, k job.Key) error {
 	stored, created, err := s.createOrReplaceJob(c, k)
-	return replyJob(c, putStatus(created), stored, err)
+	return s.replyJob(c, putStatus(created), stored, err)
 }
 
 // createOrReplaceJob creates the job that the body defines, or replaces its definition.
@@ -61,7 +74,7 @@ func (s *server) createOrReplaceJob(c *gin.Context, k job.Key) (stored job.Job, 
 	if err != nil {
 		return job.Job{}, false, err
 	}
-	body, err := readBody(c)
+	body, err := route.ReadBody(c)
 	if err != nil {
 		return job.Job{}, false, err
 	}
@@ -78,7 +91,7 @@ func (s *server) patchJob(c *gin.Context, k job.Key) error {
 	if err != nil {
 		return err
 	}
-	patch, err := readBody(c)
+	patch, err := route.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -88,12 +101,12 @@ func (s *server) patchJob(c *gin.Context, k job.Key) error {
 		}
 		return input.MergeDefinition(current.Definition, patch, s.optionsFor(c, k, current))
 	})
-	return replyJob(c, http.StatusOK, stored, err)
+	return s.replyJob(c, http.StatusOK, stored, err)
 }
 
 // optionsFor returns the context in which the body for a job is parsed. current is nil for a new job.
 func (s *server) optionsFor(c *gin.Context, k job.Key, current *job.Job) input.ParseOptions {
-	o := input.ParseOptions{Limits: s.Limits, Now: s.Now(), ID: k.ARMID(), Short: !paths.Has(c, "sub"), CheckTarget: s.checkTarget(c)}
+	o := input.ParseOptions{Limits: s.Limits, Now: s.Now(), ID: k.ARMID(), Short: !route.Has(c, "sub"), CheckTarget: s.checkTarget(c)}
 	if current != nil {
 		o.Created, o.Stored, o.ID = current.Created, &current.Definition, current.Key.ARMID()
 	}
@@ -127,34 +140,12 @@ func (s *server) deleteJob(c *gin.Context, k job.Key) error {
 	return replyEmpty(c, s.scheduler.DeleteJob(c.Request.Context(), k, check))
 }
 
-// skipOccurrence skips the next occurrence of a job; with the parameter due, only if it is due then.
-func (s *server) skipOccurrence(c *gin.Context, k job.Key) error {
-	values, err := odata.ParseQuery(c.Request.URL.RawQuery)
-	if err != nil {
-		return err
-	}
-	var due time.Time
-	if given := values["due"]; len(given) > 0 {
-		if due, err = odata.ParseTime(given[0]); err != nil || len(given) > 1 {
-			return badQuery("due", fields.Invalid, given[0], "one value, "+odata.AllowedTimes)
-		}
-	}
-	j, err := s.scheduler.SkipOccurrence(c.Request.Context(), k, due)
-	return replyJob(c, http.StatusOK, j, err)
+func (s *server) enableJob(c *gin.Context, k job.Key) error {
+	changed, err := s.scheduler.EnableJob(c.Request.Context(), k)
+	return s.replyJob(c, http.StatusOK, changed, err)
 }
 
-// changeJob answers a request without a body that enables or disables a job.
-func (s *server) changeJob(change func(Scheduler, context.Context, job.Key) (job.Job, error)) func(*gin.Context, job.Key) error {
-	return func(c *gin.Context, k job.Key) error {
-		changed, err := change(s.scheduler, c.Request.Context(), k)
-		return replyJob(c, http.StatusOK, changed, err)
-	}
-}
-
-func (s *server) runJob(c *gin.Context, k job.Key) error {
-	execution, err := s.scheduler.RunJob(c.Request.Context(), k)
-	if err == nil {
-		c.Header("Location", s.link(c, "jobs", k.Name, executions, execution))
-	}
-	return replyEmpty(c, err)
+func (s *server) disableJob(c *gin.Context, k job.Key) error {
+	changed, err := s.scheduler.DisableJob(c.Request.Context(), k)
+	return s.replyJob(c, http.StatusOK, changed, err)
 }

@@ -22,8 +22,8 @@ func (s *server) base(r *http.Request) string {
 	return strings.TrimSuffix(base.String(), "/")
 }
 
-// link returns the absolute URL of a resource in the request's collection, with that path below it. It has a long or a short path,
-// and the api-version, if any, as in the request.
+// link returns the absolute URL of a resource in the request's collection, with that path below it. It has a long or
+// a short path, and the api-version, if any, as in the request.
 func (s *server) link(c *gin.Context, path ...string) string {
 	escaped := []string{s.base(c.Request) + collectionPath(c)}
 	for _, name := range path {

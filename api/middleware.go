@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -13,9 +11,8 @@ import (
 
 	"almanac/access"
 	"almanac/api/answer"
-	"almanac/api/paths"
+	"almanac/api/route"
 	"almanac/internal/redact"
-	"almanac/job"
 )
 
 // parameters are the names in route templates, as callers know them.
@@ -26,7 +23,7 @@ func (s *server) observe(c *gin.Context) {
 	if s.Observe == nil {
 		return
 	}
-	end := s.Observe(c.Request, parameters.Replace(paths.Below(c.FullPath())))
+	end := s.Observe(c.Request, parameters.Replace(route.Below(c.FullPath())))
 	c.Next()
 	end(c.Writer.Status())
 }
@@ -37,7 +34,7 @@ func (s *server) trace(c *gin.Context) {
 		return
 	}
 	known := s.Access == nil || access.PrincipalOf(c.Request.Context()) != nil
-	ctx, end := s.Trace(c.Request, parameters.Replace(paths.Below(c.FullPath())), known)
+	ctx, end := s.Trace(c.Request, parameters.Replace(route.Below(c.FullPath())), known)
 	c.Request = c.Request.WithContext(ctx)
 	c.Next()
 	end(c.Writer.Status())
@@ -49,13 +46,13 @@ const (
 	maxLoggedMethod = 20
 )
 
-// logAccess logs every request, at level debug for probes, and for 429 if there are more than some a second. It leaves out the query,
-// which may hold secrets sent by mistake.
+// logAccess logs every request, at level debug for probes, and for 429 if there are more than some a second. It
+// leaves out the query, which may hold secrets sent by mistake.
 func (s *server) logAccess(c *gin.Context) {
 	start := time.Now()
 	c.Next()
 	level := slog.LevelInfo
-	if paths.IsProbe(c.FullPath()) || c.Writer.Status() == http.StatusTooManyRequests && !s.tooMany.Allow() {
+	if route.IsProbe(c.FullPath()) || c.Writer.Status() == http.StatusTooManyRequests && !s.tooMany.Allow() {
 		level = slog.LevelDebug
 	}
 	s.Log.LogAttrs(c.Request.Context(), level, "request answered",
@@ -78,26 +75,4 @@ func (s *server) limitTime(c *gin.Context) {
 	defer cancel()
 	c.Request = c.Request.WithContext(ctx)
 	c.Next()
-}
-
-// readBody reads a body of any content type, up to the limit set by [New]. A Content-Encoding other than
-// identity is an error.
-func readBody(c *gin.Context) ([]byte, error) {
-	if encoding := strings.Join(c.Request.Header.Values("Content-Encoding"), ", "); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, &job.Error{
-			Kind: job.KindInvalid, Code: "BadRequest",
-			Message: fmt.Sprintf("The body has the Content-Encoding %.40q; send it without one.", encoding),
-		}
-	}
-	body, err := c.GetRawData()
-	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, &job.Error{
-			Kind: job.KindTooLarge, Code: "RequestEntityTooLarge",
-			Message: fmt.Sprintf("The body is larger than %d bytes, which is the limit.", tooLarge.Limit),
-		}
-	}
-	if err != nil {
-		return nil, &job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: "The body could not be read to its end.", Err: err}
-	}
-	return body, nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
-	"net/http"
 	"reflect"
 	"regexp"
 	"slices"
@@ -30,37 +29,54 @@ func LoadOpenAPI(t testing.TB) *openapi3.T {
 	return doc
 }
 
-// A route is a method and a path without the names of its parameters.
-type route struct{ method, path string }
+// A methodPath is a method and a path without the names of its parameters.
+type methodPath struct{ method, path string }
 
 func TestOpenAPIDescribesEveryRouteAndNoOther(t *testing.T) {
 	t.Parallel()
-	served := map[route]bool{}
-	for _, r := range (&server{scheduler: struct{ Scheduler }{}}).engine().Routes() {
-		served[route{r.Method, regexp.MustCompile(`[:*][^/]+`).ReplaceAllString(r.Path, "{}")}] = true
-	}
-	for r := range served {
-		if r.method == http.MethodGet || r.method == http.MethodHead {
-			require.True(t, served[route{http.MethodGet, r.path}] && served[route{http.MethodHead, r.path}], "%s: HEAD is answered where GET is", r.path)
+	served := map[methodPath]endpoint{}
+	for _, e := range (&server{}).table() {
+		for base := range e.below.bases() {
+			r := methodPath{e.method, regexp.MustCompile(`[:*][^/]+`).ReplaceAllString(base+e.path, "{}")}
+			require.NotContains(t, served, r, "it is in the table twice")
+			served[r] = e
 		}
 	}
-	maps.DeleteFunc(served, func(r route, _ bool) bool { return r.method == http.MethodHead }) // described once for all paths
-
 	doc := LoadOpenAPI(t)
-	described := map[route]bool{}
+	described := map[methodPath]bool{}
 	for path, item := range doc.Paths.Map() {
 		servers := doc.Servers
 		if item.Servers != nil {
 			servers = item.Servers
 		}
 		for _, s := range servers {
-			for method := range item.Operations() {
+			for method, op := range item.Operations() {
 				whole := strings.TrimPrefix(s.URL, ".") + path
-				described[route{method, regexp.MustCompile(`{[^}]+}`).ReplaceAllString(whole, "{}")}] = true
+				r := methodPath{method, regexp.MustCompile(`{[^}]+}`).ReplaceAllString(whole, "{}")}
+				described[r] = true
+				require.Contains(t, served, r)
+				requireTaken(t, served[r], op)
 			}
 		}
 	}
-	require.Equal(t, served, described)
+	require.Len(t, described, len(served), "what is served is described")
+}
+
+// requireTaken requires that an operation has the words of a row of the table, and that a request may have what the row says.
+func requireTaken(t *testing.T, e endpoint, op *openapi3.Operation) {
+	t.Helper()
+	require.Equal(t, e.summary, op.Summary)
+	require.Equal(t, e.takes.Body, op.RequestBody != nil, "%s: a body", e.summary)
+	var query []string
+	for _, p := range op.Parameters {
+		if p.Value.In == "query" && p.Value.Name != "api-version" {
+			query = append(query, p.Value.Name)
+		}
+	}
+	require.ElementsMatch(t, e.takes.Query, query, e.summary)
+	for _, name := range []string{"If-Match", "If-None-Match"} {
+		require.Equal(t, e.takes.Conditional, op.Parameters.GetByInAndName("header", name) != nil, "%s: %s", e.summary, name)
+	}
 }
 
 // Swagger UI, the page at /docs, does not resolve references in a path's parameters: it shows them without
@@ -93,9 +109,9 @@ func TestOpenAPIDescribesEveryMemberAndNoOther(t *testing.T) {
 		"OperationStatus":         resource.Operation{},
 		"Execution":               resource.Execution{},
 		"JobStatus":               job.Status{},
-		"RerunResult":             rerunResource{},
-		"RerunListResult":         list[rerunResource]{},
-		"NotificationDeliveries":  list[deliveryResource]{},
+		"RerunResult":             resource.Rerun{},
+		"RerunListResult":         list[resource.Rerun]{},
+		"NotificationDeliveries":  list[resource.Delivery]{},
 		"Error":                   answer.Envelope{},
 		"Index":                   indexBody{},
 		"Health":                  healthBody{},

@@ -7,21 +7,40 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/api/answer"
-	"almanac/api/paths"
 	"almanac/api/resource"
+	"almanac/api/route"
 	"almanac/job"
 )
 
-// A change changes a whole collection and its jobs. It returns nil if it is complete, and otherwise the
-// operation that continues it.
-type change func(Scheduler, context.Context, job.CollectionKey) (*job.Operation, error)
+// Operations change whole collections and their jobs, for a [Scheduler]. They return nil if the change is complete, and
+// otherwise the operation that continues it.
+type Operations interface {
+	DeleteCollection(
+		ctx context.Context, k job.CollectionKey, check func(current *job.Collection) error,
+	) (*job.Operation, error)
+	EnableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error)
+	DisableCollection(ctx context.Context, k job.CollectionKey) (*job.Operation, error)
+	// Operation fails with [job.KindNotFound] if there is no operation with that ID.
+	Operation(ctx context.Context, k job.CollectionKey, id string) (job.Operation, error)
+}
 
-// changeCollection returns a handler that makes a change: 200 if it is complete, 202 if it continues.
-func (s *server) changeCollection(do change) gin.HandlerFunc {
-	return s.forCollection(func(c *gin.Context, k job.CollectionKey) error {
-		operation, err := do(s.scheduler, c.Request.Context(), k)
-		return s.replyOperation(c, operation, err)
-	})
+func (s *server) deleteCollection(c *gin.Context, k job.CollectionKey) error {
+	check, err := collectionCheck(c)
+	if err != nil {
+		return err
+	}
+	operation, err := s.scheduler.DeleteCollection(c.Request.Context(), k, check)
+	return s.replyOperation(c, operation, err)
+}
+
+func (s *server) enableCollection(c *gin.Context, k job.CollectionKey) error {
+	operation, err := s.scheduler.EnableCollection(c.Request.Context(), k)
+	return s.replyOperation(c, operation, err)
+}
+
+func (s *server) disableCollection(c *gin.Context, k job.CollectionKey) error {
+	operation, err := s.scheduler.DisableCollection(c.Request.Context(), k)
+	return s.replyOperation(c, operation, err)
 }
 
 // replyOperation answers 202 for an operation, and 200 if there is none, or returns err.
@@ -38,8 +57,8 @@ const operationRetryAfter = "1"
 // accepted answers 202 with both ways of Azure Resource Manager to poll the operation: Location and
 // Azure-AsyncOperation. Clients prefer the latter.
 func (s *server) accepted(c *gin.Context, id string) error {
-	c.Header("Location", s.link(c, paths.OperationResults, id))
-	c.Writer.Header()["Azure-AsyncOperation"] = []string{s.link(c, paths.Operations, id)} // Set would change its case
+	c.Header("Location", s.link(c, operationResults, id))
+	c.Writer.Header()["Azure-AsyncOperation"] = []string{s.link(c, operations, id)} // Set would change its case
 	c.Header("Retry-After", operationRetryAfter)
 	c.Status(http.StatusAccepted)
 	return nil
@@ -47,7 +66,7 @@ func (s *server) accepted(c *gin.Context, id string) error {
 
 // getOperation answers 200 with the state of an operation.
 func (s *server) getOperation(c *gin.Context, k job.CollectionKey) error {
-	found, err := s.scheduler.Operation(c.Request.Context(), k, paths.Name(c, "id"))
+	found, err := s.scheduler.Operation(c.Request.Context(), k, route.Name(c, "id"))
 	if err != nil {
 		return err
 	}
@@ -57,7 +76,7 @@ func (s *server) getOperation(c *gin.Context, k job.CollectionKey) error {
 // getOperationResult answers as the original request would: 200 or an error when the operation has ended,
 // 202 until then.
 func (s *server) getOperationResult(c *gin.Context, k job.CollectionKey) error {
-	found, err := s.scheduler.Operation(c.Request.Context(), k, paths.Name(c, "id"))
+	found, err := s.scheduler.Operation(c.Request.Context(), k, route.Name(c, "id"))
 	switch {
 	case err != nil:
 		return err

@@ -3,7 +3,7 @@ package api
 import (
 	"github.com/gin-gonic/gin"
 
-	"almanac/api/paths"
+	"almanac/api/route"
 	"almanac/job"
 )
 
@@ -21,7 +21,7 @@ func (s *server) forCollection(f func(*gin.Context, job.CollectionKey) error) gi
 // forJob adapts a handler of the job in the path.
 func (s *server) forJob(f func(*gin.Context, job.Key) error) gin.HandlerFunc {
 	return s.errors.Handle(func(c *gin.Context) error {
-		k := s.paths.Collection(c).Job(paths.Name(c, "job"))
+		k := s.paths.Collection(c).Job(route.Name(c, "job"))
 		if err := k.Validate(); err != nil {
 			return err
 		}

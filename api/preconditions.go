@@ -11,17 +11,18 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/api/answer"
+	"almanac/api/route"
 	"almanac/internal/fields"
 	"almanac/job"
 )
 
-// An entity tag of a job or a collection is strong: it has the generation of what users write, and a hash of the whole answer,
-// which also has what changes by itself, such as the status.
+// An entity tag of a job or a collection is strong: it has the generation of what users write, and a hash of the
+// whole answer, which also has what changes by itself, such as the status.
 //
 //	"64b1f0c1a2b3c-9f86d081884c7d65"
 //
-// A read compares whole tags. A change compares generations: it replaces what users write, so an execution that has ended since is no
-// reason to refuse it.
+// A read compares whole tags. A change compares generations: it replaces what users write, so an execution that has
+// ended since is no reason to refuse it.
 func entityTag(generation int, body []byte) string {
 	sum := sha256.Sum256(body)
 	return fmt.Sprintf(`"%x-%x"`, generation, sum[:8])
@@ -35,7 +36,8 @@ func generationOf(tag string) string {
 
 const anyTag = "*"
 
-// preconditions are the headers If-Match and If-None-Match (RFC 9110, section 13.1): entity tags, or anyTag; nil for a header that was not sent.
+// preconditions are the headers If-Match and If-None-Match (RFC 9110, section 13.1): entity tags, or anyTag; nil for
+// a header that was not sent.
 type preconditions struct{ match, noneMatch []string }
 
 // tagPattern matches an entity tag at the beginning of a list, and what separates it from the next.
@@ -64,7 +66,7 @@ func preconditionsOf(h http.Header) (p preconditions, err error) {
 		return tags
 	}
 	p = preconditions{read("If-Match"), read("If-None-Match")}
-	return p, badRequest("The headers are not valid", &bad)
+	return p, route.BadRequest("The headers are not valid", &bad)
 }
 
 // given reports whether there are any.
@@ -90,8 +92,8 @@ func failed(format string, args ...any) error {
 	return &job.Error{Kind: job.KindPrecondition, Code: "PreconditionFailed", Message: fmt.Sprintf(format, args...)}
 }
 
-// allowChange returns an error unless a resource of that generation may be changed; it does not matter if it does not exist.
-// It must be asked where the change is decided, for the generation that is then changed.
+// allowChange returns an error unless a resource of that generation may be changed; it does not matter if it does not
+// exist. It must be asked where the change is decided, for the generation that is then changed.
 func (p preconditions) allowChange(exists bool, generation int) error {
 	ours := generationOf(entityTag(generation, nil))
 	names := func(tags []string, strip string) bool {
@@ -108,7 +110,8 @@ func (p preconditions) allowChange(exists bool, generation int) error {
 	return nil
 }
 
-// replyTagged answers with a resource of that generation and its entity tag, if the preconditions of a read hold, and else with 304 or 412.
+// replyTagged answers with a resource of that generation and its entity tag, if the preconditions of a read hold, and
+// else with 304 or 412.
 func replyTagged(c *gin.Context, generation int, shape any) error {
 	p, err := preconditionsOf(c.Request.Header)
 	if err != nil {

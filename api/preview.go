@@ -6,12 +6,13 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/api/answer"
+	"almanac/api/route"
 	"almanac/job/input"
 )
 
 // previewRecurrence answers with the next occurrences of a definition. It stores nothing.
 func (s *server) previewRecurrence(c *gin.Context) error {
-	body, err := readBody(c)
+	body, err := route.ReadBody(c)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"almanac/access"
 	"almanac/api/answer"
+	"almanac/api/resource"
 )
 
 // replyEmpty answers 200 without a body, or returns err.
@@ -30,4 +32,21 @@ func putStatus(created bool) int {
 		return http.StatusCreated
 	}
 	return http.StatusOK
+}
+
+// shown returns the forms of resources as the caller may see them.
+func (s *server) shown(c *gin.Context) resource.Shown {
+	if !s.HideResponses {
+		return resource.Shown{}
+	}
+	who := access.PrincipalOf(c.Request.Context())
+	if who == nil {
+		return resource.Shown{Hidden: func(access.Scope) bool { return true }}
+	}
+	var policy *access.Policy
+	if s.Access.Policy != nil {
+		policy = s.Access.Policy()
+	}
+	view := policy.For(who)
+	return resource.Shown{Hidden: func(of access.Scope) bool { return !view.Allows(access.ReadResponses, of) }}
 }

@@ -1,161 +1,168 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
-	"almanac/api/answer"
-	"almanac/api/paths"
-	"almanac/job"
+	"almanac/access"
+	"almanac/api/route"
 )
 
 const (
-	provider    = paths.Provider
+	provider    = route.Provider
 	collections = "/jobCollections"
 	collection  = collections + "/:jc"
 	jobs        = collection + "/jobs"
 	oneJob      = jobs + "/:job"
 	previewPath = "/previewRecurrence"
 
-	notifications    = "/notifications"
+	rerun            = "/rerun"
 	testNotification = "/testNotification"
+	executions       = "executions"
+
+	// Operations returns the state of an operation in a collection, operationResults answers as the original request
+	// would.
+	operations       = "operations"
+	operationResults = "operationResults"
+
+	// In a job, a collection, or across jobs.
+	history  = "/history"
+	upcoming = "/upcoming"
+	changes  = "/changes"
 
 	description   = "/openapi.yaml"
 	documentation = "/docs"
 )
 
-// An endpoint is a route, and all that a request to it may have: what else is sent is refused, never ignored. See [endpoint.refuseOthers].
+// An endpoint is a row of the table of routes: all that is special to one of them, but for what its handler does.
 type endpoint struct {
-	method      string // GET stands for HEAD, too
-	below       scope
-	path        string
-	query       []string // parameters beside api-version, which every endpoint takes
-	body        bool     // the request may have one
-	conditional bool     // If-Match and If-None-Match hold
-	handle      gin.HandlerFunc
+	below   scope
+	method  string // GET stands for HEAD, too
+	path    string
+	summary string // as openapi.yaml has it
+	needs   route.Permission
+	takes   route.Takes // what else is sent is refused, never ignored
+	handle  gin.HandlerFunc
 }
 
-// A scope is the start of the paths of an endpoint.
-type scope int
-
+// The methods.
 const (
-	inGroup        scope = iota // a resource group; nothing for the default one
-	inSubscription              // a subscription
-	anywhere                    // both of them, and the provider alone
-	root                        // nothing
+	get, put, patch, post, remove = http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodPost, http.MethodDelete
 )
 
-// bases returns the starts of the paths of a scope, and whether they require the parameter api-version.
-func (s scope) bases() map[string]bool {
-	const subscription = "/subscriptions/:sub"
-	const group = subscription + "/resourceGroups/:rg" + provider
-	return []map[string]bool{
-		inGroup:        {group: true, "": false},
-		inSubscription: {subscription + provider: true},
-		anywhere:       {group: true, "": false, subscription + provider: true, provider: true},
-		root:           {"": false},
-	}[s]
-}
-
-// The parameters of lists. A list that merges many has no $skip, which would cost as much as reading what is skipped.
+// What requests take. A list that merges many has no $skip, which would cost as much as reading what is skipped.
 var (
-	pages         = []string{"$top", "$skip", "$skiptoken"}
-	filteredPages = append([]string{"$filter"}, pages...)
-	filtered      = []string{"$filter", "$top", "$skiptoken"}
+	nothing       = route.Takes{}
+	body          = route.Takes{Body: true}
+	tagged        = route.Takes{Conditional: true}
+	taggedBody    = route.Takes{Conditional: true, Body: true}
+	pages         = route.Takes{Query: []string{"$top", "$skip", "$skiptoken"}}
+	filteredPages = route.Takes{Query: []string{"$filter", "$top", "$skip", "$skiptoken"}}
+	merged        = route.Takes{Query: []string{"$filter", "$top", "$skiptoken"}}
+	mergedUntil   = route.Takes{Query: []string{"until", "$filter", "$top", "$skiptoken"}}
+	dueTime       = route.Takes{Query: []string{"due"}}
 )
 
-// endpoints returns the table of all routes.
-func (s *server) endpoints() []endpoint {
-	fixed := func(path string, handle func(*gin.Context) error) endpoint {
-		return endpoint{method: http.MethodGet, below: root, path: path, handle: s.errors.Handle(handle)}
-	}
-	all := []endpoint{
-		fixed("/", s.index), fixed(paths.Health, s.healthz), fixed(paths.Ready, s.readyz), fixed(paths.Metrics, s.metrics),
-		fixed(description, s.openAPI), fixed(documentation, s.docs), fixed(documentation+"/:file", s.docs),
-		{method: http.MethodPost, below: anywhere, path: previewPath, body: true, handle: s.errors.Handle(s.previewRecurrence)},
-		{method: http.MethodGet, path: collection + history, query: filtered, handle: s.errors.Handle(s.listHistoryAcross)},
-		{method: http.MethodGet, path: collection + upcoming, query: append([]string{"until"}, filtered...), handle: s.errors.Handle(s.listUpcoming)},
-	}
-	for _, below := range []scope{inSubscription, inGroup} {
-		all = append(all,
-			endpoint{method: http.MethodGet, below: below, path: collections, query: pages, handle: s.errors.Handle(s.listCollections)},
-			endpoint{method: http.MethodGet, below: below, path: history, query: filtered, handle: s.errors.Handle(s.listHistoryAcross)},
-			endpoint{method: http.MethodGet, below: below, path: upcoming, query: append([]string{"until"}, filtered...), handle: s.errors.Handle(s.listUpcoming)},
-		)
-	}
-	return slices.Concat(all, s.collectionEndpoints(), s.jobEndpoints())
+// What requests need.
+var at, atOrBelow = route.At, route.AtOrBelow
+
+// table returns all routes. The router, the permissions, the words of the paths, the list of known paths and what
+// requests may have follow from it, and a test compares it with openapi.yaml. A row that leaves something open does
+// not compile.
+func (s *server) table() []endpoint {
+	return slices.Concat(s.listRoutes(), s.collectionRoutes(), s.jobRoutes(), s.fixedRoutes())
 }
 
-func (s *server) collectionEndpoints() []endpoint {
+func (s *server) listRoutes() []endpoint {
+	to := s.errors.Handle
+	lists, records, due := atOrBelow(access.ReadCollections), atOrBelow(access.ReadHistory), atOrBelow(access.ReadJobs)
+	const (
+		collectionsOf = "List the job collections of the "
+		historyOf     = "List the history of all jobs of the "
+		dueIn         = "List when the jobs of the "
+	)
 	return []endpoint{
-		{method: http.MethodGet, path: collection, conditional: true, handle: s.forCollection(s.getCollection)},
-		{method: http.MethodPut, path: collection, conditional: true, body: true, handle: s.forCollection(s.putCollection)},
-		{method: http.MethodPatch, path: collection, conditional: true, body: true, handle: s.forCollection(s.patchCollection)},
-		{method: http.MethodDelete, path: collection, conditional: true, handle: s.forCollection(s.deleteCollection)},
-		{method: http.MethodPost, path: collection + "/enable", handle: s.changeCollection(Scheduler.EnableCollection)},
-		{method: http.MethodPost, path: collection + "/disable", handle: s.changeCollection(Scheduler.DisableCollection)},
-		{method: http.MethodGet, path: collection + changes, query: pages, handle: s.forCollection(s.listCollectionChanges)},
-		{method: http.MethodPost, path: collection + rerun, query: filteredPages, handle: s.forCollection(s.rerunJobs)},
-		{method: http.MethodPost, path: collection + testNotification, handle: s.forCollection(func(c *gin.Context, k job.CollectionKey) error { return s.testNotifications(c, k.Job("")) })},
-		{method: http.MethodGet, path: collection + notifications, handle: s.forCollection(s.listNotifications)},
-		{method: http.MethodGet, path: collection + "/" + paths.Operations + "/:id", handle: s.forCollection(s.getOperation)},
-		{method: http.MethodGet, path: collection + "/" + paths.OperationResults + "/:id", handle: s.forCollection(s.getOperationResult)},
+		{inGroup, get, collections, collectionsOf + "resource group", lists, pages, to(s.listCollections)},
+		{inGroup, get, history, historyOf + "resource group", records, merged, to(s.listHistoryAcross)},
+		{inGroup, get, upcoming, dueIn + "resource group come due", due, mergedUntil, to(s.listUpcoming)},
+		{inSubscription, get, collections, collectionsOf + "subscription", lists, pages, to(s.listCollections)},
+		{inSubscription, get, history, historyOf + "subscription", records, merged, to(s.listHistoryAcross)},
+		{inSubscription, get, upcoming, dueIn + "subscription come due", due, mergedUntil, to(s.listUpcoming)},
+		{anywhere, post, previewPath, "List when a job would run", atOrBelow(access.Preview), body, to(s.previewRecurrence)},
 	}
 }
 
-func (s *server) jobEndpoints() []endpoint {
+func (s *server) collectionRoutes() []endpoint {
+	to := s.forCollection
+	read, run, changed := at(access.ReadCollections), at(access.RunJobs), at(access.ReadChanges)
 	return []endpoint{
-		{method: http.MethodGet, path: jobs, query: filteredPages, handle: s.forCollection(s.listJobs)},
-		{method: http.MethodPost, path: jobs, body: true, handle: s.forCollection(s.postJob)},
-		{method: http.MethodGet, path: oneJob, conditional: true, handle: s.forJob(s.getJob)},
-		{method: http.MethodPut, path: oneJob, conditional: true, body: true, handle: s.forJob(s.putJob)},
-		{method: http.MethodPatch, path: oneJob, conditional: true, body: true, handle: s.forJob(s.patchJob)},
-		{method: http.MethodDelete, path: oneJob, conditional: true, handle: s.forJob(s.deleteJob)},
-		{method: http.MethodPost, path: oneJob + "/run", handle: s.forJob(s.runJob)},
-		{method: http.MethodPost, path: oneJob + rerun, handle: s.forJob(s.rerunJob)},
-		{method: http.MethodPost, path: oneJob + "/skip", query: []string{"due"}, handle: s.forJob(s.skipOccurrence)},
-		{method: http.MethodPost, path: oneJob + "/enable", handle: s.forJob(s.changeJob(Scheduler.EnableJob))},
-		{method: http.MethodPost, path: oneJob + "/disable", handle: s.forJob(s.changeJob(Scheduler.DisableJob))},
-		{method: http.MethodPost, path: oneJob + testNotification, handle: s.forJob(s.testNotifications)},
-		{method: http.MethodGet, path: oneJob + history, query: filteredPages, handle: s.forJob(s.listHistory)},
-		{method: http.MethodGet, path: oneJob + "/" + executions + "/:id", handle: s.forJob(s.getExecution)},
-		{method: http.MethodGet, path: oneJob + changes, query: pages, handle: s.forJob(s.listJobChanges)},
+		{inGroup, get, collection, "Get a job collection", read, tagged, to(s.getCollection)},
+		{inGroup, put, collection, "Create or replace a job collection", at(access.WriteCollections), taggedBody,
+			to(s.putCollection)},
+		{inGroup, patch, collection, "Change parts of a job collection", at(access.WriteCollections), taggedBody,
+			to(s.patchCollection)},
+		{inGroup, remove, collection, "Delete a job collection with all its jobs", at(access.DeleteCollections), tagged,
+			to(s.deleteCollection)},
+		{inGroup, post, collection + "/enable", "Enable a job collection", at(access.EnableCollections), nothing,
+			to(s.enableCollection)},
+		{inGroup, post, collection + "/disable", "Disable a job collection", at(access.DisableCollections), nothing,
+			to(s.disableCollection)},
+		{inGroup, post, collection + rerun, "Run the jobs of a job collection again that failed", run, filteredPages,
+			to(s.rerunJobs)},
+		{inGroup, get, collection + "/notifications", "List what became of notifications", read, nothing,
+			to(s.listNotifications)},
+		{inGroup, post, collection + testNotification, "Test the notifications of a job collection", run, nothing,
+			to(s.testCollection)},
+		{inGroup, get, collection + history, "List the history of all jobs of a job collection",
+			atOrBelow(access.ReadHistory), merged, s.errors.Handle(s.listHistoryAcross)},
+		{inGroup, get, collection + changes, "List the changes of a job collection", changed, pages,
+			to(s.listCollectionChanges)},
+		{inGroup, get, collection + upcoming, "List when the jobs of a job collection come due",
+			atOrBelow(access.ReadJobs), mergedUntil, s.errors.Handle(s.listUpcoming)},
+		{inGroup, get, collection + "/" + operations + "/:id", "Get the status of a change of a job collection", read, nothing,
+			to(s.getOperation)},
+		{inGroup, get, collection + "/" + operationResults + "/:id", "Get the result of a change of a job collection", read,
+			nothing, to(s.getOperationResult)},
+		{inGroup, get, jobs, "List the jobs of a job collection", atOrBelow(access.ReadJobs), filteredPages, to(s.listJobs)},
+		{inGroup, post, jobs, "Create a job under a name that the service chooses", at(access.WriteJobs), body,
+			to(s.postJob)},
 	}
 }
 
-func (s *server) routes(r *gin.Engine) {
-	r.NoRoute(s.errors.Handle(noRoute))
-	r.NoMethod(s.errors.Handle(noMethod))
-	for _, e := range s.endpoints() {
-		for base, versioned := range e.below.bases() {
-			methods := []string{e.method}
-			if e.method == http.MethodGet {
-				methods = append(methods, http.MethodHead)
-			}
-			r.Match(methods, base+e.path, s.errors.Handle(checkVersion(versioned)), s.errors.Handle(e.refuseOthers), e.handle)
-		}
+func (s *server) jobRoutes() []endpoint {
+	to := s.forJob
+	run := at(access.RunJobs)
+	return []endpoint{
+		{inGroup, get, oneJob, "Get a job", at(access.ReadJobs), tagged, to(s.getJob)},
+		{inGroup, put, oneJob, "Create or replace a job", at(access.WriteJobs), taggedBody, to(s.putJob)},
+		{inGroup, patch, oneJob, "Change parts of a job", at(access.WriteJobs), taggedBody, to(s.patchJob)},
+		{inGroup, remove, oneJob, "Delete a job and its history", at(access.DeleteJobs), tagged, to(s.deleteJob)},
+		{inGroup, post, oneJob + "/run", "Run a job now", run, nothing, to(s.runJob)},
+		{inGroup, post, oneJob + rerun, "Run a job again if it failed", run, nothing, to(s.rerunJob)},
+		{inGroup, post, oneJob + "/skip", "Skip the next occurrence of a job", at(access.SkipJobs), dueTime,
+			to(s.skipOccurrence)},
+		{inGroup, post, oneJob + "/enable", "Enable a job", at(access.EnableJobs), nothing, to(s.enableJob)},
+		{inGroup, post, oneJob + "/disable", "Disable a job", at(access.DisableJobs), nothing, to(s.disableJob)},
+		{inGroup, post, oneJob + testNotification, "Test the notifications of a job", run, nothing, to(s.testNotifications)},
+		{inGroup, get, oneJob + history, "List the history of a job", at(access.ReadHistory), filteredPages,
+			to(s.listHistory)},
+		{inGroup, get, oneJob + "/" + executions + "/:id", "Get an execution", at(access.ReadHistory), nothing,
+			to(s.getExecution)},
+		{inGroup, get, oneJob + changes, "List the changes of a job", at(access.ReadChanges), pages, to(s.listJobChanges)},
 	}
 }
 
-const knownPaths = "The paths are .../jobCollections[/{name}[/enable, /disable, /rerun, /notifications, /testNotification, /history, /changes, /upcoming, /operations/{id}, /operationResults/{id} or " +
-	"/jobs[/{name}[/run, /rerun, /skip, /enable, /disable, /testNotification, /history, /executions/{id} or /changes]]]], .../history, .../upcoming and .../previewRecurrence, where ... is /subscriptions/{id}/resourceGroups/{name}/providers/Microsoft.Scheduler, or nothing for the default resource group; " +
-	"/subscriptions/{id}/providers/Microsoft.Scheduler with /jobCollections, /history or /upcoming; /openapi.yaml, /docs, /healthz, /readyz, /metrics and /."
-
-func noRoute(*gin.Context) error {
-	return &job.Error{Kind: job.KindNotFound, Code: "NotFound", Message: "There is nothing at this path. " + knownPaths}
-}
-
-// noMethod answers 405. There is no [job.Kind] for it, because it concerns HTTP only. The router has set
-// the Allow header.
-func noMethod(c *gin.Context) error {
-	allowed := strings.Split(c.Writer.Header().Get("Allow"), ", ")
-	answer.Error(c, http.StatusMethodNotAllowed, job.ErrorBody{
-		Code:    "MethodNotAllowed",
-		Message: fmt.Sprintf("The method %.20s is not allowed for this path; use %s.", c.Request.Method, strings.Join(allowed, " or ")),
-	})
-	return nil
+func (s *server) fixedRoutes() []endpoint {
+	to := s.errors.Handle
+	return []endpoint{
+		{root, get, description, "Get this document", route.Public, nothing, to(s.openAPI)},
+		{root, get, documentation, "Read this document as a web page", route.Public, nothing, to(s.docs)},
+		{root, get, documentation + "/:file", "Get a part of the documentation page", route.Public, nothing, to(s.docs)},
+		{root, get, route.Health, "Is the process alive?", route.Public, nothing, to(s.healthz)},
+		{root, get, route.Ready, "Can jobs be kept and run?", route.Public, nothing, to(s.readyz)},
+		{root, get, route.Metrics, "The metrics of this process", at(access.ReadMetrics), nothing, to(s.metrics)},
+		{root, get, "/", "See where things are", route.Public, nothing, to(s.index)},
+	}
 }

@@ -53,7 +53,8 @@ func (e Errors) Handle(f func(*gin.Context) error) gin.HandlerFunc {
 	}
 }
 
-// Fail answers a request with an error, and ends it. Internal errors are logged and answered with 500 without their text.
+// Fail answers a request with an error, and ends it. Internal errors are logged and answered with 500 without their
+// text.
 func (e Errors) Fail(c *gin.Context, err error) {
 	ctx := c.Request.Context()
 	if errors.Is(ctx.Err(), context.Canceled) {
@@ -74,8 +75,8 @@ func (e Errors) Fail(c *gin.Context, err error) {
 	Error(c, status, e.Body(ctx, c.Request.Method, err, "request failed", LogID(c)))
 }
 
-// Body returns what the sender of a request of that method is shown of an error. It logs one that is internal, as failure
-// with attrs.
+// Body returns what the sender of a request of that method is shown of an error. It logs one that is internal, as
+// failure with attrs.
 func (e Errors) Body(ctx context.Context, method string, err error, failure string, attrs ...slog.Attr) job.ErrorBody {
 	if shown := e.public(ctx, err); shown != nil {
 		body := shown.Body()

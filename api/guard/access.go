@@ -11,7 +11,7 @@ import (
 
 	"almanac/access"
 	"almanac/api/answer"
-	"almanac/api/paths"
+	"almanac/api/route"
 	"almanac/internal/callers"
 	"almanac/job"
 	"almanac/job/listing"
@@ -32,7 +32,7 @@ func (g *Guard) Authenticate(c *gin.Context) {
 	if g.Access == nil {
 		return
 	}
-	if needs, known := g.Permissions.Of(c.Request.Method, c.FullPath()); known && needs == Public {
+	if needs, known := g.Permissions.Of(c.Request.Method, c.FullPath()); known && needs.Public {
 		return
 	}
 	who, err := g.caller(c.Request)
@@ -46,28 +46,28 @@ func (g *Guard) Authenticate(c *gin.Context) {
 // Authorize answers requests that the caller may not make: 404 for what the caller may not see, and else 403.
 func (g *Guard) Authorize(c *gin.Context) {
 	who := access.PrincipalOf(c.Request.Context())
-	route := c.FullPath() // "" for a path or a method that does not exist, about which every caller may learn
-	if g.Access == nil || who == nil || route == "" {
+	path := c.FullPath() // "" for a path or a method that does not exist, about which every caller may learn
+	if g.Access == nil || who == nil || path == "" {
 		return
 	}
-	needs, known := g.Permissions.Of(c.Request.Method, route)
+	needs, known := g.Permissions.Of(c.Request.Method, path)
 	view := g.policy().For(who)
 	scope := g.scope(c)
 	role := view.Role(scope)
 	switch {
-	case known && role.Allows(needs.action):
+	case known && role.Allows(needs.Action):
 		return
-	case known && needs.reach == some && (view.Reaches(scope) || !paths.Has(c, "jc") && needs.action != access.Preview):
+	case known && needs.Below && (view.Reaches(scope) || !route.Has(c, "jc") && needs.Action != access.Preview):
 		c.Set(viewKey, view)
 		return
 	case !known:
-		needs.action = access.Action(c.Request.Method + " " + route)
+		needs.Action = access.Action(c.Request.Method + " " + path)
 	}
-	noteRefusal(c, who.ID(), string(needs.action))
-	if known && role == 0 && paths.Has(c, "jc") {
+	noteRefusal(c, who.ID(), string(needs.Action))
+	if known && role == 0 && route.Has(c, "jc") {
 		g.Errors.Fail(c, g.hidden(c))
 	} else {
-		g.Errors.Fail(c, forbidden(who, needs.action, scope, role))
+		g.Errors.Fail(c, forbidden(who, needs.Action, scope, role))
 	}
 }
 
@@ -117,9 +117,9 @@ func (g *Guard) refuseCredential(c *gin.Context, err error) {
 	answer.Error(c, http.StatusUnauthorized, job.ErrorBody{Code: "AuthenticationFailed", Message: "Authentication failed. " + bad.Problem})
 }
 
-// limitStranger limits the requests of an address whose sender is not known, and those of them that sent a credential in a
-// header, which failed. Nobody guesses a session, and pages of a browser whose session has ended go on asking. Credentials that
-// count are not affected: others may share the address.
+// limitStranger limits the requests of an address whose sender is not known, and those of them that sent a credential
+// in a header, which failed. Nobody guesses a session, and pages of a browser whose session has ended go on asking.
+// Credentials that count are not affected: others may share the address.
 func (g *Guard) limitStranger(c *gin.Context, failed bool) *callers.Refusal {
 	address := callers.ByAddress(c.Request)
 	done, err := g.Callers.Admit(c.Request.Context(), address)
@@ -152,7 +152,7 @@ func forbidden(who *access.Principal, a access.Action, scope access.Scope, role 
 func (g *Guard) hidden(c *gin.Context) error {
 	k := g.Paths.Collection(c)
 	what := "jobcollections/" + k.Name
-	if name := paths.Name(c, "job"); name != "" {
+	if name := route.Name(c, "job"); name != "" {
 		what += "/jobs/" + name
 	}
 	return job.NotFound(what, k.ResourceGroup)
@@ -160,12 +160,12 @@ func (g *Guard) hidden(c *gin.Context) error {
 
 // scope returns the scope of the path of a request.
 func (g *Guard) scope(c *gin.Context) access.Scope {
-	route := c.FullPath()
-	if route == paths.Metrics || strings.HasPrefix(route, paths.Provider) {
+	path := c.FullPath()
+	if path == route.Metrics || strings.HasPrefix(path, route.Provider) {
 		return access.Everything
 	}
 	subscription, group := g.Paths.Group(c)
-	return access.NewScope(subscription, group, paths.Name(c, "jc"), paths.Name(c, "job"))
+	return access.NewScope(subscription, group, route.Name(c, "jc"), route.Name(c, "job"))
 }
 
 // viewKey is where a request has what a list shows to the caller.

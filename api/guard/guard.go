@@ -1,5 +1,5 @@
-// Package guard refuses requests before anything is done for them: those of callers who are not known, may not make them or
-// send too many, and those that are not meant for this server.
+// Package guard refuses requests before anything is done for them: those of callers who are not known, may not make
+// them or send too many, and those that are not meant for this server.
 package guard
 
 import (
@@ -9,7 +9,7 @@ import (
 
 	"almanac/access"
 	"almanac/api/answer"
-	"almanac/api/paths"
+	"almanac/api/route"
 	"almanac/internal/audit/refusals"
 	"almanac/internal/callers"
 	"almanac/job"
@@ -28,10 +28,10 @@ type Options struct {
 	Access *Access
 
 	// Permissions are what the routes need.
-	Permissions Permissions
+	Permissions route.Permissions
 
-	// CheckHost wraps next in a handler that answers requests it refuses and passes on all others. Nil means that no request
-	// is refused.
+	// CheckHost wraps next in a handler that answers requests it refuses and passes on all others. Nil means that no
+	// request is refused.
 	CheckHost func(next http.Handler) http.Handler
 
 	// Callers limits the requests of each caller. Nil means no limits.
@@ -45,7 +45,7 @@ type Options struct {
 	Refusals *refusals.Log
 
 	Errors answer.Errors
-	Paths  paths.Defaults
+	Paths  route.Defaults
 }
 
 // New returns a guard.
@@ -64,7 +64,8 @@ func callerOf(r *http.Request) string {
 	return callers.ByAddress(r)
 }
 
-// Admit ends requests that CheckHost answers itself. One whose address sends too many gets 429 instead, which is not in the audit log.
+// Admit ends requests that CheckHost answers itself. One whose address sends too many gets 429 instead, which is not
+// in the audit log.
 func (g *Guard) Admit(c *gin.Context) {
 	if g.CheckHost == nil || g.admits(c.Request) {
 		return
@@ -90,9 +91,9 @@ func (unsent) Header() http.Header         { return http.Header{} }
 func (unsent) Write(p []byte) (int, error) { return len(p), nil }
 func (unsent) WriteHeader(int)             {}
 
-// RefuseCrossOrigin answers 403 to requests that a browser sends for a page of another site: where the API asks
-// for no login, any page that its user visits could otherwise call it. Other clients are not affected. An address that sends too many
-// gets 429, as for [Guard.Admit].
+// RefuseCrossOrigin answers 403 to requests that a browser sends for a page of another site: where the API asks for
+// no login, any page that its user visits could otherwise call it. Other clients are not affected. An address that
+// sends too many gets 429, as for [Guard.Admit].
 func (g *Guard) RefuseCrossOrigin(c *gin.Context) {
 	if err := g.crossOrigin.Check(c.Request); err != nil {
 		if refusal := g.limitStranger(c, false); refusal != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"almanac/api/answer"
-	"almanac/api/paths"
+	"almanac/api/route"
 	"almanac/internal/callers"
 	"almanac/job"
 )
@@ -17,7 +17,7 @@ import (
 // LimitCaller answers 429 to a caller that sends more than it may. Probes are exempt. There is no [job.Kind] for it,
 // because it concerns HTTP only.
 func (g *Guard) LimitCaller(c *gin.Context) {
-	if paths.IsProbe(c.FullPath()) {
+	if route.IsProbe(c.FullPath()) {
 		return
 	}
 	done, err := g.Callers.Admit(c.Request.Context(), g.Caller(c.Request))
@@ -33,7 +33,8 @@ func (g *Guard) LimitCaller(c *gin.Context) {
 	c.Next()
 }
 
-// refuseCaller answers 429. The official clients of Azure wait for the seconds in Retry-After and send the request again.
+// refuseCaller answers 429. The official clients of Azure wait for the seconds in Retry-After and send the request
+// again.
 func (g *Guard) refuseCaller(c *gin.Context, r *callers.Refusal) {
 	c.Header("Retry-After", strconv.Itoa(r.Seconds()))
 	answer.Error(c, http.StatusTooManyRequests, job.ErrorBody{

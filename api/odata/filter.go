@@ -23,8 +23,8 @@ import (
 //	operator   = "eq" | "ge" | "gt" | "le" | "lt"
 //	value      = word | "'" text "'" | '"' text '"' | "datetime'" text "'"
 //
-// A quote within a text is doubled, as in 'O”Brien'. Everything but times is case-insensitive. A field with fixed values and a name have the operator eq alone, and
-// startswith is for a name.
+// A quote within a text is doubled, as in 'O”Brien'. Everything but times is case-insensitive. A field with fixed
+// values and a name have the operator eq alone, and startswith is for a name.
 type Filter struct {
 	fields  []field
 	example string
@@ -36,8 +36,8 @@ type field struct {
 	parse func(*filterParser) error // of what follows the name
 }
 
-// The filters of lists of jobs, of the history of a job, of the history and the occurrences of many jobs, and of the jobs to
-// run again.
+// The filters of lists of jobs, of the history of a job, of the history and the occurrences of many jobs, and of the
+// jobs to run again.
 var (
 	JobFilter = &Filter{
 		fields:  []field{stateField, startField, endField, nameField, nextField, lastOutcomeField},

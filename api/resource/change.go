@@ -3,6 +3,7 @@ package resource
 import (
 	"time"
 
+	"almanac/access"
 	"almanac/internal/audit"
 	"almanac/job"
 )
@@ -29,13 +30,14 @@ type ChangeProperties struct {
 }
 
 // JobChange returns the form of a change of a job.
-func JobChange(k job.Key, c audit.Change) Change {
-	of := NewJob(job.Job{Key: k})
-	return newChange(of.ID, of.Type, of.Name, c)
+func (s Shown) JobChange(k job.Key, c audit.Change) Change {
+	c.Message = s.message(access.ScopeOfJob(k), c.Message)
+	return newChange(k.ARMID(), typeJob, jobName(k), c)
 }
 
 // CollectionChange returns the form of a change of a collection.
-func CollectionChange(k job.CollectionKey, c audit.Change) Change {
+func (s Shown) CollectionChange(k job.CollectionKey, c audit.Change) Change {
+	c.Message = s.message(access.ScopeOfCollection(k), c.Message)
 	of := NewCollection(job.Collection{Key: k})
 	return newChange(of.ID, of.Type, of.Name, c)
 }

@@ -1,6 +1,9 @@
 package resource
 
-import "almanac/job"
+import (
+	"almanac/access"
+	"almanac/job"
+)
 
 // An Execution is an execution of a job.
 type Execution struct {
@@ -27,17 +30,43 @@ type ExecutionProperties struct {
 // ExecutionID returns the id of an execution of a job.
 func ExecutionID(k job.Key, name string) string { return k.ARMID() + "/executions/" + name }
 
-// NewExecution returns the form of an execution.
-func NewExecution(p job.Progress) Execution {
+// Execution returns the form of an execution.
+func (s Shown) Execution(p job.Progress) Execution {
+	of := access.ScopeOfJob(p.Key)
 	r := Execution{
-		ID: ExecutionID(p.Key, p.Name), Type: "Microsoft.Scheduler/jobCollections/jobs/executions", Name: p.Key.Collection.Name + "/" + p.Key.Name + "/" + p.Name,
+		ID: ExecutionID(p.Key, p.Name), Type: typeJob + "/executions", Name: jobName(p.Key) + "/" + p.Name,
 		Properties: ExecutionProperties{
-			Status: p.Stage, Reason: p.Reason, Outcome: p.Outcome, ExpectedExecutionTime: job.NewTime(p.Due), RepeatCount: p.Repeat,
-			ActionName: p.ActionName, ExecutionID: p.ID, Caller: p.Caller, Retry: p.Retry, History: make([]History, len(p.Records)),
+			Status: p.Stage, Reason: s.message(of, p.Reason), Outcome: p.Outcome, ExpectedExecutionTime: job.NewTime(p.Due),
+			RepeatCount: p.Repeat, ActionName: p.ActionName, ExecutionID: p.ID, Caller: p.Caller, Retry: s.retry(of, p.Retry),
+			History: make([]History, len(p.Records)),
 		},
 	}
 	for i, record := range p.Records {
-		r.Properties.History[i] = NewHistory(p.Key, record)
+		r.Properties.History[i] = s.History(p.Key, record)
 	}
 	return r
+}
+
+// A Rerun is the result for one job of a request to run jobs again.
+type Rerun struct {
+	ID         string          `json:"id"`
+	Type       string          `json:"type"`
+	Name       string          `json:"name"`
+	Properties RerunProperties `json:"properties"`
+}
+
+// RerunProperties are what became of a request to run a job again.
+type RerunProperties struct {
+	Status    job.RerunStatus `json:"status"`
+	Execution string          `json:"execution,omitempty"` // its id
+	Error     *job.ErrorBody  `json:"error,omitempty"`     // why it was refused
+}
+
+// NewRerun returns the form of a result without its error.
+func NewRerun(r job.Rerun) Rerun {
+	form := Rerun{ID: r.Key.ARMID(), Type: typeJob, Name: jobName(r.Key), Properties: RerunProperties{Status: r.Status}}
+	if r.Execution != "" {
+		form.Properties.Execution = ExecutionID(r.Key, r.Execution)
+	}
+	return form
 }

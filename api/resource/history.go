@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"almanac/access"
 	"almanac/job"
 	"almanac/job/listing"
 )
@@ -30,18 +31,17 @@ type HistoryProperties struct {
 	Caller                string         `json:"caller,omitempty"` // of a manual run
 }
 
-// NewHistory returns the form of an entry of the history of the job k.
-func NewHistory(k job.Key, r job.Record) History {
+// History returns the form of an entry of the history of the job k.
+func (s Shown) History(k job.Key, r job.Record) History {
 	key := historyKey(r)
 	return History{
-		ID: k.ARMID() + "/history/" + key, Type: "Microsoft.Scheduler/jobCollections/jobs/history",
-		Name: k.Collection.Name + "/" + k.Name + "/" + key,
+		ID: k.ARMID() + "/history/" + key, Type: typeJob + "/history", Name: jobName(k) + "/" + key,
 		Properties: HistoryProperties{
 			StartTime:             job.NewTime(r.Start),
 			EndTime:               job.NewTime(r.End),
 			ExpectedExecutionTime: job.NewTime(r.Due),
 			Status:                r.Outcome,
-			Message:               r.Message,
+			Message:               s.message(access.ScopeOfJob(k), r.Message),
 			RetryCount:            max(r.Number-1, 0),
 			RepeatCount:           r.Repeat,
 			ActionName:            r.ActionName,
@@ -67,11 +67,11 @@ func ticks(t time.Time) int64 {
 }
 
 // HistoryEntry returns an entry of a history across jobs.
-func HistoryEntry(r listing.JobRecord) any {
+func (s Shown) HistoryEntry(r listing.JobRecord) any {
 	if r.Unread != "" {
 		return unreadEntry(r.Key, r.Unread)
 	}
-	return NewHistory(r.Key, r.Record)
+	return s.History(r.Key, r.Record)
 }
 
 // An Upcoming is an occurrence of a job that is to come.
@@ -92,6 +92,7 @@ func UpcomingEntry(o listing.Occurrence) any {
 	if o.Unread != "" {
 		return unreadEntry(o.Key, o.Unread)
 	}
-	r := NewJob(job.Job{Key: o.Key})
-	return Upcoming{ID: r.ID, Type: r.Type, Name: r.Name, Properties: UpcomingProperties{job.NewTime(o.Due)}}
+	return Upcoming{
+		ID: o.Key.ARMID(), Type: typeJob, Name: jobName(o.Key), Properties: UpcomingProperties{job.NewTime(o.Due)},
+	}
 }

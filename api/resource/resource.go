@@ -1,7 +1,47 @@
-// Package resource has the forms of collections, jobs, operations and history entries in the REST API.
+// Package resource has the forms of collections, jobs, operations and history entries in the REST API. What may hold an
+// answer of a target has its form by [Shown] only.
 package resource
 
-import "almanac/job"
+import (
+	"almanac/access"
+	"almanac/job"
+)
+
+// Shown makes the forms of what is shown to one caller. It hides what the targets of jobs and notifications answered
+// from callers who may not read it.
+type Shown struct {
+	// Hidden reports whether it is hidden from the caller in a scope. Nil means that nothing is.
+	Hidden func(access.Scope) bool
+}
+
+// Hides reports whether what targets answered is hidden in a scope.
+func (s Shown) Hides(of access.Scope) bool { return s.Hidden != nil && s.Hidden(of) }
+
+// message returns a message without what a target answered, if that is hidden.
+func (s Shown) message(of access.Scope, text string) string {
+	if s.Hides(of) {
+		return job.WithoutResponse(text)
+	}
+	return text
+}
+
+// lastError is message for an error.
+func (s Shown) lastError(of access.Scope, last *job.LastError) *job.LastError {
+	if last == nil || !s.Hides(of) {
+		return last
+	}
+	return &job.LastError{Message: job.WithoutResponse(last.Message), EndTime: last.EndTime}
+}
+
+// retry is message for the attempt before a retry.
+func (s Shown) retry(of access.Scope, r *job.Retry) *job.Retry {
+	if r == nil || !s.Hides(of) {
+		return r
+	}
+	changed := *r
+	changed.LastError = s.lastError(of, r.LastError)
+	return &changed
+}
 
 // A Collection is a job collection.
 type Collection struct {
@@ -42,13 +82,23 @@ type disabledStatus struct {
 	Reason string     `json:"reason,omitempty"`
 }
 
-// NewJob returns the form of a job.
-func NewJob(j job.Job) Job {
+// typeJob is the type of jobs.
+const typeJob = "Microsoft.Scheduler/jobCollections/jobs"
+
+// jobName returns the name of a job in its resource.
+func jobName(k job.Key) string { return k.Collection.Name + "/" + k.Name }
+
+// Job returns the form of a job.
+func (s Shown) Job(j job.Job) Job {
 	r := Job{
-		ID: j.Key.ARMID(), Type: "Microsoft.Scheduler/jobCollections/jobs", Name: j.Key.Collection.Name + "/" + j.Key.Name,
+		ID: j.Key.ARMID(), Type: typeJob, Name: jobName(j.Key),
 		Properties: JobProperties{Definition: j.Definition.Redacted()}, // again here, for any Scheduler
 	}
 	r.Properties.Local = nil
+	of := access.ScopeOfJob(j.Key)
+	j.Status.Reason = s.message(of, j.Status.Reason)
+	j.Status.LastError = s.lastError(of, j.Status.LastError)
+	j.Status.Retry = s.retry(of, j.Status.Retry)
 	switch {
 	case j.Definition.State != job.StateDisabled:
 		r.Properties.Status = &j.Status
@@ -68,12 +118,11 @@ func CollectionEntry(c job.Collection) any {
 }
 
 // JobEntry returns an entry of a list of jobs.
-func JobEntry(j job.Job) any {
-	r := NewJob(j)
+func (s Shown) JobEntry(j job.Job) any {
 	if j.Unread != "" {
-		return unread(r.ID, r.Type, r.Name, j.Unread)
+		return unreadEntry(j.Key, j.Unread)
 	}
-	return r
+	return s.Job(j)
 }
 
 // An Operation is an operation in the form of Azure Resource Manager.
@@ -121,6 +170,5 @@ func unreadEntry(k job.Key, why string) Unread {
 		r := NewCollection(job.Collection{Key: k.Collection})
 		return unread(r.ID, r.Type, r.Name, why)
 	}
-	r := NewJob(job.Job{Key: k})
-	return unread(r.ID, r.Type, r.Name, why)
+	return unread(k.ARMID(), typeJob, jobName(k), why)
 }

@@ -1,6 +1,8 @@
-package api
+package route
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -14,36 +16,38 @@ import (
 	"almanac/job"
 )
 
-// refuseOthers refuses a request with anything that the endpoint does not take: an unknown query parameter, a condition, a body.
-// A caller who sends one expects it to have an effect.
-func (e *endpoint) refuseOthers(c *gin.Context) error {
-	if err := e.refuseParameters(c.Request.URL.RawQuery); err != nil {
-		return err
-	}
-	if err := e.refuseConditions(c.Request.Header); err != nil {
-		return err
-	}
-	return e.refuseBody(c)
+// Takes is what a request to a route may have. The zero value takes nothing.
+type Takes struct {
+	Query       []string // parameters beside api-version, which every route takes
+	Body        bool
+	Conditional bool // If-Match and If-None-Match hold
 }
 
-// parameters returns the names of the query parameters that the endpoint takes.
-func (e *endpoint) parameters() []string {
-	return append([]string{"api-version"}, e.query...)
+// Refuse refuses a request with anything else: an unknown query parameter, a condition, a body. A caller who sends one
+// expects it to have an effect.
+func (t Takes) Refuse(c *gin.Context) error {
+	if err := t.refuseParameters(c.Request.URL.RawQuery); err != nil {
+		return err
+	}
+	if err := t.refuseConditions(c.Request.Header); err != nil {
+		return err
+	}
+	return t.refuseBody(c)
 }
 
-func (e *endpoint) refuseParameters(query string) error {
+func (t Takes) refuseParameters(query string) error {
 	if _, err := odata.ParseQuery(query); err != nil {
 		return err
 	}
 	sent, _ := url.ParseQuery(query)
-	known := e.parameters()
+	known := append([]string{"api-version"}, t.Query...)
 	var bad fields.Errors
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		if !slices.ContainsFunc(known, func(k string) bool { return fields.SameName(k, name) }) {
 			bad.Add(unknownParameter(name, known))
 		}
 	}
-	return badRequest("The query is not valid", &bad)
+	return BadRequest("The query is not valid", &bad)
 }
 
 // unknownParameter returns the error for a parameter that is not known. It names the nearest of those that are.
@@ -59,8 +63,8 @@ func unknownParameter(name string, known []string) *job.FieldError {
 	return bad
 }
 
-// nearestParameter returns the known parameter that is most like the name; "" for none. One that is the beginning of the other
-// counts, too.
+// nearestParameter returns the known parameter that is most like the name; "" for none. One that is the beginning of
+// the other counts, too.
 func nearestParameter(name string, known []string) string {
 	if near := fields.Nearest(name, known); near != "" {
 		return near
@@ -78,25 +82,25 @@ func nearestParameter(name string, known []string) string {
 // are not looked at: proxies and clients add some of their own.
 var conditions = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Prefer"}
 
-func (e *endpoint) refuseConditions(h http.Header) error {
+func (t Takes) refuseConditions(h http.Header) error {
 	var bad fields.Errors
 	for _, name := range conditions {
-		if e.conditional && (name == "If-Match" || name == "If-None-Match") {
+		if t.Conditional && (name == "If-Match" || name == "If-None-Match") {
 			continue
 		}
 		if len(h.Values(name)) > 0 {
 			bad.Add(&job.FieldError{Path: name, Code: fields.UnsupportedHeader, Hint: "leave it out"})
 		}
 	}
-	return badRequest("The headers are not valid", &bad)
+	return BadRequest("The headers are not valid", &bad)
 }
 
-// refuseBody refuses a body if the endpoint takes none. One that says nothing, such as {} or null, is none.
-func (e *endpoint) refuseBody(c *gin.Context) error {
-	if e.body || c.Request.Body == nil || c.Request.ContentLength == 0 {
+// refuseBody refuses a body if the route takes none. One that says nothing, such as {} or null, is none.
+func (t Takes) refuseBody(c *gin.Context) error {
+	if t.Body || c.Request.Body == nil || c.Request.ContentLength == 0 {
 		return nil
 	}
-	sent, err := readBody(c)
+	sent, err := ReadBody(c)
 	if err != nil && job.KindOf(err) != job.KindTooLarge {
 		return err
 	}
@@ -110,25 +114,47 @@ func (e *endpoint) refuseBody(c *gin.Context) error {
 	if err == nil && tree.Kind == fields.Object {
 		bad = fields.Errors{}
 		for _, m := range tree.Entries {
-			bad.Add(e.inQuery(m.Name))
+			bad.Add(t.inQuery(m.Name))
 		}
 	}
-	return badRequest("The body is not valid", &bad)
+	return BadRequest("The body is not valid", &bad)
 }
 
-// inQuery returns the error for a member of a body that the endpoint does not take. It names the nearest query parameter.
-func (e *endpoint) inQuery(name string) *job.FieldError {
+// inQuery returns the error for a member of a body that the route does not take. It names the nearest query parameter.
+func (t Takes) inQuery(name string) *job.FieldError {
 	bad := &job.FieldError{Path: fields.Shorten(name), Code: fields.Forbidden, Hint: "this request takes no body"}
-	if near := nearestParameter(name, e.query); near != "" {
+	if near := nearestParameter(name, t.Query); near != "" {
 		bad.Hint += "; did you mean the query parameter " + near + "?"
 	}
 	return bad
 }
 
-// badRequest returns the error of a request with bad parts; nil if there are none.
-func badRequest(message string, bad *fields.Errors) error {
+// BadRequest returns the error of a request with bad parts; nil if there are none.
+func BadRequest(message string, bad *fields.Errors) error {
 	if len(bad.List) == 0 {
 		return nil
 	}
 	return &job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: message, Fields: bad.List, Unlisted: bad.Unlisted}
+}
+
+// ReadBody reads a body of any content type, up to the limit of the server. A Content-Encoding other than
+// identity is an error.
+func ReadBody(c *gin.Context) ([]byte, error) {
+	if encoding := strings.Join(c.Request.Header.Values("Content-Encoding"), ", "); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, &job.Error{
+			Kind: job.KindInvalid, Code: "BadRequest",
+			Message: fmt.Sprintf("The body has the Content-Encoding %.40q; send it without one.", encoding),
+		}
+	}
+	body, err := c.GetRawData()
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, &job.Error{
+			Kind: job.KindTooLarge, Code: "RequestEntityTooLarge",
+			Message: fmt.Sprintf("The body is larger than %d bytes, which is the limit.", tooLarge.Limit),
+		}
+	}
+	if err != nil {
+		return nil, &job.Error{Kind: job.KindInvalid, Code: "BadRequest", Message: "The body could not be read to its end.", Err: err}
+	}
+	return body, nil
 }

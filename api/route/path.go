@@ -1,5 +1,6 @@
-// Package paths knows the paths of the REST API: their fixed words, whatever their case, and the names in them.
-package paths
+// Package route has what a route of the REST API is made of: its path, whatever the case of its fixed words, the
+// names in it, the permission that it needs, and what a request to it may have.
+package route
 
 import (
 	"cmp"
@@ -22,13 +23,6 @@ const (
 	Metrics = "/metrics"
 )
 
-// The words for an operation in a collection: operations/{id} returns its state, operationResults/{id} answers as the
-// original request would.
-const (
-	Operations       = "operations"
-	OperationResults = "operationResults"
-)
-
 // IsProbe reports whether a route is one of [Health], [Ready] and [Metrics].
 func IsProbe(route string) bool { return route == Health || route == Ready || route == Metrics }
 
@@ -40,31 +34,34 @@ func Below(route string) string {
 	return route
 }
 
-// words are the fixed words of the paths in the spelling of the routes, by their lower-case form.
-var words = func() map[string]string {
-	spelled := map[string]string{}
-	for _, w := range []string{
-		"subscriptions", "resourceGroups", "providers", "Microsoft.Scheduler", "jobCollections", "jobs",
-		"enable", "disable", Operations, OperationResults, "run", "rerun", "skip", "notifications", "testNotification", "history", "changes", "upcoming", "previewRecurrence",
-		"healthz", "readyz", "metrics", "openapi.yaml", "docs",
-	} {
-		spelled[job.NormalizeName(w)] = w
-	}
-	return spelled
-}()
+// Words are the fixed words of the paths in the spelling of the routes, by their lower-case form.
+type Words map[string]string
 
-// Canonical rewrites the path of a request and passes it on to h: fixed words in the spelling of the routes, since clients
-// of Azure differ in their case, and no trailing slash.
-func Canonical(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// WordsOf returns the fixed words of the templates of routes.
+func WordsOf(templates ...string) Words {
+	w := Words{}
+	for _, t := range templates {
+		for word := range strings.SplitSeq(t, "/") {
+			if word != "" && !strings.HasPrefix(word, ":") {
+				w[job.NormalizeName(word)] = word
+			}
+		}
+	}
+	return w
+}
+
+// Canonical rewrites the path of a request and passes it on to h: fixed words in the spelling of the routes, since
+// clients of Azure differ in their case, and no trailing slash.
+func (w Words) Canonical(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/") {
 			sent := *r
 			u := *r.URL
-			u.Path, u.RawPath = spell(cmp.Or(u.RawPath, u.EscapedPath()))
+			u.Path, u.RawPath = w.spell(cmp.Or(u.RawPath, u.EscapedPath()))
 			sent.URL = &u
 			r = &sent
 		}
-		h.ServeHTTP(w, r)
+		h.ServeHTTP(answer, r)
 	})
 }
 
@@ -73,7 +70,7 @@ func Canonical(h http.Handler) http.Handler {
 //
 // Fixed words and names alternate, except that the provider's name is also a fixed word. So a job may have
 // one of the words as its name.
-func spell(sent string) (plain, escaped string) {
+func (w Words) spell(sent string) (plain, escaped string) {
 	segments := strings.Split(strings.TrimSuffix(sent, "/"), "/")[1:]
 	var p, e strings.Builder
 	word := ""
@@ -82,7 +79,7 @@ func spell(sent string) (plain, escaped string) {
 			s = decoded
 		}
 		fixed := i%2 == 0 || word == "providers"
-		if word = words[job.NormalizeName(s)]; fixed && word != "" {
+		if word = w[job.NormalizeName(s)]; fixed && word != "" {
 			s = word
 		}
 		p.WriteString("/" + s)
@@ -92,7 +89,7 @@ func spell(sent string) (plain, escaped string) {
 }
 
 // Name returns the name in the path for a parameter of its route, decoded; "" if the route has no such parameter. It
-// cannot fail, because [Canonical] has escaped the name.
+// cannot fail, because [Words.Canonical] has escaped the name.
 func Name(c *gin.Context, parameter string) string {
 	decoded, _ := url.PathUnescape(c.Param(parameter))
 	return decoded
@@ -104,8 +101,8 @@ func Has(c *gin.Context, parameter string) bool { _, ok := c.Params.Get(paramete
 // Defaults are the names that short paths leave out.
 type Defaults struct{ Subscription, ResourceGroup string }
 
-// Group returns the subscription and resource group in the path, or the defaults for a short path. The group is empty for
-// a path with a subscription only.
+// Group returns the subscription and resource group in the path, or the defaults for a short path. The group is empty
+// for a path with a subscription only.
 func (d Defaults) Group(c *gin.Context) (subscription, group string) {
 	if !Has(c, "sub") {
 		return d.Subscription, d.ResourceGroup

@@ -1,4 +1,4 @@
-package api
+package route
 
 import (
 	"fmt"
@@ -11,18 +11,18 @@ import (
 	"almanac/job"
 )
 
-// supportedVersions are the api-versions of Azure Scheduler. The answers do not depend on them.
-var supportedVersions = []string{"2016-03-01", "2016-01-01", "2014-08-01-preview"}
+// Versions are the api-versions of Azure Scheduler. The answers do not depend on them.
+var Versions = []string{"2016-03-01", "2016-01-01", "2014-08-01-preview"}
 
-// checkVersion returns a handler that refuses requests with an api-version that is not supported, or without
+// CheckVersion returns a handler that refuses requests with an api-version that is not supported, or without
 // one if it is required.
-func checkVersion(required bool) func(c *gin.Context) error {
+func CheckVersion(required bool) func(c *gin.Context) error {
 	return func(c *gin.Context) error {
 		values, err := odata.ParseQuery(c.Request.URL.RawQuery)
 		if err != nil {
 			return err
 		}
-		supported := strings.Join(supportedVersions, ", ")
+		supported := strings.Join(Versions, ", ")
 		given := values["api-version"]
 		text := strings.Join(given, ",")
 		switch {
@@ -31,7 +31,7 @@ func checkVersion(required bool) func(c *gin.Context) error {
 				Kind: job.KindInvalid, Code: "MissingApiVersionParameter",
 				Message: "The api-version query parameter (?api-version=) is required for all requests. The supported versions are '" + supported + "'.",
 			}
-		case len(given) > 0 && !slices.ContainsFunc(supportedVersions, func(v string) bool { return strings.EqualFold(v, text) }):
+		case len(given) > 0 && !slices.ContainsFunc(Versions, func(v string) bool { return strings.EqualFold(v, text) }):
 			return &job.Error{
 				Kind: job.KindInvalid, Code: "InvalidApiVersionParameter",
 				Message: fmt.Sprintf("The api-version '%.40s' is invalid. The supported versions are '%s'.", text, supported),

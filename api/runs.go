@@ -1,0 +1,117 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"almanac/api/answer"
+	"almanac/api/odata"
+	"almanac/api/resource"
+	"almanac/internal/fields"
+	"almanac/job"
+	"almanac/job/listing"
+)
+
+// Runs are the executions of jobs of a [Scheduler].
+type Runs interface {
+	// RunJob returns the name of the execution that it starts.
+	RunJob(ctx context.Context, k job.Key) (execution string, err error)
+	// Execution returns an execution by its name. It fails with [job.KindNotFound] for one that the job has never had.
+	Execution(ctx context.Context, k job.Key, name string) (job.Progress, error)
+	SkipOccurrence(ctx context.Context, k job.Key, due time.Time) (job.Job, error)
+	// RerunJob runs a job whose last execution failed again, and RerunJobs those of a page of a collection, as for
+	// [Jobs]. request names the request, for one that is repeated; it may be empty.
+	RerunJob(ctx context.Context, k job.Key, request string) job.Rerun
+	RerunJobs(
+		ctx context.Context, k job.CollectionKey, p listing.Page, request string,
+	) (results []job.Rerun, next string, err error)
+}
+
+func (s *server) runJob(c *gin.Context, k job.Key) error {
+	execution, err := s.scheduler.RunJob(c.Request.Context(), k)
+	if err == nil {
+		c.Header("Location", s.link(c, "jobs", k.Name, executions, execution))
+	}
+	return replyEmpty(c, err)
+}
+
+func (s *server) getExecution(c *gin.Context, k job.Key) error {
+	found, err := s.scheduler.Execution(c.Request.Context(), k, c.Param("id"))
+	return replyOrFail(c, http.StatusOK, s.shown(c).Execution, found, err)
+}
+
+// skipOccurrence skips the next occurrence of a job; with the parameter due, only if it is due then.
+func (s *server) skipOccurrence(c *gin.Context, k job.Key) error {
+	values, err := odata.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	var due time.Time
+	if given := values["due"]; len(given) > 0 {
+		if due, err = odata.ParseTime(given[0]); err != nil || len(given) > 1 {
+			return badQuery("due", fields.Invalid, given[0], "one value, "+odata.AllowedTimes)
+		}
+	}
+	j, err := s.scheduler.SkipOccurrence(c.Request.Context(), k, due)
+	return s.replyJob(c, http.StatusOK, j, err)
+}
+
+// repeatability is the header that names a request, so that it can be repeated: that of Azure's newer services.
+const (
+	repeatability = "Repeatability-Request-ID"
+	maxRequestID  = 100 // bytes
+)
+
+func (s *server) rerunJobs(c *gin.Context, k job.CollectionKey) error {
+	request, err := repeatable(c)
+	if err != nil {
+		return err
+	}
+	run := func(ctx context.Context, p listing.Page) ([]job.Rerun, string, error) {
+		return s.scheduler.RerunJobs(ctx, k, p, request)
+	}
+	return replyPage(s, c, odata.RerunFilter, run, s.newRerunEntry(c.Request.Context()))
+}
+
+func (s *server) rerunJob(c *gin.Context, k job.Key) error {
+	request, err := repeatable(c)
+	if err != nil {
+		return err
+	}
+	result := s.scheduler.RerunJob(c.Request.Context(), k, request)
+	if result.Err != nil {
+		return result.Err
+	}
+	if result.Execution != "" {
+		c.Header("Location", s.link(c, "jobs", k.Name, executions, result.Execution))
+	}
+	return answer.JSON(c, http.StatusOK, s.newRerunEntry(c.Request.Context())(result))
+}
+
+// repeatable returns the name of the request; empty if it has none.
+func repeatable(c *gin.Context) (string, error) {
+	name := c.GetHeader(repeatability)
+	if len(name) <= maxRequestID {
+		return name, nil
+	}
+	return "", &job.Error{
+		Kind: job.KindInvalid, Code: "BadRequest", Message: "A header is not valid",
+		Fields: []*job.FieldError{{Path: repeatability, Code: fields.TooLong, Allowed: "at most 100 bytes"}},
+	}
+}
+
+// newRerunEntry returns the form of a result.
+func (s *server) newRerunEntry(ctx context.Context) func(job.Rerun) resource.Rerun {
+	return func(r job.Rerun) resource.Rerun {
+		entry := resource.NewRerun(r)
+		if r.Err != nil {
+			shown := s.errors.Body(ctx, http.MethodPost, r.Err, "a job could not be run again", slog.String("job", r.Key.ARMID()))
+			entry.Properties.Error = &shown
+		}
+		return entry
+	}
+}

@@ -176,6 +176,19 @@ func TestAbortReachesTheServer(t *testing.T) {
 	require.PanicsWithValue(t, http.ErrAbortHandler, func() { send(h, http.MethodGet, jobPath, "") })
 }
 
+func TestAChangeOfWhichNothingWasSentSaysSo(t *testing.T) {
+	t.Parallel()
+	h := api.New(&fake{
+		deleteJob: func(context.Context, job.Key) error {
+			return &job.Error{Kind: job.KindUnavailable, Code: "ServiceUnavailable", Message: "Temporal does not answer.", Unanswered: true, Unchanged: true}
+		},
+	}, api.Options{})
+	got := send(h, http.MethodDelete, jobPath, "")
+	require.Equal(t, http.StatusServiceUnavailable, got.status)
+	require.Equal(t, "2", got.header.Get("Retry-After"))
+	require.Equal(t, `{"error":{"code":"ServiceUnavailable","message":"Temporal does not answer. Nothing was changed. Try again."}}`, got.body)
+}
+
 func TestRequestThatTakesTooLongIsAnswered503(t *testing.T) {
 	t.Parallel()
 	h := api.New(&fake{

@@ -36,6 +36,7 @@ type Error struct {
 	Unlisted   int           // the number of further errors in fields
 	RetryAfter time.Duration // after which to try again; 0: the usual time, if it is worth it
 	Unanswered bool          // there was no answer: a change, if one was asked for, may or may not have been applied
+	Unchanged  bool          // of Unanswered: nothing was sent, so that nothing was changed
 	Err        error         // the cause, for logs only
 }
 

@@ -37,6 +37,9 @@ func (s *Service) PutCollection(ctx context.Context, c job.Collection, check fun
 	defer next()
 	stored, created, err = put(ctx,
 		func() (job.Collection, error) {
+			if err := s.core.Reach(ctx); err != nil {
+				return job.Collection{}, err
+			}
 			generation, err := s.checkCollection(ctx, c.Key, check)
 			if err != nil {
 				return job.Collection{}, err

@@ -80,6 +80,9 @@ func (s *Service) PutJob(ctx context.Context, k job.Key, edit func(current *job.
 		return j, err == nil, s.core.Error(ctx, err, nil)
 	}
 	j, created, err = put(ctx, replace, create)
+	if len(own.registrations) > 0 {
+		err = core.MayHaveChanged(err)
+	}
 	if errors.Is(err, errOwn) {
 		return own.job.At(s.core.Now()), true, nil
 	}
@@ -288,6 +291,9 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key, check func(current *
 	defer cancel()
 	for again := false; ; again = true {
 		err := s.askToDelete(ctx, k, again)
+		if again {
+			err = core.MayHaveChanged(err)
+		}
 		switch kind := job.KindOf(err); {
 		case kind == job.KindNotFound: // it may just have been terminated, or have been asked before
 			terminated := s.core.Error(ctx, lookups.AwaitTerminated(ctx, s.core.Temporal, s.core.Converter, k.WorkflowID()), nil)
@@ -295,7 +301,7 @@ func (s *Service) DeleteJob(ctx context.Context, k job.Key, check func(current *
 				return nil
 			}
 			return cmp.Or(terminated, err)
-		case err == nil || kind != job.KindUnavailable && kind != job.KindInternal:
+		case err == nil || kind != job.KindUnavailable && kind != job.KindInternal || core.IsUnchanged(err) && !again:
 			return err
 		case s.collectionAnswers(ctx, k.Collection):
 			s.core.Log.WarnContext(ctx, "a job that is being deleted did not answer; its workflow is terminated", slog.String("job", k.ARMID()), slog.Any("error", err))

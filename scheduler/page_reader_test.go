@@ -48,6 +48,10 @@ func (unhurried) ResetStickyTaskQueue(context.Context, *workflowservice.ResetSti
 	return &workflowservice.ResetStickyTaskQueueResponse{}, nil
 }
 
+func (unhurried) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest, ...grpc.CallOption) (*workflowservice.GetSystemInfoResponse, error) {
+	return &workflowservice.GetSystemInfoResponse{}, nil
+}
+
 func (d *directory) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	if _, ok := d.answers[id+" "+workflows.QueryStatus]; !ok || d.runs == "" {
 		return nil, serviceerror.NewNotFound("there is no such workflow")

@@ -44,7 +44,7 @@ func (s *Service) RerunJobs(ctx context.Context, k job.CollectionKey, p listing.
 func (s *Service) RerunJob(ctx context.Context, k job.Key, request string) job.Rerun {
 	result := job.Rerun{Key: k}
 	if result.Err = k.Validate(); result.Err == nil {
-		if _, err := s.core.JobToChange(ctx, k); job.KindOf(err) == job.KindNotFound {
+		if _, err := s.core.JobToChange(ctx, k); job.KindOf(err) == job.KindNotFound || core.IsUnchanged(err) {
 			result.Err = err
 		}
 	}

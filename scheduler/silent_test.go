@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,6 +98,93 @@ func TestReadsSayWithinSecondsThatTemporalAnswersNothing(t *testing.T) {
 				require.Equal(t, job.KindUnavailable, job.KindOf(err))
 				require.EqualError(t, err, "Temporal does not answer.")
 				require.Less(t, time.Since(start), 10*time.Second)
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// unreachable is a Temporal that refuses connections. The SDK tries each call again until its context ends.
+type unreachable struct{ silent }
+
+func (unreachable) WorkflowService() workflowservice.WorkflowServiceClient {
+	return unreachableFrontend{}
+}
+
+type unreachableFrontend struct{ silentFrontend }
+
+func (unreachableFrontend) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest, ...grpc.CallOption) (*workflowservice.GetSystemInfoResponse, error) {
+	return nil, serviceerror.NewUnavailable("connection refused")
+}
+
+func (unreachable) UpdateWorkflow(context.Context, client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	panic("a change is sent to a server that cannot be reached")
+}
+
+func TestAChangeWhileTemporalCannotBeReachedSaysWithinSecondsThatNothingWasChanged(t *testing.T) {
+	t.Parallel()
+	keep := func(*job.Job) (job.Definition, error) { return job.Definition{}, nil }
+	for name, change := range map[string]func(context.Context, *scheduler.Service) error{
+		"PUT of a job": func(ctx context.Context, s *scheduler.Service) error {
+			_, _, err := s.PutJob(ctx, key, keep)
+			return err
+		},
+		"PATCH of a job": func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.PatchJob(ctx, key, keep)
+			return err
+		},
+		"DELETE of a job": func(ctx context.Context, s *scheduler.Service) error { return s.DeleteJob(ctx, key, nil) },
+		"DELETE of a job with a condition": func(ctx context.Context, s *scheduler.Service) error {
+			return s.DeleteJob(ctx, key, func(*job.Job) error { return nil })
+		},
+		"run of a job": func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.RunJob(ctx, key)
+			return err
+		},
+		"skip of a job": func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.SkipOccurrence(ctx, key, time.Time{})
+			return err
+		},
+		"enable of a job": func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.EnableJob(ctx, key)
+			return err
+		},
+		"disable of a job": func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.DisableJob(ctx, key)
+			return err
+		},
+		"rerun of a job": func(ctx context.Context, s *scheduler.Service) error { return s.RerunJob(ctx, key, "").Err },
+		"PUT of a job collection": func(ctx context.Context, s *scheduler.Service) error {
+			_, _, err := s.PutCollection(ctx, job.Collection{Key: key.Collection}, nil)
+			return err
+		},
+		"PATCH of a job collection": func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.PatchCollection(ctx, key.Collection, func(c job.Collection) (job.Collection, error) { return c, nil })
+			return err
+		},
+		"DELETE of a job collection": func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.DeleteCollection(ctx, key.Collection, nil)
+			return err
+		},
+		"disable of a job collection": func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.DisableCollection(ctx, key.Collection)
+			return err
+		},
+		"a test of notifications": func(ctx context.Context, s *scheduler.Service) error {
+			_, err := s.TestNotifications(ctx, key)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				err := change(t.Context(), scheduler.New(scheduler.Options{Client: unreachable{}}))
+				shown, ok := errors.AsType[*job.Error](err)
+				require.True(t, ok, "%v", err)
+				require.EqualError(t, shown, "Temporal does not answer.")
+				require.True(t, shown.Unchanged)
+				require.Less(t, time.Since(start), 12*time.Second)
 				synctest.Wait()
 			})
 		})

@@ -81,7 +81,7 @@ func (e Errors) Body(ctx context.Context, method string, err error, failure stri
 	if shown := e.public(ctx, err); shown != nil {
 		body := shown.Body()
 		if shown.Unanswered {
-			body.Message += afterNoAnswer(method)
+			body.Message += afterNoAnswer(method, shown.Unchanged)
 		}
 		return body
 	}
@@ -92,9 +92,12 @@ func (e Errors) Body(ctx context.Context, method string, err error, failure stri
 }
 
 // afterNoAnswer returns what the sender of a request of that method should do who got no answer.
-func afterNoAnswer(method string) string {
-	if method == http.MethodGet || method == http.MethodHead {
+func afterNoAnswer(method string, unchanged bool) string {
+	switch {
+	case method == http.MethodGet || method == http.MethodHead:
 		return " Try again."
+	case unchanged:
+		return " Nothing was changed. Try again."
 	}
 	return " A change may or may not have been applied: check before you try again."
 }

@@ -73,14 +73,32 @@ func TestAQueryBridgesAMomentInWhichTheServerCannotBeReached(t *testing.T) {
 	})
 }
 
-func TestAQueryBeforeAChangeWaitsAlsoForAServerThatAnswersNothing(t *testing.T) {
+func TestAQueryBeforeAChangeEndsWithinSecondsIfTheServerCannotBeReached(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := wfclient.NewQueries(&server{t: t, id: "id", answers: []answer{{silent: true}}}, "here")
+		q.Server = &wfclient.Server{Ask: func(context.Context) error { return serviceerror.NewUnavailable("connection refused") }}
+		start := time.Now()
+		err := q.AskBeforeChange(t.Context(), "id", "status", new(string))
+		silent, ok := errors.AsType[*wfclient.SilentError](err)
+		require.True(t, ok, "%v", err)
+		require.EqualError(t, silent, "temporal answered nothing within 10 s: connection refused")
+		require.InDelta(t, 10.5, time.Since(start).Seconds(), 0.5)
+	})
+}
+
+func TestAQueryBeforeAChangeWaitsForAServerThatIsTooBusyToAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := wfclient.NewQueries(&server{t: t, id: "id", answers: []answer{{value: "hello", takes: 20 * time.Second}, {silent: true}}}, "here")
-		q.Server = &wfclient.Server{Ask: func(context.Context) error { return serviceerror.NewUnavailable("busy") }}
+		q.Server = &wfclient.Server{Ask: func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}}
 		var value string
 		require.NoError(t, q.AskBeforeChange(t.Context(), "id", "status", &value))
 		require.Equal(t, "hello", value)
+		time.Sleep(time.Minute) // until the server has been asked
 	})
 }
 

@@ -68,13 +68,33 @@ func (c *Client) Error(ctx context.Context, err error, missing *job.Error) error
 	}
 	if isUnavailable(err) {
 		c.Log.WarnContext(ctx, "temporal did not answer", slog.Any("error", err))
-		message := "Temporal, or a worker of Almanac, did not answer in time."
-		if _, silent := errors.AsType[*wfclient.SilentError](err); silent {
-			message = "Temporal does not answer."
+		shown := &job.Error{
+			Kind: job.KindUnavailable, Code: "ServiceUnavailable", Unanswered: true, Err: err,
+			Message: "Temporal, or a worker of Almanac, did not answer in time.",
 		}
-		return &job.Error{Kind: job.KindUnavailable, Code: "ServiceUnavailable", Unanswered: true, Err: err, Message: message}
+		if _, silent := errors.AsType[*wfclient.SilentError](err); silent {
+			shown.Message, shown.Unchanged = "Temporal does not answer.", true // only reads are given up for it
+		}
+		return shown
 	}
 	return &job.Error{Kind: job.KindInternal, Code: "InternalServerError", Message: "internal error", Err: err}
+}
+
+// IsUnchanged reports whether a change ended with err before anything was sent that changes something.
+func IsUnchanged(err error) bool {
+	shown, ok := errors.AsType[*job.Error](err)
+	return ok && shown.Unchanged
+}
+
+// MayHaveChanged returns the error of a later attempt at a change: what an earlier attempt sent may have been applied.
+func MayHaveChanged(err error) error {
+	if !IsUnchanged(err) {
+		return err
+	}
+	shown, _ := errors.AsType[*job.Error](err)
+	unknown := *shown
+	unknown.Unchanged = false
+	return &unknown
 }
 
 func isUnavailable(err error) bool {

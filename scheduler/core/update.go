@@ -56,7 +56,7 @@ func (c *Client) UpdateJob(ctx context.Context, k job.Key, name string, result a
 	}
 	queryCtx, cancel := context.WithTimeout(ctx, beforeUpdate)
 	defer cancel()
-	if _, err := c.JobToChange(queryCtx, k); job.KindOf(err) == job.KindNotFound {
+	if _, err := c.JobToChange(queryCtx, k); job.KindOf(err) == job.KindNotFound || IsUnchanged(err) {
 		return err
 	}
 	return c.Error(ctx, c.Update(ctx, k.WorkflowID(), name, result, args...), MissingJob(k))
@@ -75,8 +75,11 @@ const (
 // after ErrTypeStale and [ErrLost]. Before each retry it waits a random time of up to retryPause. The limit
 // doubles each time, up to [MaxRetryPause].
 func UntilUncontended(ctx context.Context, do func() error) error {
-	for pause := retryPause; ; pause = min(2*pause, MaxRetryPause) {
+	for pause, again := retryPause, false; ; pause, again = min(2*pause, MaxRetryPause), true {
 		err := do()
+		if again {
+			err = MayHaveChanged(err)
+		}
 		if !wfclient.IsRefused(err, workflows.ErrTypeStale) && !errors.Is(err, ErrLost) {
 			return err
 		}
@@ -84,4 +87,10 @@ func UntilUncontended(ctx context.Context, do func() error) error {
 			return err
 		}
 	}
+}
+
+// Reach returns an error that [IsUnchanged] if Temporal cannot be reached. A change that reads nothing before its update
+// calls it first.
+func (c *Client) Reach(ctx context.Context) error {
+	return c.Error(ctx, c.queries.Server.Reach(ctx), nil)
 }

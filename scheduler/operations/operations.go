@@ -65,6 +65,9 @@ func (ops *Operations) operate(ctx context.Context, k job.CollectionKey, name st
 	if err := k.Validate(); err != nil {
 		return nil, err
 	}
+	if err := ops.core.Reach(ctx); err != nil {
+		return nil, err
+	}
 	accept, cancel := context.WithTimeout(ctx, acceptTimeout)
 	defer cancel()
 	update := client.UpdateWorkflowOptions{

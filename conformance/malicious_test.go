@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -26,6 +25,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"almanac/internal/freeport"
 )
 
 // A wish is a request that a malicious page wants to be sent. {by} stands for the way in which it is sent.
@@ -180,10 +181,8 @@ func startWorker(t *testing.T, temporal string, args ...string) (address string)
 	t.Helper()
 	binary, err := build()
 	require.NoError(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listen, err := freeport.Address()
 	require.NoError(t, err)
-	listen := l.Addr().String()
-	require.NoError(t, l.Close())
 	cmd := exec.CommandContext(t.Context(), binary, slices.Concat([]string{"worker", "--listen", listen, "--egress-allow", "127.0.0.1"}, args)...)
 	cmd.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+temporal)
 	cmd.Stderr = os.Stderr

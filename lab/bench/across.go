@@ -2,16 +2,13 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"time"
 
 	"almanac/lab/bench/options"
 	"almanac/lab/bench/systems"
-	"almanac/lab/client"
 	"almanac/lab/report"
 )
 
@@ -79,7 +76,7 @@ func (b *bench) measureList(ctx context.Context, l list) error {
 		return err
 	}
 	if !l.fresh {
-		if _, err := readPages(ctx, api, l.path, l.pages); err != nil {
+		if _, err := systems.ReadPages(ctx, api, l.path, l.pages); err != nil {
 			return err
 		}
 	}
@@ -97,7 +94,7 @@ func (b *bench) measureList(ctx context.Context, l list) error {
 			return err
 		}
 		start, called := time.Now(), calls()
-		if entries, err = readPages(ctx, api, l.path, l.pages); err != nil {
+		if entries, err = systems.ReadPages(ctx, api, l.path, l.pages); err != nil {
 			return err
 		}
 		taken = append(taken, time.Since(start))
@@ -112,27 +109,4 @@ func (b *bench) measureList(ctx context.Context, l list) error {
 	b.page.Add(&b.page.Across, []string{l.name, report.Count(float64(entries)), report.Duration(all.P50), report.Duration(all.Max), report.Milliseconds(1000 * cpu / n), report.Count(asked / n)})
 	b.page.Within(l.name+", p50", all.P50, l.goal)
 	return nil
-}
-
-// readPages reads pages of a list, at most so many, and returns the number of their entries.
-func readPages(ctx context.Context, api *client.Client, path string, pages int) (entries int, err error) {
-	for range pages {
-		var page struct {
-			Value    []json.RawMessage
-			NextLink string
-		}
-		if err := api.Call(ctx, http.MethodGet, path, nil, &page); err != nil {
-			return entries, err
-		}
-		entries += len(page.Value)
-		if page.NextLink == "" {
-			return entries, nil
-		}
-		next, err := url.Parse(page.NextLink)
-		if err != nil {
-			return entries, err
-		}
-		path = next.RequestURI()
-	}
-	return entries, nil
 }

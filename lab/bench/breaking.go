@@ -71,12 +71,12 @@ func (b *bench) measureBreakingPoint(ctx context.Context) (err error) {
 		in.AlmanacAPI = systems.NewAlmanac(b.receiver, b.options.APIs)
 	} else {
 		s, failed := b.startSystem(ctx, system.Options{
-			Form: system.One, Flags: append([]string{"--log-level", "error"}, unlimited...),
+			Form: system.One, Flags: append([]string{"--log-level", "error"}, system.Unlimited...),
 		})
 		if failed != nil {
 			return failed
 		}
-		defer func() { err = errors.Join(err, s.close()) }()
+		defer func() { err = errors.Join(err, s.Close()) }()
 		in.process, in.AlmanacAPI = s.Server, systems.NewAlmanac(b.receiver, s.URLs())
 	}
 	s := search{first: cmp.Or(b.options.Jobs, breakingFirst), most: breakingMost}

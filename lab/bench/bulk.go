@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"almanac/internal/callers"
 	"almanac/lab/bench/options"
+	"almanac/lab/bench/systems"
 	"almanac/lab/report"
 )
 
@@ -54,13 +53,13 @@ func (b *bench) measureBulkStage(ctx context.Context, name string, beside bool, 
 		return err
 	}
 	b.AwaitQuiet(ctx)
-	load := &load{put: func(ctx context.Context, i int) error { return as[0].PutJob(ctx, bulk, i%bulk.Jobs) }}
+	load := &systems.Load{Do: func(ctx context.Context, i int) error { return as[0].PutJob(ctx, bulk, i%bulk.Jobs) }}
 	if beside {
-		defer load.start(ctx)()
+		defer load.Start(ctx, bulkConnections)()
 		pause(ctx, bulkSettle)
 	}
 	var took []time.Duration
-	failed, before, start := 0, load.answered.Load(), time.Now()
+	failed, before, start := 0, load.Answered.Load(), time.Now()
 	for i := 0; time.Since(start) < b.options.Bulk && ctx.Err() == nil; i++ {
 		began := time.Now()
 		if as[1].PutJob(ctx, single, i) != nil {
@@ -69,37 +68,12 @@ func (b *bench) measureBulkStage(ctx context.Context, name string, beside bool, 
 		took = append(took, time.Since(began))
 		pause(ctx, bulkPause)
 	}
-	rate := float64(load.answered.Load()-before) / time.Since(start).Seconds()
+	rate := float64(load.Answered.Load()-before) / time.Since(start).Seconds()
 	all := report.SpreadOf(took)
-	b.page.Add(&b.page.Bulk, []string{name, fmt.Sprint(all.N)}, all.Cells(), []string{fmt.Sprint(failed), report.Tenth(rate), fmt.Sprint(load.failed.Load())})
+	b.page.Add(&b.page.Bulk, []string{name, fmt.Sprint(all.N)}, all.Cells(), []string{fmt.Sprint(failed), report.Tenth(rate), fmt.Sprint(load.Failed.Load())})
 	if beside && limits == bulkLimits {
 		b.page.Within("a PUT beside a bulk load, p99", all.P99, time.Second)
 		b.page.AtMost("PUTs beside a bulk load, not answered by 2xx", float64(failed), 0, report.Count)
 	}
 	return ctx.Err()
-}
-
-// A load is PUTs on many connections at the same time.
-type load struct {
-	put              func(ctx context.Context, i int) error
-	answered, failed atomic.Int64 // by 2xx, and otherwise
-}
-
-// start begins to send. stop ends that, and waits for the answers.
-func (l *load) start(ctx context.Context) (stop func()) {
-	sending, stopSending := context.WithCancel(ctx)
-	var all sync.WaitGroup
-	var next atomic.Int64
-	for range bulkConnections {
-		all.Go(func() {
-			for sending.Err() == nil {
-				if err := l.put(ctx, int(next.Add(1)-1)); err != nil {
-					l.failed.Add(1)
-				} else {
-					l.answered.Add(1)
-				}
-			}
-		})
-	}
-	return func() { stopSending(); all.Wait() }
 }

@@ -107,7 +107,7 @@ func (b *bench) measureClusterWith(ctx context.Context, settings system.Settings
 	if err != nil {
 		return fmt.Errorf("with %s: %w", name, err)
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	scenarios := b.herdScenarios(cmp.Or(b.options.Jobs, clusterJobs), ", on a cluster with "+name, goal, goal, goal)
 	return b.measureScenarios(ctx, systems.NewAlmanac(b.receiver, s.URLs()), scenarios)
 }

@@ -13,12 +13,13 @@ import (
 	"os"
 	"slices"
 	"time"
-	_ "time/tzdata" // the engines are compared in a zone with daylight saving
 
+	"almanac/lab/bench/engines"
 	"almanac/lab/bench/options"
 	"almanac/lab/bench/page"
 	"almanac/lab/bench/systems"
 	"almanac/lab/receiver"
+	"almanac/lab/system"
 )
 
 // Run measures what the arguments select, and prints a report. It prints what was measured before a failure too, but
@@ -133,4 +134,14 @@ func (b *bench) remove(ctx context.Context, s systems.System, herds ...systems.H
 		errs = append(errs, s.Remove(ctx, h))
 	}
 	return errors.Join(errs...)
+}
+
+func (b *bench) measureEngines(context.Context) error {
+	return engines.Measure(b.options.Benchtime, func(row []string) { b.page.Add(&b.page.Engines, row) })
+}
+
+// startSystem builds and starts a system with processes of its own.
+func (b *bench) startSystem(ctx context.Context, o system.Options) (*system.Temporary, error) {
+	b.progress.Printf("building and starting Almanac in the form %s", o.Form)
+	return system.StartTemporary(ctx, o)
 }

@@ -86,12 +86,12 @@ func (b *bench) observe(ctx context.Context, v variation, into *observation) (er
 		env = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + otlp.URL}
 	}
 	s, err := b.startSystem(ctx, system.Options{
-		Form: system.One, Env: env, Flags: slices.Concat([]string{"--ui-listen", "127.0.0.1:0", "--log-level", "warn"}, unlimited, v.flags),
+		Form: system.One, Env: env, Flags: slices.Concat([]string{"--ui-listen", "127.0.0.1:0", "--log-level", "warn"}, system.Unlimited, v.flags),
 	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	almanac, p := systems.NewAlmanac(b.receiver, s.URLs()), s.Server.Usage()
 	h := systems.Herd{Name: "observed", Jobs: observedJobs, Every: time.Minute, Schedule: systems.Minutely}
 	if b.options.Jobs > 0 {
@@ -112,7 +112,7 @@ func (b *bench) observe(ctx context.Context, v variation, into *observation) (er
 			return err
 		}
 		scraping, stop := context.WithCancel(ctx)
-		scraped := scrape(scraping, almanac)
+		scraped := almanac.Scrape(scraping, scrapeEvery)
 		defer func() {
 			stop()
 			if bytes := <-scraped; err == nil && (bytes == 0 || spans.Load() == 0) {
@@ -155,19 +155,4 @@ func (b *bench) observeTicks(ctx context.Context, p processes.Usage, h systems.H
 	}
 	into.cpu = append(into.cpu, 1000*(after-before-idle*time.Since(start).Seconds())/float64(executions))
 	return nil
-}
-
-// scrape reads the metrics of an API every few seconds until ctx ends, and then sends how many bytes they had.
-func scrape(ctx context.Context, a *systems.AlmanacAPI) <-chan int {
-	done := make(chan int, 1)
-	go func() {
-		total := 0
-		for ctx.Err() == nil {
-			n, _ := a.Metrics(ctx) // what could not be read is not counted
-			total += n
-			pause(ctx, scrapeEvery)
-		}
-		done <- total
-	}()
-	return done
 }

@@ -39,12 +39,10 @@ func TestTheReportHoldsWhatWasMeasuredAndNothingElse(t *testing.T) {
 	addTotal(&r, systems.Schedules, total{executions: 1000, cpu: 66, bytes: 26_400_000, events: 350, sampled: 10})
 	r.Compare(page.MetricSustained, report.Tenth, systems.Almanac, 91)
 	r.Compare(page.MetricSustained, report.Tenth, systems.Loop, 100)
-	addTenant(&r, &tenant{
-		calls: []call{{name: "get a job"}},
-		answers: []answer{
-			{"get a job", stageCreating, 20 * time.Millisecond, false}, {"get a job", stageCreating, 2 * time.Second, true},
-			{"get a job", stageQuiet, 30 * time.Millisecond, false},
-		},
+	addTenant(&r, []systems.Call{{Name: "get a job"}}, []systems.CallAnswer{
+		{Call: "get a job", Stage: stageCreating, Took: 20 * time.Millisecond},
+		{Call: "get a job", Stage: stageCreating, Took: 2 * time.Second, Failed: true},
+		{Call: "get a job", Stage: stageQuiet, Took: 30 * time.Millisecond},
 	}, "2,000 jobs", late(10, 9, 12))
 	text, err = r.Markdown(page.Machine{})
 	require.NoError(t, err)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"time"
 
 	"almanac/lab/bench/page"
@@ -23,11 +21,11 @@ const (
 // measureSleep measures jobs that are due in a year, and one whose time comes while nothing runs, in a
 // process of their own.
 func (b *bench) measureSleep(ctx context.Context) (err error) {
-	s, err := b.startSystem(ctx, system.Options{Form: system.One, Flags: append([]string{"--ui-listen", "127.0.0.1:0"}, unlimited...)})
+	s, err := b.startSystem(ctx, system.Options{Form: system.One, Flags: append([]string{"--ui-listen", "127.0.0.1:0"}, system.Unlimited...)})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	if err := b.measureAsleep(ctx, s); err != nil {
 		return err
 	}
@@ -63,7 +61,7 @@ func (b *bench) measureSleep(ctx context.Context) (err error) {
 }
 
 // measureAsleep creates the jobs, and watches the program while they sleep.
-func (b *bench) measureAsleep(ctx context.Context, s *running) error {
+func (b *bench) measureAsleep(ctx context.Context, s *system.Temporary) error {
 	almanac, jobs, p := systems.NewAlmanac(b.receiver, s.URLs()), b.options.Sleeping, s.Server.Usage()
 	start := time.Now()
 	for n := 0; n < jobs; n += collectionJobs {
@@ -88,7 +86,7 @@ func (b *bench) measureAsleep(ctx context.Context, s *running) error {
 	if err != nil {
 		return err
 	}
-	files, err := diskUsage(s.Data())
+	files, err := s.DataSize()
 	if err != nil {
 		return err
 	}
@@ -125,19 +123,4 @@ func readMetrics(ctx context.Context, a *systems.AlmanacAPI) (size int, p50 time
 		taken = append(taken, time.Since(start))
 	}
 	return size, report.SpreadOf(taken).P50, nil
-}
-
-// diskUsage returns the bytes of the files in a directory.
-func diskUsage(dir string) (total float64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		info, err := entry.Info()
-		if err == nil {
-			total += float64(info.Size())
-		}
-		return err
-	})
-	return total, err
 }

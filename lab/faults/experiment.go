@@ -138,7 +138,7 @@ func newSystem(ctx context.Context, o *options, dir string, logger *log.Logger) 
 	s := system.Options{
 		Form: o.form, Almanac: o.almanac, Temporal: []string{laboratory, "temporal"}, Dir: dir, Logs: o.out, Workers: o.workers, Proxy: true,
 		Env:   []string{"ALMANAC_LOG_LEVEL=warn"},
-		Flags: []string{"--max-rate-per-caller", "0", "--max-in-flight-per-caller", "0"},
+		Flags: slices.Clone(system.Unlimited),
 	}
 	if o.form == system.One {
 		s.Flags = append(s.Flags, "--plans", "unlimited", "--synchronous", "normal")

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,6 +46,9 @@ type Options struct {
 	Env   []string // of all processes of Almanac
 	Flags []string // of the APIs; in the form one, of the only process
 }
+
+// Unlimited are flags that lift the limits of callers, for experiments in which one caller creates all jobs.
+var Unlimited = []string{"--max-rate-per-caller", "0", "--max-in-flight-per-caller", "0"}
 
 // A System is all processes, and the proxy. In the form one, one process is server, worker and API.
 type System struct {
@@ -123,21 +127,21 @@ func (s *System) addOne() error {
 	s.Server = &processes.Process{
 		Name: "almanac", Address: address, Ready: "http://" + address + "/readyz", Env: s.options.Env,
 		Command: slices.Concat([]string{
-			s.options.Almanac, "dev", "--data", s.Data(), "--listen", address, "--temporal-listen", s.Frontend, "--ui-listen", "",
+			s.options.Almanac, "dev", "--data", s.data(), "--listen", address, "--temporal-listen", s.Frontend, "--ui-listen", "",
 		}, s.options.Flags, s.Keys.flags()),
 	}
 	s.Workers, s.APIs = []*processes.Process{s.Server}, []*processes.Process{s.Server}
 	return s.add(s.Server)
 }
 
-// Data returns the directory of the database, unless that is PostgreSQL's.
-func (s *System) Data() string { return filepath.Join(s.options.Dir, "data") }
+// data returns the directory of the database, unless that is PostgreSQL's.
+func (s *System) data() string { return filepath.Join(s.options.Dir, "data") }
 
 // addTemporal adds Temporal as one process.
 func (s *System) addTemporal() error {
 	s.Server = &processes.Process{
 		Name: "temporal", Says: "Temporal 127.0.0.1",
-		Command: append(slices.Clone(s.options.Temporal), "-data", s.Data(), "-listen", s.Frontend),
+		Command: append(slices.Clone(s.options.Temporal), "-data", s.data(), "-listen", s.Frontend),
 	}
 	s.Temporal = []*processes.Process{s.Server}
 	return s.add(s.Server)
@@ -287,4 +291,19 @@ func (s *System) Check() error {
 		}
 	}
 	return nil
+}
+
+// DataSize returns the bytes of the files of the database, unless that is PostgreSQL's.
+func (s *System) DataSize() (total float64, err error) {
+	err = filepath.WalkDir(s.data(), func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			total += float64(info.Size())
+		}
+		return err
+	})
+	return total, err
 }

@@ -3,12 +3,16 @@
 package engines
 
 import (
+	"flag"
 	"fmt"
+	"testing"
 	"time"
+	_ "time/tzdata" // zones with daylight saving
 
 	"github.com/robfig/cron/v3"
 	"github.com/teambition/rrule-go"
 
+	"almanac/lab/report"
 	"almanac/recurrence"
 	almanacrrule "almanac/recurrence/rrule"
 )
@@ -71,4 +75,53 @@ func (s Schedule) In(zone string) (map[string]func(time.Time) time.Time, error) 
 		all[Cron] = parsed.Next
 	}
 	return all, nil
+}
+
+// zone is where the engines are measured: one whose clock changes.
+const zone = "Europe/Stockholm"
+
+// distances are how far from the start of a schedule an engine is asked.
+var distances = []struct {
+	name  string
+	after time.Time
+}{
+	{"near", time.Date(2026, time.January, 2, 12, 34, 56, 0, time.UTC)},
+	{"20 years on", time.Date(2046, time.May, 6, 12, 34, 56, 0, time.UTC)},
+}
+
+// Measure asks every engine that can express it for the next occurrence of each schedule, each for a time. add gets
+// the rows of a table.
+func Measure(each time.Duration, add func(row []string)) error {
+	testing.Init()
+	if err := flag.Set("test.benchtime", each.String()); err != nil {
+		return err
+	}
+	for _, s := range Schedules {
+		all, err := s.In(zone)
+		if err != nil {
+			return err
+		}
+		for _, d := range distances {
+			row := []string{s.Name, d.name}
+			for _, name := range []string{Almanac, Cron, RRule} {
+				cell := "–"
+				if next, ok := all[name]; ok {
+					cell = measure(next, d.after)
+				}
+				row = append(row, cell)
+			}
+			add(row)
+		}
+	}
+	return nil
+}
+
+// measure returns what it costs to ask an engine once.
+func measure(next func(time.Time) time.Time, after time.Time) string {
+	r := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			next(after)
+		}
+	})
+	return fmt.Sprintf("%s ns, %d allocs", report.Count(float64(r.T.Nanoseconds())/float64(r.N)), r.AllocsPerOp())
 }

@@ -2,6 +2,7 @@ package systems
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -61,4 +62,23 @@ func (e *Environment) NewCountedAPI(ctx context.Context) (c *client.Client, call
 	case <-ctx.Done():
 	}
 	return e.serveTo(service, o, api.Options{}, "")[0], n.Load, nil
+}
+
+// ReadPages reads pages of a list, at most so many, and returns the number of their entries.
+func ReadPages(ctx context.Context, api *client.Client, path string, pages int) (entries int, err error) {
+	for range pages {
+		var page struct {
+			Value    []json.RawMessage
+			NextLink string
+		}
+		if err := api.Call(ctx, http.MethodGet, path, nil, &page); err != nil {
+			return entries, err
+		}
+		entries += len(page.Value)
+		if page.NextLink == "" {
+			return entries, nil
+		}
+		path = client.PathOf(page.NextLink)
+	}
+	return entries, nil
 }

@@ -112,6 +112,21 @@ func (a *AlmanacAPI) Metrics(ctx context.Context) (int, error) {
 	return len(answer.Body), err
 }
 
+// Scrape reads the metrics again and again until ctx ends, and then sends how many bytes they had.
+func (a *AlmanacAPI) Scrape(ctx context.Context, every time.Duration) <-chan int {
+	done := make(chan int, 1)
+	go func() {
+		total := 0
+		for ctx.Err() == nil {
+			n, _ := a.Metrics(ctx) // what could not be read is not counted
+			total += n
+			_ = wait.For(ctx, every)
+		}
+		done <- total
+	}()
+	return done
+}
+
 // Remove deletes the herd's collection, and waits until it is gone.
 func (a *AlmanacAPI) Remove(ctx context.Context, h Herd) error {
 	err := a.Call(ctx, http.MethodDelete, h.Path(), nil, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/access/token"
-	"almanac/cmd/almanac/internal/config"
+	"almanac/cmd/almanac/internal/settings"
 )
 
 func TestATokenIsCreatedListedAndRevoked(t *testing.T) {
@@ -50,7 +50,7 @@ func TestATokenIsPrintedWithItsLineWhereThereIsNoFile(t *testing.T) {
 	out, err := almanac(t, "", nil, "token", "create", "--name", "ci", "--role", "reader", "--expires", "1h")
 	require.NoError(t, err)
 	secret, line, _ := strings.Cut(out, "\n")
-	set, err := token.Parse([]byte(line), config.AccessDefaults)
+	set, err := token.Parse([]byte(line), settings.AccessDefaults)
 	require.NoError(t, err)
 	require.NotNil(t, set.Find(token.HashOf(secret)))
 }
@@ -102,7 +102,7 @@ func TestSixtyCreationsAndRevocationsAtOnceLoseNothing(t *testing.T) {
 	all.Wait()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	set, err := token.Parse(text, config.AccessDefaults)
+	set, err := token.Parse(text, settings.AccessDefaults)
 	require.NoError(t, err)
 	require.Len(t, set.Entries(), 60)
 	for _, secret := range secrets {

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
-	"almanac/cmd/almanac/internal/address"
-	"almanac/cmd/almanac/internal/config"
+	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/wiring"
 	"almanac/internal/audit/header"
 	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/scheduler"
@@ -16,7 +16,7 @@ import (
 	"almanac/workflows"
 )
 
-func newAPI(getenv config.Lookup) *cobra.Command {
+func newAPI(getenv settings.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "api",
 		Short: "Serve the REST API for any Temporal server or cluster",
@@ -31,37 +31,37 @@ To let other machines reach it, have it ask for a login (--token-file, --oidc-is
 or put a proxy with a login before it and give --unauthenticated.`,
 		Example: "  TEMPORAL_ADDRESS=temporal:7233 almanac api --public-url https://jobs.example.com",
 		Args:    cobra.NoArgs,
-	}, getenv, func(cmd *cobra.Command, _ []string, c *config.Config) error { return runAPI(cmd.Context(), c) })
+	}, getenv, func(cmd *cobra.Command, _ []string, p *wiring.Process) error { return runAPI(cmd.Context(), p) })
 }
 
-func runAPI(ctx context.Context, c *config.Config) error {
-	options, err := observedTemporal(ctx, c, "api")
+func runAPI(ctx context.Context, p *wiring.Process) error {
+	options, err := observedTemporal(ctx, p, "api")
 	if err != nil {
 		return err
 	}
-	defer c.Telemetry.Stop(ctx)
+	defer p.Telemetry.Stop(ctx)
 	options.Interceptors = append(options.Interceptors, header.ForClient(options.DataConverter))
 	temporal, err := client.NewLazyClient(options)
 	if err != nil {
 		return fmt.Errorf("connect to Temporal: %w", err)
 	}
 	defer temporal.Close()
-	l, err := listen(ctx, c.Setting("listen"))
+	l, err := listen(ctx, p.Setting("listen"))
 	if err != nil {
 		return err
 	}
-	if err := c.Protect([]string{l.Addr().String()}, address.OfTemporal(options.HostPort)...); err != nil {
+	if err := p.Protect([]string{l.Addr().String()}, temporalAddresses(options.HostPort)...); err != nil {
 		return err
 	}
 	service := scheduler.New(scheduler.Options{
-		Client: temporal, Namespace: options.Namespace, Converter: options.DataConverter, Limits: &c.Limits, Log: c.Log, ShowNext: c.ShowNextRun,
+		Client: temporal, Namespace: options.Namespace, Converter: options.DataConverter, Limits: &p.Limits, Log: p.Log, ShowNext: p.ShowNextRun,
 	})
-	prepare := setup.Options{Client: temporal, Namespace: options.Namespace, NextRun: c.ShowNextRun}
-	go setup.KeepTrying(ctx, prepare, c.Log, service.NextRunExists)
-	go lookAhead(ctx, service, c.Telemetry)
-	sdktelemetry.WatchQueue(ctx, c.Telemetry.Registry, temporal, options.Namespace, workflows.TaskQueue)
-	c.FollowCertificates(ctx)
-	c.OpenDoor(ctx)
-	fmt.Fprintf(c.Out, "API  %s://%s  (Temporal %s, namespace %s)\n", c.Scheme(), l.Addr(), options.HostPort, options.Namespace)
-	return serve(ctx, c, l, c.APITLS(), c.Handler(service))
+	prepare := setup.Options{Client: temporal, Namespace: options.Namespace, NextRun: p.ShowNextRun}
+	go setup.KeepTrying(ctx, prepare, p.Log, service.NextRunExists)
+	go lookAhead(ctx, service, p.Telemetry)
+	sdktelemetry.WatchQueue(ctx, p.Telemetry.Registry, temporal, options.Namespace, workflows.TaskQueue)
+	p.FollowCertificates(ctx)
+	p.Authenticate(ctx)
+	fmt.Fprintf(p.Out, "API  %s://%s  (Temporal %s, namespace %s)\n", p.Scheme(), l.Addr(), options.HostPort, options.Namespace)
+	return serve(ctx, p, l, p.APITLS(), p.Handler(service))
 }

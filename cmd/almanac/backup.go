@@ -3,10 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"almanac/cmd/almanac/internal/config"
+	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/wiring"
 )
 
-func newBackup(getenv config.Lookup) *cobra.Command {
+func newBackup(getenv settings.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a copy of a data directory's database, which may be in use, to a file",
@@ -21,10 +22,10 @@ The file has the secrets of all jobs, as the database has.`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveDefault
 		},
-	}, getenv, func(cmd *cobra.Command, args []string, c *config.Config) error { return runBackup(cmd, args[0], c) })
+	}, getenv, func(cmd *cobra.Command, args []string, p *wiring.Process) error { return runBackup(cmd, args[0], p) })
 }
 
-func newRestore(getenv config.Lookup) *cobra.Command {
+func newRestore(getenv settings.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make a data directory from a backup",
@@ -40,5 +41,5 @@ recorded as sent may be sent again, with the same execution id.`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveDefault
 		},
-	}, getenv, func(cmd *cobra.Command, args []string, c *config.Config) error { return runRestore(cmd, args[0], c) })
+	}, getenv, func(cmd *cobra.Command, args []string, p *wiring.Process) error { return runRestore(cmd, args[0], p) })
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"almanac/cmd/almanac/internal/config"
+	"almanac/cmd/almanac/internal/wiring"
 	"almanac/devserver"
 )
 
-func runBackup(cmd *cobra.Command, file string, c *config.Config) error {
+func runBackup(cmd *cobra.Command, file string, p *wiring.Process) error {
 	show, end := progressOn(cmd.ErrOrStderr())
-	err := devserver.Backup(cmd.Context(), c.Data, file, show)
+	err := devserver.Backup(cmd.Context(), p.Data, file, show)
 	end()
 	if err != nil {
 		return fmt.Errorf("back up: %w", err)
@@ -25,18 +25,18 @@ func runBackup(cmd *cobra.Command, file string, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Out, "%s  %d bytes\n", file, info.Size())
+	fmt.Fprintf(p.Out, "%s  %d bytes\n", file, info.Size())
 	return nil
 }
 
-func runRestore(cmd *cobra.Command, file string, c *config.Config) error {
+func runRestore(cmd *cobra.Command, file string, p *wiring.Process) error {
 	show, end := progressOn(cmd.ErrOrStderr())
-	err := devserver.Restore(cmd.Context(), file, c.Data, c.Log, show)
+	err := devserver.Restore(cmd.Context(), file, p.Data, p.Log, show)
 	end()
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	fmt.Fprintf(c.Out, "%s  restored from %s\n", c.Data, file)
+	fmt.Fprintf(p.Out, "%s  restored from %s\n", p.Data, file)
 	return nil
 }
 

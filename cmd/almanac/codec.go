@@ -11,11 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"almanac/cmd/almanac/internal/config"
+	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/wiring"
 	"almanac/internal/codec"
 )
 
-func newCodec(getenv config.Lookup) *cobra.Command {
+func newCodec(getenv settings.Lookup) *cobra.Command {
 	cmd := command(&cobra.Command{
 		Use:   "codec",
 		Short: "Let the Temporal Web UI and CLI show what is encrypted",
@@ -39,31 +40,31 @@ In the Web UI, set the codec endpoint to the address, and give the page's origin
 	return cmd
 }
 
-func runCodec(cmd *cobra.Command, _ []string, c *config.Config) error {
-	if c.Keys == nil {
-		return fmt.Errorf("there are no keys to decode with: set --encryption-keys-file or $%s", config.KeysVariable)
+func runCodec(cmd *cobra.Command, _ []string, p *wiring.Process) error {
+	if p.Keys == nil {
+		return fmt.Errorf("there are no keys to decode with: set --encryption-keys-file or $%s", settings.KeysVariable)
 	}
-	l, err := listenCodec(cmd.Context(), c, "listen")
+	l, err := listenCodec(cmd.Context(), p, "listen")
 	if err != nil {
 		return err
 	}
-	for i, o := range c.Origins {
-		c.Origins[i] = strings.TrimSuffix(o, "/")
+	for i, o := range p.Origins {
+		p.Origins[i] = strings.TrimSuffix(o, "/")
 	}
-	c.FollowCertificates(cmd.Context())
-	return serve(cmd.Context(), c, l, c.ServerTLS(), codecHandler(c, c.Origins))
+	p.FollowCertificates(cmd.Context())
+	return serve(cmd.Context(), p, l, p.ServerTLS(), codecHandler(p, p.Origins))
 }
 
 // codecHandler returns the codec server. Pages of the origins may ask it.
-func codecHandler(c *config.Config, origins []string) http.Handler {
-	return c.Hosts.Check(c.Keys.Handler(codec.HandlerOptions{Token: c.CodecToken, Origins: origins}))
+func codecHandler(p *wiring.Process, origins []string) http.Handler {
+	return p.Hosts.Check(p.Keys.Handler(codec.HandlerOptions{Token: p.CodecToken, Origins: origins}))
 }
 
 // listenCodec opens the codec server's listener, whose address is in a setting, and prints it.
-func listenCodec(ctx context.Context, c *config.Config, name string) (net.Listener, error) {
-	l, err := listen(ctx, c.Setting(name))
+func listenCodec(ctx context.Context, p *wiring.Process, name string) (net.Listener, error) {
+	l, err := listen(ctx, p.Setting(name))
 	if err == nil {
-		fmt.Fprintf(c.Out, "Codec     %s://%s  (keys %s)\n", c.Scheme(), l.Addr(), c.Keys)
+		fmt.Fprintf(p.Out, "Codec     %s://%s  (keys %s)\n", p.Scheme(), l.Addr(), p.Keys)
 	}
 	return l, err
 }

@@ -3,10 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"almanac/cmd/almanac/internal/config"
+	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/wiring"
 )
 
-func newDev(getenv config.Lookup) *cobra.Command {
+func newDev(getenv settings.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "dev",
 		Short: "Run everything in this process: Temporal on a file, its Web UI, a worker and the API",
@@ -21,7 +22,7 @@ unless --egress-allow says so.`,
 		Example: "  almanac dev\n  almanac dev --data /var/lib/almanac --listen 127.0.0.1:0 --ui-listen ''",
 		Args:    cobra.NoArgs,
 		Hidden:  !embedded,
-	}, getenv, func(cmd *cobra.Command, _ []string, c *config.Config) error {
-		return runNode(cmd.Context(), c, printNode)
+	}, getenv, func(cmd *cobra.Command, _ []string, p *wiring.Process) error {
+		return runNode(cmd.Context(), p, printNode)
 	})
 }

@@ -16,7 +16,8 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"golang.org/x/sync/errgroup"
 
-	"almanac/cmd/almanac/internal/config"
+	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/wiring"
 	"almanac/devserver"
 	"almanac/internal/audit/header"
 	"almanac/internal/telemetry/sdktelemetry"
@@ -31,91 +32,91 @@ const embedded = true
 
 // runNode runs everything until ctx ends. Then it stops first the API, then the worker, then the server. It calls
 // announce when everything is ready.
-func runNode(ctx context.Context, c *config.Config, announce func(node)) error {
-	l, err := listen(ctx, c.Setting("listen"))
+func runNode(ctx context.Context, p *wiring.Process, announce func(node)) error {
+	l, err := listen(ctx, p.Setting("listen"))
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	c.OpenDoor(ctx)
-	server, err := startServer(ctx, c)
+	p.Authenticate(ctx)
+	server, err := startServer(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer server.Stop()
 	own := append(server.Listening(), l.Addr().String())
 	var codecListener net.Listener // nil: no codec server
-	if c.CodecListen != "" && c.Keys != nil {
-		if codecListener, err = listenCodec(ctx, c, "codec-listen"); err != nil {
+	if p.CodecListen != "" && p.Keys != nil {
+		if codecListener, err = listenCodec(ctx, p, "codec-listen"); err != nil {
 			return err
 		}
 		defer codecListener.Close()
 		own = append(own, codecListener.Addr().String())
 	}
-	if err := c.Protect(own); err != nil { // before the worker starts
+	if err := p.Protect(own); err != nil { // before the worker starts
 		return err
 	}
-	options := nodeClient(c, server)
+	options := nodeClient(p, server)
 	data := options.DataConverter
-	if err := observe(ctx, c, "node", &options); err != nil {
+	if err := observe(ctx, p, "node", &options); err != nil {
 		return err
 	}
-	defer c.Telemetry.Stop(ctx)
+	defer p.Telemetry.Stop(ctx)
 	temporal, err := worker.Dial(ctx, options, 0)
 	if err != nil {
 		return fmt.Errorf("connect to the embedded Temporal: %w", err)
 	}
 	defer temporal.Close()
-	stop, err := startWorker(c, temporal, data)
+	stop, err := startWorker(p, temporal, data)
 	if err != nil {
 		return err
 	}
 	defer stop()
 
-	service := scheduler.New(scheduler.Options{Client: temporal, Converter: data, Limits: &c.Limits, Log: c.Log, CheckSpace: server.CheckSpace, ShowNext: c.ShowNextRun})
+	service := scheduler.New(scheduler.Options{Client: temporal, Converter: data, Limits: &p.Limits, Log: p.Log, CheckSpace: server.CheckSpace, ShowNext: p.ShowNextRun})
 	service.NextRunExists()
-	if err := prepare(ctx, service, c.Log); err != nil {
+	if err := prepare(ctx, service, p.Log); err != nil {
 		return err
 	}
-	go lookAhead(ctx, service, c.Telemetry)
-	sdktelemetry.WatchQueue(ctx, c.Telemetry.Registry, temporal, devserver.DefaultNamespace, workflows.TaskQueue)
-	c.Telemetry.Registry.MustRegister(server.Disk())
+	go lookAhead(ctx, service, p.Telemetry)
+	sdktelemetry.WatchQueue(ctx, p.Telemetry.Registry, temporal, devserver.DefaultNamespace, workflows.TaskQueue)
+	p.Telemetry.Registry.MustRegister(server.Disk())
 	group, ctx := errgroup.WithContext(ctx)
 	if codecListener != nil {
-		origins := pageOrigins(c.Scheme(), server.UIAddress())
-		group.Go(func() error { return serve(ctx, c, codecListener, c.ServerTLS(), codecHandler(c, origins)) })
+		origins := pageOrigins(p.Scheme(), server.UIAddress())
+		group.Go(func() error { return serve(ctx, p, codecListener, p.ServerTLS(), codecHandler(p, origins)) })
 	}
-	c.FollowCertificates(ctx)
-	announce(node{Config: c, api: l.Addr(), server: server})
-	group.Go(func() error { return serve(ctx, c, l, c.APITLS(), c.Handler(service)) })
+	p.FollowCertificates(ctx)
+	announce(node{Process: p, api: l.Addr(), server: server})
+	group.Go(func() error { return serve(ctx, p, l, p.APITLS(), p.Handler(service)) })
 	return group.Wait()
 }
 
 // startServer starts the embedded Temporal server.
-func startServer(ctx context.Context, c *config.Config) (*devserver.Server, error) {
-	worker.SetCachedWorkflows(c.CachedJobs) // before the server starts its own workers, which share the cache
+func startServer(ctx context.Context, p *wiring.Process) (*devserver.Server, error) {
+	worker.SetCachedWorkflows(p.CachedJobs) // before the server starts its own workers, which share the cache
 	server, err := devserver.Start(ctx, devserver.Options{
-		DataDir: c.Data, Listen: c.TemporalListen, UIListen: c.UIListen, UIHosts: c.Hosts, UITLS: c.APITLS(), UIGuard: c.ProtectUI(), Synchronous: c.Synchronous,
-		Retention: c.Retention, MinFree: c.MinFree,
-		SearchAttributes: scheduler.SearchAttributes(), Log: c.Log.With("component", "server"),
+		DataDir: p.Data, Listen: p.TemporalListen, UIListen: p.UIListen, UIHosts: p.Hosts, UITLS: p.APITLS(), UIGuard: p.ProtectUI(), Synchronous: p.Synchronous,
+		Retention: p.Retention, MinFree: p.MinFree,
+		SearchAttributes: scheduler.SearchAttributes(), Log: p.Log.With("component", "server"),
 	})
 	if refused, ok := errors.AsType[*devserver.ListenError](err); ok {
 		flag := "temporal-listen"
 		if refused.UI {
 			flag = "ui-listen"
 		}
-		return nil, listenError(c.Setting(flag), refused.Err)
+		return nil, listenError(p.Setting(flag), refused.Err)
 	}
 	return server, err
 }
 
 // nodeClient returns the options of the client of the embedded server.
-func nodeClient(c *config.Config, server *devserver.Server) client.Options {
-	data, failures := c.Keys.Converters()
+func nodeClient(p *wiring.Process, server *devserver.Server) client.Options {
+	data, failures := p.Keys.Converters()
 	return client.Options{
 		HostPort: server.Address(), ConnectionOptions: server.ConnectionOptions(),
 		DataConverter: data, FailureConverter: failures,
-		Logger:       sdklog.NewStructuredLogger(c.Log.With("component", "temporal")),
+		Logger:       sdklog.NewStructuredLogger(p.Log.With("component", "temporal")),
 		Interceptors: []interceptor.ClientInterceptor{header.ForClient(data)},
 	}
 }
@@ -146,7 +147,7 @@ func prepare(ctx context.Context, s *scheduler.Service, log *slog.Logger) error 
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	k := job.CollectionKey{Subscription: config.DefaultSubscription, ResourceGroup: config.DefaultResourceGroup, Name: config.DefaultCollection}
+	k := job.CollectionKey{Subscription: settings.DefaultSubscription, ResourceGroup: settings.DefaultResourceGroup, Name: settings.DefaultCollection}
 	_, err := s.Collection(ctx, k)
 	if job.KindOf(err) == job.KindNotFound {
 		properties := job.CollectionProperties{SKU: job.SKU{Name: "P20Premium"}, State: job.CollectionEnabled}
@@ -164,7 +165,7 @@ func prepare(ctx context.Context, s *scheduler.Service, log *slog.Logger) error 
 
 // A node is what dev and server announce.
 type node struct {
-	*config.Config
+	*wiring.Process
 	api    net.Addr
 	server *devserver.Server
 }
@@ -188,7 +189,7 @@ Temporal  %[3]s (namespace %[4]s)
 Data      %[5]s
 
 Try:  curl %[7]s-X PUT %[1]s/jobCollections/%[6]s/jobs/hello -d '{"properties":{"action":{"type":"Http","request":{"method":"GET","uri":"https://example.com/"}},"recurrence":{"frequency":"minute"}}}'
-`, n.url(), cmp.Or(n.ui(), "none"), n.server.Address(), devserver.DefaultNamespace, n.Data, config.DefaultCollection, n.CurlLogin())
+`, n.url(), cmp.Or(n.ui(), "none"), n.server.Address(), devserver.DefaultNamespace, n.Data, settings.DefaultCollection, n.CurlLogin())
 	if n.AsksForToken() {
 		fmt.Fprintln(n.Out, `      ($TOKEN is a token of a contributor or owner; "almanac token create" makes one)`)
 	}

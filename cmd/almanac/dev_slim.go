@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"almanac/cmd/almanac/internal/config"
+	"almanac/cmd/almanac/internal/wiring"
 )
 
 // embedded says that this build has the embedded Temporal server. Help does not list the commands that need it.
@@ -22,8 +22,8 @@ func printNode(node) {}
 
 func logNode(node) {}
 
-func runNode(context.Context, *config.Config, func(node)) error { return errSlim }
+func runNode(context.Context, *wiring.Process, func(node)) error { return errSlim }
 
-func runBackup(*cobra.Command, string, *config.Config) error { return errSlim }
+func runBackup(*cobra.Command, string, *wiring.Process) error { return errSlim }
 
-func runRestore(*cobra.Command, string, *config.Config) error { return errSlim }
+func runRestore(*cobra.Command, string, *wiring.Process) error { return errSlim }

@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"almanac/cmd/almanac/internal/config"
-	"almanac/cmd/almanac/internal/probe"
+	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/wiring"
 )
 
-func newHealthcheck(getenv config.Lookup) *cobra.Command {
+func newHealthcheck(getenv settings.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "healthcheck",
 		Short: "Ask a running Almanac whether it is ready",
@@ -18,16 +18,16 @@ and run. The exit status is 0 if so. Otherwise it is 1, and the error says what 
 missing. It is made for the health check of a container.`,
 		Example: "  almanac healthcheck\n  almanac healthcheck --listen 127.0.0.1:8081   # a worker",
 		Args:    cobra.NoArgs,
-	}, getenv, func(cmd *cobra.Command, _ []string, c *config.Config) error {
+	}, getenv, func(cmd *cobra.Command, _ []string, p *wiring.Process) error {
 		path := "/readyz"
-		if c.Live {
+		if p.Live {
 			path = "/healthz"
 		}
-		status, err := probe.Ask(cmd.Context(), c.Scheme(), c.Listen, path)
+		status, err := askProbe(cmd.Context(), p.Scheme(), p.Listen, path)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(c.Out, status)
+		fmt.Fprintln(p.Out, status)
 		return nil
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"almanac/cmd/almanac/internal/config"
+	"almanac/cmd/almanac/internal/settings"
 )
 
 func main() {
@@ -39,7 +39,7 @@ func (w withoutAnswers) Write(line []byte) (int, error) {
 }
 
 // run is main without its global variables.
-func run(ctx context.Context, args []string, getenv config.Lookup, stdin io.Reader, stdout, stderr io.Writer) error {
+func run(ctx context.Context, args []string, getenv settings.Lookup, stdin io.Reader, stdout, stderr io.Writer) error {
 	root := newRoot(getenv)
 	root.SetArgs(args)
 	root.SetIn(stdin)

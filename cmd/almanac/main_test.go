@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"almanac/cmd/almanac/internal/preview"
 	"almanac/job/input"
 )
 
@@ -179,9 +178,9 @@ func TestPreviewBatchAnswersEveryLine(t *testing.T) {
 		Error       json.RawMessage `json:"error"`
 	}
 	answers := bufio.NewScanner(strings.NewReader(out))
-	answers.Buffer(nil, preview.MaxLine)
+	answers.Buffer(nil, maxPreview)
 	lines, n := bufio.NewScanner(expected), 0
-	lines.Buffer(nil, preview.MaxLine)
+	lines.Buffer(nil, maxPreview)
 	for ; lines.Scan(); n++ {
 		require.True(t, answers.Scan(), "an answer is missing")
 		var want, got result
@@ -304,7 +303,7 @@ func TestHelpSaysWhatKindOfValueAFlagTakes(t *testing.T) {
 
 func TestBatchGoesOnAfterALineThatIsMuchTooLong(t *testing.T) {
 	t.Parallel()
-	long := `{"id":"` + strings.Repeat("x", 3*preview.MaxLine) + `"}`
+	long := `{"id":"` + strings.Repeat("x", 3*maxPreview) + `"}`
 	out, err := almanac(t, long+"\n"+`{"id":7,"now":"2026-01-01T00:00:00Z"}`+"\n", nil, "preview", "--batch")
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(out), "\n")

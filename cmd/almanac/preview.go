@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"almanac/cmd/almanac/internal/config"
-	"almanac/cmd/almanac/internal/preview"
+	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/wiring"
 )
 
-func newPreview(getenv config.Lookup) *cobra.Command {
+func newPreview(getenv settings.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "preview FILE|-",
 		Short: "Show when a job would run",
@@ -45,21 +45,20 @@ input, and write a line of JSON for each, in order: {"id","occurrences","done"} 
 	}, getenv, runPreview)
 }
 
-func runPreview(cmd *cobra.Command, args []string, c *config.Config) error {
-	o := c.Preview.Options
-	if o.Fixed = c.Setting("now").Given(); !o.Fixed {
+func runPreview(cmd *cobra.Command, args []string, p *wiring.Process) error {
+	o := previewOptions{Preview: p.Preview}
+	if o.fixed = p.Setting("now").Given(); !o.fixed {
 		o.Now = time.Now()
 	}
-	o.JSON = c.Preview.Output == config.OutputJSON
-	in, err := open(cmd.InOrStdin(), args, c.Preview.Batch)
+	in, err := open(cmd.InOrStdin(), args, p.Preview.Batch)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if c.Preview.Batch {
-		return preview.Batch(in, c.Out, o.Now)
+	if p.Preview.Batch {
+		return previewBatch(in, p.Out, o.Now)
 	}
-	return preview.File(in, c.Out, cmd.ErrOrStderr(), o)
+	return previewFile(in, p.Out, cmd.ErrOrStderr(), o)
 }
 
 // open opens the named file, or standard input.

@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"almanac/cmd/almanac/internal/config"
+	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/wiring"
 	"almanac/internal/build"
 	"almanac/internal/fields"
-	"almanac/internal/settings"
 	"almanac/recurrence"
 )
 
@@ -25,11 +25,11 @@ func built() build.Info {
 }
 
 // command returns cmd with its flags. It loads the configuration and calls run.
-func command(cmd *cobra.Command, getenv config.Lookup, run func(cmd *cobra.Command, args []string, c *config.Config) error) *cobra.Command {
-	return config.Command(cmd, getenv, built(), run)
+func command(cmd *cobra.Command, getenv settings.Lookup, run func(cmd *cobra.Command, args []string, p *wiring.Process) error) *cobra.Command {
+	return wiring.Command(cmd, getenv, built(), run)
 }
 
-func newRoot(getenv config.Lookup) *cobra.Command {
+func newRoot(getenv settings.Lookup) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "almanac",
 		Short: "A durable job scheduler that speaks the REST API of Azure Scheduler",
@@ -52,13 +52,13 @@ beside a flag sets it as well; the flag wins. docs/configuration.md has the deta
 	return root
 }
 
-func newVersion(getenv config.Lookup) *cobra.Command {
+func newVersion(getenv settings.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version, what the program was built from, and the release of its time zones",
 		Args:  cobra.NoArgs,
-	}, getenv, func(cmd *cobra.Command, _ []string, c *config.Config) error {
-		fmt.Fprintf(c.Out, "%s %s\n", cmd.Root().Name(), built())
+	}, getenv, func(cmd *cobra.Command, _ []string, p *wiring.Process) error {
+		fmt.Fprintf(p.Out, "%s %s\n", cmd.Root().Name(), built())
 		return nil
 	})
 }

@@ -15,9 +15,9 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 	sdklog "go.temporal.io/sdk/log"
 
-	"almanac/cmd/almanac/internal/config"
+	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/wiring"
 	"almanac/internal/codec"
-	"almanac/internal/settings"
 	"almanac/internal/telemetry"
 	"almanac/internal/telemetry/sdktelemetry"
 	"almanac/internal/web"
@@ -30,11 +30,11 @@ import (
 const drain = 10 * time.Second
 
 // serve answers requests on l until ctx ends, then shuts down gracefully within drain. A nil tls means plain HTTP.
-func serve(ctx context.Context, c *config.Config, l net.Listener, tls *tls.Config, handler http.Handler) error {
+func serve(ctx context.Context, p *wiring.Process, l net.Listener, tls *tls.Config, handler http.Handler) error {
 	server := web.NewServer(handler)
-	defer c.FlushAuditLog()
+	defer p.FlushAuditLog()
 	failed := make(chan error, 1)
-	go func() { failed <- web.Serve(server, l, tls, c.Log) }()
+	go func() { failed <- web.Serve(server, l, tls, p.Log) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
@@ -56,7 +56,7 @@ func lookAhead(ctx context.Context, s *scheduler.Service, t *telemetry.Telemetry
 	if wfclient.Sleep(ctx, warmAfter) != nil {
 		return
 	}
-	s.Warm(ctx, config.DefaultSubscription)
+	s.Warm(ctx, settings.DefaultSubscription)
 	show := t.Forecasts()
 	s.KeepForecasting(ctx, func(f overview.Forecast) { show(f.Second, f.Due) })
 }
@@ -89,17 +89,17 @@ func temporalOptions(keys *codec.KeyRing, log *slog.Logger) (client.Options, err
 }
 
 // observe begins to measure this process, and the client that is made from options.
-func observe(ctx context.Context, c *config.Config, role string, options *client.Options) (err error) {
-	c.Log.InfoContext(ctx, "time zones", "release", built().Zones, "from", cmp.Or(c.Setting("zoneinfo").Text(), "this program"))
-	c.Telemetry, err = sdktelemetry.Start(ctx, telemetry.Options{Build: built(), Role: role, Collections: c.CollectionLabel, Log: c.Log}, options)
+func observe(ctx context.Context, p *wiring.Process, role string, options *client.Options) (err error) {
+	p.Log.InfoContext(ctx, "time zones", "release", built().Zones, "from", cmp.Or(p.Setting("zoneinfo").Text(), "this program"))
+	p.Telemetry, err = sdktelemetry.Start(ctx, telemetry.Options{Build: built(), Role: role, Collections: p.CollectionLabel, Log: p.Log}, options)
 	return err
 }
 
 // observedTemporal returns the options of temporalOptions, for a client that is measured.
-func observedTemporal(ctx context.Context, c *config.Config, role string) (client.Options, error) {
-	options, err := temporalOptions(c.Keys, c.Log)
+func observedTemporal(ctx context.Context, p *wiring.Process, role string) (client.Options, error) {
+	options, err := temporalOptions(p.Keys, p.Log)
 	if err == nil {
-		err = observe(ctx, c, role, &options)
+		err = observe(ctx, p, role, &options)
 	}
 	return options, err
 }

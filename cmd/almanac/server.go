@@ -3,10 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"almanac/cmd/almanac/internal/config"
+	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/wiring"
 )
 
-func newServer(getenv config.Lookup) *cobra.Command {
+func newServer(getenv settings.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "server",
 		Short: "Run everything in this process for good: dev with the defaults of an operator",
@@ -21,7 +22,7 @@ take --unauthenticated.`,
 		Example: "  almanac server --data /var/lib/almanac",
 		Args:    cobra.NoArgs,
 		Hidden:  !embedded,
-	}, getenv, func(cmd *cobra.Command, _ []string, c *config.Config) error {
-		return runNode(cmd.Context(), c, logNode)
+	}, getenv, func(cmd *cobra.Command, _ []string, p *wiring.Process) error {
+		return runNode(cmd.Context(), p, logNode)
 	})
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
-	"almanac/cmd/almanac/internal/config"
+	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/wiring"
 	"almanac/scheduler/setup"
 )
 
-func newSetup(getenv config.Lookup) *cobra.Command {
+func newSetup(getenv settings.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "setup",
 		Short: "Prepare a namespace of any Temporal server or cluster",
@@ -25,11 +26,11 @@ If Temporal does not let this client make something that is missing, as Temporal
 does, the error has the commands that an operator of Temporal has to run.`,
 		Example: "  TEMPORAL_ADDRESS=temporal:7233 TEMPORAL_NAMESPACE=almanac almanac setup --retention 60d",
 		Args:    cobra.NoArgs,
-	}, getenv, func(cmd *cobra.Command, _ []string, c *config.Config) error { return runSetup(cmd.Context(), c) })
+	}, getenv, func(cmd *cobra.Command, _ []string, p *wiring.Process) error { return runSetup(cmd.Context(), p) })
 }
 
-func runSetup(ctx context.Context, c *config.Config) error {
-	options, err := temporalOptions(nil, c.Log)
+func runSetup(ctx context.Context, p *wiring.Process) error {
+	options, err := temporalOptions(nil, p.Log)
 	if err != nil {
 		return err
 	}
@@ -38,5 +39,5 @@ func runSetup(ctx context.Context, c *config.Config) error {
 		return fmt.Errorf("connect to Temporal at %s (set TEMPORAL_ADDRESS if it is elsewhere): %w", options.HostPort, err)
 	}
 	defer temporal.Close()
-	return setup.Run(ctx, setup.Options{Client: temporal, Namespace: options.Namespace, Retention: c.Retention, Out: c.Out, NextRun: c.ShowNextRun})
+	return setup.Run(ctx, setup.Options{Client: temporal, Namespace: options.Namespace, Retention: p.Retention, Out: p.Out, NextRun: p.ShowNextRun})
 }

@@ -13,12 +13,12 @@ import (
 
 	"almanac/access"
 	"almanac/access/token"
-	"almanac/cmd/almanac/internal/config"
+	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/wiring"
 	"almanac/internal/files"
-	"almanac/internal/settings"
 )
 
-func newToken(getenv config.Lookup) *cobra.Command {
+func newToken(getenv settings.Lookup) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token",
 		Short: "Create, list and revoke tokens, with which callers of the API say who they are",
@@ -36,97 +36,97 @@ hash is added to that file; otherwise the line is printed, too.`,
 		Example:     "  almanac token create --name ci --role operator --scope /jobCollections/payroll --expires 90d --token-file tokens.yaml",
 		Args:        cobra.NoArgs,
 		Annotations: map[string]string{settings.CommandName: "token-create"},
-	}, getenv, func(_ *cobra.Command, _ []string, c *config.Config) error { return createToken(c) })
+	}, getenv, func(_ *cobra.Command, _ []string, p *wiring.Process) error { return createToken(p) })
 	list := command(&cobra.Command{
 		Use:         "list",
 		Short:       "List the tokens of a file",
 		Args:        cobra.NoArgs,
 		Annotations: map[string]string{settings.CommandName: "token-list"},
-	}, getenv, func(_ *cobra.Command, _ []string, c *config.Config) error { return listTokens(c) })
+	}, getenv, func(_ *cobra.Command, _ []string, p *wiring.Process) error { return listTokens(p) })
 	revoke := command(&cobra.Command{
 		Use:         "revoke NAME",
 		Short:       "Remove a token from a file, so that it counts no more",
 		Args:        cobra.ExactArgs(1),
 		Annotations: map[string]string{settings.CommandName: "token-revoke"},
-	}, getenv, func(_ *cobra.Command, args []string, c *config.Config) error { return revokeToken(c, args[0]) })
+	}, getenv, func(_ *cobra.Command, args []string, p *wiring.Process) error { return revokeToken(p, args[0]) })
 	cmd.AddCommand(create, list, revoke)
 	return cmd
 }
 
-func createToken(c *config.Config) error {
-	t := &c.Token
+func createToken(p *wiring.Process) error {
+	t := &p.Token
 	if err := token.CheckName(t.Name); err != nil {
-		return c.Setting("name").Wrong(err, token.AllowedNames)
+		return p.Setting("name").Wrong(err, token.AllowedNames)
 	}
 	secret := token.New()
 	e := token.Entry{Name: t.Name, Hash: token.HashOf(secret), Grant: access.Grant{Role: access.ParseRole(t.Role)}}
 	var err error
-	if e.Grant.Scope, err = access.ParseScope(t.Scope, config.AccessDefaults); err != nil {
-		return c.Setting("scope").Wrong(err, access.AllowedScopes)
+	if e.Grant.Scope, err = access.ParseScope(t.Scope, settings.AccessDefaults); err != nil {
+		return p.Setting("scope").Wrong(err, access.AllowedScopes)
 	}
 	if t.Expires > 0 {
 		e.Expires = time.Now().Add(t.Expires).Truncate(time.Second)
 	}
-	if c.TokenFile == "" {
-		_, err = fmt.Fprintf(c.Out, "%s\n%s\n", secret, e.Line(t.Scope))
+	if p.TokenFile == "" {
+		_, err = fmt.Fprintf(p.Out, "%s\n%s\n", secret, e.Line(t.Scope))
 		return err
 	}
-	if err := addToken(c, e); err != nil {
+	if err := addToken(p, e); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(c.Out, secret)
+	_, err = fmt.Fprintln(p.Out, secret)
 	return err
 }
 
 // addToken adds a token to the file, which is made if it does not exist. The rest of the file stays as it is.
-func addToken(c *config.Config, e token.Entry) error {
-	err := files.Change(c.TokenFile, true, func(text []byte) ([]byte, error) { return token.Add(text, e, c.Token.Scope, config.AccessDefaults) })
+func addToken(p *wiring.Process, e token.Entry) error {
+	err := files.Change(p.TokenFile, true, func(text []byte) ([]byte, error) { return token.Add(text, e, p.Token.Scope, settings.AccessDefaults) })
 	if taken, ok := errors.AsType[*token.TakenError](err); ok {
-		return c.Setting("name").Wrong(fmt.Errorf("%s has a token named %s", c.TokenFile, taken.Name), "another name, or this one after almanac token revoke "+e.Name)
+		return p.Setting("name").Wrong(fmt.Errorf("%s has a token named %s", p.TokenFile, taken.Name), "another name, or this one after almanac token revoke "+e.Name)
 	}
 	if err != nil {
-		return wrongTokens(c, err)
+		return wrongTokens(p, err)
 	}
-	set, err := readTokens(c)
+	set, err := readTokens(p)
 	if err == nil && set.Find(e.Hash) == nil {
-		err = fmt.Errorf("%s: another program has changed the file meanwhile, and the token is not in it", c.TokenFile)
+		err = fmt.Errorf("%s: another program has changed the file meanwhile, and the token is not in it", p.TokenFile)
 	}
 	return err
 }
 
 // wrongTokens returns an error about the file of tokens.
-func wrongTokens(c *config.Config, err error) error {
+func wrongTokens(p *wiring.Process, err error) error {
 	if _, named := errors.AsType[*fs.PathError](err); !named {
-		err = fmt.Errorf("%s: %w", c.TokenFile, err)
+		err = fmt.Errorf("%s: %w", p.TokenFile, err)
 	}
-	return c.Setting("token-file").Wrong(err, "")
+	return p.Setting("token-file").Wrong(err, "")
 }
 
 // errNoTokenFile is the error of a command that needs a file.
 var errNoTokenFile = errors.New("no file is given")
 
 // readTokens reads the file of tokens.
-func readTokens(c *config.Config) (*token.Set, error) {
-	if c.TokenFile == "" {
-		return nil, c.Setting("token-file").Wrong(errNoTokenFile, "the file that the API was started with")
+func readTokens(p *wiring.Process) (*token.Set, error) {
+	if p.TokenFile == "" {
+		return nil, p.Setting("token-file").Wrong(errNoTokenFile, "the file that the API was started with")
 	}
-	text, err := files.Read(c.TokenFile)
+	text, err := files.Read(p.TokenFile)
 	if err != nil {
-		return nil, wrongTokens(c, err)
+		return nil, wrongTokens(p, err)
 	}
-	set, err := token.Parse(text, config.AccessDefaults)
+	set, err := token.Parse(text, settings.AccessDefaults)
 	if err != nil {
-		return nil, wrongTokens(c, err)
+		return nil, wrongTokens(p, err)
 	}
 	return set, nil
 }
 
-func listTokens(c *config.Config) error {
-	set, err := readTokens(c)
+func listTokens(p *wiring.Process) error {
+	set, err := readTokens(p)
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tROLE\tSCOPE\tEXPIRES")
 	for _, e := range set.Entries() {
 		scope, expires := "", "never"
@@ -144,24 +144,24 @@ func listTokens(c *config.Config) error {
 	return w.Flush()
 }
 
-func revokeToken(c *config.Config, name string) error {
-	if c.TokenFile == "" {
-		return c.Setting("token-file").Wrong(errNoTokenFile, "the file that the API was started with")
+func revokeToken(p *wiring.Process, name string) error {
+	if p.TokenFile == "" {
+		return p.Setting("token-file").Wrong(errNoTokenFile, "the file that the API was started with")
 	}
-	err := files.Change(c.TokenFile, false, func(text []byte) ([]byte, error) { return token.Remove(text, name, config.AccessDefaults) })
+	err := files.Change(p.TokenFile, false, func(text []byte) ([]byte, error) { return token.Remove(text, name, settings.AccessDefaults) })
 	if errors.Is(err, token.ErrNoToken) {
-		return fmt.Errorf("%s: %q: %w", c.TokenFile, name, err)
+		return fmt.Errorf("%s: %q: %w", p.TokenFile, name, err)
 	}
 	if err != nil {
-		return wrongTokens(c, err)
+		return wrongTokens(p, err)
 	}
-	set, err := readTokens(c)
+	set, err := readTokens(p)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(set.Entries(), func(e token.Entry) bool { return e.Name == name }) {
-		return fmt.Errorf("%s: another program has changed the file meanwhile, and the token %s is in it: it counts", c.TokenFile, name)
+		return fmt.Errorf("%s: another program has changed the file meanwhile, and the token %s is in it: it counts", p.TokenFile, name)
 	}
-	_, err = fmt.Fprintf(c.Out, "The token %s is no longer in %s. An API that reads this file takes the token for another 2 s at most; its log then has \"a changed file is in force\".\n", name, c.TokenFile)
+	_, err = fmt.Fprintf(p.Out, "The token %s is no longer in %s. An API that reads this file takes the token for another 2 s at most; its log then has \"a changed file is in force\".\n", name, p.TokenFile)
 	return err
 }

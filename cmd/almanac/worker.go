@@ -9,16 +9,15 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"almanac/activities/journal"
-	"almanac/cmd/almanac/internal/address"
-	"almanac/cmd/almanac/internal/config"
-	"almanac/cmd/almanac/internal/probe"
+	"almanac/cmd/almanac/internal/settings"
+	"almanac/cmd/almanac/internal/wiring"
 	"almanac/internal/files"
 	"almanac/scheduler/readiness"
 	"almanac/scheduler/setup"
 	"almanac/worker"
 )
 
-func newWorker(getenv config.Lookup) *cobra.Command {
+func newWorker(getenv settings.Lookup) *cobra.Command {
 	return command(&cobra.Command{
 		Use:   "worker",
 		Short: "Run the jobs of any Temporal server or cluster",
@@ -32,65 +31,65 @@ No action reaches the host of TEMPORAL_ADDRESS. A worker does not know where the
 codec server or a Temporal Web UI runs: refuse their hosts with --egress-protect.`,
 		Example: "  TEMPORAL_ADDRESS=temporal:7233 almanac worker",
 		Args:    cobra.NoArgs,
-	}, getenv, func(cmd *cobra.Command, _ []string, c *config.Config) error { return runWorker(cmd.Context(), c) })
+	}, getenv, func(cmd *cobra.Command, _ []string, p *wiring.Process) error { return runWorker(cmd.Context(), p) })
 }
 
-func runWorker(ctx context.Context, c *config.Config) error {
-	worker.SetCachedWorkflows(c.CachedJobs)
-	options, err := observedTemporal(ctx, c, "worker")
+func runWorker(ctx context.Context, p *wiring.Process) error {
+	worker.SetCachedWorkflows(p.CachedJobs)
+	options, err := observedTemporal(ctx, p, "worker")
 	if err != nil {
 		return err
 	}
-	defer c.Telemetry.Stop(ctx)
+	defer p.Telemetry.Stop(ctx)
 	var own []string
 	var l net.Listener // nil: no probes
-	if c.WorkerListen != "" {
-		if l, err = listen(ctx, c.Setting("listen")); err != nil {
+	if p.WorkerListen != "" {
+		if l, err = listen(ctx, p.Setting("listen")); err != nil {
 			return err
 		}
 		defer l.Close()
 		own = append(own, l.Addr().String())
 	}
-	if err := c.Protect(own, address.OfTemporal(options.HostPort)...); err != nil {
+	if err := p.Protect(own, temporalAddresses(options.HostPort)...); err != nil {
 		return err
 	}
-	temporal, err := worker.Dial(ctx, options, c.PollTimeout)
+	temporal, err := worker.Dial(ctx, options, p.PollTimeout)
 	if err != nil {
 		return fmt.Errorf("connect to Temporal at %s (set TEMPORAL_ADDRESS if it is elsewhere): %w", options.HostPort, err)
 	}
 	defer temporal.Close()
 	// The SDK's worker ends if the namespace does not exist.
-	err = setup.AwaitNamespace(ctx, temporal, options.Namespace, func() { c.Log.WarnContext(ctx, setup.Hint(options.Namespace)) })
+	err = setup.AwaitNamespace(ctx, temporal, options.Namespace, func() { p.Log.WarnContext(ctx, setup.Hint(options.Namespace)) })
 	switch {
 	case ctx.Err() != nil:
 		return nil
 	case err != nil:
 		return fmt.Errorf("look for the namespace %q: %w", options.Namespace, err)
 	}
-	stop, err := startWorker(c, temporal, options.DataConverter)
+	stop, err := startWorker(p, temporal, options.DataConverter)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	fmt.Fprintf(c.Out, "Worker  (Temporal %s, namespace %s)\n", options.HostPort, options.Namespace)
+	fmt.Fprintf(p.Out, "Worker  (Temporal %s, namespace %s)\n", options.HostPort, options.Namespace)
 	if l == nil {
 		<-ctx.Done()
 		return nil
 	}
-	ready := readiness.New(temporal.Client, options.Namespace, c.Log)
-	c.FollowCertificates(ctx)
-	return serve(ctx, c, l, c.ServerTLS(), c.Hosts.Check(probe.Handler(c.Build, ready.Check, c.Telemetry.Handler())))
+	ready := readiness.New(temporal.Client, options.Namespace, p.Log)
+	p.FollowCertificates(ctx)
+	return serve(ctx, p, l, p.ServerTLS(), p.Hosts.Check(probeHandler(p.Build, ready.Check, p.Telemetry.Handler())))
 }
 
 // startWorker starts a worker. Call stop to end it.
-func startWorker(c *config.Config, temporal *worker.Client, data converter.DataConverter) (stop func(), err error) {
-	outcomes, err := openJournal(c)
+func startWorker(p *wiring.Process, temporal *worker.Client, data converter.DataConverter) (stop func(), err error) {
+	outcomes, err := openJournal(p)
 	if err != nil {
 		return nil, err
 	}
 	w := worker.New(worker.Options{
-		Client: temporal, Converter: data, Senders: c.Senders.ByType(), PublicURL: c.LinkBase(), MaxHold: c.MaxHold, PerHost: c.PerHost, Log: c.Log, Telemetry: c.Telemetry,
-		Journal: outcomes, Only: c.Data != "",
+		Client: temporal, Converter: data, Senders: p.Senders.ByType(), PublicURL: p.LinkBase(), MaxHold: p.MaxHold, PerHost: p.PerHost, Log: p.Log, Telemetry: p.Telemetry,
+		Journal: outcomes, Only: p.Data != "",
 	})
 	if err := w.Start(); err != nil {
 		return nil, fmt.Errorf("start the worker: %w", err)
@@ -98,17 +97,17 @@ func startWorker(c *config.Config, temporal *worker.Client, data converter.DataC
 	return func() {
 		w.Stop()
 		_ = outcomes.Close()
-		c.Senders.Close()
+		p.Senders.Close()
 	}, nil
 }
 
 // openJournal opens the journal of this process's worker; nil if it has none.
-func openJournal(c *config.Config) (*journal.Journal, error) {
-	dir := c.JournalDir()
+func openJournal(p *wiring.Process) (*journal.Journal, error) {
+	dir := p.JournalDir()
 	if dir == "" {
 		return nil, nil
 	}
-	if err := files.MakePrivate(dir, c.Log); err != nil {
+	if err := files.MakePrivate(dir, p.Log); err != nil {
 		return nil, fmt.Errorf("make the directory of outcomes: %w", err)
 	}
 	return journal.Open(dir)

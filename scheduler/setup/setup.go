@@ -22,7 +22,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"almanac/internal/settings"
 	"almanac/internal/wfclient"
 	"almanac/workflows"
 )
@@ -136,10 +135,10 @@ func (o Options) namespace(ctx context.Context) (*namespace.NamespaceInfo_Capabi
 		return nil, fmt.Errorf("the namespace %q is being deleted: choose another name in TEMPORAL_NAMESPACE, or wait", o.Namespace)
 	}
 	retention := found.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
-	o.print("namespace          %q exists, retention %s", o.Namespace, settings.Short(retention))
+	o.print("namespace          %q exists, retention %s", o.Namespace, inDays(retention))
 	if retention != o.Retention {
 		o.print("                   Histories are kept for that time, and not for %s. To change it: temporal operator namespace update --namespace %s --retention %s",
-			settings.Short(o.Retention), quoted(o.Namespace), settings.Short(o.Retention))
+			inDays(o.Retention), quoted(o.Namespace), inDays(o.Retention))
 	}
 	return found.GetNamespaceInfo().GetCapabilities(), nil
 }
@@ -158,12 +157,12 @@ func (o Options) create(ctx context.Context) (created bool, err error) {
 	case refused(err):
 		return false, &RefusedError{
 			Missing: fmt.Sprintf("the namespace %q does not exist", o.Namespace), Err: err,
-			Commands: []string{fmt.Sprintf("temporal operator namespace create --namespace %s --retention %s", quoted(o.Namespace), settings.Short(o.Retention))},
+			Commands: []string{fmt.Sprintf("temporal operator namespace create --namespace %s --retention %s", quoted(o.Namespace), inDays(o.Retention))},
 		}
 	case err != nil:
 		return false, fmt.Errorf("create the namespace %q: %w", o.Namespace, err)
 	}
-	o.print("namespace          %q created, retention %s", o.Namespace, settings.Short(o.Retention))
+	o.print("namespace          %q created, retention %s", o.Namespace, inDays(o.Retention))
 	return true, nil
 }
 
@@ -208,4 +207,12 @@ func quoted(name string) string {
 		return name
 	}
 	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+}
+
+// inDays returns a retention as the temporal CLI takes it, in days if it is a whole number of them: 60d, 36h.
+func inDays(d time.Duration) string {
+	if day := 24 * time.Hour; d >= 2*day && d%day == 0 {
+		return fmt.Sprintf("%dd", d/day)
+	}
+	return strings.Replace(strings.Replace(d.String(), "m0s", "m", 1), "h0m", "h", 1)
 }

@@ -1,0 +1,42 @@
+package settings
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	"almanac/internal/codec"
+	"almanac/internal/files"
+)
+
+// KeysVariable holds encryption keys.
+const KeysVariable = "ALMANAC_ENCRYPTION_KEYS"
+
+// readKeys sets the encryption keys, if there are any. It warns about a file that others may read.
+func (c *Config) readKeys() (err error) {
+	source, text := c.set.Get(KeysVariable), c.keysText
+	if c.keysFile != "" {
+		source = c.set.Get("encryption-keys-file")
+		if text != "" {
+			return source.Wrong(fmt.Errorf("$%s is set, too", KeysVariable), "one of them")
+		}
+		content, err := files.Read(c.keysFile)
+		if err != nil {
+			return source.Wrong(err, "")
+		}
+		text = string(content)
+		if info, err := os.Stat(c.keysFile); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o044 != 0 {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("other users of this machine may read the encryption keys in %s, which has the permissions %#o: chmod 600 it", c.keysFile, info.Mode().Perm()))
+		}
+	}
+	if text == "" && c.keysFile == "" {
+		return nil
+	}
+	if c.Keys, err = codec.ParseKeys(text); err != nil {
+		return source.Wrong(err, "")
+	}
+	if c.clearPayloads {
+		c.Keys = c.Keys.AcceptingClear()
+	}
+	return nil
+}

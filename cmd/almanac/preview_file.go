@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"almanac/cmd/almanac/internal/settings"
+	"almanac/job"
+	"almanac/job/input"
+	"almanac/job/preview"
+	"almanac/recurrence"
+)
+
+// maxPreview is the size limit of a definition or of a line of a batch, in bytes.
+const maxPreview = 1 << 20
+
+// previewOptions say how a definition is previewed.
+type previewOptions struct {
+	settings.Preview
+	fixed bool // a definition with another time is an error
+}
+
+func (o previewOptions) json() bool { return o.Output == settings.OutputJSON }
+
+// previewFile writes when the definition in a file would run to out, and notes on it to notes. The error may mean that the
+// job would never run.
+func previewFile(in io.Reader, out, notes io.Writer, o previewOptions) error {
+	body, err := io.ReadAll(io.LimitReader(in, maxPreview))
+	if err != nil {
+		return err
+	}
+	p, err := input.ParsePreview(body, o.Now)
+	if err != nil {
+		if o.json() {
+			err = errors.Join(err, writeJSON(out, p.Failed(err)))
+		}
+		return err
+	}
+	if o.fixed && !p.Now.Equal(o.Now) {
+		return errors.New(`--now cannot be combined with a file that has its own "now": leave out one of them`)
+	}
+	if o.Take != 0 {
+		p.Take = o.Take
+	}
+	result := p.Run()
+	if o.json() {
+		if err := writeJSON(out, result); err != nil {
+			return err
+		}
+	} else {
+		other, err := o.compare(body, len(result.Occurrences))
+		if err != nil {
+			return fmt.Errorf("with the time zones of %s: %w", o.Compare.Release(), err)
+		}
+		if err := printOccurrences(out, result.Occurrences, o.zoneOf(p.Definition), other); err != nil {
+			return err
+		}
+	}
+	switch {
+	case result.Error != nil:
+		return errors.New(result.Error.Message)
+	case len(result.Occurrences) == 0:
+		return errors.New(strings.Join(result.Notes, " "))
+	case !o.json():
+		if result.Text != "" {
+			fmt.Fprintln(notes, "Schedule:", result.Text)
+		}
+		for _, note := range result.Notes {
+			fmt.Fprintln(notes, "Note:", note)
+		}
+	}
+	return nil
+}
+
+// A comparison is when a job would run with other time zones.
+type comparison struct {
+	release     string
+	occurrences []time.Time
+}
+
+// at returns what to show beside the n-th occurrence, which is at a time: nothing if it is the same.
+func (c *comparison) at(n int, t time.Time) string {
+	switch {
+	case c == nil || n < len(c.occurrences) && c.occurrences[n].Equal(t):
+		return ""
+	case n >= len(c.occurrences):
+		return "  " + c.release + ": none"
+	}
+	return "  " + c.release + ": " + c.occurrences[n].UTC().Format(time.RFC3339)
+}
+
+// compare returns when the definition would run with the other time zones; nil if there are none. Times in it without an offset are
+// read in these, too.
+func (o previewOptions) compare(body []byte, take int) (*comparison, error) {
+	if o.Compare == nil {
+		return nil, nil
+	}
+	defer recurrence.UseZones(recurrence.UseZones(o.Compare))
+	p, err := input.ParsePreview(body, o.Now)
+	if err != nil {
+		return nil, err
+	}
+	p.Take = max(take, 1)
+	result := p.Run()
+	if result.Error != nil {
+		return nil, errors.New(result.Error.Message)
+	}
+	return &comparison{o.Compare.Release(), result.Occurrences}, nil
+}
+
+// zoneOf returns the zone in which a job's times are shown.
+func (o previewOptions) zoneOf(d job.Definition) *time.Location {
+	if o.Zone == nil && d.Recurrence != nil {
+		if zone, err := recurrence.LoadLocation(d.Recurrence.TimeZone); err == nil { // it fails if there is no zone
+			return zone
+		}
+	}
+	return cmp.Or(o.Zone, time.UTC)
+}
+
+// printOccurrences prints a line for each time: the local time in the zone, the zone, and the time in UTC; and the other time if that
+// differs.
+func printOccurrences(out io.Writer, times []time.Time, zone *time.Location, other *comparison) error {
+	w := bufio.NewWriter(out)
+	for n, t := range times {
+		fmt.Fprintf(w, "%s %s  %s%s\n", t.In(zone).Format("Mon 2006-01-02 15:04:05 -07:00"), zone, t.UTC().Format(time.RFC3339), other.at(n, t))
+	}
+	return w.Flush()
+}
+
+func writeJSON(out io.Writer, result preview.Result) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(result)
+}
+
+// previewBatch previews JSON lines, and writes a line for each.
+func previewBatch(in io.Reader, out io.Writer, now time.Time) error {
+	lines := bufio.NewReaderSize(in, maxPreview)
+	w := bufio.NewWriter(out)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			// The parser gets the part of a too long line that fits the buffer, and refuses it.
+			if err := writeJSON(w, previewLine(line, now)); err != nil {
+				return err
+			}
+		}
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = lines.ReadSlice('\n')
+		}
+		if lines.Buffered() == 0 { // a caller that sends one line at a time waits for its answer
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return w.Flush()
+		case err != nil:
+			return fmt.Errorf("read the batch: %w", err)
+		}
+	}
+}
+
+// previewLine previews one line of a batch, without the text and the notes, which are for people.
+func previewLine(line []byte, now time.Time) preview.Result {
+	p, err := input.ParsePreview(line, now)
+	if err != nil {
+		return p.Failed(err)
+	}
+	result := p.Run()
+	result.Text, result.Notes = "", nil
+	return result
+}

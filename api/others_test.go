@@ -54,6 +54,7 @@ func TestWhatARequestDoesNotTakeIsRefusedWithTheNearestThatItTakes(t *testing.T)
 		{"a list", "DELETE", j, "[]", "", body + "body: not allowed; this request takes none"},
 		{"a large body", "DELETE", j, strings.Repeat(" ", 64<<10+1), "", body + "body: not allowed; this request takes none"},
 		{"a condition", "GET", j, "", "If-Modified-Since", headers + "If-Modified-Since: this request does not take this header; leave it out"},
+		{"a name for a run that is to be made once", "POST", j + "/run", "", "Repeatability-Request-ID", headers + "Repeatability-Request-ID: this request does not take this header; leave it out"},
 		{"a preference", "POST", j + "/run", "", "Prefer", headers + "Prefer: this request does not take this header; leave it out"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,7 +91,7 @@ func TestEveryRouteTakesWhatOpenAPIDescribesAndNothingElse(t *testing.T) {
 					}
 					requireParameters(t, op, func(query string) answer { return send(query, plain.body, "", "") })
 					requireBody(t, op, func(body string) answer { return send("", body, "", "") })
-					for _, name := range []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Prefer"} {
+					for _, name := range []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Prefer", "Repeatability-Request-ID"} {
 						described := op.Parameters.GetByInAndName("header", name) != nil
 						got := send("", plain.body, name, `"x"`)
 						require.Equal(t, !described, got.status == http.StatusBadRequest && strings.Contains(got.body, `"target":"`+name+`"`), "%s: %s", name, got.body)

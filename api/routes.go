@@ -63,6 +63,8 @@ var (
 	merged        = route.Takes{Query: []string{"$filter", "$top", "$skiptoken"}}
 	mergedUntil   = route.Takes{Query: []string{"until", "$filter", "$top", "$skiptoken"}}
 	dueTime       = route.Takes{Query: []string{"due"}}
+	named         = route.Takes{Repeatable: true}
+	namedPages    = route.Takes{Query: []string{"$filter", "$top", "$skip", "$skiptoken"}, Repeatable: true}
 )
 
 // What requests need.
@@ -109,7 +111,7 @@ func (s *server) collectionRoutes() []endpoint {
 			to(s.enableCollection)},
 		{inGroup, post, collection + "/disable", "Disable a job collection", at(access.DisableCollections), nothing,
 			to(s.disableCollection)},
-		{inGroup, post, collection + rerun, "Run the jobs of a job collection again that failed", run, filteredPages,
+		{inGroup, post, collection + rerun, "Run the jobs of a job collection again that failed", run, namedPages,
 			to(s.rerunJobs)},
 		{inGroup, get, collection + "/notifications", "List what became of notifications", read, nothing,
 			to(s.listNotifications)},
@@ -140,7 +142,7 @@ func (s *server) jobRoutes() []endpoint {
 		{inGroup, patch, oneJob, "Change parts of a job", at(access.WriteJobs), taggedBody, to(s.patchJob)},
 		{inGroup, remove, oneJob, "Delete a job and its history", at(access.DeleteJobs), tagged, to(s.deleteJob)},
 		{inGroup, post, oneJob + "/run", "Run a job now", run, nothing, to(s.runJob)},
-		{inGroup, post, oneJob + rerun, "Run a job again if it failed", run, nothing, to(s.rerunJob)},
+		{inGroup, post, oneJob + rerun, "Run a job again if it failed", run, named, to(s.rerunJob)},
 		{inGroup, post, oneJob + "/skip", "Skip the next occurrence of a job", at(access.SkipJobs), dueTime,
 			to(s.skipOccurrence)},
 		{inGroup, post, oneJob + "/enable", "Enable a job", at(access.EnableJobs), nothing, to(s.enableJob)},

@@ -11,6 +11,7 @@ import (
 	"almanac/api/answer"
 	"almanac/api/odata"
 	"almanac/api/resource"
+	"almanac/api/route"
 	"almanac/internal/fields"
 	"almanac/job"
 	"almanac/job/listing"
@@ -60,11 +61,7 @@ func (s *server) skipOccurrence(c *gin.Context, k job.Key) error {
 	return s.replyJob(c, http.StatusOK, j, err)
 }
 
-// repeatability is the header that names a request, so that it can be repeated: that of Azure's newer services.
-const (
-	repeatability = "Repeatability-Request-ID"
-	maxRequestID  = 100 // bytes
-)
+const maxRequestID = 100 // bytes
 
 func (s *server) rerunJobs(c *gin.Context, k job.CollectionKey) error {
 	request, err := repeatable(c)
@@ -94,13 +91,13 @@ func (s *server) rerunJob(c *gin.Context, k job.Key) error {
 
 // repeatable returns the name of the request; empty if it has none.
 func repeatable(c *gin.Context) (string, error) {
-	name := c.GetHeader(repeatability)
+	name := c.GetHeader(route.Repeatability)
 	if len(name) <= maxRequestID {
 		return name, nil
 	}
 	return "", &job.Error{
 		Kind: job.KindInvalid, Code: "BadRequest", Message: "A header is not valid",
-		Fields: []*job.FieldError{{Path: repeatability, Code: fields.TooLong, Allowed: "at most 100 bytes"}},
+		Fields: []*job.FieldError{{Path: route.Repeatability, Code: fields.TooLong, Allowed: "at most 100 bytes"}},
 	}
 }
 

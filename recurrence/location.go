@@ -3,6 +3,7 @@ package recurrence
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,11 @@ func Locations() []string {
 		return z.Names()
 	}
 	return slices.Clone(ianaZones)
+}
+
+// ZoneNames returns all names that [LoadLocation] accepts: those of IANA, and then those of Windows, each sorted.
+func ZoneNames() []string {
+	return append(Locations(), slices.Sorted(maps.Keys(windowsZones))...)
 }
 
 // LoadLocation returns the time zone with that name: an IANA name, such as Europe/Stockholm, or a Windows

@@ -90,6 +90,11 @@ func TestTargetsThatMisbehave(t *testing.T) {
 		{"length that is no number", write("HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
 		{"two lengths", write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
 		{"unknown transfer encoding", write("HTTP/1.1 200 OK\r\nTransfer-Encoding: pigeon\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
+		{"half a status line", write("HTTP/1.1 2"), "failed: " + broken + read, broken + read},
+		{"the first byte", write("H"), "failed: " + broken + read, broken + read},
+		{"half a version", write("HTTP/1"), "failed: " + broken + read, broken + read},
+		{"a status line without its end", write("HTTP/1.1 200 OK"), "failed: " + broken + read, broken + read},
+		{"a short status line with an end", write("HTTP/1.1 2\r\n\r\n"), "failed: the answer is not valid HTTP", "the answer is not valid HTTP"},
 		{"half a header", write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n"), "failed: " + broken + read, broken + read},
 		{"endless header", func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\n")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"math"
 	"net"
 	"net/http"
@@ -55,6 +56,16 @@ type idleConn struct {
 	net.Conn
 	keep  atomic.Int64 // a time.Duration
 	wrote atomic.Int64 // bytes
+	ended atomic.Bool  // the host has closed it, and all that it sent was read
+}
+
+// Read implements [net.Conn].
+func (c *idleConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if errors.Is(err, io.EOF) {
+		c.ended.Store(true)
+	}
+	return n, err
 }
 
 // Write implements [net.Conn].
@@ -68,10 +79,12 @@ func (c *idleConn) Write(p []byte) (int, error) {
 type connUse struct {
 	conn   *idleConn // nil if it is not known
 	before int64     // bytes that were written to it before
+	secure bool      // TLS may end before the connection below it
 }
 
 func useOf(c net.Conn) *connUse {
-	u := &connUse{conn: idleConnOf(c)}
+	_, secure := c.(*tls.Conn)
+	u := &connUse{conn: idleConnOf(c), secure: secure}
 	if u.conn != nil {
 		u.before = u.conn.wrote.Load()
 	}
@@ -82,6 +95,11 @@ func useOf(c net.Conn) *connUse {
 // counts as well.
 func (u *connUse) wroteNothing() bool {
 	return u != nil && u.conn != nil && u.conn.wrote.Load() == u.before
+}
+
+// mayHaveEnded reports whether the host may have closed the connection. It is exact without TLS.
+func (u *connUse) mayHaveEnded() bool {
+	return u != nil && u.conn != nil && (u.secure || u.conn.ended.Load())
 }
 
 // watched returns a function that connects as dial does, to an [idleConn].

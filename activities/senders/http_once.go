@@ -85,6 +85,9 @@ func (t onceTransport) roundTrip(req *http.Request) (*http.Response, error) {
 		case errors.Is(cause, errIdle), errors.Is(cause, lease.ErrRefused):
 			err = cause
 		}
+		if used.Load().mayHaveEnded() && cutOff.MatchString(err.Error()) {
+			err = egress.ErrConnectionLost
+		}
 		return nil, &unansweredError{err, sent}
 	}
 	if u := used.Load(); u != nil {

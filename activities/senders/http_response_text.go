@@ -101,6 +101,9 @@ func reason(ctx context.Context, err error) string {
 // quoted matches text quoted by %q.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
+// cutOff matches the error about a status line that ends too early. net/http says nothing else if the connection was closed there.
+var cutOff = regexp.MustCompile(`malformed HTTP (?:response "(?:H|HT|HTT|HTTP|HTTP/[0-9.]*)"|status code "[0-9]{0,2}")$`)
+
 // protocolReason describes errors for which net/http has no types. Quoted text comes from the response,
 // in which the host may echo secrets, and is left out.
 func protocolReason(err error) string {

@@ -21,7 +21,11 @@ type Takes struct {
 	Query       []string // parameters beside api-version, which every route takes
 	Body        bool
 	Conditional bool // If-Match and If-None-Match hold
+	Repeatable  bool // Repeatability names the request
 }
+
+// Repeatability is the header that names a request, so that it can be repeated: that of Azure's newer services.
+const Repeatability = "Repeatability-Request-ID"
 
 // Refuse refuses a request with anything else: an unknown query parameter, a condition, a body. A caller who sends one
 // expects it to have an effect.
@@ -78,14 +82,14 @@ func nearestParameter(name string, known []string) string {
 	return ""
 }
 
-// conditions are the headers by which a request depends on something, or asks to be treated otherwise. Other headers
+// conditions are the headers by which a request depends on something, or asks to be treated otherwise, such as not to be done twice. Other headers
 // are not looked at: proxies and clients add some of their own.
-var conditions = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Prefer"}
+var conditions = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Prefer", Repeatability}
 
 func (t Takes) refuseConditions(h http.Header) error {
 	var bad fields.Errors
 	for _, name := range conditions {
-		if t.Conditional && (name == "If-Match" || name == "If-None-Match") {
+		if t.Conditional && (name == "If-Match" || name == "If-None-Match") || t.Repeatable && name == Repeatability {
 			continue
 		}
 		if len(h.Values(name)) > 0 {

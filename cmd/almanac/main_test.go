@@ -233,6 +233,8 @@ func TestAnUnknownCommandIsAnError(t *testing.T) {
 		{"worker --max-hold", "flag needs an argument: --max-hold\nRun \"almanac worker --help\""},
 		{"dev --lisen 127.0.0.1:0", "unknown flag: --lisen\nDid you mean --listen?\n"},
 		{"jobs list", "Jobs are made, listed and run through the API, such as GET http://127.0.0.1:8080/jobCollections/default/jobs\n"},
+		{"list", "such as GET http://127.0.0.1:8080/jobCollections/default/jobs\nRun \"almanac --help\""},
+		{"run nightly", "such as POST http://127.0.0.1:8080/jobCollections/default/jobs/NAME/run\nRun \"almanac --help\""},
 		{"preview a b", `Run "almanac preview --help"`},
 		{"prevew --take 3 job.json", "preview"},
 		{"codec bogus", `unknown command "bogus" for "almanac codec"`},

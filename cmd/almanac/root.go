@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -94,11 +96,25 @@ func meant(cmd *cobra.Command, err error) string {
 			return "\nDid you mean --" + near + "?"
 		}
 	}
-	if strings.HasPrefix(err.Error(), `unknown command "job`) {
-		return "\nJobs are made, listed and run through the API, such as GET http://127.0.0.1:8080/jobCollections/default/jobs"
+	if m := unknownCommand.FindStringSubmatch(err.Error()); m != nil && cmd == cmd.Root() {
+		switch word := strings.ToLower(m[1]); {
+		case slices.Contains(verbs, word):
+			return "\nJobs are made, listed and run through the API, such as POST http://127.0.0.1:8080/jobCollections/default/jobs/NAME/run"
+		case strings.HasPrefix(word, "job"), strings.HasPrefix(word, "collection"), slices.Contains(lists, word):
+			return "\nJobs are made, listed and run through the API, such as GET http://127.0.0.1:8080/jobCollections/default/jobs"
+		}
 	}
 	return ""
 }
+
+// unknownCommand matches the error about a command that does not exist.
+var unknownCommand = regexp.MustCompile(`^unknown command "([^"]*)" for "almanac"`)
+
+// What people type who look for a client of the API: what is done with one job, and with many.
+var (
+	verbs = []string{"run", "trigger", "enable", "disable", "skip", "rerun", "delete", "remove", "rm", "pause", "resume"}
+	lists = []string{"list", "ls", "get", "show", "create", "put", "add", "apply", "history", "upcoming", "status"}
+)
 
 func seeHelp(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%s%s\nRun \"%s --help\" for what is allowed", strings.TrimSpace(err.Error()), meant(cmd, err), strings.TrimSuffix(cmd.CommandPath(), " help"))

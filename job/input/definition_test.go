@@ -138,7 +138,7 @@ func TestParseDefinitionReportsBadFields(t *testing.T) {
 				"properties.recurrence.schedule.hours[3]: 25 is out of range; allowed: 0 to 23",
 				"properties.recurrence.schedule.monthlyOccurrences[0].occurence: unknown field; did you mean \"occurrence\"?",
 				"properties.recurrence.schedule.monthlyOccurrences[1].day: required; allowed: "+days,
-				`properties.recurrence.schedule.monthlyOccurrences[2].day: "funday" is not supported; allowed: `+days,
+				`properties.recurrence.schedule.monthlyOccurrences[2].day: "funday" is not supported; allowed: `+days+`; did you mean "sunday"?`,
 				"properties.recurrence.schedule.monthlyOccurrences[3].occurrence: 6 is out of range; allowed: 1 to 5 or -5 to -1",
 				"properties.recurrence.schedule.monthlyOccurrences[4]: a number is not valid; allowed: an object",
 				"properties.recurrence.schedule.minute: unknown field; did you mean \"minutes\"?"),

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	"almanac/internal/fields"
 	"almanac/job"
 	"almanac/job/template"
+	"almanac/recurrence"
 	"almanac/recurrence/cron"
 )
 
@@ -29,14 +31,19 @@ var homes = map[string]string{
 
 // advise adds to the errors of a job what its writer most likely meant. n are the properties.
 func (p *parser) advise(n *fields.Node, d *job.Definition) {
+	cron := false // one was given
 	for _, e := range p.List {
 		name := e.Path[strings.LastIndexByte(e.Path, '.')+1:]
 		given := nodeAt(n, strings.TrimPrefix(strings.TrimPrefix(e.Path, p.path), "."))
 		switch {
 		case e.Code == fields.Unknown && strings.HasPrefix(fields.Normalize(name), "cron"), e.Value == fields.String && (e.Path == p.pathOf("recurrence") || e.Path == p.pathOf("recurrence.schedule")):
-			adviseCron(e, given)
+			cron = adviseCron(e, given) || cron
 		case e.Code == fields.Unsupported && e.Path == p.pathOf("recurrence.frequency"):
 			adviseFrequency(e, given)
+		case e.Code == fields.Unsupported && (name == "day" || strings.HasPrefix(name, "weekDays[")) && given != nil && given.Kind == fields.String:
+			e.Hint = cmp.Or(e.Hint, nearWord(given.Text, e.Allowed))
+		case e.Code == fields.Invalid && name == "timeZone" && given != nil && given.Kind == fields.String:
+			e.Hint = didYouMean(fields.Nearest(given.Text, recurrence.ZoneNames()))
 		case e.Code == fields.Unknown:
 			p.adviseHome(e, name)
 		case (name == "body" || name == "message") && (e.Value == fields.Object || e.Value == fields.List):
@@ -53,11 +60,30 @@ func (p *parser) advise(n *fields.Node, d *job.Definition) {
 			e.Hint = `"frequency": "week" runs on each of these days`
 		}
 	}
-	if slices.ContainsFunc(p.List, func(e *job.FieldError) bool { return strings.HasPrefix(e.Hint, cronMeans) }) { // which has a frequency
+	if cron { // which has a frequency
 		p.List = slices.DeleteFunc(p.List, func(e *job.FieldError) bool {
 			return e.Code == fields.Required && e.Path == p.pathOf("recurrence.frequency")
 		})
 	}
+}
+
+// nearWord asks whether a word is meant of those that are allowed, such as the whole of one of which the beginning was given.
+func nearWord(given, allowed string) string {
+	words := strings.Split(strings.Replace(allowed, " or ", ", ", 1), ", ")
+	near := fields.Nearest(given, words)
+	for _, word := range words {
+		if len(given) > 1 && len(given) < len(word) && strings.EqualFold(word[:len(given)], given) {
+			near = word
+		}
+	}
+	return didYouMean(near)
+}
+
+func didYouMean(near string) string {
+	if near == "" {
+		return ""
+	}
+	return `did you mean "` + near + `"?`
 }
 
 // nodeAt returns the value at a path below n, such as recurrence.schedule.hours[0]; nil if there is none.
@@ -89,12 +115,14 @@ func adviseFrequency(e *job.FieldError, given *fields.Node) {
 		return
 	}
 	if word := periods[strings.ToLower(given.Text)]; word != "" {
-		e.Hint = `did you mean "` + word + `"?`
+		e.Hint = didYouMean(word)
 		return
 	}
-	if _, err := cron.Parse(given.Text); err == nil {
+	if len(strings.Fields(given.Text)) >= cronFields {
 		adviseCron(e, given)
+		return
 	}
+	e.Hint = nearWord(given.Text, e.Allowed)
 }
 
 var plainDuration = regexp.MustCompile(`^(\d{1,9}) ?(|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)$`)
@@ -133,29 +161,32 @@ func (p *parser) adviseHome(e *job.FieldError, name string) {
 // cronFields is how many fields a cron expression has at least.
 const cronFields = 5
 
-const cronMeans = `that cron expression is "recurrence": `
-
-// adviseCron shows the recurrence that a cron expression means.
-func adviseCron(e *job.FieldError, given *fields.Node) {
+// adviseCron shows the recurrence that a cron expression means, or says why none has that meaning. It reports whether one was given.
+func adviseCron(e *job.FieldError, given *fields.Node) bool {
 	if given == nil || given.Kind != fields.String {
-		return
+		return false
 	}
 	rule, err := cron.Parse(given.Text)
-	if err != nil {
+	if err != nil && len(strings.Fields(given.Text)) < cronFields {
 		e.Hint = `a recurrence is an object, such as {"frequency":"day","schedule":{"hours":[9],"minutes":[0]}}, and no cron expression`
-		if len(strings.Fields(given.Text)) >= cronFields {
-			e.Hint += "; " + err.Error()
+		return false
+	}
+	if err != nil {
+		e.Hint, e.Allowed = "that cron expression cannot be translated: "+err.Error(), ""
+		if e.Code != fields.Unknown {
+			e.Value = given.Text
 		}
-		return
+		return true
 	}
 	if text, err := json.Marshal(rule); err == nil {
-		e.Hint = cronMeans + string(text)
+		e.Hint = `that cron expression is "recurrence": ` + string(text)
 		if e.Code == fields.Unknown {
 			e.Allowed = ""
 		} else {
 			e.Value = given.Text
 		}
 	}
+	return true
 }
 
 var dayPattern = regexp.MustCompile(`^(\d{4})-(\d\d)-(\d\d)`)

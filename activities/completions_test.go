@@ -154,7 +154,7 @@ func TestAnOutcomeThatWaitsIsReportedByAnotherWorkerIfItsOwnIsLost(t *testing.T)
 				require.Equal(t, want, got)
 				ending := activities.EndingOf(err, time.Time{}, time.Time{})
 				require.Equal(t, activities.EndingOf(wantErr, time.Time{}, time.Time{}), ending)
-				require.Equal(t, tt.more, ending.More)
+				require.Equal(t, tt.more, ending.How == activities.ToRetry)
 				if tt.err == nil {
 					require.NoError(t, err)
 					require.Equal(t, 60_000, got.Hold)

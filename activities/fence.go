@@ -32,7 +32,7 @@ type Progress struct {
 	Next     time.Time     `json:"next,omitzero"`      // the next attempt does not begin before, by the clock for due times
 	Queue    string        `json:"queue,omitempty"`    // see [Runner.Queue], of the process that passed the fence; "" if the lease is short
 	Lease    int           `json:"lease,omitempty"`    // the attempt may begin to send until so many milliseconds after this heartbeat; 0: not any more
-	Ended    *Ended        `json:"ended,omitempty"`    // the last of Attempts ends the activity, but its report has to wait
+	Ended    *Ending       `json:"ended,omitempty"`    // the last of Attempts ends the activity, but its report has to wait
 }
 
 // MaybeSent reports whether an attempt without a record may have been sent.

@@ -68,7 +68,7 @@ func TestASilentHostHasOnlySoManyRequests(t *testing.T) {
 				require.Contains(t, text, "silent.example: the host has not answered")
 				require.Empty(t, k.server.beats(), "it passed no fence")
 				end := activities.EndingOf(err, time.Time{}, time.Time{})
-				require.True(t, end.Unsent)
+				require.Equal(t, activities.Unsent, end.How)
 				require.Equal(t, refused(), end.Attempts, "it is no attempt")
 			})
 		})

@@ -104,7 +104,7 @@ func TestAnErrorActionSaysWhatFailed(t *testing.T) {
 	in.Action = *action(job.Request{URI: s.URL + "/fails", Method: "POST"})
 	_, err := new(task).run(t, runner(sender), in)
 	end := activities.EndingOf(err, time.Time{}, time.Time{})
-	in.Failure = in.FailureAfter(err, &end, 1)
+	in.Failure = in.FailureAfter(&end, 1)
 	in.Explain = false
 	in.Action = *action(job.Request{
 		URI: s.URL, Method: "POST", Headers: job.Members{{Name: "Content-Type", Value: "application/json"}},
@@ -129,7 +129,7 @@ func TestTheStatusOfAFailureIsReportedToThoseWhoExplainIt(t *testing.T) {
 		_, err := new(task).run(t, runner(sender), in)
 		end := activities.EndingOf(err, time.Time{}, time.Time{})
 		require.Equal(t, explain, end.Status == http.StatusTeapot)
-		require.Equal(t, explain, in.FailureAfter(err, &end, 1) != nil, "other jobs keep nothing")
+		require.Equal(t, explain, in.FailureAfter(&end, 1) != nil, "other jobs keep nothing")
 	}
 }
 

@@ -47,13 +47,13 @@ func TestTheReasonOfAFailureIsInTheLogAndInItsErrorAndNotItsHeaders(t *testing.T
 		_, err := k.run(t, runner(sender), in)
 		require.ErrorContains(t, err, reason)
 		end := activities.EndingOf(err, time.Time{}, time.Time{})
-		require.Equal(t, reason, end.Why(err))
+		require.Equal(t, reason, end.Why())
 		require.Contains(t, end.Attempts[0].Message, "Response Headers")
 		if attempts > 1 {
 			again := task{attempt: 2, earlier: k.server.handedOver()}
 			_, err = again.run(t, runner(fails("refused")), in)
 			end = activities.EndingOf(err, time.Time{}, time.Time{})
-			require.Equal(t, "refused", end.Why(err))
+			require.Equal(t, "refused", end.Why())
 			require.Empty(t, end.Attempts[0].Reason, "it is kept of the newest attempt alone")
 		}
 	}
@@ -68,7 +68,7 @@ func TestAnAttemptThatIsEndedAtItsTimeLimitSaysWhatItAskedFor(t *testing.T) {
 	r.Timeout = 20 * time.Millisecond
 	_, err := new(task).run(t, r, input(1))
 	end := activities.EndingOf(err, time.Time{}, time.Time{})
-	require.Equal(t, "Request to host 'a' failed: timed out: not complete after 0.02 s", end.Why(err))
+	require.Equal(t, "Request to host 'a' failed: timed out: not complete after 0.02 s", end.Why())
 }
 
 func TestEveryAttemptIsLogged(t *testing.T) {

@@ -61,8 +61,7 @@ func TestAWorkerReportsWhatAKilledOneKeptInTheJournal(t *testing.T) {
 			require.ErrorContains(t, err, tt.want)
 			end, asReported := activities.EndingOf(err, in.Execution.Due, time.Now()), activities.EndingOf(directErr, in.Execution.Due, time.Now())
 			require.Equal(t, tt.history, history(end.Attempts))
-			require.Equal(t, asReported.More, end.More)
-			require.False(t, end.Lost)
+			require.Equal(t, asReported.How, end.How)
 		})
 	}
 }

@@ -8,14 +8,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/temporal"
 
 	"almanac/activities/completions"
 	"almanac/activities/hosts"
@@ -23,113 +20,9 @@ import (
 	"almanac/activities/lease"
 	"almanac/internal/clock"
 	"almanac/internal/latency"
-	"almanac/internal/redact"
 	"almanac/internal/telemetry"
 	"almanac/job"
-	"almanac/job/template"
 )
-
-// TypeAction is the activity type of [Runner.Run].
-const TypeAction = "Action"
-
-// ErrTypeFailed is the application error type of a failed attempt. Its details are a [Report].
-const ErrTypeFailed = "ActionFailed"
-
-// ErrTypeUnsent is the error type of [Output.Err], and of an attempt that the server retries later
-// because its retry interval is not over or its host has too many unanswered requests. Its details are
-// a [Report] of the attempts before.
-const ErrTypeUnsent = "Unsent"
-
-// ErrTypeLost is the application error type of an attempt that found the one before without a record
-// although it may have been sent. Its details are a [Report] that includes the lost attempt.
-const ErrTypeLost = "Lost"
-
-// DefaultTimeout is the time limit of an attempt. The activity's StartToCloseTimeout must be longer, to
-// leave time for reporting.
-const DefaultTimeout = time.Minute
-
-// Input is the input of [Runner.Run].
-type Input struct {
-	Execution   job.Execution     `json:"execution"`
-	Action      job.Action        `json:"action"`                // without its error action
-	MaxAttempts int               `json:"max"`                   // maximum number of attempts that may be sent, at least 1
-	SentBefore  int               `json:"before,omitempty"`      // attempts of earlier activities that may have been sent
-	Compensated bool              `json:"compensated,omitempty"` // an error action follows a failure
-	Explain     bool              `json:"explain,omitempty"`     // the error action has placeholders for what failed
-	Failure     *template.Failure `json:"failure,omitempty"`     // what failed, in such an error action
-	LastSuccess time.Time         `json:"lastSuccess,omitzero"`  // when the last execution of the job that succeeded ended, in an action with placeholders; zero: never
-}
-
-// FailureAfter returns what the error action can say after the action failed with err; nil unless Explain.
-func (in *Input) FailureAfter(err error, end *Ending, attempts int) *template.Failure {
-	if !in.Explain {
-		return nil
-	}
-	f := &template.Failure{Error: lostMessage, Attempts: attempts, Status: end.Status}
-	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
-		f.Error = failed.Message()
-	}
-	f.Message = f.Error
-	if n := len(end.Attempts); n > 0 {
-		f.Message = redact.Cut(end.Attempts[n-1].Message, maxExplained)
-	}
-	return f
-}
-
-// held reports whether an attempt that begins at the given time is held until its due time.
-func (in *Input) held(begins time.Time) bool { return in.Execution.Due.After(begins) }
-
-// Output is the result of an action that succeeded, or of an attempt that ended before it was sent
-// because the job was changed, the worker stopped, or the server did not answer. The latter is not an
-// error, so that Temporal's Web UI shows no failure.
-type Output struct {
-	Unsent   string        `json:"unsent,omitempty"` // why nothing was sent; Attempts are then those before
-	Attempts []job.Attempt `json:"attempts"`         // oldest first; the last one completed
-	Hold     int           `json:"hold,omitempty"`   // hold of the next executions in milliseconds; see [DefaultMaxHold]; 0: unchanged
-	Loss     int           `json:"loss,omitempty"`   // loss time of the next execution in milliseconds, if it is held; see [MinHeldLoss]; 0: unchanged
-}
-
-// Err returns nil if the action succeeded, otherwise an [ErrTypeUnsent] error for [EndingOf].
-func (o *Output) Err() error {
-	if o.Unsent == "" {
-		return nil
-	}
-	return unsentError(o.Unsent, ErrTypeUnsent, o.Attempts, 0)
-}
-
-// A Sender performs actions of one kind.
-type Sender interface {
-	// Send performs the action once. It never repeats what a receiver may have seen, and returns soon
-	// after ctx ends; context.Cause(ctx) is then the reason shown in the history.
-	//
-	// message describes the outcome for the history; "" stands for the error's text. A nil error is success.
-	// The error's text must be short and have nothing of the answer, since traces show it. A [ReasonError] says more to people. A
-	// [PermanentError] is not retried, a [RetryAfterError] not before its time. No text may hold secrets.
-	Send(ctx context.Context, e job.Execution, a *job.Action) (message string, err error)
-}
-
-// A PermanentError is a failure that is not retried, since another attempt would fail too.
-type PermanentError struct{ Err error }
-
-func (e *PermanentError) Error() string { return e.Err.Error() }
-
-// Unwrap returns Err.
-func (e *PermanentError) Unwrap() error { return e.Err }
-
-// A RetryAfterError is a failure after which the receiver asks for a pause. The next attempt waits for
-// After, at most an hour, and never less than the retry policy says.
-type RetryAfterError struct {
-	Err   error
-	After time.Duration
-}
-
-func (e *RetryAfterError) Error() string { return e.Err.Error() }
-
-// Unwrap returns Err.
-func (e *RetryAfterError) Unwrap() error { return e.Err }
-
-// MaxRetryAfter limits [RetryAfterError.After].
-const MaxRetryAfter = time.Hour
 
 // A Runner performs actions. Its fields must be set before it is registered.
 type Runner struct {
@@ -204,7 +97,7 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	ctx = o.observed.Context(ctx)
 	if err == nil {
 		r.ended(ctx, &in, o, record, begin, following{})
-		return r.report(ctx, attempts, &Ended{}, o.together, c)
+		return r.report(ctx, attempts, &Ending{}, o.together, c)
 	}
 	next, ended, failed := r.fail(ctx, o, attempts, in, c)
 	r.ended(ctx, &in, o, record, begin, next)
@@ -349,75 +242,6 @@ func (r *Runner) sendLeased(ctx context.Context, in *Input, recorded []job.Attem
 	return o
 }
 
-// fail returns what follows a failed attempt. If that ends the activity, ended is what to report. Otherwise
-// the records are kept for the server's next attempt, and failed is the activity's error.
-func (r *Runner) fail(ctx context.Context, o *outcome, attempts []job.Attempt, in Input, c *lossClock) (follows following, ended *Ended, failed error) {
-	err := o.err
-	ended = &Ended{Error: o.reason()}
-	if answered, ok := errors.AsType[*AnsweredError](err); ok && in.Explain {
-		ended.Status = answered.Status
-	}
-	_, permanent := errors.AsType[*PermanentError](err)
-	if permanent || in.SentBefore+len(attempts) >= in.MaxAttempts {
-		return following{text: nextAfterLast(&in)}, ended, nil
-	}
-	delay := retryDelay(err, in.Action.RetryPolicy)
-	next := r.Clock.Now().Add(delay)
-	info := activity.GetInfo(ctx)
-	if next.Sub(info.ScheduledTime) > job.RetriesWithin && next.Sub(in.Execution.Due) > job.RetriesWithin {
-		ended.Next = next
-		return nextRetry(next), ended, nil
-	}
-	follows = nextRetry(next)
-	if r.keep(ctx, in.Execution.ID, attempts, next) {
-		r.shorten(ctx, o, c)
-	} else {
-		follows = following{text: nextWithdrawn}
-	}
-	return follows, nil, failedError(ended.Error, Report{Attempts: attempts}, temporal.ApplicationErrorOptions{NextRetryDelay: delay})
-}
-
-// report waits until the outcome of the last attempt may be reported, and returns it. Meanwhile heartbeats
-// record it, so that it is known even if this worker is lost. together is the number of attempts that were held with it; 0 if it
-// was not held.
-func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ended, together int, c *lossClock) (Output, error) {
-	stop := r.keepAlive(ctx, Progress{Attempts: attempts, Sent: len(attempts), Ended: e}, nil, c)
-	r.Completions.Enter(ctx)
-	stop()
-	e.Hold = r.nextHold()
-	if err := e.Err(attempts); err != nil {
-		return Output{}, err
-	}
-	out := Output{Attempts: attempts, Hold: e.Hold}
-	if together > 0 {
-		out.Loss = int(r.heldLoss(together).Milliseconds())
-	}
-	return out, nil
-}
-
-// keep records attempts for the activity's next attempt. It returns false if the activity is withdrawn,
-// so that there is none.
-func (r *Runner) keep(ctx context.Context, execution string, attempts []job.Attempt, next time.Time) bool {
-	// The heartbeat must get through even if the attempt failed because its context ended.
-	failed := r.heartbeat(context.WithoutCancel(ctx), Progress{Attempts: attempts, Sent: len(attempts), Next: next})
-	if isWithdrawn(failed) {
-		return false
-	}
-	if failed != nil {
-		r.Log.WarnContext(ctx, "the record of an attempt could not be kept for the next one", slog.String("execution", execution), slog.Any("error", failed))
-	}
-	return true
-}
-
-// retryDelay returns the delay before the next attempt: the retry policy's interval, or what the
-// receiver asked for if that is longer.
-func retryDelay(err error, p *job.RetryPolicy) time.Duration {
-	if asked, ok := errors.AsType[*RetryAfterError](err); ok {
-		return max(p.Interval(), min(asked.After, MaxRetryAfter))
-	}
-	return p.Interval()
-}
-
 // readProgress returns the progress recorded by the activity's earlier attempts.
 func (r *Runner) readProgress(ctx context.Context) (p Progress, err error) {
 	if activity.HasHeartbeatDetails(ctx) {
@@ -427,69 +251,4 @@ func (r *Runner) readProgress(ctx context.Context) (p Progress, err error) {
 		r.Log.WarnContext(ctx, "records of earlier attempts cannot be read", slog.Any("error", err))
 	}
 	return p, err
-}
-
-// send performs the action within the limits of one attempt.
-func (r *Runner) send(ctx context.Context, in Input, recorded []job.Attempt, l *lease.Lease, c *lossClock) (message string, err error) {
-	kind := in.Action.Type.Kind()
-	sender, ok := r.Senders[kind]
-	if !ok {
-		return "", &PermanentError{fmt.Errorf("this worker does not perform actions of type %q; the job is kept as it is", cmp.Or(kind, in.Action.Type))}
-	}
-	action, err := template.Render(&in.Action, template.Values{Execution: in.Execution, Attempt: in.SentBefore + len(recorded) + 1, LastSuccess: in.LastSuccess, Failure: in.Failure})
-	if err != nil {
-		return "", &PermanentError{err}
-	}
-	attempt, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer end(nil)
-	go r.watch(ctx, attempt, end)
-	defer r.keepAlive(ctx, Progress{Attempts: recorded, Sent: len(recorded) + 1}, l, c)()
-	defer func() {
-		if p := recover(); p != nil {
-			// The value may contain secrets; the stack does not.
-			r.Log.ErrorContext(ctx, "sender panicked", slog.String("execution", in.Execution.ID), slog.String("kind", string(kind)),
-				slog.String("type", fmt.Sprintf("%T", p)), slog.String("stack", string(debug.Stack())))
-			message, err = "", errPanic
-		}
-	}()
-	message, err = sender.Send(attempt, in.Execution, action)
-	if err != nil && attempt.Err() != nil {
-		return message, EndedBy(context.Cause(attempt), err)
-	}
-	return message, err
-}
-
-// EndedBy returns why an attempt failed that was ended by cause, with the sentence of the sender's error.
-func EndedBy(cause, err error) error {
-	if said, ok := errors.AsType[*ReasonError](err); ok {
-		return &ReasonError{said.Reason, cause}
-	}
-	return cause
-}
-
-// Reasons why an attempt ended before its sender returned, as shown in the history.
-var (
-	errStopped = errors.New("the worker was stopped; the request may have been sent")
-	errPanic   = errors.New("an internal error of Almanac, described in its log, ended the attempt; the request may have been sent")
-)
-
-// watch ends the attempt, with its cause, at its time limit or at the end of Grace after the worker
-// stops. Cancellation does not end it, since the request was sent.
-func (r *Runner) watch(ctx, attempt context.Context, end context.CancelCauseFunc) {
-	limit := cmp.Or(r.Timeout, DefaultTimeout)
-	timeout := time.After(limit)
-	stopping := activity.GetWorkerStopChannel(ctx)
-	var stop <-chan time.Time
-	for {
-		select {
-		case <-attempt.Done():
-			return
-		case <-timeout:
-			end(&timeoutError{limit})
-		case <-stopping:
-			stopping, stop = nil, time.After(r.Grace)
-		case <-stop:
-			end(errStopped)
-		}
-	}
 }

@@ -108,7 +108,7 @@ func TestReceiverMayPutOffTheNextAttempt(t *testing.T) {
 			failed := applicationError(t, err)
 			require.Equal(t, "sending: busy", failed.Message())
 			end := activities.EndingOf(err, time.Time{}, time.Time{})
-			require.Equal(t, tt.want > 0, end.More)
+			require.Equal(t, tt.want > 0, end.How == activities.ToRetry)
 			if tt.want < time.Minute {
 				require.Equal(t, tt.want, failed.NextRetryDelay())
 				require.Equal(t, tt.want == 0, failed.NonRetryable())
@@ -258,7 +258,7 @@ func TestRetryWaitsAlthoughTheServerHandsItOutTooSoon(t *testing.T) {
 				require.True(t, ok)
 				require.False(t, early.NonRetryable())
 				require.Equal(t, tt.want-2*time.Second, early.NextRetryDelay())
-				require.Equal(t, activities.Ending{Report: activities.Report{Attempts: first.server.handedOver()}, Unsent: true},
+				require.Equal(t, activities.Ending{How: activities.Unsent, Attempts: first.server.handedOver(), Err: err},
 					activities.EndingOf(err, time.Time{}, time.Time{}), "if the server makes no more of them")
 				require.Empty(t, second.server.beats())
 

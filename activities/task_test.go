@@ -268,7 +268,7 @@ func (k *task) execute(t testing.TB, r *activities.Runner, in activities.Input) 
 		return out, err
 	}
 	require.NoError(t, value.Get(&out))
-	return out, out.Err()
+	return out, out.Ending().Err
 }
 
 // taskInterceptor adds what the environment lacks: the attempt's number, times and heartbeat timeout,
@@ -341,7 +341,7 @@ func requireUnsent(t *testing.T, err error, earlier []job.Attempt) {
 	require.False(t, shown, "Temporal shows a failure")
 	require.True(t, failed.NonRetryable(), "the workflow decides what follows")
 	require.Contains(t, failed.Message(), "nothing was sent")
-	require.Equal(t, activities.Ending{Report: activities.Report{Attempts: earlier}, Unsent: true},
+	require.Equal(t, activities.Ending{How: activities.Unsent, Attempts: earlier, Err: err},
 		activities.EndingOf(err, time.Time{}, time.Time{}))
 }
 

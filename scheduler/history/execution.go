@@ -55,7 +55,7 @@ func (r *Reader) Execution(ctx context.Context, described *workflowservice.Descr
 
 // waits reports whether an execution was handed over to a run.
 func waits(in *state.Input, repeat int) bool {
-	return slices.ContainsFunc(in.Waiting, func(w state.RetryWait) bool { return w.Repeat == repeat }) ||
+	return slices.ContainsFunc(in.Waiting, func(w state.Waiting) bool { return w.Repeat == repeat }) ||
 		slices.ContainsFunc(in.Deferred, func(m state.ManualRun) bool { return m.Repeat == repeat })
 }
 

@@ -255,10 +255,11 @@ func (r *runReader) add(a *action, known *lookups.Pending) {
 // cancelled an activity: one that failed or was lost after the last lookup before the cancellation.
 func forgotten(end *ending, last *lookups.Pending, due time.Time) []job.Attempt {
 	lost := job.Attempt{Number: len(last.Attempts) + 1, Start: end.at, End: end.at}
+	unrecorded := last.Unrecorded(due, end.at)
 	switch {
 	case !temporal.IsCanceledError(end.err) || last.Ended != nil:
 		return nil
-	case last.Sent:
+	case unrecorded == lookups.FencePassed:
 		after := []time.Time{due, last.Began}
 		if n := len(last.Attempts); n > 0 {
 			after = append(after, last.Attempts[n-1].End)
@@ -268,7 +269,7 @@ func forgotten(end *ending, last *lookups.Pending, due time.Time) []job.Attempt 
 			lost.Start = start
 		}
 		lost.Outcome, lost.Message = job.OutcomeFailed, "The job was changed before its outcome was recorded; whether it arrived is not known."
-	case last.Next.Before(end.at):
+	case unrecorded == lookups.MayBeSent:
 		lost.Outcome, lost.Message = job.OutcomeCancelled, "The job was changed when this attempt was due; whether it was sent is not known."
 	default:
 		return nil
@@ -283,7 +284,7 @@ func (r *runReader) records(e *ending, input *activities.Input, started time.Tim
 	}
 	begun := slices.MaxFunc([]time.Time{started, input.Execution.Due}, time.Time.Compare)
 	end := activities.EndingOf(e.err, begun, e.at)
-	if len(end.Attempts) > 0 || end.Unsent || end.Canceled {
+	if len(end.Attempts) > 0 || end.How == activities.Unsent || end.How == activities.Cancelled {
 		return end.Attempts
 	}
 	return []job.Attempt{{Number: 1, Start: started, End: e.at, Outcome: job.OutcomeFailed, Message: e.err.Error()}}

@@ -220,8 +220,8 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 	t.Parallel()
 	const held, early, late = -9 * time.Second, -5 * time.Second, 6 * time.Second
 	failed := []job.Outcome{job.OutcomeFailed}
-	report := func(outcomes ...job.Outcome) activities.Report {
-		return activities.Report{Attempts: attempts(occurrence, outcomes...)}
+	report := func(outcomes ...job.Outcome) activities.Ending {
+		return activities.Ending{Attempts: attempts(occurrence, outcomes...)}
 	}
 	refused := func(outcomes ...job.Outcome) error {
 		return temporal.NewApplicationError("refused", activities.ErrTypeFailed, report(outcomes...))
@@ -424,18 +424,18 @@ func TestHistoryOfWhatWasDispatchedAhead(t *testing.T) {
 			a.wait(one, activities.Progress{Attempts: attempts(occurrence, job.OutcomeFailed, job.OutcomeFailed), Sent: 2})
 		}, "MainAction 2/2 Failed\nMainAction 2/1 Failed"},
 		{"completed, and not reported yet", func(a *author) {
-			a.wait(a.dispatch(5, 0), activities.Progress{Attempts: attempts(occurrence, job.OutcomeCompleted), Sent: 1, Ended: &activities.Ended{}})
+			a.wait(a.dispatch(5, 0), activities.Progress{Attempts: attempts(occurrence, job.OutcomeCompleted), Sent: 1, Ended: &activities.Ending{}})
 		}, "MainAction 2/1 Completed"},
 		{"completed, and its worker was lost before the report", func(a *author) {
 			one := a.dispatch(5, 0)
 			a.look(late, lookups.Pending{Activity: activityID(one), Cancelled: true, Sent: true})
 			a.begin(held, one, 1)
 			a.fail(2*late, one, temporal.NewHeartbeatTimeoutError(
-				activities.Progress{Attempts: attempts(occurrence, job.OutcomeCompleted), Sent: 1, Ended: &activities.Ended{}}))
+				activities.Progress{Attempts: attempts(occurrence, job.OutcomeCompleted), Sent: 1, Ended: &activities.Ending{}}))
 		}, "MainAction 2/1 Completed"},
 		{"completed, and cancelled before another worker reported it", func(a *author) {
 			one := a.dispatch(5, 0)
-			a.look(late, lookups.Pending{Activity: activityID(one), Attempts: attempts(occurrence, job.OutcomeCompleted), Ended: &activities.Ended{}})
+			a.look(late, lookups.Pending{Activity: activityID(one), Attempts: attempts(occurrence, job.OutcomeCompleted), Ended: &activities.Ending{}})
 			a.cancel(2*late, one)
 		}, "MainAction 2/1 Completed"},
 		{"not sent yet", func(a *author) { a.wait(a.dispatch(5, 0), activities.Progress{Sent: 1, Lease: 1000}) }, ""},

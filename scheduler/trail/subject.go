@@ -40,33 +40,18 @@ func (s *jobSubject) start(decode decoder) string {
 }
 
 func (s *jobSubject) operation(name string, arg decoder) audit.Operation {
-	switch name {
-	case workflows.UpdateReplace:
-		return audit.WriteJob
-	case workflows.UpdateRun:
-		return audit.RunJob
-	case workflows.UpdateSkip:
-		return audit.SkipJob
-	case workflows.UpdateEnable:
-		return audit.EnableJob
-	case workflows.UpdateDisable:
-		return audit.DisableJob
-	case workflows.UpdateDelete:
-		return audit.DeleteJob
-	case workflows.UpdateDismiss:
-		return audit.DeleteCollection
-	case workflows.UpdateCollection:
-		var c workflows.CollectionState
-		switch arg(&c); {
-		case c.Disabled == s.disabled || c.Generation < s.collection: // it is sent for other changes of the collection, too, and may be late
-			return ""
-		case c.Disabled:
-			return audit.DisableCollection
-		default:
-			return audit.EnableCollection
-		}
+	if name != workflows.UpdateCollection {
+		return workflows.JobUpdates.Find(name).Operation
 	}
-	return ""
+	var c workflows.CollectionState
+	switch arg(&c); {
+	case c.Disabled == s.disabled || c.Generation < s.collection: // it is sent for other changes of the collection, too, and may be late
+		return ""
+	case c.Disabled:
+		return audit.DisableCollection
+	default:
+		return audit.EnableCollection
+	}
 }
 
 func (s *jobSubject) apply(name string, arg decoder) []audit.Difference {
@@ -115,17 +100,7 @@ func (s *collectionSubject) start(decode decoder) string {
 }
 
 func (*collectionSubject) operation(name string, _ decoder) audit.Operation {
-	switch name {
-	case workflows.UpdatePut:
-		return audit.WriteCollection
-	case workflows.UpdateEnable:
-		return audit.EnableCollection
-	case workflows.UpdateDisable:
-		return audit.DisableCollection
-	case workflows.UpdateDelete:
-		return audit.DeleteCollection
-	}
-	return ""
+	return workflows.CollectionUpdates.Find(name).Operation
 }
 
 func (s *collectionSubject) apply(name string, arg decoder) []audit.Difference {

@@ -62,7 +62,7 @@ func (j *loop) replace(ctx workflow.Context, d job.Definition, text string) {
 	if (final && d.State == job.StateEnabled || j.Active()) && j.over() {
 		j.Finish(workflow.Now(ctx))
 	}
-	j.Redraw(workflow.Now(ctx))
+	j.TimetableChanged(workflow.Now(ctx))
 	if j.Definition.State != shown {
 		visibility.ShowState(ctx, &j.Key, j.Definition.State, j.Optional, &j.Outcomes, &j.Listed)
 	}
@@ -101,7 +101,7 @@ func (j *loop) setCollectionState(ctx workflow.Context, enabled bool) {
 		j.drop(ctx, workflow.Now(ctx), job.OutcomeCancelled, "the job collection was disabled while it waited")
 	}
 	j.CollectionDisabled = !enabled
-	j.Redraw(workflow.Now(ctx))
+	j.TimetableChanged(workflow.Now(ctx))
 	if j.Active() {
 		j.replan(ctx, true)
 	}

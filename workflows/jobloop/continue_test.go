@@ -296,7 +296,7 @@ func TestTheNextRunGetsTheWholeState(t *testing.T) {
 				Notices: []notification.Raised{{Alert: notification.Alert{ID: "a2", Job: key}, Lost: 3}},
 			},
 		},
-		Waiting: []state.RetryWait{{
+		Waiting: []state.Waiting{{
 			Execution: job.Execution{ID: "e", Due: at(1), Repeat: 3, ActionName: job.MainAction, Job: "Nightly", Collection: "Reports"},
 			Manual:    true, Sent: true, Tried: 2, Next: at(60), Began: at(50), Error: "it failed", ErrorEnd: at(51),
 		}, {

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/activities"
+	"almanac/activities/lookups"
 	"almanac/internal/audit"
 	"almanac/job"
 	"almanac/job/template"
@@ -26,7 +27,7 @@ var errUnsent = errors.New("nothing was sent")
 // start starts the occurrence that is due then.
 func (j *loop) start(ctx workflow.Context, due time.Time) {
 	e := &execution.Execution{}
-	e.Undo = state.Standing{Decided: j.Decided, Last: j.Last}
+	e.Undo = state.Undo{Decided: j.Decided, Last: j.Last}
 	planned := j.Plan.Zone.Local(due) // newer time zones may give two local times one instant
 	j.decided(due)
 	j.Started++
@@ -49,11 +50,9 @@ func (j *loop) runManually(ctx workflow.Context) (name string) {
 
 func (j *loop) beginManualRun(ctx workflow.Context, manual state.ManualRun) {
 	now := workflow.Now(ctx).UTC()
-	for _, e := range j.running { // if e returns to the plan, this manual run is the last execution
-		e.Undo.Last = later(e.Undo.Last, now)
-	}
+	j.executions.RanBy(now)
 	j.ManualRuns++
-	e := &execution.Execution{RetryWait: state.RetryWait{Manual: true}}
+	e := &execution.Execution{Waiting: state.Waiting{Manual: true}}
 	e.Repeat, e.Caller = manual.Repeat, manual.Caller
 	j.beginExecution(ctx, e, fmt.Sprintf("run %d", j.ManualRuns), now)
 }
@@ -69,7 +68,7 @@ func (j *loop) startDeferred(ctx workflow.Context) {
 
 // beginExecution starts a new execution of what, the due time with its offset or "run N". It has its number already.
 func (j *loop) beginExecution(ctx workflow.Context, e *execution.Execution, what string, due time.Time) {
-	j.executions++
+	j.begun++
 	j.ExecutionCount++
 	j.Last = later(j.Last, later(workflow.Now(ctx), due))
 	e.Execution = job.Execution{
@@ -88,7 +87,7 @@ func (j *loop) beginExecution(ctx workflow.Context, e *execution.Execution, what
 // change of the job would have withdrawn them.
 func (j *loop) resume(ctx workflow.Context) {
 	for _, w := range j.Waiting {
-		e := execution.Execution{RetryWait: w, BetweenAttempts: true}
+		e := execution.Execution{Waiting: w, BetweenAttempts: true}
 		if w.Sent {
 			e.Phase = execution.Sent
 		}
@@ -100,8 +99,8 @@ func (j *loop) resume(ctx workflow.Context) {
 // spawn runs an execution, from where it stands, in a coroutine beside the loop.
 func (j *loop) spawn(ctx workflow.Context, e *execution.Execution) {
 	e.Action = j.Definition.Action
-	j.running = append(j.running, e)
-	ctx, _ = workflow.NewDisconnectedContext(ctx) // only withdraw cancels it, not a cancellation of the workflow
+	j.executions.Add(e)
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // only a change cancels it, not a cancellation of the workflow
 	ctx, e.Cancel = workflow.WithCancel(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		err := j.runActions(ctx, e)
@@ -152,28 +151,33 @@ func (j *loop) runAction(ctx workflow.Context, e *execution.Execution, action jo
 		if template.Used(&action) {
 			input.LastSuccess = j.Outcomes.LastSuccess()
 		}
-		end, err := j.runActivity(ctx, e, input)
+		end := j.runActivity(ctx, e, input)
+		now := workflow.Now(ctx)
 		e.Tried += len(end.Attempts)
-		e.NoteError(end.Why(err), e.EndedAt(workflow.Now(ctx)))
-		e.Sent = e.Sent || err == nil || e.Tried > 0 || e.InFlight && end.Canceled // the attempt in flight failed before the cancellation
+		e.NoteError(end.Why(), e.EndedAt(now))
+		cancelled, unrecorded := end.How == activities.Cancelled, lookups.NothingSent
+		if cancelled {
+			unrecorded = e.Unrecorded(now)
+		}
+		e.Sent = e.Sent || end.Err == nil || e.Tried > 0 || unrecorded == lookups.FencePassed
 		switch {
-		case err == nil:
+		case end.Err == nil:
 			return nil
-		case e.Phase >= execution.Withdrawing && (e.Sent || !end.Unsent && !end.Canceled):
-			if end.Canceled && !e.InFlight && !e.KnownUnsent(workflow.Now(ctx)) {
+		case e.Phase >= execution.Withdrawing && (e.Sent || end.How != activities.Unsent && !cancelled):
+			if unrecorded == lookups.MayBeSent {
 				j.noteCancelled(ctx, e.Due, 0, "the job was changed when a retry was due; whether that was sent is not known")
 			}
-			return err
+			return end.Err
 		case e.Phase >= execution.Withdrawing:
-			e.MayHaveBeenSent = end.Canceled && !e.KnownUnsent(workflow.Now(ctx))
+			e.MayHaveBeenSent = unrecorded == lookups.MayBeSent
 			return errUnsent
-		case end.Unsent && !e.Sent && !e.Manual && j.Decided.Equal(e.Planned()):
+		case end.How == activities.Unsent && !e.Sent && !e.Manual && j.Decided.Equal(e.Planned()):
 			return errUnsent // to be decided again
-		case !end.Lost && !end.Unsent && !end.More || e.Tried >= input.MaxAttempts:
-			e.NoteFailure(input.FailureAfter(err, end, e.Tried))
-			return err
+		case end.How == activities.Failed || cancelled || e.Tried >= input.MaxAttempts:
+			e.NoteFailure(input.FailureAfter(end, e.Tried))
+			return end.Err
 		}
-		e.SetNext(workflow.Now(ctx), end, action.RetryPolicy.Interval())
+		e.SetNext(now, end, action.RetryPolicy.Interval())
 	}
 }
 
@@ -192,42 +196,37 @@ func (j *loop) awaitNext(ctx workflow.Context, e *execution.Execution) {
 
 // runActivity runs one activity of an action. An activity scheduled before the due time is held by the
 // worker until then. If no worker reported the outcome but one had recorded it, that is returned.
-func (j *loop) runActivity(ctx workflow.Context, e *execution.Execution, input activities.Input) (*activities.Ending, error) {
+func (j *loop) runActivity(ctx workflow.Context, e *execution.Execution, input activities.Input) *activities.Ending {
 	j.activities++
 	j.beginActivity(ctx, e)
-	e.Activity, e.UnsentUntil, e.Ended = "action-"+strconv.Itoa(j.activities), time.Time{}, nil
+	e.Activity, e.Looked = "action-"+strconv.Itoa(j.activities), nil
 	ctx = workflow.WithActivityOptions(ctx, e.Options(&input, workflow.Now(ctx), j.LossTime()))
 	var out activities.Output
 	err := workflow.ExecuteActivity(ctx, activities.TypeAction, input).Get(ctx, &out)
-	if err == nil {
-		err = out.Err()
+	end := out.Ending()
+	if err != nil {
+		end = activities.EndingOf(err, workflow.Now(ctx), workflow.Now(ctx))
 	}
-	if err != nil || len(out.Attempts) > 1 || input.SentBefore > 0 {
-		j.failures = true
+	if end.How == activities.Cancelled && e.Looked != nil && e.Looked.Ended != nil {
+		end = e.Looked.Ended.WithAttempts(e.Looked.Attempts)
 	}
-	end := activities.EndingOf(err, workflow.Now(ctx), workflow.Now(ctx))
-	if end.Canceled && e.Ended != nil {
-		end = *e.Ended
-	}
+	reported := err == nil && end.Err == nil
+	j.executions.Failures = j.executions.Failures || !reported || len(end.Attempts) > 1 || input.SentBefore > 0
+	j.endActivity(ctx, e, &end, reported)
 	e.LastEnd = time.Time{}
-	attempts := append(out.Attempts, end.Attempts...) // one of the two is empty
-	j.endActivity(ctx, e, attempts, err, end.Unsent)
-	if len(attempts) > 0 {
-		e.LastEnd = attempts[len(attempts)-1].End
+	if n := len(end.Attempts); n > 0 {
+		e.LastEnd = end.Attempts[n-1].End
 		if e.Began.IsZero() { // the first activity is the main action's
-			e.Began = attempts[0].Start
+			e.Began = end.Attempts[0].Start
 		}
-	}
-	if end.Recorded != nil {
-		err = end.Recorded.Err(end.Attempts)
 	}
 	if input.Execution.ActionName == job.MainAction {
-		e.Attempts = input.SentBefore + len(attempts)
+		e.Attempts = input.SentBefore + len(end.Attempts)
 		if !e.Manual {
-			j.adoptHold(&out, &end)
+			j.Hold, j.Loss = cmp.Or(end.Hold, j.Hold), cmp.Or(out.Loss, j.Loss)
 		}
 	}
-	return &end, err
+	return &end
 }
 
 // ended records the end of an execution.
@@ -237,7 +236,7 @@ func (j *loop) ended(ctx workflow.Context, e *execution.Execution, err error) {
 		j.putBack(ctx, e)
 		return
 	}
-	if !j.removeRunning(e) {
+	if !j.executions.Remove(e) {
 		return // it was returned to the plan before
 	}
 	j.settle(ctx, e, err)
@@ -282,17 +281,10 @@ func (j *loop) settle(ctx workflow.Context, e *execution.Execution, err error) {
 // noRecord is why an execution failed of which nothing is recorded.
 const noRecord = "No worker recorded the outcome; the request may have been sent."
 
-// removeRunning removes an execution from the running ones, and reports whether it was one of them.
-func (j *loop) removeRunning(e *execution.Execution) bool {
-	n := len(j.running)
-	j.running = slices.DeleteFunc(j.running, func(other *execution.Execution) bool { return other == e })
-	return len(j.running) < n
-}
-
 // putBack undoes the start of an execution of which nothing was sent. An occurrence returns to the plan and
 // is decided again, unless a change has overtaken it; then it is recorded as cancelled, as a manual run is.
 func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
-	if !j.removeRunning(e) {
+	if !j.executions.Remove(e) {
 		return
 	}
 	overtaken := e.Phase == execution.Withdrawn || e.MayHaveBeenSent
@@ -311,4 +303,28 @@ func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
 	}
 	j.Last, j.Decided = e.Undo.Last, e.Undo.Decided
 	j.Plan.Due = slices.Insert(j.Plan.Due, 0, e.Planned())
+}
+
+// withdraw ensures that nothing more is sent for the executions, and for manual runs accepted before. When it returns, those not sent
+// are back in the plan, and the leases of those that may have been sent are over.
+func (j *loop) withdraw(ctx workflow.Context) {
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	for _, manual := range j.Deferred {
+		j.noteCancelled(ctx, workflow.Now(ctx), manual.Repeat, "the job was changed before it was sent")
+	}
+	j.Deferred = nil
+	j.executions.WithdrawAll(ctx, j.deleted)
+}
+
+// withdrawMargin is how long before its due time a held occurrence can be withdrawn at the latest, to skip it or to continue as new.
+const withdrawMargin = 10 * time.Second
+
+// withdrawHeld returns a held execution to the plan. It reports whether that is where it is: nothing was sent.
+func (j *loop) withdrawHeld(ctx workflow.Context, held *execution.Execution) bool {
+	if held.Phase != execution.Dispatched || held.Due.Before(workflow.Now(ctx).Add(withdrawMargin)) {
+		return false
+	}
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	j.executions.Withdraw(ctx, held)
+	return held.Phase == execution.Returned
 }

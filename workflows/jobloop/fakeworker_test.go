@@ -194,7 +194,7 @@ func (w *jobEnv) retry(ctx workflow.Context, p *pending, in activities.Input, o 
 		p.began = s.began
 		p.attempt, p.begun, p.released, p.silent = attempt, false, false, false
 		if p.Ended != nil {
-			return activities.Output{Attempts: p.Attempts}, p.Ended.Err(p.Attempts)
+			return activities.Output{Attempts: p.Attempts}, p.Ended.WithAttempts(p.Attempts).Err
 		}
 		out, err := ending(w.refuse(p, &s))
 		if out == nil && err == nil {
@@ -232,9 +232,9 @@ func (w *jobEnv) refuse(p *pending, s *sentAttempt) error {
 	switch due := s.Execution.Due; {
 	case p.MaybeSent():
 		lost := append(slices.Clone(p.Attempts), job.Attempt{Number: s.number, Start: laterTime(due, p.since), End: s.began, Outcome: job.OutcomeFailed})
-		return temporal.NewNonRetryableApplicationError("lost", activities.ErrTypeLost, nil, activities.Report{Attempts: lost})
+		return temporal.NewNonRetryableApplicationError("lost", activities.ErrTypeLost, nil, activities.Ending{Attempts: lost})
 	case s.number == 1 && p.since.Before(due) && s.began.After(due.Add(takeUpLimit)):
-		return temporal.NewNonRetryableApplicationError("nothing was sent", activities.ErrTypeUnsent, nil, activities.Report{})
+		return temporal.NewNonRetryableApplicationError("nothing was sent", activities.ErrTypeUnsent, nil, activities.Ending{})
 	}
 	return nil
 }
@@ -282,7 +282,7 @@ func (w *jobEnv) attempt(p *pending, s sentAttempt) (any, error) {
 	p.Attempts = append(p.Attempts, job.Attempt{Number: s.number, Start: s.at, End: workflow.Now(server).UTC(), Outcome: outcomeOf(err), Message: w.message})
 	out.Attempts = p.Attempts
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
-		report := activities.Report{Attempts: p.Attempts}
+		report := activities.Ending{Attempts: p.Attempts}
 		if w.nextHold != nil {
 			report.Hold = w.nextHold(s)
 		}
@@ -291,12 +291,12 @@ func (w *jobEnv) attempt(p *pending, s sentAttempt) (any, error) {
 			last, report.Next = true, next
 		}
 		if fate == killedUnreported {
-			p.Ended = &activities.Ended{Error: failed.Message(), Next: report.Next}
+			p.Ended = &activities.Ending{Text: failed.Message(), Next: report.Next}
 		}
 		err = temporal.NewApplicationErrorWithOptions(failed.Message(), failed.Type(),
 			temporal.ApplicationErrorOptions{NonRetryable: last, NextRetryDelay: wait, Details: []any{report}})
 	} else if fate == killedUnreported {
-		p.Ended = &activities.Ended{}
+		p.Ended = &activities.Ending{}
 	}
 	if p.Ended != nil {
 		return nil, w.lose(p, server, s)
@@ -313,7 +313,7 @@ func outcomeOf(err error) job.Outcome {
 
 // ending returns the result of an activity whose attempt was not made; see [activities.Output].
 func ending(err error) (any, error) {
-	if end := activities.EndingOf(err, time.Time{}, time.Time{}); end.Unsent {
+	if end := activities.EndingOf(err, time.Time{}, time.Time{}); end.How == activities.Unsent {
 		return activities.Output{Unsent: err.Error(), Attempts: end.Attempts}, nil
 	}
 	return nil, err
@@ -323,7 +323,7 @@ func ending(err error) (any, error) {
 func (w *jobEnv) hold(p *pending, server workflow.Context, s sentAttempt, fate workerFate) (goes bool, _ error) {
 	due := s.Execution.Due
 	wait := func(until time.Time) error { return workflow.Sleep(server, max(0, until.Sub(workflow.Now(server)))) }
-	unsent := temporal.NewNonRetryableApplicationError("nothing was sent", activities.ErrTypeUnsent, nil, activities.Report{Attempts: p.Attempts})
+	unsent := temporal.NewNonRetryableApplicationError("nothing was sent", activities.ErrTypeUnsent, nil, activities.Ending{Attempts: p.Attempts})
 	if fate == released && due.After(workflow.Now(server)) {
 		return false, errors.Join(wait(laterTime(w.downUntil, due.Add(workflow.Now(server).Sub(due)/2))), unsent)
 	}
@@ -390,7 +390,7 @@ func waitForHost(server workflow.Context, s *sentAttempt, attempts []job.Attempt
 		return err
 	}
 	return temporal.NewApplicationErrorWithOptions("the host is full; nothing was sent", activities.ErrTypeUnsent, temporal.ApplicationErrorOptions{
-		NextRetryDelay: hostPause, Details: []any{activities.Report{Attempts: attempts}},
+		NextRetryDelay: hostPause, Details: []any{activities.Ending{Attempts: attempts}},
 	})
 }
 

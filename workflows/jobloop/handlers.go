@@ -13,103 +13,116 @@ import (
 	"almanac/job/input"
 	"almanac/job/notification"
 	"almanac/workflows"
-	"almanac/workflows/internal/signals"
 	"almanac/workflows/plan"
 )
 
+// An update is a row of the table of a job's updates.
+type update struct {
+	name     string                       // of its row in [workflows.JobUpdates]
+	handle   any                          // takes the argument, and answers
+	validate any                          // refuses it before it gets into the history; nil: nothing does
+	signal   func(workflow.Context) error // does the same for a signal of the same name; nil: there is none
+}
+
+// updates returns the table of the job's updates.
+func (j *loop) updates() []update {
+	return []update{
+		{workflows.UpdateReplace, j.handleReplace, j.validate, nil},
+		j.command(workflows.UpdateEnable, j.maySetState, func(ctx workflow.Context) { j.setState(ctx, job.StateEnabled) }),
+		j.command(workflows.UpdateDisable, j.maySetState, func(ctx workflow.Context) { j.setState(ctx, job.StateDisabled) }),
+		j.command(workflows.UpdateDelete, j.mayChange, j.remove),
+		{workflows.UpdateRun, j.handleRun, j.mayRunOnce, func(ctx workflow.Context) error {
+			_, err := j.runAdmitted(ctx)
+			return err
+		}},
+		{workflows.UpdateSkip, j.handleSkip, nil, nil},
+		{workflows.UpdateRerun, j.handleRerun, nil, nil},
+		{workflows.UpdateCollection, j.handleCollection, nil, nil},
+		{workflows.UpdateTest, j.handleTest, j.mayTest, nil},
+		{workflows.UpdateDismiss, j.handleDismiss, nil, nil},
+	}
+}
+
 // handle registers the job's queries, updates and signals.
 func (j *loop) handle(ctx workflow.Context) error {
-	err := errors.Join(
-		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, func() (job.Job, error) { return j.handleStatus(ctx) },
-			workflow.QueryHandlerOptions{Description: "the job as it stands, without secrets"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateReplace, j.handleReplace,
-			workflow.UpdateHandlerOptions{Validator: j.validate, Description: "replace the definition"}))
-	for _, c := range []command{
-		{workflows.UpdateEnable, "enable the job", j.maySetState, func(ctx workflow.Context) { j.setState(ctx, job.StateEnabled) }},
-		{workflows.UpdateDisable, "disable the job", j.maySetState, func(ctx workflow.Context) { j.setState(ctx, job.StateDisabled) }},
-		{workflows.UpdateDelete, "delete the job", j.mayChange, j.remove},
-	} {
-		err = errors.Join(err, j.handleCommand(ctx, c))
+	err := workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, func() (job.Job, error) { return j.handleStatus(ctx) },
+		workflow.QueryHandlerOptions{Description: "the job as it stands, without secrets"})
+	for _, u := range j.updates() {
+		row := workflows.JobUpdates.Find(u.name)
+		if u.signal != nil {
+			j.handleSignal(ctx, &row, u.signal)
+		}
+		err = errors.Join(err, workflow.SetUpdateHandlerWithOptions(ctx, u.name, u.handle,
+			workflow.UpdateHandlerOptions{Validator: u.validate, Description: row.Description}))
 	}
-	j.handleSignal(ctx, command{workflows.UpdateRun, "run the job now", j.mayRun, func(ctx workflow.Context) { j.runManually(ctx) }})
-	j.signals.Add(ctx, workflows.SignalBegin, "begin although the delay that the job was started with is not over", func(workflow.Context) {
-		j.signalled, j.changed = j.signalled+1, true
-	})
-	signals.AddWith(ctx, &j.signals, workflows.SignalZones, "plan again with a newer release of the time zone database", func(ctx workflow.Context, z plan.Zone) {
-		j.signalled++
-		j.handling++
-		_ = j.change(ctx, allowed(func(ctx workflow.Context) { j.applyZones(ctx, z) })) // cannot fail
-		j.handling--
-		j.changed = true
-	})
-	return errors.Join(err,
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRun, j.handleRun,
-			workflow.UpdateHandlerOptions{Validator: j.mayRunOnce, Description: "run the job now"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateSkip, j.handleSkip,
-			workflow.UpdateHandlerOptions{Description: "do not run the next occurrence; with a time, only if that is when it is due"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRerun, j.handleRerun,
-			workflow.UpdateHandlerOptions{Description: "run the job again if its last execution failed"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateCollection, func(ctx workflow.Context, c workflows.CollectionState) error {
-			j.updates++
-			return j.change(ctx, allowed(func(ctx workflow.Context) { j.applyCollection(ctx, &c) }))
-		}, workflow.UpdateHandlerOptions{Description: "the job collection was enabled or disabled, or its notifications changed"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateTest, j.handleTest,
-			workflow.UpdateHandlerOptions{Validator: j.mayTest, Description: "send a test to the targets of the job's own notifications"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateDismiss, func(ctx workflow.Context, c workflows.CollectionState) error {
-			return j.change(ctx, allowed(func(ctx workflow.Context) {
-				if c.Generation >= j.Collection { // otherwise it is an earlier collection of that name
-					j.end(ctx)
-				}
-			}))
-		}, workflow.UpdateHandlerOptions{Description: "the job collection is deleted, and the job with it"}))
+	j.signals.add(ctx, workflows.SignalBegin, "begin although the delay that the job was started with is not over",
+		func(workflow.Context) {
+			j.signalled, j.changed = j.signalled+1, true
+		})
+	addWith(ctx, &j.signals, workflows.SignalZones, "plan again with a newer release of the time zone database",
+		func(ctx workflow.Context, z plan.Zone) {
+			j.signalled++
+			j.handling++
+			_ = j.change(ctx, allowed(func(ctx workflow.Context) { j.applyZones(ctx, z) })) // cannot fail
+			j.handling--
+			j.changed = true
+		})
+	return err
 }
 
-// A command is an update, and also a signal. The update may have the generation of the job that its caller read, and is refused if that is
-// not the job's.
-type command struct {
-	name, describe string
-	may            func() error
-	do             func(workflow.Context)
-}
-
-func (c *command) apply(ctx workflow.Context) error {
-	if err := c.may(); err != nil {
-		return err
-	}
-	c.do(ctx)
-	return nil
-}
-
-// handleSignal registers the signal of a command.
-func (j *loop) handleSignal(ctx workflow.Context, c command) {
-	j.signals.Add(ctx, c.name, c.describe+", without an answer", func(ctx workflow.Context) {
+// handleSignal registers the signal of an update.
+func (j *loop) handleSignal(ctx workflow.Context, u *workflows.Update, apply func(workflow.Context) error) {
+	j.signals.add(ctx, u.Name, u.Description+", without an answer", func(ctx workflow.Context) {
 		j.signalled++
 		j.handling++ // the run does not end before it has returned
-		if err := j.change(ctx, c.apply); err != nil {
-			workflow.GetLogger(ctx).Warn("a signal was refused", "signal", c.name, "job", j.Key.ARMID(), "error", err)
+		if err := j.change(ctx, apply); err != nil {
+			workflow.GetLogger(ctx).Warn("a signal was refused", "signal", u.Name, "job", j.Key.ARMID(), "error", err)
 		}
 		j.handling--
 		j.changed = true
 	})
 }
 
-// handleCommand registers the signal and the update of a command.
-func (j *loop) handleCommand(ctx workflow.Context, c command) error {
-	j.handleSignal(ctx, c)
-	return workflow.SetUpdateHandlerWithOptions(ctx, c.name, func(ctx workflow.Context, generation int) (job.Job, error) {
+// command returns the row of an update that is a signal, too, and is allowed unless may returns an error. It may have the generation of the job that
+// its caller read, and is refused if that is not the job's.
+func (j *loop) command(name string, may func() error, do func(workflow.Context)) update {
+	apply := func(ctx workflow.Context) error {
+		if err := may(); err != nil {
+			return err
+		}
+		do(ctx)
+		return nil
+	}
+	handle := func(ctx workflow.Context, generation int) (job.Job, error) {
 		_, err := j.update(ctx, withoutAnswer(func(ctx workflow.Context) error {
 			if err := j.unchangedSince(generation); err != nil {
 				return err
 			}
-			return c.apply(ctx)
+			return apply(ctx)
 		}))
 		return j.snapshot(), err
-	}, workflow.UpdateHandlerOptions{Description: c.describe, Validator: func(ctx workflow.Context, generation int) error {
+	}
+	validate := func(ctx workflow.Context, generation int) error {
 		if j.repeated(ctx) { // it is only answered
 			return nil
 		}
-		return cmp.Or(j.unchangedSince(generation), c.may())
-	}})
+		return cmp.Or(j.unchangedSince(generation), may())
+	}
+	return update{name, handle, validate, apply}
+}
+
+func (j *loop) handleCollection(ctx workflow.Context, c workflows.CollectionState) error {
+	_, err := j.update(ctx, withoutAnswer(allowed(func(ctx workflow.Context) { j.applyCollection(ctx, &c) })))
+	return err
+}
+
+func (j *loop) handleDismiss(ctx workflow.Context, c workflows.CollectionState) error {
+	_, err := j.update(ctx, withoutAnswer(allowed(func(ctx workflow.Context) {
+		if c.Generation >= j.Collection { // otherwise it is an earlier collection of that name
+			j.end(ctx)
+		}
+	})))
+	return err
 }
 
 // change applies changes one at a time, in the order in which they arrived. Others may be applied while one
@@ -137,12 +150,15 @@ func allowed(do func(workflow.Context)) func(workflow.Context) error {
 
 // handleRun starts a manual run, and returns the name of the execution.
 func (j *loop) handleRun(ctx workflow.Context) (name string, err error) {
-	return j.update(ctx, func(ctx workflow.Context) (string, error) {
-		if err := j.mayRun(); err != nil {
-			return "", err
-		}
-		return j.runManually(ctx), nil
-	})
+	return j.update(ctx, j.runAdmitted)
+}
+
+// runAdmitted starts a manual run unless there are too many.
+func (j *loop) runAdmitted(ctx workflow.Context) (name string, err error) {
+	if err := j.mayRun(); err != nil {
+		return "", err
+	}
+	return j.runManually(ctx), nil
 }
 
 func (j *loop) mayRunOnce(ctx workflow.Context) error {
@@ -165,10 +181,10 @@ func (j *loop) handleRerun(ctx workflow.Context, key string) (job.RerunAnswer, e
 		case j.Outcomes.ConsecutiveFailures == 0:
 			return string(job.RerunNotFailed), nil
 		}
-		if err := j.mayRun(); err != nil {
+		name, err := j.runAdmitted(ctx)
+		if err != nil {
 			return "", err
 		}
-		name := j.runManually(ctx)
 		j.Reruns.Add(key, name, workflow.Now(ctx), rerunFor, maxReruns)
 		return rerunAnswer(job.RerunStarted, name), nil
 	})
@@ -237,7 +253,7 @@ func (j *loop) validate(ctx workflow.Context, r workflows.ReplaceRequest) error 
 // handleTest sends a test to the targets of the job's own notifications, once to each, and returns the results. The end of
 // the job does not wait for them.
 func (j *loop) handleTest(ctx workflow.Context) ([]notification.Delivery, error) {
-	j.updates++
+	j.updated++
 	var results []notification.Delivery
 	var err error
 	done := false
@@ -270,6 +286,12 @@ func (j *loop) maySetState() error {
 	return j.mayChange()
 }
 
+// maxManualRuns is the maximum number of manual runs that have not ended. It is a bound as [execution.MaxOverlapping] is.
+const maxManualRuns = 50
+
+// manualRuns returns the number of manual runs that have not ended, deferred ones included.
+func (j *loop) manualRuns() int { return j.executions.ManualRuns() + len(j.Deferred) }
+
 func (j *loop) mayRun() error {
 	if n := j.manualRuns(); n >= maxManualRuns {
 		return workflows.Refuse(workflows.ErrTypeConflict, fmt.Sprintf("%d manual runs of the job are running or waiting already.", n))
@@ -284,7 +306,7 @@ func (j *loop) mayChange() error {
 	return nil
 }
 
-// quiet reports whether no update or signal is pending or being handled.
-func (j *loop) quiet(ctx workflow.Context) bool {
-	return !j.signals.Pending() && j.handling == 0 && workflow.AllHandlersFinished(ctx)
+// handlersFinished reports whether no update or signal is pending or being handled.
+func (j *loop) handlersFinished(ctx workflow.Context) bool {
+	return !j.signals.pending() && j.handling == 0 && workflow.AllHandlersFinished(ctx)
 }

@@ -1,11 +1,7 @@
 package jobloop
 
 import (
-	"cmp"
 	"time"
-
-	"almanac/activities"
-	"almanac/workflows/jobloop/execution"
 )
 
 // An occurrence is dispatched ahead: its activity is scheduled before the due time, and a worker holds
@@ -22,34 +18,10 @@ func later(a, b time.Time) time.Time {
 // it may be held for longer than the lead, up to the hold, which saves a timer and a workflow task.
 func (j *loop) ahead() time.Duration {
 	switch {
-	case j.crowded():
+	case j.executions.Crowded():
 		return 0
-	case len(j.running) > 0:
+	case j.executions.Len() > 0:
 		return j.LeadTime()
 	}
 	return max(j.LeadTime(), j.HoldTime())
-}
-
-// held returns the occurrence that a worker may hold at now; nil if none. There is at most one.
-func (j *loop) held(now time.Time) *execution.Execution {
-	for _, e := range j.running {
-		if e.Due.After(now) {
-			return e
-		}
-	}
-	return nil
-}
-
-// heldUntil returns the due time of the occurrence that a worker may hold at now; zero if none.
-func (j *loop) heldUntil(now time.Time) time.Time {
-	if e := j.held(now); e != nil {
-		return e.Due
-	}
-	return time.Time{}
-}
-
-// adoptHold stores the hold and the loss time that an execution's activity returned for the next one.
-func (j *loop) adoptHold(out *activities.Output, end *activities.Ending) {
-	j.Hold = cmp.Or(out.Hold, end.Hold, j.Hold)
-	j.Loss = cmp.Or(out.Loss, j.Loss)
 }

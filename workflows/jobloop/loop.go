@@ -2,23 +2,20 @@
 //
 // loop.go is its loop from top to bottom: decide what is due, sleep, continue as new, leave. What it calls
 // is in files of their own: planning.go asks the recurrence engine, execution.go runs an execution
-// and its retries, handlers.go takes requests and changes.go applies them, skip.go leaves out an occurrence, withdraw.go recalls executions
-// before a change, lead.go says how far ahead an occurrence is dispatched, status.go shows the job.
+// and its retries, handlers.go takes requests and changes.go applies them, skip.go leaves out an occurrence,
+// lead.go says how far ahead an occurrence is dispatched, status.go shows the job.
 package jobloop
 
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
 
 	"almanac/job"
 	"almanac/workflows"
-	"almanac/workflows/internal/signals"
-	"almanac/workflows/internal/timer"
-	"almanac/workflows/internal/turn"
+	"almanac/workflows/internal/await"
 	"almanac/workflows/internal/visibility"
 	"almanac/workflows/jobloop/alerts"
 	"almanac/workflows/jobloop/execution"
@@ -45,14 +42,6 @@ const (
 	drainBytes   = 12 << 20
 )
 
-// Limits of a job's executions that have not ended, those waiting for an attempt included. They bound
-// what a run hands over and the server's record of the workflow: the server ends a workflow whose
-// record exceeds 8 MB, and the attempts of one activity can take 25 kB.
-const (
-	maxOverlapping = 100 // occurrences
-	maxManualRuns  = 50  // manual runs
-)
-
 // Workflow is one scheduled job, from its creation to its deletion.
 func Workflow(ctx workflow.Context, in state.Input) error {
 	if in.Key.Name == "" || in.Created.IsZero() || in.Generation == 0 || in.Registration == 0 || in.Definition.Action.Type == "" {
@@ -66,6 +55,7 @@ func Workflow(ctx workflow.Context, in state.Input) error {
 		return err
 	}
 	j := &loop{Input: in}
+	j.executions = execution.Set{Key: j.Key, PutBack: j.putBack}
 	j.raiser = &alerts.Raiser{Key: j.Key, State: &j.Alerts, Definition: &j.Definition, Outcomes: &j.Outcomes}
 	if err := j.handle(ctx); err != nil {
 		return err
@@ -76,21 +66,20 @@ func Workflow(ctx workflow.Context, in state.Input) error {
 	return j.run(ctx)
 }
 
-// A loop is the state of a run of [Workflow]: the input of the next run, and what is running.
+// A loop is the state of a run of [Workflow]: the input of the next run, and what has not ended.
 type loop struct {
 	state.Input
 
-	running    []*execution.Execution
-	executions int     // in this run
+	executions execution.Set
+	begun      int     // executions in this run
 	activities int     // action activities in this run
 	scheduled  perTask // activities of actions
 	answered   perTask // updates
-	failures   bool    // an attempt failed in this run
 	changes    bool    // a change was requested in this run
-	updates    int     // in this run
+	updated    int     // updates taken in this run
 	signalled  int     // signals handled in this run
 	full       bool    // the history is so long that the run drains
-	timer      timer.Timer
+	timer      await.Timer
 	changed    bool      // wakes the loop
 	askAgain   time.Time // when to look again whether a dispatched occurrence was sent; see [plan.Ask]
 	deleted    bool      // nothing is to be sent from now on
@@ -101,8 +90,8 @@ type loop struct {
 
 	unregistered error // the job is not registered, and ends
 
-	changing turn.Queue // of the changes; while one is applied, nothing is decided
-	signals  signals.Listeners
+	changing await.Turns // of the changes; while one is applied, nothing is decided
+	signals  signalHandlers
 	handling int // signals being handled
 }
 
@@ -142,7 +131,7 @@ func (j *loop) decide(ctx workflow.Context) {
 	for j.Active() {
 		j.refill(ctx)
 		due, ok := j.Next()
-		if !ok || due.After(workflow.Now(ctx).Add(j.ahead())) || !j.heldUntil(workflow.Now(ctx)).IsZero() {
+		if !ok || due.After(workflow.Now(ctx).Add(j.ahead())) || !j.executions.HeldUntil(workflow.Now(ctx)).IsZero() {
 			break
 		}
 		if j.undecidable() {
@@ -167,7 +156,8 @@ func (j *loop) decide(ctx workflow.Context) {
 		case plan.Skip:
 			j.drop(ctx, j.BusyUntil, job.OutcomeSkipped, "the execution before it was still running")
 		case plan.Miss:
-			j.drop(ctx, later(due, j.CatchUp), job.OutcomeMissed, fmt.Sprintf("%d executions of the job were running, which is the maximum", maxOverlapping))
+			j.drop(ctx, later(due, j.CatchUp), job.OutcomeMissed,
+				fmt.Sprintf("%d executions of the job were running, which is the maximum", execution.MaxOverlapping))
 		case plan.CatchUp:
 			if j.catchUp(ctx, due, now); j.Plan.More {
 				return
@@ -190,9 +180,9 @@ func (j *loop) situation(due, now time.Time) plan.Situation {
 	return plan.Situation{
 		Due:       due,
 		Another:   len(j.Plan.Due) > 1 && !j.Plan.Due[1].After(now), // regardless of recurrence.count, which dropped occurrences do not use up
-		Busy:      j.busy(),
-		Crowded:   j.crowded(),
-		Unknown:   j.unknown(),
+		Busy:      j.executions.Busy(j.overlap()),
+		Crowded:   j.executions.Crowded(),
+		Unknown:   j.executions.Unknown(),
 		Draining:  j.draining(),
 		BusyUntil: j.BusyUntil,
 		CatchUp:   j.CatchUp,
@@ -210,9 +200,9 @@ func (j *loop) ask(ctx workflow.Context) bool {
 	if workflow.Now(ctx).Before(j.askAgain) {
 		return false
 	}
-	j.look(ctx)
+	j.executions.Look(ctx)
 	j.askAgain = workflow.Now(ctx).Add(askInterval)
-	return !j.unknown() && !j.changing.Taken()
+	return !j.executions.Unknown() && !j.changing.Taken()
 }
 
 // sleep waits until the next occurrence is to be decided, something changes or the workflow is cancelled. It
@@ -227,8 +217,8 @@ func (j *loop) sleep(ctx workflow.Context) {
 	awake := func() bool {
 		return j.changed || j.OutlineChanged || j.timer.Fired() || j.draining() && j.mayContinueAsNew(ctx)
 	}
-	for workflow.Await(ctx, func() bool { return awake() || j.signals.Wait() }) == nil {
-		if j.signals.Handle(ctx); awake() {
+	for workflow.Await(ctx, func() bool { return awake() || j.signals.waiting() }) == nil {
+		if j.signals.handle(ctx); awake() {
 			return
 		}
 	}
@@ -251,11 +241,11 @@ func (j *loop) wake(now time.Time) time.Time {
 		return time.Time{}
 	}
 	wake := next
-	if !j.crowded() {
+	if !j.executions.Crowded() {
 		wake = next.Add(-j.LeadTime())
 	}
 	wake = earlier(wake, now.Truncate(maxSleep).Add(2*maxSleep)) // the same time for long, so that the timer is kept
-	if held := j.heldUntil(now); !held.IsZero() {
+	if held := j.executions.HeldUntil(now); !held.IsZero() {
 		wake = later(wake, held)
 	} else if !wake.After(now) { // waiting for ask
 		wake = later(wake, j.askAgain)
@@ -265,34 +255,22 @@ func (j *loop) wake(now time.Time) time.Time {
 
 // mayContinueAsNew reports whether the run is long enough and no attempt is being made.
 func (j *loop) mayContinueAsNew(ctx workflow.Context) bool {
-	return j.long(ctx) && !j.deleted && !j.disabling && j.trying() == 0 && j.quiet(ctx)
+	return j.long(ctx) && !j.deleted && !j.disabling && j.executions.Trying() == 0 && j.handlersFinished(ctx)
 }
 
 // long reports whether the run is long enough to continue as new.
 func (j *loop) long(ctx workflow.Context) bool {
-	return j.draining() || j.executions >= ExecutionsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
-}
-
-// trying returns the number of executions whose attempt is being made, or held.
-func (j *loop) trying() (n int) {
-	for _, e := range j.running {
-		if !e.BetweenAttempts {
-			n++
-		}
-	}
-	return n
+	return j.draining() || j.begun >= ExecutionsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 }
 
 func (j *loop) continueAsNew(ctx workflow.Context) error {
-	for _, e := range j.running {
-		j.Waiting = append(j.Waiting, e.HandOver())
-	}
+	j.Waiting = append(j.Waiting, j.executions.HandOver()...)
 	if j.overlap() == job.OverlapAllowAll && j.draining() {
 		j.CatchUp = workflow.Now(ctx) // what came due meanwhile would have run
 	}
 	forgetRequests(&j.Input, workflow.Now(ctx))
 	run := workflow.GetInfo(ctx).WorkflowExecution.RunID
-	if j.failures {
+	if j.executions.Failures {
 		j.FailedRun = run
 	}
 	if j.changes || j.ChangedRun == "" { // "" in the first run, which created the job
@@ -305,70 +283,40 @@ func (j *loop) continueAsNew(ctx workflow.Context) error {
 func (j *loop) leave(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	for {
-		err := workflow.Await(ctx, func() bool { return j.quiet(ctx) || j.signals.Wait() })
-		if err != nil || j.quiet(ctx) {
+		err := workflow.Await(ctx, func() bool { return j.handlersFinished(ctx) || j.signals.waiting() })
+		if err != nil || j.handlersFinished(ctx) {
 			return cmp.Or(err, j.unregistered)
 		}
-		j.signals.Handle(ctx)
+		j.signals.handle(ctx)
 	}
 }
 
 // over reports whether no occurrence is left and all have ended.
-func (j *loop) over() bool { return j.Exhausted() && j.overlapping() == 0 }
+func (j *loop) over() bool { return j.Exhausted() && j.executions.Occurrences() == 0 }
 
 func (j *loop) overlap() job.OverlapPolicy { return j.Definition.Recurrence.Overlap() }
-
-// busy returns [plan.Situation.Busy].
-func (j *loop) busy() bool {
-	all := j.overlap() == job.OverlapAllowAll
-	return slices.ContainsFunc(j.running, func(e *execution.Execution) bool { return !e.Manual && (!all || !e.BetweenAttempts) })
-}
-
-// overlapping returns the number of occurrences that have not ended.
-func (j *loop) overlapping() int { return len(j.running) - j.runningManually() }
-
-// runningManually returns the number of manual runs that have not ended.
-func (j *loop) runningManually() (n int) {
-	for _, e := range j.running {
-		if e.Manual {
-			n++
-		}
-	}
-	return n
-}
-
-// manualRuns returns the number of manual runs that have not ended, deferred ones included.
-func (j *loop) manualRuns() int { return j.runningManually() + len(j.Deferred) }
-
-// crowded reports whether as many occurrences as allowed have not ended.
-func (j *loop) crowded() bool { return j.overlapping() >= maxOverlapping }
-
-// unknown reports whether a dispatched occurrence may or may not have been sent.
-func (j *loop) unknown() bool {
-	return slices.ContainsFunc(j.running, func(e *execution.Execution) bool { return !e.Manual && e.Phase == execution.Dispatched })
-}
 
 // draining reports whether no new attempt may begin, so that the run can continue as new when the
 // current ones have ended.
 func (j *loop) draining() bool {
-	return j.full || j.executions >= drainAfter || j.updates >= UpdatesPerRun || j.signalled >= drainSignals
+	return j.full || j.begun >= drainAfter || j.updated >= UpdatesPerRun || j.signalled >= drainSignals
 }
 
 // takeBackHeld returns the occurrence that is held to the plan while the run drains, or if nothing else keeps a long run from
 // continuing as new. One that is due soon stays: its request may leave, and then it has to be an execution with all its retries.
 func (j *loop) takeBackHeld(ctx workflow.Context) {
-	held := j.held(workflow.Now(ctx))
-	inTheWay := j.draining() || j.long(ctx) && j.trying() == 1 && j.quiet(ctx)
+	held := j.executions.Held(workflow.Now(ctx))
+	inTheWay := j.draining() || j.long(ctx) && j.executions.Trying() == 1 && j.handlersFinished(ctx)
 	if !inTheWay || j.deleted || held == nil || held.Manual || j.changing.Taken() || j.changing.Wait(ctx) != nil {
 		return
 	}
 	defer j.changing.End()
-	j.recallHeld(ctx, held)
+	j.withdrawHeld(ctx, held)
 }
 
 // expires returns when a final job is to be deleted; zero if it is not final or has executions left.
 func (j *loop) expires() time.Time {
-	if j.Final.IsZero() || len(j.running) > 0 || len(j.Deferred) > 0 {
+	if j.Final.IsZero() || j.executions.Len() > 0 || len(j.Deferred) > 0 {
 		return time.Time{}
 	}
 	return j.Final.Add(keepFinal)

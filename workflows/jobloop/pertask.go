@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"almanac/workflows/internal/turn"
+	"almanac/workflows/internal/await"
 )
 
 // What one workflow task does at most. The server terminates a workflow whose task takes more than 4 MiB in all. The requests of the
@@ -18,17 +18,17 @@ const (
 
 // A perTask counts what one workflow task does. Time stands still within a task.
 type perTask struct {
-	turn turn.Queue
-	task time.Time
-	done int
+	turns await.Turns
+	task  time.Time
+	done  int
 }
 
 // await waits for a later task if this one has done so much already, or until ctx is cancelled.
 func (p *perTask) await(ctx workflow.Context, most int) {
-	if p.turn.Wait(ctx) != nil {
+	if p.turns.Wait(ctx) != nil {
 		return
 	}
-	defer p.turn.End()
+	defer p.turns.End()
 	if now := workflow.Now(ctx); !now.Equal(p.task) {
 		p.task, p.done = now, 0
 	}

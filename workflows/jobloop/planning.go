@@ -113,7 +113,7 @@ func (j *loop) noteCancelled(ctx workflow.Context, due time.Time, repeat int, wh
 func (j *loop) reportDropped(ctx workflow.Context, d *plan.Dropped) {
 	workflow.GetMetricsHandler(ctx).WithTags(map[string]string{"outcome": string(d.Outcome)}).
 		Counter("almanac_dropped_occurrences").Inc(int64(d.Count))
-	j.CoverUntil(workflow.Now(ctx))
+	j.IrregularUntil(workflow.Now(ctx))
 	workflow.GetLogger(ctx).Warn("occurrences were not run", "job", j.Key.ARMID(), "count", d.Count,
 		"first", d.First, "last", d.Last, "outcome", d.Outcome, "why", d.Why)
 	for due := range d.All() {

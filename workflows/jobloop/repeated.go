@@ -5,6 +5,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
+	"almanac/workflows"
 	"almanac/workflows/jobloop/state"
 )
 
@@ -20,18 +21,24 @@ const (
 	maxReruns = 100
 )
 
-// update is change for an update that is applied once, although its caller repeats it in a later run. Its answer is then
-// that of the first time, if apply returned one.
+// update is change for an update. One of [workflows.Update.Once] is applied once, although its caller repeats it in a later run. Its
+// answer is then that of the first time, if apply returned one.
 func (j *loop) update(ctx workflow.Context, apply func(workflow.Context) (answer string, err error)) (answer string, err error) {
-	id := workflow.GetCurrentUpdateInfo(ctx).ID
-	j.updates++
+	info := workflow.GetCurrentUpdateInfo(ctx)
+	j.updated++
+	if !workflows.JobUpdates.Find(info.Name).Once {
+		return "", j.change(ctx, func(ctx workflow.Context) error {
+			_, err := apply(ctx)
+			return err
+		})
+	}
 	err = j.change(ctx, func(ctx workflow.Context) error {
-		if before := j.Applied.Find(id); before != nil {
+		if before := j.Applied.Find(info.ID); before != nil {
 			answer = before.Answer
 			return nil
 		}
 		if answer, err = apply(ctx); err == nil {
-			j.Applied.Add(id, answer, workflow.Now(ctx), repeatedFor, maxRemembered)
+			j.Applied.Add(info.ID, answer, workflow.Now(ctx), repeatedFor, maxRemembered)
 		}
 		return err
 	})

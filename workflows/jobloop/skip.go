@@ -9,11 +9,7 @@ import (
 
 	"almanac/job"
 	"almanac/workflows"
-	"almanac/workflows/jobloop/execution"
 )
-
-// skipMargin is how long before its due time a held occurrence can be taken back at the latest, to skip it or to continue as new.
-const skipMargin = 10 * time.Second
 
 // maxSkips is the maximum number of occurrences to come that are skipped: each is part of the job's state and of its outline.
 const maxSkips = 100
@@ -33,7 +29,7 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 		return refuseSkip("The job or its job collection is not enabled, so that no occurrence is next.")
 	}
 	j.refill(ctx)
-	held := j.held(workflow.Now(ctx))
+	held := j.executions.Held(workflow.Now(ctx))
 	next, left := j.Next()
 	if held != nil {
 		next, left = held.Due, true
@@ -46,16 +42,16 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 		return refuseSkip(fmt.Sprintf("%d occurrences that are to come are skipped already. Disable the job until it is to run again.", len(j.Skips)))
 	case !due.IsZero() && !due.Equal(next):
 		return refuseSkip(fmt.Sprintf("The next occurrence is the one that is due at %s.", job.NewTime(next)))
-	case held != nil && !j.recallHeld(ctx, held):
+	case held != nil && !j.withdrawHeld(ctx, held):
 		return refuseSkip(fmt.Sprintf("The occurrence that is due at %s may have been sent: one can be skipped until %.0f s before it is due.",
-			job.NewTime(next), skipMargin.Seconds()))
+			job.NewTime(next), withdrawMargin.Seconds()))
 	}
 	j.Skips = append(j.Skips, next)
 	if len(j.Plan.Due) > 0 && j.Plan.Due[0].Equal(next) { // otherwise it was recorded as cancelled when the worker gave it back
 		j.Plan.Due = j.Plan.Due[1:]
 		j.noteCancelled(ctx, next, 0, "a request skipped it")
 	}
-	j.Redraw(workflow.Now(ctx))
+	j.TimetableChanged(workflow.Now(ctx))
 	j.finishIfOver(ctx)
 	return nil
 }
@@ -63,7 +59,7 @@ func (j *loop) skip(ctx workflow.Context, due time.Time) error {
 // forgetSkips forgets occurrences that were skipped and that no plan can have any more. Those that are to come do not count as decided:
 // a new schedule can have occurrences before them.
 func (j *loop) forgetSkips(now time.Time) {
-	if j.overlapping() == 0 {
+	if j.executions.Occurrences() == 0 {
 		next, left := j.Next()
 		for _, due := range j.Skips {
 			if due.After(j.Decided) && !due.After(now) && left && due.Before(next) {
@@ -71,23 +67,8 @@ func (j *loop) forgetSkips(now time.Time) {
 			}
 		}
 	}
-	decided := j.Decided
-	for _, e := range j.running {
-		if !e.Manual {
-			decided = earlier(decided, e.Undo.Decided)
-		}
-	}
+	decided := j.executions.UndoneFrom(j.Decided)
 	j.Skips = slices.DeleteFunc(j.Skips, func(due time.Time) bool { return !due.After(decided) })
-}
-
-// recallHeld returns a held execution to the plan. It reports whether that is where it is: nothing was sent.
-func (j *loop) recallHeld(ctx workflow.Context, held *execution.Execution) bool {
-	if held.Phase != execution.Dispatched || held.Due.Before(workflow.Now(ctx).Add(skipMargin)) {
-		return false
-	}
-	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	j.recall(ctx, func(e *execution.Execution) bool { return e == held })
-	return held.Phase == execution.Returned
 }
 
 func refuseSkip(why string) error { return workflows.Refuse(workflows.ErrTypeConflict, why) }

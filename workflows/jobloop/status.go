@@ -5,7 +5,6 @@ import (
 
 	"almanac/job"
 	"almanac/workflows/internal/visibility"
-	"almanac/workflows/jobloop/execution"
 )
 
 // show keeps what Temporal's lists, Web UI and CLI show of the job.
@@ -27,13 +26,10 @@ func (j *loop) show(ctx workflow.Context) {
 // but listed in Ahead: a query has no clock to see whether they are due.
 func (j *loop) snapshot() job.Job {
 	s := j.Snapshot()
-	if j.overlapping() > 0 && j.Active() {
+	if j.executions.Occurrences() > 0 && j.Active() {
 		s.Status.Reason = "" // the last occurrence has not ended
 	}
-	for _, e := range j.running {
-		if e.Manual || e.Phase != execution.Dispatched {
-			continue
-		}
+	for _, e := range j.executions.Ahead() {
 		if s.Ahead == nil {
 			s.Ahead = &job.Ahead{Next: s.Status.NextExecutionTime}
 			s.Status.NextExecutionTime, s.Status.LastExecutionTime = job.NewTime(e.Due), job.NewTime(e.Undo.Last)
@@ -41,7 +37,7 @@ func (j *loop) snapshot() job.Job {
 		s.Ahead.Due = append(s.Ahead.Due, e.Due)
 		s.Status.ExecutionCount--
 	}
-	s.Executing = s.Ahead == nil && len(j.running) > 0 || s.Ahead != nil && len(j.running) > len(s.Ahead.Due)
+	s.Executing = s.Ahead == nil && j.executions.Len() > 0 || s.Ahead != nil && j.executions.Len() > len(s.Ahead.Due)
 	return s
 }
 
@@ -53,7 +49,7 @@ func (j *loop) handleStatus(ctx workflow.Context) (job.Job, error) {
 	}
 	s := j.snapshot()
 	s.Recent = j.Recent
-	if len(j.running)+len(j.Deferred) > 0 {
+	if j.executions.Len()+len(j.Deferred) > 0 {
 		s.Running = &job.Running{Run: workflow.GetInfo(ctx).WorkflowExecution.RunID, Executions: j.ongoing()}
 	}
 	if zone := j.Plan.Zone; zone != nil && s.Status.NextExecutionTime != nil {
@@ -67,18 +63,7 @@ func (j *loop) handleStatus(ctx workflow.Context) (job.Job, error) {
 
 // ongoing returns the executions that have not ended, oldest first.
 func (j *loop) ongoing() []job.Ongoing {
-	all := make([]job.Ongoing, 0, len(j.running)+len(j.Deferred))
-	for _, e := range j.running {
-		o := job.Ongoing{
-			Execution: e.Execution, Activity: e.Activity, Tried: e.Tried, MaxAttempts: e.MaxAttempts(),
-			Error: e.Error, ErrorEnd: e.ErrorEnd, Withdrawn: e.Phase >= execution.Withdrawing,
-		}
-		if e.BetweenAttempts {
-			o.Activity, o.Next = "", e.Next
-		}
-		o.Job, o.Collection = "", "" // the reader knows them
-		all = append(all, o)
-	}
+	all := j.executions.Ongoing()
 	for _, m := range j.Deferred {
 		all = append(all, job.Ongoing{Execution: job.Execution{Repeat: m.Repeat, Caller: m.Caller, ActionName: job.MainAction}, Deferred: true})
 	}
@@ -87,12 +72,7 @@ func (j *loop) ongoing() []job.Ongoing {
 
 // newestManualRun returns the name of the newest manual run that has not ended; there must be one.
 func (j *loop) newestManualRun() string {
-	newest := 0
-	for _, e := range j.running {
-		if e.Manual {
-			newest = max(newest, e.Repeat)
-		}
-	}
+	newest := j.executions.NewestManualRun()
 	for _, m := range j.Deferred {
 		newest = max(newest, m.Repeat)
 	}

@@ -68,31 +68,16 @@ func (j *loop) undecidable() bool { return j.asked != nil && j.asked.Step != pla
 // remembered returns the times in the job's state that stand for local times; see [loop.move].
 func (j *loop) remembered() []time.Time {
 	times := append([]time.Time{j.Decided}, j.Skips...)
-	for _, e := range j.running {
-		if !e.Manual {
-			times = append(times, e.Planned(), e.Undo.Decided)
-		}
-	}
-	return times
+	return append(times, j.executions.Times()...)
 }
 
 // move notes that the plan was made by other rules of the time zone than the one before: what is remembered by its time has another
 // one. An execution that is held keeps its due time; if it returns to the plan, it has the new one.
 func (j *loop) move(ctx workflow.Context, m *plan.Moved) {
-	next := func() time.Time {
-		t := m.Times[0]
-		m.Times = m.Times[1:]
-		return t
-	}
-	j.Decided = next()
-	for i := range j.Skips {
-		j.Skips[i] = next()
-	}
-	for _, e := range j.running {
-		if !e.Manual {
-			e.Moved, e.Undo.Decided = next(), next()
-		}
-	}
+	skips := len(j.Skips)
+	j.Decided = m.Times[0]
+	copy(j.Skips, m.Times[1:])
+	j.executions.Move(m.Times[1+skips:])
 	if !m.Start.IsZero() {
 		j.Definition.StartTime = job.NewTime(m.Start)
 	}
@@ -102,7 +87,7 @@ func (j *loop) move(ctx workflow.Context, m *plan.Moved) {
 		j.Definition.Recurrence = &r
 	}
 	j.changes = true // a reader of the changes finds it in this run
-	j.Redraw(workflow.Now(ctx))
+	j.TimetableChanged(workflow.Now(ctx))
 	workflow.GetLogger(ctx).Info("the job was planned again with other time zones", "job", j.Key.ARMID(), "release", j.Plan.Zone.Release,
 		"before", m.Release, "was", m.Was, "is", m.Is)
 }
@@ -112,8 +97,8 @@ func (j *loop) applyZones(ctx workflow.Context, z plan.Zone) {
 	if !j.Plan.Zone.Outdated(z.Release, z.Rules) || j.Definition.State.Final() {
 		return
 	}
-	if held := j.held(workflow.Now(ctx)); held != nil && !held.Manual {
-		j.recallHeld(ctx, held)
+	if held := j.executions.Held(workflow.Now(ctx)); held != nil && !held.Manual {
+		j.withdrawHeld(ctx, held)
 	}
 	r := j.request(plan.StepAfter, j.Decided)
 	r.Least = z.Release

@@ -20,7 +20,7 @@ import (
 	"almanac/activities/notify"
 	"almanac/job/notification"
 	"almanac/workflows"
-	"almanac/workflows/internal/timer"
+	"almanac/workflows/internal/await"
 )
 
 const (
@@ -96,7 +96,7 @@ type notifier struct {
 	raised, end workflow.ReceiveChannel
 	last        time.Time // when something was raised last
 	changed     bool      // wakes the loop
-	timer       timer.Timer
+	timer       await.Timer
 
 	asking  bool // the collection is being asked for its targets
 	pending int  // activities that deliver

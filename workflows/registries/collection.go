@@ -18,7 +18,7 @@ import (
 	"almanac/job/notification"
 	"almanac/job/quota"
 	"almanac/workflows"
-	"almanac/workflows/internal/turn"
+	"almanac/workflows/internal/await"
 )
 
 // CollectionInput is the input of a run of [Collection].
@@ -68,7 +68,7 @@ type collection struct {
 	notifying shards // of the workflows that deliver alerts, those that may run
 	tests     notification.Tests
 	state     int           // number of changes that jobs have to know: of the state, and of the rules of notifications, which they have without their targets
-	order     turn.Queue    // of changes of the properties; each lasts until every job that answers has applied it
+	order     await.Turns   // of changes of the properties; each lasts until every job that answers has applied it
 	again     again         // repeated updates of silent jobs
 	pending   *quota.Limits // rules of properties that are about to be put in force
 	asking    bool          // whether it is registered; until the answer, it is not there for anybody
@@ -80,6 +80,9 @@ type collection struct {
 }
 
 func (c *collection) handle(ctx workflow.Context) error {
+	setState := func(s job.CollectionState) func(workflow.Context) error {
+		return func(ctx workflow.Context) error { return c.setState(ctx, s) }
+	}
 	err := errors.Join(
 		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, c.status,
 			workflow.QueryHandlerOptions{Description: "the job collection's properties"}),
@@ -87,32 +90,32 @@ func (c *collection) handle(ctx workflow.Context) error {
 			workflow.QueryHandlerOptions{Description: "the names of the collection's jobs"}),
 		workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryNotifications, func() ([]job.Notification, error) { return c.Properties.Notifications, nil },
 			workflow.QueryHandlerOptions{Description: "the notifications, with the secrets of their targets"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateTest, c.test,
-			workflow.UpdateHandlerOptions{Validator: c.mayTest, Description: "send a test to the targets of notifications"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateAdmitTest, c.admitTest,
-			workflow.UpdateHandlerOptions{Validator: c.mayAdmitTest, Description: "count a test of a job's own notifications"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdatePut, c.put,
-			workflow.UpdateHandlerOptions{Validator: c.mayPut, Description: "replace the properties"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateRegister, c.register,
-			workflow.UpdateHandlerOptions{Validator: c.mayRegister, Description: "reserve names for new jobs"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateConfirm, c.confirm,
-			workflow.UpdateHandlerOptions{Description: "whether a name is registered for the job that asks"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, workflows.UpdateReserve, c.reserve,
-			workflow.UpdateHandlerOptions{Validator: c.mayReserve, Description: "reserve what a changed job requires"}),
-		c.command(ctx, workflows.UpdateEnable, "enable the job collection",
-			func(ctx workflow.Context) error { return c.setState(ctx, job.CollectionEnabled) }),
-		c.command(ctx, workflows.UpdateDisable, "disable the job collection: its jobs rest, whatever their own state",
-			func(ctx workflow.Context) error { return c.setState(ctx, job.CollectionDisabled) }),
-		c.command(ctx, workflows.UpdateDelete, "delete the job collection and all its jobs", c.remove),
+		handleUpdate(ctx, workflows.UpdateTest, c.test, c.mayTest),
+		handleUpdate(ctx, workflows.UpdateAdmitTest, c.admitTest, c.mayAdmitTest),
+		handleUpdate(ctx, workflows.UpdatePut, c.put, c.mayPut),
+		handleUpdate(ctx, workflows.UpdateRegister, c.register, c.mayRegister),
+		handleUpdate(ctx, workflows.UpdateConfirm, c.confirm, nil),
+		handleUpdate(ctx, workflows.UpdateReserve, c.reserve, c.mayReserve),
+		c.command(ctx, workflows.UpdateEnable, setState(job.CollectionEnabled)),
+		c.command(ctx, workflows.UpdateDisable, setState(job.CollectionDisabled)),
+		c.command(ctx, workflows.UpdateDelete, c.remove),
 	)
 	c.noteShards(ctx)
 	return err
 }
 
+// handleUpdate registers the handler of an update in [workflows.CollectionUpdates], and the validator that refuses it before it gets into
+// the history, if there is one.
+func handleUpdate(ctx workflow.Context, name string, handle, validate any) error {
+	return workflow.SetUpdateHandlerWithOptions(ctx, name, handle,
+		workflow.UpdateHandlerOptions{Validator: validate, Description: workflows.CollectionUpdates.Find(name).Description})
+}
+
 // command registers an update and a signal of the same name. The update may have the generation of the properties that its caller read, and
 // is refused if that is not the present one.
-func (c *collection) command(ctx workflow.Context, name, description string, do func(workflow.Context) error) error {
-	signal := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description + ", without an answer"})
+func (c *collection) command(ctx workflow.Context, name string, do func(workflow.Context) error) error {
+	description := workflows.CollectionUpdates.Find(name).Description + ", without an answer"
+	signal := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description})
 	c.commands = append(c.commands, signal)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
@@ -125,14 +128,14 @@ func (c *collection) command(ctx workflow.Context, name, description string, do 
 			c.note()
 		}
 	})
-	return workflow.SetUpdateHandlerWithOptions(ctx, name, func(ctx workflow.Context, generation int) error {
+	return handleUpdate(ctx, name, func(ctx workflow.Context, generation int) error {
 		if generation != 0 {
 			if err := c.current(generation); err != nil {
 				return err
 			}
 		}
 		return do(ctx)
-	}, workflow.UpdateHandlerOptions{Description: description})
+	}, nil)
 }
 
 // run verifies registrations and updates silent jobs again, each when its timer fires.
@@ -169,7 +172,7 @@ func (c *collection) run(ctx workflow.Context) error {
 // idle reports whether no update or signal is pending or being handled.
 func (c *collection) idle(ctx workflow.Context) bool {
 	waits := slices.ContainsFunc(c.commands, func(s workflow.ReceiveChannel) bool { return s.Len() > 0 })
-	return !waits && c.handling == 0 && c.quiet(ctx)
+	return !waits && c.handling == 0 && c.handlersFinished(ctx)
 }
 
 // over reports whether the collection is deleted and every request is answered.

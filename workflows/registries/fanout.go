@@ -10,7 +10,7 @@ import (
 
 	"almanac/activities/lookups"
 	"almanac/workflows"
-	"almanac/workflows/internal/timer"
+	"almanac/workflows/internal/await"
 )
 
 // A collection sends its jobs an update when it is enabled, disabled or deleted. A job that does not
@@ -193,7 +193,7 @@ func (c *collection) reportSilent(ctx workflow.Context, failed map[string]string
 
 // again is the state of the repeated updates of silent jobs.
 type again struct {
-	timer timer.Timer
+	timer await.Timer
 	at    time.Time     // of the next chunk; zero for never
 	pause time.Duration // between rounds
 	after int           // sequence of the last job updated in this round

@@ -18,7 +18,7 @@ import (
 	"almanac/job"
 	"almanac/job/quota"
 	"almanac/workflows"
-	"almanac/workflows/internal/timer"
+	"almanac/workflows/internal/await"
 )
 
 // A Registration is a registered name: a job's in its [Collection], a collection's in its [Subscription].
@@ -135,7 +135,7 @@ type registry struct {
 
 	changes int  // in this run
 	changed bool // since the loop last ran
-	timer   timer.Timer
+	timer   await.Timer
 	removed workflow.ReceiveChannel
 	counted time.Time     // last recount
 	looking bool          // a recount is running
@@ -331,8 +331,8 @@ func (r *registry) seen(ctx workflow.Context, i, number int) bool {
 	return true
 }
 
-// quiet reports whether no update or signal is pending or being handled.
-func (r *registry) quiet(ctx workflow.Context) bool {
+// handlersFinished reports whether no update or signal is pending or being handled.
+func (r *registry) handlersFinished(ctx workflow.Context) bool {
 	return r.removed.Len() == 0 && workflow.AllHandlersFinished(ctx)
 }
 

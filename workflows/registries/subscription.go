@@ -96,7 +96,9 @@ func (s *subscription) mayRegister(ctx workflow.Context, r workflows.RegisterCol
 }
 
 // idle reports whether no update or signal is pending or being handled.
-func (s *subscription) idle(ctx workflow.Context) bool { return s.plans.Len() == 0 && s.quiet(ctx) }
+func (s *subscription) idle(ctx workflow.Context) bool {
+	return s.plans.Len() == 0 && s.handlersFinished(ctx)
+}
 
 // room returns an error if the quota or the registry's size leaves no room for the collection.
 func (s *subscription) room(r *workflows.RegisterCollectionRequest) error {

@@ -1,5 +1,5 @@
-// Package execution has what the workflow of a job knows of an execution that has not ended: how far it is, what
-// was sent, and the options of its activities. It issues no commands.
+// Package execution has what the workflow of a job knows of its executions that have not ended: how far each is, what was
+// sent, and the options of its activities. A [Set] owns them, answers what the job's loop asks of them, and withdraws them.
 package execution
 
 import (
@@ -20,27 +20,28 @@ import (
 
 // A Phase is an execution's progress as recorded by the workflow.
 //
-//	dispatched ───▶ sent ───┐
-//	    │            │      │
-//	    ▼            ▼      ▼
-//	withdrawing ─▶ withdrawn ─▶ removed from running
-//	    │                                 ▲
-//	    └─▶ returned ─────────────────────┘
+//	        the loop starts it                 SetNext, record: a fence was passed
+//	                │                                       │
+//	                ▼                                       ▼
+//	           dispatched ────────────────────────────▶   sent ────────────┐
+//	                │                                       │              │
+//	Set.Withdraw ───┴───────────────┬───────────────────────┘              │
+//	                                ▼                                      ▼
+//	                           withdrawing ──▶ withdrawn ────────────▶  removed
+//	                                │                                      ▲
+//	                                └────────▶ returned ───────────────────┘
 //
-// An execution of any phase is removed from running when its last activity ends.
+// An execution of any phase is removed when its last activity ends.
 //
-// The functions that set it are methods here and of the job loop.
-//
-//	phase         set by                                  meaning
-//	dispatched    at first                                no request is known to have been sent; a worker may hold it
-//	sent          Record, SetNext, resume                   a request may have been sent
-//	withdrawing   withdraw                                cancelled; whether a request may have been sent is being looked up
-//	withdrawn     resolveCancelled                        a request may have been sent, and no other follows
-//	returned      putBack, which removes it from running  no request was sent, and none will be
+//	phase         meaning
+//	dispatched    no request is known to have been sent; a worker may hold it
+//	sent          a request may have been sent
+//	withdrawing   cancelled; whether a request may have been sent is being looked up
+//	withdrawn     a request may have been sent, and no other follows
+//	returned      no request was sent, and none will be
 //
 // A clock decides in one case: an activity that the server cancelled while no worker had it says nothing
-// of earlier attempts. Nothing was sent for it before its due time, nor before [Execution.UnsentUntil] if
-// that is set.
+// of earlier attempts. See [lookups.Pending.Unrecorded].
 type Phase int
 
 // The phases.
@@ -54,18 +55,16 @@ const (
 
 // An Execution is an occurrence or manual run that has not ended.
 type Execution struct {
-	state.RetryWait
+	state.Waiting
 	Action          job.Action
 	Phase           Phase
-	BetweenAttempts bool               // between two activities: the next is scheduled at Next, by a later run if this one ends before
-	InFlight        bool               // when last looked up, an attempt may have been sent that has no record
-	MayHaveBeenSent bool               // its activity was cancelled when it was due, and the server may have forgotten an attempt that failed at once
-	UnsentUntil     time.Time          // if set: when last looked up, no attempt was being sent, and the server's retry delay lasted until then, by its clock
-	Ended           *activities.Ending // if set: when last looked up, the activity's outcome was recorded but not reported
-	Activity        string             // id of the activity scheduled last
-	ReleaseAsked    bool               // its worker was asked to release an attempt
-	Loss            time.Duration      // how long after its due time or, if that was past, after a worker began it, it counts as lost
-	LastEnd         time.Time          // when its last attempt ended, by its worker; zero if there is no record of it
+	BetweenAttempts bool             // between two activities: the next is scheduled at Next, by a later run if this one ends before
+	MayHaveBeenSent bool             // its activity was cancelled when it was due, and the server may have forgotten an attempt that failed at once
+	Activity        string           // id of the activity scheduled last
+	Looked          *lookups.Pending // what the last lookup found of that activity; nil if there was none
+	ReleaseAsked    bool             // its worker was asked to release an attempt
+	Loss            time.Duration    // how long after its due time or, if that was past, after a worker began it, it counts as lost
+	LastEnd         time.Time        // when its last attempt ended, by its worker; zero if there is no record of it
 	Cancel          workflow.CancelFunc
 }
 
@@ -86,10 +85,10 @@ func ID(k *job.Key, created time.Time, firstRun, what string) string {
 }
 
 // HandOver returns what the next run needs to continue a waiting execution.
-func (e *Execution) HandOver() state.RetryWait {
-	w := e.RetryWait
+func (e *Execution) HandOver() state.Waiting {
+	w := e.Waiting
 	if w.Sent {
-		w.Undo = state.Standing{}
+		w.Undo = state.Undo{}
 	}
 	return w
 }
@@ -149,15 +148,15 @@ func (e *Execution) NoteFailure(f *template.Failure) {
 // CallerOf returns who ran the job by hand, for [job.Execution].
 func CallerOf(a audit.Actor) string { return redact.CutJSON(a.Name(), maxCaller) }
 
-// KnownUnsent reports whether nothing can have been sent, after what was recorded, for an execution whose activity
-// the server cancelled, at now, while no worker had it.
-func (e *Execution) KnownUnsent(now time.Time) bool {
-	return now.Before(e.Due.Add(-clockMargin)) || now.Before(e.UnsentUntil.Add(-lookups.ServerSkew))
+// Unrecorded returns what may have been sent without a record, for an execution whose activity the server cancelled, at now, while no
+// worker had it.
+func (e *Execution) Unrecorded(now time.Time) lookups.Unrecorded {
+	return e.Looked.Unrecorded(e.Due, now)
 }
 
-// Margin returns how long before its next attempt an execution can be cancelled. It is longer if
-// nothing was sent, so that [Execution.KnownUnsent] still holds afterwards.
-func (e *Execution) Margin() time.Duration {
+// margin returns how long before its next attempt an execution can be cancelled. It is longer if
+// nothing was sent, so that [Execution.Unrecorded] still says so afterwards.
+func (e *Execution) margin() time.Duration {
 	if e.Sent {
 		return nextMargin
 	}
@@ -180,19 +179,12 @@ func (e *Execution) SetNext(now time.Time, end *activities.Ending, interval time
 	}
 }
 
-// Record records what a lookup found of the execution's activity.
-func (e *Execution) Record(p *lookups.Pending) {
+// record records what a lookup found of the execution's activity.
+func (e *Execution) record(p *lookups.Pending) {
 	if n := len(p.Attempts); n > 0 && p.Attempts[n-1].Outcome != job.OutcomeCompleted {
 		e.NoteError(p.Attempts[n-1].Why(), p.Attempts[n-1].End)
 	}
-	e.Sent, e.InFlight, e.UnsentUntil = e.Sent || len(p.Attempts) > 0, p.Sent, time.Time{}
-	if !p.Sent {
-		e.UnsentUntil = p.Next
-	}
-	e.Ended = nil
-	if p.Ended != nil {
-		e.Ended = new(p.Ended.Ending(p.Attempts))
-	}
+	e.Looked, e.Sent = p, e.Sent || len(p.Attempts) > 0
 	if e.Phase == Dispatched && (p.Sent || e.Sent) {
 		e.Phase = Sent
 	}
@@ -205,4 +197,17 @@ func (e *Execution) EndedAt(now time.Time) time.Time {
 		return now
 	}
 	return e.LastEnd
+}
+
+// ongoing returns the execution for readers, who know the job.
+func (e *Execution) ongoing() job.Ongoing {
+	o := job.Ongoing{
+		Execution: e.Execution, Activity: e.Activity, Tried: e.Tried, MaxAttempts: e.MaxAttempts(),
+		Error: e.Error, ErrorEnd: e.ErrorEnd, Withdrawn: e.Phase >= Withdrawing,
+	}
+	if e.BetweenAttempts {
+		o.Activity, o.Next = "", e.Next
+	}
+	o.Job, o.Collection = "", ""
+	return o
 }

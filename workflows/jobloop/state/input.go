@@ -39,7 +39,7 @@ type Input struct {
 	Final      time.Time   `json:"final,omitzero"`       // when the job was completed or faulted, or last changed or run after that
 	FailedRun  string      `json:"failedRun,omitempty"`  // run id of the newest earlier run whose history holds a failure
 	ChangedRun string      `json:"changedRun,omitempty"` // run id of the newest earlier run whose history holds a change: its start, an update or a signal
-	Waiting    []RetryWait `json:"waiting,omitempty"`    // executions that wait for their next attempts
+	Waiting    []Waiting   `json:"waiting,omitempty"`    // executions that wait for their next attempts
 
 	// Lead is how long before its due time an occurrence is dispatched if the job sleeps until then, in milliseconds.
 	Lead int `json:"lead"`
@@ -75,12 +75,12 @@ type Input struct {
 	Forgiven int    `json:"forgiven,omitempty"` // failures in a row that disableAfter does not count: before the job was enabled again, or ended by a change
 }
 
-// A RetryWait is what a run hands over of an execution that waits for its next attempt.
-type RetryWait struct {
+// Waiting is an execution that waits for its next attempt, as a run hands it over.
+type Waiting struct {
 	job.Execution                   // ActionName is the current action
-	Manual        bool              `json:"manual,omitempty"`   // a manual run, not an occurrence
-	Sent          bool              `json:"sent,omitempty"`     // an attempt was sent, so the execution cannot return to the plan
-	Undo          Standing          `json:"before,omitzero"`    // restored if the execution returns to the plan
+	Manual        bool              `json:"manual,omitempty"` // a manual run, not an occurrence
+	Sent          bool              `json:"sent,omitempty"`   // an attempt was sent, so the execution cannot return to the plan
+	Undo          Undo              `json:"before,omitzero"`
 	Tried         int               `json:"tried,omitempty"`    // attempts of the current action, in ended activities, whose requests may have been sent
 	Next          time.Time         `json:"next"`               // start of the next attempt
 	Failure       *template.Failure `json:"failure,omitempty"`  // of the action, for an error action with placeholders
@@ -97,8 +97,8 @@ type ManualRun struct {
 	Caller string `json:"caller,omitempty"` // at most 512 bytes
 }
 
-// A Standing is the job's state to restore if an occurrence returns to the plan.
-type Standing struct {
+// Undo is the part of the job's state before an occurrence was started, which is restored if it returns to the plan.
+type Undo struct {
 	Decided time.Time `json:"decided,omitzero"`
 	Last    time.Time `json:"last,omitzero"`
 }
@@ -204,7 +204,7 @@ func (in *Input) Finish(now time.Time) {
 	}
 	in.Final = now
 	if r := in.Definition.Recurrence; r != nil && r.Count > 0 {
-		in.Redraw(now)
+		in.TimetableChanged(now)
 	}
 	in.Plan = plan.Plan{Done: true, Zone: in.Plan.Zone}
 }

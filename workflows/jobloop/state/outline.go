@@ -32,17 +32,17 @@ func (in *Input) Outline() job.Outline {
 	}
 }
 
-// Redraw notes that the timetable, or whether it applies, has changed at now.
-func (in *Input) Redraw(now time.Time) {
+// TimetableChanged notes that the timetable, or whether it applies, has changed at now.
+func (in *Input) TimetableChanged(now time.Time) {
 	if next := now.UTC().Truncate(time.Second).Add(time.Second); next.After(in.Irregular) {
 		in.Irregular = next
 	}
 	in.OutlineChanged = true
 }
 
-// CoverUntil notes that entries of the history that start before until can start at any time.
-func (in *Input) CoverUntil(until time.Time) {
+// IrregularUntil notes that entries of the history that start before until can start at any time.
+func (in *Input) IrregularUntil(until time.Time) {
 	if until.After(in.Irregular) {
-		in.Redraw(until.Add(irregularMargin))
+		in.TimetableChanged(until.Add(irregularMargin))
 	}
 }

@@ -1,5 +1,5 @@
-// Package timer holds the timer of a workflow's loop.
-package timer
+// Package await has what the coroutines of a workflow wait for: a timer, and their turn.
+package await
 
 import (
 	"time"

@@ -1,0 +1,82 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"almanac/job"
+)
+
+// fail returns what follows a failed attempt. If that ends the activity, ended is what to report. Otherwise
+// the records are kept for the server's next attempt, and failed is the activity's error.
+func (r *Runner) fail(ctx context.Context, o *outcome, attempts []job.Attempt, in Input, c *lossClock) (follows following, ended *Ending, failed error) {
+	err := o.err
+	ended = &Ending{Text: o.reason()}
+	if answered, ok := errors.AsType[*AnsweredError](err); ok && in.Explain {
+		ended.Status = answered.Status
+	}
+	_, permanent := errors.AsType[*PermanentError](err)
+	if permanent || in.SentBefore+len(attempts) >= in.MaxAttempts {
+		return following{text: nextAfterLast(&in)}, ended, nil
+	}
+	delay := retryDelay(err, in.Action.RetryPolicy)
+	next := r.Clock.Now().Add(delay)
+	info := activity.GetInfo(ctx)
+	if next.Sub(info.ScheduledTime) > job.RetriesWithin && next.Sub(in.Execution.Due) > job.RetriesWithin {
+		ended.Next = next
+		return nextRetry(next), ended, nil
+	}
+	follows = nextRetry(next)
+	if r.keep(ctx, in.Execution.ID, attempts, next) {
+		r.shorten(ctx, o, c)
+	} else {
+		follows = following{text: nextWithdrawn}
+	}
+	return follows, nil, failedError(ended.Text, &Ending{Attempts: attempts}, temporal.ApplicationErrorOptions{NextRetryDelay: delay})
+}
+
+// report waits until the outcome of the last attempt may be reported, and returns it. Meanwhile heartbeats
+// record it, so that it is known even if this worker is lost. together is the number of attempts that were held with it; 0 if it
+// was not held.
+func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ending, together int, c *lossClock) (Output, error) {
+	stop := r.keepAlive(ctx, Progress{Attempts: attempts, Sent: len(attempts), Ended: e}, nil, c)
+	r.Completions.Enter(ctx)
+	stop()
+	e.Hold = r.nextHold()
+	if err := e.err(attempts); err != nil {
+		return Output{}, err
+	}
+	out := Output{Attempts: attempts, Hold: e.Hold}
+	if together > 0 {
+		out.Loss = int(r.heldLoss(together).Milliseconds())
+	}
+	return out, nil
+}
+
+// keep records attempts for the activity's next attempt. It returns false if the activity is withdrawn,
+// so that there is none.
+func (r *Runner) keep(ctx context.Context, execution string, attempts []job.Attempt, next time.Time) bool {
+	// The heartbeat must get through even if the attempt failed because its context ended.
+	failed := r.heartbeat(context.WithoutCancel(ctx), Progress{Attempts: attempts, Sent: len(attempts), Next: next})
+	if isWithdrawn(failed) {
+		return false
+	}
+	if failed != nil {
+		r.Log.WarnContext(ctx, "the record of an attempt could not be kept for the next one", slog.String("execution", execution), slog.Any("error", failed))
+	}
+	return true
+}
+
+// retryDelay returns the delay before the next attempt: the retry policy's interval, or what the
+// receiver asked for if that is longer.
+func retryDelay(err error, p *job.RetryPolicy) time.Duration {
+	if asked, ok := errors.AsType[*RetryAfterError](err); ok {
+		return max(p.Interval(), min(asked.After, MaxRetryAfter))
+	}
+	return p.Interval()
+}

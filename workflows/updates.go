@@ -1,0 +1,63 @@
+package workflows
+
+import (
+	"slices"
+
+	"almanac/internal/audit"
+)
+
+// An Update is a request that a workflow takes as one of Temporal's updates, and answers. To add one to a job, add a row to
+// [JobUpdates] and its handler to the table in package jobloop.
+type Update struct {
+	Name        string
+	Description string // for the Temporal Web UI and CLI
+
+	// Operation is that of its entry in the list of changes; "" if it has none. The API's routes demand a permission of the same name.
+	Operation audit.Operation
+	// Once says that a job remembers the update when it has applied it: a repetition in a later run is answered, and changes nothing.
+	Once bool
+	// Unrepeated says that a caller who gets no answer does not send it again, since no run would know it.
+	Unrepeated bool
+}
+
+// Updates is a table of updates.
+type Updates []Update
+
+// Find returns the row of a name; one without members if there is none.
+func (u Updates) Find(name string) Update {
+	i := slices.IndexFunc(u, func(one Update) bool { return one.Name == name })
+	if i < 0 {
+		return Update{}
+	}
+	return u[i]
+}
+
+// JobUpdates are the updates of a [Job].
+var JobUpdates = Updates{
+	{Name: UpdateReplace, Description: "replace the definition", Operation: audit.WriteJob, Once: true},
+	{Name: UpdateEnable, Description: "enable the job", Operation: audit.EnableJob, Once: true},
+	{Name: UpdateDisable, Description: "disable the job", Operation: audit.DisableJob, Once: true},
+	{Name: UpdateDelete, Description: "delete the job", Operation: audit.DeleteJob, Once: true},
+	{Name: UpdateRun, Description: "run the job now", Operation: audit.RunJob, Once: true},
+	{Name: UpdateSkip, Description: "do not run the next occurrence; with a time, only if that is when it is due",
+		Operation: audit.SkipJob, Once: true},
+	{Name: UpdateRerun, Description: "run the job again if its last execution failed", Once: true},
+	// Its operation depends on what has changed; see package trail.
+	{Name: UpdateCollection, Description: "the job collection was enabled or disabled, or its notifications changed"},
+	{Name: UpdateTest, Description: "send a test to the targets of the job's own notifications", Unrepeated: true},
+	{Name: UpdateDismiss, Description: "the job collection is deleted, and the job with it", Operation: audit.DeleteCollection},
+}
+
+// CollectionUpdates are the updates of a [Collection].
+var CollectionUpdates = Updates{
+	{Name: UpdateTest, Description: "send a test to the targets of notifications", Unrepeated: true},
+	{Name: UpdateAdmitTest, Description: "count a test of a job's own notifications", Unrepeated: true},
+	{Name: UpdatePut, Description: "replace the properties", Operation: audit.WriteCollection},
+	{Name: UpdateRegister, Description: "reserve names for new jobs"},
+	{Name: UpdateConfirm, Description: "whether a name is registered for the job that asks"},
+	{Name: UpdateReserve, Description: "reserve what a changed job requires"},
+	{Name: UpdateEnable, Description: "enable the job collection", Operation: audit.EnableCollection},
+	{Name: UpdateDisable, Description: "disable the job collection: its jobs rest, whatever their own state",
+		Operation: audit.DisableCollection},
+	{Name: UpdateDelete, Description: "delete the job collection and all its jobs", Operation: audit.DeleteCollection},
+}

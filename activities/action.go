@@ -17,9 +17,9 @@ const TypeAction = "Action"
 // ErrTypeFailed is the application error type of a failed attempt. Its details are an [Ending].
 const ErrTypeFailed = "ActionFailed"
 
-// ErrTypeUnsent is the error type of an [Output] of which nothing was sent, and of an attempt that the server retries later
-// because its retry interval is not over or its host has too many unanswered requests. Its details are
-// an [Ending] with the attempts before.
+// ErrTypeUnsent is the error type of an [Output] of which nothing was sent, and of an attempt that the server retries
+// later because its retry interval is not over or its host has too many unanswered requests. Its details are an
+// [Ending] with the attempts before.
 const ErrTypeUnsent = "Unsent"
 
 // ErrTypeLost is the application error type of an attempt that found the one before without a record

@@ -20,14 +20,17 @@ const (
 
 const lostMessage = "The worker stopped before it recorded the outcome; the request may have been sent."
 
-// An Ending is how an activity of an action ended. It is the details of the activity's error, which has the text. While a report has to
-// wait, heartbeats record it in [Progress], which has the attempts: a worker that takes over reports it, and sends nothing.
+// An Ending is how an activity of an action ended. It is the details of the activity's error, which has the text. While
+// a report has to wait, heartbeats record it in [Progress], which has the attempts: a worker that takes over reports
+// it, and sends nothing.
 type Ending struct {
 	Attempts []job.Attempt `json:"attempts,omitempty"` // that were sent, or may have been, oldest first
 	Text     string        `json:"error,omitempty"`    // of the activity's error; "" if the action succeeded
 	Hold     int           `json:"hold,omitempty"`     // as in [Output]
-	Next     time.Time     `json:"next,omitzero"`      // when the workflow is to schedule another attempt; zero if the server does, or none follows
-	Status   int           `json:"status,omitempty"`   // HTTP status of the last attempt's answer, if [Input.Explain] asks for it; 0 if there is none
+	// Next is when the workflow is to schedule another attempt; zero if the server does, or none follows.
+	Next time.Time `json:"next,omitzero"`
+	// Status is the HTTP status of the last attempt's answer, if [Input.Explain] asks for it; 0 if there is none.
+	Status int `json:"status,omitempty"`
 
 	How How   `json:"-"` // set by EndingOf, as is Err
 	Err error `json:"-"` // nil if the action succeeded
@@ -72,7 +75,8 @@ func (e *Ending) WithAttempts(attempts []job.Attempt) Ending {
 
 // failedError returns the error of a failed attempt. The options say whether and when the server makes another one.
 func failedError(text string, details *Ending, o temporal.ApplicationErrorOptions) error {
-	o.Category = temporal.ApplicationErrorCategoryBenign // the failure is the receiver's, and the SDK does not log it as the worker's
+	// The failure is the receiver's, and the SDK does not log it as the worker's.
+	o.Category = temporal.ApplicationErrorCategoryBenign
 	o.Details = []any{*details}
 	return temporal.NewApplicationErrorWithOptions(text, ErrTypeFailed, o)
 }
@@ -137,8 +141,8 @@ func howFailed(err *temporal.ApplicationError, details *Ending) How {
 	case ErrTypeLost:
 		return Lost
 	case ErrTypeFailed:
-		if !err.NonRetryable() || !details.Next.IsZero() { // otherwise so many attempts were lost that the server makes no further one
-			return ToRetry
+		if !err.NonRetryable() || !details.Next.IsZero() {
+			return ToRetry // otherwise so many attempts were lost that the server makes no further one
 		}
 	}
 	return Failed
@@ -159,7 +163,8 @@ func withLost(attempts []job.Attempt, since, until time.Time) []job.Attempt {
 	})
 }
 
-// bounded truncates the messages of all but the newest maxFullMessages attempts, and keeps the reason of the newest alone.
+// bounded truncates the messages of all but the newest maxFullMessages attempts, and keeps the reason of the newest
+// alone.
 func bounded(attempts []job.Attempt) []job.Attempt {
 	for i := range len(attempts) - 1 {
 		attempts[i].Reason = ""

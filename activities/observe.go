@@ -64,7 +64,7 @@ func (in *Input) attempt(number int) telemetry.Attempt {
 // ended logs and counts an ended attempt. begin is when it was to begin, next what follows if it failed.
 func (r *Runner) ended(ctx context.Context, in *Input, o *outcome, record job.Attempt, begin time.Time, next following) {
 	r.log(ctx, in, record, begin, o.reason(), next.text)
-	r.Observe.Count(o.observed, &telemetry.Result{
+	r.Observe.Count(o.observed, &telemetry.EndedAttempt{
 		Attempt: in.attempt(in.SentBefore + record.Number), Start: record.Start, End: record.End,
 		Answer: string(o.answer()), Failure: o.failure(), Retry: next.retry,
 	})

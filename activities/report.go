@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -11,6 +12,30 @@ import (
 
 	"almanac/job"
 )
+
+// conclude records an attempt that was sent, after those recorded, and returns the end of its activity, or the error by
+// which the server makes another attempt. begin is when it was to begin.
+func (r *Runner) conclude(ctx context.Context, in *Input, recorded []job.Attempt, o *outcome, begin time.Time,
+	c *lossClock) (Output, error) {
+	record := job.Attempt{
+		Number: len(recorded) + 1, Start: o.start.UTC(), End: o.end.UTC(),
+		Outcome: job.OutcomeCompleted, Message: o.message,
+	}
+	if o.err != nil {
+		record.Outcome, record.Message, record.Reason = job.OutcomeFailed, cmp.Or(o.message, o.err.Error()), o.reason()
+	}
+	attempts := bounded(append(recorded, record))
+	if o.err == nil {
+		r.ended(ctx, in, o, record, begin, following{})
+		return r.report(ctx, attempts, &Ending{}, o.together, c)
+	}
+	next, ended, failed := r.fail(ctx, o, attempts, *in, c)
+	r.ended(ctx, in, o, record, begin, next)
+	if ended != nil {
+		return r.report(ctx, attempts, ended, 0, c)
+	}
+	return Output{}, failed
+}
 
 // fail returns what follows a failed attempt. If that ends the activity, ended is what to report. Otherwise
 // the records are kept for the server's next attempt, and failed is the activity's error.
@@ -40,8 +65,8 @@ func (r *Runner) fail(ctx context.Context, o *outcome, attempts []job.Attempt, i
 	return follows, nil, failedError(ended.Text, &Ending{Attempts: attempts}, temporal.ApplicationErrorOptions{NextRetryDelay: delay})
 }
 
-// report waits until the outcome of the last attempt may be reported, and returns it. Meanwhile heartbeats
-// record it, so that it is known even if this worker is lost. together is the number of attempts that were held with it; 0 if it
+// report waits until the outcome of the last attempt may be reported, and returns it. Meanwhile heartbeats record it,
+// so that it is known even if this worker is lost. together is the number of attempts that were held with it; 0 if it
 // was not held.
 func (r *Runner) report(ctx context.Context, attempts []job.Attempt, e *Ending, together int, c *lossClock) (Output, error) {
 	stop := r.keepAlive(ctx, Progress{Attempts: attempts, Sent: len(attempts), Ended: e}, nil, c)

@@ -2,10 +2,29 @@
 //
 // A [Runner] does what all kinds of action share: records, the time limit, and what may be repeated. A
 // [Sender] performs one kind.
+//
+// An attempt goes through gates, in this order, before its request leaves. If a gate stays closed, nothing is sent.
+//
+//	gate      file              opens                                          otherwise
+//	once      outcomes.go       no earlier attempt without a record may have   its outcome is reported, or
+//	                            been sent                                      that it was lost
+//	hold      hold.go, lead.go  the process has a place for it                 it returns to the plan
+//	spread    fence_spread.go   at its share of the time before it is due      –
+//	host      host_limit.go     the host has less than its limit of            the server retries it later
+//	                            unanswered requests
+//	fence     fence.go          the server records that it may be sent from    the job was changed
+//	                            now on, for the time of a lease
+//	due       hold.go           at its due time                                the worker stops, or the
+//	                                                                           job was changed
+//	limiter   send_limiter.go   few sends begin at the moment                  it waits
+//	place     hosts             it has its place at the host                   from host again: longer lease
+//	lease     lease             it is not over when the first byte leaves      from host again: longer lease
+//	release   release.go        no change of the job had it given up           the job was changed
+//
+// Then it is sent (send.go), what follows is decided and reported (report.go), and the activity's end is an [Ending].
 package activities
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -78,7 +97,6 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 		}
 		return out, nil
 	}
-	attempts, err := progress.Attempts, o.err
 	begin := in.Execution.Due
 	switch {
 	case !progress.Next.IsZero():
@@ -86,25 +104,7 @@ func (r *Runner) Run(ctx context.Context, in Input) (Output, error) {
 	case in.SentBefore > 0 || in.Execution.ActionName == job.ErrorAction:
 		begin = info.ScheduledTime
 	}
-	record := job.Attempt{
-		Number: len(attempts) + 1, Start: o.start.UTC(), End: o.end.UTC(),
-		Outcome: job.OutcomeCompleted, Message: o.message,
-	}
-	if err != nil {
-		record.Outcome, record.Message, record.Reason = job.OutcomeFailed, cmp.Or(o.message, err.Error()), o.reason()
-	}
-	attempts = bounded(append(attempts, record))
-	ctx = o.observed.Context(ctx)
-	if err == nil {
-		r.ended(ctx, &in, o, record, begin, following{})
-		return r.report(ctx, attempts, &Ending{}, o.together, c)
-	}
-	next, ended, failed := r.fail(ctx, o, attempts, in, c)
-	r.ended(ctx, &in, o, record, begin, next)
-	if ended != nil {
-		return r.report(ctx, attempts, ended, 0, c)
-	}
-	return Output{}, failed
+	return r.conclude(o.observed.Context(ctx), &in, progress.Attempts, o, begin, c)
 }
 
 // takeUpLimit is how long after its due time a worker may take up an occurrence dispatched ahead that was

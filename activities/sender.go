@@ -13,9 +13,9 @@ type Sender interface {
 	// Send performs the action once. It never repeats what a receiver may have seen, and returns soon
 	// after ctx ends; context.Cause(ctx) is then the reason shown in the history.
 	//
-	// message describes the outcome for the history; "" stands for the error's text. A nil error is success.
-	// The error's text must be short and have nothing of the answer, since traces show it. A [ReasonError] says more to people. A
-	// [PermanentError] is not retried, a [RetryAfterError] not before its time. No text may hold secrets.
+	// message describes the outcome for the history; "" stands for the error's text. A nil error is success. The
+	// error's text must be short and have nothing of the answer, since traces show it. A [ReasonError] says more to
+	// people. A [PermanentError] is not retried, a [RetryAfterError] not before its time. No text may hold secrets.
 	Send(ctx context.Context, e job.Execution, a *job.Action) (message string, err error)
 }
 
@@ -100,8 +100,9 @@ func (e *AnsweredError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *AnsweredError) Unwrap() error { return e.Err }
 
-// A ReasonError is a failure with the sentence that says why, wherever people read it: in the status of the job, in alerts, in the log and
-// in Temporal's Web UI. It says more than the error's text, such as what the receiver answered or which it was. It holds no secrets.
+// A ReasonError is a failure with the sentence that says why, wherever people read it: in the status of the job, in
+// alerts, in the log and in Temporal's Web UI. It says more than the error's text, such as what the receiver answered
+// or which it was. It holds no secrets.
 type ReasonError struct {
 	Reason string
 	Err    error

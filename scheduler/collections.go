@@ -147,7 +147,7 @@ var collectionPriority = temporal.Priority{PriorityKey: 1}
 
 // registerCollection registers a collection in its subscription. It starts the subscription's workflow if
 // that does not exist yet.
-func (s *Service) registerCollection(ctx context.Context, subscription string, r workflows.RegisterCollectionRequest) (registered workflows.Registered, err error) {
+func (s *Service) registerCollection(ctx context.Context, subscription string, r workflows.RegisterCollectionRequest) (registered workflows.Registration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, core.UpdateTimeout)
 	defer cancel()
 	id := job.SubscriptionWorkflowID(subscription)

@@ -364,7 +364,7 @@ func (s *Service) terminateDeleted(ctx context.Context, k job.Key) error {
 func (s *Service) signalRemoved(ctx context.Context, k job.Key) {
 	signalCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectionTimeout)
 	defer cancel()
-	if err := s.core.Temporal.SignalWorkflow(signalCtx, k.Collection.WorkflowID(), "", workflows.SignalRemoved, workflows.Registered{Name: k.Name}); err != nil {
+	if err := s.core.Temporal.SignalWorkflow(signalCtx, k.Collection.WorkflowID(), "", workflows.SignalRemoved, workflows.Registration{Name: k.Name}); err != nil {
 		s.core.Log.WarnContext(ctx, "a job is deleted, and its collection could not be informed", slog.String("job", k.ARMID()), slog.Any("error", err))
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"almanac/internal/wfclient"
 	"almanac/job"
 	"almanac/scheduler/core"
-	"almanac/workflows/jobloop/state"
 )
 
 // A job's workflow knows of an attempt when its activity has ended, which may have made several. What the activity
@@ -76,7 +75,7 @@ func standingOf(name string, o *job.Ongoing, p *pending, now time.Time) standing
 	if p != nil {
 		attempts, next = attempts+len(p.Attempts), p.next()
 		if n := len(p.Attempts); n > 0 {
-			before = &job.LastError{Message: redact.Cut(p.Attempts[n-1].Why(), state.MaxError), EndTime: job.NewTime(p.Attempts[n-1].End)}
+			before = &job.LastError{Message: redact.Cut(p.Attempts[n-1].Why(), job.MaxError), EndTime: job.NewTime(p.Attempts[n-1].End)}
 			if o.ActionName == job.MainAction {
 				st.failed = p.Attempts[n-1].Outcome != job.OutcomeCompleted
 				st.last = before

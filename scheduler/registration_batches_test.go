@@ -77,7 +77,7 @@ func (a *registeredAfter) Get(_ context.Context, result any) error {
 	time.Sleep(time.Second)
 	answer := workflows.RegisterAnswer{Collection: a.r.state}
 	for i, j := range a.request.Jobs {
-		one := workflows.RegisterResult{Registered: workflows.Registered{Name: "as first written " + j.Name, Number: 1_000_000 + i}}
+		one := workflows.RegisterResult{Registration: workflows.Registration{Name: "as first written " + j.Name, Number: 1_000_000 + i}}
 		switch {
 		case a.r.full[j.Name]:
 			one = workflows.RegisterResult{Refused: "no room for " + j.Name}
@@ -234,7 +234,7 @@ func TestAJobOfACollectionThatGrowsIsCreatedWithoutAskingForItFirst(t *testing.T
 		require.NoError(t, r.put(s, "b")["b"])
 		require.Equal(t, asked, r.asked)
 		require.True(t, r.requests[1].Jobs[0].IfNew)
-		require.Equal(t, []workflows.Registered{{Name: "as first written a", Number: 1_000_000}}, r.requests[1].Started, "so that it is not looked up")
+		require.Equal(t, []workflows.Registration{{Name: "as first written a", Number: 1_000_000}}, r.requests[1].Started, "so that it is not looked up")
 
 		r.taken["c"] = true // but there is no job: its start failed
 		require.NoError(t, r.put(s, "c")["c"])

@@ -161,7 +161,7 @@ func (s *slow) ExecuteWorkflow(ctx context.Context, _ client.StartWorkflowOption
 type registered struct{ client.WorkflowUpdateHandle }
 
 func (registered) Get(_ context.Context, result any) error {
-	*result.(*workflows.RegisterAnswer) = workflows.RegisterAnswer{Jobs: []workflows.RegisterResult{{Registered: workflows.Registered{Name: key.Name, Number: 1}}}}
+	*result.(*workflows.RegisterAnswer) = workflows.RegisterAnswer{Jobs: []workflows.RegisterResult{{Registration: workflows.Registration{Name: key.Name, Number: 1}}}}
 	return nil
 }
 

@@ -50,7 +50,7 @@ type registeredAt struct {
 func (r registeredAt) Get(_ context.Context, result any) error {
 	*result.(*workflows.RegisterAnswer) = workflows.RegisterAnswer{
 		Collection: workflows.CollectionState{Disabled: r.resting},
-		Jobs:       []workflows.RegisterResult{{Registered: workflows.Registered{Name: key.Name, Number: int(r.at.UnixMicro())}}},
+		Jobs:       []workflows.RegisterResult{{Registration: workflows.Registration{Name: key.Name, Number: int(r.at.UnixMicro())}}},
 	}
 	return nil
 }

@@ -72,8 +72,8 @@ func (w *faultyDirectory) TerminateWorkflow(_ context.Context, id, run, reason s
 func (w *faultyDirectory) SignalWorkflow(_ context.Context, id, _, name string, argument any) error {
 	require.Equal(w.t, key.Collection.WorkflowID(), id)
 	require.Equal(w.t, workflows.SignalRemoved, name)
-	require.Zero(w.t, argument.(workflows.Registered).Number, "the collection looks up whether it is gone")
-	w.removed = append(w.removed, argument.(workflows.Registered).Name)
+	require.Zero(w.t, argument.(workflows.Registration).Number, "the collection looks up whether it is gone")
+	w.removed = append(w.removed, argument.(workflows.Registration).Name)
 	return nil
 }
 

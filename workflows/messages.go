@@ -37,9 +37,9 @@ type PutRequest struct {
 
 // A RegisterRequest registers names for new jobs.
 type RegisterRequest struct {
-	Jobs    []RegisterJob `json:"jobs"`
-	Tiers   quota.Tiers   `json:"tiers"`             // the plans that the API is configured with
-	Started []Registered  `json:"started,omitempty"` // earlier registrations whose workflows the server has started
+	Jobs    []RegisterJob  `json:"jobs"`
+	Tiers   quota.Tiers    `json:"tiers"`             // the plans that the API is configured with
+	Started []Registration `json:"started,omitempty"` // earlier registrations whose workflows the server has started
 }
 
 // A RegisterJob is a new job of a [RegisterRequest].
@@ -57,13 +57,13 @@ type RegisterAnswer struct {
 
 // A RegisterResult is the answer for one name.
 type RegisterResult struct {
-	Registered
+	Registration
 	Refused string `json:"refused,omitempty"` // why the rules refuse the job; the other fields are then undefined
 	Taken   bool   `json:"taken,omitempty"`   // the name is registered already, and was to be registered only if it is not; likewise
 }
 
-// Registered is one registration of a name. A job's generation begins with the number, a collection's too.
-type Registered struct {
+// Registration is one registration of a name. A job's generation begins with the number, a collection's too.
+type Registration struct {
 	Name string `json:"name"` // as first written
 	// Number is greater than that of every earlier registration of the name: the time of the registration by the server's
 	// clock, in microseconds since 1970. 0 stands for an unknown registration.
@@ -134,7 +134,7 @@ type RegisterCollectionRequest struct {
 // A PlanChange is sent by a collection whose plan is about to change, as an update; and as the signal [SignalPlan] when it is known
 // which plan is in force. In between it counts for the old plan and the new one.
 type PlanChange struct {
-	Registered
+	Registration
 	Plan       string `json:"plan" field:"rule=sku"`
 	Limit      int    `json:"limit,omitempty"` // as in RegisterCollectionRequest
 	Generation int    `json:"generation"`      // of the collection's properties with this plan

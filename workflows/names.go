@@ -42,11 +42,11 @@ const (
 // Further updates, queries and signals of a [Collection].
 const (
 	UpdatePut      = "put"      // takes a PutRequest
-	UpdateRegister = "register" // takes a RegisterRequest, returns a RegisterAnswer; of a Subscription: RegisterCollectionRequest, Registered
-	UpdateConfirm  = "confirm"  // takes a Registered: the workflow behind the name asks whether it is registered; of a Subscription too
+	UpdateRegister = "register" // takes a RegisterRequest, returns a RegisterAnswer; of a Subscription: RegisterCollectionRequest, Registration
+	UpdateConfirm  = "confirm"  // takes a Registration: the workflow behind the name asks whether it is registered; of a Subscription too
 	UpdateReserve  = "reserve"  // takes a ReserveRequest; of a Subscription: PlanChange
 	QueryJobs      = "jobs"     // returns a JobList
-	SignalRemoved  = "removed"  // takes a Registered of a job, or in a Subscription a collection, that is gone
+	SignalRemoved  = "removed"  // takes a Registration of a job, or in a Subscription a collection, that is gone
 	SignalPlan     = "plan"     // of a Subscription: takes a PlanChange
 )
 
@@ -117,5 +117,5 @@ const (
 
 	MemoOutline = "outline" // of a job: its job.Outline
 
-	MemoRegistration = lookups.MemoRegistration // number of the registration that the workflow was started with; see Registered
+	MemoRegistration = lookups.MemoRegistration // number of the registration that the workflow was started with; see Registration
 )

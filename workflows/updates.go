@@ -6,15 +6,17 @@ import (
 	"almanac/internal/audit"
 )
 
-// An Update is a request that a workflow takes as one of Temporal's updates, and answers. To add one to a job, add a row to
-// [JobUpdates] and its handler to the table in package jobloop.
+// An Update is a request that a workflow takes as one of Temporal's updates, and answers. To add one to a job, add a
+// row to [JobUpdates] and its handler to the table in package jobloop.
 type Update struct {
 	Name        string
 	Description string // for the Temporal Web UI and CLI
 
-	// Operation is that of its entry in the list of changes; "" if it has none. The API's routes demand a permission of the same name.
+	// Operation is that of its entry in the list of changes; "" if it has none. The API's routes demand a permission of
+	// the same name.
 	Operation audit.Operation
-	// Once says that a job remembers the update when it has applied it: a repetition in a later run is answered, and changes nothing.
+	// Once says that a job remembers the update when it has applied it: a repetition in a later run is answered, and
+	// changes nothing.
 	Once bool
 	// Unrepeated says that a caller who gets no answer does not send it again, since no run would know it.
 	Unrepeated bool
@@ -32,6 +34,11 @@ func (u Updates) Find(name string) Update {
 	return u[i]
 }
 
+// Unrepeated reports whether [Update.Unrepeated] is set of an update of that name.
+func Unrepeated(name string) bool {
+	return JobUpdates.Find(name).Unrepeated || CollectionUpdates.Find(name).Unrepeated
+}
+
 // JobUpdates are the updates of a [Job].
 var JobUpdates = Updates{
 	{Name: UpdateReplace, Description: "replace the definition", Operation: audit.WriteJob, Once: true},
@@ -45,7 +52,8 @@ var JobUpdates = Updates{
 	// Its operation depends on what has changed; see package trail.
 	{Name: UpdateCollection, Description: "the job collection was enabled or disabled, or its notifications changed"},
 	{Name: UpdateTest, Description: "send a test to the targets of the job's own notifications", Unrepeated: true},
-	{Name: UpdateDismiss, Description: "the job collection is deleted, and the job with it", Operation: audit.DeleteCollection},
+	{Name: UpdateDismiss, Description: "the job collection is deleted, and the job with it",
+		Operation: audit.DeleteCollection},
 }
 
 // CollectionUpdates are the updates of a [Collection].

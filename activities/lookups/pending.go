@@ -30,7 +30,8 @@ type Pending struct {
 	Ended *activities.Ending `json:"ended,omitempty"` // the outcome, if it is recorded but not reported; the activity makes no other attempt
 }
 
-// Unrecorded says what may have been sent without a record, of an activity that the server cancelled while no worker had it.
+// Unrecorded says what may have been sent without a record, of an activity that the server cancelled while no worker
+// had it.
 type Unrecorded int
 
 // The answers.
@@ -43,12 +44,12 @@ const (
 // clockMargin is how far a worker's clock may differ from the server's before the worker uses the server's.
 const clockMargin = time.Second
 
-// Unrecorded answers whether a request may have been sent of which there is no record, for an activity that the server cancelled at an
-// instant while no worker had it. p is what the last lookup before found of it; nil if there was none. due is when the execution was
-// due: before that nothing is sent.
+// Unrecorded answers whether a request may have been sent of which there is no record, for an activity that the server
+// cancelled at an instant while no worker had it. p is what the last lookup before found of it; nil if there was none.
+// due is when the execution was due: before that nothing is sent.
 //
-// It is the one answer to the question for the workflow and for readers of the history. Of an activity that has ended otherwise, or has not
-// ended, the record itself tells: see [activities.Progress.MaybeSent] and [activities.EndingOf].
+// It is the one answer to the question for the workflow and for readers of the history. Of an activity that has ended
+// otherwise, or has not ended, the record itself tells: see [activities.Progress.MaybeSent] and [activities.EndingOf].
 func (p *Pending) Unrecorded(due, cancelled time.Time) Unrecorded {
 	switch {
 	case p != nil && p.Sent:
@@ -92,8 +93,8 @@ func (l *Lookups) PendingActions(ctx context.Context) ([]Pending, error) {
 	return pending, nil
 }
 
-// ProgressOf returns the last recorded progress of a workflow's action activity. payloads is the converter of the client; nil means the
-// SDK's default.
+// ProgressOf returns the last recorded progress of a workflow's action activity. payloads is the converter of the
+// client; nil means the SDK's default.
 func ProgressOf(payloads converter.DataConverter, workflowID string, a *workflow.PendingActivityInfo) (p activities.Progress, err error) {
 	if payloads == nil {
 		payloads = converter.GetDefaultDataConverter()

@@ -54,7 +54,7 @@ func TestAJobAtItsMaximumRunsOn(t *testing.T) { //nolint:paralleltest // see abo
 	in, err := state.New(k, d, int(now.UnixMicro()), workflows.CollectionState{}, now)
 	require.NoError(t, err)
 	for i := range waiting {
-		in.Waiting = append(in.Waiting, state.RetryWait{
+		in.Waiting = append(in.Waiting, state.Waiting{
 			Execution: job.Execution{ID: fmt.Sprint("execution ", i), Due: now, Repeat: i + 1, ActionName: job.ErrorAction, Job: k.Name, Collection: k.Collection.Name, Caller: strings.Repeat("<", 80)},
 			Manual:    i >= 100, Sent: true, Next: now.Add(5 * time.Second), Began: now, Error: worst[:170],
 			Failure: &template.Failure{Message: worst[:680], Error: worst[:170], Attempts: 1, Status: 500},

@@ -51,7 +51,7 @@ func TestAFullCollectionStaysWithinTheLimitsOfTheServer(t *testing.T) {
 	for range 10 { // a thousand changes, after which it continues as new
 		senders.Go(func() {
 			for range 100 {
-				if err := s.temporal.SignalWorkflow(t.Context(), id, "", workflows.SignalRemoved, workflows.Registered{Name: "stranger", Number: 1}); err != nil {
+				if err := s.temporal.SignalWorkflow(t.Context(), id, "", workflows.SignalRemoved, workflows.Registration{Name: "stranger", Number: 1}); err != nil {
 					t.Error(err)
 				}
 			}

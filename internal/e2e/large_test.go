@@ -33,7 +33,7 @@ func TestAllExecutionsOfTheLargestJobCanTryAgainAtOnce(t *testing.T) {
 	s.started(t, jobs, definition(most), now.Add(-time.Hour), func(in *state.Input) {
 		in.Plan.Due, in.Decided = in.Plan.Due[1:], now
 		for i := range occurrences + demanded {
-			in.Waiting = append(in.Waiting, state.RetryWait{Tried: 1, Next: now, Manual: i >= occurrences, Execution: job.Execution{
+			in.Waiting = append(in.Waiting, state.Waiting{Tried: 1, Next: now, Manual: i >= occurrences, Execution: job.Execution{
 				ID: fmt.Sprintf("00000000-0000-0000-0000-%012d", i), Due: now.Add(time.Duration(i-1000) * time.Second),
 				Repeat: i + 1, ActionName: job.MainAction, Job: "j", Collection: "c",
 			}})

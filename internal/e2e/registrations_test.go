@@ -275,7 +275,7 @@ func (s *stack) names(ctx context.Context, k job.CollectionKey) (names []string,
 }
 
 // register registers the name of a job, as an API does before it starts the workflow.
-func (s *stack) register(t *testing.T, k job.Key) workflows.Registered {
+func (s *stack) register(t *testing.T, k job.Key) workflows.Registration {
 	t.Helper()
 	handle, err := s.temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
 		WorkflowID: k.Collection.WorkflowID(), UpdateName: workflows.UpdateRegister, WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -285,7 +285,7 @@ func (s *stack) register(t *testing.T, k job.Key) workflows.Registered {
 	var answer workflows.RegisterAnswer
 	require.NoError(t, handle.Get(t.Context(), &answer))
 	require.Empty(t, answer.Jobs[0].Refused)
-	return answer.Jobs[0].Registered
+	return answer.Jobs[0].Registration
 }
 
 // With a cut connection, whether the first job is created is open. What the second one requires is not.

@@ -141,8 +141,8 @@ func (o *Observed) Context(ctx context.Context) context.Context {
 	return trace.ContextWithSpan(ctx, o.span)
 }
 
-// A Result is how an attempt ended.
-type Result struct {
+// An EndedAttempt is an attempt that has ended, and how.
+type EndedAttempt struct {
 	Attempt
 	Start, End time.Time
 	Answer     string    // class of what the receiver answered
@@ -152,7 +152,7 @@ type Result struct {
 
 // Count counts an attempt that ended, and what ended with it. An attempt is counted once, however often its outcome is
 // reported. o is nil if the attempt was lost.
-func (a *Attempts) Count(o *Observed, r *Result) {
+func (a *Attempts) Count(o *Observed, r *EndedAttempt) {
 	if a == nil || o != nil && o.counted.Swap(true) {
 		return
 	}
@@ -183,7 +183,7 @@ func (a *Attempts) Count(o *Observed, r *Result) {
 	}
 }
 
-func (a *Attempts) labels(r *Result, values ...string) []string {
+func (a *Attempts) labels(r *EndedAttempt, values ...string) []string {
 	if a.collections != nil {
 		values = append(values, a.collections.label(r.Collection))
 	}

@@ -54,7 +54,7 @@ func attempt(t testing.TB, a *telemetry.Attempts, e telemetry.Attempt, answer, f
 	t.Helper()
 	_, o := a.Begin(t.Context(), e)
 	begun := due.Add(250 * time.Millisecond)
-	r := telemetry.Result{Attempt: e, Start: begun, End: begun.Add(2 * time.Second), Answer: answer, Failure: failure, Retry: retry}
+	r := telemetry.EndedAttempt{Attempt: e, Start: begun, End: begun.Add(2 * time.Second), Answer: answer, Failure: failure, Retry: retry}
 	a.End(o, answer, failure, r.End)
 	a.Count(o, &r)
 	a.Count(o, &r) // the outcome is reported again, as after a lost answer
@@ -167,7 +167,7 @@ func TestNothingIsMeasuredWithoutTelemetry(t *testing.T) {
 	require.Equal(t, t.Context(), ctx)
 	a.Drop(o)
 	a.End(o, "2xx", "", due)
-	a.Count(o, &telemetry.Result{})
+	a.Count(o, &telemetry.EndedAttempt{})
 	require.Equal(t, t.Context(), o.Context(ctx))
 }
 

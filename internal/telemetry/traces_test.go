@@ -154,7 +154,7 @@ func TestAnExecutionThatARequestAskedForIsInTheTraceOfTheRequest(t *testing.T) {
 		e.Execution = map[bool]string{true: "asked", false: "created"}[asked]
 		_, o := a.Begin(telemetry.WithOrigin(t.Context(), telemetry.Origin{Request: request, Asked: asked}), e)
 		a.End(o, "2xx", "", due)
-		a.Count(o, &telemetry.Result{Attempt: e, Start: due, End: due.Add(time.Second), Answer: "2xx"})
+		a.Count(o, &telemetry.EndedAttempt{Attempt: e, Start: due, End: due.Add(time.Second), Answer: "2xx"})
 	}
 	measured.Stop(t.Context())
 

@@ -61,14 +61,6 @@ type Watch struct {
 	Since  time.Time `json:"since,omitzero"`   // a job without a later success is silent since then
 }
 
-// An Execution is an execution that has ended.
-type Execution struct {
-	Failed   bool
-	Before   int           // failures in a row before it
-	Late     time.Duration // how long after its due time it began
-	Punctual bool          // how late it began does not matter: it was a manual run, or the start is unknown
-}
-
 // A Match is an event and the keys of the rules by which it is raised.
 type Match struct {
 	Event job.Event
@@ -76,25 +68,25 @@ type Match struct {
 }
 
 // Ended returns the events of an execution that ended.
-func (w *Watch) Ended(rules []Rule, e Execution) (matches []Match) {
+func (w *Watch) Ended(rules []Rule, e *job.Ending) (matches []Match) {
 	add := func(event job.Event, keys []string) {
 		if len(keys) > 0 {
 			matches = append(matches, Match{event, keys})
 		}
 	}
 	add(job.EventLate, keys(rules, func(r *Rule) bool {
-		return !e.Punctual && r.on(job.EventLate) && e.Late > r.LateBy.Value()
+		return !e.Manual && r.on(job.EventLate) && e.Late() > r.LateBy.Value()
 	}))
 	if e.Failed {
 		failed := keys(rules, func(r *Rule) bool {
-			return r.on(job.EventFailed) && e.Before+1 >= r.after() && !slices.Contains(w.Failed, r.Key)
+			return r.on(job.EventFailed) && e.FailedBefore+1 >= r.after() && !slices.Contains(w.Failed, r.Key)
 		})
 		w.Failed = append(w.Failed, failed...)
 		add(job.EventFailed, failed)
 		return matches
 	}
 	add(job.EventRecovered, keys(rules, func(r *Rule) bool {
-		return r.on(job.EventRecovered) && (e.Before >= r.after() || slices.Contains(w.Quiet, r.Key))
+		return r.on(job.EventRecovered) && (e.FailedBefore >= r.after() || slices.Contains(w.Quiet, r.Key))
 	}))
 	w.Failed, w.Quiet = nil, nil
 	return matches

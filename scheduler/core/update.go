@@ -35,7 +35,7 @@ func (c *Client) Update(ctx context.Context, id, name string, result any, args .
 		}
 		return handle.Get(ctx, result)
 	}
-	if name == workflows.UpdateTest || name == workflows.UpdateAdmitTest {
+	if workflows.Unrepeated(name) {
 		return do(ctx)
 	}
 	return wfclient.Patiently(ctx, wfclient.Repeatable(name == workflows.UpdateDelete, do))

@@ -72,7 +72,7 @@ func (r *Registrar) Growing(k job.CollectionKey) bool {
 
 // Started records that the workflow of a registration was started. The next registration tells the collection, which
 // then does not have to look it up.
-func (r *Registrar) Started(k job.CollectionKey, one workflows.Registered) {
+func (r *Registrar) Started(k job.CollectionKey, one workflows.Registration) {
 	id := k.WorkflowID()
 	r.growing.Put(id, struct{}{}, 1, maxCollections)
 	r.queue.start(id, one)
@@ -92,8 +92,8 @@ type registration struct {
 // at a time; registrations that come meanwhile share the next one. The zero value is empty.
 type queue struct {
 	mu      sync.Mutex
-	waiting map[string][]*registration        // by the collection's workflow ID; an entry exists as long as an update is running
-	started map[string][]workflows.Registered // likewise: workflows that were started, and that the collection has not been told of
+	waiting map[string][]*registration          // by the collection's workflow ID; an entry exists as long as an update is running
+	started map[string][]workflows.Registration // likewise: workflows that were started, and that the collection has not been told of
 }
 
 // maxRegistrations is the limit of registrations in one update.
@@ -113,11 +113,11 @@ func (q *queue) add(id string, one *registration) (send bool) {
 }
 
 // start adds a workflow that was started.
-func (q *queue) start(id string, one workflows.Registered) {
+func (q *queue) start(id string, one workflows.Registration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.started == nil || q.started[id] == nil && len(q.started) >= maxCollections {
-		q.started = map[string][]workflows.Registered{}
+		q.started = map[string][]workflows.Registration{}
 	}
 	if len(q.started[id]) < maxStarted {
 		q.started[id] = append(q.started[id], one)
@@ -125,7 +125,7 @@ func (q *queue) start(id string, one workflows.Registered) {
 }
 
 // takeStarted removes and returns the workflows that were started.
-func (q *queue) takeStarted(id string) []workflows.Registered {
+func (q *queue) takeStarted(id string) []workflows.Registration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	started := q.started[id]
@@ -149,7 +149,7 @@ func (q *queue) nextBatch(id string) []*registration {
 
 // Register registers a job in a collection that [Registrar.Recent] returned. The job starts with the state of the
 // collection in the answer. Errors are those of [core.Client.Update], [ErrTaken], or of type [job.Error].
-func (r *Registrar) Register(ctx context.Context, c *job.Collection, j workflows.RegisterJob) (workflows.Registered, workflows.CollectionState, error) {
+func (r *Registrar) Register(ctx context.Context, c *job.Collection, j workflows.RegisterJob) (workflows.Registration, workflows.CollectionState, error) {
 	one := &registration{ctx: ctx, job: j, done: make(chan struct{})}
 	id := c.Key.WorkflowID()
 	if r.queue.add(id, one) {
@@ -162,7 +162,7 @@ func (r *Registrar) Register(ctx context.Context, c *job.Collection, j workflows
 	select {
 	case <-one.done:
 	case <-ctx.Done():
-		return workflows.Registered{}, workflows.CollectionState{}, ctx.Err()
+		return workflows.Registration{}, workflows.CollectionState{}, ctx.Err()
 	}
 	switch {
 	case wfclient.IsGone(one.err):
@@ -173,7 +173,7 @@ func (r *Registrar) Register(ctx context.Context, c *job.Collection, j workflows
 	case one.err == nil && one.result.Refused != "":
 		one.err = job.Conflictf("%s", one.result.Refused)
 	}
-	return one.result.Registered, one.collection, one.err
+	return one.result.Registration, one.collection, one.err
 }
 
 // register sends one update for a batch of registrations in a collection and distributes the results.

@@ -115,7 +115,7 @@ func (j *loop) remove(ctx workflow.Context) {
 	}
 	j.end(ctx)
 	defer j.raiser.Leave(ctx)()
-	err := workflow.SignalExternalWorkflow(ctx, j.Key.Collection.WorkflowID(), "", workflows.SignalRemoved, workflows.Registered{Name: j.Key.Name, Number: j.Registration}).Get(ctx, nil)
+	err := workflow.SignalExternalWorkflow(ctx, j.Key.Collection.WorkflowID(), "", workflows.SignalRemoved, workflows.Registration{Name: j.Key.Name, Number: j.Registration}).Get(ctx, nil)
 	if err != nil { // the collection is gone, so nothing lists the job
 		workflow.GetLogger(ctx).Info("the job collection was not notified that the job is gone", "job", j.Key.ARMID(), "error", err)
 	}

@@ -20,7 +20,7 @@ func (j *loop) confirm(ctx workflow.Context) {
 	late := workflows.StartedLate(ctx, j.Registration)
 	if late {
 		j.Unconfirmed = true
-		_ = j.changing.Wait(ctx) // nobody else has asked for a turn yet; until it ends, nothing is decided or changed
+		_ = j.requests.turns.Wait(ctx) // nobody else has asked for a turn yet; until it ends, nothing is decided or changed
 	}
 	if !j.Unconfirmed {
 		return
@@ -32,21 +32,20 @@ func (j *loop) confirm(ctx workflow.Context) {
 		Summary:             "is the job registered?",
 	})
 	answer := workflow.ExecuteActivity(asking, lookups.TypeUpdate, j.Key.Collection.WorkflowID(), workflows.UpdateConfirm,
-		workflows.Registered{Name: j.Key.Name, Number: j.Registration})
+		workflows.Registration{Name: j.Key.Name, Number: j.Registration})
 	workflow.Go(asking, func(ctx workflow.Context) {
 		if late {
 			_, _ = workflow.AwaitWithTimeout(ctx, confirmPatience, answer.IsReady)
 			if answer.IsReady() {
 				j.confirmed(ctx, answer)
 			}
-			j.changing.End()
-			j.changed = true
+			j.requests.endTurn()
 		}
 		if !j.Unconfirmed {
 			return
 		}
 		_ = answer.Get(ctx, nil)
-		_ = j.change(ctx, func(ctx workflow.Context) error {
+		_ = j.requests.change(ctx, func(ctx workflow.Context) error {
 			j.confirmed(ctx, answer)
 			return nil
 		})

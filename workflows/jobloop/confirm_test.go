@@ -19,7 +19,7 @@ func (w *jobEnv) confirm(ctx workflow.Context, arguments ...any) error {
 	if arguments[0] != key.Collection.WorkflowID() || arguments[1] != workflows.UpdateConfirm {
 		return errors.New("the job asks somebody else")
 	}
-	w.asks = append(w.asks, arguments[2].(workflows.Registered))
+	w.asks = append(w.asks, arguments[2].(workflows.Registration))
 	if err := workflow.Sleep(ctx, w.confirms); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func TestAJobThatWasStartedLateRunsIfItIsRegistered(t *testing.T) {
 	disabled := w.update(time.Second, workflows.UpdateDisable)
 	enabled := w.update(2*time.Second, workflows.UpdateEnable)
 	w.run(time.Hour + 30*time.Second)
-	require.Equal(t, []workflows.Registered{{Name: key.Name, Number: w.next.Registration}}, w.asks, "once, in the first run")
+	require.Equal(t, []workflows.Registration{{Name: key.Name, Number: w.next.Registration}}, w.asks, "once, in the first run")
 	require.Greater(t, len(w.runs), 1)
 	require.GreaterOrEqual(t, w.sent[0].at.Sub(newYear), 5*time.Second)
 	disabled.ok(t)

@@ -1,22 +1,16 @@
 package jobloop
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"almanac/activities"
-	"almanac/activities/lookups"
 	"almanac/internal/audit"
 	"almanac/job"
-	"almanac/job/template"
-	"almanac/workflows/jobloop/alerts"
 	"almanac/workflows/jobloop/execution"
 	"almanac/workflows/jobloop/state"
 )
@@ -108,127 +102,6 @@ func (j *loop) spawn(ctx workflow.Context, e *execution.Execution) {
 	})
 }
 
-// errBefore stands for the action's error in an earlier run.
-var errBefore = errors.New("the action failed")
-
-// runActions runs the action and, if its last attempt failed, the error action. It returns the action's
-// error, or errUnsent.
-func (j *loop) runActions(ctx workflow.Context, e *execution.Execution) error {
-	action := e.Action
-	compensation := action.ErrorAction
-	action.ErrorAction = nil
-	err := errBefore
-	if e.ActionName == job.MainAction {
-		err = j.runAction(ctx, e, action)
-	}
-	if err == nil || errors.Is(err, errUnsent) || e.Phase >= execution.Withdrawing || compensation == nil {
-		return err
-	}
-	if e.ActionName == job.MainAction {
-		e.ActionName, e.Tried, e.BetweenAttempts, e.Next = job.ErrorAction, 0, true, workflow.Now(ctx)
-	}
-	follows := *compensation
-	follows.RetryPolicy = cmp.Or(follows.RetryPolicy, action.RetryPolicy)
-	_ = j.runAction(ctx, e, follows) // the execution has failed whatever the error action does
-	return err
-}
-
-// runAction runs one action under its retry policy. The remaining attempts get another activity if an
-// attempt was lost, ended before it was sent, or is to begin later than the server retries.
-func (j *loop) runAction(ctx workflow.Context, e *execution.Execution, action job.Action) error {
-	input := activities.Input{Execution: e.Execution, Action: action, MaxAttempts: action.RetryPolicy.Attempts(), Failure: e.Failure}
-	input.Compensated = e.ActionName == job.MainAction && e.Action.ErrorAction != nil
-	input.Explain = input.Compensated && template.Used(e.Action.ErrorAction)
-	for {
-		j.awaitNext(ctx, e)
-		j.scheduled.await(ctx, activitiesPerTask)
-		if err := ctx.Err(); err != nil && e.Sent {
-			return err
-		} else if err != nil {
-			return errUnsent
-		}
-		input.SentBefore = e.Tried
-		if template.Used(&action) {
-			input.LastSuccess = j.Outcomes.LastSuccess()
-		}
-		end := j.runActivity(ctx, e, input)
-		now := workflow.Now(ctx)
-		e.Tried += len(end.Attempts)
-		e.NoteError(end.Why(), e.EndedAt(now))
-		cancelled, unrecorded := end.How == activities.Cancelled, lookups.NothingSent
-		if cancelled {
-			unrecorded = e.Unrecorded(now)
-		}
-		e.Sent = e.Sent || end.Err == nil || e.Tried > 0 || unrecorded == lookups.FencePassed
-		switch {
-		case end.Err == nil:
-			return nil
-		case e.Phase >= execution.Withdrawing && (e.Sent || end.How != activities.Unsent && !cancelled):
-			if unrecorded == lookups.MayBeSent {
-				j.noteCancelled(ctx, e.Due, 0, "the job was changed when a retry was due; whether that was sent is not known")
-			}
-			return end.Err
-		case e.Phase >= execution.Withdrawing:
-			e.MayHaveBeenSent = unrecorded == lookups.MayBeSent
-			return errUnsent
-		case end.How == activities.Unsent && !e.Sent && !e.Manual && j.Decided.Equal(e.Planned()):
-			return errUnsent // to be decided again
-		case end.How == activities.Failed || cancelled || e.Tried >= input.MaxAttempts:
-			e.NoteFailure(input.FailureAfter(end, e.Tried))
-			return end.Err
-		}
-		e.SetNext(now, end, action.RetryPolicy.Interval())
-	}
-}
-
-// awaitNext waits until the next attempt is to begin, and while the run drains. It returns at once if the
-// execution is cancelled.
-func (j *loop) awaitNext(ctx workflow.Context, e *execution.Execution) {
-	if !e.BetweenAttempts {
-		return
-	}
-	j.changed = true
-	if workflow.Sleep(ctx, e.Next.Sub(workflow.Now(ctx))) == nil {
-		_ = workflow.Await(ctx, func() bool { return !j.draining() })
-	}
-	e.BetweenAttempts = false
-}
-
-// runActivity runs one activity of an action. An activity scheduled before the due time is held by the
-// worker until then. If no worker reported the outcome but one had recorded it, that is returned.
-func (j *loop) runActivity(ctx workflow.Context, e *execution.Execution, input activities.Input) *activities.Ending {
-	j.activities++
-	j.beginActivity(ctx, e)
-	e.Activity, e.Looked = "action-"+strconv.Itoa(j.activities), nil
-	ctx = workflow.WithActivityOptions(ctx, e.Options(&input, workflow.Now(ctx), j.LossTime()))
-	var out activities.Output
-	err := workflow.ExecuteActivity(ctx, activities.TypeAction, input).Get(ctx, &out)
-	end := out.Ending()
-	if err != nil {
-		end = activities.EndingOf(err, workflow.Now(ctx), workflow.Now(ctx))
-	}
-	if end.How == activities.Cancelled && e.Looked != nil && e.Looked.Ended != nil {
-		end = e.Looked.Ended.WithAttempts(e.Looked.Attempts)
-	}
-	reported := err == nil && end.Err == nil
-	j.executions.Failures = j.executions.Failures || !reported || len(end.Attempts) > 1 || input.SentBefore > 0
-	j.endActivity(ctx, e, &end, reported)
-	e.LastEnd = time.Time{}
-	if n := len(end.Attempts); n > 0 {
-		e.LastEnd = end.Attempts[n-1].End
-		if e.Began.IsZero() { // the first activity is the main action's
-			e.Began = end.Attempts[0].Start
-		}
-	}
-	if input.Execution.ActionName == job.MainAction {
-		e.Attempts = input.SentBefore + len(end.Attempts)
-		if !e.Manual {
-			j.Hold, j.Loss = cmp.Or(end.Hold, j.Hold), cmp.Or(out.Loss, j.Loss)
-		}
-	}
-	return &end
-}
-
 // ended records the end of an execution.
 func (j *loop) ended(ctx workflow.Context, e *execution.Execution, err error) {
 	j.changed = true
@@ -264,10 +137,10 @@ func (j *loop) settle(ctx workflow.Context, e *execution.Execution, err error) {
 			j.FaultedCount++
 		}
 	}
-	j.Recent.Add(e.Mark(err != nil), workflow.Now(ctx))
-	why := cmp.Or(e.Error, noRecord)
-	failedBefore := state.Record(&j.Outcomes, state.Ending{Due: e.Due, At: e.EndedAt(workflow.Now(ctx)), Failed: err != nil, Why: why})
-	j.raiser.Ended(ctx, alerts.End{Execution: e.Execution, Manual: e.Manual, Failed: err != nil, Error: why, Began: e.Began, Attempts: e.Attempts}, failedBefore)
+	end := e.Ending(workflow.Now(ctx), err != nil)
+	j.Outcomes.Add(&end)
+	j.Recent.Add(end.Mark(), workflow.Now(ctx))
+	j.raiser.Ended(ctx, &end)
 	switch {
 	case err == nil:
 		j.Forgiven = 0
@@ -277,9 +150,6 @@ func (j *loop) settle(ctx workflow.Context, e *execution.Execution, err error) {
 		j.disableAfterFailures(ctx)
 	}
 }
-
-// noRecord is why an execution failed of which nothing is recorded.
-const noRecord = "No worker recorded the outcome; the request may have been sent."
 
 // putBack undoes the start of an execution of which nothing was sent. An occurrence returns to the plan and
 // is decided again, unless a change has overtaken it; then it is recorded as cancelled, as a manual run is.
@@ -305,8 +175,8 @@ func (j *loop) putBack(ctx workflow.Context, e *execution.Execution) {
 	j.Plan.Due = slices.Insert(j.Plan.Due, 0, e.Planned())
 }
 
-// withdraw ensures that nothing more is sent for the executions, and for manual runs accepted before. When it returns, those not sent
-// are back in the plan, and the leases of those that may have been sent are over.
+// withdraw ensures that nothing more is sent for the executions, and for manual runs accepted before. When it returns,
+// those not sent are back in the plan, and the leases of those that may have been sent are over.
 func (j *loop) withdraw(ctx workflow.Context) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	for _, manual := range j.Deferred {
@@ -316,7 +186,8 @@ func (j *loop) withdraw(ctx workflow.Context) {
 	j.executions.WithdrawAll(ctx, j.deleted)
 }
 
-// withdrawMargin is how long before its due time a held occurrence can be withdrawn at the latest, to skip it or to continue as new.
+// withdrawMargin is how long before its due time a held occurrence can be withdrawn at the latest, to skip it or to
+// continue as new.
 const withdrawMargin = 10 * time.Second
 
 // withdrawHeld returns a held execution to the plan. It reports whether that is where it is: nothing was sent.

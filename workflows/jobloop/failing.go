@@ -29,7 +29,7 @@ func (j *loop) disableAfterFailures(ctx workflow.Context) {
 	j.disabling = true
 	failed := j.Generation
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		_ = j.change(ctx, allowed(func(ctx workflow.Context) { // it is never refused
+		_ = j.requests.change(ctx, allowed(func(ctx workflow.Context) { // it is never refused
 			j.disabling = false
 			if j.Generation != failed {
 				j.Forgiven = j.Outcomes.ConsecutiveFailures

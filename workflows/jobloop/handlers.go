@@ -26,10 +26,13 @@ type update struct {
 
 // updates returns the table of the job's updates.
 func (j *loop) updates() []update {
+	setState := func(s job.State) func(workflow.Context) {
+		return func(ctx workflow.Context) { j.setState(ctx, s) }
+	}
 	return []update{
 		{workflows.UpdateReplace, j.handleReplace, j.validate, nil},
-		j.command(workflows.UpdateEnable, j.maySetState, func(ctx workflow.Context) { j.setState(ctx, job.StateEnabled) }),
-		j.command(workflows.UpdateDisable, j.maySetState, func(ctx workflow.Context) { j.setState(ctx, job.StateDisabled) }),
+		j.command(workflows.UpdateEnable, j.maySetState, setState(job.StateEnabled)),
+		j.command(workflows.UpdateDisable, j.maySetState, setState(job.StateDisabled)),
 		j.command(workflows.UpdateDelete, j.mayChange, j.remove),
 		{workflows.UpdateRun, j.handleRun, j.mayRunOnce, func(ctx workflow.Context) error {
 			_, err := j.runAdmitted(ctx)
@@ -45,46 +48,34 @@ func (j *loop) updates() []update {
 
 // handle registers the job's queries, updates and signals.
 func (j *loop) handle(ctx workflow.Context) error {
-	err := workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus, func() (job.Job, error) { return j.handleStatus(ctx) },
+	err := workflow.SetQueryHandlerWithOptions(ctx, workflows.QueryStatus,
+		func() (job.Job, error) { return j.handleStatus(ctx) },
 		workflow.QueryHandlerOptions{Description: "the job as it stands, without secrets"})
 	for _, u := range j.updates() {
 		row := workflows.JobUpdates.Find(u.name)
 		if u.signal != nil {
-			j.handleSignal(ctx, &row, u.signal)
+			j.requests.signals.add(ctx, u.name, row.Description+", without an answer", func(ctx workflow.Context) {
+				j.requests.signal(ctx, u.name, u.signal)
+			})
 		}
 		err = errors.Join(err, workflow.SetUpdateHandlerWithOptions(ctx, u.name, u.handle,
 			workflow.UpdateHandlerOptions{Validator: u.validate, Description: row.Description}))
 	}
-	j.signals.add(ctx, workflows.SignalBegin, "begin although the delay that the job was started with is not over",
+	j.requests.signals.add(ctx, workflows.SignalBegin,
+		"begin although the delay that the job was started with is not over",
 		func(workflow.Context) {
-			j.signalled, j.changed = j.signalled+1, true
+			j.requests.signalled, j.requests.wake = j.requests.signalled+1, true
 		})
-	addWith(ctx, &j.signals, workflows.SignalZones, "plan again with a newer release of the time zone database",
+	addWith(ctx, &j.requests.signals, workflows.SignalZones,
+		"plan again with a newer release of the time zone database",
 		func(ctx workflow.Context, z plan.Zone) {
-			j.signalled++
-			j.handling++
-			_ = j.change(ctx, allowed(func(ctx workflow.Context) { j.applyZones(ctx, z) })) // cannot fail
-			j.handling--
-			j.changed = true
+			j.requests.signal(ctx, workflows.SignalZones, allowed(func(ctx workflow.Context) { j.applyZones(ctx, z) }))
 		})
 	return err
 }
 
-// handleSignal registers the signal of an update.
-func (j *loop) handleSignal(ctx workflow.Context, u *workflows.Update, apply func(workflow.Context) error) {
-	j.signals.add(ctx, u.Name, u.Description+", without an answer", func(ctx workflow.Context) {
-		j.signalled++
-		j.handling++ // the run does not end before it has returned
-		if err := j.change(ctx, apply); err != nil {
-			workflow.GetLogger(ctx).Warn("a signal was refused", "signal", u.Name, "job", j.Key.ARMID(), "error", err)
-		}
-		j.handling--
-		j.changed = true
-	})
-}
-
-// command returns the row of an update that is a signal, too, and is allowed unless may returns an error. It may have the generation of the job that
-// its caller read, and is refused if that is not the job's.
+// command returns the row of an update that is a signal, too, and is allowed unless may returns an error. The update
+// may have the generation of the job that its caller read, and is refused if that is not the job's.
 func (j *loop) command(name string, may func() error, do func(workflow.Context)) update {
 	apply := func(ctx workflow.Context) error {
 		if err := may(); err != nil {
@@ -94,7 +85,7 @@ func (j *loop) command(name string, may func() error, do func(workflow.Context))
 		return nil
 	}
 	handle := func(ctx workflow.Context, generation int) (job.Job, error) {
-		_, err := j.update(ctx, withoutAnswer(func(ctx workflow.Context) error {
+		_, err := j.requests.update(ctx, withoutAnswer(func(ctx workflow.Context) error {
 			if err := j.unchangedSince(generation); err != nil {
 				return err
 			}
@@ -103,7 +94,7 @@ func (j *loop) command(name string, may func() error, do func(workflow.Context))
 		return j.snapshot(), err
 	}
 	validate := func(ctx workflow.Context, generation int) error {
-		if j.repeated(ctx) { // it is only answered
+		if j.requests.repeated(ctx) { // it is only answered
 			return nil
 		}
 		return cmp.Or(j.unchangedSince(generation), may())
@@ -112,12 +103,12 @@ func (j *loop) command(name string, may func() error, do func(workflow.Context))
 }
 
 func (j *loop) handleCollection(ctx workflow.Context, c workflows.CollectionState) error {
-	_, err := j.update(ctx, withoutAnswer(allowed(func(ctx workflow.Context) { j.applyCollection(ctx, &c) })))
+	_, err := j.requests.update(ctx, withoutAnswer(allowed(func(ctx workflow.Context) { j.applyCollection(ctx, &c) })))
 	return err
 }
 
 func (j *loop) handleDismiss(ctx workflow.Context, c workflows.CollectionState) error {
-	_, err := j.update(ctx, withoutAnswer(allowed(func(ctx workflow.Context) {
+	_, err := j.requests.update(ctx, withoutAnswer(allowed(func(ctx workflow.Context) {
 		if c.Generation >= j.Collection { // otherwise it is an earlier collection of that name
 			j.end(ctx)
 		}
@@ -125,32 +116,9 @@ func (j *loop) handleDismiss(ctx workflow.Context, c workflows.CollectionState) 
 	return err
 }
 
-// change applies changes one at a time, in the order in which they arrived. Others may be applied while one
-// waits for its turn, so apply must check again whether it is allowed.
-func (j *loop) change(ctx workflow.Context, apply func(workflow.Context) error) error {
-	j.changes = true
-	ctx, _ = workflow.NewDisconnectedContext(ctx) // finish even if the workflow is cancelled
-	if err := j.changing.Wait(ctx); err != nil {
-		return err
-	}
-	defer func() {
-		j.changing.End()
-		j.changed = true
-	}()
-	return apply(ctx)
-}
-
-// allowed returns the change of a request that is never refused.
-func allowed(do func(workflow.Context)) func(workflow.Context) error {
-	return func(ctx workflow.Context) error {
-		do(ctx)
-		return nil
-	}
-}
-
 // handleRun starts a manual run, and returns the name of the execution.
 func (j *loop) handleRun(ctx workflow.Context) (name string, err error) {
-	return j.update(ctx, j.runAdmitted)
+	return j.requests.update(ctx, j.runAdmitted)
 }
 
 // runAdmitted starts a manual run unless there are too many.
@@ -162,7 +130,7 @@ func (j *loop) runAdmitted(ctx workflow.Context) (name string, err error) {
 }
 
 func (j *loop) mayRunOnce(ctx workflow.Context) error {
-	if j.repeated(ctx) { // it is only answered
+	if j.requests.repeated(ctx) { // it is only answered
 		return nil
 	}
 	return j.mayRun()
@@ -171,7 +139,7 @@ func (j *loop) mayRunOnce(ctx workflow.Context) error {
 // handleRerun starts a manual run if the execution that ended last failed. A request with the same key as one that
 // started such a run starts none, nor does one while a manual run runs or waits: its answer names that one.
 func (j *loop) handleRerun(ctx workflow.Context, key string) (job.RerunAnswer, error) {
-	answer, err := j.update(ctx, func(ctx workflow.Context) (string, error) {
+	answer, err := j.requests.update(ctx, func(ctx workflow.Context) (string, error) {
 		before := j.Reruns.Find(key)
 		switch {
 		case before != nil:
@@ -192,11 +160,11 @@ func (j *loop) handleRerun(ctx workflow.Context, key string) (job.RerunAnswer, e
 	return job.RerunAnswer{Status: job.RerunStatus(status), Execution: name}, err
 }
 
-// rerunAnswer returns what [loop.update] keeps of an answer.
+// rerunAnswer returns what [requests.update] keeps of an answer.
 func rerunAnswer(s job.RerunStatus, name string) string { return string(s) + " " + name }
 
 func (j *loop) handleReplace(ctx workflow.Context, r workflows.ReplaceRequest) (job.Job, error) {
-	_, err := j.update(ctx, withoutAnswer(func(ctx workflow.Context) error {
+	_, err := j.requests.update(ctx, withoutAnswer(func(ctx workflow.Context) error {
 		d, err := j.admit(&r)
 		if err == nil {
 			if r.ShowNext != nil {
@@ -236,7 +204,7 @@ func (j *loop) unchangedSince(generation int) error {
 // definition that cannot be planned would stop the job. Times may be up to an hour ahead, since the API's clock may be
 // ahead. Only a validator may ask this: it is not replayed, and a later version may answer otherwise.
 func (j *loop) validate(ctx workflow.Context, r workflows.ReplaceRequest) error {
-	if j.repeated(ctx) {
+	if j.requests.repeated(ctx) {
 		return nil
 	}
 	d, err := j.admit(&r)
@@ -253,7 +221,7 @@ func (j *loop) validate(ctx workflow.Context, r workflows.ReplaceRequest) error 
 // handleTest sends a test to the targets of the job's own notifications, once to each, and returns the results. The end of
 // the job does not wait for them.
 func (j *loop) handleTest(ctx workflow.Context) ([]notification.Delivery, error) {
-	j.updated++
+	j.requests.updated++
 	var results []notification.Delivery
 	var err error
 	done := false
@@ -286,7 +254,8 @@ func (j *loop) maySetState() error {
 	return j.mayChange()
 }
 
-// maxManualRuns is the maximum number of manual runs that have not ended. It is a bound as [execution.MaxOverlapping] is.
+// maxManualRuns is the maximum number of manual runs that have not ended. It is a bound as [execution.MaxOverlapping]
+// is.
 const maxManualRuns = 50
 
 // manualRuns returns the number of manual runs that have not ended, deferred ones included.
@@ -304,9 +273,4 @@ func (j *loop) mayChange() error {
 		return workflows.Refuse(workflows.ErrTypeGone, "the job is being deleted")
 	}
 	return nil
-}
-
-// handlersFinished reports whether no update or signal is pending or being handled.
-func (j *loop) handlersFinished(ctx workflow.Context) bool {
-	return !j.signals.pending() && j.handling == 0 && workflow.AllHandlersFinished(ctx)
 }

@@ -113,10 +113,10 @@ type jobEnv struct {
 	leaving   sync.Mutex
 	left      []notification.Raised // sent when the job was deleted
 	counted   workflowtest.Counters
-	removed   int                    // signals to the collection that the job is gone
-	asks      []workflows.Registered // whether they are registered
-	timers    int                    // of more than a minute
-	calls     int                    // attempts whose duration was asked for
+	removed   int                      // signals to the collection that the job is gone
+	asks      []workflows.Registration // whether they are registered
+	timers    int                      // of more than a minute
+	calls     int                      // attempts whose duration was asked for
 }
 
 // A sentAttempt is an attempt of an action.
@@ -319,7 +319,7 @@ func (w *jobEnv) runOnce(end time.Time) error {
 
 // mockServer mocks what the job asks of the server.
 func (w *jobEnv) mockServer() {
-	w.env.OnSignalExternalWorkflow(mock.Anything, w.next.Key.Collection.WorkflowID(), "", workflows.SignalRemoved, workflows.Registered{Name: w.next.Key.Name, Number: w.next.Registration}).
+	w.env.OnSignalExternalWorkflow(mock.Anything, w.next.Key.Collection.WorkflowID(), "", workflows.SignalRemoved, workflows.Registration{Name: w.next.Key.Name, Number: w.next.Registration}).
 		After(w.removal).Return(func(string, string, string, string, any) error {
 		w.removed++
 		if w.gone {

@@ -1,9 +1,18 @@
-// Package jobloop holds the workflow of a scheduled job.
+// Package jobloop holds the workflow of a scheduled job. It has three parts, and a loop that runs them:
 //
-// loop.go is its loop from top to bottom: decide what is due, sleep, continue as new, leave. What it calls
-// is in files of their own: planning.go asks the recurrence engine, execution.go runs an execution
-// and its retries, handlers.go takes requests and changes.go applies them, skip.go leaves out an occurrence,
-// lead.go says how far ahead an occurrence is dispatched, status.go shows the job.
+//	            loop.go: decide what is due, sleep, continue as new, leave
+//	                 │                    │                    │
+//	             generator            executions            requests
+//	                 │                    │                    │
+//	planning.go asks the         execution.go begins and   handlers.go is the table of
+//	recurrence engine, zones.go  settles executions,       updates, requests.go has them
+//	plans again with newer time  action.go makes their     change the job one at a time,
+//	zones, lead.go dispatches    attempts, package         changes.go, skip.go, confirm.go
+//	ahead, package plan decides  execution owns them and   and failing.go are the changes
+//	                             withdraws them
+//
+// status.go and outline.go show the job, package alerts raises its alerts, and package state is what one run hands over
+// to the next.
 package jobloop
 
 import (
@@ -56,6 +65,7 @@ func Workflow(ctx workflow.Context, in state.Input) error {
 	}
 	j := &loop{Input: in}
 	j.executions = execution.Set{Key: j.Key, PutBack: j.putBack}
+	j.requests = requests{key: j.Key, state: &j.Input}
 	j.raiser = &alerts.Raiser{Key: j.Key, State: &j.Alerts, Definition: &j.Definition, Outcomes: &j.Outcomes}
 	if err := j.handle(ctx); err != nil {
 		return err
@@ -70,41 +80,36 @@ func Workflow(ctx workflow.Context, in state.Input) error {
 type loop struct {
 	state.Input
 
+	timer    await.Timer
+	changed  bool          // wakes the loop
+	asked    *plan.Request // of another worker, since this one's time zones are too old; nil: none
+	askAgain time.Time     // when to look again whether a dispatched occurrence was sent; see [plan.Ask]
+
 	executions execution.Set
 	begun      int     // executions in this run
 	activities int     // action activities in this run
 	scheduled  perTask // activities of actions
-	answered   perTask // updates
-	changes    bool    // a change was requested in this run
-	updated    int     // updates taken in this run
-	signalled  int     // signals handled in this run
 	full       bool    // the history is so long that the run drains
-	timer      await.Timer
-	changed    bool      // wakes the loop
-	askAgain   time.Time // when to look again whether a dispatched occurrence was sent; see [plan.Ask]
-	deleted    bool      // nothing is to be sent from now on
-	gone       bool      // it is deleted, and nothing can be sent any more
-	disabling  bool      // the job is about to be disabled by disableAfter
-	raiser     *alerts.Raiser
-	asked      *plan.Request // of another worker, since this one's time zones are too old; nil: none
 
+	requests     requests
+	disabling    bool  // the job is about to be disabled by disableAfter
+	deleted      bool  // nothing is to be sent from now on
+	gone         bool  // it is deleted, and nothing can be sent any more
 	unregistered error // the job is not registered, and ends
 
-	changing await.Turns // of the changes; while one is applied, nothing is decided
-	signals  signalHandlers
-	handling int // signals being handled
+	raiser *alerts.Raiser
 }
 
 // run decides what is due, sleeps until the next occurrence or a change, and repeats, until the job is deleted
 // or the run continues as new.
 func (j *loop) run(ctx workflow.Context) error {
 	for {
-		j.changed = false
+		j.changed, j.requests.wake = false, false
 		info := workflow.GetInfo(ctx)
 		j.full = j.full || info.GetCurrentHistoryLength() >= drainEvents || info.GetCurrentHistorySize() >= drainBytes
 		expires := j.expires()
 		if ctx.Err() != nil || !expires.IsZero() && !workflow.Now(ctx).Before(expires) { // cancelling the workflow itself deletes the job
-			_ = j.change(ctx, allowed(j.remove)) // cannot fail
+			_ = j.requests.change(ctx, allowed(j.remove)) // cannot fail
 		}
 		j.takeBackHeld(ctx)
 		switch {
@@ -124,7 +129,7 @@ func (j *loop) run(ctx workflow.Context) error {
 // decide plans further occurrences, and starts, drops or leaves waiting those that are due or to be
 // dispatched ahead.
 func (j *loop) decide(ctx workflow.Context) {
-	if j.changing.Taken() || j.disabling {
+	if j.requests.turns.Taken() || j.disabling {
 		return
 	}
 	now := workflow.Now(ctx).Truncate(time.Second)
@@ -202,7 +207,7 @@ func (j *loop) ask(ctx workflow.Context) bool {
 	}
 	j.executions.Look(ctx)
 	j.askAgain = workflow.Now(ctx).Add(askInterval)
-	return !j.executions.Unknown() && !j.changing.Taken()
+	return !j.executions.Unknown() && !j.requests.turns.Taken()
 }
 
 // sleep waits until the next occurrence is to be decided, something changes or the workflow is cancelled. It
@@ -215,10 +220,11 @@ func (j *loop) sleep(ctx workflow.Context) {
 		j.timer.Set(ctx, earlier(wake, quiet))
 	}
 	awake := func() bool {
-		return j.changed || j.OutlineChanged || j.timer.Fired() || j.draining() && j.mayContinueAsNew(ctx)
+		return j.changed || j.requests.wake || j.OutlineChanged || j.timer.Fired() ||
+			j.draining() && j.mayContinueAsNew(ctx)
 	}
-	for workflow.Await(ctx, func() bool { return awake() || j.signals.waiting() }) == nil {
-		if j.signals.handle(ctx); awake() {
+	for workflow.Await(ctx, func() bool { return awake() || j.requests.signals.waiting() }) == nil {
+		if j.requests.signals.handle(ctx); awake() {
 			return
 		}
 	}
@@ -237,7 +243,7 @@ func (j *loop) wake(now time.Time) time.Time {
 		return now.Add(time.Millisecond)
 	}
 	next, ok := j.Next()
-	if !ok || !j.Active() || j.changing.Taken() || j.undecidable() || j.situation(next, now).MustWait() {
+	if !ok || !j.Active() || j.requests.turns.Taken() || j.undecidable() || j.situation(next, now).MustWait() {
 		return time.Time{}
 	}
 	wake := next
@@ -255,7 +261,7 @@ func (j *loop) wake(now time.Time) time.Time {
 
 // mayContinueAsNew reports whether the run is long enough and no attempt is being made.
 func (j *loop) mayContinueAsNew(ctx workflow.Context) bool {
-	return j.long(ctx) && !j.deleted && !j.disabling && j.executions.Trying() == 0 && j.handlersFinished(ctx)
+	return j.long(ctx) && !j.deleted && !j.disabling && j.executions.Trying() == 0 && j.requests.finished(ctx)
 }
 
 // long reports whether the run is long enough to continue as new.
@@ -273,7 +279,7 @@ func (j *loop) continueAsNew(ctx workflow.Context) error {
 	if j.executions.Failures {
 		j.FailedRun = run
 	}
-	if j.changes || j.ChangedRun == "" { // "" in the first run, which created the job
+	if j.requests.changes || j.ChangedRun == "" { // "" in the first run, which created the job
 		j.ChangedRun = run
 	}
 	return workflow.NewContinueAsNewError(ctx, workflows.TypeJob, j.Input)
@@ -283,11 +289,11 @@ func (j *loop) continueAsNew(ctx workflow.Context) error {
 func (j *loop) leave(ctx workflow.Context) error {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	for {
-		err := workflow.Await(ctx, func() bool { return j.handlersFinished(ctx) || j.signals.waiting() })
-		if err != nil || j.handlersFinished(ctx) {
+		err := workflow.Await(ctx, func() bool { return j.requests.finished(ctx) || j.requests.signals.waiting() })
+		if err != nil || j.requests.finished(ctx) {
 			return cmp.Or(err, j.unregistered)
 		}
-		j.signals.handle(ctx)
+		j.requests.signals.handle(ctx)
 	}
 }
 
@@ -299,18 +305,19 @@ func (j *loop) overlap() job.OverlapPolicy { return j.Definition.Recurrence.Over
 // draining reports whether no new attempt may begin, so that the run can continue as new when the
 // current ones have ended.
 func (j *loop) draining() bool {
-	return j.full || j.begun >= drainAfter || j.updated >= UpdatesPerRun || j.signalled >= drainSignals
+	return j.full || j.begun >= drainAfter || j.requests.many()
 }
 
 // takeBackHeld returns the occurrence that is held to the plan while the run drains, or if nothing else keeps a long run from
 // continuing as new. One that is due soon stays: its request may leave, and then it has to be an execution with all its retries.
 func (j *loop) takeBackHeld(ctx workflow.Context) {
 	held := j.executions.Held(workflow.Now(ctx))
-	inTheWay := j.draining() || j.long(ctx) && j.executions.Trying() == 1 && j.handlersFinished(ctx)
-	if !inTheWay || j.deleted || held == nil || held.Manual || j.changing.Taken() || j.changing.Wait(ctx) != nil {
+	inTheWay := j.draining() || j.long(ctx) && j.executions.Trying() == 1 && j.requests.finished(ctx)
+	if !inTheWay || j.deleted || held == nil || held.Manual || j.requests.turns.Taken() ||
+		j.requests.turns.Wait(ctx) != nil {
 		return
 	}
-	defer j.changing.End()
+	defer j.requests.turns.End()
 	j.withdrawHeld(ctx, held)
 }
 

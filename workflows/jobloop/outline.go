@@ -17,8 +17,9 @@ func (j *loop) beginActivity(ctx workflow.Context, e *execution.Execution) {
 	}
 }
 
-// endActivity notes how an activity of an execution ended. Attempts that are late and those that failed are not regular. A failure
-// without records is an entry too, unless nothing was sent. reported says that a worker reported a success.
+// endActivity notes how an activity of an execution ended. Attempts that are late and those that failed are not
+// regular. A failure without records is an entry too, unless nothing was sent. reported says that a worker reported a
+// success.
 func (j *loop) endActivity(ctx workflow.Context, e *execution.Execution, end *activities.Ending, reported bool) {
 	late := func(a job.Attempt) bool { return a.Start.After(e.Due.Add(job.RegularDelay)) }
 	failed := len(end.Attempts) > 1 || !reported && (len(end.Attempts) > 0 || end.How != activities.Unsent)

@@ -27,8 +27,10 @@ func (l *signalHandlers) add(ctx workflow.Context, name, description string, han
 	})
 }
 
-// addWith is [signalHandlers.add] for signals that have an argument; one that has none, or another one, gives the zero value.
-func addWith[T any](ctx workflow.Context, l *signalHandlers, name, description string, handle func(workflow.Context, T)) {
+// addWith is [signalHandlers.add] for signals that have an argument; one that has none, or another one, gives the zero
+// value.
+func addWith[T any](ctx workflow.Context, l *signalHandlers, name, description string,
+	handle func(workflow.Context, T)) {
 	l.listen(ctx, name, description, func(ctx workflow.Context, signals workflow.ReceiveChannel) {
 		var argument T
 		signals.Receive(ctx, &argument)
@@ -36,7 +38,8 @@ func addWith[T any](ctx workflow.Context, l *signalHandlers, name, description s
 	})
 }
 
-func (l *signalHandlers) listen(ctx workflow.Context, name, description string, receive func(workflow.Context, workflow.ReceiveChannel)) {
+func (l *signalHandlers) listen(ctx workflow.Context, name, description string,
+	receive func(workflow.Context, workflow.ReceiveChannel)) {
 	signals := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description})
 	l.all = append(l.all, &signalHandler{signals: signals, receive: receive})
 }

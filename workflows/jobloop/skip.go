@@ -17,7 +17,7 @@ const maxSkips = 100
 // handleSkip skips the next occurrence: it is not run. With a due time other than the zero one, it skips that
 // occurrence only, so that a repeated request does not skip the one after it.
 func (j *loop) handleSkip(ctx workflow.Context, due time.Time) (job.Job, error) {
-	_, err := j.update(ctx, withoutAnswer(func(ctx workflow.Context) error { return j.skip(ctx, due) }))
+	_, err := j.requests.update(ctx, withoutAnswer(func(ctx workflow.Context) error { return j.skip(ctx, due) }))
 	return j.snapshot(), err
 }
 

@@ -86,7 +86,7 @@ func (j *loop) move(ctx workflow.Context, m *plan.Moved) {
 		r.EndTime = job.NewTime(m.End)
 		j.Definition.Recurrence = &r
 	}
-	j.changes = true // a reader of the changes finds it in this run
+	j.requests.changes = true // a reader of the changes finds it in this run
 	j.TimetableChanged(workflow.Now(ctx))
 	workflow.GetLogger(ctx).Info("the job was planned again with other time zones", "job", j.Key.ARMID(), "release", j.Plan.Zone.Release,
 		"before", m.Release, "was", m.Was, "is", m.Is)

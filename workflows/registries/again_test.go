@@ -150,7 +150,7 @@ func TestAChangeOfAJobWhoseNameIsRegisteredAgain(t *testing.T) {
 func TestOnlyTheEndOfTheRegisteredJobFreesItsName(t *testing.T) {
 	t.Parallel()
 	gone := func(h *collectionEnv, after time.Duration, number int) {
-		h.signal(after, workflows.SignalRemoved, workflows.Registered{Name: "a", Number: number})
+		h.signal(after, workflows.SignalRemoved, workflows.Registration{Name: "a", Number: number})
 	}
 	older, newer := number(time.Second), number(10*time.Second)
 	t.Run("not that of one before, which is reported late", func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestOnlyTheEndOfTheRegisteredJobFreesItsName(t *testing.T) {
 func TestAJobThatWasStartedLateAsksWhetherItIsRegistered(t *testing.T) {
 	t.Parallel()
 	asks := func(h *collectionEnv, after time.Duration, name string, number int) *reply {
-		return h.update(after, workflows.UpdateConfirm, workflows.Registered{Name: name, Number: number})
+		return h.update(after, workflows.UpdateConfirm, workflows.Registration{Name: name, Number: number})
 	}
 	h := newCollectionEnv(t, job.CollectionEnabled)
 	h.claim(time.Second, "kept", daily)
@@ -250,7 +250,7 @@ func TestACollectionThatWasStartedLate(t *testing.T) {
 		h.slow = 10 * time.Second
 		early, then := h.claim(5*time.Second, "a", daily), h.claim(11*time.Second, "a", daily)
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
-		require.Equal(t, []workflows.Registered{{Name: "g/Reports", Number: h.input.Registration}}, h.asks)
+		require.Equal(t, []workflows.Registration{{Name: "g/Reports", Number: h.input.Registration}}, h.asks)
 		early.refused(t, workflows.ErrTypeGone)
 		then.ok(t)
 	})

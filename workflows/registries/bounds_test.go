@@ -155,9 +155,9 @@ func TestAFullCollectionForgetsAllItsNamesInOneTask(t *testing.T) { //nolint:par
 		limit = workflowtest.Deadlock
 	}
 	h := fullOf(t, "j")
-	var gone []workflows.Registered // the signals of jobs that were deleted while no worker was there
+	var gone []workflows.Registration // the signals of jobs that were deleted while no worker was there
 	for _, e := range h.input.Jobs.Entries {
-		gone = append(gone, workflows.Registered{Name: e.Name, Number: e.Number})
+		gone = append(gone, workflows.Registration{Name: e.Name, Number: e.Number})
 	}
 	var env *testsuite.TestWorkflowEnvironment
 	for range 3 {

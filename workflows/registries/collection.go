@@ -104,11 +104,12 @@ func (c *collection) handle(ctx workflow.Context) error {
 	return err
 }
 
-// handleUpdate registers the handler of an update in [workflows.CollectionUpdates], and the validator that refuses it before it gets into
-// the history, if there is one.
+// handleUpdate registers the handler of an update in [workflows.CollectionUpdates], and the validator that refuses it
+// before it gets into the history, if there is one.
 func handleUpdate(ctx workflow.Context, name string, handle, validate any) error {
+	description := workflows.CollectionUpdates.Find(name).Description
 	return workflow.SetUpdateHandlerWithOptions(ctx, name, handle,
-		workflow.UpdateHandlerOptions{Validator: validate, Description: workflows.CollectionUpdates.Find(name).Description})
+		workflow.UpdateHandlerOptions{Validator: validate, Description: description})
 }
 
 // command registers an update and a signal of the same name. The update may have the generation of the properties that its caller read, and
@@ -208,8 +209,8 @@ func (c *collection) exclusively(ctx workflow.Context, do func(workflow.Context)
 }
 
 // registered returns the collection's registration in its subscription.
-func (c *collection) registered() workflows.Registered {
-	return workflows.Registered{Name: c.Key.Path(), Number: c.registration}
+func (c *collection) registered() workflows.Registration {
+	return workflows.Registration{Name: c.Key.Path(), Number: c.registration}
 }
 
 // status returns the collection, without secrets.
@@ -370,7 +371,7 @@ func sizeOf(c *job.Collection) int {
 func (c *collection) changePlan(ctx workflow.Context, r workflows.PutRequest) error {
 	c.pending = r.Limits
 	defer func() { c.pending = nil }()
-	change := workflows.PlanChange{Registered: c.registered(), Plan: r.Limits.Plan, Limit: r.Limits.Collections, Generation: c.Generation + 1}
+	change := workflows.PlanChange{Registration: c.registered(), Plan: r.Limits.Plan, Limit: r.Limits.Collections, Generation: c.Generation + 1}
 	limited := workflow.WithScheduleToCloseTimeout(withLookup(ctx, workflows.UpdateReserve), reserveTimeout)
 	subscription := job.SubscriptionWorkflowID(c.Key.Subscription)
 	err := workflow.ExecuteActivity(limited, lookups.TypeUpdate, subscription, workflows.UpdateReserve, change).Get(ctx, nil)

@@ -222,7 +222,7 @@ func TestRegistrationsAreVerified(t *testing.T) {
 		h.removed(13*time.Second, "anew")
 		h.register(14*time.Second, "anew", 9)
 		next := registering(upTo(9), workflows.RegisterJob{Name: "next"})
-		next.Started = []workflows.Registered{{Name: "there", Number: number(10 * time.Second)}, {Name: "anew", Number: number(12 * time.Second)}, {Name: "stranger", Number: 1}}
+		next.Started = []workflows.Registration{{Name: "there", Number: number(10 * time.Second)}, {Name: "anew", Number: number(12 * time.Second)}, {Name: "stranger", Number: 1}}
 		h.update(15*time.Second, workflows.UpdateRegister, next)
 		h.starts(15*time.Second, "next")
 		require.ErrorIs(t, h.run(10*time.Minute), errStopped)
@@ -235,7 +235,7 @@ func TestRegistrationsAreVerified(t *testing.T) {
 		h.register(10*time.Second, "a", 9)
 		h.update(11*time.Second, workflows.UpdateDisable)
 		next := registering(upTo(9), workflows.RegisterJob{Name: "a", IfNew: true})
-		next.Started = []workflows.Registered{{Name: "a", Number: number(10 * time.Second)}}
+		next.Started = []workflows.Registration{{Name: "a", Number: number(10 * time.Second)}}
 		h.update(33*time.Second, workflows.UpdateRegister, next)
 		require.ErrorIs(t, h.run(10*time.Minute), errStopped)
 		require.Equal(t, []string{"00:00:50 a collection false"}, h.received())

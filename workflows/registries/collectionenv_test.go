@@ -36,15 +36,15 @@ type collectionEnv struct {
 	silent  func(name string) bool // jobs that do not answer
 	stuck   func(name string) bool // jobs that cannot be terminated
 
-	updates []string               // updates and signals received, such as "00:00:10 a collection true"
-	sizes   []int                  // workflows per call of the update activity
-	plans   []workflows.PlanChange // requests to the subscription
-	inForce []workflows.PlanChange // signals to the subscription
-	confirm error                  // the subscription's answer to a collection that was started late
-	asks    []workflows.Registered // such questions
-	left    []string               // collections unregistered from the subscription
-	asked   []string               // updates of jobs that do not answer, such as "00:00:10 a collection false 2s"
-	ended   []string               // jobs terminated
+	updates []string                 // updates and signals received, such as "00:00:10 a collection true"
+	sizes   []int                    // workflows per call of the update activity
+	plans   []workflows.PlanChange   // requests to the subscription
+	inForce []workflows.PlanChange   // signals to the subscription
+	confirm error                    // the subscription's answer to a collection that was started late
+	asks    []workflows.Registration // such questions
+	left    []string                 // collections unregistered from the subscription
+	asked   []string                 // updates of jobs that do not answer, such as "00:00:10 a collection false 2s"
+	ended   []string                 // jobs terminated
 }
 
 func newCollectionEnv(t *testing.T, state job.CollectionState, names ...string) *collectionEnv {
@@ -233,7 +233,7 @@ func (h *collectionEnv) updateSubscription(_ context.Context, id, update string,
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if update == workflows.UpdateConfirm {
-		h.asks = append(h.asks, r.Registered)
+		h.asks = append(h.asks, r.Registration)
 		return h.confirm
 	}
 	require.Equal(h.t, workflows.UpdateReserve, update)
@@ -262,7 +262,7 @@ func (h *collectionEnv) signalled(id, signal string, argument any) error {
 	}
 	if signal == workflows.SignalRemoved {
 		require.Equal(h.t, job.SubscriptionWorkflowID(key.Collection.Subscription), id)
-		h.left = append(h.left, argument.(workflows.Registered).Name)
+		h.left = append(h.left, argument.(workflows.Registration).Name)
 		return nil
 	}
 	if !h.receive(id, signal, argument) {

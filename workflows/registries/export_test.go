@@ -13,7 +13,7 @@ func Capacity(c *job.Collection, name string) int {
 }
 
 // RemoveAll has a registry forget names that are all removed at once, and returns how many are left.
-func RemoveAll(ctx workflow.Context, names Names, gone []workflows.Registered) (int, error) {
+func RemoveAll(ctx workflow.Context, names Names, gone []workflows.Registration) (int, error) {
 	r := newRegistry(ctx, names, func(name string) string { return name })
 	r.remove(ctx, gone)
 	return len(r.entries), nil

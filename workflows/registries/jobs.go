@@ -103,14 +103,14 @@ func (c *collection) register(ctx workflow.Context, r workflows.RegisterRequest)
 			c.note()
 			continue
 		}
-		result.Registered = c.registry.register(ctx, j.Name, Claim{Requirements: j.Requirements, Applied: c.state})
+		result.Registration = c.registry.register(ctx, j.Name, Claim{Requirements: j.Requirements, Applied: c.state})
 	}
 	return answer, nil
 }
 
 // confirmStarted records that the workflows of registrations were started, so that they need no lookup. A job that started with an
 // earlier state of the collection stays unverified, since the verification updates it.
-func (c *collection) confirmStarted(ctx workflow.Context, started []workflows.Registered) {
+func (c *collection) confirmStarted(ctx workflow.Context, started []workflows.Registration) {
 	for _, s := range started {
 		if i := c.find(s.Name); i >= 0 && c.entries[i].Applied == c.state {
 			c.seen(ctx, i, s.Number)
@@ -123,7 +123,7 @@ func (c *collection) forJobs() workflows.CollectionState {
 	return workflows.CollectionState{Generation: c.Generation, Disabled: c.disabled(), Rules: notification.Rules(c.Properties.Notifications)}
 }
 
-func (c *collection) confirm(ctx workflow.Context, asks workflows.Registered) error {
+func (c *collection) confirm(ctx workflow.Context, asks workflows.Registration) error {
 	if err := c.present(); err != nil {
 		return err
 	}

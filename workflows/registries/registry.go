@@ -38,7 +38,7 @@ type Registration struct {
 // A Claim is one registration of a name, and what it requires. [Claim.Plans] are those of a collection: its plan, and one that it is
 // about to have.
 type Claim struct {
-	Number       int                `json:"n,omitempty"`    // of the registration; see [workflows.Registered]
+	Number       int                `json:"n,omitempty"`    // of the registration; see [workflows.Registration]
 	From         int                `json:"from,omitempty"` // if the claim stands for several: the number of the first one
 	Changes      int                `json:"g,omitempty"`    // of the definition until it had these requirements: its generation is Number + Changes
 	Requirements quota.Requirements `json:"q,omitzero"`     // of the job
@@ -156,9 +156,9 @@ func newRegistry(ctx workflow.Context, in Names, id func(name string) string) *r
 	r.set(in.Entries)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
-			var gone workflows.Registered
+			var gone workflows.Registration
 			r.removed.Receive(ctx, &gone)
-			all := []workflows.Registered{gone} // of a herd, in one pass
+			all := []workflows.Registration{gone} // of a herd, in one pass
 			for r.removed.ReceiveAsync(&gone) {
 				all = append(all, gone)
 			}
@@ -216,7 +216,7 @@ func (r *registry) names() []string {
 }
 
 // register registers a name that there is room for, and returns the number of the registration.
-func (r *registry) register(ctx workflow.Context, name string, c Claim) workflows.Registered {
+func (r *registry) register(ctx workflow.Context, name string, c Claim) workflows.Registration {
 	r.note()
 	r.last = max(r.last+1, int(workflow.Now(ctx).UnixMicro()))
 	c.Number = r.last
@@ -224,13 +224,13 @@ func (r *registry) register(ctx workflow.Context, name string, c Claim) workflow
 	if i < 0 {
 		r.sequence++
 		r.append(Registration{Name: name, Sequence: r.sequence, Claim: c, Unverified: true})
-		return workflows.Registered{Name: name, Number: c.Number}
+		return workflows.Registration{Name: name, Number: c.Number}
 	}
 	e := &r.entries[i]
 	before := e.all()
 	e.Claim, e.Unverified = c, true
 	r.setBefore(e, &before)
-	return workflows.Registered{Name: e.Name, Number: c.Number}
+	return workflows.Registration{Name: e.Name, Number: c.Number}
 }
 
 func (r *registry) append(e Registration) {
@@ -277,7 +277,7 @@ func isOld(ctx workflow.Context, number int) bool {
 
 // remove forgets registrations whose workflows have ended. Other registrations of a name stay as long as a workflow may be started
 // for them.
-func (r *registry) remove(ctx workflow.Context, all []workflows.Registered) {
+func (r *registry) remove(ctx workflow.Context, all []workflows.Registration) {
 	over := map[int]bool{}
 	for _, gone := range all {
 		r.note()
@@ -302,7 +302,7 @@ func (r *registry) remove(ctx workflow.Context, all []workflows.Registered) {
 
 // confirm answers a workflow that was started so late that its name may have been forgotten. It returns an error if the name is not
 // registered for it.
-func (r *registry) confirm(ctx workflow.Context, asks workflows.Registered) error {
+func (r *registry) confirm(ctx workflow.Context, asks workflows.Registration) error {
 	i := r.find(asks.Name)
 	if i < 0 || asks.Number != r.entries[i].Number && !r.entries[i].Before.covers(asks.Number) {
 		return workflows.Refuse(workflows.ErrTypeUnregistered, fmt.Sprintf("'%s' was started later than %s after its name was registered, and the name was given up meanwhile. Nothing lists it, so it ends.", asks.Name, workflows.StartWithin))

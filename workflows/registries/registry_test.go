@@ -73,7 +73,7 @@ func (s *registryEnv) signal(after time.Duration, name string, argument any) {
 // removed signals to the registry that a workflow is gone.
 func (s *registryEnv) removed(after time.Duration, name string) {
 	s.at(after, func() {
-		s.env.SignalWorkflow(workflows.SignalRemoved, workflows.Registered{Name: name, Number: s.alive[job.NormalizeName(name)]})
+		s.env.SignalWorkflow(workflows.SignalRemoved, workflows.Registration{Name: name, Number: s.alive[job.NormalizeName(name)]})
 		delete(s.alive, job.NormalizeName(name))
 	})
 }
@@ -95,7 +95,7 @@ func (s *registryEnv) pass(times int, name string, register any) {
 	var next func()
 	next = func() {
 		s.env.UpdateWorkflow(workflows.UpdateRegister, "", &reply{}, register)
-		gone := workflows.Registered{Name: name, Number: int(s.env.Now().UnixMicro())}
+		gone := workflows.Registration{Name: name, Number: int(s.env.Now().UnixMicro())}
 		s.env.RegisterDelayedCallback(func() { s.env.SignalWorkflow(workflows.SignalRemoved, gone) }, 10*time.Millisecond)
 		if times--; times > 0 {
 			s.env.RegisterDelayedCallback(next, 20*time.Millisecond)
@@ -182,7 +182,7 @@ func (r *reply) registered(t *testing.T) []workflows.RegisterResult {
 
 // as returns the answer for a name that was registered first at a time.
 func as(name string, after time.Duration) []workflows.RegisterResult {
-	return []workflows.RegisterResult{{Registered: workflows.Registered{Name: name, Number: number(after)}}}
+	return []workflows.RegisterResult{{Registration: workflows.Registration{Name: name, Number: number(after)}}}
 }
 
 // noRoom requires that one job was refused for lack of room, with or without a recount, and returns the

@@ -156,7 +156,7 @@ func TestAChangeOfThePlan(t *testing.T) {
 		require.ErrorIs(t, h.run(time.Minute), errStopped)
 		require.Equal(t, "Free", r.ok(t).(job.Collection).Properties.SKU.Name)
 		same.ok(t)
-		require.Equal(t, []workflows.PlanChange{{Registered: workflows.Registered{Name: "g/Reports", Number: number(0)}, Plan: "Free", Limit: 1, Generation: 2}}, h.plans,
+		require.Equal(t, []workflows.PlanChange{{Registration: workflows.Registration{Name: "g/Reports", Number: number(0)}, Plan: "Free", Limit: 1, Generation: 2}}, h.plans,
 			"once: the other is no change of the plan")
 		require.Equal(t, h.plans, h.inForce)
 	})

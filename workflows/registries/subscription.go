@@ -126,9 +126,9 @@ func (s *subscription) place(name, plan string, limit int) error {
 }
 
 // register registers the collection.
-func (s *subscription) register(ctx workflow.Context, r workflows.RegisterCollectionRequest) (workflows.Registered, error) {
+func (s *subscription) register(ctx workflow.Context, r workflows.RegisterCollectionRequest) (workflows.Registration, error) {
 	if err := s.afterRecount(ctx, func() error { return s.room(&r) }); err != nil {
-		return workflows.Registered{}, err
+		return workflows.Registration{}, err
 	}
 	return s.registry.register(ctx, r.Name, Claim{Plans: []string{r.Plan}}), nil
 }

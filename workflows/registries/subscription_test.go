@@ -58,7 +58,7 @@ func (o *subscriptionEnv) run(until time.Duration) *registries.SubscriptionInput
 	o.prepare(workflows.TypeSubscription, registries.Subscription)
 	o.at(until, func() {
 		o.env.SetContinueAsNewSuggested(true)
-		o.env.SignalWorkflow(workflows.SignalRemoved, workflows.Registered{Name: "stranger"}) // wakes the loop
+		o.env.SignalWorkflow(workflows.SignalRemoved, workflows.Registration{Name: "stranger"}) // wakes the loop
 	})
 	err := o.play(workflows.TypeSubscription, o.input)
 	if err == nil {
@@ -76,8 +76,8 @@ func TestRegisterACollection(t *testing.T) {
 		a, b := o.register(time.Second, standard("g/One", 9)), o.register(2*time.Second, standard("H/one", 9))
 		names := o.names(3 * time.Second)
 		next := o.run(10 * time.Second)
-		require.Equal(t, workflows.Registered{Name: "g/One", Number: number(time.Second)}, a.ok(t))
-		require.Equal(t, workflows.Registered{Name: "H/one", Number: number(2 * time.Second)}, b.ok(t))
+		require.Equal(t, workflows.Registration{Name: "g/One", Number: number(time.Second)}, a.ok(t))
+		require.Equal(t, workflows.Registration{Name: "H/one", Number: number(2 * time.Second)}, b.ok(t))
 		require.Equal(t, []string{"g/One", "H/one"}, *names)
 		require.Equal(t, []registries.Registration{
 			{Name: "g/One", Sequence: 1, Claim: registries.Claim{Number: number(time.Second), Plans: []string{"Standard"}}, Unverified: true},
@@ -90,7 +90,7 @@ func TestRegisterACollection(t *testing.T) {
 		a := o.register(time.Second, standard("G/REPORTS", 1))
 		names := o.names(2 * time.Second)
 		require.NotNil(t, o.run(10*time.Second))
-		require.Equal(t, workflows.Registered{Name: "g/Reports", Number: number(time.Second)}, a.ok(t), "although there are enough of its plan")
+		require.Equal(t, workflows.Registration{Name: "g/Reports", Number: number(time.Second)}, a.ok(t), "although there are enough of its plan")
 		require.Equal(t, []string{"g/Reports"}, *names)
 	})
 	t.Run("is refused when there are enough of the plan", func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestRegisterACollection(t *testing.T) {
 // change is a change of the plan of a collection that exists, the i-th.
 func (o *subscriptionEnv) change(i, generation int, plan string, limit int) workflows.PlanChange {
 	e := &o.input.Collections.Entries[i]
-	return workflows.PlanChange{Registered: workflows.Registered{Name: e.Name, Number: e.Number}, Plan: plan, Limit: limit, Generation: e.Number + generation}
+	return workflows.PlanChange{Registration: workflows.Registration{Name: e.Name, Number: e.Number}, Plan: plan, Limit: limit, Generation: e.Number + generation}
 }
 
 func TestACollectionThatChangesItsPlanCountsForBothUntilItSaysWhichIsInForce(t *testing.T) {

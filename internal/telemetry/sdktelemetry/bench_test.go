@@ -53,7 +53,7 @@ func BenchmarkExecution(b *testing.B) {
 				ctx, o := a.Begin(b.Context(), e)
 				telemetry.Headers(ctx)
 				a.End(o, "2xx", "", time.Now())
-				a.Count(o, &telemetry.Result{Attempt: e, Start: e.Due, End: time.Now(), Answer: "2xx"})
+				a.Count(o, &telemetry.EndedAttempt{Attempt: e, Start: e.Due, End: time.Now(), Answer: "2xx"})
 			}
 		})
 	}

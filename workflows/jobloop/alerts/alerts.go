@@ -48,34 +48,20 @@ func (r *Raiser) rules() []notification.Rule {
 	return r.State.Inherited
 }
 
-// An End is the end of an execution.
-type End struct {
-	job.Execution
-	Manual bool
-	Failed bool
-	Error  string
-	Began  time.Time // of its first attempt; zero if that is not known
-
-	Attempts int // of its action
-}
-
-// Ended raises the events of an execution that ended. The job's outcomes have it already; before is the number of failures in a
-// row before it.
-func (r *Raiser) Ended(ctx workflow.Context, e End, before int) {
+// Ended raises the events of an execution that ended. The job's outcomes have it already.
+func (r *Raiser) Ended(ctx workflow.Context, e *job.Ending) {
 	if r.State.Failure = nil; e.Failed {
 		r.State.Failure = &Failure{e.ID, e.Due, e.Attempts}
 	}
-	late := e.Began.Sub(e.Due)
-	matches := r.State.Ended(r.rules(), notification.Execution{Failed: e.Failed, Before: before, Late: late, Punctual: e.Manual || e.Began.IsZero()})
-	for _, m := range matches {
+	for _, m := range r.State.Ended(r.rules(), e) {
 		a := notification.Alert{Event: m.Event, Execution: e.ID, Due: e.Due, Attempts: e.Attempts}
 		switch m.Event {
 		case job.EventLate:
-			a.Late = iso8601.FormatDuration(late.Truncate(time.Second))
+			a.Late = iso8601.FormatDuration(e.Late().Truncate(time.Second))
 		case job.EventFailed:
-			a.Failures, a.Error = before+1, e.Error
+			a.Failures, a.Error = e.FailedBefore+1, e.Error
 		case job.EventRecovered:
-			a.Failures = before
+			a.Failures = e.FailedBefore
 		}
 		r.raise(ctx, m.Keys, a, e.ID, "")
 	}

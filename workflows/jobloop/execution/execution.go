@@ -1,8 +1,10 @@
-// Package execution has what the workflow of a job knows of its executions that have not ended: how far each is, what was
-// sent, and the options of its activities. A [Set] owns them, answers what the job's loop asks of them, and withdraws them.
+// Package execution has what the workflow of a job knows of its executions that have not ended: how far each is, what
+// was sent, and the options of its activities. A [Set] owns them, answers what the job's loop asks of them, and
+// withdraws them.
 package execution
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -56,16 +58,20 @@ const (
 // An Execution is an occurrence or manual run that has not ended.
 type Execution struct {
 	state.Waiting
-	Action          job.Action
-	Phase           Phase
-	BetweenAttempts bool             // between two activities: the next is scheduled at Next, by a later run if this one ends before
-	MayHaveBeenSent bool             // its activity was cancelled when it was due, and the server may have forgotten an attempt that failed at once
+	Action job.Action
+	Phase  Phase
+	// BetweenAttempts says that no activity of it is scheduled: the next is at Next, by a later run if this one ends before.
+	BetweenAttempts bool
+	// MayHaveBeenSent says that its activity was cancelled when it was due, and that the server may have forgotten an
+	// attempt that failed at once.
+	MayHaveBeenSent bool
 	Activity        string           // id of the activity scheduled last
 	Looked          *lookups.Pending // what the last lookup found of that activity; nil if there was none
 	ReleaseAsked    bool             // its worker was asked to release an attempt
-	Loss            time.Duration    // how long after its due time or, if that was past, after a worker began it, it counts as lost
-	LastEnd         time.Time        // when its last attempt ended, by its worker; zero if there is no record of it
-	Cancel          workflow.CancelFunc
+	// Loss is how long after its due time or, if that was past, after a worker began it, it counts as lost.
+	Loss    time.Duration
+	LastEnd time.Time // when its last attempt ended, by its worker; zero if there is no record of it
+	Cancel  workflow.CancelFunc
 }
 
 const (
@@ -110,16 +116,15 @@ func (e *Execution) MaxAttempts() int {
 	return policy.Attempts()
 }
 
-// Mark returns what became of the execution, which has ended.
-func (e *Execution) Mark(failed bool) job.Mark {
-	m := job.Mark{Due: e.Due, Manual: e.Manual, Outcome: job.OutcomeCompleted, Late: -1}
-	if failed {
-		m.Outcome = job.OutcomeFailed
+// noRecord is why an execution failed of which nothing is recorded.
+const noRecord = "No worker recorded the outcome; the request may have been sent."
+
+// Ending returns how the execution ended, which the workflow learned now.
+func (e *Execution) Ending(now time.Time, failed bool) job.Ending {
+	return job.Ending{
+		Execution: e.Execution, Manual: e.Manual, Failed: failed, Error: cmp.Or(e.Error, noRecord),
+		Began: e.Began, Ended: e.EndedAt(now), Attempts: e.Attempts,
 	}
-	if !e.Began.IsZero() {
-		m.Late = max(0, e.Began.Sub(e.Due))
-	}
-	return m
 }
 
 // Planned returns when the occurrence is due by the plan: another time than its own if the plan was made again with newer time zones.
@@ -133,7 +138,7 @@ func (e *Execution) Planned() time.Time {
 // NoteError keeps why an attempt of the action failed, unless it is not known.
 func (e *Execution) NoteError(why string, end time.Time) {
 	if e.ActionName == job.MainAction && why != "" {
-		e.Error, e.ErrorEnd = redact.CutJSON(redact.Cut(why, state.MaxError), maxError), end
+		e.Error, e.ErrorEnd = redact.CutJSON(redact.Cut(why, job.MaxError), maxError), end
 	}
 }
 
@@ -148,8 +153,8 @@ func (e *Execution) NoteFailure(f *template.Failure) {
 // CallerOf returns who ran the job by hand, for [job.Execution].
 func CallerOf(a audit.Actor) string { return redact.CutJSON(a.Name(), maxCaller) }
 
-// Unrecorded returns what may have been sent without a record, for an execution whose activity the server cancelled, at now, while no
-// worker had it.
+// Unrecorded returns what may have been sent without a record, for an execution whose activity the server cancelled, at
+// now, while no worker had it.
 func (e *Execution) Unrecorded(now time.Time) lookups.Unrecorded {
 	return e.Looked.Unrecorded(e.Due, now)
 }

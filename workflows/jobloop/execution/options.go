@@ -11,18 +11,19 @@ import (
 )
 
 const (
-	// attemptTimeout is how long an attempt may take before it counts as lost even if its worker sends heartbeats: the time limit of
-	// the action, and 10 s to report. While the worker is busy it has reportTime more, since the outcomes of a herd wait for each
-	// other: 10,000 for about 100 s on two cores. Both together are shorter than [job.SettledAfter].
+	// attemptTimeout is how long an attempt may take before it counts as lost even if its worker sends heartbeats: the
+	// time limit of the action, and 10 s to report. While the worker is busy it has reportTime more, since the outcomes
+	// of a herd wait for each other: 10,000 for about 100 s on two cores. Both together are shorter than
+	// [job.SettledAfter].
 	attemptTimeout = activities.DefaultTimeout + 10*time.Second
 	reportTime     = 70 * time.Second
 
-	// leastHeld is the shortest hold of an attempt that is held. One that is held for less counts as not held: a busy server
-	// has no time to catch up.
+	// leastHeld is the shortest hold of an attempt that is held. One that is held for less counts as not held: a busy
+	// server has no time to catch up.
 	leastHeld = 500 * time.Millisecond
 
-	// soon is how long after it was to begin an attempt that is not held gets the short heartbeat timeout. A later one was
-	// waiting for something busy.
+	// soon is how long after it was to begin an attempt that is not held gets the short heartbeat timeout. A later one
+	// was waiting for something busy.
 	soon = 2 * time.Second
 
 	// takeoverInterval is the time until the server gives a lost attempt to another worker. It doubles
@@ -33,8 +34,8 @@ const (
 	maxTakeovers = 3
 )
 
-// Options returns the options of an activity that runs an action, scheduled now. loss is the loss time of the job's attempts
-// that are held; see [activities.MinHeldLoss].
+// Options returns the options of an activity that runs an action, scheduled now. loss is the loss time of the job's
+// attempts that are held; see [activities.MinHeldLoss].
 func (e *Execution) Options(input *activities.Input, now time.Time, loss time.Duration) workflow.ActivityOptions {
 	held := max(0, e.Due.Sub(now))
 	options := workflow.ActivityOptions{
@@ -62,8 +63,8 @@ func (e *Execution) Options(input *activities.Input, now time.Time, loss time.Du
 	return options
 }
 
-// attempts says which attempts of its action an activity makes at most. The number that Temporal's Web UI shows beside has those for lost
-// attempts as well.
+// attempts says which attempts of its action an activity makes at most. The number that Temporal's Web UI shows beside
+// has those for lost attempts as well.
 func attempts(in *activities.Input) string {
 	switch first := in.SentBefore + 1; {
 	case in.MaxAttempts <= 1:

@@ -10,9 +10,9 @@ import (
 	"almanac/workflows/jobloop/state"
 )
 
-// MaxOverlapping is the maximum number of a job's occurrences that have not ended, those that wait for an attempt included. It bounds
-// what a run hands over and the server's record of the workflow: the server ends a workflow whose record exceeds 8 MB, and the
-// attempts of one activity can take 25 kB.
+// MaxOverlapping is the maximum number of a job's occurrences that have not ended, those that wait for an attempt
+// included. It bounds what a run hands over and the server's record of the workflow: the server ends a workflow whose
+// record exceeds 8 MB, and the attempts of one activity can take 25 kB.
 const MaxOverlapping = 100
 
 // A Set is the executions of a job that have not ended, oldest first. Key and PutBack are required.
@@ -134,7 +134,8 @@ func (s *Set) RanBy(begin time.Time) {
 	}
 }
 
-// UndoneFrom returns the time up to which occurrences are decided if all executions return to the plan; decided if there are none.
+// UndoneFrom returns the time up to which occurrences are decided if all executions return to the plan; decided if
+// there are none.
 func (s *Set) UndoneFrom(decided time.Time) time.Time {
 	for _, e := range s.all {
 		if at := e.Undo.Decided; !e.Manual && !at.IsZero() && at.Before(decided) {

@@ -12,10 +12,10 @@ import (
 	"almanac/job"
 )
 
-// A change of a job first withdraws its executions. Each is cancelled, so that no later attempt passes
-// its fence (see [activities.Progress]), and then the server is asked which fences were passed before.
-// An execution that passed none returns to the plan, whether or not its worker still exists. So does one that passed its fence
-// early, if its worker releases it. Any other one that passed its fence is an attempt, and runs to its end.
+// A change of a job first withdraws its executions. Each is cancelled, so that no later attempt passes its fence (see
+// [activities.Progress]), and then the server is asked which fences were passed before. An execution that passed none
+// returns to the plan, whether or not its worker still exists. So does one that passed its fence early, if its worker
+// releases it. Any other one that passed its fence is an attempt, and runs to its end.
 
 const (
 	// lookInterval is the time between two lookups of an execution that the server does not yet show as
@@ -37,17 +37,17 @@ const (
 	takeoverMargin       = 500 * time.Millisecond
 	maxLooks             = 10
 
-	// worthReleasing is how long the lease of an attempt must last for its worker to be asked to release it. A shorter one is
-	// awaited.
+	// worthReleasing is how long the lease of an attempt must last for its worker to be asked to release it. A shorter
+	// one is awaited.
 	worthReleasing = 1200 * time.Millisecond
 
 	// releaseTimeout is the time limit for a worker to get the request to release an attempt, and again to answer it.
 	releaseTimeout = 2 * time.Second
 )
 
-// WithdrawAll ensures that nothing more is sent for the executions. When it returns, those not sent are back in the plan, and the
-// leases of those that may have been sent are over. With hurry it does not wait for an attempt that is about to begin, of which the
-// server may then have no record.
+// WithdrawAll ensures that nothing more is sent for the executions. When it returns, those not sent are back in the
+// plan, and the leases of those that may have been sent are over. With hurry it does not wait for an attempt that is
+// about to begin, of which the server may then have no record.
 func (s *Set) WithdrawAll(ctx workflow.Context, hurry bool) {
 	for looks := 0; looks < maxLooks && !hurry && s.attemptIsNear(ctx); looks++ {
 		_ = workflow.Sleep(ctx, lookInterval) // the context is never cancelled
@@ -102,8 +102,8 @@ func pendingOf(e *Execution, pending []lookups.Pending) *lookups.Pending {
 	return &pending[i]
 }
 
-// near reports whether the next attempt of a due execution may begin, and end, before a cancellation: the server would forget the
-// record of such an attempt. An attempt whose worker probably crashed is not near.
+// near reports whether the next attempt of a due execution may begin, and end, before a cancellation: the server would
+// forget the record of such an attempt. An attempt whose worker probably crashed is not near.
 func (e *Execution) near(p *lookups.Pending, now time.Time) bool {
 	if p.Sent || p.Ended != nil || p.Next.After(now.Add(e.margin())) {
 		return false
@@ -113,8 +113,8 @@ func (e *Execution) near(p *lookups.Pending, now time.Time) bool {
 	return !crashed
 }
 
-// resolve looks up the cancelled executions and moves each to returned or withdrawn. It returns when to look again if some are
-// undecided.
+// resolve looks up the cancelled executions and moves each to returned or withdrawn. It returns when to look again if
+// some are undecided.
 func (s *Set) resolve(ctx workflow.Context) (again time.Time) {
 	pending := s.Look(ctx)
 	s.release(ctx, pending)
@@ -138,8 +138,8 @@ func (s *Set) resolve(ctx workflow.Context) (again time.Time) {
 	return again
 }
 
-// release asks the workers that have passed the fence of a cancelled execution, and are to send it only later, to give it up. What
-// they have given up is pending as if it had passed no fence. Each is asked once.
+// release asks the workers that have passed the fence of a cancelled execution, and are to send it only later, to give
+// it up. What they have given up is pending as if it had passed no fence. Each is asked once.
 func (s *Set) release(ctx workflow.Context, pending []lookups.Pending) {
 	for i := range pending {
 		p := &pending[i]
@@ -157,10 +157,12 @@ func (s *Set) release(ctx workflow.Context, pending []lookups.Pending) {
 
 // releasable reports whether the worker that has the execution's attempt is to be asked to release it.
 func (e *Execution) releasable(p *lookups.Pending, now time.Time) bool {
-	return e.Phase == Withdrawing && !e.ReleaseAsked && p.Cancelled && p.Sent && p.Queue != "" && p.Until.Sub(now) >= worthReleasing
+	return e.Phase == Withdrawing && !e.ReleaseAsked && p.Cancelled && p.Sent && p.Queue != "" &&
+		p.Until.Sub(now) >= worthReleasing
 }
 
-// releasedBy asks the worker that has an attempt to give it up. It reports whether it has: it was not sent, and never will be.
+// releasedBy asks the worker that has an attempt to give it up. It reports whether it has: it was not sent, and never
+// will be.
 func (s *Set) releasedBy(ctx workflow.Context, p *lookups.Pending) (released bool) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:              p.Queue,
@@ -172,12 +174,14 @@ func (s *Set) releasedBy(ctx workflow.Context, p *lookups.Pending) (released boo
 	err := workflow.ExecuteActivity(ctx, activities.TypeRelease,
 		activities.ReleaseInput{Activity: p.Activity, Attempt: p.Attempt}).Get(ctx, &released)
 	if err != nil {
-		workflow.GetLogger(ctx).Info("a worker did not release an attempt; its lease is awaited", "job", s.Key.ARMID(), "error", err)
+		workflow.GetLogger(ctx).Info("a worker did not release an attempt; its lease is awaited",
+			"job", s.Key.ARMID(), "error", err)
 	}
 	return released && err == nil
 }
 
-// Look asks the server for the activities of the executions, until it answers, and records what was sent. It returns the answer.
+// Look asks the server for the activities of the executions, until it answers, and records what was sent. It returns
+// the answer.
 func (s *Set) Look(ctx workflow.Context) []lookups.Pending {
 	pending := s.pending(ctx)
 	failed := func(a job.Attempt) bool { return a.Outcome != job.OutcomeCompleted }
@@ -206,7 +210,8 @@ func (s *Set) pending(ctx workflow.Context) []lookups.Pending {
 		if err == nil {
 			return pending
 		}
-		workflow.GetLogger(ctx).Warn("the job's pending activities could not be read; retrying", "job", s.Key.ARMID(), "error", err)
+		workflow.GetLogger(ctx).Warn("the job's pending activities could not be read; retrying",
+			"job", s.Key.ARMID(), "error", err)
 		_ = workflow.Sleep(ctx, time.Second)
 	}
 }

@@ -87,7 +87,7 @@ type Waiting struct {
 	Began         time.Time         `json:"began,omitzero"`     // start of the first attempt
 	Moved         time.Time         `json:"moved,omitzero"`     // when the occurrence is due by newer time zones; zero: as before
 	Attempts      int               `json:"attempts,omitempty"` // of the action, that may have been sent, the last one included
-	Error         string            `json:"error,omitempty"`    // of the action's last attempt that failed, at most [MaxError] bytes
+	Error         string            `json:"error,omitempty"`    // of the action's last attempt that failed, at most [job.MaxError] bytes
 	ErrorEnd      time.Time         `json:"errorEnd,omitzero"`  // when that attempt ended
 }
 

@@ -1,4 +1,4 @@
-package state_test
+package job_test
 
 import (
 	"testing"
@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"almanac/job"
-	"almanac/workflows/jobloop/state"
 )
 
 func TestTheEndOfAnExecutionTellsHowManyFailedBeforeIt(t *testing.T) {
@@ -25,7 +24,9 @@ func TestTheEndOfAnExecutionTellsHowManyFailedBeforeIt(t *testing.T) {
 		{false, 0, 0},
 		{true, 0, 1},
 	} {
-		require.Equal(t, tt.before, state.Record(&o, state.Ending{At: at, Failed: tt.failed}))
+		e := job.Ending{Ended: at, Failed: tt.failed}
+		o.Add(&e)
+		require.Equal(t, tt.before, e.FailedBefore)
 		require.Equal(t, tt.after, o.ConsecutiveFailures)
 		require.Equal(t, tt.after > 0, o.FailingSince != nil, "it is failing from the first failure in a row to the next success")
 	}

@@ -17,48 +17,29 @@ const (
 	TypeNotifications = "Notifications" // delivers the alerts of a collection's jobs; see notification.Shard
 )
 
-// Updates, queries and signals of a [Job]. Run, enable, disable and delete are updates, and also
-// signals of the same name for callers that need no answer; a job whose start is delayed handles those
-// when it begins. Enable, disable and delete exist for a [Collection] too.
+// Queries and signals of a [Job]. A job whose start is delayed handles signals when it begins.
 const (
-	UpdateReplace = "update" // takes a ReplaceRequest
-	UpdateRun     = "run"    // returns the name of the execution; see job.ExecutionName
-	UpdateRerun   = "rerun"  // takes the key of a request, returns a job.RerunAnswer
-	UpdateSkip    = "skip"   // takes the due time of the next occurrence, or the zero time for any
-	UpdateEnable  = "enable"
-	UpdateDisable = "disable"
-	UpdateDelete  = "delete"
-	QueryStatus   = "status" // of a Collection too
-	SignalBegin   = "begin"  // begins a job whose start is delayed
-	SignalZones   = "zones"  // takes a plan.Zone, without offsets: of a worker that has a newer release of the time zone database
+	QueryStatus = "status" // of a Collection too
+	SignalBegin = "begin"  // begins a job whose start is delayed
+	// SignalZones takes a plan.Zone, without offsets: of a worker that has a newer release of the time zone database.
+	SignalZones = "zones"
 )
 
-// Updates that a [Job] gets from its collection.
+// Further queries and signals of a [Collection].
 const (
-	UpdateCollection = "collection" // takes a CollectionState
-	UpdateDismiss    = "dismiss"    // takes a CollectionState: the collection is being deleted, and the job with it
+	QueryJobs     = "jobs"    // returns a JobList
+	SignalRemoved = "removed" // takes a Registration of a job, or in a Subscription a collection, that is gone
+	SignalPlan    = "plan"    // of a Subscription: takes a PlanChange
 )
 
-// Further updates, queries and signals of a [Collection].
+// Queries and signals for notifications.
 const (
-	UpdatePut      = "put"      // takes a PutRequest
-	UpdateRegister = "register" // takes a RegisterRequest, returns a RegisterAnswer; of a Subscription: RegisterCollectionRequest, Registration
-	UpdateConfirm  = "confirm"  // takes a Registration: the workflow behind the name asks whether it is registered; of a Subscription too
-	UpdateReserve  = "reserve"  // takes a ReserveRequest; of a Subscription: PlanChange
-	QueryJobs      = "jobs"     // returns a JobList
-	SignalRemoved  = "removed"  // takes a Registration of a job, or in a Subscription a collection, that is gone
-	SignalPlan     = "plan"     // of a Subscription: takes a PlanChange
-)
-
-// Updates, queries and signals for notifications.
-const (
-	UpdateTest         = "testNotification" // of a Job and of a Collection, which takes the name of a job; returns []notification.Delivery
-	UpdateAdmitTest    = "admitTest"        // of a Collection: takes to how many addresses a test of a job's own notifications goes, and counts it
-	QueryNotifications = "notifications"    // of a Collection: returns []job.Notification, with secrets
-	QueryDeliveries    = "deliveries"       // of Notifications: returns []notification.Delivery, newest first
-	SignalRaise        = "raise"            // of Notifications: takes []notification.Raised, at most 256 KiB of them
-	SignalEnd          = "end"              // of Notifications: the collection is gone
-	SignalNotifying    = "notifying"        // of a Collection: alerts of its jobs are delivered by Notifications; takes the number of the shard
+	QueryNotifications = "notifications" // of a Collection: returns []job.Notification, with secrets
+	QueryDeliveries    = "deliveries"    // of Notifications: returns []notification.Delivery, newest first
+	SignalRaise        = "raise"         // of Notifications: takes []notification.Raised, at most 256 KiB of them
+	SignalEnd          = "end"           // of Notifications: the collection is gone
+	// SignalNotifying is of a Collection: alerts of its jobs are delivered by Notifications. It takes the number of the shard.
+	SignalNotifying = "notifying"
 )
 
 // Further queries of a [Subscription].

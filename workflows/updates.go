@@ -6,6 +6,38 @@ import (
 	"almanac/internal/audit"
 )
 
+// Updates of a [Job]. Run, enable, disable and delete are signals as well, for callers that need no answer. Enable, disable
+// and delete exist for a [Collection] too.
+const (
+	UpdateReplace = "update" // takes a ReplaceRequest
+	UpdateRun     = "run"    // returns the name of the execution; see job.ExecutionName
+	UpdateRerun   = "rerun"  // takes the key of a request, returns a job.RerunAnswer
+	UpdateSkip    = "skip"   // takes the due time of the next occurrence, or the zero time for any
+	UpdateEnable  = "enable"
+	UpdateDisable = "disable"
+	UpdateDelete  = "delete"
+	// UpdateTest sends a test of notifications. It returns []notification.Delivery. A Collection takes it, too, with the
+	// name of a job.
+	UpdateTest = "testNotification"
+
+	UpdateCollection = "collection" // from its collection: takes a CollectionState
+	UpdateDismiss    = "dismiss"    // likewise: the collection is being deleted, and the job with it
+)
+
+// Further updates of a [Collection].
+const (
+	UpdatePut = "put" // takes a PutRequest
+	// UpdateRegister takes a RegisterRequest and returns a RegisterAnswer; of a Subscription, RegisterCollectionRequest and
+	// Registration.
+	UpdateRegister = "register"
+	// UpdateConfirm takes a Registration: the workflow behind the name asks whether it is registered. A Subscription takes
+	// it, too.
+	UpdateConfirm = "confirm"
+	UpdateReserve = "reserve" // takes a ReserveRequest; of a Subscription: PlanChange
+	// UpdateAdmitTest takes to how many addresses a test of a job's own notifications goes, and counts it.
+	UpdateAdmitTest = "admitTest"
+)
+
 // An Update is a request that a workflow takes as one of Temporal's updates, and answers. To add one to a job, add a
 // row to [JobUpdates] and its handler to the table in package jobloop.
 type Update struct {

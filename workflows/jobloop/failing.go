@@ -62,11 +62,3 @@ func (j *loop) quietAt() time.Time {
 	}
 	return j.raiser.QuietAt()
 }
-
-// earlier returns the earlier of two times, of which zero stands for never.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}

@@ -7,12 +7,11 @@
 //	planning.go asks the         execution.go begins and   handlers.go is the table of
 //	recurrence engine, zones.go  settles executions,       updates, requests.go has them
 //	plans again with newer time  action.go makes their     change the job one at a time,
-//	zones, lead.go dispatches    attempts, package         changes.go, skip.go, confirm.go
-//	ahead, package plan decides  execution owns them and   and failing.go are the changes
+//	zones, package plan decides  attempts, package         changes.go, skip.go, confirm.go
+//	                             execution owns them and   and failing.go are the changes
 //	                             withdraws them
 //
-// status.go and outline.go show the job, package alerts raises its alerts, and package state is what one run hands over
-// to the next.
+// status.go shows the job, package alerts raises its alerts, and package state is what one run hands over to the next.
 package jobloop
 
 import (

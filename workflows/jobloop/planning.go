@@ -9,6 +9,21 @@ import (
 	"almanac/workflows/plan"
 )
 
+// An occurrence is dispatched ahead: its activity is scheduled before the due time, and a worker holds it until then. So
+// the queueing of a herd is over when it is due.
+
+// ahead returns how long before its due time an occurrence may be dispatched now. If nothing is running
+// it may be held for longer than the lead, up to the hold, which saves a timer and a workflow task.
+func (j *loop) ahead() time.Duration {
+	switch {
+	case j.executions.Crowded():
+		return 0
+	case j.executions.Len() > 0:
+		return j.LeadTime()
+	}
+	return max(j.LeadTime(), j.HoldTime())
+}
+
 // request returns the request for a plan from a time on.
 func (j *loop) request(step plan.Step, from time.Time) *plan.Request {
 	next, _ := j.Next()
@@ -136,4 +151,20 @@ func (j *loop) replan(ctx workflow.Context, enabled bool) {
 	r := j.request(plan.StepAnew, j.Decided)
 	j.Plan.Due, j.Plan.Done, j.Plan.More = nil, false, false // while another worker is asked, nothing is planned
 	j.record(ctx, r)
+}
+
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// earlier returns the earlier of two times, of which zero stands for never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

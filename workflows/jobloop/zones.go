@@ -1,6 +1,8 @@
 package jobloop
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -103,4 +105,13 @@ func (j *loop) applyZones(ctx workflow.Context, z plan.Zone) {
 	r := j.request(plan.StepAfter, j.Decided)
 	r.Least = z.Release
 	j.record(ctx, r)
+}
+
+// Plan is the activity that answers a request with the time zones of this worker. It fails if these are too old.
+func Plan(_ context.Context, r plan.Request) (plan.Plan, error) {
+	answer, err := r.Answer()
+	if err == nil && answer.Behind != "" {
+		err = fmt.Errorf("the time zones of this worker are those of %s, and those of %s or later are needed", answer.Behind, max(r.Zone.Release, r.Least))
+	}
+	return answer, err
 }
